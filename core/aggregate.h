@@ -1,0 +1,111 @@
+/* aggregate.h -- what a set of entries sums up to: the one definition of count, sum, min, max, first and last.
+ *
+ * Every aggregate here is commutative and associative (floats within rounding), because the answer of a window is folded
+ * from several runs in any order. Extremes therefore carry their row, and ties are decided by it: the earliest
+ * time wins, then the lowest ref; a row without a time loses against one with a time.
+ *
+ *   first    the value of the smallest (time, ref) among rows with a time and a value
+ *   last     the value of the greatest (time, ref) among them
+ *   sum      int64 values: exact in 128 bits (2^63 rows of any value fit). float64: the finite values in double, in any order
+ *            of summing, with NaN and infinities counted apart, so that they never poison a node
+ *   min max  float64: NaN is greater than every number (PostgreSQL's order); -0 and 0 are equal
+ */
+#ifndef IFOREST_AGGREGATE_H
+#define IFOREST_AGGREGATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/bits.h"
+
+#define IFOREST_MAX_VALUES 8 /* value columns of one index */
+
+enum iforest_value_kind { IFOREST_INT64 = 1, IFOREST_FLOAT64 = 2 };
+
+union iforest_number {
+	int64_t integer;
+	double real;
+};
+
+/* A value and the row it stands in. */
+struct iforest_row {
+	union iforest_number value;
+	int64_t time;        /* 0 when time_is_null */
+	int64_t ref;
+	bool time_is_null;
+	bool is_set;         /* false: there is no such row */
+};
+
+/* Over the non-NULL values of one value column. */
+struct iforest_value_aggregate {
+	uint64_t n;
+	iforest_int128 sum;            /* IFOREST_INT64 */
+	double real_sum;               /* IFOREST_FLOAT64: of the finite values */
+	uint64_t n_nan, n_plus_infinity, n_minus_infinity;
+	struct iforest_row min, max;   /* set if n > 0 */
+	struct iforest_row first, last;
+};
+
+/* Over entries. */
+struct iforest_aggregate {
+	uint64_t n_rows;               /* live entries */
+	uint64_t n_dead;               /* removed entries that still stand on their pages */
+	bool has_times;
+	int64_t first_time, last_time; /* of live entries with a time, if has_times */
+	int64_t latest_end;            /* INT64_MIN where there is none or it is not kept; saturates at INT64_MAX */
+	uint32_t lowest_block, highest_block; /* heap blocks of the refs; lowest > highest where not kept */
+	struct iforest_value_aggregate values[IFOREST_MAX_VALUES];
+};
+
+/* Bytes of an aggregate that has n_values value columns; only these are read or written by the functions below. */
+size_t iforest_aggregate_bytes(unsigned n_values);
+
+/* The aggregate of no entries. */
+void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_values);
+
+/* into = into + from. kinds has n_values entries. */
+void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from,
+			       const uint8_t *kinds, unsigned n_values);
+
+/* Adds one value, or one row of it to the extremes alone. */
+void iforest_value_combine(struct iforest_value_aggregate *into, const struct iforest_value_aggregate *from,
+			   enum iforest_value_kind kind);
+void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_kind kind);
+
+/* Each keeps in `into` the better of the two rows; a row that is not set never wins. */
+void iforest_row_min(struct iforest_row *into, const struct iforest_row *row, enum iforest_value_kind kind);
+void iforest_row_max(struct iforest_row *into, const struct iforest_row *row, enum iforest_value_kind kind);
+void iforest_row_first(struct iforest_row *into, const struct iforest_row *row);
+void iforest_row_last(struct iforest_row *into, const struct iforest_row *row);
+
+/* -1, 0, 1; NaN equals NaN and is greater than all else. */
+int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_kind kind);
+
+/* The sum of a float64 column with its NaN and infinities put back: NaN if there was one, or if infinities of both signs met. */
+double iforest_real_sum(const struct iforest_value_aggregate *aggregate);
+
+/* The mean of a value column; n > 0. The exact sum is rounded to double once, then divided. */
+double iforest_mean(const struct iforest_value_aggregate *aggregate, enum iforest_value_kind kind);
+
+/* Notes a time of a live entry. */
+static inline void iforest_aggregate_add_time(struct iforest_aggregate *aggregate, int64_t time)
+{
+	if (!aggregate->has_times || time < aggregate->first_time)
+		aggregate->first_time = time;
+	if (!aggregate->has_times || time > aggregate->last_time)
+		aggregate->last_time = time;
+	aggregate->has_times = true;
+}
+
+/* time + duration, saturated; a NULL, zero or negative duration ends where it starts. */
+static inline int64_t iforest_span_end(int64_t time, int64_t duration, bool has_duration)
+{
+	int64_t end;
+
+	if (!has_duration || duration <= 0)
+		return time;
+	return __builtin_add_overflow(time, duration, &end) ? INT64_MAX : end;
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* bits.h -- small facts about words, and little-endian bytes. Domains are stated; outside them the result is undefined. */
+#ifndef IFOREST_BITS_H
+#define IFOREST_BITS_H
+
+#include <stdint.h>
+#include <string.h>
+
+__extension__ typedef __int128 iforest_int128;
+__extension__ typedef unsigned __int128 iforest_uint128;
+
+/* Trailing zero bits of x; x != 0. */
+static inline unsigned iforest_trailing_zeros(uint64_t x)
+{
+	return (unsigned)__builtin_ctzll(x);
+}
+
+/* Index of the highest set bit, floor(log2 x); x != 0. */
+static inline unsigned iforest_highest_bit(uint64_t x)
+{
+	return 63u - (unsigned)__builtin_clzll(x);
+}
+
+/* Bits needed to write x: 0 for 0, 64 for UINT64_MAX. */
+static inline unsigned iforest_bit_width(uint64_t x)
+{
+	return x ? iforest_highest_bit(x) + 1 : 0;
+}
+
+static inline unsigned iforest_popcount(uint64_t x)
+{
+	return (unsigned)__builtin_popcountll(x);
+}
+
+/* A word with its n lowest bits set; n <= 64. */
+static inline uint64_t iforest_low_bits(unsigned n)
+{
+	return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+}
+
+/* Signed to unsigned so that small magnitudes stay small: 0 -1 1 -2 -> 0 1 2 3. */
+static inline uint64_t iforest_zigzag(int64_t x)
+{
+	return ((uint64_t)x << 1) ^ (uint64_t)(x >> 63);
+}
+
+static inline int64_t iforest_unzigzag(uint64_t x)
+{
+	return (int64_t)((x >> 1) ^ (0 - (x & 1)));
+}
+
+/* Floor of a / b for b > 0, right for negative a. */
+static inline iforest_int128 iforest_floor_divide(iforest_int128 a, iforest_int128 b)
+{
+	return a / b - (a % b < 0);
+}
+
+/* Little-endian loads and stores at any alignment, the same bytes on every machine. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define IFOREST_LITTLE(x, bits) (x)
+#else
+#define IFOREST_LITTLE(x, bits) __builtin_bswap##bits(x)
+#endif
+
+static inline uint16_t iforest_load16(const uint8_t *bytes)
+{
+	uint16_t x;
+
+	memcpy(&x, bytes, sizeof x);
+	return IFOREST_LITTLE(x, 16);
+}
+
+static inline uint32_t iforest_load32(const uint8_t *bytes)
+{
+	uint32_t x;
+
+	memcpy(&x, bytes, sizeof x);
+	return IFOREST_LITTLE(x, 32);
+}
+
+static inline uint64_t iforest_load64(const uint8_t *bytes)
+{
+	uint64_t x;
+
+	memcpy(&x, bytes, sizeof x);
+	return IFOREST_LITTLE(x, 64);
+}
+
+static inline int64_t iforest_load_int64(const uint8_t *bytes)
+{
+	return (int64_t)iforest_load64(bytes);
+}
+
+static inline void iforest_store16(uint8_t *bytes, uint16_t x)
+{
+	x = IFOREST_LITTLE(x, 16);
+	memcpy(bytes, &x, sizeof x);
+}
+
+static inline void iforest_store32(uint8_t *bytes, uint32_t x)
+{
+	x = IFOREST_LITTLE(x, 32);
+	memcpy(bytes, &x, sizeof x);
+}
+
+static inline void iforest_store64(uint8_t *bytes, uint64_t x)
+{
+	x = IFOREST_LITTLE(x, 64);
+	memcpy(bytes, &x, sizeof x);
+}
+
+#endif

@@ -1,0 +1,203 @@
+#include "core/column.h"
+
+#include "core/bits.h"
+
+enum { DELTA = 1, FACTOR = 2, NULLS = 4 };
+
+/* One way to pack: residuals[i] = numbers over the smallest, before division by the factor. */
+struct packing {
+	uint64_t residuals[IFOREST_BLOCK_ENTRIES];
+	unsigned n;
+	uint64_t factor;
+	unsigned width;
+	int64_t smallest;
+};
+
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static void plan_packing(struct packing *packing, const int64_t *numbers, unsigned n)
+{
+	int64_t smallest = n ? numbers[0] : 0;
+	uint64_t largest = 0, divisor = 0;
+
+	for (unsigned i = 1; i < n; i++)
+		if (numbers[i] < smallest)
+			smallest = numbers[i];
+	for (unsigned i = 0; i < n; i++) {
+		packing->residuals[i] = (uint64_t)numbers[i] - (uint64_t)smallest;
+		if (packing->residuals[i] > largest)
+			largest = packing->residuals[i];
+		if (divisor != 1)
+			divisor = greatest_common_divisor(packing->residuals[i], divisor);
+	}
+	packing->n = n;
+	packing->smallest = smallest;
+	packing->factor = divisor ? divisor : 1;
+	packing->width = iforest_bit_width(largest / packing->factor);
+}
+
+static uint8_t *put_varint(uint8_t *out, uint64_t x)
+{
+	for (; x >= 0x80; x >>= 7)
+		*out++ = (uint8_t)(x | 0x80);
+	*out++ = (uint8_t)x;
+	return out;
+}
+
+static uint8_t *put_packed(uint8_t *out, const struct packing *packing)
+{
+	iforest_uint128 pending = 0;
+	unsigned n_bits = 0;
+
+	for (unsigned i = 0; i < packing->n; i++) {
+		uint64_t quotient = packing->factor > 1 ? packing->residuals[i] / packing->factor : packing->residuals[i];
+
+		pending |= (iforest_uint128)quotient << n_bits;
+		for (n_bits += packing->width; n_bits >= 8; n_bits -= 8) {
+			*out++ = (uint8_t)pending;
+			pending >>= 8;
+		}
+	}
+	if (n_bits)
+		*out++ = (uint8_t)pending;
+	return out;
+}
+
+unsigned iforest_column_pack(uint8_t *out, const int64_t *numbers, uint64_t present, unsigned n, int64_t reference)
+{
+	uint64_t all = iforest_low_bits(n);
+	int64_t filled[IFOREST_BLOCK_ENTRIES] = { 0 }, differences[IFOREST_BLOCK_ENTRIES] = { 0 };
+	struct packing plain, delta, *packing = &plain;
+	uint8_t *start = out;
+	unsigned flags = 0;
+	int64_t previous = 0;
+
+	present &= all;
+	if (present)
+		previous = numbers[iforest_trailing_zeros(present)];
+	for (unsigned i = 0; i < n; i++) {
+		if (present >> i & 1)
+			previous = numbers[i];
+		filled[i] = previous;
+	}
+	for (unsigned i = 1; i < n; i++)
+		differences[i - 1] = (int64_t)((uint64_t)filled[i] - (uint64_t)filled[i - 1]);
+	plan_packing(&plain, filled, n);
+	plan_packing(&delta, differences, n - 1);
+	if (delta.width * (n - 1) < plain.width * n) {
+		packing = &delta;
+		flags |= DELTA;
+	}
+	if (packing->factor > 1 && packing->width > 0)
+		flags |= FACTOR;
+	if (present != all)
+		flags |= NULLS;
+
+	*out++ = (uint8_t)packing->width;
+	*out++ = (uint8_t)flags;
+	out = put_varint(out, iforest_zigzag((int64_t)((uint64_t)(flags & DELTA ? filled[0] : plain.smallest) -
+						       (uint64_t)reference)));
+	if (flags & DELTA)
+		out = put_varint(out, iforest_zigzag(delta.smallest));
+	if (flags & FACTOR)
+		out = put_varint(out, packing->factor);
+	if (flags & NULLS)
+		for (unsigned i = 0; i < n; i += 8)
+			*out++ = (uint8_t)(present >> i);
+	if (packing->width)
+		out = put_packed(out, packing);
+	return (unsigned)(out - start);
+}
+
+/* NULL where the varint is cut or too long. */
+static const uint8_t *get_varint(const uint8_t *bytes, const uint8_t *end, uint64_t *x)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; bytes < end && shift < 64; shift += 7) {
+		uint8_t byte = *bytes++;
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			*x = value;
+			return bytes;
+		}
+	}
+	return NULL;
+}
+
+enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end,
+					unsigned n, int64_t reference)
+{
+	uint64_t base, difference = 0, factor = 1, present = iforest_low_bits(n);
+	unsigned flags, n_packed;
+
+	if (end - bytes < 2 || bytes[0] > 64 || bytes[1] > (DELTA | FACTOR | NULLS))
+		return IFOREST_CORRUPT;
+	column->width = bytes[0];
+	flags = bytes[1];
+	bytes = get_varint(bytes + 2, end, &base);
+	if (bytes && flags & DELTA)
+		bytes = get_varint(bytes, end, &difference);
+	if (bytes && flags & FACTOR)
+		bytes = get_varint(bytes, end, &factor);
+	if (!bytes)
+		return IFOREST_CORRUPT;
+	if (flags & NULLS) {
+		if ((size_t)(end - bytes) < (n + 7) / 8)
+			return IFOREST_CORRUPT;
+		present = 0;
+		for (unsigned i = 0; i < n; i += 8)
+			present |= (uint64_t)*bytes++ << i;
+		present &= iforest_low_bits(n);
+	}
+	n_packed = flags & DELTA ? n - 1 : n;
+	if ((size_t)(end - bytes) < (n_packed * column->width + 7) / 8)
+		return IFOREST_CORRUPT;
+	column->packed = bytes;
+	column->end = bytes + (n_packed * column->width + 7) / 8;
+	column->present = present;
+	column->base = (int64_t)((uint64_t)reference + (uint64_t)iforest_unzigzag(base));
+	column->difference = iforest_unzigzag(difference);
+	column->factor = factor;
+	column->is_delta = flags & DELTA;
+	return IFOREST_OK;
+}
+
+/* Packed number i; may read, not use, 8 bytes past the last. */
+static inline uint64_t packed_at(const uint8_t *packed, unsigned width, uint64_t mask, unsigned i)
+{
+	unsigned bit = i * width, shift = bit & 7;
+	const uint8_t *from = packed + (bit >> 3);
+	uint64_t x = iforest_load64(from) >> shift;
+
+	if (width + shift > 64)
+		x |= (uint64_t)from[8] << (64 - shift);
+	return x & mask;
+}
+
+void iforest_column_unpack(const struct iforest_column *column, unsigned n, int64_t *numbers)
+{
+	uint64_t mask = iforest_low_bits(column->width);
+	uint64_t x = (uint64_t)column->base, difference = (uint64_t)column->difference, factor = column->factor;
+
+	if (column->is_delta) {
+		numbers[0] = (int64_t)x;
+		for (unsigned i = 1; i < n; i++) {
+			x += difference + packed_at(column->packed, column->width, mask, i - 1) * factor;
+			numbers[i] = (int64_t)x;
+		}
+	} else {
+		for (unsigned i = 0; i < n; i++)
+			numbers[i] = (int64_t)(x + packed_at(column->packed, column->width, mask, i) * factor);
+	}
+}

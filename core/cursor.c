@@ -1,0 +1,229 @@
+#include "core/cursor_internal.h"
+
+void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store,
+			 const struct iforest_manifest *manifest, const struct iforest_run *run)
+{
+	cursor->store = store;
+	cursor->manifest = manifest;
+	cursor->run = run;
+	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
+		cursor->path[level].is_held = false;
+	cursor->reader_is_open = false;
+	cursor->leaf_number = 0;
+	cursor->block = cursor->entry = 0;
+	cursor->n_pages_opened = 0;
+}
+
+static void let_go(struct iforest_cursor *cursor, unsigned level)
+{
+	const struct iforest_pager *pager = cursor->store->pager;
+	struct iforest_held_page *held = &cursor->path[level];
+
+	if (!held->is_held)
+		return;
+	held->is_held = false;
+	pager->release(pager->context, &held->page);
+	if (level == 0)
+		cursor->reader_is_open = false;
+}
+
+void iforest_cursor_release(struct iforest_cursor *cursor)
+{
+	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
+		let_go(cursor, level);
+	cursor->leaf_number = 0;
+	cursor->block = cursor->entry = 0;
+}
+
+enum iforest_status iforest_cursor_blame(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
+				 unsigned level, uint64_t number)
+{
+	cursor->store->fault = (struct iforest_fault){ .what = what, .run_id = cursor->run->place.run_id, .level = level,
+						       .number = number };
+	return status;
+}
+
+enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned level, uint64_t number)
+{
+	const struct iforest_pager *pager = cursor->store->pager;
+	const struct iforest_run *run = cursor->run;
+	struct iforest_held_page *held = &cursor->path[level];
+	const char *what = "the page is missing";
+	bool is_checked;
+	enum iforest_status status;
+
+	if (held->is_held && held->number == number)
+		return IFOREST_OK;
+	let_go(cursor, level);
+	cursor->n_pages_opened++;
+	status = pager->get(pager->context, &run->place, iforest_run_page_index(cursor->manifest, run, level, number),
+			    &held->page);
+	if (status)
+		return status == IFOREST_CORRUPT ? iforest_cursor_blame(cursor, status, what, level, number) : status;
+	held->is_held = true;
+	held->number = number;
+	is_checked = held->page.is_checked && *held->page.is_checked;
+	if (level == 0)
+		status = iforest_leaf_open(&cursor->leaf, &cursor->manifest->fields, held->page.bytes, held->page.n_bytes,
+					   run->place.run_id, (uint32_t)number, is_checked, &what);
+	else
+		status = iforest_node_page_check(held->page.bytes, held->page.n_bytes, &cursor->manifest->fields,
+						 run->place.run_id, level, (uint32_t)number, is_checked, &held->header, &what);
+	if (status) {
+		let_go(cursor, level);
+		return iforest_cursor_blame(cursor, status, what, level, number);
+	}
+	if (held->page.is_checked)
+		*held->page.is_checked = true;
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_cursor_blame_leaf(struct iforest_cursor *cursor, enum iforest_status status)
+{
+	return status ? iforest_cursor_blame(cursor, status, "a packed column is wrong", 0, cursor->path[0].number) : status;
+}
+
+enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes)
+{
+	uint32_t fanout = cursor->manifest->fanout;
+	enum iforest_status status;
+
+	if (level > cursor->run->n_levels) {
+		*bytes = cursor->run->root;
+		return IFOREST_OK;
+	}
+	status = iforest_cursor_hold(cursor, level, i / fanout);
+	if (status)
+		return status;
+	if (i % fanout >= cursor->path[level].header.n_items)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too few nodes", level, i / fanout);
+	*bytes = iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, (unsigned)(i % fanout));
+	return IFOREST_OK;
+}
+
+void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block)
+{
+	if (cursor->reader_is_open && cursor->reader.number == block)
+		return;
+	iforest_block_start(&cursor->reader, &cursor->leaf, block);
+	cursor->reader_is_open = true;
+}
+
+/* ---- position ---- */
+
+void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry)
+{
+	cursor->leaf_number = leaf_number;
+	cursor->block = block;
+	cursor->entry = entry;
+}
+
+enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
+					unsigned *entry)
+{
+	enum iforest_status status;
+
+	*block = iforest_leaf_find_block(&cursor->leaf, key);
+	iforest_cursor_read_block(cursor, *block);
+	status = iforest_cursor_blame_leaf(cursor, iforest_block_find(&cursor->reader, key, entry));
+	if (!status && *entry == cursor->reader.block.n) {
+		*entry = 0;
+		++*block;
+	}
+	return status;
+}
+
+/* The last node of a held page whose first key is at or before the key, 0 if there is none. */
+static unsigned find_node(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *key)
+{
+	const struct iforest_held_page *held = &cursor->path[level];
+	unsigned low = 0, high = held->header.n_items;
+
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+		struct iforest_key first = iforest_node_first(
+			iforest_node_at(held->page.bytes, &cursor->manifest->fields, middle));
+
+		if (iforest_key_compare(&first, key) <= 0)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key)
+{
+	uint64_t number = 0;
+	unsigned block, entry;
+	enum iforest_status status;
+
+	for (unsigned level = cursor->run->n_levels; level > 0; level--) {
+		status = iforest_cursor_hold(cursor, level, number);
+		if (status)
+			return status;
+		number = number * cursor->manifest->fanout + find_node(cursor, level, key);
+	}
+	if (number >= cursor->run->n_leaves)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1, number / cursor->manifest->fanout);
+	status = iforest_cursor_hold(cursor, 0, number);
+	if (!status)
+		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
+	if (status)
+		return status;
+	if (block == cursor->leaf.header.n_items)
+		iforest_cursor_stand_at(cursor, number + 1, 0, 0);
+	else
+		iforest_cursor_stand_at(cursor, number, block, entry);
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct iforest_key *key, bool *at_end)
+{
+	const struct iforest_block *block = &cursor->reader.block;
+	const uint8_t *node;
+	enum iforest_status status;
+
+	*at_end = cursor->leaf_number == cursor->run->n_leaves;
+	if (*at_end)
+		return IFOREST_OK;
+	if (cursor->block == 0 && cursor->entry == 0) {
+		status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+		if (!status)
+			*key = iforest_node_first(node);
+	} else {
+		status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+		if (status)
+			return status;
+		iforest_cursor_read_block(cursor, cursor->block);
+		status = iforest_cursor_blame_leaf(cursor, iforest_block_need(&cursor->reader, IFOREST_TIMES));
+		if (!status)
+			*key = (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null,
+						     .time = block->times[cursor->entry] };
+	}
+	key->ref = INT64_MIN;
+	return status;
+}
+
+enum iforest_status iforest_cursor_next_block(struct iforest_cursor *cursor, const struct iforest_block **block)
+{
+	enum iforest_status status;
+
+	*block = NULL;
+	if (cursor->leaf_number == cursor->run->n_leaves)
+		return IFOREST_OK;
+	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	if (status)
+		return status;
+	iforest_cursor_read_block(cursor, cursor->block);
+	for (unsigned column = 0; column < (unsigned)IFOREST_VALUES + cursor->manifest->fields.n_values && !status; column++)
+		status = iforest_cursor_blame_leaf(cursor, iforest_block_need(&cursor->reader, column));
+	if (status)
+		return status;
+	*block = &cursor->reader.block;
+	if (cursor->block + 1 < cursor->leaf.header.n_items)
+		iforest_cursor_stand_at(cursor, cursor->leaf_number, cursor->block + 1, 0);
+	else
+		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	return IFOREST_OK;
+}

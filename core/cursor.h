@@ -1,0 +1,61 @@
+/* cursor.h -- a position in one run, and folding from it: seek, look, fold up to a key.
+ *
+ * A window is a seek to its start and a fold until its end. Adjacent buckets go on from where the last one ended: the fold
+ * climbs from the leaf page through nodes as far as they lie below the target and descends again, so w buckets cost
+ * O(w + log N) node reads and never w searches (a finger search; a window opens at most two leaf pages and two node
+ * pages a level). The cursor holds one page a level.
+ */
+#ifndef IFOREST_CURSOR_H
+#define IFOREST_CURSOR_H
+
+#include "core/leaf_fold.h"
+#include "core/manifest.h"
+
+/* A page the cursor holds. */
+struct iforest_held_page {
+	struct iforest_page page;
+	bool is_held;
+	uint64_t number;
+	struct iforest_page_header header;
+};
+
+struct iforest_cursor {
+	struct iforest_store *store;
+	const struct iforest_manifest *manifest;
+	const struct iforest_run *run;
+	struct iforest_held_page path[IFOREST_MAX_LEVELS + 1]; /* [0]: the leaf page */
+	struct iforest_leaf leaf;          /* over path[0] */
+	struct iforest_block_reader reader;/* over a block of leaf; its number is block if reader_is_open */
+	bool reader_is_open;
+	/* the position: entry `entry` of block `block` of leaf page `leaf_number`; n_leaves: the end of the run */
+	uint64_t leaf_number;
+	unsigned block, entry;
+	uint64_t n_pages_opened;           /* since init, for tests and EXPLAIN */
+};
+
+/* Stands at the start of the run, holds nothing yet. store, manifest and run must outlive the cursor and stay in place. */
+void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store,
+			 const struct iforest_manifest *manifest, const struct iforest_run *run);
+
+/* Releases the pages it holds; the cursor stands at the start again. */
+void iforest_cursor_release(struct iforest_cursor *cursor);
+
+/* Moves to the first entry at or after the key.
+ * Cost    one page a level.
+ * Errors  IFOREST_CORRUPT or IFOREST_FORMAT (store->fault names the page), or what the pager returned. The same for all below. */
+enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key);
+
+/* The key of the entry it stands at, removed or not; its ref is INT64_MIN (not read). *at_end: there is none. */
+enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct iforest_key *key, bool *at_end);
+
+/* Moves to the first entry at or after the key and adds everything passed over to the aggregate.
+ * Requires  every entry passed over is of one series and the times of all or none are NULL, if wanted->times, firsts or lasts. */
+enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate);
+
+/* Gives the block it stands in, all columns unpacked, and moves past it; *block is NULL at the end.
+ * Requires  the cursor stands at the start of a block (as after init).
+ * The block is valid until the next call. */
+enum iforest_status iforest_cursor_next_block(struct iforest_cursor *cursor, const struct iforest_block **block);
+
+#endif

@@ -1,0 +1,263 @@
+#include "core/bits.h"
+#include "core/cursor_internal.h"
+
+/* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
+ * can matter: the first is looked into at once, the last is noted here and looked into at the end. */
+struct edges {
+	uint32_t seen_firsts, seen_time;     /* a first row of column v, a time: later ones do not matter */
+	uint32_t open_lasts, open_last_time; /* the last one so far lies in the node noted */
+	struct { unsigned level; uint64_t i; } last[IFOREST_MAX_VALUES], last_time;
+};
+
+/* What to look for in a node: a live entry, or one that has value v (v < n_values). */
+static bool node_has(const struct iforest_cursor *cursor, const uint8_t *node, unsigned v)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+
+	return (v < fields->n_values ? iforest_node_value_rows(node, fields, v) : iforest_node_rows(node)) > 0;
+}
+
+/* Folds just the first or last such entry of the leaf page that is held. */
+static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsigned v, bool forward,
+					     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	unsigned n_blocks = cursor->leaf.header.n_items;
+	struct iforest_block_reader *reader = &cursor->reader;
+
+	for (unsigned k = 0; k < n_blocks; k++) {
+		enum iforest_status status = IFOREST_OK;
+		uint64_t which;
+		unsigned i;
+
+		iforest_cursor_read_block(cursor, forward ? k : n_blocks - 1 - k);
+		which = iforest_low_bits(reader->block.n) & ~reader->block.dead;
+		if (which && v < cursor->manifest->fields.n_values) {
+			status = iforest_block_need(reader, IFOREST_VALUES + v);
+			which &= status ? 0 : reader->block.present[v];
+		}
+		if (!status && which) {
+			struct iforest_aggregate counted = { .n_rows = aggregate->n_rows, .n_dead = aggregate->n_dead };
+
+			i = forward ? iforest_trailing_zeros(which) : iforest_highest_bit(which);
+			status = iforest_block_fold(reader, i, i + 1, wanted, aggregate);
+			aggregate->n_rows = counted.n_rows;
+			aggregate->n_dead = counted.n_dead;
+			return iforest_cursor_blame_leaf(cursor, status);
+		}
+		if (status)
+			return iforest_cursor_blame_leaf(cursor, status);
+	}
+	return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", 0, cursor->path[0].number);
+}
+
+/* Folds the first or last entry with value v (or any, v >= n_values) under a node. Cost: one page a level. */
+static enum iforest_status fold_edge(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned v, bool forward,
+				     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+	enum iforest_status status;
+
+	for (; level > 1; level--) {
+		unsigned n, k = 0;
+
+		status = iforest_cursor_hold(cursor, level - 1, i);
+		if (status)
+			return status;
+		n = cursor->path[level - 1].header.n_items;
+		while (k < n && !node_has(cursor, iforest_node_at(cursor->path[level - 1].page.bytes, fields,
+								  forward ? k : n - 1 - k), v))
+			k++;
+		if (k == n)
+			return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", level - 1, i);
+		i = i * cursor->manifest->fanout + (forward ? k : n - 1 - k);
+	}
+	if (i >= cursor->run->n_leaves)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1, i / cursor->manifest->fanout);
+	status = iforest_cursor_hold(cursor, 0, i);
+	return status ? status : fold_edge_of_leaf(cursor, v, forward, wanted, aggregate);
+}
+
+/* Times of a node in which nothing was removed stand in its key range. */
+static enum iforest_status fold_node_times(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
+					   struct edges *edges, struct iforest_aggregate *aggregate)
+{
+	static const struct iforest_wanted times = { .times = true };
+	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+
+	if (first.time_is_null || iforest_node_rows(node) == 0)
+		return IFOREST_OK;
+	edges->open_last_time = 0;
+	if (iforest_node_dead(node) == 0) {
+		iforest_aggregate_add_time(aggregate, first.time);
+		iforest_aggregate_add_time(aggregate, last.time);
+		edges->seen_time = 1;
+		return IFOREST_OK;
+	}
+	edges->open_last_time = 1;
+	edges->last_time.level = level;
+	edges->last_time.i = i;
+	if (edges->seen_time)
+		return IFOREST_OK;
+	edges->seen_time = 1;
+	return fold_edge(cursor, level, i, IFOREST_MAX_VALUES, true, &times, aggregate);
+}
+
+/* Adds node i of a level, which lies below the target as a whole. */
+static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i,
+				     const struct iforest_wanted *wanted, struct edges *edges,
+				     struct iforest_aggregate *aggregate)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const uint8_t *node;
+	uint32_t rows = wanted->firsts | wanted->lasts;
+	enum iforest_status status = iforest_cursor_node(cursor, level, i, &node);
+
+	if (status)
+		return status;
+	iforest_node_fold(node, fields, wanted->values, aggregate);
+	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++) {
+		uint32_t bit = 1u << v;
+
+		if (!(rows & bit) || iforest_node_value_rows(node, fields, v) == 0)
+			continue;
+		if (wanted->lasts & bit) {
+			edges->open_lasts |= bit;
+			edges->last[v].level = level;
+			edges->last[v].i = i;
+		}
+		if (wanted->firsts & bit && !(edges->seen_firsts & bit)) {
+			struct iforest_wanted first = { .firsts = bit };
+
+			edges->seen_firsts |= bit;
+			status = fold_edge(cursor, level, i, v, true, &first, aggregate);
+		}
+	}
+	if (!status && wanted->times)
+		status = fold_node_times(cursor, level, i, node, edges, aggregate);
+	return status;
+}
+
+static enum iforest_status fold_open_lasts(struct iforest_cursor *cursor, const struct edges *edges,
+					   struct iforest_aggregate *aggregate)
+{
+	static const struct iforest_wanted times = { .times = true };
+	enum iforest_status status = IFOREST_OK;
+
+	for (unsigned v = 0; v < cursor->manifest->fields.n_values && !status; v++) {
+		struct iforest_wanted last = { .lasts = 1u << v };
+
+		if (edges->open_lasts >> v & 1)
+			status = fold_edge(cursor, edges->last[v].level, edges->last[v].i, v, false, &last, aggregate);
+	}
+	if (!status && edges->open_last_time)
+		status = fold_edge(cursor, edges->last_time.level, edges->last_time.i, IFOREST_MAX_VALUES, false, &times,
+				   aggregate);
+	return status;
+}
+
+/* Adds the entries of the leaf page from the position up to (block, entry) and stands there. */
+static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned block, unsigned entry,
+					const struct iforest_wanted *wanted, struct edges *edges,
+					struct iforest_aggregate *aggregate)
+{
+	uint64_t leaf_number = cursor->leaf_number;
+	unsigned from = cursor->entry;
+	enum iforest_status status = IFOREST_OK;
+
+	if (block < cursor->block || (block == cursor->block && entry <= from))
+		return IFOREST_OK;
+	for (unsigned b = cursor->block; b <= block && b < cursor->leaf.header.n_items && !status; b++, from = 0) {
+		unsigned to;
+		uint64_t live;
+
+		iforest_cursor_read_block(cursor, b);
+		to = b == block ? entry : cursor->reader.block.n;
+		if (from >= to)
+			continue;
+		status = iforest_cursor_blame_leaf(cursor, iforest_block_fold(&cursor->reader, from, to, wanted, aggregate));
+		/* rows of this block come after those of any node folded before */
+		live = iforest_low_bits(to) & ~iforest_low_bits(from) & ~cursor->reader.block.dead;
+		if (live) {
+			edges->seen_time = 1;
+			edges->open_last_time = 0;
+		}
+		for (unsigned v = 0; v < cursor->manifest->fields.n_values && live && !status; v++)
+			if ((wanted->firsts | wanted->lasts) >> v & 1 && live & cursor->reader.block.present[v]) {
+				edges->seen_firsts |= 1u << v;
+				edges->open_lasts &= ~(1u << v);
+			}
+	}
+	if (block == cursor->leaf.header.n_items)
+		iforest_cursor_stand_at(cursor, leaf_number + 1, 0, 0);
+	else
+		iforest_cursor_stand_at(cursor, leaf_number, block, entry);
+	return status;
+}
+
+/* Is node i of the level whole below the key? */
+static enum iforest_status lies_below(struct iforest_cursor *cursor, unsigned level, uint64_t i, const struct iforest_key *key,
+				      bool *below)
+{
+	const uint8_t *node;
+	struct iforest_key last;
+	enum iforest_status status = iforest_cursor_node(cursor, level, i, &node);
+
+	if (status)
+		return status;
+	last = iforest_node_last(node);
+	*below = iforest_key_compare(&last, key) < 0;
+	return IFOREST_OK;
+}
+
+/* Standing at the start of a leaf page: folds the largest node that starts here and lies below the key, or none. */
+static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, const struct iforest_key *key,
+					     const struct iforest_wanted *wanted, struct edges *edges,
+					     struct iforest_aggregate *aggregate, bool *folded)
+{
+	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, n_leaves = 1;
+	unsigned level = 1;
+	bool below;
+	enum iforest_status status = lies_below(cursor, 1, i, key, folded);
+
+	while (!status && *folded && level <= cursor->run->n_levels && i % fanout == 0) {
+		status = lies_below(cursor, level + 1, i / fanout, key, &below);
+		if (status || !below)
+			break;
+		level++;
+		i /= fanout;
+		n_leaves *= fanout;
+	}
+	if (status || !*folded)
+		return status;
+	status = fold_node(cursor, level, i, wanted, edges, aggregate);
+	if (n_leaves > cursor->run->n_leaves - cursor->leaf_number)
+		n_leaves = cursor->run->n_leaves - cursor->leaf_number;
+	iforest_cursor_stand_at(cursor, cursor->leaf_number + n_leaves, 0, 0);
+	return status;
+}
+
+enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	struct edges edges = { .seen_firsts = 0 };
+	enum iforest_status status = IFOREST_OK;
+	bool moving = true;
+
+	while (!status && moving && cursor->leaf_number < cursor->run->n_leaves) {
+		uint64_t leaf_number = cursor->leaf_number;
+		unsigned block, entry;
+
+		moving = false;
+		if (cursor->block == 0 && cursor->entry == 0)
+			status = fold_largest_node(cursor, key, wanted, &edges, aggregate, &moving);
+		if (status || moving)
+			continue;
+		status = iforest_cursor_hold(cursor, 0, leaf_number);
+		if (!status)
+			status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
+		if (!status)
+			status = fold_in_leaf(cursor, block, entry, wanted, &edges, aggregate);
+		moving = cursor->leaf_number != leaf_number;
+	}
+	return status ? status : fold_open_lasts(cursor, &edges, aggregate);
+}

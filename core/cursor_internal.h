@@ -1,0 +1,30 @@
+/* cursor_internal.h -- what cursor.c (position) and cursor_fold.c (folding) share. Not for others. */
+#ifndef IFOREST_CURSOR_INTERNAL_H
+#define IFOREST_CURSOR_INTERNAL_H
+
+#include "core/cursor.h"
+
+/* Notes in the store's fault what is wrong with which page; returns status. */
+enum iforest_status iforest_cursor_blame(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
+					 unsigned level, uint64_t number);
+
+/* The same for an entry of the leaf page that is held; does nothing where status is IFOREST_OK. */
+enum iforest_status iforest_cursor_blame_leaf(struct iforest_cursor *cursor, enum iforest_status status);
+
+/* Sees to it that path[level] is page `number` of the level, checked. */
+enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned level, uint64_t number);
+
+/* Bytes of node i of a level: 1 .. n_levels on pages, n_levels + 1 is the root in the manifest. They stay while the page
+ * is held. */
+enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);
+
+/* Puts the reader on a block of the leaf page that is held. */
+void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
+
+void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry);
+
+/* Where in the leaf page that is held the key belongs; (blocks of the page, 0) is its end. */
+enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
+						unsigned *entry);
+
+#endif

@@ -1,0 +1,63 @@
+/* fields.h -- which fields the nodes of an index carry, and at which byte.
+ *
+ * The list is chosen when an index is made, is written in its manifest and decides the size of a node and so the
+ * fan-out B. A node is the fields of the list one after the other, without gaps:
+ *
+ *   code  field         bytes  holds
+ *   1     RANGE         36     first series u32, last series u32, first time i64, first ref i64, last time i64, NULL bits u32
+ *   2     COUNT         16     live entries u64, removed entries u64
+ *   3     INT64 v       72     of value column v: n u64, sum i128, min (value, time, ref) 3 x i64, max the same
+ *   4     FLOAT64 v     88     n u64, sum f64, NaN u64, +inf u64, -inf u64, min (value f64, time, ref), max the same
+ *   5     LATEST_END v  8      latest end of the spans, i64; v is the duration's value column
+ *   6     BLOCKS        8      lowest and highest heap block of the refs, 2 x u32; the block is ref >> 16
+ *
+ * NULL bits: 0 first time, 1 last time, 2 + 2v time of v's min, 3 + 2v time of v's max.
+ */
+#ifndef IFOREST_FIELDS_H
+#define IFOREST_FIELDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/aggregate.h"
+#include "core/status.h"
+
+enum iforest_field {
+	IFOREST_FIELD_RANGE = 1,
+	IFOREST_FIELD_COUNT = 2,
+	IFOREST_FIELD_INT64 = 3,
+	IFOREST_FIELD_FLOAT64 = 4,
+	IFOREST_FIELD_LATEST_END = 5,
+	IFOREST_FIELD_BLOCKS = 6
+};
+
+#define IFOREST_MAX_FIELDS (4 + IFOREST_MAX_VALUES)
+#define IFOREST_NO_VALUE UINT8_MAX
+
+struct iforest_fields {
+	uint8_t n_values;
+	uint8_t kinds[IFOREST_MAX_VALUES];      /* enum iforest_value_kind of each value column */
+	uint8_t duration_value;                 /* value column that is the span's duration (INT64), or IFOREST_NO_VALUE */
+	bool has_blocks;
+
+	/* derived by iforest_fields_finish() */
+	uint16_t node_bytes;
+	uint16_t value_offset[IFOREST_MAX_VALUES];
+	uint16_t latest_end_offset, blocks_offset; /* 0: not kept */
+};
+
+/* Derives sizes and offsets from n_values, kinds, duration_value and has_blocks.
+ * Errors  IFOREST_ARGUMENT: too many values, an unknown kind, a duration that is no INT64 value column. */
+enum iforest_status iforest_fields_finish(struct iforest_fields *fields);
+
+/* Nodes that fit a node page of page_bytes: the fan-out B, at least 2 for every page of 1 KiB or more. */
+unsigned iforest_fanout(const struct iforest_fields *fields, uint32_t page_bytes);
+
+/* The list as bytes: a count, then (code, value column) pairs, the column IFOREST_NO_VALUE where there is none.
+ * Returns  bytes written (at most 1 + 2 * IFOREST_MAX_FIELDS), or read.
+ * Errors   of parse: IFOREST_CORRUPT cut short or contradictory; IFOREST_FORMAT unknown field. */
+unsigned iforest_fields_write(const struct iforest_fields *fields, uint8_t *bytes);
+enum iforest_status iforest_fields_parse(struct iforest_fields *fields, const uint8_t *bytes, uint32_t n_bytes,
+					 uint32_t *n_read);
+
+#endif

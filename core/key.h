@@ -1,0 +1,43 @@
+/* key.h -- where an entry stands: (series, time, ref), NULL times after all others of their series.
+ *
+ * A key is also a position: "the first entry at or after this key". Windows are half-open, so their ends are
+ * positions with the lowest ref.
+ */
+#ifndef IFOREST_KEY_H
+#define IFOREST_KEY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct iforest_key {
+	uint64_t series;   /* of the dictionary, below 2^32; one more is allowed in positions, "after the last series" */
+	bool time_is_null;
+	int64_t time;      /* 0 when time_is_null */
+	int64_t ref;       /* rowid (SQLite) or TID (PostgreSQL) */
+};
+
+/* -1, 0 or 1 as a stands before, at or after b. */
+static inline int iforest_key_compare(const struct iforest_key *a, const struct iforest_key *b)
+{
+	if (a->series != b->series)
+		return a->series < b->series ? -1 : 1;
+	if (a->time_is_null != b->time_is_null)
+		return a->time_is_null ? 1 : -1;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return (a->ref > b->ref) - (a->ref < b->ref);
+}
+
+/* The position of the first entry of a series whose time is at least `time`. */
+static inline struct iforest_key iforest_key_at(uint64_t series, int64_t time)
+{
+	return (struct iforest_key){ .series = series, .time = time, .ref = INT64_MIN };
+}
+
+/* The position of the first entry of a series whose time is NULL: the end of its timed entries. */
+static inline struct iforest_key iforest_key_nulls(uint64_t series)
+{
+	return (struct iforest_key){ .series = series, .time_is_null = true, .ref = INT64_MIN };
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* kind.h -- aggregate kinds for the in-memory forest: monoids over a caller-chosen state.
+ *
+ * A kind is identity, lift (one sample to a state) and combine. combine must be associative, and nothing more:
+ * the forest keeps order, so "first", "last" or string concatenation are kinds as good as a sum. Callers may bring their own.
+ * The built-in ones are made of the parts in aggregate.h, so that `max` means the same in memory and on pages.
+ */
+#ifndef IFOREST_KIND_H
+#define IFOREST_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/aggregate.h"
+
+/* What the built-in kinds lift. */
+struct iforest_sample {
+	union iforest_number value;
+	bool has_value;
+	int64_t time;
+	int64_t ref;
+};
+
+struct iforest_kind {
+	const char *name;
+	size_t state_bytes;
+	void (*identity)(void *state);
+	void (*lift)(void *state, const void *sample);                         /* writes a whole state */
+	void (*combine)(void *state, const void *left, const void *right);     /* state may be left, not right */
+};
+
+/* States: uint64_t; iforest_value_aggregate (its n and sums); iforest_row. */
+extern const struct iforest_kind iforest_kind_count;      /* samples that have a value */
+extern const struct iforest_kind iforest_kind_sum_int64;  /* also avg: see iforest_mean() */
+extern const struct iforest_kind iforest_kind_sum_float64;
+extern const struct iforest_kind iforest_kind_min_int64;
+extern const struct iforest_kind iforest_kind_max_int64;
+extern const struct iforest_kind iforest_kind_min_float64;
+extern const struct iforest_kind iforest_kind_max_float64;
+extern const struct iforest_kind iforest_kind_first;
+extern const struct iforest_kind iforest_kind_last;
+
+#endif

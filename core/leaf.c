@@ -1,0 +1,216 @@
+#include "core/leaf.h"
+
+#include "core/bits.h"
+
+enum { DIRECTORY_ENTRY = 32, DEAD_OFFSET = 24 };
+
+void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_fields *fields, uint32_t page_bytes)
+{
+	writer->fields = fields;
+	writer->page_bytes = page_bytes;
+	writer->n_blocks = writer->n_entries = 0;
+	writer->n_body = 0;
+}
+
+bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct iforest_block *block, unsigned from, unsigned to)
+{
+	uint8_t packed[(2 + IFOREST_MAX_VALUES) * IFOREST_MAX_COLUMN_BYTES];
+	uint8_t *entry = writer->directory + writer->n_blocks * DIRECTORY_ENTRY;
+	unsigned n = to - from, n_packed = 0;
+	uint64_t all = iforest_low_bits(n);
+	uint32_t n_used = IFOREST_PAGE_HEADER + (writer->n_blocks + 1) * DIRECTORY_ENTRY + writer->n_body;
+
+	if (n_used + IFOREST_COLUMN_SLACK > writer->page_bytes)
+		return false;
+	if (!block->time_is_null)
+		n_packed += iforest_column_pack(packed, block->times + from, all, n, block->times[from]);
+	n_packed += iforest_column_pack(packed + n_packed, block->refs + from, all, n, block->refs[from]);
+	for (unsigned v = 0; v < writer->fields->n_values; v++)
+		n_packed += iforest_column_pack(packed + n_packed, block->values[v] + from, block->present[v] >> from, n, 0);
+	if (n_used + n_packed + IFOREST_COLUMN_SLACK > writer->page_bytes)
+		return false;
+
+	iforest_store32(entry, (uint32_t)block->series);
+	iforest_store16(entry + 4, (uint16_t)writer->n_body); /* from the first column: made absolute at the end */
+	entry[6] = (uint8_t)n;
+	entry[7] = block->time_is_null;
+	iforest_store64(entry + 8, (uint64_t)(block->time_is_null ? 0 : block->times[from]));
+	iforest_store64(entry + 16, (uint64_t)block->refs[from]);
+	iforest_store64(entry + DEAD_OFFSET, 0);
+	memcpy(writer->body + writer->n_body, packed, n_packed);
+	writer->n_body += n_packed;
+	writer->n_blocks++;
+	writer->n_entries += n;
+	return true;
+}
+
+uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t *page, uint64_t run_id, uint32_t number)
+{
+	uint32_t n_directory = writer->n_blocks * DIRECTORY_ENTRY;
+	uint32_t start = IFOREST_PAGE_HEADER + n_directory;
+	uint32_t length = start + writer->n_body + IFOREST_COLUMN_SLACK;
+	struct iforest_page_header header = { .run_id = run_id, .number = number, .length = (uint16_t)length,
+		.n_items = (uint16_t)writer->n_blocks, .n_entries = (uint16_t)writer->n_entries };
+
+	for (unsigned b = 0; b < writer->n_blocks; b++) {
+		uint8_t *entry = writer->directory + b * DIRECTORY_ENTRY;
+
+		iforest_store16(entry + 4, (uint16_t)(iforest_load16(entry + 4) + start));
+	}
+	memcpy(page + IFOREST_PAGE_HEADER, writer->directory, n_directory);
+	memcpy(page + start, writer->body, writer->n_body);
+	memset(page + start + writer->n_body, 0, IFOREST_COLUMN_SLACK);
+	iforest_page_seal(page, &header);
+	return length;
+}
+
+static const uint8_t *directory_entry(const struct iforest_leaf *leaf, unsigned block)
+{
+	return leaf->page + IFOREST_PAGE_HEADER + block * DIRECTORY_ENTRY;
+}
+
+enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_fields *fields, const uint8_t *page,
+				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked,
+				      const char **what)
+{
+	enum iforest_status status;
+	struct iforest_page_header *header = &leaf->header;
+	uint32_t n_entries = 0, start;
+
+	leaf->fields = fields;
+	leaf->page = page;
+	status = iforest_page_check(page, n_bytes, run_id, 0, number, is_checked, header, what);
+	if (status || is_checked)
+		return status;
+	*what = "the page's block directory is wrong";
+	start = IFOREST_PAGE_HEADER + header->n_items * (uint32_t)DIRECTORY_ENTRY;
+	if (header->n_items == 0 || start + IFOREST_COLUMN_SLACK > header->length)
+		return IFOREST_CORRUPT;
+	for (unsigned b = 0; b < header->n_items; b++) {
+		const uint8_t *entry = directory_entry(leaf, b);
+		uint16_t offset = iforest_load16(entry + 4);
+
+		if (offset < start || offset > header->length - IFOREST_COLUMN_SLACK || entry[6] == 0 ||
+		    entry[6] > IFOREST_BLOCK_ENTRIES || entry[7] > 1)
+			return IFOREST_CORRUPT;
+		n_entries += entry[6];
+	}
+	return n_entries == header->n_entries ? IFOREST_OK : IFOREST_CORRUPT;
+}
+
+struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block)
+{
+	const uint8_t *entry = directory_entry(leaf, block);
+
+	return (struct iforest_block_info){
+		.first = { .series = iforest_load32(entry), .time_is_null = entry[7], .time = iforest_load_int64(entry + 8),
+			   .ref = iforest_load_int64(entry + 16) },
+		.n = entry[6],
+		.dead = iforest_load64(entry + DEAD_OFFSET),
+	};
+}
+
+unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct iforest_key *key)
+{
+	unsigned low = 0, high = leaf->header.n_items;
+
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+		struct iforest_block_info info = iforest_leaf_block(leaf, middle);
+
+		if (iforest_key_compare(&info.first, key) <= 0)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void iforest_block_start(struct iforest_block_reader *reader, const struct iforest_leaf *leaf, unsigned number)
+{
+	const uint8_t *entry = directory_entry(leaf, number);
+
+	reader->leaf = leaf;
+	reader->number = number;
+	reader->unpacked = 0;
+	reader->next = leaf->page + iforest_load16(entry + 4);
+	reader->block.series = iforest_load32(entry);
+	reader->block.time_is_null = entry[7];
+	reader->block.n = entry[6];
+	reader->block.dead = iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(entry[6]);
+	reader->n_columns = reader->block.time_is_null; /* NULL times have no column */
+	if (reader->block.time_is_null) {
+		memset(reader->block.times, 0, sizeof reader->block.times);
+		reader->unpacked |= 1u << IFOREST_TIMES;
+	}
+}
+
+enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsigned column)
+{
+	const uint8_t *entry = directory_entry(reader->leaf, reader->number);
+	const uint8_t *end = reader->leaf->page + reader->leaf->header.length - IFOREST_COLUMN_SLACK;
+	struct iforest_block *block = &reader->block;
+	int64_t *numbers;
+
+	if (reader->unpacked >> column & 1)
+		return IFOREST_OK;
+	for (; reader->n_columns <= column; reader->n_columns++) {
+		unsigned c = reader->n_columns;
+		int64_t reference = c < IFOREST_VALUES ? iforest_load_int64(entry + 8 + 8 * c) : 0;
+
+		if (iforest_column_open(&reader->columns[c], reader->next, end, block->n, reference))
+			return IFOREST_CORRUPT;
+		reader->next = reader->columns[c].end;
+	}
+	numbers = column == IFOREST_TIMES ? block->times :
+		  column == IFOREST_REFS ? block->refs : block->values[column - IFOREST_VALUES];
+	iforest_column_unpack(&reader->columns[column], block->n, numbers);
+	if (column >= IFOREST_VALUES)
+		block->present[column - IFOREST_VALUES] = reader->columns[column].present;
+	reader->unpacked |= 1u << column;
+	return IFOREST_OK;
+}
+
+static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
+{
+	return (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null,
+				     .time = block->times[i], .ref = block->refs[i] };
+}
+
+enum iforest_status iforest_block_find(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry)
+{
+	const struct iforest_block *block = &reader->block;
+	unsigned low = 0, high = block->n;
+	enum iforest_status status;
+
+	/* positions of windows stand before every ref: then the refs need not be unpacked */
+	status = iforest_block_need(reader, IFOREST_TIMES);
+	if (!status && key->ref != INT64_MIN)
+		status = iforest_block_need(reader, IFOREST_REFS);
+	if (status)
+		return status;
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+		struct iforest_key at = { .series = block->series, .time_is_null = block->time_is_null,
+					  .time = block->times[middle], .ref = INT64_MIN };
+
+		if (key->ref != INT64_MIN)
+			at = key_of(block, middle);
+		if (iforest_key_compare(&at, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*entry = low;
+	return IFOREST_OK;
+}
+
+void iforest_leaf_remove(uint8_t *page, const struct iforest_page_header *header, unsigned block, unsigned entry)
+{
+	struct iforest_page_header changed = *header;
+	uint8_t *dead = page + IFOREST_PAGE_HEADER + block * DIRECTORY_ENTRY + DEAD_OFFSET;
+
+	iforest_store64(dead, iforest_load64(dead) | UINT64_C(1) << entry);
+	changed.n_dead++;
+	iforest_page_seal(page, &changed);
+}

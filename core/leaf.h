@@ -1,0 +1,130 @@
+/* leaf.h -- leaf pages: packed entries in key order, in blocks of at most 64 that share series and NULL-ness of time.
+ *
+ *   [0, 32)            page header (page.h): items = blocks
+ *   [32, 32 + 32 n)    directory, 32 bytes a block:
+ *                        byte  0  u32  series
+ *                              4  u16  offset of the block's columns in the page
+ *                              6  u8   entries, 1..64
+ *                              7  u8   1 where the times are NULL
+ *                              8  i64  time of the first entry, 0 where NULL
+ *                             16  i64  ref of the first entry
+ *                             24  u64  dead map: bit i is set once entry i is removed
+ *   then, block after block, the columns (column.h): time (left out where NULL), ref, each value column
+ *   then 8 zero bytes
+ *
+ * A removal sets a bit and changes nothing else, so a page never outgrows its place. First keys stay as they are.
+ * Code outside leaf.c and column.c never sees these bytes.
+ */
+#ifndef IFOREST_LEAF_H
+#define IFOREST_LEAF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/column.h"
+#include "core/fields.h"
+#include "core/key.h"
+#include "core/page.h"
+#include "core/status.h"
+
+/* One entry as the builder takes it. Value v is there if bit v of present is set. */
+struct iforest_entry {
+	struct iforest_key key;
+	union iforest_number values[IFOREST_MAX_VALUES];
+	uint32_t present;
+};
+
+/* The entries of one block, column by column. */
+struct iforest_block {
+	uint64_t series;
+	bool time_is_null;
+	unsigned n;
+	uint64_t dead;
+	int64_t times[IFOREST_BLOCK_ENTRIES];
+	int64_t refs[IFOREST_BLOCK_ENTRIES];
+	int64_t values[IFOREST_MAX_VALUES][IFOREST_BLOCK_ENTRIES]; /* the bits of a double for FLOAT64 columns */
+	uint64_t present[IFOREST_MAX_VALUES];
+};
+
+/* ---- writing ---- */
+
+#define IFOREST_MAX_BLOCKS (IFOREST_MAX_PAGE_BYTES / 32)
+
+/* A leaf page under construction. */
+struct iforest_leaf_writer {
+	const struct iforest_fields *fields;
+	uint32_t page_bytes;
+	unsigned n_blocks, n_entries;
+	uint32_t n_body;                                /* bytes of columns so far */
+	uint8_t directory[IFOREST_MAX_PAGE_BYTES];
+	uint8_t body[IFOREST_MAX_PAGE_BYTES];
+};
+
+void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_fields *fields, uint32_t page_bytes);
+
+/* Packs entries [from, to) of the block as a block of its own, if they fit the page.
+ * Requires  from < to <= block->n, entries in key order and after all others of the page.
+ * Returns   true if taken. An empty page takes any block of one entry. */
+bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct iforest_block *block, unsigned from, unsigned to);
+
+/* Writes the page. Requires  page has page_bytes; at least one block.
+ * Returns   its length. */
+uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t *page, uint64_t run_id, uint32_t number);
+
+/* ---- reading ---- */
+
+/* A checked leaf page; borrows the bytes. */
+struct iforest_leaf {
+	const struct iforest_fields *fields;
+	const uint8_t *page;
+	struct iforest_page_header header;
+};
+
+/* Checks a page and its directory, unless is_checked.
+ * Errors  IFOREST_CORRUPT or IFOREST_FORMAT with *what (page.h). */
+enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_fields *fields, const uint8_t *page,
+				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked,
+				      const char **what);
+
+/* What the directory says of a block. */
+struct iforest_block_info {
+	struct iforest_key first;
+	unsigned n;
+	uint64_t dead;
+};
+
+struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block);
+
+/* The last block whose first key is at or before the key; 0 if there is none. Cost: log2(blocks). */
+unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct iforest_key *key);
+
+/* A block being read: columns are unpacked when they are first asked for. */
+struct iforest_block_reader {
+	const struct iforest_leaf *leaf;
+	unsigned number;
+	unsigned n_columns;                       /* found so far, in page order */
+	uint32_t unpacked;                        /* bit c: column c stands in `block` */
+	const uint8_t *next;                      /* bytes of the first column not found yet */
+	struct iforest_column columns[2 + IFOREST_MAX_VALUES];
+	struct iforest_block block;
+};
+
+/* Columns of a block, for iforest_block_need(): times, refs, value v is 2 + v. */
+enum { IFOREST_TIMES = 0, IFOREST_REFS = 1, IFOREST_VALUES = 2 };
+
+/* Starts on a block: series, n, dead map are set, no column is unpacked. The leaf must stay in place. */
+void iforest_block_start(struct iforest_block_reader *reader, const struct iforest_leaf *leaf, unsigned number);
+
+/* Unpacks a column into reader->block unless it is there.
+ * Errors  IFOREST_CORRUPT. */
+enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsigned column);
+
+/* The first entry of the block at or after the key (n if there is none). Errors: IFOREST_CORRUPT. */
+enum iforest_status iforest_block_find(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry);
+
+/* ---- removal ---- */
+
+/* Sets the dead bit of an entry in a writable copy of a leaf page and re-seals it. Requires that the page has been checked. */
+void iforest_leaf_remove(uint8_t *page, const struct iforest_page_header *header, unsigned block, unsigned entry);
+
+#endif

@@ -1,0 +1,179 @@
+#include "core/leaf_fold.h"
+
+#include "core/bits.h"
+
+/* A row's value, and with it time and ref, which are unpacked only for rows that matter. */
+static enum iforest_status load_row(struct iforest_block_reader *reader, unsigned value, unsigned i, struct iforest_row *row)
+{
+	const struct iforest_block *block = &reader->block;
+	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
+
+	if (!status)
+		status = iforest_block_need(reader, IFOREST_REFS);
+	if (!status)
+		*row = (struct iforest_row){ .value.integer = block->values[value][i], .time = block->times[i],
+					     .ref = block->refs[i], .time_is_null = block->time_is_null, .is_set = true };
+	return status;
+}
+
+static union iforest_number number_at(const struct iforest_block *block, unsigned value, unsigned i)
+{
+	return (union iforest_number){ .integer = block->values[value][i] };
+}
+
+/* Offers entry i as a new minimum or maximum, unless its value alone shows that it loses. */
+static enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned value, unsigned i, int sign,
+					 enum iforest_value_kind kind, struct iforest_row *extreme)
+{
+	struct iforest_row row;
+	enum iforest_status status;
+
+	if (extreme->is_set &&
+	    sign * iforest_number_compare(number_at(&reader->block, value, i), extreme->value, kind) < 0)
+		return IFOREST_OK;
+	status = load_row(reader, value, i, &row);
+	if (status)
+		return status;
+	if (sign < 0)
+		iforest_row_min(extreme, &row, kind);
+	else
+		iforest_row_max(extreme, &row, kind);
+	return IFOREST_OK;
+}
+
+/* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. */
+static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned value, uint64_t which,
+				      enum iforest_value_kind kind, struct iforest_value_aggregate *into)
+{
+	const struct iforest_block *block = &reader->block;
+	unsigned low = iforest_trailing_zeros(which), high = low;
+	enum iforest_status status;
+
+	for (uint64_t rest = which; rest; rest &= rest - 1) {
+		unsigned i = iforest_trailing_zeros(rest);
+		union iforest_number x = number_at(block, value, i);
+
+		iforest_value_add(into, x, kind);
+		if (iforest_number_compare(x, number_at(block, value, low), kind) < 0)
+			low = i;
+		if (iforest_number_compare(x, number_at(block, value, high), kind) > 0)
+			high = i;
+	}
+	status = offer_extreme(reader, value, low, -1, kind, &into->min);
+	if (!status)
+		status = offer_extreme(reader, value, high, 1, kind, &into->max);
+	return status;
+}
+
+static enum iforest_status fold_one_value(struct iforest_block_reader *reader, unsigned v, uint64_t live,
+					  const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	struct iforest_value_aggregate *into = &aggregate->values[v];
+	enum iforest_status status = iforest_block_need(reader, IFOREST_VALUES + v);
+	struct iforest_row row;
+	uint64_t which;
+
+	if (status)
+		return status;
+	which = live & reader->block.present[v];
+	if (!which)
+		return IFOREST_OK;
+	if (wanted->values >> v & 1)
+		status = fold_value(reader, v, which, (enum iforest_value_kind)reader->leaf->fields->kinds[v], into);
+	if (!status && wanted->firsts >> v & 1 && !(status = load_row(reader, v, iforest_trailing_zeros(which), &row)))
+		iforest_row_first(&into->first, &row);
+	if (!status && wanted->lasts >> v & 1 && !(status = load_row(reader, v, iforest_highest_bit(which), &row)))
+		iforest_row_last(&into->last, &row);
+	return status;
+}
+
+static enum iforest_status fold_times(struct iforest_block_reader *reader, uint64_t live, struct iforest_aggregate *aggregate)
+{
+	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
+
+	if (!status && !reader->block.time_is_null) {
+		iforest_aggregate_add_time(aggregate, reader->block.times[iforest_trailing_zeros(live)]);
+		iforest_aggregate_add_time(aggregate, reader->block.times[iforest_highest_bit(live)]);
+	}
+	return status;
+}
+
+static enum iforest_status fold_latest_end(struct iforest_block_reader *reader, uint64_t live, unsigned duration,
+					   struct iforest_aggregate *aggregate)
+{
+	const struct iforest_block *block = &reader->block;
+	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
+
+	if (!status)
+		status = iforest_block_need(reader, IFOREST_VALUES + duration);
+	if (status || block->time_is_null)
+		return status;
+	for (; live; live &= live - 1) {
+		unsigned i = iforest_trailing_zeros(live);
+		int64_t end = iforest_span_end(block->times[i], block->values[duration][i], block->present[duration] >> i & 1);
+
+		if (end > aggregate->latest_end)
+			aggregate->latest_end = end;
+	}
+	return IFOREST_OK;
+}
+
+static enum iforest_status fold_blocks(struct iforest_block_reader *reader, uint64_t live, struct iforest_aggregate *aggregate)
+{
+	enum iforest_status status = iforest_block_need(reader, IFOREST_REFS);
+
+	for (; live && !status; live &= live - 1) {
+		uint32_t heap_block = (uint32_t)(reader->block.refs[iforest_trailing_zeros(live)] >> 16);
+
+		if (heap_block < aggregate->lowest_block)
+			aggregate->lowest_block = heap_block;
+		if (heap_block > aggregate->highest_block)
+			aggregate->highest_block = heap_block;
+	}
+	return status;
+}
+
+enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsigned from, unsigned to,
+				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	const struct iforest_fields *fields = reader->leaf->fields;
+	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from);
+	uint64_t live = range & ~reader->block.dead;
+	uint32_t values = wanted->values | wanted->firsts | wanted->lasts;
+	enum iforest_status status = IFOREST_OK;
+
+	aggregate->n_rows += iforest_popcount(live);
+	aggregate->n_dead += iforest_popcount(range) - iforest_popcount(live);
+	if (!live)
+		return IFOREST_OK;
+	for (unsigned v = 0; v < fields->n_values && !status; v++)
+		if (values >> v & 1)
+			status = fold_one_value(reader, v, live, wanted, aggregate);
+	if (!status && wanted->times)
+		status = fold_times(reader, live, aggregate);
+	if (!status && wanted->node_fields && fields->latest_end_offset)
+		status = fold_latest_end(reader, live, fields->duration_value, aggregate);
+	if (!status && wanted->node_fields && fields->has_blocks)
+		status = fold_blocks(reader, live, aggregate);
+	return status;
+}
+
+enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct iforest_node *node)
+{
+	static const struct iforest_wanted all = { .values = UINT32_MAX, .node_fields = true };
+	struct iforest_block_reader reader;
+	enum iforest_status status = IFOREST_OK;
+
+	iforest_aggregate_clear(&node->aggregate, leaf->fields->n_values);
+	node->first = iforest_leaf_block(leaf, 0).first;
+	for (unsigned b = 0; b < leaf->header.n_items && !status; b++) {
+		iforest_block_start(&reader, leaf, b);
+		status = iforest_block_fold(&reader, 0, reader.block.n, &all, &node->aggregate);
+	}
+	if (!status)
+		status = iforest_block_need(&reader, IFOREST_TIMES);
+	if (!status)
+		node->last = (struct iforest_key){ .series = reader.block.series, .time_is_null = reader.block.time_is_null,
+						   .time = reader.block.times[reader.block.n - 1], .ref = INT64_MAX };
+	return status;
+}

@@ -1,0 +1,53 @@
+/* node.h -- nodes: the aggregate of one child page, and the pages they are packed into.
+ *
+ * A node page is the page header and then its nodes, one every fields->node_bytes (the layout of a node is in fields.h).
+ * Nodes have a fixed size, so node i of a page is found by arithmetic and read in place.
+ */
+#ifndef IFOREST_NODE_H
+#define IFOREST_NODE_H
+
+#include "core/aggregate.h"
+#include "core/fields.h"
+#include "core/key.h"
+#include "core/page.h"
+#include "core/status.h"
+
+struct iforest_node {
+	struct iforest_key first; /* of the child's first entry, removed or not */
+	struct iforest_key last;  /* of its last entry; last.ref is not kept and is INT64_MAX */
+	struct iforest_aggregate aggregate; /* of live entries; first and last times and rows are not kept */
+};
+
+void iforest_node_write(const struct iforest_node *node, const struct iforest_fields *fields, uint8_t *bytes);
+void iforest_node_read(struct iforest_node *node, const struct iforest_fields *fields, const uint8_t *bytes);
+
+/* Parts of a node read in place, without the rest. */
+struct iforest_key iforest_node_first(const uint8_t *bytes);
+struct iforest_key iforest_node_last(const uint8_t *bytes);
+uint64_t iforest_node_rows(const uint8_t *bytes);
+uint64_t iforest_node_dead(const uint8_t *bytes);
+uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value);
+
+/* aggregate = aggregate + node, for the value columns whose bit is set in `values`. */
+void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values,
+		       struct iforest_aggregate *aggregate);
+
+/* into = into + from, as siblings in key order: the parent of a row of nodes. */
+void iforest_node_combine(struct iforest_node *into, const struct iforest_node *from, const struct iforest_fields *fields);
+
+/* Bytes of node i of a checked node page. */
+static inline const uint8_t *iforest_node_at(const uint8_t *page, const struct iforest_fields *fields, unsigned i)
+{
+	return page + IFOREST_PAGE_HEADER + i * fields->node_bytes;
+}
+
+/* Checks a node page, unless is_checked. Errors: as iforest_page_check(). */
+enum iforest_status iforest_node_page_check(const uint8_t *page, uint32_t n_bytes, const struct iforest_fields *fields,
+					    uint64_t run_id, unsigned level, uint32_t number, bool is_checked,
+					    struct iforest_page_header *header, const char **what);
+
+/* Writes the header of a page that holds n_nodes nodes. Returns its length. */
+uint32_t iforest_node_page_finish(uint8_t *page, const struct iforest_fields *fields, uint64_t run_id, unsigned level,
+				  uint32_t number, unsigned n_nodes);
+
+#endif

@@ -1,0 +1,171 @@
+#include "core/scan.h"
+
+#include "core/bits.h"
+
+enum iforest_status iforest_scan_init(struct iforest_scan *scan, struct iforest_store *store,
+				      const struct iforest_manifest *manifest)
+{
+	*scan = (struct iforest_scan){ .store = store, .manifest = manifest, .n_cursors = manifest->n_runs, .is_done = true };
+	scan->cursors = iforest_allocate(store->alloc, scan->n_cursors * sizeof *scan->cursors);
+	scan->active = iforest_allocate(store->alloc, scan->n_cursors * sizeof(struct iforest_cursor *));
+	if (!scan->cursors || !scan->active) {
+		scan->n_cursors = 0;
+		iforest_scan_release(scan);
+		return IFOREST_NO_MEMORY;
+	}
+	for (uint32_t r = 0; r < scan->n_cursors; r++)
+		iforest_cursor_init(&scan->cursors[r], store, manifest, &manifest->runs[r]);
+	return IFOREST_OK;
+}
+
+void iforest_scan_release(struct iforest_scan *scan)
+{
+	for (uint32_t r = 0; r < scan->n_cursors; r++)
+		iforest_cursor_release(&scan->cursors[r]);
+	iforest_release(scan->store->alloc, scan->cursors);
+	iforest_release(scan->store->alloc, scan->active);
+	scan->cursors = NULL;
+	scan->active = NULL;
+	scan->n_cursors = scan->n_active = 0;
+}
+
+/* Can the run hold an entry in [from, to)? */
+static bool may_hold(const struct iforest_run *run, const struct iforest_key *from, const struct iforest_key *to)
+{
+	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
+
+	return iforest_key_compare(&last, from) >= 0 && iforest_key_compare(&first, to) < 0;
+}
+
+static bool is_unbounded(const struct iforest_scan *scan)
+{
+	const struct iforest_bucketing *bucketing = &scan->bucketing;
+
+	return bucketing->mode == IFOREST_WHOLE && !bucketing->window.has_t0 && !bucketing->window.has_t1;
+}
+
+enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t series)
+{
+	const struct iforest_window *window = &scan->bucketing.window;
+	struct iforest_key from = iforest_key_at(series, window->has_t0 ? window->t0 : INT64_MIN);
+	struct iforest_key after = iforest_key_at(series + 1, INT64_MIN);
+
+	scan->series = series;
+	scan->n_active = 0;
+	scan->has_bucket = false;
+	scan->end = window->has_t1 ? iforest_key_at(series, window->t1) : iforest_key_nulls(series);
+	scan->is_done = iforest_window_is_empty(window);
+	for (uint32_t r = 0; r < scan->n_cursors && !scan->is_done; r++) {
+		struct iforest_cursor *cursor = &scan->cursors[r];
+		enum iforest_status status;
+
+		if (!may_hold(cursor->run, &from, is_unbounded(scan) ? &after : &scan->end))
+			continue;
+		status = iforest_cursor_seek(cursor, &from);
+		if (status)
+			return status;
+		scan->active[scan->n_active++] = cursor;
+	}
+	return IFOREST_OK;
+}
+
+static enum iforest_status fold_all(struct iforest_scan *scan, const struct iforest_key *to,
+				    const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	for (uint32_t a = 0; a < scan->n_active && !status; a++)
+		status = iforest_cursor_fold_until(scan->active[a], to, wanted, aggregate);
+	return status;
+}
+
+static enum iforest_status whole_window(struct iforest_scan *scan, struct iforest_aggregate *aggregate)
+{
+	struct iforest_key after = iforest_key_at(scan->series + 1, INT64_MIN);
+	struct iforest_wanted timeless = { .values = scan->wanted.values };
+	enum iforest_status status = fold_all(scan, &scan->end, &scan->wanted, aggregate);
+
+	if (!status && is_unbounded(scan))
+		status = fold_all(scan, &after, &timeless, aggregate);
+	scan->is_done = true;
+	return status;
+}
+
+/* The earliest time at which a cursor stands before the end; cursors that have none left are dropped. */
+static enum iforest_status earliest(struct iforest_scan *scan, int64_t *time, bool *found)
+{
+	uint32_t n_left = 0;
+
+	*found = false;
+	for (uint32_t a = 0; a < scan->n_active; a++) {
+		struct iforest_key key;
+		bool at_end;
+		enum iforest_status status = iforest_cursor_key(scan->active[a], &key, &at_end);
+
+		if (status)
+			return status;
+		if (at_end || iforest_key_compare(&key, &scan->end) >= 0)
+			continue;
+		scan->active[n_left++] = scan->active[a];
+		if (!*found || key.time < *time)
+			*time = key.time;
+		*found = true;
+	}
+	scan->n_active = n_left;
+	return IFOREST_OK;
+}
+
+static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
+				       bool *found)
+{
+	struct iforest_key to;
+	int64_t time;
+	bool after_all;
+	enum iforest_status status = earliest(scan, &time, found);
+
+	if (!status && *found)
+		status = iforest_bucket_of(&scan->bucketing, time, bucket);
+	if (status || !*found)
+		return status;
+	if (scan->has_bucket && *bucket <= scan->last_bucket) {
+		/* times fall on a page whose checksum is right: without this a forged page could hold us here for ever */
+		scan->store->fault = (struct iforest_fault){ .what = "entries are out of order",
+			.run_id = scan->active[0]->run->place.run_id, .number = scan->active[0]->leaf_number };
+		return IFOREST_CORRUPT;
+	}
+	scan->has_bucket = true;
+	scan->last_bucket = *bucket;
+	to = iforest_key_at(scan->series, iforest_bucket_end(&scan->bucketing, *bucket, &after_all));
+	if (after_all || iforest_key_compare(&scan->end, &to) < 0)
+		to = scan->end;
+	return fold_all(scan, &to, &scan->wanted, aggregate);
+}
+
+enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
+				      bool *found)
+{
+	enum iforest_status status = IFOREST_OK;
+	bool more = true;
+
+	iforest_aggregate_clear(aggregate, scan->manifest->fields.n_values);
+	while (!status && !scan->is_done && aggregate->n_rows == 0) {
+		aggregate->n_dead = 0;
+		*bucket = 0;
+		if (scan->bucketing.mode == IFOREST_WHOLE)
+			status = whole_window(scan, aggregate);
+		else
+			status = next_bucket(scan, bucket, aggregate, &more);
+		scan->is_done = scan->is_done || !more;
+	}
+	*found = aggregate->n_rows > 0;
+	return status;
+}
+
+uint64_t iforest_scan_pages(const struct iforest_scan *scan)
+{
+	uint64_t n_pages = 0;
+
+	for (uint32_t r = 0; r < scan->n_cursors; r++)
+		n_pages += scan->cursors[r].n_pages_opened;
+	return n_pages;
+}

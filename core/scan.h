@@ -1,0 +1,53 @@
+/* scan.h -- one series over a window: one answer, or one a bucket, over all runs of the index.
+ *
+ *   iforest_scan_init(&scan, &store, &manifest);
+ *   scan.bucketing = ...; scan.wanted = ...;
+ *   for (each series) {
+ *           iforest_scan_start(&scan, series);
+ *           while (!iforest_scan_next(&scan, &bucket, &aggregate, &found) && found) ...
+ *   }
+ *   iforest_scan_release(&scan);
+ *
+ * Buckets without live entries are left out. Entries whose time is NULL count where the window has no bounds and is one
+ * bucket (IFOREST_WHOLE), and only there.
+ */
+#ifndef IFOREST_SCAN_H
+#define IFOREST_SCAN_H
+
+#include "core/bucket.h"
+#include "core/cursor.h"
+
+struct iforest_scan {
+	struct iforest_store *store;
+	const struct iforest_manifest *manifest;
+	struct iforest_bucketing bucketing;  /* set by the caller, checked with iforest_bucketing_check() */
+	struct iforest_wanted wanted;        /* set by the caller */
+	struct iforest_cursor *cursors;      /* one a run */
+	struct iforest_cursor **active;      /* those that have entries of the series in the window */
+	uint32_t n_cursors, n_active;
+	struct iforest_key end;              /* of the window, or of the series' timed entries */
+	uint64_t series;
+	bool is_done;
+	bool has_bucket;                     /* last_bucket was given */
+	int64_t last_bucket;
+};
+
+/* store and manifest must outlive the scan, and the manifest must stay as it is.
+ * Errors  IFOREST_NO_MEMORY; then the scan holds nothing. */
+enum iforest_status iforest_scan_init(struct iforest_scan *scan, struct iforest_store *store,
+				      const struct iforest_manifest *manifest);
+void iforest_scan_release(struct iforest_scan *scan);
+
+/* Turns to a series. Cost: one page a level and run. Errors: as iforest_cursor_seek(). */
+enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t series);
+
+/* The next bucket, in ascending order, that has a live entry; *found is false after the last.
+ * aggregate has the manifest's n_values; parts not wanted are those of the empty aggregate.
+ * Errors  as iforest_cursor_seek(), and IFOREST_RANGE where a step bucket's number exceeds int64. */
+enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
+				      bool *found);
+
+/* Pages opened since init, over all runs. */
+uint64_t iforest_scan_pages(const struct iforest_scan *scan);
+
+#endif
