@@ -1,0 +1,42 @@
+/* From JSON text to event objects: finds the array of events, and calls back with each object in it. The text comes
+ * in pieces of any size. The only file that knows YAJL is json_events.c. */
+#ifndef TRACE_JSON_EVENTS_H
+#define TRACE_JSON_EVENTS_H
+
+#include "trace/event_fields.h"
+
+struct trace_json_events;
+
+struct trace_json_handler {
+    /* Called with each complete event. Answers TRACE_OK, or a negative status that ends the parsing, with
+     * *problem set to a literal. Fields are the parser's; the call may settle their samples. */
+    int (*on_event)(void *context, struct trace_event_fields *fields, const char **problem);
+    void *context;
+    bool keep_args;     /* of phases X and B, as written */
+    bool keep_samples;  /* the members of args of phase C */
+};
+
+/* What stopped the parsing. */
+struct trace_json_problem {
+    uint64_t offset;  /* byte of the text */
+    char text[160];
+};
+
+/* NULL if out of memory. Free with trace_json_events_free (which takes NULL). */
+struct trace_json_events *trace_json_events_new(const struct trace_json_handler *handler);
+void trace_json_events_free(struct trace_json_events *parser);
+
+/* Parses the next n_bytes of the text. TRACE_OK or a negative status, after which nothing more may be fed. O(n_bytes)
+ * amortised, if pieces are as large as trace_json_events_piece_bytes says. */
+int trace_json_events_feed(struct trace_json_events *parser, const char *text, size_t n_bytes);
+
+/* How large the next piece should at least be: more than 0 only inside a long string that must be kept. */
+size_t trace_json_events_piece_bytes(const struct trace_json_events *parser);
+
+/* To be called behind the last piece. TRACE_OK, also if the array of events is cut short (*truncated);
+ * TRACE_ERROR_NOT_TRACE if there was none. */
+int trace_json_events_end(struct trace_json_events *parser, bool *truncated);
+
+const struct trace_json_problem *trace_json_events_problem(const struct trace_json_events *parser);
+
+#endif
