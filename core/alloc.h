@@ -2,6 +2,7 @@
  *
  * Requires  reallocate(context, NULL, n) allocates, reallocate(context, p, n) resizes, both return NULL on failure
  *           and then leave p as it was; n is never 0. release(context, NULL) does nothing.
+ *           Memory is aligned to 8 bytes at least.
  * A host whose allocator throws (PostgreSQL) may longjmp out of either: core holds no lock, file or static then.
  */
 #ifndef IFOREST_ALLOC_H

@@ -5,8 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
-__extension__ typedef __int128 iforest_int128;
-__extension__ typedef unsigned __int128 iforest_uint128;
+/* Aligned to 8, as the memory of SQLite's and PostgreSQL's allocators is. */
+__extension__ typedef __int128 iforest_int128 __attribute__((aligned(8)));
+__extension__ typedef unsigned __int128 iforest_uint128 __attribute__((aligned(8)));
 
 /* Trailing zero bits of x; x != 0. */
 static inline unsigned iforest_trailing_zeros(uint64_t x)

@@ -114,7 +114,7 @@ static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned lev
 
 	if (status)
 		return status;
-	iforest_node_fold(node, fields, wanted->values, aggregate);
+	iforest_node_fold(node, fields, wanted->values, wanted->node_fields, aggregate);
 	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++) {
 		uint32_t bit = 1u << v;
 
@@ -209,23 +209,26 @@ static enum iforest_status lies_below(struct iforest_cursor *cursor, unsigned le
 	return IFOREST_OK;
 }
 
-/* Standing at the start of a leaf page: folds the largest node that starts here and lies below the key, or none. */
+/* Standing at the start of a leaf page: folds the largest node that starts here and lies below the key, or none.
+ * Tried from the highest level down, so that only pages on the way to the key are opened. */
 static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, const struct iforest_key *key,
 					     const struct iforest_wanted *wanted, struct edges *edges,
 					     struct iforest_aggregate *aggregate, bool *folded)
 {
 	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, n_leaves = 1;
 	unsigned level = 1;
-	bool below;
-	enum iforest_status status = lies_below(cursor, 1, i, key, folded);
+	enum iforest_status status;
 
-	while (!status && *folded && level <= cursor->run->n_levels && i % fanout == 0) {
-		status = lies_below(cursor, level + 1, i / fanout, key, &below);
-		if (status || !below)
-			break;
-		level++;
+	for (; level <= cursor->run->n_levels && i % fanout == 0; level++) {
 		i /= fanout;
 		n_leaves *= fanout;
+	}
+	status = lies_below(cursor, level, i, key, folded);
+	while (!status && !*folded && level > 1) {
+		level--;
+		i *= fanout;
+		n_leaves /= fanout;
+		status = lies_below(cursor, level, i, key, folded);
 	}
 	if (status || !*folded)
 		return status;

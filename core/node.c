@@ -124,10 +124,10 @@ void iforest_node_read(struct iforest_node *node, const struct iforest_fields *f
 	node->first = iforest_node_first(bytes);
 	node->last = iforest_node_last(bytes);
 	iforest_aggregate_clear(&node->aggregate, fields->n_values);
-	iforest_node_fold(bytes, fields, UINT32_MAX, &node->aggregate);
+	iforest_node_fold(bytes, fields, UINT32_MAX, true, &node->aggregate);
 }
 
-void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values,
+void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values, bool node_fields,
 		       struct iforest_aggregate *aggregate)
 {
 	uint32_t null_bits = iforest_load32(bytes + NULL_BITS);
@@ -142,13 +142,13 @@ void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields
 		read_value(&value, bytes + fields->value_offset[v], fields->kinds[v], null_bits >> (2 + 2 * v));
 		iforest_value_combine(&aggregate->values[v], &value, (enum iforest_value_kind)fields->kinds[v]);
 	}
-	if (fields->latest_end_offset) {
+	if (node_fields && fields->latest_end_offset) {
 		int64_t end = iforest_load_int64(bytes + fields->latest_end_offset);
 
 		if (end > aggregate->latest_end)
 			aggregate->latest_end = end;
 	}
-	if (fields->blocks_offset) {
+	if (node_fields && fields->blocks_offset) {
 		uint32_t lowest = iforest_load32(bytes + fields->blocks_offset);
 		uint32_t highest = iforest_load32(bytes + fields->blocks_offset + 4);
 

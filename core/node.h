@@ -28,8 +28,9 @@ uint64_t iforest_node_rows(const uint8_t *bytes);
 uint64_t iforest_node_dead(const uint8_t *bytes);
 uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value);
 
-/* aggregate = aggregate + node, for the value columns whose bit is set in `values`. */
-void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values,
+/* aggregate = aggregate + node: the counts, the value columns whose bit is set in `values`, and with node_fields the latest end
+ * and the heap blocks. */
+void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values, bool node_fields,
 		       struct iforest_aggregate *aggregate);
 
 /* into = into + from, as siblings in key order: the parent of a row of nodes. */

@@ -107,6 +107,9 @@ static enum iforest_status replace(struct iforest_store *store, struct iforest_m
 		status = iforest_manifest_add(manifest, merged);
 	if (!status)
 		status = iforest_manifest_publish(manifest, store);
+	/* nothing names the new run then, so a failure to drop it costs space and no answer */
+	if (status && merged->n_leaves > 0)
+		(void)pager->drop_run(pager->context, &merged->place, iforest_run_pages(manifest, merged));
 	for (uint32_t c = 0; !status && c < n_chosen; c++)
 		status = pager->drop_run(pager->context, &old[c].place, iforest_run_pages(manifest, &old[c]));
 	iforest_release(store->alloc, old);

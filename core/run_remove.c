@@ -243,6 +243,9 @@ enum iforest_status iforest_run_remove(struct iforest_store *store, struct ifore
 		for (uint64_t k = 0; k < n_keys && !status; k++)
 			if (n_pages == 0 || pages[n_pages - 1] != spots[k].leaf)
 				pages[n_pages++] = spots[k].leaf;
+		/* below only the nodes over these keys are renewed, and then the mark is taken off */
+		if (!status && n_keys > 0 && manifest->runs[r].removal_in_progress)
+			status = iforest_run_repair(store, manifest, r);
 		if (!status && n_keys > 0)
 			status = rewrite(store, manifest, r, cursor, spots, n_keys, pages, n_pages);
 		iforest_cursor_release(cursor);

@@ -13,7 +13,7 @@
 #include "core/manifest.h"
 
 /* Removes the entries with these keys from run number r, and publishes.
- * Requires  keys ascending, none twice.
+ * Requires  keys ascending, none twice. A run that is marked is repaired first.
  * Cost      a leaf page and its path for each page touched; memory 16 bytes a key.
  * Errors    IFOREST_NOT_FOUND: a key has no live entry in the run; nothing was written. IFOREST_UNORDERED. Otherwise the run may
  *           be left marked: read the manifest again and repair. */

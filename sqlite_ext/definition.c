@@ -1,0 +1,349 @@
+#include "sqlite_ext/definition.h"
+
+#include <ctype.h>
+
+const char *const iforest_argument_names[IFOREST_N_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
+
+static const char *const fixed_names[IFOREST_N_FIXED] = {
+	"bucket", "bucket_start", "bucket_end", "count", "first_ts", "last_ts"
+};
+
+static const char *const value_formats[IFOREST_N_OF_VALUE] = {
+	"count_%s", "sum_%s", "min_%s", "max_%s", "avg_%s", "first_%s", "last_%s", "min_%s_id", "max_%s_id", "min_%s_ts",
+	"max_%s_ts"
+};
+
+/* ---- reading names ---- */
+
+static const char *skip_space(const char *at)
+{
+	while (isspace((unsigned char)*at))
+		at++;
+	return at;
+}
+
+static bool is_name_byte(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+/* A quoted name: the closing quote doubled stands for itself. */
+static char *read_quoted(const char **at)
+{
+	char close = **at == '[' ? ']' : **at;
+	char *name = sqlite3_malloc64(strlen(*at) + 1), *out = name;
+	const char *in = *at + 1;
+
+	if (!name)
+		return NULL;
+	for (; *in; in++) {
+		if (*in == close && (in[1] != close || close == ']'))
+			break;
+		in += *in == close;
+		*out++ = *in;
+	}
+	*out = 0;
+	*at = *in ? in + 1 : in;
+	return name;
+}
+
+/* A name at *at, moving past it and the space after it; NULL if there is none or no memory. */
+static char *read_name(const char **at)
+{
+	const char *start = *at;
+	char *name;
+
+	if (*start && strchr("\"'`[", *start)) {
+		name = read_quoted(at);
+	} else {
+		while (is_name_byte(**at))
+			++*at;
+		name = *at == start ? NULL : sqlite3_mprintf("%.*s", (int)(*at - start), start);
+	}
+	*at = skip_space(*at);
+	return name;
+}
+
+/* `column` or `column AS name`. */
+static bool read_column(const char **at, struct iforest_column_name *column)
+{
+	column->source = read_name(at);
+	if (!column->source)
+		return false;
+	if (sqlite3_strnicmp(*at, "as", 2) == 0 && !is_name_byte((*at)[2])) {
+		*at = skip_space(*at + 2);
+		column->name = read_name(at);
+	} else {
+		column->name = sqlite3_mprintf("%s", column->source);
+	}
+	return column->name != NULL;
+}
+
+/* One column, or several in parentheses. Returns false where the text is none of this. */
+static bool read_columns(const char *at, struct iforest_column_name *columns, unsigned n_most, unsigned *n, bool *too_many)
+{
+	bool in_parentheses = *at == '(';
+
+	if (in_parentheses)
+		at = skip_space(at + 1);
+	for (;;) {
+		struct iforest_column_name column = { NULL, NULL };
+		bool is_read = read_column(&at, &column);
+
+		*too_many = *n == n_most;
+		if (!is_read || *too_many) {
+			sqlite3_free(column.source);
+			sqlite3_free(column.name);
+			return false;
+		}
+		columns[(*n)++] = column;
+		if (!in_parentheses || *at != ',')
+			break;
+		at = skip_space(at + 1);
+	}
+	if (in_parentheses) {
+		if (*at != ')')
+			return false;
+		at = skip_space(at + 1);
+	}
+	return *at == 0;
+}
+
+/* ---- arguments ---- */
+
+static int read_one_name(const char *text, const char *key, char **name, struct iforest_error *error)
+{
+	const char *at = text;
+
+	if (*name)
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
+	*name = read_name(&at);
+	if (!*name || *at)
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s=%s\": it takes one name", key, text);
+	return SQLITE_OK;
+}
+
+static int read_list(const char *text, const char *key, struct iforest_column_name *columns, unsigned n_most, unsigned *n,
+		     struct iforest_error *error)
+{
+	bool too_many = false;
+
+	if (*n > 0)
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
+	if (read_columns(text, columns, n_most, n, &too_many))
+		return SQLITE_OK;
+	if (too_many)
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: at most %u %s columns; make a second index", n_most, key);
+	return iforest_error_set(error, SQLITE_ERROR,
+				 "iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other)", key, text);
+}
+
+static int read_argument(struct iforest_definition *definition, const char *argument, struct iforest_error *error)
+{
+	const char *at = skip_space(argument);
+	char *key = read_name(&at);
+	int rc = SQLITE_OK;
+
+	if (!key || *at != '=') {
+		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s\": write key=value", argument);
+	} else {
+		at = skip_space(at + 1);
+		if (sqlite3_stricmp(key, "content") == 0)
+			rc = read_one_name(at, "content", &definition->content, error);
+		else if (sqlite3_stricmp(key, "time") == 0)
+			rc = read_one_name(at, "time", &definition->time, error);
+		else if (sqlite3_stricmp(key, "duration") == 0)
+			rc = read_one_name(at, "duration", &definition->duration, error);
+		else if (sqlite3_stricmp(key, "value") == 0)
+			rc = read_list(at, "value", definition->values, IFOREST_MAX_VALUES, &definition->n_values, error);
+		else if (sqlite3_stricmp(key, "by") == 0)
+			rc = read_list(at, "by", definition->by, IFOREST_MAX_BY, &definition->n_by, error);
+		else
+			rc = iforest_error_set(error, SQLITE_ERROR,
+					       "iforest: unknown argument \"%s\"; there are content, time, duration, value and by", key);
+	}
+	sqlite3_free(key);
+	return rc;
+}
+
+/* The duration is always one of the values: spans that reach into a window are found by it. */
+static int add_duration(struct iforest_definition *definition, struct iforest_error *error)
+{
+	struct iforest_column_name *column;
+
+	definition->duration_value = IFOREST_NO_VALUE;
+	if (!definition->duration)
+		return SQLITE_OK;
+	for (unsigned v = 0; v < definition->n_values; v++)
+		if (sqlite3_stricmp(definition->values[v].source, definition->duration) == 0) {
+			definition->duration_value = (uint8_t)v;
+			return SQLITE_OK;
+		}
+	if (definition->n_values == IFOREST_MAX_VALUES)
+		return iforest_error_set(error, SQLITE_ERROR,
+					 "iforest: at most %d value columns, the duration among them; make a second index",
+					 IFOREST_MAX_VALUES);
+	definition->duration_value = (uint8_t)definition->n_values;
+	column = &definition->values[definition->n_values++];
+	column->source = sqlite3_mprintf("%s", definition->duration);
+	column->name = sqlite3_mprintf("%s", definition->duration);
+	return column->source && column->name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+}
+
+int iforest_definition_parse_name(const char *text, char **name, struct iforest_error *error)
+{
+	const char *at = skip_space(text);
+
+	*name = read_name(&at);
+	if (*name && !*at)
+		return SQLITE_OK;
+	sqlite3_free(*name);
+	*name = NULL;
+	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read the name %s", text);
+}
+
+int iforest_definition_parse(struct iforest_definition *definition, int n_arguments, const char *const *arguments,
+			     struct iforest_error *error)
+{
+	int rc = SQLITE_OK;
+
+	*definition = (struct iforest_definition){ .duration_value = IFOREST_NO_VALUE };
+	for (int i = 0; i < n_arguments && !rc; i++) {
+		rc = read_argument(definition, arguments[i], error);
+		/* each argument is taken once, so there are no more texts than kinds of them */
+		if (!rc && !(definition->texts[definition->n_texts++] = sqlite3_mprintf("%s", arguments[i])))
+			rc = iforest_error_set(error, SQLITE_NOMEM, "");
+	}
+	if (!rc && !definition->content)
+		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: content=... is missing: the table to index");
+	if (!rc && !definition->time)
+		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: time=... is missing: the time column");
+	return rc ? rc : add_duration(definition, error);
+}
+
+static void release_column(struct iforest_column_name *column)
+{
+	sqlite3_free(column->source);
+	sqlite3_free(column->name);
+}
+
+void iforest_definition_release(struct iforest_definition *definition)
+{
+	sqlite3_free(definition->content);
+	sqlite3_free(definition->time);
+	sqlite3_free(definition->duration);
+	for (unsigned v = 0; v < definition->n_values; v++)
+		release_column(&definition->values[v]);
+	for (unsigned b = 0; b < definition->n_by; b++)
+		release_column(&definition->by[b]);
+	for (unsigned t = 0; t < definition->n_texts; t++)
+		sqlite3_free(definition->texts[t]);
+	*definition = (struct iforest_definition){ .content = NULL };
+}
+
+int iforest_definition_keep_by(struct iforest_definition *definition, int n_names, const char *const *names,
+			       unsigned *kept, struct iforest_error *error)
+{
+	struct iforest_column_name by[IFOREST_MAX_BY];
+	const char *types[IFOREST_MAX_BY];
+	bool is_kept[IFOREST_MAX_BY] = { false };
+	unsigned n_kept = 0;
+
+	for (int i = 0; i < n_names; i++) {
+		const char *at = skip_space(names[i]);
+		char *name = read_name(&at);
+		unsigned b = 0;
+
+		while (name && b < definition->n_by && sqlite3_stricmp(definition->by[b].name, name) != 0)
+			b++;
+		sqlite3_free(name);
+		if (!name || *at || b == definition->n_by)
+			return iforest_error_set(error, SQLITE_ERROR, "iforest_fold: \"%s\" is no by column of the index", names[i]);
+		if (is_kept[b])
+			return iforest_error_set(error, SQLITE_ERROR, "iforest_fold: by column \"%s\" is named twice", names[i]);
+		is_kept[b] = true;
+		kept[n_kept++] = b;
+	}
+	for (unsigned i = 0; i < n_kept; i++) {
+		by[i] = definition->by[kept[i]];
+		types[i] = definition->by_types[kept[i]];
+	}
+	for (unsigned b = 0; b < definition->n_by; b++)
+		if (!is_kept[b])
+			release_column(&definition->by[b]);
+	memcpy(definition->by, by, n_kept * sizeof *by);
+	memcpy(definition->by_types, types, n_kept * sizeof *types);
+	definition->n_by = n_kept;
+	return SQLITE_OK;
+}
+
+/* ---- columns ---- */
+
+enum { MAX_COLUMNS = IFOREST_MAX_BY + IFOREST_N_FIXED + IFOREST_N_OF_VALUE * IFOREST_MAX_VALUES + IFOREST_N_ARGUMENTS + 1 };
+
+/* Every name of the virtual table, each from sqlite3_mprintf(). */
+static unsigned list_names(const struct iforest_definition *definition, const char *command, char **names)
+{
+	unsigned n = 0;
+
+	for (unsigned b = 0; b < definition->n_by; b++)
+		names[n++] = sqlite3_mprintf("%s", definition->by[b].name);
+	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
+		names[n++] = sqlite3_mprintf("%s", fixed_names[f]);
+	for (unsigned v = 0; v < definition->n_values; v++)
+		for (unsigned c = 0; c < IFOREST_N_OF_VALUE; c++)
+			names[n++] = sqlite3_mprintf(value_formats[c], definition->values[v].name);
+	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS; a++)
+		names[n++] = sqlite3_mprintf("%s", iforest_argument_names[a]);
+	if (command)
+		names[n++] = sqlite3_mprintf("%s", command);
+	return n;
+}
+
+static int check_names(const struct iforest_definition *definition, char **names, unsigned n, struct iforest_error *error)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (!names[i])
+			return iforest_error_set(error, SQLITE_NOMEM, "");
+		for (unsigned k = 0; k < i; k++) {
+			if (sqlite3_stricmp(names[i], names[k]) != 0)
+				continue;
+			if (k < definition->n_by)
+				return iforest_error_set(error, SQLITE_ERROR,
+					"iforest: two columns named \"%s\"; give the by column another name: by=(\"%w\" AS \"%w_\")",
+					names[i], definition->by[k].source, definition->by[k].name);
+			return iforest_error_set(error, SQLITE_ERROR,
+				"iforest: two columns named \"%s\"; give a value column another name: value=(\"column\" AS \"other\")",
+				names[i]);
+		}
+	}
+	return SQLITE_OK;
+}
+
+char *iforest_definition_declare(const struct iforest_definition *definition, const char *command,
+				 struct iforest_error *error)
+{
+	char *names[MAX_COLUMNS];
+	unsigned n = list_names(definition, command, names);
+	unsigned first_hidden = (unsigned)iforest_first_argument(definition);
+	sqlite3_str *sql = sqlite3_str_new(NULL);
+	char *text;
+
+	sqlite3_str_appendall(sql, "CREATE TABLE x(");
+	check_names(definition, names, n, error);
+	for (unsigned i = 0; i < n && !error->rc; i++)
+		sqlite3_str_appendf(sql, "%s\"%w\" %s%s", i ? ", " : "", names[i],
+				    i < definition->n_by && definition->by_types[i] ? definition->by_types[i] : "",
+				    i >= first_hidden ? "HIDDEN" : "");
+	sqlite3_str_appendall(sql, ")");
+	for (unsigned i = 0; i < n; i++)
+		sqlite3_free(names[i]);
+	text = sqlite3_str_finish(sql);
+	if (!text)
+		iforest_error_set(error, SQLITE_NOMEM, "");
+	if (error->rc) {
+		sqlite3_free(text);
+		text = NULL;
+	}
+	return text;
+}

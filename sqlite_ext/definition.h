@@ -1,0 +1,75 @@
+/* definition.h -- what CREATE VIRTUAL TABLE says: the arguments of an index, and the columns that follow from them. */
+#ifndef IFOREST_SQLITE_DEFINITION_H
+#define IFOREST_SQLITE_DEFINITION_H
+
+#include "core/fields.h"
+#include "sqlite_ext/host.h"
+
+#define IFOREST_MAX_BY 16
+#define IFOREST_MAX_TEXTS 5
+
+/* A column of the table, and what it is called in the index. */
+struct iforest_column_name {
+	char *source;
+	char *name;
+};
+
+struct iforest_definition {
+	char *content;
+	char *time;
+	char *duration;                                      /* NULL: none; else also among the values */
+	unsigned n_values, n_by;
+	struct iforest_column_name values[IFOREST_MAX_VALUES];
+	struct iforest_column_name by[IFOREST_MAX_BY];
+	const char *by_types[IFOREST_MAX_BY];                /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
+	uint8_t duration_value;                              /* its number in values, or IFOREST_NO_VALUE */
+	char *texts[IFOREST_MAX_TEXTS];                      /* the arguments as they were written */
+	unsigned n_texts;
+};
+
+/* Columns of the virtual table, in this order:
+ *
+ *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value | hidden arguments | hidden command
+ */
+enum iforest_fixed_column {
+	IFOREST_COLUMN_BUCKET, IFOREST_COLUMN_BUCKET_START, IFOREST_COLUMN_BUCKET_END, IFOREST_COLUMN_COUNT,
+	IFOREST_COLUMN_FIRST_TS, IFOREST_COLUMN_LAST_TS, IFOREST_N_FIXED
+};
+
+enum iforest_value_column {
+	IFOREST_OF_COUNT, IFOREST_OF_SUM, IFOREST_OF_MIN, IFOREST_OF_MAX, IFOREST_OF_AVG, IFOREST_OF_FIRST,
+	IFOREST_OF_LAST, IFOREST_OF_MIN_ID, IFOREST_OF_MAX_ID, IFOREST_OF_MIN_TS, IFOREST_OF_MAX_TS, IFOREST_N_OF_VALUE
+};
+
+enum iforest_argument {
+	IFOREST_ARGUMENT_T0, IFOREST_ARGUMENT_T1, IFOREST_ARGUMENT_N, IFOREST_ARGUMENT_STEP, IFOREST_ARGUMENT_ORIGIN,
+	IFOREST_ARGUMENT_FILL, IFOREST_N_ARGUMENTS
+};
+
+extern const char *const iforest_argument_names[IFOREST_N_ARGUMENTS];
+
+/* Number of the first hidden argument's column; the command column follows the last. */
+static inline int iforest_first_argument(const struct iforest_definition *definition)
+{
+	return (int)(definition->n_by + IFOREST_N_FIXED + IFOREST_N_OF_VALUE * definition->n_values);
+}
+
+/* Reads arguments such as "by=(track, depth AS level)". Ends with all names owned by the definition, also on error:
+ * iforest_definition_release() in either case. by_types stay NULL. */
+int iforest_definition_parse(struct iforest_definition *definition, int n_arguments, const char *const *arguments,
+			     struct iforest_error *error);
+void iforest_definition_release(struct iforest_definition *definition);
+
+/* Reads a text that is one name, quoted or not; *name is to be freed with sqlite3_free(). */
+int iforest_definition_parse_name(const char *text, char **name, struct iforest_error *error);
+
+/* Keeps only the named by columns, in the order named; for iforest_fold. kept[i] is the number of the i-th in the index. */
+int iforest_definition_keep_by(struct iforest_definition *definition, int n_names, const char *const *names,
+			       unsigned *kept, struct iforest_error *error);
+
+/* The CREATE TABLE text for sqlite3_declare_vtab(), to be freed with sqlite3_free(); NULL with an error, among them two columns
+ * of one name. command is the name of the command column, NULL for none. */
+char *iforest_definition_declare(const struct iforest_definition *definition, const char *command,
+				 struct iforest_error *error);
+
+#endif

@@ -1,0 +1,113 @@
+#include "sqlite_ext/host.h"
+
+#include <stdarg.h>
+
+static void *sqlite_reallocate(void *context, void *memory, size_t n_bytes)
+{
+	(void)context;
+	return sqlite3_realloc64(memory, n_bytes);
+}
+
+static void sqlite_release(void *context, void *memory)
+{
+	(void)context;
+	sqlite3_free(memory);
+}
+
+const struct iforest_alloc iforest_sqlite_alloc = { .reallocate = sqlite_reallocate, .release = sqlite_release };
+
+int iforest_error_set(struct iforest_error *error, int rc, const char *format, ...)
+{
+	va_list arguments;
+
+	if (error->rc)
+		return error->rc;
+	error->rc = rc;
+	va_start(arguments, format);
+	error->message = rc == SQLITE_NOMEM ? NULL : sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	return rc;
+}
+
+int iforest_error_from_db(struct iforest_error *error, sqlite3 *db, int rc)
+{
+	return iforest_error_set(error, rc, "%s", sqlite3_errmsg(db));
+}
+
+void iforest_error_clear(struct iforest_error *error)
+{
+	sqlite3_free(error->message);
+	*error = (struct iforest_error){ .rc = SQLITE_OK };
+}
+
+static int corrupt(struct iforest_error *error, enum iforest_status status, const char *index,
+		   const struct iforest_fault *fault)
+{
+	const char *kind = status == IFOREST_FORMAT ? "format version" : "corrupt";
+	const char *what = fault->what ? fault->what : iforest_status_text(status);
+
+	if (fault->run_id)
+		return iforest_error_set(error, SQLITE_CORRUPT_VTAB,
+					 "%s: %s: %s (run %lld, level %u, page %lld); run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
+					 index, kind, what, (sqlite3_int64)fault->run_id, fault->level,
+					 (sqlite3_int64)fault->number, index, index);
+	return iforest_error_set(error, SQLITE_CORRUPT_VTAB,
+				 "%s: %s: %s; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')", index, kind, what, index, index);
+}
+
+int iforest_error_from_status(struct iforest_error *error, enum iforest_status status, const char *index,
+			      const struct iforest_fault *fault, int io_rc)
+{
+	switch (status) {
+	case IFOREST_OK:
+		return SQLITE_OK;
+	case IFOREST_NO_MEMORY:
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	case IFOREST_IO:
+		return iforest_error_set(error, io_rc ? io_rc : SQLITE_IOERR, "%s: %s", index,
+					 sqlite3_errstr(io_rc ? io_rc : SQLITE_IOERR));
+	case IFOREST_CORRUPT:
+	case IFOREST_FORMAT:
+		return corrupt(error, status, index, fault);
+	default:
+		return iforest_error_set(error, SQLITE_ERROR, "%s: %s", index, iforest_status_text(status));
+	}
+}
+
+int iforest_execute(struct iforest_error *error, sqlite3 *db, const char *format, ...)
+{
+	va_list arguments;
+	char *sql, *message = NULL;
+	int rc;
+
+	va_start(arguments, format);
+	sql = sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	if (!sql)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	rc = sqlite3_exec(db, sql, NULL, NULL, &message);
+	if (rc)
+		iforest_error_set(error, rc, "%s", message ? message : sqlite3_errstr(rc));
+	sqlite3_free(message);
+	sqlite3_free(sql);
+	return rc;
+}
+
+int iforest_prepare(struct iforest_error *error, sqlite3 *db, sqlite3_stmt **statement, const char *format, ...)
+{
+	va_list arguments;
+	char *sql;
+	int rc;
+
+	*statement = NULL;
+	va_start(arguments, format);
+	sql = sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	if (!sql)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	rc = sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+	if (rc)
+		iforest_error_from_db(error, db, rc);
+	sqlite3_free(sql);
+	return rc;
+}

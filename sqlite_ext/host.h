@@ -1,0 +1,41 @@
+/* host.h -- SQLite's side of what core asks for: memory, and errors. Every file of this folder includes it first. */
+#ifndef IFOREST_SQLITE_HOST_H
+#define IFOREST_SQLITE_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT3
+
+#include "core/alloc.h"
+#include "core/pager.h"
+#include "core/status.h"
+
+/* sqlite3_realloc64 and sqlite3_free. */
+extern const struct iforest_alloc iforest_sqlite_alloc;
+
+/* An error on its way out: a result code and a message from sqlite3_mprintf(), owned by whoever has the struct.
+ * The first error stays; later ones are dropped. */
+struct iforest_error {
+	int rc;
+	char *message;
+};
+
+/* Notes an error and returns its code. Takes the code and message of the connection where format is NULL. */
+int iforest_error_set(struct iforest_error *error, int rc, const char *format, ...);
+int iforest_error_from_db(struct iforest_error *error, sqlite3 *db, int rc);
+void iforest_error_clear(struct iforest_error *error);
+
+/* Turns a status of core into an error. `index` is the index's name; `io_rc` is what SQLite returned to the pager, if anything. */
+int iforest_error_from_status(struct iforest_error *error, enum iforest_status status, const char *index,
+			      const struct iforest_fault *fault, int io_rc);
+
+/* Runs statements that return no rows. Returns the code; the connection's message is noted. */
+int iforest_execute(struct iforest_error *error, sqlite3 *db, const char *format, ...);
+
+/* Prepares one statement. On failure *statement is NULL and the error noted. */
+int iforest_prepare(struct iforest_error *error, sqlite3 *db, sqlite3_stmt **statement, const char *format, ...);
+
+#endif

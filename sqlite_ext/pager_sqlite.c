@@ -1,0 +1,156 @@
+#include "sqlite_ext/pager_sqlite.h"
+
+static sqlite3_int64 row_of(const struct iforest_place *place, uint64_t index)
+{
+	return (sqlite3_int64)(place->location << 32 | index);
+}
+
+/* Foreign manifests may name any location. */
+static bool is_addressable(const struct iforest_place *place, uint64_t index)
+{
+	return place->location > 0 && place->location < UINT64_C(1) << 31 && index < UINT64_C(1) << 32;
+}
+
+static enum iforest_status failed(struct iforest_index *index, int rc)
+{
+	index->io_rc = rc;
+	return rc == SQLITE_NOMEM ? IFOREST_NO_MEMORY : IFOREST_IO;
+}
+
+static int prepare_once(struct iforest_index *index, sqlite3_stmt **statement, const char *format)
+{
+	struct iforest_error error = { .rc = SQLITE_OK };
+	int rc = *statement ? SQLITE_OK : iforest_prepare(&error, index->db, statement, format, index->schema, index->name);
+
+	iforest_error_clear(&error);
+	return rc;
+}
+
+static enum iforest_status sqlite_get(void *context, const struct iforest_place *place, uint64_t page_index,
+				      struct iforest_page *page)
+{
+	struct iforest_index *index = context;
+	enum iforest_status status = IFOREST_CORRUPT;
+	int rc;
+
+	if (!is_addressable(place, page_index))
+		return IFOREST_CORRUPT;
+	if (iforest_page_cache_get(&index->cache, place, page_index, page))
+		return IFOREST_OK;
+	rc = prepare_once(index, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?");
+	if (rc)
+		return failed(index, rc);
+	sqlite3_bind_int64(index->get_page, 1, row_of(place, page_index));
+	rc = sqlite3_step(index->get_page);
+	if (rc == SQLITE_ROW && sqlite3_column_type(index->get_page, 0) == SQLITE_BLOB &&
+	    sqlite3_column_bytes(index->get_page, 0) <= IFOREST_SQLITE_PAGE_BYTES) {
+		const void *bytes = sqlite3_column_blob(index->get_page, 0);
+		uint32_t n_bytes = (uint32_t)sqlite3_column_bytes(index->get_page, 0);
+
+		status = n_bytes == 0 ? IFOREST_CORRUPT : !bytes ? IFOREST_NO_MEMORY : IFOREST_OK;
+		if (!status && !iforest_page_cache_put(&index->cache, place, page_index, bytes, n_bytes, page))
+			status = IFOREST_NO_MEMORY;
+	}
+	rc = sqlite3_reset(index->get_page);
+	if (rc && !status)
+		iforest_page_cache_let_go(&index->cache, page);
+	return rc ? failed(index, rc) : status;
+}
+
+static void sqlite_release(void *context, struct iforest_page *page)
+{
+	struct iforest_index *index = context;
+
+	iforest_page_cache_let_go(&index->cache, page);
+}
+
+/* Puts a blob under an id. */
+static enum iforest_status put(struct iforest_index *index, sqlite3_int64 id, const uint8_t *bytes, uint32_t n_bytes)
+{
+	int rc = prepare_once(index, &index->put_page, "REPLACE INTO \"%w\".\"%w_page\"(id, bytes) VALUES(?, ?)");
+
+	if (rc)
+		return failed(index, rc);
+	sqlite3_bind_int64(index->put_page, 1, id);
+	sqlite3_bind_blob(index->put_page, 2, bytes, (int)n_bytes, SQLITE_STATIC);
+	sqlite3_step(index->put_page);
+	rc = sqlite3_reset(index->put_page);
+	sqlite3_bind_null(index->put_page, 2);
+	return rc ? failed(index, rc) : IFOREST_OK;
+}
+
+static enum iforest_status sqlite_create_run(void *context, struct iforest_place *place)
+{
+	struct iforest_index *index = context;
+	struct iforest_error error = { .rc = SQLITE_OK };
+	sqlite3_stmt *statement;
+	int rc = iforest_prepare(&error, index->db, &statement, "SELECT max(id) >> 32 FROM \"%w\".\"%w_page\"", index->schema,
+				 index->name);
+
+	if (!rc) {
+		if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int64(statement, 0) > (sqlite3_int64)index->last_location)
+			index->last_location = (uint64_t)sqlite3_column_int64(statement, 0);
+		rc = sqlite3_finalize(statement);
+	}
+	iforest_error_clear(&error);
+	place->location = ++index->last_location;
+	if (rc)
+		return failed(index, rc);
+	return is_addressable(place, 0) ? IFOREST_OK : IFOREST_TOO_LARGE;
+}
+
+static enum iforest_status sqlite_write(void *context, const struct iforest_place *place,
+					const struct iforest_page_write *pages, uint32_t n_pages)
+{
+	struct iforest_index *index = context;
+	enum iforest_status status = IFOREST_OK;
+
+	for (uint32_t i = 0; i < n_pages && !status; i++)
+		status = is_addressable(place, pages[i].index) ?
+			put(index, row_of(place, pages[i].index), pages[i].bytes, pages[i].n_bytes) : IFOREST_TOO_LARGE;
+	return status;
+}
+
+static enum iforest_status sqlite_drop_run(void *context, const struct iforest_place *place, uint64_t n_pages)
+{
+	struct iforest_index *index = context;
+	struct iforest_error error = { .rc = SQLITE_OK };
+	int rc = SQLITE_OK;
+
+	if (n_pages > 0 && is_addressable(place, n_pages - 1))
+		rc = iforest_execute(&error, index->db, "DELETE FROM \"%w\".\"%w_page\" WHERE id BETWEEN %lld AND %lld",
+				     index->schema, index->name, row_of(place, 0), row_of(place, n_pages - 1));
+	iforest_error_clear(&error);
+	return rc ? failed(index, rc) : IFOREST_OK;
+}
+
+static enum iforest_status sqlite_publish(void *context, const uint8_t *bytes, uint32_t n_bytes)
+{
+	return put(context, 0, bytes, n_bytes);
+}
+
+static uint64_t sqlite_random(void *context)
+{
+	uint64_t x;
+
+	(void)context;
+	sqlite3_randomness(sizeof x, &x);
+	return x;
+}
+
+void iforest_pager_sqlite_init(struct iforest_index *index)
+{
+	index->pager = (struct iforest_pager){
+		.context = index,
+		.page_bytes = IFOREST_SQLITE_PAGE_BYTES,
+		.max_batch_pages = 16, /* any number: SQLite's transaction makes them one */
+		.get = sqlite_get,
+		.release = sqlite_release,
+		.create_run = sqlite_create_run,
+		.write = sqlite_write,
+		.drop_run = sqlite_drop_run,
+		.publish = sqlite_publish,
+		.random = sqlite_random,
+	};
+	index->store = (struct iforest_store){ .pager = &index->pager, .alloc = &iforest_sqlite_alloc };
+}

@@ -1,0 +1,125 @@
+#include "sqlite_ext/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Which aggregates do the columns used need? Bit 63 of colUsed stands for all columns from 63 on. */
+static struct iforest_wanted wanted_by(const struct iforest_definition *definition, sqlite3_uint64 used)
+{
+	struct iforest_wanted wanted = { .values = 0 };
+	unsigned first = definition->n_by + IFOREST_N_FIXED;
+
+	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
+		if ((f == IFOREST_COLUMN_FIRST_TS || f == IFOREST_COLUMN_LAST_TS) && used >> (definition->n_by + f) & 1)
+			wanted.times = true;
+	for (unsigned v = 0; v < definition->n_values; v++)
+		for (unsigned c = 0; c < IFOREST_N_OF_VALUE; c++) {
+			unsigned column = first + v * IFOREST_N_OF_VALUE + c;
+
+			if (!(used >> (column < 63 ? column : 63) & 1))
+				continue;
+			if (c == IFOREST_OF_FIRST)
+				wanted.firsts |= 1u << v;
+			else if (c == IFOREST_OF_LAST)
+				wanted.lasts |= 1u << v;
+			else
+				wanted.values |= 1u << v;
+		}
+	return wanted;
+}
+
+/* Takes the arguments. used[i]: constraint i is a usable "=" on one that was not given yet. */
+static int take_arguments(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
+			  int *constraint_of, struct iforest_error *error)
+{
+	int first = iforest_first_argument(definition);
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		int argument = info->aConstraint[i].iColumn - first;
+
+		if (argument < 0 || argument >= IFOREST_N_ARGUMENTS)
+			continue;
+		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+			return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE",
+						 name, iforest_argument_names[argument], name);
+		if (!info->aConstraint[i].usable)
+			return SQLITE_CONSTRAINT;
+		if (constraint_of[argument] < 0)
+			constraint_of[argument] = i;
+	}
+	return SQLITE_OK;
+}
+
+static double estimate(unsigned arguments, unsigned n_conditions)
+{
+	double n_rows = arguments & (1u << IFOREST_ARGUMENT_N | 1u << IFOREST_ARGUMENT_STEP) ? 100000 : 100;
+
+	return n_conditions ? n_rows / 10 : n_rows;
+}
+
+/* Is each by column fixed by an "=" to one value? Then rows come out in the order of buckets. */
+static bool is_ordered(const struct iforest_definition *definition, const sqlite3_index_info *info, uint32_t fixed)
+{
+	int bucket = (int)definition->n_by + IFOREST_COLUMN_BUCKET;
+
+	return info->nOrderBy == 1 && !info->aOrderBy[0].desc && fixed == (UINT32_C(1) << definition->n_by) - 1 &&
+	       (info->aOrderBy[0].iColumn == bucket || info->aOrderBy[0].iColumn == bucket + 1);
+}
+
+int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
+		      struct iforest_error *error)
+{
+	int constraint_of[IFOREST_N_ARGUMENTS] = { -1, -1, -1, -1, -1, -1 };
+	struct iforest_wanted wanted = wanted_by(definition, info->colUsed);
+	sqlite3_str *text;
+	unsigned n_conditions = 0;
+	uint32_t fixed = 0;
+	int n_argv = 0, rc = take_arguments(definition, name, info, constraint_of, error);
+
+	if (rc)
+		return rc;
+	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS; a++)
+		if (constraint_of[a] >= 0) {
+			info->aConstraintUsage[constraint_of[a]].argvIndex = ++n_argv;
+			info->aConstraintUsage[constraint_of[a]].omit = 1;
+			info->idxNum |= 1 << a;
+		}
+	text = sqlite3_str_new(NULL);
+	sqlite3_str_appendf(text, "%x %x %x %x", wanted.values, wanted.firsts, wanted.lasts, wanted.times);
+	for (int i = 0; i < info->nConstraint && n_conditions < IFOREST_MAX_CONDITIONS; i++) {
+		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+		bool is_equal = constraint->op == SQLITE_INDEX_CONSTRAINT_EQ;
+
+		if (!constraint->usable || constraint->iColumn < 0 || constraint->iColumn >= (int)definition->n_by ||
+		    (!is_equal && constraint->op != SQLITE_INDEX_CONSTRAINT_IS))
+			continue;
+		/* not omitted: SQLite knows affinities and collations, and checks again */
+		info->aConstraintUsage[i].argvIndex = ++n_argv;
+		sqlite3_str_appendf(text, " %c%d", is_equal ? '=' : 'i', constraint->iColumn);
+		fixed |= UINT32_C(1) << constraint->iColumn;
+		n_conditions++;
+	}
+	info->idxStr = sqlite3_str_finish(text);
+	info->needToFreeIdxStr = 1;
+	info->orderByConsumed = is_ordered(definition, info, fixed);
+	info->estimatedRows = (sqlite3_int64)estimate((unsigned)info->idxNum, n_conditions);
+	info->estimatedCost = 100 + (double)info->estimatedRows;
+	return info->idxStr ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+}
+
+void iforest_plan_read(struct iforest_plan *plan, int index_number, const char *index_text)
+{
+	char *at = (char *)index_text;
+
+	*plan = (struct iforest_plan){ .arguments = (unsigned)index_number };
+	plan->wanted.values = (uint32_t)strtoul(at, &at, 16);
+	plan->wanted.firsts = (uint32_t)strtoul(at, &at, 16);
+	plan->wanted.lasts = (uint32_t)strtoul(at, &at, 16);
+	plan->wanted.times = strtoul(at, &at, 16) != 0;
+	while (*at == ' ') {
+		struct iforest_condition *condition = &plan->conditions[plan->n_conditions++];
+
+		condition->is_is = at[1] == 'i';
+		condition->by = (unsigned)strtoul(at + 2, &at, 10);
+	}
+}

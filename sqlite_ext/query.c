@@ -1,0 +1,432 @@
+#include "sqlite_ext/query.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* ---- arguments ---- */
+
+struct arguments {
+	bool is_given[IFOREST_N_ARGUMENTS];
+	int64_t values[IFOREST_N_ARGUMENTS];
+	enum iforest_fill fill;
+	bool has_null;
+};
+
+static int read_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
+			struct iforest_error *error)
+{
+	int type = sqlite3_value_type(value);
+	double real = sqlite3_value_double(value);
+
+	if (type == SQLITE_INTEGER) {
+		*integer = sqlite3_value_int64(value);
+		return SQLITE_OK;
+	}
+	if (type == SQLITE_FLOAT && real == floor(real) && real >= -0x1p63 && real < 0x1p63) {
+		*integer = (int64_t)real;
+		return SQLITE_OK;
+	}
+	return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
+				 type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
+}
+
+static int read_fill(const char *name, sqlite3_value *value, enum iforest_fill *fill, struct iforest_error *error)
+{
+	static const char *const words[] = { "none", "null", "zero" };
+	const char *text = (const char *)sqlite3_value_text(value);
+
+	for (int f = IFOREST_FILL_NONE; text && f <= IFOREST_FILL_ZERO; f++)
+		if (sqlite3_stricmp(text, words[f]) == 0) {
+			*fill = (enum iforest_fill)f;
+			return SQLITE_OK;
+		}
+	return iforest_error_set(error, SQLITE_ERROR, "%s: fill is one of 'none', 'null', 'zero'", name);
+}
+
+static int read_arguments(const char *name, unsigned given, sqlite3_value **argv, struct arguments *arguments,
+			  struct iforest_error *error)
+{
+	int rc = SQLITE_OK;
+
+	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS && !rc; a++) {
+		sqlite3_value *value = given >> a & 1 ? *argv++ : NULL;
+
+		if (!value)
+			continue;
+		arguments->is_given[a] = true;
+		if (sqlite3_value_type(value) == SQLITE_NULL)
+			arguments->has_null = true;
+		else if (a == IFOREST_ARGUMENT_FILL)
+			rc = read_fill(name, value, &arguments->fill, error);
+		else
+			rc = read_integer(name, iforest_argument_names[a], value, &arguments->values[a], error);
+	}
+	return rc;
+}
+
+static const char *what_is_wrong(const struct arguments *arguments)
+{
+	const bool *given = arguments->is_given;
+
+	if (given[IFOREST_ARGUMENT_N] && given[IFOREST_ARGUMENT_STEP])
+		return "n and step exclude each other";
+	if (given[IFOREST_ARGUMENT_N] && arguments->values[IFOREST_ARGUMENT_N] <= 0)
+		return "n must be greater than 0";
+	if (given[IFOREST_ARGUMENT_STEP] && arguments->values[IFOREST_ARGUMENT_STEP] <= 0)
+		return "step must be greater than 0";
+	if (given[IFOREST_ARGUMENT_ORIGIN] && !given[IFOREST_ARGUMENT_STEP])
+		return "origin needs step";
+	if (given[IFOREST_ARGUMENT_N] && arguments->values[IFOREST_ARGUMENT_N] > 1 && !(given[IFOREST_ARGUMENT_T0] && given[IFOREST_ARGUMENT_T1]))
+		return "n needs both t0 and t1";
+	if (arguments->fill != IFOREST_FILL_NONE && given[IFOREST_ARGUMENT_STEP] && !(given[IFOREST_ARGUMENT_T0] && given[IFOREST_ARGUMENT_T1]))
+		return "fill with step needs both t0 and t1";
+	return NULL;
+}
+
+static struct iforest_bucketing bucketing_of(const struct arguments *arguments)
+{
+	const bool *given = arguments->is_given;
+	const int64_t *values = arguments->values;
+	struct iforest_bucketing bucketing = {
+		.mode = given[IFOREST_ARGUMENT_STEP] ? IFOREST_STEP : given[IFOREST_ARGUMENT_N] && values[IFOREST_ARGUMENT_N] > 1 ? IFOREST_COUNT : IFOREST_WHOLE,
+		.window = { .has_t0 = given[IFOREST_ARGUMENT_T0], .has_t1 = given[IFOREST_ARGUMENT_T1], .t0 = values[IFOREST_ARGUMENT_T0],
+			    .t1 = values[IFOREST_ARGUMENT_T1] },
+		.n = values[IFOREST_ARGUMENT_N],
+		.step = values[IFOREST_ARGUMENT_STEP],
+		.origin = values[IFOREST_ARGUMENT_ORIGIN],
+	};
+
+	return bucketing;
+}
+
+/* Which buckets fill speaks of. */
+static int limit_fill(struct iforest_query *query, const struct iforest_bucketing *bucketing, struct iforest_error *error)
+{
+	const struct iforest_window *window = &bucketing->window;
+	int64_t last = bucketing->mode == IFOREST_COUNT ? bucketing->n - 1 : 0;
+	enum iforest_status status = IFOREST_OK;
+
+	if (iforest_window_is_empty(window)) {
+		query->fill = IFOREST_FILL_NONE;
+		return SQLITE_OK;
+	}
+	if (bucketing->mode == IFOREST_STEP) {
+		status = iforest_bucket_of(bucketing, window->t0, &query->first_filled);
+		if (!status)
+			status = iforest_bucket_of(bucketing, window->t1 - 1, &last);
+	}
+	if (status)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->index->name);
+	query->n_to_fill = (uint64_t)last - (uint64_t)query->first_filled + 1;
+	if (query->n_to_fill > IFOREST_MAX_FILLED)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: fill would give more than %d buckets", query->index->name,
+					 IFOREST_MAX_FILLED);
+	return SQLITE_OK;
+}
+
+/* ---- series and groups ---- */
+
+static bool passes(const struct iforest_series *series, const struct iforest_query *query, const struct iforest_plan *plan,
+		   const struct iforest_by_value *wanted)
+{
+	for (unsigned c = 0; c < plan->n_conditions; c++) {
+		const struct iforest_condition *condition = &plan->conditions[c];
+
+		if (!iforest_by_may_equal(&series->values[query->kept[condition->by]], &wanted[c], condition->is_is))
+			return false;
+	}
+	return true;
+}
+
+static int compare_groups(const struct iforest_query *query, const struct iforest_series *a, const struct iforest_series *b)
+{
+	int order = 0;
+
+	for (unsigned k = 0; k < query->n_kept && !order; k++)
+		order = iforest_by_compare(&a->values[query->kept[k]], &b->values[query->kept[k]]);
+	return order;
+}
+
+/* Merge sort, for qsort() takes no context: `from` has n members, `scratch` room for as many. */
+static void sort_members(const struct iforest_query *query, const struct iforest_series **from,
+			 const struct iforest_series **scratch, uint32_t n)
+{
+	uint32_t middle = n / 2, left = 0, right = middle;
+
+	if (n < 2)
+		return;
+	sort_members(query, from, scratch, middle);
+	sort_members(query, from + middle, scratch, n - middle);
+	for (uint32_t i = 0; i < n; i++) {
+		bool take_left = right == n || (left < middle && compare_groups(query, from[left], from[right]) <= 0);
+
+		scratch[i] = take_left ? from[left++] : from[right++];
+	}
+	memcpy(from, scratch, n * sizeof(struct iforest_series *));
+}
+
+static int choose_series(struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv,
+			 struct iforest_error *error)
+{
+	const struct iforest_dictionary *dictionary = &query->snapshot->dictionary;
+	struct iforest_by_value wanted[IFOREST_MAX_CONDITIONS];
+	size_t n_bytes = (dictionary->n_series + (size_t)1) * sizeof(struct iforest_series *);
+	const struct iforest_series **scratch = sqlite3_malloc64(n_bytes);
+
+	query->members = sqlite3_malloc64(n_bytes);
+	query->group_starts = sqlite3_malloc64((dictionary->n_series + (size_t)2) * sizeof *query->group_starts);
+	if (!scratch || !query->members || !query->group_starts) {
+		sqlite3_free(scratch);
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	}
+	for (unsigned c = 0; c < plan->n_conditions; c++)
+		wanted[c] = iforest_by_from_sql(argv[c]);
+	for (uint32_t s = 0; s < dictionary->n_series; s++)
+		if (passes(dictionary->series[s], query, plan, wanted))
+			query->members[query->n_members++] = dictionary->series[s];
+	sort_members(query, query->members, scratch, query->n_members);
+	for (uint32_t m = 0; m < query->n_members; m++)
+		if (m == 0 || compare_groups(query, query->members[m - 1], query->members[m]) != 0)
+			query->group_starts[query->n_groups++] = m;
+	/* without by columns there is one group, even over no series at all */
+	if (query->n_kept == 0 && query->n_groups == 0)
+		query->group_starts[query->n_groups++] = 0;
+	query->group_starts[query->n_groups] = query->n_members;
+	sqlite3_free(scratch);
+	return SQLITE_OK;
+}
+
+const struct iforest_series *iforest_query_series(const struct iforest_query *query)
+{
+	return query->n_kept ? query->members[query->group_starts[query->group]] : NULL;
+}
+
+/* ---- lists of buckets ---- */
+
+static unsigned n_values_of(const struct iforest_query *query)
+{
+	return query->snapshot->manifest.fields.n_values;
+}
+
+static size_t item_bytes(const struct iforest_query *query)
+{
+	return sizeof(int64_t) + iforest_aggregate_bytes(n_values_of(query));
+}
+
+static int64_t *bucket_at(const struct iforest_query *query, const struct iforest_bucket_list *list, size_t i)
+{
+	return (int64_t *)(void *)(list->items + i * item_bytes(query));
+}
+
+static struct iforest_aggregate *aggregate_at(const struct iforest_query *query, const struct iforest_bucket_list *list, size_t i)
+{
+	return (struct iforest_aggregate *)(void *)(list->items + i * item_bytes(query) + sizeof(int64_t));
+}
+
+static enum iforest_status append(const struct iforest_query *query, struct iforest_bucket_list *list, int64_t bucket,
+				  const struct iforest_aggregate *aggregate)
+{
+	if (list->n == list->n_reserved) {
+		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 16;
+		char *items = sqlite3_realloc64(list->items, n_wanted * item_bytes(query));
+
+		if (!items)
+			return IFOREST_NO_MEMORY;
+		list->items = items;
+		list->n_reserved = n_wanted;
+	}
+	*bucket_at(query, list, list->n) = bucket;
+	memcpy(aggregate_at(query, list, list->n), aggregate, iforest_aggregate_bytes(n_values_of(query)));
+	list->n++;
+	return IFOREST_OK;
+}
+
+/* out = a + b; a and b are used up. */
+static enum iforest_status merge_lists(const struct iforest_query *query, struct iforest_bucket_list *a,
+				       struct iforest_bucket_list *b, struct iforest_bucket_list *out)
+{
+	const struct iforest_fields *fields = &query->snapshot->manifest.fields;
+	struct iforest_bucket_list merged = { .items = NULL };
+	enum iforest_status status = IFOREST_OK;
+	size_t i = 0, k = 0;
+
+	while (!status && (i < a->n || k < b->n)) {
+		bool from_a = k == b->n || (i < a->n && *bucket_at(query, a, i) <= *bucket_at(query, b, k));
+		struct iforest_bucket_list *list = from_a ? a : b;
+		size_t at = from_a ? i++ : k++;
+		int64_t bucket = *bucket_at(query, list, at);
+
+		if (merged.n > 0 && *bucket_at(query, &merged, merged.n - 1) == bucket)
+			iforest_aggregate_combine(aggregate_at(query, &merged, merged.n - 1), aggregate_at(query, list, at),
+						  fields->kinds, fields->n_values);
+		else
+			status = append(query, &merged, bucket, aggregate_at(query, list, at));
+	}
+	sqlite3_free(a->items);
+	sqlite3_free(b->items);
+	*a = *b = (struct iforest_bucket_list){ .items = NULL };
+	*out = merged;
+	return status;
+}
+
+static enum iforest_status list_of_series(struct iforest_query *query, uint64_t series, struct iforest_bucket_list *list)
+{
+	enum iforest_status status = iforest_scan_start(&query->scan, series);
+	bool found = true;
+
+	while (!status && found) {
+		int64_t bucket;
+
+		status = iforest_scan_next(&query->scan, &bucket, &query->pending, &found);
+		if (!status && found)
+			status = append(query, list, bucket, &query->pending);
+	}
+	return status;
+}
+
+enum { MAX_STACK = 33 };
+
+/* Adds up the series of a group: a stack of lists, each of more series than the next, merged like the digits of a counter. */
+static enum iforest_status list_of_group(struct iforest_query *query, uint32_t from, uint32_t to)
+{
+	struct iforest_bucket_list stack[MAX_STACK] = { { .items = NULL } };
+	unsigned depth = 0;
+	enum iforest_status status = IFOREST_OK;
+
+	for (uint32_t m = from; m < to && !status; m++) {
+		status = list_of_series(query, query->members[m]->id, &stack[depth++]);
+		for (uint32_t carry = m - from; carry & 1 && !status; carry >>= 1, depth--)
+			status = merge_lists(query, &stack[depth - 2], &stack[depth - 1], &stack[depth - 2]);
+	}
+	for (; depth > 1 && !status; depth--)
+		status = merge_lists(query, &stack[depth - 2], &stack[depth - 1], &stack[depth - 2]);
+	sqlite3_free(query->list.items);
+	query->list = stack[0];
+	for (unsigned d = 1; d < MAX_STACK; d++)
+		sqlite3_free(stack[d].items);
+	query->at = 0;
+	return status;
+}
+
+/* ---- rows ---- */
+
+static bool is_single(const struct iforest_query *query)
+{
+	return query->group_starts[query->group + 1] - query->group_starts[query->group] == 1;
+}
+
+static enum iforest_status open_group(struct iforest_query *query)
+{
+	uint32_t from = query->group_starts[query->group], to = query->group_starts[query->group + 1];
+
+	query->group_is_open = true;
+	query->has_pending = query->is_exhausted = false;
+	query->n_filled = 0;
+	if (is_single(query))
+		return iforest_scan_start(&query->scan, query->members[from]->id);
+	return list_of_group(query, from, to);
+}
+
+/* The next bucket of the open group that has rows. */
+static enum iforest_status next_of_group(struct iforest_query *query, int64_t *bucket, struct iforest_aggregate *aggregate,
+					 bool *found)
+{
+	if (is_single(query))
+		return iforest_scan_next(&query->scan, bucket, aggregate, found);
+	*found = query->at < query->list.n;
+	if (!*found)
+		return IFOREST_OK;
+	*bucket = *bucket_at(query, &query->list, query->at);
+	memcpy(aggregate, aggregate_at(query, &query->list, query->at), iforest_aggregate_bytes(n_values_of(query)));
+	query->at++;
+	return IFOREST_OK;
+}
+
+/* The same, with the buckets between. */
+static enum iforest_status next_filled(struct iforest_query *query, bool *found)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	*found = query->n_filled < query->n_to_fill;
+	if (!*found)
+		return IFOREST_OK;
+	if (!query->has_pending && !query->is_exhausted) {
+		status = next_of_group(query, &query->pending_bucket, &query->pending, &query->has_pending);
+		query->is_exhausted = !query->has_pending;
+	}
+	query->bucket = query->first_filled + (int64_t)query->n_filled++;
+	iforest_aggregate_clear(&query->aggregate, n_values_of(query));
+	if (!status && query->has_pending && query->bucket == query->pending_bucket) {
+		memcpy(&query->aggregate, &query->pending, iforest_aggregate_bytes(n_values_of(query)));
+		query->has_pending = false;
+	}
+	return status;
+}
+
+int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
+{
+	enum iforest_status status = IFOREST_OK;
+	bool found = false;
+
+	while (!status && !found && query->group < query->n_groups) {
+		if (!query->group_is_open)
+			status = open_group(query);
+		if (!status && query->fill != IFOREST_FILL_NONE)
+			status = next_filled(query, &found);
+		else if (!status)
+			status = next_of_group(query, &query->bucket, &query->aggregate, &found);
+		if (!status && !found) {
+			query->group++;
+			query->group_is_open = false;
+		}
+	}
+	query->at_end = !found;
+	if (status == IFOREST_RANGE)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->index->name);
+	return iforest_index_error(query->index, query->snapshot, status, error);
+}
+
+int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_plan *plan,
+			unsigned n_kept, const unsigned *kept, sqlite3_value **argv, struct iforest_error *error)
+{
+	struct arguments arguments = { .fill = IFOREST_FILL_NONE };
+	unsigned n_arguments = iforest_popcount(plan->arguments);
+	const char *wrong;
+	int rc;
+
+	memset(query, 0, offsetof(struct iforest_query, aggregate));
+	query->index = index;
+	query->n_kept = n_kept;
+	memcpy(query->kept, kept, n_kept * sizeof *kept);
+	rc = iforest_index_open(index, &query->snapshot, error);
+	if (!rc)
+		rc = read_arguments(index->name, plan->arguments, argv, &arguments, error);
+	if (rc || arguments.has_null)
+		return rc;
+	wrong = what_is_wrong(&arguments);
+	if (wrong)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: %s", index->name, wrong);
+	query->fill = arguments.fill;
+	rc = iforest_index_error(index, query->snapshot,
+				 iforest_scan_init(&query->scan, &index->store, &query->snapshot->manifest), error);
+	if (rc)
+		return rc;
+	query->has_scan = true;
+	query->scan.bucketing = bucketing_of(&arguments);
+	query->scan.wanted = plan->wanted;
+	if (query->fill != IFOREST_FILL_NONE)
+		rc = limit_fill(query, &query->scan.bucketing, error);
+	return rc ? rc : choose_series(query, plan, argv + n_arguments, error);
+}
+
+void iforest_query_release(struct iforest_query *query)
+{
+	if (query->has_scan)
+		iforest_scan_release(&query->scan);
+	iforest_snapshot_release(query->snapshot);
+	sqlite3_free(query->members);
+	sqlite3_free(query->group_starts);
+	sqlite3_free(query->list.items);
+	memset(query, 0, offsetof(struct iforest_query, aggregate));
+}

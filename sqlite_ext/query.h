@@ -1,0 +1,64 @@
+/* query.h -- rows of an answer, one after the other: groups of series, buckets within each, filled where asked.
+ *
+ * A group is one series (iforest), or all series that agree on the by columns kept (iforest_fold). The buckets of a
+ * group of one come straight from a scan; those of several series are added up first, by merging lists of buckets two by
+ * two, so that S series of w buckets cost S w log S and memory of the buckets that there are.
+ */
+#ifndef IFOREST_SQLITE_QUERY_H
+#define IFOREST_SQLITE_QUERY_H
+
+#include "core/scan.h"
+#include "sqlite_ext/index.h"
+#include "sqlite_ext/plan.h"
+
+enum iforest_fill { IFOREST_FILL_NONE, IFOREST_FILL_NULL, IFOREST_FILL_ZERO };
+
+#define IFOREST_MAX_FILLED 10000000
+
+/* Buckets with their aggregates, ascending. */
+struct iforest_bucket_list {
+	char *items;              /* each: int64 bucket, then an aggregate of the index's width */
+	size_t n, n_reserved;
+};
+
+struct iforest_query {
+	struct iforest_index *index;
+	struct iforest_snapshot *snapshot;
+	unsigned n_kept;                              /* by columns kept, and their numbers in the index */
+	unsigned kept[IFOREST_MAX_BY];
+	struct iforest_scan scan;
+	bool has_scan;
+	enum iforest_fill fill;
+	int64_t first_filled;                         /* the buckets to give for each group, with rows or without */
+	uint64_t n_to_fill, n_filled;
+
+	/* the series chosen, in groups; group g is members[group_starts[g]] up to the next start */
+	const struct iforest_series **members;
+	uint32_t n_members, n_groups, group;
+	uint32_t *group_starts;
+	bool group_is_open;
+	struct iforest_bucket_list list;              /* of a group of several series */
+	size_t at;                                    /* next of the list */
+
+	/* the row */
+	bool at_end;
+	int64_t bucket;
+	struct iforest_aggregate aggregate;           /* n_rows is 0 for a filled bucket */
+	bool has_pending, is_exhausted;               /* a bucket was read ahead while filling; there are no more */
+	int64_t pending_bucket;
+	struct iforest_aggregate pending;
+};
+
+/* Starts a query on the state of the index. argv are the values that the plan names. kept lists the by columns of the table.
+ * Ends with iforest_query_release() also on error. */
+int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_plan *plan,
+			unsigned n_kept, const unsigned *kept, sqlite3_value **argv, struct iforest_error *error);
+void iforest_query_release(struct iforest_query *query);
+
+/* Moves to the next row (also needed for the first); query->at_end when there is none. */
+int iforest_query_next(struct iforest_query *query, struct iforest_error *error);
+
+/* The series that stands for the group of the row: its kept by values are those of all; NULL without by columns. */
+const struct iforest_series *iforest_query_series(const struct iforest_query *query);
+
+#endif

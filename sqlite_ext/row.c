@@ -1,0 +1,139 @@
+#include "sqlite_ext/row.h"
+
+static void result_number(sqlite3_context *context, union iforest_number number, unsigned kind)
+{
+	if (kind == IFOREST_INT64)
+		sqlite3_result_int64(context, number.integer);
+	else
+		sqlite3_result_double(context, number.real);
+}
+
+static int result_sum(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned kind, bool zero_if_empty)
+{
+	if (value->n == 0) {
+		if (!zero_if_empty)
+			sqlite3_result_null(context);
+		else if (kind == IFOREST_INT64)
+			sqlite3_result_int64(context, 0);
+		else
+			sqlite3_result_double(context, 0);
+	} else if (kind == IFOREST_FLOAT64) {
+		sqlite3_result_double(context, iforest_real_sum(value));
+	} else if (value->sum > INT64_MAX || value->sum < INT64_MIN) {
+		sqlite3_result_error(context, "integer overflow", -1);
+		return SQLITE_ERROR;
+	} else {
+		sqlite3_result_int64(context, (sqlite3_int64)value->sum);
+	}
+	return SQLITE_OK;
+}
+
+/* Results stay NULL where there is no such row. */
+static void result_row(sqlite3_context *context, const struct iforest_row *row, enum iforest_value_column column, unsigned kind)
+{
+	if (!row->is_set)
+		return;
+	switch (column) {
+	case IFOREST_OF_MIN_ID:
+	case IFOREST_OF_MAX_ID:
+		sqlite3_result_int64(context, row->ref);
+		break;
+	case IFOREST_OF_MIN_TS:
+	case IFOREST_OF_MAX_TS:
+		if (!row->time_is_null)
+			sqlite3_result_int64(context, row->time);
+		break;
+	default:
+		result_number(context, row->value, kind);
+	}
+}
+
+static int value_column(sqlite3_context *context, const struct iforest_query *query, unsigned v,
+			enum iforest_value_column column)
+{
+	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
+	unsigned kind = query->snapshot->manifest.fields.kinds[v];
+	bool is_null_fill = query->fill == IFOREST_FILL_NULL && query->aggregate.n_rows == 0;
+
+	switch (column) {
+	case IFOREST_OF_COUNT:
+		if (!is_null_fill)
+			sqlite3_result_int64(context, (sqlite3_int64)value->n);
+		break;
+	case IFOREST_OF_SUM:
+		return result_sum(context, value, kind, query->fill == IFOREST_FILL_ZERO && query->aggregate.n_rows == 0);
+	case IFOREST_OF_AVG:
+		if (value->n > 0)
+			sqlite3_result_double(context, iforest_mean(value, (enum iforest_value_kind)kind));
+		break;
+	case IFOREST_OF_MIN:
+	case IFOREST_OF_MIN_ID:
+	case IFOREST_OF_MIN_TS:
+		result_row(context, &value->min, column, kind);
+		break;
+	case IFOREST_OF_MAX:
+	case IFOREST_OF_MAX_ID:
+	case IFOREST_OF_MAX_TS:
+		result_row(context, &value->max, column, kind);
+		break;
+	case IFOREST_OF_FIRST:
+		result_row(context, &value->first, column, kind);
+		break;
+	case IFOREST_OF_LAST:
+		result_row(context, &value->last, column, kind);
+		break;
+	case IFOREST_N_OF_VALUE:
+		break;
+	}
+	return SQLITE_OK;
+}
+
+static void fixed_column(sqlite3_context *context, const struct iforest_query *query, enum iforest_fixed_column column)
+{
+	const struct iforest_bucketing *bucketing = &query->scan.bucketing;
+	bool is_whole = bucketing->mode == IFOREST_WHOLE, after_all;
+
+	switch (column) {
+	case IFOREST_COLUMN_BUCKET:
+		sqlite3_result_int64(context, query->bucket);
+		break;
+	case IFOREST_COLUMN_BUCKET_START:
+		if (!is_whole || bucketing->window.has_t0)
+			sqlite3_result_int64(context, iforest_bucket_start(bucketing, query->bucket));
+		break;
+	case IFOREST_COLUMN_BUCKET_END:
+		if (!is_whole || bucketing->window.has_t1)
+			sqlite3_result_int64(context, iforest_bucket_end(bucketing, query->bucket, &after_all));
+		break;
+	case IFOREST_COLUMN_COUNT:
+		sqlite3_result_int64(context, (sqlite3_int64)query->aggregate.n_rows);
+		break;
+	case IFOREST_COLUMN_FIRST_TS:
+		if (query->aggregate.has_times)
+			sqlite3_result_int64(context, query->aggregate.first_time);
+		break;
+	case IFOREST_COLUMN_LAST_TS:
+		if (query->aggregate.has_times)
+			sqlite3_result_int64(context, query->aggregate.last_time);
+		break;
+	case IFOREST_N_FIXED:
+		break;
+	}
+}
+
+int iforest_row_column(sqlite3_context *context, const struct iforest_query *query,
+		       const struct iforest_definition *definition, int column)
+{
+	unsigned n_by = definition->n_by, c = (unsigned)column;
+
+	if (c < n_by) {
+		iforest_by_result(context, &iforest_query_series(query)->values[query->kept[c]]);
+	} else if (c < n_by + IFOREST_N_FIXED) {
+		fixed_column(context, query, (enum iforest_fixed_column)(c - n_by));
+	} else {
+		c -= n_by + IFOREST_N_FIXED;
+		return value_column(context, query, c / IFOREST_N_OF_VALUE,
+				    (enum iforest_value_column)(c % IFOREST_N_OF_VALUE));
+	}
+	return SQLITE_OK;
+}

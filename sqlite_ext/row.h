@@ -1,0 +1,11 @@
+/* row.h -- the columns of an answer's row. */
+#ifndef IFOREST_SQLITE_ROW_H
+#define IFOREST_SQLITE_ROW_H
+
+#include "sqlite_ext/query.h"
+
+/* xColumn for every column but the arguments. Returns SQLITE_ERROR for a sum beyond 64 bits, with the result set to say so. */
+int iforest_row_column(sqlite3_context *context, const struct iforest_query *query,
+		       const struct iforest_definition *definition, int column);
+
+#endif

@@ -1,0 +1,13 @@
+/* vtab.h -- the two virtual table modules. */
+#ifndef IFOREST_SQLITE_VTAB_H
+#define IFOREST_SQLITE_VTAB_H
+
+#include "sqlite_ext/host.h"
+
+/* iforest: an index, which can be made, renamed, dropped and given commands. */
+extern const sqlite3_module iforest_index_module;
+
+/* iforest_fold: another view of an index, with fewer by columns; stores nothing. */
+extern const sqlite3_module iforest_fold_module;
+
+#endif
