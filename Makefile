@@ -1,76 +1,133 @@
 # iforest: demo and test are all a newcomer needs; the rest is for developers.
 #
-#   make demo        record a trace, index it in SQLite, show the main job      (TRACE=file takes any Chrome trace)
-#   make test        everything that must hold: unit, SQLite, sanitizers, layers
-#   make all         core, trace and SQLite libraries, without installing anything
-#   make bench       figures beside what they are compared with
-#   make layers      proves which folder may know which
-#   make install     copies the SQLite modules to $(PREFIX)/lib/iforest
+#   make demo      records a trace, indexes it in SQLite, shows the main job   (TRACE=file takes any Chrome trace)
+#   make test      all that must hold: unit, claims, SQLite, the same under sanitizers, fuzzers for a moment, layers
+#   make all       core, trace and SQLite libraries; installs nothing
+#   make bench     figures beside what they are compared with
+#   make fuzz      the fuzzers for SECONDS (default 600) each; needs clang
+#   make layers    proves which folder may know which
+#   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
 #   make clean
 
 BUILD   ?= build
 PREFIX  ?= /usr/local
-CC      ?= cc
-SQLITE3 ?= sqlite3
+SECONDS ?= 600
 CFLAGS  ?= -O2 -g
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 BASE     = -std=c11 -fPIC -fvisibility=hidden $(WARN) -MMD -MP -I. -D_POSIX_C_SOURCE=200809L
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-
-CORE_SRC   := $(wildcard core/*.c)
-TRACE_SRC  := $(wildcard trace/*.c)
-READER_SRC := $(wildcard sqlite_ext/chrometrace*.c)
-SQLITE_SRC := $(filter-out $(READER_SRC),$(wildcard sqlite_ext/*.c))
-SUPPORT    := $(wildcard tests/support/*.c)
-UNIT       := $(patsubst %.c,%,$(notdir $(wildcard tests/unit/test_*.c)))
-CLAIMS     := $(patsubst %.c,%,$(notdir $(wildcard tests/claims/*.c)))
-SQLITE_C   := $(patsubst %.c,%,$(notdir $(wildcard tests/sqlite/test_*.c)))
+JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+programs = $(patsubst %.c,$(BUILD)/%,$(1))
 
-CORE_LIB  = $(BUILD)/libiforest.a
-TRACE_LIB = $(BUILD)/libtrace.a
+CORE       := $(call objects,$(wildcard core/*.c))
+TRACE      := $(call objects,$(wildcard trace/*.c))
+READER     := $(call objects,$(wildcard sqlite_ext/chrometrace*.c))
+EXTENSION  := $(filter-out $(READER),$(call objects,$(wildcard sqlite_ext/*.c)))
+SUPPORT    := $(call objects,$(wildcard tests/support/*.c))
+HARNESS    := $(call objects,$(filter-out $(wildcard tests/sqlite/test_*.c),$(wildcard tests/sqlite/*.c)))
+UNIT       := $(call programs,$(wildcard tests/unit/test_*.c))
+CLAIMS     := $(call programs,$(wildcard tests/claims/*.c))
+SQLITE     := $(call programs,$(wildcard tests/sqlite/test_*.c))
+REPLAY     := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
+MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
-.PHONY: all core trace sqlite demo test check bench asan layers install clean tools
+.PHONY: all demo test check check-plain check-sanitized check-clang layers bench fuzz install tools clean
 .SECONDARY:
 
-all: core trace sqlite
-core: $(CORE_LIB)
-trace: $(TRACE_LIB)
-sqlite: $(BUILD)/iforest.so $(BUILD)/chrometrace.so
+all: $(LIBRARIES) $(MODULES)
 
 demo: tools
-	@$(MAKE) --no-print-directory all
-	@BUILD=$(BUILD) TRACE='$(TRACE)' sh tests/../sql/sqlite/demo.sh
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@BUILD='$(BUILD)' TRACE='$(TRACE)' sh sql/sqlite/demo.sh
 
 test: tools
+	@rm -f $(BUILD)/results
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(UNIT) $(CLAIMS) $(SQLITE) $(REPLAY)
 	@$(MAKE) --no-print-directory check
+
+check: layers check-plain check-clang check-sanitized
+	@BUILD=$(BUILD) tests/run.sh --sum
 
 tools:
 	@sh tests/support/install_tools.sh
 
+# ---- building ----
+
 $(BUILD)/obj/%.o: %.c
-	@mkdir -p $(dir $@)
-	@echo "  cc $<"
+	@mkdir -p $(@D)
+	@echo "  cc  $<"
 	@$(CC) $(BASE) $(CFLAGS) $(EXTRA) -c -o $@ $<
 
-$(CORE_LIB): $(call objects,$(CORE_SRC))
-$(TRACE_LIB): $(call objects,$(TRACE_SRC))
-$(CORE_LIB) $(TRACE_LIB):
+$(BUILD)/libiforest.a: $(CORE)
+$(BUILD)/libtrace.a: $(TRACE)
+$(LIBRARIES):
 	@rm -f $@
-	ar rcs $@ $^
+	@ar rcs $@ $^
 
-$(BUILD)/iforest.so: $(call objects,$(SQLITE_SRC)) $(CORE_LIB)
-	$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lm
+$(BUILD)/iforest.so: $(EXTENSION) $(BUILD)/libiforest.a
+	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lm
 
-$(BUILD)/chrometrace.so: $(call objects,$(READER_SRC)) $(TRACE_LIB)
-	$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lyajl -lz
+$(BUILD)/chrometrace.so: $(READER) $(BUILD)/libtrace.a
+	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lyajl -lz -lm
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call objects,$(SUPPORT)) $(CORE_LIB) $(TRACE_LIB)
-	@mkdir -p $(dir $@)
-	$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lyajl -lz -lm
+$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT) $(LIBRARIES)
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lyajl -lz -lm
+
+$(BUILD)/tests/claims/%: $(BUILD)/obj/tests/claims/%.o $(SUPPORT) $(BUILD)/libiforest.a
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lm
+
+$(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS)
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lsqlite3 -lcmocka -lm
+
+# a fuzz target with a driver that replays mutations of a fixed seed; and the same with libFuzzer
+$(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o $(SUPPORT) $(BUILD)/libiforest.a
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lm
+
+$(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard core/*.c) $(wildcard tests/support/*.c)
+	@mkdir -p $(@D)
+	clang -std=c11 -I. -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka -lm
+
+# ---- testing ----
+
+check-plain:
+	@BUILD=$(BUILD) tests/run.sh plain $(UNIT) $(CLAIMS) $(REPLAY)
+	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(SQLITE) tests/sqlite/tour.sh
+
+check-clang:
+	@echo "compiling with clang"
+	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all
+
+check-sanitized:
+	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' EXTRA='$(SANITIZE)' \
+		check-built RESULTS=$(BUILD)
+
+check-built: all $(UNIT) $(CLAIMS) $(SQLITE) $(REPLAY)
+	@BUILD=$(RESULTS) tests/run.sh asan $(UNIT) $(CLAIMS) $(REPLAY)
+	@BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) tests/run.sh asan $(SQLITE)
+
+layers: all
+	@BUILD=$(BUILD) tests/check_layers.sh
+
+fuzz: $(FUZZ)
+	@for target in $(FUZZ); do mkdir -p $$target.corpus && \
+		$$target -max_total_time=$(SECONDS) -print_final_stats=1 $$target.corpus || exit 1; done
+
+bench: tools all
+	@for bench in bench/*.sh; do BUILD=$(BUILD) sh $$bench || exit 1; done
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/lib/iforest
+	install -m 755 $(MODULES) $(DESTDIR)$(PREFIX)/lib/iforest
 
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

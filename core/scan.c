@@ -115,6 +115,14 @@ static enum iforest_status earliest(struct iforest_scan *scan, int64_t *time, bo
 	return IFOREST_OK;
 }
 
+/* Times fall, or lie outside the window, on a page whose checksum is right: unnoticed, a forged page could hold us here for ever. */
+static enum iforest_status out_of_order(struct iforest_scan *scan)
+{
+	scan->store->fault = (struct iforest_fault){ .what = "entries are out of order",
+		.run_id = scan->active[0]->run->place.run_id, .number = scan->active[0]->leaf_number };
+	return IFOREST_CORRUPT;
+}
+
 static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
 				       bool *found)
 {
@@ -123,16 +131,15 @@ static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucke
 	bool after_all;
 	enum iforest_status status = earliest(scan, &time, found);
 
-	if (!status && *found)
-		status = iforest_bucket_of(&scan->bucketing, time, bucket);
 	if (status || !*found)
 		return status;
-	if (scan->has_bucket && *bucket <= scan->last_bucket) {
-		/* times fall on a page whose checksum is right: without this a forged page could hold us here for ever */
-		scan->store->fault = (struct iforest_fault){ .what = "entries are out of order",
-			.run_id = scan->active[0]->run->place.run_id, .number = scan->active[0]->leaf_number };
-		return IFOREST_CORRUPT;
-	}
+	if (!iforest_window_holds(&scan->bucketing.window, time))
+		return out_of_order(scan);
+	status = iforest_bucket_of(&scan->bucketing, time, bucket);
+	if (status)
+		return status;
+	if (scan->has_bucket && *bucket <= scan->last_bucket)
+		return out_of_order(scan);
 	scan->has_bucket = true;
 	scan->last_bucket = *bucket;
 	to = iforest_key_at(scan->series, iforest_bucket_end(&scan->bucketing, *bucket, &after_all));

@@ -47,7 +47,8 @@ struct iforest_by_value iforest_by_canonical(struct iforest_by_value value)
 		return value;
 	if (isnan(value.real))
 		value.tag = IFOREST_BY_NULL;
-	else if (value.real >= -0x1p63 && value.real < 0x1p63 && value.real == floor(value.real)) {
+	else if (value.real >= -0x1p63 && value.real < 0x1p63 &&
+		 value.real == (double)(int64_t)value.real) {
 		value.tag = IFOREST_BY_INTEGER;
 		value.integer = (int64_t)value.real;
 	}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Proves which folder may know which:
+#
+#   sqlite_ext -> core, trace        core -> libc alone        trace -> libc, yajl, zlib
+#
+# by the includes of the sources, and by the symbols of what was built in $BUILD (default build).
+set -u
+build=${BUILD:-build}
+failed=0
+
+fail() {
+	printf 'layers: %s\n' "$1" >&2
+	failed=1
+}
+
+# includes FOLDER ALLOWED: every include of the folder's files matches the pattern
+includes() {
+	bad=$(grep -nE '^#[[:space:]]*include' "$1"/*.[ch] | grep -vE "$2")
+	[ -z "$bad" ] || fail "$1 includes what it may not know:
+$bad"
+}
+
+libc='<(assert|ctype|errno|inttypes|limits|locale|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|strings|unistd|time|fcntl|sys/[a-z]+)\.h>'
+pure='<(assert|inttypes|limits|math|stdbool|stddef|stdint|string)\.h>'
+
+includes core "\"core/[a-z_0-9]+\\.h\"|$pure"
+includes trace "\"trace/[a-z_0-9]+\\.h\"|<yajl/yajl_[a-z]+\\.h>|<zlib\\.h>|$libc"
+includes sqlite_ext "\"(core|sqlite_ext|trace)/[a-z_0-9]+\\.h\"|<sqlite3ext\\.h>|$libc"
+
+engines=$(grep -lE 'include.*(sqlite3(ext)?|postgres|fmgr)\.h' core/*.[ch] trace/*.[ch] 2>/dev/null)
+[ -z "$engines" ] || fail "an engine's header outside its folder: $engines"
+readers=$(grep -lE '"trace/' sqlite_ext/*.[ch] | grep -v '^sqlite_ext/chrometrace')
+[ -z "$readers" ] || fail "iforest.so must not know the trace reader: $readers"
+
+# core calls nothing but memory functions (and the 128-bit arithmetic of the compiler): no malloc, no files, no engine
+foreign=$(nm -u "$build/libiforest.a" | awk '$1 == "U" { print $2 }' | sort -u |
+	grep -vE '^(mem(cpy|move|set|cmp)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|iforest_[a-z0-9_]+|__(u?divti3|u?modti3|divmodti4|float(un)?tidf|popcountdi2))$')
+[ -z "$foreign" ] || fail "core calls $(echo "$foreign" | tr '\n' ' ')"
+foreign=$(nm -u "$build/libtrace.a" | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|Pg|pg_)')
+[ -z "$foreign" ] || fail "trace calls $(echo "$foreign" | tr '\n' ' ')"
+
+# a module exports its entry point and nothing else
+for module in iforest chrometrace; do
+	exported=$(nm -D --defined-only "$build/$module.so" | awk '$2 ~ /[TDBR]/ { print $3 }' | tr '\n' ' ')
+	[ "$exported" = "sqlite3_${module}_init " ] || fail "$module.so exports $exported"
+done
+
+[ $failed -eq 0 ] && printf 'layers: every arrow points the right way\n'
+exit $failed
