@@ -2,6 +2,7 @@
 #ifndef IFOREST_BITS_H
 #define IFOREST_BITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -53,6 +54,15 @@ static inline int64_t iforest_unzigzag(uint64_t x)
 static inline iforest_int128 iforest_floor_divide(iforest_int128 a, iforest_int128 b)
 {
 	return a / b - (a % b < 0);
+}
+
+/* Is the real an integer of 64 bits? Then it is written to *integer. */
+static inline bool iforest_integral(double real, int64_t *integer)
+{
+	if (!(real >= -0x1p63 && real < 0x1p63) || (double)(int64_t)real != real)
+		return false;
+	*integer = (int64_t)real;
+	return true;
 }
 
 /* Little-endian loads and stores at any alignment, the same bytes on every machine. */

@@ -1,5 +1,7 @@
 #include "core/column.h"
 
+#include <stdbool.h>
+
 #include "core/bits.h"
 
 enum { DELTA = 1, FACTOR = 2, NULLS = 4 };
@@ -173,31 +175,45 @@ enum iforest_status iforest_column_open(struct iforest_column *column, const uin
 	return IFOREST_OK;
 }
 
-/* Packed number i; may read, not use, 8 bytes past the last. */
-static inline uint64_t packed_at(const uint8_t *packed, unsigned width, uint64_t mask, unsigned i)
+/* Packed number i; may read, not use, 8 bytes past the last. `wide`: width exceeds 57, so that it may end in a ninth byte. */
+static inline uint64_t packed_at(const struct iforest_column *column, bool wide, unsigned i)
 {
-	unsigned bit = i * width, shift = bit & 7;
-	const uint8_t *from = packed + (bit >> 3);
+	unsigned bit = i * column->width, shift = bit & 7;
+	const uint8_t *from = column->packed + (bit >> 3);
 	uint64_t x = iforest_load64(from) >> shift;
 
-	if (width + shift > 64)
+	if (wide && column->width + shift > 64)
 		x |= (uint64_t)from[8] << (64 - shift);
-	return x & mask;
+	return x & iforest_low_bits(column->width);
+}
+
+static inline void unpack_delta(const struct iforest_column *column, bool wide, unsigned n, int64_t *numbers)
+{
+	uint64_t x = (uint64_t)column->base;
+
+	numbers[0] = column->base;
+	for (unsigned i = 1; i < n; i++) {
+		x += (uint64_t)column->difference + packed_at(column, wide, i - 1) * column->factor;
+		numbers[i] = (int64_t)x;
+	}
+}
+
+static inline void unpack_plain(const struct iforest_column *column, bool wide, unsigned n, int64_t *numbers)
+{
+	for (unsigned i = 0; i < n; i++)
+		numbers[i] = (int64_t)((uint64_t)column->base + packed_at(column, wide, i) * column->factor);
 }
 
 void iforest_column_unpack(const struct iforest_column *column, unsigned n, int64_t *numbers)
 {
-	uint64_t mask = iforest_low_bits(column->width);
-	uint64_t x = (uint64_t)column->base, difference = (uint64_t)column->difference, factor = column->factor;
+	struct iforest_column copy = *column; /* so that the loops need not fear that numbers overlaps it */
 
-	if (column->is_delta) {
-		numbers[0] = (int64_t)x;
-		for (unsigned i = 1; i < n; i++) {
-			x += difference + packed_at(column->packed, column->width, mask, i - 1) * factor;
-			numbers[i] = (int64_t)x;
-		}
-	} else {
-		for (unsigned i = 0; i < n; i++)
-			numbers[i] = (int64_t)(x + packed_at(column->packed, column->width, mask, i) * factor);
-	}
+	if (copy.is_delta && copy.width > 57)
+		unpack_delta(&copy, true, n, numbers);
+	else if (copy.is_delta)
+		unpack_delta(&copy, false, n, numbers);
+	else if (copy.width > 57)
+		unpack_plain(&copy, true, n, numbers);
+	else
+		unpack_plain(&copy, false, n, numbers);
 }

@@ -23,15 +23,16 @@ static union iforest_number number_at(const struct iforest_block *block, unsigne
 
 /* Offers entry i as a new minimum or maximum, unless its value alone shows that it loses. */
 static enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned value, unsigned i, int sign,
-					 enum iforest_value_kind kind, struct iforest_row *extreme)
+					 bool value_alone, struct iforest_row *extreme)
 {
-	struct iforest_row row;
-	enum iforest_status status;
+	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[value];
+	struct iforest_row row = { .value = number_at(&reader->block, value, i), .is_set = true };
+	enum iforest_status status = IFOREST_OK;
 
-	if (extreme->is_set &&
-	    sign * iforest_number_compare(number_at(&reader->block, value, i), extreme->value, kind) < 0)
+	if (extreme->is_set && sign * iforest_number_compare(row.value, extreme->value, kind) < 0)
 		return IFOREST_OK;
-	status = load_row(reader, value, i, &row);
+	if (!value_alone)
+		status = load_row(reader, value, i, &row);
 	if (status)
 		return status;
 	if (sign < 0)
@@ -41,27 +42,106 @@ static enum iforest_status offer_extreme(struct iforest_block_reader *reader, un
 	return IFOREST_OK;
 }
 
+/* The numbers of a value column that are to be folded, without gaps; number k stands in entry at(k). */
+struct gathered {
+	const int64_t *numbers;
+	unsigned n;
+	unsigned first;                         /* entry of number 0, where there are no gaps */
+	bool has_gaps;
+	uint8_t entries[IFOREST_BLOCK_ENTRIES];
+	int64_t copies[IFOREST_BLOCK_ENTRIES];
+};
+
+static void gather(struct gathered *gathered, const int64_t *values, uint64_t which)
+{
+	unsigned first = iforest_trailing_zeros(which), n = iforest_popcount(which);
+
+	gathered->n = n;
+	gathered->first = first;
+	gathered->numbers = values + first;
+	gathered->has_gaps = which != iforest_low_bits(n) << first;
+	if (!gathered->has_gaps)
+		return;
+	gathered->numbers = gathered->copies;
+	for (unsigned k = 0; k < n; k++, which &= which - 1) {
+		gathered->entries[k] = (uint8_t)iforest_trailing_zeros(which);
+		gathered->copies[k] = values[gathered->entries[k]];
+	}
+}
+
+static unsigned entry_of(const struct gathered *gathered, unsigned k)
+{
+	return gathered->has_gaps ? gathered->entries[k] : gathered->first + k;
+}
+
+/* Exact, and without 128-bit additions in the loop: 64 halves of 32 bits cannot overflow 64. */
+static void add_integers(const struct gathered *gathered, struct iforest_value_aggregate *into)
+{
+	uint64_t low = 0;
+	int64_t high = 0;
+
+	for (unsigned k = 0; k < gathered->n; k++) {
+		low += (uint32_t)gathered->numbers[k];
+		high += gathered->numbers[k] >> 32;
+	}
+	into->n += gathered->n;
+	into->sum += (iforest_int128)high * ((int64_t)1 << 32) + low;
+}
+
+/* The first of the smallest numbers and the first of the greatest. */
+static void find_integers(const struct gathered *gathered, unsigned *low, unsigned *high)
+{
+	const int64_t *numbers = gathered->numbers;
+	int64_t least = numbers[0], greatest = numbers[0];
+
+	for (unsigned k = 1; k < gathered->n; k++) {
+		least = numbers[k] < least ? numbers[k] : least;
+		greatest = numbers[k] > greatest ? numbers[k] : greatest;
+	}
+	for (*low = 0; numbers[*low] != least; ++*low)
+		;
+	for (*high = 0; numbers[*high] != greatest; ++*high)
+		;
+}
+
+static void fold_reals(const struct gathered *gathered, struct iforest_value_aggregate *into, unsigned *low, unsigned *high)
+{
+	union iforest_number least = { .integer = gathered->numbers[0] }, greatest = least;
+
+	*low = *high = 0;
+	for (unsigned k = 0; k < gathered->n; k++) {
+		union iforest_number x = { .integer = gathered->numbers[k] };
+
+		iforest_value_add(into, x, IFOREST_FLOAT64);
+		if (iforest_number_compare(x, least, IFOREST_FLOAT64) < 0) {
+			least = x;
+			*low = k;
+		}
+		if (iforest_number_compare(x, greatest, IFOREST_FLOAT64) > 0) {
+			greatest = x;
+			*high = k;
+		}
+	}
+}
+
 /* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. */
 static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned value, uint64_t which,
-				      enum iforest_value_kind kind, struct iforest_value_aggregate *into)
+				      bool value_alone, struct iforest_value_aggregate *into)
 {
-	const struct iforest_block *block = &reader->block;
-	unsigned low = iforest_trailing_zeros(which), high = low;
+	struct gathered gathered;
+	unsigned low, high;
 	enum iforest_status status;
 
-	for (uint64_t rest = which; rest; rest &= rest - 1) {
-		unsigned i = iforest_trailing_zeros(rest);
-		union iforest_number x = number_at(block, value, i);
-
-		iforest_value_add(into, x, kind);
-		if (iforest_number_compare(x, number_at(block, value, low), kind) < 0)
-			low = i;
-		if (iforest_number_compare(x, number_at(block, value, high), kind) > 0)
-			high = i;
+	gather(&gathered, reader->block.values[value], which);
+	if (reader->leaf->fields->kinds[value] == IFOREST_INT64) {
+		add_integers(&gathered, into);
+		find_integers(&gathered, &low, &high);
+	} else {
+		fold_reals(&gathered, into, &low, &high);
 	}
-	status = offer_extreme(reader, value, low, -1, kind, &into->min);
+	status = offer_extreme(reader, value, entry_of(&gathered, low), -1, value_alone, &into->min);
 	if (!status)
-		status = offer_extreme(reader, value, high, 1, kind, &into->max);
+		status = offer_extreme(reader, value, entry_of(&gathered, high), 1, value_alone, &into->max);
 	return status;
 }
 
@@ -79,7 +159,7 @@ static enum iforest_status fold_one_value(struct iforest_block_reader *reader, u
 	if (!which)
 		return IFOREST_OK;
 	if (wanted->values >> v & 1)
-		status = fold_value(reader, v, which, (enum iforest_value_kind)reader->leaf->fields->kinds[v], into);
+		status = fold_value(reader, v, which, wanted->no_rows >> v & 1, into);
 	if (!status && wanted->firsts >> v & 1 && !(status = load_row(reader, v, iforest_trailing_zeros(which), &row)))
 		iforest_row_first(&into->first, &row);
 	if (!status && wanted->lasts >> v & 1 && !(status = load_row(reader, v, iforest_highest_bit(which), &row)))

@@ -9,6 +9,7 @@
 /* What a fold is asked for; the rest of the aggregate is left alone. n_rows and n_dead are always counted. */
 struct iforest_wanted {
 	uint32_t values;  /* bit v: n, sum, min and max of value column v */
+	uint32_t no_rows; /* bit v: of its min and max the value alone, so that times and refs need not be unpacked */
 	uint32_t firsts;  /* bit v: its first row */
 	uint32_t lasts;   /* bit v: its last row */
 	bool times;       /* first and last time */

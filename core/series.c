@@ -43,15 +43,10 @@ static double from_ordered_bits(uint64_t bits)
 
 struct iforest_by_value iforest_by_canonical(struct iforest_by_value value)
 {
-	if (value.tag != IFOREST_BY_REAL)
-		return value;
-	if (isnan(value.real))
+	if (value.tag == IFOREST_BY_REAL && isnan(value.real))
 		value.tag = IFOREST_BY_NULL;
-	else if (value.real >= -0x1p63 && value.real < 0x1p63 &&
-		 value.real == (double)(int64_t)value.real) {
+	else if (value.tag == IFOREST_BY_REAL && iforest_integral(value.real, &value.integer))
 		value.tag = IFOREST_BY_INTEGER;
-		value.integer = (int64_t)value.real;
-	}
 	return value;
 }
 

@@ -1,6 +1,5 @@
 #include "sqlite_ext/query.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -17,16 +16,13 @@ static int read_integer(const char *name, const char *argument, sqlite3_value *v
 			struct iforest_error *error)
 {
 	int type = sqlite3_value_type(value);
-	double real = sqlite3_value_double(value);
 
 	if (type == SQLITE_INTEGER) {
 		*integer = sqlite3_value_int64(value);
 		return SQLITE_OK;
 	}
-	if (type == SQLITE_FLOAT && real == floor(real) && real >= -0x1p63 && real < 0x1p63) {
-		*integer = (int64_t)real;
+	if (type == SQLITE_FLOAT && iforest_integral(sqlite3_value_double(value), integer))
 		return SQLITE_OK;
-	}
 	return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
 				 type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
 }
