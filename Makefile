@@ -82,7 +82,7 @@ $(BUILD)/tests/claims/%: $(BUILD)/obj/tests/claims/%.o $(SUPPORT) $(BUILD)/libif
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lm
 
-$(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS)
+$(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lsqlite3 -lcmocka -lm
 

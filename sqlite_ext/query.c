@@ -144,6 +144,15 @@ static int compare_groups(const struct iforest_query *query, const struct ifores
 	return order;
 }
 
+/* Are the by columns kept the first of the index, in its order? Then the dictionary is sorted by them already. */
+static bool is_prefix(const struct iforest_query *query)
+{
+	for (unsigned k = 0; k < query->n_kept; k++)
+		if (query->kept[k] != k)
+			return false;
+	return true;
+}
+
 /* Merge sort, for qsort() takes no context: `from` has n members, `scratch` room for as many. */
 static void sort_members(const struct iforest_query *query, const struct iforest_series **from,
 			 const struct iforest_series **scratch, uint32_t n)
@@ -181,7 +190,8 @@ static int choose_series(struct iforest_query *query, const struct iforest_plan 
 	for (uint32_t s = 0; s < dictionary->n_series; s++)
 		if (passes(dictionary->series[s], query, plan, wanted))
 			query->members[query->n_members++] = dictionary->series[s];
-	sort_members(query, query->members, scratch, query->n_members);
+	if (!is_prefix(query))
+		sort_members(query, query->members, scratch, query->n_members);
 	for (uint32_t m = 0; m < query->n_members; m++)
 		if (m == 0 || compare_groups(query, query->members[m - 1], query->members[m]) != 0)
 			query->group_starts[query->n_groups++] = m;
