@@ -71,7 +71,7 @@ void iforest_value_add(struct iforest_value_aggregate *into, union iforest_numbe
 {
 	into->n++;
 	if (kind == IFOREST_INT64)
-		into->sum += value.integer;
+		into->sum = iforest_add_wrapping(into->sum, value.integer);
 	else if (isnan(value.real))
 		into->n_nan++;
 	else if (isinf(value.real))
@@ -85,7 +85,7 @@ void iforest_value_combine(struct iforest_value_aggregate *into, const struct if
 {
 	into->n += from->n;
 	if (kind == IFOREST_INT64) {
-		into->sum = (iforest_int128)((iforest_uint128)into->sum + (iforest_uint128)from->sum);
+		into->sum = iforest_add_wrapping(into->sum, from->sum);
 	} else {
 		into->real_sum += from->real_sum;
 		into->n_nan += from->n_nan;

@@ -65,6 +65,12 @@ static inline bool iforest_integral(double real, int64_t *integer)
 	return true;
 }
 
+/* a + b modulo 2^128: true sums never come near the end, but a forged node's may. */
+static inline iforest_int128 iforest_add_wrapping(iforest_int128 a, iforest_int128 b)
+{
+	return (iforest_int128)((iforest_uint128)a + (iforest_uint128)b);
+}
+
 /* Little-endian loads and stores at any alignment, the same bytes on every machine. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define IFOREST_LITTLE(x, bits) (x)

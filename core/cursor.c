@@ -49,6 +49,7 @@ enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned 
 	const struct iforest_run *run = cursor->run;
 	struct iforest_held_page *held = &cursor->path[level];
 	const char *what = "the page is missing";
+	uint32_t n_bytes;
 	bool is_checked;
 	enum iforest_status status;
 
@@ -63,11 +64,13 @@ enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned 
 	held->is_held = true;
 	held->number = number;
 	is_checked = held->page.is_checked && *held->page.is_checked;
+	/* a page that claims to be longer than the index's pages would not fit where removal copies it */
+	n_bytes = held->page.n_bytes < cursor->manifest->page_bytes ? held->page.n_bytes : cursor->manifest->page_bytes;
 	if (level == 0)
-		status = iforest_leaf_open(&cursor->leaf, &cursor->manifest->fields, held->page.bytes, held->page.n_bytes,
+		status = iforest_leaf_open(&cursor->leaf, &cursor->manifest->fields, held->page.bytes, n_bytes,
 					   run->place.run_id, (uint32_t)number, is_checked, &what);
 	else
-		status = iforest_node_page_check(held->page.bytes, held->page.n_bytes, &cursor->manifest->fields,
+		status = iforest_node_page_check(held->page.bytes, n_bytes, &cursor->manifest->fields,
 						 run->place.run_id, level, (uint32_t)number, is_checked, &held->header, &what);
 	if (status) {
 		let_go(cursor, level);

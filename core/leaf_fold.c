@@ -85,7 +85,7 @@ static void add_integers(const struct gathered *gathered, struct iforest_value_a
 		high += gathered->numbers[k] >> 32;
 	}
 	into->n += gathered->n;
-	into->sum += (iforest_int128)high * ((int64_t)1 << 32) + low;
+	into->sum = iforest_add_wrapping(into->sum, (iforest_int128)high * ((int64_t)1 << 32) + low);
 }
 
 /* The first of the smallest numbers and the first of the greatest. */

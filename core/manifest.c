@@ -97,12 +97,13 @@ enum iforest_status iforest_manifest_publish(struct iforest_manifest *manifest, 
 {
 	uint32_t run_bytes = RUN_BYTES + manifest->fields.node_bytes;
 	uint32_t n_most = HEADER + 1 + 2 * IFOREST_MAX_FIELDS + 4 + manifest->n_host_bytes + manifest->n_runs * run_bytes;
-	uint8_t *bytes = iforest_allocate(store->alloc, n_most), *out = bytes + HEADER;
+	uint8_t *bytes = iforest_allocate(store->alloc, n_most), *out;
 	uint32_t n_bytes;
 	enum iforest_status status;
 
 	if (!bytes)
 		return IFOREST_NO_MEMORY;
+	out = bytes + HEADER;
 	out += iforest_fields_write(&manifest->fields, out);
 	iforest_store32(out, manifest->n_host_bytes);
 	out += 4;

@@ -50,21 +50,21 @@ struct iforest_by_value iforest_by_canonical(struct iforest_by_value value)
 	return value;
 }
 
-static enum iforest_status reserve(struct iforest_series_key *key, uint32_t n_bytes)
+static enum iforest_status reserve(struct iforest_series_key *key, uint64_t n_bytes)
 {
-	uint32_t n_wanted = key->n_bytes + n_bytes;
+	uint64_t n_wanted = key->n_bytes + n_bytes;
 	uint8_t *bytes;
 
-	if (n_bytes > LARGEST_KEY || n_wanted > LARGEST_KEY)
+	if (n_wanted > LARGEST_KEY)
 		return IFOREST_TOO_LARGE;
 	if (n_wanted <= key->n_reserved)
 		return IFOREST_OK;
-	n_wanted = n_wanted > 2 * key->n_reserved ? n_wanted : 2 * key->n_reserved;
+	n_wanted = n_wanted > 2 * (uint64_t)key->n_reserved ? n_wanted : 2 * (uint64_t)key->n_reserved;
 	bytes = key->alloc->reallocate(key->alloc->context, key->bytes, n_wanted);
 	if (!bytes)
 		return IFOREST_NO_MEMORY;
 	key->bytes = bytes;
-	key->n_reserved = n_wanted;
+	key->n_reserved = (uint32_t)n_wanted;
 	return IFOREST_OK;
 }
 
@@ -72,11 +72,12 @@ enum iforest_status iforest_series_append(struct iforest_series_key *key, const 
 {
 	struct iforest_by_value canonical = iforest_by_canonical(*value);
 	bool has_data = canonical.tag == IFOREST_BY_TEXT || canonical.tag == IFOREST_BY_BLOB;
-	enum iforest_status status = reserve(key, 9 + (has_data ? canonical.n_bytes : 0));
-	uint8_t *out = key->bytes + key->n_bytes;
+	enum iforest_status status = reserve(key, UINT64_C(9) + (has_data ? canonical.n_bytes : 0));
+	uint8_t *out;
 
 	if (status)
 		return status;
+	out = key->bytes + key->n_bytes;
 	*out++ = (uint8_t)canonical.tag;
 	if (has_data) {
 		iforest_store32(out, canonical.n_bytes);
@@ -101,12 +102,15 @@ void iforest_series_release(struct iforest_series_key *key)
 enum iforest_status iforest_series_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,
 					struct iforest_by_value *value)
 {
-	uint32_t n_left = n_bytes - *offset, n_used = 1;
-	const uint8_t *at = bytes + *offset;
+	struct iforest_by_value read = { .tag = IFOREST_BY_NULL };
+	uint32_t n_left, n_used = 1;
+	const uint8_t *at;
 
 	if (*offset >= n_bytes)
 		return IFOREST_CORRUPT;
-	*value = (struct iforest_by_value){ .tag = (enum iforest_series_tag)at[0] };
+	n_left = n_bytes - *offset;
+	at = bytes + *offset;
+	read.tag = (enum iforest_series_tag)at[0];
 	switch (at[0]) {
 	case IFOREST_BY_NULL:
 		break;
@@ -115,20 +119,21 @@ enum iforest_status iforest_series_next(const uint8_t *bytes, uint32_t n_bytes, 
 		n_used = 9;
 		if (n_left < n_used)
 			return IFOREST_CORRUPT;
-		value->integer = (int64_t)(load_big_endian(at + 1) ^ sign_bit);
-		value->real = from_ordered_bits(load_big_endian(at + 1));
+		read.integer = (int64_t)(load_big_endian(at + 1) ^ sign_bit);
+		read.real = from_ordered_bits(load_big_endian(at + 1));
 		break;
 	case IFOREST_BY_TEXT:
 	case IFOREST_BY_BLOB:
 		if (n_left < 5 || iforest_load32(at + 1) > n_left - 5)
 			return IFOREST_CORRUPT;
-		value->n_bytes = iforest_load32(at + 1);
-		value->data = at + 5;
-		n_used = 5 + value->n_bytes;
+		read.n_bytes = iforest_load32(at + 1);
+		read.data = at + 5;
+		n_used = 5 + read.n_bytes;
 		break;
 	default:
 		return IFOREST_CORRUPT;
 	}
 	*offset += n_used;
+	*value = read;
 	return IFOREST_OK;
 }

@@ -150,6 +150,18 @@ static int publish(struct iforest_build *build, const struct iforest_run *run)
 	return iforest_build_error(build, iforest_manifest_publish(manifest, &build->index->store));
 }
 
+/* A build that failed leaves nothing behind, also where the transaction goes on: the manifest before still stands. */
+static void take_back(struct iforest_build *build, const struct iforest_run *run)
+{
+	struct iforest_error ignored = { .rc = SQLITE_OK };
+
+	if (run->n_leaves)
+		(void)build->index->pager.drop_run(build->index, &run->place, iforest_run_pages(&build->manifest, run));
+	if (build->put_series)
+		forget_series(build, &ignored);
+	iforest_error_clear(&ignored);
+}
+
 /* What the manifest before named is of no use any more, and the table is as the index says. */
 static int clean_up(struct iforest_build *build, const struct iforest_run *run)
 {
@@ -228,13 +240,9 @@ int iforest_build(struct iforest_index *index, const struct iforest_definition *
 	}
 	if (!rc)
 		rc = publish(&build, &run);
-	if (rc && build.put_series) {
-		struct iforest_error ignored = { .rc = SQLITE_OK };
-
-		forget_series(&build, &ignored);
-		iforest_error_clear(&ignored);
-	}
-	if (!rc)
+	if (rc)
+		take_back(&build, &run);
+	else
 		rc = clean_up(&build, &run);
 	iforest_progress_end(&build.progress);
 	sqlite3_finalize(build.put_series);

@@ -128,7 +128,7 @@ int iforest_index_read_definition(struct iforest_index *index, struct iforest_de
 				  struct iforest_error *error)
 {
 	char *arguments[IFOREST_MAX_TEXTS] = { NULL };
-	int n = 0;
+	int n = 0, failed;
 	sqlite3_stmt *statement;
 	int rc = iforest_prepare(error, index->db, &statement,
 				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name GLOB 'argument [0-4]' ORDER BY name", index->schema,
@@ -140,8 +140,9 @@ int iforest_index_read_definition(struct iforest_index *index, struct iforest_de
 		if (!arguments[n++])
 			rc = iforest_error_set(error, SQLITE_NOMEM, "");
 	}
-	if (statement && sqlite3_finalize(statement) && !rc)
-		rc = iforest_error_from_db(error, index->db, SQLITE_ERROR);
+	failed = sqlite3_finalize(statement);
+	if (failed && !rc)
+		rc = iforest_error_from_db(error, index->db, failed);
 	if (!rc)
 		rc = iforest_definition_parse(definition, n, (const char *const *)arguments, error);
 	if (!rc)

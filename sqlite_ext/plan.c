@@ -59,13 +59,22 @@ static double estimate(unsigned arguments, unsigned n_conditions)
 	return n_conditions ? n_rows / 10 : n_rows;
 }
 
-/* Is each by column fixed by an "=" to one value? Then rows come out in the order of buckets. */
-static bool is_ordered(const struct iforest_definition *definition, const sqlite3_index_info *info, uint32_t fixed)
+/* Without by columns there is one series, whose rows come out in the order of buckets. A condition on a by column promises
+ * no such thing: by the affinity of its other side, c = CAST(3 AS REAL) holds for the series 3, '3' and '3.0'. */
+static bool is_ordered(const struct iforest_definition *definition, const sqlite3_index_info *info)
 {
-	int bucket = (int)definition->n_by + IFOREST_COLUMN_BUCKET;
+	return definition->n_by == 0 && info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
+	       (info->aOrderBy[0].iColumn == IFOREST_COLUMN_BUCKET || info->aOrderBy[0].iColumn == IFOREST_COLUMN_BUCKET + 1);
+}
 
-	return info->nOrderBy == 1 && !info->aOrderBy[0].desc && fixed == (UINT32_C(1) << definition->n_by) - 1 &&
-	       (info->aOrderBy[0].iColumn == bucket || info->aOrderBy[0].iColumn == bucket + 1);
+/* Can the condition narrow the series? SQLite checks it again: it knows affinities. Other collations it keeps to itself. */
+static bool narrows(const struct iforest_definition *definition, sqlite3_index_info *info, int i)
+{
+	const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+
+	return constraint->usable && constraint->iColumn >= 0 && constraint->iColumn < (int)definition->n_by &&
+	       (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ || constraint->op == SQLITE_INDEX_CONSTRAINT_IS) &&
+	       sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
 int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
@@ -75,7 +84,6 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 	struct iforest_wanted wanted = wanted_by(definition, info->colUsed);
 	sqlite3_str *text;
 	unsigned n_conditions = 0;
-	uint32_t fixed = 0;
 	int n_argv = 0, rc = take_arguments(definition, name, info, constraint_of, error);
 
 	if (rc)
@@ -89,21 +97,17 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 	text = sqlite3_str_new(NULL);
 	sqlite3_str_appendf(text, "%x %x %x %x %x", wanted.values, wanted.no_rows, wanted.firsts, wanted.lasts, wanted.times);
 	for (int i = 0; i < info->nConstraint && n_conditions < IFOREST_MAX_CONDITIONS; i++) {
-		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-		bool is_equal = constraint->op == SQLITE_INDEX_CONSTRAINT_EQ;
+		bool is_equal = info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ;
 
-		if (!constraint->usable || constraint->iColumn < 0 || constraint->iColumn >= (int)definition->n_by ||
-		    (!is_equal && constraint->op != SQLITE_INDEX_CONSTRAINT_IS))
+		if (!narrows(definition, info, i))
 			continue;
-		/* not omitted: SQLite knows affinities and collations, and checks again */
 		info->aConstraintUsage[i].argvIndex = ++n_argv;
-		sqlite3_str_appendf(text, " %c%d", is_equal ? '=' : 'i', constraint->iColumn);
-		fixed |= UINT32_C(1) << constraint->iColumn;
+		sqlite3_str_appendf(text, " %c%d", is_equal ? '=' : 'i', info->aConstraint[i].iColumn);
 		n_conditions++;
 	}
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
-	info->orderByConsumed = is_ordered(definition, info, fixed);
+	info->orderByConsumed = is_ordered(definition, info);
 	info->estimatedRows = (sqlite3_int64)estimate((unsigned)info->idxNum, n_conditions);
 	info->estimatedCost = 100 + (double)info->estimatedRows;
 	return info->idxStr ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");

@@ -291,6 +291,22 @@ static char *trigger_sql(const char *schema, const char *index, const char *even
 	return sql;
 }
 
+int iforest_source_make_room(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error)
+{
+	sqlite3_stmt *statement;
+	int rc = SQLITE_OK;
+
+	for (unsigned e = 0; e < N_EVENTS && !rc; e++) {
+		rc = iforest_prepare(error, db, &statement, "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE",
+				     schema, index, events[e]);
+		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
+			rc = iforest_error_set(error, SQLITE_ERROR, "iforest: there is already a trigger named \"%s_%s\"; give the index another name",
+					       index, events[e]);
+		sqlite3_finalize(statement);
+	}
+	return rc;
+}
+
 int iforest_source_unwatch(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error)
 {
 	int rc = SQLITE_OK;

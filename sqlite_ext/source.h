@@ -23,6 +23,9 @@ int iforest_source_inspect(struct iforest_source *source, sqlite3 *db, const cha
 			   struct iforest_definition *definition, struct iforest_error *error);
 void iforest_source_release(struct iforest_source *source);
 
+/* Refuses names of triggers that are taken: a new index must not replace triggers of others. */
+int iforest_source_make_room(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error);
+
 /* Makes the triggers of the index on the table, after dropping those of the same names. */
 int iforest_source_watch(sqlite3 *db, const char *schema, const char *index, const char *table, struct iforest_error *error);
 int iforest_source_unwatch(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error);

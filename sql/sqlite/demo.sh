@@ -1,0 +1,234 @@
+#!/bin/sh
+# Shows what the index does, on a real trace and on 5 million spans, beside the best plain SQL; draws what it says. Run it with
+# `make demo`, or `make demo TRACE=file` for a Chrome trace of your own.
+#
+# All it does to a database stands in the SQL files of this folder; this script only calls them and takes the time. From the
+# environment: BUILD (where the extensions are and everything is written), TRACE, SQLITE3.
+set -eu
+cd "$(dirname "$0")/../.."
+
+BUILD=${BUILD:-build}
+TRACE=${TRACE:-}
+SQLITE3=${SQLITE3:-sqlite3}
+case $BUILD in /*) ;; *) BUILD=./$BUILD ;; esac
+here=sql/sqlite
+work=$BUILD/demo
+mkdir -p "$work"
+export SQLITE_TMPDIR="$work"
+
+dots=
+finish() {
+    [ -z "$dots" ] || kill "$dots" 2>/dev/null || true
+    dots=
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# A dot a second, from now until finish.
+start_dots() {
+    while sleep 1 && kill -0 $$ 2>/dev/null; do printf .; done &
+    dots=$!
+}
+
+sql() { "$SQLITE3" -batch -bail -init /dev/null "$@"; }
+
+settings() {
+    echo '.output /dev/null'
+    echo 'PRAGMA journal_mode = off; PRAGMA synchronous = off; PRAGMA cache_size = -300000;'
+    echo '.output stdout'
+    echo ".load '$BUILD/iforest'"
+    echo ".load '$BUILD/chrometrace'"
+    echo '.parameter init'
+}
+
+clock="SELECT CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER);"
+size='SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size;'
+
+# build DATABASE FILE...: runs the SQL files; leaves in $ms and $bytes how long it took and what the database gained.
+build() {
+    built=$1
+    shift
+    {
+        settings
+        echo "$size"
+        echo "$clock"
+        cat "$@"
+        echo "$clock"
+        echo "$size"
+    } >"$work/build.sql"
+    printf '     '
+    case $* in
+    *demo_index.sql) [ -t 2 ] || start_dots ;; # on a terminal it shows its own progress
+    *) start_dots ;;
+    esac
+    sql "$built" <"$work/build.sql" >"$work/build.out" || fail "     The demo stops here."
+    finish
+    ms=$(awk 'NR == 2 {start = $1} NR == 3 {printf "%.0f", $1 - start}' "$work/build.out")
+    bytes=$(awk 'NR == 1 {start = $1} NR == 4 {printf "%.0f", $1 - start}' "$work/build.out")
+}
+
+# index_step TEXT DATABASE FILE: a line that says what an index costs.
+index_step() {
+    echo "   $1"
+    build "$2" "$3"
+    awk -v ms="$ms" -v bytes="$bytes" -v rows="$rows" \
+        'BEGIN {printf " %.1f s, %.1f MB: %.1f bytes a span\n", ms / 1000, bytes / 1e6, bytes / rows}'
+}
+
+# statement NAME SIDE: the part of a file that follows its line "-- SIDE".
+statement() { awk -v side="-- $2" '/^-- (plain SQL|iforest)/ {on = index($0, side) == 1; next} on' "$here/$1.sql"; }
+
+# time_of DATABASE FILE: the median of three measurements, in ms. What is quick is measured in batches.
+time_of() {
+    batch=1
+    while :; do
+        {
+            settings
+            cat "$work/window.sql"
+            for _ in 1 2 3; do
+                echo "$clock"
+                echo '.output /dev/null'
+                i=0
+                while [ $i -lt $batch ]; do
+                    echo ".read '$2'"
+                    i=$((i + 1))
+                done
+                echo '.output stdout'
+            done
+            echo "$clock"
+        } >"$work/time.sql"
+        median=$(sql "$1" <"$work/time.sql" | awk -v batch=$batch 'NR > 1 {print ($1 - last) / batch} {last = $1}' |
+            sort -n | sed -n 2p)
+        if [ $batch -gt 1 ] || awk -v ms="$median" 'BEGIN {exit !(ms > 30)}'; then
+            break
+        fi
+        batch=40
+    done
+    echo "$median"
+}
+
+# compare DATABASE NAME TEXT: one question asked both ways.
+compare() {
+    printf '   %-52s' "$3"
+    statement "$2" 'plain SQL' >"$work/plain.sql"
+    statement "$2" 'iforest' >"$work/iforest.sql"
+    for side in plain iforest; do
+        {
+            settings
+            cat "$work/window.sql" "$work/$side.sql"
+        } | sql "$1" >"$work/$side.txt"
+    done
+    cmp -s "$work/plain.txt" "$work/iforest.txt" ||
+        fail "the answers differ: compare $work/plain.txt with $work/iforest.txt"
+    plain_ms=$(time_of "$1" "$work/plain.sql")
+    iforest_ms=$(time_of "$1" "$work/iforest.sql")
+    awk -v plain="$plain_ms" -v iforest="$iforest_ms" 'BEGIN {
+        if (iforest <= 0) iforest = 0.01
+        printf "%9.*f ms %9.*f ms %8.*f x\n", 2 * (plain < 30), plain, 2 * (iforest < 30), iforest, plain < 10 * iforest, plain / iforest }'
+}
+
+# questions DATABASE: all of them, on a window that leaves out a tenth at each end, and on the track with the most spans.
+questions() {
+    {
+        settings
+        cat <<'SQL'
+SELECT '.parameter set @t0 ' || (low + (high - low) / 10) || char(10) || '.parameter set @t1 ' || (high - (high - low) / 10)
+FROM (SELECT min(ts_ns) AS low, max(ts_ns) + 10 AS high FROM spans);
+SELECT 'REPLACE INTO temp.sqlite_parameters(key, value) VALUES (''@track'', ' || quote(track) || ');'
+FROM spans_by_track ORDER BY count DESC, track LIMIT 1;
+SQL
+    } | sql "$1" >"$work/window.sql"
+    printf '\n   %-50s%14s %12s\n' 'The same answers, to the last digit, by' 'plain SQL' 'iforest'
+    compare "$1" demo_window  'one window: count, sum, maximum'
+    compare "$1" demo_buckets '1920 buckets: count, sum, maximum of each'
+    compare "$1" demo_share   'one track beside all the others'
+    compare "$1" demo_longest 'the longest span of each of 1920 pixels, by name'
+    compare "$1" demo_track   'the same for one track, at each depth'
+}
+
+# draw DATABASE TITLE PICTURE
+draw() {
+    echo '   drawing it'
+    printf '     '
+    start_dots
+    {
+        settings
+        echo "REPLACE INTO temp.sqlite_parameters(key, value) VALUES ('@what', '$2');"
+        cat "$here/demo_timeline.sql"
+    } | sql "$1" >"$3.svg"
+    finish
+    if command -v rsvg-convert >/dev/null 2>&1 && rsvg-convert -w 1600 "$3.svg" -o "$3.png" 2>/dev/null; then
+        echo " $3.svg and .png"
+    else
+        echo " $3.svg"
+    fi
+}
+
+quoted() { printf '%s' "$1" | sed "s/'/''/g; s/&/\\&amp;/g; s/</\\&lt;/g"; }
+seconds() { awk -v ms="$1" 'BEGIN {printf "%.1f", ms / 1000}'; }
+
+echo "1. A real trace"
+echo 'CREATE TEMP TABLE files(path TEXT, track TEXT, title TEXT, begin_us INTEGER);' >"$work/files.sql"
+if [ -n "$TRACE" ]; then
+    title=$(quoted "$(basename "$TRACE")")
+    printf "INSERT INTO files(path) VALUES ('%s');\n" "$(printf '%s' "$TRACE" | sed "s/'/''/g")" >>"$work/files.sql"
+    read_bytes=$(wc -c <"$TRACE" 2>/dev/null || echo 0)
+    echo "   $TRACE"
+else
+    command -v clang >/dev/null 2>&1 ||
+        fail "   there is no clang to record one with: install it, or call make demo TRACE=file with a Chrome trace"
+    title='clang compiling this project, eight files at a time'
+    printf '   recording: %s ' "$title"
+    sh "$here/demo_record.sh" "$work/trace"
+    echo
+    cat "$work/trace/files.sql" >>"$work/files.sql"
+    read_bytes=$(cat "$work"/trace/*.json | wc -c)
+fi
+
+database=$BUILD/demo.db
+rm -f "$database"
+echo "   loading it into $database"
+build "$database" "$work/files.sql" "$here/demo_load.sql"
+rows=$(sql "$database" 'SELECT count(*) FROM spans')
+if [ "$rows" -eq 0 ]; then
+    echo
+    echo "   There are no spans in this trace, so there is nothing to index. Nothing is wrong; try another one."
+    exit 0
+fi
+sql "$database" "SELECT format(' %,d spans on %d tracks, up to %d deep', count(*), count(DISTINCT track), max(depth) + 1) FROM spans"
+awk -v ms="$ms" -v bytes="$read_bytes" \
+    'BEGIN {printf "      from a file of %.1f MB in %.2f s: %.0f MB/s\n", bytes / 1e6, ms / 1000, bytes / 1e3 / (ms + (ms <= 0))}'
+index_step "making iforest's indexes" "$database" "$here/demo_index.sql"
+index_step "making plain SQL's indexes, which cover all its queries" "$database" "$here/demo_plain.sql"
+questions "$database"
+draw "$database" "$title" "$work/timeline"
+
+echo
+echo "2. Five million spans on 32 tracks"
+large=$BUILD/demo_5_million.db
+rm -f "$large"
+echo "   making them up in $large"
+build "$large" "$here/demo_generate.sql"
+rows=5000000
+echo " $(seconds "$ms") s"
+index_step "making iforest's indexes" "$large" "$here/demo_index.sql"
+index_step "making plain SQL's indexes" "$large" "$here/demo_plain.sql"
+questions "$large"
+draw "$large" 'Five million generated spans' "$work/timeline_5_million"
+
+cat <<END
+
+Pictures: $work/timeline.svg (the trace), $work/timeline_5_million.svg
+The queries: $here/demo_*.sql. A tour: $here/tour.sql. All there is: docs/sqlite.md
+
+Next, look around yourself:
+
+   $SQLITE3 '$database'
+   .load '$BUILD/iforest'
+   SELECT track, count, sum_dur_ns, name FROM spans_by_track JOIN spans ON id = max_dur_ns_id;
+END

@@ -1,0 +1,31 @@
+-- Loads Chrome traces into the table spans. temp.files says which:
+--
+--   CREATE TEMP TABLE files(path TEXT, track TEXT, title TEXT, begin_us INTEGER);
+--   INSERT INTO files(path) VALUES ('trace.json');
+--   .load ./build/chrometrace
+--   .read sql/sqlite/demo_load.sql
+--
+-- The other columns are for traces of clang, of which each file tells of one run of the compiler: the track that the run belongs
+-- to, what was compiled, and the time at which its clock started (clang writes it as "beginningOfTime").
+
+CREATE TABLE spans(
+  id     INTEGER PRIMARY KEY,
+  ts_ns  INTEGER NOT NULL,
+  dur_ns INTEGER NOT NULL,
+  track  TEXT NOT NULL,
+  depth  INTEGER NOT NULL,
+  name   TEXT NOT NULL,
+  args   TEXT
+);
+
+BEGIN;
+INSERT INTO spans(ts_ns, dur_ns, track, depth, name, args)
+SELECT t.ts_ns + coalesce(1000 * (f.begin_us - (SELECT min(begin_us) FROM files)), 0),
+       t.dur_ns,
+       coalesce(f.track, t.track),
+       t.depth,
+       iif(f.title IS NOT NULL AND t.name = 'ExecuteCompiler', f.title, t.name),
+       t.args
+FROM files AS f, read_chrome_trace(f.path) AS t
+WHERE f.track IS NULL OR t.name NOT LIKE 'Total %';    -- clang appends totals: sums, not spans
+COMMIT;

@@ -1,0 +1,76 @@
+/* reference.h -- what an index must answer: the rows of a table read by plain SQL and folded in C, by the definitions of
+ * docs/sqlite.md and in 128 bits. Nothing in it asks the extension. */
+#ifndef IFOREST_TESTS_REFERENCE_H
+#define IFOREST_TESTS_REFERENCE_H
+
+#include "harness.h"
+
+enum { MAX_ROWS = 5000, MAX_GROUPS = 8 * MAX_ROWS };
+
+typedef __int128 wide;
+
+struct cell {
+	int type;
+	int64_t integer;
+	double real;
+};
+
+struct row {
+	int64_t id, time;
+	bool has_time;
+	int series; /* 1.. in the order of the by columns */
+	struct cell values[2];
+};
+
+/* A table, and what its rows are under one choice of by columns. */
+struct table {
+	int n_rows, n_by, n_values, n_series;
+	bool is_real[2]; /* the value column holds a real */
+	struct row rows[MAX_ROWS];
+	sqlite3_value *by[MAX_ROWS + 1][2]; /* of each series */
+	const char *columns[2];             /* the by columns */
+	const char *index;                  /* the name to ask */
+};
+
+enum mode { WHOLE, COUNT, STEP };
+
+struct window {
+	bool has_t0, has_t1;
+	int64_t t0, t1;
+	enum mode mode;
+	int64_t n, step, origin;
+	const char *fill; /* NULL: not given */
+};
+
+struct value_sum {
+	int64_t n;
+	wide sum;
+	long double real_sum, magnitude;
+	bool has_plus, has_minus;
+	const struct row *min, *max, *first, *last;
+};
+
+struct group {
+	int series;
+	int64_t bucket;
+	int64_t count;
+	bool has_times;
+	int64_t first, last;
+	struct value_sum values[2];
+};
+
+/* Reads the rows of t(id, a, ts, v, b, w), in series by table->columns[0 .. n_by). */
+void read_rows(sqlite3 *db, struct table *table);
+void forget_rows(struct table *table);
+
+/* The groups that the window's rows form, in order of (series, bucket), with empty buckets where fill asks for them.
+ * *exceeds is set where a bucket number does not fit 64 bits. */
+int fold_rows(const struct table *table, const struct window *window, struct group groups[MAX_GROUPS], bool *exceeds);
+
+/* Does a sum of integers exceed 64 bits? */
+bool has_overflow(const struct table *table, const struct group *groups, int n_groups);
+
+wide bucket_start(const struct window *window, wide bucket);
+int64_t saturate(wide time);
+
+#endif

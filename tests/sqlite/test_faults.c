@@ -1,0 +1,419 @@
+/* test_faults.c -- every allocation and every write fails once, and from some point on for ever, through CREATE, questions,
+ * rebuild, check, rename and DROP: the statement says so, the database stays sound, a second try works, and nothing leaks. */
+#include "harness.h"
+
+#include <stdatomic.h>
+
+#define TABLE                                                                                                    \
+	"CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, r REAL);"                   \
+	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1500)"                         \
+	" INSERT INTO d SELECT x, 'track ' || (x % 7), x * 7919 % 10007, x % 31, x / 7.0 FROM n;"
+#define INDEX "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track);"
+
+/* A statement under test, what it needs, and what must hold after it has failed or worked. */
+static const struct step {
+	const char *name, *setup, *sql;
+	bool is_query;
+} steps[] = {
+	{ "create", TABLE, INDEX, false },
+	{ "whole", TABLE INDEX, "SELECT track, count, sum_dur, max_r_id FROM d_if", true },
+	{ "window", TABLE INDEX, "SELECT track, count, sum_dur, min_r, first_r, last_dur FROM d_if(55, 9000) WHERE track IN ('track 1', 'track 3')", true },
+	{ "buckets", TABLE INDEX, "SELECT track, bucket, count, avg_dur FROM d_if(0, 10007, 20) ORDER BY track, bucket", true },
+	{ "fill", TABLE INDEX, "SELECT track, bucket, count FROM d_if(0, 10000) WHERE step = 1000 AND fill = 'zero' AND track = 'track 2'", true },
+	{ "fold", TABLE INDEX "CREATE VIRTUAL TABLE f USING iforest_fold(d_if);", "SELECT count, sum_dur, max_dur_id FROM f(17, 8000)", true },
+	{ "stale", TABLE INDEX "UPDATE d SET dur = 1 WHERE id = 1;", "SELECT * FROM d_if", true },
+	{ "create fold", TABLE INDEX, "CREATE VIRTUAL TABLE f USING iforest_fold(d_if, track)", false },
+	{ "rebuild", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('rebuild')", false },
+	{ "check", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('integrity-check')", false },
+	{ "rename", TABLE INDEX, "ALTER TABLE d_if RENAME TO other", false },
+	{ "drop", TABLE INDEX, "DROP TABLE d_if", false },
+};
+
+enum { N_STEPS = sizeof steps / sizeof steps[0] };
+
+#define PLAIN "SELECT track, count(*), sum(dur), max(dur) FROM d WHERE ts >= 100 AND ts < 9000 GROUP BY track ORDER BY track"
+#define ANSWER "SELECT track, count, sum_dur, max_dur FROM %s(100, 9000) ORDER BY track"
+
+/* After a step, failed or not: the database is sound, and the index is wholly there and right, or wholly absent. */
+static void expect_sound(sqlite3 *db, const struct step *step)
+{
+	static const char *const names[] = { "d_if", "other" };
+	bool is_stale = strcmp(step->name, "stale") == 0;
+	int n_found = 0;
+
+	run_gives(db, "ok\n", "PRAGMA integrity_check");
+	for (int i = 0; i < 2; i++) {
+		char *sql = sqlite3_mprintf(ANSWER, names[i]);
+
+		if (integer_of(db, "SELECT count(*) FROM sqlite_schema WHERE name = %Q", names[i])) {
+			n_found++;
+			if (is_stale)
+				run_fails(db, "d_if: the table \"d\" has changed", "%s", sql);
+			else
+				same_rows(db, sql, PLAIN);
+			if (!is_stale)
+				run(db, "INSERT INTO %s(%s) VALUES('integrity-check')", names[i], names[i]);
+			assert_int_equal(integer_of(db, "SELECT count(*) FROM sqlite_schema WHERE tbl_name LIKE '%q\\_%%' ESCAPE '\\' OR name LIKE '%q\\_%%' ESCAPE '\\'",
+						    names[i], names[i]) >= 7, 1);
+		} else {
+			assert_int_equal(integer_of(db, "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%q\\_%%' ESCAPE '\\'", names[i]), 0);
+		}
+		sqlite3_free(sql);
+	}
+	assert_true(n_found <= 1);
+}
+
+/* ---- allocations ---- */
+
+static sqlite3_mem_methods real_memory;
+static atomic_long until_failure; /* 0: none will fail */
+static atomic_bool fails_for_ever, has_failed;
+
+static enum access { MEMORY, READ, WRITE } armed; /* which kind fails */
+
+static bool fails_now(enum access access)
+{
+	long left = atomic_load(&until_failure);
+
+	if (access != armed || left == 0 || atomic_fetch_sub(&until_failure, 1) > 1)
+		return false;
+	atomic_store(&until_failure, atomic_load(&fails_for_ever) ? 1 : 0);
+	atomic_store(&has_failed, true);
+	return true;
+}
+
+static void *faulty_malloc(int n)
+{
+	return fails_now(MEMORY) ? NULL : real_memory.xMalloc(n);
+}
+
+static void *faulty_realloc(void *memory, int n)
+{
+	return fails_now(MEMORY) ? NULL : real_memory.xRealloc(memory, n);
+}
+
+static void install_faulty_memory(void)
+{
+	sqlite3_mem_methods methods;
+
+	sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real_memory);
+	methods = real_memory;
+	methods.xMalloc = faulty_malloc;
+	methods.xRealloc = faulty_realloc;
+	sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
+}
+
+static void arm(enum access access, long n, bool for_ever)
+{
+	armed = access;
+	atomic_store(&has_failed, false);
+	atomic_store(&fails_for_ever, for_ever);
+	atomic_store(&until_failure, n);
+}
+
+static sqlite3 *anchor; /* keeps the library loaded */
+
+/* A database as the step needs it, as bytes. */
+static unsigned char *image_of(const struct step *step, sqlite3_int64 *n_bytes, char **expected)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+	unsigned char *image;
+
+	run(db, "%s", step->setup);
+	image = sqlite3_serialize(db, "main", n_bytes, 0);
+	*expected = step->is_query ? rows_of(db, step->sql) : NULL;
+	if (step->is_query && !*expected)
+		*expected = strdup(last_message());
+	close_database(db);
+	assert_non_null(image);
+	return image;
+}
+
+static sqlite3 *open_image(const unsigned char *image, sqlite3_int64 n_bytes)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+	unsigned char *copy = sqlite3_malloc64((sqlite3_uint64)n_bytes);
+
+	assert_non_null(copy);
+	memcpy(copy, image, (size_t)n_bytes);
+	assert_int_equal(sqlite3_deserialize(db, "main", copy, n_bytes, n_bytes, SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE), SQLITE_OK);
+	return db;
+}
+
+/* Runs the step with the n-th allocation failing. Returns whether it came to that allocation. */
+static bool try_without_memory(const struct step *step, const unsigned char *image, sqlite3_int64 n_bytes, const char *expected, long n, bool for_ever)
+{
+	sqlite3 *db = open_image(image, n_bytes);
+	char *rows = NULL;
+	int rc = SQLITE_OK;
+	bool failed;
+
+	arm(MEMORY, n, for_ever);
+	if (step->is_query) {
+		rows = rows_of(db, step->sql);
+		rc = rows ? SQLITE_OK : sqlite3_errcode(db);
+	} else {
+		rc = run_any(db, "%s", step->sql);
+	}
+	arm(MEMORY, 0, false);
+	failed = atomic_load(&has_failed) || n == 0;
+	if (rc && (rc & 0xff) != SQLITE_NOMEM && !(rc & 0xff && strcmp(step->name, "stale") == 0) && !strstr(last_message(), "memory"))
+		fail_msg("%s, allocation %ld fails%s: code %d, %s", step->name, n, for_ever ? " and all after it" : "", rc, last_message());
+	if (rows && strcmp(rows, expected) != 0)
+		fail_msg("%s, allocation %ld fails, and it gives:\n%s", step->name, n, rows);
+	free(rows);
+	expect_sound(db, step);
+	if (rc && !step->is_query)
+		run(db, "%s", step->sql); /* the second try */
+	else if (step->is_query && strcmp(step->name, "stale") != 0)
+		run_gives(db, expected, "%s", step->sql);
+	expect_sound(db, step);
+	close_database(db);
+	return failed;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+	const struct step *step = *state;
+	sqlite3_int64 n_bytes, before;
+	char *expected;
+	unsigned char *image = image_of(step, &n_bytes, &expected);
+
+	try_without_memory(step, image, n_bytes, expected, 1000000000, false); /* so that what is kept for good is there */
+	before = sqlite3_memory_used();
+	for (int for_ever = 0; for_ever < 2; for_ever++)
+		for (long n = 1; try_without_memory(step, image, n_bytes, expected, n, for_ever); n += 1 + n / 60) {
+			if (sqlite3_memory_used() != before)
+				fail_msg("%s, allocation %ld fails%s: %lld bytes leak", step->name, n, for_ever ? " and all after it" : "",
+					 sqlite3_memory_used() - before);
+		}
+	sqlite3_free(image);
+	free(expected);
+}
+
+/* ---- reads and writes ---- */
+
+struct faulty_file {
+	sqlite3_file base;
+	sqlite3_file *real;
+};
+
+static sqlite3_vfs faulty_vfs;
+static int failure_code;
+
+#define REAL(file) (((struct faulty_file *)(file))->real)
+
+static int faulty_Close(sqlite3_file *file)
+{
+	return REAL(file)->pMethods->xClose(REAL(file));
+}
+
+static int faulty_Read(sqlite3_file *file, void *bytes, int n, sqlite3_int64 offset)
+{
+	if (fails_now(READ))
+		return SQLITE_IOERR_READ;
+	return REAL(file)->pMethods->xRead(REAL(file), bytes, n, offset);
+}
+
+static int faulty_Write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 offset)
+{
+	if (fails_now(WRITE))
+		return failure_code;
+	return REAL(file)->pMethods->xWrite(REAL(file), bytes, n, offset);
+}
+
+static int faulty_Sync(sqlite3_file *file, int flags)
+{
+	if (fails_now(WRITE))
+		return SQLITE_IOERR_FSYNC;
+	return REAL(file)->pMethods->xSync(REAL(file), flags);
+}
+
+static int faulty_Truncate(sqlite3_file *file, sqlite3_int64 n)
+{
+	if (fails_now(WRITE))
+		return SQLITE_IOERR_TRUNCATE;
+	return REAL(file)->pMethods->xTruncate(REAL(file), n);
+}
+
+static int faulty_FileSize(sqlite3_file *file, sqlite3_int64 *n)
+{
+	return REAL(file)->pMethods->xFileSize(REAL(file), n);
+}
+
+static int faulty_Lock(sqlite3_file *file, int level)
+{
+	return REAL(file)->pMethods->xLock(REAL(file), level);
+}
+
+static int faulty_Unlock(sqlite3_file *file, int level)
+{
+	return REAL(file)->pMethods->xUnlock(REAL(file), level);
+}
+
+static int faulty_CheckReservedLock(sqlite3_file *file, int *result)
+{
+	return REAL(file)->pMethods->xCheckReservedLock(REAL(file), result);
+}
+
+static int faulty_FileControl(sqlite3_file *file, int op, void *argument)
+{
+	return REAL(file)->pMethods->xFileControl(REAL(file), op, argument);
+}
+
+static int faulty_SectorSize(sqlite3_file *file)
+{
+	return REAL(file)->pMethods->xSectorSize(REAL(file));
+}
+
+static int faulty_DeviceCharacteristics(sqlite3_file *file)
+{
+	(void)file;
+	return 0;
+}
+
+static const sqlite3_io_methods faulty_methods = {
+	.iVersion = 1, .xClose = faulty_Close, .xRead = faulty_Read, .xWrite = faulty_Write, .xTruncate = faulty_Truncate,
+	.xSync = faulty_Sync, .xFileSize = faulty_FileSize, .xLock = faulty_Lock, .xUnlock = faulty_Unlock,
+	.xCheckReservedLock = faulty_CheckReservedLock, .xFileControl = faulty_FileControl, .xSectorSize = faulty_SectorSize,
+	.xDeviceCharacteristics = faulty_DeviceCharacteristics,
+};
+
+static int faulty_Open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int flags, int *out_flags)
+{
+	sqlite3_vfs *real = vfs->pAppData;
+	struct faulty_file *faulty = (struct faulty_file *)file;
+	int rc;
+
+	faulty->real = (sqlite3_file *)&faulty[1];
+	rc = real->xOpen(real, path, faulty->real, flags, out_flags);
+	faulty->base.pMethods = faulty->real->pMethods ? &faulty_methods : NULL;
+	return rc;
+}
+
+static void install_faulty_vfs(void)
+{
+	sqlite3_vfs *real = sqlite3_vfs_find(NULL);
+
+	faulty_vfs = *real;
+	faulty_vfs.zName = "faulty";
+	faulty_vfs.pAppData = real;
+	faulty_vfs.szOsFile = (int)sizeof(struct faulty_file) + real->szOsFile;
+	faulty_vfs.xOpen = faulty_Open;
+	faulty_vfs.pNext = NULL;
+	sqlite3_vfs_register(&faulty_vfs, 0);
+}
+
+static void write_file(const char *path, const unsigned char *bytes, sqlite3_int64 n)
+{
+	FILE *file = fopen(path, "wb");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, (size_t)n, file), (size_t)n);
+	fclose(file);
+}
+
+/* Runs the step with the n-th read or write failing. Returns whether it came to it. */
+static bool try_without_disk(const struct step *step, const unsigned char *image, sqlite3_int64 n_bytes, const char *expected, enum access access,
+			     long n, bool in_transaction)
+{
+	const char *path = test_path("faulty.db");
+	char *uri = sqlite3_mprintf("file:%s?vfs=faulty", path), *rows = NULL;
+	sqlite3 *db;
+	int rc;
+	bool failed;
+
+	remove_database(path);
+	write_file(path, image, n_bytes);
+	db = open_database(uri, 0);
+	run(db, "PRAGMA cache_size = 5; SELECT count(*) FROM sqlite_schema%s", in_transaction ? "; BEGIN" : "");
+	arm(access, n, false);
+	if (step->is_query) {
+		rows = rows_of(db, step->sql);
+		rc = rows ? SQLITE_OK : sqlite3_errcode(db);
+	} else {
+		rc = run_any(db, "%s", step->sql);
+	}
+	arm(MEMORY, 0, false);
+	failed = atomic_load(&has_failed);
+	if (rc && rc != failure_code && (rc & 0xff) != SQLITE_IOERR && (rc & 0xff) != SQLITE_NOMEM && strcmp(step->name, "stale") != 0)
+		fail_msg("%s, access %ld fails: code %d, %s", step->name, n, rc, last_message());
+	if (rows && strcmp(rows, expected) != 0)
+		fail_msg("%s, access %ld fails, and it gives:\n%s", step->name, n, rows);
+	free(rows);
+	if (!sqlite3_get_autocommit(db))
+		run(db, "ROLLBACK");
+	expect_sound(db, step);
+	if (rc && !step->is_query)
+		run(db, "%s", step->sql);
+	expect_sound(db, step);
+	close_database(db);
+	db = open_database(path, 0); /* as the next program finds it */
+	expect_sound(db, step);
+	close_database(db);
+	remove_database(path);
+	sqlite3_free(uri);
+	return failed;
+}
+
+static void check_disk(const struct step *step, enum access access, int code, bool in_transaction)
+{
+	sqlite3_int64 n_bytes;
+	char *expected;
+	unsigned char *image = image_of(step, &n_bytes, &expected);
+
+	failure_code = code;
+	for (long n = 1; try_without_disk(step, image, n_bytes, expected, access, n, in_transaction); n += 1 + n / 30)
+		;
+	sqlite3_free(image);
+	free(expected);
+}
+
+static void every_write_may_fail(void **state)
+{
+	const struct step *step = *state;
+
+	check_disk(step, WRITE, SQLITE_IOERR_WRITE, false);
+	check_disk(step, WRITE, SQLITE_FULL, true);
+}
+
+static void every_read_may_fail(void **state)
+{
+	check_disk(*state, READ, SQLITE_IOERR_READ, false);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	anchor = open_database(":memory:", 0);
+	return 0;
+}
+
+static int finish(void **state)
+{
+	close_database(anchor);
+	return remove_test_directory(state);
+}
+
+int main(void)
+{
+	static struct CMUnitTest tests[3 * N_STEPS];
+	static char names[3 * N_STEPS][60];
+	size_t n = 0;
+
+	install_faulty_memory();
+	install_faulty_vfs();
+	for (size_t i = 0; i < N_STEPS; i++) {
+		static void (*const functions[])(void **) = { every_allocation_may_fail, every_write_may_fail, every_read_may_fail };
+		static const char *const kinds[] = { "every allocation", "every write", "every read" };
+
+		for (int f = 0; f < 3; f++) {
+			if (f == 1 && steps[i].is_query)
+				continue;
+			snprintf(names[n], sizeof names[n], "%s may fail: %s", kinds[f], steps[i].name);
+			tests[n] = (struct CMUnitTest){ .name = names[n], .test_func = functions[f], .initial_state = (void *)&steps[i] };
+			n++;
+		}
+	}
+	return _cmocka_run_group_tests("faults", tests, n, start, finish);
+}

@@ -1,0 +1,331 @@
+/* test_refusals.c -- every refusal and every error of docs/sqlite.md, by the beginning of its message. A refused CREATE leaves
+ * nothing behind, and the SQL that a message offers works. */
+#include "harness.h"
+
+#define SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track, ts, dur, name TEXT);"
+#define ROWS "INSERT INTO spans VALUES(17, 'cpu', 10, 5, 'x'), (18, 'gpu', 20, 7, 'y');"
+#define FROM_SPANS "content=spans, time=ts"
+
+static const struct {
+	const char *setup, *arguments, *message;
+} refusals[] = {
+	/* arguments */
+	{ SPANS, "time=ts", "iforest: content=... is missing" },
+	{ SPANS, "", "iforest: content=... is missing" },
+	{ SPANS, "content=spans", "iforest: time=... is missing" },
+	{ SPANS, FROM_SPANS ", colour=red", "iforest: unknown argument \"colour\"" },
+	{ SPANS, FROM_SPANS ", time=ts", "iforest: argument \"time\" is given twice" },
+	{ SPANS, FROM_SPANS ", CONTENT=spans", "iforest: argument \"content\" is given twice" },
+	{ SPANS, FROM_SPANS ", by=track, by=name", "iforest: argument \"by\" is given twice" },
+	{ SPANS, FROM_SPANS ", by=(track", "" },
+	{ SPANS, FROM_SPANS ", by=track)", "" },
+	{ SPANS, FROM_SPANS ", by=(track,)", "iforest: cannot read argument" },
+	{ SPANS, FROM_SPANS ", by=(,track)", "iforest: cannot read argument" },
+	{ SPANS, FROM_SPANS ", by=()", "iforest: cannot read argument" },
+	{ SPANS, FROM_SPANS ", by=", "iforest: cannot read argument" },
+	{ SPANS, FROM_SPANS ", by", "iforest: " },
+	{ SPANS, FROM_SPANS ", by=(track name)", "iforest: cannot read argument" },
+	{ SPANS, FROM_SPANS ", by=(track AS)", "iforest: cannot read argument" },
+	{ SPANS, FROM_SPANS ", by=(track AS a b)", "iforest: cannot read argument" },
+	{ SPANS, FROM_SPANS ", by=\"track", "" },
+	{ SPANS, FROM_SPANS ", value=1+2", "iforest: cannot read argument" },
+	{ SPANS, "content=(spans, spans), time=ts", "iforest: cannot read argument" },
+	{ SPANS, "content=spans, time=(ts, dur)", "iforest: cannot read argument" },
+	{ SPANS, FROM_SPANS ", duration=(dur, dur)", "iforest: cannot read argument" },
+	/* what the table is */
+	{ SPANS, "content=nothing, time=ts", "iforest: no table \"nothing\" in schema \"main\"" },
+	{ SPANS, "content=sqlite_schema, time=rootpage", "iforest: " },
+	{ SPANS, "content=sqlite_master, time=rootpage", "iforest: " },
+	{ SPANS "CREATE VIEW seen AS SELECT * FROM spans", "content=seen, time=ts", "iforest: \"seen\" is a view" },
+	{ "CREATE VIRTUAL TABLE f USING fts5(ts)", "content=f, time=ts", "iforest: \"f\" is a virtual table" },
+	{ "CREATE TABLE w(id INTEGER PRIMARY KEY, ts) WITHOUT ROWID", "content=w, time=ts", "iforest: \"w\" is WITHOUT ROWID" },
+	{ "CREATE TABLE k(ts, dur)", "content=k, time=ts", "iforest: \"k\" has no INTEGER PRIMARY KEY" },
+	{ "CREATE TABLE k(id INT PRIMARY KEY, ts)", "content=k, time=ts", "iforest: \"k\" has no INTEGER PRIMARY KEY" },
+	{ "CREATE TABLE k(id INTEGER PRIMARY KEY DESC, ts)", "content=k, time=ts", "iforest: \"k\" has no INTEGER PRIMARY KEY" },
+	{ "CREATE TABLE k(id TEXT PRIMARY KEY, ts)", "content=k, time=ts", "iforest: \"k\" has no INTEGER PRIMARY KEY" },
+	{ "CREATE TABLE k(id INTEGER, b INTEGER, ts, PRIMARY KEY(id, b))", "content=k, time=ts", "iforest: \"k\" has no INTEGER PRIMARY KEY" },
+	{ "CREATE TABLE r(id INTEGER PRIMARY KEY ON CONFLICT REPLACE, ts)", "content=r, time=ts", "iforest: \"r\" uses ON CONFLICT REPLACE" },
+	{ "CREATE TABLE r(id INTEGER PRIMARY KEY, ts, u UNIQUE ON CONFLICT REPLACE)", "content=r, time=ts", "iforest: \"r\" uses ON CONFLICT REPLACE" },
+	{ "CREATE TABLE r(id INTEGER PRIMARY KEY, ts, u, UNIQUE(u, ts) on /* */ conflict\n\t-- x\n replace)", "content=r, time=ts", "iforest: \"r\" uses ON CONFLICT REPLACE" },
+	{ "CREATE TABLE p(id INTEGER PRIMARY KEY, ts, u); CREATE UNIQUE INDEX pu ON p(u) WHERE u > 0", "content=p, time=ts", "iforest: \"p\" has a partial UNIQUE index \"pu\"" },
+	{ "CREATE TABLE p(id INTEGER PRIMARY KEY, ts, u); CREATE UNIQUE INDEX pu ON p(abs(u))", "content=p, time=ts", "iforest: \"p\" has an expression in UNIQUE index \"pu\"" },
+	/* columns */
+	{ SPANS, "content=spans, time=when_", "iforest: no column \"when_\" in \"spans\"" },
+	{ SPANS, FROM_SPANS ", duration=x", "iforest: no column \"x\" in \"spans\"" },
+	{ SPANS, FROM_SPANS ", value=(dur, x)", "iforest: no column \"x\" in \"spans\"" },
+	{ SPANS, FROM_SPANS ", by=(track, x)", "iforest: no column \"x\" in \"spans\"" },
+	{ "CREATE TABLE c(id INTEGER PRIMARY KEY, ts, word TEXT COLLATE NOCASE)", "content=c, time=ts, by=word", "iforest: column \"word\" has collation NOCASE" },
+	{ "CREATE TABLE c(id INTEGER PRIMARY KEY, ts, word TEXT COLLATE RTRIM)", "content=c, time=ts, by=word", "iforest: column \"word\" has collation RTRIM" },
+	{ SPANS "ALTER TABLE spans ADD COLUMN count;", FROM_SPANS ", by=(count)", "iforest: two columns named \"count\"" },
+	{ SPANS, FROM_SPANS ", by=(track, track)", "iforest: two columns named \"track\"" },
+	{ SPANS, FROM_SPANS ", by=(track, name AS TRACK)", "iforest: two columns named" },
+	{ SPANS, FROM_SPANS ", by=(track AS t0)", "iforest: two columns named \"t0\"" },
+	{ SPANS, FROM_SPANS ", by=(track AS fill)", "iforest: two columns named \"fill\"" },
+	{ SPANS, FROM_SPANS ", by=(track AS first_ts)", "iforest: two columns named \"first_ts\"" },
+	{ SPANS, FROM_SPANS ", duration=dur, by=(track AS max_dur_id)", "iforest: two columns named \"max_dur_id\"" },
+	{ SPANS, FROM_SPANS ", value=(dur, dur)", "iforest: two columns named" },
+	{ SPANS, FROM_SPANS ", value=(id AS ts)", "iforest: two columns named \"first_ts\"" },
+	{ SPANS, FROM_SPANS ", by=(track AS refused)", "iforest: two columns named \"refused\"" },
+	{ "CREATE TABLE m(id INTEGER PRIMARY KEY, ts, a, b, c, d, e, f, g, h, i)", "content=m, time=ts, value=(a, b, c, d, e, f, g, h, i)", "iforest: at most 8 value columns" },
+	{ "CREATE TABLE m(id INTEGER PRIMARY KEY, ts, a)", "content=m, time=ts, by=(a AS a1, a AS a2, a AS a3, a AS a4, a AS a5, a AS a6, a AS a7, a AS a8, a AS a9, a AS a10, "
+	  "a AS a11, a AS a12, a AS a13, a AS a14, a AS a15, a AS a16, a AS a17)", "iforest: at most 16 by columns" },
+	/* values */
+	{ SPANS ROWS "UPDATE spans SET ts = '10' WHERE id = 17", FROM_SPANS, "iforest: time column \"ts\" of row 17 holds text" },
+	{ SPANS ROWS "UPDATE spans SET ts = x'10' WHERE id = 17", FROM_SPANS, "iforest: time column \"ts\" of row 17 holds text or a blob" },
+	{ SPANS ROWS "UPDATE spans SET ts = 1.5 WHERE id = 17", FROM_SPANS, "iforest: time column \"ts\" of row 17 holds 1.5, " },
+	{ SPANS ROWS "UPDATE spans SET ts = 1e300 WHERE id = 18", FROM_SPANS, "iforest: time column \"ts\" of row 18 holds " },
+	{ SPANS ROWS "UPDATE spans SET ts = 9e999 WHERE id = 18", FROM_SPANS, "iforest: time column \"ts\" of row 18 holds " },
+	{ SPANS ROWS "UPDATE spans SET ts = 9223372036854775808.0 WHERE id = 18", FROM_SPANS, "iforest: time column \"ts\" of row 18 holds " },
+	{ SPANS ROWS "UPDATE spans SET dur = 'x' WHERE id = 17", FROM_SPANS ", value=dur", "iforest: value column \"dur\" of row 17 holds text" },
+	{ SPANS ROWS "UPDATE spans SET dur = x'00' WHERE id = 17", FROM_SPANS ", value=dur", "iforest: value column \"dur\" of row 17 holds text or a blob" },
+	{ SPANS ROWS "UPDATE spans SET dur = 9007199254740993 WHERE id = 17; UPDATE spans SET dur = 0.5 WHERE id = 18", FROM_SPANS ", value=dur",
+	  "iforest: value column \"dur\" of row 17 holds the integer 9007199254740993 beside reals" },
+	{ SPANS ROWS "UPDATE spans SET dur = 0.5 WHERE id = 17; UPDATE spans SET dur = -9007199254740993 WHERE id = 18", FROM_SPANS ", value=dur",
+	  "iforest: value column \"dur\" of row 18 holds the integer -9007199254740993 beside reals" },
+	{ SPANS ROWS "UPDATE spans SET dur = 0.5 WHERE id = 17", FROM_SPANS ", duration=dur", "iforest: duration column \"dur\" of row 17 holds the real" },
+	{ SPANS ROWS "UPDATE spans SET dur = 'a' WHERE id = 17", FROM_SPANS ", duration=dur", "iforest: " },
+	{ SPANS ROWS "UPDATE spans SET dur = x'' WHERE id = 17", FROM_SPANS ", duration=dur, value=id", "iforest: " },
+};
+
+/* Everything that a refused CREATE must leave as it was. */
+static uint64_t state_of(sqlite3 *db)
+{
+	return digest_of(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema UNION ALL SELECT type, name, tbl_name, sql FROM temp.sqlite_schema");
+}
+
+static void a_refused_create_says_why_and_leaves_nothing(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+		sqlite3 *db = open_database(":memory:", 0);
+		uint64_t before;
+
+		run(db, "%s", refusals[i].setup);
+		before = state_of(db);
+		run_fails(db, refusals[i].message, "CREATE VIRTUAL TABLE refused USING iforest(%s)", refusals[i].arguments);
+		assert_true(state_of(db) == before);
+		run(db, "BEGIN; CREATE TABLE kept(x)");
+		run_fails(db, refusals[i].message, "CREATE VIRTUAL TABLE refused USING iforest(%s)", refusals[i].arguments);
+		assert_int_equal(integer_of(db, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'refused%%' OR sql LIKE '%%refused%%'"), 0);
+		run(db, "COMMIT; INSERT INTO kept VALUES(1); DROP TABLE kept");
+		assert_true(state_of(db) == before);
+		close_database(db);
+	}
+}
+
+static void names_of_schemas_stand_in_the_message(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS "ATTACH ':memory:' AS aux");
+	run_fails(db, "iforest: no table \"spans\" in schema \"aux\"", "CREATE VIRTUAL TABLE aux.x USING iforest(" FROM_SPANS ")");
+	run_fails(db, "iforest: no table \"spans\" in schema \"temp\"", "CREATE VIRTUAL TABLE temp.x USING iforest(" FROM_SPANS ")");
+	close_database(db);
+}
+
+static void what_stands_in_the_way_is_kept(void **state)
+{
+	static const char *const taken[] = { "spans_if_page", "spans_if_series", "spans_if_config", "spans_if_changed" };
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS ROWS);
+	for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+		uint64_t before;
+
+		run(db, "CREATE TABLE %s(mine)", taken[i]);
+		before = state_of(db);
+		run_fails(db, "", "CREATE VIRTUAL TABLE spans_if USING iforest(" FROM_SPANS ")");
+		assert_true(state_of(db) == before);
+		run(db, "DROP TABLE %s", taken[i]);
+	}
+	run(db, "CREATE TRIGGER spans_if_update AFTER UPDATE ON spans BEGIN SELECT 1; END");
+	run_fails(db, "", "CREATE VIRTUAL TABLE spans_if USING iforest(" FROM_SPANS ")");
+	run(db, "DROP TRIGGER spans_if_update; CREATE VIRTUAL TABLE spans_if USING iforest(" FROM_SPANS ")");
+	close_database(db);
+}
+
+/* The SQL that a message offers: from its first keyword to the end, or to ", and name that". To be freed. */
+static char *remedy_of(const char *message)
+{
+	static const char *const keywords[] = { "CREATE TABLE ", "ALTER TABLE " };
+	const char *end = strstr(message, ", and name that"), *first = NULL;
+
+	for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++) {
+		const char *found = strstr(message, keywords[i]);
+
+		if (found && (!first || found < first))
+			first = found;
+	}
+	if (!first)
+		fail_msg("no SQL in: %s", message);
+	return sqlite3_mprintf("%.*s", (int)(end ? end - first : (long)strlen(first)), first);
+}
+
+static const struct {
+	const char *setup, *arguments, *repaired, *question, *rows;
+} remedies[] = {
+	{ "CREATE TABLE spans(track TEXT, ts INTEGER, dur INTEGER); INSERT INTO spans VALUES('a', 1, 2), ('b', 3, 4)", FROM_SPANS ", by=track",
+	  "content=spans_rows, time=ts, by=track", "SELECT track, count FROM x", "a|1\nb|1\n" },
+	{ "CREATE TABLE spans(id TEXT PRIMARY KEY, ts INTEGER) WITHOUT ROWID; INSERT INTO spans VALUES('a', 1)", FROM_SPANS,
+	  "content=spans_rows, time=ts", "SELECT count, last_ts FROM x", "1|1\n" },
+	{ "CREATE TABLE \"spa\"\"n's\"(\"tr\"\"ack\" TEXT, ts INTEGER); INSERT INTO \"spa\"\"n's\" VALUES('a', 1)", "content=\"spa\"\"n's\", time=ts",
+	  "content=\"spa\"\"n's_rows\", time=ts, by=\"tr\"\"ack\"", "SELECT \"tr\"\"ack\", count FROM x", "a|1\n" },
+	{ "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT COLLATE NOCASE, ts); INSERT INTO spans VALUES(1, 'A', 2), (2, 'a', 3)", FROM_SPANS ", by=track",
+	  FROM_SPANS ", by=track_binary", "SELECT * FROM (SELECT track_binary, count FROM x)", "A|1\na|1\n" },
+	{ SPANS ROWS "UPDATE spans SET ts = '2024-02-29 12:00:00' WHERE id = 17; UPDATE spans SET ts = '2024-02-29T12:00:01.25' WHERE id = 18", FROM_SPANS,
+	  "content=spans, time=ts_ns", "SELECT first_ts, last_ts FROM x", "1709208000000000000|1709208001250000000\n" },
+	{ SPANS ROWS "UPDATE spans SET dur = '12' WHERE id = 17", FROM_SPANS ", value=dur", FROM_SPANS ", value=dur_number", "SELECT sum_dur_number FROM x", "19\n" },
+	{ SPANS ROWS "UPDATE spans SET dur = '12.5' WHERE id = 17", FROM_SPANS ", value=dur", FROM_SPANS ", value=dur_number", "SELECT sum_dur_number FROM x", "19.5\n" },
+};
+
+static void the_sql_that_a_message_offers_works(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++) {
+		sqlite3 *db = open_database(":memory:", 0);
+		char *remedy;
+
+		run(db, "%s", remedies[i].setup);
+		run_fails(db, "iforest: ", "CREATE VIRTUAL TABLE x USING iforest(%s)", remedies[i].arguments);
+		remedy = remedy_of(last_message());
+		run(db, "%s", remedy);
+		run(db, "CREATE VIRTUAL TABLE x USING iforest(%s)", remedies[i].repaired);
+		run_gives(db, remedies[i].rows, "%s", remedies[i].question);
+		sqlite3_free(remedy);
+		close_database(db);
+	}
+}
+
+static const struct {
+	const char *where, *message;
+} bad_questions[] = {
+	{ "t0 > 5", "spans_if: argument t0 takes = only" },
+	{ "t1 < 5", "spans_if: argument t1 takes = only" },
+	{ "t0 BETWEEN 1 AND 2", "spans_if: argument t0 takes = only" },
+	{ "t0 >= 1 AND t1 <= 5", "spans_if: argument t" },
+	{ "n > 1 AND t0 = 0 AND t1 = 5", "spans_if: argument n takes = only" },
+	{ "step < 5", "spans_if: argument step takes = only" },
+	{ "origin <> 5", "spans_if: argument origin takes = only" },
+	{ "fill LIKE 'zero'", "spans_if: argument fill takes = only" },
+	{ "fill GLOB 'zero'", "spans_if: argument fill takes = only" },
+	{ "t0 IS NULL", "spans_if: argument t0 takes = only" },
+	{ "t0 IS NOT NULL", "spans_if: argument t0 takes = only" },
+	{ "t0 = 'x'", "spans_if: argument t0 is not an integer: " },
+	{ "t0 = '5'", "spans_if: argument t0 is not an integer: " },
+	{ "t0 = 1.5", "spans_if: argument t0 is not an integer: " },
+	{ "t1 = 9e999", "spans_if: argument t1 is not an integer: " },
+	{ "t1 = 1e19", "spans_if: argument t1 is not an integer: " },
+	{ "t1 = x'00'", "spans_if: argument t1 is not an integer: " },
+	{ "n = 'x' AND t0 = 0 AND t1 = 5", "spans_if: argument n is not an integer: " },
+	{ "step = 0.5", "spans_if: argument step is not an integer: " },
+	{ "step = 5 AND origin = 'x'", "spans_if: argument origin is not an integer: " },
+	{ "n = 5", "spans_if: n needs both t0 and t1" },
+	{ "n = 5 AND t0 = 1", "spans_if: n needs both t0 and t1" },
+	{ "n = 5 AND t1 = 1", "spans_if: n needs both t0 and t1" },
+	{ "n = 0 AND t0 = 0 AND t1 = 9", "spans_if: n must be greater than 0" },
+	{ "n = -1 AND t0 = 0 AND t1 = 9", "spans_if: n must be greater than 0" },
+	{ "step = 0", "spans_if: step must be greater than 0" },
+	{ "step = -9223372036854775808", "spans_if: step must be greater than 0" },
+	{ "n = 5 AND step = 5 AND t0 = 0 AND t1 = 9", "spans_if: n and step exclude each other" },
+	{ "origin = 5", "spans_if: origin needs step" },
+	{ "origin = 5 AND t0 = 0 AND t1 = 9 AND n = 3", "spans_if: origin needs step" },
+	{ "fill = 'linear'", "spans_if: fill is one of 'none', 'null', 'zero'" },
+	{ "fill = 0 AND step = 5 AND t0 = 0 AND t1 = 9", "spans_if: fill is one of 'none', 'null', 'zero'" },
+	{ "fill = 'zero' AND step = 5", "spans_if: fill with step needs both t0 and t1" },
+	{ "fill = 'zero' AND step = 5 AND t0 = 0", "spans_if: fill with step needs both t0 and t1" },
+	{ "fill = 'zero' AND step = 5 AND t1 = 0", "spans_if: fill with step needs both t0 and t1" },
+	{ "fill = 'zero' AND n = 10000001 AND t0 = 0 AND t1 = 9", "spans_if: fill would give more than 10000000 buckets" },
+	{ "fill = 'zero' AND step = 1 AND t0 = 0 AND t1 = 10000001", "spans_if: fill would give more than 10000000 buckets" },
+	{ "fill = 'null' AND step = 1 AND t0 = -9223372036854775808 AND t1 = 9223372036854775807", "spans_if: fill would give more than 10000000 buckets" },
+	{ "fill = 'null' AND n = 9223372036854775807 AND t0 = 0 AND t1 = 9", "spans_if: fill would give more than 10000000 buckets" },
+	{ "step = 1 AND origin = -9223372036854775808", "spans_if: a bucket number exceeds 64 bits" },
+};
+
+static void a_bad_question_is_an_error(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS ROWS "CREATE VIRTUAL TABLE spans_if USING iforest(" FROM_SPANS ", duration=dur, by=track)");
+	for (size_t i = 0; i < sizeof bad_questions / sizeof bad_questions[0]; i++)
+		run_fails(db, bad_questions[i].message, "SELECT * FROM spans_if WHERE %s", bad_questions[i].where);
+	run_fails(db, "too many arguments", "SELECT * FROM spans_if(1, 2, 3, 4, 5, 'zero', 7, 8)");
+	run_fails(db, "no such column: dur", "SELECT sum(dur) FROM spans_if");
+	run_fails(db, "no such column: ts", "SELECT * FROM spans_if WHERE ts > 5");
+	close_database(db);
+}
+
+static void a_sum_beyond_64_bits_is_an_overflow_where_it_is_asked_for(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS "INSERT INTO spans VALUES(1, 'a', 1, 9223372036854775807, ''), (2, 'a', 2, 1, ''), (3, 'a', 3, -9, '')");
+	run(db, "CREATE VIRTUAL TABLE spans_if USING iforest(" FROM_SPANS ", value=dur)");
+	run_fails(db, "integer overflow", "SELECT sum_dur FROM spans_if(1, 3)");
+	run_fails(db, "integer overflow", "SELECT * FROM spans_if(1, 3)");
+	run_gives(db, "9223372036854775807|2\n", "SELECT max_dur, count FROM spans_if(1, 3)");
+	run_gives(db, "9223372036854775799\n", "SELECT sum_dur FROM spans_if");
+	run_gives(db, "4.61168601842739e+18\n", "SELECT avg_dur FROM spans_if(1, 3)");
+	close_database(db);
+}
+
+static void the_index_itself_is_not_written_to(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+	static const char *const message = "spans_if may not be modified; write to \"spans\"";
+
+	(void)state;
+	run(db, SPANS ROWS "CREATE VIRTUAL TABLE spans_if USING iforest(" FROM_SPANS ", duration=dur, by=track)");
+	run_fails(db, message, "INSERT INTO spans_if(track, count) VALUES('a', 1)");
+	run_fails(db, message, "DELETE FROM spans_if");
+	run_fails(db, message, "UPDATE spans_if SET count = 5");
+	run_fails(db, message, "UPDATE spans_if SET spans_if = 'rebuild'");
+	run_fails(db, message, "INSERT INTO spans_if DEFAULT VALUES");
+	run_fails(db, "spans_if: unknown command \"x\"; ", "INSERT INTO spans_if(spans_if) VALUES('x')");
+	run_fails(db, "spans_if: unknown command \"5\"; ", "INSERT INTO spans_if(spans_if) VALUES(5)");
+	run_fails(db, "spans_if", "INSERT INTO spans_if(spans_if, track) VALUES('x', 'y')");
+	run_fails(db, "spans_if", "INSERT INTO spans_if(spans_if) VALUES(x'0001')");
+	run_gives(db, "cpu|1|5\ngpu|1|7\n", "SELECT track, count, sum_dur FROM spans_if");
+	close_database(db);
+}
+
+static void a_bad_fold_is_refused(void **state)
+{
+	static const char *const arguments[] = { "", "nothing", "spans", "spans_if, name", "spans_if, count", "spans_if, bucket", "spans_if, track, track",
+						 "spans_if, (track)", "f", "seen" };
+	sqlite3 *db = open_database(":memory:", 0);
+	uint64_t before;
+
+	(void)state;
+	run(db, SPANS ROWS "CREATE VIRTUAL TABLE spans_if USING iforest(" FROM_SPANS ", duration=dur, by=track); CREATE VIEW seen AS SELECT * FROM spans_if");
+	run(db, "CREATE VIRTUAL TABLE f USING fts5(track)");
+	before = state_of(db);
+	for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++) {
+		run_fails(db, "iforest_fold: ", "CREATE VIRTUAL TABLE folded USING iforest_fold(%s)", arguments[i]);
+		assert_true(state_of(db) == before);
+	}
+	run(db, "CREATE VIRTUAL TABLE folded USING iforest_fold(spans_if)");
+	run_fails(db, "", "INSERT INTO folded VALUES(1)");
+	run_fails(db, "", "DELETE FROM folded");
+	run_fails(db, "folded: argument t0 takes = only", "SELECT * FROM folded WHERE t0 > 1");
+	close_database(db);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_refused_create_says_why_and_leaves_nothing),
+		cmocka_unit_test(names_of_schemas_stand_in_the_message),
+		cmocka_unit_test(what_stands_in_the_way_is_kept),
+		cmocka_unit_test(the_sql_that_a_message_offers_works),
+		cmocka_unit_test(a_bad_question_is_an_error),
+		cmocka_unit_test(a_sum_beyond_64_bits_is_an_overflow_where_it_is_asked_for),
+		cmocka_unit_test(the_index_itself_is_not_written_to),
+		cmocka_unit_test(a_bad_fold_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,325 @@
+/* test_stale.c -- an index never answers from old data: whatever changes its table, and whoever does it, the next question is
+ * an error until the index is rebuilt, and a change that is rolled back leaves it as good as before. */
+#include "harness.h"
+
+#define CHANGED "spans_if: the table \"spans\" has changed since the index was built; run INSERT INTO \"spans_if\"(\"spans_if\") VALUES('rebuild')"
+#define DETACHED "spans_if: detached from its table"
+#define REBUILD "INSERT INTO spans_if(spans_if) VALUES('rebuild')"
+#define QUESTION "SELECT track, count, sum_dur FROM spans_if(0, 900) ORDER BY track"
+#define PLAIN "SELECT track, count(*), sum(dur) FROM spans WHERE ts >= 0 AND ts < 900 GROUP BY track ORDER BY track"
+
+static void make_index(sqlite3 *db)
+{
+	run(db, "CREATE TABLE tracks(track TEXT PRIMARY KEY); INSERT INTO tracks VALUES('a'), ('b'), ('c')");
+	run(db, "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT REFERENCES tracks ON DELETE CASCADE ON UPDATE CASCADE, ts INTEGER, dur INTEGER,"
+		" code INTEGER UNIQUE, note TEXT)");
+	run(db, "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 300)"
+		" INSERT INTO spans SELECT i, char(97 + i %% 3), i * 7 %% 1000, i %% 11, i, NULL FROM c");
+	run(db, "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track)");
+}
+
+static void expect_good(sqlite3 *db)
+{
+	same_rows(db, QUESTION, PLAIN);
+	run(db, "INSERT INTO spans_if(spans_if) VALUES('integrity-check')");
+}
+
+/* Statements that change rows of the table. */
+#define FROM_A_VIEW                                                                                             \
+	"CREATE VIEW seen AS SELECT * FROM spans; CREATE TRIGGER through INSTEAD OF DELETE ON seen BEGIN"       \
+	" DELETE FROM spans WHERE id = old.id; END; DELETE FROM seen WHERE id = 8"
+
+static const char *const changes[] = {
+	"INSERT INTO spans VALUES(1000, 'a', 5, 5, 1000, '')",
+	"INSERT INTO spans DEFAULT VALUES",
+	"INSERT INTO spans SELECT id + 1000, track, ts, dur, code + 1000, note FROM spans WHERE id < 5",
+	"UPDATE spans SET dur = dur + 1 WHERE id = 5",
+	"UPDATE spans SET ts = 3 WHERE id = 5",
+	"UPDATE spans SET track = 'b' WHERE id = 3",
+	"UPDATE spans SET id = 5000 WHERE id = 5",
+	"UPDATE spans SET dur = 2 FROM tracks WHERE tracks.track = spans.track AND spans.id = 6",
+	"DELETE FROM spans WHERE id = 5",
+	"DELETE FROM spans",
+	"DELETE FROM spans WHERE 1",
+	"REPLACE INTO spans VALUES(5, 'a', 5, 55, 5, '')",
+	"REPLACE INTO spans VALUES(1001, 'a', 5, 55, 7, '')",
+	"INSERT OR REPLACE INTO spans VALUES(5, 'a', 5, 55, 8, '')",
+	"UPDATE OR REPLACE spans SET code = 9 WHERE id = 10",
+	"UPDATE OR REPLACE spans SET id = 9 WHERE id = 10",
+	"INSERT INTO spans VALUES(5, 'a', 5, 55, 5, '') ON CONFLICT(id) DO UPDATE SET dur = excluded.dur",
+	"INSERT INTO spans VALUES(1002, 'a', 5, 55, 5, '') ON CONFLICT(code) DO UPDATE SET ts = 12",
+	"INSERT OR IGNORE INTO spans VALUES(5, 'a', 5, 5, 5, ''), (1003, 'a', 5, 5, 1003, '')",
+	"DELETE FROM tracks WHERE track = 'b'",
+	"UPDATE tracks SET track = 'z' WHERE track = 'b'",
+	"REPLACE INTO tracks VALUES('b')",
+	"CREATE TABLE other(x); CREATE TRIGGER far AFTER INSERT ON other BEGIN DELETE FROM spans WHERE id = new.x; END; INSERT INTO other VALUES(7)",
+	FROM_A_VIEW,
+	"WITH x AS (SELECT 5 AS y) UPDATE spans SET dur = 77 WHERE id IN (SELECT y FROM x) RETURNING dur",
+};
+
+enum { N_CHANGES = sizeof changes / sizeof changes[0] };
+
+static void every_change_makes_it_an_error_until_rebuilt(void **state)
+{
+	(void)state;
+	for (int settings = 0; settings < 2; settings++)
+		for (int i = 0; i < N_CHANGES; i++) {
+			sqlite3 *db = open_database(":memory:", 0);
+
+			run(db, "PRAGMA foreign_keys = 1; PRAGMA recursive_triggers = %d", settings);
+			make_index(db);
+			expect_good(db);
+			run(db, "%s", changes[i]);
+			run_fails(db, CHANGED, QUESTION);
+			run_fails(db, CHANGED, "SELECT count(*) FROM spans_if");
+			run_fails(db, CHANGED, "SELECT * FROM spans_if(5, 5)");
+			run(db, REBUILD);
+			expect_good(db);
+			run(db, "%s", "INSERT INTO spans(ts) VALUES(50)");
+			run_fails(db, CHANGED, QUESTION);
+			close_database(db);
+		}
+}
+
+static void a_change_is_noticed_at_once_and_undone_by_a_rollback(void **state)
+{
+	(void)state;
+	for (int i = 0; i < N_CHANGES; i++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		run(db, "PRAGMA foreign_keys = 1");
+		make_index(db);
+		run(db, "BEGIN; %s", changes[i]);
+		run_fails(db, CHANGED, QUESTION);
+		run(db, "ROLLBACK");
+		expect_good(db);
+		run(db, "BEGIN; SAVEPOINT a; %s; ROLLBACK TO a", changes[i]);
+		expect_good(db);
+		run(db, "SAVEPOINT b; %s; RELEASE b", changes[i]);
+		run_fails(db, CHANGED, QUESTION);
+		run(db, REBUILD);
+		expect_good(db);
+		run(db, "ROLLBACK TO a; COMMIT");
+		expect_good(db);
+		close_database(db);
+	}
+}
+
+static void a_prepared_question_notices_too(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+	sqlite3_stmt *question;
+
+	(void)state;
+	make_index(db);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT sum_dur FROM spans_if(0, 900)", -1, &question, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(question), SQLITE_ROW);
+	sqlite3_reset(question);
+	run(db, "UPDATE spans SET dur = 1 WHERE id = 1");
+	assert_int_equal(sqlite3_step(question) & 0xff, SQLITE_ERROR);
+	assert_string_equal(sqlite3_errmsg(db), CHANGED);
+	sqlite3_reset(question);
+	run(db, REBUILD);
+	assert_int_equal(sqlite3_step(question), SQLITE_ROW);
+	sqlite3_finalize(question);
+	close_database(db);
+}
+
+static void what_changes_nothing_leaves_it_good(void **state)
+{
+	static const char *const harmless[] = {
+		"DELETE FROM spans WHERE id = 99999",
+		"UPDATE spans SET dur = 5 WHERE 0",
+		"INSERT INTO spans SELECT * FROM spans WHERE 0",
+		"CREATE INDEX more ON spans(ts)",
+		"CREATE TRIGGER mine AFTER INSERT ON spans BEGIN SELECT 1; END",
+		"ALTER TABLE spans ADD COLUMN extra DEFAULT 5",
+		"ALTER TABLE spans ADD COLUMN another; ALTER TABLE spans DROP COLUMN another",
+		"ALTER TABLE spans RENAME COLUMN note TO remark",
+		"CREATE UNIQUE INDEX u ON spans(code) WHERE code > 5; DROP INDEX u",
+		"ANALYZE; REINDEX; VACUUM",
+		"INSERT INTO tracks VALUES('new')",
+	};
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	make_index(db);
+	for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+		run(db, "%s", harmless[i]);
+		expect_good(db);
+	}
+	close_database(db);
+}
+
+static void another_connection_cannot_change_it_unseen(void **state)
+{
+	static const char *const modes[] = { "DELETE", "WAL" };
+
+	(void)state;
+	for (int m = 0; m < 2; m++) {
+		const char *path = test_path("stale.db");
+		sqlite3 *db = open_database(path, 0), *writer;
+
+		run(db, "PRAGMA journal_mode = %s", modes[m]);
+		make_index(db);
+		for (int i = 0; i < N_CHANGES; i++) {
+			expect_good(db);
+			writer = i % 2 ? open_database(path, 0) : open_plain(path, 0); /* with and without the extension */
+			run(writer, "PRAGMA foreign_keys = 1; BEGIN; %s; ROLLBACK", changes[i]);
+			expect_good(db);
+			run(writer, "%s", changes[i]);
+			close_database(writer);
+			run_fails(db, CHANGED, QUESTION);
+			run(db, "DELETE FROM spans; DELETE FROM tracks; DROP TABLE spans_if; DROP TABLE spans; DROP TABLE tracks;"
+				"DROP TABLE IF EXISTS other; DROP VIEW IF EXISTS seen");
+			make_index(db);
+		}
+		close_database(db);
+		remove_database(path);
+	}
+}
+
+/* Ways to part an index from its table; after each the index must be made well by rebuild if `heals`. */
+static const struct {
+	const char *change, *message;
+	bool heals;
+} partings[] = {
+	{ "DROP TABLE spans", DETACHED, false },
+	{ "DROP TABLE spans; CREATE TABLE spans(id INTEGER PRIMARY KEY, track, ts, dur)", DETACHED, true },
+	{ "CREATE TABLE new(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, code, extra); INSERT INTO new SELECT id, track, ts, dur + 1, code, 0 FROM spans;"
+	  "DROP TABLE spans; ALTER TABLE new RENAME TO spans", DETACHED, true },
+	{ "ALTER TABLE spans RENAME TO old; CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER);"
+	  "INSERT INTO spans SELECT id, track, ts, dur + 1 FROM old; DROP TABLE old", DETACHED, true },
+	{ "DROP TRIGGER spans_if_insert", DETACHED, true },
+	{ "DROP TRIGGER spans_if_update", DETACHED, true },
+	{ "DROP TRIGGER spans_if_delete", DETACHED, true },
+	{ "DROP TRIGGER spans_if_delete; DELETE FROM spans WHERE id = 5", DETACHED, true },
+	{ "DROP TRIGGER spans_if_insert; CREATE TRIGGER spans_if_insert AFTER INSERT ON spans BEGIN SELECT 1; END", DETACHED, true },
+	{ "DROP TRIGGER spans_if_insert; CREATE TRIGGER spans_if_insert AFTER INSERT ON tracks BEGIN UPDATE spans_if_changed SET changed = 1; END", DETACHED, true },
+	{ "DROP TABLE spans; CREATE VIEW spans AS SELECT 1 AS ts", "spans_if: ", false },
+	{ "DROP TABLE spans_if_changed", "", false },
+};
+
+static void a_parted_index_says_so(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof partings / sizeof partings[0]; i++)
+		for (int reopen = 0; reopen < 2; reopen++) {
+			const char *path = test_path("parted.db");
+			sqlite3 *db = open_database(path, 0);
+			int rc;
+
+			make_index(db);
+			expect_good(db);
+			run(db, "BEGIN; %s; COMMIT", partings[i].change);
+			if (reopen) {
+				close_database(db);
+				db = open_database(path, 0);
+			}
+			rc = run_any(db, QUESTION);
+			if (rc == SQLITE_OK || strncmp(last_message(), partings[i].message, strlen(partings[i].message)) != 0)
+				fail_msg("after %s\n  it answers, or says: %s\n  instead of: %s", partings[i].change, last_message(), partings[i].message);
+			rc = run_any(db, REBUILD);
+			if (partings[i].heals && rc)
+				fail_msg("after %s\n  rebuild fails: %s", partings[i].change, last_message());
+			if (rc == SQLITE_OK) {
+				expect_good(db);
+				run(db, "DELETE FROM spans WHERE id = 7; INSERT INTO spans(id, track, ts, dur) VALUES(70000, 'c', 3, 3)");
+				run_fails(db, CHANGED, QUESTION);
+			}
+			if (run_any(db, "DROP TABLE spans_if"))
+				fail_msg("after %s\n  DROP TABLE fails: %s", partings[i].change, last_message());
+			assert_int_equal(integer_of(db, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'spans_if%%'"),
+					 strstr(partings[i].change, "ON tracks BEGIN") != NULL && rc ? 1 : 0);
+			close_database(db);
+			remove_database(path);
+		}
+}
+
+static void renamed_and_dropped_columns_are_noticed(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	make_index(db);
+	run(db, "ALTER TABLE spans RENAME COLUMN dur TO duration");
+	/* the index is defined by the names that columns had: what it holds is still right, but it cannot be made anew */
+	same_rows(db, QUESTION, "SELECT track, count(*), sum(duration) FROM spans WHERE ts >= 0 AND ts < 900 GROUP BY track ORDER BY track");
+	run(db, "UPDATE spans SET duration = duration + 1");
+	run_fails(db, CHANGED, QUESTION);
+	run_fails(db, "iforest: no column \"dur\" in \"spans\"", REBUILD);
+	run_fails(db, CHANGED, QUESTION);
+	run(db, "ALTER TABLE spans RENAME COLUMN duration TO dur; " REBUILD);
+	expect_good(db);
+	close_database(db);
+
+	db = open_database(":memory:", 0);
+	make_index(db);
+	if (run_any(db, "ALTER TABLE spans DROP COLUMN dur") == SQLITE_OK) {
+		assert_int_not_equal(run_any(db, QUESTION), SQLITE_OK);
+		run_fails(db, "iforest: no column \"dur\" in \"spans\"", REBUILD);
+		assert_int_not_equal(run_any(db, QUESTION), SQLITE_OK);
+	} else {
+		expect_good(db);
+	}
+	run(db, "DROP TABLE spans_if");
+	close_database(db);
+}
+
+static void a_rebuild_that_fails_changes_nothing(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+	uint64_t before;
+
+	(void)state;
+	make_index(db);
+	run(db, "UPDATE spans SET ts = 'late' WHERE id = 44");
+	before = digest_of(db, "SELECT * FROM spans_if_page UNION ALL SELECT * FROM spans_if_series UNION ALL SELECT * FROM spans_if_config");
+	for (int i = 0; i < 3; i++) {
+		run_fails(db, "", REBUILD);
+		assert_non_null(strstr(last_message(), "time column \"ts\" of row 44 holds text"));
+		assert_true(digest_of(db, "SELECT * FROM spans_if_page UNION ALL SELECT * FROM spans_if_series UNION ALL SELECT * FROM spans_if_config") == before);
+		run_fails(db, CHANGED, QUESTION);
+	}
+	run(db, "UPDATE spans SET ts = 4 WHERE id = 44; " REBUILD);
+	expect_good(db);
+	close_database(db);
+}
+
+static void a_writer_without_the_extension_is_not_hindered(void **state)
+{
+	const char *path = test_path("plain.db");
+	sqlite3 *db = open_database(path, 0), *plain;
+
+	(void)state;
+	make_index(db);
+	close_database(db);
+	plain = open_plain(path, 0);
+	run(plain, "INSERT INTO spans(ts, dur, track) VALUES(5, 6, 'a'); UPDATE spans SET dur = 1; DELETE FROM spans WHERE id < 10");
+	run(plain, "ALTER TABLE spans RENAME TO elsewhere; ALTER TABLE elsewhere RENAME TO spans; ALTER TABLE spans ADD COLUMN more; VACUUM");
+	run_gives(plain, "ok\n", "PRAGMA integrity_check");
+	close_database(plain);
+	db = open_database(path, 0);
+	run_fails(db, CHANGED, QUESTION);
+	run(db, REBUILD);
+	expect_good(db);
+	close_database(db);
+	remove_database(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_change_makes_it_an_error_until_rebuilt),
+		cmocka_unit_test(a_change_is_noticed_at_once_and_undone_by_a_rollback),
+		cmocka_unit_test(a_prepared_question_notices_too),
+		cmocka_unit_test(what_changes_nothing_leaves_it_good),
+		cmocka_unit_test(another_connection_cannot_change_it_unseen),
+		cmocka_unit_test(a_parted_index_says_so),
+		cmocka_unit_test(renamed_and_dropped_columns_are_noticed),
+		cmocka_unit_test(a_rebuild_that_fails_changes_nothing),
+		cmocka_unit_test(a_writer_without_the_extension_is_not_hindered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
+}

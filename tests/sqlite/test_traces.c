@@ -1,0 +1,149 @@
+/* test_traces.c -- four real traces whose answers were computed elsewhere, to the last nanosecond: totals, every track, every
+ * window, every counter. The traces lie in $IFOREST_TRACES (X.json.gz beside X.expected.json); without them the tests skip. */
+#include "harness.h"
+
+static const char *const traces[] = { "fuchsia_trace", "chrome_thread_time", "pytorch_hta_rank0", "bazel_profile_queuing" };
+
+static char *trace_path(const char *trace, const char *suffix)
+{
+	const char *directory = getenv("IFOREST_TRACES");
+
+	return sqlite3_mprintf("%s/%s%s", directory ? directory : "../shared/data/traces", trace, suffix);
+}
+
+/* The file as a text in the table expected(json). */
+static bool load_expected(sqlite3 *db, const char *trace)
+{
+	char *path = trace_path(trace, ".expected.json");
+	FILE *file = fopen(path, "rb");
+	sqlite3_stmt *insert;
+	char *text;
+	long n;
+
+	sqlite3_free(path);
+	if (!file)
+		return false;
+	fseek(file, 0, SEEK_END);
+	n = ftell(file);
+	rewind(file);
+	text = malloc((size_t)n + 1);
+	assert_non_null(text);
+	assert_int_equal(fread(text, 1, (size_t)n, file), (size_t)n);
+	fclose(file);
+	run(db, "CREATE TABLE expected(json TEXT)");
+	assert_int_equal(sqlite3_prepare_v2(db, "INSERT INTO expected VALUES(?1)", -1, &insert, NULL), SQLITE_OK);
+	sqlite3_bind_text(insert, 1, text, (int)n, SQLITE_STATIC);
+	assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
+	sqlite3_finalize(insert);
+	free(text);
+	return true;
+}
+
+/* Loads spans, counters and what is expected of them; NULL where the trace is not there. */
+static sqlite3 *load_trace(const char *trace)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+	char *path = trace_path(trace, ".json.gz"), *error = NULL;
+
+	if (!load_expected(db, trace)) {
+		sqlite3_free(path);
+		close_database(db);
+		return NULL;
+	}
+	if (!load_library(db, "chrometrace.so", &error))
+		fail_msg("cannot load chrometrace.so: %s", error);
+	run(db, "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, depth INTEGER, ts INTEGER, dur INTEGER, name TEXT);"
+		"INSERT INTO spans(track, depth, ts, dur, name) SELECT track, depth, ts_ns, dur_ns, name FROM read_chrome_trace(%Q)", path);
+	run(db, "CREATE TABLE samples(id INTEGER PRIMARY KEY, series TEXT, ts INTEGER, value REAL);"
+		"INSERT INTO samples(series, ts, value) SELECT pid || '|' || name || coalesce('|id=' || id, '') || '|' || key, ts_ns, value"
+		" FROM read_chrome_counters(%Q)", path);
+	sqlite3_free(path);
+	return db;
+}
+
+#define EXPECTED(path) "json_extract(expected.json, '$." path "')"
+#define FIELD(name) "json_extract(e.value, '$." name "')"
+
+/* `by_track` has a row a track, `all_spans` folds all. */
+static void check_spans(sqlite3 *db, const char *by_track, const char *all_spans)
+{
+	char *sql = sqlite3_mprintf("SELECT count, sum_dur, min_dur, max_dur, first_ts FROM %s", all_spans);
+
+	same_rows(db, sql, "SELECT " EXPECTED("totals.spans") ", " EXPECTED("totals.sum") ", " EXPECTED("totals.min") ", " EXPECTED("totals.max") ", "
+			   EXPECTED("totals.first_ts") " FROM expected");
+	sqlite3_free(sql);
+
+	sql = sqlite3_mprintf("SELECT track, count, sum_dur, max_dur FROM %s ORDER BY track", by_track);
+	same_rows(db, sql, "SELECT e.key, " FIELD("count") ", " FIELD("sum") ", " FIELD("max") " FROM expected, json_each(expected.json, '$.tracks') e ORDER BY e.key");
+	sqlite3_free(sql);
+
+	sql = sqlite3_mprintf("SELECT e.key, coalesce(count, 0), coalesce(sum_dur, 0), min_dur, max_dur FROM expected, json_each(expected.json, '$.windows') e"
+			      " LEFT JOIN %s ON t0 = " FIELD("a") " AND t1 = " FIELD("b") " ORDER BY e.key", all_spans);
+	same_rows(db, sql, "SELECT e.key, " FIELD("count") ", " FIELD("sum") ", " FIELD("min") ", " FIELD("max")
+			   " FROM expected, json_each(expected.json, '$.windows') e ORDER BY e.key");
+	sqlite3_free(sql);
+
+	sql = sqlite3_mprintf("SELECT e.key, total(count), coalesce(sum(sum_dur), 0), min(min_dur), max(max_dur) FROM expected, json_each(expected.json, '$.windows') e"
+			      " LEFT JOIN %s ON t0 = " FIELD("a") " AND t1 = " FIELD("b") " GROUP BY e.key ORDER BY e.key", by_track);
+	same_rows(db, sql, "SELECT e.key, " FIELD("count") ", " FIELD("sum") ", " FIELD("min") ", " FIELD("max")
+			   " FROM expected, json_each(expected.json, '$.windows') e ORDER BY e.key");
+	sqlite3_free(sql);
+	assert_true(integer_of(db, "SELECT json_array_length(expected.json, '$.windows') FROM expected") >= 15);
+}
+
+/* The row of the longest span, and all buckets of a screen, against plain SQL. */
+static void check_screen(sqlite3 *db)
+{
+	run(db, "CREATE TABLE screen AS SELECT min(ts) AS a, max(ts) + 1 AS b FROM spans");
+	same_rows(db, "SELECT track, bucket, count, sum_dur, max_dur FROM screen, by_track(a, b, 1920) ORDER BY track, bucket",
+		  "WITH x AS (SELECT track, (ts - a) / ((b - a) / 1920) AS guess, ts - a AS d, b - a AS w, dur FROM spans, screen),"
+		  " y AS (SELECT track, dur, (SELECT max(i) FROM (SELECT guess - 2 AS i UNION SELECT guess - 1 UNION SELECT guess UNION SELECT guess + 1)"
+		  " WHERE i * (w / 1920) + i * (w % 1920) / 1920 <= d) AS bucket FROM x)"
+		  " SELECT track, bucket, count(*), sum(dur), max(dur) FROM y GROUP BY track, bucket ORDER BY track, bucket");
+	same_rows(db, "SELECT track, s.ts, s.dur, s.id FROM by_track JOIN spans s USING(track) WHERE s.id = max_dur_id ORDER BY track",
+		  "SELECT track, ts, dur, id FROM (SELECT *, row_number() OVER (PARTITION BY track ORDER BY dur DESC, ts, id) AS place FROM spans)"
+		  " WHERE place = 1 ORDER BY track");
+}
+
+static void check_counters(sqlite3 *db)
+{
+	run(db, "CREATE VIRTUAL TABLE counters USING iforest(content=samples, time=ts, value=value, by=series)");
+	same_rows(db, "SELECT series, count, min_value, max_value, first_ts, last_ts FROM counters ORDER BY series",
+		  "SELECT e.key, " FIELD("n") ", " FIELD("min") ", " FIELD("max") ", " FIELD("t0") ", " FIELD("t1")
+		  " FROM expected, json_each(expected.json, '$.counters') e ORDER BY e.key");
+	same_rows(db, "SELECT series, sum_value FROM counters ORDER BY series",
+		  "SELECT e.key, " FIELD("sum") " FROM expected, json_each(expected.json, '$.counters') e ORDER BY e.key");
+}
+
+static void a_real_trace_is_exact(void **state)
+{
+	sqlite3 *db = load_trace(*state);
+
+	if (!db) {
+		print_message("%s: skipped, it is not in $IFOREST_TRACES\n", (const char *)*state);
+		skip();
+	}
+	run(db, "CREATE VIRTUAL TABLE by_track USING iforest(content=spans, time=ts, duration=dur, by=track)");
+	run(db, "CREATE VIRTUAL TABLE all_spans USING iforest_fold(by_track)");
+	check_spans(db, "by_track", "all_spans");
+	check_screen(db);
+	run(db, "CREATE VIRTUAL TABLE by_depth USING iforest(content=spans, time=ts, duration=dur, by=(track, depth))");
+	run(db, "CREATE VIRTUAL TABLE folded_track USING iforest_fold(by_depth, track)");
+	run(db, "CREATE VIRTUAL TABLE folded_all USING iforest_fold(by_depth)");
+	check_spans(db, "folded_track", "folded_all");
+	same_rows(db, "SELECT track, max(depth) - min(depth) + 1 FROM by_depth GROUP BY track ORDER BY track",
+		  "SELECT e.key, " FIELD("max_depth") " FROM expected, json_each(expected.json, '$.tracks') e ORDER BY e.key");
+	check_counters(db);
+	run(db, "INSERT INTO by_track(by_track) VALUES('integrity-check'); INSERT INTO by_depth(by_depth) VALUES('integrity-check');"
+		"INSERT INTO counters(counters) VALUES('integrity-check')");
+	close_database(db);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[sizeof traces / sizeof traces[0]];
+
+	for (size_t i = 0; i < sizeof traces / sizeof traces[0]; i++)
+		tests[i] = (struct CMUnitTest){ .name = traces[i], .test_func = a_real_trace_is_exact, .initial_state = (void *)traces[i] };
+	return _cmocka_run_group_tests("traces", tests, sizeof tests / sizeof tests[0], NULL, NULL);
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Installs what the build, the demo and the tests need and is not there yet. Says nothing, and costs nothing, when all is there.
+set -eu
+
+has_command() { command -v "$1" >/dev/null 2>&1; }
+
+has_header() { printf '#include <%s>\n' "$1" | gcc -E - >/dev/null 2>&1; }
+
+required=
+wanted=
+has_command gcc || required="$required gcc"
+has_command make || required="$required make"
+has_command sqlite3 || required="$required sqlite3"
+has_header stdio.h || required="$required libc6-dev"
+has_header sqlite3ext.h || required="$required libsqlite3-dev"
+has_header yajl/yajl_parse.h || required="$required libyajl-dev"
+has_header zlib.h || required="$required zlib1g-dev"
+has_header cmocka.h || required="$required libcmocka-dev"
+has_command clang || wanted="$wanted clang"                  # records the demo's trace; the tests' second compiler
+has_command rsvg-convert || wanted="$wanted librsvg2-bin"    # the demo's pictures as PNG
+
+[ -n "$required$wanted" ] || exit 0
+
+if ! has_command apt-get; then
+    echo "Please install with your system's package manager (names as in Debian):$required$wanted"
+    [ -z "$required" ]
+    exit
+fi
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! has_command sudo; then
+        echo "Please run as root: apt-get install$required$wanted" >&2
+        [ -z "$required" ]
+        exit
+    fi
+    as_root="sudo"
+fi
+
+apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@"; }
+
+# The lists are words to be split.
+# shellcheck disable=SC2086
+install() { apt install -y --no-install-recommends $required $wanted >/dev/null; }
+
+echo "Installing with apt-get:$required$wanted"
+have_lists() { ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1; }
+have_lists || apt update
+install 2>/dev/null || { apt update && install; }

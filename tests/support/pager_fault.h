@@ -1,0 +1,25 @@
+/* pager_fault.h -- wraps a pager and breaks it at a chosen call, as a full disk, a power cut or a torn write would. */
+#ifndef TESTS_PAGER_FAULT_H
+#define TESTS_PAGER_FAULT_H
+
+#include "core/pager.h"
+
+enum pager_fault_mode {
+	PAGER_FAULT_FAILS,   /* nothing of the call happens */
+	PAGER_FAULT_TEARS    /* the batch is written but for the second half of its last page; of a manifest only the first half */
+};
+
+struct pager_fault {
+	struct iforest_pager pager;          /* give this one to a store */
+	const struct iforest_pager *inner;
+	enum pager_fault_mode mode;
+	uint64_t n_writes, n_gets;           /* calls so far; a publish is a write */
+	uint64_t fail_write_at, fail_get_at; /* the call that fails, the first is 1; 0: none */
+	bool stays_down;                     /* after a failed call all others fail too: the machine is off */
+	bool is_down;
+};
+
+/* Must stay in place; inner must outlive it. */
+void pager_fault_init(struct pager_fault *fault, const struct iforest_pager *inner);
+
+#endif

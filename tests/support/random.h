@@ -1,0 +1,28 @@
+/* random.h -- repeatable random numbers for tests.
+ *
+ * The seed comes from IFOREST_SEED, else it is a fixed one. A property test runs random_rounds() rounds; round r starts from
+ * random_seed() + r, so that a round that failed is run alone with IFOREST_SEED=<its seed> IFOREST_ROUNDS=1.
+ */
+#ifndef TESTS_RANDOM_H
+#define TESTS_RANDOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct random {
+	uint64_t seed, state;
+};
+
+uint64_t random_seed(void);
+unsigned random_rounds(unsigned usual);
+
+struct random random_from(uint64_t seed);
+uint64_t random_next(struct random *dice);
+uint64_t random_below(struct random *dice, uint64_t n);                       /* [0, n), n > 0 */
+int64_t random_between(struct random *dice, int64_t lowest, int64_t highest); /* both ends included */
+bool random_chance(struct random *dice, unsigned percent);
+
+/* For `return random_report(cmocka_run_group_tests(...))`: names the seed if a test failed. */
+int random_report(int n_failed);
+
+#endif

@@ -1,0 +1,172 @@
+/* The index's answers against the oracle's. */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/scan.h"
+#include "tests/support/harness.h"
+#include "tests/support/sample_index.h"
+
+/* What is being compared, for the message. */
+struct comparison {
+	const struct sample_index *index;
+	const struct oracle_question *question;
+	const struct iforest_wanted *wanted;
+	const struct oracle_answer *expected;
+	const struct iforest_aggregate *got;
+};
+
+static void differ(const struct comparison *c, const char *what, unsigned v)
+{
+	const struct oracle_question *q = c->question;
+
+	fail_msg("seed %" PRIu64 ": %s (value %u) differs in bucket %" PRId64 " of series %u, t0 %s %" PRId64 ", t1 %s %" PRId64
+		 ", mode %d, n %" PRId64 ", step %" PRId64 ", origin %" PRId64 "; wanted values %x firsts %x lasts %x times %d node %d",
+		 c->index->seed, what, v, c->expected ? c->expected->bucket : -1, q->series, q->has_t0 ? "" : "open", q->t0,
+		 q->has_t1 ? "" : "open", q->t1, q->mode, q->n, q->step, q->origin, c->wanted->values, c->wanted->firsts,
+		 c->wanted->lasts, c->wanted->times, c->wanted->node_fields);
+}
+
+static void compare_row(const struct comparison *c, const struct iforest_row *got, long expected, unsigned v, const char *what)
+{
+	const struct oracle_entry *entry = &c->index->oracle.entries[expected];
+
+	if (got->is_set != (expected != ORACLE_NONE))
+		differ(c, what, v);
+	if (!got->is_set)
+		return;
+	if (got->ref != entry->ref || got->time_is_null != entry->time_is_null || got->time != entry->time ||
+	    got->value.integer != entry->value[v].integer)
+		differ(c, what, v);
+}
+
+/* A minimum or maximum that was asked for without its row: the number counts. */
+static void compare_number(const struct comparison *c, const struct iforest_row *got, long expected, unsigned v, const char *what)
+{
+	const union oracle_number *number = &c->index->oracle.entries[expected].value[v];
+	bool is_same;
+
+	if (got->is_set != (expected != ORACLE_NONE))
+		differ(c, what, v);
+	if (!got->is_set)
+		return;
+	if (!c->index->oracle.is_real[v])
+		is_same = got->value.integer == number->integer;
+	else
+		is_same = isnan(number->real) ? isnan(got->value.real) : got->value.real == number->real;
+	if (!is_same)
+		differ(c, what, v);
+}
+
+static void compare_sums(const struct comparison *c, unsigned v)
+{
+	const struct iforest_value_aggregate *got = &c->got->values[v];
+	const struct oracle_value *expected = &c->expected->values[v];
+	double bound = 8 * DBL_EPSILON * expected->real_magnitude;
+
+	if (got->n != expected->n || got->sum != expected->sum)
+		differ(c, "n or sum", v);
+	if (got->n_nan != expected->n_nan || got->n_plus_infinity != expected->n_plus_infinity ||
+	    got->n_minus_infinity != expected->n_minus_infinity)
+		differ(c, "count of NaN or infinities", v);
+	if (!(fabs(got->real_sum - expected->real_sum) <= bound))
+		differ(c, "sum of reals", v);
+}
+
+static void compare_value(const struct comparison *c, unsigned v)
+{
+	static const struct iforest_value_aggregate nothing;
+	const struct iforest_value_aggregate *got = &c->got->values[v];
+	const struct oracle_value *expected = &c->expected->values[v];
+	bool is_wanted = c->wanted->values >> v & 1;
+	void (*compare_extreme)(const struct comparison *, const struct iforest_row *, long, unsigned, const char *) =
+		c->wanted->no_rows >> v & 1 ? compare_number : compare_row;
+
+	if (is_wanted)
+		compare_sums(c, v);
+	else if (got->n != nothing.n || got->sum != nothing.sum || got->real_sum != 0 || got->n_nan || got->n_plus_infinity ||
+		 got->n_minus_infinity)
+		differ(c, "a sum that was not asked for", v);
+	compare_extreme(c, &got->min, is_wanted ? expected->min : ORACLE_NONE, v, "min");
+	compare_extreme(c, &got->max, is_wanted ? expected->max : ORACLE_NONE, v, "max");
+	compare_row(c, &got->first, c->wanted->firsts >> v & 1 ? expected->first : ORACLE_NONE, v, "first");
+	compare_row(c, &got->last, c->wanted->lasts >> v & 1 ? expected->last : ORACLE_NONE, v, "last");
+}
+
+static void compare_aggregate(const struct comparison *c)
+{
+	const struct iforest_fields *fields = &c->index->manifest.fields;
+	const struct oracle_answer *expected = c->expected;
+	bool wants_end = c->wanted->node_fields && fields->latest_end_offset;
+	bool wants_blocks = c->wanted->node_fields && fields->blocks_offset;
+
+	if (c->got->n_rows != expected->n_rows)
+		differ(c, "n_rows", 0);
+	if (c->got->n_dead != expected->n_dead)
+		differ(c, "n_dead", 0);
+	if (c->got->has_times != (c->wanted->times && expected->has_times))
+		differ(c, "has_times", 0);
+	if (c->got->has_times && (c->got->first_time != expected->first_time || c->got->last_time != expected->last_time))
+		differ(c, "first or last time", 0);
+	if (c->got->latest_end != (wants_end ? expected->latest_end : INT64_MIN))
+		differ(c, "latest end", 0);
+	if (c->got->lowest_block != (wants_blocks ? expected->lowest_block : UINT32_MAX) ||
+	    c->got->highest_block != (wants_blocks ? expected->highest_block : 0))
+		differ(c, "heap blocks", 0);
+	for (unsigned v = 0; v < c->index->oracle.n_values; v++)
+		compare_value(c, v);
+}
+
+static struct iforest_bucketing bucketing_of(const struct oracle_question *question)
+{
+	static const enum iforest_bucketing_mode modes[] = { IFOREST_WHOLE, IFOREST_COUNT, IFOREST_STEP };
+
+	return (struct iforest_bucketing){ .mode = modes[question->mode], .n = question->n, .step = question->step,
+		.origin = question->origin, .window = { .has_t0 = question->has_t0, .has_t1 = question->has_t1,
+							.t0 = question->t0, .t1 = question->t1 } };
+}
+
+void sample_compare(struct sample_index *index, const struct oracle_question *question, const struct iforest_wanted *wanted)
+{
+	struct iforest_scan scan;
+	struct iforest_aggregate got;
+	struct comparison c = { .index = index, .question = question, .wanted = wanted, .got = &got };
+	size_t n_answers;
+	bool out_of_range, found = true;
+	struct oracle_answer *answers = oracle_scan(&index->oracle, question, &n_answers, &out_of_range);
+	enum iforest_status status;
+	int64_t bucket;
+
+	assert_ok(iforest_scan_init(&scan, &index->store, &index->manifest));
+	scan.bucketing = bucketing_of(question);
+	scan.wanted = *wanted;
+	assert_ok(iforest_bucketing_check(&scan.bucketing));
+	assert_ok(iforest_scan_start(&scan, question->series));
+	for (size_t a = 0; a < n_answers; a++) {
+		c.expected = &answers[a];
+		status = iforest_scan_next(&scan, &bucket, &got, &found);
+		if (status)
+			differ(&c, iforest_status_text(status), 0);
+		if (!found || bucket != answers[a].bucket)
+			differ(&c, "the bucket's number", 0);
+		compare_aggregate(&c);
+	}
+	status = iforest_scan_next(&scan, &bucket, &got, &found);
+	if (status != (out_of_range ? IFOREST_RANGE : IFOREST_OK) || (!status && found))
+		differ(&c, "the end of the scan", 0);
+	iforest_scan_release(&scan);
+	free(answers);
+}
+
+void sample_compare_many(struct sample_index *index, struct random *dice, unsigned n_questions)
+{
+	for (unsigned i = 0; i < n_questions; i++) {
+		struct oracle_question question = sample_question(index, dice);
+		struct iforest_wanted wanted = sample_wanted(dice, index);
+
+		sample_compare(index, &question, &wanted);
+	}
+}

@@ -1,0 +1,92 @@
+/* sample_index.h -- an index on the memory pager beside the oracle that knows what it must answer.
+ *
+ * Fails through cmocka, so it is for tests only. Every entry belongs to a group: the entries of one run, whatever number the
+ * run has in the manifest.
+ */
+#ifndef TESTS_SAMPLE_INDEX_H
+#define TESTS_SAMPLE_INDEX_H
+
+#include "core/cursor.h"
+#include "core/pager_memory.h"
+#include "tests/support/alloc_fault.h"
+#include "tests/support/oracle.h"
+#include "tests/support/pager_fault.h"
+#include "tests/support/random.h"
+
+enum { SAMPLE_GROUPS = 64 };
+
+struct sample_shape {
+	uint32_t page_bytes, max_batch_pages;
+	bool fixed_pages;
+	const char *kinds;   /* a letter a value column: i int64, f float64 */
+	int duration;        /* value column, or ORACLE_NONE */
+	bool has_blocks;
+};
+
+struct sample_index {
+	struct alloc_fault core_alloc, pager_alloc;
+	struct iforest_pager_memory memory;
+	struct pager_fault pager;        /* between core and memory */
+	struct iforest_store store;
+	struct iforest_manifest manifest;
+	struct oracle oracle;
+	uint64_t run_ids[SAMPLE_GROUPS]; /* of each group */
+	unsigned n_groups;
+	size_t n_refs;                   /* given so far: none is used twice */
+	uint64_t seed;                   /* printed where something differs */
+};
+
+struct iforest_fields sample_fields(const struct sample_shape *shape);
+
+void sample_start(struct sample_index *index, const struct sample_shape *shape);
+void sample_stop(struct sample_index *index); /* asserts that nothing is held or leaked */
+
+/* Appends n random entries to the oracle, of a new group, and gives its number. Times of one `style` are alike. */
+enum sample_times { SAMPLE_CROWDED, SAMPLE_STEADY, SAMPLE_WIDE, SAMPLE_EXTREME, SAMPLE_MIXED, SAMPLE_STYLES };
+unsigned sample_entries(struct sample_index *index, struct random *dice, size_t n, unsigned n_series, enum sample_times style);
+
+/* Appends one entry, values NULL, to the oracle; gives it to be filled in. The pointer holds until the next call. */
+struct oracle_entry *sample_append(struct sample_index *index, unsigned group, uint32_t series, int64_t time, int64_t ref);
+
+/* Builds the run of a group and publishes. */
+enum iforest_status sample_build(struct sample_index *index, unsigned group);
+enum iforest_status sample_build_without_publish(struct sample_index *index, unsigned group);
+
+/* The number of a group's run in the manifest. */
+uint32_t sample_run(const struct sample_index *index, unsigned group);
+
+/* Replaces the manifest by what was published last. */
+enum iforest_status sample_reread(struct sample_index *index);
+
+/* Keys of live entries of a group, each taken with the given chance, in key order; picked[i] is the entry of keys[i]. Caller frees. */
+size_t sample_pick(const struct sample_index *index, struct random *dice, unsigned group, unsigned percent,
+		   struct iforest_key **keys, size_t **picked);
+
+/* Removes random live entries from a run, in the index and in the oracle. */
+void sample_remove(struct sample_index *index, struct random *dice, unsigned group, unsigned percent);
+
+/* After a removal that was cut off: which of its keys are removed? Read from the leaf pages, which are to be trusted. */
+enum iforest_status sample_note_removed(struct sample_index *index, unsigned group, const struct iforest_key *keys,
+					const size_t *picked, size_t n_picked);
+
+/* Merges groups (ascending by their number in the manifest is seen to); gives the new group. */
+unsigned sample_merge(struct sample_index *index, const unsigned *groups, unsigned n_groups);
+enum iforest_status sample_try_merge(struct sample_index *index, const unsigned *groups, unsigned n_groups);
+void sample_note_merge(struct sample_index *index, const unsigned *groups, unsigned n_groups); /* in the oracle alone */
+
+/* iforest_check() must be content. */
+void sample_check(struct sample_index *index);
+
+struct oracle_question sample_question(const struct sample_index *index, struct random *dice);
+struct iforest_wanted sample_wanted(struct random *dice, const struct sample_index *index);
+
+/* Asks the index, and fails unless it answers as the oracle does. */
+void sample_compare(struct sample_index *index, const struct oracle_question *question, const struct iforest_wanted *wanted);
+/* A number of random questions. */
+void sample_compare_many(struct sample_index *index, struct random *dice, unsigned n_questions);
+
+/* Entries as core takes them. */
+struct iforest_key sample_key(const struct oracle_entry *entry);
+struct iforest_entry sample_entry(const struct oracle_entry *entry);
+
+#endif

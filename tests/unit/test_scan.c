@@ -1,0 +1,148 @@
+/* Everything core does, against the oracle: build, scan, remove, merge, publish and read again. */
+#include "core/scan.h"
+
+#include "tests/support/harness.h"
+#include "tests/support/sample_index.h"
+
+static const struct sample_shape shapes[] = {
+	{ .page_bytes = 1024, .max_batch_pages = 8, .kinds = "i", .duration = 0 },
+	{ .page_bytes = 1024, .max_batch_pages = 1, .kinds = "", .duration = ORACLE_NONE },
+	{ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "if", .duration = 0 },
+	{ .page_bytes = 1024, .max_batch_pages = 3, .kinds = "fii", .duration = 2, .has_blocks = true },
+	{ .page_bytes = 8152, .max_batch_pages = 4, .fixed_pages = true, .kinds = "if", .duration = 0, .has_blocks = true },
+	{ .page_bytes = 8152, .max_batch_pages = 4, .fixed_pages = true, .kinds = "f", .duration = ORACLE_NONE, .has_blocks = true },
+	{ .page_bytes = 2048, .max_batch_pages = 2, .kinds = "fifififi", .duration = 1 },
+};
+
+static size_t random_size(struct random *dice)
+{
+	return random_below(dice, 2 + random_below(dice, UINT64_C(1) << (2 + random_below(dice, 11))));
+}
+
+static void one_round(uint64_t seed)
+{
+	struct random dice = random_from(seed);
+	struct sample_index index;
+	unsigned n_runs = 1 + (unsigned)random_below(&dice, 4), n_series = 1 + (unsigned)random_below(&dice, 1 + random_below(&dice, 50));
+
+	sample_start(&index, &shapes[random_below(&dice, COUNT_OF(shapes))]);
+	index.seed = seed;
+	for (unsigned r = 0; r < n_runs; r++) {
+		unsigned group = sample_entries(&index, &dice, random_size(&dice), n_series,
+						(enum sample_times)random_below(&dice, SAMPLE_STYLES));
+
+		assert_ok(sample_build(&index, group));
+	}
+	sample_check(&index);
+	sample_compare_many(&index, &dice, 30);
+	for (unsigned phase = 0; phase < 3; phase++) {
+		unsigned chosen[SAMPLE_GROUPS], n_chosen = 0;
+
+		for (unsigned g = 0; g < index.n_groups; g++)
+			if (sample_run(&index, g) < index.manifest.n_runs) {
+				sample_remove(&index, &dice, g, (unsigned)random_below(&dice, 101));
+				if (random_chance(&dice, 50))
+					chosen[n_chosen++] = g;
+			}
+		sample_check(&index);
+		sample_compare_many(&index, &dice, 20);
+		if (n_chosen > 0)
+			sample_merge(&index, chosen, n_chosen);
+		assert_ok(sample_reread(&index));
+		sample_check(&index);
+		sample_compare_many(&index, &dice, 20);
+		assert_ok(sample_build(&index, sample_entries(&index, &dice, random_size(&dice) / 4, n_series, SAMPLE_MIXED)));
+	}
+	sample_stop(&index);
+}
+
+static void random_indexes_answer_as_the_oracle_does(void **state)
+{
+	unsigned n_rounds = random_rounds(60);
+
+	(void)state;
+	for (unsigned r = 0; r < n_rounds; r++)
+		one_round(random_seed() + r);
+}
+
+/* Every window, bucket count and step over a handful of entries. */
+static void all_windows_of_a_small_index(void **state)
+{
+	struct sample_index index;
+	struct iforest_wanted all = { .values = 3, .firsts = 3, .lasts = 3, .times = true, .node_fields = true };
+	struct oracle_question q = { .series = 1 };
+
+	(void)state;
+	sample_start(&index, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "if", .duration = 0 });
+	for (int i = 0; i < 24; i++) {
+		struct oracle_entry *entry = sample_append(&index, i % 2, i % 5 ? 1 : i % 3, i * 7 % 11 - 4, i);
+
+		entry->has[0] = entry->has[1] = i % 7;
+		entry->value[0].integer = entry->has[0] ? i % 4 - 1 : 0;
+		entry->value[1].real = entry->has[1] ? i / 4.0 : 0;
+		entry->time_is_null = i % 6 == 5;
+		entry->time = entry->time_is_null ? 0 : entry->time;
+	}
+	assert_ok(sample_build(&index, 0));
+	assert_ok(sample_build(&index, 1));
+	for (unsigned open = 0; open < 4; open++)
+		for (q.t0 = -6; q.t0 <= 8; q.t0++)
+			for (q.t1 = -6; q.t1 <= 8; q.t1++) {
+				q.has_t0 = open & 1;
+				q.has_t1 = open & 2;
+				q.mode = ORACLE_WHOLE;
+				sample_compare(&index, &q, &all);
+				q.mode = ORACLE_COUNT;
+				for (q.n = 1; q.n <= 16 && open == 3; q.n++)
+					sample_compare(&index, &q, &all);
+				q.mode = ORACLE_STEP;
+				for (q.step = 1; q.step <= 5; q.step++)
+					for (q.origin = -2; q.origin <= 2; q.origin++)
+						sample_compare(&index, &q, &all);
+			}
+	sample_stop(&index);
+}
+
+static void an_index_without_runs_has_no_rows(void **state)
+{
+	struct sample_index index;
+	struct random dice = random_from(random_seed());
+
+	(void)state;
+	sample_start(&index, &shapes[0]);
+	assert_ok(sample_build(&index, sample_entries(&index, &dice, 0, 1, SAMPLE_CROWDED)));
+	assert_int_equal(index.manifest.n_runs, 0);
+	assert_ok(sample_reread(&index));
+	sample_compare_many(&index, &dice, 10);
+	sample_stop(&index);
+}
+
+static void step_buckets_beyond_int64_are_an_error(void **state)
+{
+	struct sample_index index;
+	struct iforest_wanted count = { .values = 0 };
+	struct oracle_question q = { .series = 0, .mode = ORACLE_STEP, .step = 1, .origin = INT64_MIN };
+
+	(void)state;
+	sample_start(&index, &shapes[1]);
+	sample_append(&index, 0, 0, INT64_MIN, 1);
+	sample_append(&index, 0, 0, -1, 2);
+	sample_append(&index, 0, 0, 0, 3);
+	assert_ok(sample_build(&index, 0));
+	sample_compare(&index, &q, &count);
+	q.origin = INT64_MAX;
+	sample_compare(&index, &q, &count);
+	sample_stop(&index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_indexes_answer_as_the_oracle_does),
+		cmocka_unit_test(all_windows_of_a_small_index),
+		cmocka_unit_test(an_index_without_runs_has_no_rows),
+		cmocka_unit_test(step_buckets_beyond_int64_are_an_error),
+	};
+
+	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
+}
