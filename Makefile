@@ -22,7 +22,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 programs = $(patsubst %.c,$(BUILD)/%,$(1))
 
 CORE       := $(call objects,$(wildcard core/*.c))
-TRACE      := $(call objects,$(wildcard trace/*.c))
+READERS    := $(call objects,$(wildcard trace/*.c))
 READER     := $(call objects,$(wildcard sqlite_ext/chrometrace*.c))
 EXTENSION  := $(filter-out $(READER),$(call objects,$(wildcard sqlite_ext/*.c)))
 SUPPORT    := $(call objects,$(wildcard tests/support/*.c))
@@ -63,7 +63,7 @@ $(BUILD)/obj/%.o: %.c
 	@$(CC) $(BASE) $(CFLAGS) $(EXTRA) -c -o $@ $<
 
 $(BUILD)/libiforest.a: $(CORE)
-$(BUILD)/libtrace.a: $(TRACE)
+$(BUILD)/libtrace.a: $(READERS)
 $(LIBRARIES):
 	@rm -f $@
 	@ar rcs $@ $^

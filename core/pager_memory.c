@@ -74,13 +74,14 @@ static enum iforest_status memory_create_run(void *context, struct iforest_place
 	return IFOREST_OK;
 }
 
-static enum iforest_status reserve_page(struct iforest_pager_memory *memory, struct iforest_memory_run *run)
+static enum iforest_status reserve_pages(struct iforest_pager_memory *memory, struct iforest_memory_run *run, uint64_t n_pages)
 {
 	uint64_t n_wanted = run->n_reserved ? 2 * run->n_reserved : 16;
 	enum iforest_status status;
 
-	if (run->n_pages < run->n_reserved)
+	if (n_pages <= run->n_reserved)
 		return IFOREST_OK;
+	n_wanted = n_wanted > n_pages ? n_wanted : n_pages;
 	status = grow(memory->alloc, (void **)&run->pages, n_wanted, sizeof *run->pages);
 	if (!status)
 		status = grow(memory->alloc, (void **)&run->n_bytes, n_wanted, sizeof *run->n_bytes);
@@ -89,44 +90,57 @@ static enum iforest_status reserve_page(struct iforest_pager_memory *memory, str
 	return status;
 }
 
-static enum iforest_status write_page(struct iforest_pager_memory *memory, struct iforest_memory_run *run,
-				      const struct iforest_page_write *write)
+/* Copies all pages of a batch, or none. */
+static enum iforest_status copy_batch(struct iforest_pager_memory *memory, const struct iforest_page_write *pages,
+				      uint32_t n_pages, uint8_t **copies)
 {
-	enum iforest_status status;
-	uint8_t *copy;
-
-	if (write->n_bytes > memory->pager.page_bytes || write->index > run->n_pages)
-		return IFOREST_ARGUMENT;
-	if (write->index == run->n_pages) {
-		status = reserve_page(memory, run);
-		if (status)
-			return status;
+	for (uint32_t i = 0; i < n_pages; i++) {
+		copies[i] = iforest_allocate(memory->alloc, pages[i].n_bytes);
+		if (!copies[i]) {
+			while (i-- > 0)
+				iforest_release(memory->alloc, copies[i]);
+			return IFOREST_NO_MEMORY;
+		}
+		memcpy(copies[i], pages[i].bytes, pages[i].n_bytes);
 	}
-	copy = iforest_allocate(memory->alloc, write->n_bytes);
-	if (!copy)
-		return IFOREST_NO_MEMORY;
-	memcpy(copy, write->bytes, write->n_bytes);
-	if (write->index == run->n_pages)
-		run->n_pages++;
-	else
-		iforest_release(memory->alloc, run->pages[write->index]);
-	run->pages[write->index] = copy;
-	run->n_bytes[write->index] = write->n_bytes;
 	return IFOREST_OK;
 }
 
+/* Whatever can fail comes before the first page is put in place: the batch is written as one, or not at all. */
 static enum iforest_status memory_write(void *context, const struct iforest_place *place,
 					const struct iforest_page_write *pages, uint32_t n_pages)
 {
 	struct iforest_pager_memory *memory = context;
 	struct iforest_memory_run *run = find_run(memory, place);
-	enum iforest_status status = IFOREST_OK;
+	uint64_t n_before, n_after;
+	uint8_t **copies;
+	enum iforest_status status;
 
 	memory->n_writes++;
 	if (!run || n_pages == 0 || n_pages > memory->pager.max_batch_pages)
 		return IFOREST_ARGUMENT;
-	for (uint32_t i = 0; i < n_pages && !status; i++)
-		status = write_page(memory, run, &pages[i]);
+	n_before = n_after = run->n_pages;
+	for (uint32_t i = 0; i < n_pages; i++) {
+		if (pages[i].n_bytes > memory->pager.page_bytes || pages[i].index > n_after)
+			return IFOREST_ARGUMENT;
+		n_after += pages[i].index == n_after;
+	}
+	status = reserve_pages(memory, run, n_after);
+	if (status)
+		return status;
+	copies = iforest_allocate(memory->alloc, n_pages * sizeof *copies);
+	if (!copies)
+		return IFOREST_NO_MEMORY;
+	status = copy_batch(memory, pages, n_pages, copies);
+	for (uint64_t i = n_before; i < n_after && !status; i++)
+		run->pages[i] = NULL;
+	for (uint32_t i = 0; i < n_pages && !status; i++) {
+		iforest_release(memory->alloc, run->pages[pages[i].index]);
+		run->pages[pages[i].index] = copies[i];
+		run->n_bytes[pages[i].index] = pages[i].n_bytes;
+		run->n_pages = n_after;
+	}
+	iforest_release(memory->alloc, copies);
 	return status;
 }
 

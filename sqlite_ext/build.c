@@ -175,7 +175,7 @@ static int clean_up(struct iforest_build *build, const struct iforest_run *run)
 				 build->first_series, build->next_series);
 
 	if (!rc)
-		rc = iforest_source_watch(index->db, schema, name, build->source->name, build->error);
+		rc = iforest_source_watch(index->db, schema, name, build->source->name, index->columns, build->error);
 	if (!rc)
 		rc = iforest_execute(build->error, index->db,
 				     "DELETE FROM \"%w\".\"%w_changed\"; INSERT INTO \"%w\".\"%w_changed\" VALUES(0)", schema, name,

@@ -27,60 +27,67 @@ static bool is_name_byte(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-/* A quoted name: the closing quote doubled stands for itself. */
+/* A quoted name: the closing quote doubled stands for itself. NULL without memory; *at moves past it all the same. */
 static char *read_quoted(const char **at)
 {
 	char close = **at == '[' ? ']' : **at;
 	char *name = sqlite3_malloc64(strlen(*at) + 1), *out = name;
 	const char *in = *at + 1;
 
-	if (!name)
-		return NULL;
 	for (; *in; in++) {
 		if (*in == close && (in[1] != close || close == ']'))
 			break;
 		in += *in == close;
-		*out++ = *in;
+		if (name)
+			*out++ = *in;
 	}
-	*out = 0;
+	if (name)
+		*out = 0;
 	*at = *in ? in + 1 : in;
 	return name;
 }
 
-/* A name at *at, moving past it and the space after it; NULL if there is none or no memory. */
-static char *read_name(const char **at)
+/* A name at *at, moving past it and the space after it; NULL if there is none, or no memory: then that error is set, and
+ * what callers say of the text does not replace it. */
+static char *read_name(const char **at, struct iforest_error *error)
 {
 	const char *start = *at;
-	char *name;
+	char *name = NULL;
 
 	if (*start && strchr("\"'`[", *start)) {
 		name = read_quoted(at);
 	} else {
 		while (is_name_byte(**at))
 			++*at;
-		name = *at == start ? NULL : sqlite3_mprintf("%.*s", (int)(*at - start), start);
+		if (*at != start)
+			name = sqlite3_mprintf("%.*s", (int)(*at - start), start);
 	}
+	if (!name && *at != start)
+		iforest_error_set(error, SQLITE_NOMEM, "");
 	*at = skip_space(*at);
 	return name;
 }
 
 /* `column` or `column AS name`. */
-static bool read_column(const char **at, struct iforest_column_name *column)
+static bool read_column(const char **at, struct iforest_column_name *column, struct iforest_error *error)
 {
-	column->source = read_name(at);
+	column->source = read_name(at, error);
 	if (!column->source)
 		return false;
 	if (sqlite3_strnicmp(*at, "as", 2) == 0 && !is_name_byte((*at)[2])) {
 		*at = skip_space(*at + 2);
-		column->name = read_name(at);
+		column->name = read_name(at, error);
 	} else {
 		column->name = sqlite3_mprintf("%s", column->source);
+		if (!column->name)
+			iforest_error_set(error, SQLITE_NOMEM, "");
 	}
 	return column->name != NULL;
 }
 
 /* One column, or several in parentheses. Returns false where the text is none of this. */
-static bool read_columns(const char *at, struct iforest_column_name *columns, unsigned n_most, unsigned *n, bool *too_many)
+static bool read_columns(const char *at, struct iforest_column_name *columns, unsigned n_most, unsigned *n, bool *too_many,
+			 struct iforest_error *error)
 {
 	bool in_parentheses = *at == '(';
 
@@ -88,7 +95,7 @@ static bool read_columns(const char *at, struct iforest_column_name *columns, un
 		at = skip_space(at + 1);
 	for (;;) {
 		struct iforest_column_name column = { NULL, NULL };
-		bool is_read = read_column(&at, &column);
+		bool is_read = read_column(&at, &column, error);
 
 		*too_many = *n == n_most;
 		if (!is_read || *too_many) {
@@ -117,7 +124,7 @@ static int read_one_name(const char *text, const char *key, char **name, struct 
 
 	if (*name)
 		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
-	*name = read_name(&at);
+	*name = read_name(&at, error);
 	if (!*name || *at)
 		return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s=%s\": it takes one name", key, text);
 	return SQLITE_OK;
@@ -130,7 +137,7 @@ static int read_list(const char *text, const char *key, struct iforest_column_na
 
 	if (*n > 0)
 		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
-	if (read_columns(text, columns, n_most, n, &too_many))
+	if (read_columns(text, columns, n_most, n, &too_many, error))
 		return SQLITE_OK;
 	if (too_many)
 		return iforest_error_set(error, SQLITE_ERROR, "iforest: at most %u %s columns; make a second index", n_most, key);
@@ -141,7 +148,7 @@ static int read_list(const char *text, const char *key, struct iforest_column_na
 static int read_argument(struct iforest_definition *definition, const char *argument, struct iforest_error *error)
 {
 	const char *at = skip_space(argument);
-	char *key = read_name(&at);
+	char *key = read_name(&at, error);
 	int rc = SQLITE_OK;
 
 	if (!key || *at != '=') {
@@ -194,7 +201,7 @@ int iforest_definition_parse_name(const char *text, char **name, struct iforest_
 {
 	const char *at = skip_space(text);
 
-	*name = read_name(&at);
+	*name = read_name(&at, error);
 	if (*name && !*at)
 		return SQLITE_OK;
 	sqlite3_free(*name);
@@ -251,7 +258,7 @@ int iforest_definition_keep_by(struct iforest_definition *definition, int n_name
 
 	for (int i = 0; i < n_names; i++) {
 		const char *at = skip_space(names[i]);
-		char *name = read_name(&at);
+		char *name = read_name(&at, error);
 		unsigned b = 0;
 
 		while (name && b < definition->n_by && sqlite3_stricmp(definition->by[b].name, name) != 0)

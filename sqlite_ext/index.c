@@ -38,7 +38,15 @@ void iforest_index_release(struct iforest_index *index)
 	iforest_index_forget(index);
 	sqlite3_free(index->schema);
 	sqlite3_free(index->name);
-	index->schema = index->name = NULL;
+	sqlite3_free(index->columns);
+	index->schema = index->name = index->columns = NULL;
+}
+
+int iforest_index_name_columns(struct iforest_index *index, const struct iforest_definition *definition,
+			       struct iforest_error *error)
+{
+	index->columns = iforest_source_columns(definition);
+	return index->columns ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 }
 
 /* ---- tables ---- */
@@ -293,7 +301,7 @@ static int check_triggers(struct iforest_index *index, struct iforest_error *err
 		return iforest_error_from_db(error, index->db, rc);
 	if (index->is_attached && schema_version == index->schema_version)
 		return SQLITE_OK;
-	rc = iforest_source_find(index->db, index->schema, index->name, &table, error);
+	rc = iforest_source_find(index->db, index->schema, index->name, index->columns, &table, error);
 	index->is_attached = table != NULL;
 	index->schema_version = schema_version;
 	sqlite3_free(table);
@@ -303,7 +311,7 @@ static int check_triggers(struct iforest_index *index, struct iforest_error *err
 static int has_changed(struct iforest_index *index, struct iforest_error *error)
 {
 	char *table = NULL;
-	int rc = iforest_source_find(index->db, index->schema, index->name, &table, error);
+	int rc = iforest_source_find(index->db, index->schema, index->name, index->columns, &table, error);
 
 	if (!rc)
 		rc = iforest_error_set(error, SQLITE_ERROR,

@@ -29,6 +29,7 @@ struct iforest_snapshot {
 struct iforest_index {
 	sqlite3 *db;
 	char *schema, *name;
+	char *columns;                      /* of the table, as the triggers name them */
 	unsigned n_by;
 	struct iforest_pager pager;
 	struct iforest_store store;
@@ -45,6 +46,10 @@ struct iforest_index {
 int iforest_index_init(struct iforest_index *index, sqlite3 *db, const char *schema, const char *name, unsigned n_by,
 		       struct iforest_error *error);
 void iforest_index_release(struct iforest_index *index);
+
+/* Takes down which columns of the table the index is made of. Once, before anything else is done. */
+int iforest_index_name_columns(struct iforest_index *index, const struct iforest_definition *definition,
+			       struct iforest_error *error);
 
 /* ---- its tables ---- */
 

@@ -275,20 +275,34 @@ void iforest_source_release(struct iforest_source *source)
 
 static const char *const events[] = { "insert", "update", "delete" };
 
-enum { N_EVENTS = 3 };
+enum { UPDATE = 1, N_EVENTS = 3 };
 
-/* The text of a trigger as the schema keeps it; `schema` is put before the name where it is not NULL. */
-static char *trigger_sql(const char *schema, const char *index, const char *event, const char *table)
+/* The text of a trigger as the schema keeps it; `schema` is put before the name where it is not NULL. The one on UPDATE names
+ * the columns, always true: so SQLite refuses to drop them, and a rename of one shows in the text. */
+static char *trigger_sql(const char *schema, const char *index, unsigned event, const char *table, const char *columns)
 {
 	char *prefix = schema ? sqlite3_mprintf("\"%w\".", schema) : sqlite3_mprintf("");
 	char *sql = NULL;
 
 	if (prefix)
-		sql = sqlite3_mprintf("CREATE TRIGGER %s\"%w_%s\" AFTER %s ON \"%w\" BEGIN "
+		sql = sqlite3_mprintf("CREATE TRIGGER %s\"%w_%s\" AFTER %s ON \"%w\" %s%s%sBEGIN "
 				      "UPDATE \"%w_changed\" SET changed = 1 WHERE changed = 0; END",
-				      prefix, index, event, event, table, index);
+				      prefix, index, events[event], events[event], table, event == UPDATE ? "WHEN coalesce(1, " : "",
+				      event == UPDATE ? columns : "", event == UPDATE ? ") " : "", index);
 	sqlite3_free(prefix);
 	return sql;
+}
+
+char *iforest_source_columns(const struct iforest_definition *definition)
+{
+	sqlite3_str *list = sqlite3_str_new(NULL);
+
+	sqlite3_str_appendf(list, "new.\"%w\"", definition->time);
+	for (unsigned v = 0; v < definition->n_values; v++)
+		sqlite3_str_appendf(list, ", new.\"%w\"", definition->values[v].source);
+	for (unsigned b = 0; b < definition->n_by; b++)
+		sqlite3_str_appendf(list, ", new.\"%w\"", definition->by[b].source);
+	return sqlite3_str_finish(list);
 }
 
 int iforest_source_make_room(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error)
@@ -316,12 +330,13 @@ int iforest_source_unwatch(sqlite3 *db, const char *schema, const char *index, s
 	return rc;
 }
 
-int iforest_source_watch(sqlite3 *db, const char *schema, const char *index, const char *table, struct iforest_error *error)
+int iforest_source_watch(sqlite3 *db, const char *schema, const char *index, const char *table, const char *columns,
+			 struct iforest_error *error)
 {
 	int rc = iforest_source_unwatch(db, schema, index, error);
 
 	for (unsigned e = 0; e < N_EVENTS && !rc; e++) {
-		char *sql = trigger_sql(schema, index, events[e], table);
+		char *sql = trigger_sql(schema, index, e, table, columns);
 
 		rc = sql ? iforest_execute(error, db, "%s", sql) : iforest_error_set(error, SQLITE_NOMEM, "");
 		sqlite3_free(sql);
@@ -329,7 +344,8 @@ int iforest_source_watch(sqlite3 *db, const char *schema, const char *index, con
 	return rc;
 }
 
-int iforest_source_find(sqlite3 *db, const char *schema, const char *index, char **table, struct iforest_error *error)
+int iforest_source_find(sqlite3 *db, const char *schema, const char *index, const char *columns, char **table,
+			struct iforest_error *error)
 {
 	sqlite3_stmt *statement;
 	char *found = NULL;
@@ -350,7 +366,7 @@ int iforest_source_find(sqlite3 *db, const char *schema, const char *index, char
 			if (!found && stands_on)
 				found = sqlite3_mprintf("%s", stands_on);
 			if (found)
-				expected = trigger_sql(NULL, index, events[e], found);
+				expected = trigger_sql(NULL, index, e, found, columns);
 			has_memory = stands_on && sql && expected;
 			n_right += has_memory && strcmp(sql, expected) == 0;
 		}

@@ -106,6 +106,8 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 	if (!rc)
 		rc = iforest_index_init(&table->index, db, arguments[1], arguments[2], table->definition.n_by, &error);
 	if (!rc)
+		rc = iforest_index_name_columns(&table->index, &table->definition, &error);
+	if (!rc)
 		rc = iforest_index_make_tables(&table->index, &table->definition, false, &error);
 	if (!rc)
 		iforest_build(&table->index, &table->definition, &source, &error);
@@ -126,6 +128,8 @@ static int index_connect(sqlite3 *db, void *context, int n_arguments, const char
 		rc = iforest_definition_parse(&table->definition, n_arguments - 3, arguments + 3, &error);
 	if (!rc)
 		rc = iforest_index_init(&table->index, db, arguments[1], arguments[2], table->definition.n_by, &error);
+	if (!rc)
+		rc = iforest_index_name_columns(&table->index, &table->definition, &error);
 	if (!rc)
 		iforest_index_read_by_types(&table->index, &table->definition);
 	if (!rc)
@@ -173,6 +177,8 @@ static int open_fold(struct table *table, sqlite3 *db, int n_arguments, const ch
 		sqlite3_free(why);
 	}
 	table->index.n_by = table->definition.n_by;
+	if (!rc)
+		rc = iforest_index_name_columns(&table->index, &table->definition, error);
 	if (!rc)
 		rc = iforest_definition_keep_by(&table->definition, n_arguments - 4, arguments + 4, table->kept, error);
 	sqlite3_free(name);
@@ -244,13 +250,13 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 	int rc = name ? SQLITE_OK : iforest_error_set(&error, SQLITE_NOMEM, "");
 
 	if (!rc)
-		rc = iforest_source_find(index->db, index->schema, index->name, &source, &error);
+		rc = iforest_source_find(index->db, index->schema, index->name, index->columns, &source, &error);
 	if (!rc)
 		rc = iforest_source_unwatch(index->db, index->schema, index->name, &error);
 	if (!rc)
 		rc = iforest_index_rename_tables(index, new_name, &error);
 	if (!rc && source)
-		rc = iforest_source_watch(index->db, index->schema, new_name, source, &error);
+		rc = iforest_source_watch(index->db, index->schema, new_name, source, index->columns, &error);
 	if (!rc) {
 		sqlite3_free(table->name);
 		table->name = name;
@@ -380,7 +386,7 @@ static int rebuild(struct table *table, struct iforest_error *error)
 	struct iforest_index *index = &table->index;
 	struct iforest_source source;
 	char *found = NULL;
-	int rc = iforest_source_find(index->db, index->schema, index->name, &found, error);
+	int rc = iforest_source_find(index->db, index->schema, index->name, index->columns, &found, error);
 
 	if (!rc && found) {
 		/* the table may have been renamed since */

@@ -132,15 +132,19 @@ compare() {
         printf "%9.*f ms %9.*f ms %8.*f x\n", 2 * (plain < 30), plain, 2 * (iforest < 30), iforest, plain < 10 * iforest, plain / iforest }'
 }
 
-# questions DATABASE: all of them, on a window that leaves out a tenth at each end, and on the track with the most spans.
+# questions DATABASE: all of them, on a window that leaves out a tenth of the spans at each end, and on the track that has most there.
 questions() {
     {
         settings
         cat <<'SQL'
-SELECT '.parameter set @t0 ' || (low + (high - low) / 10) || char(10) || '.parameter set @t1 ' || (high - (high - low) / 10)
-FROM (SELECT min(ts_ns) AS low, max(ts_ns) + 10 AS high FROM spans);
-SELECT 'REPLACE INTO temp.sqlite_parameters(key, value) VALUES (''@track'', ' || quote(track) || ');'
-FROM spans_by_track ORDER BY count DESC, track LIMIT 1;
+.headers off
+REPLACE INTO temp.sqlite_parameters(key, value)
+  SELECT '@t0', (SELECT ts_ns FROM spans ORDER BY ts_ns LIMIT 1 OFFSET (SELECT count / 10 FROM spans_all))
+  UNION ALL
+  SELECT '@t1', 1 + (SELECT ts_ns FROM spans ORDER BY ts_ns DESC LIMIT 1 OFFSET (SELECT count / 10 FROM spans_all));
+REPLACE INTO temp.sqlite_parameters(key, value)
+  SELECT '@track', track FROM spans_by_track(@t0, @t1) ORDER BY count DESC, track LIMIT 1;
+SELECT format('REPLACE INTO temp.sqlite_parameters(key, value) VALUES (%Q, %s);', key, quote(value)) FROM temp.sqlite_parameters;
 SQL
     } | sql "$1" >"$work/window.sql"
     printf '\n   %-50s%14s %12s\n' 'The same answers, to the last digit, by' 'plain SQL' 'iforest'
@@ -177,7 +181,7 @@ echo 'CREATE TEMP TABLE files(path TEXT, track TEXT, title TEXT, begin_us INTEGE
 if [ -n "$TRACE" ]; then
     title=$(quoted "$(basename "$TRACE")")
     printf "INSERT INTO files(path) VALUES ('%s');\n" "$(printf '%s' "$TRACE" | sed "s/'/''/g")" >>"$work/files.sql"
-    read_bytes=$(wc -c <"$TRACE" 2>/dev/null || echo 0)
+    read_bytes=$({ gzip -cdf <"$TRACE" | wc -c; } 2>/dev/null || echo 0)
     echo "   $TRACE"
 else
     command -v clang >/dev/null 2>&1 ||
@@ -202,7 +206,7 @@ if [ "$rows" -eq 0 ]; then
 fi
 sql "$database" "SELECT format(' %,d spans on %d tracks, up to %d deep', count(*), count(DISTINCT track), max(depth) + 1) FROM spans"
 awk -v ms="$ms" -v bytes="$read_bytes" \
-    'BEGIN {printf "      from a file of %.1f MB in %.2f s: %.0f MB/s\n", bytes / 1e6, ms / 1000, bytes / 1e3 / (ms + (ms <= 0))}'
+    'BEGIN {printf "      from %.1f MB of JSON in %.2f s: %.0f MB/s\n", bytes / 1e6, ms / 1000, bytes / 1e3 / (ms + (ms <= 0))}'
 index_step "making iforest's indexes" "$database" "$here/demo_index.sql"
 index_step "making plain SQL's indexes, which cover all its queries" "$database" "$here/demo_plain.sql"
 questions "$database"
@@ -230,5 +234,5 @@ Next, look around yourself:
 
    $SQLITE3 '$database'
    .load '$BUILD/iforest'
-   SELECT track, count, sum_dur_ns, name FROM spans_by_track JOIN spans ON id = max_dur_ns_id;
+   SELECT i.track, count, sum_dur_ns, max_dur_ns, name AS longest FROM spans_by_track AS i JOIN spans ON id = max_dur_ns_id;
 END

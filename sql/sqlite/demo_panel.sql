@@ -28,11 +28,13 @@ WHERE b.t1 = @t0 AND b.last_ts + b.last_dur_ns > @t0
 
 UPDATE panel SET ms = max(round((julianday('now') - started) * 86400000), 1);
 
--- The tracks, top down: as many of the busiest as fit into @height with @deep rows each; and of each as many rows as there is room for.
+-- The tracks, top down: as many of the fullest as fit into @height with @deep rows each; and of each as many rows as there is room for.
 CREATE TEMP TABLE row_of AS
 WITH RECURSIVE
-  every(track, rows, spans) AS (SELECT track, max(depth) + 1, sum(count) FROM pixel GROUP BY track),
-  shown AS (SELECT track, rows FROM every ORDER BY spans DESC, track LIMIT max(@height / (@deep * @row + 2), 1)),
+  every(track, rows, area) AS (
+    SELECT track, max(depth) + 1, sum(max((min(open_until, @t1) - @t0) * @pixels / (@t1 - @t0) - max(x, 0), 1))
+    FROM pixel GROUP BY track),
+  shown AS (SELECT track, rows FROM every ORDER BY area DESC, track LIMIT max(@height / (@deep * @row + 2), 1)),
   room(rows) AS (
     SELECT 1 UNION ALL SELECT rows + 1 FROM room
     WHERE rows < 100 AND (SELECT sum(min(s.rows, room.rows + 1) * @row + 2) FROM shown AS s) <= @height),

@@ -8,6 +8,7 @@ jobs=8
 
 rm -rf "$out"
 mkdir -p "$out"
+export TMPDIR="$out"
 {
     for header in algorithm functional iostream map memory regex sstream string unordered_map vector; do
         echo "#include <$header>"

@@ -25,7 +25,9 @@ REPLACE INTO temp.sqlite_parameters(key, value)
 REPLACE INTO temp.sqlite_parameters(key, value)
   WITH busiest AS (SELECT bucket_start, bucket_end FROM spans_if(@t0, @t1, 40) WHERE bucket BETWEEN 8 AND 31
                    GROUP BY bucket ORDER BY count(*) DESC, sum(count) DESC, bucket LIMIT 1)
-  SELECT '@zero', @t0 UNION ALL SELECT '@zoom0', bucket_start FROM busiest UNION ALL SELECT '@zoom1', bucket_end FROM busiest;
+  SELECT '@zero', @t0
+  UNION ALL SELECT '@zoom0', coalesce((SELECT bucket_start FROM busiest), @t0)
+  UNION ALL SELECT '@zoom1', coalesce((SELECT bucket_end FROM busiest), @t1);
 REPLACE INTO temp.sqlite_parameters(key, value) VALUES ('@title', @what);
 .parameter set @row 3
 .parameter set @deep 3

@@ -6,7 +6,7 @@
 
 #define TABLE                                                                                                    \
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, r REAL);"                   \
-	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1500)"                         \
+	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 700)"                         \
 	" INSERT INTO d SELECT x, 'track ' || (x % 7), x * 7919 % 10007, x % 31, x / 7.0 FROM n;"
 #define INDEX "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track);"
 
@@ -111,6 +111,13 @@ static void arm(enum access access, long n, bool for_ever)
 	atomic_store(&until_failure, n);
 }
 
+/* Returns whether it came to a failure. */
+static bool disarm(void)
+{
+	atomic_store(&until_failure, 0);
+	return atomic_load(&has_failed);
+}
+
 static sqlite3 *anchor; /* keeps the library loaded */
 
 /* A database as the step needs it, as bytes. */
@@ -155,8 +162,7 @@ static bool try_without_memory(const struct step *step, const unsigned char *ima
 	} else {
 		rc = run_any(db, "%s", step->sql);
 	}
-	arm(MEMORY, 0, false);
-	failed = atomic_load(&has_failed) || n == 0;
+	failed = disarm();
 	if (rc && (rc & 0xff) != SQLITE_NOMEM && !(rc & 0xff && strcmp(step->name, "stale") == 0) && !strstr(last_message(), "memory"))
 		fail_msg("%s, allocation %ld fails%s: code %d, %s", step->name, n, for_ever ? " and all after it" : "", rc, last_message());
 	if (rows && strcmp(rows, expected) != 0)
@@ -182,7 +188,7 @@ static void every_allocation_may_fail(void **state)
 	try_without_memory(step, image, n_bytes, expected, 1000000000, false); /* so that what is kept for good is there */
 	before = sqlite3_memory_used();
 	for (int for_ever = 0; for_ever < 2; for_ever++)
-		for (long n = 1; try_without_memory(step, image, n_bytes, expected, n, for_ever); n += 1 + n / 60) {
+		for (long n = 1; try_without_memory(step, image, n_bytes, expected, n, for_ever); n += 1 + n / (for_ever ? 10 : 40)) {
 			if (sqlite3_memory_used() != before)
 				fail_msg("%s, allocation %ld fails%s: %lld bytes leak", step->name, n, for_ever ? " and all after it" : "",
 					 sqlite3_memory_used() - before);
@@ -334,8 +340,7 @@ static bool try_without_disk(const struct step *step, const unsigned char *image
 	} else {
 		rc = run_any(db, "%s", step->sql);
 	}
-	arm(MEMORY, 0, false);
-	failed = atomic_load(&has_failed);
+	failed = disarm();
 	if (rc && rc != failure_code && (rc & 0xff) != SQLITE_IOERR && (rc & 0xff) != SQLITE_NOMEM && strcmp(step->name, "stale") != 0)
 		fail_msg("%s, access %ld fails: code %d, %s", step->name, n, rc, last_message());
 	if (rows && strcmp(rows, expected) != 0)
@@ -363,7 +368,7 @@ static void check_disk(const struct step *step, enum access access, int code, bo
 	unsigned char *image = image_of(step, &n_bytes, &expected);
 
 	failure_code = code;
-	for (long n = 1; try_without_disk(step, image, n_bytes, expected, access, n, in_transaction); n += 1 + n / 30)
+	for (long n = 1; try_without_disk(step, image, n_bytes, expected, access, n, in_transaction); n += 1 + n / 12)
 		;
 	sqlite3_free(image);
 	free(expected);

@@ -260,6 +260,28 @@ static void forged_directories_are_refused(void **state)
 	free(page);
 }
 
+/* Blocks that say that they hold more entries than a block can, on a page whose total agrees. */
+static void blocks_of_more_than_64_are_refused(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct leaf_page *page = random_page(&dice);
+	uint8_t *n_entries = page->bytes + IFOREST_PAGE_HEADER + 6;
+	uint16_t n_others = (uint16_t)(iforest_load16(page->bytes + 26) - *n_entries);
+
+	(void)state;
+	for (unsigned n = 0; n < 256; n++) {
+		struct iforest_leaf leaf;
+		const char *what;
+
+		*n_entries = (uint8_t)n;
+		iforest_store16(page->bytes + 26, (uint16_t)(n_others + n));
+		iforest_store32(page->bytes + 4, (uint32_t)iforest_checksum64(page->bytes + 8, page->n_bytes - 8));
+		assert_status(iforest_leaf_open(&leaf, &page->fields, page->bytes, page->n_bytes, RUN_ID, NUMBER, false, &what),
+			      n >= 1 && n <= IFOREST_BLOCK_ENTRIES ? IFOREST_OK : IFOREST_CORRUPT);
+	}
+	free(page);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +290,7 @@ int main(void)
 		cmocka_unit_test(removal_sets_a_bit_and_nothing_else),
 		cmocka_unit_test(one_entry_fits_every_empty_page),
 		cmocka_unit_test(forged_directories_are_refused),
+		cmocka_unit_test(blocks_of_more_than_64_are_refused),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));

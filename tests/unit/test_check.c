@@ -1,0 +1,169 @@
+/* Lies with a right checksum that only recomputing finds. Damage without one is in claims/damaged_bytes_are_reported.c. */
+#include "core/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bits.h"
+#include "tests/support/harness.h"
+#include "tests/support/sample_index.h"
+
+static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0 };
+
+static struct sample_index index_checked;
+static struct sample_index *const x = &index_checked;
+
+static int start(void **state)
+{
+	struct random dice = random_from(random_seed());
+
+	(void)state;
+	sample_start(x, &shape);
+	sample_entries(x, &dice, 3000, 2, SAMPLE_STEADY);
+	assert_ok(sample_build(x, 0));
+	sample_remove(x, &dice, 0, 10);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	sample_stop(x);
+	return 0;
+}
+
+/* The bytes of a page of the run. */
+static uint8_t *page_at(unsigned level, uint64_t number, uint32_t **n_bytes)
+{
+	const struct iforest_run *run = &x->manifest.runs[0];
+	uint8_t *page = iforest_pager_memory_bytes(&x->memory, run->place.location,
+						   iforest_run_page_index(&x->manifest, run, level, number), n_bytes);
+
+	assert_non_null(page);
+	return page;
+}
+
+static void seal(uint8_t *page)
+{
+	iforest_store32(page + 4, (uint32_t)iforest_checksum64(page + 8, iforest_load16(page + 20) - 8u));
+}
+
+static void assert_finds(const char *what, unsigned level, uint64_t number)
+{
+	struct iforest_check_result result;
+
+	assert_status(iforest_check(&x->store, &x->manifest, &result), IFOREST_CORRUPT);
+	assert_string_equal(x->store.fault.what, what);
+	assert_int_equal(x->store.fault.level, level);
+	assert_int_equal(x->store.fault.number, number);
+	assert_true(x->store.fault.run_id == x->manifest.runs[0].place.run_id);
+	assert_int_equal(x->memory.n_pages_held, 0);
+}
+
+static void what_was_read_is_counted(void **state)
+{
+	struct iforest_check_result result;
+
+	(void)state;
+	assert_ok(iforest_check(&x->store, &x->manifest, &result));
+	assert_int_equal(result.n_rows + result.n_dead, 3000);
+	assert_int_equal(result.n_leaf_pages, x->manifest.runs[0].n_leaves);
+	assert_int_equal(result.n_pages, iforest_run_pages(&x->manifest, &x->manifest.runs[0]));
+	sample_check(x);
+}
+
+static void every_byte_of_every_node_is_compared(void **state)
+{
+	unsigned n_levels = x->manifest.runs[0].n_levels;
+
+	(void)state;
+	assert_true(n_levels >= 2);
+	for (unsigned level = 1; level <= n_levels; level++) {
+		uint8_t *page = page_at(level, 0, NULL);
+
+		for (unsigned i = 0; i < x->manifest.fields.node_bytes; i++) {
+			page[IFOREST_PAGE_HEADER + i] ^= 0x20;
+			seal(page);
+			assert_finds("a node is not the aggregate of the page below it", level, 0);
+			page[IFOREST_PAGE_HEADER + i] ^= 0x20;
+			seal(page);
+		}
+	}
+	for (unsigned i = 0; i < x->manifest.fields.node_bytes; i++) {
+		x->manifest.runs[0].root[i] ^= 0x20;
+		assert_finds("a node is not the aggregate of the page below it", n_levels + 1, 0);
+		x->manifest.runs[0].root[i] ^= 0x20;
+	}
+	sample_check(x);
+}
+
+static void a_dead_bit_without_its_count(void **state)
+{
+	uint8_t *page = page_at(0, 1, NULL);
+	uint8_t kept = page[28];
+
+	(void)state;
+	page[28] ^= 1;
+	seal(page);
+	assert_finds("the page's number of removed entries is wrong", 0, 1);
+	page[28] = kept;
+	seal(page);
+	sample_check(x);
+}
+
+static void keys_out_of_order(void **state)
+{
+	uint8_t *page = page_at(0, 1, NULL), *first_time = page + IFOREST_PAGE_HEADER + 8;
+	uint64_t kept = iforest_load64(first_time);
+
+	(void)state;
+	iforest_store64(first_time, kept - 1000000000); /* all times of a block hang on its first */
+	seal(page);
+	assert_finds("entries are out of order", 0, 1);
+	iforest_store64(first_time, kept);
+	seal(page);
+	sample_check(x);
+}
+
+static void a_missing_node(void **state)
+{
+	unsigned top = x->manifest.runs[0].n_levels;
+	uint32_t *n_bytes;
+	uint8_t *page = page_at(top, 0, &n_bytes);
+	unsigned n = iforest_load16(page + 24);
+
+	(void)state;
+	assert_true(n > 1);
+	iforest_store16(page + 24, (uint16_t)(n - 1));
+	iforest_store16(page + 20, (uint16_t)(iforest_load16(page + 20) - x->manifest.fields.node_bytes));
+	seal(page);
+	assert_finds("the page has too few nodes", top, 0);
+	iforest_store16(page + 24, (uint16_t)n);
+	iforest_store16(page + 20, (uint16_t)(iforest_load16(page + 20) + x->manifest.fields.node_bytes));
+	seal(page);
+	sample_check(x);
+}
+
+static void an_index_without_runs_is_sound(void **state)
+{
+	struct sample_index empty;
+
+	(void)state;
+	sample_start(&empty, &shape);
+	sample_check(&empty);
+	sample_stop(&empty);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_read_is_counted),
+		cmocka_unit_test(every_byte_of_every_node_is_compared),
+		cmocka_unit_test(a_dead_bit_without_its_count),
+		cmocka_unit_test(keys_out_of_order),
+		cmocka_unit_test(a_missing_node),
+		cmocka_unit_test(an_index_without_runs_is_sound),
+	};
+
+	return random_report(cmocka_run_group_tests(tests, start, stop));
+}

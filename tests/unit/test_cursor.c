@@ -1,0 +1,228 @@
+/* Positions and folds of one run against its sorted entries. */
+#include "core/cursor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/harness.h"
+#include "tests/support/sample_index.h"
+
+static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = ORACLE_NONE };
+
+struct fixture {
+	struct sample_index index;
+	struct random dice;
+	struct iforest_key *keys;   /* of all entries, sorted */
+	size_t *entries;            /* and the oracle's number of each */
+	size_t n;
+	struct iforest_cursor cursor;
+};
+
+static void start(struct fixture *f, uint64_t seed, enum sample_times style)
+{
+	f->dice = random_from(seed);
+	sample_start(&f->index, &shape);
+	f->index.seed = seed;
+	sample_entries(&f->index, &f->dice, 1 + random_below(&f->dice, 3000), 5, style);
+	assert_ok(sample_build(&f->index, 0));
+	f->n = sample_pick(&f->index, &f->dice, 0, 100, &f->keys, &f->entries);
+	sample_remove(&f->index, &f->dice, 0, 20);
+	iforest_cursor_init(&f->cursor, &f->index.store, &f->index.manifest, &f->index.manifest.runs[0]);
+}
+
+static void stop(struct fixture *f)
+{
+	iforest_cursor_release(&f->cursor);
+	free(f->keys);
+	free(f->entries);
+	sample_stop(&f->index);
+}
+
+/* Number of the first entry at or after a key. */
+static size_t lower_bound(const struct fixture *f, const struct iforest_key *key)
+{
+	size_t i = 0;
+
+	while (i < f->n && iforest_key_compare(&f->keys[i], key) < 0)
+		i++;
+	return i;
+}
+
+/* A key, often that of an entry or next to it. */
+static struct iforest_key random_key(struct fixture *f)
+{
+	struct iforest_key key = f->keys[random_below(&f->dice, f->n)];
+
+	switch (random_below(&f->dice, 6)) {
+	case 0: key.ref = INT64_MIN; break;
+	case 1: key.ref = INT64_MAX; break;
+	case 2: return iforest_key_nulls(key.series);
+	case 3: return iforest_key_at(key.series + 1, INT64_MIN);
+	case 4: key.time += !key.time_is_null && key.time < INT64_MAX; break;
+	default: break;
+	}
+	return key;
+}
+
+static void assert_stands_at(struct fixture *f, size_t i)
+{
+	struct iforest_key key;
+	bool at_end;
+
+	assert_ok(iforest_cursor_key(&f->cursor, &key, &at_end));
+	assert_int_equal(at_end, i == f->n);
+	if (!at_end)
+		assert_true(key.series == f->keys[i].series && key.time_is_null == f->keys[i].time_is_null &&
+			    key.time == f->keys[i].time && key.ref == INT64_MIN);
+}
+
+static void seeking_finds_the_first_entry_at_or_after(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 20; round++) {
+		struct fixture *f = malloc(sizeof *f);
+
+		assert_non_null(f);
+		start(f, random_seed() + round, (enum sample_times)(round % SAMPLE_STYLES));
+		assert_stands_at(f, 0);
+		for (unsigned i = 0; i < 200; i++) {
+			struct iforest_key key = random_key(f);
+			uint64_t n_opened = f->cursor.n_pages_opened;
+
+			assert_ok(iforest_cursor_seek(&f->cursor, &key));
+			assert_in_range(f->cursor.n_pages_opened - n_opened, 0, f->index.manifest.runs[0].n_levels + 1);
+			assert_stands_at(f, lower_bound(f, &key));
+		}
+		stop(f);
+		free(f);
+	}
+}
+
+/* Sums of live entries [from, to). */
+static void assert_folded(const struct fixture *f, size_t from, size_t to, const struct iforest_aggregate *got)
+{
+	uint64_t n_rows = 0, n_dead = 0, n = 0;
+	oracle_int128 sum = 0;
+
+	for (size_t i = from; i < to; i++) {
+		const struct oracle_entry *entry = &f->index.oracle.entries[f->entries[i]];
+
+		n_dead += entry->is_dead;
+		n_rows += !entry->is_dead;
+		n += !entry->is_dead && entry->has[0];
+		sum += !entry->is_dead && entry->has[0] ? entry->value[0].integer : 0;
+	}
+	assert_true(got->n_rows == n_rows && got->n_dead == n_dead && got->values[0].n == n && got->values[0].sum == sum);
+}
+
+/* Folds go on from where the last one ended, across series where no times are asked for. */
+static void folds_until_a_row_of_keys(void **state)
+{
+	static const struct iforest_wanted wanted = { .values = 1 };
+
+	(void)state;
+	for (unsigned round = 0; round < 40; round++) {
+		struct fixture *f = malloc(sizeof *f);
+		size_t at = 0;
+
+		assert_non_null(f);
+		start(f, random_seed() + round, (enum sample_times)(round % SAMPLE_STYLES));
+		for (unsigned i = 0; i < 100; i++) {
+			struct iforest_key key = random_key(f);
+			struct iforest_aggregate got;
+			size_t to = lower_bound(f, &key);
+
+			if (random_chance(&f->dice, 30)) {
+				struct iforest_key from = random_key(f);
+
+				assert_ok(iforest_cursor_seek(&f->cursor, &from));
+				at = lower_bound(f, &from);
+			}
+			iforest_aggregate_clear(&got, 1);
+			assert_ok(iforest_cursor_fold_until(&f->cursor, &key, &wanted, &got));
+			assert_folded(f, at, to > at ? to : at, &got); /* a key that lies behind: nothing, and it stays */
+			at = to > at ? to : at;
+			assert_stands_at(f, at);
+		}
+		stop(f);
+		free(f);
+	}
+}
+
+static void blocks_come_one_after_the_other(void **state)
+{
+	struct fixture *f = malloc(sizeof *f);
+	const struct iforest_block *block;
+	size_t n = 0;
+
+	(void)state;
+	assert_non_null(f);
+	start(f, random_seed(), SAMPLE_STEADY);
+	for (;;) {
+		assert_ok(iforest_cursor_next_block(&f->cursor, &block));
+		if (!block)
+			break;
+		for (unsigned i = 0; i < block->n; i++, n++)
+			assert_true(block->series == f->keys[n].series && block->times[i] == f->keys[n].time && block->refs[i] == f->keys[n].ref);
+	}
+	assert_int_equal(n, f->n);
+	assert_ok(iforest_cursor_next_block(&f->cursor, &block));
+	assert_null(block);
+	stop(f);
+	free(f);
+}
+
+static void at_most_a_page_a_level_is_held(void **state)
+{
+	struct fixture *f = malloc(sizeof *f);
+
+	(void)state;
+	assert_non_null(f);
+	start(f, random_seed() + 3, SAMPLE_WIDE);
+	for (unsigned i = 0; i < 100; i++) {
+		struct iforest_key key = random_key(f);
+
+		assert_ok(iforest_cursor_seek(&f->cursor, &key));
+		assert_in_range(f->index.memory.n_pages_held, 1, f->index.manifest.runs[0].n_levels + 1);
+	}
+	iforest_cursor_release(&f->cursor);
+	assert_int_equal(f->index.memory.n_pages_held, 0);
+	assert_stands_at(f, 0); /* and it can be used again */
+	stop(f);
+	free(f);
+}
+
+/* Errors of the pager come through, hold nothing extra, and the same call succeeds later. */
+static void a_get_that_fails_is_reported(void **state)
+{
+	struct fixture *f = malloc(sizeof *f);
+
+	(void)state;
+	assert_non_null(f);
+	start(f, random_seed() + 4, SAMPLE_WIDE);
+	for (unsigned nth = 1; nth <= f->index.manifest.runs[0].n_levels + 1; nth++) {
+		struct iforest_key key = f->keys[f->n / 2];
+
+		iforest_cursor_release(&f->cursor);
+		f->index.pager.fail_get_at = f->index.pager.n_gets + nth;
+		assert_status(iforest_cursor_seek(&f->cursor, &key), IFOREST_IO);
+		f->index.pager.fail_get_at = 0;
+		assert_ok(iforest_cursor_seek(&f->cursor, &key));
+		assert_stands_at(f, lower_bound(f, &key));
+	}
+	stop(f);
+	free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(seeking_finds_the_first_entry_at_or_after),
+		cmocka_unit_test(folds_until_a_row_of_keys),
+		cmocka_unit_test(blocks_come_one_after_the_other),
+		cmocka_unit_test(at_most_a_page_a_level_is_held),
+		cmocka_unit_test(a_get_that_fails_is_reported),
+	};
+
+	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
+}

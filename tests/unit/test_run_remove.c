@@ -1,0 +1,179 @@
+#include "core/run_remove.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/check.h"
+#include "tests/support/harness.h"
+#include "tests/support/sample_index.h"
+
+static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 2, .kinds = "i", .duration = 0 };
+
+static void start(struct sample_index *index, struct random *dice, size_t n)
+{
+	*dice = random_from(random_seed());
+	sample_start(index, &shape);
+	index->seed = dice->seed;
+	sample_entries(index, dice, n, 3, SAMPLE_STEADY);
+	assert_ok(sample_build(index, 0));
+}
+
+static enum iforest_status remove_keys(struct sample_index *index, const struct iforest_key *keys, uint64_t n)
+{
+	return iforest_run_remove(&index->store, &index->manifest, 0, keys, n);
+}
+
+/* Batch after batch until nothing is left; each gives the run a new generation. */
+static void until_the_run_is_empty(void **state)
+{
+	struct sample_index index;
+	struct random dice;
+	size_t n_left;
+
+	(void)state;
+	start(&index, &dice, 2000);
+	do {
+		uint64_t generation = index.manifest.runs[0].place.generation;
+		struct iforest_key *keys;
+		size_t *picked;
+
+		sample_remove(&index, &dice, 0, 40);
+		assert_true(index.manifest.runs[0].place.generation != generation);
+		assert_false(index.manifest.runs[0].removal_in_progress);
+		sample_check(&index);
+		sample_compare_many(&index, &dice, 10);
+		n_left = sample_pick(&index, &dice, 0, 100, &keys, &picked);
+		if (n_left < 10 && n_left > 0) {
+			assert_ok(remove_keys(&index, keys, n_left));
+			n_left = 0;
+		}
+		free(keys);
+		free(picked);
+	} while (n_left > 0);
+	assert_ok(sample_reread(&index));
+	assert_int_equal(iforest_node_rows(index.manifest.runs[0].root), 0);
+	assert_int_equal(iforest_node_dead(index.manifest.runs[0].root), 2000);
+	sample_stop(&index);
+}
+
+/* What is not there cannot be removed, and then nothing at all is. */
+static void unknown_keys_are_refused_before_anything_is_written(void **state)
+{
+	struct sample_index index;
+	struct random dice;
+	struct iforest_key *keys, kept;
+	size_t *picked, n;
+	uint64_t n_writes;
+
+	(void)state;
+	start(&index, &dice, 300);
+	n = sample_pick(&index, &dice, 0, 100, &keys, &picked);
+	n_writes = index.memory.n_writes;
+	for (unsigned change = 0; change < 4; change++) {
+		size_t i = n - 1;
+
+		kept = keys[i];
+		switch (change) {
+		case 0: keys[i].ref = kept.ref ^ 1 << 20; break;
+		case 1: keys[i].time = kept.time + 1; break;
+		case 2: keys[i].series = kept.series + 1; break;
+		default: keys[i] = iforest_key_nulls(kept.series + 5); break;
+		}
+		if (iforest_key_compare(&keys[i - 1], &keys[i]) < 0)
+			assert_status(remove_keys(&index, keys, n), IFOREST_NOT_FOUND);
+		keys[i] = kept;
+	}
+	assert_int_equal(index.memory.n_writes, n_writes);
+	assert_ok(remove_keys(&index, keys, 1));
+	n_writes = index.memory.n_writes;
+	assert_status(remove_keys(&index, keys, 1), IFOREST_NOT_FOUND); /* removed already */
+	assert_status(remove_keys(&index, keys, 2), IFOREST_NOT_FOUND);
+	assert_int_equal(index.memory.n_writes, n_writes);
+	free(keys);
+	free(picked);
+	sample_stop(&index);
+}
+
+static void keys_must_ascend(void **state)
+{
+	struct sample_index index;
+	struct random dice;
+	struct iforest_key *keys, twice[2];
+	size_t *picked;
+	uint64_t n_writes;
+
+	(void)state;
+	start(&index, &dice, 50);
+	sample_pick(&index, &dice, 0, 100, &keys, &picked);
+	n_writes = index.memory.n_writes;
+	twice[0] = twice[1] = keys[3];
+	assert_status(remove_keys(&index, twice, 2), IFOREST_UNORDERED);
+	twice[1] = keys[2];
+	assert_status(remove_keys(&index, twice, 2), IFOREST_UNORDERED);
+	assert_ok(remove_keys(&index, keys, 0));
+	assert_int_equal(index.memory.n_writes, n_writes);
+	free(keys);
+	free(picked);
+	sample_stop(&index);
+}
+
+/* Entries never move: pages keep their length and place. */
+static void pages_keep_their_size(void **state)
+{
+	struct sample_index index;
+	struct random dice;
+	uint64_t n_bytes;
+
+	(void)state;
+	start(&index, &dice, 1500);
+	n_bytes = iforest_pager_memory_total(&index.memory);
+	sample_remove(&index, &dice, 0, 70);
+	assert_int_equal(iforest_pager_memory_total(&index.memory), n_bytes);
+	sample_stop(&index);
+}
+
+/* Nodes that are lies: repair makes them true again. */
+static void repair_computes_every_node_anew(void **state)
+{
+	struct sample_index index;
+	struct random dice;
+	struct iforest_check_result result;
+	struct iforest_key *keys;
+	size_t *picked, n;
+	uint64_t generation;
+
+	(void)state;
+	start(&index, &dice, 1500);
+	sample_remove(&index, &dice, 0, 30);
+	index.pager.fail_write_at = index.pager.n_writes + 9; /* after some leaf pages, before all nodes */
+	n = sample_pick(&index, &dice, 0, 90, &keys, &picked);
+	assert_status(remove_keys(&index, keys, n), IFOREST_IO);
+	assert_ok(sample_reread(&index));
+	assert_ok(sample_note_removed(&index, 0, keys, picked, n));
+	free(keys);
+	free(picked);
+	index.pager.fail_write_at = 0;
+	assert_true(index.manifest.runs[0].removal_in_progress);
+	assert_status(iforest_check(&index.store, &index.manifest, &result), IFOREST_CORRUPT);
+	assert_string_equal(index.store.fault.what, "a removal was cut off; the run needs repair");
+	generation = index.manifest.runs[0].place.generation;
+	assert_ok(iforest_run_repair(&index.store, &index.manifest, 0));
+	assert_true(index.manifest.runs[0].place.generation != generation);
+	assert_ok(sample_reread(&index));
+	sample_check(&index);
+	sample_compare_many(&index, &dice, 20);
+	sample_stop(&index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(until_the_run_is_empty),
+		cmocka_unit_test(unknown_keys_are_refused_before_anything_is_written),
+		cmocka_unit_test(keys_must_ascend),
+		cmocka_unit_test(pages_keep_their_size),
+		cmocka_unit_test(repair_computes_every_node_anew),
+	};
+
+	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
+}
