@@ -44,6 +44,7 @@ static void release_table(struct table *table)
 	iforest_definition_release(&table->definition);
 	sqlite3_free(table->name);
 	sqlite3_free(table->broken);
+	sqlite3_free(table->base.zErrMsg); /* SQLite takes it over, but not after a DROP that failed */
 	sqlite3_free(table);
 }
 

@@ -207,8 +207,8 @@ fi
 sql "$database" "SELECT format(' %,d spans on %d tracks, up to %d deep', count(*), count(DISTINCT track), max(depth) + 1) FROM spans"
 awk -v ms="$ms" -v bytes="$read_bytes" \
     'BEGIN {printf "      from %.1f MB of JSON in %.2f s: %.0f MB/s\n", bytes / 1e6, ms / 1000, bytes / 1e3 / (ms + (ms <= 0))}'
-index_step "making iforest's indexes" "$database" "$here/demo_index.sql"
-index_step "making plain SQL's indexes, which cover all its queries" "$database" "$here/demo_plain.sql"
+index_step "making iforest's indexes, by track and depth and by time" "$database" "$here/demo_index.sql"
+index_step "making plain SQL's indexes for the same, which cover all its queries" "$database" "$here/demo_plain.sql"
 questions "$database"
 draw "$database" "$title" "$work/timeline"
 
@@ -220,7 +220,7 @@ echo "   making them up in $large"
 build "$large" "$here/demo_generate.sql"
 rows=5000000
 echo " $(seconds "$ms") s"
-index_step "making iforest's indexes" "$large" "$here/demo_index.sql"
+index_step "making iforest's indexes, by track and depth and by time" "$large" "$here/demo_index.sql"
 index_step "making plain SQL's indexes" "$large" "$here/demo_plain.sql"
 questions "$large"
 draw "$large" 'Five million generated spans' "$work/timeline_5_million"

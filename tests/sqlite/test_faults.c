@@ -363,13 +363,19 @@ static bool try_without_disk(const struct step *step, const unsigned char *image
 
 static void check_disk(const struct step *step, enum access access, int code, bool in_transaction)
 {
-	sqlite3_int64 n_bytes;
+	sqlite3_int64 n_bytes, before;
 	char *expected;
 	unsigned char *image = image_of(step, &n_bytes, &expected);
+	bool failed = true;
 
 	failure_code = code;
-	for (long n = 1; try_without_disk(step, image, n_bytes, expected, access, n, in_transaction); n += 1 + n / 12)
-		;
+	try_without_disk(step, image, n_bytes, expected, access, 1000000000, in_transaction); /* for what is kept for good */
+	before = sqlite3_memory_used();
+	for (long n = 1; failed; n += 1 + n / 12) {
+		failed = try_without_disk(step, image, n_bytes, expected, access, n, in_transaction);
+		if (sqlite3_memory_used() != before)
+			fail_msg("%s, access %ld fails: %lld bytes leak", step->name, n, sqlite3_memory_used() - before);
+	}
 	sqlite3_free(image);
 	free(expected);
 }

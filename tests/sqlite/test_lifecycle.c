@@ -214,6 +214,26 @@ static void a_drop_leaves_nothing(void **state)
 	remove_database(path);
 }
 
+static void a_rebuild_takes_the_place_of_the_index_before(void **state)
+{
+	static const char *const sizes = "SELECT (SELECT count(*) FROM spans_if_page), (SELECT count(*) FROM spans_if_series), (SELECT count(*) FROM spans_if_changed)";
+	sqlite3 *db = open_database(":memory:", 0);
+	char *before;
+
+	(void)state;
+	run(db, SPANS INDEX);
+	before = rows_of(db, sizes);
+	for (int i = 0; i < 3; i++) {
+		run(db, "UPDATE spans SET dur = dur + 1; INSERT INTO spans_if(spans_if) VALUES('rebuild')");
+		same_rows(db, "SELECT track, sum_dur, max_dur FROM spans_if(0, 5000, 1) ORDER BY track",
+			  "SELECT track, sum(dur), max(dur) FROM spans WHERE ts < 5000 GROUP BY track ORDER BY track");
+	}
+	run(db, "UPDATE spans SET dur = dur - 3; INSERT INTO spans_if(spans_if) VALUES('rebuild')");
+	run_gives(db, before, "%s", sizes);
+	free(before);
+	close_database(db);
+}
+
 static void renames_are_followed(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -390,6 +410,46 @@ static void two_connections_see_their_snapshots(void **state)
 	remove_database(path);
 }
 
+/* A frame of buckets reads many pages, which a connection may keep. */
+static void expect_frame(sqlite3 *db)
+{
+	same_rows(db, "SELECT track, bucket, count, sum_dur FROM spans_if(0, 10000, 50) ORDER BY track, bucket",
+		  "SELECT track, ts / 200, count(*), sum(dur) FROM spans WHERE ts < 10000 GROUP BY track, ts / 200 ORDER BY track, ts / 200");
+}
+
+static void kept_pages_are_never_taken_for_others(void **state)
+{
+	static const char *const journal_modes[] = { "DELETE", "WAL" };
+
+	(void)state;
+	for (int m = 0; m < 2; m++) {
+		const char *path = test_path("kept.db");
+		sqlite3 *reader, *writer = open_database(path, 0);
+
+		run(writer, "PRAGMA journal_mode = %s;" SPANS INDEX, journal_modes[m]);
+		reader = open_database(path, 0);
+		for (int i = 0; i < 4; i++) {
+			expect_frame(reader);
+			run(writer, "UPDATE spans SET dur = dur + id %% 17; BEGIN; INSERT INTO spans_if(spans_if) VALUES('rebuild')");
+			expect_frame(writer);
+			run(writer, "COMMIT");
+			expect_frame(reader);
+			run(writer, "BEGIN; UPDATE spans SET dur = 1; INSERT INTO spans_if(spans_if) VALUES('rebuild')");
+			expect_frame(writer);
+			run(writer, "ROLLBACK");
+			expect_frame(writer);
+			run(writer, "BEGIN; DROP TABLE spans_if; UPDATE spans SET dur = 2;" INDEX);
+			expect_frame(writer);
+			run(writer, "ROLLBACK");
+			expect_frame(writer);
+			expect_frame(reader);
+		}
+		close_database(reader);
+		close_database(writer);
+		remove_database(path);
+	}
+}
+
 static void the_version_is_told(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -407,6 +467,7 @@ int main(void)
 		cmocka_unit_test(a_dump_restores_the_index),
 		cmocka_unit_test(rolling_back_takes_everything_back),
 		cmocka_unit_test(a_drop_leaves_nothing),
+		cmocka_unit_test(a_rebuild_takes_the_place_of_the_index_before),
 		cmocka_unit_test(renames_are_followed),
 		cmocka_unit_test(any_name_will_do),
 		cmocka_unit_test(aliases_name_columns),
@@ -414,6 +475,7 @@ int main(void)
 		cmocka_unit_test(a_hostile_setting_does_not_stop_it),
 		cmocka_unit_test(an_open_cursor_is_safe),
 		cmocka_unit_test(two_connections_see_their_snapshots),
+		cmocka_unit_test(kept_pages_are_never_taken_for_others),
 		cmocka_unit_test(the_version_is_told),
 	};
 

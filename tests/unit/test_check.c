@@ -144,6 +144,40 @@ static void a_missing_node(void **state)
 	sample_check(x);
 }
 
+/* A node over a leaf page that does not exist: found by the check, and no seek is led astray by it. */
+static void a_node_too_many(void **state)
+{
+	const struct iforest_run *run = &x->manifest.runs[0];
+	uint64_t last = (run->n_leaves - 1) / x->manifest.fanout;
+	uint16_t node_bytes = x->manifest.fields.node_bytes;
+	struct iforest_key after_all = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
+	struct iforest_cursor cursor;
+	uint8_t *page = page_at(1, last, NULL), longer[1024] = { 0 };
+	uint16_t length = iforest_load16(page + 20), n = iforest_load16(page + 24);
+	struct iforest_page_write write = { .index = iforest_run_page_index(&x->manifest, run, 1, last), .bytes = longer };
+
+	(void)state;
+	assert_true(n < x->manifest.fanout);
+	memcpy(longer, page, length);
+	memcpy(longer + length, page + length - node_bytes, node_bytes);
+	iforest_store16(longer + 20, (uint16_t)(length + node_bytes));
+	iforest_store16(longer + 24, (uint16_t)(n + 1));
+	seal(longer);
+	write.n_bytes = length + node_bytes;
+	assert_ok(x->memory.pager.write(&x->memory, &run->place, &write, 1));
+	assert_finds("the page's number of nodes is wrong", 1, last);
+	iforest_cursor_init(&cursor, &x->store, &x->manifest, run);
+	assert_status(iforest_cursor_seek(&cursor, &after_all), IFOREST_CORRUPT);
+	assert_string_equal(x->store.fault.what, "the page has too many nodes");
+	iforest_cursor_release(&cursor);
+	iforest_store16(longer + 20, length);
+	iforest_store16(longer + 24, n);
+	seal(longer);
+	write.n_bytes = length;
+	assert_ok(x->memory.pager.write(&x->memory, &run->place, &write, 1));
+	sample_check(x);
+}
+
 static void an_index_without_runs_is_sound(void **state)
 {
 	struct sample_index empty;
@@ -162,6 +196,7 @@ int main(void)
 		cmocka_unit_test(a_dead_bit_without_its_count),
 		cmocka_unit_test(keys_out_of_order),
 		cmocka_unit_test(a_missing_node),
+		cmocka_unit_test(a_node_too_many),
 		cmocka_unit_test(an_index_without_runs_is_sound),
 	};
 
