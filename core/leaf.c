@@ -205,12 +205,10 @@ enum iforest_status iforest_block_find(struct iforest_block_reader *reader, cons
 	return IFOREST_OK;
 }
 
-void iforest_leaf_remove(uint8_t *page, const struct iforest_page_header *header, unsigned block, unsigned entry)
+void iforest_leaf_remove(uint8_t *page, struct iforest_page_header *header, unsigned block, unsigned entry)
 {
-	struct iforest_page_header changed = *header;
 	uint8_t *dead = page + IFOREST_PAGE_HEADER + block * DIRECTORY_ENTRY + DEAD_OFFSET;
 
 	iforest_store64(dead, iforest_load64(dead) | UINT64_C(1) << entry);
-	changed.n_dead++;
-	iforest_page_seal(page, &changed);
+	header->n_dead++;
 }

@@ -124,7 +124,8 @@ enum iforest_status iforest_block_find(struct iforest_block_reader *reader, cons
 
 /* ---- removal ---- */
 
-/* Sets the dead bit of an entry in a writable copy of a leaf page and re-seals it. Requires that the page has been checked. */
-void iforest_leaf_remove(uint8_t *page, const struct iforest_page_header *header, unsigned block, unsigned entry);
+/* Sets the dead bit of an entry in a writable copy of a checked leaf page and counts it in its header. After the last one
+ * the page is to be sealed again: iforest_page_seal(page, header). */
+void iforest_leaf_remove(uint8_t *page, struct iforest_page_header *header, unsigned block, unsigned entry);
 
 #endif

@@ -97,10 +97,13 @@ enum iforest_status iforest_manifest_publish(struct iforest_manifest *manifest, 
 {
 	uint32_t run_bytes = RUN_BYTES + manifest->fields.node_bytes;
 	uint32_t n_most = HEADER + 1 + 2 * IFOREST_MAX_FIELDS + 4 + manifest->n_host_bytes + manifest->n_runs * run_bytes;
-	uint8_t *bytes = iforest_allocate(store->alloc, n_most), *out;
+	uint8_t *bytes, *out;
 	uint32_t n_bytes;
 	enum iforest_status status;
 
+	if (manifest->n_host_bytes > IFOREST_MAX_HOST_BYTES)
+		return IFOREST_TOO_LARGE;
+	bytes = iforest_allocate(store->alloc, n_most);
 	if (!bytes)
 		return IFOREST_NO_MEMORY;
 	out = bytes + HEADER;
@@ -179,6 +182,9 @@ static enum iforest_status read_runs(struct iforest_manifest *manifest, const ui
 			.n_leaves = iforest_load32(at + 24),
 			.removal_in_progress = iforest_load32(at + 28) & REMOVAL_IN_PROGRESS,
 		};
+
+		if (iforest_load32(at + 28) & ~(uint32_t)REMOVAL_IN_PROGRESS)
+			return IFOREST_FORMAT;
 
 		run.n_levels = iforest_node_levels(run.n_leaves, manifest->fanout);
 		memcpy(run.root, at + RUN_BYTES, manifest->fields.node_bytes);

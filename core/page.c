@@ -88,7 +88,7 @@ enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, ui
 	if (iforest_load32(page + 4) != (uint32_t)iforest_checksum64(page + 8, read.length - 8u))
 		return IFOREST_CORRUPT;
 	*what = "the page's format version is unknown";
-	if (page[23] != IFOREST_PAGE_VERSION)
+	if (page[23] != IFOREST_PAGE_VERSION || iforest_load16(page + 30) != 0)
 		return IFOREST_FORMAT;
 	*what = "another page stands in its place";
 	if (read.run_id != run_id || read.level != level || read.number != number)

@@ -122,8 +122,10 @@ static enum iforest_status mark_leaves(struct iforest_cursor *cursor, struct bat
 		if (!status)
 			status = copy_page(batch, &cursor->path[0], 0, cursor->leaf.header.length, &page);
 		header = cursor->leaf.header;
-		for (; !status && k < n_spots && spots[k].leaf == number; k++, header.n_dead++)
+		for (; !status && k < n_spots && spots[k].leaf == number; k++)
 			iforest_leaf_remove(page, &header, spots[k].block, spots[k].entry);
+		if (!status)
+			iforest_page_seal(page, &header);
 	}
 	return status ? status : flush(batch);
 }

@@ -223,6 +223,12 @@ static int read_snapshot(struct iforest_index *index, const uint8_t *bytes, uint
 		status = IFOREST_CORRUPT;
 		fault.what = "the manifest's page size is wrong";
 	}
+	for (uint32_t r = 0; !status && r < snapshot->manifest.n_runs; r++)
+		if (snapshot->manifest.runs[r].removal_in_progress) {
+			/* a removal is part of its transaction, so nobody can see one half done */
+			status = IFOREST_CORRUPT;
+			fault.what = "a removal was cut off";
+		}
 	if (status)
 		rc = iforest_error_from_status(error, status, index->name, &fault, 0);
 	if (!rc)

@@ -66,6 +66,7 @@ static void make(struct random *dice, struct folded *folded)
 		folded->entries[i].is_dead = random_chance(dice, 20);
 		if (folded->entries[i].is_dead)
 			iforest_leaf_remove(folded->page, &folded->leaf.header, 0, i);
+		iforest_page_seal(folded->page, &folded->leaf.header);
 	}
 	assert_ok(iforest_leaf_open(&folded->leaf, &folded->fields, folded->page, n_bytes, 1, 0, false, &what));
 	free(writer);
