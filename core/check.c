@@ -5,6 +5,24 @@
 #include "core/cursor_internal.h"
 #include "core/layout.h"
 
+/* The summaries of the block that is read are those of its values. */
+static enum iforest_status check_summaries(struct iforest_cursor *cursor)
+{
+	const struct iforest_block_reader *reader = &cursor->reader;
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+
+	for (unsigned v = 0; v < fields->n_values; v++) {
+		enum iforest_value_kind kind = (enum iforest_value_kind)fields->kinds[v];
+		struct iforest_summary computed;
+
+		iforest_summarize(&computed, reader->block.values[v], reader->block.present[v], kind);
+		if (!iforest_summary_agrees(reader->has_summary[v] ? &reader->summaries[v] : NULL, &computed, kind))
+			return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "a block is not what its summary says", 0,
+						    cursor->path[0].number);
+	}
+	return IFOREST_OK;
+}
+
 /* Keys of a leaf page ascend, and continue those of the page before. */
 static enum iforest_status check_order(struct iforest_cursor *cursor, struct iforest_key *previous, bool *has_previous)
 {
@@ -16,6 +34,8 @@ static enum iforest_status check_order(struct iforest_cursor *cursor, struct ifo
 		iforest_cursor_read_block(cursor, b);
 		for (unsigned c = 0; c < (unsigned)IFOREST_VALUES + cursor->manifest->fields.n_values && !status; c++)
 			status = iforest_cursor_blame_leaf(cursor, iforest_block_need(&cursor->reader, c));
+		if (!status)
+			status = check_summaries(cursor);
 		for (unsigned i = 0; i < block->n && !status; i++) {
 			struct iforest_key key = { .series = block->series, .time_is_null = block->time_is_null,
 						   .time = block->times[i], .ref = block->refs[i] };

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "core/bits.h"
+#include "core/varint.h"
 
 enum { DELTA = 1, FACTOR = 2, NULLS = 4 };
 
@@ -45,14 +46,6 @@ static void plan_packing(struct packing *packing, const int64_t *numbers, unsign
 	packing->smallest = smallest;
 	packing->factor = divisor ? divisor : 1;
 	packing->width = iforest_bit_width(largest / packing->factor);
-}
-
-static uint8_t *put_varint(uint8_t *out, uint64_t x)
-{
-	for (; x >= 0x80; x >>= 7)
-		*out++ = (uint8_t)(x | 0x80);
-	*out++ = (uint8_t)x;
-	return out;
 }
 
 static uint8_t *put_packed(uint8_t *out, const struct packing *packing)
@@ -106,35 +99,18 @@ unsigned iforest_column_pack(uint8_t *out, const int64_t *numbers, uint64_t pres
 
 	*out++ = (uint8_t)packing->width;
 	*out++ = (uint8_t)flags;
-	out = put_varint(out, iforest_zigzag((int64_t)((uint64_t)(flags & DELTA ? filled[0] : plain.smallest) -
+	out = iforest_varint_write(out, iforest_zigzag((int64_t)((uint64_t)(flags & DELTA ? filled[0] : plain.smallest) -
 						       (uint64_t)reference)));
 	if (flags & DELTA)
-		out = put_varint(out, iforest_zigzag(delta.smallest));
+		out = iforest_varint_write(out, iforest_zigzag(delta.smallest));
 	if (flags & FACTOR)
-		out = put_varint(out, packing->factor);
+		out = iforest_varint_write(out, packing->factor);
 	if (flags & NULLS)
 		for (unsigned i = 0; i < n; i += 8)
 			*out++ = (uint8_t)(present >> i);
 	if (packing->width)
 		out = put_packed(out, packing);
 	return (unsigned)(out - start);
-}
-
-/* NULL where the varint is cut or too long. */
-static const uint8_t *get_varint(const uint8_t *bytes, const uint8_t *end, uint64_t *x)
-{
-	uint64_t value = 0;
-
-	for (unsigned shift = 0; bytes < end && shift < 64; shift += 7) {
-		uint8_t byte = *bytes++;
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80)) {
-			*x = value;
-			return bytes;
-		}
-	}
-	return NULL;
 }
 
 enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end,
@@ -147,11 +123,11 @@ enum iforest_status iforest_column_open(struct iforest_column *column, const uin
 		return IFOREST_CORRUPT;
 	column->width = bytes[0];
 	flags = bytes[1];
-	bytes = get_varint(bytes + 2, end, &base);
+	bytes = iforest_varint_read(bytes + 2, end, &base);
 	if (bytes && flags & DELTA)
-		bytes = get_varint(bytes, end, &difference);
+		bytes = iforest_varint_read(bytes, end, &difference);
 	if (bytes && flags & FACTOR)
-		bytes = get_varint(bytes, end, &factor);
+		bytes = iforest_varint_read(bytes, end, &factor);
 	if (!bytes)
 		return IFOREST_CORRUPT;
 	if (flags & NULLS) {
@@ -185,6 +161,17 @@ static inline uint64_t packed_at(const struct iforest_column *column, bool wide,
 	if (wide && column->width + shift > 64)
 		x |= (uint64_t)from[8] << (64 - shift);
 	return x & iforest_low_bits(column->width);
+}
+
+int64_t iforest_column_at(const struct iforest_column *column, unsigned i)
+{
+	uint64_t x = (uint64_t)column->base;
+
+	if (!column->is_delta)
+		return (int64_t)(x + packed_at(column, true, i) * column->factor);
+	for (unsigned k = 0; k < i; k++)
+		x += (uint64_t)column->difference + packed_at(column, true, k) * column->factor;
+	return (int64_t)x;
 }
 
 static inline void unpack_delta(const struct iforest_column *column, bool wide, unsigned n, int64_t *numbers)

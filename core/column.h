@@ -14,7 +14,7 @@
  * All arithmetic is modulo 2^64, so every int64 survives. The factor is the greatest common divisor: traces in whole microseconds
  * kept as nanoseconds, and doubles with few significant bits, lose their constant tail. A missing number repeats the one
  * before it. `reference` is a number that both sides know (the block's first time), so that base costs a byte.
- * varint: 7 bits a byte, lowest first, high bit set on all but the last, at most 10 bytes.
+ * varint: varint.h.
  */
 #ifndef IFOREST_COLUMN_H
 #define IFOREST_COLUMN_H
@@ -49,6 +49,9 @@ struct iforest_column {
  * Errors    IFOREST_CORRUPT. */
 enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end,
 					unsigned n, int64_t reference);
+
+/* Number i alone; i < n. Cost: O(1), O(i) where the column is DELTA. */
+int64_t iforest_column_at(const struct iforest_column *column, unsigned i);
 
 /* Unpacks all n numbers; missing ones get some value. */
 void iforest_column_unpack(const struct iforest_column *column, unsigned n, int64_t *numbers);

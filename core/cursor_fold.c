@@ -32,8 +32,8 @@ static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsi
 		iforest_cursor_read_block(cursor, forward ? k : n_blocks - 1 - k);
 		which = iforest_low_bits(reader->block.n) & ~reader->block.dead;
 		if (which && v < cursor->manifest->fields.n_values) {
-			status = iforest_block_need(reader, IFOREST_VALUES + v);
-			which &= status ? 0 : reader->block.present[v];
+			status = iforest_block_find_column(reader, IFOREST_VALUES + v);
+			which &= status ? 0 : reader->columns[IFOREST_VALUES + v].present;
 		}
 		if (!status && which) {
 			struct iforest_aggregate counted = { .n_rows = aggregate->n_rows, .n_dead = aggregate->n_dead };
@@ -182,7 +182,7 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 			edges->open_last_time = 0;
 		}
 		for (unsigned v = 0; v < cursor->manifest->fields.n_values && live && !status; v++)
-			if ((wanted->firsts | wanted->lasts) >> v & 1 && live & cursor->reader.block.present[v]) {
+			if ((wanted->firsts | wanted->lasts) >> v & 1 && live & cursor->reader.columns[IFOREST_VALUES + v].present) {
 				edges->seen_firsts |= 1u << v;
 				edges->open_lasts &= ~(1u << v);
 			}

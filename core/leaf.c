@@ -14,7 +14,7 @@ void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct 
 
 bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct iforest_block *block, unsigned from, unsigned to)
 {
-	uint8_t packed[(2 + IFOREST_MAX_VALUES) * IFOREST_MAX_COLUMN_BYTES];
+	uint8_t packed[(2 + IFOREST_MAX_VALUES) * (IFOREST_MAX_COLUMN_BYTES + IFOREST_MAX_SUMMARY_BYTES)];
 	uint8_t *entry = writer->directory + writer->n_blocks * DIRECTORY_ENTRY;
 	unsigned n = to - from, n_packed = 0;
 	uint64_t all = iforest_low_bits(n);
@@ -22,11 +22,18 @@ bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct if
 
 	if (n_used + IFOREST_COLUMN_SLACK > writer->page_bytes)
 		return false;
+	for (unsigned v = 0; v < writer->fields->n_values; v++) {
+		enum iforest_value_kind kind = (enum iforest_value_kind)writer->fields->kinds[v];
+		uint64_t present = block->present[v] >> from & all;
+		struct iforest_summary summary;
+
+		iforest_summarize(&summary, block->values[v] + from, present, kind);
+		n_packed += iforest_summary_write(&summary, kind, packed + n_packed);
+		n_packed += iforest_column_pack(packed + n_packed, block->values[v] + from, present, n, 0);
+	}
 	if (!block->time_is_null)
-		n_packed += iforest_column_pack(packed, block->times + from, all, n, block->times[from]);
+		n_packed += iforest_column_pack(packed + n_packed, block->times + from, all, n, block->times[from]);
 	n_packed += iforest_column_pack(packed + n_packed, block->refs + from, all, n, block->refs[from]);
-	for (unsigned v = 0; v < writer->fields->n_values; v++)
-		n_packed += iforest_column_pack(packed + n_packed, block->values[v] + from, block->present[v] >> from, n, 0);
 	if (n_used + n_packed + IFOREST_COLUMN_SLACK > writer->page_bytes)
 		return false;
 
@@ -138,30 +145,67 @@ void iforest_block_start(struct iforest_block_reader *reader, const struct ifore
 	reader->block.time_is_null = entry[7];
 	reader->block.n = entry[6];
 	reader->block.dead = iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(entry[6]);
-	reader->n_columns = reader->block.time_is_null; /* NULL times have no column */
+	reader->n_found = 0;
 	if (reader->block.time_is_null) {
 		memset(reader->block.times, 0, sizeof reader->block.times);
 		reader->unpacked |= 1u << IFOREST_TIMES;
 	}
 }
 
-enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsigned column)
+/* The next column of the page, which is `column`. */
+static enum iforest_status find_next(struct iforest_block_reader *reader, unsigned column)
 {
+	const struct iforest_fields *fields = reader->leaf->fields;
 	const uint8_t *entry = directory_entry(reader->leaf, reader->number);
 	const uint8_t *end = reader->leaf->page + reader->leaf->header.length - IFOREST_COLUMN_SLACK;
+	unsigned n = reader->block.n, v = column - IFOREST_VALUES;
+	int64_t reference = 0;
+
+	if (column == IFOREST_TIMES && reader->block.time_is_null)
+		return IFOREST_OK; /* NULL times have no column */
+	if (column < IFOREST_VALUES) {
+		reference = iforest_load_int64(entry + 8 + 8 * column);
+	} else {
+		struct iforest_summary *summary = &reader->summaries[v];
+
+		reader->next = iforest_summary_read(summary, (enum iforest_value_kind)fields->kinds[v], reader->next, end,
+						    &reader->has_summary[v]);
+		if (!reader->next || (reader->has_summary[v] && (summary->low >= n || summary->high >= n)))
+			return IFOREST_CORRUPT;
+	}
+	if (iforest_column_open(&reader->columns[column], reader->next, end, n, reference))
+		return IFOREST_CORRUPT;
+	reader->next = reader->columns[column].end;
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_block_find_column(struct iforest_block_reader *reader, unsigned column)
+{
+	unsigned n_values = reader->leaf->fields->n_values;
+	unsigned place = column >= IFOREST_VALUES ? column - IFOREST_VALUES : n_values + column;
+	enum iforest_status status = IFOREST_OK;
+
+	while (reader->n_found <= place && !status) {
+		unsigned at = reader->n_found;
+
+		status = find_next(reader, at < n_values ? IFOREST_VALUES + at : at - n_values);
+		if (!status)
+			reader->n_found++;
+	}
+	return status;
+}
+
+enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsigned column)
+{
 	struct iforest_block *block = &reader->block;
+	enum iforest_status status;
 	int64_t *numbers;
 
 	if (reader->unpacked >> column & 1)
 		return IFOREST_OK;
-	for (; reader->n_columns <= column; reader->n_columns++) {
-		unsigned c = reader->n_columns;
-		int64_t reference = c < IFOREST_VALUES ? iforest_load_int64(entry + 8 + 8 * c) : 0;
-
-		if (iforest_column_open(&reader->columns[c], reader->next, end, block->n, reference))
-			return IFOREST_CORRUPT;
-		reader->next = reader->columns[c].end;
-	}
+	status = iforest_block_find_column(reader, column);
+	if (status)
+		return status;
 	numbers = column == IFOREST_TIMES ? block->times :
 		  column == IFOREST_REFS ? block->refs : block->values[column - IFOREST_VALUES];
 	iforest_column_unpack(&reader->columns[column], block->n, numbers);

@@ -9,7 +9,8 @@
  *                              8  i64  time of the first entry, 0 where NULL
  *                             16  i64  ref of the first entry
  *                             24  u64  dead map: bit i is set once entry i is removed
- *   then, block after block, the columns (column.h): time (left out where NULL), ref, each value column
+ *   then, block after block: for each value column its summary (summary.h) and the column (column.h); the column of times,
+ *   left out where NULL; the column of refs. The reference of times and refs is the directory's, of values 0
  *   then 8 zero bytes
  *
  * A removal sets a bit and changes nothing else, so a page never outgrows its place. First keys stay as they are.
@@ -26,6 +27,7 @@
 #include "core/key.h"
 #include "core/page.h"
 #include "core/status.h"
+#include "core/summary.h"
 
 /* One entry as the builder takes it. Value v is there if bit v of present is set. */
 struct iforest_entry {
@@ -102,10 +104,12 @@ unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct i
 struct iforest_block_reader {
 	const struct iforest_leaf *leaf;
 	unsigned number;
-	unsigned n_columns;                       /* found so far, in page order */
+	unsigned n_found;                         /* columns found so far, in the order of the page */
 	uint32_t unpacked;                        /* bit c: column c stands in `block` */
 	const uint8_t *next;                      /* bytes of the first column not found yet */
 	struct iforest_column columns[2 + IFOREST_MAX_VALUES];
+	struct iforest_summary summaries[IFOREST_MAX_VALUES];  /* of all the block's entries, removed or not; without n */
+	bool has_summary[IFOREST_MAX_VALUES];
 	struct iforest_block block;
 };
 
@@ -114,6 +118,10 @@ enum { IFOREST_TIMES = 0, IFOREST_REFS = 1, IFOREST_VALUES = 2 };
 
 /* Starts on a block: series, n, dead map are set, no column is unpacked. The leaf must stay in place. */
 void iforest_block_start(struct iforest_block_reader *reader, const struct iforest_leaf *leaf, unsigned number);
+
+/* Finds a column: reader->columns[column] is open, for a value column its summary is read.
+ * Errors  IFOREST_CORRUPT. */
+enum iforest_status iforest_block_find_column(struct iforest_block_reader *reader, unsigned column);
 
 /* Unpacks a column into reader->block unless it is there.
  * Errors  IFOREST_CORRUPT. */

@@ -2,8 +2,14 @@
 
 #include "core/bits.h"
 
+/* Value v of entry i; the column has been found. */
+static union iforest_number number_at(const struct iforest_block_reader *reader, unsigned v, unsigned i)
+{
+	return (union iforest_number){ .integer = iforest_column_at(&reader->columns[IFOREST_VALUES + v], i) };
+}
+
 /* A row's value, and with it time and ref, which are unpacked only for rows that matter. */
-static enum iforest_status load_row(struct iforest_block_reader *reader, unsigned value, unsigned i, struct iforest_row *row)
+static enum iforest_status load_row(struct iforest_block_reader *reader, unsigned v, unsigned i, struct iforest_row *row)
 {
 	const struct iforest_block *block = &reader->block;
 	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
@@ -11,28 +17,23 @@ static enum iforest_status load_row(struct iforest_block_reader *reader, unsigne
 	if (!status)
 		status = iforest_block_need(reader, IFOREST_REFS);
 	if (!status)
-		*row = (struct iforest_row){ .value.integer = block->values[value][i], .time = block->times[i],
-					     .ref = block->refs[i], .time_is_null = block->time_is_null, .is_set = true };
+		*row = (struct iforest_row){ .value = number_at(reader, v, i), .time = block->times[i], .ref = block->refs[i],
+					     .time_is_null = block->time_is_null, .is_set = true };
 	return status;
 }
 
-static union iforest_number number_at(const struct iforest_block *block, unsigned value, unsigned i)
-{
-	return (union iforest_number){ .integer = block->values[value][i] };
-}
-
 /* Offers entry i as a new minimum or maximum, unless its value alone shows that it loses. */
-static enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned value, unsigned i, int sign,
+static enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned v, unsigned i, int sign,
 					 bool value_alone, struct iforest_row *extreme)
 {
-	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[value];
-	struct iforest_row row = { .value = number_at(&reader->block, value, i), .is_set = true };
+	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	struct iforest_row row = { .value = number_at(reader, v, i), .is_set = true };
 	enum iforest_status status = IFOREST_OK;
 
 	if (extreme->is_set && sign * iforest_number_compare(row.value, extreme->value, kind) < 0)
 		return IFOREST_OK;
 	if (!value_alone)
-		status = load_row(reader, value, i, &row);
+		status = load_row(reader, v, i, &row);
 	if (status)
 		return status;
 	if (sign < 0)
@@ -42,106 +43,33 @@ static enum iforest_status offer_extreme(struct iforest_block_reader *reader, un
 	return IFOREST_OK;
 }
 
-/* The numbers of a value column that are to be folded, without gaps; number k stands in entry at(k). */
-struct gathered {
-	const int64_t *numbers;
-	unsigned n;
-	unsigned first;                         /* entry of number 0, where there are no gaps */
-	bool has_gaps;
-	uint8_t entries[IFOREST_BLOCK_ENTRIES];
-	int64_t copies[IFOREST_BLOCK_ENTRIES];
-};
-
-static void gather(struct gathered *gathered, const int64_t *values, uint64_t which)
+/* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. A block that is folded whole, and from which
+ * nothing was removed, has them written down. */
+static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which, bool value_alone,
+				      struct iforest_value_aggregate *into)
 {
-	unsigned first = iforest_trailing_zeros(which), n = iforest_popcount(which);
+	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	struct iforest_summary summary;
+	enum iforest_status status = IFOREST_OK;
 
-	gathered->n = n;
-	gathered->first = first;
-	gathered->numbers = values + first;
-	gathered->has_gaps = which != iforest_low_bits(n) << first;
-	if (!gathered->has_gaps)
-		return;
-	gathered->numbers = gathered->copies;
-	for (unsigned k = 0; k < n; k++, which &= which - 1) {
-		gathered->entries[k] = (uint8_t)iforest_trailing_zeros(which);
-		gathered->copies[k] = values[gathered->entries[k]];
-	}
-}
-
-static unsigned entry_of(const struct gathered *gathered, unsigned k)
-{
-	return gathered->has_gaps ? gathered->entries[k] : gathered->first + k;
-}
-
-/* Exact, and without 128-bit additions in the loop: 64 halves of 32 bits cannot overflow 64. */
-static void add_integers(const struct gathered *gathered, struct iforest_value_aggregate *into)
-{
-	uint64_t low = 0;
-	int64_t high = 0;
-
-	for (unsigned k = 0; k < gathered->n; k++) {
-		low += (uint32_t)gathered->numbers[k];
-		high += gathered->numbers[k] >> 32;
-	}
-	into->n += gathered->n;
-	into->sum = iforest_add_wrapping(into->sum, (iforest_int128)high * ((int64_t)1 << 32) + low);
-}
-
-/* The first of the smallest numbers and the first of the greatest. */
-static void find_integers(const struct gathered *gathered, unsigned *low, unsigned *high)
-{
-	const int64_t *numbers = gathered->numbers;
-	int64_t least = numbers[0], greatest = numbers[0];
-
-	for (unsigned k = 1; k < gathered->n; k++) {
-		least = numbers[k] < least ? numbers[k] : least;
-		greatest = numbers[k] > greatest ? numbers[k] : greatest;
-	}
-	for (*low = 0; numbers[*low] != least; ++*low)
-		;
-	for (*high = 0; numbers[*high] != greatest; ++*high)
-		;
-}
-
-static void fold_reals(const struct gathered *gathered, struct iforest_value_aggregate *into, unsigned *low, unsigned *high)
-{
-	union iforest_number least = { .integer = gathered->numbers[0] }, greatest = least;
-
-	*low = *high = 0;
-	for (unsigned k = 0; k < gathered->n; k++) {
-		union iforest_number x = { .integer = gathered->numbers[k] };
-
-		iforest_value_add(into, x, IFOREST_FLOAT64);
-		if (iforest_number_compare(x, least, IFOREST_FLOAT64) < 0) {
-			least = x;
-			*low = k;
-		}
-		if (iforest_number_compare(x, greatest, IFOREST_FLOAT64) > 0) {
-			greatest = x;
-			*high = k;
-		}
-	}
-}
-
-/* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. */
-static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned value, uint64_t which,
-				      bool value_alone, struct iforest_value_aggregate *into)
-{
-	struct gathered gathered;
-	unsigned low, high;
-	enum iforest_status status;
-
-	gather(&gathered, reader->block.values[value], which);
-	if (reader->leaf->fields->kinds[value] == IFOREST_INT64) {
-		add_integers(&gathered, into);
-		find_integers(&gathered, &low, &high);
+	if (which == reader->columns[IFOREST_VALUES + v].present && reader->has_summary[v]) {
+		summary = reader->summaries[v];
+		summary.n = iforest_popcount(which);
 	} else {
-		fold_reals(&gathered, into, &low, &high);
+		status = iforest_block_need(reader, IFOREST_VALUES + v);
+		if (status)
+			return status;
+		iforest_summarize(&summary, reader->block.values[v], which, kind);
 	}
-	status = offer_extreme(reader, value, entry_of(&gathered, low), -1, value_alone, &into->min);
+	into->n += summary.n;
+	into->sum = iforest_add_wrapping(into->sum, summary.sum);
+	into->real_sum += summary.real_sum;
+	into->n_nan += summary.n_nan;
+	into->n_plus_infinity += summary.n_plus_infinity;
+	into->n_minus_infinity += summary.n_minus_infinity;
+	status = offer_extreme(reader, v, summary.low, -1, value_alone, &into->min);
 	if (!status)
-		status = offer_extreme(reader, value, entry_of(&gathered, high), 1, value_alone, &into->max);
+		status = offer_extreme(reader, v, summary.high, 1, value_alone, &into->max);
 	return status;
 }
 
@@ -149,13 +77,13 @@ static enum iforest_status fold_one_value(struct iforest_block_reader *reader, u
 					  const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
 	struct iforest_value_aggregate *into = &aggregate->values[v];
-	enum iforest_status status = iforest_block_need(reader, IFOREST_VALUES + v);
+	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 	struct iforest_row row;
 	uint64_t which;
 
 	if (status)
 		return status;
-	which = live & reader->block.present[v];
+	which = live & reader->columns[IFOREST_VALUES + v].present;
 	if (!which)
 		return IFOREST_OK;
 	if (wanted->values >> v & 1)
