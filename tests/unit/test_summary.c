@@ -70,7 +70,7 @@ static void assert_survives_bytes(const struct iforest_summary *summary, enum if
 		assert_false(iforest_summary_agrees(&read, summary, kind));
 		read.high ^= 1;
 		read.sum++;
-		read.real_sum = -read.real_sum - 1;
+		read.real_sum = read.real_sum == 0 ? 1 : -read.real_sum;
 		assert_false(iforest_summary_agrees(&read, summary, kind));
 	}
 }
