@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/bits.h"
+#include "core/page.h"
 
 enum { LARGEST_KEY = 1 << 30 };
 
@@ -97,6 +98,11 @@ void iforest_series_release(struct iforest_series_key *key)
 {
 	iforest_release(key->alloc, key->bytes);
 	*key = (struct iforest_series_key){ .alloc = key->alloc };
+}
+
+uint64_t iforest_series_checksum(uint32_t id, const uint8_t *key, uint32_t n_bytes)
+{
+	return iforest_checksum64(key, n_bytes) * (2 * (uint64_t)id + 1);
 }
 
 enum iforest_status iforest_series_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,

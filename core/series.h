@@ -47,6 +47,10 @@ void iforest_series_release(struct iforest_series_key *key);
 /* Makes a value canonical: an integral real becomes an integer, NaN becomes NULL. */
 struct iforest_by_value iforest_by_canonical(struct iforest_by_value value);
 
+/* What a series adds to the checksum of a dictionary, which is the sum over its series modulo 2^64:
+ * XXH64(key, seed 0) times 2 id + 1. In any order, and no series for another. */
+uint64_t iforest_series_checksum(uint32_t id, const uint8_t *key, uint32_t n_bytes);
+
 /* Reads the value at *offset of foreign bytes and moves on; data points into bytes.
  * Errors  IFOREST_CORRUPT: cut short or an unknown tag. */
 enum iforest_status iforest_series_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,

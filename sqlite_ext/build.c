@@ -129,6 +129,7 @@ static int write_run(struct iforest_build *build, struct iforest_run *run)
 static int forget_series(struct iforest_build *build, struct iforest_error *error)
 {
 	build->next_series = build->first_series;
+	build->series_checksum = 0;
 	build->key.n_bytes = build->previous_key.n_bytes = 0;
 	return iforest_execute(error, build->index->db, "DELETE FROM \"%w\".\"%w_series\" WHERE id >= %u", build->index->schema,
 			       build->index->name, build->first_series);
@@ -141,12 +142,13 @@ static int publish(struct iforest_build *build, const struct iforest_run *run)
 
 	if (rc)
 		return rc;
-	manifest->host_bytes = iforest_allocate(&iforest_sqlite_alloc, 8);
+	manifest->host_bytes = iforest_allocate(&iforest_sqlite_alloc, IFOREST_SQLITE_HOST_BYTES);
 	if (!manifest->host_bytes)
 		return iforest_error_set(build->error, SQLITE_NOMEM, "");
-	manifest->n_host_bytes = 8;
+	manifest->n_host_bytes = IFOREST_SQLITE_HOST_BYTES;
 	iforest_store32(manifest->host_bytes, build->first_series);
 	iforest_store32(manifest->host_bytes + 4, build->next_series);
+	iforest_store64(manifest->host_bytes + 8, build->series_checksum);
 	return iforest_build_error(build, iforest_manifest_publish(manifest, &build->index->store));
 }
 

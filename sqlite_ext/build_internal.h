@@ -21,6 +21,7 @@ struct iforest_build {
 	sqlite3_stmt *put_series;
 	struct iforest_series_key key, previous_key;
 	uint32_t first_series, next_series;
+	uint64_t series_checksum;
 	bool has_real_in_integers;       /* a column taken for integers is one of reals: start over */
 };
 

@@ -23,7 +23,8 @@ static int refuse_row(struct iforest_build *build, const char *column, const cha
 	return build->error->rc;
 }
 
-static int refuse_time(struct iforest_build *build, int type)
+/* is_numeric: the text is that of a number */
+static int refuse_time(struct iforest_build *build, int type, bool is_numeric)
 {
 	const char *column = build->definition->time, *table = build->source->name;
 	char *condition, *remedy;
@@ -36,9 +37,11 @@ static int refuse_time(struct iforest_build *build, int type)
 					 "CAST(round(\"%w\" * 1e9) AS INTEGER)", table, column, table, column, column);
 	} else {
 		condition = sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
-		remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = "
-					 "CAST(round((julianday(\"%w\") - 2440587.5) * 86400000) AS INTEGER) * 1000000",
-					 table, column, table, column, column);
+		remedy = sqlite3_mprintf(is_numeric ?
+			"ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = CAST(\"%w\" AS INTEGER)" :
+			"ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = "
+			"CAST(round((julianday(\"%w\") - 2440587.5) * 86400000) AS INTEGER) * 1000000",
+			table, column, table, column, column);
 	}
 	if (condition && remedy)
 		rc = refuse_row(build, column, condition, type == SQLITE_FLOAT ?
@@ -76,7 +79,7 @@ static int read_time(struct iforest_build *build, sqlite3_stmt *statement, struc
 		key->time = sqlite3_column_int64(statement, TIME);
 	else if (type != SQLITE_NULL &&
 		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_column_double(statement, TIME), &key->time)))
-		return refuse_time(build, type);
+		return refuse_time(build, type, sqlite3_value_numeric_type(sqlite3_column_value(statement, TIME)) != SQLITE_TEXT);
 	return SQLITE_OK;
 }
 
@@ -144,7 +147,7 @@ static int read_series(struct iforest_build *build, sqlite3_stmt *statement, str
 		rc = sqlite3_reset(build->put_series);
 		if (rc)
 			return iforest_error_from_db(build->error, build->index->db, rc);
-		build->next_series++;
+		build->series_checksum += iforest_series_checksum(build->next_series++, build->key.bytes, build->key.n_bytes);
 	}
 	key->series = build->next_series - 1;
 	return SQLITE_OK;

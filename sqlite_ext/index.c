@@ -177,11 +177,12 @@ static int read_dictionary(struct iforest_index *index, struct iforest_snapshot 
 	const struct iforest_manifest *manifest = &snapshot->manifest;
 	struct iforest_fault fault = { .what = "the table of series is wrong" };
 	uint32_t first, end, n_seen = 0;
+	uint64_t checksum = 0;
 	sqlite3_stmt *statement;
 	enum iforest_status status = IFOREST_OK;
 	int rc;
 
-	if (manifest->n_host_bytes != 8)
+	if (manifest->n_host_bytes != IFOREST_SQLITE_HOST_BYTES)
 		return iforest_error_from_status(error, IFOREST_CORRUPT, index->name, &fault, 0);
 	first = iforest_load32(manifest->host_bytes);
 	end = iforest_load32(manifest->host_bytes + 4);
@@ -191,15 +192,16 @@ static int read_dictionary(struct iforest_index *index, struct iforest_snapshot 
 			     end);
 	while (!rc && !status && sqlite3_step(statement) == SQLITE_ROW) {
 		const void *key = sqlite3_column_blob(statement, 1);
+		uint32_t id = (uint32_t)sqlite3_column_int64(statement, 0), n_bytes = (uint32_t)sqlite3_column_bytes(statement, 1);
 
-		status = iforest_dictionary_add(&snapshot->dictionary, (uint32_t)sqlite3_column_int64(statement, 0),
-						key ? key : "", (uint32_t)sqlite3_column_bytes(statement, 1));
+		status = iforest_dictionary_add(&snapshot->dictionary, id, key ? key : "", n_bytes);
+		checksum += iforest_series_checksum(id, key ? key : "", n_bytes);
 		n_seen++;
 	}
 	if (!rc && (rc = sqlite3_reset(statement)))
 		iforest_error_from_db(error, index->db, rc);
 	sqlite3_finalize(statement);
-	if (!rc && !status && (end < first || n_seen != end - first))
+	if (!rc && !status && (end < first || n_seen != end - first || checksum != iforest_load64(manifest->host_bytes + 8)))
 		status = IFOREST_CORRUPT;
 	if (!rc && status)
 		rc = iforest_error_from_status(error, status, index->name, &fault, 0);
@@ -286,8 +288,8 @@ int iforest_index_open_unguarded(struct iforest_index *index, struct iforest_sna
 static int detached(struct iforest_index *index, struct iforest_error *error)
 {
 	return iforest_error_set(error, SQLITE_ERROR,
-				 "%s: detached from its table: the table or a trigger of the index was dropped or replaced; run INSERT "
-				 "INTO \"%w\"(\"%w\") VALUES('rebuild')", index->name, index->name, index->name);
+				 "%s: detached from its table: the table, a column or a trigger of the index was dropped, renamed or "
+				 "replaced; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild'), or drop the index and make it anew", index->name, index->name, index->name);
 }
 
 /* The triggers must be the ones that we would write today; looked at whenever the schema has changed. */
@@ -308,10 +310,13 @@ static int check_triggers(struct iforest_index *index, struct iforest_error *err
 	if (index->is_attached && schema_version == index->schema_version)
 		return SQLITE_OK;
 	rc = iforest_source_find(index->db, index->schema, index->name, index->columns, &table, error);
-	index->is_attached = table != NULL;
+	/* a version number that is rolled back is given again to another schema, so within a write nothing is remembered */
+	index->is_attached = table && sqlite3_txn_state(index->db, index->schema) != SQLITE_TXN_WRITE;
 	index->schema_version = schema_version;
+	if (!rc && !table)
+		rc = detached(index, error);
 	sqlite3_free(table);
-	return rc ? rc : index->is_attached ? SQLITE_OK : detached(index, error);
+	return rc;
 }
 
 static int has_changed(struct iforest_index *index, struct iforest_error *error)

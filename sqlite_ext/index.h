@@ -6,7 +6,7 @@
  *   x_changed(changed INTEGER)                      one row: 0, or 1 once the table has changed; written by the triggers
  *
  * x_changed is no shadow table in SQLite's sense, because plain triggers write to it and must be let.
- * The manifest's host bytes are two u32: the ids of the first series, and of the one after the last.
+ * The manifest's host bytes: the id of the first series u32, of the one after the last u32, their checksum u64 (series.h).
  */
 #ifndef IFOREST_SQLITE_INDEX_H
 #define IFOREST_SQLITE_INDEX_H
@@ -18,6 +18,7 @@
 
 #define IFOREST_SQLITE_PAGE_BYTES 4000
 #define IFOREST_SQLITE_FORMAT 1
+#define IFOREST_SQLITE_HOST_BYTES 16
 
 /* One state of the index, shared by the cursors that read it. */
 struct iforest_snapshot {

@@ -21,16 +21,27 @@ struct cursor {
 	sqlite3_int64 rowid;
 };
 
-/* Hands an error to SQLite, which frees the message. */
+static bool begins_with(const char *text, const char *start)
+{
+	return start && strncmp(text, start, strlen(start)) == 0;
+}
+
+/* Hands an error to SQLite, which frees the message. One of SQLite's own, which knows nothing of the index, gets its name. */
 static int report(sqlite3_vtab *base, struct iforest_error *error)
 {
+	const struct table *table = (const struct table *)base;
 	int rc = error->rc;
 
-	if (rc) {
-		sqlite3_free(base->zErrMsg);
-		base->zErrMsg = error->message;
-		error->message = NULL;
+	if (!rc)
+		return SQLITE_OK;
+	sqlite3_free(base->zErrMsg);
+	base->zErrMsg = error->message;
+	if (error->message && !begins_with(error->message, table->name) && !begins_with(error->message, table->index.name) &&
+	    !begins_with(error->message, "iforest")) {
+		base->zErrMsg = sqlite3_mprintf("%s: %s", table->name, error->message);
+		sqlite3_free(error->message);
 	}
+	error->message = NULL;
 	return rc;
 }
 

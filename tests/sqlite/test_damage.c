@@ -379,12 +379,12 @@ static void damaged_series_do_no_harm(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++)
-		damage_by_sql(damages[i], NEVER_SEEN);
+		damage_by_sql(damages[i], NEVER_WRONG);
 	for (int id = 0; id < 6; id++)
 		for (int at = 1; at <= 9; at++) {
 			snprintf(sql, sizeof sql, "UPDATE OR IGNORE d_if_series SET key = CAST(substr(key, 1, %d) || x'%02x' || substr(key, %d) AS BLOB) WHERE id = %d",
 				 at - 1, at * 29 & 255, at + 1, id);
-			damage_by_sql(sql, NEVER_SEEN);
+			damage_by_sql(sql, NEVER_WRONG);
 		}
 }
 

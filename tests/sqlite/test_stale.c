@@ -287,6 +287,24 @@ static uint64_t content_of_index(sqlite3 *db)
 			     " UNION ALL SELECT name, sql FROM sqlite_schema UNION ALL SELECT 0, changed FROM spans_if_changed");
 }
 
+/* A schema version that was rolled back is given again, to another schema. */
+static void a_schema_version_given_twice_deceives_nobody(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+	int64_t version;
+
+	(void)state;
+	make_index(db);
+	run(db, "BEGIN; CREATE TABLE other(x)");
+	version = integer_of(db, "PRAGMA schema_version");
+	expect_good(db);
+	run(db, "ROLLBACK; DROP TRIGGER spans_if_update");
+	assert_int_equal(integer_of(db, "PRAGMA schema_version"), version);
+	run(db, "UPDATE spans SET dur = dur + 1");
+	run_fails(db, DETACHED, QUESTION);
+	close_database(db);
+}
+
 static void a_rebuild_that_fails_changes_nothing(void **state)
 {
 	(void)state;
@@ -346,6 +364,7 @@ int main(void)
 		cmocka_unit_test(a_parted_index_says_so),
 		cmocka_unit_test(renamed_columns_are_noticed),
 		cmocka_unit_test(a_column_under_an_index_is_not_made_anew_unseen),
+		cmocka_unit_test(a_schema_version_given_twice_deceives_nobody),
 		cmocka_unit_test(a_rebuild_that_fails_changes_nothing),
 		cmocka_unit_test(a_writer_without_the_extension_is_not_hindered),
 	};
