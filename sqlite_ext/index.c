@@ -310,8 +310,8 @@ static int check_triggers(struct iforest_index *index, struct iforest_error *err
 	if (index->is_attached && schema_version == index->schema_version)
 		return SQLITE_OK;
 	rc = iforest_source_find(index->db, index->schema, index->name, index->columns, &table, error);
-	/* a version number that is rolled back is given again to another schema, so within a write nothing is remembered */
-	index->is_attached = table && sqlite3_txn_state(index->db, index->schema) != SQLITE_TXN_WRITE;
+	/* a version that is rolled back is given again, but SQLite then connects its virtual tables anew, and nothing is remembered */
+	index->is_attached = table != NULL;
 	index->schema_version = schema_version;
 	if (!rc && !table)
 		rc = detached(index, error);
