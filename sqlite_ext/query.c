@@ -208,72 +208,11 @@ const struct iforest_series *iforest_query_series(const struct iforest_query *qu
 	return query->n_kept ? query->members[query->group_starts[query->group]] : NULL;
 }
 
-/* ---- lists of buckets ---- */
+/* ---- rows ---- */
 
-static unsigned n_values_of(const struct iforest_query *query)
+static const struct iforest_fields *fields_of(const struct iforest_query *query)
 {
-	return query->snapshot->manifest.fields.n_values;
-}
-
-static size_t item_bytes(const struct iforest_query *query)
-{
-	return sizeof(int64_t) + iforest_aggregate_bytes(n_values_of(query));
-}
-
-static int64_t *bucket_at(const struct iforest_query *query, const struct iforest_bucket_list *list, size_t i)
-{
-	return (int64_t *)(void *)(list->items + i * item_bytes(query));
-}
-
-static struct iforest_aggregate *aggregate_at(const struct iforest_query *query, const struct iforest_bucket_list *list, size_t i)
-{
-	return (struct iforest_aggregate *)(void *)(list->items + i * item_bytes(query) + sizeof(int64_t));
-}
-
-static enum iforest_status append(const struct iforest_query *query, struct iforest_bucket_list *list, int64_t bucket,
-				  const struct iforest_aggregate *aggregate)
-{
-	if (list->n == list->n_reserved) {
-		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 16;
-		char *items = sqlite3_realloc64(list->items, n_wanted * item_bytes(query));
-
-		if (!items)
-			return IFOREST_NO_MEMORY;
-		list->items = items;
-		list->n_reserved = n_wanted;
-	}
-	*bucket_at(query, list, list->n) = bucket;
-	memcpy(aggregate_at(query, list, list->n), aggregate, iforest_aggregate_bytes(n_values_of(query)));
-	list->n++;
-	return IFOREST_OK;
-}
-
-/* out = a + b; a and b are used up. */
-static enum iforest_status merge_lists(const struct iforest_query *query, struct iforest_bucket_list *a,
-				       struct iforest_bucket_list *b, struct iforest_bucket_list *out)
-{
-	const struct iforest_fields *fields = &query->snapshot->manifest.fields;
-	struct iforest_bucket_list merged = { .items = NULL };
-	enum iforest_status status = IFOREST_OK;
-	size_t i = 0, k = 0;
-
-	while (!status && (i < a->n || k < b->n)) {
-		bool from_a = k == b->n || (i < a->n && *bucket_at(query, a, i) <= *bucket_at(query, b, k));
-		struct iforest_bucket_list *list = from_a ? a : b;
-		size_t at = from_a ? i++ : k++;
-		int64_t bucket = *bucket_at(query, list, at);
-
-		if (merged.n > 0 && *bucket_at(query, &merged, merged.n - 1) == bucket)
-			iforest_aggregate_combine(aggregate_at(query, &merged, merged.n - 1), aggregate_at(query, list, at),
-						  fields->kinds, fields->n_values);
-		else
-			status = append(query, &merged, bucket, aggregate_at(query, list, at));
-	}
-	sqlite3_free(a->items);
-	sqlite3_free(b->items);
-	*a = *b = (struct iforest_bucket_list){ .items = NULL };
-	*out = merged;
-	return status;
+	return &query->snapshot->manifest.fields;
 }
 
 static enum iforest_status list_of_series(struct iforest_query *query, uint64_t series, struct iforest_bucket_list *list)
@@ -286,7 +225,7 @@ static enum iforest_status list_of_series(struct iforest_query *query, uint64_t 
 
 		status = iforest_scan_next(&query->scan, &bucket, &query->pending, &found);
 		if (!status && found)
-			status = append(query, list, bucket, &query->pending);
+			status = iforest_bucket_list_append(list, fields_of(query), bucket, &query->pending);
 	}
 	return status;
 }
@@ -303,19 +242,17 @@ static enum iforest_status list_of_group(struct iforest_query *query, uint32_t f
 	for (uint32_t m = from; m < to && !status; m++) {
 		status = list_of_series(query, query->members[m]->id, &stack[depth++]);
 		for (uint32_t carry = m - from; carry & 1 && !status; carry >>= 1, depth--)
-			status = merge_lists(query, &stack[depth - 2], &stack[depth - 1], &stack[depth - 2]);
+			status = iforest_bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
 	}
 	for (; depth > 1 && !status; depth--)
-		status = merge_lists(query, &stack[depth - 2], &stack[depth - 1], &stack[depth - 2]);
-	sqlite3_free(query->list.items);
+		status = iforest_bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
+	iforest_bucket_list_release(&query->list);
 	query->list = stack[0];
 	for (unsigned d = 1; d < MAX_STACK; d++)
-		sqlite3_free(stack[d].items);
+		iforest_bucket_list_release(&stack[d]);
 	query->at = 0;
 	return status;
 }
-
-/* ---- rows ---- */
 
 static bool is_single(const struct iforest_query *query)
 {
@@ -343,8 +280,9 @@ static enum iforest_status next_of_group(struct iforest_query *query, int64_t *b
 	*found = query->at < query->list.n;
 	if (!*found)
 		return IFOREST_OK;
-	*bucket = *bucket_at(query, &query->list, query->at);
-	memcpy(aggregate, aggregate_at(query, &query->list, query->at), iforest_aggregate_bytes(n_values_of(query)));
+	*bucket = iforest_bucket_list_bucket(&query->list, fields_of(query), query->at);
+	memcpy(aggregate, iforest_bucket_list_aggregate(&query->list, fields_of(query), query->at),
+	       iforest_aggregate_bytes(fields_of(query)->n_values));
 	query->at++;
 	return IFOREST_OK;
 }
@@ -362,9 +300,9 @@ static enum iforest_status next_filled(struct iforest_query *query, bool *found)
 		query->is_exhausted = !query->has_pending;
 	}
 	query->bucket = query->first_filled + (int64_t)query->n_filled++;
-	iforest_aggregate_clear(&query->aggregate, n_values_of(query));
+	iforest_aggregate_clear(&query->aggregate, fields_of(query)->n_values);
 	if (!status && query->has_pending && query->bucket == query->pending_bucket) {
-		memcpy(&query->aggregate, &query->pending, iforest_aggregate_bytes(n_values_of(query)));
+		memcpy(&query->aggregate, &query->pending, iforest_aggregate_bytes(fields_of(query)->n_values));
 		query->has_pending = false;
 	}
 	return status;
@@ -433,6 +371,6 @@ void iforest_query_release(struct iforest_query *query)
 	iforest_snapshot_release(query->snapshot);
 	sqlite3_free(query->members);
 	sqlite3_free(query->group_starts);
-	sqlite3_free(query->list.items);
+	iforest_bucket_list_release(&query->list);
 	memset(query, 0, offsetof(struct iforest_query, aggregate));
 }

@@ -8,18 +8,13 @@
 #define IFOREST_SQLITE_QUERY_H
 
 #include "core/scan.h"
+#include "sqlite_ext/bucket_list.h"
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/plan.h"
 
 enum iforest_fill { IFOREST_FILL_NONE, IFOREST_FILL_NULL, IFOREST_FILL_ZERO };
 
 #define IFOREST_MAX_FILLED 10000000
-
-/* Buckets with their aggregates, ascending. */
-struct iforest_bucket_list {
-	char *items;              /* each: int64 bucket, then an aggregate of the index's width */
-	size_t n, n_reserved;
-};
 
 struct iforest_query {
 	struct iforest_index *index;

@@ -1,0 +1,44 @@
+/* table.h -- a virtual table of either module: what both share, from making one to reading its rows. */
+#ifndef IFOREST_SQLITE_TABLE_H
+#define IFOREST_SQLITE_TABLE_H
+
+#include "sqlite_ext/index.h"
+
+struct iforest_table {
+	sqlite3_vtab base;
+	struct iforest_definition definition;   /* of a fold: with the by columns kept */
+	struct iforest_index index;
+	unsigned kept[IFOREST_MAX_BY];          /* number in the index of each by column */
+	char *name;                             /* of this table */
+	char *broken;                           /* a fold whose index is gone or damaged: why; NULL if all is well */
+};
+
+/* ---- making one: xCreate and xConnect ---- */
+
+/* A table that holds nothing but its name; NULL, or without a name, where memory ran out, which the error says. */
+struct iforest_table *iforest_table_new(const char *name, struct iforest_error *error);
+void iforest_table_release(struct iforest_table *table);
+
+/* Tells SQLite the columns. command is the name of the command column, NULL for none. */
+int iforest_table_declare(struct iforest_table *table, sqlite3 *db, const char *command, struct iforest_error *error);
+
+/* The end of xCreate and xConnect: hands over the table, or the error and no table. */
+int iforest_table_finish(struct iforest_table *table, sqlite3_vtab **base, char **message, struct iforest_error *error);
+
+/* Hands an error to SQLite, which frees the message. One of SQLite's own, which knows nothing of the index, gets its name. */
+int iforest_table_report(sqlite3_vtab *base, struct iforest_error *error);
+
+/* ---- methods of both modules ---- */
+
+int iforest_table_disconnect(sqlite3_vtab *base);
+int iforest_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+int iforest_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out);
+int iforest_table_close(sqlite3_vtab_cursor *base);
+int iforest_table_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv,
+			 sqlite3_value **argv);
+int iforest_table_next(sqlite3_vtab_cursor *base);
+int iforest_table_eof(sqlite3_vtab_cursor *base);
+int iforest_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
+int iforest_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
+
+#endif

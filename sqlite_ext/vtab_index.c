@@ -1,0 +1,185 @@
+#include "core/check.h"
+#include "sqlite_ext/build.h"
+#include "sqlite_ext/table.h"
+#include "sqlite_ext/vtab.h"
+
+/* arguments: module, schema and table name, then what stands in the parentheses. */
+static int index_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			char **message)
+{
+	struct iforest_error error = { .rc = SQLITE_OK };
+	struct iforest_source source = { .name = NULL };
+	struct iforest_table *table = iforest_table_new(arguments[2], &error);
+	int rc = error.rc;
+
+	(void)context;
+	if (!rc)
+		rc = iforest_definition_parse(&table->definition, n_arguments - 3, arguments + 3, &error);
+	if (!rc)
+		rc = iforest_source_inspect(&source, db, arguments[1], &table->definition, &error);
+	if (!rc)
+		rc = iforest_source_make_room(db, arguments[1], arguments[2], &error);
+	if (!rc)
+		rc = iforest_table_declare(table, db, arguments[2], &error);
+	if (!rc)
+		rc = iforest_index_init(&table->index, db, arguments[1], arguments[2], table->definition.n_by, &error);
+	if (!rc)
+		rc = iforest_index_name_columns(&table->index, &table->definition, &error);
+	if (!rc)
+		rc = iforest_index_make_tables(&table->index, &table->definition, false, &error);
+	if (!rc)
+		iforest_build(&table->index, &table->definition, &source, &error);
+	iforest_source_release(&source);
+	return iforest_table_finish(table, base, message, &error);
+}
+
+/* Succeeds also where the index's tables are damaged: it must be possible to drop or rebuild it. */
+static int index_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			 char **message)
+{
+	struct iforest_error error = { .rc = SQLITE_OK };
+	struct iforest_table *table = iforest_table_new(arguments[2], &error);
+	int rc = error.rc;
+
+	(void)context;
+	if (!rc)
+		rc = iforest_definition_parse(&table->definition, n_arguments - 3, arguments + 3, &error);
+	if (!rc)
+		rc = iforest_index_init(&table->index, db, arguments[1], arguments[2], table->definition.n_by, &error);
+	if (!rc)
+		rc = iforest_index_name_columns(&table->index, &table->definition, &error);
+	if (!rc)
+		iforest_index_read_by_types(&table->index, &table->definition);
+	if (!rc)
+		iforest_table_declare(table, db, arguments[2], &error);
+	return iforest_table_finish(table, base, message, &error);
+}
+
+static int index_destroy(sqlite3_vtab *base)
+{
+	struct iforest_table *table = (struct iforest_table *)base;
+	struct iforest_index *index = &table->index;
+	struct iforest_error error = { .rc = SQLITE_OK };
+	int rc = iforest_source_unwatch(index->db, index->schema, index->name, &error);
+
+	if (!rc)
+		rc = iforest_index_drop_tables(index, &error);
+	if (rc)
+		return iforest_table_report(base, &error);
+	iforest_table_release(table);
+	return SQLITE_OK;
+}
+
+static int index_rename(sqlite3_vtab *base, const char *new_name)
+{
+	struct iforest_table *table = (struct iforest_table *)base;
+	struct iforest_index *index = &table->index;
+	struct iforest_error error = { .rc = SQLITE_OK };
+	char *source = NULL, *name = sqlite3_mprintf("%s", new_name);
+	int rc = name ? SQLITE_OK : iforest_error_set(&error, SQLITE_NOMEM, "");
+
+	if (!rc)
+		rc = iforest_source_find(index->db, index->schema, index->name, index->columns, &source, &error);
+	if (!rc)
+		rc = iforest_source_unwatch(index->db, index->schema, index->name, &error);
+	if (!rc)
+		rc = iforest_index_rename_tables(index, new_name, &error);
+	if (!rc && source)
+		rc = iforest_source_watch(index->db, index->schema, new_name, source, index->columns, &error);
+	if (!rc) {
+		sqlite3_free(table->name);
+		table->name = name;
+		name = NULL;
+	}
+	sqlite3_free(source);
+	sqlite3_free(name);
+	return iforest_table_report(base, &error);
+}
+
+static int index_shadow_name(const char *suffix)
+{
+	return sqlite3_stricmp(suffix, "page") == 0 || sqlite3_stricmp(suffix, "series") == 0 ||
+	       sqlite3_stricmp(suffix, "config") == 0;
+}
+
+/* ---- commands ---- */
+
+static int rebuild(struct iforest_table *table, struct iforest_error *error)
+{
+	struct iforest_index *index = &table->index;
+	struct iforest_source source;
+	char *found = NULL;
+	int rc = iforest_source_find(index->db, index->schema, index->name, index->columns, &found, error);
+
+	if (!rc && found) {
+		/* the table may have been renamed since */
+		sqlite3_free(table->definition.content);
+		table->definition.content = found;
+	}
+	if (!rc)
+		rc = iforest_source_inspect(&source, index->db, index->schema, &table->definition, error);
+	if (rc)
+		return rc;
+	rc = iforest_index_make_tables(index, &table->definition, true, error);
+	if (!rc)
+		rc = iforest_build(index, &table->definition, &source, error);
+	iforest_source_release(&source);
+	iforest_index_forget(index);
+	return rc;
+}
+
+static int integrity_check(struct iforest_table *table, struct iforest_error *error)
+{
+	struct iforest_index *index = &table->index;
+	struct iforest_snapshot *snapshot = NULL;
+	struct iforest_check_result result;
+	int rc;
+
+	iforest_index_forget(index);
+	rc = iforest_index_open_unguarded(index, &snapshot, error);
+	if (!rc)
+		rc = iforest_index_error(index, snapshot, iforest_check(&index->store, &snapshot->manifest, &result), error);
+	iforest_snapshot_release(snapshot);
+	return rc;
+}
+
+/* argv: the rowid to delete; for an INSERT then the new rowid and every column, the command last. */
+static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+	struct iforest_table *table = (struct iforest_table *)base;
+	struct iforest_error error = { .rc = SQLITE_OK };
+	bool is_insert = n_argv > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
+	const char *command = is_insert ? (const char *)sqlite3_value_text(argv[n_argv - 1]) : NULL;
+
+	if (!command)
+		iforest_error_set(&error, SQLITE_CONSTRAINT_VTAB, "%s may not be modified; write to \"%s\"", table->name,
+				  table->definition.content);
+	else if (sqlite3_stricmp(command, "rebuild") == 0)
+		rebuild(table, &error);
+	else if (sqlite3_stricmp(command, "integrity-check") == 0)
+		integrity_check(table, &error);
+	else
+		iforest_error_set(&error, SQLITE_ERROR, "%s: unknown command \"%s\"; there are rebuild and integrity-check",
+				  table->name, command);
+	*rowid = 0;
+	return iforest_table_report(base, &error);
+}
+
+const sqlite3_module iforest_index_module = {
+	.iVersion = 3,
+	.xCreate = index_create,
+	.xConnect = index_connect,
+	.xBestIndex = iforest_table_best_index,
+	.xDisconnect = iforest_table_disconnect,
+	.xDestroy = index_destroy,
+	.xOpen = iforest_table_open,
+	.xClose = iforest_table_close,
+	.xFilter = iforest_table_filter,
+	.xNext = iforest_table_next,
+	.xEof = iforest_table_eof,
+	.xColumn = iforest_table_column,
+	.xRowid = iforest_table_rowid,
+	.xUpdate = index_update,
+	.xRename = index_rename,
+	.xShadowName = index_shadow_name,
+};
