@@ -128,7 +128,7 @@ enum iforest_status iforest_column_open(struct iforest_column *column, const uin
 		bytes = iforest_varint_read(bytes, end, &difference);
 	if (bytes && flags & FACTOR)
 		bytes = iforest_varint_read(bytes, end, &factor);
-	if (!bytes)
+	if (!bytes || (flags & FACTOR && factor < 2))
 		return IFOREST_CORRUPT;
 	if (flags & NULLS) {
 		if ((size_t)(end - bytes) < (n + 7) / 8)

@@ -113,7 +113,7 @@ struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, un
 		.first = { .series = iforest_load32(entry), .time_is_null = entry[7], .time = iforest_load_int64(entry + 8),
 			   .ref = iforest_load_int64(entry + 16) },
 		.n = entry[6],
-		.dead = iforest_load64(entry + DEAD_OFFSET),
+		.dead = iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(entry[6]),
 	};
 }
 

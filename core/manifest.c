@@ -97,6 +97,7 @@ enum iforest_status iforest_manifest_publish(struct iforest_manifest *manifest, 
 {
 	uint32_t run_bytes = RUN_BYTES + manifest->fields.node_bytes;
 	uint32_t n_most = HEADER + 1 + 2 * IFOREST_MAX_FIELDS + 4 + manifest->n_host_bytes + manifest->n_runs * run_bytes;
+	uint64_t id = iforest_random63(store);
 	uint8_t *bytes, *out;
 	uint32_t n_bytes;
 	enum iforest_status status;
@@ -117,16 +118,17 @@ enum iforest_status iforest_manifest_publish(struct iforest_manifest *manifest, 
 		write_run(manifest, &manifest->runs[r], out);
 	n_bytes = (uint32_t)(out - bytes);
 
-	manifest->id = iforest_random63(store);
 	iforest_store32(bytes, MAGIC);
 	iforest_store16(bytes + 8, VERSION);
 	iforest_store16(bytes + 10, 0);
 	iforest_store32(bytes + 12, n_bytes);
-	iforest_store64(bytes + 16, manifest->id);
+	iforest_store64(bytes + 16, id);
 	iforest_store32(bytes + 24, manifest->page_bytes);
 	iforest_store32(bytes + 28, manifest->n_runs);
 	iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8));
 	status = store->pager->publish(store->pager->context, bytes, n_bytes);
+	if (!status)
+		manifest->id = id;
 	iforest_release(store->alloc, bytes);
 	return status;
 }
@@ -146,7 +148,7 @@ static enum iforest_status check_header(const uint8_t *bytes, uint32_t n_bytes, 
 	if (iforest_load32(bytes + 4) != (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8))
 		return IFOREST_CORRUPT;
 	*what = "the manifest's format version is unknown";
-	return iforest_load16(bytes + 8) == VERSION ? IFOREST_OK : IFOREST_FORMAT;
+	return iforest_load16(bytes + 8) == VERSION && iforest_load16(bytes + 10) == 0 ? IFOREST_OK : IFOREST_FORMAT;
 }
 
 static enum iforest_status read_host_bytes(struct iforest_manifest *manifest, const uint8_t **at, const uint8_t *end)

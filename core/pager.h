@@ -6,7 +6,9 @@
  * - A batch of at most max_batch_pages pages becomes durable as one, or not at all.
  * - publish() is the only commit point: what no published manifest names does not exist. In SQLite a publish can be rolled
  *   back, in PostgreSQL it cannot: so core keeps nothing that it cannot read again from the manifest.
- * - Bytes from get() stay as they are until release(), and are never used after it.
+ * - Bytes from get() stay as they are until release(), and are never used after it. A pager may keep them under (run_id,
+ *   generation, index): core takes a new generation before it reads again what it has written.
+ * - An error or a jump out of write() or publish() may leave pages that no manifest names; to find them is the pager's part.
  * - Any callback may longjmp (PostgreSQL): core then holds nothing but memory of the passed allocator and pages that the
  *   pager drops by itself.
  */

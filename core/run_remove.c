@@ -188,18 +188,24 @@ static enum iforest_status renew_level(struct iforest_cursor *cursor, struct bat
 	return status ? status : flush(batch);
 }
 
+/* Pages held from before a write are not true any more, nor are those that the pager keeps under the generation. */
+static void forget_pages(struct iforest_cursor *cursor, struct iforest_run *run)
+{
+	iforest_cursor_release(cursor);
+	run->place.generation = iforest_random63(cursor->store);
+}
+
 /* Everything above the leaf pages listed (ascending), and the root. The list is used up. */
-static enum iforest_status renew_nodes(struct iforest_cursor *cursor, struct batch *batch, uint32_t *pages, uint64_t n_pages,
-				       struct iforest_node *root)
+static enum iforest_status renew_nodes(struct iforest_cursor *cursor, struct iforest_run *run, struct batch *batch,
+				       uint32_t *pages, uint64_t n_pages, struct iforest_node *root)
 {
 	enum iforest_status status = IFOREST_OK;
 
-	for (unsigned level = 1; level <= cursor->run->n_levels && !status; level++) {
-		/* pages held from before the write are not true any more */
-		iforest_cursor_release(cursor);
+	for (unsigned level = 1; level <= run->n_levels && !status; level++) {
+		forget_pages(cursor, run);
 		status = renew_level(cursor, batch, level, pages, &n_pages);
 	}
-	iforest_cursor_release(cursor);
+	forget_pages(cursor, run);
 	return status ? status : compute_node(cursor, cursor->run->n_levels + 1, 0, root);
 }
 
@@ -219,10 +225,9 @@ static enum iforest_status rewrite(struct iforest_store *store, struct iforest_m
 	if (!status && spots)
 		status = mark_leaves(cursor, &batch, spots, n_spots);
 	if (!status)
-		status = renew_nodes(cursor, &batch, pages, n_pages, &root);
+		status = renew_nodes(cursor, run, &batch, pages, n_pages, &root);
 	if (!status) {
 		iforest_node_write(&root, &manifest->fields, run->root);
-		run->place.generation = iforest_random63(store);
 		run->removal_in_progress = false;
 		status = iforest_manifest_publish(manifest, store);
 	}

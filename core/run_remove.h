@@ -14,7 +14,7 @@
 
 /* Removes the entries with these keys from run number r, and publishes.
  * Requires  keys ascending, none twice. A run that is marked is repaired first.
- * Cost      a leaf page and its path for each page touched; memory 16 bytes a key.
+ * Cost      a leaf page and its path for each page touched; memory 12 bytes a key.
  * Errors    IFOREST_NOT_FOUND: a key has no live entry in the run; nothing was written. IFOREST_UNORDERED. Otherwise the run may
  *           be left marked: read the manifest again and repair. */
 enum iforest_status iforest_run_remove(struct iforest_store *store, struct iforest_manifest *manifest, uint32_t r,

@@ -4,10 +4,10 @@
 #include "sqlite_ext/pager_sqlite.h"
 #include "sqlite_ext/source.h"
 
-int iforest_index_init(struct iforest_index *index, sqlite3 *db, const char *schema, const char *name, unsigned n_by,
+int iforest_index_init(struct iforest_index *index, sqlite3 *db, const char *schema, const char *name,
 		       struct iforest_error *error)
 {
-	*index = (struct iforest_index){ .db = db, .n_by = n_by };
+	*index = (struct iforest_index){ .db = db };
 	index->schema = sqlite3_mprintf("%s", schema);
 	index->name = sqlite3_mprintf("%s", name);
 	iforest_pager_sqlite_init(index);
@@ -42,9 +42,12 @@ void iforest_index_release(struct iforest_index *index)
 	index->schema = index->name = index->columns = NULL;
 }
 
-int iforest_index_name_columns(struct iforest_index *index, const struct iforest_definition *definition,
+int iforest_index_describe(struct iforest_index *index, const struct iforest_definition *definition,
 			       struct iforest_error *error)
 {
+	index->n_by = definition->n_by;
+	index->n_values = definition->n_values;
+	index->duration_value = definition->duration_value;
 	index->columns = iforest_source_columns(definition);
 	return index->columns ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 }
@@ -182,8 +185,6 @@ static int read_dictionary(struct iforest_index *index, struct iforest_snapshot 
 	enum iforest_status status = IFOREST_OK;
 	int rc;
 
-	if (manifest->n_host_bytes != IFOREST_SQLITE_HOST_BYTES)
-		return iforest_error_from_status(error, IFOREST_CORRUPT, index->name, &fault, 0);
 	first = iforest_load32(manifest->host_bytes);
 	end = iforest_load32(manifest->host_bytes + 4);
 	snapshot->dictionary.n_by = index->n_by;
@@ -210,6 +211,30 @@ static int read_dictionary(struct iforest_index *index, struct iforest_snapshot 
 	return rc;
 }
 
+/* A manifest that is sound in itself, but none of this index; NULL if all is well. */
+static const char *what_is_foreign(const struct iforest_index *index, const struct iforest_manifest *manifest)
+{
+	uint32_t first, end;
+
+	if (manifest->page_bytes > IFOREST_SQLITE_PAGE_BYTES)
+		return "the manifest's page size is wrong";
+	if (manifest->fields.n_values != index->n_values || manifest->fields.duration_value != index->duration_value)
+		return "the manifest's value columns are not those of the index";
+	if (manifest->n_host_bytes != IFOREST_SQLITE_HOST_BYTES)
+		return "the manifest's engine data are wrong";
+	first = iforest_load32(manifest->host_bytes);
+	end = iforest_load32(manifest->host_bytes + 4);
+	for (uint32_t r = 0; r < manifest->n_runs; r++) {
+		const struct iforest_run *run = &manifest->runs[r];
+
+		if (iforest_node_first(run->root).series < first || iforest_node_last(run->root).series >= end)
+			return "a run holds series that there are not";
+		if (run->removal_in_progress) /* it is part of its transaction, so nobody can see one half done */
+			return "a removal was cut off";
+	}
+	return NULL;
+}
+
 static int read_snapshot(struct iforest_index *index, const uint8_t *bytes, uint32_t n_bytes, struct iforest_error *error)
 {
 	struct iforest_snapshot *snapshot = sqlite3_malloc64(sizeof *snapshot);
@@ -221,16 +246,10 @@ static int read_snapshot(struct iforest_index *index, const uint8_t *bytes, uint
 		return iforest_error_set(error, SQLITE_NOMEM, "");
 	*snapshot = (struct iforest_snapshot){ .n_refs = 1 };
 	status = iforest_manifest_read(&snapshot->manifest, &iforest_sqlite_alloc, bytes, n_bytes, &fault.what);
-	if (!status && snapshot->manifest.page_bytes > IFOREST_SQLITE_PAGE_BYTES) {
+	if (!status)
+		fault.what = what_is_foreign(index, &snapshot->manifest);
+	if (!status && fault.what)
 		status = IFOREST_CORRUPT;
-		fault.what = "the manifest's page size is wrong";
-	}
-	for (uint32_t r = 0; !status && r < snapshot->manifest.n_runs; r++)
-		if (snapshot->manifest.runs[r].removal_in_progress) {
-			/* a removal is part of its transaction, so nobody can see one half done */
-			status = IFOREST_CORRUPT;
-			fault.what = "a removal was cut off";
-		}
 	if (status)
 		rc = iforest_error_from_status(error, status, index->name, &fault, 0);
 	if (!rc)

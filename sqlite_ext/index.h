@@ -31,7 +31,8 @@ struct iforest_index {
 	sqlite3 *db;
 	char *schema, *name;
 	char *columns;                      /* of the table, as the triggers name them */
-	unsigned n_by;
+	unsigned n_by, n_values;
+	uint8_t duration_value;
 	struct iforest_pager pager;
 	struct iforest_store store;
 	struct iforest_page_cache cache;
@@ -44,13 +45,13 @@ struct iforest_index {
 };
 
 /* A handle that holds nothing but names yet. index must stay in place. */
-int iforest_index_init(struct iforest_index *index, sqlite3 *db, const char *schema, const char *name, unsigned n_by,
+int iforest_index_init(struct iforest_index *index, sqlite3 *db, const char *schema, const char *name,
 		       struct iforest_error *error);
 void iforest_index_release(struct iforest_index *index);
 
-/* Takes down which columns of the table the index is made of. Once, before anything else is done. */
-int iforest_index_name_columns(struct iforest_index *index, const struct iforest_definition *definition,
-			       struct iforest_error *error);
+/* Takes down what the index is made of, with all its by columns. Once, before its state is read. */
+int iforest_index_describe(struct iforest_index *index, const struct iforest_definition *definition,
+			   struct iforest_error *error);
 
 /* ---- its tables ---- */
 

@@ -79,24 +79,30 @@ static enum iforest_status put(struct iforest_index *index, sqlite3_int64 id, co
 	return rc ? failed(index, rc) : IFOREST_OK;
 }
 
+/* Foreign hands may have put rows at the far end of the ids: those are no pages, and the next rebuild removes them. */
 static enum iforest_status sqlite_create_run(void *context, struct iforest_place *place)
 {
 	struct iforest_index *index = context;
 	struct iforest_error error = { .rc = SQLITE_OK };
+	uint64_t last = index->last_location;
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(&error, index->db, &statement, "SELECT max(id) >> 32 FROM \"%w\".\"%w_page\"", index->schema,
+	int rc = iforest_prepare(&error, index->db, &statement,
+				 "SELECT max(id) >> 32 FROM \"%w\".\"%w_page\" WHERE id < 4611686018427387904", index->schema,
 				 index->name);
 
 	if (!rc) {
-		if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int64(statement, 0) > (sqlite3_int64)index->last_location)
-			index->last_location = (uint64_t)sqlite3_column_int64(statement, 0);
+		if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int64(statement, 0) > (sqlite3_int64)last)
+			last = (uint64_t)sqlite3_column_int64(statement, 0);
 		rc = sqlite3_finalize(statement);
 	}
 	iforest_error_clear(&error);
-	place->location = ++index->last_location;
 	if (rc)
 		return failed(index, rc);
-	return is_addressable(place, 0) ? IFOREST_OK : IFOREST_TOO_LARGE;
+	place->location = last + 1;
+	if (!is_addressable(place, 0))
+		return IFOREST_TOO_LARGE;
+	index->last_location = place->location;
+	return IFOREST_OK;
 }
 
 static enum iforest_status sqlite_write(void *context, const struct iforest_place *place,

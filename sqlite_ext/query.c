@@ -1,5 +1,7 @@
 #include "sqlite_ext/query.h"
 
+#include "core/page.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -329,6 +331,20 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 	if (status == IFOREST_RANGE)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->index->name);
 	return iforest_index_error(query->index, query->snapshot, status, error);
+}
+
+sqlite3_int64 iforest_query_rowid(const struct iforest_query *query)
+{
+	const struct iforest_bucketing *bucketing = &query->scan.bucketing;
+	const struct iforest_window *window = &bucketing->window;
+	uint32_t from = query->group_starts[query->group];
+	uint64_t parts[] = {
+		from < query->n_members ? query->members[from]->id : UINT64_MAX, (uint64_t)query->bucket, bucketing->mode,
+		window->has_t0, window->has_t1, (uint64_t)window->t0, (uint64_t)window->t1, (uint64_t)bucketing->n,
+		(uint64_t)bucketing->step, (uint64_t)bucketing->origin,
+	};
+
+	return (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);
 }
 
 int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_plan *plan,

@@ -53,6 +53,10 @@ void iforest_query_release(struct iforest_query *query);
 /* Moves to the next row (also needed for the first); query->at_end when there is none. */
 int iforest_query_next(struct iforest_query *query, struct iforest_error *error);
 
+/* A number for the row that no other row of this or another question has, up to chance (64 bits): SQLite tells rows apart by it
+ * where it joins the answers of several branches of an OR. */
+sqlite3_int64 iforest_query_rowid(const struct iforest_query *query);
+
 /* The series that stands for the group of the row: its kept by values are those of all; NULL without by columns. */
 const struct iforest_series *iforest_query_series(const struct iforest_query *query);
 

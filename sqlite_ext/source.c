@@ -273,22 +273,30 @@ void iforest_source_release(struct iforest_source *source)
 
 /* ---- triggers ---- */
 
-static const char *const events[] = { "insert", "update", "delete" };
+/* Before and after: a trigger of the user's that runs before our AFTER may look at the index, or end the row's triggers with
+ * RAISE(IGNORE); and one that runs after our BEFORE may rebuild the index without the row. */
+static const struct {
+	const char *name, *time, *event;
+} triggers[] = {
+	{ "before_insert", "BEFORE", "INSERT" }, { "before_update", "BEFORE", "UPDATE" }, { "before_delete", "BEFORE", "DELETE" },
+	{ "insert", "AFTER", "INSERT" },         { "update", "AFTER", "UPDATE" },         { "delete", "AFTER", "DELETE" },
+};
 
-enum { UPDATE = 1, N_EVENTS = 3 };
+enum { UPDATE = 4, N_TRIGGERS = 6 };
 
-/* The text of a trigger as the schema keeps it; `schema` is put before the name where it is not NULL. The one on UPDATE names
+/* The text of a trigger as the schema keeps it; `schema` is put before the name where it is not NULL. The one after UPDATE names
  * the columns, always true: so SQLite refuses to drop them, and a rename of one shows in the text. */
-static char *trigger_sql(const char *schema, const char *index, unsigned event, const char *table, const char *columns)
+static char *trigger_sql(const char *schema, const char *index, unsigned t, const char *table, const char *columns)
 {
 	char *prefix = schema ? sqlite3_mprintf("\"%w\".", schema) : sqlite3_mprintf("");
 	char *sql = NULL;
 
 	if (prefix)
-		sql = sqlite3_mprintf("CREATE TRIGGER %s\"%w_%s\" AFTER %s ON \"%w\" %s%s%sBEGIN "
+		sql = sqlite3_mprintf("CREATE TRIGGER %s\"%w_%s\" %s %s ON \"%w\" %s%s%sBEGIN "
 				      "UPDATE \"%w_changed\" SET changed = 1 WHERE changed = 0; END",
-				      prefix, index, events[event], events[event], table, event == UPDATE ? "WHEN coalesce(1, " : "",
-				      event == UPDATE ? columns : "", event == UPDATE ? ") " : "", index);
+				      prefix, index, triggers[t].name, triggers[t].time, triggers[t].event, table,
+				      t == UPDATE ? "WHEN coalesce(1, " : "", t == UPDATE ? columns : "",
+				      t == UPDATE ? ") " : "", index);
 	sqlite3_free(prefix);
 	return sql;
 }
@@ -310,12 +318,12 @@ int iforest_source_make_room(sqlite3 *db, const char *schema, const char *index,
 	sqlite3_stmt *statement;
 	int rc = SQLITE_OK;
 
-	for (unsigned e = 0; e < N_EVENTS && !rc; e++) {
+	for (unsigned t = 0; t < N_TRIGGERS && !rc; t++) {
 		rc = iforest_prepare(error, db, &statement, "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE",
-				     schema, index, events[e]);
+				     schema, index, triggers[t].name);
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
 			rc = iforest_error_set(error, SQLITE_ERROR, "iforest: there is already a trigger named \"%s_%s\"; give the index another name",
-					       index, events[e]);
+					       index, triggers[t].name);
 		sqlite3_finalize(statement);
 	}
 	return rc;
@@ -325,8 +333,8 @@ int iforest_source_unwatch(sqlite3 *db, const char *schema, const char *index, s
 {
 	int rc = SQLITE_OK;
 
-	for (unsigned e = 0; e < N_EVENTS && !rc; e++)
-		rc = iforest_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index, events[e]);
+	for (unsigned t = 0; t < N_TRIGGERS && !rc; t++)
+		rc = iforest_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index, triggers[t].name);
 	return rc;
 }
 
@@ -335,8 +343,8 @@ int iforest_source_watch(sqlite3 *db, const char *schema, const char *index, con
 {
 	int rc = iforest_source_unwatch(db, schema, index, error);
 
-	for (unsigned e = 0; e < N_EVENTS && !rc; e++) {
-		char *sql = trigger_sql(schema, index, e, table, columns);
+	for (unsigned t = 0; t < N_TRIGGERS && !rc; t++) {
+		char *sql = trigger_sql(schema, index, t, table, columns);
 
 		rc = sql ? iforest_execute(error, db, "%s", sql) : iforest_error_set(error, SQLITE_NOMEM, "");
 		sqlite3_free(sql);
@@ -354,8 +362,8 @@ int iforest_source_find(sqlite3 *db, const char *schema, const char *index, cons
 				 "SELECT tbl_name, sql FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = ?", schema);
 
 	*table = NULL;
-	for (unsigned e = 0; e < N_EVENTS && !rc; e++) {
-		char *name = sqlite3_mprintf("%s_%s", index, events[e]), *expected = NULL;
+	for (unsigned t = 0; t < N_TRIGGERS && !rc; t++) {
+		char *name = sqlite3_mprintf("%s_%s", index, triggers[t].name), *expected = NULL;
 		bool has_memory = name != NULL;
 
 		sqlite3_bind_text(statement, 1, name, -1, SQLITE_TRANSIENT);
@@ -366,7 +374,7 @@ int iforest_source_find(sqlite3 *db, const char *schema, const char *index, cons
 			if (!found && stands_on)
 				found = sqlite3_mprintf("%s", stands_on);
 			if (found)
-				expected = trigger_sql(NULL, index, e, found, columns);
+				expected = trigger_sql(NULL, index, t, found, columns);
 			has_memory = stands_on && sql && expected;
 			n_right += has_memory && strcmp(sql, expected) == 0;
 		}
@@ -379,7 +387,7 @@ int iforest_source_find(sqlite3 *db, const char *schema, const char *index, cons
 		sqlite3_free(name);
 	}
 	sqlite3_finalize(statement);
-	if (!rc && n_right == N_EVENTS)
+	if (!rc && n_right == N_TRIGGERS)
 		*table = found;
 	else
 		sqlite3_free(found);

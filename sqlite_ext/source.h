@@ -4,8 +4,8 @@
  *
  *   CREATE TRIGGER "spans_if_insert" AFTER INSERT ON "spans" BEGIN UPDATE "spans_if_changed" SET changed = 1 WHERE changed = 0; END
  *
- * and the same for UPDATE and DELETE. The one for UPDATE says  WHEN coalesce(1, new."ts", new."dur")  besides: it names the columns
- * of the index, so that they cannot be dropped, and made anew with other values, or be renamed without notice. A row that INSERT OR REPLACE deletes fires no DELETE trigger, but the INSERT does.
+ * and the same for UPDATE and DELETE, and BEFORE each. A row that INSERT OR REPLACE deletes fires no DELETE trigger, but the
+ * INSERT does.
  */
 #ifndef IFOREST_SQLITE_SOURCE_H
 #define IFOREST_SQLITE_SOURCE_H

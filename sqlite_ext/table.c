@@ -7,7 +7,6 @@ struct cursor {
 	sqlite3_vtab_cursor base;
 	struct iforest_query query;
 	sqlite3_value *arguments[IFOREST_N_ARGUMENTS];
-	sqlite3_int64 rowid;
 };
 
 static bool begins_with(const char *text, const char *start)
@@ -143,7 +142,6 @@ int iforest_table_next(sqlite3_vtab_cursor *base)
 	struct cursor *cursor = (struct cursor *)base;
 	struct iforest_error error = { .rc = SQLITE_OK };
 
-	cursor->rowid++;
 	iforest_query_next(&cursor->query, &error);
 	return iforest_table_report(base->pVtab, &error);
 }
@@ -157,7 +155,6 @@ int iforest_table_filter(sqlite3_vtab_cursor *base, int index_number, const char
 	int at = 0;
 
 	reset_cursor(cursor);
-	cursor->rowid = 0;
 	iforest_plan_read(&plan, index_number, index_text);
 	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS && at < n_argv; a++) {
 		if (!(plan.arguments >> a & 1))
@@ -178,6 +175,22 @@ int iforest_table_eof(sqlite3_vtab_cursor *base)
 	return ((struct cursor *)base)->query.at_end;
 }
 
+/* SQLite reads an argument that was not given to check a condition it did not offer to the table: the rows it checks are
+ * those of another question, so that whatever came out would be wrong. */
+static int refuse_argument(sqlite3_context *context, const char *name, const char *argument)
+{
+	char *message = sqlite3_mprintf("%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
+					"a row value or the far side of an outer join", name, argument, name);
+
+	if (!message) {
+		sqlite3_result_error_nomem(context);
+		return SQLITE_NOMEM;
+	}
+	sqlite3_result_error(context, message, -1);
+	sqlite3_free(message);
+	return SQLITE_ERROR;
+}
+
 int iforest_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	struct cursor *cursor = (struct cursor *)base;
@@ -186,13 +199,16 @@ int iforest_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 
 	if (argument < 0)
 		return iforest_row_column(context, &cursor->query, &table->definition, column);
-	if (argument < IFOREST_N_ARGUMENTS && cursor->arguments[argument])
-		sqlite3_result_value(context, cursor->arguments[argument]);
+	if (argument >= IFOREST_N_ARGUMENTS || sqlite3_vtab_nochange(context)) /* an UPDATE, which is refused later */
+		return SQLITE_OK;
+	if (!cursor->arguments[argument])
+		return refuse_argument(context, table->name, iforest_argument_names[argument]);
+	sqlite3_result_value(context, cursor->arguments[argument]);
 	return SQLITE_OK;
 }
 
 int iforest_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-	*rowid = ((struct cursor *)base)->rowid;
+	*rowid = iforest_query_rowid(&((struct cursor *)base)->query);
 	return SQLITE_OK;
 }

@@ -30,7 +30,7 @@ static int open_fold(struct iforest_table *table, sqlite3 *db, int n_arguments, 
 	if (!rc && !is_index(db, arguments[1], name, error)) /* which may have set an error of its own: the first one stands */
 		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_fold: no index \"%s\" in schema \"%s\"", name, arguments[1]);
 	if (!rc)
-		rc = iforest_index_init(&table->index, db, arguments[1], name, 0, error);
+		rc = iforest_index_init(&table->index, db, arguments[1], name, error);
 	if (!rc)
 		rc = iforest_index_read_definition(&table->index, &table->definition, error);
 	if (rc == SQLITE_ERROR && error->message && strncmp(error->message, "iforest", 7) != 0) {
@@ -40,9 +40,8 @@ static int open_fold(struct iforest_table *table, sqlite3 *db, int n_arguments, 
 		iforest_error_set(error, rc, "iforest_fold: \"%s\" is no index of iforest: %s", name, why);
 		sqlite3_free(why);
 	}
-	table->index.n_by = table->definition.n_by;
 	if (!rc)
-		rc = iforest_index_name_columns(&table->index, &table->definition, error);
+		rc = iforest_index_describe(&table->index, &table->definition, error);
 	if (!rc)
 		rc = iforest_definition_keep_by(&table->definition, n_arguments - 4, arguments + 4, table->kept, error);
 	sqlite3_free(name);

@@ -22,9 +22,9 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 	if (!rc)
 		rc = iforest_table_declare(table, db, arguments[2], &error);
 	if (!rc)
-		rc = iforest_index_init(&table->index, db, arguments[1], arguments[2], table->definition.n_by, &error);
+		rc = iforest_index_init(&table->index, db, arguments[1], arguments[2], &error);
 	if (!rc)
-		rc = iforest_index_name_columns(&table->index, &table->definition, &error);
+		rc = iforest_index_describe(&table->index, &table->definition, &error);
 	if (!rc)
 		rc = iforest_index_make_tables(&table->index, &table->definition, false, &error);
 	if (!rc)
@@ -45,9 +45,9 @@ static int index_connect(sqlite3 *db, void *context, int n_arguments, const char
 	if (!rc)
 		rc = iforest_definition_parse(&table->definition, n_arguments - 3, arguments + 3, &error);
 	if (!rc)
-		rc = iforest_index_init(&table->index, db, arguments[1], arguments[2], table->definition.n_by, &error);
+		rc = iforest_index_init(&table->index, db, arguments[1], arguments[2], &error);
 	if (!rc)
-		rc = iforest_index_name_columns(&table->index, &table->definition, &error);
+		rc = iforest_index_describe(&table->index, &table->definition, &error);
 	if (!rc)
 		iforest_index_read_by_types(&table->index, &table->definition);
 	if (!rc)

@@ -202,8 +202,13 @@ static const struct {
 	{ "SELECT count(*) > 0, sum(count) FROM t_if(500) WHERE t0 = 500", "SELECT 1, count(*) FROM t WHERE ts >= 500" },
 	{ "SELECT sum(count) FROM t_if(1e2, 3e2)", "SELECT count(*) FROM t WHERE ts >= 100 AND ts < 300" },
 	{ "SELECT sum(count) FROM t_if(100 + 100, (SELECT max(ts) FROM t))", "SELECT count(*) FROM t WHERE ts >= 200 AND ts < (SELECT max(ts) FROM t)" },
-	{ "SELECT count(*), sum(count), t0 IS NULL, t1 IS NULL FROM t_if", "SELECT count(DISTINCT c) + 1, count(*), 1, 1 FROM t" },
-	{ "SELECT DISTINCT n, step, origin, fill FROM t_if(0, 1000) WHERE step = 10 AND origin = 5 AND fill = 'zero'", "SELECT NULL, 10, 5, 'zero'" },
+	{ "SELECT count(*), sum(count) FROM t_if", "SELECT count(DISTINCT c) + 1, count(*) FROM t" },
+	{ "SELECT DISTINCT step, origin, fill FROM t_if(0, 1000) WHERE step = 10 AND origin = 5 AND fill = 'zero'", "SELECT 10, 5, 'zero'" },
+
+	/* SQLite may ask once for each side of an OR, and tells rows that it has seen by their rowid */
+	{ "SELECT c IS NULL, bucket, count FROM t_if(0, 1000, 10) WHERE c IS NULL OR (c = 3 AND bucket < 5) ORDER BY 1, 2, 3",
+	  "SELECT c IS NULL, ts / 100, count(*) FROM t WHERE ts >= 0 AND ts < 1000 AND (c IS NULL OR (c = 3 AND ts / 100 < 5))"
+	  " GROUP BY c, 2 ORDER BY 1, 2, 3" },
 };
 
 static void an_index_takes_part_in_larger_queries(void **state)

@@ -414,6 +414,22 @@ static void damaged_settings_do_no_harm(void **state)
 	damage_by_sql("INSERT INTO d_if_changed SELECT * FROM d_if_changed", NEVER_WRONG);
 }
 
+/* A row where no page can be is no page; a rebuild clears it away. */
+static void rows_at_the_end_of_the_ids_are_cleared_away(void **state)
+{
+	sqlite3 *db = open_image();
+
+	(void)state;
+	run(db, "INSERT INTO d_if_page VALUES(9223372036854775807, x'00'), (-5, x'00')");
+	for (int i = 0; i < N_QUESTIONS; i++)
+		run_gives(db, answers[i], "%s", questions[i]);
+	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild')");
+	assert_int_equal(integer_of(db, "SELECT count(*) FROM d_if_page WHERE id < 0 OR id > 1 << 40"), 0);
+	for (int i = 0; i < N_QUESTIONS; i++)
+		run_gives(db, answers[i], "%s", questions[i]);
+	close_database(db);
+}
+
 static void missing_tables_are_named(void **state)
 {
 	static const char *const tables[] = { "d_if_page", "d_if_series", "d_if_config", "d_if_changed" };
@@ -454,6 +470,7 @@ int main(void)
 		cmocka_unit_test(pages_that_are_no_pages_do_no_harm),
 		cmocka_unit_test(damaged_series_do_no_harm),
 		cmocka_unit_test(damaged_settings_do_no_harm),
+		cmocka_unit_test(rows_at_the_end_of_the_ids_are_cleared_away),
 		cmocka_unit_test(missing_tables_are_named),
 	};
 

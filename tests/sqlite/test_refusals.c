@@ -240,6 +240,12 @@ static const struct {
 	{ "fill = 'zero' AND step = 1 AND t0 = 0 AND t1 = 10000001", "spans_if: fill would give more than 10000000 buckets" },
 	{ "fill = 'null' AND step = 1 AND t0 = -9223372036854775808 AND t1 = 9223372036854775807", "spans_if: fill would give more than 10000000 buckets" },
 	{ "fill = 'null' AND n = 9223372036854775807 AND t0 = 0 AND t1 = 9", "spans_if: fill would give more than 10000000 buckets" },
+	{ "+t0 > 3", "spans_if: argument t0 is used, but not given with =" },
+	{ "t0 + 0 = 0", "spans_if: argument t0 is used, but not given with =" },
+	{ "coalesce(t0, 5) = 5", "spans_if: argument t0 is used, but not given with =" },
+	{ "NOT (t0 <> 0)", "spans_if: argument t0 " },
+	{ "(t0 = 0 AND t1 = 50) OR (t0 = 50 AND t1 = 100)", "spans_if: argument t0 is used, but not given with =" },
+	{ "(t0, t1) IN (VALUES(0, 50), (50, 100))", "spans_if: argument t0 is used, but not given with =" },
 	{ "step = 1 AND origin = -9223372036854775808", "spans_if: a bucket number exceeds 64 bits" },
 };
 

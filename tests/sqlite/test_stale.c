@@ -287,6 +287,26 @@ static uint64_t content_of_index(sqlite3 *db)
 			     " UNION ALL SELECT name, sql FROM sqlite_schema UNION ALL SELECT 0, changed FROM spans_if_changed");
 }
 
+/* SQLite runs the youngest trigger first: before ours, if it is the user's. */
+static void triggers_of_the_user_hide_nothing(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	make_index(db);
+	run(db, "CREATE TABLE seen(count); CREATE TRIGGER mine AFTER INSERT ON spans BEGIN"
+		" INSERT INTO seen SELECT sum(count) FROM spans_if; END");
+	run_fails(db, CHANGED, "INSERT INTO spans VALUES(1000, 'a', 5, 5, 1000, '')");
+	run(db, "DROP TRIGGER mine; CREATE TRIGGER mine AFTER INSERT ON spans BEGIN SELECT RAISE(IGNORE); END");
+	run(db, "INSERT INTO spans VALUES(1000, 'a', 5, 5, 1000, '')");
+	assert_int_equal(integer_of(db, "SELECT count(*) FROM spans WHERE id = 1000"), 1);
+	run_fails(db, CHANGED, QUESTION);
+	run(db, REBUILD "; DROP TRIGGER mine; CREATE TRIGGER mine BEFORE INSERT ON spans BEGIN " REBUILD "; END");
+	run(db, "INSERT INTO spans VALUES(1001, 'a', 5, 5, 1001, '')");
+	run_fails(db, CHANGED, QUESTION);
+	close_database(db);
+}
+
 /* A schema version that was rolled back is given again, to another schema. */
 static void a_schema_version_given_twice_deceives_nobody(void **state)
 {
@@ -364,6 +384,7 @@ int main(void)
 		cmocka_unit_test(a_parted_index_says_so),
 		cmocka_unit_test(renamed_columns_are_noticed),
 		cmocka_unit_test(a_column_under_an_index_is_not_made_anew_unseen),
+		cmocka_unit_test(triggers_of_the_user_hide_nothing),
 		cmocka_unit_test(a_schema_version_given_twice_deceives_nobody),
 		cmocka_unit_test(a_rebuild_that_fails_changes_nothing),
 		cmocka_unit_test(a_writer_without_the_extension_is_not_hindered),

@@ -263,7 +263,7 @@ static char *query_of(const struct table *table, const struct window *window, bo
 		if (with_sums)
 			sqlite3_str_appendf(sql, "sum_%c, ", "vw"[v]);
 	}
-	sqlite3_str_appendf(sql, "t0, t1 FROM %s", table->index);
+	sqlite3_str_appendf(sql, "%s, %s FROM %s", window->has_t0 ? "t0" : "NULL", window->has_t1 ? "t1" : "NULL", table->index);
 	if (in_parentheses && is_second)
 		sqlite3_str_appendf(sql, "(%lld, %lld)", window->t0, window->t1);
 	else if (in_parentheses)

@@ -165,6 +165,103 @@ static void repair_computes_every_node_anew(void **state)
 	sample_stop(&index);
 }
 
+/* ---- a pager that keeps what it has read under (run id, generation, index), as it may ---- */
+
+enum { MOST_KEPT = 4096 };
+
+struct keeper {
+	struct iforest_pager pager;
+	const struct iforest_pager *inner;
+	struct {
+		uint64_t run_id, generation, index;
+		struct iforest_page page;
+	} kept[MOST_KEPT];
+	unsigned n_kept;
+};
+
+static enum iforest_status keeper_get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
+{
+	struct keeper *keeper = context;
+	struct iforest_page fresh;
+	uint8_t *copy;
+	enum iforest_status status;
+
+	for (unsigned k = 0; k < keeper->n_kept; k++)
+		if (keeper->kept[k].run_id == place->run_id && keeper->kept[k].generation == place->generation &&
+		    keeper->kept[k].index == index) {
+			*page = keeper->kept[k].page;
+			return IFOREST_OK;
+		}
+	status = keeper->inner->get(keeper->inner->context, place, index, &fresh);
+	if (status)
+		return status;
+	copy = malloc(fresh.n_bytes);
+	memcpy(copy, fresh.bytes, fresh.n_bytes);
+	*page = (struct iforest_page){ .bytes = copy, .n_bytes = fresh.n_bytes };
+	keeper->inner->release(keeper->inner->context, &fresh);
+	assert_true(keeper->n_kept < MOST_KEPT);
+	keeper->kept[keeper->n_kept].run_id = place->run_id;
+	keeper->kept[keeper->n_kept].generation = place->generation;
+	keeper->kept[keeper->n_kept].index = index;
+	keeper->kept[keeper->n_kept++].page = *page;
+	return IFOREST_OK;
+}
+
+static void keeper_release(void *context, struct iforest_page *page)
+{
+	(void)context;
+	(void)page;
+}
+
+static enum iforest_status keeper_write(void *context, const struct iforest_place *place, const struct iforest_page_write *pages,
+					uint32_t n_pages)
+{
+	const struct iforest_pager *inner = ((struct keeper *)context)->inner;
+
+	return inner->write(inner->context, place, pages, n_pages);
+}
+
+static enum iforest_status keeper_publish(void *context, const uint8_t *bytes, uint32_t n_bytes)
+{
+	const struct iforest_pager *inner = ((struct keeper *)context)->inner;
+
+	return inner->publish(inner->context, bytes, n_bytes);
+}
+
+static uint64_t keeper_random(void *context)
+{
+	const struct iforest_pager *inner = ((struct keeper *)context)->inner;
+
+	return inner->random(inner->context);
+}
+
+static void pages_that_the_pager_keeps_deceive_nobody(void **state)
+{
+	struct sample_index index;
+	struct random dice;
+	struct keeper *keeper = calloc(1, sizeof *keeper);
+
+	(void)state;
+	start(&index, &dice, 2000);
+	keeper->inner = index.store.pager;
+	keeper->pager = (struct iforest_pager){ .context = keeper, .page_bytes = keeper->inner->page_bytes,
+		.max_batch_pages = keeper->inner->max_batch_pages, .get = keeper_get, .release = keeper_release,
+		.write = keeper_write, .publish = keeper_publish, .random = keeper_random };
+	index.store.pager = &keeper->pager;
+	sample_check(&index);
+	for (unsigned round = 0; round < 5; round++) {
+		sample_remove(&index, &dice, 0, 20);
+		sample_check(&index);
+		sample_compare_many(&index, &dice, 10);
+	}
+	index.store.pager = keeper->inner;
+	sample_check(&index);
+	sample_stop(&index);
+	for (unsigned k = 0; k < keeper->n_kept; k++)
+		free((uint8_t *)keeper->kept[k].page.bytes);
+	free(keeper);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +270,7 @@ int main(void)
 		cmocka_unit_test(keys_must_ascend),
 		cmocka_unit_test(pages_keep_their_size),
 		cmocka_unit_test(repair_computes_every_node_anew),
+		cmocka_unit_test(pages_that_the_pager_keeps_deceive_nobody),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
