@@ -9,22 +9,22 @@
 
 /* Text that someone else owns; not NUL-terminated, may hold any byte. data is NULL where there is none. */
 struct trace_text {
-    const char *data;
-    size_t n_bytes;
+	const char *data;
+	size_t n_bytes;
 };
 
 /* All zero is an empty buffer. */
 struct trace_bytes {
-    char *data;  /* owned */
-    size_t n_bytes, n_allocated;
+	char *data; /* owned */
+	size_t n_bytes, n_allocated;
 };
 
 /* Where a text lies in a buffer. */
 struct trace_slice {
-    size_t start, n_bytes;
+	size_t start, n_bytes;
 };
 
-#define TRACE_NO_SLICE ((struct trace_slice){SIZE_MAX, 0})
+#define TRACE_NO_SLICE ((struct trace_slice){ SIZE_MAX, 0 })
 
 /* Makes room for n_more bytes behind the present ones. TRACE_OK or TRACE_ERROR_MEMORY. Amortised O(n_more). */
 int trace_bytes_reserve(struct trace_bytes *buffer, size_t n_more);

@@ -34,10 +34,10 @@
 #include "trace/status.h"
 
 struct trace_options {
-    bool spans;          /* hand out spans */
-    bool counters;       /* hand out counter samples */
-    bool args;           /* with spans: their arguments too; otherwise these are skipped and never kept */
-    size_t piece_bytes;  /* how much of the file is parsed at a time; 0 is 64 KiB. Does not change any answer */
+	bool spans;	    /* hand out spans */
+	bool counters;	    /* hand out counter samples */
+	bool args;	    /* with spans: their arguments too; otherwise these are skipped and never kept */
+	size_t piece_bytes; /* how much of the file is parsed at a time; 0 is 64 KiB. Does not change any answer */
 };
 
 enum trace_kind { TRACE_SPAN, TRACE_COUNTER };
@@ -45,30 +45,30 @@ enum trace_kind { TRACE_SPAN, TRACE_COUNTER };
 /* Texts are UTF-8 as far as the file is. Those that the event does not have are empty; where "or NULL" is said, their
  * data is NULL instead. */
 struct trace_event {
-    enum trace_kind kind;
-    int64_t ts_ns;
-    int64_t dur_ns;              /* span: may be negative if the file says so */
-    double value;                /* counter */
-    struct trace_text track;     /* "pid/tid" */
-    struct trace_text pid, tid;  /* numbers and strings alike as they are written; they lie inside track */
-    struct trace_text name;
-    struct trace_text category;  /* span: or NULL */
-    struct trace_text args;      /* span: JSON as it is written, or NULL where absent or not asked for */
-    struct trace_text id;        /* counter: or NULL */
-    struct trace_text key;       /* counter: the argument's name */
+	enum trace_kind kind;
+	int64_t ts_ns;
+	int64_t dur_ns;		    /* span: may be negative if the file says so */
+	double value;		    /* counter */
+	struct trace_text track;    /* "pid/tid" */
+	struct trace_text pid, tid; /* numbers and strings alike as they are written; they lie inside track */
+	struct trace_text name;
+	struct trace_text category; /* span: or NULL */
+	struct trace_text args;	    /* span: JSON as it is written, or NULL where absent or not asked for */
+	struct trace_text id;	    /* counter: or NULL */
+	struct trace_text key;	    /* counter: the argument's name */
 };
 
 /* Counts so far; complete when the reader has answered TRACE_OK. */
 struct trace_statistics {
-    uint64_t n_events;             /* objects in the array of events, of any phase */
-    uint64_t n_complete_spans;     /* phase X */
-    uint64_t n_matched_spans;      /* phases B and E */
-    uint64_t n_without_duration;   /* X left out */
-    uint64_t n_without_time;       /* X, B, E or C left out */
-    uint64_t n_unmatched_begin;    /* B that are open */
-    uint64_t n_unmatched_end;      /* E left out */
-    uint64_t n_counter_events;     /* phase C, if counters are asked for */
-    bool truncated;                /* the file ends before its array of events does */
+	uint64_t n_events;	     /* objects in the array of events, of any phase */
+	uint64_t n_complete_spans;   /* phase X */
+	uint64_t n_matched_spans;    /* phases B and E */
+	uint64_t n_without_duration; /* X left out */
+	uint64_t n_without_time;     /* X, B, E or C left out */
+	uint64_t n_unmatched_begin;  /* B that are open */
+	uint64_t n_unmatched_end;    /* E left out */
+	uint64_t n_counter_events;   /* phase C, if counters are asked for */
+	bool truncated;		     /* the file ends before its array of events does */
 };
 
 struct trace_reader;

@@ -2,10 +2,10 @@
 
 /* A number text taken apart: its digits are text[first..end) with at most one '.' among them. */
 struct decimal {
-    bool negative;
-    const char *first, *end;
-    long n_integer_digits;  /* those before the '.' */
-    long exponent;
+	bool negative;
+	const char *first, *end;
+	long n_integer_digits; /* those before the '.' */
+	long exponent;
 };
 
 /* Beyond this an exponent decides alone: no text is long enough to make up for it. */
@@ -13,106 +13,106 @@ enum { EXPONENT_MAX = 1000000000 };
 
 static bool is_digit(char c)
 {
-    return c >= '0' && c <= '9';
+	return c >= '0' && c <= '9';
 }
 
 static bool split_exponent(const char *at, const char *end, long *exponent)
 {
-    bool negative = false;
-    long value = 0;
+	bool negative = false;
+	long value = 0;
 
-    if (at < end && (*at == '+' || *at == '-'))
-        negative = *at++ == '-';
-    if (at == end)
-        return false;
-    for (; at < end; at++) {
-        if (!is_digit(*at))
-            return false;
-        if (value < EXPONENT_MAX)
-            value = value * 10 + (*at - '0');
-    }
-    *exponent = negative ? -value : value;
-    return true;
+	if (at < end && (*at == '+' || *at == '-'))
+		negative = *at++ == '-';
+	if (at == end)
+		return false;
+	for (; at < end; at++) {
+		if (!is_digit(*at))
+			return false;
+		if (value < EXPONENT_MAX)
+			value = value * 10 + (*at - '0');
+	}
+	*exponent = negative ? -value : value;
+	return true;
 }
 
 static bool split_decimal(const char *text, size_t n_bytes, struct decimal *number)
 {
-    const char *at = text, *end = text + n_bytes, *fraction;
+	const char *at = text, *end = text + n_bytes, *fraction;
 
-    if (n_bytes > EXPONENT_MAX / 10)
-        return false;
-    number->negative = at < end && *at == '-';
-    at += number->negative;
-    number->first = at;
-    while (at < end && is_digit(*at))
-        at++;
-    number->n_integer_digits = at - number->first;
-    if (number->n_integer_digits == 0)
-        return false;
-    if (at < end && *at == '.') {
-        for (fraction = ++at; at < end && is_digit(*at); at++)
-            continue;
-        if (at == fraction)
-            return false;
-    }
-    number->end = at;
-    number->exponent = 0;
-    if (at == end)
-        return true;
-    return (*at == 'e' || *at == 'E') && split_exponent(at + 1, end, &number->exponent);
+	if (n_bytes > EXPONENT_MAX / 10)
+		return false;
+	number->negative = at < end && *at == '-';
+	at += number->negative;
+	number->first = at;
+	while (at < end && is_digit(*at))
+		at++;
+	number->n_integer_digits = at - number->first;
+	if (number->n_integer_digits == 0)
+		return false;
+	if (at < end && *at == '.') {
+		for (fraction = ++at; at < end && is_digit(*at); at++)
+			continue;
+		if (at == fraction)
+			return false;
+	}
+	number->end = at;
+	number->exponent = 0;
+	if (at == end)
+		return true;
+	return (*at == 'e' || *at == 'E') && split_exponent(at + 1, end, &number->exponent);
 }
 
 /* Rounds half to even: rest[..] are the digits behind the last one of `value`. */
 static bool rounds_up(uint64_t value, const char *rest, const char *end)
 {
-    if (rest < end && *rest == '.')
-        rest++;
-    if (rest == end || *rest != '5')
-        return rest < end && *rest > '5';
-    for (rest++; rest < end; rest++)
-        if (*rest != '.' && *rest != '0')
-            return true;
-    return value & 1;
+	if (rest < end && *rest == '.')
+		rest++;
+	if (rest == end || *rest != '5')
+		return rest<end && * rest> '5';
+	for (rest++; rest < end; rest++)
+		if (*rest != '.' && *rest != '0')
+			return true;
+	return value & 1;
 }
 
 bool trace_is_decimal(const char *text, size_t n_bytes)
 {
-    struct decimal number;
+	struct decimal number;
 
-    return split_decimal(text, n_bytes, &number);
+	return split_decimal(text, n_bytes, &number);
 }
 
 enum trace_time_status trace_time_from_us(const char *text, size_t n_bytes, int64_t *time_ns)
 {
-    struct decimal number;
-    uint64_t value = 0, limit;
-    long n_wanted;
-    const char *at;
+	struct decimal number;
+	uint64_t value = 0, limit;
+	long n_wanted;
+	const char *at;
 
-    if (!split_decimal(text, n_bytes, &number))
-        return TRACE_TIME_NOT_A_NUMBER;
-    limit = (uint64_t)INT64_MAX + number.negative;
-    n_wanted = number.n_integer_digits + number.exponent + 3;
-    at = number.first;
-    for (; n_wanted > 0; n_wanted--) {
-        unsigned digit = 0;
+	if (!split_decimal(text, n_bytes, &number))
+		return TRACE_TIME_NOT_A_NUMBER;
+	limit = (uint64_t)INT64_MAX + number.negative;
+	n_wanted = number.n_integer_digits + number.exponent + 3;
+	at = number.first;
+	for (; n_wanted > 0; n_wanted--) {
+		unsigned digit = 0;
 
-        if (at < number.end && *at == '.')
-            at++;
-        if (at < number.end)
-            digit = (unsigned)(*at++ - '0');
-        else if (value == 0)
-            break;
-        if (value > (limit - digit) / 10)
-            return TRACE_TIME_OUT_OF_RANGE;
-        value = value * 10 + digit;
-    }
-    /* With n_wanted < 0 there are zeros between the point and the first digit: always below one half. */
-    if (n_wanted == 0 && rounds_up(value, at, number.end) && value++ == limit)
-        return TRACE_TIME_OUT_OF_RANGE;
-    if (number.negative)
-        *time_ns = value == limit ? INT64_MIN : -(int64_t)value;
-    else
-        *time_ns = (int64_t)value;
-    return TRACE_TIME_OK;
+		if (at < number.end && *at == '.')
+			at++;
+		if (at < number.end)
+			digit = (unsigned)(*at++ - '0');
+		else if (value == 0)
+			break;
+		if (value > (limit - digit) / 10)
+			return TRACE_TIME_OUT_OF_RANGE;
+		value = value * 10 + digit;
+	}
+	/* With n_wanted < 0 there are zeros between the point and the first digit: always below one half. */
+	if (n_wanted == 0 && rounds_up(value, at, number.end) && value++ == limit)
+		return TRACE_TIME_OUT_OF_RANGE;
+	if (number.negative)
+		*time_ns = value == limit ? INT64_MIN : -(int64_t)value;
+	else
+		*time_ns = (int64_t)value;
+	return TRACE_TIME_OK;
 }

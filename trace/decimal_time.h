@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 enum trace_time_status {
-    TRACE_TIME_OK,
-    TRACE_TIME_NOT_A_NUMBER,  /* the text is not of the form [-]digits[.digits][(e|E)[+|-]digits] */
-    TRACE_TIME_OUT_OF_RANGE   /* the rounded value does not fit into int64_t */
+	TRACE_TIME_OK,
+	TRACE_TIME_NOT_A_NUMBER, /* the text is not of the form [-]digits[.digits][(e|E)[+|-]digits] */
+	TRACE_TIME_OUT_OF_RANGE	 /* the rounded value does not fit into int64_t */
 };
 
 /* True if the whole text is a decimal number: JSON's grammar, leading zeros allowed.

@@ -8,43 +8,43 @@
 #include "trace/decimal_time.h"
 
 enum trace_field {
-    TRACE_FIELD_OTHER,
-    TRACE_FIELD_PHASE,
-    TRACE_FIELD_TIME,
-    TRACE_FIELD_DURATION,
-    TRACE_FIELD_PID,
-    TRACE_FIELD_TID,
-    TRACE_FIELD_ID,
-    TRACE_FIELD_NAME,
-    TRACE_FIELD_CATEGORY,
-    TRACE_FIELD_ARGS,
-    TRACE_N_FIELDS
+	TRACE_FIELD_OTHER,
+	TRACE_FIELD_PHASE,
+	TRACE_FIELD_TIME,
+	TRACE_FIELD_DURATION,
+	TRACE_FIELD_PID,
+	TRACE_FIELD_TID,
+	TRACE_FIELD_ID,
+	TRACE_FIELD_NAME,
+	TRACE_FIELD_CATEGORY,
+	TRACE_FIELD_ARGS,
+	TRACE_N_FIELDS
 };
 
 struct trace_field_time {
-    enum trace_time_status status;  /* TRACE_TIME_NOT_A_NUMBER if absent too */
-    int64_t ns;
+	enum trace_time_status status; /* TRACE_TIME_NOT_A_NUMBER if absent too */
+	int64_t ns;
 };
 
 /* An argument of a counter event. */
 struct trace_sample {
-    struct trace_slice key;
-    struct trace_text key_text;  /* once settled */
-    size_t position;
-    bool is_numeric;
-    double value;
+	struct trace_slice key;
+	struct trace_text key_text; /* once settled */
+	size_t position;
+	bool is_numeric;
+	double value;
 };
 
 struct trace_event_fields {
-    uint64_t offset;                            /* of the event's '{' in the unpacked file */
-    char phase;                                 /* 0 if absent or not one character */
-    struct trace_field_time ts, dur;
-    struct trace_slice slices[TRACE_N_FIELDS];  /* of the fields that are kept as text */
-    struct trace_bytes texts;
-    struct trace_bytes args;                    /* from behind the key "args" to the end of its value, as written */
-    struct trace_sample *samples;               /* owned */
-    size_t n_samples, n_samples_allocated;
-    locale_t c_locale;                          /* owned: numbers have a '.' wherever we run */
+	uint64_t offset; /* of the event's '{' in the unpacked file */
+	char phase;	 /* 0 if absent or not one character */
+	struct trace_field_time ts, dur;
+	struct trace_slice slices[TRACE_N_FIELDS]; /* of the fields that are kept as text */
+	struct trace_bytes texts;
+	struct trace_bytes args;      /* from behind the key "args" to the end of its value, as written */
+	struct trace_sample *samples; /* owned */
+	size_t n_samples, n_samples_allocated;
+	locale_t c_locale; /* owned: numbers have a '.' wherever we run */
 };
 
 /* TRACE_OK or TRACE_ERROR_MEMORY; release in any case. */

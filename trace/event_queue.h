@@ -9,9 +9,9 @@ struct trace_queued_event;
 
 /* All zero is an empty queue. */
 struct trace_event_queue {
-    struct trace_queued_event *events;  /* owned */
-    size_t n_events, n_taken, n_allocated;
-    struct trace_bytes texts;
+	struct trace_queued_event *events; /* owned */
+	size_t n_events, n_taken, n_allocated;
+	struct trace_bytes texts;
 };
 
 /* Copies an event with its texts; its track is made from pid and tid. TRACE_OK or TRACE_ERROR_MEMORY. */

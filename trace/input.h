@@ -8,9 +8,9 @@
 #include "trace/status.h"
 
 struct trace_input {
-    void *file;             /* zlib's gzFile, owned */
-    uint64_t n_bytes_read;  /* unpacked */
-    char problem[160];      /* what went wrong, set with every negative answer */
+	void *file;	       /* zlib's gzFile, owned */
+	uint64_t n_bytes_read; /* unpacked */
+	char problem[160];     /* what went wrong, set with every negative answer */
 };
 
 /* Opens a file, plain or gzip: told apart by its first bytes, not by its name.

@@ -8,18 +8,18 @@
 struct trace_json_events;
 
 struct trace_json_handler {
-    /* Called with each complete event. Answers TRACE_OK, or a negative status that ends the parsing, with
+	/* Called with each complete event. Answers TRACE_OK, or a negative status that ends the parsing, with
      * *problem set to a literal. Fields are the parser's; the call may settle their samples. */
-    int (*on_event)(void *context, struct trace_event_fields *fields, const char **problem);
-    void *context;
-    bool keep_args;     /* of phases X and B, as written */
-    bool keep_samples;  /* the members of args of phase C */
+	int (*on_event)(void *context, struct trace_event_fields *fields, const char **problem);
+	void *context;
+	bool keep_args;	   /* of phases X and B, as written */
+	bool keep_samples; /* the members of args of phase C */
 };
 
 /* What stopped the parsing. */
 struct trace_json_problem {
-    uint64_t offset;  /* byte of the text */
-    char text[160];
+	uint64_t offset; /* byte of the text */
+	char text[160];
 };
 
 /* NULL if out of memory. Free with trace_json_events_free (which takes NULL). */

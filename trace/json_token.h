@@ -12,10 +12,10 @@
 
 /* All zero: between two tokens. */
 struct trace_json_token {
-    uint64_t n_bytes;   /* of the token so far */
-    bool in_string;
-    bool in_escape;     /* in a string, inside of an escape sequence */
-    int n_hex_digits;   /* in an escape sequence: those that are to come */
+	uint64_t n_bytes; /* of the token so far */
+	bool in_string;
+	bool in_escape;	  /* in a string, inside of an escape sequence */
+	int n_hex_digits; /* in an escape sequence: those that are to come */
 };
 
 /* Follows the text as long as no token ends in it, except by a separator.

@@ -21,12 +21,12 @@
 #include "trace/status.h"
 
 struct trace_open_interval {
-    int64_t ts_ns, dur_ns;
+	int64_t ts_ns, dur_ns;
 };
 
 struct trace_span_depth {
-    struct trace_open_interval *open;  /* the stack, owned */
-    size_t n_open, n_allocated;
+	struct trace_open_interval *open; /* the stack, owned */
+	size_t n_open, n_allocated;
 };
 
 /* Forgets the spans of the track before. O(1). */

@@ -33,397 +33,398 @@ static char module_path[1200], folder[200], trace_path[240], project[1000];
 
 static int make_folder(void **state)
 {
-    const char *build = getenv("IFOREST_BUILD"), *parent = getenv("TMPDIR");
+	const char *build = getenv("IFOREST_BUILD"), *parent = getenv("TMPDIR");
 
-    (void)state;
-    if (!build || !*build)
-        build = "build";
-    if (!getcwd(project, sizeof project))
-        return -1;
-    snprintf(module_path, sizeof module_path, "%s%s%.150s/chrometrace.so", *build == '/' ? "" : project,
-             *build == '/' ? "" : "/", build);
-    snprintf(folder, sizeof folder, "%.150s/iforest_trace_XXXXXX", parent && *parent ? parent : "/tmp");
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(trace_path, sizeof trace_path, "%s/trace.json", folder);
-    return 0;
+	(void)state;
+	if (!build || !*build)
+		build = "build";
+	if (!getcwd(project, sizeof project))
+		return -1;
+	snprintf(module_path, sizeof module_path, "%s%s%.150s/chrometrace.so", *build == '/' ? "" : project,
+		 *build == '/' ? "" : "/", build);
+	snprintf(folder, sizeof folder, "%.150s/iforest_trace_XXXXXX", parent && *parent ? parent : "/tmp");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(trace_path, sizeof trace_path, "%s/trace.json", folder);
+	return 0;
 }
 
 static int remove_folder(void **state)
 {
-    (void)state;
-    unlink(trace_path);
-    return rmdir(folder);
+	(void)state;
+	unlink(trace_path);
+	return rmdir(folder);
 }
 
 static sqlite3 *open_database(void)
 {
-    sqlite3 *database;
-    char *message = NULL;
+	sqlite3 *database;
+	char *message = NULL;
 
-    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
-    if (sqlite3_load_extension(database, module_path, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", module_path, message);
-    return database;
+	assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+	sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
+	if (sqlite3_load_extension(database, module_path, NULL, &message) != SQLITE_OK)
+		fail_msg("%s: %s", module_path, message);
+	return database;
 }
 
 static void write_trace(const char *text)
 {
-    FILE *file = fopen(trace_path, "wb");
+	FILE *file = fopen(trace_path, "wb");
 
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-    assert_int_equal(fclose(file), 0);
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+	assert_int_equal(fclose(file), 0);
 }
 
 /* Runs one or more statements; ?1 is bound to argument. The rows are joined as the shell does in list mode, into a text
  * that is valid until the next call. A failure is the text "error: ..." */
 static const char *rows_of(sqlite3 *database, const char *sql, const char *argument)
 {
-    static char rows[200000];
-    size_t n_bytes = 0;
+	static char rows[200000];
+	size_t n_bytes = 0;
 
-    rows[0] = 0;
-    while (*sql) {
-        sqlite3_stmt *statement = NULL;
-        int rc = sqlite3_prepare_v2(database, sql, -1, &statement, &sql);
+	rows[0] = 0;
+	while (*sql) {
+		sqlite3_stmt *statement = NULL;
+		int rc = sqlite3_prepare_v2(database, sql, -1, &statement, &sql);
 
-        if (rc == SQLITE_OK && !statement)
-            break;
-        if (statement && sqlite3_bind_parameter_count(statement) > 0)
-            sqlite3_bind_text(statement, 1, argument, -1, SQLITE_STATIC);
-        while (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
-            for (int i = 0; i < sqlite3_column_count(statement); i++) {
-                const char *text = (const char *)sqlite3_column_text(statement, i);
+		if (rc == SQLITE_OK && !statement)
+			break;
+		if (statement && sqlite3_bind_parameter_count(statement) > 0)
+			sqlite3_bind_text(statement, 1, argument, -1, SQLITE_STATIC);
+		while (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+			for (int i = 0; i < sqlite3_column_count(statement); i++) {
+				const char *text = (const char *)sqlite3_column_text(statement, i);
 
-                n_bytes +=
-                    (size_t)snprintf(rows + n_bytes, sizeof rows - n_bytes, "%s%s", i ? "|" : "", text ? text : "");
-                assert_true(n_bytes < sizeof rows - 2);
-            }
-            strcpy(rows + n_bytes++, "\n");
-        }
-        if (rc != SQLITE_OK || sqlite3_reset(statement) != SQLITE_OK) {
-            snprintf(rows, sizeof rows, "error: %s", sqlite3_errmsg(database));
-            sqlite3_finalize(statement);
-            break;
-        }
-        sqlite3_finalize(statement);
-    }
-    return rows;
+				n_bytes += (size_t)snprintf(rows + n_bytes, sizeof rows - n_bytes, "%s%s", i ? "|" : "",
+							    text ? text : "");
+				assert_true(n_bytes < sizeof rows - 2);
+			}
+			strcpy(rows + n_bytes++, "\n");
+		}
+		if (rc != SQLITE_OK || sqlite3_reset(statement) != SQLITE_OK) {
+			snprintf(rows, sizeof rows, "error: %s", sqlite3_errmsg(database));
+			sqlite3_finalize(statement);
+			break;
+		}
+		sqlite3_finalize(statement);
+	}
+	return rows;
 }
 
 static void expect_rows(sqlite3 *database, const char *sql, const char *expected)
 {
-    const char *rows = rows_of(database, sql, trace_path);
+	const char *rows = rows_of(database, sql, trace_path);
 
-    if (strcmp(rows, expected) != 0)
-        fail_msg("gives\n%.300s\ninstead of\n%.300s\n: %s", rows, expected, sql);
+	if (strcmp(rows, expected) != 0)
+		fail_msg("gives\n%.300s\ninstead of\n%.300s\n: %s", rows, expected, sql);
 }
 
 /* One row of the columns that most tests look at, for a trace of these events. */
 static void expect_spans(sqlite3 *database, const char *trace, const char *expected)
 {
-    write_trace(trace);
-    expect_rows(database, "SELECT ts_ns, dur_ns, track, name FROM read_chrome_trace(?1)", expected);
+	write_trace(trace);
+	expect_rows(database, "SELECT ts_ns, dur_ns, track, name FROM read_chrome_trace(?1)", expected);
 }
 
 static void expect_error(sqlite3 *database, const char *sql, const char *format, ...)
 {
-    char expected[600] = "error: ";
-    va_list arguments;
+	char expected[600] = "error: ";
+	va_list arguments;
 
-    va_start(arguments, format);
-    vsnprintf(expected + strlen(expected), sizeof expected - strlen(expected), format, arguments);
-    va_end(arguments);
-    expect_rows(database, sql, expected);
+	va_start(arguments, format);
+	vsnprintf(expected + strlen(expected), sizeof expected - strlen(expected), format, arguments);
+	va_end(arguments);
+	expect_rows(database, sql, expected);
 }
 
 /* --- the quirks of real traces ----------------------------------------------------------------------------------- */
 
 static void times_are_exact(void **state)
 {
-    sqlite3 *database = open_database();
+	sqlite3 *database = open_database();
 
-    (void)state;
-    expect_spans(database, "[{\"ph\":\"X\",\"ts\":1712195495406752.797,\"dur\":0.001}]", "1712195495406752797|1|/|\n");
-    expect_spans(database, "[{\"ph\":\"X\",\"ts\":1683564901540885,\"dur\":1}]", "1683564901540885000|1000|/|\n");
-    expect_spans(database, "[{\"ph\":\"X\",\"ts\":1124609193879.8845,\"dur\":0.0015}]", "1124609193879884|2|/|\n");
-    expect_spans(database, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1}]}",
-                 "1000|1000|/|\n");
-    expect_spans(database, "[{\"ph\":\"X\",\"ts\":-1891000,\"dur\":0},{\"ph\":\"X\",\"ts\":\"1.5e3\",\"dur\":\"-2\"}]",
-                 "-1891000000|0|/|\n1500000|-2000|/|\n");
-    sqlite3_close(database);
+	(void)state;
+	expect_spans(database, "[{\"ph\":\"X\",\"ts\":1712195495406752.797,\"dur\":0.001}]", "1712195495406752797|1|/|\n");
+	expect_spans(database, "[{\"ph\":\"X\",\"ts\":1683564901540885,\"dur\":1}]", "1683564901540885000|1000|/|\n");
+	expect_spans(database, "[{\"ph\":\"X\",\"ts\":1124609193879.8845,\"dur\":0.0015}]", "1124609193879884|2|/|\n");
+	expect_spans(database, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1}]}",
+		     "1000|1000|/|\n");
+	expect_spans(database, "[{\"ph\":\"X\",\"ts\":-1891000,\"dur\":0},{\"ph\":\"X\",\"ts\":\"1.5e3\",\"dur\":\"-2\"}]",
+		     "-1891000000|0|/|\n1500000|-2000|/|\n");
+	sqlite3_close(database);
 }
 
 static void rows_come_in_the_order_of_completion(void **state)
 {
-    sqlite3 *database = open_database();
+	sqlite3 *database = open_database();
 
-    (void)state;
-    write_trace("[{\"ph\":\"B\",\"ts\":1,\"name\":\"outer\"},{\"ph\":\"X\",\"ts\":5,\"dur\":1,\"name\":\"late\"},"
-                "{\"ph\":\"X\",\"ts\":2,\"dur\":1,\"name\":\"early\"},{\"ph\":\"E\",\"ts\":9}]");
-    expect_rows(database, "SELECT rowid, name, depth FROM read_chrome_trace(?1)", "1|late|1\n2|early|1\n3|outer|0\n");
-    sqlite3_close(database);
+	(void)state;
+	write_trace("[{\"ph\":\"B\",\"ts\":1,\"name\":\"outer\"},{\"ph\":\"X\",\"ts\":5,\"dur\":1,\"name\":\"late\"},"
+		    "{\"ph\":\"X\",\"ts\":2,\"dur\":1,\"name\":\"early\"},{\"ph\":\"E\",\"ts\":9}]");
+	expect_rows(database, "SELECT rowid, name, depth FROM read_chrome_trace(?1)", "1|late|1\n2|early|1\n3|outer|0\n");
+	sqlite3_close(database);
 }
 
 static void shapes_of_files(void **state)
 {
-    sqlite3 *database = open_database();
+	sqlite3 *database = open_database();
 
-    (void)state;
-    expect_spans(database, "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},\n", "1000|1000|/|\n");
-    expect_spans(database, "{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"ph\":\"X\",\"ts", "1000|1000|/|\n");
-    expect_spans(database,
-                 "{\"systemTraceEvents\":{\"events\":[{\"ph\":\"X\",\"ts\":7,\"dur\":1}]},"
-                 "\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1}]}",
-                 "1000|1000|/|\n");
-    expect_spans(database, "{\"traceEvents\":[]}", "");
-    sqlite3_close(database);
+	(void)state;
+	expect_spans(database, "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},\n", "1000|1000|/|\n");
+	expect_spans(database, "{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"ph\":\"X\",\"ts", "1000|1000|/|\n");
+	expect_spans(database,
+		     "{\"systemTraceEvents\":{\"events\":[{\"ph\":\"X\",\"ts\":7,\"dur\":1}]},"
+		     "\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":1}]}",
+		     "1000|1000|/|\n");
+	expect_spans(database, "{\"traceEvents\":[]}", "");
+	sqlite3_close(database);
 }
 
 static void pairs_and_what_has_no_partner(void **state)
 {
-    sqlite3 *database = open_database();
+	sqlite3 *database = open_database();
 
-    (void)state;
-    expect_spans(
-        database,
-        "[{\"ph\":\"B\",\"ts\":1,\"pid\":1,\"tid\":1,\"name\":\"never\"},{\"ph\":\"E\",\"ts\":1,\"pid\":1,\"tid\":2},"
-        "{\"ph\":\"X\",\"ts\":2,\"pid\":1,\"tid\":1,\"name\":\"open\"},"
-        "{\"ph\":\"B\",\"ts\":3,\"pid\":1,\"tid\":1,\"name\":\"a\"},{\"ph\":\"E\",\"ts\":4,\"pid\":1,\"tid\":1,"
-        "\"name\":\"b\"}]",
-        "3000|1000|1/1|a\n");
-    sqlite3_close(database);
+	(void)state;
+	expect_spans(
+	    database,
+	    "[{\"ph\":\"B\",\"ts\":1,\"pid\":1,\"tid\":1,\"name\":\"never\"},{\"ph\":\"E\",\"ts\":1,\"pid\":1,\"tid\":2},"
+	    "{\"ph\":\"X\",\"ts\":2,\"pid\":1,\"tid\":1,\"name\":\"open\"},"
+	    "{\"ph\":\"B\",\"ts\":3,\"pid\":1,\"tid\":1,\"name\":\"a\"},{\"ph\":\"E\",\"ts\":4,\"pid\":1,\"tid\":1,"
+	    "\"name\":\"b\"}]",
+	    "3000|1000|1/1|a\n");
+	sqlite3_close(database);
 }
 
 static void ids_and_missing_fields(void **state)
 {
-    sqlite3 *database = open_database();
+	sqlite3 *database = open_database();
 
-    (void)state;
-    write_trace("[{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"pid\":\"Spans\",\"tid\":\"stream 7\",\"cat\":\"c\"},"
-                "{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"pid\":-1,\"args\":{}}]");
-    expect_rows(database,
-                "SELECT quote(pid), quote(tid), quote(track), quote(name), quote(category), quote(args) "
-                "FROM read_chrome_trace(?1)",
-                "'Spans'|'stream 7'|'Spans/stream 7'|''|'c'|NULL\n'-1'|''|'-1/'|''|NULL|'{}'\n");
-    sqlite3_close(database);
+	(void)state;
+	write_trace("[{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"pid\":\"Spans\",\"tid\":\"stream 7\",\"cat\":\"c\"},"
+		    "{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"pid\":-1,\"args\":{}}]");
+	expect_rows(database,
+		    "SELECT quote(pid), quote(tid), quote(track), quote(name), quote(category), quote(args) "
+		    "FROM read_chrome_trace(?1)",
+		    "'Spans'|'stream 7'|'Spans/stream 7'|''|'c'|NULL\n'-1'|''|'-1/'|''|NULL|'{}'\n");
+	sqlite3_close(database);
 }
 
 static void counters_have_series(void **state)
 {
-    sqlite3 *database = open_database();
+	sqlite3 *database = open_database();
 
-    (void)state;
-    write_trace("[{\"ph\":\"C\",\"ts\":1,\"pid\":1,\"name\":\"cpu\",\"args\":{\"user\":1,\"system\":\"8."
-                "395000000000001\",\"x\":null}},"
-                "{\"ph\":\"C\",\"ts\":2,\"pid\":1,\"name\":\"cpu\",\"id\":\"0xa\",\"args\":{\"user\":3}}]");
-    expect_rows(database,
-                "SELECT ts_ns, pid, name, quote(id), key, value = 8.395000000000001, typeof(value) "
-                "FROM read_chrome_counters(?1)",
-                "1000|1|cpu|NULL|user|0|real\n1000|1|cpu|NULL|system|1|real\n2000|1|cpu|'0xa'|user|0|real\n");
-    sqlite3_close(database);
+	(void)state;
+	write_trace("[{\"ph\":\"C\",\"ts\":1,\"pid\":1,\"name\":\"cpu\",\"args\":{\"user\":1,\"system\":\"8."
+		    "395000000000001\",\"x\":null}},"
+		    "{\"ph\":\"C\",\"ts\":2,\"pid\":1,\"name\":\"cpu\",\"id\":\"0xa\",\"args\":{\"user\":3}}]");
+	expect_rows(database,
+		    "SELECT ts_ns, pid, name, quote(id), key, value = 8.395000000000001, typeof(value) "
+		    "FROM read_chrome_counters(?1)",
+		    "1000|1|cpu|NULL|user|0|real\n1000|1|cpu|NULL|system|1|real\n2000|1|cpu|'0xa'|user|0|real\n");
+	sqlite3_close(database);
 }
 
 static void depths_follow_the_rule(void **state)
 {
-    sqlite3 *database = open_database();
+	sqlite3 *database = open_database();
 
-    (void)state;
-    write_trace("[{\"ph\":\"X\",\"tid\":1,\"ts\":5,\"dur\":20,\"name\":\"c\"},{\"ph\":\"X\",\"tid\":1,\"ts\":0,\"dur\":"
-                "10,\"name\":\"b\"},"
-                "{\"ph\":\"X\",\"tid\":2,\"ts\":1,\"dur\":1,\"name\":\"other\"},{\"ph\":\"X\",\"tid\":1,\"ts\":0,"
-                "\"dur\":10,\"name\":\"b2\"},"
-                "{\"ph\":\"X\",\"tid\":1,\"ts\":12,\"dur\":0,\"name\":\"d\"},{\"ph\":\"X\",\"tid\":1,\"ts\":0,\"dur\":"
-                "90,\"name\":\"a\"},"
-                "{\"ph\":\"X\",\"tid\":1,\"ts\":25,\"dur\":1,\"name\":\"e\"}]");
-    expect_rows(database, "SELECT name, depth FROM read_chrome_trace(?1)", "c|3\nb|1\nother|0\nb2|2\nd|4\na|0\ne|1\n");
-    sqlite3_close(database);
+	(void)state;
+	write_trace("[{\"ph\":\"X\",\"tid\":1,\"ts\":5,\"dur\":20,\"name\":\"c\"},{\"ph\":\"X\",\"tid\":1,\"ts\":0,\"dur\":"
+		    "10,\"name\":\"b\"},"
+		    "{\"ph\":\"X\",\"tid\":2,\"ts\":1,\"dur\":1,\"name\":\"other\"},{\"ph\":\"X\",\"tid\":1,\"ts\":0,"
+		    "\"dur\":10,\"name\":\"b2\"},"
+		    "{\"ph\":\"X\",\"tid\":1,\"ts\":12,\"dur\":0,\"name\":\"d\"},{\"ph\":\"X\",\"tid\":1,\"ts\":0,\"dur\":"
+		    "90,\"name\":\"a\"},"
+		    "{\"ph\":\"X\",\"tid\":1,\"ts\":25,\"dur\":1,\"name\":\"e\"}]");
+	expect_rows(database, "SELECT name, depth FROM read_chrome_trace(?1)", "c|3\nb|1\nother|0\nb2|2\nd|4\na|0\ne|1\n");
+	sqlite3_close(database);
 }
 
 /* --- use and misuse ---------------------------------------------------------------------------------------------- */
 
 static void the_path_must_be_given(void **state)
 {
-    sqlite3 *database = open_database();
+	sqlite3 *database = open_database();
 
-    (void)state;
-    write_trace("[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"ph\":\"C\",\"ts\":1,\"args\":{\"a\":1}}]");
-    expect_error(database, "SELECT * FROM read_chrome_trace", "read_chrome_trace(path) needs the path of a trace file");
-    expect_error(database, "SELECT * FROM read_chrome_counters()",
-                 "read_chrome_counters(path) needs the path of a trace file");
-    expect_error(database, "SELECT * FROM read_chrome_trace WHERE path > 'a'",
-                 "read_chrome_trace(path) needs the path of a trace file");
-    expect_error(database, "SELECT * FROM read_chrome_trace(NULL)",
-                 "read_chrome_trace: the path is NULL; give the path of a trace file");
-    expect_error(database, "SELECT * FROM read_chrome_trace(CAST(x'610062' AS TEXT))",
-                 "read_chrome_trace: a: the path contains a NUL byte");
-    expect_rows(database, "SELECT count(*), path = ?1 FROM read_chrome_trace WHERE path = ?1", "1|1\n");
-    expect_rows(database, "SELECT count(*) FROM read_chrome_trace WHERE path IN (?1, ?1 || '')", "1\n");
-    expect_rows(database, "SELECT count(*) FROM read_chrome_trace WHERE path = ?1 OR path = ?1", "1\n");
-    expect_rows(database, "SELECT count(*) FROM (SELECT ?1 AS p UNION ALL SELECT ?1), read_chrome_trace(p)", "2\n");
-    expect_rows(database, "SELECT count(*) FROM read_chrome_trace(?1) a JOIN read_chrome_counters(?1) c USING(ts_ns)",
-                "1\n");
-    expect_rows(database, "SELECT count(*) FROM (SELECT ?1 AS p) LEFT JOIN read_chrome_trace t ON t.path = p", "1\n");
-    sqlite3_close(database);
+	(void)state;
+	write_trace("[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"ph\":\"C\",\"ts\":1,\"args\":{\"a\":1}}]");
+	expect_error(database, "SELECT * FROM read_chrome_trace", "read_chrome_trace(path) needs the path of a trace file");
+	expect_error(database, "SELECT * FROM read_chrome_counters()",
+		     "read_chrome_counters(path) needs the path of a trace file");
+	expect_error(database, "SELECT * FROM read_chrome_trace WHERE path > 'a'",
+		     "read_chrome_trace(path) needs the path of a trace file");
+	expect_error(database, "SELECT * FROM read_chrome_trace(NULL)",
+		     "read_chrome_trace: the path is NULL; give the path of a trace file");
+	expect_error(database, "SELECT * FROM read_chrome_trace(CAST(x'610062' AS TEXT))",
+		     "read_chrome_trace: a: the path contains a NUL byte");
+	expect_rows(database, "SELECT count(*), path = ?1 FROM read_chrome_trace WHERE path = ?1", "1|1\n");
+	expect_rows(database, "SELECT count(*) FROM read_chrome_trace WHERE path IN (?1, ?1 || '')", "1\n");
+	expect_rows(database, "SELECT count(*) FROM read_chrome_trace WHERE path = ?1 OR path = ?1", "1\n");
+	expect_rows(database, "SELECT count(*) FROM (SELECT ?1 AS p UNION ALL SELECT ?1), read_chrome_trace(p)", "2\n");
+	expect_rows(database, "SELECT count(*) FROM read_chrome_trace(?1) a JOIN read_chrome_counters(?1) c USING(ts_ns)",
+		    "1\n");
+	expect_rows(database, "SELECT count(*) FROM (SELECT ?1 AS p) LEFT JOIN read_chrome_trace t ON t.path = p", "1\n");
+	sqlite3_close(database);
 }
 
 static void files_that_cannot_be_read_are_errors(void **state)
 {
-    sqlite3 *database = open_database();
+	sqlite3 *database = open_database();
 
-    (void)state;
-    expect_error(database, "SELECT * FROM read_chrome_trace('/no/such/file')",
-                 "read_chrome_trace: /no/such/file: cannot open the file: No such file or directory");
-    expect_error(database, "SELECT depth FROM read_chrome_trace('/no/such/file')",
-                 "read_chrome_trace: /no/such/file: cannot open the file: No such file or directory");
-    write_trace("[{\"ph\":\"X\",\"ts\":1e30,\"dur\":1}]");
-    for (int i = 0; i < 2; i++)
-        expect_error(
-            database, i ? "SELECT depth FROM read_chrome_trace(?1)" : "SELECT count(*) FROM read_chrome_trace(?1)",
-            "read_chrome_trace: %s: byte 1: the ts of the event that starts here does not fit into 64-bit nanoseconds",
-            trace_path);
-    write_trace("{\"spans\":[]}");
-    expect_error(database, "SELECT * FROM read_chrome_counters(?1)",
-                 "read_chrome_counters: %s: byte 12: there is no array \"traceEvents\" at the top level", trace_path);
-    expect_error(
-        database, "SELECT depth FROM read_chrome_trace('/dev/null')",
-        "read_chrome_trace: /dev/null: the column depth needs to read the file twice, and this is not a regular "
-        "file; select the other columns only");
-    sqlite3_close(database);
+	(void)state;
+	expect_error(database, "SELECT * FROM read_chrome_trace('/no/such/file')",
+		     "read_chrome_trace: /no/such/file: cannot open the file: No such file or directory");
+	expect_error(database, "SELECT depth FROM read_chrome_trace('/no/such/file')",
+		     "read_chrome_trace: /no/such/file: cannot open the file: No such file or directory");
+	write_trace("[{\"ph\":\"X\",\"ts\":1e30,\"dur\":1}]");
+	for (int i = 0; i < 2; i++)
+		expect_error(database,
+			     i ? "SELECT depth FROM read_chrome_trace(?1)" : "SELECT count(*) FROM read_chrome_trace(?1)",
+			     "read_chrome_trace: %s: byte 1: the ts of the event that starts here does not fit into 64-bit "
+			     "nanoseconds",
+			     trace_path);
+	write_trace("{\"spans\":[]}");
+	expect_error(database, "SELECT * FROM read_chrome_counters(?1)",
+		     "read_chrome_counters: %s: byte 12: there is no array \"traceEvents\" at the top level", trace_path);
+	expect_error(
+	    database, "SELECT depth FROM read_chrome_trace('/dev/null')",
+	    "read_chrome_trace: /dev/null: the column depth needs to read the file twice, and this is not a regular "
+	    "file; select the other columns only");
+	sqlite3_close(database);
 }
 
 static void schemas_cannot_use_the_functions(void **state)
 {
-    sqlite3 *database = open_database();
+	sqlite3 *database = open_database();
 
-    (void)state;
-    write_trace("[]");
-    assert_int_equal(sqlite3_exec(database, "CREATE VIEW v AS SELECT * FROM read_chrome_trace('x')", NULL, NULL, NULL),
-                     SQLITE_OK);
-    expect_error(database, "SELECT * FROM v", "unsafe use of virtual table \"read_chrome_trace\"");
-    expect_error(database, "CREATE VIRTUAL TABLE t USING read_chrome_trace(x)", "no such module: read_chrome_trace");
-    sqlite3_close(database);
+	(void)state;
+	write_trace("[]");
+	assert_int_equal(sqlite3_exec(database, "CREATE VIEW v AS SELECT * FROM read_chrome_trace('x')", NULL, NULL, NULL),
+			 SQLITE_OK);
+	expect_error(database, "SELECT * FROM v", "unsafe use of virtual table \"read_chrome_trace\"");
+	expect_error(database, "CREATE VIRTUAL TABLE t USING read_chrome_trace(x)", "no such module: read_chrome_trace");
+	sqlite3_close(database);
 }
 
 static void a_statement_can_run_again(void **state)
 {
-    sqlite3 *database = open_database();
-    sqlite3_stmt *statement;
+	sqlite3 *database = open_database();
+	sqlite3_stmt *statement;
 
-    (void)state;
-    write_trace("[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"ph\":\"X\",\"ts\":2,\"dur\":1}]");
-    assert_int_equal(
-        sqlite3_prepare_v2(database, "SELECT rowid, depth, args FROM read_chrome_trace(?1)", -1, &statement, NULL),
-        SQLITE_OK);
-    sqlite3_bind_text(statement, 1, trace_path, -1, SQLITE_STATIC);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-        assert_int_equal(sqlite3_column_int(statement, 0), 1);
-        sqlite3_reset(statement);
-    }
-    sqlite3_finalize(statement);
-    sqlite3_close(database);
+	(void)state;
+	write_trace("[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"ph\":\"X\",\"ts\":2,\"dur\":1}]");
+	assert_int_equal(
+	    sqlite3_prepare_v2(database, "SELECT rowid, depth, args FROM read_chrome_trace(?1)", -1, &statement, NULL),
+	    SQLITE_OK);
+	sqlite3_bind_text(statement, 1, trace_path, -1, SQLITE_STATIC);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+		assert_int_equal(sqlite3_column_int(statement, 0), 1);
+		sqlite3_reset(statement);
+	}
+	sqlite3_finalize(statement);
+	sqlite3_close(database);
 }
 
 static void damaged_files_never_crash(void **state)
 {
-    static const char trace[] =
-        "{\"traceEvents\":[{\"ph\":\"B\",\"ts\":1.25,\"pid\":1,\"tid\":\"t\",\"name\":\"a\\u00e9\",\"args\":{\"x\":[1,"
-        "\"\\\"\"]}},"
-        "{\"ph\":\"C\",\"ts\":2,\"args\":{\"v\":\"1.5\"}},{\"ph\":\"E\",\"ts\":3,\"pid\":1,\"tid\":\"t\"}],\"z\":null}";
-    sqlite3 *database = open_database();
-    char damaged[sizeof trace];
+	static const char trace[] =
+	    "{\"traceEvents\":[{\"ph\":\"B\",\"ts\":1.25,\"pid\":1,\"tid\":\"t\",\"name\":\"a\\u00e9\",\"args\":{\"x\":[1,"
+	    "\"\\\"\"]}},"
+	    "{\"ph\":\"C\",\"ts\":2,\"args\":{\"v\":\"1.5\"}},{\"ph\":\"E\",\"ts\":3,\"pid\":1,\"tid\":\"t\"}],\"z\":null}";
+	sqlite3 *database = open_database();
+	char damaged[sizeof trace];
 
-    (void)state;
-    for (size_t i = 0; i < 9 * strlen(trace); i++) {
-        memcpy(damaged, trace, sizeof trace);
-        if (i % 9 == 8)
-            damaged[i / 9] = 0; /* cut here */
-        else
-            damaged[i / 9] = (char)(damaged[i / 9] ^ 1 << i % 9);
-        write_trace(damaged);
-        rows_of(database, "SELECT * FROM read_chrome_trace(?1)", trace_path);
-        rows_of(database, "SELECT * FROM read_chrome_counters(?1)", trace_path);
-    }
-    sqlite3_close(database);
+	(void)state;
+	for (size_t i = 0; i < 9 * strlen(trace); i++) {
+		memcpy(damaged, trace, sizeof trace);
+		if (i % 9 == 8)
+			damaged[i / 9] = 0; /* cut here */
+		else
+			damaged[i / 9] = (char)(damaged[i / 9] ^ 1 << i % 9);
+		write_trace(damaged);
+		rows_of(database, "SELECT * FROM read_chrome_trace(?1)", trace_path);
+		rows_of(database, "SELECT * FROM read_chrome_counters(?1)", trace_path);
+	}
+	sqlite3_close(database);
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------ */
 
 static void write_big_trace(int n_events)
 {
-    FILE *file = fopen(trace_path, "wb");
+	FILE *file = fopen(trace_path, "wb");
 
-    assert_non_null(file);
-    fputs("{\"traceEvents\":[\n{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"args\":{\"picture\":\"", file);
-    for (int i = 0; i < 10000000; i += 50)
-        fputs("abcdefghijklmnopqrstuvwxyz0123456789+/ABCDEFGHIJKL", file);
-    fputs("\"}}", file);
-    for (int i = 0; i < n_events; i++) {
-        int track = i % 6 == 3 ? i - 3 : i; /* an E has the track of the B before it */
+	assert_non_null(file);
+	fputs("{\"traceEvents\":[\n{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"args\":{\"picture\":\"", file);
+	for (int i = 0; i < 10000000; i += 50)
+		fputs("abcdefghijklmnopqrstuvwxyz0123456789+/ABCDEFGHIJKL", file);
+	fputs("\"}}", file);
+	for (int i = 0; i < n_events; i++) {
+		int track = i % 6 == 3 ? i - 3 : i; /* an E has the track of the B before it */
 
-        fprintf(
-            file,
-            ",\n{\"ph\":\"%c\",\"ts\":%d.125,\"pid\":%d,\"tid\":%d,\"name\":\"task %d\",\"cat\":\"work\",\"dur\":5.5,"
-            "\"args\":{\"data\":{\"frame\":%d,\"url\":\"https://example.org/a/b/c?d=%d\"}}}",
-            i % 3   ? 'X'
-            : i % 2 ? 'E'
-                    : 'B',
-            i, track % 4, track % 50, i % 1000, i, i);
-    }
-    fputs("]}\n", file);
-    assert_int_equal(fclose(file), 0);
+		fprintf(file,
+			",\n{\"ph\":\"%c\",\"ts\":%d.125,\"pid\":%d,\"tid\":%d,\"name\":\"task "
+			"%d\",\"cat\":\"work\",\"dur\":5.5,"
+			"\"args\":{\"data\":{\"frame\":%d,\"url\":\"https://example.org/a/b/c?d=%d\"}}}",
+			i % 3	? 'X'
+			: i % 2 ? 'E'
+				: 'B',
+			i, track % 4, track % 50, i % 1000, i, i);
+	}
+	fputs("]}\n", file);
+	assert_int_equal(fclose(file), 0);
 }
 
 /* Peak memory in KiB that a query adds to a process of its own. */
 static long peak_kib_of(const char *sql)
 {
-    int ends[2];
-    long n_kib = -1;
-    pid_t child;
+	int ends[2];
+	long n_kib = -1;
+	pid_t child;
 
-    assert_int_equal(pipe(ends), 0);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        sqlite3 *database = open_database();
-        struct rusage before, after;
-        const char *rows;
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		sqlite3 *database = open_database();
+		struct rusage before, after;
+		const char *rows;
 
-        rows_of(database, "SELECT 1", NULL);
-        getrusage(RUSAGE_SELF, &before);
-        rows = rows_of(database, sql, trace_path);
-        getrusage(RUSAGE_SELF, &after);
-        if (strncmp(rows, "error", 5) != 0)
-            n_kib = after.ru_maxrss - before.ru_maxrss;
-        _exit(write(ends[1], &n_kib, sizeof n_kib) != sizeof n_kib);
-    }
-    assert_int_equal(read(ends[0], &n_kib, sizeof n_kib), sizeof n_kib);
-    close(ends[0]);
-    close(ends[1]);
-    waitpid(child, NULL, 0);
-    return n_kib;
+		rows_of(database, "SELECT 1", NULL);
+		getrusage(RUSAGE_SELF, &before);
+		rows = rows_of(database, sql, trace_path);
+		getrusage(RUSAGE_SELF, &after);
+		if (strncmp(rows, "error", 5) != 0)
+			n_kib = after.ru_maxrss - before.ru_maxrss;
+		_exit(write(ends[1], &n_kib, sizeof n_kib) != sizeof n_kib);
+	}
+	assert_int_equal(read(ends[0], &n_kib, sizeof n_kib), sizeof n_kib);
+	close(ends[0]);
+	close(ends[1]);
+	waitpid(child, NULL, 0);
+	return n_kib;
 }
 
 static void memory_does_not_grow_with_the_file(void **state)
 {
-    long plain_kib, args_kib, depth_kib;
+	long plain_kib, args_kib, depth_kib;
 
-    (void)state;
+	(void)state;
 #ifdef UNDER_ADDRESS_SANITIZER
-    skip();
+	skip();
 #endif
-    write_big_trace(350000);
-    plain_kib = peak_kib_of("SELECT count(*), sum(dur_ns), max(name) FROM read_chrome_trace(?1)");
-    depth_kib = peak_kib_of("SELECT count(*), max(depth) FROM read_chrome_trace(?1)");
-    args_kib = peak_kib_of("SELECT sum(length(args)) FROM read_chrome_trace(?1) WHERE ts_ns > 0");
-    print_message("60 MB of trace, one string of 10 MB: %ld KiB, with depth %ld KiB, with args %ld KiB\n", plain_kib,
-                  depth_kib, args_kib);
-    assert_in_range(plain_kib, 0, 2 * 1024);
-    assert_in_range(depth_kib, 0, 8 * 1024);
-    assert_in_range(args_kib, 0, 100 * 1024);
+	write_big_trace(350000);
+	plain_kib = peak_kib_of("SELECT count(*), sum(dur_ns), max(name) FROM read_chrome_trace(?1)");
+	depth_kib = peak_kib_of("SELECT count(*), max(depth) FROM read_chrome_trace(?1)");
+	args_kib = peak_kib_of("SELECT sum(length(args)) FROM read_chrome_trace(?1) WHERE ts_ns > 0");
+	print_message("60 MB of trace, one string of 10 MB: %ld KiB, with depth %ld KiB, with args %ld KiB\n", plain_kib,
+		      depth_kib, args_kib);
+	assert_in_range(plain_kib, 0, 2 * 1024);
+	assert_in_range(depth_kib, 0, 8 * 1024);
+	assert_in_range(args_kib, 0, 100 * 1024);
 }
 
 /* --- the documentation ------------------------------------------------------------------------------------------- */
@@ -431,46 +432,46 @@ static void memory_does_not_grow_with_the_file(void **state)
 /* The next block of a kind behind *at, which is moved behind it; to be freed. NULL if there is none. */
 static char *next_block(const char **at, const char *fence)
 {
-    const char *start = strstr(*at, fence), *end = start ? strstr(start + 4, "\n```") : NULL;
+	const char *start = strstr(*at, fence), *end = start ? strstr(start + 4, "\n```") : NULL;
 
-    if (!end)
-        return NULL;
-    *at = end + 4;
-    start += strlen(fence);
-    return strndup(start, (size_t)(end + 1 - start));
+	if (!end)
+		return NULL;
+	*at = end + 4;
+	start += strlen(fence);
+	return strndup(start, (size_t)(end + 1 - start));
 }
 
 static void examples_of_the_documentation_hold(void **state)
 {
-    static char text[100000];
-    FILE *file = fopen("docs/chrometrace.md", "rb");
-    sqlite3 *database = open_database();
-    const char *at = text;
-    char *block;
-    int n_examples = 0;
+	static char text[100000];
+	FILE *file = fopen("docs/chrometrace.md", "rb");
+	sqlite3 *database = open_database();
+	const char *at = text;
+	char *block;
+	int n_examples = 0;
 
-    (void)state;
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = 0;
-    fclose(file);
-    block = next_block(&at, "\n```json\n");
-    assert_non_null(block);
-    write_trace(block);
-    free(block);
-    assert_int_equal(chdir(folder), 0);
-    at = text;
-    while ((block = next_block(&at, "\n```sql\n")) != NULL) {
-        char *expected = next_block(&at, "\n```text\n");
+	(void)state;
+	assert_non_null(file);
+	text[fread(text, 1, sizeof text - 1, file)] = 0;
+	fclose(file);
+	block = next_block(&at, "\n```json\n");
+	assert_non_null(block);
+	write_trace(block);
+	free(block);
+	assert_int_equal(chdir(folder), 0);
+	at = text;
+	while ((block = next_block(&at, "\n```sql\n")) != NULL) {
+		char *expected = next_block(&at, "\n```text\n");
 
-        assert_non_null(expected);
-        expect_rows(database, block, expected);
-        free(block);
-        free(expected);
-        n_examples++;
-    }
-    assert_int_equal(chdir(project), 0);
-    assert_true(n_examples >= 6);
-    sqlite3_close(database);
+		assert_non_null(expected);
+		expect_rows(database, block, expected);
+		free(block);
+		free(expected);
+		n_examples++;
+	}
+	assert_int_equal(chdir(project), 0);
+	assert_true(n_examples >= 6);
+	sqlite3_close(database);
 }
 
 /* --- real traces ------------------------------------------------------------------------------------------------- */
@@ -483,119 +484,119 @@ static const char load_sql[] =
     "CREATE TEMP TABLE samples AS SELECT * FROM read_chrome_counters(?1);";
 
 static const char *const difference_sqls[] = {
-    "WITH answer AS (SELECT count(*) AS spans, sum(dur_ns) AS sum, min(dur_ns) AS min, max(dur_ns) AS max,"
-    " sum(dur_ns = 0) AS zero_dur, sum(dur_ns < 0) AS negative_dur, min(ts_ns) AS first_ts, max(ts_ns + dur_ns) AS "
-    "last_end,"
-    " count(DISTINCT track) AS tracks, count(DISTINCT name) AS distinct_names, max(depth) + 1 AS max_depth FROM spans),"
-    "figure(key, value) AS (SELECT 'spans', spans FROM answer UNION ALL SELECT 'sum', sum FROM answer"
-    " UNION ALL SELECT 'min', min FROM answer UNION ALL SELECT 'max', max FROM answer"
-    " UNION ALL SELECT 'zero_dur', zero_dur FROM answer UNION ALL SELECT 'negative_dur', negative_dur FROM answer"
-    " UNION ALL SELECT 'first_ts', first_ts FROM answer UNION ALL SELECT 'last_end', last_end FROM answer"
-    " UNION ALL SELECT 'tracks', tracks FROM answer UNION ALL SELECT 'distinct_names', distinct_names FROM answer"
-    " UNION ALL SELECT 'max_depth', max_depth FROM answer)"
-    "SELECT 'total', key, e.value, f.value FROM expected, json_each(answers, '$.totals') e LEFT JOIN figure f "
-    "USING(key)"
-    " WHERE e.value IS NOT f.value AND key <> 'partial_overlaps'",
+	"WITH answer AS (SELECT count(*) AS spans, sum(dur_ns) AS sum, min(dur_ns) AS min, max(dur_ns) AS max,"
+	" sum(dur_ns = 0) AS zero_dur, sum(dur_ns < 0) AS negative_dur, min(ts_ns) AS first_ts, max(ts_ns + dur_ns) AS "
+	"last_end,"
+	" count(DISTINCT track) AS tracks, count(DISTINCT name) AS distinct_names, max(depth) + 1 AS max_depth FROM spans),"
+	"figure(key, value) AS (SELECT 'spans', spans FROM answer UNION ALL SELECT 'sum', sum FROM answer"
+	" UNION ALL SELECT 'min', min FROM answer UNION ALL SELECT 'max', max FROM answer"
+	" UNION ALL SELECT 'zero_dur', zero_dur FROM answer UNION ALL SELECT 'negative_dur', negative_dur FROM answer"
+	" UNION ALL SELECT 'first_ts', first_ts FROM answer UNION ALL SELECT 'last_end', last_end FROM answer"
+	" UNION ALL SELECT 'tracks', tracks FROM answer UNION ALL SELECT 'distinct_names', distinct_names FROM answer"
+	" UNION ALL SELECT 'max_depth', max_depth FROM answer)"
+	"SELECT 'total', key, e.value, f.value FROM expected, json_each(answers, '$.totals') e LEFT JOIN figure f "
+	"USING(key)"
+	" WHERE e.value IS NOT f.value AND key <> 'partial_overlaps'",
 
-    "WITH answer AS (SELECT track, json_object('count', count(*), 'sum', sum(dur_ns), 'max', max(dur_ns), 'max_depth',"
-    " max(depth) + 1) AS figures FROM spans GROUP BY track),"
-    "wanted AS (SELECT key AS track, json_remove(value, '$.partial_overlaps') AS figures FROM expected, "
-    "json_each(answers, '$.tracks'))"
-    "SELECT 'track', * FROM (SELECT * FROM answer EXCEPT SELECT * FROM wanted) UNION ALL "
-    "SELECT 'no track', * FROM (SELECT * FROM wanted EXCEPT SELECT * FROM answer)",
+	"WITH answer AS (SELECT track, json_object('count', count(*), 'sum', sum(dur_ns), 'max', max(dur_ns), 'max_depth',"
+	" max(depth) + 1) AS figures FROM spans GROUP BY track),"
+	"wanted AS (SELECT key AS track, json_remove(value, '$.partial_overlaps') AS figures FROM expected, "
+	"json_each(answers, '$.tracks'))"
+	"SELECT 'track', * FROM (SELECT * FROM answer EXCEPT SELECT * FROM wanted) UNION ALL "
+	"SELECT 'no track', * FROM (SELECT * FROM wanted EXCEPT SELECT * FROM answer)",
 
-    "WITH answer AS (SELECT pid || '|' || name || coalesce('|id=' || id, '') || '|' || key AS series, count(*) AS n, "
-    "min(ts_ns) AS t0,"
-    " max(ts_ns) AS t1, sum(value) AS sum, min(value) AS min, max(value) AS max FROM samples GROUP BY 1),"
-    "wanted AS (SELECT key AS series, value AS v FROM expected, json_each(answers, '$.counters'))"
-    "SELECT 'counter', * FROM wanted LEFT JOIN answer USING(series) WHERE n IS NOT v ->> 'n' OR t0 IS NOT v ->> 't0'"
-    " OR t1 IS NOT v ->> 't1' OR min IS NOT v ->> 'min' OR max IS NOT v ->> 'max'"
-    " OR NOT abs(sum - (v ->> 'sum')) <= 1e-12 * abs(sum)"
-    " UNION ALL SELECT 'no counter', series, NULL, n, t0, t1, sum, min, max FROM answer WHERE series NOT IN (SELECT "
-    "series FROM wanted)",
+	"WITH answer AS (SELECT pid || '|' || name || coalesce('|id=' || id, '') || '|' || key AS series, count(*) AS n, "
+	"min(ts_ns) AS t0,"
+	" max(ts_ns) AS t1, sum(value) AS sum, min(value) AS min, max(value) AS max FROM samples GROUP BY 1),"
+	"wanted AS (SELECT key AS series, value AS v FROM expected, json_each(answers, '$.counters'))"
+	"SELECT 'counter', * FROM wanted LEFT JOIN answer USING(series) WHERE n IS NOT v ->> 'n' OR t0 IS NOT v ->> 't0'"
+	" OR t1 IS NOT v ->> 't1' OR min IS NOT v ->> 'min' OR max IS NOT v ->> 'max'"
+	" OR NOT abs(sum - (v ->> 'sum')) <= 1e-12 * abs(sum)"
+	" UNION ALL SELECT 'no counter', series, NULL, n, t0, t1, sum, min, max FROM answer WHERE series NOT IN (SELECT "
+	"series FROM wanted)",
 
-    "WITH wanted AS (SELECT key, value ->> 'a' AS a, value ->> 'b' AS b, value AS v FROM expected, json_each(answers, "
-    "'$.windows')),"
-    "answer AS (SELECT key, v, count(ts_ns) AS count, sum(dur_ns) AS sum, min(dur_ns) AS min, max(dur_ns) AS max"
-    " FROM wanted LEFT JOIN spans ON ts_ns >= a AND ts_ns < b GROUP BY key)"
-    "SELECT 'window', * FROM answer WHERE count IS NOT v ->> 'count' OR coalesce(sum, 0) IS NOT coalesce(v ->> 'sum', "
-    "0)"
-    " OR min IS NOT v ->> 'min' OR max IS NOT v ->> 'max'",
+	"WITH wanted AS (SELECT key, value ->> 'a' AS a, value ->> 'b' AS b, value AS v FROM expected, json_each(answers, "
+	"'$.windows')),"
+	"answer AS (SELECT key, v, count(ts_ns) AS count, sum(dur_ns) AS sum, min(dur_ns) AS min, max(dur_ns) AS max"
+	" FROM wanted LEFT JOIN spans ON ts_ns >= a AND ts_ns < b GROUP BY key)"
+	"SELECT 'window', * FROM answer WHERE count IS NOT v ->> 'count' OR coalesce(sum, 0) IS NOT coalesce(v ->> 'sum', "
+	"0)"
+	" OR min IS NOT v ->> 'min' OR max IS NOT v ->> 'max'",
 
-    "WITH wanted AS (SELECT key, value ->> 'a' AS a, value ->> 'b' AS b, value AS v FROM expected, json_each(answers, "
-    "'$.windows')),"
-    "answer AS (SELECT *, (SELECT json_group_array(json_array(ts_ns, dur_ns, name)) FROM"
-    " (SELECT ts_ns, dur_ns, name FROM spans WHERE ts_ns >= a AND ts_ns < b ORDER BY dur_ns DESC, ts_ns, name LIMIT "
-    "5)) AS top5"
-    " FROM wanted) SELECT 'top5', * FROM answer WHERE top5 IS NOT v -> 'top5'",
+	"WITH wanted AS (SELECT key, value ->> 'a' AS a, value ->> 'b' AS b, value AS v FROM expected, json_each(answers, "
+	"'$.windows')),"
+	"answer AS (SELECT *, (SELECT json_group_array(json_array(ts_ns, dur_ns, name)) FROM"
+	" (SELECT ts_ns, dur_ns, name FROM spans WHERE ts_ns >= a AND ts_ns < b ORDER BY dur_ns DESC, ts_ns, name LIMIT "
+	"5)) AS top5"
+	" FROM wanted) SELECT 'top5', * FROM answer WHERE top5 IS NOT v -> 'top5'",
 };
 
 static void expect_figures(const char *traces, const char *name)
 {
-    sqlite3 *database = open_database();
-    char path[1000];
-    char *json = NULL;
-    size_t n_allocated = 0;
-    sqlite3_stmt *insert;
-    FILE *file;
-    ssize_t n_bytes;
+	sqlite3 *database = open_database();
+	char path[1000];
+	char *json = NULL;
+	size_t n_allocated = 0;
+	sqlite3_stmt *insert;
+	FILE *file;
+	ssize_t n_bytes;
 
-    snprintf(path, sizeof path, "%s/%s.expected.json", traces, name);
-    file = fopen(path, "rb");
-    assert_non_null(file);
-    n_bytes = getdelim(&json, &n_allocated, 0, file);
-    fclose(file);
-    assert_true(n_bytes > 0);
-    rows_of(database, "CREATE TABLE expected(answers TEXT)", NULL);
-    assert_int_equal(sqlite3_prepare_v2(database, "INSERT INTO expected VALUES(json(?1))", -1, &insert, NULL),
-                     SQLITE_OK);
-    sqlite3_bind_text(insert, 1, json, -1, SQLITE_STATIC);
-    assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
-    sqlite3_finalize(insert);
-    free(json);
-    snprintf(path, sizeof path, "%s/%s.json.gz", traces, name);
-    assert_string_equal(rows_of(database, load_sql, path), "");
-    for (size_t i = 0; i < sizeof difference_sqls / sizeof *difference_sqls; i++)
-        expect_rows(database, difference_sqls[i], "");
-    sqlite3_close(database);
+	snprintf(path, sizeof path, "%s/%s.expected.json", traces, name);
+	file = fopen(path, "rb");
+	assert_non_null(file);
+	n_bytes = getdelim(&json, &n_allocated, 0, file);
+	fclose(file);
+	assert_true(n_bytes > 0);
+	rows_of(database, "CREATE TABLE expected(answers TEXT)", NULL);
+	assert_int_equal(sqlite3_prepare_v2(database, "INSERT INTO expected VALUES(json(?1))", -1, &insert, NULL),
+			 SQLITE_OK);
+	sqlite3_bind_text(insert, 1, json, -1, SQLITE_STATIC);
+	assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
+	sqlite3_finalize(insert);
+	free(json);
+	snprintf(path, sizeof path, "%s/%s.json.gz", traces, name);
+	assert_string_equal(rows_of(database, load_sql, path), "");
+	for (size_t i = 0; i < sizeof difference_sqls / sizeof *difference_sqls; i++)
+		expect_rows(database, difference_sqls[i], "");
+	sqlite3_close(database);
 }
 
 static void real_traces_give_the_expected_answers(void **state)
 {
-    const char *traces = getenv("IFOREST_TRACES");
+	const char *traces = getenv("IFOREST_TRACES");
 
-    (void)state;
-    if (!traces || !*traces)
-        traces = "../shared/data/traces";
-    if (access(traces, R_OK) != 0) {
-        print_message("skipped: there is no folder %s\n", traces);
-        skip();
-    }
-    expect_figures(traces, "fuchsia_trace");
-    expect_figures(traces, "chrome_thread_time");
-    expect_figures(traces, "pytorch_hta_rank0");
-    expect_figures(traces, "bazel_profile_queuing");
+	(void)state;
+	if (!traces || !*traces)
+		traces = "../shared/data/traces";
+	if (access(traces, R_OK) != 0) {
+		print_message("skipped: there is no folder %s\n", traces);
+		skip();
+	}
+	expect_figures(traces, "fuchsia_trace");
+	expect_figures(traces, "chrome_thread_time");
+	expect_figures(traces, "pytorch_hta_rank0");
+	expect_figures(traces, "bazel_profile_queuing");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_are_exact),
-        cmocka_unit_test(rows_come_in_the_order_of_completion),
-        cmocka_unit_test(shapes_of_files),
-        cmocka_unit_test(pairs_and_what_has_no_partner),
-        cmocka_unit_test(ids_and_missing_fields),
-        cmocka_unit_test(counters_have_series),
-        cmocka_unit_test(depths_follow_the_rule),
-        cmocka_unit_test(the_path_must_be_given),
-        cmocka_unit_test(files_that_cannot_be_read_are_errors),
-        cmocka_unit_test(schemas_cannot_use_the_functions),
-        cmocka_unit_test(a_statement_can_run_again),
-        cmocka_unit_test(damaged_files_never_crash),
-        cmocka_unit_test(memory_does_not_grow_with_the_file),
-        cmocka_unit_test(examples_of_the_documentation_hold),
-        cmocka_unit_test(real_traces_give_the_expected_answers),
-    };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_are_exact),
+		cmocka_unit_test(rows_come_in_the_order_of_completion),
+		cmocka_unit_test(shapes_of_files),
+		cmocka_unit_test(pairs_and_what_has_no_partner),
+		cmocka_unit_test(ids_and_missing_fields),
+		cmocka_unit_test(counters_have_series),
+		cmocka_unit_test(depths_follow_the_rule),
+		cmocka_unit_test(the_path_must_be_given),
+		cmocka_unit_test(files_that_cannot_be_read_are_errors),
+		cmocka_unit_test(schemas_cannot_use_the_functions),
+		cmocka_unit_test(a_statement_can_run_again),
+		cmocka_unit_test(damaged_files_never_crash),
+		cmocka_unit_test(memory_does_not_grow_with_the_file),
+		cmocka_unit_test(examples_of_the_documentation_hold),
+		cmocka_unit_test(real_traces_give_the_expected_answers),
+	};
 
-    return cmocka_run_group_tests_name("chrometrace", tests, make_folder, remove_folder);
+	return cmocka_run_group_tests_name("chrometrace", tests, make_folder, remove_folder);
 }
