@@ -42,6 +42,7 @@ void iforest_table_release(struct iforest_table *table)
 	iforest_definition_release(&table->definition);
 	sqlite3_free(table->name);
 	sqlite3_free(table->broken);
+	sqlite3_free((void *)table->arguments);
 	sqlite3_free(table->base.zErrMsg); /* SQLite takes it over, but not after a DROP that failed */
 	sqlite3_free(table);
 }
@@ -59,16 +60,39 @@ int iforest_table_declare(struct iforest_table *table, sqlite3 *db, const char *
 	return rc;
 }
 
-struct iforest_table *iforest_table_new(const char *name, struct iforest_error *error)
+/* One block: the pointers, then the strings. NULL without memory. */
+static const char *const *copy_arguments(int n_arguments, const char *const *arguments)
+{
+	size_t n_pointer_bytes = (size_t)n_arguments * sizeof(char *), n_bytes = n_pointer_bytes;
+	const char **copies;
+	char *text;
+
+	for (int i = 0; i < n_arguments; i++)
+		n_bytes += strlen(arguments[i]) + 1;
+	copies = sqlite3_malloc64(n_bytes);
+	if (!copies)
+		return NULL;
+	text = (char *)copies + n_pointer_bytes;
+	for (int i = 0; i < n_arguments; i++) {
+		size_t n = strlen(arguments[i]) + 1;
+
+		copies[i] = memcpy(text, arguments[i], n);
+		text += n;
+	}
+	return copies;
+}
+
+struct iforest_table *iforest_table_new(int n_arguments, const char *const *arguments, struct iforest_error *error)
 {
 	struct iforest_table *table = sqlite3_malloc64(sizeof *table);
 
 	if (table) {
-		*table = (struct iforest_table){ .name = sqlite3_mprintf("%s", name) };
+		*table = (struct iforest_table){ .name = sqlite3_mprintf("%s", arguments[2]),
+						 .arguments = copy_arguments(n_arguments, arguments) };
 		for (unsigned b = 0; b < IFOREST_MAX_BY; b++)
 			table->kept[b] = b;
 	}
-	if (!table || !table->name)
+	if (!table || !table->name || !table->arguments)
 		iforest_error_set(error, SQLITE_NOMEM, "");
 	return table;
 }

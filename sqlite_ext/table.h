@@ -10,13 +10,15 @@ struct iforest_table {
 	struct iforest_index index;
 	unsigned kept[IFOREST_MAX_BY];          /* number in the index of each by column */
 	char *name;                             /* of this table */
+	const char *const *arguments;           /* copies of what xCreate or xConnect was given: module, schema, name, ... */
 	char *broken;                           /* a fold whose index is gone or damaged: why; NULL if all is well */
 };
 
 /* ---- making one: xCreate and xConnect ---- */
 
-/* A table that holds nothing but its name; NULL, or without a name, where memory ran out, which the error says. */
-struct iforest_table *iforest_table_new(const char *name, struct iforest_error *error);
+/* A table that holds nothing but its name and arguments. Those that SQLite gives are not to be used once SQL was run: where memory
+ * runs out in it, SQLite forgets its schema, and them. On failure the error is set; release what was returned, if not NULL. */
+struct iforest_table *iforest_table_new(int n_arguments, const char *const *arguments, struct iforest_error *error);
 void iforest_table_release(struct iforest_table *table);
 
 /* Tells SQLite the columns. command is the name of the command column, NULL for none. */

@@ -18,9 +18,9 @@ static bool is_index(sqlite3 *db, const char *schema, const char *name, struct i
 	return found;
 }
 
-static int open_fold(struct iforest_table *table, sqlite3 *db, int n_arguments, const char *const *arguments,
-		     struct iforest_error *error)
+static int open_fold(struct iforest_table *table, sqlite3 *db, int n_arguments, struct iforest_error *error)
 {
+	const char *const *arguments = table->arguments;
 	char *name = NULL;
 	int rc;
 
@@ -52,11 +52,11 @@ static int fold_create(sqlite3 *db, void *context, int n_arguments, const char *
 		       char **message)
 {
 	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_table *table = iforest_table_new(arguments[2], &error);
+	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 
 	(void)context;
 	if (!error.rc)
-		open_fold(table, db, n_arguments, arguments, &error);
+		open_fold(table, db, n_arguments, &error);
 	return iforest_table_finish(table, base, message, &error);
 }
 
@@ -71,10 +71,10 @@ static int fold_connect(sqlite3 *db, void *context, int n_arguments, const char 
 			char **message)
 {
 	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_table *table = iforest_table_new(arguments[2], &error);
+	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 
 	(void)context;
-	if (!error.rc && open_fold(table, db, n_arguments, arguments, &error) && is_lasting(error.rc)) {
+	if (!error.rc && open_fold(table, db, n_arguments, &error) && is_lasting(error.rc)) {
 		table->broken = error.message;
 		error = (struct iforest_error){ .rc = SQLITE_OK };
 		if (sqlite3_declare_vtab(db, "CREATE TABLE x(broken)"))

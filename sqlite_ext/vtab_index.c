@@ -9,20 +9,20 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 {
 	struct iforest_error error = { .rc = SQLITE_OK };
 	struct iforest_source source = { .name = NULL };
-	struct iforest_table *table = iforest_table_new(arguments[2], &error);
+	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 	int rc = error.rc;
 
 	(void)context;
 	if (!rc)
-		rc = iforest_definition_parse(&table->definition, n_arguments - 3, arguments + 3, &error);
+		rc = iforest_definition_parse(&table->definition, n_arguments - 3, table->arguments + 3, &error);
 	if (!rc)
-		rc = iforest_source_inspect(&source, db, arguments[1], &table->definition, &error);
+		rc = iforest_source_inspect(&source, db, table->arguments[1], &table->definition, &error);
 	if (!rc)
-		rc = iforest_source_make_room(db, arguments[1], arguments[2], &error);
+		rc = iforest_source_make_room(db, table->arguments[1], table->arguments[2], &error);
 	if (!rc)
-		rc = iforest_table_declare(table, db, arguments[2], &error);
+		rc = iforest_table_declare(table, db, table->arguments[2], &error);
 	if (!rc)
-		rc = iforest_index_init(&table->index, db, arguments[1], arguments[2], &error);
+		rc = iforest_index_init(&table->index, db, table->arguments[1], table->arguments[2], &error);
 	if (!rc)
 		rc = iforest_index_describe(&table->index, &table->definition, &error);
 	if (!rc)
@@ -38,20 +38,20 @@ static int index_connect(sqlite3 *db, void *context, int n_arguments, const char
 			 char **message)
 {
 	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_table *table = iforest_table_new(arguments[2], &error);
+	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 	int rc = error.rc;
 
 	(void)context;
 	if (!rc)
-		rc = iforest_definition_parse(&table->definition, n_arguments - 3, arguments + 3, &error);
+		rc = iforest_definition_parse(&table->definition, n_arguments - 3, table->arguments + 3, &error);
 	if (!rc)
-		rc = iforest_index_init(&table->index, db, arguments[1], arguments[2], &error);
+		rc = iforest_index_init(&table->index, db, table->arguments[1], table->arguments[2], &error);
 	if (!rc)
 		rc = iforest_index_describe(&table->index, &table->definition, &error);
 	if (!rc)
 		iforest_index_read_by_types(&table->index, &table->definition);
 	if (!rc)
-		iforest_table_declare(table, db, arguments[2], &error);
+		iforest_table_declare(table, db, table->arguments[2], &error);
 	return iforest_table_finish(table, base, message, &error);
 }
 
