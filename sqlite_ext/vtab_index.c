@@ -3,6 +3,16 @@
 #include "sqlite_ext/table.h"
 #include "sqlite_ext/vtab.h"
 
+/* What making and opening an index begin with: its arguments read, its handle ready, none of its tables looked at. */
+static int start_index(struct iforest_table *table, sqlite3 *db, int n_arguments, struct iforest_error *error)
+{
+	int rc = iforest_definition_parse(&table->definition, n_arguments - 3, table->arguments + 3, error);
+
+	if (!rc)
+		rc = iforest_index_init(&table->index, db, table->arguments[1], table->arguments[2], error);
+	return rc ? rc : iforest_index_describe(&table->index, &table->definition, error);
+}
+
 /* arguments: module, schema and table name, then what stands in the parentheses. */
 static int index_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			char **message)
@@ -14,17 +24,13 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 
 	(void)context;
 	if (!rc)
-		rc = iforest_definition_parse(&table->definition, n_arguments - 3, table->arguments + 3, &error);
+		rc = start_index(table, db, n_arguments, &error);
 	if (!rc)
-		rc = iforest_source_inspect(&source, db, table->arguments[1], &table->definition, &error);
+		rc = iforest_source_inspect(&source, db, table->index.schema, &table->definition, &error);
 	if (!rc)
-		rc = iforest_source_make_room(db, table->arguments[1], table->arguments[2], &error);
+		rc = iforest_source_make_room(db, table->index.schema, table->index.name, &error);
 	if (!rc)
-		rc = iforest_table_declare(table, db, table->arguments[2], &error);
-	if (!rc)
-		rc = iforest_index_init(&table->index, db, table->arguments[1], table->arguments[2], &error);
-	if (!rc)
-		rc = iforest_index_describe(&table->index, &table->definition, &error);
+		rc = iforest_table_declare(table, db, table->index.name, &error);
 	if (!rc)
 		rc = iforest_index_make_tables(&table->index, &table->definition, false, &error);
 	if (!rc)
@@ -39,19 +45,12 @@ static int index_connect(sqlite3 *db, void *context, int n_arguments, const char
 {
 	struct iforest_error error = { .rc = SQLITE_OK };
 	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
-	int rc = error.rc;
 
 	(void)context;
-	if (!rc)
-		rc = iforest_definition_parse(&table->definition, n_arguments - 3, table->arguments + 3, &error);
-	if (!rc)
-		rc = iforest_index_init(&table->index, db, table->arguments[1], table->arguments[2], &error);
-	if (!rc)
-		rc = iforest_index_describe(&table->index, &table->definition, &error);
-	if (!rc)
+	if (!error.rc && !start_index(table, db, n_arguments, &error)) {
 		iforest_index_read_by_types(&table->index, &table->definition);
-	if (!rc)
-		iforest_table_declare(table, db, table->arguments[2], &error);
+		iforest_table_declare(table, db, table->index.name, &error);
+	}
 	return iforest_table_finish(table, base, message, &error);
 }
 

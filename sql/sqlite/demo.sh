@@ -197,7 +197,7 @@ fi
 database=$BUILD/demo.db
 rm -f "$database"
 echo "   loading it into $database"
-build "$database" "$work/files.sql" "$here/demo_load.sql"
+build "$database" "$work/files.sql" "$here/demo_table.sql" "$here/demo_load.sql"
 rows=$(sql "$database" 'SELECT count(*) FROM spans')
 if [ "$rows" -eq 0 ]; then
     echo
@@ -217,7 +217,7 @@ echo "2. Five million spans on 32 tracks"
 large=$BUILD/demo_5_million.db
 rm -f "$large"
 echo "   making them up in $large"
-build "$large" "$here/demo_generate.sql"
+build "$large" "$here/demo_table.sql" "$here/demo_generate.sql"
 rows=5000000
 echo " $(seconds "$ms") s"
 index_step "making iforest's indexes, by track and depth and by time" "$large" "$here/demo_index.sql"

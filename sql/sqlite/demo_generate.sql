@@ -1,17 +1,7 @@
--- Makes the table spans out of nothing: 5 million spans on 32 tracks, always the same ones.
+-- Fills the table spans (demo_table.sql) out of nothing: 5 million spans on 32 tracks, always the same ones.
 --
 -- A track is a row of requests, each of four spans on three levels. How long a request takes is heavy-tailed: 10 us / u with u
 -- uniform in (0, 1], so most take some 20 us, a few 100 ms. The random numbers are those of the linear congruential generator of C.
-
-CREATE TABLE spans(
-  id     INTEGER PRIMARY KEY,
-  ts_ns  INTEGER NOT NULL,
-  dur_ns INTEGER NOT NULL,
-  track  TEXT NOT NULL,
-  depth  INTEGER NOT NULL,
-  name   TEXT NOT NULL,
-  args   TEXT
-);
 
 BEGIN;
 WITH RECURSIVE

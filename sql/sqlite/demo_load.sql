@@ -3,20 +3,11 @@
 --   CREATE TEMP TABLE files(path TEXT, track TEXT, title TEXT, begin_us INTEGER);
 --   INSERT INTO files(path) VALUES ('trace.json');
 --   .load ./build/chrometrace
+--   .read sql/sqlite/demo_table.sql
 --   .read sql/sqlite/demo_load.sql
 --
 -- The other columns are for traces of clang, of which each file tells of one run of the compiler: the track that the run belongs
 -- to, what was compiled, and the time at which its clock started (clang writes it as "beginningOfTime").
-
-CREATE TABLE spans(
-  id     INTEGER PRIMARY KEY,
-  ts_ns  INTEGER NOT NULL,
-  dur_ns INTEGER NOT NULL,
-  track  TEXT NOT NULL,
-  depth  INTEGER NOT NULL,
-  name   TEXT NOT NULL,
-  args   TEXT
-);
 
 BEGIN;
 INSERT INTO spans(ts_ns, dur_ns, track, depth, name, args)
