@@ -1,17 +1,20 @@
 # iforest: demo and test are all a newcomer needs; the rest is for developers.
 #
 #   make demo      records a trace, indexes it in SQLite, shows the main job   (TRACE=file takes any Chrome trace)
-#   make test      all that must hold: unit, claims, SQLite, the same under sanitizers, fuzzers for a moment, layers
+#   make test      all that must hold: unit, claims, SQLite, PostgreSQL, the same under sanitizers, fuzzers for a moment, layers
 #   make all       core, trace and SQLite libraries; installs nothing
 #   make bench     figures beside what they are compared with
 #   make fuzz      the fuzzers for SECONDS (default 600) each; needs clang
 #   make layers    proves which folder may know which
+#   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
+#   make install-pg  copies the extension to where PostgreSQL looks for it
 #   make clean
 
 BUILD   ?= build
 PREFIX  ?= /usr/local
 SECONDS ?= 600
+PG_CONFIG ?= pg_config
 CFLAGS  ?= -O2 -g
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 BASE     = -std=c11 -fPIC -fvisibility=hidden $(WARN) -MMD -MP -I. -D_POSIX_C_SOURCE=200809L
@@ -30,12 +33,13 @@ HARNESS    := $(call objects,$(filter-out $(wildcard tests/sqlite/test_*.c),$(wi
 UNIT       := $(call programs,$(wildcard tests/unit/test_*.c))
 CLAIMS     := $(call programs,$(wildcard tests/claims/*.c))
 SQLITE     := $(call programs,$(wildcard tests/sqlite/test_*.c))
+PG         := $(if $(shell command -v $(PG_CONFIG)),$(call programs,$(wildcard tests/pg/test_*.c)))
 REPLAY     := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
 MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
-.PHONY: all demo test check check-plain check-sanitized check-clang layers bench fuzz install tools clean
+.PHONY: all demo test check check-plain check-pg check-sanitized check-clang layers bench fuzz pg install install-pg tools clean
 .SECONDARY:
 
 all: $(LIBRARIES) $(MODULES)
@@ -46,10 +50,10 @@ demo: tools
 
 test: tools
 	@rm -f $(BUILD)/results
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(UNIT) $(CLAIMS) $(SQLITE) $(REPLAY)
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(UNIT) $(CLAIMS) $(SQLITE) $(PG) $(REPLAY)
 	@$(MAKE) --no-print-directory check
 
-check: layers check-plain check-clang check-sanitized
+check: layers check-plain check-pg check-clang check-sanitized
 	@BUILD=$(BUILD) tests/run.sh --sum
 
 tools:
@@ -74,6 +78,17 @@ $(BUILD)/iforest.so: $(EXTENSION) $(BUILD)/libiforest.a
 $(BUILD)/chrometrace.so: $(READER) $(BUILD)/libtrace.a
 	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lyajl -lz -lm
 
+# PostgreSQL's headers are not held to our warnings
+$(BUILD)/obj/pg_ext/%.o: pg_ext/%.c
+	@mkdir -p $(@D)
+	@echo "  cc  $<"
+	@$(CC) -std=gnu11 -fPIC -fvisibility=hidden -fno-strict-aliasing -fwrapv $(WARN) -MMD -MP -I. -D_GNU_SOURCE \
+		-isystem $(shell $(PG_CONFIG) --includedir-server) $(CFLAGS) $(EXTRA) -c -o $@ $<
+
+$(BUILD)/pg/iforest.so: $(call objects,$(wildcard pg_ext/*.c)) $(BUILD)/libiforest.a
+	@mkdir -p $(@D)
+	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lm
+
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT) $(LIBRARIES)
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lyajl -lz -lm
@@ -85,6 +100,12 @@ $(BUILD)/tests/claims/%: $(BUILD)/obj/tests/claims/%.o $(SUPPORT) $(BUILD)/libif
 $(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lsqlite3 -lcmocka -lm
+
+$(BUILD)/obj/tests/pg/%.o: EXTRA += -I$(shell $(PG_CONFIG) --includedir)
+
+$(BUILD)/tests/pg/%: $(BUILD)/obj/tests/pg/%.o $(BUILD)/obj/tests/support/random.o
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lpq -lm
 
 # a fuzz target with a driver that replays mutations of a fixed seed; and the same with libFuzzer
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o $(SUPPORT) $(BUILD)/libiforest.a
@@ -100,6 +121,11 @@ $(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard core/*.c) $(wildcard 
 check-plain:
 	@BUILD=$(BUILD) tests/run.sh plain $(UNIT) $(CLAIMS) $(REPLAY)
 	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(SQLITE) tests/sqlite/tour.sh
+
+# each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
+check-pg: $(PG)
+	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='tests/pg/cluster.sh run' tests/run.sh pg tests/pg/regress.sh tests/pg/isolation.sh $(PG)
+	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER=tests/pg/tap.sh tests/run.sh pg $(wildcard tests/pg/tap/*.pl)
 
 check-clang:
 	@if command -v clang >/dev/null; then echo "compiling with clang"; \
@@ -123,6 +149,43 @@ fuzz: $(FUZZ)
 
 bench: tools all
 	@for bench in bench/*.sh; do BUILD=$(BUILD) sh $$bench || exit 1; done
+
+pg: $(BUILD)/pg/iforest.so
+
+install-pg: pg
+	install -d '$(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)' '$(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension'
+	install -m 755 $(BUILD)/pg/iforest.so '$(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)'
+	install -m 644 sql/pg/iforest.control sql/pg/iforest--*.sql '$(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension'
+
+# ---- trace2pg, the loader for PostgreSQL: needs libpq ----
+
+TRACE2PG       := $(if $(shell command -v $(PG_CONFIG)),$(BUILD)/trace2pg)
+TRACE2PG_TESTS := $(if $(TRACE2PG),$(call programs,$(wildcard tests/tools/test_*.c)))
+RESULTS        ?= $(BUILD)
+LABEL          ?= tools
+
+.PHONY: trace2pg check-trace2pg check-trace2pg-sanitized
+
+trace2pg: $(BUILD)/trace2pg
+
+$(BUILD)/obj/tools/%.o $(BUILD)/obj/tests/tools/%.o: BASE += -isystem $(shell $(PG_CONFIG) --includedir)
+
+$(BUILD)/trace2pg: $(call objects,$(wildcard tools/*.c)) $(BUILD)/libtrace.a
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lpq -lyajl -lz -lm
+
+$(BUILD)/tests/tools/%: $(BUILD)/obj/tests/tools/%.o $(BUILD)/obj/tests/tools/harness.o
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lpq -lz
+
+check: check-trace2pg check-trace2pg-sanitized
+
+check-trace2pg: $(TRACE2PG) $(TRACE2PG_TESTS)
+	@$(if $(TRACE2PG),BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='tests/pg/cluster.sh run' \
+		tests/run.sh $(LABEL) $(TRACE2PG_TESTS),echo "trace2pg: skipped, there is no $(PG_CONFIG)")
+
+check-trace2pg-sanitized:
+	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' EXTRA='$(SANITIZE)' \
+		check-trace2pg RESULTS=$(BUILD) LABEL=asan
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/lib/iforest

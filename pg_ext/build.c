@@ -1,0 +1,226 @@
+#include "pg_ext/am.h"
+
+#include "access/tableam.h"
+#include "access/xloginsert.h"
+#include "catalog/index.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+
+#include "core/bits.h"
+#include "core/run_build.h"
+#include "pg_ext/entry.h"
+#include "pg_ext/index.h"
+#include "pg_ext/pending.h"
+
+enum { PHASE_SCAN = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PHASE_SORT, PHASE_WRITE, PHASE_LOG };
+enum { BYTEA_LESS = 1957 }; /* the operator bytea < bytea, which pg_operator.h has no name for */
+
+struct build {
+	Relation index;
+	struct iforest_index *opened;
+	struct iforest_definition definition;
+	struct iforest_run_builder in_order;   /* rows that come in key order, where there is one series */
+	bool has_in_order;
+	Tuplesortstate *sort;                  /* all others; NULL until there is one */
+	uint64 n_sorted, n_rows;
+	MemoryContext row_context;
+	bytea *encoded;                        /* scratch */
+};
+
+/* ---- an entry as bytes that sort as its key does: series, NULL-ness, time, ref, then the rest ---- */
+
+enum { KEY_BYTES = 4 + 1 + 8 + 8 };
+
+static uint8 *store_ordered(uint8 *out, uint64 number, int n_bytes)
+{
+	for (int i = n_bytes - 1; i >= 0; i--)
+		*out++ = (uint8)(number >> 8 * i);
+	return out;
+}
+
+static uint64 load_ordered(const uint8 **in, int n_bytes)
+{
+	uint64 number = 0;
+
+	for (int i = 0; i < n_bytes; i++)
+		number = number << 8 | *(*in)++;
+	return number;
+}
+
+static void encode(const struct iforest_entry *entry, unsigned n_values, bytea *encoded)
+{
+	uint8 *out = (uint8 *)VARDATA(encoded);
+
+	out = store_ordered(out, entry->key.series, 4);
+	*out++ = entry->key.time_is_null;
+	out = store_ordered(out, (uint64)entry->key.time ^ (uint64)PG_INT64_MIN, 8);
+	out = store_ordered(out, (uint64)entry->key.ref, 8);
+	*out++ = (uint8)entry->present;
+	for (unsigned v = 0; v < n_values; v++, out += 8)
+		iforest_store64(out, (uint64)entry->values[v].integer);
+	SET_VARSIZE(encoded, (char *)out - (char *)encoded);
+}
+
+static void decode(bytea *encoded, unsigned n_values, struct iforest_entry *entry)
+{
+	const uint8 *in = (const uint8 *)VARDATA_ANY(encoded);
+
+	entry->key.series = load_ordered(&in, 4);
+	entry->key.time_is_null = *in++;
+	entry->key.time = (int64)(load_ordered(&in, 8) ^ (uint64)PG_INT64_MIN);
+	entry->key.ref = (int64)load_ordered(&in, 8);
+	entry->present = *in++;
+	for (unsigned v = 0; v < n_values; v++, in += 8)
+		entry->values[v].integer = (int64)iforest_load64(in);
+}
+
+/* ---- reading the table ---- */
+
+static void sort_entry(struct build *build, const struct iforest_entry *entry)
+{
+	if (!build->sort)
+		build->sort = tuplesort_begin_datum(BYTEAOID, BYTEA_LESS, InvalidOid, false, maintenance_work_mem, NULL, TUPLESORT_NONE);
+	encode(entry, build->definition.n_values, build->encoded);
+	tuplesort_putdatum(build->sort, PointerGetDatum(build->encoded), false);
+	build->n_sorted++;
+}
+
+static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_null, bool is_alive, void *state)
+{
+	struct build *build = state;
+	MemoryContext before = MemoryContextSwitchTo(build->row_context);
+	struct iforest_entry entry;
+
+	(void)is_alive;
+	iforest_entry_form(index, &build->definition, values, are_null, tid, &entry);
+	entry.key.series = iforest_entry_series(index, &build->definition, build->opened->meta.index_id, values, are_null);
+	MemoryContextSwitchTo(before);
+	MemoryContextReset(build->row_context);
+	if (build->definition.n_by == 0 &&
+	    (!build->in_order.has_entries || iforest_key_compare(&build->in_order.last_key, &entry.key) < 0)) {
+		iforest_index_require(build->opened, iforest_run_builder_add(&build->in_order, &entry));
+		build->has_in_order = true;
+	} else {
+		sort_entry(build, &entry);
+	}
+	build->n_rows++;
+}
+
+/* ---- writing ---- */
+
+static void add_run(struct build *build, struct iforest_run_builder *builder)
+{
+	struct iforest_run run;
+	struct iforest_edit edit = { .added = &run };
+
+	iforest_index_require(build->opened, iforest_run_builder_finish(builder, &run));
+	if (run.n_leaves > 0)
+		iforest_index_require(build->opened, iforest_manifest_commit(&build->opened->manifest, &build->opened->store, &edit));
+}
+
+static void write_sorted(struct build *build)
+{
+	struct iforest_run_builder *builder = palloc(sizeof *builder);
+	struct iforest_entry entry;
+	bool is_null;
+	Datum datum;
+	uint64 n_done = 0;
+
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SORT);
+	tuplesort_performsort(build->sort);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITE);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64)build->n_sorted);
+	iforest_index_require(build->opened, iforest_run_builder_start(builder, &build->opened->store, &build->opened->manifest));
+	while (iforest_tuplesort_getdatum(build->sort, &datum, &is_null)) {
+		decode((bytea *)DatumGetPointer(datum), build->definition.n_values, &entry);
+		iforest_index_require(build->opened, iforest_run_builder_add(builder, &entry));
+		pfree(DatumGetPointer(datum));
+		if ((++n_done & 0xfff) == 0)
+			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, (int64)n_done);
+	}
+	tuplesort_end(build->sort);
+	add_run(build, builder);
+}
+
+static void build_runs(struct build *build, Relation heap, IndexInfo *info)
+{
+	bool one_series = build->definition.n_by == 0;
+
+	if (one_series)
+		iforest_index_require(build->opened,
+				      iforest_run_builder_start(&build->in_order, &build->opened->store, &build->opened->manifest));
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
+	/* from the first block on, not from where another scan happens to be: rows come in time order then */
+	(void)table_index_build_scan(heap, build->index, info, false, true, take_row, build, NULL);
+	if (one_series)
+		add_run(build, &build->in_order);
+	if (build->sort)
+		write_sorted(build);
+}
+
+IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
+{
+	IndexBuildResult *result = palloc(sizeof *result);
+	struct build *build = palloc0(sizeof *build);
+	struct iforest_fields fields;
+
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
+	/* TRUNCATE of a table made in this transaction comes here with what was kept of the old index */
+	if (index->rd_amcache)
+		pfree(index->rd_amcache);
+	index->rd_amcache = NULL;
+	build->index = index;
+	iforest_definition_read(index, &build->definition);
+	iforest_definition_check(heap, index, &build->definition, &fields);
+	build->row_context = AllocSetContextCreate(CurrentMemoryContext, "iforest build row", ALLOCSET_DEFAULT_SIZES);
+	build->encoded = palloc(VARHDRSZ + KEY_BYTES + 1 + 8 * IFOREST_MAX_VALUES);
+	build->opened = palloc(sizeof *build->opened);
+
+	iforest_index_create(index, MAIN_FORKNUM, &fields);
+	iforest_index_open(build->opened, index);
+	iforest_index_refresh(build->opened);
+	build->opened->is_build = true;
+	build_runs(build, heap, info);
+	if (RelationNeedsWAL(index)) {
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_LOG);
+		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
+	}
+	result->heap_tuples = result->index_tuples = (double)build->n_rows;
+	return result;
+}
+
+void iforest_build_empty(Relation index)
+{
+	struct iforest_definition definition;
+	struct iforest_fields fields;
+	Relation heap = RelationIdGetRelation(index->rd_index->indrelid);
+
+	iforest_definition_read(index, &definition);
+	iforest_definition_check(heap, index, &definition, &fields);
+	RelationClose(heap);
+	iforest_index_create(index, INIT_FORKNUM, &fields);
+	log_newpage_range(index, INIT_FORKNUM, 0, RelationGetNumberOfBlocksInFork(index, INIT_FORKNUM), true);
+}
+
+char *iforest_build_phase_name(int64 phase)
+{
+	switch (phase) {
+	case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
+		return "initializing";
+	case PHASE_SCAN:
+		return "scanning table";
+	case PHASE_SORT:
+		return "sorting entries";
+	case PHASE_WRITE:
+		return "writing runs";
+	case PHASE_LOG:
+		return "logging pages";
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,55 @@
+#include "pg_ext/host.h"
+
+#include "utils/memutils.h"
+
+static void *reallocate(void *context, void *memory, size_t n_bytes)
+{
+	(void)context;
+	if (memory)
+		return repalloc_huge(memory, n_bytes);
+	return MemoryContextAllocExtended(CurrentMemoryContext, n_bytes, MCXT_ALLOC_HUGE);
+}
+
+static void release(void *context, void *memory)
+{
+	(void)context;
+	if (memory)
+		pfree(memory);
+}
+
+const struct iforest_alloc iforest_pg_alloc = { .reallocate = reallocate, .release = release };
+
+void iforest_require(enum iforest_status status, Relation index, const struct iforest_fault *fault)
+{
+	const char *name = RelationGetRelationName(index);
+	const char *what = fault && fault->what ? fault->what : iforest_status_text(status);
+
+	switch (status) {
+	case IFOREST_OK:
+		return;
+	case IFOREST_CORRUPT:
+	case IFOREST_UNORDERED:
+	case IFOREST_NOT_FOUND:
+		if (fault && fault->what)
+			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
+				errmsg("index \"%s\" is corrupt: %s", name, what),
+				errdetail("Page %llu of level %u of run %llu.", (unsigned long long)fault->number, fault->level,
+					  (unsigned long long)fault->run_id),
+				errhint("REINDEX INDEX makes it anew from the table."));
+		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED), errmsg("index \"%s\" is corrupt: %s", name, what),
+			errhint("REINDEX INDEX makes it anew from the table."));
+		break;
+	case IFOREST_FORMAT:
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("index \"%s\" has a format that this version of iforest does not know: %s", name, what),
+			errhint("REINDEX INDEX makes it anew in the format of this version."));
+		break;
+	case IFOREST_TOO_LARGE:
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			errmsg("index \"%s\" has outgrown a limit of its format", name),
+			errhint("SELECT iforest_merge('%s', true) leaves one run.", name));
+		break;
+	default:
+		ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("index \"%s\": %s", name, iforest_status_text(status)));
+	}
+}

@@ -1,0 +1,23 @@
+/* host.h -- PostgreSQL's side of what core asks for: memory, errors, interrupts. Every file of this folder includes it first. */
+#ifndef IFOREST_PG_HOST_H
+#define IFOREST_PG_HOST_H
+
+/* what is compiled with hidden visibility and yet to be found by the server; PostgreSQL 15 leaves it empty */
+#define PGDLLEXPORT __attribute__((visibility("default")))
+
+#include "postgres.h"
+
+#include "utils/rel.h"
+
+#include "core/alloc.h"
+#include "core/pager.h"
+#include "core/status.h"
+#include "pg_ext/compat.h"
+
+/* Memory from CurrentMemoryContext at the time of the call; huge pieces are allowed. Errors jump. */
+extern const struct iforest_alloc iforest_pg_alloc;
+
+/* Raises what a status of core means for this index; returns if it is IFOREST_OK. `fault` tells which page is wrong. */
+void iforest_require(enum iforest_status status, Relation index, const struct iforest_fault *fault);
+
+#endif

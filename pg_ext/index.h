@@ -1,0 +1,63 @@
+/* index.h -- an index opened for work: its metapage and manifest as of one moment, and core's pager over its blocks. */
+#ifndef IFOREST_PG_INDEX_H
+#define IFOREST_PG_INDEX_H
+
+#include "core/manifest.h"
+#include "pg_ext/meta.h"
+#include "pg_ext/space.h"
+
+#define IFOREST_PG_PAGE_BYTES IFOREST_CONTENT_BYTES
+#define IFOREST_PG_BATCH_PAGES MAX_GENERIC_XLOG_PAGES
+
+struct iforest_page_buffer;
+
+struct iforest_index {
+	Relation relation;
+	MemoryContext context;                 /* what lives as long as the index is open */
+	struct iforest_meta meta;              /* as of the last refresh */
+	struct iforest_manifest manifest;      /* in memory of the context in which the index was opened */
+	struct iforest_pager pager;
+	struct iforest_store store;
+
+	/* filled in by readers who want to begin again: a page was met that belongs to somebody else by now */
+	bool met_foreign_page;
+
+	/* the pager's own */
+	struct iforest_extent *extents;        /* by owner, then first */
+	uint32 n_extents;
+	struct iforest_page_buffer *idle_buffers;
+	uint8 *newest_manifest;
+	uint32 new_run, n_new_pages;           /* the run being written: its clock number, pages so far */
+	uint32 n_new_reserved;
+	struct iforest_extent new_extent;      /* its last extent */
+	bool is_build;                         /* pages of runs are logged at the end of the build */
+	uint32 sealed[IFOREST_MAX_CLOSED];     /* clock numbers of chains that go with the next publish */
+	uint32 n_sealed;
+};
+
+/* Opens an index for work; refresh reads its metapage and manifest, again if need be. What it holds lives in the memory context that is current at
+ * open. There is nothing to close. */
+void iforest_index_open(struct iforest_index *index, Relation relation);
+void iforest_index_refresh(struct iforest_index *index);
+
+/* Writes an index without entries into an empty fork. fields must be finished. Nothing is logged: that is the caller's part. */
+void iforest_index_create(Relation relation, ForkNumber fork, const struct iforest_fields *fields);
+
+/* Raises the error that a status stands for. */
+void iforest_index_require(struct iforest_index *index, enum iforest_status status);
+
+/* Clock number of a run. */
+static inline uint32 iforest_run_clock(const struct iforest_run *run)
+{
+	return (uint32)run->place.location;
+}
+
+/* pager.c: fills in index->pager and index->store. */
+void iforest_pager_init(struct iforest_index *index);
+
+/* slots.c: the manifest's bytes in the slot in force, palloc'd, or NULL if that was overwritten meanwhile; and their replacement, with
+ * the chains in index->sealed. */
+uint8 *iforest_slot_read(Relation relation, const struct iforest_meta *meta);
+void iforest_slot_publish(struct iforest_index *index, const uint8 *bytes, uint32 n_bytes);
+
+#endif

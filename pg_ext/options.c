@@ -1,0 +1,35 @@
+#include "pg_ext/options.h"
+
+#include "access/reloptions.h"
+
+static relopt_kind kind;
+
+static relopt_enum_elt_def units[] = {
+	{ "", IFOREST_UNIT_OF_TIME }, { "ns", IFOREST_UNIT_NS }, { "us", IFOREST_UNIT_US }, { "ms", IFOREST_UNIT_MS },
+	{ "s", IFOREST_UNIT_S }, { NULL, 0 }
+};
+
+void iforest_options_register(void)
+{
+	kind = add_reloption_kind();
+	add_string_reloption(kind, "duration", "INCLUDEd column that is the duration of a span", NULL, NULL, AccessExclusiveLock);
+	add_string_reloption(kind, "end", "INCLUDEd column that is the end of a span", NULL, NULL, AccessExclusiveLock);
+	add_enum_reloption(kind, "duration_unit", "unit of the duration where the time column is a timestamp", units,
+			   IFOREST_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
+	add_int_reloption(kind, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1, 4096,
+			  ShareUpdateExclusiveLock);
+	add_bool_reloption(kind, "background_merge", "merge in a background worker when runs pile up", true, ShareUpdateExclusiveLock);
+}
+
+bytea *iforest_options_parse(Datum options, bool validate)
+{
+	static const relopt_parse_elt elements[] = {
+		{ "duration", RELOPT_TYPE_STRING, offsetof(struct iforest_options, duration) },
+		{ "end", RELOPT_TYPE_STRING, offsetof(struct iforest_options, end) },
+		{ "duration_unit", RELOPT_TYPE_ENUM, offsetof(struct iforest_options, duration_unit) },
+		{ "pending_pages", RELOPT_TYPE_INT, offsetof(struct iforest_options, pending_pages) },
+		{ "background_merge", RELOPT_TYPE_BOOL, offsetof(struct iforest_options, background_merge) },
+	};
+
+	return build_reloptions(options, validate, kind, sizeof(struct iforest_options), elements, lengthof(elements));
+}

@@ -1,0 +1,79 @@
+/* page.h -- the blocks of an index, and what stands in which byte of them.
+ *
+ *   block 0      metapage (meta.h)
+ *   block 1, 2   the two slots of the manifest: the one that is not in force is overwritten, then the metapage turns
+ *   block 3      first page of the list of extents (space.h)
+ *   others       as the list of extents says: runs, chains of pending entries, series, more pages of the kinds above
+ *
+ * Every block is laid out as PostgreSQL's pages are, so that its checksums, full-page images and generic WAL work:
+ *
+ *   [0, 24)         PageHeaderData; what is in use ends at pd_lower. Generic WAL zeroes all between pd_lower and pd_upper
+ *   [24, pd_lower)  content
+ *   [8176, 8192)    struct iforest_special: whose page this is
+ */
+#ifndef IFOREST_PG_PAGE_H
+#define IFOREST_PG_PAGE_H
+
+#include "pg_ext/host.h"
+
+#include "storage/bufmgr.h"
+#include "storage/bufpage.h"
+
+enum iforest_page_kind {
+	IFOREST_KIND_META = 1,
+	IFOREST_KIND_MANIFEST = 2,
+	IFOREST_KIND_SPACE = 3,
+	IFOREST_KIND_SERIES = 4,
+	IFOREST_KIND_PENDING = 5,
+	IFOREST_KIND_RUN = 6
+};
+
+#define IFOREST_PAGE_ID 0x1F07 /* in the last two bytes of every page, for whoever looks at a file */
+#define IFOREST_CHAIN_CLOSED 1 /* flag of a pending page: the chain takes no more entries */
+
+struct iforest_special {
+	uint32 owner;     /* clock number of the run or chain, 0: of the index as such */
+	uint32 next;      /* next page of a chain or list, InvalidBlockNumber at its end; of a run the page's index in it */
+	uint32 last;      /* pending: last block of the extent that this page lies in */
+	uint8 kind;       /* enum iforest_page_kind */
+	uint8 flags;
+	uint16 page_id;
+};
+
+#define IFOREST_CONTENT MAXALIGN(SizeOfPageHeaderData)
+#define IFOREST_CONTENT_BYTES (BLCKSZ - IFOREST_CONTENT - MAXALIGN(sizeof(struct iforest_special)))
+
+static inline struct iforest_special *iforest_special(Page page)
+{
+	return (struct iforest_special *)PageGetSpecialPointer(page);
+}
+
+static inline uint8 *iforest_content(Page page)
+{
+	return (uint8 *)page + IFOREST_CONTENT;
+}
+
+static inline uint32 iforest_content_used(Page page)
+{
+	return ((PageHeader)page)->pd_lower - IFOREST_CONTENT;
+}
+
+static inline void iforest_content_set_used(Page page, uint32 n_bytes)
+{
+	((PageHeader)page)->pd_lower = (LocationIndex)(IFOREST_CONTENT + n_bytes);
+}
+
+/* Makes an empty page of a kind; next and last are InvalidBlockNumber. */
+void iforest_page_init(Page page, enum iforest_page_kind kind, uint32 owner);
+
+/* Is this a page of that kind? For pages that may have been given to someone else since their number was learnt. */
+bool iforest_page_is(Page page, enum iforest_page_kind kind, uint32 owner);
+
+/* Reads and locks a page that must be of that kind; raises "corrupt" otherwise. The buffer is the caller's to unlock and release. */
+Buffer iforest_page_lock(Relation index, BlockNumber block, enum iforest_page_kind kind, int lock_mode);
+
+/* Copies the content of such a page under a share lock, which is let go before return. `to` has IFOREST_CONTENT_BYTES.
+ * Returns the number of bytes in use. */
+uint32 iforest_page_copy(Relation index, BlockNumber block, enum iforest_page_kind kind, uint8 *to, struct iforest_special *special);
+
+#endif

@@ -1,0 +1,57 @@
+/* pending.h -- what was inserted since the last seal: chains of pages to which entries are appended in the order of their coming.
+ *
+ *   content of a page: entries of one size
+ *     byte 0   u32  series
+ *          4   u16  bit v: value v is there; bit 15: the time is NULL
+ *          6   u16  offset of the TID
+ *          8   u32  block of the TID
+ *         12   u32  0
+ *         16   i64  time
+ *         24   i64  value 0, 1, ...; the bits of a double for reals
+ *   special space: owner is the chain's clock number, next the next page, last the end of the extent the page lies in; flag CLOSED
+ *
+ * There are IFOREST_CHAINS open chains, so that backends seldom meet. An entry is appended under the lock of the chain's last page alone, by a
+ * record of a few dozen bytes. A closed chain takes no more entries; it is sealed, that is made into a run, by whoever gets its lock. Pages are never
+ * compacted or filled again.
+ */
+#ifndef IFOREST_PG_PENDING_H
+#define IFOREST_PG_PENDING_H
+
+#include "core/leaf.h"
+#include "pg_ext/index.h"
+
+/* Where a backend last appended; a hint that is checked under the page's lock. Start with zeros. */
+struct iforest_pending_place {
+	uint32 clock;
+	BlockNumber block;
+};
+
+static inline uint16 iforest_pending_entry_bytes(unsigned n_values)
+{
+	return (uint16)(24 + 8 * n_values);
+}
+
+/* Appends an entry to this backend's chain. Returns the chain's number of pages if the entry began a new page, else 0. */
+uint32 iforest_pending_append(Relation relation, unsigned n_values, struct iforest_pending_place *place, const struct iforest_entry *entry);
+
+/* Closes this backend's open chain, or all open chains. False where there is no room for another closed chain; then they stay open. */
+bool iforest_pending_close(Relation relation, bool all);
+
+/* Reads the entries of a chain, page by page, up to its last page. */
+struct iforest_chain_reader {
+	struct iforest_index *index;
+	uint32 clock;
+	BlockNumber next;
+	uint32 n_entries;               /* of the page that was read */
+	uint8 content[IFOREST_CONTENT_BYTES];
+};
+
+void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_index *index, const struct iforest_chain *chain);
+
+/* Reads the next page. False at the end of the chain. Where the page belongs to somebody else by now, index->met_foreign_page is set, and false returned. */
+bool iforest_chain_next(struct iforest_chain_reader *reader);
+
+/* Entry i of the page. */
+void iforest_chain_entry(const struct iforest_chain_reader *reader, uint32 i, struct iforest_entry *entry);
+
+#endif

@@ -1,0 +1,332 @@
+#include "pg_ext/scan_keys.h"
+
+#include "access/stratnum.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+
+#include "pg_ext/series_pages.h"
+
+/* ---- ranges of time ---- */
+
+/* A condition that holds up to a time and not after, or from one on. */
+struct edge {
+	const struct iforest_definition *definition;
+	FmgrInfo *function;
+	Oid collation;
+	Datum comparand;
+};
+
+static bool holds(const struct edge *edge, int64 time)
+{
+	return DatumGetBool(FunctionCall2Coll(edge->function, edge->collation, iforest_time_to_datum(edge->definition, time),
+					      edge->comparand));
+}
+
+/* The first time at which the condition is `wanted`, by asking the operator itself: so types of comparands need no rules here. False if there is none. */
+static bool find_first(const struct edge *edge, bool wanted, int64 *time)
+{
+	int64 low = iforest_time_lowest(edge->definition), high = iforest_time_highest(edge->definition);
+
+	if (holds(edge, high) != wanted)
+		return false;
+	while (low < high) {
+		int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2);
+
+		if (holds(edge, middle) == wanted)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	*time = low;
+	return true;
+}
+
+/* Where the condition holds, which is true for all times from some on. */
+static struct iforest_time_range range_from(const struct edge *edge)
+{
+	struct iforest_time_range range = { .low = 1, .high = 0 };
+
+	if (find_first(edge, true, &range.low))
+		range.high = iforest_time_highest(edge->definition);
+	return range;
+}
+
+/* The same for one that is true up to some time. */
+static struct iforest_time_range range_until(const struct edge *edge)
+{
+	struct iforest_time_range range = { .low = iforest_time_lowest(edge->definition), .high = iforest_time_highest(edge->definition) };
+	int64 end;
+
+	if (!find_first(edge, false, &end))
+		return range;
+	if (end == range.low)
+		return (struct iforest_time_range){ .low = 1, .high = 0 };
+	range.high = end - 1;
+	return range;
+}
+
+/* time = comparand is time >= comparand and time <= comparand. */
+static struct iforest_time_range range_of_equals(Relation index, ScanKey key, struct edge *edge)
+{
+	int column = key->sk_attno - 1;
+	Oid family = index->rd_opfamily[column], type = index->rd_opcintype[column];
+	Oid other = OidIsValid(key->sk_subtype) ? key->sk_subtype : type;
+	struct iforest_time_range from, until;
+	FmgrInfo function;
+
+	edge->function = &function;
+	fmgr_info(get_opcode(get_opfamily_member(family, type, other, BTGreaterEqualStrategyNumber)), &function);
+	from = range_from(edge);
+	fmgr_info(get_opcode(get_opfamily_member(family, type, other, BTLessEqualStrategyNumber)), &function);
+	until = range_until(edge);
+	return (struct iforest_time_range){ .low = Max(from.low, until.low), .high = Min(from.high, until.high) };
+}
+
+static struct iforest_time_range range_of(Relation index, const struct iforest_definition *definition, ScanKey key, Datum comparand)
+{
+	struct edge edge = { .definition = definition, .function = &key->sk_func, .collation = key->sk_collation, .comparand = comparand };
+
+	switch (key->sk_strategy) {
+	case BTLessStrategyNumber:
+	case BTLessEqualStrategyNumber:
+		return range_until(&edge);
+	case BTEqualStrategyNumber:
+		return range_of_equals(index, key, &edge);
+	default:
+		return range_from(&edge);
+	}
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+	const struct iforest_time_range *a = left, *b = right;
+
+	return (a->low > b->low) - (a->low < b->low);
+}
+
+/* Sorts, drops empty ones, joins those that meet. */
+static uint32 tidy(struct iforest_time_range *ranges, uint32 n)
+{
+	uint32 n_kept = 0;
+
+	qsort(ranges, n, sizeof *ranges, compare_ranges);
+	for (uint32 i = 0; i < n; i++) {
+		if (ranges[i].low > ranges[i].high)
+			continue;
+		if (n_kept > 0 && ranges[i].low <= ranges[n_kept - 1].high)
+			ranges[n_kept - 1].high = Max(ranges[n_kept - 1].high, ranges[i].high);
+		else
+			ranges[n_kept++] = ranges[i];
+	}
+	return n_kept;
+}
+
+/* The elements of an array comparand that are not NULL. */
+static int array_elements(ScanKey key, Datum **elements)
+{
+	ArrayType *array = DatumGetArrayTypeP(key->sk_argument);
+	int16 length;
+	bool by_value, *are_null;
+	char alignment;
+	int n, n_kept = 0;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, elements, &are_null, &n);
+	for (int i = 0; i < n; i++)
+		if (!are_null[i])
+			(*elements)[n_kept++] = (*elements)[i];
+	return n_kept;
+}
+
+static void intersect(struct iforest_scan_keys *result, const struct iforest_time_range *ranges, uint32 n_ranges)
+{
+	struct iforest_time_range *both = palloc((result->n_ranges + n_ranges + 1) * sizeof *both);
+	uint32 n = 0;
+
+	for (uint32 a = 0, b = 0; a < result->n_ranges && b < n_ranges;) {
+		int64 low = Max(result->ranges[a].low, ranges[b].low), high = Min(result->ranges[a].high, ranges[b].high);
+
+		if (low <= high)
+			both[n++] = (struct iforest_time_range){ .low = low, .high = high };
+		if (result->ranges[a].high < ranges[b].high)
+			a++;
+		else
+			b++;
+	}
+	result->ranges = both;
+	result->n_ranges = n;
+}
+
+static void read_time_key(Relation index, const struct iforest_definition *definition, ScanKey key, struct iforest_scan_keys *result)
+{
+	struct iforest_time_range one, *ranges = &one;
+	uint32 n = 1;
+
+	if (key->sk_flags & SK_SEARCHNULL) {
+		result->n_ranges = 0;
+		return;
+	}
+	result->has_nulls = false;
+	if (key->sk_flags & SK_SEARCHNOTNULL)
+		return;
+	if (key->sk_flags & SK_ISNULL) {
+		result->n_ranges = 0;
+		return;
+	}
+	if (key->sk_flags & SK_SEARCHARRAY) {
+		Datum *elements;
+
+		n = (uint32)array_elements(key, &elements);
+		ranges = palloc((n + 1) * sizeof *ranges);
+		for (uint32 i = 0; i < n; i++)
+			ranges[i] = range_of(index, definition, key, elements[i]);
+	} else {
+		one = range_of(index, definition, key, key->sk_argument);
+	}
+	n = tidy(ranges, n);
+	intersect(result, ranges, n);
+}
+
+/* ---- series ---- */
+
+struct matched_series {
+	uint32 id;
+	Datum *values;
+	bool *are_null;
+};
+
+static bool key_accepts(ScanKey key, Datum value, bool is_null)
+{
+	if (key->sk_flags & SK_SEARCHNULL)
+		return is_null;
+	if (key->sk_flags & SK_SEARCHNOTNULL)
+		return !is_null;
+	if (is_null || key->sk_flags & SK_ISNULL)
+		return false;
+	if (key->sk_flags & SK_SEARCHARRAY) {
+		Datum *elements;
+		int n = array_elements(key, &elements);
+		bool found = false;
+
+		for (int i = 0; i < n && !found; i++)
+			found = DatumGetBool(FunctionCall2Coll(&key->sk_func, key->sk_collation, value, elements[i]));
+		return found;
+	}
+	return DatumGetBool(FunctionCall2Coll(&key->sk_func, key->sk_collation, value, key->sk_argument));
+}
+
+static bool accepts(const struct iforest_definition *definition, ScanKey keys, int n_keys, const struct matched_series *series)
+{
+	bool accepted = true;
+
+	for (int k = 0; k < n_keys && accepted; k++) {
+		int column = keys[k].sk_attno - 1;
+
+		if (column < definition->n_by)
+			accepted = key_accepts(&keys[k], series->values[column], series->are_null[column]);
+	}
+	return accepted;
+}
+
+struct ordering {
+	unsigned n_by;
+	FmgrInfo *compare;
+	Oid *collations;
+};
+
+static int compare_series(const void *left, const void *right, void *context)
+{
+	const struct matched_series *a = left, *b = right;
+	struct ordering *ordering = context;
+	int order = 0;
+
+	for (unsigned i = 0; i < ordering->n_by && order == 0; i++) {
+		if (a->are_null[i] || b->are_null[i])
+			order = a->are_null[i] - b->are_null[i];
+		else
+			order = DatumGetInt32(FunctionCall2Coll(&ordering->compare[i], ordering->collations[i], a->values[i], b->values[i]));
+	}
+	return order;
+}
+
+static void sort_series(Relation index, const struct iforest_definition *definition, struct matched_series *series, uint32 n)
+{
+	struct ordering ordering = { .n_by = definition->n_by, .compare = palloc(definition->n_by * sizeof(FmgrInfo)),
+				     .collations = index->rd_indcollation };
+
+	for (unsigned i = 0; i < definition->n_by; i++)
+		ordering.compare[i] = *index_getprocinfo(index, (AttrNumber)(i + 1), 1);
+	qsort_arg(series, n, sizeof *series, compare_series, &ordering);
+}
+
+/* Every by column is tied to one value of its own type: the one series there can be is found by its key. */
+static bool find_single(Relation index, const struct iforest_definition *definition, ScanKey keys, int n_keys,
+			struct iforest_series_cache *cache, struct iforest_scan_keys *result)
+{
+	struct iforest_series_key key = { .alloc = &iforest_pg_alloc };
+	ScanKey by_column[INDEX_MAX_KEYS] = { NULL };
+
+	for (int k = 0; k < n_keys; k++) {
+		int column = keys[k].sk_attno - 1;
+		bool is_plain = keys[k].sk_strategy == BTEqualStrategyNumber && keys[k].sk_flags == 0 &&
+				(!OidIsValid(keys[k].sk_subtype) || keys[k].sk_subtype == index->rd_opcintype[column]);
+
+		if (column < definition->n_by && (!is_plain || by_column[column]))
+			return false;
+		if (column < definition->n_by)
+			by_column[column] = &keys[k];
+	}
+	for (unsigned i = 0; i < definition->n_by; i++) {
+		if (!by_column[i])
+			return false;
+		iforest_by_append(index, definition, i, by_column[i]->sk_argument, false, &key);
+	}
+	result->n_series = iforest_series_find(cache, key.bytes, key.n_bytes, &result->series[0]);
+	iforest_series_release(&key);
+	return true;
+}
+
+static void read_series(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
+			struct iforest_scan_keys *result)
+{
+	struct iforest_series_cache *cache = iforest_series_cache_get(index_id);
+	uint32 n_known = iforest_series_refresh(index, cache), n = 0;
+	struct matched_series *matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_known + 1) * sizeof *matched);
+
+	result->series = MemoryContextAllocHuge(CurrentMemoryContext, (n_known + 1) * sizeof *result->series);
+	if (find_single(index, definition, keys, n_keys, cache, result))
+		return;
+	for (uint32 id = 0; id < n_known; id++) {
+		uint32 n_bytes;
+		const uint8 *key = iforest_series_key(cache, id, &n_bytes);
+
+		matched[n] = (struct matched_series){ .id = id, .values = palloc(definition->n_by * sizeof(Datum)),
+						      .are_null = palloc(definition->n_by * sizeof(bool)) };
+		iforest_by_read(index, definition->n_by, key, n_bytes, matched[n].values, matched[n].are_null);
+		n += accepts(definition, keys, n_keys, &matched[n]);
+		if ((id & 0xfff) == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	sort_series(index, definition, matched, n);
+	for (uint32 i = 0; i < n; i++)
+		result->series[i] = matched[i].id;
+	result->n_series = n;
+}
+
+void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
+			    struct iforest_scan_keys *result)
+{
+	*result = (struct iforest_scan_keys){ .n_ranges = 1, .has_nulls = true };
+	result->ranges = palloc(sizeof *result->ranges);
+	result->ranges[0] = (struct iforest_time_range){ .low = PG_INT64_MIN, .high = PG_INT64_MAX };
+	for (int k = 0; k < n_keys; k++)
+		if (keys[k].sk_attno == definition->n_by + 1)
+			read_time_key(index, definition, &keys[k], result);
+	if (definition->n_by > 0) {
+		read_series(index, definition, index_id, keys, n_keys, result);
+	} else {
+		result->series = palloc0(sizeof *result->series);
+		result->n_series = 1;
+	}
+}

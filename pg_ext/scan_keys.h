@@ -1,0 +1,26 @@
+/* scan_keys.h -- the conditions of an index scan as what core understands: a list of series, and ranges of time within each. */
+#ifndef IFOREST_PG_SCAN_KEYS_H
+#define IFOREST_PG_SCAN_KEYS_H
+
+#include "pg_ext/definition.h"
+
+#include "access/skey.h"
+
+/* Times from low to high, both inside. */
+struct iforest_time_range {
+	int64 low, high;
+};
+
+struct iforest_scan_keys {
+	struct iforest_time_range *ranges;  /* ascending, apart from one another */
+	uint32 n_ranges;
+	bool has_nulls;                     /* entries whose time is NULL are asked for, too */
+	uint32 *series;                     /* in the order of their by values, NULLs last */
+	uint32 n_series;
+};
+
+/* Evaluates the scan keys. Everything is in the current memory context. */
+void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
+			    struct iforest_scan_keys *result);
+
+#endif

@@ -1,0 +1,77 @@
+#include "pg_ext/worker.h"
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "pg_ext/maintenance.h"
+
+enum { SECONDS_BETWEEN = 10 };
+
+/* What the worker needs to know; it goes by bgw_extra. */
+struct order {
+	Oid database, role, heap, index;
+};
+
+void iforest_worker_start(Relation index)
+{
+	static TimestampTz last_time;
+	static Oid last_index;
+	struct order order = { .database = MyDatabaseId, .role = index->rd_rel->relowner, .heap = index->rd_index->indrelid,
+			       .index = RelationGetRelid(index) };
+	TimestampTz now = GetCurrentTimestamp();
+	BackgroundWorker worker = { .bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+				    .bgw_start_time = BgWorkerStart_RecoveryFinished, .bgw_restart_time = BGW_NEVER_RESTART };
+
+	if (last_index == order.index && !TimestampDifferenceExceeds(last_time, now, SECONDS_BETWEEN * 1000))
+		return;
+	last_time = now;
+	last_index = order.index;
+	snprintf(worker.bgw_name, BGW_MAXLEN, "iforest merge of %s", RelationGetRelationName(index));
+	strlcpy(worker.bgw_type, "iforest merge", BGW_MAXLEN);
+	strlcpy(worker.bgw_library_name, "iforest", sizeof worker.bgw_library_name);
+	strlcpy(worker.bgw_function_name, "iforest_worker_main", sizeof worker.bgw_function_name);
+	memcpy(worker.bgw_extra, &order, sizeof order);
+	(void)RegisterDynamicBackgroundWorker(&worker, NULL);
+}
+
+void iforest_worker_main(Datum argument)
+{
+	struct order order;
+	Relation heap, relation = NULL;
+
+	(void)argument;
+	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof order);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(order.database, order.role, 0);
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	/* VACUUM's own lock on the table: schema changes wait, and so do we for them */
+	heap = try_table_open(order.heap, RowExclusiveLock);
+	if (heap)
+		relation = try_relation_open(order.index, RowExclusiveLock);
+	if (relation && relation->rd_index && relation->rd_index->indisvalid && relation->rd_index->indrelid == order.heap) {
+		struct iforest_index *index = palloc(sizeof *index);
+
+		pgstat_report_activity(STATE_RUNNING, "merging runs of an iforest index");
+		iforest_index_open(index, relation);
+		if (iforest_maintenance_begin(index, false)) {
+			iforest_merge_all(index, false);
+			iforest_maintenance_end(index);
+		}
+	}
+	if (relation)
+		relation_close(relation, RowExclusiveLock);
+	if (heap)
+		table_close(heap, RowExclusiveLock);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+}

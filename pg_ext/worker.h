@@ -1,0 +1,13 @@
+/* worker.h -- a background worker that merges one index and ends. */
+#ifndef IFOREST_PG_WORKER_H
+#define IFOREST_PG_WORKER_H
+
+#include "pg_ext/host.h"
+
+/* Asks for a worker; does nothing if there is none to be had, or this backend has asked within the last seconds. The index must be committed. */
+void iforest_worker_start(Relation index);
+
+/* What the worker runs. */
+extern PGDLLEXPORT void iforest_worker_main(Datum argument);
+
+#endif

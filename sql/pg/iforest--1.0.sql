@@ -1,0 +1,318 @@
+-- complain if this is fed to psql instead of CREATE EXTENSION
+\echo Use "CREATE EXTENSION iforest" to load this file. \quit
+
+-- ---- the access method ----
+
+CREATE FUNCTION iforest_handler(internal) RETURNS index_am_handler
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION iforest_handler(internal) IS 'handler of the access method iforest';
+
+CREATE ACCESS METHOD iforest TYPE INDEX HANDLER iforest_handler;
+COMMENT ON ACCESS METHOD iforest IS 'range-aggregate index: by columns, then a time column; values are INCLUDEd';
+
+-- ---- maintenance ----
+
+CREATE FUNCTION iforest_merge(index regclass, complete boolean DEFAULT false) RETURNS integer
+	AS 'MODULE_PATHNAME', 'iforest_merge_index' LANGUAGE C STRICT VOLATILE;
+COMMENT ON FUNCTION iforest_merge(regclass, boolean) IS
+	'makes pending entries into runs and merges runs by policy, or all of them to one; returns the number of runs left';
+
+CREATE FUNCTION iforest_check(index regclass, heapallindexed boolean DEFAULT false) RETURNS void
+	AS 'MODULE_PATHNAME', 'iforest_check_index' LANGUAGE C STRICT VOLATILE;
+COMMENT ON FUNCTION iforest_check(regclass, boolean) IS
+	'reads the whole index and raises an error if anything is not as it should be; heapallindexed: also if a row of the table is missing';
+REVOKE EXECUTE ON FUNCTION iforest_check(regclass, boolean) FROM PUBLIC;
+
+-- ---- inspection ----
+
+CREATE FUNCTION iforest_stats(index regclass, OUT format_version integer, OUT value_columns integer, OUT runs integer, OUT levels integer,
+	OUT leaf_pages bigint, OUT node_pages bigint, OUT entries bigint, OUT removed bigint, OUT pending_entries bigint,
+	OUT pending_pages bigint, OUT series bigint, OUT free_pages bigint, OUT total_pages bigint, OUT bytes_per_entry double precision,
+	OUT removal_epoch bigint)
+	AS 'MODULE_PATHNAME', 'iforest_stats_index' LANGUAGE C STRICT VOLATILE;
+COMMENT ON FUNCTION iforest_stats(regclass) IS 'size and shape of an index';
+REVOKE EXECUTE ON FUNCTION iforest_stats(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION iforest_stats(regclass) TO pg_stat_scan_tables;
+
+CREATE FUNCTION iforest_runs(index regclass, OUT run_id bigint, OUT generation bigint, OUT born bigint, OUT leaf_pages bigint,
+	OUT node_pages bigint, OUT levels integer, OUT entries bigint, OUT removed bigint, OUT first_block bigint, OUT last_block bigint,
+	OUT removal_in_progress boolean) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'iforest_runs_index' LANGUAGE C STRICT VOLATILE;
+COMMENT ON FUNCTION iforest_runs(regclass) IS 'the runs of an index';
+REVOKE EXECUTE ON FUNCTION iforest_runs(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION iforest_runs(regclass) TO pg_stat_scan_tables;
+
+CREATE FUNCTION iforest_page(index regclass, block bigint, OUT kind text, OUT owner bigint, OUT number bigint, OUT level integer,
+	OUT items integer, OUT entries integer, OUT removed integer, OUT bytes integer)
+	AS 'MODULE_PATHNAME', 'iforest_page_info' LANGUAGE C STRICT VOLATILE;
+COMMENT ON FUNCTION iforest_page(regclass, bigint) IS 'what a block of an index holds';
+REVOKE EXECUTE ON FUNCTION iforest_page(regclass, bigint) FROM PUBLIC;
+
+CREATE FUNCTION iforest_entries(index regclass, block bigint, OUT series bigint, OUT ts_key bigint, OUT tid tid, OUT is_removed boolean,
+	OUT value_keys bigint[]) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'iforest_page_entries' LANGUAGE C STRICT VOLATILE;
+COMMENT ON FUNCTION iforest_entries(regclass, bigint) IS 'the entries of a leaf page or a page of pending entries';
+REVOKE EXECUTE ON FUNCTION iforest_entries(regclass, bigint) FROM PUBLIC;
+
+-- ---- operator classes ----
+-- by columns may be of any type whose equality means identity; the time column is of the types of integer_ops, datetime_ops and float_ops.
+
+CREATE OPERATOR FAMILY integer_ops USING iforest;
+COMMENT ON OPERATOR FAMILY integer_ops USING iforest IS 'integers';
+CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE int2 USING iforest FAMILY integer_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 btint2cmp(int2, int2);
+COMMENT ON OPERATOR CLASS int2_ops USING iforest IS 'integers: int2';
+CREATE OPERATOR CLASS int4_ops DEFAULT FOR TYPE int4 USING iforest FAMILY integer_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 btint4cmp(int4, int4);
+COMMENT ON OPERATOR CLASS int4_ops USING iforest IS 'integers: int4';
+CREATE OPERATOR CLASS int8_ops DEFAULT FOR TYPE int8 USING iforest FAMILY integer_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 btint8cmp(int8, int8);
+COMMENT ON OPERATOR CLASS int8_ops USING iforest IS 'integers: int8';
+ALTER OPERATOR FAMILY integer_ops USING iforest ADD
+	OPERATOR 1 < (int2, int4),
+	OPERATOR 2 <= (int2, int4),
+	OPERATOR 3 = (int2, int4),
+	OPERATOR 4 >= (int2, int4),
+	OPERATOR 5 > (int2, int4),
+	OPERATOR 1 < (int2, int8),
+	OPERATOR 2 <= (int2, int8),
+	OPERATOR 3 = (int2, int8),
+	OPERATOR 4 >= (int2, int8),
+	OPERATOR 5 > (int2, int8),
+	OPERATOR 1 < (int4, int2),
+	OPERATOR 2 <= (int4, int2),
+	OPERATOR 3 = (int4, int2),
+	OPERATOR 4 >= (int4, int2),
+	OPERATOR 5 > (int4, int2),
+	OPERATOR 1 < (int4, int8),
+	OPERATOR 2 <= (int4, int8),
+	OPERATOR 3 = (int4, int8),
+	OPERATOR 4 >= (int4, int8),
+	OPERATOR 5 > (int4, int8),
+	OPERATOR 1 < (int8, int2),
+	OPERATOR 2 <= (int8, int2),
+	OPERATOR 3 = (int8, int2),
+	OPERATOR 4 >= (int8, int2),
+	OPERATOR 5 > (int8, int2),
+	OPERATOR 1 < (int8, int4),
+	OPERATOR 2 <= (int8, int4),
+	OPERATOR 3 = (int8, int4),
+	OPERATOR 4 >= (int8, int4),
+	OPERATOR 5 > (int8, int4);
+
+CREATE OPERATOR FAMILY datetime_ops USING iforest;
+COMMENT ON OPERATOR FAMILY datetime_ops USING iforest IS 'dates and timestamps';
+CREATE OPERATOR CLASS date_ops DEFAULT FOR TYPE date USING iforest FAMILY datetime_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 date_cmp(date, date);
+COMMENT ON OPERATOR CLASS date_ops USING iforest IS 'dates and timestamps: date';
+CREATE OPERATOR CLASS timestamp_ops DEFAULT FOR TYPE timestamp USING iforest FAMILY datetime_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 timestamp_cmp(timestamp, timestamp);
+COMMENT ON OPERATOR CLASS timestamp_ops USING iforest IS 'dates and timestamps: timestamp';
+CREATE OPERATOR CLASS timestamptz_ops DEFAULT FOR TYPE timestamptz USING iforest FAMILY datetime_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 timestamptz_cmp(timestamptz, timestamptz);
+COMMENT ON OPERATOR CLASS timestamptz_ops USING iforest IS 'dates and timestamps: timestamptz';
+ALTER OPERATOR FAMILY datetime_ops USING iforest ADD
+	OPERATOR 1 < (date, timestamp),
+	OPERATOR 2 <= (date, timestamp),
+	OPERATOR 3 = (date, timestamp),
+	OPERATOR 4 >= (date, timestamp),
+	OPERATOR 5 > (date, timestamp),
+	OPERATOR 1 < (date, timestamptz),
+	OPERATOR 2 <= (date, timestamptz),
+	OPERATOR 3 = (date, timestamptz),
+	OPERATOR 4 >= (date, timestamptz),
+	OPERATOR 5 > (date, timestamptz),
+	OPERATOR 1 < (timestamp, date),
+	OPERATOR 2 <= (timestamp, date),
+	OPERATOR 3 = (timestamp, date),
+	OPERATOR 4 >= (timestamp, date),
+	OPERATOR 5 > (timestamp, date),
+	OPERATOR 1 < (timestamptz, date),
+	OPERATOR 2 <= (timestamptz, date),
+	OPERATOR 3 = (timestamptz, date),
+	OPERATOR 4 >= (timestamptz, date),
+	OPERATOR 5 > (timestamptz, date),
+	OPERATOR 1 < (timestamptz, timestamp),
+	OPERATOR 2 <= (timestamptz, timestamp),
+	OPERATOR 3 = (timestamptz, timestamp),
+	OPERATOR 4 >= (timestamptz, timestamp),
+	OPERATOR 5 > (timestamptz, timestamp);
+
+CREATE OPERATOR FAMILY float_ops USING iforest;
+COMMENT ON OPERATOR FAMILY float_ops USING iforest IS 'double precision, as a time only';
+CREATE OPERATOR CLASS float8_ops DEFAULT FOR TYPE float8 USING iforest FAMILY float_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 btfloat8cmp(float8, float8);
+COMMENT ON OPERATOR CLASS float8_ops USING iforest IS 'double precision, as a time only: float8';
+ALTER OPERATOR FAMILY float_ops USING iforest ADD
+	OPERATOR 1 < (float8, float4),
+	OPERATOR 2 <= (float8, float4),
+	OPERATOR 3 = (float8, float4),
+	OPERATOR 4 >= (float8, float4),
+	OPERATOR 5 > (float8, float4);
+
+CREATE OPERATOR FAMILY text_ops USING iforest;
+COMMENT ON OPERATOR FAMILY text_ops USING iforest IS 'strings';
+CREATE OPERATOR CLASS text_ops DEFAULT FOR TYPE text USING iforest FAMILY text_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 bttextcmp(text, text);
+COMMENT ON OPERATOR CLASS text_ops USING iforest IS 'strings: text';
+
+CREATE OPERATOR FAMILY bool_ops USING iforest;
+COMMENT ON OPERATOR FAMILY bool_ops USING iforest IS 'booleans';
+CREATE OPERATOR CLASS bool_ops DEFAULT FOR TYPE bool USING iforest FAMILY bool_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 btboolcmp(bool, bool);
+COMMENT ON OPERATOR CLASS bool_ops USING iforest IS 'booleans: bool';
+
+CREATE OPERATOR FAMILY char_ops USING iforest;
+COMMENT ON OPERATOR FAMILY char_ops USING iforest IS 'single bytes';
+CREATE OPERATOR CLASS char_ops DEFAULT FOR TYPE "char" USING iforest FAMILY char_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 btcharcmp("char", "char");
+COMMENT ON OPERATOR CLASS char_ops USING iforest IS 'single bytes: "char"';
+
+CREATE OPERATOR FAMILY oid_ops USING iforest;
+COMMENT ON OPERATOR FAMILY oid_ops USING iforest IS 'object identifiers';
+CREATE OPERATOR CLASS oid_ops DEFAULT FOR TYPE oid USING iforest FAMILY oid_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 btoidcmp(oid, oid);
+COMMENT ON OPERATOR CLASS oid_ops USING iforest IS 'object identifiers: oid';
+
+CREATE OPERATOR FAMILY bpchar_ops USING iforest;
+COMMENT ON OPERATOR FAMILY bpchar_ops USING iforest IS 'strings of fixed length';
+CREATE OPERATOR CLASS bpchar_ops DEFAULT FOR TYPE bpchar USING iforest FAMILY bpchar_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 bpcharcmp(bpchar, bpchar);
+COMMENT ON OPERATOR CLASS bpchar_ops USING iforest IS 'strings of fixed length: bpchar';
+
+CREATE OPERATOR FAMILY name_ops USING iforest;
+COMMENT ON OPERATOR FAMILY name_ops USING iforest IS 'names';
+CREATE OPERATOR CLASS name_ops DEFAULT FOR TYPE name USING iforest FAMILY name_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 btnamecmp(name, name);
+COMMENT ON OPERATOR CLASS name_ops USING iforest IS 'names: name';
+
+CREATE OPERATOR FAMILY bytea_ops USING iforest;
+COMMENT ON OPERATOR FAMILY bytea_ops USING iforest IS 'byte strings';
+CREATE OPERATOR CLASS bytea_ops DEFAULT FOR TYPE bytea USING iforest FAMILY bytea_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 byteacmp(bytea, bytea);
+COMMENT ON OPERATOR CLASS bytea_ops USING iforest IS 'byte strings: bytea';
+
+CREATE OPERATOR FAMILY uuid_ops USING iforest;
+COMMENT ON OPERATOR FAMILY uuid_ops USING iforest IS 'UUIDs';
+CREATE OPERATOR CLASS uuid_ops DEFAULT FOR TYPE uuid USING iforest FAMILY uuid_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 uuid_cmp(uuid, uuid);
+COMMENT ON OPERATOR CLASS uuid_ops USING iforest IS 'UUIDs: uuid';
+
+CREATE OPERATOR FAMILY time_ops USING iforest;
+COMMENT ON OPERATOR FAMILY time_ops USING iforest IS 'times of day';
+CREATE OPERATOR CLASS time_ops DEFAULT FOR TYPE time USING iforest FAMILY time_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 time_cmp(time, time);
+COMMENT ON OPERATOR CLASS time_ops USING iforest IS 'times of day: time';
+
+CREATE OPERATOR FAMILY inet_ops USING iforest;
+COMMENT ON OPERATOR FAMILY inet_ops USING iforest IS 'network addresses';
+CREATE OPERATOR CLASS inet_ops DEFAULT FOR TYPE inet USING iforest FAMILY inet_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 network_cmp(inet, inet);
+COMMENT ON OPERATOR CLASS inet_ops USING iforest IS 'network addresses: inet';
+
+CREATE OPERATOR FAMILY macaddr_ops USING iforest;
+COMMENT ON OPERATOR FAMILY macaddr_ops USING iforest IS 'hardware addresses';
+CREATE OPERATOR CLASS macaddr_ops DEFAULT FOR TYPE macaddr USING iforest FAMILY macaddr_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 macaddr_cmp(macaddr, macaddr);
+COMMENT ON OPERATOR CLASS macaddr_ops USING iforest IS 'hardware addresses: macaddr';
+
+CREATE OPERATOR FAMILY enum_ops USING iforest;
+COMMENT ON OPERATOR FAMILY enum_ops USING iforest IS 'enums';
+CREATE OPERATOR CLASS enum_ops DEFAULT FOR TYPE anyenum USING iforest FAMILY enum_ops AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 enum_cmp(anyenum, anyenum);
+COMMENT ON OPERATOR CLASS enum_ops USING iforest IS 'enums: anyenum';
