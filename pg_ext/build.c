@@ -7,6 +7,7 @@
 #include "catalog/pg_type.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
 
@@ -27,13 +28,19 @@ struct build {
 	bool has_in_order;
 	Tuplesortstate *sort;                  /* all others; NULL until there is one */
 	uint64 n_sorted, n_rows;
+	int64 first_time;                      /* of the first row that is sorted */
 	MemoryContext row_context;
 	bytea *encoded;                        /* scratch */
 };
 
-/* ---- an entry as bytes that sort as its key does: series, NULL-ness, time, ref, then the rest ---- */
+/* ---- an entry as bytes that sort as its key does ----
+ *
+ * The sort looks at the first eight bytes before all others, so the key is short at its front: the series in two bytes or six, the time by its
+ * distance from the first row's in as many bytes as it needs, their number before them; then the ref in six, and the rest.
+ */
 
-enum { KEY_BYTES = 4 + 1 + 8 + 8 };
+enum { MOST_ENCODED = 6 + 9 + 6 + 1 + 8 * IFOREST_MAX_VALUES, SHORT_SERIES = 0xffff };
+enum { TIME_IS_NULL = 0xff, FROM_FIRST = 0x80, BEFORE_FIRST = 0x7f }; /* plus, and minus, the number of bytes */
 
 static uint8 *store_ordered(uint8 *out, uint64 number, int n_bytes)
 {
@@ -51,28 +58,63 @@ static uint64 load_ordered(const uint8 **in, int n_bytes)
 	return number;
 }
 
-static void encode(const struct iforest_entry *entry, unsigned n_values, bytea *encoded)
+static int bytes_of(uint64 number)
+{
+	return number == 0 ? 0 : pg_leftmost_one_pos64(number) / 8 + 1;
+}
+
+static uint8 *store_time(uint8 *out, int64 time, int64 first)
+{
+	bool is_before = time < first;
+	uint64 distance = is_before ? (uint64)first - (uint64)time : (uint64)time - (uint64)first;
+	int n = bytes_of(distance);
+
+	*out++ = (uint8)(is_before ? BEFORE_FIRST - n : FROM_FIRST + n);
+	return store_ordered(out, is_before ? ~distance : distance, n);
+}
+
+static int64 load_time(const uint8 **in, uint8 lead, int64 first)
+{
+	bool is_before = lead < FROM_FIRST;
+	int n = is_before ? BEFORE_FIRST - lead : lead - FROM_FIRST;
+	uint64 stored = load_ordered(in, n);
+
+	if (is_before)
+		return (int64)((uint64)first - (~stored & (n == 8 ? PG_UINT64_MAX : (UINT64CONST(1) << 8 * n) - 1)));
+	return (int64)((uint64)first + stored);
+}
+
+static void encode(const struct iforest_entry *entry, unsigned n_values, int64 first_time, bytea *encoded)
 {
 	uint8 *out = (uint8 *)VARDATA(encoded);
 
-	out = store_ordered(out, entry->key.series, 4);
-	*out++ = entry->key.time_is_null;
-	out = store_ordered(out, (uint64)entry->key.time ^ (uint64)PG_INT64_MIN, 8);
-	out = store_ordered(out, (uint64)entry->key.ref, 8);
+	if (entry->key.series < SHORT_SERIES)
+		out = store_ordered(out, entry->key.series, 2);
+	else
+		out = store_ordered(out, (uint64)SHORT_SERIES << 32 | entry->key.series, 6);
+	if (entry->key.time_is_null)
+		*out++ = TIME_IS_NULL;
+	else
+		out = store_time(out, entry->key.time, first_time);
+	out = store_ordered(out, (uint64)entry->key.ref, 6);
 	*out++ = (uint8)entry->present;
 	for (unsigned v = 0; v < n_values; v++, out += 8)
 		iforest_store64(out, (uint64)entry->values[v].integer);
 	SET_VARSIZE(encoded, (char *)out - (char *)encoded);
 }
 
-static void decode(bytea *encoded, unsigned n_values, struct iforest_entry *entry)
+static void decode(bytea *encoded, unsigned n_values, int64 first_time, struct iforest_entry *entry)
 {
 	const uint8 *in = (const uint8 *)VARDATA_ANY(encoded);
+	uint8 lead;
 
-	entry->key.series = load_ordered(&in, 4);
-	entry->key.time_is_null = *in++;
-	entry->key.time = (int64)(load_ordered(&in, 8) ^ (uint64)PG_INT64_MIN);
-	entry->key.ref = (int64)load_ordered(&in, 8);
+	entry->key.series = load_ordered(&in, 2);
+	if (entry->key.series == SHORT_SERIES)
+		entry->key.series = load_ordered(&in, 4);
+	lead = *in++;
+	entry->key.time_is_null = lead == TIME_IS_NULL;
+	entry->key.time = lead == TIME_IS_NULL ? 0 : load_time(&in, lead, first_time);
+	entry->key.ref = (int64)load_ordered(&in, 6);
 	entry->present = *in++;
 	for (unsigned v = 0; v < n_values; v++, in += 8)
 		entry->values[v].integer = (int64)iforest_load64(in);
@@ -82,9 +124,11 @@ static void decode(bytea *encoded, unsigned n_values, struct iforest_entry *entr
 
 static void sort_entry(struct build *build, const struct iforest_entry *entry)
 {
-	if (!build->sort)
+	if (!build->sort) {
 		build->sort = tuplesort_begin_datum(BYTEAOID, BYTEA_LESS, InvalidOid, false, maintenance_work_mem, NULL, TUPLESORT_NONE);
-	encode(entry, build->definition.n_values, build->encoded);
+		build->first_time = entry->key.time;
+	}
+	encode(entry, build->definition.n_values, build->first_time, build->encoded);
 	tuplesort_putdatum(build->sort, PointerGetDatum(build->encoded), false);
 	build->n_sorted++;
 }
@@ -136,7 +180,7 @@ static void write_sorted(struct build *build)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64)build->n_sorted);
 	iforest_index_require(build->opened, iforest_run_builder_start(builder, &build->opened->store, &build->opened->manifest));
 	while (iforest_tuplesort_getdatum(build->sort, &datum, &is_null)) {
-		decode((bytea *)DatumGetPointer(datum), build->definition.n_values, &entry);
+		decode((bytea *)DatumGetPointer(datum), build->definition.n_values, build->first_time, &entry);
 		iforest_index_require(build->opened, iforest_run_builder_add(builder, &entry));
 		pfree(DatumGetPointer(datum));
 		if ((++n_done & 0xfff) == 0)
@@ -178,7 +222,7 @@ IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
 	iforest_definition_read(index, &build->definition);
 	iforest_definition_check(heap, index, &build->definition, &fields);
 	build->row_context = AllocSetContextCreate(CurrentMemoryContext, "iforest build row", ALLOCSET_DEFAULT_SIZES);
-	build->encoded = palloc(VARHDRSZ + KEY_BYTES + 1 + 8 * IFOREST_MAX_VALUES);
+	build->encoded = palloc(VARHDRSZ + MOST_ENCODED);
 	build->opened = palloc(sizeof *build->opened);
 
 	iforest_index_create(index, MAIN_FORKNUM, &fields);

@@ -10,9 +10,9 @@
 
 #include "utils/memutils.h"
 
-/* Runs of more than this many source pages (1 GiB) that lie apart are left alone. An inserting backend merges no more than FOREGROUND_PAGES at a time;
- * twice as many for every MANY_RUNS more than MANY_RUNS, so that runs stay few where nobody else merges. */
-enum { FAN_IN = 8, CAP_PAGES = 131072, FOREGROUND_PAGES = 1024, MANY_RUNS = 16 };
+/* Runs of more than CAP_PAGES (1 GiB) that lie apart are left alone. An inserting backend merges FOREGROUND_PAGES at a time, and more only where
+ * runs have piled up because nobody else merges. */
+enum { CAP_PAGES = 131072, FOREGROUND_PAGES = 1024 };
 
 /* ---- the maintenance lock ---- */
 
@@ -75,7 +75,7 @@ static uint32 choose(struct iforest_index *index, bool older, uint64 most_pages,
 	struct iforest_merge_candidate *candidates = palloc0((manifest->n_runs + 1) * sizeof *candidates);
 	uint64 *ids = palloc((manifest->n_runs + 1) * sizeof *ids);
 	uint32 *chosen = palloc((manifest->n_runs + 1) * sizeof *chosen);
-	struct iforest_merge_settings settings = { .fan_in = FAN_IN, .most_pages = most_pages, .cap_pages = CAP_PAGES };
+	struct iforest_merge_settings settings = { .fan_in = IFOREST_USUAL_FAN_IN, .most_pages = most_pages, .cap_pages = CAP_PAGES };
 	uint32 n = 0, n_chosen;
 
 	for (uint32 r = 0; r < manifest->n_runs; r++) {
@@ -174,16 +174,15 @@ void iforest_after_append(Relation relation, bool background)
 	MemoryContext before = MemoryContextSwitchTo(context);
 	struct iforest_index *index = palloc(sizeof *index);
 	bool is_local = RELATION_IS_LOCAL(relation);
-	uint32 n_doublings;
+	uint64 most_pages;
 
 	iforest_index_open(index, relation);
 	if (iforest_pending_close(relation, false))
 		(void)iforest_seal(index, false);
 	iforest_index_refresh(index);
-	n_doublings = Min(index->manifest.n_runs / MANY_RUNS, 32);
 	/* nobody else can merge what only this transaction sees */
-	if (index->manifest.n_runs >= FAN_IN &&
-	    !iforest_merge_some(index, is_local ? UINT64_MAX : (uint64)FOREGROUND_PAGES << n_doublings) && background && !is_local)
+	most_pages = is_local ? UINT64_MAX : iforest_merge_bound(FOREGROUND_PAGES, index->manifest.n_runs);
+	if (index->manifest.n_runs >= IFOREST_USUAL_FAN_IN && !iforest_merge_some(index, most_pages) && background && !is_local)
 		iforest_worker_start(relation);
 	MemoryContextSwitchTo(before);
 	MemoryContextDelete(context);
