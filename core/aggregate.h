@@ -98,14 +98,33 @@ static inline void iforest_aggregate_add_time(struct iforest_aggregate *aggregat
 	aggregate->has_times = true;
 }
 
-/* time + duration, saturated; a NULL, zero or negative duration ends where it starts. */
-static inline int64_t iforest_span_end(int64_t time, int64_t duration, bool has_duration)
-{
-	int64_t end;
+/* What a value says of a span's end. The last three are durations in another unit than the time's: nanoseconds, milliseconds
+ * and seconds beside timestamps in microseconds. */
+enum iforest_end_rule {
+	IFOREST_END_DURATION = 0,   /* time + value */
+	IFOREST_END_COLUMN,         /* the value is the end itself */
+	IFOREST_END_PER_1000,       /* time + ceil(value / 1000) */
+	IFOREST_END_TIMES_1000,     /* time + 1000 value */
+	IFOREST_END_TIMES_1000000,  /* time + 1000000 value */
+	IFOREST_END_RULES           /* sentinel: the number of rules */
+};
 
-	if (!has_duration || duration <= 0)
+/* The end of a span, saturated. It ends where it starts if the value is NULL, a duration is zero or negative, or an end lies
+ * before the start. */
+static inline int64_t iforest_span_end(int64_t time, int64_t value, bool has_value, enum iforest_end_rule rule)
+{
+	iforest_int128 end = value;
+
+	if (has_value && rule == IFOREST_END_COLUMN)
+		return value > time ? value : time;
+	if (!has_value || value <= 0)
 		return time;
-	return __builtin_add_overflow(time, duration, &end) ? INT64_MAX : end;
+	if (rule == IFOREST_END_PER_1000)
+		end = value / 1000 + (value % 1000 != 0);
+	else if (rule != IFOREST_END_DURATION)
+		end *= rule == IFOREST_END_TIMES_1000 ? 1000 : 1000000;
+	end += time;
+	return end > INT64_MAX ? INT64_MAX : (int64_t)end;
 }
 
 #endif

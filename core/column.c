@@ -7,9 +7,9 @@
 
 enum { DELTA = 1, FACTOR = 2, NULLS = 4 };
 
-/* One way to pack: residuals[i] = numbers over the smallest, before division by the factor. */
+/* One way to pack: the numbers over the smallest, divided by the factor. */
 struct packing {
-	uint64_t residuals[IFOREST_BLOCK_ENTRIES];
+	const int64_t *numbers;
 	unsigned n;
 	uint64_t factor;
 	unsigned width;
@@ -27,62 +27,75 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-static void plan_packing(struct packing *packing, const int64_t *numbers, unsigned n)
+static uint64_t residual(const struct packing *packing, unsigned i)
 {
-	int64_t smallest = n ? numbers[0] : 0;
-	uint64_t largest = 0, divisor = 0;
-
-	for (unsigned i = 1; i < n; i++)
-		if (numbers[i] < smallest)
-			smallest = numbers[i];
-	for (unsigned i = 0; i < n; i++) {
-		packing->residuals[i] = (uint64_t)numbers[i] - (uint64_t)smallest;
-		if (packing->residuals[i] > largest)
-			largest = packing->residuals[i];
-		if (divisor != 1)
-			divisor = greatest_common_divisor(packing->residuals[i], divisor);
-	}
-	packing->n = n;
-	packing->smallest = smallest;
-	packing->factor = divisor ? divisor : 1;
-	packing->width = iforest_bit_width(largest / packing->factor);
+	return (uint64_t)packing->numbers[i] - (uint64_t)packing->smallest;
 }
 
+static void plan_packing(struct packing *packing, const int64_t *numbers, unsigned n)
+{
+	int64_t smallest = n ? numbers[0] : 0, largest = smallest;
+	uint64_t divisor = 0;
+
+	for (unsigned i = 1; i < n; i++) {
+		smallest = numbers[i] < smallest ? numbers[i] : smallest;
+		largest = numbers[i] > largest ? numbers[i] : largest;
+	}
+	*packing = (struct packing){ .numbers = numbers, .n = n, .smallest = smallest };
+	for (unsigned i = 0; i < n && divisor != 1; i++)
+		divisor = greatest_common_divisor(residual(packing, i), divisor);
+	packing->factor = divisor ? divisor : 1;
+	packing->width = iforest_bit_width(((uint64_t)largest - (uint64_t)smallest) / packing->factor);
+}
+
+/* Word by word; the last one as far as it has bits. */
 static uint8_t *put_packed(uint8_t *out, const struct packing *packing)
 {
-	iforest_uint128 pending = 0;
-	unsigned n_bits = 0;
+	unsigned width = packing->width, n_bits = 0;
+	uint64_t pending = 0;
 
 	for (unsigned i = 0; i < packing->n; i++) {
-		uint64_t quotient = packing->factor > 1 ? packing->residuals[i] / packing->factor : packing->residuals[i];
+		uint64_t quotient = packing->factor > 1 ? residual(packing, i) / packing->factor : residual(packing, i);
 
-		pending |= (iforest_uint128)quotient << n_bits;
-		for (n_bits += packing->width; n_bits >= 8; n_bits -= 8) {
-			*out++ = (uint8_t)pending;
-			pending >>= 8;
+		pending |= quotient << n_bits;
+		n_bits += width;
+		if (n_bits >= 64) {
+			iforest_store64(out, pending);
+			out += 8;
+			n_bits -= 64;
+			pending = n_bits ? quotient >> (width - n_bits) : 0;
 		}
 	}
-	if (n_bits)
-		*out++ = (uint8_t)pending;
+	for (unsigned bit = 0; bit < n_bits; bit += 8)
+		*out++ = (uint8_t)(pending >> bit);
 	return out;
+}
+
+/* A missing number repeats the one before it, the first ones the first that is there. */
+static void repeat_missing(const int64_t *numbers, uint64_t present, unsigned n, int64_t *repeated)
+{
+	int64_t previous = present ? numbers[iforest_trailing_zeros(present)] : 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (present >> i & 1)
+			previous = numbers[i];
+		repeated[i] = previous;
+	}
 }
 
 unsigned iforest_column_pack(uint8_t *out, const int64_t *numbers, uint64_t present, unsigned n, int64_t reference)
 {
 	uint64_t all = iforest_low_bits(n);
-	int64_t filled[IFOREST_BLOCK_ENTRIES] = { 0 }, differences[IFOREST_BLOCK_ENTRIES] = { 0 };
+	int64_t repeated[IFOREST_BLOCK_ENTRIES] = { 0 }, differences[IFOREST_BLOCK_ENTRIES] = { 0 };
+	const int64_t *filled = numbers;
 	struct packing plain, delta, *packing = &plain;
 	uint8_t *start = out;
 	unsigned flags = 0;
-	int64_t previous = 0;
 
 	present &= all;
-	if (present)
-		previous = numbers[iforest_trailing_zeros(present)];
-	for (unsigned i = 0; i < n; i++) {
-		if (present >> i & 1)
-			previous = numbers[i];
-		filled[i] = previous;
+	if (present != all) {
+		repeat_missing(numbers, present, n, repeated);
+		filled = repeated;
 	}
 	for (unsigned i = 1; i < n; i++)
 		differences[i - 1] = (int64_t)((uint64_t)filled[i] - (uint64_t)filled[i - 1]);

@@ -208,7 +208,9 @@ enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct ifo
 	return status;
 }
 
-enum iforest_status iforest_cursor_next_block(struct iforest_cursor *cursor, const struct iforest_block **block)
+/* ---- walking ---- */
+
+enum iforest_status iforest_cursor_block(struct iforest_cursor *cursor, uint32_t columns, const struct iforest_block **block)
 {
 	enum iforest_status status;
 
@@ -219,14 +221,85 @@ enum iforest_status iforest_cursor_next_block(struct iforest_cursor *cursor, con
 	if (status)
 		return status;
 	iforest_cursor_read_block(cursor, cursor->block);
-	for (unsigned column = 0; column < (unsigned)IFOREST_VALUES + cursor->manifest->fields.n_values && !status; column++)
-		status = iforest_cursor_blame_leaf(cursor, iforest_block_need(&cursor->reader, column));
+	for (unsigned column = 0; columns >> column && !status; column++)
+		if (columns >> column & 1)
+			status = iforest_cursor_blame_leaf(cursor, iforest_block_need(&cursor->reader, column));
+	if (!status)
+		*block = &cursor->reader.block;
+	return status;
+}
+
+enum iforest_status iforest_cursor_next(struct iforest_cursor *cursor)
+{
+	enum iforest_status status;
+
+	if (cursor->leaf_number == cursor->run->n_leaves)
+		return IFOREST_OK;
+	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
 	if (status)
 		return status;
-	*block = &cursor->reader.block;
 	if (cursor->block + 1 < cursor->leaf.header.n_items)
 		iforest_cursor_stand_at(cursor, cursor->leaf_number, cursor->block + 1, 0);
 	else
 		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_cursor_previous(struct iforest_cursor *cursor, bool *at_start)
+{
+	enum iforest_status status;
+
+	*at_start = cursor->block == 0 && cursor->leaf_number == 0;
+	if (*at_start)
+		return IFOREST_OK;
+	if (cursor->block > 0) {
+		iforest_cursor_stand_at(cursor, cursor->leaf_number, cursor->block - 1, 0);
+		return IFOREST_OK;
+	}
+	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number - 1);
+	if (!status)
+		iforest_cursor_stand_at(cursor, cursor->leaf_number - 1, cursor->leaf.header.n_items - 1u, 0);
+	return status;
+}
+
+/* Is nothing live under node i of the level? */
+static enum iforest_status is_dead(struct iforest_cursor *cursor, unsigned level, uint64_t i, bool *dead)
+{
+	const uint8_t *node;
+	enum iforest_status status = iforest_cursor_node(cursor, level, i, &node);
+
+	if (!status)
+		*dead = iforest_node_rows(node) == 0;
+	return status;
+}
+
+enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor)
+{
+	uint64_t fanout = cursor->manifest->fanout, n_leaves = cursor->run->n_leaves;
+	bool dead = cursor->block == 0 && cursor->entry == 0 && !cursor->run->removal_in_progress;
+
+	while (dead && cursor->leaf_number < n_leaves) {
+		uint64_t i = cursor->leaf_number, n_below = 1;
+		unsigned level = 1;
+		enum iforest_status status;
+
+		/* the largest node that starts here is tried first */
+		for (; level <= cursor->run->n_levels && i % fanout == 0; level++) {
+			i /= fanout;
+			n_below *= fanout;
+		}
+		status = is_dead(cursor, level, i, &dead);
+		while (!status && !dead && level > 1) {
+			level--;
+			i *= fanout;
+			n_below /= fanout;
+			status = is_dead(cursor, level, i, &dead);
+		}
+		if (status)
+			return status;
+		n_below += cursor->leaf_number;
+		if (dead)
+			iforest_cursor_stand_at(cursor, n_below < n_leaves ? n_below : n_leaves, 0, 0);
+	}
 	return IFOREST_OK;
 }

@@ -3,7 +3,7 @@
  * A window is a seek to its start and a fold until its end. Adjacent buckets go on from where the last one ended: the fold
  * climbs from the leaf page through nodes as far as they lie below the target and descends again, so w buckets cost
  * O(w + log N) node reads and never w searches (a finger search; a window opens at most two leaf pages and two node
- * pages a level). The cursor holds one page a level.
+ * pages a level). The cursor holds one page a level. Entries are walked block by block, in either direction.
  */
 #ifndef IFOREST_CURSOR_H
 #define IFOREST_CURSOR_H
@@ -53,9 +53,15 @@ enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct ifo
 enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate);
 
-/* Gives the block it stands in, all columns unpacked, and moves past it; *block is NULL at the end.
- * Requires  the cursor stands at the start of a block (as after init).
- * The block is valid until the next call. */
-enum iforest_status iforest_cursor_next_block(struct iforest_cursor *cursor, const struct iforest_block **block);
+/* The block in which the cursor stands, with the asked columns unpacked (bit IFOREST_TIMES, IFOREST_REFS, IFOREST_VALUES +
+ * v); NULL at the end of the run. cursor->entry is the entry in it. Valid until the next call. */
+enum iforest_status iforest_cursor_block(struct iforest_cursor *cursor, uint32_t columns, const struct iforest_block **block);
+
+/* To the first entry of the next block (or the end of the run). */
+enum iforest_status iforest_cursor_next(struct iforest_cursor *cursor);
+
+/* To the first entry of the block before the one it stands in (from the end of the run: the last block); *at_start: there is
+ * none, and the cursor stays. */
+enum iforest_status iforest_cursor_previous(struct iforest_cursor *cursor, bool *at_start);
 
 #endif

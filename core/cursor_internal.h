@@ -23,6 +23,11 @@ void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
 
 void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry);
 
+/* Standing at the start of a leaf page: passes over leaf pages in which by their nodes nothing is live. Does nothing within
+ * a leaf page, and in a run that is marked, whose nodes are not to be trusted.
+ * Cost  no leaf page is read; each node page once, and none below a node without live entries. */
+enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor);
+
 /* Where in the leaf page that is held the key belongs; (blocks of the page, 0) is its end. */
 enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
 						unsigned *entry);

@@ -4,6 +4,14 @@
 
 enum { RANGE_BYTES = 36, COUNT_BYTES = 16, INT64_BYTES = 72, FLOAT64_BYTES = 88, END_BYTES = 8, BLOCKS_BYTES = 8 };
 
+static const uint8_t end_codes[IFOREST_END_RULES] = {
+	[IFOREST_END_DURATION] = IFOREST_FIELD_LATEST_END,
+	[IFOREST_END_COLUMN] = IFOREST_FIELD_LATEST_END_COLUMN,
+	[IFOREST_END_PER_1000] = IFOREST_FIELD_LATEST_END_PER_1000,
+	[IFOREST_END_TIMES_1000] = IFOREST_FIELD_LATEST_END_TIMES_1000,
+	[IFOREST_END_TIMES_1000000] = IFOREST_FIELD_LATEST_END_TIMES_1000000,
+};
+
 enum iforest_status iforest_fields_finish(struct iforest_fields *fields)
 {
 	unsigned offset = RANGE_BYTES + COUNT_BYTES;
@@ -18,7 +26,8 @@ enum iforest_status iforest_fields_finish(struct iforest_fields *fields)
 	}
 	fields->latest_end_offset = 0;
 	if (fields->duration_value != IFOREST_NO_VALUE) {
-		if (fields->duration_value >= fields->n_values || fields->kinds[fields->duration_value] != IFOREST_INT64)
+		if (fields->duration_value >= fields->n_values || fields->kinds[fields->duration_value] != IFOREST_INT64 ||
+		    fields->end_rule >= IFOREST_END_RULES)
 			return IFOREST_ARGUMENT;
 		fields->latest_end_offset = (uint16_t)offset;
 		offset += END_BYTES;
@@ -50,7 +59,7 @@ unsigned iforest_fields_write(const struct iforest_fields *fields, uint8_t *byte
 		*out++ = v;
 	}
 	if (fields->duration_value != IFOREST_NO_VALUE) {
-		*out++ = IFOREST_FIELD_LATEST_END;
+		*out++ = end_codes[fields->end_rule];
 		*out++ = fields->duration_value;
 	}
 	if (fields->has_blocks) {
@@ -74,15 +83,19 @@ static enum iforest_status parse_field(struct iforest_fields *fields, unsigned c
 			return IFOREST_CORRUPT;
 		fields->kinds[fields->n_values++] = code == IFOREST_FIELD_INT64 ? IFOREST_INT64 : IFOREST_FLOAT64;
 		return IFOREST_OK;
-	case IFOREST_FIELD_LATEST_END:
-		fields->duration_value = column;
-		return IFOREST_OK;
 	case IFOREST_FIELD_BLOCKS:
 		fields->has_blocks = true;
 		return IFOREST_OK;
 	default:
-		return IFOREST_FORMAT;
+		break;
 	}
+	for (uint8_t rule = 0; rule < IFOREST_END_RULES; rule++)
+		if (code == end_codes[rule]) {
+			fields->duration_value = column;
+			fields->end_rule = rule;
+			return IFOREST_OK;
+		}
+	return IFOREST_FORMAT;
 }
 
 enum iforest_status iforest_fields_parse(struct iforest_fields *fields, const uint8_t *bytes, uint32_t n_bytes,

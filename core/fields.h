@@ -8,9 +8,14 @@
  *   2     COUNT         16     live entries u64, removed entries u64
  *   3     INT64 v       72     of value column v: n u64, sum i128, min (value, time, ref) 3 x i64, max the same
  *   4     FLOAT64 v     88     n u64, sum f64, NaN u64, +inf u64, -inf u64, min (value f64, time, ref), max the same
- *   5     LATEST_END v  8      latest end of the spans, i64; v is the duration's value column
+ *   5     LATEST_END v  8      latest end of the spans, i64; v is the duration's value column, or tells the end otherwise:
+ *   7                            v is the end itself
+ *   8                            v is the duration in thousandths of the time's unit; the end is rounded up
+ *   9                            v is the duration in thousands of it
+ *   10                           v is the duration in millions of it
  *   6     BLOCKS        8      lowest and highest heap block of the refs, 2 x u32; the block is ref >> 16
  *
+ * One of 5, 7, 8, 9, 10 at most (enum iforest_end_rule).
  * NULL bits: 0 first time, 1 last time, 2 + 2v time of v's min, 3 + 2v time of v's max.
  */
 #ifndef IFOREST_FIELDS_H
@@ -28,7 +33,11 @@ enum iforest_field {
 	IFOREST_FIELD_INT64 = 3,
 	IFOREST_FIELD_FLOAT64 = 4,
 	IFOREST_FIELD_LATEST_END = 5,
-	IFOREST_FIELD_BLOCKS = 6
+	IFOREST_FIELD_BLOCKS = 6,
+	IFOREST_FIELD_LATEST_END_COLUMN = 7,
+	IFOREST_FIELD_LATEST_END_PER_1000 = 8,
+	IFOREST_FIELD_LATEST_END_TIMES_1000 = 9,
+	IFOREST_FIELD_LATEST_END_TIMES_1000000 = 10
 };
 
 #define IFOREST_MAX_FIELDS (4 + IFOREST_MAX_VALUES)
@@ -37,7 +46,8 @@ enum iforest_field {
 struct iforest_fields {
 	uint8_t n_values;
 	uint8_t kinds[IFOREST_MAX_VALUES];      /* enum iforest_value_kind of each value column */
-	uint8_t duration_value;                 /* value column that is the span's duration (INT64), or IFOREST_NO_VALUE */
+	uint8_t duration_value;                 /* value column that is the span's duration or end (INT64), or IFOREST_NO_VALUE */
+	uint8_t end_rule;                       /* enum iforest_end_rule: how that column tells the end */
 	bool has_blocks;
 
 	/* derived by iforest_fields_finish() */
@@ -46,8 +56,8 @@ struct iforest_fields {
 	uint16_t latest_end_offset, blocks_offset; /* 0: not kept */
 };
 
-/* Derives sizes and offsets from n_values, kinds, duration_value and has_blocks.
- * Errors  IFOREST_ARGUMENT: too many values, an unknown kind, a duration that is no INT64 value column. */
+/* Derives sizes and offsets from n_values, kinds, duration_value, end_rule and has_blocks.
+ * Errors  IFOREST_ARGUMENT: too many values, an unknown kind or rule, a duration that is no INT64 value column. */
 enum iforest_status iforest_fields_finish(struct iforest_fields *fields);
 
 /* Nodes that fit a node page of page_bytes: the fan-out B, at least 2 for every page of 1 KiB or more. */

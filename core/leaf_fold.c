@@ -106,19 +106,21 @@ static enum iforest_status fold_times(struct iforest_block_reader *reader, uint6
 	return status;
 }
 
-static enum iforest_status fold_latest_end(struct iforest_block_reader *reader, uint64_t live, unsigned duration,
+static enum iforest_status fold_latest_end(struct iforest_block_reader *reader, uint64_t live,
 					   struct iforest_aggregate *aggregate)
 {
 	const struct iforest_block *block = &reader->block;
+	unsigned v = reader->leaf->fields->duration_value;
+	enum iforest_end_rule rule = (enum iforest_end_rule)reader->leaf->fields->end_rule;
 	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
 
 	if (!status)
-		status = iforest_block_need(reader, IFOREST_VALUES + duration);
+		status = iforest_block_need(reader, IFOREST_VALUES + v);
 	if (status || block->time_is_null)
 		return status;
 	for (; live; live &= live - 1) {
 		unsigned i = iforest_trailing_zeros(live);
-		int64_t end = iforest_span_end(block->times[i], block->values[duration][i], block->present[duration] >> i & 1);
+		int64_t end = iforest_span_end(block->times[i], block->values[v][i], block->present[v] >> i & 1, rule);
 
 		if (end > aggregate->latest_end)
 			aggregate->latest_end = end;
@@ -160,7 +162,7 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 	if (!status && wanted->times)
 		status = fold_times(reader, live, aggregate);
 	if (!status && wanted->node_fields && fields->latest_end_offset)
-		status = fold_latest_end(reader, live, fields->duration_value, aggregate);
+		status = fold_latest_end(reader, live, aggregate);
 	if (!status && wanted->node_fields && fields->has_blocks)
 		status = fold_blocks(reader, live, aggregate);
 	return status;

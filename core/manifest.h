@@ -44,7 +44,15 @@ struct iforest_manifest {
 	uint8_t *host_bytes;
 	uint32_t n_host_bytes;
 	struct iforest_run *runs;
-	uint32_t n_runs, n_reserved;
+	uint32_t n_runs;
+};
+
+/* A change to the list of runs, by run id; pointers may be NULL. */
+struct iforest_edit {
+	const uint64_t *removed;
+	uint32_t n_removed;
+	const struct iforest_run *added;   /* goes to the end; has at least one leaf page */
+	const struct iforest_run *changed; /* takes the place of the run with its id */
 };
 
 /* An index without runs. fields must be finished.
@@ -58,13 +66,20 @@ void iforest_manifest_release(struct iforest_manifest *manifest);
 enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
 					  const uint8_t *bytes, uint32_t n_bytes, const char **what);
 
-/* Appends a run; removes run number r; finds a run by id (n_runs if there is none). Nothing is published. */
-enum iforest_status iforest_manifest_add(struct iforest_manifest *manifest, const struct iforest_run *run);
-void iforest_manifest_remove(struct iforest_manifest *manifest, uint32_t r);
+/* The number of a run, n_runs if there is none with that id. */
 uint32_t iforest_manifest_find(const struct iforest_manifest *manifest, uint64_t run_id);
 
-/* Gives the manifest a new id and has the pager replace the stored one. On error the stored one stands. */
-enum iforest_status iforest_manifest_publish(struct iforest_manifest *manifest, struct iforest_store *store);
+/* Makes the edit to the newest manifest, gives it a new id and has the pager replace the stored one. edit may be NULL: for a
+ * host that has changed host_bytes. Afterwards `runs` may have moved and be numbered otherwise.
+ *
+ * Where the pager has begin_publish() and another writer has published since, the manifest is first replaced by the newest,
+ * host_bytes too: so a host that changes those takes its lock and reads them before. Runs that are removed or changed are
+ * the caller's: that nobody else works on them meanwhile is the host's part.
+ * Errors  IFOREST_NOT_FOUND: a removed or changed run is not there, or is named twice. IFOREST_CORRUPT, IFOREST_FORMAT of
+ *         the newest manifest; IFOREST_TOO_LARGE, IFOREST_NO_MEMORY, what the pager returned. The stored manifest then stands, and
+ *         the one in memory is without the edit: as it was, or the newest. */
+enum iforest_status iforest_manifest_commit(struct iforest_manifest *manifest, struct iforest_store *store,
+					    const struct iforest_edit *edit);
 
 /* Pages of a run, and the index of one of them (layout.h). */
 uint64_t iforest_run_pages(const struct iforest_manifest *manifest, const struct iforest_run *run);

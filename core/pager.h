@@ -6,6 +6,8 @@
  * - A batch of at most max_batch_pages pages becomes durable as one, or not at all.
  * - publish() is the only commit point: what no published manifest names does not exist. In SQLite a publish can be rolled
  *   back, in PostgreSQL it cannot: so core keeps nothing that it cannot read again from the manifest.
+ * - Where several writers work on different runs at once (PostgreSQL), begin_publish() puts them in a row: each edits the
+ *   newest manifest.
  * - Bytes from get() stay as they are until release(), and are never used after it. A pager may keep them under (run_id,
  *   generation, index): core takes a new generation before it reads again what it has written.
  * - An error or a jump out of write() or publish() may leave pages that no manifest names; to find them is the pager's part.
@@ -59,6 +61,11 @@ struct iforest_pager {
 
 	/* Gives back the first n_pages of a run that no published manifest names any more. */
 	enum iforest_status (*drop_run)(void *context, const struct iforest_place *place, uint64_t n_pages);
+
+	/* Locks the manifest against other publishers until publish(), and gives the newest one: *bytes is NULL if that is
+	 * the one whose id is given. *bytes stays until publish(). An error before publish() leaves the lock for the host's
+	 * transaction to end. NULL: the host has one writer. */
+	enum iforest_status (*begin_publish)(void *context, uint64_t manifest_id, const uint8_t **bytes, uint32_t *n_bytes);
 
 	/* Replaces the manifest. */
 	enum iforest_status (*publish)(void *context, const uint8_t *bytes, uint32_t n_bytes);

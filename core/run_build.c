@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/bits.h"
 #include "core/layout.h"
 #include "core/leaf_fold.h"
 
@@ -154,53 +155,92 @@ static enum iforest_status pack_block(struct iforest_run_builder *builder)
 	return IFOREST_OK;
 }
 
+/* Sees to it that one more entry of the series fits the block of those that wait. */
+static enum iforest_status make_room(struct iforest_run_builder *builder, uint64_t series, bool time_is_null)
+{
+	struct iforest_block *waiting = &builder->block;
+	enum iforest_status status = IFOREST_OK;
+
+	if (waiting->n == IFOREST_BLOCK_ENTRIES ||
+	    (waiting->n > 0 && (waiting->series != series || waiting->time_is_null != time_is_null)))
+		status = pack_block(builder);
+	if (!status && waiting->n == 0) {
+		waiting->series = series;
+		waiting->time_is_null = time_is_null;
+		memset(waiting->present, 0, sizeof waiting->present);
+	}
+	return status;
+}
+
 enum iforest_status iforest_run_builder_add(struct iforest_run_builder *builder, const struct iforest_entry *entry)
 {
-	struct iforest_block *block = &builder->block;
-	unsigned n_values = builder->manifest->fields.n_values;
-	enum iforest_status status = IFOREST_OK;
+	struct iforest_block *waiting = &builder->block;
+	enum iforest_status status;
 
 	if (builder->has_entries && iforest_key_compare(&builder->last_key, &entry->key) >= 0)
 		return IFOREST_UNORDERED;
-	if (block->n == IFOREST_BLOCK_ENTRIES ||
-	    (block->n > 0 && (block->series != entry->key.series || block->time_is_null != entry->key.time_is_null)))
-		status = pack_block(builder);
+	status = make_room(builder, entry->key.series, entry->key.time_is_null);
 	if (status)
 		return status;
-	if (block->n == 0) {
-		block->series = entry->key.series;
-		block->time_is_null = entry->key.time_is_null;
-		memset(block->present, 0, sizeof block->present);
+	waiting->times[waiting->n] = entry->key.time;
+	waiting->refs[waiting->n] = entry->key.ref;
+	for (unsigned v = 0; v < builder->manifest->fields.n_values; v++) {
+		waiting->values[v][waiting->n] = entry->values[v].integer;
+		waiting->present[v] |= (uint64_t)(entry->present >> v & 1) << waiting->n;
 	}
-	block->times[block->n] = entry->key.time;
-	block->refs[block->n] = entry->key.ref;
-	for (unsigned v = 0; v < n_values; v++) {
-		block->values[v][block->n] = entry->values[v].integer;
-		block->present[v] |= (uint64_t)(entry->present >> v & 1) << block->n;
-	}
-	block->n++;
+	waiting->n++;
 	builder->last_key = entry->key;
 	builder->has_entries = true;
 	return IFOREST_OK;
 }
 
+static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
+{
+	return (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null, .time = block->times[i],
+				     .ref = block->refs[i] };
+}
+
+/* Do the keys ascend, from the last one added on? */
+static bool is_ordered(const struct iforest_run_builder *builder, const struct iforest_block *block, unsigned from, unsigned to)
+{
+	struct iforest_key first = key_of(block, from);
+
+	if (builder->has_entries && iforest_key_compare(&builder->last_key, &first) >= 0)
+		return false;
+	for (unsigned i = from + 1; i < to; i++)
+		if (block->times[i - 1] > block->times[i] ||
+		    (block->times[i - 1] == block->times[i] && block->refs[i - 1] >= block->refs[i]))
+			return false;
+	return true;
+}
+
 enum iforest_status iforest_run_builder_add_block(struct iforest_run_builder *builder, const struct iforest_block *block,
 						  unsigned from, unsigned to)
 {
-	unsigned n_values = builder->manifest->fields.n_values;
-	enum iforest_status status = IFOREST_OK;
+	struct iforest_block *waiting = &builder->block;
 
-	for (unsigned i = from; i < to && !status; i++) {
-		struct iforest_entry entry = { .key = { .series = block->series, .time_is_null = block->time_is_null,
-							.time = block->times[i], .ref = block->refs[i] } };
+	if (from < to && !is_ordered(builder, block, from, to))
+		return IFOREST_UNORDERED;
+	while (from < to) {
+		enum iforest_status status = make_room(builder, block->series, block->time_is_null);
+		unsigned n = to - from;
 
-		for (unsigned v = 0; v < n_values; v++) {
-			entry.values[v].integer = block->values[v][i];
-			entry.present |= (uint32_t)(block->present[v] >> i & 1) << v;
+		if (status)
+			return status;
+		if (n > IFOREST_BLOCK_ENTRIES - waiting->n)
+			n = IFOREST_BLOCK_ENTRIES - waiting->n;
+		memcpy(waiting->times + waiting->n, block->times + from, n * sizeof *waiting->times);
+		memcpy(waiting->refs + waiting->n, block->refs + from, n * sizeof *waiting->refs);
+		for (unsigned v = 0; v < builder->manifest->fields.n_values; v++) {
+			memcpy(waiting->values[v] + waiting->n, block->values[v] + from, n * sizeof *waiting->values[v]);
+			waiting->present[v] |= (block->present[v] >> from & iforest_low_bits(n)) << waiting->n;
 		}
-		status = iforest_run_builder_add(builder, &entry);
+		waiting->n += n;
+		from += n;
+		builder->last_key = key_of(block, from - 1);
+		builder->has_entries = true;
 	}
-	return status;
+	return IFOREST_OK;
 }
 
 /* Writes the partly filled node pages, lowest first, up to the level that has one page: its sum is the root. */

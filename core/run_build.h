@@ -6,7 +6,7 @@
  *   iforest_run_builder_start(&builder, &store, &manifest);
  *   while (...) iforest_run_builder_add(&builder, &entry);
  *   iforest_run_builder_finish(&builder, &run);        or iforest_run_builder_abandon(&builder);
- *   iforest_manifest_add(&manifest, &run);  iforest_manifest_publish(&manifest, &store);
+ *   iforest_manifest_commit(&manifest, &store, &(struct iforest_edit){ .added = &run });
  */
 #ifndef IFOREST_RUN_BUILD_H
 #define IFOREST_RUN_BUILD_H
@@ -40,7 +40,7 @@ enum iforest_status iforest_run_builder_start(struct iforest_run_builder *builde
  * Errors    also what the pager returned: then only abandon is left. */
 enum iforest_status iforest_run_builder_add(struct iforest_run_builder *builder, const struct iforest_entry *entry);
 
-/* Adds entries [from, to) of a block, as adding them one by one would. */
+/* Adds entries [from, to) of a block. Errors: as above; IFOREST_UNORDERED: nothing is added. */
 enum iforest_status iforest_run_builder_add_block(struct iforest_run_builder *builder, const struct iforest_block *block,
 						  unsigned from, unsigned to);
 

@@ -1,12 +1,12 @@
 #include "core/run_merge.h"
 
-#include <string.h>
-
-#include "core/cursor.h"
+#include "core/bits.h"
+#include "core/cursor_internal.h"
 #include "core/run_build.h"
 
 /* One run being merged: the entry it stands at is entry `at` of `block`. */
 struct source {
+	struct iforest_run run;     /* a copy: the manifest's may move */
 	struct iforest_cursor cursor;
 	const struct iforest_block *block;
 	unsigned at;
@@ -19,27 +19,41 @@ struct merge {
 	uint32_t n_sources, n_heap;
 };
 
-/* Moves a source to its next live entry; block is NULL when there is none. */
-static enum iforest_status advance(struct source *source, unsigned at)
+static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 {
+	return (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null, .time = block->times[i],
+				     .ref = block->refs[i] };
+}
+
+/* Moves a source to its first live entry at or after entry `at` of its block; block is NULL when there is none. */
+static enum iforest_status settle(struct source *source, unsigned at)
+{
+	struct iforest_cursor *cursor = &source->cursor;
+	uint32_t all = (1u << (IFOREST_VALUES + cursor->manifest->fields.n_values)) - 1;
 	enum iforest_status status = IFOREST_OK;
 
-	for (;; at++) {
-		while (!status && (!source->block || at == source->block->n)) {
-			status = iforest_cursor_next_block(&source->cursor, &source->block);
-			at = 0;
-			if (!source->block)
+	for (;; at = 0) {
+		const struct iforest_block *block = source->block;
+		uint64_t live = block ? iforest_low_bits(block->n) & ~iforest_low_bits(at) & ~block->dead : 0;
+
+		if (live) {
+			/* only now unpacked: of a block without live entries nothing is */
+			status = iforest_cursor_block(cursor, all, &source->block);
+			if (status)
 				return status;
+			source->at = iforest_trailing_zeros(live);
+			source->key = key_of(source->block, source->at);
+			return IFOREST_OK;
 		}
-		if (status || !(source->block->dead >> at & 1))
-			break;
+		if (source->block)
+			status = iforest_cursor_next(cursor);
+		if (!status)
+			status = iforest_cursor_pass_dead(cursor);
+		if (!status)
+			status = iforest_cursor_block(cursor, 0, &source->block);
+		if (status || !source->block)
+			return status;
 	}
-	source->at = at;
-	if (!status)
-		source->key = (struct iforest_key){ .series = source->block->series,
-			.time_is_null = source->block->time_is_null, .time = source->block->times[at],
-			.ref = source->block->refs[at] };
-	return status;
 }
 
 static void sift_down(struct merge *merge, uint32_t i)
@@ -65,7 +79,7 @@ static enum iforest_status fill_heap(struct merge *merge)
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t s = 0; s < merge->n_sources && !status; s++) {
-		status = advance(&merge->sources[s], 0);
+		status = settle(&merge->sources[s], 0);
 		if (!status && merge->sources[s].block)
 			merge->heap[merge->n_heap++] = &merge->sources[s];
 	}
@@ -74,16 +88,42 @@ static enum iforest_status fill_heap(struct merge *merge)
 	return status;
 }
 
+/* The end of the stretch of live entries of the least source that come before those of all others; one entry at least. */
+static unsigned end_of_stretch(const struct merge *merge)
+{
+	const struct source *least = merge->heap[0];
+	const struct iforest_block *block = least->block;
+	uint64_t dead = block->dead & ~iforest_low_bits(least->at);
+	unsigned end = dead ? iforest_trailing_zeros(dead) : block->n, to;
+	struct iforest_key limit, last = key_of(block, end - 1);
+
+	if (merge->n_heap == 1)
+		return end;
+	limit = merge->heap[1]->key;
+	if (merge->n_heap > 2 && iforest_key_compare(&merge->heap[2]->key, &limit) < 0)
+		limit = merge->heap[2]->key;
+	if (iforest_key_compare(&last, &limit) < 0)
+		return end;
+	for (to = least->at + 1; to < end; to++) {
+		struct iforest_key key = key_of(block, to);
+
+		if (iforest_key_compare(&key, &limit) >= 0)
+			break;
+	}
+	return to;
+}
+
 static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_builder *builder)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	while (!status && merge->n_heap > 0) {
 		struct source *least = merge->heap[0];
+		unsigned to = end_of_stretch(merge);
 
-		status = iforest_run_builder_add_block(builder, least->block, least->at, least->at + 1);
+		status = iforest_run_builder_add_block(builder, least->block, least->at, to);
 		if (!status)
-			status = advance(least, least->at + 1);
+			status = settle(least, to);
 		if (!status && !least->block)
 			merge->heap[0] = merge->heap[--merge->n_heap];
 		sift_down(merge, 0);
@@ -92,59 +132,74 @@ static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_bu
 }
 
 /* Names the new run instead of the old ones, then gives the old pages back. */
-static enum iforest_status replace(struct iforest_store *store, struct iforest_manifest *manifest, const uint32_t *chosen,
-				   uint32_t n_chosen, const struct iforest_run *merged)
+static enum iforest_status replace(const struct merge *merge, struct iforest_store *store, struct iforest_manifest *manifest,
+				   const uint64_t *run_ids, const struct iforest_run *merged)
 {
 	const struct iforest_pager *pager = store->pager;
-	struct iforest_run *old = iforest_allocate(store->alloc, n_chosen * sizeof *old);
-	enum iforest_status status = old ? IFOREST_OK : IFOREST_NO_MEMORY;
+	struct iforest_edit edit = { .removed = run_ids, .n_removed = merge->n_sources,
+				     .added = merged->n_leaves > 0 ? merged : NULL };
+	enum iforest_status status = iforest_manifest_commit(manifest, store, &edit);
 
-	for (uint32_t c = n_chosen; !status && c-- > 0;) {
-		old[c] = manifest->runs[chosen[c]];
-		iforest_manifest_remove(manifest, chosen[c]);
-	}
-	if (!status && merged->n_leaves > 0)
-		status = iforest_manifest_add(manifest, merged);
-	if (!status)
-		status = iforest_manifest_publish(manifest, store);
 	/* nothing names the new run then, so a failure to drop it costs space and no answer */
 	if (status && merged->n_leaves > 0)
 		(void)pager->drop_run(pager->context, &merged->place, iforest_run_pages(manifest, merged));
-	for (uint32_t c = 0; !status && c < n_chosen; c++)
-		status = pager->drop_run(pager->context, &old[c].place, iforest_run_pages(manifest, &old[c]));
-	iforest_release(store->alloc, old);
+	for (uint32_t s = 0; !status && s < merge->n_sources; s++)
+		status = pager->drop_run(pager->context, &merge->sources[s].run.place,
+					 iforest_run_pages(manifest, &merge->sources[s].run));
 	return status;
 }
 
-enum iforest_status iforest_runs_merge(struct iforest_store *store, struct iforest_manifest *manifest,
-				       const uint32_t *chosen, uint32_t n_chosen)
+static enum iforest_status start_sources(struct merge *merge, struct iforest_store *store, const struct iforest_manifest *manifest,
+					 const uint64_t *run_ids)
 {
-	struct merge merge = { .n_sources = n_chosen };
+	for (uint32_t s = 0; s < merge->n_sources; s++) {
+		struct source *source = &merge->sources[s];
+		uint32_t r = iforest_manifest_find(manifest, run_ids[s]);
+
+		if (r == manifest->n_runs)
+			return IFOREST_NOT_FOUND;
+		source->run = manifest->runs[r];
+		source->block = NULL;
+		iforest_cursor_init(&source->cursor, store, manifest, &source->run);
+	}
+	return IFOREST_OK;
+}
+
+static enum iforest_status merge_sources(struct merge *merge, struct iforest_run_builder *builder, struct iforest_run *merged)
+{
+	enum iforest_status status = fill_heap(merge);
+
+	if (!status)
+		status = drain_heap(merge, builder);
+	for (uint32_t s = 0; s < merge->n_sources; s++)
+		iforest_cursor_release(&merge->sources[s].cursor);
+	if (status)
+		iforest_run_builder_abandon(builder);
+	else
+		status = iforest_run_builder_finish(builder, merged);
+	return status;
+}
+
+enum iforest_status iforest_runs_merge(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
+				       uint32_t n_runs, struct iforest_run *merged)
+{
+	struct merge merge = { .n_sources = n_runs };
 	struct iforest_run_builder *builder = iforest_allocate(store->alloc, sizeof *builder);
-	struct iforest_run merged;
+	struct iforest_run made;
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	merge.sources = iforest_allocate(store->alloc, n_chosen * sizeof *merge.sources);
-	merge.heap = iforest_allocate(store->alloc, n_chosen * sizeof(struct source *));
+	merge.sources = iforest_allocate(store->alloc, n_runs * sizeof *merge.sources);
+	merge.heap = iforest_allocate(store->alloc, n_runs * sizeof(struct source *));
 	if (builder && merge.sources && merge.heap)
+		status = start_sources(&merge, store, manifest, run_ids);
+	if (!status)
 		status = iforest_run_builder_start(builder, store, manifest);
-	if (!status) {
-		for (uint32_t s = 0; s < n_chosen; s++) {
-			iforest_cursor_init(&merge.sources[s].cursor, store, manifest, &manifest->runs[chosen[s]]);
-			merge.sources[s].block = NULL;
-		}
-		status = fill_heap(&merge);
-		if (!status)
-			status = drain_heap(&merge, builder);
-		for (uint32_t s = 0; s < n_chosen; s++)
-			iforest_cursor_release(&merge.sources[s].cursor);
-		if (status)
-			iforest_run_builder_abandon(builder);
-		else
-			status = iforest_run_builder_finish(builder, &merged);
-		if (!status)
-			status = replace(store, manifest, chosen, n_chosen, &merged);
-	}
+	if (!status)
+		status = merge_sources(&merge, builder, &made);
+	if (!status)
+		status = replace(&merge, store, manifest, run_ids, &made);
+	if (!status)
+		*merged = made;
 	iforest_release(store->alloc, merge.sources);
 	iforest_release(store->alloc, merge.heap);
 	iforest_release(store->alloc, builder);

@@ -4,13 +4,16 @@
 
 #include "core/manifest.h"
 
-/* Merges the runs whose numbers are given (ascending, at least one) into one new run, publishes the manifest with the new run in
- * their place, and gives their pages back. With no live entry left there is no new run.
- * Cost    each page read and written once; log2(n_chosen) comparisons an entry; memory of a builder and n_chosen cursors.
+/* Merges the runs with these ids (at least one) into one new run, publishes the manifest with the new run in their place,
+ * and gives their pages back. *merged is the new run; with no live entry left there is none, and merged->n_leaves is 0.
+ * Others may publish changes of other runs meanwhile (pager.h); that nobody else changes these is the host's part.
+ * Cost    each page with a live entry by its node is read once, each page of the new run written once; log2(n_runs)
+ *         comparisons for each stretch of entries that come from one run; memory of a builder and n_runs cursors.
  *         An error from giving pages back comes after the publish: the new run is named, the old pages are lost until dropped.
- * Errors  IFOREST_CORRUPT, IFOREST_UNORDERED (two runs hold the same key), IFOREST_NO_MEMORY, what the pager returned. The
- *         published manifest then still names the old runs; read it again. */
-enum iforest_status iforest_runs_merge(struct iforest_store *store, struct iforest_manifest *manifest,
-				       const uint32_t *chosen, uint32_t n_chosen);
+ * Errors  IFOREST_NOT_FOUND: there is no such run. IFOREST_CORRUPT, IFOREST_UNORDERED (two runs hold the same key),
+ *         IFOREST_NO_MEMORY, what the pager returned. The stored manifest then names the old runs still, and so does the one in
+ *         memory. */
+enum iforest_status iforest_runs_merge(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
+				       uint32_t n_runs, struct iforest_run *merged);
 
 #endif

@@ -177,8 +177,9 @@ void iforest_after_append(Relation relation, bool background)
 	uint64 most_pages;
 
 	iforest_index_open(index, relation);
-	if (iforest_pending_close(relation, false))
-		(void)iforest_seal(index, false);
+	/* where there is no room for another closed chain, sealing the others makes some */
+	(void)iforest_pending_close(relation, false);
+	(void)iforest_seal(index, false);
 	iforest_index_refresh(index);
 	/* nobody else can merge what only this transaction sees */
 	most_pages = is_local ? UINT64_MAX : iforest_merge_bound(FOREGROUND_PAGES, index->manifest.n_runs);

@@ -18,14 +18,14 @@ enum { SECONDS_BETWEEN = 10 };
 
 /* What the worker needs to know; it goes by bgw_extra. */
 struct order {
-	Oid database, role, heap, index;
+	Oid database, heap, index;
 };
 
 void iforest_worker_start(Relation index)
 {
 	static TimestampTz last_time;
 	static Oid last_index;
-	struct order order = { .database = MyDatabaseId, .role = index->rd_rel->relowner, .heap = index->rd_index->indrelid,
+	struct order order = { .database = MyDatabaseId, .heap = index->rd_index->indrelid,
 			       .index = RelationGetRelid(index) };
 	TimestampTz now = GetCurrentTimestamp();
 	BackgroundWorker worker = { .bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
@@ -51,7 +51,8 @@ void iforest_worker_main(Datum argument)
 	(void)argument;
 	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof order);
 	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnectionByOid(order.database, order.role, 0);
+	/* as no particular role: nothing of a user's is run, and an owner may be unable to log in */
+	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid, 0);
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
 	/* VACUUM's own lock on the table: schema changes wait, and so do we for them */

@@ -138,10 +138,8 @@ static int forget_series(struct iforest_build *build, struct iforest_error *erro
 static int publish(struct iforest_build *build, const struct iforest_run *run)
 {
 	struct iforest_manifest *manifest = &build->manifest;
-	int rc = run->n_leaves ? iforest_build_error(build, iforest_manifest_add(manifest, run)) : SQLITE_OK;
+	struct iforest_edit edit = { .added = run->n_leaves ? run : NULL };
 
-	if (rc)
-		return rc;
 	manifest->host_bytes = iforest_allocate(&iforest_sqlite_alloc, IFOREST_SQLITE_HOST_BYTES);
 	if (!manifest->host_bytes)
 		return iforest_error_set(build->error, SQLITE_NOMEM, "");
@@ -149,7 +147,7 @@ static int publish(struct iforest_build *build, const struct iforest_run *run)
 	iforest_store32(manifest->host_bytes, build->first_series);
 	iforest_store32(manifest->host_bytes + 4, build->next_series);
 	iforest_store64(manifest->host_bytes + 8, build->series_checksum);
-	return iforest_build_error(build, iforest_manifest_publish(manifest, &build->index->store));
+	return iforest_build_error(build, iforest_manifest_commit(manifest, &build->index->store, &edit));
 }
 
 /* A build that failed leaves nothing behind, also where the transaction goes on: the manifest before still stands. */

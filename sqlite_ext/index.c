@@ -218,7 +218,8 @@ static const char *what_is_foreign(const struct iforest_index *index, const stru
 
 	if (manifest->page_bytes > IFOREST_SQLITE_PAGE_BYTES)
 		return "the manifest's page size is wrong";
-	if (manifest->fields.n_values != index->n_values || manifest->fields.duration_value != index->duration_value)
+	if (manifest->fields.n_values != index->n_values || manifest->fields.duration_value != index->duration_value ||
+	    manifest->fields.end_rule != IFOREST_END_DURATION)
 		return "the manifest's value columns are not those of the index";
 	if (manifest->n_host_bytes != IFOREST_SQLITE_HOST_BYTES)
 		return "the manifest's engine data are wrong";

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Proves which folder may know which:
 #
-#   sqlite_ext -> core, trace        core -> libc alone        trace -> libc, yajl, zlib
+#   sqlite_ext -> core, trace        pg_ext -> core        tools -> trace, libpq        core -> libc alone        trace -> libc, yajl, zlib
 #
 # by the includes of the sources, and by the symbols of what was built in $BUILD (default build).
 set -u
@@ -26,7 +26,11 @@ pure='<(assert|inttypes|limits|math|stdbool|stddef|stdint|string)\.h>'
 includes core "\"core/[a-z_0-9]+\\.h\"|$pure"
 includes trace "\"trace/[a-z_0-9]+\\.h\"|<yajl/yajl_[a-z]+\\.h>|<zlib\\.h>|$libc"
 includes sqlite_ext "\"(core|sqlite_ext|trace)/[a-z_0-9]+\\.h\"|<sqlite3ext\\.h>|$libc"
+includes pg_ext "\"(core|pg_ext)/[a-z_0-9]+\\.h\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|varatt)\.h\"|\"(access|catalog|commands|common|lib|nodes|optimizer|parser|port|postmaster|storage|utils)/[a-z_0-9]+\\.h\"|<math\\.h>"
+includes tools "\"(tools|trace)/[a-z_0-9]+\\.h\"|<(libpq-fe|getopt|signal)\\.h>|$libc"
 
+versions=$(grep -l PG_VERSION_NUM pg_ext/*.[ch] | grep -v '^pg_ext/compat\.h$')
+[ -z "$versions" ] || fail "only pg_ext/compat.h knows PostgreSQL's versions, not $versions"
 engines=$(grep -lE 'include.*(sqlite3(ext)?|postgres|fmgr)\.h' core/*.[ch] trace/*.[ch] 2>/dev/null)
 [ -z "$engines" ] || fail "an engine's header outside its folder: $engines"
 readers=$(grep -lE '"trace/' sqlite_ext/*.[ch] | grep -v '^sqlite_ext/chrometrace')
@@ -39,11 +43,20 @@ foreign=$(nm -u "$build/libiforest.a" | awk '$1 == "U" { print $2 }' | sort -u |
 foreign=$(nm -u "$build/libtrace.a" | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|Pg|pg_)')
 [ -z "$foreign" ] || fail "trace calls $(echo "$foreign" | tr '\n' ' ')"
 
+foreign=$(nm -u "$build"/obj/tools/*.o 2>/dev/null | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|yajl|gz|inflate)')
+[ -z "$foreign" ] || fail "tools calls $(echo "$foreign" | tr '\n' ' ')"
+
 # a module exports its entry point and nothing else
 for module in iforest chrometrace; do
 	exported=$(nm -D --defined-only "$build/$module.so" | awk '$2 ~ /[TDBR]/ { print $3 }' | tr '\n' ' ')
 	[ "$exported" = "sqlite3_${module}_init " ] || fail "$module.so exports $exported"
 done
+
+if [ -e "$build/pg/iforest.so" ]; then
+	exported=$(nm -D --defined-only "$build/pg/iforest.so" | awk '$2 ~ /[TDBR]/ { print $3 }' |
+		grep -vE '^(Pg_magic_func|_PG_init|(pg_finfo_)?iforest_(handler|(merge|check|stats|runs)_index|page_(info|entries))|iforest_worker_main)$')
+	[ -z "$exported" ] || fail "pg/iforest.so exports $(echo "$exported" | tr '\n' ' ')"
+fi
 
 [ $failed -eq 0 ] && printf 'layers: every arrow points the right way\n'
 exit $failed

@@ -34,7 +34,7 @@ static int build(void **state)
 		assert_ok(iforest_run_builder_add(builder, &entry));
 	}
 	assert_ok(iforest_run_builder_finish(builder, &run));
-	assert_ok(iforest_manifest_add(&index_of_steps.manifest, &run));
+	assert_ok(sample_add_run(&index_of_steps, &run));
 	free(builder);
 	return 0;
 }

@@ -24,7 +24,7 @@ static void build(struct sample_index *index, int64_t n, int64_t from, int64_t s
 		assert_ok(iforest_run_builder_add(builder, &entry));
 	}
 	assert_ok(iforest_run_builder_finish(builder, &run));
-	assert_ok(iforest_manifest_add(&index->manifest, &run));
+	assert_ok(sample_add_run(index, &run));
 	free(builder);
 }
 
@@ -45,13 +45,17 @@ static size_t peak_of_build(int64_t n, unsigned *n_levels)
 static size_t peak_of_merge(int64_t n, unsigned *n_levels)
 {
 	struct sample_index index;
+	struct iforest_run merged;
+	uint64_t run_ids[2];
 	size_t peak, before;
 
 	sample_start(&index, &shape);
 	build(&index, n, 0, 2);
 	build(&index, n, 1, 2);
 	before = index.core_alloc.n_peak_bytes = index.core_alloc.n_live_bytes;
-	assert_ok(iforest_runs_merge(&index.store, &index.manifest, (const uint32_t[]){ 0, 1 }, 2));
+	for (unsigned r = 0; r < 2; r++)
+		run_ids[r] = index.manifest.runs[r].place.run_id;
+	assert_ok(iforest_runs_merge(&index.store, &index.manifest, run_ids, 2, &merged));
 	peak = index.core_alloc.n_peak_bytes - before;
 	assert_int_equal(index.manifest.n_runs, 1);
 	*n_levels = index.manifest.runs[0].n_levels;

@@ -53,7 +53,7 @@ static int build(void **state)
 				assert_ok(iforest_run_builder_add(builder, &entry));
 			}
 	assert_ok(iforest_run_builder_finish(builder, &run));
-	assert_ok(iforest_manifest_add(&spans.manifest, &run));
+	assert_ok(sample_add_run(&spans, &run));
 	free(builder);
 	return 0;
 }

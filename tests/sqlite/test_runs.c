@@ -171,8 +171,7 @@ static void add_run(sqlite3 *db, struct iforest_store *store, struct iforest_man
 	}
 	sqlite3_finalize(rows);
 	assert_int_equal(iforest_run_builder_finish(&builder, &added), IFOREST_OK);
-	assert_int_equal(iforest_manifest_add(manifest, &added), IFOREST_OK);
-	assert_int_equal(iforest_manifest_publish(manifest, store), IFOREST_OK);
+	assert_int_equal(iforest_manifest_commit(manifest, store, &(struct iforest_edit){ .added = &added }), IFOREST_OK);
 }
 
 /* Takes a tenth of a run's rows out of the index, and out of the table. */
@@ -188,7 +187,7 @@ static void remove_from_run(sqlite3 *db, struct iforest_store *store, struct ifo
 		keys[n_keys++] = key_of(db, rows);
 	sqlite3_finalize(rows);
 	assert_true(n_keys > 100);
-	assert_int_equal(iforest_run_remove(store, manifest, (uint32_t)number, keys, n_keys), IFOREST_OK);
+	assert_int_equal(iforest_run_remove(store, manifest, manifest->runs[number].place.run_id, keys, n_keys), IFOREST_OK);
 	run(db, "DELETE FROM spans WHERE id %% 3 = %d AND id / 3 %% 10 = 4", number);
 }
 
@@ -259,6 +258,8 @@ static void three_overlapping_runs_with_removals(void **state)
 	struct iforest_pager pager = pager_over(db);
 	struct iforest_store store = { .pager = &pager, .alloc = &alloc };
 	struct iforest_manifest manifest;
+	struct iforest_run merged;
+	uint64_t run_ids[2];
 
 	(void)state;
 	run(db, "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER)");
@@ -274,7 +275,9 @@ static void three_overlapping_runs_with_removals(void **state)
 	for (int number = 0; number < N_RUNS; number++)
 		remove_from_run(db, &store, &manifest, number);
 	compare_all(db, &random);
-	assert_int_equal(iforest_runs_merge(&store, &manifest, (const uint32_t[]){ 0, 2 }, 2), IFOREST_OK);
+	run_ids[0] = manifest.runs[0].place.run_id;
+	run_ids[1] = manifest.runs[2].place.run_id;
+	assert_int_equal(iforest_runs_merge(&store, &manifest, run_ids, 2, &merged), IFOREST_OK);
 	assert_int_equal(manifest.n_runs, 2);
 	compare_all(db, &random);
 	iforest_manifest_release(&manifest);

@@ -17,6 +17,11 @@ has_header yajl/yajl_parse.h || required="$required libyajl-dev"
 has_header zlib.h || required="$required zlib1g-dev"
 has_header cmocka.h || required="$required libcmocka-dev"
 has_command clang || wanted="$wanted clang"                  # records the demo's trace; the tests' second compiler
+pg_config() { command "${PG_CONFIG:-pg_config}" "$1" 2>/dev/null || echo /nowhere; }
+[ -x "$(pg_config --bindir)/initdb" ] || wanted="$wanted postgresql"    # for the PostgreSQL side: a server to test in,
+[ -e "$(pg_config --includedir-server)/postgres.h" ] || wanted="$wanted postgresql-server-dev-all"    # its headers and test drivers,
+[ -e "$(pg_config --includedir)/libpq-fe.h" ] || wanted="$wanted libpq-dev"    # what clients need
+perl -MIPC::Run -e 1 2>/dev/null || wanted="$wanted libipc-run-perl"    # and tests with several servers
 has_command rsvg-convert || wanted="$wanted librsvg2-bin"    # the demo's pictures as PNG
 
 [ -n "$required$wanted" ] || exit 0

@@ -124,10 +124,18 @@ static void add_value(const struct oracle *oracle, struct oracle_value *sum, uns
 
 static int64_t end_of_span(const struct oracle *oracle, const struct oracle_entry *entry)
 {
-	oracle_int128 end = entry->time;
+	static const int64_t factors[] = { [ORACLE_DURATION] = 1000, [ORACLE_THOUSANDTHS] = 1, [ORACLE_THOUSANDS] = 1000 * 1000,
+					   [ORACLE_MILLIONS] = 1000 * 1000000 };
+	oracle_int128 end = entry->time, value = entry->value[oracle->duration].integer;
 
-	if (entry->has[oracle->duration] && entry->value[oracle->duration].integer > 0)
-		end += entry->value[oracle->duration].integer;
+	if (!entry->has[oracle->duration])
+		return entry->time;
+	if (oracle->end_rule == ORACLE_END)
+		end = value;
+	else if (value > 0)
+		end += (value * factors[oracle->end_rule] + 999) / 1000;
+	if (end < entry->time)
+		return entry->time;
 	return end > INT64_MAX ? INT64_MAX : (int64_t)end;
 }
 

@@ -12,7 +12,8 @@
 struct iforest_fields sample_fields(const struct sample_shape *shape)
 {
 	struct iforest_fields fields = { .n_values = (uint8_t)strlen(shape->kinds), .has_blocks = shape->has_blocks,
-		.duration_value = shape->duration == ORACLE_NONE ? IFOREST_NO_VALUE : (uint8_t)shape->duration };
+		.duration_value = shape->duration == ORACLE_NONE ? IFOREST_NO_VALUE : (uint8_t)shape->duration,
+		.end_rule = shape->end_rule };
 
 	for (unsigned v = 0; v < fields.n_values; v++)
 		fields.kinds[v] = shape->kinds[v] == 'f' ? IFOREST_FLOAT64 : IFOREST_INT64;
@@ -34,6 +35,7 @@ void sample_start(struct sample_index *index, const struct sample_shape *shape)
 	assert_ok(iforest_manifest_init(&index->manifest, &index->core_alloc.alloc, &fields, shape->page_bytes));
 	index->oracle.n_values = fields.n_values;
 	index->oracle.duration = shape->duration;
+	index->oracle.end_rule = shape->end_rule;
 	for (unsigned v = 0; v < fields.n_values; v++)
 		index->oracle.is_real[v] = shape->kinds[v] == 'f';
 }
@@ -86,7 +88,14 @@ static struct oracle_entry **sorted_group(const struct sample_index *index, unsi
 	return sorted;
 }
 
-enum iforest_status sample_build_without_publish(struct sample_index *index, unsigned group)
+enum iforest_status sample_add_run(struct sample_index *index, const struct iforest_run *run)
+{
+	struct iforest_edit edit = { .added = run->n_leaves > 0 ? run : NULL };
+
+	return iforest_manifest_commit(&index->manifest, &index->store, &edit);
+}
+
+enum iforest_status sample_build(struct sample_index *index, unsigned group)
 {
 	struct iforest_run_builder *builder = malloc(sizeof *builder);
 	struct iforest_run run;
@@ -107,20 +116,13 @@ enum iforest_status sample_build_without_publish(struct sample_index *index, uns
 		else
 			status = iforest_run_builder_finish(builder, &run);
 	}
-	if (!status && run.n_leaves > 0) {
+	if (!status) {
 		index->run_ids[group] = run.place.run_id;
-		status = iforest_manifest_add(&index->manifest, &run);
+		status = sample_add_run(index, &run);
 	}
 	free(sorted);
 	free(builder);
 	return status;
-}
-
-enum iforest_status sample_build(struct sample_index *index, unsigned group)
-{
-	enum iforest_status status = sample_build_without_publish(index, group);
-
-	return status ? status : iforest_manifest_publish(&index->manifest, &index->store);
 }
 
 uint32_t sample_run(const struct sample_index *index, unsigned group)
@@ -133,7 +135,7 @@ enum iforest_status sample_reread(struct sample_index *index)
 	const char *what;
 
 	iforest_manifest_release(&index->manifest);
-	return iforest_manifest_read(&index->manifest, &index->core_alloc.alloc, index->memory.manifest,
+	return iforest_manifest_read(&index->manifest, index->store.alloc, index->memory.manifest,
 				     index->memory.n_manifest_bytes, &what);
 }
 
@@ -148,7 +150,7 @@ size_t sample_pick(const struct sample_index *index, struct random *dice, unsign
 	assert_non_null(*keys);
 	assert_non_null(*picked);
 	for (size_t i = 0; i < n; i++) {
-		if (sorted[i]->is_dead || !random_chance(dice, percent))
+		if (sorted[i]->is_dead || (percent < 100 && !random_chance(dice, percent)))
 			continue;
 		(*keys)[n_picked] = sample_key(sorted[i]);
 		(*picked)[n_picked++] = (size_t)(sorted[i] - index->oracle.entries);
@@ -163,11 +165,50 @@ void sample_remove(struct sample_index *index, struct random *dice, unsigned gro
 	size_t *picked, n = sample_pick(index, dice, group, percent, &keys, &picked);
 
 	if (n > 0)
-		assert_ok(iforest_run_remove(&index->store, &index->manifest, sample_run(index, group), keys, n));
+		assert_ok(iforest_run_remove(&index->store, &index->manifest, index->run_ids[group], keys, n));
 	for (size_t i = 0; i < n; i++)
 		index->oracle.entries[picked[i]].is_dead = true;
 	free(keys);
 	free(picked);
+}
+
+static bool is_picked(void *context, int64_t ref)
+{
+	struct sample_remover *remover = context;
+
+	assert_true(remover->n_asked < remover->n_live);
+	assert_true(remover->live[remover->n_asked].ref == ref);
+	return remover->goes[remover->n_asked++];
+}
+
+void sample_remover_start(struct sample_remover *remover, const struct sample_index *index, unsigned group)
+{
+	*remover = (struct sample_remover){ .remover = { .is_dead = is_picked, .context = remover }, .index = index };
+	remover->n_live = sample_pick(index, NULL, group, 100, &remover->live, &remover->entries);
+	remover->goes = calloc(remover->n_live + 1, sizeof *remover->goes);
+	assert_non_null(remover->goes);
+}
+
+void sample_remover_stop(struct sample_remover *remover)
+{
+	free(remover->live);
+	free(remover->entries);
+	free(remover->goes);
+}
+
+void sample_remove_where(struct sample_index *index, unsigned group, struct sample_remover *remover)
+{
+	struct iforest_removal removal;
+	uint64_t n_removed = 0;
+
+	assert_ok(iforest_run_remove_where(&index->store, &index->manifest, index->run_ids[group], &remover->remover, &removal));
+	assert_int_equal(remover->n_asked, remover->n_live);
+	for (size_t k = 0; k < remover->n_live; k++) {
+		index->oracle.entries[remover->entries[k]].is_dead = remover->goes[k];
+		n_removed += remover->goes[k];
+	}
+	assert_int_equal(removal.n_removed, n_removed);
+	assert_int_equal(removal.n_kept, remover->n_live - n_removed);
 }
 
 enum iforest_status sample_note_removed(struct sample_index *index, unsigned group, const struct iforest_key *keys,
@@ -180,7 +221,7 @@ enum iforest_status sample_note_removed(struct sample_index *index, unsigned gro
 
 	assert_non_null(cursor);
 	iforest_cursor_init(cursor, &index->store, &index->manifest, &index->manifest.runs[sample_run(index, group)]);
-	while (!(status = iforest_cursor_next_block(cursor, &block)) && block)
+	while (!(status = iforest_cursor_block(cursor, 1u << IFOREST_TIMES | 1u << IFOREST_REFS, &block)) && block) {
 		for (unsigned i = 0; i < block->n && k < n_picked; i++) {
 			struct iforest_key key = { .series = block->series, .time_is_null = block->time_is_null,
 						   .time = block->times[i], .ref = block->refs[i] };
@@ -188,6 +229,10 @@ enum iforest_status sample_note_removed(struct sample_index *index, unsigned gro
 			if (iforest_key_compare(&key, &keys[k]) == 0)
 				index->oracle.entries[picked[k++]].is_dead = block->dead >> i & 1;
 		}
+		status = iforest_cursor_next(cursor);
+		if (status)
+			break;
+	}
 	iforest_cursor_release(cursor);
 	free(cursor);
 	if (!status)
@@ -197,13 +242,14 @@ enum iforest_status sample_note_removed(struct sample_index *index, unsigned gro
 
 enum iforest_status sample_try_merge(struct sample_index *index, const unsigned *groups, unsigned n_groups)
 {
-	uint32_t chosen[SAMPLE_GROUPS], n_chosen = 0;
+	uint64_t chosen[SAMPLE_GROUPS];
+	uint32_t n_chosen = 0;
+	struct iforest_run merged;
 
-	for (uint32_t r = 0; r < index->manifest.n_runs; r++)
-		for (unsigned g = 0; g < n_groups; g++)
-			if (sample_run(index, groups[g]) == r)
-				chosen[n_chosen++] = r;
-	return n_chosen ? iforest_runs_merge(&index->store, &index->manifest, chosen, n_chosen) : IFOREST_OK;
+	for (unsigned g = 0; g < n_groups; g++)
+		if (sample_run(index, groups[g]) < index->manifest.n_runs)
+			chosen[n_chosen++] = index->run_ids[groups[g]];
+	return n_chosen ? iforest_runs_merge(&index->store, &index->manifest, chosen, n_chosen, &merged) : IFOREST_OK;
 }
 
 /* The id of the run that belongs to no group yet, 0 if there is none (nothing live was left to merge). */

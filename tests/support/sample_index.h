@@ -8,6 +8,7 @@
 
 #include "core/cursor.h"
 #include "core/pager_memory.h"
+#include "core/run_remove.h"
 #include "tests/support/alloc_fault.h"
 #include "tests/support/oracle.h"
 #include "tests/support/pager_fault.h"
@@ -20,6 +21,7 @@ struct sample_shape {
 	bool fixed_pages;
 	const char *kinds;   /* a letter a value column: i int64, f float64 */
 	int duration;        /* value column, or ORACLE_NONE */
+	uint8_t end_rule;    /* enum iforest_end_rule, of the same numbers in the oracle */
 	bool has_blocks;
 };
 
@@ -50,7 +52,9 @@ struct oracle_entry *sample_append(struct sample_index *index, unsigned group, u
 
 /* Builds the run of a group and publishes. */
 enum iforest_status sample_build(struct sample_index *index, unsigned group);
-enum iforest_status sample_build_without_publish(struct sample_index *index, unsigned group);
+
+/* Publishes the manifest with a run more, unless that is without entries. */
+enum iforest_status sample_add_run(struct sample_index *index, const struct iforest_run *run);
 
 /* The number of a group's run in the manifest. */
 uint32_t sample_run(const struct sample_index *index, unsigned group);
@@ -65,11 +69,28 @@ size_t sample_pick(const struct sample_index *index, struct random *dice, unsign
 /* Removes random live entries from a run, in the index and in the oracle. */
 void sample_remove(struct sample_index *index, struct random *dice, unsigned group, unsigned percent);
 
+/* For iforest_run_remove_where(): removes the entries whose keys are given, and fails the test unless exactly the live
+ * entries of the group are asked for, once each, in order. .remover.context must point to the struct itself: it stays in
+ * place. */
+struct sample_remover {
+	struct iforest_remover remover;
+	const struct sample_index *index;
+	struct iforest_key *live;         /* of the group, in key order */
+	size_t *entries, n_live, n_asked;
+	bool *goes;                       /* of each */
+};
+
+void sample_remover_start(struct sample_remover *remover, const struct sample_index *index, unsigned group);
+void sample_remover_stop(struct sample_remover *remover);
+
+/* Removes what `goes`, in the index and in the oracle; everything asked and counted rightly. */
+void sample_remove_where(struct sample_index *index, unsigned group, struct sample_remover *remover);
+
 /* After a removal that was cut off: which of its keys are removed? Read from the leaf pages, which are to be trusted. */
 enum iforest_status sample_note_removed(struct sample_index *index, unsigned group, const struct iforest_key *keys,
 					const size_t *picked, size_t n_picked);
 
-/* Merges groups (ascending by their number in the manifest is seen to); gives the new group. */
+/* Merges the runs of groups; gives the new group. */
 unsigned sample_merge(struct sample_index *index, const unsigned *groups, unsigned n_groups);
 enum iforest_status sample_try_merge(struct sample_index *index, const unsigned *groups, unsigned n_groups);
 void sample_note_merge(struct sample_index *index, const unsigned *groups, unsigned n_groups); /* in the oracle alone */

@@ -45,6 +45,7 @@ static void build_run(struct specimen *specimen, unsigned r)
 	struct iforest_run_builder *builder = malloc(sizeof *builder);
 	struct iforest_key removed[N_REMOVED];
 	struct iforest_run run;
+	struct iforest_edit edit = { .added = &run };
 
 	promise(builder && !iforest_run_builder_start(builder, &specimen->store, &specimen->manifest), "start");
 	for (unsigned i = 0; i < N_ENTRIES; i++) {
@@ -53,10 +54,10 @@ static void build_run(struct specimen *specimen, unsigned r)
 		promise(!iforest_run_builder_add(builder, &entry), "add");
 	}
 	promise(!iforest_run_builder_finish(builder, &run), "finish");
-	promise(!iforest_manifest_add(&specimen->manifest, &run), "manifest");
+	promise(!iforest_manifest_commit(&specimen->manifest, &specimen->store, &edit), "commit");
 	for (unsigned k = 0; k < N_REMOVED; k++)
 		removed[k] = entry_of(r, k * 14 + 1).key;
-	promise(!iforest_run_remove(&specimen->store, &specimen->manifest, r, removed, N_REMOVED), "remove");
+	promise(!iforest_run_remove(&specimen->store, &specimen->manifest, run.place.run_id, removed, N_REMOVED), "remove");
 	free(builder);
 }
 
@@ -100,7 +101,6 @@ void specimen_start(struct specimen *specimen)
 			specimen->pages[r][i] = (struct specimen_page){ copy_of(bytes, *n_bytes), *n_bytes };
 		}
 	}
-	promise(!iforest_manifest_publish(&specimen->manifest, &specimen->store), "publish");
 	specimen->n_manifest_bytes = specimen->memory.n_manifest_bytes;
 	specimen->manifest_bytes = copy_of(specimen->memory.manifest, specimen->n_manifest_bytes);
 	specimen_forget(specimen);
@@ -246,18 +246,29 @@ static void scan_all(struct specimen *specimen)
 	scan(specimen, &steps);
 }
 
+static bool is_multiple_of_11(void *context, int64_t ref)
+{
+	(void)context;
+	return ref % 11 == 0;
+}
+
 static void remove_some(struct specimen *specimen, uint32_t r)
 {
+	static const struct iforest_remover remover = { .is_dead = is_multiple_of_11 };
+	struct iforest_removal removal;
 	struct iforest_key keys[N_KEYS];
 
 	for (unsigned k = 0; k < N_KEYS; k++)
 		keys[k] = entry_of(r & 1, k * 29 + 3).key;
-	judge(specimen, iforest_run_remove(&specimen->store, &specimen->manifest, r, keys, N_KEYS));
+	judge(specimen, iforest_run_remove(&specimen->store, &specimen->manifest, specimen->manifest.runs[r].place.run_id, keys, N_KEYS));
+	judge(specimen, iforest_run_remove_where(&specimen->store, &specimen->manifest, specimen->manifest.runs[r].place.run_id, &remover, &removal));
 }
 
 void specimen_exercise(struct specimen *specimen, bool merges)
 {
-	uint32_t chosen[SPECIMEN_RUNS] = { 0, 1 };
+	uint64_t chosen[SPECIMEN_RUNS];
+	uint32_t n_chosen = 0;
+	struct iforest_run merged;
 
 	if (specimen_read(specimen))
 		return;
@@ -266,10 +277,11 @@ void specimen_exercise(struct specimen *specimen, bool merges)
 	for (uint32_t r = 0; r < specimen->manifest.n_runs && r < SPECIMEN_RUNS; r++)
 		remove_some(specimen, r);
 	if (specimen->manifest.n_runs > 0)
-		judge(specimen, iforest_run_repair(&specimen->store, &specimen->manifest, 0));
+		judge(specimen, iforest_run_repair(&specimen->store, &specimen->manifest, specimen->manifest.runs[0].place.run_id));
 	judge(specimen, specimen_check(specimen));
-	if (merges && specimen->manifest.n_runs > 0)
-		judge(specimen, iforest_runs_merge(&specimen->store, &specimen->manifest, chosen,
-						   specimen->manifest.n_runs < SPECIMEN_RUNS ? 1 : SPECIMEN_RUNS));
+	for (; n_chosen < specimen->manifest.n_runs && n_chosen < SPECIMEN_RUNS; n_chosen++)
+		chosen[n_chosen] = specimen->manifest.runs[n_chosen].place.run_id;
+	if (merges && n_chosen > 0)
+		judge(specimen, iforest_runs_merge(&specimen->store, &specimen->manifest, chosen, n_chosen, &merged));
 	specimen_forget(specimen);
 }

@@ -183,12 +183,40 @@ static void combining_is_commutative_and_associative(void **state)
 static void ends_saturate_and_points_end_where_they_start(void **state)
 {
 	(void)state;
-	assert_int_equal(iforest_span_end(5, 10, true), 15);
-	assert_int_equal(iforest_span_end(5, 10, false), 5);
-	assert_int_equal(iforest_span_end(5, 0, true), 5);
-	assert_int_equal(iforest_span_end(5, INT64_MIN, true), 5);
-	assert_true(iforest_span_end(5, INT64_MAX, true) == INT64_MAX);
-	assert_true(iforest_span_end(INT64_MIN, INT64_MAX, true) == -1);
+	assert_int_equal(iforest_span_end(5, 10, true, IFOREST_END_DURATION), 15);
+	assert_int_equal(iforest_span_end(5, 10, false, IFOREST_END_DURATION), 5);
+	assert_int_equal(iforest_span_end(5, 0, true, IFOREST_END_DURATION), 5);
+	assert_int_equal(iforest_span_end(5, INT64_MIN, true, IFOREST_END_DURATION), 5);
+	assert_true(iforest_span_end(5, INT64_MAX, true, IFOREST_END_DURATION) == INT64_MAX);
+	assert_true(iforest_span_end(INT64_MIN, INT64_MAX, true, IFOREST_END_DURATION) == -1);
+	for (int rule = 0; rule < IFOREST_END_RULES; rule++) {
+		enum iforest_end_rule end_rule = (enum iforest_end_rule)rule;
+
+		assert_int_equal(iforest_span_end(50, 1000000, false, end_rule), 50);
+		assert_int_equal(iforest_span_end(50, 0, true, end_rule), 50);
+		assert_int_equal(iforest_span_end(50, -1, true, end_rule), 50);
+		assert_true(iforest_span_end(INT64_MAX, INT64_MAX, true, end_rule) == INT64_MAX);
+		assert_true(iforest_span_end(INT64_MAX, INT64_MIN, true, end_rule) == INT64_MAX);
+	}
+}
+
+static void a_value_tells_the_end_by_a_rule(void **state)
+{
+	(void)state;
+	assert_int_equal(iforest_span_end(50, 60, true, IFOREST_END_COLUMN), 60);
+	assert_int_equal(iforest_span_end(50, 40, true, IFOREST_END_COLUMN), 50); /* before the start */
+	assert_int_equal(iforest_span_end(-50, -40, true, IFOREST_END_COLUMN), -40);
+	assert_int_equal(iforest_span_end(50, 1, true, IFOREST_END_PER_1000), 51); /* rounded up */
+	assert_int_equal(iforest_span_end(50, 1000, true, IFOREST_END_PER_1000), 51);
+	assert_int_equal(iforest_span_end(50, 1001, true, IFOREST_END_PER_1000), 52);
+	assert_true(iforest_span_end(0, INT64_MAX, true, IFOREST_END_PER_1000) == INT64_MAX / 1000 + 1);
+	assert_int_equal(iforest_span_end(50, 3, true, IFOREST_END_TIMES_1000), 3050);
+	assert_int_equal(iforest_span_end(50, 3, true, IFOREST_END_TIMES_1000000), 3000050);
+	assert_true(iforest_span_end(50, INT64_MAX / 1000 + 1, true, IFOREST_END_TIMES_1000) == INT64_MAX);
+	assert_true(iforest_span_end(50, INT64_MAX, true, IFOREST_END_TIMES_1000000) == INT64_MAX);
+	/* the duration alone is beyond int64, the end is not */
+	assert_true(iforest_span_end(INT64_MIN, INT64_MAX / 1000 + 1, true, IFOREST_END_TIMES_1000) ==
+		    INT64_MIN + INT64_MAX / 1000 * 1000 + 1000);
 }
 
 /* Only the value columns that an index has are touched. */
@@ -220,6 +248,7 @@ int main(void)
 		cmocka_unit_test(nan_and_infinities_are_counted_apart),
 		cmocka_unit_test(combining_is_commutative_and_associative),
 		cmocka_unit_test(ends_saturate_and_points_end_where_they_start),
+		cmocka_unit_test(a_value_tells_the_end_by_a_rule),
 		cmocka_unit_test(bytes_beyond_the_value_columns_stay),
 	};
 

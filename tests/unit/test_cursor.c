@@ -18,16 +18,22 @@ struct fixture {
 	struct iforest_cursor cursor;
 };
 
-static void start(struct fixture *f, uint64_t seed, enum sample_times style)
+/* A run of n_fewest entries or up to 3000 more. */
+static void start_with(struct fixture *f, uint64_t seed, enum sample_times style, size_t n_fewest)
 {
 	f->dice = random_from(seed);
 	sample_start(&f->index, &shape);
 	f->index.seed = seed;
-	sample_entries(&f->index, &f->dice, 1 + random_below(&f->dice, 3000), 5, style);
+	sample_entries(&f->index, &f->dice, n_fewest + random_below(&f->dice, 3000), 5, style);
 	assert_ok(sample_build(&f->index, 0));
 	f->n = sample_pick(&f->index, &f->dice, 0, 100, &f->keys, &f->entries);
 	sample_remove(&f->index, &f->dice, 0, 20);
 	iforest_cursor_init(&f->cursor, &f->index.store, &f->index.manifest, &f->index.manifest.runs[0]);
+}
+
+static void start(struct fixture *f, uint64_t seed, enum sample_times style)
+{
+	start_with(f, seed, style, 1);
 }
 
 static void stop(struct fixture *f)
@@ -149,25 +155,139 @@ static void folds_until_a_row_of_keys(void **state)
 	}
 }
 
+enum { ALL_COLUMNS = 1u << IFOREST_TIMES | 1u << IFOREST_REFS | 1u << IFOREST_VALUES };
+
+/* The block the cursor stands in has entries [i - cursor.entry, ...) of the run, with what the oracle says of them. */
+static unsigned assert_block_at(struct fixture *f, size_t i)
+{
+	const struct iforest_block *block;
+
+	assert_ok(iforest_cursor_block(&f->cursor, ALL_COLUMNS, &block));
+	if (i == f->n) {
+		assert_null(block);
+		return 0;
+	}
+	assert_non_null(block);
+	assert_true(f->cursor.entry < block->n && i >= f->cursor.entry && i - f->cursor.entry + block->n <= f->n);
+	for (unsigned k = 0; k < block->n; k++) {
+		size_t at = i - f->cursor.entry + k;
+		const struct iforest_key *key = &f->keys[at];
+		const struct oracle_entry *entry = &f->index.oracle.entries[f->entries[at]];
+
+		assert_true(block->series == key->series && block->time_is_null == key->time_is_null && block->times[k] == key->time &&
+			    block->refs[k] == key->ref && (block->dead >> k & 1) == entry->is_dead);
+		assert_int_equal(block->present[0] >> k & 1, entry->has[0]);
+		if (entry->has[0])
+			assert_true(block->values[0][k] == entry->value[0].integer);
+	}
+	return block->n;
+}
+
 static void blocks_come_one_after_the_other(void **state)
 {
 	struct fixture *f = malloc(sizeof *f);
-	const struct iforest_block *block;
 	size_t n = 0;
 
 	(void)state;
 	assert_non_null(f);
 	start(f, random_seed(), SAMPLE_STEADY);
-	for (;;) {
-		assert_ok(iforest_cursor_next_block(&f->cursor, &block));
-		if (!block)
-			break;
-		for (unsigned i = 0; i < block->n; i++, n++)
-			assert_true(block->series == f->keys[n].series && block->times[i] == f->keys[n].time && block->refs[i] == f->keys[n].ref);
+	while (n < f->n) {
+		n += assert_block_at(f, n);
+		assert_ok(iforest_cursor_next(&f->cursor));
 	}
-	assert_int_equal(n, f->n);
-	assert_ok(iforest_cursor_next_block(&f->cursor, &block));
-	assert_null(block);
+	for (unsigned again = 0; again < 2; again++) { /* the end is the end */
+		assert_block_at(f, n);
+		assert_ok(iforest_cursor_next(&f->cursor));
+	}
+	stop(f);
+	free(f);
+}
+
+static void blocks_come_backward_from_the_end(void **state)
+{
+	struct fixture *f = malloc(sizeof *f);
+	struct iforest_key after = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
+	size_t at;
+	bool at_start;
+
+	(void)state;
+	assert_non_null(f);
+	start_with(f, random_seed() + 1, SAMPLE_STEADY, 2000);
+	assert_in_range(f->index.manifest.runs[0].n_leaves, 10, UINT32_MAX);
+	assert_ok(iforest_cursor_seek(&f->cursor, &after));
+	for (at = f->n;;) {
+		const struct iforest_block *block;
+
+		assert_ok(iforest_cursor_previous(&f->cursor, &at_start));
+		if (at_start)
+			break;
+		assert_int_equal(f->cursor.entry, 0);
+		assert_ok(iforest_cursor_block(&f->cursor, 0, &block));
+		at -= block->n;
+		assert_block_at(f, at);
+	}
+	assert_int_equal(at, 0);
+	assert_block_at(f, 0); /* it stays */
+	stop(f);
+	free(f);
+}
+
+/* Seeks to any key, then a walk of steps to and fro. */
+static void walks_in_both_directions(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 20; round++) {
+		struct fixture *f = malloc(sizeof *f);
+
+		assert_non_null(f);
+		start(f, random_seed() + round, (enum sample_times)(round % SAMPLE_STYLES));
+		for (unsigned i = 0; i < 60; i++) {
+			struct iforest_key key = random_key(f);
+			size_t at = lower_bound(f, &key);
+
+			assert_ok(iforest_cursor_seek(&f->cursor, &key));
+			for (unsigned step = 0; step < 12; step++) {
+				unsigned n = assert_block_at(f, at), entry = f->cursor.entry;
+				bool is_first = f->cursor.block == 0 && f->cursor.leaf_number == 0, at_start;
+
+				if (random_chance(&f->dice, 50)) {
+					assert_ok(iforest_cursor_next(&f->cursor));
+					at += n - (n ? entry : 0);
+				} else {
+					assert_ok(iforest_cursor_previous(&f->cursor, &at_start));
+					assert_int_equal(at_start, is_first);
+					if (at_start)
+						continue;
+					at -= n ? entry : 0;
+					assert_ok(iforest_cursor_block(&f->cursor, 0, &(const struct iforest_block *){ NULL }));
+					at -= f->cursor.reader.block.n;
+				}
+				assert_int_equal(f->cursor.entry, 0);
+			}
+		}
+		stop(f);
+		free(f);
+	}
+}
+
+/* A step reads a page only where it leaves one. */
+static void a_walk_reads_each_page_once(void **state)
+{
+	struct fixture *f = malloc(sizeof *f);
+	bool at_start = false;
+	size_t n = 0;
+
+	(void)state;
+	assert_non_null(f);
+	start_with(f, random_seed() + 1, SAMPLE_STEADY, 2000);
+	while (n < f->n) {
+		n += assert_block_at(f, n);
+		assert_ok(iforest_cursor_next(&f->cursor));
+	}
+	assert_int_equal(f->cursor.n_pages_opened, f->index.manifest.runs[0].n_leaves);
+	while (!at_start)
+		assert_ok(iforest_cursor_previous(&f->cursor, &at_start));
+	assert_int_equal(f->cursor.n_pages_opened, 2 * f->index.manifest.runs[0].n_leaves - 1); /* the last was still held */
 	stop(f);
 	free(f);
 }
@@ -220,6 +340,9 @@ int main(void)
 		cmocka_unit_test(seeking_finds_the_first_entry_at_or_after),
 		cmocka_unit_test(folds_until_a_row_of_keys),
 		cmocka_unit_test(blocks_come_one_after_the_other),
+		cmocka_unit_test(blocks_come_backward_from_the_end),
+		cmocka_unit_test(walks_in_both_directions),
+		cmocka_unit_test(a_walk_reads_each_page_once),
 		cmocka_unit_test(at_most_a_page_a_level_is_held),
 		cmocka_unit_test(a_get_that_fails_is_reported),
 	};

@@ -42,6 +42,9 @@ static void contradictions_are_refused(void **state)
 	fields = made(2, 2, false);
 	assert_status(iforest_fields_finish(&fields), IFOREST_ARGUMENT);
 	fields = made(2, 0, false);
+	fields.end_rule = IFOREST_END_RULES;
+	assert_status(iforest_fields_finish(&fields), IFOREST_ARGUMENT);
+	fields = made(2, 0, false);
 	fields.kinds[1] = 3;
 	assert_status(iforest_fields_finish(&fields), IFOREST_ARGUMENT);
 }
@@ -50,19 +53,20 @@ static void every_list_survives_its_bytes(void **state)
 {
 	(void)state;
 	for (unsigned n = 0; n <= IFOREST_MAX_VALUES; n++)
-		for (unsigned way = 0; way < 4; way++) {
+		for (unsigned way = 0; way < 4 * IFOREST_END_RULES; way++) {
 			struct iforest_fields fields = made(n, way & 1 && n ? (uint8_t)(n - 1) / 2 * 2 : IFOREST_NO_VALUE, way & 2), read;
 			uint8_t bytes[1 + 2 * IFOREST_MAX_FIELDS + 1];
 			uint32_t n_read = 0;
 			unsigned n_bytes;
 
+			fields.end_rule = fields.duration_value == IFOREST_NO_VALUE ? 0 : (uint8_t)(way / 4);
 			assert_ok(iforest_fields_finish(&fields));
 			n_bytes = iforest_fields_write(&fields, bytes);
 			assert_true(n_bytes <= 1 + 2 * IFOREST_MAX_FIELDS);
 			assert_ok(iforest_fields_parse(&read, bytes, n_bytes + 1, &n_read));
 			assert_int_equal(n_read, n_bytes);
 			assert_memory_equal(&read.kinds, &fields.kinds, n);
-			assert_true(read.n_values == n && read.duration_value == fields.duration_value &&
+			assert_true(read.n_values == n && read.duration_value == fields.duration_value && read.end_rule == fields.end_rule &&
 				    read.has_blocks == fields.has_blocks && read.node_bytes == fields.node_bytes);
 			for (unsigned cut = 0; cut < n_bytes; cut++)
 				assert_status(iforest_fields_parse(&read, bytes, cut, &n_read), IFOREST_CORRUPT);
@@ -86,7 +90,8 @@ static void foreign_lists_are_checked(void **state)
 	(void)state;
 	PARSES_AS(IFOREST_OK, 2, 1, 255, 2, 255);
 	PARSES_AS(IFOREST_OK, 5, 1, 255, 2, 255, 3, 0, 5, 0, 6, 255);
-	PARSES_AS(IFOREST_FORMAT, 3, 1, 255, 2, 255, 7, 0);
+	PARSES_AS(IFOREST_OK, 4, 1, 255, 2, 255, 3, 0, 10, 0);
+	PARSES_AS(IFOREST_FORMAT, 3, 1, 255, 2, 255, 11, 0);
 	PARSES_AS(IFOREST_FORMAT, 2, 1, 255, 0, 255);
 	PARSES_AS(IFOREST_CORRUPT, 2, 2, 255, 1, 255);                   /* order */
 	PARSES_AS(IFOREST_CORRUPT, 2, 1, 255, 1, 255);                   /* twice */
@@ -95,6 +100,8 @@ static void foreign_lists_are_checked(void **state)
 	PARSES_AS(IFOREST_CORRUPT, 3, 1, 255, 2, 255, 3, 1);             /* columns begin with 0 */
 	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 4, 0, 5, 0);       /* a float duration */
 	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 5, 0, 3, 0);       /* the end before its value */
+	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 5, 0, 7, 0);    /* two ends */
+	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 6, 255, 8, 0);  /* the blocks come last */
 	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 6, 255, 6, 255);
 	PARSES_AS(IFOREST_CORRUPT, 3, 1, 255, 2, 255, 5, 255);
 	PARSES_AS(IFOREST_CORRUPT, 13, 1, 255, 2, 255, 3, 0, 3, 1, 3, 2, 3, 3, 3, 4, 3, 5, 3, 6, 3, 7, 5, 0, 6, 255, 6, 255);

@@ -99,6 +99,59 @@ static void rewriting_one_run(void **state)
 	sample_stop(&index);
 }
 
+/* Retention: the older nine tenths were removed; rewriting reads the rest alone. */
+static void what_is_dead_is_not_read(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct sample_index index;
+	struct sample_remover remover;
+	uint64_t n_gets, n_pages;
+
+	(void)state;
+	sample_start(&index, &shape);
+	assert_ok(sample_build(&index, sample_entries(&index, &dice, 4000, 1, SAMPLE_STEADY)));
+	n_pages = iforest_run_pages(&index.manifest, &index.manifest.runs[0]);
+	sample_remover_start(&remover, &index, 0);
+	for (size_t k = 0; k < remover.n_live; k++)
+		remover.goes[k] = k < remover.n_live * 9 / 10;
+	sample_remove_where(&index, 0, &remover);
+	sample_remover_stop(&remover);
+	n_gets = index.memory.n_gets;
+	sample_merge(&index, (const unsigned[]){ 0 }, 1);
+	assert_true(index.memory.n_gets - n_gets < n_pages / 6);
+	sample_check(&index);
+	sample_compare_many(&index, &dice, 10);
+	sample_stop(&index);
+}
+
+static void what_was_merged_is_told(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct sample_index index;
+	struct iforest_run merged = { .n_leaves = 77 };
+	uint64_t n_bytes;
+
+	(void)state;
+	sample_start(&index, &shape);
+	for (unsigned g = 0; g < 3; g++)
+		assert_ok(sample_build(&index, sample_entries(&index, &dice, 300, 2, SAMPLE_STEADY)));
+	n_bytes = iforest_pager_memory_total(&index.memory);
+	assert_status(iforest_runs_merge(&index.store, &index.manifest, (const uint64_t[]){ index.run_ids[0], 5 }, 2, &merged),
+		      IFOREST_NOT_FOUND);
+	assert_true(merged.n_leaves == 77 && index.manifest.n_runs == 3 && iforest_pager_memory_total(&index.memory) == n_bytes);
+	/* in any order */
+	assert_ok(iforest_runs_merge(&index.store, &index.manifest, (const uint64_t[]){ index.run_ids[2], index.run_ids[0] }, 2, &merged));
+	assert_int_equal(index.manifest.n_runs, 2);
+	assert_true(index.manifest.runs[1].place.run_id == merged.place.run_id && iforest_node_rows(merged.root) == 600);
+	sample_note_merge(&index, (const unsigned[]){ 0, 2 }, 2);
+	sample_remove(&index, &dice, 1, 100);
+	assert_ok(iforest_runs_merge(&index.store, &index.manifest, (const uint64_t[]){ index.run_ids[1] }, 1, &merged));
+	assert_int_equal(merged.n_leaves, 0);
+	sample_note_merge(&index, (const unsigned[]){ 1 }, 1);
+	sample_compare_many(&index, &dice, 10);
+	sample_stop(&index);
+}
+
 /* The same live key in two runs is a contradiction; where one of them is removed it is an update. */
 static void a_key_may_live_in_one_run_only(void **state)
 {
@@ -135,7 +188,7 @@ static void merging_heals_a_run_that_needs_repair(void **state)
 	assert_ok(sample_build(&index, sample_entries(&index, &dice, 1000, 2, SAMPLE_STEADY)));
 	n = sample_pick(&index, &dice, 0, 50, &keys, &picked);
 	index.pager.fail_write_at = index.pager.n_writes + 3;
-	assert_status(iforest_run_remove(&index.store, &index.manifest, 0, keys, n), IFOREST_IO);
+	assert_status(iforest_run_remove(&index.store, &index.manifest, index.run_ids[0], keys, n), IFOREST_IO);
 	assert_ok(sample_reread(&index));
 	assert_true(index.manifest.runs[0].removal_in_progress);
 	assert_ok(sample_note_removed(&index, 0, keys, picked, n));
@@ -154,6 +207,8 @@ int main(void)
 		cmocka_unit_test(old_pages_are_given_back),
 		cmocka_unit_test(nothing_live_leaves_no_run),
 		cmocka_unit_test(rewriting_one_run),
+		cmocka_unit_test(what_is_dead_is_not_read),
+		cmocka_unit_test(what_was_merged_is_told),
 		cmocka_unit_test(a_key_may_live_in_one_run_only),
 		cmocka_unit_test(merging_heals_a_run_that_needs_repair),
 	};

@@ -20,7 +20,7 @@ static void start(struct sample_index *index, struct random *dice, size_t n)
 
 static enum iforest_status remove_keys(struct sample_index *index, const struct iforest_key *keys, uint64_t n)
 {
-	return iforest_run_remove(&index->store, &index->manifest, 0, keys, n);
+	return iforest_run_remove(&index->store, &index->manifest, index->run_ids[0], keys, n);
 }
 
 /* Batch after batch until nothing is left; each gives the run a new generation. */
@@ -157,11 +157,143 @@ static void repair_computes_every_node_anew(void **state)
 	assert_status(iforest_check(&index.store, &index.manifest, &result), IFOREST_CORRUPT);
 	assert_string_equal(index.store.fault.what, "a removal was cut off; the run needs repair");
 	generation = index.manifest.runs[0].place.generation;
-	assert_ok(iforest_run_repair(&index.store, &index.manifest, 0));
+	assert_ok(iforest_run_repair(&index.store, &index.manifest, index.run_ids[0]));
 	assert_true(index.manifest.runs[0].place.generation != generation);
 	assert_ok(sample_reread(&index));
 	sample_check(&index);
 	sample_compare_many(&index, &dice, 20);
+	sample_stop(&index);
+}
+
+/* ---- by asking ---- */
+
+/* Again and again; who is live is asked for, once and in order (sample_remover sees to it). */
+static void asking_until_the_run_is_empty(void **state)
+{
+	struct sample_index index;
+	struct random dice;
+	size_t n_left;
+
+	(void)state;
+	start(&index, &dice, 2000);
+	do {
+		uint64_t generation = index.manifest.runs[0].place.generation;
+		struct sample_remover remover;
+		size_t n_goes = 0;
+
+		sample_remover_start(&remover, &index, 0);
+		n_left = remover.n_live;
+		for (size_t k = 0; k < remover.n_live; k++)
+			n_goes += remover.goes[k] = n_left < 20 || random_chance(&dice, k < n_left / 3 ? 90 : 2);
+		sample_remove_where(&index, 0, &remover);
+		sample_remover_stop(&remover);
+		n_left -= n_goes;
+		assert_true(n_goes == 0 || index.manifest.runs[0].place.generation != generation);
+		assert_false(index.manifest.runs[0].removal_in_progress);
+		sample_check(&index);
+		sample_compare_many(&index, &dice, 5);
+	} while (n_left > 0);
+	assert_ok(sample_reread(&index));
+	assert_int_equal(iforest_node_rows(index.manifest.runs[0].root), 0);
+	sample_stop(&index);
+}
+
+static void where_nothing_is_dead_nothing_is_published(void **state)
+{
+	struct sample_index index;
+	struct sample_remover remover;
+	struct random dice;
+	uint64_t n_writes, n_gets;
+
+	(void)state;
+	start(&index, &dice, 1000);
+	sample_remove(&index, &dice, 0, 30);
+	n_writes = index.memory.n_writes;
+	n_gets = index.memory.n_gets;
+	sample_remover_start(&remover, &index, 0);
+	sample_remove_where(&index, 0, &remover);
+	sample_remover_stop(&remover);
+	assert_int_equal(index.memory.n_writes, n_writes);
+	assert_true(index.memory.n_gets - n_gets <= iforest_run_pages(&index.manifest, &index.manifest.runs[0])); /* each page once */
+	sample_stop(&index);
+}
+
+/* After the older nine tenths were taken out it costs no reading any more, but for nodes on the way. */
+static void what_is_dead_is_not_read_again(void **state)
+{
+	struct sample_index index;
+	struct sample_remover remover;
+	struct random dice;
+	uint64_t n_gets, n_pages;
+
+	(void)state;
+	start(&index, &dice, 4000);
+	n_pages = iforest_run_pages(&index.manifest, &index.manifest.runs[0]);
+	sample_remover_start(&remover, &index, 0);
+	for (size_t k = 0; k < remover.n_live; k++)
+		remover.goes[k] = k < remover.n_live * 9 / 10;
+	sample_remove_where(&index, 0, &remover);
+	sample_remover_stop(&remover);
+	n_gets = index.memory.n_gets;
+	sample_remover_start(&remover, &index, 0);
+	sample_remove_where(&index, 0, &remover);
+	sample_remover_stop(&remover);
+	assert_true(index.memory.n_gets - n_gets < n_pages / 6);
+	sample_stop(&index);
+}
+
+/* A removal that was cut off is repaired before anybody is asked: what it had removed is not asked for again. */
+static void asking_repairs_first(void **state)
+{
+	(void)state;
+	for (unsigned nth = 2; nth < 12; nth++) {
+		struct sample_index index;
+		struct sample_remover remover;
+		struct random dice;
+		struct iforest_key *keys;
+		size_t *picked, n;
+
+		start(&index, &dice, 1500);
+		n = sample_pick(&index, &dice, 0, 60, &keys, &picked);
+		index.pager.fail_write_at = index.pager.n_writes + nth;
+		assert_status(remove_keys(&index, keys, n), IFOREST_IO);
+		assert_ok(sample_reread(&index));
+		index.pager.fail_write_at = 0;
+		assert_true(index.manifest.runs[0].removal_in_progress);
+		assert_ok(sample_note_removed(&index, 0, keys, picked, n));
+		sample_remover_start(&remover, &index, 0);
+		for (size_t k = 0; k < remover.n_live; k++)
+			remover.goes[k] = nth % 2 && random_chance(&dice, 10);
+		sample_remove_where(&index, 0, &remover);
+		sample_remover_stop(&remover);
+		sample_check(&index);
+		free(keys);
+		free(picked);
+		sample_stop(&index);
+	}
+}
+
+static bool never(void *context, int64_t ref)
+{
+	(void)context;
+	(void)ref;
+	fail_msg("asked for a run that is not there");
+	return false;
+}
+
+static void a_run_that_is_not_there_is_not_found(void **state)
+{
+	struct sample_index index;
+	struct random dice;
+	struct iforest_remover remover = { .is_dead = never };
+	struct iforest_removal removal = { .n_kept = 17 };
+
+	(void)state;
+	start(&index, &dice, 10);
+	assert_status(iforest_run_remove(&index.store, &index.manifest, 1, NULL, 0), IFOREST_NOT_FOUND);
+	assert_status(iforest_run_remove_where(&index.store, &index.manifest, 1, &remover, &removal), IFOREST_NOT_FOUND);
+	assert_status(iforest_run_repair(&index.store, &index.manifest, 1), IFOREST_NOT_FOUND);
+	assert_int_equal(removal.n_kept, 17);
 	sample_stop(&index);
 }
 
@@ -270,6 +402,11 @@ int main(void)
 		cmocka_unit_test(keys_must_ascend),
 		cmocka_unit_test(pages_keep_their_size),
 		cmocka_unit_test(repair_computes_every_node_anew),
+		cmocka_unit_test(asking_until_the_run_is_empty),
+		cmocka_unit_test(where_nothing_is_dead_nothing_is_published),
+		cmocka_unit_test(what_is_dead_is_not_read_again),
+		cmocka_unit_test(asking_repairs_first),
+		cmocka_unit_test(a_run_that_is_not_there_is_not_found),
 		cmocka_unit_test(pages_that_the_pager_keeps_deceive_nobody),
 	};
 

@@ -1,0 +1,61 @@
+/* merge_policy.h -- which runs to merge next. Pure: no page is read, nothing is kept from call to call.
+ *
+ * A run's tier is floor(log(n_pages) to base fan_in). The lowest tier that has fan_in runs is merged to a run of the next
+ * tier, so that each entry is written about once a tier, and there are fewer than fan_in runs in each: O(fan_in log N).
+ * Worked examples, fan_in 4, no cap, no dead entries; a letter is a run, with its pages:
+ *
+ *   a 1  b 1  c 1                            nothing: three runs of tier 0
+ *   a 1  b 1  c 1  d 2                       a b c d, to a run of tier 1
+ *   a 20 b 5  c 6  d 4  e 9  f 1             b c d e of tier 1; not a (tier 2); f too if it lies between them, for it is cheap
+ *   a 16 b 16 c 16 d 16 e 1 f 1 g 1 h 1      e f g h; then, with the new run, still a b c d: tier 2
+ *
+ * - Runs above cap_pages that lie apart from others of their tier are left alone: traces come in time order, and a window
+ *   that touches one or two runs gains nothing from their merging. Apart is who shares less than a quarter of the narrower
+ *   one's range.
+ *     cap 10:  a 16 [0, 9]  b 16 [10, 19]  c 16 [20, 29]  d 16 [30, 39]     nothing
+ *              a 16 [0, 9]  b 16 [0, 9]    c 16 [2, 8]    d 16 [1, 9]       a b c d
+ * - A run more than a quarter dead is rewritten alone, if no tier is merged (with its tier, if it is).
+ *     a 16, 100 of 300 entries dead    a
+ * - An empty run costs nothing: it goes with any merge, or alone.
+ * - A merge reads at most most_pages. A tier that is larger is merged in part, fan_in runs at least that lie beside each
+ *   other; one of which not even fan_in fit is passed over, and so is a dead run that does not fit.
+ *     most_pages 10:  a 1 b 2 c 2 d 3 e 3 f 1     a b c d      (by their range's start)
+ *                     a 4 b 5 c 4 d 4             nothing, until most_pages is 17
+ *
+ * The bound alone would let runs pile up. iforest_merge_bound() widens it with their number: then one call a seal is enough,
+ * and there are IFOREST_RUNS_A_DOUBLING runs for each doubling from few_pages to the index's size, or to the cap, and those
+ * that lie apart above it. To merge all to one run needs no policy.
+ */
+#ifndef IFOREST_MERGE_POLICY_H
+#define IFOREST_MERGE_POLICY_H
+
+#include <stdint.h>
+
+/* A run, as the policy sees it. */
+struct iforest_merge_candidate {
+	uint64_t n_pages;
+	uint64_t n_rows, n_dead;   /* live entries, removed ones */
+	int64_t low, high;         /* where it lies, both included, by any measure of the host: heap blocks, times */
+};
+
+struct iforest_merge_settings {
+	uint32_t fan_in;           /* at least 2; IFOREST_USUAL_FAN_IN */
+	uint64_t most_pages;       /* source pages of one merge; UINT64_MAX: no bound */
+	uint64_t cap_pages;        /* UINT64_MAX: no cap */
+};
+
+#define IFOREST_USUAL_FAN_IN 8
+#define IFOREST_RUNS_A_DOUBLING 32
+
+/* Writes the numbers of the runs to merge next to chosen, ascending; chosen has room for n_runs.
+ * Returns  how many; 0: nothing is to be merged, or nothing that most_pages allows.
+ * Cost     for each tier O(n_runs log n_runs), and where runs are above the cap a look at each pair of that tier whose
+ *          ranges meet. */
+uint32_t iforest_merge_choose(const struct iforest_merge_candidate *runs, uint32_t n_runs,
+			      const struct iforest_merge_settings *settings, uint32_t *chosen);
+
+/* The most_pages for a merge that somebody waits for: few_pages, doubled for each IFOREST_RUNS_A_DOUBLING runs that there
+ * are; saturated. */
+uint64_t iforest_merge_bound(uint64_t few_pages, uint32_t n_runs);
+
+#endif

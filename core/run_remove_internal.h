@@ -1,0 +1,35 @@
+/* run_remove_internal.h -- what run_remove.c (which entries go) and run_renew.c (the order of writing) share. Not for
+ * others. */
+#ifndef IFOREST_RUN_REMOVE_INTERNAL_H
+#define IFOREST_RUN_REMOVE_INTERNAL_H
+
+#include "core/cursor_internal.h"
+#include "core/run_remove.h"
+
+/* A run whose leaf pages change. */
+struct iforest_renewal {
+	struct iforest_store *store;
+	struct iforest_manifest *manifest;
+	struct iforest_run run;            /* a copy: the manifest's moves with every commit */
+	struct iforest_cursor cursor;      /* over the copy */
+	uint32_t *leaves;                  /* numbers of the leaf pages that changed, ascending */
+	uint64_t n_leaves, n_reserved;
+	uint32_t n_batch;                  /* pages that wait to be written as one batch */
+	uint8_t *batch_bytes;              /* max_batch_pages of page_bytes */
+	struct iforest_page_write *batch;
+};
+
+/* Starts on a run; one that is marked is repaired first. The renewal then holds memory and pages until end(), also on error.
+ * Errors  IFOREST_NOT_FOUND: there is no such run. */
+enum iforest_status iforest_renewal_start(struct iforest_renewal **renewal, struct iforest_store *store,
+					  struct iforest_manifest *manifest, uint64_t run_id);
+void iforest_renewal_end(struct iforest_renewal *renewal);
+
+/* Gives a writable copy of the leaf page that the cursor holds; it is to be sealed before the next call. Each page once,
+ * ascending. */
+enum iforest_status iforest_renewal_change_leaf(struct iforest_renewal *renewal, uint8_t **page);
+
+/* Writes what waits, computes the nodes above the changed leaf pages, and publishes; does nothing if no page changed. */
+enum iforest_status iforest_renewal_finish(struct iforest_renewal *renewal);
+
+#endif

@@ -1,0 +1,173 @@
+#include "tests/support/attempt.h"
+
+#include <stdlib.h>
+
+#include "core/check.h"
+#include "core/run_merge.h"
+#include "core/run_remove.h"
+#include "tests/support/harness.h"
+
+static const unsigned merged_groups[] = { 0, 1 };
+
+void attempt_start(struct attempt *attempt, enum attempt_kind kind, struct sample_index *index, const struct sample_shape *shape,
+		   size_t n_entries, unsigned n_series, enum sample_times style, struct random *dice)
+{
+	struct iforest_key *keys;
+
+	*attempt = (struct attempt){ .kind = kind, .index = index };
+	sample_start(index, shape);
+	index->seed = dice->seed;
+	for (unsigned g = 0; g < 3; g++)
+		sample_entries(index, dice, n_entries, n_series, style);
+	assert_ok(sample_build(index, 0));
+	assert_ok(sample_build(index, 1));
+	sample_remove(index, dice, 1, 30);
+	attempt->n_picked = sample_pick(index, dice, 0, 5, &attempt->keys, &attempt->picked);
+	assert_true(attempt->n_picked > 0);
+	attempt->n_waiting = sample_pick(index, dice, 2, 100, &keys, &attempt->waiting);
+	free(keys);
+}
+
+void attempt_stop(struct attempt *attempt)
+{
+	free(attempt->keys);
+	free(attempt->picked);
+	free(attempt->waiting);
+	sample_stop(attempt->index);
+}
+
+/* ---- the operations ---- */
+
+static enum iforest_status build(struct attempt *attempt)
+{
+	struct sample_index *index = attempt->index;
+	struct iforest_run_builder *builder = &attempt->builder;
+	struct iforest_run run;
+	enum iforest_status status = iforest_run_builder_start(builder, &index->store, &index->manifest);
+
+	if (status)
+		return status;
+	index->run_ids[2] = builder->place.run_id;
+	for (size_t i = 0; i < attempt->n_waiting && !status; i++) {
+		struct iforest_entry entry = sample_entry(&index->oracle.entries[attempt->waiting[i]]);
+
+		status = iforest_run_builder_add(builder, &entry);
+	}
+	if (status)
+		iforest_run_builder_abandon(builder);
+	else
+		status = iforest_run_builder_finish(builder, &run);
+	return status ? status : sample_add_run(index, &run);
+}
+
+/* Asked in key order, as the picked keys are. */
+static bool is_picked(void *context, int64_t ref)
+{
+	struct attempt *attempt = context;
+
+	if (attempt->on_ask)
+		attempt->on_ask(attempt->on_ask_context);
+	if (attempt->n_passed == attempt->n_picked || attempt->keys[attempt->n_passed].ref != ref)
+		return false;
+	attempt->n_passed++;
+	return true;
+}
+
+static enum iforest_status remove_where(struct attempt *attempt)
+{
+	struct sample_index *index = attempt->index;
+	struct iforest_remover remover = { .is_dead = is_picked, .context = attempt };
+	struct iforest_removal removal;
+	enum iforest_status status;
+
+	attempt->n_passed = 0;
+	status = iforest_run_remove_where(&index->store, &index->manifest, index->run_ids[0], &remover, &removal);
+	if (!status)
+		assert_int_equal(removal.n_removed, attempt->n_picked);
+	return status;
+}
+
+static enum iforest_status scan(struct attempt *attempt)
+{
+	struct iforest_scan *s = &attempt->scan;
+	bool found = true;
+	int64_t bucket;
+	uint32_t all = (1u << attempt->index->oracle.n_values) - 1;
+	enum iforest_status status = iforest_scan_init(s, &attempt->index->store, &attempt->index->manifest);
+
+	if (status)
+		return status;
+	s->bucketing = (struct iforest_bucketing){ .mode = IFOREST_STEP, .step = 1000 };
+	s->wanted = (struct iforest_wanted){ .values = all, .firsts = all, .lasts = all, .times = true, .node_fields = true };
+	status = iforest_scan_start(s, 1);
+	while (!status && found)
+		status = iforest_scan_next(s, &bucket, &attempt->aggregate, &found);
+	iforest_scan_release(s);
+	return status;
+}
+
+enum iforest_status attempt_run(struct attempt *attempt)
+{
+	struct sample_index *index = attempt->index;
+	struct iforest_check_result result;
+
+	switch (attempt->kind) {
+	case ATTEMPT_BUILD: return build(attempt);
+	case ATTEMPT_REMOVE:
+		return iforest_run_remove(&index->store, &index->manifest, index->run_ids[0], attempt->keys, attempt->n_picked);
+	case ATTEMPT_REMOVE_WHERE: return remove_where(attempt);
+	case ATTEMPT_MERGE: return sample_try_merge(index, merged_groups, COUNT_OF(merged_groups));
+	case ATTEMPT_REPAIR: return iforest_run_repair(&index->store, &index->manifest, index->run_ids[0]);
+	case ATTEMPT_SCAN: return scan(attempt);
+	case ATTEMPT_CHECK: return iforest_check(&index->store, &index->manifest, &result);
+	default: return sample_reread(index);
+	}
+}
+
+/* ---- recovery ---- */
+
+bool attempt_is_marked(const struct sample_index *index)
+{
+	for (uint32_t r = 0; r < index->manifest.n_runs; r++)
+		if (index->manifest.runs[r].removal_in_progress)
+			return true;
+	return false;
+}
+
+/* Entries of a run that was not built are out. */
+static void forget_unbuilt(struct sample_index *index)
+{
+	size_t n = 0;
+
+	if (sample_run(index, 2) < index->manifest.n_runs)
+		return;
+	for (size_t i = 0; i < index->oracle.n_entries; i++)
+		if (index->oracle.entries[i].run != 2)
+			index->oracle.entries[n++] = index->oracle.entries[i];
+	index->oracle.n_entries = n;
+}
+
+enum iforest_status attempt_recover(struct attempt *attempt)
+{
+	struct sample_index *index = attempt->index;
+	struct iforest_check_result result;
+	enum iforest_status status = IFOREST_OK;
+
+	for (uint32_t r = 0; r < index->manifest.n_runs && !status; r++)
+		if (index->manifest.runs[r].removal_in_progress) {
+			assert_status(iforest_check(&index->store, &index->manifest, &result), IFOREST_CORRUPT);
+			status = iforest_run_repair(&index->store, &index->manifest, index->manifest.runs[r].place.run_id);
+		}
+	if (!status && sample_run(index, 0) < index->manifest.n_runs)
+		status = sample_note_removed(index, 0, attempt->keys, attempt->picked, attempt->n_picked);
+	if (!status)
+		status = iforest_check(&index->store, &index->manifest, &result);
+	if (status)
+		return status;
+	assert_false(attempt_is_marked(index));
+	if (sample_run(index, 0) == index->manifest.n_runs)
+		sample_note_merge(index, merged_groups, COUNT_OF(merged_groups));
+	forget_unbuilt(index);
+	sample_check(index);
+	return IFOREST_OK;
+}

@@ -1,0 +1,42 @@
+/* attempt.h -- an operation on a small index that may be cut off anywhere, and how one recovers from that. */
+#ifndef TESTS_ATTEMPT_H
+#define TESTS_ATTEMPT_H
+
+#include "core/run_build.h"
+#include "core/scan.h"
+#include "tests/support/sample_index.h"
+
+enum attempt_kind {
+	ATTEMPT_BUILD, ATTEMPT_REMOVE, ATTEMPT_REMOVE_WHERE, ATTEMPT_MERGE, ATTEMPT_REPAIR, ATTEMPT_SCAN, ATTEMPT_CHECK, ATTEMPT_REREAD,
+	ATTEMPT_KINDS
+};
+
+/* Everything it needs stands here, so that a longjmp leaves nothing behind but what core holds. */
+struct attempt {
+	enum attempt_kind kind;
+	struct sample_index *index;
+	struct iforest_key *keys;         /* what a removal removes, of group 0 */
+	size_t *picked, n_picked, n_passed;
+	size_t *waiting, n_waiting;       /* entries of group 2, which is to be built */
+	struct iforest_run_builder builder;
+	struct iforest_scan scan;
+	struct iforest_aggregate aggregate;
+	void (*on_ask)(void *context);    /* NULL, or called whenever remove_where asks */
+	void *on_ask_context;
+};
+
+/* An index of two runs, groups 0 and 1, the second with removed entries, and a third that waits to be built. Must stay in
+ * place. */
+void attempt_start(struct attempt *attempt, enum attempt_kind kind, struct sample_index *index, const struct sample_shape *shape,
+		   size_t n_entries, unsigned n_series, enum sample_times style, struct random *dice);
+void attempt_stop(struct attempt *attempt);
+
+enum iforest_status attempt_run(struct attempt *attempt);
+
+/* After sample_reread(): repairs what asks for it and notes in the oracle what of the attempt has happened. Errors: what
+ * core found. */
+enum iforest_status attempt_recover(struct attempt *attempt);
+
+bool attempt_is_marked(const struct sample_index *index);
+
+#endif
