@@ -9,8 +9,8 @@
 uint32 iforest_seal(struct iforest_index *index, bool wait);
 
 /* Takes the maintenance lock and says so in the metapage: all runs that index->manifest then names are the caller's, but for those numbered
- * worklist_below or later. With `wait` everything appended before the call is in one of these runs; without, the lock may be refused.
- * Runs whose removal was cut off are repaired. */
+ * worklist_below or later. With `wait` everything appended before the call is in one of these runs, and runs whose removal
+ * was cut off are repaired; without, the lock may be refused, and the work is bounded. */
 bool iforest_maintenance_begin(struct iforest_index *index, bool wait);
 void iforest_maintenance_end(struct iforest_index *index);
 

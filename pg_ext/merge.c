@@ -57,7 +57,8 @@ bool iforest_maintenance_begin(struct iforest_index *index, bool wait)
 		return false;
 	}
 	renew_worklist(index);
-	repair_runs(index);
+	if (wait)
+		repair_runs(index);
 	return true;
 }
 
@@ -82,7 +83,8 @@ static uint32 choose(struct iforest_index *index, bool older, uint64 most_pages,
 		const struct iforest_run *run = &manifest->runs[r];
 		struct iforest_node node;
 
-		if ((iforest_run_clock(run) < index->meta.worklist_below) != older)
+		/* a run whose removal was cut off is left to whoever may take the time to repair it */
+		if ((iforest_run_clock(run) < index->meta.worklist_below) != older || run->removal_in_progress)
 			continue;
 		iforest_node_read(&node, &manifest->fields, run->root);
 		ids[n] = run->place.run_id;
