@@ -283,6 +283,11 @@ const struct trace_statistics *trace_reader_statistics(const struct trace_reader
 	return &reader->statistics;
 }
 
+uint64_t trace_reader_position(const struct trace_reader *reader)
+{
+	return trace_input_position(&reader->input);
+}
+
 void trace_reader_close(struct trace_reader *reader)
 {
 	if (!reader)

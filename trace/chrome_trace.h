@@ -92,6 +92,9 @@ const char *trace_reader_error(const struct trace_reader *reader);
 
 const struct trace_statistics *trace_reader_statistics(const struct trace_reader *reader);
 
+/* Bytes of the file read so far, packed as they are: for a progress bar. */
+uint64_t trace_reader_position(const struct trace_reader *reader);
+
 /* Releases everything. NULL is allowed. */
 void trace_reader_close(struct trace_reader *reader);
 

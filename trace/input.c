@@ -61,6 +61,13 @@ int trace_input_read(struct trace_input *input, char *data, size_t n_bytes, size
 	return n > 0 ? TRACE_OK : read_failed(input);
 }
 
+uint64_t trace_input_position(const struct trace_input *input)
+{
+	z_off_t position = input->file ? gzoffset(input->file) : 0;
+
+	return position > 0 ? (uint64_t)position : 0;
+}
+
 void trace_input_close(struct trace_input *input)
 {
 	if (input->file)

@@ -21,6 +21,9 @@ int trace_input_open(struct trace_input *input, const char *path);
  * Returns TRACE_OK, TRACE_ERROR_READ or TRACE_ERROR_GZIP. */
 int trace_input_read(struct trace_input *input, char *data, size_t n_bytes, size_t *n_read);
 
+/* Bytes of the file read so far, packed as they are. */
+uint64_t trace_input_position(const struct trace_input *input);
+
 void trace_input_close(struct trace_input *input);
 
 #endif

@@ -1,0 +1,36 @@
+/* A connection to a server, and what went wrong with it. Only connection.c and interrupt.c know libpq. */
+#ifndef TOOLS_CONNECTION_H
+#define TOOLS_CONNECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* All zero is not connected. Functions that answer false have set problem and sqlstate. */
+struct connection {
+	void *libpq;	    /* PGconn, owned */
+	char problem[2000]; /* as a rule the server's words: several lines, without the last line's end */
+	char sqlstate[6];   /* "" if the problem is not the server's */
+};
+
+/* Connects by a connection string or URI, or by the PG* environment (conninfo NULL). No statement of the session times
+ * out, and texts are UTF-8. */
+bool connection_open(struct connection *connection, const char *conninfo);
+void connection_close(struct connection *connection);
+
+/* Does the server still answer, as far as is known? */
+bool connection_is_alive(const struct connection *connection);
+
+/* Runs one or more statements; the text is made as by printf. */
+__attribute__((format(printf, 2, 3))) bool connection_run(struct connection *connection, const char *format, ...);
+
+/* Runs a query of one row and one column, with parameter as $1 unless that is NULL. *value is the answer's text, owned by
+ * the caller. */
+__attribute__((format(printf, 4, 5))) bool connection_ask(struct connection *connection, char **value, const char *parameter,
+							  const char *format, ...);
+
+/* COPY ... FROM STDIN: a start, data in pieces of any size, an end. A problem of the server may show only at the end. */
+__attribute__((format(printf, 2, 3))) bool connection_copy_start(struct connection *connection, const char *format, ...);
+bool connection_copy_data(struct connection *connection, const char *data, size_t n_bytes);
+bool connection_copy_end(struct connection *connection);
+
+#endif

@@ -1,0 +1,28 @@
+/* The command line. */
+#ifndef TOOLS_OPTIONS_H
+#define TOOLS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/chrome_trace.h"
+
+enum { N_TABLES = 2 }; /* indexed by enum trace_kind */
+
+struct options {
+	const char *path;
+	const char *conninfo; /* NULL: the PG* environment alone */
+	char *tables[N_TABLES]; /* names, in quotes as SQL needs them; owned */
+	uint64_t batch_rows;	/* of one transaction, at most */
+	bool resume, replace;
+	bool args;  /* load the arguments of spans */
+	bool index; /* make the indexes */
+};
+
+enum options_answer { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };
+
+/* Reads the command line. Help is printed to standard output, what is wrong to standard error. Release in any case. */
+enum options_answer options_parse(struct options *options, int argc, char **argv);
+void options_release(struct options *options);
+
+#endif

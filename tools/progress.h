@@ -1,0 +1,29 @@
+/* A bar on the terminal while a file is loaded, and a line while the server works. Nothing where standard error is none. */
+#ifndef TOOLS_PROGRESS_H
+#define TOOLS_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct progress {
+	bool is_on;
+	uint64_t n_file_bytes; /* as it lies on the disk; 0 if unknown */
+	double start_s, shown_s;
+};
+
+double progress_now_s(void);
+
+/* Begins; path is the file that will be read. */
+void progress_start(struct progress *progress, const char *path);
+
+/* Shows that n_bytes of the file and n_rows rows have been read; at most some times a second. */
+void progress_step(struct progress *progress, uint64_t n_bytes, uint64_t n_rows);
+
+/* Shows what the server is doing now. */
+__attribute__((format(printf, 2, 3))) void progress_stage(struct progress *progress, const char *format, ...);
+
+/* Takes it off the screen. May be called twice. */
+void progress_end(struct progress *progress);
+
+#endif

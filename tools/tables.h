@@ -1,0 +1,50 @@
+/* The two tables: all SQL of trace2pg. Names are quoted; functions answer false with the connection's problem set. */
+#ifndef TOOLS_TABLES_H
+#define TOOLS_TABLES_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tools/connection.h"
+#include "tools/options.h"
+
+/* Makes both tables, after dropping those that bear their names if replace is set. */
+bool tables_create(struct connection *connection, char *const names[N_TABLES], bool replace);
+
+/* Was the last problem that a table (or what else bears its name) exists already? */
+bool tables_exist_already(const struct connection *connection);
+
+/* How many of the two exist. */
+bool tables_count(struct connection *connection, char *const names[N_TABLES], int *n_tables);
+
+/* The sums of a table's rows as rows.h writes them; owned by the caller. Reads the whole table. */
+bool tables_sums(struct connection *connection, enum trace_kind kind, const char *name, char **sums);
+
+/* Starts COPY ... FROM STDIN (FORMAT binary) into a table. */
+bool tables_copy_start(struct connection *connection, enum trace_kind kind, const char *name);
+
+enum tables_indexed {
+	TABLES_INDEXED,
+	TABLES_INDEXED_BEFORE, /* there are iforest indexes on them already */
+	TABLES_NO_EXTENSION,   /* the server does not know iforest */
+	TABLES_INDEX_FAILED    /* the connection has the problem */
+};
+
+/* Makes the iforest indexes, all or none, and the extension before. */
+enum tables_indexed tables_index(struct connection *connection, char *const names[N_TABLES]);
+
+/* Writes the statements that tables_index runs. */
+void tables_print_indexes(FILE *file, char *const names[N_TABLES]);
+
+bool tables_vacuum(struct connection *connection, const char *name);
+
+/* The part of the time line that is filled. */
+struct tables_range {
+	int64_t first_ns, last_ns;
+};
+
+/* Writes queries for psql that show what to ask. */
+void tables_print_questions(FILE *file, char *const names[N_TABLES], const uint64_t n_rows[N_TABLES],
+			    struct tables_range range);
+
+#endif

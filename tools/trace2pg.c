@@ -1,0 +1,221 @@
+/* trace2pg: loads a Chrome trace into PostgreSQL. docs/trace2pg.md is for users, README.md for readers. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/connection.h"
+#include "tools/interrupt.h"
+#include "tools/load.h"
+#include "tools/options.h"
+#include "tools/tables.h"
+
+enum exit_status { EXIT_LOADED = 0, EXIT_NOT_LOADED = 1, EXIT_USAGE = 2, EXIT_NOT_INDEXED = 3, EXIT_SIGNAL = 128 };
+
+static void complain(const char *what, const char *problem)
+{
+	fprintf(stderr, "trace2pg: %s%s\n", what, problem);
+}
+
+static void print_counts(FILE *file, const uint64_t n_rows[N_TABLES], char *const names[N_TABLES])
+{
+	fprintf(file, "%" PRIu64 " spans in %s, %" PRIu64 " counter samples in %s", n_rows[TRACE_SPAN], names[TRACE_SPAN],
+		n_rows[TRACE_COUNTER], names[TRACE_COUNTER]);
+}
+
+static void explain_failure(const struct load *load, enum load_status status)
+{
+	switch (status) {
+	case LOAD_OK: break;
+	case LOAD_INTERRUPTED: complain("", "interrupted"); break;
+	case LOAD_BAD_TRACE: complain("", trace_reader_error(load->reader)); break;
+	case LOAD_SERVER:
+		complain(connection_is_alive(load->connection) ? "" : "the connection is lost: ", load->connection->problem);
+		break;
+	case LOAD_OTHER_ROWS:
+		complain(load->options->path, " does not begin with the rows in the tables; nothing was added");
+		break;
+	case LOAD_MEMORY: complain("", "out of memory"); break;
+	}
+}
+
+static const char *advice(const struct load *load, enum load_status status)
+{
+	if (status == LOAD_SERVER && !load->has_tables && tables_exist_already(load->connection))
+		return "--replace drops such tables, --resume goes on with them, --spans and --counters choose others";
+	if (status == LOAD_OTHER_ROWS)
+		return "--replace begins anew; --no-args must be as it was, and nobody else may have changed the rows";
+	if (status == LOAD_BAD_TRACE)
+		return "once the file is mended, go on with --resume";
+	return "to go on, run the same command with --resume (instead of --replace)";
+}
+
+/* What went wrong, what is committed, and what to do next. */
+static void report_failure(const struct load *load, enum load_status status)
+{
+	const uint64_t n_read[N_TABLES] = { load->sums[TRACE_SPAN].n_rows, load->sums[TRACE_COUNTER].n_rows };
+
+	explain_failure(load, status);
+	fprintf(stderr, "trace2pg: committed: ");
+	if (load->has_tables)
+		print_counts(stderr, load->n_committed, load->options->tables);
+	else
+		fprintf(stderr, "nothing");
+	if (load->is_commit_uncertain) {
+		fprintf(stderr, "; or, as the last COMMIT had no answer, ");
+		print_counts(stderr, n_read, load->options->tables);
+	}
+	fprintf(stderr, "\n");
+	if (load->has_tables || load->is_commit_uncertain || tables_exist_already(load->connection))
+		complain("", advice(load, status));
+}
+
+static void print_left_out(uint64_t n, const char *what)
+{
+	if (n > 0)
+		printf("  %" PRIu64 " %s\n", n, what);
+}
+
+static void print_summary(const struct load *load)
+{
+	const struct trace_statistics *statistics = trace_reader_statistics(load->reader);
+	const struct storable_counts *replaced = &load->encoder.replaced;
+
+	printf("%s: ", load->options->path);
+	print_counts(stdout, load->n_committed, load->options->tables);
+	printf(" (%.1f s)\n", progress_now_s() - load->progress.start_s);
+	print_left_out(statistics->n_without_duration, "spans without a duration are left out");
+	print_left_out(statistics->n_without_time, "events without a time are left out");
+	print_left_out(statistics->n_unmatched_begin, "B events without their E are left out");
+	print_left_out(statistics->n_unmatched_end, "E events without their B are left out");
+	print_left_out(replaced->n_nul, "NUL characters became U+FFFD");
+	print_left_out(replaced->n_malformed, "bytes (or escapes in args) that are no Unicode characters became U+FFFD");
+	if (statistics->truncated)
+		printf("  the file ends before its array of events does: what it has is loaded\n");
+}
+
+/* The rows are there: what fails now is no failure to load. */
+static bool index_tables(struct load *load)
+{
+	char *const *names = load->options->tables;
+	enum tables_indexed indexed;
+
+	progress_stage(&load->progress, "indexing");
+	indexed = tables_index(load->connection, names);
+	progress_end(&load->progress);
+	switch (indexed) {
+	case TABLES_INDEXED: printf("indexed with iforest\n"); return true;
+	case TABLES_INDEXED_BEFORE: printf("iforest indexes are there already, and none was added\n"); return true;
+	case TABLES_NO_EXTENSION:
+		complain("", "the extension iforest is not installed on this server, so the tables have no iforest index.\n"
+			     "Build it on the server's machine with `make pg`, install it with `make install-pg`, and run");
+		fprintf(stderr, "  CREATE EXTENSION iforest;\n");
+		tables_print_indexes(stderr, names);
+		return true;
+	case TABLES_INDEX_FAILED: break;
+	}
+	complain("all rows are committed, but not indexed: ", load->connection->problem);
+	complain("", "run the same command with --resume, or these statements:");
+	tables_print_indexes(stderr, names);
+	return false;
+}
+
+static bool vacuum_tables(struct load *load)
+{
+	for (int i = 0; i < N_TABLES; i++) {
+		progress_stage(&load->progress, "VACUUM (ANALYZE) %s", load->options->tables[i]);
+		if (!tables_vacuum(load->connection, load->options->tables[i])) {
+			progress_end(&load->progress);
+			complain("all rows are committed, but VACUUM (ANALYZE) failed: ", load->connection->problem);
+			return false;
+		}
+	}
+	progress_end(&load->progress);
+	return true;
+}
+
+static enum exit_status finish(struct load *load)
+{
+	bool is_ready;
+
+	print_summary(load);
+	is_ready = !load->options->index || index_tables(load);
+	fflush(stdout);
+	/* An index that failed has left its transaction open. */
+	is_ready = is_ready && vacuum_tables(load);
+	if (is_ready && load_n_rows(load) > 0) {
+		printf("\nAsk next:\n");
+		tables_print_questions(stdout, load->options->tables, load->n_committed, load->range);
+	}
+	if (is_ready)
+		return EXIT_LOADED;
+	return interrupt_signal() ? EXIT_SIGNAL + interrupt_signal() : EXIT_NOT_INDEXED;
+}
+
+/* Finds out what is committed, and its sums; has_tables is set if there is something to go on with. */
+static bool find_committed(struct load *load, char *sums[N_TABLES])
+{
+	int n_tables;
+
+	if (!tables_count(load->connection, load->options->tables, &n_tables))
+		return false;
+	for (int i = 0; n_tables > 0 && i < N_TABLES; i++) {
+		if (!tables_sums(load->connection, (enum trace_kind)i, load->options->tables[i], &sums[i]))
+			return false;
+		load->n_committed[i] = strtoull(sums[i], NULL, 10);
+	}
+	load->has_tables = n_tables > 0;
+	return true;
+}
+
+static enum exit_status load_file(struct load *load)
+{
+	char *sums[N_TABLES] = { NULL };
+	enum load_status status;
+
+	if (load->options->resume && !find_committed(load, sums)) {
+		complain("cannot find out what is committed: ", load->connection->problem);
+		status = interrupt_signal() ? LOAD_INTERRUPTED : LOAD_SERVER;
+	} else {
+		status = load_run(load, sums);
+		if (status != LOAD_OK)
+			report_failure(load, status);
+	}
+	for (int i = 0; i < N_TABLES; i++)
+		free(sums[i]);
+	if (status == LOAD_OK)
+		return finish(load);
+	return status == LOAD_INTERRUPTED ? EXIT_SIGNAL + interrupt_signal() : EXIT_NOT_LOADED;
+}
+
+static enum exit_status run(struct load *load)
+{
+	enum load_status status = load_open(load);
+
+	if (status != LOAD_OK) {
+		explain_failure(load, status);
+		return EXIT_NOT_LOADED;
+	}
+	if (!connection_open(load->connection, load->options->conninfo)) {
+		complain("", load->connection->problem);
+		return EXIT_NOT_LOADED;
+	}
+	return load_file(load);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct connection connection = { 0 };
+	struct load load = { .connection = &connection, .options = &options };
+	enum options_answer answer = options_parse(&options, argc, argv);
+	int status = answer == OPTIONS_HELP ? EXIT_LOADED : EXIT_USAGE;
+
+	if (answer == OPTIONS_RUN) {
+		interrupt_watch();
+		status = run(&load);
+		connection_close(&connection);
+	}
+	load_release(&load);
+	options_release(&options);
+	return status;
+}
