@@ -33,7 +33,9 @@ HARNESS    := $(call objects,$(filter-out $(wildcard tests/sqlite/test_*.c),$(wi
 UNIT       := $(call programs,$(wildcard tests/unit/test_*.c))
 CLAIMS     := $(call programs,$(wildcard tests/claims/*.c))
 SQLITE     := $(call programs,$(wildcard tests/sqlite/test_*.c))
-PG         := $(if $(shell command -v $(PG_CONFIG)),$(call programs,$(wildcard tests/pg/test_*.c)))
+HAS_PG     := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
+PG         := $(if $(HAS_PG),$(call programs,$(wildcard tests/pg/test_*.c)))
+PG_HARNESS := $(call objects,$(filter-out $(wildcard tests/pg/test_*.c),$(wildcard tests/pg/*.c)))
 REPLAY     := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
@@ -50,7 +52,7 @@ demo: tools
 
 test: tools
 	@rm -f $(BUILD)/results
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(UNIT) $(CLAIMS) $(SQLITE) $(PG) $(REPLAY)
+	@$(MAKE) --no-print-directory -j$(JOBS) all $(if $(HAS_PG),pg) $(UNIT) $(CLAIMS) $(SQLITE) $(PG) $(REPLAY)
 	@$(MAKE) --no-print-directory check
 
 check: layers check-plain check-pg check-clang check-sanitized
@@ -103,7 +105,7 @@ $(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS) $(BUILD)/libif
 
 $(BUILD)/obj/tests/pg/%.o: EXTRA += -I$(shell $(PG_CONFIG) --includedir)
 
-$(BUILD)/tests/pg/%: $(BUILD)/obj/tests/pg/%.o $(BUILD)/obj/tests/support/random.o
+$(BUILD)/tests/pg/%: $(BUILD)/obj/tests/pg/%.o $(PG_HARNESS) $(BUILD)/obj/tests/support/random.o
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lpq -lm
 
@@ -123,7 +125,7 @@ check-plain:
 	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(SQLITE) tests/sqlite/tour.sh
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
-check-pg: $(PG)
+check-pg: $(if $(HAS_PG),pg) $(PG)
 	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='tests/pg/cluster.sh run' tests/run.sh pg tests/pg/regress.sh tests/pg/isolation.sh $(PG)
 	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER=tests/pg/tap.sh tests/run.sh pg $(wildcard tests/pg/tap/*.pl)
 

@@ -38,11 +38,9 @@ struct scan {
 	MemoryContext context, key_context, run_context; /* whole scan; until the next rescan; until the index is read again */
 	struct iforest_definition definition;
 	struct iforest_index *index;            /* as of the beginning of the scan: what came later is invisible to its snapshot */
-	struct iforest_key *pending;            /* all, as they were read */
-	uint32 n_pending, n_pending_reserved;
 	struct iforest_scan_keys keys;
 	struct iforest_key *matching;           /* pending ones of the series and ranges asked for, sorted */
-	uint32 n_matching;
+	uint32 n_matching, n_matching_reserved;
 	bool has_keys;                          /* keys and matching are filled in */
 	struct place place, mark;
 	bool is_open;                           /* a range is open, in this direction: */
@@ -55,25 +53,6 @@ struct scan {
 };
 
 /* ---- what the index held when the scan began ---- */
-
-static void read_chain_keys(struct scan *scan, struct iforest_chain_reader *reader, const struct iforest_chain *chain)
-{
-	struct iforest_entry entry;
-
-	iforest_chain_open(reader, scan->index, chain);
-	while (iforest_chain_next(reader)) {
-		if (scan->n_pending + reader->n_entries > scan->n_pending_reserved) {
-			scan->n_pending_reserved = Max(2 * scan->n_pending_reserved, scan->n_pending + reader->n_entries);
-			scan->pending = scan->pending
-				? repalloc_huge(scan->pending, scan->n_pending_reserved * sizeof *scan->pending)
-				: MemoryContextAllocHuge(CurrentMemoryContext, scan->n_pending_reserved * sizeof *scan->pending);
-		}
-		for (uint32 i = 0; i < reader->n_entries; i++) {
-			iforest_chain_entry(reader, i, &entry);
-			scan->pending[scan->n_pending++] = entry.key;
-		}
-	}
-}
 
 /* Least key first; greatest first where the scan goes backward. binaryheap gives the greatest by this. */
 static int compare_sources(Datum left, Datum right, void *context)
@@ -107,28 +86,13 @@ static void drop_sources(struct scan *scan)
 	MemoryContextReset(scan->run_context);
 }
 
-/* Reads metapage, manifest and pending entries, again if a chain was sealed and its pages given away meanwhile. */
 static void read_index(struct scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->context);
-	struct iforest_chain_reader *reader = palloc(sizeof *reader);
 
 	drop_sources(scan);
-	for (int n = 0;; n++) {
-		scan->index->met_foreign_page = false;
-		scan->n_pending = 0;
-		iforest_index_refresh(scan->index);
-		for (unsigned c = 0; c < IFOREST_CHAINS; c++)
-			read_chain_keys(scan, reader, &scan->index->meta.open[c]);
-		for (uint32 c = 0; c < scan->index->meta.n_closed; c++)
-			read_chain_keys(scan, reader, &scan->index->meta.closed[c]);
-		if (!scan->index->met_foreign_page)
-			break;
-		if (n == MOST_RESTARTS)
-			iforest_require(IFOREST_CORRUPT, scan->index->relation,
-					&(struct iforest_fault){ .what = "a chain of pending pages is broken" });
-	}
-	pfree(reader);
+	scan->index->met_foreign_page = false;
+	iforest_index_refresh(scan->index);
 	make_sources(scan);
 	MemoryContextSwitchTo(before);
 }
@@ -162,24 +126,56 @@ static int compare_keys(const void *left, const void *right)
 	return iforest_key_compare(left, right);
 }
 
-/* Of the pending entries, those that the scan keys ask for. */
+/* Of the chain's entries, those of the series (ids ascending) and ranges that are asked for. */
+static void match_chain(struct scan *scan, struct iforest_chain_reader *reader, const struct iforest_chain *chain, const uint32 *ids)
+{
+	iforest_chain_open(reader, scan->index, chain);
+	while (iforest_chain_next(reader)) {
+		if (scan->n_matching + reader->n_entries > scan->n_matching_reserved) {
+			scan->n_matching_reserved = 2 * (scan->n_matching + reader->n_entries);
+			scan->matching = repalloc_huge(scan->matching, scan->n_matching_reserved * sizeof *scan->matching);
+		}
+		for (uint32 i = 0; i < reader->n_entries; i++) {
+			struct iforest_key *key = &scan->matching[scan->n_matching];
+			uint32 id;
+
+			iforest_chain_key(reader, i, key);
+			id = (uint32)key->series;
+			if (in_ranges(&scan->keys, key) && bsearch(&id, ids, scan->keys.n_series, sizeof id, compare_ids))
+				scan->n_matching++;
+		}
+	}
+}
+
+/* Reads what is pending. Where a chain was sealed and its pages given away since the metapage was read, all is read again. */
 static void match_pending(struct scan *scan)
 {
+	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
 	uint32 n_series = scan->keys.n_series;
 	uint32 *ids = palloc((n_series + 1) * sizeof *ids);
+	struct iforest_chain_reader *reader = palloc(sizeof *reader);
 
 	memcpy(ids, scan->keys.series, n_series * sizeof *ids);
 	qsort(ids, n_series, sizeof *ids, compare_ids);
-	scan->matching = MemoryContextAllocHuge(CurrentMemoryContext, (scan->n_pending + 1) * sizeof *scan->matching);
-	scan->n_matching = 0;
-	for (uint32 i = 0; i < scan->n_pending; i++) {
-		uint32 id = (uint32)scan->pending[i].series;
-
-		if (in_ranges(&scan->keys, &scan->pending[i]) && bsearch(&id, ids, n_series, sizeof id, compare_ids))
-			scan->matching[scan->n_matching++] = scan->pending[i];
+	scan->n_matching_reserved = 1;
+	scan->matching = palloc(sizeof *scan->matching);
+	for (int n = 0;; n++) {
+		scan->n_matching = 0;
+		for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+			match_chain(scan, reader, &scan->index->meta.open[c], ids);
+		for (uint32 c = 0; c < scan->index->meta.n_closed; c++)
+			match_chain(scan, reader, &scan->index->meta.closed[c], ids);
+		if (!scan->index->met_foreign_page)
+			break;
+		if (n == MOST_RESTARTS)
+			iforest_require(IFOREST_CORRUPT, scan->index->relation,
+					&(struct iforest_fault){ .what = "a chain of pending pages is broken" });
+		read_index(scan);
 	}
 	qsort(scan->matching, scan->n_matching, sizeof *scan->matching, compare_keys);
 	pfree(ids);
+	pfree(reader);
+	MemoryContextSwitchTo(before);
 }
 
 static void read_keys(IndexScanDesc scan_desc)
@@ -199,8 +195,8 @@ static void read_keys(IndexScanDesc scan_desc)
 	/* series come after the manifest: so all that its runs have are known */
 	iforest_scan_keys_read(scan_desc->indexRelation, &scan->definition, scan->index->meta.index_id, scan_desc->keyData,
 			       scan_desc->numberOfKeys, &scan->keys);
-	match_pending(scan);
 	MemoryContextSwitchTo(before);
+	match_pending(scan);
 	scan->has_keys = true;
 }
 
@@ -407,15 +403,12 @@ static enum iforest_status next_in_range(struct scan *scan, bool *found)
 static bool begin_again(struct scan *scan)
 {
 	uint64 manifest_id = scan->index->manifest.id;
-	MemoryContext before;
 
 	scan->is_open = false;
 	if (!scan->index->met_foreign_page)
 		return false;
 	read_index(scan);
-	before = MemoryContextSwitchTo(scan->key_context);
 	match_pending(scan);
-	MemoryContextSwitchTo(before);
 	return scan->index->manifest.id != manifest_id;
 }
 

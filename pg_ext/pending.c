@@ -21,15 +21,18 @@ static void write_entry(const struct iforest_entry *entry, unsigned n_values, ui
 		iforest_store64(bytes + 24 + 8 * v, (uint64_t)entry->values[v].integer);
 }
 
+static void read_key(const uint8 *bytes, struct iforest_key *key)
+{
+	key->series = iforest_load32(bytes);
+	key->time_is_null = (iforest_load16(bytes + 4) & TIME_IS_NULL) != 0;
+	key->time = (int64_t)iforest_load64(bytes + 16);
+	key->ref = (int64_t)iforest_load32(bytes + 8) << 16 | iforest_load16(bytes + 6);
+}
+
 static void read_entry(const uint8 *bytes, unsigned n_values, struct iforest_entry *entry)
 {
-	uint16 flags = iforest_load16(bytes + 4);
-
-	entry->key.series = iforest_load32(bytes);
-	entry->key.time_is_null = (flags & TIME_IS_NULL) != 0;
-	entry->key.time = (int64_t)iforest_load64(bytes + 16);
-	entry->key.ref = (int64_t)iforest_load32(bytes + 8) << 16 | iforest_load16(bytes + 6);
-	entry->present = flags & ((1u << n_values) - 1);
+	read_key(bytes, &entry->key);
+	entry->present = iforest_load16(bytes + 4) & ((1u << n_values) - 1);
 	for (unsigned v = 0; v < n_values; v++)
 		entry->values[v].integer = (int64_t)iforest_load64(bytes + 24 + 8 * v);
 }
@@ -244,4 +247,9 @@ void iforest_chain_entry(const struct iforest_chain_reader *reader, uint32 i, st
 	unsigned n_values = reader->index->manifest.fields.n_values;
 
 	read_entry(reader->content + (size_t)i * iforest_pending_entry_bytes(n_values), n_values, entry);
+}
+
+void iforest_chain_key(const struct iforest_chain_reader *reader, uint32 i, struct iforest_key *key)
+{
+	read_key(reader->content + (size_t)i * iforest_pending_entry_bytes(reader->index->manifest.fields.n_values), key);
 }

@@ -51,7 +51,8 @@ void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_inde
 /* Reads the next page. False at the end of the chain. Where the page belongs to somebody else by now, index->met_foreign_page is set, and false returned. */
 bool iforest_chain_next(struct iforest_chain_reader *reader);
 
-/* Entry i of the page. */
+/* Entry i of the page, and its key alone. */
 void iforest_chain_entry(const struct iforest_chain_reader *reader, uint32 i, struct iforest_entry *entry);
+void iforest_chain_key(const struct iforest_chain_reader *reader, uint32 i, struct iforest_key *key);
 
 #endif
