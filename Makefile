@@ -7,6 +7,7 @@
 #   make fuzz      the fuzzers for SECONDS (default 600) each; needs clang
 #   make layers    proves which folder may know which
 #   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
+#   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
 #   make install-pg  copies the extension to where PostgreSQL looks for it
 #   make clean
@@ -41,7 +42,7 @@ FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/f
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
 MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
-.PHONY: all demo test check check-plain check-pg check-sanitized check-clang layers bench fuzz pg install install-pg tools clean
+.PHONY: all demo test check check-plain check-pg check-sanitized check-clang matrix layers bench fuzz pg install install-pg tools clean
 .SECONDARY:
 
 all: $(LIBRARIES) $(MODULES)
@@ -142,6 +143,9 @@ check-built: all $(UNIT) $(CLAIMS) $(SQLITE) $(REPLAY)
 	@BUILD=$(RESULTS) tests/run.sh asan $(UNIT) $(CLAIMS) $(REPLAY)
 	@BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) tests/run.sh asan $(SQLITE)
 
+matrix:
+	@tests/pg/matrix.sh
+
 layers: all
 	@BUILD=$(BUILD) tests/check_layers.sh
 
@@ -149,7 +153,7 @@ fuzz: $(FUZZ)
 	@for target in $(FUZZ); do mkdir -p $$target.corpus && \
 		$$target -max_total_time=$(SECONDS) -print_final_stats=1 $$target.corpus || exit 1; done
 
-bench: tools all
+bench: tools all $(if $(shell command -v $(PG_CONFIG)),pg)
 	@for bench in bench/*.sh; do BUILD=$(BUILD) sh $$bench || exit 1; done
 
 pg: $(BUILD)/pg/iforest.so

@@ -501,7 +501,7 @@ bool iforest_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
 		pgstat_count_index_scan(scan_desc->indexRelation);
 		read_keys(scan_desc);
 	}
-	scan_desc->xs_recheck = false;
+	scan_desc->xs_recheck = scan->keys.must_recheck;
 	while (next_entry(scan, ScanDirectionIsBackward(direction))) {
 		ItemPointerData tid;
 
@@ -528,11 +528,11 @@ int64 iforest_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
 		iforest_ref_to_tid(scan->place.key.ref, &tids[n++]);
 		n_all++;
 		if (n == lengthof(tids)) {
-			tbm_add_tuples(bitmap, tids, n, false);
+			tbm_add_tuples(bitmap, tids, n, scan->keys.must_recheck);
 			n = 0;
 		}
 	}
-	tbm_add_tuples(bitmap, tids, n, false);
+	tbm_add_tuples(bitmap, tids, n, scan->keys.must_recheck);
 	return n_all;
 }
 

@@ -12,6 +12,7 @@
 #include "lib/bloomfilter.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "utils/guc.h"
 #include "utils/snapmgr.h"
 
 #include "core/check.h"
@@ -210,14 +211,22 @@ static void check_row(Relation relation, ItemPointer tid, Datum *values, bool *a
 			errhint("REINDEX INDEX makes it anew from the table."));
 }
 
+/* Expressions and predicates of the index are code of its owner's, and are run with the owner's rights. */
 static void check_heap(struct check *check, Relation heap, Snapshot snapshot)
 {
 	IndexInfo *info = BuildIndexInfo(check->index->relation);
 	TableScanDesc scan = table_beginscan_strat(heap, snapshot, 0, NULL, true, true);
+	int context, level = NewGUCNestLevel();
+	Oid user;
 
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
+	iforest_restrict_search_path();
 	/* as for a concurrent build: no row is waited for */
 	info->ii_Concurrent = true;
 	(void)table_index_build_scan(heap, check->index->relation, info, true, false, check_row, check, scan);
+	AtEOXact_GUC(false, level);
+	SetUserIdAndSecContext(user, context);
 	bloom_free(check->entries);
 }
 
@@ -244,6 +253,7 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 	Snapshot snapshot = with_heap ? take_snapshot(relation) : InvalidSnapshot;
 	int n_attempts = 0;
 
+	iforest_may_look(relation);
 	check->index = palloc(sizeof *check->index);
 	iforest_index_open(check->index, relation);
 	iforest_definition_read(relation, &check->definition);
@@ -260,7 +270,7 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 		if (++n_attempts > MOST_ATTEMPTS)
 			iforest_index_require(check->index, IFOREST_CORRUPT);
 	} while (!check_entries(check));
-	if (check->highest_ref >> 16 >= RelationGetNumberOfBlocks(heap))
+	if (check->highest_ref > 0 && check->highest_ref >> 16 >= RelationGetNumberOfBlocks(heap))
 		fail(check, "an entry leads beyond the end of the table");
 	check_refs(check);
 	check_extents(check);

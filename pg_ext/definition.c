@@ -4,6 +4,7 @@
 
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/float.h"
@@ -99,8 +100,12 @@ void iforest_definition_read(Relation index, struct iforest_definition *definiti
 			errmsg("the last key column of an iforest index is its time, and type %s cannot be one",
 			       format_type_be(TupleDescAttr(RelationGetDescr(index), n_keys - 1)->atttypid)),
 			errhint("Times are smallint, integer, bigint, date, timestamp, timestamptz or double precision; by columns stand before the time, values are INCLUDEd."));
-	for (int i = 0; i < definition->n_by; i++)
-		definition->by_text |= is_text(base_type(index, i, &typmod)) ? 1u << i : 0;
+	for (int i = 0; i < definition->n_by; i++) {
+		Oid type = base_type(index, i, &typmod);
+
+		definition->by_text |= is_text(type) ? 1u << i : 0;
+		definition->by_length[i] = type == BPCHAROID && typmod > VARHDRSZ ? typmod - VARHDRSZ : 0;
+	}
 	for (int v = 0; v < n_values; v++) {
 		definition->value_types[v] = base_type(index, n_keys + v, &typmod);
 		(void)value_kind(definition->value_types[v], typmod, &definition->value_scales[v]);
@@ -121,6 +126,11 @@ static void check_by_columns(Relation index, const struct iforest_definition *de
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("column \"%s\" of type double precision cannot be a by column", NameStr(form->attname)),
 				errdetail("0 and -0 are equal and yet not the same."));
+		if (getBaseType(form->atttypid) == BPCHAROID && definition->by_length[i] == 0)
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("column \"%s\" of type bpchar without a length cannot be a by column", NameStr(form->attname)),
+				errdetail("Strings that are equal there may differ in blanks at their ends."),
+				errhint("Declare it text, or char(n)."));
 		if (OidIsValid(index->rd_indcollation[i]) && !get_collation_isdeterministic(index->rd_indcollation[i]))
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("column \"%s\" cannot be a by column with a nondeterministic collation", NameStr(form->attname)),
@@ -329,12 +339,14 @@ static int64 int64_from_numeric(Relation index, unsigned value, Datum datum, int
 	static const int64 powers[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
 		100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000,
 		100000000000000000, 1000000000000000000 };
+	int attribute = IndexRelationGetNumberOfKeyAttributes(index) + (int)value;
+	const char *column = NameStr(TupleDescAttr(RelationGetDescr(index), attribute)->attname);
 	Datum scaled;
 
 	if (numeric_is_nan(DatumGetNumeric(datum)))
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			errmsg("index \"%s\" cannot hold NaN as a numeric value", RelationGetRelationName(index)),
-			errdetail("Value column %u of the index.", value + 1), errhint("Store NULL, or use double precision."));
+			errmsg("index \"%s\" cannot hold NaN in numeric column \"%s\"", RelationGetRelationName(index), column),
+			errhint("Store NULL, or declare the column double precision."));
 	scaled = DirectFunctionCall2(numeric_mul, datum, NumericGetDatum(int64_to_numeric(powers[scale])));
 	return DatumGetInt64(DirectFunctionCall1(numeric_int8, scaled));
 }
@@ -411,6 +423,8 @@ void iforest_by_append(Relation index, const struct iforest_definition *definiti
 		value.tag = definition->by_text >> attribute & 1 ? IFOREST_BY_TEXT : IFOREST_BY_BLOB;
 		value.data = (const uint8_t *)VARDATA_ANY(detoasted);
 		value.n_bytes = (uint32_t)VARSIZE_ANY_EXHDR(detoasted);
+		if (definition->by_length[attribute])
+			value.n_bytes = (uint32_t)bpchartruelen(VARDATA_ANY(detoasted), (int)value.n_bytes);
 	} else if (!is_null) {
 		value.tag = form->atttypid == NAMEOID ? IFOREST_BY_TEXT : IFOREST_BY_BLOB;
 		value.data = (const uint8_t *)DatumGetPointer(datum);
@@ -425,12 +439,27 @@ void iforest_by_append(Relation index, const struct iforest_definition *definiti
 		pfree(detoasted);
 }
 
-static Datum by_datum(Form_pg_attribute form, const struct iforest_by_value *value)
+/* A string of char(n) with its blanks at the end. */
+static Datum padded(const struct iforest_by_value *value, int32 length)
+{
+	int n_characters = pg_mbstrlen_with_len((const char *)value->data, (int)value->n_bytes);
+	uint32 n_blanks = (uint32)Max(length - n_characters, 0);
+	char *bytes = palloc(VARHDRSZ + value->n_bytes + n_blanks);
+
+	SET_VARSIZE(bytes, VARHDRSZ + value->n_bytes + n_blanks);
+	memcpy(VARDATA(bytes), value->data, value->n_bytes);
+	memset(VARDATA(bytes) + value->n_bytes, ' ', n_blanks);
+	return PointerGetDatum(bytes);
+}
+
+static Datum by_datum(Form_pg_attribute form, const struct iforest_by_value *value, int32 length)
 {
 	char *bytes;
 
 	if (form->attbyval)
 		return fixed_from_int64(value->integer, form->attlen);
+	if (length)
+		return padded(value, length);
 	if (form->attlen == -1) {
 		bytes = palloc(VARHDRSZ + value->n_bytes);
 		SET_VARSIZE(bytes, VARHDRSZ + value->n_bytes);
@@ -442,16 +471,17 @@ static Datum by_datum(Form_pg_attribute form, const struct iforest_by_value *val
 	return PointerGetDatum(bytes);
 }
 
-void iforest_by_read(Relation index, unsigned n_by, const uint8 *key, uint32 n_bytes, Datum *values, bool *are_null)
+void iforest_by_read(Relation index, const struct iforest_definition *definition, const uint8 *key, uint32 n_bytes, Datum *values,
+		     bool *are_null)
 {
 	uint32_t offset = 0;
 
-	for (unsigned i = 0; i < n_by; i++) {
+	for (unsigned i = 0; i < definition->n_by; i++) {
 		struct iforest_by_value value;
 
 		iforest_require(iforest_series_next(key, n_bytes, &offset, &value), index,
 				&(struct iforest_fault){ .what = "the key of a series is wrong" });
 		are_null[i] = value.tag == IFOREST_BY_NULL;
-		values[i] = are_null[i] ? (Datum)0 : by_datum(TupleDescAttr(RelationGetDescr(index), i), &value);
+		values[i] = are_null[i] ? (Datum)0 : by_datum(TupleDescAttr(RelationGetDescr(index), i), &value, definition->by_length[i]);
 	}
 }

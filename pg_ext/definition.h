@@ -21,6 +21,7 @@ enum iforest_time_type { IFOREST_TIME_INT2, IFOREST_TIME_INT4, IFOREST_TIME_INT8
 struct iforest_definition {
 	uint16 n_by, n_values;
 	uint32 by_text;                          /* bit i: by column i is text, by its bytes */
+	int32 by_length[INDEX_MAX_KEYS];         /* of char(n): n, as its blanks at the end are not kept; else 0 */
 	enum iforest_time_type time_type;
 	Oid value_types[IFOREST_MAX_VALUES];
 	int16 value_scales[IFOREST_MAX_VALUES];  /* of numeric: digits after the point */
@@ -51,7 +52,8 @@ void iforest_by_append(Relation index, const struct iforest_definition *definiti
 		       struct iforest_series_key *key);
 
 /* By values from a key's bytes: n_by datums, in the current memory context. */
-void iforest_by_read(Relation index, unsigned n_by, const uint8 *key, uint32 n_bytes, Datum *values, bool *are_null);
+void iforest_by_read(Relation index, const struct iforest_definition *definition, const uint8 *key, uint32 n_bytes, Datum *values,
+		     bool *are_null);
 
 /* A TID as a ref, and back. */
 static inline int64 iforest_ref_from_tid(ItemPointer tid)

@@ -5,6 +5,7 @@
 #include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -43,6 +44,12 @@ void iforest_close_named(Relation index, Relation heap, LOCKMODE lock_mode)
 {
 	relation_close(index, lock_mode);
 	table_close(heap, lock_mode);
+}
+
+void iforest_may_look(Relation index)
+{
+	if (!iforest_owns_class(RelationGetRelid(index)) && !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 }
 
 PG_FUNCTION_INFO_V1(iforest_merge_index);

@@ -11,6 +11,9 @@
 Relation iforest_open_named(Oid oid, LOCKMODE lock_mode, Relation *heap);
 void iforest_close_named(Relation index, Relation heap, LOCKMODE lock_mode);
 
+/* Raises an error unless the user owns the index or is a member of pg_stat_scan_tables. */
+void iforest_may_look(Relation index);
+
 extern PGDLLEXPORT Datum iforest_handler(PG_FUNCTION_ARGS);       /* handler.c */
 extern PGDLLEXPORT Datum iforest_merge_index(PG_FUNCTION_ARGS);   /* functions.c */
 extern PGDLLEXPORT Datum iforest_check_index(PG_FUNCTION_ARGS);   /* check.c */

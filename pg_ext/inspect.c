@@ -46,6 +46,19 @@ static bool is_ours(Page page)
 	       iforest_page_is(page, (enum iforest_page_kind)iforest_special(page)->kind, iforest_special(page)->owner);
 }
 
+/* Does the block belong to nobody any more, whatever still stands on it? */
+static bool is_free(Relation relation, BlockNumber block)
+{
+	uint32 n;
+	struct iforest_extent *extents = iforest_space_read(relation, &n);
+	bool found = false;
+
+	for (uint32 i = 0; i < n && !found; i++)
+		found = (extents[i].owner == IFOREST_OWNER_NONE || extents[i].freed) && block >= extents[i].start &&
+			block - extents[i].start < extents[i].n_blocks;
+	return found;
+}
+
 PG_FUNCTION_INFO_V1(iforest_page_info);
 
 Datum iforest_page_info(PG_FUNCTION_ARGS)
@@ -59,7 +72,9 @@ Datum iforest_page_info(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &type) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	values[0] = CStringGetTextDatum(PageIsNew(page) ? "empty" : "unknown");
-	if (is_ours(page)) {
+	if (is_free(relation, (BlockNumber)PG_GETARG_INT64(1))) {
+		values[0] = CStringGetTextDatum("free");
+	} else if (is_ours(page)) {
 		const struct iforest_special *special = iforest_special(page);
 
 		values[0] = CStringGetTextDatum(kind_name(special->kind));

@@ -2,6 +2,8 @@
 
 #include "access/stratnum.h"
 #include "miscadmin.h"
+#include "catalog/pg_type.h"
+#include "datatype/timestamp.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
@@ -98,6 +100,22 @@ static struct iforest_time_range range_of(Relation index, const struct iforest_d
 	}
 }
 
+/* Local times are compared with a timestamptz by the session's time zone, and those that its clock leaves out when it is put forward come out of
+ * order. So the range is taken wider by more than any clock was ever moved, and rows are checked. */
+static bool is_out_of_order(Relation index, ScanKey key)
+{
+	return index->rd_opcintype[key->sk_attno - 1] == TIMESTAMPOID && key->sk_subtype == TIMESTAMPTZOID;
+}
+
+static struct iforest_time_range widened(struct iforest_time_range range)
+{
+	static const int64 margin_us = 3 * USECS_PER_DAY;
+
+	range.low = range.low < PG_INT64_MIN + margin_us ? PG_INT64_MIN : range.low - margin_us;
+	range.high = range.high > PG_INT64_MAX - margin_us ? PG_INT64_MAX : range.high + margin_us;
+	return range;
+}
+
 static int compare_ranges(const void *left, const void *right)
 {
 	const struct iforest_time_range *a = left, *b = right;
@@ -183,6 +201,11 @@ static void read_time_key(Relation index, const struct iforest_definition *defin
 			ranges[i] = range_of(index, definition, key, elements[i]);
 	} else {
 		one = range_of(index, definition, key, key->sk_argument);
+	}
+	if (is_out_of_order(index, key)) {
+		result->must_recheck = true;
+		for (uint32 i = 0; i < n; i++)
+			ranges[i] = widened(ranges[i]);
 	}
 	n = tidy(ranges, n);
 	intersect(result, ranges, n);
@@ -303,7 +326,7 @@ static void read_series(Relation index, const struct iforest_definition *definit
 
 		matched[n] = (struct matched_series){ .id = id, .values = palloc(definition->n_by * sizeof(Datum)),
 						      .are_null = palloc(definition->n_by * sizeof(bool)) };
-		iforest_by_read(index, definition->n_by, key, n_bytes, matched[n].values, matched[n].are_null);
+		iforest_by_read(index, definition, key, n_bytes, matched[n].values, matched[n].are_null);
 		n += accepts(definition, keys, n_keys, &matched[n]);
 		if ((id & 0xfff) == 0)
 			CHECK_FOR_INTERRUPTS();

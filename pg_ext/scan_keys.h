@@ -14,6 +14,7 @@ struct iforest_time_range {
 struct iforest_scan_keys {
 	struct iforest_time_range *ranges;  /* ascending, apart from one another */
 	uint32 n_ranges;
+	bool must_recheck;                  /* the ranges hold more than is asked for */
 	bool has_nulls;                     /* entries whose time is NULL are asked for, too */
 	uint32 *series;                     /* in the order of their by values, NULLs last */
 	uint32 n_series;

@@ -92,6 +92,7 @@ Datum iforest_stats_index(PG_FUNCTION_ARGS)
 	bool are_null[15] = { false };
 	int i = 0;
 
+	iforest_may_look(relation);
 	iforest_index_open(index, relation);
 	read_totals(index, &totals);
 	n_blocks = RelationGetNumberOfBlocks(relation);
@@ -128,6 +129,7 @@ Datum iforest_runs_index(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	relation = iforest_open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
+	iforest_may_look(relation);
 	iforest_index_open(index, relation);
 	iforest_index_refresh(index);
 	for (uint32 r = 0; r < index->manifest.n_runs; r++) {

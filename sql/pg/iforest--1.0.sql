@@ -21,7 +21,6 @@ CREATE FUNCTION iforest_check(index regclass, heapallindexed boolean DEFAULT fal
 	AS 'MODULE_PATHNAME', 'iforest_check_index' LANGUAGE C STRICT VOLATILE;
 COMMENT ON FUNCTION iforest_check(regclass, boolean) IS
 	'reads the whole index and raises an error if anything is not as it should be; heapallindexed: also if a row of the table is missing';
-REVOKE EXECUTE ON FUNCTION iforest_check(regclass, boolean) FROM PUBLIC;
 
 -- ---- inspection ----
 
@@ -31,16 +30,12 @@ CREATE FUNCTION iforest_stats(index regclass, OUT format_version integer, OUT va
 	OUT removal_epoch bigint)
 	AS 'MODULE_PATHNAME', 'iforest_stats_index' LANGUAGE C STRICT VOLATILE;
 COMMENT ON FUNCTION iforest_stats(regclass) IS 'size and shape of an index';
-REVOKE EXECUTE ON FUNCTION iforest_stats(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION iforest_stats(regclass) TO pg_stat_scan_tables;
 
 CREATE FUNCTION iforest_runs(index regclass, OUT run_id bigint, OUT generation bigint, OUT born bigint, OUT leaf_pages bigint,
 	OUT node_pages bigint, OUT levels integer, OUT entries bigint, OUT removed bigint, OUT first_block bigint, OUT last_block bigint,
 	OUT removal_in_progress boolean) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'iforest_runs_index' LANGUAGE C STRICT VOLATILE;
 COMMENT ON FUNCTION iforest_runs(regclass) IS 'the runs of an index';
-REVOKE EXECUTE ON FUNCTION iforest_runs(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION iforest_runs(regclass) TO pg_stat_scan_tables;
 
 CREATE FUNCTION iforest_page(index regclass, block bigint, OUT kind text, OUT owner bigint, OUT number bigint, OUT level integer,
 	OUT items integer, OUT entries integer, OUT removed integer, OUT bytes integer)
@@ -157,6 +152,11 @@ ALTER OPERATOR FAMILY datetime_ops USING iforest ADD
 	OPERATOR 3 = (timestamp, date),
 	OPERATOR 4 >= (timestamp, date),
 	OPERATOR 5 > (timestamp, date),
+	OPERATOR 1 < (timestamp, timestamptz),
+	OPERATOR 2 <= (timestamp, timestamptz),
+	OPERATOR 3 = (timestamp, timestamptz),
+	OPERATOR 4 >= (timestamp, timestamptz),
+	OPERATOR 5 > (timestamp, timestamptz),
 	OPERATOR 1 < (timestamptz, date),
 	OPERATOR 2 <= (timestamptz, date),
 	OPERATOR 3 = (timestamptz, date),

@@ -1,0 +1,89 @@
+#!/bin/sh
+# Compiles pg_ext for newer PostgreSQLs than this machine's, without warnings, and runs the PostgreSQL tests there: each in a Debian of its
+# own, in a folder, as an unprivileged user.
+#
+#   tests/pg/matrix.sh [VERSION...]            17 and 18, or those named
+#   tests/pg/matrix.sh prepare [VERSION...]    only makes the folders
+#
+# Needs root, debootstrap, and a Debian mirror (MIRROR, default http://deb.debian.org/debian) while a folder is made, which takes minutes.
+# Folders stay in IFOREST_MATRIX (default /var/tmp/iforest-matrix, 1.3 GB for each version) and are used again; remove one to have it made
+# anew. Mounts and processes go with the namespaces they are made in, however this ends.
+set -u
+
+folder=${IFOREST_MATRIX:-/var/tmp/iforest-matrix}
+mirror=${MIRROR:-http://deb.debian.org/debian}
+least_free_kib=$((3 * 1024 * 1024))
+
+suite_of() {
+	case $1 in
+	17) echo trixie ;;
+	18) echo sid ;;
+	*) echo "PostgreSQL $1: which Debian has it is not known here" >&2; return 1 ;;
+	esac
+}
+
+# in_root ROOT COMMAND...: as root inside, with what programs expect to be mounted
+in_root() {
+	unshare --mount --propagation private --pid --fork --kill-child sh -c '
+		mount -t proc proc "$0/proc" && mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm" || exit
+		root=$0
+		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"' "$@"
+}
+
+# prepare VERSION ROOT: a Debian with that server, its headers and what the tests need. Whatever stops it, the next attempt begins anew.
+prepare() {
+	suite=$(suite_of "$1") || return
+	[ ! -e "$2/ready" ] || return 0
+	mkdir -p "$folder"
+	if [ "$(df -Pk "$folder" | awk 'NR == 2 { print $4 }')" -lt $least_free_kib ]; then
+		echo "less than $((least_free_kib / 1024 / 1024)) GiB free in $folder" >&2
+		return 1
+	fi
+	echo "PostgreSQL $1: making $2 of Debian $suite ($2.log)"
+	rm -rf "$2"
+	{
+		debootstrap --variant=minbase --include=ca-certificates "$suite" "$2" "$mirror" &&
+			echo 'Acquire::Check-Valid-Until "false";' >"$2/etc/apt/apt.conf.d/valid" &&
+			mkdir -p "$2/etc/postgresql-common" "$2/dev/shm" &&
+			echo 'create_main_cluster = false' >"$2/etc/postgresql-common/createcluster.conf" &&
+			in_root "$2" apt-get update &&
+			in_root "$2" apt-get install -y --no-install-recommends gcc libc6-dev make libcmocka-dev libpq-dev zlib1g-dev \
+				libyajl-dev libipc-run-perl "postgresql-$1" "postgresql-server-dev-$1" &&
+			in_root "$2" sh -c 'apt-get clean && rm -rf /usr/share/doc /usr/lib/llvm-*/lib/*.a && useradd --create-home tester' &&
+			touch "$2/ready"
+	} >"$2.log" 2>&1 || { tail -n 20 "$2.log" >&2; return 1; }
+}
+
+# run_tests VERSION ROOT
+run_tests() {
+	rm -rf "$2/home/tester/source"
+	mkdir "$2/home/tester/source" || return
+	tar -c --exclude=./.git --exclude=./build . | tar -x --no-same-owner -C "$2/home/tester/source" || return
+	in_root "$2" sh -c '
+		chown -R tester: /home/tester && cd /home/tester/source || exit
+		exec setpriv --reuid=tester --regid=tester --clear-groups env HOME=/home/tester USER=tester LOGNAME=tester \
+			BUILD=/home/tester/build PG_CONFIG=/usr/lib/postgresql/'"$1"'/bin/pg_config sh -c '\''
+				rm -rf "$BUILD/results"
+				$PG_CONFIG --version
+				make -s -j"$(nproc)" BUILD="$BUILD" PG_CONFIG="$PG_CONFIG" pg || exit
+				make -s BUILD="$BUILD" PG_CONFIG="$PG_CONFIG" check-pg || exit
+				printf "%s: " "$($PG_CONFIG --version)"
+				tests/run.sh --sum'\'''
+}
+
+[ "$(id -u)" -eq 0 ] || { echo "this needs root" >&2; exit 1; }
+for program in debootstrap unshare setpriv; do
+	command -v $program >/dev/null || { echo "this needs $program" >&2; exit 1; }
+done
+only_prepare=false
+if [ "${1:-}" = prepare ]; then
+	only_prepare=true
+	shift
+fi
+code=0
+for version in ${*:-17 18}; do
+	root=$folder/postgresql-$version
+	prepare "$version" "$root" || { code=1; continue; }
+	$only_prepare || run_tests "$version" "$root" || code=1
+done
+exit $code

@@ -1,0 +1,36 @@
+-- What the catalogs say of the access method.
+SELECT amname, amtype FROM pg_am WHERE amname = 'iforest';
+SELECT property, pg_indexam_has_property(oid, property) AS has
+FROM pg_am, unnest('{can_order, can_unique, can_multi_col, can_exclude, can_include}'::text[]) property WHERE amname = 'iforest';
+
+-- Every operator class is whole in its own words.
+SELECT count(*) > 0 AS some, count(*) FILTER (WHERE amvalidate(c.oid)) = count(*) AS all_valid
+FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod WHERE amname = 'iforest';
+
+-- Types of which a column needs no operator class to be named; each once.
+SELECT opcintype::regtype AS type, count(*) FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod
+WHERE amname = 'iforest' AND opcdefault GROUP BY opcintype ORDER BY opcintype::regtype::text COLLATE "C";
+
+-- An operator has the strategy that it has in a B-tree, in a family where its types compare.
+SELECT o.amopopr::regoperator AS operator, o.amopstrategy FROM pg_amop o JOIN pg_am a ON a.oid = o.amopmethod
+WHERE amname = 'iforest' AND NOT EXISTS (SELECT FROM pg_amop b JOIN pg_am m ON m.oid = b.amopmethod
+	WHERE m.amname = 'btree' AND b.amopopr = o.amopopr AND b.amopstrategy = o.amopstrategy AND o.amoppurpose = 's');
+
+-- Every pair of types that a family compares has all five operators.
+SELECT amopfamily, amoplefttype::regtype, amoprighttype::regtype, array_agg(amopstrategy ORDER BY amopstrategy)
+FROM pg_amop o JOIN pg_am a ON a.oid = o.amopmethod WHERE amname = 'iforest'
+GROUP BY 1, 2, 3 HAVING array_agg(amopstrategy ORDER BY amopstrategy) <> '{1,2,3,4,5}';
+
+-- Pairs of different types.
+SELECT amoplefttype::regtype AS stored, amoprighttype::regtype AS asked FROM pg_amop o JOIN pg_am a ON a.oid = o.amopmethod
+WHERE amname = 'iforest' AND amopstrategy = 3 AND amoplefttype <> amoprighttype ORDER BY amoplefttype::regtype::text COLLATE "C", amoprighttype::regtype::text COLLATE "C";
+
+-- Columns of an index.
+CREATE TABLE told(a text, ts timestamptz, v integer);
+CREATE INDEX told_if ON told USING iforest (a, ts) INCLUDE (v);
+SELECT property, pg_index_has_property('told_if', property) AS index FROM unnest('{clusterable, index_scan, bitmap_scan, backward_scan}'::text[]) property;
+SELECT property, pg_index_column_has_property('told_if', 1, property) AS by, pg_index_column_has_property('told_if', 2, property) AS time,
+	pg_index_column_has_property('told_if', 3, property) AS value
+FROM unnest('{asc, desc, nulls_first, nulls_last, orderable, distance_orderable, returnable, search_array, search_nulls}'::text[]) property;
+SELECT pg_get_indexdef('told_if'::regclass);
+DROP TABLE told;

@@ -1,0 +1,29 @@
+-- Storage parameters.
+CREATE TABLE tuned(who integer, ts timestamptz, dur bigint, fin timestamptz);
+INSERT INTO tuned SELECT i % 4, to_timestamp(i), i, to_timestamp(i + 5) FROM generate_series(1, 100) i;
+SELECT statement, refusal('CREATE INDEX ON tuned USING iforest (ts) INCLUDE (dur, fin) WITH (' || statement || ')') FROM (VALUES
+	('duration = ''dur'''), ('duration = dur'), ('"end" = ''fin'''), ('duration = ''dur'', duration_unit = ''ns'''), ('duration = ''dur'', duration_unit = ''us'''),
+	('duration = ''dur'', duration_unit = ''ms'''), ('duration = ''dur'', duration_unit = ''s'''), ('pending_pages = 1'), ('pending_pages = 4096'),
+	('background_merge'), ('background_merge = off'), ('"end" = ''dur'''), ('duration = ''fin'''), ('duration = ''dur'', "end" = ''fin'''),
+	('"end" = ''fin'', duration_unit = ''ms'''), ('duration_unit = ''ms'''), ('duration = ''dur'', duration_unit = ''h'''), ('pending_pages = 0'),
+	('pending_pages = 4097'), ('pending_pages = many'), ('background_merge = perhaps'), ('unknown = 1')) v(statement);
+
+CREATE INDEX tuned_if ON tuned USING iforest (who, ts) INCLUDE (dur, fin) WITH (duration = 'dur', duration_unit = 'ms', pending_pages = 2, background_merge = off);
+SELECT pg_get_indexdef('tuned_if'::regclass);
+ALTER INDEX tuned_if SET (pending_pages = 3);
+SELECT refusal('ALTER INDEX tuned_if SET (pending_pages = 0)');
+SELECT refusal('ALTER INDEX tuned_if SET (duration = ''nope'')');
+ALTER INDEX tuned_if RESET (duration_unit);
+SELECT reloptions FROM pg_class WHERE relname = 'tuned_if';
+REINDEX INDEX tuned_if;
+SELECT iforest_check('tuned_if', true);
+
+-- A chain of pending pages is made into a run when it is as long as pending_pages says; no longer chain is left behind.
+INSERT INTO tuned SELECT i % 4, to_timestamp(i), i, NULL FROM generate_series(1, 5000) i;
+SELECT entries + pending_entries AS rows, entries > 100 AS sealed FROM iforest_stats('tuned_if');
+SELECT iforest_check('tuned_if', true);
+ALTER INDEX tuned_if SET (pending_pages = 4096);
+SELECT iforest_merge('tuned_if', true);
+INSERT INTO tuned SELECT i % 4, to_timestamp(i), i, NULL FROM generate_series(1, 5000) i;
+SELECT pending_entries FROM iforest_stats('tuned_if');
+DROP TABLE tuned;
