@@ -1,5 +1,5 @@
-/* am.h -- the functions of the access method, grouped by the file they are in. Their contracts are PostgreSQL's (access/amapi.h); what is said here is what
- * iforest makes of them. */
+/* am.h -- the functions of the access method, grouped by the file they are in. Their contracts are PostgreSQL's
+ * (access/amapi.h); what is said here is what iforest makes of them. */
 #ifndef IFOREST_PG_AM_H
 #define IFOREST_PG_AM_H
 
@@ -18,8 +18,8 @@ bool iforest_insert(Relation index, Datum *values, bool *are_null, ItemPointer t
 		    bool index_unchanged, IndexInfo *info);
 
 /* vacuum.c -- every TID is reported; the removal epoch is raised before return. */
-IndexBulkDeleteResult *iforest_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
-					   void *state);
+IndexBulkDeleteResult *iforest_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+					   IndexBulkDeleteCallback callback, void *state);
 IndexBulkDeleteResult *iforest_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 
 /* amscan.c -- ordered scans in both directions, and bitmap scans. */
@@ -32,8 +32,8 @@ void iforest_mark_position(IndexScanDesc scan);
 void iforest_restore_position(IndexScanDesc scan);
 
 /* cost.c */
-void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost, Cost *total_cost,
-			   Selectivity *selectivity, double *correlation, double *pages);
+void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
+			   Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages);
 
 /* validate.c -- operator classes and families. */
 bool iforest_validate(Oid opclass);

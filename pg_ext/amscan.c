@@ -1,6 +1,7 @@
-/* An index scan goes through the series it is asked for, in the order of their by values, through the ranges of time of each, and
- * through the entries of a range in all runs and what is pending, merged by key. It knows the last key it gave, so that it can turn
- * round, go back to a mark, or begin again where runs have been merged away under it, by opening the range anew at that key. */
+/* An index scan goes through the series it is asked for, in the order of their by values, through the ranges of time of
+ * each, and through the entries of a range in all runs and what is pending, merged by key. It knows the last key it gave, so
+ * that it can turn round, go back to a mark, or begin again where runs have been merged away under it, by opening the range
+ * anew at that key. */
 #include "pg_ext/am.h"
 
 #include "access/relscan.h"
@@ -35,9 +36,10 @@ struct place {
 };
 
 struct scan {
-	MemoryContext context, key_context, run_context; /* whole scan; until the next rescan; until the index is read again */
+	MemoryContext context, key_context,
+		run_context; /* whole scan; until the next rescan; until the index is read again */
 	struct iforest_definition definition;
-	struct iforest_index *index;            /* as of the beginning of the scan: what came later is invisible to its snapshot */
+	struct iforest_index *index; /* as of the beginning of the scan: what came later is invisible to its snapshot */
 	struct iforest_scan_keys keys;
 	struct iforest_key *matching;           /* pending ones of the series and ranges asked for, sorted */
 	uint32 n_matching, n_matching_reserved;
@@ -57,7 +59,8 @@ struct scan {
 /* Least key first; greatest first where the scan goes backward. binaryheap gives the greatest by this. */
 static int compare_sources(Datum left, Datum right, void *context)
 {
-	const struct source *a = (const struct source *)DatumGetPointer(left), *b = (const struct source *)DatumGetPointer(right);
+	const struct source *a = (const struct source *)DatumGetPointer(left),
+			    *b = (const struct source *)DatumGetPointer(right);
 	int order = iforest_key_compare(&a->key, &b->key);
 
 	return ((const struct scan *)context)->backward ? order : -order;
@@ -72,7 +75,8 @@ static void make_sources(struct scan *scan)
 	scan->sources = palloc0((n_runs + 1) * sizeof *scan->sources);
 	for (uint32 r = 0; r < n_runs; r++) {
 		scan->sources[r].cursor = palloc(sizeof *scan->sources[r].cursor);
-		iforest_cursor_init(scan->sources[r].cursor, &scan->index->store, &scan->index->manifest, &scan->index->manifest.runs[r]);
+		iforest_cursor_init(scan->sources[r].cursor, &scan->index->store, &scan->index->manifest,
+				    &scan->index->manifest.runs[r]);
 	}
 	scan->heap = binaryheap_allocate((int)n_runs + 1, compare_sources, scan);
 	MemoryContextSwitchTo(before);
@@ -127,7 +131,8 @@ static int compare_keys(const void *left, const void *right)
 }
 
 /* Of the chain's entries, those of the series (ids ascending) and ranges that are asked for. */
-static void match_chain(struct scan *scan, struct iforest_chain_reader *reader, const struct iforest_chain *chain, const uint32 *ids)
+static void match_chain(struct scan *scan, struct iforest_chain_reader *reader, const struct iforest_chain *chain,
+			const uint32 *ids)
 {
 	iforest_chain_open(reader, scan->index, chain);
 	while (iforest_chain_next(reader)) {
@@ -227,8 +232,10 @@ static enum iforest_status find_live(const struct scan *scan, struct source *sou
 			return status;
 		source->at = scan->backward ? (int32)source->block->n - 1 : 0;
 	}
-	source->key = (struct iforest_key){ .series = source->block->series, .time_is_null = source->block->time_is_null,
-					    .time = source->block->times[source->at], .ref = source->block->refs[source->at] };
+	source->key = (struct iforest_key){ .series = source->block->series,
+					    .time_is_null = source->block->time_is_null,
+					    .time = source->block->times[source->at],
+					    .ref = source->block->refs[source->at] };
 	if (source->block->time_is_null)
 		source->key.time = 0;
 	*found = scan->backward ? iforest_key_compare(&source->key, &scan->lower) >= 0
@@ -399,7 +406,8 @@ static enum iforest_status next_in_range(struct scan *scan, bool *found)
 	return IFOREST_OK;
 }
 
-/* Where a run was merged away under the scan, its entries are in another one by now, or were of dead rows. False: it was not, the page is wrong. */
+/* Where a run was merged away under the scan, its entries are in another one by now, or were of dead rows. False: it was
+ * not, the page is wrong. */
 static bool begin_again(struct scan *scan)
 {
 	uint64 manifest_id = scan->index->manifest.id;
@@ -468,9 +476,9 @@ void iforest_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey o
 	scan->place = scan->mark = (struct place){ .is_started = false };
 }
 
-/* The planner takes any index for an index-only scan that needs no column, as of count(*). The executor would then trust the visibility map after
- * the entry was read, and a VACUUM in between may have removed the entry and set the bit. So the row is looked at here: what this snapshot sees
- * stays. The tuple that is asked for has no column that anyone reads. */
+/* The planner takes any index for an index-only scan that needs no column, as of count(*). The executor would then trust the
+ * visibility map after the entry was read, and a VACUUM in between may have removed the entry and set the bit. So the row is
+ * looked at here: what this snapshot sees stays. The tuple that is asked for has no column that anyone reads. */
 static bool is_visible(IndexScanDesc scan_desc)
 {
 	struct scan *scan = scan_desc->opaque;
@@ -488,7 +496,8 @@ static bool is_visible(IndexScanDesc scan_desc)
 		scan_desc->xs_itup = index_form_tuple(scan_desc->xs_itupdesc, values, are_null);
 		MemoryContextSwitchTo(before);
 	}
-	found = table_index_fetch_tuple(scan->fetch, &scan_desc->xs_heaptid, scan_desc->xs_snapshot, scan->row, &again, NULL);
+	found = table_index_fetch_tuple(scan->fetch, &scan_desc->xs_heaptid, scan_desc->xs_snapshot, scan->row, &again,
+					NULL);
 	ExecClearTuple(scan->row);
 	return found;
 }

@@ -35,8 +35,9 @@ struct build {
 
 /* ---- an entry as bytes that sort as its key does ----
  *
- * The sort looks at the first eight bytes before all others, so the key is short at its front: the series in two bytes or six, the time by its
- * distance from the first row's in as many bytes as it needs, their number before them; then the ref in six, and the rest.
+ * The sort looks at the first eight bytes before all others, so the key is short at its front: the series in two bytes or
+ * six, the time by its distance from the first row's in as many bytes as it needs, their number before them; then the ref in
+ * six, and the rest.
  */
 
 enum { MOST_ENCODED = 6 + 9 + 6 + 1 + 8 * IFOREST_MAX_VALUES, SHORT_SERIES = 0xffff };
@@ -125,7 +126,8 @@ static void decode(bytea *encoded, unsigned n_values, int64 first_time, struct i
 static void sort_entry(struct build *build, const struct iforest_entry *entry)
 {
 	if (!build->sort) {
-		build->sort = tuplesort_begin_datum(BYTEAOID, BYTEA_LESS, InvalidOid, false, maintenance_work_mem, NULL, TUPLESORT_NONE);
+		build->sort = tuplesort_begin_datum(BYTEAOID, BYTEA_LESS, InvalidOid, false, maintenance_work_mem, NULL,
+						    TUPLESORT_NONE);
 		build->first_time = entry->key.time;
 	}
 	encode(entry, build->definition.n_values, build->first_time, build->encoded);
@@ -163,7 +165,8 @@ static void add_run(struct build *build, struct iforest_run_builder *builder)
 
 	iforest_index_require(build->opened, iforest_run_builder_finish(builder, &run));
 	if (run.n_leaves > 0)
-		iforest_index_require(build->opened, iforest_manifest_commit(&build->opened->manifest, &build->opened->store, &edit));
+		iforest_index_require(build->opened,
+				      iforest_manifest_commit(&build->opened->manifest, &build->opened->store, &edit));
 }
 
 static void write_sorted(struct build *build)
@@ -178,7 +181,8 @@ static void write_sorted(struct build *build)
 	tuplesort_performsort(build->sort);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITE);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64)build->n_sorted);
-	iforest_index_require(build->opened, iforest_run_builder_start(builder, &build->opened->store, &build->opened->manifest));
+	iforest_index_require(build->opened,
+			      iforest_run_builder_start(builder, &build->opened->store, &build->opened->manifest));
 	while (iforest_tuplesort_getdatum(build->sort, &datum, &is_null)) {
 		decode((bytea *)DatumGetPointer(datum), build->definition.n_values, build->first_time, &entry);
 		iforest_index_require(build->opened, iforest_run_builder_add(builder, &entry));
@@ -195,8 +199,8 @@ static void build_runs(struct build *build, Relation heap, IndexInfo *info)
 	bool one_series = build->definition.n_by == 0;
 
 	if (one_series)
-		iforest_index_require(build->opened,
-				      iforest_run_builder_start(&build->in_order, &build->opened->store, &build->opened->manifest));
+		iforest_index_require(build->opened, iforest_run_builder_start(&build->in_order, &build->opened->store,
+									       &build->opened->manifest));
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
 	/* from the first block on, not from where another scan happens to be: rows come in time order then */
 	(void)table_index_build_scan(heap, build->index, info, false, true, take_row, build, NULL);

@@ -1,4 +1,5 @@
-/* iforest_check: what core checks of the runs, then what only PostgreSQL's side can know: series, TIDs, extents, and the table itself. */
+/* iforest_check: what core checks of the runs, then what only PostgreSQL's side can know: series, TIDs, extents, and the
+ * table itself. */
 #include "pg_ext/functions.h"
 
 #include "access/heapam.h"
@@ -129,7 +130,8 @@ static bool check_entries(struct check *check)
 	check->n_series = check->definition.n_by == 0
 		? 1 : iforest_series_refresh(index->relation, iforest_series_cache_get(index->meta.index_id));
 	check->highest_ref = 0;
-	check->refs = tuplesort_begin_datum(INT8OID, INT8_LESS, InvalidOid, false, maintenance_work_mem, NULL, TUPLESORT_NONE);
+	check->refs = tuplesort_begin_datum(INT8OID, INT8_LESS, InvalidOid, false, maintenance_work_mem, NULL,
+					    TUPLESORT_NONE);
 	for (unsigned c = 0; c < IFOREST_CHAINS; c++)
 		check_chain_entries(check, &index->meta.open[c]);
 	for (uint32 c = 0; c < index->meta.n_closed; c++)
@@ -200,14 +202,16 @@ static void check_row(Relation relation, ItemPointer tid, Datum *values, bool *a
 	for (unsigned i = 0; i < check->definition.n_by; i++)
 		iforest_by_append(relation, &check->definition, i, values[i], are_null[i], &key);
 	if (check->definition.n_by > 0)
-		found = iforest_series_find(iforest_series_cache_get(check->index->meta.index_id), key.bytes, key.n_bytes, &id);
+		found = iforest_series_find(iforest_series_cache_get(check->index->meta.index_id), key.bytes, key.n_bytes,
+					    &id);
 	iforest_series_release(&key);
 	entry.key.series = id;
 	take_fingerprint(&entry, check->definition.n_values, &print);
 	if (!found || bloom_lacks_element(check->entries, (unsigned char *)&print, sizeof print))
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
-			errmsg("index \"%s\" is corrupt: the row at (%u,%u) of its table is not in it", RelationGetRelationName(relation),
-			       ItemPointerGetBlockNumber(tid), ItemPointerGetOffsetNumber(tid)),
+			errmsg("index \"%s\" is corrupt: the row at (%u,%u) of its table is not in it",
+			       RelationGetRelationName(relation), ItemPointerGetBlockNumber(tid),
+			       ItemPointerGetOffsetNumber(tid)),
 			errhint("REINDEX INDEX makes it anew from the table."));
 }
 
@@ -238,7 +242,8 @@ static Snapshot take_snapshot(Relation relation)
 	if (IsolationUsesXactSnapshot() && relation->rd_index->indcheckxmin &&
 	    !TransactionIdPrecedes(HeapTupleHeaderGetXmin(relation->rd_indextuple->t_data), snapshot->xmin))
 		ereport(ERROR, errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-			errmsg("index \"%s\" cannot be checked by the snapshot of this transaction", RelationGetRelationName(relation)),
+			errmsg("index \"%s\" cannot be checked by the snapshot of this transaction",
+			       RelationGetRelationName(relation)),
 			errhint("Check it in a transaction that began after the index was built."));
 	return snapshot;
 }
@@ -266,7 +271,8 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 		if (check->entries)
 			bloom_free(check->entries);
 		if (with_heap)
-			check->entries = bloom_create((int64)Max(heap->rd_rel->reltuples, 1000), maintenance_work_mem, iforest_pg_random());
+			check->entries = bloom_create((int64)Max(heap->rd_rel->reltuples, 1000), maintenance_work_mem,
+						      iforest_pg_random());
 		if (++n_attempts > MOST_ATTEMPTS)
 			iforest_index_require(check->index, IFOREST_CORRUPT);
 	} while (!check_entries(check));

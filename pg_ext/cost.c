@@ -31,7 +31,8 @@ static double time_correlation(struct PlannerInfo *root, const IndexOptInfo *ind
 
 	if (attribute == 0)
 		return 0;
-	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table->relid), Int16GetDatum(attribute), BoolGetDatum(table->inh));
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table->relid), Int16GetDatum(attribute),
+				BoolGetDatum(table->inh));
 	if (!HeapTupleIsValid(tuple))
 		return 0;
 	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_CORRELATION, InvalidOid, ATTSTATSSLOT_NUMBERS)) {
@@ -65,8 +66,8 @@ static double series_scanned(struct PlannerInfo *root, const IndexPath *path)
 	return Max(n_series, 1);
 }
 
-void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost, Cost *total_cost,
-			   Selectivity *selectivity, double *correlation, double *pages)
+void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
+			   Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
 {
 	GenericCosts costs = { 0 };
 	struct iforest_meta *meta = palloc(sizeof *meta);

@@ -23,9 +23,11 @@ enum { MOST_NUMERIC_DIGITS = 18 };
 
 static bool time_type_of(Oid type, enum iforest_time_type *time_type)
 {
-	static const struct { Oid oid; enum iforest_time_type type; } known[] = {
-		{ INT2OID, IFOREST_TIME_INT2 }, { INT4OID, IFOREST_TIME_INT4 }, { INT8OID, IFOREST_TIME_INT8 },
-		{ DATEOID, IFOREST_TIME_DATE }, { TIMESTAMPOID, IFOREST_TIME_TIMESTAMP }, { TIMESTAMPTZOID, IFOREST_TIME_TIMESTAMP },
+	static const struct { Oid oid; enum iforest_time_type type;
+	} known[] = {
+		{ INT2OID, IFOREST_TIME_INT2 },		  { INT4OID, IFOREST_TIME_INT4 },
+		{ INT8OID, IFOREST_TIME_INT8 },		  { DATEOID, IFOREST_TIME_DATE },
+		{ TIMESTAMPOID, IFOREST_TIME_TIMESTAMP }, { TIMESTAMPTZOID, IFOREST_TIME_TIMESTAMP },
 		{ FLOAT8OID, IFOREST_TIME_FLOAT8 },
 	};
 
@@ -99,7 +101,8 @@ void iforest_definition_read(Relation index, struct iforest_definition *definiti
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("the last key column of an iforest index is its time, and type %s cannot be one",
 			       format_type_be(TupleDescAttr(RelationGetDescr(index), n_keys - 1)->atttypid)),
-			errhint("Times are smallint, integer, bigint, date, timestamp, timestamptz or double precision; by columns stand before the time, values are INCLUDEd."));
+			errhint("Times are smallint, integer, bigint, date, timestamp, timestamptz or double precision; by "
+				"columns stand before the time, values are INCLUDEd."));
 	for (int i = 0; i < definition->n_by; i++) {
 		Oid type = base_type(index, i, &typmod);
 
@@ -124,24 +127,29 @@ static void check_by_columns(Relation index, const struct iforest_definition *de
 
 		if (getBaseType(form->atttypid) == FLOAT8OID)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("column \"%s\" of type double precision cannot be a by column", NameStr(form->attname)),
+				errmsg("column \"%s\" of type double precision cannot be a by column",
+				       NameStr(form->attname)),
 				errdetail("0 and -0 are equal and yet not the same."));
 		if (getBaseType(form->atttypid) == BPCHAROID && definition->by_length[i] == 0)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("column \"%s\" of type bpchar without a length cannot be a by column", NameStr(form->attname)),
+				errmsg("column \"%s\" of type bpchar without a length cannot be a by column",
+				       NameStr(form->attname)),
 				errdetail("Strings that are equal there may differ in blanks at their ends."),
 				errhint("Declare it text, or char(n)."));
 		if (OidIsValid(index->rd_indcollation[i]) && !get_collation_isdeterministic(index->rd_indcollation[i]))
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("column \"%s\" cannot be a by column with a nondeterministic collation", NameStr(form->attname)),
+				errmsg("column \"%s\" cannot be a by column with a nondeterministic collation",
+				       NameStr(form->attname)),
 				errdetail("Strings that are equal there may differ."),
-				errhint("Give the column another collation in the index: (%s COLLATE \"C\", ...).", NameStr(form->attname)));
+				errhint("Give the column another collation in the index: (%s COLLATE \"C\", ...).",
+					NameStr(form->attname)));
 	}
 	for (int i = 0; i <= definition->n_by; i++)
 		if (index->rd_indoption[i] != 0)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("iforest indexes are ascending with NULLs last"),
-				errhint("Leave DESC and NULLS FIRST out; the index is scanned backward where a query asks for it."));
+				errhint("Leave DESC and NULLS FIRST out; the index is scanned backward where a query asks "
+					"for it."));
 }
 
 static void check_values(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
@@ -161,15 +169,19 @@ static void check_values(Relation index, const struct iforest_definition *defini
 		if (type == NUMERICOID)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("column \"%s\" of type numeric is not exact within 64 bits", name),
-				errhint("Declare it numeric(p, s) with p at most %d and s from 0 to %d.", MOST_NUMERIC_DIGITS, MOST_NUMERIC_DIGITS));
+				errhint("Declare it numeric(p, s) with p at most %d and s from 0 to %d.",
+					MOST_NUMERIC_DIGITS, MOST_NUMERIC_DIGITS));
 		if (type == INTERVALOID)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("column \"%s\" of type interval cannot be a value", name),
 				errdetail("Months, days and microseconds of an interval do not add up to one number."),
-				errhint("Keep the duration as a bigint of microseconds, for instance in a generated column."));
+				errhint("Keep the duration as a bigint of microseconds, for instance in a generated "
+					"column."));
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("column \"%s\" of type %s cannot be a value", name, format_type_be(type)),
-			errhint("Values are integers, real, double precision, numeric(p, s) with p at most %d, date and timestamps.", MOST_NUMERIC_DIGITS));
+			errhint("Values are integers, real, double precision, numeric(p, s) with p at most %d, date and "
+				"timestamps.",
+				MOST_NUMERIC_DIGITS));
 	}
 	fields->n_values = (uint8_t)definition->n_values;
 }
@@ -218,19 +230,22 @@ static void check_end(Relation index, const struct iforest_definition *definitio
 		bool both_integers = end_type <= IFOREST_TIME_INT8 && definition->time_type <= IFOREST_TIME_INT8;
 
 		if (!is_time || (end_type != definition->time_type && !both_integers))
-			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("end = '%s': the column is not of the time column's type", end));
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("end = '%s': the column is not of the time column's type", end));
 		fields->end_rule = IFOREST_END_COLUMN;
 	} else {
 		Oid type = definition->value_types[v];
 
 		if (type != INT2OID && type != INT4OID && type != INT8OID)
-			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("duration = '%s': the column is not an integer", duration));
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("duration = '%s': the column is not an integer", duration));
 		fields->end_rule = (uint8_t)rules[unit];
 	}
 	fields->duration_value = (uint8_t)v;
 }
 
-void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
+void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
+			      struct iforest_fields *fields)
 {
 	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -336,22 +351,40 @@ int64 iforest_time_highest(const struct iforest_definition *definition)
 
 static int64 int64_from_numeric(Relation index, unsigned value, Datum datum, int16 scale)
 {
-	static const int64 powers[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
-		100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000,
-		100000000000000000, 1000000000000000000 };
+	static const int64 powers[] = { 1,
+					10,
+					100,
+					1000,
+					10000,
+					100000,
+					1000000,
+					10000000,
+					100000000,
+					1000000000,
+					10000000000,
+					100000000000,
+					1000000000000,
+					10000000000000,
+					100000000000000,
+					1000000000000000,
+					10000000000000000,
+					100000000000000000,
+					1000000000000000000 };
 	int attribute = IndexRelationGetNumberOfKeyAttributes(index) + (int)value;
 	const char *column = NameStr(TupleDescAttr(RelationGetDescr(index), attribute)->attname);
 	Datum scaled;
 
 	if (numeric_is_nan(DatumGetNumeric(datum)))
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			errmsg("index \"%s\" cannot hold NaN in numeric column \"%s\"", RelationGetRelationName(index), column),
+			errmsg("index \"%s\" cannot hold NaN in numeric column \"%s\"", RelationGetRelationName(index),
+			       column),
 			errhint("Store NULL, or declare the column double precision."));
 	scaled = DirectFunctionCall2(numeric_mul, datum, NumericGetDatum(int64_to_numeric(powers[scale])));
 	return DatumGetInt64(DirectFunctionCall1(numeric_int8, scaled));
 }
 
-union iforest_number iforest_value_from_datum(Relation index, const struct iforest_definition *definition, unsigned value, Datum datum)
+union iforest_number iforest_value_from_datum(Relation index, const struct iforest_definition *definition, unsigned value,
+					      Datum datum)
 {
 	union iforest_number number = { .integer = 0 };
 
@@ -408,8 +441,8 @@ static Datum fixed_from_int64(int64 number, int16 length)
 	}
 }
 
-void iforest_by_append(Relation index, const struct iforest_definition *definition, unsigned attribute, Datum datum, bool is_null,
-		       struct iforest_series_key *key)
+void iforest_by_append(Relation index, const struct iforest_definition *definition, unsigned attribute, Datum datum,
+		       bool is_null, struct iforest_series_key *key)
 {
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(index), attribute);
 	struct iforest_by_value value = { .tag = IFOREST_BY_NULL };
@@ -428,13 +461,16 @@ void iforest_by_append(Relation index, const struct iforest_definition *definiti
 	} else if (!is_null) {
 		value.tag = form->atttypid == NAMEOID ? IFOREST_BY_TEXT : IFOREST_BY_BLOB;
 		value.data = (const uint8_t *)DatumGetPointer(datum);
-		value.n_bytes = form->atttypid == NAMEOID ? (uint32_t)strlen(DatumGetCString(datum)) : (uint32_t)form->attlen;
+		value.n_bytes = form->atttypid == NAMEOID ? (uint32_t)strlen(DatumGetCString(datum))
+							  : (uint32_t)form->attlen;
 	}
 	iforest_require(iforest_series_append(key, &value), index, NULL);
 	if (key->n_bytes > IFOREST_MAX_SERIES_BYTES)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			errmsg("the by columns of index \"%s\" hold more than %d bytes", RelationGetRelationName(index), IFOREST_MAX_SERIES_BYTES),
-			errhint("Index a hash or a prefix of the column instead, or a column that names the series more briefly."));
+			errmsg("the by columns of index \"%s\" hold more than %d bytes", RelationGetRelationName(index),
+			       IFOREST_MAX_SERIES_BYTES),
+			errhint("Index a hash or a prefix of the column instead, or a column that names the series more "
+				"briefly."));
 	if (detoasted && detoasted != (struct varlena *)DatumGetPointer(datum))
 		pfree(detoasted);
 }
@@ -471,8 +507,8 @@ static Datum by_datum(Form_pg_attribute form, const struct iforest_by_value *val
 	return PointerGetDatum(bytes);
 }
 
-void iforest_by_read(Relation index, const struct iforest_definition *definition, const uint8 *key, uint32 n_bytes, Datum *values,
-		     bool *are_null)
+void iforest_by_read(Relation index, const struct iforest_definition *definition, const uint8 *key, uint32 n_bytes,
+		     Datum *values, bool *are_null)
 {
 	uint32_t offset = 0;
 
@@ -482,6 +518,8 @@ void iforest_by_read(Relation index, const struct iforest_definition *definition
 		iforest_require(iforest_series_next(key, n_bytes, &offset, &value), index,
 				&(struct iforest_fault){ .what = "the key of a series is wrong" });
 		are_null[i] = value.tag == IFOREST_BY_NULL;
-		values[i] = are_null[i] ? (Datum)0 : by_datum(TupleDescAttr(RelationGetDescr(index), i), &value, definition->by_length[i]);
+		values[i] = are_null[i]
+				    ? (Datum)0
+				    : by_datum(TupleDescAttr(RelationGetDescr(index), i), &value, definition->by_length[i]);
 	}
 }

@@ -1,7 +1,8 @@
 /* definition.h -- what the columns of an index are, and how their values become entries.
  *
  *   by columns     all key columns but the last. A row's series is the canonical form (core/series.h) of their values
- *   time column    the last key column; int64 in the order of its type: integers, date and timestamps as they are, float8 by its bits (-0 as 0, NaN last)
+ *   time column    the last key column; int64 in the order of its type: integers, date and timestamps as they are, float8
+ *                  by its bits (-0 as 0, NaN last)
  *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double
  */
 #ifndef IFOREST_PG_DEFINITION_H
@@ -16,7 +17,14 @@
 #include "core/leaf.h"
 #include "core/series.h"
 
-enum iforest_time_type { IFOREST_TIME_INT2, IFOREST_TIME_INT4, IFOREST_TIME_INT8, IFOREST_TIME_DATE, IFOREST_TIME_TIMESTAMP, IFOREST_TIME_FLOAT8 };
+enum iforest_time_type {
+	IFOREST_TIME_INT2,
+	IFOREST_TIME_INT4,
+	IFOREST_TIME_INT8,
+	IFOREST_TIME_DATE,
+	IFOREST_TIME_TIMESTAMP,
+	IFOREST_TIME_FLOAT8
+};
 
 struct iforest_definition {
 	uint16 n_by, n_values;
@@ -34,7 +42,8 @@ struct iforest_definition {
 void iforest_definition_read(Relation index, struct iforest_definition *definition);
 
 /* Raises an error that says what is wrong and what to do if the index cannot be built. Fills in the fields of its nodes. */
-void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition, struct iforest_fields *fields);
+void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
+			      struct iforest_fields *fields);
 
 /* ---- values ---- */
 
@@ -45,15 +54,17 @@ Datum iforest_time_to_datum(const struct iforest_definition *definition, int64 t
 int64 iforest_time_lowest(const struct iforest_definition *definition);
 int64 iforest_time_highest(const struct iforest_definition *definition);
 
-union iforest_number iforest_value_from_datum(Relation index, const struct iforest_definition *definition, unsigned value, Datum datum);
+union iforest_number iforest_value_from_datum(Relation index, const struct iforest_definition *definition, unsigned value,
+					      Datum datum);
 
-/* Appends a by value in canonical form. `attribute` counts from 0. Raises an error if the key grows too long for a page of series. */
-void iforest_by_append(Relation index, const struct iforest_definition *definition, unsigned attribute, Datum datum, bool is_null,
-		       struct iforest_series_key *key);
+/* Appends a by value in canonical form. `attribute` counts from 0. Raises an error if the key grows too long for a page of
+ * series. */
+void iforest_by_append(Relation index, const struct iforest_definition *definition, unsigned attribute, Datum datum,
+		       bool is_null, struct iforest_series_key *key);
 
 /* By values from a key's bytes: n_by datums, in the current memory context. */
-void iforest_by_read(Relation index, const struct iforest_definition *definition, const uint8 *key, uint32 n_bytes, Datum *values,
-		     bool *are_null);
+void iforest_by_read(Relation index, const struct iforest_definition *definition, const uint8 *key, uint32 n_bytes,
+		     Datum *values, bool *are_null);
 
 /* A TID as a ref, and back. */
 static inline int64 iforest_ref_from_tid(ItemPointer tid)

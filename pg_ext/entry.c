@@ -2,8 +2,8 @@
 
 #include "pg_ext/series_pages.h"
 
-void iforest_entry_form(Relation index, const struct iforest_definition *definition, const Datum *values, const bool *are_null,
-			ItemPointer tid, struct iforest_entry *entry)
+void iforest_entry_form(Relation index, const struct iforest_definition *definition, const Datum *values,
+			const bool *are_null, ItemPointer tid, struct iforest_entry *entry)
 {
 	unsigned time = definition->n_by;
 
@@ -20,8 +20,8 @@ void iforest_entry_form(Relation index, const struct iforest_definition *definit
 	}
 }
 
-uint32 iforest_entry_series(Relation index, const struct iforest_definition *definition, uint64 index_id, const Datum *values,
-			    const bool *are_null)
+uint32 iforest_entry_series(Relation index, const struct iforest_definition *definition, uint64 index_id,
+			    const Datum *values, const bool *are_null)
 {
 	struct iforest_series_key key = { .alloc = &iforest_pg_alloc };
 	uint32 series;

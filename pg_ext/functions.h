@@ -6,8 +6,8 @@
 
 #include "fmgr.h"
 
-/* Opens an iforest index that is valid, and its table before it. Raises errors that say what it is otherwise; temporary indexes of other sessions are refused.
- * *heap may be NULL. */
+/* Opens an iforest index that is valid, and its table before it. Raises errors that say what it is otherwise; temporary
+ * indexes of other sessions are refused. *heap may be NULL. */
 Relation iforest_open_named(Oid oid, LOCKMODE lock_mode, Relation *heap);
 void iforest_close_named(Relation index, Relation heap, LOCKMODE lock_mode);
 

@@ -31,7 +31,8 @@ Datum iforest_handler(PG_FUNCTION_ARGS)
 	routine->amusemaintenanceworkmem = true;
 	routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_CLEANUP;
 	/* no unique indexes, no CLUSTER: series are in the order of their coming. Predicate locks are on the whole index.
-	 * No index-only scans: without pins that VACUUM respects, on standbys too, an entry may be gone before the visibility map is asked */
+	 * No index-only scans: without pins that VACUUM respects, on standbys too, an entry may be gone before the
+	 * visibility map is asked */
 	routine->ambuild = iforest_build;
 	routine->ambuildempty = iforest_build_empty;
 	routine->ambuildphasename = iforest_build_phase_name;

@@ -31,10 +31,9 @@ void iforest_require(enum iforest_status status, Relation index, const struct if
 	case IFOREST_UNORDERED:
 	case IFOREST_NOT_FOUND:
 		if (fault && fault->what)
-			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
-				errmsg("index \"%s\" is corrupt: %s", name, what),
-				errdetail("Page %llu of level %u of run %llu.", (unsigned long long)fault->number, fault->level,
-					  (unsigned long long)fault->run_id),
+			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED), errmsg("index \"%s\" is corrupt: %s", name, what),
+				errdetail("Page %llu of level %u of run %llu.", (unsigned long long)fault->number,
+					  fault->level, (unsigned long long)fault->run_id),
 				errhint("REINDEX INDEX makes it anew from the table."));
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED), errmsg("index \"%s\" is corrupt: %s", name, what),
 			errhint("REINDEX INDEX makes it anew from the table."));
@@ -50,6 +49,7 @@ void iforest_require(enum iforest_status status, Relation index, const struct if
 			errhint("SELECT iforest_merge('%s', true) leaves one run.", name));
 		break;
 	default:
-		ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("index \"%s\": %s", name, iforest_status_text(status)));
+		ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR),
+			errmsg("index \"%s\": %s", name, iforest_status_text(status)));
 	}
 }

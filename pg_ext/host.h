@@ -1,4 +1,5 @@
-/* host.h -- PostgreSQL's side of what core asks for: memory, errors, interrupts. Every file of this folder includes it first. */
+/* host.h -- PostgreSQL's side of what core asks for: memory, errors, interrupts. Every file of this folder includes it
+ * first. */
 #ifndef IFOREST_PG_HOST_H
 #define IFOREST_PG_HOST_H
 

@@ -36,7 +36,8 @@ void iforest_index_refresh(struct iforest_index *index)
 		iforest_manifest_release(&index->manifest);
 		bytes = iforest_slot_read(index->relation, &index->meta);
 		if (bytes)
-			status = iforest_manifest_read(&index->manifest, &iforest_pg_alloc, bytes, index->meta.manifest_bytes, &what);
+			status = iforest_manifest_read(&index->manifest, &iforest_pg_alloc, bytes,
+						       index->meta.manifest_bytes, &what);
 		if (!status && index->manifest.id == index->meta.manifest_id) {
 			pfree(bytes);
 			break;
@@ -74,8 +75,11 @@ static uint64_t random_number(void *context)
 void iforest_index_create(Relation relation, ForkNumber fork, const struct iforest_fields *fields)
 {
 	struct recorder *recorder = palloc(sizeof *recorder);
-	struct iforest_pager pager = { .context = recorder, .page_bytes = IFOREST_PG_PAGE_BYTES,
-				       .max_batch_pages = IFOREST_PG_BATCH_PAGES, .publish = record, .random = random_number };
+	struct iforest_pager pager = { .context = recorder,
+				       .page_bytes = IFOREST_PG_PAGE_BYTES,
+				       .max_batch_pages = IFOREST_PG_BATCH_PAGES,
+				       .publish = record,
+				       .random = random_number };
 	struct iforest_store store = { .pager = &pager, .alloc = &iforest_pg_alloc };
 	struct iforest_manifest manifest;
 

@@ -35,8 +35,8 @@ struct iforest_index {
 	uint32 n_sealed;
 };
 
-/* Opens an index for work; refresh reads its metapage and manifest, again if need be. What it holds lives in the memory context that is current at
- * open. There is nothing to close. */
+/* Opens an index for work; refresh reads its metapage and manifest, again if need be. What it holds lives in the memory
+ * context that is current at open. There is nothing to close. */
 void iforest_index_open(struct iforest_index *index, Relation relation);
 void iforest_index_refresh(struct iforest_index *index);
 
@@ -55,8 +55,8 @@ static inline uint32 iforest_run_clock(const struct iforest_run *run)
 /* pager.c: fills in index->pager and index->store. */
 void iforest_pager_init(struct iforest_index *index);
 
-/* slots.c: the manifest's bytes in the slot in force, palloc'd, or NULL if that was overwritten meanwhile; and their replacement, with
- * the chains in index->sealed. */
+/* slots.c: the manifest's bytes in the slot in force, palloc'd, or NULL if that was overwritten meanwhile; and their
+ * replacement, with the chains in index->sealed. */
 uint8 *iforest_slot_read(Relation relation, const struct iforest_meta *meta);
 void iforest_slot_publish(struct iforest_index *index, const uint8 *bytes, uint32 n_bytes);
 

@@ -116,7 +116,8 @@ static void put_entry(ReturnSetInfo *result, unsigned n_values, const struct ifo
 	values[2] = PointerGetDatum(tid);
 	values[3] = BoolGetDatum(is_removed);
 	values[4] = n == 0 ? PointerGetDatum(construct_empty_array(INT8OID))
-			   : PointerGetDatum(construct_md_array(numbers, missing, 1, &n, &lower_bound, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+			   : PointerGetDatum(construct_md_array(numbers, missing, 1, &n, &lower_bound, INT8OID, 8,
+								FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 	tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
 }
 
@@ -142,8 +143,9 @@ static void put_leaf(ReturnSetInfo *result, struct iforest_index *index, Page pa
 	struct iforest_block_reader *reader = palloc(sizeof *reader);
 	struct iforest_leaf leaf;
 
-	iforest_require(iforest_leaf_open(&leaf, fields, content, iforest_content_used(page), fault.run_id, (uint32)fault.number, false,
-					  &fault.what), index->relation, &fault);
+	iforest_require(iforest_leaf_open(&leaf, fields, content, iforest_content_used(page), fault.run_id,
+					  (uint32)fault.number, false, &fault.what),
+			index->relation, &fault);
 	for (unsigned b = 0; b < leaf.header.n_items; b++) {
 		iforest_block_start(reader, &leaf, b);
 		for (unsigned column = 0; column < (unsigned)IFOREST_VALUES + fields->n_values; column++)
@@ -186,8 +188,10 @@ Datum iforest_page_entries(PG_FUNCTION_ARGS)
 		put_leaf(result, index, page);
 	else
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("block %lld of index \"%s\" holds no entries", (long long)PG_GETARG_INT64(1), RelationGetRelationName(relation)),
-			errhint("iforest_page() tells what it holds: entries are on pages of kind pending, and run with level 0."));
+			errmsg("block %lld of index \"%s\" holds no entries", (long long)PG_GETARG_INT64(1),
+			       RelationGetRelationName(relation)),
+			errhint("iforest_page() tells what it holds: entries are on pages of kind pending, and run with "
+				"level 0."));
 	iforest_close_named(relation, heap, AccessShareLock);
 	PG_RETURN_VOID();
 }

@@ -10,8 +10,8 @@
 
 #include "utils/memutils.h"
 
-/* Runs of more than CAP_PAGES (1 GiB) that lie apart are left alone. An inserting backend merges FOREGROUND_PAGES at a time, and more only where
- * runs have piled up because nobody else merges. */
+/* Runs of more than CAP_PAGES (1 GiB) that lie apart are left alone. An inserting backend merges FOREGROUND_PAGES at a time,
+ * and more only where runs have piled up because nobody else merges. */
 enum { CAP_PAGES = 131072, FOREGROUND_PAGES = 1024 };
 
 /* ---- the maintenance lock ---- */
@@ -26,7 +26,8 @@ static void repair_runs(struct iforest_index *index)
 		}
 }
 
-/* Says that everything numbered so far is the holder's business. The lock on younger runs makes sure that nobody is merging any of them. */
+/* Says that everything numbered so far is the holder's business. The lock on younger runs makes sure that nobody is merging
+ * any of them. */
 static void renew_worklist(struct iforest_index *index)
 {
 	struct iforest_meta_edit edit;
@@ -46,7 +47,8 @@ bool iforest_maintenance_begin(struct iforest_index *index, bool wait)
 		return false;
 	if (wait) {
 		LockPage(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
-		/* everything that has been appended is to be in a run; the list of closed chains may be too full to take all at once */
+		/* everything that has been appended is to be in a run; the list of closed chains may be too full to take all
+		 * at once */
 		for (bool all_closed = false; !all_closed;) {
 			all_closed = iforest_pending_close(relation, true);
 			(void)iforest_seal(index, true);
@@ -76,7 +78,9 @@ static uint32 choose(struct iforest_index *index, bool older, uint64 most_pages,
 	struct iforest_merge_candidate *candidates = palloc0((manifest->n_runs + 1) * sizeof *candidates);
 	uint64 *ids = palloc((manifest->n_runs + 1) * sizeof *ids);
 	uint32 *chosen = palloc((manifest->n_runs + 1) * sizeof *chosen);
-	struct iforest_merge_settings settings = { .fan_in = IFOREST_USUAL_FAN_IN, .most_pages = most_pages, .cap_pages = CAP_PAGES };
+	struct iforest_merge_settings settings = { .fan_in = IFOREST_USUAL_FAN_IN,
+						   .most_pages = most_pages,
+						   .cap_pages = CAP_PAGES };
 	uint32 n = 0, n_chosen;
 
 	for (uint32 r = 0; r < manifest->n_runs; r++) {
@@ -185,7 +189,8 @@ void iforest_after_append(Relation relation, bool background)
 	iforest_index_refresh(index);
 	/* nobody else can merge what only this transaction sees */
 	most_pages = is_local ? UINT64_MAX : iforest_merge_bound(FOREGROUND_PAGES, index->manifest.n_runs);
-	if (index->manifest.n_runs >= IFOREST_USUAL_FAN_IN && !iforest_merge_some(index, most_pages) && background && !is_local)
+	if (index->manifest.n_runs >= IFOREST_USUAL_FAN_IN && !iforest_merge_some(index, most_pages) && background &&
+	    !is_local)
 		iforest_worker_start(relation);
 	MemoryContextSwitchTo(before);
 	MemoryContextDelete(context);

@@ -35,10 +35,16 @@ void iforest_meta_create(Relation index, ForkNumber fork, const uint8 *manifest,
 		if (block == IFOREST_META_BLOCK) {
 			struct iforest_meta *meta = (struct iforest_meta *)iforest_content(page);
 
-			*meta = (struct iforest_meta){ .magic = IFOREST_META_MAGIC, .version = IFOREST_META_VERSION,
-				.index_id = iforest_pg_random(), .manifest_id = iforest_load64(manifest + 16),
-				.manifest_bytes = n_manifest_bytes, .n_slot_pages = { 1, 1 }, .slots = { { FIRST_SLOT_BLOCK }, { FIRST_SLOT_BLOCK + 1 } },
-				.clock = IFOREST_FIRST_CLOCK, .series_head = InvalidBlockNumber, .series_tail = InvalidBlockNumber };
+			*meta = (struct iforest_meta){ .magic = IFOREST_META_MAGIC,
+						       .version = IFOREST_META_VERSION,
+						       .index_id = iforest_pg_random(),
+						       .manifest_id = iforest_load64(manifest + 16),
+						       .manifest_bytes = n_manifest_bytes,
+						       .n_slot_pages = { 1, 1 },
+						       .slots = { { FIRST_SLOT_BLOCK }, { FIRST_SLOT_BLOCK + 1 } },
+						       .clock = IFOREST_FIRST_CLOCK,
+						       .series_head = InvalidBlockNumber,
+						       .series_tail = InvalidBlockNumber };
 			iforest_content_set_used(page, sizeof *meta);
 		} else if (block == FIRST_SLOT_BLOCK) {
 			memcpy(iforest_content(page), manifest, n_manifest_bytes);
@@ -56,12 +62,13 @@ static void check_meta(Relation index, Page page)
 	if (iforest_content_used(page) >= 2 * sizeof(uint32) && meta->magic == IFOREST_META_MAGIC &&
 	    meta->version != IFOREST_META_VERSION)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			errmsg("index \"%s\" has format version %u, this iforest knows version %d", RelationGetRelationName(index),
-			       meta->version, IFOREST_META_VERSION),
+			errmsg("index \"%s\" has format version %u, this iforest knows version %d",
+			       RelationGetRelationName(index), meta->version, IFOREST_META_VERSION),
 			errhint("REINDEX INDEX makes it anew in the format of this version."));
 	if (iforest_content_used(page) != sizeof *meta || meta->magic != IFOREST_META_MAGIC || meta->slot > 1 ||
 	    meta->n_closed > IFOREST_MAX_CLOSED || meta->n_slot_pages[0] > IFOREST_SLOT_PAGES ||
-	    meta->n_slot_pages[1] > IFOREST_SLOT_PAGES || meta->manifest_bytes > meta->n_slot_pages[meta->slot] * IFOREST_CONTENT_BYTES)
+	    meta->n_slot_pages[1] > IFOREST_SLOT_PAGES ||
+	    meta->manifest_bytes > meta->n_slot_pages[meta->slot] * IFOREST_CONTENT_BYTES)
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 			errmsg("index \"%s\" is corrupt: its metapage is wrong", RelationGetRelationName(index)),
 			errhint("REINDEX INDEX makes it anew from the table."));

@@ -1,12 +1,12 @@
 /* meta.h -- the metapage: block 0, the root of everything. It is small, and every change of it is one atomic record.
  *
- * A clock number is given to every chain of pending entries and every run when it is begun. It is the owner that stands on its pages
- * and in the list of extents, and its age: what is numbered below `worklist_below` is the business of whoever holds the
- * maintenance lock (locks.h).
+ * A clock number is given to every chain of pending entries and every run when it is begun. It is the owner that stands on
+ * its pages and in the list of extents, and its age: what is numbered below `worklist_below` is the business of whoever
+ * holds the maintenance lock (locks.h).
  *
- * The manifest (core/manifest.h) may be larger than a page. It lies in one of two slots of pages; a publish writes the other slot and
- * then turns the metapage to it, together with the chains that the new manifest replaces. Readers copy the metapage and then the slot,
- * and know by the manifest's id and checksum whether the slot was overwritten meanwhile.
+ * The manifest (core/manifest.h) may be larger than a page. It lies in one of two slots of pages; a publish writes the other
+ * slot and then turns the metapage to it, together with the chains that the new manifest replaces. Readers copy the metapage
+ * and then the slot, and know by the manifest's id and checksum whether the slot was overwritten meanwhile.
  */
 #ifndef IFOREST_PG_META_H
 #define IFOREST_PG_META_H
@@ -47,14 +47,15 @@ struct iforest_meta {
 	struct iforest_chain closed[IFOREST_MAX_CLOSED]; /* and these wait to be made into runs */
 };
 
-/* Writes blocks 0 to 3 of an index with this manifest, of at most a page, into a fork that has no block yet. Nothing is logged. */
+/* Writes blocks 0 to 3 of an index with this manifest, of at most a page, into a fork that has no block yet. Nothing is
+ * logged. */
 void iforest_meta_create(Relation index, ForkNumber fork, const uint8 *manifest, uint32 n_manifest_bytes);
 
 /* Copies the metapage. Raises "corrupt" and "format" errors. */
 void iforest_meta_read(Relation index, struct iforest_meta *meta);
 
-/* A change of the metapage: begin, change edit.meta in place, then finish. Further buffers may be registered with edit.state in between.
- * begin locks the page; errors in between undo everything. */
+/* A change of the metapage: begin, change edit.meta in place, then finish. Further buffers may be registered with edit.state
+ * in between. begin locks the page; errors in between undo everything. */
 struct iforest_meta_edit {
 	Buffer buffer;
 	GenericXLogState *state;

@@ -12,13 +12,15 @@ static relopt_enum_elt_def units[] = {
 void iforest_options_register(void)
 {
 	kind = add_reloption_kind();
-	add_string_reloption(kind, "duration", "INCLUDEd column that is the duration of a span", NULL, NULL, AccessExclusiveLock);
+	add_string_reloption(kind, "duration", "INCLUDEd column that is the duration of a span", NULL, NULL,
+			     AccessExclusiveLock);
 	add_string_reloption(kind, "end", "INCLUDEd column that is the end of a span", NULL, NULL, AccessExclusiveLock);
 	add_enum_reloption(kind, "duration_unit", "unit of the duration where the time column is a timestamp", units,
 			   IFOREST_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
 	add_int_reloption(kind, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1, 4096,
 			  ShareUpdateExclusiveLock);
-	add_bool_reloption(kind, "background_merge", "merge in a background worker when runs pile up", true, ShareUpdateExclusiveLock);
+	add_bool_reloption(kind, "background_merge", "merge in a background worker when runs pile up", true,
+			   ShareUpdateExclusiveLock);
 }
 
 bytea *iforest_options_parse(Datum options, bool validate)

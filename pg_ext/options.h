@@ -2,9 +2,10 @@
  *
  *   duration        name of the INCLUDEd column that is the span's duration
  *   end             or of the one that is its end, of the time column's type
- *   duration_unit   ns, us, ms or s, where the time column is a timestamp; otherwise the duration is in the unit of the time column
+ *   duration_unit   ns, us, ms or s, where the time column is a timestamp; otherwise the duration is in the unit of the
+ *                   time column
  *   pending_pages   1 to 4096, default 64: a chain of pending pages is made into a run at this length
- *   background_merge on or off, default on: a background worker merges when runs pile up
+ *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
  * duration, end and duration_unit are read when the index is built; a change takes effect with REINDEX.
  */

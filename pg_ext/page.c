@@ -28,12 +28,14 @@ Buffer iforest_page_lock(Relation index, BlockNumber block, enum iforest_page_ki
 	LockBuffer(buffer, lock_mode);
 	if (!is_ours(page) || iforest_special(page)->kind != kind)
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
-			errmsg("index \"%s\" is corrupt: block %u is not what it should be", RelationGetRelationName(index), block),
+			errmsg("index \"%s\" is corrupt: block %u is not what it should be", RelationGetRelationName(index),
+			       block),
 			errhint("REINDEX INDEX makes it anew from the table."));
 	return buffer;
 }
 
-uint32 iforest_page_copy(Relation index, BlockNumber block, enum iforest_page_kind kind, uint8 *to, struct iforest_special *special)
+uint32 iforest_page_copy(Relation index, BlockNumber block, enum iforest_page_kind kind, uint8 *to,
+			 struct iforest_special *special)
 {
 	Buffer buffer = iforest_page_lock(index, block, kind, BUFFER_LOCK_SHARE);
 	Page page = BufferGetPage(buffer);

@@ -69,11 +69,13 @@ void iforest_page_init(Page page, enum iforest_page_kind kind, uint32 owner);
 /* Is this a page of that kind? For pages that may have been given to someone else since their number was learnt. */
 bool iforest_page_is(Page page, enum iforest_page_kind kind, uint32 owner);
 
-/* Reads and locks a page that must be of that kind; raises "corrupt" otherwise. The buffer is the caller's to unlock and release. */
+/* Reads and locks a page that must be of that kind; raises "corrupt" otherwise. The buffer is the caller's to unlock and
+ * release. */
 Buffer iforest_page_lock(Relation index, BlockNumber block, enum iforest_page_kind kind, int lock_mode);
 
 /* Copies the content of such a page under a share lock, which is let go before return. `to` has IFOREST_CONTENT_BYTES.
  * Returns the number of bytes in use. */
-uint32 iforest_page_copy(Relation index, BlockNumber block, enum iforest_page_kind kind, uint8 *to, struct iforest_special *special);
+uint32 iforest_page_copy(Relation index, BlockNumber block, enum iforest_page_kind kind, uint8 *to,
+			 struct iforest_special *special);
 
 #endif

@@ -93,7 +93,8 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	to->bytes = NULL;
-	if (iforest_page_is(page, IFOREST_KIND_RUN, (uint32)place->location) && iforest_content_used(page) >= IFOREST_PAGE_HEADER) {
+	if (iforest_page_is(page, IFOREST_KIND_RUN, (uint32)place->location) &&
+	    iforest_content_used(page) >= IFOREST_PAGE_HEADER) {
 		to->n_bytes = iforest_content_used(page);
 		memcpy(held->bytes, iforest_content(page), to->n_bytes);
 		if (iforest_load64(held->bytes + 8) == place->run_id)
@@ -113,7 +114,8 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 static void release(void *context, struct iforest_page *page)
 {
 	struct iforest_index *index = context;
-	struct iforest_page_buffer *held = (struct iforest_page_buffer *)(page->bytes - offsetof(struct iforest_page_buffer, bytes));
+	struct iforest_page_buffer *held = (struct iforest_page_buffer *)(page->bytes -
+									  offsetof(struct iforest_page_buffer, bytes));
 
 	held->next = index->idle_buffers;
 	index->idle_buffers = held;
@@ -151,7 +153,8 @@ static void write_new(struct iforest_index *index, const struct iforest_page_wri
 		index->new_extent = iforest_space_take(relation, index->new_run, index->n_new_reserved, n_wanted);
 		index->n_new_reserved = index->new_extent.first + index->new_extent.n_blocks;
 	}
-	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, index->new_extent.start + (uint32)write->index - index->new_extent.first,
+	buffer = ReadBufferExtended(relation, MAIN_FORKNUM,
+				    index->new_extent.start + (uint32)write->index - index->new_extent.first,
 				    RBM_ZERO_AND_LOCK, NULL);
 	START_CRIT_SECTION();
 	fill_page(BufferGetPage(buffer), index->new_run, write);
@@ -187,8 +190,8 @@ static enum iforest_status rewrite(struct iforest_index *index, const struct ifo
 	return IFOREST_OK;
 }
 
-static enum iforest_status write_pages(void *context, const struct iforest_place *place, const struct iforest_page_write *writes,
-				       uint32_t n_pages)
+static enum iforest_status write_pages(void *context, const struct iforest_place *place,
+				       const struct iforest_page_write *writes, uint32_t n_pages)
 {
 	struct iforest_index *index = context;
 
@@ -259,8 +262,16 @@ static uint64_t random_number(void *context)
 
 void iforest_pager_init(struct iforest_index *index)
 {
-	index->pager = (struct iforest_pager){ .context = index, .page_bytes = IFOREST_PG_PAGE_BYTES,
-		.max_batch_pages = IFOREST_PG_BATCH_PAGES, .get = get, .release = release, .create_run = create_run,
-		.write = write_pages, .drop_run = drop_run, .begin_publish = begin_publish, .publish = publish, .random = random_number };
+	index->pager = (struct iforest_pager){ .context = index,
+					       .page_bytes = IFOREST_PG_PAGE_BYTES,
+					       .max_batch_pages = IFOREST_PG_BATCH_PAGES,
+					       .get = get,
+					       .release = release,
+					       .create_run = create_run,
+					       .write = write_pages,
+					       .drop_run = drop_run,
+					       .begin_publish = begin_publish,
+					       .publish = publish,
+					       .random = random_number };
 	index->store = (struct iforest_store){ .pager = &index->pager, .alloc = &iforest_pg_alloc };
 }

@@ -48,8 +48,9 @@ static uint8 *write_fragment(uint8 *out, uint16 offset, const void *bytes, uint1
 	return out + sizeof offset + sizeof n + n;
 }
 
-/* Puts the entry at the end of the page and logs a generic record with just these bytes, as generic_redo() reads it (access/transam/
- * generic_xlog.c). GenericXLogFinish() would compare both images of the page for the same: five times the time. */
+/* Puts the entry at the end of the page and logs a generic record with just these bytes, as generic_redo() reads it
+ * (access/transam/ generic_xlog.c). GenericXLogFinish() would compare both images of the page for the same: five times the
+ * time. */
 static void append_to_page(Relation relation, Buffer buffer, const uint8 *entry, uint16 n_bytes)
 {
 	Page page = BufferGetPage(buffer);
@@ -88,7 +89,8 @@ static bool append_here(Relation relation, const struct iforest_pending_place *p
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	page = BufferGetPage(buffer);
 	if (iforest_page_is(page, IFOREST_KIND_PENDING, place->clock) && iforest_special(page)->next == InvalidBlockNumber &&
-	    !(iforest_special(page)->flags & IFOREST_CHAIN_CLOSED) && iforest_content_used(page) + n_bytes <= IFOREST_CONTENT_BYTES) {
+	    !(iforest_special(page)->flags & IFOREST_CHAIN_CLOSED) &&
+	    iforest_content_used(page) + n_bytes <= IFOREST_CONTENT_BYTES) {
 		append_to_page(relation, buffer, entry, n_bytes);
 		done = true;
 	}
@@ -110,7 +112,9 @@ static struct iforest_chain extend_chain(Relation relation, struct iforest_meta_
 	Page page;
 
 	if (chain->clock == 0)
-		*chain = (struct iforest_chain){ .clock = ++edit->meta->clock, .head = InvalidBlockNumber, .tail = InvalidBlockNumber };
+		*chain = (struct iforest_chain){ .clock = ++edit->meta->clock,
+						 .head = InvalidBlockNumber,
+						 .tail = InvalidBlockNumber };
 	if (chain->n_pages > 0) {
 		tail = iforest_page_lock(relation, chain->tail, IFOREST_KIND_PENDING, BUFFER_LOCK_EXCLUSIVE);
 		last = iforest_special(BufferGetPage(tail))->last;
@@ -143,7 +147,8 @@ static struct iforest_chain extend_chain(Relation relation, struct iforest_meta_
 	return extended;
 }
 
-uint32 iforest_pending_append(Relation relation, unsigned n_values, struct iforest_pending_place *place, const struct iforest_entry *entry)
+uint32 iforest_pending_append(Relation relation, unsigned n_values, struct iforest_pending_place *place,
+			      const struct iforest_entry *entry)
 {
 	uint8 bytes[24 + 8 * IFOREST_MAX_VALUES];
 	uint16 n_bytes = iforest_pending_entry_bytes(n_values);
@@ -232,7 +237,8 @@ bool iforest_chain_next(struct iforest_chain_reader *reader)
 	is_ours = iforest_page_is(page, IFOREST_KIND_PENDING, reader->clock);
 	if (is_ours) {
 		memcpy(reader->content, iforest_content(page), iforest_content_used(page));
-		reader->n_entries = iforest_content_used(page) / iforest_pending_entry_bytes(reader->index->manifest.fields.n_values);
+		reader->n_entries = iforest_content_used(page) /
+				    iforest_pending_entry_bytes(reader->index->manifest.fields.n_values);
 		reader->next = iforest_special(page)->next;
 	} else {
 		reader->index->met_foreign_page = true;

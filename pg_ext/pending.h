@@ -1,4 +1,4 @@
-/* pending.h -- what was inserted since the last seal: chains of pages to which entries are appended in the order of their coming.
+/* pending.h -- what was inserted since the last seal: chains of pages to which entries are appended as they come.
  *
  *   content of a page: entries of one size
  *     byte 0   u32  series
@@ -8,11 +8,12 @@
  *         12   u32  0
  *         16   i64  time
  *         24   i64  value 0, 1, ...; the bits of a double for reals
- *   special space: owner is the chain's clock number, next the next page, last the end of the extent the page lies in; flag CLOSED
+ *   special space: owner is the chain's clock number, next the next page, last the end of the extent the page lies in;
+ *   flag CLOSED
  *
- * There are IFOREST_CHAINS open chains, so that backends seldom meet. An entry is appended under the lock of the chain's last page alone, by a
- * record of a few dozen bytes. A closed chain takes no more entries; it is sealed, that is made into a run, by whoever gets its lock. Pages are never
- * compacted or filled again.
+ * There are IFOREST_CHAINS open chains, so that backends seldom meet. An entry is appended under the lock of the chain's
+ * last page alone, by a record of a few dozen bytes. A closed chain takes no more entries; it is sealed, that is made into a
+ * run, by whoever gets its lock. Pages are never compacted or filled again.
  */
 #ifndef IFOREST_PG_PENDING_H
 #define IFOREST_PG_PENDING_H
@@ -32,9 +33,11 @@ static inline uint16 iforest_pending_entry_bytes(unsigned n_values)
 }
 
 /* Appends an entry to this backend's chain. Returns the chain's number of pages if the entry began a new page, else 0. */
-uint32 iforest_pending_append(Relation relation, unsigned n_values, struct iforest_pending_place *place, const struct iforest_entry *entry);
+uint32 iforest_pending_append(Relation relation, unsigned n_values, struct iforest_pending_place *place,
+			      const struct iforest_entry *entry);
 
-/* Closes this backend's open chain, or all open chains. False where there is no room for another closed chain; then they stay open. */
+/* Closes this backend's open chain, or all open chains. False where there is no room for another closed chain; then they
+ * stay open. */
 bool iforest_pending_close(Relation relation, bool all);
 
 /* Reads the entries of a chain, page by page, up to its last page. */
@@ -48,7 +51,8 @@ struct iforest_chain_reader {
 
 void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_index *index, const struct iforest_chain *chain);
 
-/* Reads the next page. False at the end of the chain. Where the page belongs to somebody else by now, index->met_foreign_page is set, and false returned. */
+/* Reads the next page. False at the end of the chain. Where the page belongs to somebody else by now,
+ * index->met_foreign_page is set, and false returned. */
 bool iforest_chain_next(struct iforest_chain_reader *reader);
 
 /* Entry i of the page, and its key alone. */

@@ -25,7 +25,8 @@ static bool holds(const struct edge *edge, int64 time)
 					      edge->comparand));
 }
 
-/* The first time at which the condition is `wanted`, by asking the operator itself: so types of comparands need no rules here. False if there is none. */
+/* The first time at which the condition is `wanted`, by asking the operator itself: so types of comparands need no rules
+ * here. False if there is none. */
 static bool find_first(const struct edge *edge, bool wanted, int64 *time)
 {
 	int64 low = iforest_time_lowest(edge->definition), high = iforest_time_highest(edge->definition);
@@ -57,7 +58,8 @@ static struct iforest_time_range range_from(const struct edge *edge)
 /* The same for one that is true up to some time. */
 static struct iforest_time_range range_until(const struct edge *edge)
 {
-	struct iforest_time_range range = { .low = iforest_time_lowest(edge->definition), .high = iforest_time_highest(edge->definition) };
+	struct iforest_time_range range = { .low = iforest_time_lowest(edge->definition),
+					    .high = iforest_time_highest(edge->definition) };
 	int64 end;
 
 	if (!find_first(edge, false, &end))
@@ -85,9 +87,12 @@ static struct iforest_time_range range_of_equals(Relation index, ScanKey key, st
 	return (struct iforest_time_range){ .low = Max(from.low, until.low), .high = Min(from.high, until.high) };
 }
 
-static struct iforest_time_range range_of(Relation index, const struct iforest_definition *definition, ScanKey key, Datum comparand)
+static struct iforest_time_range range_of(Relation index, const struct iforest_definition *definition, ScanKey key,
+					  Datum comparand)
 {
-	struct edge edge = { .definition = definition, .function = &key->sk_func, .collation = key->sk_collation, .comparand = comparand };
+	struct edge edge = {
+		.definition = definition, .function = &key->sk_func, .collation = key->sk_collation, .comparand = comparand
+	};
 
 	switch (key->sk_strategy) {
 	case BTLessStrategyNumber:
@@ -100,8 +105,8 @@ static struct iforest_time_range range_of(Relation index, const struct iforest_d
 	}
 }
 
-/* Local times are compared with a timestamptz by the session's time zone, and those that its clock leaves out when it is put forward come out of
- * order. So the range is taken wider by more than any clock was ever moved, and rows are checked. */
+/* Local times are compared with a timestamptz by the session's time zone, and those that its clock leaves out when it is put
+ * forward come out of order. So the range is taken wider by more than any clock was ever moved, and rows are checked. */
 static bool is_out_of_order(Relation index, ScanKey key)
 {
 	return index->rd_opcintype[key->sk_attno - 1] == TIMESTAMPOID && key->sk_subtype == TIMESTAMPTZOID;
@@ -176,7 +181,8 @@ static void intersect(struct iforest_scan_keys *result, const struct iforest_tim
 	result->n_ranges = n;
 }
 
-static void read_time_key(Relation index, const struct iforest_definition *definition, ScanKey key, struct iforest_scan_keys *result)
+static void read_time_key(Relation index, const struct iforest_definition *definition, ScanKey key,
+			  struct iforest_scan_keys *result)
 {
 	struct iforest_time_range one, *ranges = &one;
 	uint32 n = 1;
@@ -239,7 +245,8 @@ static bool key_accepts(ScanKey key, Datum value, bool is_null)
 	return DatumGetBool(FunctionCall2Coll(&key->sk_func, key->sk_collation, value, key->sk_argument));
 }
 
-static bool accepts(const struct iforest_definition *definition, ScanKey keys, int n_keys, const struct matched_series *series)
+static bool accepts(const struct iforest_definition *definition, ScanKey keys, int n_keys,
+		    const struct matched_series *series)
 {
 	bool accepted = true;
 
@@ -268,7 +275,8 @@ static int compare_series(const void *left, const void *right, void *context)
 		if (a->are_null[i] || b->are_null[i])
 			order = a->are_null[i] - b->are_null[i];
 		else
-			order = DatumGetInt32(FunctionCall2Coll(&ordering->compare[i], ordering->collations[i], a->values[i], b->values[i]));
+			order = DatumGetInt32(FunctionCall2Coll(&ordering->compare[i], ordering->collations[i], a->values[i],
+								b->values[i]));
 	}
 	return order;
 }
@@ -310,8 +318,8 @@ static bool find_single(Relation index, const struct iforest_definition *definit
 	return true;
 }
 
-static void read_series(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
-			struct iforest_scan_keys *result)
+static void read_series(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
+			int n_keys, struct iforest_scan_keys *result)
 {
 	struct iforest_series_cache *cache = iforest_series_cache_get(index_id);
 	uint32 n_known = iforest_series_refresh(index, cache), n = 0;
@@ -337,8 +345,8 @@ static void read_series(Relation index, const struct iforest_definition *definit
 	result->n_series = n;
 }
 
-void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
-			    struct iforest_scan_keys *result)
+void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
+			    int n_keys, struct iforest_scan_keys *result)
 {
 	*result = (struct iforest_scan_keys){ .n_ranges = 1, .has_nulls = true };
 	result->ranges = palloc(sizeof *result->ranges);

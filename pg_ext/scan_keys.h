@@ -21,7 +21,7 @@ struct iforest_scan_keys {
 };
 
 /* Evaluates the scan keys. Everything is in the current memory context. */
-void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
-			    struct iforest_scan_keys *result);
+void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
+			    int n_keys, struct iforest_scan_keys *result);
 
 #endif

@@ -30,8 +30,9 @@ static void read_chain(struct iforest_index *index, const struct iforest_chain *
 			iforest_chain_entry(reader, i, &entries->items[entries->n++]);
 	}
 	if (index->met_foreign_page)
-		iforest_require(IFOREST_CORRUPT, index->relation,
-				&(struct iforest_fault){ .what = "a chain of pending pages is broken", .run_id = chain->clock });
+		iforest_require(
+			IFOREST_CORRUPT, index->relation,
+			&(struct iforest_fault){ .what = "a chain of pending pages is broken", .run_id = chain->clock });
 	pfree(reader);
 }
 

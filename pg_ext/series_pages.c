@@ -28,7 +28,7 @@ struct iforest_series_cache {
 	uint32 n_series, n_reserved;
 	BlockNumber block;                    /* read up to byte `used` of this page */
 	uint32 used;
-	bool is_whole;                        /* false while it is changed: an error in between leaves something to be thrown away */
+	bool is_whole; /* false while it is changed: an error in between leaves something to be thrown away */
 };
 
 static struct iforest_series_cache *caches; /* the last used one first */
@@ -60,7 +60,8 @@ static struct iforest_series_cache *new_cache(uint64 index_id)
 
 	cache->context = context;
 	cache->index_id = index_id;
-	cache->by_name = hash_create("iforest series", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+	cache->by_name = hash_create("iforest series", 64, &control,
+				     HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 	cache->block = InvalidBlockNumber;
 	cache->is_whole = true;
 	return cache;
@@ -120,7 +121,8 @@ static void remember(struct iforest_series_cache *cache, const uint8 *key, uint3
 	}
 	series = hash_search(cache->by_name, &name, HASH_ENTER, &found);
 	if (found)
-		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED), errmsg("a series stands twice in the dictionary of an index"));
+		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
+			errmsg("a series stands twice in the dictionary of an index"));
 	series->id = cache->n_series;
 	cache->names[cache->n_series++] = name;
 	MemoryContextSwitchTo(before);
@@ -153,8 +155,8 @@ static void read_records(Relation index, struct iforest_series_cache *cache, con
 
 		if (length > IFOREST_MAX_SERIES_BYTES || cache->used + RECORD_HEADER + length > n_bytes)
 			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
-				errmsg("index \"%s\" is corrupt: block %u has a wrong record of a series", RelationGetRelationName(index),
-				       cache->block),
+				errmsg("index \"%s\" is corrupt: block %u has a wrong record of a series",
+				       RelationGetRelationName(index), cache->block),
 				errhint("REINDEX INDEX makes it anew from the table."));
 		remember(cache, content + cache->used + RECORD_HEADER, length);
 		cache->used += RECORD_HEADER + length;
@@ -216,7 +218,8 @@ static void append_page(Relation index, struct iforest_meta_edit *edit)
 
 /* Appends a record to the last page, if that is still the one that was read to its end, and there is room.
  * The page's lock is what makes ids unique. */
-static bool append_record(Relation index, struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes, bool *is_full)
+static bool append_record(Relation index, struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes,
+			  bool *is_full)
 {
 	Buffer buffer;
 	GenericXLogState *state;

@@ -1,9 +1,10 @@
-/* series_pages.h -- the dictionary of series: a chain of pages that is only ever appended to, and each backend's copy of it in memory.
+/* series_pages.h -- the dictionary of series: a chain of pages that is only ever appended to, and each backend's copy.
  *
- *   content of a page: records  u16 n_bytes, then the key (core/series.h) of the next series; ids count from 0 through the chain
+ *   content of a page: records  u16 n_bytes, then the key (core/series.h) of the next series; ids count from 0 through
+ *   the chain
  *
- * A series is written, and its record logged, before the first entry that bears its id; it stays when that entry's transaction fails. Without by columns there
- * is one series, 0, and no page.
+ * A series is written, and its record logged, before the first entry that bears its id; it stays when that entry's
+ * transaction fails. Without by columns there is one series, 0, and no page.
  */
 #ifndef IFOREST_PG_SERIES_PAGES_H
 #define IFOREST_PG_SERIES_PAGES_H
@@ -15,7 +16,8 @@
 
 struct iforest_series_cache;
 
-/* This backend's copy of the dictionary of an index, empty at first. Good until the next call of this function; do not keep it. */
+/* This backend's copy of the dictionary of an index, empty at first. Good until the next call of this function; do not keep
+ * it. */
 struct iforest_series_cache *iforest_series_cache_get(uint64 index_id);
 
 /* The id of a series; it is appended if it is new. */

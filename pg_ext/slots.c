@@ -8,7 +8,8 @@ uint8 *iforest_slot_read(Relation relation, const struct iforest_meta *meta)
 	uint32 n_bytes = 0;
 
 	for (uint32 i = 0; n_bytes < meta->manifest_bytes && i < meta->n_slot_pages[meta->slot]; i++)
-		n_bytes += iforest_page_copy(relation, meta->slots[meta->slot][i], IFOREST_KIND_MANIFEST, bytes + n_bytes, NULL);
+		n_bytes += iforest_page_copy(relation, meta->slots[meta->slot][i], IFOREST_KIND_MANIFEST, bytes + n_bytes,
+					     NULL);
 	if (n_bytes >= meta->manifest_bytes && n_bytes > 0)
 		return bytes;
 	pfree(bytes);
@@ -23,14 +24,17 @@ static void grow_slot(struct iforest_index *index, uint32 slot, uint32 n_pages)
 
 	iforest_meta_read(relation, &meta);
 	while (meta.n_slot_pages[slot] < n_pages) {
-		struct iforest_extent extent = iforest_space_take(relation, IFOREST_OWNER_INDEX, 0, n_pages - meta.n_slot_pages[slot]);
+		struct iforest_extent extent = iforest_space_take(relation, IFOREST_OWNER_INDEX, 0,
+								  n_pages - meta.n_slot_pages[slot]);
 		struct iforest_meta_edit edit;
 
 		for (uint32 i = 0; i < extent.n_blocks; i++) {
-			Buffer buffer = ReadBufferExtended(relation, MAIN_FORKNUM, extent.start + i, RBM_ZERO_AND_LOCK, NULL);
+			Buffer buffer = ReadBufferExtended(relation, MAIN_FORKNUM, extent.start + i, RBM_ZERO_AND_LOCK,
+							   NULL);
 			GenericXLogState *state = GenericXLogStart(relation);
 
-			iforest_page_init(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE), IFOREST_KIND_MANIFEST, 0);
+			iforest_page_init(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE),
+					  IFOREST_KIND_MANIFEST, 0);
 			GenericXLogFinish(state);
 			UnlockReleaseBuffer(buffer);
 		}

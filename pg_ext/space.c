@@ -92,8 +92,8 @@ static BlockNumber end_of_list(const struct list *list)
 	return end;
 }
 
-/* Sees to it that the blocks of an extent are in the file. Also those of a free one may not be: extending is not logged, so a standby, or what
- * comes up after a crash, knows extents of which no page was ever written. */
+/* Sees to it that the blocks of an extent are in the file. Also those of a free one may not be: extending is not logged, so
+ * a standby, or what comes up after a crash, knows extents of which no page was ever written. */
 static void ensure_blocks(Relation index, const struct iforest_extent *extent)
 {
 	BlockNumber end = extent->start + extent->n_blocks;
@@ -175,7 +175,8 @@ static void join(struct list *list, uint32 at)
 			struct iforest_extent both[2] = { a, { 0 } };
 			uint32 places[2] = { at, other };
 
-			if (other == at || !is_free(&b) || (a.start + a.n_blocks != b.start && b.start + b.n_blocks != a.start))
+			if (other == at || !is_free(&b) ||
+			    (a.start + a.n_blocks != b.start && b.start + b.n_blocks != a.start))
 				continue;
 			both[0].start = Min(a.start, b.start);
 			both[0].n_blocks = a.n_blocks + b.n_blocks;
@@ -285,7 +286,8 @@ void iforest_space_trim(Relation index, uint32 owner, uint32 n_used)
 		struct iforest_extent pieces[2] = { extent, extent };
 		uint32 places[2] = { at };
 
-		if (extent.n_blocks == 0 || extent.owner != owner || extent.freed || extent.first + extent.n_blocks <= n_used)
+		if (extent.n_blocks == 0 || extent.owner != owner || extent.freed ||
+		    extent.first + extent.n_blocks <= n_used)
 			continue;
 		if (extent.first >= n_used) {
 			set_free(&list, at);
@@ -305,7 +307,8 @@ static void let_go(struct list *list, uint32 at)
 {
 	struct iforest_extent extent = *extent_at(list, at);
 
-	/* an index that nobody else can see has no reader but this backend, and that begins again when it meets a foreign page */
+	/* an index that nobody else can see has no reader but this backend, and that begins again when it meets a foreign
+	 * page */
 	if (RELATION_IS_LOCAL(list->index)) {
 		set_free(list, at);
 		return;
@@ -320,7 +323,8 @@ void iforest_space_free(Relation index, uint32 owner, bool at_once)
 
 	open_list(&list, index);
 	for (uint32 at = 0; next_slot(&list, &at); at++) {
-		if (extent_at(&list, at)->n_blocks == 0 || extent_at(&list, at)->owner != owner || extent_at(&list, at)->freed)
+		if (extent_at(&list, at)->n_blocks == 0 || extent_at(&list, at)->owner != owner ||
+		    extent_at(&list, at)->freed)
 			continue;
 		if (at_once)
 			set_free(&list, at);
@@ -382,7 +386,8 @@ struct iforest_extent *iforest_space_read(Relation index, uint32 *n_extents)
 		struct iforest_special special;
 		uint32 n_bytes, before = n;
 
-		extents = extents ? repalloc(extents, n * sizeof *extents + IFOREST_CONTENT_BYTES) : palloc(IFOREST_CONTENT_BYTES);
+		extents = extents ? repalloc(extents, n * sizeof *extents + IFOREST_CONTENT_BYTES)
+				  : palloc(IFOREST_CONTENT_BYTES);
 		n_bytes = iforest_page_copy(index, block, IFOREST_KIND_SPACE, (uint8 *)(extents + n), &special);
 		for (uint32 i = 0; i < n_bytes / sizeof *extents; i++)
 			if (extents[before + i].n_blocks > 0)

@@ -35,7 +35,8 @@ static void remove_dead(struct iforest_index *index, struct dead_check *check, I
 	for (uint32 r = 0; r < n_runs; r++) {
 		struct iforest_removal removal;
 
-		iforest_index_require(index, iforest_run_remove_where(&index->store, &index->manifest, run_ids[r], &remover, &removal));
+		iforest_index_require(
+			index, iforest_run_remove_where(&index->store, &index->manifest, run_ids[r], &remover, &removal));
 		stats->num_index_tuples += (double)removal.n_kept;
 		n_removed += removal.n_removed;
 	}
@@ -66,8 +67,8 @@ static void leave(MemoryContext before)
 	MemoryContextDelete(context);
 }
 
-IndexBulkDeleteResult *iforest_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
-					   void *state)
+IndexBulkDeleteResult *iforest_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+					   IndexBulkDeleteCallback callback, void *state)
 {
 	struct dead_check check = { .callback = callback, .state = state };
 	struct iforest_index *index;

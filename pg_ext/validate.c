@@ -30,7 +30,8 @@ static bool check_operators(CatCList *list, const char *family)
 		Form_pg_amop form = (Form_pg_amop)GETSTRUCT(&list->members[i]->tuple);
 
 		if (form->amopstrategy < 1 || form->amopstrategy > BTMaxStrategyNumber)
-			result = complain(family, "has a strategy number that is none of btree's", form->amopopr, format_operator);
+			result = complain(family, "has a strategy number that is none of btree's", form->amopopr,
+					  format_operator);
 		if (form->amoppurpose != AMOP_SEARCH || OidIsValid(form->amopsortfamily))
 			result = complain(family, "is an ordering operator", form->amopopr, format_operator);
 		if (!check_amop_signature(form->amopopr, BOOLOID, form->amoplefttype, form->amoprighttype))
@@ -49,7 +50,8 @@ static bool check_functions(CatCList *list, const char *family)
 
 		if (form->amprocnum != 1)
 			result = complain(family, "has a support number other than 1", form->amproc, format_procedure);
-		else if (!check_amproc_signature(form->amproc, INT4OID, true, 2, 2, form->amproclefttype, form->amprocrighttype))
+		else if (!check_amproc_signature(form->amproc, INT4OID, true, 2, 2, form->amproclefttype,
+						 form->amprocrighttype))
 			result = complain(family, "has a wrong signature", form->amproc, format_procedure);
 	}
 	return result;

@@ -29,7 +29,8 @@ void iforest_worker_start(Relation index)
 			       .index = RelationGetRelid(index) };
 	TimestampTz now = GetCurrentTimestamp();
 	BackgroundWorker worker = { .bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
-				    .bgw_start_time = BgWorkerStart_RecoveryFinished, .bgw_restart_time = BGW_NEVER_RESTART };
+				    .bgw_start_time = BgWorkerStart_RecoveryFinished,
+				    .bgw_restart_time = BGW_NEVER_RESTART };
 
 	if (last_index == order.index && !TimestampDifferenceExceeds(last_time, now, SECONDS_BETWEEN * 1000))
 		return;

@@ -4,7 +4,8 @@
 
 #include "pg_ext/host.h"
 
-/* Asks for a worker; does nothing if there is none to be had, or this backend has asked within the last seconds. The index must be committed. */
+/* Asks for a worker; does nothing if there is none to be had, or this backend has asked within the last seconds. The index
+ * must be committed. */
 void iforest_worker_start(Relation index);
 
 /* What the worker runs. */
