@@ -183,7 +183,7 @@ static void match_pending(struct scan *scan)
 	MemoryContextSwitchTo(before);
 }
 
-static void read_keys(IndexScanDesc scan_desc)
+static void read_keys(IndexScanDesc scan_desc, bool in_order)
 {
 	struct scan *scan = scan_desc->opaque;
 	MemoryContext before;
@@ -199,7 +199,7 @@ static void read_keys(IndexScanDesc scan_desc)
 	before = MemoryContextSwitchTo(scan->key_context);
 	/* series come after the manifest: so all that its runs have are known */
 	iforest_scan_keys_read(scan_desc->indexRelation, &scan->definition, scan->index->meta.index_id, scan_desc->keyData,
-			       scan_desc->numberOfKeys, &scan->keys);
+			       scan_desc->numberOfKeys, in_order, &scan->keys);
 	MemoryContextSwitchTo(before);
 	match_pending(scan);
 	scan->has_keys = true;
@@ -508,7 +508,7 @@ bool iforest_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
 
 	if (!scan->has_keys) {
 		pgstat_count_index_scan(scan_desc->indexRelation);
-		read_keys(scan_desc);
+		read_keys(scan_desc, true);
 	}
 	scan_desc->xs_recheck = scan->keys.must_recheck;
 	while (next_entry(scan, ScanDirectionIsBackward(direction))) {
@@ -532,7 +532,7 @@ int64 iforest_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
 	int64 n_all = 0;
 
 	pgstat_count_index_scan(scan_desc->indexRelation);
-	read_keys(scan_desc);
+	read_keys(scan_desc, false);
 	while (next_entry(scan, false)) {
 		iforest_ref_to_tid(scan->place.key.ref, &tids[n++]);
 		n_all++;

@@ -1,6 +1,5 @@
 #include "pg_ext/pending.h"
 
-#include "access/xloginsert.h"
 #include "miscadmin.h"
 
 #include "core/bits.h"
@@ -39,43 +38,6 @@ static void read_entry(const uint8 *bytes, unsigned n_values, struct iforest_ent
 
 /* ---- appending ---- */
 
-/* One fragment of a generic record: bytes [offset, offset + n) of the page. */
-static uint8 *write_fragment(uint8 *out, uint16 offset, const void *bytes, uint16 n)
-{
-	memcpy(out, &offset, sizeof offset);
-	memcpy(out + sizeof offset, &n, sizeof n);
-	memcpy(out + sizeof offset + sizeof n, bytes, n);
-	return out + sizeof offset + sizeof n + n;
-}
-
-/* Puts the entry at the end of the page and logs a generic record with just these bytes, as generic_redo() reads it
- * (access/transam/ generic_xlog.c). GenericXLogFinish() would compare both images of the page for the same: five times the
- * time. */
-static void append_to_page(Relation relation, Buffer buffer, const uint8 *entry, uint16 n_bytes)
-{
-	Page page = BufferGetPage(buffer);
-	uint16 at = ((PageHeader)page)->pd_lower, end = at + n_bytes;
-	uint8 delta[64 + 24 + 8 * IFOREST_MAX_VALUES];
-	uint8 *out = delta;
-
-	out = write_fragment(out, offsetof(PageHeaderData, pd_lower), &end, sizeof end);
-	out = write_fragment(out, at, entry, n_bytes);
-	START_CRIT_SECTION();
-	memcpy((uint8 *)page + at, entry, n_bytes);
-	((PageHeader)page)->pd_lower = end;
-	MarkBufferDirty(buffer);
-	if (RelationNeedsWAL(relation)) {
-		XLogRecPtr lsn;
-
-		XLogBeginInsert();
-		XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
-		XLogRegisterBufData(0, (char *)delta, (int)(out - delta));
-		lsn = XLogInsert(RM_GENERIC_ID, 0);
-		PageSetLSN(page, lsn);
-	}
-	END_CRIT_SECTION();
-}
-
 /* Appends where the hint says, if that is the last page of an open chain and has room. */
 static bool append_here(Relation relation, const struct iforest_pending_place *place, const uint8 *entry, uint16 n_bytes)
 {
@@ -91,7 +53,7 @@ static bool append_here(Relation relation, const struct iforest_pending_place *p
 	if (iforest_page_is(page, IFOREST_KIND_PENDING, place->clock) && iforest_special(page)->next == InvalidBlockNumber &&
 	    !(iforest_special(page)->flags & IFOREST_CHAIN_CLOSED) &&
 	    iforest_content_used(page) + n_bytes <= IFOREST_CONTENT_BYTES) {
-		append_to_page(relation, buffer, entry, n_bytes);
+		iforest_page_append(relation, buffer, entry, n_bytes);
 		done = true;
 	}
 	UnlockReleaseBuffer(buffer);

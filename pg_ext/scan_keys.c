@@ -319,7 +319,8 @@ static bool find_single(Relation index, const struct iforest_definition *definit
 }
 
 static void read_series(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
-			int n_keys, struct iforest_scan_keys *result)
+			int n_keys, bool in_order,
+			struct iforest_scan_keys *result)
 {
 	struct iforest_series_cache *cache = iforest_series_cache_get(index_id);
 	uint32 n_known = iforest_series_refresh(index, cache), n = 0;
@@ -339,14 +340,15 @@ static void read_series(Relation index, const struct iforest_definition *definit
 		if ((id & 0xfff) == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	sort_series(index, definition, matched, n);
+	if (in_order)
+		sort_series(index, definition, matched, n);
 	for (uint32 i = 0; i < n; i++)
 		result->series[i] = matched[i].id;
 	result->n_series = n;
 }
 
 void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
-			    int n_keys, struct iforest_scan_keys *result)
+			    int n_keys, bool in_order, struct iforest_scan_keys *result)
 {
 	*result = (struct iforest_scan_keys){ .n_ranges = 1, .has_nulls = true };
 	result->ranges = palloc(sizeof *result->ranges);
@@ -355,7 +357,7 @@ void iforest_scan_keys_read(Relation index, const struct iforest_definition *def
 		if (keys[k].sk_attno == definition->n_by + 1)
 			read_time_key(index, definition, &keys[k], result);
 	if (definition->n_by > 0) {
-		read_series(index, definition, index_id, keys, n_keys, result);
+		read_series(index, definition, index_id, keys, n_keys, in_order, result);
 	} else {
 		result->series = palloc0(sizeof *result->series);
 		result->n_series = 1;

@@ -16,12 +16,13 @@ struct iforest_scan_keys {
 	uint32 n_ranges;
 	bool must_recheck;                  /* the ranges hold more than is asked for */
 	bool has_nulls;                     /* entries whose time is NULL are asked for, too */
-	uint32 *series;                     /* in the order of their by values, NULLs last */
+	uint32 *series;                     /* in the order of their by values, NULLs last, or of their ids */
 	uint32 n_series;
 };
 
-/* Evaluates the scan keys. Everything is in the current memory context. */
+/* Evaluates the scan keys. With `in_order` series are sorted by their values, as an ordered scan needs it; by id they are found faster.
+ * Everything is in the current memory context. */
 void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
-			    int n_keys, struct iforest_scan_keys *result);
+			    int n_keys, bool in_order, struct iforest_scan_keys *result);
 
 #endif

@@ -221,8 +221,8 @@ static void append_page(Relation index, struct iforest_meta_edit *edit)
 static bool append_record(Relation index, struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes,
 			  bool *is_full)
 {
+	uint8 record[RECORD_HEADER + IFOREST_MAX_SERIES_BYTES];
 	Buffer buffer;
-	GenericXLogState *state;
 	bool is_last;
 	Page page;
 
@@ -239,12 +239,9 @@ static bool append_record(Relation index, struct iforest_series_cache *cache, co
 		UnlockReleaseBuffer(buffer);
 		return false;
 	}
-	state = GenericXLogStart(index);
-	page = GenericXLogRegisterBuffer(state, buffer, 0);
-	iforest_store16(iforest_content(page) + cache->used, (uint16_t)n_bytes);
-	memcpy(iforest_content(page) + cache->used + RECORD_HEADER, key, n_bytes);
-	iforest_content_set_used(page, cache->used + RECORD_HEADER + n_bytes);
-	GenericXLogFinish(state);
+	iforest_store16(record, (uint16_t)n_bytes);
+	memcpy(record + RECORD_HEADER, key, n_bytes);
+	iforest_page_append(index, buffer, record, (uint16)(RECORD_HEADER + n_bytes));
 	UnlockReleaseBuffer(buffer);
 	return true;
 }
