@@ -1,6 +1,7 @@
 # iforest: demo and test are all a newcomer needs; the rest is for developers.
 #
 #   make demo      records a trace, indexes it in SQLite, shows the main job   (TRACE=file takes any Chrome trace)
+#   make demo-pg   the same trace in a PostgreSQL server of its own, with ordinary queries
 #   make test      all that must hold: unit, claims, SQLite, PostgreSQL, the same under sanitizers, fuzzers for a moment, layers
 #   make all       core, trace and SQLite libraries; installs nothing
 #   make bench     figures beside what they are compared with
@@ -42,7 +43,7 @@ FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/f
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
 MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
-.PHONY: all demo test check check-plain check-pg check-sanitized check-clang matrix layers bench fuzz pg install install-pg tools clean
+.PHONY: all demo demo-pg test check check-plain check-pg check-sanitized check-clang matrix layers bench fuzz pg install install-pg tools clean
 .SECONDARY:
 
 all: $(LIBRARIES) $(MODULES)
@@ -50,6 +51,10 @@ all: $(LIBRARIES) $(MODULES)
 demo: tools
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@BUILD='$(BUILD)' TRACE='$(TRACE)' sh sql/sqlite/demo.sh
+
+demo-pg: tools
+	@$(MAKE) --no-print-directory -j$(JOBS) all pg trace2pg
+	@BUILD='$(BUILD)' TRACE='$(TRACE)' PG_CONFIG='$(PG_CONFIG)' sh sql/pg/demo.sh
 
 test: tools
 	@rm -f $(BUILD)/results
@@ -127,7 +132,8 @@ check-plain:
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
 check-pg: $(if $(HAS_PG),pg) $(PG)
-	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='tests/pg/cluster.sh run' tests/run.sh pg tests/pg/regress.sh tests/pg/isolation.sh $(PG)
+	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='tests/pg/cluster.sh run' tests/run.sh pg tests/pg/regress.sh tests/pg/isolation.sh \
+		tests/pg/tour.sh $(PG)
 	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER=tests/pg/tap.sh tests/run.sh pg $(wildcard tests/pg/tap/*.pl)
 
 check-clang:

@@ -264,8 +264,8 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 	iforest_definition_read(relation, &check->definition);
 	/* nobody removes or merges meanwhile; on a standby the replay may, and what was half done is looked at again */
 	if (is_primary) {
-		LockPage(relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
-		LockPage(relation, IFOREST_LOCK_NEWER, ShareLock);
+		iforest_lock(relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
+		iforest_lock(relation, IFOREST_LOCK_NEWER, ShareLock);
 	}
 	do {
 		if (check->entries)
@@ -281,8 +281,8 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 	check_refs(check);
 	check_extents(check);
 	if (is_primary) {
-		UnlockPage(relation, IFOREST_LOCK_NEWER, ShareLock);
-		UnlockPage(relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
+		iforest_unlock(relation, IFOREST_LOCK_NEWER, ShareLock);
+		iforest_unlock(relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
 	}
 	if (with_heap) {
 		check_heap(check, heap, snapshot);

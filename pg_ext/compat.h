@@ -24,6 +24,12 @@
 #define iforest_vacuum_delay_point() vacuum_delay_point()
 #endif
 
+#if PG_VERSION_NUM >= 180000
+#define iforest_conditional_lock_tuple(relation, tid, mode) ConditionalLockTuple(relation, tid, mode, false)
+#else
+#define iforest_conditional_lock_tuple(relation, tid, mode) ConditionalLockTuple(relation, tid, mode)
+#endif
+
 /* the next datum of a sort, palloc'd where it is passed by reference */
 #if PG_VERSION_NUM >= 160000
 #define iforest_tuplesort_getdatum(sort, datum, is_null) tuplesort_getdatum(sort, true, true, datum, is_null, NULL)

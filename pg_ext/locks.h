@@ -1,7 +1,8 @@
 /* locks.h -- who may do what to an index at the same time.
  *
- * Heavyweight locks on numbers of pages of the index, in the order in which they may be waited for. They end with the
- * transaction, and with an error.
+ * Heavyweight locks of the index, told apart by numbers, in the order in which they may be waited for. They end with the
+ * transaction, and with an error. (They are locks of tuples to PostgreSQL: several page locks at once it does not allow, nor
+ * does it look for deadlocks among them.)
  *
  *   MAINTENANCE   VACUUM and merges of the listed runs. The holder has said in the metapage how old its worklist is
  *                 (`worklist_below`); nobody else removes, merges or rewrites a run with a lower clock number.
@@ -25,8 +26,34 @@
 
 #include "pg_ext/host.h"
 
+#include "storage/itemptr.h"
 #include "storage/lmgr.h"
 
 enum { IFOREST_LOCK_MAINTENANCE = 0, IFOREST_LOCK_PUBLISH = 1, IFOREST_LOCK_NEWER = 2, IFOREST_LOCK_WRITING = 3 };
+
+static inline void iforest_lock(Relation index, uint32 number, LOCKMODE mode)
+{
+	ItemPointerData tid;
+
+	ItemPointerSet(&tid, number, 1);
+	LockTuple(index, &tid, mode);
+}
+
+/* False if it would have to be waited for. */
+static inline bool iforest_try_lock(Relation index, uint32 number, LOCKMODE mode)
+{
+	ItemPointerData tid;
+
+	ItemPointerSet(&tid, number, 1);
+	return iforest_conditional_lock_tuple(index, &tid, mode);
+}
+
+static inline void iforest_unlock(Relation index, uint32 number, LOCKMODE mode)
+{
+	ItemPointerData tid;
+
+	ItemPointerSet(&tid, number, 1);
+	UnlockTuple(index, &tid, mode);
+}
 
 #endif

@@ -30,12 +30,8 @@ static void repair_runs(struct iforest_index *index)
  * any of them. */
 static void renew_worklist(struct iforest_index *index)
 {
-	struct iforest_meta_edit edit;
-
-	iforest_meta_begin(index->relation, &edit);
-	edit.meta->worklist_below = ++edit.meta->clock;
-	iforest_meta_finish(&edit);
-	UnlockPage(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+	iforest_set_worklist(index->relation);
+	iforest_unlock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
 	iforest_index_refresh(index);
 }
 
@@ -43,19 +39,19 @@ bool iforest_maintenance_begin(struct iforest_index *index, bool wait)
 {
 	Relation relation = index->relation;
 
-	if (!wait && !ConditionalLockPage(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock))
+	if (!wait && !iforest_try_lock(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock))
 		return false;
 	if (wait) {
-		LockPage(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
+		iforest_lock(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
 		/* everything that has been appended is to be in a run; the list of closed chains may be too full to take all
 		 * at once */
 		for (bool all_closed = false; !all_closed;) {
 			all_closed = iforest_pending_close(relation, true);
 			(void)iforest_seal(index, true);
 		}
-		LockPage(relation, IFOREST_LOCK_NEWER, ExclusiveLock);
-	} else if (!ConditionalLockPage(relation, IFOREST_LOCK_NEWER, ExclusiveLock)) {
-		UnlockPage(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
+		iforest_lock(relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+	} else if (!iforest_try_lock(relation, IFOREST_LOCK_NEWER, ExclusiveLock)) {
+		iforest_unlock(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
 		return false;
 	}
 	renew_worklist(index);
@@ -66,7 +62,7 @@ bool iforest_maintenance_begin(struct iforest_index *index, bool wait)
 
 void iforest_maintenance_end(struct iforest_index *index)
 {
-	UnlockPage(index->relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
+	iforest_unlock(index->relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
 }
 
 /* ---- merging ---- */
@@ -137,7 +133,7 @@ void iforest_merge_all(struct iforest_index *index, bool complete)
 	while (n > 0) {
 		merge_runs(index, run_ids, n);
 		/* what was merged bears a new number */
-		LockPage(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+		iforest_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
 		renew_worklist(index);
 		n = complete ? 0 : choose(index, true, UINT64_MAX, run_ids);
 	}
@@ -147,7 +143,8 @@ void iforest_merge_all(struct iforest_index *index, bool complete)
 /* The lock that was got decides whose runs are merged. */
 static bool merge_under_lock(struct iforest_index *index, bool older, uint64 most_pages)
 {
-	uint64 *run_ids = palloc((index->manifest.n_runs + 1) * sizeof *run_ids);
+	/* others may name more runs meanwhile */
+	uint64 *run_ids = palloc(IFOREST_MAX_RUNS * sizeof *run_ids);
 	uint32 n = choose(index, older, most_pages, run_ids);
 	bool is_done;
 
@@ -165,11 +162,11 @@ bool iforest_merge_some(struct iforest_index *index, uint64 most_pages)
 	if (iforest_maintenance_begin(index, false)) {
 		is_done = merge_under_lock(index, true, most_pages);
 		iforest_maintenance_end(index);
-	} else if (ConditionalLockPage(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock)) {
+	} else if (iforest_try_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock)) {
 		/* somebody is at work on the older runs, who will see to what is too much for us */
 		iforest_index_refresh(index);
 		(void)merge_under_lock(index, false, most_pages);
-		UnlockPage(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+		iforest_unlock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
 	}
 	return is_done;
 }
@@ -205,9 +202,9 @@ void iforest_reclaim(struct iforest_index *index)
 	const struct iforest_meta *meta;
 	uint32 *owners, n = 0;
 
-	if (!ConditionalLockPage(relation, IFOREST_LOCK_NEWER, ExclusiveLock))
+	if (!iforest_try_lock(relation, IFOREST_LOCK_NEWER, ExclusiveLock))
 		return;
-	if (ConditionalLockPage(relation, IFOREST_LOCK_WRITING, ExclusiveLock)) {
+	if (iforest_try_lock(relation, IFOREST_LOCK_WRITING, ExclusiveLock)) {
 		iforest_index_refresh(index);
 		owners = palloc((index->manifest.n_runs + IFOREST_CHAINS + IFOREST_MAX_CLOSED) * sizeof *owners);
 		for (uint32 r = 0; r < index->manifest.n_runs; r++)
@@ -221,7 +218,7 @@ void iforest_reclaim(struct iforest_index *index)
 			owners[n++] = meta->closed[c].clock;
 		(void)iforest_space_sweep(relation, owners, n);
 		UnlockReleaseBuffer(buffer);
-		UnlockPage(relation, IFOREST_LOCK_WRITING, ExclusiveLock);
+		iforest_unlock(relation, IFOREST_LOCK_WRITING, ExclusiveLock);
 	}
-	UnlockPage(relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+	iforest_unlock(relation, IFOREST_LOCK_NEWER, ExclusiveLock);
 }

@@ -4,6 +4,8 @@
 
 enum { FIRST_SLOT_BLOCK = 1 };
 
+static const uint32 MOST_CLOCK = UINT32_MAX - 16;
+
 uint64 iforest_pg_random(void)
 {
 	uint64 number;
@@ -110,7 +112,21 @@ uint32 iforest_meta_tick(Relation index)
 	uint32 clock;
 
 	iforest_meta_begin(index, &edit);
+	if (edit.meta->clock >= MOST_CLOCK)
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			errmsg("index \"%s\" has had more runs than it can number", RelationGetRelationName(index)),
+			errhint("REINDEX INDEX begins again."));
 	clock = ++edit.meta->clock;
 	iforest_meta_finish(&edit);
 	return clock;
+}
+
+void iforest_set_worklist(Relation index)
+{
+	uint32 clock = iforest_meta_tick(index);
+	struct iforest_meta_edit edit;
+
+	iforest_meta_begin(index, &edit);
+	edit.meta->worklist_below = Max(edit.meta->worklist_below, clock);
+	iforest_meta_finish(&edit);
 }

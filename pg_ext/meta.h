@@ -33,7 +33,7 @@ struct iforest_chain {
 struct iforest_meta {
 	uint32 magic, version;
 	uint64 index_id;                /* random, new with every build: caches of a backend go by it */
-	uint64 removal_epoch;           /* raised by every VACUUM that removed entries, before it returns */
+	uint64 removal_epoch;           /* raised by every removal of entries before VACUUM goes on to free rows */
 	uint64 manifest_id;
 	uint32 manifest_bytes;
 	uint32 slot;                    /* 0 or 1: the one in force */
@@ -66,8 +66,11 @@ void iforest_meta_begin(Relation index, struct iforest_meta_edit *edit);
 void iforest_meta_finish(struct iforest_meta_edit *edit);
 void iforest_meta_cancel(struct iforest_meta_edit *edit);
 
-/* Gives the next clock number. */
+/* Gives the next clock number, with a record of its own: a number is on its way to nobody else even if what it is for fails. */
 uint32 iforest_meta_tick(Relation index);
+
+/* Makes everything numbered so far older than the worklist. Requires the locks MAINTENANCE and, exclusively, NEWER. */
+void iforest_set_worklist(Relation index);
 
 /* A number that nobody can guess or has seen before. */
 uint64 iforest_pg_random(void);

@@ -224,7 +224,7 @@ static enum iforest_status begin_publish(void *context, uint64_t manifest_id, co
 	struct iforest_index *index = context;
 	struct iforest_meta meta;
 
-	LockPage(index->relation, IFOREST_LOCK_PUBLISH, ExclusiveLock);
+	iforest_lock(index->relation, IFOREST_LOCK_PUBLISH, ExclusiveLock);
 	iforest_meta_read(index->relation, &meta);
 	*bytes = NULL;
 	if (meta.manifest_id == manifest_id)
@@ -244,7 +244,7 @@ static enum iforest_status publish(void *context, const uint8_t *bytes, uint32_t
 		index->new_run = 0;
 	}
 	iforest_slot_publish(index, bytes, n_bytes);
-	UnlockPage(index->relation, IFOREST_LOCK_PUBLISH, ExclusiveLock);
+	iforest_unlock(index->relation, IFOREST_LOCK_PUBLISH, ExclusiveLock);
 	for (uint32 i = 0; i < index->n_sealed; i++)
 		iforest_space_free(index->relation, index->sealed[i], true);
 	index->n_sealed = 0;

@@ -66,7 +66,8 @@ static unsigned chain_of_backend(void)
 }
 
 /* A new last page for the chain, which may be without any as yet. The metapage is locked. */
-static struct iforest_chain extend_chain(Relation relation, struct iforest_meta_edit *edit, struct iforest_chain *chain)
+static struct iforest_chain extend_chain(Relation relation, struct iforest_meta_edit *edit, struct iforest_chain *chain,
+					 uint32 new_clock)
 {
 	struct iforest_chain extended;
 	Buffer tail = InvalidBuffer, buffer;
@@ -74,8 +75,7 @@ static struct iforest_chain extend_chain(Relation relation, struct iforest_meta_
 	Page page;
 
 	if (chain->clock == 0)
-		*chain = (struct iforest_chain){ .clock = ++edit->meta->clock,
-						 .head = InvalidBlockNumber,
+		*chain = (struct iforest_chain){ .clock = new_clock, .head = InvalidBlockNumber,
 						 .tail = InvalidBlockNumber };
 	if (chain->n_pages > 0) {
 		tail = iforest_page_lock(relation, chain->tail, IFOREST_KIND_PENDING, BUFFER_LOCK_EXCLUSIVE);
@@ -114,7 +114,7 @@ uint32 iforest_pending_append(Relation relation, unsigned n_values, struct ifore
 {
 	uint8 bytes[24 + 8 * IFOREST_MAX_VALUES];
 	uint16 n_bytes = iforest_pending_entry_bytes(n_values);
-	uint32 n_pages = 0;
+	uint32 n_pages = 0, new_clock = 0;
 
 	write_entry(entry, n_values, bytes);
 	while (!append_here(relation, place, bytes, n_bytes)) {
@@ -124,10 +124,15 @@ uint32 iforest_pending_append(Relation relation, unsigned n_values, struct ifore
 		iforest_meta_begin(relation, &edit);
 		chain = &edit.meta->open[chain_of_backend()];
 		found = *chain;
+		if (found.clock == 0 && new_clock == 0) {
+			iforest_meta_cancel(&edit);
+			new_clock = iforest_meta_tick(relation);
+			continue;
+		}
 		if (found.clock != 0 && (found.clock != place->clock || found.tail != place->block)) {
 			iforest_meta_cancel(&edit);
 		} else {
-			found = extend_chain(relation, &edit, chain);
+			found = extend_chain(relation, &edit, chain, new_clock);
 			n_pages = found.n_pages;
 		}
 		*place = (struct iforest_pending_place){ .clock = found.clock, .block = found.tail };

@@ -91,13 +91,13 @@ uint32 iforest_seal(struct iforest_index *index, bool wait)
 		clocks[i] = index->meta.closed[i].clock;
 	for (uint32 i = 0; i < n_clocks; i++) {
 		if (wait)
-			LockPage(index->relation, clocks[i], ExclusiveLock);
-		else if (!ConditionalLockPage(index->relation, clocks[i], ExclusiveLock))
+			iforest_lock(index->relation, clocks[i], ExclusiveLock);
+		else if (!iforest_try_lock(index->relation, clocks[i], ExclusiveLock))
 			continue;
-		LockPage(index->relation, IFOREST_LOCK_WRITING, ShareLock);
+		iforest_lock(index->relation, IFOREST_LOCK_WRITING, ShareLock);
 		n_sealed += seal_chain(index, clocks[i]);
-		UnlockPage(index->relation, IFOREST_LOCK_WRITING, ShareLock);
-		UnlockPage(index->relation, clocks[i], ExclusiveLock);
+		iforest_unlock(index->relation, IFOREST_LOCK_WRITING, ShareLock);
+		iforest_unlock(index->relation, clocks[i], ExclusiveLock);
 	}
 	return n_sealed;
 }

@@ -27,7 +27,7 @@ static void remove_dead(struct iforest_index *index, struct dead_check *check, I
 	struct iforest_remover remover = { .is_dead = is_dead, .context = check };
 	uint32 n_runs = 0;
 	uint64 *run_ids = palloc((index->manifest.n_runs + 1) * sizeof *run_ids);
-	uint64 n_removed = 0;
+	struct iforest_meta_edit edit;
 
 	for (uint32 r = 0; r < index->manifest.n_runs; r++)
 		if (iforest_run_clock(&index->manifest.runs[r]) < index->meta.worklist_below)
@@ -38,16 +38,12 @@ static void remove_dead(struct iforest_index *index, struct dead_check *check, I
 		iforest_index_require(
 			index, iforest_run_remove_where(&index->store, &index->manifest, run_ids[r], &remover, &removal));
 		stats->num_index_tuples += (double)removal.n_kept;
-		n_removed += removal.n_removed;
+		stats->tuples_removed += (double)removal.n_removed;
 	}
-	stats->tuples_removed += (double)n_removed;
-	if (n_removed > 0) {
-		struct iforest_meta_edit edit;
-
-		iforest_meta_begin(index->relation, &edit);
-		edit.meta->removal_epoch++;
-		iforest_meta_finish(&edit);
-	}
+	/* also where nothing was left to remove: an earlier vacuum may have been cut off after it had */
+	iforest_meta_begin(index->relation, &edit);
+	edit.meta->removal_epoch++;
+	iforest_meta_finish(&edit);
 }
 
 static MemoryContext enter(struct iforest_index **index, Relation relation)

@@ -9,7 +9,6 @@
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "utils/memutils.h"
-#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "pg_ext/maintenance.h"
@@ -55,7 +54,6 @@ void iforest_worker_main(Datum argument)
 	/* as no particular role: nothing of a user's is run, and an owner may be unable to log in */
 	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid, 0);
 	StartTransactionCommand();
-	PushActiveSnapshot(GetTransactionSnapshot());
 	/* VACUUM's own lock on the table: schema changes wait, and so do we for them */
 	heap = try_table_open(order.heap, RowExclusiveLock);
 	if (heap)
@@ -74,6 +72,5 @@ void iforest_worker_main(Datum argument)
 		relation_close(relation, RowExclusiveLock);
 	if (heap)
 		table_close(heap, RowExclusiveLock);
-	PopActiveSnapshot();
 	CommitTransactionCommand();
 }

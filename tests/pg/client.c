@@ -68,11 +68,18 @@ void text_add(struct text *text, const char *format, ...)
 
 /* ---- connections ---- */
 
+static void ignore_notice(void *context, const char *message)
+{
+	(void)context;
+	(void)message;
+}
+
 PGconn *client_try_connect(const char *folder)
 {
-	const char *names[] = { "host", "options", NULL }, *values[] = { folder, "-c client_min_messages=warning", NULL };
+	const char *names[] = { "host", "options", NULL }, *values[] = { folder, "-c client_min_messages=error", NULL };
 	PGconn *pg = PQconnectdbParams(names + (folder ? 0 : 1), values + (folder ? 0 : 1), 0);
 
+	PQsetNoticeProcessor(pg, ignore_notice, NULL);
 	if (PQstatus(pg) == CONNECTION_OK)
 		return pg;
 	PQfinish(pg);
@@ -168,6 +175,19 @@ const char *client_try(PGconn *pg, const char *format, ...)
 	return is_lost ? "lost" : state;
 }
 
+void client_hurry(PGconn *pg, unsigned statement_timeout, unsigned lock_timeout)
+{
+	while (*client_try(pg, "SET statement_timeout = %u; SET lock_timeout = %u", statement_timeout, lock_timeout))
+		;
+}
+
+void client_calm(PGconn *pg)
+{
+	client_hurry(pg, 0, 0);
+	while (*client_try(pg, "SELECT 1"))
+		;
+}
+
 void client_same_rows(PGresult *actual, PGresult *expected, const char *what)
 {
 	int n_columns = PQnfields(expected);
@@ -209,8 +229,8 @@ void client_plan_must(PGconn *pg, enum client_way way, const char *query)
 	for (int row = 0; row < PQntuples(plan); row++) {
 		const char *line = PQgetvalue(plan, row, 0), *node = strstr(line, ways[way].node);
 
-		/* "Index Scan" is at the end of "Bitmap Index Scan" too */
-		found = found || (node && (way != BY_INDEX || node < line + 7 || strncmp(node - 7, "Bitmap ", 7) != 0));
+		/* "Index Scan" is at the end of "Bitmap Index Scan" too; and = NULL needs no scan */
+		found = found || strstr(line, "One-Time Filter: false") || (node && (way != BY_INDEX || node < line + 7 || strncmp(node - 7, "Bitmap ", 7) != 0));
 		text_add(&shown, "%s\n", line);
 	}
 	if (!found)
@@ -239,6 +259,21 @@ void client_same_answers(PGconn *pg, const char *query)
 void client_check(PGconn *pg, const char *index)
 {
 	client_run(pg, "SELECT iforest_check('%s', true)", index);
+}
+
+void client_entries_are_rows(PGconn *pg, const char *table)
+{
+	long long n_rows = client_number(pg, "SELECT count(*) FROM %s", table), n_entries = -1;
+
+	/* a background worker that is merging has a snapshot, which keeps dead rows */
+	for (int n_attempts = 0; n_attempts < 500 && n_entries != n_rows; n_attempts++) {
+		if (n_attempts > 0)
+			pause_microseconds(20000);
+		client_run(pg, "VACUUM (INDEX_CLEANUP on) %s", table);
+		n_entries = client_number(pg, "SELECT entries + pending_entries FROM iforest_stats('%s_if')", table);
+	}
+	if (n_entries != n_rows)
+		client_fail("%lld entries for %lld rows", n_entries, n_rows);
 }
 
 /* ---- time ---- */
@@ -276,11 +311,14 @@ static bool is_told_to_stop(int pipe_end)
 	return poll(&end, 1, 0) != 0;
 }
 
-static _Noreturn void be_worker(struct workers *workers, const char *folder, client_work work, struct worker worker)
+static _Noreturn void be_worker(struct workers *workers, const char *folder, client_work work, struct worker worker, int ready)
 {
 	is_worker = true;
 	close(workers->stop[1]);
 	worker.pg = client_connect(folder);
+	if (write(ready, "", 1) != 1)
+		client_fail("no test");
+	close(ready);
 	while (work(&worker) && !is_told_to_stop(workers->stop[0]))
 		;
 	PQfinish(worker.pg);
@@ -290,16 +328,24 @@ static _Noreturn void be_worker(struct workers *workers, const char *folder, cli
 void workers_add(struct workers *workers, const char *folder, client_work work, uint64_t seed, const void *context)
 {
 	struct worker worker = { .dice = random_from(seed), .number = workers->n, .context = context };
+	int ready[2];
+	char byte;
 	pid_t pid;
 
 	assert_true(workers->n < MOST_WORKERS);
+	if (pipe(ready))
+		client_fail("no pipe");
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0)
 		client_fail("no process");
 	if (pid == 0)
-		be_worker(workers, folder, work, worker);
+		be_worker(workers, folder, work, worker, ready[1]);
 	workers->pids[workers->n++] = pid;
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		client_fail("a worker has not begun");
+	close(ready[0]);
 }
 
 /* Waits for all; the number of those that failed. */

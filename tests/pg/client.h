@@ -55,6 +55,10 @@ FORMAT(2) long long client_number(PGconn *pg, const char *format, ...);
 /* Runs SQL that may fail. Returns its SQLSTATE, "" if it succeeded, "lost" if the server went away. */
 FORMAT(2) const char *client_try(PGconn *pg, const char *format, ...);
 
+/* A limit of milliseconds on statements and on waiting for locks; and none. A timeout that comes late may end either of these: they try again. */
+void client_hurry(PGconn *pg, unsigned statement_timeout, unsigned lock_timeout);
+void client_calm(PGconn *pg);
+
 /* Both results have the same rows. `what` is told if they have not. */
 void client_same_rows(PGresult *actual, PGresult *expected, const char *what);
 
@@ -65,7 +69,7 @@ enum client_way { BY_TABLE, BY_INDEX, BY_INDEX_ONLY, BY_BITMAP, CLIENT_WAYS };
 /* From now on this session reads tables in that way, where it can. */
 void client_read(PGconn *pg, enum client_way way);
 
-/* The plan of a query must read in that way. */
+/* The plan of a query must read in that way, if it reads at all. */
 void client_plan_must(PGconn *pg, enum client_way way, const char *query);
 
 /* Runs a query of one row in a REPEATABLE READ transaction of its own, by the table and by the index: the same row. */
@@ -73,6 +77,9 @@ void client_same_answers(PGconn *pg, const char *query);
 
 /* iforest_check(index, true), and no more. */
 void client_check(PGconn *pg, const char *index);
+
+/* Vacuums the table, until its index TABLE_if has an entry for each row and no other. Nobody else may have a snapshot for long. */
+void client_entries_are_rows(PGconn *pg, const char *table);
 
 /* ---- time ---- */
 
@@ -100,6 +107,8 @@ struct workers {
 };
 
 void workers_begin(struct workers *workers);
+
+/* A worker with a connection of its own, which it has when this returns. */
 void workers_add(struct workers *workers, const char *folder, client_work work, uint64_t seed, const void *context);
 
 /* Lets them finish what they are at, and fails if one of them failed. */

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Compiles pg_ext for newer PostgreSQLs than this machine's, without warnings, and runs the PostgreSQL tests there: each in a Debian of its
-# own, in a folder, as an unprivileged user.
+# Compiles pg_ext for newer PostgreSQLs than this machine's, without warnings, and runs the PostgreSQL tests there: each in a
+# Debian of its own, in a folder, as an unprivileged user.
 #
 #   tests/pg/matrix.sh [VERSION...]            17 and 18, or those named
 #   tests/pg/matrix.sh prepare [VERSION...]    only makes the folders
 #
-# Needs root, debootstrap, and a Debian mirror (MIRROR, default http://deb.debian.org/debian) while a folder is made, which takes minutes.
-# Folders stay in IFOREST_MATRIX (default /var/tmp/iforest-matrix, 1.3 GB for each version) and are used again; remove one to have it made
-# anew. Mounts and processes go with the namespaces they are made in, however this ends.
+# Needs root, debootstrap, and a Debian mirror (MIRROR, default http://deb.debian.org/debian) while a folder is made, which
+# takes minutes. Folders stay in IFOREST_MATRIX (default /var/tmp/iforest-matrix, 1.3 GB for each version) and are used
+# again; remove one to have it made anew. Mounts and processes go with the namespaces they are made in, however this ends.
 set -u
 
 folder=${IFOREST_MATRIX:-/var/tmp/iforest-matrix}
@@ -24,13 +24,18 @@ suite_of() {
 
 # in_root ROOT COMMAND...: as root inside, with what programs expect to be mounted
 in_root() {
+	# The inner shell expands it.
+	# shellcheck disable=SC2016
 	unshare --mount --propagation private --pid --fork --kill-child sh -c '
 		mount -t proc proc "$0/proc" && mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm" || exit
 		root=$0
-		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"' "$@"
+		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+			DEBIAN_FRONTEND=noninteractive "$@"
+	' "$@"
 }
 
-# prepare VERSION ROOT: a Debian with that server, its headers and what the tests need. Whatever stops it, the next attempt begins anew.
+# prepare VERSION ROOT: a Debian with that server, its headers and what the tests need. Whatever stops it, the next attempt
+# begins anew.
 prepare() {
 	suite=$(suite_of "$1") || return
 	[ ! -e "$2/ready" ] || return 0
@@ -47,9 +52,10 @@ prepare() {
 			mkdir -p "$2/etc/postgresql-common" "$2/dev/shm" &&
 			echo 'create_main_cluster = false' >"$2/etc/postgresql-common/createcluster.conf" &&
 			in_root "$2" apt-get update &&
-			in_root "$2" apt-get install -y --no-install-recommends gcc libc6-dev make libcmocka-dev libpq-dev zlib1g-dev \
-				libyajl-dev libipc-run-perl "postgresql-$1" "postgresql-server-dev-$1" &&
-			in_root "$2" sh -c 'apt-get clean && rm -rf /usr/share/doc /usr/lib/llvm-*/lib/*.a && useradd --create-home tester' &&
+			in_root "$2" apt-get install -y --no-install-recommends gcc libc6-dev make libcmocka-dev libpq-dev \
+				zlib1g-dev libyajl-dev libipc-run-perl "postgresql-$1" "postgresql-server-dev-$1" &&
+			in_root "$2" sh -c 'apt-get clean && rm -rf /usr/share/doc /usr/lib/llvm-*/lib/*.a' &&
+			in_root "$2" useradd --create-home tester &&
 			touch "$2/ready"
 	} >"$2.log" 2>&1 || { tail -n 20 "$2.log" >&2; return 1; }
 }
@@ -59,6 +65,8 @@ run_tests() {
 	rm -rf "$2/home/tester/source"
 	mkdir "$2/home/tester/source" || return
 	tar -c --exclude=./.git --exclude=./build . | tar -x --no-same-owner -C "$2/home/tester/source" || return
+	# The inner shells expand it.
+	# shellcheck disable=SC2016
 	in_root "$2" sh -c '
 		chown -R tester: /home/tester && cd /home/tester/source || exit
 		exec setpriv --reuid=tester --regid=tester --clear-groups env HOME=/home/tester USER=tester LOGNAME=tester \
@@ -80,8 +88,9 @@ if [ "${1:-}" = prepare ]; then
 	only_prepare=true
 	shift
 fi
+[ $# -gt 0 ] || set -- 17 18
 code=0
-for version in ${*:-17 18}; do
+for version in "$@"; do
 	root=$folder/postgresql-$version
 	prepare "$version" "$root" || { code=1; continue; }
 	$only_prepare || run_tests "$version" "$root" || code=1

@@ -232,7 +232,7 @@ void random_change(struct random_table *table, struct text *sql)
 
 void random_upkeep(struct random_table *table, struct text *sql)
 {
-	static const char *const statements[] = { "VACUUM t", "VACUUM (INDEX_CLEANUP on) t", "VACUUM (FREEZE) t", "SELECT iforest_merge('t_if')",
+	static const char *const statements[] = { "VACUUM t", "VACUUM (INDEX_CLEANUP on) t", "SELECT iforest_merge('t_if')",
 						  "SELECT iforest_merge('t_if', true)", "ANALYZE t", "SELECT iforest_check('t_if', true)" };
 
 	text_set(sql, "%s", statements[random_below(table->dice, COUNT_OF(statements))]);
@@ -242,7 +242,7 @@ void random_maintenance(struct random_table *table, struct text *sql)
 {
 	static const char *const rare[] = { "VACUUM (FULL) t", "REINDEX INDEX t_if", "REINDEX INDEX CONCURRENTLY t_if",
 					    "ALTER INDEX t_if SET (pending_pages = 3)", "ALTER INDEX t_if SET (pending_pages = 1)",
-					    "VACUUM (INDEX_CLEANUP off) t", "DROP INDEX t_if", "TRUNCATE t" };
+					    "VACUUM (INDEX_CLEANUP off) t", "VACUUM (FREEZE) t", "DROP INDEX t_if", "TRUNCATE t" };
 
 	if (random_chance(table->dice, 80)) {
 		random_upkeep(table, sql);
