@@ -118,13 +118,6 @@ static bool in_ranges(const struct iforest_scan_keys *keys, const struct iforest
 	return low < keys->n_ranges && keys->ranges[low].low <= key->time;
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-	uint32 a = *(const uint32 *)left, b = *(const uint32 *)right;
-
-	return (a > b) - (a < b);
-}
-
 static int compare_keys(const void *left, const void *right)
 {
 	return iforest_key_compare(left, right);
@@ -146,7 +139,7 @@ static void match_chain(struct scan *scan, struct iforest_chain_reader *reader, 
 
 			iforest_chain_key(reader, i, key);
 			id = (uint32)key->series;
-			if (in_ranges(&scan->keys, key) && bsearch(&id, ids, scan->keys.n_series, sizeof id, compare_ids))
+			if (in_ranges(&scan->keys, key) && bsearch(&id, ids, scan->keys.n_series, sizeof id, iforest_compare_series))
 				scan->n_matching++;
 		}
 	}
@@ -161,7 +154,9 @@ static void match_pending(struct scan *scan)
 	struct iforest_chain_reader *reader = palloc(sizeof *reader);
 
 	memcpy(ids, scan->keys.series, n_series * sizeof *ids);
-	qsort(ids, n_series, sizeof *ids, compare_ids);
+	qsort(ids, n_series, sizeof *ids, iforest_compare_series);
+	if (scan->matching)
+		pfree(scan->matching);
 	scan->n_matching_reserved = 1;
 	scan->matching = palloc(sizeof *scan->matching);
 	for (int n = 0;; n++) {
@@ -195,6 +190,9 @@ static void read_keys(IndexScanDesc scan_desc, bool in_order)
 		iforest_index_open(scan->index, scan_desc->indexRelation);
 		MemoryContextSwitchTo(before);
 		read_index(scan);
+	} else if (!IsMVCCSnapshot(scan_desc->xs_snapshot)) {
+		/* of an exclusion constraint, or of a subscriber that looks for a row: it wants what has come since, too */
+		read_index(scan);
 	}
 	before = MemoryContextSwitchTo(scan->key_context);
 	/* series come after the manifest: so all that its runs have are known */
@@ -206,6 +204,16 @@ static void read_keys(IndexScanDesc scan_desc, bool in_order)
 }
 
 /* ---- sources ---- */
+
+/* Does the block lie after the range, or before it going backward? Wholly dead blocks would lead on and on. */
+static bool is_beyond(const struct scan *scan, const struct iforest_block *block)
+{
+	unsigned at = scan->backward ? block->n - 1 : 0;
+	struct iforest_key key = { .series = block->series, .time_is_null = block->time_is_null,
+				   .time = block->time_is_null ? 0 : block->times[at], .ref = block->refs[at] };
+
+	return scan->backward ? iforest_key_compare(&key, &scan->lower) < 0 : iforest_key_compare(&key, &scan->upper) >= 0;
+}
 
 /* Moves a source on, from entry `at`, to the next live entry in the scan's direction. */
 static enum iforest_status find_live(const struct scan *scan, struct source *source, bool *found)
@@ -228,7 +236,7 @@ static enum iforest_status find_live(const struct scan *scan, struct source *sou
 			status = iforest_cursor_next(source->cursor);
 		if (!status && !at_start)
 			status = iforest_cursor_block(source->cursor, columns, &source->block);
-		if (status || at_start || !source->block)
+		if (status || at_start || !source->block || is_beyond(scan, source->block))
 			return status;
 		source->at = scan->backward ? (int32)source->block->n - 1 : 0;
 	}
@@ -472,6 +480,7 @@ void iforest_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey o
 	if (keys && scan_desc->numberOfKeys > 0)
 		memmove(scan_desc->keyData, keys, (size_t)scan_desc->numberOfKeys * sizeof *keys);
 	MemoryContextReset(scan->key_context);
+	scan->matching = NULL;
 	scan->has_keys = scan->is_open = false;
 	scan->place = scan->mark = (struct place){ .is_started = false };
 }
@@ -510,7 +519,8 @@ bool iforest_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
 		pgstat_count_index_scan(scan_desc->indexRelation);
 		read_keys(scan_desc, true);
 	}
-	scan_desc->xs_recheck = scan->keys.must_recheck;
+	/* to a snapshot that sees rows newer than itself an entry may lead to another row by now */
+	scan_desc->xs_recheck = scan->keys.must_recheck || !IsMVCCSnapshot(scan_desc->xs_snapshot);
 	while (next_entry(scan, ScanDirectionIsBackward(direction))) {
 		ItemPointerData tid;
 

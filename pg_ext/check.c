@@ -21,6 +21,7 @@
 #include "pg_ext/entry.h"
 #include "pg_ext/index.h"
 #include "pg_ext/locks.h"
+#include "pg_ext/maintenance.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/series_pages.h"
 
@@ -29,8 +30,8 @@ enum { MOST_ATTEMPTS = 20, INT8_LESS = 412 }; /* the operator int8 < int8, which
 struct check {
 	struct iforest_index *index;
 	struct iforest_definition definition;
-	uint32 n_series;
 	int64 highest_ref;
+	uint64 highest_series;
 	Tuplesortstate *refs;         /* of all live entries */
 	bloom_filter *entries;        /* the same as a whole; NULL unless asked for */
 };
@@ -63,11 +64,10 @@ static void check_entry(struct check *check, const struct iforest_entry *entry)
 {
 	struct fingerprint print;
 
-	if (entry->key.series >= check->n_series)
-		fail(check, "an entry is of a series that is not in the dictionary");
 	if (entry->key.ref < 1 || (entry->key.ref & 0xffff) == 0)
 		fail(check, "an entry has an impossible TID");
 	check->highest_ref = Max(check->highest_ref, entry->key.ref);
+	check->highest_series = Max(check->highest_series, entry->key.series);
 	tuplesort_putdatum(check->refs, Int64GetDatum(entry->key.ref), false);
 	if (check->entries) {
 		take_fingerprint(entry, check->definition.n_values, &print);
@@ -127,9 +127,8 @@ static bool check_entries(struct check *check)
 
 	index->met_foreign_page = false;
 	iforest_index_refresh(index);
-	check->n_series = check->definition.n_by == 0
-		? 1 : iforest_series_refresh(index->relation, iforest_series_cache_get(index->meta.index_id));
 	check->highest_ref = 0;
+	check->highest_series = 0;
 	check->refs = tuplesort_begin_datum(INT8OID, INT8_LESS, InvalidOid, false, maintenance_work_mem, NULL,
 					    TUPLESORT_NONE);
 	for (unsigned c = 0; c < IFOREST_CHAINS; c++)
@@ -139,8 +138,15 @@ static bool check_entries(struct check *check)
 	status = index->met_foreign_page ? IFOREST_CORRUPT : iforest_check(&index->store, &index->manifest, &counts);
 	for (uint32 r = 0; r < index->manifest.n_runs && !status; r++)
 		status = check_run_entries(check, &index->manifest.runs[r]);
-	if (!status)
+	if (!status) {
+		/* after the entries: what is pending may have been added to meanwhile, and with it the dictionary */
+		uint32 n_series = check->definition.n_by == 0
+			? 1 : iforest_series_refresh(index->relation, iforest_series_cache_get(index->meta.index_id));
+
+		if (check->highest_ref > 0 && check->highest_series >= n_series)
+			fail(check, "an entry is of a series that is not in the dictionary");
 		return true;
+	}
 	tuplesort_end(check->refs);
 	if (!index->met_foreign_page && !RecoveryInProgress())
 		iforest_index_require(index, status);
@@ -172,18 +178,30 @@ static int compare_starts(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-static void check_extents(struct check *check)
+static bool extents_overlap(Relation relation)
 {
 	uint32 n;
-	struct iforest_extent *extents = iforest_space_read(check->index->relation, &n);
+	struct iforest_extent *extents = iforest_space_read(relation, &n);
 	uint64 end = IFOREST_FIRST_FREE_BLOCK;
+	bool overlap = false;
 
 	qsort(extents, n, sizeof *extents, compare_starts);
 	for (uint32 i = 0; i < n; i++) {
-		if (extents[i].start < end)
-			fail(check, "two extents overlap");
+		overlap = overlap || extents[i].start < end;
 		end = (uint64)extents[i].start + extents[i].n_blocks;
 	}
+	pfree(extents);
+	return overlap;
+}
+
+/* The list may change between its pages while it is read: what overlaps once need not be wrong. */
+static void check_extents(struct check *check)
+{
+	int n = 0;
+
+	while (extents_overlap(check->index->relation))
+		if (++n == MOST_ATTEMPTS)
+			fail(check, "two extents overlap");
 }
 
 /* ---- the table ---- */
@@ -248,6 +266,25 @@ static Snapshot take_snapshot(Relation relation)
 	return snapshot;
 }
 
+/* Sees to it that the runs listed now are neither removed from nor merged away; what is sealed later may be. A run that a cut-off
+ * removal left marked is repaired first, as a VACUUM would. On a standby nobody can hold the replay: what was half done is read again. */
+static void hold_runs(struct iforest_index *index)
+{
+	bool is_marked = false;
+
+	iforest_index_refresh(index);
+	for (uint32 r = 0; r < index->manifest.n_runs; r++)
+		is_marked = is_marked || index->manifest.runs[r].removal_in_progress;
+	if (is_marked) {
+		(void)iforest_maintenance_begin(index, true);
+		iforest_maintenance_end(index);
+	}
+	iforest_lock(index->relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
+	iforest_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+	iforest_set_worklist(index->relation);
+	iforest_unlock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+}
+
 PG_FUNCTION_INFO_V1(iforest_check_index);
 
 Datum iforest_check_index(PG_FUNCTION_ARGS)
@@ -262,11 +299,8 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 	check->index = palloc(sizeof *check->index);
 	iforest_index_open(check->index, relation);
 	iforest_definition_read(relation, &check->definition);
-	/* nobody removes or merges meanwhile; on a standby the replay may, and what was half done is looked at again */
-	if (is_primary) {
-		iforest_lock(relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
-		iforest_lock(relation, IFOREST_LOCK_NEWER, ShareLock);
-	}
+	if (is_primary)
+		hold_runs(check->index);
 	do {
 		if (check->entries)
 			bloom_free(check->entries);
@@ -274,14 +308,15 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 			check->entries = bloom_create((int64)Max(heap->rd_rel->reltuples, 1000), maintenance_work_mem,
 						      iforest_pg_random());
 		if (++n_attempts > MOST_ATTEMPTS)
-			iforest_index_require(check->index, IFOREST_CORRUPT);
+			ereport(ERROR, errcode(ERRCODE_OBJECT_IN_USE),
+				errmsg("index \"%s\" changes faster than it can be checked", RelationGetRelationName(relation)),
+				errhint("Try again."));
 	} while (!check_entries(check));
 	if (check->highest_ref > 0 && check->highest_ref >> 16 >= RelationGetNumberOfBlocks(heap))
 		fail(check, "an entry leads beyond the end of the table");
 	check_refs(check);
 	check_extents(check);
 	if (is_primary) {
-		iforest_unlock(relation, IFOREST_LOCK_NEWER, ShareLock);
 		iforest_unlock(relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
 	}
 	if (with_heap) {

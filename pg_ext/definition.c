@@ -15,7 +15,6 @@
 
 #include "pg_ext/options.h"
 #include "pg_ext/pending.h"
-#include "pg_ext/series_pages.h"
 
 enum { MOST_NUMERIC_DIGITS = 18 };
 
@@ -111,7 +110,8 @@ void iforest_definition_read(Relation index, struct iforest_definition *definiti
 	}
 	for (int v = 0; v < n_values; v++) {
 		definition->value_types[v] = base_type(index, n_keys + v, &typmod);
-		(void)value_kind(definition->value_types[v], typmod, &definition->value_scales[v]);
+		if (!value_kind(definition->value_types[v], typmod, &definition->value_scales[v]))
+			definition->value_scales[v] = -1;
 	}
 	definition->entry_bytes = iforest_pending_entry_bytes((unsigned)n_values);
 	definition->pending_pages = options ? (uint32)options->pending_pages : 64;
@@ -315,38 +315,32 @@ Datum iforest_time_to_datum(const struct iforest_definition *definition, int64 t
 	return Int64GetDatum(time);
 }
 
-int64 iforest_time_lowest(const struct iforest_definition *definition)
+struct iforest_time_keys iforest_time_keys(const struct iforest_definition *definition)
 {
-	switch (definition->time_type) {
-	case IFOREST_TIME_INT2:
-		return PG_INT16_MIN;
-	case IFOREST_TIME_INT4:
-	case IFOREST_TIME_DATE:
-		return PG_INT32_MIN;
-	case IFOREST_TIME_FLOAT8:
-		return key_from_double(-get_float8_infinity());
-	case IFOREST_TIME_INT8:
-	case IFOREST_TIME_TIMESTAMP:
-		break;
-	}
-	return PG_INT64_MIN;
-}
+	struct iforest_time_keys keys = { PG_INT64_MIN, PG_INT64_MIN, PG_INT64_MAX, PG_INT64_MAX };
 
-int64 iforest_time_highest(const struct iforest_definition *definition)
-{
 	switch (definition->time_type) {
 	case IFOREST_TIME_INT2:
-		return PG_INT16_MAX;
+		keys = (struct iforest_time_keys){ PG_INT16_MIN, PG_INT16_MIN, PG_INT16_MAX, PG_INT16_MAX };
+		break;
 	case IFOREST_TIME_INT4:
+		keys = (struct iforest_time_keys){ PG_INT32_MIN, PG_INT32_MIN, PG_INT32_MAX, PG_INT32_MAX };
+		break;
 	case IFOREST_TIME_DATE:
-		return PG_INT32_MAX;
-	case IFOREST_TIME_FLOAT8:
-		return key_from_double(get_float8_nan());
-	case IFOREST_TIME_INT8:
+		keys = (struct iforest_time_keys){ DATEVAL_NOBEGIN, DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE,
+						   DATE_END_JULIAN - POSTGRES_EPOCH_JDATE - 1, DATEVAL_NOEND };
+		break;
 	case IFOREST_TIME_TIMESTAMP:
+		keys = (struct iforest_time_keys){ DT_NOBEGIN, MIN_TIMESTAMP, END_TIMESTAMP - 1, DT_NOEND };
+		break;
+	case IFOREST_TIME_FLOAT8:
+		keys.lowest = keys.lowest_finite = key_from_double(-get_float8_infinity());
+		keys.highest = keys.highest_finite = key_from_double(get_float8_nan());
+		break;
+	case IFOREST_TIME_INT8:
 		break;
 	}
-	return PG_INT64_MAX;
+	return keys;
 }
 
 static int64 int64_from_numeric(Relation index, unsigned value, Datum datum, int16 scale)
@@ -372,15 +366,29 @@ static int64 int64_from_numeric(Relation index, unsigned value, Datum datum, int
 					1000000000000000000 };
 	int attribute = IndexRelationGetNumberOfKeyAttributes(index) + (int)value;
 	const char *column = NameStr(TupleDescAttr(RelationGetDescr(index), attribute)->attname);
+	Numeric number = DatumGetNumeric(datum), power;
 	Datum scaled;
+	int64 result;
 
-	if (numeric_is_nan(DatumGetNumeric(datum)))
+	/* a type may be made wider without building the index anew */
+	if (scale < 0 || scale >= (int)lengthof(powers))
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("column \"%s\" is no longer exact within 64 bits, as index \"%s\" needs it", column,
+			       RelationGetRelationName(index)),
+			errhint("Make it numeric(p, s) again with p at most %d, or drop the index.", MOST_NUMERIC_DIGITS));
+	if (numeric_is_nan(number))
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			errmsg("index \"%s\" cannot hold NaN in numeric column \"%s\"", RelationGetRelationName(index),
-			       column),
+			errmsg("index \"%s\" cannot hold NaN in numeric column \"%s\"", RelationGetRelationName(index), column),
 			errhint("Store NULL, or declare the column double precision."));
-	scaled = DirectFunctionCall2(numeric_mul, datum, NumericGetDatum(int64_to_numeric(powers[scale])));
-	return DatumGetInt64(DirectFunctionCall1(numeric_int8, scaled));
+	power = int64_to_numeric(powers[scale]);
+	scaled = DirectFunctionCall2(numeric_mul, NumericGetDatum(number), NumericGetDatum(power));
+	result = DatumGetInt64(DirectFunctionCall1(numeric_int8, scaled));
+	/* an INSERT of many rows comes here without a memory context for each */
+	pfree(DatumGetPointer(scaled));
+	pfree(power);
+	if ((Pointer)number != DatumGetPointer(datum))
+		pfree(number);
+	return result;
 }
 
 union iforest_number iforest_value_from_datum(Relation index, const struct iforest_definition *definition, unsigned value,
@@ -465,12 +473,6 @@ void iforest_by_append(Relation index, const struct iforest_definition *definiti
 							  : (uint32_t)form->attlen;
 	}
 	iforest_require(iforest_series_append(key, &value), index, NULL);
-	if (key->n_bytes > IFOREST_MAX_SERIES_BYTES)
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			errmsg("the by columns of index \"%s\" hold more than %d bytes", RelationGetRelationName(index),
-			       IFOREST_MAX_SERIES_BYTES),
-			errhint("Index a hash or a prefix of the column instead, or a column that names the series more "
-				"briefly."));
 	if (detoasted && detoasted != (struct varlena *)DatumGetPointer(datum))
 		pfree(detoasted);
 }

@@ -50,15 +50,18 @@ void iforest_definition_check(Relation heap, Relation index, const struct ifores
 int64 iforest_time_from_datum(const struct iforest_definition *definition, Datum datum);
 Datum iforest_time_to_datum(const struct iforest_definition *definition, int64 time);
 
-/* Lowest and highest key that a time of this type has. */
-int64 iforest_time_lowest(const struct iforest_definition *definition);
-int64 iforest_time_highest(const struct iforest_definition *definition);
+/* The keys that a time of this type can have: from lowest_finite to highest_finite, and one before and after where the type has infinities.
+ * Those in between are no times, and operators must not be asked about them. */
+struct iforest_time_keys {
+	int64 lowest, lowest_finite, highest_finite, highest;
+};
+
+struct iforest_time_keys iforest_time_keys(const struct iforest_definition *definition);
 
 union iforest_number iforest_value_from_datum(Relation index, const struct iforest_definition *definition, unsigned value,
 					      Datum datum);
 
-/* Appends a by value in canonical form. `attribute` counts from 0. Raises an error if the key grows too long for a page of
- * series. */
+/* Appends a by value in canonical form. `attribute` counts from 0. */
 void iforest_by_append(Relation index, const struct iforest_definition *definition, unsigned attribute, Datum datum,
 		       bool is_null, struct iforest_series_key *key);
 

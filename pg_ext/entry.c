@@ -30,6 +30,12 @@ uint32 iforest_entry_series(Relation index, const struct iforest_definition *def
 		return 0;
 	for (unsigned i = 0; i < definition->n_by; i++)
 		iforest_by_append(index, definition, i, values[i], are_null[i], &key);
+	if (key.n_bytes > IFOREST_MAX_SERIES_BYTES)
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			errmsg("the by columns of index \"%s\" hold more than %d bytes", RelationGetRelationName(index),
+			       IFOREST_MAX_SERIES_BYTES),
+			errhint("Index a hash or a prefix of the column instead, or a column that names the series more "
+				"briefly."));
 	series = iforest_series_obtain(index, iforest_series_cache_get(index_id), key.bytes, key.n_bytes);
 	iforest_series_release(&key);
 	return series;

@@ -49,5 +49,6 @@ Datum iforest_handler(PG_FUNCTION_ARGS)
 	routine->amendscan = iforest_end_scan;
 	routine->ammarkpos = iforest_mark_position;
 	routine->amrestrpos = iforest_restore_position;
+	iforest_handler_complete(routine);
 	PG_RETURN_POINTER(routine);
 }

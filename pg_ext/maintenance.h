@@ -25,6 +25,9 @@ void iforest_merge_all(struct iforest_index *index, bool complete);
  * where there is much. Bounded: what it writes does not grow with the index. */
 void iforest_after_append(Relation relation, bool background);
 
+/* Is the manifest so long that no more runs should be sealed before some are merged? index has been refreshed. */
+bool iforest_is_crowded(const struct iforest_index *index);
+
 /* Frees what is named nowhere. Requires the maintenance lock; does nothing while others write runs. */
 void iforest_reclaim(struct iforest_index *index);
 

@@ -35,6 +35,27 @@ static void renew_worklist(struct iforest_index *index)
 	iforest_index_refresh(index);
 }
 
+bool iforest_is_crowded(const struct iforest_index *index)
+{
+	return index->meta.manifest_bytes > IFOREST_SLOT_PAGES * IFOREST_CONTENT_BYTES / 4 * 3;
+}
+
+/* Everything that has been appended is to be in a run; the list of closed chains may be too full to take all at once. Where
+ * there is hardly room for another run, all that there are become one first. */
+static void seal_all(struct iforest_index *index)
+{
+	for (bool all_closed = false; !all_closed;) {
+		iforest_index_refresh(index);
+		if (iforest_is_crowded(index)) {
+			iforest_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+			renew_worklist(index);
+			iforest_merge_all(index, true);
+		}
+		all_closed = iforest_pending_close(index->relation, true);
+		(void)iforest_seal(index, true);
+	}
+}
+
 bool iforest_maintenance_begin(struct iforest_index *index, bool wait)
 {
 	Relation relation = index->relation;
@@ -43,12 +64,7 @@ bool iforest_maintenance_begin(struct iforest_index *index, bool wait)
 		return false;
 	if (wait) {
 		iforest_lock(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
-		/* everything that has been appended is to be in a run; the list of closed chains may be too full to take all
-		 * at once */
-		for (bool all_closed = false; !all_closed;) {
-			all_closed = iforest_pending_close(relation, true);
-			(void)iforest_seal(index, true);
-		}
+		seal_all(index);
 		iforest_lock(relation, IFOREST_LOCK_NEWER, ExclusiveLock);
 	} else if (!iforest_try_lock(relation, IFOREST_LOCK_NEWER, ExclusiveLock)) {
 		iforest_unlock(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
@@ -76,7 +92,7 @@ static uint32 choose(struct iforest_index *index, bool older, uint64 most_pages,
 	uint32 *chosen = palloc((manifest->n_runs + 1) * sizeof *chosen);
 	struct iforest_merge_settings settings = { .fan_in = IFOREST_USUAL_FAN_IN,
 						   .most_pages = most_pages,
-						   .cap_pages = CAP_PAGES };
+						   .cap_pages = iforest_is_crowded(index) ? UINT64_MAX : CAP_PAGES };
 	uint32 n = 0, n_chosen;
 
 	for (uint32 r = 0; r < manifest->n_runs; r++) {
@@ -180,10 +196,14 @@ void iforest_after_append(Relation relation, bool background)
 	uint64 most_pages;
 
 	iforest_index_open(index, relation);
-	/* where there is no room for another closed chain, sealing the others makes some */
-	(void)iforest_pending_close(relation, false);
-	(void)iforest_seal(index, false);
 	iforest_index_refresh(index);
+	/* in a crowd of runs that nobody may merge just now, the chain grows. Where there is no room for another closed chain, sealing
+	 * the others makes some */
+	if (!iforest_is_crowded(index)) {
+		(void)iforest_pending_close(relation, false);
+		(void)iforest_seal(index, false);
+		iforest_index_refresh(index);
+	}
 	/* nobody else can merge what only this transaction sees */
 	most_pages = is_local ? UINT64_MAX : iforest_merge_bound(FOREGROUND_PAGES, index->manifest.n_runs);
 	if (index->manifest.n_runs >= IFOREST_USUAL_FAN_IN && !iforest_merge_some(index, most_pages) && background &&

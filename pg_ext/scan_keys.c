@@ -4,10 +4,13 @@
 #include "miscadmin.h"
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
+#include "lib/qunique.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
 #include "pg_ext/series_pages.h"
+
+enum { MOST_COMBINATIONS = 4096 };
 
 /* ---- ranges of time ---- */
 
@@ -25,14 +28,19 @@ static bool holds(const struct edge *edge, int64 time)
 					      edge->comparand));
 }
 
-/* The first time at which the condition is `wanted`, by asking the operator itself: so types of comparands need no rules
- * here. False if there is none. */
+/* The first time at which the condition is `wanted`, by asking the operator itself: so types of comparands need no rules here.
+ * False if there is none. */
 static bool find_first(const struct edge *edge, bool wanted, int64 *time)
 {
-	int64 low = iforest_time_lowest(edge->definition), high = iforest_time_highest(edge->definition);
+	struct iforest_time_keys keys = iforest_time_keys(edge->definition);
+	int64 low = keys.lowest_finite, high = keys.highest_finite;
 
+	*time = keys.lowest;
+	if (keys.lowest < low && holds(edge, keys.lowest) == wanted)
+		return true;
+	*time = keys.highest;
 	if (holds(edge, high) != wanted)
-		return false;
+		return keys.highest > high && holds(edge, keys.highest) == wanted;
 	while (low < high) {
 		int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2);
 
@@ -51,23 +59,21 @@ static struct iforest_time_range range_from(const struct edge *edge)
 	struct iforest_time_range range = { .low = 1, .high = 0 };
 
 	if (find_first(edge, true, &range.low))
-		range.high = iforest_time_highest(edge->definition);
+		range.high = iforest_time_keys(edge->definition).highest;
 	return range;
 }
 
 /* The same for one that is true up to some time. */
 static struct iforest_time_range range_until(const struct edge *edge)
 {
-	struct iforest_time_range range = { .low = iforest_time_lowest(edge->definition),
-					    .high = iforest_time_highest(edge->definition) };
+	struct iforest_time_keys keys = iforest_time_keys(edge->definition);
 	int64 end;
 
 	if (!find_first(edge, false, &end))
-		return range;
-	if (end == range.low)
+		return (struct iforest_time_range){ .low = keys.lowest, .high = keys.highest };
+	if (end == keys.lowest)
 		return (struct iforest_time_range){ .low = 1, .high = 0 };
-	range.high = end - 1;
-	return range;
+	return (struct iforest_time_range){ .low = keys.lowest, .high = end - 1 };
 }
 
 /* time = comparand is time >= comparand and time <= comparand. */
@@ -219,43 +225,64 @@ static void read_time_key(Relation index, const struct iforest_definition *defin
 
 /* ---- series ---- */
 
+int iforest_compare_series(const void *left, const void *right)
+{
+	uint32 a = *(const uint32 *)left, b = *(const uint32 *)right;
+
+	return (a > b) - (a < b);
+}
+
+
 struct matched_series {
 	uint32 id;
 	Datum *values;
 	bool *are_null;
 };
 
-static bool key_accepts(ScanKey key, Datum value, bool is_null)
-{
-	if (key->sk_flags & SK_SEARCHNULL)
-		return is_null;
-	if (key->sk_flags & SK_SEARCHNOTNULL)
-		return !is_null;
-	if (is_null || key->sk_flags & SK_ISNULL)
-		return false;
-	if (key->sk_flags & SK_SEARCHARRAY) {
-		Datum *elements;
-		int n = array_elements(key, &elements);
-		bool found = false;
+/* A scan key on a by column, with the values that it compares with. */
+struct by_key {
+	ScanKey key;
+	int column;
+	Datum *elements;
+	int n_elements;
+};
 
-		for (int i = 0; i < n && !found; i++)
-			found = DatumGetBool(FunctionCall2Coll(&key->sk_func, key->sk_collation, value, elements[i]));
-		return found;
+static int read_by_keys(const struct iforest_definition *definition, ScanKey keys, int n_keys, struct by_key *by_keys)
+{
+	int n = 0;
+
+	for (int k = 0; k < n_keys; k++) {
+		struct by_key *by_key = &by_keys[n];
+
+		if (keys[k].sk_attno > definition->n_by)
+			continue;
+		*by_key = (struct by_key){ .key = &keys[k], .column = keys[k].sk_attno - 1, .elements = &keys[k].sk_argument };
+		if (!(keys[k].sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL | SK_ISNULL)))
+			by_key->n_elements = keys[k].sk_flags & SK_SEARCHARRAY ? array_elements(&keys[k], &by_key->elements) : 1;
+		n++;
 	}
-	return DatumGetBool(FunctionCall2Coll(&key->sk_func, key->sk_collation, value, key->sk_argument));
+	return n;
 }
 
-static bool accepts(const struct iforest_definition *definition, ScanKey keys, int n_keys,
-		    const struct matched_series *series)
+static bool key_accepts(const struct by_key *by_key, Datum value, bool is_null)
+{
+	bool accepted = false;
+
+	if (by_key->key->sk_flags & SK_SEARCHNULL)
+		return is_null;
+	if (by_key->key->sk_flags & SK_SEARCHNOTNULL)
+		return !is_null;
+	for (int i = 0; i < by_key->n_elements && !is_null && !accepted; i++)
+		accepted = DatumGetBool(FunctionCall2Coll(&by_key->key->sk_func, by_key->key->sk_collation, value, by_key->elements[i]));
+	return accepted;
+}
+
+static bool accepts(const struct by_key *by_keys, int n_by_keys, const struct matched_series *series)
 {
 	bool accepted = true;
 
-	for (int k = 0; k < n_keys && accepted; k++) {
-		int column = keys[k].sk_attno - 1;
-
-		if (column < definition->n_by)
-			accepted = key_accepts(&keys[k], series->values[column], series->are_null[column]);
-	}
+	for (int k = 0; k < n_by_keys && accepted; k++)
+		accepted = key_accepts(&by_keys[k], series->values[by_keys[k].column], series->are_null[by_keys[k].column]);
 	return accepted;
 }
 
@@ -291,53 +318,76 @@ static void sort_series(Relation index, const struct iforest_definition *definit
 	qsort_arg(series, n, sizeof *series, compare_series, &ordering);
 }
 
-/* Every by column is tied to one value of its own type: the one series there can be is found by its key. */
-static bool find_single(Relation index, const struct iforest_definition *definition, ScanKey keys, int n_keys,
-			struct iforest_series_cache *cache, struct iforest_scan_keys *result)
+/* The keys that tie each by column to values of its own type, by column; NULL if some column is not tied so, or in too many ways to try. */
+static const struct by_key **listed_keys(Relation index, const struct iforest_definition *definition, const struct by_key *by_keys,
+					 int n_by_keys)
 {
-	struct iforest_series_key key = { .alloc = &iforest_pg_alloc };
-	ScanKey by_column[INDEX_MAX_KEYS] = { NULL };
+	const struct by_key **listed = palloc0((definition->n_by + 1) * sizeof *listed);
+	double n_combinations = 1;
 
-	for (int k = 0; k < n_keys; k++) {
-		int column = keys[k].sk_attno - 1;
-		bool is_plain = keys[k].sk_strategy == BTEqualStrategyNumber && keys[k].sk_flags == 0 &&
-				(!OidIsValid(keys[k].sk_subtype) || keys[k].sk_subtype == index->rd_opcintype[column]);
+	for (int k = 0; k < n_by_keys; k++) {
+		ScanKey key = by_keys[k].key;
 
-		if (column < definition->n_by && (!is_plain || by_column[column]))
-			return false;
-		if (column < definition->n_by)
-			by_column[column] = &keys[k];
+		if (key->sk_strategy == BTEqualStrategyNumber && !(key->sk_flags & ~SK_SEARCHARRAY) &&
+		    (!OidIsValid(key->sk_subtype) || key->sk_subtype == index->rd_opcintype[by_keys[k].column]))
+			listed[by_keys[k].column] = &by_keys[k];
 	}
 	for (unsigned i = 0; i < definition->n_by; i++) {
-		if (!by_column[i])
-			return false;
-		iforest_by_append(index, definition, i, by_column[i]->sk_argument, false, &key);
+		if (!listed[i])
+			return NULL;
+		n_combinations *= listed[i]->n_elements;
 	}
-	result->n_series = iforest_series_find(cache, key.bytes, key.n_bytes, &result->series[0]);
+	return n_combinations <= MOST_COMBINATIONS ? listed : NULL;
+}
+
+/* Looks each combination of listed values up. Writes ids, ascending and each once; returns their number. */
+static uint32 find_listed(Relation index, const struct iforest_definition *definition, const struct by_key **listed,
+			  struct iforest_series_cache *cache, uint32 *ids)
+{
+	struct iforest_series_key key = { .alloc = &iforest_pg_alloc };
+	int at[INDEX_MAX_KEYS] = { 0 };
+	uint32 n = 0;
+	int column = 0;
+
+	for (unsigned i = 0; i < definition->n_by; i++)
+		if (listed[i]->n_elements == 0)
+			return 0;
+	while (column >= 0) {
+		key.n_bytes = 0;
+		for (unsigned i = 0; i < definition->n_by; i++)
+			iforest_by_append(index, definition, i, listed[i]->elements[at[i]], false, &key);
+		n += iforest_series_find(cache, key.bytes, key.n_bytes, &ids[n]);
+		for (column = definition->n_by - 1; column >= 0 && ++at[column] == listed[column]->n_elements; column--)
+			at[column] = 0;
+	}
 	iforest_series_release(&key);
-	return true;
+	qsort(ids, n, sizeof *ids, iforest_compare_series);
+	return (uint32)qunique(ids, n, sizeof *ids, iforest_compare_series);
 }
 
 static void read_series(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
-			int n_keys, bool in_order,
-			struct iforest_scan_keys *result)
+			int n_keys, bool in_order, struct iforest_scan_keys *result)
 {
 	struct iforest_series_cache *cache = iforest_series_cache_get(index_id);
-	uint32 n_known = iforest_series_refresh(index, cache), n = 0;
-	struct matched_series *matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_known + 1) * sizeof *matched);
+	uint32 n_known = iforest_series_refresh(index, cache), n = 0, n_listed = n_known;
+	struct by_key *by_keys = palloc((n_keys + 1) * sizeof *by_keys);
+	int n_by_keys = read_by_keys(definition, keys, n_keys, by_keys);
+	const struct by_key **listed = listed_keys(index, definition, by_keys, n_by_keys);
+	struct matched_series *matched;
 
-	result->series = MemoryContextAllocHuge(CurrentMemoryContext, (n_known + 1) * sizeof *result->series);
-	if (find_single(index, definition, keys, n_keys, cache, result))
-		return;
-	for (uint32 id = 0; id < n_known; id++) {
-		uint32 n_bytes;
+	result->series = MemoryContextAllocHuge(CurrentMemoryContext, (Max(n_known, MOST_COMBINATIONS) + 1) * sizeof *result->series);
+	if (listed)
+		n_listed = find_listed(index, definition, listed, cache, result->series);
+	matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_listed + 1) * sizeof *matched);
+	for (uint32 i = 0; i < n_listed; i++) {
+		uint32 id = listed ? result->series[i] : i, n_bytes;
 		const uint8 *key = iforest_series_key(cache, id, &n_bytes);
 
 		matched[n] = (struct matched_series){ .id = id, .values = palloc(definition->n_by * sizeof(Datum)),
 						      .are_null = palloc(definition->n_by * sizeof(bool)) };
 		iforest_by_read(index, definition, key, n_bytes, matched[n].values, matched[n].are_null);
-		n += accepts(definition, keys, n_keys, &matched[n]);
-		if ((id & 0xfff) == 0)
+		n += accepts(by_keys, n_by_keys, &matched[n]);
+		if ((i & 0xff) == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
 	if (in_order)

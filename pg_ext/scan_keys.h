@@ -25,4 +25,7 @@ struct iforest_scan_keys {
 void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
 			    int n_keys, bool in_order, struct iforest_scan_keys *result);
 
+/* Ids of series, for qsort. */
+int iforest_compare_series(const void *left, const void *right);
+
 #endif

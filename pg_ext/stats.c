@@ -10,6 +10,8 @@
 #include "pg_ext/pending.h"
 #include "pg_ext/series_pages.h"
 
+enum { MOST_ATTEMPTS = 100 };
+
 static TupleDesc result_type(FunctionCallInfo fcinfo)
 {
 	TupleDesc type;
@@ -54,7 +56,7 @@ static void add_chain(struct iforest_index *index, const struct iforest_chain *c
 /* Reads the index as it is at one moment; again if a chain was sealed meanwhile. */
 static void read_totals(struct iforest_index *index, struct totals *totals)
 {
-	do {
+	for (int n = 0;; n++) {
 		*totals = (struct totals){ 0 };
 		index->met_foreign_page = false;
 		iforest_index_refresh(index);
@@ -63,7 +65,12 @@ static void read_totals(struct iforest_index *index, struct totals *totals)
 			add_chain(index, &index->meta.open[c], totals);
 		for (uint32 c = 0; c < index->meta.n_closed; c++)
 			add_chain(index, &index->meta.closed[c], totals);
-	} while (index->met_foreign_page);
+		if (!index->met_foreign_page)
+			break;
+		if (n == MOST_ATTEMPTS)
+			iforest_require(IFOREST_CORRUPT, index->relation,
+					&(struct iforest_fault){ .what = "a chain of pending pages is broken" });
+	}
 }
 
 static uint64 free_pages(Relation relation)

@@ -108,7 +108,13 @@ ALTER OPERATOR FAMILY integer_ops USING iforest ADD
 	OPERATOR 2 <= (int8, int4),
 	OPERATOR 3 = (int8, int4),
 	OPERATOR 4 >= (int8, int4),
-	OPERATOR 5 > (int8, int4);
+	OPERATOR 5 > (int8, int4),
+	FUNCTION 1 (int2, int4) btint24cmp(int2, int4),
+	FUNCTION 1 (int2, int8) btint28cmp(int2, int8),
+	FUNCTION 1 (int4, int2) btint42cmp(int4, int2),
+	FUNCTION 1 (int4, int8) btint48cmp(int4, int8),
+	FUNCTION 1 (int8, int2) btint82cmp(int8, int2),
+	FUNCTION 1 (int8, int4) btint84cmp(int8, int4);
 
 CREATE OPERATOR FAMILY datetime_ops USING iforest;
 COMMENT ON OPERATOR FAMILY datetime_ops USING iforest IS 'dates and timestamps';
@@ -166,7 +172,13 @@ ALTER OPERATOR FAMILY datetime_ops USING iforest ADD
 	OPERATOR 2 <= (timestamptz, timestamp),
 	OPERATOR 3 = (timestamptz, timestamp),
 	OPERATOR 4 >= (timestamptz, timestamp),
-	OPERATOR 5 > (timestamptz, timestamp);
+	OPERATOR 5 > (timestamptz, timestamp),
+	FUNCTION 1 (date, timestamp) date_cmp_timestamp(date, timestamp),
+	FUNCTION 1 (date, timestamptz) date_cmp_timestamptz(date, timestamptz),
+	FUNCTION 1 (timestamp, date) timestamp_cmp_date(timestamp, date),
+	FUNCTION 1 (timestamptz, date) timestamptz_cmp_date(timestamptz, date),
+	FUNCTION 1 (timestamptz, timestamp) timestamptz_cmp_timestamp(timestamptz, timestamp),
+	FUNCTION 1 (timestamp, timestamptz) timestamp_cmp_timestamptz(timestamp, timestamptz);
 
 CREATE OPERATOR FAMILY float_ops USING iforest;
 COMMENT ON OPERATOR FAMILY float_ops USING iforest IS 'double precision, as a time only';
@@ -183,7 +195,8 @@ ALTER OPERATOR FAMILY float_ops USING iforest ADD
 	OPERATOR 2 <= (float8, float4),
 	OPERATOR 3 = (float8, float4),
 	OPERATOR 4 >= (float8, float4),
-	OPERATOR 5 > (float8, float4);
+	OPERATOR 5 > (float8, float4),
+	FUNCTION 1 (float8, float4) btfloat84cmp(float8, float4);
 
 CREATE OPERATOR FAMILY text_ops USING iforest;
 COMMENT ON OPERATOR FAMILY text_ops USING iforest IS 'strings';
@@ -240,16 +253,27 @@ CREATE OPERATOR CLASS bpchar_ops DEFAULT FOR TYPE bpchar USING iforest FAMILY bp
 	FUNCTION 1 bpcharcmp(bpchar, bpchar);
 COMMENT ON OPERATOR CLASS bpchar_ops USING iforest IS 'strings of fixed length: bpchar';
 
-CREATE OPERATOR FAMILY name_ops USING iforest;
-COMMENT ON OPERATOR FAMILY name_ops USING iforest IS 'names';
-CREATE OPERATOR CLASS name_ops DEFAULT FOR TYPE name USING iforest FAMILY name_ops AS
+CREATE OPERATOR CLASS name_ops DEFAULT FOR TYPE name USING iforest FAMILY text_ops AS
 	OPERATOR 1 <,
 	OPERATOR 2 <=,
 	OPERATOR 3 =,
 	OPERATOR 4 >=,
 	OPERATOR 5 >,
 	FUNCTION 1 btnamecmp(name, name);
-COMMENT ON OPERATOR CLASS name_ops USING iforest IS 'names: name';
+COMMENT ON OPERATOR CLASS name_ops USING iforest IS 'strings: name';
+ALTER OPERATOR FAMILY text_ops USING iforest ADD
+	OPERATOR 1 < (name, text),
+	OPERATOR 2 <= (name, text),
+	OPERATOR 3 = (name, text),
+	OPERATOR 4 >= (name, text),
+	OPERATOR 5 > (name, text),
+	OPERATOR 1 < (text, name),
+	OPERATOR 2 <= (text, name),
+	OPERATOR 3 = (text, name),
+	OPERATOR 4 >= (text, name),
+	OPERATOR 5 > (text, name),
+	FUNCTION 1 (name, text) btnametextcmp(name, text),
+	FUNCTION 1 (text, name) bttextnamecmp(text, name);
 
 CREATE OPERATOR FAMILY bytea_ops USING iforest;
 COMMENT ON OPERATOR FAMILY bytea_ops USING iforest IS 'byte strings';

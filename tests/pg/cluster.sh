@@ -46,6 +46,8 @@ cluster_stage() {
 	(cd "$cluster_root" && MAKEFLAGS='' make -s --no-print-directory install-pg DESTDIR="$cluster_stage_dir" \
 		BUILD="${BUILD:-build}" PG_CONFIG="$cluster_pg_config") || return
 	if "$cluster_bin/postgres" --describe-config | grep -q '^extension_control_path'; then
+		# pg_upgrade loads what the control file names by $libdir, where it is not
+		sed -i 's/\$libdir\///' "$cluster_share/extension/iforest.control"
 		cluster_settings="extension_control_path = '$cluster_share:\$system'
 dynamic_library_path = '$cluster_lib:\$libdir'"
 	else

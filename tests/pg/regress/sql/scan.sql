@@ -164,3 +164,20 @@ FROM generate_series('2021-11-07 04:00+00'::timestamptz, '2021-11-07 08:30+00', 
 SELECT * FROM answers('SELECT * FROM clocks WHERE ts = ANY (ARRAY[''2021-03-14 03:31-04'', ''2021-03-13 22:07-05'']::timestamptz[])');
 RESET TimeZone;
 DROP TABLE clocks;
+
+-- Every pair of types, with times long ago, far ahead and at both infinities. No operator may be asked about what is no date.
+SET TimeZone = 'Europe/Berlin';
+CREATE TABLE ages(d date, t timestamp, z timestamptz);
+INSERT INTO ages SELECT x::date, x, x FROM generate_series('1989-11-09 12:00'::timestamp, '2011-01-01', '11 days') x;
+INSERT INTO ages VALUES ('-infinity', '-infinity', '-infinity'), ('infinity', 'infinity', 'infinity'), ('4713-01-01 BC', '4713-01-01 BC', '4713-01-02 BC'),
+	('5874897-12-31', '294276-12-31 23:59:59', '294276-12-31 00:00');
+CREATE INDEX ages_d_if ON ages USING iforest (d);
+CREATE INDEX ages_t_if ON ages USING iforest (t);
+CREATE INDEX ages_z_if ON ages USING iforest (z);
+SELECT c AS column, p.type, count(*) AS questions, bool_and(a.index_scan = 'same' AND a.bitmap_scan = 'same') AS all_same, sum(a.row_count) AS rows
+FROM unnest('{d, t, z}'::text[]) c, unnest('{date, timestamp, timestamptz}'::text[]) AS p(type), unnest('{<, <=, =, >=, >}'::text[]) op,
+	unnest('{1989-11-09, 1999-01-01, 2000-01-01, 2005-05-05, 4713-01-03 BC, -infinity, infinity}'::text[]) v,
+	LATERAL answers(format('SELECT * FROM ages WHERE %s %s %L::%s', c, op, v, p.type)) a
+GROUP BY 1, 2 ORDER BY 1, 2;
+RESET TimeZone;
+DROP TABLE ages;
