@@ -110,7 +110,9 @@ void random_table_make(struct random_table *table, struct random *dice, PGconn *
 
 	*table = (struct random_table){ .dice = dice, .n_by = (unsigned)random_below(dice, MOST_BY + 1),
 					.n_values = (unsigned)random_below(dice, MOST_VALUES + 1) };
-	text_set(&sql, "DROP TABLE IF EXISTS t; CREATE TABLE t(id bigint");
+	table->is_temporary = random_chance(dice, 15);
+	text_set(&sql, "DROP TABLE IF EXISTS t; CREATE %s TABLE t(id bigint",
+		 table->is_temporary ? "TEMPORARY" : random_chance(dice, 15) ? "UNLOGGED" : "");
 	for (unsigned i = 0; i < table->n_by; i++) {
 		table->by[i] = choose_column(dice, "by", i + 1, by_kinds, COUNT_OF(by_kinds));
 		text_add(&sql, ", %s %s", table->by[i].name, table->by[i].kind->type);

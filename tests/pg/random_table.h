@@ -22,6 +22,7 @@ struct random_column {
 
 struct random_table {
 	struct random *dice;
+	bool is_temporary;       /* nobody else can see it */
 	unsigned n_by, n_values;
 	struct random_column by[MOST_BY], time, values[MOST_VALUES];
 	long long n_given;       /* ids given so far */

@@ -1,0 +1,282 @@
+/* test_docs.c -- the SQL of the documentation works and gives what it says, and no error is left out of it.
+ *
+ * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; so do the ```sql postgres blocks of README.md,
+ * beside the table that its other blocks make. "-- " lines after a statement are its rows, columns parted by '|', or the error
+ * that it raises. */
+#include <glob.h>
+
+#include "tests/pg/client.h"
+
+/* The whole file, or NULL if there is none. To be freed. */
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	char *text;
+	long n;
+
+	if (!file)
+		return NULL;
+	fseek(file, 0, SEEK_END);
+	n = ftell(file);
+	rewind(file);
+	text = calloc(1, (size_t)n + 1);
+	assert_non_null(text);
+	assert_int_equal(fread(text, 1, (size_t)n, file), (size_t)n);
+	fclose(file);
+	return text;
+}
+
+/* Cuts the line at *text off and moves on. NULL at the end. */
+static char *next_line(char **text)
+{
+	char *line = *text, *end;
+
+	if (!line || !*line)
+		return NULL;
+	end = strchr(line, '\n');
+	*text = end ? end + 1 : NULL;
+	if (end)
+		*end = '\0';
+	return line;
+}
+
+/* ---- examples ---- */
+
+/* A statement and what the file shows below it. */
+struct example {
+	struct text sql, shown;
+	bool is_complete, has_shown;
+	int line;
+};
+
+static int n_examples;
+
+/* What psql would show, as the files write it. */
+static void show(const PGresult *result, struct text *shown)
+{
+	static const struct { int field; const char *label;
+	} parts[] = { { PG_DIAG_MESSAGE_PRIMARY, "ERROR" },
+		      { PG_DIAG_MESSAGE_DETAIL, "DETAIL" },
+		      { PG_DIAG_MESSAGE_HINT, "HINT" } };
+
+	text_set(shown, "%s", "");
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		if (PQresultErrorField(result, parts[i].field))
+			text_add(shown, "%s:  %s\n", parts[i].label, PQresultErrorField(result, parts[i].field));
+	for (int row = 0; row < PQntuples(result); row++)
+		for (int column = 0; column < PQnfields(result); column++)
+			text_add(shown, "%s%s", PQgetvalue(result, row, column),
+				 column + 1 < PQnfields(result) ? "|" : "\n");
+}
+
+static bool has_failed(const PGresult *result)
+{
+	return PQresultStatus(result) != PGRES_COMMAND_OK && PQresultStatus(result) != PGRES_TUPLES_OK;
+}
+
+static void run_example(PGconn *pg, const char *path, struct example *example)
+{
+	static struct text shown;
+	PGresult *result;
+
+	if (example->sql.n == 0)
+		return;
+	if (!example->is_complete)
+		fail_msg("%s:%d: a statement without an end", path, example->line);
+	result = PQexec(pg, example->sql.at);
+	show(result, &shown);
+	if (has_failed(result) && !example->has_shown)
+		fail_msg("%s:%d: %s  fails: %s", path, example->line, example->sql.at, shown.at);
+	if (example->has_shown && strcmp(shown.at, example->shown.at) != 0)
+		fail_msg("%s:%d: %s  gives:\n%s  instead of:\n%s", path, example->line, example->sql.at, shown.at,
+			 example->shown.at);
+	PQclear(result);
+	n_examples++;
+	text_set(&example->sql, "%s", "");
+	text_set(&example->shown, "%s", "");
+	example->is_complete = example->has_shown = false;
+}
+
+/* Does the statement end with this line? A comment may follow. */
+static bool ends_statement(const char *line)
+{
+	const char *comment = strstr(line, " -- ");
+	size_t n = comment ? (size_t)(comment - line) : strlen(line);
+
+	while (n > 0 && line[n - 1] == ' ')
+		n--;
+	return n > 0 && line[n - 1] == ';';
+}
+
+/* Takes one line of a block: a part of a statement, or of what the statement before shows. */
+static void take_line(PGconn *pg, const char *path, struct example *example, const char *line, int number)
+{
+	if (example->is_complete && strncmp(line, "-- ", 3) == 0) {
+		example->has_shown = true;
+		text_add(&example->shown, "%s\n", line + 3);
+		return;
+	}
+	if (example->is_complete)
+		run_example(pg, path, example);
+	if (!line[0])
+		return;
+	if (example->sql.n == 0)
+		example->line = number;
+	text_add(&example->sql, "%s\n", line);
+	example->is_complete = ends_statement(line);
+}
+
+/* Runs the blocks that begin with this line. */
+static void run_file(PGconn *pg, const char *path, char *text, const char *fence)
+{
+	static struct example example;
+	char *rest = text, *line;
+	bool in_block = false;
+
+	n_examples = 0;
+	for (int number = 1; (line = next_line(&rest)); number++) {
+		if (strncmp(line, "```", 3) == 0) {
+			if (in_block)
+				run_example(pg, path, &example);
+			in_block = !in_block && strcmp(line, fence) == 0;
+		} else if (in_block) {
+			take_line(pg, path, &example, line, number);
+		}
+	}
+}
+
+/* A connection to a fresh database. */
+static PGconn *connect_to_new(const char *name)
+{
+	PGconn *first = client_connect(NULL), *pg;
+	char target[100];
+
+	client_run(first, "DROP DATABASE IF EXISTS %s", name);
+	client_run(first, "CREATE DATABASE %s", name);
+	snprintf(target, sizeof target, "dbname=%s", name);
+	PQfinish(first);
+	pg = PQconnectdb(target);
+	assert_int_equal(PQstatus(pg), CONNECTION_OK);
+	return pg;
+}
+
+static void the_examples_of_postgres_md_hold(void **state)
+{
+	char *text = read_file("docs/postgres.md");
+	PGconn *pg;
+
+	(void)state;
+	if (!text)
+		fail_msg("docs/postgres.md is missing: run this from the top of the project");
+	pg = connect_to_new("docs_postgres");
+	run_file(pg, "docs/postgres.md", text, "```sql");
+	assert_true(n_examples >= 30);
+	PQfinish(pg);
+	free(text);
+}
+
+static void the_examples_of_the_readme_hold(void **state)
+{
+	char *text = read_file("README.md");
+	PGconn *pg;
+
+	(void)state;
+	if (!text || !strstr(text, "\n```sql postgres\n")) {
+		free(text);
+		skip();
+	}
+	pg = connect_to_new("docs_readme");
+	client_run(pg, "CREATE TABLE spans(id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, ts bigint, dur bigint, "
+		       "track text, name text)");
+	client_run(pg, "INSERT INTO spans(ts, dur, track, name) VALUES (0, 40, 'main', 'load'), (5, 10, 'main', 'parse'), "
+		       "(60, 25, 'main', 'draw'), (20, 70, 'io', 'read')");
+	run_file(pg, "README.md", text, "```sql postgres");
+	PQfinish(pg);
+	free(text);
+}
+
+/* ---- errors ---- */
+
+/* Do the pieces of a format between its conversions stand in the line, in their order? */
+static bool says(const char *line, const char *format)
+{
+	char piece[400];
+	size_t n = 0;
+
+	for (const char *at = format;; at++) {
+		bool is_conversion = at[0] == '%' && at[1] != '%';
+
+		if (*at && !is_conversion) {
+			assert_true(n + 1 < sizeof piece);
+			piece[n++] = *at;
+			continue;
+		}
+		piece[n] = '\0';
+		line = strstr(line, piece);
+		if (!line || !*at)
+			return line != NULL;
+		line += n;
+		n = 0;
+		at += strcspn(at, "diouxcs"); /* the letter that ends a conversion */
+	}
+}
+
+static bool is_documented(const char *docs, const char *format)
+{
+	char *copy = strdup(docs), *rest = copy, *line;
+	bool found = false;
+
+	while (!found && (line = next_line(&rest)))
+		found = says(line, format);
+	free(copy);
+	return found;
+}
+
+/* The string literal that begins at the text, without its quotes and backslashes. */
+static void read_literal(const char *text, char *literal, size_t n_bytes)
+{
+	size_t n = 0;
+
+	for (const char *at = text + 1; *at && *at != '"'; at++) {
+		at += *at == '\\';
+		assert_true(n + 1 < n_bytes);
+		literal[n++] = *at;
+	}
+	literal[n] = '\0';
+}
+
+static void every_error_is_in_postgres_md(void **state)
+{
+	static const char call[] = "errmsg(";
+	char *docs = read_file("docs/postgres.md"), literal[400];
+	glob_t sources;
+	int n_errors = 0;
+
+	(void)state;
+	assert_non_null(docs);
+	assert_int_equal(glob("pg_ext/*.c", 0, NULL, &sources), 0);
+	for (size_t i = 0; i < sources.gl_pathc; i++) {
+		char *source = read_file(sources.gl_pathv[i]);
+
+		for (char *at = source; (at = strstr(at, call)); at++, n_errors++) {
+			read_literal(at + strlen(call), literal, sizeof literal);
+			if (!is_documented(docs, literal))
+				fail_msg("docs/postgres.md does not have the error of %s: %s", sources.gl_pathv[i], literal);
+		}
+		free(source);
+	}
+	assert_true(n_errors >= 40);
+	globfree(&sources);
+	free(docs);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_examples_of_postgres_md_hold),
+		cmocka_unit_test(the_examples_of_the_readme_hold),
+		cmocka_unit_test(every_error_is_in_postgres_md),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
