@@ -53,7 +53,8 @@ demo: tools
 	@BUILD='$(BUILD)' TRACE='$(TRACE)' sh sql/sqlite/demo.sh
 
 demo-pg: tools
-	@$(MAKE) --no-print-directory -j$(JOBS) all pg trace2pg
+	@PG_CONFIG='$(PG_CONFIG)' sh sql/pg/demo.sh check
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all pg trace2pg
 	@BUILD='$(BUILD)' TRACE='$(TRACE)' PG_CONFIG='$(PG_CONFIG)' sh sql/pg/demo.sh
 
 test: tools

@@ -70,6 +70,8 @@ Datum iforest_merge_index(PG_FUNCTION_ARGS)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(relation));
 	iforest_index_open(index, relation);
 	(void)iforest_maintenance_begin(index, true);
+	/* first what earlier attempts left, and then what this one does */
+	iforest_reclaim(index);
 	iforest_merge_all(index, complete);
 	iforest_reclaim(index);
 	n_runs = index->manifest.n_runs;

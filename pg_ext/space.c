@@ -357,7 +357,7 @@ uint64 iforest_space_sweep(Relation index, const uint32 *owners, uint32 n_owners
 
 		if (extent->n_blocks > 0 && !extent->freed && !is_named(extent->owner, owners, n_owners)) {
 			n_found += extent->n_blocks;
-			let_go(&list, at);
+			set_free(&list, at);
 		}
 	}
 	end = end_of_list(&list);

@@ -108,6 +108,7 @@ IndexBulkDeleteResult *iforest_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDe
 		stats = palloc0(sizeof *stats);
 	before = enter(&index, info->index);
 	(void)iforest_maintenance_begin(index, true);
+	iforest_reclaim(index);
 	iforest_merge_all(index, false);
 	iforest_reclaim(index);
 	stats->num_index_tuples = 0;

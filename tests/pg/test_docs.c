@@ -1,8 +1,8 @@
 /* test_docs.c -- the SQL of the documentation works and gives what it says, and no error is left out of it.
  *
- * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; so do the ```sql postgres blocks of README.md,
- * beside the table that its other blocks make. "-- " lines after a statement are its rows, columns parted by '|', or the error
- * that it raises. */
+ * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; so do the ```sql postgres blocks of
+ * README.md, beside the table that its other blocks make. "-- " lines after a statement are its rows, columns parted by '|',
+ * or the error that it raises. */
 #include <glob.h>
 
 #include "tests/pg/client.h"

@@ -114,7 +114,7 @@ static void merges_cut_off_do_not_fill_the_disk(void **state)
 		client_calm(pg);
 	}
 	/* twice the index while it is merged, and what a reader may still look at */
-	assert_in_range(client_number(pg, "SELECT total_pages FROM iforest_stats('s_if')"), n_pages, 10 * n_pages);
+	assert_true(client_number(pg, "SELECT total_pages FROM iforest_stats('s_if')") <= 10 * n_pages);
 	client_entries_are_rows(pg, "s");
 	table_is_whole(pg, "s");
 }
