@@ -266,8 +266,9 @@ static Snapshot take_snapshot(Relation relation)
 	return snapshot;
 }
 
-/* Sees to it that the runs listed now are neither removed from nor merged away; what is sealed later may be. A run that a cut-off
- * removal left marked is repaired first, as a VACUUM would. On a standby nobody can hold the replay: what was half done is read again. */
+/* Sees to it that the runs listed now are neither removed from nor merged away; what is sealed later may be. A run that a
+ * cut-off removal left marked is repaired first, as a VACUUM would. On a standby nobody can hold the replay: what was half
+ * done is read again. */
 static void hold_runs(struct iforest_index *index)
 {
 	bool is_marked = false;
@@ -309,7 +310,8 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 						      iforest_pg_random());
 		if (++n_attempts > MOST_ATTEMPTS)
 			ereport(ERROR, errcode(ERRCODE_OBJECT_IN_USE),
-				errmsg("index \"%s\" changes faster than it can be checked", RelationGetRelationName(relation)),
+				errmsg("index \"%s\" changes faster than it can be checked",
+				       RelationGetRelationName(relation)),
 				errhint("Try again."));
 	} while (!check_entries(check));
 	if (check->highest_ref > 0 && check->highest_ref >> 16 >= RelationGetNumberOfBlocks(heap))

@@ -15,7 +15,8 @@
 #include "pg_ext/definition.h"
 #include "pg_ext/meta.h"
 
-/* Measured beside the time of a row in a sequential scan: looking for a series in a run, and reading a page of pending entries. */
+/* Measured beside the time of a row in a sequential scan: looking for a series in a run, and reading a page of pending
+ * entries. */
 enum { OPERATORS_A_PROBE = 400, OPERATORS_A_PENDING_PAGE = 40 };
 
 /* of a manifest (core/manifest.h), near enough to tell the number of runs from its length */
@@ -59,7 +60,8 @@ static double series_scanned(struct PlannerInfo *root, const IndexPath *path)
 		VariableStatData variable;
 		bool is_default;
 
-		examine_variable(root, (Node *)((TargetEntry *)list_nth(index->indextlist, i))->expr, (int)index->rel->relid, &variable);
+		examine_variable(root, (Node *)((TargetEntry *)list_nth(index->indextlist, i))->expr, (int)index->rel->relid,
+				 &variable);
 		n_series *= get_variable_numdistinct(&variable, &is_default);
 		ReleaseVariableStats(variable);
 	}
@@ -85,7 +87,8 @@ void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, dou
 	genericcostestimate(root, path, loop_count, &costs);
 	iforest_meta_read(index, meta);
 	n_runs = ((double)meta->manifest_bytes - MANIFEST_HEADER_BYTES) /
-		 (RUN_BYTES + VALUE_BYTES * (IndexRelationGetNumberOfAttributes(index) - IndexRelationGetNumberOfKeyAttributes(index)));
+		 (RUN_BYTES +
+		  VALUE_BYTES * (IndexRelationGetNumberOfAttributes(index) - IndexRelationGetNumberOfKeyAttributes(index)));
 	n_runs = Max(n_runs, 1);
 	for (unsigned c = 0; c < IFOREST_CHAINS; c++)
 		n_pending += meta->open[c].n_pages;
@@ -96,8 +99,10 @@ void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, dou
 
 	/* each series is looked for in each run, on pages that are soon in memory */
 	n_probes = series_scanned(root, path) * n_runs;
-	*startup_cost = costs.indexStartupCost + (n_probes * OPERATORS_A_PROBE + n_pending * OPERATORS_A_PENDING_PAGE) * cpu_operator_cost;
-	*total_cost = costs.indexTotalCost + (n_probes * OPERATORS_A_PROBE + n_pending * OPERATORS_A_PENDING_PAGE) * cpu_operator_cost;
+	*startup_cost = costs.indexStartupCost +
+			(n_probes * OPERATORS_A_PROBE + n_pending * OPERATORS_A_PENDING_PAGE) * cpu_operator_cost;
+	*total_cost = costs.indexTotalCost +
+		      (n_probes * OPERATORS_A_PROBE + n_pending * OPERATORS_A_PENDING_PAGE) * cpu_operator_cost;
 	if (path->path.pathtype == T_IndexOnlyScan)
 		*total_cost += index_only_penalty;
 	*selectivity = costs.indexSelectivity;

@@ -2,7 +2,8 @@
 #ifndef IFOREST_PG_ENTRY_H
 #define IFOREST_PG_ENTRY_H
 
-#include "pg_ext/definition.h"
+#include "core/leaf.h"
+#include "pg_ext/values.h"
 
 /* Fills in an entry but for its series. values and are_null are those of the index's columns, in their order. */
 void iforest_entry_form(Relation index, const struct iforest_definition *definition, const Datum *values,

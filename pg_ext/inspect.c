@@ -10,9 +10,9 @@
 
 #include "core/bits.h"
 #include "core/node.h"
-#include "pg_ext/definition.h"
 #include "pg_ext/index.h"
 #include "pg_ext/pending.h"
+#include "pg_ext/values.h"
 
 static const char *kind_name(uint8 kind)
 {

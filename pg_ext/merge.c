@@ -197,8 +197,8 @@ void iforest_after_append(Relation relation, bool background)
 
 	iforest_index_open(index, relation);
 	iforest_index_refresh(index);
-	/* in a crowd of runs that nobody may merge just now, the chain grows. Where there is no room for another closed chain, sealing
-	 * the others makes some */
+	/* in a crowd of runs that nobody may merge just now, the chain grows. Where there is no room for another closed
+	 * chain, sealing the others makes some */
 	if (!iforest_is_crowded(index)) {
 		(void)iforest_pending_close(relation, false);
 		(void)iforest_seal(index, false);

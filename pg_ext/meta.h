@@ -66,7 +66,8 @@ void iforest_meta_begin(Relation index, struct iforest_meta_edit *edit);
 void iforest_meta_finish(struct iforest_meta_edit *edit);
 void iforest_meta_cancel(struct iforest_meta_edit *edit);
 
-/* Gives the next clock number, with a record of its own: a number is on its way to nobody else even if what it is for fails. */
+/* Gives the next clock number, with a record of its own: a number is on its way to nobody else even if what it is for fails.
+ */
 uint32 iforest_meta_tick(Relation index);
 
 /* Makes everything numbered so far older than the worklist. Requires the locks MAINTENANCE and, exclusively, NEWER. */

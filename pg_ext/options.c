@@ -26,11 +26,19 @@ void iforest_options_register(void)
 bytea *iforest_options_parse(Datum options, bool validate)
 {
 	static const relopt_parse_elt elements[] = {
-		{ .optname = "duration", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct iforest_options, duration) },
+		{ .optname = "duration",
+		  .opttype = RELOPT_TYPE_STRING,
+		  .offset = offsetof(struct iforest_options, duration) },
 		{ .optname = "end", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct iforest_options, end) },
-		{ .optname = "duration_unit", .opttype = RELOPT_TYPE_ENUM, .offset = offsetof(struct iforest_options, duration_unit) },
-		{ .optname = "pending_pages", .opttype = RELOPT_TYPE_INT, .offset = offsetof(struct iforest_options, pending_pages) },
-		{ .optname = "background_merge", .opttype = RELOPT_TYPE_BOOL, .offset = offsetof(struct iforest_options, background_merge) },
+		{ .optname = "duration_unit",
+		  .opttype = RELOPT_TYPE_ENUM,
+		  .offset = offsetof(struct iforest_options, duration_unit) },
+		{ .optname = "pending_pages",
+		  .opttype = RELOPT_TYPE_INT,
+		  .offset = offsetof(struct iforest_options, pending_pages) },
+		{ .optname = "background_merge",
+		  .opttype = RELOPT_TYPE_BOOL,
+		  .offset = offsetof(struct iforest_options, background_merge) },
 	};
 
 	return build_reloptions(options, validate, kind, sizeof(struct iforest_options), elements, lengthof(elements));

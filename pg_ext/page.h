@@ -80,8 +80,8 @@ uint32 iforest_page_copy(Relation index, BlockNumber block, enum iforest_page_ki
 
 #define IFOREST_MOST_APPENDED 1024
 
-/* Puts at most IFOREST_MOST_APPENDED bytes at the end of the content of a page that is locked exclusively and has room, and logs
- * just these bytes. */
+/* Puts at most IFOREST_MOST_APPENDED bytes at the end of the content of a page that is locked exclusively and has room, and
+ * logs just these bytes. */
 void iforest_page_append(Relation index, Buffer buffer, const uint8 *bytes, uint16 n_bytes);
 
 #endif

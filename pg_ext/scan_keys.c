@@ -258,7 +258,8 @@ static int read_by_keys(const struct iforest_definition *definition, ScanKey key
 			continue;
 		*by_key = (struct by_key){ .key = &keys[k], .column = keys[k].sk_attno - 1, .elements = &keys[k].sk_argument };
 		if (!(keys[k].sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL | SK_ISNULL)))
-			by_key->n_elements = keys[k].sk_flags & SK_SEARCHARRAY ? array_elements(&keys[k], &by_key->elements) : 1;
+			by_key->n_elements = keys[k].sk_flags & SK_SEARCHARRAY ? array_elements(&keys[k], &by_key->elements)
+									       : 1;
 		n++;
 	}
 	return n;
@@ -273,7 +274,8 @@ static bool key_accepts(const struct by_key *by_key, Datum value, bool is_null)
 	if (by_key->key->sk_flags & SK_SEARCHNOTNULL)
 		return !is_null;
 	for (int i = 0; i < by_key->n_elements && !is_null && !accepted; i++)
-		accepted = DatumGetBool(FunctionCall2Coll(&by_key->key->sk_func, by_key->key->sk_collation, value, by_key->elements[i]));
+		accepted = DatumGetBool(
+			FunctionCall2Coll(&by_key->key->sk_func, by_key->key->sk_collation, value, by_key->elements[i]));
 	return accepted;
 }
 
@@ -318,9 +320,10 @@ static void sort_series(Relation index, const struct iforest_definition *definit
 	qsort_arg(series, n, sizeof *series, compare_series, &ordering);
 }
 
-/* The keys that tie each by column to values of its own type, by column; NULL if some column is not tied so, or in too many ways to try. */
-static const struct by_key **listed_keys(Relation index, const struct iforest_definition *definition, const struct by_key *by_keys,
-					 int n_by_keys)
+/* The keys that tie each by column to values of its own type, by column; NULL if some column is not tied so, or in too many
+ * ways to try. */
+static const struct by_key **listed_keys(Relation index, const struct iforest_definition *definition,
+					 const struct by_key *by_keys, int n_by_keys)
 {
 	const struct by_key **listed = palloc0((definition->n_by + 1) * sizeof *listed);
 	double n_combinations = 1;
@@ -375,7 +378,8 @@ static void read_series(Relation index, const struct iforest_definition *definit
 	const struct by_key **listed = listed_keys(index, definition, by_keys, n_by_keys);
 	struct matched_series *matched;
 
-	result->series = MemoryContextAllocHuge(CurrentMemoryContext, (Max(n_known, MOST_COMBINATIONS) + 1) * sizeof *result->series);
+	result->series = MemoryContextAllocHuge(CurrentMemoryContext,
+						(Max(n_known, MOST_COMBINATIONS) + 1) * sizeof *result->series);
 	if (listed)
 		n_listed = find_listed(index, definition, listed, cache, result->series);
 	matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_listed + 1) * sizeof *matched);

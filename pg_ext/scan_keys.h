@@ -1,8 +1,9 @@
-/* scan_keys.h -- the conditions of an index scan as what core understands: a list of series, and ranges of time within each. */
+/* scan_keys.h -- the conditions of an index scan as what core understands: a list of series, and ranges of time within each.
+ */
 #ifndef IFOREST_PG_SCAN_KEYS_H
 #define IFOREST_PG_SCAN_KEYS_H
 
-#include "pg_ext/definition.h"
+#include "pg_ext/values.h"
 
 #include "access/skey.h"
 
@@ -20,8 +21,8 @@ struct iforest_scan_keys {
 	uint32 n_series;
 };
 
-/* Evaluates the scan keys. With `in_order` series are sorted by their values, as an ordered scan needs it; by id they are found faster.
- * Everything is in the current memory context. */
+/* Evaluates the scan keys. With `in_order` series are sorted by their values, as an ordered scan needs it; by id they are
+ * found faster. Everything is in the current memory context. */
 void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
 			    int n_keys, bool in_order, struct iforest_scan_keys *result);
 

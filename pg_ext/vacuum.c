@@ -4,8 +4,8 @@
 #include "utils/memutils.h"
 
 #include "core/run_remove.h"
-#include "pg_ext/definition.h"
 #include "pg_ext/maintenance.h"
+#include "pg_ext/values.h"
 
 struct dead_check {
 	IndexBulkDeleteCallback callback;

@@ -1,0 +1,76 @@
+/* scan.h -- the state of an index scan, and its parts.
+ *
+ * An index scan goes through the series it is asked for, in the order of their by values, through the ranges of time of
+ * each, and through the entries of a range in all runs and what is pending, merged by key. It knows the last key it gave, so
+ * that it can turn round, go back to a mark, or begin again where runs have been merged away under it, by opening the range
+ * anew at that key. */
+#ifndef IFOREST_PG_SCAN_H
+#define IFOREST_PG_SCAN_H
+
+#include "pg_ext/index.h"
+
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "lib/binaryheap.h"
+
+#include "core/cursor.h"
+#include "pg_ext/scan_keys.h"
+
+#define IFOREST_MOST_RESTARTS 100
+
+/* One run, or what is pending, within the range that is open. */
+struct iforest_source {
+	struct iforest_cursor *cursor;          /* NULL: pending */
+	const struct iforest_block *block;
+	int32 at;                               /* entry of the block, or of the pending ones */
+	struct iforest_key key;
+};
+
+/* A place between entries: everything up to the last key given, in the direction of the scan, is done. */
+struct iforest_place_in_scan {
+	bool is_started;                        /* false: before the first entry (after the last one, backward) */
+	uint32 series, range;                   /* numbers in the lists of scan_keys; range n_ranges: the NULL times */
+	bool has_key;
+	struct iforest_key key;                 /* last one given */
+};
+
+struct iforest_index_scan {
+	MemoryContext context, key_context,
+		run_context; /* whole scan; until the next rescan; until the index is read again */
+	struct iforest_definition definition;
+	struct iforest_index *index; /* as of the beginning of the scan: what came later is invisible to its snapshot */
+	struct iforest_scan_keys keys;
+	struct iforest_key *matching;           /* pending ones of the series and ranges asked for, sorted */
+	uint32 n_matching, n_matching_reserved;
+	bool has_keys;                          /* keys and matching are filled in */
+	struct iforest_place_in_scan place, mark;
+	bool is_open;                           /* a range is open, in this direction: */
+	bool backward;
+	struct iforest_key lower, upper;        /* of it, upper excluded */
+	struct iforest_source *sources;                 /* one a run, the last one what is pending */
+	IndexFetchTableData *fetch;             /* of an index-only scan, and where it puts rows */
+	TupleTableSlot *row;
+	binaryheap *heap;                       /* of those that have an entry in the range, the next entry's first */
+};
+
+/* scan_begin.c: what the index held when the scan began. */
+
+/* Reads the scan keys, and the index before them if that was not done yet. */
+void iforest_scan_begin(IndexScanDesc scan_desc, bool in_order);
+
+/* Where a run was merged away under the scan, reads the index again: its entries are in another run by now, or were of dead
+ * rows. False: it was not, the page is wrong. */
+bool iforest_scan_begin_again(struct iforest_index_scan *scan);
+
+/* scan_range.c: the entries of one range of one series, merged by key. */
+
+/* Opens the range at the place, less what has been given of it. Errors: those of core. */
+enum iforest_status iforest_scan_open_range(struct iforest_index_scan *scan);
+
+/* The next entry of the open range, whose key becomes that of the place. */
+enum iforest_status iforest_scan_next_in_range(struct iforest_index_scan *scan, bool *found);
+
+/* For the heap: the next source in the scan's direction comes first. */
+int iforest_scan_compare_sources(Datum left, Datum right, void *scan);
+
+#endif
