@@ -8,8 +8,7 @@
 #include "access/amapi.h"
 #include "nodes/execnodes.h"
 
-/* build.c -- a run from the sorted rows of the table; without by columns rows that come in time order are not sorted at all.
- */
+/* build.c -- a run from the sorted rows of the table; without by columns rows that come in time order are not sorted at all. */
 IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info);
 void iforest_build_empty(Relation index);
 char *iforest_build_phase_name(int64 phase);

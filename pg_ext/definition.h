@@ -3,8 +3,7 @@
  *   by columns     all key columns but the last. A row's series is the canonical form (core/series.h) of their values
  *   time column    the last key column; int64 in the order of its type: integers, date and timestamps as they are, float8
  *                  by its bits (-0 as 0, NaN last)
- *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double
- */
+ *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double */
 #ifndef IFOREST_PG_DEFINITION_H
 #define IFOREST_PG_DEFINITION_H
 

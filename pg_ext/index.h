@@ -40,8 +40,7 @@ struct iforest_index {
 void iforest_index_open(struct iforest_index *index, Relation relation);
 void iforest_index_refresh(struct iforest_index *index);
 
-/* Writes an index without entries into an empty fork. fields must be finished. Nothing is logged: that is the caller's part.
- */
+/* Writes an index without entries into an empty fork. fields must be finished. Nothing is logged: that is the caller's part. */
 void iforest_index_create(Relation relation, ForkNumber fork, const struct iforest_fields *fields);
 
 /* Raises the error that a status stands for. */

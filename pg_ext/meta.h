@@ -6,8 +6,7 @@
  *
  * The manifest (core/manifest.h) may be larger than a page. It lies in one of two slots of pages; a publish writes the other
  * slot and then turns the metapage to it, together with the chains that the new manifest replaces. Readers copy the metapage
- * and then the slot, and know by the manifest's id and checksum whether the slot was overwritten meanwhile.
- */
+ * and then the slot, and know by the manifest's id and checksum whether the slot was overwritten meanwhile. */
 #ifndef IFOREST_PG_META_H
 #define IFOREST_PG_META_H
 
@@ -66,8 +65,7 @@ void iforest_meta_begin(Relation index, struct iforest_meta_edit *edit);
 void iforest_meta_finish(struct iforest_meta_edit *edit);
 void iforest_meta_cancel(struct iforest_meta_edit *edit);
 
-/* Gives the next clock number, with a record of its own: a number is on its way to nobody else even if what it is for fails.
- */
+/* Gives the next clock number, with a record of its own: a number is on its way to nobody else even if what it is for fails. */
 uint32 iforest_meta_tick(Relation index);
 
 /* Makes everything numbered so far older than the worklist. Requires the locks MAINTENANCE and, exclusively, NEWER. */

@@ -7,8 +7,7 @@
  *   pending_pages   1 to 4096, default 64: a chain of pending pages is made into a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
- * duration, end and duration_unit are read when the index is built; a change takes effect with REINDEX.
- */
+ * duration, end and duration_unit are read when the index is built; a change takes effect with REINDEX. */
 #ifndef IFOREST_PG_OPTIONS_H
 #define IFOREST_PG_OPTIONS_H
 

@@ -1,5 +1,4 @@
-/* scan_keys.h -- the conditions of an index scan as what core understands: a list of series, and ranges of time within each.
- */
+/* scan_keys.h -- the conditions of an index scan as what core understands: a list of series, and ranges of time within each. */
 #ifndef IFOREST_PG_SCAN_KEYS_H
 #define IFOREST_PG_SCAN_KEYS_H
 

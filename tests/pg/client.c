@@ -162,14 +162,15 @@ const char *client_try(PGconn *pg, const char *format, ...)
 	static char state[6];
 	struct text sql;
 	va_list arguments;
+	const char *code;
 	PGresult *result;
 	bool is_lost;
 
 	va_start(arguments, format);
 	result = execute(pg, &sql, format, arguments);
 	va_end(arguments);
-	snprintf(state, sizeof state, "%s", has_succeeded(result) ? "" : PQresultErrorField(result, PG_DIAG_SQLSTATE)
-		 ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : "?????");
+	code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	snprintf(state, sizeof state, "%s", has_succeeded(result) ? "" : code ? code : "?????");
 	PQclear(result);
 	is_lost = PQstatus(pg) == CONNECTION_BAD || strncmp(state, "57P0", 4) == 0;
 	return is_lost ? "lost" : state;
@@ -216,7 +217,8 @@ static const struct {
 
 void client_read(PGconn *pg, enum client_way way)
 {
-	client_run(pg, "SET enable_seqscan = %d; SET enable_indexscan = %d; SET enable_indexonlyscan = %d; SET enable_bitmapscan = %d",
+	client_run(pg, "SET enable_seqscan = %d; SET enable_indexscan = %d; SET enable_indexonlyscan = %d;"
+		       " SET enable_bitmapscan = %d",
 		   ways[way].by_table, ways[way].by_index, ways[way].by_index_only, ways[way].by_bitmap);
 }
 
@@ -230,7 +232,10 @@ void client_plan_must(PGconn *pg, enum client_way way, const char *query)
 		const char *line = PQgetvalue(plan, row, 0), *node = strstr(line, ways[way].node);
 
 		/* "Index Scan" is at the end of "Bitmap Index Scan" too; and = NULL needs no scan */
-		found = found || strstr(line, "One-Time Filter: false") || (node && (way != BY_INDEX || node < line + 7 || strncmp(node - 7, "Bitmap ", 7) != 0));
+		if (node && (way != BY_INDEX || node < line + 7 || strncmp(node - 7, "Bitmap ", 7) != 0))
+			found = true;
+		if (strstr(line, "One-Time Filter: false"))
+			found = true;
 		text_add(&shown, "%s\n", line);
 	}
 	if (!found)
@@ -311,7 +316,8 @@ static bool is_told_to_stop(int pipe_end)
 	return poll(&end, 1, 0) != 0;
 }
 
-static _Noreturn void be_worker(struct workers *workers, const char *folder, client_work work, struct worker worker, int ready)
+static _Noreturn void be_worker(struct workers *workers, const char *folder, client_work work, struct worker worker,
+				int ready)
 {
 	is_worker = true;
 	close(workers->stop[1]);

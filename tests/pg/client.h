@@ -1,4 +1,5 @@
-/* client.h -- what the tests of the PostgreSQL extension share: connections, SQL that must succeed or may fail, and workers beside the test.
+/* client.h -- what the tests of the PostgreSQL extension share: connections, SQL that must succeed or may fail, and workers
+ * beside the test.
  *
  * Needs a server, by the PG* environment: tests/pg/cluster.sh run build/tests/pg/test_random
  */
@@ -55,7 +56,8 @@ FORMAT(2) long long client_number(PGconn *pg, const char *format, ...);
 /* Runs SQL that may fail. Returns its SQLSTATE, "" if it succeeded, "lost" if the server went away. */
 FORMAT(2) const char *client_try(PGconn *pg, const char *format, ...);
 
-/* A limit of milliseconds on statements and on waiting for locks; and none. A timeout that comes late may end either of these: they try again. */
+/* A limit of milliseconds on statements and on waiting for locks; and none. A timeout that comes late may end these too: they
+ * try again. */
 void client_hurry(PGconn *pg, unsigned statement_timeout, unsigned lock_timeout);
 void client_calm(PGconn *pg);
 
@@ -78,7 +80,8 @@ void client_same_answers(PGconn *pg, const char *query);
 /* iforest_check(index, true), and no more. */
 void client_check(PGconn *pg, const char *index);
 
-/* Vacuums the table, until its index TABLE_if has an entry for each row and no other. Nobody else may have a snapshot for long. */
+/* Vacuums the table, until its index TABLE_if has an entry for each row and no other. Nobody else may have a snapshot for
+ * long. */
 void client_entries_are_rows(PGconn *pg, const char *table);
 
 /* ---- time ---- */

@@ -12,7 +12,8 @@ static const struct column_kind by_kinds[] = {
 	{ "\"char\"", { "a", "b", "", "~" }, NULL },
 	{ "smallint", { "0", "-1", "1", "-32768", "32767", "7" }, "(%s % 300)::smallint" },
 	{ "integer", { "0", "1", "-1", "-2147483648", "2147483647", "65536" }, "(%s % 500)::integer" },
-	{ "bigint", { "0", "1", "-1", "-9223372036854775808", "9223372036854775807", "4294967296" }, "%s % 700 * 10000000000" },
+	{ "bigint", { "0", "1", "-1", "-9223372036854775808", "9223372036854775807", "4294967296" },
+	  "%s % 700 * 10000000000" },
 	{ "oid", { "0", "1", "4294967295", "2147483648" }, NULL },
 	{ "text", { "a", "", "A", "aa", "a ", "\xc3\xa4", "z", "%", "\\" }, "repeat('long ', (%s % 60)::integer)" },
 	{ "text COLLATE \"und-x-icu\"", { "a", "B", "A", "b", "\xc3\xa4", "z", "Z", "" }, NULL },
@@ -20,8 +21,8 @@ static const struct column_kind by_kinds[] = {
 	{ "char(4)", { "c", "", "cc", "c  ", "dddd" }, NULL },
 	{ "name", { "n", "N", "nn", "" }, NULL },
 	{ "bytea", { "\\x00", "\\x", "\\x0000", "\\xff", "\\x00ff" }, NULL },
-	{ "uuid", { "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff", "80000000-0000-0000-0000-000000000001" },
-	  NULL },
+	{ "uuid", { "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff",
+		    "80000000-0000-0000-0000-000000000001" }, NULL },
 	{ "date", { "2000-01-01", "1999-12-31", "infinity", "-infinity", "0001-01-01 BC" }, NULL },
 	{ "time", { "00:00", "24:00", "12:34:56.789" }, NULL },
 	{ "timestamp", { "2000-01-01", "infinity", "-infinity", "1999-12-31 23:59:59.999999" }, NULL },
@@ -35,12 +36,14 @@ static const struct column_kind time_kinds[] = {
 	{ "smallint", { "0", "-1", "-32768", "32767", "100" }, "(%s % 2000 - 1000)::smallint" },
 	{ "integer", { "0", "-1", "-2147483648", "2147483647", "5000" }, "(%s % 10000)::integer" },
 	{ "bigint", { "0", "-1", "-9223372036854775808", "9223372036854775807", "500000" }, "%s % 1000000 - 500000" },
-	{ "date", { "2000-01-01", "1999-12-31", "infinity", "-infinity", "2004-02-29" }, "'2000-01-01'::date + (%s % 3000)::integer" },
+	{ "date", { "2000-01-01", "1999-12-31", "infinity", "-infinity", "2004-02-29" },
+	  "'2000-01-01'::date + (%s % 3000)::integer" },
 	{ "timestamp", { "2000-01-01", "infinity", "-infinity", "1999-12-31 23:59:59.999999", "2000-01-03" },
 	  "'2000-01-01'::timestamp + %s % 1000000 * interval '1 second'" },
 	{ "timestamptz", { "2000-01-01 UTC", "infinity", "-infinity", "1999-12-31 23:59:59.999999 UTC", "2000-01-02 UTC" },
 	  "'2000-01-01 UTC'::timestamptz + %s % 1000000 * interval '1 millisecond'" },
-	{ "double precision", { "0", "-0", "NaN", "Infinity", "-Infinity", "1e-308", "-5e-324", "1e308", "0.5" }, "(%s % 4000 - 2000) / 8.0::float8" },
+	{ "double precision", { "0", "-0", "NaN", "Infinity", "-Infinity", "1e-308", "-5e-324", "1e308", "0.5" },
+	  "(%s % 4000 - 2000) / 8.0::float8" },
 };
 
 static const struct column_kind value_kinds[] = {
@@ -49,7 +52,8 @@ static const struct column_kind value_kinds[] = {
 	{ "smallint", { "0", "-32768", "32767" }, "(%s % 100)::smallint" },
 	{ "double precision", { "0", "-0", "NaN", "Infinity", "-Infinity", "1e308" }, "%s / 7.0::float8" },
 	{ "real", { "0", "-0", "NaN", "Infinity", "-Infinity" }, "(%s / 7.0)::real" },
-	{ "numeric(18, 3)", { "0", "-999999999999999.999", "999999999999999.999", "0.001" }, "(%s / 100.0)::numeric(18, 3)" },
+	{ "numeric(18, 3)", { "0", "-999999999999999.999", "999999999999999.999", "0.001" },
+	  "(%s / 100.0)::numeric(18, 3)" },
 };
 
 void random_table_prepare(PGconn *pg)
@@ -61,8 +65,8 @@ void random_table_prepare(PGconn *pg)
 
 /* ---- making it ---- */
 
-static struct random_column choose_column(struct random *dice, const char *name, unsigned number, const struct column_kind *kinds,
-					  unsigned n_kinds)
+static struct random_column choose_column(struct random *dice, const char *name, unsigned number,
+					  const struct column_kind *kinds, unsigned n_kinds)
 {
 	struct random_column column = { .kind = &kinds[random_below(dice, n_kinds)], .percent_null = 0 };
 	unsigned n = 0;
@@ -85,7 +89,9 @@ static void add_names(const struct random_column *columns, unsigned n, struct te
 static void add_index(const struct random_table *table, struct text *sql)
 {
 	const char *value_type = table->n_values ? table->values[0].kind->type : "", *time_type = table->time.kind->type;
-	bool has_integers = strcmp(value_type, "bigint") == 0 || strcmp(value_type, "integer") == 0 || strcmp(value_type, "smallint") == 0;
+	bool has_integers = strcmp(value_type, "bigint") == 0 || strcmp(value_type, "integer") == 0 ||
+			    strcmp(value_type, "smallint") == 0;
+	bool has_spans = strcmp(time_type, "double precision") != 0 && random_chance(table->dice, 50);
 
 	text_add(sql, "CREATE INDEX t_if ON t USING iforest (");
 	add_names(table->by, table->n_by, sql);
@@ -96,9 +102,9 @@ static void add_index(const struct random_table *table, struct text *sql)
 		text_add(sql, ")");
 	}
 	text_add(sql, " WITH (pending_pages = 1, background_merge = %s", random_chance(table->dice, 50) ? "on" : "off");
-	if (has_integers && strcmp(time_type, "double precision") != 0 && random_chance(table->dice, 50))
+	if (has_integers && has_spans)
 		text_add(sql, ", duration = 'value1'");
-	else if (strcmp(value_type, time_type) == 0 && strcmp(time_type, "double precision") != 0 && random_chance(table->dice, 50))
+	else if (strcmp(value_type, time_type) == 0 && has_spans)
 		text_add(sql, ", \"end\" = 'value1'");
 	text_add(sql, ");");
 }
@@ -163,8 +169,8 @@ static void add_value(struct random_table *table, const struct random_column *co
 		add_spread(column->kind, salt + 2, sql);
 	}
 	for (unsigned i = 0; i < column->n_literals; i++)
-		text_add(sql, " WHEN spread(id, %u) %% %u = %u THEN '%s'::%s", salt + 3, column->n_literals, i, column->kind->literals[i],
-			 column->kind->type);
+		text_add(sql, " WHEN spread(id, %u) %% %u = %u THEN '%s'::%s", salt + 3, column->n_literals, i,
+			 column->kind->literals[i], column->kind->type);
 	text_add(sql, " END");
 }
 
@@ -196,7 +202,8 @@ static void add_choice(struct random_table *table, struct text *sql)
 	long long first = 1 + (long long)random_below(dice, (uint64_t)table->n_given + 1);
 
 	if (random_chance(dice, 50))
-		text_add(sql, " WHERE spread(id, %u) %% 100 < %u;", (unsigned)random_below(dice, 1000000), 1 + (unsigned)random_below(dice, 40));
+		text_add(sql, " WHERE spread(id, %u) %% 100 < %u;", (unsigned)random_below(dice, 1000000),
+			 1 + (unsigned)random_below(dice, 40));
 	else
 		text_add(sql, " WHERE id BETWEEN %lld AND %lld;", first, first + (long long)random_below(dice, 1500));
 }
@@ -234,17 +241,22 @@ void random_change(struct random_table *table, struct text *sql)
 
 void random_upkeep(struct random_table *table, struct text *sql)
 {
-	static const char *const statements[] = { "VACUUM t", "VACUUM (INDEX_CLEANUP on) t", "SELECT iforest_merge('t_if')",
-						  "SELECT iforest_merge('t_if', true)", "ANALYZE t", "SELECT iforest_check('t_if', true)" };
+	static const char *const statements[] = {
+		"VACUUM t", "VACUUM (INDEX_CLEANUP on) t", "SELECT iforest_merge('t_if')",
+		"SELECT iforest_merge('t_if', true)", "ANALYZE t", "SELECT iforest_check('t_if', true)",
+	};
 
 	text_set(sql, "%s", statements[random_below(table->dice, COUNT_OF(statements))]);
 }
 
 void random_maintenance(struct random_table *table, struct text *sql)
 {
-	static const char *const rare[] = { "VACUUM (FULL) t", "REINDEX INDEX t_if", "REINDEX INDEX CONCURRENTLY t_if",
-					    "ALTER INDEX t_if SET (pending_pages = 3)", "ALTER INDEX t_if SET (pending_pages = 1)",
-					    "VACUUM (INDEX_CLEANUP off) t", "VACUUM (FREEZE) t", "DROP INDEX t_if", "TRUNCATE t" };
+	static const char *const rare[] = {
+		"VACUUM (FULL) t", "REINDEX INDEX t_if", "REINDEX INDEX CONCURRENTLY t_if", "VACUUM (FREEZE) t",
+		"DROP INDEX t_if",
+		"ALTER INDEX t_if SET (pending_pages = 3)", "ALTER INDEX t_if SET (pending_pages = 1)", "TRUNCATE t",
+		"VACUUM (INDEX_CLEANUP off) t",
+	};
 
 	if (random_chance(table->dice, 80)) {
 		random_upkeep(table, sql);
@@ -266,12 +278,13 @@ static void add_list(const struct random_table *table, const struct random_colum
 	for (unsigned i = 0; i < n; i++) {
 		bool is_null = random_chance(table->dice, 10);
 
-		text_add(sql, "%s%s%s%s::%s", i ? ", " : "", is_null ? "" : "'", is_null ? "NULL" : literal(column, table->dice),
-			 is_null ? "" : "'", column->kind->type);
+		text_add(sql, is_null ? "%sNULL::%.0s%s" : "%s'%s'::%s", i ? ", " : "", literal(column, table->dice),
+			 column->kind->type);
 	}
 }
 
-static void add_condition(const struct random_table *table, const char *alias, const struct random_column *column, struct text *sql)
+static void add_condition(const struct random_table *table, const char *alias, const struct random_column *column,
+			  struct text *sql)
 {
 	static const char *const operators[] = { "<", "<=", "=", ">=", ">", "=", ">=", "<" };
 	struct random *dice = table->dice;
@@ -279,7 +292,8 @@ static void add_condition(const struct random_table *table, const char *alias, c
 
 	text_add(sql, " AND %s%s ", alias, column->name);
 	if (kind < 60) {
-		text_add(sql, "%s '%s'::%s", operators[random_below(dice, COUNT_OF(operators))], literal(column, dice), column->kind->type);
+		text_add(sql, "%s '%s'::%s", operators[random_below(dice, COUNT_OF(operators))], literal(column, dice),
+			 column->kind->type);
 	} else if (kind < 72) {
 		text_add(sql, "IN (");
 		add_list(table, column, sql);
@@ -304,7 +318,7 @@ unsigned random_conditions(struct random_table *table, const char *alias, struct
 			const struct random_column *column = i < table->n_by ? &table->by[i] : &table->time;
 
 			add_condition(table, alias, column, sql);
-			/* before PostgreSQL 16 the planner takes "b = true" for "b", and that to no operator class but its own */
+			/* before PostgreSQL 16 the planner makes "b" of "b = true", which only B-trees and hashes know */
 			n += strcmp(column->kind->type, "bool") != 0;
 		}
 	return n;

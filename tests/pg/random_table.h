@@ -1,6 +1,7 @@
 /* random_table.h -- a table of random columns with an iforest index, random changes of it, and random questions to it.
  *
- *   CREATE TABLE t(id bigint, by0, by1 ..., ts, value0 ..., note text); CREATE INDEX t_if ON t USING iforest (by0, by1 ..., ts) INCLUDE (value0 ...)
+ *   CREATE TABLE t(id bigint, by1, by2 ..., ts, value1 ..., note text);
+ *   CREATE INDEX t_if ON t USING iforest (by1, by2 ..., ts) INCLUDE (value1 ...)
  *
  * What a row holds depends on the seed and its number alone, so that a round can be repeated.
  */

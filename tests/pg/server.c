@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -28,7 +29,7 @@ static pid_t start_command(const struct server *server, const char *const argume
 	pid = fork();
 	if (pid != 0)
 		return pid;
-	if (geteuid() == 0 && (setgroups(0, NULL) || setgid(owner.st_gid ? owner.st_gid : 65534) || setuid(owner.st_uid)))
+	if (geteuid() == 0 && (setgroups(0, NULL) || setgid(getpwuid(owner.st_uid)->pw_gid) || setuid(owner.st_uid)))
 		_exit(126);
 	/* no server outlives its test */
 	prctl(PR_SET_PDEATHSIG, SIGQUIT);
@@ -71,7 +72,8 @@ static void run_command(const struct server *server, const char *const arguments
 static void add_extension(struct text *settings)
 {
 	PGconn *pg = client_connect(NULL);
-	PGresult *rows = client_rows(pg, "SELECT name, replace(setting, '''', '''''') FROM pg_settings WHERE source = 'configuration file' AND"
+	PGresult *rows = client_rows(pg, "SELECT name, replace(setting, '''', '''''') FROM pg_settings"
+					 " WHERE source = 'configuration file' AND"
 					 " name IN ('extension_destdir', 'extension_control_path', 'dynamic_library_path')");
 
 	for (int row = 0; row < PQntuples(rows); row++)
@@ -93,7 +95,8 @@ void server_make(struct server *server, const char *name, const char *option, co
 	    (geteuid() == 0 && chown(server->folder, owner.st_uid, owner.st_gid)))
 		client_fail("cannot make %s", server->folder);
 	text_set(&lines, "listen_addresses = ''\nunix_socket_directories = '%s'\nport = %s\nfsync = off\nautovacuum = off\n"
-			 "dynamic_shared_memory_type = mmap\ncheckpoint_timeout = 1h\nmax_wal_size = 8GB\nmax_connections = 30\n%s\n",
+			 "dynamic_shared_memory_type = mmap\ncheckpoint_timeout = 1h\nmax_wal_size = 8GB\n"
+			 "max_connections = 30\n%s\n",
 		 server->folder, getenv("PGPORT"), settings);
 	add_extension(&lines);
 	RUN(server, "initdb", "-D", "data", "-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C",
@@ -165,7 +168,8 @@ static void kill_all(struct server *server)
 	pid_t children[MOST_PROCESSES];
 	unsigned n;
 
-	/* stopped first, so that it neither starts processes nor sees them die; its orphans become children of ours, to be waited for */
+	/* stopped first, so that it neither starts processes nor sees them die; its orphans become children of ours, to be
+	 * waited for */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	kill(server->pid, SIGSTOP);
 	n = children_of(server->pid, children);
@@ -237,8 +241,8 @@ void server_lose_power(struct server *server, struct random *dice, const char *r
 {
 	server_end(server, KILL_ALL);
 	/* the folder stays the same: by its number the server finds shared memory that the killed one has left */
-	RUN(server, "sh", "-c", "mkdir lost && mv data/* lost && cp -a saved/. data && rm -rf data/pg_wal data/postmaster.pid &&"
-				" mv lost/pg_wal lost/postmaster.pid data");
+	RUN(server, "sh", "-c", "mkdir lost && mv data/* lost && cp -a saved/. data &&"
+				" rm -rf data/pg_wal data/postmaster.pid && mv lost/pg_wal lost/postmaster.pid data");
 	mix_blocks(server, dice, relation);
 	RUN(server, "rm", "-rf", "lost");
 }

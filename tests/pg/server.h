@@ -1,5 +1,6 @@
-/* server.h -- a server of a test's own, which it may kill: made in a folder below PGHOST (cluster.sh removes that), with the extension
- * that PGHOST's server has. It belongs to the user that PGHOST's server belongs to, is this process's child, and ends with it.
+/* server.h -- a server of a test's own, which it may kill: made in a folder below PGHOST (cluster.sh removes that), with the
+ * extension that PGHOST's server has. It belongs to the user that PGHOST's server belongs to, is this process's child, and
+ * ends with it.
  */
 #ifndef TESTS_PG_SERVER_H
 #define TESTS_PG_SERVER_H

@@ -1,5 +1,5 @@
-/* Several sessions insert, update, delete, vacuum, merge and read at once. In one snapshot, what the index answers is what the table holds;
- * and whoever waits or works can be stopped.
+/* Several sessions insert, update, delete, vacuum, merge and read at once. In one snapshot, what the index answers is what
+ * the table holds; and whoever works can be stopped.
  *
  *   IFOREST_SECONDS=600 tests/pg/cluster.sh run build/tests/pg/test_concurrent
  */
@@ -31,8 +31,8 @@ static bool insert_rows(struct worker *worker)
 {
 	struct text sql;
 
-	text_set(&sql, "BEGIN; INSERT INTO t SELECT (random() * 1e9)::bigint, 'service ' || (random() * 5)::integer + %d, 1000 * random(), 1000 * random()"
-		       " FROM generate_series(1, %d) i; %s",
+	text_set(&sql, "BEGIN; INSERT INTO t SELECT (random() * 1e9)::bigint, 'service ' || (random() * 5)::integer + %d,"
+		       " 1000 * random(), 1000 * random() FROM generate_series(1, %d) i; %s",
 		 random_chance(&worker->dice, 30) ? (int)(now_microseconds() / 100000 % 100000) * 10 : 0,
 		 1 + (int)random_below(&worker->dice, 500), random_chance(&worker->dice, 85) ? "COMMIT" : "ROLLBACK");
 	work(worker, sql.at);
@@ -56,9 +56,10 @@ static bool change_rows(struct worker *worker)
 
 static bool maintain(struct worker *worker)
 {
-	static const char *const statements[] = { "VACUUM (INDEX_CLEANUP on) t", "VACUUM t", "SELECT iforest_merge('t_if')",
-						  "SELECT iforest_merge('t_if', true)", "SELECT iforest_check('t_if', true)",
-						  "REINDEX INDEX CONCURRENTLY t_if", "ANALYZE t" };
+	static const char *const statements[] = {
+		"VACUUM (INDEX_CLEANUP on) t", "VACUUM t", "SELECT iforest_merge('t_if')",
+		"SELECT iforest_merge('t_if', true)", "SELECT iforest_check('t_if', true)", "REINDEX INDEX CONCURRENTLY t_if", "ANALYZE t",
+	};
 
 	/* the last ones seldom */
 	work(worker, statements[random_below(&worker->dice, random_chance(&worker->dice, 10) ? COUNT_OF(statements) : 5)]);
@@ -70,7 +71,8 @@ static bool read_rows(struct worker *worker)
 	int first = (int)random_below(&worker->dice, 1000), width = (int)random_below(&worker->dice, 500);
 	struct text question;
 
-	text_set(&question, "SELECT count(*), sum(id), sum(dur), min(ts), max(ts) FROM t WHERE ts BETWEEN %d AND %d", first, first + width);
+	text_set(&question, "SELECT count(*), sum(id), sum(dur), min(ts), max(ts) FROM t WHERE ts BETWEEN %d AND %d", first,
+		 first + width);
 	if (random_chance(&worker->dice, 50))
 		text_add(&question, " AND service = 'service %d'", (int)random_below(&worker->dice, 6));
 	client_same_answers(worker->pg, question.at);
@@ -95,7 +97,8 @@ static bool read_slowly(struct worker *worker)
 		n_steps = PQntuples(step);
 		for (int i = 0; i < n_steps; i++, n++)
 			for (int column = 0; column < 2; column++)
-				if (n >= PQntuples(expected) || strcmp(PQgetvalue(step, i, column), PQgetvalue(expected, n, column)) != 0)
+				if (n >= PQntuples(expected) ||
+				    strcmp(PQgetvalue(step, i, column), PQgetvalue(expected, n, column)) != 0)
 					client_fail("row %d of a slow cursor is another one", n);
 		PQclear(step);
 		pause_microseconds(random_below(&worker->dice, 20000));
@@ -109,38 +112,48 @@ static bool read_slowly(struct worker *worker)
 
 static void sessions_agree(void **state)
 {
-	static const client_work works[] = { insert_rows, insert_rows, insert_rows, change_rows, maintain, maintain, read_rows, read_slowly };
+	static const client_work works[] = { insert_rows, insert_rows, insert_rows, change_rows,
+					     maintain, maintain, read_rows, read_slowly };
+	static const char *const question = "SELECT service, count(*), sum(id), sum(dur) FROM t WHERE ts >= 0"
+					    " GROUP BY service ORDER BY service";
 	uint64_t end = now_microseconds() + seconds(18) * 1000000;
 
 	(void)state;
-	client_run(pg, "CREATE TABLE t(id bigint, service text, ts integer, dur integer) WITH (fillfactor = 80, autovacuum_enabled = off);"
-		       "CREATE INDEX t_if ON t USING iforest (service, ts) INCLUDE (dur) WITH (duration = 'dur', pending_pages = 1)");
+	client_note("IFOREST_SEED=%llu", (unsigned long long)random_seed());
+	client_run(pg, "CREATE TABLE t(id bigint, service text, ts integer, dur integer)"
+		       " WITH (fillfactor = 80, autovacuum_enabled = off);"
+		       "CREATE INDEX t_if ON t USING iforest (service, ts) INCLUDE (dur)"
+		       " WITH (duration = 'dur', pending_pages = 1)");
 	workers_begin(&workers);
 	for (unsigned i = 0; i < COUNT_OF(works); i++)
 		workers_add(&workers, NULL, works[i], random_seed() + i, NULL);
 	while (now_microseconds() < end) {
 		client_check(pg, "t_if");
-		client_same_answers(pg, "SELECT service, count(*), sum(id), sum(dur) FROM t WHERE ts >= 0 GROUP BY service ORDER BY service");
+		client_same_answers(pg, question);
 		pause_microseconds(300000);
 	}
 	workers_stop(&workers);
 	client_entries_are_rows(pg, "t");
 	client_check(pg, "t_if");
-	client_same_answers(pg, "SELECT service, count(*), sum(id), sum(dur) FROM t WHERE ts >= 0 GROUP BY service ORDER BY service");
+	client_same_answers(pg, question);
 }
 
 /* A millisecond is enough for none of these; whoever does not look up now and then would finish all the same. */
 static void work_heeds_a_timeout(void **state)
 {
-	static const char *const statements[] = { "CREATE INDEX u_other ON u USING iforest (ts)", "SELECT iforest_merge('u_if', true)",
-						  "CREATE INDEX CONCURRENTLY u_other ON u USING iforest (service, ts)", "VACUUM (INDEX_CLEANUP on) u",
-						  "SELECT iforest_check('u_if', true)", "REINDEX INDEX u_if",
-						  "SELECT count(*) FROM u WHERE service >= '' AND ts >= 0" };
+	static const char *const statements[] = {
+		"CREATE INDEX u_other ON u USING iforest (ts)", "SELECT iforest_merge('u_if', true)",
+		"CREATE INDEX CONCURRENTLY u_other ON u USING iforest (service, ts)", "VACUUM (INDEX_CLEANUP on) u",
+		"SELECT iforest_check('u_if', true)", "REINDEX INDEX u_if",
+		"SELECT count(*) FROM u WHERE service >= '' AND ts >= 0",
+	};
 
 	(void)state;
-	client_run(pg, "CREATE TABLE u(id bigint, service text, ts integer); CREATE INDEX u_if ON u USING iforest (service, ts)");
+	client_run(pg, "CREATE TABLE u(id bigint, service text, ts integer);"
+		       "CREATE INDEX u_if ON u USING iforest (service, ts)");
 	for (int i = 0; i < 4; i++)
-		client_run(pg, "INSERT INTO u SELECT i, 'service ' || i %% 3, i FROM generate_series(1, 50000) i; SELECT iforest_merge('u_if')");
+		client_run(pg, "INSERT INTO u SELECT i, 'service ' || i %% 3, i FROM generate_series(1, 50000) i;"
+			       "SELECT iforest_merge('u_if')");
 	client_run(pg, "DELETE FROM u WHERE id %% 2 = 0");
 	client_read(pg, BY_INDEX);
 	for (unsigned i = 0; i < COUNT_OF(statements); i++) {

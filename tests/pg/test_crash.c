@@ -1,5 +1,6 @@
-/* A server that is killed amid building, inserting, sealing, merging, vacuuming comes up with a whole index, and work goes on: a process
- * killed, all processes killed, stopped at once, or a loss of power, after which the log is there but not what was written to the index.
+/* A server that is killed amid building, inserting, sealing, merging, vacuuming comes up with a whole index, and work goes
+ * on: a process killed, all processes killed, stopped at once, or a loss of power, after which the log is there but not what was
+ * written to the index.
  *
  *   IFOREST_ROUNDS=1000 tests/pg/cluster.sh run build/tests/pg/test_crash
  */
@@ -31,8 +32,8 @@ static bool insert_rows(struct worker *worker)
 {
 	struct text sql;
 
-	text_set(&sql, "BEGIN; INSERT INTO t SELECT i, 'service ' || (random() * %d)::integer, 1000 * random(), 1000 * random()"
-		       " FROM generate_series(1, %d) i; %s",
+	text_set(&sql, "BEGIN; INSERT INTO t SELECT i, 'service ' || (random() * %d)::integer, 1000 * random(),"
+		       " 1000 * random() FROM generate_series(1, %d) i; %s",
 		 random_chance(&worker->dice, 20) ? 10000 : 5, 1 + (int)random_below(&worker->dice, 600),
 		 random_chance(&worker->dice, 80) ? "COMMIT" : "ROLLBACK");
 	return work(worker, sql.at);
@@ -40,19 +41,22 @@ static bool insert_rows(struct worker *worker)
 
 static bool merge(struct worker *worker)
 {
-	return insert_rows(worker) && work(worker, random_chance(&worker->dice, 50) ? "SELECT iforest_merge('t_if')"
-											    : "SELECT iforest_merge('t_if', true)");
+	bool is_complete = random_chance(&worker->dice, 50);
+
+	return insert_rows(worker) &&
+	       work(worker, is_complete ? "SELECT iforest_merge('t_if', true)" : "SELECT iforest_merge('t_if')");
 }
 
 static bool vacuum(struct worker *worker)
 {
-	return work(worker, "DELETE FROM t WHERE random() < 0.2") && work(worker, "VACUUM (INDEX_CLEANUP on) t") && insert_rows(worker);
+	return work(worker, "DELETE FROM t WHERE random() < 0.2") && work(worker, "VACUUM (INDEX_CLEANUP on) t") &&
+	       insert_rows(worker);
 }
 
 static bool build(struct worker *worker)
 {
-	return work(worker, "CREATE INDEX built_if ON t USING iforest (ts) INCLUDE (dur) WITH (pending_pages = 1)") && insert_rows(worker) &&
-	       work(worker, "DROP INDEX built_if");
+	return work(worker, "CREATE INDEX built_if ON t USING iforest (ts) INCLUDE (dur) WITH (pending_pages = 1)") &&
+	       insert_rows(worker) && work(worker, "DROP INDEX built_if");
 }
 
 static bool build_concurrently(struct worker *worker)
@@ -74,18 +78,22 @@ static const struct {
 	const char *name;
 	client_work first, second;
 } scenes[] = {
-	{ "insert", insert_rows, insert_rows }, { "merge", merge, insert_rows }, { "vacuum", vacuum, insert_rows },
-	{ "build", build, merge }, { "build concurrently", build_concurrently, insert_rows }, { "vacuum and merge", vacuum, merge },
-	{ "checkpoint", checkpoint, vacuum }, { "build concurrently amid vacuum", build_concurrently, vacuum },
+	{ "inserts", insert_rows, insert_rows },
+	{ "merges", merge, insert_rows },
+	{ "vacuums", vacuum, insert_rows },
+	{ "builds and merges", build, merge },
+	{ "concurrent builds", build_concurrently, insert_rows },
+	{ "vacuums and merges", vacuum, merge },
+	{ "checkpoints and vacuums", checkpoint, vacuum },
+	{ "concurrent builds and vacuums", build_concurrently, vacuum },
 };
 
 /* ---- a crash ---- */
 
 static void kill_one(PGconn *pg)
 {
-	pid_t victim = (pid_t)client_number(pg, "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid() ORDER BY random() LIMIT 1");
-
-	kill(victim, SIGKILL);
+	kill((pid_t)client_number(pg, "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+				      " ORDER BY random() LIMIT 1"), SIGKILL);
 	while (strcmp(client_try(pg, "SELECT 1"), "lost") != 0)
 		pause_microseconds(1000);
 	workers_stop(&workers);
@@ -115,7 +123,8 @@ static void index_is_whole(PGconn *pg)
 {
 	client_check(pg, "t_if");
 	client_same_answers(pg, "SELECT count(*), sum(id), sum(dur) FROM t WHERE ts >= 0");
-	client_same_answers(pg, "SELECT count(*), sum(id), sum(dur) FROM t WHERE service = 'service 1' AND ts BETWEEN 100 AND 900");
+	client_same_answers(pg, "SELECT count(*), sum(id), sum(dur) FROM t"
+				" WHERE service = 'service 1' AND ts BETWEEN 100 AND 900");
 }
 
 /* Indexes of builds that were cut off can be dropped; those that were finished are whole. */
@@ -154,7 +163,8 @@ static void crash_often(const char *name, const char *option, const char *settin
 	server_start(&server);
 	pg = client_connect(server.folder);
 	client_run(pg, "CREATE EXTENSION iforest; CREATE TABLE t(id bigint, service text, ts integer, dur integer);"
-		       "CREATE INDEX t_if ON t USING iforest (service, ts) INCLUDE (dur) WITH (duration = 'dur', pending_pages = 1)");
+		       "CREATE INDEX t_if ON t USING iforest (service, ts) INCLUDE (dur)"
+		       " WITH (duration = 'dur', pending_pages = 1)");
 	for (unsigned round = 0; round < n_rounds; round++) {
 		struct random dice = random_from(random_seed() + round);
 		unsigned scene = (unsigned)random_below(&dice, COUNT_OF(scenes));

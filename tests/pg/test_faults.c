@@ -1,5 +1,5 @@
-/* Work that is cut off -- by a timeout, a cancel request, a full disk, a limit on temporary files -- leaves a whole index, and what it had
- * written is used again.
+/* Work that is cut off -- by a timeout, a cancel request, a full disk, a limit on temporary files -- leaves a whole index,
+ * and what it had written is used again.
  *
  *   IFOREST_ROUNDS=5000 tests/pg/cluster.sh run build/tests/pg/test_faults
  */
@@ -12,9 +12,12 @@ static struct server server;
 
 static void make_table(PGconn *connection, const char *name, int n_rows)
 {
-	client_run(connection, "CREATE TABLE %s(id bigint, service text, ts integer, dur integer) WITH (autovacuum_enabled = off);"
-			       "CREATE INDEX %s_if ON %s USING iforest (service, ts) INCLUDE (dur) WITH (duration = 'dur', pending_pages = 1);"
-			       "INSERT INTO %s SELECT i, 'service ' || i %% 5, i, i FROM generate_series(1, %d) i", name, name, name, name, n_rows);
+	client_run(connection, "CREATE TABLE %s(id bigint, service text, ts integer, dur integer)"
+			       " WITH (autovacuum_enabled = off);"
+			       "CREATE INDEX %s_if ON %s USING iforest (service, ts) INCLUDE (dur)"
+			       " WITH (duration = 'dur', pending_pages = 1);"
+			       "INSERT INTO %s SELECT i, 'service ' || i %% 5, i, i FROM generate_series(1, %d) i",
+		   name, name, name, name, n_rows);
 }
 
 static void table_is_whole(PGconn *connection, const char *name)
@@ -24,7 +27,8 @@ static void table_is_whole(PGconn *connection, const char *name)
 
 	snprintf(index, sizeof index, "%s_if", name);
 	client_check(connection, index);
-	text_set(&question, "SELECT service, count(*), sum(id), sum(dur) FROM %s WHERE ts >= 0 GROUP BY service ORDER BY service", name);
+	text_set(&question, "SELECT service, count(*), sum(id), sum(dur) FROM %s WHERE ts >= 0 GROUP BY service"
+			    " ORDER BY service", name);
 	client_same_answers(connection, question.at);
 }
 
@@ -55,7 +59,8 @@ static bool work_in_haste(struct worker *worker)
 	static const char *const reasons[] = { "57014", "55P03", "40P01", NULL };
 	const char *sql = statements[random_below(&worker->dice, COUNT_OF(statements))];
 
-	client_hurry(worker->pg, 1 + (unsigned)random_below(&worker->dice, 60), 1 + (unsigned)random_below(&worker->dice, 30));
+	client_hurry(worker->pg, 1 + (unsigned)random_below(&worker->dice, 60),
+		     1 + (unsigned)random_below(&worker->dice, 30));
 	was_cut_off(worker->pg, client_try(worker->pg, "%s", sql), reasons, sql);
 	client_calm(worker->pg);
 	return true;
@@ -67,6 +72,7 @@ static void cut_off_at_any_moment(void **state)
 	struct random dice = random_from(random_seed());
 
 	(void)state;
+	client_note("IFOREST_SEED=%llu", (unsigned long long)random_seed());
 	make_table(pg, "t", 5000);
 	workers_begin(&workers);
 	for (unsigned i = 0; i < 3; i++)
@@ -74,8 +80,9 @@ static void cut_off_at_any_moment(void **state)
 	for (unsigned round = 0; round < n_rounds; round++) {
 		for (int n = 0; n < 10; n++) {
 			pause_microseconds(random_below(&dice, 20000));
-			client_run(pg, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'active'"
-				       " AND query !~ '^SET' ORDER BY random() LIMIT 1");
+			client_run(pg, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+				       " WHERE pid <> pg_backend_pid() AND state = 'active' AND query !~ '^SET'"
+				       " ORDER BY random() LIMIT 1");
 		}
 		table_is_whole(pg, "t");
 		if (client_number(pg, "SELECT count(*) FROM t") > 30000)
@@ -121,11 +128,13 @@ static void merges_cut_off_do_not_fill_the_disk(void **state)
 
 /* ---- a full disk ---- */
 
-/* An index that may not grow while its table has room. It is longer than a segment of the log, which has to be written all the same. */
+/* An index that may not grow while its table has room. It is longer than a segment of the log, which has to be written
+ * all the same. */
 static void index_cannot_grow(void **state)
 {
 	static const char *const statements[] = {
-		"SELECT iforest_merge('t_if', true)", "SELECT iforest_merge('t_if')", "VACUUM (INDEX_CLEANUP on, TRUNCATE off) t",
+		"SELECT iforest_merge('t_if', true)", "SELECT iforest_merge('t_if')",
+		"VACUUM (INDEX_CLEANUP on, TRUNCATE off) t",
 		"INSERT INTO t SELECT i, 'service ' || i % 5, i, i FROM generate_series(1, 1500) i",
 		"INSERT INTO t SELECT i, 'new ' || (random() * 1e6)::integer, i, i FROM generate_series(1, 600) i",
 		"DELETE FROM t WHERE random() < 0.1",
@@ -140,7 +149,8 @@ static void index_cannot_grow(void **state)
 	server_start(&server);
 	connection = client_connect(server.folder);
 	client_run(connection, "CREATE EXTENSION iforest");
-	client_run(connection, "CREATE TABLE t(id bigint, service text, ts integer, dur integer) WITH (autovacuum_enabled = off)");
+	client_run(connection, "CREATE TABLE t(id bigint, service text, ts integer, dur integer)"
+			       " WITH (autovacuum_enabled = off)");
 	for (int i = 1; i < 8; i++)
 		client_run(connection, "ALTER TABLE t ADD v%d bigint DEFAULT (random() * 9e18)::bigint", i);
 	client_run(connection, "INSERT INTO t SELECT i, 'service ' || i %% 5, i, i FROM generate_series(1, 30000) i;"
@@ -168,8 +178,10 @@ static void index_cannot_grow(void **state)
 
 static void builds_run_out_of_temporary_files(void **state)
 {
-	static const char *const statements[] = { "CREATE INDEX v_other ON v USING iforest (service, ts)", "REINDEX INDEX v_if",
-						  "CREATE INDEX CONCURRENTLY v_other ON v USING iforest (service, ts)" };
+	static const char *const statements[] = {
+		"CREATE INDEX v_other ON v USING iforest (service, ts)", "REINDEX INDEX v_if",
+		"CREATE INDEX CONCURRENTLY v_other ON v USING iforest (service, ts)",
+	};
 
 	(void)state;
 	make_table(pg, "v", 10);

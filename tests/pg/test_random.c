@@ -1,5 +1,5 @@
-/* Random tables, changed at random, asked at random questions: whatever way a question is answered through the index, the rows are those
- * that a sequential scan finds. Pages of pending entries are sealed all the time (pending_pages = 1).
+/* Random tables, changed at random, asked random questions: whatever way a question is answered through the index, the rows
+ * are those that a sequential scan finds. Pages of pending entries are sealed all the time (pending_pages = 1).
  *
  *   IFOREST_SEED=20240231 IFOREST_ROUNDS=1 tests/pg/cluster.sh run build/tests/pg/test_random     runs a round alone
  */
@@ -113,7 +113,8 @@ static void ask_for_join(struct random_table *table)
 	client_same_rows(actual, expected, question.at);
 	PQclear(actual);
 	PQclear(expected);
-	client_run(pg, "RESET enable_mergejoin; RESET enable_nestloop; RESET enable_hashjoin; RESET enable_sort; RESET enable_material");
+	client_run(pg, "RESET enable_mergejoin; RESET enable_nestloop; RESET enable_hashjoin; RESET enable_sort;"
+		       " RESET enable_material");
 }
 
 /* ---- cursors ---- */
@@ -121,7 +122,8 @@ static void ask_for_join(struct random_table *table)
 /* One FETCH, compared with all rows as they were read at once; position 0 is before the first. Returns the new position. */
 static int fetch(struct random *dice, const PGresult *all, int position)
 {
-	int n = PQntuples(all), distance = 1 + (int)random_below(dice, random_chance(dice, 60) ? 5 : 400), first, last, step = 1;
+	int distance = 1 + (int)random_below(dice, random_chance(dice, 60) ? 5 : 400);
+	int n = PQntuples(all), first, last, step = 1;
 	unsigned kind = (unsigned)random_below(dice, 100);
 	PGresult *rows;
 
@@ -142,8 +144,9 @@ static int fetch(struct random *dice, const PGresult *all, int position)
 	last = last < 1 ? 1 : last > n ? n : last;
 	for (int i = 0, at = first; step > 0 ? at <= last : at >= last; at += step, i++)
 		if (i >= PQntuples(rows) || strcmp(PQgetvalue(rows, i, 0), PQgetvalue(all, at - 1, 0)) != 0)
-			client_fail("a cursor gives '%s' as row %d of %d, not '%s'", i < PQntuples(rows) ? PQgetvalue(rows, i, 0) : "nothing",
-				    at, n, PQgetvalue(all, at - 1, 0));
+			client_fail("a cursor gives '%s' as row %d of %d, not '%s'",
+				    i < PQntuples(rows) ? PQgetvalue(rows, i, 0) : "nothing", at, n,
+				    PQgetvalue(all, at - 1, 0));
 	if (PQntuples(rows) != (step > 0 ? last - first : first - last) + 1 && PQntuples(rows) > 0)
 		client_fail("a cursor gives %d rows", PQntuples(rows));
 	PQclear(rows);
