@@ -56,8 +56,8 @@ FORMAT(2) long long client_number(PGconn *pg, const char *format, ...);
 /* Runs SQL that may fail. Returns its SQLSTATE, "" if it succeeded, "lost" if the server went away. */
 FORMAT(2) const char *client_try(PGconn *pg, const char *format, ...);
 
-/* A limit of milliseconds on statements and on waiting for locks; and none. A timeout that comes late may end these too: they
- * try again. */
+/* A limit of milliseconds on statements and on waiting for locks; and none. A timeout that comes late may end these too:
+ * they try again. */
 void client_hurry(PGconn *pg, unsigned statement_timeout, unsigned lock_timeout);
 void client_calm(PGconn *pg);
 

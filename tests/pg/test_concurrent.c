@@ -58,7 +58,8 @@ static bool maintain(struct worker *worker)
 {
 	static const char *const statements[] = {
 		"VACUUM (INDEX_CLEANUP on) t", "VACUUM t", "SELECT iforest_merge('t_if')",
-		"SELECT iforest_merge('t_if', true)", "SELECT iforest_check('t_if', true)", "REINDEX INDEX CONCURRENTLY t_if", "ANALYZE t",
+		"SELECT iforest_merge('t_if', true)", "SELECT iforest_check('t_if', true)", "REINDEX INDEX CONCURRENTLY t_if",
+		"ANALYZE t",
 	};
 
 	/* the last ones seldom */

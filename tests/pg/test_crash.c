@@ -1,6 +1,6 @@
 /* A server that is killed amid building, inserting, sealing, merging, vacuuming comes up with a whole index, and work goes
- * on: a process killed, all processes killed, stopped at once, or a loss of power, after which the log is there but not what was
- * written to the index.
+ * on: a process killed, all processes killed, stopped at once, or a loss of power, after which the log is there but not what
+ * was written to the index.
  *
  *   IFOREST_ROUNDS=1000 tests/pg/cluster.sh run build/tests/pg/test_crash
  */
