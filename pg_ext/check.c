@@ -271,16 +271,18 @@ static Snapshot take_snapshot(Relation relation)
  * done is read again. */
 static void hold_runs(struct iforest_index *index)
 {
-	bool is_marked = false;
-
-	iforest_index_refresh(index);
-	for (uint32 r = 0; r < index->manifest.n_runs; r++)
-		is_marked = is_marked || index->manifest.runs[r].removal_in_progress;
-	if (is_marked) {
-		(void)iforest_maintenance_begin(index, true);
-		iforest_maintenance_end(index);
+	for (bool is_marked = true; is_marked;) {
+		iforest_lock(index->relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
+		iforest_index_refresh(index);
+		is_marked = false;
+		for (uint32 r = 0; r < index->manifest.n_runs; r++)
+			is_marked = is_marked || index->manifest.runs[r].removal_in_progress;
+		if (is_marked) {
+			iforest_unlock(index->relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
+			(void)iforest_maintenance_begin(index, true);
+			iforest_maintenance_end(index);
+		}
 	}
-	iforest_lock(index->relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
 	iforest_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
 	iforest_set_worklist(index->relation);
 	iforest_unlock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
