@@ -11,7 +11,7 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 	cursor->reader_is_open = false;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
-	cursor->n_pages_opened = 0;
+	cursor->n_pages_opened = cursor->n_leaf_pages_opened = 0;
 }
 
 static void let_go(struct iforest_cursor *cursor, unsigned level)
@@ -57,6 +57,7 @@ enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned 
 		return IFOREST_OK;
 	let_go(cursor, level);
 	cursor->n_pages_opened++;
+	cursor->n_leaf_pages_opened += level == 0;
 	status = pager->get(pager->context, &run->place, iforest_run_page_index(cursor->manifest, run, level, number),
 			    &held->page);
 	if (status)

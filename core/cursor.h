@@ -30,7 +30,7 @@ struct iforest_cursor {
 	/* the position: entry `entry` of block `block` of leaf page `leaf_number`; n_leaves: the end of the run */
 	uint64_t leaf_number;
 	unsigned block, entry;
-	uint64_t n_pages_opened;           /* since init, for tests and EXPLAIN */
+	uint64_t n_pages_opened, n_leaf_pages_opened; /* since init, for tests and EXPLAIN */
 };
 
 /* Stands at the start of the run, holds nothing yet. store, manifest and run must outlive the cursor and stay in place. */

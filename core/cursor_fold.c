@@ -36,12 +36,13 @@ static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsi
 			which &= status ? 0 : reader->columns[IFOREST_VALUES + v].present;
 		}
 		if (!status && which) {
-			struct iforest_aggregate counted = { .n_rows = aggregate->n_rows, .n_dead = aggregate->n_dead };
+			struct iforest_aggregate before = { .n_rows = aggregate->n_rows, .n_dead = aggregate->n_dead };
+			uint64_t counted;
 
 			i = forward ? iforest_trailing_zeros(which) : iforest_highest_bit(which);
-			status = iforest_block_fold(reader, i, i + 1, wanted, aggregate);
-			aggregate->n_rows = counted.n_rows;
-			aggregate->n_dead = counted.n_dead;
+			status = iforest_block_fold(reader, i, i + 1, wanted, aggregate, &counted);
+			aggregate->n_rows = before.n_rows;
+			aggregate->n_dead = before.n_dead;
 			return iforest_cursor_blame_leaf(cursor, status);
 		}
 		if (status)
@@ -168,21 +169,22 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 		return IFOREST_OK;
 	for (unsigned b = cursor->block; b <= block && b < cursor->leaf.header.n_items && !status; b++, from = 0) {
 		unsigned to;
-		uint64_t live;
+		uint64_t counted = 0;
 
 		iforest_cursor_read_block(cursor, b);
 		to = b == block ? entry : cursor->reader.block.n;
 		if (from >= to)
 			continue;
-		status = iforest_cursor_blame_leaf(cursor, iforest_block_fold(&cursor->reader, from, to, wanted, aggregate));
+		status = iforest_cursor_blame_leaf(cursor, iforest_block_fold(&cursor->reader, from, to, wanted, aggregate,
+									      &counted));
 		/* rows of this block come after those of any node folded before */
-		live = iforest_low_bits(to) & ~iforest_low_bits(from) & ~cursor->reader.block.dead;
-		if (live) {
+		if (counted) {
 			edges->seen_time = 1;
 			edges->open_last_time = 0;
 		}
-		for (unsigned v = 0; v < cursor->manifest->fields.n_values && live && !status; v++)
-			if ((wanted->firsts | wanted->lasts) >> v & 1 && live & cursor->reader.columns[IFOREST_VALUES + v].present) {
+		for (unsigned v = 0; v < cursor->manifest->fields.n_values && counted && !status; v++)
+			if ((wanted->firsts | wanted->lasts) >> v & 1 &&
+			    counted & cursor->reader.columns[IFOREST_VALUES + v].present) {
 				edges->seen_firsts |= 1u << v;
 				edges->open_lasts &= ~(1u << v);
 			}
@@ -194,9 +196,9 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 	return status;
 }
 
-/* Is node i of the level whole below the key? */
-static enum iforest_status lies_below(struct iforest_cursor *cursor, unsigned level, uint64_t i, const struct iforest_key *key,
-				      bool *below)
+/* Whether node i of the level may be used whole: it lies below the key, and all of its entries count, or none. */
+static enum iforest_status judge_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const struct iforest_key *key,
+				      const struct iforest_filter *filter, enum iforest_verdict *verdict)
 {
 	const uint8_t *node;
 	struct iforest_key last;
@@ -205,34 +207,40 @@ static enum iforest_status lies_below(struct iforest_cursor *cursor, unsigned le
 	if (status)
 		return status;
 	last = iforest_node_last(node);
-	*below = iforest_key_compare(&last, key) < 0;
+	if (iforest_key_compare(&last, key) >= 0)
+		*verdict = IFOREST_SOME;
+	else
+		*verdict = filter && iforest_node_rows(node) > 0 ? filter->of_node(filter->context, node) : IFOREST_ALL;
 	return IFOREST_OK;
 }
 
-/* Standing at the start of a leaf page: folds the largest node that starts here and lies below the key, or none.
+/* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole, or none.
  * Tried from the highest level down, so that only pages on the way to the key are opened. */
 static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, const struct iforest_key *key,
 					     const struct iforest_wanted *wanted, struct edges *edges,
-					     struct iforest_aggregate *aggregate, bool *folded)
+					     struct iforest_aggregate *aggregate, bool *passed)
 {
 	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, n_leaves = 1;
 	unsigned level = 1;
+	enum iforest_verdict verdict = IFOREST_SOME;
 	enum iforest_status status;
 
 	for (; level <= cursor->run->n_levels && i % fanout == 0; level++) {
 		i /= fanout;
 		n_leaves *= fanout;
 	}
-	status = lies_below(cursor, level, i, key, folded);
-	while (!status && !*folded && level > 1) {
+	status = judge_node(cursor, level, i, key, wanted->filter, &verdict);
+	while (!status && verdict == IFOREST_SOME && level > 1) {
 		level--;
 		i *= fanout;
 		n_leaves /= fanout;
-		status = lies_below(cursor, level, i, key, folded);
+		status = judge_node(cursor, level, i, key, wanted->filter, &verdict);
 	}
-	if (status || !*folded)
+	*passed = verdict != IFOREST_SOME;
+	if (status || !*passed)
 		return status;
-	status = fold_node(cursor, level, i, wanted, edges, aggregate);
+	if (verdict == IFOREST_ALL)
+		status = fold_node(cursor, level, i, wanted, edges, aggregate);
 	if (n_leaves > cursor->run->n_leaves - cursor->leaf_number)
 		n_leaves = cursor->run->n_leaves - cursor->leaf_number;
 	iforest_cursor_stand_at(cursor, cursor->leaf_number + n_leaves, 0, 0);

@@ -144,7 +144,8 @@ static enum iforest_status fold_blocks(struct iforest_block_reader *reader, uint
 }
 
 enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsigned from, unsigned to,
-				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+				       uint64_t *counted)
 {
 	const struct iforest_fields *fields = reader->leaf->fields;
 	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from);
@@ -152,10 +153,13 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 	uint32_t values = wanted->values | wanted->firsts | wanted->lasts;
 	enum iforest_status status = IFOREST_OK;
 
-	aggregate->n_rows += iforest_popcount(live);
 	aggregate->n_dead += iforest_popcount(range) - iforest_popcount(live);
-	if (!live)
-		return IFOREST_OK;
+	if (wanted->filter && live)
+		status = wanted->filter->of_entries(wanted->filter->context, reader, &live);
+	*counted = live;
+	if (status || !live)
+		return status;
+	aggregate->n_rows += iforest_popcount(live);
 	for (unsigned v = 0; v < fields->n_values && !status; v++)
 		if (values >> v & 1)
 			status = fold_one_value(reader, v, live, wanted, aggregate);
@@ -172,13 +176,14 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 {
 	static const struct iforest_wanted all = { .values = UINT32_MAX, .node_fields = true };
 	struct iforest_block_reader reader;
+	uint64_t counted;
 	enum iforest_status status = IFOREST_OK;
 
 	iforest_aggregate_clear(&node->aggregate, leaf->fields->n_values);
 	node->first = iforest_leaf_block(leaf, 0).first;
 	for (unsigned b = 0; b < leaf->header.n_items && !status; b++) {
 		iforest_block_start(&reader, leaf, b);
-		status = iforest_block_fold(&reader, 0, reader.block.n, &all, &node->aggregate);
+		status = iforest_block_fold(&reader, 0, reader.block.n, &all, &node->aggregate, &counted);
 	}
 	if (!status)
 		status = iforest_block_need(&reader, IFOREST_TIMES);

@@ -6,6 +6,21 @@
 #include "core/leaf.h"
 #include "core/node.h"
 
+/* Which of the live entries under a node count. */
+enum iforest_verdict { IFOREST_ALL, IFOREST_SOME, IFOREST_NONE };
+
+/* Tells which entries count where not all do: of what a snapshot sees, of values within bounds. Where it says IFOREST_ALL or
+ * IFOREST_NONE of a node, nothing below is opened. */
+struct iforest_filter {
+	void *context;
+
+	/* Of the live entries under a node, whose bytes are given (node.h). */
+	enum iforest_verdict (*of_node)(void *context, const uint8_t *node);
+
+	/* Clears from *live the bits of the entries that do not count. May ask iforest_block_need() for columns. */
+	enum iforest_status (*of_entries)(void *context, struct iforest_block_reader *reader, uint64_t *live);
+};
+
 /* What a fold is asked for; the rest of the aggregate is left alone. n_rows and n_dead are always counted. */
 struct iforest_wanted {
 	uint32_t values;  /* bit v: n, sum, min and max of value column v */
@@ -14,12 +29,15 @@ struct iforest_wanted {
 	uint32_t lasts;   /* bit v: its last row */
 	bool times;       /* first and last time */
 	bool node_fields; /* latest end and heap blocks, where the index keeps them */
+	const struct iforest_filter *filter; /* NULL: all live entries count. Not together with firsts or lasts */
 };
 
-/* aggregate = aggregate + live entries [from, to) of the block. Unpacks the columns it needs, no others.
- * Errors  IFOREST_CORRUPT. */
+/* aggregate = aggregate + the entries [from, to) of the block that are live and count; their bits are *counted. Unpacks the
+ * columns it needs, no others.
+ * Errors  IFOREST_CORRUPT, and those of the filter. */
 enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsigned from, unsigned to,
-				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate);
+				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+				       uint64_t *counted);
 
 /* The node of a leaf page: its key range and the aggregate of its live entries.
  * Errors  IFOREST_CORRUPT. */

@@ -119,6 +119,12 @@ uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fiel
 	return iforest_load64(bytes + fields->value_offset[value]);
 }
 
+void iforest_node_blocks(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t *lowest, uint32_t *highest)
+{
+	*lowest = iforest_load32(bytes + fields->blocks_offset);
+	*highest = iforest_load32(bytes + fields->blocks_offset + 4);
+}
+
 void iforest_node_read(struct iforest_node *node, const struct iforest_fields *fields, const uint8_t *bytes)
 {
 	node->first = iforest_node_first(bytes);
@@ -149,8 +155,9 @@ void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields
 			aggregate->latest_end = end;
 	}
 	if (node_fields && fields->blocks_offset) {
-		uint32_t lowest = iforest_load32(bytes + fields->blocks_offset);
-		uint32_t highest = iforest_load32(bytes + fields->blocks_offset + 4);
+		uint32_t lowest, highest;
+
+		iforest_node_blocks(bytes, fields, &lowest, &highest);
 
 		if (lowest < aggregate->lowest_block)
 			aggregate->lowest_block = lowest;

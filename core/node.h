@@ -28,6 +28,9 @@ uint64_t iforest_node_rows(const uint8_t *bytes);
 uint64_t iforest_node_dead(const uint8_t *bytes);
 uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value);
 
+/* Lowest and highest heap block, where the fields have them. */
+void iforest_node_blocks(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t *lowest, uint32_t *highest);
+
 /* aggregate = aggregate + node: the counts, the value columns whose bit is set in `values`, and with node_fields the latest end
  * and the heap blocks. */
 void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values, bool node_fields,

@@ -51,7 +51,30 @@ enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t serie
 enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
 				      bool *found);
 
-/* Pages opened since init, over all runs. */
+/* ---- the same by hand, for hosts that know better where buckets end ----
+ * After iforest_scan_start(), with bucketing.mode IFOREST_WHOLE. Errors of all: as iforest_cursor_seek(). */
+
+/* The earliest time, removed entries counted, among those of the window that have not been passed. */
+enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *time, bool *found);
+
+/* Passes the entries up to that time inclusive, within the window, and adds them to the aggregate. */
+enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time, const struct iforest_wanted *wanted,
+					 struct iforest_aggregate *aggregate);
+
+/* Passes what is left, and adds the entries without a time. Requires  a window without bounds. */
+enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct iforest_wanted *wanted,
+				       struct iforest_aggregate *aggregate);
+
+/* The latest time of a series up to `until`, removed entries counted. A scan of the series has to be started again afterwards.
+ * Cost  one or two pages a level and run. */
+enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t series, int64_t until, int64_t *time, bool *found);
+
+/* Adds all entries of all series, whose times must not be wanted. Needs no start. */
+enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_wanted *wanted,
+					    struct iforest_aggregate *aggregate);
+
+/* Pages opened since init, over all runs; and those of them that were leaf pages. */
 uint64_t iforest_scan_pages(const struct iforest_scan *scan);
+uint64_t iforest_scan_leaf_pages(const struct iforest_scan *scan);
 
 #endif

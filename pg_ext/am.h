@@ -35,6 +35,11 @@ void iforest_restore_position(IndexScanDesc scan);
 void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
 			   Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages);
 
+/* The number of runs by the length of the manifest, near enough; and pages of pending entries. */
+struct iforest_meta;
+double iforest_estimate_runs(Relation index, const struct iforest_meta *meta);
+uint32 iforest_pending_pages(const struct iforest_meta *meta);
+
 /* validate.c -- operator classes and families. */
 bool iforest_validate(Oid opclass);
 

@@ -4,11 +4,18 @@
 
 #include "access/amapi.h"
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/reloptions.h"
+#include "access/stratnum.h"
 #include "catalog/pg_class.h"
 #include "commands/vacuum.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/pathnodes.h"
 #include "utils/acl.h"
+#include "utils/datetime.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "utils/tuplesort.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -43,6 +50,110 @@
 #else
 #define iforest_restrict_search_path() ((void)0)
 #endif
+
+/* do the operator's results in a btree order go by <, <=, >= or >? */
+static inline bool iforest_is_inequality(Oid operator)
+{
+	ListCell *cell;
+
+#if PG_VERSION_NUM >= 180000
+	foreach(cell, get_op_index_interpretation(operator)) {
+		CompareType type = ((OpIndexInterpretation *)lfirst(cell))->cmptype;
+
+		if (type == COMPARE_LT || type == COMPARE_LE || type == COMPARE_GE || type == COMPARE_GT)
+			return true;
+	}
+#else
+	foreach(cell, get_op_btree_interpretation(operator)) {
+		int strategy = ((OpBtreeInterpretation *)lfirst(cell))->strategy;
+
+		if (strategy >= BTLessStrategyNumber && strategy <= BTGreaterStrategyNumber && strategy != BTEqualStrategyNumber)
+			return true;
+	}
+#endif
+	return false;
+}
+
+/* what a word is as an abbreviation of a time zone: TZ, DTZ (of a fixed offset), DYNTZ (of *zone), or something else */
+static inline int iforest_decode_zone_abbreviation(const char *word, pg_tz **zone)
+{
+	int offset, type;
+
+#if PG_VERSION_NUM >= 160000
+	DateTimeErrorExtra extra;
+
+	if (DecodeTimezoneAbbrev(0, word, &type, &offset, zone, &extra) < 0)
+		type = UNKNOWN_FIELD;
+#else
+	type = DecodeTimezoneAbbrev(0, unconstify(char *, word), &offset, zone);
+#endif
+	return type;
+}
+
+/* a table of groups; and the bytes that a new group has beside its keys, zeroed */
+static inline TupleHashTable iforest_make_group_table(PlanState *node, TupleDesc keys, AttrNumber *columns, Oid *equal, FmgrInfo *hash,
+						       Oid *collations, Size n_bytes, MemoryContext context,
+						       MemoryContext short_lived)
+{
+#if PG_VERSION_NUM >= 180000
+	return BuildTupleHashTable(node, keys, NULL, keys->natts, columns, equal, hash, collations, 256, n_bytes, context, context,
+				   short_lived, false);
+#else
+	return BuildTupleHashTableExt(node, keys, keys->natts, columns, equal, hash, collations, 256, n_bytes, context, context,
+				      short_lived, false);
+#endif
+}
+
+static inline void *iforest_group_bytes(TupleHashTable table, TupleHashEntry group, bool is_new, Size n_bytes)
+{
+#if PG_VERSION_NUM >= 180000
+	void *bytes = TupleHashEntryGetAdditional(table, group);
+
+	if (is_new)
+		memset(bytes, 0, n_bytes);
+	return bytes;
+#else
+	if (is_new)
+		group->additional = MemoryContextAllocZero(table->tablecxt, n_bytes);
+	return group->additional;
+#endif
+}
+
+/* can a column of a table never be NULL? */
+static inline bool iforest_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber attribute)
+{
+#if PG_VERSION_NUM >= 170000
+	(void)table;
+	return bms_is_member(attribute, rel->notnullattnums);
+#else
+	HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(table), Int16GetDatum(attribute));
+	bool is_not_null = HeapTupleIsValid(tuple) && ((Form_pg_attribute)GETSTRUCT(tuple))->attnotnull;
+
+	(void)rel;
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return is_not_null;
+#endif
+}
+
+/* the GROUP BY of a query level, without keys that others decide */
+static inline List *iforest_group_clause(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_groupClause;
+#else
+	return root->parse->groupClause;
+#endif
+}
+
+static inline List *iforest_distinct_clause(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_distinctClause;
+#else
+	return root->parse->distinctClause;
+#endif
+}
 
 /* may this user act as the owner of the relation? */
 #if PG_VERSION_NUM >= 160000

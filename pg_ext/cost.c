@@ -76,24 +76,37 @@ static double series_scanned(struct PlannerInfo *root, const IndexPath *path)
 	return Max(n_series, 1);
 }
 
+double iforest_estimate_runs(Relation index, const struct iforest_meta *meta)
+{
+	int n_values = IndexRelationGetNumberOfAttributes(index) - IndexRelationGetNumberOfKeyAttributes(index);
+	double n_runs = ((double)meta->manifest_bytes - MANIFEST_HEADER_BYTES) / (RUN_BYTES + VALUE_BYTES * n_values);
+
+	return Max(n_runs, 1);
+}
+
+uint32 iforest_pending_pages(const struct iforest_meta *meta)
+{
+	uint32 n = 0;
+
+	for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+		n += meta->open[c].n_pages;
+	for (uint32 c = 0; c < meta->n_closed; c++)
+		n += meta->closed[c].n_pages;
+	return n;
+}
+
 void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
 			   Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
 {
 	GenericCosts costs = { 0 };
 	struct iforest_meta *meta = palloc(sizeof *meta);
 	Relation index = index_open(path->indexinfo->indexoid, NoLock);
-	double n_runs, n_pending = 0, n_probes;
+	double n_runs, n_pending, n_probes;
 
 	genericcostestimate(root, path, loop_count, &costs);
 	iforest_meta_read(index, meta);
-	n_runs = ((double)meta->manifest_bytes - MANIFEST_HEADER_BYTES) /
-		 (RUN_BYTES +
-		  VALUE_BYTES * (IndexRelationGetNumberOfAttributes(index) - IndexRelationGetNumberOfKeyAttributes(index)));
-	n_runs = Max(n_runs, 1);
-	for (unsigned c = 0; c < IFOREST_CHAINS; c++)
-		n_pending += meta->open[c].n_pages;
-	for (uint32 c = 0; c < meta->n_closed; c++)
-		n_pending += meta->closed[c].n_pages;
+	n_runs = iforest_estimate_runs(index, meta);
+	n_pending = iforest_pending_pages(meta);
 	index_close(index, NoLock);
 	pfree(meta);
 

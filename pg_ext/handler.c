@@ -1,7 +1,9 @@
 #include "pg_ext/am.h"
 
+#include "pg_ext/aggregate_plan.h"
 #include "pg_ext/functions.h"
 #include "pg_ext/options.h"
+#include "pg_ext/pause.h"
 
 PG_MODULE_MAGIC;
 
@@ -10,6 +12,8 @@ extern PGDLLEXPORT void _PG_init(void);
 void _PG_init(void)
 {
 	iforest_options_register();
+	iforest_pause_register();
+	iforest_aggregate_register();
 }
 
 PG_FUNCTION_INFO_V1(iforest_handler);

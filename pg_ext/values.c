@@ -13,7 +13,7 @@
 
 /* ---- times and values ---- */
 
-static int64 key_from_double(double real)
+int64 iforest_key_from_double(double real)
 {
 	int64 bits;
 
@@ -25,7 +25,7 @@ static int64 key_from_double(double real)
 	return bits < 0 ? bits ^ PG_INT64_MAX : bits;
 }
 
-static double double_from_key(int64 key)
+double iforest_double_from_key(int64 key)
 {
 	int64 bits = key < 0 ? key ^ PG_INT64_MAX : key;
 	double real;
@@ -43,7 +43,7 @@ int64 iforest_time_from_datum(const struct iforest_definition *definition, Datum
 	case IFOREST_TIME_DATE:
 		return DatumGetInt32(datum);
 	case IFOREST_TIME_FLOAT8:
-		return key_from_double(DatumGetFloat8(datum));
+		return iforest_key_from_double(DatumGetFloat8(datum));
 	case IFOREST_TIME_INT8:
 	case IFOREST_TIME_TIMESTAMP:
 		break;
@@ -60,7 +60,7 @@ Datum iforest_time_to_datum(const struct iforest_definition *definition, int64 t
 	case IFOREST_TIME_DATE:
 		return Int32GetDatum((int32)time);
 	case IFOREST_TIME_FLOAT8:
-		return Float8GetDatum(double_from_key(time));
+		return Float8GetDatum(iforest_double_from_key(time));
 	case IFOREST_TIME_INT8:
 	case IFOREST_TIME_TIMESTAMP:
 		break;
@@ -87,8 +87,8 @@ struct iforest_time_keys iforest_time_keys(const struct iforest_definition *defi
 		keys = (struct iforest_time_keys){ DT_NOBEGIN, MIN_TIMESTAMP, END_TIMESTAMP - 1, DT_NOEND };
 		break;
 	case IFOREST_TIME_FLOAT8:
-		keys.lowest = keys.lowest_finite = key_from_double(-get_float8_infinity());
-		keys.highest = keys.highest_finite = key_from_double(get_float8_nan());
+		keys.lowest = keys.lowest_finite = iforest_key_from_double(-get_float8_infinity());
+		keys.highest = keys.highest_finite = iforest_key_from_double(get_float8_nan());
 		break;
 	case IFOREST_TIME_INT8:
 		break;
@@ -171,6 +171,44 @@ union iforest_number iforest_value_from_datum(Relation index, const struct ifore
 		number.integer = DatumGetInt64(datum);
 	}
 	return number;
+}
+
+Datum iforest_numeric_from_int128(iforest_int128 integer, int scale)
+{
+	Datum number;
+
+	if (integer >= PG_INT64_MIN && integer <= PG_INT64_MAX) {
+		number = NumericGetDatum(int64_to_numeric((int64)integer));
+	} else {
+		/* high * 2^62 + low */
+		Datum high = iforest_numeric_from_int128(integer >> 62, 0);
+		Datum unit = NumericGetDatum(int64_to_numeric(INT64CONST(1) << 62));
+
+		number = DirectFunctionCall2(numeric_add, DirectFunctionCall2(numeric_mul, high, unit),
+					     NumericGetDatum(int64_to_numeric((int64)(integer & ((INT64CONST(1) << 62) - 1)))));
+	}
+	if (scale > 0)
+		number = DirectFunctionCall2(numeric_mul, number, NumericGetDatum(int64_div_fast_to_numeric(1, scale)));
+	return number;
+}
+
+Datum iforest_value_to_datum(const struct iforest_definition *definition, unsigned value, union iforest_number number)
+{
+	switch (definition->value_types[value]) {
+	case INT2OID:
+		return Int16GetDatum((int16)number.integer);
+	case INT4OID:
+	case DATEOID:
+		return Int32GetDatum((int32)number.integer);
+	case FLOAT4OID:
+		return Float4GetDatum((float4)number.real);
+	case FLOAT8OID:
+		return Float8GetDatum(number.real);
+	case NUMERICOID:
+		return iforest_numeric_from_int128(number.integer, definition->value_scales[value]);
+	default:
+		return Int64GetDatum(number.integer);
+	}
 }
 
 /* ---- by values ---- */

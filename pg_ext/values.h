@@ -4,6 +4,7 @@
 
 #include "pg_ext/definition.h"
 
+#include "catalog/pg_type.h"
 #include "storage/itemptr.h"
 
 #include "core/aggregate.h"
@@ -11,6 +12,10 @@
 
 int64 iforest_time_from_datum(const struct iforest_definition *definition, Datum datum);
 Datum iforest_time_to_datum(const struct iforest_definition *definition, int64 time);
+
+/* Reals as integers in the same order, -0 as 0 and NaN last; and back. */
+int64 iforest_key_from_double(double real);
+double iforest_double_from_key(int64 key);
 
 /* The keys that a time of this type can have: from lowest_finite to highest_finite, and one before and after where the type
  * has infinities. Those in between are no times, and operators must not be asked about them. */
@@ -22,6 +27,17 @@ struct iforest_time_keys iforest_time_keys(const struct iforest_definition *defi
 
 union iforest_number iforest_value_from_datum(Relation index, const struct iforest_definition *definition, unsigned value,
 					      Datum datum);
+
+/* A value of an entry as the column's type has it, in the current memory context. */
+Datum iforest_value_to_datum(const struct iforest_definition *definition, unsigned value, union iforest_number number);
+
+static inline bool iforest_value_is_real(const struct iforest_definition *definition, unsigned value)
+{
+	return definition->value_types[value] == FLOAT4OID || definition->value_types[value] == FLOAT8OID;
+}
+
+/* An integer of 128 bits as a numeric, in units of 10^-scale. */
+Datum iforest_numeric_from_int128(iforest_int128 integer, int scale);
 
 /* Appends a by value in canonical form. `attribute` counts from 0. */
 void iforest_by_append(Relation index, const struct iforest_definition *definition, unsigned attribute, Datum datum,

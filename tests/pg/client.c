@@ -95,6 +95,19 @@ PGconn *client_connect(const char *folder)
 	return pg;
 }
 
+int client_set_up(void **state)
+{
+	*state = client_connect(NULL);
+	client_run(*state, "CREATE EXTENSION iforest");
+	return 0;
+}
+
+int client_tear_down(void **state)
+{
+	PQfinish(*state);
+	return 0;
+}
+
 static PGresult *execute(PGconn *pg, struct text *sql, const char *format, va_list arguments)
 {
 	sql->n = 0;

@@ -48,6 +48,10 @@ PGconn *client_connect(const char *folder);
 /* The same, NULL where the server does not take connections now. */
 PGconn *client_try_connect(const char *folder);
 
+/* For a group of tests: *state is a connection to PGHOST's server, whose database now has the extension. */
+int client_set_up(void **state);
+int client_tear_down(void **state);
+
 /* Runs SQL; the text is made as by printf. Errors fail the test. Results are the caller's to clear. */
 FORMAT(2) void client_run(PGconn *pg, const char *format, ...);
 FORMAT(2) PGresult *client_rows(PGconn *pg, const char *format, ...);

@@ -5,7 +5,6 @@
  */
 #include "tests/pg/client.h"
 
-static PGconn *pg;
 static struct workers workers;
 
 static uint64_t seconds(uint64_t usual)
@@ -117,9 +116,9 @@ static void sessions_agree(void **state)
 					     maintain, maintain, read_rows, read_slowly };
 	static const char *const question = "SELECT service, count(*), sum(id), sum(dur) FROM t WHERE ts >= 0"
 					    " GROUP BY service ORDER BY service";
+	PGconn *pg = *state;
 	uint64_t end = now_microseconds() + seconds(18) * 1000000;
 
-	(void)state;
 	client_note("IFOREST_SEED=%llu", (unsigned long long)random_seed());
 	client_run(pg, "CREATE TABLE t(id bigint, service text, ts integer, dur integer)"
 		       " WITH (fillfactor = 80, autovacuum_enabled = off);"
@@ -148,8 +147,8 @@ static void work_heeds_a_timeout(void **state)
 		"SELECT iforest_check('u_if', true)", "REINDEX INDEX u_if",
 		"SELECT count(*) FROM u WHERE service >= '' AND ts >= 0",
 	};
+	PGconn *pg = *state;
 
-	(void)state;
 	client_run(pg, "CREATE TABLE u(id bigint, service text, ts integer);"
 		       "CREATE INDEX u_if ON u USING iforest (service, ts)");
 	for (int i = 0; i < 4; i++)
@@ -172,21 +171,6 @@ static void work_heeds_a_timeout(void **state)
 	client_same_answers(pg, "SELECT count(*), sum(id) FROM u WHERE ts >= 0");
 }
 
-static int set_up(void **state)
-{
-	(void)state;
-	pg = client_connect(NULL);
-	client_run(pg, "CREATE EXTENSION iforest");
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	PQfinish(pg);
-	return 0;
-}
-
 static int end_workers(void **state)
 {
 	(void)state;
@@ -201,5 +185,5 @@ int main(void)
 		cmocka_unit_test(work_heeds_a_timeout),
 	};
 
-	return random_report(cmocka_run_group_tests(tests, set_up, tear_down));
+	return random_report(cmocka_run_group_tests(tests, client_set_up, client_tear_down));
 }

@@ -6,50 +6,9 @@
 #include <glob.h>
 
 #include "tests/pg/client.h"
-
-/* The whole file, or NULL if there is none. To be freed. */
-static char *read_file(const char *path)
-{
-	FILE *file = fopen(path, "rb");
-	char *text;
-	long n;
-
-	if (!file)
-		return NULL;
-	fseek(file, 0, SEEK_END);
-	n = ftell(file);
-	rewind(file);
-	text = calloc(1, (size_t)n + 1);
-	assert_non_null(text);
-	assert_int_equal(fread(text, 1, (size_t)n, file), (size_t)n);
-	fclose(file);
-	return text;
-}
-
-/* Cuts the line at *text off and moves on. NULL at the end. */
-static char *next_line(char **text)
-{
-	char *line = *text, *end;
-
-	if (!line || !*line)
-		return NULL;
-	end = strchr(line, '\n');
-	*text = end ? end + 1 : NULL;
-	if (end)
-		*end = '\0';
-	return line;
-}
+#include "tests/support/examples.h"
 
 /* ---- examples ---- */
-
-/* A statement and what the file shows below it. */
-struct example {
-	struct text sql, shown;
-	bool is_complete, has_shown;
-	int line;
-};
-
-static int n_examples;
 
 /* What psql would show, as the files write it. */
 static void show(const PGresult *result, struct text *shown)
@@ -74,75 +33,34 @@ static bool has_failed(const PGresult *result)
 	return PQresultStatus(result) != PGRES_COMMAND_OK && PQresultStatus(result) != PGRES_TUPLES_OK;
 }
 
-static void run_example(PGconn *pg, const char *path, struct example *example)
+static void run_example(void *pg, const struct example *example)
 {
 	static struct text shown;
-	PGresult *result;
+	PGresult *result = PQexec(pg, example->sql);
 
-	if (example->sql.n == 0)
-		return;
-	if (!example->is_complete)
-		fail_msg("%s:%d: a statement without an end", path, example->line);
-	result = PQexec(pg, example->sql.at);
 	show(result, &shown);
 	if (has_failed(result) && !example->has_shown)
-		fail_msg("%s:%d: %s  fails: %s", path, example->line, example->sql.at, shown.at);
-	if (example->has_shown && strcmp(shown.at, example->shown.at) != 0)
-		fail_msg("%s:%d: %s  gives:\n%s  instead of:\n%s", path, example->line, example->sql.at, shown.at,
-			 example->shown.at);
+		fail_msg("%s:%d: %s  fails: %s", example->path, example->line, example->sql, shown.at);
+	if (example->has_shown && strcmp(shown.at, example->shown) != 0)
+		fail_msg("%s:%d: %s  gives:\n%s  instead of:\n%s", example->path, example->line, example->sql, shown.at,
+			 example->shown);
 	PQclear(result);
-	n_examples++;
-	text_set(&example->sql, "%s", "");
-	text_set(&example->shown, "%s", "");
-	example->is_complete = example->has_shown = false;
 }
 
-/* Does the statement end with this line? A comment may follow. */
-static bool ends_statement(const char *line)
+/* Does the statement end with its last line? A comment may follow. */
+static bool is_complete(const char *sql)
 {
-	const char *comment = strstr(line, " -- ");
-	size_t n = comment ? (size_t)(comment - line) : strlen(line);
+	size_t n = strlen(sql) - 1;
+	const char *line, *comment;
 
+	while (n > 0 && sql[n - 1] != '\n')
+		n--;
+	line = sql + n;
+	comment = strstr(line, " -- ");
+	n = comment ? (size_t)(comment - line) : strcspn(line, "\n");
 	while (n > 0 && line[n - 1] == ' ')
 		n--;
 	return n > 0 && line[n - 1] == ';';
-}
-
-/* Takes one line of a block: a part of a statement, or of what the statement before shows. */
-static void take_line(PGconn *pg, const char *path, struct example *example, const char *line, int number)
-{
-	if (example->is_complete && strncmp(line, "-- ", 3) == 0) {
-		example->has_shown = true;
-		text_add(&example->shown, "%s\n", line + 3);
-		return;
-	}
-	if (example->is_complete)
-		run_example(pg, path, example);
-	if (!line[0])
-		return;
-	if (example->sql.n == 0)
-		example->line = number;
-	text_add(&example->sql, "%s\n", line);
-	example->is_complete = ends_statement(line);
-}
-
-/* Runs the blocks that begin with this line. */
-static void run_file(PGconn *pg, const char *path, char *text, const char *fence)
-{
-	static struct example example;
-	char *rest = text, *line;
-	bool in_block = false;
-
-	n_examples = 0;
-	for (int number = 1; (line = next_line(&rest)); number++) {
-		if (strncmp(line, "```", 3) == 0) {
-			if (in_block)
-				run_example(pg, path, &example);
-			in_block = !in_block && strcmp(line, fence) == 0;
-		} else if (in_block) {
-			take_line(pg, path, &example, line, number);
-		}
-	}
 }
 
 /* A connection to a fresh database. */
@@ -162,37 +80,30 @@ static PGconn *connect_to_new(const char *name)
 
 static void the_examples_of_postgres_md_hold(void **state)
 {
-	char *text = read_file("docs/postgres.md");
-	PGconn *pg;
+	PGconn *pg = connect_to_new("docs_postgres");
 
 	(void)state;
-	if (!text)
-		fail_msg("docs/postgres.md is missing: run this from the top of the project");
-	pg = connect_to_new("docs_postgres");
-	run_file(pg, "docs/postgres.md", text, "```sql");
-	assert_true(n_examples >= 30);
+	assert_true(examples_run("docs/postgres.md", "```sql", &(struct example_runner){ is_complete, run_example, pg }) >= 30);
 	PQfinish(pg);
-	free(text);
 }
 
 static void the_examples_of_the_readme_hold(void **state)
 {
-	char *text = read_file("README.md");
+	char *text = read_whole_file("README.md");
+	bool has_examples = text && strstr(text, "\n```sql postgres\n");
 	PGconn *pg;
 
 	(void)state;
-	if (!text || !strstr(text, "\n```sql postgres\n")) {
-		free(text);
+	free(text);
+	if (!has_examples)
 		skip();
-	}
 	pg = connect_to_new("docs_readme");
 	client_run(pg, "CREATE TABLE spans(id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, ts bigint, dur bigint, "
 		       "track text, name text)");
 	client_run(pg, "INSERT INTO spans(ts, dur, track, name) VALUES (0, 40, 'main', 'load'), (5, 10, 'main', 'parse'), "
 		       "(60, 25, 'main', 'draw'), (20, 70, 'io', 'read')");
-	run_file(pg, "README.md", text, "```sql postgres");
+	(void)examples_run("README.md", "```sql postgres", &(struct example_runner){ is_complete, run_example, pg });
 	PQfinish(pg);
-	free(text);
 }
 
 /* ---- errors ---- */
@@ -226,7 +137,7 @@ static bool is_documented(const char *docs, const char *format)
 	char *copy = strdup(docs), *rest = copy, *line;
 	bool found = false;
 
-	while (!found && (line = next_line(&rest)))
+	while (!found && (line = cut_line(&rest)))
 		found = says(line, format);
 	free(copy);
 	return found;
@@ -248,7 +159,7 @@ static void read_literal(const char *text, char *literal, size_t n_bytes)
 static void every_error_is_in_postgres_md(void **state)
 {
 	static const char call[] = "errmsg(";
-	char *docs = read_file("docs/postgres.md"), literal[400];
+	char *docs = read_whole_file("docs/postgres.md"), literal[400];
 	glob_t sources;
 	int n_errors = 0;
 
@@ -256,7 +167,7 @@ static void every_error_is_in_postgres_md(void **state)
 	assert_non_null(docs);
 	assert_int_equal(glob("pg_ext/*.c", 0, NULL, &sources), 0);
 	for (size_t i = 0; i < sources.gl_pathc; i++) {
-		char *source = read_file(sources.gl_pathv[i]);
+		char *source = read_whole_file(sources.gl_pathv[i]);
 
 		for (char *at = source; (at = strstr(at, call)); at++, n_errors++) {
 			read_literal(at + strlen(call), literal, sizeof literal);

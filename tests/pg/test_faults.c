@@ -6,7 +6,6 @@
 #include "tests/pg/client.h"
 #include "tests/pg/server.h"
 
-static PGconn *pg;
 static struct workers workers;
 static struct server server;
 
@@ -68,10 +67,10 @@ static bool work_in_haste(struct worker *worker)
 
 static void cut_off_at_any_moment(void **state)
 {
+	PGconn *pg = *state;
 	unsigned n_rounds = random_rounds(40);
 	struct random dice = random_from(random_seed());
 
-	(void)state;
 	client_note("IFOREST_SEED=%llu", (unsigned long long)random_seed());
 	make_table(pg, "t", 5000);
 	workers_begin(&workers);
@@ -101,12 +100,12 @@ static void merges_cut_off_do_not_fill_the_disk(void **state)
 	static const char *const reasons[] = { "57014", NULL };
 	static const char *const merge = "SELECT iforest_merge('s_if', true)", *const insert =
 		"INSERT INTO s SELECT i, 'service 1', i, i FROM generate_series(1, 20) i";
+	PGconn *pg = *state;
 	struct random dice = random_from(random_seed());
 	unsigned n_cut_off = 0, n_wanted = random_rounds(100);
 	long long n_pages;
 	uint64_t milliseconds;
 
-	(void)state;
 	make_table(pg, "s", 100000);
 	client_run(pg, "REINDEX INDEX s_if");
 	n_pages = client_number(pg, "SELECT total_pages FROM iforest_stats('s_if')");
@@ -182,8 +181,8 @@ static void builds_run_out_of_temporary_files(void **state)
 		"CREATE INDEX v_other ON v USING iforest (service, ts)", "REINDEX INDEX v_if",
 		"CREATE INDEX CONCURRENTLY v_other ON v USING iforest (service, ts)",
 	};
+	PGconn *pg = *state;
 
-	(void)state;
 	make_table(pg, "v", 10);
 	client_run(pg, "INSERT INTO v SELECT i, 'service ' || i %% 5, i, i FROM generate_series(1, 200000) i");
 	for (unsigned i = 0; i < COUNT_OF(statements); i++) {
@@ -196,21 +195,6 @@ static void builds_run_out_of_temporary_files(void **state)
 		client_run(pg, "DROP INDEX IF EXISTS v_other");
 		table_is_whole(pg, "v");
 	}
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	pg = client_connect(NULL);
-	client_run(pg, "CREATE EXTENSION iforest");
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	PQfinish(pg);
-	return 0;
 }
 
 static int end_all(void **state)
@@ -230,5 +214,5 @@ int main(void)
 		cmocka_unit_test(builds_run_out_of_temporary_files),
 	};
 
-	return random_report(cmocka_run_group_tests(tests, set_up, tear_down));
+	return random_report(cmocka_run_group_tests(tests, client_set_up, client_tear_down));
 }

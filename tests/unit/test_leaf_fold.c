@@ -137,10 +137,11 @@ static void every_range_of_a_block(void **state)
 					.times = random_chance(&dice, 50), .node_fields = random_chance(&dice, 50) };
 				struct iforest_block_reader reader;
 				struct iforest_aggregate got;
+				uint64_t counted;
 
 				iforest_block_start(&reader, &folded->leaf, 0);
 				iforest_aggregate_clear(&got, 2);
-				assert_ok(iforest_block_fold(&reader, from, to, &wanted, &got));
+				assert_ok(iforest_block_fold(&reader, from, to, &wanted, &got, &counted));
 				compare(folded, from, to, &wanted, &got);
 			}
 	}
@@ -155,6 +156,7 @@ static void only_columns_that_are_needed_are_unpacked(void **state)
 	struct folded *folded = malloc(sizeof *folded);
 	struct iforest_block_reader reader;
 	struct iforest_aggregate got;
+	uint64_t counted;
 
 	(void)state;
 	assert_non_null(folded);
@@ -163,9 +165,9 @@ static void only_columns_that_are_needed_are_unpacked(void **state)
 	while (folded->entries[0].time_is_null || folded->n < 40);
 	iforest_aggregate_clear(&got, 2);
 	iforest_block_start(&reader, &folded->leaf, 0);
-	assert_ok(iforest_block_fold(&reader, 0, folded->n, &count, &got));
+	assert_ok(iforest_block_fold(&reader, 0, folded->n, &count, &got, &counted));
 	assert_int_equal(reader.unpacked, 0);
-	assert_ok(iforest_block_fold(&reader, 0, folded->n, &sum, &got));
+	assert_ok(iforest_block_fold(&reader, 0, folded->n, &sum, &got, &counted));
 	assert_int_equal(reader.unpacked, 1u << (IFOREST_VALUES + 1));
 	free(folded);
 }

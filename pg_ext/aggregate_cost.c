@@ -1,0 +1,192 @@
+#include "pg_ext/aggregate_plan.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/selfuncs.h"
+
+#include "pg_ext/am.h"
+#include "pg_ext/buckets.h"
+#include "pg_ext/meta.h"
+
+/* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
+ * manifest, extents), a page of a run, a bucket, a page of pending entries, a row of the heap looked at. */
+enum { OPENING = 4000, A_PAGE = 200, A_BUCKET = 400, A_PENDING_PAGE = 2500, A_HEAP_ROW = 2 };
+
+/* where nothing is known of the times */
+static const double default_buckets = 1000;
+
+/* ---- conditions ---- */
+
+/* Selectivity of the restrictions that the kept expressions need: on times alone, or on anything else. */
+static double selectivity(const struct iforest_query *query, const struct iforest_candidate *candidate, bool of_time)
+{
+	Node *time = list_nth(candidate->columns, ((IndexOptInfo *)linitial(candidate->indexes))->nkeycolumns - 1);
+	List *chosen = NIL;
+	ListCell *cell;
+
+	foreach(cell, candidate->restrictions) {
+		List *vars = pull_var_clause((Node *)lfirst_node(RestrictInfo, cell)->clause, 0);
+		bool is_of_time = vars != NIL && list_difference(vars, list_make1(time)) == NIL;
+
+		if (is_of_time == of_time && vars != NIL)
+			chosen = lappend(chosen, lfirst(cell));
+	}
+	return clauselist_selectivity(query->root, chosen, (int)query->rel->relid, JOIN_INNER, NULL);
+}
+
+static double n_series(const struct iforest_query *query, const struct iforest_candidate *candidate, int n_by, double n_rows)
+{
+	double n = 1;
+
+	for (int i = 0; i < n_by; i++) {
+		VariableStatData variable;
+		bool is_default;
+
+		examine_variable(query->root, list_nth(candidate->columns, i), (int)query->rel->relid, &variable);
+		n *= get_variable_numdistinct(&variable, &is_default);
+		ReleaseVariableStats(variable);
+	}
+	return Max(Min(n, n_rows), 1);
+}
+
+/* ---- buckets ---- */
+
+/* The range of times by the histogram; false where there is none. */
+static bool find_times(const struct iforest_query *query, Node *time, const struct iforest_definition *definition, int64 *low,
+		       int64 *high)
+{
+	VariableStatData variable;
+	AttStatsSlot slot;
+	bool found = false;
+
+	examine_variable(query->root, time, (int)query->rel->relid, &variable);
+	if (HeapTupleIsValid(variable.statsTuple) &&
+	    get_attstatsslot(&slot, variable.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES)) {
+		*low = iforest_time_from_datum(definition, slot.values[0]);
+		*high = iforest_time_from_datum(definition, slot.values[slot.nvalues - 1]);
+		found = *low < *high;
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(variable);
+	return found;
+}
+
+static bool has_parameter(Node *node, void *context)
+{
+	return node && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
+}
+
+/* How many buckets there are from low to high: a bucket in the middle is looked for. */
+static double count_buckets(const struct iforest_question *question, const struct iforest_run_keys *keys,
+			    const struct iforest_definition *definition, int64 low, int64 high)
+{
+	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(question->columns));
+	ExprContext *econtext = CreateStandaloneExprContext();
+	struct iforest_buckets *buckets;
+	int64 middle = low + (high - low) / 2, end, next;
+	AttrNumber attribute = 1;
+	double n = 1;
+	ListCell *cell;
+
+	foreach(cell, question->columns)
+		TupleDescInitEntry(descriptor, attribute++, NULL, exprType(lfirst(cell)), exprTypmod(lfirst(cell)), 0);
+	econtext->ecxt_scantuple = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
+	ExecStoreAllNullTuple(econtext->ecxt_scantuple);
+	buckets = iforest_buckets_begin(keys, definition, iforest_time_attribute(question), econtext);
+	iforest_buckets_start(buckets, high);
+	end = iforest_buckets_end(buckets, middle);
+	if (end < high) {
+		next = iforest_buckets_end(buckets, end + 1);
+		n = ((double)high - (double)low) / ((double)next - (double)end);
+	}
+	ExecDropSingleTupleTableSlot(econtext->ecxt_scantuple);
+	FreeExprContext(econtext, true);
+	return Max(n, 1);
+}
+
+static double n_buckets(const struct iforest_query *query, const struct iforest_candidate *candidate,
+			const struct iforest_question *question, const struct iforest_definition *definition, double window)
+{
+	struct iforest_run_keys keys;
+	int64 low, high;
+
+	iforest_question_bucket_keys(question, &keys);
+	if (keys.expressions == NIL)
+		return 1;
+	if (has_parameter((Node *)keys.expressions, NULL) || has_parameter((Node *)keys.breaks, NULL) ||
+	    !find_times(query, list_nth(candidate->columns, question->n_by), definition, &low, &high))
+		return default_buckets;
+	return Max(count_buckets(question, &keys, definition, low, high) * window, 1);
+}
+
+/* ---- one index ---- */
+
+struct terms {
+	double window, others;       /* selectivities */
+	double series, buckets;      /* buckets of a series */
+};
+
+static Cost cost_of_index(const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms, bool narrows_values)
+{
+	Relation relation = index_open(index->indexoid, NoLock);
+	struct iforest_meta *meta = palloc(sizeof *meta);
+	double tuples = Max(rel->tuples, 1), n_runs, n_pending, n_pages, n_edges, unclean, read_cost;
+
+	iforest_meta_read(relation, meta);
+	n_runs = iforest_estimate_runs(relation, meta);
+	n_pending = iforest_pending_pages(meta);
+	index_close(relation, NoLock);
+	pfree(meta);
+
+	/* each bucket's ends are on leaf pages, each series of each run has a way down; no more than there are */
+	n_edges = terms->series * (Min(terms->buckets, tuples * terms->window / terms->series + 1) + 2 * n_runs);
+	n_pages = Min(n_edges, index->pages * terms->window + 3 * n_runs * terms->series);
+	if (narrows_values)
+		n_pages = Max(n_pages, index->pages * terms->window / 2);
+	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
+	unclean = rel->pages * terms->window * (1 - rel->allvisfrac);
+	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_pending * A_PENDING_PAGE * cpu_operator_cost +
+	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
+	       terms->series * terms->buckets * A_BUCKET * cpu_operator_cost + OPENING * cpu_operator_cost;
+}
+
+void iforest_aggregate_estimate(const struct iforest_query *query, const struct iforest_candidate *candidate,
+				const struct iforest_question *question, struct iforest_estimate *estimate)
+{
+	Relation index = index_open(lsecond_oid(linitial(question->tables)), NoLock);
+	struct iforest_definition definition;
+	struct terms terms;
+	double tuples = 0, n_groups = 1;
+	ListCell *rel_cell, *index_cell;
+	bool by_series = false;
+
+	iforest_definition_read(index, &definition);
+	index_close(index, NoLock);
+	foreach(rel_cell, candidate->rels)
+		tuples += Max(((RelOptInfo *)lfirst(rel_cell))->tuples, 1);
+	terms.window = selectivity(query, candidate, true);
+	terms.others = selectivity(query, candidate, false);
+	terms.series = question->n_by == 0
+			       ? 1
+			       : Max(n_series(query, candidate, question->n_by, tuples) * (question->values ? 1 : terms.others), 1);
+	terms.buckets = Min(n_buckets(query, candidate, question, &definition, terms.window), tuples);
+	estimate->total = 0;
+	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes)
+		estimate->total += cost_of_index(lfirst(rel_cell), lfirst(index_cell), &terms, question->values != NIL);
+	for (int i = 1; i <= question->n_by; i++)
+		by_series = by_series || iforest_mentions((Node *)question->groups, (AttrNumber)i);
+	if (question->groups != NIL)
+		n_groups = Min(terms.buckets * (by_series ? terms.series : 1), Max(tuples * terms.window * terms.others, 1));
+	estimate->n_rows = clamp_row_est(n_groups);
+	estimate->n_groups_bytes = n_groups * (100.0 + 120.0 * list_length(question->aggregates));
+	estimate->startup = estimate->total;
+	estimate->total += n_groups * cpu_tuple_cost;
+}

@@ -1,0 +1,169 @@
+#include "pg_ext/aggregate_plan.h"
+
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+
+#include "pg_ext/answer.h"
+
+struct aggregate_state {
+	CustomScanState custom;
+	struct iforest_question question;
+	struct iforest_answer *answer;      /* NULL under EXPLAIN without ANALYZE */
+};
+
+static Node *create_state(CustomScan *scan);
+static void begin(CustomScanState *node, EState *estate, int flags);
+static TupleTableSlot *execute(CustomScanState *node);
+static void end(CustomScanState *node);
+static void rescan(CustomScanState *node);
+static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+const CustomScanMethods iforest_aggregate_scan = { .CustomName = "IForestAggregate", .CreateCustomScanState = create_state };
+
+static const CustomExecMethods exec_methods = { .CustomName = "IForestAggregate", .BeginCustomScan = begin,
+						.ExecCustomScan = execute, .EndCustomScan = end, .ReScanCustomScan = rescan,
+						.ExplainCustomScan = explain };
+
+/* ---- executing ---- */
+
+static Node *create_state(CustomScan *scan)
+{
+	struct aggregate_state *state = palloc0(sizeof *state);
+
+	NodeSetTag(state, T_CustomScanState);
+	state->custom.methods = &exec_methods;
+	iforest_question_read(&state->question, scan->custom_private);
+	return (Node *)state;
+}
+
+static void begin(CustomScanState *node, EState *estate, int flags)
+{
+	struct aggregate_state *state = (struct aggregate_state *)node;
+
+	(void)estate;
+	if (!(flags & EXEC_FLAG_EXPLAIN_ONLY))
+		state->answer = iforest_answer_begin(&state->question, &node->ss.ps);
+}
+
+static TupleTableSlot *next(ScanState *node)
+{
+	struct aggregate_state *state = (struct aggregate_state *)node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	if (!iforest_answer_next(state->answer, slot->tts_values, slot->tts_isnull))
+		return slot;
+	return ExecStoreVirtualTuple(slot);
+}
+
+static bool recheck(ScanState *node, TupleTableSlot *slot)
+{
+	(void)node;
+	(void)slot;
+	return true;
+}
+
+static TupleTableSlot *execute(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next, recheck);
+}
+
+static void rescan(CustomScanState *node)
+{
+	struct aggregate_state *state = (struct aggregate_state *)node;
+
+	ExecScanReScan(&node->ss);
+	iforest_answer_rescan(state->answer);
+}
+
+static void end(CustomScanState *node)
+{
+	struct aggregate_state *state = (struct aggregate_state *)node;
+
+	if (state->answer)
+		iforest_answer_end(state->answer);
+}
+
+/* ---- EXPLAIN ---- */
+
+/* A condition over the index's columns, back over the table's. */
+static Node *over_table(Node *node, void *columns)
+{
+	if (!node)
+		return NULL;
+	if (IsA(node, Var))
+		return list_nth(columns, castNode(Var, node)->varattno - 1);
+	return expression_tree_mutator(node, over_table, columns);
+}
+
+static void explain_conditions(const struct iforest_question *question, const char *label, List *conditions, ExplainState *es)
+{
+	Oid table = linitial_oid(linitial(question->tables));
+	List *context = deparse_context_for(get_rel_name(table), table);
+	Node *all;
+
+	if (conditions == NIL)
+		return;
+	all = over_table((Node *)make_ands_explicit(conditions), question->columns);
+	ExplainPropertyText(label, deparse_expression(all, context, false, false), es);
+}
+
+static const char *bucket_method(const struct iforest_question *question)
+{
+	struct iforest_run_keys keys;
+
+	iforest_question_bucket_keys(question, &keys);
+	if (keys.expressions == NIL)
+		return "none";
+	return keys.breaks == NIL ? "galloping" : "galloping between time zone transitions";
+}
+
+static void explain_counts(const struct iforest_answer_counts *counts, ExplainState *es)
+{
+	ExplainPropertyUInteger("Series", NULL, counts->n_series, es);
+	ExplainPropertyUInteger("Buckets", NULL, counts->n_buckets, es);
+	ExplainPropertyUInteger("Buckets By Width", NULL, counts->buckets.n_by_width, es);
+	ExplainPropertyUInteger("Key Evaluations", NULL, counts->buckets.n_evaluations, es);
+	ExplainPropertyUInteger("Runs", NULL, counts->n_runs, es);
+	ExplainPropertyUInteger("Nodes", NULL, counts->n_nodes, es);
+	ExplainPropertyUInteger("Leaf Pages", NULL, counts->n_leaf_pages, es);
+	ExplainPropertyUInteger("Node Pages", NULL, counts->n_pages - counts->n_leaf_pages, es);
+	ExplainPropertyUInteger("Pending Entries", NULL, counts->n_pending, es);
+	ExplainPropertyUInteger("Heap Blocks Checked", NULL, counts->n_heap_blocks, es);
+	ExplainPropertyUInteger("Restarts", NULL, counts->n_restarts, es);
+}
+
+static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	struct aggregate_state *state = (struct aggregate_state *)node;
+	const struct iforest_question *question = &state->question;
+	List *indexes = NIL;
+	ListCell *cell;
+
+	(void)ancestors;
+	foreach(cell, question->tables)
+		indexes = lappend(indexes, get_rel_name(lsecond_oid(lfirst(cell))));
+	if (list_length(indexes) == 1)
+		ExplainPropertyText("Index", linitial(indexes), es);
+	else
+		ExplainPropertyList("Indexes", indexes, es);
+	explain_conditions(question, "Index Cond", question->keys, es);
+	explain_conditions(question, "Series Filter", list_concat_copy(question->series, question->late), es);
+	explain_conditions(question, "Time Filter", question->runs, es);
+	explain_conditions(question, "Value Range", question->values, es);
+	explain_conditions(question, "One-Time Filter", question->gates, es);
+	if (es->verbose || es->analyze)
+		ExplainPropertyText("Bucket Method", bucket_method(question), es);
+	if (es->analyze && state->answer) {
+		struct iforest_answer_counts counts = iforest_answer_counts(state->answer);
+
+		explain_counts(&counts, es);
+	}
+}

@@ -1,0 +1,231 @@
+#include "pg_ext/aggregates.h"
+
+#include "access/transam.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+
+/* ---- functions ---- */
+
+static bool find_function(Oid oid, enum iforest_function *function)
+{
+	static const struct {
+		const char *name;
+		enum iforest_function function;
+	} known[] = {
+		{ "count", IFOREST_FUNCTION_COUNT },    { "sum", IFOREST_FUNCTION_SUM },	    { "avg", IFOREST_FUNCTION_AVG },	 { "min", IFOREST_FUNCTION_MIN },
+		{ "max", IFOREST_FUNCTION_MAX },	       { "bool_and", IFOREST_FUNCTION_AND }, { "every", IFOREST_FUNCTION_AND },	 { "bool_or", IFOREST_FUNCTION_OR },
+	};
+	char *name = oid < FirstNormalObjectId ? get_func_name(oid) : NULL;
+
+	for (size_t i = 0; name && i < lengthof(known); i++)
+		if (strcmp(name, known[i].name) == 0) {
+			*function = known[i].function;
+			return true;
+		}
+	return false;
+}
+
+static bool is_number(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID || type == NUMERICOID || type == FLOAT4OID ||
+	       type == FLOAT8OID;
+}
+
+bool iforest_aggregate_is_real(Aggref *aggregate)
+{
+	enum iforest_function function;
+	Oid type;
+
+	if (aggregate->args == NIL || !find_function(aggregate->aggfnoid, &function) || function == IFOREST_FUNCTION_COUNT)
+		return false;
+	type = exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
+	return type == FLOAT4OID || type == FLOAT8OID;
+}
+
+/* ---- arms ---- */
+
+struct reading {
+	const struct iforest_question *question;
+	enum iforest_function function;
+	List *arms;
+	const char *reason;
+};
+
+/* The value column that a node mentions, -1 if none, -2 if several. */
+static int value_of(const struct iforest_question *question, Node *node)
+{
+	int found = -1;
+
+	for (int v = 0; question->n_by + 1 + v < list_length(question->columns); v++)
+		if (iforest_mentions(node, (AttrNumber)(question->n_by + 2 + v)))
+			found = found == -1 ? v : -2;
+	return found;
+}
+
+static bool mentions_by(const struct iforest_question *question, Node *node)
+{
+	for (int i = 1; i <= question->n_by; i++)
+		if (iforest_mentions(node, (AttrNumber)i))
+			return true;
+	return false;
+}
+
+/* Why an expression of one column alone does not do for the function; NULL if it does. */
+static const char *refuse(enum iforest_function function, Node *expression, AttrNumber attribute, bool is_time)
+{
+	List *breaks = NIL;
+
+	if (function == IFOREST_FUNCTION_SUM || function == IFOREST_FUNCTION_AVG) {
+		if (is_time || !iforest_is_affine(expression, attribute))
+			return "a sum or average is of something over which sums do not distribute exactly";
+		return NULL;
+	}
+	if (!iforest_is_monotone(expression, attribute, &breaks))
+		return "the argument of an aggregate is not monotone in its column";
+	if (function == IFOREST_FUNCTION_COUNT)
+		return NULL;
+	if (breaks != NIL)
+		return "the extreme of a time hangs on a time zone";
+	return iforest_equal_is_identical(expression) ? NULL : "equal values of an extreme may be written differently";
+}
+
+static void add_constant(struct reading *reading, struct iforest_arm *arm)
+{
+	Oid type = exprType(arm->expression);
+
+	arm->kind = IFOREST_MEASURE_CONSTANT;
+	if (IsA(arm->expression, Const) && castNode(Const, arm->expression)->constisnull)
+		return;
+	if (reading->function == IFOREST_FUNCTION_COUNT && IsA(arm->expression, Const)) {
+		arm->kind = IFOREST_MEASURE_ROWS;
+		arm->expression = NULL;
+	} else if ((reading->function == IFOREST_FUNCTION_SUM || reading->function == IFOREST_FUNCTION_AVG) && !is_number(type)) {
+		reading->reason = "a sum is of something that is no number";
+	} else if ((reading->function == IFOREST_FUNCTION_MIN || reading->function == IFOREST_FUNCTION_MAX) &&
+		   !iforest_equal_is_identical(arm->expression)) {
+		reading->reason = "equal values of an extreme may be written differently";
+	}
+	reading->arms = lappend(reading->arms, arm);
+}
+
+/* An expression without value columns. Of the time alone its first and last may do; else it is looked at once a bucket. */
+static void add_valueless(struct reading *reading, struct iforest_arm *arm)
+{
+	AttrNumber time = iforest_time_attribute(reading->question);
+	bool is_extreme = reading->function == IFOREST_FUNCTION_MIN || reading->function == IFOREST_FUNCTION_MAX;
+
+	if ((reading->function == IFOREST_FUNCTION_COUNT || is_extreme) && iforest_mentions(arm->expression, time) &&
+	    !mentions_by(reading->question, arm->expression) &&
+	    !refuse(reading->function, arm->expression, time, true)) {
+		arm->kind = IFOREST_MEASURE_TIME;
+		reading->arms = lappend(reading->arms, arm);
+	} else {
+		add_constant(reading, arm);
+	}
+}
+
+static void add_arm(struct reading *reading, Node *expression, List *wanted, List *unwanted)
+{
+	const struct iforest_question *question = reading->question;
+	struct iforest_arm *arm = palloc0(sizeof *arm);
+
+	*arm = (struct iforest_arm){ .kind = IFOREST_MEASURE_VALUE, .wanted = wanted, .unwanted = unwanted, .expression = expression };
+	arm->value = value_of(question, expression);
+	if (arm->value == -1) {
+		add_valueless(reading, arm);
+		return;
+	}
+	if (arm->value == -2 || mentions_by(question, expression) ||
+	    iforest_mentions(expression, iforest_time_attribute(question)))
+		reading->reason = "the argument of an aggregate mixes columns";
+	else
+		reading->reason = refuse(reading->function, expression, (AttrNumber)(question->n_by + 2 + arm->value), false);
+	reading->arms = lappend(reading->arms, arm);
+}
+
+static bool is_condition(struct reading *reading, Node *condition)
+{
+	if (value_of(reading->question, condition) != -1)
+		reading->reason = "a condition in an aggregate is on a value column";
+	return !reading->reason;
+}
+
+/* CASE WHEN c THEN x ... ELSE y END, under casts that are the same for each arm. */
+static void add_arms(struct reading *reading, Node *node, List *wanted, List *unwanted)
+{
+	CaseExpr *choice = IsA(node, CaseExpr) ? castNode(CaseExpr, node) : NULL;
+	ListCell *cell;
+
+	/* CASE x WHEN y holds a placeholder for x */
+	if (!choice || choice->arg || value_of(reading->question, node) == -1) {
+		add_arm(reading, node, wanted, unwanted);
+		return;
+	}
+	foreach(cell, choice->args) {
+		CaseWhen *when = lfirst_node(CaseWhen, cell);
+
+		if (!is_condition(reading, (Node *)when->expr))
+			return;
+		add_arms(reading, (Node *)when->result, lappend(list_copy(wanted), when->expr), unwanted);
+		if (reading->reason)
+			return;
+		unwanted = lappend(list_copy(unwanted), when->expr);
+	}
+	if (choice->defresult)
+		add_arms(reading, (Node *)choice->defresult, wanted, unwanted);
+}
+
+const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_question *question,
+				   enum iforest_function *function, List **arms)
+{
+	struct reading reading = { .question = question };
+	List *wanted = NIL;
+
+	*arms = NIL;
+	if (!find_function(aggregate->aggfnoid, &reading.function))
+		return psprintf("the index does not keep what %s() needs", get_func_name(aggregate->aggfnoid));
+	if (aggregate->aggdistinct != NIL || aggregate->aggorder != NIL)
+		return "an aggregate has DISTINCT or ORDER BY";
+	if (aggregate->agglevelsup != 0 || aggregate->aggsplit != AGGSPLIT_SIMPLE || aggregate->aggkind != AGGKIND_NORMAL)
+		return "an aggregate is of another query level or partial";
+	if (contain_volatile_functions((Node *)aggregate->args) || contain_volatile_functions((Node *)aggregate->aggfilter))
+		return "an aggregate has a volatile function";
+	if (aggregate->aggfilter && !is_condition(&reading, (Node *)aggregate->aggfilter))
+		return reading.reason;
+	if (aggregate->aggfilter)
+		wanted = list_make1(aggregate->aggfilter);
+	*function = reading.function;
+	if (aggregate->args == NIL) {
+		struct iforest_arm *arm = palloc0(sizeof *arm);
+
+		arm->kind = IFOREST_MEASURE_ROWS;
+		arm->wanted = wanted;
+		*arms = list_make1(arm);
+		return NULL;
+	}
+	add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, wanted, NIL);
+	*arms = reading.arms;
+	return reading.reason;
+}
+
+List *iforest_aggregate_conditions(Aggref *aggregate, const struct iforest_question *question)
+{
+	enum iforest_function function;
+	List *arms, *conditions = NIL;
+	ListCell *cell;
+
+	if (iforest_aggregate_read(aggregate, question, &function, &arms))
+		return NIL;
+	foreach(cell, arms) {
+		struct iforest_arm *arm = lfirst(cell);
+
+		conditions = list_concat(list_concat(conditions, arm->wanted), arm->unwanted);
+		if (arm->kind == IFOREST_MEASURE_CONSTANT)
+			conditions = lappend(conditions, arm->expression);
+	}
+	return conditions;
+}

@@ -1,0 +1,68 @@
+/* aggregates.h -- which aggregate functions are answered, and how: from folds of entries (core/aggregate.h) to their results.
+ *
+ * An argument is taken apart into arms: CASE WHEN has some, everything else is one. An arm is something that is summed up
+ * beside others of its kind, a measure:
+ *
+ *   ROWS      what is never NULL: the number of rows
+ *   VALUE     an expression of one value column: the column's number, sum and extremes. Sums distribute over
+ *             a * v + b alone, extremes and counts over what is monotone in v
+ *   TIME      an expression of the time column: its number and extremes
+ *   CONSTANT  by columns, and times that change seldom: the same for all rows of a bucket
+ *
+ * Measures are kept once for all aggregates that need them. A group's state is an array of measures.
+ */
+#ifndef IFOREST_PG_AGGREGATES_H
+#define IFOREST_PG_AGGREGATES_H
+
+#include "pg_ext/question.h"
+
+#include "nodes/execnodes.h"
+
+#include "core/leaf_fold.h"
+
+enum iforest_function {
+	IFOREST_FUNCTION_COUNT,
+	IFOREST_FUNCTION_SUM,
+	IFOREST_FUNCTION_AVG,
+	IFOREST_FUNCTION_MIN,
+	IFOREST_FUNCTION_MAX,
+	IFOREST_FUNCTION_AND,
+	IFOREST_FUNCTION_OR
+};
+
+enum iforest_measure_kind { IFOREST_MEASURE_ROWS, IFOREST_MEASURE_VALUE, IFOREST_MEASURE_TIME, IFOREST_MEASURE_CONSTANT };
+
+/* An arm as it is written. */
+struct iforest_arm {
+	enum iforest_measure_kind kind;
+	List *wanted, *unwanted; /* conditions: these must be true, those must not */
+	Node *expression;     /* NULL of ROWS */
+	int value;            /* of VALUE */
+};
+
+/* Takes an aggregate apart. Returns NULL, or why it cannot be answered. *arms is a list of struct iforest_arm. */
+const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_question *question,
+				   enum iforest_function *function, List **arms);
+
+/* What of an aggregate has to be evaluated once a bucket: conditions and constants. */
+List *iforest_aggregate_conditions(Aggref *aggregate, const struct iforest_question *question);
+
+/* Does the result hang on the order in which reals are summed up, or extremes of them? */
+bool iforest_aggregate_is_real(Aggref *aggregate);
+
+/* ---- a * v + b ---- */
+
+/* Is the expression that, exactly (reals: within rounding), of column `attribute`? */
+bool iforest_is_affine(Node *expression, AttrNumber attribute);
+
+/* a and b: numerics, or doubles where the expression is of a real type. Reading evaluates the parts without columns; false
+ * where one is NULL. */
+struct iforest_affine {
+	bool is_real;
+	Datum a, b;
+	double real_a, real_b;
+};
+
+bool iforest_affine_read(Node *expression, AttrNumber attribute, ExprContext *econtext, struct iforest_affine *result);
+
+#endif

@@ -1,0 +1,231 @@
+#include "pg_ext/answer_internal.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "access/xlog.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "storage/predicate.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+enum { PATIENCE = 2, MOST_ATTEMPTS = 1000 };
+
+/* ---- beginning ---- */
+
+static List *expression_states(List *expressions)
+{
+	List *states = NIL;
+	ListCell *cell;
+
+	foreach(cell, expressions)
+		states = lappend(states, ExecInitExpr(lfirst(cell), NULL));
+	return states;
+}
+
+/* A row of the index's columns. */
+static TupleTableSlot *make_row(const struct iforest_question *question)
+{
+	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(question->columns));
+	TupleTableSlot *row;
+	AttrNumber attribute = 1;
+	ListCell *cell;
+
+	foreach(cell, question->columns) {
+		Node *column = lfirst(cell);
+
+		TupleDescInitEntry(descriptor, attribute, NULL, exprType(column), exprTypmod(column), 0);
+		TupleDescInitEntryCollation(descriptor, attribute++, exprCollation(column));
+	}
+	row = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
+	ExecStoreAllNullTuple(row);
+	return row;
+}
+
+static void begin_keys(struct iforest_answer *answer)
+{
+	int n = list_length(answer->question->keys);
+	ListCell *cell;
+
+	answer->keys = palloc((n + 1) * sizeof *answer->keys);
+	answer->comparands = palloc0((n + 1) * sizeof(ExprState *));
+	answer->operators = palloc0((n + 1) * sizeof *answer->operators);
+	foreach(cell, answer->question->keys) {
+		struct iforest_key_condition *key = &answer->keys[answer->n_keys];
+
+		iforest_key_condition_read(lfirst(cell), key);
+		if (key->comparand) {
+			answer->comparands[answer->n_keys] = ExecInitExpr(key->comparand, NULL);
+			fmgr_info(get_opcode(key->function), &answer->operators[answer->n_keys]);
+		}
+		answer->n_keys++;
+	}
+}
+
+/* The definition of the indexes is read from the first of them. */
+static void read_definition(struct iforest_answer *answer)
+{
+	Relation index = index_open(lsecond_oid(linitial(answer->question->tables)), AccessShareLock);
+
+	iforest_definition_read(index, &answer->definition);
+	index_close(index, NoLock);
+}
+
+static bool has_columns(List *expressions)
+{
+	ListCell *cell;
+
+	foreach(cell, expressions)
+		if (iforest_has_columns(lfirst(cell)))
+			return true;
+	return false;
+}
+
+/* May all be folded at once? */
+static bool is_total(const struct iforest_question *question, const struct iforest_measures *measures)
+{
+	ListCell *cell;
+
+	foreach(cell, question->aggregates)
+		if (has_columns(iforest_aggregate_conditions(lfirst(cell), question)))
+			return false;
+	return !question->keys && !question->series && !question->runs && !question->late && !has_columns(question->groups) &&
+	       !iforest_measures_wanted(measures).times;
+}
+
+struct iforest_answer *iforest_answer_begin(const struct iforest_question *question, PlanState *node)
+{
+	struct iforest_answer *answer = palloc0(sizeof *answer);
+	AttrNumber time = iforest_time_attribute(question);
+	struct iforest_run_keys keys;
+
+	answer->question = question;
+	answer->node = node;
+	answer->context = CurrentMemoryContext;
+	answer->attempt = AllocSetContextCreate(CurrentMemoryContext, "iforest answer", ALLOCSET_DEFAULT_SIZES);
+	answer->econtext = CreateExprContext(node->state);
+	answer->result_econtext = CreateExprContext(node->state);
+	answer->row = make_row(question);
+	answer->econtext->ecxt_scantuple = answer->result_econtext->ecxt_scantuple = answer->row;
+	read_definition(answer);
+	begin_keys(answer);
+	answer->gates = expression_states(question->gates);
+	answer->series = expression_states(question->series);
+	answer->runs = expression_states(question->runs);
+	answer->late = expression_states(question->late);
+	answer->values = iforest_value_ranges_begin(question, &answer->definition, answer->econtext);
+	iforest_question_range_keys(question, &keys);
+	answer->ranges = iforest_buckets_begin(&keys, &answer->definition, time, answer->econtext);
+	iforest_question_bucket_keys(question, &keys);
+	answer->buckets = iforest_buckets_begin(&keys, &answer->definition, time, answer->econtext);
+	answer->measures = iforest_measures_begin(question, &answer->definition, answer->result_econtext);
+	answer->is_total = is_total(question, answer->measures);
+	answer->groups = iforest_groups_begin(question, iforest_measures_bytes(answer->measures), node, answer->econtext);
+	return answer;
+}
+
+void iforest_answer_rescan(struct iforest_answer *answer)
+{
+	answer->is_begun = answer->is_done = false;
+	iforest_buckets_rescan(answer->ranges);
+	iforest_buckets_rescan(answer->buckets);
+}
+
+void iforest_answer_end(struct iforest_answer *answer)
+{
+	MemoryContextDelete(answer->attempt);
+}
+
+/* ---- attempts ---- */
+
+bool iforest_answer_holds(const struct iforest_answer *answer, List *conditions)
+{
+	ListCell *cell;
+
+	foreach(cell, conditions) {
+		bool is_null;
+		Datum holds = ExecEvalExprSwitchContext(lfirst(cell), answer->econtext, &is_null);
+
+		if (is_null || !DatumGetBool(holds))
+			return false;
+	}
+	return true;
+}
+
+static bool attempt(struct iforest_answer *answer, bool locked)
+{
+	bool done = true;
+	ListCell *cell;
+
+	MemoryContextReset(answer->attempt);
+	iforest_groups_reset(answer->groups, answer->attempt);
+	answer->counts = (struct iforest_answer_counts){ .n_restarts = answer->counts.n_restarts };
+	foreach(cell, answer->question->tables) {
+		Relation heap = table_open(linitial_oid(lfirst(cell)), AccessShareLock);
+		Relation index = index_open(lsecond_oid(lfirst(cell)), AccessShareLock);
+
+		/* as a sequential scan would, and before anything is read: whatever comes later conflicts */
+		PredicateLockRelation(heap, answer->node->state->es_snapshot);
+		done = iforest_answer_index(answer, heap, index, locked);
+		index_close(index, NoLock);
+		table_close(heap, NoLock);
+		if (!done)
+			break;
+	}
+	return done;
+}
+
+static void answer_question(struct iforest_answer *answer)
+{
+	MemoryContext before = MemoryContextSwitchTo(answer->attempt);
+	Snapshot snapshot = answer->node->state->es_snapshot;
+
+	if (!IsMVCCSnapshot(snapshot))
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("an iforest index answers MVCC snapshots only"));
+	answer->counts.n_restarts = 0;
+	iforest_measures_rescan(answer->measures);
+	MemoryContextReset(answer->attempt);
+	iforest_groups_reset(answer->groups, answer->attempt);
+	if (iforest_answer_holds(answer, answer->gates))
+		while (!attempt(answer, answer->counts.n_restarts >= PATIENCE && !RecoveryInProgress())) {
+			CHECK_FOR_INTERRUPTS();
+			if (++answer->counts.n_restarts == MOST_ATTEMPTS)
+				ereport(ERROR, errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					errmsg("could not read an iforest index while rows were being removed from it"),
+					errhint("Try again; or SET iforest.enable = off for this query."));
+		}
+	answer->is_begun = true;
+	MemoryContextSwitchTo(before);
+}
+
+bool iforest_answer_next(struct iforest_answer *answer, Datum *values, bool *are_null)
+{
+	int n_groups = list_length(answer->question->groups);
+	const struct iforest_measure_state *states;
+	MemoryContext before;
+
+	if (!answer->is_begun)
+		answer_question(answer);
+	if (answer->is_done)
+		return false;
+	ResetExprContext(answer->result_econtext);
+	states = iforest_groups_next(answer->groups, values, are_null);
+	answer->is_done = !states;
+	if (!states)
+		return false;
+	before = MemoryContextSwitchTo(answer->result_econtext->ecxt_per_tuple_memory);
+	for (int i = 0; i < list_length(answer->question->aggregates); i++)
+		values[n_groups + i] = iforest_measures_result(answer->measures, i, states, &are_null[n_groups + i]);
+	MemoryContextSwitchTo(before);
+	return true;
+}
+
+struct iforest_answer_counts iforest_answer_counts(const struct iforest_answer *answer)
+{
+	struct iforest_answer_counts counts = answer->counts;
+
+	counts.buckets = iforest_buckets_counts(answer->buckets);
+	return counts;
+}

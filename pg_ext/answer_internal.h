@@ -1,0 +1,45 @@
+/* answer_internal.h -- what answer.c (attempts, results) and answer_index.c (one index) share. Not for others. */
+#ifndef IFOREST_PG_ANSWER_INTERNAL_H
+#define IFOREST_PG_ANSWER_INTERNAL_H
+
+#include "pg_ext/answer.h"
+#include "pg_ext/groups.h"
+#include "pg_ext/measures.h"
+#include "pg_ext/scan_keys.h"
+#include "pg_ext/value_ranges.h"
+#include "pg_ext/visibility.h"
+
+#include "core/scan.h"
+
+struct iforest_answer {
+	const struct iforest_question *question;
+	PlanState *node;
+	MemoryContext context;               /* as long as the node */
+	MemoryContext attempt;               /* until the next attempt */
+	ExprContext *econtext;               /* conditions and keys; its scan tuple is the row */
+	ExprContext *result_econtext;        /* aggregates' results */
+	TupleTableSlot *row;                 /* of the index's columns */
+	struct iforest_definition definition;/* of the first index; the others' are alike */
+	bool is_total;                       /* nothing tells rows apart: no condition, no group, no time */
+	bool is_begun, is_done;              /* groups are there */
+
+	struct iforest_key_condition *keys;  /* conditions on the index's key */
+	ExprState **comparands;
+	FmgrInfo *operators;
+	int n_keys;
+	List *gates, *series, *runs, *late;  /* ExprStates */
+	struct iforest_value_ranges *values;
+	struct iforest_buckets *ranges, *buckets;
+	struct iforest_measures *measures;
+	struct iforest_groups *groups;
+	struct iforest_answer_counts counts;
+};
+
+/* Are all conditions true of the row? */
+bool iforest_answer_holds(const struct iforest_answer *answer, List *conditions);
+
+/* Adds what one index holds to the groups. False: it changed meanwhile, all has to begin again. `locked`: under the maintenance
+ * lock, so that it does not. */
+bool iforest_answer_index(struct iforest_answer *answer, Relation heap, Relation index, bool locked);
+
+#endif

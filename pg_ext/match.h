@@ -1,0 +1,36 @@
+/* match.h -- can a query level be answered from an index? The planner's side of question.h. */
+#ifndef IFOREST_PG_MATCH_H
+#define IFOREST_PG_MATCH_H
+
+#include "pg_ext/question.h"
+
+#include "nodes/pathnodes.h"
+
+/* A grouped query level over one table, in the planner's terms. */
+struct iforest_query {
+	PlannerInfo *root;
+	RelOptInfo *rel;
+	List *groups, *operators;   /* expressions; OidList of equality operators, InvalidOid where it cannot be hashed */
+	List *outputs;              /* expressions over groups and Aggrefs: the target, and HAVING */
+};
+
+/* An index of the table, or one for each of its partitions, alike. */
+struct iforest_candidate {
+	List *rels, *indexes;       /* RelOptInfo and IndexOptInfo of each table */
+	List *columns;              /* of the indexes, as expressions over the query's table */
+	List *restrictions;         /* RestrictInfos that are to be answered */
+};
+
+/* Candidates of the query's table (list of struct iforest_candidate). Of a partitioned table one at most; where some partition
+ * that may have rows lacks the index, none and *reason. */
+List *iforest_candidates(const struct iforest_query *query, const char **reason);
+
+/* Makes the question. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs of outputs as they stand there, in
+ * the order of question->aggregates. */
+const char *iforest_match(const struct iforest_query *query, const struct iforest_candidate *candidate,
+			  struct iforest_question *question, List **aggregates);
+
+/* GUCs, registered in handler.c */
+extern bool iforest_enable, iforest_float_aggregates, iforest_explain_decline;
+
+#endif

@@ -1,0 +1,317 @@
+#include "pg_ext/measures_internal.h"
+
+#include <math.h>
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/float.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/syscache.h"
+
+#include "pg_ext/values.h"
+
+/* ---- beginning ---- */
+
+/* The operator by which an extreme is found: better(a, b) means that a is nearer to it. */
+static void find_better(Aggref *aggregate, FmgrInfo *better)
+{
+	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
+	Oid operator;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for aggregate %u", aggregate->aggfnoid);
+	operator = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop;
+	ReleaseSysCache(tuple);
+	fmgr_info(get_opcode(operator), better);
+}
+
+static List *expression_states(List *expressions)
+{
+	List *states = NIL;
+	ListCell *cell;
+
+	foreach(cell, expressions)
+		states = lappend(states, ExecInitExpr(lfirst(cell), NULL));
+	return states;
+}
+
+static int add_measure(struct iforest_measures *measures, Aggref *aggregate, enum iforest_function function,
+		       const struct iforest_arm *arm)
+{
+	bool is_constant = arm->kind == IFOREST_MEASURE_CONSTANT;
+	List *written = list_make4(makeInteger(arm->kind), makeInteger(arm->value), arm->wanted, arm->unwanted);
+	struct measure *measure = &measures->measures[measures->n_measures];
+	int i = 0;
+	ListCell *cell;
+
+	/* constants are gathered in the way of the aggregate */
+	if (is_constant)
+		written = lappend(lappend(written, aggregate), arm->expression);
+	foreach(cell, measures->written) {
+		if (equal(lfirst(cell), written))
+			return i;
+		i++;
+	}
+	measures->written = lappend(measures->written, written);
+	*measure = (struct measure){ .kind = arm->kind, .wanted = expression_states(arm->wanted),
+				     .unwanted = expression_states(arm->unwanted), .value = arm->value, .function = function };
+	if (is_constant) {
+		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
+		measure->type = exprType(arm->expression);
+		measure->collation = aggregate->inputcollid;
+		get_typlenbyval(measure->type, &measure->type_length, &measure->type_by_value);
+		if (function == IFOREST_FUNCTION_MIN || function == IFOREST_FUNCTION_MAX)
+			find_better(aggregate, &measure->better);
+	}
+	return measures->n_measures++;
+}
+
+static void begin_result(struct iforest_measures *measures, Aggref *aggregate, struct result *result)
+{
+	const struct iforest_question *question = measures->question;
+	List *arms;
+	ListCell *cell;
+
+	(void)iforest_aggregate_read(aggregate, question, &result->function, &arms);
+	result->type = aggregate->aggtype;
+	result->argument_type = aggregate->args == NIL
+					? InvalidOid
+					: exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
+	result->collation = aggregate->inputcollid;
+	result->arms = palloc0((list_length(arms) + 1) * sizeof *result->arms);
+	if (result->function == IFOREST_FUNCTION_MIN || result->function == IFOREST_FUNCTION_MAX)
+		find_better(aggregate, &result->better);
+	foreach(cell, arms) {
+		const struct iforest_arm *from = lfirst(cell);
+		struct arm *arm = &result->arms[result->n_arms++];
+
+		*arm = (struct arm){ .measure = add_measure(measures, aggregate, result->function, from),
+				     .expression = from->expression,
+				     .attribute = iforest_time_attribute(question) };
+		if (from->kind == IFOREST_MEASURE_VALUE)
+			arm->attribute = (AttrNumber)(question->n_by + 2 + from->value);
+		if (from->kind == IFOREST_MEASURE_VALUE || from->kind == IFOREST_MEASURE_TIME)
+			arm->state = ExecInitExpr((Expr *)from->expression, NULL);
+		arm->is_plain = from->expression && IsA(from->expression, Var);
+	}
+}
+
+struct iforest_measures *iforest_measures_begin(const struct iforest_question *question,
+						const struct iforest_definition *definition, ExprContext *econtext)
+{
+	struct iforest_measures *measures = palloc0(sizeof *measures);
+	int most = 0;
+	ListCell *cell;
+
+	measures->question = question;
+	measures->definition = definition;
+	measures->econtext = econtext;
+	foreach(cell, question->aggregates) {
+		enum iforest_function function;
+		List *arms;
+
+		(void)iforest_aggregate_read(lfirst(cell), question, &function, &arms);
+		most += list_length(arms);
+	}
+	measures->measures = palloc0((most + 1) * sizeof *measures->measures);
+	measures->results = palloc0((list_length(question->aggregates) + 1) * sizeof *measures->results);
+	foreach(cell, question->aggregates)
+		begin_result(measures, lfirst(cell), &measures->results[measures->n_results++]);
+	return measures;
+}
+
+void iforest_measures_rescan(struct iforest_measures *measures)
+{
+	for (int i = 0; i < measures->n_results; i++) {
+		struct result *result = &measures->results[i];
+
+		for (int a = 0; a < result->n_arms; a++) {
+			struct arm *arm = &result->arms[a];
+
+			if (measures->measures[arm->measure].kind == IFOREST_MEASURE_VALUE &&
+			    (result->function == IFOREST_FUNCTION_SUM || result->function == IFOREST_FUNCTION_AVG))
+				arm->has_affine = iforest_affine_read(arm->expression, arm->attribute, measures->econtext,
+								      &arm->affine);
+		}
+	}
+}
+
+struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *measures)
+{
+	struct iforest_wanted wanted = { .no_rows = UINT32_MAX };
+
+	for (int i = 0; i < measures->n_measures; i++) {
+		if (measures->measures[i].kind == IFOREST_MEASURE_VALUE)
+			wanted.values |= 1u << measures->measures[i].value;
+		wanted.times = wanted.times || measures->measures[i].kind == IFOREST_MEASURE_TIME;
+	}
+	return wanted;
+}
+
+Size iforest_measures_bytes(const struct iforest_measures *measures)
+{
+	return (Size)Max(measures->n_measures, 1) * sizeof(struct iforest_measure_state);
+}
+
+/* ---- gathering ---- */
+
+static bool holds(ExprState *condition, ExprContext *econtext)
+{
+	bool is_null;
+	Datum datum = ExecEvalExprSwitchContext(condition, econtext, &is_null);
+
+	return !is_null && DatumGetBool(datum);
+}
+
+static bool is_asked(const struct measure *measure, ExprContext *econtext)
+{
+	ListCell *cell;
+
+	foreach(cell, measure->wanted)
+		if (!holds(lfirst(cell), econtext))
+			return false;
+	foreach(cell, measure->unwanted)
+		if (holds(lfirst(cell), econtext))
+			return false;
+	return true;
+}
+
+static void add_value(const struct iforest_value_aggregate *fold, bool is_real, struct iforest_measure_state *state)
+{
+	enum iforest_value_kind kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
+
+	if (fold->n == 0)
+		return;
+	if (state->n == 0 || iforest_number_compare(fold->min.value, state->min, kind) < 0)
+		state->min = fold->min.value;
+	if (state->n == 0 || iforest_number_compare(fold->max.value, state->max, kind) > 0)
+		state->max = fold->max.value;
+	state->n += fold->n;
+	state->sum = iforest_add_wrapping(state->sum, fold->sum);
+	state->real_sum += fold->real_sum;
+	state->n_nan += fold->n_nan;
+	state->n_plus_infinity += fold->n_plus_infinity;
+	state->n_minus_infinity += fold->n_minus_infinity;
+}
+
+static void add_real(double real, uint64 n, struct iforest_measure_state *state)
+{
+	if (isnan(real))
+		state->n_nan += n;
+	else if (isinf(real))
+		*(real > 0 ? &state->n_plus_infinity : &state->n_minus_infinity) += n;
+	else
+		state->real_sum += real * (double)n;
+}
+
+static void keep_datum(const struct measure *measure, Datum datum, struct iforest_measure_state *state, MemoryContext context)
+{
+	MemoryContext before = MemoryContextSwitchTo(context);
+
+	if (state->has_datum && !measure->type_by_value)
+		pfree(DatumGetPointer(state->datum));
+	state->datum = datumCopy(datum, measure->type_by_value, measure->type_length);
+	state->has_datum = true;
+	MemoryContextSwitchTo(before);
+}
+
+static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, struct iforest_measure_state *state,
+		       MemoryContext context)
+{
+	switch (measure->type) {
+	case INT2OID:
+		state->sum += (iforest_int128)DatumGetInt16(datum) * n;
+		break;
+	case INT4OID:
+		state->sum += (iforest_int128)DatumGetInt32(datum) * n;
+		break;
+	case INT8OID:
+		state->sum += (iforest_int128)DatumGetInt64(datum) * n;
+		break;
+	case FLOAT4OID:
+		add_real(DatumGetFloat4(datum), n, state);
+		break;
+	case FLOAT8OID:
+		add_real(DatumGetFloat8(datum), n, state);
+		break;
+	default:
+		datum = DirectFunctionCall2(numeric_mul, datum, NumericGetDatum(int64_to_numeric((int64)n)));
+		if (state->has_datum)
+			datum = DirectFunctionCall2(numeric_add, state->datum, datum);
+		keep_datum(measure, datum, state, context);
+	}
+}
+
+static void add_constant(const struct measure *measure, uint64 n, ExprContext *econtext, struct iforest_measure_state *state,
+			 MemoryContext context)
+{
+	bool is_null;
+	Datum datum = ExecEvalExprSwitchContext(measure->expression, econtext, &is_null);
+	MemoryContext before;
+
+	if (is_null)
+		return;
+	state->n += n;
+	before = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	switch (measure->function) {
+	case IFOREST_FUNCTION_COUNT:
+		break;
+	case IFOREST_FUNCTION_SUM:
+	case IFOREST_FUNCTION_AVG:
+		add_to_sum(measure, datum, n, state, context);
+		break;
+	case IFOREST_FUNCTION_MIN:
+	case IFOREST_FUNCTION_MAX:
+		if (!state->has_datum || DatumGetBool(FunctionCall2Coll((FmgrInfo *)&measure->better, measure->collation, datum,
+									state->datum)))
+			keep_datum(measure, datum, state, context);
+		break;
+	case IFOREST_FUNCTION_AND:
+	case IFOREST_FUNCTION_OR:
+		if (!state->has_datum || DatumGetBool(datum) == (measure->function == IFOREST_FUNCTION_OR))
+			keep_datum(measure, datum, state, context);
+		break;
+	}
+	MemoryContextSwitchTo(before);
+}
+
+void iforest_measures_add(const struct iforest_measures *measures, struct iforest_measure_state *states,
+			  const struct iforest_aggregate *fold, bool has_time, MemoryContext context)
+{
+	const struct iforest_definition *definition = measures->definition;
+
+	for (int i = 0; i < measures->n_measures; i++) {
+		const struct measure *measure = &measures->measures[i];
+		struct iforest_measure_state *state = &states[i];
+
+		if (!is_asked(measure, measures->econtext))
+			continue;
+		switch (measure->kind) {
+		case IFOREST_MEASURE_ROWS:
+			state->n += fold->n_rows;
+			break;
+		case IFOREST_MEASURE_VALUE:
+			add_value(&fold->values[measure->value], iforest_value_is_real(definition, (unsigned)measure->value),
+				  state);
+			break;
+		case IFOREST_MEASURE_TIME:
+			if (!has_time)
+				break;
+			if (state->n == 0 || fold->first_time < state->min.integer)
+				state->min.integer = fold->first_time;
+			if (state->n == 0 || fold->last_time > state->max.integer)
+				state->max.integer = fold->last_time;
+			state->n += fold->n_rows;
+			break;
+		case IFOREST_MEASURE_CONSTANT:
+			add_constant(measure, fold->n_rows, measures->econtext, state, context);
+			break;
+		}
+	}
+}

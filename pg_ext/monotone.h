@@ -1,0 +1,42 @@
+/* monotone.h -- what is known of an expression of one column: where it can change.
+ *
+ * Expressions are proven, not recognised: an expression is monotone in a column if the column itself is all it has, or if it is a
+ * function from the list in monotone.c of one monotone argument, its other arguments having no column. Where f is monotone and
+ * f(a) = f(b), it is the same everywhere between: so the ends of a bucket are found by evaluating the very expression, by
+ * galloping (buckets.h).
+ *
+ * Conversions between local time and UTC are monotone only between the transitions of the time zone: they add breaks, and an
+ * expression is monotone between its breaks. Any other function keeps its value where its arguments keep theirs: so the run keys of
+ * an expression are the largest monotone expressions in it, whatever is done to them.
+ */
+#ifndef IFOREST_PG_MONOTONE_H
+#define IFOREST_PG_MONOTONE_H
+
+#include "pg_ext/host.h"
+
+#include "nodes/pg_list.h"
+#include "nodes/primnodes.h"
+
+/* A break node is a list of three: the expression whose value is a timestamp, the zone (text, without columns; NULL: that of the
+ * session), and whether the value is local time of that zone (then a Const true) or UTC (NULL). */
+struct iforest_run_keys {
+	List *expressions;  /* Expr, each monotone in the column between the breaks */
+	List *breaks;       /* List of three Node */
+};
+
+/* Is the expression monotone in column `attribute` of varno 1, between the breaks that are added to *breaks? Requires  no
+ * volatile function in it. Where it is not, *breaks stays as it was. */
+bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks);
+
+/* Adds what decides where the expression changes with column `attribute`. Other columns are taken as constants. */
+void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest_run_keys *keys);
+
+/* Are equal values of this expression also written alike? Numbers of type numeric are not where their scale varies; nor
+ * are values of types without that promise, or text under a nondeterministic collation. */
+bool iforest_equal_is_identical(Node *expression);
+
+/* Does it mention column `attribute` of varno 1; any column? */
+bool iforest_mentions(Node *expression, AttrNumber attribute);
+bool iforest_has_columns(Node *expression);
+
+#endif

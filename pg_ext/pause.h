@@ -1,0 +1,14 @@
+/* pause.h -- places at which a reader can be stopped, so that tests may do what must not matter to it. Only in builds for tests,
+ * with IFOREST_PAUSES defined: there the reader takes and releases an advisory lock where iforest.pause_at names the place. */
+#ifndef IFOREST_PG_PAUSE_H
+#define IFOREST_PG_PAUSE_H
+
+#ifdef IFOREST_PAUSES
+void iforest_pause(const char *place);
+void iforest_pause_register(void);
+#else
+#define iforest_pause(place) ((void)0)
+#define iforest_pause_register() ((void)0)
+#endif
+
+#endif

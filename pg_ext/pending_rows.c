@@ -1,0 +1,95 @@
+#include "pg_ext/pending_rows.h"
+
+#include "miscadmin.h"
+
+static void read_chain(struct iforest_chain_reader *reader, bool (*is_chosen)(void *context, const struct iforest_entry *entry),
+		       void *context, struct iforest_pending_rows *rows)
+{
+	while (iforest_chain_next(reader)) {
+		CHECK_FOR_INTERRUPTS();
+		if (rows->n + reader->n_entries > rows->n_reserved) {
+			rows->n_reserved = 2 * (rows->n + reader->n_entries);
+			rows->entries = repalloc_huge(rows->entries, rows->n_reserved * sizeof *rows->entries);
+		}
+		rows->n_read += reader->n_entries;
+		for (uint32 i = 0; i < reader->n_entries; i++) {
+			struct iforest_entry *entry = &rows->entries[rows->n];
+
+			iforest_chain_entry(reader, i, entry);
+			rows->n += is_chosen(context, entry);
+		}
+	}
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+	return iforest_key_compare(&((const struct iforest_entry *)left)->key, &((const struct iforest_entry *)right)->key);
+}
+
+bool iforest_pending_rows_read(struct iforest_index *index, bool (*is_chosen)(void *context, const struct iforest_entry *entry),
+			       void *context, struct iforest_pending_rows *rows)
+{
+	struct iforest_chain_reader *reader = palloc(sizeof *reader);
+
+	*rows = (struct iforest_pending_rows){ .entries = palloc(sizeof *rows->entries), .n_reserved = 1 };
+	for (uint32 c = 0; c < IFOREST_CHAINS + index->meta.n_closed && !index->met_foreign_page; c++) {
+		iforest_chain_open(reader, index,
+				   c < IFOREST_CHAINS ? &index->meta.open[c] : &index->meta.closed[c - IFOREST_CHAINS]);
+		read_chain(reader, is_chosen, context, rows);
+	}
+	pfree(reader);
+	qsort(rows->entries, rows->n, sizeof *rows->entries, compare_entries);
+	return !index->met_foreign_page;
+}
+
+void iforest_pending_rows_keep(struct iforest_pending_rows *rows, bool (*is_kept)(void *context, const struct iforest_entry *entry),
+			       void *context)
+{
+	uint32 n = 0;
+
+	for (uint32 i = 0; i < rows->n; i++)
+		if (is_kept(context, &rows->entries[i]))
+			rows->entries[n++] = rows->entries[i];
+	rows->n = n;
+}
+
+uint32 iforest_pending_rows_find(const struct iforest_pending_rows *rows, const struct iforest_key *key)
+{
+	uint32 low = 0, high = rows->n;
+
+	while (low < high) {
+		uint32 middle = low + (high - low) / 2;
+
+		if (iforest_key_compare(&rows->entries[middle].key, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void add_value(const struct iforest_entry *entry, unsigned v, enum iforest_value_kind kind,
+		      struct iforest_value_aggregate *into)
+{
+	struct iforest_row row = { .value = entry->values[v], .time = entry->key.time, .ref = entry->key.ref,
+				   .time_is_null = entry->key.time_is_null, .is_set = true };
+
+	iforest_value_add(into, row.value, kind);
+	iforest_row_min(&into->min, &row, kind);
+	iforest_row_max(&into->max, &row, kind);
+}
+
+void iforest_pending_rows_fold(const struct iforest_pending_rows *rows, uint32 from, uint32 to, const struct iforest_fields *fields,
+			       struct iforest_aggregate *aggregate)
+{
+	for (uint32 i = from; i < to; i++) {
+		const struct iforest_entry *entry = &rows->entries[i];
+
+		aggregate->n_rows++;
+		if (!entry->key.time_is_null)
+			iforest_aggregate_add_time(aggregate, entry->key.time);
+		for (unsigned v = 0; v < fields->n_values; v++)
+			if (entry->present >> v & 1)
+				add_value(entry, v, (enum iforest_value_kind)fields->kinds[v], &aggregate->values[v]);
+	}
+}

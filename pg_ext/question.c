@@ -1,0 +1,306 @@
+#include "pg_ext/question.h"
+
+#include "access/stratnum.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "pg_ext/aggregates.h"
+
+/* ---- keys ---- */
+
+/* The column that a key condition is about, and its other side; 0 if the condition is none. */
+static AttrNumber key_column(const struct iforest_question *question, Node *side)
+{
+	while (IsA(side, RelabelType))
+		side = (Node *)castNode(RelabelType, side)->arg;
+	if (!IsA(side, Var) || castNode(Var, side)->varattno > question->n_by + 1)
+		return 0;
+	return castNode(Var, side)->varattno;
+}
+
+/* Local time against a timestamptz: scan keys would hold more than is asked for. */
+static bool is_local_against_utc(Oid left, Oid right)
+{
+	return (left == TIMESTAMPOID || left == DATEOID) && right == TIMESTAMPTZOID;
+}
+
+/* Does an operator on a column of the index's key belong to its operator family, as one that scan keys know? */
+static bool is_key_operator(const struct iforest_question *question, const IndexOptInfo *index, AttrNumber column, Oid operator,
+			    Oid collation, Oid right_type)
+{
+	int strategy = get_op_opfamily_strategy(operator, index->opfamily[column - 1]);
+
+	if (strategy == 0 || (OidIsValid(index->indexcollations[column - 1]) && collation != index->indexcollations[column - 1]))
+		return false;
+	if (column <= question->n_by)
+		return strategy == BTEqualStrategyNumber;
+	return !is_local_against_utc(index->opcintype[column - 1], right_type);
+}
+
+/* column operator parameters, with the column on the left; NULL if it is not that. */
+static Node *as_key(const struct iforest_question *question, const IndexOptInfo *index, Node *condition)
+{
+	Oid left_type, right_type;
+	int strategy;
+
+	if (IsA(condition, NullTest))
+		return key_column(question, (Node *)castNode(NullTest, condition)->arg) && !castNode(NullTest, condition)->argisrow
+			       ? condition
+			       : NULL;
+	if (IsA(condition, OpExpr) && list_length(castNode(OpExpr, condition)->args) == 2) {
+		OpExpr *call = castNode(OpExpr, condition);
+
+		if (iforest_has_columns(lsecond(call->args))) {
+			if (iforest_has_columns(linitial(call->args)) || !OidIsValid(get_commutator(call->opno)))
+				return NULL;
+			call = copyObject(call);
+			CommuteOpExpr(call);
+		}
+		if (!key_column(question, linitial(call->args)) ||
+		    get_op_opfamily_strategy(call->opno, index->opfamily[key_column(question, linitial(call->args)) - 1]) == 0)
+			return NULL;
+		get_op_opfamily_properties(call->opno, index->opfamily[key_column(question, linitial(call->args)) - 1], false,
+					   &strategy, &left_type, &right_type);
+		return is_key_operator(question, index, key_column(question, linitial(call->args)), call->opno, call->inputcollid,
+				       right_type)
+			       ? (Node *)call
+			       : NULL;
+	}
+	if (IsA(condition, ScalarArrayOpExpr)) {
+		ScalarArrayOpExpr *call = castNode(ScalarArrayOpExpr, condition);
+		AttrNumber column = key_column(question, linitial(call->args));
+
+		return call->useOr && column && !iforest_has_columns(lsecond(call->args)) &&
+				       is_key_operator(question, index, column, call->opno, call->inputcollid,
+						       get_base_element_type(exprType(lsecond(call->args))))
+			       ? condition
+			       : NULL;
+	}
+	return NULL;
+}
+
+void iforest_key_condition_read(Node *condition, struct iforest_key_condition *result)
+{
+	Node *side;
+
+	*result = (struct iforest_key_condition){ .is_null_test = IsA(condition, NullTest) };
+	if (result->is_null_test) {
+		side = (Node *)castNode(NullTest, condition)->arg;
+		result->wants_null = castNode(NullTest, condition)->nulltesttype == IS_NULL;
+	} else if (IsA(condition, OpExpr)) {
+		side = linitial(castNode(OpExpr, condition)->args);
+		result->comparand = lsecond(castNode(OpExpr, condition)->args);
+		result->function = castNode(OpExpr, condition)->opno;
+		result->collation = castNode(OpExpr, condition)->inputcollid;
+		result->right_type = exprType((Node *)result->comparand);
+	} else {
+		side = linitial(castNode(ScalarArrayOpExpr, condition)->args);
+		result->comparand = lsecond(castNode(ScalarArrayOpExpr, condition)->args);
+		result->function = castNode(ScalarArrayOpExpr, condition)->opno;
+		result->collation = castNode(ScalarArrayOpExpr, condition)->inputcollid;
+		result->is_array = true;
+	}
+	while (IsA(side, RelabelType))
+		side = (Node *)castNode(RelabelType, side)->arg;
+	result->column = castNode(Var, side)->varattno;
+}
+
+/* ---- sorting conditions ---- */
+
+/* Functions of text that raise no error, whatever they are given, beside those that PostgreSQL marks as leakproof. */
+static const Oid harmless[] = { F_TEXTLIKE,	 F_TEXTNLIKE,	F_TEXTICLIKE,	 F_TEXTICNLIKE, F_NAMELIKE,   F_LOWER_TEXT, F_UPPER_TEXT,
+				F_STRPOS,	 F_TEXTCAT,	F_STARTS_WITH,	 F_TEXT_BOOL,	F_INT8_INT4,  F_INT4_INT2,  F_INT8_INT2,
+				F_NUMERIC_INT4,	 F_NUMERIC_INT8, F_FLOAT8_INT4,	 F_FLOAT8_INT8, F_NUMERIC_EQ, F_NUMERIC_LT, F_NUMERIC_GT,
+				F_BPCHAREQ,	 F_BPCHARLIKE,	F_TEXT_BPCHAR, };
+
+static bool may_fail(Oid function, void *context)
+{
+	(void)context;
+	for (size_t i = 0; i < lengthof(harmless); i++)
+		if (harmless[i] == function)
+			return false;
+	return !get_func_leakproof(function);
+}
+
+static bool may_raise_error_walker(Node *node, void *context)
+{
+	if (!node)
+		return false;
+	if (check_functions_in_node(node, may_fail, context))
+		return true;
+	switch (nodeTag(node)) {
+	case T_Var:
+	case T_Const:
+	case T_Param:
+	case T_FuncExpr:
+	case T_OpExpr:
+	case T_ScalarArrayOpExpr:
+	case T_BoolExpr:
+	case T_NullTest:
+	case T_BooleanTest:
+	case T_RelabelType:
+	case T_CaseExpr:
+	case T_CaseWhen:
+	case T_CaseTestExpr:
+	case T_CoalesceExpr:
+	case T_DistinctExpr:
+	case T_NullIfExpr:
+	case T_List:
+		return expression_tree_walker(node, may_raise_error_walker, context);
+	default:
+		return true;
+	}
+}
+
+static uint32 mentioned_values(const struct iforest_question *question, Node *node)
+{
+	uint32 mentioned = 0;
+
+	for (int v = 0; question->n_by + 1 + v < list_length(question->columns); v++)
+		if (iforest_mentions(node, (AttrNumber)(question->n_by + 2 + v)))
+			mentioned |= 1u << v;
+	return mentioned;
+}
+
+/* x = c as x >= c, or x <= c; NULL where the operator is no equality of a btree order. */
+static Node *as_inequality(Node *condition, int strategy)
+{
+	OpExpr *equality = (OpExpr *)condition;
+	Oid operator = InvalidOid;
+	ListCell *cell;
+
+	if (!IsA(condition, OpExpr) || !op_mergejoinable(equality->opno, exprType(linitial(equality->args))))
+		return NULL;
+	foreach(cell, get_mergejoin_opfamilies(equality->opno)) {
+		Oid left, right;
+		int found;
+
+		get_op_opfamily_properties(equality->opno, lfirst_oid(cell), false, &found, &left, &right);
+		operator = get_opfamily_member(lfirst_oid(cell), left, right, (int16)strategy);
+		if (OidIsValid(operator))
+			break;
+	}
+	if (!OidIsValid(operator))
+		return NULL;
+	equality = copyObject(equality);
+	equality->opno = operator;
+	equality->opfuncid = get_opcode(operator);
+	return (Node *)equality;
+}
+
+/* Both halves of an equality of something monotone; NIL if the condition is none. */
+static List *halves(Node *condition, AttrNumber attribute, bool may_break)
+{
+	Node *from = as_inequality(condition, BTGreaterEqualStrategyNumber);
+	Node *until = as_inequality(condition, BTLessEqualStrategyNumber);
+	List *breaks = NIL;
+
+	if (!from || !until || !iforest_is_monotone(from, attribute, &breaks) ||
+	    !iforest_is_monotone(until, attribute, &breaks) || (breaks != NIL && !may_break))
+		return NIL;
+	return list_make2(from, until);
+}
+
+static const char *add_value_condition(struct iforest_question *question, Node *condition, AttrNumber attribute)
+{
+	List *breaks = NIL, *both;
+
+	if (IsA(condition, NullTest) && IsA(castNode(NullTest, condition)->arg, Var)) {
+		question->values = lappend(question->values, condition);
+		return NULL;
+	}
+	if (iforest_is_monotone(condition, attribute, &breaks) && breaks == NIL) {
+		question->values = lappend(question->values, condition);
+		return NULL;
+	}
+	both = halves(condition, attribute, false);
+	question->values = list_concat(question->values, both);
+	if (both)
+		return NULL;
+	return "a condition on a value column is not a range of it";
+}
+
+const char *iforest_question_add(struct iforest_question *question, const IndexOptInfo *index, Node *condition)
+{
+	uint32 values = mentioned_values(question, condition);
+	Node *key = as_key(question, index, condition);
+	bool has_time = iforest_mentions(condition, iforest_time_attribute(question));
+	List *both = has_time ? halves(condition, iforest_time_attribute(question), true) : NIL;
+
+	if (contain_volatile_functions(condition))
+		return "a condition has a volatile function";
+	if (values) {
+		int v = (int)iforest_trailing_zeros(values);
+
+		for (AttrNumber column = 1; column <= question->n_by + 1; column++)
+			if (iforest_mentions(condition, column))
+				return "a condition compares a value column with another column";
+		if (values & (values - 1))
+			return "a condition compares a value column with another column";
+		return add_value_condition(question, condition, (AttrNumber)(question->n_by + 2 + v));
+	}
+	if (!iforest_has_columns(condition))
+		question->gates = lappend(question->gates, condition);
+	else if (key)
+		question->keys = lappend(question->keys, key);
+	else if (may_raise_error_walker(condition, NULL) && !has_time)
+		question->late = lappend(question->late, condition);
+	else if (has_time)
+		question->runs = list_concat(question->runs, both ? both : list_make1(condition));
+	else
+		question->series = lappend(question->series, condition);
+	return NULL;
+}
+
+/* ---- run keys ---- */
+
+static void add_list(List *expressions, AttrNumber time, struct iforest_run_keys *keys)
+{
+	ListCell *cell;
+
+	foreach(cell, expressions)
+		iforest_add_run_keys(lfirst(cell), time, keys);
+}
+
+void iforest_question_range_keys(const struct iforest_question *question, struct iforest_run_keys *keys)
+{
+	*keys = (struct iforest_run_keys){ NIL, NIL };
+	add_list(question->runs, iforest_time_attribute(question), keys);
+}
+
+void iforest_question_bucket_keys(const struct iforest_question *question, struct iforest_run_keys *keys)
+{
+	AttrNumber time = iforest_time_attribute(question);
+	ListCell *cell;
+
+	*keys = (struct iforest_run_keys){ NIL, NIL };
+	add_list(question->groups, time, keys);
+	add_list(question->late, time, keys);
+	foreach(cell, question->aggregates)
+		add_list(iforest_aggregate_conditions(lfirst(cell), question), time, keys);
+}
+
+/* ---- in a plan ---- */
+
+List *iforest_question_write(const struct iforest_question *question)
+{
+	List *list = list_make4(question->tables, makeInteger(question->n_by), question->columns, question->groups);
+
+	list = list_concat(list, list_make4(question->operators, question->aggregates, question->gates, question->keys));
+	return list_concat(list, list_make4(question->series, question->runs, question->late, question->values));
+}
+
+void iforest_question_read(struct iforest_question *question, List *list)
+{
+	*question = (struct iforest_question){ .tables = list_nth(list, 0), .n_by = intVal(list_nth(list, 1)),
+					       .columns = list_nth(list, 2), .groups = list_nth(list, 3),
+					       .operators = list_nth(list, 4), .aggregates = list_nth(list, 5),
+					       .gates = list_nth(list, 6), .keys = list_nth(list, 7),
+					       .series = list_nth(list, 8), .runs = list_nth(list, 9),
+					       .late = list_nth(list, 10), .values = list_nth(list, 11) };
+}

@@ -1,0 +1,219 @@
+#include "pg_ext/measures_internal.h"
+
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "utils/float.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+
+#include "pg_ext/values.h"
+
+/* ---- an expression at one value of its column ---- */
+
+static Datum evaluate_at(const struct iforest_measures *measures, const struct arm *arm, Datum at, bool *is_null)
+{
+	TupleTableSlot *row = measures->econtext->ecxt_scantuple;
+
+	row->tts_values[arm->attribute - 1] = at;
+	row->tts_isnull[arm->attribute - 1] = false;
+	return ExecEvalExpr(arm->state, measures->econtext, is_null);
+}
+
+/* Least and greatest of the column in the state, as datums. */
+static void extremes(const struct iforest_measures *measures, const struct arm *arm, const struct iforest_measure_state *state,
+		     Datum *least, Datum *greatest)
+{
+	const struct measure *measure = &measures->measures[arm->measure];
+	const struct iforest_definition *definition = measures->definition;
+
+	if (measure->kind == IFOREST_MEASURE_TIME) {
+		*least = iforest_time_to_datum(definition, state->min.integer);
+		*greatest = iforest_time_to_datum(definition, state->max.integer);
+	} else {
+		*least = iforest_value_to_datum(definition, (unsigned)measure->value, state->min);
+		*greatest = iforest_value_to_datum(definition, (unsigned)measure->value, state->max);
+	}
+}
+
+/* ---- sums ---- */
+
+struct total {
+	uint64 n;
+	Datum number;      /* numeric */
+	double real;
+};
+
+/* The finite values' sum with NaN and infinities put back; as an addition of the values would, it does not become infinite in
+ * silence. */
+static double real_sum(const struct iforest_measure_state *state)
+{
+	double sum = state->real_sum;
+
+	if (state->n_nan || (state->n_plus_infinity && state->n_minus_infinity))
+		return get_float8_nan();
+	if (state->n_plus_infinity || state->n_minus_infinity)
+		return state->n_plus_infinity ? get_float8_infinity() : -get_float8_infinity();
+	if (isinf(sum))
+		float_overflow_error();
+	return sum;
+}
+
+/* a * sum + b * n; the expression itself is evaluated at both extremes, so that it fails where it would for a row. */
+static void add_affine(const struct iforest_measures *measures, const struct arm *arm,
+		       const struct iforest_measure_state *state, struct total *total)
+{
+	const struct measure *measure = &measures->measures[arm->measure];
+	const struct iforest_definition *definition = measures->definition;
+	bool is_real = iforest_value_is_real(definition, (unsigned)measure->value), is_null;
+	int16 scale = definition->value_types[measure->value] == NUMERICOID ? definition->value_scales[measure->value] : 0;
+	Datum sum = (Datum)0, least, greatest;
+
+	if (state->n == 0 || !arm->has_affine)
+		return;
+	if (!arm->is_plain) {
+		extremes(measures, arm, state, &least, &greatest);
+		(void)evaluate_at(measures, arm, least, &is_null);
+		(void)evaluate_at(measures, arm, greatest, &is_null);
+	}
+	total->n += state->n;
+	if (!is_real)
+		sum = iforest_numeric_from_int128(state->sum, scale);
+	if (arm->affine.is_real) {
+		double real = is_real ? real_sum(state) : DatumGetFloat8(DirectFunctionCall1(numeric_float8, sum));
+
+		total->real += arm->is_plain ? real : arm->affine.real_a * real + arm->affine.real_b * (double)state->n;
+		return;
+	}
+	if (!arm->is_plain)
+		sum = DirectFunctionCall2(numeric_add, DirectFunctionCall2(numeric_mul, arm->affine.a, sum),
+					  DirectFunctionCall2(numeric_mul, arm->affine.b,
+							      NumericGetDatum(int64_to_numeric((int64)state->n))));
+	total->number = DirectFunctionCall2(numeric_add, total->number, sum);
+}
+
+static void add_constants(const struct measure *measure, const struct iforest_measure_state *state, struct total *total)
+{
+	Datum sum;
+
+	if (state->n == 0)
+		return;
+	total->n += state->n;
+	if (measure->type == FLOAT4OID || measure->type == FLOAT8OID) {
+		total->real += real_sum(state);
+		return;
+	}
+	sum = measure->type == NUMERICOID ? state->datum : iforest_numeric_from_int128(state->sum, 0);
+	total->number = DirectFunctionCall2(numeric_add, total->number, sum);
+}
+
+static Datum sum_result(const struct result *result, const struct total *total)
+{
+	bool is_average = result->function == IFOREST_FUNCTION_AVG;
+
+	switch (result->type) {
+	case INT8OID:
+		return DirectFunctionCall1(numeric_int8, total->number);
+	case FLOAT4OID:
+		if (isinf((float4)total->real) && !isinf(total->real))
+			float_overflow_error();
+		return Float4GetDatum((float4)total->real);
+	case FLOAT8OID:
+		return Float8GetDatum(is_average ? total->real / (double)total->n : total->real);
+	default:
+		return is_average ? DirectFunctionCall2(numeric_div, total->number,
+							NumericGetDatum(int64_to_numeric((int64)total->n)))
+				  : total->number;
+	}
+}
+
+static Datum sum_or_average(const struct iforest_measures *measures, const struct result *result,
+			    const struct iforest_measure_state *states, bool *is_null)
+{
+	struct total total = { .number = NumericGetDatum(int64_to_numeric(0)) };
+
+	for (int a = 0; a < result->n_arms; a++) {
+		const struct arm *arm = &result->arms[a];
+		const struct measure *measure = &measures->measures[arm->measure];
+
+		if (measure->kind == IFOREST_MEASURE_VALUE)
+			add_affine(measures, arm, &states[arm->measure], &total);
+		else
+			add_constants(measure, &states[arm->measure], &total);
+	}
+	*is_null = total.n == 0;
+	return *is_null ? (Datum)0 : sum_result(result, &total);
+}
+
+/* ---- extremes ---- */
+
+static void offer(const struct result *result, Datum datum, Datum *best, bool *is_null)
+{
+	bool better;
+
+	if (*is_null)
+		better = true;
+	else if (result->function == IFOREST_FUNCTION_AND || result->function == IFOREST_FUNCTION_OR)
+		better = DatumGetBool(datum) == (result->function == IFOREST_FUNCTION_OR);
+	else
+		better = DatumGetBool(FunctionCall2Coll((FmgrInfo *)&result->better, result->collation, datum, *best));
+	if (better)
+		*best = datum;
+	*is_null = false;
+}
+
+/* What is monotone has its extremes at those of its column, whichever way it goes. */
+static Datum extreme(const struct iforest_measures *measures, const struct result *result,
+		     const struct iforest_measure_state *states, bool *is_null)
+{
+	Datum best = (Datum)0;
+
+	*is_null = true;
+	for (int a = 0; a < result->n_arms; a++) {
+		const struct arm *arm = &result->arms[a];
+		const struct iforest_measure_state *state = &states[arm->measure];
+		Datum ends[2];
+		bool none;
+
+		if (measures->measures[arm->measure].kind == IFOREST_MEASURE_CONSTANT) {
+			if (state->has_datum)
+				offer(result, state->datum, &best, is_null);
+			continue;
+		}
+		if (state->n == 0)
+			continue;
+		extremes(measures, arm, state, &ends[0], &ends[1]);
+		for (int end = 0; end < 2; end++) {
+			Datum datum = evaluate_at(measures, arm, ends[end], &none);
+
+			if (!none)
+				offer(result, datum, &best, is_null);
+		}
+	}
+	return best;
+}
+
+static Datum count(const struct result *result, const struct iforest_measure_state *states)
+{
+	uint64 n = 0;
+
+	for (int a = 0; a < result->n_arms; a++)
+		n += states[result->arms[a].measure].n;
+	return Int64GetDatum((int64)n);
+}
+
+Datum iforest_measures_result(const struct iforest_measures *measures, int i, const struct iforest_measure_state *states,
+			      bool *is_null)
+{
+	const struct result *result = &measures->results[i];
+
+	switch (result->function) {
+	case IFOREST_FUNCTION_COUNT:
+		*is_null = false;
+		return count(result, states);
+	case IFOREST_FUNCTION_SUM:
+	case IFOREST_FUNCTION_AVG:
+		return sum_or_average(measures, result, states, is_null);
+	default:
+		return extreme(measures, result, states, is_null);
+	}
+}

@@ -1,0 +1,197 @@
+#include "pg_ext/monotone.h"
+
+#include "access/nbtree.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+/* ---- fields of a time ---- */
+
+/* The unit of date_trunc in which a field of extract() keeps its value; NULL: in none of a second or longer. */
+static const char *unit_of_field(const char *field)
+{
+	static const char *const units[][2] = {
+		{ "hour", "hour" }, { "hours", "hour" },   { "minute", "minute" }, { "minutes", "minute" },   { "day", "day" },
+		{ "days", "day" },  { "dow", "day" },	   { "isodow", "day" },	   { "doy", "day" },	      { "week", "week" },
+		{ "weeks", "week" }, { "month", "month" }, { "months", "month" },  { "quarter", "quarter" }, { "quarters", "quarter" },
+	};
+
+	for (size_t i = 0; i < lengthof(units); i++)
+		if (pg_strcasecmp(field, units[i][0]) == 0)
+			return units[i][1];
+	return NULL;
+}
+
+static bool has_letters(const char *format, const char *letters)
+{
+	size_t n = strlen(letters);
+
+	for (; *format; format++)
+		if (pg_strncasecmp(format, letters, n) == 0)
+			return true;
+	return false;
+}
+
+/* The same for a format of to_char(). Letters in quotes are taken as fields, too: then the unit is smaller than need be. */
+static const char *unit_of_format(const char *format)
+{
+	if (has_letters(format, "ms") || has_letters(format, "us") || has_letters(format, "ff"))
+		return NULL;
+	if (has_letters(format, "ss"))
+		return "second";
+	if (has_letters(format, "mi"))
+		return "minute";
+	if (has_letters(format, "h") || has_letters(format, "m."))
+		return "hour";
+	if (has_letters(format, "am") || has_letters(format, "pm"))
+		return "hour";
+	if (has_letters(format, "d") || has_letters(format, "w") || has_letters(format, "j") || has_letters(format, "i"))
+		return "day";
+	return has_letters(format, "m") || has_letters(format, "q") || has_letters(format, "r") ? "month" : "day";
+}
+
+/* Functions of one field of a time keep their value within a unit: date_trunc(unit, time). NULL where it is no such call. */
+static Node *truncated_to_unit(Node *node, AttrNumber attribute)
+{
+	FuncExpr *call = IsA(node, FuncExpr) ? castNode(FuncExpr, node) : NULL;
+	const char *unit = NULL;
+	List *breaks = NIL;
+	Node *time, *word;
+	Oid type;
+
+	if (!call || list_length(call->args) != 2)
+		return NULL;
+	switch (call->funcid) {
+	case F_EXTRACT_TEXT_TIMESTAMP:
+	case F_EXTRACT_TEXT_TIMESTAMPTZ:
+	case F_DATE_PART_TEXT_TIMESTAMP:
+	case F_DATE_PART_TEXT_TIMESTAMPTZ:
+		word = linitial(call->args);
+		time = lsecond(call->args);
+		break;
+	case F_TO_CHAR_TIMESTAMP_TEXT:
+	case F_TO_CHAR_TIMESTAMPTZ_TEXT:
+		time = linitial(call->args);
+		word = lsecond(call->args);
+		break;
+	default:
+		return NULL;
+	}
+	if (!IsA(word, Const) || castNode(Const, word)->constisnull || !iforest_is_monotone(time, attribute, &breaks))
+		return NULL;
+	unit = TextDatumGetCString(castNode(Const, word)->constvalue);
+	unit = time == linitial(call->args) ? unit_of_format(unit) : unit_of_field(unit);
+	if (!unit)
+		return NULL;
+	type = exprType(time);
+	word = (Node *)makeConst(TEXTOID, -1, InvalidOid, -1, CStringGetTextDatum(unit), false, false);
+	return (Node *)makeFuncExpr(type == TIMESTAMPOID ? F_DATE_TRUNC_TEXT_TIMESTAMP : F_DATE_TRUNC_TEXT_TIMESTAMPTZ, type,
+				    list_make2(word, time), InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+/* ---- run keys ---- */
+
+struct collecting {
+	AttrNumber attribute;
+	struct iforest_run_keys *keys;
+};
+
+static bool collect(Node *node, void *context)
+{
+	struct collecting *collecting = context;
+	AttrNumber attribute = collecting->attribute;
+	Node *truncated;
+
+	if (!node || !iforest_mentions(node, attribute))
+		return false;
+	/* the same for all times that are not NULL, and those that are have a run of their own */
+	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
+		return false;
+	truncated = truncated_to_unit(node, attribute);
+	if (truncated)
+		node = truncated;
+	if (iforest_is_monotone(node, attribute, &collecting->keys->breaks)) {
+		collecting->keys->expressions = list_append_unique(collecting->keys->expressions, node);
+		return false;
+	}
+	return expression_tree_walker(node, collect, context);
+}
+
+void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	struct collecting collecting = { .attribute = attribute, .keys = keys };
+
+	(void)collect(expression, &collecting);
+}
+
+/* ---- equal and identical ---- */
+
+/* Does a numeric expression write all of its values with the same number of digits after the point? */
+static bool has_fixed_scale(Node *node)
+{
+	List *arguments;
+	ListCell *cell;
+
+	if (!iforest_has_columns(node) || exprType(node) != NUMERICOID || exprTypmod(node) >= 0)
+		return true;
+	if (!IsA(node, FuncExpr) && !IsA(node, OpExpr))
+		return false;
+	if (IsA(node, OpExpr))
+		set_opfuncid(castNode(OpExpr, node));
+	arguments = IsA(node, OpExpr) ? castNode(OpExpr, node)->args : castNode(FuncExpr, node)->args;
+	switch (IsA(node, OpExpr) ? castNode(OpExpr, node)->opfuncid : castNode(FuncExpr, node)->funcid) {
+	case F_FLOOR_NUMERIC:
+	case F_CEIL_NUMERIC:
+	case F_CEILING_NUMERIC:
+	case F_TRUNC_NUMERIC:
+	case F_ROUND_NUMERIC:
+	case F_DIV:
+	case F_NUMERIC_INT2:
+	case F_NUMERIC_INT4:
+	case F_NUMERIC_INT8:
+		return true;
+	case F_TRUNC_NUMERIC_INT4:
+	case F_ROUND_NUMERIC_INT4:
+		return !iforest_has_columns(lsecond(arguments));
+	case F_EXTRACT_TEXT_DATE:
+	case F_EXTRACT_TEXT_TIMESTAMP:
+	case F_EXTRACT_TEXT_TIMESTAMPTZ:
+	case F_EXTRACT_TEXT_INTERVAL:
+		/* all fields but the day of Julius Caesar, which is a quotient */
+		return IsA(linitial(arguments), Const) && !castNode(Const, linitial(arguments))->constisnull &&
+		       pg_strcasecmp(TextDatumGetCString(castNode(Const, linitial(arguments))->constvalue), "julian") != 0;
+	case F_NUMERIC_ADD:
+	case F_NUMERIC_SUB:
+	case F_NUMERIC_MUL:
+	case F_NUMERIC_UMINUS:
+	case F_NUMERIC_MOD:
+		break;
+	default:
+		return false;
+	}
+	foreach(cell, arguments)
+		if (!has_fixed_scale(lfirst(cell)))
+			return false;
+	return true;
+}
+
+bool iforest_equal_is_identical(Node *expression)
+{
+	Oid type = getBaseType(exprType(expression)), function;
+	TypeCacheEntry *entry;
+
+	if (!iforest_has_columns(expression) || type == FLOAT4OID || type == FLOAT8OID)
+		return true;
+	if (type == NUMERICOID)
+		return has_fixed_scale(expression);
+	entry = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+	if (!OidIsValid(entry->btree_opf))
+		return false;
+	function = get_opfamily_proc(entry->btree_opf, entry->btree_opintype, entry->btree_opintype, BTEQUALIMAGE_PROC);
+	return OidIsValid(function) &&
+	       DatumGetBool(OidFunctionCall1Coll(function, exprCollation(expression), ObjectIdGetDatum(entry->btree_opintype)));
+}

@@ -1,0 +1,213 @@
+#include "pg_ext/visibility.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/visibilitymapdefs.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/smgr.h"
+
+#include "core/bits.h"
+#include "pg_ext/values.h"
+
+/* of the visibility map: two bits a heap block, the lower one says that all is visible */
+enum { BLOCKS_A_BYTE = BITS_PER_BYTE / BITS_PER_HEAPBLOCK, BLOCKS_A_MAP_PAGE = (BLCKSZ - 24) * BLOCKS_A_BYTE };
+StaticAssertDecl(MAXALIGN(SizeOfPageHeaderData) == 24, "pages of the visibility map");
+
+/* A look at a page takes as long as judging this many entries one by one. */
+enum { ROWS_A_LOOK = 48, FEW_LOOKS = 2 };
+
+struct iforest_map_page {
+	uint32 n_unclean;
+	uint64 unclean[(BLOCKS_A_MAP_PAGE + 63) / 64];
+};
+
+struct looked_block {
+	BlockNumber block;
+	uint64 visible[(MaxHeapTuplesPerPage + 64) / 64]; /* by offset number */
+};
+
+void iforest_visibility_begin(struct iforest_visibility *visibility, Relation heap, Snapshot snapshot, MemoryContext context)
+{
+	HASHCTL control = { .keysize = sizeof(BlockNumber), .entrysize = sizeof(struct looked_block), .hcxt = context };
+
+	*visibility = (struct iforest_visibility){ .heap = heap, .snapshot = snapshot, .context = context };
+	if (smgrexists(RelationGetSmgr(heap), VISIBILITYMAP_FORKNUM))
+		visibility->n_map_blocks = RelationGetNumberOfBlocksInFork(heap, VISIBILITYMAP_FORKNUM);
+	visibility->looked = hash_create("iforest heap blocks", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+/* ---- the map ---- */
+
+/* Bit i: the all-visible bit of block i of 32 is not set. */
+static uint32 unclean_of(uint64 map)
+{
+	uint64 bits = ~map & UINT64CONST(0x5555555555555555);
+
+	bits = (bits | bits >> 1) & UINT64CONST(0x3333333333333333);
+	bits = (bits | bits >> 2) & UINT64CONST(0x0f0f0f0f0f0f0f0f);
+	bits = (bits | bits >> 4) & UINT64CONST(0x00ff00ff00ff00ff);
+	bits = (bits | bits >> 8) & UINT64CONST(0x0000ffff0000ffff);
+	return (uint32)(bits | bits >> 16);
+}
+
+static void copy_map_page(const struct iforest_visibility *visibility, uint32 number, struct iforest_map_page *page)
+{
+	Buffer buffer;
+	const char *map;
+
+	memset(page->unclean, 0xff, sizeof page->unclean);
+	page->unclean[lengthof(page->unclean) - 1] = iforest_low_bits(BLOCKS_A_MAP_PAGE % 64);
+	page->n_unclean = BLOCKS_A_MAP_PAGE;
+	if (number >= visibility->n_map_blocks)
+		return;
+	buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (!PageIsNew(BufferGetPage(buffer))) {
+		map = PageGetContents(BufferGetPage(buffer));
+		*page = (struct iforest_map_page){ .n_unclean = 0 };
+		for (uint32 i = 0; i < BLOCKS_A_MAP_PAGE / 32; i++)
+			page->unclean[i / 2] |= (uint64)unclean_of(iforest_load64((const uint8_t *)map + 8 * i)) << (i % 2 * 32);
+		for (uint32 i = 0; i < lengthof(page->unclean); i++)
+			page->n_unclean += iforest_popcount(page->unclean[i]);
+	}
+	UnlockReleaseBuffer(buffer);
+}
+
+static struct iforest_map_page *map_page(struct iforest_visibility *visibility, uint32 number)
+{
+	if (number >= visibility->n_pages) {
+		uint32 n = Max(number + 1, 2 * visibility->n_pages);
+		struct iforest_map_page **pages = MemoryContextAllocZero(visibility->context, n * sizeof *pages);
+
+		if (visibility->pages) {
+			memcpy(pages, visibility->pages, visibility->n_pages * sizeof *pages);
+			pfree(visibility->pages);
+		}
+		visibility->pages = pages;
+		visibility->n_pages = n;
+	}
+	if (!visibility->pages[number]) {
+		struct iforest_map_page *page = MemoryContextAlloc(visibility->context, sizeof *page);
+
+		copy_map_page(visibility, number, page);
+		visibility->pages[number] = page;
+	}
+	return visibility->pages[number];
+}
+
+static bool is_clean(struct iforest_visibility *visibility, BlockNumber block)
+{
+	const struct iforest_map_page *page = map_page(visibility, block / BLOCKS_A_MAP_PAGE);
+
+	block %= BLOCKS_A_MAP_PAGE;
+	return page->n_unclean == 0 || !(page->unclean[block / 64] >> (block % 64) & 1);
+}
+
+/* ---- looking at a heap page ---- */
+
+/* Fills in the visible roots of the page. Returns whether the block is clean. */
+static bool look_at_page(const struct iforest_visibility *visibility, Buffer buffer, BlockNumber block, uint64 *visible)
+{
+	Page page = BufferGetPage(buffer);
+	bool clean = true;
+
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= PageGetMaxOffsetNumber(page); offset++) {
+		ItemId item = PageGetItemId(page, offset);
+		ItemPointerData tid;
+		HeapTupleData tuple;
+
+		if (!ItemIdIsUsed(item) ||
+		    (ItemIdIsNormal(item) && HeapTupleHeaderIsHeapOnly((HeapTupleHeader)PageGetItem(page, item))))
+			continue;
+		ItemPointerSet(&tid, block, offset);
+		if (!ItemIdIsDead(item) && heap_hot_search_buffer(&tid, visibility->heap, buffer, visibility->snapshot, &tuple,
+								  NULL, true))
+			visible[offset / 64] |= UINT64CONST(1) << (offset % 64);
+		else
+			clean = false;
+	}
+	return clean;
+}
+
+/* Looks at a block that has not been looked at. */
+static const struct looked_block *look(struct iforest_visibility *visibility, BlockNumber block)
+{
+	struct looked_block looked = { .block = block }, *kept;
+	bool clean, found;
+	Buffer buffer;
+
+	CHECK_FOR_INTERRUPTS();
+	buffer = ReadBuffer(visibility->heap, block);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	clean = look_at_page(visibility, buffer, block, looked.visible);
+	UnlockReleaseBuffer(buffer);
+	visibility->n_looks++;
+	if (clean) {
+		struct iforest_map_page *page = map_page(visibility, block / BLOCKS_A_MAP_PAGE);
+		uint32 bit = block % BLOCKS_A_MAP_PAGE;
+
+		page->unclean[bit / 64] &= ~(UINT64CONST(1) << (bit % 64));
+		page->n_unclean--;
+		return NULL;
+	}
+	kept = hash_search(visibility->looked, &block, HASH_ENTER, &found);
+	*kept = looked;
+	return kept;
+}
+
+/* ---- the questions ---- */
+
+/* The first unclean block from `block` to highest; highest + 1 if there is none. */
+static uint64 next_unclean(struct iforest_visibility *visibility, uint64 block, BlockNumber highest)
+{
+	while (block <= highest) {
+		const struct iforest_map_page *page = map_page(visibility, (uint32)(block / BLOCKS_A_MAP_PAGE));
+		uint32 bit = block % BLOCKS_A_MAP_PAGE;
+		uint64 word = page->n_unclean ? page->unclean[bit / 64] >> (bit % 64) : 0;
+
+		if (word)
+			return Min(block + iforest_trailing_zeros(word), (uint64)highest + 1);
+		if (page->n_unclean == 0 || bit / 64 == lengthof(page->unclean) - 1)
+			block += BLOCKS_A_MAP_PAGE - bit;
+		else
+			block += 64 - bit % 64;
+	}
+	return (uint64)highest + 1;
+}
+
+bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest,
+				  uint64 n_rows)
+{
+	uint64 most_looks = Max(n_rows / ROWS_A_LOOK, FEW_LOOKS), n_looks = 0;
+
+	if (highest < lowest)
+		return true;
+	/* first whether looking could help, so that none is looked at in vain */
+	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
+	     block = next_unclean(visibility, block + 1, highest)) {
+		BlockNumber number = (BlockNumber)block;
+
+		if (++n_looks > most_looks || hash_search(visibility->looked, &number, HASH_FIND, NULL))
+			return false;
+	}
+	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
+	     block = next_unclean(visibility, block + 1, highest))
+		if (look(visibility, (BlockNumber)block))
+			return false;
+	return true;
+}
+
+bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
+{
+	BlockNumber block = (BlockNumber)(ref >> 16);
+	uint32 offset = (uint32)(ref & 0xffff);
+	const struct looked_block *looked;
+
+	if (is_clean(visibility, block))
+		return true;
+	looked = hash_search(visibility->looked, &block, HASH_FIND, NULL);
+	if (!looked)
+		looked = look(visibility, block);
+	return !looked || (offset / 64 < lengthof(looked->visible) && looked->visible[offset / 64] >> (offset % 64) & 1);
+}

@@ -1,0 +1,46 @@
+/* visibility.h -- which heap blocks a snapshot sees whole, and which rows of the others.
+ *
+ * A block is clean if all that the index may know of it is visible: its bit in the visibility map is set, or one look at the
+ * page has shown that every root of a row is visible to the snapshot and none is dead. The map is copied a page at a time
+ * (32 672 blocks) as ranges are asked for, and pages are looked at once: what a snapshot sees stays.
+ *
+ * It must be asked after the index was copied (metapage, manifest), and what it said holds if no entry was removed from the
+ * index since: the removal epoch in the metapage is as it was. For a TID is given to another row only after VACUUM has removed its
+ * entries. The argument: an entry that was read stood in the index before the map was. Its row's insertion had cleared the bit;
+ * where it is set again the row is visible to everybody, or was dead and has been removed, which raises the epoch.
+ */
+#ifndef IFOREST_PG_VISIBILITY_H
+#define IFOREST_PG_VISIBILITY_H
+
+#include "pg_ext/host.h"
+
+#include "storage/block.h"
+#include "utils/hsearch.h"
+#include "utils/snapshot.h"
+
+struct iforest_map_page;
+
+struct iforest_visibility {
+	Relation heap;
+	Snapshot snapshot;
+	MemoryContext context;
+	BlockNumber n_map_blocks;        /* of the visibility map's fork */
+	struct iforest_map_page **pages; /* copies, NULL where not asked for yet; n_pages of them, grown as needed */
+	uint32 n_pages;
+	HTAB *looked;                    /* blocks that were looked at and are not clean: their visible roots */
+	uint64 n_looks;                  /* heap pages looked at */
+};
+
+/* Starts afresh; memory is of the context, which the caller resets. */
+void iforest_visibility_begin(struct iforest_visibility *visibility, Relation heap, Snapshot snapshot,
+			      MemoryContext context);
+
+/* Are all blocks from lowest to highest clean? They are looked at where they are few beside the n_rows entries that the
+ * answer is for; so false may also mean that it would not pay. */
+bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest,
+				  uint64 n_rows);
+
+/* Is the row that the entry leads to visible? */
+bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref);
+
+#endif
