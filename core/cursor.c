@@ -11,7 +11,8 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 	cursor->reader_is_open = false;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
-	cursor->n_pages_opened = cursor->n_leaf_pages_opened = 0;
+	cursor->judged_leaf = UINT64_MAX;
+	cursor->n_pages_opened = cursor->n_leaf_pages_opened = cursor->n_nodes_folded = 0;
 }
 
 static void let_go(struct iforest_cursor *cursor, unsigned level)

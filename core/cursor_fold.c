@@ -115,6 +115,7 @@ static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned lev
 
 	if (status)
 		return status;
+	cursor->n_nodes_folded++;
 	iforest_node_fold(node, fields, wanted->values, wanted->node_fields, aggregate);
 	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++) {
 		uint32_t bit = 1u << v;
@@ -156,6 +157,24 @@ static enum iforest_status fold_open_lasts(struct iforest_cursor *cursor, const 
 	return status;
 }
 
+/* What of the leaf page that is held counts. Its node may say it for all of its entries, which then need not be asked about. */
+static enum iforest_status judge_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter,
+				      enum iforest_verdict *verdict)
+{
+	const uint8_t *node;
+	enum iforest_status status;
+
+	if (filter && cursor->judged_leaf != cursor->leaf_number) {
+		status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+		if (status)
+			return status;
+		cursor->verdict = iforest_node_rows(node) > 0 ? filter->of_node(filter->context, node) : IFOREST_ALL;
+		cursor->judged_leaf = cursor->leaf_number;
+	}
+	*verdict = filter ? cursor->verdict : IFOREST_ALL;
+	return IFOREST_OK;
+}
+
 /* Adds the entries of the leaf page from the position up to (block, entry) and stands there. */
 static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned block, unsigned entry,
 					const struct iforest_wanted *wanted, struct edges *edges,
@@ -163,11 +182,17 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 {
 	uint64_t leaf_number = cursor->leaf_number;
 	unsigned from = cursor->entry;
+	struct iforest_wanted asked = *wanted;
+	enum iforest_verdict verdict = IFOREST_ALL;
 	enum iforest_status status = IFOREST_OK;
 
 	if (block < cursor->block || (block == cursor->block && entry <= from))
 		return IFOREST_OK;
-	for (unsigned b = cursor->block; b <= block && b < cursor->leaf.header.n_items && !status; b++, from = 0) {
+	status = judge_leaf(cursor, wanted->filter, &verdict);
+	if (verdict != IFOREST_SOME)
+		asked.filter = NULL;
+	for (unsigned b = cursor->block; verdict != IFOREST_NONE && b <= block && b < cursor->leaf.header.n_items && !status;
+	     b++, from = 0) {
 		unsigned to;
 		uint64_t counted = 0;
 
@@ -175,7 +200,7 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 		to = b == block ? entry : cursor->reader.block.n;
 		if (from >= to)
 			continue;
-		status = iforest_cursor_blame_leaf(cursor, iforest_block_fold(&cursor->reader, from, to, wanted, aggregate,
+		status = iforest_cursor_blame_leaf(cursor, iforest_block_fold(&cursor->reader, from, to, &asked, aggregate,
 									      &counted));
 		/* rows of this block come after those of any node folded before */
 		if (counted) {

@@ -266,3 +266,12 @@ uint64_t iforest_scan_leaf_pages(const struct iforest_scan *scan)
 		n_pages += scan->cursors[r].n_leaf_pages_opened;
 	return n_pages;
 }
+
+uint64_t iforest_scan_nodes(const struct iforest_scan *scan)
+{
+	uint64_t n_nodes = 0;
+
+	for (uint32_t r = 0; r < scan->n_cursors; r++)
+		n_nodes += scan->cursors[r].n_nodes_folded;
+	return n_nodes;
+}

@@ -73,8 +73,9 @@ enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t seri
 enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_wanted *wanted,
 					    struct iforest_aggregate *aggregate);
 
-/* Pages opened since init, over all runs; and those of them that were leaf pages. */
+/* Pages opened since init, over all runs; those of them that were leaf pages; and nodes used whole. */
 uint64_t iforest_scan_pages(const struct iforest_scan *scan);
 uint64_t iforest_scan_leaf_pages(const struct iforest_scan *scan);
+uint64_t iforest_scan_nodes(const struct iforest_scan *scan);
 
 #endif

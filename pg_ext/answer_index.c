@@ -41,7 +41,6 @@ static enum iforest_verdict of_node(void *context, const uint8_t *node)
 		if (!iforest_visibility_of_blocks(&reader->visibility, lowest, highest, iforest_node_rows(node)))
 			verdict = IFOREST_SOME;
 	}
-	reader->answer->counts.n_nodes += verdict == IFOREST_ALL;
 	return verdict;
 }
 
@@ -340,6 +339,7 @@ static void count(struct reader *reader)
 {
 	struct iforest_answer_counts *counts = &reader->answer->counts;
 
+	counts->n_nodes += iforest_scan_nodes(&reader->scan);
 	counts->n_pages += iforest_scan_pages(&reader->scan);
 	counts->n_leaf_pages += iforest_scan_leaf_pages(&reader->scan);
 	counts->n_runs += reader->index.manifest.n_runs;
