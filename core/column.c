@@ -187,6 +187,26 @@ int64_t iforest_column_at(const struct iforest_column *column, unsigned i)
 	return (int64_t)x;
 }
 
+bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high)
+{
+	iforest_int128 most = (iforest_int128)iforest_low_bits(column->width) * column->factor;
+
+	if (column->is_delta) {
+		/* ascending: every step is a difference and more */
+		most = (most + column->difference) * (n - 1);
+		if (column->difference < 0 || column->base + most > INT64_MAX)
+			return false;
+		*low = column->base;
+		*high = iforest_column_at(column, n - 1);
+		return true;
+	}
+	if (column->base + most > INT64_MAX)
+		return false;
+	*low = column->base;
+	*high = (int64_t)(column->base + most);
+	return true;
+}
+
 static inline void unpack_delta(const struct iforest_column *column, bool wide, unsigned n, int64_t *numbers)
 {
 	uint64_t x = (uint64_t)column->base;

@@ -19,6 +19,7 @@
 #ifndef IFOREST_COLUMN_H
 #define IFOREST_COLUMN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/status.h"
@@ -52,6 +53,10 @@ enum iforest_status iforest_column_open(struct iforest_column *column, const uin
 
 /* Number i alone; i < n. Cost: O(1), O(i) where the column is DELTA. */
 int64_t iforest_column_at(const struct iforest_column *column, unsigned i);
+
+/* Bounds of all n numbers, not always tight, without unpacking them. False where the header tells none.
+ * Cost  O(1), O(n) where the column is DELTA. */
+bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high);
 
 /* Unpacks all n numbers; missing ones get some value. */
 void iforest_column_unpack(const struct iforest_column *column, unsigned n, int64_t *numbers);

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "access/table.h"
+#include "access/visibilitymap.h"
 #include "catalog/pg_statistic.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
@@ -17,8 +19,12 @@
 #include "pg_ext/meta.h"
 
 /* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
- * manifest, extents), a page of a run, a bucket, a page of pending entries, a row of the heap looked at. */
-enum { OPENING = 4000, A_PAGE = 200, A_BUCKET = 400, A_PENDING_PAGE = 2500, A_HEAP_ROW = 2 };
+ * manifest, extents), a page of a run for an edge, one read
+ * from end to end, a bucket, a page of pending entries, a row of the heap looked at. */
+enum { OPENING = 4000, A_PAGE = 200, A_WHOLE_PAGE = 800, A_BUCKET = 400, A_PENDING_PAGE = 2500, A_HEAP_ROW = 2 };
+
+/* larger visibility maps are not counted for an estimate */
+enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672 };
 
 /* where nothing is known of the times */
 static const double default_buckets = 1000;
@@ -134,11 +140,27 @@ struct terms {
 	double series, buckets;      /* buckets of a series */
 };
 
-static Cost cost_of_index(const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms, bool narrows_values)
+/* The part of the table that is not all-visible, now; statistics know only what VACUUM left. */
+static double unclean_fraction(const RelOptInfo *rel, Oid oid)
+{
+	BlockNumber n_visible;
+	Relation table;
+
+	if (rel->pages == 0)
+		return 0;
+	if (rel->pages > (BlockNumber)MOST_MAP_PAGES * BLOCKS_A_MAP_PAGE)
+		return 1 - rel->allvisfrac;
+	table = table_open(oid, NoLock);
+	visibilitymap_count(table, &n_visible, NULL);
+	table_close(table, NoLock);
+	return 1 - Min((double)n_visible / rel->pages, 1);
+}
+
+static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms, bool narrows_values)
 {
 	Relation relation = index_open(index->indexoid, NoLock);
 	struct iforest_meta *meta = palloc(sizeof *meta);
-	double tuples = Max(rel->tuples, 1), n_runs, n_pending, n_pages, n_edges, unclean, read_cost;
+	double tuples = Max(rel->tuples, 1), n_runs, n_pending, n_pages, n_edges, unclean, n_whole, read_cost;
 
 	iforest_meta_read(relation, meta);
 	n_runs = iforest_estimate_runs(relation, meta);
@@ -152,8 +174,10 @@ static Cost cost_of_index(const RelOptInfo *rel, const IndexOptInfo *index, cons
 	if (narrows_values)
 		n_pages = Max(n_pages, index->pages * terms->window / 2);
 	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
-	unclean = rel->pages * terms->window * (1 - rel->allvisfrac);
-	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_pending * A_PENDING_PAGE * cpu_operator_cost +
+	unclean = rel->pages * terms->window * unclean_fraction(rel, table);
+	n_whole = Min(index->pages * terms->window, unclean);
+	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) +
+	       n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) + n_pending * A_PENDING_PAGE * cpu_operator_cost +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
 	       terms->series * terms->buckets * A_BUCKET * cpu_operator_cost + OPENING * cpu_operator_cost;
 }
@@ -165,7 +189,7 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 	struct iforest_definition definition;
 	struct terms terms;
 	double tuples = 0, n_groups = 1;
-	ListCell *rel_cell, *index_cell;
+	ListCell *rel_cell, *index_cell, *table_cell;
 	bool by_series = false;
 
 	iforest_definition_read(index, &definition);
@@ -179,8 +203,9 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 			       : Max(n_series(query, candidate, question->n_by, tuples) * (question->values ? 1 : terms.others), 1);
 	terms.buckets = Min(n_buckets(query, candidate, question, &definition, terms.window), tuples);
 	estimate->total = 0;
-	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes)
-		estimate->total += cost_of_index(lfirst(rel_cell), lfirst(index_cell), &terms, question->values != NIL);
+	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, question->tables)
+		estimate->total += cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
+						 question->values != NIL);
 	for (int i = 1; i <= question->n_by; i++)
 		by_series = by_series || iforest_mentions((Node *)question->groups, (AttrNumber)i);
 	if (question->groups != NIL)

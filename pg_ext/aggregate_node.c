@@ -2,6 +2,7 @@
 
 #include "commands/explain.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -52,10 +53,10 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 		state->answer = iforest_answer_begin(&state->question, &node->ss.ps);
 }
 
-static TupleTableSlot *next(ScanState *node)
+static TupleTableSlot *next(CustomScanState *node)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
-	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
 	ExecClearTuple(slot);
 	if (!iforest_answer_next(state->answer, slot->tts_values, slot->tts_isnull))
@@ -63,23 +64,33 @@ static TupleTableSlot *next(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
-static bool recheck(ScanState *node, TupleTableSlot *slot)
-{
-	(void)node;
-	(void)slot;
-	return true;
-}
-
+/* Not ExecScan(): where a row that others have changed is looked at again (EvalPlanQual), that takes a node without a table of its own
+ * for a join of such rows; before PostgreSQL 15.15 also in a subquery that depends on the row. */
 static TupleTableSlot *execute(CustomScanState *node)
 {
-	return ExecScan(&node->ss, next, recheck);
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+
+	for (;;) {
+		TupleTableSlot *slot;
+
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(econtext);
+		slot = next(node);
+		if (TupIsNull(slot))
+			return projection ? ExecClearTuple(projection->pi_state.resultslot) : slot;
+		econtext->ecxt_scantuple = slot;
+		if (!node->ss.ps.qual || ExecQual(node->ss.ps.qual, econtext))
+			return projection ? ExecProject(projection) : slot;
+		InstrCountFiltered1(node, 1);
+	}
 }
 
 static void rescan(CustomScanState *node)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
 
-	ExecScanReScan(&node->ss);
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
 	iforest_answer_rescan(state->answer);
 }
 

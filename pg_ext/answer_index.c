@@ -44,6 +44,16 @@ static enum iforest_verdict of_node(void *context, const uint8_t *node)
 	return verdict;
 }
 
+/* Neighbours in time are so in the heap, as a rule: then the block's rows need not be asked about one by one. */
+static bool is_clean(struct reader *reader, const struct iforest_block_reader *block)
+{
+	int64 low, high;
+
+	return iforest_column_bounds(&block->columns[IFOREST_REFS], block->block.n, &low, &high) && low >= 0 &&
+	       iforest_visibility_of_blocks(&reader->visibility, (BlockNumber)(low >> 16),
+					    (BlockNumber)Min(high >> 16, MaxBlockNumber), block->block.n);
+}
+
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *block, uint64_t *live)
 {
 	struct reader *reader = context;
@@ -52,7 +62,10 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	if (iforest_value_ranges_exist(reader->answer->values))
 		status = iforest_value_ranges_of_entries(reader->answer->values, block, live);
 	if (!status && *live)
-		status = iforest_block_need(block, IFOREST_REFS);
+		status = iforest_block_find_column(block, IFOREST_REFS);
+	if (status || !*live || is_clean(reader, block))
+		return status;
+	status = iforest_block_need(block, IFOREST_REFS);
 	for (uint64_t left = status ? 0 : *live; left; left &= left - 1) {
 		unsigned i = iforest_trailing_zeros(left);
 

@@ -106,6 +106,21 @@ static bool is_clean(struct iforest_visibility *visibility, BlockNumber block)
 
 /* ---- looking at a heap page ---- */
 
+/* Is the row with this root visible: the tuple itself, or one of its chain of heap-only updates? */
+static bool is_visible(const struct iforest_visibility *visibility, Buffer buffer, ItemPointer tid, ItemId item)
+{
+	HeapTupleData tuple = { .t_self = *tid, .t_tableOid = RelationGetRelid(visibility->heap) };
+	bool visible;
+
+	if (!ItemIdIsNormal(item) || HeapTupleHeaderIsHotUpdated((HeapTupleHeader)PageGetItem(BufferGetPage(buffer), item)))
+		return heap_hot_search_buffer(tid, visibility->heap, buffer, visibility->snapshot, &tuple, NULL, true);
+	tuple.t_data = (HeapTupleHeader)PageGetItem(BufferGetPage(buffer), item);
+	tuple.t_len = ItemIdGetLength(item);
+	visible = HeapTupleSatisfiesVisibility(&tuple, visibility->snapshot, buffer);
+	HeapCheckForSerializableConflictOut(visible, visibility->heap, &tuple, buffer, visibility->snapshot);
+	return visible;
+}
+
 /* Fills in the visible roots of the page. Returns whether the block is clean. */
 static bool look_at_page(const struct iforest_visibility *visibility, Buffer buffer, BlockNumber block, uint64 *visible)
 {
@@ -115,14 +130,12 @@ static bool look_at_page(const struct iforest_visibility *visibility, Buffer buf
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= PageGetMaxOffsetNumber(page); offset++) {
 		ItemId item = PageGetItemId(page, offset);
 		ItemPointerData tid;
-		HeapTupleData tuple;
 
 		if (!ItemIdIsUsed(item) ||
 		    (ItemIdIsNormal(item) && HeapTupleHeaderIsHeapOnly((HeapTupleHeader)PageGetItem(page, item))))
 			continue;
 		ItemPointerSet(&tid, block, offset);
-		if (!ItemIdIsDead(item) && heap_hot_search_buffer(&tid, visibility->heap, buffer, visibility->snapshot, &tuple,
-								  NULL, true))
+		if (!ItemIdIsDead(item) && is_visible(visibility, buffer, &tid, item))
 			visible[offset / 64] |= UINT64CONST(1) << (offset % 64);
 		else
 			clean = false;
@@ -206,8 +219,11 @@ bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
 
 	if (is_clean(visibility, block))
 		return true;
-	looked = hash_search(visibility->looked, &block, HASH_FIND, NULL);
+	looked = visibility->last_looked;
+	if (!looked || looked->block != block)
+		looked = hash_search(visibility->looked, &block, HASH_FIND, NULL);
 	if (!looked)
 		looked = look(visibility, block);
+	visibility->last_looked = looked;
 	return !looked || (offset / 64 < lengthof(looked->visible) && looked->visible[offset / 64] >> (offset % 64) & 1);
 }

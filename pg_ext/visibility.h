@@ -28,6 +28,7 @@ struct iforest_visibility {
 	struct iforest_map_page **pages; /* copies, NULL where not asked for yet; n_pages of them, grown as needed */
 	uint32 n_pages;
 	HTAB *looked;                    /* blocks that were looked at and are not clean: their visible roots */
+	const void *last_looked;         /* the one that was asked about last, or NULL */
 	uint64 n_looks;                  /* heap pages looked at */
 };
 
