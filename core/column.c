@@ -176,15 +176,23 @@ static inline uint64_t packed_at(const struct iforest_column *column, bool wide,
 	return x & iforest_low_bits(column->width);
 }
 
+static uint64_t sum_packed(const struct iforest_column *column, unsigned n)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += packed_at(column, column->width > 57, i);
+	return sum;
+}
+
 int64_t iforest_column_at(const struct iforest_column *column, unsigned i)
 {
 	uint64_t x = (uint64_t)column->base;
 
 	if (!column->is_delta)
 		return (int64_t)(x + packed_at(column, true, i) * column->factor);
-	for (unsigned k = 0; k < i; k++)
-		x += (uint64_t)column->difference + packed_at(column, true, k) * column->factor;
-	return (int64_t)x;
+	x += i * (uint64_t)column->difference;
+	return (int64_t)(x + sum_packed(column, i) * column->factor);
 }
 
 bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high)

@@ -78,14 +78,14 @@ static bool read_query(UpperRelationKind stage, const GroupPathExtraData *extra,
 	if (stage == UPPERREL_GROUP_AGG) {
 		if (parse->groupingSets)
 			return false;
-		read_groups(query, iforest_group_clause(query->root));
+		read_groups(query, parse->groupClause);
 		query->outputs = list_concat(list_copy(target->exprs), (List *)extra->havingQual);
 		return true;
 	}
 	if (parse->groupClause || parse->hasAggs || parse->hasWindowFuncs || parse->hasTargetSRFs || parse->hasDistinctOn ||
 	    parse->setOperations || parse->groupingSets)
 		return false;
-	read_groups(query, iforest_distinct_clause(query->root));
+	read_groups(query, parse->distinctClause);
 	query->outputs = list_copy(target->exprs);
 	return true;
 }

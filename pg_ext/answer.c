@@ -11,6 +11,8 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "pg_ext/pause.h"
+
 enum { PATIENCE = 2, MOST_ATTEMPTS = 1000 };
 
 /* ---- beginning ---- */
@@ -104,11 +106,12 @@ struct iforest_answer *iforest_answer_begin(const struct iforest_question *quest
 	answer->question = question;
 	answer->node = node;
 	answer->context = CurrentMemoryContext;
+	answer->parameters = AllocSetContextCreate(CurrentMemoryContext, "iforest parameters", ALLOCSET_SMALL_SIZES);
 	answer->attempt = AllocSetContextCreate(CurrentMemoryContext, "iforest answer", ALLOCSET_DEFAULT_SIZES);
+	answer->result = AllocSetContextCreate(CurrentMemoryContext, "iforest group", ALLOCSET_SMALL_SIZES);
 	answer->econtext = CreateExprContext(node->state);
-	answer->result_econtext = CreateExprContext(node->state);
 	answer->row = make_row(question);
-	answer->econtext->ecxt_scantuple = answer->result_econtext->ecxt_scantuple = answer->row;
+	answer->econtext->ecxt_scantuple = answer->row;
 	read_definition(answer);
 	begin_keys(answer);
 	answer->gates = expression_states(question->gates);
@@ -120,7 +123,7 @@ struct iforest_answer *iforest_answer_begin(const struct iforest_question *quest
 	answer->ranges = iforest_buckets_begin(&keys, &answer->definition, time, answer->econtext);
 	iforest_question_bucket_keys(question, &keys);
 	answer->buckets = iforest_buckets_begin(&keys, &answer->definition, time, answer->econtext);
-	answer->measures = iforest_measures_begin(question, &answer->definition, answer->result_econtext);
+	answer->measures = iforest_measures_begin(question, &answer->definition, answer->econtext);
 	answer->is_total = is_total(question, answer->measures);
 	answer->groups = iforest_groups_begin(question, iforest_measures_bytes(answer->measures), node, answer->econtext);
 	return answer;
@@ -135,7 +138,9 @@ void iforest_answer_rescan(struct iforest_answer *answer)
 
 void iforest_answer_end(struct iforest_answer *answer)
 {
+	MemoryContextDelete(answer->parameters);
 	MemoryContextDelete(answer->attempt);
+	MemoryContextDelete(answer->result);
 }
 
 /* ---- attempts ---- */
@@ -171,6 +176,7 @@ static bool attempt(struct iforest_answer *answer, bool locked)
 		PredicateLockRelation(heap, answer->node->state->es_snapshot);
 		PredicateLockRelation(index, answer->node->state->es_snapshot);
 		done = iforest_answer_index(answer, heap, index, locked);
+		iforest_pause("index read");
 		index_close(index, NoLock);
 		table_close(heap, NoLock);
 		if (!done)
@@ -181,14 +187,16 @@ static bool attempt(struct iforest_answer *answer, bool locked)
 
 static void answer_question(struct iforest_answer *answer)
 {
-	MemoryContext before = MemoryContextSwitchTo(answer->attempt);
+	MemoryContext before = MemoryContextSwitchTo(answer->parameters);
 	Snapshot snapshot = answer->node->state->es_snapshot;
 
 	if (!IsMVCCSnapshot(snapshot))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("an iforest index answers MVCC snapshots only"));
 	answer->counts.n_restarts = 0;
+	MemoryContextReset(answer->parameters);
 	iforest_measures_rescan(answer->measures);
 	MemoryContextReset(answer->attempt);
+	MemoryContextSwitchTo(answer->attempt);
 	iforest_groups_reset(answer->groups, answer->attempt);
 	if (iforest_answer_holds(answer, answer->gates))
 		while (!attempt(answer, answer->counts.n_restarts >= PATIENCE && !RecoveryInProgress())) {
@@ -212,12 +220,12 @@ bool iforest_answer_next(struct iforest_answer *answer, Datum *values, bool *are
 		answer_question(answer);
 	if (answer->is_done)
 		return false;
-	ResetExprContext(answer->result_econtext);
+	MemoryContextReset(answer->result);
 	states = iforest_groups_next(answer->groups, values, are_null);
 	answer->is_done = !states;
 	if (!states)
 		return false;
-	before = MemoryContextSwitchTo(answer->result_econtext->ecxt_per_tuple_memory);
+	before = MemoryContextSwitchTo(answer->result);
 	for (int i = 0; i < list_length(answer->question->aggregates); i++)
 		values[n_groups + i] = iforest_measures_result(answer->measures, i, states, &are_null[n_groups + i]);
 	MemoryContextSwitchTo(before);

@@ -342,6 +342,7 @@ static enum iforest_status read_index(struct reader *reader)
 		return read_total(reader);
 	for (uint32 i = 0; i < reader->keys.n_series && !status; i++) {
 		status = read_series(reader, reader->keys.series[i]);
+		iforest_pause("series read");
 		ResetExprContext(answer->econtext);
 		CHECK_FOR_INTERRUPTS();
 	}

@@ -15,9 +15,10 @@ struct iforest_answer {
 	const struct iforest_question *question;
 	PlanState *node;
 	MemoryContext context;               /* as long as the node */
+	MemoryContext parameters;            /* what was made of parameters, until the next rescan */
 	MemoryContext attempt;               /* until the next attempt */
-	ExprContext *econtext;               /* conditions and keys; its scan tuple is the row */
-	ExprContext *result_econtext;        /* aggregates' results */
+	MemoryContext result;                /* until the next group is given */
+	ExprContext *econtext;               /* its scan tuple is the row */
 	TupleTableSlot *row;                 /* of the index's columns */
 	struct iforest_definition definition;/* of the first index; the others' are alike */
 	bool is_total;                       /* nothing tells rows apart: no condition, no group, no time */

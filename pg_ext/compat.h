@@ -136,25 +136,6 @@ static inline bool iforest_is_not_null(const RelOptInfo *rel, Oid table, AttrNum
 #endif
 }
 
-/* the GROUP BY of a query level, without keys that others decide */
-static inline List *iforest_group_clause(const PlannerInfo *root)
-{
-#if PG_VERSION_NUM >= 160000
-	return root->processed_groupClause;
-#else
-	return root->parse->groupClause;
-#endif
-}
-
-static inline List *iforest_distinct_clause(const PlannerInfo *root)
-{
-#if PG_VERSION_NUM >= 160000
-	return root->processed_distinctClause;
-#else
-	return root->parse->distinctClause;
-#endif
-}
-
 /* may this user act as the owner of the relation? */
 #if PG_VERSION_NUM >= 160000
 #define iforest_owns_class(oid) object_ownercheck(RelationRelationId, oid, GetUserId())

@@ -1,8 +1,11 @@
 #include "pg_ext/am.h"
 
+#include "storage/predicate.h"
+
 #include "pg_ext/definition.h"
 #include "pg_ext/entry.h"
 #include "pg_ext/maintenance.h"
+#include "pg_ext/pause.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/series_pages.h"
 
@@ -44,7 +47,10 @@ bool iforest_insert(Relation index, Datum *values, bool *are_null, ItemPointer t
 	(void)info;
 	iforest_entry_form(index, &state.definition, values, are_null, tid, &entry);
 	entry.key.series = iforest_entry_series(index, &state.definition, state.index_id, values, are_null);
+	iforest_pause("entry formed");
 	n_pages = iforest_pending_append(index, state.definition.n_values, &state.place, &entry);
+	/* once more, as before the call: who has read the index in between has not seen the entry, and holds a predicate lock by now */
+	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 	if (index->rd_amcache)
 		((struct insert_state *)index->rd_amcache)->place = state.place;
 	if (n_pages > state.definition.pending_pages)

@@ -192,12 +192,24 @@ static Datum extreme(const struct iforest_measures *measures, const struct resul
 	return best;
 }
 
-static Datum count(const struct result *result, const struct iforest_measure_state *states)
+static Datum count(const struct iforest_measures *measures, const struct result *result,
+		   const struct iforest_measure_state *states)
 {
 	uint64 n = 0;
 
-	for (int a = 0; a < result->n_arms; a++)
-		n += states[result->arms[a].measure].n;
+	for (int a = 0; a < result->n_arms; a++) {
+		const struct arm *arm = &result->arms[a];
+		const struct iforest_measure_state *state = &states[arm->measure];
+		Datum least, greatest;
+		bool is_null = false;
+
+		/* a parameter that is NULL makes all NULL */
+		if (arm->state && !arm->is_plain && state->n > 0) {
+			extremes(measures, arm, state, &least, &greatest);
+			(void)evaluate_at(measures, arm, least, &is_null);
+		}
+		n += is_null ? 0 : state->n;
+	}
 	return Int64GetDatum((int64)n);
 }
 
@@ -209,7 +221,7 @@ Datum iforest_measures_result(const struct iforest_measures *measures, int i, co
 	switch (result->function) {
 	case IFOREST_FUNCTION_COUNT:
 		*is_null = false;
-		return count(result, states);
+		return count(measures, result, states);
 	case IFOREST_FUNCTION_SUM:
 	case IFOREST_FUNCTION_AVG:
 		return sum_or_average(measures, result, states, is_null);

@@ -8,6 +8,7 @@
 #include "storage/smgr.h"
 
 #include "core/bits.h"
+#include "pg_ext/pause.h"
 #include "pg_ext/values.h"
 
 /* of the visibility map: two bits a heap block, the lower one says that all is visible */
@@ -72,6 +73,7 @@ static void copy_map_page(const struct iforest_visibility *visibility, uint32 nu
 			page->n_unclean += iforest_popcount(page->unclean[i]);
 	}
 	UnlockReleaseBuffer(buffer);
+	iforest_pause("map read");
 }
 
 static struct iforest_map_page *map_page(struct iforest_visibility *visibility, uint32 number)
@@ -151,6 +153,7 @@ static const struct looked_block *look(struct iforest_visibility *visibility, Bl
 	Buffer buffer;
 
 	CHECK_FOR_INTERRUPTS();
+	iforest_pause("heap looked at");
 	buffer = ReadBuffer(visibility->heap, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	clean = look_at_page(visibility, buffer, block, looked.visible);
