@@ -1,5 +1,7 @@
 #include "pg_ext/aggregates.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
@@ -115,8 +117,6 @@ bool iforest_is_affine(Node *expression, AttrNumber attribute)
 	       iforest_is_affine(lsecond(arguments), attribute);
 }
 
-/* ---- its factors ---- */
-
 static bool is_real_type(Oid type)
 {
 	return type == FLOAT4OID || type == FLOAT8OID;
@@ -139,6 +139,41 @@ static double double_from(Datum datum, Oid type)
 		return DatumGetFloat8(datum);
 	}
 }
+
+/* A constant that is finite, and more than 0 if it is a factor. */
+static bool is_plain_constant(Node *node, bool is_factor)
+{
+	Const *constant = (Const *)node;
+	double value;
+
+	if (!IsA(node, Const) || constant->constisnull)
+		return false;
+	value = double_from(constant->constvalue, constant->consttype);
+	return isfinite(value) && (!is_factor || value > 0);
+}
+
+bool iforest_is_ascending(Node *expression, AttrNumber attribute)
+{
+	List *arguments;
+	enum shape shape;
+	int i;
+
+	if (IsA(expression, Var))
+		return castNode(Var, expression)->varattno == attribute;
+	if (IsA(expression, RelabelType))
+		return iforest_is_ascending((Node *)castNode(RelabelType, expression)->arg, attribute);
+	shape = shape_of_node(expression);
+	if (shape == UNKNOWN || shape == NEGATION)
+		return false;
+	arguments = arguments_of(expression);
+	if (list_length(arguments) == 1)
+		return shape == CAST && iforest_is_ascending(linitial(arguments), attribute);
+	i = iforest_has_columns(linitial(arguments)) ? 0 : 1;
+	return (i == 0 || shape == SUM || shape == PRODUCT) && iforest_is_ascending(list_nth(arguments, i), attribute) &&
+	       is_plain_constant(list_nth(arguments, 1 - i), shape == PRODUCT || shape == QUOTIENT);
+}
+
+/* ---- its factors ---- */
 
 static Datum numeric_from(Datum datum, Oid type)
 {

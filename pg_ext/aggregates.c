@@ -74,6 +74,13 @@ static bool mentions_by(const struct iforest_question *question, Node *node)
 	return false;
 }
 
+static bool is_real_column(Node *expression)
+{
+	Var *column = linitial_node(Var, pull_var_clause(expression, 0));
+
+	return column->vartype == FLOAT4OID || column->vartype == FLOAT8OID;
+}
+
 /* Why an expression of one column alone does not do for the function; NULL if it does. */
 static const char *refuse(enum iforest_function function, Node *expression, AttrNumber attribute, bool is_time)
 {
@@ -90,6 +97,8 @@ static const char *refuse(enum iforest_function function, Node *expression, Attr
 		return NULL;
 	if (breaks != NIL)
 		return "the extreme of a time hangs on a time zone";
+	if (is_real_column(expression) && !iforest_is_ascending(expression, attribute))
+		return "the extreme of a function of a real is not that of the column, where NaN is the greatest";
 	return iforest_equal_is_identical(expression) ? NULL : "equal values of an extreme may be written differently";
 }
 

@@ -66,6 +66,15 @@ static void begin_keys(struct iforest_answer *answer)
 	}
 }
 
+static void begin_runs(struct iforest_answer *answer)
+{
+	ListCell *cell;
+
+	answer->runs = palloc((list_length(answer->question->runs) + 1) * sizeof *answer->runs);
+	foreach(cell, answer->question->runs)
+		answer->runs[answer->n_runs++] = iforest_soft_begin(lfirst(cell));
+}
+
 /* The definition of the indexes is read from the first of them. */
 static void read_definition(struct iforest_answer *answer)
 {
@@ -116,7 +125,7 @@ struct iforest_answer *iforest_answer_begin(const struct iforest_question *quest
 	begin_keys(answer);
 	answer->gates = expression_states(question->gates);
 	answer->series = expression_states(question->series);
-	answer->runs = expression_states(question->runs);
+	begin_runs(answer);
 	answer->late = expression_states(question->late);
 	answer->values = iforest_value_ranges_begin(question, &answer->definition, answer->econtext);
 	iforest_question_range_keys(question, &keys);
@@ -154,6 +163,20 @@ bool iforest_answer_holds(const struct iforest_answer *answer, List *conditions)
 		Datum holds = ExecEvalExprSwitchContext(lfirst(cell), answer->econtext, &is_null);
 
 		if (is_null || !DatumGetBool(holds))
+			return false;
+	}
+	return true;
+}
+
+bool iforest_answer_runs_hold(const struct iforest_answer *answer, ErrorData **error)
+{
+	*error = NULL;
+	for (int i = 0; i < answer->n_runs; i++) {
+		bool is_null;
+		Datum holds;
+
+		if (iforest_soft_evaluate(&answer->runs[i], answer->econtext, &holds, &is_null, *error ? NULL : error) &&
+		    (is_null || !DatumGetBool(holds)))
 			return false;
 	}
 	return true;

@@ -220,6 +220,13 @@ static enum iforest_status find_last(struct reader *reader, uint64 series, const
 	return status;
 }
 
+/* Raises what a condition raised for a time, now that it is known whether there are rows. */
+static void raise_late(const struct reader *reader, ErrorData *error)
+{
+	if (error && reader->fold->n_rows > 0)
+		ReThrowError(error);
+}
+
 static enum iforest_status read_range(struct reader *reader, uint64 series, const struct iforest_time_range *range)
 {
 	struct iforest_answer *answer = reader->answer;
@@ -228,6 +235,7 @@ static enum iforest_status read_range(struct reader *reader, uint64 series, cons
 	bool is_one = iforest_buckets_is_one(answer->ranges) && iforest_buckets_is_one(answer->buckets), found = true;
 	int64 last = range->high, time, range_end = PG_INT64_MIN;
 	bool in_range = true, has_range = false;
+	ErrorData *error = NULL;
 	enum iforest_status status = IFOREST_OK;
 
 	reader->scan.bucketing.window = (struct iforest_window){ .has_t0 = range->low != PG_INT64_MIN, .t0 = range->low,
@@ -249,13 +257,14 @@ static enum iforest_status read_range(struct reader *reader, uint64 series, cons
 		if (!has_range || time > range_end) {
 			range_end = iforest_buckets_end(answer->ranges, time);
 			set_time(answer, false, time);
-			in_range = iforest_answer_holds(answer, answer->runs);
+			in_range = iforest_answer_runs_hold(answer, &error);
 			ResetExprContext(answer->econtext);
 			has_range = true;
 		}
 		end = in_range ? Min(iforest_buckets_end(answer->buckets, time), range_end) : range_end;
 		clear_fold(reader);
 		status = pass(reader, series, &pending, Min(end, range->high), in_range);
+		raise_late(reader, error);
 		if (!status && in_range)
 			add_bucket(reader, true, time);
 	}
@@ -266,10 +275,11 @@ static enum iforest_status read_nulls(struct reader *reader, uint64 series)
 {
 	struct iforest_answer *answer = reader->answer;
 	struct iforest_key from = iforest_key_nulls(series), end = iforest_key_at(series + 1, PG_INT64_MIN);
+	ErrorData *error;
 	enum iforest_status status;
 
 	set_time(answer, true, 0);
-	if (!iforest_answer_holds(answer, answer->runs))
+	if (!iforest_answer_runs_hold(answer, &error))
 		return IFOREST_OK;
 	reader->scan.bucketing.window = (struct iforest_window){ .has_t0 = false };
 	status = iforest_scan_start(&reader->scan, series);
@@ -283,6 +293,7 @@ static enum iforest_status read_nulls(struct reader *reader, uint64 series)
 		return status;
 	iforest_pending_rows_fold(&reader->pending, iforest_pending_rows_find(&reader->pending, &from),
 				  iforest_pending_rows_find(&reader->pending, &end), &reader->index.manifest.fields, reader->fold);
+	raise_late(reader, error);
 	add_bucket(reader, false, 0);
 	return IFOREST_OK;
 }

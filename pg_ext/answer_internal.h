@@ -6,6 +6,7 @@
 #include "pg_ext/groups.h"
 #include "pg_ext/measures.h"
 #include "pg_ext/scan_keys.h"
+#include "pg_ext/soft.h"
 #include "pg_ext/value_ranges.h"
 #include "pg_ext/visibility.h"
 
@@ -28,7 +29,9 @@ struct iforest_answer {
 	ExprState **comparands;
 	FmgrInfo *operators;
 	int n_keys;
-	List *gates, *series, *runs, *late;  /* ExprStates */
+	List *gates, *series, *late;         /* ExprStates */
+	struct iforest_soft *runs;
+	int n_runs;
 	struct iforest_value_ranges *values;
 	struct iforest_buckets *ranges, *buckets;
 	struct iforest_measures *measures;
@@ -38,6 +41,10 @@ struct iforest_answer {
 
 /* Are all conditions true of the row? */
 bool iforest_answer_holds(const struct iforest_answer *answer, List *conditions);
+
+/* The same of the conditions on times. Where none is false but one raises an error, that is *error, else NULL: it is to be raised
+ * if there are visible rows. */
+bool iforest_answer_runs_hold(const struct iforest_answer *answer, ErrorData **error);
 
 /* Adds what one index holds to the groups. False: it changed meanwhile, all has to begin again. `locked`: under the maintenance
  * lock, so that it does not. */

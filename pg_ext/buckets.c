@@ -1,5 +1,7 @@
 #include "pg_ext/buckets.h"
 
+#include <float.h>
+
 #include "common/int.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -9,13 +11,14 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "pg_ext/soft.h"
 #include "pg_ext/zones.h"
 
 enum { MOST_KNOWN = 1 << 20, FIRST_STEP = 1024 };
 
 /* An expression that keeps its value in a bucket, and the value it has there. */
 struct key {
-	ExprState *expression;
+	struct iforest_soft expression;
 	int16 length;
 	bool by_value;
 	Datum value;
@@ -24,7 +27,8 @@ struct key {
 
 /* A time zone none of whose transitions lies in a bucket. */
 struct zone_break {
-	ExprState *argument, *name;   /* name: NULL for the session's zone */
+	struct iforest_soft argument;
+	ExprState *name;              /* NULL for the session's zone */
 	bool is_local;
 	pg_tz *zone;                  /* NULL: of a fixed offset */
 	int64 piece;
@@ -64,12 +68,17 @@ struct iforest_buckets *iforest_buckets_begin(const struct iforest_run_keys *key
 
 	*buckets = (struct iforest_buckets){ .definition = definition, .times = iforest_time_keys(definition), .time = time,
 					     .econtext = econtext };
+	/* infinities and NaN of reals come out of the order of what is made of them */
+	if (definition->time_type == IFOREST_TIME_FLOAT8) {
+		buckets->times.lowest_finite = iforest_key_from_double(-DBL_MAX);
+		buckets->times.highest_finite = iforest_key_from_double(DBL_MAX);
+	}
 	buckets->context = AllocSetContextCreate(CurrentMemoryContext, "iforest bucket", ALLOCSET_SMALL_SIZES);
 	buckets->keys = palloc0((list_length(keys->expressions) + 1) * sizeof *buckets->keys);
 	foreach(cell, keys->expressions) {
 		struct key *key = &buckets->keys[buckets->n_keys++];
 
-		key->expression = ExecInitExpr(lfirst(cell), NULL);
+		key->expression = iforest_soft_begin(lfirst(cell));
 		get_typlenbyval(exprType(lfirst(cell)), &key->length, &key->by_value);
 	}
 	buckets->breaks = palloc0((list_length(keys->breaks) + 1) * sizeof *buckets->breaks);
@@ -77,7 +86,7 @@ struct iforest_buckets *iforest_buckets_begin(const struct iforest_run_keys *key
 		List *parts = lfirst(cell);
 		struct zone_break *zone_break = &buckets->breaks[buckets->n_breaks++];
 
-		zone_break->argument = ExecInitExpr(linitial(parts), NULL);
+		zone_break->argument = iforest_soft_begin(linitial(parts));
 		zone_break->name = lsecond(parts) ? ExecInitExpr(lsecond(parts), NULL) : NULL;
 		zone_break->is_local = lthird(parts) != NULL;
 	}
@@ -137,40 +146,52 @@ static void set_time(struct iforest_buckets *buckets, int64 time)
 	buckets->counts.n_evaluations++;
 }
 
-static int64 piece_of(const struct iforest_buckets *buckets, const struct zone_break *zone_break)
+static bool find_piece(const struct iforest_buckets *buckets, const struct zone_break *zone_break, int64 *piece)
 {
 	bool is_null;
 	Datum datum;
 
+	*piece = 0;
 	if (!zone_break->zone)
-		return 0;
-	datum = ExecEvalExprSwitchContext(zone_break->argument, buckets->econtext, &is_null);
-	return is_null ? 0 : iforest_zone_piece(zone_break->zone, DatumGetInt64(datum), zone_break->is_local);
+		return true;
+	if (!iforest_soft_evaluate(&zone_break->argument, buckets->econtext, &datum, &is_null, NULL))
+		return false;
+	if (!is_null)
+		*piece = iforest_zone_piece(zone_break->zone, DatumGetInt64(datum), zone_break->is_local);
+	return true;
 }
 
-/* Evaluates the keys at a time, for others to be compared with. */
-static void set_base(struct iforest_buckets *buckets, int64 time)
+/* Evaluates the keys at a time, for others to be compared with. False if that raises an error: then it is for whoever needs the
+ * value to raise it. */
+static bool set_base(struct iforest_buckets *buckets, int64 time)
 {
-	if (buckets->has_base && buckets->base == time)
-		return;
-	MemoryContextReset(buckets->context);
-	set_time(buckets, time);
-	for (int i = 0; i < buckets->n_breaks; i++)
-		buckets->breaks[i].piece = piece_of(buckets, &buckets->breaks[i]);
-	for (int i = 0; i < buckets->n_keys; i++) {
-		struct key *key = &buckets->keys[i];
-		Datum value = ExecEvalExprSwitchContext(key->expression, buckets->econtext, &key->is_null);
-		MemoryContext before = MemoryContextSwitchTo(buckets->context);
+	bool done = true;
 
-		key->value = key->is_null ? (Datum)0 : datumCopy(value, key->by_value, key->length);
+	if (buckets->has_base && buckets->base == time)
+		return true;
+	MemoryContextReset(buckets->context);
+	buckets->has_base = false;
+	set_time(buckets, time);
+	for (int i = 0; i < buckets->n_breaks && done; i++)
+		done = find_piece(buckets, &buckets->breaks[i], &buckets->breaks[i].piece);
+	for (int i = 0; i < buckets->n_keys && done; i++) {
+		struct key *key = &buckets->keys[i];
+		MemoryContext before;
+		Datum value = (Datum)0;
+
+		done = iforest_soft_evaluate(&key->expression, buckets->econtext, &value, &key->is_null, NULL);
+		before = MemoryContextSwitchTo(buckets->context);
+		key->value = !done || key->is_null ? (Datum)0 : datumCopy(value, key->by_value, key->length);
 		MemoryContextSwitchTo(before);
 	}
 	MemoryContextReset(buckets->econtext->ecxt_per_tuple_memory);
 	buckets->base = time;
-	buckets->has_base = true;
+	buckets->has_base = done;
+	return done;
 }
 
-/* Are the keys at that time as they are at the base? */
+/* Are the keys at that time as they are at the base? Where they raise an error they are not: a bucket that ends too early does no
+ * harm, its group is found again. */
 static bool is_same(struct iforest_buckets *buckets, int64 time)
 {
 	bool same = true;
@@ -178,14 +199,18 @@ static bool is_same(struct iforest_buckets *buckets, int64 time)
 	if (time == buckets->base)
 		return true;
 	set_time(buckets, time);
-	for (int i = 0; i < buckets->n_breaks && same; i++)
-		same = piece_of(buckets, &buckets->breaks[i]) == buckets->breaks[i].piece;
+	for (int i = 0; i < buckets->n_breaks && same; i++) {
+		int64 piece;
+
+		same = find_piece(buckets, &buckets->breaks[i], &piece) && piece == buckets->breaks[i].piece;
+	}
 	for (int i = 0; i < buckets->n_keys && same; i++) {
 		const struct key *key = &buckets->keys[i];
 		bool is_null;
-		Datum value = ExecEvalExprSwitchContext(key->expression, buckets->econtext, &is_null);
+		Datum value;
 
-		same = is_null == key->is_null &&
+		same = iforest_soft_evaluate(&key->expression, buckets->econtext, &value, &is_null, NULL) &&
+		       is_null == key->is_null &&
 		       (is_null || datum_image_eq(value, key->value, key->by_value, key->length));
 	}
 	MemoryContextReset(buckets->econtext->ecxt_per_tuple_memory);
@@ -318,7 +343,8 @@ int64 iforest_buckets_end(struct iforest_buckets *buckets, int64 time)
 		buckets->counts.n_known++;
 		return found(buckets, next->to);
 	}
-	set_base(buckets, time);
+	if (!set_base(buckets, time))
+		return found(buckets, time);
 	if (next && next->from <= most) {
 		if (is_same(buckets, next->from)) {
 			next->from = time;

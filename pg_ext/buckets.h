@@ -31,7 +31,8 @@ void iforest_buckets_rescan(struct iforest_buckets *buckets);
 /* Times ascend from here on, in a series whose last time is that. */
 void iforest_buckets_start(struct iforest_buckets *buckets, int64 last);
 
-/* The last time of the bucket that a time lies in. Requires  time <= last of start. */
+/* The last time of the bucket that a time lies in. Requires  time <= last of start. A key that cannot be evaluated at a time (its
+ * error is not raised) gives that time a bucket of its own. */
 int64 iforest_buckets_end(struct iforest_buckets *buckets, int64 time);
 
 /* Are there no keys, and so one bucket? */

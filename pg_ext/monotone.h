@@ -28,6 +28,10 @@ struct iforest_run_keys {
  * volatile function in it. Where it is not, *breaks stays as it was. */
 bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks);
 
+/* Is it, besides, ascending by plain steps (casts, and finite constants added or multiplied by), so that NaN and the infinities of
+ * a real column stay where they are in the order? */
+bool iforest_is_ascending(Node *expression, AttrNumber attribute);
+
 /* Adds what decides where the expression changes with column `attribute`. Other columns are taken as constants. */
 void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest_run_keys *keys);
 

@@ -206,6 +206,20 @@ static List *halves(Node *condition, AttrNumber attribute, bool may_break)
 	return list_make2(from, until);
 }
 
+static bool is_real(Node *column)
+{
+	return exprType(column) == FLOAT4OID || exprType(column) == FLOAT8OID;
+}
+
+/* Is it a comparison of something that keeps the order of the column, NaN being the greatest? */
+static bool compares_ascending(Node *condition, AttrNumber attribute)
+{
+	List *arguments = IsA(condition, OpExpr) ? castNode(OpExpr, condition)->args : NIL;
+
+	return list_length(arguments) == 2 && (iforest_is_ascending(linitial(arguments), attribute) ||
+					       iforest_is_ascending(lsecond(arguments), attribute));
+}
+
 static const char *add_value_condition(struct iforest_question *question, Node *condition, AttrNumber attribute)
 {
 	List *breaks = NIL, *both;
@@ -214,6 +228,8 @@ static const char *add_value_condition(struct iforest_question *question, Node *
 		question->values = lappend(question->values, condition);
 		return NULL;
 	}
+	if (is_real(list_nth(question->columns, attribute - 1)) && !compares_ascending(condition, attribute))
+		return "a condition on a real value column is not a comparison of it";
 	if (iforest_is_monotone(condition, attribute, &breaks) && breaks == NIL) {
 		question->values = lappend(question->values, condition);
 		return NULL;

@@ -207,6 +207,7 @@ static Datum count(const struct iforest_measures *measures, const struct result 
 		if (arm->state && !arm->is_plain && state->n > 0) {
 			extremes(measures, arm, state, &least, &greatest);
 			(void)evaluate_at(measures, arm, least, &is_null);
+			(void)evaluate_at(measures, arm, greatest, &is_null);
 		}
 		n += is_null ? 0 : state->n;
 	}

@@ -33,6 +33,7 @@ void iforest_visibility_begin(struct iforest_visibility *visibility, Relation he
 	HASHCTL control = { .keysize = sizeof(BlockNumber), .entrysize = sizeof(struct looked_block), .hcxt = context };
 
 	*visibility = (struct iforest_visibility){ .heap = heap, .snapshot = snapshot, .context = context };
+	visibility->n_heap_blocks = RelationGetNumberOfBlocks(heap);
 	if (smgrexists(RelationGetSmgr(heap), VISIBILITYMAP_FORKNUM))
 		visibility->n_map_blocks = RelationGetNumberOfBlocksInFork(heap, VISIBILITYMAP_FORKNUM);
 	visibility->looked = hash_create("iforest heap blocks", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
@@ -199,6 +200,8 @@ bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNu
 
 	if (highest < lowest)
 		return true;
+	if (highest >= visibility->n_heap_blocks)
+		return false;
 	/* first whether looking could help, so that none is looked at in vain */
 	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
 	     block = next_unclean(visibility, block + 1, highest)) {
@@ -220,6 +223,8 @@ bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
 	uint32 offset = (uint32)(ref & 0xffff);
 	const struct looked_block *looked;
 
+	if (block >= visibility->n_heap_blocks)
+		return false;
 	if (is_clean(visibility, block))
 		return true;
 	looked = visibility->last_looked;

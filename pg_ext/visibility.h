@@ -24,6 +24,7 @@ struct iforest_visibility {
 	Relation heap;
 	Snapshot snapshot;
 	MemoryContext context;
+	BlockNumber n_heap_blocks;       /* what lies beyond is not there, and so not visible */
 	BlockNumber n_map_blocks;        /* of the visibility map's fork */
 	struct iforest_map_page **pages; /* copies, NULL where not asked for yet; n_pages of them, grown as needed */
 	uint32 n_pages;

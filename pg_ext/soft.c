@@ -1,0 +1,60 @@
+#include "pg_ext/soft.h"
+
+#include "access/transam.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+
+static bool is_foreign(Oid function, void *context)
+{
+	(void)context;
+	return function >= FirstNormalObjectId;
+}
+
+static bool has_foreign_function(Node *node, void *context)
+{
+	return node && (check_functions_in_node(node, is_foreign, context) ||
+			expression_tree_walker(node, has_foreign_function, context));
+}
+
+struct iforest_soft iforest_soft_begin(Expr *expression)
+{
+	return (struct iforest_soft){ .state = ExecInitExpr(expression, NULL),
+				      .may_catch = !has_foreign_function((Node *)expression, NULL) };
+}
+
+static bool is_of_data(int code)
+{
+	return ERRCODE_TO_CATEGORY(code) == ERRCODE_DATA_EXCEPTION || code == ERRCODE_FEATURE_NOT_SUPPORTED;
+}
+
+static bool evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null, ErrorData **error)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile bool done = false;
+
+	PG_TRY();
+	{
+		*value = ExecEvalExprSwitchContext(soft->state, econtext, is_null);
+		done = true;
+	}
+	PG_CATCH();
+	{
+		if (!is_of_data(geterrcode()))
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		if (error)
+			*error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return done;
+}
+
+bool iforest_soft_evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null,
+			   ErrorData **error)
+{
+	if (soft->may_catch)
+		return evaluate(soft, econtext, value, is_null, error);
+	*value = ExecEvalExprSwitchContext(soft->state, econtext, is_null);
+	return true;
+}
