@@ -43,7 +43,7 @@ FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/f
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
 MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
-.PHONY: all demo demo-pg test check check-plain check-pg check-sanitized check-clang matrix layers bench fuzz pg install install-pg tools clean
+.PHONY: all demo demo-pg test check check-plain check-pg check-pauses check-sanitized check-clang matrix layers bench fuzz pg install install-pg tools clean
 .SECONDARY:
 
 all: $(LIBRARIES) $(MODULES)
@@ -62,7 +62,7 @@ test: tools
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(if $(HAS_PG),pg) $(UNIT) $(CLAIMS) $(SQLITE) $(PG) $(REPLAY)
 	@$(MAKE) --no-print-directory check
 
-check: layers check-plain check-pg check-clang check-sanitized
+check: layers check-plain check-pg check-pauses check-clang check-sanitized
 	@BUILD=$(BUILD) tests/run.sh --sum
 
 tools:
@@ -135,7 +135,16 @@ check-plain:
 check-pg: $(if $(HAS_PG),pg) $(PG)
 	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='tests/pg/cluster.sh run' tests/run.sh pg tests/pg/regress.sh tests/pg/isolation.sh \
 		tests/pg/tour.sh $(PG)
-	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER=tests/pg/tap.sh tests/run.sh pg $(wildcard tests/pg/tap/*.pl)
+	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER=tests/pg/tap.sh tests/run.sh pg $(filter-out $(PAUSED_TAP),$(wildcard tests/pg/tap/*.pl))
+
+# with a library whose readers can be stopped between their steps (pg_ext/pause.h)
+PAUSED_TAP := tests/pg/tap/replica_answers.pl
+PAUSED     := env BUILD=$(BUILD)/pauses EXTRA=-DIFOREST_PAUSES
+
+check-pauses:
+	@$(if $(HAS_PG),$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(BUILD)/pauses EXTRA=-DIFOREST_PAUSES pg)
+	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(PAUSED) tests/pg/cluster.sh run' tests/run.sh pauses tests/pg/isolation_pauses.sh
+	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(PAUSED) tests/pg/tap.sh' tests/run.sh pauses $(PAUSED_TAP)
 
 check-clang:
 	@if command -v clang >/dev/null; then echo "compiling with clang"; \

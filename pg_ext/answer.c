@@ -176,8 +176,10 @@ bool iforest_answer_runs_hold(const struct iforest_answer *answer, ErrorData **e
 		Datum holds;
 
 		if (iforest_soft_evaluate(&answer->runs[i], answer->econtext, &holds, &is_null, *error ? NULL : error) &&
-		    (is_null || !DatumGetBool(holds)))
+		    (is_null || !DatumGetBool(holds))) {
+			*error = NULL;
 			return false;
+		}
 	}
 	return true;
 }

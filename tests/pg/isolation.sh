@@ -1,14 +1,15 @@
 #!/bin/sh
 # Runs the isolation specs (isolation/specs beside isolation/expected) in the cluster of PGHOST and reports them as TAP.
 #
-#   tests/pg/cluster.sh run tests/pg/isolation.sh [NAME...]     all, or those named
+#   tests/pg/cluster.sh run tests/pg/isolation.sh [NAME...]     all, or those named; SPECS=FOLDER: of that folder here
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/pg/driver.sh
 . "$here/driver.sh"
 
-driver_copy "$here/isolation"
-names=${*:-$(cd "$here/isolation/specs" && ls | sed 's/\.spec$//')}
+folder=$here/${SPECS:-isolation}
+driver_copy "$folder"
+names=${*:-$(cd "$folder/specs" && ls | sed 's/\.spec$//')}
 createdb iforest_isolation
 psql -X -q -v ON_ERROR_STOP=1 -d iforest_isolation -c 'CREATE EXTENSION iforest' || exit 1
 # The names are words to be split.

@@ -1,8 +1,9 @@
 /* test_docs.c -- the SQL of the documentation works and gives what it says, and no error is left out of it.
  *
- * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; so do the ```sql postgres blocks of
- * README.md, beside the table that its other blocks make. "-- " lines after a statement are its rows, columns parted by '|',
- * or the error that it raises. */
+ * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; so do those of docs/postgres_aggregates.md, and
+ * the ```sql postgres blocks of README.md beside the table that its other blocks make and one of requests. "-- " lines after a
+ * statement are its rows, columns parted by '|', or the error that it raises. */
+#include <ctype.h>
 #include <glob.h>
 
 #include "tests/pg/client.h"
@@ -78,13 +79,24 @@ static PGconn *connect_to_new(const char *name)
 	return pg;
 }
 
-static void the_examples_of_postgres_md_hold(void **state)
+static void examples_hold(const char *path, int at_least)
 {
 	PGconn *pg = connect_to_new("docs_postgres");
 
-	(void)state;
-	assert_true(examples_run("docs/postgres.md", "```sql", &(struct example_runner){ is_complete, run_example, pg }) >= 30);
+	assert_true(examples_run(path, "```sql", &(struct example_runner){ is_complete, run_example, pg }) >= at_least);
 	PQfinish(pg);
+}
+
+static void the_examples_of_postgres_md_hold(void **state)
+{
+	(void)state;
+	examples_hold("docs/postgres.md", 30);
+}
+
+static void the_examples_of_postgres_aggregates_md_hold(void **state)
+{
+	(void)state;
+	examples_hold("docs/postgres_aggregates.md", 30);
 }
 
 static void the_examples_of_the_readme_hold(void **state)
@@ -102,6 +114,9 @@ static void the_examples_of_the_readme_hold(void **state)
 		       "track text, name text)");
 	client_run(pg, "INSERT INTO spans(ts, dur, track, name) VALUES (0, 40, 'main', 'load'), (5, 10, 'main', 'parse'), "
 		       "(60, 25, 'main', 'draw'), (20, 70, 'io', 'read')");
+	client_run(pg, "CREATE TABLE requests AS SELECT timestamptz '2024-03-01' + i * interval '1 minute' AS ts, "
+		       "CASE i %% 3 WHEN 0 THEN 'api' ELSE 'web' END AS service, i %% 100 AS took FROM generate_series(1, 50000) i");
+	client_run(pg, "VACUUM ANALYZE requests");
 	(void)examples_run("README.md", "```sql postgres", &(struct example_runner){ is_complete, run_example, pg });
 	PQfinish(pg);
 }
@@ -156,15 +171,28 @@ static void read_literal(const char *text, char *literal, size_t n_bytes)
 	literal[n] = '\0';
 }
 
-static void every_error_is_in_postgres_md(void **state)
+/* Both files, one after the other. */
+static char *read_docs(void)
+{
+	char *one = read_whole_file("docs/postgres.md"), *other = read_whole_file("docs/postgres_aggregates.md"), *both;
+
+	assert_non_null(one);
+	assert_non_null(other);
+	both = realloc(one, strlen(one) + strlen(other) + 1);
+	assert_non_null(both);
+	strcat(both, other);
+	free(other);
+	return both;
+}
+
+static void every_error_is_documented(void **state)
 {
 	static const char call[] = "errmsg(";
-	char *docs = read_whole_file("docs/postgres.md"), literal[400];
+	char *docs = read_docs(), literal[400];
 	glob_t sources;
 	int n_errors = 0;
 
 	(void)state;
-	assert_non_null(docs);
 	assert_int_equal(glob("pg_ext/*.c", 0, NULL, &sources), 0);
 	for (size_t i = 0; i < sources.gl_pathc; i++) {
 		char *source = read_whole_file(sources.gl_pathv[i]);
@@ -172,7 +200,7 @@ static void every_error_is_in_postgres_md(void **state)
 		for (char *at = source; (at = strstr(at, call)); at++, n_errors++) {
 			read_literal(at + strlen(call), literal, sizeof literal);
 			if (!is_documented(docs, literal))
-				fail_msg("docs/postgres.md does not have the error of %s: %s", sources.gl_pathv[i], literal);
+				fail_msg("no file of docs/ has the error of %s: %s", sources.gl_pathv[i], literal);
 		}
 		free(source);
 	}
@@ -181,12 +209,80 @@ static void every_error_is_in_postgres_md(void **state)
 	free(docs);
 }
 
+/* ---- why an index does not answer, and how it does ---- */
+
+/* Reasons are the strings of three words and more that begin with a small letter. */
+static bool is_reason(const char *literal)
+{
+	const char *space = strchr(literal, ' ');
+
+	return islower((unsigned char)literal[0]) && space && strchr(space + 1, ' ');
+}
+
+/* What EXPLAIN calls things begins with a capital, and is no name of a node or file. */
+static bool is_property(const char *literal)
+{
+	return isupper((unsigned char)literal[0]) && strcmp(literal, "IForestAggregate") != 0;
+}
+
+/* The string literals of a source that are asked for must be in the documentation; gives how many they are. */
+static int check_literals(const char *path, bool (*is_asked_for)(const char *literal), const char *docs)
+{
+	char *source = read_whole_file(path), *rest = source, *line, literal[400];
+	int n = 0;
+
+	assert_non_null(source);
+	while ((line = cut_line(&rest))) {
+		for (char *at = line; line[0] != '#' && (at = strchr(at, '"')); at++) {
+			read_literal(at, literal, sizeof literal);
+			for (at++; *at && *at != '"'; at++)
+				at += at[0] == '\\' && at[1];
+			if (!*at)
+				break;
+			if (!is_asked_for(literal))
+				continue;
+			n++;
+			if (!is_documented(docs, literal))
+				fail_msg("docs/postgres_aggregates.md does not have this of %s: %s", path, literal);
+		}
+	}
+	free(source);
+	return n;
+}
+
+static void every_reason_not_to_answer_is_documented(void **state)
+{
+	static const char *const sources[] = { "match", "question", "aggregates", "candidates", "aggregate_plan" };
+	char *docs = read_docs(), path[60];
+	int n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(sources); i++) {
+		snprintf(path, sizeof path, "pg_ext/%s.c", sources[i]);
+		n += check_literals(path, is_reason, docs);
+	}
+	assert_true(n >= 25);
+	free(docs);
+}
+
+static void every_property_of_explain_is_documented(void **state)
+{
+	char *docs = read_docs();
+
+	(void)state;
+	assert_true(check_literals("pg_ext/aggregate_node.c", is_property, docs) >= 15);
+	free(docs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_examples_of_postgres_md_hold),
+		cmocka_unit_test(the_examples_of_postgres_aggregates_md_hold),
 		cmocka_unit_test(the_examples_of_the_readme_hold),
-		cmocka_unit_test(every_error_is_in_postgres_md),
+		cmocka_unit_test(every_error_is_documented),
+		cmocka_unit_test(every_reason_not_to_answer_is_documented),
+		cmocka_unit_test(every_property_of_explain_is_documented),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
