@@ -1,6 +1,5 @@
 #include "pg_ext/aggregate_plan.h"
 
-#include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"

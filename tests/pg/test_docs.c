@@ -1,8 +1,8 @@
 /* test_docs.c -- the SQL of the documentation works and gives what it says, and no error is left out of it.
  *
- * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; so do those of docs/postgres_aggregates.md, and
- * the ```sql postgres blocks of README.md beside the table that its other blocks make and one of requests. "-- " lines after a
- * statement are its rows, columns parted by '|', or the error that it raises. */
+ * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; those of docs/postgres_aggregates.md do so
+ * in another, and the ```sql postgres blocks of README.md beside the table that its other blocks make and one of requests.
+ * "-- " lines after a statement are its rows, columns parted by '|', or the error that it raises. */
 #include <ctype.h>
 #include <glob.h>
 
