@@ -1,0 +1,113 @@
+-- What the index does not answer, and says so.
+
+-- name: declined_percentiles_beside_counts | tool: hand-written | rows: N7 | expect: declined: the index does not keep what percentile_cont() needs
+SELECT date_trunc('hour', ts) AS t, count(*), avg(dur), percentile_cont(0.5) WITHIN GROUP (ORDER BY dur), percentile_disc(0.99) WITHIN GROUP (ORDER BY dur)
+FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_distinct_count | tool: hand-written | rows: N7 | expect: declined: an aggregate has DISTINCT or ORDER BY
+SELECT date_trunc('hour', ts) AS t, count(DISTINCT dur) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_variance | tool: hand-written | rows: N7 | expect: declined: the index does not keep what variance() needs
+SELECT service, variance(dur), stddev(amount) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_text | tool: hand-written | rows: N7 | expect: declined: the index does not keep what string_agg() needs
+SELECT status, string_agg(service, ',' ORDER BY service), count(*) FROM spans WHERE ts < '2024-01-10' GROUP BY 1 ORDER BY 1;
+
+-- name: declined_first | tool: hand-written | rows: N7 | expect: declined: the index does not keep what array_agg() needs
+SELECT service, (array_agg(dur ORDER BY ts))[1] AS first FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_mode | tool: hand-written | rows: N7 | expect: declined: the index does not keep what mode() needs
+SELECT date_trunc('month', ts), mode() WITHIN GROUP (ORDER BY service) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_correlation | tool: hand-written | rows: N7 | expect: declined: the index does not keep what corr() needs
+SELECT round(corr(dur, x)::numeric, 6), regr_count(dur, x) FROM spans;
+
+-- name: declined_inner_division | tool: hand-written | rows: 23, N9 | expect: declined: a sum or average is of something over which sums do not distribute exactly
+SELECT service, sum(dur/1000) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_numeric_division | tool: hand-written | rows: 23, N9 | expect: declined: a sum or average is of something over which sums do not distribute exactly
+SELECT service, avg(dur/1000.0) AS ms FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_rounded | tool: hand-written | rows: 23, N9 | expect: declined: a sum or average is of something over which sums do not distribute exactly
+SELECT service, sum(round(amount)), sum(abs(dur)) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_product | tool: hand-written | rows: 23, N9 | expect: declined: the argument of an aggregate mixes columns
+SELECT service, sum(dur * amount) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_case_of_value | tool: hand-written | rows: 22, N9 | expect: declined: a condition in an aggregate is on a value column
+SELECT service, sum(CASE WHEN dur > 1000 THEN 1 ELSE 0 END) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_coalesce | tool: hand-written | rows: 23, N9 | expect: declined: a sum or average is of something over which sums do not distribute exactly
+SELECT service, avg(COALESCE(dur, 0)) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_two_values | tool: hand-written | rows: N9 | expect: declined: the argument of an aggregate mixes columns
+SELECT service, max(dur + amount) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_key_of_other_column | tool: hand-written | rows: N10 | expect: declined: column "note" is not in the index
+SELECT note, count(*) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_condition_of_other_column | tool: hand-written | rows: 21 | expect: declined: column "note" is not in the index
+SELECT service, count(*) FROM spans WHERE note = 'note 3' AND ts >= '2024-03-10' GROUP BY 1 ORDER BY 1;
+
+-- name: declined_aggregate_of_other_column | tool: hand-written | rows: N9 | expect: declined: column "id" is not in the index
+SELECT service, max(id), count(note) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_key_of_value | tool: hand-written | rows: N10 | expect: declined: a group key has a value column
+SELECT dur / 100000 AS bin, count(*) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_values_compared | tool: hand-written | rows: 21 | expect: declined: a condition compares a value column with another column
+SELECT count(*) FROM spans WHERE dur > amount;
+
+-- name: declined_value_or_value | tool: hand-written | rows: 21 | expect: declined: a condition compares a value column with another column
+SELECT service, count(*) FROM spans WHERE dur > 900000 OR amount < 0 GROUP BY 1 ORDER BY 1;
+
+-- name: declined_value_or_time | tool: hand-written | rows: 21 | expect: declined: a condition compares a value column with another column
+SELECT service, count(*) FROM spans WHERE dur > 900000 OR ts < '2024-03-10' GROUP BY 1 ORDER BY 1;
+
+-- name: declined_rollup | tool: hand-written | rows: N10 | expect: declined: the query has grouping sets, or DISTINCT over more than rows of the table
+SELECT service, status, count(*) FROM spans GROUP BY ROLLUP (service, status) ORDER BY GROUPING(service, status), 1, 2;
+
+-- name: declined_cube | tool: hand-written | rows: N10 | expect: declined: the query has grouping sets, or DISTINCT over more than rows of the table
+SELECT service, date_trunc('month', ts), count(*) FROM spans GROUP BY CUBE (1, 2) ORDER BY GROUPING(service, date_trunc('month', ts)), 1, 2;
+
+-- name: declined_sample | tool: hand-written | rows: N10 | expect: plain
+SELECT service, count(*) FROM spans TABLESAMPLE BERNOULLI (50) REPEATABLE (7) GROUP BY 1 ORDER BY 1;
+
+-- name: declined_volatile | tool: hand-written | rows: 21 | expect: declined: a condition has a volatile function
+SELECT service, count(*) FROM spans WHERE random() < 2 GROUP BY 1 ORDER BY 1;
+
+-- name: declined_volatile_key | tool: hand-written | rows: N10 | expect: declined: a group key is volatile or a set
+SELECT floor(random()) AS zero, count(*) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_clock_timestamp | tool: hand-written | rows: 17 | expect: declined: a condition has a volatile function
+SELECT count(*) FROM spans WHERE ts < clock_timestamp();
+
+-- name: declined_join | tool: hand-written | rows: N5 | expect: plain
+SELECT l.team, count(*), sum(s.dur) FROM spans s JOIN (VALUES ('api', 'front'), ('auth', 'front'), ('cart', 'back')) AS l(service, team) ON l.service = s.service GROUP BY 1 ORDER BY 1;
+
+-- name: declined_semi_join | tool: hand-written | rows: N5 | expect: plain
+SELECT count(*) FROM spans s WHERE EXISTS (SELECT 1 FROM local_spans l WHERE l.id = s.id AND l.note = 'note 1');
+
+-- name: declined_unfloored | tool: hand-written | rows: 1, N10 | expect: declined: equal values of a group key may be written differently
+SELECT extract(epoch FROM date_trunc('hour', ts)) / 60 AS t, count(*) FROM spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_whole_row | tool: hand-written | rows: N10 | expect: declined: a whole row or system column is asked for
+SELECT count(s) FROM spans s WHERE s.ts > '2024-11-01';
+
+-- name: declined_ctid | tool: hand-written | rows: N10 | expect: declined: a whole row or system column is asked for
+SELECT count(*), max(ctid) FROM spans WHERE ts > '2024-11-01';
+
+-- name: declined_tables_of_parts | tool: hand-written | rows: N10 | expect: declined: a whole row or system column is asked for
+SELECT tableoid::regclass::text AS part, count(*) FROM parted_spans GROUP BY 1 ORDER BY 1;
+
+-- name: declined_windows_alone | tool: hand-written | rows: 24 | expect: plain
+SELECT id, sum(dur) OVER (PARTITION BY service ORDER BY ts, id) FROM spans WHERE ts < '2024-01-20' ORDER BY id;
+
+-- name: declined_distinct_on | tool: hand-written | rows: 25 | expect: plain
+SELECT DISTINCT ON (service) service, ts, dur FROM spans ORDER BY service, ts DESC NULLS LAST, id;
+
+-- name: declined_union_first | tool: hand-written | rows: N5 | expect: plain
+SELECT service, count(*) FROM (SELECT service FROM spans UNION ALL SELECT service FROM local_spans) AS both_tables GROUP BY 1 ORDER BY 1;
+
+-- name: declined_limit_inside | tool: hand-written | rows: 13 | expect: plain
+SELECT count(*), sum(dur) FROM (SELECT dur FROM spans ORDER BY id LIMIT 100) AS q;

@@ -1,0 +1,80 @@
+#include "tests/pg/bi_table.h"
+
+static const char introduction[] =
+	"# Queries of dashboards, and what becomes of them\n\n"
+	"Written by `test_bi --table` from the queries of `tests/pg/bi/`; the tests fail where this page says anything\n"
+	"else. Each query is run there with and without the index in six time zones, and gives the same rows, types and\n"
+	"names. The tables have indexes like\n\n"
+	"```\n"
+	"CREATE INDEX spans_if ON spans USING iforest (service, status, ts) INCLUDE (dur, amount, x);\n"
+	"CREATE INDEX spans_time_if ON spans USING iforest (ts) INCLUDE (dur, amount, x);\n"
+	"```\n\n"
+	"**index**: the grouped part of the query is `Custom Scan (IForestAggregate)`; sorting, limits, windows and what\n"
+	"is reckoned above the groups are PostgreSQL's in any case. Where it says why not, the words are those of\n"
+	"`SET iforest.explain_decline = on`, and PostgreSQL answers as it would without the index. `-`: no part of the\n"
+	"query is one that an index could be asked. Here plans without the index are made dear; elsewhere the planner\n"
+	"takes the cheaper one, and for keys that change with each row that is seldom the index.\n";
+
+enum { MOST_SHOWN = 190 };
+
+/* The SQL in one line that a table can hold, cut off where it is long. */
+static void add_line(FILE *to, const char *sql)
+{
+	size_t n = 0;
+
+	for (; *sql && n < MOST_SHOWN; sql++, n++) {
+		if (*sql == '\n' || *sql == '\t' || *sql == ' ') {
+			sql += strspn(sql, " \n\t") - 1;
+			fputc(' ', to);
+		} else {
+			fprintf(to, *sql == '|' ? "\\%c" : "%c", *sql);
+		}
+	}
+	while (((unsigned char)*sql & 0xc0) == 0x80) /* inside a character of UTF-8 */
+		fputc(*sql++, to);
+	if (*sql)
+		fputs(" ...", to);
+}
+
+/* Whom the row is for: where a query stands for several statements, the first. */
+struct row {
+	FILE *to;
+	bool is_written;
+};
+
+static void add_row(const struct bi_statement *statement, void *context)
+{
+	const struct bi_query *query = statement->query;
+	struct row *row = context;
+
+	if (row->is_written)
+		return;
+	row->is_written = true;
+	fprintf(row->to, "| %s | %s | `", query->name, query->tool);
+	add_line(row->to, statement->sql.at);
+	fprintf(row->to, "` | %s%s%s |\n", query->n_nodes > 0 ? "**index**" : query->reason ? "" : "-",
+		query->n_nodes > 0 && query->reason ? " in part: " : "", query->reason ? query->reason : "");
+}
+
+char *bi_table(const struct bi_suite *suite)
+{
+	char *table = NULL;
+	size_t n_bytes;
+	FILE *to = open_memstream(&table, &n_bytes);
+	unsigned n_taken = 0;
+
+	assert_non_null(to);
+	for (unsigned i = 0; i < suite->n; i++)
+		n_taken += suite->queries[i].n_nodes > 0;
+	fprintf(to, "%s\n%u queries; %u are answered from the index, wholly or in part.\n", introduction, suite->n, n_taken);
+	for (unsigned i = 0; i < suite->n; i++) {
+		struct row row = { .to = to };
+
+		if (i == 0 || strcmp(suite->queries[i].file, suite->queries[i - 1].file) != 0)
+			fprintf(to, "\n## %s\n\n| query | tool | SQL | answered by |\n|---|---|---|---|\n",
+				suite->queries[i].file);
+		bi_each_statement(suite, &suite->queries[i], add_row, &row);
+	}
+	fclose(to);
+	return table;
+}
