@@ -13,6 +13,9 @@
 
 bool iforest_enable = true, iforest_float_aggregates = true, iforest_explain_decline = false;
 
+/* Groups are all in memory; a plain plan may use disk. */
+static const double most_group_bytes = 256.0 * 1024 * 1024;
+
 static create_upper_paths_hook_type previous_hook;
 
 /* ---- path to plan ---- */
@@ -90,15 +93,18 @@ static bool read_query(UpperRelationKind stage, const GroupPathExtraData *extra,
 	return true;
 }
 
-static void add_candidate(const struct iforest_query *query, const struct iforest_candidate *candidate,
-			  const struct iforest_question *question, List *aggregates, List *having, PathTarget *target,
-			  RelOptInfo *output_rel)
+/* Returns NULL, or why the path is not offered. */
+static const char *add_candidate(const struct iforest_query *query, const struct iforest_candidate *candidate,
+				 const struct iforest_question *question, List *aggregates, List *having, PathTarget *target,
+				 RelOptInfo *output_rel)
 {
 	CustomPath *path = makeNode(CustomPath);
 	struct iforest_estimate estimate;
 	QualCost quals;
 
 	iforest_aggregate_estimate(query, candidate, question, &estimate);
+	if (estimate.n_groups_bytes > Max(most_group_bytes, (double)get_hash_memory_limit()))
+		return "there would be too many groups for memory";
 	cost_qual_eval(&quals, having, query->root);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;
@@ -112,6 +118,7 @@ static void add_candidate(const struct iforest_query *query, const struct ifores
 	path->custom_private = list_make3(iforest_question_write(question), list_concat(list_copy(query->groups), aggregates), having);
 	path->methods = &path_methods;
 	add_path(output_rel, &path->path);
+	return NULL;
 }
 
 static void decline(const struct iforest_candidate *candidate, const char *reason)
@@ -149,10 +156,10 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		List *aggregates;
 
 		reason = iforest_match(query, candidate, &question, &aggregates);
+		if (!reason)
+			reason = add_candidate(query, candidate, &question, aggregates, having, target, output_rel);
 		if (reason)
 			decline(candidate, reason);
-		else
-			add_candidate(query, candidate, &question, aggregates, having, target, output_rel);
 	}
 }
 

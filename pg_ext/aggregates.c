@@ -163,26 +163,36 @@ static bool is_condition(struct reading *reading, Node *condition)
 	return !reading->reason;
 }
 
-/* CASE WHEN c THEN x ... ELSE y END, under casts that are the same for each arm. */
+/* CASE x WHEN y is CASE WHEN x = y, where the comparison has a placeholder for x. */
+static Node *fill_in(Node *node, void *tested)
+{
+	if (!node || IsA(node, CaseExpr))
+		return node;
+	if (IsA(node, CaseTestExpr))
+		return tested;
+	return expression_tree_mutator(node, fill_in, tested);
+}
+
+/* CASE WHEN c THEN x ... ELSE y END. */
 static void add_arms(struct reading *reading, Node *node, List *wanted, List *unwanted)
 {
 	CaseExpr *choice = IsA(node, CaseExpr) ? castNode(CaseExpr, node) : NULL;
 	ListCell *cell;
 
-	/* CASE x WHEN y holds a placeholder for x */
-	if (!choice || choice->arg || value_of(reading->question, node) == -1) {
+	if (!choice || value_of(reading->question, node) == -1) {
 		add_arm(reading, node, wanted, unwanted);
 		return;
 	}
 	foreach(cell, choice->args) {
 		CaseWhen *when = lfirst_node(CaseWhen, cell);
+		Node *condition = choice->arg ? fill_in((Node *)when->expr, choice->arg) : (Node *)when->expr;
 
-		if (!is_condition(reading, (Node *)when->expr))
+		if (!is_condition(reading, condition))
 			return;
-		add_arms(reading, (Node *)when->result, lappend(list_copy(wanted), when->expr), unwanted);
+		add_arms(reading, (Node *)when->result, lappend(list_copy(wanted), condition), unwanted);
 		if (reading->reason)
 			return;
-		unwanted = lappend(list_copy(unwanted), when->expr);
+		unwanted = lappend(list_copy(unwanted), condition);
 	}
 	if (choice->defresult)
 		add_arms(reading, (Node *)choice->defresult, wanted, unwanted);

@@ -1,4 +1,5 @@
-/* answer_internal.h -- what answer.c (attempts, results) and answer_index.c (one index) share. Not for others. */
+/* answer_internal.h -- what answer.c (attempts, results), answer_index.c (one index, what counts of it) and answer_series.c (series,
+ * ranges, buckets) share. Not for others. */
 #ifndef IFOREST_PG_ANSWER_INTERNAL_H
 #define IFOREST_PG_ANSWER_INTERNAL_H
 
@@ -8,6 +9,7 @@
 #include "pg_ext/scan_keys.h"
 #include "pg_ext/soft.h"
 #include "pg_ext/value_ranges.h"
+#include "pg_ext/pending_rows.h"
 #include "pg_ext/visibility.h"
 
 #include "core/scan.h"
@@ -49,5 +51,24 @@ bool iforest_answer_runs_hold(const struct iforest_answer *answer, ErrorData **e
 /* Adds what one index holds to the groups. False: it changed meanwhile, all has to begin again. `locked`: under the maintenance
  * lock, so that it does not. */
 bool iforest_answer_index(struct iforest_answer *answer, Relation heap, Relation index, bool locked);
+
+/* One index being read. */
+struct iforest_answer_reader {
+	struct iforest_answer *answer;
+	struct iforest_index index;
+	struct iforest_visibility visibility;
+	struct iforest_scan_keys keys;
+	struct iforest_pending_rows pending;
+	struct iforest_scan scan;
+	struct iforest_filter filter;
+	struct iforest_wanted wanted;
+	struct iforest_aggregate *fold;      /* of a bucket */
+	const uint32 *sorted_series;         /* ids of keys.series, ascending */
+	MemoryContext series_context;        /* by values of the series in hand */
+};
+
+/* Adds one series of the index to the groups; or all entries of all series in one fold. Errors: those of core. */
+enum iforest_status iforest_answer_series(struct iforest_answer_reader *reader, uint32 id);
+enum iforest_status iforest_answer_total(struct iforest_answer_reader *reader);
 
 #endif

@@ -147,15 +147,35 @@ static List *of_partitions(const struct iforest_query *query, const char **reaso
 	return candidates;
 }
 
+/* Has one of the tables such an index? Asked for a NOTICE alone. */
+static bool has_iforest_index(PlannerInfo *root, const RelOptInfo *tables)
+{
+	int relid = -1;
+	ListCell *cell;
+
+	while (iforest_explain_decline && (relid = bms_next_member(tables->relids, relid)) >= 0) {
+		RelOptInfo *rel = root->simple_rel_array[relid];
+
+		foreach(cell, rel ? rel->indexlist : NIL)
+			if (is_iforest(lfirst(cell)))
+				return true;
+	}
+	return false;
+}
+
 List *iforest_candidates(const struct iforest_query *query, const char **reason)
 {
 	RelOptInfo *rel = query->rel;
 	RangeTblEntry *table;
 
 	*reason = NULL;
+	if (IS_JOIN_REL(rel) && has_iforest_index(query->root, rel))
+		*reason = "tables are joined below the aggregates";
 	if (!IS_SIMPLE_REL(rel) || rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
 		return NIL;
 	table = planner_rt_fetch(rel->relid, query->root);
+	if (table->tablesample && has_iforest_index(query->root, rel))
+		*reason = "rows are chosen by TABLESAMPLE";
 	if (table->tablesample)
 		return NIL;
 	if (table->relkind == RELKIND_RELATION && !table->inh)

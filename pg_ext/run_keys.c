@@ -138,6 +138,8 @@ static bool has_fixed_scale(Node *node)
 
 	if (!iforest_has_columns(node) || exprType(node) != NUMERICOID || exprTypmod(node) >= 0)
 		return true;
+	if (IsA(node, RelabelType))
+		return has_fixed_scale((Node *)castNode(RelabelType, node)->arg);
 	if (!IsA(node, FuncExpr) && !IsA(node, OpExpr))
 		return false;
 	if (IsA(node, OpExpr))

@@ -74,7 +74,6 @@ static void copy_map_page(const struct iforest_visibility *visibility, uint32 nu
 			page->n_unclean += iforest_popcount(page->unclean[i]);
 	}
 	UnlockReleaseBuffer(buffer);
-	iforest_pause("map read");
 }
 
 static struct iforest_map_page *map_page(struct iforest_visibility *visibility, uint32 number)
@@ -95,6 +94,7 @@ static struct iforest_map_page *map_page(struct iforest_visibility *visibility, 
 
 		copy_map_page(visibility, number, page);
 		visibility->pages[number] = page;
+		iforest_pause("map read");
 	}
 	return visibility->pages[number];
 }

@@ -219,16 +219,16 @@ static bool is_reason(const char *literal)
 	return islower((unsigned char)literal[0]) && space && strchr(space + 1, ' ');
 }
 
-/* What EXPLAIN calls things begins with a capital, and is no name of a node or file. */
+/* What EXPLAIN calls things begins with a capital, and is no name of a node. */
 static bool is_property(const char *literal)
 {
 	return isupper((unsigned char)literal[0]) && strcmp(literal, "IForestAggregate") != 0;
 }
 
-/* The string literals of a source that are asked for must be in the documentation; gives how many they are. */
+/* The string literals of a source that are asked for must be in the documentation, between backticks; gives their number. */
 static int check_literals(const char *path, bool (*is_asked_for)(const char *literal), const char *docs)
 {
-	char *source = read_whole_file(path), *rest = source, *line, literal[400];
+	char *source = read_whole_file(path), *rest = source, *line, literal[400], quoted[410];
 	int n = 0;
 
 	assert_non_null(source);
@@ -242,7 +242,8 @@ static int check_literals(const char *path, bool (*is_asked_for)(const char *lit
 			if (!is_asked_for(literal))
 				continue;
 			n++;
-			if (!is_documented(docs, literal))
+			snprintf(quoted, sizeof quoted, "`%s`", literal);
+			if (!is_documented(docs, quoted))
 				fail_msg("docs/postgres_aggregates.md does not have this of %s: %s", path, literal);
 		}
 	}

@@ -1,0 +1,207 @@
+#include "pg_ext/answer_internal.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "pg_ext/series_pages.h"
+
+/* ---- a bucket ---- */
+
+static void set_time(const struct iforest_answer *answer, bool is_null, int64 time)
+{
+	int column = iforest_time_attribute(answer->question) - 1;
+
+	answer->row->tts_isnull[column] = is_null;
+	answer->row->tts_values[column] = is_null ? (Datum)0 : iforest_time_to_datum(&answer->definition, time);
+}
+
+/* Adds the fold of a bucket to the group of the row. */
+static void add_bucket(struct iforest_answer_reader *reader, bool has_time, int64 time)
+{
+	struct iforest_answer *answer = reader->answer;
+
+	if (reader->fold->n_rows == 0)
+		return;
+	set_time(answer, !has_time, time);
+	if (iforest_answer_holds(answer, answer->late)) {
+		iforest_measures_add(answer->measures, iforest_groups_find(answer->groups), reader->fold, has_time,
+				     answer->attempt);
+		answer->counts.n_buckets++;
+	}
+	ResetExprContext(answer->econtext);
+}
+
+static void clear_fold(struct iforest_answer_reader *reader)
+{
+	iforest_aggregate_clear(reader->fold, reader->index.manifest.fields.n_values);
+}
+
+/* ---- a range of a series ---- */
+
+static enum iforest_status earliest(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 high, int64 *time, bool *found)
+{
+	const struct iforest_pending_rows *rows = &reader->pending;
+	enum iforest_status status = iforest_scan_earliest(&reader->scan, time, found);
+	const struct iforest_key *key = *pending < rows->n ? &rows->entries[*pending].key : NULL;
+
+	if (!status && key && key->series == series && !key->time_is_null && key->time <= high &&
+	    (!*found || key->time < *time)) {
+		*time = key->time;
+		*found = true;
+	}
+	return status;
+}
+
+/* Passes the entries up to a time, adding them if they are wanted. */
+static enum iforest_status pass(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 through, bool is_wanted)
+{
+	static const struct iforest_wanted nothing = { .values = 0 };
+	struct iforest_key after = through == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, through + 1);
+	uint32 end = iforest_pending_rows_find(&reader->pending, &after);
+	enum iforest_status status;
+
+	status = iforest_scan_through(&reader->scan, through, is_wanted ? &reader->wanted : &nothing, reader->fold);
+	if (!status && is_wanted)
+		iforest_pending_rows_fold(&reader->pending, *pending, end, &reader->index.manifest.fields, reader->fold);
+	*pending = Max(*pending, end);
+	return status;
+}
+
+/* The last time of the series in the range; false if there is none. */
+static enum iforest_status find_last(struct iforest_answer_reader *reader, uint64 series, const struct iforest_time_range *range, int64 *last,
+				     bool *found)
+{
+	struct iforest_time_keys times = iforest_time_keys(&reader->answer->definition);
+	int64 high = Min(range->high, times.highest_finite);
+	struct iforest_key end = high == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, high + 1);
+	uint32 at = iforest_pending_rows_find(&reader->pending, &end);
+	enum iforest_status status = iforest_scan_latest(&reader->scan, series, high, last, found);
+
+	if (!status && at > 0 && reader->pending.entries[at - 1].key.series == series &&
+	    !reader->pending.entries[at - 1].key.time_is_null &&
+	    (!*found || reader->pending.entries[at - 1].key.time > *last)) {
+		*last = reader->pending.entries[at - 1].key.time;
+		*found = true;
+	}
+	return status;
+}
+
+/* Raises what a condition raised for a time, now that it is known whether there are rows. */
+static void raise_late(const struct iforest_answer_reader *reader, ErrorData *error)
+{
+	if (error && reader->fold->n_rows > 0)
+		ReThrowError(error);
+}
+
+static enum iforest_status read_range(struct iforest_answer_reader *reader, uint64 series, const struct iforest_time_range *range)
+{
+	struct iforest_answer *answer = reader->answer;
+	struct iforest_key from = iforest_key_at(series, range->low);
+	uint32 pending = iforest_pending_rows_find(&reader->pending, &from);
+	bool is_one = iforest_buckets_is_one(answer->ranges) && iforest_buckets_is_one(answer->buckets), found = true;
+	int64 last = range->high, time, range_end = PG_INT64_MIN;
+	bool in_range = true, has_range = false;
+	ErrorData *error = NULL;
+	enum iforest_status status = IFOREST_OK;
+
+	reader->scan.bucketing.window = (struct iforest_window){ .has_t0 = range->low != PG_INT64_MIN, .t0 = range->low,
+								 .has_t1 = range->high != PG_INT64_MAX,
+								 .t1 = range->high == PG_INT64_MAX ? 0 : range->high + 1 };
+	if (!is_one) {
+		status = find_last(reader, series, range, &last, &found);
+		if (!found)
+			last = range->high;
+		iforest_buckets_start(answer->ranges, last);
+		iforest_buckets_start(answer->buckets, last);
+	}
+	if (!status)
+		status = iforest_scan_start(&reader->scan, series);
+	while (!status && !(status = earliest(reader, series, &pending, range->high, &time, &found)) && found) {
+		int64 end;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!has_range || time > range_end) {
+			range_end = iforest_buckets_end(answer->ranges, time);
+			set_time(answer, false, time);
+			in_range = iforest_answer_runs_hold(answer, &error);
+			ResetExprContext(answer->econtext);
+			has_range = true;
+		}
+		end = in_range ? Min(iforest_buckets_end(answer->buckets, time), range_end) : range_end;
+		clear_fold(reader);
+		status = pass(reader, series, &pending, Min(end, range->high), in_range);
+		raise_late(reader, error);
+		if (!status && in_range)
+			add_bucket(reader, true, time);
+	}
+	return status;
+}
+
+static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint64 series)
+{
+	struct iforest_answer *answer = reader->answer;
+	struct iforest_key from = iforest_key_nulls(series), end = iforest_key_at(series + 1, PG_INT64_MIN);
+	ErrorData *error;
+	enum iforest_status status;
+
+	set_time(answer, true, 0);
+	if (!iforest_answer_runs_hold(answer, &error))
+		return IFOREST_OK;
+	reader->scan.bucketing.window = (struct iforest_window){ .has_t0 = false };
+	status = iforest_scan_start(&reader->scan, series);
+	clear_fold(reader);
+	if (!status)
+		status = iforest_scan_nulls(&reader->scan, &(struct iforest_wanted){ .values = reader->wanted.values,
+										     .no_rows = UINT32_MAX,
+										     .filter = reader->wanted.filter },
+					    reader->fold);
+	if (status)
+		return status;
+	iforest_pending_rows_fold(&reader->pending, iforest_pending_rows_find(&reader->pending, &from),
+				  iforest_pending_rows_find(&reader->pending, &end), &reader->index.manifest.fields, reader->fold);
+	raise_late(reader, error);
+	add_bucket(reader, false, 0);
+	return IFOREST_OK;
+}
+
+/* ---- all series ---- */
+
+enum iforest_status iforest_answer_series(struct iforest_answer_reader *reader, uint32 id)
+{
+	struct iforest_answer *answer = reader->answer;
+	enum iforest_status status = IFOREST_OK;
+	uint32 n_bytes;
+	const uint8 *key;
+
+	if (answer->definition.n_by > 0) {
+		MemoryContext before = MemoryContextSwitchTo(reader->series_context);
+
+		MemoryContextReset(reader->series_context);
+		key = iforest_series_key(iforest_series_cache_get(reader->index.meta.index_id), id, &n_bytes);
+		iforest_by_read(reader->index.relation, &answer->definition, key, n_bytes, answer->row->tts_values,
+				answer->row->tts_isnull);
+		MemoryContextSwitchTo(before);
+	}
+	if (!iforest_answer_holds(answer, answer->series))
+		return IFOREST_OK;
+	answer->counts.n_series++;
+	for (uint32 r = 0; r < reader->keys.n_ranges && !status; r++)
+		status = read_range(reader, id, &reader->keys.ranges[r]);
+	if (!status && reader->keys.has_nulls)
+		status = read_nulls(reader, id);
+	return status;
+}
+
+enum iforest_status iforest_answer_total(struct iforest_answer_reader *reader)
+{
+	enum iforest_status status;
+
+	clear_fold(reader);
+	status = iforest_scan_everything(&reader->scan, &reader->wanted, reader->fold);
+	if (status)
+		return status;
+	iforest_pending_rows_fold(&reader->pending, 0, reader->pending.n, &reader->index.manifest.fields, reader->fold);
+	add_bucket(reader, false, 0);
+	return IFOREST_OK;
+}

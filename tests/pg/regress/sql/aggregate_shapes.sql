@@ -1,0 +1,278 @@
+-- Where in a query the Custom Scan stands, that the answer is the plain plan's there, and why there is none elsewhere.
+SET TimeZone = 'UTC';
+SET DateStyle = ISO;
+CREATE TABLE spans(id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, ts timestamptz NOT NULL, service text, host smallint,
+	dur integer, price numeric(9,2), load float8, done timestamptz, note text);
+INSERT INTO spans(ts, service, host, dur, price, load, done, note)
+	SELECT timestamptz '2024-03-01' + i * interval '4 min', (ARRAY['api', 'db', 'web'])[1 + i % 3], CASE WHEN i % 31 <> 0 THEN i % 4 END,
+		CASE WHEN i % 13 <> 0 THEN i % 1000 END, i % 500 / 100.0, i / 4.0, timestamptz '2024-03-01' + i * interval '5 min', 'n'
+	FROM generate_series(0, 19999) i;
+CREATE INDEX spans_if ON spans USING iforest (service, ts) INCLUDE (dur, price, load, done);
+ANALYZE spans;
+CREATE TABLE owner(service text PRIMARY KEY, team text);
+INSERT INTO owner VALUES ('api', 'front'), ('db', 'back'), ('web', 'front');
+
+-- Nodes of the plan and what the Custom Scan says of itself, without what versions of the server name differently; and whether
+-- it gives the same rows as a plan without it.
+CREATE FUNCTION shape(question text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	gather text := format('SELECT array_agg(answer::text ORDER BY answer::text) FROM (%s) answer', question);
+	line text;
+	expected text[];
+	actual text[];
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || question LOOP
+		IF line ~ '^\S|->|^ *(Init|Sub)Plan [0-9]|Index(es)?: |Index Cond: |(Series|Time|One-Time) Filter: |Value Range: ' THEN
+			RETURN NEXT regexp_replace(regexp_replace(line, 'InitPlan.*', 'InitPlan'), '\$[0-9]+', '$n', 'g');
+		END IF;
+	END LOOP;
+	EXECUTE gather INTO actual;
+	PERFORM set_config('iforest.enable', 'off', true);
+	EXECUTE gather INTO expected;
+	PERFORM set_config('iforest.enable', 'on', true);
+	RETURN NEXT format('rows: %s, %s', coalesce(cardinality(expected), 0),
+		CASE WHEN actual IS NOT DISTINCT FROM expected THEN 'the same' ELSE 'different' END);
+END $$;
+
+-- For questions whose plans are nobody's concern, or that are declined: with a notice of why.
+CREATE FUNCTION answered(question text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || question LOOP
+		IF line ~ 'IForestAggregate' THEN
+			RETURN 'by the index';
+		END IF;
+	END LOOP;
+	RETURN 'by another plan';
+END $$;
+
+-- A session that has not opened an index yet: the hook comes with the first one, while the query is planned.
+\c
+\set VERBOSITY default
+SET TimeZone = 'UTC';
+SET DateStyle = ISO;
+SELECT count(*) AS known FROM pg_settings WHERE name LIKE 'iforest.%';
+EXPLAIN (COSTS OFF) SELECT service, count(*), sum(dur) FROM spans GROUP BY service;
+SELECT name, setting FROM pg_settings WHERE name LIKE 'iforest.%' ORDER BY name;
+-- Set before they are known, and what is none of them.
+\c
+SET iforest.enable = off;
+SET iforest.no_such = 1;
+EXPLAIN (COSTS OFF) SELECT service, count(*), sum(dur) FROM spans GROUP BY service;
+SET iforest.no_such = 1;
+RESET iforest.enable;
+
+-- From here on no plan that reads the table is cheap.
+SET TimeZone = 'UTC';
+SET DateStyle = ISO;
+SET enable_seqscan = off;
+SET enable_indexscan = off;
+SET enable_indexonlyscan = off;
+SET enable_bitmapscan = off;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+
+-- ---- one level ----
+SELECT shape('SELECT count(*), sum(dur), avg(price), min(ts), max(ts) FROM spans');
+SELECT shape('SELECT date_trunc(''day'', ts) AS day, service, sum(dur) FROM spans GROUP BY 1, 2');
+SELECT shape('SELECT service, count(*) FROM spans WHERE ts >= ''2024-03-05'' AND service IN (''api'', ''db'') GROUP BY 1');
+SELECT shape('SELECT service, max(dur) FROM spans WHERE service LIKE ''%b'' AND extract(dow FROM ts) = 1 AND dur > 500 AND current_user <> '''' GROUP BY 1');
+SELECT shape('SELECT service, count(*), max(load * 2), min(-dur) FROM spans WHERE 3 / length(service) > 0 AND load + 1 > 100 GROUP BY 1');
+SELECT shape('SELECT date_trunc(''week'', ts), sum(dur) FROM spans GROUP BY 1 HAVING sum(dur) > 1000000 AND count(*) > 5');
+SELECT shape('SELECT date_trunc(''day'', ts), sum(dur) FROM spans GROUP BY 1 ORDER BY sum(dur) DESC, 1 LIMIT 3');
+SELECT shape('SELECT service || ''!'', 1 + sum(dur) / count(*)::numeric FROM spans GROUP BY service');
+SELECT shape('SELECT date_trunc(''week'', ts), sum(sum(dur)) OVER (ORDER BY date_trunc(''week'', ts)) FROM spans GROUP BY 1');
+SELECT shape('SELECT DISTINCT service FROM spans');
+SELECT shape('SELECT DISTINCT service, extract(month FROM ts) FROM spans WHERE ts > ''2024-04-01''');
+SELECT answered('SELECT DISTINCT count(*) FROM spans GROUP BY service');
+SELECT shape('SELECT service, count(*) FROM spans GROUP BY service, service HAVING true');
+SELECT shape('SELECT 1 FROM spans HAVING count(*) > 1');
+SELECT shape('SELECT count(*), sum(dur) FROM spans WHERE service = ''none''');
+SELECT shape('SELECT service, count(*) FROM spans WHERE service = ''none'' GROUP BY 1');
+SELECT shape('SELECT count(*) FROM spans WHERE NULL::boolean');
+
+-- ---- parts of larger queries ----
+CREATE VIEW daily AS SELECT date_trunc('day', ts) AS day, service, count(*) AS n, sum(dur) AS dur FROM spans GROUP BY 1, 2;
+SELECT shape('SELECT day, n FROM daily WHERE service = ''db'' AND day >= ''2024-03-05''');
+SELECT shape('WITH g AS (SELECT service, sum(dur) AS dur FROM spans GROUP BY 1) SELECT service, dur FROM g WHERE dur > 0');
+SELECT shape('WITH g AS MATERIALIZED (SELECT service, sum(dur) AS dur FROM spans GROUP BY 1) SELECT a.service, a.dur - b.dur FROM g a, g b');
+SELECT shape('SELECT sum(n) FROM (SELECT service, count(*) AS n FROM spans GROUP BY 1) s WHERE n > 3');
+SELECT shape('SELECT count(*) FROM (SELECT * FROM spans WHERE dur > 100 OFFSET 0) s');
+SELECT shape('SELECT service, sum(x) FROM (SELECT service, dur * 2 AS x FROM spans WHERE ts < ''2024-03-09'') s GROUP BY 1');
+SELECT shape('SELECT ''all'' AS service, count(*) FROM spans UNION ALL SELECT service, count(*) FROM spans GROUP BY 1');
+SELECT answered('SELECT service FROM spans WHERE dur < 5 GROUP BY 1 EXCEPT SELECT service FROM spans WHERE dur > 998 GROUP BY 1');
+SELECT shape('SELECT (SELECT count(*) FROM spans WHERE service = ''db''), (SELECT max(dur) FROM spans)');
+SELECT shape('SELECT service, count(*) FROM spans WHERE ts >= (SELECT max(ts) - interval ''1 day'' FROM spans WHERE service = ''db'') GROUP BY 1');
+SELECT shape('SELECT count(*) FROM spans WHERE service = ANY (ARRAY(VALUES (''api''), (''db'')))');
+SELECT shape('SELECT team, n FROM owner, LATERAL (SELECT count(*) AS n, sum(dur) FROM spans WHERE spans.service = owner.service) s');
+SELECT shape('SELECT t, n, dur FROM generate_series(timestamptz ''2024-03-01'', ''2024-03-09'', ''1 day'') t,
+	LATERAL (SELECT count(*) AS n, sum(dur) AS dur FROM spans WHERE ts >= t AND ts < t + interval ''1 day'') s');
+SELECT shape('SELECT w, s.* FROM generate_series(1, 3) w,
+	LATERAL (SELECT date_bin(w * interval ''1 week'', ts, ''2024-01-01'') AS t, sum(dur * w) FROM spans GROUP BY 1) s');
+SELECT answered('SELECT team, sum(n) FROM (SELECT service, count(*) AS n FROM spans GROUP BY 1) s JOIN owner USING (service) GROUP BY 1');
+SELECT shape('SELECT team FROM owner o WHERE EXISTS (SELECT 1 FROM spans s WHERE s.service = o.service HAVING count(*) > 6000)');
+CREATE TABLE kept AS SELECT service, sum(price) AS price FROM spans GROUP BY 1;
+INSERT INTO kept SELECT 'all', sum(price) FROM spans;
+UPDATE kept SET price = price - s.least FROM (SELECT service, min(price) AS least FROM spans GROUP BY 1) s WHERE s.service = kept.service;
+SELECT * FROM kept ORDER BY 1;
+
+-- ---- prepared, and cursors ----
+SET plan_cache_mode = force_generic_plan;
+PREPARE of_service(text, timestamptz, integer) AS
+	SELECT date_bin($3 * interval '1 day', ts, '2024-01-01') AS t, count(*) FROM spans WHERE service = $1 AND ts < $2 GROUP BY 1 ORDER BY 1;
+EXPLAIN (COSTS OFF) EXECUTE of_service('db', '2024-03-09', 7);
+EXECUTE of_service('db', '2024-03-09', 7);
+EXECUTE of_service('web', '2024-03-05', 30);
+EXECUTE of_service(NULL, '2024-03-05', 30);
+SET iforest.enable = off;
+EXECUTE of_service('db', '2024-03-09', 7);
+RESET iforest.enable;
+RESET plan_cache_mode;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT service, count(*) FROM spans GROUP BY 1 ORDER BY 1;
+FETCH 2 FROM c;
+FETCH BACKWARD 1 FROM c;
+FETCH FORWARD ALL FROM c;
+COMMIT;
+
+-- ---- partitions ----
+CREATE TABLE logs(ts timestamp, host text, bytes bigint) PARTITION BY RANGE (ts);
+CREATE TABLE logs_1 PARTITION OF logs FOR VALUES FROM ('2024-01-01') TO ('2024-02-01');
+CREATE TABLE logs_2 PARTITION OF logs FOR VALUES FROM ('2024-02-01') TO ('2024-03-01') PARTITION BY LIST (host);
+CREATE TABLE logs_2a PARTITION OF logs_2 FOR VALUES IN ('a');
+CREATE TABLE logs_2b(bytes bigint, gone integer, host text, ts timestamp);
+ALTER TABLE logs_2b DROP gone;
+ALTER TABLE logs_2 ATTACH PARTITION logs_2b DEFAULT;
+CREATE INDEX logs_if ON logs USING iforest (host, ts) INCLUDE (bytes);
+INSERT INTO logs SELECT timestamp '2024-01-01' + i * interval '5 min', (ARRAY['a', 'b', NULL])[1 + i % 3], i FROM generate_series(0, 16000) i;
+ANALYZE logs;
+SELECT shape('SELECT host, date_trunc(''month'', ts), count(*), sum(bytes) FROM logs GROUP BY 1, 2');
+SELECT shape('SELECT host, sum(bytes) FROM logs WHERE ts >= ''2024-02-10'' GROUP BY 1');
+SELECT shape('SELECT sum(bytes) FROM logs WHERE ts >= ''2024-02-10'' AND host = ''a''');
+SELECT shape('SELECT count(*) FROM logs_2');
+SET iforest.explain_decline = on;
+CREATE TABLE logs_3 PARTITION OF logs FOR VALUES FROM ('2024-03-01') TO ('2024-04-01');
+SELECT shape('SELECT count(*) FROM logs');
+DROP INDEX logs_if;
+CREATE INDEX logs_1_if ON logs_1 USING iforest (host, ts) INCLUDE (bytes);
+SELECT answered('SELECT count(*) FROM logs');
+SELECT answered('SELECT count(*) FROM logs WHERE ts < ''2024-01-05''');
+
+-- ---- partial indexes and those of expressions ----
+CREATE TABLE measured(at bigint, sensor integer, v integer);
+INSERT INTO measured SELECT i, i % 5, i % 100 FROM generate_series(1, 20000) i;
+CREATE INDEX measured_odd_if ON measured USING iforest (at) INCLUDE (v) WHERE sensor % 2 = 1;
+CREATE INDEX measured_half_if ON measured USING iforest ((sensor / 2), (at / 2)) INCLUDE (v);
+ANALYZE measured;
+SELECT shape('SELECT at / 5000, sum(v) FROM measured WHERE sensor % 2 = 1 GROUP BY 1');
+SELECT shape('SELECT sensor / 2, at / 2 / 5000, sum(v) FROM measured WHERE at / 2 > 100 GROUP BY 1, 2');
+RESET iforest.explain_decline;
+
+-- ---- row security, security barriers, privileges ----
+CREATE ROLE iforest_shapes_reader;
+CREATE TABLE secret(ts bigint, tenant text, v integer);
+INSERT INTO secret SELECT i, 'tenant ' || i % 4, i % 100 FROM generate_series(1, 20000) i;
+CREATE INDEX secret_if ON secret USING iforest (tenant, ts) INCLUDE (v);
+ANALYZE secret;
+CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM secret WHERE tenant = 'tenant 1';
+CREATE POLICY own ON secret USING (tenant = current_setting('shapes.tenant'));
+ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
+GRANT SELECT ON secret, barrier TO iforest_shapes_reader;
+SET shapes.tenant = 'tenant 2';
+SET iforest.explain_decline = on;
+SET ROLE iforest_shapes_reader;
+SELECT shape('SELECT tenant, count(*), sum(v) FROM secret GROUP BY 1');
+SELECT shape('SELECT tenant, count(*) FROM secret WHERE ts > 5000 AND tenant > ''a'' GROUP BY 1');
+SELECT answered('SELECT count(*) FROM secret WHERE tenant LIKE ''t%''');
+-- The planner keeps such a view apart, so there is no table to be asked about.
+SELECT answered('SELECT count(*) FROM barrier WHERE ts <= 400');
+SELECT count(*) FROM spans;
+RESET ROLE;
+SELECT shape('SELECT tenant, count(*) FROM secret WHERE tenant LIKE ''t%'' GROUP BY 1');
+
+-- ---- why not: each reason ----
+SELECT answered('SELECT count(spans) FROM spans');
+SELECT answered('SELECT tableoid, count(*) FROM spans GROUP BY 1');
+SELECT answered('SELECT host, count(*) FROM spans GROUP BY 1');
+SELECT answered('SELECT count(host) FROM spans');
+SELECT answered('SELECT count(*) FROM spans WHERE note = ''n''');
+SELECT answered('SELECT id, note, count(*) FROM spans GROUP BY id');
+SELECT answered('SELECT dur, count(*) FROM spans GROUP BY 1');
+SELECT answered('SELECT random() < 2, count(*) FROM spans GROUP BY 1');
+SELECT answered('SELECT generate_series(1, 2), count(*) FROM spans GROUP BY 1');
+SELECT answered('SELECT service::money, count(*) FROM spans GROUP BY 1');
+SELECT answered('SELECT extract(epoch FROM ts) / 60, count(*) FROM spans GROUP BY 1');
+SELECT answered('SELECT max(price / 3) FROM spans');
+SELECT answered('SELECT stddev(dur) FROM spans');
+SELECT answered('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY dur) FROM spans');
+SELECT answered('SELECT count(DISTINCT service) FROM spans');
+SELECT answered('SELECT sum(dur ORDER BY ts) FROM spans');
+SELECT answered('SELECT sum(dur / 2) FROM spans');
+SELECT answered('SELECT avg(dur / 1000.0) FROM spans');
+SELECT answered('SELECT max(abs(dur)) FROM spans');
+SELECT answered('SELECT sum(dur * load) FROM spans');
+SELECT answered('SELECT max(done::date) FROM spans');
+SELECT answered('SELECT max(-load) FROM spans');
+SELECT answered('SELECT sum(interval ''1 day'') FROM spans');
+SELECT answered('SELECT sum(dur + random()::integer) FROM spans');
+SELECT answered('SELECT count(*) FILTER (WHERE random() < 2) FROM spans');
+SELECT answered('SELECT count(*) FILTER (WHERE dur > 3) FROM spans');
+SELECT answered('SELECT sum(CASE WHEN dur > 3 THEN dur END) FROM spans');
+SELECT answered('SELECT count(*) FROM spans WHERE dur <> 2');
+SELECT answered('SELECT count(*) FROM spans WHERE dur IN (2, 3)');
+SELECT answered('SELECT count(*) FROM spans WHERE -load < -10');
+SELECT answered('SELECT count(*) FROM spans WHERE dur > load');
+SELECT answered('SELECT count(*) FROM spans WHERE dur > length(service)');
+SELECT answered('SELECT count(*) FROM spans WHERE ts < clock_timestamp()');
+SELECT answered('SELECT count(*) FROM spans WHERE service = (SELECT max(team) FROM owner WHERE owner.service <> spans.service)');
+SELECT answered('SELECT service, count(*) FROM spans GROUP BY ROLLUP (service)');
+SELECT answered('SELECT DISTINCT ON (service) service, ts FROM spans ORDER BY service, ts DESC');
+CREATE TABLE keyed(service text PRIMARY KEY, ts bigint, note text);
+INSERT INTO keyed SELECT 'service ' || i, i, 'n' FROM generate_series(1, 1000) i;
+CREATE INDEX keyed_if ON keyed USING iforest (service, ts);
+SELECT answered('SELECT service, note, count(*) FROM keyed GROUP BY service');
+SET iforest.float_aggregates = off;
+SELECT answered('SELECT sum(load) FROM spans');
+SELECT answered('SELECT max(load) FROM spans');
+SELECT answered('SELECT sum(dur::float8) FROM spans');
+SELECT answered('SELECT count(load), avg(price) FROM spans');
+RESET iforest.float_aggregates;
+SELECT answered('SELECT count(*) FROM spans JOIN owner USING (service)');
+SELECT answered('SELECT count(*) FROM spans TABLESAMPLE SYSTEM (50)');
+-- Nothing to be said.
+SELECT answered('SELECT service FROM spans');
+SET iforest.enable = off;
+SELECT answered('SELECT stddev(dur) FROM spans');
+RESET iforest.enable;
+RESET iforest.explain_decline;
+
+-- ---- formats of EXPLAIN ----
+CREATE FUNCTION explained(options text, question text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	answer text := '';
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, question) LOOP
+		answer := answer || line || E'\n';
+	END LOOP;
+	RETURN answer;
+END $$;
+VACUUM spans;
+\set question '''SELECT date_trunc(''''day'''', ts), count(*) FROM spans WHERE service = ''''db'''' AND ts < ''''2024-03-09'''' AND extract(hour FROM ts) < 5 AND dur > 3 AND current_user <> '''''''' GROUP BY 1'''
+SELECT plan ->> 'Node Type' AS node, plan ->> 'Custom Plan Provider' AS provider, plan ->> 'Index' AS index, plan ->> 'Index Cond' AS index_cond,
+	plan ->> 'Time Filter' AS time_filter, plan ->> 'Value Range' AS value_range, plan ->> 'Bucket Method' AS buckets,
+	plan ->> 'Series' AS series, plan ->> 'Runs' AS runs, plan ->> 'Pending Entries' AS pending, plan ->> 'Heap Blocks Checked' AS heap, plan ->> 'Restarts' AS restarts
+FROM (SELECT explained('ANALYZE, FORMAT JSON', :question)::json #> '{0,Plan}' AS plan) p \gx
+CREATE INDEX logs_if ON logs USING iforest (host, ts) INCLUDE (bytes);
+SELECT plan -> 'Indexes' AS indexes FROM (SELECT explained('FORMAT JSON', 'SELECT count(*) FROM logs_2')::json #> '{0,Plan}' AS plan) p;
+SELECT xml_is_well_formed(explained('ANALYZE, FORMAT XML', :question)) AS xml, (xpath('//*[local-name() = ''Index'']/text()', explained('FORMAT XML', :question)::xml))[1] AS index;
+SELECT count(*) AS yaml FROM regexp_split_to_table(explained('ANALYZE, FORMAT YAML', :question), '\n') line
+WHERE line ~ '^ *(- )?"?(Index|Index Cond|Time Filter|Value Range|One-Time Filter|Bucket Method)"?: ".*"$'
+	OR line ~ '^ *(Series|Buckets|Buckets By Width|Key Evaluations|Runs|Nodes|Leaf Pages|Node Pages|Pending Entries|Heap Blocks Checked|Restarts): [0-9]+$';
+EXPLAIN (COSTS OFF, VERBOSE) SELECT date_trunc('day', ts AT TIME ZONE 'Europe/Zurich') AS day, sum(dur) * 2 AS twice FROM spans GROUP BY 1 HAVING count(*) > 1;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT max(dur) FROM spans;
+DROP VIEW daily, barrier;
+DROP TABLE spans, owner, kept, logs, measured, secret, keyed;
+DROP FUNCTION shape, answered, explained;
+DROP ROLE iforest_shapes_reader;
