@@ -122,7 +122,7 @@ static bool is_real_type(Oid type)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-static double double_from(Datum datum, Oid type)
+double iforest_number_from_datum(Datum datum, Oid type)
 {
 	switch (type) {
 	case INT2OID:
@@ -148,7 +148,7 @@ static bool is_plain_constant(Node *node, bool is_factor)
 
 	if (!IsA(node, Const) || constant->constisnull)
 		return false;
-	value = double_from(constant->constvalue, constant->consttype);
+	value = iforest_number_from_datum(constant->constvalue, constant->consttype);
 	return isfinite(value) && (!is_factor || value > 0);
 }
 
@@ -198,7 +198,7 @@ static bool evaluate(Node *part, ExprContext *econtext, bool is_real, struct ifo
 	if (is_null)
 		return false;
 	if (is_real)
-		constant->real_b = double_from(datum, exprType(part));
+		constant->real_b = iforest_number_from_datum(datum, exprType(part));
 	else
 		constant->b = numeric_from(datum, exprType(part));
 	return true;

@@ -63,8 +63,8 @@ static TupleTableSlot *next(CustomScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* Not ExecScan(): where a row that others have changed is looked at again (EvalPlanQual), that takes a node without a table of
- * its own for a join of such rows; older servers do so even in a subquery that depends on the row. */
+/* Not ExecScan(): where a row that others have changed is looked at again (EvalPlanQual), that takes a node without a table
+ * of its own for a join of such rows; older servers do so even in a subquery that depends on the row. */
 static TupleTableSlot *execute(CustomScanState *node)
 {
 	ExprContext *econtext = node->ss.ps.ps_ExprContext;

@@ -55,14 +55,17 @@ bool iforest_aggregate_is_real(Aggref *aggregate);
 /* Is the expression that, exactly (reals: within rounding), of column `attribute`? */
 bool iforest_is_affine(Node *expression, AttrNumber attribute);
 
-/* a and b: numerics, or doubles where the expression is of a real type. Reading evaluates the parts without columns; false
- * where one is NULL. */
+/* a and b: numerics, or doubles where the expression is of a real type. */
 struct iforest_affine {
 	bool is_real;
 	Datum a, b;
 	double real_a, real_b;
 };
 
+/* Evaluates the parts without columns, in the current memory context. False where one is NULL. */
 bool iforest_affine_read(Node *expression, AttrNumber attribute, ExprContext *econtext, struct iforest_affine *result);
+
+/* A number of any type that a value column can have as a double, rounded. */
+double iforest_number_from_datum(Datum datum, Oid type);
 
 #endif

@@ -196,8 +196,8 @@ static bool attempt(struct iforest_answer *answer, bool locked)
 		Relation heap = table_open(linitial_oid(lfirst(cell)), AccessShareLock);
 		Relation index = index_open(lsecond_oid(lfirst(cell)), AccessShareLock);
 
-		/* as a sequential scan would, and before anything is read: whatever comes later conflicts; and as an index scan would,
-		 * for a row may be in the table while its entry is not in the index yet */
+		/* as a sequential scan would, and before anything is read: whatever comes later conflicts; and as an index scan
+		 * would, for a row may be in the table while its entry is not in the index yet */
 		PredicateLockRelation(heap, answer->node->state->es_snapshot);
 		PredicateLockRelation(index, answer->node->state->es_snapshot);
 		done = iforest_answer_index(answer, heap, index, locked);

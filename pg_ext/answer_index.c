@@ -194,6 +194,7 @@ static bool read_consistently(struct iforest_answer_reader *reader, Relation hea
 	if (status && !reader->index.met_foreign_page)
 		iforest_index_require(&reader->index, status);
 	count(reader);
+	iforest_meta_test_for_old_snapshot(index, answer->node->state->es_snapshot);
 	return is_unchanged(reader);
 }
 

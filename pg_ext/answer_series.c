@@ -87,10 +87,10 @@ static enum iforest_status find_last(struct iforest_answer_reader *reader, uint6
 	return status;
 }
 
-/* Raises what a condition raised for a time, now that it is known whether there are rows. */
+/* Raises what a condition raised for a time, now that it is known whether there are rows that all others let pass. */
 static void raise_late(const struct iforest_answer_reader *reader, ErrorData *error)
 {
-	if (error && reader->fold->n_rows > 0)
+	if (error && reader->fold->n_rows > 0 && iforest_answer_holds(reader->answer, reader->answer->late))
 		ReThrowError(error);
 }
 

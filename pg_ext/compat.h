@@ -13,6 +13,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
+#include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/datetime.h"
 #include "utils/lsyscache.h"
@@ -28,6 +29,13 @@
 
 #if PG_VERSION_NUM < 150000
 #error iforest needs PostgreSQL 15 or later
+#endif
+
+/* Fails where old_snapshot_threshold, which 17 has no more, lets rows be removed that the snapshot should see. */
+#if PG_VERSION_NUM >= 170000
+#define iforest_test_for_old_snapshot(snapshot, relation, page) ((void)(snapshot))
+#else
+#define iforest_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
 #endif
 
 #if PG_VERSION_NUM >= 180000

@@ -49,7 +49,7 @@ bool iforest_insert(Relation index, Datum *values, bool *are_null, ItemPointer t
 	entry.key.series = iforest_entry_series(index, &state.definition, state.index_id, values, are_null);
 	iforest_pause("entry formed");
 	n_pages = iforest_pending_append(index, state.definition.n_values, &state.place, &entry);
-	/* once more, as before the call: who has read the index in between has not seen the entry, and holds a predicate lock by now */
+	/* once more, as before the call: who has read the index in between has not seen the entry, but holds its lock */
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 	if (index->rd_amcache)
 		((struct insert_state *)index->rd_amcache)->place = state.place;

@@ -151,10 +151,8 @@ static bool is_not_null(const struct iforest_query *query, Var *var)
 }
 
 /* What count() counts need not be known where it cannot be NULL: any constant does. */
-static Node *without_not_null(Node *node, void *context)
+static Node *without_not_null(Node *node, const struct iforest_query *query)
 {
-	const struct iforest_query *query = context;
-
 	if (!node)
 		return NULL;
 	if (IsA(node, Var) && is_not_null(query, castNode(Var, node))) {
@@ -168,15 +166,23 @@ static Node *without_not_null(Node *node, void *context)
 			any = length > 0 ? PointerGetDatum(palloc0((Size)length)) : CStringGetTextDatum("");
 		return (Node *)makeConst(type, exprTypmod(node), exprCollation(node), length, any, false, by_value);
 	}
-	/* conditions look at values */
-	if (IsA(node, CaseWhen)) {
-		CaseWhen *when = copyObject(castNode(CaseWhen, node));
+	/* what is tested, and conditions, look at values */
+	if (IsA(node, CaseExpr)) {
+		CaseExpr *choice = copyObject(castNode(CaseExpr, node));
+		ListCell *cell;
 
-		when->result = (Expr *)without_not_null((Node *)when->result, context);
-		return (Node *)when;
+		foreach(cell, choice->args)
+			lfirst_node(CaseWhen, cell)->result =
+				(Expr *)without_not_null((Node *)lfirst_node(CaseWhen, cell)->result, query);
+		choice->defresult = (Expr *)without_not_null((Node *)choice->defresult, query);
+		return (Node *)choice;
 	}
-	if (IsA(node, CaseExpr) || IsA(node, RelabelType) || IsA(node, List))
-		return expression_tree_mutator(node, without_not_null, context);
+	if (IsA(node, RelabelType)) {
+		RelabelType *relabel = copyObject(castNode(RelabelType, node));
+
+		relabel->arg = (Expr *)without_not_null((Node *)relabel->arg, query);
+		return (Node *)relabel;
+	}
 	return node;
 }
 
@@ -192,7 +198,7 @@ static const char *add_aggregate(const struct iforest_query *query, const struct
 	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1) {
 		TargetEntry *argument = linitial_node(TargetEntry, rewritten->args);
 
-		argument->expr = (Expr *)without_not_null((Node *)argument->expr, unconstify(struct iforest_query *, query));
+		argument->expr = (Expr *)without_not_null((Node *)argument->expr, query);
 	}
 	rewritten->args = (List *)over_index(query, candidate, (Node *)rewritten->args, &reason);
 	rewritten->aggfilter = (Expr *)over_index(query, candidate, (Node *)rewritten->aggfilter, &reason);

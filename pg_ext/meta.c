@@ -86,6 +86,14 @@ void iforest_meta_read(Relation index, struct iforest_meta *meta)
 	UnlockReleaseBuffer(buffer);
 }
 
+void iforest_meta_test_for_old_snapshot(Relation index, Snapshot snapshot)
+{
+	Buffer buffer = iforest_page_lock(index, IFOREST_META_BLOCK, IFOREST_KIND_META, BUFFER_LOCK_SHARE);
+
+	iforest_test_for_old_snapshot(snapshot, index, BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+}
+
 void iforest_meta_begin(Relation index, struct iforest_meta_edit *edit)
 {
 	edit->buffer = iforest_page_lock(index, IFOREST_META_BLOCK, IFOREST_KIND_META, BUFFER_LOCK_EXCLUSIVE);

@@ -13,6 +13,7 @@
 #include "pg_ext/page.h"
 
 #include "access/generic_xlog.h"
+#include "utils/snapshot.h"
 
 #define IFOREST_META_BLOCK 0
 #define IFOREST_SPACE_BLOCK 3
@@ -52,6 +53,9 @@ void iforest_meta_create(Relation index, ForkNumber fork, const uint8 *manifest,
 
 /* Copies the metapage. Raises "corrupt" and "format" errors. */
 void iforest_meta_read(Relation index, struct iforest_meta *meta);
+
+/* Fails if entries may have been removed that the snapshot, being too old, should see: every removal writes the metapage. */
+void iforest_meta_test_for_old_snapshot(Relation index, Snapshot snapshot);
 
 /* A change of the metapage: begin, change edit.meta in place, then finish. Further buffers may be registered with edit.state
  * in between. begin locks the page; errors in between undo everything. */

@@ -115,7 +115,8 @@ void iforest_key_condition_read(Node *condition, struct iforest_key_condition *r
 /* Functions of text that raise no error, whatever they are given, beside those that PostgreSQL marks as leakproof. */
 static const Oid harmless[] = { F_TEXTLIKE,	 F_TEXTNLIKE,	F_TEXTICLIKE,	 F_TEXTICNLIKE, F_NAMELIKE,   F_LOWER_TEXT, F_UPPER_TEXT,
 				F_STRPOS,	 F_TEXTCAT,	F_STARTS_WITH,	 F_TEXT_BOOL,	F_INT8_INT4,  F_INT4_INT2,  F_INT8_INT2,
-				F_NUMERIC_INT4,	 F_NUMERIC_INT8, F_FLOAT8_INT4,	 F_FLOAT8_INT8, F_NUMERIC_EQ, F_NUMERIC_LT, F_NUMERIC_GT,
+				F_NUMERIC_INT2,	 F_NUMERIC_INT4, F_NUMERIC_INT8, F_FLOAT8_INT2, F_FLOAT8_INT4, F_FLOAT8_INT8, F_FLOAT8_FLOAT4,
+				F_NUMERIC_EQ,	 F_NUMERIC_NE,	F_NUMERIC_LT,	 F_NUMERIC_LE,	F_NUMERIC_GT, F_NUMERIC_GE,
 				F_BPCHAREQ,	 F_BPCHARLIKE,	F_TEXT_BPCHAR, };
 
 static bool may_fail(Oid function, void *context)
@@ -220,6 +221,44 @@ static bool compares_ascending(Node *condition, AttrNumber attribute)
 					       iforest_is_ascending(lsecond(arguments), attribute));
 }
 
+/* x / c with a constant above 0, of integers or numerics. */
+static bool is_safe_division(OpExpr *call)
+{
+	static const Oid divisions[] = { F_INT2DIV,  F_INT4DIV,	 F_INT8DIV,  F_INT24DIV,    F_INT28DIV,
+					 F_INT42DIV, F_INT48DIV, F_INT82DIV, F_INT84DIV, F_NUMERIC_DIV };
+	Const *divisor = list_length(call->args) == 2 ? lsecond(call->args) : NULL;
+
+	if (!divisor || !IsA(divisor, Const) || divisor->constisnull)
+		return false;
+	for (size_t i = 0; i < lengthof(divisions); i++)
+		if (call->opfuncid == divisions[i])
+			return iforest_number_from_datum(divisor->constvalue, divisor->consttype) > 0;
+	return false;
+}
+
+/* Could the condition raise an error for some value? It is asked about values of rows that others remove. Numerics have room for
+ * whatever is made of a value; integers have not. */
+static bool may_fail_of_value(Node *node, void *context)
+{
+	static const Oid exact[] = { F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL, F_NUMERIC_UMINUS };
+	OpExpr *call = (OpExpr *)node;
+
+	if (!node)
+		return false;
+	if (IsA(node, OpExpr)) {
+		set_opfuncid(call);
+		for (size_t i = 0; i < lengthof(exact); i++)
+			if (call->opfuncid == exact[i])
+				return may_fail_of_value((Node *)call->args, context);
+		if (is_safe_division(call))
+			return may_fail_of_value(linitial(call->args), context);
+		return may_fail(call->opfuncid, NULL) || may_fail_of_value((Node *)call->args, context);
+	}
+	if (IsA(node, List) || IsA(node, RelabelType) || IsA(node, BoolExpr))
+		return expression_tree_walker(node, may_fail_of_value, context);
+	return may_raise_error_walker(node, context);
+}
+
 static const char *add_value_condition(struct iforest_question *question, Node *condition, AttrNumber attribute)
 {
 	List *breaks = NIL, *both;
@@ -228,6 +267,8 @@ static const char *add_value_condition(struct iforest_question *question, Node *
 		question->values = lappend(question->values, condition);
 		return NULL;
 	}
+	if (may_fail_of_value(condition, NULL))
+		return "a condition on a value column might raise an error for other rows";
 	if (is_real(list_nth(question->columns, attribute - 1)) && !compares_ascending(condition, attribute))
 		return "a condition on a real value column is not a comparison of it";
 	if (iforest_is_monotone(condition, attribute, &breaks) && breaks == NIL) {

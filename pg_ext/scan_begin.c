@@ -134,6 +134,7 @@ void iforest_scan_begin(IndexScanDesc scan_desc, bool in_order)
 		/* of an exclusion constraint, or of a subscriber that looks for a row: it wants what has come since, too */
 		read_index(scan);
 	}
+	iforest_meta_test_for_old_snapshot(scan_desc->indexRelation, scan_desc->xs_snapshot);
 	before = MemoryContextSwitchTo(scan->key_context);
 	/* series come after the manifest: so all that its runs have are known */
 	iforest_scan_keys_read(scan_desc->indexRelation, &scan->definition, scan->index->meta.index_id, scan_desc->keyData,

@@ -157,6 +157,7 @@ static const struct looked_block *look(struct iforest_visibility *visibility, Bl
 	iforest_pause("heap looked at");
 	buffer = ReadBuffer(visibility->heap, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	iforest_test_for_old_snapshot(visibility->snapshot, visibility->heap, BufferGetPage(buffer));
 	clean = look_at_page(visibility, buffer, block, looked.visible);
 	UnlockReleaseBuffer(buffer);
 	visibility->n_looks++;

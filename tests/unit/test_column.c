@@ -68,6 +68,31 @@ static void every_number_survives(void **state)
 	}
 }
 
+/* Bounds hold every number, and say nothing rather than something wrong. */
+static void bounds_hold_every_number(void **state)
+{
+	struct random dice = random_from(random_seed());
+	unsigned n_known = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 20000; round++) {
+		uint8_t packed[IFOREST_MAX_COLUMN_BYTES + IFOREST_COLUMN_SLACK] = { 0 };
+		int64_t numbers[N], low, high;
+		unsigned n = 1 + (unsigned)random_below(&dice, N), n_bytes;
+		struct iforest_column column;
+
+		random_numbers(&dice, numbers, n);
+		n_bytes = iforest_column_pack(packed, numbers, UINT64_MAX, n, numbers[0]);
+		assert_ok(iforest_column_open(&column, packed, packed + n_bytes, n, numbers[0]));
+		if (!iforest_column_bounds(&column, n, &low, &high))
+			continue;
+		n_known++;
+		for (unsigned i = 0; i < n; i++)
+			assert_true(numbers[i] >= low && numbers[i] <= high);
+	}
+	assert_true(n_known > 1000);
+}
+
 static void every_width_survives(void **state)
 {
 	(void)state;
@@ -169,6 +194,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_number_survives),
+		cmocka_unit_test(bounds_hold_every_number),
 		cmocka_unit_test(every_width_survives),
 		cmocka_unit_test(columns_of_missing_numbers),
 		cmocka_unit_test(regular_numbers_cost_next_to_nothing),

@@ -1,0 +1,127 @@
+/* random_query.h -- a table of random columns with iforest indexes, and random grouped queries over it: dashboards', and
+ * worse.
+ *
+ * A query is kept in pieces, so that those that matter for a failure can be found by leaving others out. A table's columns
+ * are by1.., ts, v1.., id and note; what a row holds depends on the seed and its number alone. Before, once in a database:
+ * random_table_prepare() and CREATE ROLE reader.
+ */
+#ifndef TESTS_PG_RANDOM_QUERY_H
+#define TESTS_PG_RANDOM_QUERY_H
+
+#include "tests/pg/client.h"
+
+/* ---- tables ---- */
+
+enum term_type {
+	OF_TIMESTAMPTZ, OF_TIMESTAMP, OF_DATE, OF_INT4, OF_INT8, OF_NUMERIC, OF_FLOAT8, OF_TEXT, OF_BOOL, OF_INTERVAL,
+	OF_UUID, OF_MOOD, TERM_TYPES
+};
+
+enum { QUERY_BY = 3, QUERY_VALUES = 4, QUERY_SAMPLES = 20, QUERY_PIECE = 2400, QUERY_PIECES = 7 };
+
+struct query_kind {
+	const char *name;
+	enum term_type type;
+	const char *special[8];             /* of by columns: all there are */
+	const char *spread;
+};
+
+struct query_column {
+	char name[8];
+	const struct query_kind *kind;
+	enum term_type type;
+	bool is_indexed, is_not_null;
+	unsigned percent_null, percent_special;
+	char spread[160];                   /* SQL for a value that is neither, of id */
+	unsigned n_samples;
+	char samples[QUERY_SAMPLES][64];    /* values that rows have, and special ones */
+};
+
+struct query_table {
+	struct random *dice;
+	unsigned n_by, n_values;
+	struct query_column by[QUERY_BY], time, values[QUERY_VALUES];
+	const char *zone;                   /* with a transition near the times */
+	long long n_given;                  /* ids given so far */
+};
+
+/* Adds the statements that make the table t, a view v of it, and indexes. Rows come by query_table_change(). */
+void query_table_make(struct query_table *table, struct random *dice, struct text *sql);
+
+/* Reads values to compare columns with. */
+void query_table_sample(struct query_table *table, PGconn *pg);
+
+/* A statement that may stand in a transaction: an insert, or else an update or delete. */
+void query_table_insert(struct query_table *table, long long n, struct text *sql);
+void query_table_change(struct query_table *table, struct text *sql);
+
+/* A statement that may not. */
+void query_table_maintain(struct query_table *table, struct text *sql);
+
+/* A time zone's name; often one that has a transition near the table's times. */
+const char *query_zone(const struct query_table *table, struct random *dice);
+
+/* ---- queries ---- */
+
+struct query_list {
+	unsigned n;
+	char at[QUERY_PIECES][QUERY_PIECE];
+};
+
+enum query_shape {
+	PLAIN, DISTINCT_KEYS, WRAPPED, COMPUTED_BELOW, THROUGH_VIEW, THROUGH_CTE, UNION_ABOVE, UNION_BELOW, SCALARS,
+	LATERAL_BOUNDS, CORRELATED, AGGREGATED_AGAIN, FILTERED_ABOVE, JOINED, GROUPING, QUERY_SHAPES
+};
+
+struct query {
+	struct query_table *table;
+	struct random *dice;
+	enum query_shape shape;
+	unsigned variant;                   /* what a shape does with it is its own business */
+	struct query_list keys, aggregates, conditions, having, windows;
+	char bounds[QUERY_PIECE];           /* VALUES of (n, lo, hi), for LATERAL and the like */
+	char order[QUERY_PIECE];
+	bool is_ordered;                    /* so that rows come in one order only */
+	bool is_prepared;
+	struct query_list parameters;
+	char parameter_types[QUERY_PIECES][24];
+};
+
+void query_make(struct query *query, struct query_table *table);
+
+/* The statement, and how it is executed if it has parameters. */
+void query_write(const struct query *query, struct text *sql);
+void query_write_prepare(const struct query *query, struct text *sql);
+void query_write_execute(const struct query *query, struct text *sql);
+
+/* Leaves the n-th removable piece out. False: there are less than that. */
+bool query_leave_out(struct query *query, unsigned n);
+
+/* ---- terms: for query_make() ---- */
+
+/* Takes a piece of SQL as printf does; "1" in place of one that is too long. */
+FORMAT(2) void query_piece(char piece[QUERY_PIECE], const char *format, ...);
+
+/* 'value'::type, or a parameter of that. */
+void term_value_of(struct query *query, const char *value, const char *type, struct text *sql);
+
+/* Some value of the type, likewise. */
+void term_literal(struct query *query, enum term_type type, struct text *sql);
+
+/* The text with a random choice for each {word}, and `operand` for each @. */
+void term_fill(struct query *query, const char *form, const char *operand, struct text *sql);
+
+/* A random expression of the operand, of type `from`. Returns its type. */
+enum term_type term_step(struct query *query, enum term_type from, const char *operand, struct text *sql);
+
+/* As many steps from a column; returns the type. */
+enum term_type term_make(struct query *query, const struct query_column *column, unsigned n_steps, struct text *sql);
+
+/* A condition on indexed columns: also on values, if `with_values`; `depth`: of ANDs, ORs and NOTs. */
+void term_condition(struct query *query, bool with_values, unsigned depth, struct text *sql);
+
+const struct query_column *term_time(const struct query *query);
+const struct query_column *term_by(struct query *query);    /* one of them, or NULL */
+const struct query_column *term_value(struct query *query); /* likewise */
+
+#endif

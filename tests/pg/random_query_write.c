@@ -1,0 +1,230 @@
+#include "tests/pg/random_query.h"
+
+/* ---- a grouped query over something named t ---- */
+
+static void add_where(const struct query *query, unsigned first, unsigned n, const char *more, struct text *sql)
+{
+	const char *word = " WHERE ";
+
+	for (unsigned i = first; i < first + n && i < query->conditions.n; i++) {
+		text_add(sql, "%s%s", word, query->conditions.at[i]);
+		word = " AND ";
+	}
+	if (more)
+		text_add(sql, "%s%s", word, more);
+}
+
+/* k1 .., as the select list and GROUP BY have them: by expression, by place or by name. */
+static void add_keys(const struct query *query, bool is_grouping, bool are_computed, struct text *sql)
+{
+	unsigned how = query->variant % 3;
+
+	for (unsigned i = 0; i < query->keys.n; i++) {
+		text_add(sql, "%s", i ? ", " : "");
+		if (are_computed || (is_grouping && how == 1))
+			text_add(sql, "k%u", i + 1);
+		else if (is_grouping && how == 2)
+			text_add(sql, "%u", i + 1);
+		else
+			text_add(sql, "%s", query->keys.at[i]);
+		if (!is_grouping && !are_computed)
+			text_add(sql, " AS k%u", i + 1);
+	}
+}
+
+struct core {
+	const char *from, *more;    /* a further condition, or NULL */
+	unsigned first, n_conditions;
+	bool are_computed;
+};
+
+static void add_grouping(const struct query *query, const struct core *core, struct text *sql)
+{
+	if (query->keys.n == 0 || query->shape == DISTINCT_KEYS)
+		return;
+	text_add(sql, " GROUP BY %s", query->shape != GROUPING ? "" : query->variant % 2 ? "ROLLUP (" : "CUBE (");
+	add_keys(query, true, core->are_computed, sql);
+	text_add(sql, query->shape == GROUPING ? ")" : "");
+}
+
+static void add_core(const struct query *query, const struct core *core, struct text *sql)
+{
+	const char *separator = query->keys.n ? ", " : "";
+
+	text_add(sql, "SELECT %s", query->shape == DISTINCT_KEYS ? "DISTINCT " : "");
+	add_keys(query, false, core->are_computed, sql);
+	for (unsigned i = 0; i < query->aggregates.n; i++, separator = ", ")
+		text_add(sql, "%s%s AS a%u", separator, query->aggregates.at[i], i + 1);
+	for (unsigned i = 0; i < query->windows.n && query->shape != GROUPING && !core->are_computed; i++, separator = ", ")
+		text_add(sql, "%s%s AS w%u", separator, query->windows.at[i], i + 1);
+	text_add(sql, " FROM %s", core->from);
+	add_where(query, core->first, core->n_conditions, core->more, sql);
+	add_grouping(query, core, sql);
+	for (unsigned i = 0; i < query->having.n; i++)
+		text_add(sql, "%s%s", i ? " AND " : " HAVING ", query->having.at[i]);
+}
+
+static void add_core_over(const struct query *query, const char *from, const char *more, struct text *sql)
+{
+	add_core(query, &(struct core){ .from = from, .more = more, .n_conditions = QUERY_PIECES }, sql);
+}
+
+/* ---- shapes ---- */
+
+static const char *base(const struct query *query)
+{
+	static const char *const bases[] = { "t", "t", "t", "t", "t", "t", "t", "t", "public.t", "t AS t", "ONLY t",
+					     "t TABLESAMPLE SYSTEM (100)", "t CROSS JOIN (VALUES (1), (2)) two(n)" };
+	unsigned n = query->variant / 3 % 50;
+
+	return bases[n < COUNT_OF(bases) && query->shape == PLAIN ? n : 0];
+}
+
+static void add_over_select(const struct query *query, struct text *sql)
+{
+	struct text from;
+
+	text_set(&from, "(SELECT *");
+	for (unsigned i = 0; i < query->keys.n && query->shape == COMPUTED_BELOW; i++)
+		text_add(&from, ", %s AS k%u", query->keys.at[i], i + 1);
+	text_add(&from, " FROM t");
+	add_where(query, 0, 1, NULL, &from);
+	text_add(&from, ") %s", query->variant % 5 ? "t" : "AS \"t\"");
+	add_core(query, &(struct core){ .from = from.at, .first = 1, .n_conditions = QUERY_PIECES,
+					.are_computed = query->shape == COMPUTED_BELOW }, sql);
+}
+
+static void add_over_cte(const struct query *query, struct text *sql)
+{
+	static const char *const words[] = { "", "", "NOT MATERIALIZED", "MATERIALIZED" };
+
+	text_add(sql, "WITH t AS %s (SELECT * FROM t", words[query->variant / 3 % 4]);
+	add_where(query, 0, 1, NULL, sql);
+	text_add(sql, ") ");
+	add_core(query, &(struct core){ .from = "t", .first = 1, .n_conditions = QUERY_PIECES }, sql);
+}
+
+static void add_over_union(const struct query *query, struct text *sql)
+{
+	struct text from;
+
+	text_set(&from, "(SELECT * FROM t");
+	add_where(query, 0, 1, NULL, &from);
+	text_add(&from, " UNION ALL SELECT * FROM t");
+	add_where(query, 1, 1, NULL, &from);
+	text_add(&from, ") t");
+	add_core(query, &(struct core){ .from = from.at, .first = 2, .n_conditions = QUERY_PIECES }, sql);
+}
+
+static void add_scalars(const struct query *query, struct text *sql)
+{
+	for (unsigned i = 0; i < query->aggregates.n; i++) {
+		text_add(sql, "%s(SELECT %s FROM t", i ? ", " : "SELECT ", query->aggregates.at[i]);
+		add_where(query, i, 2, NULL, sql);
+		text_add(sql, ") AS x%u", i + 1);
+	}
+}
+
+static const char *bounds_condition(const struct query *query)
+{
+	static const char *const conditions[] = { "ts >= b.lo AND ts < b.hi", "ts BETWEEN b.lo AND b.hi", "ts = b.lo",
+						  "ts > b.lo", "(ts < b.lo OR ts >= b.hi)" };
+
+	return conditions[query->variant / 3 % COUNT_OF(conditions)];
+}
+
+static void add_correlated(const struct query *query, struct text *sql)
+{
+	text_add(sql, "SELECT b.n, (SELECT %s FROM t", query->aggregates.at[0]);
+	add_where(query, 0, QUERY_PIECES, bounds_condition(query), sql);
+	text_add(sql, ") AS x FROM (%s) b(n, lo, hi)", query->bounds);
+}
+
+static void add_joined(const struct query *query, struct text *sql)
+{
+	text_add(sql, "SELECT a.*, b.a1 AS other FROM (");
+	add_core_over(query, "t", NULL, sql);
+	text_add(sql, ") a %s JOIN (", query->variant / 3 % 2 ? "LEFT" : "FULL");
+	add_core(query, &(struct core){ .from = "t", .first = 1, .n_conditions = QUERY_PIECES }, sql);
+	text_add(sql, ") b ON true");
+	for (unsigned i = 0; i < query->keys.n; i++)
+		text_add(sql, " AND a.k%u = b.k%u", i + 1, i + 1);
+}
+
+static void add_union_above(const struct query *query, struct text *sql)
+{
+	add_core_over(query, "t", NULL, sql);
+	text_add(sql, query->variant / 3 % 4 ? " UNION ALL " : " UNION ");
+	add_core(query, &(struct core){ .from = "t", .first = 1, .n_conditions = QUERY_PIECES }, sql);
+}
+
+void query_write(const struct query *query, struct text *sql)
+{
+	text_set(sql, "%s", "");
+	switch (query->shape) {
+	case WRAPPED:
+	case COMPUTED_BELOW:
+		add_over_select(query, sql);
+		break;
+	case THROUGH_VIEW:
+		add_core_over(query, "v AS t", NULL, sql);
+		break;
+	case THROUGH_CTE:
+		add_over_cte(query, sql);
+		break;
+	case UNION_ABOVE:
+		add_union_above(query, sql);
+		break;
+	case UNION_BELOW:
+		add_over_union(query, sql);
+		break;
+	case SCALARS:
+		add_scalars(query, sql);
+		break;
+	case LATERAL_BOUNDS:
+		text_add(sql, "SELECT b.n, s.* FROM (%s) b(n, lo, hi) LEFT JOIN LATERAL (", query->bounds);
+		add_core_over(query, "t", bounds_condition(query), sql);
+		text_add(sql, ") s ON true");
+		break;
+	case CORRELATED:
+		add_correlated(query, sql);
+		break;
+	case AGGREGATED_AGAIN:
+		/* zero has no sign: 0 and -0 are one group, and either may stand for it */
+		text_add(sql, "SELECT count(*), md5(string_agg(line, '|' ORDER BY line)) FROM"
+			      " (SELECT regexp_replace(s::text, '([(,])-0(?=[,)])', '\\10', 'g') AS line FROM (");
+		add_core_over(query, "t", NULL, sql);
+		text_add(sql, ") s) lines");
+		break;
+	case FILTERED_ABOVE:
+		text_add(sql, "SELECT * FROM (");
+		add_core_over(query, "t", NULL, sql);
+		text_add(sql, ") s WHERE NOT s.a1 IS NULL");
+		break;
+	case JOINED:
+		add_joined(query, sql);
+		break;
+	default:
+		add_core_over(query, base(query), NULL, sql);
+	}
+	text_add(sql, "%s", query->order);
+}
+
+void query_write_prepare(const struct query *query, struct text *sql)
+{
+	struct text statement;
+
+	query_write(query, &statement);
+	text_set(sql, "PREPARE q(");
+	for (unsigned i = 0; i < query->parameters.n; i++)
+		text_add(sql, "%s%s", i ? ", " : "", query->parameter_types[i]);
+	text_add(sql, ") AS %s", statement.at);
+}
+
+void query_write_execute(const struct query *query, struct text *sql)
+{
+	text_add(sql, "EXECUTE q(");
+	for (unsigned i = 0; i < query->parameters.n; i++)
+		text_add(sql, "%s%s", i ? ", " : "", query->parameters.at[i]);
+	text_add(sql, ")");
+}
