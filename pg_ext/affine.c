@@ -209,7 +209,8 @@ static Datum negative(Datum number)
 	return DirectFunctionCall1(numeric_uminus, number);
 }
 
-static void apply(enum shape shape, bool constant_first, const struct iforest_affine *constant, struct iforest_affine *result)
+static void apply(enum shape shape, bool constant_first, const struct iforest_affine *constant,
+		  struct iforest_affine *result)
 {
 	double sign = shape == NEGATION || (shape == DIFFERENCE && constant_first) ? -1 : 1;
 

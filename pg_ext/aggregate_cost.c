@@ -66,8 +66,8 @@ static double n_series(const struct iforest_query *query, const struct iforest_c
 /* ---- buckets ---- */
 
 /* The range of times by the histogram; false where there is none. */
-static bool find_times(const struct iforest_query *query, Node *time, const struct iforest_definition *definition, int64 *low,
-		       int64 *high)
+static bool find_times(const struct iforest_query *query, Node *time, const struct iforest_definition *definition,
+		       int64 *low, int64 *high)
 {
 	VariableStatData variable;
 	AttStatsSlot slot;
@@ -156,7 +156,8 @@ static double unclean_fraction(const RelOptInfo *rel, Oid oid)
 	return 1 - Min((double)n_visible / rel->pages, 1);
 }
 
-static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms, bool narrows_values)
+static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms,
+			  bool narrows_values)
 {
 	Relation relation = index_open(index->indexoid, NoLock);
 	struct iforest_meta *meta = palloc(sizeof *meta);

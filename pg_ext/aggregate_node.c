@@ -113,7 +113,8 @@ static Node *over_table(Node *node, void *columns)
 	return expression_tree_mutator(node, over_table, columns);
 }
 
-static void explain_conditions(const struct iforest_question *question, const char *label, List *conditions, ExplainState *es)
+static void explain_conditions(const struct iforest_question *question, const char *label, List *conditions,
+			       ExplainState *es)
 {
 	Oid table = linitial_oid(linitial(question->tables));
 	List *context = deparse_context_for(get_rel_name(table), table);

@@ -74,7 +74,8 @@ static void read_groups(struct iforest_query *query, List *clauses)
 }
 
 /* What is asked at this stage of planning; false if it is nothing for an index. */
-static bool read_query(UpperRelationKind stage, const GroupPathExtraData *extra, PathTarget *target, struct iforest_query *query)
+static bool read_query(UpperRelationKind stage, const GroupPathExtraData *extra, PathTarget *target,
+		       struct iforest_query *query)
 {
 	const Query *parse = query->root->parse;
 
@@ -115,7 +116,8 @@ static const char *add_candidate(const struct iforest_query *query, const struct
 	path->path.total_cost = estimate.total + target->cost.startup + quals.startup +
 				estimate.n_rows * (target->cost.per_tuple + quals.per_tuple);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private = list_make3(iforest_question_write(question), list_concat(list_copy(query->groups), aggregates), having);
+	path->custom_private =
+		list_make3(iforest_question_write(question), list_concat(list_copy(query->groups), aggregates), having);
 	path->methods = &path_methods;
 	add_path(output_rel, &path->path);
 	return NULL;

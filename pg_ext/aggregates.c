@@ -16,8 +16,9 @@ static bool find_function(Oid oid, enum iforest_function *function)
 		const char *name;
 		enum iforest_function function;
 	} known[] = {
-		{ "count", IFOREST_FUNCTION_COUNT },    { "sum", IFOREST_FUNCTION_SUM },	    { "avg", IFOREST_FUNCTION_AVG },	 { "min", IFOREST_FUNCTION_MIN },
-		{ "max", IFOREST_FUNCTION_MAX },	       { "bool_and", IFOREST_FUNCTION_AND }, { "every", IFOREST_FUNCTION_AND },	 { "bool_or", IFOREST_FUNCTION_OR },
+		{"count", IFOREST_FUNCTION_COUNT}, {"sum", IFOREST_FUNCTION_SUM},    {"avg", IFOREST_FUNCTION_AVG},
+		{"min", IFOREST_FUNCTION_MIN},	   {"max", IFOREST_FUNCTION_MAX},    {"bool_and", IFOREST_FUNCTION_AND},
+		{"every", IFOREST_FUNCTION_AND},   {"bool_or", IFOREST_FUNCTION_OR},
 	};
 	char *name = oid < FirstNormalObjectId ? get_func_name(oid) : NULL;
 

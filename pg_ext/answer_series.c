@@ -39,7 +39,8 @@ static void clear_fold(struct iforest_answer_reader *reader)
 
 /* ---- a range of a series ---- */
 
-static enum iforest_status earliest(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 high, int64 *time, bool *found)
+static enum iforest_status earliest(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 high,
+				    int64 *time, bool *found)
 {
 	const struct iforest_pending_rows *rows = &reader->pending;
 	enum iforest_status status = iforest_scan_earliest(&reader->scan, time, found);
@@ -54,7 +55,8 @@ static enum iforest_status earliest(struct iforest_answer_reader *reader, uint64
 }
 
 /* Passes the entries up to a time, adding them if they are wanted. */
-static enum iforest_status pass(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 through, bool is_wanted)
+static enum iforest_status pass(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 through,
+				bool is_wanted)
 {
 	static const struct iforest_wanted nothing = { .values = 0 };
 	struct iforest_key after = through == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, through + 1);
@@ -69,8 +71,8 @@ static enum iforest_status pass(struct iforest_answer_reader *reader, uint64 ser
 }
 
 /* The last time of the series in the range; false if there is none. */
-static enum iforest_status find_last(struct iforest_answer_reader *reader, uint64 series, const struct iforest_time_range *range, int64 *last,
-				     bool *found)
+static enum iforest_status find_last(struct iforest_answer_reader *reader, uint64 series,
+				     const struct iforest_time_range *range, int64 *last, bool *found)
 {
 	struct iforest_time_keys times = iforest_time_keys(&reader->answer->definition);
 	int64 high = Min(range->high, times.highest_finite);
@@ -94,7 +96,8 @@ static void raise_late(const struct iforest_answer_reader *reader, ErrorData *er
 		ReThrowError(error);
 }
 
-static enum iforest_status read_range(struct iforest_answer_reader *reader, uint64 series, const struct iforest_time_range *range)
+static enum iforest_status read_range(struct iforest_answer_reader *reader, uint64 series,
+				      const struct iforest_time_range *range)
 {
 	struct iforest_answer *answer = reader->answer;
 	struct iforest_key from = iforest_key_at(series, range->low);

@@ -104,9 +104,9 @@ static inline int iforest_decode_zone_abbreviation(const char *word, pg_tz **zon
 }
 
 /* a table of groups; and the bytes that a new group has beside its keys, zeroed */
-static inline TupleHashTable iforest_make_group_table(PlanState *node, TupleDesc keys, AttrNumber *columns, Oid *equal, FmgrInfo *hash,
-						       Oid *collations, Size n_bytes, MemoryContext context,
-						       MemoryContext short_lived)
+static inline TupleHashTable iforest_make_group_table(PlanState *node, TupleDesc keys, AttrNumber *columns, Oid *equal,
+						      FmgrInfo *hash, Oid *collations, Size n_bytes, MemoryContext context,
+						      MemoryContext short_lived)
 {
 #if PG_VERSION_NUM >= 180000
 	return BuildTupleHashTable(node, keys, NULL, keys->natts, columns, equal, hash, collations, 256, n_bytes, context, context,

@@ -210,7 +210,8 @@ static void add_real(double real, uint64 n, struct iforest_measure_state *state)
 		state->real_sum += real * (double)n;
 }
 
-static void keep_datum(const struct measure *measure, Datum datum, struct iforest_measure_state *state, MemoryContext context)
+static void keep_datum(const struct measure *measure, Datum datum, struct iforest_measure_state *state,
+		       MemoryContext context)
 {
 	MemoryContext before = MemoryContextSwitchTo(context);
 

@@ -24,8 +24,8 @@ void iforest_pause(const char *place)
 
 void iforest_pause_register(void)
 {
-	DefineCustomStringVariable("iforest.pause_at", "Where a reader waits for advisory lock 1.", NULL, &pause_at, "", PGC_USERSET, 0,
-				   NULL, NULL, NULL);
+	DefineCustomStringVariable("iforest.pause_at", "Where a reader waits for advisory lock 1.", NULL, &pause_at, "",
+				   PGC_USERSET, 0, NULL, NULL, NULL);
 }
 
 #endif

@@ -2,8 +2,9 @@
 
 #include "miscadmin.h"
 
-static void read_chain(struct iforest_chain_reader *reader, bool (*is_chosen)(void *context, const struct iforest_entry *entry),
-		       void *context, struct iforest_pending_rows *rows)
+static void read_chain(struct iforest_chain_reader *reader,
+		       bool (*is_chosen)(void *context, const struct iforest_entry *entry), void *context,
+		       struct iforest_pending_rows *rows)
 {
 	while (iforest_chain_next(reader)) {
 		CHECK_FOR_INTERRUPTS();
@@ -26,8 +27,9 @@ static int compare_entries(const void *left, const void *right)
 	return iforest_key_compare(&((const struct iforest_entry *)left)->key, &((const struct iforest_entry *)right)->key);
 }
 
-bool iforest_pending_rows_read(struct iforest_index *index, bool (*is_chosen)(void *context, const struct iforest_entry *entry),
-			       void *context, struct iforest_pending_rows *rows)
+bool iforest_pending_rows_read(struct iforest_index *index,
+			       bool (*is_chosen)(void *context, const struct iforest_entry *entry), void *context,
+			       struct iforest_pending_rows *rows)
 {
 	struct iforest_chain_reader *reader = palloc(sizeof *reader);
 
@@ -42,8 +44,8 @@ bool iforest_pending_rows_read(struct iforest_index *index, bool (*is_chosen)(vo
 	return !index->met_foreign_page;
 }
 
-void iforest_pending_rows_keep(struct iforest_pending_rows *rows, bool (*is_kept)(void *context, const struct iforest_entry *entry),
-			       void *context)
+void iforest_pending_rows_keep(struct iforest_pending_rows *rows,
+			       bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context)
 {
 	uint32 n = 0;
 
@@ -79,8 +81,8 @@ static void add_value(const struct iforest_entry *entry, unsigned v, enum ifores
 	iforest_row_max(&into->max, &row, kind);
 }
 
-void iforest_pending_rows_fold(const struct iforest_pending_rows *rows, uint32 from, uint32 to, const struct iforest_fields *fields,
-			       struct iforest_aggregate *aggregate)
+void iforest_pending_rows_fold(const struct iforest_pending_rows *rows, uint32 from, uint32 to,
+			       const struct iforest_fields *fields, struct iforest_aggregate *aggregate)
 {
 	for (uint32 i = from; i < to; i++) {
 		const struct iforest_entry *entry = &rows->entries[i];

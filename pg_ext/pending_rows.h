@@ -14,18 +14,19 @@ struct iforest_pending_rows {
  * of transactions that no snapshot from before sees. What is visible must be asked only afterwards (visibility.h): the map may
  * have been copied before the row came that an entry read now leads to. False where a page belongs to somebody else by now: the index has
  * to be read again. */
-bool iforest_pending_rows_read(struct iforest_index *index, bool (*is_chosen)(void *context, const struct iforest_entry *entry),
-			       void *context, struct iforest_pending_rows *rows);
+bool iforest_pending_rows_read(struct iforest_index *index,
+			       bool (*is_chosen)(void *context, const struct iforest_entry *entry), void *context,
+			       struct iforest_pending_rows *rows);
 
 /* Drops those that are not kept. */
-void iforest_pending_rows_keep(struct iforest_pending_rows *rows, bool (*is_kept)(void *context, const struct iforest_entry *entry),
-			       void *context);
+void iforest_pending_rows_keep(struct iforest_pending_rows *rows,
+			       bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context);
 
 /* The first entry at or after the key; rows->n if there is none. */
 uint32 iforest_pending_rows_find(const struct iforest_pending_rows *rows, const struct iforest_key *key);
 
 /* Adds entries [from, to) to the aggregate: rows, values, and times where they are not NULL. */
-void iforest_pending_rows_fold(const struct iforest_pending_rows *rows, uint32 from, uint32 to, const struct iforest_fields *fields,
-			       struct iforest_aggregate *aggregate);
+void iforest_pending_rows_fold(const struct iforest_pending_rows *rows, uint32 from, uint32 to,
+			       const struct iforest_fields *fields, struct iforest_aggregate *aggregate);
 
 #endif

@@ -30,8 +30,8 @@ static bool is_local_against_utc(Oid left, Oid right)
 }
 
 /* Does an operator on a column of the index's key belong to its operator family, as one that scan keys know? */
-static bool is_key_operator(const struct iforest_question *question, const IndexOptInfo *index, AttrNumber column, Oid operator,
-			    Oid collation, Oid right_type)
+static bool is_key_operator(const struct iforest_question *question, const IndexOptInfo *index, AttrNumber column,
+			    Oid operator, Oid collation, Oid right_type)
 {
 	int strategy = get_op_opfamily_strategy(operator, index->opfamily[column - 1]);
 
@@ -113,11 +113,13 @@ void iforest_key_condition_read(Node *condition, struct iforest_key_condition *r
 /* ---- sorting conditions ---- */
 
 /* Functions of text that raise no error, whatever they are given, beside those that PostgreSQL marks as leakproof. */
-static const Oid harmless[] = { F_TEXTLIKE,	 F_TEXTNLIKE,	F_TEXTICLIKE,	 F_TEXTICNLIKE, F_NAMELIKE,   F_LOWER_TEXT, F_UPPER_TEXT,
-				F_STRPOS,	 F_TEXTCAT,	F_STARTS_WITH,	 F_TEXT_BOOL,	F_INT8_INT4,  F_INT4_INT2,  F_INT8_INT2,
-				F_NUMERIC_INT2,	 F_NUMERIC_INT4, F_NUMERIC_INT8, F_FLOAT8_INT2, F_FLOAT8_INT4, F_FLOAT8_INT8, F_FLOAT8_FLOAT4,
-				F_NUMERIC_EQ,	 F_NUMERIC_NE,	F_NUMERIC_LT,	 F_NUMERIC_LE,	F_NUMERIC_GT, F_NUMERIC_GE,
-				F_BPCHAREQ,	 F_BPCHARLIKE,	F_TEXT_BPCHAR, };
+static const Oid harmless[] = {
+	F_TEXTLIKE,    F_TEXTNLIKE,   F_TEXTICLIKE,    F_TEXTICNLIKE,  F_NAMELIKE,     F_LOWER_TEXT,
+	F_UPPER_TEXT,  F_STRPOS,      F_TEXTCAT,       F_STARTS_WITH,  F_TEXT_BOOL,    F_INT8_INT4,
+	F_INT4_INT2,   F_INT8_INT2,   F_NUMERIC_INT2,  F_NUMERIC_INT4, F_NUMERIC_INT8, F_FLOAT8_INT2,
+	F_FLOAT8_INT4, F_FLOAT8_INT8, F_FLOAT8_FLOAT4, F_NUMERIC_EQ,   F_NUMERIC_NE,   F_NUMERIC_LT,
+	F_NUMERIC_LE,  F_NUMERIC_GT,  F_NUMERIC_GE,    F_BPCHAREQ,     F_BPCHARLIKE,   F_TEXT_BPCHAR,
+};
 
 static bool may_fail(Oid function, void *context)
 {

@@ -20,8 +20,8 @@ static Datum evaluate_at(const struct iforest_measures *measures, const struct a
 }
 
 /* Least and greatest of the column in the state, as datums. */
-static void extremes(const struct iforest_measures *measures, const struct arm *arm, const struct iforest_measure_state *state,
-		     Datum *least, Datum *greatest)
+static void extremes(const struct iforest_measures *measures, const struct arm *arm,
+		     const struct iforest_measure_state *state, Datum *least, Datum *greatest)
 {
 	const struct measure *measure = &measures->measures[arm->measure];
 	const struct iforest_definition *definition = measures->definition;
