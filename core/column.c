@@ -199,6 +199,9 @@ bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int6
 {
 	iforest_int128 most = (iforest_int128)iforest_low_bits(column->width) * column->factor;
 
+	/* a sum of 64 such steps fits 128 bits */
+	if (column->width + iforest_bit_width(column->factor) > 100)
+		return false;
 	if (column->is_delta) {
 		/* ascending: every step is a difference and more */
 		most = (most + column->difference) * (n - 1);

@@ -104,7 +104,7 @@ bool iforest_is_affine(Node *expression, AttrNumber attribute)
 	if (IsA(expression, Var))
 		return castNode(Var, expression)->varattno == attribute;
 	if (IsA(expression, RelabelType))
-		return iforest_is_affine((Node *)castNode(RelabelType, expression)->arg, attribute);
+		return iforest_keeps_order(castNode(RelabelType, expression)) && iforest_is_affine((Node *)castNode(RelabelType, expression)->arg, attribute);
 	shape = shape_of_node(expression);
 	if (shape == UNKNOWN)
 		return false;
@@ -161,7 +161,7 @@ bool iforest_is_ascending(Node *expression, AttrNumber attribute)
 	if (IsA(expression, Var))
 		return castNode(Var, expression)->varattno == attribute;
 	if (IsA(expression, RelabelType))
-		return iforest_is_ascending((Node *)castNode(RelabelType, expression)->arg, attribute);
+		return iforest_keeps_order(castNode(RelabelType, expression)) && iforest_is_ascending((Node *)castNode(RelabelType, expression)->arg, attribute);
 	shape = shape_of_node(expression);
 	if (shape == UNKNOWN || shape == NEGATION)
 		return false;

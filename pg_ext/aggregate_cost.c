@@ -21,7 +21,7 @@
 /* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
  * manifest, extents), a page of a run for an edge, one read
  * from end to end, a bucket, a page of pending entries, a row of the heap looked at. */
-enum { OPENING = 4000, A_PAGE = 200, A_WHOLE_PAGE = 800, A_BUCKET = 400, A_PENDING_PAGE = 2500, A_HEAP_ROW = 2 };
+enum { OPENING = 4000, A_PAGE = 200, A_WHOLE_PAGE = 800, A_BUCKET = 400, A_PENDING_PAGE = 1000, A_HEAP_ROW = 2 };
 
 /* larger visibility maps are not counted for an estimate */
 enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672 };
@@ -76,8 +76,16 @@ static bool find_times(const struct iforest_query *query, Node *time, const stru
 	examine_variable(query->root, time, (int)query->rel->relid, &variable);
 	if (HeapTupleIsValid(variable.statsTuple) &&
 	    get_attstatsslot(&slot, variable.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES)) {
-		*low = iforest_time_from_datum(definition, slot.values[0]);
-		*high = iforest_time_from_datum(definition, slot.values[slot.nvalues - 1]);
+		struct iforest_time_keys times = iforest_time_keys(definition);
+		int first = 0, last = slot.nvalues - 1;
+
+		/* some rows at infinity say nothing of the others */
+		while (first < last && iforest_time_from_datum(definition, slot.values[first]) < times.lowest_finite)
+			first++;
+		while (first < last && iforest_time_from_datum(definition, slot.values[last]) > times.highest_finite)
+			last--;
+		*low = iforest_time_from_datum(definition, slot.values[first]);
+		*high = iforest_time_from_datum(definition, slot.values[last]);
 		found = *low < *high;
 		free_attstatsslot(&slot);
 	}
@@ -90,6 +98,17 @@ static bool has_parameter(Node *node, void *context)
 	return node && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
 }
 
+/* Can keys be evaluated while planning? Not with parameters, or where finding a time zone might raise an error. */
+static bool are_known(const struct iforest_run_keys *keys)
+{
+	ListCell *cell;
+
+	foreach(cell, keys->breaks)
+		if (lsecond(lfirst(cell)) && !IsA(lsecond(lfirst(cell)), Const))
+			return false;
+	return !has_parameter((Node *)keys->expressions, NULL) && !has_parameter((Node *)keys->breaks, NULL);
+}
+
 /* How many buckets there are from low to high: a bucket in the middle is looked for. */
 static double count_buckets(const struct iforest_question *question, const struct iforest_run_keys *keys,
 			    const struct iforest_definition *definition, int64 low, int64 high)
@@ -97,7 +116,7 @@ static double count_buckets(const struct iforest_question *question, const struc
 	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(question->columns));
 	ExprContext *econtext = CreateStandaloneExprContext();
 	struct iforest_buckets *buckets;
-	int64 middle = low + (high - low) / 2, end, next;
+	int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2), end, next;
 	AttrNumber attribute = 1;
 	double n = 1;
 	ListCell *cell;
@@ -123,14 +142,16 @@ static double n_buckets(const struct iforest_query *query, const struct iforest_
 {
 	struct iforest_run_keys keys;
 	int64 low, high;
+	double n;
 
 	iforest_question_bucket_keys(question, &keys);
 	if (keys.expressions == NIL)
 		return 1;
-	if (has_parameter((Node *)keys.expressions, NULL) || has_parameter((Node *)keys.breaks, NULL) ||
+	if (!are_known(&keys) ||
 	    !find_times(query, list_nth(candidate->columns, question->n_by), definition, &low, &high))
 		return default_buckets;
-	return Max(count_buckets(question, &keys, definition, low, high) * window, 1);
+	n = count_buckets(question, &keys, definition, low, high) * window;
+	return Max(n, 1);
 }
 
 /* ---- one index ---- */
@@ -138,6 +159,7 @@ static double n_buckets(const struct iforest_query *query, const struct iforest_
 struct terms {
 	double window, others;       /* selectivities */
 	double series, buckets;      /* buckets of a series */
+	double tuples;               /* of all tables */
 };
 
 /* The part of the table that is not all-visible, now; statistics know only what VACUUM left. */
@@ -161,7 +183,10 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 {
 	Relation relation = index_open(index->indexoid, NoLock);
 	struct iforest_meta *meta = palloc(sizeof *meta);
-	double tuples = Max(rel->tuples, 1), n_runs, n_pending, n_pages, n_edges, unclean, n_whole, read_cost;
+	/* a partition has its share of the buckets of all series, and of the window what its own rows say */
+	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->buckets * share, 1);
+	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
+	double n_runs, n_pending, n_pages, n_edges, unclean, n_whole, read_cost;
 
 	iforest_meta_read(relation, meta);
 	n_runs = iforest_estimate_runs(relation, meta);
@@ -170,17 +195,18 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	pfree(meta);
 
 	/* each bucket's ends are on leaf pages, each series of each run has a way down; no more than there are */
-	n_edges = terms->series * (Min(terms->buckets, tuples * terms->window / terms->series + 1) + 2 * n_runs);
-	n_pages = Min(n_edges, index->pages * terms->window + 3 * n_runs * terms->series);
+	n_edges = Min(terms->series * n_buckets, tuples * window + 1) + 2 * n_runs * series;
+	n_pages = Min(n_edges, index->pages * window + 3 * n_runs * series);
 	if (narrows_values)
-		n_pages = Max(n_pages, index->pages * terms->window / 2);
+		n_pages = Max(n_pages, index->pages * window / 2);
 	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
-	unclean = rel->pages * terms->window * unclean_fraction(rel, table);
-	n_whole = Min(index->pages * terms->window, unclean);
+	unclean = rel->pages * window * unclean_fraction(rel, table);
+	n_whole = Min(index->pages * window, unclean);
 	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) +
 	       n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) + n_pending * A_PENDING_PAGE * cpu_operator_cost +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
-	       terms->series * terms->buckets * A_BUCKET * cpu_operator_cost + OPENING * cpu_operator_cost;
+	       Min(terms->series * n_buckets, tuples * window + 1) * A_BUCKET * cpu_operator_cost +
+	       OPENING * cpu_operator_cost;
 }
 
 void iforest_aggregate_estimate(const struct iforest_query *query, const struct iforest_candidate *candidate,
@@ -189,7 +215,7 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 	Relation index = index_open(lsecond_oid(linitial(question->tables)), NoLock);
 	struct iforest_definition definition;
 	struct terms terms;
-	double tuples = 0, n_groups = 1;
+	double tuples = 0, n_groups = 1, n;
 	ListCell *rel_cell, *index_cell, *table_cell;
 	bool by_series = false;
 
@@ -199,10 +225,11 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 		tuples += Max(((RelOptInfo *)lfirst(rel_cell))->tuples, 1);
 	terms.window = selectivity(query, candidate, true);
 	terms.others = selectivity(query, candidate, false);
-	terms.series = question->n_by == 0
-			       ? 1
-			       : Max(n_series(query, candidate, question->n_by, tuples) * (question->values ? 1 : terms.others), 1);
-	terms.buckets = Min(n_buckets(query, candidate, question, &definition, terms.window), tuples);
+	terms.tuples = tuples;
+	n = question->n_by == 0 ? 1 : n_series(query, candidate, question->n_by, tuples) * (question->values ? 1 : terms.others);
+	terms.series = Max(n, 1);
+	n = n_buckets(query, candidate, question, &definition, terms.window);
+	terms.buckets = Min(n, tuples);
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, question->tables)
 		estimate->total += cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,

@@ -116,8 +116,7 @@ static Node *over_table(Node *node, void *columns)
 static void explain_conditions(const struct iforest_question *question, const char *label, List *conditions,
 			       ExplainState *es)
 {
-	Oid table = linitial_oid(linitial(question->tables));
-	List *context = deparse_context_for(get_rel_name(table), table);
+	List *context = deparse_context_for(get_rel_name(question->table), question->table);
 	Node *all;
 
 	if (conditions == NIL)

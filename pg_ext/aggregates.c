@@ -1,5 +1,7 @@
 #include "pg_ext/aggregates.h"
 
+#include <math.h>
+
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
@@ -82,11 +84,29 @@ static bool is_real_column(Node *expression)
 	return column->vartype == FLOAT4OID || column->vartype == FLOAT8OID;
 }
 
+/* Infinite factors make NaN of zeros, which neither sums nor extremes show. */
+static bool may_be_infinite(Node *node, void *context)
+{
+	Oid type;
+
+	if (!node)
+		return false;
+	if (!IsA(node, Const) && !IsA(node, Param))
+		return expression_tree_walker(node, may_be_infinite, context);
+	type = exprType(node);
+	if (type != FLOAT4OID && type != FLOAT8OID && type != NUMERICOID)
+		return false;
+	return IsA(node, Param) || (!castNode(Const, node)->constisnull &&
+				    !isfinite(iforest_number_from_datum(castNode(Const, node)->constvalue, type)));
+}
+
 /* Why an expression of one column alone does not do for the function; NULL if it does. */
 static const char *refuse(enum iforest_function function, Node *expression, AttrNumber attribute, bool is_time)
 {
 	List *breaks = NIL;
 
+	if (function != IFOREST_FUNCTION_COUNT && may_be_infinite(expression, NULL))
+		return "a constant in an aggregate is infinite, or a parameter that may be";
 	if (function == IFOREST_FUNCTION_SUM || function == IFOREST_FUNCTION_AVG) {
 		if (is_time || !iforest_is_affine(expression, attribute))
 			return "a sum or average is of something over which sums do not distribute exactly";
@@ -138,12 +158,12 @@ static void add_valueless(struct reading *reading, struct iforest_arm *arm)
 	}
 }
 
-static void add_arm(struct reading *reading, Node *expression, List *wanted, List *unwanted)
+static void add_arm(struct reading *reading, Node *expression, List *conditions, List *wanted)
 {
 	const struct iforest_question *question = reading->question;
 	struct iforest_arm *arm = palloc0(sizeof *arm);
 
-	*arm = (struct iforest_arm){ .kind = IFOREST_MEASURE_VALUE, .wanted = wanted, .unwanted = unwanted, .expression = expression };
+	*arm = (struct iforest_arm){ .kind = IFOREST_MEASURE_VALUE, .conditions = conditions, .wanted = wanted, .expression = expression };
 	arm->value = value_of(question, expression);
 	if (arm->value == -1) {
 		add_valueless(reading, arm);
@@ -175,13 +195,13 @@ static Node *fill_in(Node *node, void *tested)
 }
 
 /* CASE WHEN c THEN x ... ELSE y END. */
-static void add_arms(struct reading *reading, Node *node, List *wanted, List *unwanted)
+static void add_arms(struct reading *reading, Node *node, List *conditions, List *wanted)
 {
 	CaseExpr *choice = IsA(node, CaseExpr) ? castNode(CaseExpr, node) : NULL;
 	ListCell *cell;
 
 	if (!choice || value_of(reading->question, node) == -1) {
-		add_arm(reading, node, wanted, unwanted);
+		add_arm(reading, node, conditions, wanted);
 		return;
 	}
 	foreach(cell, choice->args) {
@@ -190,20 +210,21 @@ static void add_arms(struct reading *reading, Node *node, List *wanted, List *un
 
 		if (!is_condition(reading, condition))
 			return;
-		add_arms(reading, (Node *)when->result, lappend(list_copy(wanted), condition), unwanted);
+		conditions = lappend(list_copy(conditions), condition);
+		add_arms(reading, (Node *)when->result, conditions, lappend_int(list_copy(wanted), 1));
 		if (reading->reason)
 			return;
-		unwanted = lappend(list_copy(unwanted), condition);
+		wanted = lappend_int(list_copy(wanted), 0);
 	}
 	if (choice->defresult)
-		add_arms(reading, (Node *)choice->defresult, wanted, unwanted);
+		add_arms(reading, (Node *)choice->defresult, conditions, wanted);
 }
 
 const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_question *question,
 				   enum iforest_function *function, List **arms)
 {
 	struct reading reading = { .question = question };
-	List *wanted = NIL;
+	List *conditions = NIL, *wanted = NIL;
 
 	*arms = NIL;
 	if (!find_function(aggregate->aggfnoid, &reading.function))
@@ -216,18 +237,21 @@ const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_quest
 		return "an aggregate has a volatile function";
 	if (aggregate->aggfilter && !is_condition(&reading, (Node *)aggregate->aggfilter))
 		return reading.reason;
-	if (aggregate->aggfilter)
-		wanted = list_make1(aggregate->aggfilter);
+	if (aggregate->aggfilter) {
+		conditions = list_make1(aggregate->aggfilter);
+		wanted = list_make1_int(1);
+	}
 	*function = reading.function;
 	if (aggregate->args == NIL) {
 		struct iforest_arm *arm = palloc0(sizeof *arm);
 
 		arm->kind = IFOREST_MEASURE_ROWS;
+		arm->conditions = conditions;
 		arm->wanted = wanted;
 		*arms = list_make1(arm);
 		return NULL;
 	}
-	add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, wanted, NIL);
+	add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, wanted);
 	*arms = reading.arms;
 	return reading.reason;
 }
@@ -243,7 +267,7 @@ List *iforest_aggregate_conditions(Aggref *aggregate, const struct iforest_quest
 	foreach(cell, arms) {
 		struct iforest_arm *arm = lfirst(cell);
 
-		conditions = list_concat(list_concat(conditions, arm->wanted), arm->unwanted);
+		conditions = list_concat(conditions, arm->conditions);
 		if (arm->kind == IFOREST_MEASURE_CONSTANT)
 			conditions = lappend(conditions, arm->expression);
 	}

@@ -35,7 +35,8 @@ enum iforest_measure_kind { IFOREST_MEASURE_ROWS, IFOREST_MEASURE_VALUE, IFOREST
 /* An arm as it is written. */
 struct iforest_arm {
 	enum iforest_measure_kind kind;
-	List *wanted, *unwanted; /* conditions: these must be true, those must not */
+	List *conditions;     /* asked in this order, up to the first that is not as it is wanted: */
+	List *wanted;         /* IntList: 1: true, 0: false or NULL */
 	Node *expression;     /* NULL of ROWS */
 	int value;            /* of VALUE */
 };

@@ -76,12 +76,17 @@ static void begin_runs(struct iforest_answer *answer)
 }
 
 /* The definition of the indexes is read from the first of them. */
-static void read_definition(struct iforest_answer *answer)
+static void open_tables(struct iforest_answer *answer)
 {
-	Relation index = index_open(lsecond_oid(linitial(answer->question->tables)), AccessShareLock);
+	ListCell *cell;
 
-	iforest_definition_read(index, &answer->definition);
-	index_close(index, NoLock);
+	answer->heaps = palloc(list_length(answer->question->tables) * sizeof(Relation));
+	answer->indexes = palloc(list_length(answer->question->tables) * sizeof(Relation));
+	foreach(cell, answer->question->tables) {
+		answer->heaps[answer->n_tables] = table_open(linitial_oid(lfirst(cell)), AccessShareLock);
+		answer->indexes[answer->n_tables++] = index_open(lsecond_oid(lfirst(cell)), AccessShareLock);
+	}
+	iforest_definition_read(answer->indexes[0], &answer->definition);
 }
 
 static bool has_columns(List *expressions)
@@ -121,7 +126,7 @@ struct iforest_answer *iforest_answer_begin(const struct iforest_question *quest
 	answer->econtext = CreateExprContext(node->state);
 	answer->row = make_row(question);
 	answer->econtext->ecxt_scantuple = answer->row;
-	read_definition(answer);
+	open_tables(answer);
 	begin_keys(answer);
 	answer->gates = expression_states(question->gates);
 	answer->series = expression_states(question->series);
@@ -147,6 +152,10 @@ void iforest_answer_rescan(struct iforest_answer *answer)
 
 void iforest_answer_end(struct iforest_answer *answer)
 {
+	for (int i = 0; i < answer->n_tables; i++) {
+		index_close(answer->indexes[i], NoLock);
+		table_close(answer->heaps[i], NoLock);
+	}
 	MemoryContextDelete(answer->parameters);
 	MemoryContextDelete(answer->attempt);
 	MemoryContextDelete(answer->result);
@@ -187,25 +196,17 @@ bool iforest_answer_runs_hold(const struct iforest_answer *answer, ErrorData **e
 static bool attempt(struct iforest_answer *answer, bool locked)
 {
 	bool done = true;
-	ListCell *cell;
 
 	MemoryContextReset(answer->attempt);
 	iforest_groups_reset(answer->groups, answer->attempt);
 	answer->counts = (struct iforest_answer_counts){ .n_restarts = answer->counts.n_restarts };
-	foreach(cell, answer->question->tables) {
-		Relation heap = table_open(linitial_oid(lfirst(cell)), AccessShareLock);
-		Relation index = index_open(lsecond_oid(lfirst(cell)), AccessShareLock);
-
+	for (int i = 0; i < answer->n_tables && done; i++) {
 		/* as a sequential scan would, and before anything is read: whatever comes later conflicts; and as an index scan
 		 * would, for a row may be in the table while its entry is not in the index yet */
-		PredicateLockRelation(heap, answer->node->state->es_snapshot);
-		PredicateLockRelation(index, answer->node->state->es_snapshot);
-		done = iforest_answer_index(answer, heap, index, locked);
+		PredicateLockRelation(answer->heaps[i], answer->node->state->es_snapshot);
+		PredicateLockRelation(answer->indexes[i], answer->node->state->es_snapshot);
+		done = iforest_answer_index(answer, answer->heaps[i], answer->indexes[i], locked);
 		iforest_pause("index read");
-		index_close(index, NoLock);
-		table_close(heap, NoLock);
-		if (!done)
-			break;
 	}
 	return done;
 }
@@ -219,7 +220,7 @@ static void answer_question(struct iforest_answer *answer)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("an iforest index answers MVCC snapshots only"));
 	answer->counts.n_restarts = 0;
 	MemoryContextReset(answer->parameters);
-	iforest_measures_rescan(answer->measures);
+	iforest_measures_rescan(answer->measures, answer->parameters);
 	MemoryContextReset(answer->attempt);
 	MemoryContextSwitchTo(answer->attempt);
 	iforest_groups_reset(answer->groups, answer->attempt);

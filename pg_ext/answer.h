@@ -9,7 +9,7 @@
  * visibility map was asked, and all begins again. It also does where a run was merged away and its pages were given to others.
  * After a few times the maintenance lock is taken, which a standby cannot do; there it goes on trying.
  *
- * All groups are in memory before the first is given.
+ * All groups are in memory before the first is given. Tables and indexes are open from begin to end.
  */
 #ifndef IFOREST_PG_ANSWER_H
 #define IFOREST_PG_ANSWER_H

@@ -1,6 +1,7 @@
 #include "pg_ext/answer_internal.h"
 
 #include "executor/executor.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -60,21 +61,13 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-static bool in_ranges(const struct iforest_scan_keys *keys, const struct iforest_key *key)
-{
-	for (uint32 r = 0; r < keys->n_ranges && !key->time_is_null; r++)
-		if (key->time >= keys->ranges[r].low && key->time <= keys->ranges[r].high)
-			return true;
-	return key->time_is_null && keys->has_nulls;
-}
-
 /* Is a pending entry of the series and times asked for? */
 static bool is_asked(void *context, const struct iforest_entry *entry)
 {
 	struct iforest_answer_reader *reader = context;
 	uint32 id = (uint32)entry->key.series;
 
-	return in_ranges(&reader->keys, &entry->key) &&
+	return iforest_scan_keys_hold(&reader->keys, &entry->key) &&
 	       bsearch(&id, reader->sorted_series, reader->keys.n_series, sizeof id, iforest_compare_series);
 }
 
@@ -133,7 +126,7 @@ static enum iforest_status read_index(struct iforest_answer_reader *reader)
 	if (!status && answer->is_total)
 		return iforest_answer_total(reader);
 	for (uint32 i = 0; i < reader->keys.n_series && !status; i++) {
-		status = iforest_answer_series(reader, reader->keys.series[i]);
+		status = iforest_answer_series(reader, i);
 		iforest_pause("series read");
 		ResetExprContext(answer->econtext);
 		CHECK_FOR_INTERRUPTS();
@@ -166,6 +159,24 @@ static bool is_unchanged(struct iforest_answer_reader *reader)
 	return unchanged;
 }
 
+/* Copies the keys of the series. The backend's dictionary of this index may go when functions of the query read other indexes. */
+static void copy_series(struct iforest_answer_reader *reader)
+{
+	struct iforest_series_cache *cache = iforest_series_cache_get(reader->index.meta.index_id);
+	StringInfoData keys;
+
+	reader->series_ends = palloc((reader->keys.n_series + 1) * sizeof *reader->series_ends);
+	initStringInfo(&keys);
+	for (uint32 i = 0; i < reader->keys.n_series && reader->answer->definition.n_by > 0; i++) {
+		uint32 n_bytes;
+		const uint8 *key = iforest_series_key(cache, reader->keys.series[i], &n_bytes);
+
+		appendBinaryStringInfo(&keys, (const char *)key, (int)n_bytes);
+		reader->series_ends[i] = (Size)keys.len;
+	}
+	reader->series_keys = (uint8 *)keys.data;
+}
+
 static bool read_consistently(struct iforest_answer_reader *reader, Relation heap, Relation index)
 {
 	struct iforest_answer *answer = reader->answer;
@@ -178,6 +189,7 @@ static bool read_consistently(struct iforest_answer_reader *reader, Relation hea
 	/* series come after the manifest: so all that its runs have are known */
 	if (!read_keys(reader))
 		return true;
+	copy_series(reader);
 	sorted = palloc((reader->keys.n_series + 1) * sizeof *sorted);
 	memcpy(sorted, reader->keys.series, reader->keys.n_series * sizeof *sorted);
 	qsort(sorted, reader->keys.n_series, sizeof *sorted, iforest_compare_series);

@@ -23,6 +23,8 @@ struct iforest_answer {
 	MemoryContext result;                /* until the next group is given */
 	ExprContext *econtext;               /* its scan tuple is the row */
 	TupleTableSlot *row;                 /* of the index's columns */
+	Relation *heaps, *indexes;           /* held open from begin to end, as those of a scan are */
+	int n_tables;
 	struct iforest_definition definition;/* of the first index; the others' are alike */
 	bool is_total;                       /* nothing tells rows apart: no condition, no group, no time */
 	bool is_begun, is_done;              /* groups are there */
@@ -64,11 +66,13 @@ struct iforest_answer_reader {
 	struct iforest_wanted wanted;
 	struct iforest_aggregate *fold;      /* of a bucket */
 	const uint32 *sorted_series;         /* ids of keys.series, ascending */
+	uint8 *series_keys;                  /* their keys, in the order of keys.series, one after the other */
+	Size *series_ends;                   /* where each ends */
 	MemoryContext series_context;        /* by values of the series in hand */
 };
 
-/* Adds one series of the index to the groups; or all entries of all series in one fold. Errors: those of core. */
-enum iforest_status iforest_answer_series(struct iforest_answer_reader *reader, uint32 id);
+/* Adds series number i of keys.series to the groups; or all entries of all series in one fold. Errors: those of core. */
+enum iforest_status iforest_answer_series(struct iforest_answer_reader *reader, uint32 i);
 enum iforest_status iforest_answer_total(struct iforest_answer_reader *reader);
 
 #endif

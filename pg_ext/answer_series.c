@@ -4,8 +4,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "pg_ext/series_pages.h"
-
 /* ---- a bucket ---- */
 
 static void set_time(const struct iforest_answer *answer, bool is_null, int64 time)
@@ -90,9 +88,12 @@ static enum iforest_status find_last(struct iforest_answer_reader *reader, uint6
 }
 
 /* Raises what a condition raised for a time, now that it is known whether there are rows that all others let pass. */
-static void raise_late(const struct iforest_answer_reader *reader, ErrorData *error)
+static void raise_late(const struct iforest_answer_reader *reader, ErrorData *error, bool has_time, int64 time)
 {
-	if (error && reader->fold->n_rows > 0 && iforest_answer_holds(reader->answer, reader->answer->late))
+	if (!error || reader->fold->n_rows == 0)
+		return;
+	set_time(reader->answer, !has_time, time);
+	if ( iforest_answer_holds(reader->answer, reader->answer->late))
 		ReThrowError(error);
 }
 
@@ -125,6 +126,8 @@ static enum iforest_status read_range(struct iforest_answer_reader *reader, uint
 
 		CHECK_FOR_INTERRUPTS();
 		if (!has_range || time > range_end) {
+			if (error)
+				FreeErrorData(error);
 			range_end = iforest_buckets_end(answer->ranges, time);
 			set_time(answer, false, time);
 			in_range = iforest_answer_runs_hold(answer, &error);
@@ -134,7 +137,7 @@ static enum iforest_status read_range(struct iforest_answer_reader *reader, uint
 		end = in_range ? Min(iforest_buckets_end(answer->buckets, time), range_end) : range_end;
 		clear_fold(reader);
 		status = pass(reader, series, &pending, Min(end, range->high), in_range);
-		raise_late(reader, error);
+		raise_late(reader, error, true, time);
 		if (!status && in_range)
 			add_bucket(reader, true, time);
 	}
@@ -148,9 +151,6 @@ static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint
 	ErrorData *error;
 	enum iforest_status status;
 
-	set_time(answer, true, 0);
-	if (!iforest_answer_runs_hold(answer, &error))
-		return IFOREST_OK;
 	reader->scan.bucketing.window = (struct iforest_window){ .has_t0 = false };
 	status = iforest_scan_start(&reader->scan, series);
 	clear_fold(reader);
@@ -163,27 +163,29 @@ static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint
 		return status;
 	iforest_pending_rows_fold(&reader->pending, iforest_pending_rows_find(&reader->pending, &from),
 				  iforest_pending_rows_find(&reader->pending, &end), &reader->index.manifest.fields, reader->fold);
-	raise_late(reader, error);
-	add_bucket(reader, false, 0);
+	set_time(answer, true, 0);
+	if (reader->fold->n_rows > 0 && iforest_answer_runs_hold(answer, &error)) {
+		raise_late(reader, error, false, 0);
+		add_bucket(reader, false, 0);
+	}
 	return IFOREST_OK;
 }
 
 /* ---- all series ---- */
 
-enum iforest_status iforest_answer_series(struct iforest_answer_reader *reader, uint32 id)
+enum iforest_status iforest_answer_series(struct iforest_answer_reader *reader, uint32 i)
 {
 	struct iforest_answer *answer = reader->answer;
+	uint32 id = reader->keys.series[i];
 	enum iforest_status status = IFOREST_OK;
-	uint32 n_bytes;
-	const uint8 *key;
 
 	if (answer->definition.n_by > 0) {
 		MemoryContext before = MemoryContextSwitchTo(reader->series_context);
+		Size start = i > 0 ? reader->series_ends[i - 1] : 0;
 
 		MemoryContextReset(reader->series_context);
-		key = iforest_series_key(iforest_series_cache_get(reader->index.meta.index_id), id, &n_bytes);
-		iforest_by_read(reader->index.relation, &answer->definition, key, n_bytes, answer->row->tts_values,
-				answer->row->tts_isnull);
+		iforest_by_read(reader->index.relation, &answer->definition, reader->series_keys + start,
+				(uint32)(reader->series_ends[i] - start), answer->row->tts_values, answer->row->tts_isnull);
 		MemoryContextSwitchTo(before);
 	}
 	if (!iforest_answer_holds(answer, answer->series))

@@ -14,7 +14,7 @@
 #include "pg_ext/soft.h"
 #include "pg_ext/zones.h"
 
-enum { MOST_KNOWN = 1 << 20, FIRST_STEP = 1024 };
+enum { MOST_KNOWN = 1 << 20, MOST_MOVED = 1024, FIRST_STEP = 1024 };
 
 /* An expression that keeps its value in a bucket, and the value it has there. */
 struct key {
@@ -286,7 +286,7 @@ static void learn_width(struct iforest_buckets *buckets, int64 end)
 /* Keeps a bucket in its place among those known. */
 static void remember(struct iforest_buckets *buckets, const struct bucket *bucket)
 {
-	if (buckets->n_known == MOST_KNOWN)
+	if (buckets->n_known == MOST_KNOWN || buckets->n_known - buckets->next > MOST_MOVED)
 		return;
 	if (buckets->n_known == buckets->n_reserved) {
 		buckets->n_reserved *= 2;

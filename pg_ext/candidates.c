@@ -171,7 +171,7 @@ List *iforest_candidates(const struct iforest_query *query, const char **reason)
 	*reason = NULL;
 	if (IS_JOIN_REL(rel) && has_iforest_index(query->root, rel))
 		*reason = "tables are joined below the aggregates";
-	if (!IS_SIMPLE_REL(rel) || rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
+	if (rel->reloptkind != RELOPT_BASEREL || rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
 		return NIL;
 	table = planner_rt_fetch(rel->relid, query->root);
 	if (table->tablesample && has_iforest_index(query->root, rel))

@@ -263,7 +263,8 @@ const char *iforest_match(const struct iforest_query *query, const struct ifores
 	const char *reason;
 	ListCell *rel_cell, *index_cell;
 
-	*question = (struct iforest_question){ .n_by = index->nkeycolumns - 1, .columns = copyObject(candidate->columns) };
+	*question = (struct iforest_question){ .table = planner_rt_fetch(query->rel->relid, query->root)->relid,
+					       .n_by = index->nkeycolumns - 1, .columns = copyObject(candidate->columns) };
 	ChangeVarNodes((Node *)question->columns, (int)query->rel->relid, 1, 0);
 	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes) {
 		RelOptInfo *rel = lfirst(rel_cell);

@@ -45,7 +45,7 @@ static int add_measure(struct iforest_measures *measures, Aggref *aggregate, enu
 		       const struct iforest_arm *arm)
 {
 	bool is_constant = arm->kind == IFOREST_MEASURE_CONSTANT;
-	List *written = list_make4(makeInteger(arm->kind), makeInteger(arm->value), arm->wanted, arm->unwanted);
+	List *written = list_make4(makeInteger(arm->kind), makeInteger(arm->value), arm->conditions, arm->wanted);
 	struct measure *measure = &measures->measures[measures->n_measures];
 	int i = 0;
 	ListCell *cell;
@@ -59,8 +59,8 @@ static int add_measure(struct iforest_measures *measures, Aggref *aggregate, enu
 		i++;
 	}
 	measures->written = lappend(measures->written, written);
-	*measure = (struct measure){ .kind = arm->kind, .wanted = expression_states(arm->wanted),
-				     .unwanted = expression_states(arm->unwanted), .value = arm->value, .function = function };
+	*measure = (struct measure){ .kind = arm->kind, .conditions = expression_states(arm->conditions),
+				     .wanted = arm->wanted, .value = arm->value, .function = function };
 	if (is_constant) {
 		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
 		measure->type = exprType(arm->expression);
@@ -126,20 +126,12 @@ struct iforest_measures *iforest_measures_begin(const struct iforest_question *q
 	return measures;
 }
 
-void iforest_measures_rescan(struct iforest_measures *measures)
+void iforest_measures_rescan(struct iforest_measures *measures, MemoryContext parameters)
 {
-	for (int i = 0; i < measures->n_results; i++) {
-		struct result *result = &measures->results[i];
-
-		for (int a = 0; a < result->n_arms; a++) {
-			struct arm *arm = &result->arms[a];
-
-			if (measures->measures[arm->measure].kind == IFOREST_MEASURE_VALUE &&
-			    (result->function == IFOREST_FUNCTION_SUM || result->function == IFOREST_FUNCTION_AVG))
-				arm->has_affine = iforest_affine_read(arm->expression, arm->attribute, measures->econtext,
-								      &arm->affine);
-		}
-	}
+	measures->parameters = parameters;
+	for (int i = 0; i < measures->n_results; i++)
+		for (int a = 0; a < measures->results[i].n_arms; a++)
+			measures->results[i].arms[a].is_read = false;
 }
 
 struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *measures)
@@ -171,13 +163,10 @@ static bool holds(ExprState *condition, ExprContext *econtext)
 
 static bool is_asked(const struct measure *measure, ExprContext *econtext)
 {
-	ListCell *cell;
+	ListCell *condition, *wanted;
 
-	foreach(cell, measure->wanted)
-		if (!holds(lfirst(cell), econtext))
-			return false;
-	foreach(cell, measure->unwanted)
-		if (holds(lfirst(cell), econtext))
+	forboth(condition, measure->conditions, wanted, measure->wanted)
+		if (holds(lfirst(condition), econtext) != lfirst_int(wanted))
 			return false;
 	return true;
 }

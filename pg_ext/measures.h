@@ -24,8 +24,8 @@ struct iforest_measures;
 struct iforest_measures *iforest_measures_begin(const struct iforest_question *question,
 						const struct iforest_definition *definition, ExprContext *econtext);
 
-/* Evaluates parameters anew. */
-void iforest_measures_rescan(struct iforest_measures *measures);
+/* Parameters may have changed: what is made of them is evaluated anew where it is needed, and lives in that context. */
+void iforest_measures_rescan(struct iforest_measures *measures, MemoryContext parameters);
 
 /* What has to be folded for them. */
 struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *measures);

@@ -6,7 +6,7 @@
 
 struct measure {
 	enum iforest_measure_kind kind;
-	List *wanted, *unwanted;          /* ExprStates of conditions */
+	List *conditions, *wanted;        /* ExprStates; IntList (aggregates.h) */
 	int value;
 	/* of CONSTANT */
 	ExprState *expression;
@@ -26,6 +26,7 @@ struct arm {
 	AttrNumber attribute;
 	struct iforest_affine affine;     /* of sums over a value column */
 	bool has_affine;                  /* false: a factor is NULL, and so is each value */
+	bool is_read;                     /* affine has been read since the last rescan */
 };
 
 struct result {
@@ -38,6 +39,7 @@ struct result {
 };
 
 struct iforest_measures {
+	MemoryContext parameters;         /* affine lives here */
 	const struct iforest_question *question;
 	const struct iforest_definition *definition;
 	ExprContext *econtext;

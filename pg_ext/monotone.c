@@ -7,6 +7,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
 /* ---- functions of which the order of values is known ---- */
@@ -116,7 +117,6 @@ static const struct monotone_function functions[] = {
 	{ F_INT48DIV, 0, NO_BREAKS, 0 },
 	{ F_INT82DIV, 0, NO_BREAKS, 0 },
 	{ F_INT84DIV, 0, NO_BREAKS, 0 },
-	{ F_NUMERIC_DIV, 0, NO_BREAKS, 0 },
 	{ F_DIV, 0, NO_BREAKS, 0 },
 	{ F_FLOAT4DIV, 0, NO_BREAKS, 0 },
 	{ F_FLOAT8DIV, 0, NO_BREAKS, 0 },
@@ -142,9 +142,10 @@ static const Oid sums_and_products[] = {
 
 static const Oid remainders[] = { F_INT2MOD, F_INT4MOD, F_INT8MOD, F_MOD_INT2_INT2, F_MOD_INT4_INT4, F_MOD_INT8_INT8,
 				  F_NUMERIC_MOD, F_MOD_NUMERIC_NUMERIC };
+static const Oid roundings[] = { F_FLOOR_NUMERIC, F_CEIL_NUMERIC, F_CEILING_NUMERIC, F_TRUNC_NUMERIC, F_ROUND_NUMERIC };
 static const Oid differences[] = { F_INT2MI, F_INT4MI, F_INT8MI, F_NUMERIC_SUB };
 static const Oid extracts[] = { F_EXTRACT_TEXT_TIMESTAMP, F_EXTRACT_TEXT_TIMESTAMPTZ, F_EXTRACT_TEXT_INTERVAL,
-				F_DATE_PART_TEXT_TIMESTAMP, F_DATE_PART_TEXT_TIMESTAMPTZ, F_DATE_PART_TEXT_INTERVAL };
+				F_DATE_PART_TEXT_TIMESTAMP, F_DATE_PART_TEXT_TIMESTAMPTZ, F_DATE_PART_TEXT_INTERVAL, F_EXTRACT_TEXT_DATE };
 static const Oid interval_shifts[] = { F_TIMESTAMP_PL_INTERVAL, F_TIMESTAMP_MI_INTERVAL, F_TIMESTAMPTZ_PL_INTERVAL,
 				       F_TIMESTAMPTZ_MI_INTERVAL, F_DATE_PL_INTERVAL, F_DATE_MI_INTERVAL };
 
@@ -241,8 +242,40 @@ static void add_breaks(List **breaks, const struct monotone_function *function, 
 	}
 }
 
+/* Division of numerics keeps 16 digits and more, as many as the leading digits of both sides suggest: where that number drops, a
+ * quotient may be rounded below that of a smaller dividend. Not so for powers of ten, and where dividends have few digits; nor is it
+ * seen once the quotient is rounded to an integer. */
+static bool is_exact_division(List *arguments)
+{
+	Const *divisor = lsecond(arguments);
+	List *inner;
+	Oid dividend = called(linitial(arguments), &inner);
+	int n_ones = 0;
+
+	if (iforest_has_columns((Node *)divisor))
+		return false;
+	if (dividend == F_NUMERIC_INT2 || dividend == F_NUMERIC_INT4 || IS_ONE_OF(dividend, extracts))
+		return true;
+	if (!IsA(divisor, Const) || divisor->constisnull)
+		return false;
+	for (const char *digit = DatumGetCString(DirectFunctionCall1(numeric_out, divisor->constvalue)); *digit; digit++) {
+		if (*digit != '0' && *digit != '1' && *digit != '.')
+			return false;
+		n_ones += *digit == '1';
+	}
+	return n_ones == 1;
+}
+
 static bool is_listed(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
+	if (function == F_NUMERIC_DIV)
+		return is_exact_division(arguments) && iforest_is_monotone(linitial(arguments), attribute, breaks);
+	if (IS_ONE_OF(function, roundings)) {
+		List *division;
+
+		if (called(linitial(arguments), &division) == F_NUMERIC_DIV && !iforest_has_columns(lsecond(division)))
+			return iforest_is_monotone(linitial(division), attribute, breaks);
+	}
 	if (IS_ONE_OF(function, sums_and_products) && list_length(arguments) == 2) {
 		int i = iforest_has_columns(linitial(arguments)) ? 0 : 1;
 
@@ -365,6 +398,11 @@ static bool is_comparison(Node *node, AttrNumber attribute, List **breaks)
 	return true;
 }
 
+bool iforest_keeps_order(const RelabelType *relabel)
+{
+	return getBaseType(relabel->resulttype) == getBaseType(exprType((Node *)relabel->arg));
+}
+
 static bool is_monotone(Node *node, AttrNumber attribute, List **breaks)
 {
 	List *arguments;
@@ -373,7 +411,8 @@ static bool is_monotone(Node *node, AttrNumber attribute, List **breaks)
 	if (IsA(node, Var))
 		return castNode(Var, node)->varattno == attribute;
 	if (IsA(node, RelabelType))
-		return iforest_is_monotone((Node *)castNode(RelabelType, node)->arg, attribute, breaks);
+		return iforest_keeps_order(castNode(RelabelType, node)) &&
+		       iforest_is_monotone((Node *)castNode(RelabelType, node)->arg, attribute, breaks);
 	if (is_notclause(node))
 		return iforest_is_monotone((Node *)get_notclausearg(node), attribute, breaks);
 	function = called(node, &arguments);

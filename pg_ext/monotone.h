@@ -32,6 +32,9 @@ bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks);
  * a real column stay where they are in the order? */
 bool iforest_is_ascending(Node *expression, AttrNumber attribute);
 
+/* Does a RelabelType leave values in their order? Not so where an int4 becomes an oid, say. */
+bool iforest_keeps_order(const RelabelType *relabel);
+
 /* Adds what decides where the expression changes with column `attribute`. Other columns are taken as constants. */
 void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest_run_keys *keys);
 

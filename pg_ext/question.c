@@ -10,6 +10,7 @@
 #include "utils/lsyscache.h"
 
 #include "pg_ext/aggregates.h"
+#include "pg_ext/soft.h"
 
 /* ---- keys ---- */
 
@@ -104,6 +105,7 @@ void iforest_key_condition_read(Node *condition, struct iforest_key_condition *r
 		result->function = castNode(ScalarArrayOpExpr, condition)->opno;
 		result->collation = castNode(ScalarArrayOpExpr, condition)->inputcollid;
 		result->is_array = true;
+		result->right_type = get_base_element_type(exprType((Node *)result->comparand));
 	}
 	while (IsA(side, RelabelType))
 		side = (Node *)castNode(RelabelType, side)->arg;
@@ -307,7 +309,7 @@ const char *iforest_question_add(struct iforest_question *question, const IndexO
 		question->gates = lappend(question->gates, condition);
 	else if (key)
 		question->keys = lappend(question->keys, key);
-	else if (may_raise_error_walker(condition, NULL) && !has_time)
+	else if (has_time ? iforest_calls_foreign_functions(condition, NULL) : may_raise_error_walker(condition, NULL))
 		question->late = lappend(question->late, condition);
 	else if (has_time)
 		question->runs = list_concat(question->runs, both ? both : list_make1(condition));
@@ -348,7 +350,8 @@ void iforest_question_bucket_keys(const struct iforest_question *question, struc
 
 List *iforest_question_write(const struct iforest_question *question)
 {
-	List *list = list_make4(question->tables, makeInteger(question->n_by), question->columns, question->groups);
+	List *tables = lcons(list_make1_oid(question->table), question->tables);
+	List *list = list_make4(tables, makeInteger(question->n_by), question->columns, question->groups);
 
 	list = list_concat(list, list_make4(question->operators, question->aggregates, question->gates, question->keys));
 	return list_concat(list, list_make4(question->series, question->runs, question->late, question->values));
@@ -356,7 +359,8 @@ List *iforest_question_write(const struct iforest_question *question)
 
 void iforest_question_read(struct iforest_question *question, List *list)
 {
-	*question = (struct iforest_question){ .tables = list_nth(list, 0), .n_by = intVal(list_nth(list, 1)),
+	*question = (struct iforest_question){ .table = linitial_oid(linitial(list_nth(list, 0))),
+					       .tables = list_copy_tail(list_nth(list, 0), 1), .n_by = intVal(list_nth(list, 1)),
 					       .columns = list_nth(list, 2), .groups = list_nth(list, 3),
 					       .operators = list_nth(list, 4), .aggregates = list_nth(list, 5),
 					       .gates = list_nth(list, 6), .keys = list_nth(list, 7),

@@ -11,7 +11,8 @@
  *   series   by columns, and can raise no error: asked once a series, before anything of it is read
  *   runs     also the time, by expressions that change seldom (monotone.h): asked once for each range of times in which they
  *            do not change, and series
- *   late     as series, but may raise errors: asked for buckets in which there are visible rows
+ *   late     as series, but may raise errors, or as runs, but calls functions of others: asked for buckets in which there are
+ *            visible rows
  *   values   one value column, monotone: a range of it, by which nodes are judged
  */
 #ifndef IFOREST_PG_QUESTION_H
@@ -25,6 +26,7 @@
 #include "pg_ext/monotone.h"
 
 struct iforest_question {
+	Oid table;         /* that the query names: the parent of partitions */
 	List *tables;      /* of OidLists: table, index. All indexes have the same columns */
 	int n_by;
 	List *columns;     /* the index's columns as expressions over the table, varno 1: what Var i stands for is element i - 1 */

@@ -1,5 +1,7 @@
 #include "pg_ext/measures_internal.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "utils/float.h"
@@ -58,8 +60,19 @@ static double real_sum(const struct iforest_measure_state *state)
 	return sum;
 }
 
+static bool read_affine(const struct iforest_measures *measures, struct arm *arm)
+{
+	MemoryContext before = MemoryContextSwitchTo(measures->parameters);
+
+	if (!arm->is_read)
+		arm->has_affine = iforest_affine_read(arm->expression, arm->attribute, measures->econtext, &arm->affine);
+	arm->is_read = true;
+	MemoryContextSwitchTo(before);
+	return arm->has_affine;
+}
+
 /* a * sum + b * n; the expression itself is evaluated at both extremes, so that it fails where it would for a row. */
-static void add_affine(const struct iforest_measures *measures, const struct arm *arm,
+static void add_affine(const struct iforest_measures *measures, struct arm *arm,
 		       const struct iforest_measure_state *state, struct total *total)
 {
 	const struct measure *measure = &measures->measures[arm->measure];
@@ -68,7 +81,7 @@ static void add_affine(const struct iforest_measures *measures, const struct arm
 	int16 scale = definition->value_types[measure->value] == NUMERICOID ? definition->value_scales[measure->value] : 0;
 	Datum sum = (Datum)0, least, greatest;
 
-	if (state->n == 0 || !arm->has_affine)
+	if (state->n == 0 || !read_affine(measures, arm))
 		return;
 	if (!arm->is_plain) {
 		extremes(measures, arm, state, &least, &greatest);
@@ -81,7 +94,14 @@ static void add_affine(const struct iforest_measures *measures, const struct arm
 	if (arm->affine.is_real) {
 		double real = is_real ? real_sum(state) : DatumGetFloat8(DirectFunctionCall1(numeric_float8, sum));
 
-		total->real += arm->is_plain ? real : arm->affine.real_a * real + arm->affine.real_b * (double)state->n;
+		if (!arm->is_plain) {
+			double sum_of_values = real;
+
+			real = arm->affine.real_a * real + arm->affine.real_b * (double)state->n;
+			if (isinf(real) && !isinf(sum_of_values))
+				float_overflow_error();
+		}
+		total->real += real;
 		return;
 	}
 	if (!arm->is_plain)
@@ -132,7 +152,7 @@ static Datum sum_or_average(const struct iforest_measures *measures, const struc
 	struct total total = { .number = NumericGetDatum(int64_to_numeric(0)) };
 
 	for (int a = 0; a < result->n_arms; a++) {
-		const struct arm *arm = &result->arms[a];
+		struct arm *arm = &result->arms[a];
 		const struct measure *measure = &measures->measures[arm->measure];
 
 		if (measure->kind == IFOREST_MEASURE_VALUE)

@@ -40,23 +40,6 @@ static void read_index(struct iforest_index_scan *scan)
 	MemoryContextSwitchTo(before);
 }
 
-static bool in_ranges(const struct iforest_scan_keys *keys, const struct iforest_key *key)
-{
-	uint32 low = 0, high = keys->n_ranges;
-
-	if (key->time_is_null)
-		return keys->has_nulls;
-	while (low < high) {
-		uint32 middle = low + (high - low) / 2;
-
-		if (keys->ranges[middle].high < key->time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < keys->n_ranges && keys->ranges[low].low <= key->time;
-}
-
 static int compare_keys(const void *left, const void *right)
 {
 	return iforest_key_compare(left, right);
@@ -78,7 +61,7 @@ static void match_chain(struct iforest_index_scan *scan, struct iforest_chain_re
 
 			iforest_chain_key(reader, i, key);
 			id = (uint32)key->series;
-			if (in_ranges(&scan->keys, key) &&
+			if (iforest_scan_keys_hold(&scan->keys, key) &&
 			    bsearch(&id, ids, scan->keys.n_series, sizeof id, iforest_compare_series))
 				scan->n_matching++;
 		}

@@ -8,6 +8,7 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
+#include "core/key.h"
 #include "pg_ext/series_pages.h"
 
 enum { MOST_COMBINATIONS = 4096 };
@@ -221,6 +222,23 @@ static void read_time_key(Relation index, const struct iforest_definition *defin
 	}
 	n = tidy(ranges, n);
 	intersect(result, ranges, n);
+}
+
+bool iforest_scan_keys_hold(const struct iforest_scan_keys *keys, const struct iforest_key *key)
+{
+	uint32 low = 0, high = keys->n_ranges;
+
+	if (key->time_is_null)
+		return keys->has_nulls;
+	while (low < high) {
+		uint32 middle = low + (high - low) / 2;
+
+		if (keys->ranges[middle].high < key->time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < keys->n_ranges && keys->ranges[low].low <= key->time;
 }
 
 /* ---- series ---- */

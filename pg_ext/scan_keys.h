@@ -25,6 +25,10 @@ struct iforest_scan_keys {
 void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
 			    int n_keys, bool in_order, struct iforest_scan_keys *result);
 
+/* Does an entry's time lie in the ranges? */
+struct iforest_key;
+bool iforest_scan_keys_hold(const struct iforest_scan_keys *keys, const struct iforest_key *key);
+
 /* Ids of series, for qsort. */
 int iforest_compare_series(const void *left, const void *right);
 

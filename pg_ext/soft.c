@@ -10,16 +10,40 @@ static bool is_foreign(Oid function, void *context)
 	return function >= FirstNormalObjectId;
 }
 
-static bool has_foreign_function(Node *node, void *context)
+/* Of what is not known here, as of the conditions of a domain, nothing is assumed. */
+bool iforest_calls_foreign_functions(Node *node, void *context)
 {
-	return node && (check_functions_in_node(node, is_foreign, context) ||
-			expression_tree_walker(node, has_foreign_function, context));
+	if (!node)
+		return false;
+	switch (nodeTag(node)) {
+	case T_Var:
+	case T_Const:
+	case T_Param:
+	case T_FuncExpr:
+	case T_OpExpr:
+	case T_DistinctExpr:
+	case T_NullIfExpr:
+	case T_ScalarArrayOpExpr:
+	case T_BoolExpr:
+	case T_NullTest:
+	case T_BooleanTest:
+	case T_RelabelType:
+	case T_CaseExpr:
+	case T_CaseWhen:
+	case T_CaseTestExpr:
+	case T_CoalesceExpr:
+	case T_List:
+		return check_functions_in_node(node, is_foreign, context) ||
+		       expression_tree_walker(node, iforest_calls_foreign_functions, context);
+	default:
+		return true;
+	}
 }
 
 struct iforest_soft iforest_soft_begin(Expr *expression)
 {
 	return (struct iforest_soft){ .state = ExecInitExpr(expression, NULL),
-				      .may_catch = !has_foreign_function((Node *)expression, NULL) };
+				      .may_catch = !iforest_calls_foreign_functions((Node *)expression, NULL) };
 }
 
 static bool is_of_data(int code)

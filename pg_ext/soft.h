@@ -15,6 +15,9 @@ struct iforest_soft {
 	bool may_catch;
 };
 
+/* May it call others than PostgreSQL's own functions? A walker: context is not used. */
+bool iforest_calls_foreign_functions(Node *node, void *context);
+
 /* Prepares, in the current memory context. */
 struct iforest_soft iforest_soft_begin(Expr *expression);
 
