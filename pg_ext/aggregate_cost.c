@@ -209,6 +209,11 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	       OPENING * cpu_operator_cost;
 }
 
+Cost iforest_aggregate_least_cost(void)
+{
+	return OPENING * cpu_operator_cost;
+}
+
 void iforest_aggregate_estimate(const struct iforest_query *query, const struct iforest_candidate *candidate,
 				const struct iforest_question *question, struct iforest_estimate *estimate)
 {

@@ -136,15 +136,26 @@ static void decline(const struct iforest_candidate *candidate, const char *reaso
 		ereport(NOTICE, errmsg("no iforest index answers this query"), errdetail("%s.", reason));
 }
 
+/* Is there a path already that is cheaper than any answer from an index? Then planning need not take longer. */
+static bool has_cheap_path(const RelOptInfo *rel)
+{
+	ListCell *cell;
+
+	foreach(cell, rel->pathlist)
+		if (((const Path *)lfirst(cell))->total_cost < iforest_aggregate_least_cost())
+			return true;
+	return false;
+}
+
 static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
 		     struct iforest_query *query)
 {
 	const char *reason;
-	List *candidates = iforest_candidates(query, &reason);
+	List *candidates = !iforest_explain_decline && has_cheap_path(output_rel) ? NIL : iforest_candidates(query, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
 	ListCell *cell;
 
-	if (candidates == NIL && reason)
+	if (candidates == NIL && iforest_explain_decline && reason)
 		decline(NULL, reason);
 	if (candidates == NIL)
 		return;

@@ -28,6 +28,9 @@ struct iforest_estimate {
 void iforest_aggregate_estimate(const struct iforest_query *query, const struct iforest_candidate *candidate,
 				const struct iforest_question *question, struct iforest_estimate *estimate);
 
+/* What any answer costs at least. */
+Cost iforest_aggregate_least_cost(void);
+
 /* aggregate_node.c: the executor's side. */
 extern const CustomScanMethods iforest_aggregate_scan;
 
