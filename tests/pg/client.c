@@ -230,7 +230,7 @@ static const struct {
 
 void client_read(PGconn *pg, enum client_way way)
 {
-	client_run(pg, "SET enable_seqscan = %d; SET enable_indexscan = %d; SET enable_indexonlyscan = %d;"
+	client_run(pg, "SET iforest.enable = off; SET enable_seqscan = %d; SET enable_indexscan = %d; SET enable_indexonlyscan = %d;"
 		       " SET enable_bitmapscan = %d",
 		   ways[way].by_table, ways[way].by_index, ways[way].by_index_only, ways[way].by_bitmap);
 }

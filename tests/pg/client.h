@@ -72,7 +72,7 @@ void client_same_rows(PGresult *actual, PGresult *expected, const char *what);
 
 enum client_way { BY_TABLE, BY_INDEX, BY_INDEX_ONLY, BY_BITMAP, CLIENT_WAYS };
 
-/* From now on this session reads tables in that way, where it can. */
+/* From now on this session reads tables row by row in that way, where it can. */
 void client_read(PGconn *pg, enum client_way way);
 
 /* The plan of a query must read in that way, if it reads at all. */

@@ -14,160 +14,6 @@ void query_piece(char piece[QUERY_PIECE], const char *format, ...)
 
 #define ONE_OF(dice, list) (list)[random_below(dice, COUNT_OF(list))]
 
-/* ---- aggregates ---- */
-
-/* Of whole numbers, numeric and reals whose sums come out the same in any order. What would be rounded is left out. */
-static const char *const of_whole[] = {
-	"sum(@)", "sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ + 1)",
-	"sum(@ - 3)",
-	"avg(@ + 2)", "sum(@::numeric)", "sum(@::numeric * 0.5)", "sum(@ * 0.001)", "sum(@::bigint)", "avg(@::numeric)",
-	"min(@ / 2)", "max(@::numeric * 2)", "min(@::bigint)", "sum(@::numeric - 0.25)", "sum(@ * 1.50)",
-	"sum(@::numeric * -2)", "max(- (@ / 3))", "sum(@)", "max(@)", "avg(@)", "sum(@ * 2::bigint)", "sum(2::bigint * @)",
-	"avg(@::bigint - 7)",
-	"sum(@::numeric(20, 2))", "sum(coalesce(@, 0))", "sum(@ / 2)", "sum(@ % 7)", "min(abs(@ / 2))", "sum(- (@ / 2))",
-	"max(@::text)", "sum(@ / 1000.0)", "max(coalesce(@, 0))",
-}, *const of_numeric[] = {
-	"sum(@)", "sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 1.5)",
-	"sum(@ + 0.125)", "avg(@ * 3)", "sum(-@)", "max(round(@))", "min(floor(@))", "sum(@ - 1)", "max(@ * -2)",
-	"sum(@::numeric)", "min(@ + 1)",
-	"sum(round(@))", "sum(@ / 2)", "avg(abs(@))", "sum(@::numeric(20, 1))", "max(@::numeric(20, 8))",
-	"sum(coalesce(@, 0))",
-}, *const of_real[] = {
-	"sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 2)", "sum(@ / 4)",
-	"avg(@ - 0.5)", "sum(@::float8)", "max(floor(@))", "min(@ * -2)", "sum(@ + 1)", "max(@::numeric)", "sum(abs(@))",
-	"sum(coalesce(@, 0))",
-}, *const of_any[] = { "min(@)", "max(@)", "count(@)", "max(@)", "count(*)" };
-
-static const char *const dear[] = {
-	"count(DISTINCT @)", "string_agg(@::text, ',' ORDER BY @, id)", "(array_agg(@ ORDER BY id))[1]", "max(id)",
-	"count(note)", "percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "count(DISTINCT ts)",
-	"mode() WITHIN GROUP (ORDER BY @)", "sum(DISTINCT 1)", "count(DISTINCT (@, ts))", "max(@ ORDER BY id)",
-	"sum(random()::integer * 0)", "var_pop(length(@::text))",
-};
-
-static void add_of_time(struct query *query, struct text *sql)
-{
-	static const char *const names[] = { "min", "max", "count", "max", "min" };
-	unsigned n_steps = random_chance(query->dice, 30) + random_chance(query->dice, 10);
-	enum term_type type;
-	struct text term;
-
-	text_set(&term, "%s", "");
-	type = term_make(query, term_time(query), n_steps, &term);
-	text_add(sql, "%s(%s)", type == OF_BOOL ? "bool_or" : ONE_OF(query->dice, names), term.at);
-}
-
-static void add_of_by(struct query *query, const struct query_column *column, struct text *sql)
-{
-	static const char *const names[] = { "min", "max", "count", "max" };
-	static const char *const numbers[] = { "sum", "avg", "max", "min", "count" };
-	static const char *const bools[] = { "bool_and", "bool_or", "every", "count" };
-	const char *name;
-	enum term_type type;
-	struct text term;
-
-	text_set(&term, "%s", "");
-	type = term_make(query, column, (unsigned)random_below(query->dice, 3), &term);
-	if (type == OF_BOOL)
-		name = ONE_OF(query->dice, bools);
-	else if (type == OF_INT4 || type == OF_INT8)
-		name = ONE_OF(query->dice, numbers);
-	else
-		name = type == OF_UUID ? "count" : ONE_OF(query->dice, names);
-	text_add(sql, "%s(%s)", name, term.at);
-}
-
-/* The column, or a CASE that gives it to some rows. */
-static void add_operand(struct query *query, const struct query_column *column, struct text *sql)
-{
-	struct text condition;
-	bool is_number = column->type == OF_INT4 || column->type == OF_INT8 || column->type == OF_NUMERIC ||
-			 column->type == OF_FLOAT8;
-
-	if (!random_chance(query->dice, 12)) {
-		text_add(sql, "%s", column->name);
-		return;
-	}
-	text_set(&condition, "%s", "");
-	term_condition(query, random_chance(query->dice, 10), 1, &condition);
-	text_add(sql, "CASE WHEN %s THEN %s%s END", condition.at, column->name,
-		 is_number && random_chance(query->dice, 40) ? " ELSE 0" : "");
-}
-
-static void add_of_value(struct query *query, const struct query_column *column, struct text *sql)
-{
-	struct text operand;
-	const char *form;
-
-	switch (column->type) {
-	case OF_INT4:
-	case OF_INT8:
-		form = ONE_OF(query->dice, of_whole);
-		break;
-	case OF_NUMERIC:
-		form = ONE_OF(query->dice, of_numeric);
-		break;
-	case OF_FLOAT8:
-		form = ONE_OF(query->dice, of_real);
-		break;
-	default:
-		form = ONE_OF(query->dice, of_any);
-	}
-	text_set(&operand, "%s", "");
-	add_operand(query, column, &operand);
-	term_fill(query, form, operand.at, sql);
-}
-
-static void add_of_none(struct query *query, struct text *sql)
-{
-	static const char *const forms[] = { "count(*)", "count(*)", "count(*)", "count(1)", "sum(1)", "avg(2.50)",
-					     "max('x'::text)", "count(NULL)", "sum(CASE WHEN # THEN 1 ELSE 0.0 END)",
-					     "count(CASE WHEN # THEN 1 END)", "sum(CASE WHEN # THEN 1 ELSE 0 END)",
-					     "sum((#)::integer)", "bool_and(#)",
-					     "sum(CASE WHEN # THEN 1 WHEN # THEN 2 END)" };
-	const char *form = ONE_OF(query->dice, forms);
-
-	for (const char *c = form; *c; c++)
-		if (*c == '#')
-			term_condition(query, false, 1, sql);
-		else
-			text_add(sql, "%c", *c);
-}
-
-static void add_aggregate(struct query *query, struct text *sql)
-{
-	const struct query_column *value = term_value(query), *by = term_by(query);
-	unsigned kind = (unsigned)random_below(query->dice, 100);
-	struct text condition;
-
-	if (kind < 40 && value)
-		add_of_value(query, value, sql);
-	else if (kind < 60)
-		add_of_time(query, sql);
-	else if (kind < 70 && by)
-		add_of_by(query, by, sql);
-	else
-		add_of_none(query, sql);
-	if (!random_chance(query->dice, 14))
-		return;
-	text_set(&condition, "%s", "");
-	term_condition(query, random_chance(query->dice, 10), 1, &condition);
-	text_add(sql, " FILTER (WHERE %s)", condition.at);
-}
-
-/* What tools put around aggregates. */
-static void add_computed(struct query *query, struct text *sql)
-{
-	static const char *const forms[] = { "coalesce(@::text, 'none')", "@ IS NULL", "count(@) OVER ()", "count(*) / 2.0",
-					     "round(100.0 * count(*) / nullif(count(*) + 1, 0), 2)", "nullif(@, NULL)",
-					     "CASE WHEN count(*) > 3 THEN @ END", "(SELECT @)" };
-	struct text aggregate;
-
-	text_set(&aggregate, "%s", "");
-	add_aggregate(query, &aggregate);
-	term_fill(query, ONE_OF(query->dice, forms), aggregate.at, sql);
-}
-
 /* ---- making a query ---- */
 
 static void keep(struct query_list *list, const struct text *sql)
@@ -176,17 +22,38 @@ static void keep(struct query_list *list, const struct text *sql)
 		query_piece(list->at[list->n++], "%s", sql->at);
 }
 
+/* One of the time and a by column, in one. */
+static void add_mixed_key(struct query *query, const struct query_column *by, struct text *sql)
+{
+	static const char *const forms[] = {
+		"%s::text || (%s)::text", "%s::text || ' ' || (%s)::text", "concat(%s, '-', %s)",
+		"coalesce(%s::text, (%s)::text)", "%s::text < (%s)::text", "format('%%s/%%s', %s, %s)",
+		"CASE WHEN %s IS NULL THEN (%s) END", "(%s IS NOT NULL)::integer + length((%s)::text)",
+	};
+	struct text time;
+
+	text_set(&time, "%s", "");
+	term_make(query, term_time(query), 1, &time);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	text_add(sql, ONE_OF(query->dice, forms), term_operand(query, by), time.at);
+#pragma GCC diagnostic pop
+}
+
 static void make_keys(struct query *query)
 {
 	static const unsigned char numbers[] = { 0, 0, 1, 1, 1, 1, 1, 2, 2, 3 };
 	static const unsigned char lengths[] = { 0, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3 };
+	bool are_of_time = random_chance(query->dice, 10);
 	struct text sql;
 
-	for (unsigned n = ONE_OF(query->dice, numbers); n > 0; n--) {
-		const struct query_column *by = term_by(query);
+	for (unsigned n = are_of_time ? 3 : ONE_OF(query->dice, numbers); n > 0; n--) {
+		const struct query_column *by = are_of_time ? NULL : term_by(query);
 
 		text_set(&sql, "%s", "");
-		if (by && random_chance(query->dice, 45))
+		if (by && random_chance(query->dice, 7))
+			add_mixed_key(query, by, &sql);
+		else if (by && random_chance(query->dice, 45))
 			term_make(query, by, (unsigned)random_below(query->dice, 10) / 4, &sql);
 		else if (random_chance(query->dice, 4) && term_value(query))
 			term_make(query, &query->table->values[0], 0, &sql);
@@ -203,12 +70,7 @@ static void make_aggregates(struct query *query)
 
 	for (; n > 0; n--) {
 		text_set(&sql, "%s", "");
-		if (random_chance(query->dice, 12))
-			add_computed(query, &sql);
-		else if (random_chance(query->dice, 2))
-			term_fill(query, ONE_OF(query->dice, dear), query->table->values[0].name, &sql);
-		else
-			add_aggregate(query, &sql);
+		term_output(query, &sql);
 		keep(&query->aggregates, &sql);
 	}
 }
@@ -245,7 +107,7 @@ static void make_having(struct query *query)
 	if (query->shape == DISTINCT_KEYS || !random_chance(query->dice, 15))
 		return;
 	text_set(&aggregate, "%s", "");
-	add_aggregate(query, &aggregate);
+	term_aggregate(query, &aggregate);
 	text_set(&sql, "%s", "");
 	if (random_chance(query->dice, 50))
 		text_add(&sql, "%s IS NOT NULL", aggregate.at);
@@ -313,6 +175,7 @@ void query_make(struct query *query, struct query_table *table)
 	*query->order = 0;
 	query->is_ordered = false;
 	query->is_prepared = random_chance(query->dice, 20);
+	query->n_earlier = random_chance(query->dice, 60) ? random_chance(query->dice, 80) ? 1 : 6 : 0;
 	make_keys(query);
 	if (query->shape == DISTINCT_KEYS && query->keys.n == 0)
 		query->shape = PLAIN;
@@ -342,6 +205,15 @@ bool query_leave_out(struct query *query, unsigned n)
 {
 	bool has_order = *query->order;
 
+	if (query->is_prepared && query->n_earlier > 0) {
+		if (n == 0) {
+			query->n_earlier = 0;
+			for (unsigned i = 0; i < query->parameters.n; i++)
+				query_piece(query->parameters.at[i], "%s", query->later.at[i]);
+			return true;
+		}
+		n--;
+	}
 	if (n == 0 && has_order) {
 		*query->order = 0;
 		query->is_ordered = false;

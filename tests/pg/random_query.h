@@ -28,8 +28,9 @@ struct query_kind {
 
 struct query_column {
 	char name[8];
+	char operand[80];                   /* what the index has: the column, or an expression of it */
 	const struct query_kind *kind;
-	enum term_type type;
+	enum term_type type;                /* of that */
 	bool is_indexed, is_not_null;
 	unsigned percent_null, percent_special;
 	char spread[160];                   /* SQL for a value that is neither, of id */
@@ -41,6 +42,8 @@ struct query_table {
 	struct random *dice;
 	unsigned n_by, n_values;
 	struct query_column by[QUERY_BY], time, values[QUERY_VALUES];
+	const char *persistence;            /* CREATE .. TABLE */
+	bool is_temporary;                  /* one session's own */
 	const char *zone;                   /* with a transition near the times */
 	long long n_given;                  /* ids given so far */
 };
@@ -54,6 +57,10 @@ void query_table_sample(struct query_table *table, PGconn *pg);
 /* A statement that may stand in a transaction: an insert, or else an update or delete. */
 void query_table_insert(struct query_table *table, long long n, struct text *sql);
 void query_table_change(struct query_table *table, struct text *sql);
+
+/* Its columns but id and note. */
+struct query_column *query_table_column(struct query_table *table, unsigned i);
+unsigned query_table_n_columns(const struct query_table *table);
 
 /* A statement that may not. */
 void query_table_maintain(struct query_table *table, struct text *sql);
@@ -83,16 +90,17 @@ struct query {
 	char order[QUERY_PIECE];
 	bool is_ordered;                    /* so that rows come in one order only */
 	bool is_prepared;
-	struct query_list parameters;
+	struct query_list parameters, later;
+	unsigned n_earlier;                 /* executed so often before, with `parameters`; then once with `later` */
 	char parameter_types[QUERY_PIECES][24];
 };
 
 void query_make(struct query *query, struct query_table *table);
 
-/* The statement, and how it is executed if it has parameters. */
+/* The statement, and how it is executed if it has parameters: first, or at last. */
 void query_write(const struct query *query, struct text *sql);
 void query_write_prepare(const struct query *query, struct text *sql);
-void query_write_execute(const struct query *query, struct text *sql);
+void query_write_execute(const struct query *query, bool is_last, struct text *sql);
 
 /* Leaves the n-th removable piece out. False: there are less than that. */
 bool query_leave_out(struct query *query, unsigned n);
@@ -102,8 +110,14 @@ bool query_leave_out(struct query *query, unsigned n);
 /* Takes a piece of SQL as printf does; "1" in place of one that is too long. */
 FORMAT(2) void query_piece(char piece[QUERY_PIECE], const char *format, ...);
 
-/* 'value'::type, or a parameter of that. */
-void term_value_of(struct query *query, const char *value, const char *type, struct text *sql);
+/* 'value'::type, or a parameter of that, which may have the other value later. */
+void term_value_of(struct query *query, const char *value, const char *later, const char *type, struct text *sql);
+
+/* Its own type's name, or that of the index's expression of it. */
+const char *term_type_of(const struct query_column *column);
+
+/* What a query has in the column's place: mostly what the index has. */
+const char *term_operand(struct query *query, const struct query_column *column);
 
 /* Some value of the type, likewise. */
 void term_literal(struct query *query, enum term_type type, struct text *sql);
@@ -119,6 +133,13 @@ enum term_type term_make(struct query *query, const struct query_column *column,
 
 /* A condition on indexed columns: also on values, if `with_values`; `depth`: of ANDs, ORs and NOTs. */
 void term_condition(struct query *query, bool with_values, unsigned depth, struct text *sql);
+
+/* One on a coarse expression of the time. */
+void term_coarse_condition(struct query *query, struct text *sql);
+
+/* An aggregate, with FILTER or not; also something computed of one, or a function that no index answers. */
+void term_aggregate(struct query *query, struct text *sql);
+void term_output(struct query *query, struct text *sql);
 
 const struct query_column *term_time(const struct query *query);
 const struct query_column *term_by(struct query *query);    /* one of them, or NULL */

@@ -67,8 +67,44 @@ void answer_set_up(PGconn *pg, const struct manner *manner, bool with_index)
 		       " SET enable_bitmapscan = %s; SET enable_indexonlyscan = %s; SET plan_cache_mode = %s; SET ROLE %s",
 		   with_index ? "on" : "off", others, others, others, others, manner->plans,
 		   manner->is_reader ? "reader" : "NONE");
-	if (manner->is_in_transaction || manner->by_cursor)
+	if (manner->is_in_transaction || manner->way != AS_ROWS)
 		client_run(pg, manner->is_in_transaction ? "SAVEPOINT ask" : "BEGIN");
+}
+
+/* Each row as the note of a row of the same table. */
+static void write_insert(struct query_table *table, const char *statement, struct text *sql)
+{
+	text_set(sql, "INSERT INTO t(id, note");
+	for (unsigned i = 0; i < query_table_n_columns(table); i++)
+		text_add(sql, ", %s", query_table_column(table, i)->name);
+	text_add(sql, ") SELECT -1, q::text");
+	for (unsigned i = 0; i < query_table_n_columns(table); i++)
+		text_add(sql, ", model.%s", query_table_column(table, i)->name);
+	text_add(sql, " FROM (%s) q CROSS JOIN (SELECT * FROM t ORDER BY id LIMIT 1) model", statement);
+}
+
+static void execute_in_its_way(PGconn *pg, enum manner_way way, struct query_table *table, const char *statement,
+			       struct answer *answer)
+{
+	struct text sql;
+
+	if (way == BY_CURSOR) {
+		text_set(&sql, "DECLARE c SCROLL CURSOR FOR %s", statement);
+		execute(pg, answer, sql.at);
+		execute(pg, answer, "FETCH 3 FROM c");
+		execute(pg, answer, "MOVE ABSOLUTE 0 IN c");
+		execute(pg, answer, "FETCH ALL FROM c");
+	} else if (way == INTO_TABLE) {
+		text_set(&sql, "CREATE TEMP TABLE kept AS %s", statement);
+		execute(pg, answer, sql.at);
+		execute(pg, answer, "SELECT * FROM kept");
+	} else if (way == INTO_ITSELF) {
+		write_insert(table, statement, &sql);
+		execute(pg, answer, sql.at);
+		execute(pg, answer, "SELECT regexp_replace(note, '([(,])-0(?=[,)])', '\\10', 'g') FROM t WHERE id = -1");
+	} else {
+		execute(pg, answer, statement);
+	}
 }
 
 struct answer answer_ask(PGconn *pg, const struct query *query, const struct manner *manner, bool with_index)
@@ -81,19 +117,15 @@ struct answer answer_ask(PGconn *pg, const struct query *query, const struct man
 	if (query->is_prepared) {
 		query_write_prepare(query, &prepare);
 		execute(pg, &answer, prepare.at);
-		query_write_execute(query, &statement);
+		query_write_execute(query, false, &statement);
+		for (unsigned i = 0; i < query->n_earlier; i++)
+			execute(pg, &answer, statement.at);
+		text_set(&statement, "%s", "");
+		query_write_execute(query, true, &statement);
 	} else {
 		query_write(query, &statement);
 	}
-	if (manner->by_cursor) {
-		text_set(&explain, "DECLARE c SCROLL CURSOR FOR %s", statement.at);
-		execute(pg, &answer, explain.at);
-		execute(pg, &answer, "FETCH 3 FROM c");
-		execute(pg, &answer, "MOVE ABSOLUTE 0 IN c");
-		execute(pg, &answer, "FETCH ALL FROM c");
-	} else {
-		execute(pg, &answer, statement.at);
-	}
+	execute_in_its_way(pg, manner->way, query->table, statement.at, &answer);
 	if (!*answer.state && with_index) {
 		PGresult *plan;
 
@@ -102,8 +134,8 @@ struct answer answer_ask(PGconn *pg, const struct query *query, const struct man
 		answer.is_taken = answer_plan_is_taken(plan);
 		PQclear(plan);
 	}
-	write_rows(&answer, query->is_ordered);
-	if (manner->is_in_transaction || manner->by_cursor)
+	write_rows(&answer, query->is_ordered && manner->way <= BY_CURSOR);
+	if (manner->is_in_transaction || manner->way != AS_ROWS)
 		client_run(pg, manner->is_in_transaction ? "ROLLBACK TO ask; RELEASE ask" : "ROLLBACK");
 	if (query->is_prepared)
 		client_run(pg, "DEALLOCATE ALL");

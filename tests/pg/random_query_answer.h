@@ -11,11 +11,14 @@ struct answer {
 	bool is_taken;     /* answered from an index */
 };
 
+/* As it is; by a cursor that is rewound; into a table that is read; into t itself. */
+enum manner_way { AS_ROWS, BY_CURSOR, INTO_TABLE, INTO_ITSELF };
+
 /* How a query is asked. */
 struct manner {
 	bool is_forced;         /* no other plan may seem cheaper */
 	bool is_reader;         /* by a role that may not see all rows, or not all columns */
-	bool by_cursor;         /* that is rewound */
+	enum manner_way way;
 	bool is_in_transaction; /* one that is to go on */
 	const char *plans;      /* of prepared statements */
 };

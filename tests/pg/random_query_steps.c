@@ -267,17 +267,23 @@ static unsigned length(const char *const *list, unsigned most)
 	return n;
 }
 
-void term_value_of(struct query *query, const char *value, const char *type, struct text *sql)
+void term_value_of(struct query *query, const char *value, const char *later, const char *type, struct text *sql)
 {
 	struct query_list *parameters = &query->parameters;
 
 	if (query->is_prepared && parameters->n < QUERY_PIECES && random_chance(query->dice, 60)) {
 		snprintf(query->parameter_types[parameters->n], sizeof query->parameter_types[0], "%s", type);
+		query_piece(query->later.at[parameters->n], random_chance(query->dice, 20) ? "NULL" : "'%s'", later);
 		query_piece(parameters->at[parameters->n++], "'%s'", value);
 		text_add(sql, "$%u", parameters->n);
 	} else {
 		text_add(sql, "'%s'::%s", value, type);
 	}
+}
+
+const char *term_type_of(const struct query_column *column)
+{
+	return column->type == column->kind->type ? column->kind->name : types[column->type].name;
 }
 
 static const struct query_column *column_of_type(struct query *query, enum term_type type)
@@ -301,15 +307,17 @@ void term_literal(struct query *query, enum term_type type, struct text *sql)
 {
 	const struct query_column *column = random_chance(query->dice, 80) ? column_of_type(query, type) : NULL;
 	const char *const *literals = types[type].literals;
+	unsigned n = length(literals, COUNT_OF(types[type].literals));
 
 	if (random_chance(query->dice, 3))
 		text_add(sql, "NULL::%s", types[type].name);
 	else if (column && column->n_samples > 0)
 		term_value_of(query, column->samples[random_below(query->dice, column->n_samples)],
-			  random_chance(query->dice, 50) ? column->kind->name : types[type].name, sql);
+			      column->samples[random_below(query->dice, column->n_samples)],
+			      random_chance(query->dice, 50) ? term_type_of(column) : types[type].name, sql);
 	else
-		term_value_of(query, literals[random_below(query->dice, length(literals, COUNT_OF(types[type].literals)))],
-			  types[type].name, sql);
+		term_value_of(query, literals[random_below(query->dice, n)], literals[random_below(query->dice, n)],
+			      types[type].name, sql);
 }
 
 static void add_unit(struct query *query, struct text *sql)
@@ -319,7 +327,8 @@ static void add_unit(struct query *query, struct text *sql)
 					     "quarter", "year", "decade", "century", "millennium", "HOUR", "minute", "hour",
 					     "day" };
 
-	term_value_of(query, units[random_below(query->dice, COUNT_OF(units))], "text", sql);
+	term_value_of(query, units[random_below(query->dice, COUNT_OF(units))],
+		      units[random_below(query->dice, COUNT_OF(units))], "text", sql);
 }
 
 static bool is_word(const char *at, size_t n, const char *word)

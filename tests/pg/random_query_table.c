@@ -123,6 +123,7 @@ static struct query_column choose_column(struct random *dice, const char *name, 
 	char number_of_row[60];
 
 	snprintf(column.name, sizeof column.name, "%s%.0u", name, number);
+	snprintf(column.operand, sizeof column.operand, "%s", column.name);
 	column.type = column.kind->type;
 	column.is_indexed = random_chance(dice, 92);
 	column.is_not_null = random_chance(dice, 25);
@@ -141,12 +142,53 @@ static struct query_column choose_column(struct random *dice, const char *name, 
 	return column;
 }
 
-static struct query_column *column_at(struct query_table *table, unsigned i)
+/* The index may have an expression in the column's place. None of these fails for any value of a column. */
+static void choose_expression(struct random *dice, struct query_column *column, bool is_time)
+{
+	static const struct {
+		enum term_type from, to;
+		bool is_for_time;
+		const char *form;
+	} expressions[] = {
+		{ OF_TEXT, OF_TEXT, false, "lower(%s)" }, { OF_TEXT, OF_TEXT, false, "left(%s, 1)" },
+		{ OF_TEXT, OF_INT4, false, "length(%s)" }, { OF_INT4, OF_INT4, false, "(%s %% 3)" },
+		{ OF_INT4, OF_INT4, false, "abs(%s / 2)" }, { OF_INT8, OF_INT8, false, "(%s / 2)" },
+		{ OF_BOOL, OF_BOOL, false, "(NOT %s)" }, { OF_DATE, OF_DATE, false, "(%s + 1)" },
+		{ OF_TIMESTAMPTZ, OF_TIMESTAMP, false, "(%s AT TIME ZONE 'UTC')" },
+		{ OF_TIMESTAMPTZ, OF_TIMESTAMP, true, "(%s AT TIME ZONE 'UTC')" },
+		{ OF_TIMESTAMPTZ, OF_TIMESTAMPTZ, true, "date_bin('15 minutes', %s, '2001-01-01 UTC'::timestamptz)" },
+		{ OF_TIMESTAMP, OF_TIMESTAMP, true, "date_trunc('hour', %s)" },
+		{ OF_TIMESTAMP, OF_TIMESTAMP, true, "date_bin('5 minutes', %s, '2001-01-01')" },
+		{ OF_TIMESTAMP, OF_TIMESTAMPTZ, true, "(%s AT TIME ZONE 'UTC')" },
+		{ OF_DATE, OF_DATE, true, "greatest(%s, '2000-01-01'::date)" }, { OF_INT8, OF_INT8, true, "(%s / 10)" },
+		{ OF_INT8, OF_INT8, true, "(%s - %s %% 60)" }, { OF_INT4, OF_INT8, true, "(%s * 1000::bigint)" },
+		{ OF_INT4, OF_INT4, true, "(%s / 60)" }, { OF_FLOAT8, OF_FLOAT8, true, "floor(%s)" },
+	};
+	unsigned first = (unsigned)random_below(dice, COUNT_OF(expressions));
+
+	if (!random_chance(dice, is_time ? 8 : 12))
+		return;
+	for (unsigned i = first; i < first + COUNT_OF(expressions); i++) {
+		unsigned at = i % COUNT_OF(expressions);
+
+		if (expressions[at].from != column->type || expressions[at].is_for_time != is_time)
+			continue;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#pragma GCC diagnostic ignored "-Wformat-extra-args"
+		snprintf(column->operand, sizeof column->operand, expressions[at].form, column->name, column->name);
+#pragma GCC diagnostic pop
+		column->type = expressions[at].to;
+		return;
+	}
+}
+
+struct query_column *query_table_column(struct query_table *table, unsigned i)
 {
 	return i < table->n_by ? &table->by[i] : i == table->n_by ? &table->time : &table->values[i - table->n_by - 1];
 }
 
-static unsigned n_columns(const struct query_table *table)
+unsigned query_table_n_columns(const struct query_table *table)
 {
 	return table->n_by + 1 + table->n_values;
 }
@@ -156,11 +198,11 @@ static unsigned n_columns(const struct query_table *table)
 /* The columns in an order of their own, if `is_turned`: so partitions and tables that had others may have them. */
 static void add_columns(struct query_table *table, bool is_turned, struct text *sql)
 {
-	unsigned n = n_columns(table);
+	unsigned n = query_table_n_columns(table);
 
 	text_add(sql, "%s", is_turned ? "note text" : "id bigint");
 	for (unsigned i = 0; i < n; i++) {
-		const struct query_column *column = column_at(table, is_turned ? n - 1 - i : i);
+		const struct query_column *column = query_table_column(table, is_turned ? n - 1 - i : i);
 
 		text_add(sql, ", %s %s%s", column->name, column->kind->name, column->is_not_null ? " NOT NULL" : "");
 	}
@@ -175,8 +217,8 @@ static void add_index(struct query_table *table, const char *on, bool with_by, c
 	text_add(sql, "CREATE INDEX ON %s USING iforest (", on);
 	for (unsigned i = 0; i < table->n_by; i++)
 		if (with_by && table->by[i].is_indexed)
-			text_add(sql, "%s, ", table->by[i].name);
-	text_add(sql, "ts)");
+			text_add(sql, "%s, ", table->by[i].operand);
+	text_add(sql, "%s)", table->time.operand);
 	for (unsigned i = table->n_values; i-- > 0;)
 		if (table->values[i].is_indexed) {
 			text_add(sql, "%s%s", separator, table->values[i].name);
@@ -192,7 +234,7 @@ static void add_partitions(struct query_table *table, struct text *sql)
 	unsigned n = 2 + (unsigned)random_below(table->dice, 3);
 
 	for (unsigned i = 0; i < n; i++) {
-		text_add(sql, "CREATE TABLE t%u(", i);
+		text_add(sql, "CREATE %sTABLE t%u(", table->persistence, i);
 		add_columns(table, random_chance(table->dice, 40), sql);
 		text_add(sql, ");\nALTER TABLE t ATTACH PARTITION t%u FOR VALUES WITH (MODULUS %u, REMAINDER %u);\n", i, n,
 			 i);
@@ -205,31 +247,38 @@ static void add_time_partitions(struct query_table *table, struct text *sql)
 		[OF_TIMESTAMPTZ] = "2024-11-03 06:00 UTC", [OF_TIMESTAMP] = "2024-03-20", [OF_DATE] = "2024-03-20",
 		[OF_INT4] = "1000", [OF_INT8] = "20000", [OF_FLOAT8] = "10",
 	};
-	const char *middle = middles[table->time.type];
+	const char *middle = middles[table->time.kind->type];
 
-	text_add(sql, "CREATE TABLE t0 PARTITION OF t DEFAULT;\n");
-	text_add(sql, "CREATE TABLE t1(");
+	text_add(sql, "CREATE %sTABLE t0 PARTITION OF t DEFAULT;\n", table->persistence);
+	text_add(sql, "CREATE %sTABLE t1(", table->persistence);
 	add_columns(table, true, sql);
 	text_add(sql, ");\nALTER TABLE t ATTACH PARTITION t1 FOR VALUES FROM (MINVALUE) TO ('%s');\n", middle);
 	if (random_chance(table->dice, 70))
-		text_add(sql, "CREATE TABLE t2 PARTITION OF t FOR VALUES FROM ('%s') TO (MAXVALUE);\n", middle);
+		text_add(sql, "CREATE %sTABLE t2 PARTITION OF t FOR VALUES FROM ('%s') TO (MAXVALUE);\n", table->persistence,
+			 middle);
 }
 
 void query_table_make(struct query_table *table, struct random *dice, struct text *sql)
 {
-	unsigned layout = (unsigned)random_below(dice, 100);
+	unsigned layout = (unsigned)random_below(dice, 100), stays = (unsigned)random_below(dice, 100);
 	bool is_partitioned = layout < 24;
 
 	*table = (struct query_table){ .dice = dice, .n_by = (unsigned)random_below(dice, QUERY_BY + 1),
-				       .n_values = 1 + (unsigned)random_below(dice, QUERY_VALUES) };
-	for (unsigned i = 0; i < table->n_by; i++)
+				       .n_values = 1 + (unsigned)random_below(dice, QUERY_VALUES),
+				       .persistence = stays < 8 ? "TEMP " : stays < 16 ? "UNLOGGED " : "",
+				       .is_temporary = stays < 8 };
+	for (unsigned i = 0; i < table->n_by; i++) {
 		table->by[i] = choose_column(dice, "by", i + 1, by_kinds, COUNT_OF(by_kinds));
+		choose_expression(dice, &table->by[i], false);
+	}
 	table->time = choose_column(dice, "ts", 0, time_kinds, COUNT_OF(time_kinds));
 	table->time.is_indexed = true;
 	choose_times(table);
+	choose_expression(dice, &table->time, true);
 	for (unsigned i = 0; i < table->n_values; i++)
 		table->values[i] = choose_column(dice, "v", i + 1, value_kinds, COUNT_OF(value_kinds));
-	text_add(sql, "DROP TABLE IF EXISTS t, tc CASCADE;\nCREATE TABLE t(");
+	text_add(sql, "DROP TABLE IF EXISTS t, tc CASCADE;\nCREATE %sTABLE t(",
+		 is_partitioned && !table->is_temporary ? "" : table->persistence);
 	add_columns(table, random_chance(dice, 20), sql);
 	text_add(sql, layout < 10 ? ") PARTITION BY HASH (ts);\n" : layout < 14 ? ") PARTITION BY HASH (id);\n"
 				  : is_partitioned ? ") PARTITION BY RANGE (ts);\n" : ");\n");
@@ -243,7 +292,7 @@ void query_table_make(struct query_table *table, struct random *dice, struct tex
 	if (random_chance(dice, 20))
 		add_index(table, "t", random_chance(dice, 40), random_chance(dice, 40) ? " WHERE ts IS NOT NULL" : "", sql);
 	if (layout > 95)
-		text_add(sql, "CREATE TABLE tc(extra text) INHERITS (t);\n");
+		text_add(sql, "CREATE %sTABLE tc(extra text) INHERITS (t);\n", table->persistence);
 	text_add(sql, "CREATE VIEW v %s AS SELECT * FROM t%s;\n", random_chance(dice, 20) ? "WITH (security_barrier)" : "",
 		 random_chance(dice, 30) ? " WHERE ts IS NOT NULL" : "");
 	text_add(sql, "GRANT SELECT %s TO reader;\n", random_chance(dice, 90) ? "ON t, v" : "(id, ts, v1) ON t");
@@ -255,8 +304,8 @@ void query_table_make(struct query_table *table, struct random *dice, struct tex
 void query_table_sample(struct query_table *table, PGconn *pg)
 {
 	client_run(pg, "SET TimeZone = 'UTC'");
-	for (unsigned i = 0; i < n_columns(table); i++) {
-		struct query_column *column = column_at(table, i);
+	for (unsigned i = 0; i < query_table_n_columns(table); i++) {
+		struct query_column *column = query_table_column(table, i);
 		unsigned n = 0;
 		PGresult *rows;
 		struct text special;
@@ -272,100 +321,4 @@ void query_table_sample(struct query_table *table, PGconn *pg)
 		PQclear(rows);
 		column->n_samples = n;
 	}
-}
-
-/* ---- changes ---- */
-
-/* The value of a column in row `id`; another salt, another value. */
-static void add_value(const struct query_column *column, unsigned salt, struct text *sql)
-{
-	unsigned n = 0;
-
-	text_add(sql, "CASE");
-	if (column->percent_null)
-		text_add(sql, " WHEN spread(id, %u) %% 100 < %u THEN NULL", salt, column->percent_null);
-	if (column->percent_special || !*column->spread) {
-		if (*column->spread)
-			text_add(sql, " WHEN spread(id, %u) %% 100 < %u THEN", salt + 1, column->percent_special);
-		else
-			text_add(sql, " WHEN true THEN");
-		while (n < COUNT_OF(column->kind->special) && column->kind->special[n])
-			n++;
-		text_add(sql, " (ARRAY[");
-		for (unsigned i = 0; i < n; i++)
-			text_add(sql, "%s'%s'", i ? "," : "", column->kind->special[i]);
-		text_add(sql, "]::%s[])[1 + spread(id, %u) %% %u]", column->kind->name, salt + 2, n);
-	}
-	if (*column->spread)
-		text_add(sql, "%s %s", column->percent_null || column->percent_special ? " ELSE" : " WHEN true THEN",
-			 column->spread);
-	text_add(sql, " END");
-}
-
-void query_table_insert(struct query_table *table, long long n, struct text *sql)
-{
-	unsigned salt = (unsigned)random_below(table->dice, 1000000);
-
-	text_add(sql, "INSERT INTO t(id");
-	for (unsigned i = 0; i < n_columns(table); i++)
-		text_add(sql, ", %s", column_at(table, i)->name);
-	text_add(sql, ") SELECT id");
-	for (unsigned i = 0; i < n_columns(table); i++) {
-		text_add(sql, ", ");
-		add_value(column_at(table, i), salt + 10 * i, sql);
-	}
-	text_add(sql, " FROM generate_series(%lld::bigint, %lld) id", table->n_given + 1, table->n_given + n);
-	if (random_chance(table->dice, 40))
-		text_add(sql, " ORDER BY spread(id, %u)", salt);
-	text_add(sql, ";\n");
-	table->n_given += n;
-}
-
-static void add_choice(struct query_table *table, struct text *sql)
-{
-	struct random *dice = table->dice;
-	long long first = 1 + (long long)random_below(dice, (uint64_t)table->n_given + 1);
-
-	if (random_chance(dice, 50))
-		text_add(sql, " WHERE spread(id, %u) %% 100 < %u;\n", (unsigned)random_below(dice, 1000000),
-			 1 + (unsigned)random_below(dice, 30));
-	else
-		text_add(sql, " WHERE id BETWEEN %lld AND %lld;\n", first, first + (long long)random_below(dice, 500));
-}
-
-void query_table_change(struct query_table *table, struct text *sql)
-{
-	struct random *dice = table->dice;
-	const struct query_column *column = column_at(table, (unsigned)random_below(dice, n_columns(table)));
-
-	if (random_chance(dice, 50)) {
-		text_add(sql, "DELETE FROM t");
-	} else if (random_chance(dice, 30)) {
-		text_add(sql, "UPDATE t SET note = 'changed'");
-	} else {
-		text_add(sql, "UPDATE t SET %s = ", column->name);
-		/* as a row with another id would have it */
-		text_add(sql, "(SELECT ");
-		add_value(column, (unsigned)random_below(dice, 1000000), sql);
-		text_add(sql, " FROM (SELECT t.id + %u) moved(id))", (unsigned)random_below(dice, 1000));
-	}
-	add_choice(table, sql);
-}
-
-void query_table_maintain(struct query_table *table, struct text *sql)
-{
-	static const char *const often[] = {
-		"VACUUM t", "VACUUM (INDEX_CLEANUP on) t", "VACUUM ANALYZE t", "ANALYZE t", "VACUUM (FREEZE) t",
-	}, *const merges[] = {
-		"SELECT iforest_merge(i.indexrelid, true) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
-		" JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'iforest' AND c.relkind = 'i'",
-		"SELECT iforest_merge(i.indexrelid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
-		" JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'iforest' AND c.relkind = 'i'",
-	}, *const rare[] = { "REINDEX TABLE t", "VACUUM (FULL) t", "VACUUM (INDEX_CLEANUP off) t" };
-	unsigned kind = (unsigned)random_below(table->dice, 100);
-
-	text_add(sql, "%s;\n",
-		 kind < 60   ? ONE_OF(table->dice, often)
-		 : kind < 90 ? ONE_OF(table->dice, merges)
-			     : ONE_OF(table->dice, rare));
 }

@@ -19,7 +19,12 @@ static enum term_type make(struct query *query, const char *operand, enum term_t
 
 enum term_type term_make(struct query *query, const struct query_column *column, unsigned n_steps, struct text *sql)
 {
-	return make(query, column->name, column->type, n_steps, sql);
+	return make(query, term_operand(query, column), column->type, n_steps, sql);
+}
+
+const char *term_operand(struct query *query, const struct query_column *column)
+{
+	return column->type != column->kind->type || random_chance(query->dice, 85) ? column->operand : column->name;
 }
 
 const struct query_column *term_time(const struct query *query)
@@ -85,7 +90,8 @@ static void add_right(struct query *query, const struct query_column *column, co
 /* Two values of a column of which the second is seldom the lower. */
 static void add_ends(struct query *query, const struct query_column *column, struct text *low, struct text *high)
 {
-	unsigned n = column->n_samples, a, b;
+	const char *type = term_type_of(column);
+	unsigned n = column->n_samples, a, b, c;
 
 	text_set(low, "%s", "");
 	text_set(high, "%s", "");
@@ -96,8 +102,9 @@ static void add_ends(struct query *query, const struct query_column *column, str
 	}
 	a = (unsigned)random_below(query->dice, random_chance(query->dice, 60) ? n / 2 : n);
 	b = a + (unsigned)random_below(query->dice, n - a);
-	term_value_of(query, column->samples[a], column->kind->name, low);
-	term_value_of(query, column->samples[b], column->kind->name, high);
+	c = (unsigned)random_below(query->dice, n);
+	term_value_of(query, column->samples[a], column->samples[c / 2], type, low);
+	term_value_of(query, column->samples[b], column->samples[c], type, high);
 }
 
 static void add_range(struct query *query, const struct query_column *column, const char *marked, struct text *sql)
@@ -108,7 +115,7 @@ static void add_range(struct query *query, const struct query_column *column, co
 
 	add_ends(query, column, &low, &high);
 	text_set(&term, "%s", "");
-	add_marked(marked, column->name, &term);
+	add_marked(marked, term_operand(query, column), &term);
 	text_add(sql, "%s%s", *form == 'N' ? "NOT " : "", term.at);
 	if (*form == '>') {
 		text_add(sql, " %.*s ", (int)strcspn(form, " "), form);
@@ -135,7 +142,7 @@ static void add_comparison(struct query *query, const struct query_column *colum
 		add_right(query, column, marked, type, sql);
 		text_add(sql, " %s ", an_operator(query));
 	}
-	add_marked(marked, column->name, sql);
+	add_marked(marked, term_operand(query, column), sql);
 	if (kind >= 35 && kind < 68) {
 		text_add(sql, " %s ", an_operator(query));
 		add_right(query, column, marked, type, sql);
@@ -168,38 +175,92 @@ static void add_bound(struct query *query, struct text *sql)
 	const char *form = is_stamp ? stamps[random_below(query->dice, COUNT_OF(stamps))]
 				    : numbers[random_below(query->dice, COUNT_OF(numbers))];
 
-	text_add(sql, "ts %s ", an_operator(query));
+	text_add(sql, "%s %s ", term_operand(query, time), an_operator(query));
 	term_fill(query, form, "", sql);
+}
+
+static bool is_number(enum term_type type)
+{
+	return type == OF_INT4 || type == OF_INT8 || type == OF_NUMERIC || type == OF_FLOAT8;
+}
+
+/* What is computed of a value before it is compared, with \1 for it. */
+static enum term_type add_arithmetic(struct query *query, enum term_type type, struct text *marked)
+{
+	static const struct {
+		enum term_type to;
+		const char *form;
+	} forms[] = {
+		{ OF_INT8, "@ * 2" }, { OF_INT8, "@ / 1000" }, { OF_NUMERIC, "(@ + 1) * 0.01" }, { OF_INT8, "-@" },
+		{ OF_NUMERIC, "@::numeric" }, { OF_FLOAT8, "@::float8" }, { OF_INT8, "@ - 3" }, { OF_INT8, "@ * -2" },
+		{ OF_FLOAT8, "@::float8 / 4" }, { OF_NUMERIC, "@ * 0.001" }, { OF_NUMERIC, "@ / 60.0" },
+		{ OF_INT8, "100 - @" }, { OF_NUMERIC, "@::numeric * 1.5 + 2" }, { OF_INT8, "2 * @" },
+		{ OF_INT8, "@::bigint * 1000" }, { OF_NUMERIC, "floor(@ / 10.0)" }, { OF_NUMERIC, "round(@::numeric, -1)" },
+		{ OF_FLOAT8, "ceil(@::float8 * 0.1)" }, { OF_INT8, "(@ + 1) / 2" }, { OF_INT8, "abs(@)" },
+		{ OF_INT8, "coalesce(@, 0)" }, { OF_INT4, "@::integer" }, { OF_FLOAT8, "@::real" },
+		{ OF_NUMERIC, "@::numeric(20, 1)" }, { OF_INT8, "@::bigint" }, { OF_FLOAT8, "@ * 0.1::float8" },
+		{ OF_NUMERIC, "@::numeric * 2" }, { OF_NUMERIC, "(@::numeric + 1) * 0.01" }, { OF_NUMERIC, "-@::numeric" },
+		{ OF_NUMERIC, "@::numeric / 1000" }, { OF_NUMERIC, "1.5 - @::numeric" }, { OF_NUMERIC, "@ * 0.01" },
+		{ OF_NUMERIC, "-(@ / 1000.0) + 1" }, { OF_INT8, "@ + {w}" }, { OF_FLOAT8, "(@ - 20) / {w}::float8" },
+	};
+	unsigned n;
+
+	if (!is_number(type))
+		return make(query, "\1", type, 1, marked);
+	n = (unsigned)random_below(query->dice, COUNT_OF(forms));
+	term_fill(query, forms[n].form, "\1", marked);
+	return forms[n].to;
+}
+
+static void add_compared(struct query *query, const struct query_column *column, const char *marked, enum term_type type,
+			 struct text *sql)
+{
+	struct text term;
+
+	if (type == OF_BOOL && random_chance(query->dice, 80)) {
+		add_marked(marked, term_operand(query, column), sql);
+		return;
+	}
+	text_set(&term, "%s", "");
+	add_comparison(query, column, marked, type, &term);
+	text_add(sql, "%s", term.at);
 }
 
 static void add_simple(struct query *query, bool with_values, struct text *sql)
 {
 	unsigned kind = (unsigned)random_below(query->dice, 100), n_steps = 0;
 	const struct query_column *column = NULL;
-	struct text marked, term;
+	struct text marked;
 	enum term_type type;
 
 	if (kind < 13) {
 		add_bound(query, sql);
 		return;
 	}
-	if (kind >= 62 && kind < 92)
-		column = term_by(query);
-	else if (kind >= 92 && with_values)
-		column = term_value(query);
-	if (!column)
-		column = term_time(query);
-	if (kind < 92 && random_chance(query->dice, 40))
-		n_steps = 1 + random_chance(query->dice, 20);
 	text_set(&marked, "%s", "");
-	type = make(query, "\1", column->type, n_steps, &marked);
-	if (type == OF_BOOL && random_chance(query->dice, 80))
-		add_marked(marked.at, column->name, sql);
-	else {
-		text_set(&term, "%s", "");
-		add_comparison(query, column, marked.at, type, &term);
-		text_add(sql, "%s", term.at);
+	if (kind >= 84 && with_values && (column = term_value(query)) != NULL) {
+		type = kind < 90 ? make(query, "\1", column->type, 0, &marked)
+				 : add_arithmetic(query, column->type, &marked);
+	} else {
+		if (kind >= 58)
+			column = term_by(query);
+		if (!column)
+			column = term_time(query);
+		if (random_chance(query->dice, 40))
+			n_steps = 1 + random_chance(query->dice, 20);
+		type = make(query, "\1", column->type, n_steps, &marked);
 	}
+	add_compared(query, column, marked.at, type, sql);
+}
+
+void term_coarse_condition(struct query *query, struct text *sql)
+{
+	struct text marked;
+	enum term_type type;
+
+	text_set(&marked, "%s", "");
+	type = make(query, "\1", term_time(query)->type, 1 + random_chance(query->dice, 30), &marked);
+	add_compared(query, term_time(query), marked.at, type, sql);
 }
 
 void term_condition(struct query *query, bool with_values, unsigned depth, struct text *sql)

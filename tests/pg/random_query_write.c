@@ -77,6 +77,8 @@ static const char *base(const struct query *query)
 					     "t TABLESAMPLE SYSTEM (100)", "t CROSS JOIN (VALUES (1), (2)) two(n)" };
 	unsigned n = query->variant / 3 % 50;
 
+	if (query->table->is_temporary && n == 8 && query->shape == PLAIN)
+		return "pg_temp.t";
 	return bases[n < COUNT_OF(bases) && query->shape == PLAIN ? n : 0];
 }
 
@@ -221,10 +223,12 @@ void query_write_prepare(const struct query *query, struct text *sql)
 	text_add(sql, ") AS %s", statement.at);
 }
 
-void query_write_execute(const struct query *query, struct text *sql)
+void query_write_execute(const struct query *query, bool is_last, struct text *sql)
 {
+	const struct query_list *values = is_last && query->n_earlier > 0 ? &query->later : &query->parameters;
+
 	text_add(sql, "EXECUTE q(");
 	for (unsigned i = 0; i < query->parameters.n; i++)
-		text_add(sql, "%s%s", i ? ", " : "", query->parameters.at[i]);
+		text_add(sql, "%s%s", i ? ", " : "", values->at[i]);
 	text_add(sql, ")");
 }

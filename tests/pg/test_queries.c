@@ -57,7 +57,11 @@ static void print_query(const struct query *query)
 	if (query->is_prepared) {
 		query_write_prepare(query, &sql);
 		text_add(&sql, ";\n");
-		query_write_execute(query, &sql);
+		for (unsigned i = 0; i < query->n_earlier; i++) {
+			query_write_execute(query, false, &sql);
+			text_add(&sql, ";\n");
+		}
+		query_write_execute(query, true, &sql);
 	} else {
 		query_write(query, &sql);
 	}
@@ -74,13 +78,14 @@ static void print_script(void)
 /* The statements that led to the failure, the query, and as much of it as still fails. */
 static void report(const struct query *query, const struct manner *manner, const struct text *difference)
 {
+	static const char *const ways[] = { "", ", by cursor", ", into a table", ", into the table itself" };
 	static struct query shrunk, smaller;
 	struct text again;
 	unsigned n = 0;
 
 	print_script();
 	fprintf(stderr, "-- the query (%s, %s%s%s):\n", manner->is_forced ? "scans disabled" : "by cost", manner->plans,
-		manner->is_reader ? ", as reader" : "", manner->by_cursor ? ", by cursor" : "");
+		manner->is_reader ? ", as reader" : "", ways[manner->way]);
 	print_query(query);
 	fprintf(stderr, "-- %s\n", difference->at);
 	shrunk = smaller = *query;
@@ -109,22 +114,33 @@ static void show(const struct query *query, const struct manner *manner, const s
 	print_query(query);
 }
 
-/* Would the plain plan have raised it too, had a LIMIT not ended it before the rows that do? */
+/* Had a LIMIT not ended it before the rows that do, would the one plan have raised what the other one has? */
 static bool is_cut_short(const struct query *query, const struct manner *manner, const struct answer *plain,
 			 const struct answer *indexed)
 {
 	static struct query whole;
 	struct answer answer;
-	bool is_raised;
+	bool is_plain = !*plain->state, is_raised;
 
-	if (*plain->state || !*indexed->state || !strstr(query->order, " LIMIT "))
+	if (!*plain->state == !*indexed->state || !strstr(query->order, " LIMIT "))
 		return false;
 	whole = *query;
 	*whole.order = 0;
-	answer = answer_ask(pg, &whole, manner, false);
-	is_raised = strcmp(answer.state, indexed->state) == 0;
+	answer = answer_ask(pg, &whole, manner, !is_plain);
+	is_raised = strcmp(answer.state, is_plain ? indexed->state : plain->state) == 0;
 	answer_forget(&answer);
 	return is_raised;
+}
+
+static enum manner_way choose_way(const struct query *query, bool is_reader, struct random *dice)
+{
+	unsigned kind = (unsigned)random_below(dice, 100);
+
+	return query->is_prepared ? kind < 4 ? INTO_TABLE : AS_ROWS
+	       : kind < 4	  ? BY_CURSOR
+	       : kind < 7	  ? INTO_TABLE
+	       : kind < 10 && !is_reader && query->shape != SCALARS ? INTO_ITSELF
+								    : AS_ROWS;
 }
 
 /* Goes on after a difference. */
@@ -132,12 +148,13 @@ static void check(const struct query *query, struct random *dice)
 {
 	static const char *const plans[] = { "force_generic_plan", "force_custom_plan", "auto" };
 	struct manner manner = { .is_forced = random_chance(dice, 70), .is_reader = random_chance(dice, 4),
-				 .by_cursor = !query->is_prepared && random_chance(dice, 5),
 				 .is_in_transaction = is_in_transaction,
 				 .plans = plans[random_below(dice, COUNT_OF(plans))] };
-	struct answer plain = answer_ask(pg, query, &manner, false), indexed;
+	struct answer plain, indexed;
 	struct text difference;
 
+	manner.way = choose_way(query, manner.is_reader, dice);
+	plain = answer_ask(pg, query, &manner, false);
 	text_set(&reasons, "%s", "");
 	indexed = answer_ask(pg, query, &manner, true);
 	if (is_cut_short(query, &manner, &plain, &indexed)) {
@@ -216,10 +233,24 @@ static void begin_old(struct query_table *table)
 	run(pg, "BEGIN ISOLATION LEVEL REPEATABLE READ");
 	is_in_transaction = true;
 	run(pg, "SELECT count(*) FROM t");
-	if (is_other_in_transaction)
+	if (is_other_in_transaction || table->is_temporary)
 		return;
 	change(table, other, false);
 	run(other, "VACUUM t");
+}
+
+/* Plans run in a worker wherever they may, and in more of them. */
+static void set_parallel(bool is_on)
+{
+	char sql[300];
+
+	snprintf(sql, sizeof sql,
+		 is_on ? "SET %s = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;"
+			 " SET min_parallel_table_scan_size = 0; SET min_parallel_index_scan_size = 0"
+		       : "RESET %s; RESET parallel_setup_cost; RESET parallel_tuple_cost;"
+			 " RESET min_parallel_table_scan_size; RESET min_parallel_index_scan_size",
+		 PQserverVersion(pg) >= 160000 ? "debug_parallel_query" : "force_parallel_mode");
+	run(pg, sql);
 }
 
 static void begin_phase(struct query_table *table, unsigned phase)
@@ -238,7 +269,8 @@ static void begin_phase(struct query_table *table, unsigned phase)
 	run(pg, sql);
 	run(pg, random_chance(dice, 15) ? "SET work_mem = '64kB'" : "SET work_mem = '4MB'");
 	run(pg, random_chance(dice, 8) ? "SET iforest.float_aggregates = off" : "SET iforest.float_aggregates = on");
-	if (random_chance(dice, 30)) {
+	set_parallel(random_chance(dice, 8));
+	if (random_chance(dice, 30) && !table->is_temporary) {
 		run(other, "BEGIN");
 		is_other_in_transaction = true;
 		change(table, other, false);
