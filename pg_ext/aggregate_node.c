@@ -103,13 +103,20 @@ static void end(CustomScanState *node)
 
 /* ---- EXPLAIN ---- */
 
-/* A condition over the index's columns, back over the table's. */
+/* A condition over the index's columns, back over the table's. What subqueries and outer levels give is shown as a parameter: the
+ * plan nodes that it comes from are not known to whoever writes the condition. */
 static Node *over_table(Node *node, void *columns)
 {
 	if (!node)
 		return NULL;
 	if (IsA(node, Var))
 		return list_nth(columns, castNode(Var, node)->varattno - 1);
+	if (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC) {
+		Param *parameter = copyObject(castNode(Param, node));
+
+		parameter->paramkind = PARAM_EXTERN;
+		return (Node *)parameter;
+	}
 	return expression_tree_mutator(node, over_table, columns);
 }
 
