@@ -141,9 +141,12 @@ static bool has_cheap_path(const RelOptInfo *rel)
 {
 	ListCell *cell;
 
-	foreach(cell, rel->pathlist)
-		if (((const Path *)lfirst(cell))->total_cost < iforest_aggregate_least_cost())
+	foreach(cell, rel->pathlist) {
+		const Path *path = lfirst(cell);
+
+		if (path->total_cost < iforest_aggregate_least_cost() && !iforest_is_disabled(path))
 			return true;
+	}
 	return false;
 }
 

@@ -149,6 +149,17 @@ static inline bool iforest_is_not_null(const RelOptInfo *rel, Oid table, AttrNum
 #endif
 }
 
+/* does the path have nodes that enable_seqscan and its like forbid? Before 18 its cost said so */
+static inline bool iforest_is_disabled(const Path *path)
+{
+#if PG_VERSION_NUM >= 180000
+	return path->disabled_nodes > 0;
+#else
+	(void)path;
+	return false;
+#endif
+}
+
 /* may this user act as the owner of the relation? */
 #if PG_VERSION_NUM >= 160000
 #define iforest_owns_class(oid) object_ownercheck(RelationRelationId, oid, GetUserId())
