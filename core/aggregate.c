@@ -67,6 +67,24 @@ void iforest_row_last(struct iforest_row *into, const struct iforest_row *row)
 		*into = *row;
 }
 
+void iforest_squares_combine(struct iforest_squares *into, const struct iforest_squares *from)
+{
+	iforest_uint128 carry = 0;
+
+	for (unsigned i = 0; i < 3; i++) {
+		carry += (iforest_uint128)into->words[i] + from->words[i];
+		into->words[i] = (uint64_t)carry;
+		carry >>= 64;
+	}
+}
+
+void iforest_squares_add(struct iforest_squares *into, int64_t number)
+{
+	iforest_uint128 square = (iforest_uint128)((iforest_int128)number * number);
+
+	iforest_squares_combine(into, &(struct iforest_squares){ .words = { (uint64_t)square, (uint64_t)(square >> 64), 0 } });
+}
+
 void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_kind kind)
 {
 	into->n++;
@@ -86,6 +104,7 @@ void iforest_value_combine(struct iforest_value_aggregate *into, const struct if
 	into->n += from->n;
 	if (kind == IFOREST_INT64) {
 		into->sum = iforest_add_wrapping(into->sum, from->sum);
+		iforest_squares_combine(&into->squares, &from->squares);
 	} else {
 		into->real_sum += from->real_sum;
 		into->n_nan += from->n_nan;

@@ -8,6 +8,7 @@
  *   last     the value of the greatest (time, ref) among them
  *   sum      int64 values: exact in 128 bits (2^63 rows of any value fit). float64: the finite values in double, in any order
  *            of summing, with NaN and infinities counted apart, so that they never poison a node
+ *   squares  int64 values alone: the sum of their squares, exact in 192 bits (2^63 rows of any value fit 190)
  *   min max  float64: NaN is greater than every number (PostgreSQL's order); -0 and 0 are equal
  */
 #ifndef IFOREST_AGGREGATE_H
@@ -37,10 +38,16 @@ struct iforest_row {
 	bool is_set;         /* false: there is no such row */
 };
 
+/* A sum of squares, lowest word first. */
+struct iforest_squares {
+	uint64_t words[3];
+};
+
 /* Over the non-NULL values of one value column. */
 struct iforest_value_aggregate {
 	uint64_t n;
 	iforest_int128 sum;            /* IFOREST_INT64 */
+	struct iforest_squares squares; /* IFOREST_INT64 */
 	double real_sum;               /* IFOREST_FLOAT64: of the finite values */
 	uint64_t n_nan, n_plus_infinity, n_minus_infinity;
 	struct iforest_row min, max;   /* set if n > 0 */
@@ -72,6 +79,10 @@ void iforest_aggregate_combine(struct iforest_aggregate *into, const struct ifor
 void iforest_value_combine(struct iforest_value_aggregate *into, const struct iforest_value_aggregate *from,
 			   enum iforest_value_kind kind);
 void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_kind kind);
+
+/* into = into + from; into = into + number^2. */
+void iforest_squares_combine(struct iforest_squares *into, const struct iforest_squares *from);
+void iforest_squares_add(struct iforest_squares *into, int64_t number);
 
 /* Each keeps in `into` the better of the two rows; a row that is not set never wins. */
 void iforest_row_min(struct iforest_row *into, const struct iforest_row *row, enum iforest_value_kind kind);

@@ -116,7 +116,7 @@ static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned lev
 	if (status)
 		return status;
 	cursor->n_nodes_folded++;
-	iforest_node_fold(node, fields, wanted->values, wanted->node_fields, aggregate);
+	iforest_node_fold(node, fields, wanted->values, wanted->squares, wanted->node_fields, aggregate);
 	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++) {
 		uint32_t bit = 1u << v;
 

@@ -2,7 +2,7 @@
 
 #include "core/page.h"
 
-enum { RANGE_BYTES = 36, COUNT_BYTES = 16, INT64_BYTES = 72, FLOAT64_BYTES = 88, END_BYTES = 8, BLOCKS_BYTES = 8 };
+enum { RANGE_BYTES = 36, COUNT_BYTES = 16, INT64_BYTES = 72, FLOAT64_BYTES = 88, SQUARES_BYTES = 24, END_BYTES = 8, BLOCKS_BYTES = 8 };
 
 static const uint8_t end_codes[IFOREST_END_RULES] = {
 	[IFOREST_END_DURATION] = IFOREST_FIELD_LATEST_END,
@@ -16,13 +16,20 @@ enum iforest_status iforest_fields_finish(struct iforest_fields *fields)
 {
 	unsigned offset = RANGE_BYTES + COUNT_BYTES;
 
-	if (fields->n_values > IFOREST_MAX_VALUES)
+	if (fields->n_values > IFOREST_MAX_VALUES || fields->squares >> fields->n_values)
 		return IFOREST_ARGUMENT;
 	for (unsigned v = 0; v < fields->n_values; v++) {
 		if (fields->kinds[v] != IFOREST_INT64 && fields->kinds[v] != IFOREST_FLOAT64)
 			return IFOREST_ARGUMENT;
 		fields->value_offset[v] = (uint16_t)offset;
 		offset += fields->kinds[v] == IFOREST_INT64 ? INT64_BYTES : FLOAT64_BYTES;
+		fields->squares_offset[v] = 0;
+		if (!(fields->squares >> v & 1))
+			continue;
+		if (fields->kinds[v] != IFOREST_INT64)
+			return IFOREST_ARGUMENT;
+		fields->squares_offset[v] = (uint16_t)offset;
+		offset += SQUARES_BYTES;
 	}
 	fields->latest_end_offset = 0;
 	if (fields->duration_value != IFOREST_NO_VALUE) {
@@ -57,6 +64,10 @@ unsigned iforest_fields_write(const struct iforest_fields *fields, uint8_t *byte
 	for (uint8_t v = 0; v < fields->n_values; v++) {
 		*out++ = fields->kinds[v] == IFOREST_INT64 ? IFOREST_FIELD_INT64 : IFOREST_FIELD_FLOAT64;
 		*out++ = v;
+		if (fields->squares >> v & 1) {
+			*out++ = IFOREST_FIELD_SQUARES;
+			*out++ = v;
+		}
 	}
 	if (fields->duration_value != IFOREST_NO_VALUE) {
 		*out++ = end_codes[fields->end_rule];
@@ -82,6 +93,11 @@ static enum iforest_status parse_field(struct iforest_fields *fields, unsigned c
 		if (column != fields->n_values || fields->n_values == IFOREST_MAX_VALUES)
 			return IFOREST_CORRUPT;
 		fields->kinds[fields->n_values++] = code == IFOREST_FIELD_INT64 ? IFOREST_INT64 : IFOREST_FLOAT64;
+		return IFOREST_OK;
+	case IFOREST_FIELD_SQUARES:
+		if (column >= fields->n_values)
+			return IFOREST_CORRUPT;
+		fields->squares |= (uint8_t)(1u << column);
 		return IFOREST_OK;
 	case IFOREST_FIELD_BLOCKS:
 		fields->has_blocks = true;

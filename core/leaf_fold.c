@@ -73,6 +73,17 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 	return status;
 }
 
+/* No summary has squares, so that the numbers are unpacked. */
+static enum iforest_status fold_squares(struct iforest_block_reader *reader, unsigned v, uint64_t which,
+					struct iforest_squares *into)
+{
+	enum iforest_status status = iforest_block_need(reader, IFOREST_VALUES + v);
+
+	for (; which && !status; which &= which - 1)
+		iforest_squares_add(into, reader->block.values[v][iforest_trailing_zeros(which)]);
+	return status;
+}
+
 static enum iforest_status fold_one_value(struct iforest_block_reader *reader, unsigned v, uint64_t live,
 					  const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
@@ -88,6 +99,8 @@ static enum iforest_status fold_one_value(struct iforest_block_reader *reader, u
 		return IFOREST_OK;
 	if (wanted->values >> v & 1)
 		status = fold_value(reader, v, which, wanted->no_rows >> v & 1, into);
+	if (!status && (wanted->squares & reader->leaf->fields->squares) >> v & 1)
+		status = fold_squares(reader, v, which, &into->squares);
 	if (!status && wanted->firsts >> v & 1 && !(status = load_row(reader, v, iforest_trailing_zeros(which), &row)))
 		iforest_row_first(&into->first, &row);
 	if (!status && wanted->lasts >> v & 1 && !(status = load_row(reader, v, iforest_highest_bit(which), &row)))
@@ -150,7 +163,7 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 	const struct iforest_fields *fields = reader->leaf->fields;
 	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from);
 	uint64_t live = range & ~reader->block.dead;
-	uint32_t values = wanted->values | wanted->firsts | wanted->lasts;
+	uint32_t values = wanted->values | wanted->squares | wanted->firsts | wanted->lasts;
 	enum iforest_status status = IFOREST_OK;
 
 	aggregate->n_dead += iforest_popcount(range) - iforest_popcount(live);
@@ -174,7 +187,7 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 
 enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct iforest_node *node)
 {
-	static const struct iforest_wanted all = { .values = UINT32_MAX, .node_fields = true };
+	static const struct iforest_wanted all = { .values = UINT32_MAX, .squares = UINT32_MAX, .node_fields = true };
 	struct iforest_block_reader reader;
 	uint64_t counted;
 	enum iforest_status status = IFOREST_OK;

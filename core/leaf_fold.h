@@ -25,6 +25,7 @@ struct iforest_filter {
 struct iforest_wanted {
 	uint32_t values;  /* bit v: n, sum, min and max of value column v */
 	uint32_t no_rows; /* bit v: of its min and max the value alone, so that times and refs need not be unpacked */
+	uint32_t squares; /* bit v: its sum of squares, of columns that keep it (fields.h) */
 	uint32_t firsts;  /* bit v: its first row */
 	uint32_t lasts;   /* bit v: its last row */
 	bool times;       /* first and last time */

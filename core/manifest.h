@@ -21,7 +21,7 @@
 #include "core/node.h"
 #include "core/pager.h"
 
-#define IFOREST_MAX_NODE_BYTES (36 + 16 + 88 * IFOREST_MAX_VALUES + 8 + 8)
+#define IFOREST_MAX_NODE_BYTES (36 + 16 + 96 * IFOREST_MAX_VALUES + 8 + 8)
 #define IFOREST_MAX_LEVELS 33 /* of node pages: 2^32 leaf pages at fan-out 2 */
 #define IFOREST_MAX_RUNS 4096
 #define IFOREST_MAX_HOST_BYTES (1u << 28)

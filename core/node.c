@@ -43,6 +43,21 @@ static void write_value(uint8_t *bytes, const struct iforest_value_aggregate *va
 	write_row(bytes + rows_offset(kind) + 24, &value->max);
 }
 
+static void write_squares(uint8_t *bytes, const struct iforest_squares *squares)
+{
+	for (unsigned i = 0; i < 3; i++)
+		iforest_store64(bytes + 8 * i, squares->words[i]);
+}
+
+static void fold_squares(struct iforest_squares *into, const uint8_t *bytes)
+{
+	struct iforest_squares read;
+
+	for (unsigned i = 0; i < 3; i++)
+		read.words[i] = iforest_load64(bytes + 8 * i);
+	iforest_squares_combine(into, &read);
+}
+
 static void read_value(struct iforest_value_aggregate *value, const uint8_t *bytes, unsigned kind, unsigned null_bits)
 {
 	*value = (struct iforest_value_aggregate){ .n = iforest_load64(bytes) };
@@ -78,6 +93,8 @@ void iforest_node_write(const struct iforest_node *node, const struct iforest_fi
 		const struct iforest_value_aggregate *value = &aggregate->values[v];
 
 		write_value(bytes + fields->value_offset[v], value, fields->kinds[v]);
+		if (fields->squares_offset[v])
+			write_squares(bytes + fields->squares_offset[v], &value->squares);
 		null_bits |= (uint32_t)value->min.time_is_null << (2 + 2 * v) | (uint32_t)value->max.time_is_null << (3 + 2 * v);
 	}
 	iforest_store32(bytes + NULL_BITS, null_bits);
@@ -130,11 +147,11 @@ void iforest_node_read(struct iforest_node *node, const struct iforest_fields *f
 	node->first = iforest_node_first(bytes);
 	node->last = iforest_node_last(bytes);
 	iforest_aggregate_clear(&node->aggregate, fields->n_values);
-	iforest_node_fold(bytes, fields, UINT32_MAX, true, &node->aggregate);
+	iforest_node_fold(bytes, fields, UINT32_MAX, UINT32_MAX, true, &node->aggregate);
 }
 
-void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values, bool node_fields,
-		       struct iforest_aggregate *aggregate)
+void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values, uint32_t squares,
+		       bool node_fields, struct iforest_aggregate *aggregate)
 {
 	uint32_t null_bits = iforest_load32(bytes + NULL_BITS);
 
@@ -143,6 +160,8 @@ void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields
 	for (unsigned v = 0; v < fields->n_values; v++) {
 		struct iforest_value_aggregate value;
 
+		if (squares >> v & 1 && fields->squares_offset[v])
+			fold_squares(&aggregate->values[v].squares, bytes + fields->squares_offset[v]);
 		if (!(values >> v & 1))
 			continue;
 		read_value(&value, bytes + fields->value_offset[v], fields->kinds[v], null_bits >> (2 + 2 * v));

@@ -31,10 +31,10 @@ uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fiel
 /* Lowest and highest heap block, where the fields have them. */
 void iforest_node_blocks(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t *lowest, uint32_t *highest);
 
-/* aggregate = aggregate + node: the counts, the value columns whose bit is set in `values`, and with node_fields the latest end
- * and the heap blocks. */
-void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values, bool node_fields,
-		       struct iforest_aggregate *aggregate);
+/* aggregate = aggregate + node: the counts, the value columns whose bit is set in `values`, the sums of squares of those in
+ * `squares` that keep it, and with node_fields the latest end and the heap blocks. */
+void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values, uint32_t squares,
+		       bool node_fields, struct iforest_aggregate *aggregate);
 
 /* into = into + from, as siblings in key order: the parent of a row of nodes. */
 void iforest_node_combine(struct iforest_node *into, const struct iforest_node *from, const struct iforest_fields *fields);

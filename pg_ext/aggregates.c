@@ -21,6 +21,12 @@ static bool find_function(Oid oid, enum iforest_function *function)
 		{"count", IFOREST_FUNCTION_COUNT}, {"sum", IFOREST_FUNCTION_SUM},    {"avg", IFOREST_FUNCTION_AVG},
 		{"min", IFOREST_FUNCTION_MIN},	   {"max", IFOREST_FUNCTION_MAX},    {"bool_and", IFOREST_FUNCTION_AND},
 		{"every", IFOREST_FUNCTION_AND},   {"bool_or", IFOREST_FUNCTION_OR},
+		{"variance", IFOREST_FUNCTION_VAR_SAMP},
+		{"var_samp", IFOREST_FUNCTION_VAR_SAMP},
+		{"var_pop", IFOREST_FUNCTION_VAR_POP},
+		{"stddev", IFOREST_FUNCTION_STDDEV_SAMP},
+		{"stddev_samp", IFOREST_FUNCTION_STDDEV_SAMP},
+		{"stddev_pop", IFOREST_FUNCTION_STDDEV_POP},
 	};
 	char *name = oid < FirstNormalObjectId ? get_func_name(oid) : NULL;
 
@@ -36,6 +42,13 @@ static bool is_number(Oid type)
 {
 	return type == INT2OID || type == INT4OID || type == INT8OID || type == NUMERICOID || type == FLOAT4OID ||
 	       type == FLOAT8OID;
+}
+
+bool iforest_aggregate_needs_squares(Aggref *aggregate)
+{
+	enum iforest_function function;
+
+	return find_function(aggregate->aggfnoid, &function) && iforest_function_needs_squares(function);
 }
 
 bool iforest_aggregate_is_real(Aggref *aggregate)
@@ -100,6 +113,29 @@ static bool may_be_infinite(Node *node, void *context)
 				    !isfinite(iforest_number_from_datum(castNode(Const, node)->constvalue, type)));
 }
 
+/* A column, and casts of it. */
+static bool has_operators(Node *node, void *context)
+{
+	if (!node)
+		return false;
+	return IsA(node, OpExpr) || expression_tree_walker(node, has_operators, context);
+}
+
+/* Why the variance of an expression of value column v alone is not known; NULL if it is. */
+static const char *refuse_variance(const struct iforest_question *question, Node *expression, int v)
+{
+	AttrNumber attribute = (AttrNumber)(question->n_by + 2 + v);
+	Oid type = exprType(expression);
+
+	if (type == FLOAT4OID || type == FLOAT8OID)
+		return "variances of reals are not exact";
+	if (!iforest_is_affine(expression, attribute) || has_operators(expression, NULL))
+		return "the argument of a variance is not a value column alone";
+	if (!(question->squares >> v & 1))
+		return "the index does not keep the squares of a value column (variance)";
+	return NULL;
+}
+
 /* Why an expression of one column alone does not do for the function; NULL if it does. */
 static const char *refuse(enum iforest_function function, Node *expression, AttrNumber attribute, bool is_time)
 {
@@ -130,6 +166,8 @@ static void add_constant(struct reading *reading, struct iforest_arm *arm)
 	arm->kind = IFOREST_MEASURE_CONSTANT;
 	if (IsA(arm->expression, Const) && castNode(Const, arm->expression)->constisnull)
 		return;
+	if (iforest_function_needs_squares(reading->function))
+		reading->reason = "the argument of a variance is not a value column alone";
 	if (reading->function == IFOREST_FUNCTION_COUNT && IsA(arm->expression, Const)) {
 		arm->kind = IFOREST_MEASURE_ROWS;
 		arm->expression = NULL;
@@ -169,7 +207,9 @@ static void add_arm(struct reading *reading, Node *expression, List *conditions,
 		add_valueless(reading, arm);
 		return;
 	}
-	if (arm->value == -2 || mentions_by(question, expression) ||
+	if (iforest_function_needs_squares(reading->function) && arm->value >= 0)
+		reading->reason = refuse_variance(question, expression, arm->value);
+	else if (arm->value == -2 || mentions_by(question, expression) ||
 	    iforest_mentions(expression, iforest_time_attribute(question)))
 		reading->reason = "the argument of an aggregate mixes columns";
 	else

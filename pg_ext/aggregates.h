@@ -5,7 +5,7 @@
  *
  *   ROWS      what is never NULL: the number of rows
  *   VALUE     an expression of one value column: the column's number, sum and extremes. Sums distribute over
- *             a * v + b alone, extremes and counts over what is monotone in v
+ *             a * v + b alone, variances over nothing but the column, extremes and counts over what is monotone in v
  *   TIME      an expression of the time column: its number and extremes
  *   CONSTANT  by columns, and times that change seldom: the same for all rows of a bucket
  *
@@ -24,11 +24,20 @@ enum iforest_function {
 	IFOREST_FUNCTION_COUNT,
 	IFOREST_FUNCTION_SUM,
 	IFOREST_FUNCTION_AVG,
+	IFOREST_FUNCTION_VAR_SAMP,
+	IFOREST_FUNCTION_VAR_POP,
+	IFOREST_FUNCTION_STDDEV_SAMP,
+	IFOREST_FUNCTION_STDDEV_POP,
 	IFOREST_FUNCTION_MIN,
 	IFOREST_FUNCTION_MAX,
 	IFOREST_FUNCTION_AND,
 	IFOREST_FUNCTION_OR
 };
+
+static inline bool iforest_function_needs_squares(enum iforest_function function)
+{
+	return function >= IFOREST_FUNCTION_VAR_SAMP && function <= IFOREST_FUNCTION_STDDEV_POP;
+}
 
 enum iforest_measure_kind { IFOREST_MEASURE_ROWS, IFOREST_MEASURE_VALUE, IFOREST_MEASURE_TIME, IFOREST_MEASURE_CONSTANT };
 
@@ -47,6 +56,9 @@ const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_quest
 
 /* What of an aggregate has to be evaluated once a bucket: conditions and constants. */
 List *iforest_aggregate_conditions(Aggref *aggregate, const struct iforest_question *question);
+
+/* Is it a variance or a standard deviation? */
+bool iforest_aggregate_needs_squares(Aggref *aggregate);
 
 /* Does the result hang on the order in which reals are summed up, or extremes of them? */
 bool iforest_aggregate_is_real(Aggref *aggregate);

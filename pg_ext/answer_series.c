@@ -156,6 +156,7 @@ static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint
 	clear_fold(reader);
 	if (!status)
 		status = iforest_scan_nulls(&reader->scan, &(struct iforest_wanted){ .values = reader->wanted.values,
+										     .squares = reader->wanted.squares,
 										     .no_rows = UINT32_MAX,
 										     .filter = reader->wanted.filter },
 					    reader->fold);

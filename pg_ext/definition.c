@@ -4,6 +4,7 @@
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/varlena.h"
 
 #include "pg_ext/options.h"
 #include "pg_ext/pending.h"
@@ -234,6 +235,34 @@ static void check_end(Relation index, const struct iforest_definition *definitio
 	fields->duration_value = (uint8_t)v;
 }
 
+static void check_variance(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
+{
+	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
+	const char *variance = iforest_option_string(options, variance);
+	List *names;
+	ListCell *cell;
+
+	if (!variance)
+		return;
+	if (!SplitIdentifierString(pstrdup(variance), ',', &names))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("variance = '%s': that is no list of column names", variance));
+	foreach(cell, names) {
+		unsigned v = find_value(index, definition, "variance", lfirst(cell));
+
+		if (fields->kinds[v] != IFOREST_INT64)
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("variance = '%s': the values of column \"%s\" are reals", variance, (char *)lfirst(cell)),
+				errdetail("Sums of squares of reals hang on the order of adding; only exact ones are kept."));
+		if (definition->value_types[v] != INT2OID && definition->value_types[v] != INT4OID &&
+		    definition->value_types[v] != INT8OID && definition->value_types[v] != NUMERICOID)
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("variance = '%s': the values of column \"%s\" are no numbers", variance,
+				       (char *)lfirst(cell)));
+		fields->squares |= (uint8_t)(1u << v);
+	}
+}
+
 void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
 			      struct iforest_fields *fields)
 {
@@ -245,5 +274,6 @@ void iforest_definition_check(Relation heap, Relation index, const struct ifores
 	check_by_columns(index, definition);
 	check_values(index, definition, fields);
 	check_end(index, definition, fields);
+	check_variance(index, definition, fields);
 	iforest_require(iforest_fields_finish(fields), index, NULL);
 }

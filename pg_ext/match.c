@@ -1,5 +1,6 @@
 #include "pg_ext/match.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
 #include "nodes/makefuncs.h"
@@ -13,6 +14,7 @@
 #include "utils/lsyscache.h"
 
 #include "pg_ext/aggregates.h"
+#include "pg_ext/index.h"
 
 /* ---- expressions over the table become expressions over the index ---- */
 
@@ -211,6 +213,24 @@ static const char *add_aggregate(const struct iforest_query *query, const struct
 	return reason;
 }
 
+/* Which sums of squares all of the indexes keep. That is read from the indexes, for options may be newer than they. */
+static uint32 squares_kept(const struct iforest_candidate *candidate)
+{
+	uint32 kept = UINT32_MAX;
+	ListCell *cell;
+
+	foreach(cell, candidate->indexes) {
+		Relation relation = index_open(lfirst_node(IndexOptInfo, cell)->indexoid, NoLock);
+		struct iforest_index *index = palloc(sizeof *index);
+
+		iforest_index_open(index, relation);
+		iforest_index_refresh(index);
+		kept &= index->manifest.fields.squares;
+		index_close(relation, NoLock);
+	}
+	return kept;
+}
+
 struct collecting {
 	const struct iforest_query *query;
 	List *aggregates;
@@ -245,6 +265,11 @@ static const char *add_outputs(const struct iforest_query *query, const struct i
 	*aggregates = collecting.aggregates;
 	if (collecting.reason)
 		return collecting.reason;
+	foreach(cell, collecting.aggregates)
+		if (iforest_aggregate_needs_squares(lfirst(cell))) {
+			question->squares = squares_kept(candidate);
+			break;
+		}
 	foreach(cell, collecting.aggregates) {
 		const char *reason = add_aggregate(query, candidate, question, lfirst_node(Aggref, cell));
 

@@ -94,6 +94,8 @@ static void begin_result(struct iforest_measures *measures, Aggref *aggregate, s
 		*arm = (struct arm){ .measure = add_measure(measures, aggregate, result->function, from),
 				     .expression = from->expression,
 				     .attribute = iforest_time_attribute(question) };
+		if (iforest_function_needs_squares(result->function))
+			measures->measures[arm->measure].has_squares = true;
 		if (from->kind == IFOREST_MEASURE_VALUE)
 			arm->attribute = (AttrNumber)(question->n_by + 2 + from->value);
 		if (from->kind == IFOREST_MEASURE_VALUE || from->kind == IFOREST_MEASURE_TIME)
@@ -141,6 +143,8 @@ struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *mea
 	for (int i = 0; i < measures->n_measures; i++) {
 		if (measures->measures[i].kind == IFOREST_MEASURE_VALUE)
 			wanted.values |= 1u << measures->measures[i].value;
+		if (measures->measures[i].has_squares)
+			wanted.squares |= 1u << measures->measures[i].value;
 		wanted.times = wanted.times || measures->measures[i].kind == IFOREST_MEASURE_TIME;
 	}
 	return wanted;
@@ -183,6 +187,7 @@ static void add_value(const struct iforest_value_aggregate *fold, bool is_real, 
 		state->max = fold->max.value;
 	state->n += fold->n;
 	state->sum = iforest_add_wrapping(state->sum, fold->sum);
+	iforest_squares_combine(&state->squares, &fold->squares);
 	state->real_sum += fold->real_sum;
 	state->n_nan += fold->n_nan;
 	state->n_plus_infinity += fold->n_plus_infinity;
@@ -251,6 +256,10 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	before = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	switch (measure->function) {
 	case IFOREST_FUNCTION_COUNT:
+	case IFOREST_FUNCTION_VAR_SAMP:
+	case IFOREST_FUNCTION_VAR_POP:
+	case IFOREST_FUNCTION_STDDEV_SAMP:
+	case IFOREST_FUNCTION_STDDEV_POP:
 		break;
 	case IFOREST_FUNCTION_SUM:
 	case IFOREST_FUNCTION_AVG:

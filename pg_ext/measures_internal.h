@@ -8,6 +8,7 @@ struct measure {
 	enum iforest_measure_kind kind;
 	List *conditions, *wanted;        /* ExprStates; IntList (aggregates.h) */
 	int value;
+	bool has_squares;                 /* of VALUE: its sum of squares is needed */
 	/* of CONSTANT */
 	ExprState *expression;
 	enum iforest_function function;   /* whose constant it is */

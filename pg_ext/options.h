@@ -4,10 +4,11 @@
  *   end             or of the one that is its end, of the time column's type
  *   duration_unit   ns, us, ms or s, where the time column is a timestamp; otherwise the duration is in the unit of the
  *                   time column
+ *   variance        names of INCLUDEd columns, separated by commas, whose sums of squares are kept, for variance and stddev
  *   pending_pages   1 to 4096, default 64: a chain of pending pages is made into a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
- * duration, end and duration_unit are read when the index is built; a change takes effect with REINDEX. */
+ * duration, end, duration_unit and variance are read when the index is built; a change takes effect with REINDEX. */
 #ifndef IFOREST_PG_OPTIONS_H
 #define IFOREST_PG_OPTIONS_H
 
@@ -19,6 +20,7 @@ struct iforest_options {
 	int32 vl_len_;           /* varlena header, not for direct use */
 	int duration;            /* offsets of strings, 0: not given */
 	int end;
+	int variance;
 	int duration_unit;       /* enum iforest_duration_unit */
 	int pending_pages;
 	bool background_merge;

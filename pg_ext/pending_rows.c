@@ -77,6 +77,8 @@ static void add_value(const struct iforest_entry *entry, unsigned v, enum ifores
 				   .time_is_null = entry->key.time_is_null, .is_set = true };
 
 	iforest_value_add(into, row.value, kind);
+	if (kind == IFOREST_INT64)
+		iforest_squares_add(&into->squares, row.value.integer);
 	iforest_row_min(&into->min, &row, kind);
 	iforest_row_max(&into->max, &row, kind);
 }

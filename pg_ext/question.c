@@ -354,7 +354,8 @@ List *iforest_question_write(const struct iforest_question *question)
 	List *list = list_make4(tables, makeInteger(question->n_by), question->columns, question->groups);
 
 	list = list_concat(list, list_make4(question->operators, question->aggregates, question->gates, question->keys));
-	return list_concat(list, list_make4(question->series, question->runs, question->late, question->values));
+	list = list_concat(list, list_make4(question->series, question->runs, question->late, question->values));
+	return lappend(list, makeInteger((int)question->squares));
 }
 
 void iforest_question_read(struct iforest_question *question, List *list)
@@ -365,5 +366,6 @@ void iforest_question_read(struct iforest_question *question, List *list)
 					       .operators = list_nth(list, 4), .aggregates = list_nth(list, 5),
 					       .gates = list_nth(list, 6), .keys = list_nth(list, 7),
 					       .series = list_nth(list, 8), .runs = list_nth(list, 9),
-					       .late = list_nth(list, 10), .values = list_nth(list, 11) };
+					       .late = list_nth(list, 10), .values = list_nth(list, 11),
+					       .squares = (uint32)intVal(list_nth(list, 12)) };
 }

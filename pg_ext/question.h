@@ -29,6 +29,7 @@ struct iforest_question {
 	Oid table;         /* that the query names: the parent of partitions */
 	List *tables;      /* of OidLists: table, index. All indexes have the same columns */
 	int n_by;
+	uint32 squares;    /* bit v: all indexes keep the squares of value column v */
 	List *columns;     /* the index's columns as expressions over the table, varno 1: what Var i stands for is element i - 1 */
 	List *groups;      /* group keys */
 	List *operators;   /* their equality operators, OidList */

@@ -9,6 +9,7 @@
 #include "utils/numeric.h"
 
 #include "pg_ext/values.h"
+#include "pg_ext/variance.h"
 
 /* ---- an expression at one value of its column ---- */
 
@@ -71,6 +72,14 @@ static bool read_affine(const struct iforest_measures *measures, struct arm *arm
 	return arm->has_affine;
 }
 
+/* Digits after the point of a value column. */
+static int16 value_scale(const struct iforest_measures *measures, int value)
+{
+	const struct iforest_definition *definition = measures->definition;
+
+	return definition->value_types[value] == NUMERICOID ? definition->value_scales[value] : 0;
+}
+
 /* a * sum + b * n; the expression itself is evaluated at both extremes, so that it fails where it would for a row. */
 static void add_affine(const struct iforest_measures *measures, struct arm *arm,
 		       const struct iforest_measure_state *state, struct total *total)
@@ -78,7 +87,7 @@ static void add_affine(const struct iforest_measures *measures, struct arm *arm,
 	const struct measure *measure = &measures->measures[arm->measure];
 	const struct iforest_definition *definition = measures->definition;
 	bool is_real = iforest_value_is_real(definition, (unsigned)measure->value), is_null;
-	int16 scale = definition->value_types[measure->value] == NUMERICOID ? definition->value_scales[measure->value] : 0;
+	int16 scale = value_scale(measures, measure->value);
 	Datum sum = (Datum)0, least, greatest;
 
 	if (state->n == 0 || !read_affine(measures, arm))
@@ -164,6 +173,26 @@ static Datum sum_or_average(const struct iforest_measures *measures, const struc
 	return *is_null ? (Datum)0 : sum_result(result, &total);
 }
 
+static Datum variance(const struct iforest_measures *measures, const struct result *result,
+		      const struct iforest_measure_state *states, bool *is_null)
+{
+	Datum sum = NumericGetDatum(int64_to_numeric(0)), squares = sum;
+	uint64 n = 0;
+
+	for (int a = 0; a < result->n_arms; a++) {
+		const struct iforest_measure_state *state = &states[result->arms[a].measure];
+		int value = measures->measures[result->arms[a].measure].value;
+		int16 scale = value_scale(measures, value);
+
+		if (state->n == 0)
+			continue;
+		n += state->n;
+		sum = DirectFunctionCall2(numeric_add, sum, iforest_numeric_from_int128(state->sum, scale));
+		squares = DirectFunctionCall2(numeric_add, squares, iforest_numeric_from_squares(&state->squares, scale));
+	}
+	return iforest_variance(result->function, n, sum, squares, is_null);
+}
+
 /* ---- extremes ---- */
 
 static void offer(const struct result *result, Datum datum, Datum *best, bool *is_null)
@@ -246,6 +275,11 @@ Datum iforest_measures_result(const struct iforest_measures *measures, int i, co
 	case IFOREST_FUNCTION_SUM:
 	case IFOREST_FUNCTION_AVG:
 		return sum_or_average(measures, result, states, is_null);
+	case IFOREST_FUNCTION_VAR_SAMP:
+	case IFOREST_FUNCTION_VAR_POP:
+	case IFOREST_FUNCTION_STDDEV_SAMP:
+	case IFOREST_FUNCTION_STDDEV_POP:
+		return variance(measures, result, states, is_null);
 	default:
 		return extreme(measures, result, states, is_null);
 	}

@@ -98,7 +98,7 @@ static enum iforest_status scan(struct attempt *attempt)
 	if (status)
 		return status;
 	s->bucketing = (struct iforest_bucketing){ .mode = IFOREST_STEP, .step = 1000 };
-	s->wanted = (struct iforest_wanted){ .values = all, .firsts = all, .lasts = all, .times = true, .node_fields = true };
+	s->wanted = (struct iforest_wanted){ .values = all, .squares = all, .firsts = all, .lasts = all, .times = true, .node_fields = true };
 	status = iforest_scan_start(s, 1);
 	while (!status && found)
 		status = iforest_scan_next(s, &bucket, &attempt->aggregate, &found);

@@ -86,11 +86,30 @@ static bool is_less(const union oracle_number *a, const union oracle_number *b, 
 	return isnan(b->real) || a->real < b->real;
 }
 
+/* By hand, digit by digit. */
+static void add_square(uint32_t *digits, int64_t x)
+{
+	uint64_t magnitude = x < 0 ? 0 - (uint64_t)x : (uint64_t)x, factor[2] = { magnitude & UINT32_MAX, magnitude >> 32 };
+
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned j = 0; j < 2; j++) {
+			uint64_t product = factor[i] * factor[j], carry = 0;
+
+			for (unsigned at = i + j; at < 6; at++) {
+				carry += digits[at] + (product & UINT32_MAX);
+				digits[at] = (uint32_t)carry;
+				carry >>= 32;
+				product >>= 32;
+			}
+		}
+}
+
 static void add_number(struct oracle_value *sum, const union oracle_number *x, bool is_real)
 {
 	sum->n++;
 	if (!is_real) {
 		sum->sum += x->integer;
+		add_square(sum->squares, x->integer);
 	} else if (isnan(x->real)) {
 		sum->n_nan++;
 	} else if (isinf(x->real)) {

@@ -50,6 +50,7 @@ struct oracle_question {
 struct oracle_value {
 	uint64_t n, n_nan, n_plus_infinity, n_minus_infinity;
 	oracle_int128 sum;
+	uint32_t squares[6];             /* digits of 32 bits, lowest first, of the sum of squares */
 	double real_sum, real_magnitude; /* of the finite values, and of their absolute values */
 	long min, max, first, last;
 };

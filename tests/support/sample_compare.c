@@ -24,9 +24,9 @@ static void differ(const struct comparison *c, const char *what, unsigned v)
 	const struct oracle_question *q = c->question;
 
 	fail_msg("seed %" PRIu64 ": %s (value %u) differs in bucket %" PRId64 " of series %u, t0 %s %" PRId64 ", t1 %s %" PRId64
-		 ", mode %d, n %" PRId64 ", step %" PRId64 ", origin %" PRId64 "; wanted values %x firsts %x lasts %x times %d node %d",
+		 ", mode %d, n %" PRId64 ", step %" PRId64 ", origin %" PRId64 "; wanted values %x squares %x firsts %x lasts %x times %d node %d",
 		 c->index->seed, what, v, c->expected ? c->expected->bucket : -1, q->series, q->has_t0 ? "" : "open", q->t0,
-		 q->has_t1 ? "" : "open", q->t1, q->mode, q->n, q->step, q->origin, c->wanted->values, c->wanted->firsts,
+		 q->has_t1 ? "" : "open", q->t1, q->mode, q->n, q->step, q->origin, c->wanted->values, c->wanted->squares, c->wanted->firsts,
 		 c->wanted->lasts, c->wanted->times, c->wanted->node_fields);
 }
 
@@ -76,6 +76,18 @@ static void compare_sums(const struct comparison *c, unsigned v)
 		differ(c, "sum of reals", v);
 }
 
+static void compare_squares(const struct comparison *c, unsigned v)
+{
+	bool is_wanted = (c->wanted->squares & c->index->manifest.fields.squares) >> v & 1;
+
+	for (unsigned i = 0; i < 6; i++) {
+		uint64_t word = c->got->values[v].squares.words[i / 2];
+
+		if ((uint32_t)(word >> 32 * (i % 2)) != (is_wanted ? c->expected->values[v].squares[i] : 0))
+			differ(c, "sum of squares", v);
+	}
+}
+
 static void compare_value(const struct comparison *c, unsigned v)
 {
 	static const struct iforest_value_aggregate nothing;
@@ -90,6 +102,7 @@ static void compare_value(const struct comparison *c, unsigned v)
 	else if (got->n != nothing.n || got->sum != nothing.sum || got->real_sum != 0 || got->n_nan || got->n_plus_infinity ||
 		 got->n_minus_infinity)
 		differ(c, "a sum that was not asked for", v);
+	compare_squares(c, v);
 	compare_extreme(c, &got->min, is_wanted ? expected->min : ORACLE_NONE, v, "min");
 	compare_extreme(c, &got->max, is_wanted ? expected->max : ORACLE_NONE, v, "max");
 	compare_row(c, &got->first, c->wanted->firsts >> v & 1 ? expected->first : ORACLE_NONE, v, "first");

@@ -161,10 +161,12 @@ struct iforest_wanted sample_wanted(struct random *dice, const struct sample_ind
 	uint32_t all = (1u << index->oracle.n_values) - 1;
 
 	if (random_chance(dice, 30))
-		return (struct iforest_wanted){ .values = all, .firsts = all, .lasts = all, .times = true, .node_fields = true };
+		return (struct iforest_wanted){ .values = all, .squares = all, .firsts = all, .lasts = all, .times = true,
+						.node_fields = true };
 	return (struct iforest_wanted){
 		.values = (uint32_t)random_next(dice) & all,
 		.no_rows = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0,
+		.squares = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0,
 		.firsts = (uint32_t)random_next(dice) & all,
 		.lasts = (uint32_t)random_next(dice) & all,
 		.times = random_chance(dice, 50),

@@ -17,6 +17,8 @@ struct iforest_fields sample_fields(const struct sample_shape *shape)
 
 	for (unsigned v = 0; v < fields.n_values; v++)
 		fields.kinds[v] = shape->kinds[v] == 'f' ? IFOREST_FLOAT64 : IFOREST_INT64;
+	for (unsigned v = 0; v < fields.n_values; v++)
+		fields.squares |= (uint8_t)((shape->kinds[v] == 's') << v);
 	assert_ok(iforest_fields_finish(&fields));
 	return fields;
 }

@@ -77,7 +77,7 @@ static uint8_t *copy_of(const uint8_t *bytes, uint32_t n_bytes)
 
 void specimen_start(struct specimen *specimen)
 {
-	struct iforest_fields fields = { .n_values = 5, .duration_value = 0, .has_blocks = true,
+	struct iforest_fields fields = { .n_values = 5, .squares = 1 << 2, .duration_value = 0, .has_blocks = true,
 		.kinds = { IFOREST_INT64, IFOREST_FLOAT64, IFOREST_INT64, IFOREST_INT64, IFOREST_INT64 } };
 
 	memset(specimen, 0, sizeof *specimen);
@@ -211,7 +211,7 @@ static void scan(struct specimen *specimen, const struct iforest_bucketing *buck
 	if (status)
 		return;
 	scan.bucketing = *bucketing;
-	scan.wanted = (struct iforest_wanted){ .values = UINT32_MAX, .firsts = UINT32_MAX, .lasts = UINT32_MAX, .times = true,
+	scan.wanted = (struct iforest_wanted){ .values = UINT32_MAX, .squares = UINT32_MAX, .firsts = UINT32_MAX, .lasts = UINT32_MAX, .times = true,
 						.node_fields = true };
 	for (unsigned s = 0; s < SPECIMEN_SERIES && !status; s++) {
 		bool found = true;

@@ -107,6 +107,24 @@ static void integer_sums_are_exact_in_128_bits(void **state)
 	assert_true(iforest_mean(&sum, IFOREST_INT64) == (double)sum.sum / 2000);
 }
 
+static void sums_of_squares_are_exact_in_192_bits(void **state)
+{
+	struct iforest_squares sum = { .words = { 0 } }, doubled;
+
+	(void)state;
+	for (unsigned i = 0; i < 9; i++)
+		iforest_squares_add(&sum, INT64_MIN); /* 2^126 */
+	iforest_squares_add(&sum, -3);
+	iforest_squares_add(&sum, INT64_MAX); /* 2^126 - 2^64 + 1 */
+	assert_true(sum.words[2] == 2 && sum.words[1] == (UINT64_C(1) << 63) - 1 && sum.words[0] == 10);
+	doubled = sum;
+	iforest_squares_combine(&doubled, &sum);
+	assert_true(doubled.words[2] == 4 && doubled.words[1] == UINT64_MAX - 1 && doubled.words[0] == 20);
+	doubled = (struct iforest_squares){ .words = { UINT64_MAX, UINT64_MAX, 1 } };
+	iforest_squares_combine(&doubled, &(struct iforest_squares){ .words = { 1 } });
+	assert_true(doubled.words[0] == 0 && doubled.words[1] == 0 && doubled.words[2] == 2);
+}
+
 static void nan_and_infinities_are_counted_apart(void **state)
 {
 	struct iforest_value_aggregate sum = { .n = 0 };
@@ -245,6 +263,7 @@ int main(void)
 		cmocka_unit_test(values_decide_before_ties),
 		cmocka_unit_test(first_and_last_are_by_time_then_ref),
 		cmocka_unit_test(integer_sums_are_exact_in_128_bits),
+		cmocka_unit_test(sums_of_squares_are_exact_in_192_bits),
 		cmocka_unit_test(nan_and_infinities_are_counted_apart),
 		cmocka_unit_test(combining_is_commutative_and_associative),
 		cmocka_unit_test(ends_saturate_and_points_end_where_they_start),

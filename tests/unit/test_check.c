@@ -8,7 +8,7 @@
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 
-static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0 };
+static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "s", .duration = 0 };
 
 static struct sample_index index_checked;
 static struct sample_index *const x = &index_checked;

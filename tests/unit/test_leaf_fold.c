@@ -12,7 +12,7 @@
 
 enum { PAGE_BYTES = 8152, N = IFOREST_BLOCK_ENTRIES };
 
-static const struct sample_shape shape = { .kinds = "if", .duration = 0, .has_blocks = true };
+static const struct sample_shape shape = { .kinds = "sf", .duration = 0, .has_blocks = true };
 
 /* A page of one block, and its entries as the oracle knows them. */
 struct folded {
@@ -101,6 +101,7 @@ static void compare(const struct folded *folded, unsigned from, unsigned to, con
 
 		assert_int_equal(got->values[v].n, is_wanted ? expected->n : 0);
 		assert_true(got->values[v].sum == (is_wanted ? expected->sum : 0));
+		assert_true(got->values[v].squares.words[0] == (wanted->squares >> v & 1 ? expected->squares[0] : 0)); /* small integers */
 		assert_true(got->values[v].real_sum == (is_wanted ? expected->real_sum : 0)); /* small integers: exact */
 		assert_int_equal(got->values[v].n_nan, is_wanted ? expected->n_nan : 0);
 		if (!(wanted->no_rows >> v & 1)) {
@@ -133,7 +134,7 @@ static void every_range_of_a_block(void **state)
 		for (unsigned from = 0; from <= folded->n; from++)
 			for (unsigned to = from; to <= folded->n; to++) {
 				struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 4), .no_rows = (uint32_t)random_below(&dice, 4),
-					.firsts = (uint32_t)random_below(&dice, 4), .lasts = (uint32_t)random_below(&dice, 4),
+					.squares = (uint32_t)random_below(&dice, 4), .firsts = (uint32_t)random_below(&dice, 4), .lasts = (uint32_t)random_below(&dice, 4),
 					.times = random_chance(&dice, 50), .node_fields = random_chance(&dice, 50) };
 				struct iforest_block_reader reader;
 				struct iforest_aggregate got;

@@ -10,7 +10,7 @@
 #include "tests/support/random.h"
 #include "tests/support/sample_index.h"
 
-static const struct sample_shape shape = { .kinds = "ifi", .duration = 2, .has_blocks = true };
+static const struct sample_shape shape = { .kinds = "ifs", .duration = 2, .has_blocks = true };
 
 static struct iforest_row random_row(struct random *dice, bool is_real)
 {
@@ -45,6 +45,8 @@ static void random_node(struct random *dice, const struct iforest_fields *fields
 		value->max = random_row(dice, fields->kinds[v] == IFOREST_FLOAT64);
 		if (fields->kinds[v] == IFOREST_INT64) {
 			value->sum = (iforest_int128)((iforest_uint128)random_next(dice) << 64 | random_next(dice));
+			for (unsigned i = 0; i < 3; i++)
+				value->squares.words[i] = fields->squares >> v & 1 ? random_next(dice) : 0;
 			continue;
 		}
 		value->real_sum = (double)random_between(dice, -1000, 1000) / 3;
@@ -79,6 +81,7 @@ static void nodes_are_read_as_written(void **state)
 
 			assert_true(a->n == b->n && a->sum == b->sum && a->real_sum == b->real_sum && a->n_nan == b->n_nan &&
 				    a->n_plus_infinity == b->n_plus_infinity && a->n_minus_infinity == b->n_minus_infinity);
+			assert_memory_equal(&a->squares, &b->squares, sizeof a->squares);
 			assert_true(a->min.ref == b->min.ref && a->min.time == b->min.time && a->min.is_set == b->min.is_set &&
 				    a->min.time_is_null == b->min.time_is_null && a->min.value.integer == b->min.value.integer);
 			assert_true(a->max.ref == b->max.ref && a->max.time == b->max.time && a->max.is_set == b->max.is_set &&
@@ -107,6 +110,7 @@ static void bytes_stand_where_fields_say(void **state)
 	node.aggregate.values[0].n = 7;
 	node.aggregate.values[0].sum = -8;
 	node.aggregate.values[0].max = (struct iforest_row){ .value.integer = 9, .time = 0, .ref = 11, .time_is_null = true, .is_set = true };
+	node.aggregate.values[2].squares = (struct iforest_squares){ .words = { 14, 15, 16 } };
 	node.aggregate.latest_end = 12;
 	node.aggregate.highest_block = 13;
 	iforest_node_write(&node, &fields, bytes);
@@ -116,6 +120,7 @@ static void bytes_stand_where_fields_say(void **state)
 	assert_true(iforest_load64(bytes + 36) == 5 && iforest_load64(bytes + 44) == 6);
 	assert_true(iforest_load64(bytes + 52) == 7 && iforest_load_int64(bytes + 60) == -8 && iforest_load_int64(bytes + 68) == -1);
 	assert_true(iforest_load64(bytes + 52 + 48) == 9 && iforest_load64(bytes + 52 + 64) == 11);
+	assert_true(iforest_load64(bytes + fields.squares_offset[2]) == 14 && iforest_load64(bytes + fields.squares_offset[2] + 16) == 16);
 	assert_true(iforest_load64(bytes + fields.latest_end_offset) == 12 && iforest_load32(bytes + fields.blocks_offset + 4) == 13);
 }
 
@@ -137,12 +142,13 @@ static void folding_takes_what_is_wanted(void **state)
 			struct iforest_aggregate sum;
 
 			iforest_aggregate_clear(&sum, fields.n_values);
-			iforest_node_fold(bytes, &fields, values, node_fields, &sum);
+			iforest_node_fold(bytes, &fields, values, 7 ^ values, node_fields, &sum);
 			assert_true(sum.n_rows == node.aggregate.n_rows && sum.n_dead == node.aggregate.n_dead);
 			assert_true(sum.latest_end == (node_fields ? node.aggregate.latest_end : INT64_MIN));
 			assert_true(sum.highest_block == (node_fields ? node.aggregate.highest_block : 0));
 			for (unsigned v = 0; v < fields.n_values; v++)
 				assert_true(sum.values[v].n == (values >> v & 1 ? node.aggregate.values[v].n : 0));
+			assert_true(sum.values[2].squares.words[1] == (values >> 2 & 1 ? 0 : node.aggregate.values[2].squares.words[1]));
 		}
 }
 

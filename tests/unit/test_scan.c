@@ -5,13 +5,13 @@
 #include "tests/support/sample_index.h"
 
 static const struct sample_shape shapes[] = {
-	{ .page_bytes = 1024, .max_batch_pages = 8, .kinds = "i", .duration = 0 },
+	{ .page_bytes = 1024, .max_batch_pages = 8, .kinds = "s", .duration = 0 },
 	{ .page_bytes = 1024, .max_batch_pages = 1, .kinds = "", .duration = ORACLE_NONE },
 	{ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "if", .duration = 0 },
-	{ .page_bytes = 1024, .max_batch_pages = 3, .kinds = "fii", .duration = 2, .end_rule = IFOREST_END_COLUMN, .has_blocks = true },
-	{ .page_bytes = 8152, .max_batch_pages = 4, .fixed_pages = true, .kinds = "if", .duration = 0, .has_blocks = true },
+	{ .page_bytes = 1024, .max_batch_pages = 3, .kinds = "fsi", .duration = 2, .end_rule = IFOREST_END_COLUMN, .has_blocks = true },
+	{ .page_bytes = 8152, .max_batch_pages = 4, .fixed_pages = true, .kinds = "sf", .duration = 0, .has_blocks = true },
 	{ .page_bytes = 8152, .max_batch_pages = 4, .fixed_pages = true, .kinds = "f", .duration = ORACLE_NONE, .has_blocks = true },
-	{ .page_bytes = 2048, .max_batch_pages = 2, .kinds = "fifififi", .duration = 1 },
+	{ .page_bytes = 2048, .max_batch_pages = 2, .kinds = "fififsfi", .duration = 1 },
 	{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0, .end_rule = IFOREST_END_PER_1000 },
 	{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0, .end_rule = IFOREST_END_TIMES_1000 },
 	{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0, .end_rule = IFOREST_END_TIMES_1000000 },
