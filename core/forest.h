@@ -1,39 +1,119 @@
 /* forest.h -- the in-memory forest: append in amortised O(1), fold any range in O(log n), in one array.
  *
- * The layout is drawn in layout.h. Order is kept, so a kind's combine needs to be associative only.
- * Not for use by two threads at once.
+ * The layout is drawn in layout.h: the array of 2n slots is all there is, no pointers. Order is kept, so that a kind's
+ * combine needs to be associative and no more. For forests over blocks of entries that the caller keeps see block_forest.h.
+ *
+ * Folds may be done by several threads at once as long as nobody changes the forest.
+ *
+ *   struct iforest_forest forest;
+ *
+ *   iforest_forest_init(&forest, &iforest_kind_max_int64, &alloc, IFOREST_GROW_IN_PLACE);
+ *   for (each sample)
+ *           status = iforest_forest_append(&forest, &sample);
+ *   iforest_forest_fold(&forest, from, to, &state);
+ *   iforest_forest_release(&forest);
  */
 #ifndef IFOREST_FOREST_H
 #define IFOREST_FOREST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "core/alloc.h"
+#include "core/gallop.h"
+#include "core/growing.h"
 #include "core/kind.h"
-#include "core/status.h"
 
 struct iforest_forest {
 	const struct iforest_kind *kind;
-	const struct iforest_alloc *alloc;
-	uint8_t *slots;
+	struct iforest_growing slots;
 	uint64_t n_leaves;
-	uint64_t n_reserved_slots;
+	bool is_mapped;          /* reads an image (forest_image.h); cannot be changed */
 };
 
 /* An empty forest; holds no memory yet. kind and alloc must outlive it. */
-void iforest_forest_init(struct iforest_forest *forest, const struct iforest_kind *kind, const struct iforest_alloc *alloc);
+void iforest_forest_init(struct iforest_forest *forest, const struct iforest_kind *kind, const struct iforest_alloc *alloc,
+			 enum iforest_growth growth);
 
 /* Gives the memory back; the forest must be initialised again before use. */
 void iforest_forest_release(struct iforest_forest *forest);
+
+/* ---- changing it. Errors of all: IFOREST_ARGUMENT of a forest that reads an image ---- */
 
 /* Appends a leaf, lifted from the sample.
  * Cost    amortised one combine, at most log2(n) of them.
  * Errors  IFOREST_NO_MEMORY; the forest is as it was. */
 enum iforest_status iforest_forest_append(struct iforest_forest *forest, const void *sample);
 
+/* Appends n leaves from an array of samples, sample_bytes apart, by so many threads (1 to IFOREST_MAX_THREADS).
+ * The slots come out the same to the bit as by n appends, whatever the number of threads; lift and combine must then be fit to
+ * be called by several.
+ * Errors  IFOREST_NO_MEMORY; the forest is as it was. */
+enum iforest_status iforest_forest_append_many(struct iforest_forest *forest, const void *samples, size_t sample_bytes,
+					       uint64_t n, unsigned n_threads);
+
+/* Replaces leaf i < n_leaves. Cost: at most log2(n) combines. */
+enum iforest_status iforest_forest_update(struct iforest_forest *forest, uint64_t i, const void *sample);
+
+/* Keeps the first n_leaves <= forest->n_leaves leaves. Cost: O(1); memory is kept for later appends. */
+enum iforest_status iforest_forest_truncate(struct iforest_forest *forest, uint64_t n_leaves);
+
+/* ---- reading ---- */
+
 /* Writes the fold of leaves [from, to) in order to *state; the identity when from == to.
  * Requires  from <= to <= n_leaves.
  * Cost      at most 2 log2(to - from) + 1 combines. */
 void iforest_forest_fold(const struct iforest_forest *forest, uint64_t from, uint64_t to, void *state);
+
+/* Many folds: states, kind->state_bytes apart, of n ranges. Slots are fetched ahead of their use, so that
+ * several cache misses are waited for at a time. */
+struct iforest_range {
+	uint64_t from, to;
+};
+
+void iforest_forest_fold_many(const struct iforest_forest *forest, const struct iforest_range *ranges, size_t n, void *states);
+
+/* Adjacent buckets: state b is the fold of the leaves whose time lies in [bounds[b], bounds[b + 1]), for b < n_buckets.
+ * Requires  times of all n_leaves leaves, which do not descend; n_buckets + 1 bounds, which do not descend.
+ * Cost      O(w + log n) for w leaves, in a window of few leaves; O(log w) per bucket, w its leaves, in a wide one. */
+void iforest_forest_zoom(const struct iforest_forest *forest, const struct iforest_times *times, const int64_t *bounds,
+			 size_t n_buckets, void *states);
+
+/* Does a predicate hold of a fold? */
+struct iforest_predicate {
+	bool (*holds)(void *context, const void *state);
+	void *context;
+};
+
+/* The first position i >= from at which the predicate holds of the fold of leaves [from, i], for a predicate that once true
+ * stays true as leaves are added. `before` is the fold of [from, i), `with` that of [from, i].
+ * Returns   false if it holds of none; then `before` is the fold of [from, n_leaves).
+ * Requires  from <= n_leaves; before and with apart from each other, a state each.
+ * Cost      at most 2 log2(n) combines and questions. */
+bool iforest_forest_seek_first(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
+			       uint64_t *i, void *before, void *with);
+
+/* The last position i < to at which the predicate holds of the fold of leaves [i, to). `after` is the fold of (i, to), `with` that
+ * of [i, to). Returns, requires and costs as above; without such a position `after` is the fold of [0, to). */
+bool iforest_forest_seek_last(const struct iforest_forest *forest, uint64_t to, const struct iforest_predicate *predicate,
+			      uint64_t *i, void *after, void *with);
+
+/* The nodes whose fold is that of [from, to), from left to right:
+ *
+ *   struct iforest_cover cover = { .from = from, .to = to };
+ *   while (iforest_forest_cover_next(&forest, &cover)) ... cover.state is of leaves [cover.first, cover.from) */
+struct iforest_cover {
+	uint64_t from, to;       /* what is left */
+	uint64_t first;          /* of the node's leaves */
+	unsigned level;          /* it has 2^level of them */
+	const void *state;
+};
+
+bool iforest_forest_cover_next(const struct iforest_forest *forest, struct iforest_cover *cover);
+
+/* Bytes of memory that n leaves need. */
+static inline uint64_t iforest_forest_bytes(const struct iforest_kind *kind, uint64_t n_leaves)
+{
+	return n_leaves ? (2 * n_leaves - 1) * kind->state_bytes : 0;
+}
 
 #endif

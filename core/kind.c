@@ -18,37 +18,57 @@ static void count_combine(void *state, const void *left, const void *right)
 	*(uint64_t *)state = *(const uint64_t *)left + *(const uint64_t *)right;
 }
 
-static void sum_identity(void *state)
+static void sum_int64_identity(void *state) { *(struct iforest_sum_int64 *)state = (struct iforest_sum_int64){ 0 }; }
+static void sum_float64_identity(void *state) { *(struct iforest_sum_float64 *)state = (struct iforest_sum_float64){ 0 }; }
+
+static void sum_int64_lift(void *state, const void *sample)
 {
-	*(struct iforest_value_aggregate *)state = (struct iforest_value_aggregate){ 0 };
+	const struct iforest_sample *of = sample;
+
+	*(struct iforest_sum_int64 *)state =
+		(struct iforest_sum_int64){ .sum = of->has_value ? of->value.integer : 0, .n = of->has_value };
 }
 
-static void sum_lift(void *state, const struct iforest_sample *sample, enum iforest_value_kind kind)
+static void sum_float64_lift(void *state, const void *sample)
 {
-	sum_identity(state);
-	if (sample->has_value)
-		iforest_value_add(state, sample->value, kind);
+	const struct iforest_sample *of = sample;
+	struct iforest_value_aggregate one = { .n = 0 };
+
+	if (of->has_value)
+		iforest_value_add(&one, of->value, IFOREST_FLOAT64);
+	*(struct iforest_sum_float64 *)state = (struct iforest_sum_float64){ .sum = one.real_sum, .n = one.n, .n_nan = one.n_nan,
+									      .n_plus_infinity = one.n_plus_infinity,
+									      .n_minus_infinity = one.n_minus_infinity };
 }
 
-static void sum_combine(void *state, const void *left, const void *right, enum iforest_value_kind kind)
+static void sum_int64_combine(void *state, const void *left, const void *right)
 {
-	struct iforest_value_aggregate sum = *(const struct iforest_value_aggregate *)left;
+	const struct iforest_sum_int64 *a = left, *b = right;
 
-	iforest_value_combine(&sum, right, kind);
-	*(struct iforest_value_aggregate *)state = sum;
+	*(struct iforest_sum_int64 *)state =
+		(struct iforest_sum_int64){ .sum = iforest_add_wrapping(a->sum, b->sum), .n = a->n + b->n };
 }
 
-static void sum_lift_int64(void *state, const void *sample) { sum_lift(state, sample, IFOREST_INT64); }
-static void sum_lift_float64(void *state, const void *sample) { sum_lift(state, sample, IFOREST_FLOAT64); }
-
-static void sum_combine_int64(void *state, const void *left, const void *right)
+static void sum_float64_combine(void *state, const void *left, const void *right)
 {
-	sum_combine(state, left, right, IFOREST_INT64);
+	const struct iforest_sum_float64 *a = left, *b = right;
+
+	*(struct iforest_sum_float64 *)state =
+		(struct iforest_sum_float64){ .sum = a->sum + b->sum, .n = a->n + b->n, .n_nan = a->n_nan + b->n_nan,
+					      .n_plus_infinity = a->n_plus_infinity + b->n_plus_infinity,
+					      .n_minus_infinity = a->n_minus_infinity + b->n_minus_infinity };
 }
 
-static void sum_combine_float64(void *state, const void *left, const void *right)
+struct iforest_value_aggregate iforest_sum_int64_aggregate(const struct iforest_sum_int64 *state)
 {
-	sum_combine(state, left, right, IFOREST_FLOAT64);
+	return (struct iforest_value_aggregate){ .n = state->n, .sum = state->sum };
+}
+
+struct iforest_value_aggregate iforest_sum_float64_aggregate(const struct iforest_sum_float64 *state)
+{
+	return (struct iforest_value_aggregate){ .n = state->n, .real_sum = state->sum, .n_nan = state->n_nan,
+						 .n_plus_infinity = state->n_plus_infinity,
+						 .n_minus_infinity = state->n_minus_infinity };
 }
 
 static void row_identity(void *state) { *(struct iforest_row *)state = (struct iforest_row){ .is_set = false }; }
@@ -70,17 +90,16 @@ ROW_COMBINE(max_combine_float64, iforest_row_max(&row, right, IFOREST_FLOAT64))
 ROW_COMBINE(first_combine, iforest_row_first(&row, right))
 ROW_COMBINE(last_combine, iforest_row_last(&row, right))
 
-#define SUM_BYTES sizeof(struct iforest_value_aggregate)
 #define ROW_BYTES sizeof(struct iforest_row)
 
 const struct iforest_kind iforest_kind_count = { "count", sizeof(uint64_t), count_identity, count_lift, count_combine };
 const struct iforest_kind iforest_kind_sum_int64 =
-	{ "sum", SUM_BYTES, sum_identity, sum_lift_int64, sum_combine_int64 };
+	{ "sum_int64", sizeof(struct iforest_sum_int64), sum_int64_identity, sum_int64_lift, sum_int64_combine };
 const struct iforest_kind iforest_kind_sum_float64 =
-	{ "sum", SUM_BYTES, sum_identity, sum_lift_float64, sum_combine_float64 };
-const struct iforest_kind iforest_kind_min_int64 = { "min", ROW_BYTES, row_identity, row_lift, min_combine_int64 };
-const struct iforest_kind iforest_kind_max_int64 = { "max", ROW_BYTES, row_identity, row_lift, max_combine_int64 };
-const struct iforest_kind iforest_kind_min_float64 = { "min", ROW_BYTES, row_identity, row_lift, min_combine_float64 };
-const struct iforest_kind iforest_kind_max_float64 = { "max", ROW_BYTES, row_identity, row_lift, max_combine_float64 };
+	{ "sum_float64", sizeof(struct iforest_sum_float64), sum_float64_identity, sum_float64_lift, sum_float64_combine };
+const struct iforest_kind iforest_kind_min_int64 = { "min_int64", ROW_BYTES, row_identity, row_lift, min_combine_int64 };
+const struct iforest_kind iforest_kind_max_int64 = { "max_int64", ROW_BYTES, row_identity, row_lift, max_combine_int64 };
+const struct iforest_kind iforest_kind_min_float64 = { "min_float64", ROW_BYTES, row_identity, row_lift, min_combine_float64 };
+const struct iforest_kind iforest_kind_max_float64 = { "max_float64", ROW_BYTES, row_identity, row_lift, max_combine_float64 };
 const struct iforest_kind iforest_kind_first = { "first", ROW_BYTES, row_identity, row_lift, first_combine };
 const struct iforest_kind iforest_kind_last = { "last", ROW_BYTES, row_identity, row_lift, last_combine };

@@ -29,9 +29,24 @@ struct iforest_kind {
 	void (*combine)(void *state, const void *left, const void *right);     /* state may be left, not right */
 };
 
-/* States: uint64_t; iforest_value_aggregate (its n and sums); iforest_row. */
+/* States of sums, as the parts of struct iforest_value_aggregate that they are. */
+struct iforest_sum_int64 {
+	iforest_int128 sum;
+	uint64_t n;
+};
+
+struct iforest_sum_float64 {
+	double sum;                                             /* of the finite ones */
+	uint64_t n, n_nan, n_plus_infinity, n_minus_infinity;
+};
+
+/* The same as an aggregate, for iforest_mean() and iforest_real_sum(). */
+struct iforest_value_aggregate iforest_sum_int64_aggregate(const struct iforest_sum_int64 *state);
+struct iforest_value_aggregate iforest_sum_float64_aggregate(const struct iforest_sum_float64 *state);
+
+/* States: uint64_t; the sums above; iforest_row. */
 extern const struct iforest_kind iforest_kind_count;      /* samples that have a value */
-extern const struct iforest_kind iforest_kind_sum_int64;  /* also avg: see iforest_mean() */
+extern const struct iforest_kind iforest_kind_sum_int64;
 extern const struct iforest_kind iforest_kind_sum_float64;
 extern const struct iforest_kind iforest_kind_min_int64;
 extern const struct iforest_kind iforest_kind_max_int64;

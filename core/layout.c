@@ -2,27 +2,9 @@
 
 #include "core/bits.h"
 
-uint64_t iforest_slot(unsigned level, uint64_t group)
-{
-	return (group << (level + 1)) | iforest_low_bits(level);
-}
-
 unsigned iforest_slot_level(uint64_t slot)
 {
 	return iforest_trailing_zeros(~slot);
-}
-
-unsigned iforest_levels_completed(uint64_t leaf)
-{
-	return iforest_trailing_zeros(leaf + 1);
-}
-
-unsigned iforest_cover_level(uint64_t from, uint64_t to)
-{
-	unsigned fits = iforest_highest_bit(to - from);
-	unsigned aligned = from ? iforest_trailing_zeros(from) : fits;
-
-	return aligned < fits ? aligned : fits;
 }
 
 /* Ceiling of n / fanout^level. */

@@ -25,17 +25,31 @@
 
 #include <stdint.h>
 
+#include "core/bits.h"
+
 /* Slot of the node of `level` (0: a leaf) over leaves [group 2^level, (group + 1) 2^level). level < 64. */
-uint64_t iforest_slot(unsigned level, uint64_t group);
+static inline uint64_t iforest_slot(unsigned level, uint64_t group)
+{
+	return (group << (level + 1)) | iforest_low_bits(level);
+}
 
 /* Level of a slot: the number of its trailing one bits. */
 unsigned iforest_slot_level(uint64_t slot);
 
 /* Levels that appending leaf number `leaf` completes: nodes of levels 1..result have it as their last leaf. */
-unsigned iforest_levels_completed(uint64_t leaf);
+static inline unsigned iforest_levels_completed(uint64_t leaf)
+{
+	return iforest_trailing_zeros(leaf + 1);
+}
 
 /* The largest level of a node that starts at leaf `from` and ends at or before `to`. Requires from < to. */
-unsigned iforest_cover_level(uint64_t from, uint64_t to);
+static inline unsigned iforest_cover_level(uint64_t from, uint64_t to)
+{
+	unsigned fits = iforest_highest_bit(to - from);
+	unsigned aligned = from ? iforest_trailing_zeros(from) : fits;
+
+	return aligned < fits ? aligned : fits;
+}
 
 /* Pages of a level in a run of n_leaf_pages. fanout >= 2. */
 uint64_t iforest_pages_at(uint64_t n_leaf_pages, unsigned level, uint64_t fanout);

@@ -23,7 +23,7 @@ $bad"
 libc='<(assert|ctype|errno|inttypes|limits|locale|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|strings|unistd|time|fcntl|sys/[a-z]+)\.h>'
 pure='<(assert|inttypes|limits|math|stdbool|stddef|stdint|string)\.h>'
 
-includes core "\"core/[a-z_0-9]+\\.h\"|$pure"
+includes core "\"core/[a-z_0-9]+\\.h\"|$pure|^core/platform\\.c:.*<(pthread|sys/mman)\\.h>"
 includes trace "\"trace/[a-z_0-9]+\\.h\"|<yajl/yajl_[a-z]+\\.h>|<zlib\\.h>|$libc"
 includes sqlite_ext "\"(core|sqlite_ext|trace)/[a-z_0-9]+\\.h\"|<sqlite3ext\\.h>|$libc"
 includes pg_ext "\"(core|pg_ext)/[a-z_0-9]+\\.h\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
@@ -36,9 +36,13 @@ engines=$(grep -lE 'include.*(sqlite3(ext)?|postgres|fmgr)\.h' core/*.[ch] trace
 readers=$(grep -lE '"trace/' sqlite_ext/*.[ch] | grep -v '^sqlite_ext/chrometrace')
 [ -z "$readers" ] || fail "iforest.so must not know the trace reader: $readers"
 
-# core calls nothing but memory functions (and the 128-bit arithmetic of the compiler): no malloc, no files, no engine
-foreign=$(nm -u "$build/libiforest.a" | awk '$1 == "U" { print $2 }' | sort -u |
-	grep -vE '^(mem(cpy|move|set|cmp)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|iforest_[a-z0-9_]+|__(u?divti3|u?modti3|divmodti4|float(un)?tidf|popcountdi2))$')
+# core calls nothing but memory functions (and the 128-bit arithmetic of the compiler), and in one file for address space and threads:
+# no malloc, no files, no engine
+foreign=$(nm -u "$build"/obj/core/platform.o | awk '$1 == "U" { print $2 }' |
+	grep -vE '^(m(map|unmap|protect)|munmap|madvise|pthread_(create|join)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$')
+[ -z "$foreign" ] || fail "core/platform.c calls $(echo "$foreign" | tr '\n' ' ')"
+foreign=$(find "$build/obj/core" -name '*.o' ! -name platform.o -exec nm -u {} + | awk '$1 == "U" { print $2 }' | sort -u |
+	grep -vE '^(mem(cpy|move|set|cmp)|strlen|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|iforest_[a-z0-9_]+|__(u?divti3|u?modti3|divmodti4|float(un)?tidf|popcountdi2))$')
 [ -z "$foreign" ] || fail "core calls $(echo "$foreign" | tr '\n' ' ')"
 foreign=$(nm -u "$build/libtrace.a" | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|Pg|pg_)')
 [ -z "$foreign" ] || fail "trace calls $(echo "$foreign" | tr '\n' ' ')"

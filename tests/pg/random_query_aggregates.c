@@ -33,6 +33,11 @@ static const char *const of_whole[] = {
 	"round(sum(@::float8 / 3)\2::numeric, 4)", "round(sum((@ + 1) * 0.1::float8)\2::numeric, 4)", "max(@::float8 / 3)",
 	"sum(-@::float8)", "max(@ * 0.1::float8)", "min(@::real)",
 	"min(ceil(@::float8 / 7))", "max(sqrt(greatest(@::float8, 0)))",
+}, *const of_exact[] = {
+	"variance(@)", "variance(@)", "var_samp(@)", "var_pop(@)", "var_pop(@)", "stddev(@)", "stddev(@)", "stddev_samp(@)",
+	"stddev_pop(@)", "stddev_pop(@)", "stddev(@::numeric)", "var_pop(@::bigint)", "round(stddev(@)\2, 2)",
+	"variance(@)\2 / nullif(avg(@), 0)", "variance(@ + 1)", "stddev(-@)", "stddev(coalesce(@, 0))", "stddev(@ / 2)",
+	"var_pop(@::numeric(20, 1))", "variance(DISTINCT @)",
 }, *const of_any[] = { "min(@)", "max(@)", "count(@)", "max(@)", "count(*)" };
 
 static const char *const dear[] = {
@@ -103,6 +108,28 @@ static bool is_small(const struct query_column *column)
 	       strcmp(column->kind->name, "numeric(5,0)") == 0;
 }
 
+static bool is_exact(const struct query_column *column)
+{
+	return column->type == OF_INT4 || column->type == OF_INT8 || column->type == OF_NUMERIC;
+}
+
+/* Variances and deviations, also of a column for some rows and another, of other digits, for the others. */
+static void add_variance(struct query *query, const struct query_column *column, struct text *sql)
+{
+	const struct query_column *other = term_value(query);
+	struct text operand, condition;
+
+	text_set(&operand, "%s", "");
+	text_set(&condition, "%s", "");
+	if (other && is_exact(other) && random_chance(query->dice, 15)) {
+		term_condition(query, false, 1, &condition);
+		text_set(&operand, "CASE WHEN %s THEN %s ELSE %s END", condition.at, column->name, other->name);
+	} else {
+		add_operand(query, column, &operand);
+	}
+	term_fill(query, ONE_OF(query->dice, of_exact), operand.at, sql);
+}
+
 static void add_of_value(struct query *query, const struct query_column *column, struct text *sql)
 {
 	struct text operand;
@@ -114,6 +141,10 @@ static void add_of_value(struct query *query, const struct query_column *column,
 		type = term_make(query, column, 1, &operand);
 		text_add(sql, "%s(%s)", type == OF_BOOL ? "bool_or" : random_chance(query->dice, 50) ? "min" : "max",
 			 operand.at);
+		return;
+	}
+	if (is_exact(column) && random_chance(query->dice, 25)) {
+		add_variance(query, column, sql);
 		return;
 	}
 	switch (column->type) {

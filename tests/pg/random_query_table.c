@@ -209,6 +209,21 @@ static void add_columns(struct query_table *table, bool is_turned, struct text *
 	text_add(sql, ", %s", is_turned ? "id bigint" : "note text");
 }
 
+/* The parameter that makes an index keep squares: mostly of the columns that it can keep them of, or of some, or of none. */
+static void add_variance(struct query_table *table, struct text *sql)
+{
+	unsigned percent = (unsigned[]){ 0, 50, 100, 100 }[random_below(table->dice, 4)], n = 0;
+
+	for (unsigned i = 0; i < table->n_values; i++) {
+		enum term_type type = table->values[i].type;
+		bool is_exact = type == OF_INT4 || type == OF_INT8 || type == OF_NUMERIC;
+
+		if (table->values[i].is_indexed && is_exact && random_chance(table->dice, percent))
+			text_add(sql, "%s%s", n++ > 0 ? ", " : ", variance = '", table->values[i].name);
+	}
+	text_add(sql, "%s", n > 0 ? "'" : "");
+}
+
 static void add_index(struct query_table *table, const char *on, bool with_by, const char *where, struct text *sql)
 {
 	struct random *dice = table->dice;
@@ -224,9 +239,10 @@ static void add_index(struct query_table *table, const char *on, bool with_by, c
 			text_add(sql, "%s%s", separator, table->values[i].name);
 			separator = ", ";
 		}
-	text_add(sql, "%s WITH (pending_pages = %u, background_merge = %s)%s;\n", *separator == ',' ? ")" : "",
-		 random_chance(dice, 70) ? 1 : 1 + (unsigned)random_below(dice, 20), random_chance(dice, 10) ? "on" : "off",
-		 where);
+	text_add(sql, "%s WITH (pending_pages = %u, background_merge = %s", *separator == ',' ? ")" : "",
+		 random_chance(dice, 70) ? 1 : 1 + (unsigned)random_below(dice, 20), random_chance(dice, 10) ? "on" : "off");
+	add_variance(table, sql);
+	text_add(sql, ")%s;\n", where);
 }
 
 static void add_partitions(struct query_table *table, struct text *sql)

@@ -85,6 +85,14 @@ SELECT floor((ts_ns)/1000000)*1000000 AS "time", count(*), max(dur) FROM ns_span
 SELECT now() AS time, count(*)::float8 / 3600 AS rate, avg(dur) / 1000.0 AS "avg ms", max(dur)::int AS longest
 FROM :t WHERE ts BETWEEN '2024-11-03T00:00:00Z' AND '2024-11-04T18:05:00Z';
 
+-- name: grafana_stddev | tool: Grafana | rows: 1, 21, 23, S1 | on: spans local_spans parted_spans | expect: node
+SELECT floor(extract(epoch from ts)/3600)*3600 AS "time", service AS metric, avg(dur) AS "mean", avg(dur) + 3 * stddev(dur) AS "upper", avg(dur) - 3 * stddev(dur) AS "lower"
+FROM :t WHERE ts BETWEEN '2024-03-09T00:00:00Z' AND '2024-03-12T00:00:00Z' AND status = 'ok' GROUP BY 1,2 ORDER BY 1,2;
+
+-- name: grafana_stddev_ns | tool: Grafana | rows: 10 | expect: node
+SELECT ts_ns/60000000000*60000000000 AS "time", stddev(amount), stddev_pop(dur) FROM ns_spans
+WHERE ts_ns >= 1710046800000000000 AND ts_ns <= 1710068700000000000 GROUP BY 1 ORDER BY 1;
+
 -- name: grafana_variable | tool: Grafana | rows: 25 | on: spans parted_spans | expect: node
 SELECT DISTINCT service FROM :t ORDER BY 1;
 

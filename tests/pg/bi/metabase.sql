@@ -152,3 +152,7 @@ FROM parted_spans GROUP BY DATE_TRUNC('month', ts) ORDER BY DATE_TRUNC('month', 
 
 -- name: metabase_text_filter | tool: Metabase | rows: 21, S5 | expect: node
 SELECT COUNT(*) AS "count" FROM spans WHERE (LOWER("service") LIKE '%a%') AND ("service" NOT LIKE 'c%' OR "service" IS NULL);
+
+-- name: metabase_standard_deviation | tool: Metabase | rows: 3, 24 | on: spans local_spans parted_spans | expect: node
+SELECT DATE_TRUNC('month', ts) AS "ts", STDDEV_POP(dur) AS "stddev", VAR_POP(amount) AS "var", AVG(dur) AS "avg" FROM :t
+GROUP BY DATE_TRUNC('month', ts) ORDER BY DATE_TRUNC('month', ts) ASC;

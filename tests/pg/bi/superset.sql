@@ -79,3 +79,8 @@ SELECT DATE_TRUNC('day', ts) AS __timestamp, SUM(dur) AS "SUM(dur)" FROM spans
 WHERE ts >= TO_TIMESTAMP('2024-11-03 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') - INTERVAL '28 days'
 	AND ts < TO_TIMESTAMP('2024-11-05 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') - INTERVAL '28 days'
 GROUP BY DATE_TRUNC('day', ts) ORDER BY 1 LIMIT 10000;
+
+-- name: superset_stddev | tool: Superset | rows: 3, 17, 24, S7 | on: spans parted_spans | expect: node
+SELECT DATE_TRUNC('day', ts) AS __timestamp, service AS service, STDDEV(dur) AS "STDDEV(dur)", VARIANCE(amount) AS "VARIANCE(amount)" FROM :t
+WHERE ts >= TO_TIMESTAMP('2024-03-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2024-04-12 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')
+GROUP BY DATE_TRUNC('day', ts), service ORDER BY "STDDEV(dur)" DESC, 1, 2 LIMIT 10000;

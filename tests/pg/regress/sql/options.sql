@@ -6,7 +6,9 @@ SELECT statement, refusal('CREATE INDEX ON tuned USING iforest (ts) INCLUDE (dur
 	('duration = ''dur'', duration_unit = ''ms'''), ('duration = ''dur'', duration_unit = ''s'''), ('pending_pages = 1'), ('pending_pages = 4096'),
 	('background_merge'), ('background_merge = off'), ('"end" = ''dur'''), ('duration = ''fin'''), ('duration = ''dur'', "end" = ''fin'''),
 	('"end" = ''fin'', duration_unit = ''ms'''), ('duration_unit = ''ms'''), ('duration = ''dur'', duration_unit = ''h'''), ('pending_pages = 0'),
-	('pending_pages = 4097'), ('pending_pages = many'), ('background_merge = perhaps'), ('unknown = 1')) v(statement);
+	('pending_pages = 4097'), ('pending_pages = many'), ('background_merge = perhaps'), ('variance = ''dur'''), ('variance = DUR'),
+	('variance = '' dur,dur'''), ('variance = ''dur'', duration = ''dur'''), ('variance = '''''), ('variance = ''nope'''), ('variance = ''dur,'''), ('variance = ''dur fin'''),
+	('variance = ''dur, fin'''), ('variance = ''ts'''), ('unknown = 1')) v(statement);
 
 CREATE INDEX tuned_if ON tuned USING iforest (who, ts) INCLUDE (dur, fin) WITH (duration = 'dur', duration_unit = 'ms', pending_pages = 2, background_merge = off);
 SELECT pg_get_indexdef('tuned_if'::regclass);

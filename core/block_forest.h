@@ -1,0 +1,60 @@
+/* block_forest.h -- a forest over entries that the caller keeps: each leaf stands for a block of them.
+ *
+ *      entries    |................|................|................|....       the caller's, in one array or wherever
+ *      forest      leaf 0           leaf 1           leaf 2           none yet: the block is not full
+ *
+ * A fold takes whole blocks from the forest, and asks the caller for the entries at both ends. So a forest costs two states a
+ * block: with 64 entries of 32 bytes and a state of 32 bytes 3.1 % of the entries.
+ */
+#ifndef IFOREST_BLOCK_FOREST_H
+#define IFOREST_BLOCK_FOREST_H
+
+#include "core/forest.h"
+
+/* The caller's entries. May be called by several threads at once where several extend the forest or fold it. */
+struct iforest_entries {
+	/* state = state + entries [from, to), in order; from < to. */
+	void (*fold)(void *context, uint64_t from, uint64_t to, void *state);
+	void *context;
+	const void *array;       /* entries entry_bytes apart, to be fetched ahead of their use; NULL: they are elsewhere. */
+	size_t entry_bytes;      /* The caller may change both when the array moves */
+};
+
+struct iforest_block_forest {
+	struct iforest_forest forest;
+	struct iforest_entries entries;
+	uint64_t n_entries;
+	unsigned block_level;    /* a block has 2^block_level entries */
+};
+
+#define IFOREST_DEFAULT_BLOCK 64
+
+/* An empty forest. block_entries is a power of two, or 0 for the default; a kind's lift is not used.
+ * Errors  IFOREST_ARGUMENT: no power of two. */
+enum iforest_status iforest_block_forest_init(struct iforest_block_forest *blocks, const struct iforest_kind *kind,
+					      const struct iforest_alloc *alloc, enum iforest_growth growth,
+					      const struct iforest_entries *entries, uint64_t block_entries);
+void iforest_block_forest_release(struct iforest_block_forest *blocks);
+
+/* There are n_entries >= blocks->n_entries entries now; blocks that have become full are folded, by so many threads.
+ * Cost    each entry is folded once, and amortised one combine a block.
+ * Errors  IFOREST_NO_MEMORY; IFOREST_ARGUMENT of a forest that reads an image. Then it is as it was. */
+enum iforest_status iforest_block_forest_extend(struct iforest_block_forest *blocks, uint64_t n_entries, unsigned n_threads);
+
+/* Entry i has been changed. Cost: its block is folded anew, and log2 of the number of blocks combines. */
+enum iforest_status iforest_block_forest_update(struct iforest_block_forest *blocks, uint64_t i);
+
+/* Only the first n_entries <= blocks->n_entries entries are left. Cost: O(1). */
+enum iforest_status iforest_block_forest_truncate(struct iforest_block_forest *blocks, uint64_t n_entries);
+
+/* As the functions of forest.h, of entries instead of leaves. Cost: at most two calls of entries.fold() with fewer than two
+ * blocks of entries in all (a seek: a block's, one by one), and the combines of the forest. */
+void iforest_block_forest_fold(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to, void *state);
+void iforest_block_forest_fold_many(const struct iforest_block_forest *blocks, const struct iforest_range *ranges, size_t n,
+				    void *states);
+void iforest_block_forest_zoom(const struct iforest_block_forest *blocks, const struct iforest_times *times,
+			       const int64_t *bounds, size_t n_buckets, void *states);
+bool iforest_block_forest_seek_first(const struct iforest_block_forest *blocks, uint64_t from,
+				     const struct iforest_predicate *predicate, uint64_t *i, void *before, void *with);
+
+#endif

@@ -1,0 +1,143 @@
+#include "core/forest_image.h"
+
+#include "core/bits.h"
+#include "core/forest_internal.h"
+#include "core/page.h"
+
+#define MAGIC UINT64_C(0x747365726f664649) /* "IFforest" */
+
+enum { VERSION = 1, BYTE_ORDER_MARK = 0x01020304 };
+
+struct header {
+	uint64_t magic;
+	uint32_t version, byte_order;
+	uint64_t state_bytes, n_leaves, n_entries, block_entries, kind, slots_checksum;
+	uint64_t checksum; /* of all that stands before it */
+};
+
+static uint64_t name_checksum(const struct iforest_kind *kind)
+{
+	return iforest_checksum64((const uint8_t *)kind->name, strlen(kind->name));
+}
+
+static uint64_t header_checksum(const struct header *header)
+{
+	return iforest_checksum64((const uint8_t *)header, offsetof(struct header, checksum));
+}
+
+/* ---- writing ---- */
+
+/* A level has one node at most that is begun and not complete. */
+static void clear_incomplete(struct iforest_forest *forest)
+{
+	uint64_t n = forest->n_leaves;
+
+	for (unsigned level = 1; level < 64 && n >> (level - 1) > 0; level++) {
+		uint64_t slot = iforest_slot(level, n >> level);
+
+		if (slot < 2 * n - 1)
+			memset(forest->slots.bytes + slot * forest->kind->state_bytes, 0, forest->kind->state_bytes);
+	}
+}
+
+static enum iforest_status save(struct iforest_forest *forest, uint64_t n_entries, uint64_t block_entries,
+				iforest_write_bytes *write, void *context)
+{
+	uint64_t n_bytes = iforest_forest_bytes(forest->kind, forest->n_leaves);
+	struct header header = { .magic = MAGIC, .version = VERSION, .byte_order = BYTE_ORDER_MARK,
+				 .state_bytes = forest->kind->state_bytes, .n_leaves = forest->n_leaves,
+				 .n_entries = n_entries, .block_entries = block_entries, .kind = name_checksum(forest->kind) };
+	uint8_t bytes[IFOREST_IMAGE_SLOTS] = { 0 };
+	enum iforest_status status;
+
+	if (!forest->is_mapped)
+		clear_incomplete(forest);
+	header.slots_checksum = iforest_checksum64(n_bytes ? forest->slots.bytes : bytes, n_bytes);
+	header.checksum = header_checksum(&header);
+	memcpy(bytes, &header, sizeof header);
+	status = write(context, bytes, sizeof bytes);
+	return status || n_bytes == 0 ? status : write(context, forest->slots.bytes, n_bytes);
+}
+
+enum iforest_status iforest_forest_save(struct iforest_forest *forest, iforest_write_bytes *write, void *context)
+{
+	return save(forest, forest->n_leaves, 1, write, context);
+}
+
+enum iforest_status iforest_block_forest_save(struct iforest_block_forest *blocks, iforest_write_bytes *write, void *context)
+{
+	return save(&blocks->forest, blocks->n_entries, UINT64_C(1) << blocks->block_level, write, context);
+}
+
+/* ---- reading ---- */
+
+static enum iforest_status check(const struct header *header, const struct iforest_kind *kind, const uint8_t *slots,
+				 uint64_t n_slot_bytes, bool all)
+{
+	if (header->magic != MAGIC)
+		return IFOREST_CORRUPT;
+	if (header->version != VERSION || header->byte_order != BYTE_ORDER_MARK)
+		return IFOREST_FORMAT;
+	if (header->checksum != header_checksum(header))
+		return IFOREST_CORRUPT;
+	if (header->state_bytes != kind->state_bytes || header->kind != name_checksum(kind))
+		return IFOREST_FORMAT;
+	if (header->n_leaves > (n_slot_bytes / kind->state_bytes + 1) / 2)
+		return IFOREST_CORRUPT;
+	if (all && header->slots_checksum != iforest_checksum64(slots, iforest_forest_bytes(kind, header->n_leaves)))
+		return IFOREST_CORRUPT;
+	return IFOREST_OK;
+}
+
+static enum iforest_status open(struct iforest_forest *forest, const struct iforest_kind *kind, const void *bytes,
+				uint64_t n_bytes, bool all, struct header *header)
+{
+	const uint8_t *slots = (const uint8_t *)bytes + IFOREST_IMAGE_SLOTS;
+	enum iforest_status status;
+
+	if ((uintptr_t)bytes % 16)
+		return IFOREST_ARGUMENT;
+	if (n_bytes < IFOREST_IMAGE_SLOTS)
+		return IFOREST_CORRUPT;
+	memcpy(header, bytes, sizeof *header);
+	status = check(header, kind, slots, n_bytes - IFOREST_IMAGE_SLOTS, all);
+	if (!status) {
+		*forest = (struct iforest_forest){ .kind = kind, .n_leaves = header->n_leaves, .is_mapped = true };
+		forest->slots.bytes = (uint8_t *)(uintptr_t)slots;
+	}
+	return status;
+}
+
+enum iforest_status iforest_forest_open(struct iforest_forest *forest, const struct iforest_kind *kind, const void *bytes,
+					uint64_t n_bytes, bool all)
+{
+	struct iforest_forest opened;
+	struct header header;
+	enum iforest_status status = open(&opened, kind, bytes, n_bytes, all, &header);
+
+	if (!status && (header.block_entries != 1 || header.n_entries != header.n_leaves))
+		status = IFOREST_FORMAT;
+	if (!status)
+		*forest = opened;
+	return status;
+}
+
+enum iforest_status iforest_block_forest_open(struct iforest_block_forest *blocks, const struct iforest_kind *kind,
+					      const struct iforest_entries *entries, const void *bytes, uint64_t n_bytes, bool all)
+{
+	struct iforest_forest opened;
+	struct header header;
+	unsigned level;
+	enum iforest_status status = open(&opened, kind, bytes, n_bytes, all, &header);
+
+	if (status)
+		return status;
+	if (header.block_entries == 0 || header.block_entries & (header.block_entries - 1))
+		return IFOREST_CORRUPT;
+	level = iforest_trailing_zeros(header.block_entries);
+	if (header.n_entries >> level != header.n_leaves)
+		return IFOREST_CORRUPT;
+	*blocks = (struct iforest_block_forest){ .forest = opened, .entries = *entries, .n_entries = header.n_entries,
+						 .block_level = level };
+	return IFOREST_OK;
+}

@@ -1,0 +1,62 @@
+/* forest_internal.h -- what forest.c, block_forest.c and forest_image.c share. Not for others. */
+#ifndef IFOREST_FOREST_INTERNAL_H
+#define IFOREST_FOREST_INTERNAL_H
+
+#include "core/forest.h"
+#include "core/layout.h"
+
+static inline void *iforest_forest_slot(const struct iforest_forest *forest, unsigned level, uint64_t group)
+{
+	return forest->slots.bytes + iforest_slot(level, group) * forest->kind->state_bytes;
+}
+
+/* state = state + leaves [from, to). */
+static inline void iforest_forest_add(const struct iforest_forest *forest, uint64_t from, uint64_t to, void *state)
+{
+	void (*combine)(void *, const void *, const void *) = forest->kind->combine;
+
+	while (from < to) {
+		unsigned level = iforest_cover_level(from, to);
+
+		combine(state, state, iforest_forest_slot(forest, level, from >> level));
+		from += UINT64_C(1) << level;
+	}
+}
+
+/* Fetches what a fold of [from, to) will read. */
+static inline void iforest_forest_prefetch(const struct iforest_forest *forest, uint64_t from, uint64_t to)
+{
+	while (from < to) {
+		unsigned level = iforest_cover_level(from, to);
+
+		__builtin_prefetch(iforest_forest_slot(forest, level, from >> level));
+		from += UINT64_C(1) << level;
+	}
+}
+
+/* Writes the states of leaves. */
+struct iforest_leaf_maker {
+	void (*make)(const struct iforest_leaf_maker *maker, uint64_t leaf, void *state);
+	const struct iforest_forest *forest;
+	const uint8_t *samples;   /* the maker's own */
+	size_t sample_bytes;
+	uint64_t first;
+};
+
+/* Appends leaves up to n_leaves. Errors: IFOREST_NO_MEMORY, IFOREST_ARGUMENT. */
+enum iforest_status iforest_forest_extend(struct iforest_forest *forest, uint64_t n_leaves, const struct iforest_leaf_maker *maker,
+					  unsigned n_threads);
+
+/* Finds where bounds stand among n times, and folds the ranges between them. */
+typedef void iforest_fold_many(const void *forest, const struct iforest_range *ranges, size_t n, void *states);
+void iforest_zoom(iforest_fold_many *fold_many, const void *forest, uint64_t n, size_t state_bytes,
+		  const struct iforest_times *times, const int64_t *bounds, size_t n_buckets, void *states);
+
+/* iforest_forest_seek_first() of [from, i] and what stands before it, whose fold is in `before`. */
+bool iforest_forest_seek_on(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
+			    uint64_t *i, void *before, void *with);
+
+/* Combines anew what lies above leaf i. */
+void iforest_forest_renew(struct iforest_forest *forest, uint64_t i);
+
+#endif

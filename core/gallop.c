@@ -1,0 +1,86 @@
+#include "core/gallop.h"
+
+enum { FEW = 16 }; /* times to a bound: then they are all read */
+
+/* In [low, high]: all before low are less than the bound, those from high on are not. */
+static uint64_t bisect(const struct iforest_times *times, uint64_t low, uint64_t high, int64_t bound)
+{
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (iforest_time_at(times, middle) < bound)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t iforest_gallop(const struct iforest_times *times, uint64_t from, uint64_t to, uint64_t guess, int64_t bound)
+{
+	uint64_t low = from, high = to, at = guess, step = 1;
+
+	if (guess < to && iforest_time_at(times, guess) < bound) {
+		do {
+			low = at + 1;
+			at = step < to - at ? at + step : to;
+			step *= 2;
+		} while (at < to && iforest_time_at(times, at) < bound);
+		return bisect(times, low, at, bound);
+	}
+	while (at > from) {
+		uint64_t before = step < at - from ? at - step : from;
+
+		high = at;
+		if (iforest_time_at(times, before) < bound)
+			return bisect(times, before + 1, high, bound);
+		at = before;
+		step *= 2;
+	}
+	return from;
+}
+
+/* A merge of both. */
+static void pass(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
+		 uint64_t *positions)
+{
+	for (size_t i = 0; i < n; i++) {
+		while (from < to && iforest_time_at(times, from) < bounds[i])
+			from++;
+		positions[i] = from;
+	}
+}
+
+/* Where a bound is to be expected among [from, to), whose times lie between two bounds. */
+static uint64_t expect(uint64_t from, uint64_t to, int64_t low, int64_t high, int64_t bound)
+{
+	double share = high > low ? ((double)bound - (double)low) / ((double)high - (double)low) : 0;
+	uint64_t offset = (uint64_t)((double)(to - from) * share);
+
+	return offset < to - from ? from + offset : to;
+}
+
+void iforest_gallop_many(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
+			 uint64_t *positions)
+{
+	uint64_t first, last;
+
+	if (n == 0)
+		return;
+	first = iforest_gallop(times, from, to, from, bounds[0]);
+	last = iforest_gallop(times, first, to, first, bounds[n - 1]);
+	if (last - first <= FEW * (uint64_t)n) {
+		pass(times, first, last, bounds, n, positions);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		positions[i] = expect(first, last, bounds[0], bounds[n - 1], bounds[i]);
+		__builtin_prefetch((const uint8_t *)times->first + positions[i] * times->stride);
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint64_t guess = positions[i] < first ? first : positions[i];
+
+		first = iforest_gallop(times, first, last, guess, bounds[i]);
+		positions[i] = first;
+	}
+}

@@ -1,0 +1,36 @@
+/* gallop.h -- where many ascending bounds stand among times that do not descend.
+ *
+ * A bound is looked for from where it is to be expected, in steps that double (Bentley and Yao, "An almost optimal
+ * algorithm for unbounded searching", 1976). It is expected by interpolation between its neighbours; the places of
+ * several bounds are fetched before the first of them is looked at.
+ */
+#ifndef IFOREST_GALLOP_H
+#define IFOREST_GALLOP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Times that stand in an array of their own (stride 8) or in the entries. */
+struct iforest_times {
+	const void *first;
+	size_t stride;     /* bytes from one to the next */
+};
+
+static inline int64_t iforest_time_at(const struct iforest_times *times, uint64_t i)
+{
+	int64_t time;
+
+	__builtin_memcpy(&time, (const uint8_t *)times->first + i * times->stride, sizeof time);
+	return time;
+}
+
+/* Position of the first of times [from, to) that is not less than the bound; `to` if there is none. `guess` in [from, to] is where
+ * the search begins. Cost: O(log of its distance). */
+uint64_t iforest_gallop(const struct iforest_times *times, uint64_t from, uint64_t to, uint64_t guess, int64_t bound);
+
+/* Positions of n bounds, which do not descend, in [from, to). Cost: of few times a pass over them; else O(log w) for each bound,
+ * w the times between two. */
+void iforest_gallop_many(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
+			 uint64_t *positions);
+
+#endif
