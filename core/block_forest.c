@@ -3,7 +3,12 @@
 #include "core/bits.h"
 #include "core/forest_internal.h"
 
-enum { AHEAD = 4, CACHE_LINE = 64 };
+enum { AHEAD = 8, CACHE_LINE = 64 };
+
+static inline uint64_t first_of(const struct iforest_block_forest *blocks, uint64_t block)
+{
+	return block << blocks->block_level;
+}
 
 enum iforest_status iforest_block_forest_init(struct iforest_block_forest *blocks, const struct iforest_kind *kind,
 					      const struct iforest_alloc *alloc, enum iforest_growth growth,
@@ -13,13 +18,17 @@ enum iforest_status iforest_block_forest_init(struct iforest_block_forest *block
 		block_entries = IFOREST_DEFAULT_BLOCK;
 	if (block_entries & (block_entries - 1))
 		return IFOREST_ARGUMENT;
-	*blocks = (struct iforest_block_forest){ .entries = *entries, .block_level = iforest_trailing_zeros(block_entries) };
+	*blocks = (struct iforest_block_forest){ .entries = *entries, .block_level = iforest_trailing_zeros(block_entries),
+						 .has_times = entries->times.first != NULL };
 	iforest_forest_init(&blocks->forest, kind, alloc, growth);
+	iforest_growing_init(&blocks->times, alloc, growth);
 	return IFOREST_OK;
 }
 
 void iforest_block_forest_release(struct iforest_block_forest *blocks)
 {
+	if (!blocks->forest.is_mapped)
+		iforest_growing_release(&blocks->times);
 	iforest_forest_release(&blocks->forest);
 	blocks->n_entries = 0;
 }
@@ -28,26 +37,32 @@ void iforest_block_forest_release(struct iforest_block_forest *blocks)
 
 struct block_maker {
 	struct iforest_leaf_maker maker;
-	const struct iforest_block_forest *blocks;
+	struct iforest_block_forest *blocks;
 };
 
-static void fold_block(const struct iforest_block_forest *blocks, uint64_t block, void *state)
+static void make_block(struct iforest_block_forest *blocks, uint64_t block, void *state)
 {
 	blocks->forest.kind->identity(state);
-	blocks->entries.fold(blocks->entries.context, block << blocks->block_level, (block + 1) << blocks->block_level, state);
+	blocks->entries.fold(blocks->entries.context, first_of(blocks, block), first_of(blocks, block + 1), state);
+	if (blocks->has_times)
+		((int64_t *)(void *)blocks->times.bytes)[block] = iforest_time_at(&blocks->entries.times, first_of(blocks, block));
 }
 
 static void make_leaf(const struct iforest_leaf_maker *maker, uint64_t leaf, void *state)
 {
-	fold_block(((const struct block_maker *)maker)->blocks, leaf, state);
+	make_block(((const struct block_maker *)maker)->blocks, leaf, state);
 }
 
 enum iforest_status iforest_block_forest_extend(struct iforest_block_forest *blocks, uint64_t n_entries, unsigned n_threads)
 {
 	struct block_maker maker = { .maker = { .make = make_leaf, .forest = &blocks->forest }, .blocks = blocks };
-	enum iforest_status status = iforest_forest_extend(&blocks->forest, n_entries >> blocks->block_level, &maker.maker,
-							   n_threads);
+	uint64_t n_blocks = n_entries >> blocks->block_level;
+	enum iforest_status status = blocks->forest.is_mapped ? IFOREST_ARGUMENT : IFOREST_OK;
 
+	if (!status && blocks->has_times)
+		status = iforest_growing_reserve(&blocks->times, n_blocks * sizeof(int64_t));
+	if (!status)
+		status = iforest_forest_extend(&blocks->forest, n_blocks, &maker.maker, n_threads);
 	if (!status)
 		blocks->n_entries = n_entries;
 	return status;
@@ -61,7 +76,7 @@ enum iforest_status iforest_block_forest_update(struct iforest_block_forest *blo
 		return IFOREST_ARGUMENT;
 	if (block >= blocks->forest.n_leaves)
 		return IFOREST_OK;
-	fold_block(blocks, block, iforest_forest_slot(&blocks->forest, 0, block));
+	make_block(blocks, block, iforest_forest_slot(&blocks->forest, 0, block));
 	iforest_forest_renew(&blocks->forest, block);
 	return IFOREST_OK;
 }
@@ -91,23 +106,47 @@ static inline void fold_entries(const struct iforest_block_forest *blocks, uint6
 		blocks->entries.fold(blocks->entries.context, from, to, state);
 }
 
-static inline void add(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to, void *state)
+/* Whether a part of the block changes nothing if it is added to the state, from the left or from the right. */
+static inline bool is_absorbed(const struct iforest_block_forest *blocks, uint64_t block, const void *state, bool from_left)
 {
-	struct iforest_range whole = whole_blocks(blocks, from, to);
+	const struct iforest_forest *forest = &blocks->forest;
 
-	if (whole.from >= whole.to) {
-		fold_entries(blocks, from, to, state);
-		return;
+	return block < forest->n_leaves && forest->kind->absorbs(state, iforest_forest_slot(forest, 0, block), from_left);
+}
+
+/* Whole blocks first: then most ends need not be looked at. */
+static inline void fold_absorbing(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to,
+				  const struct iforest_range *whole, void *state)
+{
+	const struct iforest_kind *kind = blocks->forest.kind;
+	uint64_t first = first_of(blocks, whole->from), end = first_of(blocks, whole->to);
+	uint64_t left[IFOREST_ABSORBING_BYTES / sizeof(uint64_t)];
+
+	iforest_forest_add(&blocks->forest, whole->from, whole->to, state);
+	if (end < to && !is_absorbed(blocks, whole->to, state, false))
+		fold_entries(blocks, end, to, state);
+	if (from < first && !is_absorbed(blocks, whole->from - 1, state, true)) {
+		kind->identity(left);
+		fold_entries(blocks, from, first, left);
+		kind->combine(left, left, state);
+		memcpy(state, left, kind->state_bytes);
 	}
-	fold_entries(blocks, from, whole.from << blocks->block_level, state);
-	iforest_forest_add(&blocks->forest, whole.from, whole.to, state);
-	fold_entries(blocks, whole.to << blocks->block_level, to, state);
 }
 
 void iforest_block_forest_fold(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to, void *state)
 {
+	struct iforest_range whole = whole_blocks(blocks, from, to);
+
 	blocks->forest.kind->identity(state);
-	add(blocks, from, to, state);
+	if (whole.from >= whole.to) {
+		fold_entries(blocks, from, to, state);
+	} else if (blocks->forest.kind->absorbs) {
+		fold_absorbing(blocks, from, to, &whole, state);
+	} else {
+		fold_entries(blocks, from, first_of(blocks, whole.from), state);
+		iforest_forest_add(&blocks->forest, whole.from, whole.to, state);
+		fold_entries(blocks, first_of(blocks, whole.to), to, state);
+	}
 }
 
 static inline void prefetch_entries(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to)
@@ -121,16 +160,17 @@ static inline void prefetch_entries(const struct iforest_block_forest *blocks, u
 static inline void prefetch(const struct iforest_block_forest *blocks, const struct iforest_range *range)
 {
 	struct iforest_range whole = whole_blocks(blocks, range->from, range->to);
+	bool has_array = blocks->entries.array != NULL;
 
 	if (whole.from >= whole.to) {
-		if (blocks->entries.array)
+		if (has_array)
 			prefetch_entries(blocks, range->from, range->to);
 		return;
 	}
 	iforest_forest_prefetch(&blocks->forest, whole.from, whole.to);
-	if (blocks->entries.array) {
-		prefetch_entries(blocks, range->from, whole.from << blocks->block_level);
-		prefetch_entries(blocks, whole.to << blocks->block_level, range->to);
+	if (has_array && !blocks->forest.kind->absorbs) {
+		prefetch_entries(blocks, range->from, first_of(blocks, whole.from));
+		prefetch_entries(blocks, first_of(blocks, whole.to), range->to);
 	}
 }
 
@@ -146,17 +186,6 @@ void iforest_block_forest_fold_many(const struct iforest_block_forest *blocks, c
 			prefetch(blocks, &ranges[i + AHEAD]);
 		iforest_block_forest_fold(blocks, ranges[i].from, ranges[i].to, state);
 	}
-}
-
-static void fold_many(const void *blocks, const struct iforest_range *ranges, size_t n, void *states)
-{
-	iforest_block_forest_fold_many(blocks, ranges, n, states);
-}
-
-void iforest_block_forest_zoom(const struct iforest_block_forest *blocks, const struct iforest_times *times,
-			       const int64_t *bounds, size_t n_buckets, void *states)
-{
-	iforest_zoom(fold_many, blocks, blocks->n_entries, blocks->forest.kind->state_bytes, times, bounds, n_buckets, states);
 }
 
 /* ---- seeking ---- */
@@ -183,16 +212,15 @@ bool iforest_block_forest_seek_first(const struct iforest_block_forest *blocks, 
 				     const struct iforest_predicate *predicate, uint64_t *i, void *before, void *with)
 {
 	const struct iforest_forest *forest = &blocks->forest;
-	uint64_t block = whole_blocks(blocks, from, from).from, rest = forest->n_leaves << blocks->block_level;
+	uint64_t block = whole_blocks(blocks, from, from).from;
 
 	forest->kind->identity(before);
 	if (block < forest->n_leaves) {
-		if (seek_entry(blocks, from, block << blocks->block_level, predicate, i, before, with))
+		if (seek_entry(blocks, from, first_of(blocks, block), predicate, i, before, with))
 			return true;
 		if (iforest_forest_seek_on(forest, block, predicate, &block, before, with))
-			return seek_entry(blocks, block << blocks->block_level, (block + 1) << blocks->block_level, predicate, i,
-					  before, with);
-		from = rest;
+			return seek_entry(blocks, first_of(blocks, block), first_of(blocks, block + 1), predicate, i, before, with);
+		from = first_of(blocks, forest->n_leaves);
 	}
 	return seek_entry(blocks, from, blocks->n_entries, predicate, i, before, with);
 }

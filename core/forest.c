@@ -186,35 +186,25 @@ void iforest_forest_fold_many(const struct iforest_forest *forest, const struct 
 	}
 }
 
-void iforest_zoom(iforest_fold_many *fold_many, const void *forest, uint64_t n, size_t state_bytes,
-		  const struct iforest_times *times, const int64_t *bounds, size_t n_buckets, void *states)
-{
-	uint64_t positions[BUCKETS_AT_ONCE + 1], from = 0;
-	struct iforest_range ranges[BUCKETS_AT_ONCE];
-
-	while (n_buckets > 0) {
-		size_t n_now = n_buckets < BUCKETS_AT_ONCE ? n_buckets : BUCKETS_AT_ONCE;
-
-		iforest_gallop_many(times, from, n, bounds, n_now + 1, positions);
-		for (size_t b = 0; b < n_now; b++)
-			ranges[b] = (struct iforest_range){ positions[b], positions[b + 1] };
-		fold_many(forest, ranges, n_now, states);
-		from = positions[n_now];
-		states = (uint8_t *)states + n_now * state_bytes;
-		bounds += n_now;
-		n_buckets -= n_now;
-	}
-}
-
-static void fold_many(const void *forest, const struct iforest_range *ranges, size_t n, void *states)
-{
-	iforest_forest_fold_many(forest, ranges, n, states);
-}
-
 void iforest_forest_zoom(const struct iforest_forest *forest, const struct iforest_times *times, const int64_t *bounds,
 			 size_t n_buckets, void *states)
 {
-	iforest_zoom(fold_many, forest, forest->n_leaves, forest->kind->state_bytes, times, bounds, n_buckets, states);
+	uint64_t positions[BUCKETS_AT_ONCE + 1], from = 0;
+	struct iforest_range ranges[BUCKETS_AT_ONCE];
+	uint8_t *state = states;
+
+	while (n_buckets > 0) {
+		size_t n = n_buckets < BUCKETS_AT_ONCE ? n_buckets : BUCKETS_AT_ONCE;
+
+		iforest_gallop_many(times, from, forest->n_leaves, bounds, n + 1, positions);
+		for (size_t b = 0; b < n; b++)
+			ranges[b] = (struct iforest_range){ positions[b], positions[b + 1] };
+		iforest_forest_fold_many(forest, ranges, n, state);
+		from = positions[n];
+		state += n * forest->kind->state_bytes;
+		bounds += n;
+		n_buckets -= n;
+	}
 }
 
 bool iforest_forest_cover_next(const struct iforest_forest *forest, struct iforest_cover *cover)

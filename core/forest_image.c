@@ -11,7 +11,7 @@ enum { VERSION = 1, BYTE_ORDER_MARK = 0x01020304 };
 struct header {
 	uint64_t magic;
 	uint32_t version, byte_order;
-	uint64_t state_bytes, n_leaves, n_entries, block_entries, kind, slots_checksum;
+	uint64_t state_bytes, n_leaves, n_entries, block_entries, kind, slots_checksum, times_checksum, has_times;
 	uint64_t checksum; /* of all that stands before it */
 };
 
@@ -23,6 +23,12 @@ static uint64_t name_checksum(const struct iforest_kind *kind)
 static uint64_t header_checksum(const struct header *header)
 {
 	return iforest_checksum64((const uint8_t *)header, offsetof(struct header, checksum));
+}
+
+/* Of no bytes it asks for none. */
+static uint64_t checksum_of(const uint8_t *bytes, uint64_t n_bytes)
+{
+	return iforest_checksum64(n_bytes ? bytes : (const uint8_t *)"", n_bytes);
 }
 
 /* ---- writing ---- */
@@ -40,39 +46,58 @@ static void clear_incomplete(struct iforest_forest *forest)
 	}
 }
 
-static enum iforest_status save(struct iforest_forest *forest, uint64_t n_entries, uint64_t block_entries,
+/* Where times stand after the slots. */
+static uint64_t times_offset(uint64_t n_slot_bytes)
+{
+	return (n_slot_bytes + 7) & ~UINT64_C(7);
+}
+
+static enum iforest_status save(struct iforest_forest *forest, struct header *header, const uint8_t *times,
 				iforest_write_bytes *write, void *context)
 {
-	uint64_t n_bytes = iforest_forest_bytes(forest->kind, forest->n_leaves);
-	struct header header = { .magic = MAGIC, .version = VERSION, .byte_order = BYTE_ORDER_MARK,
-				 .state_bytes = forest->kind->state_bytes, .n_leaves = forest->n_leaves,
-				 .n_entries = n_entries, .block_entries = block_entries, .kind = name_checksum(forest->kind) };
-	uint8_t bytes[IFOREST_IMAGE_SLOTS] = { 0 };
+	uint8_t bytes[IFOREST_IMAGE_SLOTS] = { 0 }, zeros[8] = { 0 };
+	uint64_t n_slot_bytes = iforest_forest_bytes(forest->kind, forest->n_leaves);
+	uint64_t n_time_bytes = times ? forest->n_leaves * sizeof(int64_t) : 0;
 	enum iforest_status status;
 
 	if (!forest->is_mapped)
 		clear_incomplete(forest);
-	header.slots_checksum = iforest_checksum64(n_bytes ? forest->slots.bytes : bytes, n_bytes);
-	header.checksum = header_checksum(&header);
-	memcpy(bytes, &header, sizeof header);
+	header->magic = MAGIC;
+	header->version = VERSION;
+	header->byte_order = BYTE_ORDER_MARK;
+	header->state_bytes = forest->kind->state_bytes;
+	header->n_leaves = forest->n_leaves;
+	header->kind = name_checksum(forest->kind);
+	header->slots_checksum = checksum_of(forest->slots.bytes, n_slot_bytes);
+	header->times_checksum = checksum_of(times, n_time_bytes);
+	header->checksum = header_checksum(header);
+	memcpy(bytes, header, sizeof *header);
 	status = write(context, bytes, sizeof bytes);
-	return status || n_bytes == 0 ? status : write(context, forest->slots.bytes, n_bytes);
+	if (!status && n_slot_bytes > 0)
+		status = write(context, forest->slots.bytes, n_slot_bytes);
+	if (!status && n_time_bytes > 0 && times_offset(n_slot_bytes) > n_slot_bytes)
+		status = write(context, zeros, times_offset(n_slot_bytes) - n_slot_bytes);
+	return status || n_time_bytes == 0 ? status : write(context, times, n_time_bytes);
 }
 
 enum iforest_status iforest_forest_save(struct iforest_forest *forest, iforest_write_bytes *write, void *context)
 {
-	return save(forest, forest->n_leaves, 1, write, context);
+	struct header header = { .n_entries = forest->n_leaves, .block_entries = 1 };
+
+	return save(forest, &header, NULL, write, context);
 }
 
 enum iforest_status iforest_block_forest_save(struct iforest_block_forest *blocks, iforest_write_bytes *write, void *context)
 {
-	return save(&blocks->forest, blocks->n_entries, UINT64_C(1) << blocks->block_level, write, context);
+	struct header header = { .n_entries = blocks->n_entries, .block_entries = UINT64_C(1) << blocks->block_level,
+				 .has_times = blocks->has_times };
+
+	return save(&blocks->forest, &header, blocks->has_times ? blocks->times.bytes : NULL, write, context);
 }
 
 /* ---- reading ---- */
 
-static enum iforest_status check(const struct header *header, const struct iforest_kind *kind, const uint8_t *slots,
-				 uint64_t n_slot_bytes, bool all)
+static enum iforest_status check_header(const struct header *header, const struct iforest_kind *kind)
 {
 	if (header->magic != MAGIC)
 		return IFOREST_CORRUPT;
@@ -80,11 +105,24 @@ static enum iforest_status check(const struct header *header, const struct ifore
 		return IFOREST_FORMAT;
 	if (header->checksum != header_checksum(header))
 		return IFOREST_CORRUPT;
-	if (header->state_bytes != kind->state_bytes || header->kind != name_checksum(kind))
-		return IFOREST_FORMAT;
-	if (header->n_leaves > (n_slot_bytes / kind->state_bytes + 1) / 2)
+	return header->state_bytes != kind->state_bytes || header->kind != name_checksum(kind) ? IFOREST_FORMAT : IFOREST_OK;
+}
+
+/* n_bytes: what there is after the header. */
+static enum iforest_status check_parts(const struct header *header, const struct iforest_kind *kind, const uint8_t *slots,
+				       uint64_t n_bytes, bool all)
+{
+	uint64_t n_slot_bytes, n_time_bytes, offset;
+
+	if (header->n_leaves > (n_bytes / kind->state_bytes + 1) / 2)
 		return IFOREST_CORRUPT;
-	if (all && header->slots_checksum != iforest_checksum64(slots, iforest_forest_bytes(kind, header->n_leaves)))
+	n_slot_bytes = iforest_forest_bytes(kind, header->n_leaves);
+	n_time_bytes = header->has_times ? header->n_leaves * sizeof(int64_t) : 0;
+	offset = n_time_bytes ? times_offset(n_slot_bytes) : n_slot_bytes;
+	if (n_bytes < offset || n_bytes - offset < n_time_bytes)
+		return IFOREST_CORRUPT;
+	if (all && (header->slots_checksum != checksum_of(slots, n_slot_bytes) ||
+		    header->times_checksum != checksum_of(slots + offset, n_time_bytes)))
 		return IFOREST_CORRUPT;
 	return IFOREST_OK;
 }
@@ -100,7 +138,9 @@ static enum iforest_status open(struct iforest_forest *forest, const struct ifor
 	if (n_bytes < IFOREST_IMAGE_SLOTS)
 		return IFOREST_CORRUPT;
 	memcpy(header, bytes, sizeof *header);
-	status = check(header, kind, slots, n_bytes - IFOREST_IMAGE_SLOTS, all);
+	status = check_header(header, kind);
+	if (!status)
+		status = check_parts(header, kind, slots, n_bytes - IFOREST_IMAGE_SLOTS, all);
 	if (!status) {
 		*forest = (struct iforest_forest){ .kind = kind, .n_leaves = header->n_leaves, .is_mapped = true };
 		forest->slots.bytes = (uint8_t *)(uintptr_t)slots;
@@ -115,7 +155,7 @@ enum iforest_status iforest_forest_open(struct iforest_forest *forest, const str
 	struct header header;
 	enum iforest_status status = open(&opened, kind, bytes, n_bytes, all, &header);
 
-	if (!status && (header.block_entries != 1 || header.n_entries != header.n_leaves))
+	if (!status && (header.block_entries != 1 || header.n_entries != header.n_leaves || header.has_times))
 		status = IFOREST_FORMAT;
 	if (!status)
 		*forest = opened;
@@ -132,12 +172,16 @@ enum iforest_status iforest_block_forest_open(struct iforest_block_forest *block
 
 	if (status)
 		return status;
-	if (header.block_entries == 0 || header.block_entries & (header.block_entries - 1))
+	if (header.block_entries == 0 || header.block_entries & (header.block_entries - 1) || header.has_times > 1)
 		return IFOREST_CORRUPT;
 	level = iforest_trailing_zeros(header.block_entries);
 	if (header.n_entries >> level != header.n_leaves)
 		return IFOREST_CORRUPT;
+	if (header.has_times != (entries->times.first != NULL))
+		return IFOREST_FORMAT;
 	*blocks = (struct iforest_block_forest){ .forest = opened, .entries = *entries, .n_entries = header.n_entries,
-						 .block_level = level };
+						 .block_level = level, .has_times = header.has_times };
+	if (blocks->has_times)
+		blocks->times.bytes = opened.slots.bytes + times_offset(iforest_forest_bytes(kind, opened.n_leaves));
 	return IFOREST_OK;
 }

@@ -10,9 +10,12 @@
  *   40    u64  entries a block; 1 of a plain forest
  *   48    u64  XXH64 of the kind's name
  *   56    u64  XXH64 of the slots
- *   64    u64  XXH64 of bytes [0, 64)
- *   72         zeros
+ *   64    u64  XXH64 of the times of blocks
+ *   72    u64  1: there are times of blocks, else 0
+ *   80    u64  XXH64 of bytes [0, 80)
+ *   88         zeros
  *   128        slots: 2n - 1 states as they stand in memory; those that are not complete are zeros
+ *              times: n int64, at the next multiple of 8
  *
  * All numbers and states are as the machine has them: an image is read where it was written, or by a machine of the same byte order
  * and layout of structs. Entries under blocks are the caller's to keep.
@@ -33,7 +36,8 @@ enum iforest_status iforest_forest_save(struct iforest_forest *forest, iforest_w
 enum iforest_status iforest_block_forest_save(struct iforest_block_forest *blocks, iforest_write_bytes *write, void *context);
 
 /* A forest that reads an image, which must outlive it and stay as it is; bytes must be aligned to 16. It can be released
- * and read, not changed. The header is checked; with `all` also the checksum of the slots, which reads all of them.
+ * and read, not changed. The header is checked; with `all` also the checksums of slots and times, which reads all of them.
+ * entries must have times if and only if those of the forest that was saved had.
  * Errors  IFOREST_CORRUPT: no image, cut off or damaged; IFOREST_FORMAT: of another version, byte order, or kind;
  *         IFOREST_ARGUMENT: bytes are not aligned. Then the forest is not touched. */
 enum iforest_status iforest_forest_open(struct iforest_forest *forest, const struct iforest_kind *kind, const void *bytes,

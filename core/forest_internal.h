@@ -47,11 +47,6 @@ struct iforest_leaf_maker {
 enum iforest_status iforest_forest_extend(struct iforest_forest *forest, uint64_t n_leaves, const struct iforest_leaf_maker *maker,
 					  unsigned n_threads);
 
-/* Finds where bounds stand among n times, and folds the ranges between them. */
-typedef void iforest_fold_many(const void *forest, const struct iforest_range *ranges, size_t n, void *states);
-void iforest_zoom(iforest_fold_many *fold_many, const void *forest, uint64_t n, size_t state_bytes,
-		  const struct iforest_times *times, const int64_t *bounds, size_t n_buckets, void *states);
-
 /* iforest_forest_seek_first() of [from, i] and what stands before it, whose fold is in `before`. */
 bool iforest_forest_seek_on(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
 			    uint64_t *i, void *before, void *with);

@@ -90,16 +90,41 @@ ROW_COMBINE(max_combine_float64, iforest_row_max(&row, right, IFOREST_FLOAT64))
 ROW_COMBINE(first_combine, iforest_row_first(&row, right))
 ROW_COMBINE(last_combine, iforest_row_last(&row, right))
 
+/* Only what is worse: of equal values another row may be the better one. */
+static bool is_worse(const void *state, const void *whole, enum iforest_value_kind kind, int sign)
+{
+	const struct iforest_row *row = state, *best = whole;
+
+	return !best->is_set || (row->is_set && sign * iforest_number_compare(best->value, row->value, kind) < 0);
+}
+
+#define ROW_ABSORBS(name, kind, sign)                                          \
+	static bool name(const void *state, const void *whole, bool from_left) \
+	{                                                                      \
+		(void)from_left;                                               \
+		return is_worse(state, whole, kind, sign);                     \
+	}
+
+ROW_ABSORBS(min_absorbs_int64, IFOREST_INT64, -1)
+ROW_ABSORBS(max_absorbs_int64, IFOREST_INT64, 1)
+ROW_ABSORBS(min_absorbs_float64, IFOREST_FLOAT64, -1)
+ROW_ABSORBS(max_absorbs_float64, IFOREST_FLOAT64, 1)
+
 #define ROW_BYTES sizeof(struct iforest_row)
 
-const struct iforest_kind iforest_kind_count = { "count", sizeof(uint64_t), count_identity, count_lift, count_combine };
+const struct iforest_kind iforest_kind_count =
+	{ "count", sizeof(uint64_t), count_identity, count_lift, count_combine, NULL };
 const struct iforest_kind iforest_kind_sum_int64 =
-	{ "sum_int64", sizeof(struct iforest_sum_int64), sum_int64_identity, sum_int64_lift, sum_int64_combine };
+	{ "sum_int64", sizeof(struct iforest_sum_int64), sum_int64_identity, sum_int64_lift, sum_int64_combine, NULL };
 const struct iforest_kind iforest_kind_sum_float64 =
-	{ "sum_float64", sizeof(struct iforest_sum_float64), sum_float64_identity, sum_float64_lift, sum_float64_combine };
-const struct iforest_kind iforest_kind_min_int64 = { "min_int64", ROW_BYTES, row_identity, row_lift, min_combine_int64 };
-const struct iforest_kind iforest_kind_max_int64 = { "max_int64", ROW_BYTES, row_identity, row_lift, max_combine_int64 };
-const struct iforest_kind iforest_kind_min_float64 = { "min_float64", ROW_BYTES, row_identity, row_lift, min_combine_float64 };
-const struct iforest_kind iforest_kind_max_float64 = { "max_float64", ROW_BYTES, row_identity, row_lift, max_combine_float64 };
-const struct iforest_kind iforest_kind_first = { "first", ROW_BYTES, row_identity, row_lift, first_combine };
-const struct iforest_kind iforest_kind_last = { "last", ROW_BYTES, row_identity, row_lift, last_combine };
+	{ "sum_float64", sizeof(struct iforest_sum_float64), sum_float64_identity, sum_float64_lift, sum_float64_combine, NULL };
+const struct iforest_kind iforest_kind_min_int64 =
+	{ "min_int64", ROW_BYTES, row_identity, row_lift, min_combine_int64, min_absorbs_int64 };
+const struct iforest_kind iforest_kind_max_int64 =
+	{ "max_int64", ROW_BYTES, row_identity, row_lift, max_combine_int64, max_absorbs_int64 };
+const struct iforest_kind iforest_kind_min_float64 =
+	{ "min_float64", ROW_BYTES, row_identity, row_lift, min_combine_float64, min_absorbs_float64 };
+const struct iforest_kind iforest_kind_max_float64 =
+	{ "max_float64", ROW_BYTES, row_identity, row_lift, max_combine_float64, max_absorbs_float64 };
+const struct iforest_kind iforest_kind_first = { "first", ROW_BYTES, row_identity, row_lift, first_combine, NULL };
+const struct iforest_kind iforest_kind_last = { "last", ROW_BYTES, row_identity, row_lift, last_combine, NULL };

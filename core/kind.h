@@ -27,7 +27,14 @@ struct iforest_kind {
 	void (*identity)(void *state);
 	void (*lift)(void *state, const void *sample);                         /* writes a whole state */
 	void (*combine)(void *state, const void *left, const void *right);     /* state may be left, not right */
+
+	/* NULL, or: whatever part of the samples that `whole` is the fold of is added to the state, from the left or from the right,
+	 * the state stays as it is. False where that is not sure. Lets a fold pass by ends that cannot matter, as those of most
+	 * maxima; state_bytes is at most IFOREST_ABSORBING_BYTES then. */
+	bool (*absorbs)(const void *state, const void *whole, bool from_left);
 };
+
+#define IFOREST_ABSORBING_BYTES 64
 
 /* States of sums, as the parts of struct iforest_value_aggregate that they are. */
 struct iforest_sum_int64 {

@@ -21,7 +21,7 @@
 /* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
  * manifest, extents), a page of a run for an edge, one read
  * from end to end, a bucket, a page of pending entries, a row of the heap looked at. */
-enum { OPENING = 4000, A_PAGE = 200, A_WHOLE_PAGE = 800, A_BUCKET = 400, A_PENDING_PAGE = 1000, A_HEAP_ROW = 2 };
+enum { OPENING = 4000, A_PAGE = 200, A_WHOLE_PAGE = 800, A_BUCKET = 400, A_PENDING_PAGE = 1000, A_HEAP_ROW = 1 };
 
 /* larger visibility maps are not counted for an estimate */
 enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672 };
