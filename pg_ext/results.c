@@ -80,23 +80,32 @@ static int16 value_scale(const struct iforest_measures *measures, int value)
 	return definition->value_types[value] == NUMERICOID ? definition->value_scales[value] : 0;
 }
 
-/* a * sum + b * n; the expression itself is evaluated at both extremes, so that it fails where it would for a row. */
+/* Evaluates an argument at both extremes, so that it fails where it would for a row. */
+static void try_extremes(const struct iforest_measures *measures, const struct arm *arm,
+			 const struct iforest_measure_state *state)
+{
+	Datum least, greatest;
+	bool is_null;
+
+	extremes(measures, arm, state, &least, &greatest);
+	(void)evaluate_at(measures, arm, least, &is_null);
+	(void)evaluate_at(measures, arm, greatest, &is_null);
+}
+
+/* a * sum + b * n. */
 static void add_affine(const struct iforest_measures *measures, struct arm *arm,
 		       const struct iforest_measure_state *state, struct total *total)
 {
 	const struct measure *measure = &measures->measures[arm->measure];
 	const struct iforest_definition *definition = measures->definition;
-	bool is_real = iforest_value_is_real(definition, (unsigned)measure->value), is_null;
+	bool is_real = iforest_value_is_real(definition, (unsigned)measure->value);
 	int16 scale = value_scale(measures, measure->value);
-	Datum sum = (Datum)0, least, greatest;
+	Datum sum = (Datum)0;
 
 	if (state->n == 0 || !read_affine(measures, arm))
 		return;
-	if (!arm->is_plain) {
-		extremes(measures, arm, state, &least, &greatest);
-		(void)evaluate_at(measures, arm, least, &is_null);
-		(void)evaluate_at(measures, arm, greatest, &is_null);
-	}
+	if (!arm->is_plain)
+		try_extremes(measures, arm, state);
 	total->n += state->n;
 	if (!is_real)
 		sum = iforest_numeric_from_int128(state->sum, scale);
@@ -180,12 +189,14 @@ static Datum variance(const struct iforest_measures *measures, const struct resu
 	uint64 n = 0;
 
 	for (int a = 0; a < result->n_arms; a++) {
-		const struct iforest_measure_state *state = &states[result->arms[a].measure];
-		int value = measures->measures[result->arms[a].measure].value;
-		int16 scale = value_scale(measures, value);
+		const struct arm *arm = &result->arms[a];
+		const struct iforest_measure_state *state = &states[arm->measure];
+		int16 scale = value_scale(measures, measures->measures[arm->measure].value);
 
 		if (state->n == 0)
 			continue;
+		if (!arm->is_plain)
+			try_extremes(measures, arm, state);
 		n += state->n;
 		sum = DirectFunctionCall2(numeric_add, sum, iforest_numeric_from_int128(state->sum, scale));
 		squares = DirectFunctionCall2(numeric_add, squares, iforest_numeric_from_squares(&state->squares, scale));
