@@ -153,7 +153,10 @@ static bool is_of_rows(const char *state)
 
 bool answer_is_spared(const struct answer *plain, const struct answer *indexed)
 {
-	return is_of_rows(plain->state) && !*indexed->state && indexed->is_taken;
+	/* plans of the server alone differ in the rows for which they evaluate a condition */
+	if (!indexed->is_taken && is_of_rows(indexed->state) && !*plain->state)
+		return true;
+	return is_of_rows(plain->state) && !*indexed->state;
 }
 
 void answer_compare(const struct answer *plain, const struct answer *indexed, struct text *difference)
