@@ -1,7 +1,7 @@
 #include "core/block_forest.h"
 #include "core/forest_internal.h"
 
-enum { BUCKETS_AT_ONCE = 64 };
+enum { BUCKETS_AT_ONCE = 256, AHEAD = 12 };
 enum { FEW_ENTRIES = 16, FEW_BLOCKS = 4 }; /* a bucket */
 
 /* The entries among which a bound stands, when the first block that begins at or after it is known. */
@@ -31,69 +31,118 @@ uint64_t iforest_block_forest_find(const struct iforest_block_forest *blocks, in
 	return position(blocks, block, time);
 }
 
-/* By the entries at both ends of each bucket. starts[b] is the first block that begins at or after bounds[b]. */
-static void zoom_by_entries(const struct iforest_block_forest *blocks, const int64_t *bounds, const uint64_t *starts, size_t n,
-			    void *states)
+/* A stretch of buckets. starts[b] is the first block that begins at or after bounds[b]; there are n + 1 of both. */
+struct stretch {
+	const struct iforest_block_forest *blocks;
+	const int64_t *bounds;
+	size_t n;
+	uint64_t starts[BUCKETS_AT_ONCE + 1];
+};
+
+/* ---- by entries ---- */
+
+static void zoom_into_entries(const struct stretch *stretch, uint8_t *state)
 {
-	struct iforest_range ranges[BUCKETS_AT_ONCE];
+	const struct iforest_block_forest *blocks = stretch->blocks;
 	uint64_t positions[BUCKETS_AT_ONCE + 1];
 
-	if ((starts[n] - starts[0]) << blocks->block_level <= FEW_ENTRIES * (uint64_t)n) {
-		iforest_gallop_many(&blocks->entries.times, around(blocks, starts[0]).from, around(blocks, starts[n]).to, bounds,
-				    n + 1, positions);
-	} else {
-		for (size_t b = 0; b <= n; b++)
-			__builtin_prefetch((const uint8_t *)blocks->entries.times.first +
-					   around(blocks, starts[b]).from * blocks->entries.times.stride);
-		for (size_t b = 0; b <= n; b++)
-			positions[b] = position(blocks, starts[b], bounds[b]);
-	}
-	for (size_t b = 0; b < n; b++)
-		ranges[b] = (struct iforest_range){ positions[b], positions[b + 1] };
-	iforest_block_forest_fold_many(blocks, ranges, n, states);
+	iforest_gallop_many(&blocks->entries.times, around(blocks, stretch->starts[0]).from,
+			    around(blocks, stretch->starts[stretch->n]).to, stretch->bounds, stretch->n + 1, positions);
+	for (size_t b = 0; b < stretch->n; b++, state += blocks->forest.kind->state_bytes)
+		iforest_block_forest_fold(blocks, positions[b], positions[b + 1], state);
 }
 
-/* By whole blocks, and the nodes of those that bounds cut: entries are read only where these do not settle it. */
-static void zoom_by_nodes(const struct iforest_block_forest *blocks, const int64_t *bounds, const uint64_t *starts, size_t n,
-			  void *states)
+/* ---- by the entries at both ends of each bucket ---- */
+
+static void prefetch_times(const struct stretch *stretch, size_t b)
 {
-	const struct iforest_forest *forest = &blocks->forest;
-	const struct iforest_kind *kind = forest->kind;
-	uint8_t *state = states;
+	const struct iforest_times *times = &stretch->blocks->entries.times;
+	struct iforest_range range = around(stretch->blocks, stretch->starts[b]);
 
-	for (size_t b = 0; b < n; b++)
-		iforest_forest_prefetch(forest, starts[b], starts[b + 1]);
-	for (size_t b = 0; b < n; b++, state += kind->state_bytes) {
-		uint64_t first = starts[b], last = starts[b + 1];
+	__builtin_prefetch((const uint8_t *)times->first + (range.from + (range.to - range.from) / 2) * times->stride);
+}
 
-		if (last < forest->n_leaves && last > first + 1) {
-			kind->identity(state);
-			iforest_forest_add(forest, first, last - 1, state);
-			if ((first == 0 || kind->absorbs(state, iforest_forest_slot(forest, 0, first - 1), true)) &&
-			    kind->absorbs(state, iforest_forest_slot(forest, 0, last - 1), false))
-				continue;
-		}
-		iforest_block_forest_fold(blocks, position(blocks, first, bounds[b]), position(blocks, last, bounds[b + 1]), state);
+static void zoom_by_ends(const struct stretch *stretch, uint8_t *states)
+{
+	struct iforest_range ranges[BUCKETS_AT_ONCE];
+	uint64_t from;
+
+	for (size_t b = 0; b <= stretch->n && b < AHEAD; b++)
+		prefetch_times(stretch, b);
+	from = position(stretch->blocks, stretch->starts[0], stretch->bounds[0]);
+	for (size_t b = 0; b < stretch->n; b++) {
+		if (b + AHEAD <= stretch->n)
+			prefetch_times(stretch, b + AHEAD);
+		ranges[b].from = from;
+		from = position(stretch->blocks, stretch->starts[b + 1], stretch->bounds[b + 1]);
+		ranges[b].to = from;
+	}
+	iforest_block_forest_fold_many(stretch->blocks, ranges, stretch->n, states);
+}
+
+/* ---- by whole blocks and the nodes of those that bounds cut ---- */
+
+/* Folds a bucket's whole blocks. Is that the answer, whatever stands at the ends? */
+static inline bool fold_whole_blocks(const struct stretch *stretch, size_t b, uint8_t *state)
+{
+	const struct iforest_forest *forest = &stretch->blocks->forest;
+	uint64_t first = stretch->starts[b], last = stretch->starts[b + 1];
+
+	if (last >= forest->n_leaves || last <= first + 1)
+		return false;
+	forest->kind->identity(state);
+	iforest_forest_add(forest, first, last - 1, state);
+	return (first == 0 || forest->kind->absorbs(state, iforest_forest_slot(forest, 0, first - 1), true)) &&
+	       forest->kind->absorbs(state, iforest_forest_slot(forest, 0, last - 1), false);
+}
+
+/* Ends that matter are fetched, and looked at when all else has been done. */
+static void zoom_by_nodes(const struct stretch *stretch, uint8_t *states)
+{
+	const struct iforest_block_forest *blocks = stretch->blocks;
+	size_t n_bytes = blocks->forest.kind->state_bytes, n_open = 0;
+	uint16_t open[BUCKETS_AT_ONCE];
+
+	for (size_t b = 0; b < stretch->n && b < AHEAD; b++)
+		iforest_forest_prefetch(&blocks->forest, stretch->starts[b], stretch->starts[b + 1]);
+	for (size_t b = 0; b < stretch->n; b++) {
+		if (b + AHEAD < stretch->n)
+			iforest_forest_prefetch(&blocks->forest, stretch->starts[b + AHEAD], stretch->starts[b + AHEAD + 1]);
+		if (fold_whole_blocks(stretch, b, states + b * n_bytes))
+			continue;
+		open[n_open++] = (uint16_t)b;
+		prefetch_times(stretch, b);
+		prefetch_times(stretch, b + 1);
+	}
+	for (size_t i = 0; i < n_open; i++) {
+		size_t b = open[i];
+
+		iforest_block_forest_fold(blocks, position(blocks, stretch->starts[b], stretch->bounds[b]),
+					  position(blocks, stretch->starts[b + 1], stretch->bounds[b + 1]), states + b * n_bytes);
 	}
 }
 
 void iforest_block_forest_zoom(const struct iforest_block_forest *blocks, const int64_t *bounds, size_t n_buckets, void *states)
 {
+	struct stretch stretch = { .blocks = blocks, .bounds = bounds };
 	struct iforest_times times = block_times(blocks);
-	uint64_t starts[BUCKETS_AT_ONCE + 1], from = 0;
 	uint8_t *state = states;
+	uint64_t from = 0;
 
-	while (n_buckets > 0) {
-		size_t n = n_buckets < BUCKETS_AT_ONCE ? n_buckets : BUCKETS_AT_ONCE;
+	for (; n_buckets > 0; n_buckets -= stretch.n) {
+		uint64_t n_cut;
 
-		iforest_gallop_many(&times, from, blocks->forest.n_leaves, bounds, n + 1, starts);
-		if (blocks->forest.kind->absorbs && starts[n] - starts[0] > FEW_BLOCKS * (uint64_t)n)
-			zoom_by_nodes(blocks, bounds, starts, n, state);
+		stretch.n = n_buckets < BUCKETS_AT_ONCE ? n_buckets : BUCKETS_AT_ONCE;
+		iforest_gallop_many(&times, from, blocks->forest.n_leaves, stretch.bounds, stretch.n + 1, stretch.starts);
+		from = stretch.starts[stretch.n];
+		n_cut = from - stretch.starts[0];
+		if (n_cut << blocks->block_level <= FEW_ENTRIES * (uint64_t)stretch.n)
+			zoom_into_entries(&stretch, state);
+		else if (blocks->forest.kind->absorbs && n_cut > FEW_BLOCKS * (uint64_t)stretch.n)
+			zoom_by_nodes(&stretch, state);
 		else
-			zoom_by_entries(blocks, bounds, starts, n, state);
-		from = starts[n];
-		state += n * blocks->forest.kind->state_bytes;
-		bounds += n;
-		n_buckets -= n;
+			zoom_by_ends(&stretch, state);
+		state += stretch.n * blocks->forest.kind->state_bytes;
+		stretch.bounds += stretch.n;
 	}
 }

@@ -1,6 +1,6 @@
 #include "core/gallop.h"
 
-enum { FEW = 16 }; /* times to a bound: then they are all read */
+enum { FEW = 16 /* times to a bound: then they are all read */, AHEAD = 8 };
 
 /* In [low, high]: all before low are less than the bound, those from high on are not. */
 static uint64_t bisect(const struct iforest_times *times, uint64_t low, uint64_t high, int64_t bound)
@@ -51,36 +51,52 @@ static void pass(const struct iforest_times *times, uint64_t from, uint64_t to, 
 	}
 }
 
-/* Where a bound is to be expected among [from, to), whose times lie between two bounds. */
-static uint64_t expect(uint64_t from, uint64_t to, int64_t low, int64_t high, int64_t bound)
-{
-	double share = high > low ? ((double)bound - (double)low) / ((double)high - (double)low) : 0;
-	uint64_t offset = (uint64_t)((double)(to - from) * share);
+/* Where bounds are to be expected, if times between two known places were spread evenly. */
+struct line {
+	uint64_t from, to;
+	int64_t low;
+	double slope;
+};
 
-	return offset < to - from ? from + offset : to;
+static uint64_t expect(const struct line *line, int64_t bound, int64_t shift)
+{
+	double offset = ((double)bound - (double)line->low) * line->slope + (double)shift;
+
+	if (!(offset > 0))
+		return line->from;
+	return offset < (double)(line->to - line->from) ? line->from + (uint64_t)offset : line->to;
+}
+
+/* What a bound's place differs from the expected is expected of the next one, too. */
+static void follow(const struct iforest_times *times, struct line line, const int64_t *bounds, size_t n, uint64_t *positions)
+{
+	int64_t shift = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t guess = expect(&line, bounds[i], shift);
+
+		if (i + AHEAD < n)
+			__builtin_prefetch((const uint8_t *)times->first + expect(&line, bounds[i + AHEAD], shift) * times->stride);
+		if (i > 0 && guess < positions[i - 1])
+			guess = positions[i - 1];
+		positions[i] = iforest_gallop(times, i > 0 ? positions[i - 1] : line.from, line.to, guess, bounds[i]);
+		shift += (int64_t)(positions[i] - guess);
+	}
 }
 
 void iforest_gallop_many(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
 			 uint64_t *positions)
 {
-	uint64_t first, last;
+	struct line line = { .low = n ? bounds[0] : 0 };
 
 	if (n == 0)
 		return;
-	first = iforest_gallop(times, from, to, from, bounds[0]);
-	last = iforest_gallop(times, first, to, first, bounds[n - 1]);
-	if (last - first <= FEW * (uint64_t)n) {
-		pass(times, first, last, bounds, n, positions);
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		positions[i] = expect(first, last, bounds[0], bounds[n - 1], bounds[i]);
-		__builtin_prefetch((const uint8_t *)times->first + positions[i] * times->stride);
-	}
-	for (size_t i = 0; i < n; i++) {
-		uint64_t guess = positions[i] < first ? first : positions[i];
-
-		first = iforest_gallop(times, first, last, guess, bounds[i]);
-		positions[i] = first;
-	}
+	line.from = iforest_gallop(times, from, to, from, bounds[0]);
+	line.to = iforest_gallop(times, line.from, to, line.from, bounds[n - 1]);
+	if (bounds[n - 1] > bounds[0])
+		line.slope = (double)(line.to - line.from) / ((double)bounds[n - 1] - (double)bounds[0]);
+	if (line.to - line.from <= FEW * (uint64_t)n)
+		pass(times, line.from, line.to, bounds, n, positions);
+	else
+		follow(times, line, bounds, n, positions);
 }

@@ -33,7 +33,8 @@ static enum iforest_status commit(struct iforest_growing *growing, size_t n_byte
 	size_t n_wanted = (n_bytes + IFOREST_COMMIT_BYTES - 1) & ~(IFOREST_COMMIT_BYTES - 1);
 
 	if (n_bytes > growing->n_reserved ||
-	    !iforest_commit(growing->bytes + growing->n_bytes, n_wanted - growing->n_bytes, growing->n_bytes > 0))
+	    !iforest_commit(growing->bytes + growing->n_bytes, n_wanted - growing->n_bytes,
+			    n_wanted > IFOREST_COMMIT_BYTES))
 		return IFOREST_NO_MEMORY;
 	growing->n_bytes = n_wanted;
 	return IFOREST_OK;

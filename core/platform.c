@@ -4,17 +4,26 @@
 #if defined(__unix__) || defined(__APPLE__)
 
 #include <pthread.h>
+#include <stdint.h>
 #include <sys/mman.h>
 
 #ifndef MAP_NORESERVE
 #define MAP_NORESERVE 0
 #endif
 
+/* A huge page stands at a multiple of its size, or is none. */
 void *iforest_address_space(size_t n_bytes)
 {
-	void *start = mmap(NULL, n_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t n_more = n_bytes + IFOREST_COMMIT_BYTES, n_before;
+	uint8_t *start = mmap(NULL, n_more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return start == MAP_FAILED ? NULL : start;
+	if ((void *)start == MAP_FAILED)
+		return NULL;
+	n_before = -(uintptr_t)start & (IFOREST_COMMIT_BYTES - 1);
+	if (n_before > 0)
+		(void)munmap(start, n_before);
+	(void)munmap(start + n_before + n_bytes, IFOREST_COMMIT_BYTES - n_before);
+	return start + n_before;
 }
 
 void iforest_address_space_release(void *start, size_t n_bytes)

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Address space without memory behind it; whole pages. NULL: refused. */
+/* Address space without memory behind it, n_bytes a multiple of IFOREST_COMMIT_BYTES and so the start. NULL: refused. */
 void *iforest_address_space(size_t n_bytes);
 void iforest_address_space_release(void *start, size_t n_bytes);
 
