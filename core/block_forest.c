@@ -114,15 +114,14 @@ static inline bool is_absorbed(const struct iforest_block_forest *blocks, uint64
 	return block < forest->n_leaves && forest->kind->absorbs(state, iforest_forest_slot(forest, 0, block), from_left);
 }
 
-/* Whole blocks first: then most ends need not be looked at. */
-static inline void fold_absorbing(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to,
-				  const struct iforest_range *whole, void *state)
+/* Whole blocks come first, in `state`: then most ends need not be looked at. */
+static inline void add_ends(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to,
+			    const struct iforest_range *whole, void *state)
 {
 	const struct iforest_kind *kind = blocks->forest.kind;
 	uint64_t first = first_of(blocks, whole->from), end = first_of(blocks, whole->to);
 	uint64_t left[IFOREST_ABSORBING_BYTES / sizeof(uint64_t)];
 
-	iforest_forest_add(&blocks->forest, whole->from, whole->to, state);
 	if (end < to && !is_absorbed(blocks, whole->to, state, false))
 		fold_entries(blocks, end, to, state);
 	if (from < first && !is_absorbed(blocks, whole->from - 1, state, true)) {
@@ -133,20 +132,33 @@ static inline void fold_absorbing(const struct iforest_block_forest *blocks, uin
 	}
 }
 
-void iforest_block_forest_fold(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to, void *state)
+/* The nodes of the whole blocks are listed, or not. */
+static inline void fold(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to,
+			const struct iforest_listed *listed, void *state)
 {
 	struct iforest_range whole = whole_blocks(blocks, from, to);
+	bool is_first = blocks->forest.kind->absorbs != NULL;
 
 	blocks->forest.kind->identity(state);
 	if (whole.from >= whole.to) {
 		fold_entries(blocks, from, to, state);
-	} else if (blocks->forest.kind->absorbs) {
-		fold_absorbing(blocks, from, to, &whole, state);
-	} else {
-		fold_entries(blocks, from, first_of(blocks, whole.from), state);
-		iforest_forest_add(&blocks->forest, whole.from, whole.to, state);
-		fold_entries(blocks, first_of(blocks, whole.to), to, state);
+		return;
 	}
+	if (!is_first)
+		fold_entries(blocks, from, first_of(blocks, whole.from), state);
+	if (listed)
+		iforest_forest_add_listed(&blocks->forest, listed, state);
+	else
+		iforest_forest_add(&blocks->forest, whole.from, whole.to, state);
+	if (is_first)
+		add_ends(blocks, from, to, &whole, state);
+	else
+		fold_entries(blocks, first_of(blocks, whole.to), to, state);
+}
+
+void iforest_block_forest_fold(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to, void *state)
+{
+	fold(blocks, from, to, NULL, state);
 }
 
 static inline void prefetch_entries(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to)
@@ -157,18 +169,17 @@ static inline void prefetch_entries(const struct iforest_block_forest *blocks, u
 		__builtin_prefetch(start + at);
 }
 
-static inline void prefetch(const struct iforest_block_forest *blocks, const struct iforest_range *range)
+static inline void prefetch(const struct iforest_block_forest *blocks, const struct iforest_range *range,
+			    struct iforest_listed *listed)
 {
 	struct iforest_range whole = whole_blocks(blocks, range->from, range->to);
 	bool has_array = blocks->entries.array != NULL;
 
+	iforest_forest_list(&blocks->forest, whole.from, whole.to, listed);
 	if (whole.from >= whole.to) {
 		if (has_array)
 			prefetch_entries(blocks, range->from, range->to);
-		return;
-	}
-	iforest_forest_prefetch(&blocks->forest, whole.from, whole.to);
-	if (has_array && !blocks->forest.kind->absorbs) {
+	} else if (has_array && !blocks->forest.kind->absorbs) {
 		prefetch_entries(blocks, range->from, first_of(blocks, whole.from));
 		prefetch_entries(blocks, first_of(blocks, whole.to), range->to);
 	}
@@ -177,14 +188,16 @@ static inline void prefetch(const struct iforest_block_forest *blocks, const str
 void iforest_block_forest_fold_many(const struct iforest_block_forest *blocks, const struct iforest_range *ranges, size_t n,
 				    void *states)
 {
+	struct iforest_listed listed[AHEAD];
 	uint8_t *state = states;
 
-	for (size_t i = 0; i < n && i < AHEAD; i++)
-		prefetch(blocks, &ranges[i]);
-	for (size_t i = 0; i < n; i++, state += blocks->forest.kind->state_bytes) {
-		if (i + AHEAD < n)
-			prefetch(blocks, &ranges[i + AHEAD]);
-		iforest_block_forest_fold(blocks, ranges[i].from, ranges[i].to, state);
+	for (size_t i = 0; i < n + AHEAD; i++) {
+		if (i >= AHEAD) {
+			fold(blocks, ranges[i - AHEAD].from, ranges[i - AHEAD].to, &listed[i % AHEAD], state);
+			state += blocks->forest.kind->state_bytes;
+		}
+		if (i < n)
+			prefetch(blocks, &ranges[i], &listed[i % AHEAD]);
 	}
 }
 

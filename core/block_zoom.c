@@ -82,16 +82,22 @@ static void zoom_by_ends(const struct stretch *stretch, uint8_t *states)
 
 /* ---- by whole blocks and the nodes of those that bounds cut ---- */
 
-/* Folds a bucket's whole blocks. Is that the answer, whatever stands at the ends? */
-static inline bool fold_whole_blocks(const struct stretch *stretch, size_t b, uint8_t *state)
+/* A bucket's whole blocks; none where it has too few for that, or its end is not in a block. */
+static inline void list_whole_blocks(const struct stretch *stretch, size_t b, struct iforest_listed *listed)
+{
+	uint64_t first = stretch->starts[b], last = stretch->starts[b + 1];
+
+	listed->n = 0;
+	if (last < stretch->blocks->forest.n_leaves && last > first + 1)
+		iforest_forest_list(&stretch->blocks->forest, first, last - 1, listed);
+}
+
+/* Is the fold of the whole blocks the answer, whatever stands at the ends? */
+static inline bool settles(const struct stretch *stretch, size_t b, const void *state)
 {
 	const struct iforest_forest *forest = &stretch->blocks->forest;
 	uint64_t first = stretch->starts[b], last = stretch->starts[b + 1];
 
-	if (last >= forest->n_leaves || last <= first + 1)
-		return false;
-	forest->kind->identity(state);
-	iforest_forest_add(forest, first, last - 1, state);
 	return (first == 0 || forest->kind->absorbs(state, iforest_forest_slot(forest, 0, first - 1), true)) &&
 	       forest->kind->absorbs(state, iforest_forest_slot(forest, 0, last - 1), false);
 }
@@ -100,25 +106,33 @@ static inline bool fold_whole_blocks(const struct stretch *stretch, size_t b, ui
 static void zoom_by_nodes(const struct stretch *stretch, uint8_t *states)
 {
 	const struct iforest_block_forest *blocks = stretch->blocks;
-	size_t n_bytes = blocks->forest.kind->state_bytes, n_open = 0;
+	const struct iforest_kind *kind = blocks->forest.kind;
+	struct iforest_listed listed[AHEAD];
 	uint16_t open[BUCKETS_AT_ONCE];
+	size_t n_open = 0;
 
-	for (size_t b = 0; b < stretch->n && b < AHEAD; b++)
-		iforest_forest_prefetch(&blocks->forest, stretch->starts[b], stretch->starts[b + 1]);
-	for (size_t b = 0; b < stretch->n; b++) {
-		if (b + AHEAD < stretch->n)
-			iforest_forest_prefetch(&blocks->forest, stretch->starts[b + AHEAD], stretch->starts[b + AHEAD + 1]);
-		if (fold_whole_blocks(stretch, b, states + b * n_bytes))
-			continue;
-		open[n_open++] = (uint16_t)b;
-		prefetch_times(stretch, b);
-		prefetch_times(stretch, b + 1);
+	for (size_t i = 0; i < stretch->n + AHEAD; i++) {
+		struct iforest_listed *whole = &listed[i % AHEAD];
+		size_t b = i - AHEAD;
+
+		if (i >= AHEAD) {
+			kind->identity(states + b * kind->state_bytes);
+			iforest_forest_add_listed(&blocks->forest, whole, states + b * kind->state_bytes);
+			if (whole->n == 0 || !settles(stretch, b, states + b * kind->state_bytes)) {
+				open[n_open++] = (uint16_t)b;
+				prefetch_times(stretch, b);
+				prefetch_times(stretch, b + 1);
+			}
+		}
+		if (i < stretch->n)
+			list_whole_blocks(stretch, i, whole);
 	}
 	for (size_t i = 0; i < n_open; i++) {
 		size_t b = open[i];
 
 		iforest_block_forest_fold(blocks, position(blocks, stretch->starts[b], stretch->bounds[b]),
-					  position(blocks, stretch->starts[b + 1], stretch->bounds[b + 1]), states + b * n_bytes);
+					  position(blocks, stretch->starts[b + 1], stretch->bounds[b + 1]),
+					  states + b * kind->state_bytes);
 	}
 }
 

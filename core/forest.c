@@ -175,14 +175,19 @@ void iforest_forest_fold(const struct iforest_forest *forest, uint64_t from, uin
 
 void iforest_forest_fold_many(const struct iforest_forest *forest, const struct iforest_range *ranges, size_t n, void *states)
 {
+	struct iforest_listed listed[AHEAD];
 	uint8_t *state = states;
 
-	for (size_t i = 0; i < n && i < AHEAD; i++)
-		iforest_forest_prefetch(forest, ranges[i].from, ranges[i].to);
-	for (size_t i = 0; i < n; i++, state += forest->kind->state_bytes) {
-		if (i + AHEAD < n)
-			iforest_forest_prefetch(forest, ranges[i + AHEAD].from, ranges[i + AHEAD].to);
-		iforest_forest_fold(forest, ranges[i].from, ranges[i].to, state);
+	for (size_t i = 0; i < n + AHEAD; i++) {
+		struct iforest_listed *covered = &listed[i % AHEAD];
+
+		if (i >= AHEAD) {
+			forest->kind->identity(state);
+			iforest_forest_add_listed(forest, covered, state);
+			state += forest->kind->state_bytes;
+		}
+		if (i < n)
+			iforest_forest_list(forest, ranges[i].from, ranges[i].to, covered);
 	}
 }
 

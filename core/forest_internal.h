@@ -23,15 +23,33 @@ static inline void iforest_forest_add(const struct iforest_forest *forest, uint6
 	}
 }
 
-/* Fetches what a fold of [from, to) will read. */
-static inline void iforest_forest_prefetch(const struct iforest_forest *forest, uint64_t from, uint64_t to)
+/* The nodes of a cover, listed and fetched some time before they are combined. */
+struct iforest_listed {
+	unsigned n;
+	const void *nodes[128];
+};
+
+static inline void iforest_forest_list(const struct iforest_forest *forest, uint64_t from, uint64_t to,
+				       struct iforest_listed *listed)
 {
+	listed->n = 0;
 	while (from < to) {
 		unsigned level = iforest_cover_level(from, to);
+		const void *node = iforest_forest_slot(forest, level, from >> level);
 
-		__builtin_prefetch(iforest_forest_slot(forest, level, from >> level));
+		__builtin_prefetch(node);
+		listed->nodes[listed->n++] = node;
 		from += UINT64_C(1) << level;
 	}
+}
+
+/* state = state + the nodes. */
+static inline void iforest_forest_add_listed(const struct iforest_forest *forest, const struct iforest_listed *listed, void *state)
+{
+	void (*combine)(void *, const void *, const void *) = forest->kind->combine;
+
+	for (unsigned i = 0; i < listed->n; i++)
+		combine(state, state, listed->nodes[i]);
 }
 
 /* Writes the states of leaves. */
