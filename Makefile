@@ -10,6 +10,7 @@
 #   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
 #   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
+#   make install-core  copies the forest as a C library: libiforest.a, headers, iforest.pc (docs/forest.md)
 #   make install-pg  copies the extension to where PostgreSQL looks for it
 #   make clean
 
@@ -43,7 +44,7 @@ FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/f
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
 MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
-.PHONY: all demo demo-pg test check check-plain check-pg check-pauses check-sanitized check-clang matrix layers bench fuzz pg install install-pg tools clean
+.PHONY: all demo demo-pg test check check-plain check-pg check-pauses check-sanitized check-clang matrix layers bench fuzz pg install install-core install-pg tools clean
 .SECONDARY:
 
 all: $(LIBRARIES) $(MODULES)
@@ -100,11 +101,11 @@ $(BUILD)/pg/iforest.so: $(call objects,$(wildcard pg_ext/*.c)) $(BUILD)/libifore
 
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT) $(LIBRARIES)
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lyajl -lz -lm
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lyajl -lz -lm
 
 $(BUILD)/tests/claims/%: $(BUILD)/obj/tests/claims/%.o $(SUPPORT) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lm
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lm
 
 $(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS) $(BUILD)/obj/tests/support/examples.o $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
@@ -119,17 +120,17 @@ $(BUILD)/tests/pg/%: $(BUILD)/obj/tests/pg/%.o $(PG_HARNESS) $(call objects,test
 # a fuzz target with a driver that replays mutations of a fixed seed; and the same with libFuzzer
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o $(SUPPORT) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lm
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lm
 
 $(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard core/*.c) $(wildcard tests/support/*.c)
 	@mkdir -p $(@D)
-	clang -std=c11 -I. -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka -lm
+	clang -std=c11 -I. -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ -lcmocka -lm
 
 # ---- testing ----
 
 check-plain:
 	@BUILD=$(BUILD) tests/run.sh plain $(UNIT) $(CLAIMS) $(REPLAY)
-	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(SQLITE) tests/sqlite/tour.sh
+	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(SQLITE) tests/sqlite/tour.sh tests/examples/install_core.sh
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
 check-pg: $(if $(HAS_PG),pg) $(PG)
@@ -212,6 +213,21 @@ check-trace2pg-sanitized:
 install: all
 	install -d $(DESTDIR)$(PREFIX)/lib/iforest
 	install -m 755 $(MODULES) $(DESTDIR)$(PREFIX)/lib/iforest
+
+# ---- the forest as a C library (docs/forest.md) ----
+
+VERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" sql/pg/iforest.control)
+HEADERS = $(filter-out %_internal.h,$(wildcard core/*.h))
+
+install-core: $(BUILD)/libiforest.a
+	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include/iforest/core'
+	install -m 644 $(BUILD)/libiforest.a '$(DESTDIR)$(PREFIX)/lib'
+	install -m 644 $(HEADERS) '$(DESTDIR)$(PREFIX)/include/iforest/core'
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: iforest' \
+		'Description: Range aggregates over arrays: any window in logarithmic time' 'Version: $(VERSION)' \
+		'Cflags: -I$${includedir}/iforest' 'Libs: -L$${libdir} -liforest -pthread -lm' \
+		>'$(DESTDIR)$(PREFIX)/lib/pkgconfig/iforest.pc'
+	chmod 644 '$(DESTDIR)$(PREFIX)/lib/pkgconfig/iforest.pc'
 
 clean:
 	rm -rf $(BUILD)

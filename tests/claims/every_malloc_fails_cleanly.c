@@ -2,7 +2,7 @@
  * nothing, and what is published answers as before; with memory again, the operation succeeds. */
 #include <string.h>
 
-#include "core/forest.h"
+#include "core/block_forest.h"
 #include "core/series.h"
 #include "tests/support/attempt.h"
 #include "tests/support/harness.h"
@@ -63,7 +63,7 @@ static void in_the_forest(void **state)
 
 	(void)state;
 	alloc_fault_init(&fault);
-	iforest_forest_init(&forest, &iforest_kind_count, &fault.alloc);
+	iforest_forest_init(&forest, &iforest_kind_count, &fault.alloc, IFOREST_GROW_BY_MOVING);
 	while (n < 1000) { /* every second call fails, and is made again */
 		enum iforest_status status;
 
@@ -77,6 +77,53 @@ static void in_the_forest(void **state)
 	}
 	iforest_forest_release(&forest);
 	assert_int_equal(fault.n_live, 0);
+}
+
+/* A state that counts entries, of which there is nothing to be read. */
+static void count_entries(void *context, uint64_t from, uint64_t to, void *state)
+{
+	(void)context;
+	*(uint64_t *)state += to - from;
+}
+
+/* Each allocation of the growing forest, alone and with all that follow, of slots and of times. */
+static void in_the_block_forest(void **state)
+{
+	static const int64_t time = 0;
+	struct iforest_entries entries = { .fold = count_entries, .times = { &time, 0 } };
+
+	(void)state;
+	for (unsigned long nth = 1, n_calls = nth; nth <= n_calls; nth++)
+		for (unsigned way = 0; way < 2; way++) {
+			struct alloc_fault fault;
+			struct iforest_block_forest blocks;
+			uint64_t n_refused = 0, count;
+
+			alloc_fault_init(&fault);
+			fault.fail_at = nth;
+			fault.fail_after = way;
+			assert_ok(iforest_block_forest_init(&blocks, &iforest_kind_count, &fault.alloc, IFOREST_GROW_BY_MOVING, &entries, 2));
+			for (uint64_t n = 0; n < 5000; n += 35) {
+				uint64_t n_before = blocks.n_entries;
+				enum iforest_status status = iforest_block_forest_extend(&blocks, n, 2);
+
+				if (status) {
+					assert_status(status, IFOREST_NO_MEMORY);
+					assert_int_equal(blocks.n_entries, n_before);
+					n_refused++;
+					fault.fail_at = 0;
+					iforest_block_forest_fold(&blocks, 0, n_before, &count);
+					assert_int_equal(count, n_before);
+					assert_ok(iforest_block_forest_extend(&blocks, n, 2)); /* with memory again */
+				}
+				iforest_block_forest_fold(&blocks, 0, n, &count);
+				assert_int_equal(count, n);
+			}
+			assert_int_equal(n_refused, 1);
+			n_calls = fault.n_calls - 1; /* without the one that was made again */
+			iforest_block_forest_release(&blocks);
+			assert_int_equal(fault.n_live, 0);
+		}
 }
 
 static void in_a_series_key(void **state)
@@ -118,6 +165,7 @@ int main(void)
 		cmocka_unit_test(in_repair),
 		cmocka_unit_test(in_check),
 		cmocka_unit_test(in_the_forest),
+		cmocka_unit_test(in_the_block_forest),
 		cmocka_unit_test(in_a_series_key),
 	};
 

@@ -16,6 +16,7 @@ has_header sqlite3ext.h || required="$required libsqlite3-dev"
 has_header yajl/yajl_parse.h || required="$required libyajl-dev"
 has_header zlib.h || required="$required zlib1g-dev"
 has_header cmocka.h || required="$required libcmocka-dev"
+has_command pkg-config || wanted="$wanted pkg-config"        # tests that an installed library can be built with
 has_command clang || wanted="$wanted clang"                  # records the demo's trace; the tests' second compiler
 pg_config() { command "${PG_CONFIG:-pg_config}" "$1" 2>/dev/null || echo /nowhere; }
 [ -x "$(pg_config --bindir)/initdb" ] || wanted="$wanted postgresql"    # for the PostgreSQL side: a server to test in,
