@@ -16,6 +16,7 @@
 #include "pg_ext/entry.h"
 #include "pg_ext/index.h"
 #include "pg_ext/pending.h"
+#include "pg_ext/reorder.h"
 
 enum { PHASE_SCAN = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PHASE_SORT, PHASE_WRITE, PHASE_LOG };
 enum { BYTEA_LESS = 1957 }; /* the operator bytea < bytea, which pg_operator.h has no name for */
@@ -24,8 +25,8 @@ struct build {
 	Relation index;
 	struct iforest_index *opened;
 	struct iforest_definition definition;
-	struct iforest_run_builder in_order;   /* rows that come in key order, where there is one series */
-	bool has_in_order;
+	struct iforest_run_builder in_order;   /* rows that come about in key order, where there is one series */
+	struct iforest_reorder *reorder;       /* those held back for it */
 	Tuplesortstate *sort;                  /* all others; NULL until there is one */
 	uint64 n_sorted, n_rows;
 	int64 first_time;                      /* of the first row that is sorted */
@@ -135,6 +136,12 @@ static void sort_entry(struct build *build, const struct iforest_entry *entry)
 	build->n_sorted++;
 }
 
+static void add_in_order(struct build *build, const struct iforest_entry *entry)
+{
+	if (entry)
+		iforest_index_require(build->opened, iforest_run_builder_add(&build->in_order, entry));
+}
+
 static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_null, bool is_alive, void *state)
 {
 	struct build *build = state;
@@ -146,13 +153,12 @@ static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_n
 	entry.key.series = iforest_entry_series(index, &build->definition, build->opened->meta.index_id, values, are_null);
 	MemoryContextSwitchTo(before);
 	MemoryContextReset(build->row_context);
-	if (build->definition.n_by == 0 &&
-	    (!build->in_order.has_entries || iforest_key_compare(&build->in_order.last_key, &entry.key) < 0)) {
-		iforest_index_require(build->opened, iforest_run_builder_add(&build->in_order, &entry));
-		build->has_in_order = true;
-	} else {
+	/* entries without a time come last, and would make all others come too late */
+	if (build->reorder && !entry.key.time_is_null &&
+	    (!build->in_order.has_entries || iforest_key_compare(&build->in_order.last_key, &entry.key) < 0))
+		add_in_order(build, iforest_reorder_add(build->reorder, &entry));
+	else
 		sort_entry(build, &entry);
-	}
 	build->n_rows++;
 }
 
@@ -196,16 +202,22 @@ static void write_sorted(struct build *build)
 
 static void build_runs(struct build *build, Relation heap, IndexInfo *info)
 {
-	bool one_series = build->definition.n_by == 0;
+	const struct iforest_entry *entry;
 
-	if (one_series)
+	if (build->definition.n_by == 0) {
+		build->reorder = palloc(sizeof *build->reorder);
+		iforest_reorder_start(build->reorder);
 		iforest_index_require(build->opened, iforest_run_builder_start(&build->in_order, &build->opened->store,
 									       &build->opened->manifest));
+	}
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
-	/* from the first block on, not from where another scan happens to be: rows come in time order then */
+	/* from the first block on, not from where another scan happens to be: rows come about in time order then */
 	(void)table_index_build_scan(heap, build->index, info, false, true, take_row, build, NULL);
-	if (one_series)
+	if (build->reorder) {
+		while ((entry = iforest_reorder_rest(build->reorder)))
+			add_in_order(build, entry);
 		add_run(build, &build->in_order);
+	}
 	if (build->sort)
 		write_sorted(build);
 }

@@ -195,3 +195,21 @@ DROP TABLE time_type, series_type, valued, refused CASCADE;
 DROP COLLATION soft;
 DROP TYPE mood;
 DROP FUNCTION try_time, try_pair, try_series;
+
+-- Rows that come a little late are put in order; what comes later than a thousand others is sorted into a run of its own. Rows
+-- without a time make nothing late.
+CREATE TABLE late(id integer, at integer, v integer);
+INSERT INTO late SELECT i, CASE WHEN i <> 7 THEN i + i * 7919 % 900 END, i FROM generate_series(1, 30000) i;
+CREATE INDEX late_if ON late USING iforest (at) INCLUDE (v);
+SELECT entries FROM iforest_runs('late_if') ORDER BY entries;
+SELECT iforest_check('late_if', true);
+INSERT INTO late VALUES (0, 5, 5), (-1, 29000, 29000);
+REINDEX INDEX late_if;
+SELECT entries FROM iforest_runs('late_if') ORDER BY entries;
+SELECT iforest_check('late_if', true);
+TRUNCATE late;
+INSERT INTO late SELECT i, -i, i FROM generate_series(1, 5000) i;
+REINDEX INDEX late_if;
+SELECT entries FROM iforest_runs('late_if') ORDER BY entries;
+SELECT iforest_check('late_if', true);
+DROP TABLE late;
