@@ -36,6 +36,7 @@ struct iforest_row {
 	int64_t ref;
 	bool time_is_null;
 	bool is_set;         /* false: there is no such row */
+	uint8_t zeros[6];    /* instead of padding: equal rows are equal bytes */
 };
 
 /* A sum of squares, lowest word first. */

@@ -176,12 +176,15 @@ static inline uint64_t packed_at(const struct iforest_column *column, bool wide,
 	return x & iforest_low_bits(column->width);
 }
 
-/* Of narrow numbers several come with one load. */
+/* Of narrow numbers several come with one load; of bits, as the differences of refs are where all pages of a table have as many rows,
+ * all that a block has. */
 static uint64_t sum_packed(const struct iforest_column *column, unsigned n)
 {
 	uint64_t sum = 0, mask = iforest_low_bits(column->width);
 	unsigned i = 0, at_once = column->width ? 57 / column->width : 0;
 
+	if (column->width == 1 && n <= 64)
+		return iforest_popcount(iforest_load64(column->packed) & iforest_low_bits(n));
 	for (; at_once > 1 && i + at_once <= n; i += at_once) {
 		unsigned bit = i * column->width;
 		uint64_t x = iforest_load64(column->packed + (bit >> 3)) >> (bit & 7);

@@ -22,6 +22,7 @@
 #include "core/gallop.h"
 #include "core/growing.h"
 #include "core/kind.h"
+#include "core/platform.h"
 
 struct iforest_forest {
 	const struct iforest_kind *kind;
@@ -88,7 +89,7 @@ struct iforest_predicate {
  * stays true as leaves are added. `before` is the fold of [from, i), `with` that of [from, i].
  * Returns   false if it holds of none; then `before` is the fold of [from, n_leaves).
  * Requires  from <= n_leaves; before and with apart from each other, a state each.
- * Cost      at most 2 log2(n) combines and questions. */
+ * Cost      at most 2 log2(n) + 2 combines and questions. */
 bool iforest_forest_seek_first(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
 			       uint64_t *i, void *before, void *with);
 

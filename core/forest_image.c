@@ -25,6 +25,15 @@ static uint64_t header_checksum(const struct header *header)
 	return iforest_checksum64((const uint8_t *)header, offsetof(struct header, checksum));
 }
 
+/* What stands between the header and the slots. */
+static bool rest_is_zeros(const uint8_t *bytes)
+{
+	for (unsigned i = sizeof(struct header); i < IFOREST_IMAGE_SLOTS; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
 /* Of no bytes it asks for none. */
 static uint64_t checksum_of(const uint8_t *bytes, uint64_t n_bytes)
 {
@@ -139,6 +148,8 @@ static enum iforest_status open(struct iforest_forest *forest, const struct ifor
 		return IFOREST_CORRUPT;
 	memcpy(header, bytes, sizeof *header);
 	status = check_header(header, kind);
+	if (!status && !rest_is_zeros(bytes))
+		status = IFOREST_CORRUPT;
 	if (!status)
 		status = check_parts(header, kind, slots, n_bytes - IFOREST_IMAGE_SLOTS, all);
 	if (!status) {

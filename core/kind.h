@@ -2,7 +2,8 @@
  *
  * A kind is identity, lift (one sample to a state) and combine. combine must be associative, and nothing more:
  * the forest keeps order, so "first", "last" or string concatenation are kinds as good as a sum. Callers may bring their own.
- * The built-in ones are made of the parts in aggregate.h, so that `max` means the same in memory and on pages.
+ * States are moved as bytes and aligned to 8 at most. The built-in kinds are made of the parts in aggregate.h, so that `max`
+ * means the same in memory and on pages.
  */
 #ifndef IFOREST_KIND_H
 #define IFOREST_KIND_H

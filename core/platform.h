@@ -17,7 +17,8 @@ void iforest_address_space_release(void *start, size_t n_bytes);
 #define IFOREST_COMMIT_BYTES ((size_t)1 << 21)
 bool iforest_commit(void *start, size_t n_bytes, bool in_huge_pages);
 
-/* Calls work(context, t) for each t < n_threads, at the same time as far as threads can be had, and waits for all. */
+/* Calls work(context, t) for each t < n_threads, at the same time as far as threads can be had, and waits for all.
+ * 1 <= n_threads <= IFOREST_MAX_THREADS. */
 #define IFOREST_MAX_THREADS 256
 void iforest_run_threads(unsigned n_threads, void (*work)(void *context, unsigned thread), void *context);
 

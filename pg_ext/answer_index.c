@@ -52,12 +52,8 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	if (status || !*live || is_clean(reader, block))
 		return status;
 	status = iforest_block_need(block, IFOREST_REFS);
-	for (uint64_t left = status ? 0 : *live; left; left &= left - 1) {
-		unsigned i = iforest_trailing_zeros(left);
-
-		if (!iforest_visibility_of_row(&reader->visibility, block->block.refs[i]))
-			*live &= ~(UINT64_C(1) << i);
-	}
+	if (!status)
+		*live = iforest_visibility_of_rows(&reader->visibility, block->block.refs, *live);
 	return status;
 }
 

@@ -230,21 +230,47 @@ bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNu
 	return true;
 }
 
-bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
+/* What is visible in a block; NULL: all that the index has of it. */
+static const struct looked_block *visible_in(struct iforest_visibility *visibility, BlockNumber block)
 {
-	BlockNumber block = (BlockNumber)(ref >> 16);
-	uint32 offset = (uint32)(ref & 0xffff);
+	static const struct looked_block nothing;
 	const struct looked_block *looked;
 
 	if (block >= visibility->n_heap_blocks)
-		return false;
+		return &nothing;
 	if (is_clean(visibility, block))
-		return true;
-	looked = visibility->last_looked;
-	if (!looked || looked->block != block)
-		looked = hash_search(visibility->looked, &block, HASH_FIND, NULL);
-	if (!looked)
-		looked = look(visibility, block);
-	visibility->last_looked = looked;
+		return NULL;
+	looked = hash_search(visibility->looked, &block, HASH_FIND, NULL);
+	return looked ? looked : look(visibility, block);
+}
+
+static inline bool has(const struct looked_block *looked, uint32 offset)
+{
 	return !looked || (offset / 64 < lengthof(looked->visible) && looked->visible[offset / 64] >> (offset % 64) & 1);
+}
+
+bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
+{
+	return has(visible_in(visibility, (BlockNumber)(ref >> 16)), (uint32)(ref & 0xffff));
+}
+
+uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const int64 *refs, uint64 asked)
+{
+	const struct looked_block *looked = NULL;
+	BlockNumber last = InvalidBlockNumber;
+	uint64 visible = asked;
+
+	for (; asked; asked &= asked - 1) {
+		unsigned i = iforest_trailing_zeros(asked);
+		BlockNumber block = (BlockNumber)(refs[i] >> 16);
+
+		/* neighbours are of one block, as a rule */
+		if (block != last) {
+			looked = visible_in(visibility, block);
+			last = block;
+		}
+		if (!has(looked, (uint32)(refs[i] & 0xffff)))
+			visible &= ~(UINT64CONST(1) << i);
+	}
+	return visible;
 }

@@ -29,7 +29,6 @@ struct iforest_visibility {
 	struct iforest_map_page **pages; /* copies, NULL where not asked for yet; n_pages of them, grown as needed */
 	uint32 n_pages;
 	HTAB *looked;                    /* blocks that were looked at and are not clean: their visible roots */
-	const void *last_looked;         /* the one that was asked about last, or NULL */
 	uint64 n_looks;                  /* heap pages looked at */
 };
 
@@ -44,5 +43,8 @@ bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNu
 
 /* Is the row that the entry leads to visible? */
 bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref);
+
+/* Which of those asked, a bit for each of up to 64 entries? */
+uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const int64 *refs, uint64 asked);
 
 #endif

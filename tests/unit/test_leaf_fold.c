@@ -175,7 +175,7 @@ static void only_columns_that_are_needed_are_unpacked(void **state)
 
 static void the_node_of_a_page(void **state)
 {
-	static const struct iforest_wanted all = { .values = 3, .node_fields = true };
+	static const struct iforest_wanted all = { .values = 3, .squares = 1, .node_fields = true };
 	struct random dice = random_from(random_seed());
 	struct folded *folded = malloc(sizeof *folded);
 

@@ -1,0 +1,106 @@
+#!/bin/sh
+# What `make install-core` installs is all that a C program needs: headers that stand alone, a library, and a pkg-config file that
+# finds them. The example, and the program in docs/forest.md, are built with that and print what they say they print. TAP.
+set -u
+build=${IFOREST_BUILD:-build}
+compiler=$(command -v gcc || echo cc)
+strict="-std=c11 -Wall -Wextra -Werror"
+temporary=$(mktemp -d) || exit 1
+trap 'rm -rf "$temporary"' EXIT
+prefix=/opt/iforest
+root=$temporary/root
+n=0
+failed=0
+
+# report NAME CODE: a line of TAP; with a code other than 0 the log of what was done
+report() {
+	n=$((n + 1))
+	if [ "$2" = 0 ]; then
+		echo "ok $n - $1"
+	else
+		sed 's/^/# /' "$temporary/log"
+		echo "not ok $n - $1"
+		failed=1
+	fi
+}
+
+skip() {
+	n=$((n + 1))
+	echo "ok $n - $1 # SKIP $2"
+}
+
+install_into() {
+	make --no-print-directory -s BUILD="$build" "$@" install-core
+}
+
+files_are_where_they_belong() {
+	{
+		for header in core/*.h; do
+			case $header in *_internal.h) ;; *) echo ".$prefix/include/iforest/$header" ;; esac
+		done
+		echo ".$prefix/lib/libiforest.a"
+		echo ".$prefix/lib/pkgconfig/iforest.pc"
+	} | sort >"$temporary/expected"
+	(cd "$root" && find . -type f | sort) | diff "$temporary/expected" -
+}
+
+headers_stand_alone() {
+	for header in "$root$prefix"/include/iforest/core/*.h; do
+		printf '#include <core/%s>\n' "$(basename "$header")" >"$temporary/alone.c"
+		$compiler $strict -fsyntax-only "-I$root$prefix/include/iforest" "$temporary/alone.c" || return 1
+	done
+}
+
+# of what was installed under a root, and of what was installed where it stays
+under_root() {
+	PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_LIBDIR=$root$prefix/lib/pkgconfig pkg-config "$@" iforest
+}
+
+in_place() {
+	PKG_CONFIG_LIBDIR=$temporary/usr/lib/pkgconfig pkg-config "$@" iforest
+}
+
+# prints FLAGS_FROM SOURCE EXPECTED
+prints() {
+	flags=$($1 --cflags --libs) || return 1
+	# The flags are words to be split.
+	# shellcheck disable=SC2086
+	$compiler $strict "$2" $flags -o "$temporary/program" || return 1
+	(cd "$temporary" && ./program >output) || return 1
+	diff "$3" "$temporary/output"
+}
+
+version_is_the_extensions() {
+	[ "default_version = '$(in_place --modversion)'" = "$(grep '^default_version' sql/pg/iforest.control)" ]
+}
+
+# block FENCE: the first block of docs/forest.md that begins with that line
+block() {
+	awk -v fence="$1" 'inside && /^```$/ { exit } inside { print } $0 == fence { inside = 1 }' docs/forest.md
+}
+
+{ install_into "DESTDIR=$root" "PREFIX=$prefix" && files_are_where_they_belong; } >"$temporary/log" 2>&1
+report "files are where they belong" $?
+headers_stand_alone >"$temporary/log" 2>&1
+report "every header stands alone" $?
+install_into "PREFIX=$temporary/usr" >"$temporary/log" 2>&1
+report "installs without DESTDIR" $?
+block '```c' >"$temporary/program_of_docs.c"
+block '```text' >"$temporary/output_of_docs"
+
+if command -v pkg-config >/dev/null; then
+	version_is_the_extensions >"$temporary/log" 2>&1
+	report "the version is the extension's" $?
+	prints in_place examples/forest/forest_example.c examples/forest/forest_example.expected >"$temporary/log" 2>&1
+	report "the example prints what it should" $?
+	prints under_root examples/forest/forest_example.c examples/forest/forest_example.expected >"$temporary/log" 2>&1
+	report "so it does if installed under a root" $?
+	prints in_place "$temporary/program_of_docs.c" "$temporary/output_of_docs" >"$temporary/log" 2>&1
+	report "the program in docs/forest.md prints what it says" $?
+else
+	for name in version example "example under a root" "program in docs/forest.md"; do
+		skip "$name" "there is no pkg-config"
+	done
+fi
+echo "1..$n"
+exit $failed

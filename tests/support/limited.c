@@ -1,0 +1,38 @@
+#include "tests/support/limited.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+bool limited_or_says_why_not(void)
+{
+	if (!LIMITED_IS_POSSIBLE)
+		printf("skipped: under this sanitizer memory cannot be limited\n");
+	return LIMITED_IS_POSSIBLE;
+}
+
+/* The child's answer comes through a pipe: an exit status would be too small for a line. */
+int limited_run(int resource, uint64_t n_bytes, int (*body)(void))
+{
+	int ends[2], line = -1;
+	pid_t child;
+
+	if (pipe(ends))
+		return -1;
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		struct rlimit limit = { .rlim_cur = n_bytes, .rlim_max = n_bytes };
+
+		line = setrlimit(resource, &limit) ? -1 : body();
+		_exit(write(ends[1], &line, sizeof line) != sizeof line);
+	}
+	close(ends[1]);
+	if (child < 0 || read(ends[0], &line, sizeof line) != sizeof line)
+		line = -1;
+	close(ends[0]);
+	if (child > 0)
+		(void)waitpid(child, NULL, 0);
+	return line;
+}
