@@ -59,6 +59,10 @@ enum iforest_status iforest_block_forest_extend(struct iforest_block_forest *blo
 	uint64_t n_blocks = n_entries >> blocks->block_level;
 	enum iforest_status status = blocks->forest.is_mapped ? IFOREST_ARGUMENT : IFOREST_OK;
 
+	if (!status && n_threads == 1 && n_blocks == blocks->forest.n_leaves) {
+		blocks->n_entries = n_entries;
+		return IFOREST_OK;
+	}
 	if (!status && blocks->has_times)
 		status = iforest_growing_reserve(&blocks->times, n_blocks * sizeof(int64_t));
 	if (!status)
@@ -179,7 +183,10 @@ static inline void prefetch(const struct iforest_block_forest *blocks, const str
 	if (whole.from >= whole.to) {
 		if (has_array)
 			prefetch_entries(blocks, range->from, range->to);
-	} else if (has_array && !blocks->forest.kind->absorbs) {
+	} else if (blocks->forest.kind->absorbs) {
+		__builtin_prefetch(iforest_forest_slot(&blocks->forest, 0, whole.from - (whole.from > 0)));
+		__builtin_prefetch(iforest_forest_slot(&blocks->forest, 0, whole.to));
+	} else if (has_array) {
 		prefetch_entries(blocks, range->from, first_of(blocks, whole.from));
 		prefetch_entries(blocks, first_of(blocks, whole.to), range->to);
 	}

@@ -41,15 +41,30 @@ struct stretch {
 
 /* ---- by entries ---- */
 
+/* One pass over all of them. */
 static void zoom_into_entries(const struct stretch *stretch, uint8_t *state)
 {
 	const struct iforest_block_forest *blocks = stretch->blocks;
-	uint64_t positions[BUCKETS_AT_ONCE + 1];
+	const struct iforest_times times = blocks->entries.times;
+	const struct iforest_kind *kind = blocks->forest.kind;
+	uint64_t at = around(blocks, stretch->starts[0]).from, end = around(blocks, stretch->starts[stretch->n]).to;
+	uint64_t n_most = UINT64_C(1) << blocks->block_level;
 
-	iforest_gallop_many(&blocks->entries.times, around(blocks, stretch->starts[0]).from,
-			    around(blocks, stretch->starts[stretch->n]).to, stretch->bounds, stretch->n + 1, positions);
-	for (size_t b = 0; b < stretch->n; b++, state += blocks->forest.kind->state_bytes)
-		iforest_block_forest_fold(blocks, positions[b], positions[b + 1], state);
+	while (at < end && iforest_time_at(&times, at) < stretch->bounds[0])
+		at++;
+	for (size_t b = 0; b < stretch->n; b++, state += kind->state_bytes) {
+		uint64_t from = at;
+
+		while (at < end && iforest_time_at(&times, at) < stretch->bounds[b + 1])
+			at++;
+		if (at - from >= n_most) {
+			iforest_block_forest_fold(blocks, from, at, state);
+			continue;
+		}
+		kind->identity(state);
+		if (from < at)
+			blocks->entries.fold(blocks->entries.context, from, at, state);
+	}
 }
 
 /* ---- by the entries at both ends of each bucket ---- */
@@ -88,8 +103,11 @@ static inline void list_whole_blocks(const struct stretch *stretch, size_t b, st
 	uint64_t first = stretch->starts[b], last = stretch->starts[b + 1];
 
 	listed->n = 0;
-	if (last < stretch->blocks->forest.n_leaves && last > first + 1)
-		iforest_forest_list(&stretch->blocks->forest, first, last - 1, listed);
+	if (last >= stretch->blocks->forest.n_leaves || last <= first + 1)
+		return;
+	iforest_forest_list(&stretch->blocks->forest, first, last - 1, listed);
+	/* the cut block at the end, as that at the start is the last bucket's */
+	__builtin_prefetch(iforest_forest_slot(&stretch->blocks->forest, 0, last - 1));
 }
 
 /* Is the fold of the whole blocks the answer, whatever stands at the ends? */
@@ -140,14 +158,16 @@ void iforest_block_forest_zoom(const struct iforest_block_forest *blocks, const 
 {
 	struct stretch stretch = { .blocks = blocks, .bounds = bounds };
 	struct iforest_times times = block_times(blocks);
+	uint64_t from = 0, n_cut = 0, n_blocks = blocks->forest.n_leaves;
 	uint8_t *state = states;
-	uint64_t from = 0;
 
 	for (; n_buckets > 0; n_buckets -= stretch.n) {
-		uint64_t n_cut;
+		/* as many blocks may be expected as in the last stretch */
+		uint64_t guess = n_cut < n_blocks - from ? from + n_cut : n_blocks, end;
 
 		stretch.n = n_buckets < BUCKETS_AT_ONCE ? n_buckets : BUCKETS_AT_ONCE;
-		iforest_gallop_many(&times, from, blocks->forest.n_leaves, stretch.bounds, stretch.n + 1, stretch.starts);
+		end = iforest_gallop(&times, from, n_blocks, guess, stretch.bounds[stretch.n]);
+		iforest_gallop_many(&times, from, end, stretch.bounds, stretch.n + 1, stretch.starts);
 		from = stretch.starts[stretch.n];
 		n_cut = from - stretch.starts[0];
 		if (n_cut << blocks->block_level <= FEW_ENTRIES * (uint64_t)stretch.n)

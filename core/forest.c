@@ -24,11 +24,13 @@ void iforest_forest_release(struct iforest_forest *forest)
 
 static enum iforest_status reserve(struct iforest_forest *forest, uint64_t n_leaves)
 {
+	size_t n_bytes;
+
 	if (forest->is_mapped)
 		return IFOREST_ARGUMENT;
-	if (n_leaves > SIZE_MAX / 2 / forest->kind->state_bytes)
+	if (n_leaves > UINT64_MAX / 2 || __builtin_mul_overflow(2 * n_leaves, forest->kind->state_bytes, &n_bytes))
 		return IFOREST_NO_MEMORY;
-	return iforest_growing_reserve(&forest->slots, 2 * n_leaves * forest->kind->state_bytes);
+	return iforest_growing_reserve(&forest->slots, n_bytes);
 }
 
 /* Combines the nodes of levels (above, up to] whose last leaf this is. */
@@ -201,7 +203,8 @@ void iforest_forest_zoom(const struct iforest_forest *forest, const struct ifore
 	while (n_buckets > 0) {
 		size_t n = n_buckets < BUCKETS_AT_ONCE ? n_buckets : BUCKETS_AT_ONCE;
 
-		iforest_gallop_many(times, from, forest->n_leaves, bounds, n + 1, positions);
+		iforest_gallop_many(times, from, iforest_gallop(times, from, forest->n_leaves, from, bounds[n]), bounds, n + 1,
+				    positions);
 		for (size_t b = 0; b < n; b++)
 			ranges[b] = (struct iforest_range){ positions[b], positions[b + 1] };
 		iforest_forest_fold_many(forest, ranges, n, state);

@@ -10,16 +10,34 @@ static inline void *iforest_forest_slot(const struct iforest_forest *forest, uns
 	return forest->slots.bytes + iforest_slot(level, group) * forest->kind->state_bytes;
 }
 
+/* The cover of [from, to), from < to, is that of [from, middle), whose nodes grow, and that of [middle, to), whose nodes shrink: their
+ * sizes are the bits of the two lengths. The slot over `width` leaves from `at` on is 2 at + width - 1. */
+static inline uint64_t iforest_forest_middle(uint64_t from, uint64_t to)
+{
+	return to & ~iforest_low_bits(iforest_highest_bit(from ^ to));
+}
+
+static inline const void *iforest_forest_node(const struct iforest_forest *forest, uint64_t at, uint64_t width)
+{
+	return forest->slots.bytes + (2 * at + width - 1) * forest->kind->state_bytes;
+}
+
 /* state = state + leaves [from, to). */
 static inline void iforest_forest_add(const struct iforest_forest *forest, uint64_t from, uint64_t to, void *state)
 {
 	void (*combine)(void *, const void *, const void *) = forest->kind->combine;
+	uint64_t middle, rest, width;
 
-	while (from < to) {
-		unsigned level = iforest_cover_level(from, to);
-
-		combine(state, state, iforest_forest_slot(forest, level, from >> level));
-		from += UINT64_C(1) << level;
+	if (from >= to)
+		return;
+	middle = iforest_forest_middle(from, to);
+	for (rest = middle - from; rest; rest &= rest - 1, from += width) {
+		width = rest & -rest;
+		combine(state, state, iforest_forest_node(forest, from, width));
+	}
+	for (rest = to - middle; rest; rest -= width, middle += width) {
+		width = UINT64_C(1) << iforest_highest_bit(rest);
+		combine(state, state, iforest_forest_node(forest, middle, width));
 	}
 }
 
@@ -29,17 +47,31 @@ struct iforest_listed {
 	const void *nodes[128];
 };
 
+static inline void iforest_forest_note(const struct iforest_forest *forest, uint64_t at, uint64_t width,
+				       struct iforest_listed *listed)
+{
+	const void *node = iforest_forest_node(forest, at, width);
+
+	__builtin_prefetch(node);
+	listed->nodes[listed->n++] = node;
+}
+
 static inline void iforest_forest_list(const struct iforest_forest *forest, uint64_t from, uint64_t to,
 				       struct iforest_listed *listed)
 {
-	listed->n = 0;
-	while (from < to) {
-		unsigned level = iforest_cover_level(from, to);
-		const void *node = iforest_forest_slot(forest, level, from >> level);
+	uint64_t middle, rest, width;
 
-		__builtin_prefetch(node);
-		listed->nodes[listed->n++] = node;
-		from += UINT64_C(1) << level;
+	listed->n = 0;
+	if (from >= to)
+		return;
+	middle = iforest_forest_middle(from, to);
+	for (rest = middle - from; rest; rest &= rest - 1, from += width) {
+		width = rest & -rest;
+		iforest_forest_note(forest, from, width, listed);
+	}
+	for (rest = to - middle; rest; rest -= width, middle += width) {
+		width = UINT64_C(1) << iforest_highest_bit(rest);
+		iforest_forest_note(forest, middle, width, listed);
 	}
 }
 

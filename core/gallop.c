@@ -1,6 +1,6 @@
 #include "core/gallop.h"
 
-enum { FEW = 16 /* times to a bound: then they are all read */, AHEAD = 8 };
+enum { FEW = 16 }; /* times to a bound: then they are all read */
 
 /* In [low, high]: all before low are less than the bound, those from high on are not. */
 static uint64_t bisect(const struct iforest_times *times, uint64_t low, uint64_t high, int64_t bound)
@@ -51,52 +51,40 @@ static void pass(const struct iforest_times *times, uint64_t from, uint64_t to, 
 	}
 }
 
-/* Where bounds are to be expected, if times between two known places were spread evenly. */
-struct line {
-	uint64_t from, to;
-	int64_t low;
-	double slope;
-};
-
-static uint64_t expect(const struct line *line, int64_t bound, int64_t shift)
+/* Bisects for all bounds at once, a step of each before the next step of any: so that the misses of many are waited for together.
+ * Without branches on what is read. */
+static void bisect_together(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
+			    uint64_t *positions)
 {
-	double offset = ((double)bound - (double)line->low) * line->slope + (double)shift;
+	uint64_t half;
 
-	if (!(offset > 0))
-		return line->from;
-	return offset < (double)(line->to - line->from) ? line->from + (uint64_t)offset : line->to;
-}
+	for (size_t i = 0; i < n; i++)
+		positions[i] = from;
+	for (uint64_t left = to - from; left > 0; left -= half) {
+		uint64_t next;
 
-/* What a bound's place differs from the expected is expected of the next one, too. */
-static void follow(const struct iforest_times *times, struct line line, const int64_t *bounds, size_t n, uint64_t *positions)
-{
-	int64_t shift = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t guess = expect(&line, bounds[i], shift);
-
-		if (i + AHEAD < n)
-			__builtin_prefetch((const uint8_t *)times->first + expect(&line, bounds[i + AHEAD], shift) * times->stride);
-		if (i > 0 && guess < positions[i - 1])
-			guess = positions[i - 1];
-		positions[i] = iforest_gallop(times, i > 0 ? positions[i - 1] : line.from, line.to, guess, bounds[i]);
-		shift += (int64_t)(positions[i] - guess);
+		half = left - left / 2;
+		next = left - half;
+		next -= next / 2;
+		for (size_t i = 0; i < n; i++) {
+			positions[i] += half & -(uint64_t)(iforest_time_at(times, positions[i] + half - 1) < bounds[i]);
+			if (next > 0)
+				__builtin_prefetch((const uint8_t *)times->first + (positions[i] + next - 1) * times->stride);
+		}
 	}
 }
 
 void iforest_gallop_many(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
 			 uint64_t *positions)
 {
-	struct line line = { .low = n ? bounds[0] : 0 };
+	uint64_t first, last;
 
 	if (n == 0)
 		return;
-	line.from = iforest_gallop(times, from, to, from, bounds[0]);
-	line.to = iforest_gallop(times, line.from, to, line.from, bounds[n - 1]);
-	if (bounds[n - 1] > bounds[0])
-		line.slope = (double)(line.to - line.from) / ((double)bounds[n - 1] - (double)bounds[0]);
-	if (line.to - line.from <= FEW * (uint64_t)n)
-		pass(times, line.from, line.to, bounds, n, positions);
+	first = iforest_gallop(times, from, to, from, bounds[0]);
+	last = iforest_gallop(times, first, to, to, bounds[n - 1]);
+	if (last - first <= FEW * (uint64_t)n)
+		pass(times, first, last, bounds, n, positions);
 	else
-		follow(times, line, bounds, n, positions);
+		bisect_together(times, first, last, bounds, n, positions);
 }

@@ -1,8 +1,7 @@
 /* gallop.h -- where many ascending bounds stand among times that do not descend.
  *
- * A bound is looked for from where it is to be expected, in steps that double (Bentley and Yao, "An almost optimal
- * algorithm for unbounded searching", 1976). It is expected by interpolation between its neighbours; the places of
- * several bounds are fetched before the first of them is looked at.
+ * One bound is looked for from where it is to be expected, in steps that double (Bentley and Yao, "An almost optimal
+ * algorithm for unbounded searching", 1976). Many are bisected together: the steps of one do not wait for those of another.
  */
 #ifndef IFOREST_GALLOP_H
 #define IFOREST_GALLOP_H
@@ -28,8 +27,8 @@ static inline int64_t iforest_time_at(const struct iforest_times *times, uint64_
  * the search begins. Cost: O(log of its distance). */
 uint64_t iforest_gallop(const struct iforest_times *times, uint64_t from, uint64_t to, uint64_t guess, int64_t bound);
 
-/* Positions of n bounds, which do not descend, in [from, to). Cost: of few times a pass over them; else O(log w) for each bound,
- * w the times between two. */
+/* Positions of n bounds, which do not descend, in [from, to). The first is expected near from, the last near to.
+ * Cost: of few times a pass over them; else O(log w) for each bound, w the times between the first and the last. */
 void iforest_gallop_many(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
 			 uint64_t *positions);
 
