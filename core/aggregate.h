@@ -76,7 +76,7 @@ void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_val
 void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from,
 			       const uint8_t *kinds, unsigned n_values);
 
-/* Adds one value, or one row of it to the extremes alone. */
+/* Both, and one number more: to n and the sum; squares and rows are for the caller to add where they are wanted. */
 void iforest_value_combine(struct iforest_value_aggregate *into, const struct iforest_value_aggregate *from,
 			   enum iforest_value_kind kind);
 void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_kind kind);

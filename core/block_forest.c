@@ -16,10 +16,10 @@ enum iforest_status iforest_block_forest_init(struct iforest_block_forest *block
 {
 	if (block_entries == 0)
 		block_entries = IFOREST_DEFAULT_BLOCK;
-	if (block_entries & (block_entries - 1))
+	if (block_entries & (block_entries - 1) || !iforest_kind_fits(kind))
 		return IFOREST_ARGUMENT;
 	*blocks = (struct iforest_block_forest){ .entries = *entries, .block_level = iforest_trailing_zeros(block_entries),
-						 .has_times = entries->times.first != NULL };
+						 .has_times = iforest_entries_have_times(entries) };
 	iforest_forest_init(&blocks->forest, kind, alloc, growth);
 	iforest_growing_init(&blocks->times, alloc, growth);
 	return IFOREST_OK;
@@ -29,6 +29,7 @@ void iforest_block_forest_release(struct iforest_block_forest *blocks)
 {
 	if (!blocks->forest.is_mapped)
 		iforest_growing_release(&blocks->times);
+	blocks->times.bytes = NULL;
 	iforest_forest_release(&blocks->forest);
 	blocks->n_entries = 0;
 }
@@ -57,7 +58,7 @@ enum iforest_status iforest_block_forest_extend(struct iforest_block_forest *blo
 {
 	struct block_maker maker = { .maker = { .make = make_leaf, .forest = &blocks->forest }, .blocks = blocks };
 	uint64_t n_blocks = n_entries >> blocks->block_level;
-	enum iforest_status status = blocks->forest.is_mapped ? IFOREST_ARGUMENT : IFOREST_OK;
+	enum iforest_status status = blocks->forest.is_mapped || n_entries < blocks->n_entries ? IFOREST_ARGUMENT : IFOREST_OK;
 
 	if (!status && n_threads == 1 && n_blocks == blocks->forest.n_leaves) {
 		blocks->n_entries = n_entries;
@@ -185,7 +186,7 @@ static inline void prefetch(const struct iforest_block_forest *blocks, const str
 			prefetch_entries(blocks, range->from, range->to);
 	} else if (blocks->forest.kind->absorbs) {
 		__builtin_prefetch(iforest_forest_slot(&blocks->forest, 0, whole.from - (whole.from > 0)));
-		__builtin_prefetch(iforest_forest_slot(&blocks->forest, 0, whole.to));
+		__builtin_prefetch(iforest_forest_slot(&blocks->forest, 0, whole.to - (whole.to == blocks->forest.n_leaves)));
 	} else if (has_array) {
 		prefetch_entries(blocks, range->from, first_of(blocks, whole.from));
 		prefetch_entries(blocks, first_of(blocks, whole.to), range->to);

@@ -18,10 +18,10 @@ struct iforest_entries {
 	/* state = state + entries [from, to), in order; from < to. Called by several threads at once where several extend or fold. */
 	void (*fold)(void *context, uint64_t from, uint64_t to, void *state);
 	void *context;
-	/* Where they stand: the caller may change these when they move. */
+	/* Where they stand: the caller may change array and times.first when they move. */
 	const void *array;           /* entries entry_bytes apart, to be fetched ahead of their use; NULL: they are elsewhere */
 	size_t entry_bytes;
-	struct iforest_times times;  /* of the entries, which must not descend; times.first NULL: they have none */
+	struct iforest_times times;  /* of the entries, which must not descend; both 0: they have none */
 };
 
 struct iforest_block_forest {
@@ -33,10 +33,15 @@ struct iforest_block_forest {
 	bool has_times;
 };
 
+static inline bool iforest_entries_have_times(const struct iforest_entries *entries)
+{
+	return entries->times.first || entries->times.stride;
+}
+
 #define IFOREST_DEFAULT_BLOCK 64
 
 /* An empty forest. block_entries is a power of two, or 0 for the default; a kind's lift is not used.
- * Errors  IFOREST_ARGUMENT: no power of two. */
+ * Errors  IFOREST_ARGUMENT: no power of two, or a state too large for a kind that absorbs (kind.h). */
 enum iforest_status iforest_block_forest_init(struct iforest_block_forest *blocks, const struct iforest_kind *kind,
 					      const struct iforest_alloc *alloc, enum iforest_growth growth,
 					      const struct iforest_entries *entries, uint64_t block_entries);
@@ -44,7 +49,8 @@ void iforest_block_forest_release(struct iforest_block_forest *blocks);
 
 /* There are n_entries >= blocks->n_entries entries now; blocks that have become full are folded, by so many threads.
  * Cost    each entry is folded once, and amortised one combine a block.
- * Errors  IFOREST_NO_MEMORY; IFOREST_ARGUMENT of a forest that reads an image. Then it is as it was. */
+ * Errors  IFOREST_NO_MEMORY; IFOREST_ARGUMENT of a forest that reads an image, of fewer entries than before, of no threads or more
+ *         than IFOREST_MAX_THREADS. Then it is as it was. */
 enum iforest_status iforest_block_forest_extend(struct iforest_block_forest *blocks, uint64_t n_entries, unsigned n_threads);
 
 /* Entry i has been changed, its time too if need be. Cost: its block is folded anew, and log2 of the number of blocks combines. */
@@ -66,8 +72,8 @@ uint64_t iforest_block_forest_find(const struct iforest_block_forest *blocks, in
 
 /* Adjacent buckets: state b is the fold of the entries whose time lies in [bounds[b], bounds[b + 1]), for b < n_buckets.
  * Requires  times; n_buckets + 1 bounds, which do not descend.
- * Cost      O(w + log n) for w entries, in a window of few; O(log w) a bucket, w its blocks, in a wide one, where a kind that
- *           absorbs reads no entries but those that matter. */
+ * Cost      O(w + log n) for w entries, in a window of few; O(log w) a bucket, w the blocks of the window, in a wide one, where
+ *           a kind that absorbs reads no entries but those that matter. */
 void iforest_block_forest_zoom(const struct iforest_block_forest *blocks, const int64_t *bounds, size_t n_buckets, void *states);
 
 #endif

@@ -41,17 +41,14 @@ struct stretch {
 
 /* ---- by entries ---- */
 
-/* One pass over all of them. */
-static void zoom_into_entries(const struct stretch *stretch, uint8_t *state)
+/* One pass over entries [at, end). */
+static void zoom_into_entries(const struct stretch *stretch, uint64_t at, uint64_t end, uint8_t *state)
 {
 	const struct iforest_block_forest *blocks = stretch->blocks;
 	const struct iforest_times times = blocks->entries.times;
 	const struct iforest_kind *kind = blocks->forest.kind;
-	uint64_t at = around(blocks, stretch->starts[0]).from, end = around(blocks, stretch->starts[stretch->n]).to;
 	uint64_t n_most = UINT64_C(1) << blocks->block_level;
 
-	while (at < end && iforest_time_at(&times, at) < stretch->bounds[0])
-		at++;
 	for (size_t b = 0; b < stretch->n; b++, state += kind->state_bytes) {
 		uint64_t from = at;
 
@@ -158,24 +155,29 @@ void iforest_block_forest_zoom(const struct iforest_block_forest *blocks, const 
 {
 	struct stretch stretch = { .blocks = blocks, .bounds = bounds };
 	struct iforest_times times = block_times(blocks);
-	uint64_t from = 0, n_cut = 0, n_blocks = blocks->forest.n_leaves;
+	uint64_t from = 0, n_begun = 0, n_blocks = blocks->forest.n_leaves;
 	uint8_t *state = states;
 
 	for (; n_buckets > 0; n_buckets -= stretch.n) {
 		/* as many blocks may be expected as in the last stretch */
-		uint64_t guess = n_cut < n_blocks - from ? from + n_cut : n_blocks, end;
+		uint64_t guess = n_begun < n_blocks - from ? from + n_begun : n_blocks, end;
 
 		stretch.n = n_buckets < BUCKETS_AT_ONCE ? n_buckets : BUCKETS_AT_ONCE;
 		end = iforest_gallop(&times, from, n_blocks, guess, stretch.bounds[stretch.n]);
 		iforest_gallop_many(&times, from, end, stretch.bounds, stretch.n + 1, stretch.starts);
 		from = stretch.starts[stretch.n];
-		n_cut = from - stretch.starts[0];
-		if (n_cut << blocks->block_level <= FEW_ENTRIES * (uint64_t)stretch.n)
-			zoom_into_entries(&stretch, state);
-		else if (blocks->forest.kind->absorbs && n_cut > FEW_BLOCKS * (uint64_t)stretch.n)
+		n_begun = from - stretch.starts[0];
+		if (blocks->forest.kind->absorbs && n_begun > FEW_BLOCKS * (uint64_t)stretch.n) {
 			zoom_by_nodes(&stretch, state);
-		else
-			zoom_by_ends(&stretch, state);
+		} else {
+			uint64_t first = position(blocks, stretch.starts[0], stretch.bounds[0]);
+			uint64_t last = position(blocks, stretch.starts[stretch.n], stretch.bounds[stretch.n]);
+
+			if (last - first <= FEW_ENTRIES * (uint64_t)stretch.n)
+				zoom_into_entries(&stretch, first, last, state);
+			else
+				zoom_by_ends(&stretch, state);
+		}
 		state += stretch.n * blocks->forest.kind->state_bytes;
 		stretch.bounds += stretch.n;
 	}

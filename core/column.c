@@ -209,11 +209,12 @@ int64_t iforest_column_at(const struct iforest_column *column, unsigned i)
 
 bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high)
 {
-	iforest_int128 most = (iforest_int128)iforest_low_bits(column->width) * column->factor;
+	iforest_int128 most;
 
 	/* a sum of 64 such steps fits 128 bits */
 	if (column->width + iforest_bit_width(column->factor) > 100)
 		return false;
+	most = (iforest_int128)iforest_low_bits(column->width) * column->factor;
 	if (column->is_delta) {
 		/* ascending: every step is a difference and more */
 		most = (most + column->difference) * (n - 1);

@@ -48,7 +48,7 @@ enum iforest_status iforest_forest_append(struct iforest_forest *forest, const v
 /* Appends n leaves from an array of samples, sample_bytes apart, by so many threads (1 to IFOREST_MAX_THREADS).
  * The slots come out the same to the bit as by n appends, whatever the number of threads; lift and combine must then be fit to
  * be called by several.
- * Errors  IFOREST_NO_MEMORY; the forest is as it was. */
+ * Errors  IFOREST_NO_MEMORY; IFOREST_ARGUMENT: another number of threads. The forest is as it was. */
 enum iforest_status iforest_forest_append_many(struct iforest_forest *forest, const void *samples, size_t sample_bytes,
 					       uint64_t n, unsigned n_threads);
 
@@ -75,7 +75,7 @@ void iforest_forest_fold_many(const struct iforest_forest *forest, const struct 
 
 /* Adjacent buckets: state b is the fold of the leaves whose time lies in [bounds[b], bounds[b + 1]), for b < n_buckets.
  * Requires  times of all n_leaves leaves, which do not descend; n_buckets + 1 bounds, which do not descend.
- * Cost      O(w + log n) for w leaves, in a window of few leaves; O(log w) per bucket, w its leaves, in a wide one. */
+ * Cost      O(w + log n) for w leaves, in a window of few leaves; O(log w) per bucket in a wide one. */
 void iforest_forest_zoom(const struct iforest_forest *forest, const struct iforest_times *times, const int64_t *bounds,
 			 size_t n_buckets, void *states);
 

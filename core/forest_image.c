@@ -25,10 +25,10 @@ static uint64_t header_checksum(const struct header *header)
 	return iforest_checksum64((const uint8_t *)header, offsetof(struct header, checksum));
 }
 
-/* What stands between the header and the slots. */
-static bool rest_is_zeros(const uint8_t *bytes)
+/* What stands between the parts. */
+static bool are_zeros(const uint8_t *bytes, uint64_t n_bytes)
 {
-	for (unsigned i = sizeof(struct header); i < IFOREST_IMAGE_SLOTS; i++)
+	for (uint64_t i = 0; i < n_bytes; i++)
 		if (bytes[i])
 			return false;
 	return true;
@@ -128,7 +128,7 @@ static enum iforest_status check_parts(const struct header *header, const struct
 	n_slot_bytes = iforest_forest_bytes(kind, header->n_leaves);
 	n_time_bytes = header->has_times ? header->n_leaves * sizeof(int64_t) : 0;
 	offset = n_time_bytes ? times_offset(n_slot_bytes) : n_slot_bytes;
-	if (n_bytes < offset || n_bytes - offset < n_time_bytes)
+	if (n_bytes < offset || n_bytes - offset < n_time_bytes || !are_zeros(slots + n_slot_bytes, offset - n_slot_bytes))
 		return IFOREST_CORRUPT;
 	if (all && (header->slots_checksum != checksum_of(slots, n_slot_bytes) ||
 		    header->times_checksum != checksum_of(slots + offset, n_time_bytes)))
@@ -136,7 +136,7 @@ static enum iforest_status check_parts(const struct header *header, const struct
 	return IFOREST_OK;
 }
 
-static enum iforest_status open(struct iforest_forest *forest, const struct iforest_kind *kind, const void *bytes,
+static enum iforest_status open_image(struct iforest_forest *forest, const struct iforest_kind *kind, const void *bytes,
 				uint64_t n_bytes, bool all, struct header *header)
 {
 	const uint8_t *slots = (const uint8_t *)bytes + IFOREST_IMAGE_SLOTS;
@@ -148,7 +148,7 @@ static enum iforest_status open(struct iforest_forest *forest, const struct ifor
 		return IFOREST_CORRUPT;
 	memcpy(header, bytes, sizeof *header);
 	status = check_header(header, kind);
-	if (!status && !rest_is_zeros(bytes))
+	if (!status && !are_zeros((const uint8_t *)bytes + sizeof *header, IFOREST_IMAGE_SLOTS - sizeof *header))
 		status = IFOREST_CORRUPT;
 	if (!status)
 		status = check_parts(header, kind, slots, n_bytes - IFOREST_IMAGE_SLOTS, all);
@@ -164,7 +164,7 @@ enum iforest_status iforest_forest_open(struct iforest_forest *forest, const str
 {
 	struct iforest_forest opened;
 	struct header header;
-	enum iforest_status status = open(&opened, kind, bytes, n_bytes, all, &header);
+	enum iforest_status status = open_image(&opened, kind, bytes, n_bytes, all, &header);
 
 	if (!status && (header.block_entries != 1 || header.n_entries != header.n_leaves || header.has_times))
 		status = IFOREST_FORMAT;
@@ -179,16 +179,18 @@ enum iforest_status iforest_block_forest_open(struct iforest_block_forest *block
 	struct iforest_forest opened;
 	struct header header;
 	unsigned level;
-	enum iforest_status status = open(&opened, kind, bytes, n_bytes, all, &header);
+	enum iforest_status status = open_image(&opened, kind, bytes, n_bytes, all, &header);
 
 	if (status)
 		return status;
 	if (header.block_entries == 0 || header.block_entries & (header.block_entries - 1) || header.has_times > 1)
 		return IFOREST_CORRUPT;
+	if (!iforest_kind_fits(kind))
+		return IFOREST_ARGUMENT;
 	level = iforest_trailing_zeros(header.block_entries);
 	if (header.n_entries >> level != header.n_leaves)
 		return IFOREST_CORRUPT;
-	if (header.has_times != (entries->times.first != NULL))
+	if (header.has_times != iforest_entries_have_times(entries))
 		return IFOREST_FORMAT;
 	*blocks = (struct iforest_block_forest){ .forest = opened, .entries = *entries, .n_entries = header.n_entries,
 						 .block_level = level, .has_times = header.has_times };

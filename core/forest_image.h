@@ -38,8 +38,11 @@ enum iforest_status iforest_block_forest_save(struct iforest_block_forest *block
 /* A forest that reads an image, which must outlive it and stay as it is; bytes must be aligned to 16. It can be released
  * and read, not changed. The header is checked; with `all` also the checksums of slots and times, which reads all of them.
  * entries must have times if and only if those of the forest that was saved had.
- * Errors  IFOREST_CORRUPT: no image, cut off or damaged; IFOREST_FORMAT: of another version, byte order, or kind;
- *         IFOREST_ARGUMENT: bytes are not aligned. Then the forest is not touched. */
+ * Errors  IFOREST_CORRUPT: no image, cut off or damaged; IFOREST_FORMAT: of another version, byte order or kind of
+ *         aggregate, of the other kind of forest, with times where none are given or without; IFOREST_ARGUMENT: bytes are not
+ *         aligned, or the kind is refused (block_forest.h). Then the forest is not touched.
+ * Of a forest over blocks the caller has to see that there are blocks->n_entries entries before it folds any: the checksums tell
+ * damage, not whose image it is. */
 enum iforest_status iforest_forest_open(struct iforest_forest *forest, const struct iforest_kind *kind, const void *bytes,
 					uint64_t n_bytes, bool all);
 enum iforest_status iforest_block_forest_open(struct iforest_block_forest *blocks, const struct iforest_kind *kind,

@@ -52,24 +52,22 @@ static void pass(const struct iforest_times *times, uint64_t from, uint64_t to, 
 }
 
 /* Bisects for all bounds at once, a step of each before the next step of any: so that the misses of many are waited for together.
- * Without branches on what is read. */
-static void bisect_together(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
-			    uint64_t *positions)
+ * Without branches on what is read. Inlined for times that stand next to each other. */
+static inline __attribute__((always_inline)) void bisect_together(struct iforest_times times, uint64_t n_left, const int64_t *bounds,
+								   size_t n, uint64_t *positions)
 {
 	uint64_t half;
 
-	for (size_t i = 0; i < n; i++)
-		positions[i] = from;
-	for (uint64_t left = to - from; left > 0; left -= half) {
+	for (; n_left > 0; n_left -= half) {
 		uint64_t next;
 
-		half = left - left / 2;
-		next = left - half;
+		half = n_left - n_left / 2;
+		next = n_left - half;
 		next -= next / 2;
 		for (size_t i = 0; i < n; i++) {
-			positions[i] += half & -(uint64_t)(iforest_time_at(times, positions[i] + half - 1) < bounds[i]);
+			positions[i] += half & -(uint64_t)(iforest_time_at(&times, positions[i] + half - 1) < bounds[i]);
 			if (next > 0)
-				__builtin_prefetch((const uint8_t *)times->first + (positions[i] + next - 1) * times->stride);
+				__builtin_prefetch((const uint8_t *)times.first + (positions[i] + next - 1) * times.stride);
 		}
 	}
 }
@@ -83,8 +81,14 @@ void iforest_gallop_many(const struct iforest_times *times, uint64_t from, uint6
 		return;
 	first = iforest_gallop(times, from, to, from, bounds[0]);
 	last = iforest_gallop(times, first, to, to, bounds[n - 1]);
-	if (last - first <= FEW * (uint64_t)n)
+	if (last - first <= FEW * (uint64_t)n) {
 		pass(times, first, last, bounds, n, positions);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		positions[i] = first;
+	if (times->stride == sizeof(int64_t))
+		bisect_together((struct iforest_times){ times->first, sizeof(int64_t) }, last - first, bounds, n, positions);
 	else
-		bisect_together(times, first, last, bounds, n, positions);
+		bisect_together(*times, last - first, bounds, n, positions);
 }

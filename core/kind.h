@@ -37,6 +37,11 @@ struct iforest_kind {
 
 #define IFOREST_ABSORBING_BYTES 64
 
+static inline bool iforest_kind_fits(const struct iforest_kind *kind)
+{
+	return !kind->absorbs || kind->state_bytes <= IFOREST_ABSORBING_BYTES;
+}
+
 /* States of sums, as the parts of struct iforest_value_aggregate that they are. */
 struct iforest_sum_int64 {
 	iforest_int128 sum;

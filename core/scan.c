@@ -82,8 +82,9 @@ static enum iforest_status fold_all(struct iforest_scan *scan, const struct ifor
 static enum iforest_status whole_window(struct iforest_scan *scan, struct iforest_aggregate *aggregate)
 {
 	struct iforest_key after = iforest_key_at(scan->series + 1, INT64_MIN);
-	struct iforest_wanted timeless = { .values = scan->wanted.values, .squares = scan->wanted.squares,
-					   .node_fields = scan->wanted.node_fields };
+	struct iforest_wanted timeless = { .values = scan->wanted.values, .no_rows = scan->wanted.no_rows,
+					   .squares = scan->wanted.squares, .node_fields = scan->wanted.node_fields,
+					   .filter = scan->wanted.filter };
 	enum iforest_status status = fold_all(scan, &scan->end, &scan->wanted, aggregate);
 
 	if (!status && is_unbounded(scan))

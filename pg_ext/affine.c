@@ -96,6 +96,16 @@ static enum shape shape_of_node(Node *node)
 	return IsA(node, FuncExpr) ? shape_of(castNode(FuncExpr, node)->funcid) : UNKNOWN;
 }
 
+bool iforest_is_column(Node *expression, AttrNumber attribute)
+{
+	if (IsA(expression, Var))
+		return castNode(Var, expression)->varattno == attribute;
+	if (IsA(expression, RelabelType))
+		return iforest_keeps_order(castNode(RelabelType, expression)) &&
+		       iforest_is_column((Node *)castNode(RelabelType, expression)->arg, attribute);
+	return shape_of_node(expression) == CAST && iforest_is_column(linitial(arguments_of(expression)), attribute);
+}
+
 bool iforest_is_affine(Node *expression, AttrNumber attribute)
 {
 	List *arguments;

@@ -113,14 +113,6 @@ static bool may_be_infinite(Node *node, void *context)
 				    !isfinite(iforest_number_from_datum(castNode(Const, node)->constvalue, type)));
 }
 
-/* A column, and casts of it. */
-static bool has_operators(Node *node, void *context)
-{
-	if (!node)
-		return false;
-	return IsA(node, OpExpr) || expression_tree_walker(node, has_operators, context);
-}
-
 /* Why the variance of an expression of value column v alone is not known; NULL if it is. */
 static const char *refuse_variance(const struct iforest_question *question, Node *expression, int v)
 {
@@ -129,7 +121,7 @@ static const char *refuse_variance(const struct iforest_question *question, Node
 
 	if (type == FLOAT4OID || type == FLOAT8OID)
 		return "variances of reals are not exact";
-	if (!iforest_is_affine(expression, attribute) || has_operators(expression, NULL))
+	if (!iforest_is_column(expression, attribute))
 		return "the argument of a variance is not a value column alone";
 	if (!(question->squares >> v & 1))
 		return "the index does not keep the squares of a value column (variance)";

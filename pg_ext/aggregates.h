@@ -65,6 +65,9 @@ bool iforest_aggregate_is_real(Aggref *aggregate);
 
 /* ---- a * v + b ---- */
 
+/* Is the expression column `attribute`, or a cast of it that changes no value? */
+bool iforest_is_column(Node *expression, AttrNumber attribute);
+
 /* Is the expression that, exactly (reals: within rounding), of column `attribute`? */
 bool iforest_is_affine(Node *expression, AttrNumber attribute);
 

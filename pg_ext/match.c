@@ -12,6 +12,7 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "pg_ext/aggregates.h"
 #include "pg_ext/index.h"
@@ -216,6 +217,8 @@ static const char *add_aggregate(const struct iforest_query *query, const struct
 /* Which sums of squares all of the indexes keep. That is read from the indexes, for options may be newer than they. */
 static uint32 squares_kept(const struct iforest_candidate *candidate)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest squares", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(context);
 	uint32 kept = UINT32_MAX;
 	ListCell *cell;
 
@@ -227,7 +230,12 @@ static uint32 squares_kept(const struct iforest_candidate *candidate)
 		iforest_index_refresh(index);
 		kept &= index->manifest.fields.squares;
 		index_close(relation, NoLock);
+		MemoryContextReset(context);
+		if (kept == 0)
+			break;
 	}
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(context);
 	return kept;
 }
 

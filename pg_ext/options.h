@@ -4,7 +4,8 @@
  *   end             or of the one that is its end, of the time column's type
  *   duration_unit   ns, us, ms or s, where the time column is a timestamp; otherwise the duration is in the unit of the
  *                   time column
- *   variance        names of INCLUDEd columns, separated by commas, whose sums of squares are kept, for variance and stddev
+ *   variance        names of INCLUDEd columns, separated by commas, whose sums of squares are kept, for variance and stddev;
+ *                   names as in SQL, folded unless they are quoted
  *   pending_pages   1 to 4096, default 64: a chain of pending pages is made into a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *

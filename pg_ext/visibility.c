@@ -257,17 +257,19 @@ bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
 uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const int64 *refs, uint64 asked)
 {
 	const struct looked_block *looked = NULL;
-	BlockNumber last = InvalidBlockNumber;
+	BlockNumber last = 0;
 	uint64 visible = asked;
+	bool has_last = false;
 
 	for (; asked; asked &= asked - 1) {
 		unsigned i = iforest_trailing_zeros(asked);
 		BlockNumber block = (BlockNumber)(refs[i] >> 16);
 
 		/* neighbours are of one block, as a rule */
-		if (block != last) {
+		if (!has_last || block != last) {
 			looked = visible_in(visibility, block);
 			last = block;
+			has_last = true;
 		}
 		if (!has(looked, (uint32)(refs[i] & 0xffff)))
 			visible &= ~(UINT64CONST(1) << i);

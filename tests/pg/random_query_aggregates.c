@@ -15,7 +15,7 @@ static const char *const of_whole[] = {
 	"max(@::text)", "sum(@ / 1000.0)", "max(coalesce(@, 0))", "sum(@ * 0.01)", "avg((@ + 1) * 2)", "sum(-@)",
 	"max(@ * 2)", "min((@ + 1) * 0.01)", "max(floor(@ / 10.0))", "min(round(@::numeric, 1))", "max(@ / 1000 + 1)",
 	"sum((@ - 1) * 0.5)", "avg(-@)", "sum(100 - @)", "min(100 - @)", "max(@ * interval '1 millisecond')",
-	"sum(@::numeric / 4)", "min(@ * 0.001)", "max(-@::numeric)", "avg(@ * 0.25)", "sum(@ + @)", "max(@ % 10)",
+	"sum(@::numeric / 4)", "sum(numeric_mul(@::numeric, 3))", "avg(numeric_sub(@, 2))", "min(@ * 0.001)", "max(-@::numeric)", "avg(@ * 0.25)", "sum(@ + @)", "max(@ % 10)",
 }, *const of_numeric[] = {
 	"sum(@)", "sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 1.5)",
 	"sum(@ + 0.125)", "avg(@ * 3)", "sum(-@)", "max(round(@))", "min(floor(@))", "sum(@ - 1)", "max(@ * -2)",
@@ -37,7 +37,7 @@ static const char *const of_whole[] = {
 	"variance(@)", "variance(@)", "var_samp(@)", "var_pop(@)", "var_pop(@)", "stddev(@)", "stddev(@)", "stddev_samp(@)",
 	"stddev_pop(@)", "stddev_pop(@)", "stddev(@::numeric)", "var_pop(@::bigint)", "round(stddev(@)\2, 2)",
 	"variance(@)\2 / nullif(avg(@), 0)", "variance(@ + 1)", "stddev(-@)", "stddev(coalesce(@, 0))", "stddev(@ / 2)",
-	"var_pop(@::numeric(20, 1))", "variance(DISTINCT @)",
+	"var_pop(@::numeric(20, 1))", "variance(DISTINCT @)", "stddev(numeric_mul(@::numeric, 2))", "var_pop(numeric_add(@, 1))",
 }, *const of_any[] = { "min(@)", "max(@)", "count(@)", "max(@)", "count(*)" };
 
 static const char *const dear[] = {

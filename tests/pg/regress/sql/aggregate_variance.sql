@@ -142,6 +142,8 @@ SELECT answered('SELECT variance(dur::float8) FROM spans');
 SELECT answered('SELECT stddev(dur + 1) FROM spans');
 SELECT answered('SELECT stddev(-dur) FROM spans');
 SELECT answered('SELECT stddev(dur * 1) FROM spans');
+SELECT answered('SELECT stddev(numeric_mul(price, 10)) FROM spans');
+SELECT answered('SELECT stddev(int84pl(dur, 1)) FROM spans');
 SELECT answered('SELECT var_pop(abs(dur)) FROM spans');
 SELECT answered('SELECT stddev(price::integer) FROM spans');
 SELECT answered('SELECT stddev(price::numeric(12,1)) FROM spans');
