@@ -286,6 +286,61 @@ static void refused_calls_change_nothing(void **state)
 	stop(&blocks, &sample, &fault);
 }
 
+static bool never_absorbs(const void *state, const void *whole, bool from_left)
+{
+	(void)state;
+	(void)whole;
+	(void)from_left;
+	return false;
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+	struct iforest_kind large = affine_kind;
+	struct block_sample sample;
+	struct iforest_block_forest blocks;
+	struct alloc_fault fault;
+	struct random dice = random_from(random_seed());
+
+	(void)state;
+	block_sample_start(&sample, &affine_kind, 100, false, true);
+	block_sample_add(&sample, 100, &dice);
+	large.absorbs = never_absorbs;
+	large.state_bytes = IFOREST_ABSORBING_BYTES + 8;
+	alloc_fault_init(&fault);
+	assert_status(iforest_block_forest_init(&blocks, &large, &fault.alloc, IFOREST_GROW_BY_MOVING, &sample.of, 0), IFOREST_ARGUMENT);
+	start(&blocks, &sample, &fault, IFOREST_GROW_BY_MOVING, 16);
+	assert_ok(iforest_block_forest_extend(&blocks, 100, 1));
+	assert_status(iforest_block_forest_extend(&blocks, 99, 1), IFOREST_ARGUMENT);
+	assert_status(iforest_block_forest_extend(&blocks, 20, 4), IFOREST_ARGUMENT);
+	assert_int_equal(blocks.n_entries, 100);
+	stop(&blocks, &sample, &fault);
+}
+
+/* A forest is made before there is an array: its stride says that there will be times. */
+static void an_array_may_come_later(void **state)
+{
+	struct block_sample sample;
+	struct iforest_block_forest blocks;
+	struct iforest_entries none;
+	struct alloc_fault fault;
+	struct random dice = random_from(random_seed());
+
+	(void)state;
+	block_sample_start(&sample, &affine_kind, 100, false, true);
+	block_sample_add(&sample, 100, &dice);
+	alloc_fault_init(&fault);
+	none = sample.of;
+	none.times.first = none.array = NULL;
+	assert_ok(iforest_block_forest_init(&blocks, &affine_kind, &fault.alloc, IFOREST_GROW_BY_MOVING, &none, 16));
+	assert_int_equal(iforest_block_forest_find(&blocks, 0), 0);
+	blocks.entries = sample.of;
+	assert_ok(iforest_block_forest_extend(&blocks, 100, 1));
+	for (uint64_t i = 0; i < 100; i++)
+		assert_int_equal(iforest_block_forest_find(&blocks, sample.entries[i].time), block_sample_before(&sample, sample.entries[i].time));
+	stop(&blocks, &sample, &fault);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +350,8 @@ int main(void)
 		cmocka_unit_test(seeks),
 		cmocka_unit_test(sizes_of_blocks),
 		cmocka_unit_test(refused_calls_change_nothing),
+		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(an_array_may_come_later),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));

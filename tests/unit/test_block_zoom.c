@@ -8,7 +8,7 @@
 
 enum { N_ENTRIES = 6000, MOST_BUCKETS = 600 };
 
-static const uint64_t block_sizes[] = { 1, 2, 16, 64 };
+static const uint64_t block_sizes[] = { 1, 2, 16, 64, 4096 };
 
 /* A forest over n entries with times, of any kind and block size; sometimes first more of them, and then truncated. */
 static void start(struct iforest_block_forest *blocks, struct block_sample *sample, struct alloc_fault *fault,
