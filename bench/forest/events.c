@@ -1,0 +1,23 @@
+#include "bench/forest/events.h"
+
+enum { FRACTION_BITS = 20, MOST_DOUBLINGS = 30 };
+
+static uint64_t heavy_tailed(uint64_t *state)
+{
+	uint64_t random = next_random(state);
+	unsigned doublings = (unsigned)__builtin_ctzll(random | UINT64_C(1) << MOST_DOUBLINGS);
+
+	return (((UINT64_C(1) << FRACTION_BITS) | random >> (64 - FRACTION_BITS)) << doublings) >> FRACTION_BITS;
+}
+
+void make_events(struct event *events, uint64_t n)
+{
+	uint64_t state = 1;
+	int64_t time_ns = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		time_ns += (int64_t)(8 * heavy_tailed(&state));
+		events[i] = (struct event){ .time_ns = time_ns, .duration_ns = (uint32_t)heavy_tailed(&state),
+					    .name = (uint16_t)random_below(&state, 1000) };
+	}
+}
