@@ -146,7 +146,7 @@ ALTER TABLE logs_2b DROP gone;
 ALTER TABLE logs_2 ATTACH PARTITION logs_2b DEFAULT;
 CREATE INDEX logs_if ON logs USING iforest (host, ts) INCLUDE (bytes);
 INSERT INTO logs SELECT timestamp '2024-01-01' + i * interval '1 min', (ARRAY['a', 'b', NULL])[1 + i % 3], i FROM generate_series(0, 80000) i;
-ANALYZE logs;
+VACUUM ANALYZE logs;
 SELECT shape('SELECT host, date_trunc(''month'', ts), count(*), sum(bytes) FROM logs GROUP BY 1, 2');
 SELECT shape('SELECT host, sum(bytes) FROM logs WHERE ts >= ''2024-02-10'' GROUP BY 1');
 SELECT shape('SELECT sum(bytes) FROM logs WHERE ts >= ''2024-02-10'' AND host = ''a''');

@@ -211,7 +211,7 @@ ALTER TABLE parts ATTACH PARTITION parts_2 FOR VALUES FROM (1000) TO (2000);
 INSERT INTO parts SELECT i, 'host ' || i % 3, i * 7919 % 1000 FROM generate_series(0, 1999) i;
 CREATE INDEX parts_2_if ON parts_2 USING iforest (host, ts) INCLUDE (v);
 CREATE INDEX parts_if ON parts USING iforest (host, ts) INCLUDE (v) WITH (variance = 'v');
-ANALYZE parts;
+VACUUM ANALYZE parts;
 SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'parts_if'::regclass ORDER BY 1;
 SELECT answered('SELECT stddev(v) FROM parts');
 SELECT answered('SELECT stddev(v) FROM parts WHERE ts < 900');
