@@ -77,6 +77,9 @@ static const struct way {
 					    " SET max_parallel_workers_per_gather = 0" },
 	{ "by bitmap, no JIT", "SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off;"
 			       " SET jit = off" },
+	/* times are thought to be as many groups as rows, and sorted for that */
+	{ "hashed", "SET enable_sort = off; SET work_mem = '1GB'" },
+	{ "hashed, no JIT", "SET enable_sort = off; SET work_mem = '1GB'; SET jit = off" },
 };
 enum { N_WAYS = sizeof ways / sizeof *ways };
 

@@ -28,9 +28,13 @@ static inline unsigned iforest_bit_width(uint64_t x)
 	return x ? iforest_highest_bit(x) + 1 : 0;
 }
 
+/* Set bits of x: pairs, nibbles and bytes added up, then all bytes. The compiler's is a call where the processor is not known to count. */
 static inline unsigned iforest_popcount(uint64_t x)
 {
-	return (unsigned)__builtin_popcountll(x);
+	x -= x >> 1 & UINT64_C(0x5555555555555555);
+	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (unsigned)(x * UINT64_C(0x0101010101010101) >> 56);
 }
 
 /* A word with its n lowest bits set; n <= 64. */

@@ -23,16 +23,19 @@ static uint64_t merge(uint64_t hash, uint64_t lane)
 uint64_t iforest_checksum64(const uint8_t *bytes, uint64_t n_bytes)
 {
 	const uint8_t *end = bytes + n_bytes;
-	uint64_t lanes[4] = { prime1 + prime2, prime2, 0, 0 - prime1 };
+	uint64_t a = prime1 + prime2, b = prime2, c = 0, d = 0 - prime1;
 	uint64_t hash = prime5;
 
 	if (n_bytes >= 32) {
-		for (; end - bytes >= 32; bytes += 32)
-			for (unsigned i = 0; i < 4; i++)
-				lanes[i] = mix(lanes[i], iforest_load64(bytes + 8 * i));
-		hash = rotate(lanes[0], 1) + rotate(lanes[1], 7) + rotate(lanes[2], 12) + rotate(lanes[3], 18);
-		for (unsigned i = 0; i < 4; i++)
-			hash = merge(hash, lanes[i]);
+		/* four lanes in registers: an array of them would be loaded and stored at every step */
+		for (; end - bytes >= 32; bytes += 32) {
+			a = mix(a, iforest_load64(bytes));
+			b = mix(b, iforest_load64(bytes + 8));
+			c = mix(c, iforest_load64(bytes + 16));
+			d = mix(d, iforest_load64(bytes + 24));
+		}
+		hash = rotate(a, 1) + rotate(b, 7) + rotate(c, 12) + rotate(d, 18);
+		hash = merge(merge(merge(merge(hash, a), b), c), d);
 	}
 	hash += n_bytes;
 	for (; end - bytes >= 8; bytes += 8)
