@@ -44,6 +44,8 @@ static const struct item items[] = {
 	{ "window of 10 rows", 0, 10, true, "SELECT " FIGURES " WHERE " WINDOW },
 	{ "1920 buckets: date_bin", 0, 0, true,
 	  "SELECT " BY_MINUTE ", " FIGURES " WHERE " ALL_MINUTES " GROUP BY 1 ORDER BY 1" },
+	{ "the same, put in order afterwards", 0, 0, true,
+	  "SELECT * FROM (SELECT " BY_MINUTE ", " FIGURES " WHERE " ALL_MINUTES " GROUP BY 1 OFFSET 0) AS buckets ORDER BY 1" },
 	{ "1920 buckets: floor(extract(epoch FROM ts) / 60) * 60", 0, 0, false,
 	  "SELECT floor(extract(epoch FROM ts) / 60) * 60, " FIGURES " WHERE " ALL_MINUTES " GROUP BY 1 ORDER BY 1" },
 	{ "1920 buckets: date_trunc('minute')", 0, 0, false,
