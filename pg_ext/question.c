@@ -132,36 +132,6 @@ static bool may_fail(Oid function, void *context)
 	return !get_func_leakproof(function);
 }
 
-static bool may_raise_error_walker(Node *node, void *context)
-{
-	if (!node)
-		return false;
-	if (check_functions_in_node(node, may_fail, context))
-		return true;
-	switch (nodeTag(node)) {
-	case T_Var:
-	case T_Const:
-	case T_Param:
-	case T_FuncExpr:
-	case T_OpExpr:
-	case T_ScalarArrayOpExpr:
-	case T_BoolExpr:
-	case T_NullTest:
-	case T_BooleanTest:
-	case T_RelabelType:
-	case T_CaseExpr:
-	case T_CaseWhen:
-	case T_CaseTestExpr:
-	case T_CoalesceExpr:
-	case T_DistinctExpr:
-	case T_NullIfExpr:
-	case T_List:
-		return expression_tree_walker(node, may_raise_error_walker, context);
-	default:
-		return true;
-	}
-}
-
 static uint32 mentioned_values(const struct iforest_question *question, Node *node)
 {
 	uint32 mentioned = 0;
@@ -260,7 +230,7 @@ static bool may_fail_of_value(Node *node, void *context)
 	}
 	if (IsA(node, List) || IsA(node, RelabelType) || IsA(node, BoolExpr))
 		return expression_tree_walker(node, may_fail_of_value, context);
-	return may_raise_error_walker(node, context);
+	return iforest_may_call(node, may_fail);
 }
 
 static const char *add_value_condition(struct iforest_question *question, Node *condition, AttrNumber attribute)
@@ -309,7 +279,7 @@ const char *iforest_question_add(struct iforest_question *question, const IndexO
 		question->gates = lappend(question->gates, condition);
 	else if (key)
 		question->keys = lappend(question->keys, key);
-	else if (has_time ? iforest_calls_foreign_functions(condition, NULL) : may_raise_error_walker(condition, NULL))
+	else if (has_time ? iforest_calls_foreign_functions(condition) : iforest_may_call(condition, may_fail))
 		question->late = lappend(question->late, condition);
 	else if (has_time)
 		question->runs = list_concat(question->runs, both ? both : list_make1(condition));

@@ -2,7 +2,6 @@
 
 #include "access/transam.h"
 #include "executor/executor.h"
-#include "nodes/nodeFuncs.h"
 
 static bool is_foreign(Oid function, void *context)
 {
@@ -10,9 +9,14 @@ static bool is_foreign(Oid function, void *context)
 	return function >= FirstNormalObjectId;
 }
 
-/* Of what is not known here, as of the conditions of a domain, nothing is assumed. */
-bool iforest_calls_foreign_functions(Node *node, void *context)
+struct search {
+	check_function_callback is_meant;
+};
+
+static bool calls_walker(Node *node, void *context)
 {
+	const struct search *search = context;
+
 	if (!node)
 		return false;
 	switch (nodeTag(node)) {
@@ -33,17 +37,28 @@ bool iforest_calls_foreign_functions(Node *node, void *context)
 	case T_CaseTestExpr:
 	case T_CoalesceExpr:
 	case T_List:
-		return check_functions_in_node(node, is_foreign, context) ||
-		       expression_tree_walker(node, iforest_calls_foreign_functions, context);
+		return check_functions_in_node(node, search->is_meant, NULL) || expression_tree_walker(node, calls_walker, context);
 	default:
 		return true;
 	}
 }
 
+bool iforest_may_call(Node *node, check_function_callback is_meant)
+{
+	struct search search = { is_meant };
+
+	return calls_walker(node, &search);
+}
+
+bool iforest_calls_foreign_functions(Node *node)
+{
+	return iforest_may_call(node, is_foreign);
+}
+
 struct iforest_soft iforest_soft_begin(Expr *expression)
 {
 	return (struct iforest_soft){ .state = ExecInitExpr(expression, NULL),
-				      .may_catch = !iforest_calls_foreign_functions((Node *)expression, NULL) };
+				      .may_catch = !iforest_calls_foreign_functions((Node *)expression) };
 }
 
 static bool is_of_data(int code)

@@ -9,14 +9,19 @@
 #include "pg_ext/host.h"
 
 #include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
 
 struct iforest_soft {
 	ExprState *state;
 	bool may_catch;
 };
 
-/* May it call others than PostgreSQL's own functions? A walker: context is not used. */
-bool iforest_calls_foreign_functions(Node *node, void *context);
+/* May an expression call a function of which is_meant(function, NULL) is true? Of nodes not known here, as the conditions of a
+ * domain, nothing is assumed: they may. */
+bool iforest_may_call(Node *node, check_function_callback is_meant);
+
+/* May it call others than PostgreSQL's own functions? */
+bool iforest_calls_foreign_functions(Node *node);
 
 /* Prepares, in the current memory context. */
 struct iforest_soft iforest_soft_begin(Expr *expression);

@@ -32,20 +32,6 @@ static bool absorbs(const void *state, const void *whole, bool from_left)
 static const struct iforest_kind kind = { "longest", sizeof(struct longest), identity, lift, combine, absorbs };
 static const struct iforest_kind unsure_kind = { "longest", sizeof(struct longest), identity, lift, combine, NULL };
 
-static void *reallocate(void *context, void *memory, size_t n_bytes)
-{
-	(void)context;
-	return realloc(memory, n_bytes);
-}
-
-static void release(void *context, void *memory)
-{
-	(void)context;
-	free(memory);
-}
-
-static const struct iforest_alloc libc = { reallocate, release, NULL };
-
 static void check(enum iforest_status status)
 {
 	if (status)
@@ -74,7 +60,7 @@ static void *create_blocks(const void *options, const struct event *events)
 	struct iforest_entries entries = { .fold = fold_events, .context = (void *)(uintptr_t)events, .array = events,
 					   .entry_bytes = sizeof *events, .times = { events, sizeof *events } };
 
-	check(iforest_block_forest_init(blocks, of->kind, &libc, of->growth, &entries, of->block_entries));
+	check(iforest_block_forest_init(blocks, of->kind, &libc_alloc, of->growth, &entries, of->block_entries));
 	return blocks;
 }
 
@@ -146,7 +132,7 @@ static void *create_plain(const void *options, const struct event *events)
 
 	(void)options;
 	plain->events = lifted_from = events;
-	iforest_forest_init(&plain->forest, &kind, &libc, IFOREST_GROW_IN_PLACE);
+	iforest_forest_init(&plain->forest, &kind, &libc_alloc, IFOREST_GROW_IN_PLACE);
 	return plain;
 }
 

@@ -40,6 +40,20 @@ void *get_memory(void *old, size_t n_bytes)
 	return memory;
 }
 
+static void *reallocate(void *context, void *memory, size_t n_bytes)
+{
+	(void)context;
+	return get_memory(memory, n_bytes);
+}
+
+static void release(void *context, void *memory)
+{
+	(void)context;
+	free(memory);
+}
+
+const struct iforest_alloc libc_alloc = { reallocate, release, NULL };
+
 /* ---- printing; ratios are to the textbook, which is the first ---- */
 
 static void print_figure(double value, double of_textbook)

@@ -48,7 +48,8 @@ struct sum_structure {
 
 extern const struct sum_structure fenwick_tree, prefix_sums, sum_block_forest;
 
-/* Memory or the end of the program. */
+/* Memory or the end of the program; and the same for the forests. */
 void *get_memory(void *old, size_t n_bytes);
+extern const struct iforest_alloc libc_alloc;
 
 #endif

@@ -98,27 +98,13 @@ static void add_durations(void *context, uint64_t from, uint64_t to, void *state
 
 static const struct iforest_kind sum_kind = { "sum", sizeof(uint64_t), identity, NULL, combine, NULL };
 
-static void *reallocate(void *context, void *memory, size_t n_bytes)
-{
-	(void)context;
-	return realloc(memory, n_bytes);
-}
-
-static void release(void *context, void *memory)
-{
-	(void)context;
-	free(memory);
-}
-
-static const struct iforest_alloc libc = { reallocate, release, NULL };
-
 static void *create_blocks(const struct event *events, uint64_t n)
 {
 	struct iforest_block_forest *blocks = get_memory(NULL, sizeof *blocks);
 	struct iforest_entries entries = { .fold = add_durations, .context = (void *)(uintptr_t)events, .array = events,
 					   .entry_bytes = sizeof *events };
 
-	if (iforest_block_forest_init(blocks, &sum_kind, &libc, IFOREST_GROW_IN_PLACE, &entries, 0) ||
+	if (iforest_block_forest_init(blocks, &sum_kind, &libc_alloc, IFOREST_GROW_IN_PLACE, &entries, 0) ||
 	    iforest_block_forest_extend(blocks, n, 1))
 		abort();
 	return blocks;
