@@ -5,6 +5,7 @@
 #include "core/run_merge.h"
 #include "core/run_remove.h"
 #include "pg_ext/locks.h"
+#include "pg_ext/pause.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/worker.h"
 
@@ -52,6 +53,7 @@ static void seal_all(struct iforest_index *index)
 			iforest_merge_all(index, true);
 		}
 		all_closed = iforest_pending_close(index->relation, true);
+		iforest_pause("chains closed");
 		(void)iforest_seal(index, true);
 	}
 }

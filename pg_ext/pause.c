@@ -9,23 +9,25 @@
 #include "utils/guc.h"
 
 static char *pause_at;
+static int pause_lock = 1;
 
-/* pg_advisory_lock(1) of another session stops the reader. */
 void iforest_pause(const char *place)
 {
 	LOCKTAG tag;
 
 	if (!pause_at || strcmp(pause_at, place) != 0)
 		return;
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, 1, 1);
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, (uint32)pause_lock, 1);
 	(void)LockAcquire(&tag, ShareLock, true, false);
 	(void)LockRelease(&tag, ShareLock, true);
 }
 
 void iforest_pause_register(void)
 {
-	DefineCustomStringVariable("iforest.pause_at", "Where a reader waits for advisory lock 1.", NULL, &pause_at, "",
-				   PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomStringVariable("iforest.pause_at", "Where to wait for the advisory lock iforest.pause_lock.", NULL,
+				   &pause_at, "", PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("iforest.pause_lock", "Number of the advisory lock to wait for.", NULL, &pause_lock, 1, 1,
+				INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
 }
 
 #endif

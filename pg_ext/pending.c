@@ -3,6 +3,7 @@
 #include "miscadmin.h"
 
 #include "core/bits.h"
+#include "pg_ext/pause.h"
 
 enum { TIME_IS_NULL = 1 << 15, MOST_EXTENT = 16 };
 
@@ -134,6 +135,9 @@ uint32 iforest_pending_append(Relation relation, unsigned n_values, struct ifore
 		} else {
 			found = extend_chain(relation, &edit, chain, new_clock);
 			n_pages = found.n_pages;
+			/* given once: closed before our entry is in it, the chain may be waiting still when we begin another */
+			new_clock = 0;
+			iforest_pause("chain extended");
 		}
 		*place = (struct iforest_pending_place){ .clock = found.clock, .block = found.tail };
 	}
