@@ -23,9 +23,11 @@ static enum iforest_status check_summaries(struct iforest_cursor *cursor)
 	return IFOREST_OK;
 }
 
-/* Keys of a leaf page ascend, and continue those of the page before. */
+/* Keys of a leaf page ascend, and continue those of the page before; its flags are right. */
 static enum iforest_status check_order(struct iforest_cursor *cursor, struct iforest_key *previous, bool *has_previous)
 {
+	bool refs_ascend = true;
+	int64_t last_ref = INT64_MIN;
 	enum iforest_status status = IFOREST_OK;
 
 	for (unsigned b = 0; b < cursor->leaf.header.n_items && !status; b++) {
@@ -47,10 +49,15 @@ static enum iforest_status check_order(struct iforest_cursor *cursor, struct ifo
 			if (i == 0 && iforest_key_compare(&listed, &key) != 0)
 				status = iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the block directory has a wrong first key",
 							      0, cursor->path[0].number);
+			refs_ascend = refs_ascend && key.ref > last_ref;
+			last_ref = key.ref;
 			*previous = key;
 			*has_previous = true;
 		}
 	}
+	if (!status && cursor->leaf.header.flags & IFOREST_PAGE_REFS_ASCEND && !refs_ascend)
+		status = iforest_cursor_blame(cursor, IFOREST_CORRUPT, "refs do not ascend as the page says", 0,
+					      cursor->path[0].number);
 	return status;
 }
 

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/bits.h"
 #include "core/status.h"
 
 #define IFOREST_BLOCK_ENTRIES 64u
@@ -57,6 +58,21 @@ int64_t iforest_column_at(const struct iforest_column *column, unsigned i);
 /* Bounds of all n numbers, not always tight, without unpacking them. False where the header tells none.
  * Cost  O(1), O(n) where the column is DELTA. */
 bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high);
+
+/* Are all numbers less (greater) than a bound, as the header alone tells? Cost O(1). */
+static inline bool iforest_column_is_below(const struct iforest_column *column, int64_t bound)
+{
+	iforest_uint128 most = (iforest_uint128)iforest_low_bits(column->width) * column->factor;
+
+	return !column->is_delta && column->base < bound && most < (uint64_t)bound - (uint64_t)column->base;
+}
+
+static inline bool iforest_column_is_above(const struct iforest_column *column, int64_t bound)
+{
+	iforest_uint128 most = (iforest_uint128)iforest_low_bits(column->width) * column->factor;
+
+	return !column->is_delta && column->base > bound && most <= (uint64_t)INT64_MAX - (uint64_t)column->base;
+}
 
 /* Unpacks all n numbers; missing ones get some value. */
 void iforest_column_unpack(const struct iforest_column *column, unsigned n, int64_t *numbers);

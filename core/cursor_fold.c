@@ -175,6 +175,20 @@ static enum iforest_status judge_leaf(struct iforest_cursor *cursor, const struc
 	return IFOREST_OK;
 }
 
+/* Adds the leaf page that is held as its node without the few entries that do not count, if that can be done. */
+static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, const struct iforest_wanted *wanted,
+					     struct iforest_aggregate *aggregate, bool *done)
+{
+	const uint8_t *node;
+	enum iforest_status status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+
+	cursor->reader_is_open = false;
+	if (!status)
+		status = iforest_cursor_blame_leaf(cursor, iforest_leaf_fold_most(&cursor->leaf, node, &cursor->reader, wanted,
+										  aggregate, done));
+	return status;
+}
+
 /* Adds the entries of the leaf page from the position up to (block, entry) and stands there. */
 static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned block, unsigned entry,
 					const struct iforest_wanted *wanted, struct edges *edges,
@@ -185,14 +199,17 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 	struct iforest_wanted asked = *wanted;
 	enum iforest_verdict verdict = IFOREST_ALL;
 	enum iforest_status status = IFOREST_OK;
+	bool done = false;
 
 	if (block < cursor->block || (block == cursor->block && entry <= from))
 		return IFOREST_OK;
 	status = judge_leaf(cursor, wanted->filter, &verdict);
-	if (verdict != IFOREST_SOME)
+	if (verdict == IFOREST_ALL)
 		asked.filter = NULL;
-	for (unsigned b = cursor->block; verdict != IFOREST_NONE && b <= block && b < cursor->leaf.header.n_items && !status;
-	     b++, from = 0) {
+	if (!status && verdict == IFOREST_MOST && cursor->block == 0 && from == 0 && block == cursor->leaf.header.n_items)
+		status = fold_most_of_leaf(cursor, wanted, aggregate, &done);
+	done = done || verdict == IFOREST_NONE;
+	for (unsigned b = cursor->block; !done && b <= block && b < cursor->leaf.header.n_items && !status; b++, from = 0) {
 		unsigned to;
 		uint64_t counted = 0;
 
@@ -239,6 +256,11 @@ static enum iforest_status judge_node(struct iforest_cursor *cursor, unsigned le
 	return IFOREST_OK;
 }
 
+static bool is_mixed(enum iforest_verdict verdict)
+{
+	return verdict == IFOREST_MOST || verdict == IFOREST_SOME;
+}
+
 /* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole, or none.
  * Tried from the highest level down, so that only pages on the way to the key are opened. */
 static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, const struct iforest_key *key,
@@ -255,13 +277,13 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 		n_leaves *= fanout;
 	}
 	status = judge_node(cursor, level, i, key, wanted->filter, &verdict);
-	while (!status && verdict == IFOREST_SOME && level > 1) {
+	while (!status && is_mixed(verdict) && level > 1) {
 		level--;
 		i *= fanout;
 		n_leaves /= fanout;
 		status = judge_node(cursor, level, i, key, wanted->filter, &verdict);
 	}
-	*passed = verdict != IFOREST_SOME;
+	*passed = !is_mixed(verdict);
 	if (status || !*passed)
 		return status;
 	if (verdict == IFOREST_ALL)

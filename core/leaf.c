@@ -10,6 +10,16 @@ void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct 
 	writer->page_bytes = page_bytes;
 	writer->n_blocks = writer->n_entries = 0;
 	writer->n_body = 0;
+	writer->refs_ascend = true;
+	writer->last_ref = INT64_MIN;
+}
+
+static void follow_refs(struct iforest_leaf_writer *writer, const int64_t *refs, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		writer->refs_ascend = writer->refs_ascend && refs[i] > writer->last_ref;
+		writer->last_ref = refs[i];
+	}
 }
 
 bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct iforest_block *block, unsigned from, unsigned to)
@@ -45,6 +55,7 @@ bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct if
 	iforest_store64(entry + 16, (uint64_t)block->refs[from]);
 	iforest_store64(entry + DEAD_OFFSET, 0);
 	memcpy(writer->body + writer->n_body, packed, n_packed);
+	follow_refs(writer, block->refs + from, n);
 	writer->n_body += n_packed;
 	writer->n_blocks++;
 	writer->n_entries += n;
@@ -57,7 +68,8 @@ uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t 
 	uint32_t start = IFOREST_PAGE_HEADER + n_directory;
 	uint32_t length = start + writer->n_body + IFOREST_COLUMN_SLACK;
 	struct iforest_page_header header = { .run_id = run_id, .number = number, .length = (uint16_t)length,
-		.n_items = (uint16_t)writer->n_blocks, .n_entries = (uint16_t)writer->n_entries };
+		.n_items = (uint16_t)writer->n_blocks, .n_entries = (uint16_t)writer->n_entries,
+		.flags = writer->refs_ascend ? IFOREST_PAGE_REFS_ASCEND : 0 };
 
 	for (unsigned b = 0; b < writer->n_blocks; b++) {
 		uint8_t *entry = writer->directory + b * DIRECTORY_ENTRY;
@@ -115,6 +127,15 @@ struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, un
 		.n = entry[6],
 		.dead = iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(entry[6]),
 	};
+}
+
+bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t *low, int64_t *high)
+{
+	if (!(leaf->header.flags & IFOREST_PAGE_REFS_ASCEND) || block + 1u >= leaf->header.n_items)
+		return false;
+	*low = iforest_load_int64(directory_entry(leaf, block) + 16);
+	*high = iforest_load_int64(directory_entry(leaf, block + 1) + 16) - 1;
+	return true;
 }
 
 unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct iforest_key *key)

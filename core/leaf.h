@@ -13,7 +13,8 @@
  *   left out where NULL; the column of refs. The reference of times and refs is the directory's, of values 0
  *   then 8 zero bytes
  *
- * A removal sets a bit and changes nothing else, so a page never outgrows its place. First keys stay as they are.
+ * Where the refs of the page ascend, as those of rows that came in order do, its header says so: then the directory bounds
+ * those of each block. A removal sets a bit and changes nothing else, so a page never outgrows its place. First keys stay as they are.
  * Code outside leaf.c and column.c never sees these bytes.
  */
 #ifndef IFOREST_LEAF_H
@@ -58,6 +59,8 @@ struct iforest_leaf_writer {
 	uint32_t page_bytes;
 	unsigned n_blocks, n_entries;
 	uint32_t n_body;                                /* bytes of columns so far */
+	bool refs_ascend;                               /* those so far do; the last one is: */
+	int64_t last_ref;
 	uint8_t directory[IFOREST_MAX_PAGE_BYTES];
 	uint8_t body[IFOREST_MAX_PAGE_BYTES];
 };
@@ -96,6 +99,10 @@ struct iforest_block_info {
 };
 
 struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block);
+
+/* Bounds of the refs of a block, where the directory tells: not of the last block, and not where refs of the page do not
+ * ascend. */
+bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t *low, int64_t *high);
 
 /* The last block whose first key is at or before the key; 0 if there is none. Cost: log2(blocks). */
 unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct iforest_key *key);

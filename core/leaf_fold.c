@@ -22,14 +22,27 @@ static enum iforest_status load_row(struct iforest_block_reader *reader, unsigne
 	return status;
 }
 
-/* Offers entry i as a new minimum or maximum, unless its value alone shows that it loses. */
+/* Can no number of a column be a better extreme, as its header tells? */
+static inline bool is_beaten(const struct iforest_column *column, enum iforest_value_kind kind, int sign,
+			     const struct iforest_row *extreme)
+{
+	if (!extreme->is_set || kind != IFOREST_INT64)
+		return false;
+	return sign < 0 ? iforest_column_is_above(column, extreme->value.integer)
+			: iforest_column_is_below(column, extreme->value.integer);
+}
+
+/* Offers entry i as a new minimum or maximum, unless its column or its value alone shows that it loses. */
 static enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned v, unsigned i, int sign,
 					 bool value_alone, struct iforest_row *extreme)
 {
 	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
-	struct iforest_row row = { .value = number_at(reader, v, i), .is_set = true };
+	struct iforest_row row = { .is_set = true };
 	enum iforest_status status = IFOREST_OK;
 
+	if (is_beaten(&reader->columns[IFOREST_VALUES + v], kind, sign, extreme))
+		return IFOREST_OK;
+	row.value = number_at(reader, v, i);
 	if (extreme->is_set && sign * iforest_number_compare(row.value, extreme->value, kind) < 0)
 		return IFOREST_OK;
 	if (!value_alone)
@@ -45,9 +58,10 @@ static enum iforest_status offer_extreme(struct iforest_block_reader *reader, un
 
 /* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. A block that is folded whole, and from which
  * nothing was removed, has them written down. */
-static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which, bool value_alone,
-				      struct iforest_value_aggregate *into)
+static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which,
+				      const struct iforest_wanted *wanted, struct iforest_value_aggregate *into)
 {
+	bool value_alone = wanted->no_rows >> v & 1;
 	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
 	struct iforest_summary summary;
 	enum iforest_status status = IFOREST_OK;
@@ -67,8 +81,9 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 	into->n_nan += summary.n_nan;
 	into->n_plus_infinity += summary.n_plus_infinity;
 	into->n_minus_infinity += summary.n_minus_infinity;
-	status = offer_extreme(reader, v, summary.low, -1, value_alone, &into->min);
-	if (!status)
+	if (!(wanted->no_mins >> v & 1))
+		status = offer_extreme(reader, v, summary.low, -1, value_alone, &into->min);
+	if (!status && !(wanted->no_maxs >> v & 1))
 		status = offer_extreme(reader, v, summary.high, 1, value_alone, &into->max);
 	return status;
 }
@@ -98,7 +113,7 @@ static enum iforest_status fold_one_value(struct iforest_block_reader *reader, u
 	if (!which)
 		return IFOREST_OK;
 	if (wanted->values >> v & 1)
-		status = fold_value(reader, v, which, wanted->no_rows >> v & 1, into);
+		status = fold_value(reader, v, which, wanted, into);
 	if (!status && (wanted->squares & reader->leaf->fields->squares) >> v & 1)
 		status = fold_squares(reader, v, which, &into->squares);
 	if (!status && wanted->firsts >> v & 1 && !(status = load_row(reader, v, iforest_trailing_zeros(which), &row)))
@@ -182,6 +197,83 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 		status = fold_latest_end(reader, live, aggregate);
 	if (!status && wanted->node_fields && fields->has_blocks)
 		status = fold_blocks(reader, live, aggregate);
+	return status;
+}
+
+/* ---- a node without some of its entries ---- */
+
+static bool can_take_out(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
+{
+	bool can = !wanted->firsts && !wanted->lasts && !wanted->squares && !wanted->times && !wanted->node_fields;
+
+	for (unsigned v = 0; v < fields->n_values && can; v++)
+		can = !(wanted->values >> v & 1) || fields->kinds[v] == IFOREST_INT64;
+	return can;
+}
+
+/* May the entry be the one that an extreme stands in? */
+static enum iforest_status is_extreme(struct iforest_block_reader *reader, int64_t number, unsigned i, bool is_wanted,
+				      const struct iforest_row *extreme, bool *done)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	if (!is_wanted || number != extreme->value.integer)
+		return IFOREST_OK;
+	status = iforest_block_need(reader, IFOREST_REFS);
+	if (!status && reader->block.refs[i] == extreme->ref)
+		*done = false;
+	return status;
+}
+
+/* Takes entries out of a column of the node. *done becomes false where one of them is an extreme. */
+static enum iforest_status take_out_value(struct iforest_block_reader *reader, unsigned v, uint64_t gone,
+					  const struct iforest_wanted *wanted, struct iforest_value_aggregate *rest, bool *done)
+{
+	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
+
+	if (!status)
+		gone &= reader->columns[IFOREST_VALUES + v].present;
+	for (; gone && !status && *done; gone &= gone - 1) {
+		unsigned i = iforest_trailing_zeros(gone);
+		int64_t number = number_at(reader, v, i).integer;
+
+		rest->n--;
+		rest->sum = iforest_add_wrapping(rest->sum, -(iforest_int128)number);
+		status = is_extreme(reader, number, i, !(wanted->no_mins >> v & 1), &rest->min, done);
+		if (!status)
+			status = is_extreme(reader, number, i, !(wanted->no_maxs >> v & 1), &rest->max, done);
+	}
+	return status;
+}
+
+enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, const uint8_t *node,
+					   struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+					   struct iforest_aggregate *aggregate, bool *done)
+{
+	const struct iforest_fields *fields = leaf->fields;
+	struct iforest_aggregate rest;
+	enum iforest_status status = IFOREST_OK;
+
+	*done = can_take_out(wanted, fields);
+	if (!*done)
+		return IFOREST_OK;
+	iforest_aggregate_clear(&rest, fields->n_values);
+	iforest_node_fold(node, fields, wanted->values, 0, false, &rest);
+	for (unsigned b = 0; b < leaf->header.n_items && !status && *done; b++) {
+		uint64_t live, kept;
+
+		iforest_block_start(reader, leaf, b);
+		live = kept = iforest_low_bits(reader->block.n) & ~reader->block.dead;
+		if (live)
+			status = wanted->filter->of_entries(wanted->filter->context, reader, &kept);
+		live &= ~kept;
+		rest.n_rows -= iforest_popcount(live);
+		for (unsigned v = 0; v < fields->n_values && live && !status && *done; v++)
+			if (wanted->values >> v & 1)
+				status = take_out_value(reader, v, live, wanted, &rest.values[v], done);
+	}
+	if (!status && *done)
+		iforest_aggregate_combine(aggregate, &rest, fields->kinds, fields->n_values);
 	return status;
 }
 

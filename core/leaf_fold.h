@@ -6,8 +6,9 @@
 #include "core/leaf.h"
 #include "core/node.h"
 
-/* Which of the live entries under a node count. */
-enum iforest_verdict { IFOREST_ALL, IFOREST_SOME, IFOREST_NONE };
+/* Which of the live entries under a node count. IFOREST_MOST: some do, and asking about them is cheap beside folding them; a leaf
+ * page is then its node without the others. */
+enum iforest_verdict { IFOREST_ALL, IFOREST_MOST, IFOREST_SOME, IFOREST_NONE };
 
 /* Tells which entries count where not all do: of what a snapshot sees, of values within bounds. Where it says IFOREST_ALL or
  * IFOREST_NONE of a node, nothing below is opened. */
@@ -24,6 +25,8 @@ struct iforest_filter {
 /* What a fold is asked for; the rest of the aggregate is left alone. n_rows and n_dead are always counted. */
 struct iforest_wanted {
 	uint32_t values;  /* bit v: n, sum, min and max of value column v */
+	uint32_t no_mins; /* bit v: not its min, which is then left as it is or set */
+	uint32_t no_maxs; /* bit v: not its max */
 	uint32_t no_rows; /* bit v: of its min and max the value alone, so that times and refs need not be unpacked */
 	uint32_t squares; /* bit v: its sum of squares, of columns that keep it (fields.h) */
 	uint32_t firsts;  /* bit v: its first row */
@@ -39,6 +42,15 @@ struct iforest_wanted {
 enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsigned from, unsigned to,
 				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
 				       uint64_t *counted);
+
+/* aggregate = aggregate + the node over a leaf page, without those of its live entries that do not count. *done is false, and
+ * the aggregate as it was, where a fold of the entries has to do it: rows, times or squares are wanted, or sums of reals, or an
+ * extreme of the node does not count.
+ * Requires  wanted->filter.
+ * Errors    IFOREST_CORRUPT, and those of the filter. */
+enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, const uint8_t *node,
+					   struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+					   struct iforest_aggregate *aggregate, bool *done);
 
 /* The node of a leaf page: its key range and the aggregate of its live entries.
  * Errors  IFOREST_CORRUPT. */

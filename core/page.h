@@ -10,7 +10,7 @@
  *        24  u16  items: blocks of a leaf page, nodes of a node page
  *        26  u16  entries of a leaf page, 0 on node pages
  *        28  u16  removed entries of a leaf page, 0 on node pages
- *        30  u16  0
+ *        30  u16  flags of a leaf page: 1 REFS_ASCEND, the refs of all its entries ascend; 0 on node pages
  *
  * All numbers of the format are little-endian.
  */
@@ -36,13 +36,17 @@ struct iforest_page_header {
 	uint16_t n_items;
 	uint16_t n_entries;
 	uint16_t n_dead;
+	uint16_t flags;
 };
+
+enum { IFOREST_PAGE_REFS_ASCEND = 1 };
 
 /* Writes the header, checksum included; the rest of the page must be in place. */
 void iforest_page_seal(uint8_t *page, const struct iforest_page_header *header);
 
 /* Checks foreign bytes: length, magic, version, checksum, and that this is the page that was asked for.
- * Requires  page has n_bytes; is_checked: these very bytes have passed before, so only the header is read.
+ * Requires  page has n_bytes; is_checked: these very bytes have passed before, so only the header is read
+ *           and compared.
  * Errors    IFOREST_CORRUPT with *what set to what is wrong (static text); IFOREST_FORMAT. */
 enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, uint64_t run_id, unsigned level,
 				       uint32_t number, bool is_checked, struct iforest_page_header *header, const char **what);

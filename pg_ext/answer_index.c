@@ -25,31 +25,39 @@ static enum iforest_verdict of_node(void *context, const uint8_t *node)
 	if (verdict == IFOREST_ALL) {
 		iforest_node_blocks(node, fields, &lowest, &highest);
 		if (!iforest_visibility_of_blocks(&reader->visibility, lowest, highest, iforest_node_rows(node)))
-			verdict = IFOREST_SOME;
+			verdict = IFOREST_MOST;
 	}
 	return verdict;
 }
 
 /* Neighbours in time are so in the heap, as a rule: then the block's rows need not be asked about one by one. */
-static bool is_clean(struct iforest_answer_reader *reader, const struct iforest_block_reader *block)
+static enum iforest_status is_clean(struct iforest_answer_reader *reader, struct iforest_block_reader *block, bool *clean)
 {
+	enum iforest_status status = IFOREST_OK;
 	int64 low, high;
+	bool is_known = iforest_leaf_refs(block->leaf, block->number, &low, &high);
 
-	return iforest_column_bounds(&block->columns[IFOREST_REFS], block->block.n, &low, &high) && low >= 0 &&
-	       iforest_visibility_of_blocks(&reader->visibility, (BlockNumber)(low >> 16),
-					    (BlockNumber)Min(high >> 16, MaxBlockNumber), block->block.n);
+	if (!is_known) {
+		status = iforest_block_find_column(block, IFOREST_REFS);
+		is_known = !status && iforest_column_bounds(&block->columns[IFOREST_REFS], block->block.n, &low, &high);
+	}
+	*clean = is_known && low >= 0 &&
+		 iforest_visibility_of_blocks(&reader->visibility, (BlockNumber)(low >> 16),
+					      (BlockNumber)Min(high >> 16, MaxBlockNumber), block->block.n);
+	return status;
 }
 
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *block, uint64_t *live)
 {
 	struct iforest_answer_reader *reader = context;
 	enum iforest_status status = IFOREST_OK;
+	bool clean = false;
 
 	if (iforest_value_ranges_exist(reader->answer->values))
 		status = iforest_value_ranges_of_entries(reader->answer->values, block, live);
 	if (!status && *live)
-		status = iforest_block_find_column(block, IFOREST_REFS);
-	if (status || !*live || is_clean(reader, block))
+		status = is_clean(reader, block, &clean);
+	if (status || !*live || clean)
 		return status;
 	status = iforest_block_need(block, IFOREST_REFS);
 	if (!status)

@@ -148,18 +148,16 @@ static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint
 {
 	struct iforest_answer *answer = reader->answer;
 	struct iforest_key from = iforest_key_nulls(series), end = iforest_key_at(series + 1, PG_INT64_MIN);
+	struct iforest_wanted timeless = reader->wanted;
 	ErrorData *error;
 	enum iforest_status status;
 
+	timeless.times = false;
 	reader->scan.bucketing.window = (struct iforest_window){ .has_t0 = false };
 	status = iforest_scan_start(&reader->scan, series);
 	clear_fold(reader);
 	if (!status)
-		status = iforest_scan_nulls(&reader->scan, &(struct iforest_wanted){ .values = reader->wanted.values,
-										     .squares = reader->wanted.squares,
-										     .no_rows = UINT32_MAX,
-										     .filter = reader->wanted.filter },
-					    reader->fold);
+		status = iforest_scan_nulls(&reader->scan, &timeless, reader->fold);
 	if (status)
 		return status;
 	iforest_pending_rows_fold(&reader->pending, iforest_pending_rows_find(&reader->pending, &from),

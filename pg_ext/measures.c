@@ -72,6 +72,14 @@ static int add_measure(struct iforest_measures *measures, Aggref *aggregate, enu
 	return measures->n_measures++;
 }
 
+/* Of expressions both extremes are needed: what they would raise has to be raised. */
+static void need(struct measure *measure, enum iforest_function function, bool is_plain)
+{
+	measure->has_squares = measure->has_squares || iforest_function_needs_squares(function);
+	measure->has_min = measure->has_min || !is_plain || function == IFOREST_FUNCTION_MIN;
+	measure->has_max = measure->has_max || !is_plain || function == IFOREST_FUNCTION_MAX;
+}
+
 static void begin_result(struct iforest_measures *measures, Aggref *aggregate, struct result *result)
 {
 	const struct iforest_question *question = measures->question;
@@ -94,13 +102,12 @@ static void begin_result(struct iforest_measures *measures, Aggref *aggregate, s
 		*arm = (struct arm){ .measure = add_measure(measures, aggregate, result->function, from),
 				     .expression = from->expression,
 				     .attribute = iforest_time_attribute(question) };
-		if (iforest_function_needs_squares(result->function))
-			measures->measures[arm->measure].has_squares = true;
+		arm->is_plain = from->expression && IsA(from->expression, Var);
+		need(&measures->measures[arm->measure], result->function, arm->is_plain);
 		if (from->kind == IFOREST_MEASURE_VALUE)
 			arm->attribute = (AttrNumber)(question->n_by + 2 + from->value);
 		if (from->kind == IFOREST_MEASURE_VALUE || from->kind == IFOREST_MEASURE_TIME)
 			arm->state = ExecInitExpr((Expr *)from->expression, NULL);
-		arm->is_plain = from->expression && IsA(from->expression, Var);
 	}
 }
 
@@ -138,14 +145,19 @@ void iforest_measures_rescan(struct iforest_measures *measures, MemoryContext pa
 
 struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *measures)
 {
-	struct iforest_wanted wanted = { .no_rows = UINT32_MAX };
+	struct iforest_wanted wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 
 	for (int i = 0; i < measures->n_measures; i++) {
-		if (measures->measures[i].kind == IFOREST_MEASURE_VALUE)
-			wanted.values |= 1u << measures->measures[i].value;
-		if (measures->measures[i].has_squares)
-			wanted.squares |= 1u << measures->measures[i].value;
-		wanted.times = wanted.times || measures->measures[i].kind == IFOREST_MEASURE_TIME;
+		const struct measure *measure = &measures->measures[i];
+		uint32 bit = 1u << measure->value;
+
+		wanted.times = wanted.times || measure->kind == IFOREST_MEASURE_TIME;
+		if (measure->kind != IFOREST_MEASURE_VALUE)
+			continue;
+		wanted.values |= bit;
+		wanted.squares |= measure->has_squares ? bit : 0;
+		wanted.no_mins &= measure->has_min ? ~bit : UINT32_MAX;
+		wanted.no_maxs &= measure->has_max ? ~bit : UINT32_MAX;
 	}
 	return wanted;
 }

@@ -9,6 +9,7 @@ struct measure {
 	List *conditions, *wanted;        /* ExprStates; IntList (aggregates.h) */
 	int value;
 	bool has_squares;                 /* of VALUE: its sum of squares is needed */
+	bool has_min, has_max;            /* of VALUE: its extremes are */
 	/* of CONSTANT */
 	ExprState *expression;
 	enum iforest_function function;   /* whose constant it is */

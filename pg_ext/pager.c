@@ -11,8 +11,19 @@ enum { FEWEST_RESERVED = 8, MOST_RESERVED = 4096 };
 
 struct iforest_page_buffer {
 	struct iforest_page_buffer *next;
+	BlockNumber block;
+	XLogRecPtr lsn;      /* 0: changes of the page do not show in it */
+	bool is_checked;
 	uint8 bytes[IFOREST_PG_PAGE_BYTES];
 };
+
+/* Pages that this backend has found to be whole, by block. They change with their LSN, and with that alone. */
+enum { REMEMBERED_PAGES = 16384 };
+static struct checked_page {
+	uint64 index_id;
+	XLogRecPtr lsn;
+	BlockNumber block;
+} checked_pages[REMEMBERED_PAGES];
 
 /* ---- where a page is ---- */
 
@@ -72,6 +83,20 @@ static BlockNumber block_of(struct iforest_index *index, const struct iforest_pl
 
 /* ---- reading ---- */
 
+static bool was_checked(const struct iforest_index *index, const struct iforest_page_buffer *held)
+{
+	const struct checked_page *checked = &checked_pages[held->block % REMEMBERED_PAGES];
+
+	return held->lsn && checked->lsn == held->lsn && checked->block == held->block &&
+	       checked->index_id == index->meta.index_id;
+}
+
+static void remember_checked(const struct iforest_index *index, const struct iforest_page_buffer *held)
+{
+	checked_pages[held->block % REMEMBERED_PAGES] =
+		(struct checked_page){ .index_id = index->meta.index_id, .lsn = held->lsn, .block = held->block };
+}
+
 static enum iforest_status get(void *context, const struct iforest_place *place, uint64_t number, struct iforest_page *to)
 {
 	struct iforest_index *index = context;
@@ -97,12 +122,15 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 	    iforest_content_used(page) >= IFOREST_PAGE_HEADER) {
 		to->n_bytes = iforest_content_used(page);
 		memcpy(held->bytes, iforest_content(page), to->n_bytes);
+		held->block = block;
+		held->lsn = RelationNeedsWAL(index->relation) && !index->is_build ? PageGetLSN(page) : InvalidXLogRecPtr;
 		if (iforest_load64(held->bytes + 8) == place->run_id)
 			to->bytes = held->bytes;
 	}
 	UnlockReleaseBuffer(buffer);
 	if (to->bytes) {
-		to->is_checked = NULL;
+		held->is_checked = was_checked(index, held);
+		to->is_checked = &held->is_checked;
 		return IFOREST_OK;
 	}
 	held->next = index->idle_buffers;
@@ -117,6 +145,8 @@ static void release(void *context, struct iforest_page *page)
 	struct iforest_page_buffer *held = (struct iforest_page_buffer *)(page->bytes -
 									  offsetof(struct iforest_page_buffer, bytes));
 
+	if (held->is_checked && held->lsn)
+		remember_checked(index, held);
 	held->next = index->idle_buffers;
 	index->idle_buffers = held;
 }

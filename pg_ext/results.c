@@ -232,6 +232,9 @@ static Datum extreme(const struct iforest_measures *measures, const struct resul
 		const struct arm *arm = &result->arms[a];
 		const struct iforest_measure_state *state = &states[arm->measure];
 		Datum ends[2];
+		/* of a column as it is, only that end was gathered */
+		int first = arm->is_plain && result->function == IFOREST_FUNCTION_MAX;
+		int last = arm->is_plain ? first : 1;
 		bool none;
 
 		if (measures->measures[arm->measure].kind == IFOREST_MEASURE_CONSTANT) {
@@ -242,7 +245,7 @@ static Datum extreme(const struct iforest_measures *measures, const struct resul
 		if (state->n == 0)
 			continue;
 		extremes(measures, arm, state, &ends[0], &ends[1]);
-		for (int end = 0; end < 2; end++) {
+		for (int end = first; end <= last; end++) {
 			Datum datum = evaluate_at(measures, arm, ends[end], &none);
 
 			if (!none)

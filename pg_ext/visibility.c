@@ -23,14 +23,14 @@ struct iforest_map_page {
 	uint64 unclean[(BLOCKS_A_MAP_PAGE + 63) / 64];
 };
 
-struct looked_block {
+struct iforest_looked_block {
 	BlockNumber block;
 	uint64 visible[(MaxHeapTuplesPerPage + 64) / 64]; /* by offset number */
 };
 
 void iforest_visibility_begin(struct iforest_visibility *visibility, Relation heap, Snapshot snapshot, MemoryContext context)
 {
-	HASHCTL control = { .keysize = sizeof(BlockNumber), .entrysize = sizeof(struct looked_block), .hcxt = context };
+	HASHCTL control = { .keysize = sizeof(BlockNumber), .entrysize = sizeof(struct iforest_looked_block), .hcxt = context };
 
 	*visibility = (struct iforest_visibility){ .heap = heap, .snapshot = snapshot, .context = context };
 	visibility->n_heap_blocks = RelationGetNumberOfBlocks(heap);
@@ -158,10 +158,23 @@ static bool look_at_page(const struct iforest_visibility *visibility, Buffer buf
 	return clean;
 }
 
-/* Looks at a block that has not been looked at. */
-static const struct looked_block *look(struct iforest_visibility *visibility, BlockNumber block)
+/* What was seen in a block that was looked at and is not clean; NULL where it was not. */
+static const struct iforest_looked_block *find_looked(struct iforest_visibility *visibility, BlockNumber block)
 {
-	struct looked_block looked = { .block = block }, *kept;
+	struct iforest_looked_block *found;
+
+	if (visibility->recent && visibility->recent->block == block)
+		return visibility->recent;
+	found = hash_search(visibility->looked, &block, HASH_FIND, NULL);
+	if (found)
+		visibility->recent = found;
+	return found;
+}
+
+/* Looks at a block that has not been looked at. */
+static const struct iforest_looked_block *look(struct iforest_visibility *visibility, BlockNumber block)
+{
+	struct iforest_looked_block looked = { .block = block }, *kept;
 	bool clean, found;
 	Buffer buffer;
 
@@ -183,6 +196,7 @@ static const struct looked_block *look(struct iforest_visibility *visibility, Bl
 	}
 	kept = hash_search(visibility->looked, &block, HASH_ENTER, &found);
 	*kept = looked;
+	visibility->recent = kept;
 	return kept;
 }
 
@@ -217,12 +231,9 @@ bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNu
 		return false;
 	/* first whether looking could help, so that none is looked at in vain */
 	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
-	     block = next_unclean(visibility, block + 1, highest)) {
-		BlockNumber number = (BlockNumber)block;
-
-		if (++n_looks > most_looks || hash_search(visibility->looked, &number, HASH_FIND, NULL))
+	     block = next_unclean(visibility, block + 1, highest))
+		if (++n_looks > most_looks || find_looked(visibility, (BlockNumber)block))
 			return false;
-	}
 	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
 	     block = next_unclean(visibility, block + 1, highest))
 		if (look(visibility, (BlockNumber)block))
@@ -231,20 +242,20 @@ bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNu
 }
 
 /* What is visible in a block; NULL: all that the index has of it. */
-static const struct looked_block *visible_in(struct iforest_visibility *visibility, BlockNumber block)
+static const struct iforest_looked_block *visible_in(struct iforest_visibility *visibility, BlockNumber block)
 {
-	static const struct looked_block nothing;
-	const struct looked_block *looked;
+	static const struct iforest_looked_block nothing;
+	const struct iforest_looked_block *looked;
 
 	if (block >= visibility->n_heap_blocks)
 		return &nothing;
 	if (is_clean(visibility, block))
 		return NULL;
-	looked = hash_search(visibility->looked, &block, HASH_FIND, NULL);
+	looked = find_looked(visibility, block);
 	return looked ? looked : look(visibility, block);
 }
 
-static inline bool has(const struct looked_block *looked, uint32 offset)
+static inline bool has(const struct iforest_looked_block *looked, uint32 offset)
 {
 	return !looked || (offset / 64 < lengthof(looked->visible) && looked->visible[offset / 64] >> (offset % 64) & 1);
 }
@@ -256,7 +267,7 @@ bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
 
 uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const int64 *refs, uint64 asked)
 {
-	const struct looked_block *looked = NULL;
+	const struct iforest_looked_block *looked = NULL;
 	BlockNumber last = 0;
 	uint64 visible = asked;
 	bool has_last = false;

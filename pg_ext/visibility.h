@@ -18,6 +18,7 @@
 #include "utils/hsearch.h"
 #include "utils/snapshot.h"
 
+struct iforest_looked_block;
 struct iforest_map_page;
 
 struct iforest_visibility {
@@ -29,6 +30,7 @@ struct iforest_visibility {
 	struct iforest_map_page **pages; /* copies, NULL where not asked for yet; n_pages of them, grown as needed */
 	uint32 n_pages;
 	HTAB *looked;                    /* blocks that were looked at and are not clean: their visible roots */
+	struct iforest_looked_block *recent; /* the one asked for last; NULL: none yet */
 	uint64 n_looks;                  /* heap pages looked at */
 };
 

@@ -98,11 +98,13 @@ static void make_question(struct worker *worker, struct text *query)
 	text_add(query, ") q ORDER BY 1");
 }
 
-/* From now on in this session, queries are answered from the index, or by the table. */
+/* From now on in this session, queries are answered from the index, or by the table. Memory for as many groups as statistics
+ * may have it: otherwise the index declines. */
 static void ask_the(struct worker *worker, bool index)
 {
 	client_run(worker->pg, "SET iforest.enable = %d; SET enable_seqscan = %d; SET enable_indexscan = %d;"
-			       " SET enable_bitmapscan = %d; SET enable_indexonlyscan = %d; SET jit = off",
+			       " SET enable_bitmapscan = %d; SET enable_indexonlyscan = %d; SET jit = off;"
+			       " SET work_mem = '256MB'",
 		   index, !index, !index, !index, !index);
 }
 

@@ -111,6 +111,20 @@ static void a_dead_bit_without_its_count(void **state)
 	sample_check(x);
 }
 
+static void refs_that_do_not_ascend_as_said(void **state)
+{
+	uint8_t *page = page_at(0, 1, NULL);
+
+	(void)state;
+	assert_int_equal(page[30], 0); /* the sample's refs are scattered */
+	page[30] = IFOREST_PAGE_REFS_ASCEND;
+	seal(page);
+	assert_finds("refs do not ascend as the page says", 0, 1);
+	page[30] = 0;
+	seal(page);
+	sample_check(x);
+}
+
 static void keys_out_of_order(void **state)
 {
 	uint8_t *page = page_at(0, 1, NULL), *first_time = page + IFOREST_PAGE_HEADER + 8;
@@ -194,6 +208,7 @@ int main(void)
 		cmocka_unit_test(what_was_read_is_counted),
 		cmocka_unit_test(every_byte_of_every_node_is_compared),
 		cmocka_unit_test(a_dead_bit_without_its_count),
+		cmocka_unit_test(refs_that_do_not_ascend_as_said),
 		cmocka_unit_test(keys_out_of_order),
 		cmocka_unit_test(a_missing_node),
 		cmocka_unit_test(a_node_too_many),

@@ -68,11 +68,29 @@ static void every_number_survives(void **state)
 	}
 }
 
+/* That all numbers are on one side of a bound is said only where it is so. */
+static void compare_with_bounds(const struct iforest_column *column, const int64_t *numbers, unsigned n, struct random *dice,
+				unsigned *n_told)
+{
+	int64_t bound = numbers[random_below(dice, n)], step = random_between(dice, -2, 2), lowest = numbers[0], highest = lowest;
+
+	if (random_chance(dice, 30))
+		bound = random_between(dice, INT64_MIN, INT64_MAX);
+	bound = (int64_t)((uint64_t)bound + (uint64_t)step);
+	for (unsigned i = 1; i < n; i++) {
+		lowest = numbers[i] < lowest ? numbers[i] : lowest;
+		highest = numbers[i] > highest ? numbers[i] : highest;
+	}
+	*n_told += iforest_column_is_below(column, bound) + iforest_column_is_above(column, bound);
+	assert_true(!iforest_column_is_below(column, bound) || highest < bound);
+	assert_true(!iforest_column_is_above(column, bound) || lowest > bound);
+}
+
 /* Bounds hold every number, and say nothing rather than something wrong. */
 static void bounds_hold_every_number(void **state)
 {
 	struct random dice = random_from(random_seed());
-	unsigned n_known = 0;
+	unsigned n_known = 0, n_told = 0;
 
 	(void)state;
 	for (unsigned round = 0; round < 20000; round++) {
@@ -84,13 +102,14 @@ static void bounds_hold_every_number(void **state)
 		random_numbers(&dice, numbers, n);
 		n_bytes = iforest_column_pack(packed, numbers, UINT64_MAX, n, numbers[0]);
 		assert_ok(iforest_column_open(&column, packed, packed + n_bytes, n, numbers[0]));
+		compare_with_bounds(&column, numbers, n, &dice, &n_told);
 		if (!iforest_column_bounds(&column, n, &low, &high))
 			continue;
 		n_known++;
 		for (unsigned i = 0; i < n; i++)
 			assert_true(numbers[i] >= low && numbers[i] <= high);
 	}
-	assert_true(n_known > 1000);
+	assert_true(n_known > 1000 && n_told > 1000);
 }
 
 static void every_width_survives(void **state)

@@ -19,7 +19,9 @@ struct leaf_page {
 	uint32_t n_bytes;
 };
 
-static void random_block(struct random *dice, unsigned n_values, struct iforest_key *last, struct iforest_block *block)
+/* Refs ascend, unless they are scattered: then now and then one is lower than the one before. */
+static void random_block(struct random *dice, unsigned n_values, bool is_scattered, struct iforest_key *last,
+			 struct iforest_block *block)
 {
 	memset(block, 0, sizeof *block);
 	block->n = 1 + (unsigned)random_below(dice, random_chance(dice, 50) ? 64 : 5);
@@ -36,6 +38,8 @@ static void random_block(struct random *dice, unsigned n_values, struct iforest_
 	for (unsigned i = 0; i < block->n; i++) {
 		if (!last->time_is_null)
 			last->time += random_between(dice, 0, 3);
+		if (is_scattered && i > 0 && last->time > block->times[i - 1] && random_chance(dice, 5))
+			last->ref -= random_between(dice, 100, 200);
 		block->times[i] = last->time;
 		block->refs[i] = last->ref += random_between(dice, 1, 100);
 		for (unsigned v = 0; v < n_values; v++) {
@@ -51,6 +55,7 @@ static struct leaf_page *random_page(struct random *dice)
 	struct leaf_page *page = calloc(1, sizeof *page);
 	struct iforest_leaf_writer *writer = malloc(sizeof *writer);
 	struct iforest_key last = { .time = random_between(dice, -1000, 1000), .ref = 1 };
+	bool is_scattered = random_chance(dice, 50);
 
 	assert_non_null(page);
 	assert_non_null(writer);
@@ -59,7 +64,7 @@ static struct leaf_page *random_page(struct random *dice)
 	for (;;) {
 		struct iforest_block *block = &page->blocks[page->n_blocks];
 
-		random_block(dice, page->fields.n_values, &last, block);
+		random_block(dice, page->fields.n_values, is_scattered, &last, block);
 		if (!iforest_leaf_writer_add(writer, block, 0, block->n))
 			break;
 		page->n_blocks++;
@@ -128,6 +133,50 @@ static void pages_are_read_as_written(void **state)
 		assert_int_equal(leaf.header.n_dead, 0);
 		free(page);
 	}
+}
+
+static bool refs_ascend(const struct leaf_page *page)
+{
+	bool ascend = true;
+
+	for (unsigned b = 0; b < page->n_blocks; b++)
+		for (unsigned i = 0; i < page->blocks[b].n; i++) {
+			int64_t before = i > 0 ? page->blocks[b].refs[i - 1]
+				       : b > 0 ? page->blocks[b - 1].refs[page->blocks[b - 1].n - 1] : INT64_MIN;
+
+			ascend = ascend && page->blocks[b].refs[i] > before;
+		}
+	return ascend;
+}
+
+/* The directory bounds refs where they ascend, and says nothing where they do not. */
+static void refs_are_bounded_where_they_ascend(void **state)
+{
+	struct random dice = random_from(random_seed());
+	unsigned n_bounded = 0, n_unknown = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		struct leaf_page *page = random_page(&dice);
+		struct iforest_leaf leaf;
+		int64_t low, high;
+
+		open_page(page, &leaf);
+		for (unsigned b = 0; b < page->n_blocks; b++) {
+			const struct iforest_block *block = &page->blocks[b];
+
+			assert_int_equal(iforest_leaf_refs(&leaf, b, &low, &high), refs_ascend(page) && b + 1 < page->n_blocks);
+			if (!iforest_leaf_refs(&leaf, b, &low, &high)) {
+				n_unknown += b + 1 < page->n_blocks;
+				continue;
+			}
+			n_bounded++;
+			assert_true(low == block->refs[0] && high >= block->refs[block->n - 1]);
+			assert_true(high < page->blocks[b + 1].refs[0]);
+		}
+		free(page);
+	}
+	assert_true(n_bounded > 100 && n_unknown > 100);
 }
 
 /* The first entry at or after a key, by trying all of them. */
@@ -287,6 +336,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_are_read_as_written),
+		cmocka_unit_test(refs_are_bounded_where_they_ascend),
 		cmocka_unit_test(keys_are_found_where_they_belong),
 		cmocka_unit_test(removal_sets_a_bit_and_nothing_else),
 		cmocka_unit_test(one_entry_fits_every_empty_page),
