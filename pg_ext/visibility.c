@@ -3,6 +3,7 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/visibilitymapdefs.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
@@ -18,25 +19,40 @@ StaticAssertDecl(MAXALIGN(SizeOfPageHeaderData) == 24, "pages of the visibility 
 /* A look at a page takes as long as judging this many entries one by one. */
 enum { ROWS_A_LOOK = 48, FEW_LOOKS = 2 };
 
+enum { MAP_WORDS = (BLOCKS_A_MAP_PAGE + 63) / 64 };
+
+/* Bit i of word w: block 64 w + i is unclean. Bit w % 64 of in_words[w / 64]: word w is not 0; for ranges of blocks are wide where a
+ * row came late. */
 struct iforest_map_page {
 	uint32 n_unclean;
-	uint64 unclean[(BLOCKS_A_MAP_PAGE + 63) / 64];
+	uint64 unclean[MAP_WORDS];
+	uint64 in_words[(MAP_WORDS + 63) / 64];
 };
 
 struct iforest_looked_block {
 	BlockNumber block;
+	uint32 status;                                    /* the hash table's */
 	uint64 visible[(MaxHeapTuplesPerPage + 64) / 64]; /* by offset number */
 };
 
+#define SH_PREFIX looked
+#define SH_ELEMENT_TYPE struct iforest_looked_block
+#define SH_KEY_TYPE BlockNumber
+#define SH_KEY block
+#define SH_HASH_KEY(table, key) murmurhash32(key)
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
 void iforest_visibility_begin(struct iforest_visibility *visibility, Relation heap, Snapshot snapshot, MemoryContext context)
 {
-	HASHCTL control = { .keysize = sizeof(BlockNumber), .entrysize = sizeof(struct iforest_looked_block), .hcxt = context };
-
 	*visibility = (struct iforest_visibility){ .heap = heap, .snapshot = snapshot, .context = context };
 	visibility->n_heap_blocks = RelationGetNumberOfBlocks(heap);
 	if (smgrexists(RelationGetSmgr(heap), VISIBILITYMAP_FORKNUM))
 		visibility->n_map_blocks = RelationGetNumberOfBlocksInFork(heap, VISIBILITYMAP_FORKNUM);
-	visibility->looked = hash_create("iforest heap blocks", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	visibility->looked = looked_create(context, 16, NULL);
 }
 
 /* ---- the map ---- */
@@ -53,27 +69,57 @@ static uint32 unclean_of(uint64 map)
 	return (uint32)(bits | bits >> 16);
 }
 
+static void read_map(const struct iforest_visibility *visibility, uint32 number, uint64 *unclean)
+{
+	Buffer buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
+	const uint8_t *map = (const uint8_t *)PageGetContents(BufferGetPage(buffer));
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (!PageIsNew(BufferGetPage(buffer)))
+		for (uint32 i = 0; i < BLOCKS_A_MAP_PAGE / 32; i++)
+			unclean[i / 2] = (i % 2 ? unclean[i / 2] : 0) |
+					 (uint64)unclean_of(iforest_load64(map + 8 * i)) << (i % 2 * 32);
+	UnlockReleaseBuffer(buffer);
+}
+
 static void copy_map_page(const struct iforest_visibility *visibility, uint32 number, struct iforest_map_page *page)
 {
-	Buffer buffer;
-	const char *map;
-
-	memset(page->unclean, 0xff, sizeof page->unclean);
-	page->unclean[lengthof(page->unclean) - 1] = iforest_low_bits(BLOCKS_A_MAP_PAGE % 64);
-	page->n_unclean = BLOCKS_A_MAP_PAGE;
-	if (number >= visibility->n_map_blocks)
-		return;
-	buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (!PageIsNew(BufferGetPage(buffer))) {
-		map = PageGetContents(BufferGetPage(buffer));
-		*page = (struct iforest_map_page){ .n_unclean = 0 };
-		for (uint32 i = 0; i < BLOCKS_A_MAP_PAGE / 32; i++)
-			page->unclean[i / 2] |= (uint64)unclean_of(iforest_load64((const uint8_t *)map + 8 * i)) << (i % 2 * 32);
-		for (uint32 i = 0; i < lengthof(page->unclean); i++)
-			page->n_unclean += iforest_popcount(page->unclean[i]);
+	*page = (struct iforest_map_page){ .n_unclean = 0 };
+	for (uint32 w = 0; w < MAP_WORDS; w++)
+		page->unclean[w] = iforest_low_bits(BLOCKS_A_MAP_PAGE - 64 * w);
+	if (number < visibility->n_map_blocks)
+		read_map(visibility, number, page->unclean);
+	for (uint32 w = 0; w < MAP_WORDS; w++) {
+		page->n_unclean += iforest_popcount(page->unclean[w]);
+		page->in_words[w / 64] |= (uint64)(page->unclean[w] != 0) << (w % 64);
 	}
-	UnlockReleaseBuffer(buffer);
+}
+
+static void mark_clean(struct iforest_map_page *page, uint32 bit)
+{
+	uint32 w = bit / 64;
+
+	page->unclean[w] &= ~(UINT64CONST(1) << (bit % 64));
+	page->n_unclean--;
+	if (page->unclean[w] == 0)
+		page->in_words[w / 64] &= ~(UINT64CONST(1) << (w % 64));
+}
+
+/* The first unclean block of a page of the map from `bit` on; BLOCKS_A_MAP_PAGE if there is none. */
+static uint32 next_in_page(const struct iforest_map_page *page, uint32 bit)
+{
+	uint64 word = page->unclean[bit / 64] >> (bit % 64);
+
+	if (word)
+		return bit + iforest_trailing_zeros(word);
+	for (uint32 w = bit / 64 + 1; w < MAP_WORDS; w = (w / 64 + 1) * 64) {
+		word = page->in_words[w / 64] >> (w % 64);
+		if (word) {
+			w += iforest_trailing_zeros(word);
+			return 64 * w + iforest_trailing_zeros(page->unclean[w]);
+		}
+	}
+	return BLOCKS_A_MAP_PAGE;
 }
 
 static struct iforest_map_page *map_page(struct iforest_visibility *visibility, uint32 number)
@@ -165,7 +211,7 @@ static const struct iforest_looked_block *find_looked(struct iforest_visibility 
 
 	if (visibility->recent && visibility->recent->block == block)
 		return visibility->recent;
-	found = hash_search(visibility->looked, &block, HASH_FIND, NULL);
+	found = looked_lookup(visibility->looked, block);
 	if (found)
 		visibility->recent = found;
 	return found;
@@ -174,7 +220,8 @@ static const struct iforest_looked_block *find_looked(struct iforest_visibility 
 /* Looks at a block that has not been looked at. */
 static const struct iforest_looked_block *look(struct iforest_visibility *visibility, BlockNumber block)
 {
-	struct iforest_looked_block looked = { .block = block }, *kept;
+	uint64 visible[lengthof(((struct iforest_looked_block *)NULL)->visible)] = { 0 };
+	struct iforest_looked_block *kept;
 	bool clean, found;
 	Buffer buffer;
 
@@ -183,19 +230,15 @@ static const struct iforest_looked_block *look(struct iforest_visibility *visibi
 	buffer = ReadBuffer(visibility->heap, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	iforest_test_for_old_snapshot(visibility->snapshot, visibility->heap, BufferGetPage(buffer));
-	clean = look_at_page(visibility, buffer, block, looked.visible);
+	clean = look_at_page(visibility, buffer, block, visible);
 	UnlockReleaseBuffer(buffer);
 	visibility->n_looks++;
 	if (clean) {
-		struct iforest_map_page *page = map_page(visibility, block / BLOCKS_A_MAP_PAGE);
-		uint32 bit = block % BLOCKS_A_MAP_PAGE;
-
-		page->unclean[bit / 64] &= ~(UINT64CONST(1) << (bit % 64));
-		page->n_unclean--;
+		mark_clean(map_page(visibility, block / BLOCKS_A_MAP_PAGE), block % BLOCKS_A_MAP_PAGE);
 		return NULL;
 	}
-	kept = hash_search(visibility->looked, &block, HASH_ENTER, &found);
-	*kept = looked;
+	kept = looked_insert(visibility->looked, block, &found);
+	memcpy(kept->visible, visible, sizeof visible);
 	visibility->recent = kept;
 	return kept;
 }
@@ -206,16 +249,13 @@ static const struct iforest_looked_block *look(struct iforest_visibility *visibi
 static uint64 next_unclean(struct iforest_visibility *visibility, uint64 block, BlockNumber highest)
 {
 	while (block <= highest) {
+		uint32 first = (uint32)(block % BLOCKS_A_MAP_PAGE);
 		const struct iforest_map_page *page = map_page(visibility, (uint32)(block / BLOCKS_A_MAP_PAGE));
-		uint32 bit = block % BLOCKS_A_MAP_PAGE;
-		uint64 word = page->n_unclean ? page->unclean[bit / 64] >> (bit % 64) : 0;
+		uint32 bit = page->n_unclean ? next_in_page(page, first) : BLOCKS_A_MAP_PAGE;
 
-		if (word)
-			return Min(block + iforest_trailing_zeros(word), (uint64)highest + 1);
-		if (page->n_unclean == 0 || bit / 64 == lengthof(page->unclean) - 1)
-			block += BLOCKS_A_MAP_PAGE - bit;
-		else
-			block += 64 - bit % 64;
+		block += bit - first;
+		if (bit < BLOCKS_A_MAP_PAGE)
+			return Min(block, (uint64)highest + 1);
 	}
 	return (uint64)highest + 1;
 }

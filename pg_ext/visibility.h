@@ -15,9 +15,9 @@
 #include "pg_ext/host.h"
 
 #include "storage/block.h"
-#include "utils/hsearch.h"
 #include "utils/snapshot.h"
 
+struct looked_hash;
 struct iforest_looked_block;
 struct iforest_map_page;
 
@@ -29,7 +29,7 @@ struct iforest_visibility {
 	BlockNumber n_map_blocks;        /* of the visibility map's fork */
 	struct iforest_map_page **pages; /* copies, NULL where not asked for yet; n_pages of them, grown as needed */
 	uint32 n_pages;
-	HTAB *looked;                    /* blocks that were looked at and are not clean: their visible roots */
+	struct looked_hash *looked;      /* blocks that were looked at and are not clean: their visible roots */
 	struct iforest_looked_block *recent; /* the one asked for last; NULL: none yet */
 	uint64 n_looks;                  /* heap pages looked at */
 };
