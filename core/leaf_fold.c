@@ -33,18 +33,20 @@ static inline bool is_beaten(const struct iforest_column *column, enum iforest_v
 }
 
 /* Offers entry i as a new minimum or maximum, unless its column or its value alone shows that it loses. */
-static enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned v, unsigned i, int sign,
-					 bool value_alone, struct iforest_row *extreme)
+static inline enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned v, unsigned i, int sign,
+						bool value_alone, struct iforest_row *extreme)
 {
 	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
-	struct iforest_row row = { .is_set = true };
+	union iforest_number value;
+	struct iforest_row row;
 	enum iforest_status status = IFOREST_OK;
 
 	if (is_beaten(&reader->columns[IFOREST_VALUES + v], kind, sign, extreme))
 		return IFOREST_OK;
-	row.value = number_at(reader, v, i);
-	if (extreme->is_set && sign * iforest_number_compare(row.value, extreme->value, kind) < 0)
+	value = number_at(reader, v, i);
+	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, kind) < 0)
 		return IFOREST_OK;
+	row = (struct iforest_row){ .value = value, .is_set = true };
 	if (!value_alone)
 		status = load_row(reader, v, i, &row);
 	if (status)
@@ -61,30 +63,32 @@ static enum iforest_status offer_extreme(struct iforest_block_reader *reader, un
 static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which,
 				      const struct iforest_wanted *wanted, struct iforest_value_aggregate *into)
 {
-	bool value_alone = wanted->no_rows >> v & 1;
 	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
-	struct iforest_summary summary;
+	bool value_alone = wanted->no_rows >> v & 1;
+	const struct iforest_summary *summary = &reader->summaries[v];
+	struct iforest_summary computed;
 	enum iforest_status status = IFOREST_OK;
 
-	if (which == reader->columns[IFOREST_VALUES + v].present && reader->has_summary[v]) {
-		summary = reader->summaries[v];
-		summary.n = iforest_popcount(which);
-	} else {
+	if (which != reader->columns[IFOREST_VALUES + v].present || !reader->has_summary[v]) {
 		status = iforest_block_need(reader, IFOREST_VALUES + v);
 		if (status)
 			return status;
-		iforest_summarize(&summary, reader->block.values[v], which, kind);
+		iforest_summarize(&computed, reader->block.values[v], which, kind);
+		summary = &computed;
 	}
-	into->n += summary.n;
-	into->sum = iforest_add_wrapping(into->sum, summary.sum);
-	into->real_sum += summary.real_sum;
-	into->n_nan += summary.n_nan;
-	into->n_plus_infinity += summary.n_plus_infinity;
-	into->n_minus_infinity += summary.n_minus_infinity;
+	into->n += iforest_popcount(which);
+	if (kind == IFOREST_INT64) {
+		into->sum = iforest_add_wrapping(into->sum, summary->sum);
+	} else {
+		into->real_sum += summary->real_sum;
+		into->n_nan += summary->n_nan;
+		into->n_plus_infinity += summary->n_plus_infinity;
+		into->n_minus_infinity += summary->n_minus_infinity;
+	}
 	if (!(wanted->no_mins >> v & 1))
-		status = offer_extreme(reader, v, summary.low, -1, value_alone, &into->min);
+		status = offer_extreme(reader, v, summary->low, -1, value_alone, &into->min);
 	if (!status && !(wanted->no_maxs >> v & 1))
-		status = offer_extreme(reader, v, summary.high, 1, value_alone, &into->max);
+		status = offer_extreme(reader, v, summary->high, 1, value_alone, &into->max);
 	return status;
 }
 
