@@ -258,7 +258,8 @@ enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, cons
 	struct iforest_aggregate rest;
 	enum iforest_status status = IFOREST_OK;
 
-	*done = can_take_out(wanted, fields);
+	/* removed entries stay removed: as many of them are the same ones */
+	*done = can_take_out(wanted, fields) && iforest_node_dead(node) == leaf->header.n_dead;
 	if (!*done)
 		return IFOREST_OK;
 	iforest_aggregate_clear(&rest, fields->n_values);

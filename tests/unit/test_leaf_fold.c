@@ -196,12 +196,75 @@ static void the_node_of_a_page(void **state)
 	free(folded);
 }
 
+static enum iforest_status hide(void *context, struct iforest_block_reader *reader, uint64_t *live)
+{
+	(void)reader;
+	*live &= ~*(const uint64_t *)context;
+	return IFOREST_OK;
+}
+
+static void assert_same_value(const struct iforest_value_aggregate *a, const struct iforest_value_aggregate *b)
+{
+	assert_true(a->n == b->n && a->sum == b->sum);
+	if (a->n == 0)
+		return;
+	assert_true(a->min.value.integer == b->min.value.integer && a->min.ref == b->min.ref);
+	assert_true(a->max.value.integer == b->max.value.integer && a->max.ref == b->max.ref);
+}
+
+/* A node without the entries that a filter hides is the fold of those that are left, or is declined. */
+static void a_node_without_some_entries(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct folded *folded = malloc(sizeof *folded);
+	unsigned n_done = 0;
+
+	(void)state;
+	assert_non_null(folded);
+	for (unsigned round = 0; round < 400; round++) {
+		uint64_t hidden = random_next(&dice) & random_next(&dice), counted;
+		struct iforest_filter filter = { .context = &hidden, .of_entries = hide };
+		struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 2), .filter = &filter };
+		uint8_t bytes[IFOREST_MAX_NODE_BYTES];
+		struct iforest_block_reader reader;
+		struct iforest_aggregate got, expected;
+		struct iforest_node node;
+		bool done;
+
+		make(&dice, folded);
+		assert_ok(iforest_leaf_node(&folded->leaf, &node));
+		iforest_node_write(&node, &folded->fields, bytes);
+		iforest_aggregate_clear(&got, 2);
+		iforest_aggregate_clear(&expected, 2);
+		assert_ok(iforest_leaf_fold_most(&folded->leaf, bytes, &reader, &wanted, &got, &done));
+		n_done += done;
+		if (done) {
+			iforest_block_start(&reader, &folded->leaf, 0);
+			assert_ok(iforest_block_fold(&reader, 0, folded->n, &wanted, &expected, &counted));
+		}
+		assert_true(got.n_rows == expected.n_rows && got.n_dead == expected.n_dead);
+		assert_same_value(&got.values[0], &expected.values[0]);
+
+		/* the node is of before a removal, the page of after it */
+		folded->leaf.header.n_dead++;
+		assert_ok(iforest_leaf_fold_most(&folded->leaf, bytes, &reader, &wanted, &got, &done));
+		assert_false(done);
+		wanted.values = 2;
+		folded->leaf.header.n_dead--;
+		assert_ok(iforest_leaf_fold_most(&folded->leaf, bytes, &reader, &wanted, &got, &done));
+		assert_false(done); /* sums of reals are not taken apart */
+	}
+	assert_in_range(n_done, 50, 350); /* of 400 */
+	free(folded);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_range_of_a_block),
 		cmocka_unit_test(only_columns_that_are_needed_are_unpacked),
 		cmocka_unit_test(the_node_of_a_page),
+		cmocka_unit_test(a_node_without_some_entries),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
