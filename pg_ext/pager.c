@@ -5,6 +5,7 @@
 
 #include "core/bits.h"
 #include "pg_ext/locks.h"
+#include "pg_ext/pause.h"
 
 /* A run grows by a sixteenth of itself at a time. */
 enum { FEWEST_RESERVED = 8, MOST_RESERVED = 4096 };
@@ -106,6 +107,8 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 	Page page;
 
 	iforest_vacuum_delay_point();
+	if (number == 0)
+		iforest_pause("first leaf page wanted");
 	if (block == InvalidBlockNumber) {
 		index->met_foreign_page = true;
 		return IFOREST_CORRUPT;

@@ -5,6 +5,7 @@
 
 #include "core/run_remove.h"
 #include "pg_ext/maintenance.h"
+#include "pg_ext/pause.h"
 #include "pg_ext/values.h"
 
 struct dead_check {
@@ -40,6 +41,7 @@ static void remove_dead(struct iforest_index *index, struct dead_check *check, I
 		stats->num_index_tuples += (double)removal.n_kept;
 		stats->tuples_removed += (double)removal.n_removed;
 	}
+	iforest_pause("entries removed");
 	/* also where nothing was left to remove: an earlier vacuum may have been cut off after it had */
 	iforest_meta_begin(index->relation, &edit);
 	edit.meta->removal_epoch++;
