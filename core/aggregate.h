@@ -51,7 +51,7 @@ struct iforest_value_aggregate {
 	struct iforest_squares squares; /* IFOREST_INT64 */
 	double real_sum;               /* IFOREST_FLOAT64: of the finite values */
 	uint64_t n_nan, n_plus_infinity, n_minus_infinity;
-	struct iforest_row min, max;   /* set if n > 0 */
+	struct iforest_row min, max;   /* set if n > 0, of an aggregate that was asked for them */
 	struct iforest_row first, last;
 };
 

@@ -186,6 +186,7 @@ static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, cons
 	if (!status)
 		status = iforest_cursor_blame_leaf(cursor, iforest_leaf_fold_most(&cursor->leaf, node, &cursor->reader, wanted,
 										  aggregate, done));
+	cursor->n_nodes_folded += *done;
 	return status;
 }
 

@@ -99,7 +99,7 @@ enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct if
 	leaf->fields = fields;
 	leaf->page = page;
 	status = iforest_page_check(page, n_bytes, run_id, 0, number, is_checked, header, what);
-	if (status || is_checked)
+	if (status)
 		return status;
 	*what = "the page's block directory is wrong";
 	start = IFOREST_PAGE_HEADER + header->n_items * (uint32_t)DIRECTORY_ENTRY;
@@ -134,8 +134,8 @@ bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t 
 	if (!(leaf->header.flags & IFOREST_PAGE_REFS_ASCEND) || block + 1u >= leaf->header.n_items)
 		return false;
 	*low = iforest_load_int64(directory_entry(leaf, block) + 16);
-	*high = iforest_load_int64(directory_entry(leaf, block + 1) + 16) - 1;
-	return true;
+	*high = iforest_load_int64(directory_entry(leaf, block + 1) + 16);
+	return (*high)-- > *low;
 }
 
 unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct iforest_key *key)

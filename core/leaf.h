@@ -14,8 +14,8 @@
  *   then 8 zero bytes
  *
  * Where the refs of the page ascend, as those of rows that came in order do, its header says so: then the directory bounds
- * those of each block. A removal sets a bit and changes nothing else, so a page never outgrows its place. First keys stay as they are.
- * Code outside leaf.c and column.c never sees these bytes.
+ * those of each block. A removal sets a bit and changes nothing else, so a page never outgrows its place. First keys stay as
+ * they are. Code outside leaf.c and column.c never sees these bytes.
  */
 #ifndef IFOREST_LEAF_H
 #define IFOREST_LEAF_H

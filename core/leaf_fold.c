@@ -206,6 +206,8 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 
 /* ---- a node without some of its entries ---- */
 
+enum { FEW_GONE = 8 }; /* of a block; where more do not count, the others are sooner folded */
+
 static bool can_take_out(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
 {
 	bool can = !wanted->firsts && !wanted->lasts && !wanted->squares && !wanted->times && !wanted->node_fields;
@@ -272,6 +274,7 @@ enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, cons
 		if (live)
 			status = wanted->filter->of_entries(wanted->filter->context, reader, &kept);
 		live &= ~kept;
+		*done = iforest_popcount(live) <= FEW_GONE;
 		rest.n_rows -= iforest_popcount(live);
 		for (unsigned v = 0; v < fields->n_values && live && !status && *done; v++)
 			if (wanted->values >> v & 1)

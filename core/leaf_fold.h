@@ -44,8 +44,9 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 				       uint64_t *counted);
 
 /* aggregate = aggregate + the node over a leaf page, without those of its live entries that do not count. *done is false, and
- * the aggregate as it was, where a fold of the entries has to do it: rows, times or squares are wanted, or sums of reals; an
- * extreme of the node does not count; or entries were removed between the reading of the node and that of the page.
+ * the aggregate as it was, where a fold of the entries has to do it: first or last rows, times, squares or sums of reals are
+ * wanted; an extreme of the node does not count; many entries of a block do not; or entries were removed between the reading of
+ * the node and that of the page.
  * Requires  wanted->filter.
  * Errors    IFOREST_CORRUPT, and those of the filter. */
 enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, const uint8_t *node,

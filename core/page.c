@@ -66,8 +66,8 @@ void iforest_page_seal(uint8_t *page, const struct iforest_page_header *header)
 	iforest_store32(page + 4, (uint32_t)iforest_checksum64(page + 8, header->length - 8u));
 }
 
-static enum iforest_status check_bytes(const uint8_t *page, uint32_t n_bytes, const struct iforest_page_header *header,
-				       const char **what)
+static enum iforest_status check_bytes(const uint8_t *page, uint32_t n_bytes, bool is_checked,
+				       const struct iforest_page_header *header, const char **what)
 {
 	*what = "the page's magic is wrong";
 	if (iforest_load32(page) != IFOREST_PAGE_MAGIC)
@@ -76,7 +76,7 @@ static enum iforest_status check_bytes(const uint8_t *page, uint32_t n_bytes, co
 	if (header->length < IFOREST_PAGE_HEADER || header->length > n_bytes)
 		return IFOREST_CORRUPT;
 	*what = "the page's checksum is wrong";
-	if (iforest_load32(page + 4) != (uint32_t)iforest_checksum64(page + 8, header->length - 8u))
+	if (!is_checked && iforest_load32(page + 4) != (uint32_t)iforest_checksum64(page + 8, header->length - 8u))
 		return IFOREST_CORRUPT;
 	*what = "the page's format version is unknown";
 	if (page[23] != IFOREST_PAGE_VERSION || header->flags > (header->level == 0 ? IFOREST_PAGE_REFS_ASCEND : 0))
@@ -88,7 +88,7 @@ enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, ui
 				       uint32_t number, bool is_checked, struct iforest_page_header *header, const char **what)
 {
 	struct iforest_page_header read;
-	enum iforest_status status = IFOREST_OK;
+	enum iforest_status status;
 
 	*what = "the page is cut short";
 	if (n_bytes < IFOREST_PAGE_HEADER)
@@ -97,8 +97,7 @@ enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, ui
 		.length = iforest_load16(page + 20), .level = page[22], .n_items = iforest_load16(page + 24),
 		.n_entries = iforest_load16(page + 26), .n_dead = iforest_load16(page + 28),
 		.flags = iforest_load16(page + 30) };
-	if (!is_checked)
-		status = check_bytes(page, n_bytes, &read, what);
+	status = check_bytes(page, n_bytes, is_checked, &read, what);
 	if (status)
 		return status;
 	*what = "another page stands in its place";

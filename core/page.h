@@ -45,8 +45,8 @@ enum { IFOREST_PAGE_REFS_ASCEND = 1 };
 void iforest_page_seal(uint8_t *page, const struct iforest_page_header *header);
 
 /* Checks foreign bytes: length, magic, version, checksum, and that this is the page that was asked for.
- * Requires  page has n_bytes; is_checked: these very bytes have passed before, so only the header is read
- *           and compared.
+ * Requires  page has n_bytes; is_checked: these very bytes have passed before, so their checksum is
+ *           not computed again.
  * Errors    IFOREST_CORRUPT with *what set to what is wrong (static text); IFOREST_FORMAT. */
 enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, uint64_t run_id, unsigned level,
 				       uint32_t number, bool is_checked, struct iforest_page_header *header, const char **what);

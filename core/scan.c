@@ -82,11 +82,11 @@ static enum iforest_status fold_all(struct iforest_scan *scan, const struct ifor
 static enum iforest_status whole_window(struct iforest_scan *scan, struct iforest_aggregate *aggregate)
 {
 	struct iforest_key after = iforest_key_at(scan->series + 1, INT64_MIN);
-	struct iforest_wanted timeless = { .values = scan->wanted.values, .no_rows = scan->wanted.no_rows,
-					   .squares = scan->wanted.squares, .node_fields = scan->wanted.node_fields,
-					   .filter = scan->wanted.filter };
+	struct iforest_wanted timeless = scan->wanted;
 	enum iforest_status status = fold_all(scan, &scan->end, &scan->wanted, aggregate);
 
+	timeless.firsts = timeless.lasts = 0;
+	timeless.times = false;
 	if (!status && is_unbounded(scan))
 		status = fold_all(scan, &after, &timeless, aggregate);
 	scan->is_done = true;

@@ -9,8 +9,8 @@
  *   iforest_scan_release(&scan);
  *
  * A run whose removal_in_progress is set may have nodes that are not true to its leaves; a scan does not look at the mark. The
- * host decides: one whose removals other processes can see half done (PostgreSQL) answers for that by its own means, any
- * other repairs such a run first or refuses it.
+ * host decides: one whose removals other processes can see half done (PostgreSQL) answers for that by its filter, which takes no
+ * node whole that has entries of dead rows; any other repairs such a run first or refuses it.
  *
  * Buckets without live entries are left out. Entries whose time is NULL count where the window has no bounds and is one
  * bucket (IFOREST_WHOLE), and only there.

@@ -301,6 +301,7 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 	iforest_may_look(relation);
 	check->index = palloc(sizeof *check->index);
 	iforest_index_open(check->index, relation);
+	check->index->trusts_nothing = true;
 	iforest_definition_read(relation, &check->definition);
 	if (is_primary)
 		hold_runs(check->index);

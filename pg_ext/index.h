@@ -22,6 +22,8 @@ struct iforest_index {
 	/* filled in by readers who want to begin again: a page was met that belongs to somebody else by now */
 	bool met_foreign_page;
 
+	bool trusts_nothing;                   /* set by who checks: pages are checked however often they were before */
+
 	/* the pager's own */
 	struct iforest_extent *extents;        /* by owner, then first */
 	uint32 n_extents;

@@ -149,11 +149,9 @@ struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *mea
 
 	for (int i = 0; i < measures->n_measures; i++) {
 		const struct measure *measure = &measures->measures[i];
-		uint32 bit = 1u << measure->value;
+		uint32 bit = measure->kind == IFOREST_MEASURE_VALUE ? 1u << measure->value : 0;
 
 		wanted.times = wanted.times || measure->kind == IFOREST_MEASURE_TIME;
-		if (measure->kind != IFOREST_MEASURE_VALUE)
-			continue;
 		wanted.values |= bit;
 		wanted.squares |= measure->has_squares ? bit : 0;
 		wanted.no_mins &= measure->has_min ? ~bit : UINT32_MAX;

@@ -1,5 +1,6 @@
 #include "pg_ext/index.h"
 
+#include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "miscadmin.h"
 
@@ -13,12 +14,13 @@ enum { FEWEST_RESERVED = 8, MOST_RESERVED = 4096 };
 struct iforest_page_buffer {
 	struct iforest_page_buffer *next;
 	BlockNumber block;
-	XLogRecPtr lsn;      /* 0: changes of the page do not show in it */
+	XLogRecPtr lsn;      /* 0: what the page holds does not show in it */
 	bool is_checked;
 	uint8 bytes[IFOREST_PG_PAGE_BYTES];
 };
 
-/* Pages that this backend has found to be whole, by block. They change with their LSN, and with that alone. */
+/* Pages that this backend has found to be whole, by block. They change with their LSN, and with that alone, where the server itself
+ * checks what it reads from a file. */
 enum { REMEMBERED_PAGES = 16384 };
 static struct checked_page {
 	uint64 index_id;
@@ -84,6 +86,11 @@ static BlockNumber block_of(struct iforest_index *index, const struct iforest_pl
 
 /* ---- reading ---- */
 
+static bool may_remember(const struct iforest_index *index)
+{
+	return DataChecksumsEnabled() && RelationNeedsWAL(index->relation) && !index->is_build && !index->trusts_nothing;
+}
+
 static bool was_checked(const struct iforest_index *index, const struct iforest_page_buffer *held)
 {
 	const struct checked_page *checked = &checked_pages[held->block % REMEMBERED_PAGES];
@@ -126,7 +133,7 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 		to->n_bytes = iforest_content_used(page);
 		memcpy(held->bytes, iforest_content(page), to->n_bytes);
 		held->block = block;
-		held->lsn = RelationNeedsWAL(index->relation) && !index->is_build ? PageGetLSN(page) : InvalidXLogRecPtr;
+		held->lsn = may_remember(index) ? PageGetLSN(page) : InvalidXLogRecPtr;
 		if (iforest_load64(held->bytes + 8) == place->run_id)
 			to->bytes = held->bytes;
 	}

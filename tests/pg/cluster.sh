@@ -61,7 +61,7 @@ dynamic_library_path = '$cluster_lib:\$libdir'"
 
 cluster_start() {
 	cluster_stage || return
-	cluster_unprivileged initdb -D "$cluster_dir/data" -U postgres --auth=trust --no-sync --encoding=UTF8 --locale=C \
+	cluster_unprivileged initdb -D "$cluster_dir/data" -U postgres --auth=trust --no-sync --data-checksums --encoding=UTF8 --locale=C \
 		>"$cluster_dir/initdb.log" 2>&1 || { cat "$cluster_dir/initdb.log" >&2; return 1; }
 	cat >>"$cluster_dir/data/postgresql.conf" <<-END
 		listen_addresses = ''
