@@ -1,7 +1,6 @@
-#include "core/block_forest.h"
+#include "core/block_internal.h"
 
 #include "core/bits.h"
-#include "core/forest_internal.h"
 
 enum { AHEAD = 8, CACHE_LINE = 64 };
 
@@ -105,12 +104,6 @@ static inline struct iforest_range whole_blocks(const struct iforest_block_fores
 	return (struct iforest_range){ (from + iforest_low_bits(level)) >> level, to >> level };
 }
 
-static inline void fold_entries(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to, void *state)
-{
-	if (from < to)
-		blocks->entries.fold(blocks->entries.context, from, to, state);
-}
-
 /* Whether a part of the block changes nothing if it is added to the state, from the left or from the right. */
 static inline bool is_absorbed(const struct iforest_block_forest *blocks, uint64_t block, const void *state, bool from_left)
 {
@@ -123,18 +116,12 @@ static inline bool is_absorbed(const struct iforest_block_forest *blocks, uint64
 static inline void add_ends(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to,
 			    const struct iforest_range *whole, void *state)
 {
-	const struct iforest_kind *kind = blocks->forest.kind;
 	uint64_t first = first_of(blocks, whole->from), end = first_of(blocks, whole->to);
-	uint64_t left[IFOREST_ABSORBING_BYTES / sizeof(uint64_t)];
 
 	if (end < to && !is_absorbed(blocks, whole->to, state, false))
-		fold_entries(blocks, end, to, state);
-	if (from < first && !is_absorbed(blocks, whole->from - 1, state, true)) {
-		kind->identity(left);
-		fold_entries(blocks, from, first, left);
-		kind->combine(left, left, state);
-		memcpy(state, left, kind->state_bytes);
-	}
+		iforest_block_fold_after(blocks, end, to, state);
+	if (from < first && !is_absorbed(blocks, whole->from - 1, state, true))
+		iforest_block_fold_before(blocks, from, first, state);
 }
 
 /* The nodes of the whole blocks are listed, or not. */
@@ -146,11 +133,11 @@ static inline void fold(const struct iforest_block_forest *blocks, uint64_t from
 
 	blocks->forest.kind->identity(state);
 	if (whole.from >= whole.to) {
-		fold_entries(blocks, from, to, state);
+		iforest_block_fold_after(blocks, from, to, state);
 		return;
 	}
 	if (!is_first)
-		fold_entries(blocks, from, first_of(blocks, whole.from), state);
+		iforest_block_fold_after(blocks, from, first_of(blocks, whole.from), state);
 	if (listed)
 		iforest_forest_add_listed(&blocks->forest, listed, state);
 	else
@@ -158,7 +145,7 @@ static inline void fold(const struct iforest_block_forest *blocks, uint64_t from
 	if (is_first)
 		add_ends(blocks, from, to, &whole, state);
 	else
-		fold_entries(blocks, first_of(blocks, whole.to), to, state);
+		iforest_block_fold_after(blocks, first_of(blocks, whole.to), to, state);
 }
 
 void iforest_block_forest_fold(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to, void *state)
@@ -219,7 +206,7 @@ static bool seek_entry(const struct iforest_block_forest *blocks, uint64_t from,
 
 	for (; from < to; from++) {
 		memcpy(with, before, n_bytes);
-		fold_entries(blocks, from, from + 1, with);
+		iforest_block_fold_after(blocks, from, from + 1, with);
 		if (predicate->holds(predicate->context, with)) {
 			*i = from;
 			return true;

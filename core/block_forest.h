@@ -72,8 +72,8 @@ uint64_t iforest_block_forest_find(const struct iforest_block_forest *blocks, in
 
 /* Adjacent buckets: state b is the fold of the entries whose time lies in [bounds[b], bounds[b + 1]), for b < n_buckets.
  * Requires  times; n_buckets + 1 bounds, which do not descend.
- * Cost      O(w + log n) for w entries, in a window of few; O(log w) a bucket, w the blocks of the window, in a wide one, where
- *           a kind that absorbs reads no entries but those that matter. */
+ * Cost      O(log n), and for each bucket its entries, if it has less than a block of them; else O(log w), w the blocks of the
+ *           window, and the entries of the blocks that its bounds cut: of a kind that absorbs only those that matter. */
 void iforest_block_forest_zoom(const struct iforest_block_forest *blocks, const int64_t *bounds, size_t n_buckets, void *states);
 
 #endif

@@ -1,4 +1,4 @@
-/* forest_internal.h -- what forest.c, block_forest.c and forest_image.c share. Not for others. */
+/* forest_internal.h -- what forest*.c and block_*.c share. Not for others. */
 #ifndef IFOREST_FOREST_INTERNAL_H
 #define IFOREST_FOREST_INTERNAL_H
 

@@ -1,10 +1,20 @@
 #include "core/gallop.h"
 
-enum { FEW = 16 }; /* times to a bound: then they are all read */
+enum { FEW = 16 };               /* times to a bound: then they are all read */
+enum { AT_ONCE = 8, FAR = 128 }; /* times looked at before anything is decided, while more than so many are left */
 
-/* In [low, high]: all before low are less than the bound, those from high on are not. */
-static uint64_t bisect(const struct iforest_times *times, uint64_t low, uint64_t high, int64_t bound)
+/* All before low are less than the bound, those from high on are not. Far apart, eight are looked at where bisection would look
+ * at one: their cache misses are waited for together. */
+uint64_t iforest_search(const struct iforest_times *times, uint64_t low, uint64_t high, int64_t bound)
 {
+	while (high - low > FAR) {
+		uint64_t step = (high - low) / AT_ONCE, n_less = 0;
+
+		for (uint64_t k = 1; k <= AT_ONCE; k++)
+			n_less += iforest_time_at(times, low + k * step - 1) < bound;
+		low += n_less * step;
+		high = n_less < AT_ONCE ? low + step - 1 : high;
+	}
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
@@ -26,14 +36,14 @@ uint64_t iforest_gallop(const struct iforest_times *times, uint64_t from, uint64
 			at = step < to - at ? at + step : to;
 			step *= 2;
 		} while (at < to && iforest_time_at(times, at) < bound);
-		return bisect(times, low, at, bound);
+		return iforest_search(times, low, at, bound);
 	}
 	while (at > from) {
 		uint64_t before = step < at - from ? at - step : from;
 
 		high = at;
 		if (iforest_time_at(times, before) < bound)
-			return bisect(times, before + 1, high, bound);
+			return iforest_search(times, before + 1, high, bound);
 		at = before;
 		step *= 2;
 	}
@@ -44,11 +54,8 @@ uint64_t iforest_gallop(const struct iforest_times *times, uint64_t from, uint64
 static void pass(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
 		 uint64_t *positions)
 {
-	for (size_t i = 0; i < n; i++) {
-		while (from < to && iforest_time_at(times, from) < bounds[i])
-			from++;
-		positions[i] = from;
-	}
+	for (size_t i = 0; i < n; i++)
+		positions[i] = from = iforest_pass(times, from, to, bounds[i]);
 }
 
 /* Bisects for all bounds at once, a step of each before the next step of any: so that the misses of many are waited for together.

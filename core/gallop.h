@@ -1,7 +1,8 @@
 /* gallop.h -- where many ascending bounds stand among times that do not descend.
  *
  * One bound is looked for from where it is to be expected, in steps that double (Bentley and Yao, "An almost optimal
- * algorithm for unbounded searching", 1976). Many are bisected together: the steps of one do not wait for those of another.
+ * algorithm for unbounded searching", 1976). Many are bisected together: the steps of one do not wait for those of another. One
+ * that may stand anywhere is looked for in eighths, for the same reason.
  */
 #ifndef IFOREST_GALLOP_H
 #define IFOREST_GALLOP_H
@@ -23,8 +24,18 @@ static inline int64_t iforest_time_at(const struct iforest_times *times, uint64_
 	return time;
 }
 
-/* Position of the first of times [from, to) that is not less than the bound; `to` if there is none. `guess` in [from, to] is where
- * the search begins. Cost: O(log of its distance). */
+/* Position of the first of times [from, to) that is not less than the bound; `to` if there is none. One after the other. */
+static inline uint64_t iforest_pass(const struct iforest_times *times, uint64_t from, uint64_t to, int64_t bound)
+{
+	while (from < to && iforest_time_at(times, from) < bound)
+		from++;
+	return from;
+}
+
+/* The same in O(log(to - from)). */
+uint64_t iforest_search(const struct iforest_times *times, uint64_t from, uint64_t to, int64_t bound);
+
+/* The same in O(log of the distance) from `guess` in [from, to], where the search begins. */
 uint64_t iforest_gallop(const struct iforest_times *times, uint64_t from, uint64_t to, uint64_t guess, int64_t bound);
 
 /* Positions of n bounds, which do not descend, in [from, to). The first is expected near from, the last near to.

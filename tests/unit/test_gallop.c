@@ -91,6 +91,8 @@ static void one_bound_at_random(void **state)
 			int64_t bound = random_bound(row, &dice);
 
 			assert_int_equal(iforest_gallop(&row->apart, from, to, guess, bound), by_hand(row, from, to, bound));
+			assert_int_equal(iforest_search(&row->apart, from, to, bound), by_hand(row, from, to, bound));
+			assert_int_equal(iforest_pass(&row->apart, from, to, bound), by_hand(row, from, to, bound));
 		}
 	}
 }
