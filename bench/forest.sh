@@ -10,7 +10,7 @@
 set -eu
 build=${BUILD:-build}
 flags="-std=c11 -O2 -g -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -I. -pthread"
-block=64
+block=128
 ours="block forest of $block"
 export FOREST_CSV="$build/bench/forest.csv"
 

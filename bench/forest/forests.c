@@ -113,11 +113,11 @@ static void zoom_blocks(const void *self, const int64_t *bounds, size_t n_pixels
 	.n_moved = blocks_moved, .fold = fold_blocks, .fold_many = fold_many_blocks, .zoom = zoom_blocks
 const struct structure block_forest_16 = { .name = "block forest of 16", BLOCKS(&kind, 16, IFOREST_GROW_IN_PLACE) };
 const struct structure block_forest_32 = { .name = "block forest of 32", BLOCKS(&kind, 32, IFOREST_GROW_IN_PLACE) };
-const struct structure block_forest = { .name = "block forest of 64", BLOCKS(&kind, 64, IFOREST_GROW_IN_PLACE) };
-const struct structure block_forest_128 = { .name = "block forest of 128", BLOCKS(&kind, 128, IFOREST_GROW_IN_PLACE) };
+const struct structure block_forest_64 = { .name = "block forest of 64", BLOCKS(&kind, 64, IFOREST_GROW_IN_PLACE) };
+const struct structure block_forest = { .name = "block forest of 128", BLOCKS(&kind, 128, IFOREST_GROW_IN_PLACE) };
 const struct structure block_forest_256 = { .name = "block forest of 256", BLOCKS(&kind, 256, IFOREST_GROW_IN_PLACE) };
-const struct structure block_forest_moving = { .name = "64, by moving", BLOCKS(&kind, 64, IFOREST_GROW_BY_MOVING) };
-const struct structure block_forest_unsure = { .name = "64, all ends read", BLOCKS(&unsure_kind, 64, IFOREST_GROW_IN_PLACE) };
+const struct structure block_forest_moving = { .name = "128, by moving", BLOCKS(&kind, 128, IFOREST_GROW_BY_MOVING) };
+const struct structure block_forest_unsure = { .name = "128, all ends read", BLOCKS(&unsure_kind, 128, IFOREST_GROW_IN_PLACE) };
 
 /* ---- a leaf for each event ---- */
 

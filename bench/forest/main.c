@@ -20,7 +20,7 @@
 
 static const struct structure *const structures[] = {
 	&textbook, &scan, &segment_tree, &pointer_tree, &wide_tree, &b_tree, &sparse_table, &sparse_table_of_blocks, &forest,
-	&block_forest_16, &block_forest_32, &block_forest, &block_forest_128, &block_forest_256, &block_forest_unsure,
+	&block_forest_16, &block_forest_32, &block_forest_64, &block_forest, &block_forest_256, &block_forest_unsure,
 	&block_forest_moving,
 };
 static const struct sum_structure *const sum_structures[] = { &fenwick_tree, &prefix_sums, &sum_block_forest };

@@ -8,7 +8,7 @@ set format x "10^{%L}"
 set grid
 
 structures = '"textbook" "segment tree" "4-ary tree, pointers" "4-ary tree, implicit" "B-tree" "sparse table of 32s"' \
-           . ' "forest, a leaf an event" "block forest of 64"'
+           . ' "forest, a leaf an event" "block forest of 128"'
 # what is drawn: the column of the file, the name of the picture, the label
 columns = "3 4 6 7 9 10 12 14 16"
 names = "bytes build append worst_append fold batched whole part close"

@@ -34,7 +34,7 @@ struct structure {
 };
 
 extern const struct structure textbook, scan, segment_tree, wide_tree, pointer_tree, b_tree, sparse_table, sparse_table_of_blocks;
-extern const struct structure forest, block_forest, block_forest_16, block_forest_32, block_forest_128, block_forest_256,
+extern const struct structure forest, block_forest, block_forest_16, block_forest_32, block_forest_64, block_forest_256,
 	block_forest_moving, block_forest_unsure;
 
 /* The second question, the sum of durations: it can be subtracted, so that prefixes are enough. */

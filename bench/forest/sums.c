@@ -133,4 +133,4 @@ static uint64_t blocks_sum(const void *self, uint64_t from, uint64_t to)
 
 const struct sum_structure fenwick_tree = { "Fenwick tree", create_fenwick, destroy_prefixes, prefixes_bytes, fenwick_sum };
 const struct sum_structure prefix_sums = { "prefix sums", create_sums, destroy_prefixes, prefixes_bytes, difference };
-const struct sum_structure sum_block_forest = { "block forest of 64", create_blocks, destroy_blocks, blocks_bytes, blocks_sum };
+const struct sum_structure sum_block_forest = { "block forest of 128", create_blocks, destroy_blocks, blocks_bytes, blocks_sum };

@@ -8,7 +8,7 @@
 
 enum { N_ENTRIES = 6000, MOST_BUCKETS = 600 };
 
-static const uint64_t block_sizes[] = { 1, 2, 16, 64, 4096 };
+static const uint64_t block_sizes[] = { 1, 2, 16, 128, 4096 };
 
 /* A forest over n entries with times, of any kind and block size; sometimes first more of them, and then truncated. */
 static void start(struct iforest_block_forest *blocks, struct block_sample *sample, struct alloc_fault *fault,
@@ -156,7 +156,7 @@ static void changed_times_are_followed(void **state)
 			uint64_t i = random_below(&dice, sample.n);
 
 			if (random_chance(&dice, 50))
-				i &= ~(uint64_t)63; /* the first of a block */
+				i &= ~(uint64_t)127; /* the first of a block */
 			block_sample_change(&sample, i, &dice);
 			assert_ok(iforest_block_forest_update(&blocks, i));
 			if (random_chance(&dice, 20)) {
