@@ -28,6 +28,22 @@ static inline int iforest_key_compare(const struct iforest_key *a, const struct 
 	return (a->ref > b->ref) - (a->ref < b->ref);
 }
 
+/* The number of the first of n ascending keys that stands at or after a position; n if there is none. */
+static inline uint64_t iforest_key_search(const struct iforest_key *keys, uint64_t n, const struct iforest_key *position)
+{
+	uint64_t low = 0, high = n;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (iforest_key_compare(&keys[middle], position) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* The position of the first entry of a series whose time is at least `time`. */
 static inline struct iforest_key iforest_key_at(uint64_t series, int64_t time)
 {

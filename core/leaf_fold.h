@@ -33,7 +33,7 @@ struct iforest_wanted {
 	uint32_t lasts;   /* bit v: its last row */
 	bool times;       /* first and last time */
 	bool node_fields; /* latest end and heap blocks, where the index keeps them */
-	const struct iforest_filter *filter; /* NULL: all live entries count. Not together with firsts or lasts */
+	const struct iforest_filter *filter; /* NULL: all live entries count */
 };
 
 /* aggregate = aggregate + the entries [from, to) of the block that are live and count; their bits are *counted. Unpacks the

@@ -4,6 +4,7 @@
 
 struct iforest_memory_run {
 	uint64_t run_id;
+	bool is_free;              /* dropped: another run may take its place */
 	uint8_t **pages;
 	uint32_t *n_bytes;
 	uint64_t n_pages, n_reserved;
@@ -37,6 +38,11 @@ static enum iforest_status memory_get(void *context, const struct iforest_place 
 	memory->n_gets++;
 	if (!run || index >= run->n_pages || !run->pages[index])
 		return IFOREST_CORRUPT;
+	if (memory->lends_pages) {
+		*page = (struct iforest_page){ .bytes = run->pages[index], .n_bytes = run->n_bytes[index],
+					       .is_checked = &memory->is_checked };
+		return IFOREST_OK;
+	}
 	n_bytes = memory->fixed_pages ? memory->pager.page_bytes : run->n_bytes[index];
 	copy = iforest_allocate(memory->alloc, n_bytes);
 	if (!copy)
@@ -52,6 +58,8 @@ static void memory_release(void *context, struct iforest_page *page)
 {
 	struct iforest_pager_memory *memory = context;
 
+	if (memory->lends_pages)
+		return;
 	iforest_release(memory->alloc, (uint8_t *)page->bytes);
 	memory->n_pages_held--;
 }
@@ -59,9 +67,12 @@ static void memory_release(void *context, struct iforest_page *page)
 static enum iforest_status memory_create_run(void *context, struct iforest_place *place)
 {
 	struct iforest_pager_memory *memory = context;
+	uint64_t location = 0;
 	enum iforest_status status;
 
-	if (memory->n_runs == memory->n_reserved) {
+	while (location < memory->n_runs && !memory->runs[location].is_free)
+		location++;
+	if (location == memory->n_reserved) {
 		uint64_t n_wanted = memory->n_reserved ? 2 * memory->n_reserved : 8;
 
 		status = grow(memory->alloc, (void **)&memory->runs, n_wanted, sizeof *memory->runs);
@@ -69,8 +80,9 @@ static enum iforest_status memory_create_run(void *context, struct iforest_place
 			return status;
 		memory->n_reserved = n_wanted;
 	}
-	memory->runs[memory->n_runs] = (struct iforest_memory_run){ .run_id = place->run_id };
-	place->location = memory->n_runs++;
+	memory->runs[location] = (struct iforest_memory_run){ .run_id = place->run_id };
+	memory->n_runs += location == memory->n_runs;
+	place->location = location;
 	return IFOREST_OK;
 }
 
@@ -161,6 +173,7 @@ static enum iforest_status memory_drop_run(void *context, const struct iforest_p
 	if (!run || run->n_pages != n_pages)
 		return IFOREST_ARGUMENT;
 	free_pages(memory, run);
+	run->is_free = true;
 	return IFOREST_OK;
 }
 
@@ -200,6 +213,7 @@ void iforest_pager_memory_init(struct iforest_pager_memory *memory, const struct
 			   .random = memory_random },
 		.alloc = alloc,
 		.fixed_pages = fixed_pages,
+		.is_checked = true,
 	};
 }
 

@@ -1,6 +1,8 @@
-/* pager_memory.h -- the reference pager: runs in memory, for tests, fuzzers, and as an example to imitate.
+/* pager_memory.h -- the reference pager: runs in memory, for what is not stored yet, for tests, fuzzers, and as an example to
+ * imitate.
  *
- * It is strict where engines are: a batch over max_batch_pages and a page over page_bytes are refused, every get() hands out
+ * With lends_pages get() hands out the pages themselves, which core wrote and need no check: nobody may read a run while it
+ * is changed. Otherwise it is strict where engines are: a batch over max_batch_pages and a page over page_bytes are refused, every get() hands out
  * a copy of its own that dies at release(). With fixed_pages each page reads as page_bytes bytes, the rest zero, as
  * PostgreSQL's 8 KB pages do (page_bytes 8152, max_batch_pages 4).
  */
@@ -15,6 +17,8 @@ struct iforest_pager_memory {
 	struct iforest_pager pager;
 	const struct iforest_alloc *alloc;
 	bool fixed_pages;
+	bool lends_pages;                /* set by the caller; not together with fixed_pages */
+	bool is_checked;                 /* of every page lent */
 	struct iforest_memory_run *runs; /* by location */
 	uint64_t n_runs, n_reserved;
 	uint8_t *manifest;               /* as last published, NULL before */

@@ -1,5 +1,7 @@
 #include "core/run_remove.h"
 
+#include <string.h>
+
 #include "core/bits.h"
 #include "core/run_remove_internal.h"
 
@@ -81,6 +83,87 @@ enum iforest_status iforest_run_remove(struct iforest_store *store, struct ifore
 		status = iforest_renewal_finish(renewal);
 	iforest_release(store->alloc, spots);
 	iforest_renewal_end(renewal);
+	return status;
+}
+
+/* Copies to `held` the keys that have a live entry in the run, and notes them as found. */
+static enum iforest_status find_held(struct iforest_store *store, struct iforest_manifest *manifest, const struct iforest_run *run,
+				     const struct iforest_key *keys, uint64_t n_keys, bool *is_found, struct iforest_key *held,
+				     uint64_t *n_held)
+{
+	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
+	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
+	struct spot spot;
+	enum iforest_status status = IFOREST_OK;
+
+	*n_held = 0;
+	if (!cursor)
+		return IFOREST_NO_MEMORY;
+	iforest_cursor_init(cursor, store, manifest, run);
+	for (uint64_t k = iforest_key_search(keys, n_keys, &first); k < n_keys && !status; k++) {
+		if (iforest_key_compare(&keys[k], &last) > 0)
+			break;
+		if (is_found[k])
+			continue;
+		status = find_entry(cursor, &keys[k], &spot);
+		is_found[k] = !status;
+		if (!status)
+			held[(*n_held)++] = keys[k];
+		else if (status == IFOREST_NOT_FOUND)
+			status = IFOREST_OK;
+	}
+	iforest_cursor_release(cursor);
+	iforest_release(store->alloc, cursor);
+	return status;
+}
+
+static bool is_every_one_found(const bool *is_found, uint64_t n_keys)
+{
+	for (uint64_t k = 0; k < n_keys; k++)
+		if (!is_found[k])
+			return false;
+	return true;
+}
+
+/* Twice over the runs: a key that is nowhere is noticed before the first one is removed. */
+static enum iforest_status remove_found(struct iforest_store *store, struct iforest_manifest *manifest,
+					const struct iforest_key *keys, uint64_t n_keys, const uint64_t *run_ids, uint32_t n_runs,
+					bool *is_found, struct iforest_key *held)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	for (int removes = 0; removes < 2 && !status; removes++) {
+		memset(is_found, 0, n_keys);
+		for (uint32_t r = 0; r < n_runs && !status; r++) {
+			uint32_t number = iforest_manifest_find(manifest, run_ids[r]);
+			uint64_t n_held;
+
+			status = find_held(store, manifest, &manifest->runs[number], keys, n_keys, is_found, held, &n_held);
+			if (!status && removes && n_held > 0)
+				status = iforest_run_remove(store, manifest, run_ids[r], held, n_held);
+		}
+		if (!status && !is_every_one_found(is_found, n_keys))
+			status = IFOREST_NOT_FOUND;
+	}
+	return status;
+}
+
+enum iforest_status iforest_runs_remove(struct iforest_store *store, struct iforest_manifest *manifest,
+					const struct iforest_key *keys, uint64_t n_keys)
+{
+	uint32_t n_runs = manifest->n_runs;
+	bool *is_found = iforest_allocate(store->alloc, n_keys);
+	struct iforest_key *held = iforest_allocate(store->alloc, n_keys * sizeof *held);
+	uint64_t *run_ids = iforest_allocate(store->alloc, n_runs * sizeof *run_ids);
+	enum iforest_status status = IFOREST_NO_MEMORY;
+
+	for (uint32_t r = 0; run_ids && r < n_runs; r++) /* the list moves with every publish */
+		run_ids[r] = manifest->runs[r].place.run_id;
+	if (is_found && held && run_ids)
+		status = remove_found(store, manifest, keys, n_keys, run_ids, n_runs, is_found, held);
+	iforest_release(store->alloc, is_found);
+	iforest_release(store->alloc, held);
+	iforest_release(store->alloc, run_ids);
 	return status;
 }
 

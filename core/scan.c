@@ -29,6 +29,42 @@ void iforest_scan_release(struct iforest_scan *scan)
 	scan->n_cursors = scan->n_active = 0;
 }
 
+enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_store *store,
+				      const struct iforest_manifest *manifest)
+{
+	const struct iforest_alloc *alloc = scan->store->alloc;
+	uint32_t n = scan->n_cursors + manifest->n_runs;
+	void *grown;
+
+	if (manifest->n_runs == 0)
+		return IFOREST_OK;
+	grown = alloc->reallocate(alloc->context, scan->cursors, n * sizeof *scan->cursors);
+	if (!grown)
+		return IFOREST_NO_MEMORY;
+	scan->cursors = grown;
+	grown = alloc->reallocate(alloc->context, scan->active, n * sizeof(struct iforest_cursor *));
+	if (!grown)
+		return IFOREST_NO_MEMORY;
+	scan->active = grown;
+	for (uint32_t r = 0; r < manifest->n_runs; r++)
+		iforest_cursor_init(&scan->cursors[scan->n_cursors + r], store, manifest, &manifest->runs[r]);
+	scan->n_cursors = n;
+	return IFOREST_OK;
+}
+
+/* Runs that were joined know nothing of the filter. */
+static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_cursor *cursor, const struct iforest_key *to,
+				      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	struct iforest_wanted all;
+
+	if (!wanted->filter || cursor->store == scan->store)
+		return iforest_cursor_fold_until(cursor, to, wanted, aggregate);
+	all = *wanted;
+	all.filter = NULL;
+	return iforest_cursor_fold_until(cursor, to, &all, aggregate);
+}
+
 /* Can the run hold an entry in [from, to)? */
 static bool may_hold(const struct iforest_run *run, const struct iforest_key *from, const struct iforest_key *to)
 {
@@ -75,7 +111,7 @@ static enum iforest_status fold_all(struct iforest_scan *scan, const struct ifor
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t a = 0; a < scan->n_active && !status; a++)
-		status = iforest_cursor_fold_until(scan->active[a], to, wanted, aggregate);
+		status = fold_until(scan, scan->active[a], to, wanted, aggregate);
 	return status;
 }
 
@@ -195,7 +231,7 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 			continue;
 		status = iforest_cursor_seek(cursor, &from);
 		if (!status)
-			status = iforest_cursor_fold_until(cursor, &to, wanted, aggregate);
+			status = fold_until(scan, cursor, &to, wanted, aggregate);
 	}
 	scan->is_done = true;
 	return status;
@@ -246,7 +282,7 @@ enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const str
 	for (uint32_t r = 0; r < scan->n_cursors && !status; r++) {
 		status = iforest_cursor_seek(&scan->cursors[r], &from);
 		if (!status)
-			status = iforest_cursor_fold_until(&scan->cursors[r], &to, wanted, aggregate);
+			status = fold_until(scan, &scan->cursors[r], &to, wanted, aggregate);
 	}
 	return status;
 }

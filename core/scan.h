@@ -42,6 +42,13 @@ enum iforest_status iforest_scan_init(struct iforest_scan *scan, struct iforest_
 				      const struct iforest_manifest *manifest);
 void iforest_scan_release(struct iforest_scan *scan);
 
+/* Adds the runs of another store, which holds the same series under the same ids and the same fields: what is not in the first
+ * one yet. They are folded as they are; wanted.filter is asked about the scan's own runs alone. Before the first start; both
+ * must outlive the scan.
+ * Errors  IFOREST_NO_MEMORY; then the scan is as it was. */
+enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_store *store,
+				      const struct iforest_manifest *manifest);
+
 /* Turns to a series. Cost: one page a level and run. Errors: as iforest_cursor_seek(). */
 enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t series);
 

@@ -1,27 +1,50 @@
-#include "sqlite_ext/build_internal.h"
+#include "sqlite_ext/build.h"
 
 #include "core/bits.h"
+#include "core/run_build.h"
+#include "sqlite_ext/entries.h"
+#include "sqlite_ext/progress.h"
+#include "sqlite_ext/watch.h"
+
+struct build {
+	struct iforest_index *index;
+	const struct iforest_definition *definition;
+	const struct iforest_source *source;
+	struct iforest_error *error;
+	struct iforest_fields fields;
+	struct iforest_manifest manifest;
+	struct iforest_run_builder *builder;
+	struct iforest_entry_reader rows;
+	struct iforest_progress progress;
+	sqlite3_stmt *put_series;
+	uint32_t first_series, next_series;
+	uint64_t series_checksum;
+	sqlite3_int64 last_rowid;
+};
+
+/* Turns a status of core into the build's error. */
+static int build_error(struct build *build, enum iforest_status status)
+{
+	return iforest_index_error(build->index, build->index->snapshot, status, build->error);
+}
 
 /* ---- the query ---- */
 
-/* SELECT "id", "ts", "track", "dur" FROM "main"."spans" [WHERE ...] ORDER BY "track", "ts" NULLS LAST, "id" */
-static int prepare_rows(struct iforest_build *build, sqlite3_stmt **statement)
+/* SELECT s."id", s."ts", s."track", s."dur" FROM "main"."spans" AS s [WHERE ...] ORDER BY s."track", s."ts" NULLS LAST, s."id" */
+static int prepare_rows(struct build *build, sqlite3_stmt **statement)
 {
 	const struct iforest_definition *definition = build->definition;
 	sqlite3_str *sql = sqlite3_str_new(build->index->db);
 	char *text;
 	int rc;
 
-	sqlite3_str_appendf(sql, "SELECT \"%w\", \"%w\"", build->source->rowid_column, definition->time);
-	for (unsigned b = 0; b < definition->n_by; b++)
-		sqlite3_str_appendf(sql, ", \"%w\"", definition->by[b].source);
-	for (unsigned v = 0; v < definition->n_values; v++)
-		sqlite3_str_appendf(sql, ", \"%w\"", definition->values[v].source);
-	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\"%s ORDER BY ", build->index->schema, build->source->name,
+	sqlite3_str_appendall(sql, "SELECT ");
+	iforest_entry_append_columns(definition, build->source, "s", sql);
+	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s%s ORDER BY ", build->index->schema, build->source->name,
 			    build->progress.is_on ? " WHERE iforest_progress(?1)" : "");
 	for (unsigned b = 0; b < definition->n_by; b++)
-		sqlite3_str_appendf(sql, "\"%w\", ", definition->by[b].source);
-	sqlite3_str_appendf(sql, "\"%w\" NULLS LAST, \"%w\"", definition->time, build->source->rowid_column);
+		sqlite3_str_appendf(sql, "s.\"%w\", ", definition->by[b].source);
+	sqlite3_str_appendf(sql, "s.\"%w\" NULLS LAST, s.\"%w\"", definition->time, build->source->rowid_column);
 	text = sqlite3_str_finish(sql);
 	if (!text)
 		return iforest_error_set(build->error, SQLITE_NOMEM, "");
@@ -32,16 +55,42 @@ static int prepare_rows(struct iforest_build *build, sqlite3_stmt **statement)
 	return rc;
 }
 
-static int add_rows(struct iforest_build *build)
+/* Rows come in the order of series, so that each new one is greater than all before. */
+static int add_series(void *context, const struct iforest_series_key *key, uint32_t *id)
+{
+	struct build *build = context;
+	int rc;
+
+	if (build->next_series == UINT32_MAX)
+		return build_error(build, IFOREST_TOO_LARGE);
+	*id = build->next_series++;
+	rc = iforest_index_put_series(build->index, &build->put_series, *id, key->bytes, key->n_bytes, build->error);
+	build->series_checksum += iforest_series_checksum(*id, key->bytes, key->n_bytes);
+	return rc;
+}
+
+static int add_row(struct build *build, sqlite3_stmt *statement)
+{
+	struct iforest_entry entry;
+	int rc = iforest_entry_read(&build->rows, statement, 0, &entry);
+
+	if (rc || build->rows.has_real_in_integers)
+		return rc;
+	if (entry.key.ref > build->last_rowid)
+		build->last_rowid = entry.key.ref;
+	return build_error(build, iforest_run_builder_add(build->builder, &entry));
+}
+
+static int add_rows(struct build *build)
 {
 	sqlite3_stmt *statement = NULL;
 	int rc = prepare_rows(build, &statement), step = SQLITE_ROW;
 
 	iforest_progress_stage(&build->progress, "sorting");
-	while (!rc && !build->has_real_in_integers && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+	while (!rc && !build->rows.has_real_in_integers && (step = sqlite3_step(statement)) == SQLITE_ROW) {
 		if (build->next_series == build->first_series)
 			iforest_progress_stage(&build->progress, "writing");
-		rc = iforest_build_add_row(build, statement);
+		rc = add_row(build, statement);
 		iforest_progress_step(&build->progress);
 	}
 	if (!rc && step != SQLITE_ROW && step != SQLITE_DONE)
@@ -51,7 +100,7 @@ static int add_rows(struct iforest_build *build)
 }
 
 /* Integers until a real shows up: then the column is one of reals, and the build starts over. */
-static int choose_kinds(struct iforest_build *build)
+static int choose_kinds(struct build *build)
 {
 	sqlite3_stmt *statement;
 	int rc = SQLITE_OK;
@@ -82,11 +131,11 @@ static int choose_kinds(struct iforest_build *build)
 			iforest_error_from_db(build->error, build->index->db, rc);
 		build->fields.kinds[v] = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 	}
-	return rc ? rc : iforest_build_error(build, iforest_fields_finish(&build->fields));
+	return rc ? rc : build_error(build, iforest_fields_finish(&build->fields));
 }
 
 /* The columns in which a real has shown up are those that hold one. */
-static int widen_kinds(struct iforest_build *build)
+static int widen_kinds(struct build *build)
 {
 	int rc = SQLITE_OK;
 
@@ -102,56 +151,52 @@ static int widen_kinds(struct iforest_build *build)
 		if (!rc && (rc = sqlite3_finalize(statement)))
 			iforest_error_from_db(build->error, build->index->db, rc);
 	}
-	return rc ? rc : iforest_build_error(build, iforest_fields_finish(&build->fields));
+	return rc ? rc : build_error(build, iforest_fields_finish(&build->fields));
 }
 
 /* ---- the whole ---- */
 
-static int write_run(struct iforest_build *build, struct iforest_run *run)
+static int write_run(struct build *build, struct iforest_run *run)
 {
 	struct iforest_index *index = build->index;
-	int rc = iforest_build_error(build, iforest_manifest_init(&build->manifest, &iforest_sqlite_alloc, &build->fields,
+	int rc = build_error(build, iforest_manifest_init(&build->manifest, &iforest_sqlite_alloc, &build->fields,
 							 IFOREST_SQLITE_PAGE_BYTES));
 
 	if (!rc)
-		rc = iforest_build_error(build, iforest_run_builder_start(build->builder, &index->store, &build->manifest));
+		rc = build_error(build, iforest_run_builder_start(build->builder, &index->store, &build->manifest));
 	if (rc)
 		return rc;
 	rc = add_rows(build);
-	if (rc || build->has_real_in_integers)
+	if (rc || build->rows.has_real_in_integers)
 		iforest_run_builder_abandon(build->builder);
 	else
-		rc = iforest_build_error(build, iforest_run_builder_finish(build->builder, run));
+		rc = build_error(build, iforest_run_builder_finish(build->builder, run));
 	return rc;
 }
 
 /* Takes back the series that were written. */
-static int forget_series(struct iforest_build *build, struct iforest_error *error)
+static int forget_series(struct build *build, struct iforest_error *error)
 {
 	build->next_series = build->first_series;
 	build->series_checksum = 0;
-	build->key.n_bytes = build->previous_key.n_bytes = 0;
+	build->rows.has_series = false;
 	return iforest_execute(error, build->index->db, "DELETE FROM \"%w\".\"%w_series\" WHERE id >= %u", build->index->schema,
 			       build->index->name, build->first_series);
 }
 
-static int publish(struct iforest_build *build, const struct iforest_run *run)
+static int publish(struct build *build, const struct iforest_run *run)
 {
 	struct iforest_manifest *manifest = &build->manifest;
 	struct iforest_edit edit = { .added = run->n_leaves ? run : NULL };
 
-	manifest->host_bytes = iforest_allocate(&iforest_sqlite_alloc, IFOREST_SQLITE_HOST_BYTES);
-	if (!manifest->host_bytes)
+	if (iforest_index_set_host(manifest, &(struct iforest_host_bytes){ build->first_series, build->next_series,
+				   build->series_checksum, build->last_rowid }))
 		return iforest_error_set(build->error, SQLITE_NOMEM, "");
-	manifest->n_host_bytes = IFOREST_SQLITE_HOST_BYTES;
-	iforest_store32(manifest->host_bytes, build->first_series);
-	iforest_store32(manifest->host_bytes + 4, build->next_series);
-	iforest_store64(manifest->host_bytes + 8, build->series_checksum);
-	return iforest_build_error(build, iforest_manifest_commit(manifest, &build->index->store, &edit));
+	return build_error(build, iforest_manifest_commit(manifest, &build->index->store, &edit));
 }
 
 /* A build that failed leaves nothing behind, also where the transaction goes on: the manifest before still stands. */
-static void take_back(struct iforest_build *build, const struct iforest_run *run)
+static void take_back(struct build *build, const struct iforest_run *run)
 {
 	struct iforest_error ignored = { .rc = SQLITE_OK };
 
@@ -163,7 +208,7 @@ static void take_back(struct iforest_build *build, const struct iforest_run *run
 }
 
 /* What the manifest before named is of no use any more, and the table is as the index says. */
-static int clean_up(struct iforest_build *build, const struct iforest_run *run)
+static int clean_up(struct build *build, const struct iforest_run *run)
 {
 	struct iforest_index *index = build->index;
 	sqlite3_int64 first_page = (sqlite3_int64)(run->place.location << 32);
@@ -174,16 +219,13 @@ static int clean_up(struct iforest_build *build, const struct iforest_run *run)
 				 schema, name, first_page, run->n_leaves ? first_page + UINT32_MAX : first_page - 1, schema, name,
 				 build->first_series, build->next_series);
 
-	if (!rc)
-		rc = iforest_source_watch(index->db, schema, name, build->source->name, index->columns, build->error);
-	if (!rc)
-		rc = iforest_execute(build->error, index->db,
-				     "DELETE FROM \"%w\".\"%w_changed\"; INSERT INTO \"%w\".\"%w_changed\" VALUES(0)", schema, name,
-				     schema, name);
-	return rc;
+	if (rc || build->definition->sync != IFOREST_SYNC_LOG)
+		return rc;
+	rc = iforest_watch_start(index->db, schema, name, build->source, build->definition, build->error);
+	return rc ? rc : iforest_execute(build->error, index->db, "DELETE FROM \"%w\".\"%w_log\"", schema, name);
 }
 
-static int start(struct iforest_build *build)
+static int start(struct build *build)
 {
 	struct iforest_index *index = build->index;
 	sqlite3_stmt *statement;
@@ -209,28 +251,28 @@ static int start(struct iforest_build *build)
 		rc = forget_series(build, build->error);
 	build->next_series = build->first_series;
 	iforest_progress_start(&build->progress, n_rows);
-	if (!rc)
-		rc = iforest_prepare(build->error, index->db, &build->put_series,
-				     "INSERT INTO \"%w\".\"%w_series\"(id, key) VALUES(?, ?)", index->schema, index->name);
 	return rc;
 }
 
 int iforest_build(struct iforest_index *index, const struct iforest_definition *definition,
 		  const struct iforest_source *source, struct iforest_error *error)
 {
-	struct iforest_build build = { .index = index, .definition = definition, .source = source, .error = error,
-			       .key.alloc = &iforest_sqlite_alloc, .previous_key.alloc = &iforest_sqlite_alloc };
+	struct build build = { .index = index, .definition = definition, .source = source, .error = error, .last_rowid = INT64_MIN };
 	struct iforest_run run = { .n_leaves = 0 };
 	int rc;
 
+	build.rows = (struct iforest_entry_reader){
+		.db = index->db, .schema = index->schema, .definition = definition, .source = source, .fields = &build.fields,
+		.error = error, .may_widen = true, .series_of = add_series, .context = &build,
+		.key.alloc = &iforest_sqlite_alloc, .previous_key.alloc = &iforest_sqlite_alloc };
 	build.builder = sqlite3_malloc64(sizeof *build.builder);
 	rc = build.builder ? start(&build) : iforest_error_set(error, SQLITE_NOMEM, "");
 	if (!rc)
 		rc = choose_kinds(&build);
 	if (!rc)
 		rc = write_run(&build, &run);
-	if (!rc && build.has_real_in_integers) {
-		build.has_real_in_integers = false;
+	if (!rc && build.rows.has_real_in_integers) {
+		build.rows.has_real_in_integers = false;
 		iforest_manifest_release(&build.manifest);
 		rc = forget_series(&build, error);
 		if (!rc)
@@ -247,8 +289,7 @@ int iforest_build(struct iforest_index *index, const struct iforest_definition *
 	iforest_progress_end(&build.progress);
 	sqlite3_finalize(build.put_series);
 	iforest_manifest_release(&build.manifest);
-	iforest_series_release(&build.key);
-	iforest_series_release(&build.previous_key);
+	iforest_entry_reader_release(&build.rows);
 	sqlite3_free(build.builder);
 	return rc;
 }

@@ -7,7 +7,8 @@
 
 /* Reads the table in key order (the engine sorts), writes series and one run, and publishes a manifest that names
  * them and nothing else. Until then the state before stands; on failure what was written is taken back.
- * Afterwards the tables of the index hold what the manifest names, the triggers are in place and x_changed is 0. */
+ * Afterwards the tables of the index hold what the manifest names, with sync=log the triggers are in place and the log is
+ * empty. */
 int iforest_build(struct iforest_index *index, const struct iforest_definition *definition,
 		  const struct iforest_source *source, struct iforest_error *error);
 

@@ -145,7 +145,21 @@ static int read_list(const char *text, const char *key, struct iforest_column_na
 				 "iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other)", key, text);
 }
 
-static int read_argument(struct iforest_definition *definition, const char *argument, struct iforest_error *error)
+static int read_sync(const char *text, bool is_given, enum iforest_sync *sync, struct iforest_error *error)
+{
+	static const char *const words[IFOREST_N_SYNCS] = { "log", "append", "manual" };
+
+	if (is_given)
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"sync\" is given twice");
+	for (int s = 0; s < IFOREST_N_SYNCS; s++)
+		if (sqlite3_stricmp(text, words[s]) == 0) {
+			*sync = (enum iforest_sync)s;
+			return SQLITE_OK;
+		}
+	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"sync=%s\": it is log, append or manual", text);
+}
+
+static int read_argument(struct iforest_definition *definition, const char *argument, bool *has_sync, struct iforest_error *error)
 {
 	const char *at = skip_space(argument);
 	char *key = read_name(&at, error);
@@ -165,9 +179,12 @@ static int read_argument(struct iforest_definition *definition, const char *argu
 			rc = read_list(at, "value", definition->values, IFOREST_MAX_VALUES, &definition->n_values, error);
 		else if (sqlite3_stricmp(key, "by") == 0)
 			rc = read_list(at, "by", definition->by, IFOREST_MAX_BY, &definition->n_by, error);
+		else if (sqlite3_stricmp(key, "sync") == 0)
+			rc = read_sync(at, *has_sync, &definition->sync, error);
 		else
 			rc = iforest_error_set(error, SQLITE_ERROR,
-					       "iforest: unknown argument \"%s\"; there are content, time, duration, value and by", key);
+					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, by and sync", key);
+		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
 	}
 	sqlite3_free(key);
 	return rc;
@@ -212,11 +229,12 @@ int iforest_definition_parse_name(const char *text, char **name, struct iforest_
 int iforest_definition_parse(struct iforest_definition *definition, int n_arguments, const char *const *arguments,
 			     struct iforest_error *error)
 {
+	bool has_sync = false;
 	int rc = SQLITE_OK;
 
 	*definition = (struct iforest_definition){ .duration_value = IFOREST_NO_VALUE };
 	for (int i = 0; i < n_arguments && !rc; i++) {
-		rc = read_argument(definition, arguments[i], error);
+		rc = read_argument(definition, arguments[i], &has_sync, error);
 		/* each argument is taken once, so there are no more texts than kinds of them */
 		if (!rc && !(definition->texts[definition->n_texts++] = sqlite3_mprintf("%s", arguments[i])))
 			rc = iforest_error_set(error, SQLITE_NOMEM, "");

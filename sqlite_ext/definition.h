@@ -6,7 +6,15 @@
 #include "sqlite_ext/host.h"
 
 #define IFOREST_MAX_BY 16
-#define IFOREST_MAX_TEXTS 5
+#define IFOREST_MAX_TEXTS 6
+
+/* How the index learns of changes of its table. */
+enum iforest_sync {
+	IFOREST_SYNC_LOG,       /* triggers write what changes to a log */
+	IFOREST_SYNC_APPEND,    /* rows are only ever added, with greater rowids; those above the last one sealed are pending */
+	IFOREST_SYNC_MANUAL,    /* not at all: it answers as of its last rebuild */
+	IFOREST_N_SYNCS
+};
 
 /* A column of the table, and what it is called in the index. */
 struct iforest_column_name {
@@ -17,6 +25,7 @@ struct iforest_column_name {
 struct iforest_definition {
 	char *content;
 	char *time;
+	enum iforest_sync sync;
 	char *duration;                                      /* NULL: none; else also among the values */
 	unsigned n_values, n_by;
 	struct iforest_column_name values[IFOREST_MAX_VALUES];

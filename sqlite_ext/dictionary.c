@@ -3,6 +3,50 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/page.h"
+
+/* The slot of the key: that of its series, or the free one where it belongs. */
+static struct iforest_series **slot_of(struct iforest_series **slots, uint32_t n_slots, const uint8_t *key, uint32_t n_bytes)
+{
+	uint64_t at = iforest_checksum64(key, n_bytes);
+
+	for (;; at++) {
+		struct iforest_series **slot = &slots[at & (n_slots - 1)];
+
+		if (!*slot || ((*slot)->n_bytes == n_bytes && (n_bytes == 0 || memcmp((*slot)->key, key, n_bytes) == 0)))
+			return slot;
+	}
+}
+
+/* Half of the slots are free at least. */
+static enum iforest_status reserve_slot(struct iforest_dictionary *dictionary)
+{
+	uint32_t n_wanted = dictionary->n_slots ? 2 * dictionary->n_slots : 64;
+	struct iforest_series **slots;
+
+	if (2 * ((uint64_t)dictionary->n_series + 1) <= dictionary->n_slots)
+		return IFOREST_OK;
+	slots = sqlite3_malloc64(n_wanted * sizeof(struct iforest_series *));
+	if (!slots)
+		return IFOREST_NO_MEMORY;
+	memset(slots, 0, n_wanted * sizeof(struct iforest_series *));
+	for (uint32_t s = 0; s < dictionary->n_series; s++) {
+		struct iforest_series *series = dictionary->series[s];
+
+		*slot_of(slots, n_wanted, series->key, series->n_bytes) = series;
+	}
+	sqlite3_free(dictionary->slots);
+	dictionary->slots = slots;
+	dictionary->n_slots = n_wanted;
+	return IFOREST_OK;
+}
+
+const struct iforest_series *iforest_dictionary_find(const struct iforest_dictionary *dictionary, const uint8_t *key,
+						     uint32_t n_bytes)
+{
+	return dictionary->n_slots ? *slot_of(dictionary->slots, dictionary->n_slots, key, n_bytes) : NULL;
+}
+
 enum iforest_status iforest_dictionary_add(struct iforest_dictionary *dictionary, uint32_t id, const uint8_t *key,
 					   uint32_t n_bytes)
 {
@@ -19,12 +63,16 @@ enum iforest_status iforest_dictionary_add(struct iforest_dictionary *dictionary
 		dictionary->series = grown;
 		dictionary->n_reserved = n_wanted;
 	}
+	if (reserve_slot(dictionary))
+		return IFOREST_NO_MEMORY;
 	series = sqlite3_malloc64(sizeof *series + n_value_bytes + n_bytes);
 	if (!series)
 		return IFOREST_NO_MEMORY;
 	series->id = id;
+	series->n_bytes = n_bytes;
 	series->key = (uint8_t *)(series + 1) + n_value_bytes;
-	memcpy(series->key, key, n_bytes);
+	if (n_bytes)
+		memcpy(series->key, key, n_bytes);
 	for (unsigned b = 0; b < dictionary->n_by; b++)
 		if (iforest_series_next(series->key, n_bytes, &offset, &series->values[b]))
 			offset = UINT32_MAX;
@@ -32,6 +80,7 @@ enum iforest_status iforest_dictionary_add(struct iforest_dictionary *dictionary
 		sqlite3_free(series);
 		return IFOREST_CORRUPT;
 	}
+	*slot_of(dictionary->slots, dictionary->n_slots, key, n_bytes) = series;
 	dictionary->series[dictionary->n_series++] = series;
 	return IFOREST_OK;
 }
@@ -93,6 +142,7 @@ void iforest_dictionary_release(struct iforest_dictionary *dictionary)
 	for (uint32_t s = 0; s < dictionary->n_series; s++)
 		sqlite3_free(dictionary->series[s]);
 	sqlite3_free(dictionary->series);
+	sqlite3_free(dictionary->slots);
 	*dictionary = (struct iforest_dictionary){ .n_by = 0 };
 }
 

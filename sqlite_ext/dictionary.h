@@ -7,7 +7,8 @@
 
 struct iforest_series {
 	uint32_t id;
-	uint8_t *key;                       /* canonical form, owned */
+	uint32_t n_bytes;
+	uint8_t *key;                       /* canonical form, n_bytes, owned */
 	struct iforest_by_value values[];   /* n_by, pointing into key */
 };
 
@@ -15,13 +16,19 @@ struct iforest_dictionary {
 	unsigned n_by;
 	struct iforest_series **series;     /* sorted by their values */
 	uint32_t n_series, n_reserved;
+	struct iforest_series **slots;      /* by the hash of their keys; n_slots is a power of two, or 0 */
+	uint32_t n_slots;
 };
 
 /* Adds a series from foreign bytes. Returns IFOREST_NO_MEMORY, or IFOREST_CORRUPT where they are not n_by values. */
 enum iforest_status iforest_dictionary_add(struct iforest_dictionary *dictionary, uint32_t id, const uint8_t *key,
 					   uint32_t n_bytes);
 
-/* Sorts by value: NULL, numbers, text, blobs; text and blobs by bytes. Once, after all are added. */
+/* The series with that key, NULL if there is none. O(1) on average. */
+const struct iforest_series *iforest_dictionary_find(const struct iforest_dictionary *dictionary, const uint8_t *key,
+						     uint32_t n_bytes);
+
+/* Sorts by value: NULL, numbers, text, blobs; text and blobs by bytes. After series were added. */
 void iforest_dictionary_sort(struct iforest_dictionary *dictionary);
 void iforest_dictionary_release(struct iforest_dictionary *dictionary);
 

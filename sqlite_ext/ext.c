@@ -2,6 +2,7 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
+#include "sqlite_ext/index.h"
 #include "sqlite_ext/progress.h"
 #include "sqlite_ext/vtab.h"
 
@@ -15,11 +16,20 @@ static void version_function(sqlite3_context *context, int n_arguments, sqlite3_
 	sqlite3_result_text(context, IFOREST_VERSION, -1, SQLITE_STATIC);
 }
 
+static void release_connection(void *context)
+{
+	struct iforest_connection *connection = context;
+
+	if (--connection->n_refs == 0)
+		sqlite3_free(connection);
+}
+
 __attribute__((visibility("default")))
 int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
 int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
+	struct iforest_connection *connection;
 	int rc;
 
 	SQLITE_EXTENSION_INIT2(api);
@@ -27,9 +37,16 @@ int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines
 		*message = sqlite3_mprintf("iforest needs SQLite 3.38 or newer; this is %s", sqlite3_libversion());
 		return SQLITE_ERROR;
 	}
-	rc = sqlite3_create_module_v2(db, "iforest", &iforest_index_module, NULL, NULL);
-	if (!rc)
-		rc = sqlite3_create_module_v2(db, "iforest_fold", &iforest_fold_module, NULL, NULL);
+	connection = sqlite3_malloc64(sizeof *connection);
+	if (!connection)
+		return SQLITE_NOMEM;
+	/* SQLite releases what it was given with a module, also one that it does not take */
+	*connection = (struct iforest_connection){ .n_refs = 2 };
+	rc = sqlite3_create_module_v2(db, "iforest", &iforest_index_module, connection, release_connection);
+	if (rc)
+		release_connection(connection);
+	else
+		rc = sqlite3_create_module_v2(db, "iforest_fold", &iforest_fold_module, connection, release_connection);
 	if (!rc)
 		rc = sqlite3_create_function_v2(db, "iforest_version", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC,
 						NULL, version_function, NULL, NULL, NULL);

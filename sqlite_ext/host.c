@@ -111,3 +111,12 @@ int iforest_prepare(struct iforest_error *error, sqlite3 *db, sqlite3_stmt **sta
 	sqlite3_free(sql);
 	return rc;
 }
+
+sqlite3_stmt *iforest_next_writer(sqlite3 *db, sqlite3_stmt *after)
+{
+	sqlite3_stmt *statement = sqlite3_next_stmt(db, after);
+
+	while (statement && (sqlite3_stmt_readonly(statement) || !sqlite3_stmt_busy(statement)))
+		statement = sqlite3_next_stmt(db, statement);
+	return statement;
+}

@@ -38,4 +38,7 @@ int iforest_execute(struct iforest_error *error, sqlite3 *db, const char *format
 /* Prepares one statement. On failure *statement is NULL and the error noted. */
 int iforest_prepare(struct iforest_error *error, sqlite3 *db, sqlite3_stmt **statement, const char *format, ...);
 
+/* The next statement of the connection that writes and is at work, after one of them, NULL for the first; NULL if there is none. */
+sqlite3_stmt *iforest_next_writer(sqlite3 *db, sqlite3_stmt *after);
+
 #endif

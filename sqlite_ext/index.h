@@ -3,10 +3,11 @@
  *   x_page(id INTEGER PRIMARY KEY, bytes BLOB)      id = location << 32 | index of the page; the manifest has id 0
  *   x_series(id INTEGER PRIMARY KEY, key BLOB)      series.h
  *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'..
- *   x_changed(changed INTEGER)                      one row: 0, or 1 once the table has changed; written by the triggers
+ *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers (watch.h)
  *
- * x_changed is no shadow table in SQLite's sense, because plain triggers write to it and must be let.
- * The manifest's host bytes: the id of the first series u32, of the one after the last u32, their checksum u64 (series.h).
+ * x_log is no shadow table in SQLite's sense, because plain triggers write to it and must be let.
+ * The manifest's host bytes: the id of the first series u32, of the one after the last u32, their checksum u64 (series.h), and with
+ * sync=append the greatest rowid that is in the runs, i64.
  */
 #ifndef IFOREST_SQLITE_INDEX_H
 #define IFOREST_SQLITE_INDEX_H
@@ -15,38 +16,56 @@
 #include "sqlite_ext/definition.h"
 #include "sqlite_ext/dictionary.h"
 #include "sqlite_ext/page_cache.h"
+#include "sqlite_ext/source.h"
+#include "sqlite_ext/tail.h"
 
 #define IFOREST_SQLITE_PAGE_BYTES 4000
-#define IFOREST_SQLITE_FORMAT 1
-#define IFOREST_SQLITE_HOST_BYTES 16
+#define IFOREST_SQLITE_FORMAT 2
+#define IFOREST_SQLITE_HOST_BYTES 24
+
+/* What the handles of a connection share. */
+struct iforest_connection {
+	unsigned n_refs;                    /* modules */
+	uint64_t n_changes;                 /* commands and rollbacks so far: indexes may be others than before */
+};
 
 /* One state of the index, shared by the cursors that read it. */
 struct iforest_snapshot {
 	unsigned n_refs;
 	struct iforest_manifest manifest;
-	struct iforest_dictionary dictionary;
+	struct iforest_dictionary dictionary; /* series of the index, and those of pending rows alone */
+	uint32_t end_of_series, next_series;  /* of the index; of the dictionary */
+	struct iforest_tail tail;
+	bool is_passing;                      /* read while a row was being written: to be read anew */
+};
+
+/* What the engine keeps in the manifest. */
+struct iforest_host_bytes {
+	uint32_t first_series, end_of_series;
+	uint64_t series_checksum;
+	int64_t last_rowid;                   /* sync=append: the greatest in the runs, INT64_MIN if there is none */
 };
 
 struct iforest_index {
 	sqlite3 *db;
 	char *schema, *name;
-	char *columns;                      /* of the table, as the triggers name them */
-	unsigned n_by, n_values;
-	uint8_t duration_value;
+	struct iforest_definition definition; /* with all by columns, without their types */
+	struct iforest_source source;       /* as last found; its name is NULL before */
+	struct iforest_connection *connection;
 	struct iforest_pager pager;
 	struct iforest_store store;
 	struct iforest_page_cache cache;
-	sqlite3_stmt *get_page, *put_page, *read_changed, *read_schema_version;
+	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_last, *read_pending;
 	struct iforest_snapshot *snapshot;  /* last read, or NULL */
-	bool is_attached;                   /* the triggers were right at this schema version */
+	bool is_attached;                   /* the source was found at this schema version */
 	int schema_version;
 	uint64_t last_location;             /* highest one given out by this handle */
 	int io_rc;                          /* what SQLite last returned to the pager */
 };
 
 /* A handle that holds nothing but names yet. index must stay in place. */
-int iforest_index_init(struct iforest_index *index, sqlite3 *db, const char *schema, const char *name,
-		       struct iforest_error *error);
+int iforest_index_init(struct iforest_index *index, sqlite3 *db, struct iforest_connection *connection, const char *schema,
+		       const char *name, struct iforest_error *error);
 void iforest_index_release(struct iforest_index *index);
 
 /* Takes down what the index is made of, with all its by columns. Once, before its state is read. */
@@ -66,18 +85,34 @@ int iforest_index_rename_tables(struct iforest_index *index, const char *new_nam
 int iforest_index_read_definition(struct iforest_index *index, struct iforest_definition *definition,
 				  struct iforest_error *error);
 
+/* Writes a series; *put is a statement that is kept from call to call, to be finalized by the caller. */
+int iforest_index_put_series(struct iforest_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,
+			     struct iforest_error *error);
+
 /* The by types alone, into a definition that has been parsed already; those that cannot be read stay NULL. */
 void iforest_index_read_by_types(struct iforest_index *index, struct iforest_definition *definition);
 
-/* ---- its state ---- */
+/* ---- its state (snapshot.c) ---- */
 
-/* Gives the state to read now, after making sure that the table has not changed since. Release it with
- * iforest_snapshot_release(). */
+/* Finds the table as it is today. With sync=log its triggers must be those that we would write. */
+int iforest_index_find_source(struct iforest_index *index, struct iforest_error *error);
+
+/* Gives the state to read now, with all that is pending. Release it with iforest_snapshot_release(). */
 int iforest_index_open(struct iforest_index *index, struct iforest_snapshot **snapshot, struct iforest_error *error);
 
-/* The same without regard to the table: for integrity-check. */
+/* The same without regard to the table, and without what is pending: for integrity-check. */
 int iforest_index_open_unguarded(struct iforest_index *index, struct iforest_snapshot **snapshot, struct iforest_error *error);
 void iforest_snapshot_release(struct iforest_snapshot *snapshot);
+
+/* Reads the stored manifest once more, to be changed. */
+int iforest_index_read_manifest(struct iforest_index *index, struct iforest_manifest *manifest, struct iforest_error *error);
+
+/* The engine's part of a manifest that was found to be sound; and putting it there (IFOREST_NO_MEMORY). */
+struct iforest_host_bytes iforest_index_get_host(const struct iforest_manifest *manifest);
+enum iforest_status iforest_index_set_host(struct iforest_manifest *manifest, const struct iforest_host_bytes *host);
+
+/* Is the snapshot still the state that is stored? */
+int iforest_index_check_snapshot(struct iforest_index *index, const struct iforest_snapshot *snapshot, struct iforest_error *error);
 
 /* Turns what core returned while reading the snapshot into an error. */
 int iforest_index_error(struct iforest_index *index, const struct iforest_snapshot *snapshot, enum iforest_status status,

@@ -5,98 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* ---- arguments ---- */
-
-struct arguments {
-	bool is_given[IFOREST_N_ARGUMENTS];
-	int64_t values[IFOREST_N_ARGUMENTS];
-	enum iforest_fill fill;
-	bool has_null;
-};
-
-static int read_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
-			struct iforest_error *error)
-{
-	int type = sqlite3_value_type(value);
-
-	if (type == SQLITE_INTEGER) {
-		*integer = sqlite3_value_int64(value);
-		return SQLITE_OK;
-	}
-	if (type == SQLITE_FLOAT && iforest_integral(sqlite3_value_double(value), integer))
-		return SQLITE_OK;
-	return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
-				 type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
-}
-
-static int read_fill(const char *name, sqlite3_value *value, enum iforest_fill *fill, struct iforest_error *error)
-{
-	static const char *const words[] = { "none", "null", "zero" };
-	const char *text = (const char *)sqlite3_value_text(value);
-
-	for (int f = IFOREST_FILL_NONE; text && f <= IFOREST_FILL_ZERO; f++)
-		if (sqlite3_stricmp(text, words[f]) == 0) {
-			*fill = (enum iforest_fill)f;
-			return SQLITE_OK;
-		}
-	return iforest_error_set(error, SQLITE_ERROR, "%s: fill is one of 'none', 'null', 'zero'", name);
-}
-
-static int read_arguments(const char *name, unsigned given, sqlite3_value **argv, struct arguments *arguments,
-			  struct iforest_error *error)
-{
-	int rc = SQLITE_OK;
-
-	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS && !rc; a++) {
-		sqlite3_value *value = given >> a & 1 ? *argv++ : NULL;
-
-		if (!value)
-			continue;
-		arguments->is_given[a] = true;
-		if (sqlite3_value_type(value) == SQLITE_NULL)
-			arguments->has_null = true;
-		else if (a == IFOREST_ARGUMENT_FILL)
-			rc = read_fill(name, value, &arguments->fill, error);
-		else
-			rc = read_integer(name, iforest_argument_names[a], value, &arguments->values[a], error);
-	}
-	return rc;
-}
-
-static const char *what_is_wrong(const struct arguments *arguments)
-{
-	const bool *given = arguments->is_given;
-
-	if (given[IFOREST_ARGUMENT_N] && given[IFOREST_ARGUMENT_STEP])
-		return "n and step exclude each other";
-	if (given[IFOREST_ARGUMENT_N] && arguments->values[IFOREST_ARGUMENT_N] <= 0)
-		return "n must be greater than 0";
-	if (given[IFOREST_ARGUMENT_STEP] && arguments->values[IFOREST_ARGUMENT_STEP] <= 0)
-		return "step must be greater than 0";
-	if (given[IFOREST_ARGUMENT_ORIGIN] && !given[IFOREST_ARGUMENT_STEP])
-		return "origin needs step";
-	if (given[IFOREST_ARGUMENT_N] && arguments->values[IFOREST_ARGUMENT_N] > 1 && !(given[IFOREST_ARGUMENT_T0] && given[IFOREST_ARGUMENT_T1]))
-		return "n needs both t0 and t1";
-	if (arguments->fill != IFOREST_FILL_NONE && given[IFOREST_ARGUMENT_STEP] && !(given[IFOREST_ARGUMENT_T0] && given[IFOREST_ARGUMENT_T1]))
-		return "fill with step needs both t0 and t1";
-	return NULL;
-}
-
-static struct iforest_bucketing bucketing_of(const struct arguments *arguments)
-{
-	const bool *given = arguments->is_given;
-	const int64_t *values = arguments->values;
-	struct iforest_bucketing bucketing = {
-		.mode = given[IFOREST_ARGUMENT_STEP] ? IFOREST_STEP : given[IFOREST_ARGUMENT_N] && values[IFOREST_ARGUMENT_N] > 1 ? IFOREST_COUNT : IFOREST_WHOLE,
-		.window = { .has_t0 = given[IFOREST_ARGUMENT_T0], .has_t1 = given[IFOREST_ARGUMENT_T1], .t0 = values[IFOREST_ARGUMENT_T0],
-			    .t1 = values[IFOREST_ARGUMENT_T1] },
-		.n = values[IFOREST_ARGUMENT_N],
-		.step = values[IFOREST_ARGUMENT_STEP],
-		.origin = values[IFOREST_ARGUMENT_ORIGIN],
-	};
-
-	return bucketing;
-}
+/* ---- what to fill ---- */
 
 /* Which buckets fill speaks of. */
 static int limit_fill(struct iforest_query *query, const struct iforest_bucketing *bucketing, struct iforest_error *error)
@@ -261,13 +170,44 @@ static bool is_single(const struct iforest_query *query)
 	return query->group_starts[query->group + 1] - query->group_starts[query->group] == 1;
 }
 
+/* Has any series of the group a row at all, in the window or outside? All may have been deleted since the index was built. */
+static enum iforest_status has_rows(struct iforest_query *query, uint32_t from, uint32_t to, bool *found)
+{
+	struct iforest_bucketing asked = query->scan.bucketing;
+	struct iforest_wanted wanted = query->scan.wanted;
+	enum iforest_status status = IFOREST_OK;
+	int64_t bucket;
+
+	*found = false;
+	query->scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE };
+	query->scan.wanted = (struct iforest_wanted){ .filter = wanted.filter };
+	for (uint32_t m = from; m < to && !status && !*found; m++) {
+		status = iforest_scan_start(&query->scan, query->members[m]->id);
+		if (!status)
+			status = iforest_scan_next(&query->scan, &bucket, &query->pending, found);
+	}
+	query->scan.bucketing = asked;
+	query->scan.wanted = wanted;
+	return status;
+}
+
+/* Opens the group; one that is to be filled, and has no rows at all, has no buckets either. Without by columns there is one
+ * series, even over an empty table. */
 static enum iforest_status open_group(struct iforest_query *query)
 {
 	uint32_t from = query->group_starts[query->group], to = query->group_starts[query->group + 1];
+	enum iforest_status status = IFOREST_OK;
+	bool found = true;
 
 	query->group_is_open = true;
 	query->has_pending = query->is_exhausted = false;
 	query->n_filled = 0;
+	if (query->fill != IFOREST_FILL_NONE && query->n_kept > 0)
+		status = has_rows(query, from, to, &found);
+	if (!found)
+		query->n_filled = query->n_to_fill;
+	if (status)
+		return status;
 	if (is_single(query))
 		return iforest_scan_start(&query->scan, query->members[from]->id);
 	return list_of_group(query, from, to);
@@ -315,6 +255,11 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 	enum iforest_status status = IFOREST_OK;
 	bool found = false;
 
+	if (query->n_changes != query->index->connection->n_changes) {
+		if (iforest_index_check_snapshot(query->index, query->snapshot, error))
+			return error->rc;
+		query->n_changes = query->index->connection->n_changes;
+	}
 	while (!status && !found && query->group < query->n_groups) {
 		if (!query->group_is_open)
 			status = open_group(query);
@@ -347,34 +292,43 @@ sqlite3_int64 iforest_query_rowid(const struct iforest_query *query)
 	return (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);
 }
 
+/* Over the runs of the index and those of what is pending. */
+static int open_scan(struct iforest_query *query, struct iforest_error *error)
+{
+	struct iforest_snapshot *snapshot = query->snapshot;
+	enum iforest_status status = iforest_scan_init(&query->scan, &query->index->store, &snapshot->manifest);
+
+	query->has_scan = !status;
+	if (!status)
+		status = iforest_scan_join(&query->scan, &snapshot->tail.store, &snapshot->tail.manifest);
+	return iforest_index_error(query->index, snapshot, status, error);
+}
+
 int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_plan *plan,
 			unsigned n_kept, const unsigned *kept, sqlite3_value **argv, struct iforest_error *error)
 {
-	struct arguments arguments = { .fill = IFOREST_FILL_NONE };
+	struct iforest_arguments arguments;
 	unsigned n_arguments = iforest_popcount(plan->arguments);
-	const char *wrong;
 	int rc;
 
 	memset(query, 0, offsetof(struct iforest_query, aggregate));
 	query->index = index;
+	query->n_changes = index->connection->n_changes;
 	query->n_kept = n_kept;
 	memcpy(query->kept, kept, n_kept * sizeof *kept);
 	rc = iforest_index_open(index, &query->snapshot, error);
 	if (!rc)
-		rc = read_arguments(index->name, plan->arguments, argv, &arguments, error);
+		rc = iforest_arguments_read(index->name, plan->arguments, argv, &arguments, error);
 	if (rc || arguments.has_null)
 		return rc;
-	wrong = what_is_wrong(&arguments);
-	if (wrong)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: %s", index->name, wrong);
 	query->fill = arguments.fill;
-	rc = iforest_index_error(index, query->snapshot,
-				 iforest_scan_init(&query->scan, &index->store, &query->snapshot->manifest), error);
+	rc = open_scan(query, error);
 	if (rc)
 		return rc;
-	query->has_scan = true;
-	query->scan.bucketing = bucketing_of(&arguments);
+	query->scan.bucketing = iforest_arguments_bucketing(&arguments);
 	query->scan.wanted = plan->wanted;
+	if (query->snapshot->tail.n_removed > 0)
+		query->scan.wanted.filter = &query->snapshot->tail.filter;
 	if (query->fill != IFOREST_FILL_NONE)
 		rc = limit_fill(query, &query->scan.bucketing, error);
 	return rc ? rc : choose_series(query, plan, argv + n_arguments, error);

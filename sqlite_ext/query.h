@@ -8,17 +8,17 @@
 #define IFOREST_SQLITE_QUERY_H
 
 #include "core/scan.h"
+#include "sqlite_ext/arguments.h"
 #include "sqlite_ext/bucket_list.h"
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/plan.h"
-
-enum iforest_fill { IFOREST_FILL_NONE, IFOREST_FILL_NULL, IFOREST_FILL_ZERO };
 
 #define IFOREST_MAX_FILLED 10000000
 
 struct iforest_query {
 	struct iforest_index *index;
 	struct iforest_snapshot *snapshot;
+	uint64_t n_changes;                           /* of the connection, when the snapshot was last seen to be the one stored */
 	unsigned n_kept;                              /* by columns kept, and their numbers in the index */
 	unsigned kept[IFOREST_MAX_BY];
 	struct iforest_scan scan;

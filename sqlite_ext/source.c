@@ -2,6 +2,8 @@
 
 #include <ctype.h>
 
+#include "sqlite_ext/tokens.h"
+
 /* ---- what is refused ---- */
 
 /* What of the source is being looked at. */
@@ -18,59 +20,10 @@ static int refuse(struct inspection *inspection, const char *format, const char 
 				 inspection->table);
 }
 
-/* The next token of SQL text, past comments and strings: its start, and its length in *n; NULL at the end. */
-static const char *next_token(const char **at, int *n)
-{
-	const char *start;
-
-	for (;;) {
-		while (isspace((unsigned char)**at))
-			++*at;
-		if (strncmp(*at, "--", 2) == 0)
-			*at += strcspn(*at, "\n");
-		else if (strncmp(*at, "/*", 2) == 0)
-			*at = strstr(*at + 2, "*/") ? strstr(*at + 2, "*/") + 2 : *at + strlen(*at);
-		else
-			break;
-	}
-	start = *at;
-	if (!*start)
-		return NULL;
-	if (strchr("\"'`[", *start)) {
-		const char *end = strchr(start + 1, *start == '[' ? ']' : *start);
-
-		*at = end ? end + 1 : start + strlen(start);
-	} else {
-		while (isalnum((unsigned char)**at) || **at == '_')
-			++*at;
-		*at += *at == start;
-	}
-	*n = (int)(*at - start);
-	return start;
-}
-
-/* Does the table's SQL say ON CONFLICT REPLACE anywhere? */
-static bool says_conflict_replace(const char *sql)
-{
-	static const char *const words[] = { "on", "conflict", "replace" };
-	unsigned n_matched = 0;
-	const char *token;
-	int n;
-
-	while ((token = next_token(&sql, &n))) {
-		if (n == (int)strlen(words[n_matched]) && sqlite3_strnicmp(token, words[n_matched], n) == 0)
-			n_matched++;
-		else
-			n_matched = n == 2 && sqlite3_strnicmp(token, "on", 2) == 0;
-		if (n_matched == 3)
-			return true;
-	}
-	return false;
-}
-
 /* The object of that name: a plain table? */
 static int inspect_kind(struct inspection *inspection, const char *content, char **name)
 {
+	static const char *const conflict_replace[] = { "on", "conflict", "replace" };
 	sqlite3_stmt *statement;
 	const char *sql, *type;
 	int rc = iforest_prepare(inspection->error, inspection->db, &statement,
@@ -97,7 +50,7 @@ static int inspect_kind(struct inspection *inspection, const char *content, char
 		rc = refuse(inspection,
 			    "iforest: \"%s\" is a virtual table%s; copy it: CREATE TABLE \"%w_rows\"(id INTEGER PRIMARY KEY, ...); "
 			    "INSERT INTO \"%w_rows\" SELECT ...", "");
-	else if (sql && says_conflict_replace(sql))
+	else if (sql && iforest_tokens_hold(sql, conflict_replace, 3))
 		rc = refuse(inspection,
 			    "iforest: \"%s\" uses ON CONFLICT REPLACE%s, which deletes rows that triggers do not see; take the clause "
 			    "out of its schema and write INSERT OR REPLACE INTO \"%w\" where it is meant", "");
@@ -171,8 +124,9 @@ static int inspect_unique_indexes(struct inspection *inspection)
 	sqlite3_stmt *statement;
 	int rc = iforest_prepare(inspection->error, inspection->db, &statement,
 				 "SELECT name, partial FROM pragma_index_list(%Q, %Q) AS l WHERE \"unique\" AND (partial OR EXISTS"
-				 "(SELECT 1 FROM pragma_index_xinfo(l.name, %Q) WHERE cid = -2))",
-				 inspection->table, inspection->schema, inspection->schema);
+				 "(SELECT 1 FROM pragma_index_xinfo(l.name, %Q) AS x WHERE cid = -2 OR EXISTS"
+				 "(SELECT 1 FROM pragma_table_xinfo(%Q, %Q) AS t WHERE t.cid = x.cid AND t.hidden IN (2, 3))))",
+				 inspection->table, inspection->schema, inspection->schema, inspection->table, inspection->schema);
 
 	if (rc)
 		return rc;
@@ -183,8 +137,8 @@ static int inspect_unique_indexes(struct inspection *inspection)
 		rc = refuse(inspection, sqlite3_column_int(statement, 1) ?
 			"iforest: \"%s\" has a partial UNIQUE index \"%s\", whose conflicts triggers cannot foresee; make it a UNIQUE "
 			"index on columns without WHERE" :
-			"iforest: \"%s\" has an expression in UNIQUE index \"%s\", whose conflicts triggers cannot foresee; make it a "
-			"UNIQUE index on columns", name);
+			"iforest: \"%s\" has an expression or a generated column in UNIQUE index \"%s\", whose conflicts triggers cannot foresee; make it a "
+			"UNIQUE index on ordinary columns", name);
 	} else if (rc == SQLITE_DONE) {
 		rc = SQLITE_OK;
 	} else {
@@ -269,127 +223,4 @@ void iforest_source_release(struct iforest_source *source)
 	sqlite3_free(source->name);
 	sqlite3_free(source->rowid_column);
 	*source = (struct iforest_source){ .name = NULL };
-}
-
-/* ---- triggers ---- */
-
-/* Before and after: a trigger of the user's that runs before our AFTER may look at the index, or end the row's triggers with
- * RAISE(IGNORE); and one that runs after our BEFORE may rebuild the index without the row. */
-static const struct {
-	const char *name, *time, *event;
-} triggers[] = {
-	{ "before_insert", "BEFORE", "INSERT" }, { "before_update", "BEFORE", "UPDATE" }, { "before_delete", "BEFORE", "DELETE" },
-	{ "insert", "AFTER", "INSERT" },         { "update", "AFTER", "UPDATE" },         { "delete", "AFTER", "DELETE" },
-};
-
-enum { UPDATE = 4, N_TRIGGERS = 6 };
-
-/* The text of a trigger as the schema keeps it; `schema` is put before the name where it is not NULL. The one after UPDATE names
- * the columns, always true: so SQLite refuses to drop them, and a rename of one shows in the text. */
-static char *trigger_sql(const char *schema, const char *index, unsigned t, const char *table, const char *columns)
-{
-	char *prefix = schema ? sqlite3_mprintf("\"%w\".", schema) : sqlite3_mprintf("");
-	char *sql = NULL;
-
-	if (prefix)
-		sql = sqlite3_mprintf("CREATE TRIGGER %s\"%w_%s\" %s %s ON \"%w\" %s%s%sBEGIN "
-				      "UPDATE \"%w_changed\" SET changed = 1 WHERE changed = 0; END",
-				      prefix, index, triggers[t].name, triggers[t].time, triggers[t].event, table,
-				      t == UPDATE ? "WHEN coalesce(1, " : "", t == UPDATE ? columns : "",
-				      t == UPDATE ? ") " : "", index);
-	sqlite3_free(prefix);
-	return sql;
-}
-
-char *iforest_source_columns(const struct iforest_definition *definition)
-{
-	sqlite3_str *list = sqlite3_str_new(NULL);
-
-	sqlite3_str_appendf(list, "new.\"%w\"", definition->time);
-	for (unsigned v = 0; v < definition->n_values; v++)
-		sqlite3_str_appendf(list, ", new.\"%w\"", definition->values[v].source);
-	for (unsigned b = 0; b < definition->n_by; b++)
-		sqlite3_str_appendf(list, ", new.\"%w\"", definition->by[b].source);
-	return sqlite3_str_finish(list);
-}
-
-int iforest_source_make_room(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error)
-{
-	sqlite3_stmt *statement;
-	int rc = SQLITE_OK;
-
-	for (unsigned t = 0; t < N_TRIGGERS && !rc; t++) {
-		rc = iforest_prepare(error, db, &statement, "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE",
-				     schema, index, triggers[t].name);
-		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
-			rc = iforest_error_set(error, SQLITE_ERROR, "iforest: there is already a trigger named \"%s_%s\"; give the index another name",
-					       index, triggers[t].name);
-		sqlite3_finalize(statement);
-	}
-	return rc;
-}
-
-int iforest_source_unwatch(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error)
-{
-	int rc = SQLITE_OK;
-
-	for (unsigned t = 0; t < N_TRIGGERS && !rc; t++)
-		rc = iforest_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index, triggers[t].name);
-	return rc;
-}
-
-int iforest_source_watch(sqlite3 *db, const char *schema, const char *index, const char *table, const char *columns,
-			 struct iforest_error *error)
-{
-	int rc = iforest_source_unwatch(db, schema, index, error);
-
-	for (unsigned t = 0; t < N_TRIGGERS && !rc; t++) {
-		char *sql = trigger_sql(schema, index, t, table, columns);
-
-		rc = sql ? iforest_execute(error, db, "%s", sql) : iforest_error_set(error, SQLITE_NOMEM, "");
-		sqlite3_free(sql);
-	}
-	return rc;
-}
-
-int iforest_source_find(sqlite3 *db, const char *schema, const char *index, const char *columns, char **table,
-			struct iforest_error *error)
-{
-	sqlite3_stmt *statement;
-	char *found = NULL;
-	unsigned n_right = 0;
-	int rc = iforest_prepare(error, db, &statement,
-				 "SELECT tbl_name, sql FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = ?", schema);
-
-	*table = NULL;
-	for (unsigned t = 0; t < N_TRIGGERS && !rc; t++) {
-		char *name = sqlite3_mprintf("%s_%s", index, triggers[t].name), *expected = NULL;
-		bool has_memory = name != NULL;
-
-		sqlite3_bind_text(statement, 1, name, -1, SQLITE_TRANSIENT);
-		if (name && sqlite3_step(statement) == SQLITE_ROW) {
-			const char *stands_on = (const char *)sqlite3_column_text(statement, 0);
-			const char *sql = (const char *)sqlite3_column_text(statement, 1);
-
-			if (!found && stands_on)
-				found = sqlite3_mprintf("%s", stands_on);
-			if (found)
-				expected = trigger_sql(NULL, index, t, found, columns);
-			has_memory = stands_on && sql && expected;
-			n_right += has_memory && strcmp(sql, expected) == 0;
-		}
-		rc = sqlite3_reset(statement);
-		if (rc)
-			iforest_error_from_db(error, db, rc);
-		else if (!has_memory)
-			rc = iforest_error_set(error, SQLITE_NOMEM, "");
-		sqlite3_free(expected);
-		sqlite3_free(name);
-	}
-	sqlite3_finalize(statement);
-	if (!rc && n_right == N_TRIGGERS)
-		*table = found;
-	else
-		sqlite3_free(found);
-	return rc;
 }

@@ -18,7 +18,7 @@ static bool is_index(sqlite3 *db, const char *schema, const char *name, struct i
 	return found;
 }
 
-static int open_fold(struct iforest_table *table, sqlite3 *db, int n_arguments, struct iforest_error *error)
+static int open_fold(struct iforest_table *table, sqlite3 *db, void *connection, int n_arguments, struct iforest_error *error)
 {
 	const char *const *arguments = table->arguments;
 	char *name = NULL;
@@ -30,7 +30,7 @@ static int open_fold(struct iforest_table *table, sqlite3 *db, int n_arguments, 
 	if (!rc && !is_index(db, arguments[1], name, error)) /* which may have set an error of its own: the first one stands */
 		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_fold: no index \"%s\" in schema \"%s\"", name, arguments[1]);
 	if (!rc)
-		rc = iforest_index_init(&table->index, db, arguments[1], name, error);
+		rc = iforest_index_init(&table->index, db, connection, arguments[1], name, error);
 	if (!rc)
 		rc = iforest_index_read_definition(&table->index, &table->definition, error);
 	if (rc == SQLITE_ERROR && error->message && strncmp(error->message, "iforest", 7) != 0) {
@@ -54,9 +54,8 @@ static int fold_create(sqlite3 *db, void *context, int n_arguments, const char *
 	struct iforest_error error = { .rc = SQLITE_OK };
 	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 
-	(void)context;
 	if (!error.rc)
-		open_fold(table, db, n_arguments, &error);
+		open_fold(table, db, context, n_arguments, &error);
 	return iforest_table_finish(table, base, message, &error);
 }
 
@@ -73,8 +72,7 @@ static int fold_connect(sqlite3 *db, void *context, int n_arguments, const char 
 	struct iforest_error error = { .rc = SQLITE_OK };
 	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 
-	(void)context;
-	if (!error.rc && open_fold(table, db, n_arguments, &error) && is_lasting(error.rc)) {
+	if (!error.rc && open_fold(table, db, context, n_arguments, &error) && is_lasting(error.rc)) {
 		table->broken = error.message;
 		error = (struct iforest_error){ .rc = SQLITE_OK };
 		if (sqlite3_declare_vtab(db, "CREATE TABLE x(broken)"))

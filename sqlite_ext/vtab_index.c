@@ -1,15 +1,15 @@
-#include "core/check.h"
 #include "sqlite_ext/build.h"
-#include "sqlite_ext/table.h"
+#include "sqlite_ext/commands.h"
 #include "sqlite_ext/vtab.h"
+#include "sqlite_ext/watch.h"
 
 /* What making and opening an index begin with: its arguments read, its handle ready, none of its tables looked at. */
-static int start_index(struct iforest_table *table, sqlite3 *db, int n_arguments, struct iforest_error *error)
+static int start_index(struct iforest_table *table, sqlite3 *db, void *connection, int n_arguments, struct iforest_error *error)
 {
 	int rc = iforest_definition_parse(&table->definition, n_arguments - 3, table->arguments + 3, error);
 
 	if (!rc)
-		rc = iforest_index_init(&table->index, db, table->arguments[1], table->arguments[2], error);
+		rc = iforest_index_init(&table->index, db, connection, table->arguments[1], table->arguments[2], error);
 	return rc ? rc : iforest_index_describe(&table->index, &table->definition, error);
 }
 
@@ -22,13 +22,12 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 	int rc = error.rc;
 
-	(void)context;
 	if (!rc)
-		rc = start_index(table, db, n_arguments, &error);
+		rc = start_index(table, db, context, n_arguments, &error);
 	if (!rc)
 		rc = iforest_source_inspect(&source, db, table->index.schema, &table->definition, &error);
 	if (!rc)
-		rc = iforest_source_make_room(db, table->index.schema, table->index.name, &error);
+		rc = iforest_watch_make_room(db, table->index.schema, table->index.name, &error);
 	if (!rc)
 		rc = iforest_table_declare(table, db, table->index.name, &error);
 	if (!rc)
@@ -46,8 +45,7 @@ static int index_connect(sqlite3 *db, void *context, int n_arguments, const char
 	struct iforest_error error = { .rc = SQLITE_OK };
 	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 
-	(void)context;
-	if (!error.rc && !start_index(table, db, n_arguments, &error)) {
+	if (!error.rc && !start_index(table, db, context, n_arguments, &error)) {
 		iforest_index_read_by_types(&table->index, &table->definition);
 		iforest_table_declare(table, db, table->index.name, &error);
 	}
@@ -59,7 +57,7 @@ static int index_destroy(sqlite3_vtab *base)
 	struct iforest_table *table = (struct iforest_table *)base;
 	struct iforest_index *index = &table->index;
 	struct iforest_error error = { .rc = SQLITE_OK };
-	int rc = iforest_source_unwatch(index->db, index->schema, index->name, &error);
+	int rc = iforest_watch_stop(index->db, index->schema, index->name, &error);
 
 	if (!rc)
 		rc = iforest_index_drop_tables(index, &error);
@@ -74,23 +72,26 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 	struct iforest_table *table = (struct iforest_table *)base;
 	struct iforest_index *index = &table->index;
 	struct iforest_error error = { .rc = SQLITE_OK };
-	char *source = NULL, *name = sqlite3_mprintf("%s", new_name);
+	struct iforest_source source = { .name = NULL };
+	char *name = sqlite3_mprintf("%s", new_name);
+	bool is_log = index->definition.sync == IFOREST_SYNC_LOG;
 	int rc = name ? SQLITE_OK : iforest_error_set(&error, SQLITE_NOMEM, "");
 
+	if (!rc && is_log)
+		rc = iforest_watch_find(index->db, index->schema, index->name, &index->definition, &source, &error);
 	if (!rc)
-		rc = iforest_source_find(index->db, index->schema, index->name, index->columns, &source, &error);
-	if (!rc)
-		rc = iforest_source_unwatch(index->db, index->schema, index->name, &error);
+		rc = iforest_watch_stop(index->db, index->schema, index->name, &error);
 	if (!rc)
 		rc = iforest_index_rename_tables(index, new_name, &error);
-	if (!rc && source)
-		rc = iforest_source_watch(index->db, index->schema, new_name, source, index->columns, &error);
+	if (!rc && source.name)
+		rc = iforest_watch_start(index->db, index->schema, new_name, &source, &index->definition, &error);
 	if (!rc) {
 		sqlite3_free(table->name);
 		table->name = name;
 		name = NULL;
 	}
-	sqlite3_free(source);
+	index->connection->n_changes++;
+	iforest_source_release(&source);
 	sqlite3_free(name);
 	return iforest_table_report(base, &error);
 }
@@ -99,47 +100,6 @@ static int index_shadow_name(const char *suffix)
 {
 	return sqlite3_stricmp(suffix, "page") == 0 || sqlite3_stricmp(suffix, "series") == 0 ||
 	       sqlite3_stricmp(suffix, "config") == 0;
-}
-
-/* ---- commands ---- */
-
-static int rebuild(struct iforest_table *table, struct iforest_error *error)
-{
-	struct iforest_index *index = &table->index;
-	struct iforest_source source;
-	char *found = NULL;
-	int rc = iforest_source_find(index->db, index->schema, index->name, index->columns, &found, error);
-
-	if (!rc && found) {
-		/* the table may have been renamed since */
-		sqlite3_free(table->definition.content);
-		table->definition.content = found;
-	}
-	if (!rc)
-		rc = iforest_source_inspect(&source, index->db, index->schema, &table->definition, error);
-	if (rc)
-		return rc;
-	rc = iforest_index_make_tables(index, &table->definition, true, error);
-	if (!rc)
-		rc = iforest_build(index, &table->definition, &source, error);
-	iforest_source_release(&source);
-	iforest_index_forget(index);
-	return rc;
-}
-
-static int integrity_check(struct iforest_table *table, struct iforest_error *error)
-{
-	struct iforest_index *index = &table->index;
-	struct iforest_snapshot *snapshot = NULL;
-	struct iforest_check_result result;
-	int rc;
-
-	iforest_index_forget(index);
-	rc = iforest_index_open_unguarded(index, &snapshot, error);
-	if (!rc)
-		rc = iforest_index_error(index, snapshot, iforest_check(&index->store, &snapshot->manifest, &result), error);
-	iforest_snapshot_release(snapshot);
-	return rc;
 }
 
 /* argv: the rowid to delete; for an INSERT then the new rowid and every column, the command last. */
@@ -153,15 +113,37 @@ static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sq
 	if (!command)
 		iforest_error_set(&error, SQLITE_CONSTRAINT_VTAB, "%s may not be modified; write to \"%s\"", table->name,
 				  table->definition.content);
-	else if (sqlite3_stricmp(command, "rebuild") == 0)
-		rebuild(table, &error);
-	else if (sqlite3_stricmp(command, "integrity-check") == 0)
-		integrity_check(table, &error);
 	else
-		iforest_error_set(&error, SQLITE_ERROR, "%s: unknown command \"%s\"; there are rebuild and integrity-check",
-				  table->name, command);
+		iforest_command_run(table, command, &error);
 	*rowid = 0;
 	return iforest_table_report(base, &error);
+}
+
+/* ---- transactions: what is rolled back may have been read ---- */
+
+static int index_begin(sqlite3_vtab *base)
+{
+	(void)base;
+	return SQLITE_OK;
+}
+
+static int index_rollback(sqlite3_vtab *base)
+{
+	((struct iforest_table *)base)->index.connection->n_changes++;
+	return SQLITE_OK;
+}
+
+static int index_savepoint(sqlite3_vtab *base, int level)
+{
+	(void)base;
+	(void)level;
+	return SQLITE_OK;
+}
+
+static int index_rollback_to(sqlite3_vtab *base, int level)
+{
+	(void)level;
+	return index_rollback(base);
 }
 
 const sqlite3_module iforest_index_module = {
@@ -179,6 +161,11 @@ const sqlite3_module iforest_index_module = {
 	.xColumn = iforest_table_column,
 	.xRowid = iforest_table_rowid,
 	.xUpdate = index_update,
+	.xBegin = index_begin,
+	.xRollback = index_rollback,
 	.xRename = index_rename,
+	.xSavepoint = index_savepoint,
+	.xRelease = index_savepoint,
+	.xRollbackTo = index_rollback_to,
 	.xShadowName = index_shadow_name,
 };

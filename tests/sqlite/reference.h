@@ -5,7 +5,7 @@
 
 #include "harness.h"
 
-enum { MAX_ROWS = 5000, MAX_GROUPS = 8 * MAX_ROWS };
+enum { MAX_ROWS = 8000, MAX_GROUPS = 8 * MAX_ROWS };
 
 typedef __int128 wide;
 
@@ -26,6 +26,7 @@ struct row {
 struct table {
 	int n_rows, n_by, n_values, n_series;
 	bool is_real[2]; /* the value column holds a real */
+	bool was_real[2]; /* it did when the index was made */
 	struct row rows[MAX_ROWS];
 	sqlite3_value *by[MAX_ROWS + 1][2]; /* of each series */
 	const char *columns[2];             /* the by columns */

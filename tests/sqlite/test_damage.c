@@ -408,10 +408,12 @@ static void damaged_settings_do_no_harm(void **state)
 		damage_by_sql(sql, 0);
 	}
 	damage_by_sql("DELETE FROM d_if_config", 0);
-	damage_by_sql("DELETE FROM d_if_changed", NEVER_WRONG);
-	damage_by_sql("UPDATE d_if_changed SET changed = NULL", NEVER_WRONG);
-	damage_by_sql("UPDATE d_if_changed SET changed = 'x'", NEVER_WRONG);
-	damage_by_sql("INSERT INTO d_if_changed SELECT * FROM d_if_changed", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(nonce, id) VALUES(1, 'x')", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(nonce, id) VALUES(1, NULL)", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(nonce, id, was, time, by_0) VALUES(1, 5, 1, 3, 'no such track')", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(nonce, id, was, time, by_0) VALUES(1, 5, 1, 'x', 'cpu')", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(nonce, id, was, time, by_0) VALUES(1, 5, 1, 1e300, 'cpu')", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(seq, nonce, id) VALUES(-5, 'x', 99999)", NEVER_WRONG);
 }
 
 /* A row where no page can be is no page; a rebuild clears it away. */
@@ -432,7 +434,7 @@ static void rows_at_the_end_of_the_ids_are_cleared_away(void **state)
 
 static void missing_tables_are_named(void **state)
 {
-	static const char *const tables[] = { "d_if_page", "d_if_series", "d_if_config", "d_if_changed" };
+	static const char *const tables[] = { "d_if_page", "d_if_series", "d_if_config", "d_if_log" };
 
 	(void)state;
 	for (int i = 0; i < 8; i++) {

@@ -67,6 +67,27 @@ static void pages_are_read_as_written(void **state)
 	assert_true(iforest_pager_memory_total(&memory) == 8 && memory.n_writes == 3 && memory.n_gets == 2);
 }
 
+static void pages_may_be_lent(void **state)
+{
+	struct iforest_place other = { .run_id = 99 };
+	struct iforest_page page, again;
+
+	(void)state;
+	memory.lends_pages = true;
+	assert_ok(write_one(0, "zero"));
+	assert_ok(pager->get(pager->context, &place, 0, &page));
+	assert_ok(pager->get(pager->context, &place, 0, &again));
+	assert_ptr_equal(page.bytes, again.bytes);
+	assert_true(*page.is_checked);
+	pager->release(pager->context, &page);
+	assert_memory_equal(again.bytes, "zero", 4);
+	pager->release(pager->context, &again);
+	assert_ok(pager->drop_run(pager->context, &place, 1));
+	assert_ok(pager->create_run(pager->context, &other)); /* in the place of the one dropped */
+	assert_int_equal(other.location, place.location);
+	assert_status(pager->get(pager->context, &place, 0, &page), IFOREST_CORRUPT);
+}
+
 static void fixed_pages_read_at_full_length(void **state)
 {
 	(void)state;
@@ -186,6 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(pages_are_read_as_written, start, stop),
+		cmocka_unit_test_setup_teardown(pages_may_be_lent, start, stop),
 		cmocka_unit_test_setup_teardown(fixed_pages_read_at_full_length, start_fixed, stop),
 		cmocka_unit_test_setup_teardown(held_pages_are_stable, start, stop),
 		cmocka_unit_test_setup_teardown(it_is_as_strict_as_engines_are, start, stop),

@@ -394,12 +394,61 @@ static void pages_that_the_pager_keeps_deceive_nobody(void **state)
 	free(keeper);
 }
 
+static int compare_keys(const void *left, const void *right)
+{
+	return iforest_key_compare(left, right);
+}
+
+/* Keys of several runs, mixed: each goes from its run; one that is nowhere, and nothing goes. */
+static void keys_are_removed_from_whatever_run_holds_them(void **state)
+{
+	struct sample_index index;
+	struct random dice;
+	struct iforest_key *all;
+	size_t n = 0;
+
+	(void)state;
+	start(&index, &dice, 900);
+	for (unsigned group = 1; group < 4; group++) {
+		sample_entries(&index, &dice, 300, 3, SAMPLE_CROWDED);
+		assert_ok(sample_build(&index, group));
+	}
+	all = calloc(2000, sizeof *all);
+	for (unsigned group = 0; group < 4; group++) {
+		struct iforest_key *keys;
+		size_t *picked, n_picked = sample_pick(&index, &dice, group, 30, &keys, &picked);
+
+		memcpy(all + n, keys, n_picked * sizeof *keys);
+		n += n_picked;
+		for (size_t i = 0; i < n_picked; i++)
+			index.oracle.entries[picked[i]].is_dead = true;
+		free(keys);
+		free(picked);
+	}
+	all[n] = iforest_key_at(2, 77777);
+	qsort(all, n + 1, sizeof *all, compare_keys);
+	assert_status(iforest_runs_remove(&index.store, &index.manifest, all, n + 1), IFOREST_NOT_FOUND);
+	for (uint32_t r = 0; r < index.manifest.n_runs; r++)
+		assert_int_equal(iforest_node_dead(index.manifest.runs[r].root), 0);
+	for (size_t i = 0, to = 0; i <= n; i++)
+		if (all[i].time != 77777 || all[i].ref != INT64_MIN)
+			all[to++] = all[i];
+	assert_ok(iforest_runs_remove(&index.store, &index.manifest, all, n));
+	sample_check(&index);
+	sample_compare_many(&index, &dice, 200);
+	assert_status(iforest_runs_remove(&index.store, &index.manifest, all, 1), IFOREST_NOT_FOUND);
+	assert_ok(iforest_runs_remove(&index.store, &index.manifest, all, 0));
+	free(all);
+	sample_stop(&index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(until_the_run_is_empty),
 		cmocka_unit_test(unknown_keys_are_refused_before_anything_is_written),
 		cmocka_unit_test(keys_must_ascend),
+		cmocka_unit_test(keys_are_removed_from_whatever_run_holds_them),
 		cmocka_unit_test(pages_keep_their_size),
 		cmocka_unit_test(repair_computes_every_node_anew),
 		cmocka_unit_test(asking_until_the_run_is_empty),

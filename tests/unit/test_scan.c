@@ -138,6 +138,80 @@ static void step_buckets_beyond_int64_are_an_error(void **state)
 	sample_stop(&index);
 }
 
+static enum iforest_verdict no_node(void *context, const uint8_t *node)
+{
+	(void)context;
+	(void)node;
+	return IFOREST_NONE;
+}
+
+static enum iforest_status no_entry(void *context, struct iforest_block_reader *reader, uint64_t *live)
+{
+	(void)context;
+	(void)reader;
+	*live = 0;
+	return IFOREST_OK;
+}
+
+static uint64_t rows_of_series(struct iforest_scan *scan, uint64_t series)
+{
+	struct iforest_aggregate aggregate;
+	uint64_t n_rows = 0;
+	int64_t bucket;
+	bool found;
+
+	assert_ok(iforest_scan_start(scan, series));
+	for (;;) {
+		assert_ok(iforest_scan_next(scan, &bucket, &aggregate, &found));
+		if (!found)
+			return n_rows;
+		n_rows += aggregate.n_rows;
+	}
+}
+
+/* One index cut in two: what its first run has and what the others have, as of two stores. */
+static void runs_of_another_store_join(void **state)
+{
+	static const struct iforest_filter nothing = { .of_node = no_node, .of_entries = no_entry };
+	struct sample_index index;
+	struct iforest_manifest first, others;
+	struct iforest_store store;
+	struct iforest_scan scan, joined;
+	struct random dice = random_from(random_seed());
+
+	(void)state;
+	sample_start(&index, &shapes[0]);
+	for (unsigned group = 0; group < 3; group++) {
+		sample_entries(&index, &dice, 400, 3, SAMPLE_STEADY);
+		assert_ok(sample_build(&index, group));
+	}
+	first = others = index.manifest;
+	first.n_runs = 1;
+	others.runs++;
+	others.n_runs--;
+	store = index.store;
+	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
+	assert_ok(iforest_scan_init(&joined, &index.store, &first));
+	assert_ok(iforest_scan_join(&joined, &store, &others));
+	for (int filtered = 0; filtered < 2; filtered++)
+		for (uint64_t series = 0; series < 4; series++)
+			for (int buckets = 0; buckets < 2; buckets++) {
+				joined.bucketing = (struct iforest_bucketing){ .mode = buckets ? IFOREST_STEP : IFOREST_WHOLE, .step = 1000 };
+				scan.bucketing = joined.bucketing;
+				joined.wanted = (struct iforest_wanted){ .filter = filtered ? &nothing : NULL };
+				if (!filtered) {
+					assert_int_equal(rows_of_series(&joined, series), rows_of_series(&scan, series));
+				} else {
+					uint64_t n_all = rows_of_series(&scan, series), n_others = rows_of_series(&joined, series);
+
+					assert_true(n_others <= n_all && (n_others < n_all || n_all == 0));
+				}
+			}
+	iforest_scan_release(&joined);
+	iforest_scan_release(&scan);
+	sample_stop(&index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +219,7 @@ int main(void)
 		cmocka_unit_test(all_windows_of_a_small_index),
 		cmocka_unit_test(an_index_without_runs_has_no_rows),
 		cmocka_unit_test(step_buckets_beyond_int64_are_an_error),
+		cmocka_unit_test(runs_of_another_store_join),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));

@@ -1,0 +1,90 @@
+#include "sqlite_ext/arguments.h"
+
+static int read_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
+			struct iforest_error *error)
+{
+	int type = sqlite3_value_type(value);
+
+	if (type == SQLITE_INTEGER) {
+		*integer = sqlite3_value_int64(value);
+		return SQLITE_OK;
+	}
+	if (type == SQLITE_FLOAT && iforest_integral(sqlite3_value_double(value), integer))
+		return SQLITE_OK;
+	return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
+				 type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
+}
+
+static int read_fill(const char *name, sqlite3_value *value, enum iforest_fill *fill, struct iforest_error *error)
+{
+	static const char *const words[] = { "none", "null", "zero" };
+	const char *text = (const char *)sqlite3_value_text(value);
+
+	for (int f = IFOREST_FILL_NONE; text && f <= IFOREST_FILL_ZERO; f++)
+		if (sqlite3_stricmp(text, words[f]) == 0) {
+			*fill = (enum iforest_fill)f;
+			return SQLITE_OK;
+		}
+	return iforest_error_set(error, SQLITE_ERROR, "%s: fill is one of 'none', 'null', 'zero'", name);
+}
+
+static const char *what_is_wrong(const struct iforest_arguments *arguments)
+{
+	const bool *given = arguments->is_given;
+
+	if (given[IFOREST_ARGUMENT_N] && given[IFOREST_ARGUMENT_STEP])
+		return "n and step exclude each other";
+	if (given[IFOREST_ARGUMENT_N] && arguments->values[IFOREST_ARGUMENT_N] <= 0)
+		return "n must be greater than 0";
+	if (given[IFOREST_ARGUMENT_STEP] && arguments->values[IFOREST_ARGUMENT_STEP] <= 0)
+		return "step must be greater than 0";
+	if (given[IFOREST_ARGUMENT_ORIGIN] && !given[IFOREST_ARGUMENT_STEP])
+		return "origin needs step";
+	if (given[IFOREST_ARGUMENT_N] && arguments->values[IFOREST_ARGUMENT_N] > 1 && !(given[IFOREST_ARGUMENT_T0] && given[IFOREST_ARGUMENT_T1]))
+		return "n needs both t0 and t1";
+	if (arguments->fill != IFOREST_FILL_NONE && given[IFOREST_ARGUMENT_STEP] && !(given[IFOREST_ARGUMENT_T0] && given[IFOREST_ARGUMENT_T1]))
+		return "fill with step needs both t0 and t1";
+	return NULL;
+}
+
+int iforest_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct iforest_arguments *arguments,
+			  struct iforest_error *error)
+{
+	const char *wrong;
+	int rc = SQLITE_OK;
+
+	*arguments = (struct iforest_arguments){ .fill = IFOREST_FILL_NONE };
+	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS && !rc; a++) {
+		sqlite3_value *value = given >> a & 1 ? *argv++ : NULL;
+
+		if (!value)
+			continue;
+		arguments->is_given[a] = true;
+		if (sqlite3_value_type(value) == SQLITE_NULL)
+			arguments->has_null = true;
+		else if (a == IFOREST_ARGUMENT_FILL)
+			rc = read_fill(name, value, &arguments->fill, error);
+		else
+			rc = read_integer(name, iforest_argument_names[a], value, &arguments->values[a], error);
+	}
+	if (rc || arguments->has_null)
+		return rc;
+	wrong = what_is_wrong(arguments);
+	return wrong ? iforest_error_set(error, SQLITE_ERROR, "%s: %s", name, wrong) : SQLITE_OK;
+}
+
+struct iforest_bucketing iforest_arguments_bucketing(const struct iforest_arguments *arguments)
+{
+	const bool *given = arguments->is_given;
+	const int64_t *values = arguments->values;
+	struct iforest_bucketing bucketing = {
+		.mode = given[IFOREST_ARGUMENT_STEP] ? IFOREST_STEP : given[IFOREST_ARGUMENT_N] && values[IFOREST_ARGUMENT_N] > 1 ? IFOREST_COUNT : IFOREST_WHOLE,
+		.window = { .has_t0 = given[IFOREST_ARGUMENT_T0], .has_t1 = given[IFOREST_ARGUMENT_T1], .t0 = values[IFOREST_ARGUMENT_T0],
+			    .t1 = values[IFOREST_ARGUMENT_T1] },
+		.n = values[IFOREST_ARGUMENT_N],
+		.step = values[IFOREST_ARGUMENT_STEP],
+		.origin = values[IFOREST_ARGUMENT_ORIGIN],
+	};
+
+	return bucketing;
+}

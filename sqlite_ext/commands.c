@@ -1,0 +1,96 @@
+#include "sqlite_ext/commands.h"
+
+#include "sqlite_ext/build.h"
+#include "sqlite_ext/tokens.h"
+#include "sqlite_ext/upkeep.h"
+#include "sqlite_ext/verify.h"
+#include "sqlite_ext/watch.h"
+
+static int rebuild(struct iforest_table *table, struct iforest_error *error)
+{
+	struct iforest_index *index = &table->index;
+	struct iforest_source found = { .name = NULL }, source = { .name = NULL };
+	int rc = SQLITE_OK;
+
+	if (index->definition.sync == IFOREST_SYNC_LOG)
+		rc = iforest_watch_find(index->db, index->schema, index->name, &index->definition, &found, error);
+	if (!rc && found.name) {
+		/* the table may have been renamed since */
+		sqlite3_free(table->definition.content);
+		table->definition.content = found.name;
+		found.name = NULL;
+	}
+	iforest_source_release(&found);
+	if (!rc)
+		rc = iforest_source_inspect(&source, index->db, index->schema, &table->definition, error);
+	if (!rc)
+		rc = iforest_index_make_tables(index, &table->definition, true, error);
+	if (!rc)
+		rc = iforest_build(index, &table->definition, &source, error);
+	iforest_source_release(&source);
+	iforest_index_forget(index);
+	return rc;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct iforest_index *index, struct iforest_error *error);
+} commands[] = {
+	{ "flush", iforest_flush }, { "merge", iforest_merge }, { "optimize", iforest_optimize }, { "integrity-check", iforest_verify },
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+/* Is the text INSERT INTO this index? */
+static bool is_command(const struct iforest_table *table, const char *sql)
+{
+	struct iforest_error ignored = { .rc = SQLITE_OK };
+	const char *token, *dot, *after;
+	char *text, *name = NULL;
+	bool is_ours = false;
+	int n, n_dot;
+
+	while ((token = iforest_token_next(&sql, &n)) && !iforest_token_is(token, n, "into")) {}
+	token = iforest_token_next(&sql, &n);
+	after = sql;
+	if (token && (dot = iforest_token_next(&after, &n_dot)) && iforest_token_is(dot, n_dot, "."))
+		token = iforest_token_next(&after, &n);
+	text = token ? sqlite3_mprintf("%.*s", n, token) : NULL;
+	if (text && !iforest_definition_parse_name(text, &name, &ignored))
+		is_ours = sqlite3_stricmp(name, table->name) == 0;
+	sqlite3_free(name);
+	sqlite3_free(text);
+	iforest_error_clear(&ignored);
+	return is_ours;
+}
+
+/* The statement at work must be the command itself: in a trigger it would be the one that fired it. */
+static int check_alone(const struct iforest_table *table, struct iforest_error *error)
+{
+	sqlite3_stmt *writer = NULL;
+
+	while ((writer = iforest_next_writer(table->index.db, writer)))
+		if (!sqlite3_sql(writer) || !is_command(table, sqlite3_sql(writer)))
+			return iforest_error_set(error, SQLITE_ERROR,
+						 "%s: a command cannot be run by a trigger, or while another statement writes; run it by itself",
+						 table->name);
+	return SQLITE_OK;
+}
+
+int iforest_command_run(struct iforest_table *table, const char *command, struct iforest_error *error)
+{
+	struct iforest_index *index = &table->index;
+	int c = 0, rc = check_alone(table, error);
+
+	if (rc)
+		return rc;
+	index->connection->n_changes++;
+	if (sqlite3_stricmp(command, "rebuild") == 0)
+		return rebuild(table, error);
+	while (c < N_COMMANDS && sqlite3_stricmp(command, commands[c].name) != 0)
+		c++;
+	if (c < N_COMMANDS)
+		return commands[c].run(index, error);
+	return iforest_error_set(error, SQLITE_ERROR,
+				 "%s: unknown command \"%s\"; there are flush, merge, optimize, rebuild and integrity-check", table->name, command);
+}

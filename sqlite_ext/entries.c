@@ -1,0 +1,195 @@
+#include "sqlite_ext/entries.h"
+
+#include "core/bits.h"
+#include "sqlite_ext/dictionary.h"
+
+/* Columns of the table in a query, after the first. */
+enum { ROWID, TIME, FIRST_BY };
+
+/* The row to name in a refusal: the first of the table that has the same fault. */
+static int refuse_row(struct iforest_entry_reader *reader, const char *column, const char *condition, const char *format, const char *remedy)
+{
+	sqlite3_stmt *statement;
+	int rc = iforest_prepare(reader->error, reader->db, &statement,
+				 "SELECT \"%w\", \"%w\" FROM \"%w\".\"%w\" WHERE %s ORDER BY \"%w\" LIMIT 1",
+				 reader->source->rowid_column, column, reader->schema, reader->source->name, condition,
+				 reader->source->rowid_column);
+
+	if (rc)
+		return rc;
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		iforest_error_set(reader->error, SQLITE_ERROR, format, column, sqlite3_column_int64(statement, 0),
+				  sqlite3_column_type(statement, 1) == SQLITE_BLOB ? "a blob" :
+					(const char *)sqlite3_column_text(statement, 1), remedy);
+	else
+		iforest_error_from_db(reader->error, reader->db, SQLITE_ERROR);
+	sqlite3_finalize(statement);
+	return reader->error->rc;
+}
+
+/* is_numeric: the text is that of a number */
+static int refuse_time(struct iforest_entry_reader *reader, int type, bool is_numeric)
+{
+	const char *column = reader->definition->time, *table = reader->source->name;
+	char *condition, *remedy;
+	int rc = SQLITE_NOMEM;
+
+	if (type == SQLITE_FLOAT) {
+		condition = sqlite3_mprintf("typeof(\"%w\") = 'real' AND (\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
+					    column, column, column, column);
+		remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = "
+					 "CAST(round(\"%w\" * 1e9) AS INTEGER)", table, column, table, column, column);
+	} else {
+		condition = sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
+		remedy = sqlite3_mprintf(is_numeric ?
+			"ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = CAST(\"%w\" AS INTEGER)" :
+			"ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = "
+			"CAST(round((julianday(\"%w\") - 2440587.5) * 86400000) AS INTEGER) * 1000000",
+			table, column, table, column, column);
+	}
+	if (condition && remedy)
+		rc = refuse_row(reader, column, condition, type == SQLITE_FLOAT ?
+			"iforest: time column \"%s\" of row %lld holds %s, and times are integers; store finer units, say nanoseconds: %s, "
+			"and name that" :
+			"iforest: time column \"%s\" of row %lld holds text or a blob (%s), and times are integers; add such a column: %s, "
+			"and name that", remedy);
+	else
+		iforest_error_set(reader->error, SQLITE_NOMEM, "");
+	sqlite3_free(condition);
+	sqlite3_free(remedy);
+	return rc;
+}
+
+static int refuse_value(struct iforest_entry_reader *reader, const char *column, const char *condition_format, const char *format)
+{
+	char *condition = sqlite3_mprintf(condition_format, column, column);
+	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" NUMERIC; UPDATE \"%w\" SET \"%w_number\" = "
+				       "CAST(\"%w\" AS NUMERIC)", reader->source->name, column, reader->source->name, column, column);
+	int rc = condition && remedy ? refuse_row(reader, column, condition, format, remedy) :
+				       iforest_error_set(reader->error, SQLITE_NOMEM, "");
+
+	sqlite3_free(condition);
+	sqlite3_free(remedy);
+	return rc;
+}
+
+static int read_time(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first, struct iforest_key *key)
+{
+	int type = sqlite3_column_type(statement, first + TIME);
+
+	key->time_is_null = type == SQLITE_NULL;
+	key->time = 0;
+	if (type == SQLITE_INTEGER)
+		key->time = sqlite3_column_int64(statement, first + TIME);
+	else if (type != SQLITE_NULL &&
+		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_column_double(statement, first + TIME), &key->time)))
+		return refuse_time(reader, type, sqlite3_value_numeric_type(sqlite3_column_value(statement, first + TIME)) != SQLITE_TEXT);
+	return SQLITE_OK;
+}
+
+static int read_value(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first, unsigned v, struct iforest_entry *entry)
+{
+	const char *column = reader->definition->values[v].source;
+	int c = first + FIRST_BY + (int)(reader->definition->n_by + v), type = sqlite3_column_type(statement, c);
+	bool is_real_column = reader->fields->kinds[v] == IFOREST_FLOAT64;
+
+	if (type == SQLITE_NULL)
+		return SQLITE_OK;
+	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+		return refuse_value(reader, column, "typeof(\"%w\") IN ('text', 'blob')",
+				    "iforest: value column \"%s\" of row %lld holds text or a blob (%s); add a column of numbers: %s, and name that");
+	if (type == SQLITE_FLOAT && v == reader->definition->duration_value)
+		return refuse_value(reader, column, "typeof(\"%w\") = 'real'",
+				    "iforest: duration column \"%s\" of row %lld holds the real %s; durations are integers in the unit of "
+				    "the time column (for sums of reals leave duration out and write value=...)");
+	if (type == SQLITE_FLOAT && !is_real_column && reader->may_widen) {
+		reader->has_real_in_integers = true;
+		return SQLITE_OK;
+	}
+	if (type == SQLITE_FLOAT && !is_real_column)
+		return refuse_value(reader, column, "typeof(\"%w\") = 'real'",
+				    "iforest: value column \"%s\" of row %lld holds the real %s, and the index was made when it held integers only; run "
+				    "the command 'rebuild'");
+	if (type == SQLITE_INTEGER && is_real_column) {
+		int64_t integer = sqlite3_column_int64(statement, c);
+
+		if (integer > INT64_C(1) << 53 || integer < -(INT64_C(1) << 53))
+			return refuse_value(reader, column, "typeof(\"%w\") = 'integer' AND abs(CAST(\"%w\" AS REAL)) >= 9007199254740992.0",
+				"iforest: value column \"%s\" of row %lld holds the integer %s beside reals, which cannot hold it exactly; "
+				"store integers only, or reals only");
+	}
+	entry->present |= 1u << v;
+	if (is_real_column)
+		entry->values[v].real = sqlite3_column_double(statement, c);
+	else
+		entry->values[v].integer = sqlite3_column_int64(statement, c);
+	return SQLITE_OK;
+}
+
+/* The series of the row: that of the row before, or the host says. */
+static int read_series(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first_by, uint64_t *series)
+{
+	struct iforest_series_key swapped = reader->previous_key;
+	uint32_t id;
+	int rc;
+
+	reader->previous_key = reader->key;
+	reader->key = swapped;
+	rc = iforest_entry_series_key(reader->definition, statement, first_by, &reader->key, reader->error);
+	if (rc)
+		return rc;
+	if (!reader->has_series || reader->key.n_bytes != reader->previous_key.n_bytes ||
+	    (reader->key.n_bytes && memcmp(reader->key.bytes, reader->previous_key.bytes, reader->key.n_bytes) != 0)) {
+		reader->has_series = false;
+		rc = reader->series_of(reader->context, &reader->key, &id);
+		if (rc)
+			return rc;
+		reader->series = id;
+		reader->has_series = true;
+	}
+	*series = reader->series;
+	return SQLITE_OK;
+}
+
+int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_stmt *statement, int first_by,
+			     struct iforest_series_key *key, struct iforest_error *error)
+{
+	key->n_bytes = 0;
+	for (unsigned b = 0; b < definition->n_by; b++) {
+		struct iforest_by_value by = iforest_by_from_sql(sqlite3_column_value(statement, first_by + (int)b));
+		enum iforest_status status = by.tag == IFOREST_BY_TEXT && !by.data ? IFOREST_NO_MEMORY : iforest_series_append(key, &by);
+
+		if (status)
+			return iforest_error_from_status(error, status, "iforest", &(struct iforest_fault){ .what = NULL }, 0);
+	}
+	return SQLITE_OK;
+}
+
+void iforest_entry_append_columns(const struct iforest_definition *definition, const struct iforest_source *source,
+				  const char *row, sqlite3_str *sql)
+{
+	sqlite3_str_appendf(sql, "%s.\"%w\", %s.\"%w\"", row, source->rowid_column, row, definition->time);
+	for (unsigned b = 0; b < definition->n_by; b++)
+		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->by[b].source);
+	for (unsigned v = 0; v < definition->n_values; v++)
+		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->values[v].source);
+}
+
+int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first, struct iforest_entry *entry)
+{
+	int rc;
+
+	*entry = (struct iforest_entry){ .key.ref = sqlite3_column_int64(statement, first + ROWID) };
+	rc = read_time(reader, statement, first, &entry->key);
+	if (!rc)
+		rc = read_series(reader, statement, first + FIRST_BY, &entry->key.series);
+	for (unsigned v = 0; v < reader->definition->n_values && !rc; v++)
+		rc = read_value(reader, statement, first, v, entry);
+	return rc;
+}
+
+void iforest_entry_reader_release(struct iforest_entry_reader *reader)
+{
+	iforest_series_release(&reader->key);
+	iforest_series_release(&reader->previous_key);
+}

@@ -1,0 +1,48 @@
+/* entries.h -- a row of the table to an entry of the index: what is refused, and which series it is of. */
+#ifndef IFOREST_SQLITE_ENTRIES_H
+#define IFOREST_SQLITE_ENTRIES_H
+
+#include "core/leaf.h"
+#include "core/series.h"
+#include "sqlite_ext/definition.h"
+#include "sqlite_ext/source.h"
+
+struct iforest_entry_reader {
+	sqlite3 *db;
+	const char *schema;
+	const struct iforest_definition *definition;
+	const struct iforest_source *source;
+	const struct iforest_fields *fields;
+	struct iforest_error *error;
+	bool may_widen;                    /* a real in a column of integers is noted, else it is refused */
+	bool has_real_in_integers;         /* such a row was met; its entry is of no use */
+
+	/* Gives the id of a series whose key is another than that of the row before. */
+	int (*series_of)(void *context, const struct iforest_series_key *key, uint32_t *id);
+	void *context;
+
+	struct iforest_series_key key, previous_key; /* with their alloc set; released at the end */
+	bool has_series;
+	uint64_t series;                             /* of the row before */
+};
+
+/* Appends the columns that iforest_entry_read() takes: r."id", r."ts", r."track", r."dur", of the row named r. */
+void iforest_entry_append_columns(const struct iforest_definition *definition, const struct iforest_source *source,
+				  const char *row, sqlite3_str *sql);
+
+/* How many they are. */
+static inline int iforest_entry_columns(const struct iforest_definition *definition)
+{
+	return (int)(2 + definition->n_by + definition->n_values);
+}
+
+/* Reads the row that the statement stands at; the columns begin at `first`. Refuses what is no time or no number, naming the
+ * first such row of the table. */
+int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first, struct iforest_entry *entry);
+void iforest_entry_reader_release(struct iforest_entry_reader *reader);
+
+/* The canonical form of by values in columns that begin at first_by. */
+int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_stmt *statement, int first_by,
+			     struct iforest_series_key *key, struct iforest_error *error);
+
+#endif

@@ -1,0 +1,357 @@
+#include "sqlite_ext/index.h"
+
+#include "core/bits.h"
+#include "sqlite_ext/watch.h"
+
+enum { MANIFEST_ID = 16 }; /* its byte in the manifest (core/manifest.h) */
+
+/* ---- the manifest ---- */
+
+struct iforest_host_bytes iforest_index_get_host(const struct iforest_manifest *manifest)
+{
+	const uint8_t *bytes = manifest->host_bytes;
+
+	return (struct iforest_host_bytes){ .first_series = iforest_load32(bytes), .end_of_series = iforest_load32(bytes + 4),
+					    .series_checksum = iforest_load64(bytes + 8), .last_rowid = (int64_t)iforest_load64(bytes + 16) };
+}
+
+enum iforest_status iforest_index_set_host(struct iforest_manifest *manifest, const struct iforest_host_bytes *host)
+{
+	uint8_t *bytes = iforest_allocate(&iforest_sqlite_alloc, IFOREST_SQLITE_HOST_BYTES);
+
+	if (!bytes)
+		return IFOREST_NO_MEMORY;
+	iforest_store32(bytes, host->first_series);
+	iforest_store32(bytes + 4, host->end_of_series);
+	iforest_store64(bytes + 8, host->series_checksum);
+	iforest_store64(bytes + 16, (uint64_t)host->last_rowid);
+	iforest_release(&iforest_sqlite_alloc, manifest->host_bytes);
+	manifest->host_bytes = bytes;
+	manifest->n_host_bytes = IFOREST_SQLITE_HOST_BYTES;
+	return IFOREST_OK;
+}
+
+void iforest_snapshot_release(struct iforest_snapshot *snapshot)
+{
+	if (!snapshot || --snapshot->n_refs > 0)
+		return;
+	iforest_manifest_release(&snapshot->manifest);
+	iforest_dictionary_release(&snapshot->dictionary);
+	iforest_tail_release(&snapshot->tail);
+	sqlite3_free(snapshot);
+}
+
+/* Reads the series that the manifest names into the snapshot. */
+static int read_dictionary(struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_error *error)
+{
+	struct iforest_host_bytes host = iforest_index_get_host(&snapshot->manifest);
+	struct iforest_fault fault = { .what = "the table of series is wrong" };
+	uint32_t n_seen = 0;
+	uint64_t checksum = 0;
+	sqlite3_stmt *statement;
+	enum iforest_status status = IFOREST_OK;
+	int rc;
+
+	snapshot->dictionary.n_by = index->definition.n_by;
+	snapshot->end_of_series = snapshot->next_series = host.end_of_series;
+	rc = iforest_prepare(error, index->db, &statement,
+			     "SELECT id, key FROM \"%w\".\"%w_series\" WHERE id >= %u AND id < %u", index->schema, index->name,
+			     host.first_series, host.end_of_series);
+	while (!rc && !status && sqlite3_step(statement) == SQLITE_ROW) {
+		const void *key = sqlite3_column_blob(statement, 1);
+		uint32_t id = (uint32_t)sqlite3_column_int64(statement, 0), n_bytes = (uint32_t)sqlite3_column_bytes(statement, 1);
+
+		status = iforest_dictionary_add(&snapshot->dictionary, id, key ? key : "", n_bytes);
+		checksum += iforest_series_checksum(id, key ? key : "", n_bytes);
+		n_seen++;
+	}
+	if (!rc && (rc = sqlite3_reset(statement)))
+		iforest_error_from_db(error, index->db, rc);
+	sqlite3_finalize(statement);
+	if (!rc && !status && (host.end_of_series < host.first_series || n_seen != host.end_of_series - host.first_series ||
+			       checksum != host.series_checksum))
+		status = IFOREST_CORRUPT;
+	if (!rc && status)
+		rc = iforest_error_from_status(error, status, index->name, &fault, 0);
+	if (!rc)
+		iforest_dictionary_sort(&snapshot->dictionary);
+	return rc;
+}
+
+/* A manifest that is sound in itself, but none of this index; NULL if all is well. */
+static const char *what_is_foreign(const struct iforest_index *index, const struct iforest_manifest *manifest)
+{
+	struct iforest_host_bytes host;
+
+	if (manifest->page_bytes > IFOREST_SQLITE_PAGE_BYTES)
+		return "the manifest's page size is wrong";
+	if (manifest->fields.n_values != index->definition.n_values || manifest->fields.duration_value != index->definition.duration_value ||
+	    manifest->fields.end_rule != IFOREST_END_DURATION)
+		return "the manifest's value columns are not those of the index";
+	if (manifest->n_host_bytes != IFOREST_SQLITE_HOST_BYTES)
+		return "the manifest's engine data are wrong";
+	host = iforest_index_get_host(manifest);
+	for (uint32_t r = 0; r < manifest->n_runs; r++) {
+		const struct iforest_run *run = &manifest->runs[r];
+
+		if (iforest_node_first(run->root).series < host.first_series ||
+		    iforest_node_last(run->root).series >= host.end_of_series)
+			return "a run holds series that there are not";
+		if (run->removal_in_progress) /* it is part of its transaction, so nobody can see one half done */
+			return "a removal was cut off";
+	}
+	return NULL;
+}
+
+static int read_snapshot(struct iforest_index *index, const uint8_t *bytes, uint32_t n_bytes, struct iforest_error *error)
+{
+	struct iforest_snapshot *snapshot = sqlite3_malloc64(sizeof *snapshot);
+	struct iforest_fault fault = { .what = NULL };
+	enum iforest_status status;
+	int rc = SQLITE_OK;
+
+	if (!snapshot)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	*snapshot = (struct iforest_snapshot){ .n_refs = 1 };
+	status = iforest_manifest_read(&snapshot->manifest, &iforest_sqlite_alloc, bytes, n_bytes, &fault.what);
+	if (!status)
+		fault.what = what_is_foreign(index, &snapshot->manifest);
+	if (!status && fault.what)
+		status = IFOREST_CORRUPT;
+	if (status)
+		rc = iforest_error_from_status(error, status, index->name, &fault, 0);
+	if (!rc)
+		rc = read_dictionary(index, snapshot, error);
+	if (!rc)
+		rc = iforest_error_from_status(error, iforest_tail_init(&snapshot->tail, &snapshot->manifest.fields), index->name, &fault, 0);
+	if (rc) {
+		iforest_snapshot_release(snapshot);
+		return rc;
+	}
+	if (index->definition.sync == IFOREST_SYNC_APPEND)
+		snapshot->tail.last = iforest_index_get_host(&snapshot->manifest).last_rowid;
+	iforest_snapshot_release(index->snapshot);
+	index->snapshot = snapshot;
+	return SQLITE_OK;
+}
+
+/* Stands at the stored manifest, until get_page is reset. */
+static int stand_at_manifest(struct iforest_index *index, const uint8_t **bytes, uint32_t *n_bytes, struct iforest_error *error)
+{
+	int step, failed, rc = SQLITE_OK;
+
+	if (!index->get_page)
+		rc = iforest_prepare(error, index->db, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?",
+				     index->schema, index->name);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(index->get_page, 1, 0);
+	step = sqlite3_step(index->get_page);
+	*bytes = step == SQLITE_ROW ? sqlite3_column_blob(index->get_page, 0) : NULL;
+	*n_bytes = *bytes ? (uint32_t)sqlite3_column_bytes(index->get_page, 0) : 0;
+	if (*n_bytes >= MANIFEST_ID + 8 && sqlite3_column_type(index->get_page, 0) == SQLITE_BLOB)
+		return SQLITE_OK;
+	failed = sqlite3_reset(index->get_page);
+	return failed ? iforest_error_from_db(error, index->db, failed) :
+			iforest_error_from_status(error, IFOREST_CORRUPT, index->name,
+						  &(struct iforest_fault){ .what = "the manifest is missing" }, 0);
+}
+
+/* Sees to it that index->snapshot is the manifest that is stored; with an empty tail if it is a new one. They are the same if their
+ * ids are: an id is random, and new with each publish. */
+static int refresh(struct iforest_index *index, struct iforest_error *error)
+{
+	const uint8_t *bytes;
+	uint32_t n_bytes;
+	int rc = stand_at_manifest(index, &bytes, &n_bytes, error);
+
+	if (rc)
+		return rc;
+	if (!index->snapshot || iforest_load64(bytes + MANIFEST_ID) != index->snapshot->manifest.id)
+		rc = read_snapshot(index, bytes, n_bytes, error);
+	sqlite3_reset(index->get_page);
+	return rc;
+}
+
+static int hand_out(struct iforest_index *index, int rc, struct iforest_snapshot **snapshot)
+{
+	if (rc)
+		return rc;
+	index->snapshot->n_refs++;
+	*snapshot = index->snapshot;
+	return SQLITE_OK;
+}
+
+int iforest_index_open_unguarded(struct iforest_index *index, struct iforest_snapshot **snapshot, struct iforest_error *error)
+{
+	return hand_out(index, refresh(index, error), snapshot);
+}
+
+int iforest_index_read_manifest(struct iforest_index *index, struct iforest_manifest *manifest, struct iforest_error *error)
+{
+	struct iforest_fault fault = { .what = NULL };
+	const uint8_t *bytes;
+	uint32_t n_bytes;
+	enum iforest_status status;
+	int rc = stand_at_manifest(index, &bytes, &n_bytes, error);
+
+	if (rc)
+		return rc;
+	status = iforest_manifest_read(manifest, &iforest_sqlite_alloc, bytes, n_bytes, &fault.what);
+	sqlite3_reset(index->get_page);
+	return iforest_error_from_status(error, status, index->name, &fault, 0);
+}
+
+/* ---- the table ---- */
+
+static int detached(struct iforest_index *index, struct iforest_error *error)
+{
+	return iforest_error_set(error, SQLITE_ERROR,
+				 "%s: detached from its table: the table, a column, a UNIQUE index or a trigger of the index was made, dropped, "
+				 "renamed or replaced; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild'), or drop the index and make it anew",
+				 index->name, index->name, index->name);
+}
+
+static int read_schema_version(struct iforest_index *index, int *version, struct iforest_error *error)
+{
+	int rc = index->read_schema_version ? SQLITE_OK :
+		iforest_prepare(error, index->db, &index->read_schema_version, "PRAGMA \"%w\".schema_version", index->schema);
+
+	if (rc)
+		return rc;
+	sqlite3_step(index->read_schema_version);
+	*version = sqlite3_column_int(index->read_schema_version, 0);
+	rc = sqlite3_reset(index->read_schema_version);
+	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
+}
+
+/* Statements that name the table are made anew. */
+static void forget_source(struct iforest_index *index)
+{
+	sqlite3_finalize(index->read_last);
+	sqlite3_finalize(index->read_pending);
+	index->read_last = index->read_pending = NULL;
+	iforest_source_release(&index->source);
+	index->is_attached = false;
+}
+
+int iforest_index_find_source(struct iforest_index *index, struct iforest_error *error)
+{
+	struct iforest_definition *definition = &index->definition;
+	int version = 0, rc = read_schema_version(index, &version, error);
+
+	if (rc || (index->is_attached && version == index->schema_version))
+		return rc;
+	forget_source(index);
+	if (definition->sync == IFOREST_SYNC_LOG)
+		rc = iforest_watch_find(index->db, index->schema, index->name, definition, &index->source, error);
+	else if (definition->sync == IFOREST_SYNC_APPEND)
+		rc = iforest_source_inspect(&index->source, index->db, index->schema, definition, error);
+	/* a version that is rolled back is given again, but SQLite then connects its virtual tables anew, and nothing is remembered */
+	index->schema_version = version;
+	if (!rc && !index->source.name && definition->sync == IFOREST_SYNC_LOG)
+		rc = detached(index, error);
+	index->is_attached = !rc;
+	return rc;
+}
+
+/* ---- what is pending ---- */
+
+static int rows_are_gone(struct iforest_index *index, struct iforest_error *error)
+{
+	return iforest_error_set(error, SQLITE_ERROR,
+				 "%s: rows of \"%s\" were deleted, but sync=append takes rows that are only ever added; run INSERT INTO \"%w\"(\"%w\") "
+				 "VALUES('rebuild'), or make the index with sync=log", index->name, index->source.name, index->name, index->name);
+}
+
+static void forget_snapshot(struct iforest_index *index)
+{
+	iforest_snapshot_release(index->snapshot);
+	index->snapshot = NULL;
+}
+
+/* What is read while a row is being written may be half of a change: our triggers log before it is made. And with sync=append
+ * only what is committed stays. */
+static bool is_passing(struct iforest_index *index)
+{
+	if (sqlite3_txn_state(index->db, index->schema) != SQLITE_TXN_WRITE)
+		return false;
+	return index->definition.sync == IFOREST_SYNC_APPEND || iforest_next_writer(index->db, NULL) != NULL;
+}
+
+/* Brings the tail of index->snapshot up to date, or that of a new one where somebody still reads it, or it is none any more. */
+static int refresh_tail(struct iforest_index *index, struct iforest_error *error)
+{
+	bool is_current, is_part;
+	int rc = SQLITE_OK;
+
+	if (index->snapshot->is_passing) {
+		forget_snapshot(index);
+		rc = refresh(index, error);
+	}
+	if (!rc)
+		rc = iforest_tail_look(index, &index->snapshot->tail, &is_current, &is_part, error);
+	if (rc || is_current)
+		return rc;
+	if (!is_part || index->snapshot->n_refs > 1) {
+		forget_snapshot(index);
+		rc = refresh(index, error);
+		if (!rc)
+			rc = iforest_tail_look(index, &index->snapshot->tail, &is_current, &is_part, error);
+		if (!rc && !is_part)
+			rc = rows_are_gone(index, error);
+	}
+	if (!rc && !is_current)
+		rc = iforest_tail_read(index, index->snapshot, error);
+	if (rc)
+		forget_snapshot(index);
+	else
+		index->snapshot->is_passing = is_passing(index);
+	return rc;
+}
+
+int iforest_index_open(struct iforest_index *index, struct iforest_snapshot **snapshot, struct iforest_error *error)
+{
+	int rc = iforest_index_find_source(index, error);
+
+	if (!rc)
+		rc = refresh(index, error);
+	if (!rc)
+		rc = refresh_tail(index, error);
+	return hand_out(index, rc, snapshot);
+}
+
+/* ---- errors ---- */
+
+static int was_replaced(struct iforest_index *index, struct iforest_error *error)
+{
+	return iforest_error_set(error, SQLITE_ABORT, "%s: the index was changed or rolled back while it was being read; ask again",
+				 index->name);
+}
+
+int iforest_index_check_snapshot(struct iforest_index *index, const struct iforest_snapshot *snapshot, struct iforest_error *error)
+{
+	const uint8_t *bytes;
+	uint32_t n_bytes;
+	int rc = stand_at_manifest(index, &bytes, &n_bytes, error);
+
+	if (rc)
+		return rc;
+	if (iforest_load64(bytes + MANIFEST_ID) != snapshot->manifest.id)
+		rc = was_replaced(index, error);
+	sqlite3_reset(index->get_page);
+	return rc;
+}
+
+int iforest_index_error(struct iforest_index *index, const struct iforest_snapshot *snapshot, enum iforest_status status,
+			struct iforest_error *error)
+{
+	int rc;
+
+	if (status == IFOREST_CORRUPT && snapshot && (rc = iforest_index_check_snapshot(index, snapshot, error)))
+		return rc;
+	rc = iforest_error_from_status(error, status, index->name, &index->store.fault, index->io_rc);
+	index->store.fault = (struct iforest_fault){ .what = NULL };
+	index->io_rc = 0;
+	return rc;
+}

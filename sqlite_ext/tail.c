@@ -1,0 +1,252 @@
+#include "sqlite_ext/tail_internal.h"
+
+#include "core/bits.h"
+#include "sqlite_ext/entries.h"
+#include "sqlite_ext/index.h"
+
+enum { MOST_ENTRIES = 1 << 15 }; /* that are sorted at once: some megabytes */
+
+/* Reading what is new. */
+struct reading {
+	struct iforest_index *index;
+	struct iforest_snapshot *snapshot;
+	struct iforest_tail *tail;
+	struct iforest_error *error;
+	struct iforest_entry_reader rows;
+	struct iforest_tail_news news;
+	struct iforest_keys removed;
+};
+
+/* ---- series ---- */
+
+/* The series of a row of the table: a new one gets the next id, for the time being. */
+static int series_of_row(void *context, const struct iforest_series_key *key, uint32_t *id)
+{
+	struct reading *reading = context;
+	struct iforest_dictionary *dictionary = &reading->snapshot->dictionary;
+	const struct iforest_series *series = iforest_dictionary_find(dictionary, key->bytes, key->n_bytes);
+	enum iforest_status status = IFOREST_OK;
+
+	if (!series && reading->snapshot->next_series == UINT32_MAX)
+		status = IFOREST_TOO_LARGE;
+	else if (!series)
+		status = iforest_dictionary_add(dictionary, reading->snapshot->next_series, key->bytes, key->n_bytes);
+	if (status)
+		return iforest_index_error(reading->index, reading->snapshot, status, reading->error);
+	*id = series ? series->id : reading->snapshot->next_series++;
+	return SQLITE_OK;
+}
+
+static int log_is_wrong(struct reading *reading, const char *what)
+{
+	return iforest_error_from_status(reading->error, IFOREST_CORRUPT, reading->index->name,
+					 &(struct iforest_fault){ .what = what }, 0);
+}
+
+/* ---- the log ---- */
+
+/* Columns of the log in a query. */
+enum { SEQ, NONCE, ID, WAS, OLD_TIME, FIRST_OLD_BY };
+
+/* The key that the runs have of a row, from the first row that the log has of it. */
+static int read_old_key(struct reading *reading, sqlite3_stmt *statement, sqlite3_int64 id)
+{
+	struct iforest_series_key bytes = { .alloc = &iforest_sqlite_alloc };
+	struct iforest_key key = { .ref = id };
+	const struct iforest_series *series = NULL;
+	int type = sqlite3_column_type(statement, OLD_TIME);
+	int rc = iforest_entry_series_key(&reading->index->definition, statement, FIRST_OLD_BY, &bytes, reading->error);
+
+	if (!rc)
+		series = iforest_dictionary_find(&reading->snapshot->dictionary, bytes.bytes, bytes.n_bytes);
+	iforest_series_release(&bytes);
+	if (rc)
+		return rc;
+	key.time_is_null = type == SQLITE_NULL;
+	if (type == SQLITE_INTEGER)
+		key.time = sqlite3_column_int64(statement, OLD_TIME);
+	else if (type != SQLITE_NULL && (type != SQLITE_FLOAT || !iforest_integral(sqlite3_column_double(statement, OLD_TIME), &key.time)))
+		return log_is_wrong(reading, "the log tells of a time that the index cannot have");
+	if (!series || series->id >= reading->snapshot->end_of_series)
+		return log_is_wrong(reading, "the log tells of a series that the index does not have");
+	key.series = series->id;
+	if (!iforest_keys_push(&reading->removed, &key))
+		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
+	return SQLITE_OK;
+}
+
+static bool reserve_entry(struct iforest_tail_news *news)
+{
+	size_t n_wanted = news->n_entries_reserved ? 2 * news->n_entries_reserved : 64;
+	void *grown;
+
+	if (news->n_entries < news->n_entries_reserved)
+		return true;
+	grown = sqlite3_realloc64(news->entries, n_wanted * sizeof *news->entries);
+	if (!grown)
+		return false;
+	news->entries = grown;
+	news->n_entries_reserved = n_wanted;
+	return true;
+}
+
+/* Takes the row as the table has it, the first time that it is met in this reading. */
+static int read_row(struct reading *reading, sqlite3_stmt *statement, int first, struct iforest_pending_row *row)
+{
+	struct iforest_entry *entry;
+	int rc;
+
+	if (row->is_present) {
+		struct iforest_key key = { .series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id };
+
+		if (!iforest_keys_push(&reading->news.outdated, &key))
+			return iforest_error_set(reading->error, SQLITE_NOMEM, "");
+	}
+	row->batch = reading->tail->n_batches;
+	row->is_present = sqlite3_column_type(statement, first) != SQLITE_NULL;
+	if (!row->is_present)
+		return SQLITE_OK;
+	if (!reserve_entry(&reading->news))
+		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
+	entry = &reading->news.entries[reading->news.n_entries];
+	rc = iforest_entry_read(&reading->rows, statement, first, entry);
+	row->series = (uint32_t)entry->key.series;
+	row->time = entry->key.time;
+	row->time_is_null = entry->key.time_is_null;
+	reading->news.n_entries += !rc;
+	if (!rc && reading->news.n_entries == MOST_ENTRIES)
+		rc = iforest_index_error(reading->index, reading->snapshot, iforest_tail_settle(reading->tail, &reading->news),
+					 reading->error);
+	return rc;
+}
+
+/* A row of the log beside the row of the table; with sync=append the latter alone. */
+static int take(struct reading *reading, sqlite3_stmt *statement, int first)
+{
+	bool is_log = reading->index->definition.sync == IFOREST_SYNC_LOG, is_new;
+	sqlite3_int64 id = sqlite3_column_int64(statement, is_log ? ID : first);
+	struct iforest_pending_row *row = iforest_tail_take(reading->tail, id, &is_new);
+	int rc = row ? SQLITE_OK : iforest_error_set(reading->error, SQLITE_NOMEM, "");
+
+	if (!rc && is_log && sqlite3_column_type(statement, ID) != SQLITE_INTEGER)
+		rc = log_is_wrong(reading, "the log names no rowid");
+	if (!rc && is_new && is_log && sqlite3_column_type(statement, WAS) != SQLITE_NULL)
+		rc = read_old_key(reading, statement, id);
+	if (!rc && row->batch != reading->tail->n_batches)
+		rc = read_row(reading, statement, first, row);
+	reading->tail->last = is_log ? sqlite3_column_int64(statement, SEQ) : id;
+	reading->tail->nonce = is_log ? sqlite3_column_int64(statement, NONCE) : 0;
+	return rc;
+}
+
+/* SELECT l.seq, l.nonce, l.id, l.was, l.time, l.by_0, s."id", s."ts", ... FROM "x_log" AS l LEFT JOIN "spans" AS s ON s."id" = l.id
+ * WHERE l.seq > ?1 ORDER BY l.seq; or only what is of s. */
+static int prepare_rows(struct iforest_index *index, struct iforest_error *error)
+{
+	const struct iforest_source *source = &index->source;
+	bool is_log = index->definition.sync == IFOREST_SYNC_LOG;
+	sqlite3_str *sql;
+	char *text;
+	int rc;
+
+	if (index->read_pending)
+		return SQLITE_OK;
+	sql = sqlite3_str_new(index->db);
+	sqlite3_str_appendall(sql, "SELECT ");
+	if (is_log)
+		sqlite3_str_appendall(sql, "l.seq, l.nonce, l.id, l.was, l.time, ");
+	for (unsigned b = 0; b < index->definition.n_by && is_log; b++)
+		sqlite3_str_appendf(sql, "l.by_%u, ", b);
+	iforest_entry_append_columns(&index->definition, source, "s", sql);
+	if (is_log)
+		sqlite3_str_appendf(sql, " FROM \"%w\".\"%w_log\" AS l LEFT JOIN \"%w\".\"%w\" AS s ON s.\"%w\" = l.id "
+				    "WHERE l.seq > ?1 ORDER BY l.seq", index->schema, index->name, index->schema, source->name,
+				    source->rowid_column);
+	else
+		sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1 ORDER BY s.\"%w\"", index->schema, source->name,
+				    source->rowid_column, source->rowid_column);
+	text = sqlite3_str_finish(sql);
+	rc = text ? iforest_prepare(error, index->db, &index->read_pending, "%s", text) : iforest_error_set(error, SQLITE_NOMEM, "");
+	sqlite3_free(text);
+	return rc;
+}
+
+static int read_rows(struct reading *reading)
+{
+	struct iforest_index *index = reading->index;
+	int first = index->definition.sync == IFOREST_SYNC_LOG ? FIRST_OLD_BY + (int)index->definition.n_by : 0;
+	int failed, rc = prepare_rows(index, reading->error);
+
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(index->read_pending, 1, reading->tail->last);
+	while (!rc && sqlite3_step(index->read_pending) == SQLITE_ROW)
+		rc = take(reading, index->read_pending, first);
+	failed = sqlite3_reset(index->read_pending);
+	return !rc && failed ? iforest_error_from_db(reading->error, index->db, failed) : rc;
+}
+
+int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_error *error)
+{
+	struct iforest_tail *tail = &snapshot->tail;
+	uint32_t n_series = snapshot->dictionary.n_series;
+	struct reading reading = {
+		.index = index, .snapshot = snapshot, .tail = tail, .error = error,
+		.rows = { .db = index->db, .schema = index->schema, .definition = &index->definition, .source = &index->source,
+			  .fields = &snapshot->manifest.fields, .error = error, .series_of = series_of_row, .context = &reading,
+			  .key.alloc = &iforest_sqlite_alloc, .previous_key.alloc = &iforest_sqlite_alloc },
+	};
+	enum iforest_status status;
+	int rc;
+
+	tail->n_batches++;
+	rc = read_rows(&reading);
+	if (!rc) {
+		status = iforest_tail_settle(tail, &reading.news);
+		if (!status)
+			status = iforest_tail_remove(tail, &reading.removed);
+		rc = iforest_index_error(index, snapshot, status, error);
+	}
+	if (!rc && snapshot->dictionary.n_series != n_series)
+		iforest_dictionary_sort(&snapshot->dictionary);
+	iforest_entry_reader_release(&reading.rows);
+	sqlite3_free(reading.news.entries);
+	sqlite3_free(reading.news.outdated.keys);
+	sqlite3_free(reading.removed.keys);
+	return rc;
+}
+
+/* ---- is it current? ---- */
+
+int iforest_tail_look(struct iforest_index *index, const struct iforest_tail *tail, bool *is_current, bool *is_part,
+		      struct iforest_error *error)
+{
+	bool is_log = index->definition.sync == IFOREST_SYNC_LOG;
+	sqlite3_int64 last;
+	int rc = SQLITE_OK;
+
+	*is_current = *is_part = true;
+	if (index->definition.sync == IFOREST_SYNC_MANUAL)
+		return SQLITE_OK;
+	if (!index->read_last && is_log)
+		rc = iforest_prepare(error, index->db, &index->read_last,
+				     "SELECT max(seq), (SELECT nonce FROM \"%w\".\"%w_log\" WHERE seq = ?1) FROM \"%w\".\"%w_log\"",
+				     index->schema, index->name, index->schema, index->name);
+	else if (!index->read_last)
+		rc = iforest_prepare(error, index->db, &index->read_last, "SELECT max(\"%w\") FROM \"%w\".\"%w\" WHERE ?1 NOTNULL",
+				     index->source.rowid_column, index->schema, index->source.name);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(index->read_last, 1, tail->last);
+	if (sqlite3_step(index->read_last) == SQLITE_ROW) {
+		bool is_empty = sqlite3_column_type(index->read_last, 0) == SQLITE_NULL;
+
+		last = is_empty ? is_log ? 0 : INT64_MIN : sqlite3_column_int64(index->read_last, 0);
+		*is_part = is_log ? tail->last == 0 || (sqlite3_column_type(index->read_last, 1) == SQLITE_INTEGER &&
+							sqlite3_column_int64(index->read_last, 1) == tail->nonce)
+				  : last >= tail->last;
+		*is_current = *is_part && last == tail->last;
+	}
+	rc = sqlite3_reset(index->read_last);
+	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
+}

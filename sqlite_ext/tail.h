@@ -1,0 +1,66 @@
+/* tail.h -- what is pending, in memory: rows that changed since the last seal, as the table has them now.
+ *
+ * A row is pending if the log names its rowid (sync=log, watch.h), or if its rowid is above the last one sealed
+ * (sync=append). The runs hold none of the pending rows, but for old keys that the log tells. So an answer is made of
+ *
+ *   the runs, without the old keys: `filter` takes them out of their leaves, and sends a fold below every node that holds one
+ *   the pending rows as the table has them, in runs of their own in memory (`store`, `manifest`), sorted as they came and
+ *   merged by doubling, so that a few of them hold all and nodes stand over each
+ *
+ * Series that the index does not have yet are given the next ids, in the snapshot's dictionary alone.
+ */
+#ifndef IFOREST_SQLITE_TAIL_H
+#define IFOREST_SQLITE_TAIL_H
+
+#include "core/leaf_fold.h"
+#include "core/manifest.h"
+#include "core/pager_memory.h"
+#include "sqlite_ext/host.h"
+
+struct iforest_index;
+struct iforest_snapshot;
+
+/* What was read of a pending row: 32 bytes. */
+struct iforest_pending_row {
+	sqlite3_int64 id;
+	int64_t time;
+	uint32_t series;
+	uint32_t batch;              /* in which it was read last */
+	bool is_used;                /* a slot of the table of rows that holds one */
+	bool is_present;             /* the table has the row: under this key it is in a run in memory */
+	bool time_is_null;
+};
+
+struct iforest_tail {
+	struct iforest_pager_memory memory;
+	struct iforest_store store;
+	struct iforest_manifest manifest;
+	struct iforest_pending_row *rows; /* by the hash of id; n_slots is a power of two, or 0 */
+	size_t n_rows, n_slots;
+	struct iforest_key *removed;      /* keys that the runs still have, ascending */
+	size_t n_removed, n_reserved;
+	struct iforest_filter filter;     /* to be used where n_removed is not 0 */
+	sqlite3_int64 last, nonce;        /* seq and nonce of the last row read of the log; with sync=append the last rowid */
+	uint32_t n_batches;
+};
+
+/* An empty tail over runs with these fields. It must stay in place. Ends with release, also on error. */
+enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields);
+void iforest_tail_release(struct iforest_tail *tail);
+
+/* Has anything been pending since the tail was read, and is the tail still part of what is pending now? */
+int iforest_tail_look(struct iforest_index *index, const struct iforest_tail *tail, bool *is_current, bool *is_part,
+		      struct iforest_error *error);
+
+/* Reads what is pending and not in the tail of the snapshot yet. Nobody else may be reading the snapshot. On error the snapshot is of no
+ * use any more.
+ * Cost  log n comparisons for each row, besides reading it. */
+int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_error *error);
+
+/* Makes one run in memory of all, or none. */
+enum iforest_status iforest_tail_unite(struct iforest_tail *tail);
+
+/* Is the row pending? */
+bool iforest_tail_holds(const struct iforest_tail *tail, sqlite3_int64 id);
+
+#endif

@@ -1,0 +1,212 @@
+#include "sqlite_ext/tail_internal.h"
+
+#include <stdlib.h>
+
+#include "core/run_build.h"
+#include "core/run_merge.h"
+#include "core/run_remove.h"
+#include "sqlite_ext/index.h"
+
+/* ---- rows ---- */
+
+static struct iforest_pending_row *slot_of(struct iforest_pending_row *rows, size_t n_slots, sqlite3_int64 id)
+{
+	uint64_t at = (uint64_t)id * UINT64_C(0x9E3779B97F4A7C15);
+
+	for (at ^= at >> 32;; at++) {
+		struct iforest_pending_row *row = &rows[at & (n_slots - 1)];
+
+		if (!row->is_used || row->id == id)
+			return row;
+	}
+}
+
+struct iforest_pending_row *iforest_tail_take(struct iforest_tail *tail, sqlite3_int64 id, bool *is_new)
+{
+	struct iforest_pending_row *row;
+
+	if (2 * (tail->n_rows + 1) > tail->n_slots) {
+		size_t n_slots = tail->n_slots ? 2 * tail->n_slots : 64;
+		struct iforest_pending_row *rows = sqlite3_malloc64(n_slots * sizeof *rows);
+
+		if (!rows)
+			return NULL;
+		memset(rows, 0, n_slots * sizeof *rows);
+		for (size_t i = 0; i < tail->n_slots; i++)
+			if (tail->rows[i].is_used)
+				*slot_of(rows, n_slots, tail->rows[i].id) = tail->rows[i];
+		sqlite3_free(tail->rows);
+		tail->rows = rows;
+		tail->n_slots = n_slots;
+	}
+	row = slot_of(tail->rows, tail->n_slots, id);
+	*is_new = !row->is_used;
+	if (*is_new) {
+		*row = (struct iforest_pending_row){ .id = id, .is_used = true };
+		tail->n_rows++;
+	}
+	return row;
+}
+
+bool iforest_tail_holds(const struct iforest_tail *tail, sqlite3_int64 id)
+{
+	return tail->n_slots && slot_of(tail->rows, tail->n_slots, id)->is_used;
+}
+
+/* ---- keys ---- */
+
+static int compare_keys(const void *left, const void *right)
+{
+	return iforest_key_compare(left, right);
+}
+
+bool iforest_keys_push(struct iforest_keys *list, const struct iforest_key *key)
+{
+	if (list->n == list->n_reserved) {
+		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 64;
+		void *grown = sqlite3_realloc64(list->keys, n_wanted * sizeof *list->keys);
+
+		if (!grown)
+			return false;
+		list->keys = grown;
+		list->n_reserved = n_wanted;
+	}
+	list->keys[list->n++] = *key;
+	return true;
+}
+
+/* Merged from the back. */
+enum iforest_status iforest_tail_remove(struct iforest_tail *tail, struct iforest_keys *keys)
+{
+	size_t old = tail->n_removed, new = keys->n, to = old + new;
+
+	if (to > tail->n_reserved) {
+		size_t n_wanted = to > 2 * tail->n_reserved ? to : 2 * tail->n_reserved;
+		void *grown = sqlite3_realloc64(tail->removed, n_wanted * sizeof *tail->removed);
+
+		if (!grown)
+			return IFOREST_NO_MEMORY;
+		tail->removed = grown;
+		tail->n_reserved = n_wanted;
+	}
+	if (new)
+		qsort(keys->keys, new, sizeof *keys->keys, compare_keys);
+	tail->n_removed = to;
+	while (new > 0) {
+		bool is_old = old > 0 && iforest_key_compare(&tail->removed[old - 1], &keys->keys[new - 1]) > 0;
+
+		tail->removed[--to] = is_old ? tail->removed[--old] : keys->keys[--new];
+	}
+	keys->n = 0;
+	return IFOREST_OK;
+}
+
+/* ---- runs in memory ---- */
+
+static int compare_entries(const void *left, const void *right)
+{
+	const struct iforest_entry *a = left, *b = right;
+
+	return iforest_key_compare(&a->key, &b->key);
+}
+
+static enum iforest_status write_run(struct iforest_tail *tail, const struct iforest_tail_news *news,
+				      struct iforest_run_builder *builder, struct iforest_run *run)
+{
+	enum iforest_status status = iforest_run_builder_start(builder, &tail->store, &tail->manifest);
+
+	if (status)
+		return status;
+	for (size_t i = 0; i < news->n_entries && !status; i++)
+		status = iforest_run_builder_add(builder, &news->entries[i]);
+	if (status)
+		iforest_run_builder_abandon(builder);
+	else
+		status = iforest_run_builder_finish(builder, run);
+	return status;
+}
+
+static enum iforest_status add_run(struct iforest_tail *tail, struct iforest_tail_news *news)
+{
+	struct iforest_run_builder *builder = sqlite3_malloc64(sizeof *builder);
+	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
+	struct iforest_edit edit = { .added = run };
+	enum iforest_status status = IFOREST_NO_MEMORY;
+
+	qsort(news->entries, news->n_entries, sizeof *news->entries, compare_entries);
+	if (builder && run)
+		status = write_run(tail, news, builder, run);
+	if (!status)
+		status = iforest_manifest_commit(&tail->manifest, &tail->store, &edit);
+	news->n_entries = 0;
+	sqlite3_free(builder);
+	sqlite3_free(run);
+	return status;
+}
+
+static enum iforest_status merge_from(struct iforest_tail *tail, uint32_t first)
+{
+	uint64_t run_ids[IFOREST_MAX_LEVELS * 2];
+	uint32_t n = tail->manifest.n_runs - first;
+	struct iforest_run merged;
+
+	for (uint32_t r = 0; r < n; r++)
+		run_ids[r] = tail->manifest.runs[first + r].place.run_id;
+	return iforest_runs_merge(&tail->store, &tail->manifest, run_ids, n, &merged);
+}
+
+/* The last two runs become one until each is larger than all that come after it; so there are no more than log n. */
+static enum iforest_status merge_by_doubling(struct iforest_tail *tail)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	while (!status && tail->manifest.n_runs > 1) {
+		const struct iforest_run *last = &tail->manifest.runs[tail->manifest.n_runs - 1];
+
+		if (iforest_node_rows(last[-1].root) > 2 * iforest_node_rows(last->root))
+			break;
+		status = merge_from(tail, tail->manifest.n_runs - 2);
+	}
+	return status;
+}
+
+enum iforest_status iforest_tail_settle(struct iforest_tail *tail, struct iforest_tail_news *news)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	if (news->outdated.n > 0) {
+		qsort(news->outdated.keys, news->outdated.n, sizeof *news->outdated.keys, compare_keys);
+		status = iforest_runs_remove(&tail->store, &tail->manifest, news->outdated.keys, news->outdated.n);
+		news->outdated.n = 0;
+	}
+	if (!status && news->n_entries > 0)
+		status = add_run(tail, news);
+	return status ? status : merge_by_doubling(tail);
+}
+
+/* ---- the whole ---- */
+
+enum iforest_status iforest_tail_unite(struct iforest_tail *tail)
+{
+	return tail->manifest.n_runs > 1 ? merge_from(tail, 0) : IFOREST_OK;
+}
+
+enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields)
+{
+	*tail = (struct iforest_tail){ .n_rows = 0 };
+	iforest_pager_memory_init(&tail->memory, &iforest_sqlite_alloc, IFOREST_SQLITE_PAGE_BYTES, 16, false);
+	tail->memory.lends_pages = true;
+	tail->store = (struct iforest_store){ .pager = &tail->memory.pager, .alloc = &iforest_sqlite_alloc };
+	iforest_tail_filter_init(tail);
+	return iforest_manifest_init(&tail->manifest, &iforest_sqlite_alloc, fields, IFOREST_SQLITE_PAGE_BYTES);
+}
+
+void iforest_tail_release(struct iforest_tail *tail)
+{
+	iforest_manifest_release(&tail->manifest);
+	if (tail->memory.alloc)
+		iforest_pager_memory_release(&tail->memory);
+	sqlite3_free(tail->rows);
+	sqlite3_free(tail->removed);
+	*tail = (struct iforest_tail){ .n_rows = 0 };
+}

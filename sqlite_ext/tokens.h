@@ -1,0 +1,17 @@
+/* tokens.h -- SQL text word by word: what the schema says of tables and triggers of others. */
+#ifndef IFOREST_SQLITE_TOKENS_H
+#define IFOREST_SQLITE_TOKENS_H
+
+#include "sqlite_ext/host.h"
+
+/* The next token of SQL text at *at, past comments: its start, and its length in *n; NULL at the end. Names and strings keep
+ * their quotes. */
+const char *iforest_token_next(const char **at, int *n);
+
+/* Is the token that word, whatever the case? */
+bool iforest_token_is(const char *token, int n, const char *word);
+
+/* Do the words stand one after the other anywhere in the text? Requires  the first word is none of the others. */
+bool iforest_tokens_hold(const char *sql, const char *const *words, unsigned n_words);
+
+#endif

@@ -1,0 +1,281 @@
+#include "sqlite_ext/upkeep.h"
+
+#include "core/bits.h"
+#include "core/cursor.h"
+#include "core/merge_policy.h"
+#include "core/run_build.h"
+#include "core/run_merge.h"
+#include "core/run_remove.h"
+
+/* A flush merges FEW_PAGES (4 MB), and more where runs have piled up. Runs over CAP_PAGES (1 GB) that lie apart in time are left alone. */
+enum { FEW_PAGES = 1024, CAP_PAGES = 262144 };
+
+/* An index that is being changed. */
+struct upkeep {
+	struct iforest_index *index;
+	struct iforest_error *error;
+	struct iforest_snapshot *snapshot;   /* what is pending, and the state before */
+	struct iforest_manifest manifest;    /* to be changed */
+	sqlite3_stmt *put_series;
+};
+
+static int upkeep_error(struct upkeep *upkeep, enum iforest_status status)
+{
+	return iforest_index_error(upkeep->index, NULL, status, upkeep->error);
+}
+
+/* Starts on the state as it is stored. What others read is left to them. Ends with end(), also on error. */
+static int start(struct upkeep *upkeep, struct iforest_index *index, struct iforest_error *error)
+{
+	int rc;
+
+	*upkeep = (struct upkeep){ .index = index, .error = error };
+	iforest_index_forget(index);
+	rc = iforest_index_open(index, &upkeep->snapshot, error);
+	return rc ? rc : iforest_index_read_manifest(index, &upkeep->manifest, error);
+}
+
+static void end(struct upkeep *upkeep)
+{
+	sqlite3_finalize(upkeep->put_series);
+	iforest_manifest_release(&upkeep->manifest);
+	iforest_snapshot_release(upkeep->snapshot);
+	iforest_index_forget(upkeep->index);
+}
+
+/* ---- sealing ---- */
+
+/* Adds the live entries of the block that the cursor stands at, stretch by stretch. */
+static enum iforest_status copy_block(const struct iforest_block *block, struct iforest_run_builder *builder)
+{
+	uint64_t live = iforest_low_bits(block->n) & ~block->dead;
+	enum iforest_status status = IFOREST_OK;
+
+	while (live && !status) {
+		unsigned from = iforest_trailing_zeros(live);
+		uint64_t gaps = ~live & ~iforest_low_bits(from);
+		unsigned to = gaps ? iforest_trailing_zeros(gaps) : 64;
+
+		status = iforest_run_builder_add_block(builder, block, from, to);
+		live &= ~iforest_low_bits(to);
+	}
+	return status;
+}
+
+static enum iforest_status copy_run(struct iforest_tail *tail, struct iforest_cursor *cursor, struct iforest_run_builder *builder)
+{
+	uint32_t all = (1u << (IFOREST_VALUES + tail->manifest.fields.n_values)) - 1;
+	const struct iforest_block *block;
+	enum iforest_status status = IFOREST_OK;
+
+	iforest_cursor_init(cursor, &tail->store, &tail->manifest, &tail->manifest.runs[0]);
+	do {
+		status = iforest_cursor_block(cursor, all, &block);
+		if (!status && block)
+			status = copy_block(block, builder);
+		if (!status && block)
+			status = iforest_cursor_next(cursor);
+	} while (!status && block);
+	iforest_cursor_release(cursor);
+	return status;
+}
+
+/* Writes the pending rows as a run; run->n_leaves is 0 where the table has none of them. */
+static enum iforest_status write_run(struct upkeep *upkeep, struct iforest_run *run)
+{
+	struct iforest_tail *tail = &upkeep->snapshot->tail;
+	struct iforest_run_builder *builder = sqlite3_malloc64(sizeof *builder);
+	struct iforest_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
+	enum iforest_status status = builder && cursor ? iforest_tail_unite(tail) : IFOREST_NO_MEMORY;
+
+	if (!status && tail->manifest.n_runs > 0) {
+		status = iforest_run_builder_start(builder, &upkeep->index->store, &upkeep->manifest);
+		if (!status && (status = copy_run(tail, cursor, builder)))
+			iforest_run_builder_abandon(builder);
+		else if (!status)
+			status = iforest_run_builder_finish(builder, run);
+	}
+	sqlite3_free(builder);
+	sqlite3_free(cursor);
+	return status;
+}
+
+/* Writes the series that only pending rows had so far. */
+static int write_series(struct upkeep *upkeep)
+{
+	const struct iforest_dictionary *dictionary = &upkeep->snapshot->dictionary;
+	struct iforest_host_bytes host = iforest_index_get_host(&upkeep->manifest);
+	int rc = SQLITE_OK;
+
+	for (uint32_t s = 0; s < dictionary->n_series && !rc; s++) {
+		const struct iforest_series *series = dictionary->series[s];
+
+		if (series->id < host.end_of_series)
+			continue;
+		rc = iforest_index_put_series(upkeep->index, &upkeep->put_series, series->id, series->key, series->n_bytes, upkeep->error);
+		host.series_checksum += iforest_series_checksum(series->id, series->key, series->n_bytes);
+	}
+	if (rc)
+		return rc;
+	host.end_of_series = upkeep->snapshot->next_series;
+	if (upkeep->index->definition.sync == IFOREST_SYNC_APPEND)
+		host.last_rowid = upkeep->snapshot->tail.last;
+	return upkeep_error(upkeep, iforest_index_set_host(&upkeep->manifest, &host));
+}
+
+/* What the log says of the runs is not so: they are damaged, or the log is. */
+static int keys_are_missing(struct upkeep *upkeep)
+{
+	return iforest_error_from_status(upkeep->error, IFOREST_CORRUPT, upkeep->index->name,
+					 &(struct iforest_fault){ .what = "the log tells of rows that the index does not have" }, 0);
+}
+
+/* Old keys go after everything that may be refused has been written, so that a refusal leaves the runs as they were. */
+static int publish(struct upkeep *upkeep, const struct iforest_run *run)
+{
+	struct iforest_tail *tail = &upkeep->snapshot->tail;
+	struct iforest_store *store = &upkeep->index->store;
+	struct iforest_edit edit = { .added = run->n_leaves > 0 ? run : NULL };
+	enum iforest_status status = IFOREST_OK;
+
+	if (tail->n_removed > 0)
+		status = iforest_runs_remove(store, &upkeep->manifest, tail->removed, tail->n_removed);
+	if (status == IFOREST_NOT_FOUND || status == IFOREST_UNORDERED)
+		return keys_are_missing(upkeep);
+	if (!status)
+		status = iforest_manifest_commit(&upkeep->manifest, store, &edit);
+	return upkeep_error(upkeep, status);
+}
+
+static int seal(struct upkeep *upkeep)
+{
+	struct iforest_index *index = upkeep->index;
+	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
+	int rc;
+
+	if (!run)
+		return iforest_error_set(upkeep->error, SQLITE_NOMEM, "");
+	run->n_leaves = 0;
+	rc = upkeep_error(upkeep, write_run(upkeep, run));
+	if (!rc)
+		rc = write_series(upkeep);
+	if (!rc)
+		rc = publish(upkeep, run);
+	if (rc && run->n_leaves > 0)
+		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&upkeep->manifest, run));
+	if (!rc && index->definition.sync == IFOREST_SYNC_LOG)
+		rc = iforest_execute(upkeep->error, index->db, "DELETE FROM \"%w\".\"%w_log\"", index->schema, index->name);
+	sqlite3_free(run);
+	return rc;
+}
+
+/* ---- merging ---- */
+
+/* Fills in what the policy knows of each run. Where it lies in time is known of an index without by columns alone: others take
+ * all runs to lie together. */
+static void describe_runs(const struct upkeep *upkeep, struct iforest_merge_candidate *candidates)
+{
+	const struct iforest_manifest *manifest = &upkeep->manifest;
+
+	for (uint32_t r = 0; r < manifest->n_runs; r++) {
+		const struct iforest_run *run = &manifest->runs[r];
+		struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
+		bool is_known = upkeep->index->definition.n_by == 0 && !first.time_is_null && !last.time_is_null;
+
+		candidates[r] = (struct iforest_merge_candidate){ .n_pages = iforest_run_pages(manifest, run),
+			.n_rows = iforest_node_rows(run->root), .n_dead = iforest_node_dead(run->root),
+			.low = is_known ? first.time : INT64_MIN, .high = is_known ? last.time : INT64_MAX };
+	}
+}
+
+/* Merges the runs that the policy chooses; *n is how many. */
+static enum iforest_status merge_once(struct upkeep *upkeep, uint64_t most_pages, uint32_t *n)
+{
+	struct iforest_manifest *manifest = &upkeep->manifest;
+	struct iforest_merge_settings settings = { .fan_in = IFOREST_USUAL_FAN_IN, .most_pages = most_pages, .cap_pages = CAP_PAGES };
+	struct iforest_merge_candidate *candidates = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *candidates);
+	uint32_t *chosen = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *chosen);
+	uint64_t *run_ids = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *run_ids);
+	struct iforest_run merged;
+	enum iforest_status status = IFOREST_NO_MEMORY;
+
+	if (candidates && chosen && run_ids) {
+		describe_runs(upkeep, candidates);
+		*n = iforest_merge_choose(candidates, manifest->n_runs, &settings, chosen);
+		for (uint32_t i = 0; i < *n; i++)
+			run_ids[i] = manifest->runs[chosen[i]].place.run_id;
+		status = *n > 0 ? iforest_runs_merge(&upkeep->index->store, manifest, run_ids, *n, &merged) : IFOREST_OK;
+	}
+	sqlite3_free(candidates);
+	sqlite3_free(chosen);
+	sqlite3_free(run_ids);
+	return status;
+}
+
+/* All runs to one, unless they are one already, of which nothing was removed. */
+static enum iforest_status merge_to_one(struct upkeep *upkeep)
+{
+	struct iforest_manifest *manifest = &upkeep->manifest;
+	uint32_t n_runs = manifest->n_runs;
+	uint64_t *run_ids;
+	struct iforest_run merged;
+	enum iforest_status status;
+
+	if (n_runs == 0 || (n_runs == 1 && iforest_node_dead(manifest->runs[0].root) == 0))
+		return IFOREST_OK;
+	run_ids = sqlite3_malloc64(n_runs * sizeof *run_ids);
+	if (!run_ids)
+		return IFOREST_NO_MEMORY;
+	for (uint32_t r = 0; r < n_runs; r++)
+		run_ids[r] = manifest->runs[r].place.run_id;
+	status = iforest_runs_merge(&upkeep->index->store, manifest, run_ids, n_runs, &merged);
+	sqlite3_free(run_ids);
+	return status;
+}
+
+/* ---- commands ---- */
+
+static bool is_pending(const struct upkeep *upkeep)
+{
+	return upkeep->snapshot->tail.n_rows > 0;
+}
+
+int iforest_flush(struct iforest_index *index, struct iforest_error *error)
+{
+	struct upkeep upkeep;
+	uint32_t n;
+	int rc = start(&upkeep, index, error);
+
+	if (!rc && is_pending(&upkeep)) {
+		rc = seal(&upkeep);
+		if (!rc)
+			rc = upkeep_error(&upkeep, merge_once(&upkeep, iforest_merge_bound(FEW_PAGES, upkeep.manifest.n_runs), &n));
+	}
+	end(&upkeep);
+	return rc;
+}
+
+int iforest_merge(struct iforest_index *index, struct iforest_error *error)
+{
+	struct upkeep upkeep;
+	uint32_t n = 1;
+	int rc = start(&upkeep, index, error);
+
+	while (!rc && n > 0)
+		rc = upkeep_error(&upkeep, merge_once(&upkeep, UINT64_MAX, &n));
+	end(&upkeep);
+	return rc;
+}
+
+int iforest_optimize(struct iforest_index *index, struct iforest_error *error)
+{
+	struct upkeep upkeep;
+	int rc = start(&upkeep, index, error);
+
+	if (!rc && is_pending(&upkeep))
+		rc = seal(&upkeep);
+	if (!rc)
+		rc = upkeep_error(&upkeep, merge_to_one(&upkeep));
+	end(&upkeep);
+	return rc;
+}

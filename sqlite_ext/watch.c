@@ -1,0 +1,364 @@
+#include "sqlite_ext/watch.h"
+
+#include "sqlite_ext/tokens.h"
+
+enum { BEFORE_INSERT, AFTER_INSERT, BEFORE_UPDATE, BEFORE_DELETE, N_TRIGGERS };
+
+static const char *const suffixes[N_TRIGGERS] = { "before_insert", "insert", "update", "delete" };
+
+/* What the text of a trigger is made of. */
+struct watch {
+	sqlite3 *db;
+	const char *schema, *index;
+	const struct iforest_source *source;
+	const struct iforest_definition *definition;
+	struct iforest_error *error;
+};
+
+/* ---- text ---- */
+
+/* Logs an old row: its key follows, as columns of `row`: old, or s. */
+static void append_insert(const struct watch *watch, sqlite3_str *sql)
+{
+	sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(nonce, id, was, time", watch->index);
+	for (unsigned b = 0; b < watch->definition->n_by; b++)
+		sqlite3_str_appendf(sql, ", by_%u", b);
+	sqlite3_str_appendall(sql, ") ");
+}
+
+static void append_key(const struct watch *watch, sqlite3_str *sql, const char *row)
+{
+	sqlite3_str_appendf(sql, "random(), %s.\"%w\", 1, %s.\"%w\"", row, watch->source->rowid_column, row, watch->definition->time);
+	for (unsigned b = 0; b < watch->definition->n_by; b++)
+		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, watch->definition->by[b].source);
+}
+
+/* Logs the rows for which the condition that follows holds. */
+static void append_rows(const struct watch *watch, sqlite3_str *sql)
+{
+	append_insert(watch, sql);
+	sqlite3_str_appendall(sql, "SELECT ");
+	append_key(watch, sql, "s");
+	sqlite3_str_appendf(sql, " FROM \"%w\" AS s WHERE ", watch->source->name);
+}
+
+static void append_is_other(const struct watch *watch, sqlite3_str *sql, bool is_update)
+{
+	const char *rowid = watch->source->rowid_column;
+
+	if (is_update)
+		sqlite3_str_appendf(sql, " AND s.\"%w\" IS NOT old.\"%w\"", rowid, rowid);
+	sqlite3_str_appendall(sql, "; ");
+}
+
+/* A column of a UNIQUE index, as the statement of prepare_unique() gives it. */
+static const char *text(sqlite3_stmt *statement, int column)
+{
+	const char *value = (const char *)sqlite3_column_text(statement, column);
+
+	return value ? value : "";
+}
+
+/* Columns: index, column, collation, whether REPLACE may put a default there, whether it is the last of its index. Indexes that triggers cannot
+ * foresee have a column without a name: then the text is none that stands in the schema, and a rebuild says why. */
+static int prepare_unique(const struct watch *watch, sqlite3_stmt **statement)
+{
+	const char *table = watch->source->name, *schema = watch->schema;
+
+	return iforest_prepare(watch->error, watch->db, statement,
+			       "SELECT l.name, iif(l.partial, NULL, x.name), x.coll, t.\"notnull\" AND t.dflt_value IS NOT NULL,"
+			       " x.seqno = (SELECT max(seqno) FROM pragma_index_xinfo(l.name, %Q) WHERE key) "
+			       "FROM pragma_index_list(%Q, %Q) AS l, pragma_index_xinfo(l.name, %Q) AS x "
+			       "LEFT JOIN pragma_table_info(%Q, %Q) AS t ON t.cid = x.cid "
+			       "WHERE l.\"unique\" AND x.key ORDER BY l.name, x.seqno", schema, table, schema, schema, table, schema);
+}
+
+static int finish(const struct watch *watch, sqlite3_stmt *statement)
+{
+	int rc = sqlite3_finalize(statement);
+
+	return rc ? iforest_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
+}
+
+/* Logs the rows that REPLACE would delete because of a UNIQUE index. */
+static int append_conflicts(const struct watch *watch, sqlite3_str *sql, bool is_update)
+{
+	sqlite3_stmt *statement;
+	bool is_first = true;
+	int rc = prepare_unique(watch, &statement);
+
+	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
+		if (is_first)
+			append_rows(watch, sql);
+		sqlite3_str_appendf(sql, "%ss.\"%w\" = new.\"%w\" COLLATE \"%w\"", is_first ? "" : " AND ", text(statement, 1),
+				    text(statement, 1), text(statement, 2));
+		is_first = sqlite3_column_int(statement, 4);
+		if (is_first)
+			append_is_other(watch, sql, is_update);
+	}
+	if (!rc)
+		rc = finish(watch, statement);
+	if (!rc)
+		rc = prepare_unique(watch, &statement);
+	else
+		return rc;
+	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
+		if (sqlite3_column_int(statement, 3)) {
+			append_rows(watch, sql);
+			sqlite3_str_appendf(sql, "new.\"%w\" IS NULL", text(statement, 1));
+			append_is_other(watch, sql, is_update);
+		}
+	return rc ? rc : finish(watch, statement);
+}
+
+static void append_change(sqlite3_str *sql, const char *column, const char *collation)
+{
+	sqlite3_str_appendf(sql, " OR old.\"%w\" IS NOT new.\"%w\"", column, column);
+	if (collation)
+		sqlite3_str_appendf(sql, " COLLATE \"%w\"", collation);
+}
+
+/* BEFORE UPDATE has generated columns right only where the trigger names what they are made of: with them, any update counts. */
+static int read_generated(const struct watch *watch, bool *has_generated)
+{
+	sqlite3_stmt *statement;
+	int rc = iforest_prepare(watch->error, watch->db, &statement, "SELECT 1 FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)",
+				 watch->source->name, watch->schema);
+
+	*has_generated = !rc && sqlite3_step(statement) == SQLITE_ROW;
+	return rc ? rc : finish(watch, statement);
+}
+
+/* WHEN a column of the index, or one that REPLACE looks at, changes. 1 and 1.0 are no different as keys, but as values. The
+ * columns named here SQLite refuses to drop, and a rename of one shows. */
+static int append_when(const struct watch *watch, sqlite3_str *sql)
+{
+	const struct iforest_definition *definition = watch->definition;
+	sqlite3_stmt *statement;
+	bool has_generated;
+	int rc = read_generated(watch, &has_generated);
+
+	if (rc)
+		return rc;
+	sqlite3_str_appendf(sql, "WHEN %sold.\"%w\" IS NOT new.\"%w\"", has_generated ? "1 OR " : "", watch->source->rowid_column,
+			    watch->source->rowid_column);
+	append_change(sql, definition->time, NULL);
+	for (unsigned b = 0; b < definition->n_by; b++)
+		append_change(sql, definition->by[b].source, NULL);
+	for (unsigned v = 0; v < definition->n_values; v++) {
+		append_change(sql, definition->values[v].source, NULL);
+		sqlite3_str_appendf(sql, " OR typeof(old.\"%w\") <> typeof(new.\"%w\")", definition->values[v].source,
+				    definition->values[v].source);
+	}
+	rc = prepare_unique(watch, &statement);
+	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
+		append_change(sql, text(statement, 1), text(statement, 2));
+	sqlite3_str_appendall(sql, " ");
+	return rc ? rc : finish(watch, statement);
+}
+
+static int append_update(const struct watch *watch, sqlite3_str *sql)
+{
+	const char *rowid = watch->source->rowid_column;
+	int rc;
+
+	sqlite3_str_appendf(sql, "BEFORE UPDATE ON \"%w\" ", watch->source->name);
+	rc = append_when(watch, sql);
+	sqlite3_str_appendall(sql, "BEGIN ");
+	append_insert(watch, sql);
+	sqlite3_str_appendall(sql, "VALUES(");
+	append_key(watch, sql, "old");
+	sqlite3_str_appendall(sql, "); ");
+	append_rows(watch, sql);
+	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\"", rowid, rowid);
+	append_is_other(watch, sql, true);
+	if (!rc)
+		rc = append_conflicts(watch, sql, true);
+	sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(nonce, id) SELECT random(), new.\"%w\" WHERE new.\"%w\" IS NOT old.\"%w\"; ",
+			    watch->index, rowid, rowid, rowid);
+	return rc;
+}
+
+static int append_body(const struct watch *watch, sqlite3_str *sql, int trigger)
+{
+	const char *table = watch->source->name, *rowid = watch->source->rowid_column;
+
+	switch (trigger) {
+	case BEFORE_INSERT:
+		sqlite3_str_appendf(sql, "BEFORE INSERT ON \"%w\" BEGIN ", table);
+		append_rows(watch, sql);
+		sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\"", rowid, rowid);
+		append_is_other(watch, sql, false);
+		return append_conflicts(watch, sql, false);
+	case AFTER_INSERT:
+		sqlite3_str_appendf(sql, "AFTER INSERT ON \"%w\" BEGIN ", table);
+		sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(nonce, id) VALUES(random(), new.\"%w\"); ", watch->index, rowid);
+		return SQLITE_OK;
+	case BEFORE_UPDATE:
+		return append_update(watch, sql);
+	default:
+		sqlite3_str_appendf(sql, "BEFORE DELETE ON \"%w\" BEGIN ", table);
+		append_insert(watch, sql);
+		sqlite3_str_appendall(sql, "VALUES(");
+		append_key(watch, sql, "old");
+		sqlite3_str_appendall(sql, "); ");
+		return SQLITE_OK;
+	}
+}
+
+/* The text of a trigger as the schema keeps it, or with the schema's name, as it is made. */
+static int make_text(const struct watch *watch, int trigger, bool with_schema, char **made)
+{
+	sqlite3_str *sql = sqlite3_str_new(watch->db);
+	int rc;
+
+	sqlite3_str_appendall(sql, "CREATE TRIGGER ");
+	if (with_schema)
+		sqlite3_str_appendf(sql, "\"%w\".", watch->schema);
+	sqlite3_str_appendf(sql, "\"%w_%s\" ", watch->index, suffixes[trigger]);
+	rc = append_body(watch, sql, trigger);
+	sqlite3_str_appendall(sql, "END");
+	*made = sqlite3_str_finish(sql);
+	if (!rc && !*made)
+		rc = iforest_error_set(watch->error, SQLITE_NOMEM, "");
+	if (rc) {
+		sqlite3_free(*made);
+		*made = NULL;
+	}
+	return rc;
+}
+
+/* ---- triggers in the schema ---- */
+
+int iforest_watch_make_room(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error)
+{
+	sqlite3_stmt *statement;
+	int rc = SQLITE_OK;
+
+	for (int t = 0; t < N_TRIGGERS && !rc; t++) {
+		rc = iforest_prepare(error, db, &statement, "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE",
+				     schema, index, suffixes[t]);
+		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
+			rc = iforest_error_set(error, SQLITE_ERROR, "iforest: there is already a trigger named \"%s_%s\"; give the index another name",
+					       index, suffixes[t]);
+		sqlite3_finalize(statement);
+	}
+	return rc;
+}
+
+int iforest_watch_stop(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error)
+{
+	int rc = SQLITE_OK;
+
+	for (int t = 0; t < N_TRIGGERS && !rc; t++)
+		rc = iforest_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index, suffixes[t]);
+	return rc;
+}
+
+int iforest_watch_start(sqlite3 *db, const char *schema, const char *index, const struct iforest_source *source,
+			const struct iforest_definition *definition, struct iforest_error *error)
+{
+	struct watch watch = { .db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error };
+	int rc = iforest_watch_stop(db, schema, index, error);
+
+	for (int t = 0; t < N_TRIGGERS && !rc; t++) {
+		char *sql;
+
+		rc = make_text(&watch, t, true, &sql);
+		if (!rc)
+			rc = iforest_execute(error, db, "%s", sql);
+		sqlite3_free(sql);
+	}
+	return rc;
+}
+
+/* AFTER INSERT ... RAISE(IGNORE) keeps our trigger from running. */
+static bool hides_rows(const char *sql)
+{
+	static const char *const words[] = { "raise", "(", "ignore" };
+	const char *at = sql, *token = NULL;
+	int n = 0;
+
+	for (int i = 0; i < 4; i++) /* CREATE TRIGGER name AFTER */
+		if (!(token = iforest_token_next(&at, &n)))
+			return false;
+	if (!iforest_token_is(token, n, "after") || !(token = iforest_token_next(&at, &n)) || !iforest_token_is(token, n, "insert"))
+		return false;
+	return iforest_tokens_hold(at, words, 3);
+}
+
+static int refuse_hiding(const struct watch *watch)
+{
+	sqlite3_stmt *statement;
+	int failed, rc = iforest_prepare(watch->error, watch->db, &statement,
+					 "SELECT name, sql FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE",
+					 watch->schema, watch->source->name);
+
+	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
+		if (hides_rows(text(statement, 1)))
+			rc = iforest_error_set(watch->error, SQLITE_ERROR,
+				"%s: trigger \"%s\" on \"%s\" says RAISE(IGNORE) after a row was inserted, which hides it from the index; "
+				"make it a BEFORE trigger, then run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
+				watch->index, text(statement, 0), watch->source->name, watch->index, watch->index);
+	failed = sqlite3_finalize(statement);
+	return !rc && failed ? iforest_error_from_db(watch->error, watch->db, failed) : rc;
+}
+
+/* Where the first trigger stands, and the INTEGER PRIMARY KEY of that table; no name if there is none. */
+static int find_table(const struct watch *watch, struct iforest_source *source)
+{
+	sqlite3_stmt *statement;
+	int failed, rc = iforest_prepare(watch->error, watch->db, &statement,
+		"SELECT tbl_name, (SELECT name FROM pragma_table_info(tbl_name, %Q) WHERE pk > 0) "
+		"FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q'", watch->schema, watch->schema, watch->index, suffixes[0]);
+
+	if (!rc && sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 1) == SQLITE_TEXT) {
+		source->name = sqlite3_mprintf("%s", text(statement, 0));
+		source->rowid_column = sqlite3_mprintf("%s", text(statement, 1));
+		if (!source->name || !source->rowid_column)
+			rc = iforest_error_set(watch->error, SQLITE_NOMEM, "");
+	}
+	failed = sqlite3_finalize(statement);
+	return !rc && failed ? iforest_error_from_db(watch->error, watch->db, failed) : rc;
+}
+
+/* Is the trigger there, on that table, with the text that we would write? */
+static int is_right(const struct watch *watch, int trigger, bool *right)
+{
+	sqlite3_stmt *statement;
+	char *expected;
+	int failed, rc = make_text(watch, trigger, false, &expected);
+
+	*right = false;
+	if (!rc)
+		rc = iforest_prepare(watch->error, watch->db, &statement,
+				     "SELECT sql FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' AND tbl_name = %Q",
+				     watch->schema, watch->index, suffixes[trigger], watch->source->name);
+	if (!rc) {
+		if (sqlite3_step(statement) == SQLITE_ROW)
+			*right = strcmp(text(statement, 0), expected) == 0;
+		failed = sqlite3_finalize(statement);
+		if (failed)
+			rc = iforest_error_from_db(watch->error, watch->db, failed);
+	}
+	sqlite3_free(expected);
+	return rc;
+}
+
+int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const struct iforest_definition *definition,
+		       struct iforest_source *source, struct iforest_error *error)
+{
+	struct watch watch = { .db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error };
+	bool right = true;
+	int rc;
+
+	*source = (struct iforest_source){ .name = NULL };
+	rc = find_table(&watch, source);
+	for (int t = 0; t < N_TRIGGERS && !rc && right && source->name; t++)
+		rc = is_right(&watch, t, &right);
+	if (!rc && right && source->name)
+		rc = refuse_hiding(&watch);
+	if (rc || !right)
+		iforest_source_release(source);
+	return rc;
+}

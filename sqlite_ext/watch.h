@@ -1,0 +1,45 @@
+/* watch.h -- the triggers by which a table tells its index what changes (sync=log).
+ *
+ * They are plain SQL on the table, so writers need no extension, and write to an ordinary table:
+ *
+ *   x_log(seq INTEGER PRIMARY KEY, nonce INTEGER, id INTEGER, was INTEGER, time, by_0, by_1, ...)
+ *
+ *   seq     in the order of the changes
+ *   nonce   a random number: a row that was rolled back and one that came in its place differ in it
+ *   id      rowid of the row that is about to change, or was inserted
+ *   was     1: the row is there, and its time and by values are those given; NULL: of the row before, nothing is known
+ *
+ * A rowid that the log names is pending. What the runs hold of it is told by its first row of the log: `was` and the key, or
+ * nothing. What it is now the table tells. So rows too many do no harm, which makes it right whatever comes of a statement:
+ *
+ *   BEFORE INSERT   the rows that REPLACE would delete, of which no trigger tells (recursive_triggers is off by default):
+ *                   that with the new rowid, those with its values in a UNIQUE index, and all where a NULL is put into a
+ *                   column of one that is NOT NULL and has a default: REPLACE puts the default there afterwards
+ *   AFTER INSERT    the new rowid
+ *   BEFORE UPDATE   the same of the rows that it would replace, the old key, the new rowid if it is another; unless no column
+ *                   matters that has changed
+ *   BEFORE DELETE   the old key
+ *
+ * before and not after, so that triggers of the user, which may run first and end the others with RAISE(IGNORE), hide
+ * nothing. AFTER INSERT is not safe from these: such a trigger is refused.
+ */
+#ifndef IFOREST_SQLITE_WATCH_H
+#define IFOREST_SQLITE_WATCH_H
+
+#include "sqlite_ext/definition.h"
+#include "sqlite_ext/source.h"
+
+/* Refuses names of triggers that are taken: a new index must not replace triggers of others. */
+int iforest_watch_make_room(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error);
+
+/* Makes the triggers of the index on the table, after dropping those of the same names. */
+int iforest_watch_start(sqlite3 *db, const char *schema, const char *index, const struct iforest_source *source,
+			const struct iforest_definition *definition, struct iforest_error *error);
+int iforest_watch_stop(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error);
+
+/* The table that the triggers stand on, followed through renames: source->name is NULL where a trigger is missing, is not the
+ * text that we would write today, or they do not stand on one table. Release the source in any case. */
+int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const struct iforest_definition *definition,
+		       struct iforest_source *source, struct iforest_error *error);
+
+#endif

@@ -1,0 +1,264 @@
+/* test_sync.c -- sync=append and sync=manual, and an index beside what else happens to its table and its file: other processes, VACUUM,
+ * copies, dumps, attached files, renames, files that may only be read. */
+#define _XOPEN_SOURCE 700 /* fork, waitpid */
+
+#include "harness.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SPANS                                                                                                         \
+	"CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, code INTEGER UNIQUE);"       \
+	"WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 500)"                               \
+	" INSERT INTO spans SELECT i, char(97 + i %% 3), i * 7 %% 1000, i %% 11, i FROM c;"
+#define INDEX "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track);"
+#define COMMAND(command) "INSERT INTO spans_if(spans_if) VALUES('" command "');"
+#define CHANGES                                                                                                       \
+	"UPDATE spans SET dur = dur + 1 WHERE id %% 5 = 0; REPLACE INTO spans SELECT id + 450, 'new', ts, dur, code FROM spans WHERE id < 20;" \
+	"DELETE FROM spans WHERE id %% 50 = 3;"
+
+static void expect_same(sqlite3 *db, const char *schema, const char *table)
+{
+	char *answer = sqlite3_mprintf("SELECT track, bucket, count, sum_dur, max_dur FROM %s.spans_if(0, 1000, 10) ORDER BY track, bucket", schema);
+	char *plain = sqlite3_mprintf("SELECT track, ts / 100, count(*), sum(dur), max(dur) FROM %s.\"%w\" WHERE ts BETWEEN 0 AND 999"
+				      " GROUP BY track, ts / 100 ORDER BY track, ts / 100", schema, table);
+
+	same_rows(db, answer, plain);
+	sqlite3_free(answer);
+	sqlite3_free(plain);
+}
+
+/* ---- sync=append, sync=manual ---- */
+
+static void appended_rows_are_seen(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track, sync=append)");
+	assert_int_equal(integer_of(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' OR name LIKE '%%log'"), 0);
+	for (int i = 0; i < 30; i++) {
+		expect_same(db, "main", "spans");
+		run(db, "INSERT INTO spans(track, ts, dur) VALUES('a', %d, 1), ('x%d', %d, 2)", i, i, 3 * i);
+		expect_same(db, "main", "spans");
+		run(db, "BEGIN; INSERT INTO spans(track, ts, dur) VALUES('a', %d, 100)", i);
+		expect_same(db, "main", "spans");
+		run(db, "ROLLBACK; INSERT INTO spans(track, ts, dur) VALUES('b', %d, 7)", i);
+		expect_same(db, "main", "spans");
+		if (i % 7 == 5)
+			run(db, COMMAND("flush"));
+	}
+	run(db, COMMAND("integrity-check") COMMAND("optimize") COMMAND("integrity-check"));
+	expect_same(db, "main", "spans");
+	run(db, "DELETE FROM spans WHERE id > 550");
+	run_fails(db, "spans_if: rows of \"spans\" were deleted, but sync=append", "SELECT * FROM spans_if");
+	run(db, COMMAND("rebuild"));
+	expect_same(db, "main", "spans");
+	run(db, "UPDATE spans SET dur = 5 WHERE id = 7");
+	run_fails(db, "spans_if: holds other rows than the table", COMMAND("integrity-check"));
+	run(db, "ALTER TABLE spans_if RENAME TO x; SELECT count(*) FROM x; DROP TABLE x");
+	assert_int_equal(integer_of(db, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'x%%'"), 0);
+	close_database(db);
+}
+
+static void a_manual_index_waits(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track, sync = MANUAL)");
+	run(db, COMMAND("integrity-check") "DELETE FROM spans WHERE id > 100");
+	run_gives(db, "500\n", "SELECT sum(count) FROM spans_if");
+	run(db, COMMAND("flush"));
+	run_gives(db, "500\n", "SELECT sum(count) FROM spans_if");
+	run_fails(db, "spans_if: holds other rows than the table \"spans\" (500 and 100 rows", COMMAND("integrity-check"));
+	run(db, COMMAND("rebuild") COMMAND("integrity-check"));
+	expect_same(db, "main", "spans");
+	run(db, "DROP TABLE spans");
+	run_gives(db, "100\n", "SELECT sum(count) FROM spans_if");
+	run_fails(db, "iforest: cannot read argument \"sync=never\": it is log, append or manual",
+		  "CREATE VIRTUAL TABLE x USING iforest(content=spans, time=ts, sync=never)");
+	run_fails(db, "iforest: argument \"sync\" is given twice", "CREATE VIRTUAL TABLE x USING iforest(content=spans, time=ts, sync=log, sync=log)");
+	close_database(db);
+}
+
+/* ---- the file ---- */
+
+static void pending_rows_outlive_what_happens_to_the_file(void **state)
+{
+	const char *path = test_path("file.db"), *copy = test_path("copy.db");
+	sqlite3 *db = open_database(path, 0), *other;
+	char *uri;
+
+	(void)state;
+	run(db, SPANS INDEX CHANGES);
+	expect_same(db, "main", "spans");
+	run(db, "VACUUM");
+	expect_same(db, "main", "spans");
+	run(db, "VACUUM INTO %Q", copy);
+	run(db, "ALTER TABLE spans RENAME TO \"the spans\"");
+	expect_same(db, "main", "the spans");
+	run(db, "UPDATE \"the spans\" SET track = 'z' WHERE id = 10");
+	expect_same(db, "main", "the spans");
+	run(db, COMMAND("flush"));
+	expect_same(db, "main", "the spans");
+	run(db, "ALTER TABLE \"the spans\" RENAME TO spans; ATTACH %Q AS \"o'ther\"", copy);
+	expect_same(db, "\"o'ther\"", "spans");
+	run(db, "DELETE FROM \"o'ther\".spans WHERE id < 9; UPDATE main.spans SET dur = 9 WHERE id = 101");
+	expect_same(db, "\"o'ther\"", "spans");
+	expect_same(db, "main", "spans");
+	run(db, "INSERT INTO \"o'ther\".spans_if(spans_if) VALUES('flush')");
+	expect_same(db, "\"o'ther\"", "spans");
+	assert_int_equal(integer_of(db, "SELECT count(*) FROM \"o'ther\".spans_if_log"), 0);
+	assert_true(integer_of(db, "SELECT count(*) FROM main.spans_if_log") > 0);
+	close_database(db);
+
+	other = open_database(copy, 0);
+	expect_same(other, "main", "spans");
+	run(other, CHANGES);
+	close_database(other);
+	other = open_database(copy, SQLITE_OPEN_READONLY);
+	expect_same(other, "main", "spans");
+	run_fails(other, "attempt to write a readonly database", COMMAND("flush"));
+	close_database(other);
+	uri = sqlite3_mprintf("file:%s?immutable=1", copy);
+	other = open_database(uri, SQLITE_OPEN_READONLY);
+	sqlite3_free(uri);
+	expect_same(other, "main", "spans");
+	close_database(other);
+	remove_database(path);
+	remove_database(copy);
+}
+
+static void any_column_may_be_generated(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE spans(id INTEGER PRIMARY KEY, raw TEXT, track TEXT AS (substr(raw, 1, 1)), ts INTEGER AS (length(raw)) STORED, "
+		"dur INTEGER AS (length(raw) * 2), code UNIQUE, other INTEGER); INSERT INTO spans(raw) VALUES('abc'), ('b'), ('abcd');" INDEX);
+	run(db, "UPDATE spans SET raw = raw || 'x' WHERE id = 1; INSERT OR REPLACE INTO spans(id, raw) VALUES(2, 'bbb')");
+	expect_same(db, "main", "spans");
+	run(db, "UPDATE spans SET raw = NULL WHERE id = 3");
+	expect_same(db, "main", "spans");
+	run(db, COMMAND("flush") "UPDATE spans SET raw = 'zz' WHERE id = 3; UPDATE spans SET other = 5");
+	expect_same(db, "main", "spans");
+	run(db, COMMAND("flush"));
+	expect_same(db, "main", "spans");
+	run(db, COMMAND("integrity-check"));
+	run_fails(db, "iforest: \"g\" has an expression or a generated column in UNIQUE index",
+		  "CREATE TABLE g(id INTEGER PRIMARY KEY, ts, u AS (id %% 3) UNIQUE); CREATE VIRTUAL TABLE g_if USING iforest(content=g, time=ts)");
+	close_database(db);
+}
+
+/* A seal, a merge or a rollback of one while an answer is being read: the answer ends in an error, or is that of its start. */
+static void an_answer_is_not_mixed_up(void **state)
+{
+	static const char *const commands[] = { COMMAND("flush"), COMMAND("optimize"), COMMAND("rebuild"), "ROLLBACK TO s", CHANGES };
+
+	(void)state;
+	for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
+		for (int folded = 0; folded < 2; folded++) {
+			sqlite3 *db = open_database(":memory:", 0);
+			sqlite3_stmt *answer;
+			int64_t expected, sum;
+			int rc;
+
+			run(db, SPANS INDEX CHANGES "CREATE VIRTUAL TABLE folded USING iforest_fold(spans_if, track); BEGIN; SAVEPOINT s;"
+			    "DELETE FROM spans WHERE id < 100;" COMMAND("flush"));
+			expected = integer_of(db, "SELECT sum(dur) FROM spans WHERE ts < 1000");
+			run(db, "UPDATE spans SET dur = dur * 2 WHERE id = 200");
+			expected += integer_of(db, "SELECT dur / 2 FROM spans WHERE id = 200");
+			assert_int_equal(sqlite3_prepare_v2(db, folded ? "SELECT sum_dur FROM folded(0, 1000, 500)" : "SELECT sum_dur FROM spans_if(0, 1000, 500)",
+							    -1, &answer, NULL), SQLITE_OK);
+			assert_int_equal(sqlite3_step(answer), SQLITE_ROW);
+			sum = sqlite3_column_int64(answer, 0);
+			run_any(db, commands[c]);
+			while ((rc = sqlite3_step(answer)) == SQLITE_ROW)
+				sum += sqlite3_column_int64(answer, 0);
+			if (rc == SQLITE_DONE)
+				assert_int_equal(sum, expected);
+			else
+				assert_non_null(strstr(sqlite3_errmsg(db), "while it was being read"));
+			sqlite3_finalize(answer);
+			run_any(db, "ROLLBACK");
+			expect_same(db, "main", "spans");
+			run(db, COMMAND("integrity-check"));
+			close_database(db);
+		}
+}
+
+/* ---- processes ---- */
+
+/* Writes for a while in a process of its own, now with the extension and now without. */
+static void write_alone(const char *path, int number)
+{
+	struct random random = { test_seed() + (uint64_t)number };
+	sqlite3 *db = number % 2 ? open_database(path, 0) : open_plain(path, 0);
+
+	sqlite3_busy_timeout(db, 60000);
+	for (int i = 0; i < 60; i++) {
+		int id = (int)random_below(&random, 600);
+
+		run(db, "BEGIN IMMEDIATE; UPDATE spans SET dur = dur + 1, ts = (ts + 3) %% 1000 WHERE id IN (%d, %d, %d)", id, id + 1, id + 70);
+		run(db, "INSERT OR REPLACE INTO spans VALUES(%lld, 'p%d', %d, 5, %d)", random_below(&random, 700), number, id, id);
+		if (number % 2 && one_in(&random, 6))
+			run(db, COMMAND("flush"));
+		run(db, one_in(&random, 5) ? "ROLLBACK" : "COMMIT");
+	}
+	close_database(db);
+}
+
+static void processes_share_an_index(void **state)
+{
+	static const char *const modes[] = { "DELETE", "WAL" };
+
+	(void)state;
+	for (int m = 0; m < 2; m++) {
+		const char *path = test_path("shared.db");
+		sqlite3 *db = open_database(path, 0);
+		pid_t children[2];
+		int status, n_left = 2;
+
+		run(db, "PRAGMA journal_mode = %s", modes[m]);
+		run(db, SPANS INDEX);
+		close_database(db);
+		for (int i = 0; i < 2; i++) {
+			children[i] = fork();
+			if (children[i] == 0) {
+				write_alone(path, i);
+				_exit(0);
+			}
+		}
+		db = open_database(path, 0);
+		sqlite3_busy_timeout(db, 60000);
+		while (n_left > 0) {
+			run(db, "BEGIN");
+			expect_same(db, "main", "spans");
+			run(db, "COMMIT");
+			if (waitpid(-1, &status, WNOHANG) > 0) {
+				assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+				n_left--;
+			}
+		}
+		expect_same(db, "main", "spans");
+		run(db, COMMAND("integrity-check") COMMAND("optimize") COMMAND("integrity-check"));
+		expect_same(db, "main", "spans");
+		close_database(db);
+		remove_database(path);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(appended_rows_are_seen),
+		cmocka_unit_test(a_manual_index_waits),
+		cmocka_unit_test(pending_rows_outlive_what_happens_to_the_file),
+		cmocka_unit_test(any_column_may_be_generated),
+		cmocka_unit_test(an_answer_is_not_mixed_up),
+		cmocka_unit_test(processes_share_an_index),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
+}
