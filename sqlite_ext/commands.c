@@ -9,18 +9,14 @@
 static int rebuild(struct iforest_table *table, struct iforest_error *error)
 {
 	struct iforest_index *index = &table->index;
-	struct iforest_source found = { .name = NULL }, source = { .name = NULL };
-	int rc = SQLITE_OK;
+	struct iforest_source source = { .name = NULL };
+	char *renamed = NULL;
+	int rc = iforest_watch_table(index->db, index->schema, index->name, &renamed, error);
 
-	if (index->definition.sync == IFOREST_SYNC_LOG)
-		rc = iforest_watch_find(index->db, index->schema, index->name, &index->definition, &found, error);
-	if (!rc && found.name) {
-		/* the table may have been renamed since */
+	if (!rc && renamed) {
 		sqlite3_free(table->definition.content);
-		table->definition.content = found.name;
-		found.name = NULL;
+		table->definition.content = renamed;
 	}
-	iforest_source_release(&found);
 	if (!rc)
 		rc = iforest_source_inspect(&source, index->db, index->schema, &table->definition, error);
 	if (!rc)
@@ -29,7 +25,7 @@ static int rebuild(struct iforest_table *table, struct iforest_error *error)
 		rc = iforest_build(index, &table->definition, &source, error);
 	iforest_source_release(&source);
 	iforest_index_forget(index);
-	return rc;
+	return rc ? rc : iforest_index_find_source(index, error);
 }
 
 static const struct {

@@ -362,3 +362,15 @@ int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const
 		iforest_source_release(source);
 	return rc;
 }
+
+int iforest_watch_table(sqlite3 *db, const char *schema, const char *index, char **table, struct iforest_error *error)
+{
+	struct watch watch = { .db = db, .schema = schema, .index = index, .error = error };
+	struct iforest_source source = { .name = NULL };
+	int rc = find_table(&watch, &source);
+
+	*table = source.name;
+	source.name = NULL;
+	iforest_source_release(&source);
+	return rc;
+}
