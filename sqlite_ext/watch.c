@@ -42,13 +42,25 @@ static void append_rows(const struct watch *watch, sqlite3_str *sql)
 	sqlite3_str_appendf(sql, " FROM \"%w\" AS s WHERE ", watch->source->name);
 }
 
-static void append_is_other(const struct watch *watch, sqlite3_str *sql, bool is_update)
+/* What is said of the rows that REPLACE would delete. */
+enum purpose { INSERT_EXISTS, INSERT_LOGS, UPDATE_LOGS };
+
+/* Before and after the condition that tells such rows: OR EXISTS(...), or a statement that logs them. */
+static void open_condition(const struct watch *watch, sqlite3_str *sql, enum purpose purpose)
+{
+	if (purpose == INSERT_EXISTS)
+		sqlite3_str_appendf(sql, " OR EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", watch->source->name);
+	else
+		append_rows(watch, sql);
+}
+
+static void close_condition(const struct watch *watch, sqlite3_str *sql, enum purpose purpose)
 {
 	const char *rowid = watch->source->rowid_column;
 
-	if (is_update)
+	if (purpose == UPDATE_LOGS)
 		sqlite3_str_appendf(sql, " AND s.\"%w\" IS NOT old.\"%w\"", rowid, rowid);
-	sqlite3_str_appendall(sql, "; ");
+	sqlite3_str_appendall(sql, purpose == INSERT_EXISTS ? ")" : "; ");
 }
 
 /* A column of a UNIQUE index, as the statement of prepare_unique() gives it. */
@@ -80,8 +92,8 @@ static int finish(const struct watch *watch, sqlite3_stmt *statement)
 	return rc ? iforest_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
 }
 
-/* Logs the rows that REPLACE would delete because of a UNIQUE index. */
-static int append_conflicts(const struct watch *watch, sqlite3_str *sql, bool is_update)
+/* The rows that have the new values in a UNIQUE index. */
+static int append_equal(const struct watch *watch, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
 	bool is_first = true;
@@ -89,26 +101,43 @@ static int append_conflicts(const struct watch *watch, sqlite3_str *sql, bool is
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
 		if (is_first)
-			append_rows(watch, sql);
+			open_condition(watch, sql, purpose);
 		sqlite3_str_appendf(sql, "%ss.\"%w\" = new.\"%w\" COLLATE \"%w\"", is_first ? "" : " AND ", text(statement, 1),
 				    text(statement, 1), text(statement, 2));
 		is_first = sqlite3_column_int(statement, 4);
 		if (is_first)
-			append_is_other(watch, sql, is_update);
+			close_condition(watch, sql, purpose);
 	}
-	if (!rc)
-		rc = finish(watch, statement);
-	if (!rc)
-		rc = prepare_unique(watch, &statement);
-	else
-		return rc;
-	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
-		if (sqlite3_column_int(statement, 3)) {
-			append_rows(watch, sql);
-			sqlite3_str_appendf(sql, "new.\"%w\" IS NULL", text(statement, 1));
-			append_is_other(watch, sql, is_update);
-		}
 	return rc ? rc : finish(watch, statement);
+}
+
+/* All rows, where REPLACE would put a default into a column of one. */
+static int append_defaults(const struct watch *watch, sqlite3_str *sql, enum purpose purpose)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare_unique(watch, &statement);
+
+	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
+		if (!sqlite3_column_int(statement, 3))
+			continue;
+		open_condition(watch, sql, purpose);
+		sqlite3_str_appendf(sql, "new.\"%w\" IS NULL", text(statement, 1));
+		close_condition(watch, sql, purpose);
+	}
+	return rc ? rc : finish(watch, statement);
+}
+
+/* The rows that REPLACE would delete: that with the new rowid, and those. */
+static int append_conflicts(const struct watch *watch, sqlite3_str *sql, enum purpose purpose)
+{
+	const char *rowid = watch->source->rowid_column;
+	int rc;
+
+	open_condition(watch, sql, purpose);
+	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\"", rowid, rowid);
+	close_condition(watch, sql, purpose);
+	rc = append_equal(watch, sql, purpose);
+	return rc ? rc : append_defaults(watch, sql, purpose);
 }
 
 static void append_change(sqlite3_str *sql, const char *column, const char *collation)
@@ -169,11 +198,8 @@ static int append_update(const struct watch *watch, sqlite3_str *sql)
 	sqlite3_str_appendall(sql, "VALUES(");
 	append_key(watch, sql, "old");
 	sqlite3_str_appendall(sql, "); ");
-	append_rows(watch, sql);
-	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\"", rowid, rowid);
-	append_is_other(watch, sql, true);
 	if (!rc)
-		rc = append_conflicts(watch, sql, true);
+		rc = append_conflicts(watch, sql, UPDATE_LOGS);
 	sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(nonce, id) SELECT random(), new.\"%w\" WHERE new.\"%w\" IS NOT old.\"%w\"; ",
 			    watch->index, rowid, rowid, rowid);
 	return rc;
@@ -182,14 +208,14 @@ static int append_update(const struct watch *watch, sqlite3_str *sql)
 static int append_body(const struct watch *watch, sqlite3_str *sql, int trigger)
 {
 	const char *table = watch->source->name, *rowid = watch->source->rowid_column;
+	int rc;
 
 	switch (trigger) {
 	case BEFORE_INSERT:
-		sqlite3_str_appendf(sql, "BEFORE INSERT ON \"%w\" BEGIN ", table);
-		append_rows(watch, sql);
-		sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\"", rowid, rowid);
-		append_is_other(watch, sql, false);
-		return append_conflicts(watch, sql, false);
+		sqlite3_str_appendf(sql, "BEFORE INSERT ON \"%w\" WHEN 0", table);
+		rc = append_conflicts(watch, sql, INSERT_EXISTS);
+		sqlite3_str_appendall(sql, " BEGIN ");
+		return rc ? rc : append_conflicts(watch, sql, INSERT_LOGS);
 	case AFTER_INSERT:
 		sqlite3_str_appendf(sql, "AFTER INSERT ON \"%w\" BEGIN ", table);
 		sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(nonce, id) VALUES(random(), new.\"%w\"); ", watch->index, rowid);
