@@ -1,10 +1,12 @@
 /* test_sync.c -- sync=append and sync=manual, and an index beside what else happens to its table and its file: other processes, VACUUM,
  * copies, dumps, attached files, renames, files that may only be read. */
-#define _XOPEN_SOURCE 700 /* fork, waitpid */
+#define _XOPEN_SOURCE 700 /* fork, kill, waitpid */
 
 #include "harness.h"
 
+#include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SPANS                                                                                                         \
@@ -249,6 +251,61 @@ static void processes_share_an_index(void **state)
 	}
 }
 
+/* Changes and flushes until it is killed. */
+static void write_until_killed(const char *path, int number)
+{
+	struct random random = { test_seed() + (uint64_t)number };
+	sqlite3 *db = open_database(path, 0);
+
+	for (;;) {
+		int id = (int)random_below(&random, 600);
+
+		run(db, "BEGIN; UPDATE spans SET dur = dur + 1, ts = (ts + 3) %% 1000 WHERE id BETWEEN %d AND %d", id, id + 20);
+		run(db, "INSERT OR REPLACE INTO spans VALUES(%d, 'k%d', %d, 5, NULL); COMMIT", id, id % 9, id);
+		if (one_in(&random, 3))
+			run(db, COMMAND("flush"));
+		if (one_in(&random, 40))
+			run(db, COMMAND("optimize"));
+	}
+}
+
+/* After each death the file is sound, and the index answers as plain SQL does. */
+static void a_writer_may_be_killed_at_any_time(void **state)
+{
+	static const char *const modes[] = { "DELETE", "WAL" };
+	struct random random = { test_seed() };
+	const char *deaths = getenv("IFOREST_ROUNDS");
+
+	(void)state;
+	for (int m = 0; m < 2; m++) {
+		const char *path = test_path("killed.db");
+		sqlite3 *db = open_database(path, 0);
+
+		run(db, "PRAGMA journal_mode = %s", modes[m]);
+		run(db, SPANS INDEX);
+		for (int i = deaths ? atoi(deaths) : 12; i > 0; i--) {
+			struct timespec pause = { .tv_nsec = random_below(&random, 40000000) };
+			pid_t child;
+			int status;
+
+			close_database(db);
+			child = fork();
+			if (child == 0)
+				write_until_killed(path, i);
+			nanosleep(&pause, NULL);
+			assert_int_equal(kill(child, SIGKILL), 0);
+			assert_int_equal(waitpid(child, &status, 0), child);
+			assert_true(WIFSIGNALED(status));
+			db = open_database(path, 0);
+			run_gives(db, "ok\n", "PRAGMA integrity_check");
+			expect_same(db, "main", "spans");
+			run(db, COMMAND("integrity-check"));
+		}
+		close_database(db);
+		remove_database(path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +315,7 @@ int main(void)
 		cmocka_unit_test(any_column_may_be_generated),
 		cmocka_unit_test(an_answer_is_not_mixed_up),
 		cmocka_unit_test(processes_share_an_index),
+		cmocka_unit_test(a_writer_may_be_killed_at_any_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
