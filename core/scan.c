@@ -161,6 +161,14 @@ static enum iforest_status out_of_order(struct iforest_scan *scan)
 	return IFOREST_CORRUPT;
 }
 
+/* A bucket number that exceeds int64 is an error only if there is a live entry to bear it. */
+static enum iforest_status pass_beyond(struct iforest_scan *scan, int64_t time, struct iforest_aggregate *aggregate)
+{
+	enum iforest_status status = iforest_scan_through(scan, time, &scan->wanted, aggregate);
+
+	return !status && aggregate->n_rows > 0 ? IFOREST_RANGE : status;
+}
+
 static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
 				       bool *found)
 {
@@ -174,6 +182,8 @@ static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucke
 	if (!iforest_window_holds(&scan->bucketing.window, time))
 		return out_of_order(scan);
 	status = iforest_bucket_of(&scan->bucketing, time, bucket);
+	if (status == IFOREST_RANGE)
+		return pass_beyond(scan, time, aggregate);
 	if (status)
 		return status;
 	if (scan->has_bucket && *bucket <= scan->last_bucket)

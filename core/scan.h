@@ -54,7 +54,7 @@ enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t serie
 
 /* The next bucket, in ascending order, that has a live entry; *found is false after the last.
  * aggregate has the manifest's n_values; parts not wanted are those of the empty aggregate.
- * Errors  as iforest_cursor_seek(), and IFOREST_RANGE where a step bucket's number exceeds int64. */
+ * Errors  as iforest_cursor_seek(), and IFOREST_RANGE where the number of a step bucket with a live entry exceeds int64. */
 enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
 				      bool *found);
 

@@ -164,6 +164,8 @@ static int fill_groups(const struct table *table, const struct window *window, s
 		to = window->n - 1;
 	}
 	*exceeds = *exceeds || from < INT64_MIN || to > INT64_MAX;
+	if (*exceeds) /* an error, whatever the groups */
+		return n_groups;
 	for (int s = 1; s <= table->n_series; s++)
 		for (wide b = from; b <= to; b++) {
 			filled[n] = (struct group){ .series = s, .bucket = (int64_t)b };

@@ -74,12 +74,17 @@ static void command(struct round *round)
 	run(round->db, "INSERT INTO t_if(t_if) VALUES(%Q)", commands[random_below(round->random, 7)]);
 }
 
-/* Which columns the index takes for reals: they stay so until it is rebuilt, or that is rolled back. */
+/* Which columns the index takes for reals: they stay so until it is rebuilt, or that is rolled back. Sums of reals do not overflow. */
 static void read_kinds(struct round *round)
 {
-	for (int v = 0; v < round->table->n_values; v++)
-		round->table->was_real[v] = integer_of(round->db, "SELECT typeof(sum_%c) = 'real' FROM f_none(-9223372036854775807 - 1,"
-						       " -9223372036854775807) WHERE fill = 'zero'", "vw"[v]) == 1;
+	for (int v = 0; v < round->table->n_values; v++) {
+		char *sql = sqlite3_mprintf("SELECT typeof(sum_%c) FROM f_none(-9223372036854775807 - 1, -9223372036854775807) WHERE fill = 'zero'", "vw"[v]);
+		char *type = rows_of(round->db, sql);
+
+		round->table->was_real[v] = type && strcmp(type, "real\n") == 0;
+		free(type);
+		sqlite3_free(sql);
+	}
 }
 
 /* A real in a column of integers is refused until the index is rebuilt. */

@@ -199,9 +199,14 @@ static size_t place_entries(const struct oracle *oracle, const struct oracle_que
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < oracle->n_entries; i++)
-		if (in_window(&oracle->entries[i], question))
-			placed[n++] = (struct placed){ bucket_of(oracle->entries[i].time, question), (long)i };
+	for (size_t i = 0; i < oracle->n_entries; i++) {
+		const struct oracle_entry *entry = &oracle->entries[i];
+		oracle_int128 bucket = in_window(entry, question) ? bucket_of(entry->time, question) : 0;
+
+		/* nobody asks for the number of a bucket of removed entries */
+		if (in_window(entry, question) && !(entry->is_dead && (bucket < INT64_MIN || bucket > INT64_MAX)))
+			placed[n++] = (struct placed){ bucket, (long)i };
+	}
 	qsort(placed, n, sizeof *placed, by_bucket);
 	return n;
 }

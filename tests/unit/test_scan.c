@@ -138,6 +138,27 @@ static void step_buckets_beyond_int64_are_an_error(void **state)
 	sample_stop(&index);
 }
 
+/* Nobody asks for the bucket of an entry that was removed. */
+static void removed_entries_exceed_nothing(void **state)
+{
+	struct sample_index index;
+	struct iforest_wanted count = { .values = 0 };
+	struct oracle_question q = { .series = 0, .mode = ORACLE_STEP, .step = 1, .origin = 5 };
+	struct random dice = random_from(random_seed());
+
+	(void)state;
+	sample_start(&index, &shapes[1]);
+	sample_append(&index, 0, 0, INT64_MIN, 1);
+	sample_append(&index, 0, 0, INT64_MIN + 1, 2);
+	assert_ok(sample_build(&index, 0));
+	sample_append(&index, 1, 0, 0, 3);
+	assert_ok(sample_build(&index, 1));
+	sample_compare(&index, &q, &count);
+	sample_remove(&index, &dice, 0, 100);
+	sample_compare(&index, &q, &count);
+	sample_stop(&index);
+}
+
 static enum iforest_verdict no_node(void *context, const uint8_t *node)
 {
 	(void)context;
@@ -219,6 +240,7 @@ int main(void)
 		cmocka_unit_test(all_windows_of_a_small_index),
 		cmocka_unit_test(an_index_without_runs_has_no_rows),
 		cmocka_unit_test(step_buckets_beyond_int64_are_an_error),
+		cmocka_unit_test(removed_entries_exceed_nothing),
 		cmocka_unit_test(runs_of_another_store_join),
 	};
 
