@@ -31,6 +31,7 @@ static int read_fill(const char *name, sqlite3_value *value, enum iforest_fill *
 static const char *what_is_wrong(const struct iforest_arguments *arguments)
 {
 	const bool *given = arguments->is_given;
+	bool is_bounded = given[IFOREST_ARGUMENT_T0] && given[IFOREST_ARGUMENT_T1];
 
 	if (given[IFOREST_ARGUMENT_N] && given[IFOREST_ARGUMENT_STEP])
 		return "n and step exclude each other";
@@ -40,9 +41,9 @@ static const char *what_is_wrong(const struct iforest_arguments *arguments)
 		return "step must be greater than 0";
 	if (given[IFOREST_ARGUMENT_ORIGIN] && !given[IFOREST_ARGUMENT_STEP])
 		return "origin needs step";
-	if (given[IFOREST_ARGUMENT_N] && arguments->values[IFOREST_ARGUMENT_N] > 1 && !(given[IFOREST_ARGUMENT_T0] && given[IFOREST_ARGUMENT_T1]))
+	if (given[IFOREST_ARGUMENT_N] && arguments->values[IFOREST_ARGUMENT_N] > 1 && !is_bounded)
 		return "n needs both t0 and t1";
-	if (arguments->fill != IFOREST_FILL_NONE && given[IFOREST_ARGUMENT_STEP] && !(given[IFOREST_ARGUMENT_T0] && given[IFOREST_ARGUMENT_T1]))
+	if (arguments->fill != IFOREST_FILL_NONE && given[IFOREST_ARGUMENT_STEP] && !is_bounded)
 		return "fill with step needs both t0 and t1";
 	return NULL;
 }

@@ -28,11 +28,16 @@ static int rebuild(struct iforest_table *table, struct iforest_error *error)
 	return rc ? rc : iforest_index_find_source(index, error);
 }
 
+static int integrity_check(struct iforest_index *index, struct iforest_error *error)
+{
+	return iforest_verify(index, true, error);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct iforest_index *index, struct iforest_error *error);
 } commands[] = {
-	{ "flush", iforest_flush }, { "merge", iforest_merge }, { "optimize", iforest_optimize }, { "integrity-check", iforest_verify },
+	{ "flush", iforest_flush }, { "merge", iforest_merge }, { "optimize", iforest_optimize }, { "integrity-check", integrity_check },
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

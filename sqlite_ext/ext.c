@@ -42,7 +42,7 @@ int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines
 		return SQLITE_NOMEM;
 	/* SQLite releases what it was given with a module, also one that it does not take */
 	*connection = (struct iforest_connection){ .n_refs = 2 };
-	rc = sqlite3_create_module_v2(db, "iforest", &iforest_index_module, connection, release_connection);
+	rc = sqlite3_create_module_v2(db, "iforest", iforest_index_module(), connection, release_connection);
 	if (rc)
 		release_connection(connection);
 	else

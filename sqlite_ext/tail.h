@@ -52,8 +52,8 @@ void iforest_tail_release(struct iforest_tail *tail);
 int iforest_tail_look(struct iforest_index *index, const struct iforest_tail *tail, bool *is_current, bool *is_part,
 		      struct iforest_error *error);
 
-/* Reads what is pending and not in the tail of the snapshot yet. Nobody else may be reading the snapshot. On error the snapshot is of no
- * use any more.
+/* Reads what is pending and not in the tail of the snapshot yet. Nobody else may be reading the snapshot. On error the snapshot
+ * is of no use any more.
  * Cost  log n comparisons for each row, besides reading it. */
 int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_error *error);
 

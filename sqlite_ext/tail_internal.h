@@ -1,4 +1,5 @@
-/* tail_internal.h -- what tail.c (reading what is new), tail_runs.c (keeping it) and tail_filter.c (old keys) share. Not for others. */
+/* tail_internal.h -- what tail.c (reading what is new), tail_runs.c (keeping it) and tail_filter.c (old keys) share. Not for
+ * others. */
 #ifndef IFOREST_SQLITE_TAIL_INTERNAL_H
 #define IFOREST_SQLITE_TAIL_INTERNAL_H
 

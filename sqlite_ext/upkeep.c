@@ -7,7 +7,8 @@
 #include "core/run_merge.h"
 #include "core/run_remove.h"
 
-/* A flush merges FEW_PAGES (4 MB), and more where runs have piled up. Runs over CAP_PAGES (1 GB) that lie apart in time are left alone. */
+/* A flush merges FEW_PAGES (4 MB), and more where runs have piled up. Runs over CAP_PAGES (1 GB) that lie apart in time are left
+ * alone. */
 enum { FEW_PAGES = 1024, CAP_PAGES = 262144 };
 
 /* An index that is being changed. */

@@ -168,7 +168,7 @@ static int compare(struct verification *verification)
 	return rc;
 }
 
-int iforest_verify(struct iforest_index *index, struct iforest_error *error)
+int iforest_verify(struct iforest_index *index, bool with_table, struct iforest_error *error)
 {
 	struct verification verification = { .index = index, .error = error };
 	struct iforest_check_result result;
@@ -181,8 +181,9 @@ int iforest_verify(struct iforest_index *index, struct iforest_error *error)
 					 iforest_check(&index->store, &verification.snapshot->manifest, &result), error);
 	iforest_snapshot_release(verification.snapshot);
 	verification.snapshot = NULL;
-	if (!rc)
-		rc = iforest_index_open(index, &verification.snapshot, error);
+	if (rc || !with_table)
+		return rc;
+	rc = iforest_index_open(index, &verification.snapshot, error);
 	if (!rc)
 		rc = compare(&verification);
 	iforest_snapshot_release(verification.snapshot);

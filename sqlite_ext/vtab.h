@@ -5,7 +5,7 @@
 #include "sqlite_ext/host.h"
 
 /* iforest: an index, which can be made, renamed, dropped and given commands. */
-extern const sqlite3_module iforest_index_module;
+const sqlite3_module *iforest_index_module(void);
 
 /* iforest_fold: another view of an index, with fewer by columns; stores nothing. */
 extern const sqlite3_module iforest_fold_module;

@@ -1,5 +1,6 @@
 #include "sqlite_ext/build.h"
 #include "sqlite_ext/commands.h"
+#include "sqlite_ext/verify.h"
 #include "sqlite_ext/vtab.h"
 #include "sqlite_ext/watch.h"
 
@@ -146,26 +147,63 @@ static int index_rollback_to(sqlite3_vtab *base, int level)
 	return index_rollback(base);
 }
 
-const sqlite3_module iforest_index_module = {
-	.iVersion = 3,
-	.xCreate = index_create,
-	.xConnect = index_connect,
-	.xBestIndex = iforest_table_best_index,
-	.xDisconnect = iforest_table_disconnect,
-	.xDestroy = index_destroy,
-	.xOpen = iforest_table_open,
-	.xClose = iforest_table_close,
-	.xFilter = iforest_table_filter,
-	.xNext = iforest_table_next,
-	.xEof = iforest_table_eof,
-	.xColumn = iforest_table_column,
-	.xRowid = iforest_table_rowid,
-	.xUpdate = index_update,
-	.xBegin = index_begin,
-	.xRollback = index_rollback,
-	.xRename = index_rename,
-	.xSavepoint = index_savepoint,
-	.xRelease = index_savepoint,
-	.xRollbackTo = index_rollback_to,
-	.xShadowName = index_shadow_name,
+/* ---- PRAGMA integrity_check, from SQLite 3.44 on ---- */
+
+enum { QUICK_CHECK = 1 };
+
+static int index_integrity(sqlite3_vtab *base, const char *schema, const char *name, int flags, char **message)
+{
+	struct iforest_table *table = (struct iforest_table *)base;
+	struct iforest_error error = { .rc = SQLITE_OK };
+	bool may_lag = table->definition.sync == IFOREST_SYNC_MANUAL;
+	int rc = iforest_verify(&table->index, !(flags & QUICK_CHECK) && !may_lag, &error);
+
+	(void)schema;
+	(void)name;
+	if ((rc & 0xff) != SQLITE_CORRUPT && rc != SQLITE_ERROR) {
+		iforest_error_clear(&error);
+		return rc;
+	}
+	*message = error.message;
+	return SQLITE_OK;
+}
+
+/* Headers before 3.44 do not know the method, and libraries before do not look so far. */
+#if SQLITE_VERSION_NUMBER >= 3044000
+#define INTEGRITY .base.xIntegrity
+#else
+#define INTEGRITY .xIntegrity
+#endif
+
+static const struct {
+	sqlite3_module base;
+	int (*xIntegrity)(sqlite3_vtab *base, const char *schema, const char *name, int flags, char **message);
+} module = {
+	INTEGRITY = index_integrity,
+	.base.iVersion = 4,
+	.base.xCreate = index_create,
+	.base.xConnect = index_connect,
+	.base.xBestIndex = iforest_table_best_index,
+	.base.xDisconnect = iforest_table_disconnect,
+	.base.xDestroy = index_destroy,
+	.base.xOpen = iforest_table_open,
+	.base.xClose = iforest_table_close,
+	.base.xFilter = iforest_table_filter,
+	.base.xNext = iforest_table_next,
+	.base.xEof = iforest_table_eof,
+	.base.xColumn = iforest_table_column,
+	.base.xRowid = iforest_table_rowid,
+	.base.xUpdate = index_update,
+	.base.xBegin = index_begin,
+	.base.xRollback = index_rollback,
+	.base.xRename = index_rename,
+	.base.xSavepoint = index_savepoint,
+	.base.xRelease = index_savepoint,
+	.base.xRollbackTo = index_rollback_to,
+	.base.xShadowName = index_shadow_name,
 };
+
+const sqlite3_module *iforest_index_module(void)
+{
+	return &module.base;
+}

@@ -71,8 +71,9 @@ static const char *text(sqlite3_stmt *statement, int column)
 	return value ? value : "";
 }
 
-/* Columns: index, column, collation, whether REPLACE may put a default there, whether it is the last of its index. Indexes that triggers cannot
- * foresee have a column without a name: then the text is none that stands in the schema, and a rebuild says why. */
+/* Columns: index, column, collation, whether REPLACE may put a default there, whether it is the last of its index. Indexes that
+ * triggers cannot foresee have a column without a name: then the text is none that stands in the schema, and a rebuild says
+ * why. */
 static int prepare_unique(const struct watch *watch, sqlite3_stmt **statement)
 {
 	const char *table = watch->source->name, *schema = watch->schema;

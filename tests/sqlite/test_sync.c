@@ -190,6 +190,31 @@ static void an_answer_is_not_mixed_up(void **state)
 		}
 }
 
+static void sqlite_checks_it_too(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+	char *rows;
+
+	(void)state;
+	if (sqlite3_libversion_number() < 3044000) {
+		close_database(db);
+		skip();
+	}
+	run(db, SPANS INDEX CHANGES);
+	run_gives(db, "ok\n", "PRAGMA integrity_check");
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	run(db, "UPDATE spans SET dur = 100 WHERE id = 77");
+	run_gives(db, "ok\n", "PRAGMA quick_check");
+	rows = rows_of(db, "PRAGMA integrity_check");
+	assert_non_null(strstr(rows, "spans_if: holds other rows than the table \"spans\""));
+	free(rows);
+	run(db, "DELETE FROM spans_if_page WHERE id > 0");
+	rows = rows_of(db, "PRAGMA quick_check(spans_if)");
+	assert_non_null(strstr(rows, "spans_if: corrupt"));
+	free(rows);
+	close_database(db);
+}
+
 /* ---- processes ---- */
 
 /* Writes for a while in a process of its own, now with the extension and now without. */
@@ -314,6 +339,7 @@ int main(void)
 		cmocka_unit_test(pending_rows_outlive_what_happens_to_the_file),
 		cmocka_unit_test(any_column_may_be_generated),
 		cmocka_unit_test(an_answer_is_not_mixed_up),
+		cmocka_unit_test(sqlite_checks_it_too),
 		cmocka_unit_test(processes_share_an_index),
 		cmocka_unit_test(a_writer_may_be_killed_at_any_time),
 	};
