@@ -1,7 +1,5 @@
 #include "core/run_remove.h"
 
-#include <string.h>
-
 #include "core/bits.h"
 #include "core/run_remove_internal.h"
 
@@ -86,64 +84,64 @@ enum iforest_status iforest_run_remove(struct iforest_store *store, struct ifore
 	return status;
 }
 
-/* Copies to `held` the keys that have a live entry in the run, and notes them as found. */
-static enum iforest_status find_held(struct iforest_store *store, struct iforest_manifest *manifest, const struct iforest_run *run,
-				     const struct iforest_key *keys, uint64_t n_keys, bool *is_found, struct iforest_key *held,
-				     uint64_t *n_held)
+enum { NOWHERE = UINT32_MAX };
+
+/* Notes for each key that has a live entry in run r that it is held there. */
+static enum iforest_status find_held(struct iforest_store *store, const struct iforest_manifest *manifest, uint32_t r,
+				     struct iforest_cursor *cursor, const struct iforest_key *keys, uint64_t n_keys, uint32_t *holders)
 {
+	const struct iforest_run *run = &manifest->runs[r];
 	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
-	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
 	struct spot spot;
 	enum iforest_status status = IFOREST_OK;
 
-	*n_held = 0;
-	if (!cursor)
-		return IFOREST_NO_MEMORY;
 	iforest_cursor_init(cursor, store, manifest, run);
 	for (uint64_t k = iforest_key_search(keys, n_keys, &first); k < n_keys && !status; k++) {
 		if (iforest_key_compare(&keys[k], &last) > 0)
 			break;
-		if (is_found[k])
+		if (holders[k] != NOWHERE)
 			continue;
 		status = find_entry(cursor, &keys[k], &spot);
-		is_found[k] = !status;
 		if (!status)
-			held[(*n_held)++] = keys[k];
+			holders[k] = r;
 		else if (status == IFOREST_NOT_FOUND)
 			status = IFOREST_OK;
 	}
 	iforest_cursor_release(cursor);
+	return status;
+}
+
+static enum iforest_status find_holders(struct iforest_store *store, const struct iforest_manifest *manifest,
+					const struct iforest_key *keys, uint64_t n_keys, uint32_t *holders)
+{
+	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
+	enum iforest_status status = cursor ? IFOREST_OK : IFOREST_NO_MEMORY;
+
+	for (uint64_t k = 0; k < n_keys; k++)
+		holders[k] = NOWHERE;
+	for (uint32_t r = 0; r < manifest->n_runs && !status; r++)
+		status = find_held(store, manifest, r, cursor, keys, n_keys, holders);
+	for (uint64_t k = 0; k < n_keys && !status; k++)
+		if (holders[k] == NOWHERE)
+			status = IFOREST_NOT_FOUND;
 	iforest_release(store->alloc, cursor);
 	return status;
 }
 
-static bool is_every_one_found(const bool *is_found, uint64_t n_keys)
-{
-	for (uint64_t k = 0; k < n_keys; k++)
-		if (!is_found[k])
-			return false;
-	return true;
-}
-
-/* Twice over the runs: a key that is nowhere is noticed before the first one is removed. */
-static enum iforest_status remove_found(struct iforest_store *store, struct iforest_manifest *manifest,
-					const struct iforest_key *keys, uint64_t n_keys, const uint64_t *run_ids, uint32_t n_runs,
-					bool *is_found, struct iforest_key *held)
+static enum iforest_status remove_held(struct iforest_store *store, struct iforest_manifest *manifest, const struct iforest_key *keys,
+				       uint64_t n_keys, const uint32_t *holders, const uint64_t *run_ids, uint32_t n_runs,
+				       struct iforest_key *held)
 {
 	enum iforest_status status = IFOREST_OK;
 
-	for (int removes = 0; removes < 2 && !status; removes++) {
-		memset(is_found, 0, n_keys);
-		for (uint32_t r = 0; r < n_runs && !status; r++) {
-			uint32_t number = iforest_manifest_find(manifest, run_ids[r]);
-			uint64_t n_held;
+	for (uint32_t r = 0; r < n_runs && !status; r++) {
+		uint64_t n_held = 0;
 
-			status = find_held(store, manifest, &manifest->runs[number], keys, n_keys, is_found, held, &n_held);
-			if (!status && removes && n_held > 0)
-				status = iforest_run_remove(store, manifest, run_ids[r], held, n_held);
-		}
-		if (!status && !is_every_one_found(is_found, n_keys))
-			status = IFOREST_NOT_FOUND;
+		for (uint64_t k = 0; k < n_keys; k++)
+			if (holders[k] == r)
+				held[n_held++] = keys[k];
+		if (n_held > 0)
+			status = iforest_run_remove(store, manifest, run_ids[r], held, n_held);
 	}
 	return status;
 }
@@ -152,16 +150,18 @@ enum iforest_status iforest_runs_remove(struct iforest_store *store, struct ifor
 					const struct iforest_key *keys, uint64_t n_keys)
 {
 	uint32_t n_runs = manifest->n_runs;
-	bool *is_found = iforest_allocate(store->alloc, n_keys);
+	uint32_t *holders = iforest_allocate(store->alloc, n_keys * sizeof *holders);
 	struct iforest_key *held = iforest_allocate(store->alloc, n_keys * sizeof *held);
 	uint64_t *run_ids = iforest_allocate(store->alloc, n_runs * sizeof *run_ids);
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
 	for (uint32_t r = 0; run_ids && r < n_runs; r++) /* the list moves with every publish */
 		run_ids[r] = manifest->runs[r].place.run_id;
-	if (is_found && held && run_ids)
-		status = remove_found(store, manifest, keys, n_keys, run_ids, n_runs, is_found, held);
-	iforest_release(store->alloc, is_found);
+	if (holders && held && run_ids)
+		status = find_holders(store, manifest, keys, n_keys, holders);
+	if (!status)
+		status = remove_held(store, manifest, keys, n_keys, holders, run_ids, n_runs, held);
+	iforest_release(store->alloc, holders);
 	iforest_release(store->alloc, held);
 	iforest_release(store->alloc, run_ids);
 	return status;

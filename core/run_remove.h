@@ -25,7 +25,7 @@ enum iforest_status iforest_run_remove(struct iforest_store *store, struct ifore
 
 /* The same for keys whose runs are not known: each is removed from the run that holds it, and a manifest published for each
  * run touched.
- * Cost      a look into every run whose range holds the key, besides; memory 32 bytes and one more for each key.
+ * Cost      a look into every run whose range holds the key, besides; memory 36 bytes for each key.
  * Errors    IFOREST_NOT_FOUND: a key has no live entry in any run. */
 enum iforest_status iforest_runs_remove(struct iforest_store *store, struct iforest_manifest *manifest,
 					const struct iforest_key *keys, uint64_t n_keys);

@@ -4,7 +4,7 @@
 #include "sqlite_ext/entries.h"
 #include "sqlite_ext/index.h"
 
-enum { MOST_ENTRIES = 1 << 15 }; /* that are sorted at once: some megabytes */
+enum { MOST_ENTRIES = 1 << 17 }; /* that are sorted at once: 14 MB */
 
 /* Reading what is new. */
 struct reading {

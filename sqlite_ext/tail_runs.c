@@ -103,22 +103,29 @@ enum iforest_status iforest_tail_remove(struct iforest_tail *tail, struct ifores
 
 /* ---- runs in memory ---- */
 
-static int compare_entries(const void *left, const void *right)
-{
-	const struct iforest_entry *a = left, *b = right;
+/* What is sorted: much less than an entry, which has room for all values that there may be. */
+struct place {
+	struct iforest_key key;
+	size_t entry;
+};
 
-	return iforest_key_compare(&a->key, &b->key);
+static int compare_places(const void *left, const void *right)
+{
+	return iforest_key_compare(&((const struct place *)left)->key, &((const struct place *)right)->key);
 }
 
-static enum iforest_status write_run(struct iforest_tail *tail, const struct iforest_tail_news *news,
-				      struct iforest_run_builder *builder, struct iforest_run *run)
+static enum iforest_status write_run(struct iforest_tail *tail, const struct iforest_tail_news *news, struct place *places,
+				     struct iforest_run_builder *builder, struct iforest_run *run)
 {
 	enum iforest_status status = iforest_run_builder_start(builder, &tail->store, &tail->manifest);
 
 	if (status)
 		return status;
+	for (size_t i = 0; i < news->n_entries; i++)
+		places[i] = (struct place){ .key = news->entries[i].key, .entry = i };
+	qsort(places, news->n_entries, sizeof *places, compare_places);
 	for (size_t i = 0; i < news->n_entries && !status; i++)
-		status = iforest_run_builder_add(builder, &news->entries[i]);
+		status = iforest_run_builder_add(builder, &news->entries[places[i].entry]);
 	if (status)
 		iforest_run_builder_abandon(builder);
 	else
@@ -128,17 +135,18 @@ static enum iforest_status write_run(struct iforest_tail *tail, const struct ifo
 
 static enum iforest_status add_run(struct iforest_tail *tail, struct iforest_tail_news *news)
 {
+	struct place *places = sqlite3_malloc64(news->n_entries * sizeof *places);
 	struct iforest_run_builder *builder = sqlite3_malloc64(sizeof *builder);
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
 	struct iforest_edit edit = { .added = run };
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	qsort(news->entries, news->n_entries, sizeof *news->entries, compare_entries);
-	if (builder && run)
-		status = write_run(tail, news, builder, run);
+	if (places && builder && run)
+		status = write_run(tail, news, places, builder, run);
 	if (!status)
 		status = iforest_manifest_commit(&tail->manifest, &tail->store, &edit);
 	news->n_entries = 0;
+	sqlite3_free(places);
 	sqlite3_free(builder);
 	sqlite3_free(run);
 	return status;
