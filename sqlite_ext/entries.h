@@ -30,12 +30,6 @@ struct iforest_entry_reader {
 void iforest_entry_append_columns(const struct iforest_definition *definition, const struct iforest_source *source,
 				  const char *row, sqlite3_str *sql);
 
-/* How many they are. */
-static inline int iforest_entry_columns(const struct iforest_definition *definition)
-{
-	return (int)(2 + definition->n_by + definition->n_values);
-}
-
 /* Reads the row that the statement stands at; the columns begin at `first`. Refuses what is no time or no number, naming the
  * first such row of the table. */
 int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first, struct iforest_entry *entry);

@@ -42,8 +42,8 @@ int iforest_watch_stop(sqlite3 *db, const char *schema, const char *index, struc
 int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const struct iforest_definition *definition,
 		       struct iforest_source *source, struct iforest_error *error);
 
-/* The table that the first trigger stands on, from sqlite3_mprintf(), whatever its text is: so a rebuild finds a table that was renamed. NULL if
- * there is none. */
+/* The table that the first trigger stands on, from sqlite3_mprintf(), whatever its text is: so a rebuild finds a table that was
+ * renamed. NULL if there is none. */
 int iforest_watch_table(sqlite3 *db, const char *schema, const char *index, char **table, struct iforest_error *error);
 
 #endif
