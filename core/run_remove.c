@@ -121,16 +121,13 @@ static enum iforest_status find_holders(struct iforest_store *store, const struc
 		holders[k] = NOWHERE;
 	for (uint32_t r = 0; r < manifest->n_runs && !status; r++)
 		status = find_held(store, manifest, r, cursor, keys, n_keys, holders);
-	for (uint64_t k = 0; k < n_keys && !status; k++)
-		if (holders[k] == NOWHERE)
-			status = IFOREST_NOT_FOUND;
 	iforest_release(store->alloc, cursor);
 	return status;
 }
 
 static enum iforest_status remove_held(struct iforest_store *store, struct iforest_manifest *manifest, const struct iforest_key *keys,
 				       uint64_t n_keys, const uint32_t *holders, const uint64_t *run_ids, uint32_t n_runs,
-				       struct iforest_key *held)
+				       struct iforest_key *held, uint64_t *n_removed)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -142,12 +139,13 @@ static enum iforest_status remove_held(struct iforest_store *store, struct ifore
 				held[n_held++] = keys[k];
 		if (n_held > 0)
 			status = iforest_run_remove(store, manifest, run_ids[r], held, n_held);
+		*n_removed += status ? 0 : n_held;
 	}
 	return status;
 }
 
 enum iforest_status iforest_runs_remove(struct iforest_store *store, struct iforest_manifest *manifest,
-					const struct iforest_key *keys, uint64_t n_keys)
+					const struct iforest_key *keys, uint64_t n_keys, uint64_t *n_removed)
 {
 	uint32_t n_runs = manifest->n_runs;
 	uint32_t *holders = iforest_allocate(store->alloc, n_keys * sizeof *holders);
@@ -157,10 +155,11 @@ enum iforest_status iforest_runs_remove(struct iforest_store *store, struct ifor
 
 	for (uint32_t r = 0; run_ids && r < n_runs; r++) /* the list moves with every publish */
 		run_ids[r] = manifest->runs[r].place.run_id;
+	*n_removed = 0;
 	if (holders && held && run_ids)
 		status = find_holders(store, manifest, keys, n_keys, holders);
 	if (!status)
-		status = remove_held(store, manifest, keys, n_keys, holders, run_ids, n_runs, held);
+		status = remove_held(store, manifest, keys, n_keys, holders, run_ids, n_runs, held, n_removed);
 	iforest_release(store->alloc, holders);
 	iforest_release(store->alloc, held);
 	iforest_release(store->alloc, run_ids);

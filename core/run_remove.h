@@ -23,12 +23,11 @@
 enum iforest_status iforest_run_remove(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id,
 				       const struct iforest_key *keys, uint64_t n_keys);
 
-/* The same for keys whose runs are not known: each is removed from the run that holds it, and a manifest published for each
- * run touched.
- * Cost      a look into every run whose range holds the key, besides; memory 36 bytes for each key.
- * Errors    IFOREST_NOT_FOUND: a key has no live entry in any run. */
+/* The same for keys whose runs are not known: each is removed from the run that holds it, if one does, and a manifest published
+ * for each run touched. *n_removed is how many were held.
+ * Cost      a look into every run whose range holds the key, besides; memory 36 bytes for each key. */
 enum iforest_status iforest_runs_remove(struct iforest_store *store, struct iforest_manifest *manifest,
-					const struct iforest_key *keys, uint64_t n_keys);
+					const struct iforest_key *keys, uint64_t n_keys, uint64_t *n_removed);
 
 /* Says which entries go; may longjmp. */
 struct iforest_remover {

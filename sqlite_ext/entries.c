@@ -114,7 +114,7 @@ static int read_value(struct iforest_entry_reader *reader, sqlite3_stmt *stateme
 		int64_t integer = sqlite3_column_int64(statement, c);
 
 		if (integer > INT64_C(1) << 53 || integer < -(INT64_C(1) << 53))
-			return refuse_value(reader, column, "typeof(\"%w\") = 'integer' AND abs(CAST(\"%w\" AS REAL)) >= 9007199254740992.0",
+			return refuse_value(reader, column, "typeof(\"%w\") = 'integer' AND \"%w\" NOT BETWEEN -9007199254740992 AND 9007199254740992",
 				"iforest: value column \"%s\" of row %lld holds the integer %s beside reals, which cannot hold it exactly; "
 				"store integers only, or reals only");
 	}

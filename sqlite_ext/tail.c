@@ -48,8 +48,8 @@ static int log_is_wrong(struct reading *reading, const char *what)
 /* Columns of the log in a query. */
 enum { SEQ, NONCE, ID, WAS, OLD_TIME, FIRST_OLD_BY };
 
-/* The key that the runs have of a row, from the first row that the log has of it. */
-static int read_old_key(struct reading *reading, sqlite3_stmt *statement, sqlite3_int64 id)
+/* The key that the runs have of a row, if they have it, from the first row that the log has of it. *is_odd: they cannot have it. */
+static int read_old_key(struct reading *reading, sqlite3_stmt *statement, sqlite3_int64 id, bool *is_odd)
 {
 	struct iforest_series_key bytes = { .alloc = &iforest_sqlite_alloc };
 	struct iforest_key key = { .ref = id };
@@ -66,13 +66,31 @@ static int read_old_key(struct reading *reading, sqlite3_stmt *statement, sqlite
 	if (type == SQLITE_INTEGER)
 		key.time = sqlite3_column_int64(statement, OLD_TIME);
 	else if (type != SQLITE_NULL && (type != SQLITE_FLOAT || !iforest_integral(sqlite3_column_double(statement, OLD_TIME), &key.time)))
-		return log_is_wrong(reading, "the log tells of a time that the index cannot have");
-	if (!series || series->id >= reading->snapshot->end_of_series)
-		return log_is_wrong(reading, "the log tells of a series that the index does not have");
+		*is_odd = true;
+	*is_odd = *is_odd || !series || series->id >= reading->snapshot->end_of_series;
+	if (*is_odd)
+		return SQLITE_OK;
 	key.series = series->id;
 	if (!iforest_keys_push(&reading->removed, &key))
 		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
 	return SQLITE_OK;
+}
+
+/* Follows what the log says of a row before. A row that was inserted, and changed by triggers of the user before ours told of it,
+ * begins with a key that the runs do not have, and perhaps cannot have; then it is told of later as one that was not there. */
+static int follow(struct reading *reading, sqlite3_stmt *statement, struct iforest_pending_row *row, bool is_new)
+{
+	bool was_there = sqlite3_column_type(statement, WAS) != SQLITE_NULL;
+	int rc = SQLITE_OK;
+
+	if (is_new && was_there) {
+		rc = read_old_key(reading, statement, row->id, &row->is_odd);
+		reading->tail->n_odd += row->is_odd;
+	} else if (row->is_odd && !was_there) {
+		row->is_odd = false;
+		reading->tail->n_odd--;
+	}
+	return rc;
 }
 
 static bool reserve_entry(struct iforest_tail_news *news)
@@ -130,8 +148,8 @@ static int take(struct reading *reading, sqlite3_stmt *statement, int first)
 
 	if (!rc && is_log && sqlite3_column_type(statement, ID) != SQLITE_INTEGER)
 		rc = log_is_wrong(reading, "the log names no rowid");
-	if (!rc && is_new && is_log && sqlite3_column_type(statement, WAS) != SQLITE_NULL)
-		rc = read_old_key(reading, statement, id);
+	if (!rc && is_log)
+		rc = follow(reading, statement, row, is_new);
 	if (!rc && row->batch != reading->tail->n_batches)
 		rc = read_row(reading, statement, first, row);
 	reading->tail->last = is_log ? sqlite3_column_int64(statement, SEQ) : id;
@@ -201,6 +219,8 @@ int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snap
 
 	tail->n_batches++;
 	rc = read_rows(&reading);
+	if (!rc && tail->n_odd > 0)
+		rc = log_is_wrong(&reading, "the log tells of a row that the index cannot have");
 	if (!rc) {
 		status = iforest_tail_settle(tail, &reading.news);
 		if (!status)

@@ -29,6 +29,7 @@ struct iforest_pending_row {
 	bool is_used;                /* a slot of the table of rows that holds one */
 	bool is_present;             /* the table has the row: under this key it is in a run in memory */
 	bool time_is_null;
+	bool is_odd;                 /* the log tells of an old key that the runs cannot have */
 };
 
 struct iforest_tail {
@@ -39,6 +40,7 @@ struct iforest_tail {
 	size_t n_rows, n_slots;
 	struct iforest_key *removed;      /* keys that the runs still have, ascending */
 	size_t n_removed, n_reserved;
+	size_t n_odd;                     /* rows; 0 once all is read, else the log is damaged */
 	struct iforest_filter filter;     /* to be used where n_removed is not 0 */
 	sqlite3_int64 last, nonce;        /* seq and nonce of the last row read of the log; with sync=append the last rowid */
 	uint32_t n_batches;

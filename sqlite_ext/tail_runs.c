@@ -181,10 +181,13 @@ static enum iforest_status merge_by_doubling(struct iforest_tail *tail)
 enum iforest_status iforest_tail_settle(struct iforest_tail *tail, struct iforest_tail_news *news)
 {
 	enum iforest_status status = IFOREST_OK;
+	uint64_t n_removed;
 
 	if (news->outdated.n > 0) {
 		qsort(news->outdated.keys, news->outdated.n, sizeof *news->outdated.keys, compare_keys);
-		status = iforest_runs_remove(&tail->store, &tail->manifest, news->outdated.keys, news->outdated.n);
+		status = iforest_runs_remove(&tail->store, &tail->manifest, news->outdated.keys, news->outdated.n, &n_removed);
+		if (!status && n_removed < news->outdated.n)
+			status = IFOREST_NOT_FOUND;
 		news->outdated.n = 0;
 	}
 	if (!status && news->n_entries > 0)

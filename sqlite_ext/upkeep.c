@@ -124,48 +124,62 @@ static int write_series(struct upkeep *upkeep)
 	return upkeep_error(upkeep, iforest_index_set_host(&upkeep->manifest, &host));
 }
 
-/* What the log says of the runs is not so: they are damaged, or the log is. */
-static int keys_are_missing(struct upkeep *upkeep)
-{
-	return iforest_error_from_status(upkeep->error, IFOREST_CORRUPT, upkeep->index->name,
-					 &(struct iforest_fault){ .what = "the log tells of rows that the index does not have" }, 0);
-}
-
 /* Old keys go after everything that may be refused has been written, so that a refusal leaves the runs as they were. */
 static int publish(struct upkeep *upkeep, const struct iforest_run *run)
 {
 	struct iforest_tail *tail = &upkeep->snapshot->tail;
 	struct iforest_store *store = &upkeep->index->store;
 	struct iforest_edit edit = { .added = run->n_leaves > 0 ? run : NULL };
+	uint64_t n_removed;
 	enum iforest_status status = IFOREST_OK;
 
+	/* a row that was inserted and changed by triggers before ours ran has an old key in the log that no run has */
 	if (tail->n_removed > 0)
-		status = iforest_runs_remove(store, &upkeep->manifest, tail->removed, tail->n_removed);
-	if (status == IFOREST_NOT_FOUND || status == IFOREST_UNORDERED)
-		return keys_are_missing(upkeep);
+		status = iforest_runs_remove(store, &upkeep->manifest, tail->removed, tail->n_removed, &n_removed);
 	if (!status)
 		status = iforest_manifest_commit(&upkeep->manifest, store, &edit);
 	return upkeep_error(upkeep, status);
+}
+
+/* What may be refused is refused before anything is published: the statement that empties the log is prepared. */
+static int prepare_log(struct upkeep *upkeep, sqlite3_stmt **statement)
+{
+	const struct iforest_index *index = upkeep->index;
+
+	if (index->definition.sync != IFOREST_SYNC_LOG)
+		return SQLITE_OK;
+	return iforest_prepare(upkeep->error, index->db, statement, "DELETE FROM \"%w\".\"%w_log\"", index->schema, index->name);
+}
+
+static int empty_log(struct upkeep *upkeep, sqlite3_stmt *statement)
+{
+	int rc = statement ? sqlite3_step(statement) : SQLITE_DONE;
+
+	return rc == SQLITE_DONE ? SQLITE_OK : iforest_error_from_db(upkeep->error, upkeep->index->db, rc);
 }
 
 static int seal(struct upkeep *upkeep)
 {
 	struct iforest_index *index = upkeep->index;
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
+	sqlite3_stmt *statement = NULL;
 	int rc;
 
 	if (!run)
 		return iforest_error_set(upkeep->error, SQLITE_NOMEM, "");
 	run->n_leaves = 0;
-	rc = upkeep_error(upkeep, write_run(upkeep, run));
+	rc = prepare_log(upkeep, &statement);
+	if (!rc)
+		rc = upkeep_error(upkeep, write_run(upkeep, run));
 	if (!rc)
 		rc = write_series(upkeep);
 	if (!rc)
 		rc = publish(upkeep, run);
 	if (rc && run->n_leaves > 0)
 		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&upkeep->manifest, run));
-	if (!rc && index->definition.sync == IFOREST_SYNC_LOG)
-		rc = iforest_execute(upkeep->error, index->db, "DELETE FROM \"%w\".\"%w_log\"", index->schema, index->name);
+	if (!rc)
+		rc = empty_log(upkeep, statement);
+	sqlite3_finalize(statement);
 	sqlite3_free(run);
 	return rc;
 }
