@@ -6,7 +6,7 @@
 /* Which aggregates do the columns used need? Bit 63 of colUsed stands for all columns from 63 on. */
 static struct iforest_wanted wanted_by(const struct iforest_definition *definition, sqlite3_uint64 used)
 {
-	struct iforest_wanted wanted = { .no_rows = UINT32_MAX };
+	struct iforest_wanted wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 	unsigned first = definition->n_by + IFOREST_N_FIXED;
 
 	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
@@ -24,6 +24,10 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 				wanted.lasts |= 1u << v;
 			else
 				wanted.values |= 1u << v;
+			if (c == IFOREST_OF_MIN || c == IFOREST_OF_MIN_ID || c == IFOREST_OF_MIN_TS)
+				wanted.no_mins &= ~(1u << v);
+			if (c == IFOREST_OF_MAX || c == IFOREST_OF_MAX_ID || c == IFOREST_OF_MAX_TS)
+				wanted.no_maxs &= ~(1u << v);
 			if (c >= IFOREST_OF_MIN_ID)
 				wanted.no_rows &= ~(1u << v);
 		}
@@ -95,7 +99,8 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 			info->idxNum |= 1 << a;
 		}
 	text = sqlite3_str_new(NULL);
-	sqlite3_str_appendf(text, "%x %x %x %x %x", wanted.values, wanted.no_rows, wanted.firsts, wanted.lasts, wanted.times);
+	sqlite3_str_appendf(text, "%x %x %x %x %x %x %x", wanted.values, wanted.no_mins, wanted.no_maxs, wanted.no_rows, wanted.firsts,
+			    wanted.lasts, wanted.times);
 	for (int i = 0; i < info->nConstraint && n_conditions < IFOREST_MAX_CONDITIONS; i++) {
 		bool is_equal = info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ;
 
@@ -119,6 +124,8 @@ void iforest_plan_read(struct iforest_plan *plan, int index_number, const char *
 
 	*plan = (struct iforest_plan){ .arguments = (unsigned)index_number };
 	plan->wanted.values = (uint32_t)strtoul(at, &at, 16);
+	plan->wanted.no_mins = (uint32_t)strtoul(at, &at, 16);
+	plan->wanted.no_maxs = (uint32_t)strtoul(at, &at, 16);
 	plan->wanted.no_rows = (uint32_t)strtoul(at, &at, 16);
 	plan->wanted.firsts = (uint32_t)strtoul(at, &at, 16);
 	plan->wanted.lasts = (uint32_t)strtoul(at, &at, 16);
