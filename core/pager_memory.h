@@ -2,9 +2,9 @@
  * imitate.
  *
  * With lends_pages get() hands out the pages themselves, which core wrote and need no check: nobody may read a run while it
- * is changed. Otherwise it is strict where engines are: a batch over max_batch_pages and a page over page_bytes are refused, every get() hands out
- * a copy of its own that dies at release(). With fixed_pages each page reads as page_bytes bytes, the rest zero, as
- * PostgreSQL's 8 KB pages do (page_bytes 8152, max_batch_pages 4).
+ * is changed. Otherwise it is strict where engines are: a batch over max_batch_pages and a page over page_bytes are refused,
+ * every get() hands out a copy of its own that dies at release(). With fixed_pages each page reads as page_bytes bytes, the
+ * rest zero, as PostgreSQL's 8 KB pages do (page_bytes 8152, max_batch_pages 4).
  */
 #ifndef IFOREST_PAGER_MEMORY_H
 #define IFOREST_PAGER_MEMORY_H
