@@ -11,8 +11,10 @@ static int rebuild(struct iforest_table *table, struct iforest_error *error)
 	struct iforest_index *index = &table->index;
 	struct iforest_source source = { .name = NULL };
 	char *renamed = NULL;
-	int rc = iforest_watch_table(index->db, index->schema, index->name, &renamed, error);
+	int rc = SQLITE_OK;
 
+	if (index->definition.sync == IFOREST_SYNC_LOG)
+		rc = iforest_watch_table(index->db, index->schema, index->name, &renamed, error);
 	if (!rc && renamed) {
 		sqlite3_free(table->definition.content);
 		table->definition.content = renamed;

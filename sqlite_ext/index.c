@@ -54,6 +54,12 @@ static const char *const table_suffixes[] = { "page", "series", "config", "log" 
 
 enum { N_TABLES = 4 };
 
+/* Without sync=log there is no x_log of ours: one of that name is the user's. */
+static unsigned count_tables(const struct iforest_index *index)
+{
+	return index->definition.sync == IFOREST_SYNC_LOG ? N_TABLES : N_TABLES - 1;
+}
+
 /* x_log, without types, so that every old value is kept as it is (watch.h). */
 static int make_log(struct iforest_index *index, unsigned n_by, const char *if_not, struct iforest_error *error)
 {
@@ -106,7 +112,7 @@ int iforest_index_drop_tables(struct iforest_index *index, struct iforest_error 
 	int rc = SQLITE_OK;
 
 	iforest_index_forget(index);
-	for (unsigned t = 0; t < N_TABLES && !rc; t++)
+	for (unsigned t = 0; t < count_tables(index) && !rc; t++)
 		rc = iforest_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", index->schema, index->name,
 				     table_suffixes[t]);
 	return rc;
@@ -118,7 +124,7 @@ int iforest_index_rename_tables(struct iforest_index *index, const char *new_nam
 	int rc = name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 
 	iforest_index_forget(index);
-	for (unsigned t = 0; t < N_TABLES - (index->definition.sync != IFOREST_SYNC_LOG) && !rc; t++)
+	for (unsigned t = 0; t < count_tables(index) && !rc; t++)
 		rc = iforest_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"", index->schema,
 				     index->name, table_suffixes[t], new_name, table_suffixes[t]);
 	if (rc) {

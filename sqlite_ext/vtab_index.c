@@ -27,7 +27,7 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 		rc = start_index(table, db, context, n_arguments, &error);
 	if (!rc)
 		rc = iforest_source_inspect(&source, db, table->index.schema, &table->definition, &error);
-	if (!rc)
+	if (!rc && table->definition.sync == IFOREST_SYNC_LOG)
 		rc = iforest_watch_make_room(db, table->index.schema, table->index.name, &error);
 	if (!rc)
 		rc = iforest_table_declare(table, db, table->index.name, &error);
@@ -58,8 +58,10 @@ static int index_destroy(sqlite3_vtab *base)
 	struct iforest_table *table = (struct iforest_table *)base;
 	struct iforest_index *index = &table->index;
 	struct iforest_error error = { .rc = SQLITE_OK };
-	int rc = iforest_watch_stop(index->db, index->schema, index->name, &error);
+	int rc = SQLITE_OK;
 
+	if (index->definition.sync == IFOREST_SYNC_LOG)
+		rc = iforest_watch_stop(index->db, index->schema, index->name, &error);
 	if (!rc)
 		rc = iforest_index_drop_tables(index, &error);
 	if (rc)
@@ -79,8 +81,10 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 	int rc = name ? SQLITE_OK : iforest_error_set(&error, SQLITE_NOMEM, "");
 
 	if (!rc && is_log)
+		rc = iforest_watch_make_room(index->db, index->schema, new_name, &error);
+	if (!rc && is_log)
 		rc = iforest_watch_find(index->db, index->schema, index->name, &index->definition, &source, &error);
-	if (!rc)
+	if (!rc && is_log)
 		rc = iforest_watch_stop(index->db, index->schema, index->name, &error);
 	if (!rc)
 		rc = iforest_index_rename_tables(index, new_name, &error);
@@ -110,13 +114,16 @@ static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sq
 	struct iforest_error error = { .rc = SQLITE_OK };
 	bool is_insert = n_argv > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
 	const char *command = is_insert ? (const char *)sqlite3_value_text(argv[n_argv - 1]) : NULL;
+	sqlite3_int64 last_inserted = sqlite3_last_insert_rowid(table->index.db);
 
 	if (!command)
 		iforest_error_set(&error, SQLITE_CONSTRAINT_VTAB, "%s may not be modified; write to \"%s\"", table->name,
 				  table->definition.content);
 	else
 		iforest_command_run(table, command, &error);
-	*rowid = 0;
+	/* a command inserts no row of the user's: what it wrote into our tables does not count, be it done or not */
+	sqlite3_set_last_insert_rowid(table->index.db, last_inserted);
+	*rowid = last_inserted;
 	return iforest_table_report(base, &error);
 }
 

@@ -370,6 +370,44 @@ static void triggers_of_the_user_hide_nothing(void **state)
 	close_database(db);
 }
 
+static void a_rename_takes_no_trigger_of_the_user(void **state)
+{
+	static const char *const names[] = { "before_insert", "insert", "update", "delete" };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		sqlite3 *db = open_database(":memory:", 0);
+		uint64_t before;
+
+		make_index(db);
+		run(db, "CREATE TABLE seen(id); CREATE TRIGGER y_%s AFTER DELETE ON spans BEGIN INSERT INTO seen VALUES(old.id); END", names[i]);
+		before = content_of_index(db);
+		run_fails(db, "iforest: there is already a trigger named \"y_", "ALTER TABLE spans_if RENAME TO y");
+		assert_true(content_of_index(db) == before);
+		run(db, "DELETE FROM spans WHERE id = 5");
+		run_gives(db, "5\n", "SELECT id FROM seen");
+		expect_good(db);
+		close_database(db);
+	}
+}
+
+static void a_command_inserts_no_row_of_the_user(void **state)
+{
+	static const char *const commands[] = { "flush", "merge", "optimize", "rebuild", "integrity-check" };
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	make_index(db);
+	for (int i = 0; i < 5; i++) {
+		run(db, "INSERT INTO spans(id, track, ts) VALUES(%d, 'a', 5); INSERT INTO spans_if(spans_if) VALUES('%s')", 7000 + i, commands[i]);
+		assert_int_equal(sqlite3_last_insert_rowid(db), 7000 + i);
+	}
+	run(db, "UPDATE spans SET ts = 'late' WHERE id = 7000");
+	run_fails(db, "iforest: time column \"ts\" of row 7000 holds text", REBUILD);
+	assert_int_equal(sqlite3_last_insert_rowid(db), 7004);
+	close_database(db);
+}
+
 /* A question inside a statement that changes the table, while a row is half changed, is not remembered. */
 static void what_is_read_in_between_is_not_kept(void **state)
 {
@@ -471,6 +509,8 @@ int main(void)
 		cmocka_unit_test(renamed_columns_are_noticed),
 		cmocka_unit_test(a_column_under_an_index_is_not_made_anew_unseen),
 		cmocka_unit_test(triggers_of_the_user_hide_nothing),
+		cmocka_unit_test(a_rename_takes_no_trigger_of_the_user),
+		cmocka_unit_test(a_command_inserts_no_row_of_the_user),
 		cmocka_unit_test(what_is_read_in_between_is_not_kept),
 		cmocka_unit_test(a_schema_version_given_twice_deceives_nobody),
 		cmocka_unit_test(a_rebuild_that_fails_changes_nothing),

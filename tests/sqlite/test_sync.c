@@ -84,6 +84,30 @@ static void a_manual_index_waits(void **state)
 	close_database(db);
 }
 
+/* Such an index has no log and no triggers: what bears their names is the user's, and stays. */
+static void names_that_only_a_log_needs_stay_free(void **state)
+{
+	static const char *const modes[] = { "manual", "append" };
+
+	(void)state;
+	for (int m = 0; m < 2; m++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		run(db, SPANS "CREATE TABLE spans_if_log(precious); INSERT INTO spans_if_log VALUES('kept'); CREATE TABLE x_log(another);"
+			"CREATE TRIGGER spans_if_insert AFTER INSERT ON spans BEGIN INSERT INTO spans_if_log VALUES(new.id); END;"
+			"CREATE TRIGGER spans_if_before_insert AFTER INSERT ON x_log BEGIN SELECT 1; END;"
+			"CREATE TRIGGER x_delete AFTER DELETE ON spans BEGIN SELECT 1; END");
+		run(db, "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track, sync=%s)", modes[m]);
+		run(db, COMMAND("rebuild"));
+		expect_same(db, "main", "spans");
+		run(db, "ALTER TABLE spans_if RENAME TO x; ALTER TABLE x RENAME TO spans_if; DROP TABLE spans_if; INSERT INTO spans(id) VALUES(1000)");
+		run_gives(db, "kept\n1000\n", "SELECT precious FROM spans_if_log");
+		run_gives(db, "spans_if_before_insert\nspans_if_insert\nspans_if_log\nx_delete\nx_log\n",
+			  "SELECT name FROM sqlite_schema WHERE name LIKE 'spans_if%%' OR name LIKE 'x%%' ORDER BY name");
+		close_database(db);
+	}
+}
+
 /* ---- the file ---- */
 
 static void pending_rows_outlive_what_happens_to_the_file(void **state)
@@ -336,6 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(appended_rows_are_seen),
 		cmocka_unit_test(a_manual_index_waits),
+		cmocka_unit_test(names_that_only_a_log_needs_stay_free),
 		cmocka_unit_test(pending_rows_outlive_what_happens_to_the_file),
 		cmocka_unit_test(any_column_may_be_generated),
 		cmocka_unit_test(an_answer_is_not_mixed_up),
