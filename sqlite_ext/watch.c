@@ -63,7 +63,6 @@ static void close_condition(const struct watch *watch, sqlite3_str *sql, enum pu
 	sqlite3_str_appendall(sql, purpose == INSERT_EXISTS ? ")" : "; ");
 }
 
-/* A column of a UNIQUE index, as the statement of prepare_unique() gives it. */
 static const char *text(sqlite3_stmt *statement, int column)
 {
 	const char *value = (const char *)sqlite3_column_text(statement, column);
@@ -71,19 +70,36 @@ static const char *text(sqlite3_stmt *statement, int column)
 	return value ? value : "";
 }
 
-/* Columns: index, column, collation, whether REPLACE may put a default there, whether it is the last of its index. Indexes that
- * triggers cannot foresee have a column without a name: then the text is none that stands in the schema, and a rebuild says
- * why. */
+/* Columns: the index, and the others as of UNIQUE_NAME on. Indexes that triggers cannot foresee have a column without a name: then
+ * the text is none that stands in the schema, and a rebuild says why. */
+#define UNIQUE_COLUMNS                                                                                                            \
+	"WITH u(i, name, collation, has_default, is_last, seqno, default_text) AS ("                                              \
+	"SELECT l.name, iif(l.partial, NULL, x.name), x.coll, t.\"notnull\" AND t.dflt_value IS NOT NULL,"                        \
+	" x.seqno = (SELECT max(seqno) FROM pragma_index_xinfo(l.name, %Q) WHERE key), x.seqno, t.dflt_value "                    \
+	"FROM pragma_index_list(%Q, %Q) AS l, pragma_index_xinfo(l.name, %Q) AS x "                                               \
+	"LEFT JOIN pragma_table_info(%Q, %Q) AS t ON t.cid = x.cid WHERE l.\"unique\" AND x.key) "
+
+/* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: of its index, or of those beside a column. */
+enum { UNIQUE_NAME = 1, COLLATION, HAS_DEFAULT, IS_LAST, IS_ITSELF, DEFAULT_TEXT };
+
 static int prepare_unique(const struct watch *watch, sqlite3_stmt **statement)
 {
 	const char *table = watch->source->name, *schema = watch->schema;
 
 	return iforest_prepare(watch->error, watch->db, statement,
-			       "SELECT l.name, iif(l.partial, NULL, x.name), x.coll, t.\"notnull\" AND t.dflt_value IS NOT NULL,"
-			       " x.seqno = (SELECT max(seqno) FROM pragma_index_xinfo(l.name, %Q) WHERE key) "
-			       "FROM pragma_index_list(%Q, %Q) AS l, pragma_index_xinfo(l.name, %Q) AS x "
-			       "LEFT JOIN pragma_table_info(%Q, %Q) AS t ON t.cid = x.cid "
-			       "WHERE l.\"unique\" AND x.key ORDER BY l.name, x.seqno", schema, table, schema, schema, table, schema);
+			       UNIQUE_COLUMNS "SELECT i, name, collation, has_default, is_last FROM u ORDER BY i, seqno", schema, table,
+			       schema, schema, table, schema);
+}
+
+/* For each column that has a default, the columns of its index: with IS_ITSELF, that column. */
+static int prepare_defaults(const struct watch *watch, sqlite3_stmt **statement)
+{
+	const char *table = watch->source->name, *schema = watch->schema;
+
+	return iforest_prepare(watch->error, watch->db, statement,
+			       UNIQUE_COLUMNS "SELECT o.i, o.name, o.collation, o.has_default, o.is_last, o.seqno = d.seqno, o.default_text "
+			       "FROM u AS d, u AS o WHERE d.has_default AND o.i = d.i ORDER BY d.i, d.seqno, o.seqno", schema, table, schema,
+			       schema, table, schema);
 }
 
 static int finish(const struct watch *watch, sqlite3_stmt *statement)
@@ -93,39 +109,84 @@ static int finish(const struct watch *watch, sqlite3_stmt *statement)
 	return rc ? iforest_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
 }
 
+/* The row s has the new value. */
+static void append_same(sqlite3_str *sql, sqlite3_stmt *column)
+{
+	const char *name = text(column, UNIQUE_NAME);
+
+	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\" COLLATE \"%w\"", name, name, text(column, COLLATION));
+}
+
+/* A decimal number or a string, and nothing else: its value is the same wherever it stands. */
+static bool is_literal(const char *sql)
+{
+	const char *at = sql;
+	size_t n_digits;
+	int n;
+
+	if (*at == '\'')
+		return iforest_token_next(&at, &n) && !*at;
+	at += *at == '-' || *at == '+';
+	n_digits = strspn(at, "0123456789");
+	at += n_digits;
+	if (n_digits && *at == '.')
+		at += 1 + strspn(at + 1, "0123456789");
+	return n_digits && !*at;
+}
+
+/* What holds of a column where a default is put into one of its index. */
+static void append_beside_default(sqlite3_str *sql, sqlite3_stmt *column)
+{
+	const char *name = text(column, UNIQUE_NAME), *default_text = text(column, DEFAULT_TEXT);
+
+	if (!sqlite3_column_int(column, IS_ITSELF)) {
+		if (sqlite3_column_int(column, HAS_DEFAULT))
+			sqlite3_str_appendf(sql, "(new.\"%w\" IS NULL OR ", name);
+		append_same(sql, column);
+		if (sqlite3_column_int(column, HAS_DEFAULT))
+			sqlite3_str_appendall(sql, ")");
+		return;
+	}
+	sqlite3_str_appendf(sql, "new.\"%w\" IS NULL", name);
+	if (is_literal(default_text))
+		sqlite3_str_appendf(sql, " AND s.\"%w\" = (%s) COLLATE \"%w\"", name, default_text, text(column, COLLATION));
+}
+
+/* A condition for each index of the statement, or each column that has a default: that of all its rows. Finalizes it. */
+static int append_each(const struct watch *watch, sqlite3_str *sql, enum purpose purpose, sqlite3_stmt *statement,
+		       void (*append)(sqlite3_str *sql, sqlite3_stmt *column))
+{
+	bool is_first = true;
+
+	while (sqlite3_step(statement) == SQLITE_ROW) {
+		if (is_first)
+			open_condition(watch, sql, purpose);
+		else
+			sqlite3_str_appendall(sql, " AND ");
+		append(sql, statement);
+		is_first = sqlite3_column_int(statement, IS_LAST);
+		if (is_first)
+			close_condition(watch, sql, purpose);
+	}
+	return finish(watch, statement);
+}
+
 /* The rows that have the new values in a UNIQUE index. */
 static int append_equal(const struct watch *watch, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
-	bool is_first = true;
 	int rc = prepare_unique(watch, &statement);
 
-	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
-		if (is_first)
-			open_condition(watch, sql, purpose);
-		sqlite3_str_appendf(sql, "%ss.\"%w\" = new.\"%w\" COLLATE \"%w\"", is_first ? "" : " AND ", text(statement, 1),
-				    text(statement, 1), text(statement, 2));
-		is_first = sqlite3_column_int(statement, 4);
-		if (is_first)
-			close_condition(watch, sql, purpose);
-	}
-	return rc ? rc : finish(watch, statement);
+	return rc ? rc : append_each(watch, sql, purpose, statement, append_same);
 }
 
-/* All rows, where REPLACE would put a default into a column of one. */
+/* Those that may have them once REPLACE has put a default into a column: what that will be is known of literals alone. */
 static int append_defaults(const struct watch *watch, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
-	int rc = prepare_unique(watch, &statement);
+	int rc = prepare_defaults(watch, &statement);
 
-	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
-		if (!sqlite3_column_int(statement, 3))
-			continue;
-		open_condition(watch, sql, purpose);
-		sqlite3_str_appendf(sql, "new.\"%w\" IS NULL", text(statement, 1));
-		close_condition(watch, sql, purpose);
-	}
-	return rc ? rc : finish(watch, statement);
+	return rc ? rc : append_each(watch, sql, purpose, statement, append_beside_default);
 }
 
 /* The rows that REPLACE would delete: that with the new rowid, and those. */
@@ -182,7 +243,7 @@ static int append_when(const struct watch *watch, sqlite3_str *sql)
 	}
 	rc = prepare_unique(watch, &statement);
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
-		append_change(sql, text(statement, 1), text(statement, 2));
+		append_change(sql, text(statement, UNIQUE_NAME), text(statement, COLLATION));
 	sqlite3_str_appendall(sql, " ");
 	return rc ? rc : finish(watch, statement);
 }

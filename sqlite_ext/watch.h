@@ -13,8 +13,9 @@
  * nothing. What it is now the table tells. So rows too many do no harm, which makes it right whatever comes of a statement:
  *
  *   BEFORE INSERT   the rows that REPLACE would delete, of which no trigger tells (recursive_triggers is off by default):
- *                   that with the new rowid, those with its values in a UNIQUE index, and all where a NULL is put into a
- *                   column of one that is NOT NULL and has a default: REPLACE puts the default there afterwards
+ *                   that with the new rowid, and those with its values in a UNIQUE index. REPLACE puts the default into a
+ *                   NOT NULL column that is given NULL, but afterwards: then those with a literal default, or with anything
+ *                   where the default is an expression
  *   AFTER INSERT    the new rowid
  *   BEFORE UPDATE   the same of the rows that it would replace, the old key, the new rowid if it is another; unless no column
  *                   matters that has changed

@@ -370,6 +370,51 @@ static void triggers_of_the_user_hide_nothing(void **state)
 	close_database(db);
 }
 
+/* Columns into which REPLACE puts a default, and how many of 300 rows, with z from 1 on and code from 0 to 4, may then be in the way. */
+static const struct {
+	const char *columns;
+	int n_logged;
+} defaults[] = {
+	{ "z INTEGER NOT NULL DEFAULT 7 UNIQUE, code", 1 },
+	{ "z REAL NOT NULL DEFAULT +7.0 UNIQUE, code", 1 },
+	{ "z INTEGER NOT NULL DEFAULT '7' UNIQUE, code", 1 },
+	{ "z TEXT NOT NULL DEFAULT 7 UNIQUE, code", 1 },
+	{ "z NOT NULL DEFAULT -7 UNIQUE, code", 0 },
+	{ "z TEXT NOT NULL DEFAULT 'it''s 7' UNIQUE, code", 0 },
+	{ "z NOT NULL DEFAULT (3 + 4) UNIQUE, code", 300 },
+	{ "z NOT NULL DEFAULT 0x7 UNIQUE, code", 300 },
+	{ "z NOT NULL DEFAULT CURRENT_DATE UNIQUE, code", 300 },
+	{ "z NOT NULL DEFAULT (3 + 4), code, UNIQUE(code, z)", 60 },
+	{ "z NOT NULL DEFAULT 7, code, UNIQUE(z, code)", 1 },
+	{ "z NOT NULL DEFAULT 7, code NOT NULL DEFAULT 2, UNIQUE(z, code)", 1 },
+	{ "z INTEGER NOT NULL DEFAULT 7, code NOT NULL DEFAULT 3, UNIQUE(code, z)", 1 },
+};
+
+static void a_default_logs_the_rows_in_its_way_alone(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		run(db, "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, %s)", defaults[i].columns);
+		run(db, "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 300)"
+			" INSERT INTO spans SELECT i, char(97 + i %% 3), i * 7 %% 1000, i %% 11, i, i %% 5 FROM c");
+		run(db, "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track)");
+		run(db, "INSERT OR IGNORE INTO spans VALUES(5000, 'a', 5, 5, NULL, 2)");
+		if (integer_of(db, "SELECT count(*) FROM spans_if_log") != defaults[i].n_logged)
+			fail_msg("%s: logs %"PRId64" rows", defaults[i].columns, integer_of(db, "SELECT count(*) FROM spans_if_log"));
+		for (int code = 0; code < 5; code++) {
+			run(db, "INSERT OR REPLACE INTO spans VALUES(%d, 'a', 5, 5, NULL, %d), (NULL, 'b', 6, 6, NULL, %d)", 1000 + code, code, code);
+			expect_good(db);
+			run_any(db, "UPDATE OR REPLACE spans SET z = NULL, code = NULL WHERE id = %d", 20 + code);
+			expect_good(db);
+		}
+		run(db, FLUSH);
+		expect_good(db);
+		close_database(db);
+	}
+}
+
 static void a_rename_takes_no_trigger_of_the_user(void **state)
 {
 	static const char *const names[] = { "before_insert", "insert", "update", "delete" };
@@ -509,6 +554,7 @@ int main(void)
 		cmocka_unit_test(renamed_columns_are_noticed),
 		cmocka_unit_test(a_column_under_an_index_is_not_made_anew_unseen),
 		cmocka_unit_test(triggers_of_the_user_hide_nothing),
+		cmocka_unit_test(a_default_logs_the_rows_in_its_way_alone),
 		cmocka_unit_test(a_rename_takes_no_trigger_of_the_user),
 		cmocka_unit_test(a_command_inserts_no_row_of_the_user),
 		cmocka_unit_test(what_is_read_in_between_is_not_kept),
