@@ -17,9 +17,11 @@ static void finalize_statements(struct iforest_index *index)
 	sqlite3_finalize(index->get_page);
 	sqlite3_finalize(index->put_page);
 	sqlite3_finalize(index->read_schema_version);
+	sqlite3_finalize(index->read_temp_version);
 	sqlite3_finalize(index->read_last);
 	sqlite3_finalize(index->read_pending);
-	index->get_page = index->put_page = index->read_schema_version = index->read_last = index->read_pending = NULL;
+	index->get_page = index->put_page = index->read_last = index->read_pending = NULL;
+	index->read_schema_version = index->read_temp_version = NULL;
 }
 
 void iforest_index_forget(struct iforest_index *index)

@@ -212,16 +212,16 @@ static int detached(struct iforest_index *index, struct iforest_error *error)
 				 index->name, index->name, index->name);
 }
 
-static int read_schema_version(struct iforest_index *index, int *version, struct iforest_error *error)
+/* *read is kept from call to call. */
+static int read_version(struct iforest_index *index, const char *schema, sqlite3_stmt **read, int *version, struct iforest_error *error)
 {
-	int rc = index->read_schema_version ? SQLITE_OK :
-		iforest_prepare(error, index->db, &index->read_schema_version, "PRAGMA \"%w\".schema_version", index->schema);
+	int rc = *read ? SQLITE_OK : iforest_prepare(error, index->db, read, "PRAGMA \"%w\".schema_version", schema);
 
 	if (rc)
 		return rc;
-	sqlite3_step(index->read_schema_version);
-	*version = sqlite3_column_int(index->read_schema_version, 0);
-	rc = sqlite3_reset(index->read_schema_version);
+	sqlite3_step(*read);
+	*version = sqlite3_column_int(*read, 0);
+	rc = sqlite3_reset(*read);
 	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
@@ -238,9 +238,11 @@ static void forget_source(struct iforest_index *index)
 int iforest_index_find_source(struct iforest_index *index, struct iforest_error *error)
 {
 	struct iforest_definition *definition = &index->definition;
-	int version = 0, rc = read_schema_version(index, &version, error);
+	int version = 0, temp_version = 0, rc = read_version(index, index->schema, &index->read_schema_version, &version, error);
 
-	if (rc || (index->is_attached && version == index->schema_version))
+	if (!rc && definition->sync == IFOREST_SYNC_LOG) /* a temporary trigger may hide rows */
+		rc = read_version(index, "temp", &index->read_temp_version, &temp_version, error);
+	if (rc || (index->is_attached && version == index->schema_version && temp_version == index->temp_version))
 		return rc;
 	forget_source(index);
 	if (definition->sync == IFOREST_SYNC_LOG)
@@ -249,6 +251,7 @@ int iforest_index_find_source(struct iforest_index *index, struct iforest_error 
 		rc = iforest_source_inspect(&index->source, index->db, index->schema, definition, error);
 	/* a version that is rolled back is given again, but SQLite then connects its virtual tables anew, and nothing is remembered */
 	index->schema_version = version;
+	index->temp_version = temp_version;
 	if (!rc && !index->source.name && definition->sync == IFOREST_SYNC_LOG)
 		rc = detached(index, error);
 	index->is_attached = !rc;

@@ -360,34 +360,73 @@ int iforest_watch_start(sqlite3 *db, const char *schema, const char *index, cons
 	return rc;
 }
 
-/* AFTER INSERT ... RAISE(IGNORE) keeps our trigger from running. */
-static bool hides_rows(const char *sql)
+static bool is_after_insert(const char **at)
 {
-	static const char *const words[] = { "raise", "(", "ignore" };
-	const char *at = sql, *token = NULL;
+	const char *token = NULL;
 	int n = 0;
 
 	for (int i = 0; i < 4; i++) /* CREATE TRIGGER name AFTER */
-		if (!(token = iforest_token_next(&at, &n)))
+		if (!(token = iforest_token_next(at, &n)))
 			return false;
-	if (!iforest_token_is(token, n, "after") || !(token = iforest_token_next(&at, &n)) || !iforest_token_is(token, n, "insert"))
-		return false;
-	return iforest_tokens_hold(at, words, 3);
+	return iforest_token_is(token, n, "after") && (token = iforest_token_next(at, &n)) && iforest_token_is(token, n, "insert");
+}
+
+/* What an AFTER INSERT trigger says that ends the statement's triggers and yet keeps the row, or NULL. A step with OR IGNORE is meant
+ * to meet constraints, which an INSERT OR FAIL outside turns into failures that keep the row. */
+static const char *find_ending(const char *sql)
+{
+	static const struct {
+		const char *said, *words[3];
+		unsigned n_words;
+	} endings[] = {
+		{ "RAISE(IGNORE)", { "raise", "(", "ignore" }, 3 },
+		{ "RAISE(FAIL)", { "raise", "(", "fail" }, 3 },
+		{ "OR FAIL", { "or", "fail" }, 2 },
+		{ "OR IGNORE", { "or", "ignore" }, 2 },
+	};
+
+	if (is_after_insert(&sql))
+		for (size_t e = 0; e < sizeof endings / sizeof endings[0]; e++)
+			if (iforest_tokens_hold(sql, endings[e].words, endings[e].n_words))
+				return endings[e].said;
+	return NULL;
+}
+
+/* The triggers on the table that SQLite runs before ours: those made later, and all temporary ones. */
+static int prepare_earlier(const struct watch *watch, sqlite3_stmt **statement)
+{
+	const char *schema = watch->schema, *table = watch->source->name;
+
+	return iforest_prepare(watch->error, watch->db, statement,
+			       "SELECT name, sql, 0 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE AND rowid > "
+			       "(SELECT rowid FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q') UNION ALL "
+			       "SELECT name, sql, 1 FROM sqlite_temp_schema WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE",
+			       schema, table, schema, watch->index, suffixes[AFTER_INSERT], table);
+}
+
+static int refuse_trigger(const struct watch *watch, const char *trigger, const char *said, bool is_temporary)
+{
+	const char *index = watch->index;
+
+	return iforest_error_set(watch->error, SQLITE_ERROR,
+				 "%s: %strigger \"%s\" on \"%s\" says %s after a row was inserted, which may hide it from the index: the trigger "
+				 "runs before that of the index; %srun INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')%s", index,
+				 is_temporary ? "temporary " : "", trigger, watch->source->name, said,
+				 is_temporary ? "drop it, or make it a BEFORE trigger, then " : "", index, index,
+				 is_temporary ? "" : ", after which that of the index runs first");
 }
 
 static int refuse_hiding(const struct watch *watch)
 {
 	sqlite3_stmt *statement;
-	int failed, rc = iforest_prepare(watch->error, watch->db, &statement,
-					 "SELECT name, sql FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE",
-					 watch->schema, watch->source->name);
+	int failed, rc = prepare_earlier(watch, &statement);
 
-	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
-		if (hides_rows(text(statement, 1)))
-			rc = iforest_error_set(watch->error, SQLITE_ERROR,
-				"%s: trigger \"%s\" on \"%s\" says RAISE(IGNORE) after a row was inserted, which hides it from the index; "
-				"make it a BEFORE trigger, then run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
-				watch->index, text(statement, 0), watch->source->name, watch->index, watch->index);
+	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
+		const char *said = find_ending(text(statement, 1));
+
+		if (said)
+			rc = refuse_trigger(watch, text(statement, 0), said, sqlite3_column_int(statement, 2));
+	}
 	failed = sqlite3_finalize(statement);
 	return !rc && failed ? iforest_error_from_db(watch->error, watch->db, failed) : rc;
 }

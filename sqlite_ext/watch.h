@@ -21,8 +21,11 @@
  *                   matters that has changed
  *   BEFORE DELETE   the old key
  *
- * before and not after, so that triggers of the user, which may run first and end the others with RAISE(IGNORE), hide
- * nothing. AFTER INSERT is not safe from these: such a trigger is refused.
+ * before and not after, so that triggers of the user, which may run first and end the others, hide nothing. AFTER INSERT is not
+ * safe from these: SQLite runs temporary triggers first, then the one made last, and RAISE(IGNORE) and a failure under FAIL end
+ * those that follow, but keep the row. So a trigger that runs before ours is refused if it says IGNORE or FAIL; a rebuild makes
+ * ours the last one. Nobody sees it coming where such a trigger fails by itself under INSERT OR FAIL, or temporary ones of other
+ * connections.
  */
 #ifndef IFOREST_SQLITE_WATCH_H
 #define IFOREST_SQLITE_WATCH_H

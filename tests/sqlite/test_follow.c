@@ -233,7 +233,10 @@ static const struct {
 	{ "CREATE UNIQUE INDEX later ON spans(note COLLATE NOCASE)", DETACHED, true },
 	{ "CREATE UNIQUE INDEX later ON spans(note) WHERE id > 5", DETACHED, false },
 	{ "CREATE UNIQUE INDEX later ON spans(abs(code))", DETACHED, false },
-	{ "CREATE TRIGGER mine AFTER INSERT ON spans BEGIN SELECT RAISE(IGNORE); END", "spans_if: trigger \"mine\" on \"spans\" says RAISE(IGNORE)", false },
+	{ "CREATE TRIGGER mine AFTER INSERT ON spans BEGIN SELECT RAISE(IGNORE); END", "spans_if: trigger \"mine\" on \"spans\" says RAISE(IGNORE)", true },
+	{ "CREATE TRIGGER mine AFTER INSERT ON spans WHEN new.id = 5 BEGIN SELECT raise ( /* ( */ Fail, 'no'); END", "spans_if: trigger \"mine\" on \"spans\" says RAISE(FAIL)", true },
+	{ "CREATE TRIGGER mine AFTER INSERT ON spans WHEN new.id = 5 BEGIN INSERT OR FAIL INTO tracks VALUES('a'); END", "spans_if: trigger \"mine\" on \"spans\" says OR FAIL", true },
+	{ "CREATE TRIGGER mine AFTER INSERT ON spans BEGIN INSERT OR IGNORE INTO tracks VALUES('a'); END", "spans_if: trigger \"mine\" on \"spans\" says OR IGNORE", true },
 };
 
 static void a_parted_index_says_so(void **state)
@@ -368,6 +371,70 @@ static void triggers_of_the_user_hide_nothing(void **state)
 	run(db, "CREATE TRIGGER ignorer BEFORE DELETE ON spans WHEN old.id = 9 BEGIN SELECT RAISE(IGNORE); END; DELETE FROM spans WHERE id < 12");
 	expect_good(db);
 	close_database(db);
+}
+
+/* Steps of an AFTER INSERT trigger that may end those after it, and keep the row. */
+static const char *const endings[] = {
+	"SELECT RAISE(IGNORE)", "SELECT RAISE(FAIL, 'no')", "INSERT OR FAIL INTO tracks VALUES('a')", "INSERT OR IGNORE INTO tracks VALUES('a')",
+};
+
+enum { N_ENDINGS = sizeof endings / sizeof endings[0] };
+
+static void insert_in_every_way(sqlite3 *db)
+{
+	static const char *const ways[] = { "INSERT", "INSERT OR FAIL", "INSERT OR IGNORE", "INSERT OR REPLACE" };
+	int64_t n_before = integer_of(db, "SELECT count(*) FROM spans");
+
+	for (int w = 0; w < 4; w++)
+		run_any(db, "%s INTO spans(track, ts, dur) VALUES('a', 5, %d)", ways[w], w);
+	assert_true(integer_of(db, "SELECT count(*) FROM spans") > n_before);
+}
+
+/* A trigger older than the index runs after that of the index, and hides nothing. */
+static void older_triggers_may_end_an_insert(void **state)
+{
+	(void)state;
+	for (int e = 0; e < N_ENDINGS; e++) {
+		const char *path = test_path("older.db");
+		sqlite3 *db = open_database(path, 0);
+
+		make_index(db);
+		run(db, "CREATE TRIGGER mine AFTER INSERT ON spans BEGIN %s; END; " REBUILD, endings[e]);
+		insert_in_every_way(db);
+		expect_good(db);
+		run(db, "ALTER TABLE spans ADD COLUMN more; VACUUM");
+		insert_in_every_way(db);
+		close_database(db);
+		db = open_database(path, 0);
+		insert_in_every_way(db);
+		expect_good(db);
+		close_database(db);
+		remove_database(path);
+	}
+}
+
+/* A temporary trigger runs before all others. */
+static void temporary_triggers_may_not_end_an_insert(void **state)
+{
+	static const char *const refused = "spans_if: temporary trigger \"mine\" on \"spans\" says ";
+
+	(void)state;
+	for (int e = 0; e < N_ENDINGS; e++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		make_index(db);
+		run(db, "CREATE TEMP TABLE other(x); CREATE TEMP TRIGGER mine AFTER INSERT ON other BEGIN %s; END", endings[e]);
+		run(db, "CREATE TEMP TRIGGER early BEFORE INSERT ON spans WHEN new.id = 1 BEGIN %s; END", endings[e]);
+		expect_good(db);
+		run(db, "DROP TRIGGER mine; CREATE TEMP TRIGGER mine AFTER INSERT ON spans BEGIN %s; END", endings[e]);
+		insert_in_every_way(db);
+		run_fails(db, refused, QUESTION);
+		run_fails(db, refused, FLUSH);
+		run_fails(db, refused, REBUILD);
+		run(db, "DROP TRIGGER mine; " REBUILD);
+		expect_good(db);
+		close_database(db);
+	}
 }
 
 /* Columns into which REPLACE puts a default, and how many of 300 rows, with z from 1 on and code from 0 to 4, may then be in the way. */
@@ -554,6 +621,8 @@ int main(void)
 		cmocka_unit_test(renamed_columns_are_noticed),
 		cmocka_unit_test(a_column_under_an_index_is_not_made_anew_unseen),
 		cmocka_unit_test(triggers_of_the_user_hide_nothing),
+		cmocka_unit_test(older_triggers_may_end_an_insert),
+		cmocka_unit_test(temporary_triggers_may_not_end_an_insert),
 		cmocka_unit_test(a_default_logs_the_rows_in_its_way_alone),
 		cmocka_unit_test(a_rename_takes_no_trigger_of_the_user),
 		cmocka_unit_test(a_command_inserts_no_row_of_the_user),
