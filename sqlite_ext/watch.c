@@ -77,7 +77,7 @@ static const char *text(sqlite3_stmt *statement, int column)
 	"SELECT l.name, iif(l.partial, NULL, x.name), x.coll, t.\"notnull\" AND t.dflt_value IS NOT NULL,"                        \
 	" x.seqno = (SELECT max(seqno) FROM pragma_index_xinfo(l.name, %Q) WHERE key), x.seqno, t.dflt_value "                    \
 	"FROM pragma_index_list(%Q, %Q) AS l, pragma_index_xinfo(l.name, %Q) AS x "                                               \
-	"LEFT JOIN pragma_table_info(%Q, %Q) AS t ON t.cid = x.cid WHERE l.\"unique\" AND x.key) "
+	"LEFT JOIN pragma_table_xinfo(%Q, %Q) AS t ON t.cid = x.cid WHERE l.\"unique\" AND x.key) "
 
 /* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: of its index, or of those beside a column. */
 enum { UNIQUE_NAME = 1, COLLATION, HAS_DEFAULT, IS_LAST, IS_ITSELF, DEFAULT_TEXT };

@@ -451,6 +451,7 @@ static const struct {
 	{ "z NOT NULL DEFAULT (3 + 4) UNIQUE, code", 300 },
 	{ "z NOT NULL DEFAULT 0x7 UNIQUE, code", 300 },
 	{ "z NOT NULL DEFAULT CURRENT_DATE UNIQUE, code", 300 },
+	{ "made AS (track || ts), z NOT NULL DEFAULT 7 UNIQUE, code", 1 },
 	{ "z NOT NULL DEFAULT (3 + 4), code, UNIQUE(code, z)", 60 },
 	{ "z NOT NULL DEFAULT 7, code, UNIQUE(z, code)", 1 },
 	{ "z NOT NULL DEFAULT 7, code NOT NULL DEFAULT 2, UNIQUE(z, code)", 1 },
