@@ -24,13 +24,23 @@ static void release_connection(void *context)
 		sqlite3_free(connection);
 }
 
+static const struct {
+	const char *name;
+	const sqlite3_module *(*module)(void);
+} modules[] = {
+	{ "iforest", iforest_index_module },
+	{ "iforest_fold", iforest_fold_module },
+};
+
+enum { N_MODULES = sizeof modules / sizeof *modules };
+
 __attribute__((visibility("default")))
 int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
 int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
 	struct iforest_connection *connection;
-	int rc;
+	int rc = SQLITE_OK;
 
 	SQLITE_EXTENSION_INIT2(api);
 	if (sqlite3_libversion_number() < OLDEST_SQLITE) {
@@ -40,13 +50,13 @@ int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines
 	connection = sqlite3_malloc64(sizeof *connection);
 	if (!connection)
 		return SQLITE_NOMEM;
+	*connection = (struct iforest_connection){ .n_refs = 1 };
 	/* SQLite releases what it was given with a module, also one that it does not take */
-	*connection = (struct iforest_connection){ .n_refs = 2 };
-	rc = sqlite3_create_module_v2(db, "iforest", iforest_index_module(), connection, release_connection);
-	if (rc)
-		release_connection(connection);
-	else
-		rc = sqlite3_create_module_v2(db, "iforest_fold", &iforest_fold_module, connection, release_connection);
+	for (unsigned m = 0; m < N_MODULES && !rc; m++) {
+		connection->n_refs++;
+		rc = sqlite3_create_module_v2(db, modules[m].name, modules[m].module(), connection, release_connection);
+	}
+	release_connection(connection);
 	if (!rc)
 		rc = sqlite3_create_function_v2(db, "iforest_version", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC,
 						NULL, version_function, NULL, NULL, NULL);

@@ -57,6 +57,7 @@ struct iforest_index {
 	struct iforest_page_cache cache;
 	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *read_last, *read_pending;
 	struct iforest_snapshot *snapshot;  /* last read, or NULL */
+	bool is_borrowed;                   /* of another table's: it may be made anew with other columns */
 	bool is_attached;                   /* the source was found at these versions, of its schema and of the temporary one */
 	int schema_version, temp_version;
 	uint64_t last_location;             /* highest one given out by this handle */

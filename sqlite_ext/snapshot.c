@@ -235,6 +235,24 @@ static void forget_source(struct iforest_index *index)
 	index->is_attached = false;
 }
 
+/* Is the index still the one that the table was connected to? SQLite connects tables anew where it reads the schema, which it does
+ * not where the connection itself made the index anew. */
+static int check_borrowed(struct iforest_index *index, struct iforest_error *error)
+{
+	const struct iforest_definition *known = &index->definition;
+	struct iforest_definition today;
+	int rc = iforest_index_read_definition(index, &today, error);
+	bool is_same = !rc && today.n_texts == known->n_texts;
+
+	for (unsigned t = 0; t < known->n_texts && is_same; t++)
+		is_same = strcmp(today.texts[t], known->texts[t]) == 0;
+	iforest_definition_release(&today);
+	if (!rc && !is_same)
+		rc = iforest_error_set(error, SQLITE_ERROR, "%s: the index was made anew with other columns; drop the tables over it, and make them anew",
+				       index->name);
+	return rc;
+}
+
 int iforest_index_find_source(struct iforest_index *index, struct iforest_error *error)
 {
 	struct iforest_definition *definition = &index->definition;
@@ -245,6 +263,8 @@ int iforest_index_find_source(struct iforest_index *index, struct iforest_error 
 	if (rc || (index->is_attached && version == index->schema_version && temp_version == index->temp_version))
 		return rc;
 	forget_source(index);
+	if (index->is_borrowed && (rc = check_borrowed(index, error)))
+		return rc;
 	if (definition->sync == IFOREST_SYNC_LOG)
 		rc = iforest_watch_find(index->db, index->schema, index->name, definition, &index->source, error);
 	else if (definition->sync == IFOREST_SYNC_APPEND)

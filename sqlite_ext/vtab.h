@@ -1,4 +1,4 @@
-/* vtab.h -- the two virtual table modules. */
+/* vtab.h -- the virtual table modules. */
 #ifndef IFOREST_SQLITE_VTAB_H
 #define IFOREST_SQLITE_VTAB_H
 
@@ -8,6 +8,6 @@
 const sqlite3_module *iforest_index_module(void);
 
 /* iforest_fold: another view of an index, with fewer by columns; stores nothing. */
-extern const sqlite3_module iforest_fold_module;
+const sqlite3_module *iforest_fold_module(void);
 
 #endif

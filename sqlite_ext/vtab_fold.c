@@ -1,50 +1,12 @@
-#include "sqlite_ext/table.h"
+#include "sqlite_ext/borrow.h"
 #include "sqlite_ext/vtab.h"
-
-static bool is_index(sqlite3 *db, const char *schema, const char *name, struct iforest_error *error)
-{
-	sqlite3_stmt *statement;
-	bool found = false;
-	int rc;
-
-	if (iforest_prepare(error, db, &statement,
-			    "SELECT 1 FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE AND sql LIKE 'CREATE VIRTUAL TABLE%%'",
-			    schema, name))
-		return false;
-	found = sqlite3_step(statement) == SQLITE_ROW;
-	rc = sqlite3_finalize(statement);
-	if (rc)
-		iforest_error_from_db(error, db, rc);
-	return found;
-}
 
 static int open_fold(struct iforest_table *table, sqlite3 *db, void *connection, int n_arguments, struct iforest_error *error)
 {
-	const char *const *arguments = table->arguments;
-	char *name = NULL;
-	int rc;
+	int rc = iforest_table_borrow(table, db, connection, "iforest_fold", n_arguments, error);
 
-	if (n_arguments < 4)
-		return iforest_error_set(error, SQLITE_ERROR, "iforest_fold: name an index: iforest_fold(index, by columns kept)");
-	rc = iforest_definition_parse_name(arguments[3], &name, error);
-	if (!rc && !is_index(db, arguments[1], name, error)) /* which may have set an error of its own: the first one stands */
-		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_fold: no index \"%s\" in schema \"%s\"", name, arguments[1]);
 	if (!rc)
-		rc = iforest_index_init(&table->index, db, connection, arguments[1], name, error);
-	if (!rc)
-		rc = iforest_index_read_definition(&table->index, &table->definition, error);
-	if (rc == SQLITE_ERROR && error->message && strncmp(error->message, "iforest", 7) != 0) {
-		char *why = error->message;
-
-		*error = (struct iforest_error){ .rc = SQLITE_OK };
-		iforest_error_set(error, rc, "iforest_fold: \"%s\" is no index of iforest: %s", name, why);
-		sqlite3_free(why);
-	}
-	if (!rc)
-		rc = iforest_index_describe(&table->index, &table->definition, error);
-	if (!rc)
-		rc = iforest_definition_keep_by(&table->definition, n_arguments - 4, arguments + 4, table->kept, error);
-	sqlite3_free(name);
+		rc = iforest_definition_keep_by(&table->definition, n_arguments - 4, table->arguments + 4, table->kept, error);
 	return rc ? rc : iforest_table_declare(table, db, NULL, error);
 }
 
@@ -59,29 +21,18 @@ static int fold_create(sqlite3 *db, void *context, int n_arguments, const char *
 	return iforest_table_finish(table, base, message, &error);
 }
 
-/* Will it be the same at the next try? Not so where memory, the disk or a lock is the trouble. */
-static bool is_lasting(int rc)
-{
-	return (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_CORRUPT;
-}
-
-/* Succeeds also where the index is gone, so that the fold can be dropped; to read it is an error then. */
 static int fold_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			char **message)
 {
 	struct iforest_error error = { .rc = SQLITE_OK };
 	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 
-	if (!error.rc && open_fold(table, db, context, n_arguments, &error) && is_lasting(error.rc)) {
-		table->broken = error.message;
-		error = (struct iforest_error){ .rc = SQLITE_OK };
-		if (sqlite3_declare_vtab(db, "CREATE TABLE x(broken)"))
-			iforest_error_from_db(&error, db, SQLITE_ERROR);
-	}
-	return iforest_table_finish(table, base, message, &error);
+	if (!error.rc)
+		open_fold(table, db, context, n_arguments, &error);
+	return iforest_table_finish_borrowed(table, db, base, message, &error);
 }
 
-const sqlite3_module iforest_fold_module = {
+static const sqlite3_module module = {
 	.iVersion = 3,
 	.xCreate = fold_create,
 	.xConnect = fold_connect,
@@ -96,3 +47,8 @@ const sqlite3_module iforest_fold_module = {
 	.xColumn = iforest_table_column,
 	.xRowid = iforest_table_rowid,
 };
+
+const sqlite3_module *iforest_fold_module(void)
+{
+	return &module;
+}

@@ -234,6 +234,37 @@ static void a_rebuild_takes_the_place_of_the_index_before(void **state)
 	close_database(db);
 }
 
+static void a_fold_notices_another_index_of_the_same_name(void **state)
+{
+	static const char *const indexes[] = {
+		"CREATE VIRTUAL TABLE i USING iforest(content=spans, time=ts, value=(dur, ts AS t), by=(track), sync=%s)",
+		"CREATE VIRTUAL TABLE i USING iforest(content=spans, time=ts, value=(ts AS t, dur), by=(track), sync=%s)",
+	};
+	static const char *const syncs[] = { "log", "append", "manual" };
+	sqlite3 *db = open_database(":memory:", 0);
+	char *sum;
+
+	(void)state;
+	run(db, SPANS);
+	sum = rows_of(db, "SELECT sum(dur) FROM spans");
+	for (unsigned s = 0; s < 3; s++) {
+		run(db, indexes[0], syncs[s]);
+		run(db, "CREATE VIRTUAL TABLE f USING iforest_fold(i)");
+		run_gives(db, sum, "SELECT sum_dur FROM f");
+		run(db, "DROP TABLE i");
+		run(db, indexes[0], syncs[s]);
+		run_gives(db, sum, "SELECT sum_dur FROM f");
+		run(db, "DROP TABLE i");
+		run(db, indexes[1], syncs[s]);
+		run_fails(db, "i: the index was made anew with other columns", "SELECT sum_dur FROM f");
+		run(db, "DROP TABLE f; CREATE VIRTUAL TABLE f USING iforest_fold(i)");
+		run_gives(db, sum, "SELECT sum_dur FROM f");
+		run(db, "DROP TABLE f; DROP TABLE i");
+	}
+	free(sum);
+	close_database(db);
+}
+
 static void renames_are_followed(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -466,6 +497,7 @@ int main(void)
 		cmocka_unit_test(rolling_back_takes_everything_back),
 		cmocka_unit_test(a_drop_leaves_nothing),
 		cmocka_unit_test(a_rebuild_takes_the_place_of_the_index_before),
+		cmocka_unit_test(a_fold_notices_another_index_of_the_same_name),
 		cmocka_unit_test(renames_are_followed),
 		cmocka_unit_test(any_name_will_do),
 		cmocka_unit_test(aliases_name_columns),

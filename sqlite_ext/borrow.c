@@ -1,0 +1,66 @@
+#include "sqlite_ext/borrow.h"
+
+static bool is_index(sqlite3 *db, const char *schema, const char *name, struct iforest_error *error)
+{
+	sqlite3_stmt *statement;
+	bool found = false;
+	int rc;
+
+	if (iforest_prepare(error, db, &statement,
+			    "SELECT 1 FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE AND sql LIKE 'CREATE VIRTUAL TABLE%%'",
+			    schema, name))
+		return false;
+	found = sqlite3_step(statement) == SQLITE_ROW;
+	rc = sqlite3_finalize(statement);
+	if (rc)
+		iforest_error_from_db(error, db, rc);
+	return found;
+}
+
+int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, const char *module,
+			 int n_arguments, struct iforest_error *error)
+{
+	const char *const *arguments = table->arguments;
+	char *name = NULL;
+	int rc;
+
+	if (n_arguments < 4)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: name an index: %s(index)", module, module);
+	rc = iforest_definition_parse_name(arguments[3], &name, error);
+	if (!rc && !is_index(db, arguments[1], name, error)) /* which may have set an error of its own: the first one stands */
+		rc = iforest_error_set(error, SQLITE_ERROR, "%s: no index \"%s\" in schema \"%s\"", module, name, arguments[1]);
+	if (!rc)
+		rc = iforest_index_init(&table->index, db, connection, arguments[1], name, error);
+	if (!rc)
+		rc = iforest_index_read_definition(&table->index, &table->definition, error);
+	if (rc == SQLITE_ERROR && error->message && strncmp(error->message, "iforest", 7) != 0) {
+		char *why = error->message;
+
+		*error = (struct iforest_error){ .rc = SQLITE_OK };
+		iforest_error_set(error, rc, "%s: \"%s\" is no index of iforest: %s", module, name, why);
+		sqlite3_free(why);
+	}
+	if (!rc)
+		rc = iforest_index_describe(&table->index, &table->definition, error);
+	table->index.is_borrowed = true;
+	sqlite3_free(name);
+	return rc;
+}
+
+/* Will it be the same at the next try? Not so where memory, the disk or a lock is the trouble. */
+static bool is_lasting(int rc)
+{
+	return (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_CORRUPT;
+}
+
+int iforest_table_finish_borrowed(struct iforest_table *table, sqlite3 *db, sqlite3_vtab **base, char **message,
+				  struct iforest_error *error)
+{
+	if (table && error->rc && is_lasting(error->rc)) {
+		table->broken = error->message;
+		*error = (struct iforest_error){ .rc = SQLITE_OK };
+		if (sqlite3_declare_vtab(db, "CREATE TABLE x(broken)"))
+			iforest_error_from_db(error, db, SQLITE_ERROR);
+	}
+	return iforest_table_finish(table, base, message, error);
+}
