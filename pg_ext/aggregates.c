@@ -10,6 +10,8 @@
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
+#define EXTREME_IS_WRITTEN_DIFFERENTLY "equal values of an extreme may be written differently"
+
 /* ---- functions ---- */
 
 static bool find_function(Oid oid, enum iforest_function *function)
@@ -148,7 +150,7 @@ static const char *refuse(enum iforest_function function, Node *expression, Attr
 		return "the extreme of a time hangs on a time zone";
 	if (is_real_column(expression) && !iforest_is_ascending(expression, attribute))
 		return "the extreme of a function of a real is not that of the column, where NaN is the greatest";
-	return iforest_equal_is_identical(expression) ? NULL : "equal values of an extreme may be written differently";
+	return iforest_equal_is_identical(expression) ? NULL : EXTREME_IS_WRITTEN_DIFFERENTLY;
 }
 
 static void add_constant(struct reading *reading, struct iforest_arm *arm)
@@ -167,7 +169,7 @@ static void add_constant(struct reading *reading, struct iforest_arm *arm)
 		reading->reason = "a sum is of something that is no number";
 	} else if ((reading->function == IFOREST_FUNCTION_MIN || reading->function == IFOREST_FUNCTION_MAX) &&
 		   !iforest_equal_is_identical(arm->expression)) {
-		reading->reason = "equal values of an extreme may be written differently";
+		reading->reason = EXTREME_IS_WRITTEN_DIFFERENTLY;
 	}
 	reading->arms = lappend(reading->arms, arm);
 }
@@ -252,6 +254,23 @@ static void add_arms(struct reading *reading, Node *node, List *conditions, List
 		add_arms(reading, (Node *)choice->defresult, conditions, wanted);
 }
 
+/* Of equal extremes of several arms a plain plan shows whichever comes first. */
+static void compare_arms(struct reading *reading)
+{
+	Node *first = NULL;
+	ListCell *cell;
+
+	if (reading->function != IFOREST_FUNCTION_MIN && reading->function != IFOREST_FUNCTION_MAX)
+		return;
+	foreach(cell, reading->arms) {
+		Node *expression = ((struct iforest_arm *)lfirst(cell))->expression;
+
+		if (first && !iforest_are_written_alike(first, expression))
+			reading->reason = EXTREME_IS_WRITTEN_DIFFERENTLY;
+		first = first ? first : expression;
+	}
+}
+
 const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_question *question,
 				   enum iforest_function *function, List **arms)
 {
@@ -284,6 +303,8 @@ const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_quest
 		return NULL;
 	}
 	add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, wanted);
+	if (!reading.reason)
+		compare_arms(&reading);
 	*arms = reading.arms;
 	return reading.reason;
 }

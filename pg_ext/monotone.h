@@ -42,6 +42,9 @@ void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest
  * are values of types without that promise, or text under a nondeterministic collation. */
 bool iforest_equal_is_identical(Node *expression);
 
+/* Are equal values of two such expressions of one type written alike? Known of numbers whose scale their type or value tells. */
+bool iforest_are_written_alike(Node *a, Node *b);
+
 /* Does it mention column `attribute` of varno 1; any column? */
 bool iforest_mentions(Node *expression, AttrNumber attribute);
 bool iforest_has_columns(Node *expression);

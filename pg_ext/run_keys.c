@@ -7,6 +7,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
 #include "utils/typcache.h"
 
 /* ---- fields of a time ---- */
@@ -130,13 +131,21 @@ void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest
 
 /* ---- equal and identical ---- */
 
+/* The base type, and what the type or its domain says of digits; -1 if nothing. */
+static Oid type_with_modifier(Node *node, int32 *modifier)
+{
+	*modifier = exprTypmod(node);
+	return getBaseTypeAndTypmod(exprType(node), modifier);
+}
+
 /* Does a numeric expression write all of its values with the same number of digits after the point? */
 static bool has_fixed_scale(Node *node)
 {
 	List *arguments;
 	ListCell *cell;
+	int32 modifier;
 
-	if (!iforest_has_columns(node) || exprType(node) != NUMERICOID || exprTypmod(node) >= 0)
+	if (!iforest_has_columns(node) || type_with_modifier(node, &modifier) != NUMERICOID || modifier >= 0)
 		return true;
 	if (IsA(node, RelabelType))
 		return has_fixed_scale((Node *)castNode(RelabelType, node)->arg);
@@ -196,4 +205,29 @@ bool iforest_equal_is_identical(Node *expression)
 	function = get_opfamily_proc(entry->btree_opf, entry->btree_opintype, entry->btree_opintype, BTEQUALIMAGE_PROC);
 	return OidIsValid(function) &&
 	       DatumGetBool(OidFunctionCall1Coll(function, exprCollation(expression), ObjectIdGetDatum(entry->btree_opintype)));
+}
+
+/* The digits after the point of a numeric expression; -1 if they are not known from its type or value. */
+static int scale_of(Node *node, int32 modifier)
+{
+	if (modifier >= VARHDRSZ)
+		return (((modifier - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+	if (IsA(node, Const) && !castNode(Const, node)->constisnull) {
+		Numeric number = DatumGetNumeric(castNode(Const, node)->constvalue);
+
+		if (!numeric_is_nan(number) && !numeric_is_inf(number))
+			return DatumGetInt32(DirectFunctionCall1(numeric_scale, NumericGetDatum(number)));
+	}
+	return -1;
+}
+
+bool iforest_are_written_alike(Node *a, Node *b)
+{
+	int32 modifier_a, modifier_b;
+	int scale;
+
+	if (equal(a, b) || type_with_modifier(a, &modifier_a) != NUMERICOID || type_with_modifier(b, &modifier_b) != NUMERICOID)
+		return true;
+	scale = scale_of(a, modifier_a);
+	return scale >= 0 && scale == scale_of(b, modifier_b);
 }

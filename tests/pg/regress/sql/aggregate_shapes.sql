@@ -204,6 +204,9 @@ SELECT answered('SELECT generate_series(1, 2), count(*) FROM spans GROUP BY 1');
 SELECT answered('SELECT service::money, count(*) FROM spans GROUP BY 1');
 SELECT answered('SELECT extract(epoch FROM ts) / 60, count(*) FROM spans GROUP BY 1');
 SELECT answered('SELECT max(price / 10) FROM spans');
+SELECT answered('SELECT max(CASE WHEN service = ''db'' THEN price ELSE 0 END) FROM spans');
+SELECT shape('SELECT max(CASE WHEN service = ''db'' THEN price ELSE 0.00 END), min(CASE WHEN service = ''db'' THEN price WHEN service = ''web'' THEN price END),
+	max(CASE WHEN service = ''db'' THEN dur ELSE 0 END), sum(CASE WHEN service = ''db'' THEN price ELSE 0 END) FROM spans');
 SELECT answered('SELECT stddev(dur) FROM spans');
 SELECT answered('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY dur) FROM spans');
 SELECT answered('SELECT count(DISTINCT service) FROM spans');
