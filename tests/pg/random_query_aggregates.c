@@ -3,7 +3,7 @@
 #define ONE_OF(dice, list) (list)[random_below(dice, COUNT_OF(list))]
 
 /* Of whole numbers, numeric and reals whose sums come out the same in any order, or do when rounded.
- * \2: where FILTER stands, if not at the end. */
+ * What is added before rounding keeps sums off the middle between two results. \2: where FILTER stands, if not at the end. */
 static const char *const of_whole[] = {
 	"sum(@)", "sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ + 1)",
 	"sum(@ - 3)",
@@ -29,8 +29,8 @@ static const char *const of_whole[] = {
 	"sum(coalesce(@, 0))", "avg((@ + 1) * 2)", "sum(-@)", "avg(-@)", "max(@ / 3)", "min((@ + 1) * 0.01)", "max(-@)",
 	"min(round(@))", "max(@::bigint)", "sum(@::float8 / 4)", "sum(1 - @)", "max(@::real)",
 }, *const of_rough[] = {
-	"sum(@::float8)", "round(sum(@ * 0.01::float8)\2::numeric, 4)", "sum(@::float8 / 4)", "avg(@::float8 / 4)",
-	"round(sum(@::float8 / 3)\2::numeric, 4)", "round(sum((@ + 1) * 0.1::float8)\2::numeric, 4)", "max(@::float8 / 3)",
+	"sum(@::float8)", "round((sum(@ * 0.01::float8)\2 + 3.17e-5)::numeric, 4)", "sum(@::float8 / 4)", "avg(@::float8 / 4)",
+	"round((sum(@::float8 / 3)\2 + 3.17e-5)::numeric, 4)", "round((sum((@ + 1) * 0.1::float8)\2 + 3.17e-5)::numeric, 4)", "max(@::float8 / 3)",
 	"sum(-@::float8)", "max(@ * 0.1::float8)", "min(@::real)",
 	"min(ceil(@::float8 / 7))", "max(sqrt(greatest(@::float8, 0)))",
 }, *const of_exact[] = {
