@@ -23,8 +23,7 @@ int iforest_number_compare(union iforest_number a, union iforest_number b, enum 
 	return (a.real > b.real) - (a.real < b.real);
 }
 
-/* Order of rows in time: with a time before without, then earlier, then lower ref. */
-static int row_order(const struct iforest_row *a, const struct iforest_row *b)
+int iforest_row_compare(const struct iforest_row *a, const struct iforest_row *b)
 {
 	if (a->time_is_null != b->time_is_null)
 		return a->time_is_null ? 1 : -1;
@@ -41,7 +40,7 @@ static void keep_extreme(struct iforest_row *into, const struct iforest_row *row
 	if (!row->is_set)
 		return;
 	order = into->is_set ? sign * iforest_number_compare(row->value, into->value, kind) : 1;
-	if (order > 0 || (order == 0 && row_order(row, into) < 0))
+	if (order > 0 || (order == 0 && iforest_row_compare(row, into) < 0))
 		*into = *row;
 }
 
@@ -57,13 +56,13 @@ void iforest_row_max(struct iforest_row *into, const struct iforest_row *row, en
 
 void iforest_row_first(struct iforest_row *into, const struct iforest_row *row)
 {
-	if (row->is_set && !row->time_is_null && (!into->is_set || row_order(row, into) < 0))
+	if (row->is_set && !row->time_is_null && (!into->is_set || iforest_row_compare(row, into) < 0))
 		*into = *row;
 }
 
 void iforest_row_last(struct iforest_row *into, const struct iforest_row *row)
 {
-	if (row->is_set && !row->time_is_null && (!into->is_set || row_order(row, into) > 0))
+	if (row->is_set && !row->time_is_null && (!into->is_set || iforest_row_compare(row, into) > 0))
 		*into = *row;
 }
 

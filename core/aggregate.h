@@ -91,6 +91,9 @@ void iforest_row_max(struct iforest_row *into, const struct iforest_row *row, en
 void iforest_row_first(struct iforest_row *into, const struct iforest_row *row);
 void iforest_row_last(struct iforest_row *into, const struct iforest_row *row);
 
+/* Negative, 0, positive in the order of (time, ref) that decides ties: with a time before without, then earlier, then lower ref. */
+int iforest_row_compare(const struct iforest_row *a, const struct iforest_row *b);
+
 /* -1, 0, 1; NaN equals NaN and is greater than all else. */
 int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_kind kind);
 

@@ -270,6 +270,17 @@ enum iforest_status iforest_block_find(struct iforest_block_reader *reader, cons
 	return IFOREST_OK;
 }
 
+void iforest_block_entry(const struct iforest_block *block, unsigned i, uint32_t values, struct iforest_entry *entry)
+{
+	entry->key = key_of(block, i);
+	entry->present = 0;
+	for (unsigned v = 0; values >> v; v++)
+		if (values >> v & block->present[v] >> i & 1) {
+			entry->present |= 1u << v;
+			entry->values[v].integer = block->values[v][i];
+		}
+}
+
 void iforest_leaf_remove(uint8_t *page, struct iforest_page_header *header, unsigned block, unsigned entry)
 {
 	uint8_t *dead = page + IFOREST_PAGE_HEADER + block * DIRECTORY_ENTRY + DEAD_OFFSET;

@@ -137,6 +137,9 @@ enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsi
 /* The first entry of the block at or after the key (n if there is none). Errors: IFOREST_CORRUPT. */
 enum iforest_status iforest_block_find(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry);
 
+/* Entry i of a block of which times, refs and the values whose bit is set in `values` are unpacked; others are not present. */
+void iforest_block_entry(const struct iforest_block *block, unsigned i, uint32_t values, struct iforest_entry *entry);
+
 /* ---- removal ---- */
 
 /* Sets the dead bit of an entry in a writable copy of a checked leaf page and counts it in its header. After the last one

@@ -58,6 +58,15 @@ static void fold_squares(struct iforest_squares *into, const uint8_t *bytes)
 	iforest_squares_combine(into, &read);
 }
 
+static void read_rows(const uint8_t *bytes, unsigned kind, unsigned null_bits, struct iforest_row *min, struct iforest_row *max)
+{
+	*min = *max = (struct iforest_row){ .is_set = false };
+	if (iforest_load64(bytes) == 0)
+		return;
+	*min = read_row(bytes + rows_offset(kind), null_bits & 1);
+	*max = read_row(bytes + rows_offset(kind) + 24, null_bits >> 1 & 1);
+}
+
 static void read_value(struct iforest_value_aggregate *value, const uint8_t *bytes, unsigned kind, unsigned null_bits)
 {
 	*value = (struct iforest_value_aggregate){ .n = iforest_load64(bytes) };
@@ -71,10 +80,7 @@ static void read_value(struct iforest_value_aggregate *value, const uint8_t *byt
 		value->n_plus_infinity = iforest_load64(bytes + 24);
 		value->n_minus_infinity = iforest_load64(bytes + 32);
 	}
-	if (value->n > 0) {
-		value->min = read_row(bytes + rows_offset(kind), null_bits & 1);
-		value->max = read_row(bytes + rows_offset(kind) + 24, null_bits >> 1 & 1);
-	}
+	read_rows(bytes, kind, null_bits, &value->min, &value->max);
 }
 
 void iforest_node_write(const struct iforest_node *node, const struct iforest_fields *fields, uint8_t *bytes)
@@ -134,6 +140,18 @@ uint64_t iforest_node_dead(const uint8_t *bytes)
 uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value)
 {
 	return iforest_load64(bytes + fields->value_offset[value]);
+}
+
+void iforest_node_extremes(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value, struct iforest_row *min,
+			   struct iforest_row *max)
+{
+	read_rows(bytes + fields->value_offset[value], fields->kinds[value], iforest_load32(bytes + NULL_BITS) >> (2 + 2 * value), min,
+		  max);
+}
+
+int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_fields *fields)
+{
+	return iforest_load_int64(bytes + fields->latest_end_offset);
 }
 
 void iforest_node_blocks(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t *lowest, uint32_t *highest)

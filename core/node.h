@@ -28,6 +28,13 @@ uint64_t iforest_node_rows(const uint8_t *bytes);
 uint64_t iforest_node_dead(const uint8_t *bytes);
 uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value);
 
+/* The row of the smallest and of the greatest value; neither is set where the node has no such value. */
+void iforest_node_extremes(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value, struct iforest_row *min,
+			   struct iforest_row *max);
+
+/* Where the fields have it; INT64_MIN where nothing live has a time. */
+int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_fields *fields);
+
 /* Lowest and highest heap block, where the fields have them. */
 void iforest_node_blocks(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t *lowest, uint32_t *highest);
 

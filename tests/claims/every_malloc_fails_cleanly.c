@@ -48,6 +48,8 @@ static void fail_every_one(enum attempt_kind kind)
 static void in_build(void **state) { (void)state; fail_every_one(ATTEMPT_BUILD); }
 static void in_reading_the_manifest(void **state) { (void)state; fail_every_one(ATTEMPT_REREAD); }
 static void in_scan(void **state) { (void)state; fail_every_one(ATTEMPT_SCAN); }
+static void in_walk(void **state) { (void)state; fail_every_one(ATTEMPT_WALK); }
+static void in_best_first(void **state) { (void)state; fail_every_one(ATTEMPT_BEST); }
 static void in_removal(void **state) { (void)state; fail_every_one(ATTEMPT_REMOVE); }
 static void in_removal_by_asking(void **state) { (void)state; fail_every_one(ATTEMPT_REMOVE_WHERE); }
 static void in_merge(void **state) { (void)state; fail_every_one(ATTEMPT_MERGE); }
@@ -159,6 +161,8 @@ int main(void)
 		cmocka_unit_test(in_build),
 		cmocka_unit_test(in_reading_the_manifest),
 		cmocka_unit_test(in_scan),
+		cmocka_unit_test(in_walk),
+		cmocka_unit_test(in_best_first),
 		cmocka_unit_test(in_removal),
 		cmocka_unit_test(in_removal_by_asking),
 		cmocka_unit_test(in_merge),

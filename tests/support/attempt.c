@@ -106,6 +106,40 @@ static enum iforest_status scan(struct attempt *attempt)
 	return status;
 }
 
+static enum iforest_status walk(struct attempt *attempt)
+{
+	struct iforest_walk *w = &attempt->walk;
+	struct iforest_entry entry;
+	bool found = true;
+	enum iforest_status status = iforest_walk_init(w, &attempt->index->store, &attempt->index->manifest);
+
+	if (status)
+		return status;
+	iforest_walk_start(w, &(struct iforest_walk_question){ .from = iforest_key_at(0, INT64_MIN), .to = iforest_key_nulls(1),
+		.match = { .values = 1, .low[0].integer = 10, .high[0].integer = INT64_MAX, .has_reach = true, .reach = 20000 } });
+	while (!status && found)
+		status = iforest_walk_next(w, &entry, &found);
+	iforest_walk_release(w);
+	return status;
+}
+
+static enum iforest_status best(struct attempt *attempt)
+{
+	struct iforest_best *b = &attempt->best;
+	struct iforest_entry entry;
+	bool found = true;
+	enum iforest_status status = iforest_best_init(b, &attempt->index->store, &attempt->index->manifest);
+
+	if (status)
+		return status;
+	status = iforest_best_start(b, &(struct iforest_best_question){ .order = IFOREST_LARGEST_FIRST, .from = iforest_key_at(0, INT64_MIN),
+		.to = iforest_key_at(1, INT64_MIN) });
+	while (!status && found)
+		status = iforest_best_next(b, &entry, &found);
+	iforest_best_release(b);
+	return status;
+}
+
 enum iforest_status attempt_run(struct attempt *attempt)
 {
 	struct sample_index *index = attempt->index;
@@ -119,6 +153,8 @@ enum iforest_status attempt_run(struct attempt *attempt)
 	case ATTEMPT_MERGE: return sample_try_merge(index, merged_groups, COUNT_OF(merged_groups));
 	case ATTEMPT_REPAIR: return iforest_run_repair(&index->store, &index->manifest, index->run_ids[0]);
 	case ATTEMPT_SCAN: return scan(attempt);
+	case ATTEMPT_WALK: return walk(attempt);
+	case ATTEMPT_BEST: return best(attempt);
 	case ATTEMPT_CHECK: return iforest_check(&index->store, &index->manifest, &result);
 	default: return sample_reread(index);
 	}

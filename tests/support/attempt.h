@@ -2,12 +2,15 @@
 #ifndef TESTS_ATTEMPT_H
 #define TESTS_ATTEMPT_H
 
+#include "core/best.h"
 #include "core/run_build.h"
 #include "core/scan.h"
+#include "core/walk.h"
 #include "tests/support/sample_index.h"
 
 enum attempt_kind {
-	ATTEMPT_BUILD, ATTEMPT_REMOVE, ATTEMPT_REMOVE_WHERE, ATTEMPT_MERGE, ATTEMPT_REPAIR, ATTEMPT_SCAN, ATTEMPT_CHECK, ATTEMPT_REREAD,
+	ATTEMPT_BUILD, ATTEMPT_REMOVE, ATTEMPT_REMOVE_WHERE, ATTEMPT_MERGE, ATTEMPT_REPAIR, ATTEMPT_SCAN, ATTEMPT_WALK, ATTEMPT_BEST,
+	ATTEMPT_CHECK, ATTEMPT_REREAD,
 	ATTEMPT_KINDS
 };
 
@@ -21,6 +24,8 @@ struct attempt {
 	struct iforest_run_builder builder;
 	struct iforest_scan scan;
 	struct iforest_aggregate aggregate;
+	struct iforest_walk walk;
+	struct iforest_best best;
 	void (*on_ask)(void *context);    /* NULL, or called whenever remove_where asks */
 	void *on_ask_context;
 };
