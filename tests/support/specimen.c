@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/best.h"
 #include "core/bits.h"
 #include "core/check.h"
 #include "core/run_build.h"
 #include "core/run_merge.h"
 #include "core/run_remove.h"
 #include "core/scan.h"
+#include "core/walk.h"
 
 enum { N_ENTRIES = 150, N_REMOVED = 10, N_KEYS = 5, LARGEST_BLOCK = 1 << 22 };
 
@@ -246,6 +248,63 @@ static void scan_all(struct specimen *specimen)
 	scan(specimen, &steps);
 }
 
+/* Both ways, and only what reaches far and is large. */
+static void walk(struct specimen *specimen, unsigned way)
+{
+	const struct iforest_fields *fields = &specimen->manifest.fields;
+	struct iforest_walk_question question = { .from = iforest_key_at(0, way < 2 ? INT64_MIN : 500), .to = iforest_key_at(2, 700),
+		.descends = way & 1, .values = (1u << fields->n_values) - 1 };
+	struct iforest_walk walk;
+	struct iforest_key before = { .series = 0 };
+	struct iforest_entry entry;
+	bool found = true, is_first = true;
+	enum iforest_status status = iforest_walk_init(&walk, &specimen->store, &specimen->manifest);
+
+	if (status)
+		return;
+	if (way >= 2 && fields->n_values > 0)
+		iforest_match_at_least(&question.match, 0, (union iforest_number){ .integer = 30000 }, (enum iforest_value_kind)fields->kinds[0]);
+	question.match.has_reach = way >= 2 && fields->latest_end_offset;
+	question.match.reach = 600;
+	iforest_walk_start(&walk, &question);
+	for (; !status && found; is_first = false) {
+		status = iforest_walk_next(&walk, &entry, &found);
+		promise(status || !found || is_first || specimen->manifest.n_runs > 1 ||
+			(iforest_key_compare(&before, &entry.key) < 0) != question.descends, "entries do not ascend");
+		before = entry.key;
+	}
+	iforest_walk_release(&walk);
+	judge(specimen, status);
+}
+
+static void order(struct specimen *specimen, enum iforest_best_order order)
+{
+	struct iforest_best best;
+	struct iforest_entry entry;
+	bool found = true;
+	unsigned n = 0;
+	enum iforest_status status = iforest_best_init(&best, &specimen->store, &specimen->manifest);
+
+	if (status)
+		return;
+	status = iforest_best_start(&best, &(struct iforest_best_question){ .order = order,
+		.value = specimen->manifest.fields.n_values > 1 && order == IFOREST_SMALLEST_FIRST,
+		.from = iforest_key_at(0, 100), .to = iforest_key_at(1, INT64_MIN) });
+	for (; !status && found; n++)
+		status = iforest_best_next(&best, &entry, &found);
+	promise(n < 1000000, "more entries than pages can hold");
+	iforest_best_release(&best);
+	judge(specimen, status);
+}
+
+static void list_all(struct specimen *specimen)
+{
+	for (unsigned way = 0; way < 4; way++)
+		walk(specimen, way);
+	for (int o = specimen->manifest.fields.n_values ? IFOREST_SMALLEST_FIRST : IFOREST_EARLIEST_FIRST; o <= IFOREST_LATEST_FIRST; o++)
+		order(specimen, (enum iforest_best_order)o);
+}
+
 static bool is_multiple_of_11(void *context, int64_t ref)
 {
 	(void)context;
@@ -274,6 +333,7 @@ void specimen_exercise(struct specimen *specimen, bool merges)
 		return;
 	judge(specimen, specimen_check(specimen));
 	scan_all(specimen);
+	list_all(specimen);
 	for (uint32_t r = 0; r < specimen->manifest.n_runs && r < SPECIMEN_RUNS; r++)
 		remove_some(specimen, r);
 	if (specimen->manifest.n_runs > 0)

@@ -82,7 +82,8 @@ static void random_series(struct sample_list_question *asked, struct random *dic
 			series[asked->n_series++] = all[s];
 }
 
-static void one_question(struct sample_index *two, struct random *dice, struct iforest_best *best, struct sample_hidden *hidden)
+static void one_question(struct sample_index *two, struct random *dice, struct iforest_best *best, struct sample_hidden *hidden,
+			 uint64_t *n_given)
 {
 	static int (*const orders[])(const struct sample_list_question *, const struct oracle_entry *, const struct oracle_entry *) = {
 		[IFOREST_SMALLEST_FIRST] = smallest_first, [IFOREST_LARGEST_FIRST] = largest_first,
@@ -120,10 +121,11 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 	}
 	assert_ok(iforest_best_next(best, &entry, &found));
 	assert_false(found);
+	*n_given += n;
 	free(expected);
 }
 
-static void one_round(uint64_t seed, uint64_t *n_verdicts)
+static void one_round(uint64_t seed, uint64_t *n_verdicts, uint64_t *n_given)
 {
 	static const char *const kinds[] = { "if", "fi", "ii" };
 	static const int durations[] = { 0, 1, 0 };
@@ -141,7 +143,7 @@ static void one_round(uint64_t seed, uint64_t *n_verdicts)
 	assert_ok(iforest_best_init(&best, &two[0].store, &two[0].manifest));
 	assert_ok(iforest_best_join(&best, &two[1].store, &two[1].manifest));
 	for (unsigned q = 0; q < 40; q++)
-		one_question(two, &dice, &best, &hidden);
+		one_question(two, &dice, &best, &hidden, n_given);
 	iforest_best_release(&best);
 	for (unsigned verdict = 0; verdict < 4; verdict++)
 		n_verdicts[verdict] += hidden.n_verdicts[verdict];
@@ -152,11 +154,12 @@ static void one_round(uint64_t seed, uint64_t *n_verdicts)
 static void any_order_is_that_of_brute_force(void **state)
 {
 	unsigned n_rounds = random_rounds(60);
-	uint64_t n_verdicts[4] = { 0 };
+	uint64_t n_verdicts[4] = { 0 }, n_given = 0;
 
 	(void)state;
 	for (unsigned r = 0; r < n_rounds; r++)
-		one_round(random_seed() + r, n_verdicts);
+		one_round(random_seed() + r, n_verdicts, &n_given);
+	assert_true(n_given > 1000 * n_rounds);
 	assert_true(n_verdicts[IFOREST_ALL] > 0 && n_verdicts[IFOREST_SOME] > 0 && n_verdicts[IFOREST_NONE] > 0);
 }
 

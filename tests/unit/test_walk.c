@@ -42,7 +42,8 @@ static void random_range(struct sample_list_question *asked, const struct sample
 }
 
 /* One question, asked in one go, or anew after every few entries. */
-static void one_question(struct sample_index *two, struct random *dice, struct iforest_walk *walk, struct sample_hidden *hidden)
+static void one_question(struct sample_index *two, struct random *dice, struct iforest_walk *walk, struct sample_hidden *hidden,
+			 uint64_t *n_given)
 {
 	struct sample_list_question asked = { .match = sample_match(&two[0], dice), .hidden = random_chance(dice, 50) ? hidden : NULL };
 	struct iforest_walk_question question = { .descends = random_chance(dice, 50), .match = asked.match,
@@ -70,10 +71,11 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 	}
 	assert_ok(iforest_walk_next(walk, &entry, &found));
 	assert_false(found);
+	*n_given += n;
 	free(expected);
 }
 
-static void one_round(uint64_t seed, uint64_t *n_verdicts)
+static void one_round(uint64_t seed, uint64_t *n_verdicts, uint64_t *n_given)
 {
 	static const char *const kinds[] = { "if", "fi", "ii" };
 	static const struct { int duration; uint8_t rule; } durations[] = { { 0, 0 }, { 1, 0 }, { 0, 0 } };
@@ -89,7 +91,7 @@ static void one_round(uint64_t seed, uint64_t *n_verdicts)
 	assert_ok(iforest_walk_init(&walk, &two[0].store, &two[0].manifest));
 	assert_ok(iforest_walk_join(&walk, &two[1].store, &two[1].manifest));
 	for (unsigned q = 0; q < 40; q++)
-		one_question(two, &dice, &walk, &hidden);
+		one_question(two, &dice, &walk, &hidden, n_given);
 	iforest_walk_release(&walk);
 	for (unsigned verdict = 0; verdict < 4; verdict++)
 		n_verdicts[verdict] += hidden.n_verdicts[verdict];
@@ -100,11 +102,12 @@ static void one_round(uint64_t seed, uint64_t *n_verdicts)
 static void any_walk_gives_what_brute_force_lists(void **state)
 {
 	unsigned n_rounds = random_rounds(60);
-	uint64_t n_verdicts[4] = { 0 };
+	uint64_t n_verdicts[4] = { 0 }, n_given = 0;
 
 	(void)state;
 	for (unsigned r = 0; r < n_rounds; r++)
-		one_round(random_seed() + r, n_verdicts);
+		one_round(random_seed() + r, n_verdicts, &n_given);
+	assert_true(n_given > 1000 * n_rounds);
 	assert_true(n_verdicts[IFOREST_ALL] > 0 && n_verdicts[IFOREST_SOME] > 0 && n_verdicts[IFOREST_NONE] > 0);
 }
 
