@@ -226,6 +226,16 @@ int iforest_definition_parse_name(const char *text, char **name, struct iforest_
 	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read the name %s", text);
 }
 
+int iforest_definition_parse_column(const char *text, struct iforest_column_name *column, struct iforest_error *error)
+{
+	const char *at = skip_space(text);
+
+	*column = (struct iforest_column_name){ .source = NULL };
+	if (read_column(&at, column, error) && !*at)
+		return SQLITE_OK;
+	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read \"%s\": write column AS name", text);
+}
+
 int iforest_definition_parse(struct iforest_definition *definition, int n_arguments, const char *const *arguments,
 			     struct iforest_error *error)
 {

@@ -72,6 +72,9 @@ void iforest_definition_release(struct iforest_definition *definition);
 /* Reads a text that is one name, quoted or not; *name is to be freed with sqlite3_free(). */
 int iforest_definition_parse_name(const char *text, char **name, struct iforest_error *error);
 
+/* Reads a text that is `column` or `column AS name`; both names are to be freed with sqlite3_free(), also on error. */
+int iforest_definition_parse_column(const char *text, struct iforest_column_name *column, struct iforest_error *error);
+
 /* Keeps only the named by columns, in the order named; for iforest_fold. kept[i] is the number of the i-th in the index. */
 int iforest_definition_keep_by(struct iforest_definition *definition, int n_names, const char *const *names,
 			       unsigned *kept, struct iforest_error *error);

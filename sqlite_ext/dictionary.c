@@ -100,6 +100,11 @@ static int class_of(enum iforest_series_tag tag)
 	return tag == IFOREST_BY_REAL ? IFOREST_BY_INTEGER : (int)tag;
 }
 
+bool iforest_by_is_same_class(const struct iforest_by_value *a, const struct iforest_by_value *b)
+{
+	return class_of(a->tag) == class_of(b->tag);
+}
+
 int iforest_by_compare(const struct iforest_by_value *a, const struct iforest_by_value *b)
 {
 	uint32_t n_common = a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes;

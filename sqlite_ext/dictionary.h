@@ -35,6 +35,9 @@ void iforest_dictionary_release(struct iforest_dictionary *dictionary);
 /* Negative, 0 or positive, in the same order. */
 int iforest_by_compare(const struct iforest_by_value *a, const struct iforest_by_value *b);
 
+/* Are both numbers, both texts, both blobs, or both NULL? */
+bool iforest_by_is_same_class(const struct iforest_by_value *a, const struct iforest_by_value *b);
+
 /* The canonical form of an SQL value; text and blobs are borrowed. */
 struct iforest_by_value iforest_by_from_sql(sqlite3_value *value);
 

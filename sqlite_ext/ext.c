@@ -30,6 +30,7 @@ static const struct {
 } modules[] = {
 	{ "iforest", iforest_index_module },
 	{ "iforest_fold", iforest_fold_module },
+	{ "iforest_rows", iforest_rows_module },
 };
 
 enum { N_MODULES = sizeof modules / sizeof *modules };

@@ -201,7 +201,7 @@ int iforest_table_eof(sqlite3_vtab_cursor *base)
 
 /* SQLite reads an argument that was not given to check a condition it did not offer to the table: the rows it checks are
  * those of another question, so that whatever came out would be wrong. */
-static int refuse_argument(sqlite3_context *context, const char *name, const char *argument)
+int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument)
 {
 	char *message = sqlite3_mprintf("%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
 					"a row value or the far side of an outer join", name, argument, name);
@@ -226,7 +226,7 @@ int iforest_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 	if (argument >= IFOREST_N_ARGUMENTS || sqlite3_vtab_nochange(context)) /* an UPDATE, which is refused later */
 		return SQLITE_OK;
 	if (!cursor->arguments[argument])
-		return refuse_argument(context, table->name, iforest_argument_names[argument]);
+		return iforest_table_refuse_argument(context, table->name, iforest_argument_names[argument]);
 	sqlite3_result_value(context, cursor->arguments[argument]);
 	return SQLITE_OK;
 }

@@ -30,6 +30,9 @@ int iforest_table_finish(struct iforest_table *table, sqlite3_vtab **base, char 
 /* Hands an error to SQLite, which frees the message. One of SQLite's own, which knows nothing of the index, gets its name. */
 int iforest_table_report(sqlite3_vtab *base, struct iforest_error *error);
 
+/* What xColumn gives for an argument that is read and was not given with "=". Returns an error code. */
+int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument);
+
 /* ---- methods of both modules ---- */
 
 int iforest_table_disconnect(sqlite3_vtab *base);

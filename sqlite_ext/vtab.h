@@ -10,4 +10,7 @@ const sqlite3_module *iforest_index_module(void);
 /* iforest_fold: another view of an index, with fewer by columns; stores nothing. */
 const sqlite3_module *iforest_fold_module(void);
 
+/* iforest_rows: the entries of an index, a row each; stores nothing. */
+const sqlite3_module *iforest_rows_module(void);
+
 #endif

@@ -1,0 +1,274 @@
+#include "sqlite_ext/rows_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ORDER_SHIFT = 4, VALUE_SHIFT = 8, TIES_SHIFT = 12, VALUES_SHIFT = 16 };
+
+/* A plan being made. */
+struct planning {
+	const struct iforest_definition *definition;
+	sqlite3_index_info *info;
+	int n_argv;
+	unsigned n_conditions;
+	sqlite3_str *tokens, *words;
+	bool has_time;         /* rows without a time are left out */
+	double share;          /* of the rows, as a guess */
+};
+
+/* ---- t0 and t1 ---- */
+
+static int take_arguments(struct planning *planning, const char *name, struct iforest_error *error)
+{
+	sqlite3_index_info *info = planning->info;
+	int first = iforest_rows_first_argument(planning->definition), constraint_of[2] = { -1, -1 };
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		int argument = info->aConstraint[i].iColumn - first;
+
+		if (argument < 0 || argument > 1 || info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT ||
+		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_OFFSET)
+			continue;
+		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+			return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE",
+						 name, iforest_argument_names[argument], name);
+		if (!info->aConstraint[i].usable)
+			return SQLITE_CONSTRAINT;
+		if (constraint_of[argument] < 0)
+			constraint_of[argument] = i;
+	}
+	for (int a = 0; a < 2; a++)
+		if (constraint_of[a] >= 0) {
+			info->aConstraintUsage[constraint_of[a]].argvIndex = ++planning->n_argv;
+			info->aConstraintUsage[constraint_of[a]].omit = 1;
+			info->idxNum |= 1 << a;
+			planning->has_time = true;
+			planning->share /= 4;
+			sqlite3_str_appendf(planning->words, "%s%s", a && constraint_of[0] >= 0 ? ", " : "", iforest_argument_names[a]);
+		}
+	return SQLITE_OK;
+}
+
+/* ---- conditions ---- */
+
+static char operator_of(unsigned char op)
+{
+	switch (op) {
+	case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
+	case SQLITE_INDEX_CONSTRAINT_LT: return '<';
+	case SQLITE_INDEX_CONSTRAINT_LE: return 'l';
+	case SQLITE_INDEX_CONSTRAINT_GT: return '>';
+	case SQLITE_INDEX_CONSTRAINT_GE: return 'g';
+	case SQLITE_INDEX_CONSTRAINT_IS: return 'i';
+	case SQLITE_INDEX_CONSTRAINT_ISNULL: return 'n';
+	case SQLITE_INDEX_CONSTRAINT_ISNOTNULL: return 'N';
+	default: return 0;
+	}
+}
+
+static const char *word_of(char op)
+{
+	switch (op) {
+	case 'l': return "<=";
+	case 'g': return ">=";
+	case 'i': return " is";
+	case 'n': return " is null";
+	case 'N': return " is not null";
+	case 'm': return " in";
+	case '<': return "<";
+	case '>': return ">";
+	default: return "=";
+	}
+}
+
+/* One of the names that the table has columns by. */
+static const char *name_of(const struct iforest_definition *definition, int column)
+{
+	int value = column - iforest_rows_first_value(definition);
+
+	if (column < iforest_rows_time(definition))
+		return definition->by[column - IFOREST_ROWS_FIRST_BY].name;
+	if (column == iforest_rows_time(definition))
+		return definition->time;
+	return value < (int)definition->n_values ? definition->values[value].name : "end";
+}
+
+/* Other collations than the one the series are told apart by SQLite keeps to itself. */
+static bool can_narrow(struct planning *planning, int i)
+{
+	const struct sqlite3_index_constraint *constraint = &planning->info->aConstraint[i];
+
+	if (!constraint->usable || constraint->iColumn < IFOREST_ROWS_FIRST_BY ||
+	    constraint->iColumn >= iforest_rows_first_argument(planning->definition) || !operator_of(constraint->op))
+		return false;
+	return constraint->iColumn >= iforest_rows_time(planning->definition) ||
+	       sqlite3_stricmp(sqlite3_vtab_collation(planning->info, i), "BINARY") == 0;
+}
+
+static double share_of(char op, double of_one)
+{
+	switch (op) {
+	case '=':
+	case 'i':
+	case 'n':
+		return of_one;
+	case 'm':
+		return 3 * of_one < 1 ? 3 * of_one : 1;
+	case 'N':
+		return 1;
+	default:
+		return 0.25;
+	}
+}
+
+static void take_conditions(struct planning *planning, const struct iforest_rows_size *size)
+{
+	const struct iforest_definition *definition = planning->definition;
+	sqlite3_index_info *info = planning->info;
+	int time = iforest_rows_time(definition), end = iforest_rows_end(definition);
+	double of_a_by_value = definition->n_by ? pow(size->n_series, -1.0 / definition->n_by) : 1;
+
+	for (int i = 0; i < info->nConstraint && planning->n_conditions < IFOREST_MAX_ROWS_CONDITIONS; i++) {
+		int column = info->aConstraint[i].iColumn;
+		bool is_by = column >= IFOREST_ROWS_FIRST_BY && column < time;
+		char op = operator_of(info->aConstraint[i].op);
+
+		if (!can_narrow(planning, i))
+			continue;
+		/* series can be chosen by all values of an IN at once; times and values are looked up one by one, which SQLite does */
+		if (op == '=' && is_by && sqlite3_vtab_in(info, i, 1))
+			op = 'm';
+		info->aConstraintUsage[i].argvIndex = ++planning->n_argv;
+		sqlite3_str_appendf(planning->tokens, "%c%d ", op, column);
+		sqlite3_str_appendf(planning->words, "%s%s%s", sqlite3_str_length(planning->words) ? ", " : "", name_of(definition, column),
+				    word_of(op));
+		planning->share *= share_of(op, is_by ? of_a_by_value : column == time ? 1e-6 : 0.05);
+		planning->has_time = planning->has_time || ((column == time || column == end) && op != 'n' && op != 'i');
+		planning->n_conditions++;
+	}
+}
+
+/* ---- order ---- */
+
+static bool is_next(const sqlite3_index_info *info, int term, int column, bool descends)
+{
+	return term < info->nOrderBy && info->aOrderBy[term].iColumn == column && (bool)info->aOrderBy[term].desc == descends;
+}
+
+/* Both names of it. */
+static bool is_id_next(const sqlite3_index_info *info, int term, bool descends)
+{
+	return is_next(info, term, IFOREST_ROWS_ID, descends) || is_next(info, term, -1, descends);
+}
+
+static void take_order(struct planning *planning)
+{
+	const struct iforest_definition *definition = planning->definition;
+	sqlite3_index_info *info = planning->info;
+	enum iforest_rows_order order = IFOREST_ROWS_IN_ANY_ORDER;
+	int time = iforest_rows_time(definition), column, value, n = 1;
+	bool descends, ties_in_order = false;
+
+	if (info->nOrderBy == 0)
+		return;
+	column = info->aOrderBy[0].iColumn;
+	descends = info->aOrderBy[0].desc;
+	value = column - iforest_rows_first_value(definition);
+	if (column == time) {
+		order = descends ? IFOREST_ROWS_BY_TIME_DESCENDING : IFOREST_ROWS_BY_TIME;
+		n += is_id_next(info, n, descends);
+	} else if (value >= 0 && value < (int)definition->n_values) {
+		order = descends ? IFOREST_ROWS_BY_VALUE_DESCENDING : IFOREST_ROWS_BY_VALUE;
+		/* SQLite has rows without a time first, and the index last */
+		ties_in_order = planning->has_time && is_next(info, n, time, false);
+		n += ties_in_order;
+		n += ties_in_order && is_id_next(info, n, false);
+		info->idxNum |= value << VALUE_SHIFT | ties_in_order << TIES_SHIFT;
+	}
+	if (order == IFOREST_ROWS_IN_ANY_ORDER || n < info->nOrderBy)
+		return;
+	info->idxNum |= (int)order << ORDER_SHIFT;
+	info->orderByConsumed = 1;
+	sqlite3_str_appendf(planning->words, "%sin order of %s%s", sqlite3_str_length(planning->words) ? ", " : "",
+			    name_of(definition, column), descends ? " descending" : "");
+}
+
+/* ---- the plan ---- */
+
+/* Bit 63 of colUsed stands for all columns from 63 on; there are fewer. The end needs its duration. */
+static void take_columns(struct planning *planning)
+{
+	const struct iforest_definition *definition = planning->definition;
+	sqlite3_uint64 used = planning->info->colUsed;
+	unsigned values = (unsigned)(used >> iforest_rows_first_value(definition)) & ((1u << definition->n_values) - 1);
+
+	if (iforest_rows_has_end(definition) && used >> iforest_rows_end(definition) & 1)
+		values |= 1u << definition->duration_value;
+	planning->info->idxNum |= (int)(values << VALUES_SHIFT);
+}
+
+/* How many rows are wanted, if that is a number in the text of the query. */
+static double limit_of(sqlite3_index_info *info)
+{
+	double limit = INFINITY;
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		sqlite3_value *value;
+
+		if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT && sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK &&
+		    sqlite3_value_type(value) == SQLITE_INTEGER && sqlite3_value_int64(value) >= 0)
+			limit = (double)sqlite3_value_int64(value);
+	}
+	return limit;
+}
+
+static void estimate(const struct planning *planning, const struct iforest_rows_size *size)
+{
+	sqlite3_index_info *info = planning->info;
+	double n_rows = size->n_rows * planning->share, limit = info->nOrderBy == 0 || info->orderByConsumed ? limit_of(info) : INFINITY;
+
+	n_rows = n_rows < 1 ? 1 : n_rows;
+	if (n_rows > limit)
+		n_rows = limit < 1 ? 1 : limit;
+	info->estimatedRows = (sqlite3_int64)n_rows;
+	info->estimatedCost = 50 + n_rows * (info->orderByConsumed ? 2 : 1);
+}
+
+int iforest_rows_plan_make(const struct iforest_definition *definition, const char *name, const struct iforest_rows_size *size,
+			   sqlite3_index_info *info, struct iforest_error *error)
+{
+	struct planning planning = { .definition = definition, .info = info, .share = 1, .tokens = sqlite3_str_new(NULL),
+				     .words = sqlite3_str_new(NULL) };
+	int rc = take_arguments(&planning, name, error);
+	char *words;
+
+	if (!rc) {
+		take_conditions(&planning, size);
+		take_order(&planning);
+		take_columns(&planning);
+		estimate(&planning, size);
+	}
+	words = sqlite3_str_finish(planning.words);
+	sqlite3_str_appendf(planning.tokens, ": %s", words ? words : "all rows");
+	sqlite3_free(words);
+	info->idxStr = sqlite3_str_finish(planning.tokens);
+	info->needToFreeIdxStr = 1;
+	return rc || info->idxStr ? rc : iforest_error_set(error, SQLITE_NOMEM, "");
+}
+
+void iforest_rows_plan_read(struct iforest_rows_plan *plan, int index_number, const char *index_text)
+{
+	unsigned bits = (unsigned)index_number;
+	const char *at = index_text ? index_text : "";
+
+	*plan = (struct iforest_rows_plan){ .has_t0 = bits & 1, .has_t1 = bits >> 1 & 1,
+		.order = (enum iforest_rows_order)(bits >> ORDER_SHIFT & 7), .value = bits >> VALUE_SHIFT & 7,
+		.ties_in_order = bits >> TIES_SHIFT & 1, .values = bits >> VALUES_SHIFT };
+	while (*at && at[1] >= '0' && at[1] <= '9' && plan->n_conditions < IFOREST_MAX_ROWS_CONDITIONS) {
+		char *end;
+
+		plan->conditions[plan->n_conditions].op = *at;
+		plan->conditions[plan->n_conditions++].column = (int)strtol(at + 1, &end, 10);
+		at = *end ? end + 1 : end;
+	}
+}
