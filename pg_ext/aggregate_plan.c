@@ -198,7 +198,7 @@ static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, Rel
 
 void iforest_aggregate_register(void)
 {
-	DefineCustomBoolVariable("iforest.enable", "Lets iforest indexes answer aggregate queries.", NULL, &iforest_enable, true,
+	DefineCustomBoolVariable("iforest.enable", "Lets iforest indexes answer aggregate queries, and find the largest values first.", NULL, &iforest_enable, true,
 				 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.float_aggregates",
 				 "Lets them answer sums, averages and extremes of real and double precision.",

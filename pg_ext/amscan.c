@@ -86,6 +86,7 @@ void iforest_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey o
 	(void)n_order_bys;
 	if (keys && scan_desc->numberOfKeys > 0)
 		memmove(scan_desc->keyData, keys, (size_t)scan_desc->numberOfKeys * sizeof *keys);
+	iforest_top_rescan(scan);
 	MemoryContextReset(scan->key_context);
 	scan->matching = NULL;
 	scan->has_keys = scan->is_open = false;
@@ -118,20 +119,34 @@ static bool is_visible(IndexScanDesc scan_desc)
 	return found;
 }
 
-bool iforest_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
+/* In the order of a value, or of time. */
+static bool next_of_scan(IndexScanDesc scan_desc, ScanDirection direction, struct iforest_key *key)
 {
 	struct iforest_index_scan *scan = scan_desc->opaque;
 
+	if (scan->order.is_set)
+		return iforest_top_next(scan_desc, key);
 	if (!scan->has_keys) {
 		pgstat_count_index_scan(scan_desc->indexRelation);
 		iforest_scan_begin(scan_desc, true);
 	}
-	/* to a snapshot that sees rows newer than itself an entry may lead to another row by now */
-	scan_desc->xs_recheck = scan->keys.must_recheck || !IsMVCCSnapshot(scan_desc->xs_snapshot);
-	while (next_entry(scan, ScanDirectionIsBackward(direction))) {
+	if (!next_entry(scan, ScanDirectionIsBackward(direction)))
+		return false;
+	*key = scan->place.key;
+	return true;
+}
+
+bool iforest_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct iforest_key key;
+
+	while (next_of_scan(scan_desc, direction, &key)) {
 		ItemPointerData tid;
 
-		iforest_ref_to_tid(scan->place.key.ref, &tid);
+		/* to a snapshot that sees rows newer than itself an entry may lead to another row by now */
+		scan_desc->xs_recheck = scan->keys.must_recheck || !IsMVCCSnapshot(scan_desc->xs_snapshot);
+		iforest_ref_to_tid(key.ref, &tid);
 		scan_desc->xs_heaptid = tid;
 		if (!scan_desc->xs_want_itup || is_visible(scan_desc)) {
 			scan_desc->xs_heaptid = tid;

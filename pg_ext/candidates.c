@@ -15,7 +15,7 @@ static bool is_iforest(const IndexOptInfo *index)
 	return (void *)index->amcostestimate == (void *)iforest_cost_estimate && !index->hypothetical;
 }
 
-static bool is_usable(const IndexOptInfo *index)
+bool iforest_is_usable(const IndexOptInfo *index)
 {
 	return is_iforest(index) && (index->indpred == NIL || index->predOK);
 }
@@ -41,7 +41,7 @@ static List *of_table(RelOptInfo *rel)
 		IndexOptInfo *index = lfirst(cell);
 		struct iforest_candidate *candidate;
 
-		if (!is_usable(index))
+		if (!iforest_is_usable(index))
 			continue;
 		candidate = palloc(sizeof *candidate);
 		*candidate = (struct iforest_candidate){ .rels = list_make1(rel), .indexes = list_make1(index),
@@ -106,7 +106,7 @@ static IndexOptInfo *find_alike(const struct iforest_query *query, RelOptInfo *p
 		IndexOptInfo *index = lfirst(cell);
 		List *own;
 
-		if (!is_usable(index) || index->indpred != NIL)
+		if (!iforest_is_usable(index) || index->indpred != NIL)
 			continue;
 		own = columns_of_parent(query, part, index);
 		if (own == NIL || (columns != NIL && (!equal(own, columns) || index->nkeycolumns != n_keys)))

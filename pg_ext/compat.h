@@ -160,6 +160,39 @@ static inline bool iforest_is_disabled(const Path *path)
 #endif
 }
 
+/* the same of a path that is made around another */
+static inline void iforest_copy_disabled(Path *path, const Path *from)
+{
+#if PG_VERSION_NUM >= 180000
+	path->disabled_nodes = from->disabled_nodes;
+#else
+	(void)path;
+	(void)from;
+#endif
+}
+
+/* is this the order of ORDER BY x DESC? */
+static inline bool iforest_descends(const PathKey *key)
+{
+#if PG_VERSION_NUM >= 180000
+	return key->pk_cmptype == COMPARE_GT;
+#else
+	return key->pk_strategy == BTGreaterStrategyNumber;
+#endif
+}
+
+/* what an index scan does before its first row */
+static inline IndexScanDesc iforest_index_beginscan(IndexScanState *node)
+{
+#if PG_VERSION_NUM >= 180000
+	return index_beginscan(node->ss.ss_currentRelation, node->iss_RelationDesc, node->ss.ps.state->es_snapshot,
+			       &node->iss_Instrument, node->iss_NumScanKeys, node->iss_NumOrderByKeys);
+#else
+	return index_beginscan(node->ss.ss_currentRelation, node->iss_RelationDesc, node->ss.ps.state->es_snapshot,
+			       node->iss_NumScanKeys, node->iss_NumOrderByKeys);
+#endif
+}
+
 /* may this user act as the owner of the relation? */
 #if PG_VERSION_NUM >= 160000
 #define iforest_owns_class(oid) object_ownercheck(RelationRelationId, oid, GetUserId())

@@ -4,6 +4,7 @@
 #include "pg_ext/functions.h"
 #include "pg_ext/options.h"
 #include "pg_ext/pause.h"
+#include "pg_ext/top.h"
 
 PG_MODULE_MAGIC;
 
@@ -14,6 +15,7 @@ void _PG_init(void)
 	iforest_options_register();
 	iforest_pause_register();
 	iforest_aggregate_register();
+	iforest_top_register();
 }
 
 PG_FUNCTION_INFO_V1(iforest_handler);

@@ -21,6 +21,9 @@ struct iforest_candidate {
 	List *restrictions;         /* RestrictInfos that are to be answered */
 };
 
+/* Is it one of ours, and does it hold all rows that the query may want? */
+bool iforest_is_usable(const IndexOptInfo *index);
+
 /* Candidates of the query's table (list of struct iforest_candidate). Of a partitioned table one at most; where some partition
  * that may have rows lacks the index, none and *reason. */
 List *iforest_candidates(const struct iforest_query *query, const char **reason);

@@ -13,8 +13,11 @@
 #include "access/tableam.h"
 #include "lib/binaryheap.h"
 
+#include "core/best.h"
 #include "core/cursor.h"
+#include "pg_ext/pending_rows.h"
 #include "pg_ext/scan_keys.h"
+#include "pg_ext/top.h"
 
 #define IFOREST_MOST_RESTARTS 100
 
@@ -34,6 +37,19 @@ struct iforest_place_in_scan {
 	struct iforest_key key;                 /* last one given */
 };
 
+/* Of a scan in the order of a value: two streams that are merged, the entries in runs and the pending ones. */
+struct iforest_top_scan {
+	bool is_open, best_is_open;
+	struct iforest_best best;
+	bool best_is_of_nulls, best_is_done;    /* the part of the entries it stands in: those whose value is NULL, or the others */
+	bool has_ahead;
+	struct iforest_entry ahead;             /* its next entry */
+	struct iforest_pending_rows pending;    /* in the order of the scan */
+	uint32 at;                              /* the next of them */
+	bool has_last;
+	struct iforest_entry last;              /* given last: what a scan that begins again goes on after */
+};
+
 struct iforest_index_scan {
 	MemoryContext context, key_context,
 		run_context; /* whole scan; until the next rescan; until the index is read again */
@@ -50,6 +66,8 @@ struct iforest_index_scan {
 	struct iforest_source *sources;                 /* one a run, the last one what is pending */
 	IndexFetchTableData *fetch;             /* of an index-only scan, and where it puts rows */
 	TupleTableSlot *row;
+	struct iforest_top_order order;         /* is_set: the entries come in the order of a value, */
+	struct iforest_top_scan top;            /* and not by the fields from `place` to `heap` */
 	binaryheap *heap;                       /* of those that have an entry in the range, the next entry's first */
 };
 
@@ -61,6 +79,20 @@ void iforest_scan_begin(IndexScanDesc scan_desc, bool in_order);
 /* Where a run was merged away under the scan, reads the index again: its entries are in another run by now, or were of dead
  * rows. False: it was not, the page is wrong. */
 bool iforest_scan_begin_again(struct iforest_index_scan *scan);
+
+/* The same without what is pending, which the caller reads. */
+void iforest_scan_begin_keys(IndexScanDesc scan_desc, bool in_order);
+
+/* Reads the index, and with it the list of runs, again. */
+void iforest_scan_read_index(struct iforest_index_scan *scan);
+
+/* top_scan.c: the entries in the order of a value. */
+
+/* The next one; false after the last. */
+bool iforest_top_next(IndexScanDesc scan_desc, struct iforest_key *key);
+
+/* Back to the beginning, with other keys. */
+void iforest_top_rescan(struct iforest_index_scan *scan);
 
 /* scan_range.c: the entries of one range of one series, merged by key. */
 

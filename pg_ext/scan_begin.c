@@ -29,7 +29,7 @@ static void drop_sources(struct iforest_index_scan *scan)
 	MemoryContextReset(scan->run_context);
 }
 
-static void read_index(struct iforest_index_scan *scan)
+void iforest_scan_read_index(struct iforest_index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->context);
 
@@ -93,7 +93,7 @@ static void match_pending(struct iforest_index_scan *scan)
 		if (n == IFOREST_MOST_RESTARTS)
 			iforest_require(IFOREST_CORRUPT, scan->index->relation,
 					&(struct iforest_fault){ .what = "a chain of pending pages is broken" });
-		read_index(scan);
+		iforest_scan_read_index(scan);
 	}
 	qsort(scan->matching, scan->n_matching, sizeof *scan->matching, compare_keys);
 	pfree(ids);
@@ -101,7 +101,7 @@ static void match_pending(struct iforest_index_scan *scan)
 	MemoryContextSwitchTo(before);
 }
 
-void iforest_scan_begin(IndexScanDesc scan_desc, bool in_order)
+void iforest_scan_begin_keys(IndexScanDesc scan_desc, bool in_order)
 {
 	struct iforest_index_scan *scan = scan_desc->opaque;
 	MemoryContext before;
@@ -112,10 +112,10 @@ void iforest_scan_begin(IndexScanDesc scan_desc, bool in_order)
 		scan->index = palloc(sizeof *scan->index);
 		iforest_index_open(scan->index, scan_desc->indexRelation);
 		MemoryContextSwitchTo(before);
-		read_index(scan);
+		iforest_scan_read_index(scan);
 	} else if (!IsMVCCSnapshot(scan_desc->xs_snapshot)) {
 		/* of an exclusion constraint, or of a subscriber that looks for a row: it wants what has come since, too */
-		read_index(scan);
+		iforest_scan_read_index(scan);
 	}
 	iforest_meta_test_for_old_snapshot(scan_desc->indexRelation, scan_desc->xs_snapshot);
 	before = MemoryContextSwitchTo(scan->key_context);
@@ -123,8 +123,13 @@ void iforest_scan_begin(IndexScanDesc scan_desc, bool in_order)
 	iforest_scan_keys_read(scan_desc->indexRelation, &scan->definition, scan->index->meta.index_id, scan_desc->keyData,
 			       scan_desc->numberOfKeys, in_order, &scan->keys);
 	MemoryContextSwitchTo(before);
-	match_pending(scan);
 	scan->has_keys = true;
+}
+
+void iforest_scan_begin(IndexScanDesc scan_desc, bool in_order)
+{
+	iforest_scan_begin_keys(scan_desc, in_order);
+	match_pending(scan_desc->opaque);
 }
 
 bool iforest_scan_begin_again(struct iforest_index_scan *scan)
@@ -134,7 +139,7 @@ bool iforest_scan_begin_again(struct iforest_index_scan *scan)
 	scan->is_open = false;
 	if (!scan->index->met_foreign_page)
 		return false;
-	read_index(scan);
+	iforest_scan_read_index(scan);
 	match_pending(scan);
 	return scan->index->manifest.id != manifest_id;
 }

@@ -1,0 +1,150 @@
+-- ORDER BY a value LIMIT k through Custom Scan (IForestTopK): which queries, and the same rows as a plain plan.
+CREATE TABLE spans(id integer GENERATED ALWAYS AS IDENTITY, service text, host integer NOT NULL, ts timestamptz, dur integer, load float8,
+	price numeric(9,2), done timestamptz, small smallint NOT NULL, name text);
+INSERT INTO spans(service, host, ts, dur, load, price, done, small, name)
+SELECT CASE WHEN i % 97 > 0 THEN (ARRAY['web', 'db', 'api'])[1 + i * 7919 % 3] END, i % 2,
+	CASE WHEN i % 89 > 0 THEN '2024-03-01 00:00 UTC'::timestamptz + i * interval '1 second' END,
+	CASE WHEN i % 50 > 0 THEN (i * 104729::bigint) % 3001 - 100 END,
+	CASE WHEN i % 40 = 0 THEN NULL WHEN i % 301 = 0 THEN 'NaN' WHEN i % 302 = 0 THEN 'Infinity' WHEN i % 303 = 0 THEN '-Infinity' ELSE i % 1000 / 8.0 - 20 END,
+	(i * 31 % 5000) / 100.0, '2024-03-01 00:00 UTC'::timestamptz + (i * 7907 % 20000) * interval '1 minute', i % 300, 'n' || i % 10
+FROM generate_series(1, 20000) i;
+CREATE INDEX spans_if ON spans USING iforest (service, host, ts) INCLUDE (dur, load, price, done, small) WITH (background_merge = off, pending_pages = 4);
+VACUUM ANALYZE spans;
+SET TimeZone = 'UTC';
+SET jit = off;
+SET max_parallel_workers_per_gather = 0;
+
+-- ---- plans ----
+EXPLAIN (COSTS OFF) SELECT * FROM spans WHERE ts BETWEEN '2024-03-01 01:00' AND '2024-03-01 02:00' ORDER BY dur DESC LIMIT 10;
+EXPLAIN (COSTS OFF) SELECT id, dur + 1 FROM spans WHERE service = 'db' AND host IN (0, 1) ORDER BY dur DESC NULLS LAST LIMIT 10;
+EXPLAIN (COSTS OFF) SELECT id, load FROM spans WHERE load > 5 AND name = 'n7' ORDER BY load LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM spans ORDER BY dur NULLS FIRST, ts, id LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT s.name, t.* FROM (VALUES ('web'), ('db')) s(name), LATERAL (SELECT id, dur FROM spans WHERE service = s.name ORDER BY dur DESC LIMIT 2) t;
+EXPLAIN (COSTS OFF) SELECT id FROM spans WHERE '2024-03-01 03:00' < ts ORDER BY small DESC LIMIT 1 FOR UPDATE;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT id FROM spans ORDER BY price DESC LIMIT 1;
+-- not of an expression, of what is not in the index, of many rows, or where there is no order
+EXPLAIN (COSTS OFF) SELECT id FROM spans ORDER BY -dur LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT id FROM spans ORDER BY id LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT id FROM spans ORDER BY dur;
+SET iforest.enable = off;
+EXPLAIN (COSTS OFF) SELECT id FROM spans ORDER BY dur LIMIT 5;
+SET iforest.enable = on;
+
+-- ---- the same rows ----
+
+-- Asks random questions both ways; the rest of the order makes the answer one. How many, of those how many through the index, and
+-- the first that differs.
+CREATE FUNCTION compare_tops(n integer, OUT asked bigint, OUT taken bigint, OUT different text) LANGUAGE plpgsql AS $$
+DECLARE
+	value text;
+	question text;
+	expected text;
+	actual text;
+	line text;
+	is_taken boolean;
+BEGIN
+	asked := 0;
+	taken := 0;
+	FOR i IN 1..n LOOP
+		value := (ARRAY['dur', 'load', 'price', 'done', 'small'])[1 + floor(random() * 5)];
+		question := format('SELECT id, %1$s, ts FROM spans WHERE %2$s AND %3$s AND %4$s AND %5$s ORDER BY %1$s %6$s %7$s, id LIMIT %8$s OFFSET %9$s', value,
+			(ARRAY['name > ''''', 'service = ''db''', 'service IS NULL', 'host = 1', 'service IN (''web'', ''api'', ''none'')', 'service > ''b'' AND host < 1'])[1 + floor(random() * 6)],
+			(ARRAY['id > 0', 'ts IS NULL', 'ts < ''2024-03-01 01:23:45''', 'ts >= ''2024-03-01 04:00''', 'ts BETWEEN ''2024-03-01 01:00'' AND ''2024-03-01 03:00''',
+				'(ts < ''2024-03-01 01:00'' OR ts > ''2024-03-01 05:00'')', 'ts = ANY (ARRAY[''2024-03-01 02:00'', ''2024-03-01 04:00'']::timestamptz[])'])[1 + floor(random() * 7)],
+			(ARRAY['true', 'name = ''n3''', 'id % 7 = 2'])[1 + floor(random() * 3)],
+			CASE WHEN value IN ('dur', 'load', 'small')
+				THEN format((ARRAY['true', '%1$s > %2$s', '%1$s <= %2$s', '%1$s = %2$s', '%1$s IS NULL', '%1$s IS NOT NULL', '%2$s >= %1$s', '%1$s BETWEEN %2$s AND %2$s + 9', '%1$s < NULL'])[1 + floor(random() * 9)],
+					value, floor(random() * 300))
+				ELSE (ARRAY['true', value || ' IS NOT NULL'])[1 + floor(random() * 2)] END,
+			(ARRAY['', 'DESC'])[1 + floor(random() * 2)], (ARRAY['', 'NULLS FIRST', 'NULLS LAST'])[1 + floor(random() * 3)],
+			(ARRAY[1, 2, 10, 100, 1000])[1 + floor(random() * 5)], (ARRAY[0, 0, 3, 50])[1 + floor(random() * 4)]);
+		is_taken := false;
+		FOR line IN EXECUTE 'EXPLAIN ' || question LOOP
+			is_taken := is_taken OR line ~ 'IForestTopK';
+		END LOOP;
+		EXECUTE format('SELECT string_agg(q::text, %L) FROM (%s) q', E'\n', question) INTO actual;
+		SET LOCAL iforest.enable = off;
+		SET LOCAL enable_seqscan = on;
+		EXECUTE format('SELECT string_agg(q::text, %L) FROM (%s) q', E'\n', question) INTO expected;
+		SET LOCAL iforest.enable = on;
+		SET LOCAL enable_seqscan = off;
+		asked := asked + 1;
+		taken := taken + is_taken::integer;
+		IF actual IS DISTINCT FROM expected THEN
+			different := question;
+			RETURN;
+		END IF;
+	END LOOP;
+END $$;
+SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off;
+SELECT setseed(0.1);
+SELECT asked, taken > 250 AS are_taken, different FROM compare_tops(300);
+-- with pending entries, removed ones, dead rows and several runs
+INSERT INTO spans(service, host, ts, dur, load, price, done, small, name)
+SELECT (ARRAY['web', 'new'])[1 + i % 2], 0, '2024-03-01 01:30'::timestamptz + i * interval '1 second', CASE WHEN i % 9 > 0 THEN 2900 + i % 100 END, i, i, now(), i % 400, 'n3'
+FROM generate_series(1, 3000) i;
+DELETE FROM spans WHERE dur > 2800 AND id % 3 = 0;
+UPDATE spans SET dur = dur + 1, host = 1 - host WHERE id % 11 = 0;
+SELECT asked, taken > 150 AS are_taken, different FROM compare_tops(200);
+VACUUM spans;
+SELECT asked, taken > 150 AS are_taken, different FROM compare_tops(200);
+BEGIN;
+DELETE FROM spans WHERE id % 2 = 0;
+INSERT INTO spans(service, host, ts, dur, small) VALUES ('db', 1, '2024-03-01 02:00', 100000, 1), ('db', 1, NULL, NULL, 2);
+SELECT asked, taken > 50 AS are_taken, different FROM compare_tops(100);
+ROLLBACK;
+SELECT iforest_merge('spans_if', true) >= 0 AS merged;
+SELECT asked, taken > 50 AS are_taken, different FROM compare_tops(100);
+
+-- ---- parameters, cursors, joins ----
+PREPARE top(text, integer) AS SELECT id, dur FROM spans WHERE service = $1 AND dur < $2 ORDER BY dur DESC LIMIT 3;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE top('db', 1000);
+EXECUTE top('db', 1000);
+EXECUTE top('db', NULL);
+EXECUTE top('web', 0);
+SELECT s.name, t.* FROM (VALUES ('web'), ('db'), ('none')) s(name), LATERAL (SELECT id, dur FROM spans WHERE service = s.name AND dur IS NOT NULL ORDER BY dur DESC, id LIMIT 2) t;
+SELECT l.bound, t.* FROM (VALUES (0), (1000), (NULL)) l(bound), LATERAL (SELECT id, dur FROM spans WHERE dur >= l.bound ORDER BY dur, id LIMIT 2) t;
+BEGIN;
+DECLARE c CURSOR FOR SELECT id, dur FROM spans WHERE dur IS NOT NULL ORDER BY dur DESC, id;
+FETCH 3 FROM c;
+DELETE FROM spans WHERE dur > 2990;
+FETCH 3 FROM c;
+ROLLBACK;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT id, small FROM spans ORDER BY small, id;
+FETCH 3 FROM c;
+FETCH BACKWARD 2 FROM c;
+MOVE FORWARD 100 FROM c;
+FETCH BACKWARD 1 FROM c;
+ROLLBACK;
+
+-- ---- partitions ----
+CREATE TABLE days(id integer, ts timestamp, dur integer, note text) PARTITION BY RANGE (ts);
+CREATE TABLE days_1 PARTITION OF days FOR VALUES FROM ('2024-03-01') TO ('2024-03-02');
+CREATE TABLE days_2 (note text, dur integer, gone integer, ts timestamp, id integer);
+ALTER TABLE days_2 DROP COLUMN gone;
+ALTER TABLE days ATTACH PARTITION days_2 FOR VALUES FROM ('2024-03-02') TO ('2024-03-03');
+INSERT INTO days SELECT i, '2024-03-01'::timestamp + i * interval '15 seconds', i * 7919 % 10007, 'x' FROM generate_series(1, 10000) i;
+CREATE INDEX days_if ON days USING iforest (ts) INCLUDE (dur);
+VACUUM ANALYZE days;
+EXPLAIN (COSTS OFF) SELECT id, dur FROM days ORDER BY dur DESC LIMIT 4;
+SELECT id, dur FROM days ORDER BY dur DESC LIMIT 4;
+SELECT id, dur FROM days WHERE ts > '2024-03-01 20:00' ORDER BY dur, id LIMIT 4;
+
+-- ---- rights ----
+CREATE ROLE iforest_top_reader;
+GRANT SELECT ON spans TO iforest_top_reader;
+ALTER TABLE spans ENABLE ROW LEVEL SECURITY;
+CREATE POLICY web_only ON spans FOR SELECT TO iforest_top_reader USING (service = 'web');
+SET ROLE iforest_top_reader;
+EXPLAIN (COSTS OFF) SELECT id, service, dur FROM spans WHERE dur < 500 ORDER BY dur DESC LIMIT 3;
+SELECT DISTINCT service FROM (SELECT service, dur FROM spans WHERE dur < 500 ORDER BY dur DESC LIMIT 50) t;
+RESET ROLE;
+REVOKE SELECT ON spans FROM iforest_top_reader;
+SET ROLE iforest_top_reader;
+SELECT id FROM spans ORDER BY dur LIMIT 1;
+RESET ROLE;
+DROP TABLE spans, days;
+DROP FUNCTION compare_tops;
+DROP ROLE iforest_top_reader;
