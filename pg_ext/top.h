@@ -1,12 +1,13 @@
-/* top.h -- ORDER BY value LIMIT k from an index: a custom scan that lets the index scan below it go by a value instead of by time.
+/* top.h -- ORDER BY value LIMIT k, and spans that reach into a window: a custom scan that tells the index scan below it to go by a
+ * value instead of by time, or to pass what ends too early.
  *
- *   Custom Scan (IForestTopK)          the promise of an order, and its price (top_plan.c); what tells the scan below (top_node.c)
- *     ->  Index Scan using spans_if    PostgreSQL's own: conditions, rows, their visibility, rechecks
+ *   Custom Scan (IForestTopK)          or IForestReach: what is promised, and its price (top_plan.c, top_conditions.c); what tells
+ *     ->  Index Scan using spans_if    the scan below (top_node.c), which is PostgreSQL's own: conditions, rows, rechecks
  *           iforest_get_tuple()        the entries, best first (top_scan.c, core/best.h)
  *
  * So all that holds of an index scan holds of this one: what a snapshot sees, row locks, row security, rescans with other
- * parameters. It is offered wherever the first thing that the query is ordered by is a column INCLUDEd in the index; LIMIT, and
- * what else it is ordered by, are the planner's to add.
+ * parameters. A top is offered wherever the first thing that the query is ordered by is a column INCLUDEd in the index; LIMIT, and
+ * what else it is ordered by, are the planner's to add. A reach is offered where a condition says that spans end after something.
  */
 #ifndef IFOREST_PG_TOP_H
 #define IFOREST_PG_TOP_H
@@ -15,17 +16,21 @@
 
 #include "nodes/extensible.h"
 
-/* A limit of the value, inside: what lies beyond need not be looked at. A datum of the column's type. */
+/* Beyond these nothing need be looked at; all conditions are checked again. The value at least or at most; or the start or end of
+ * the span after this time, or from it on. A datum of the column's type. */
+enum iforest_top_bound_kind { IFOREST_TOP_LOW, IFOREST_TOP_HIGH, IFOREST_TOP_REACHES_BEYOND, IFOREST_TOP_REACHES };
+
 struct iforest_top_bound {
-	bool is_low;
+	enum iforest_top_bound_kind kind;
 	Datum datum;
 };
 
 struct iforest_top_order {
 	bool is_set;
+	bool by_value;           /* else by time */
 	uint8 value;             /* by which value of the index */
 	bool descends, nulls_first;
-	bool has_nulls, has_values; /* are entries wanted whose value is NULL, and others? */
+	bool has_nulls, has_values; /* are entries wanted whose value is NULL, and others? By time all are others */
 	struct iforest_top_bound *bounds;
 	int n_bounds;
 };
@@ -33,6 +38,6 @@ struct iforest_top_order {
 /* Makes the planner offer such scans. Once, when the library is loaded. */
 void iforest_top_register(void);
 
-extern const CustomScanMethods iforest_top_scan_methods;
+extern const CustomScanMethods iforest_top_scan_methods, iforest_reach_scan_methods;
 
 #endif

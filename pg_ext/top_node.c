@@ -21,11 +21,12 @@ static void rescan(CustomScanState *node);
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
 
 const CustomScanMethods iforest_top_scan_methods = { .CustomName = "IForestTopK", .CreateCustomScanState = create_state };
+const CustomScanMethods iforest_reach_scan_methods = { .CustomName = "IForestReach", .CreateCustomScanState = create_state };
 
 static const CustomExecMethods exec_methods = { .CustomName = "IForestTopK", .BeginCustomScan = begin, .ExecCustomScan = execute,
 						.EndCustomScan = end, .ReScanCustomScan = rescan, .ExplainCustomScan = explain };
 
-/* custom_private: value, descends, nulls_first, has_nulls, has_values; of each bound whether it is a low one; and the order as
+/* custom_private: value (-1 by time), descends, nulls_first, has_nulls, has_values; the kind of each bound; and the order as
  * EXPLAIN shows it. custom_exprs: the bounds. */
 static Node *create_state(CustomScan *scan)
 {
@@ -36,12 +37,12 @@ static Node *create_state(CustomScan *scan)
 	NodeSetTag(state, T_CustomScanState);
 	state->custom.methods = &exec_methods;
 	state->order = (struct iforest_top_order){
-		.is_set = true, .value = (uint8)linitial_int(numbers), .descends = lsecond_int(numbers), .nulls_first = lthird_int(numbers),
+		.is_set = true, .by_value = linitial_int(numbers) >= 0, .value = (uint8)Max(linitial_int(numbers), 0), .descends = lsecond_int(numbers), .nulls_first = lthird_int(numbers),
 		.has_nulls = lfourth_int(numbers), .has_values = list_nth_int(numbers, 4),
 		.bounds = palloc0((list_length(scan->custom_exprs) + 1) * sizeof *state->order.bounds),
 	};
 	foreach(cell, lsecond(scan->custom_private))
-		state->order.bounds[state->order.n_bounds++].is_low = lfirst_int(cell);
+		state->order.bounds[state->order.n_bounds++].kind = (enum iforest_top_bound_kind)lfirst_int(cell);
 	state->order_text = strVal(lthird(scan->custom_private));
 	return (Node *)state;
 }
@@ -67,6 +68,7 @@ static struct iforest_top_order order_now(struct top_state *state)
 
 		order.bounds[n++].datum = ExecEvalExpr((ExprState *)lfirst(cell), state->custom.ss.ps.ps_ExprContext, &is_null);
 		order.has_values = order.has_values && !is_null;
+		order.has_nulls = order.has_nulls && !is_null;
 	}
 	return order;
 }
@@ -110,5 +112,6 @@ static void rescan(CustomScanState *node)
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	(void)ancestors;
-	ExplainPropertyText("Order By", ((struct top_state *)node)->order_text, es);
+	if (((struct top_state *)node)->order.by_value)
+		ExplainPropertyText("Order By", ((struct top_state *)node)->order_text, es);
 }

@@ -1,4 +1,4 @@
-#include "pg_ext/top.h"
+#include "pg_ext/top_conditions.h"
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -6,7 +6,6 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
-#include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -21,135 +20,39 @@ enum { OPERATORS_AN_ENTRY = 200 };
 
 static set_rel_pathlist_hook_type previous_hook;
 
-/* ---- conditions ---- */
+/* ---- the path ---- */
 
-static bool collations_fit(Oid of_index, Oid of_clause)
+/* The part of the rows that conditions on series and times leave, and spans that start before a time and end after it left apart: these
+ * are few. */
+static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *reach)
 {
-	return !OidIsValid(of_index) || of_index == of_clause;
-}
-
-/* What a comparison of a column of the index says as a scan key; NIL where it is none. */
-static List *key_of_comparison(PlannerInfo *root, RestrictInfo *restriction, IndexOptInfo *index, int column)
-{
-	OpExpr *clause = castNode(OpExpr, restriction->clause);
-	Oid commutator;
-
-	if (list_length(clause->args) != 2 || !collations_fit(index->indexcollations[column], clause->inputcollid))
-		return NIL;
-	if (match_index_to_operand(linitial(clause->args), column, index) &&
-	    is_pseudo_constant_for_index(root, lsecond(clause->args), index) && op_in_opfamily(clause->opno, index->opfamily[column]))
-		return list_make1(restriction);
-	if (!match_index_to_operand(lsecond(clause->args), column, index) ||
-	    !is_pseudo_constant_for_index(root, linitial(clause->args), index))
-		return NIL;
-	commutator = get_commutator(clause->opno);
-	if (!OidIsValid(commutator) || !op_in_opfamily(commutator, index->opfamily[column]))
-		return NIL;
-	return list_make1(commute_restrictinfo(restriction, commutator));
-}
-
-static List *key_of_array(PlannerInfo *root, RestrictInfo *restriction, IndexOptInfo *index, int column)
-{
-	ScalarArrayOpExpr *clause = castNode(ScalarArrayOpExpr, restriction->clause);
-
-	if (clause->useOr && collations_fit(index->indexcollations[column], clause->inputcollid) &&
-	    match_index_to_operand(linitial(clause->args), column, index) &&
-	    is_pseudo_constant_for_index(root, lsecond(clause->args), index) && op_in_opfamily(clause->opno, index->opfamily[column]))
-		return list_make1(restriction);
-	return NIL;
-}
-
-/* The conditions of the table that choose series and times, as IndexClauses. All are checked again by the index scan, or are exact. */
-static List *index_clauses(PlannerInfo *root, IndexOptInfo *index)
-{
+	const IndexOptInfo *index = below->indexinfo;
+	int time = index->nkeycolumns - 1;
+	Oid type = index->opcintype[time], operator= get_opfamily_member(index->opfamily[time], type, type, BTGreaterEqualStrategyNumber);
+	Expr *time_column = list_nth_node(TargetEntry, index->indextlist, time)->expr;
 	List *clauses = NIL;
 	ListCell *cell;
 
-	for (int column = 0; column < index->nkeycolumns; column++)
-		foreach(cell, index->indrestrictinfo) {
-			RestrictInfo *restriction = lfirst_node(RestrictInfo, cell);
-			IndexClause *clause;
-			List *keys = NIL;
-
-			if (!restriction_is_securely_promotable(restriction, index->rel))
-				continue;
-			if (IsA(restriction->clause, OpExpr))
-				keys = key_of_comparison(root, restriction, index, column);
-			else if (IsA(restriction->clause, ScalarArrayOpExpr))
-				keys = key_of_array(root, restriction, index, column);
-			if (keys == NIL)
-				continue;
-			clause = makeNode(IndexClause);
-			clause->rinfo = restriction;
-			clause->indexquals = keys;
-			clause->indexcol = (AttrNumber)column;
-			clauses = lappend(clauses, clause);
-		}
-	return clauses;
+	foreach(cell, below->indexclauses)
+		clauses = lappend(clauses, lfirst_node(IndexClause, cell)->rinfo);
+	if (OidIsValid(operator))
+		clauses = lappend(clauses, make_opclause(operator, BOOLOID, false, time_column, (Expr *)reach, InvalidOid, InvalidOid));
+	return clamp_row_est(clauselist_selectivity(root, clauses, (int)index->rel->relid, JOIN_INNER, NULL) * index->tuples);
 }
 
-/* ---- conditions on the value itself ---- */
-
-/* What the conditions leave of the values. They are all checked again: this says where nothing need be looked for. */
-struct limits {
-	bool has_nulls, has_values;
-	List *expressions, *are_low; /* of bounds */
-};
-
-/* A comparison in the order of the value's type is false for NULL; one with a constant of the same type is a bound. */
-static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, int column, Oid type, struct limits *limits)
+/* In the order of a value each entry costs a look at its row, anywhere in the table; who takes a few pays for a few. In that of time
+ * rows lie together, as for the scan below. */
+static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below, const RelOptInfo *rel, Node *reach, bool by_value)
 {
-	Oid family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	bool is_left = list_length(clause->args) == 2 && match_index_to_operand(linitial(clause->args), column, index);
-	Node *other;
-	int strategy;
+	double n_below = clamp_row_est(below->indexselectivity * below->indexinfo->tuples);
+	double n_entries = reach ? Min(entries_reached(root, below, reach), n_below) : n_below;
+	Cost an_entry = random_page_cost + cpu_tuple_cost + rel->baserestrictcost.per_tuple;
 
-	if (!is_left && (list_length(clause->args) != 2 || !match_index_to_operand(lsecond(clause->args), column, index)))
-		return;
-	strategy = get_op_opfamily_strategy(clause->opno, family);
-	other = is_left ? lsecond(clause->args) : linitial(clause->args);
-	if (strategy == InvalidStrategy)
-		return;
-	limits->has_nulls = false;
-	if (type == NUMERICOID || getBaseType(exprType(other)) != type || !is_pseudo_constant_for_index(root, other, index))
-		return;
-	if (strategy == BTEqualStrategyNumber || (strategy < BTEqualStrategyNumber) != is_left) {
-		limits->expressions = lappend(limits->expressions, other);
-		limits->are_low = lappend_int(limits->are_low, true);
-	}
-	if (strategy == BTEqualStrategyNumber || (strategy < BTEqualStrategyNumber) == is_left) {
-		limits->expressions = lappend(limits->expressions, other);
-		limits->are_low = lappend_int(limits->are_low, false);
-	}
-}
-
-static struct limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type)
-{
-	struct limits limits = { .has_nulls = true, .has_values = true };
-	ListCell *cell;
-
-	foreach(cell, rel->baserestrictinfo) {
-		Expr *clause = lfirst_node(RestrictInfo, cell)->clause;
-
-		if (IsA(clause, OpExpr))
-			read_comparison(root, castNode(OpExpr, clause), index, column, type, &limits);
-		else if (IsA(clause, NullTest) && match_index_to_operand((Node *)castNode(NullTest, clause)->arg, column, index))
-			*(castNode(NullTest, clause)->nulltesttype == IS_NULL ? &limits.has_values : &limits.has_nulls) = false;
-	}
-	return limits;
-}
-
-/* ---- the path ---- */
-
-/* Each entry that meets the conditions of the index costs a look at its row, anywhere in the table; who takes a few pays for a few. */
-static void estimate(CustomPath *path, const IndexPath *below, const RelOptInfo *rel)
-{
-	double n_entries = clamp_row_est(below->indexselectivity * below->indexinfo->tuples);
-	Cost an_entry = random_page_cost + cpu_tuple_cost + OPERATORS_AN_ENTRY * cpu_operator_cost + rel->baserestrictcost.per_tuple;
-
+	if (!by_value)
+		an_entry = (below->path.total_cost - below->path.startup_cost) / n_below;
 	path->path.rows = below->path.rows;
 	path->path.startup_cost = below->path.startup_cost + rel->baserestrictcost.startup + random_page_cost;
-	path->path.total_cost = path->path.startup_cost + n_entries * an_entry +
+	path->path.total_cost = path->path.startup_cost + n_entries * (an_entry + OPERATORS_AN_ENTRY * cpu_operator_cost) +
 				below->path.rows * path->path.pathtarget->cost.per_tuple;
 	iforest_copy_disabled(&path->path, &below->path);
 }
@@ -175,35 +78,39 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	scan->custom_exprs = linitial(path->custom_private);
 	scan->custom_private = list_copy_tail(path->custom_private, 1);
 	scan->flags = path->flags;
-	scan->methods = &iforest_top_scan_methods;
+	scan->methods = linitial_int(linitial(scan->custom_private)) < 0 ? &iforest_reach_scan_methods : &iforest_top_scan_methods;
 	return &scan->scan.plan;
 }
 
 static const CustomPathMethods path_methods = { .CustomName = "IForestTopK", .PlanCustomPath = plan_path };
 
-static void add_top(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v)
+/* A path over one that is made for it. v: the value column by which, -1 for none; limits->expressions and so on: what its bounds are. */
+static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct iforest_top_limits *limits, Node *reach)
 {
-	IndexPath *below = create_index_path(root, index, index_clauses(root, index), NIL, NIL, NIL, ForwardScanDirection, false, NULL,
-					     1.0, false);
-	const PathKey *key = linitial_node(PathKey, root->query_pathkeys);
-	int column = index->nkeycolumns + v;
-	const Var *var = castNode(Var, list_nth_node(TargetEntry, index->indextlist, column)->expr);
-	struct limits limits = limits_of(root, rel, index, column, getBaseType(var->vartype));
-	char *name = get_attname(planner_rt_fetch(rel->relid, root)->relid, var->varattno, false);
+	IndexPath *below = create_index_path(root, index, iforest_top_index_clauses(root, index), NIL, NIL, NIL, ForwardScanDirection, false,
+					     NULL, 1.0, false);
+	const PathKey *key = v >= 0 ? linitial_node(PathKey, root->query_pathkeys) : NULL;
 	CustomPath *path = makeNode(CustomPath);
+	char *text = pstrdup("");
 
+	if (key) {
+		const Var *var = castNode(Var, list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns + v)->expr);
+
+		text = order_text(get_attname(planner_rt_fetch(rel->relid, root)->relid, var->varattno, false), key);
+		path->path.pathkeys = list_make1((void *)key);
+	}
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
 	path->path.pathtarget = rel->reltarget;
 	path->path.parallel_safe = rel->consider_parallel;
-	path->path.pathkeys = list_make1((void *)key);
 	path->custom_paths = list_make1(below);
 	/* the expressions apart: the planner finishes those of a plan */
-	path->custom_private = list_make4(limits.expressions,
-					  list_make5_int(v, iforest_descends(key), key->pk_nulls_first, limits.has_nulls, limits.has_values),
-					  limits.are_low, makeString(order_text(name, key)));
+	path->custom_private = list_make4(limits->expressions,
+					  list_make5_int(v, key && iforest_descends(key), key && key->pk_nulls_first, limits->has_nulls,
+							 limits->has_values),
+					  limits->kinds, makeString(text));
 	path->methods = &path_methods;
-	estimate(path, below, rel);
+	estimate(root, path, below, rel, reach, v >= 0);
 	add_path(rel, &path->path);
 }
 
@@ -220,13 +127,23 @@ static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const Targe
 
 static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
-	const PathKey *key = linitial_node(PathKey, root->query_pathkeys);
+	struct iforest_top_limits by_time = { .has_values = true };
+	Node *reach = iforest_top_add_reach(root, index, &by_time);
 
-	for (int v = 0; v < index->ncolumns - index->nkeycolumns; v++)
-		if (is_ordered_by(key, rel, list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns + v))) {
-			add_top(root, rel, index, v);
-			break;
-		}
+	if (reach)
+		add_scan(root, rel, index, -1, &by_time, reach);
+	for (int v = 0; root->query_pathkeys && v < index->ncolumns - index->nkeycolumns; v++) {
+		const TargetEntry *value = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns + v);
+		struct iforest_top_limits limits;
+
+		if (!is_ordered_by(linitial_node(PathKey, root->query_pathkeys), rel, value))
+			continue;
+		limits = iforest_top_limits_of(root, rel, index, index->nkeycolumns + v, getBaseType(exprType((Node *)value->expr)));
+		limits.expressions = list_concat(limits.expressions, by_time.expressions);
+		limits.kinds = list_concat(limits.kinds, by_time.kinds);
+		add_scan(root, rel, index, v, &limits, reach);
+		break;
+	}
 }
 
 /* A condition without columns is asked by a node between this one and the index scan, which then is not where it is looked for. */
@@ -246,7 +163,7 @@ static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, Ran
 
 	if (previous_hook)
 		previous_hook(root, rel, number, table);
-	if (!iforest_enable || root->query_pathkeys == NIL || table->rtekind != RTE_RELATION || table->inh || table->tablesample ||
+	if (!iforest_enable || table->rtekind != RTE_RELATION || table->inh || table->tablesample ||
 	    IS_DUMMY_REL(rel) || (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
 	    has_constant_condition(rel))
 		return;

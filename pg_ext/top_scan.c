@@ -12,12 +12,14 @@ static const struct iforest_fields *fields_of(const struct iforest_index_scan *s
 
 static bool is_null(const struct iforest_index_scan *scan, const struct iforest_entry *entry)
 {
-	return !(entry->present >> scan->order.value & 1);
+	return scan->order.by_value && !(entry->present >> scan->order.value & 1);
 }
 
 static struct iforest_row row_of(const struct iforest_index_scan *scan, const struct iforest_entry *entry)
 {
-	return (struct iforest_row){ .value = is_null(scan, entry) ? (union iforest_number){ 0 } : entry->values[scan->order.value],
+	bool has_value = scan->order.by_value && !is_null(scan, entry);
+
+	return (struct iforest_row){ .value = has_value ? entry->values[scan->order.value] : (union iforest_number){ 0 },
 				     .time = entry->key.time, .ref = entry->key.ref, .time_is_null = entry->key.time_is_null,
 				     .is_set = true };
 }
@@ -28,12 +30,13 @@ static int compare_entries(const void *left, const void *right, void *context)
 	const struct iforest_index_scan *scan = context;
 	const struct iforest_entry *a = left, *b = right;
 	struct iforest_row row_a = row_of(scan, a), row_b = row_of(scan, b);
-	int order;
+	int order = 0;
 
 	if (is_null(scan, a) != is_null(scan, b))
 		return is_null(scan, a) == scan->order.nulls_first ? -1 : 1;
-	order = iforest_number_compare(row_a.value, row_b.value, fields_of(scan)->kinds[scan->order.value]);
-	if (order && !is_null(scan, a))
+	if (scan->order.by_value && !is_null(scan, a))
+		order = iforest_number_compare(row_a.value, row_b.value, fields_of(scan)->kinds[scan->order.value]);
+	if (order)
 		return scan->order.descends ? -order : order;
 	return iforest_row_compare(&row_a, &row_b);
 }
@@ -74,20 +77,38 @@ static bool read_pending(struct iforest_index_scan *scan)
 
 /* ---- the runs ---- */
 
-static void narrow(const struct iforest_index_scan *scan, struct iforest_match *match)
+static void narrow_value(const struct iforest_index_scan *scan, const struct iforest_top_bound *bound, struct iforest_match *match)
 {
 	uint8 value = scan->order.value;
 	enum iforest_value_kind kind = (enum iforest_value_kind)fields_of(scan)->kinds[value];
+	union iforest_number number = iforest_value_from_datum(scan->index->relation, &scan->definition, value, bound->datum);
 
+	if (bound->kind == IFOREST_TOP_LOW)
+		iforest_match_at_least(match, value, number, kind);
+	else
+		iforest_match_at_most(match, value, number, kind);
+}
+
+/* Spans that start at the time itself are let through either way. */
+static void narrow_reach(const struct iforest_index_scan *scan, const struct iforest_top_bound *bound, struct iforest_match *match)
+{
+	int64 time = iforest_time_from_datum(&scan->definition, bound->datum);
+
+	if (bound->kind == IFOREST_TOP_REACHES && time > PG_INT64_MIN)
+		time--;
+	match->reach = match->has_reach ? Max(match->reach, time) : time;
+	match->has_reach = true;
+}
+
+static void narrow(const struct iforest_index_scan *scan, bool of_nulls, struct iforest_match *match)
+{
 	for (int i = 0; i < scan->order.n_bounds; i++) {
 		const struct iforest_top_bound *bound = &scan->order.bounds[i];
-		union iforest_number number =
-			iforest_value_from_datum(scan->index->relation, &scan->definition, value, bound->datum);
 
-		if (bound->is_low)
-			iforest_match_at_least(match, value, number, kind);
-		else
-			iforest_match_at_most(match, value, number, kind);
+		if (bound->kind == IFOREST_TOP_REACHES || bound->kind == IFOREST_TOP_REACHES_BEYOND)
+			narrow_reach(scan, bound, match);
+		else if (!of_nulls)
+			narrow_value(scan, bound, match);
 	}
 }
 
@@ -106,14 +127,14 @@ static enum iforest_status start_part(struct iforest_index_scan *scan, bool of_n
 
 	if (keys->has_nulls)
 		question.to = iforest_key_at(1, INT64_MIN);
-	if (of_nulls) {
-		question.order = IFOREST_EARLIEST_FIRST;
-		question.match.nulls = bit;
-	} else {
+	if (scan->order.by_value && !of_nulls) {
 		question.order = scan->order.descends ? IFOREST_LARGEST_FIRST : IFOREST_SMALLEST_FIRST;
 		question.values = bit;
-		narrow(scan, &question.match);
+	} else {
+		question.order = IFOREST_EARLIEST_FIRST;
+		question.match.nulls = of_nulls ? bit : 0;
 	}
+	narrow(scan, of_nulls, &question.match);
 	if (top->has_last && is_null(scan, &top->last) == of_nulls)
 		question.after = row_of(scan, &top->last);
 	top->best_is_of_nulls = of_nulls;

@@ -119,6 +119,84 @@ MOVE FORWARD 100 FROM c;
 FETCH BACKWARD 1 FROM c;
 ROLLBACK;
 
+-- ---- spans that reach into a window ----
+CREATE TABLE calls(id integer GENERATED ALWAYS AS IDENTITY, who integer, ts bigint, dur integer, since timestamptz, until timestamptz);
+INSERT INTO calls(who, ts, dur, since, until)
+SELECT i % 5, CASE WHEN i % 71 > 0 THEN i * 10 END, d, '2024-03-01 00:00 UTC'::timestamptz + i * interval '1 second', '2024-03-01 00:00 UTC'::timestamptz + i * interval '1 second' + d * interval '100 ms'
+FROM (SELECT i, CASE WHEN i % 53 = 0 THEN NULL WHEN i % 17 = 0 THEN -1 WHEN i % 3 = 0 THEN 0 WHEN i = 500 THEN 150000 ELSE i * 7919 % 97 END AS d FROM generate_series(1, 20000) i) s;
+CREATE INDEX calls_if ON calls USING iforest (who, ts) INCLUDE (dur) WITH (duration = 'dur', background_merge = off);
+CREATE INDEX calls_end_if ON calls USING iforest (since) INCLUDE (until, dur) WITH ("end" = 'until', background_merge = off);
+VACUUM ANALYZE calls;
+RESET enable_seqscan; RESET enable_sort; RESET enable_bitmapscan;
+EXPLAIN (COSTS OFF) SELECT * FROM calls WHERE ts < 150100 AND ts + dur > 150000;
+EXPLAIN (COSTS OFF) SELECT * FROM calls WHERE since < '2024-03-01 03:00' AND '2024-03-01 02:59' <= until;
+EXPLAIN (COSTS OFF) SELECT id, dur FROM calls WHERE who = 2 AND ts < 150100 AND dur + ts > 100000 ORDER BY dur DESC LIMIT 3;
+-- rows that were fetched for nothing
+CREATE FUNCTION fetched_in_vain(question text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || question INTO plan;
+	RETURN plan #>> '{0,Plan,Plans,0,Rows Removed by Filter}';
+END $$;
+SELECT fetched_in_vain('SELECT id FROM calls WHERE ts < 150100 AND ts + dur > 150000') < 5 AS few;
+-- another column, another operation, a time of another type: not so
+EXPLAIN (COSTS OFF) SELECT count(id) FROM calls WHERE ts < 100 AND ts - dur > 50;
+EXPLAIN (COSTS OFF) SELECT count(id) FROM calls WHERE since < '2024-03-01 00:01' AND until > '2024-03-01'::date;
+
+CREATE FUNCTION compare_reaches(n integer, OUT asked bigint, OUT taken bigint, OUT different text) LANGUAGE plpgsql AS $$
+DECLARE
+	low integer;
+	question text;
+	expected text;
+	actual text;
+	line text;
+	is_taken boolean;
+BEGIN
+	asked := 0;
+	taken := 0;
+	FOR i IN 1..n LOOP
+		low := floor(random() * 210000);
+		question := format((ARRAY['SELECT id FROM calls WHERE ts < %2$s AND ts + dur > %1$s AND %3$s ORDER BY id', 'SELECT id FROM calls WHERE ts <= %2$s AND %1$s <= dur + ts AND %3$s ORDER BY id',
+			'SELECT id FROM calls WHERE since < %4$L AND until > %5$L AND %3$s ORDER BY id', 'SELECT id, dur FROM calls WHERE since < %4$L AND until >= %5$L AND %3$s ORDER BY dur DESC, id LIMIT 10',
+			'SELECT id, dur FROM calls WHERE ts < %2$s AND ts + dur > %1$s AND %3$s ORDER BY dur DESC NULLS LAST, id LIMIT 5', 'SELECT id FROM calls WHERE ts + dur > %1$s AND ts + dur > 100000 AND %3$s ORDER BY id'])[1 + floor(random() * 6)],
+			low, low + floor(random() * 1000), (ARRAY['true', 'who = 2', 'who IN (1, 3)', 'dur > 50', 'id % 3 = 0', 'who IS NOT NULL'])[1 + floor(random() * 6)],
+			'2024-03-01 00:00 UTC'::timestamptz + low * interval '100 ms' + interval '1 minute', '2024-03-01 00:00 UTC'::timestamptz + low * interval '100 ms');
+		is_taken := false;
+		FOR line IN EXECUTE 'EXPLAIN ' || question LOOP
+			is_taken := is_taken OR line ~ 'IForestReach|IForestTopK';
+		END LOOP;
+		EXECUTE format('SELECT string_agg(q::text, %L) FROM (%s) q', E'\n', question) INTO actual;
+		SET LOCAL iforest.enable = off;
+		EXECUTE format('SELECT string_agg(q::text, %L) FROM (%s) q', E'\n', question) INTO expected;
+		SET LOCAL iforest.enable = on;
+		asked := asked + 1;
+		taken := taken + is_taken::integer;
+		IF actual IS DISTINCT FROM expected THEN
+			different := question;
+			RETURN;
+		END IF;
+	END LOOP;
+END $$;
+SELECT asked, taken > 150 AS are_taken, different FROM compare_reaches(200);
+INSERT INTO calls(who, ts, dur, since, until) SELECT 9, i * 100, 5000, now(), now() FROM generate_series(1, 1000) i;
+UPDATE calls SET dur = dur * 3, until = until + interval '1 hour' WHERE id % 101 = 0;
+DELETE FROM calls WHERE id % 13 = 0;
+SELECT asked, taken > 100 AS are_taken, different FROM compare_reaches(200);
+VACUUM calls;
+SELECT asked, taken > 100 AS are_taken, different FROM compare_reaches(200);
+SET plan_cache_mode = force_generic_plan;
+PREPARE reach(bigint, bigint) AS SELECT count(*), sum(id) FROM (SELECT id FROM calls WHERE ts < $2 AND ts + dur > $1 OFFSET 0) s;
+EXPLAIN (COSTS OFF) EXECUTE reach(150000, 150100);
+EXECUTE reach(150000, 150100);
+EXECUTE reach(NULL, 150100);
+SET iforest.enable = off;
+EXECUTE reach(150000, 150100);
+SET iforest.enable = on;
+SELECT a, (SELECT count(*) FROM (SELECT id FROM calls WHERE ts < a + 10 AND ts + dur > a OFFSET 0) s) FROM (VALUES (1000), (150000), (NULL), (10000000)) w(a);
+DROP TABLE calls;
+DROP FUNCTION compare_reaches, fetched_in_vain;
+
 -- ---- partitions ----
 CREATE TABLE days(id integer, ts timestamp, dur integer, note text) PARTITION BY RANGE (ts);
 CREATE TABLE days_1 PARTITION OF days FOR VALUES FROM ('2024-03-01') TO ('2024-03-02');
