@@ -345,11 +345,177 @@ static void random_questions_are_answered_as_by_plain_sql(void **state)
 	}
 }
 
+/* ---- what is read ---- */
+
+static int n_pages_read;
+
+/* Pages of an index come by a statement of their own, one each, unless they are in memory already. */
+static int count_pages(unsigned event, void *context, void *statement, void *text)
+{
+	(void)event;
+	(void)context;
+	(void)statement;
+	n_pages_read += strstr(text, "SELECT bytes FROM") != NULL; /* "-- " before it, for it runs within another */
+	return SQLITE_OK;
+}
+
+/* Pages read by a query on a connection that has none in memory; it gives so many rows. */
+static int pages_of(const char *path, int n_rows, const char *sql)
+{
+	sqlite3 *db = open_database(path, 0);
+	sqlite3_stmt *statement;
+	int n = 0;
+
+	n_pages_read = 0;
+	sqlite3_trace_v2(db, SQLITE_TRACE_STMT, count_pages, NULL);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+	while (sqlite3_step(statement) == SQLITE_ROW)
+		n++;
+	sqlite3_finalize(statement);
+	close_database(db);
+	if (n != n_rows)
+		fail_msg("%s gives %d rows, not %d", sql, n, n_rows);
+	print_message("%4d pages: %s\n", n_pages_read, sql);
+	return n_pages_read;
+}
+
+/* 300 000 spans of 4 tracks: some 600 pages, three deep. The manifest is one more. */
+static void what_is_not_asked_for_is_not_read(void **state)
+{
+	const char *path = test_path("pages.db");
+	sqlite3 *db;
+
+	(void)state;
+	remove_database(path);
+	db = open_database(path, 0);
+	run(db, "CREATE TABLE spans(id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER, track TEXT);"
+		"WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 300000) INSERT INTO spans "
+		"SELECT i, i * 100 + (i * 2654435761 >> 7) %% 97, CASE WHEN i %% 50000 = 7 THEN 1000000 + i ELSE i * 2654435761 %% 900001 & 524287 END, 't' || (i %% 4) FROM c;"
+		"CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track);"
+		"CREATE VIRTUAL TABLE spans_rows USING iforest_rows(spans_if)");
+	close_database(db);
+	assert_true(pages_of(path, 1, "SELECT sum(dur + ts) FROM spans_rows") > 300);
+	/* a path of 4 pages for each row, and one for each end of what is asked */
+	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows ORDER BY dur DESC LIMIT 10") <= 1 + 12 * 4);
+	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows WHERE track = 't3' ORDER BY dur DESC LIMIT 10") <= 1 + 12 * 4);
+	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows WHERE track = 't3' AND ts >= 5000000 AND ts < 20000000 ORDER BY dur DESC LIMIT 10") <= 1 + 12 * 4);
+	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows WHERE track IN ('t3', 't1') AND ts NOT NULL ORDER BY dur DESC, ts LIMIT 10") <= 1 + 14 * 4);
+	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows WHERE track = 't2' ORDER BY ts LIMIT 10") <= 1 + 2 * 4);
+	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows WHERE track = 't2' ORDER BY ts DESC LIMIT 10") <= 1 + 2 * 4);
+	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows ORDER BY ts LIMIT 10") <= 1 + 4 * 2 * 4);
+	/* the next one that is long, the previous one, and what is open */
+	assert_true(pages_of(path, 1, "SELECT * FROM spans_rows WHERE track = 't3' AND ts >= 10000001 AND dur > 1000000 ORDER BY ts LIMIT 1") <= 1 + 4 * 4);
+	assert_true(pages_of(path, 1, "SELECT * FROM spans_rows WHERE track = 't3' AND ts < 20000000 AND dur > 1000000 ORDER BY ts DESC LIMIT 1") <= 1 + 4 * 4);
+	assert_true(pages_of(path, 594, "SELECT * FROM spans_rows(20500000, 20500001) WHERE track = 't3'") <= 1 + 8 * 4);
+	assert_true(pages_of(path, 6, "SELECT * FROM spans_rows WHERE dur >= 1000000") <= 1 + 6 * 4 + 4 * 2);
+	assert_true(pages_of(path, 1, "SELECT * FROM spans_rows WHERE ts BETWEEN 15000000 AND 15000099") <= 1 + 4 * 4);
+	assert_true(pages_of(path, 0, "SELECT * FROM spans_rows WHERE track = 't9'") <= 1);
+	assert_true(pages_of(path, 0, "SELECT * FROM spans_rows WHERE dur IS NULL") <= 1);
+	remove_database(path);
+}
+
+/* ---- by hand ---- */
+
+static sqlite3 *small_table(void)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	run(db, "CREATE TABLE spans(id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER, track TEXT);"
+		"INSERT INTO spans VALUES(1, 10, 5, 'a'), (2, 12, -1, 'a'), (3, NULL, 9, 'b'), (4, 20, NULL, 'b'), (5, 9223372036854775800, 100, 'b');"
+		"CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track);"
+		"CREATE VIRTUAL TABLE spans_rows USING iforest_rows(spans_if)");
+	return db;
+}
+
+static void rows_are_those_of_the_table(void **state)
+{
+	sqlite3 *db = small_table();
+
+	(void)state;
+	run_gives(db, "1|a|10|5|15\n2|a|12|-1|12\n3|b||9|\n4|b|20||20\n5|b|9223372036854775800|100|9223372036854775807\n",
+		  "SELECT * FROM spans_rows ORDER BY id");
+	run_gives(db, "integer|text|integer|integer\n", "SELECT typeof(id), typeof(track), typeof(ts), typeof(dur) FROM spans_rows WHERE id = 1");
+	run_gives(db, "1\n2\n", "SELECT rowid FROM spans_rows(12, 13) ORDER BY ts");
+	run_gives(db, "2\n", "SELECT id FROM spans_rows WHERE t0 = 15 - 3 AND t1 = 13.0 AND dur < 0");
+	run_gives(db, "", "SELECT id FROM spans_rows(NULL, 13)");
+	run_gives(db, "3\n", "SELECT id FROM spans_rows WHERE ts IS NULL");
+	run_gives(db, "3\n1\n2\n4\n5\n", "SELECT id FROM spans_rows ORDER BY ts");
+	run_gives(db, "5\n3\n1\n2\n4\n", "SELECT id FROM spans_rows ORDER BY dur DESC");
+	run_gives(db, "1\n2\n3\n4\n5\n", "SELECT s.id FROM spans s JOIN spans_rows r ON r.id = s.id AND r.track = s.track ORDER BY 1");
+	run(db, "CREATE TABLE points(id INTEGER PRIMARY KEY, at INTEGER, v REAL); INSERT INTO points VALUES(1, 5, 0.5), (2, 6, NULL), (3, 7, 3);"
+		"CREATE VIRTUAL TABLE points_if USING iforest(content=points, time=at, value=v);"
+		"CREATE VIRTUAL TABLE points_rows USING iforest_rows(points_if)");
+	run_gives(db, "2|6|\n3|7|3.0\n", "SELECT * FROM points_rows(6) ORDER BY at");
+	run_gives(db, "3\n", "SELECT id FROM points_rows WHERE v > 0.5");
+	run(db, "DELETE FROM points");
+	run_gives(db, "", "SELECT * FROM points_rows ORDER BY v LIMIT 1");
+	close_database(db);
+}
+
+/* The last part of the plan of a query. */
+static void plan_is(sqlite3 *db, const char *expected, const char *sql)
+{
+	char *explain = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sql), *plan = rows_of(db, explain);
+
+	assert_non_null(plan);
+	if (!strstr(plan, expected))
+		fail_msg("%s\n  is done so: %s  and not by %s", sql, plan, expected);
+	free(plan);
+	sqlite3_free(explain);
+}
+
+static void plans_say_what_is_done(void **state)
+{
+	sqlite3 *db = small_table();
+
+	(void)state;
+	plan_is(db, ": track=, ts>=, in order of dur descending\n", "SELECT * FROM spans_rows WHERE track = 'a' AND ts >= 5 ORDER BY dur DESC");
+	plan_is(db, ": t0, t1, track in, in order of ts\n", "SELECT * FROM spans_rows(1, 2) WHERE track IN ('a', 'b') ORDER BY ts");
+	plan_is(db, "USE TEMP B-TREE FOR ORDER BY", "SELECT * FROM spans_rows ORDER BY track");
+	plan_is(db, "USE TEMP B-TREE FOR ORDER BY", "SELECT * FROM spans_rows ORDER BY dur DESC, ts"); /* times may be NULL */
+	plan_is(db, ": ts is not null, in order of dur\n", "SELECT * FROM spans_rows WHERE ts IS NOT NULL ORDER BY dur, ts, id");
+	plan_is(db, ": all rows\n", "SELECT * FROM spans_rows");
+	close_database(db);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+	sqlite3 *db = small_table();
+
+	(void)state;
+	run_fails(db, "iforest_rows: name an index", "CREATE VIRTUAL TABLE x USING iforest_rows");
+	run_fails(db, "iforest_rows: no index \"nothing\"", "CREATE VIRTUAL TABLE x USING iforest_rows(nothing)");
+	run_fails(db, "iforest_rows: there is no column \"x\" to be called \"y\"", "CREATE VIRTUAL TABLE x USING iforest_rows(spans_if, x AS y)");
+	run_fails(db, "iforest_rows: there is no column \"t0\" to be called", "CREATE VIRTUAL TABLE x USING iforest_rows(spans_if, t0 AS y)");
+	run_fails(db, "iforest: cannot read \"ts AS\"", "CREATE VIRTUAL TABLE x USING iforest_rows(spans_if, ts AS)");
+	run_fails(db, "iforest_rows: two columns named \"dur\"", "CREATE VIRTUAL TABLE x USING iforest_rows(spans_if, ts AS dur)");
+	run_fails(db, "spans_rows: argument t0 takes = only", "SELECT * FROM spans_rows WHERE t0 > 3");
+	run_fails(db, "spans_rows: argument t1 is used, but not given", "SELECT t1 FROM spans_rows");
+	run_fails(db, "spans_rows: argument t0 is used, but not given", "SELECT * FROM spans_rows WHERE t0 = 3 OR ts = 5");
+	run_fails(db, "spans_if: argument t0 is not an integer", "SELECT * FROM spans_rows('x', 5)");
+	run_fails(db, "table spans_rows may not be modified", "DELETE FROM spans_rows");
+	run_fails(db, "too many arguments on spans_rows() - max 2", "SELECT * FROM spans_rows(1, 2, 3)");
+	run(db, "CREATE TABLE odd(key INTEGER PRIMARY KEY, ts INTEGER, id INTEGER, \"end\" TEXT); INSERT INTO odd VALUES(1, 2, 3, 'x');"
+		"CREATE VIRTUAL TABLE odd_if USING iforest(content=odd, time=ts, duration=id, by=\"end\")");
+	run_fails(db, "iforest_rows: two columns named \"id\"; give the first of them another name: iforest_rows(index, \"id\" AS \"id_\")",
+		  "CREATE VIRTUAL TABLE x USING iforest_rows(odd_if, \"end\" AS finish)");
+	run(db, "CREATE VIRTUAL TABLE odd_rows USING iforest_rows(odd_if, id AS key, \"end\" AS name)");
+	run_gives(db, "1|x|2|3|5\n", "SELECT key, name, ts, id, end FROM odd_rows");
+	run(db, "DROP TABLE spans_if");
+	run_fails(db, "spans_rows: ", "SELECT * FROM spans_rows");
+	run(db, "DROP TABLE spans_rows");
+	close_database(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_are_those_of_the_table),
+		cmocka_unit_test(plans_say_what_is_done),
+		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(what_is_not_asked_for_is_not_read),
 		cmocka_unit_test(random_questions_are_answered_as_by_plain_sql),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
 }

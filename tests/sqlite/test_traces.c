@@ -105,6 +105,25 @@ static void check_screen(sqlite3 *db)
 		  " WHERE place = 1 ORDER BY track");
 }
 
+/* Of every window the five longest, where ties go by time and name, and how many spans reach into it. */
+static void check_rows(sqlite3 *db, const char *rows)
+{
+	char *window = sqlite3_mprintf("%s WHERE ts >= " FIELD("a") " AND ts < " FIELD("b"), rows);
+	char *sql = sqlite3_mprintf("SELECT e.key, (SELECT json_group_array(json_array(ts, dur, name)) FROM (SELECT r.ts, r.dur, s.name FROM (SELECT * FROM %s "
+				    "AND dur >= (SELECT min(dur) FROM (SELECT dur FROM %s ORDER BY dur DESC LIMIT 5))) r JOIN spans s ON s.id = r.id "
+				    "ORDER BY r.dur DESC, r.ts, s.name LIMIT 5)) FROM expected, json_each(expected.json, '$.windows') e ORDER BY e.key",
+				    window, window);
+
+	same_rows(db, sql, "SELECT e.key, " FIELD("top5") " FROM expected, json_each(expected.json, '$.windows') e ORDER BY e.key");
+	sqlite3_free(sql);
+	sqlite3_free(window);
+
+	sql = sqlite3_mprintf("SELECT e.key, count(r.id) FROM expected, json_each(expected.json, '$.windows') e LEFT JOIN %s r ON t0 = " FIELD("a")
+			      " AND t1 = " FIELD("b") " GROUP BY e.key ORDER BY e.key", rows);
+	same_rows(db, sql, "SELECT e.key, " FIELD("overlap_instant") " FROM expected, json_each(expected.json, '$.windows') e ORDER BY e.key");
+	sqlite3_free(sql);
+}
+
 static void check_counters(sqlite3 *db)
 {
 	run(db, "CREATE VIRTUAL TABLE counters USING iforest(content=samples, time=ts, value=value, by=series)");
@@ -127,7 +146,11 @@ static void a_real_trace_is_exact(void **state)
 	run(db, "CREATE VIRTUAL TABLE all_spans USING iforest_fold(by_track)");
 	check_spans(db, "by_track", "all_spans");
 	check_screen(db);
+	run(db, "CREATE VIRTUAL TABLE rows_by_track USING iforest_rows(by_track)");
+	check_rows(db, "rows_by_track");
 	run(db, "CREATE VIRTUAL TABLE by_depth USING iforest(content=spans, time=ts, duration=dur, by=(track, depth))");
+	run(db, "CREATE VIRTUAL TABLE rows_by_depth USING iforest_rows(by_depth)");
+	check_rows(db, "rows_by_depth");
 	run(db, "CREATE VIRTUAL TABLE folded_track USING iforest_fold(by_depth, track)");
 	run(db, "CREATE VIRTUAL TABLE folded_all USING iforest_fold(by_depth)");
 	check_spans(db, "folded_track", "folded_all");
