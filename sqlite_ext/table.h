@@ -1,4 +1,4 @@
-/* table.h -- a virtual table of either module: what both share, from making one to reading its rows. */
+/* table.h -- a virtual table of any module: what they share, from making one to reading its rows. */
 #ifndef IFOREST_SQLITE_TABLE_H
 #define IFOREST_SQLITE_TABLE_H
 
@@ -33,7 +33,7 @@ int iforest_table_report(sqlite3_vtab *base, struct iforest_error *error);
 /* What xColumn gives for an argument that is read and was not given with "=". Returns an error code. */
 int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument);
 
-/* ---- methods of both modules ---- */
+/* ---- methods of modules that answer with buckets; of the others what fits ---- */
 
 int iforest_table_disconnect(sqlite3_vtab *base);
 int iforest_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
