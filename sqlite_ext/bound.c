@@ -4,9 +4,11 @@
 
 #include "core/bits.h"
 
+enum { UNKNOWN = 0 }; /* there is no memory to tell */
+
 /* The value as SQLite compares it with a column of numbers. */
 struct number {
-	int type;            /* SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_NULL, or SQLITE_TEXT: greater than all numbers */
+	int type;            /* SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_NULL, SQLITE_TEXT: greater than all numbers, or UNKNOWN */
 	int64_t integer;
 	double real;
 };
@@ -14,10 +16,12 @@ struct number {
 static struct number read_number(sqlite3_value *value)
 {
 	/* a copy, for the text that looks like a number becomes one */
-	sqlite3_value *copy = sqlite3_value_type(value) == SQLITE_TEXT ? sqlite3_value_dup(value) : NULL;
-	sqlite3_value *read = copy ? copy : value;
+	bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+	sqlite3_value *copy = is_text ? sqlite3_value_dup(value) : NULL, *read = copy ? copy : value;
 	struct number number = { .type = copy ? sqlite3_value_numeric_type(copy) : sqlite3_value_type(value) };
 
+	if (is_text && !copy)
+		return (struct number){ .type = UNKNOWN };
 	if (number.type == SQLITE_INTEGER)
 		number.integer = sqlite3_value_int64(read);
 	else if (number.type == SQLITE_FLOAT)
@@ -80,6 +84,8 @@ bool iforest_bound_integers(char op, sqlite3_value *value, int64_t *low, int64_t
 	struct number number = read_number(value);
 
 	switch (number.type) {
+	case UNKNOWN:
+		return true;
 	case SQLITE_NULL:
 		return false;
 	case SQLITE_TEXT:
@@ -96,8 +102,8 @@ bool iforest_bound_reals(char op, sqlite3_value *value, double *low, double *hig
 	struct number number = read_number(value);
 	double below = number.real, above = number.real;
 
-	if (number.type == SQLITE_NULL)
-		return false;
+	if (number.type == UNKNOWN || number.type == SQLITE_NULL)
+		return number.type == UNKNOWN;
 	if (number.type == SQLITE_TEXT)
 		return op == '<' || op == 'l';
 	if (number.type == SQLITE_INTEGER) { /* which may lie between two reals */

@@ -7,7 +7,8 @@
 
 /* Operators of conditions: '=', '<', '>', and 'l' for <=, 'g' for >=. */
 
-/* Narrows [*low, *high], which may be empty afterwards, to the integers that pass. False where none can. */
+/* Narrows [*low, *high], which may be empty afterwards, to the integers that pass. False where none can. Without memory a text narrows
+ * nothing. */
 bool iforest_bound_integers(char op, sqlite3_value *value, int64_t *low, int64_t *high);
 
 /* The same for reals; the interval may hold one more on either side. */

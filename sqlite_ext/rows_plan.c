@@ -240,7 +240,7 @@ int iforest_rows_plan_make(const struct iforest_definition *definition, const ch
 	struct planning planning = { .definition = definition, .info = info, .share = 1, .tokens = sqlite3_str_new(NULL),
 				     .words = sqlite3_str_new(NULL) };
 	int rc = take_arguments(&planning, name, error);
-	char *words;
+	char *words, *text;
 
 	if (!rc) {
 		take_conditions(&planning, size);
@@ -251,9 +251,14 @@ int iforest_rows_plan_make(const struct iforest_definition *definition, const ch
 	words = sqlite3_str_finish(planning.words);
 	sqlite3_str_appendf(planning.tokens, ": %s", words ? words : "all rows");
 	sqlite3_free(words);
-	info->idxStr = sqlite3_str_finish(planning.tokens);
+	text = sqlite3_str_finish(planning.tokens);
+	if (rc) {
+		sqlite3_free(text); /* which SQLite forgets where the join order is not to be */
+		return rc;
+	}
+	info->idxStr = text;
 	info->needToFreeIdxStr = 1;
-	return rc || info->idxStr ? rc : iforest_error_set(error, SQLITE_NOMEM, "");
+	return text ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 }
 
 void iforest_rows_plan_read(struct iforest_rows_plan *plan, int index_number, const char *index_text)

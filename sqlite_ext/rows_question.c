@@ -32,6 +32,8 @@ static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_valu
 {
 	struct iforest_by_value wanted = iforest_by_from_sql(argument);
 
+	if (wanted.tag == IFOREST_BY_TEXT && !wanted.data) /* no memory to tell */
+		return true;
 	switch (op) {
 	case '=':
 	case 'i':

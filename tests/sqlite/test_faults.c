@@ -10,6 +10,8 @@
 	" INSERT INTO d SELECT x, 'track ' || (x % 7), x * 7919 % 10007, x % 31, x / 7.0 FROM n;"
 #define INDEX "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track);"
 
+#define ROWS "CREATE VIRTUAL TABLE e USING iforest_rows(d_if);"
+
 #define CHANGES                                                                                                  \
 	"INSERT OR REPLACE INTO d SELECT id * 3, 'new ' || (id % 2), ts, id % 7, r FROM d WHERE id < 60 ORDER BY id;"
 #define FLUSH "UPDATE d SET dur = dur + 1 WHERE id % 50 = 1; INSERT INTO d_if(d_if) VALUES('flush');"
@@ -30,6 +32,10 @@ static const struct step {
 	{ "flush", TABLE INDEX CHANGES, "INSERT INTO d_if(d_if) VALUES('flush')", false },
 	{ "merge", TABLE INDEX FLUSHES CHANGES, "INSERT INTO d_if(d_if) VALUES('flush')", false },
 	{ "create fold", TABLE INDEX, "CREATE VIRTUAL TABLE f USING iforest_fold(d_if, track)", false },
+	{ "create rows", TABLE INDEX, "CREATE VIRTUAL TABLE e USING iforest_rows(d_if, id AS key)", false },
+	{ "rows", TABLE INDEX ROWS, "SELECT * FROM e WHERE track >= 'track 3' AND r > '7' AND ts IN (SELECT ts FROM d WHERE id < 400) ORDER BY id", true },
+	{ "top", TABLE INDEX ROWS CHANGES, "SELECT * FROM e WHERE track IN ('track 1', 'new 1') AND ts >= 5 ORDER BY dur DESC, ts, id LIMIT 40", true },
+	{ "reach", TABLE INDEX ROWS CHANGES, "SELECT * FROM e(500, 600) ORDER BY ts, id", true },
 	{ "rebuild", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('rebuild')", false },
 	{ "check", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('integrity-check')", false },
 	{ "rename", TABLE INDEX, "ALTER TABLE d_if RENAME TO other", false },
