@@ -106,12 +106,12 @@ static int choose_kinds(struct build *build)
 	int rc = SQLITE_OK;
 
 	build->fields = (struct iforest_fields){ .n_values = (uint8_t)build->definition->n_values,
-						 .duration_value = build->definition->duration_value };
+						 .squares = build->definition->squares, .duration_value = build->definition->duration_value };
 	for (unsigned v = 0; v < build->definition->n_values && !rc; v++) {
 		const char *column = build->definition->values[v].source, *type = NULL;
 		bool is_real;
 
-		if (v == build->definition->duration_value) {
+		if (v == build->definition->duration_value || build->definition->squares >> v & 1) {
 			build->fields.kinds[v] = IFOREST_INT64;
 			continue;
 		}

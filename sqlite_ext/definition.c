@@ -13,6 +13,17 @@ static const char *const value_formats[IFOREST_N_OF_VALUE] = {
 	"max_%s_ts"
 };
 
+static const char *const variance_formats[IFOREST_N_OF_VARIANCE] = { "var_%s", "stddev_%s" };
+
+unsigned iforest_variance_value(const struct iforest_definition *definition, unsigned i)
+{
+	unsigned squares = definition->squares;
+
+	for (; i > 0; i--)
+		squares &= squares - 1;
+	return iforest_trailing_zeros(squares);
+}
+
 /* ---- reading names ---- */
 
 static const char *skip_space(const char *at)
@@ -179,11 +190,13 @@ static int read_argument(struct iforest_definition *definition, const char *argu
 			rc = read_list(at, "value", definition->values, IFOREST_MAX_VALUES, &definition->n_values, error);
 		else if (sqlite3_stricmp(key, "by") == 0)
 			rc = read_list(at, "by", definition->by, IFOREST_MAX_BY, &definition->n_by, error);
+		else if (sqlite3_stricmp(key, "variance") == 0)
+			rc = read_list(at, "variance", definition->variances, IFOREST_MAX_VALUES, &definition->n_variances, error);
 		else if (sqlite3_stricmp(key, "sync") == 0)
 			rc = read_sync(at, *has_sync, &definition->sync, error);
 		else
 			rc = iforest_error_set(error, SQLITE_ERROR,
-					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, by and sync", key);
+					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, variance, by and sync", key);
 		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
 	}
 	sqlite3_free(key);
@@ -212,6 +225,25 @@ static int add_duration(struct iforest_definition *definition, struct iforest_er
 	column->source = sqlite3_mprintf("%s", definition->duration);
 	column->name = sqlite3_mprintf("%s", definition->duration);
 	return column->source && column->name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+}
+
+/* Variances are kept of value columns, each once, by the names they have in the index. */
+static int find_variances(struct iforest_definition *definition, struct iforest_error *error)
+{
+	for (unsigned i = 0; i < definition->n_variances; i++) {
+		const struct iforest_column_name *column = &definition->variances[i];
+		unsigned v = 0;
+
+		while (v < definition->n_values && sqlite3_stricmp(definition->values[v].name, column->source) != 0)
+			v++;
+		if (v == definition->n_values || sqlite3_stricmp(column->source, column->name) != 0)
+			return iforest_error_set(error, SQLITE_ERROR, "iforest: variance=... takes names of value columns of the index, and \"%s\" is none",
+						 v == definition->n_values ? column->source : column->name);
+		if (definition->squares >> v & 1)
+			return iforest_error_set(error, SQLITE_ERROR, "iforest: variance=... names \"%s\" twice", column->name);
+		definition->squares |= (uint8_t)(1u << v);
+	}
+	return SQLITE_OK;
 }
 
 int iforest_definition_parse_name(const char *text, char **name, struct iforest_error *error)
@@ -253,7 +285,9 @@ int iforest_definition_parse(struct iforest_definition *definition, int n_argume
 		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: content=... is missing: the table to index");
 	if (!rc && !definition->time)
 		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: time=... is missing: the time column");
-	return rc ? rc : add_duration(definition, error);
+	if (!rc)
+		rc = add_duration(definition, error);
+	return rc ? rc : find_variances(definition, error);
 }
 
 static void release_column(struct iforest_column_name *column)
@@ -269,6 +303,8 @@ void iforest_definition_release(struct iforest_definition *definition)
 	sqlite3_free(definition->duration);
 	for (unsigned v = 0; v < definition->n_values; v++)
 		release_column(&definition->values[v]);
+	for (unsigned i = 0; i < definition->n_variances; i++)
+		release_column(&definition->variances[i]);
 	for (unsigned b = 0; b < definition->n_by; b++)
 		release_column(&definition->by[b]);
 	for (unsigned t = 0; t < definition->n_texts; t++)
@@ -314,7 +350,10 @@ int iforest_definition_keep_by(struct iforest_definition *definition, int n_name
 
 /* ---- columns ---- */
 
-enum { MAX_COLUMNS = IFOREST_MAX_BY + IFOREST_N_FIXED + IFOREST_N_OF_VALUE * IFOREST_MAX_VALUES + IFOREST_N_ARGUMENTS + 1 };
+enum {
+	MAX_COLUMNS = IFOREST_MAX_BY + IFOREST_N_FIXED + (IFOREST_N_OF_VALUE + IFOREST_N_OF_VARIANCE) * IFOREST_MAX_VALUES +
+		      IFOREST_N_ARGUMENTS + 1
+};
 
 /* Every name of the virtual table, each from sqlite3_mprintf(). */
 static unsigned list_names(const struct iforest_definition *definition, const char *command, char **names)
@@ -328,6 +367,9 @@ static unsigned list_names(const struct iforest_definition *definition, const ch
 	for (unsigned v = 0; v < definition->n_values; v++)
 		for (unsigned c = 0; c < IFOREST_N_OF_VALUE; c++)
 			names[n++] = sqlite3_mprintf(value_formats[c], definition->values[v].name);
+	for (unsigned i = 0; i < definition->n_variances; i++)
+		for (unsigned c = 0; c < IFOREST_N_OF_VARIANCE; c++)
+			names[n++] = sqlite3_mprintf(variance_formats[c], definition->values[iforest_variance_value(definition, i)].name);
 	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS; a++)
 		names[n++] = sqlite3_mprintf("%s", iforest_argument_names[a]);
 	if (command)

@@ -6,7 +6,7 @@
 #include "sqlite_ext/host.h"
 
 #define IFOREST_MAX_BY 16
-#define IFOREST_MAX_TEXTS 6
+#define IFOREST_MAX_TEXTS 7
 
 /* How the index learns of changes of its table. */
 enum iforest_sync {
@@ -31,6 +31,9 @@ struct iforest_definition {
 	struct iforest_column_name values[IFOREST_MAX_VALUES];
 	struct iforest_column_name by[IFOREST_MAX_BY];
 	const char *by_types[IFOREST_MAX_BY];                /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
+	struct iforest_column_name variances[IFOREST_MAX_VALUES];
+	unsigned n_variances;
+	uint8_t squares;                                     /* bit v: the variance of value column v is kept, as variances say */
 	uint8_t duration_value;                              /* its number in values, or IFOREST_NO_VALUE */
 	char *texts[IFOREST_MAX_TEXTS];                      /* the arguments as they were written */
 	unsigned n_texts;
@@ -38,7 +41,8 @@ struct iforest_definition {
 
 /* Columns of the virtual table, in this order:
  *
- *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value | hidden arguments | hidden command
+ *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value |
+ *   2 for each value whose variance is kept | hidden arguments | hidden command
  */
 enum iforest_fixed_column {
 	IFOREST_COLUMN_BUCKET, IFOREST_COLUMN_BUCKET_START, IFOREST_COLUMN_BUCKET_END, IFOREST_COLUMN_COUNT,
@@ -50,6 +54,8 @@ enum iforest_value_column {
 	IFOREST_OF_LAST, IFOREST_OF_MIN_ID, IFOREST_OF_MAX_ID, IFOREST_OF_MIN_TS, IFOREST_OF_MAX_TS, IFOREST_N_OF_VALUE
 };
 
+enum iforest_variance_column { IFOREST_OF_VAR, IFOREST_OF_STDDEV, IFOREST_N_OF_VARIANCE };
+
 enum iforest_argument {
 	IFOREST_ARGUMENT_T0, IFOREST_ARGUMENT_T1, IFOREST_ARGUMENT_N, IFOREST_ARGUMENT_STEP, IFOREST_ARGUMENT_ORIGIN,
 	IFOREST_ARGUMENT_FILL, IFOREST_N_ARGUMENTS
@@ -57,11 +63,20 @@ enum iforest_argument {
 
 extern const char *const iforest_argument_names[IFOREST_N_ARGUMENTS];
 
+/* Number of the first column of variances. */
+static inline unsigned iforest_first_variance(const struct iforest_definition *definition)
+{
+	return definition->n_by + IFOREST_N_FIXED + IFOREST_N_OF_VALUE * definition->n_values;
+}
+
 /* Number of the first hidden argument's column; the command column follows the last. */
 static inline int iforest_first_argument(const struct iforest_definition *definition)
 {
-	return (int)(definition->n_by + IFOREST_N_FIXED + IFOREST_N_OF_VALUE * definition->n_values);
+	return (int)(iforest_first_variance(definition) + IFOREST_N_OF_VARIANCE * definition->n_variances);
 }
+
+/* The value column of the i-th of the variances, in the order of value columns. */
+unsigned iforest_variance_value(const struct iforest_definition *definition, unsigned i);
 
 /* Reads arguments such as "by=(track, depth AS level)". Ends with all names owned by the definition, also on error:
  * iforest_definition_release() in either case. by_types stay NULL. */

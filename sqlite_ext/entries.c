@@ -102,6 +102,10 @@ static int read_value(struct iforest_entry_reader *reader, sqlite3_stmt *stateme
 		return refuse_value(reader, column, "typeof(\"%w\") = 'real'",
 				    "iforest: duration column \"%s\" of row %lld holds the real %s; durations are integers in the unit of "
 				    "the time column (for sums of reals leave duration out and write value=...)");
+	if (type == SQLITE_FLOAT && reader->definition->squares >> v & 1)
+		return refuse_value(reader, column, "typeof(\"%w\") = 'real'",
+				    "iforest: value column \"%s\" of row %lld holds the real %s, and variances are kept of integers alone; store integers, "
+				    "or leave the column out of variance=...");
 	if (type == SQLITE_FLOAT && !is_real_column && reader->may_widen) {
 		reader->has_real_in_integers = true;
 		return SQLITE_OK;

@@ -165,7 +165,7 @@ int iforest_index_read_definition(struct iforest_index *index, struct iforest_de
 	int n = 0, failed;
 	sqlite3_stmt *statement;
 	int rc = iforest_prepare(error, index->db, &statement,
-				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name GLOB 'argument [0-5]' ORDER BY name", index->schema,
+				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name GLOB 'argument [0-9]' ORDER BY name", index->schema,
 				 index->name);
 
 	*definition = (struct iforest_definition){ .content = NULL };

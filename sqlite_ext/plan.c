@@ -3,7 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Which aggregates do the columns used need? Bit 63 of colUsed stands for all columns from 63 on. */
+/* Bit 63 of colUsed stands for all columns from 63 on. */
+static bool is_used(sqlite3_uint64 used, unsigned column)
+{
+	return used >> (column < 63 ? column : 63) & 1;
+}
+
+/* Which aggregates do the columns used need? */
 static struct iforest_wanted wanted_by(const struct iforest_definition *definition, sqlite3_uint64 used)
 {
 	struct iforest_wanted wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
@@ -16,7 +22,7 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 		for (unsigned c = 0; c < IFOREST_N_OF_VALUE; c++) {
 			unsigned column = first + v * IFOREST_N_OF_VALUE + c;
 
-			if (!(used >> (column < 63 ? column : 63) & 1))
+			if (!is_used(used, column))
 				continue;
 			if (c == IFOREST_OF_FIRST)
 				wanted.firsts |= 1u << v;
@@ -31,6 +37,11 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 			if (c >= IFOREST_OF_MIN_ID)
 				wanted.no_rows &= ~(1u << v);
 		}
+	for (unsigned i = 0; i < definition->n_variances; i++)
+		for (unsigned c = 0; c < IFOREST_N_OF_VARIANCE; c++)
+			if (is_used(used, iforest_first_variance(definition) + i * IFOREST_N_OF_VARIANCE + c))
+				wanted.squares |= 1u << iforest_variance_value(definition, i);
+	wanted.values |= wanted.squares;
 	return wanted;
 }
 
@@ -99,8 +110,8 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 			info->idxNum |= 1 << a;
 		}
 	text = sqlite3_str_new(NULL);
-	sqlite3_str_appendf(text, "%x %x %x %x %x %x %x", wanted.values, wanted.no_mins, wanted.no_maxs, wanted.no_rows, wanted.firsts,
-			    wanted.lasts, wanted.times);
+	sqlite3_str_appendf(text, "%x %x %x %x %x %x %x %x", wanted.values, wanted.no_mins, wanted.no_maxs, wanted.no_rows,
+			    wanted.squares, wanted.firsts, wanted.lasts, wanted.times);
 	for (int i = 0; i < info->nConstraint && n_conditions < IFOREST_MAX_CONDITIONS; i++) {
 		bool is_equal = info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ;
 
@@ -127,6 +138,7 @@ void iforest_plan_read(struct iforest_plan *plan, int index_number, const char *
 	plan->wanted.no_mins = (uint32_t)strtoul(at, &at, 16);
 	plan->wanted.no_maxs = (uint32_t)strtoul(at, &at, 16);
 	plan->wanted.no_rows = (uint32_t)strtoul(at, &at, 16);
+	plan->wanted.squares = (uint32_t)strtoul(at, &at, 16);
 	plan->wanted.firsts = (uint32_t)strtoul(at, &at, 16);
 	plan->wanted.lasts = (uint32_t)strtoul(at, &at, 16);
 	plan->wanted.times = strtoul(at, &at, 16) != 0;

@@ -6,7 +6,7 @@
  *
  * The values of these come first in xFilter's argv, in this order; then those of the conditions on by columns.
  *
- * idxStr: "VALUES NO_MINS NO_MAXS NO_ROWS FIRSTS LASTS TIMES" in hexadecimal, what is wanted (core/leaf_fold.h), then for each
+ * idxStr: "VALUES NO_MINS NO_MAXS NO_ROWS SQUARES FIRSTS LASTS TIMES" in hexadecimal, what is wanted (core/leaf_fold.h), then for each
  * condition on a by column " =N" or " iN" (IS), N the column's number, in the order of argv.
  */
 #ifndef IFOREST_SQLITE_PLAN_H

@@ -1,5 +1,9 @@
 #include "sqlite_ext/row.h"
 
+#include <math.h>
+
+#include "core/variance.h"
+
 static void result_number(sqlite3_context *context, union iforest_number number, unsigned kind)
 {
 	if (kind == IFOREST_INT64)
@@ -88,6 +92,17 @@ static int value_column(sqlite3_context *context, const struct iforest_query *qu
 	return SQLITE_OK;
 }
 
+/* NULL for fewer than two numbers. */
+static void variance_column(sqlite3_context *context, const struct iforest_value_aggregate *value, enum iforest_variance_column column)
+{
+	double variance;
+
+	if (value->n < 2)
+		return;
+	variance = iforest_sample_variance(value);
+	sqlite3_result_double(context, column == IFOREST_OF_VAR ? variance : sqrt(variance));
+}
+
 static void fixed_column(sqlite3_context *context, const struct iforest_query *query, enum iforest_fixed_column column)
 {
 	const struct iforest_bucketing *bucketing = &query->scan.bucketing;
@@ -130,6 +145,10 @@ int iforest_row_column(sqlite3_context *context, const struct iforest_query *que
 		iforest_by_result(context, &iforest_query_series(query)->values[query->kept[c]]);
 	} else if (c < n_by + IFOREST_N_FIXED) {
 		fixed_column(context, query, (enum iforest_fixed_column)(c - n_by));
+	} else if (c >= iforest_first_variance(definition)) {
+		c -= iforest_first_variance(definition);
+		variance_column(context, &query->aggregate.values[iforest_variance_value(definition, c / IFOREST_N_OF_VARIANCE)],
+				(enum iforest_variance_column)(c % IFOREST_N_OF_VARIANCE));
 	} else {
 		c -= n_by + IFOREST_N_FIXED;
 		return value_column(context, query, c / IFOREST_N_OF_VALUE,

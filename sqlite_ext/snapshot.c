@@ -86,7 +86,7 @@ static const char *what_is_foreign(const struct iforest_index *index, const stru
 	if (manifest->page_bytes > IFOREST_SQLITE_PAGE_BYTES)
 		return "the manifest's page size is wrong";
 	if (manifest->fields.n_values != index->definition.n_values || manifest->fields.duration_value != index->definition.duration_value ||
-	    manifest->fields.end_rule != IFOREST_END_DURATION)
+	    manifest->fields.end_rule != IFOREST_END_DURATION || manifest->fields.squares != index->definition.squares)
 		return "the manifest's value columns are not those of the index";
 	if (manifest->n_host_bytes != IFOREST_SQLITE_HOST_BYTES)
 		return "the manifest's engine data are wrong";

@@ -100,10 +100,16 @@ void bind_random_row(sqlite3_stmt *statement, const struct row_style *style, str
 	bind_value(statement, 6, random, style->values[1]);
 }
 
+static bool is_integral(int style)
+{
+	return style <= 2 || style == 6;
+}
+
 void make_table(sqlite3 *db, const char *more, struct table *table, struct row_style *style, struct random *random)
 {
 	static const int sizes[] = { 0, 1, 2, 3, 17, 64, 65, 200, 600, 600, 1500, MOST_RANDOM_ROWS };
 	bool is_duration;
+	const char *variance;
 	sqlite3_stmt *insert;
 
 	style->n_rows = sizes[random_below(random, 12)];
@@ -122,7 +128,11 @@ void make_table(sqlite3 *db, const char *more, struct table *table, struct row_s
 		sqlite3_reset(insert);
 	}
 	sqlite3_finalize(insert);
-	run(db, "COMMIT; CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts%s%s%s)", is_duration ? ", duration=v" : "",
+	for (int v = 0; v < 2; v++)
+		table->has_variance[v] = v < table->n_values && is_integral(style->values[v]) && !one_in(random, 3);
+	variance = table->has_variance[0] && table->has_variance[1] ? ", variance=(w, v)" : table->has_variance[0] ? ", variance=v" :
+		   table->has_variance[1] ? ", variance=w" : "";
+	run(db, "COMMIT; CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts%s%s%s%s)", is_duration ? ", duration=v" : "", variance,
 	    table->n_values == 2 ? ", value=(v, w)" : is_duration ? "" : ", value=v",
 	    table->n_by == 2 ? ", by=(a, b)" : table->n_by == 1 ? ", by=a" : "");
 }
@@ -183,6 +193,14 @@ static void expect_sum(sqlite3_stmt *answer, int *i, const struct value_sum *sum
 		expect_integer(answer, i, sum->n || zero, (int64_t)sum->sum);
 }
 
+static void expect_variance(sqlite3_stmt *answer, int *i, const struct value_sum *sum)
+{
+	double variance = sum->n > 1 ? (double)(sum->spread / (long double)(sum->n - 1)) : 0;
+
+	expect_real(answer, i, sum->n > 1, variance, 1e-12 * variance);
+	expect_real(answer, i, sum->n > 1, sqrt(variance), 1e-12 * sqrt(variance));
+}
+
 static void expect_by(sqlite3_stmt *answer, int *i, sqlite3_value *expected)
 {
 	const char *name = sqlite3_column_name(answer, *i);
@@ -237,6 +255,8 @@ static void expect_group(sqlite3_stmt *answer, const struct table *table, const 
 		expect_number(answer, &i, sum->last, v, is_real);
 		if (with_sums)
 			expect_sum(answer, &i, sum, is_real, false, zero);
+		if (table->has_variance[v])
+			expect_variance(answer, &i, sum);
 	}
 	expect_argument(answer, &i, window->has_t0, window->t0);
 	expect_argument(answer, &i, window->has_t1, window->t1);
@@ -265,6 +285,8 @@ static char *query_of(const struct table *table, const struct window *window, bo
 				    "vw"[v], "vw"[v], "vw"[v], "vw"[v], "vw"[v], "vw"[v], "vw"[v], "vw"[v], "vw"[v], "vw"[v]);
 		if (with_sums)
 			sqlite3_str_appendf(sql, "sum_%c, ", "vw"[v]);
+		if (table->has_variance[v])
+			sqlite3_str_appendf(sql, "var_%c, stddev_%c, ", "vw"[v], "vw"[v]);
 	}
 	sqlite3_str_appendf(sql, "%s, %s FROM %s", window->has_t0 ? "t0" : "NULL", window->has_t1 ? "t1" : "NULL", table->index);
 	if (in_parentheses && is_second)

@@ -99,6 +99,19 @@ static int compare_values(const struct row *a, const struct row *b, int v, bool 
 	return (x->integer > y->integer) - (x->integer < y->integer);
 }
 
+/* Welford (1962), Note on a method for calculating corrected sums of squares and products. */
+static void add_to_spread(struct value_sum *sum, int64_t integer)
+{
+	long double number, off;
+
+	if (sum->n == 1)
+		sum->origin = integer;
+	number = (long double)((wide)integer - sum->origin);
+	off = number - sum->mean;
+	sum->mean += off / (long double)sum->n;
+	sum->spread += off * (number - sum->mean);
+}
+
 static void add_value(struct value_sum *sum, const struct row *row, int v, bool is_real)
 {
 	double real = row->values[v].real;
@@ -118,6 +131,7 @@ static void add_value(struct value_sum *sum, const struct row *row, int v, bool 
 		sum->last = row;
 	sum->n++;
 	sum->sum += row->values[v].integer;
+	add_to_spread(sum, row->values[v].integer);
 	sum->has_plus = sum->has_plus || (isinf(real) && real > 0);
 	sum->has_minus = sum->has_minus || (isinf(real) && real < 0);
 	if (!isinf(real)) {

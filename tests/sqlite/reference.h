@@ -27,6 +27,7 @@ struct table {
 	int n_rows, n_by, n_values, n_series;
 	bool is_real[2]; /* the value column holds a real */
 	bool was_real[2]; /* it did when the index was made */
+	bool has_variance[2]; /* the index keeps it */
 	struct row rows[MAX_ROWS];
 	sqlite3_value *by[MAX_ROWS + 1][2]; /* of each series */
 	const char *columns[2];             /* the by columns */
@@ -47,6 +48,8 @@ struct value_sum {
 	int64_t n;
 	wide sum;
 	long double real_sum, magnitude;
+	int64_t origin;           /* integers: the first number, which the mean is told from */
+	long double mean, spread; /* of the numbers so far, and the sum of the squares of what they are off by */
 	bool has_plus, has_minus;
 	const struct row *min, *max, *first, *last;
 };

@@ -11,6 +11,7 @@
 #define INDEX "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track);"
 
 #define ROWS "CREATE VIRTUAL TABLE e USING iforest_rows(d_if);"
+#define SPREAD "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, variance=dur, by=track);"
 
 #define CHANGES                                                                                                  \
 	"INSERT OR REPLACE INTO d SELECT id * 3, 'new ' || (id % 2), ts, id % 7, r FROM d WHERE id < 60 ORDER BY id;"
@@ -28,6 +29,7 @@ static const struct step {
 	{ "buckets", TABLE INDEX, "SELECT track, bucket, count, avg_dur FROM d_if(0, 10007, 20) ORDER BY track, bucket", true },
 	{ "fill", TABLE INDEX, "SELECT track, bucket, count FROM d_if(0, 10000) WHERE step = 1000 AND fill = 'zero' AND track = 'track 2'", true },
 	{ "fold", TABLE INDEX "CREATE VIRTUAL TABLE f USING iforest_fold(d_if);", "SELECT count, sum_dur, max_dur_id FROM f(17, 8000)", true },
+	{ "variance", TABLE SPREAD CHANGES, "SELECT track, var_dur, stddev_dur FROM d_if(55, 9000)", true },
 	{ "pending", TABLE INDEX CHANGES, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
 	{ "flush", TABLE INDEX CHANGES, "INSERT INTO d_if(d_if) VALUES('flush')", false },
 	{ "merge", TABLE INDEX FLUSHES CHANGES, "INSERT INTO d_if(d_if) VALUES('flush')", false },
