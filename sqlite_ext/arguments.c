@@ -17,15 +17,15 @@ static int read_integer(const char *name, const char *argument, sqlite3_value *v
 
 static int read_fill(const char *name, sqlite3_value *value, enum iforest_fill *fill, struct iforest_error *error)
 {
-	static const char *const words[] = { "none", "null", "zero" };
+	static const char *const words[IFOREST_N_FILLS] = { "none", "null", "zero", "last", "linear" };
 	const char *text = (const char *)sqlite3_value_text(value);
 
-	for (int f = IFOREST_FILL_NONE; text && f <= IFOREST_FILL_ZERO; f++)
+	for (int f = IFOREST_FILL_NONE; text && f < IFOREST_N_FILLS; f++)
 		if (sqlite3_stricmp(text, words[f]) == 0) {
 			*fill = (enum iforest_fill)f;
 			return SQLITE_OK;
 		}
-	return iforest_error_set(error, SQLITE_ERROR, "%s: fill is one of 'none', 'null', 'zero'", name);
+	return iforest_error_set(error, SQLITE_ERROR, "%s: fill is one of 'none', 'null', 'zero', 'last', 'linear'", name);
 }
 
 static const char *what_is_wrong(const struct iforest_arguments *arguments)

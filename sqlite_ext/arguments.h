@@ -5,7 +5,7 @@
 #include "core/bucket.h"
 #include "sqlite_ext/definition.h"
 
-enum iforest_fill { IFOREST_FILL_NONE, IFOREST_FILL_NULL, IFOREST_FILL_ZERO };
+enum iforest_fill { IFOREST_FILL_NONE, IFOREST_FILL_NULL, IFOREST_FILL_ZERO, IFOREST_FILL_LAST, IFOREST_FILL_LINEAR, IFOREST_N_FILLS };
 
 struct iforest_arguments {
 	bool is_given[IFOREST_N_ARGUMENTS];

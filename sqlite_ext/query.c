@@ -208,6 +208,7 @@ static enum iforest_status open_group(struct iforest_query *query)
 		query->n_filled = query->n_to_fill;
 	if (status)
 		return status;
+	iforest_carry_turn(&query->carry);
 	if (is_single(query))
 		return iforest_scan_start(&query->scan, query->members[from]->id);
 	return list_of_group(query, from, to);
@@ -229,6 +230,17 @@ static enum iforest_status next_of_group(struct iforest_query *query, int64_t *b
 	return IFOREST_OK;
 }
 
+/* Values of the row where it has none. */
+static enum iforest_status carry(struct iforest_query *query)
+{
+	uint32_t from = query->group_starts[query->group], to = query->group_starts[query->group + 1];
+
+	if (!query->carry.has_scan)
+		return IFOREST_OK;
+	return iforest_carry_bucket(&query->carry, query->members + from, to - from, &query->scan.bucketing, query->bucket,
+				    &query->aggregate);
+}
+
 /* The same, with the buckets between. */
 static enum iforest_status next_filled(struct iforest_query *query, bool *found)
 {
@@ -247,7 +259,7 @@ static enum iforest_status next_filled(struct iforest_query *query, bool *found)
 		memcpy(&query->aggregate, &query->pending, iforest_aggregate_bytes(fields_of(query)->n_values));
 		query->has_pending = false;
 	}
-	return status;
+	return status ? status : carry(query);
 }
 
 int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
@@ -304,6 +316,18 @@ static int open_scan(struct iforest_query *query, struct iforest_error *error)
 	return iforest_index_error(query->index, snapshot, status, error);
 }
 
+/* A bucket is known to have no value by its count, of columns of which nothing but first and last may be asked. */
+static int start_carry(struct iforest_query *query, struct iforest_error *error)
+{
+	struct iforest_snapshot *snapshot = query->snapshot;
+	struct iforest_wanted *wanted = &query->scan.wanted;
+
+	wanted->values |= wanted->firsts | wanted->lasts;
+	return iforest_index_error(query->index, snapshot,
+				   iforest_carry_start(&query->carry, query->fill, wanted->values, &query->scan, &snapshot->tail.store,
+						       &snapshot->tail.manifest), error);
+}
+
 int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_plan *plan,
 			unsigned n_kept, const unsigned *kept, sqlite3_value **argv, struct iforest_error *error)
 {
@@ -331,6 +355,8 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 		query->scan.wanted.filter = &query->snapshot->tail.filter;
 	if (query->fill != IFOREST_FILL_NONE)
 		rc = limit_fill(query, &query->scan.bucketing, error);
+	if (!rc && query->fill >= IFOREST_FILL_LAST)
+		rc = start_carry(query, error);
 	return rc ? rc : choose_series(query, plan, argv + n_arguments, error);
 }
 
@@ -338,6 +364,7 @@ void iforest_query_release(struct iforest_query *query)
 {
 	if (query->has_scan)
 		iforest_scan_release(&query->scan);
+	iforest_carry_release(&query->carry);
 	iforest_snapshot_release(query->snapshot);
 	sqlite3_free(query->members);
 	sqlite3_free(query->group_starts);

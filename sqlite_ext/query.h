@@ -10,6 +10,7 @@
 #include "core/scan.h"
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/bucket_list.h"
+#include "sqlite_ext/carry.h"
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/plan.h"
 
@@ -24,6 +25,7 @@ struct iforest_query {
 	struct iforest_scan scan;
 	bool has_scan;
 	enum iforest_fill fill;
+	struct iforest_carry carry;                   /* of fill = 'last' and 'linear' */
 	int64_t first_filled;                         /* the buckets to give for each group, with rows or without */
 	uint64_t n_to_fill, n_filled;
 

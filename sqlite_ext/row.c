@@ -52,6 +52,25 @@ static void result_row(sqlite3_context *context, const struct iforest_row *row, 
 	}
 }
 
+/* Of a bucket without v: the row carried in stands for all of them, the line has no row. */
+static void filled_column(sqlite3_context *context, const struct iforest_carry *carry, unsigned v, unsigned kind,
+			  enum iforest_value_column column)
+{
+	const struct iforest_row *row = &carry->before[v];
+	bool is_linear = carry->fill == IFOREST_FILL_LINEAR;
+
+	if (column == IFOREST_OF_COUNT)
+		sqlite3_result_int64(context, 0);
+	else if (column == IFOREST_OF_SUM || (is_linear && column >= IFOREST_OF_MIN_ID))
+		sqlite3_result_null(context);
+	else if (is_linear)
+		sqlite3_result_double(context, carry->lines[v]);
+	else if (column == IFOREST_OF_AVG && kind == IFOREST_INT64)
+		sqlite3_result_double(context, (double)row->value.integer);
+	else
+		result_row(context, row, column, kind);
+}
+
 static int value_column(sqlite3_context *context, const struct iforest_query *query, unsigned v,
 			enum iforest_value_column column)
 {
@@ -59,6 +78,10 @@ static int value_column(sqlite3_context *context, const struct iforest_query *qu
 	unsigned kind = query->snapshot->manifest.fields.kinds[v];
 	bool is_null_fill = query->fill == IFOREST_FILL_NULL && query->aggregate.n_rows == 0;
 
+	if (query->carry.filled >> v & 1) {
+		filled_column(context, &query->carry, v, kind, column);
+		return SQLITE_OK;
+	}
 	switch (column) {
 	case IFOREST_OF_COUNT:
 		if (!is_null_fill)

@@ -193,6 +193,44 @@ static void expect_sum(sqlite3_stmt *answer, int *i, const struct value_sum *sum
 		expect_integer(answer, i, sum->n || zero, (int64_t)sum->sum);
 }
 
+static double line_at(const struct cell *a, const struct cell *b, bool is_real, int64_t from, int64_t to, int64_t time)
+{
+	long double part = (long double)((wide)time - from) / (long double)((wide)to - from);
+
+	if (is_real)
+		return (double)((long double)a->real * (1 - part) + (long double)b->real * part);
+	return (double)((long double)a->integer + (long double)((wide)b->integer - a->integer) * part);
+}
+
+/* min, max, avg, first, last, the sum and the rows of a bucket that has no v: from its neighbours. */
+static void expect_filled(sqlite3_stmt *answer, int *i, const struct value_sum *sum, int v, bool is_real, bool is_linear, int64_t start,
+			  bool with_sums)
+{
+	const struct row *row = sum->before && (sum->after || !is_linear) ? sum->before : NULL, *next = sum->after;
+	double real = !row ? 0 : is_linear ? line_at(&row->values[v], &next->values[v], is_real, row->time, next->time, start) :
+		      is_real ? row->values[v].real : (double)row->values[v].integer;
+	double tolerance = !is_linear || !row ? 0 : is_real ? 1e-12 * (fabs(row->values[v].real) + fabs(next->values[v].real)) :
+			   1e-12 * (fabs((double)row->values[v].integer) + fabs((double)next->values[v].integer));
+	const struct row *carried = is_linear ? NULL : row;
+
+	for (int c = 0; c < 9; c++) {
+		enum { MIN, MAX, AVG, MIN_ID, MAX_ID, MIN_TS, MAX_TS };
+
+		if (c == MIN_ID || c == MAX_ID)
+			expect_integer(answer, i, carried, carried ? carried->id : 0);
+		else if (c == MIN_TS || c == MAX_TS)
+			expect_integer(answer, i, carried, carried ? carried->time : 0);
+		else if (is_linear && isnan(real))
+			expect_integer(answer, i, false, 0);
+		else if (is_linear || c == AVG)
+			expect_real(answer, i, row, real, tolerance);
+		else
+			expect_number(answer, i, row, v, is_real);
+	}
+	if (with_sums)
+		expect_integer(answer, i, false, 0);
+}
+
 static void expect_variance(sqlite3_stmt *answer, int *i, const struct value_sum *sum)
 {
 	double variance = sum->n > 1 ? (double)(sum->spread / (long double)(sum->n - 1)) : 0;
@@ -227,6 +265,7 @@ static void expect_group(sqlite3_stmt *answer, const struct table *table, const 
 			 bool with_sums)
 {
 	bool zero = group->count == 0 && window->fill && strcmp(window->fill, "zero") == 0, is_empty = group->count == 0;
+	bool is_null = window->fill && strcmp(window->fill, "null") == 0;
 	int i = 0;
 
 	for (int b = 0; b < table->n_by; b++)
@@ -243,7 +282,13 @@ static void expect_group(sqlite3_stmt *answer, const struct table *table, const 
 		const struct value_sum *sum = &group->values[v];
 		bool is_real = table->is_real[v];
 
-		expect_integer(answer, &i, !is_empty || zero, sum->n);
+		expect_integer(answer, &i, !is_empty || !is_null, sum->n);
+		if (sum->n == 0 && window->fill && window->fill[0] == 'l') {
+			expect_filled(answer, &i, sum, v, is_real, window->fill[1] == 'i', cut_start(window, group->bucket), with_sums);
+			if (table->has_variance[v])
+				expect_variance(answer, &i, sum);
+			continue;
+		}
 		expect_number(answer, &i, sum->min, v, is_real);
 		expect_number(answer, &i, sum->max, v, is_real);
 		expect_sum(answer, &i, sum, is_real, true, false);
@@ -383,11 +428,12 @@ static struct window random_window(const struct table *table, struct random *ran
 		window.step = one_in(random, 10) ? 1 + (int64_t)(random64(random) >> 1) / 2 : saturate(width / (1 + random_below(random, 40)) + 1);
 		window.origin = one_in(random, 2) ? 0 : random_bound(table, random);
 	}
-	if (window.has_t0 && window.has_t1 && window.mode != WHOLE && window.t0 < window.t1 && one_in(random, 3)) {
-		wide n_buckets = window.mode == COUNT ? window.n : width / window.step + 2;
+	if (window.has_t0 && window.has_t1 && window.t0 < window.t1 && one_in(random, 2)) {
+		static const char *const fills[] = { "none", "null", "zero", "last", "linear", "last", "linear" };
+		wide n_groups = (window.mode == COUNT ? window.n : window.mode == STEP ? width / window.step + 2 : 1) * (table->n_series + 1);
 
-		if (n_buckets * (table->n_series + 1) < 4 * MAX_ROWS)
-			window.fill = one_in(random, 3) ? "none" : one_in(random, 2) ? "zero" : "null";
+		if (n_groups < 4 * MAX_ROWS)
+			window.fill = fills[random_below(random, n_groups * table->n_rows < 500000 ? 7 : 3)];
 	}
 	return window;
 }

@@ -166,6 +166,29 @@ int64_t saturate(wide time)
 	return time < INT64_MIN ? INT64_MIN : time > INT64_MAX ? INT64_MAX : (int64_t)time;
 }
 
+int64_t cut_start(const struct window *window, int64_t bucket)
+{
+	wide start = window->mode == WHOLE ? window->t0 : bucket_start(window, bucket);
+
+	return start < window->t0 ? window->t0 : (int64_t)start;
+}
+
+static void find_neighbours(const struct table *table, struct group *group, int v, int64_t start)
+{
+	struct value_sum *sum = &group->values[v];
+
+	for (int i = 0; i < table->n_rows; i++) {
+		const struct row *row = &table->rows[i];
+
+		if (!row->has_time || row->series != group->series || row->values[v].type == SQLITE_NULL)
+			continue;
+		if (row->time < start && (!sum->before || is_before(sum->before, row)))
+			sum->before = row;
+		if (row->time >= start && (!sum->after || is_before(row, sum->after)))
+			sum->after = row;
+	}
+}
+
 /* Adds the buckets without rows. Returns the new number of groups; group s, b stands at its place in order. */
 static int fill_groups(const struct table *table, const struct window *window, struct group *groups, int n_groups, bool *exceeds)
 {
@@ -189,6 +212,10 @@ static int fill_groups(const struct table *table, const struct window *window, s
 		}
 	assert_int_equal(next, n_groups);
 	memcpy(groups, filled, (size_t)n * sizeof *groups);
+	for (int g = 0; g < n && window->fill[0] == 'l'; g++)
+		for (int v = 0; v < table->n_values; v++)
+			if (groups[g].values[v].n == 0)
+				find_neighbours(table, &groups[g], v, cut_start(window, groups[g].bucket));
 	return n;
 }
 

@@ -52,6 +52,7 @@ struct value_sum {
 	long double mean, spread; /* of the numbers so far, and the sum of the squares of what they are off by */
 	bool has_plus, has_minus;
 	const struct row *min, *max, *first, *last;
+	const struct row *before, *after; /* n = 0, and fill is last or linear: the rows with a value nearest to the start */
 };
 
 struct group {
@@ -70,6 +71,9 @@ void forget_rows(struct table *table);
 /* The groups that the window's rows form, in order of (series, bucket), with empty buckets where fill asks for them.
  * *exceeds is set where a bucket number does not fit 64 bits. */
 int fold_rows(const struct table *table, const struct window *window, struct group groups[MAX_GROUPS], bool *exceeds);
+
+/* The start of a bucket within the window. */
+int64_t cut_start(const struct window *window, int64_t bucket);
 
 /* Does a sum of integers exceed 64 bits? */
 bool has_overflow(const struct table *table, const struct group *groups, int n_groups);
