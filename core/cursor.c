@@ -163,6 +163,7 @@ enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const str
 	unsigned block, entry;
 	enum iforest_status status;
 
+	cursor->judged_leaf = UINT64_MAX;
 	for (unsigned level = cursor->run->n_levels; level > 0; level--) {
 		status = iforest_cursor_hold(cursor, level, number);
 		if (status)

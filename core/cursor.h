@@ -30,7 +30,8 @@ struct iforest_cursor {
 	/* the position: entry `entry` of block `block` of leaf page `leaf_number`; n_leaves: the end of the run */
 	uint64_t leaf_number;
 	unsigned block, entry;
-	/* what a filter says of leaf page judged_leaf, UINT64_MAX for none yet; a cursor is folded with one filter or without any */
+	/* what a filter says of leaf page judged_leaf, UINT64_MAX for none yet; from one seek to the next, a cursor is folded with one
+	 * filter or without any */
 	uint64_t judged_leaf;
 	enum iforest_verdict verdict;
 	uint64_t n_pages_opened, n_leaf_pages_opened, n_nodes_folded; /* since init, for tests and EXPLAIN */

@@ -186,7 +186,7 @@ void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields
 		iforest_value_combine(&aggregate->values[v], &value, (enum iforest_value_kind)fields->kinds[v]);
 	}
 	if (node_fields && fields->latest_end_offset) {
-		int64_t end = iforest_load_int64(bytes + fields->latest_end_offset);
+		int64_t end = iforest_node_latest_end(bytes, fields);
 
 		if (end > aggregate->latest_end)
 			aggregate->latest_end = end;

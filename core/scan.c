@@ -52,17 +52,17 @@ enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_
 	return IFOREST_OK;
 }
 
-/* Runs that were joined know nothing of the filter. */
+/* Runs that were joined have a filter of their own. */
 static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_cursor *cursor, const struct iforest_key *to,
 				      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
-	struct iforest_wanted all;
+	struct iforest_wanted joined;
 
-	if (!wanted->filter || cursor->store == scan->store)
+	if (wanted->filter == scan->joined_filter || cursor->store == scan->store)
 		return iforest_cursor_fold_until(cursor, to, wanted, aggregate);
-	all = *wanted;
-	all.filter = NULL;
-	return iforest_cursor_fold_until(cursor, to, &all, aggregate);
+	joined = *wanted;
+	joined.filter = scan->joined_filter;
+	return iforest_cursor_fold_until(cursor, to, &joined, aggregate);
 }
 
 /* Can the run hold an entry in [from, to)? */

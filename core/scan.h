@@ -25,7 +25,8 @@ struct iforest_scan {
 	struct iforest_store *store;
 	const struct iforest_manifest *manifest;
 	struct iforest_bucketing bucketing;  /* set by the caller, checked with iforest_bucketing_check() */
-	struct iforest_wanted wanted;        /* set by the caller */
+	struct iforest_wanted wanted;        /* set by the caller; its filter is asked about the scan's own runs */
+	const struct iforest_filter *joined_filter; /* set by the caller: the filter of runs that joined; NULL: all their live entries count */
 	struct iforest_cursor *cursors;      /* one a run */
 	struct iforest_cursor **active;      /* those that have entries of the series in the window */
 	uint32_t n_cursors, n_active;
@@ -43,7 +44,7 @@ enum iforest_status iforest_scan_init(struct iforest_scan *scan, struct iforest_
 void iforest_scan_release(struct iforest_scan *scan);
 
 /* Adds the runs of another store, which holds the same series under the same ids and the same fields: what is not in the first
- * one yet. They are folded as they are; wanted.filter is asked about the scan's own runs alone. Before the first start; both
+ * one yet. wanted.filter is asked about the scan's own runs alone, joined_filter about these. Before the first start; both
  * must outlive the scan.
  * Errors  IFOREST_NO_MEMORY; then the scan is as it was. */
 enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_store *store,
