@@ -162,6 +162,7 @@ void iforest_overlap_release(struct iforest_overlap *overlap)
 	iforest_open_spans_release(&overlap->open);
 }
 
+/* Bounds only rise from bucket to bucket: what of_node() said of a leaf page, and the cursor keeps, then still holds. */
 static void look_for(struct iforest_overlap *overlap, bool is_searching, bool has_bound, int64_t bound)
 {
 	overlap->is_searching = is_searching;
@@ -233,7 +234,7 @@ static enum iforest_status bucket_of_next_start(struct iforest_overlap *overlap,
 	if (status != IFOREST_RANGE)
 		return status;
 	iforest_aggregate_clear(&beyond_numbers, overlap->scan->manifest->fields.n_values);
-	look_for(overlap, false, false, 0);
+	look_for(overlap, false, true, overlap->next_start);
 	status = pass_starts(overlap, overlap->next_start, &beyond_numbers);
 	return !status && (beyond_numbers.n_rows > 0 || overlap->negative.n > 0) ? IFOREST_RANGE : status;
 }

@@ -218,7 +218,7 @@ static void compare(const struct question *q, struct iforest_overlap *overlap)
 		}
 		assert_ok(status);
 		if (found != expects || (found && bucket != expected))
-			fail_msg("%s: bucket %lld (%d), not %lld (%d)", text_of(q), (long long)bucket, found, (long long)expected, expects);
+			fail_msg("%s: answer %d is bucket %lld (%d), not %lld (%d)", text_of(q), i, (long long)bucket, found, (long long)expected, expects);
 		if (found)
 			check_bucket(q, bucket, &got);
 		after = expected + 1;
