@@ -53,14 +53,30 @@ static bool is_lasting(int rc)
 	return (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_CORRUPT;
 }
 
-int iforest_table_finish_borrowed(struct iforest_table *table, sqlite3 *db, sqlite3_vtab **base, char **message,
-				  struct iforest_error *error)
+int iforest_borrowed_create(iforest_open_borrowed *open, sqlite3 *db, void *context, int n_arguments, const char *const *arguments,
+			    sqlite3_vtab **base, char **message)
 {
-	if (table && error->rc && is_lasting(error->rc)) {
-		table->broken = error->message;
-		*error = (struct iforest_error){ .rc = SQLITE_OK };
+	struct iforest_error error = { .rc = SQLITE_OK };
+	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
+
+	if (!error.rc)
+		open(table, db, context, n_arguments, &error);
+	return iforest_table_finish(table, base, message, &error);
+}
+
+int iforest_borrowed_connect(iforest_open_borrowed *open, sqlite3 *db, void *context, int n_arguments, const char *const *arguments,
+			     sqlite3_vtab **base, char **message)
+{
+	struct iforest_error error = { .rc = SQLITE_OK };
+	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
+
+	if (!error.rc)
+		open(table, db, context, n_arguments, &error);
+	if (table && error.rc && is_lasting(error.rc)) {
+		table->broken = error.message;
+		error = (struct iforest_error){ .rc = SQLITE_OK };
 		if (sqlite3_declare_vtab(db, "CREATE TABLE x(broken)"))
-			iforest_error_from_db(error, db, SQLITE_ERROR);
+			iforest_error_from_db(&error, db, SQLITE_ERROR);
 	}
-	return iforest_table_finish(table, base, message, error);
+	return iforest_table_finish(table, base, message, &error);
 }

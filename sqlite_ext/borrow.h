@@ -9,9 +9,15 @@
 int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, const char *module,
 			 int n_arguments, struct iforest_error *error);
 
-/* The end of an xConnect, as iforest_table_finish(). Succeeds also where the index is gone or damaged, so that the table can be
- * dropped: to ask it is an error then (table->broken). */
-int iforest_table_finish_borrowed(struct iforest_table *table, sqlite3 *db, sqlite3_vtab **base, char **message,
+/* What a module does to make or connect a table that holds nothing yet, from iforest_table_borrow() to iforest_table_declare(). */
+typedef int iforest_open_borrowed(struct iforest_table *table, sqlite3 *db, void *connection, int n_arguments,
 				  struct iforest_error *error);
+
+/* xCreate and xConnect of a module. To connect succeeds also where the index is gone or damaged, so that the table can be dropped: to
+ * ask it is an error then (table->broken). */
+int iforest_borrowed_create(iforest_open_borrowed *open, sqlite3 *db, void *context, int n_arguments, const char *const *arguments,
+			    sqlite3_vtab **base, char **message);
+int iforest_borrowed_connect(iforest_open_borrowed *open, sqlite3 *db, void *context, int n_arguments, const char *const *arguments,
+			     sqlite3_vtab **base, char **message);
 
 #endif

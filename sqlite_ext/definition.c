@@ -13,6 +13,8 @@ static const char *const value_formats[IFOREST_N_OF_VALUE] = {
 	"max_%s_ts"
 };
 
+static const char *const overlap_formats[] = { "clipped_%s", "longest_%s", "longest_%s_id", "longest_%s_ts" };
+
 static const char *const variance_formats[IFOREST_N_OF_VARIANCE] = { "var_%s", "stddev_%s" };
 
 unsigned iforest_variance_value(const struct iforest_definition *definition, unsigned i)
@@ -312,7 +314,7 @@ void iforest_definition_release(struct iforest_definition *definition)
 	*definition = (struct iforest_definition){ .content = NULL };
 }
 
-int iforest_definition_keep_by(struct iforest_definition *definition, int n_names, const char *const *names,
+int iforest_definition_keep_by(struct iforest_definition *definition, const char *module, int n_names, const char *const *names,
 			       unsigned *kept, struct iforest_error *error)
 {
 	struct iforest_column_name by[IFOREST_MAX_BY];
@@ -329,9 +331,9 @@ int iforest_definition_keep_by(struct iforest_definition *definition, int n_name
 			b++;
 		sqlite3_free(name);
 		if (!name || *at || b == definition->n_by)
-			return iforest_error_set(error, SQLITE_ERROR, "iforest_fold: \"%s\" is no by column of the index", names[i]);
+			return iforest_error_set(error, SQLITE_ERROR, "%s: \"%s\" is no by column of the index", module, names[i]);
 		if (is_kept[b])
-			return iforest_error_set(error, SQLITE_ERROR, "iforest_fold: by column \"%s\" is named twice", names[i]);
+			return iforest_error_set(error, SQLITE_ERROR, "%s: by column \"%s\" is named twice", module, names[i]);
 		is_kept[b] = true;
 		kept[n_kept++] = b;
 	}
@@ -355,13 +357,11 @@ enum {
 		      IFOREST_N_ARGUMENTS + 1
 };
 
-/* Every name of the virtual table, each from sqlite3_mprintf(). */
-static unsigned list_names(const struct iforest_definition *definition, const char *command, char **names)
+/* What an index tells, or a fold of one. */
+static unsigned list_aggregates(const struct iforest_definition *definition, char **names)
 {
 	unsigned n = 0;
 
-	for (unsigned b = 0; b < definition->n_by; b++)
-		names[n++] = sqlite3_mprintf("%s", definition->by[b].name);
 	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
 		names[n++] = sqlite3_mprintf("%s", fixed_names[f]);
 	for (unsigned v = 0; v < definition->n_values; v++)
@@ -370,6 +370,29 @@ static unsigned list_names(const struct iforest_definition *definition, const ch
 	for (unsigned i = 0; i < definition->n_variances; i++)
 		for (unsigned c = 0; c < IFOREST_N_OF_VARIANCE; c++)
 			names[n++] = sqlite3_mprintf(variance_formats[c], definition->values[iforest_variance_value(definition, i)].name);
+	return n;
+}
+
+static unsigned list_overlaps(const struct iforest_definition *definition, char **names)
+{
+	unsigned n = 0;
+
+	for (unsigned f = 0; f < IFOREST_OVERLAPS; f++)
+		names[n++] = sqlite3_mprintf("%s", fixed_names[f]);
+	names[n++] = sqlite3_mprintf("overlaps");
+	for (unsigned c = 0; c < IFOREST_N_OVERLAP - IFOREST_OF_CLIPPED; c++)
+		names[n++] = sqlite3_mprintf(overlap_formats[c], definition->values[definition->duration_value].name);
+	return n;
+}
+
+/* Every name of the virtual table, each from sqlite3_mprintf(). */
+static unsigned list_names(const struct iforest_definition *definition, const char *command, char **names)
+{
+	unsigned n = 0;
+
+	for (unsigned b = 0; b < definition->n_by; b++)
+		names[n++] = sqlite3_mprintf("%s", definition->by[b].name);
+	n += definition->is_overlap ? list_overlaps(definition, names + n) : list_aggregates(definition, names + n);
 	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS; a++)
 		names[n++] = sqlite3_mprintf("%s", iforest_argument_names[a]);
 	if (command)

@@ -37,12 +37,15 @@ struct iforest_definition {
 	uint8_t duration_value;                              /* its number in values, or IFOREST_NO_VALUE */
 	char *texts[IFOREST_MAX_TEXTS];                      /* the arguments as they were written */
 	unsigned n_texts;
+	bool is_overlap;                                     /* the table has the columns of iforest_overlap */
 };
 
 /* Columns of the virtual table, in this order:
  *
  *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value |
  *   2 for each value whose variance is kept | hidden arguments | hidden command
+ *
+ * and of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration | hidden arguments
  */
 enum iforest_fixed_column {
 	IFOREST_COLUMN_BUCKET, IFOREST_COLUMN_BUCKET_START, IFOREST_COLUMN_BUCKET_END, IFOREST_COLUMN_COUNT,
@@ -52,6 +55,12 @@ enum iforest_fixed_column {
 enum iforest_value_column {
 	IFOREST_OF_COUNT, IFOREST_OF_SUM, IFOREST_OF_MIN, IFOREST_OF_MAX, IFOREST_OF_AVG, IFOREST_OF_FIRST,
 	IFOREST_OF_LAST, IFOREST_OF_MIN_ID, IFOREST_OF_MAX_ID, IFOREST_OF_MIN_TS, IFOREST_OF_MAX_TS, IFOREST_N_OF_VALUE
+};
+
+/* The first of them take the place of the fixed ones, IFOREST_OVERLAPS that of IFOREST_COLUMN_COUNT. */
+enum iforest_overlap_column {
+	IFOREST_OVERLAPS = IFOREST_COLUMN_COUNT, IFOREST_OF_CLIPPED, IFOREST_OF_LONGEST, IFOREST_OF_LONGEST_ID, IFOREST_OF_LONGEST_TS,
+	IFOREST_N_OVERLAP
 };
 
 enum iforest_variance_column { IFOREST_OF_VAR, IFOREST_OF_STDDEV, IFOREST_N_OF_VARIANCE };
@@ -72,6 +81,8 @@ static inline unsigned iforest_first_variance(const struct iforest_definition *d
 /* Number of the first hidden argument's column; the command column follows the last. */
 static inline int iforest_first_argument(const struct iforest_definition *definition)
 {
+	if (definition->is_overlap)
+		return (int)(definition->n_by + IFOREST_N_OVERLAP);
 	return (int)(iforest_first_variance(definition) + IFOREST_N_OF_VARIANCE * definition->n_variances);
 }
 
@@ -90,8 +101,9 @@ int iforest_definition_parse_name(const char *text, char **name, struct iforest_
 /* Reads a text that is `column` or `column AS name`; both names are to be freed with sqlite3_free(), also on error. */
 int iforest_definition_parse_column(const char *text, struct iforest_column_name *column, struct iforest_error *error);
 
-/* Keeps only the named by columns, in the order named; for iforest_fold. kept[i] is the number of the i-th in the index. */
-int iforest_definition_keep_by(struct iforest_definition *definition, int n_names, const char *const *names,
+/* Keeps only the named by columns, in the order named. kept[i] is the number of the i-th in the index. module is the name of
+ * the table's module, for messages. */
+int iforest_definition_keep_by(struct iforest_definition *definition, const char *module, int n_names, const char *const *names,
 			       unsigned *kept, struct iforest_error *error);
 
 /* The CREATE TABLE text for sqlite3_declare_vtab(), to be freed with sqlite3_free(); NULL with an error, among them two columns

@@ -31,6 +31,7 @@ static const struct {
 	{ "iforest", iforest_index_module },
 	{ "iforest_fold", iforest_fold_module },
 	{ "iforest_rows", iforest_rows_module },
+	{ "iforest_overlap", iforest_overlap_module },
 };
 
 enum { N_MODULES = sizeof modules / sizeof *modules };

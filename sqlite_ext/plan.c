@@ -15,6 +15,12 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 	struct iforest_wanted wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 	unsigned first = definition->n_by + IFOREST_N_FIXED;
 
+	if (definition->is_overlap) {
+		for (unsigned c = IFOREST_OF_CLIPPED; c < IFOREST_N_OVERLAP; c++)
+			if (is_used(used, definition->n_by + c))
+				wanted.values = 1u << definition->duration_value;
+		return wanted;
+	}
 	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
 		if ((f == IFOREST_COLUMN_FIRST_TS || f == IFOREST_COLUMN_LAST_TS) && used >> (definition->n_by + f) & 1)
 			wanted.times = true;

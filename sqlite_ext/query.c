@@ -126,15 +126,35 @@ static const struct iforest_fields *fields_of(const struct iforest_query *query)
 	return &query->snapshot->manifest.fields;
 }
 
+/* Old keys of pending rows do not count. */
+static const struct iforest_filter *filter_of(const struct iforest_query *query)
+{
+	return query->snapshot->tail.n_removed > 0 ? &query->snapshot->tail.filter : NULL;
+}
+
+static enum iforest_status start_series(struct iforest_query *query, uint64_t series)
+{
+	return query->is_overlap ? iforest_overlap_start(&query->overlap, series) : iforest_scan_start(&query->scan, series);
+}
+
+static enum iforest_status next_of_series(struct iforest_query *query, int64_t *bucket, struct iforest_aggregate *aggregate,
+					  bool *found)
+{
+	return query->is_overlap ? iforest_overlap_next(&query->overlap, bucket, aggregate, found) :
+				   iforest_scan_next(&query->scan, bucket, aggregate, found);
+}
+
 static enum iforest_status list_of_series(struct iforest_query *query, uint64_t series, struct iforest_bucket_list *list)
 {
-	enum iforest_status status = iforest_scan_start(&query->scan, series);
+	enum iforest_status status = start_series(query, series);
 	bool found = true;
 
 	while (!status && found) {
 		int64_t bucket;
 
-		status = iforest_scan_next(&query->scan, &bucket, &query->pending, &found);
+		status = next_of_series(query, &bucket, &query->pending, &found);
+		if (!status && found && query->is_overlap && list->n == IFOREST_MAX_FILLED)
+			status = IFOREST_TOO_LARGE;
 		if (!status && found)
 			status = iforest_bucket_list_append(list, fields_of(query), bucket, &query->pending);
 	}
@@ -173,20 +193,20 @@ static bool is_single(const struct iforest_query *query)
 /* Has any series of the group a row at all, in the window or outside? All may have been deleted since the index was built. */
 static enum iforest_status has_rows(struct iforest_query *query, uint32_t from, uint32_t to, bool *found)
 {
-	struct iforest_bucketing asked = query->scan.bucketing;
 	struct iforest_wanted wanted = query->scan.wanted;
 	enum iforest_status status = IFOREST_OK;
 	int64_t bucket;
 
 	*found = false;
 	query->scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE };
-	query->scan.wanted = (struct iforest_wanted){ .filter = wanted.filter };
+	query->scan.wanted = (struct iforest_wanted){ .filter = filter_of(query) };
+	query->scan.joined_filter = NULL;
 	for (uint32_t m = from; m < to && !status && !*found; m++) {
 		status = iforest_scan_start(&query->scan, query->members[m]->id);
 		if (!status)
 			status = iforest_scan_next(&query->scan, &bucket, &query->pending, found);
 	}
-	query->scan.bucketing = asked;
+	query->scan.bucketing = query->bucketing;
 	query->scan.wanted = wanted;
 	return status;
 }
@@ -210,7 +230,7 @@ static enum iforest_status open_group(struct iforest_query *query)
 		return status;
 	iforest_carry_turn(&query->carry);
 	if (is_single(query))
-		return iforest_scan_start(&query->scan, query->members[from]->id);
+		return start_series(query, query->members[from]->id);
 	return list_of_group(query, from, to);
 }
 
@@ -219,7 +239,7 @@ static enum iforest_status next_of_group(struct iforest_query *query, int64_t *b
 					 bool *found)
 {
 	if (is_single(query))
-		return iforest_scan_next(&query->scan, bucket, aggregate, found);
+		return next_of_series(query, bucket, aggregate, found);
 	*found = query->at < query->list.n;
 	if (!*found)
 		return IFOREST_OK;
@@ -237,7 +257,7 @@ static enum iforest_status carry(struct iforest_query *query)
 
 	if (!query->carry.has_scan)
 		return IFOREST_OK;
-	return iforest_carry_bucket(&query->carry, query->members + from, to - from, &query->scan.bucketing, query->bucket,
+	return iforest_carry_bucket(&query->carry, query->members + from, to - from, &query->bucketing, query->bucket,
 				    &query->aggregate);
 }
 
@@ -285,6 +305,9 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 		}
 	}
 	query->at_end = !found;
+	if (status == IFOREST_TOO_LARGE)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: spans of several series overlap more than %d buckets", query->index->name,
+					 IFOREST_MAX_FILLED);
 	if (status == IFOREST_RANGE)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->index->name);
 	return iforest_index_error(query->index, query->snapshot, status, error);
@@ -292,7 +315,7 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 
 sqlite3_int64 iforest_query_rowid(const struct iforest_query *query)
 {
-	const struct iforest_bucketing *bucketing = &query->scan.bucketing;
+	const struct iforest_bucketing *bucketing = &query->bucketing;
 	const struct iforest_window *window = &bucketing->window;
 	uint32_t from = query->group_starts[query->group];
 	uint64_t parts[] = {
@@ -316,6 +339,20 @@ static int open_scan(struct iforest_query *query, struct iforest_error *error)
 	return iforest_index_error(query->index, snapshot, status, error);
 }
 
+static int start_overlap(struct iforest_query *query, const struct iforest_plan *plan, struct iforest_error *error)
+{
+	enum iforest_status status;
+
+	if (query->fill >= IFOREST_FILL_LAST)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'", query->index->name);
+	status = iforest_overlap_init(&query->overlap, &query->scan);
+	query->has_overlap = true;
+	query->overlap.bucketing = query->bucketing;
+	query->overlap.filter = filter_of(query);
+	query->overlap.wants_durations = plan->wanted.values != 0;
+	return iforest_index_error(query->index, query->snapshot, status, error);
+}
+
 /* A bucket is known to have no value by its count, of columns of which nothing but first and last may be asked. */
 static int start_carry(struct iforest_query *query, struct iforest_error *error)
 {
@@ -328,8 +365,8 @@ static int start_carry(struct iforest_query *query, struct iforest_error *error)
 						       &snapshot->tail.manifest), error);
 }
 
-int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_plan *plan,
-			unsigned n_kept, const unsigned *kept, sqlite3_value **argv, struct iforest_error *error)
+int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_definition *definition,
+			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv, struct iforest_error *error)
 {
 	struct iforest_arguments arguments;
 	unsigned n_arguments = iforest_popcount(plan->arguments);
@@ -338,8 +375,9 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	memset(query, 0, offsetof(struct iforest_query, aggregate));
 	query->index = index;
 	query->n_changes = index->connection->n_changes;
-	query->n_kept = n_kept;
-	memcpy(query->kept, kept, n_kept * sizeof *kept);
+	query->n_kept = definition->n_by;
+	query->is_overlap = definition->is_overlap;
+	memcpy(query->kept, kept, definition->n_by * sizeof *kept);
 	rc = iforest_index_open(index, &query->snapshot, error);
 	if (!rc)
 		rc = iforest_arguments_read(index->name, plan->arguments, argv, &arguments, error);
@@ -349,12 +387,13 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	rc = open_scan(query, error);
 	if (rc)
 		return rc;
-	query->scan.bucketing = iforest_arguments_bucketing(&arguments);
+	query->bucketing = query->scan.bucketing = iforest_arguments_bucketing(&arguments);
 	query->scan.wanted = plan->wanted;
-	if (query->snapshot->tail.n_removed > 0)
-		query->scan.wanted.filter = &query->snapshot->tail.filter;
-	if (query->fill != IFOREST_FILL_NONE)
-		rc = limit_fill(query, &query->scan.bucketing, error);
+	query->scan.wanted.filter = filter_of(query);
+	if (query->is_overlap)
+		rc = start_overlap(query, plan, error);
+	if (!rc && query->fill != IFOREST_FILL_NONE)
+		rc = limit_fill(query, &query->bucketing, error);
 	if (!rc && query->fill >= IFOREST_FILL_LAST)
 		rc = start_carry(query, error);
 	return rc ? rc : choose_series(query, plan, argv + n_arguments, error);
@@ -362,6 +401,8 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 
 void iforest_query_release(struct iforest_query *query)
 {
+	if (query->has_overlap)
+		iforest_overlap_release(&query->overlap);
 	if (query->has_scan)
 		iforest_scan_release(&query->scan);
 	iforest_carry_release(&query->carry);

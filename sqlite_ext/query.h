@@ -1,5 +1,6 @@
 /* query.h -- rows of an answer, one after the other: groups of series, buckets within each, filled where asked.
  *
+ * What a series tells of a bucket is the aggregate of the rows in it, or of the spans that overlap it (iforest_overlap).
  * A group is one series (iforest), or all series that agree on the by columns kept (iforest_fold). The buckets of a
  * group of one come straight from a scan; those of several series are added up first, by merging lists of buckets two by
  * two, so that S series of w buckets cost S w log S and memory of the buckets that there are.
@@ -7,14 +8,14 @@
 #ifndef IFOREST_SQLITE_QUERY_H
 #define IFOREST_SQLITE_QUERY_H
 
-#include "core/scan.h"
+#include "core/overlap.h"
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/bucket_list.h"
 #include "sqlite_ext/carry.h"
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/plan.h"
 
-#define IFOREST_MAX_FILLED 10000000
+#define IFOREST_MAX_FILLED 10000000 /* also, of a group of several series, the buckets that spans overlap */
 
 struct iforest_query {
 	struct iforest_index *index;
@@ -22,8 +23,11 @@ struct iforest_query {
 	uint64_t n_changes;                           /* of the connection, when the snapshot was last seen to be the one stored */
 	unsigned n_kept;                              /* by columns kept, and their numbers in the index */
 	unsigned kept[IFOREST_MAX_BY];
+	struct iforest_bucketing bucketing;
 	struct iforest_scan scan;
 	bool has_scan;
+	struct iforest_overlap overlap;               /* over the scan */
+	bool is_overlap, has_overlap;
 	enum iforest_fill fill;
 	struct iforest_carry carry;                   /* of fill = 'last' and 'linear' */
 	int64_t first_filled;                         /* the buckets to give for each group, with rows or without */
@@ -46,10 +50,10 @@ struct iforest_query {
 	struct iforest_aggregate pending;
 };
 
-/* Starts a query on the state of the index. argv are the values that the plan names. kept lists the by columns of the table.
- * Ends with iforest_query_release() also on error. */
-int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_plan *plan,
-			unsigned n_kept, const unsigned *kept, sqlite3_value **argv, struct iforest_error *error);
+/* Starts a query on the state of the index. definition is that of the table that is asked, kept lists its by columns by their
+ * numbers in the index. argv are the values that the plan names. Ends with iforest_query_release() also on error. */
+int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_definition *definition,
+			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv, struct iforest_error *error);
 void iforest_query_release(struct iforest_query *query);
 
 /* Moves to the next row (also needed for the first); query->at_end when there is none. */

@@ -128,7 +128,7 @@ static void variance_column(sqlite3_context *context, const struct iforest_value
 
 static void fixed_column(sqlite3_context *context, const struct iforest_query *query, enum iforest_fixed_column column)
 {
-	const struct iforest_bucketing *bucketing = &query->scan.bucketing;
+	const struct iforest_bucketing *bucketing = &query->bucketing;
 	bool is_whole = bucketing->mode == IFOREST_WHOLE, after_all;
 
 	switch (column) {
@@ -159,6 +159,20 @@ static void fixed_column(sqlite3_context *context, const struct iforest_query *q
 	}
 }
 
+/* The time inside of a bucket that no span overlaps is NULL or 0, as fill says, but nothing is the longest. */
+static int overlap_column(sqlite3_context *context, const struct iforest_query *query, unsigned v, enum iforest_overlap_column column)
+{
+	static const enum iforest_value_column max_columns[] = {
+		[IFOREST_OF_LONGEST] = IFOREST_OF_MAX, [IFOREST_OF_LONGEST_ID] = IFOREST_OF_MAX_ID, [IFOREST_OF_LONGEST_TS] = IFOREST_OF_MAX_TS
+	};
+	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
+
+	if (column == IFOREST_OF_CLIPPED)
+		return result_sum(context, value, IFOREST_INT64, query->fill == IFOREST_FILL_ZERO);
+	result_row(context, &value->max, max_columns[column], IFOREST_INT64);
+	return SQLITE_OK;
+}
+
 int iforest_row_column(sqlite3_context *context, const struct iforest_query *query,
 		       const struct iforest_definition *definition, int column)
 {
@@ -166,6 +180,8 @@ int iforest_row_column(sqlite3_context *context, const struct iforest_query *que
 
 	if (c < n_by) {
 		iforest_by_result(context, &iforest_query_series(query)->values[query->kept[c]]);
+	} else if (definition->is_overlap && c > n_by + IFOREST_OVERLAPS) {
+		return overlap_column(context, query, definition->duration_value, (enum iforest_overlap_column)(c - n_by));
 	} else if (c < n_by + IFOREST_N_FIXED) {
 		fixed_column(context, query, (enum iforest_fixed_column)(c - n_by));
 	} else if (c >= iforest_first_variance(definition)) {

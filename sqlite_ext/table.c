@@ -187,7 +187,7 @@ int iforest_table_filter(sqlite3_vtab_cursor *base, int index_number, const char
 		if (!cursor->arguments[a])
 			return SQLITE_NOMEM;
 	}
-	if (!iforest_query_start(&cursor->query, &table->index, &plan, table->definition.n_by, table->kept, argv, &error))
+	if (!iforest_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, &error))
 		iforest_query_next(&cursor->query, &error);
 	if (error.rc)
 		cursor->query.at_end = true;

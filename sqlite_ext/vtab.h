@@ -12,5 +12,7 @@ const sqlite3_module *iforest_fold_module(void);
 
 /* iforest_rows: the entries of an index, a row each; stores nothing. */
 const sqlite3_module *iforest_rows_module(void);
+/* iforest_overlap: the spans that overlap a window or its buckets, by an index that has durations; stores nothing. */
+const sqlite3_module *iforest_overlap_module(void);
 
 #endif

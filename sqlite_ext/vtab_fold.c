@@ -6,30 +6,21 @@ static int open_fold(struct iforest_table *table, sqlite3 *db, void *connection,
 	int rc = iforest_table_borrow(table, db, connection, "iforest_fold", n_arguments, error);
 
 	if (!rc)
-		rc = iforest_definition_keep_by(&table->definition, n_arguments - 4, table->arguments + 4, table->kept, error);
+		rc = iforest_definition_keep_by(&table->definition, "iforest_fold", n_arguments - 4, table->arguments + 4, table->kept,
+						error);
 	return rc ? rc : iforest_table_declare(table, db, NULL, error);
 }
 
 static int fold_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-		       char **message)
+			char **message)
 {
-	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
-
-	if (!error.rc)
-		open_fold(table, db, context, n_arguments, &error);
-	return iforest_table_finish(table, base, message, &error);
+	return iforest_borrowed_create(open_fold, db, context, n_arguments, arguments, base, message);
 }
 
 static int fold_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			char **message)
 {
-	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
-
-	if (!error.rc)
-		open_fold(table, db, context, n_arguments, &error);
-	return iforest_table_finish_borrowed(table, db, base, message, &error);
+	return iforest_borrowed_connect(open_fold, db, context, n_arguments, arguments, base, message);
 }
 
 static const sqlite3_module module = {

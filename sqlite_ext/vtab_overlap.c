@@ -1,0 +1,61 @@
+#include "sqlite_ext/borrow.h"
+#include "sqlite_ext/vtab.h"
+
+/* All by columns are kept unless some are named, or none: (). */
+static int keep_by(struct iforest_table *table, int n_arguments, struct iforest_error *error)
+{
+	int n_names = n_arguments - 4;
+	const char *const *names = table->arguments + 4;
+
+	if (n_names == 0)
+		return SQLITE_OK;
+	if (n_names == 1 && strcmp(names[0], "()") == 0)
+		n_names = 0;
+	return iforest_definition_keep_by(&table->definition, "iforest_overlap", n_names, names, table->kept, error);
+}
+
+static int open_overlap(struct iforest_table *table, sqlite3 *db, void *connection, int n_arguments, struct iforest_error *error)
+{
+	int rc = iforest_table_borrow(table, db, connection, "iforest_overlap", n_arguments, error);
+
+	if (!rc && table->definition.duration_value == IFOREST_NO_VALUE)
+		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_overlap: index \"%s\" has no durations: make it with duration=...",
+				       table->index.name);
+	if (!rc)
+		rc = keep_by(table, n_arguments, error);
+	table->definition.is_overlap = true;
+	return rc ? rc : iforest_table_declare(table, db, NULL, error);
+}
+
+static int overlap_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			char **message)
+{
+	return iforest_borrowed_create(open_overlap, db, context, n_arguments, arguments, base, message);
+}
+
+static int overlap_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			char **message)
+{
+	return iforest_borrowed_connect(open_overlap, db, context, n_arguments, arguments, base, message);
+}
+
+static const sqlite3_module module = {
+	.iVersion = 3,
+	.xCreate = overlap_create,
+	.xConnect = overlap_connect,
+	.xBestIndex = iforest_table_best_index,
+	.xDisconnect = iforest_table_disconnect,
+	.xDestroy = iforest_table_disconnect,
+	.xOpen = iforest_table_open,
+	.xClose = iforest_table_close,
+	.xFilter = iforest_table_filter,
+	.xNext = iforest_table_next,
+	.xEof = iforest_table_eof,
+	.xColumn = iforest_table_column,
+	.xRowid = iforest_table_rowid,
+};
+
+const sqlite3_module *iforest_overlap_module(void)
+{
+	return &module;
+}
