@@ -153,7 +153,7 @@ static enum iforest_status list_of_series(struct iforest_query *query, uint64_t 
 		int64_t bucket;
 
 		status = next_of_series(query, &bucket, &query->pending, &found);
-		if (!status && found && query->is_overlap && list->n == IFOREST_MAX_FILLED)
+		if (!status && found && query->is_overlap && list->n == IFOREST_MAX_OVERLAPPED)
 			status = IFOREST_TOO_LARGE;
 		if (!status && found)
 			status = iforest_bucket_list_append(list, fields_of(query), bucket, &query->pending);
@@ -307,7 +307,7 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 	query->at_end = !found;
 	if (status == IFOREST_TOO_LARGE)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: spans of several series overlap more than %d buckets", query->index->name,
-					 IFOREST_MAX_FILLED);
+					 IFOREST_MAX_OVERLAPPED);
 	if (status == IFOREST_RANGE)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->index->name);
 	return iforest_index_error(query->index, query->snapshot, status, error);

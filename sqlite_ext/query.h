@@ -15,7 +15,8 @@
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/plan.h"
 
-#define IFOREST_MAX_FILLED 10000000 /* also, of a group of several series, the buckets that spans overlap */
+#define IFOREST_MAX_FILLED 10000000
+#define IFOREST_MAX_OVERLAPPED 1000000 /* buckets of a group of several series, which are kept in memory: a span may overlap any number */
 
 struct iforest_query {
 	struct iforest_index *index;

@@ -124,6 +124,103 @@ static void check_rows(sqlite3 *db, const char *rows)
 	sqlite3_free(sql);
 }
 
+/* Spans without length count as points in [a, b). Half open they count within (a, b) only, closed [a, b] also at b, beside all that
+ * end at a. */
+static void check_overlaps(sqlite3 *db, const char *overlaps)
+{
+	char *sql = sqlite3_mprintf(
+		"SELECT e.key, coalesce((SELECT overlaps FROM %s(" FIELD("a") ", " FIELD("b") ")), 0) - (SELECT count(*) FROM spans WHERE ts = " FIELD("a") " AND dur = 0),"
+		" coalesce((SELECT overlaps FROM %s(" FIELD("a") ", " FIELD("b") ")), 0),"
+		" coalesce((SELECT overlaps FROM %s(" FIELD("a") " - 1, " FIELD("b") " + 1)), 0) - (SELECT count(*) FROM spans WHERE ts = " FIELD("a") " - 1 AND dur = 0)"
+		" FROM expected, json_each(expected.json, '$.windows') e ORDER BY e.key", overlaps, overlaps, overlaps);
+
+	same_rows(db, sql, "SELECT e.key, " FIELD("overlap_half_open") ", " FIELD("overlap_instant") ", " FIELD("overlap_closed")
+			   " FROM expected, json_each(expected.json, '$.windows') e ORDER BY e.key");
+	sqlite3_free(sql);
+}
+
+enum { N_PIXELS = 1920, MOST_TRACKS = 200 };
+
+struct pixel {
+	int64_t n, inside, longest, ts, id;
+};
+
+/* A span into the pixels of its track, from the one that its start lies in, or the first, to the one that it ends in. */
+static void draw_span(struct pixel *pixels, const int64_t *bounds, int64_t ts, int64_t dur, int64_t id)
+{
+	int p = 0;
+
+	for (int step = 1024; step > 0; step /= 2) /* the pixel starts at or before ts */
+		p += p + step < N_PIXELS && bounds[p + step] <= ts ? step : 0;
+	for (; p < N_PIXELS && (bounds[p] <= ts || bounds[p] < ts + dur); p++) {
+		int64_t lo = bounds[p], hi = bounds[p + 1];
+		struct pixel *pixel = &pixels[p];
+
+		if (ts >= hi || (dur > 0 ? ts + dur <= lo : ts < lo))
+			continue;
+		if (pixel->n++ == 0) {
+			pixel->longest = dur;
+			pixel->ts = ts;
+			pixel->id = id;
+		}
+		pixel->inside += dur > 0 ? (ts + dur < hi ? ts + dur : hi) - (ts > lo ? ts : lo) : 0;
+	}
+}
+
+/* Each span into each pixel that it touches; rows come by track, and the longest of a track and pixel comes first. */
+static void expect_pixels(sqlite3 *db, int64_t a, int64_t b)
+{
+	struct pixel *pixels = calloc((size_t)MOST_TRACKS * N_PIXELS, sizeof *pixels);
+	int64_t bounds[N_PIXELS + 1];
+	sqlite3_stmt *spans, *insert;
+
+	assert_non_null(pixels);
+	for (int p = 0; p <= N_PIXELS; p++)
+		bounds[p] = a + (int64_t)((__int128)p * (b - a) / N_PIXELS);
+	run(db, "CREATE TABLE tracks AS SELECT track, row_number() OVER (ORDER BY track) - 1 AS number FROM (SELECT DISTINCT track FROM spans);"
+		"CREATE TABLE pixels(number, bucket, n, inside, longest, ts, id)");
+	sqlite3_prepare_v2(db, "SELECT number, ts, dur, id FROM spans JOIN tracks USING(track) ORDER BY dur DESC, ts, id", -1, &spans, NULL);
+	while (sqlite3_step(spans) == SQLITE_ROW) {
+		int64_t track = sqlite3_column_int64(spans, 0), ts = sqlite3_column_int64(spans, 1), dur = sqlite3_column_int64(spans, 2);
+
+		assert_in_range(track, 0, MOST_TRACKS - 1);
+		draw_span(&pixels[track * N_PIXELS], bounds, ts, dur, sqlite3_column_int64(spans, 3));
+	}
+	sqlite3_finalize(spans);
+	run(db, "BEGIN");
+	sqlite3_prepare_v2(db, "INSERT INTO pixels VALUES(?, ?, ?, ?, ?, ?, ?)", -1, &insert, NULL);
+	for (int64_t i = 0; i < MOST_TRACKS * N_PIXELS; i++) {
+		const struct pixel *pixel = &pixels[i];
+		int64_t columns[] = { i / N_PIXELS, i % N_PIXELS, pixel->n, pixel->inside, pixel->longest, pixel->ts, pixel->id };
+
+		for (int c = 0; c < 7; c++)
+			sqlite3_bind_int64(insert, c + 1, columns[c]);
+		if (pixel->n > 0)
+			assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
+		sqlite3_reset(insert);
+	}
+	sqlite3_finalize(insert);
+	run(db, "COMMIT");
+	free(pixels);
+}
+
+/* What a timeline viewer draws, by track, of all and of the middle tenth. */
+static void check_pixels(sqlite3 *db, const char *overlaps)
+{
+	int64_t a = integer_of(db, "SELECT min(ts) FROM spans"), b = integer_of(db, "SELECT max(ts + dur) FROM spans"), tenth = (b - a) / 10;
+
+	for (int part = 0; part < 2; part++) {
+		char *sql;
+
+		expect_pixels(db, a + part * 4 * tenth, b - part * 5 * tenth);
+		sql = sqlite3_mprintf("SELECT track, bucket, overlaps, clipped_dur, longest_dur, longest_dur_ts, longest_dur_id FROM %s(%lld, %lld, 1920)"
+				      " ORDER BY track, bucket", overlaps, a + part * 4 * tenth, b - part * 5 * tenth);
+		same_rows(db, sql, "SELECT track, bucket, n, inside, longest, ts, id FROM pixels JOIN tracks USING(number) ORDER BY track, bucket");
+		sqlite3_free(sql);
+		run(db, "DROP TABLE tracks; DROP TABLE pixels");
+	}
+}
+
 static void check_counters(sqlite3 *db)
 {
 	run(db, "CREATE VIRTUAL TABLE counters USING iforest(content=samples, time=ts, value=value, by=series)");
@@ -154,6 +251,9 @@ static void a_real_trace_is_exact(void **state)
 	run(db, "CREATE VIRTUAL TABLE folded_track USING iforest_fold(by_depth, track)");
 	run(db, "CREATE VIRTUAL TABLE folded_all USING iforest_fold(by_depth)");
 	check_spans(db, "folded_track", "folded_all");
+	run(db, "CREATE VIRTUAL TABLE overlaps USING iforest_overlap(by_depth, track); CREATE VIRTUAL TABLE all_overlaps USING iforest_overlap(by_track, ())");
+	check_overlaps(db, "all_overlaps");
+	check_pixels(db, "overlaps");
 	same_rows(db, "SELECT track, max(depth) - min(depth) + 1 FROM by_depth GROUP BY track ORDER BY track",
 		  "SELECT e.key, " FIELD("max_depth") " FROM expected, json_each(expected.json, '$.tracks') e ORDER BY e.key");
 	check_counters(db);

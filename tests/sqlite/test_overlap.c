@@ -1,0 +1,289 @@
+/* test_overlap.c -- iforest_overlap against plain SQL: random tables with pending and removed rows, in and after transactions, by
+ * all by columns, by some and by none; then what only single rows can show: ends beyond 64 bits, errors, the table's life. */
+#include "harness.h"
+
+enum { N_TABLES = 25, QUESTIONS = 4 };
+
+/* ---- random tables ---- */
+
+static const char *const by_values[] = { "1", "2", "'gpu'", "NULL", "'1'" };
+
+/* A duration: often none, sometimes unfinished, seldom long. */
+static char *random_duration(struct random *random)
+{
+	if (one_in(random, 12))
+		return sqlite3_mprintf("NULL");
+	if (one_in(random, 3))
+		return sqlite3_mprintf("0");
+	if (one_in(random, 10))
+		return sqlite3_mprintf("%lld", -1 - random_below(random, 5));
+	return sqlite3_mprintf("%lld", random_below(random, INT64_C(1) << random_below(random, 11)));
+}
+
+static void put_row(sqlite3 *db, struct random *random, const char *verb, int64_t id)
+{
+	char *duration = random_duration(random);
+	char *time = one_in(random, 25) ? sqlite3_mprintf("NULL") : sqlite3_mprintf("%lld", random_below(random, 2000) - 500);
+
+	run(db, "%s INTO t(id, a, b, ts, dur) VALUES(%lld, %s, %s, %s, %s)", verb, id, by_values[random_below(random, 5)],
+	    by_values[random_below(random, 2)], time, duration);
+	sqlite3_free(duration);
+	sqlite3_free(time);
+}
+
+static void change_rows(sqlite3 *db, struct random *random, int n)
+{
+	for (int i = 0; i < n; i++) {
+		char *duration = random_duration(random);
+
+		switch (random_below(random, 4)) {
+		case 0: put_row(db, random, "INSERT OR REPLACE", 1 + random_below(random, 600)); break;
+		case 1: run(db, "UPDATE t SET dur = %s WHERE id %% 50 = %lld", duration, random_below(random, 50)); break;
+		case 2: run(db, "UPDATE t SET ts = ts + 7, a = 1 WHERE id = %lld", random_below(random, 600)); break;
+		default: run(db, "DELETE FROM t WHERE id %% 40 = %lld", random_below(random, 40)); break;
+		}
+		sqlite3_free(duration);
+	}
+}
+
+/* ---- questions ---- */
+
+/* What is asked, and as a table: the buckets b(k, lo, hi) that the window has. */
+struct question {
+	char arguments[200], buckets[800];
+	bool is_bounded;
+};
+
+static int64_t random_bound(struct random *random)
+{
+	return random_below(random, 2600) - 700;
+}
+
+/* Steps from the first start to behind the last end: bounds that are open stand beyond all times. */
+static struct question random_question(struct random *random)
+{
+	struct question q = { .is_bounded = false };
+	int64_t t0 = random_bound(random), t1 = one_in(random, 4) ? t0 + random_below(random, 12) : random_bound(random);
+	int64_t n = 1 + random_below(random, one_in(random, 3) ? 60 : 12), step = 20 + random_below(random, 300), origin = random_bound(random);
+	bool has_t0 = !one_in(random, 5), has_t1 = !one_in(random, 5);
+	char *from = sqlite3_mprintf(has_t0 ? "AND t0 = %lld" : "", t0), *window = sqlite3_mprintf(has_t1 ? "%s AND t1 = %lld" : "%s", from, t1);
+
+	sqlite3_free(from);
+	t0 = has_t0 ? t0 : -1000;
+	t1 = has_t1 ? t1 : 4000;
+	q.is_bounded = has_t0 && has_t1;
+	if (one_in(random, 3)) {
+		sqlite3_snprintf(sizeof q.arguments, q.arguments, "%s", window);
+		sqlite3_snprintf(sizeof q.buckets, q.buckets, "SELECT 0 AS k, %lld AS lo, %lld AS hi WHERE %lld < %lld", t0, t1, t0, t1);
+	} else if (q.is_bounded && one_in(random, 2)) {
+		sqlite3_snprintf(sizeof q.arguments, q.arguments, "%s AND n = %lld", window, n);
+		sqlite3_snprintf(sizeof q.buckets, q.buckets,
+				 "WITH RECURSIVE i(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM i WHERE k + 1 < %lld)"
+				 " SELECT k, %lld + k * (%lld - %lld) / %lld AS lo, %lld + (k + 1) * (%lld - %lld) / %lld AS hi FROM i WHERE %lld < %lld",
+				 n, t0, t1, t0, n, t0, t1, t0, n, t0, t1);
+	} else {
+		sqlite3_snprintf(sizeof q.arguments, q.arguments, "%s AND step = %lld AND origin = %lld", window, step, origin);
+		sqlite3_snprintf(sizeof q.buckets, q.buckets,
+				 "WITH RECURSIVE i(k) AS (SELECT -300 UNION ALL SELECT k + 1 FROM i WHERE k < 300)"
+				 " SELECT k, max(%lld + k * %lld, %lld) AS lo, min(%lld + (k + 1) * %lld, %lld) AS hi FROM i"
+				 " WHERE max(%lld + k * %lld, %lld) < min(%lld + (k + 1) * %lld, %lld)",
+				 origin, step, t0, origin, step, t1, origin, step, t0, origin, step, t1);
+	}
+	sqlite3_free(window);
+	return q;
+}
+
+/* By the definition, every span with every bucket. by: the columns of a group, of every row "" for none. */
+static char *reference(const char *by, const char *fill)
+{
+	const char *comma = *by ? "," : "";
+	const char *inside = strcmp(fill, "zero") == 0 ? "coalesce(inside, 0)" : "inside";
+	char *groups = *by ? sqlite3_mprintf("(SELECT DISTINCT %s FROM t)", by) : sqlite3_mprintf("(SELECT 1)");
+	char *join = *by ? sqlite3_mprintf("f.a IS g.a%s", strchr(by, 'b') ? " AND f.b IS g.b" : "") : sqlite3_mprintf("1");
+	char *sql = sqlite3_mprintf(
+		"WITH o AS (SELECT t.*, k, lo, hi, row_number() OVER (PARTITION BY %s%s k ORDER BY dur IS NULL, dur DESC, ts, id) AS place FROM b JOIN t"
+		"  ON ts < hi AND CASE WHEN dur > 0 THEN ts + dur > lo ELSE ts >= lo END),"
+		" f AS (SELECT a, b, k, count(*) AS n, sum(CASE WHEN dur > 0 THEN min(ts + dur, hi) - max(ts, lo) ELSE 0 END) AS inside, max(dur) AS longest,"
+		"  max(CASE WHEN place = 1 AND dur IS NOT NULL THEN id END) AS id, max(CASE WHEN place = 1 AND dur IS NOT NULL THEN ts END) AS time"
+		"  FROM o GROUP BY %s%s k)"
+		" SELECT %s%s b.k, coalesce(n, 0), %s, longest, id, time FROM %s g CROSS JOIN b %s JOIN f ON f.k = b.k AND %s ORDER BY %s%s b.k",
+		by, comma, by, comma, *by ? (strchr(by, 'b') ? "g.a, g.b" : "g.a") : "", comma, inside, groups,
+		strcmp(fill, "none") ? "LEFT" : "", join, *by ? (strchr(by, 'b') ? "g.a, g.b" : "g.a") : "", comma);
+
+	sqlite3_free(groups);
+	sqlite3_free(join);
+	return sql;
+}
+
+static void compare(sqlite3 *db, const struct question *q, const char *table, const char *by, const char *fill, const char *columns)
+{
+	char *expected = reference(by, fill), *all, *chosen;
+	char *sql = sqlite3_mprintf("SELECT %s%s bucket, overlaps, %s FROM %s WHERE fill = '%s' %s ORDER BY %s%s bucket", by, *by ? "," : "", columns,
+				    table, fill, q->arguments, by, *by ? "," : "");
+
+	if (strcmp(columns, "1") == 0) { /* the number alone */
+		all = expected;
+		chosen = sqlite3_mprintf("SELECT %s%s k, \"coalesce(n, 0)\", 1 FROM (%s)", by, *by ? "," : "", all);
+		sqlite3_free(all);
+		expected = chosen;
+	}
+	same_rows(db, sql, expected);
+	sqlite3_free(sql);
+	sqlite3_free(expected);
+}
+
+static void ask(sqlite3 *db, struct random *random)
+{
+	static const char *const all_columns = "clipped_dur, longest_dur, longest_dur_id, longest_dur_ts";
+
+	for (int i = 0; i < QUESTIONS; i++) {
+		struct question q = random_question(random);
+		const char *columns = one_in(random, 4) ? "1" : all_columns;
+		const char *fill = !q.is_bounded && strstr(q.arguments, "step") ? "none" :
+				   one_in(random, 3) ? "zero" : one_in(random, 2) ? "null" : "none";
+
+		run(db, "CREATE TEMP TABLE b AS %s", q.buckets);
+		compare(db, &q, "by_both", "a,b", fill, columns);
+		compare(db, &q, "by_a", "a", fill, columns);
+		compare(db, &q, "by_none", "", fill, columns);
+		run(db, "DROP TABLE b");
+	}
+}
+
+static void random_tables_overlap_as_plain_sql_says(void **state)
+{
+	(void)state;
+	for (int i = 0; i < N_TABLES; i++) {
+		struct random random = { test_seed() + (uint64_t)i };
+		sqlite3 *db = open_database(":memory:", 0);
+		int64_t n_rows = one_in(&random, 8) ? random_below(&random, 3) : random_below(&random, 600);
+
+		run(db, "BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, a, b, ts INTEGER, dur INTEGER)");
+		for (int64_t id = 1; id <= n_rows; id++)
+			put_row(db, &random, "INSERT", id);
+		run(db, "COMMIT; CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, duration=dur, by=(a, b));"
+			"CREATE VIRTUAL TABLE by_both USING iforest_overlap(t_if); CREATE VIRTUAL TABLE by_a USING iforest_overlap(t_if, a);"
+			"CREATE VIRTUAL TABLE by_none USING iforest_overlap(t_if, ())");
+		ask(db, &random);
+		change_rows(db, &random, 20);
+		ask(db, &random);
+		run(db, "BEGIN");
+		change_rows(db, &random, 10);
+		ask(db, &random);
+		run(db, "ROLLBACK");
+		ask(db, &random);
+		run(db, "INSERT INTO t_if(t_if) VALUES('flush')");
+		change_rows(db, &random, 5);
+		ask(db, &random);
+		close_database(db);
+	}
+}
+
+/* ---- single rows ---- */
+
+static sqlite3 *open_spans(const char *rows)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, a, ts INTEGER, dur INTEGER); INSERT INTO t(id, ts, dur) VALUES %s;"
+		"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, duration=dur, by=a); CREATE VIRTUAL TABLE o USING iforest_overlap(t_if)", rows);
+	return db;
+}
+
+#define LATEST "9223372036854775807"
+#define COLUMNS "bucket, overlaps, clipped_dur, longest_dur, longest_dur_id, longest_dur_ts"
+
+/* Ends beyond 64 bits are ends like others; the time inside is exact, and an error where it does not fit. */
+static void ends_may_exceed_64_bits(void **state)
+{
+	sqlite3 *db = open_spans("(1, " LATEST " - 7, 100), (2, " LATEST ", " LATEST "), (3, -" LATEST " - 1, 5), (4, " LATEST ", 0),"
+				 "(5, " LATEST " - 1, -" LATEST " - 1)");
+
+	(void)state;
+	run_gives(db, "0|2|7|100|1|9223372036854775800\n", "SELECT " COLUMNS " FROM o(" LATEST " - 7, " LATEST ")");
+	run_gives(db, "0|1|5|5|3|-9223372036854775808\n", "SELECT " COLUMNS " FROM o WHERE t1 = 0");
+	/* nothing ends what is open: 93 of span 1, all of span 2 */
+	run_gives(db, "0|3|" LATEST "\n", "SELECT bucket, overlaps, longest_dur FROM o WHERE t0 = " LATEST);
+	run_fails(db, "integer overflow", "SELECT clipped_dur FROM o WHERE t0 = " LATEST);
+	run(db, "DELETE FROM t WHERE id = 2");
+	run_gives(db, "0|2|93|100|1|9223372036854775800\n", "SELECT " COLUMNS " FROM o WHERE t0 = " LATEST);
+	run_gives(db, "9223372036854775|3|100|100|1|9223372036854775800\n", "SELECT " COLUMNS " FROM o WHERE t0 = 0 AND step = 1000");
+	run_gives(db, "-9223372036854776|1|5|5|3|-9223372036854775808\n9223372036854775|3|100|100|1|9223372036854775800\n",
+		  "SELECT " COLUMNS " FROM o WHERE step = 1000");
+	run_fails(db, "t_if: a bucket number exceeds 64 bits", "SELECT * FROM o WHERE step = 1 AND origin = -3");
+	close_database(db);
+}
+
+/* Spans of which one covers all, and pixels narrower than a time unit. */
+static void every_pixel_knows_the_span_that_covers_it(void **state)
+{
+	sqlite3 *db = open_spans("(1, 0, 1000), (2, 500, 1), (3, 502, 0)");
+
+	(void)state;
+	run_gives(db, "0|1|1|1000|1\n1|2|2|1000|1\n2|1|1|1000|1\n3|2|1|1000|1\n", "SELECT bucket, overlaps, clipped_dur, longest_dur, longest_dur_id FROM o(499, 503, 4)");
+	run_gives(db, "0|1|0|1\n1|1|0|1\n2|2|2|1\n3|1|0|1\n4|1|0|1\n5|1|1|1\n",
+		  "SELECT bucket, overlaps, clipped_dur, longest_dur_id FROM o(500, 502, 6)");
+	run_gives(db, "", "SELECT * FROM o(500, 500)");
+	run_gives(db, "", "SELECT * FROM o(501, 500) WHERE fill = 'zero'");
+	run_gives(db, "", "SELECT * FROM o(1000, 2000)");
+	run_gives(db, "0|0|||\n", "SELECT bucket, overlaps, clipped_dur, longest_dur, longest_dur_id FROM o(1000, 2000) WHERE fill = 'null'");
+	run_gives(db, "", "SELECT * FROM o(NULL, 2000)");
+	close_database(db);
+}
+
+static void errors_say_what_to_do(void **state)
+{
+	sqlite3 *db = open_spans("(1, 0, 10)");
+
+	(void)state;
+	run(db, "CREATE VIRTUAL TABLE durationless USING iforest(content=t, time=ts, value=dur)");
+	run_fails(db, "iforest_overlap: index \"durationless\" has no durations", "CREATE VIRTUAL TABLE x USING iforest_overlap(durationless)");
+	run_fails(db, "iforest_overlap: name an index", "CREATE VIRTUAL TABLE x USING iforest_overlap");
+	run_fails(db, "iforest_overlap: no index \"nothing\"", "CREATE VIRTUAL TABLE x USING iforest_overlap(nothing)");
+	run_fails(db, "iforest_overlap: \"dur\" is no by column of the index", "CREATE VIRTUAL TABLE x USING iforest_overlap(t_if, dur)");
+	run_fails(db, "iforest_overlap: by column \"a\" is named twice", "CREATE VIRTUAL TABLE x USING iforest_overlap(t_if, a, a)");
+	run_fails(db, "t_if: fill of overlaps is one of 'none', 'null', 'zero'", "SELECT * FROM o(0, 10, 2) WHERE fill = 'last'");
+	run_fails(db, "o: argument t0 takes = only", "SELECT * FROM o WHERE t0 > 1");
+	run_fails(db, "o: argument n is used, but not given with =", "SELECT n FROM o(0, 10)");
+	run_fails(db, "table o may not be modified", "INSERT INTO o(overlaps) VALUES(1)");
+	run_fails(db, "t_if: spans of several series overlap more than 1000000 buckets",
+		  "INSERT INTO t(a, ts, dur) VALUES(1, 0, 2000000); CREATE VIRTUAL TABLE folded USING iforest_overlap(t_if, ());"
+		  "SELECT count(*) FROM folded(0, 2000000, 2000000)");
+	run_gives(db, "2000000\n", "SELECT count(*) FROM o(0, 2000000, 2000000) WHERE a = 1");
+	close_database(db);
+}
+
+/* The table finds its index by name, and outlives it. */
+static void the_table_may_be_dropped_without_its_index(void **state)
+{
+	const char *path = test_path("overlap.db");
+	sqlite3 *db = open_database(path, 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts, dur); INSERT INTO t(ts, dur) VALUES(0, 10), (5, 10);"
+		"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, duration=dur); CREATE VIRTUAL TABLE o USING iforest_overlap(t_if)");
+	close_database(db);
+	db = open_database(path, 0);
+	run_gives(db, "0|2|20|10|1|0\n", "SELECT " COLUMNS " FROM o");
+	run(db, "DROP TABLE t_if");
+	run_fails(db, "", "SELECT * FROM o");
+	close_database(db);
+	db = open_database(path, 0);
+	run_fails(db, "o: iforest_overlap: no index \"t_if\"", "SELECT * FROM o");
+	run(db, "DROP TABLE o");
+	close_database(db);
+	remove_database(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_tables_overlap_as_plain_sql_says),
+		cmocka_unit_test(ends_may_exceed_64_bits),
+		cmocka_unit_test(every_pixel_knows_the_span_that_covers_it),
+		cmocka_unit_test(errors_say_what_to_do),
+		cmocka_unit_test(the_table_may_be_dropped_without_its_index),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
+}
