@@ -83,6 +83,7 @@ static void out_of_removal_by_asking(void **state) { (void)state; jump_everywher
 static void out_of_merge(void **state) { (void)state; jump_everywhere(ATTEMPT_MERGE, 60); }
 static void out_of_repair(void **state) { (void)state; jump_everywhere(ATTEMPT_REPAIR, 60); }
 static void out_of_scan(void **state) { (void)state; jump_everywhere(ATTEMPT_SCAN, 20); }
+static void out_of_overlap(void **state) { (void)state; jump_everywhere(ATTEMPT_OVERLAP, 10); }
 static void out_of_walk(void **state) { (void)state; jump_everywhere(ATTEMPT_WALK, 10); }
 static void out_of_best_first(void **state) { (void)state; jump_everywhere(ATTEMPT_BEST, 10); }
 static void out_of_check(void **state) { (void)state; jump_everywhere(ATTEMPT_CHECK, 30); }
@@ -97,6 +98,7 @@ int main(void)
 		cmocka_unit_test(out_of_merge),
 		cmocka_unit_test(out_of_repair),
 		cmocka_unit_test(out_of_scan),
+		cmocka_unit_test(out_of_overlap),
 		cmocka_unit_test(out_of_walk),
 		cmocka_unit_test(out_of_best_first),
 		cmocka_unit_test(out_of_check),

@@ -48,6 +48,7 @@ static void fail_every_one(enum attempt_kind kind)
 static void in_build(void **state) { (void)state; fail_every_one(ATTEMPT_BUILD); }
 static void in_reading_the_manifest(void **state) { (void)state; fail_every_one(ATTEMPT_REREAD); }
 static void in_scan(void **state) { (void)state; fail_every_one(ATTEMPT_SCAN); }
+static void in_overlap(void **state) { (void)state; fail_every_one(ATTEMPT_OVERLAP); }
 static void in_walk(void **state) { (void)state; fail_every_one(ATTEMPT_WALK); }
 static void in_best_first(void **state) { (void)state; fail_every_one(ATTEMPT_BEST); }
 static void in_removal(void **state) { (void)state; fail_every_one(ATTEMPT_REMOVE); }
@@ -161,6 +162,7 @@ int main(void)
 		cmocka_unit_test(in_build),
 		cmocka_unit_test(in_reading_the_manifest),
 		cmocka_unit_test(in_scan),
+		cmocka_unit_test(in_overlap),
 		cmocka_unit_test(in_walk),
 		cmocka_unit_test(in_best_first),
 		cmocka_unit_test(in_removal),

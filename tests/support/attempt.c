@@ -106,6 +106,27 @@ static enum iforest_status scan(struct attempt *attempt)
 	return status;
 }
 
+static enum iforest_status overlap(struct attempt *attempt)
+{
+	struct iforest_overlap *o = &attempt->overlap;
+	bool found = true;
+	int64_t bucket;
+	enum iforest_status status = iforest_scan_init(&attempt->scan, &attempt->index->store, &attempt->index->manifest);
+
+	if (status)
+		return status;
+	status = iforest_overlap_init(o, &attempt->scan);
+	o->bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT, .n = 30, .window = { true, true, 5000, 100000 } };
+	o->wants_durations = true;
+	if (!status)
+		status = iforest_overlap_start(o, 1);
+	while (!status && found)
+		status = iforest_overlap_next(o, &bucket, &attempt->aggregate, &found);
+	iforest_overlap_release(o);
+	iforest_scan_release(&attempt->scan);
+	return status;
+}
+
 static enum iforest_status walk(struct attempt *attempt)
 {
 	struct iforest_walk *w = &attempt->walk;
@@ -153,6 +174,7 @@ enum iforest_status attempt_run(struct attempt *attempt)
 	case ATTEMPT_MERGE: return sample_try_merge(index, merged_groups, COUNT_OF(merged_groups));
 	case ATTEMPT_REPAIR: return iforest_run_repair(&index->store, &index->manifest, index->run_ids[0]);
 	case ATTEMPT_SCAN: return scan(attempt);
+	case ATTEMPT_OVERLAP: return overlap(attempt);
 	case ATTEMPT_WALK: return walk(attempt);
 	case ATTEMPT_BEST: return best(attempt);
 	case ATTEMPT_CHECK: return iforest_check(&index->store, &index->manifest, &result);

@@ -3,13 +3,13 @@
 #define TESTS_ATTEMPT_H
 
 #include "core/best.h"
+#include "core/overlap.h"
 #include "core/run_build.h"
-#include "core/scan.h"
 #include "core/walk.h"
 #include "tests/support/sample_index.h"
 
 enum attempt_kind {
-	ATTEMPT_BUILD, ATTEMPT_REMOVE, ATTEMPT_REMOVE_WHERE, ATTEMPT_MERGE, ATTEMPT_REPAIR, ATTEMPT_SCAN, ATTEMPT_WALK, ATTEMPT_BEST,
+	ATTEMPT_BUILD, ATTEMPT_REMOVE, ATTEMPT_REMOVE_WHERE, ATTEMPT_MERGE, ATTEMPT_REPAIR, ATTEMPT_SCAN, ATTEMPT_OVERLAP, ATTEMPT_WALK, ATTEMPT_BEST,
 	ATTEMPT_CHECK, ATTEMPT_REREAD,
 	ATTEMPT_KINDS
 };
@@ -23,6 +23,7 @@ struct attempt {
 	size_t *waiting, n_waiting;       /* entries of group 2, which is to be built */
 	struct iforest_run_builder builder;
 	struct iforest_scan scan;
+	struct iforest_overlap overlap;
 	struct iforest_aggregate aggregate;
 	struct iforest_walk walk;
 	struct iforest_best best;

@@ -7,6 +7,7 @@
 #include "core/best.h"
 #include "core/bits.h"
 #include "core/check.h"
+#include "core/overlap.h"
 #include "core/run_build.h"
 #include "core/run_merge.h"
 #include "core/run_remove.h"
@@ -233,6 +234,37 @@ static void scan(struct specimen *specimen, const struct iforest_bucketing *buck
 	judge(specimen, status);
 }
 
+/* Not in steps without an end: a forged span may reach over any number of them. */
+static void overlap(struct specimen *specimen, const struct iforest_bucketing *bucketing)
+{
+	struct iforest_scan scan;
+	struct iforest_overlap overlap;
+	struct iforest_aggregate aggregate;
+	enum iforest_status status = iforest_scan_init(&scan, &specimen->store, &specimen->manifest);
+
+	if (status)
+		return;
+	status = iforest_overlap_init(&overlap, &scan);
+	overlap.bucketing = *bucketing;
+	overlap.wants_durations = true;
+	for (unsigned s = 0; s < SPECIMEN_SERIES && !status; s++) {
+		bool found = true;
+		int64_t bucket, before = -1;
+
+		status = iforest_overlap_start(&overlap, s);
+		while (!status && found) {
+			status = iforest_overlap_next(&overlap, &bucket, &aggregate, &found);
+			if (status || !found)
+				break;
+			promise(bucket > before && (bucketing->mode == IFOREST_WHOLE || bucket < bucketing->n), "a bucket that is none");
+			before = bucket;
+		}
+	}
+	iforest_overlap_release(&overlap);
+	iforest_scan_release(&scan);
+	judge(specimen, status);
+}
+
 static void scan_all(struct specimen *specimen)
 {
 	static const struct iforest_bucketing whole = { .mode = IFOREST_WHOLE },
@@ -246,6 +278,8 @@ static void scan_all(struct specimen *specimen)
 	scan(specimen, &many);
 	scan(specimen, &seven);
 	scan(specimen, &steps);
+	overlap(specimen, &half);
+	overlap(specimen, &seven);
 }
 
 /* Both ways, and only what reaches far and is large. */

@@ -1,0 +1,162 @@
+/* A million spans of 8 tracks in 4000-byte pages, 45 % of them without length, some unfinished, and on each track one that covers
+ * everything: the spans that overlap a window are counted, measured and the longest of them found in a few pages a level and for
+ * each span that is open at an end of it; 1920 buckets read the pages that their aggregates do, and no more. */
+#include <stdlib.h>
+
+#include "core/overlap.h"
+#include "core/run_build.h"
+#include "tests/support/harness.h"
+#include "tests/support/sample_index.h"
+
+enum { N_TRACKS = 8, N_SPANS = 1000000, NS_A_SPAN = 1000, N_PIXELS = 1920 };
+
+static const int64_t end = (int64_t)N_SPANS * NS_A_SPAN;
+static struct sample_index spans;
+static unsigned n_levels;
+
+/* Span i starts about every microsecond on some track; seldom more than three of a track are open at once. */
+static struct iforest_entry span(uint64_t i)
+{
+	struct random dice = random_from(i);
+	uint64_t track = i < N_TRACKS ? i : random_below(&dice, N_TRACKS);
+	struct iforest_entry entry = { .key = { .series = track, .time = (int64_t)(i * NS_A_SPAN + random_below(&dice, NS_A_SPAN)), .ref = (int64_t)i },
+				       .present = 1 };
+
+	if (i < N_TRACKS)
+		entry.values[0].integer = 2 * end;
+	else if (i % 100 >= 45)
+		entry.values[0].integer = (int64_t)random_below(&dice, UINT64_C(1) << random_below(&dice, 17));
+	if (i >= N_SPANS - 20)
+		entry.values[0].integer = -1;
+	return entry;
+}
+
+static int build(void **state)
+{
+	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run run;
+
+	(void)state;
+	assert_non_null(builder);
+	sample_start(&spans, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
+	assert_ok(iforest_run_builder_start(builder, &spans.store, &spans.manifest));
+	for (unsigned track = 0; track < N_TRACKS; track++)
+		for (uint64_t i = 0; i < N_SPANS; i++) {
+			struct iforest_entry entry = span(i);
+
+			if (entry.key.series == track)
+				assert_ok(iforest_run_builder_add(builder, &entry));
+		}
+	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(sample_add_run(&spans, &run));
+	n_levels = spans.manifest.runs[0].n_levels;
+	free(builder);
+	return 0;
+}
+
+static int drop(void **state)
+{
+	(void)state;
+	sample_stop(&spans);
+	return 0;
+}
+
+struct cost {
+	uint64_t n_pages, n_overlaps; /* of the last bucket */
+	unsigned n_buckets;
+};
+
+static struct cost cost_of(struct iforest_bucketing bucketing, uint32_t track, bool overlaps)
+{
+	struct iforest_scan scan;
+	struct iforest_overlap overlap;
+	struct iforest_aggregate aggregate;
+	uint64_t n_gets = spans.memory.n_gets;
+	struct cost cost = { .n_buckets = 0 };
+	int64_t bucket;
+	bool found = true;
+
+	assert_ok(iforest_scan_init(&scan, &spans.store, &spans.manifest));
+	assert_ok(iforest_overlap_init(&overlap, &scan));
+	scan.bucketing = overlap.bucketing = bucketing;
+	scan.wanted = (struct iforest_wanted){ .values = 1 };
+	overlap.wants_durations = true;
+	assert_ok(overlaps ? iforest_overlap_start(&overlap, track) : iforest_scan_start(&scan, track));
+	for (; found; cost.n_buckets += found) {
+		assert_ok(overlaps ? iforest_overlap_next(&overlap, &bucket, &aggregate, &found) :
+				     iforest_scan_next(&scan, &bucket, &aggregate, &found));
+		cost.n_overlaps = found ? aggregate.n_rows : cost.n_overlaps;
+	}
+	iforest_overlap_release(&overlap);
+	iforest_scan_release(&scan);
+	cost.n_pages = spans.memory.n_gets - n_gets;
+	return cost;
+}
+
+static struct iforest_bucketing window_of(int64_t t0, int64_t t1, int64_t n)
+{
+	return (struct iforest_bucketing){ .mode = n > 1 ? IFOREST_COUNT : IFOREST_WHOLE, .n = n, .window = { true, true, t0, t1 } };
+}
+
+/* Two folds, the one before the window and the one of it, each with its ends; and a path to each span that is open at either. */
+static void any_window_reads_log_pages(void **state)
+{
+	struct random dice = random_from(random_seed());
+	uint64_t most = 0, total = 0;
+
+	(void)state;
+	for (unsigned q = 0; q < 2000; q++) {
+		int64_t width = random_between(&dice, 1, end >> random_below(&dice, 24)), t0 = random_between(&dice, -1000, end - 100 * NS_A_SPAN - width);
+		uint32_t track = (uint32_t)random_below(&dice, N_TRACKS);
+		struct cost cost = cost_of(window_of(t0, t0 + width, 1), track, true);
+		uint64_t n_open = cost_of(window_of(t0, t0 + 1, 1), track, true).n_overlaps +
+				  cost_of(window_of(t0 + width - 1, t0 + width, 1), track, true).n_overlaps;
+
+		assert_in_range(cost.n_pages, 0, 2 * (2 + 2 * n_levels) + n_open * (n_levels + 1));
+		most = cost.n_pages > most ? cost.n_pages : most;
+		total += cost.n_pages;
+	}
+	print_message("%u levels; pages a window: at most %u, mean %.1f\n", n_levels, (unsigned)most, (double)total / 2000);
+	assert_true(total < 2000 * 2 * (2 + 2 * n_levels));
+}
+
+/* What starts in a pixel is folded as it is; the spans that outlive it stand on pages that are open anyway. */
+static void pixels_read_the_pages_of_their_aggregates(void **state)
+{
+	struct random dice = random_from(random_seed());
+
+	(void)state;
+	for (unsigned q = 0; q < 60; q++) {
+		int64_t width = random_between(&dice, N_PIXELS, end >> random_below(&dice, 18)), t0 = random_between(&dice, 0, end - width);
+		uint32_t track = (uint32_t)random_below(&dice, N_TRACKS);
+		struct cost cost = cost_of(window_of(t0, t0 + width, N_PIXELS), track, true);
+		struct cost aggregates = cost_of(window_of(t0, t0 + width, N_PIXELS), track, false);
+		uint64_t n_open = cost_of(window_of(t0, t0 + 1, 1), track, true).n_overlaps;
+
+		assert_int_equal(cost.n_buckets, N_PIXELS);
+		assert_in_range(cost.n_pages, 0, aggregates.n_pages + aggregates.n_pages / 10 + (2 + n_open) * (2 + 2 * n_levels));
+	}
+}
+
+/* Behind the last start there are pixels that one span covers, and nothing to be read for them. */
+static void covered_pixels_read_nothing(void **state)
+{
+	struct cost few = cost_of(window_of(end, 2 * end, 2), 3, true), many = cost_of(window_of(end, 2 * end, 100 * N_PIXELS), 3, true);
+
+	(void)state;
+	assert_int_equal(few.n_buckets, 2);
+	assert_int_equal(many.n_buckets, 100 * N_PIXELS);
+	assert_int_equal(many.n_overlaps, 1);
+	assert_int_equal(many.n_pages, few.n_pages);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_window_reads_log_pages),
+		cmocka_unit_test(pixels_read_the_pages_of_their_aggregates),
+		cmocka_unit_test(covered_pixels_read_nothing),
+	};
+
+	return random_report(cmocka_run_group_tests(tests, build, drop));
+}
