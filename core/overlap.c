@@ -82,17 +82,22 @@ static bool may_outlive(const struct iforest_overlap *overlap, const struct ifor
 	return outlives(overlap, next.time, longest);
 }
 
-/* The spans among the entries that outlive the bound are open ones from there on. */
-static enum iforest_status collect(struct iforest_overlap *overlap, struct iforest_block_reader *reader, uint64_t which)
+/* The spans among the entries that outlive the bound are open ones from there on. None is longer than `longest`: so entries that
+ * start too early for it, and all before them, need not be looked at. */
+static enum iforest_status collect(struct iforest_overlap *overlap, struct iforest_block_reader *reader, uint64_t which,
+				   int64_t longest)
 {
 	const struct iforest_block *block = &reader->block;
 	const int64_t *durations = block->values[overlap->duration];
 	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
 
-	for (; which && !status; which &= which - 1) {
-		unsigned i = iforest_trailing_zeros(which);
+	while (which && !status) {
+		unsigned i = iforest_highest_bit(which);
 		struct iforest_open_span span = { .time = block->times[i], .duration = durations[i] };
 
+		if (!outlives(overlap, span.time, longest))
+			break;
+		which ^= UINT64_C(1) << i;
 		if (!outlives(overlap, span.time, span.duration))
 			continue;
 		status = iforest_block_need(reader, IFOREST_REFS);
@@ -133,7 +138,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	if (!status && splits)
 		status = take_negatives(overlap, reader, which, live);
 	if (!status && collects)
-		status = collect(overlap, reader, which);
+		status = collect(overlap, reader, which, longest);
 	return status;
 }
 
