@@ -19,7 +19,7 @@ void iforest_run_walk_release(struct iforest_run_walk *walk)
 void iforest_run_walk_start(struct iforest_run_walk *walk, const struct iforest_walk_question *question)
 {
 	walk->question = question;
-	walk->is_started = walk->is_at_end = walk->has_given = walk->leaf_is_open = false;
+	walk->is_started = walk->is_at_end = walk->has_given = walk->leaf_is_open = walk->has_node = walk->gave_node = false;
 	walk->left = 0;
 	walk->n_blocks_left = 0;
 }
@@ -37,11 +37,26 @@ bool iforest_run_walk_may_begin(const struct iforest_run_walk *walk, struct ifor
 
 /* ---- leaf pages ---- */
 
-enum answer { MAY_HOLD, HAS_NONE, IS_BEYOND };
+enum answer { MAY_HOLD, HAS_NONE, IS_BEYOND, IS_TAKEN };
 
 static bool is_inside(const struct iforest_walk_question *question, const struct iforest_key *first, const struct iforest_key *last)
 {
 	return iforest_key_compare(first, &question->from) >= 0 && iforest_key_compare(last, &question->to) < 0;
+}
+
+/* Is the node given whole? Then it is noted. */
+static bool take_node(struct iforest_run_walk *walk, const uint8_t *node, const struct iforest_key *first, const struct iforest_key *last)
+{
+	const struct iforest_fields *fields = &walk->cursor.manifest->fields;
+
+	if (!walk->question->takes_nodes || !walk->leaf_is_inside || !walk->leaf_is_judged || first->series != last->series ||
+	    last->time_is_null || iforest_node_dead(node) > 0 || first->time > last->time ||
+	    (uint64_t)last->time - (uint64_t)first->time > walk->question->node_width)
+		return false;
+	walk->has_node = true;
+	walk->node_first = *first;
+	walk->node_end = fields->latest_end_offset ? iforest_node_latest_end(node, fields) : last->time;
+	return true;
 }
 
 /* What node i of the level says. Of a leaf page's node it is noted what need not be asked of its entries. */
@@ -70,6 +85,8 @@ static enum iforest_status ask_node(struct iforest_run_walk *walk, unsigned leve
 	}
 	walk->leaf_is_inside = is_inside(question, &first, &last);
 	walk->leaf_is_judged = verdict == IFOREST_ALL;
+	if (*answer == MAY_HOLD && take_node(walk, node, &first, &last))
+		*answer = IS_TAKEN;
 	return IFOREST_OK;
 }
 
@@ -88,7 +105,7 @@ static enum iforest_status find_leaf(struct iforest_run_walk *walk)
 	const struct iforest_cursor *cursor = &walk->cursor;
 	uint64_t fanout = cursor->manifest->fanout, n_leaves = cursor->run->n_leaves;
 
-	while (!walk->is_at_end) {
+	while (!walk->is_at_end && !walk->has_node) {
 		uint64_t n_below = 1, i;
 		unsigned level = 1;
 		enum answer answer;
@@ -192,7 +209,7 @@ static enum iforest_status find_block(struct iforest_run_walk *walk)
 								     ++walk->leaf_number == walk->cursor.run->n_leaves;
 		}
 		status = find_leaf(walk);
-		if (status || walk->is_at_end)
+		if (status || walk->is_at_end || walk->has_node)
 			break;
 		status = iforest_cursor_hold(&walk->cursor, 0, walk->leaf_number);
 		walk->leaf_is_open = !status;
@@ -223,6 +240,13 @@ enum iforest_status iforest_run_walk_next(struct iforest_run_walk *walk, struct 
 	*found = false;
 	if (!status)
 		status = find_block(walk);
+	walk->gave_node = walk->has_node;
+	if (!status && walk->has_node) {
+		*entry = (struct iforest_entry){ .key = walk->node_first };
+		walk->has_node = false;
+		*found = true;
+		return check_order(walk, &entry->key);
+	}
 	if (status || walk->left == 0)
 		return status;
 	i = walk->question->descends ? iforest_highest_bit(walk->left) : iforest_trailing_zeros(walk->left);

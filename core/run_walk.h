@@ -12,6 +12,8 @@ struct iforest_walk_question {
 	bool descends;                       /* the last of them first */
 	struct iforest_match match;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
+	bool takes_nodes;                    /* forward and without a match: a node of one series, nothing of which is removed and all of which */
+	uint64_t node_width;                 /* counts, is given whole, if its times are at most so far apart */
 	uint32_t values;                     /* bit v, of those the index has: value v is to be given where it is there */
 };
 
@@ -28,6 +30,10 @@ struct iforest_run_walk {
 	uint64_t left;                       /* of that one: entries not given yet */
 	struct iforest_key last_given;
 	bool has_given;
+	bool has_node;                       /* one is to be given whole: its first key, the latest end under it, or the latest time where */
+	struct iforest_key node_first;       /* the index keeps no ends */
+	int64_t node_end;
+	bool gave_node;                      /* what was given last is one: the entry has no more than the node's first key */
 };
 
 /* store, manifest and run must outlive the walk and stay in place. */

@@ -113,6 +113,14 @@ enum iforest_status iforest_walk_next(struct iforest_walk *walk, struct iforest_
 	return status;
 }
 
+bool iforest_walk_gave_node(const struct iforest_walk *walk, int64_t *end)
+{
+	const struct iforest_run_walk *run = &walk->heads[walk->heap.items[0]].run;
+
+	*end = run->node_end;
+	return run->gave_node;
+}
+
 uint64_t iforest_walk_pages(const struct iforest_walk *walk)
 {
 	uint64_t n_pages = 0;

@@ -52,6 +52,9 @@ void iforest_walk_start(struct iforest_walk *walk, const struct iforest_walk_que
  * Errors  as iforest_run_walk_next(); then the walk is to be started again. */
 enum iforest_status iforest_walk_next(struct iforest_walk *walk, struct iforest_entry *entry, bool *found);
 
+/* Was what was given last a node (takes_nodes)? Then *end is the latest end under it. */
+bool iforest_walk_gave_node(const struct iforest_walk *walk, int64_t *end);
+
 /* Pages opened since init, over all runs. */
 uint64_t iforest_walk_pages(const struct iforest_walk *walk);
 
