@@ -1,7 +1,7 @@
 #include "sqlite_ext/arguments.h"
 
-static int read_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
-			struct iforest_error *error)
+int iforest_argument_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
+			     struct iforest_error *error)
 {
 	int type = sqlite3_value_type(value);
 
@@ -66,7 +66,7 @@ int iforest_arguments_read(const char *name, unsigned given, sqlite3_value **arg
 		else if (a == IFOREST_ARGUMENT_FILL)
 			rc = read_fill(name, value, &arguments->fill, error);
 		else
-			rc = read_integer(name, iforest_argument_names[a], value, &arguments->values[a], error);
+			rc = iforest_argument_integer(name, iforest_argument_names[a], value, &arguments->values[a], error);
 	}
 	if (rc || arguments->has_null)
 		return rc;

@@ -2,6 +2,7 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
+#include "sqlite_ext/bucket_function.h"
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/progress.h"
 #include "sqlite_ext/vtab.h"
@@ -62,6 +63,8 @@ int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines
 	if (!rc)
 		rc = sqlite3_create_function_v2(db, "iforest_version", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC,
 						NULL, version_function, NULL, NULL, NULL);
+	if (!rc)
+		rc = iforest_bucket_register(db);
 	if (!rc)
 		rc = iforest_progress_register(db);
 	return rc;

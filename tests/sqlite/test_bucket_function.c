@@ -1,0 +1,96 @@
+/* test_bucket_function.c -- iforest_bucket() gives the bucket numbers of an index, over the whole range of times. */
+#include "harness.h"
+
+enum { N_ROUNDS = 300, N_ROWS = 60 };
+
+/* A time of the window, t0 where there is none. */
+static int64_t random_inside(struct random *random, int64_t t0, int64_t t1)
+{
+	return t1 > t0 ? (int64_t)((uint64_t)t0 + random64(random) % ((uint64_t)t1 - (uint64_t)t0)) : t0;
+}
+
+/* A time, near one of the others or anywhere. */
+static int64_t random_time(struct random *random, int64_t near)
+{
+	switch (random_below(random, 5)) {
+	case 0:
+		return INT64_MIN + random_below(random, 4);
+	case 1:
+		return INT64_MAX - random_below(random, 4);
+	case 2:
+		return random_below(random, 2000) - 1000;
+	case 3:
+		return (int64_t)((uint64_t)near + (uint64_t)random_below(random, 100));
+	default:
+		return (int64_t)random64(random);
+	}
+}
+
+static void it_numbers_buckets_as_an_index_does(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts INTEGER); CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts)");
+	for (int round = 0; round < N_ROUNDS; round++) {
+		struct random random = { test_seed() + (uint64_t)round };
+		int64_t near = (int64_t)random64(&random), t0 = random_time(&random, near), t1 = random_time(&random, near);
+		int64_t n = one_in(&random, 4) ? (int64_t)(random64(&random) >> 1 | 1) : 1 + random_below(&random, 3000);
+		char *of_index, *of_function;
+
+		run(db, "DELETE FROM t; BEGIN");
+		for (int i = 0; i < N_ROWS; i++)
+			run(db, one_in(&random, 20) ? "INSERT INTO t(ts) VALUES(NULL)" : "INSERT INTO t(ts) VALUES(%lld)",
+			    one_in(&random, 3) ? random_inside(&random, t0, t1) : random_time(&random, near));
+		run(db, "COMMIT");
+		of_index = sqlite3_mprintf("SELECT bucket, count FROM t_if(%lld, %lld, %lld) ORDER BY bucket", t0, t1, n);
+		of_function = sqlite3_mprintf("SELECT iforest_bucket(ts, %lld, %lld, %lld) AS b, count(*) FROM t WHERE b IS NOT NULL GROUP BY b ORDER BY b",
+					      t0, t1, n);
+		same_rows(db, of_index, of_function);
+		sqlite3_free(of_index);
+		sqlite3_free(of_function);
+	}
+	close_database(db);
+}
+
+static void it_knows_what_has_no_bucket(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run_gives(db, "0|3|||\n", "SELECT iforest_bucket(0, 0, 100, 4), iforest_bucket(99, 0, 100, 4), iforest_bucket(100, 0, 100, 4), "
+		  "iforest_bucket(-1, 0, 100, 4), iforest_bucket(5, 9, 3, 4)");
+	run_gives(db, "|||\n", "SELECT iforest_bucket(NULL, 0, 100, 4), iforest_bucket(1, NULL, 100, 4), iforest_bucket(1, 0, NULL, 4), "
+		  "iforest_bucket(1, 0, 100, NULL)");
+	run_gives(db, "2\n", "SELECT iforest_bucket(60e9, 0e0, 120e9, 4.0)");
+	run_fails(db, "iforest_bucket: argument ts is not an integer: 1.5", "SELECT iforest_bucket(1.5, 0, 10, 2)");
+	run_fails(db, "iforest_bucket: argument t0 is not an integer: a blob", "SELECT iforest_bucket(1, x'00', 10, 2)");
+	run_fails(db, "iforest_bucket: argument t1 is not an integer: 10", "SELECT iforest_bucket(1, 0, '10', 2)");
+	run_fails(db, "iforest_bucket: n must be greater than 0", "SELECT iforest_bucket(1, 0, 10, 0)");
+	run_fails(db, "iforest_bucket: n must be greater than 0", "SELECT iforest_bucket(1, 0, 10, -3)");
+	run_fails(db, "wrong number of arguments", "SELECT iforest_bucket(1, 0, 10)");
+	close_database(db);
+}
+
+/* Deterministic: in an index on an expression; innocuous: in a view of a schema that is not trusted. */
+static void it_may_stand_in_schemas(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(ts INTEGER, b AS (iforest_bucket(ts, 0, 100, 10))); CREATE INDEX t_b ON t(iforest_bucket(ts, 0, 100, 10));"
+		"CREATE VIEW buckets AS SELECT iforest_bucket(ts, 0, 100, 10) AS bucket FROM t; INSERT INTO t VALUES(42); PRAGMA trusted_schema = off");
+	run_gives(db, "4|4\n", "SELECT bucket, b FROM buckets, t");
+	close_database(db);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_numbers_buckets_as_an_index_does),
+		cmocka_unit_test(it_knows_what_has_no_bucket),
+		cmocka_unit_test(it_may_stand_in_schemas),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
