@@ -1,6 +1,6 @@
 #include "sqlite_ext/borrow.h"
 
-static bool is_index(sqlite3 *db, const char *schema, const char *name, struct iforest_error *error)
+bool iforest_table_is_virtual(sqlite3 *db, const char *schema, const char *name, struct iforest_error *error)
 {
 	sqlite3_stmt *statement;
 	bool found = false;
@@ -27,7 +27,7 @@ int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct ifores
 	if (n_arguments < 4)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: name an index: %s(index)", module, module);
 	rc = iforest_definition_parse_name(arguments[3], &name, error);
-	if (!rc && !is_index(db, arguments[1], name, error)) /* which may have set an error of its own: the first one stands */
+	if (!rc && !iforest_table_is_virtual(db, arguments[1], name, error)) /* which may have set an error of its own: the first one stands */
 		rc = iforest_error_set(error, SQLITE_ERROR, "%s: no index \"%s\" in schema \"%s\"", module, name, arguments[1]);
 	if (!rc)
 		rc = iforest_index_init(&table->index, db, connection, arguments[1], name, error);

@@ -3,6 +3,7 @@
 #include <ctype.h>
 
 const char *const iforest_argument_names[IFOREST_N_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
+const char *const iforest_sync_names[IFOREST_N_SYNCS] = { "log", "append", "manual" };
 
 static const char *const fixed_names[IFOREST_N_FIXED] = {
 	"bucket", "bucket_start", "bucket_end", "count", "first_ts", "last_ts"
@@ -160,12 +161,10 @@ static int read_list(const char *text, const char *key, struct iforest_column_na
 
 static int read_sync(const char *text, bool is_given, enum iforest_sync *sync, struct iforest_error *error)
 {
-	static const char *const words[IFOREST_N_SYNCS] = { "log", "append", "manual" };
-
 	if (is_given)
 		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"sync\" is given twice");
 	for (int s = 0; s < IFOREST_N_SYNCS; s++)
-		if (sqlite3_stricmp(text, words[s]) == 0) {
+		if (sqlite3_stricmp(text, iforest_sync_names[s]) == 0) {
 			*sync = (enum iforest_sync)s;
 			return SQLITE_OK;
 		}

@@ -71,6 +71,7 @@ enum iforest_argument {
 };
 
 extern const char *const iforest_argument_names[IFOREST_N_ARGUMENTS];
+extern const char *const iforest_sync_names[IFOREST_N_SYNCS];
 
 /* Number of the first column of variances. */
 static inline unsigned iforest_first_variance(const struct iforest_definition *definition)

@@ -106,7 +106,12 @@ int iforest_index_make_tables(struct iforest_index *index, const struct iforest_
 		rc = put_config(index, "argument", (int)t, definition->texts[t], error);
 	for (unsigned b = 0; b < definition->n_by && !rc; b++)
 		rc = put_config(index, "by type", (int)b, definition->by_types[b], error);
-	return rc;
+	return rc ? rc : iforest_index_note_flush(index, error);
+}
+
+int iforest_index_note_flush(struct iforest_index *index, struct iforest_error *error)
+{
+	return iforest_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('flushed', unixepoch())", index->schema, index->name);
 }
 
 int iforest_index_drop_tables(struct iforest_index *index, struct iforest_error *error)

@@ -2,7 +2,7 @@
  *
  *   x_page(id INTEGER PRIMARY KEY, bytes BLOB)      id = location << 32 | index of the page; the manifest has id 0
  *   x_series(id INTEGER PRIMARY KEY, key BLOB)      series.h
- *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'..
+ *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed'
  *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers (watch.h)
  *
  * x_log is no shadow table in SQLite's sense, because plain triggers write to it and must be let.
@@ -85,6 +85,9 @@ int iforest_index_rename_tables(struct iforest_index *index, const char *new_nam
 /* Reads back the definition an index was made with, by_types included. `definition` is to be released in any case. */
 int iforest_index_read_definition(struct iforest_index *index, struct iforest_definition *definition,
 				  struct iforest_error *error);
+
+/* Notes in x_config that all that was pending is in the index now, with the time of the clock. */
+int iforest_index_note_flush(struct iforest_index *index, struct iforest_error *error);
 
 /* Writes a series; *put is a statement that is kept from call to call, to be finalized by the caller. */
 int iforest_index_put_series(struct iforest_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,

@@ -174,6 +174,8 @@ static int seal(struct upkeep *upkeep)
 	if (!rc)
 		rc = write_series(upkeep);
 	if (!rc)
+		rc = iforest_index_note_flush(index, upkeep->error);
+	if (!rc)
 		rc = publish(upkeep, run);
 	if (rc && run->n_leaves > 0)
 		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&upkeep->manifest, run));

@@ -14,5 +14,7 @@ const sqlite3_module *iforest_fold_module(void);
 const sqlite3_module *iforest_rows_module(void);
 /* iforest_overlap: the spans that overlap a window or its buckets, by an index that has durations; stores nothing. */
 const sqlite3_module *iforest_overlap_module(void);
+/* iforest_stats('index'): what an index is made of, one row. */
+const sqlite3_module *iforest_stats_module(void);
 
 #endif
