@@ -57,6 +57,13 @@ enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct ifo
 enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate);
 
+/* One step of that fold: the next node that it uses whole, or what it takes of one leaf page; all of them add up to what it gives. Where
+ * nothing counts the aggregate stays as it is. *level and *number say which node, or leaf page (level 0). *at_end: the key was reached.
+ * Requires  as above; not wanted->firsts or lasts. */
+enum iforest_status iforest_cursor_fold_piece(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+					      unsigned *level, uint64_t *number, bool *at_end);
+
 /* The block in which the cursor stands, with the asked columns unpacked (bit IFOREST_TIMES, IFOREST_REFS, IFOREST_VALUES +
  * v); NULL at the end of the run. cursor->entry is the entry in it. Valid until the next call. */
 enum iforest_status iforest_cursor_block(struct iforest_cursor *cursor, uint32_t columns, const struct iforest_block **block);

@@ -262,11 +262,11 @@ static bool is_mixed(enum iforest_verdict verdict)
 	return verdict == IFOREST_MOST || verdict == IFOREST_SOME;
 }
 
-/* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole, or none.
- * Tried from the highest level down, so that only pages on the way to the key are opened. */
+/* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole; *passed is its level, 0 for
+ * none. Tried from the highest level down, so that only pages on the way to the key are opened. */
 static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, const struct iforest_key *key,
 					     const struct iforest_wanted *wanted, struct edges *edges,
-					     struct iforest_aggregate *aggregate, bool *passed)
+					     struct iforest_aggregate *aggregate, unsigned *passed)
 {
 	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, n_leaves = 1;
 	unsigned level = 1;
@@ -284,7 +284,7 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 		n_leaves /= fanout;
 		status = judge_node(cursor, level, i, key, wanted->filter, &verdict);
 	}
-	*passed = !is_mixed(verdict);
+	*passed = is_mixed(verdict) ? 0 : level;
 	if (status || !*passed)
 		return status;
 	if (verdict == IFOREST_ALL)
@@ -295,28 +295,55 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 	return status;
 }
 
+/* Passes a node that is used whole, or what of a leaf page lies before the key; *moving: into another leaf page. *level is the
+ * node's, 0 for entries of a leaf page. */
+static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
+				     struct edges *edges, struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
+{
+	uint64_t leaf_number = cursor->leaf_number;
+	unsigned block, entry;
+	enum iforest_status status = IFOREST_OK;
+
+	*level = 0;
+	if (cursor->block == 0 && cursor->entry == 0)
+		status = fold_largest_node(cursor, key, wanted, edges, aggregate, level);
+	if (!status && !*level)
+		status = iforest_cursor_hold(cursor, 0, leaf_number);
+	if (!status && !*level)
+		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
+	if (!status && !*level)
+		status = fold_in_leaf(cursor, block, entry, wanted, edges, aggregate);
+	*moving = cursor->leaf_number != leaf_number;
+	return status;
+}
+
 enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
 	struct edges edges = { .seen_firsts = 0 };
 	enum iforest_status status = IFOREST_OK;
 	bool moving = true;
+	unsigned level;
 
-	while (!status && moving && cursor->leaf_number < cursor->run->n_leaves) {
-		uint64_t leaf_number = cursor->leaf_number;
-		unsigned block, entry;
+	while (!status && moving && cursor->leaf_number < cursor->run->n_leaves)
+		status = fold_step(cursor, key, wanted, &edges, aggregate, &level, &moving);
+	return status ? status : fold_open_lasts(cursor, &edges, aggregate);
+}
 
-		moving = false;
-		if (cursor->block == 0 && cursor->entry == 0)
-			status = fold_largest_node(cursor, key, wanted, &edges, aggregate, &moving);
-		if (status || moving)
-			continue;
-		status = iforest_cursor_hold(cursor, 0, leaf_number);
-		if (!status)
-			status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
-		if (!status)
-			status = fold_in_leaf(cursor, block, entry, wanted, &edges, aggregate);
-		moving = cursor->leaf_number != leaf_number;
-	}
+enum iforest_status iforest_cursor_fold_piece(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+					      unsigned *level, uint64_t *number, bool *at_end)
+{
+	struct edges edges = { .seen_firsts = 0 };
+	enum iforest_status status = IFOREST_OK;
+	bool moving = cursor->leaf_number < cursor->run->n_leaves;
+
+	*level = 0;
+	*number = cursor->leaf_number;
+	if (moving)
+		status = fold_step(cursor, key, wanted, &edges, aggregate, level, &moving);
+	for (unsigned k = 1; k < *level; k++)
+		*number /= cursor->manifest->fanout;
+	*at_end = !moving;
 	return status ? status : fold_open_lasts(cursor, &edges, aggregate);
 }
