@@ -33,6 +33,7 @@ static const struct {
 	{ "iforest_fold", iforest_fold_module },
 	{ "iforest_rows", iforest_rows_module },
 	{ "iforest_overlap", iforest_overlap_module },
+	{ "iforest_cover", iforest_cover_module },
 	{ "iforest_stats", iforest_stats_module },
 };
 

@@ -1,7 +1,6 @@
 #include "sqlite_ext/plan.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 /* Bit 63 of colUsed stands for all columns from 63 on. */
 static bool is_used(sqlite3_uint64 used, unsigned column)
@@ -51,16 +50,15 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 	return wanted;
 }
 
-/* Takes the arguments. used[i]: constraint i is a usable "=" on one that was not given yet. */
-static int take_arguments(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
-			  int *constraint_of, struct iforest_error *error)
+int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int first_column, int n_arguments, int *constraint_of,
+				int *n_argv, struct iforest_error *error)
 {
-	int first = iforest_first_argument(definition);
-
+	for (int a = 0; a < n_arguments; a++)
+		constraint_of[a] = -1;
 	for (int i = 0; i < info->nConstraint; i++) {
-		int argument = info->aConstraint[i].iColumn - first;
+		int argument = info->aConstraint[i].iColumn - first_column;
 
-		if (argument < 0 || argument >= IFOREST_N_ARGUMENTS)
+		if (argument < 0 || argument >= n_arguments)
 			continue;
 		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
 			return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE",
@@ -70,6 +68,12 @@ static int take_arguments(const struct iforest_definition *definition, const cha
 		if (constraint_of[argument] < 0)
 			constraint_of[argument] = i;
 	}
+	for (int a = 0; a < n_arguments; a++)
+		if (constraint_of[a] >= 0) {
+			info->aConstraintUsage[constraint_of[a]].argvIndex = ++*n_argv;
+			info->aConstraintUsage[constraint_of[a]].omit = 1;
+			info->idxNum |= 1 << a;
+		}
 	return SQLITE_OK;
 }
 
@@ -98,35 +102,151 @@ static bool narrows(const struct iforest_definition *definition, sqlite3_index_i
 	       sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
+unsigned iforest_plan_take_conditions(const struct iforest_definition *definition, sqlite3_index_info *info, int *n_argv,
+				      sqlite3_str *text)
+{
+	unsigned n_conditions = 0;
+
+	for (int i = 0; i < info->nConstraint && n_conditions < IFOREST_MAX_CONDITIONS; i++) {
+		if (!narrows(definition, info, i))
+			continue;
+		info->aConstraintUsage[i].argvIndex = ++*n_argv;
+		sqlite3_str_appendf(text, "; by \"%w\" %s", definition->by[info->aConstraint[i].iColumn].name,
+				    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ ? "=" : "IS");
+		n_conditions++;
+	}
+	return n_conditions;
+}
+
+/* ---- words ---- */
+
+/* What is wanted of a value column: bits of struct iforest_wanted, or those that say what is not. */
+static const struct {
+	const char *word;
+	size_t field;
+	bool is_not;
+} words[] = {
+	{ " sum", offsetof(struct iforest_wanted, values), false }, { " min", offsetof(struct iforest_wanted, no_mins), true },
+	{ " max", offsetof(struct iforest_wanted, no_maxs), true }, { " id", offsetof(struct iforest_wanted, no_rows), true },
+	{ " first", offsetof(struct iforest_wanted, firsts), false }, { " last", offsetof(struct iforest_wanted, lasts), false },
+	{ " squares", offsetof(struct iforest_wanted, squares), false },
+};
+
+enum { N_WORDS = sizeof words / sizeof *words };
+
+static uint32_t *bits_of(struct iforest_wanted *wanted, unsigned word)
+{
+	return (uint32_t *)((char *)wanted + words[word].field);
+}
+
+static void write_window(sqlite3_str *text, unsigned arguments)
+{
+	static const char *const windows[] = { "all time", "from t0", "until t1", "window [t0, t1)" };
+
+	sqlite3_str_appendall(text, windows[arguments & 3]);
+	if (arguments & 1u << IFOREST_ARGUMENT_N)
+		sqlite3_str_appendall(text, ", n buckets");
+	if (arguments & 1u << IFOREST_ARGUMENT_STEP)
+		sqlite3_str_appendall(text, ", buckets of step");
+	if (arguments & 1u << IFOREST_ARGUMENT_ORIGIN)
+		sqlite3_str_appendall(text, " from origin");
+	if (arguments & 1u << IFOREST_ARGUMENT_FILL)
+		sqlite3_str_appendall(text, ", fill");
+}
+
+static void write_wanted(sqlite3_str *text, const struct iforest_definition *definition, struct iforest_wanted *wanted)
+{
+	for (unsigned v = 0; v < definition->n_values; v++) {
+		bool is_named = false;
+
+		for (unsigned w = 0; w < N_WORDS; w++) {
+			if ((*bits_of(wanted, w) >> v & 1) == words[w].is_not)
+				continue;
+			if (!is_named)
+				sqlite3_str_appendf(text, "; of \"%w\":", definition->values[v].name);
+			sqlite3_str_appendall(text, words[w].word);
+			is_named = true;
+		}
+	}
+	if (wanted->times)
+		sqlite3_str_appendall(text, "; times");
+}
+
+static bool skip(const char **at, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (strncmp(*at, word, n) != 0)
+		return false;
+	*at += n;
+	return true;
+}
+
+/* The name in double quotes, those in it doubled. */
+static bool skip_name(const char **at, const char *name)
+{
+	const char *in = *at;
+
+	if (*in++ != '"')
+		return false;
+	for (; *name; name++, in++) {
+		if (*in != *name || (*name == '"' && *++in != '"'))
+			return false;
+	}
+	if (*in != '"' || in[1] == '"')
+		return false;
+	*at = in + 1;
+	return true;
+}
+
+bool iforest_plan_read_conditions(struct iforest_plan *plan, const struct iforest_definition *definition, const char **at)
+{
+	while (plan->n_conditions < IFOREST_MAX_CONDITIONS && skip(at, "; by ")) {
+		struct iforest_condition *condition = &plan->conditions[plan->n_conditions++];
+
+		while (condition->by < definition->n_by && !skip_name(at, definition->by[condition->by].name))
+			condition->by++;
+		condition->is_is = skip(at, " IS");
+		if (condition->by == definition->n_by || (!condition->is_is && !skip(at, " =")))
+			return false;
+	}
+	return true;
+}
+
+static bool read_wanted(struct iforest_wanted *wanted, const struct iforest_definition *definition, const char **at)
+{
+	*wanted = (struct iforest_wanted){ .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
+	for (unsigned v = 0; v < definition->n_values && skip(at, "; of "); v++) {
+		while (v < definition->n_values && !skip_name(at, definition->values[v].name))
+			v++;
+		if (v == definition->n_values || !skip(at, ":"))
+			return false;
+		for (unsigned w = 0; w < N_WORDS; w++)
+			if (skip(at, words[w].word))
+				*bits_of(wanted, w) ^= 1u << v;
+	}
+	wanted->times = skip(at, "; times");
+	return true;
+}
+
+/* ---- the plan of an index ---- */
+
 int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
 		      struct iforest_error *error)
 {
-	int constraint_of[IFOREST_N_ARGUMENTS] = { -1, -1, -1, -1, -1, -1 };
+	int constraint_of[IFOREST_N_ARGUMENTS], n_argv = 0;
 	struct iforest_wanted wanted = wanted_by(definition, info->colUsed);
 	sqlite3_str *text;
-	unsigned n_conditions = 0;
-	int n_argv = 0, rc = take_arguments(definition, name, info, constraint_of, error);
+	unsigned n_conditions;
+	int rc = iforest_plan_take_arguments(name, info, iforest_first_argument(definition), IFOREST_N_ARGUMENTS, constraint_of, &n_argv,
+					     error);
 
 	if (rc)
 		return rc;
-	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS; a++)
-		if (constraint_of[a] >= 0) {
-			info->aConstraintUsage[constraint_of[a]].argvIndex = ++n_argv;
-			info->aConstraintUsage[constraint_of[a]].omit = 1;
-			info->idxNum |= 1 << a;
-		}
 	text = sqlite3_str_new(NULL);
-	sqlite3_str_appendf(text, "%x %x %x %x %x %x %x %x", wanted.values, wanted.no_mins, wanted.no_maxs, wanted.no_rows,
-			    wanted.squares, wanted.firsts, wanted.lasts, wanted.times);
-	for (int i = 0; i < info->nConstraint && n_conditions < IFOREST_MAX_CONDITIONS; i++) {
-		bool is_equal = info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ;
-
-		if (!narrows(definition, info, i))
-			continue;
-		info->aConstraintUsage[i].argvIndex = ++n_argv;
-		sqlite3_str_appendf(text, " %c%d", is_equal ? '=' : 'i', info->aConstraint[i].iColumn);
-		n_conditions++;
-	}
+	write_window(text, (unsigned)info->idxNum);
+	n_conditions = iforest_plan_take_conditions(definition, info, &n_argv, text);
+	write_wanted(text, definition, &wanted);
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	info->orderByConsumed = is_ordered(definition, info);
@@ -135,23 +255,12 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 	return info->idxStr ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 }
 
-void iforest_plan_read(struct iforest_plan *plan, int index_number, const char *index_text)
+bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, int index_number, const char *index_text)
 {
-	char *at = (char *)index_text;
+	const char *at = strchr(index_text, ';');
 
 	*plan = (struct iforest_plan){ .arguments = (unsigned)index_number };
-	plan->wanted.values = (uint32_t)strtoul(at, &at, 16);
-	plan->wanted.no_mins = (uint32_t)strtoul(at, &at, 16);
-	plan->wanted.no_maxs = (uint32_t)strtoul(at, &at, 16);
-	plan->wanted.no_rows = (uint32_t)strtoul(at, &at, 16);
-	plan->wanted.squares = (uint32_t)strtoul(at, &at, 16);
-	plan->wanted.firsts = (uint32_t)strtoul(at, &at, 16);
-	plan->wanted.lasts = (uint32_t)strtoul(at, &at, 16);
-	plan->wanted.times = strtoul(at, &at, 16) != 0;
-	while (*at == ' ') {
-		struct iforest_condition *condition = &plan->conditions[plan->n_conditions++];
-
-		condition->is_is = at[1] == 'i';
-		condition->by = (unsigned)strtoul(at + 2, &at, 10);
-	}
+	if (!at)
+		at = "";
+	return iforest_plan_read_conditions(plan, definition, &at) && read_wanted(&plan->wanted, definition, &at) && !*at;
 }

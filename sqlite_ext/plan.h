@@ -6,8 +6,12 @@
  *
  * The values of these come first in xFilter's argv, in this order; then those of the conditions on by columns.
  *
- * idxStr: "VALUES NO_MINS NO_MAXS NO_ROWS SQUARES FIRSTS LASTS TIMES" in hexadecimal, what is wanted (core/leaf_fold.h), then for each
- * condition on a by column " =N" or " iN" (IS), N the column's number, in the order of argv.
+ * idxStr says the same in words, for EXPLAIN QUERY PLAN, and what else is to be done:
+ *
+ *   window [t0, t1), n buckets; by "track" =; by "depth" IS; of "dur": sum max id; times
+ *
+ * The first part is for readers alone. A "by" for each condition on a by column, in the order of argv. An "of" for each value column
+ * that is wanted, with the words of it (plan.c, core/leaf_fold.h).
  */
 #ifndef IFOREST_SQLITE_PLAN_H
 #define IFOREST_SQLITE_PLAN_H
@@ -36,7 +40,21 @@ struct iforest_plan {
 int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
 		      struct iforest_error *error);
 
-/* xFilter: reads back what iforest_plan_make() wrote. */
-void iforest_plan_read(struct iforest_plan *plan, int index_number, const char *index_text);
+/* xFilter: reads back what iforest_plan_make() wrote with the same definition. False for any other text. */
+bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, int index_number, const char *index_text);
+
+/* ---- what other tables over an index share ---- */
+
+/* Takes the hidden arguments, whose columns start with first_column, as above. constraint_of[a] is the constraint that gives argument a,
+ * -1 if none does. Counts argv. */
+int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int first_column, int n_arguments, int *constraint_of,
+				int *n_argv, struct iforest_error *error);
+
+/* Takes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */
+unsigned iforest_plan_take_conditions(const struct iforest_definition *definition, sqlite3_index_info *info, int *n_argv,
+				      sqlite3_str *text);
+
+/* Reads these words, moving *at past them. */
+bool iforest_plan_read_conditions(struct iforest_plan *plan, const struct iforest_definition *definition, const char **at);
 
 #endif

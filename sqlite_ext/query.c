@@ -282,16 +282,23 @@ static enum iforest_status next_filled(struct iforest_query *query, bool *found)
 	return status ? status : carry(query);
 }
 
+int iforest_query_check(struct iforest_query *query, struct iforest_error *error)
+{
+	if (query->n_changes == query->index->connection->n_changes)
+		return SQLITE_OK;
+	if (iforest_index_check_snapshot(query->index, query->snapshot, error))
+		return error->rc;
+	query->n_changes = query->index->connection->n_changes;
+	return SQLITE_OK;
+}
+
 int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found = false;
 
-	if (query->n_changes != query->index->connection->n_changes) {
-		if (iforest_index_check_snapshot(query->index, query->snapshot, error))
-			return error->rc;
-		query->n_changes = query->index->connection->n_changes;
-	}
+	if (iforest_query_check(query, error))
+		return error->rc;
 	while (!status && !found && query->group < query->n_groups) {
 		if (!query->group_is_open)
 			status = open_group(query);

@@ -57,6 +57,9 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv, struct iforest_error *error);
 void iforest_query_release(struct iforest_query *query);
 
+/* Is the snapshot still what is stored? To be asked before it is read on, for those that scan by themselves. */
+int iforest_query_check(struct iforest_query *query, struct iforest_error *error);
+
 /* Moves to the next row (also needed for the first); query->at_end when there is none. */
 int iforest_query_next(struct iforest_query *query, struct iforest_error *error);
 

@@ -71,6 +71,18 @@ static void filled_column(sqlite3_context *context, const struct iforest_carry *
 		result_row(context, row, column, kind);
 }
 
+int iforest_row_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned kind,
+		      enum iforest_value_column column)
+{
+	if (column == IFOREST_OF_COUNT)
+		sqlite3_result_int64(context, (sqlite3_int64)value->n);
+	else if (column == IFOREST_OF_SUM)
+		return result_sum(context, value, kind, false);
+	else
+		result_row(context, column == IFOREST_OF_MIN ? &value->min : &value->max, column, kind);
+	return SQLITE_OK;
+}
+
 static int value_column(sqlite3_context *context, const struct iforest_query *query, unsigned v,
 			enum iforest_value_column column)
 {

@@ -8,4 +8,8 @@
 int iforest_row_column(sqlite3_context *context, const struct iforest_query *query,
 		       const struct iforest_definition *definition, int column);
 
+/* The count, sum, min or max of a value column of that kind (core/aggregate.h), as in such a row. */
+int iforest_row_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned kind,
+		      enum iforest_value_column column);
+
 #endif

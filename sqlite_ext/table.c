@@ -179,7 +179,8 @@ int iforest_table_filter(sqlite3_vtab_cursor *base, int index_number, const char
 	int at = 0;
 
 	reset_cursor(cursor);
-	iforest_plan_read(&plan, index_number, index_text);
+	if (!iforest_plan_read(&plan, &table->definition, index_number, index_text))
+		return SQLITE_INTERNAL;
 	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS && at < n_argv; a++) {
 		if (!(plan.arguments >> a & 1))
 			continue;
@@ -199,8 +200,6 @@ int iforest_table_eof(sqlite3_vtab_cursor *base)
 	return ((struct cursor *)base)->query.at_end;
 }
 
-/* SQLite reads an argument that was not given to check a condition it did not offer to the table: the rows it checks are
- * those of another question, so that whatever came out would be wrong. */
 int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument)
 {
 	char *message = sqlite3_mprintf("%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "

@@ -46,4 +46,8 @@ int iforest_table_eof(sqlite3_vtab_cursor *base);
 int iforest_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
 int iforest_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
+/* SQLite reads an argument that was not given to check a condition it did not offer to the table: the rows it checks are
+ * those of another question, so that whatever came out would be wrong. name is the table's. Returns SQLITE_ERROR or SQLITE_NOMEM. */
+int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument);
+
 #endif

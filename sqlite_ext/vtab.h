@@ -14,6 +14,9 @@ const sqlite3_module *iforest_fold_module(void);
 const sqlite3_module *iforest_rows_module(void);
 /* iforest_overlap: the spans that overlap a window or its buckets, by an index that has durations; stores nothing. */
 const sqlite3_module *iforest_overlap_module(void);
+/* iforest_cover: the nodes and parts of leaf pages that an answer is folded from; stores nothing. */
+const sqlite3_module *iforest_cover_module(void);
+
 /* iforest_stats('index'): what an index is made of, one row. */
 const sqlite3_module *iforest_stats_module(void);
 

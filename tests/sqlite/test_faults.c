@@ -46,6 +46,8 @@ static const struct step {
 	{ "top", TABLE INDEX ROWS CHANGES, "SELECT * FROM e WHERE track IN ('track 1', 'new 1') AND ts >= 5 ORDER BY dur DESC, ts, id LIMIT 40", true },
 	{ "reach", TABLE INDEX ROWS CHANGES, "SELECT * FROM e(500, 600) ORDER BY ts, id", true },
 	{ "create overlap", TABLE INDEX, "CREATE VIRTUAL TABLE f USING iforest_overlap(d_if, track)", false },
+	{ "cover", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE c USING iforest_cover(d_if);", "SELECT track, node_level, count, max_r FROM c(55, 9000)", true },
+	{ "create cover", TABLE INDEX, "CREATE VIRTUAL TABLE c USING iforest_cover(d_if)", false },
 	{ "stats", TABLE INDEX CHANGES, "SELECT rows, runs, pending, bytes, sync FROM iforest_stats('d_if')", true },
 	{ "rebuild", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('rebuild')", false },
 	{ "check", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('integrity-check')", false },
