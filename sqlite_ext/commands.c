@@ -1,6 +1,7 @@
 #include "sqlite_ext/commands.h"
 
 #include "sqlite_ext/build.h"
+#include "sqlite_ext/export.h"
 #include "sqlite_ext/tokens.h"
 #include "sqlite_ext/upkeep.h"
 #include "sqlite_ext/verify.h"
@@ -25,6 +26,8 @@ static int rebuild(struct iforest_table *table, struct iforest_error *error)
 		rc = iforest_index_make_tables(index, &table->definition, true, error);
 	if (!rc)
 		rc = iforest_build(index, &table->definition, &source, error);
+	if (!rc)
+		rc = iforest_export_note_all(index, error);
 	iforest_source_release(&source);
 	iforest_index_forget(index);
 	return rc ? rc : iforest_index_find_source(index, error);
@@ -88,7 +91,7 @@ static int check_alone(const struct iforest_table *table, struct iforest_error *
 	return SQLITE_OK;
 }
 
-int iforest_command_run(struct iforest_table *table, const char *command, struct iforest_error *error)
+int iforest_command_run(struct iforest_table *table, const char *command, sqlite3_value *step, struct iforest_error *error)
 {
 	struct iforest_index *index = &table->index;
 	int c = 0, rc = check_alone(table, error);
@@ -96,6 +99,10 @@ int iforest_command_run(struct iforest_table *table, const char *command, struct
 	if (rc)
 		return rc;
 	index->connection->n_changes++;
+	if (sqlite3_stricmp(command, "export") == 0)
+		return iforest_export(index, &table->definition, step, error);
+	if (sqlite3_value_type(step) != SQLITE_NULL)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: step goes with the command export alone", table->name);
 	if (sqlite3_stricmp(command, "rebuild") == 0)
 		return rebuild(table, error);
 	while (c < N_COMMANDS && sqlite3_stricmp(command, commands[c].name) != 0)
@@ -103,5 +110,5 @@ int iforest_command_run(struct iforest_table *table, const char *command, struct
 	if (c < N_COMMANDS)
 		return commands[c].run(index, error);
 	return iforest_error_set(error, SQLITE_ERROR,
-				 "%s: unknown command \"%s\"; there are flush, merge, optimize, rebuild and integrity-check", table->name, command);
+				 "%s: unknown command \"%s\"; there are flush, merge, optimize, rebuild, integrity-check and export", table->name, command);
 }

@@ -95,7 +95,7 @@ int iforest_index_make_tables(struct iforest_index *index, const struct iforest_
 				 "CREATE TABLE %s\"%w\".\"%w_page\"(id INTEGER PRIMARY KEY, bytes BLOB);"
 				 "CREATE TABLE %s\"%w\".\"%w_series\"(id INTEGER PRIMARY KEY, key BLOB);"
 				 "CREATE TABLE %s\"%w\".\"%w_config\"(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-				 "DELETE FROM \"%w\".\"%w_config\";"
+				 "DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *';"
 				 "INSERT INTO \"%w\".\"%w_config\" VALUES('format', %d)",
 				 if_not, schema, name, if_not, schema, name, if_not, schema, name, schema, name, schema, name,
 				 IFOREST_SQLITE_FORMAT);

@@ -2,7 +2,7 @@
  *
  *   x_page(id INTEGER PRIMARY KEY, bytes BLOB)      id = location << 32 | index of the page; the manifest has id 0
  *   x_series(id INTEGER PRIMARY KEY, key BLOB)      series.h
- *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed'
+ *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed', 'export width'.. (export.h)
  *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers (watch.h)
  *
  * x_log is no shadow table in SQLite's sense, because plain triggers write to it and must be let.
@@ -76,7 +76,7 @@ int iforest_index_describe(struct iforest_index *index, const struct iforest_def
 /* ---- its tables ---- */
 
 /* Makes them, and writes the definition down. With may_exist, as in a rebuild, those that are there stay, and are emptied of a
- * damaged definition; without, one that is there is an error. */
+ * damaged definition (not of what is known of an export); without, one that is there is an error. */
 int iforest_index_make_tables(struct iforest_index *index, const struct iforest_definition *definition, bool may_exist,
 			      struct iforest_error *error);
 int iforest_index_drop_tables(struct iforest_index *index, struct iforest_error *error);

@@ -6,6 +6,7 @@
 #include "core/run_build.h"
 #include "core/run_merge.h"
 #include "core/run_remove.h"
+#include "sqlite_ext/export.h"
 
 /* A flush merges FEW_PAGES (4 MB), and more where runs have piled up. Runs over CAP_PAGES (1 GB) that lie apart in time are left
  * alone. */
@@ -175,6 +176,8 @@ static int seal(struct upkeep *upkeep)
 		rc = write_series(upkeep);
 	if (!rc)
 		rc = iforest_index_note_flush(index, upkeep->error);
+	if (!rc)
+		rc = iforest_export_note(index, &upkeep->snapshot->tail, upkeep->error);
 	if (!rc)
 		rc = publish(upkeep, run);
 	if (rc && run->n_leaves > 0)

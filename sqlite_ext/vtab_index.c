@@ -1,5 +1,6 @@
 #include "sqlite_ext/build.h"
 #include "sqlite_ext/commands.h"
+#include "sqlite_ext/export.h"
 #include "sqlite_ext/verify.h"
 #include "sqlite_ext/vtab.h"
 #include "sqlite_ext/watch.h"
@@ -63,6 +64,8 @@ static int index_destroy(sqlite3_vtab *base)
 	if (index->definition.sync == IFOREST_SYNC_LOG)
 		rc = iforest_watch_stop(index->db, index->schema, index->name, &error);
 	if (!rc)
+		rc = iforest_export_drop(index, &error);
+	if (!rc)
 		rc = iforest_index_drop_tables(index, &error);
 	if (rc)
 		return iforest_table_report(base, &error);
@@ -86,6 +89,8 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 		rc = iforest_watch_find(index->db, index->schema, index->name, &index->definition, &source, &error);
 	if (!rc && is_log)
 		rc = iforest_watch_stop(index->db, index->schema, index->name, &error);
+	if (!rc)
+		rc = iforest_export_rename(index, &table->definition, new_name, &error);
 	if (!rc)
 		rc = iforest_index_rename_tables(index, new_name, &error);
 	if (!rc && source.name)
@@ -120,7 +125,7 @@ static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sq
 		iforest_error_set(&error, SQLITE_CONSTRAINT_VTAB, "%s may not be modified; write to \"%s\"", table->name,
 				  table->definition.content);
 	else
-		iforest_command_run(table, command, &error);
+		iforest_command_run(table, command, argv[2 + iforest_first_argument(&table->definition) + IFOREST_ARGUMENT_STEP], &error);
 	/* a command inserts no row of the user's: what it wrote into our tables does not count, be it done or not */
 	sqlite3_set_last_insert_rowid(table->index.db, last_inserted);
 	*rowid = last_inserted;
