@@ -104,7 +104,7 @@ static int check_names(const struct iforest_index *index, const struct iforest_d
 			if (sqlite3_stricmp(definition->by[b].name, names[i]) == 0)
 				return iforest_error_set(error, SQLITE_ERROR,
 							 "%s: by column \"%s\" has the name of a column of the export; give it another one in the index: "
-							 "by=(\"%w\" AS \"%w_\")", index->name, names[i], definition->by[b].source, definition->by[b].name);
+							 "by=(\"%w\" AS \"%w_\")", index->name, definition->by[b].name, definition->by[b].source, definition->by[b].name);
 	return SQLITE_OK;
 }
 
