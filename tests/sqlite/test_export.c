@@ -188,7 +188,10 @@ static void it_goes_with_its_index(void **state)
 	run_gives(db, "12|7\n", "SELECT sum(sum_dur), max(max_dur) FROM \"other name_export\" WHERE 0 >= interval_from AND 0 < interval_to AND track = 'a'");
 	run(db, "CREATE TABLE x_levels(a)");
 	run_fails(db, "other name: there is already something named \"x_levels\"", "ALTER TABLE \"other name\" RENAME TO x");
-	run(db, "ALTER TABLE \"other name\" RENAME TO t_if; DROP TABLE t_if");
+	run(db, "CREATE VIEW mine AS SELECT count FROM \"other name_export\"");
+	run_fails(db, "error in view mine", "ALTER TABLE \"other name\" RENAME TO t_if");
+	run_gives(db, "1\n", "SELECT sum(count) > 3 FROM mine");
+	run(db, "DROP VIEW mine; ALTER TABLE \"other name\" RENAME TO t_if; DROP TABLE t_if");
 	run_gives(db, "t\nx_levels\n", "SELECT name FROM sqlite_schema ORDER BY 1");
 	/* tables of that name that are not ours */
 	run(db, INDEX);

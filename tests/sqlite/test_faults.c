@@ -15,6 +15,7 @@
 
 #define CHANGES                                                                                                  \
 	"INSERT OR REPLACE INTO d SELECT id * 3, 'new ' || (id % 2), ts, id % 7, r FROM d WHERE id < 60 ORDER BY id;"
+#define EXPORT "INSERT INTO d_if(d_if, step) VALUES('export', 6000);"
 #define FLUSH "UPDATE d SET dur = dur + 1 WHERE id % 50 = 1; INSERT INTO d_if(d_if) VALUES('flush');"
 #define FLUSHES FLUSH FLUSH FLUSH FLUSH FLUSH FLUSH
 
@@ -48,15 +49,13 @@ static const struct step {
 	{ "create overlap", TABLE INDEX, "CREATE VIRTUAL TABLE f USING iforest_overlap(d_if, track)", false },
 	{ "cover", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE c USING iforest_cover(d_if);", "SELECT track, node_level, count, max_r FROM c(55, 9000)", true },
 	{ "create cover", TABLE INDEX, "CREATE VIRTUAL TABLE c USING iforest_cover(d_if)", false },
-	{ "export", TABLE INDEX, "INSERT INTO d_if(d_if, step) VALUES('export', 1000)", false },
-	{ "export again", TABLE INDEX "INSERT INTO d_if(d_if, step) VALUES('export', 1000);" CHANGES, "INSERT INTO d_if(d_if) VALUES('export')", false },
-	{ "rename with export", TABLE INDEX "INSERT INTO d_if(d_if, step) VALUES('export', 1000);", "ALTER TABLE d_if RENAME TO other", false },
-	{ "drop with export", TABLE INDEX "INSERT INTO d_if(d_if, step) VALUES('export', 1000);", "DROP TABLE d_if", false },
+	{ "export", TABLE INDEX, "INSERT INTO d_if(d_if, step) VALUES('export', 6000)", false },
+	{ "export again", TABLE INDEX EXPORT CHANGES, "INSERT INTO d_if(d_if) VALUES('export')", false },
 	{ "stats", TABLE INDEX CHANGES, "SELECT rows, runs, pending, bytes, sync FROM iforest_stats('d_if')", true },
 	{ "rebuild", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('rebuild')", false },
 	{ "check", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('integrity-check')", false },
-	{ "rename", TABLE INDEX, "ALTER TABLE d_if RENAME TO other", false },
-	{ "drop", TABLE INDEX, "DROP TABLE d_if", false },
+	{ "rename", TABLE INDEX EXPORT, "ALTER TABLE d_if RENAME TO other", false },
+	{ "drop", TABLE INDEX EXPORT, "DROP TABLE d_if", false },
 };
 
 enum { N_STEPS = sizeof steps / sizeof steps[0] };
