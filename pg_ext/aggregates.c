@@ -2,24 +2,40 @@
 
 #include <math.h>
 
+#include "access/sysattr.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
+#include "pg_ext/own.h"
+
 #define EXTREME_IS_WRITTEN_DIFFERENTLY "equal values of an extreme may be written differently"
 
 /* ---- functions ---- */
 
+struct named_function {
+	const char *name;
+	enum iforest_function function;
+};
+
+static bool find_named(const char *name, const struct named_function *known, size_t n, enum iforest_function *function)
+{
+	for (size_t i = 0; name && i < n; i++)
+		if (strcmp(name, known[i].name) == 0) {
+			*function = known[i].function;
+			return true;
+		}
+	return false;
+}
+
 static bool find_function(Oid oid, enum iforest_function *function)
 {
-	static const struct {
-		const char *name;
-		enum iforest_function function;
-	} known[] = {
+	static const struct named_function known[] = {
 		{"count", IFOREST_FUNCTION_COUNT}, {"sum", IFOREST_FUNCTION_SUM},    {"avg", IFOREST_FUNCTION_AVG},
 		{"min", IFOREST_FUNCTION_MIN},	   {"max", IFOREST_FUNCTION_MAX},    {"bool_and", IFOREST_FUNCTION_AND},
 		{"every", IFOREST_FUNCTION_AND},   {"bool_or", IFOREST_FUNCTION_OR},
@@ -30,14 +46,15 @@ static bool find_function(Oid oid, enum iforest_function *function)
 		{"stddev_samp", IFOREST_FUNCTION_STDDEV_SAMP},
 		{"stddev_pop", IFOREST_FUNCTION_STDDEV_POP},
 	};
-	char *name = oid < FirstNormalObjectId ? get_func_name(oid) : NULL;
+	static const struct named_function own[] = {
+		{"iforest_min_row", IFOREST_FUNCTION_MIN_ROW},	 {"iforest_max_row", IFOREST_FUNCTION_MAX_ROW},
+		{"iforest_min_time", IFOREST_FUNCTION_MIN_TIME}, {"iforest_max_time", IFOREST_FUNCTION_MAX_TIME},
+		{"iforest_first", IFOREST_FUNCTION_FIRST},	 {"iforest_last", IFOREST_FUNCTION_LAST},
+	};
 
-	for (size_t i = 0; name && i < lengthof(known); i++)
-		if (strcmp(name, known[i].name) == 0) {
-			*function = known[i].function;
-			return true;
-		}
-	return false;
+	if (oid < FirstNormalObjectId)
+		return find_named(get_func_name(oid), known, lengthof(known), function);
+	return find_named(iforest_own_function(oid), own, lengthof(own), function);
 }
 
 static bool is_number(Oid type)
@@ -271,6 +288,54 @@ static void compare_arms(struct reading *reading)
 	}
 }
 
+/* ---- aggregates of a row ---- */
+
+void iforest_aggregate_take_ctid(Aggref *aggregate, Index relid)
+{
+	TargetEntry *argument = list_length(aggregate->args) == 3 ? lthird_node(TargetEntry, aggregate->args) : NULL;
+	enum iforest_function function;
+	Var *ctid = argument && IsA(argument->expr, Var) ? castNode(Var, argument->expr) : NULL;
+
+	if (ctid && (Index)ctid->varno == relid && ctid->varattno == SelfItemPointerAttributeNumber && ctid->varlevelsup == 0 &&
+	    find_function(aggregate->aggfnoid, &function) && iforest_function_is_of_row(function))
+		argument->expr = (Expr *)makeNullConst(TIDOID, -1, InvalidOid);
+}
+
+static enum iforest_measure_kind row_of(enum iforest_function function)
+{
+	switch (function) {
+	case IFOREST_FUNCTION_MIN_ROW:
+	case IFOREST_FUNCTION_MIN_TIME:
+		return IFOREST_MEASURE_MIN_ROW;
+	case IFOREST_FUNCTION_MAX_ROW:
+	case IFOREST_FUNCTION_MAX_TIME:
+		return IFOREST_MEASURE_MAX_ROW;
+	case IFOREST_FUNCTION_FIRST:
+		return IFOREST_MEASURE_FIRST_ROW;
+	default:
+		return IFOREST_MEASURE_LAST_ROW;
+	}
+}
+
+/* Only of the columns themselves is known which row it is. */
+static void add_row(struct reading *reading, const Aggref *aggregate, List *conditions, List *wanted)
+{
+	const struct iforest_question *question = reading->question;
+	struct iforest_arm *arm = palloc0(sizeof *arm);
+	Node *value = (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
+	Node *time = (Node *)lsecond_node(TargetEntry, aggregate->args)->expr;
+	TargetEntry *ctid = list_length(aggregate->args) == 3 ? lthird_node(TargetEntry, aggregate->args) : NULL;
+
+	*arm = (struct iforest_arm){ .kind = row_of(reading->function), .conditions = conditions, .wanted = wanted, .expression = value };
+	arm->value = value_of(question, value);
+	if (arm->value < 0 || !IsA(value, Var) || !IsA(time, Var) ||
+	    castNode(Var, time)->varattno != iforest_time_attribute(question) || !ctid || !IsA(ctid->expr, Const))
+		reading->reason = "an aggregate of a row is not of a value column, the time column and ctid";
+	reading->arms = lappend(reading->arms, arm);
+}
+
+/* ---- aggregates ---- */
+
 const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_question *question,
 				   enum iforest_function *function, List **arms)
 {
@@ -302,7 +367,10 @@ const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_quest
 		*arms = list_make1(arm);
 		return NULL;
 	}
-	add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, wanted);
+	if (iforest_function_is_of_row(reading.function))
+		add_row(&reading, aggregate, conditions, wanted);
+	else
+		add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, wanted);
 	if (!reading.reason)
 		compare_arms(&reading);
 	*arms = reading.arms;

@@ -8,6 +8,7 @@
  *             a * v + b alone, variances over nothing but the column, extremes and counts over what is monotone in v
  *   TIME      an expression of the time column: its number and extremes
  *   CONSTANT  by columns, and times that change seldom: the same for all rows of a bucket
+ *   ..._ROW   a value column alone: the row with its least, greatest, first or last value
  *
  * Measures are kept once for all aggregates that need them. A group's state is an array of measures.
  */
@@ -31,7 +32,13 @@ enum iforest_function {
 	IFOREST_FUNCTION_MIN,
 	IFOREST_FUNCTION_MAX,
 	IFOREST_FUNCTION_AND,
-	IFOREST_FUNCTION_OR
+	IFOREST_FUNCTION_OR,
+	IFOREST_FUNCTION_MIN_ROW,  /* those of a row: this extension's own, of a value column, the time column and ctid */
+	IFOREST_FUNCTION_MAX_ROW,
+	IFOREST_FUNCTION_MIN_TIME,
+	IFOREST_FUNCTION_MAX_TIME,
+	IFOREST_FUNCTION_FIRST,
+	IFOREST_FUNCTION_LAST
 };
 
 static inline bool iforest_function_needs_squares(enum iforest_function function)
@@ -39,7 +46,21 @@ static inline bool iforest_function_needs_squares(enum iforest_function function
 	return function >= IFOREST_FUNCTION_VAR_SAMP && function <= IFOREST_FUNCTION_STDDEV_POP;
 }
 
-enum iforest_measure_kind { IFOREST_MEASURE_ROWS, IFOREST_MEASURE_VALUE, IFOREST_MEASURE_TIME, IFOREST_MEASURE_CONSTANT };
+static inline bool iforest_function_is_of_row(enum iforest_function function)
+{
+	return function >= IFOREST_FUNCTION_MIN_ROW;
+}
+
+enum iforest_measure_kind {
+	IFOREST_MEASURE_ROWS,
+	IFOREST_MEASURE_VALUE,
+	IFOREST_MEASURE_TIME,
+	IFOREST_MEASURE_CONSTANT,
+	IFOREST_MEASURE_MIN_ROW,
+	IFOREST_MEASURE_MAX_ROW,
+	IFOREST_MEASURE_FIRST_ROW,
+	IFOREST_MEASURE_LAST_ROW
+};
 
 /* An arm as it is written. */
 struct iforest_arm {
@@ -47,8 +68,12 @@ struct iforest_arm {
 	List *conditions;     /* asked in this order, up to the first that is not as it is wanted: */
 	List *wanted;         /* IntList: 1: true, 0: false or NULL */
 	Node *expression;     /* NULL of ROWS */
-	int value;            /* of VALUE */
+	int value;            /* of VALUE and ..._ROW */
 };
+
+/* An aggregate of a row as the question has it: with a constant in place of a ctid of the table, which is no column of the index. Others
+ * are left as they are. Changes the aggregate. */
+void iforest_aggregate_take_ctid(Aggref *aggregate, Index relid);
 
 /* Takes an aggregate apart. Returns NULL, or why it cannot be answered. *arms is a list of struct iforest_arm. */
 const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_question *question,

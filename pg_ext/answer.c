@@ -102,13 +102,14 @@ static bool has_columns(List *expressions)
 /* May all be folded at once? */
 static bool is_total(const struct iforest_question *question, const struct iforest_measures *measures)
 {
+	struct iforest_wanted wanted = iforest_measures_wanted(measures);
 	ListCell *cell;
 
 	foreach(cell, question->aggregates)
 		if (has_columns(iforest_aggregate_conditions(lfirst(cell), question)))
 			return false;
 	return !question->keys && !question->series && !question->runs && !question->late && !has_columns(question->groups) &&
-	       !iforest_measures_wanted(measures).times;
+	       !wanted.times && !wanted.firsts && !wanted.lasts;
 }
 
 struct iforest_answer *iforest_answer_begin(const struct iforest_question *question, PlanState *node)

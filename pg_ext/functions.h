@@ -22,4 +22,27 @@ extern PGDLLEXPORT Datum iforest_runs_index(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_page_info(PG_FUNCTION_ARGS);     /* inspect.c */
 extern PGDLLEXPORT Datum iforest_page_entries(PG_FUNCTION_ARGS);
 
+extern PGDLLEXPORT Datum iforest_bucket_number(PG_FUNCTION_ARGS); /* bucket_functions.c */
+extern PGDLLEXPORT Datum iforest_bucket_of_time(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_bucket_starts(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_bucket_ends(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_window_asks(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_window_last(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_span_ends(PG_FUNCTION_ARGS);     /* span_functions.c */
+extern PGDLLEXPORT Datum iforest_span_earliest(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_min_add(PG_FUNCTION_ARGS);   /* row_aggregates.c */
+extern PGDLLEXPORT Datum iforest_row_max_add(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_first_add(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_last_add(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_min_combine(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_max_combine(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_first_combine(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_last_combine(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_serialize(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_deserialize(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_ctid(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_time(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_row_value(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_create_index_functions(PG_FUNCTION_ARGS); /* create_functions.c */
+
 #endif

@@ -203,6 +203,7 @@ static const char *add_aggregate(const struct iforest_query *query, const struct
 
 		argument->expr = (Expr *)without_not_null((Node *)argument->expr, query);
 	}
+	iforest_aggregate_take_ctid(rewritten, query->rel->relid);
 	rewritten->args = (List *)over_index(query, candidate, (Node *)rewritten->args, &reason);
 	rewritten->aggfilter = (Expr *)over_index(query, candidate, (Node *)rewritten->aggfilter, &reason);
 	if (reason)

@@ -76,8 +76,8 @@ static int add_measure(struct iforest_measures *measures, Aggref *aggregate, enu
 static void need(struct measure *measure, enum iforest_function function, bool is_plain)
 {
 	measure->has_squares = measure->has_squares || iforest_function_needs_squares(function);
-	measure->has_min = measure->has_min || !is_plain || function == IFOREST_FUNCTION_MIN;
-	measure->has_max = measure->has_max || !is_plain || function == IFOREST_FUNCTION_MAX;
+	measure->has_min = measure->has_min || !is_plain || function == IFOREST_FUNCTION_MIN || measure->kind == IFOREST_MEASURE_MIN_ROW;
+	measure->has_max = measure->has_max || !is_plain || function == IFOREST_FUNCTION_MAX || measure->kind == IFOREST_MEASURE_MAX_ROW;
 }
 
 static void begin_result(struct iforest_measures *measures, Aggref *aggregate, struct result *result)
@@ -143,19 +143,46 @@ void iforest_measures_rescan(struct iforest_measures *measures, MemoryContext pa
 			measures->results[i].arms[a].is_read = false;
 }
 
+static void want_value(const struct measure *measure, struct iforest_wanted *wanted)
+{
+	uint32 bit = 1u << measure->value;
+
+	wanted->values |= bit;
+	wanted->squares |= measure->has_squares ? bit : 0;
+	wanted->no_mins &= measure->has_min ? ~bit : UINT32_MAX;
+	wanted->no_maxs &= measure->has_max ? ~bit : UINT32_MAX;
+}
+
 struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *measures)
 {
 	struct iforest_wanted wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 
 	for (int i = 0; i < measures->n_measures; i++) {
 		const struct measure *measure = &measures->measures[i];
-		uint32 bit = measure->kind == IFOREST_MEASURE_VALUE ? 1u << measure->value : 0;
+		uint32 bit = 1u << measure->value;
 
-		wanted.times = wanted.times || measure->kind == IFOREST_MEASURE_TIME;
-		wanted.values |= bit;
-		wanted.squares |= measure->has_squares ? bit : 0;
-		wanted.no_mins &= measure->has_min ? ~bit : UINT32_MAX;
-		wanted.no_maxs &= measure->has_max ? ~bit : UINT32_MAX;
+		switch (measure->kind) {
+		case IFOREST_MEASURE_ROWS:
+		case IFOREST_MEASURE_CONSTANT:
+			break;
+		case IFOREST_MEASURE_VALUE:
+			want_value(measure, &wanted);
+			break;
+		case IFOREST_MEASURE_TIME:
+			wanted.times = true;
+			break;
+		case IFOREST_MEASURE_MIN_ROW:
+		case IFOREST_MEASURE_MAX_ROW:
+			want_value(measure, &wanted);
+			wanted.no_rows &= ~bit;
+			break;
+		case IFOREST_MEASURE_FIRST_ROW:
+			wanted.firsts |= bit;
+			break;
+		case IFOREST_MEASURE_LAST_ROW:
+			wanted.lasts |= bit;
+			break;
+		}
 	}
 	return wanted;
 }
@@ -266,6 +293,12 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	before = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	switch (measure->function) {
 	case IFOREST_FUNCTION_COUNT:
+	case IFOREST_FUNCTION_MIN_ROW:
+	case IFOREST_FUNCTION_MAX_ROW:
+	case IFOREST_FUNCTION_MIN_TIME:
+	case IFOREST_FUNCTION_MAX_TIME:
+	case IFOREST_FUNCTION_FIRST:
+	case IFOREST_FUNCTION_LAST:
 	case IFOREST_FUNCTION_VAR_SAMP:
 	case IFOREST_FUNCTION_VAR_POP:
 	case IFOREST_FUNCTION_STDDEV_SAMP:
@@ -288,6 +321,21 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 		break;
 	}
 	MemoryContextSwitchTo(before);
+}
+
+static void add_row(const struct measure *measure, const struct iforest_value_aggregate *fold, bool is_real,
+		    struct iforest_row *row)
+{
+	enum iforest_value_kind kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
+
+	if (measure->kind == IFOREST_MEASURE_MIN_ROW)
+		iforest_row_min(row, &fold->min, kind);
+	else if (measure->kind == IFOREST_MEASURE_MAX_ROW)
+		iforest_row_max(row, &fold->max, kind);
+	else if (measure->kind == IFOREST_MEASURE_FIRST_ROW)
+		iforest_row_first(row, &fold->first);
+	else
+		iforest_row_last(row, &fold->last);
 }
 
 void iforest_measures_add(const struct iforest_measures *measures, struct iforest_measure_state *states,
@@ -320,6 +368,13 @@ void iforest_measures_add(const struct iforest_measures *measures, struct ifores
 			break;
 		case IFOREST_MEASURE_CONSTANT:
 			add_constant(measure, fold->n_rows, measures->econtext, state, context);
+			break;
+		case IFOREST_MEASURE_MIN_ROW:
+		case IFOREST_MEASURE_MAX_ROW:
+		case IFOREST_MEASURE_FIRST_ROW:
+		case IFOREST_MEASURE_LAST_ROW:
+			add_row(measure, &fold->values[measure->value],
+				iforest_value_is_real(definition, (unsigned)measure->value), &state->row);
 			break;
 		}
 	}

@@ -10,7 +10,10 @@
 struct iforest_measure_state {
 	uint64 n;                        /* rows that are not NULL */
 	iforest_int128 sum;              /* of integers */
-	struct iforest_squares squares;  /* of integers, where they are asked for */
+	union {
+		struct iforest_squares squares;  /* of integers, where they are asked for */
+		struct iforest_row row;          /* of ..._ROW */
+	};
 	double real_sum;                 /* of reals that are finite; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
 	union iforest_number min, max;   /* of VALUE; of TIME its first and last */

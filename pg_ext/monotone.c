@@ -10,6 +10,8 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
+#include "pg_ext/own.h"
+
 static bool is_one_of(Oid function, const Oid *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -259,6 +261,13 @@ static bool is_comparison(Node *node, AttrNumber attribute, List **breaks)
 	return true;
 }
 
+/* iforest_bucket_of(), which numbers what lies beside its buckets, too. */
+static bool is_bucket_number(Oid function, List *arguments, AttrNumber attribute, List **breaks)
+{
+	return iforest_is_own_function(function, "iforest_bucket_of") && others_are_constant(arguments, 0) &&
+	       iforest_is_monotone(linitial(arguments), attribute, breaks);
+}
+
 bool iforest_keeps_order(const RelabelType *relabel)
 {
 	return getBaseType(relabel->resulttype) == getBaseType(exprType((Node *)relabel->arg));
@@ -282,7 +291,7 @@ static bool is_monotone(Node *node, AttrNumber attribute, List **breaks)
 	return is_listed(function, arguments, attribute, breaks) ||
 	       is_less_remainder(function, arguments, attribute, breaks) ||
 	       is_field(function, arguments, attribute, breaks) || is_shift(function, arguments, attribute, breaks) ||
-	       is_comparison(node, attribute, breaks);
+	       is_comparison(node, attribute, breaks) || is_bucket_number(function, arguments, attribute, breaks);
 }
 
 bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks)

@@ -81,6 +81,8 @@ static void add_value(const struct iforest_entry *entry, unsigned v, enum ifores
 		iforest_squares_add(&into->squares, row.value.integer);
 	iforest_row_min(&into->min, &row, kind);
 	iforest_row_max(&into->max, &row, kind);
+	iforest_row_first(&into->first, &row);
+	iforest_row_last(&into->last, &row);
 }
 
 void iforest_pending_rows_fold(const struct iforest_pending_rows *rows, uint32 from, uint32 to,

@@ -277,6 +277,33 @@ static Datum count(const struct iforest_measures *measures, const struct result 
 	return Int64GetDatum((int64)n);
 }
 
+/* ---- rows ---- */
+
+static Datum row_result(const struct iforest_measures *measures, const struct result *result,
+			const struct iforest_measure_state *states, bool *is_null)
+{
+	const struct measure *measure = &measures->measures[result->arms[0].measure];
+	const struct iforest_row *row = &states[result->arms[0].measure].row;
+	ItemPointer tid;
+
+	*is_null = !row->is_set;
+	if (!row->is_set)
+		return (Datum)0;
+	switch (result->function) {
+	case IFOREST_FUNCTION_MIN_ROW:
+	case IFOREST_FUNCTION_MAX_ROW:
+		tid = palloc(sizeof *tid);
+		iforest_ref_to_tid(row->ref, tid);
+		return PointerGetDatum(tid);
+	case IFOREST_FUNCTION_MIN_TIME:
+	case IFOREST_FUNCTION_MAX_TIME:
+		*is_null = row->time_is_null;
+		return row->time_is_null ? (Datum)0 : iforest_time_to_datum(measures->definition, row->time);
+	default:
+		return iforest_value_to_datum(measures->definition, (unsigned)measure->value, row->value);
+	}
+}
+
 Datum iforest_measures_result(const struct iforest_measures *measures, int i, const struct iforest_measure_state *states,
 			      bool *is_null)
 {
@@ -294,6 +321,13 @@ Datum iforest_measures_result(const struct iforest_measures *measures, int i, co
 	case IFOREST_FUNCTION_STDDEV_SAMP:
 	case IFOREST_FUNCTION_STDDEV_POP:
 		return variance(measures, result, states, is_null);
+	case IFOREST_FUNCTION_MIN_ROW:
+	case IFOREST_FUNCTION_MAX_ROW:
+	case IFOREST_FUNCTION_MIN_TIME:
+	case IFOREST_FUNCTION_MAX_TIME:
+	case IFOREST_FUNCTION_FIRST:
+	case IFOREST_FUNCTION_LAST:
+		return row_result(measures, result, states, is_null);
 	default:
 		return extreme(measures, result, states, is_null);
 	}

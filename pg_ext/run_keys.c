@@ -10,6 +10,8 @@
 #include "utils/numeric.h"
 #include "utils/typcache.h"
 
+#include "pg_ext/own.h"
+
 /* ---- fields of a time ---- */
 
 /* The unit of date_trunc in which a field of extract() keeps its value; NULL: in none of a second or longer. */
@@ -94,6 +96,36 @@ static Node *truncated_to_unit(Node *node, AttrNumber attribute)
 				    list_make2(word, time), InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
+/* ---- iforest_bucket() ---- */
+
+/* Adds expression < bound. */
+static void add_comparison(Node *expression, Node *bound, struct iforest_run_keys *keys)
+{
+	TypeCacheEntry *type = lookup_type_cache(exprType(expression), TYPECACHE_LT_OPR);
+	Expr *comparison = make_opclause(type->lt_opr, BOOLOID, false, (Expr *)expression, (Expr *)bound, InvalidOid, InvalidOid);
+
+	set_opfuncid(castNode(OpExpr, (Node *)comparison));
+	keys->expressions = list_append_unique(keys->expressions, comparison);
+}
+
+/* iforest_bucket(time, t0, t1, n) is NULL before t0 and from t1 on, and monotone between: adds what tells these three apart. */
+static bool add_bucket_keys(Node *node, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	List *arguments = IsA(node, FuncExpr) ? castNode(FuncExpr, node)->args : NIL;
+
+	if (!IsA(node, FuncExpr) || !iforest_is_own_function(castNode(FuncExpr, node)->funcid, "iforest_bucket"))
+		return false;
+	for (int i = 1; i < list_length(arguments); i++)
+		if (iforest_has_columns(list_nth(arguments, i)))
+			return false;
+	if (!iforest_is_monotone(linitial(arguments), attribute, &keys->breaks))
+		return false;
+	keys->expressions = list_append_unique(keys->expressions, node);
+	add_comparison(linitial(arguments), lsecond(arguments), keys);
+	add_comparison(linitial(arguments), lthird(arguments), keys);
+	return true;
+}
+
 /* ---- run keys ---- */
 
 struct collecting {
@@ -111,6 +143,8 @@ static bool collect(Node *node, void *context)
 		return false;
 	/* the same for all times that are not NULL, and those that are have a run of their own */
 	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
+		return false;
+	if (add_bucket_keys(node, attribute, collecting->keys))
 		return false;
 	truncated = truncated_to_unit(node, attribute);
 	if (truncated)

@@ -3,10 +3,12 @@
 #include "access/transam.h"
 #include "executor/executor.h"
 
+#include "pg_ext/own.h"
+
 static bool is_foreign(Oid function, void *context)
 {
 	(void)context;
-	return function >= FirstNormalObjectId;
+	return function >= FirstNormalObjectId && !iforest_own_function(function);
 }
 
 struct search {

@@ -1,8 +1,8 @@
 /* soft.h -- expressions that are evaluated where a plain plan might not: at times between rows, for rows that another condition
  * removes. What they raise there must not end the query.
  *
- * Only errors in data are caught (SQLSTATE class 22 and "feature not supported"), and only those of PostgreSQL's own functions,
- * which hold nothing but memory when they raise them. */
+ * Only errors in data are caught (SQLSTATE class 22 and "feature not supported"), and only those of functions of PostgreSQL and of
+ * this extension, which hold nothing but memory when they raise them. */
 #ifndef IFOREST_PG_SOFT_H
 #define IFOREST_PG_SOFT_H
 
@@ -20,7 +20,7 @@ struct iforest_soft {
  * domain, nothing is assumed: they may. */
 bool iforest_may_call(Node *node, check_function_callback is_meant);
 
-/* May it call others than PostgreSQL's own functions? */
+/* May it call others than functions of PostgreSQL and of this extension? */
 bool iforest_calls_foreign_functions(Node *node);
 
 /* Prepares, in the current memory context. */

@@ -49,6 +49,201 @@ CREATE FUNCTION iforest_entries(index regclass, block bigint, OUT series bigint,
 COMMENT ON FUNCTION iforest_entries(regclass, bigint) IS 'the entries of a leaf page or a page of pending entries';
 REVOKE EXECUTE ON FUNCTION iforest_entries(regclass, bigint) FROM PUBLIC;
 
+-- ---- buckets and windows ----
+-- Times are bigint, timestamptz, timestamp or date; steps bigint, interval or (days) integer. A window from the least to the greatest time has no bounds.
+
+CREATE FUNCTION iforest_bucket(ts bigint, t0 bigint, t1 bigint, n bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_bucket_number' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket(bigint, bigint, bigint, bigint) IS 'number of the bucket, 0 to n - 1, of n buckets of the window [t0, t1); NULL outside';
+CREATE FUNCTION iforest_bucket(ts timestamptz, t0 timestamptz, t1 timestamptz, n bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_bucket_number' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket(timestamptz, timestamptz, timestamptz, bigint) IS 'number of the bucket, 0 to n - 1, of n buckets of the window [t0, t1); NULL outside';
+CREATE FUNCTION iforest_bucket(ts timestamp, t0 timestamp, t1 timestamp, n bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_bucket_number' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket(timestamp, timestamp, timestamp, bigint) IS 'number of the bucket, 0 to n - 1, of n buckets of the window [t0, t1); NULL outside';
+CREATE FUNCTION iforest_bucket(ts date, t0 date, t1 date, n bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_bucket_number' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket(date, date, date, bigint) IS 'number of the bucket, 0 to n - 1, of n buckets of the window [t0, t1); NULL outside';
+
+-- What functions of an index are made of (iforest_create_functions).
+
+CREATE FUNCTION iforest_bucket_of(ts bigint, t0 bigint, t1 bigint, n bigint, step bigint, origin bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_bucket_of_time' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_of(bigint, bigint, bigint, bigint, bigint, bigint) IS 'number of the bucket: of n, with -1 before and n after them; floor((ts - origin) / step); 0 without n and step';
+CREATE FUNCTION iforest_bucket_of(ts timestamptz, t0 timestamptz, t1 timestamptz, n bigint, step interval, origin timestamptz) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_bucket_of_time' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_of(timestamptz, timestamptz, timestamptz, bigint, interval, timestamptz) IS 'number of the bucket: of n, with -1 before and n after them; floor((ts - origin) / step); 0 without n and step';
+CREATE FUNCTION iforest_bucket_of(ts timestamp, t0 timestamp, t1 timestamp, n bigint, step interval, origin timestamp) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_bucket_of_time' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_of(timestamp, timestamp, timestamp, bigint, interval, timestamp) IS 'number of the bucket: of n, with -1 before and n after them; floor((ts - origin) / step); 0 without n and step';
+CREATE FUNCTION iforest_bucket_of(ts date, t0 date, t1 date, n bigint, step integer, origin date) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_bucket_of_time' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_of(date, date, date, bigint, integer, date) IS 'number of the bucket: of n, with -1 before and n after them; floor((ts - origin) / step); 0 without n and step';
+CREATE FUNCTION iforest_bucket_start(bucket bigint, t0 bigint, t1 bigint, n bigint, step bigint, origin bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_bucket_starts' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_start(bigint, bigint, bigint, bigint, bigint, bigint) IS 'start of a bucket; NULL where the window is open and not cut';
+CREATE FUNCTION iforest_bucket_start(bucket bigint, t0 timestamptz, t1 timestamptz, n bigint, step interval, origin timestamptz) RETURNS timestamptz
+	AS 'MODULE_PATHNAME', 'iforest_bucket_starts' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_start(bigint, timestamptz, timestamptz, bigint, interval, timestamptz) IS 'start of a bucket; NULL where the window is open and not cut';
+CREATE FUNCTION iforest_bucket_start(bucket bigint, t0 timestamp, t1 timestamp, n bigint, step interval, origin timestamp) RETURNS timestamp
+	AS 'MODULE_PATHNAME', 'iforest_bucket_starts' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_start(bigint, timestamp, timestamp, bigint, interval, timestamp) IS 'start of a bucket; NULL where the window is open and not cut';
+CREATE FUNCTION iforest_bucket_start(bucket bigint, t0 date, t1 date, n bigint, step integer, origin date) RETURNS date
+	AS 'MODULE_PATHNAME', 'iforest_bucket_starts' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_start(bigint, date, date, bigint, integer, date) IS 'start of a bucket; NULL where the window is open and not cut';
+CREATE FUNCTION iforest_bucket_end(bucket bigint, t0 bigint, t1 bigint, n bigint, step bigint, origin bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_bucket_ends' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_end(bigint, bigint, bigint, bigint, bigint, bigint) IS 'end of a bucket; NULL where the window is open and not cut';
+CREATE FUNCTION iforest_bucket_end(bucket bigint, t0 timestamptz, t1 timestamptz, n bigint, step interval, origin timestamptz) RETURNS timestamptz
+	AS 'MODULE_PATHNAME', 'iforest_bucket_ends' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_end(bigint, timestamptz, timestamptz, bigint, interval, timestamptz) IS 'end of a bucket; NULL where the window is open and not cut';
+CREATE FUNCTION iforest_bucket_end(bucket bigint, t0 timestamp, t1 timestamp, n bigint, step interval, origin timestamp) RETURNS timestamp
+	AS 'MODULE_PATHNAME', 'iforest_bucket_ends' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_end(bigint, timestamp, timestamp, bigint, interval, timestamp) IS 'end of a bucket; NULL where the window is open and not cut';
+CREATE FUNCTION iforest_bucket_end(bucket bigint, t0 date, t1 date, n bigint, step integer, origin date) RETURNS date
+	AS 'MODULE_PATHNAME', 'iforest_bucket_ends' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_bucket_end(bigint, date, date, bigint, integer, date) IS 'end of a bucket; NULL where the window is open and not cut';
+CREATE FUNCTION iforest_window_asks(t0 bigint, t1 bigint, n bigint, step bigint, origin bigint, fill text, open boolean, filled boolean) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'iforest_window_asks' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_window_asks(bigint, bigint, bigint, bigint, bigint, text, boolean, boolean) IS 'is that asked of all times, or of a window; and filled, or not? Raises an error of arguments that do not go together';
+CREATE FUNCTION iforest_window_asks(t0 timestamptz, t1 timestamptz, n bigint, step interval, origin timestamptz, fill text, open boolean, filled boolean) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'iforest_window_asks' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_window_asks(timestamptz, timestamptz, bigint, interval, timestamptz, text, boolean, boolean) IS 'is that asked of all times, or of a window; and filled, or not? Raises an error of arguments that do not go together';
+CREATE FUNCTION iforest_window_asks(t0 timestamp, t1 timestamp, n bigint, step interval, origin timestamp, fill text, open boolean, filled boolean) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'iforest_window_asks' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_window_asks(timestamp, timestamp, bigint, interval, timestamp, text, boolean, boolean) IS 'is that asked of all times, or of a window; and filled, or not? Raises an error of arguments that do not go together';
+CREATE FUNCTION iforest_window_asks(t0 date, t1 date, n bigint, step integer, origin date, fill text, open boolean, filled boolean) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'iforest_window_asks' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_window_asks(date, date, bigint, integer, date, text, boolean, boolean) IS 'is that asked of all times, or of a window; and filled, or not? Raises an error of arguments that do not go together';
+CREATE FUNCTION iforest_window_last(t1 bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_window_last' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_window_last(bigint) IS 'the last time before t1; the greatest time where that is no bound';
+CREATE FUNCTION iforest_window_last(t1 timestamptz) RETURNS timestamptz
+	AS 'MODULE_PATHNAME', 'iforest_window_last' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_window_last(timestamptz) IS 'the last time before t1; the greatest time where that is no bound';
+CREATE FUNCTION iforest_window_last(t1 timestamp) RETURNS timestamp
+	AS 'MODULE_PATHNAME', 'iforest_window_last' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_window_last(timestamp) IS 'the last time before t1; the greatest time where that is no bound';
+CREATE FUNCTION iforest_window_last(t1 date) RETURNS date
+	AS 'MODULE_PATHNAME', 'iforest_window_last' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_window_last(date) IS 'the last time before t1; the greatest time where that is no bound';
+CREATE FUNCTION iforest_span_end(ts bigint, duration bigint, unit text) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_span_ends' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_span_end(bigint, bigint, text) IS 'end of a span; where it starts if the duration is NULL, zero or negative';
+CREATE FUNCTION iforest_span_end(ts timestamptz, duration bigint, unit text) RETURNS timestamptz
+	AS 'MODULE_PATHNAME', 'iforest_span_ends' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_span_end(timestamptz, bigint, text) IS 'end of a span; where it starts if the duration is NULL, zero or negative';
+CREATE FUNCTION iforest_span_end(ts timestamp, duration bigint, unit text) RETURNS timestamp
+	AS 'MODULE_PATHNAME', 'iforest_span_ends' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_span_end(timestamp, bigint, text) IS 'end of a span; where it starts if the duration is NULL, zero or negative';
+CREATE FUNCTION iforest_span_end(ts date, duration bigint, unit text) RETURNS date
+	AS 'MODULE_PATHNAME', 'iforest_span_ends' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_span_end(date, bigint, text) IS 'end of a span; where it starts if the duration is NULL, zero or negative';
+CREATE FUNCTION iforest_span_earliest(t0 bigint, longest bigint, unit text) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_span_earliest' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_span_earliest(bigint, bigint, text) IS 'before which no span starts that reaches beyond t0, if none lasts longer';
+CREATE FUNCTION iforest_span_earliest(t0 timestamptz, longest bigint, unit text) RETURNS timestamptz
+	AS 'MODULE_PATHNAME', 'iforest_span_earliest' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_span_earliest(timestamptz, bigint, text) IS 'before which no span starts that reaches beyond t0, if none lasts longer';
+CREATE FUNCTION iforest_span_earliest(t0 timestamp, longest bigint, unit text) RETURNS timestamp
+	AS 'MODULE_PATHNAME', 'iforest_span_earliest' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_span_earliest(timestamp, bigint, text) IS 'before which no span starts that reaches beyond t0, if none lasts longer';
+CREATE FUNCTION iforest_span_earliest(t0 date, longest bigint, unit text) RETURNS date
+	AS 'MODULE_PATHNAME', 'iforest_span_earliest' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_span_earliest(date, bigint, text) IS 'before which no span starts that reaches beyond t0, if none lasts longer';
+
+-- ---- rows of extremes ----
+-- v and ts are of any types that have an order.
+
+CREATE FUNCTION iforest_row_min_add(internal, anyelement, anycompatible, tid) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_row_min_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_min_add(internal, anyelement, anycompatible, tid) IS 'transition of iforest_min and its like';
+CREATE FUNCTION iforest_row_min_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_row_min_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_min_combine(internal, internal) IS 'combination of two states of iforest_min and its like';
+CREATE FUNCTION iforest_row_max_add(internal, anyelement, anycompatible, tid) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_row_max_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_max_add(internal, anyelement, anycompatible, tid) IS 'transition of iforest_max and its like';
+CREATE FUNCTION iforest_row_max_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_row_max_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_max_combine(internal, internal) IS 'combination of two states of iforest_max and its like';
+CREATE FUNCTION iforest_row_first_add(internal, anyelement, anycompatible) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_row_first_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_first_add(internal, anyelement, anycompatible) IS 'transition of iforest_first';
+CREATE FUNCTION iforest_row_first_add(internal, anyelement, anycompatible, tid) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_row_first_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_first_add(internal, anyelement, anycompatible, tid) IS 'transition of iforest_first and its like';
+CREATE FUNCTION iforest_row_first_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_row_first_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_first_combine(internal, internal) IS 'combination of two states of iforest_first and its like';
+CREATE FUNCTION iforest_row_last_add(internal, anyelement, anycompatible) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_row_last_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_last_add(internal, anyelement, anycompatible) IS 'transition of iforest_last';
+CREATE FUNCTION iforest_row_last_add(internal, anyelement, anycompatible, tid) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_row_last_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_last_add(internal, anyelement, anycompatible, tid) IS 'transition of iforest_last and its like';
+CREATE FUNCTION iforest_row_last_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_row_last_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_last_combine(internal, internal) IS 'combination of two states of iforest_last and its like';
+CREATE FUNCTION iforest_row_serialize(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'iforest_row_serialize' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_serialize(internal) IS 'state of iforest_first and its like, for another process';
+CREATE FUNCTION iforest_row_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_row_deserialize' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_deserialize(bytea, internal) IS 'state of iforest_first and its like, from another process';
+CREATE FUNCTION iforest_row_ctid(internal) RETURNS tid
+	AS 'MODULE_PATHNAME', 'iforest_row_ctid' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_ctid(internal) IS 'result of iforest_min_row and iforest_max_row';
+CREATE FUNCTION iforest_row_time(internal, anyelement, anycompatible, tid) RETURNS anycompatible
+	AS 'MODULE_PATHNAME', 'iforest_row_time' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_time(internal, anyelement, anycompatible, tid) IS 'result of iforest_min_time and iforest_max_time';
+CREATE FUNCTION iforest_row_value(internal, anyelement, anycompatible) RETURNS anyelement
+	AS 'MODULE_PATHNAME', 'iforest_row_value' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_value(internal, anyelement, anycompatible) IS 'result of iforest_first and iforest_last';
+CREATE FUNCTION iforest_row_value(internal, anyelement, anycompatible, tid) RETURNS anyelement
+	AS 'MODULE_PATHNAME', 'iforest_row_value' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_value(internal, anyelement, anycompatible, tid) IS 'result of iforest_first and iforest_last';
+
+CREATE AGGREGATE iforest_min_row(v anyelement, ts anycompatible, ctid tid) (
+	SFUNC = iforest_row_min_add, STYPE = internal, FINALFUNC = iforest_row_ctid, COMBINEFUNC = iforest_row_min_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_min_row(anyelement, anycompatible, tid) IS 'ctid of the row with the smallest v; of several the earliest, then the one with the lowest ctid';
+CREATE AGGREGATE iforest_min_time(v anyelement, ts anycompatible, ctid tid) (
+	SFUNC = iforest_row_min_add, STYPE = internal, FINALFUNC = iforest_row_time, FINALFUNC_EXTRA, COMBINEFUNC = iforest_row_min_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_min_time(anyelement, anycompatible, tid) IS 'time of the row with the smallest v; of several the earliest';
+CREATE AGGREGATE iforest_max_row(v anyelement, ts anycompatible, ctid tid) (
+	SFUNC = iforest_row_max_add, STYPE = internal, FINALFUNC = iforest_row_ctid, COMBINEFUNC = iforest_row_max_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_max_row(anyelement, anycompatible, tid) IS 'ctid of the row with the greatest v; of several the earliest, then the one with the lowest ctid';
+CREATE AGGREGATE iforest_max_time(v anyelement, ts anycompatible, ctid tid) (
+	SFUNC = iforest_row_max_add, STYPE = internal, FINALFUNC = iforest_row_time, FINALFUNC_EXTRA, COMBINEFUNC = iforest_row_max_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_max_time(anyelement, anycompatible, tid) IS 'time of the row with the greatest v; of several the earliest';
+CREATE AGGREGATE iforest_first(v anyelement, ts anycompatible, ctid tid) (
+	SFUNC = iforest_row_first_add, STYPE = internal, FINALFUNC = iforest_row_value, FINALFUNC_EXTRA, COMBINEFUNC = iforest_row_first_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_first(anyelement, anycompatible, tid) IS 'v of the earliest row that has a v; at equal times of the one with the lowest ctid';
+CREATE AGGREGATE iforest_first(v anyelement, ts anycompatible) (
+	SFUNC = iforest_row_first_add, STYPE = internal, FINALFUNC = iforest_row_value, FINALFUNC_EXTRA, COMBINEFUNC = iforest_row_first_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_first(anyelement, anycompatible) IS 'v of the earliest row that has a v; at equal times the smallest';
+CREATE AGGREGATE iforest_last(v anyelement, ts anycompatible, ctid tid) (
+	SFUNC = iforest_row_last_add, STYPE = internal, FINALFUNC = iforest_row_value, FINALFUNC_EXTRA, COMBINEFUNC = iforest_row_last_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_last(anyelement, anycompatible, tid) IS 'v of the latest row that has a v; at equal times of the one with the highest ctid';
+CREATE AGGREGATE iforest_last(v anyelement, ts anycompatible) (
+	SFUNC = iforest_row_last_add, STYPE = internal, FINALFUNC = iforest_row_value, FINALFUNC_EXTRA, COMBINEFUNC = iforest_row_last_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_last(anyelement, anycompatible) IS 'v of the latest row that has a v; at equal times the greatest';
+
+-- ---- functions of an index ----
+
+CREATE FUNCTION iforest_create_functions(index regclass) RETURNS text[]
+	AS 'MODULE_PATHNAME', 'iforest_create_index_functions' LANGUAGE C STRICT VOLATILE;
+COMMENT ON FUNCTION iforest_create_functions(regclass) IS
+	'creates the functions of an index, named after it: its windows and buckets, _rows and _overlap; returns their signatures';
+
 -- ---- operator classes ----
 -- by columns may be of any type whose equality means identity; the time column is of the types of integer_ops, datetime_ops and float_ops.
 

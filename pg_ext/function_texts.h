@@ -1,0 +1,48 @@
+/* function_texts.h -- the SQL of an index's functions, as text.
+ *
+ * Names are quoted, tables and functions qualified; it is parsed once, when the function is created, and kept parsed. Arguments are
+ * $1 to $6 and never named, so no column of a table can stand in their way.
+ *
+ *   $1 t0   $2 t1   $3 n   $4 step   $5 origin   $6 fill
+ *
+ * The rows of a window come from one grouped query with a gate (iforest_window_asks), which the planner can put to the index; rows without
+ * a time are in no window, so for all times there is a second one; and a third joins the groups with all buckets, where fill is asked for.
+ * Gates are known when planning, or else asked once: the arms that are not asked for are not run. */
+#ifndef IFOREST_PG_FUNCTION_TEXTS_H
+#define IFOREST_PG_FUNCTION_TEXTS_H
+
+#include "pg_ext/host.h"
+
+#include "nodes/pg_list.h"
+
+#include "core/aggregate.h"
+
+/* A column of the index. */
+struct iforest_column {
+	const char *name;        /* in the table, or of the expression */
+	const char *expression;  /* over the table, quoted */
+	Oid type;
+};
+
+/* An index as its functions have it. */
+struct iforest_functions {
+	const char *index_name;
+	const char *extension;       /* schema of this extension's functions; quoted as are the following */
+	const char *schema, *table;  /* schema of the index; the table, qualified */
+	const char *predicate;       /* of a partial index, or NULL */
+	bool is_parallel_safe;
+	int n_by, n_values;
+	struct iforest_column by[INDEX_MAX_KEYS], time, values[IFOREST_MAX_VALUES];
+	uint32 squares;              /* bit v: the index keeps those of value v */
+	Oid time_type, step_type;    /* of arguments */
+	int length;                  /* the value that is the duration or the end, or -1 */
+	bool is_end;
+	const char *unit;            /* of the duration: a literal, or NULL */
+};
+
+/* The queries. Names of columns that are there already are given a prefix; raises an error where that is of no use. */
+char *iforest_window_query(const struct iforest_functions *functions);
+char *iforest_rows_query(const struct iforest_functions *functions);
+char *iforest_overlap_query(const struct iforest_functions *functions);   /* requires a length */
+
+#endif
