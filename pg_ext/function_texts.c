@@ -208,34 +208,76 @@ static void add_value(StringInfo text, const struct iforest_functions *functions
 	}
 }
 
-static void add_grouped(StringInfo text, const struct iforest_functions *functions, bool is_open, bool is_filled)
+/* Columns of the answer. */
+static int n_columns(const struct iforest_functions *functions)
 {
+	int n = functions->n_by + 6;
+
+	for (int v = 0; v < functions->n_values; v++)
+		for (size_t s = 0; s < lengthof(all_shown); s++)
+			n += is_shown(functions, v, &all_shown[s]);
+	return n;
+}
+
+/* (c1, c2, ...), for an alias. */
+static void add_columns(StringInfo text, int from, int to)
+{
+	for (int i = from; i <= to; i++)
+		appendStringInfo(text, "%sc%d", i == from ? "(" : ", ", i);
+	add(text, ")");
+}
+
+/* Number and bounds of the bucket. All times, those of rows without one too, are one bucket. */
+static void add_bucket(StringInfo text, const struct iforest_functions *functions, bool is_open)
+{
+	const char *type = format_type_be(functions->time_type);
 	StringInfoData bucket;
 
 	initStringInfo(&bucket);
 	add_bucket_of(&bucket, functions, functions->time.expression);
-	add(text, "SELECT ");
+	if (is_open) {
+		appendStringInfo(text, "0::bigint, NULL::%s, NULL::%s", type, type);
+	} else {
+		add(text, bucket.data);
+		add(text, ", ");
+		add_bounds(text, functions, bucket.data);
+	}
+}
+
+/* GROUP BY series and bucket. No row is no group, without group keys neither. */
+static void add_group_by(StringInfo text, const struct iforest_functions *functions, bool is_open)
+{
+	int n = functions->n_by + (is_open ? 0 : 1);
+
+	for (int i = 1; i <= n; i++)
+		appendStringInfo(text, "%s%d", i == 1 ? " GROUP BY " : ", ", i);
+	if (n == 0)
+		add(text, " HAVING count(*) > 0");
+}
+
+/* The gate stands outside of the grouping: then nothing is planned below one that is known to be shut. */
+static void add_grouped(StringInfo text, const struct iforest_functions *functions, bool is_open, bool is_filled)
+{
+	add(text, "SELECT * FROM (SELECT ");
 	for (int i = 0; i < functions->n_by; i++) {
 		add(text, functions->by[i].expression);
 		add(text, ", ");
 	}
-	add(text, bucket.data);
-	add(text, ", ");
-	add_bounds(text, functions, bucket.data);
+	add_bucket(text, functions, is_open);
 	appendStringInfo(text, ", count(*), min(%s), max(%s)", functions->time.expression, functions->time.expression);
 	for (int v = 0; v < functions->n_values; v++)
 		add_value(text, functions, v);
-	appendStringInfo(text, " FROM %s WHERE ", functions->table);
-	add_gate(text, functions, "$6", is_open, is_filled);
+	appendStringInfo(text, " FROM %s", functions->table);
 	if (!is_open) {
-		appendStringInfo(text, " AND %s >= $1 AND %s <= ", functions->time.expression, functions->time.expression);
+		appendStringInfo(text, " WHERE %s >= $1 AND %s <= ", functions->time.expression, functions->time.expression);
 		add_last(text, functions);
 	}
-	add_predicate(text, functions, "AND");
-	add(text, " GROUP BY ");
-	for (int i = 0; i < functions->n_by; i++)
-		appendStringInfo(text, "%d, ", i + 1);
-	appendStringInfo(text, "%d", functions->n_by + 1);
+	add_predicate(text, functions, is_open ? "WHERE" : "AND");
+	add_group_by(text, functions, is_open);
+	add(text, ") AS grouped");
+	add_columns(text, 1, n_columns(functions));
+	add(text, " WHERE ");
+	add_gate(text, functions, "$6", is_open, is_filled);
 }
 
 /* Of each series (s) and bucket (b) what the groups (g) have of it. */
@@ -267,10 +309,9 @@ static void add_filled(StringInfo text, const struct iforest_functions *function
 			appendStringInfo(text, "%s%s", i > 0 ? ", " : "", functions->by[i].expression);
 		appendStringInfo(text, " FROM %s", functions->table);
 		add_predicate(text, functions, "WHERE");
-		add(text, ") AS s(");
-		for (int i = 0; i < functions->n_by; i++)
-			appendStringInfo(text, "%sc%d", i > 0 ? ", " : "", i + 1);
-		add(text, ") CROSS JOIN ");
+		add(text, ") AS s");
+		add_columns(text, 1, functions->n_by);
+		add(text, " CROSS JOIN ");
 	}
 	add(text, "generate_series(");
 	add_bucket_of(text, functions, "$1");
@@ -281,10 +322,9 @@ static void add_filled(StringInfo text, const struct iforest_functions *function
 	add_grouped(text, functions, false, true);
 	add(text, " UNION ALL ");
 	add_grouped(text, functions, true, true);
-	add(text, ") AS g(");
-	for (int i = 1; i < column; i++)
-		appendStringInfo(text, "%sc%d", i > 1 ? ", " : "", i);
-	appendStringInfo(text, ") ON g.c%d = b.b", functions->n_by + 1);
+	add(text, ") AS g");
+	add_columns(text, 1, n_columns(functions));
+	appendStringInfo(text, " ON g.c%d = b.b", functions->n_by + 1);
 	for (int i = 1; i <= functions->n_by; i++)
 		appendStringInfo(text, " AND g.c%d IS NOT DISTINCT FROM s.c%d", i, i);
 	add(text, " WHERE ");
