@@ -70,6 +70,14 @@ bool iforest_aggregate_needs_squares(Aggref *aggregate)
 	return find_function(aggregate->aggfnoid, &function) && iforest_function_needs_squares(function);
 }
 
+bool iforest_aggregate_is_ctid(Aggref *aggregate)
+{
+	enum iforest_function function;
+
+	return find_function(aggregate->aggfnoid, &function) &&
+	       (function == IFOREST_FUNCTION_MIN_ROW || function == IFOREST_FUNCTION_MAX_ROW);
+}
+
 bool iforest_aggregate_is_real(Aggref *aggregate)
 {
 	enum iforest_function function;

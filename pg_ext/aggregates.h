@@ -85,6 +85,9 @@ List *iforest_aggregate_conditions(Aggref *aggregate, const struct iforest_quest
 /* Is it a variance or a standard deviation? */
 bool iforest_aggregate_needs_squares(Aggref *aggregate);
 
+/* Is its result a ctid? */
+bool iforest_aggregate_is_ctid(Aggref *aggregate);
+
 /* Does the result hang on the order in which reals are summed up, or extremes of them? */
 bool iforest_aggregate_is_real(Aggref *aggregate);
 

@@ -139,6 +139,8 @@ struct iforest_answer *iforest_answer_begin(const struct iforest_question *quest
 	iforest_question_bucket_keys(question, &keys);
 	answer->buckets = iforest_buckets_begin(&keys, &answer->definition, time, answer->econtext);
 	answer->measures = iforest_measures_begin(question, &answer->definition, answer->econtext);
+	if (answer->n_tables == 1)
+		iforest_measures_set_table(answer->measures, answer->heaps[0], node->state->es_snapshot);
 	answer->is_total = is_total(question, answer->measures);
 	answer->groups = iforest_groups_begin(question, iforest_measures_bytes(answer->measures), node, answer->econtext);
 	return answer;

@@ -210,6 +210,8 @@ static const char *add_aggregate(const struct iforest_query *query, const struct
 		return reason;
 	if (!iforest_float_aggregates && iforest_aggregate_is_real(rewritten))
 		return "iforest.float_aggregates is off";
+	if (list_length(candidate->rels) > 1 && iforest_aggregate_is_ctid(rewritten))
+		return "a ctid does not say of which partition it is";
 	reason = iforest_aggregate_read(rewritten, question, &function, &arms);
 	question->aggregates = lappend(question->aggregates, rewritten);
 	return reason;

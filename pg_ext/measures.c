@@ -135,6 +135,12 @@ struct iforest_measures *iforest_measures_begin(const struct iforest_question *q
 	return measures;
 }
 
+void iforest_measures_set_table(struct iforest_measures *measures, Relation heap, Snapshot snapshot)
+{
+	measures->heap = heap;
+	measures->snapshot = snapshot;
+}
+
 void iforest_measures_rescan(struct iforest_measures *measures, MemoryContext parameters)
 {
 	measures->parameters = parameters;

@@ -28,6 +28,9 @@ struct iforest_measures;
 struct iforest_measures *iforest_measures_begin(const struct iforest_question *question,
 						const struct iforest_definition *definition, ExprContext *econtext);
 
+/* Where the ctids of rows are looked up, if there is one table only. */
+void iforest_measures_set_table(struct iforest_measures *measures, Relation heap, Snapshot snapshot);
+
 /* Parameters may have changed: what is made of them is evaluated anew where it is needed, and lives in that context. */
 void iforest_measures_rescan(struct iforest_measures *measures, MemoryContext parameters);
 

@@ -50,6 +50,8 @@ struct iforest_measures {
 	int n_measures;
 	struct result *results;
 	int n_results;
+	Relation heap;                    /* NULL: there are several */
+	Snapshot snapshot;
 };
 
 #endif

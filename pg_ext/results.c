@@ -10,6 +10,7 @@
 
 #include "pg_ext/values.h"
 #include "pg_ext/variance.h"
+#include "pg_ext/visibility.h"
 
 /* ---- an expression at one value of its column ---- */
 
@@ -294,6 +295,7 @@ static Datum row_result(const struct iforest_measures *measures, const struct re
 	case IFOREST_FUNCTION_MAX_ROW:
 		tid = palloc(sizeof *tid);
 		iforest_ref_to_tid(row->ref, tid);
+		iforest_visible_ctid(measures->heap, measures->snapshot, tid);
 		return PointerGetDatum(tid);
 	case IFOREST_FUNCTION_MIN_TIME:
 	case IFOREST_FUNCTION_MAX_TIME:

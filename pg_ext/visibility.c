@@ -327,3 +327,18 @@ uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const i
 	}
 	return visible;
 }
+
+void iforest_visible_ctid(Relation heap, Snapshot snapshot, ItemPointer tid)
+{
+	ItemPointerData root = *tid;
+	Buffer buffer = ReadBuffer(heap, ItemPointerGetBlockNumber(tid));
+	HeapTupleData tuple;
+	bool found;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	found = heap_hot_search_buffer(tid, heap, buffer, snapshot, &tuple, NULL, true);
+	UnlockReleaseBuffer(buffer);
+	if (!found)
+		elog(ERROR, "row (%u,%u) of table \"%s\" is not visible", ItemPointerGetBlockNumber(&root),
+		     ItemPointerGetOffsetNumber(&root), RelationGetRelationName(heap));
+}

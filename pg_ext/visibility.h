@@ -49,4 +49,8 @@ bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
 /* Which of those asked, a bit for each of up to 64 entries? */
 uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const int64 *refs, uint64 asked);
 
+/* The index leads to the root of a row's chain of heap-only updates: makes of it the ctid of the row that the snapshot sees.
+ * Requires  the snapshot sees one. */
+void iforest_visible_ctid(Relation heap, Snapshot snapshot, ItemPointer tid);
+
 #endif
