@@ -297,11 +297,14 @@ DROP VIEW fn_view;
 ALTER INDEX fn_if RENAME TO fn_other;
 SELECT unnest(iforest_create_functions('fn_other'));
 SELECT proname FROM pg_proc WHERE proname ~ '^fn_(if|other)' ORDER BY 1;
+REINDEX INDEX CONCURRENTLY fn_other;
+SELECT proname, refobjid::regclass FROM pg_proc JOIN pg_depend ON objid = pg_proc.oid AND deptype = 'a' WHERE proname ~ '^fn_other' ORDER BY 1;
+DROP INDEX CONCURRENTLY fn_other;
 ALTER TABLE fn_t RENAME COLUMN dur TO took;
 SELECT sum(sum_dur) = (SELECT sum(took) FROM fn_t) AS still FROM fn_other();
 SELECT iforest_create_functions('fn_other') IS NOT NULL AS again;
 SELECT sum(sum_took) = (SELECT sum(took) FROM fn_t) AS still FROM fn_other();
-SELECT refusal('ALTER TABLE fn_t ALTER track TYPE varchar(20)') ~ 'used by a function' AS refused;
+SELECT refusal('ALTER TABLE fn_t ALTER price TYPE numeric(10,2)') ~ 'used by a function' AS refused;
 -- A function of somebody else is not replaced.
 CREATE FUNCTION fn_foreign(t0 bigint DEFAULT 0, t1 bigint DEFAULT 0, n bigint DEFAULT 0, step bigint DEFAULT 0, origin bigint DEFAULT 0, fill text DEFAULT '') RETURNS integer LANGUAGE sql AS 'SELECT 1';
 CREATE INDEX fn_foreign ON fn_t USING iforest (ts);
