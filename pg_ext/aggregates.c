@@ -298,15 +298,20 @@ static void compare_arms(struct reading *reading)
 
 /* ---- aggregates of a row ---- */
 
-void iforest_aggregate_take_ctid(Aggref *aggregate, Index relid)
+static const char not_of_columns[] = "an aggregate of a row is not of a value column, the time column and ctid";
+
+const char *iforest_aggregate_take_ctid(Aggref *aggregate, Index relid)
 {
 	TargetEntry *argument = list_length(aggregate->args) == 3 ? lthird_node(TargetEntry, aggregate->args) : NULL;
-	enum iforest_function function;
 	Var *ctid = argument && IsA(argument->expr, Var) ? castNode(Var, argument->expr) : NULL;
+	enum iforest_function function;
 
-	if (ctid && (Index)ctid->varno == relid && ctid->varattno == SelfItemPointerAttributeNumber && ctid->varlevelsup == 0 &&
-	    find_function(aggregate->aggfnoid, &function) && iforest_function_is_of_row(function))
-		argument->expr = (Expr *)makeNullConst(TIDOID, -1, InvalidOid);
+	if (!find_function(aggregate->aggfnoid, &function) || !iforest_function_is_of_row(function))
+		return NULL;
+	if (!ctid || (Index)ctid->varno != relid || ctid->varattno != SelfItemPointerAttributeNumber || ctid->varlevelsup != 0)
+		return not_of_columns;
+	argument->expr = (Expr *)makeNullConst(TIDOID, -1, InvalidOid);
+	return NULL;
 }
 
 static enum iforest_measure_kind row_of(enum iforest_function function)
@@ -332,13 +337,12 @@ static void add_row(struct reading *reading, const Aggref *aggregate, List *cond
 	struct iforest_arm *arm = palloc0(sizeof *arm);
 	Node *value = (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
 	Node *time = (Node *)lsecond_node(TargetEntry, aggregate->args)->expr;
-	TargetEntry *ctid = list_length(aggregate->args) == 3 ? lthird_node(TargetEntry, aggregate->args) : NULL;
 
 	*arm = (struct iforest_arm){ .kind = row_of(reading->function), .conditions = conditions, .wanted = wanted, .expression = value };
 	arm->value = value_of(question, value);
 	if (arm->value < 0 || !IsA(value, Var) || !IsA(time, Var) ||
-	    castNode(Var, time)->varattno != iforest_time_attribute(question) || !ctid || !IsA(ctid->expr, Const))
-		reading->reason = "an aggregate of a row is not of a value column, the time column and ctid";
+	    castNode(Var, time)->varattno != iforest_time_attribute(question))
+		reading->reason = not_of_columns;
 	reading->arms = lappend(reading->arms, arm);
 }
 

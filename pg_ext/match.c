@@ -192,8 +192,8 @@ static Node *without_not_null(Node *node, const struct iforest_query *query)
 static const char *add_aggregate(const struct iforest_query *query, const struct iforest_candidate *candidate,
 				 struct iforest_question *question, Aggref *aggregate)
 {
-	const char *reason = NULL;
 	Aggref *rewritten = copyObject(aggregate);
+	const char *reason = iforest_aggregate_take_ctid(rewritten, query->rel->relid);
 	enum iforest_function function;
 	List *arms;
 	char *name = get_func_name(aggregate->aggfnoid);
@@ -203,7 +203,6 @@ static const char *add_aggregate(const struct iforest_query *query, const struct
 
 		argument->expr = (Expr *)without_not_null((Node *)argument->expr, query);
 	}
-	iforest_aggregate_take_ctid(rewritten, query->rel->relid);
 	rewritten->args = (List *)over_index(query, candidate, (Node *)rewritten->args, &reason);
 	rewritten->aggfilter = (Expr *)over_index(query, candidate, (Node *)rewritten->aggfilter, &reason);
 	if (reason)

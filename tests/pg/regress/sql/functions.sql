@@ -110,6 +110,7 @@ SET iforest.explain_decline = on;
 SET client_min_messages = notice;
 EXPLAIN (COSTS OFF) SELECT iforest_first(dur, ts) FROM fn_t;
 EXPLAIN (COSTS OFF) SELECT iforest_max_row(dur + 1, ts, ctid) FROM fn_t;
+EXPLAIN (COSTS OFF) SELECT iforest_max_row(dur, ts, NULL), iforest_max_row(dur, ts, '(0,1)') FROM fn_t;
 SET client_min_messages = warning;
 RESET iforest.explain_decline;
 
