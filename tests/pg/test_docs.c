@@ -1,7 +1,7 @@
 /* test_docs.c -- the SQL of the documentation works and gives what it says, and no error is left out of it.
  *
- * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; those of docs/postgres_aggregates.md do so
- * in another, and the ```sql postgres blocks of README.md beside the table that its other blocks make and one of requests.
+ * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; those of docs/postgres_aggregates.md and
+ * docs/postgres_functions.md do so in others, and the ```sql postgres blocks of README.md beside the table that its other blocks make and one of requests.
  * "-- " lines after a statement are its rows, columns parted by '|', or the error that it raises. */
 #include <ctype.h>
 #include <glob.h>
@@ -99,6 +99,12 @@ static void the_examples_of_postgres_aggregates_md_hold(void **state)
 	examples_hold("docs/postgres_aggregates.md", 30);
 }
 
+static void the_examples_of_postgres_functions_md_hold(void **state)
+{
+	(void)state;
+	examples_hold("docs/postgres_functions.md", 20);
+}
+
 static void the_examples_of_the_readme_hold(void **state)
 {
 	char *text = read_whole_file("README.md");
@@ -171,18 +177,22 @@ static void read_literal(const char *text, char *literal, size_t n_bytes)
 	literal[n] = '\0';
 }
 
-/* Both files, one after the other. */
+/* All files, one after the other. */
 static char *read_docs(void)
 {
-	char *one = read_whole_file("docs/postgres.md"), *other = read_whole_file("docs/postgres_aggregates.md"), *both;
+	static const char *const paths[] = { "docs/postgres.md", "docs/postgres_aggregates.md", "docs/postgres_functions.md" };
+	char *all = strdup("");
 
-	assert_non_null(one);
-	assert_non_null(other);
-	both = realloc(one, strlen(one) + strlen(other) + 1);
-	assert_non_null(both);
-	strcat(both, other);
-	free(other);
-	return both;
+	for (size_t i = 0; i < COUNT_OF(paths); i++) {
+		char *one = read_whole_file(paths[i]);
+
+		assert_non_null(one);
+		all = realloc(all, strlen(all) + strlen(one) + 1);
+		assert_non_null(all);
+		strcat(all, one);
+		free(one);
+	}
+	return all;
 }
 
 static void every_error_is_documented(void **state)
@@ -280,6 +290,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_examples_of_postgres_md_hold),
 		cmocka_unit_test(the_examples_of_postgres_aggregates_md_hold),
+		cmocka_unit_test(the_examples_of_postgres_functions_md_hold),
 		cmocka_unit_test(the_examples_of_the_readme_hold),
 		cmocka_unit_test(every_error_is_documented),
 		cmocka_unit_test(every_reason_not_to_answer_is_documented),
