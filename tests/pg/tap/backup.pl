@@ -17,6 +17,8 @@ $node->safe_psql('postgres', 'VACUUM spans');
 add_spans($node, 'spans', 4001, 5000);
 my $expected = answers($node, 'spans', 0);
 my $definition = $node->safe_psql('postgres', "SELECT pg_get_indexdef('spans_if'::regclass)");
+$node->safe_psql('postgres', "SELECT iforest_create_functions('spans_if')");
+my $windows = $node->safe_psql('postgres', "SET iforest.enable = off; SELECT service, bucket, count, sum_dur FROM spans_if('1970-01-01Z', '1970-01-01 03:00Z', 7) ORDER BY 1, 2");
 my $folder = $PostgreSQL::Test::Utils::tmp_check;
 
 # Dump and restore: as a script and as an archive.
@@ -28,6 +30,13 @@ command_ok([ 'pg_restore', '--exit-on-error', '-d', $other->connstr('postgres'),
 is($other->safe_psql('postgres', "SELECT pg_get_indexdef('spans_if'::regclass)"), $definition, 'restored: the same definition');
 is(answers($other, 'spans', 1), $expected, 'restored: the same answers');
 index_is_whole($other, 'spans_if', 'restored');
+
+# The functions of an index come back with it, and belong to it once they are made again.
+is($other->safe_psql('postgres', "SELECT service, bucket, count, sum_dur FROM spans_if('1970-01-01Z', '1970-01-01 03:00Z', 7) ORDER BY 1, 2"), $windows,
+	'restored: the same windows');
+is($other->safe_psql('postgres', "SELECT cardinality(iforest_create_functions('spans_if'))"), 3, 'restored: functions made again');
+is($other->safe_psql('postgres', "DROP INDEX spans_if; SELECT count(*) FROM pg_proc WHERE proname ~ '^spans_if'"), 0,
+	'restored: they go with the index');
 
 # Base backup.
 $node->backup('base');
@@ -61,6 +70,8 @@ command_ok([ 'pg_upgrade', '--no-sync', '-d', $node->data_dir, '-D', $newer->dat
 		'-s', $node->host, '-p', $node->port, '-P', $newer->port ], 'pg_upgrade');
 $newer->start;
 is(answers($newer, 'spans', 1), $expected, 'upgraded: the same answers');
+is($newer->safe_psql('postgres', "SELECT service, bucket, count, sum_dur FROM spans_if('1970-01-01Z', '1970-01-01 03:00Z', 7) ORDER BY 1, 2"), $windows,
+	'upgraded: the same windows');
 index_is_whole($newer, 'spans_if', 'upgraded');
 add_spans($newer, 'spans', 5001, 6000);
 same_as_table($newer, 'spans', 'upgraded and written to');
