@@ -338,7 +338,8 @@ static void add_row(struct reading *reading, const Aggref *aggregate, List *cond
 	Node *value = (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
 	Node *time = (Node *)lsecond_node(TargetEntry, aggregate->args)->expr;
 
-	*arm = (struct iforest_arm){ .kind = row_of(reading->function), .conditions = conditions, .wanted = wanted, .expression = value };
+	*arm = (struct iforest_arm){ .kind = row_of(reading->function), .conditions = conditions, .wanted = wanted,
+				     .expression = value };
 	arm->value = value_of(question, value);
 	if (arm->value < 0 || !IsA(value, Var) || !IsA(time, Var) ||
 	    castNode(Var, time)->varattno != iforest_time_attribute(question))

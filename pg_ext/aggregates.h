@@ -71,8 +71,8 @@ struct iforest_arm {
 	int value;            /* of VALUE and ..._ROW */
 };
 
-/* Puts an aggregate of a row as the question has it: with a constant in place of the table's ctid, which is no column of the index.
- * Others are left as they are. Returns NULL, or why it cannot be answered. */
+/* Puts an aggregate of a row as the question has it: with a constant in place of the table's ctid, which is no column of the
+ * index. Others are left as they are. Returns NULL, or why it cannot be answered. */
 const char *iforest_aggregate_take_ctid(Aggref *aggregate, Index relid);
 
 /* Takes an aggregate apart. Returns NULL, or why it cannot be answered. *arms is a list of struct iforest_arm. */

@@ -44,8 +44,8 @@ static const char *const argument_names[MOST_ARGUMENTS] = { "t0", "t1", "n", "st
 
 static char *column_expression(Oid index, int number)
 {
-	return TextDatumGetCString(OidFunctionCall3(F_PG_GET_INDEXDEF_OID_INT4_BOOL, ObjectIdGetDatum(index), Int32GetDatum(number),
-						    BoolGetDatum(false)));
+	return TextDatumGetCString(OidFunctionCall3(F_PG_GET_INDEXDEF_OID_INT4_BOOL, ObjectIdGetDatum(index),
+						    Int32GetDatum(number), BoolGetDatum(false)));
 }
 
 /* A column of the table under the name that it has now. */
@@ -78,8 +78,8 @@ static void read_types(Relation index, struct iforest_functions *functions)
 		break;
 	default:
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			errmsg("index \"%s\" has times of type %s, for which there are no functions", RelationGetRelationName(index),
-			       format_type_be(functions->time.type)),
+			errmsg("index \"%s\" has times of type %s, for which there are no functions",
+			       RelationGetRelationName(index), format_type_be(functions->time.type)),
 			errhint("Times of integer types, date and timestamps have them."));
 	}
 }
@@ -87,7 +87,8 @@ static void read_types(Relation index, struct iforest_functions *functions)
 /* What the nodes of the index keep, which need not be what its parameters say by now. */
 static void read_fields(Relation relation, struct iforest_functions *functions)
 {
-	static const char *const units[IFOREST_END_RULES] = { [IFOREST_END_PER_1000] = "'ns'", [IFOREST_END_TIMES_1000] = "'ms'",
+	static const char *const units[IFOREST_END_RULES] = { [IFOREST_END_PER_1000] = "'ns'",
+							      [IFOREST_END_TIMES_1000] = "'ms'",
 							      [IFOREST_END_TIMES_1000000] = "'s'" };
 	struct iforest_index *index = palloc(sizeof *index);
 	const struct iforest_fields *fields = &index->manifest.fields;
@@ -122,7 +123,8 @@ static void read_index(Relation heap, Relation index, Oid extension_schema, stru
 	*functions = (struct iforest_functions){
 		.index_name = RelationGetRelationName(index), .extension = quoted_schema(extension_schema),
 		.schema = quoted_schema(RelationGetNamespace(index)),
-		.table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)), RelationGetRelationName(heap)),
+		.table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)),
+						    RelationGetRelationName(heap)),
 		.predicate = read_predicate(heap, index), .n_by = n_keys - 1, .n_values = n - n_keys };
 	functions->is_parallel_safe = !functions->predicate;
 	for (int i = 1; i <= n; i++) {
@@ -145,11 +147,11 @@ static void read_index(Relation heap, Relation index, Oid extension_schema, stru
 /* What pg_proc will say of arguments and columns. */
 static void describe(struct created *created)
 {
-	int n = created->n_arguments + created->columns->natts;
+	int n_arguments = created->n_arguments, n = n_arguments + created->columns->natts;
 	Datum *types = palloc(n * sizeof *types), *names = palloc(n * sizeof *names);
 
 	for (int i = 0; i < n; i++) {
-		Form_pg_attribute column = i < created->n_arguments ? NULL : TupleDescAttr(created->columns, i - created->n_arguments);
+		Form_pg_attribute column = i < n_arguments ? NULL : TupleDescAttr(created->columns, i - n_arguments);
 
 		types[i] = ObjectIdGetDatum(column ? column->atttypid : created->argument_types[i]);
 		names[i] = CStringGetTextDatum(column ? NameStr(column->attname) : argument_names[i]);
@@ -177,8 +179,8 @@ static void new_function(const struct iforest_functions *functions, const char *
 	const Oid types[MOST_ARGUMENTS] = { functions->time_type, functions->time_type, INT8OID, functions->step_type,
 					    functions->time_type, TEXTOID };
 
-	*created = (struct created){ .name = psprintf("%s%s", functions->index_name, suffix), .query = query, .comment = comment,
-				     .n_arguments = n_arguments, .has_defaults = n_arguments > 2 };
+	*created = (struct created){ .name = psprintf("%s%s", functions->index_name, suffix), .query = query,
+				     .comment = comment, .n_arguments = n_arguments, .has_defaults = n_arguments > 2 };
 	memcpy(created->argument_types, types, sizeof types);
 	if (strlen(created->name) >= NAMEDATALEN)
 		ereport(ERROR, errcode(ERRCODE_NAME_TOO_LONG),
@@ -191,11 +193,13 @@ static int new_functions(const struct iforest_functions *functions, struct creat
 {
 	int n = 0;
 
-	new_function(functions, "", 6, iforest_window_query(functions), "sums of the index by series, of a window or in buckets", &created[n++]);
+	new_function(functions, "", 6, iforest_window_query(functions),
+		     "sums of the index by series, of a window or in buckets", &created[n++]);
 	new_function(functions, "_rows", 2, iforest_rows_query(functions), "rows that reach into a window", &created[n++]);
 	if (functions->length >= 0)
 		new_function(functions, "_overlap", 5, iforest_overlap_query(functions),
-			     "spans that overlap a window or its buckets: how many, their time inside, the longest", &created[n++]);
+			     "spans that overlap a window or its buckets: how many, their time inside, the longest",
+			     &created[n++]);
 	return n;
 }
 
@@ -269,7 +273,8 @@ static bool is_same(HeapTuple tuple, Oid schema, const struct created *created)
 	Datum types = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_proallargtypes, &no_types);
 	Datum names = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_proargnames, &no_names);
 
-	return function->pronamespace == schema && strcmp(NameStr(function->proname), created->name) == 0 && !no_types && !no_names &&
+	return function->pronamespace == schema && strcmp(NameStr(function->proname), created->name) == 0 && !no_types &&
+	       !no_names &&
 	       datumIsEqual(PointerGetDatum(PG_DETOAST_DATUM(types)), PointerGetDatum(created->all_types), false, -1) &&
 	       datumIsEqual(PointerGetDatum(PG_DETOAST_DATUM(names)), PointerGetDatum(created->all_names), false, -1);
 }
@@ -358,7 +363,8 @@ Datum iforest_create_index_functions(PG_FUNCTION_ARGS)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	/* names and operators mean what they mean in pg_catalog */
 	level = NewGUCNestLevel();
-	(void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	(void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+				false);
 	result = create_all(heap, index, get_func_namespace(fcinfo->flinfo->fn_oid));
 	AtEOXact_GUC(true, level);
 	iforest_close_named(index, heap, AccessShareLock);

@@ -76,8 +76,10 @@ static int add_measure(struct iforest_measures *measures, Aggref *aggregate, enu
 static void need(struct measure *measure, enum iforest_function function, bool is_plain)
 {
 	measure->has_squares = measure->has_squares || iforest_function_needs_squares(function);
-	measure->has_min = measure->has_min || !is_plain || function == IFOREST_FUNCTION_MIN || measure->kind == IFOREST_MEASURE_MIN_ROW;
-	measure->has_max = measure->has_max || !is_plain || function == IFOREST_FUNCTION_MAX || measure->kind == IFOREST_MEASURE_MAX_ROW;
+	measure->has_min = measure->has_min || !is_plain || function == IFOREST_FUNCTION_MIN ||
+			   measure->kind == IFOREST_MEASURE_MIN_ROW;
+	measure->has_max = measure->has_max || !is_plain || function == IFOREST_FUNCTION_MAX ||
+			   measure->kind == IFOREST_MEASURE_MAX_ROW;
 }
 
 static void begin_result(struct iforest_measures *measures, Aggref *aggregate, struct result *result)

@@ -5,8 +5,8 @@
 #include "utils/datum.h"
 #include "utils/typcache.h"
 
-/* iforest_min_row() and its like, by scanning: which row has the extreme, the first or the last value, as core/aggregate.h defines it.
- * Without a row's ctid ties of times are decided by the value. */
+/* iforest_min_row() and its like, by scanning: which row has the extreme, the first or the last value, as core/aggregate.h
+ * defines it. Without a row's ctid ties of times are decided by the value. */
 
 PG_FUNCTION_INFO_V1(iforest_row_min_add);
 PG_FUNCTION_INFO_V1(iforest_row_max_add);

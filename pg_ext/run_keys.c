@@ -102,7 +102,8 @@ static Node *truncated_to_unit(Node *node, AttrNumber attribute)
 static void add_comparison(Node *expression, Node *bound, struct iforest_run_keys *keys)
 {
 	TypeCacheEntry *type = lookup_type_cache(exprType(expression), TYPECACHE_LT_OPR);
-	Expr *comparison = make_opclause(type->lt_opr, BOOLOID, false, (Expr *)expression, (Expr *)bound, InvalidOid, InvalidOid);
+	Expr *comparison = make_opclause(type->lt_opr, BOOLOID, false, (Expr *)expression, (Expr *)bound, InvalidOid,
+					 InvalidOid);
 
 	set_opfuncid(castNode(OpExpr, (Node *)comparison));
 	keys->expressions = list_append_unique(keys->expressions, comparison);

@@ -130,6 +130,22 @@ static void add_variance(struct query *query, const struct query_column *column,
 	term_fill(query, ONE_OF(query->dice, of_exact), operand.at, sql);
 }
 
+static bool has_ctid(const struct query *query)
+{
+	return query->shape != WRAPPED && query->shape != COMPUTED_BELOW && query->shape != THROUGH_VIEW &&
+	       query->shape != THROUGH_CTE && query->shape != UNION_BELOW;
+}
+
+/* The time of the row with an extreme. Of rows that are alike in time and value the index may name another one than a scan, so
+ * ctids, and values of the first and last, are not compared. */
+static void add_of_row(struct query *query, const struct query_column *column, struct text *sql)
+{
+	static const char *const names[] = { "min_time", "max_time" };
+
+	text_add(sql, "iforest_%s(%s, %s, %s)", ONE_OF(query->dice, names), term_operand(query, column),
+		 term_operand(query, term_time(query)), random_chance(query->dice, 90) ? "t.ctid" : "NULL");
+}
+
 static void add_of_value(struct query *query, const struct query_column *column, struct text *sql)
 {
 	struct text operand;
@@ -137,6 +153,10 @@ static void add_of_value(struct query *query, const struct query_column *column,
 	enum term_type type;
 
 	text_set(&operand, "%s", "");
+	if (has_ctid(query) && random_chance(query->dice, 10)) {
+		add_of_row(query, column, sql);
+		return;
+	}
 	if (is_day_or_time(column->type) && random_chance(query->dice, 40)) {
 		type = term_make(query, column, 1, &operand);
 		text_add(sql, "%s(%s)", type == OF_BOOL ? "bool_or" : random_chance(query->dice, 50) ? "min" : "max",

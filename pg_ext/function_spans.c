@@ -1,0 +1,131 @@
+#include "pg_ext/function_pieces.h"
+
+#include "catalog/pg_type.h"
+
+/* ---- rows ---- */
+
+/* The end of a row's span. */
+static char *span_end(const struct iforest_functions *functions)
+{
+	const struct iforest_column *length = functions->length < 0 ? NULL : &functions->values[functions->length];
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (!length) {
+		iforest_add_text(&text, functions->time.expression);
+	} else if (functions->is_end) {
+		appendStringInfo(&text, "greatest(%s, %s)", functions->time.expression, length->expression);
+	} else {
+		iforest_add_call(&text, functions, "span_end");
+		appendStringInfo(&text, "%s, %s, %s)", functions->time.expression, length->expression, functions->unit ? functions->unit : "NULL");
+	}
+	return text.data;
+}
+
+/* Which rows reach into [$1, $2). No span that begins before lasts longer than the longest of those: that is a range of times. */
+static void add_reaching(StringInfo text, const struct iforest_functions *functions)
+{
+	const char *time = functions->time.expression;
+
+	appendStringInfo(text, " FROM %s WHERE %s <= ", functions->table, time);
+	iforest_add_last(text, functions);
+	if (functions->length >= 0 && !functions->is_end) {
+		appendStringInfo(text, " AND %s >= ", time);
+		iforest_add_call(text, functions, "span_earliest");
+		appendStringInfo(text, "$1, (SELECT max(%s) FROM %s WHERE %s < $1", functions->values[functions->length].expression,
+				 functions->table, time);
+		iforest_add_predicate(text, functions, "AND");
+		appendStringInfo(text, "), %s)", functions->unit ? functions->unit : "NULL");
+	}
+	appendStringInfo(text, " AND (%s >= $1", time);
+	if (functions->length >= 0)
+		appendStringInfo(text, " OR %s > $1", span_end(functions));
+	iforest_add_text(text, ")");
+	iforest_add_predicate(text, functions, "AND");
+}
+
+char *iforest_rows_query(const struct iforest_functions *functions)
+{
+	static const char *const fixed[] = { "t0", "t1", "ctid", "end_ts", NULL };
+	struct iforest_names names = { functions, NIL };
+	StringInfoData text;
+
+	initStringInfo(&text);
+	iforest_take_names(&names, fixed);
+	iforest_add_text(&text, "SELECT ctid AS ctid, ");
+	for (int i = 0; i < functions->n_by; i++)
+		appendStringInfo(&text, "%s AS %s, ", functions->by[i].expression, iforest_take_column(&names, "by_", functions->by[i].name));
+	appendStringInfo(&text, "%s AS %s", functions->time.expression, iforest_take_column(&names, "time_", functions->time.name));
+	for (int v = 0; v < functions->n_values; v++)
+		appendStringInfo(&text, ", %s AS %s", functions->values[v].expression,
+				 iforest_take_column(&names, "value_", functions->values[v].name));
+	if (functions->length >= 0)
+		appendStringInfo(&text, ", %s AS end_ts", span_end(functions));
+	add_reaching(&text, functions);
+	return text.data;
+}
+
+/* ---- overlap ---- */
+
+/* r: rows with by columns c1 ..., their time, end, length and ctid. */
+static void add_spans(StringInfo text, const struct iforest_functions *functions)
+{
+	const struct iforest_column *length = &functions->values[functions->length];
+	bool is_number = functions->time_type == INT8OID;
+	const char *end = span_end(functions);
+
+	iforest_add_text(text, "(SELECT ");
+	for (int i = 0; i < functions->n_by; i++)
+		appendStringInfo(text, "%s AS c%d, ", functions->by[i].expression, i + 1);
+	appendStringInfo(text, "%s AS ts, %s AS ends, ", functions->time.expression, end);
+	if (!functions->is_end)
+		appendStringInfo(text, "greatest(%s, 0)", length->expression);
+	else if (is_number)
+		appendStringInfo(text, "%s::numeric - %s", end, functions->time.expression);
+	else
+		appendStringInfo(text, "%s - %s", end, functions->time.expression);
+	iforest_add_text(text, " AS length, ctid AS id");
+	add_reaching(text, functions);
+	iforest_add_text(text, " AND ");
+	iforest_add_gates(text, functions, "NULL", false);
+	iforest_add_text(text, ") AS r");
+}
+
+char *iforest_overlap_query(const struct iforest_functions *functions)
+{
+	static const char *const fixed[] = { "t0", "t1", "n", "step", "origin", "bucket", "bucket_start", "bucket_end", "count", "clipped",
+					     "longest", "longest_ts", "longest_ctid", NULL };
+	struct iforest_names names = { functions, NIL };
+	const char *number = functions->time_type == INT8OID ? "::numeric" : "";
+	StringInfoData text;
+
+	initStringInfo(&text);
+	iforest_take_names(&names, fixed);
+	iforest_add_text(&text, "SELECT ");
+	for (int i = 0; i < functions->n_by; i++)
+		appendStringInfo(&text, "r.c%d AS %s, ", i + 1, iforest_take_column(&names, "by_", functions->by[i].name));
+	appendStringInfo(&text, "b.bucket AS bucket, c.bucket_start AS bucket_start, c.bucket_end AS bucket_end, count(*) AS count, "
+			 "sum(least(r.ends, c.bucket_end, $2)%s - greatest(r.ts, c.bucket_start, $1)%s) AS clipped, max(r.length) AS longest, ",
+			 number, number);
+	iforest_add_call(&text, functions, "max_time");
+	iforest_add_text(&text, "r.length, r.ts, r.id) AS longest_ts, ");
+	iforest_add_call(&text, functions, "max_row");
+	iforest_add_text(&text, "r.length, r.ts, r.id) AS longest_ctid FROM ");
+	add_spans(&text, functions);
+	iforest_add_text(&text, " CROSS JOIN LATERAL generate_series(");
+	iforest_add_bucket_of(&text, functions, "greatest(r.ts, $1)");
+	iforest_add_text(&text, ", ");
+	iforest_add_call(&text, functions, "bucket_of");
+	iforest_add_text(&text, "least(greatest(");
+	iforest_add_call(&text, functions, "window_last");
+	iforest_add_text(&text, "r.ends), r.ts), ");
+	iforest_add_last(&text, functions);
+	iforest_add_text(&text, "), $1, $2, $3, $4, $5)) AS b(bucket) CROSS JOIN LATERAL (SELECT ");
+	iforest_add_bounds(&text, functions, "b.bucket");
+	iforest_add_text(&text, ") AS c(bucket_start, bucket_end) WHERE (c.bucket_start < c.bucket_end) IS NOT FALSE GROUP BY ");
+	for (int i = 0; i < functions->n_by + 3; i++)
+		appendStringInfo(&text, "%s%d", i > 0 ? ", " : "", i + 1);
+	if (functions->n_by == 0)
+		iforest_add_text(&text, " ORDER BY 1");
+	return text.data;
+}
