@@ -73,9 +73,9 @@ int64 iforest_step_argument(FunctionCallInfo fcinfo, int argument, Oid type)
 
 int64 iforest_default_origin(Oid type)
 {
-	int64 days = UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE;
+	int64 epoch = UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE; /* in days */
 
 	if (type == INT8OID)
 		return 0;
-	return type == DATEOID ? days : days * USECS_PER_DAY;
+	return type == DATEOID ? epoch : epoch * USECS_PER_DAY;
 }
