@@ -174,56 +174,65 @@ static void add_grouped(StringInfo text, const struct iforest_functions *functio
 	iforest_add_gate(text, functions, "$6", is_open, is_filled);
 }
 
-/* Of each series (s) and bucket (b) what the groups (g) have of it. */
-static void add_filled(StringInfo text, const struct iforest_functions *functions)
+/* Every series with every bucket, of which nothing else is known. */
+static void add_all_buckets(StringInfo text, const struct iforest_functions *functions)
 {
-	int column = functions->n_by + 4;
-
 	iforest_add_text(text, "SELECT ");
 	for (int i = 0; i < functions->n_by; i++)
 		appendStringInfo(text, "s.c%d, ", i + 1);
-	iforest_add_text(text, "b.b, ");
-	iforest_add_bounds(text, functions, "b.b");
-	appendStringInfo(text, ", coalesce(g.c%d, 0), g.c%d, g.c%d", column, column + 1, column + 2);
-	column += 3;
+	iforest_add_text(text, "b.b");
+	for (int i = functions->n_by + 1; i < n_columns(functions); i++)
+		iforest_add_text(text, ", NULL");
+	iforest_add_text(text, " FROM generate_series(");
+	iforest_add_bucket_of(text, functions, "$1");
+	iforest_add_text(text, ", ");
+	iforest_add_call(text, functions, "bucket_of");
+	iforest_add_last(text, functions);
+	iforest_add_text(text, ", $1, $2, $3, $4, $5)) AS b(b)");
+	if (functions->n_by == 0)
+		return;
+	iforest_add_text(text, " CROSS JOIN (SELECT DISTINCT ");
+	for (int i = 0; i < functions->n_by; i++)
+		appendStringInfo(text, "%s%s", i > 0 ? ", " : "", functions->by[i].expression);
+	appendStringInfo(text, " FROM %s", functions->table);
+	iforest_add_predicate(text, functions, "WHERE");
+	iforest_add_text(text, ") AS s");
+	add_columns(text, 1, functions->n_by);
+}
+
+/* Of each series and bucket what the one row that knows something has of it: that is its maximum. Not a join, so that conditions
+ * on by columns narrow all of it. */
+static void add_filled(StringInfo text, const struct iforest_functions *functions)
+{
+	int bucket = functions->n_by + 1, column = functions->n_by + 7;
+
+	iforest_add_text(text, "SELECT ");
+	for (int i = 1; i <= bucket; i++)
+		appendStringInfo(text, "c%d, ", i);
+	iforest_add_bounds(text, functions, psprintf("c%d", bucket));
+	appendStringInfo(text, ", coalesce(max(c%d), 0), max(c%d), max(c%d)", bucket + 3, bucket + 4, bucket + 5);
 	for (int v = 0; v < functions->n_values; v++)
 		for (size_t s = 0; s < lengthof(all_shown); s++) {
 			if (!is_shown(functions, v, &all_shown[s]))
 				continue;
 			if (all_shown[s].is_zero)
-				appendStringInfo(text, ", CASE WHEN $6 = 'zero' THEN coalesce(g.c%d, 0) ELSE g.c%d END", column,
+				appendStringInfo(text, ", CASE WHEN $6 = 'zero' THEN coalesce(max(c%d), 0) ELSE max(c%d) END", column,
 						 column);
 			else
-				appendStringInfo(text, ", g.c%d", column);
+				appendStringInfo(text, ", max(c%d)", column);
 			column++;
 		}
-	iforest_add_text(text, " FROM ");
-	if (functions->n_by > 0) {
-		iforest_add_text(text, "(SELECT DISTINCT ");
-		for (int i = 0; i < functions->n_by; i++)
-			appendStringInfo(text, "%s%s", i > 0 ? ", " : "", functions->by[i].expression);
-		appendStringInfo(text, " FROM %s", functions->table);
-		iforest_add_predicate(text, functions, "WHERE");
-		iforest_add_text(text, ") AS s");
-		add_columns(text, 1, functions->n_by);
-		iforest_add_text(text, " CROSS JOIN ");
-	}
-	iforest_add_text(text, "generate_series(");
-	iforest_add_bucket_of(text, functions, "$1");
-	iforest_add_text(text, ", ");
-	iforest_add_call(text, functions, "bucket_of");
-	iforest_add_last(text, functions);
-	iforest_add_text(text, ", $1, $2, $3, $4, $5)) AS b(b) LEFT JOIN (");
+	iforest_add_text(text, " FROM (");
 	add_grouped(text, functions, false, true);
 	iforest_add_text(text, " UNION ALL ");
 	add_grouped(text, functions, true, true);
+	iforest_add_text(text, " UNION ALL ");
+	add_all_buckets(text, functions);
 	iforest_add_text(text, ") AS g");
 	add_columns(text, 1, n_columns(functions));
-	appendStringInfo(text, " ON g.c%d = b.b", functions->n_by + 1);
-	for (int i = 1; i <= functions->n_by; i++)
-		appendStringInfo(text, " AND g.c%d IS NOT DISTINCT FROM s.c%d", i, i);
-	iforest_add_text(text, " WHERE ");
-	iforest_add_gates(text, functions, "$6", true);
+	iforest_add_text(text, " GROUP BY ");
+	for (int i = 1; i <= bucket; i++)
+		appendStringInfo(text, "%s%d", i > 1 ? ", " : "", i);
 }
 
 char *iforest_window_query(const struct iforest_functions *functions)
@@ -238,7 +247,12 @@ char *iforest_window_query(const struct iforest_functions *functions)
 	iforest_add_text(&text, " UNION ALL ");
 	add_grouped(&text, functions, true, false);
 	iforest_add_text(&text, " UNION ALL ");
+	iforest_add_text(&text, "SELECT * FROM (");
 	add_filled(&text, functions);
+	iforest_add_text(&text, ") AS filled");
+	add_columns(&text, 1, n_columns(functions));
+	iforest_add_text(&text, " WHERE ");
+	iforest_add_gates(&text, functions, "$6", true);
 	iforest_add_text(&text, ") AS answer(");
 	foreach(cell, window_names(functions)) {
 		iforest_add_text(&text, separator);

@@ -6,7 +6,7 @@
  *   $1 t0   $2 t1   $3 n   $4 step   $5 origin   $6 fill
  *
  * The rows of a window come from one grouped query with a gate (iforest_window_asks), which the planner can put to the index;
- * rows without a time are in no window, so for all times there is a second one; and a third joins the groups with all buckets,
+ * rows without a time are in no window, so for all times there is a second one; and a third puts the groups beside all buckets,
  * where fill is asked for. Gates are known when planning, or else asked once: the arms that are not asked for are not run. */
 #ifndef IFOREST_PG_FUNCTION_TEXTS_H
 #define IFOREST_PG_FUNCTION_TEXTS_H

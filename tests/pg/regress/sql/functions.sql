@@ -210,6 +210,15 @@ SELECT * FROM pg_temp.compare_all('SELECT bucket, bucket_start, count, sum_dur F
 SELECT count, count_dur, sum_dur FROM fn_z_ts();
 SELECT count, count_dur, sum_dur = (SELECT sum(dur) FROM fn_z WHERE ts IS NOT NULL) AS all FROM fn_z_ts(n => 1);
 SELECT count FROM fn_z_l(t0 => '2024-02-11');
+SELECT bucket_start, bucket_end, count, count_dur, sum_dur, min_dur_ctid FROM fn_z_l('2000-01-01', '2000-01-02', fill => 'zero');
+SELECT bucket_start, count, max_dur FROM fn_z_l('2024-02-11 14:00', '2024-02-11 18:00', step => '1 h', fill => 'null');
+CREATE TABLE fn_empty(ts bigint, v float8);
+CREATE INDEX fn_empty_if ON fn_empty USING iforest (ts) INCLUDE (v);
+SELECT cardinality(iforest_create_functions('fn_empty_if'));
+SELECT * FROM fn_empty_if();
+SELECT bucket, count, count_v, sum_v, max_v FROM fn_empty_if(fill => 'zero');
+SELECT bucket, count, count_v, sum_v, max_v FROM fn_empty_if(0, 10, 2, fill => 'null');
+DROP TABLE fn_empty;
 RESET enable_seqscan;
 SELECT * FROM pg_temp.compare($$SELECT ts, end_ts FROM fn_z_ts_rows('2024-03-31', '2024-03-31 00:10')$$,
 	$$SELECT ts, ts + greatest(dur, 0) * interval '1 s' FROM fn_z WHERE ts < '2024-03-31 00:10' AND (ts + dur * interval '1 s' > '2024-03-31' OR dur <= 0 AND ts >= '2024-03-31')$$);
