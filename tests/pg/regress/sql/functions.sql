@@ -114,6 +114,27 @@ EXPLAIN (COSTS OFF) SELECT iforest_max_row(dur, ts, NULL), iforest_max_row(dur, 
 SET client_min_messages = warning;
 RESET iforest.explain_decline;
 
+-- ---- the ctid that a snapshot sees ----
+
+CREATE TABLE fn_h(ts bigint, v bigint, note text);
+INSERT INTO fn_h SELECT i, i % 10, 'before' FROM generate_series(1, 19) i;
+CREATE INDEX fn_h_if ON fn_h USING iforest (ts) INCLUDE (v);
+VACUUM ANALYZE fn_h;
+SET cpu_tuple_cost = 100;
+EXPLAIN (COSTS OFF) SELECT iforest_max_row(v, ts, ctid), iforest_min_row(v, ts, ctid) FROM fn_h;
+BEGIN;
+DECLARE from_index CURSOR FOR SELECT iforest_max_row(v, ts, ctid), iforest_min_row(v, ts, ctid) FROM fn_h;
+UPDATE fn_h SET note = 'moved within its page' WHERE v = 9;
+SELECT iforest_max_row(v, ts, ctid), iforest_min_row(v, ts, ctid) FROM fn_h;
+FETCH from_index;
+SELECT ctid, ts FROM fn_h WHERE v = 9;
+COMMIT;
+VACUUM fn_h;
+SELECT iforest_max_row(v, ts, ctid), iforest_min_row(v, ts, ctid) FROM fn_h;
+SELECT note FROM fn_h WHERE ctid = (SELECT iforest_max_row(v, ts, ctid) FROM fn_h);
+RESET cpu_tuple_cost;
+DROP TABLE fn_h;
+
 -- ---- functions of an index ----
 
 SELECT unnest(iforest_create_functions('fn_if'));
@@ -332,10 +353,19 @@ CREATE TABLE fn_p(ts bigint, v bigint, r float8) PARTITION BY RANGE (ts);
 CREATE TABLE fn_p1 PARTITION OF fn_p FOR VALUES FROM (0) TO (100);
 CREATE INDEX fn_p_if ON fn_p USING iforest (ts) INCLUDE (v);
 CREATE INDEX fn_p_r ON fn_p1 USING iforest (r) INCLUDE (v);
-INSERT INTO fn_p SELECT i, i FROM generate_series(0, 99) i;
+CREATE TABLE fn_p2 PARTITION OF fn_p FOR VALUES FROM (100) TO (200);
+INSERT INTO fn_p SELECT i % 200, i * 7919::bigint % 1000 FROM generate_series(0, 9999) i;
+VACUUM ANALYZE fn_p;
+SELECT * FROM pg_temp.compare_all('SELECT iforest_bucket(ts, 10, 190, 9), iforest_max_time(v, ts, ctid), iforest_min_time(v, ts, ctid) FROM fn_p GROUP BY 1',
+	$$SELECT CASE WHEN ts >= 10 AND ts < 190 THEN (ts - 10) / 20 END, (array_agg(ts ORDER BY v DESC, ts))[1], (array_agg(ts ORDER BY v, ts))[1] FROM fn_p GROUP BY 1$$);
+SET iforest.explain_decline = on;
+SET client_min_messages = notice;
+EXPLAIN (COSTS OFF) SELECT iforest_max_row(v, ts, ctid) FROM fn_p WHERE ts > 5;
+SET client_min_messages = warning;
+RESET iforest.explain_decline;
 SELECT refusal($$SELECT iforest_create_functions('fn_p_if')$$);
 SELECT unnest(iforest_create_functions('fn_p1_ts_v_idx'));
-SELECT bucket, count, sum_v FROM fn_p1_ts_v_idx(0, 100, 2);
+SELECT bucket, count, sum_v = (SELECT sum(v) FROM fn_p WHERE ts / 50 = bucket) AS all FROM fn_p1_ts_v_idx(0, 100, 2);
 SELECT refusal($$SELECT iforest_create_functions('fn_p_r')$$);
 SELECT refusal($$SELECT iforest_create_functions('fn_p')$$);
 -- of a temporary table
