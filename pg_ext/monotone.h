@@ -1,7 +1,8 @@
 /* monotone.h -- what is known of an expression of one column: where it can change.
  *
  * Expressions are proven, not recognised: an expression is monotone in a column if the column itself is all it has, or if it is a
- * function from the list in monotone.c of one monotone argument, its other arguments having no column. Where f is monotone and
+ * function from the list in monotone.c, or this extension's own (iforest_bucket_of), of one monotone argument, its other arguments
+ * having no column. Where f is monotone and
  * f(a) = f(b), it is the same everywhere between: so the ends of a bucket are found by evaluating the very expression, by
  * galloping (buckets.h).
  *
