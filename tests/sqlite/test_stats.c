@@ -1,7 +1,7 @@
 /* test_stats.c -- iforest_stats() says what the tables hold, with rows pending, removed, rolled back and flushed. */
 #include "harness.h"
 
-enum { N_ROUNDS = 60, N_STEPS = 12 };
+enum { N_ROUNDS = 20, N_STEPS = 10 };
 
 #define INDEX "CREATE TABLE t(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER);" \
 	"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, duration=dur, by=track)"
@@ -29,7 +29,7 @@ static void change(sqlite3 *db, struct random *random)
 		break;
 	default:
 		run(db, "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < %lld)"
-		    " INSERT INTO t(track, ts, dur) SELECT 'track ' || (x %% 5), random(), x FROM n", 1 + random_below(random, 600));
+		    " INSERT INTO t(track, ts, dur) SELECT 'track ' || (x %% 5), random(), x FROM n", 1 + random_below(random, 300));
 	}
 }
 
