@@ -18,31 +18,8 @@ void iforest_rows_release(struct iforest_rows *rows)
 {
 	drop_readers(rows);
 	iforest_snapshot_release(rows->snapshot);
-	sqlite3_free(rows->by_id);
-	sqlite3_free(rows->chosen);
+	iforest_choice_release(&rows->choice);
 	*rows = (struct iforest_rows){ .at_end = true };
-}
-
-/* The ids of a dictionary have no gaps. */
-static int list_series(struct iforest_rows *rows, struct iforest_error *error)
-{
-	const struct iforest_dictionary *dictionary = &rows->snapshot->dictionary;
-	size_t n = dictionary->n_series + (size_t)1;
-
-	sqlite3_free(rows->by_id);
-	sqlite3_free(rows->chosen);
-	rows->n_by_id = dictionary->n_series;
-	rows->by_id = sqlite3_malloc64(n * sizeof(struct iforest_series *));
-	rows->chosen = sqlite3_malloc64(n * sizeof *rows->chosen);
-	if (!rows->by_id || !rows->chosen)
-		return iforest_error_set(error, SQLITE_NOMEM, "");
-	rows->first_id = UINT32_MAX;
-	for (uint32_t s = 0; s < dictionary->n_series; s++)
-		if (dictionary->series[s]->id < rows->first_id)
-			rows->first_id = dictionary->series[s]->id;
-	for (uint32_t s = 0; s < dictionary->n_series; s++)
-		rows->by_id[dictionary->series[s]->id - rows->first_id] = dictionary->series[s];
-	return SQLITE_OK;
 }
 
 /* The state to read now: the one of the last question, if nothing has changed. */
@@ -60,7 +37,7 @@ static int open_snapshot(struct iforest_rows *rows, struct iforest_error *error)
 	drop_readers(rows);
 	iforest_snapshot_release(rows->snapshot);
 	rows->snapshot = snapshot;
-	return list_series(rows, error);
+	return iforest_choice_list(&rows->choice, &snapshot->dictionary, error);
 }
 
 /* Over the runs of the index and those of what is pending. */
@@ -135,7 +112,7 @@ static void start_walk(struct iforest_rows *rows, const struct iforest_rows_part
 static enum iforest_status start_best(struct iforest_rows *rows, const struct iforest_rows_part *part)
 {
 	struct iforest_best_question question = { .order = part->order, .value = rows->plan.value, .from = part->from, .to = part->to,
-		.series = rows->n_chosen < rows->n_by_id ? rows->chosen : NULL, .n_series = rows->n_chosen, .match = match_of(rows, part),
+		.series = rows->choice.n < rows->choice.n_by_id ? rows->choice.ids : NULL, .n_series = rows->choice.n, .match = match_of(rows, part),
 		.filter = filter_of(rows), .values = rows->plan.values };
 
 	return iforest_best_start(&rows->best, &question);
@@ -145,12 +122,12 @@ static enum iforest_status start_best(struct iforest_rows *rows, const struct if
 static bool is_walked(const struct iforest_rows *rows, const struct iforest_rows_part *part)
 {
 	return !part->is_ordered ||
-	       (rows->n_chosen == 1 && (part->order == IFOREST_EARLIEST_FIRST || part->order == IFOREST_LATEST_FIRST));
+	       (rows->choice.n == 1 && (part->order == IFOREST_EARLIEST_FIRST || part->order == IFOREST_LATEST_FIRST));
 }
 
 static enum iforest_status open_part(struct iforest_rows *rows, const struct iforest_rows_part *part)
 {
-	bool is_whole = rows->n_chosen == rows->n_by_id && part->to.series == 1 && !part->from.time_is_null && part->from.time == INT64_MIN;
+	bool is_whole = rows->choice.n == rows->choice.n_by_id && part->to.series == 1 && !part->from.time_is_null && part->from.time == INT64_MIN;
 	enum iforest_status status = is_walked(rows, part) ? need_walk(rows) : need_best(rows);
 
 	rows->part_is_open = true;
@@ -159,11 +136,11 @@ static enum iforest_status open_part(struct iforest_rows *rows, const struct ifo
 		return status;
 	if (!is_walked(rows, part))
 		return start_best(rows, part);
-	if (is_whole && rows->n_chosen > 0) { /* one walk instead of one a series */
-		start_walk(rows, part, rows->chosen[0], rows->chosen[rows->n_chosen - 1]);
-		rows->at_series = rows->n_chosen;
-	} else if (rows->n_chosen > 0) {
-		start_walk(rows, part, rows->chosen[0], rows->chosen[0]);
+	if (is_whole && rows->choice.n > 0) { /* one walk instead of one a series */
+		start_walk(rows, part, rows->choice.ids[0], rows->choice.ids[rows->choice.n - 1]);
+		rows->at_series = rows->choice.n;
+	} else if (rows->choice.n > 0) {
+		start_walk(rows, part, rows->choice.ids[0], rows->choice.ids[0]);
 		rows->at_series = 1;
 	}
 	return IFOREST_OK;
@@ -175,13 +152,13 @@ static enum iforest_status next_of_part(struct iforest_rows *rows, const struct 
 
 	if (!is_walked(rows, part))
 		return iforest_best_next(&rows->best, &rows->entry, found);
-	while (rows->n_chosen > 0) {
+	while (rows->choice.n > 0) {
 		uint32_t id;
 
 		status = iforest_walk_next(&rows->walk, &rows->entry, found);
-		if (status || *found || rows->at_series == rows->n_chosen)
+		if (status || *found || rows->at_series == rows->choice.n)
 			break;
-		id = rows->chosen[rows->at_series++];
+		id = rows->choice.ids[rows->at_series++];
 		start_walk(rows, part, id, id);
 	}
 	return status;
@@ -209,7 +186,7 @@ int iforest_rows_next(struct iforest_rows *rows, struct iforest_error *error)
 			rows->part_is_open = false;
 		}
 	}
-	if (!status && found && (rows->entry.key.series < rows->first_id || rows->entry.key.series - rows->first_id >= rows->n_by_id)) {
+	if (!status && found && !iforest_rows_series(rows)) {
 		rows->index->store.fault = (struct iforest_fault){ .what = "an entry is of a series that there is not" };
 		status = IFOREST_CORRUPT;
 	}
@@ -219,7 +196,7 @@ int iforest_rows_next(struct iforest_rows *rows, struct iforest_error *error)
 
 const struct iforest_series *iforest_rows_series(const struct iforest_rows *rows)
 {
-	return rows->by_id[rows->entry.key.series - rows->first_id];
+	return iforest_choice_series(&rows->choice, rows->entry.key.series);
 }
 
 bool iforest_rows_end_of(const struct iforest_rows *rows, int64_t *end)

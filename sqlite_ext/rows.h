@@ -10,6 +10,7 @@
 
 #include "core/best.h"
 #include "core/walk.h"
+#include "sqlite_ext/choice.h"
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/rows_plan.h"
 
@@ -25,9 +26,7 @@ struct iforest_rows {
 	struct iforest_index *index;
 	struct iforest_snapshot *snapshot;      /* of the last question; what follows up to has_best holds for that one */
 	uint64_t n_changes;                     /* of the connection, when the snapshot was last seen to be the one stored */
-	const struct iforest_series **by_id;    /* those of the dictionary, from the one of id first_id on */
-	uint32_t first_id, n_by_id;
-	uint32_t *chosen, n_chosen;             /* ids, ascending; room for all */
+	struct iforest_choice choice;
 	struct iforest_walk walk;
 	bool has_walk;
 	struct iforest_best best;

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sqlite_ext/choice.h"
+
 enum { ORDER_SHIFT = 4, VALUE_SHIFT = 8, TIES_SHIFT = 12, VALUES_SHIFT = 16 };
 
 /* A plan being made. */
@@ -51,36 +53,6 @@ static int take_arguments(struct planning *planning, const char *name, struct if
 
 /* ---- conditions ---- */
 
-static char operator_of(unsigned char op)
-{
-	switch (op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
-	case SQLITE_INDEX_CONSTRAINT_LT: return '<';
-	case SQLITE_INDEX_CONSTRAINT_LE: return 'l';
-	case SQLITE_INDEX_CONSTRAINT_GT: return '>';
-	case SQLITE_INDEX_CONSTRAINT_GE: return 'g';
-	case SQLITE_INDEX_CONSTRAINT_IS: return 'i';
-	case SQLITE_INDEX_CONSTRAINT_ISNULL: return 'n';
-	case SQLITE_INDEX_CONSTRAINT_ISNOTNULL: return 'N';
-	default: return 0;
-	}
-}
-
-static const char *word_of(char op)
-{
-	switch (op) {
-	case 'l': return "<=";
-	case 'g': return ">=";
-	case 'i': return " is";
-	case 'n': return " is null";
-	case 'N': return " is not null";
-	case 'm': return " in";
-	case '<': return "<";
-	case '>': return ">";
-	default: return "=";
-	}
-}
-
 /* One of the names that the table has columns by. */
 static const char *name_of(const struct iforest_definition *definition, int column)
 {
@@ -99,7 +71,7 @@ static bool can_narrow(struct planning *planning, int i)
 	const struct sqlite3_index_constraint *constraint = &planning->info->aConstraint[i];
 
 	if (!constraint->usable || constraint->iColumn < IFOREST_ROWS_FIRST_BY ||
-	    constraint->iColumn >= iforest_rows_first_argument(planning->definition) || !operator_of(constraint->op))
+	    constraint->iColumn >= iforest_rows_first_argument(planning->definition) || !iforest_condition_operator(constraint->op))
 		return false;
 	return constraint->iColumn >= iforest_rows_time(planning->definition) ||
 	       sqlite3_stricmp(sqlite3_vtab_collation(planning->info, i), "BINARY") == 0;
@@ -131,7 +103,7 @@ static void take_conditions(struct planning *planning, const struct iforest_rows
 	for (int i = 0; i < info->nConstraint && planning->n_conditions < IFOREST_MAX_ROWS_CONDITIONS; i++) {
 		int column = info->aConstraint[i].iColumn;
 		bool is_by = column >= IFOREST_ROWS_FIRST_BY && column < time;
-		char op = operator_of(info->aConstraint[i].op);
+		char op = iforest_condition_operator(info->aConstraint[i].op);
 
 		if (!can_narrow(planning, i))
 			continue;
@@ -141,7 +113,7 @@ static void take_conditions(struct planning *planning, const struct iforest_rows
 		info->aConstraintUsage[i].argvIndex = ++planning->n_argv;
 		sqlite3_str_appendf(planning->tokens, "%c%d ", op, column);
 		sqlite3_str_appendf(planning->words, "%s%s%s", sqlite3_str_length(planning->words) ? ", " : "", name_of(definition, column),
-				    word_of(op));
+				    iforest_condition_word(op));
 		planning->share *= share_of(op, is_by ? of_a_by_value : column == time ? 1e-6 : 0.05);
 		planning->has_time = planning->has_time || ((column == time || column == end) && op != 'n' && op != 'i');
 		planning->n_conditions++;

@@ -13,84 +13,16 @@ struct limits {
 	int64_t first_end, last_end;
 };
 
-/* ---- series ---- */
-
-static bool may_compare(const struct iforest_by_value *value, char op, const struct iforest_by_value *wanted)
-{
-	int order;
-
-	if (value->tag == IFOREST_BY_NULL || wanted->tag == IFOREST_BY_NULL)
-		return false;
-	/* a text may be taken for a number, or a number for a text: SQLite knows */
-	if (!iforest_by_is_same_class(value, wanted))
-		return true;
-	order = iforest_by_compare(value, wanted);
-	return order == 0 ? op == 'l' || op == 'g' : (order < 0) == (op == '<' || op == 'l');
-}
-
-static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_value *argument)
-{
-	struct iforest_by_value wanted = iforest_by_from_sql(argument);
-
-	if (wanted.tag == IFOREST_BY_TEXT && !wanted.data) /* no memory to tell */
-		return true;
-	switch (op) {
-	case '=':
-	case 'i':
-		return iforest_by_may_equal(value, &wanted, op == 'i');
-	case 'n':
-		return value->tag == IFOREST_BY_NULL;
-	case 'N':
-		return value->tag != IFOREST_BY_NULL;
-	default:
-		return may_compare(value, op, &wanted);
-	}
-}
-
-/* Clears the bits of the series of which a by column has none of the values of an IN. */
-static int choose_among(const struct iforest_rows *rows, unsigned by, sqlite3_value *list, bool *is_chosen, struct iforest_error *error)
-{
-	uint32_t n = rows->n_by_id;
-	bool *is_in = sqlite3_malloc64(n + (size_t)1);
-	sqlite3_value *value;
-	int rc;
-
-	if (!is_in)
-		return iforest_error_set(error, SQLITE_NOMEM, "");
-	memset(is_in, 0, n);
-	for (rc = sqlite3_vtab_in_first(list, &value); rc == SQLITE_OK && value; rc = sqlite3_vtab_in_next(list, &value))
-		for (uint32_t s = 0; s < n; s++)
-			is_in[s] = is_in[s] || (is_chosen[s] && may_hold(&rows->by_id[s]->values[by], '=', value));
-	memcpy(is_chosen, is_in, n);
-	sqlite3_free(is_in);
-	return rc == SQLITE_DONE || rc == SQLITE_OK ? SQLITE_OK : iforest_error_set(error, rc, "the values of an IN cannot be read");
-}
-
 static int choose_series(struct iforest_rows *rows, sqlite3_value **argv, struct iforest_error *error)
 {
-	int time = iforest_rows_time(&rows->index->definition), rc = SQLITE_OK;
-	bool *is_chosen = sqlite3_malloc64(rows->n_by_id + (size_t)1);
+	struct iforest_by_condition conditions[IFOREST_MAX_ROWS_CONDITIONS];
+	int time = iforest_rows_time(&rows->index->definition);
 
-	rows->n_chosen = 0;
-	if (!is_chosen)
-		return iforest_error_set(error, SQLITE_NOMEM, "");
-	memset(is_chosen, true, rows->n_by_id);
-	for (unsigned c = 0; c < rows->plan.n_conditions && !rc; c++) {
-		int column = rows->plan.conditions[c].column, by = column - IFOREST_ROWS_FIRST_BY;
-		char op = rows->plan.conditions[c].op;
-
-		if (column >= time)
-			continue;
-		if (op == 'm')
-			rc = choose_among(rows, (unsigned)by, argv[c], is_chosen, error);
-		for (uint32_t s = 0; s < rows->n_by_id && op != 'm'; s++)
-			is_chosen[s] = is_chosen[s] && may_hold(&rows->by_id[s]->values[by], op, argv[c]);
+	for (unsigned c = 0; c < rows->plan.n_conditions; c++) {
+		conditions[c].op = rows->plan.conditions[c].op;
+		conditions[c].by = rows->plan.conditions[c].column < time ? rows->plan.conditions[c].column - IFOREST_ROWS_FIRST_BY : -1;
 	}
-	for (uint32_t s = 0; s < rows->n_by_id && !rc; s++)
-		if (is_chosen[s])
-			rows->chosen[rows->n_chosen++] = rows->first_id + s;
-	sqlite3_free(is_chosen);
-	return rc;
+	return iforest_choice_make(&rows->choice, conditions, rows->plan.n_conditions, argv, error);
 }
 
 /* ---- times, ends and values ---- */
@@ -249,7 +181,7 @@ int iforest_rows_ask(struct iforest_rows *rows, sqlite3_value **argv, struct ifo
 	if (limits.is_empty || limits.first_end > limits.last_end || (limits.needs_time && limits.lacks_time) || (rows->match.nulls & rows->match.values))
 		return SQLITE_OK;
 	rc = choose_series(rows, argv, error);
-	if (!rc && rows->n_chosen > 0)
+	if (!rc && rows->choice.n > 0)
 		divide(rows, &limits);
 	return rc;
 }

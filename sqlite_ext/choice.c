@@ -1,0 +1,146 @@
+#include "sqlite_ext/choice.h"
+
+/* ---- operators ---- */
+
+char iforest_condition_operator(unsigned char op)
+{
+	switch (op) {
+	case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
+	case SQLITE_INDEX_CONSTRAINT_LT: return '<';
+	case SQLITE_INDEX_CONSTRAINT_LE: return 'l';
+	case SQLITE_INDEX_CONSTRAINT_GT: return '>';
+	case SQLITE_INDEX_CONSTRAINT_GE: return 'g';
+	case SQLITE_INDEX_CONSTRAINT_IS: return 'i';
+	case SQLITE_INDEX_CONSTRAINT_ISNULL: return 'n';
+	case SQLITE_INDEX_CONSTRAINT_ISNOTNULL: return 'N';
+	default: return 0;
+	}
+}
+
+const char *iforest_condition_word(char op)
+{
+	switch (op) {
+	case 'l': return "<=";
+	case 'g': return ">=";
+	case 'i': return " is";
+	case 'n': return " is null";
+	case 'N': return " is not null";
+	case 'm': return " in";
+	case '<': return "<";
+	case '>': return ">";
+	default: return "=";
+	}
+}
+
+/* ---- series ---- */
+
+/* The ids of a dictionary have no gaps. */
+int iforest_choice_list(struct iforest_choice *choice, const struct iforest_dictionary *dictionary, struct iforest_error *error)
+{
+	size_t n = dictionary->n_series + (size_t)1;
+
+	sqlite3_free(choice->by_id);
+	sqlite3_free(choice->ids);
+	choice->n_by_id = dictionary->n_series;
+	choice->by_id = sqlite3_malloc64(n * sizeof(struct iforest_series *));
+	choice->ids = sqlite3_malloc64(n * sizeof *choice->ids);
+	if (!choice->by_id || !choice->ids)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	choice->first_id = UINT32_MAX;
+	for (uint32_t s = 0; s < dictionary->n_series; s++)
+		if (dictionary->series[s]->id < choice->first_id)
+			choice->first_id = dictionary->series[s]->id;
+	for (uint32_t s = 0; s < dictionary->n_series; s++)
+		choice->by_id[dictionary->series[s]->id - choice->first_id] = dictionary->series[s];
+	return SQLITE_OK;
+}
+
+static bool may_compare(const struct iforest_by_value *value, char op, const struct iforest_by_value *wanted)
+{
+	int order;
+
+	if (value->tag == IFOREST_BY_NULL || wanted->tag == IFOREST_BY_NULL)
+		return false;
+	/* a text may be taken for a number, or a number for a text: SQLite knows */
+	if (!iforest_by_is_same_class(value, wanted))
+		return true;
+	order = iforest_by_compare(value, wanted);
+	return order == 0 ? op == 'l' || op == 'g' : (order < 0) == (op == '<' || op == 'l');
+}
+
+static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_value *argument)
+{
+	struct iforest_by_value wanted = iforest_by_from_sql(argument);
+
+	if (wanted.tag == IFOREST_BY_TEXT && !wanted.data) /* no memory to tell */
+		return true;
+	switch (op) {
+	case '=':
+	case 'i':
+		return iforest_by_may_equal(value, &wanted, op == 'i');
+	case 'n':
+		return value->tag == IFOREST_BY_NULL;
+	case 'N':
+		return value->tag != IFOREST_BY_NULL;
+	default:
+		return may_compare(value, op, &wanted);
+	}
+}
+
+/* Clears the bits of the series of which a by column has none of the values of an IN. */
+static int choose_among(const struct iforest_choice *choice, unsigned by, sqlite3_value *list, bool *is_chosen, struct iforest_error *error)
+{
+	uint32_t n = choice->n_by_id;
+	bool *is_in = sqlite3_malloc64(n + (size_t)1);
+	sqlite3_value *value;
+	int rc;
+
+	if (!is_in)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	memset(is_in, 0, n);
+	for (rc = sqlite3_vtab_in_first(list, &value); rc == SQLITE_OK && value; rc = sqlite3_vtab_in_next(list, &value))
+		for (uint32_t s = 0; s < n; s++)
+			is_in[s] = is_in[s] || (is_chosen[s] && may_hold(&choice->by_id[s]->values[by], '=', value));
+	memcpy(is_chosen, is_in, n);
+	sqlite3_free(is_in);
+	return rc == SQLITE_DONE || rc == SQLITE_OK ? SQLITE_OK : iforest_error_set(error, rc, "the values of an IN cannot be read");
+}
+
+int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_condition *conditions, unsigned n, sqlite3_value **argv,
+			struct iforest_error *error)
+{
+	bool *is_chosen = sqlite3_malloc64(choice->n_by_id + (size_t)1);
+	int rc = SQLITE_OK;
+
+	choice->n = 0;
+	if (!is_chosen)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	memset(is_chosen, true, choice->n_by_id);
+	for (unsigned c = 0; c < n && !rc; c++) {
+		char op = conditions[c].op;
+
+		if (conditions[c].by < 0)
+			continue;
+		if (op == 'm')
+			rc = choose_among(choice, (unsigned)conditions[c].by, argv[c], is_chosen, error);
+		for (uint32_t s = 0; s < choice->n_by_id && op != 'm'; s++)
+			is_chosen[s] = is_chosen[s] && may_hold(&choice->by_id[s]->values[conditions[c].by], op, argv[c]);
+	}
+	for (uint32_t s = 0; s < choice->n_by_id && !rc; s++)
+		if (is_chosen[s])
+			choice->ids[choice->n++] = choice->first_id + s;
+	sqlite3_free(is_chosen);
+	return rc;
+}
+
+const struct iforest_series *iforest_choice_series(const struct iforest_choice *choice, uint64_t id)
+{
+	return id < choice->first_id || id - choice->first_id >= choice->n_by_id ? NULL : choice->by_id[id - choice->first_id];
+}
+
+void iforest_choice_release(struct iforest_choice *choice)
+{
+	sqlite3_free(choice->by_id);
+	sqlite3_free(choice->ids);
+	*choice = (struct iforest_choice){ .by_id = NULL };
+}
