@@ -35,6 +35,7 @@ static const struct {
 	{ "iforest_overlap", iforest_overlap_module },
 	{ "iforest_cover", iforest_cover_module },
 	{ "iforest_stats", iforest_stats_module },
+	{ "iforest_gaps", iforest_gaps_module },
 };
 
 enum { N_MODULES = sizeof modules / sizeof *modules };

@@ -20,4 +20,7 @@ const sqlite3_module *iforest_cover_module(void);
 /* iforest_stats('index'): what an index is made of, one row. */
 const sqlite3_module *iforest_stats_module(void);
 
+/* iforest_gaps: stretches of the series of an index in which no span is open; stores nothing. */
+const sqlite3_module *iforest_gaps_module(void);
+
 #endif
