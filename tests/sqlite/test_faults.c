@@ -10,6 +10,7 @@
 	" INSERT INTO d SELECT x, 'track ' || (x % 7), x * 7919 % 10007, x % 31, x / 7.0 FROM n;"
 #define INDEX "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track);"
 
+#define GAPS "CREATE VIRTUAL TABLE g USING iforest_gaps(d_if);"
 #define ROWS "CREATE VIRTUAL TABLE e USING iforest_rows(d_if);"
 #define SPREAD "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, variance=dur, by=track);"
 
@@ -52,6 +53,7 @@ static const struct step {
 	{ "export", TABLE INDEX, "INSERT INTO d_if(d_if, step) VALUES('export', 6000)", false },
 	{ "export again", TABLE INDEX EXPORT CHANGES, "INSERT INTO d_if(d_if) VALUES('export')", false },
 	{ "stats", TABLE INDEX CHANGES, "SELECT rows, runs, pending, bytes, sync FROM iforest_stats('d_if')", true },
+	{ "gaps", TABLE INDEX GAPS CHANGES, "SELECT * FROM g(500, 9000, 100) WHERE track IN ('track 1', 'track 3') ORDER BY gap_start, track", true },
 	{ "rebuild", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('rebuild')", false },
 	{ "check", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('integrity-check')", false },
 	{ "rename", TABLE INDEX EXPORT, "ALTER TABLE d_if RENAME TO other", false },

@@ -1,4 +1,4 @@
-/* test_rows.c -- iforest_rows against plain SQL: random tables with pending and removed rows, and random conditions, orders, joins
+/* test_rows.c -- iforest_rows and iforest_gaps against plain SQL: random tables with pending and removed rows, and random conditions, orders, joins
  * and windows, each asked of the rows of the index and of an ordinary table of the same rows. A failure names its seed:
  * IFOREST_SEED=... IFOREST_ROUNDS=1 runs that round alone. */
 #include "random_windows.h"
@@ -293,9 +293,50 @@ static void ask_window(struct round *round)
 	sqlite3_free(t1);
 }
 
+/* By a running maximum of the ends before each row. */
+static void ask_gaps(struct round *round)
+{
+	static const char *const by[] = { "", "a, ", "a, b, " };
+	const char *columns = by[round->table->n_by], *end = round->has_end ? "\"end\"" : "ts", *kind = "WHERE 1";
+	long long longer_than = random_below(round->random, INT64_C(1) << random_below(round->random, 50));
+	char *t0 = sqlite3_mprintf("coalesce((SELECT ts FROM plain LIMIT 1 OFFSET %lld), 5)", (long long)random_below(round->random, round->style.n_rows + 1));
+	char *t1 = sqlite3_mprintf("coalesce((SELECT max(ts) - %lld FROM plain WHERE ts > -9e18), 100)", (long long)random_below(round->random, 100));
+	char *window, *sql, *plain, *condition = sqlite3_mprintf("1");
+
+	if (round->table->n_by == 1 && one_in(round->random, 2))
+		kind = one_in(round->random, 2) ? "WHERE a = '1'" : "WHERE a IS (SELECT a FROM plain LIMIT 1)";
+	if (one_in(round->random, 3))
+		condition = sqlite3_mprintf("%z AND ts > %s", condition, t0), window = sqlite3_mprintf("t0 = %s", t0);
+	else if (one_in(round->random, 2))
+		condition = sqlite3_mprintf("%z AND %s < %s AND ts > %s AND m < %s", condition, t0, t1, t0, t1),
+		window = sqlite3_mprintf("t0 = %s AND t1 = %s", t0, t1);
+	else
+		window = sqlite3_mprintf("1");
+	plain = sqlite3_mprintf("SELECT %sm AS gap_start, ts AS gap_end FROM (SELECT *, max(%s) OVER (PARTITION BY %s1 ORDER BY ts, id ROWS BETWEEN UNBOUNDED "
+				"PRECEDING AND 1 PRECEDING) AS m FROM plain WHERE ts IS NOT NULL) WHERE ts > m AND ts - m > %lld AND %s", columns, end,
+				columns, longer_than, condition);
+	for (int in_order = 0; in_order < 2; in_order++) {
+		char *reference = sqlite3_mprintf("SELECT %s FROM (%s) %s ORDER BY %s", in_order ? "gap_start" : "*", plain, kind,
+						  in_order ? "gap_start LIMIT 9" : round->table->n_by ? "1, 2, 3" : "1, 2");
+
+		sql = sqlite3_mprintf("SELECT %s FROM t_gaps %s AND longer_than = %lld AND %s ORDER BY %s", in_order ? "gap_start" : "*", kind, longer_than,
+				      window, in_order ? "gap_start LIMIT 9" : round->table->n_by ? "1, 2, 3" : "1, 2");
+		same_rows(round->db, sql, reference);
+		sqlite3_free(sql);
+		sqlite3_free(reference);
+	}
+	sqlite3_free(t0);
+	sqlite3_free(t1);
+	sqlite3_free(window);
+	sqlite3_free(condition);
+	sqlite3_free(plain);
+}
+
 static void ask(struct round *round)
 {
 	copy_rows(round);
+	for (int q = 0; q < N_QUESTIONS / 8; q++)
+		ask_gaps(round);
 	for (int q = 0; q < N_QUESTIONS; q++)
 		switch (random_below(round->random, 4)) {
 		case 0:
@@ -312,7 +353,7 @@ static void ask(struct round *round)
 static void run_round(struct round *round)
 {
 	make_table(round->db, "", round->table, &round->style, round->random);
-	run(round->db, "CREATE VIRTUAL TABLE t_rows USING iforest_rows(t_if)");
+	run(round->db, "CREATE VIRTUAL TABLE t_rows USING iforest_rows(t_if); CREATE VIRTUAL TABLE t_gaps USING iforest_gaps(t_if)");
 	list_columns(round);
 	ask(round);
 	change(round, 30);
@@ -501,7 +542,20 @@ static void what_cannot_be_is_refused(void **state)
 		  "CREATE VIRTUAL TABLE x USING iforest_rows(odd_if, \"end\" AS finish)");
 	run(db, "CREATE VIRTUAL TABLE odd_rows USING iforest_rows(odd_if, id AS key, \"end\" AS name)");
 	run_gives(db, "1|x|2|3|5\n", "SELECT key, name, ts, id, end FROM odd_rows");
+	run(db, "CREATE VIRTUAL TABLE spans_gaps USING iforest_gaps(spans_if)");
+	run_fails(db, "iforest_gaps: name an index", "CREATE VIRTUAL TABLE x USING iforest_gaps");
+	run_fails(db, "iforest_gaps: takes one argument, the index, and not \"dur\"", "CREATE VIRTUAL TABLE x USING iforest_gaps(spans_if, dur)");
+	run_fails(db, "spans_gaps: argument t0 takes = only", "SELECT * FROM spans_gaps WHERE t0 < 3");
+	run_fails(db, "spans_gaps: argument longer_than is used, but not given", "SELECT longer_than FROM spans_gaps");
+	run_fails(db, "spans_gaps: argument longer_than is not an integer: 1.5", "SELECT * FROM spans_gaps(1, 2, 1.5)");
+	run_fails(db, "spans_gaps: longer_than must not be negative", "SELECT * FROM spans_gaps(1, 2, -1)");
+	run_gives(db, "", "SELECT * FROM spans_gaps(1, 2, NULL)");
+	run(db, "CREATE TABLE named(id INTEGER PRIMARY KEY, ts INTEGER, gap_end TEXT);"
+		"CREATE VIRTUAL TABLE named_if USING iforest(content=named, time=ts, by=gap_end)");
+	run_fails(db, "iforest_gaps: two columns named \"gap_end\"; make the index with by=(\"gap_end\" AS \"gap_end_\")",
+		  "CREATE VIRTUAL TABLE x USING iforest_gaps(named_if)");
 	run(db, "DROP TABLE spans_if");
+	run_fails(db, "spans_gaps: ", "SELECT * FROM spans_gaps");
 	run_fails(db, "spans_rows: ", "SELECT * FROM spans_rows");
 	run(db, "DROP TABLE spans_rows");
 	close_database(db);
