@@ -3,7 +3,7 @@
  * A best-first descent over nodes (branch and bound: A. H. Land and A. G. Doig, "An automatic method of solving discrete programming
  * problems", 1960). A heap holds nodes of all runs, each with the best row that can stand under it, and entries. What comes first
  * is taken out: an entry is given, a node makes way for what is below it. The extremes of nodes carry their row, so that ties are
- * decided before any page is opened.
+ * decided before any page is opened. Of runs whose removal_in_progress is set what scan.h says holds here.
  */
 #ifndef IFOREST_BEST_H
 #define IFOREST_BEST_H
@@ -28,7 +28,9 @@ struct iforest_best_question {
 	struct iforest_match match;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
 	uint32_t values;                     /* bit v, of those the index has: value v is to be given where it is there */
-	struct iforest_row after;            /* if set: only what comes after this row. To go on after an entry: its value, time and ref */
+	/* If set: only what comes after this row. To go on after an entry: its value, time and ref. By value, nodes that have nothing after it
+	 * are not opened again; by time that is to be had by narrowing from and to as well. */
+	struct iforest_row after;
 };
 
 /* A node, or an entry. */
