@@ -71,23 +71,13 @@ static int open_gaps(struct iforest_table *table, sqlite3 *db, void *connection,
 static int gaps_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 		       char **message)
 {
-	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
-
-	if (!error.rc)
-		open_gaps(table, db, context, n_arguments, &error);
-	return iforest_table_finish(table, base, message, &error);
+	return iforest_borrowed_create(open_gaps, db, context, n_arguments, arguments, base, message);
 }
 
 static int gaps_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			char **message)
 {
-	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
-
-	if (!error.rc)
-		open_gaps(table, db, context, n_arguments, &error);
-	return iforest_table_finish_borrowed(table, db, base, message, &error);
+	return iforest_borrowed_connect(open_gaps, db, context, n_arguments, arguments, base, message);
 }
 
 /* ---- the plan: idxNum has a bit for each argument given, and bit 4 where rows come in order of time; idxStr is as in rows_plan.h ---- */
