@@ -16,6 +16,10 @@ static const char *const value_formats[IFOREST_N_OF_VALUE] = {
 
 static const char *const overlap_formats[] = { "clipped_%s", "longest_%s", "longest_%s_id", "longest_%s_ts" };
 
+static const char *const counter_formats[IFOREST_N_OF_COUNTER] = {
+	"count_%s", "start_%s", "end_%s", "twa_%s", "increase_%s", "rate_%s", "resets_%s"
+};
+
 static const char *const variance_formats[IFOREST_N_OF_VARIANCE] = { "var_%s", "stddev_%s" };
 
 unsigned iforest_variance_value(const struct iforest_definition *definition, unsigned i)
@@ -384,6 +388,18 @@ static unsigned list_overlaps(const struct iforest_definition *definition, char 
 	return n;
 }
 
+static unsigned list_counters(const struct iforest_definition *definition, char **names)
+{
+	unsigned n = 0;
+
+	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
+		names[n++] = sqlite3_mprintf("%s", fixed_names[f]);
+	for (unsigned v = 0; v < definition->n_values; v++)
+		for (unsigned c = 0; c < IFOREST_N_OF_COUNTER; c++)
+			names[n++] = sqlite3_mprintf(counter_formats[c], definition->values[v].name);
+	return n;
+}
+
 /* Every name of the virtual table, each from sqlite3_mprintf(). */
 static unsigned list_names(const struct iforest_definition *definition, const char *command, char **names)
 {
@@ -391,8 +407,9 @@ static unsigned list_names(const struct iforest_definition *definition, const ch
 
 	for (unsigned b = 0; b < definition->n_by; b++)
 		names[n++] = sqlite3_mprintf("%s", definition->by[b].name);
-	n += definition->is_overlap ? list_overlaps(definition, names + n) : list_aggregates(definition, names + n);
-	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS; a++)
+	n += definition->is_overlap ? list_overlaps(definition, names + n) :
+	     definition->is_counter ? list_counters(definition, names + n) : list_aggregates(definition, names + n);
+	for (unsigned a = 0; a < (definition->is_counter ? IFOREST_ARGUMENT_FILL : IFOREST_N_ARGUMENTS); a++)
 		names[n++] = sqlite3_mprintf("%s", iforest_argument_names[a]);
 	if (command)
 		names[n++] = sqlite3_mprintf("%s", command);

@@ -38,6 +38,7 @@ struct iforest_definition {
 	char *texts[IFOREST_MAX_TEXTS];                      /* the arguments as they were written */
 	unsigned n_texts;
 	bool is_overlap;                                     /* the table has the columns of iforest_overlap */
+	bool is_counter;                                     /* or those of iforest_counter */
 };
 
 /* Columns of the virtual table, in this order:
@@ -46,6 +47,7 @@ struct iforest_definition {
  *   2 for each value whose variance is kept | hidden arguments | hidden command
  *
  * and of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration | hidden arguments
+ * and of iforest_counter: by columns | bucket .. last_ts | 7 for each value | hidden arguments but for fill
  */
 enum iforest_fixed_column {
 	IFOREST_COLUMN_BUCKET, IFOREST_COLUMN_BUCKET_START, IFOREST_COLUMN_BUCKET_END, IFOREST_COLUMN_COUNT,
@@ -64,6 +66,11 @@ enum iforest_overlap_column {
 };
 
 enum iforest_variance_column { IFOREST_OF_VAR, IFOREST_OF_STDDEV, IFOREST_N_OF_VARIANCE };
+
+enum iforest_counter_column {
+	IFOREST_COUNTER_COUNT, IFOREST_COUNTER_START, IFOREST_COUNTER_END, IFOREST_COUNTER_MEAN, IFOREST_COUNTER_INCREASE,
+	IFOREST_COUNTER_RATE, IFOREST_COUNTER_RESETS, IFOREST_N_OF_COUNTER
+};
 
 enum iforest_argument {
 	IFOREST_ARGUMENT_T0, IFOREST_ARGUMENT_T1, IFOREST_ARGUMENT_N, IFOREST_ARGUMENT_STEP, IFOREST_ARGUMENT_ORIGIN,
@@ -84,6 +91,8 @@ static inline int iforest_first_argument(const struct iforest_definition *defini
 {
 	if (definition->is_overlap)
 		return (int)(definition->n_by + IFOREST_N_OVERLAP);
+	if (definition->is_counter)
+		return (int)(definition->n_by + IFOREST_N_FIXED + IFOREST_N_OF_COUNTER * definition->n_values);
 	return (int)(iforest_first_variance(definition) + IFOREST_N_OF_VARIANCE * definition->n_variances);
 }
 

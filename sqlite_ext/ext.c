@@ -36,6 +36,7 @@ static const struct {
 	{ "iforest_cover", iforest_cover_module },
 	{ "iforest_stats", iforest_stats_module },
 	{ "iforest_gaps", iforest_gaps_module },
+	{ "iforest_counter", iforest_counter_module },
 };
 
 enum { N_MODULES = sizeof modules / sizeof *modules };

@@ -20,6 +20,12 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 				wanted.values = 1u << definition->duration_value;
 		return wanted;
 	}
+	if (definition->is_counter) {
+		for (unsigned c = 0; c < definition->n_values * IFOREST_N_OF_COUNTER; c++)
+			if (is_used(used, first + c))
+				wanted.values |= 1u << c / IFOREST_N_OF_COUNTER;
+		return wanted;
+	}
 	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
 		if ((f == IFOREST_COLUMN_FIRST_TS || f == IFOREST_COLUMN_LAST_TS) && used >> (definition->n_by + f) & 1)
 			wanted.times = true;

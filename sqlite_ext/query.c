@@ -27,8 +27,8 @@ static int limit_fill(struct iforest_query *query, const struct iforest_bucketin
 		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->index->name);
 	query->n_to_fill = (uint64_t)last - (uint64_t)query->first_filled + 1;
 	if (query->n_to_fill > IFOREST_MAX_FILLED)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: fill would give more than %d buckets", query->index->name,
-					 IFOREST_MAX_FILLED);
+		return iforest_error_set(error, SQLITE_ERROR, "%s: %s more than %d buckets", query->index->name,
+					 query->is_counter ? "the window has" : "fill would give", IFOREST_MAX_FILLED);
 	return SQLITE_OK;
 }
 
@@ -211,6 +211,29 @@ static enum iforest_status has_rows(struct iforest_query *query, uint32_t from, 
 	return status;
 }
 
+static enum iforest_status open_counter(struct iforest_query *query, uint32_t from, uint32_t to)
+{
+	const struct iforest_bucketing *bucketing = &query->bucketing;
+	struct iforest_counting *counting = &query->counting;
+	bool has_series = from < to; /* not so over an empty table without by columns */
+	enum iforest_status status = IFOREST_OK;
+	int64_t bucket;
+
+	if (has_series)
+		status = iforest_counting_turn(counting, query->members[from]->id, bucketing->window.t0, bucketing->window.t1);
+	if (status || (has_series && counting->has_begun))
+		return status;
+	if (!has_series || !counting->has_ahead) {
+		query->n_filled = query->n_to_fill;
+		return IFOREST_OK;
+	}
+	/* buckets before the first row are none of its */
+	status = iforest_bucket_of(bucketing, counting->ahead.key.time, &bucket);
+	if (!status)
+		query->n_filled = (uint64_t)bucket - (uint64_t)query->first_filled;
+	return status;
+}
+
 /* Opens the group; one that is to be filled, and has no rows at all, has no buckets either. Without by columns there is one
  * series, even over an empty table. */
 static enum iforest_status open_group(struct iforest_query *query)
@@ -222,6 +245,8 @@ static enum iforest_status open_group(struct iforest_query *query)
 	query->group_is_open = true;
 	query->has_pending = query->is_exhausted = false;
 	query->n_filled = 0;
+	if (query->is_counter)
+		return open_counter(query, from, to);
 	if (query->fill != IFOREST_FILL_NONE && query->n_kept > 0)
 		status = has_rows(query, from, to, &found);
 	if (!found)
@@ -292,6 +317,29 @@ int iforest_query_check(struct iforest_query *query, struct iforest_error *error
 	return SQLITE_OK;
 }
 
+/* The next bucket of the window that does not end before the counter begins. */
+static enum iforest_status next_counted(struct iforest_query *query, bool *found)
+{
+	const struct iforest_bucketing *bucketing = &query->bucketing;
+	enum iforest_status status = IFOREST_OK;
+
+	while (!status && !*found && query->n_filled < query->n_to_fill) {
+		int64_t start, end;
+		bool after_all;
+
+		query->bucket = query->first_filled + (int64_t)query->n_filled++;
+		start = iforest_bucket_start(bucketing, query->bucket);
+		end = iforest_bucket_end(bucketing, query->bucket, &after_all);
+		if (start < bucketing->window.t0)
+			start = bucketing->window.t0;
+		if (after_all || end > bucketing->window.t1)
+			end = bucketing->window.t1;
+		if (start < end)
+			status = iforest_counting_bucket(&query->counting, start, end, &query->aggregate, found);
+	}
+	return status;
+}
+
 int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -302,7 +350,9 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 	while (!status && !found && query->group < query->n_groups) {
 		if (!query->group_is_open)
 			status = open_group(query);
-		if (!status && query->fill != IFOREST_FILL_NONE)
+		if (!status && query->is_counter)
+			status = next_counted(query, &found);
+		else if (!status && query->fill != IFOREST_FILL_NONE)
 			status = next_filled(query, &found);
 		else if (!status)
 			status = next_of_group(query, &query->bucket, &query->aggregate, &found);
@@ -372,6 +422,15 @@ static int start_carry(struct iforest_query *query, struct iforest_error *error)
 						       &snapshot->tail.manifest), error);
 }
 
+static int start_counter(struct iforest_query *query, struct iforest_error *error)
+{
+	struct iforest_snapshot *snapshot = query->snapshot;
+
+	return iforest_index_error(query->index, snapshot,
+				   iforest_counting_start(&query->counting, query->scan.wanted.values, query->scan.wanted.filter, &query->index->store,
+							  &snapshot->manifest, &snapshot->tail.store, &snapshot->tail.manifest), error);
+}
+
 int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_definition *definition,
 			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv, struct iforest_error *error)
 {
@@ -384,6 +443,7 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	query->n_changes = index->connection->n_changes;
 	query->n_kept = definition->n_by;
 	query->is_overlap = definition->is_overlap;
+	query->is_counter = definition->is_counter;
 	memcpy(query->kept, kept, definition->n_by * sizeof *kept);
 	rc = iforest_index_open(index, &query->snapshot, error);
 	if (!rc)
@@ -391,6 +451,8 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	if (rc || arguments.has_null)
 		return rc;
 	query->fill = arguments.fill;
+	if (query->is_counter && !(arguments.is_given[IFOREST_ARGUMENT_T0] && arguments.is_given[IFOREST_ARGUMENT_T1]))
+		return iforest_error_set(error, SQLITE_ERROR, "%s: a counter needs both t0 and t1", index->name);
 	rc = open_scan(query, error);
 	if (rc)
 		return rc;
@@ -399,8 +461,10 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	query->scan.wanted.filter = filter_of(query);
 	if (query->is_overlap)
 		rc = start_overlap(query, plan, error);
-	if (!rc && query->fill != IFOREST_FILL_NONE)
+	if (!rc && (query->fill != IFOREST_FILL_NONE || query->is_counter))
 		rc = limit_fill(query, &query->bucketing, error);
+	if (!rc && query->is_counter)
+		rc = start_counter(query, error);
 	if (!rc && query->fill >= IFOREST_FILL_LAST)
 		rc = start_carry(query, error);
 	return rc ? rc : choose_series(query, plan, argv + n_arguments, error);
@@ -413,6 +477,7 @@ void iforest_query_release(struct iforest_query *query)
 	if (query->has_scan)
 		iforest_scan_release(&query->scan);
 	iforest_carry_release(&query->carry);
+	iforest_counting_release(&query->counting);
 	iforest_snapshot_release(query->snapshot);
 	sqlite3_free(query->members);
 	sqlite3_free(query->group_starts);

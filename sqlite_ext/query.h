@@ -4,6 +4,7 @@
  * A group is one series (iforest), or all series that agree on the by columns kept (iforest_fold). The buckets of a
  * group of one come straight from a scan; those of several series are added up first, by merging lists of buckets two by
  * two, so that S series of w buckets cost S w log S and memory of the buckets that there are.
+ * An iforest_counter walks the samples of one series after the other, and has a row for each bucket from its first on.
  */
 #ifndef IFOREST_SQLITE_QUERY_H
 #define IFOREST_SQLITE_QUERY_H
@@ -12,6 +13,7 @@
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/bucket_list.h"
 #include "sqlite_ext/carry.h"
+#include "sqlite_ext/counting.h"
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/plan.h"
 
@@ -31,6 +33,8 @@ struct iforest_query {
 	bool is_overlap, has_overlap;
 	enum iforest_fill fill;
 	struct iforest_carry carry;                   /* of fill = 'last' and 'linear' */
+	bool is_counter;
+	struct iforest_counting counting;             /* is_counter */
 	int64_t first_filled;                         /* the buckets to give for each group, with rows or without */
 	uint64_t n_to_fill, n_filled;
 

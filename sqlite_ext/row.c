@@ -196,6 +196,10 @@ int iforest_row_column(sqlite3_context *context, const struct iforest_query *que
 		return overlap_column(context, query, definition->duration_value, (enum iforest_overlap_column)(c - n_by));
 	} else if (c < n_by + IFOREST_N_FIXED) {
 		fixed_column(context, query, (enum iforest_fixed_column)(c - n_by));
+	} else if (definition->is_counter) {
+		c -= n_by + IFOREST_N_FIXED;
+		return iforest_counting_column(context, &query->counting, c / IFOREST_N_OF_COUNTER,
+					       (enum iforest_counter_column)(c % IFOREST_N_OF_COUNTER));
 	} else if (c >= iforest_first_variance(definition)) {
 		c -= iforest_first_variance(definition);
 		variance_column(context, &query->aggregate.values[iforest_variance_value(definition, c / IFOREST_N_OF_VARIANCE)],

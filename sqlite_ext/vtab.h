@@ -23,4 +23,7 @@ const sqlite3_module *iforest_stats_module(void);
 /* iforest_gaps: stretches of the series of an index in which no span is open; stores nothing. */
 const sqlite3_module *iforest_gaps_module(void);
 
+/* iforest_counter: the value columns of an index as counters; stores nothing. */
+const sqlite3_module *iforest_counter_module(void);
+
 #endif

@@ -1,0 +1,47 @@
+#include "core/counter.h"
+
+void iforest_counter_open(struct iforest_counter *counter, int64_t start)
+{
+	*counter = (struct iforest_counter){ .is_known = counter->is_known, .value = counter->value, .since = start,
+					     .has_start = counter->is_known, .start = counter->value };
+}
+
+void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t end)
+{
+	uint64_t width = (uint64_t)end - (uint64_t)counter->since;
+
+	counter->since = end;
+	if (!counter->is_known)
+		return;
+	counter->known += width;
+	/* widths of a bucket add up to less than 2^64, so the integral is at most 2^127 - 2^63 */
+	if (kind == IFOREST_INT64)
+		counter->integral += (iforest_int128)counter->value.integer * width;
+	else if (width > 0)
+		counter->real_integral += counter->value.real * (double)width;
+}
+
+void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t time, union iforest_number value)
+{
+	bool is_reset = counter->is_known && iforest_number_compare(value, counter->value, kind) < 0;
+
+	iforest_counter_close(counter, kind, time);
+	if (counter->is_known && kind == IFOREST_INT64)
+		counter->increase += (iforest_int128)value.integer - (is_reset ? 0 : counter->value.integer);
+	else if (counter->is_known && (is_reset || value.real != counter->value.real)) /* the same infinity twice is no increase */
+		counter->real_increase += is_reset ? value.real : value.real - counter->value.real;
+	counter->n++;
+	counter->n_resets += is_reset;
+	counter->is_known = true;
+	counter->value = value;
+}
+
+double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_kind kind)
+{
+	return (kind == IFOREST_INT64 ? (double)counter->integral : counter->real_integral) / (double)counter->known;
+}
+
+double iforest_counter_increase(const struct iforest_counter *counter, enum iforest_value_kind kind)
+{
+	return kind == IFOREST_INT64 ? (double)counter->increase : counter->real_increase;
+}

@@ -1,0 +1,42 @@
+/* counter.h -- a counter, which keeps its value from one sample to the next, over a row of buckets: its mean over time, its increase.
+ *
+ *   for (each bucket, ascending) {
+ *           iforest_counter_open(&counter, start);
+ *           for (each sample in it, by time) iforest_counter_add(&counter, kind, time, value);
+ *           iforest_counter_close(&counter, kind, end);
+ *   }
+ *
+ * The increase is that from each sample to the next, the one before the bucket included, so that those of adjacent buckets add up. A
+ * sample less than the one before it is a reset: the counter began again at 0, and the increase is the sample.
+ */
+#ifndef IFOREST_COUNTER_H
+#define IFOREST_COUNTER_H
+
+#include "core/aggregate.h"
+
+struct iforest_counter {
+	bool is_known;                     /* there was a sample: */
+	union iforest_number value;        /* the last one */
+	int64_t since;                     /* up to this time the bucket is accounted for */
+
+	/* of the bucket */
+	bool has_start;                    /* a sample came before it: */
+	union iforest_number start;
+	uint64_t n, n_resets;              /* samples; those less than the one before */
+	uint64_t known;                    /* width of the part in which the counter has a value */
+	iforest_int128 integral, increase; /* IFOREST_INT64: exact (2^63 samples of any value). The integral of the value over time */
+	double real_integral, real_increase; /* IFOREST_FLOAT64 */
+};
+
+/* The counter before any sample is all zero; one carried in has is_known and value.
+ * Requires  start <= the times of the samples < end, each at or after the one before. */
+void iforest_counter_open(struct iforest_counter *counter, int64_t start);
+void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t time, union iforest_number value);
+void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t end);
+
+/* The mean over the time in which it has a value, known > 0: of integers the exact integral and the width, each rounded to double, divided.
+ * The increase as a double. */
+double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_kind kind);
+double iforest_counter_increase(const struct iforest_counter *counter, enum iforest_value_kind kind);
+
+#endif
