@@ -231,6 +231,34 @@ static void check_counters(sqlite3 *db)
 		  "SELECT e.key, " FIELD("sum") " FROM expected, json_each(expected.json, '$.counters') e ORDER BY e.key");
 }
 
+/* The middle third of the trace: counters over time, and a value for each of 300 pixels. */
+static void check_counters_over_time(sqlite3 *db)
+{
+	run(db, "CREATE VIRTUAL TABLE over_time USING iforest_counter(counters);"
+		"CREATE TABLE middle AS SELECT min(ts) + (max(ts) - min(ts)) / 3 AS a, min(ts) + (max(ts) - min(ts)) / 3 + 300 * ((max(ts) - min(ts)) / 900 + 1) AS b"
+		" FROM samples");
+	same_rows(db, "SELECT series, count_value, increase_value, resets_value, twa_value FROM middle, over_time(a, b) ORDER BY series",
+		  "WITH s AS (SELECT series, ts, value, lag(value) OVER w AS was, lead(ts, 1, 9223372036854775807) OVER w AS until FROM samples"
+		  " WINDOW w AS (PARTITION BY series ORDER BY ts, id))"
+		  " SELECT series, total(ts >= a), total(iif(ts < a, 0, iif(value < was, value, value - was))), total(ts >= a AND value < was),"
+		  " sum(value * (min(until, b) - max(ts, a))) / sum(min(until, b) - max(ts, a))"
+		  " FROM s, middle WHERE ts < b AND (ts >= a OR until > a) GROUP BY series HAVING sum(min(until, b) - max(ts, a)) > 0 ORDER BY series");
+	run(db, "CREATE INDEX samples_by_time ON samples(series, ts, id)");
+	same_rows(db, "SELECT series, bucket, last_value FROM middle, counters(a, b, 300) WHERE fill = 'last' ORDER BY series, bucket",
+		  "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 299)"
+		  " SELECT k.series, i, (SELECT value FROM samples s WHERE s.series = k.series AND s.ts < a + (i + 1) * ((b - a) / 300) ORDER BY ts DESC, id DESC LIMIT 1)"
+		  " FROM (SELECT DISTINCT series FROM samples) k, n, middle ORDER BY k.series, i");
+}
+
+static void check_spread(sqlite3 *db)
+{
+	run(db, "CREATE VIRTUAL TABLE spread USING iforest(content=spans, time=ts, duration=dur, variance=dur, by=track)");
+	same_rows(db, "SELECT track, var_dur, stddev_dur * stddev_dur FROM spread ORDER BY track",
+		  "WITH m AS (SELECT track, avg(dur) AS mean, count(dur) AS n FROM spans GROUP BY track)"
+		  " SELECT track, iif(n > 1, sum((dur - mean) * (dur - mean)) / (n - 1), NULL), iif(n > 1, sum((dur - mean) * (dur - mean)) / (n - 1), NULL)"
+		  " FROM spans JOIN m USING(track) GROUP BY track ORDER BY track");
+}
+
 static void a_real_trace_is_exact(void **state)
 {
 	sqlite3 *db = load_trace(*state);
@@ -257,6 +285,8 @@ static void a_real_trace_is_exact(void **state)
 	same_rows(db, "SELECT track, max(depth) - min(depth) + 1 FROM by_depth GROUP BY track ORDER BY track",
 		  "SELECT e.key, " FIELD("max_depth") " FROM expected, json_each(expected.json, '$.tracks') e ORDER BY e.key");
 	check_counters(db);
+	check_counters_over_time(db);
+	check_spread(db);
 	run(db, "INSERT INTO by_track(by_track) VALUES('integrity-check'); INSERT INTO by_depth(by_depth) VALUES('integrity-check');"
 		"INSERT INTO counters(counters) VALUES('integrity-check')");
 	close_database(db);
