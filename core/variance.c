@@ -1,7 +1,5 @@
 #include "core/variance.h"
 
-#include <math.h>
-
 /* An unsigned number of 256 bits. Sums of real entries leave the upper bits free; what forged ones give is kept modulo 2^256. */
 struct wide {
 	iforest_uint128 high, low;
@@ -56,6 +54,14 @@ static unsigned normalise(struct wide *x)
 	return shift;
 }
 
+/* 2^exponent, of which a double has -1022 to 1023. */
+static double power_of_two(int exponent)
+{
+	union iforest_number number = { .integer = (int64_t)(exponent + 1023) << 52 };
+
+	return number.real;
+}
+
 /* a / b, rounded once: 64 bits of the quotient by long division, and the last one is set where there is a rest. b != 0 */
 static double divide(struct wide a, iforest_uint128 b)
 {
@@ -79,7 +85,7 @@ static double divide(struct wide a, iforest_uint128 b)
 	}
 	quotient |= carry || a.high || a.low;
 	/* b counts as if it stood in the upper half */
-	return ldexp((double)quotient, 128 + (int)shift_b - (int)shift_a - 63);
+	return (double)quotient * power_of_two(128 + (int)shift_b - (int)shift_a - 63);
 }
 
 double iforest_sample_variance(const struct iforest_value_aggregate *aggregate)

@@ -386,6 +386,54 @@ static void extremes_are_exact(void **state)
 	close_database(db);
 }
 
+/* ---- cost ---- */
+
+static int count_page(unsigned type, void *n_pages, void *statement, void *text)
+{
+	(void)type;
+	(void)text;
+	if (strstr(sqlite3_sql(statement), "_page\""))
+		++*(int *)n_pages;
+	return 0;
+}
+
+/* Pages of the index that the query reads on a connection that has none of them; the manifest is one. */
+static int pages_read(const char *path, const char *sql, const char *expected)
+{
+	sqlite3 *db = open_database(path, SQLITE_OPEN_READONLY);
+	int n_pages = 0;
+
+	run_gives(db, "0\n", "SELECT count FROM t_if(0, 1) WHERE fill = 'zero'"); /* what is read once */
+	sqlite3_trace_v2(db, SQLITE_TRACE_STMT, count_page, &n_pages);
+	run_gives(db, expected, "%s", sql);
+	close_database(db);
+	return n_pages;
+}
+
+/* A counter with one sample, and another with a sample a row, 120 000 times; windows at the far end. */
+static void what_is_carried_in_is_found_by_index(void **state)
+{
+	const char *path = test_path("carried.db");
+	sqlite3 *db = open_database(path, 0);
+	int n_walked;
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts INTEGER, rare INTEGER, v INTEGER);"
+		"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 120000)"
+		" INSERT INTO t SELECT x, 10 * x, iif(x = 1000, 77, NULL), x * x * 7919 %% 1000003 FROM n;"
+		"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, value=(rare, v)); CREATE VIRTUAL TABLE c USING iforest_counter(t_if)");
+	assert_true(integer_of(db, "SELECT count(*) FROM t_if_page") > 100);
+	close_database(db);
+	assert_in_range(pages_read(path, "SELECT last_rare, max_rare_id FROM t_if(1190001, 1190003) WHERE fill = 'last'", "77|1000\n"), 2, 12);
+	assert_in_range(pages_read(path, "SELECT sum(last_rare), count(*) FROM t_if(1190001, 1190101, 200) WHERE fill = 'last'", "15400|200\n"), 2, 12);
+	assert_in_range(pages_read(path, "SELECT first_rare FROM t_if(5001, 5002) WHERE fill = 'linear'", "\n"), 2, 12);
+	assert_in_range(pages_read(path, "SELECT twa_rare, count FROM c(1190001, 1190003)", "77.0|0\n"), 2, 12);
+	/* and the samples of a window are read, not those before it */
+	n_walked = pages_read(path, "SELECT count, end_v FROM c(600001, 610001)", "1000|600470\n");
+	assert_in_range(n_walked, 4, 30);
+	remove_database(path);
+}
+
 static void a_bad_question_is_an_error(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -397,6 +445,8 @@ static void a_bad_question_is_an_error(void **state)
 	run_fails(db, "iforest_counter: no index \"x\" in schema \"main\"", "CREATE VIRTUAL TABLE d USING iforest_counter(x)");
 	run_fails(db, "iforest_counter: it takes one argument", "CREATE VIRTUAL TABLE d USING iforest_counter(samples_if, name)");
 	run_fails(db, "iforest_counter: \"bare_if\" has no value column", "CREATE VIRTUAL TABLE d USING iforest_counter(bare_if)");
+	run(db, "CREATE VIRTUAL TABLE named_if USING iforest(content=samples, time=ts, value=v, by=(name AS TWA_v))");
+	run_fails(db, "iforest: two columns named", "CREATE VIRTUAL TABLE d USING iforest_counter(named_if)");
 	run_fails(db, "samples_if: a counter needs both t0 and t1", "SELECT * FROM c");
 	run_fails(db, "samples_if: a counter needs both t0 and t1", "SELECT * FROM c(5)");
 	run_fails(db, "samples_if: n and step exclude each other", "SELECT * FROM c(5, 10, 3, 3)");
@@ -421,8 +471,9 @@ int main(void)
 		cmocka_unit_test(plain_sql_gives_the_same),
 		cmocka_unit_test(random_counters_are_what_the_definition_says),
 		cmocka_unit_test(extremes_are_exact),
+		cmocka_unit_test(what_is_carried_in_is_found_by_index),
 		cmocka_unit_test(a_bad_question_is_an_error),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
 }
