@@ -59,8 +59,10 @@ static enum iforest_status take_slot(struct iforest_open_spans *open, uint32_t *
 	}
 	if (open->n_slots == open->n_reserved) {
 		uint32_t n = open->n_reserved ? 2 * open->n_reserved : FIRST_RESERVED;
-		void *slots = n < open->n_reserved ? NULL : open->alloc->reallocate(open->alloc->context, open->slots, n * sizeof *open->slots);
+		void *slots = NULL;
 
+		if (n > open->n_reserved)
+			slots = open->alloc->reallocate(open->alloc->context, open->slots, n * sizeof *open->slots);
 		if (!slots)
 			return IFOREST_NO_MEMORY;
 		open->slots = slots;

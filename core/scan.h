@@ -26,7 +26,7 @@ struct iforest_scan {
 	const struct iforest_manifest *manifest;
 	struct iforest_bucketing bucketing;  /* set by the caller, checked with iforest_bucketing_check() */
 	struct iforest_wanted wanted;        /* set by the caller; its filter is asked about the scan's own runs */
-	const struct iforest_filter *joined_filter; /* set by the caller: the filter of runs that joined; NULL: all their live entries count */
+	const struct iforest_filter *joined_filter; /* set by the caller: of runs that joined; NULL: all their live entries count */
 	struct iforest_cursor *cursors;      /* one a run */
 	struct iforest_cursor **active;      /* those that have entries of the series in the window */
 	uint32_t n_cursors, n_active;

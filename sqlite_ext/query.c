@@ -363,8 +363,8 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 	}
 	query->at_end = !found;
 	if (status == IFOREST_TOO_LARGE)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: spans of several series overlap more than %d buckets", query->index->name,
-					 IFOREST_MAX_OVERLAPPED);
+		return iforest_error_set(error, SQLITE_ERROR, "%s: spans of several series overlap more than %d buckets",
+					 query->index->name, IFOREST_MAX_OVERLAPPED);
 	if (status == IFOREST_RANGE)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->index->name);
 	return iforest_index_error(query->index, query->snapshot, status, error);

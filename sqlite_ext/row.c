@@ -175,7 +175,8 @@ static void fixed_column(sqlite3_context *context, const struct iforest_query *q
 static int overlap_column(sqlite3_context *context, const struct iforest_query *query, unsigned v, enum iforest_overlap_column column)
 {
 	static const enum iforest_value_column max_columns[] = {
-		[IFOREST_OF_LONGEST] = IFOREST_OF_MAX, [IFOREST_OF_LONGEST_ID] = IFOREST_OF_MAX_ID, [IFOREST_OF_LONGEST_TS] = IFOREST_OF_MAX_TS
+		[IFOREST_OF_LONGEST] = IFOREST_OF_MAX, [IFOREST_OF_LONGEST_ID] = IFOREST_OF_MAX_ID,
+		[IFOREST_OF_LONGEST_TS] = IFOREST_OF_MAX_TS
 	};
 	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
 

@@ -59,7 +59,7 @@ static int64_t random_bound(struct random *random)
 	return random_below(random, 2600) - 700;
 }
 
-/* Steps from the first start to behind the last end: bounds that are open stand beyond all times. */
+/* Where a bound is open, the buckets go on beyond all times. */
 static struct question random_question(struct random *random)
 {
 	struct question q = { .is_bounded = false };
@@ -93,10 +93,10 @@ static struct question random_question(struct random *random)
 	return q;
 }
 
-/* By the definition, every span with every bucket. by: the columns of a group, of every row "" for none. */
+/* By the definition, every span with every bucket. by: the columns that make a group, "" for none. */
 static char *reference(const char *by, const char *fill)
 {
-	const char *comma = *by ? "," : "";
+	const char *comma = *by ? "," : "", *of_group = strchr(by, 'b') ? "g.a, g.b" : *by ? "g.a" : "";
 	const char *inside = strcmp(fill, "zero") == 0 ? "coalesce(inside, 0)" : "inside";
 	char *groups = *by ? sqlite3_mprintf("(SELECT DISTINCT %s FROM t)", by) : sqlite3_mprintf("(SELECT 1)");
 	char *join = *by ? sqlite3_mprintf("f.a IS g.a%s", strchr(by, 'b') ? " AND f.b IS g.b" : "") : sqlite3_mprintf("1");
@@ -107,8 +107,8 @@ static char *reference(const char *by, const char *fill)
 		"  max(CASE WHEN place = 1 AND dur IS NOT NULL THEN id END) AS id, max(CASE WHEN place = 1 AND dur IS NOT NULL THEN ts END) AS time"
 		"  FROM o GROUP BY %s%s k)"
 		" SELECT %s%s b.k, coalesce(n, 0), %s, longest, id, time FROM %s g CROSS JOIN b %s JOIN f ON f.k = b.k AND %s ORDER BY %s%s b.k",
-		by, comma, by, comma, *by ? (strchr(by, 'b') ? "g.a, g.b" : "g.a") : "", comma, inside, groups,
-		strcmp(fill, "none") ? "LEFT" : "", join, *by ? (strchr(by, 'b') ? "g.a, g.b" : "g.a") : "", comma);
+		by, comma, by, comma, of_group, comma, inside, groups,
+		strcmp(fill, "none") ? "LEFT" : "", join, of_group, comma);
 
 	sqlite3_free(groups);
 	sqlite3_free(join);
@@ -117,15 +117,13 @@ static char *reference(const char *by, const char *fill)
 
 static void compare(sqlite3 *db, const struct question *q, const char *table, const char *by, const char *fill, const char *columns)
 {
-	char *expected = reference(by, fill), *all, *chosen;
+	char *expected = reference(by, fill), *all = expected;
 	char *sql = sqlite3_mprintf("SELECT %s%s bucket, overlaps, %s FROM %s WHERE fill = '%s' %s ORDER BY %s%s bucket", by, *by ? "," : "", columns,
 				    table, fill, q->arguments, by, *by ? "," : "");
 
 	if (strcmp(columns, "1") == 0) { /* the number alone */
-		all = expected;
-		chosen = sqlite3_mprintf("SELECT %s%s k, \"coalesce(n, 0)\", 1 FROM (%s)", by, *by ? "," : "", all);
+		expected = sqlite3_mprintf("SELECT %s%s k, \"coalesce(n, 0)\", 1 FROM (%s)", by, *by ? "," : "", all);
 		sqlite3_free(all);
-		expected = chosen;
 	}
 	same_rows(db, sql, expected);
 	sqlite3_free(sql);
