@@ -120,11 +120,16 @@ $(BUILD)/tests/pg/%: $(BUILD)/obj/tests/pg/%.o $(PG_HARNESS) $(call objects,test
 # a fuzz target with a driver that replays mutations of a fixed seed; and the same with libFuzzer
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o $(SUPPORT) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lm
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK) -lcmocka -lm
 
 $(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard core/*.c) $(wildcard tests/support/*.c)
 	@mkdir -p $(@D)
-	clang -std=c11 -I. -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ -lcmocka -lm
+	clang -std=c11 -I. -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LINK) -lcmocka -lm
+
+# the one over SQLite has the extension within
+$(BUILD)/tests/fuzz/replay_fuzz_shadow: $(EXTENSION)
+$(BUILD)/tests/fuzz/fuzz_shadow: $(filter-out $(wildcard sqlite_ext/chrometrace*.c),$(wildcard sqlite_ext/*.c))
+$(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -lsqlite3
 
 # ---- testing ----
 
@@ -168,7 +173,8 @@ layers: all
 
 fuzz: $(FUZZ)
 	@for target in $(FUZZ); do mkdir -p $$target.corpus && \
-		$$target -max_total_time=$(SECONDS) -print_final_stats=1 $$target.corpus || exit 1; done
+		$$target -max_total_time=$(SECONDS) -print_final_stats=1 $$target.corpus \
+			$$(ls -d tests/fuzz/corpus_$${target##*/fuzz_} 2>/dev/null) || exit 1; done
 
 bench: tools all $(if $(shell command -v $(PG_CONFIG)),pg)
 	@for bench in bench/*.sh; do BUILD=$(BUILD) sh $$bench || exit 1; done

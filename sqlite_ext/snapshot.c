@@ -103,6 +103,24 @@ static const char *what_is_foreign(const struct iforest_index *index, const stru
 	return NULL;
 }
 
+/* Is the index still the one that the table was connected to? SQLite connects tables anew where it reads the schema, which it does
+ * not where the connection itself made the index anew. */
+static int check_borrowed(struct iforest_index *index, struct iforest_error *error)
+{
+	const struct iforest_definition *known = &index->definition;
+	struct iforest_definition today;
+	int rc = iforest_index_read_definition(index, &today, error);
+	bool is_same = !rc && today.n_texts == known->n_texts;
+
+	for (unsigned t = 0; t < known->n_texts && is_same; t++)
+		is_same = strcmp(today.texts[t], known->texts[t]) == 0;
+	iforest_definition_release(&today);
+	if (!rc && !is_same)
+		rc = iforest_error_set(error, SQLITE_ERROR, "%s: the index was made anew with other columns; drop the tables over it, and make them anew",
+				       index->name);
+	return rc;
+}
+
 static int read_snapshot(struct iforest_index *index, const uint8_t *bytes, uint32_t n_bytes, struct iforest_error *error)
 {
 	struct iforest_snapshot *snapshot = sqlite3_malloc64(sizeof *snapshot);
@@ -167,8 +185,12 @@ static int refresh(struct iforest_index *index, struct iforest_error *error)
 
 	if (rc)
 		return rc;
-	if (!index->snapshot || iforest_load64(bytes + MANIFEST_ID) != index->snapshot->manifest.id)
-		rc = read_snapshot(index, bytes, n_bytes, error);
+	if (!index->snapshot || iforest_load64(bytes + MANIFEST_ID) != index->snapshot->manifest.id) {
+		if (index->is_borrowed)
+			rc = check_borrowed(index, error);
+		if (!rc)
+			rc = read_snapshot(index, bytes, n_bytes, error);
+	}
 	sqlite3_reset(index->get_page);
 	return rc;
 }
@@ -233,24 +255,6 @@ static void forget_source(struct iforest_index *index)
 	index->read_last = index->read_pending = NULL;
 	iforest_source_release(&index->source);
 	index->is_attached = false;
-}
-
-/* Is the index still the one that the table was connected to? SQLite connects tables anew where it reads the schema, which it does
- * not where the connection itself made the index anew. */
-static int check_borrowed(struct iforest_index *index, struct iforest_error *error)
-{
-	const struct iforest_definition *known = &index->definition;
-	struct iforest_definition today;
-	int rc = iforest_index_read_definition(index, &today, error);
-	bool is_same = !rc && today.n_texts == known->n_texts;
-
-	for (unsigned t = 0; t < known->n_texts && is_same; t++)
-		is_same = strcmp(today.texts[t], known->texts[t]) == 0;
-	iforest_definition_release(&today);
-	if (!rc && !is_same)
-		rc = iforest_error_set(error, SQLITE_ERROR, "%s: the index was made anew with other columns; drop the tables over it, and make them anew",
-				       index->name);
-	return rc;
 }
 
 int iforest_index_find_source(struct iforest_index *index, struct iforest_error *error)

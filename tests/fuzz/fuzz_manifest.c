@@ -42,3 +42,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_data)
 	free(bytes);
 	return 0;
 }
+
+const struct fuzz_target fuzz_target = { .n_inputs = 8000, .random_input = fuzz_random_damage };

@@ -45,3 +45,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_data)
 	specimen_exercise(&specimen, fuzz_merges(data));
 	return 0;
 }
+
+const struct fuzz_target fuzz_target = { .n_inputs = 8000, .random_input = fuzz_random_damage };
