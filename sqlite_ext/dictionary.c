@@ -8,7 +8,7 @@
 /* The slot of the key: that of its series, or the free one where it belongs. */
 static struct iforest_series **slot_of(struct iforest_series **slots, uint32_t n_slots, const uint8_t *key, uint32_t n_bytes)
 {
-	uint64_t at = iforest_checksum64(key, n_bytes);
+	uint64_t at = iforest_checksum64(n_bytes ? key : (const uint8_t *)"", n_bytes);
 
 	for (;; at++) {
 		struct iforest_series **slot = &slots[at & (n_slots - 1)];
