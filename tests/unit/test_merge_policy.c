@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "tests/support/harness.h"
-#include "tests/support/random.h"
+#include "tests/support/merge_simulation.h"
 
-enum { MOST = 5000, FEW_PAGES = 256, CAP_PAGES = 8192, N_SEALS = 100000, TURNS_OF_BOUND = 32 };
+enum { FEW_PAGES = 256, CAP_PAGES = 8192, N_SEALS = 100000, TURNS_OF_BOUND = 32 };
 
 /* ---- worked examples ---- */
 
@@ -164,65 +164,21 @@ static void any_runs_are_merged_until_there_is_nothing_to_do(void **state)
 
 /* ---- a hundred thousand seals ---- */
 
-struct simulation {
-	struct iforest_merge_settings settings;
-	struct iforest_merge_candidate runs[MOST];
-	uint32_t chosen[MOST], n_runs, n_most_runs;
-	uint64_t n_sealed, n_merged, n_largest_merge; /* pages */
-};
-
-/* Merges what the policy says; false if that is nothing. */
-static bool merge_once(struct simulation *s)
-{
-	uint32_t n = iforest_merge_choose(s->runs, s->n_runs, &s->settings, s->chosen), n_left = 0;
-	struct iforest_merge_candidate merged = { .low = INT64_MAX, .high = INT64_MIN };
-
-	for (uint32_t r = 0, i = 0; n > 0 && r < s->n_runs; r++) {
-		const struct iforest_merge_candidate *run = &s->runs[r];
-
-		if (i == n || s->chosen[i] != r) {
-			s->runs[n_left++] = *run;
-			continue;
-		}
-		i++;
-		merged.n_pages += run->n_pages;
-		merged.n_rows += run->n_rows;
-		merged.low = run->low < merged.low ? run->low : merged.low;
-		merged.high = run->high > merged.high ? run->high : merged.high;
-	}
-	if (n == 0)
-		return false;
-	s->runs[n_left++] = merged;
-	s->n_runs = n_left;
-	s->n_merged += merged.n_pages;
-	s->n_largest_merge = merged.n_pages > s->n_largest_merge ? merged.n_pages : s->n_largest_merge;
-	return true;
-}
-
 /* is_bounded: after each seal one merge within iforest_merge_bound(), and nobody else merges. Else: all that the policy
  * wants, at once. */
-static struct simulation *simulate(bool in_order, bool is_bounded)
+static struct merge_simulation *simulate(bool in_order, bool is_bounded)
 {
-	struct simulation *s = calloc(1, sizeof *s);
+	struct merge_simulation *s = calloc(1, sizeof *s);
 	struct random dice = random_from(random_seed());
 
 	assert_non_null(s);
-	s->settings = (struct iforest_merge_settings){ .fan_in = IFOREST_USUAL_FAN_IN, .most_pages = UINT64_MAX, .cap_pages = CAP_PAGES };
+	s->settings = (struct iforest_merge_settings){ .fan_in = IFOREST_USUAL_FAN_IN, .cap_pages = CAP_PAGES };
+	s->few_pages = is_bounded ? FEW_PAGES : 0;
 	for (int64_t seal = 0; seal < N_SEALS; seal++) {
 		uint64_t n_pages = 1 + random_below(&dice, 40);
 
-		assert_true(s->n_runs < MOST);
-		s->runs[s->n_runs++] = (struct iforest_merge_candidate){ .n_pages = n_pages, .n_rows = n_pages * 1000,
-			.low = in_order ? seal * 100 : random_between(&dice, 0, 99), .high = in_order ? seal * 100 + 100 : random_between(&dice, 900, 999) };
-		s->n_sealed += n_pages;
-		if (is_bounded) {
-			s->settings.most_pages = iforest_merge_bound(FEW_PAGES, s->n_runs);
-			(void)merge_once(s);
-		} else {
-			while (merge_once(s))
-				;
-		}
-		s->n_most_runs = s->n_runs > s->n_most_runs ? s->n_runs : s->n_most_runs;
+		merge_simulation_seal(s, &(struct iforest_merge_candidate){ .n_pages = n_pages, .n_rows = n_pages * 1000,
+			.low = in_order ? seal * 100 : random_between(&dice, 0, 99), .high = in_order ? seal * 100 + 100 : random_between(&dice, 900, 999) });
 	}
 	print_message("%d seals %s, %s: at most %u runs, %u in the end; each page written %.2f times after the seal; largest merge %llu of %llu pages\n",
 		      N_SEALS, in_order ? "in order" : "that overlap", is_bounded ? "one bounded merge a seal" : "merged at once",
@@ -243,7 +199,7 @@ static unsigned tiers_of(uint64_t n_pages)
 
 static void overlapping_runs_merged_at_once(void **state)
 {
-	struct simulation *s = simulate(false, false);
+	struct merge_simulation *s = simulate(false, false);
 
 	(void)state;
 	assert_true(s->n_most_runs < tiers_of(s->n_sealed) * IFOREST_USUAL_FAN_IN);
@@ -254,7 +210,7 @@ static void overlapping_runs_merged_at_once(void **state)
 /* Large runs stay as they are: no merge grows with the index. */
 static void runs_in_order_merged_at_once(void **state)
 {
-	struct simulation *s = simulate(true, false);
+	struct merge_simulation *s = simulate(true, false);
 
 	(void)state;
 	assert_true(s->n_most_runs < tiers_of(CAP_PAGES) * IFOREST_USUAL_FAN_IN + s->n_sealed / CAP_PAGES);
@@ -275,7 +231,7 @@ static uint64_t runs_under_bound(uint64_t n_largest)
 
 static void overlapping_runs_under_the_bound(void **state)
 {
-	struct simulation *s = simulate(false, true);
+	struct merge_simulation *s = simulate(false, true);
 
 	(void)state;
 	assert_true(s->n_most_runs <= runs_under_bound(s->n_sealed));
@@ -285,7 +241,7 @@ static void overlapping_runs_under_the_bound(void **state)
 
 static void runs_in_order_under_the_bound(void **state)
 {
-	struct simulation *s = simulate(true, true);
+	struct merge_simulation *s = simulate(true, true);
 
 	(void)state;
 	assert_true(s->n_most_runs <= runs_under_bound(CAP_PAGES) + s->n_sealed / CAP_PAGES);

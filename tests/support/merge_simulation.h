@@ -1,0 +1,36 @@
+/* merge_simulation.h -- what a merge policy makes of seal after seal: sizes only, no pages. */
+#ifndef TESTS_MERGE_SIMULATION_H
+#define TESTS_MERGE_SIMULATION_H
+
+#include <stdbool.h>
+
+#include "core/merge_policy.h"
+#include "tests/support/random.h"
+
+enum { MERGE_SIMULATION_RUNS = 5000 };
+
+struct merge_simulation {
+	struct iforest_merge_settings settings; /* most_pages is set here */
+	uint64_t few_pages; /* each seal merges once, within iforest_merge_bound(few_pages, ...); 0: whatever the policy wants, at once */
+	struct iforest_merge_candidate runs[MERGE_SIMULATION_RUNS];
+	uint32_t chosen[MERGE_SIMULATION_RUNS], n_runs;
+	uint32_t n_most_runs;            /* that there were after a seal */
+	uint64_t n_sealed, n_merged;     /* pages written */
+	uint64_t n_largest_merge;        /* pages */
+	uint64_t n_most_work;            /* pages that a seal wrote with its merges */
+};
+
+/* A run is sealed, and merged with others. */
+void merge_simulation_seal(struct merge_simulation *simulation, const struct iforest_merge_candidate *run);
+
+/* ---- inserted rows ---- */
+
+/* The order in which rows come: by time; up to MERGE_LATEST rows late, any of them equally likely; any. */
+enum merge_order { MERGE_IN_ORDER, MERGE_LATE, MERGE_RANDOM };
+
+enum { MERGE_LATEST = 20000, MERGE_ROWS_A_PAGE = 550 };
+
+/* The run of rows number [first, first + n_rows) of n_all: as many pages as iforest would have at 7 bytes a row, and where they lie in time. */
+struct iforest_merge_candidate merge_simulation_run(enum merge_order order, int64_t first, int64_t n_rows, int64_t n_all, struct random *dice);
+
+#endif
