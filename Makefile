@@ -9,6 +9,7 @@
 #   make layers    proves which folder may know which
 #   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
 #   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
+#   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
 #   make install-core  copies the forest as a C library: libiforest.a, headers, iforest.pc (docs/forest.md)
 #   make install-pg  copies the extension to where PostgreSQL looks for it
@@ -44,7 +45,7 @@ FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/f
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
 MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
-.PHONY: all demo demo-pg test check check-plain check-pg check-pauses check-sanitized check-clang matrix layers bench fuzz pg install install-core install-pg tools clean
+.PHONY: all demo demo-pg test check check-plain check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers bench fuzz pg install install-core install-pg tools clean
 .SECONDARY:
 
 all: $(LIBRARIES) $(MODULES)
@@ -167,6 +168,9 @@ check-built: all $(UNIT) $(CLAIMS) $(SQLITE) $(REPLAY)
 
 matrix:
 	@tests/pg/matrix.sh
+
+matrix-sqlite: all $(SQLITE)
+	@BUILD=$(BUILD) tests/sqlite/matrix.sh
 
 layers: all
 	@BUILD=$(BUILD) tests/check_layers.sh

@@ -7,13 +7,14 @@
 #include "sqlite_ext/verify.h"
 #include "sqlite_ext/watch.h"
 
-static int rebuild(struct iforest_table *table, struct iforest_error *error)
+static int rebuild(struct iforest_table *table, int64_t number, struct iforest_error *error)
 {
 	struct iforest_index *index = &table->index;
 	struct iforest_source source = { .name = NULL };
 	char *renamed = NULL;
 	int rc = SQLITE_OK;
 
+	(void)number;
 	if (index->definition.sync == IFOREST_SYNC_LOG)
 		rc = iforest_watch_table(index->db, index->schema, index->name, &renamed, error);
 	if (!rc && renamed) {
@@ -33,16 +34,48 @@ static int rebuild(struct iforest_table *table, struct iforest_error *error)
 	return rc ? rc : iforest_index_find_source(index, error);
 }
 
-static int integrity_check(struct iforest_index *index, struct iforest_error *error)
+static int flush(struct iforest_table *table, int64_t number, struct iforest_error *error)
 {
-	return iforest_verify(index, true, error);
+	(void)number;
+	return iforest_flush(&table->index, error);
 }
 
-static const struct {
+static int merge(struct iforest_table *table, int64_t most_pages, struct iforest_error *error)
+{
+	if (most_pages <= 0)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: n must be greater than 0", table->name);
+	return iforest_merge(&table->index, (uint64_t)most_pages, error);
+}
+
+static int automerge(struct iforest_table *table, int64_t fan_in, struct iforest_error *error)
+{
+	if (fan_in < IFOREST_LEAST_AUTOMERGE || fan_in > IFOREST_MOST_AUTOMERGE)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: automerge takes n from %d to %d", table->name, IFOREST_LEAST_AUTOMERGE,
+					 IFOREST_MOST_AUTOMERGE);
+	return iforest_index_set_automerge(&table->index, (uint32_t)fan_in, error);
+}
+
+static int optimize(struct iforest_table *table, int64_t number, struct iforest_error *error)
+{
+	(void)number;
+	return iforest_optimize(&table->index, error);
+}
+
+static int integrity_check(struct iforest_table *table, int64_t number, struct iforest_error *error)
+{
+	(void)number;
+	return iforest_verify(&table->index, true, error);
+}
+
+/* usual: n where none is given. */
+static const struct command {
 	const char *name;
-	int (*run)(struct iforest_index *index, struct iforest_error *error);
+	int (*run)(struct iforest_table *table, int64_t number, struct iforest_error *error);
+	bool takes_number;
+	int64_t usual;
 } commands[] = {
-	{ "flush", iforest_flush }, { "merge", iforest_merge }, { "optimize", iforest_optimize }, { "integrity-check", integrity_check },
+	{ "flush", flush, false, 0 }, { "merge", merge, true, INT64_MAX }, { "optimize", optimize, false, 0 }, { "rebuild", rebuild, false, 0 },
+	{ "integrity-check", integrity_check, false, 0 }, { "automerge", automerge, true, 0 },
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
@@ -91,24 +124,36 @@ static int check_alone(const struct iforest_table *table, struct iforest_error *
 	return SQLITE_OK;
 }
 
-int iforest_command_run(struct iforest_table *table, const char *command, sqlite3_value *step, struct iforest_error *error)
+static int run_command(struct iforest_table *table, const struct command *command, sqlite3_value *number, struct iforest_error *error)
 {
-	struct iforest_index *index = &table->index;
-	int c = 0, rc = check_alone(table, error);
+	bool is_given = sqlite3_value_type(number) != SQLITE_NULL;
+
+	if (is_given && !command->takes_number)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: command \"%s\" takes no n", table->name, command->name);
+	if (is_given && sqlite3_value_numeric_type(number) != SQLITE_INTEGER)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: argument n is not an integer: %s", table->name, sqlite3_value_text(number));
+	return command->run(table, is_given ? sqlite3_value_int64(number) : command->usual, error);
+}
+
+int iforest_command_run(struct iforest_table *table, const char *command, sqlite3_value **arguments, struct iforest_error *error)
+{
+	sqlite3_value *number = arguments[IFOREST_ARGUMENT_N], *step = arguments[IFOREST_ARGUMENT_STEP];
+	bool is_export = sqlite3_stricmp(command, "export") == 0;
+	int rc = check_alone(table, error);
 
 	if (rc)
 		return rc;
-	index->connection->n_changes++;
-	if (sqlite3_stricmp(command, "export") == 0)
-		return iforest_export(index, &table->definition, step, error);
+	table->index.connection->n_changes++;
+	if (is_export && sqlite3_value_type(number) != SQLITE_NULL)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: command \"export\" takes no n", table->name);
+	if (is_export)
+		return iforest_export(&table->index, &table->definition, step, error);
 	if (sqlite3_value_type(step) != SQLITE_NULL)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: step goes with the command export alone", table->name);
-	if (sqlite3_stricmp(command, "rebuild") == 0)
-		return rebuild(table, error);
-	while (c < N_COMMANDS && sqlite3_stricmp(command, commands[c].name) != 0)
-		c++;
-	if (c < N_COMMANDS)
-		return commands[c].run(index, error);
+	for (int c = 0; c < N_COMMANDS; c++)
+		if (sqlite3_stricmp(command, commands[c].name) == 0)
+			return run_command(table, &commands[c], number, error);
 	return iforest_error_set(error, SQLITE_ERROR,
-				 "%s: unknown command \"%s\"; there are flush, merge, optimize, rebuild, integrity-check and export", table->name, command);
+				 "%s: unknown command \"%s\"; there are flush, merge, optimize, rebuild, integrity-check, automerge and export",
+				 table->name, command);
 }

@@ -1,5 +1,6 @@
 #include "sqlite_ext/index.h"
 
+#include "core/merge_policy.h"
 #include "sqlite_ext/pager_sqlite.h"
 
 int iforest_index_init(struct iforest_index *index, sqlite3 *db, struct iforest_connection *connection, const char *schema,
@@ -95,7 +96,7 @@ int iforest_index_make_tables(struct iforest_index *index, const struct iforest_
 				 "CREATE TABLE %s\"%w\".\"%w_page\"(id INTEGER PRIMARY KEY, bytes BLOB);"
 				 "CREATE TABLE %s\"%w\".\"%w_series\"(id INTEGER PRIMARY KEY, key BLOB);"
 				 "CREATE TABLE %s\"%w\".\"%w_config\"(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-				 "DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *';"
+				 "DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *' AND name <> 'automerge';"
 				 "INSERT INTO \"%w\".\"%w_config\" VALUES('format', %d)",
 				 if_not, schema, name, if_not, schema, name, if_not, schema, name, schema, name, schema, name,
 				 IFOREST_SQLITE_FORMAT);
@@ -189,6 +190,26 @@ int iforest_index_read_definition(struct iforest_index *index, struct iforest_de
 	while (n-- > 0)
 		sqlite3_free(arguments[n]);
 	return rc;
+}
+
+int iforest_index_get_automerge(struct iforest_index *index, uint32_t *fan_in, struct iforest_error *error)
+{
+	sqlite3_stmt *statement;
+	int rc = iforest_prepare(error, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'automerge' AND value BETWEEN %d AND %d",
+				 index->schema, index->name, IFOREST_LEAST_AUTOMERGE, IFOREST_MOST_AUTOMERGE);
+
+	*fan_in = IFOREST_USUAL_FAN_IN;
+	if (rc)
+		return rc;
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		*fan_in = (uint32_t)sqlite3_column_int(statement, 0);
+	rc = sqlite3_finalize(statement);
+	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
+}
+
+int iforest_index_set_automerge(struct iforest_index *index, uint32_t fan_in, struct iforest_error *error)
+{
+	return iforest_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('automerge', %u)", index->schema, index->name, fan_in);
 }
 
 int iforest_index_put_series(struct iforest_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,

@@ -2,7 +2,8 @@
  *
  *   x_page(id INTEGER PRIMARY KEY, bytes BLOB)      id = location << 32 | index of the page; the manifest has id 0
  *   x_series(id INTEGER PRIMARY KEY, key BLOB)      series.h
- *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed', 'export width'.. (export.h)
+ *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed', 'export width'.. (export.h),
+ *                                                   and 'automerge' where it was set
  *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers (watch.h)
  *
  * x_log is no shadow table in SQLite's sense, because plain triggers write to it and must be let.
@@ -92,6 +93,13 @@ int iforest_index_note_flush(struct iforest_index *index, struct iforest_error *
 /* Writes a series; *put is a statement that is kept from call to call, to be finalized by the caller. */
 int iforest_index_put_series(struct iforest_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,
 			     struct iforest_error *error);
+
+/* Runs of a size before they are merged; IFOREST_USUAL_FAN_IN unless it was set to a number from IFOREST_LEAST_AUTOMERGE to
+ * IFOREST_MOST_AUTOMERGE. It outlives a rebuild. */
+#define IFOREST_LEAST_AUTOMERGE 2
+#define IFOREST_MOST_AUTOMERGE 16
+int iforest_index_get_automerge(struct iforest_index *index, uint32_t *fan_in, struct iforest_error *error);
+int iforest_index_set_automerge(struct iforest_index *index, uint32_t fan_in, struct iforest_error *error);
 
 /* The by types alone, into a definition that has been parsed already; those that cannot be read stay NULL. */
 void iforest_index_read_by_types(struct iforest_index *index, struct iforest_definition *definition);

@@ -19,6 +19,7 @@ struct upkeep {
 	struct iforest_snapshot *snapshot;   /* what is pending, and the state before */
 	struct iforest_manifest manifest;    /* to be changed */
 	sqlite3_stmt *put_series;
+	uint32_t fan_in;                     /* runs of a size that are merged */
 };
 
 static int upkeep_error(struct upkeep *upkeep, enum iforest_status status)
@@ -34,6 +35,8 @@ static int start(struct upkeep *upkeep, struct iforest_index *index, struct ifor
 	*upkeep = (struct upkeep){ .index = index, .error = error };
 	iforest_index_forget(index);
 	rc = iforest_index_open(index, &upkeep->snapshot, error);
+	if (!rc)
+		rc = iforest_index_get_automerge(index, &upkeep->fan_in, error);
 	return rc ? rc : iforest_index_read_manifest(index, &upkeep->manifest, error);
 }
 
@@ -208,11 +211,11 @@ static void describe_runs(const struct upkeep *upkeep, struct iforest_merge_cand
 	}
 }
 
-/* Merges the runs that the policy chooses; *n is how many. */
-static enum iforest_status merge_once(struct upkeep *upkeep, uint64_t most_pages, uint32_t *n)
+/* Merges the runs that the policy chooses; *n is how many. *most_pages is what may be read, and then what is left of it. */
+static enum iforest_status merge_once(struct upkeep *upkeep, uint64_t *most_pages, uint32_t *n)
 {
 	struct iforest_manifest *manifest = &upkeep->manifest;
-	struct iforest_merge_settings settings = { .fan_in = IFOREST_USUAL_FAN_IN, .most_pages = most_pages, .cap_pages = CAP_PAGES };
+	struct iforest_merge_settings settings = { .fan_in = upkeep->fan_in, .most_pages = *most_pages, .cap_pages = CAP_PAGES };
 	struct iforest_merge_candidate *candidates = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *candidates);
 	uint32_t *chosen = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *chosen);
 	uint64_t *run_ids = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *run_ids);
@@ -222,8 +225,10 @@ static enum iforest_status merge_once(struct upkeep *upkeep, uint64_t most_pages
 	if (candidates && chosen && run_ids) {
 		describe_runs(upkeep, candidates);
 		*n = iforest_merge_choose(candidates, manifest->n_runs, &settings, chosen);
-		for (uint32_t i = 0; i < *n; i++)
+		for (uint32_t i = 0; i < *n; i++) {
 			run_ids[i] = manifest->runs[chosen[i]].place.run_id;
+			*most_pages -= candidates[chosen[i]].n_rows > 0 ? candidates[chosen[i]].n_pages : 0;
+		}
 		status = *n > 0 ? iforest_runs_merge(&upkeep->index->store, manifest, run_ids, *n, &merged) : IFOREST_OK;
 	}
 	sqlite3_free(candidates);
@@ -263,26 +268,28 @@ static bool is_pending(const struct upkeep *upkeep)
 int iforest_flush(struct iforest_index *index, struct iforest_error *error)
 {
 	struct upkeep upkeep;
+	uint64_t most_pages;
 	uint32_t n;
 	int rc = start(&upkeep, index, error);
 
 	if (!rc && is_pending(&upkeep)) {
 		rc = seal(&upkeep);
+		most_pages = iforest_merge_bound(FEW_PAGES, upkeep.manifest.n_runs);
 		if (!rc)
-			rc = upkeep_error(&upkeep, merge_once(&upkeep, iforest_merge_bound(FEW_PAGES, upkeep.manifest.n_runs), &n));
+			rc = upkeep_error(&upkeep, merge_once(&upkeep, &most_pages, &n));
 	}
 	end(&upkeep);
 	return rc;
 }
 
-int iforest_merge(struct iforest_index *index, struct iforest_error *error)
+int iforest_merge(struct iforest_index *index, uint64_t most_pages, struct iforest_error *error)
 {
 	struct upkeep upkeep;
 	uint32_t n = 1;
 	int rc = start(&upkeep, index, error);
 
 	while (!rc && n > 0)
-		rc = upkeep_error(&upkeep, merge_once(&upkeep, UINT64_MAX, &n));
+		rc = upkeep_error(&upkeep, merge_once(&upkeep, &most_pages, &n));
 	end(&upkeep);
 	return rc;
 }

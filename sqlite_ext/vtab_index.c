@@ -125,7 +125,7 @@ static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sq
 		iforest_error_set(&error, SQLITE_CONSTRAINT_VTAB, "%s may not be modified; write to \"%s\"", table->name,
 				  table->definition.content);
 	else
-		iforest_command_run(table, command, argv[2 + iforest_first_argument(&table->definition) + IFOREST_ARGUMENT_STEP], &error);
+		iforest_command_run(table, command, argv + 2 + iforest_first_argument(&table->definition), &error);
 	/* a command inserts no row of the user's: what it wrote into our tables does not count, be it done or not */
 	sqlite3_set_last_insert_rowid(table->index.db, last_inserted);
 	*rowid = last_inserted;

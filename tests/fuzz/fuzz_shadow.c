@@ -101,6 +101,7 @@ static const char *const steps[] = {
 	"?", "?", "?",
 	"INSERT INTO d_if(d_if) VALUES('flush')", "INSERT INTO d_if(d_if) VALUES('merge')", "INSERT INTO d_if(d_if) VALUES('optimize')",
 	"INSERT INTO d_if(d_if) VALUES('integrity-check')", "INSERT INTO d_if(d_if) VALUES('rebuild')",
+	"INSERT INTO d_if(d_if, n) VALUES('automerge', 2 + ?3 % 15)", "INSERT INTO d_if(d_if, n) VALUES('merge', ?3)",
 	"SELECT * FROM d_if", "SELECT * FROM d_if(?1 * 37, 5000 + ?2 * 11)", "SELECT * FROM d_fold(?1 * 37, 5000 + ?2 * 11)", "SELECT * FROM d_fold",
 	"SELECT * FROM d_if(0, 10000, 1 + ?1)", "SELECT * FROM d_if(?2, 12000) WHERE step = 40 * ?1 + 41 AND fill = 'zero'",
 	"SELECT * FROM d_fold(-10, 13000, ?1)", "SELECT count, max_dur_id FROM d_if(0, 10007, 99) ORDER BY bucket DESC",

@@ -45,6 +45,8 @@ static const struct step {
 	{ "pending", TABLE INDEX CHANGES, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
 	{ "flush", TABLE INDEX CHANGES, "INSERT INTO d_if(d_if) VALUES('flush')", false },
 	{ "merge", TABLE INDEX FLUSHES CHANGES, "INSERT INTO d_if(d_if) VALUES('flush')", false },
+	{ "automerge", TABLE INDEX, "INSERT INTO d_if(d_if, n) VALUES('automerge', 3)", false },
+	{ "merge some", TABLE INDEX FLUSHES "INSERT INTO d_if(d_if, n) VALUES('automerge', 3);", "INSERT INTO d_if(d_if, n) VALUES('merge', 1000)", false },
 	{ "create fold", TABLE INDEX, "CREATE VIRTUAL TABLE f USING iforest_fold(d_if, track)", false },
 	{ "create rows", TABLE INDEX, "CREATE VIRTUAL TABLE e USING iforest_rows(d_if, id AS key)", false },
 	{ "rows", TABLE INDEX ROWS, "SELECT * FROM e WHERE track >= 'track 3' AND r > '7' AND ts IN (SELECT ts FROM d WHERE id < 400) ORDER BY id", true },
