@@ -156,6 +156,55 @@ static void pending_rows_outlive_what_happens_to_the_file(void **state)
 	remove_database(copy);
 }
 
+/* The shell reads a file without the extension, writes it down as SQL and makes another of it. */
+static void dump_and_restore(const char *path, const char *copy)
+{
+	char *command = sqlite3_mprintf("sqlite3 '%s' .dump | sqlite3 -bail '%s'", path, copy);
+
+	assert_int_equal(system(command), 0);
+	sqlite3_free(command);
+}
+
+static void a_dump_holds_what_is_pending(void **state)
+{
+	static const char *const modes[] = { "log", "append", "manual" };
+	const char *path = test_path("dumped.db"), *copy = test_path("restored.db");
+
+	(void)state;
+	if (system("command -v sqlite3 >/dev/null"))
+		skip();
+	for (int m = 0; m < 3; m++) {
+		sqlite3 *db = open_database(path, 0);
+		int64_t n_pending;
+
+		run(db, SPANS "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track, sync=%s);"
+			"CREATE VIRTUAL TABLE folded USING iforest_fold(spans_if)", modes[m]);
+		if (m == 0)
+			run(db, CHANGES COMMAND("flush") "DELETE FROM spans WHERE id %% 40 = 1;" CHANGES);
+		else if (m == 1)
+			run(db, "INSERT INTO spans(track, ts, dur) SELECT track, ts, dur FROM spans LIMIT 50;" COMMAND("flush")
+				"INSERT INTO spans(track, ts, dur) SELECT track, ts, dur FROM spans LIMIT 70");
+		n_pending = m == 0 ? integer_of(db, "SELECT count(*) FROM spans_if_log") : 0;
+		assert_true(m > 0 || n_pending > 0);
+		close_database(db);
+		dump_and_restore(path, copy);
+		db = open_database(copy, 0);
+		if (m == 0)
+			assert_int_equal(integer_of(db, "SELECT count(*) FROM spans_if_log"), n_pending);
+		expect_same(db, "main", "spans");
+		run(db, COMMAND("integrity-check"));
+		if (m < 2)
+			run(db, "INSERT INTO spans(track, ts, dur) VALUES('late', 500, 3);");
+		expect_same(db, "main", "spans");
+		run(db, COMMAND("flush") COMMAND("integrity-check"));
+		expect_same(db, "main", "spans");
+		same_rows(db, "SELECT count, sum_dur FROM folded", "SELECT count(*), sum(dur) FROM spans");
+		close_database(db);
+		remove_database(path);
+		remove_database(copy);
+	}
+}
+
 static void any_column_may_be_generated(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -362,6 +411,7 @@ int main(void)
 		cmocka_unit_test(a_manual_index_waits),
 		cmocka_unit_test(names_that_only_a_log_needs_stay_free),
 		cmocka_unit_test(pending_rows_outlive_what_happens_to_the_file),
+		cmocka_unit_test(a_dump_holds_what_is_pending),
 		cmocka_unit_test(any_column_may_be_generated),
 		cmocka_unit_test(an_answer_is_not_mixed_up),
 		cmocka_unit_test(sqlite_checks_it_too),
