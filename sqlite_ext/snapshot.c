@@ -229,7 +229,7 @@ int iforest_index_read_manifest(struct iforest_index *index, struct iforest_mani
 static int detached(struct iforest_index *index, struct iforest_error *error)
 {
 	return iforest_error_set(error, SQLITE_ERROR,
-				 "%s: detached from its table: the table, a column, a UNIQUE index or a trigger of the index was made, dropped, "
+				 "%s: detached from its table: the table, a column, a UNIQUE index, the log or a trigger of the index was made, dropped, "
 				 "renamed or replaced; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild'), or drop the index and make it anew",
 				 index->name, index->name, index->name);
 }

@@ -156,6 +156,19 @@ static int is_right(const struct iforest_watch *watch, int trigger, bool *right)
 	return rc;
 }
 
+static int find_log(const struct iforest_watch *watch, bool *found)
+{
+	sqlite3_stmt *statement;
+	int rc = iforest_prepare(watch->error, watch->db, &statement, "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = '%q_log'",
+				 watch->schema, watch->index);
+
+	if (rc)
+		return rc;
+	*found = sqlite3_step(statement) == SQLITE_ROW;
+	rc = sqlite3_finalize(statement);
+	return rc ? iforest_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
+}
+
 int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const struct iforest_definition *definition,
 		       struct iforest_source *source, struct iforest_error *error)
 {
@@ -165,6 +178,8 @@ int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const
 
 	*source = (struct iforest_source){ .name = NULL };
 	rc = find_table(&watch, source);
+	if (!rc)
+		rc = find_log(&watch, &right);
 	for (int t = 0; t < IFOREST_N_TRIGGERS && !rc && right && source->name; t++)
 		rc = is_right(&watch, t, &right);
 	if (!rc && right && source->name)
@@ -180,8 +195,11 @@ int iforest_watch_table(sqlite3 *db, const char *schema, const char *index, char
 	struct iforest_source source = { .name = NULL };
 	int rc = find_table(&watch, &source);
 
-	*table = source.name;
-	source.name = NULL;
+	*table = NULL;
+	if (!rc) {
+		*table = source.name;
+		source.name = NULL;
+	}
 	iforest_source_release(&source);
 	return rc;
 }

@@ -4,15 +4,18 @@
 #   tests/sqlite/matrix.sh [PACKAGE...]     better-sqlite3@7.5.1 (SQLite 3.38.2) and better-sqlite3@latest, or those named
 #
 # The npm packages carry SQLite's source in one file; nothing else of them is used, nor run. Needs npm and its registry while a library is made, in
-# IFOREST_SQLITE_MATRIX (default /var/tmp/iforest-sqlite-matrix), where libraries stay and are used again. Options are those of Debian's library as far as
-# the tests ask for them. Programs and modules are those of BUILD (default build), built against this machine's headers. Of test_chrometrace, too.
+# IFOREST_SQLITE_MATRIX (default /var/tmp/iforest-sqlite-matrix), where libraries stay and are used again. Options are those of Debian's library. Programs
+# and modules are those of BUILD (default build), built against this machine's headers.
 set -u
 
 folder=${IFOREST_SQLITE_MATRIX:-/var/tmp/iforest-sqlite-matrix}
 build=${BUILD:-build}
-options="-DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_FTS3 -DSQLITE_ENABLE_FTS3_PARENTHESIS -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_JSON1
-	-DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_ENABLE_COLUMN_METADATA -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_ENABLE_UNLOCK_NOTIFY
-	-DSQLITE_ENABLE_DESERIALIZE -DSQLITE_SECURE_DELETE -DSQLITE_SOUNDEX -DSQLITE_MAX_VARIABLE_NUMBER=250000"
+options="-DSQLITE_THREADSAFE=1 -DSQLITE_SECURE_DELETE -DSQLITE_SOUNDEX -DSQLITE_USE_URI -DSQLITE_LIKE_DOESNT_MATCH_BLOBS
+	-DSQLITE_MAX_VARIABLE_NUMBER=250000"
+for feature in FTS3 FTS3_PARENTHESIS FTS3_TOKENIZER FTS4 FTS5 RTREE MATH_FUNCTIONS COLUMN_METADATA DBSTAT_VTAB UNLOCK_NOTIFY \
+	PREUPDATE_HOOK SESSION STMTVTAB; do
+	options="$options -DSQLITE_ENABLE_$feature"
+done
 
 # prepare PACKAGE FOLDER: its libsqlite3.so.0 there
 prepare() {

@@ -100,7 +100,8 @@ static sqlite3_mem_methods real_memory;
 static atomic_long until_failure; /* 0: none will fail */
 static atomic_bool fails_for_ever, has_failed;
 
-static enum access { MEMORY, READ, WRITE } armed; /* which kind fails */
+/* GROW: writes that need more disk than the file has, which is what fails when the disk is full */
+static enum access { MEMORY, READ, WRITE, GROW } armed; /* which kind fails */
 
 static bool fails_now(enum access access)
 {
@@ -252,9 +253,16 @@ static int faulty_Read(sqlite3_file *file, void *bytes, int n, sqlite3_int64 off
 	return REAL(file)->pMethods->xRead(REAL(file), bytes, n, offset);
 }
 
+static bool grows(sqlite3_file *file, sqlite3_int64 end)
+{
+	sqlite3_int64 n;
+
+	return REAL(file)->pMethods->xFileSize(REAL(file), &n) == SQLITE_OK && end > n;
+}
+
 static int faulty_Write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 offset)
 {
-	if (fails_now(WRITE))
+	if (fails_now(WRITE) || (armed == GROW && grows(file, offset + n) && fails_now(GROW)))
 		return failure_code;
 	return REAL(file)->pMethods->xWrite(REAL(file), bytes, n, offset);
 }
@@ -350,9 +358,14 @@ static void write_file(const char *path, const unsigned char *bytes, sqlite3_int
 	fclose(file);
 }
 
-/* Runs the step with the n-th read or write failing. Returns whether it came to it. */
+/* How the step is run: by itself or in a transaction, and with which journal. WAL has its index in memory here. */
+enum setting { ALONE, IN_TRANSACTION, WITH_WAL };
+
+static const char *const preparations[] = { "", "BEGIN", "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; SELECT count(*) FROM sqlite_schema" };
+
+/* Runs the step with the n-th read or write failing, and all after it where the disk is full. Returns whether it came to it. */
 static bool try_without_disk(const struct step *step, const unsigned char *image, sqlite3_int64 n_bytes, const char *expected, enum access access,
-			     long n, bool in_transaction)
+			     long n, enum setting setting)
 {
 	const char *path = test_path("faulty.db");
 	char *uri = sqlite3_mprintf("file:%s?vfs=faulty", path), *rows = NULL;
@@ -363,8 +376,8 @@ static bool try_without_disk(const struct step *step, const unsigned char *image
 	remove_database(path);
 	write_file(path, image, n_bytes);
 	db = open_database(uri, 0);
-	run(db, "PRAGMA cache_size = 5; SELECT count(*) FROM sqlite_schema%s", in_transaction ? "; BEGIN" : "");
-	arm(access, n, false);
+	run(db, "PRAGMA cache_size = 5; SELECT count(*) FROM sqlite_schema; %s", preparations[setting]);
+	arm(access, n, access == GROW);
 	if (step->is_query) {
 		rows = rows_of(db, step->sql);
 		rc = rows ? SQLITE_OK : sqlite3_errcode(db);
@@ -392,7 +405,7 @@ static bool try_without_disk(const struct step *step, const unsigned char *image
 	return failed;
 }
 
-static void check_disk(const struct step *step, enum access access, int code, bool in_transaction)
+static void check_disk(const struct step *step, enum access access, int code, enum setting setting)
 {
 	sqlite3_int64 n_bytes, before;
 	char *expected;
@@ -400,10 +413,10 @@ static void check_disk(const struct step *step, enum access access, int code, bo
 	bool failed = true;
 
 	failure_code = code;
-	try_without_disk(step, image, n_bytes, expected, access, 1000000000, in_transaction); /* for what is kept for good */
+	try_without_disk(step, image, n_bytes, expected, access, 1000000000, setting); /* for what is kept for good */
 	before = sqlite3_memory_used();
 	for (long n = 1; failed; n += 1 + n / 12) {
-		failed = try_without_disk(step, image, n_bytes, expected, access, n, in_transaction);
+		failed = try_without_disk(step, image, n_bytes, expected, access, n, setting);
 		if (sqlite3_memory_used() != before)
 			fail_msg("%s, access %ld fails: %lld bytes leak", step->name, n, sqlite3_memory_used() - before);
 	}
@@ -415,13 +428,23 @@ static void every_write_may_fail(void **state)
 {
 	const struct step *step = *state;
 
-	check_disk(step, WRITE, SQLITE_IOERR_WRITE, false);
-	check_disk(step, WRITE, SQLITE_FULL, true);
+	check_disk(step, WRITE, SQLITE_IOERR_WRITE, ALONE);
+	check_disk(step, WRITE, SQLITE_IOERR_WRITE, IN_TRANSACTION);
+	check_disk(step, WRITE, SQLITE_IOERR_WRITE, WITH_WAL);
+}
+
+static void the_disk_may_be_full(void **state)
+{
+	const struct step *step = *state;
+
+	check_disk(step, GROW, SQLITE_FULL, ALONE);
+	check_disk(step, GROW, SQLITE_FULL, IN_TRANSACTION);
+	check_disk(step, GROW, SQLITE_FULL, WITH_WAL);
 }
 
 static void every_read_may_fail(void **state)
 {
-	check_disk(*state, READ, SQLITE_IOERR_READ, false);
+	check_disk(*state, READ, SQLITE_IOERR_READ, ALONE);
 }
 
 static int start(void **state)
@@ -439,18 +462,18 @@ static int finish(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[3 * N_STEPS];
-	static char names[3 * N_STEPS][60];
+	static struct CMUnitTest tests[4 * N_STEPS];
+	static char names[4 * N_STEPS][60];
 	size_t n = 0;
 
 	install_faulty_memory();
 	install_faulty_vfs();
 	for (size_t i = 0; i < N_STEPS; i++) {
-		static void (*const functions[])(void **) = { every_allocation_may_fail, every_write_may_fail, every_read_may_fail };
-		static const char *const kinds[] = { "every allocation", "every write", "every read" };
+		static void (*const functions[])(void **) = { every_allocation_may_fail, every_write_may_fail, the_disk_may_be_full, every_read_may_fail };
+		static const char *const kinds[] = { "every allocation", "every write", "the disk", "every read" };
 
-		for (int f = 0; f < 3; f++) {
-			if (f == 1 && steps[i].is_query)
+		for (int f = 0; f < 4; f++) {
+			if ((f == 1 || f == 2) && steps[i].is_query)
 				continue;
 			snprintf(names[n], sizeof names[n], "%s may fail: %s", kinds[f], steps[i].name);
 			tests[n] = (struct CMUnitTest){ .name = names[n], .test_func = functions[f], .initial_state = (void *)&steps[i] };

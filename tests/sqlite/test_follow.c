@@ -227,7 +227,7 @@ static const struct {
 	{ "DROP TRIGGER spans_if_insert; CREATE TRIGGER spans_if_insert AFTER INSERT ON spans BEGIN SELECT 1; END", DETACHED, true },
 	{ "DROP TRIGGER spans_if_insert; CREATE TRIGGER spans_if_insert AFTER INSERT ON tracks BEGIN INSERT INTO spans_if_log(id) VALUES(new.rowid); END", DETACHED, true },
 	{ "DROP TABLE spans; CREATE VIEW spans AS SELECT 1 AS ts", "spans_if: ", false },
-	{ "DROP TABLE spans_if_log", "", false },
+	{ "DROP TABLE spans_if_log", DETACHED, true },
 	{ "DROP TRIGGER spans_if_before_insert", DETACHED, true },
 	{ "CREATE UNIQUE INDEX later ON spans(ts, id)", DETACHED, true },
 	{ "CREATE UNIQUE INDEX later ON spans(note COLLATE NOCASE)", DETACHED, true },
