@@ -255,7 +255,6 @@ static const struct {
 	{ "coalesce(t0, 5) = 5", "spans_if: argument t0 is used, but not given with =" },
 	{ "NOT (t0 <> 0)", "spans_if: argument t0 " },
 	{ "(t0 = 0 AND t1 = 50) OR (t0 = 50 AND t1 = 100)", "spans_if: argument t0 is used, but not given with =" },
-	{ "(t0, t1) IN (VALUES(0, 50), (50, 100))", "spans_if: argument t0 is used, but not given with =" },
 	{ "step = 1 AND origin = -9223372036854775808", "spans_if: a bucket number exceeds 64 bits" },
 };
 
@@ -273,6 +272,24 @@ static void a_bad_question_is_an_error(void **state)
 	close_database(db);
 }
 
+/* Newer SQLites give the parts of a row value one by one, older ones look at it themselves. */
+static void windows_as_row_values_are_right_or_refused(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+	char *rows;
+
+	(void)state;
+	run(db, SPANS "INSERT INTO spans VALUES(1, 'a', 1, 5, ''), (2, 'b', 2, 1, ''), (3, 'a', 60, 9, ''), (4, 'a', 100, 9, '')");
+	run(db, "CREATE VIRTUAL TABLE spans_if USING iforest(" FROM_SPANS ", value=dur)");
+	rows = rows_of(db, "SELECT t0, t1, count, sum_dur FROM spans_if WHERE (t0, t1) IN (VALUES(0, 50), (50, 100)) ORDER BY t0");
+	if (rows)
+		assert_string_equal(rows, "0|50|2|6\n50|100|1|9\n");
+	else
+		assert_non_null(strstr(last_message(), "spans_if: argument t0 is used, but not given with ="));
+	free(rows);
+	close_database(db);
+}
+
 static void a_sum_beyond_64_bits_is_an_overflow_where_it_is_asked_for(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -284,7 +301,7 @@ static void a_sum_beyond_64_bits_is_an_overflow_where_it_is_asked_for(void **sta
 	run_fails(db, "integer overflow", "SELECT * FROM spans_if(1, 3)");
 	run_gives(db, "9223372036854775807|2\n", "SELECT max_dur, count FROM spans_if(1, 3)");
 	run_gives(db, "9223372036854775799\n", "SELECT sum_dur FROM spans_if");
-	run_gives(db, "4.61168601842739e+18\n", "SELECT avg_dur FROM spans_if(1, 3)");
+	run_gives(db, "4.61168601842739e+18\n", "SELECT printf('%%.14e', avg_dur) FROM spans_if(1, 3)");
 	close_database(db);
 }
 
@@ -338,6 +355,7 @@ int main(void)
 		cmocka_unit_test(what_stands_in_the_way_is_kept),
 		cmocka_unit_test(the_sql_that_a_message_offers_works),
 		cmocka_unit_test(a_bad_question_is_an_error),
+		cmocka_unit_test(windows_as_row_values_are_right_or_refused),
 		cmocka_unit_test(a_sum_beyond_64_bits_is_an_overflow_where_it_is_asked_for),
 		cmocka_unit_test(the_index_itself_is_not_written_to),
 		cmocka_unit_test(a_bad_fold_is_refused),

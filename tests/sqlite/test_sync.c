@@ -159,7 +159,7 @@ static void pending_rows_outlive_what_happens_to_the_file(void **state)
 /* The shell reads a file without the extension, writes it down as SQL and makes another of it. */
 static void dump_and_restore(const char *path, const char *copy)
 {
-	char *command = sqlite3_mprintf("sqlite3 '%s' .dump | sqlite3 -bail '%s'", path, copy);
+	char *command = sqlite3_mprintf("unset LD_LIBRARY_PATH; sqlite3 '%s' .dump | sqlite3 -bail '%s'", path, copy);
 
 	assert_int_equal(system(command), 0);
 	sqlite3_free(command);
