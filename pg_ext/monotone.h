@@ -2,9 +2,8 @@
  *
  * Expressions are proven, not recognised: an expression is monotone in a column if the column itself is all it has, or if it is a
  * function from the list in monotone.c, or this extension's own (iforest_bucket_of), of one monotone argument, its other arguments
- * having no column. Where f is monotone and
- * f(a) = f(b), it is the same everywhere between: so the ends of a bucket are found by evaluating the very expression, by
- * galloping (buckets.h).
+ * having no column. Where f is monotone and f(a) = f(b), it is the same everywhere between: so the ends of a bucket are found by
+ * evaluating the very expression, by galloping (buckets.h).
  *
  * Conversions between local time and UTC are monotone only between the transitions of the time zone: they add breaks, and an
  * expression is monotone between its breaks. Any other function keeps its value where its arguments keep theirs: so the run keys of
