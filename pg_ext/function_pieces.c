@@ -18,11 +18,13 @@ void iforest_take_name(struct iforest_names *names, const char *name)
 {
 	if (strlen(name) >= NAMEDATALEN)
 		ereport(ERROR, errcode(ERRCODE_NAME_TOO_LONG),
-			errmsg("the functions of index \"%s\" would have a name that is too long", names->functions->index_name),
+			errmsg("the functions of index \"%s\" would have a name that is too long",
+			       names->functions->index_name),
 			errdetail("\"%s\"", name), errhint("Give the index or the column a shorter name."));
 	if (is_taken(names, name))
 		ereport(ERROR, errcode(ERRCODE_DUPLICATE_COLUMN),
-			errmsg("the functions of index \"%s\" would have two columns named \"%s\"", names->functions->index_name, name),
+			errmsg("the functions of index \"%s\" would have two columns named \"%s\"",
+			       names->functions->index_name, name),
 			errhint("Rename one of the columns of the table."));
 	names->taken = lappend(names->taken, pstrdup(name));
 }
@@ -70,10 +72,12 @@ void iforest_add_bounds(StringInfo text, const struct iforest_functions *functio
 	iforest_add_text(text, ", $1, $2, $3, $4, $5)");
 }
 
-void iforest_add_gate(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_open, bool is_filled)
+void iforest_add_gate(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_open,
+		      bool is_filled)
 {
 	iforest_add_call(text, functions, "window_asks");
-	appendStringInfo(text, "$1, $2, $3, $4, $5, %s, %s, %s)", fill, is_open ? "true" : "false", is_filled ? "true" : "false");
+	appendStringInfo(text, "$1, $2, $3, $4, $5, %s, %s, %s)", fill, is_open ? "true" : "false",
+			 is_filled ? "true" : "false");
 }
 
 void iforest_add_gates(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_filled)

@@ -1,5 +1,5 @@
-/* function_pieces.h -- what the queries of an index's functions have in common: names of columns, and pieces of text. function_texts.h's,
- * not for others. */
+/* function_pieces.h -- what the queries of an index's functions have in common: names of columns, and pieces of text. Not for
+ * others. */
 #ifndef IFOREST_PG_FUNCTION_PIECES_H
 #define IFOREST_PG_FUNCTION_PIECES_H
 
@@ -32,7 +32,8 @@ void iforest_add_bounds(StringInfo text, const struct iforest_functions *functio
 void iforest_add_last(StringInfo text, const struct iforest_functions *functions);
 
 /* Is that asked: without bounds or with them, filled or not? And the same, whichever bounds there are. */
-void iforest_add_gate(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_open, bool is_filled);
+void iforest_add_gate(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_open,
+		      bool is_filled);
 void iforest_add_gates(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_filled);
 
 /* The condition of a partial index, after a word. */

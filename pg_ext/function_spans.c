@@ -17,12 +17,14 @@ static char *span_end(const struct iforest_functions *functions)
 		appendStringInfo(&text, "greatest(%s, %s)", functions->time.expression, length->expression);
 	} else {
 		iforest_add_call(&text, functions, "span_end");
-		appendStringInfo(&text, "%s, %s, %s)", functions->time.expression, length->expression, functions->unit ? functions->unit : "NULL");
+		appendStringInfo(&text, "%s, %s, %s)", functions->time.expression, length->expression,
+				 functions->unit ? functions->unit : "NULL");
 	}
 	return text.data;
 }
 
-/* Which rows reach into [$1, $2). No span that begins before lasts longer than the longest of those: that is a range of times. */
+/* Which rows reach into [$1, $2). No span that begins before lasts longer than the longest of those: that is a range of
+ * times. */
 static void add_reaching(StringInfo text, const struct iforest_functions *functions)
 {
 	const char *time = functions->time.expression;
@@ -32,8 +34,8 @@ static void add_reaching(StringInfo text, const struct iforest_functions *functi
 	if (functions->length >= 0 && !functions->is_end) {
 		appendStringInfo(text, " AND %s >= ", time);
 		iforest_add_call(text, functions, "span_earliest");
-		appendStringInfo(text, "$1, (SELECT max(%s) FROM %s WHERE %s < $1", functions->values[functions->length].expression,
-				 functions->table, time);
+		appendStringInfo(text, "$1, (SELECT max(%s) FROM %s WHERE %s < $1",
+				 functions->values[functions->length].expression, functions->table, time);
 		iforest_add_predicate(text, functions, "AND");
 		appendStringInfo(text, "), %s)", functions->unit ? functions->unit : "NULL");
 	}
@@ -54,14 +56,18 @@ char *iforest_rows_query(const struct iforest_functions *functions)
 	iforest_take_names(&names, fixed);
 	iforest_add_text(&text, "SELECT ctid AS ctid, ");
 	for (int i = 0; i < functions->n_by; i++)
-		appendStringInfo(&text, "%s AS %s, ", functions->by[i].expression, iforest_take_column(&names, "by_", functions->by[i].name));
-	appendStringInfo(&text, "%s AS %s", functions->time.expression, iforest_take_column(&names, "time_", functions->time.name));
+		appendStringInfo(&text, "%s AS %s, ", functions->by[i].expression,
+				 iforest_take_column(&names, "by_", functions->by[i].name));
+	appendStringInfo(&text, "%s AS %s", functions->time.expression,
+			 iforest_take_column(&names, "time_", functions->time.name));
 	for (int v = 0; v < functions->n_values; v++)
 		appendStringInfo(&text, ", %s AS %s", functions->values[v].expression,
 				 iforest_take_column(&names, "value_", functions->values[v].name));
 	if (functions->length >= 0)
 		appendStringInfo(&text, ", %s AS end_ts", span_end(functions));
 	add_reaching(&text, functions);
+	/* nothing reaches into a window in which no time lies */
+	iforest_add_text(&text, " AND $1 < $2");
 	return text.data;
 }
 
@@ -93,8 +99,8 @@ static void add_spans(StringInfo text, const struct iforest_functions *functions
 
 char *iforest_overlap_query(const struct iforest_functions *functions)
 {
-	static const char *const fixed[] = { "t0", "t1", "n", "step", "origin", "bucket", "bucket_start", "bucket_end", "count", "clipped",
-					     "longest", "longest_ts", "longest_ctid", NULL };
+	static const char *const fixed[] = { "t0", "t1", "n", "step", "origin", "bucket", "bucket_start", "bucket_end", "count",
+					     "clipped", "longest", "longest_ts", "longest_ctid", NULL };
 	struct iforest_names names = { functions, NIL };
 	const char *number = functions->time_type == INT8OID ? "::numeric" : "";
 	StringInfoData text;
@@ -104,9 +110,10 @@ char *iforest_overlap_query(const struct iforest_functions *functions)
 	iforest_add_text(&text, "SELECT ");
 	for (int i = 0; i < functions->n_by; i++)
 		appendStringInfo(&text, "r.c%d AS %s, ", i + 1, iforest_take_column(&names, "by_", functions->by[i].name));
-	appendStringInfo(&text, "b.bucket AS bucket, c.bucket_start AS bucket_start, c.bucket_end AS bucket_end, count(*) AS count, "
-			 "sum(least(r.ends, c.bucket_end, $2)%s - greatest(r.ts, c.bucket_start, $1)%s) AS clipped, max(r.length) AS longest, ",
+	iforest_add_text(&text, "b.bucket AS bucket, c.bucket_start AS bucket_start, c.bucket_end AS bucket_end, ");
+	appendStringInfo(&text, "count(*) AS count, sum(least(r.ends, c.bucket_end, $2)%s - greatest(r.ts, c.bucket_start, $1)%s)",
 			 number, number);
+	iforest_add_text(&text, " AS clipped, max(r.length) AS longest, ");
 	iforest_add_call(&text, functions, "max_time");
 	iforest_add_text(&text, "r.length, r.ts, r.id) AS longest_ts, ");
 	iforest_add_call(&text, functions, "max_row");
@@ -122,7 +129,8 @@ char *iforest_overlap_query(const struct iforest_functions *functions)
 	iforest_add_last(&text, functions);
 	iforest_add_text(&text, "), $1, $2, $3, $4, $5)) AS b(bucket) CROSS JOIN LATERAL (SELECT ");
 	iforest_add_bounds(&text, functions, "b.bucket");
-	iforest_add_text(&text, ") AS c(bucket_start, bucket_end) WHERE (c.bucket_start < c.bucket_end) IS NOT FALSE GROUP BY ");
+	iforest_add_text(&text, ") AS c(bucket_start, bucket_end) WHERE (c.bucket_start < c.bucket_end) IS NOT FALSE");
+	iforest_add_text(&text, " GROUP BY ");
 	for (int i = 0; i < functions->n_by + 3; i++)
 		appendStringInfo(&text, "%s%d", i > 0 ? ", " : "", i + 1);
 	if (functions->n_by == 0)

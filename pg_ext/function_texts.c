@@ -200,8 +200,8 @@ static void add_all_buckets(StringInfo text, const struct iforest_functions *fun
 	add_columns(text, 1, functions->n_by);
 }
 
-/* Of each series and bucket what the one row that knows something has of it: that is its maximum. Not a join, so that conditions
- * on by columns narrow all of it. */
+/* Of each series and bucket what the one row that knows something has of it: that is its maximum. Not a join, so that
+ * conditions on by columns narrow all of it. */
 static void add_filled(StringInfo text, const struct iforest_functions *functions)
 {
 	int bucket = functions->n_by + 1, column = functions->n_by + 7;
@@ -216,8 +216,8 @@ static void add_filled(StringInfo text, const struct iforest_functions *function
 			if (!is_shown(functions, v, &all_shown[s]))
 				continue;
 			if (all_shown[s].is_zero)
-				appendStringInfo(text, ", CASE WHEN $6 = 'zero' THEN coalesce(max(c%d), 0) ELSE max(c%d) END", column,
-						 column);
+				appendStringInfo(text, ", CASE WHEN $6 = 'zero' THEN coalesce(max(c%d), 0) ELSE max(c%d) END",
+						 column, column);
 			else
 				appendStringInfo(text, ", max(c%d)", column);
 			column++;

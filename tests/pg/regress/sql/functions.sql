@@ -199,7 +199,8 @@ SELECT * FROM pg_temp.compare('SELECT track, bucket, count, clipped FROM fn_if_o
 	$$SELECT track, b, count(*), sum(least(e, hi) - greatest(ts, lo)) FROM (SELECT b, greatest(b * 30, 9005) AS lo, least(b * 30 + 30, 9100) AS hi FROM generate_series(300, 303) b) b,
 		(SELECT *, greatest(coalesce(dur, 0), 0) AS d, ts + greatest(coalesce(dur, 0), 0) AS e FROM fn_t) s
 	WHERE ts < hi AND (e > lo OR (d = 0 AND ts >= lo)) GROUP BY 1, 2$$);
-SELECT (SELECT count(*) FROM fn_if_rows(NULL, 5)) AS t0, (SELECT count(*) FROM fn_if_overlap(0, NULL)) AS t1, (SELECT count(*) FROM fn_if_overlap(100, 100)) AS none;
+SELECT (SELECT count(*) FROM fn_if_rows(NULL, 5)) AS t0, (SELECT count(*) FROM fn_if_overlap(0, NULL)) AS t1, (SELECT count(*) FROM fn_if_overlap(100, 100)) AS none,
+	(SELECT count(*) FROM fn_if_rows(9050, 9050)) AS no_rows, (SELECT count(*) FROM fn_if_rows(9060, 9050)) AS neither;
 SELECT refusal('SELECT * FROM fn_if_overlap(0, 9, 4, 4)');
 
 -- ---- times of other types ----
