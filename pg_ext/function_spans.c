@@ -111,8 +111,8 @@ char *iforest_overlap_query(const struct iforest_functions *functions)
 	for (int i = 0; i < functions->n_by; i++)
 		appendStringInfo(&text, "r.c%d AS %s, ", i + 1, iforest_take_column(&names, "by_", functions->by[i].name));
 	iforest_add_text(&text, "b.bucket AS bucket, c.bucket_start AS bucket_start, c.bucket_end AS bucket_end, ");
-	appendStringInfo(&text, "count(*) AS count, sum(least(r.ends, c.bucket_end, $2)%s - greatest(r.ts, c.bucket_start, $1)%s)",
-			 number, number);
+	appendStringInfo(&text, "count(*) AS count, "
+			 "sum(least(r.ends, c.bucket_end, $2)%s - greatest(r.ts, c.bucket_start, $1)%s)", number, number);
 	iforest_add_text(&text, " AS clipped, max(r.length) AS longest, ");
 	iforest_add_call(&text, functions, "max_time");
 	iforest_add_text(&text, "r.length, r.ts, r.id) AS longest_ts, ");
