@@ -61,7 +61,7 @@ static enum iforest_status check_buckets(struct iforest_sketch_view *view)
 
 enum iforest_status iforest_sketch_open(struct iforest_sketch_view *view, const uint8_t *bytes, size_t n_bytes)
 {
-	struct iforest_sketch_view opened = { .end = bytes + n_bytes };
+	struct iforest_sketch_view opened = { .n = 0 };
 	enum iforest_status status;
 
 	if (n_bytes <= SKETCH_HEADER_BYTES || iforest_load32(bytes) != SKETCH_MAGIC)
@@ -70,6 +70,7 @@ enum iforest_status iforest_sketch_open(struct iforest_sketch_view *view, const 
 		return IFOREST_CORRUPT;
 	if (bytes[8] != SKETCH_VERSION || bytes[9] != SKETCH_BITS)
 		return IFOREST_FORMAT;
+	opened.end = bytes + n_bytes;
 	opened.bytes = read_shortest(bytes + SKETCH_HEADER_BYTES, opened.end, &opened.n_reals);
 	status = opened.bytes ? check_buckets(&opened) : IFOREST_CORRUPT;
 	if (!status)

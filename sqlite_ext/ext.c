@@ -5,6 +5,7 @@ SQLITE_EXTENSION_INIT1
 #include "sqlite_ext/bucket_function.h"
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/progress.h"
+#include "sqlite_ext/sketch_functions.h"
 #include "sqlite_ext/vtab.h"
 
 #define IFOREST_VERSION "0.1.0"
@@ -71,5 +72,7 @@ int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines
 		rc = iforest_bucket_register(db);
 	if (!rc)
 		rc = iforest_progress_register(db);
+	if (!rc)
+		rc = iforest_sketch_functions_register(db);
 	return rc;
 }
