@@ -136,7 +136,7 @@ $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -
 
 check-plain:
 	@BUILD=$(BUILD) tests/run.sh plain $(UNIT) $(CLAIMS) $(REPLAY)
-	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(SQLITE) tests/sqlite/tour.sh tests/examples/install_core.sh
+	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(SQLITE) tests/sqlite/tour.sh tests/examples/install_core.sh tests/examples/timeline.sh
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
 check-pg: $(if $(HAS_PG),pg) $(PG)

@@ -1,0 +1,80 @@
+// walk.js -- replays a walk through the trace by the page's own keys and wheel, as a hand does it, and leaves a report in the page.
+// test.sh puts it into the page and reads the report. Nothing here is random, so each walk is the same.
+'use strict';
+
+// 300 moves: into the middle, along, out, to the left and into a corner, up and down lanes, back to the whole.
+const MOVES = [
+	...Array(40).fill('w'), ...Array(40).fill('d'), ...Array(30).fill('s'), ...Array(30).fill('a'), ...Array(30).fill('w'),
+	...Array(20).fill('ArrowRight'), ...Array(10).fill('ArrowDown'), ...Array(10).fill('ArrowUp'), ...Array(20).fill('wheel in'),
+	...Array(20).fill('wheel right'), ...Array(40).fill('wheel out'), ...Array(9).fill('a'), '0',
+];
+
+function picture() {
+	return new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+}
+
+async function settled() {
+	while (isAsking || isStale)
+		await new Promise(resolve => setTimeout(resolve, 1));
+}
+
+function move(name) {
+	const x = LABEL_WIDTH + (canvas.clientWidth - LABEL_WIDTH) * 0.6, y = BAR_HEIGHT + 40;
+	const wheel = { 'wheel in': { deltaY: -100, ctrlKey: true }, 'wheel out': { deltaY: 100, ctrlKey: true }, 'wheel right': { deltaX: 120 } }[name];
+	if (wheel)
+		canvas.dispatchEvent(new WheelEvent('wheel', { ...wheel, clientX: x, clientY: y, bubbles: true, cancelable: true }));
+	else
+		window.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true }));
+}
+
+// The picture must show each label where the page says its span is, and the pointer must find that span there.
+async function checkLabels() {
+	const found = [];
+	for (let s = 0; s < frame.n && found.length < 20; s++) {
+		const left = Math.max(xOf(frame.start[s]), LABEL_WIDTH), right = Math.min(xOf(frame.end[s]), canvas.clientWidth);
+		if (frame.name[s] < 0 || right - left < 40)
+			continue;
+		const x = (left + right) / 2, y = yOf(frame.laneOf[s]) + LANE_HEIGHT / 2;
+		const ratio = window.devicePixelRatio || 1;
+		const inside = context.getImageData((left + 1) * ratio, (y + LANE_HEIGHT / 2 - 3) * ratio, 1, 1).data;
+		tip.style.display = 'none';
+		hovered = null;
+		await hover(x, y);
+		found.push({
+			label: frame.names[frame.name[s]], hover: tip.firstChild ? tip.firstChild.textContent : null,
+			isDrawn: inside[3] === 255, isShown: tip.style.display === 'block', id: frame.id[s],
+		});
+	}
+	return found;
+}
+
+async function walk() {
+	await settled();
+	times.length = 0;
+	const spans = [];
+	let labels = [];
+	for (let m = 0; m < MOVES.length; m++) {
+		move(MOVES[m]);
+		await settled();
+		await picture();
+		spans.push(frame.n);
+		if (m % 50 === 49)
+			labels = labels.concat(await checkLabels());
+	}
+	const sorted = times.slice().sort((a, b) => a - b);
+	const report = {
+		moves: MOVES.length, frames: times.length, median_ms: percentile(sorted, 0.5), p95_ms: percentile(sorted, 0.95), most_ms: sorted[sorted.length - 1],
+		spans: spans.reduce((a, b) => a + b, 0) / spans.length, labels,
+	};
+	return report;
+}
+
+function leave(report) {
+	const element = document.createElement('pre');
+	element.id = 'report';
+	element.hidden = true;
+	element.textContent = JSON.stringify(report);
+	document.body.append(element);
+}
+
+walk().then(leave, error => leave({ error: String(error) }));

@@ -1,0 +1,123 @@
+#!/bin/sh
+# The timeline example in a browser: a walk of 300 moves by its keys and wheel; every frame comes, labels stand where their spans
+# are, and the pointer finds the span that the table has. TAP. Prints the time of a frame, of which it asserts nothing.
+#
+# TIMELINE_DATABASE=file.db walks through that one (examples/timeline/README.md); otherwise 200 000 spans are made up.
+set -u
+build=${IFOREST_BUILD:-build}
+case $build in /*) ;; *) build=$(pwd)/$build ;; esac
+temporary=$(mktemp -d) || exit 1
+server= driver= session=
+
+stop() {
+	[ -z "$session" ] || curl -s -X DELETE "$session" >/dev/null
+	[ -z "$driver" ] || { kill "$driver" && wait "$driver"; } 2>/dev/null
+	[ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
+	rm -rf "$temporary"
+}
+trap stop EXIT
+
+skip() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+for command in chromium chromedriver curl sqlite3; do
+	command -v $command >/dev/null || skip "there is no $command"
+done
+echo '#include <microhttpd.h>' | cc -E - >/dev/null 2>&1 || skip "there is no libmicrohttpd"
+
+n=0 failed=0
+report() {
+	n=$((n + 1))
+	if [ "$2" = 0 ]; then echo "ok $n - $1"; else echo "not ok $n - $1"; failed=1; fi
+}
+
+sql() { sqlite3 -batch -bail -init /dev/null "$@"; }
+
+# value JSON PATH
+value() { printf '%s' "$1" >"$temporary/json"; sql :memory: "SELECT json_extract(CAST(readfile('$temporary/json') AS TEXT), '$2')"; }
+
+# post PATH JSON-FILE: to the browser
+post() { curl -s -X POST -H 'Content-Type: application/json' --data-binary "@$2" "$1"; }
+
+# Waits until a file has a line that matches, and prints the line.
+line_of() {
+	for _ in $(seq 300); do
+		grep -m 1 -E "$2" "$1" && return
+		sleep 0.1
+	done
+	return 1
+}
+
+make_up() {
+	{
+		cat sql/sqlite/demo_table.sql
+		cat <<-'SQL'
+			WITH RECURSIVE request(n, ts, dur, track) AS (
+			  SELECT 0, 0, 900, 0
+			  UNION ALL
+			  SELECT n + 1, ts + 400 + (n * 7919) % 700, 900 + iif(n % 997 = 0, 400000, (n * 104729) % 3000), n % 8 FROM request WHERE n < 66666)
+			INSERT INTO spans(ts_ns, dur_ns, track, depth, name)
+			SELECT ts * 1000, dur * 1000 * share / 100, 'worker ' || track, depth, call || ' ' || n % 100
+			FROM (SELECT n, track, dur, max(ts, coalesce(lag(ts + dur) OVER (PARTITION BY track ORDER BY n), 0)) AS ts FROM request),
+			     (SELECT 0 AS depth, 100 AS share, 'GET' AS call UNION ALL SELECT 1, 60, 'query' UNION ALL SELECT 2, 20, 'parse');
+		SQL
+		echo ".load '$build/iforest'"
+		cat examples/timeline/index.sql
+	} | sql "$1"
+}
+
+database=${TIMELINE_DATABASE:-$temporary/spans.db}
+[ -e "$database" ] || make_up "$database" || exit 1
+cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -o "$temporary/server" examples/timeline/server.c -lmicrohttpd -lsqlite3
+report "the server compiles" $?
+
+IFOREST=$build/iforest.so "$temporary/server" "$database" >"$temporary/server.log" 2>&1 &
+server=$!
+address=$(line_of "$temporary/server.log" '^http')
+report "it serves" $?
+
+for answer in '400 frame?t0=5&t1=5&n=10&from=0&to=1' '400 frame?t0=0&t1=9&n=x&from=0&to=1' '400 frame?t0=0&t1=9&n=4&from=0&to=100000' '404 span?id=-5' '404 ../server.c' '200 trace'; do
+	[ "$(curl -s -o /dev/null -w '%{http_code}' --path-as-is "$address${answer#* }")" = "${answer%% *}" ]
+	report "${answer#* } is ${answer%% *}" $?
+done
+
+port=$(($(printf %s "$address" | sed 's/.*:\([0-9]*\).*/\1/') % 20000 + 40000))
+chromedriver --port=$port >"$temporary/driver.log" 2>&1 &
+driver=$!
+line_of "$temporary/driver.log" 'started successfully' >/dev/null
+cat >"$temporary/request" <<-JSON
+	{"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": {"args": ["--headless", "--no-sandbox", "--disable-gpu",
+	 "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+	 "--window-size=2070,1000", "--user-data-dir=$temporary/profile"]}}}}
+JSON
+session=http://127.0.0.1:$port/session/$(value "$(post "http://127.0.0.1:$port/session" "$temporary/request")" '$.value.sessionId')
+echo "{\"url\": \"$address\"}" >"$temporary/request"
+post "$session/url" "$temporary/request" >/dev/null
+sql :memory: "SELECT json_object('script', CAST(readfile('examples/timeline/walk.js') AS TEXT), 'args', json_array())" >"$temporary/request"
+post "$session/execute/sync" "$temporary/request" >"$temporary/answer"
+echo '{"script": "const report = document.getElementById(`report`); return report ? report.textContent : null", "args": []}' >"$temporary/request"
+told=
+for _ in $(seq 2000); do
+	told=$(value "$(post "$session/execute/sync" "$temporary/request")" '$.value')
+	[ -z "$told" ] || break
+	sleep 0.2
+done
+[ -n "$told" ] && [ -z "$(value "$told" '$.error')" ]
+report "the walk came to its end $(value "$told" '$.error')" $?
+
+printf '%s' "$told" >"$temporary/report"
+ask() { sql "$database" "WITH r(j) AS (SELECT CAST(readfile('$temporary/report') AS TEXT)), label AS (SELECT value AS l FROM r, json_each(j, '\$.labels')) $1"; }
+[ "$(ask "SELECT json_extract(j, '\$.moves') = 300 AND json_extract(j, '\$.frames') >= 300 FROM r")" = 1 ]
+report "every move has a frame" $?
+[ "$(ask "SELECT count(*) >= 20 FROM label")" = 1 ]
+report "there are labels" $?
+[ "$(ask "SELECT count(*) FROM label JOIN spans ON id = json_extract(l, '\$.id') WHERE name IS NOT json_extract(l, '\$.label') OR name IS NOT json_extract(l, '\$.hover')")" = 0 ]
+report "labels and what the pointer shows are the names in the table" $?
+[ "$(ask "SELECT count(*) FROM label WHERE NOT json_extract(l, '\$.isDrawn') OR NOT json_extract(l, '\$.isShown')")" = 0 ]
+report "spans are drawn where they are said to be" $?
+ask "SELECT printf('# %d spans, %d frames of %.0f spans: median %.1f ms, p95 %.1f ms, most %.1f ms from the question to the picture', (SELECT max(id) FROM spans),
+	json_extract(j, '\$.frames'), json_extract(j, '\$.spans'), json_extract(j, '\$.median_ms'), json_extract(j, '\$.p95_ms'), json_extract(j, '\$.most_ms')) FROM r"
+echo "1..$n"
+exit $failed
