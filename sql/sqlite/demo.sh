@@ -153,24 +153,34 @@ SQL
     compare "$1" demo_share   'one track beside all the others'
     compare "$1" demo_longest 'the longest span of each of 1920 pixels, by name'
     compare "$1" demo_track   'the same for one track, at each depth'
+    compare "$1" demo_top     'the ten longest spans'
+    echo
+    { settings; cat "$work/window.sql"; echo '.mode column'; echo '.headers on'; cat "$work/iforest.sql"; } | sql "$1" | sed 's/^/   /'
 }
 
-# draw DATABASE TITLE PICTURE
+# draw DATABASE TITLE FILE PICTURE
 draw() {
-    echo '   drawing it'
+    echo "   drawing $2"
     printf '     '
     start_dots
     {
         settings
         echo "REPLACE INTO temp.sqlite_parameters(key, value) VALUES ('@what', '$2');"
-        cat "$here/demo_timeline.sql"
-    } | sql "$1" >"$3.svg"
+        cat "$here/$3.sql"
+    } | sql "$1" >"$4.svg"
     finish
-    if command -v rsvg-convert >/dev/null 2>&1 && rsvg-convert -w 1600 "$3.svg" -o "$3.png" 2>/dev/null; then
-        echo " $3.svg and .png"
+    if command -v rsvg-convert >/dev/null 2>&1 && rsvg-convert -w 1600 "$4.svg" -o "$4.png" 2>/dev/null; then
+        echo " $4.svg and .png"
     else
-        echo " $3.svg"
+        echo " $4.svg"
     fi
+}
+
+# counters DATABASE FILES: those of the trace, or how many spans are open.
+counters() {
+    echo '   counters: the same of values that rise and fall, with an index of their own'
+    build "$1" "$2" "$here/demo_counters.sql"
+    sql "$1" "SELECT format(' %,d samples of %d counters', count(*), count(DISTINCT name)) FROM counters"
 }
 
 quoted() { printf '%s' "$1" | sed "s/'/''/g; s/&/\\&amp;/g; s/</\\&lt;/g"; }
@@ -210,7 +220,9 @@ awk -v ms="$ms" -v bytes="$read_bytes" \
 index_step "making iforest's indexes, by track and depth and by time" "$database" "$here/demo_index.sql"
 index_step "making plain SQL's indexes for the same, which cover all its queries" "$database" "$here/demo_plain.sql"
 questions "$database"
-draw "$database" "$title" "$work/timeline"
+draw "$database" "$title" demo_timeline "$work/timeline"
+counters "$database" "$work/files.sql"
+draw "$database" "$title: counters" demo_bands "$work/counters"
 
 echo
 echo "2. Five million spans on 32 tracks"
@@ -223,11 +235,14 @@ echo " $(seconds "$ms") s"
 index_step "making iforest's indexes, by track and depth and by time" "$large" "$here/demo_index.sql"
 index_step "making plain SQL's indexes" "$large" "$here/demo_plain.sql"
 questions "$large"
-draw "$large" 'Five million generated spans' "$work/timeline_5_million"
+draw "$large" 'Five million generated spans' demo_timeline "$work/timeline_5_million"
+echo 'CREATE TEMP TABLE files(path TEXT, track TEXT, title TEXT, begin_us INTEGER);' >"$work/no_files.sql"
+counters "$large" "$work/no_files.sql"
+draw "$large" 'Requests of five million generated spans' demo_bands "$work/counters_5_million"
 
 cat <<END
 
-Pictures: $work/timeline.svg (the trace), $work/timeline_5_million.svg
+Pictures: $work/timeline.svg and counters.svg (the trace), $work/timeline_5_million.svg and counters_5_million.svg
 The queries: $here/demo_*.sql. A tour: $here/tour.sql. All there is: docs/sqlite.md
 
 Next, look around yourself:

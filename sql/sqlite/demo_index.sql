@@ -6,3 +6,6 @@ CREATE VIRTUAL TABLE spans_by_track USING iforest_fold(spans_if, track);
 
 -- ... and for everything, in a small index of its own.
 CREATE VIRTUAL TABLE spans_all USING iforest(content=spans, time=ts_ns, duration=dur_ns);
+
+-- The spans themselves, found by that index.
+CREATE VIRTUAL TABLE spans_rows USING iforest_rows(spans_if);
