@@ -14,7 +14,7 @@
  *
  *   u32 n_spans | u32 bytes of names | f64 start[n] | f64 end[n] | f64 id[n] | i32 lane[n] | i32 name[n] | names, a NUL after each
  *
- * Of each lane and pixel it has the longest span that covers it, once for all pixels in a row; those wider than LABEL_PIXELS have
+ * Of each lane and pixel it has the longest span that covers it, once for all pixels in a row; those wider than NAMED_PIXELS have
  * the number of their name, the others -1. Times are from the base on, so that a double holds nanoseconds exactly for 104 days.
  */
 #include <inttypes.h>
@@ -30,7 +30,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LABEL_PIXELS = 32, MOST_PIXELS = 16384 };
+enum { NAMED_PIXELS = 8, MOST_PIXELS = 16384 };
 
 struct lane {
 	char *track;
@@ -132,7 +132,7 @@ static bool open_server(struct server *server, const char *path, const char *ext
 	sqlite3_exec(server->db, "PRAGMA mmap_size = 17179869184; PRAGMA cache_size = -200000", NULL, NULL, NULL);
 	return read_lanes(server) &&
 	       prepare(server, &server->frame,
-		       "SELECT bucket, longest_ts, longest_dur, longest_id FROM spans_overlap(?1, ?2, ?3) WHERE track = ?4 AND depth = ?5 ORDER BY bucket") &&
+		       "SELECT bucket, longest_dur_ns_ts, longest_dur_ns, longest_dur_ns_id FROM spans_overlap(?1, ?2, ?3) WHERE track = ?4 AND depth = ?5 ORDER BY bucket") &&
 	       prepare(server, &server->name, "SELECT name FROM spans WHERE id = ?1") &&
 	       prepare(server, &server->span,
 		       "SELECT json_object('name', name, 'ts', ts_ns - ?2, 'dur', dur_ns, 'track', track, 'depth', depth) FROM spans WHERE id = ?1");
@@ -189,7 +189,7 @@ static int add_lane(struct server *server, struct frame *frame, int32_t lane, in
 		append(&frame->ids, &number, sizeof number);
 		append(&frame->lanes, &lane, sizeof lane);
 		frame->n_spans++;
-		add_name(server, frame, id, (double)duration * (double)n >= (double)LABEL_PIXELS * (double)(t1 - t0));
+		add_name(server, frame, id, (double)duration * (double)n >= (double)NAMED_PIXELS * (double)(t1 - t0));
 	}
 	return sqlite3_reset(statement);
 }

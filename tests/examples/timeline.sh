@@ -44,7 +44,7 @@ post() { curl -s -X POST -H 'Content-Type: application/json' --data-binary "@$2"
 # Waits until a file has a line that matches, and prints the line.
 line_of() {
 	for _ in $(seq 300); do
-		grep -m 1 -E "$2" "$1" && return
+		grep -s -m 1 -E "$2" "$1" && return
 		sleep 0.1
 	done
 	return 1
