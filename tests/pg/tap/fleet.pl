@@ -1,0 +1,114 @@
+# A fleet: spans sharded over several servers, asked through one. With postgres_fdw always, with Citus where it is installed. What is
+# sent to a shard is answered from the index there, and the answer is that of all the rows in one table.
+use strict;
+use warnings FATAL => 'all';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my @shards = map { PostgreSQL::Test::Cluster->new("shard_$_") } 1 .. 3;
+my $columns = 'id integer, service text, ts timestamptz, dur bigint';
+
+sub rows_of
+{
+	my ($condition) = @_;
+	return "SELECT i, 'service ' || i % 6, to_timestamp(i * 7919::bigint % 10000), i % 1000 FROM generate_series(1, 20000) i WHERE $condition";
+}
+
+sub with_index
+{
+	my ($node, $table) = @_;
+	$node->safe_psql('postgres', "CREATE EXTENSION IF NOT EXISTS iforest; CREATE TABLE $table($columns)");
+	$node->safe_psql('postgres', "CREATE INDEX ON $table USING iforest (service, ts) INCLUDE (dur) WITH (duration = 'dur', background_merge = off)");
+}
+
+# The queries that EXPLAIN says are sent to servers.
+sub sent
+{
+	my ($node, $query) = @_;
+	my $plan = $node->safe_psql('postgres', "SET enable_partitionwise_aggregate = on; EXPLAIN (VERBOSE, COSTS OFF) $query");
+	return $plan =~ /Remote SQL: (.*)/g;
+}
+
+SKIP:
+{
+	skip 'no extension postgres_fdw', 1
+	  unless -e $shards[0]->config_data('--pkglibdir') . '/postgres_fdw.so';
+	my $front = PostgreSQL::Test::Cluster->new('front');
+	for my $node ($front, @shards)
+	{
+		$node->init;
+		$node->append_conf('postgresql.conf', 'autovacuum = off');
+		$node->start;
+	}
+	# services 2 n and 2 n + 1 live on shard n
+	$front->safe_psql('postgres', "CREATE EXTENSION postgres_fdw; CREATE TABLE spans($columns) PARTITION BY LIST (service); CREATE TABLE every($columns)");
+	$front->safe_psql('postgres', 'INSERT INTO every ' . rows_of('true'));
+	for my $s (0 .. 2)
+	{
+		my ($host, $port) = ($shards[$s]->host, $shards[$s]->port);
+		my ($even, $odd) = (2 * $s, 2 * $s + 1);
+		with_index($shards[$s], 'spans');
+		$shards[$s]->safe_psql('postgres', 'INSERT INTO spans ' . rows_of("i % 6 / 2 = $s"));
+		$shards[$s]->safe_psql('postgres', 'VACUUM ANALYZE spans');
+		$front->safe_psql('postgres', "CREATE SERVER shard_$s FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres', use_remote_estimate 'true');
+			CREATE USER MAPPING FOR CURRENT_USER SERVER shard_$s;
+			CREATE FOREIGN TABLE spans_$s PARTITION OF spans FOR VALUES IN ('service $even', 'service $odd') SERVER shard_$s OPTIONS (table_name 'spans')");
+	}
+	my $bin = "date_bin('10 minutes', ts, '2000-01-01 00:00 UTC'::timestamptz)";
+	my @pushed = (
+		"SELECT service, $bin AS bin, count(*), sum(dur), min(dur), max(dur), avg(dur) FROM spans GROUP BY 1, 2",
+		"SELECT service, $bin AS bin, sum(dur) FROM spans WHERE ts >= to_timestamp(2000) AND ts < '1970-01-01 02:00 UTC' GROUP BY 1, 2 HAVING count(*) > 2",
+		"SELECT service, count(*), max(dur) FROM spans WHERE ts < '1970-01-01 01:00 UTC' GROUP BY 1",
+		"SELECT service, $bin AS bin, count(*), max(dur) FROM spans WHERE service = 'service 3' GROUP BY 1, 2");
+	for my $query (@pushed)
+	{
+		my @sent = sent($front, $query);
+		ok(@sent > 0, "sent: $query");
+		for my $sql (@sent)
+		{
+			my ($service) = $sql =~ /service = 'service (\d)'/;
+			my $plan = $shards[defined $service ? $service / 2 : 0]->safe_psql('postgres', "EXPLAIN (COSTS OFF) $sql");
+			like($plan, qr/Custom Scan \(IForestAggregate\)/, "answered from the index: $sql");
+		}
+	}
+	my ($top) = sent($front, 'SELECT service, dur FROM spans_1 WHERE dur IS NOT NULL ORDER BY dur DESC LIMIT 3');
+	like($shards[1]->safe_psql('postgres', "EXPLAIN $top"), qr/Custom Scan \(IForestTopK\)/, "best first: $top");
+	# what cannot be sent as it is: date_trunc() of a timestamptz hangs on the session's time zone; groups that several shards have
+	my @combined = (
+		"SELECT date_trunc('hour', ts) AS hour, count(*), sum(dur) FROM spans GROUP BY 1",
+		"SELECT $bin AS bin, sum(n) AS n, sum(total) AS total, max(longest) AS longest FROM
+			(SELECT service, $bin AS ts, count(*) AS n, sum(dur) AS total, max(dur) AS longest FROM spans GROUP BY 1, 2) s GROUP BY 1");
+	like(join(' ', sent($front, $combined[1])), qr/GROUP BY/, 'groups of several shards: added up from what each has by service');
+	for my $query (@pushed, @combined)
+	{
+		(my $of_every = $query) =~ s/FROM spans/FROM every/;
+		my $settings = 'SET enable_partitionwise_aggregate = on; SET iforest.enable = on;';
+		is($front->safe_psql('postgres', "$settings SELECT q::text FROM ($query) q ORDER BY 1"),
+			$front->safe_psql('postgres', "SELECT q::text FROM ($of_every) q ORDER BY 1"), "the same: $query");
+	}
+	$_->stop for $front, @shards;
+}
+
+# Citus sends the same aggregates to the shards of a distributed table, each of which has its part of the index.
+SKIP:
+{
+	my $folder = $shards[0]->config_data('--pkglibdir');
+	skip 'no extension citus', 1 unless -e "$folder/citus.so";
+	my $node = PostgreSQL::Test::Cluster->new('citus');
+	$node->init;
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'citus'");
+	$node->start;
+	$node->safe_psql('postgres', "CREATE EXTENSION citus; SELECT citus_set_coordinator_host('localhost', " . $node->port . ')');
+	with_index($node, 'spans');
+	$node->safe_psql('postgres', "SELECT create_distributed_table('spans', 'service')");
+	$node->safe_psql('postgres', 'INSERT INTO spans ' . rows_of('true'));
+	$node->safe_psql('postgres', "CREATE TABLE every($columns); INSERT INTO every " . rows_of('true'));
+	my $query = 'SELECT service, count(*), sum(dur), min(dur), max(dur) FROM spans GROUP BY 1';
+	like($node->safe_psql('postgres', "EXPLAIN $query"), qr/IForestAggregate/, 'Citus: shards answer from the index');
+	(my $of_every = $query) =~ s/FROM spans/FROM every/;
+	is($node->safe_psql('postgres', "SELECT q::text FROM ($query) q ORDER BY 1"), $node->safe_psql('postgres', "SELECT q::text FROM ($of_every) q ORDER BY 1"), 'Citus: the same');
+	$node->stop;
+}
+
+done_testing();
