@@ -1,7 +1,7 @@
 /* test_docs.c -- the SQL of the documentation works and gives what it says, and no error is left out of it.
  *
- * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; those of docs/postgres_aggregates.md and
- * docs/postgres_functions.md do so in others, and the ```sql postgres blocks of README.md beside the table that its other blocks make and one of requests.
+ * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; those of docs/postgres_aggregates.md,
+ * docs/postgres_functions.md and docs/postgres_fleet.md do so in others, and the ```sql postgres blocks of README.md beside the table that its other blocks make and one of requests.
  * "-- " lines after a statement are its rows, columns parted by '|', or the error that it raises. */
 #include <ctype.h>
 #include <glob.h>
@@ -103,6 +103,12 @@ static void the_examples_of_postgres_functions_md_hold(void **state)
 {
 	(void)state;
 	examples_hold("docs/postgres_functions.md", 20);
+}
+
+static void the_examples_of_postgres_fleet_md_hold(void **state)
+{
+	(void)state;
+	examples_hold("docs/postgres_fleet.md", 10);
 }
 
 static void the_examples_of_the_readme_hold(void **state)
@@ -291,6 +297,7 @@ int main(void)
 		cmocka_unit_test(the_examples_of_postgres_md_hold),
 		cmocka_unit_test(the_examples_of_postgres_aggregates_md_hold),
 		cmocka_unit_test(the_examples_of_postgres_functions_md_hold),
+		cmocka_unit_test(the_examples_of_postgres_fleet_md_hold),
 		cmocka_unit_test(the_examples_of_the_readme_hold),
 		cmocka_unit_test(every_error_is_documented),
 		cmocka_unit_test(every_reason_not_to_answer_is_documented),
