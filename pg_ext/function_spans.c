@@ -1,6 +1,7 @@
 #include "pg_ext/function_pieces.h"
 
 #include "catalog/pg_type.h"
+#include "utils/builtins.h"
 
 /* ---- rows ---- */
 
@@ -48,7 +49,7 @@ static void add_reaching(StringInfo text, const struct iforest_functions *functi
 
 char *iforest_rows_query(const struct iforest_functions *functions)
 {
-	static const char *const fixed[] = { "t0", "t1", "ctid", "end_ts", NULL };
+	static const char *const fixed[] = { "t0", "t1", "ctid", "end", NULL };
 	struct iforest_names names = { functions, NIL };
 	StringInfoData text;
 
@@ -64,7 +65,7 @@ char *iforest_rows_query(const struct iforest_functions *functions)
 		appendStringInfo(&text, ", %s AS %s", functions->values[v].expression,
 				 iforest_take_column(&names, "value_", functions->values[v].name));
 	if (functions->length >= 0)
-		appendStringInfo(&text, ", %s AS end_ts", span_end(functions));
+		appendStringInfo(&text, ", %s AS \"end\"", span_end(functions));
 	add_reaching(&text, functions);
 	/* nothing reaches into a window in which no time lies */
 	iforest_add_text(&text, " AND $1 < $2");
@@ -85,7 +86,7 @@ static void add_spans(StringInfo text, const struct iforest_functions *functions
 		appendStringInfo(text, "%s AS c%d, ", functions->by[i].expression, i + 1);
 	appendStringInfo(text, "%s AS ts, %s AS ends, ", functions->time.expression, end);
 	if (!functions->is_end)
-		appendStringInfo(text, "greatest(%s, 0)", length->expression);
+		iforest_add_text(text, length->expression);
 	else if (is_number)
 		appendStringInfo(text, "%s::numeric - %s", end, functions->time.expression);
 	else
@@ -97,27 +98,47 @@ static void add_spans(StringInfo text, const struct iforest_functions *functions
 	iforest_add_text(text, ") AS r");
 }
 
+/* A column named after the duration, quoted. */
+static const char *named(struct iforest_names *names, const char *before, const char *after)
+{
+	const struct iforest_functions *functions = names->functions;
+	char *name = psprintf("%s%s%s", before, functions->values[functions->length].name, after);
+
+	iforest_take_name(names, name);
+	return quote_identifier(name);
+}
+
+static void add_overlaps(StringInfo text, struct iforest_names *names)
+{
+	const char *number = names->functions->time_type == INT8OID ? "::numeric" : "";
+
+	appendStringInfo(text, "count(*) AS count, "
+			 "sum(least(r.ends, c.bucket_end, $2)%s - greatest(r.ts, c.bucket_start, $1)%s)", number, number);
+	appendStringInfo(text, " AS %s, max(r.length)", named(names, "clipped_", ""));
+	appendStringInfo(text, " AS %s, ", named(names, "longest_", ""));
+	iforest_add_call(text, names->functions, "max_row");
+	appendStringInfo(text, "r.length, r.ts, r.id) AS %s, ", named(names, "longest_", "_ctid"));
+	iforest_add_call(text, names->functions, "max_time");
+	appendStringInfo(text, "r.length, r.ts, r.id) AS %s", named(names, "longest_", "_ts"));
+}
+
 char *iforest_overlap_query(const struct iforest_functions *functions)
 {
 	static const char *const fixed[] = { "t0", "t1", "n", "step", "origin", "bucket", "bucket_start", "bucket_end", "count",
-					     "clipped", "longest", "longest_ts", "longest_ctid", NULL };
+					     NULL };
 	struct iforest_names names = { functions, NIL };
-	const char *number = functions->time_type == INT8OID ? "::numeric" : "";
-	StringInfoData text;
+	StringInfoData text, overlaps;
 
 	initStringInfo(&text);
+	initStringInfo(&overlaps);
 	iforest_take_names(&names, fixed);
+	add_overlaps(&overlaps, &names);
 	iforest_add_text(&text, "SELECT ");
 	for (int i = 0; i < functions->n_by; i++)
 		appendStringInfo(&text, "r.c%d AS %s, ", i + 1, iforest_take_column(&names, "by_", functions->by[i].name));
 	iforest_add_text(&text, "b.bucket AS bucket, c.bucket_start AS bucket_start, c.bucket_end AS bucket_end, ");
-	appendStringInfo(&text, "count(*) AS count, "
-			 "sum(least(r.ends, c.bucket_end, $2)%s - greatest(r.ts, c.bucket_start, $1)%s)", number, number);
-	iforest_add_text(&text, " AS clipped, max(r.length) AS longest, ");
-	iforest_add_call(&text, functions, "max_time");
-	iforest_add_text(&text, "r.length, r.ts, r.id) AS longest_ts, ");
-	iforest_add_call(&text, functions, "max_row");
-	iforest_add_text(&text, "r.length, r.ts, r.id) AS longest_ctid FROM ");
+	iforest_add_text(&text, overlaps.data);
+	iforest_add_text(&text, " FROM ");
 	add_spans(&text, functions);
 	iforest_add_text(&text, " CROSS JOIN LATERAL generate_series(");
 	iforest_add_bucket_of(&text, functions, "greatest(r.ts, $1)");

@@ -188,14 +188,15 @@ SELECT bucket, count FROM fn_if((SELECT 0), (SELECT 5000), 2) WHERE track = 'tra
 SELECT * FROM pg_temp.compare('SELECT * FROM fn_if_rows(9000, 9100)',
 	'SELECT ctid, track, ts, dur, price, load, ts + greatest(coalesce(dur, 0), 0) FROM fn_t WHERE ts < 9100 AND (ts + dur > 9000 OR (coalesce(dur, 0) <= 0 AND ts >= 9000))');
 SELECT * FROM pg_temp.compare('SELECT * FROM fn_if_overlap(9000, 9100, 7)',
-	$$SELECT track, b, lo, hi, count(*), sum(least(e, hi) - greatest(ts, lo)), max(d), (array_agg(ts ORDER BY d DESC, ts, ctid))[1], (array_agg(ctid ORDER BY d DESC, ts, ctid))[1]
+	$$SELECT track, b, lo, hi, count(*), sum(least(e, hi) - greatest(ts, lo)), max(dur), (array_agg(ctid ORDER BY dur DESC, ts, ctid) FILTER (WHERE dur IS NOT NULL))[1],
+		(array_agg(ts ORDER BY dur DESC, ts, ctid) FILTER (WHERE dur IS NOT NULL))[1]
 	FROM (SELECT b, 9000 + b * 100 / 7 AS lo, 9000 + (b + 1) * 100 / 7 AS hi FROM generate_series(0, 6) b) b,
 		(SELECT *, ctid, greatest(coalesce(dur, 0), 0) AS d, ts + greatest(coalesce(dur, 0), 0) AS e FROM fn_t) s
 	WHERE ts < hi AND (e > lo OR (d = 0 AND ts >= lo)) GROUP BY 1, 2, 3, 4$$);
-SELECT * FROM pg_temp.compare('SELECT track, count, clipped, longest FROM fn_if_overlap(9000, 9100)',
-	$$SELECT track, count(*), sum(least(e, 9100) - greatest(ts, 9000)), max(d) FROM (SELECT *, greatest(coalesce(dur, 0), 0) AS d, ts + greatest(coalesce(dur, 0), 0) AS e FROM fn_t) s
+SELECT * FROM pg_temp.compare('SELECT track, count, clipped_dur, longest_dur FROM fn_if_overlap(9000, 9100)',
+	$$SELECT track, count(*), sum(least(e, 9100) - greatest(ts, 9000)), max(dur) FROM (SELECT *, greatest(coalesce(dur, 0), 0) AS d, ts + greatest(coalesce(dur, 0), 0) AS e FROM fn_t) s
 	WHERE ts < 9100 AND (e > 9000 OR (d = 0 AND ts >= 9000)) GROUP BY 1$$);
-SELECT * FROM pg_temp.compare('SELECT track, bucket, count, clipped FROM fn_if_overlap(9005, 9100, step => 30)',
+SELECT * FROM pg_temp.compare('SELECT track, bucket, count, clipped_dur FROM fn_if_overlap(9005, 9100, step => 30)',
 	$$SELECT track, b, count(*), sum(least(e, hi) - greatest(ts, lo)) FROM (SELECT b, greatest(b * 30, 9005) AS lo, least(b * 30 + 30, 9100) AS hi FROM generate_series(300, 303) b) b,
 		(SELECT *, greatest(coalesce(dur, 0), 0) AS d, ts + greatest(coalesce(dur, 0), 0) AS e FROM fn_t) s
 	WHERE ts < hi AND (e > lo OR (d = 0 AND ts >= lo)) GROUP BY 1, 2$$);
@@ -242,13 +243,13 @@ SELECT bucket, count, count_v, sum_v, max_v FROM fn_empty_if(fill => 'zero');
 SELECT bucket, count, count_v, sum_v, max_v FROM fn_empty_if(0, 10, 2, fill => 'null');
 DROP TABLE fn_empty;
 RESET enable_seqscan;
-SELECT * FROM pg_temp.compare($$SELECT ts, end_ts FROM fn_z_ts_rows('2024-03-31', '2024-03-31 00:10')$$,
+SELECT * FROM pg_temp.compare($$SELECT ts, "end" FROM fn_z_ts_rows('2024-03-31', '2024-03-31 00:10')$$,
 	$$SELECT ts, ts + greatest(dur, 0) * interval '1 s' FROM fn_z WHERE ts < '2024-03-31 00:10' AND (ts + dur * interval '1 s' > '2024-03-31' OR dur <= 0 AND ts >= '2024-03-31')$$);
-SELECT * FROM pg_temp.compare($$SELECT bucket, count, clipped, longest FROM fn_z_fin_overlap('2024-03-31', '2024-03-31 02:00', 4)$$,
+SELECT * FROM pg_temp.compare($$SELECT bucket, count, clipped_fin, longest_fin FROM fn_z_fin_overlap('2024-03-31', '2024-03-31 02:00', 4)$$,
 	$$SELECT b, count(*), sum(least(e, hi) - greatest(ts, lo)), max(e - ts) FROM (SELECT b, timestamptz '2024-03-31' + b * interval '30 min' AS lo, timestamptz '2024-03-31' + (b + 1) * interval '30 min' AS hi FROM generate_series(0, 3) b) b,
 		(SELECT *, greatest(fin, ts) AS e FROM fn_z WHERE isfinite(ts)) s WHERE ts < hi AND (e > lo OR (e = ts AND ts >= lo)) GROUP BY 1$$);
-SELECT * FROM pg_temp.compare($$SELECT bucket, count, clipped, longest FROM fn_z_d_overlap('2024-01-01', '2024-01-29', step => 7, origin => '2024-01-01')$$,
-	$$SELECT b, count(*), sum(least(d + len, hi) - greatest(d, lo)), max(len) FROM (SELECT b, date '2024-01-01' + b * 7 AS lo, date '2024-01-08' + b * 7 AS hi FROM generate_series(0, 3) b) b,
+SELECT * FROM pg_temp.compare($$SELECT bucket, count, clipped_dur, longest_dur FROM fn_z_d_overlap('2024-01-01', '2024-01-29', step => 7, origin => '2024-01-01')$$,
+	$$SELECT b, count(*), sum(least(d + len, hi) - greatest(d, lo)), max(dur) FROM (SELECT b, date '2024-01-01' + b * 7 AS lo, date '2024-01-08' + b * 7 AS hi FROM generate_series(0, 3) b) b,
 		(SELECT *, greatest(dur, 0) AS len FROM fn_z WHERE isfinite(d)) s WHERE d < hi AND (d + len > lo OR (len = 0 AND d >= lo)) GROUP BY 1$$);
 SELECT refusal($$SELECT * FROM fn_z_ts(step => '1 month')$$);
 SELECT refusal($$SELECT * FROM fn_z_ts(step => '-1 day')$$);
@@ -286,13 +287,13 @@ ALTER TABLE fn_t DISABLE ROW LEVEL SECURITY;
 -- ---- names ----
 
 CREATE SCHEMA "fn S'--";
-CREATE TABLE "fn S'--"."a ""b'; DROP TABLE fn_t; --"("t0" integer, "step" text, "n" text, "count" text, "end_ts" integer, "$1" integer, "b%sc" integer);
+CREATE TABLE "fn S'--"."a ""b'; DROP TABLE fn_t; --"("t0" integer, "step" text, "n" text, "count" text, "end" integer, "$1" integer, "b%sc" integer);
 INSERT INTO "fn S'--"."a ""b'; DROP TABLE fn_t; --" SELECT i, 'x', 'y', 'z', i % 3, i % 4, i % 5 FROM generate_series(1, 100) i;
-CREATE INDEX "i' ""x; $1 %s" ON "fn S'--"."a ""b'; DROP TABLE fn_t; --" USING iforest ("step", "n", "count", (upper("step")), "t0") INCLUDE ("end_ts", "$1", "b%sc") WITH (duration = 'b%sc')
+CREATE INDEX "i' ""x; $1 %s" ON "fn S'--"."a ""b'; DROP TABLE fn_t; --" USING iforest ("step", "n", "count", (upper("step")), "t0") INCLUDE ("end", "$1", "b%sc") WITH (duration = 'b%sc')
 	WHERE "t0" > 10;
 SELECT unnest(iforest_create_functions($$"fn S'--"."i' ""x; $1 %s"$$));
 SELECT by_step, by_n, by_count, upper, bucket, "count", "sum_$1", "max_b%sc_ts" FROM "fn S'--"."i' ""x; $1 %s"(0, 51, 2) ORDER BY bucket;
-SELECT count(*), sum("b%sc"), max(time_t0), max(value_end_ts) FROM "fn S'--"."i' ""x; $1 %s_rows"(0, 51);
+SELECT count(*), sum("b%sc"), max(time_t0), max(value_end) FROM "fn S'--"."i' ""x; $1 %s_rows"(0, 51);
 SELECT bucket, count FROM "fn S'--"."i' ""x; $1 %s_overlap"(0, 51, 2) ORDER BY 1;
 -- A search path, and operators and functions on it, mean nothing to them.
 CREATE FUNCTION "fn S'--".greatest_of(bigint, bigint) RETURNS boolean LANGUAGE sql AS 'SELECT false';
