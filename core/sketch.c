@@ -9,6 +9,8 @@ struct iforest_sketch_chunk {
 	uint64_t counts[SKETCH_PER_POWER];
 };
 
+enum { N_RECENT = sizeof ((struct iforest_sketch *)NULL)->recent / sizeof(struct iforest_sketch_chunk *) };
+
 void iforest_sketch_init(struct iforest_sketch *sketch, const struct iforest_alloc *alloc)
 {
 	*sketch = (struct iforest_sketch){ .alloc = alloc };
@@ -27,8 +29,6 @@ static uint32_t find_chunk(const struct iforest_sketch *sketch, uint32_t number)
 {
 	uint32_t low = 0, high = sketch->n_chunks;
 
-	if (sketch->last < high && sketch->chunks[sketch->last]->number == number)
-		return sketch->last;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -43,11 +43,12 @@ static uint32_t find_chunk(const struct iforest_sketch *sketch, uint32_t number)
 static bool reserve(struct iforest_sketch *sketch)
 {
 	uint32_t n_wanted = sketch->n_reserved ? 2 * sketch->n_reserved : 8;
+	const struct iforest_alloc *alloc = sketch->alloc;
 	void *grown;
 
 	if (sketch->n_chunks < sketch->n_reserved)
 		return true;
-	grown = sketch->alloc->reallocate(sketch->alloc->context, sketch->chunks, n_wanted * sizeof(struct iforest_sketch_chunk *));
+	grown = alloc->reallocate(alloc->context, sketch->chunks, n_wanted * sizeof(struct iforest_sketch_chunk *));
 	if (!grown)
 		return false;
 	sketch->chunks = grown;
@@ -55,23 +56,30 @@ static bool reserve(struct iforest_sketch *sketch)
 	return true;
 }
 
-/* The counter of a bucket; NULL without memory. */
-static uint64_t *counter(struct iforest_sketch *sketch, uint32_t bucket)
+/* The counter of a bucket; NULL where there is none, and without may_add or memory to make one. */
+static uint64_t *counter(struct iforest_sketch *sketch, uint32_t bucket, bool may_add)
 {
-	uint32_t number = bucket / SKETCH_PER_POWER, at = find_chunk(sketch, number);
+	uint32_t number = bucket / SKETCH_PER_POWER, at;
+	struct iforest_sketch_chunk **recent = &sketch->recent[number % N_RECENT];
 
+	if (*recent && (*recent)->number == number)
+		return &(*recent)->counts[bucket % SKETCH_PER_POWER];
+	at = find_chunk(sketch, number);
 	if (at == sketch->n_chunks || sketch->chunks[at]->number != number) {
-		struct iforest_sketch_chunk *chunk = reserve(sketch) ? iforest_allocate(sketch->alloc, sizeof *chunk) : NULL;
+		struct iforest_sketch_chunk *chunk = NULL;
 
+		if (may_add && reserve(sketch))
+			chunk = iforest_allocate(sketch->alloc, sizeof *chunk);
 		if (!chunk)
 			return NULL;
 		*chunk = (struct iforest_sketch_chunk){ .number = number };
-		memmove(sketch->chunks + at + 1, sketch->chunks + at, (sketch->n_chunks - at) * sizeof(struct iforest_sketch_chunk *));
+		memmove(sketch->chunks + at + 1, sketch->chunks + at,
+			(sketch->n_chunks - at) * sizeof(struct iforest_sketch_chunk *));
 		sketch->chunks[at] = chunk;
 		sketch->n_chunks++;
 	}
-	sketch->last = at;
-	return &sketch->chunks[at]->counts[bucket % SKETCH_PER_POWER];
+	*recent = sketch->chunks[at];
+	return &(*recent)->counts[bucket % SKETCH_PER_POWER];
 }
 
 static enum iforest_status add_to_bucket(struct iforest_sketch *sketch, uint32_t bucket, uint64_t n)
@@ -80,7 +88,7 @@ static enum iforest_status add_to_bucket(struct iforest_sketch *sketch, uint32_t
 
 	if (n > SKETCH_MAX_NUMBERS - sketch->n)
 		return IFOREST_RANGE;
-	count = counter(sketch, bucket);
+	count = counter(sketch, bucket, true);
 	if (!count)
 		return IFOREST_NO_MEMORY;
 	*count += n;
@@ -90,13 +98,12 @@ static enum iforest_status add_to_bucket(struct iforest_sketch *sketch, uint32_t
 
 static enum iforest_status take_from_bucket(struct iforest_sketch *sketch, uint32_t bucket, uint64_t n)
 {
-	uint32_t number = bucket / SKETCH_PER_POWER, at = find_chunk(sketch, number);
+	uint64_t *count = counter(sketch, bucket, false);
 
-	if (at == sketch->n_chunks || sketch->chunks[at]->number != number || sketch->chunks[at]->counts[bucket % SKETCH_PER_POWER] < n)
+	if (!count || *count < n)
 		return IFOREST_NOT_FOUND;
-	sketch->chunks[at]->counts[bucket % SKETCH_PER_POWER] -= n;
+	*count -= n;
 	sketch->n -= n;
-	sketch->last = at;
 	return IFOREST_OK;
 }
 
@@ -108,7 +115,8 @@ enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union ifor
 	return status;
 }
 
-enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number, enum iforest_value_kind kind)
+enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number,
+					  enum iforest_value_kind kind)
 {
 	uint64_t n_reals = kind == IFOREST_FLOAT64;
 	enum iforest_status status;

@@ -1,15 +1,18 @@
 /* sketch.h -- percentiles of any multiset of numbers, within a stated relative error, from something small that adds up.
  *
- * A sketch counts numbers in fixed buckets: one for zero, one for each infinity, one for NaN, and for every power of two and sign 64 of
- * equal width. The bucket of a number depends on the number alone, none is ever split or joined, so a sketch is the same whatever
- * the order in which numbers came and sketches were merged; equal multisets are equal bytes, and what was added can be taken out.
+ * A sketch counts numbers in fixed buckets: one for zero, one for each infinity, one for NaN, and for every power of two and
+ * sign 64 of equal width. The bucket of a number depends on the number alone, none is ever split or joined, so a sketch is
+ * the same whatever the order in which numbers came and sketches were merged; equal multisets are equal bytes, and what was
+ * added can be taken out.
  *
- *   error   a quantile is off by at most 1/128 of the true one (IFOREST_SKETCH_ERROR), for every finite number: the middle of a bucket
- *           [x, x + x/64) is off by half its width. Zero, infinities, NaN, and integers below 128 are exact
+ *   error   a quantile is off by at most 1/128 of the true one (IFOREST_SKETCH_ERROR), for every finite number: the middle of a
+ *           bucket [x, x + x/64) is off by half its width. Zero, infinities and NaN are exact, and, where all numbers are
+ *           integers, those between -128 and 128
  *   order   -infinity, negative numbers, 0 (as -0), positive numbers, infinity, NaN
  *
- * After DDSketch (Masson, Rim, Lee: DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees, VLDB 2019),
- * with the log-linear buckets of HdrHistogram (Gil Tene), which are found by bits alone, and without its collapsing of low buckets.
+ * After DDSketch (Masson, Rim, Lee: DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees,
+ * VLDB 2019), with the log-linear buckets of HdrHistogram (Gil Tene), which are found by bits alone, and without its
+ * collapsing of low buckets.
  *
  * As bytes, little-endian:
  *
@@ -22,8 +25,8 @@
  *            varint  2 (numbers - 1) + (1 if there are empty buckets between the last one written, or the lowest of all, and it)
  *            varint  in that case: how many
  *
- * Bucket b, from the lowest: 0 -infinity, 134273 zero, 268546 infinity, 268547 NaN; 134274 + 64 (e + 1074) + k holds the numbers in
- * [2^e (1 + k/64), 2^e (1 + (k + 1)/64)), and 134272 - 64 (e + 1074) - k their negatives.
+ * Bucket b, from the lowest: 0 -infinity, 134273 zero, 268546 infinity, 268547 NaN; 134274 + 64 (e + 1074) + k holds the
+ * numbers in [2^e (1 + k/64), 2^e (1 + (k + 1)/64)), and 134272 - 64 (e + 1074) - k their negatives.
  */
 #ifndef IFOREST_SKETCH_H
 #define IFOREST_SKETCH_H
@@ -42,7 +45,7 @@ struct iforest_sketch {
 	const struct iforest_alloc *alloc;
 	struct iforest_sketch_chunk **chunks;    /* ascending: 64 counters each */
 	uint32_t n_chunks, n_reserved;
-	uint32_t last;                           /* chunk used last */
+	struct iforest_sketch_chunk *recent[32]; /* chunk number modulo 32: the one used last of those, or NULL */
 	uint64_t n, n_reals;
 };
 
@@ -55,8 +58,10 @@ void iforest_sketch_release(struct iforest_sketch *sketch);
 enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number, enum iforest_value_kind kind);
 
 /* Takes out a number.
- * Requires  it was added. Where its bucket, or the count of its kind, is empty that is noticed: IFOREST_NOT_FOUND, and the sketch stays as it is. */
-enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number, enum iforest_value_kind kind);
+ * Requires  it was added. Where its bucket, or the count of its kind, is empty that is noticed: IFOREST_NOT_FOUND, and the sketch
+ *           stays as it is. */
+enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number,
+					  enum iforest_value_kind kind);
 
 /* sketch = sketch + bytes, sketch - bytes. On an error the sketch is of no further use but to be released.
  * Errors  IFOREST_CORRUPT, IFOREST_FORMAT: the bytes are no sketch; IFOREST_NO_MEMORY, IFOREST_RANGE;
@@ -90,9 +95,10 @@ struct iforest_sketch_extremes {
 	struct iforest_sketch_number min, max;
 };
 
-/* The quantile of q: of n numbers in order the one at place ceil(q n), the first where that is 0; what SQL's percentile_disc() is.
- * An integer where all numbers were integers, else a real. With the extremes given (NULL: not known) it lies between them, and the first
- * and the last place are exact.
+/* The quantile of q: of n numbers in order the one at place ceil(q n), the first where that is 0; what SQL's percentile_disc()
+ * is.
+ * An integer where all numbers were integers, else a real. With the extremes given (NULL: not known) it lies between them,
+ * and the first and the last place are exact.
  * Requires  n > 0; 0 <= q <= 1.
  * Errors    IFOREST_ARGUMENT: the extremes are not those of the sketch. */
 enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *view, double q,

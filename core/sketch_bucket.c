@@ -8,8 +8,9 @@
 static uint32_t bucket_of_bits(uint64_t bits, int exponent, bool is_negative)
 {
 	unsigned highest = iforest_highest_bit(bits);
-	uint64_t k = (highest >= SKETCH_BITS ? bits >> (highest - SKETCH_BITS) : bits << (SKETCH_BITS - highest)) & iforest_low_bits(SKETCH_BITS);
-	uint32_t distance = (uint32_t)(exponent - SKETCH_LEAST_EXPONENT) * SKETCH_PER_POWER + (uint32_t)k + 1;
+	uint64_t start = highest >= SKETCH_BITS ? bits >> (highest - SKETCH_BITS) : bits << (SKETCH_BITS - highest);
+	uint32_t k = (uint32_t)start % SKETCH_PER_POWER;
+	uint32_t distance = (uint32_t)(exponent - SKETCH_LEAST_EXPONENT) * SKETCH_PER_POWER + k + 1;
 
 	return is_negative ? SKETCH_ZERO - distance : SKETCH_ZERO + distance;
 }
@@ -105,6 +106,22 @@ int64_t iforest_sketch_integer(uint32_t bucket)
 	return span.is_negative ? -middle : middle;
 }
 
+/* -1022 <= exponent <= 1023 */
+static double power_of_two(int exponent)
+{
+	uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+	double power;
+
+	memcpy(&power, &bits, sizeof power);
+	return power;
+}
+
+/* x 2^exponent, which is a double. Denormals are reached in two steps, of which neither rounds. */
+static double scale(double x, int exponent)
+{
+	return exponent < -1022 ? x * power_of_two(-1022) * power_of_two(exponent + 1022) : x * power_of_two(exponent);
+}
+
 double iforest_sketch_real(uint32_t bucket)
 {
 	struct span_of_bucket span;
@@ -116,8 +133,8 @@ double iforest_sketch_real(uint32_t bucket)
 		return bucket == SKETCH_NAN ? NAN : bucket == SKETCH_PLUS_INFINITY ? INFINITY : -INFINITY;
 	span = span_of(bucket);
 	if (span.exponent - (int)SKETCH_BITS <= SKETCH_LEAST_EXPONENT)
-		middle = ldexp((double)span.start, span.exponent - (int)SKETCH_BITS);
+		middle = scale((double)span.start, span.exponent - (int)SKETCH_BITS);
 	else
-		middle = ldexp((double)(2 * span.start + 1), span.exponent - (int)SKETCH_BITS - 1);
+		middle = scale((double)(2 * span.start + 1), span.exponent - (int)SKETCH_BITS - 1);
 	return span.is_negative ? -middle : middle;
 }

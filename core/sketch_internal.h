@@ -1,4 +1,5 @@
-/* sketch_internal.h -- what sketch.c (filling), sketch_bucket.c (numbers and buckets) and sketch_view.c (bytes) share. Not for others. */
+/* sketch_internal.h -- what sketch.c (filling), sketch_bucket.c (numbers and buckets) and sketch_view.c (bytes) share. Not for
+ * others. */
 #ifndef IFOREST_SKETCH_INTERNAL_H
 #define IFOREST_SKETCH_INTERNAL_H
 

@@ -1,7 +1,5 @@
 #include "core/sketch_internal.h"
 
-#include <math.h>
-
 #include "core/bits.h"
 #include "core/page.h"
 #include "core/varint.h"
@@ -82,11 +80,13 @@ enum iforest_status iforest_sketch_open(struct iforest_sketch_view *view, const 
 
 static uint64_t place_of(double q, uint64_t n)
 {
-	double place = ceil(q * (double)n);
+	double place = q * (double)n;
+	uint64_t floor;
 
-	if (place < 1)
-		return 1;
-	return place >= (double)n ? n : (uint64_t)place;
+	if (place >= (double)n)
+		return n;
+	floor = (uint64_t)place;
+	return floor + ((double)floor < place || floor == 0);
 }
 
 static double as_real(const struct iforest_sketch_number *number)
@@ -104,7 +104,8 @@ static bool is_less(const struct iforest_sketch_number *a, const struct iforest_
 static bool are_extremes_of(const struct iforest_sketch_view *view, const struct iforest_sketch_extremes *extremes)
 {
 	return iforest_sketch_bucket(extremes->min.value, extremes->min.kind) == view->first &&
-	       iforest_sketch_bucket(extremes->max.value, extremes->max.kind) == view->last && !is_less(&extremes->max, &extremes->min);
+	       iforest_sketch_bucket(extremes->max.value, extremes->max.kind) == view->last &&
+	       !is_less(&extremes->max, &extremes->min);
 }
 
 enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *view, double q,

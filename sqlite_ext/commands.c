@@ -2,6 +2,7 @@
 
 #include "sqlite_ext/build.h"
 #include "sqlite_ext/export.h"
+#include "sqlite_ext/sketch_shelf.h"
 #include "sqlite_ext/tokens.h"
 #include "sqlite_ext/upkeep.h"
 #include "sqlite_ext/verify.h"
@@ -71,11 +72,12 @@ static int integrity_check(struct iforest_table *table, int64_t number, struct i
 static const struct command {
 	const char *name;
 	int (*run)(struct iforest_table *table, int64_t number, struct iforest_error *error);
-	bool takes_number;
+	bool takes_number, writes_runs;
 	int64_t usual;
 } commands[] = {
-	{ "flush", flush, false, 0 }, { "merge", merge, true, INT64_MAX }, { "optimize", optimize, false, 0 }, { "rebuild", rebuild, false, 0 },
-	{ "integrity-check", integrity_check, false, 0 }, { "automerge", automerge, true, 0 },
+	{ "flush", flush, false, true, 0 }, { "merge", merge, true, true, INT64_MAX }, { "optimize", optimize, false, true, 0 },
+	{ "rebuild", rebuild, false, true, 0 }, { "integrity-check", integrity_check, false, false, 0 },
+	{ "automerge", automerge, true, false, 0 },
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
@@ -127,12 +129,14 @@ static int check_alone(const struct iforest_table *table, struct iforest_error *
 static int run_command(struct iforest_table *table, const struct command *command, sqlite3_value *number, struct iforest_error *error)
 {
 	bool is_given = sqlite3_value_type(number) != SQLITE_NULL;
+	int rc;
 
 	if (is_given && !command->takes_number)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: command \"%s\" takes no n", table->name, command->name);
 	if (is_given && sqlite3_value_numeric_type(number) != SQLITE_INTEGER)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: argument n is not an integer: %s", table->name, sqlite3_value_text(number));
-	return command->run(table, is_given ? sqlite3_value_int64(number) : command->usual, error);
+	rc = command->run(table, is_given ? sqlite3_value_int64(number) : command->usual, error);
+	return rc || !command->writes_runs ? rc : iforest_sketches_keep(&table->index, error);
 }
 
 int iforest_command_run(struct iforest_table *table, const char *command, sqlite3_value **arguments, struct iforest_error *error)

@@ -197,11 +197,13 @@ static int read_argument(struct iforest_definition *definition, const char *argu
 			rc = read_list(at, "by", definition->by, IFOREST_MAX_BY, &definition->n_by, error);
 		else if (sqlite3_stricmp(key, "variance") == 0)
 			rc = read_list(at, "variance", definition->variances, IFOREST_MAX_VALUES, &definition->n_variances, error);
+		else if (sqlite3_stricmp(key, "sketch") == 0)
+			rc = read_list(at, "sketch", definition->sketches, IFOREST_MAX_VALUES, &definition->n_sketches, error);
 		else if (sqlite3_stricmp(key, "sync") == 0)
 			rc = read_sync(at, *has_sync, &definition->sync, error);
 		else
 			rc = iforest_error_set(error, SQLITE_ERROR,
-					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, variance, by and sync", key);
+					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, variance, by, sketch and sync", key);
 		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
 	}
 	sqlite3_free(key);
@@ -251,6 +253,26 @@ static int find_variances(struct iforest_definition *definition, struct iforest_
 	return SQLITE_OK;
 }
 
+/* Sketches are named after value columns. */
+static int find_sketches(struct iforest_definition *definition, struct iforest_error *error)
+{
+	for (unsigned s = 0; s < definition->n_sketches; s++) {
+		const char *name = definition->sketches[s].source;
+		unsigned v = 0;
+
+		while (v < definition->n_values && sqlite3_stricmp(definition->values[v].name, name) != 0)
+			v++;
+		if (v == definition->n_values)
+			return iforest_error_set(error, SQLITE_ERROR, "iforest: sketch=(%s): no value column has that name; list it in value=(...)",
+						 name);
+		for (unsigned k = 0; k < s; k++)
+			if (definition->sketch_values[k] == v)
+				return iforest_error_set(error, SQLITE_ERROR, "iforest: sketch=(...) names \"%s\" twice", name);
+		definition->sketch_values[s] = (uint8_t)v;
+	}
+	return SQLITE_OK;
+}
+
 int iforest_definition_parse_name(const char *text, char **name, struct iforest_error *error)
 {
 	const char *at = skip_space(text);
@@ -292,7 +314,9 @@ int iforest_definition_parse(struct iforest_definition *definition, int n_argume
 		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: time=... is missing: the time column");
 	if (!rc)
 		rc = add_duration(definition, error);
-	return rc ? rc : find_variances(definition, error);
+	if (!rc)
+		rc = find_variances(definition, error);
+	return rc ? rc : find_sketches(definition, error);
 }
 
 static void release_column(struct iforest_column_name *column)
@@ -312,6 +336,8 @@ void iforest_definition_release(struct iforest_definition *definition)
 		release_column(&definition->variances[i]);
 	for (unsigned b = 0; b < definition->n_by; b++)
 		release_column(&definition->by[b]);
+	for (unsigned s = 0; s < definition->n_sketches; s++)
+		release_column(&definition->sketches[s]);
 	for (unsigned t = 0; t < definition->n_texts; t++)
 		sqlite3_free(definition->texts[t]);
 	*definition = (struct iforest_definition){ .content = NULL };
@@ -356,7 +382,7 @@ int iforest_definition_keep_by(struct iforest_definition *definition, const char
 /* ---- columns ---- */
 
 enum {
-	MAX_COLUMNS = IFOREST_MAX_BY + IFOREST_N_FIXED + (IFOREST_N_OF_VALUE + IFOREST_N_OF_VARIANCE) * IFOREST_MAX_VALUES +
+	MAX_COLUMNS = IFOREST_MAX_BY + IFOREST_N_FIXED + (IFOREST_N_OF_VALUE + IFOREST_N_OF_VARIANCE + 1) * IFOREST_MAX_VALUES +
 		      IFOREST_N_ARGUMENTS + 1
 };
 
@@ -373,6 +399,8 @@ static unsigned list_aggregates(const struct iforest_definition *definition, cha
 	for (unsigned i = 0; i < definition->n_variances; i++)
 		for (unsigned c = 0; c < IFOREST_N_OF_VARIANCE; c++)
 			names[n++] = sqlite3_mprintf(variance_formats[c], definition->values[iforest_variance_value(definition, i)].name);
+	for (unsigned s = 0; s < definition->n_sketches; s++)
+		names[n++] = sqlite3_mprintf("sketch_%s", definition->sketches[s].name);
 	return n;
 }
 

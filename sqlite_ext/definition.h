@@ -6,7 +6,7 @@
 #include "sqlite_ext/host.h"
 
 #define IFOREST_MAX_BY 16
-#define IFOREST_MAX_TEXTS 7
+#define IFOREST_MAX_TEXTS 8
 
 /* How the index learns of changes of its table. */
 enum iforest_sync {
@@ -30,6 +30,9 @@ struct iforest_definition {
 	unsigned n_values, n_by;
 	struct iforest_column_name values[IFOREST_MAX_VALUES];
 	struct iforest_column_name by[IFOREST_MAX_BY];
+	unsigned n_sketches;                                 /* value columns of which sketches are kept, and their numbers */
+	struct iforest_column_name sketches[IFOREST_MAX_VALUES];
+	uint8_t sketch_values[IFOREST_MAX_VALUES];
 	const char *by_types[IFOREST_MAX_BY];                /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
 	struct iforest_column_name variances[IFOREST_MAX_VALUES];
 	unsigned n_variances;
@@ -44,7 +47,7 @@ struct iforest_definition {
 /* Columns of the virtual table, in this order:
  *
  *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value |
- *   2 for each value whose variance is kept | hidden arguments | hidden command
+ *   2 for each value whose variance is kept | sketches | hidden arguments | hidden command
  *
  * and of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration | hidden arguments
  * and of iforest_counter: by columns | bucket .. last_ts | 7 for each value | hidden arguments but for fill
@@ -86,6 +89,12 @@ static inline unsigned iforest_first_variance(const struct iforest_definition *d
 	return definition->n_by + IFOREST_N_FIXED + IFOREST_N_OF_VALUE * definition->n_values;
 }
 
+/* Number of the first column of a sketch. */
+static inline unsigned iforest_first_sketch(const struct iforest_definition *definition)
+{
+	return iforest_first_variance(definition) + IFOREST_N_OF_VARIANCE * definition->n_variances;
+}
+
 /* Number of the first hidden argument's column; the command column follows the last. */
 static inline int iforest_first_argument(const struct iforest_definition *definition)
 {
@@ -93,7 +102,7 @@ static inline int iforest_first_argument(const struct iforest_definition *defini
 		return (int)(definition->n_by + IFOREST_N_OVERLAP);
 	if (definition->is_counter)
 		return (int)(definition->n_by + IFOREST_N_FIXED + IFOREST_N_OF_COUNTER * definition->n_values);
-	return (int)(iforest_first_variance(definition) + IFOREST_N_OF_VARIANCE * definition->n_variances);
+	return (int)(iforest_first_sketch(definition) + definition->n_sketches);
 }
 
 /* The value column of the i-th of the variances, in the order of value columns. */

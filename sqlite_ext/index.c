@@ -21,6 +21,9 @@ static void finalize_statements(struct iforest_index *index)
 	sqlite3_finalize(index->read_temp_version);
 	sqlite3_finalize(index->read_last);
 	sqlite3_finalize(index->read_pending);
+	sqlite3_finalize(index->has_sketch);
+	sqlite3_finalize(index->get_sketch);
+	index->has_sketch = index->get_sketch = NULL;
 	index->get_page = index->put_page = index->read_last = index->read_pending = NULL;
 	index->read_schema_version = index->read_temp_version = NULL;
 }
@@ -53,14 +56,16 @@ int iforest_index_describe(struct iforest_index *index, const struct iforest_def
 
 /* ---- tables ---- */
 
-static const char *const table_suffixes[] = { "page", "series", "config", "log" };
+static const char *const table_suffixes[] = { "page", "series", "config", "log", "sketch" };
 
-enum { N_TABLES = 4 };
+enum { LOG = 3, SKETCH = 4, N_TABLES = 5 };
 
-/* Without sync=log there is no x_log of ours: one of that name is the user's. */
-static unsigned count_tables(const struct iforest_index *index)
+/* Without sync=log there is no x_log of ours, without sketch=... no x_sketch: one of that name is the user's. */
+static bool has_table(const struct iforest_index *index, unsigned t)
 {
-	return index->definition.sync == IFOREST_SYNC_LOG ? N_TABLES : N_TABLES - 1;
+	if (t == LOG)
+		return index->definition.sync == IFOREST_SYNC_LOG;
+	return t != SKETCH || index->definition.n_sketches > 0;
 }
 
 /* x_log, without types, so that every old value is kept as it is (watch.h). */
@@ -103,6 +108,9 @@ int iforest_index_make_tables(struct iforest_index *index, const struct iforest_
 
 	if (!rc && definition->sync == IFOREST_SYNC_LOG)
 		rc = make_log(index, definition->n_by, if_not, error);
+	if (!rc && definition->n_sketches > 0)
+		rc = iforest_execute(error, index->db, "CREATE TABLE %s\"%w\".\"%w_sketch\"(run INTEGER, value INTEGER, level INTEGER, number INTEGER, "
+				     "dead INTEGER, bytes BLOB, PRIMARY KEY(run, value, level, number))", if_not, schema, name);
 	for (unsigned t = 0; t < definition->n_texts && !rc; t++)
 		rc = put_config(index, "argument", (int)t, definition->texts[t], error);
 	for (unsigned b = 0; b < definition->n_by && !rc; b++)
@@ -120,8 +128,9 @@ int iforest_index_drop_tables(struct iforest_index *index, struct iforest_error 
 	int rc = SQLITE_OK;
 
 	iforest_index_forget(index);
-	for (unsigned t = 0; t < count_tables(index) && !rc; t++)
-		rc = iforest_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", index->schema, index->name,
+	for (unsigned t = 0; t < N_TABLES && !rc; t++)
+		if (has_table(index, t))
+			rc = iforest_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", index->schema, index->name,
 				     table_suffixes[t]);
 	return rc;
 }
@@ -132,8 +141,9 @@ int iforest_index_rename_tables(struct iforest_index *index, const char *new_nam
 	int rc = name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 
 	iforest_index_forget(index);
-	for (unsigned t = 0; t < count_tables(index) && !rc; t++)
-		rc = iforest_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"", index->schema,
+	for (unsigned t = 0; t < N_TABLES && !rc; t++)
+		if (has_table(index, t))
+			rc = iforest_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"", index->schema,
 				     index->name, table_suffixes[t], new_name, table_suffixes[t]);
 	if (rc) {
 		sqlite3_free(name);

@@ -5,6 +5,7 @@
  *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed', 'export width'.. (export.h),
  *                                                   and 'automerge' where it was set
  *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers (watch.h)
+ *   x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (sketch_shelf.h)
  *
  * x_log is no shadow table in SQLite's sense, because plain triggers write to it and must be let.
  * The manifest's host bytes: the id of the first series u32, of the one after the last u32, their checksum u64 (series.h), and with
@@ -57,6 +58,7 @@ struct iforest_index {
 	struct iforest_store store;
 	struct iforest_page_cache cache;
 	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *read_last, *read_pending;
+	sqlite3_stmt *has_sketch, *get_sketch;
 	struct iforest_snapshot *snapshot;  /* last read, or NULL */
 	bool is_borrowed;                   /* of another table's: it may be made anew with other columns */
 	bool is_attached;                   /* the source was found at these versions, of its schema and of the temporary one */

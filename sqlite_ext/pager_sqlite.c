@@ -11,13 +11,13 @@ static bool is_addressable(const struct iforest_place *place, uint64_t index)
 	return place->location > 0 && place->location < UINT64_C(1) << 31 && index < UINT64_C(1) << 32;
 }
 
-static enum iforest_status failed(struct iforest_index *index, int rc)
+enum iforest_status iforest_pager_sqlite_failed(struct iforest_index *index, int rc)
 {
 	index->io_rc = rc;
 	return rc == SQLITE_NOMEM ? IFOREST_NO_MEMORY : IFOREST_IO;
 }
 
-static int prepare_once(struct iforest_index *index, sqlite3_stmt **statement, const char *format)
+int iforest_pager_sqlite_prepare(struct iforest_index *index, sqlite3_stmt **statement, const char *format)
 {
 	struct iforest_error error = { .rc = SQLITE_OK };
 	int rc = *statement ? SQLITE_OK : iforest_prepare(&error, index->db, statement, format, index->schema, index->name);
@@ -37,9 +37,9 @@ static enum iforest_status sqlite_get(void *context, const struct iforest_place 
 		return IFOREST_CORRUPT;
 	if (iforest_page_cache_get(&index->cache, place, page_index, page))
 		return IFOREST_OK;
-	rc = prepare_once(index, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?");
+	rc = iforest_pager_sqlite_prepare(index, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?");
 	if (rc)
-		return failed(index, rc);
+		return iforest_pager_sqlite_failed(index, rc);
 	sqlite3_bind_int64(index->get_page, 1, row_of(place, page_index));
 	rc = sqlite3_step(index->get_page);
 	if (rc == SQLITE_ROW && sqlite3_column_type(index->get_page, 0) == SQLITE_BLOB &&
@@ -54,7 +54,7 @@ static enum iforest_status sqlite_get(void *context, const struct iforest_place 
 	rc = sqlite3_reset(index->get_page);
 	if (rc && !status)
 		iforest_page_cache_let_go(&index->cache, page);
-	return rc ? failed(index, rc) : status;
+	return rc ? iforest_pager_sqlite_failed(index, rc) : status;
 }
 
 static void sqlite_release(void *context, struct iforest_page *page)
@@ -67,16 +67,16 @@ static void sqlite_release(void *context, struct iforest_page *page)
 /* Puts a blob under an id. */
 static enum iforest_status put(struct iforest_index *index, sqlite3_int64 id, const uint8_t *bytes, uint32_t n_bytes)
 {
-	int rc = prepare_once(index, &index->put_page, "REPLACE INTO \"%w\".\"%w_page\"(id, bytes) VALUES(?, ?)");
+	int rc = iforest_pager_sqlite_prepare(index, &index->put_page, "REPLACE INTO \"%w\".\"%w_page\"(id, bytes) VALUES(?, ?)");
 
 	if (rc)
-		return failed(index, rc);
+		return iforest_pager_sqlite_failed(index, rc);
 	sqlite3_bind_int64(index->put_page, 1, id);
 	sqlite3_bind_blob(index->put_page, 2, bytes, (int)n_bytes, SQLITE_STATIC);
 	sqlite3_step(index->put_page);
 	rc = sqlite3_reset(index->put_page);
 	sqlite3_bind_null(index->put_page, 2);
-	return rc ? failed(index, rc) : IFOREST_OK;
+	return rc ? iforest_pager_sqlite_failed(index, rc) : IFOREST_OK;
 }
 
 /* Foreign hands may have put rows at the far end of the ids: those are no pages, and the next rebuild removes them. */
@@ -97,7 +97,7 @@ static enum iforest_status sqlite_create_run(void *context, struct iforest_place
 	}
 	iforest_error_clear(&error);
 	if (rc)
-		return failed(index, rc);
+		return iforest_pager_sqlite_failed(index, rc);
 	place->location = last + 1;
 	if (!is_addressable(place, 0))
 		return IFOREST_TOO_LARGE;
@@ -127,7 +127,7 @@ static enum iforest_status sqlite_drop_run(void *context, const struct iforest_p
 		rc = iforest_execute(&error, index->db, "DELETE FROM \"%w\".\"%w_page\" WHERE id BETWEEN %lld AND %lld",
 				     index->schema, index->name, row_of(place, 0), row_of(place, n_pages - 1));
 	iforest_error_clear(&error);
-	return rc ? failed(index, rc) : IFOREST_OK;
+	return rc ? iforest_pager_sqlite_failed(index, rc) : IFOREST_OK;
 }
 
 static enum iforest_status sqlite_publish(void *context, const uint8_t *bytes, uint32_t n_bytes)

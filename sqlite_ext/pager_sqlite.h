@@ -7,4 +7,10 @@
 /* Fills in index->pager and index->store. */
 void iforest_pager_sqlite_init(struct iforest_index *index);
 
+/* Prepares a statement of the handle once; the format takes schema and name. Returns SQLite's code. */
+int iforest_pager_sqlite_prepare(struct iforest_index *index, sqlite3_stmt **statement, const char *format);
+
+/* Notes what SQLite returned, for iforest_index_error(). */
+enum iforest_status iforest_pager_sqlite_failed(struct iforest_index *index, int rc);
+
 #endif

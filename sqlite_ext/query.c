@@ -345,6 +345,7 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 	enum iforest_status status = IFOREST_OK;
 	bool found = false;
 
+	iforest_query_forget_sketches(query);
 	if (iforest_query_check(query, error))
 		return error->rc;
 	while (!status && !found && query->group < query->n_groups) {
@@ -482,5 +483,6 @@ void iforest_query_release(struct iforest_query *query)
 	sqlite3_free(query->members);
 	sqlite3_free(query->group_starts);
 	iforest_bucket_list_release(&query->list);
+	iforest_query_forget_sketches(query);
 	memset(query, 0, offsetof(struct iforest_query, aggregate));
 }

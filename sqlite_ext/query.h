@@ -20,6 +20,13 @@
 #define IFOREST_MAX_FILLED 10000000
 #define IFOREST_MAX_OVERLAPPED 1000000 /* buckets of a group of several series, which are kept in memory: a span may overlap any number */
 
+/* A sketch of the row: bytes are NULL where it has no numbers. */
+struct iforest_query_sketch {
+	bool is_made;
+	uint8_t *bytes;
+	size_t n_bytes;
+};
+
 struct iforest_query {
 	struct iforest_index *index;
 	struct iforest_snapshot *snapshot;
@@ -47,6 +54,8 @@ struct iforest_query {
 	size_t at;                                    /* next of the list */
 
 	/* the row */
+	bool has_sketches;                            /* one was made, or tried */
+	struct iforest_query_sketch sketches[IFOREST_MAX_VALUES];
 	bool at_end;
 	int64_t bucket;
 	struct iforest_aggregate aggregate;           /* n_rows is 0 for a filled bucket */
@@ -66,6 +75,12 @@ int iforest_query_check(struct iforest_query *query, struct iforest_error *error
 
 /* Moves to the next row (also needed for the first); query->at_end when there is none. */
 int iforest_query_next(struct iforest_query *query, struct iforest_error *error);
+
+/* The sketch of value column v over the row's rows, *bytes NULL where there are no values. It stays until the next row. Made when it is
+ * first asked for (query_sketch.c).
+ * Cost  without rows that changed since the last flush O(log N) node pages, and in each run the entries of one node page at most. */
+int iforest_query_sketch(struct iforest_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes, struct iforest_error *error);
+void iforest_query_forget_sketches(struct iforest_query *query);
 
 /* A number for the row that no other row of this or another question has, up to chance (64 bits): SQLite tells rows apart by it
  * where it joins the answers of several branches of an OR. */

@@ -171,6 +171,25 @@ static void fixed_column(sqlite3_context *context, const struct iforest_query *q
 	}
 }
 
+static int sketch_column(sqlite3_context *context, struct iforest_query *query, unsigned v)
+{
+	struct iforest_error error = { .rc = SQLITE_OK };
+	const uint8_t *bytes;
+	size_t n_bytes;
+	int rc = iforest_query_sketch(query, v, &bytes, &n_bytes, &error);
+
+	if (rc == SQLITE_NOMEM)
+		sqlite3_result_error_nomem(context);
+	else if (rc)
+		sqlite3_result_error(context, error.message ? error.message : sqlite3_errstr(rc), -1);
+	else if (bytes)
+		sqlite3_result_blob64(context, bytes, n_bytes, SQLITE_TRANSIENT);
+	if (rc && rc != SQLITE_NOMEM)
+		sqlite3_result_error_code(context, rc);
+	iforest_error_clear(&error);
+	return rc;
+}
+
 /* The time inside of a bucket that no span overlaps is NULL or 0, as fill says, but nothing is the longest. */
 static int overlap_column(sqlite3_context *context, const struct iforest_query *query, unsigned v, enum iforest_overlap_column column)
 {
@@ -186,7 +205,7 @@ static int overlap_column(sqlite3_context *context, const struct iforest_query *
 	return SQLITE_OK;
 }
 
-int iforest_row_column(sqlite3_context *context, const struct iforest_query *query,
+int iforest_row_column(sqlite3_context *context, struct iforest_query *query,
 		       const struct iforest_definition *definition, int column)
 {
 	unsigned n_by = definition->n_by, c = (unsigned)column;
@@ -201,6 +220,8 @@ int iforest_row_column(sqlite3_context *context, const struct iforest_query *que
 		c -= n_by + IFOREST_N_FIXED;
 		return iforest_counting_column(context, &query->counting, c / IFOREST_N_OF_COUNTER,
 					       (enum iforest_counter_column)(c % IFOREST_N_OF_COUNTER));
+	} else if (c >= iforest_first_sketch(definition)) {
+		return sketch_column(context, query, definition->sketch_values[c - iforest_first_sketch(definition)]);
 	} else if (c >= iforest_first_variance(definition)) {
 		c -= iforest_first_variance(definition);
 		variance_column(context, &query->aggregate.values[iforest_variance_value(definition, c / IFOREST_N_OF_VARIANCE)],

@@ -146,7 +146,8 @@ static void sketch_final(sqlite3_context *context)
 /* ---- reading ---- */
 
 /* Opens the sketch of an argument; *is_null where it is NULL, or holds no numbers. */
-static bool open_sketch(sqlite3_context *context, sqlite3_value *value, const char *name, struct iforest_sketch_view *view, bool *is_null)
+static bool open_sketch(sqlite3_context *context, sqlite3_value *value, const char *name, struct iforest_sketch_view *view,
+			bool *is_null)
 {
 	const uint8_t *bytes;
 	enum iforest_status status;
@@ -175,7 +176,8 @@ static void count_function(sqlite3_context *context, int n_arguments, sqlite3_va
 /* Smallest and greatest number, where both are given. False where one is no number. */
 static bool read_extremes(int n_arguments, sqlite3_value **arguments, struct iforest_sketch_extremes *extremes, bool *are_known)
 {
-	*are_known = n_arguments == 4 && sqlite3_value_type(arguments[2]) != SQLITE_NULL && sqlite3_value_type(arguments[3]) != SQLITE_NULL;
+	*are_known = n_arguments == 4 && sqlite3_value_type(arguments[2]) != SQLITE_NULL &&
+		     sqlite3_value_type(arguments[3]) != SQLITE_NULL;
 	return !*are_known || (read_number(arguments[2], &extremes->min) && read_number(arguments[3], &extremes->max));
 }
 
@@ -188,7 +190,9 @@ static void quantile_function(sqlite3_context *context, int n_arguments, sqlite3
 	double place;
 	enum iforest_status status;
 
-	if (sqlite3_value_type(arguments[1]) == SQLITE_NULL || !open_sketch(context, arguments[0], "iforest_quantile", &view, &is_null))
+	if (sqlite3_value_type(arguments[1]) == SQLITE_NULL)
+		return;
+	if (!open_sketch(context, arguments[0], "iforest_quantile", &view, &is_null))
 		return;
 	place = read_number(arguments[1], &q) ? sqlite3_value_double(arguments[1]) : -1;
 	if (!(place >= 0 && place <= 1)) {
@@ -212,8 +216,8 @@ static void quantile_function(sqlite3_context *context, int n_arguments, sqlite3
 int iforest_sketch_functions_register(sqlite3 *db)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC;
-	int rc = sqlite3_create_window_function(db, "iforest_sketch", 1, flags, NULL, add_number, sketch_final, sketch_value, remove_number,
-						NULL);
+	int rc = sqlite3_create_window_function(db, "iforest_sketch", 1, flags, NULL, add_number, sketch_final, sketch_value,
+						remove_number, NULL);
 
 	if (!rc)
 		rc = sqlite3_create_window_function(db, "iforest_sketch_merge", 1, flags, NULL, add_sketch, sketch_final, sketch_value,

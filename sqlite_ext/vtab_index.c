@@ -1,6 +1,7 @@
 #include "sqlite_ext/build.h"
 #include "sqlite_ext/commands.h"
 #include "sqlite_ext/export.h"
+#include "sqlite_ext/sketch_shelf.h"
 #include "sqlite_ext/verify.h"
 #include "sqlite_ext/vtab.h"
 #include "sqlite_ext/watch.h"
@@ -35,7 +36,9 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 	if (!rc)
 		rc = iforest_index_make_tables(&table->index, &table->definition, false, &error);
 	if (!rc)
-		iforest_build(&table->index, &table->definition, &source, &error);
+		rc = iforest_build(&table->index, &table->definition, &source, &error);
+	if (!rc)
+		iforest_sketches_keep(&table->index, &error);
 	iforest_source_release(&source);
 	return iforest_table_finish(table, base, message, &error);
 }
@@ -109,7 +112,7 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 static int index_shadow_name(const char *suffix)
 {
 	return sqlite3_stricmp(suffix, "page") == 0 || sqlite3_stricmp(suffix, "series") == 0 ||
-	       sqlite3_stricmp(suffix, "config") == 0;
+	       sqlite3_stricmp(suffix, "config") == 0 || sqlite3_stricmp(suffix, "sketch") == 0;
 }
 
 /* argv: the rowid to delete; for an INSERT then the new rowid and every column, the command last. */

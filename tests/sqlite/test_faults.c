@@ -20,6 +20,13 @@
 #define FLUSH "UPDATE d SET dur = dur + 1 WHERE id % 50 = 1; INSERT INTO d_if(d_if) VALUES('flush');"
 #define FLUSHES FLUSH FLUSH FLUSH FLUSH FLUSH FLUSH
 
+/* As many rows as it takes for sketches to be kept. */
+#define MANY                                                                                                     \
+	"CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, r REAL);"                   \
+	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4200)"                        \
+	" INSERT INTO d SELECT x, 'track', x, x % 31, x / 7.0 FROM n;"
+#define SKETCHES "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, sketch=(dur, r));"
+
 /* A statement under test, what it needs, and what must hold after it has failed or worked. */
 static const struct step {
 	const char *name, *setup, *sql;
@@ -43,6 +50,12 @@ static const struct step {
 	{ "overlap fold", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if, ());",
 	  "SELECT bucket, overlaps, clipped_dur FROM o(1000, 9000) WHERE step = 500 AND fill = 'zero'", true },
 	{ "pending", TABLE INDEX CHANGES, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
+	{ "sketch functions", TABLE INDEX, "SELECT track, iforest_quantile(iforest_sketch_merge(s), 0.5), iforest_sketch_count(max(s)) FROM "
+		"(SELECT track, iforest_sketch(dur) OVER (ORDER BY id ROWS 20 PRECEDING) AS s FROM d WHERE id < 60) GROUP BY track", true },
+	{ "sketch column", MANY SKETCHES, "SELECT iforest_quantile(sketch_dur, 0.9), iforest_quantile(sketch_dur, 0.1), iforest_sketch_count(sketch_r) FROM d_if UNION ALL "
+		"SELECT iforest_quantile(sketch_dur, 0.9), 0, 0 FROM d_if(300, 3900)", true },
+	{ "sketch kept", MANY, SKETCHES, false },
+	{ "sketch flush", MANY SKETCHES "DELETE FROM d WHERE id = 3000;", "INSERT INTO d_if(d_if) VALUES('flush')", false },
 	{ "flush", TABLE INDEX CHANGES, "INSERT INTO d_if(d_if) VALUES('flush')", false },
 	{ "merge", TABLE INDEX FLUSHES CHANGES, "INSERT INTO d_if(d_if) VALUES('flush')", false },
 	{ "automerge", TABLE INDEX, "INSERT INTO d_if(d_if, n) VALUES('automerge', 3)", false },

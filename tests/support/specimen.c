@@ -11,6 +11,7 @@
 #include "core/run_build.h"
 #include "core/run_merge.h"
 #include "core/run_remove.h"
+#include "core/run_sketch.h"
 #include "core/scan.h"
 #include "core/walk.h"
 
@@ -234,6 +235,23 @@ static void scan(struct specimen *specimen, const struct iforest_bucketing *buck
 	judge(specimen, status);
 }
 
+static void sketch_all(struct specimen *specimen)
+{
+	struct iforest_key from = iforest_key_at(0, 333), to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
+	struct iforest_sketch sketch;
+	struct iforest_scan at;
+	enum iforest_status status = iforest_scan_init(&at, &specimen->store, &specimen->manifest);
+
+	if (status)
+		return;
+	iforest_sketch_init(&sketch, specimen->store.alloc);
+	for (unsigned v = 0; v < specimen->manifest.fields.n_values && !status; v++)
+		status = iforest_scan_sketch(&at, &from, &to, v, NULL, &sketch);
+	iforest_sketch_release(&sketch);
+	iforest_scan_release(&at);
+	judge(specimen, status);
+}
+
 /* Not in steps without an end: a forged span may reach over any number of them. */
 static void overlap(struct specimen *specimen, const struct iforest_bucketing *bucketing)
 {
@@ -280,6 +298,7 @@ static void scan_all(struct specimen *specimen)
 	scan(specimen, &steps);
 	overlap(specimen, &half);
 	overlap(specimen, &seven);
+	sketch_all(specimen);
 }
 
 /* Both ways, and only what reaches far and is large. */

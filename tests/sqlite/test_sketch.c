@@ -1,0 +1,306 @@
+/* test_sketch.c -- sketches in SQL: quantiles against the sorted values, frames and merges byte for byte, and the columns sketch_v of an
+ * index against iforest_sketch(v) over the rows of the table, while these change. */
+#include "harness.h"
+
+/* ---- the functions ---- */
+
+static void make_values(sqlite3 *db, struct random *random, int n, bool with_reals)
+{
+	run(db, "DROP TABLE IF EXISTS t; CREATE TABLE t(id INTEGER PRIMARY KEY, g, v)");
+	run(db, "BEGIN");
+	for (int i = 1; i <= n; i++) {
+		int64_t number = (int64_t)(random64(random) >> random_below(random, 64));
+
+		if (one_in(random, 10))
+			run(db, "INSERT INTO t VALUES(%d, %d, NULL)", i, (int)random_below(random, 5));
+		else if (with_reals && one_in(random, 2))
+			run(db, "INSERT INTO t VALUES(%d, %d, %lld / 1000.0)", i, (int)random_below(random, 5), number);
+		else
+			run(db, "INSERT INTO t VALUES(%d, %d, %lld)", i, (int)random_below(random, 5), one_in(random, 4) ? -(number / 2) : number);
+	}
+	run(db, "COMMIT");
+}
+
+static void quantiles_are_near_those_of_the_sorted_values(void **state)
+{
+	struct random random = { test_seed() };
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	for (int round = 0; round < 6; round++) {
+		make_values(db, &random, 1 + (int)random_below(&random, 400), round % 2);
+		run(db, "DROP TABLE IF EXISTS q; CREATE TEMP TABLE q AS WITH RECURSIVE s(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < 100) "
+			"SELECT i / 100.0 AS q FROM s");
+		/* percentile_disc: the value at place ceil(q n) */
+		run(db, "DROP TABLE IF EXISTS ranked; CREATE TEMP TABLE ranked AS SELECT row_number() OVER (ORDER BY v) AS k, v FROM t WHERE v IS NOT NULL");
+		run(db, "DROP TABLE IF EXISTS a; CREATE TEMP TABLE a AS SELECT q, iforest_quantile(s, q) AS near, iforest_quantile(s, q, low, high) AS "
+			"clamped, (SELECT v FROM ranked WHERE k = max(1, CAST(q * n AS INTEGER) + (q * n > CAST(q * n AS INTEGER)))) AS exact, low, high, n "
+			"FROM q, (SELECT iforest_sketch(v) AS s, min(v) AS low, max(v) AS high, count(v) AS n FROM t)");
+		run_gives(db, "0\n", "SELECT count(*) FROM a WHERE n > 0 AND NOT abs(near * 1.0 - exact) <= abs(exact) / 127.9");
+		run_gives(db, "0\n", "SELECT count(*) FROM a WHERE n > 0 AND NOT (abs(clamped * 1.0 - exact) <= abs(exact) / 127.9 AND clamped BETWEEN low AND high)");
+		run_gives(db, "0\n", "SELECT count(*) FROM a WHERE q = 0 AND clamped IS NOT low OR q = 1 AND clamped IS NOT high");
+		if (!(round % 2))
+			run_gives(db, "0\n", "SELECT count(*) FROM a WHERE n > 0 AND typeof(near) <> 'integer'");
+		run_gives(db, "1\n", "SELECT ifnull(iforest_sketch_count(iforest_sketch(v)), 0) = count(v) FROM t");
+	}
+	close_database(db);
+}
+
+static void merges_and_frames_are_byte_for_byte(void **state)
+{
+	struct random random = { test_seed() };
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	for (int round = 0; round < 4; round++) {
+		make_values(db, &random, 300, round % 2);
+		run_gives(db, "1\n", "SELECT (SELECT iforest_sketch_merge(s) FROM (SELECT iforest_sketch(v) AS s FROM t GROUP BY g)) = "
+			"(SELECT iforest_sketch(v) FROM (SELECT v FROM t ORDER BY v DESC))");
+		run_gives(db, "300|0\n", "SELECT count(*), sum(s IS NOT (SELECT iforest_sketch(v) FROM t WHERE id BETWEEN w.id - 5 AND w.id + 3)) FROM "
+			"(SELECT id, iforest_sketch(v) OVER (ORDER BY id ROWS BETWEEN 5 PRECEDING AND 3 FOLLOWING) AS s FROM t) AS w");
+		run_gives(db, "300|0\n", "SELECT count(*), sum(s IS NOT (SELECT iforest_sketch(v) FROM t WHERE id BETWEEN w.id - 2 AND w.id)) FROM (SELECT id, "
+			"iforest_sketch_merge(s) OVER (ORDER BY id ROWS 2 PRECEDING) AS s FROM (SELECT id, iforest_sketch(v) AS s FROM t GROUP BY id)) AS w");
+	}
+	close_database(db);
+}
+
+static void what_functions_give_and_refuse(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run_gives(db, "1|1|1|0\n", "SELECT iforest_sketch(NULL) IS NULL, iforest_quantile(NULL, 0.5) IS NULL, iforest_sketch_merge(NULL) IS NULL, "
+		"iforest_sketch_count(NULL)");
+	run_gives(db, "1|1\n", "SELECT iforest_sketch(1) IS NULL, iforest_quantile(iforest_sketch(1), 0.5) IS NULL FROM (SELECT 1) WHERE 0");
+	run_gives(db, "1\n", "SELECT iforest_quantile(iforest_sketch(7), NULL) IS NULL");
+	run_gives(db, "7|integer\n", "SELECT iforest_quantile(s, 0.5), typeof(iforest_quantile(s, 1)) FROM (SELECT iforest_sketch('7') AS s)");
+	run_gives(db, "real\n", "SELECT typeof(iforest_quantile(iforest_sketch(column1), 0)) FROM (VALUES(1), (2.5))");
+	run_gives(db, "1\n", "SELECT iforest_sketch(column1) = iforest_sketch(+column1) FROM (VALUES(9223372036854775807), (-9223372036854775807 - 1))");
+	run_gives(db, "-9223372036854775808\n", "SELECT iforest_quantile(iforest_sketch(-9223372036854775807 - 1), 0.5)");
+	run_gives(db, "1000|2000\n", "SELECT iforest_quantile(s, 0, 1000, 2000), iforest_quantile(s, 1, 1000, 2000) FROM (SELECT iforest_sketch(column1) AS s "
+		"FROM (VALUES(2000), (1000)))");
+	run_gives(db, "1\n", "SELECT iforest_quantile(iforest_sketch(1000), 0.5, NULL, NULL) = iforest_quantile(iforest_sketch(1000), 0.5)");
+	run_gives(db, "Inf|-Inf\n", "SELECT iforest_quantile(s, 1), iforest_quantile(s, 0) FROM (SELECT iforest_sketch(column1) AS s FROM (VALUES(9e999), (-9e999), (0)))");
+
+	run_fails(db, "iforest_sketch: a value is no number; cast it, or leave it out", "SELECT iforest_sketch('seven')");
+	run_fails(db, "iforest_sketch: a value is no number; cast it, or leave it out", "SELECT iforest_sketch(x'01')");
+	run_fails(db, "iforest_quantile: not a sketch, or a damaged one; it takes what iforest_sketch() gives", "SELECT iforest_quantile('text', 0.5)");
+	run_fails(db, "iforest_quantile: not a sketch, or a damaged one", "SELECT iforest_quantile(x'', 0.5)");
+	run_fails(db, "iforest_quantile: not a sketch, or a damaged one", "SELECT iforest_quantile(zeroblob(100), 0.5)");
+	run_fails(db, "iforest_sketch_count: not a sketch, or a damaged one", "SELECT iforest_sketch_count(12)");
+	run_fails(db, "iforest_sketch_merge: not a sketch, or a damaged one", "SELECT iforest_sketch_merge(12)");
+	run_fails(db, "iforest_quantile: the second argument is no number from 0 to 1", "SELECT iforest_quantile(iforest_sketch(1), 1.01)");
+	run_fails(db, "iforest_quantile: the second argument is no number from 0 to 1", "SELECT iforest_quantile(iforest_sketch(1), -0.01)");
+	run_fails(db, "iforest_quantile: the second argument is no number from 0 to 1", "SELECT iforest_quantile(iforest_sketch(1), 'half')");
+	run_fails(db, "iforest_quantile: min and max must be numbers", "SELECT iforest_quantile(iforest_sketch(1), 0.5, 'a', 2)");
+	run_fails(db, "iforest_quantile: min and max are not those of the sketch's numbers", "SELECT iforest_quantile(iforest_sketch(1000), 0.5, 1, 1000)");
+	run_fails(db, "wrong number of arguments", "SELECT iforest_quantile(iforest_sketch(1), 0.5, 1)");
+	close_database(db);
+}
+
+/* ---- the columns of an index ---- */
+
+enum { N_ROWS = 40000, LAST = N_ROWS * 100 };
+
+#define INDEX "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(r AS real), by=track, sketch=(dur, real))"
+#define NUMBER "x * 7919 %% 1000003 * (1 << (x * 31 %% 20)) / 3" /* of up to 38 bits, short ones as likely as long ones */
+
+static sqlite3 *open_spans(const char *index)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	run(db, "CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, r REAL);"
+		"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < %d) INSERT INTO d SELECT x, CASE WHEN x %% 5 THEN 'cpu' ELSE 'gpu' END, "
+		"iif(x %% 97, x * 100 + x * 37 %% 50, NULL), iif(x %% 31, " NUMBER ", NULL), (x * 104729 %% 1000003 - 1000) / 7.0 FROM n", N_ROWS);
+	run(db, "%s", index);
+	return db;
+}
+
+/* Sketches of windows, buckets and folds are those that the functions make of the rows themselves. */
+static void expect_windows(sqlite3 *db, struct random *random, int n)
+{
+	same_rows(db, "SELECT track, count, hex(sketch_dur), hex(sketch_real) FROM d_if ORDER BY track",
+		  "SELECT track, count(*), hex(iforest_sketch(dur)), hex(iforest_sketch(r)) FROM d GROUP BY track ORDER BY track");
+	for (int i = 0; i < n; i++) {
+		sqlite3_int64 width = random_below(random, (LAST >> random_below(random, 12)) + 1);
+		sqlite3_int64 t0 = random_below(random, LAST) - LAST / 4, t1 = t0 + width;
+		char *asked = sqlite3_mprintf("SELECT track, count, hex(sketch_dur), hex(sketch_real) FROM d_if(%lld, %lld) ORDER BY track", t0, t1);
+		char *wanted = sqlite3_mprintf("SELECT track, count(*), hex(iforest_sketch(dur)), hex(iforest_sketch(r)) FROM d WHERE ts >= %lld AND ts < %lld "
+					       "GROUP BY track ORDER BY track", t0, t1);
+
+		same_rows(db, asked, wanted);
+		sqlite3_free(asked);
+		sqlite3_free(wanted);
+		run_gives(db, "0\n", "SELECT count(*) FROM d_if(%lld, %lld, %d) AS b WHERE sketch_dur IS NOT (SELECT iforest_sketch(dur) FROM d WHERE "
+			"track = b.track AND ts >= bucket_start AND ts < bucket_end)", t0, t1 + 1, 1 + (int)random_below(random, 4));
+		run_gives(db, "0\n", "SELECT count(*) FROM d_if(%lld, %lld) AS b WHERE step = %d AND origin = 17 AND sketch_real IS NOT (SELECT iforest_sketch(r) "
+			"FROM d WHERE track = b.track AND ts >= max(bucket_start, %lld) AND ts < min(bucket_end, %lld))", t0, t1 + 1,
+			LAST / 3, t0, t1 + 1);
+		run_gives(db, "1\n", "SELECT (SELECT sketch_dur FROM d_all WHERE t0 = %lld) IS (SELECT iforest_sketch(dur) FROM d WHERE ts >= %lld)", t0, t0);
+		run_gives(db, "1\n", "SELECT (SELECT sketch_dur FROM d_all WHERE t1 = %lld) IS (SELECT iforest_sketch(dur) FROM d WHERE ts < %lld)", t1, t1);
+	}
+}
+
+static void a_window_has_the_sketch_of_its_rows(void **state)
+{
+	struct random random = { test_seed() };
+	sqlite3 *db = open_spans(INDEX);
+
+	(void)state;
+	run(db, "CREATE VIRTUAL TABLE d_all USING iforest_fold(d_if)");
+	assert_true(integer_of(db, "SELECT count(*) FROM d_if_sketch WHERE value = 0") > 0);
+	assert_true(integer_of(db, "SELECT count(*) FROM d_if_sketch WHERE value = 1") > 0);
+	expect_windows(db, &random, 6);
+	run(db, "UPDATE d SET dur = dur * 3, r = r + 1 WHERE id %% 1000 = 1; DELETE FROM d WHERE id %% 999 = 5; UPDATE d SET ts = ts + 5000, track = 'gpu' WHERE id "
+		"%% 1001 = 9; INSERT INTO d SELECT id + %d, 'new', ts + 3, dur, r FROM d WHERE id %% 500 = 2", N_ROWS);
+	expect_windows(db, &random, 4);
+	run(db, "BEGIN; INSERT INTO d_if(d_if) VALUES('flush')");
+	expect_windows(db, &random, 2);
+	run(db, "ROLLBACK");
+	expect_windows(db, &random, 2);
+	run(db, "INSERT INTO d_if(d_if) VALUES('flush')");
+	expect_windows(db, &random, 4);
+	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
+	run(db, "INSERT INTO d SELECT id + 2 * %d, track, ts + 7, dur, r FROM d WHERE id < 9000; INSERT INTO d_if(d_if) VALUES('flush')", N_ROWS);
+	run(db, "DELETE FROM d WHERE ts < 1000000; INSERT INTO d_if(d_if) VALUES('flush')");
+	expect_windows(db, &random, 3);
+	run(db, "INSERT INTO d_if(d_if) VALUES('merge')");
+	expect_windows(db, &random, 2);
+	run(db, "INSERT INTO d_if(d_if) VALUES('optimize')");
+	expect_windows(db, &random, 3);
+	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
+	run_gives(db, "1\n", "SELECT count(DISTINCT run) FROM d_if_sketch");
+	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild')");
+	expect_windows(db, &random, 2);
+	run_gives(db, "1\n", "SELECT count(DISTINCT run) FROM d_if_sketch");
+	close_database(db);
+}
+
+static void buckets_without_rows_have_none(void **state)
+{
+	sqlite3 *db = open_spans(INDEX);
+
+	(void)state;
+	run_gives(db, "1|1|1\n", "SELECT bucket, sketch_dur IS NULL, iforest_quantile(sketch_dur, 0.5) IS NULL FROM d_if(-9000, -3000, 3) WHERE track = 'cpu' AND "
+		"fill = 'zero' AND bucket = 1 AND count = 0");
+	run(db, "DELETE FROM d; CREATE VIRTUAL TABLE d_all USING iforest_fold(d_if)");
+	run_gives(db, "0\n", "SELECT count(*) FROM d_if WHERE sketch_dur IS NOT NULL");
+	run_gives(db, "0\n", "SELECT count(*) FROM d_all WHERE sketch_dur IS NOT NULL");
+	run(db, "INSERT INTO d VALUES(1, 'a', 5, NULL, 1.5)");
+	run_gives(db, "1|1|1.5\n", "SELECT count, sketch_dur IS NULL, round(iforest_quantile(sketch_real, 0.5), 1) FROM d_if");
+	close_database(db);
+}
+
+/* ---- what is kept ---- */
+
+static void kept_sketches_may_be_lost_but_not_wrong(void **state)
+{
+	struct random random = { test_seed() };
+	sqlite3 *db = open_spans(INDEX);
+
+	(void)state;
+	run(db, "CREATE VIRTUAL TABLE d_all USING iforest_fold(d_if); CREATE TABLE kept AS SELECT * FROM d_if_sketch");
+	run(db, "DELETE FROM d_if_sketch WHERE rowid %% 2");
+	expect_windows(db, &random, 2);
+	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check'); INSERT INTO d_if(d_if) VALUES('merge')"); /* a command makes what is missing */
+	run_gives(db, "0\n", "SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM d_if_sketch)");
+
+	run(db, "UPDATE d_if_sketch SET bytes = zeroblob(50)");
+	run_fails(db, "d_if: corrupt: the sketch kept of the page is wrong (run ", "SELECT count(sketch_dur) FROM d_if");
+	run_fails(db, "d_if: corrupt: the sketch kept of the page is wrong (run ", "INSERT INTO d_if(d_if) VALUES('integrity-check')");
+	run(db, "SELECT track, count, max_dur FROM d_if(100, 2000000, 5)"); /* not read where nobody asks */
+	run(db, "UPDATE d_if_sketch SET bytes = (SELECT iforest_sketch(1))"); /* a sound one, of another multiset */
+	run_fails(db, "d_if: corrupt: the sketch kept of the page is wrong (run ", "SELECT count(sketch_dur) FROM d_if");
+	run(db, "UPDATE d_if_sketch SET bytes = NULL");
+	run_fails(db, "d_if: corrupt: the sketch kept of the page is wrong (run ", "SELECT count(sketch_dur) FROM d_if");
+	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild'); INSERT INTO d_if(d_if) VALUES('integrity-check')");
+	expect_windows(db, &random, 1);
+	/* as many numbers, but others: a question cannot tell, the check can */
+	run(db, "UPDATE d_if_sketch SET bytes = (SELECT iforest_sketch(0) FROM d WHERE rowid <= (SELECT iforest_sketch_count(bytes)))");
+	run_fails(db, "d_if: corrupt: the sketch kept of the page is wrong (run ", "INSERT INTO d_if(d_if) VALUES('integrity-check')");
+	run(db, "DROP TABLE d_if_sketch");
+	run_fails(db, "", "SELECT count(sketch_dur) FROM d_if");
+	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild')");
+	expect_windows(db, &random, 1);
+	close_database(db);
+}
+
+static void its_table_comes_and_goes_with_the_index(void **state)
+{
+	struct random random = { test_seed() };
+	sqlite3 *db = open_spans(INDEX);
+
+	(void)state;
+	run(db, "CREATE VIRTUAL TABLE d_all USING iforest_fold(d_if); ALTER TABLE d_if RENAME TO other");
+	run_gives(db, "other_sketch\n", "SELECT name FROM sqlite_schema WHERE name GLOB '*_sketch'");
+	run_gives(db, "1\n", "SELECT count(*) FROM other WHERE track = 'cpu' AND sketch_dur IS (SELECT iforest_sketch(dur) FROM d WHERE track = 'cpu')");
+	run(db, "ALTER TABLE other RENAME TO d_if");
+	expect_windows(db, &random, 1);
+	run(db, "DROP TABLE d_all; DROP TABLE d_if");
+	run_gives(db, "0\n", "SELECT count(*) FROM sqlite_schema WHERE name GLOB '*_sketch*'");
+	run(db, "CREATE TABLE d_if_sketch(x); CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur)");
+	run_fails(db, "no such column: sketch_dur", "SELECT sketch_dur FROM d_if");
+	run(db, "DROP TABLE d_if; INSERT INTO d_if_sketch VALUES(1)");
+	close_database(db);
+}
+
+static void arguments_that_are_refused(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, sketch_dur INTEGER)");
+	run_fails(db, "iforest: sketch=(track): no value column has that name; list it in value=(...)",
+		  "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, sketch=track)");
+	run_fails(db, "iforest: sketch=(dur): no value column has that name; list it in value=(...)",
+		  "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=(dur AS d), sketch=dur)");
+	run_fails(db, "iforest: sketch=(...) names \"DUR\" twice", "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, sketch=(dur, DUR))");
+	run_fails(db, "iforest: argument \"sketch\" is given twice",
+		  "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, sketch=dur, sketch=dur)");
+	run_fails(db, "iforest: cannot read argument \"sketch=()\"", "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, sketch=())");
+	run_fails(db, "iforest: two columns named \"sketch_dur\"",
+		  "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, by=sketch_dur, sketch=dur)");
+	run(db, "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=dur, variance=dur, by=track, sync=manual, sketch=dur)"); /* all eight */
+	run(db, "CREATE VIRTUAL TABLE f USING iforest_fold(d_if)");
+	run_gives(db, "", "SELECT sketch_dur FROM f");
+	close_database(db);
+}
+
+static void it_holds_with_every_way_of_following(void **state)
+{
+	static const char *const syncs[] = { "append", "manual" };
+
+	(void)state;
+	for (int s = 0; s < 2; s++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		run(db, "CREATE TABLE d(id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER);"
+			"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 30000) INSERT INTO d SELECT x, x, " NUMBER " FROM n;"
+			"CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, sync=%s, sketch=dur);"
+			"CREATE TABLE before AS SELECT * FROM d;"
+			"INSERT INTO d SELECT id + 30000, ts + 15000, dur + 1 FROM d", syncs[s]);
+		run_gives(db, "1\n", "SELECT sketch_dur = (SELECT iforest_sketch(dur) FROM %s WHERE ts >= 300 AND ts < 44000) FROM d_if(300, 44000)",
+			  s ? "before" : "d");
+		run(db, "INSERT INTO d_if(d_if) VALUES('%s')", s ? "rebuild" : "flush");
+		run_gives(db, "1\n", "SELECT sketch_dur = (SELECT iforest_sketch(dur) FROM d WHERE ts >= 300 AND ts < 44000) FROM d_if(300, 44000)");
+		run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
+		close_database(db);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quantiles_are_near_those_of_the_sorted_values),
+		cmocka_unit_test(merges_and_frames_are_byte_for_byte),
+		cmocka_unit_test(what_functions_give_and_refuse),
+		cmocka_unit_test(a_window_has_the_sketch_of_its_rows),
+		cmocka_unit_test(buckets_without_rows_have_none),
+		cmocka_unit_test(kept_sketches_may_be_lost_but_not_wrong),
+		cmocka_unit_test(its_table_comes_and_goes_with_the_index),
+		cmocka_unit_test(arguments_that_are_refused),
+		cmocka_unit_test(it_holds_with_every_way_of_following),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
