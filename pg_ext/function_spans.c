@@ -140,9 +140,10 @@ char *iforest_overlap_query(const struct iforest_functions *functions)
 	iforest_add_text(&text, overlaps.data);
 	iforest_add_text(&text, " FROM ");
 	add_spans(&text, functions);
-	iforest_add_text(&text, " CROSS JOIN LATERAL generate_series(");
+	/* of more buckets than there are times, the first is empty, and yet covered by what begins before it */
+	iforest_add_text(&text, " CROSS JOIN LATERAL generate_series(CASE WHEN r.ts < $1 AND $3 > 1 THEN 0 ELSE ");
 	iforest_add_bucket_of(&text, functions, "greatest(r.ts, $1)");
-	iforest_add_text(&text, ", ");
+	iforest_add_text(&text, " END, ");
 	iforest_add_call(&text, functions, "bucket_of");
 	iforest_add_text(&text, "least(greatest(");
 	iforest_add_call(&text, functions, "window_last");
@@ -150,7 +151,7 @@ char *iforest_overlap_query(const struct iforest_functions *functions)
 	iforest_add_last(&text, functions);
 	iforest_add_text(&text, "), $1, $2, $3, $4, $5)) AS b(bucket) CROSS JOIN LATERAL (SELECT ");
 	iforest_add_bounds(&text, functions, "b.bucket");
-	iforest_add_text(&text, ") AS c(bucket_start, bucket_end) WHERE (c.bucket_start < c.bucket_end) IS NOT FALSE");
+	iforest_add_text(&text, ") AS c(bucket_start, bucket_end)");
 	iforest_add_text(&text, " GROUP BY ");
 	for (int i = 0; i < functions->n_by + 3; i++)
 		appendStringInfo(&text, "%s%d", i > 0 ? ", " : "", i + 1);
