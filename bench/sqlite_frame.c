@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { N_TRACKS = 16, N_PIXELS = 1920, N_DEPTHS = 7, N_PANS = 24, MOST_PLAIN_ROWS = 10000000 };
+enum { N_TRACKS = 16, N_PIXELS = 1920, N_DEPTHS = 7, N_PANS = 24, MOST_PLAIN_ROWS = 1000000 };
 
 static sqlite3 *db;
 

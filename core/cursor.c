@@ -65,6 +65,7 @@ enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned 
 		return status == IFOREST_CORRUPT ? iforest_cursor_blame(cursor, status, what, level, number) : status;
 	held->is_held = true;
 	held->number = number;
+	held->reached = 0;
 	is_checked = held->page.is_checked && *held->page.is_checked;
 	/* a page that claims to be longer than the index's pages would not fit where removal copies it */
 	n_bytes = held->page.n_bytes < cursor->manifest->page_bytes ? held->page.n_bytes : cursor->manifest->page_bytes;

@@ -16,6 +16,7 @@ struct iforest_held_page {
 	struct iforest_page page;
 	bool is_held;
 	uint64_t number;
+	unsigned reached;                  /* of a node page: where the last range of iforest_cursor_extremes() ended */
 	struct iforest_page_header header;
 };
 
@@ -63,6 +64,15 @@ enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, con
 enum iforest_status iforest_cursor_fold_piece(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
 					      unsigned *level, uint64_t *number, bool *at_end);
+
+/* Adds what of the entries in [from, to), all of one series, may be an extreme that is wanted, and opens no page without need: what by
+ * its node holds no better one is left closed, and so is what by its node has its best in the range. Where the range has an entry
+ * that counts, n_rows is not 0 afterwards. *is_narrow: the range lies within a block. The cursor then has to be placed by a seek.
+ * Requires  wanted->extremes_alone.
+ * Cost      one page a level at each end of the range, and the lowest ones only where the best of a page that is cut lies outside. */
+enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const struct iforest_key *from,
+					    const struct iforest_key *to, const struct iforest_wanted *wanted,
+					    struct iforest_aggregate *aggregate, bool *is_narrow);
 
 /* The block in which the cursor stands, with the asked columns unpacked (bit IFOREST_TIMES, IFOREST_REFS, IFOREST_VALUES +
  * v); NULL at the end of the run. cursor->entry is the entry in it. Valid until the next call. */

@@ -161,6 +161,7 @@ void iforest_block_start(struct iforest_block_reader *reader, const struct ifore
 	reader->leaf = leaf;
 	reader->number = number;
 	reader->unpacked = 0;
+	reader->n_picked = 0;
 	reader->next = leaf->page + iforest_load16(entry + 4);
 	reader->block.series = iforest_load32(entry);
 	reader->block.time_is_null = entry[7];
@@ -216,6 +217,11 @@ enum iforest_status iforest_block_find_column(struct iforest_block_reader *reade
 	return status;
 }
 
+static int64_t *numbers_of(struct iforest_block *block, unsigned column)
+{
+	return column == IFOREST_TIMES ? block->times : column == IFOREST_REFS ? block->refs : block->values[column - IFOREST_VALUES];
+}
+
 enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsigned column)
 {
 	struct iforest_block *block = &reader->block;
@@ -227,13 +233,32 @@ enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsi
 	status = iforest_block_find_column(reader, column);
 	if (status)
 		return status;
-	numbers = column == IFOREST_TIMES ? block->times :
-		  column == IFOREST_REFS ? block->refs : block->values[column - IFOREST_VALUES];
+	numbers = numbers_of(block, column);
 	iforest_column_unpack(&reader->columns[column], block->n, numbers);
 	if (column >= IFOREST_VALUES)
 		block->present[column - IFOREST_VALUES] = reader->columns[column].present;
 	reader->unpacked |= 1u << column;
 	return IFOREST_OK;
+}
+
+enum { MOST_PICKED = 4 }; /* times and refs of two entries; then unpacking is cheaper, for packed numbers before i are added up */
+
+enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsigned column, unsigned i, int64_t *number)
+{
+	bool is_unpacked = reader->unpacked >> column & 1;
+	enum iforest_status status;
+
+	if (!is_unpacked && reader->n_picked < MOST_PICKED) {
+		reader->n_picked++;
+		status = iforest_block_find_column(reader, column);
+		if (!status)
+			*number = iforest_column_at(&reader->columns[column], i);
+		return status;
+	}
+	status = iforest_block_need(reader, column);
+	if (!status)
+		*number = numbers_of(&reader->block, column)[i];
+	return status;
 }
 
 static struct iforest_key key_of(const struct iforest_block *block, unsigned i)

@@ -113,6 +113,7 @@ struct iforest_block_reader {
 	unsigned number;
 	unsigned n_found;                         /* columns found so far, in the order of the page */
 	uint32_t unpacked;                        /* bit c: column c stands in `block` */
+	unsigned n_picked;                        /* numbers taken out of columns that are not unpacked, by iforest_block_pick() */
 	const uint8_t *next;                      /* bytes of the first column not found yet */
 	struct iforest_column columns[2 + IFOREST_MAX_VALUES];
 	struct iforest_summary summaries[IFOREST_MAX_VALUES];  /* of all the block's entries, removed or not; without n */
@@ -133,6 +134,10 @@ enum iforest_status iforest_block_find_column(struct iforest_block_reader *reade
 /* Unpacks a column into reader->block unless it is there.
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsigned column);
+
+/* Number i of a column. The first few of a block are read where they are packed, then the column is unpacked.
+ * Errors  IFOREST_CORRUPT. */
+enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsigned column, unsigned i, int64_t *number);
 
 /* The first entry of the block at or after the key (n if there is none). Errors: IFOREST_CORRUPT. */
 enum iforest_status iforest_block_find(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry);

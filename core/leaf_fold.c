@@ -8,17 +8,17 @@ static union iforest_number number_at(const struct iforest_block_reader *reader,
 	return (union iforest_number){ .integer = iforest_column_at(&reader->columns[IFOREST_VALUES + v], i) };
 }
 
-/* A row's value, and with it time and ref, which are unpacked only for rows that matter. */
+/* A row's value, and with it time and ref, which are read only for rows that matter. */
 static enum iforest_status load_row(struct iforest_block_reader *reader, unsigned v, unsigned i, struct iforest_row *row)
 {
-	const struct iforest_block *block = &reader->block;
-	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
+	int64_t time, ref;
+	enum iforest_status status = iforest_block_pick(reader, IFOREST_TIMES, i, &time);
 
 	if (!status)
-		status = iforest_block_need(reader, IFOREST_REFS);
+		status = iforest_block_pick(reader, IFOREST_REFS, i, &ref);
 	if (!status)
-		*row = (struct iforest_row){ .value = number_at(reader, v, i), .time = block->times[i], .ref = block->refs[i],
-					     .time_is_null = block->time_is_null, .is_set = true };
+		*row = (struct iforest_row){ .value = number_at(reader, v, i), .time = time, .ref = ref,
+					     .time_is_null = reader->block.time_is_null, .is_set = true };
 	return status;
 }
 
@@ -55,6 +55,73 @@ static inline enum iforest_status offer_extreme(struct iforest_block_reader *rea
 		iforest_row_min(extreme, &row, kind);
 	else
 		iforest_row_max(extreme, &row, kind);
+	return IFOREST_OK;
+}
+
+/* Can no entry of the block be a better extreme? Of equal values any may be, for an earlier row wins. */
+static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, int sign, const struct iforest_row *extreme)
+{
+	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
+	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	const struct iforest_summary *summary = &reader->summaries[v];
+
+	if (column->present == 0 || is_beaten(column, kind, sign, extreme))
+		return true;
+	return reader->has_summary[v] && extreme->is_set &&
+	       sign * iforest_number_compare(number_at(reader, v, sign < 0 ? summary->low : summary->high), extreme->value, kind) < 0;
+}
+
+/* An extreme over the entries whose bit is set in `which`, where nothing else is wanted of them. */
+static enum iforest_status fold_extreme(struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign, bool value_alone,
+					struct iforest_row *extreme)
+{
+	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	const struct iforest_summary *summary = &reader->summaries[v];
+	unsigned i = sign < 0 ? summary->low : summary->high;
+	struct iforest_summary computed;
+	enum iforest_status status;
+
+	if (is_hopeless(reader, v, sign, extreme))
+		return IFOREST_OK;
+	if (!reader->has_summary[v] || !(which >> i & 1)) {
+		status = iforest_block_need(reader, IFOREST_VALUES + v);
+		if (status)
+			return status;
+		iforest_summarize(&computed, reader->block.values[v], which, kind);
+		i = sign < 0 ? computed.low : computed.high;
+	}
+	return offer_extreme(reader, v, i, sign, value_alone, extreme);
+}
+
+static enum iforest_status fold_extremes(struct iforest_block_reader *reader, unsigned v, uint64_t which,
+					 const struct iforest_wanted *wanted, struct iforest_value_aggregate *into)
+{
+	bool value_alone = wanted->no_rows >> v & 1;
+	enum iforest_status status = IFOREST_OK;
+
+	if (!(wanted->no_mins >> v & 1))
+		status = fold_extreme(reader, v, which, -1, value_alone, &into->min);
+	if (!status && !(wanted->no_maxs >> v & 1))
+		status = fold_extreme(reader, v, which, 1, value_alone, &into->max);
+	return status;
+}
+
+enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+					      const struct iforest_aggregate *aggregate, bool *may)
+{
+	*may = false;
+	for (unsigned v = 0; v < reader->leaf->fields->n_values && !*may; v++) {
+		const struct iforest_value_aggregate *value = &aggregate->values[v];
+		enum iforest_status status;
+
+		if (!(wanted->values >> v & 1))
+			continue;
+		status = iforest_block_find_column(reader, IFOREST_VALUES + v);
+		if (status)
+			return status;
+		*may = (!(wanted->no_mins >> v & 1) && !is_hopeless(reader, v, -1, &value->min)) ||
+		       (!(wanted->no_maxs >> v & 1) && !is_hopeless(reader, v, 1, &value->max));
+	}
 	return IFOREST_OK;
 }
 
@@ -117,7 +184,7 @@ static enum iforest_status fold_one_value(struct iforest_block_reader *reader, u
 	if (!which)
 		return IFOREST_OK;
 	if (wanted->values >> v & 1)
-		status = fold_value(reader, v, which, wanted, into);
+		status = (wanted->extremes_alone ? fold_extremes : fold_value)(reader, v, which, wanted, into);
 	if (!status && (wanted->squares & reader->leaf->fields->squares) >> v & 1)
 		status = fold_squares(reader, v, which, &into->squares);
 	if (!status && wanted->firsts >> v & 1 && !(status = load_row(reader, v, iforest_trailing_zeros(which), &row)))

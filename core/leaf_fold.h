@@ -33,6 +33,9 @@ struct iforest_wanted {
 	uint32_t lasts;   /* bit v: its last row */
 	bool times;       /* first and last time */
 	bool node_fields; /* latest end and heap blocks, where the index keeps them */
+	/* Of `values` the min and max alone: n and sums are left unfinished, and of n_rows it only matters whether it is 0. Then
+	 * what cannot hold a better one need not be read. Not with squares, firsts, lasts, times or node_fields. */
+	bool extremes_alone;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
 };
 
@@ -42,6 +45,12 @@ struct iforest_wanted {
 enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsigned from, unsigned to,
 				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
 				       uint64_t *counted);
+
+/* Can an entry of the block be a better extreme than those of the aggregate, as far as the block's summary tells? For
+ * wanted->extremes_alone, and an aggregate that has a row.
+ * Errors  IFOREST_CORRUPT. */
+enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+					      const struct iforest_aggregate *aggregate, bool *may);
 
 /* aggregate = aggregate + the node over a leaf page, without those of its live entries that do not count. *done is false, and
  * the aggregate as it was, where a fold of the entries has to do it: first or last rows, times, squares or sums of reals are

@@ -53,16 +53,22 @@ enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_
 }
 
 /* Runs that were joined have a filter of their own. */
+static const struct iforest_wanted *wanted_of(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
+					      const struct iforest_wanted *wanted, struct iforest_wanted *joined)
+{
+	if (wanted->filter == scan->joined_filter || cursor->store == scan->store)
+		return wanted;
+	*joined = *wanted;
+	joined->filter = scan->joined_filter;
+	return joined;
+}
+
 static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_cursor *cursor, const struct iforest_key *to,
 				      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
 	struct iforest_wanted joined;
 
-	if (wanted->filter == scan->joined_filter || cursor->store == scan->store)
-		return iforest_cursor_fold_until(cursor, to, wanted, aggregate);
-	joined = *wanted;
-	joined.filter = scan->joined_filter;
-	return iforest_cursor_fold_until(cursor, to, &joined, aggregate);
+	return iforest_cursor_fold_until(cursor, to, wanted_of(scan, cursor, wanted, &joined), aggregate);
 }
 
 /* Can the run hold an entry in [from, to)? */
@@ -80,6 +86,16 @@ static bool is_unbounded(const struct iforest_scan *scan)
 	return bucketing->mode == IFOREST_WHOLE && !bucketing->window.has_t0 && !bucketing->window.has_t1;
 }
 
+static enum iforest_status place_cursors(struct iforest_scan *scan)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	for (uint32_t a = 0; a < scan->n_active && !status; a++)
+		status = iforest_cursor_seek(scan->active[a], &scan->reached);
+	scan->is_placed = true;
+	return status;
+}
+
 enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t series)
 {
 	const struct iforest_window *window = &scan->bucketing.window;
@@ -88,21 +104,18 @@ enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t serie
 
 	scan->series = series;
 	scan->n_active = 0;
-	scan->has_bucket = false;
+	scan->reached = from;
+	scan->is_placed = !(scan->wanted.extremes_alone && scan->bucketing.mode == IFOREST_WHOLE);
+	scan->has_bucket = scan->is_dense = false;
 	scan->end = window->has_t1 ? iforest_key_at(series, window->t1) : iforest_key_nulls(series);
 	scan->is_done = iforest_window_is_empty(window);
 	for (uint32_t r = 0; r < scan->n_cursors && !scan->is_done; r++) {
 		struct iforest_cursor *cursor = &scan->cursors[r];
-		enum iforest_status status;
 
-		if (!may_hold(cursor->run, &from, is_unbounded(scan) ? &after : &scan->end))
-			continue;
-		status = iforest_cursor_seek(cursor, &from);
-		if (status)
-			return status;
-		scan->active[scan->n_active++] = cursor;
+		if (may_hold(cursor->run, &from, is_unbounded(scan) ? &after : &scan->end))
+			scan->active[scan->n_active++] = cursor;
 	}
-	return IFOREST_OK;
+	return scan->is_placed ? place_cursors(scan) : IFOREST_OK;
 }
 
 static enum iforest_status fold_all(struct iforest_scan *scan, const struct iforest_key *to,
@@ -115,17 +128,41 @@ static enum iforest_status fold_all(struct iforest_scan *scan, const struct ifor
 	return status;
 }
 
+/* What between the position reached and another may be an extreme, without placing cursors. */
+static enum iforest_status find_extremes(struct iforest_scan *scan, const struct iforest_key *to, struct iforest_aggregate *aggregate,
+					 bool *is_narrow)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	*is_narrow = false;
+	for (uint32_t a = 0; a < scan->n_active && !status; a++) {
+		struct iforest_wanted all;
+		bool is_narrow_here;
+
+		status = iforest_cursor_extremes(scan->active[a], &scan->reached, to,
+						 wanted_of(scan, scan->active[a], &scan->wanted, &all), aggregate, &is_narrow_here);
+		*is_narrow = *is_narrow || is_narrow_here;
+	}
+	scan->reached = *to;
+	scan->is_placed = false;
+	return status;
+}
+
 static enum iforest_status whole_window(struct iforest_scan *scan, struct iforest_aggregate *aggregate)
 {
 	struct iforest_key after = iforest_key_at(scan->series + 1, INT64_MIN);
 	struct iforest_wanted timeless = scan->wanted;
-	enum iforest_status status = fold_all(scan, &scan->end, &scan->wanted, aggregate);
+	enum iforest_status status;
+	bool is_narrow;
 
+	scan->is_done = true;
+	if (scan->wanted.extremes_alone)
+		return find_extremes(scan, is_unbounded(scan) ? &after : &scan->end, aggregate, &is_narrow);
+	status = fold_all(scan, &scan->end, &scan->wanted, aggregate);
 	timeless.firsts = timeless.lasts = 0;
 	timeless.times = false;
 	if (!status && is_unbounded(scan))
 		status = fold_all(scan, &after, &timeless, aggregate);
-	scan->is_done = true;
 	return status;
 }
 
@@ -169,14 +206,53 @@ static enum iforest_status pass_beyond(struct iforest_scan *scan, int64_t time, 
 	return !status && aggregate->n_rows > 0 ? IFOREST_RANGE : status;
 }
 
+/* Where a bucket ends, or the window. */
+static struct iforest_key end_of(const struct iforest_scan *scan, int64_t bucket)
+{
+	bool after_all;
+	struct iforest_key to = iforest_key_at(scan->series, iforest_bucket_end(&scan->bucketing, bucket, &after_all));
+
+	return after_all || iforest_key_compare(&scan->end, &to) < 0 ? scan->end : to;
+}
+
+/* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends. */
+enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES };
+
+/* The bucket that begins where the last one ended. It may turn out to be empty. */
+static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate)
+{
+	enum iforest_status status = iforest_bucket_of(&scan->bucketing, scan->reached.time, bucket);
+	struct iforest_key to;
+	bool is_narrow;
+
+	scan->is_dense = false;
+	if (status)
+		return status == IFOREST_RANGE ? IFOREST_OK : status;
+	to = end_of(scan, *bucket);
+	status = find_extremes(scan, &to, aggregate, &is_narrow);
+	if (aggregate->n_rows == 0)
+		return status;
+	scan->last_bucket = *bucket;
+	scan->is_dense = !is_narrow && iforest_key_compare(&scan->reached, &scan->end) < 0;
+	return status;
+}
+
 static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
 				       bool *found)
 {
 	struct iforest_key to;
 	int64_t time;
-	bool after_all;
-	enum iforest_status status = iforest_scan_earliest(scan, &time, found);
+	enum iforest_status status = IFOREST_OK;
 
+	if (scan->is_dense)
+		status = adjacent_bucket(scan, bucket, aggregate);
+	if (status || aggregate->n_rows > 0)
+		return status;
+	*found = iforest_key_compare(&scan->reached, &scan->end) < 0;
+	if (!scan->is_placed && *found)
+		status = place_cursors(scan);
+	if (!status && *found)
+		status = iforest_scan_earliest(scan, &time, found);
 	if (status || !*found)
 		return status;
 	if (!iforest_window_holds(&scan->bucketing.window, time))
@@ -190,10 +266,11 @@ static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucke
 		return out_of_order(scan);
 	scan->has_bucket = true;
 	scan->last_bucket = *bucket;
-	to = iforest_key_at(scan->series, iforest_bucket_end(&scan->bucketing, *bucket, &after_all));
-	if (after_all || iforest_key_compare(&scan->end, &to) < 0)
-		to = scan->end;
-	return fold_all(scan, &to, &scan->wanted, aggregate);
+	to = end_of(scan, *bucket);
+	status = fold_all(scan, &to, &scan->wanted, aggregate);
+	scan->reached = to;
+	scan->is_dense = scan->wanted.extremes_alone && aggregate->n_rows >= MANY_ENTRIES && iforest_key_compare(&to, &scan->end) < 0;
+	return status;
 }
 
 enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,

@@ -12,6 +12,10 @@
  * host decides: one whose removals other processes can see half done (PostgreSQL) answers for that by its filter, which takes no
  * node whole that has entries of dead rows; any other repairs such a run first or refuses it.
  *
+ * Where extremes alone are wanted and buckets are dense, cursors are not placed at the ends of buckets, which would open the leaf
+ * page that each end cuts: the next bucket is taken to be the adjacent one, and what of it has to be read is read
+ * (iforest_cursor_extremes()). Where that finds no entry, or few, cursors are placed again.
+ *
  * Buckets without live entries are left out. Entries whose time is NULL count where the window has no bounds and is one
  * bucket (IFOREST_WHOLE), and only there.
  */
@@ -32,6 +36,9 @@ struct iforest_scan {
 	uint32_t n_cursors, n_active;
 	struct iforest_key end;              /* of the window, or of the series' timed entries */
 	uint64_t series;
+	struct iforest_key reached;          /* all before it has been passed */
+	bool is_placed;                      /* the cursors stand there; else they have to be sought */
+	bool is_dense;                       /* the next bucket is expected to have entries, and many */
 	bool is_done;
 	bool has_bucket;                     /* last_bucket was given */
 	int64_t last_bucket;
@@ -54,7 +61,8 @@ enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_
 enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t series);
 
 /* The next bucket, in ascending order, that has a live entry; *found is false after the last.
- * aggregate has the manifest's n_values; parts not wanted are those of the empty aggregate.
+ * aggregate has the manifest's n_values; parts not wanted are those of the empty aggregate, or unfinished where extremes
+ * alone are wanted (leaf_fold.h).
  * Errors  as iforest_cursor_seek(), and IFOREST_RANGE where the number of a step bucket with a live entry exceeds int64. */
 enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
 				      bool *found);

@@ -142,6 +142,42 @@ void iforest_dictionary_sort(struct iforest_dictionary *dictionary)
 		qsort(dictionary->series, dictionary->n_series, sizeof(struct iforest_series *), compare_series);
 }
 
+/* The first series whose first by value stands at a value (or at the beginning of its class), or after those that do. */
+static uint32_t stand(const struct iforest_dictionary *dictionary, int class, const struct iforest_by_value *value, bool after)
+{
+	uint32_t low = 0, high = dictionary->n_series;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct iforest_by_value *at = &dictionary->series[middle]->values[0];
+		int order = class_of(at->tag) - class;
+
+		if (order == 0 && value)
+			order = iforest_by_compare(at, value);
+		if (order < 0 || (order == 0 && after))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void iforest_dictionary_narrow(const struct iforest_dictionary *dictionary, const struct iforest_by_value *wanted,
+			       struct iforest_series_stretch stretches[2])
+{
+	int class = class_of(wanted->tag), text = class_of(IFOREST_BY_TEXT), number = class_of(IFOREST_BY_INTEGER);
+	struct iforest_series_stretch of_value = { stand(dictionary, class, wanted, false), stand(dictionary, class, wanted, true) };
+	struct iforest_series_stretch others = { of_value.to, of_value.to };
+
+	if (class == text || class == number) {
+		int other = class == text ? number : text;
+
+		others = (struct iforest_series_stretch){ stand(dictionary, other, NULL, false), stand(dictionary, other, NULL, true) };
+	}
+	stretches[0] = class == text ? others : of_value;
+	stretches[1] = class == text ? of_value : others;
+}
+
 void iforest_dictionary_release(struct iforest_dictionary *dictionary)
 {
 	for (uint32_t s = 0; s < dictionary->n_series; s++)

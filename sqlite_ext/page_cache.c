@@ -5,7 +5,6 @@
 struct iforest_frame {
 	uint64_t run_id, generation, index;
 	struct iforest_frame *next;             /* of its bucket */
-	struct iforest_frame *newer, *older;    /* in order of arrival */
 	unsigned n_holds;
 	bool is_checked;
 	uint32_t n_bytes;
@@ -37,31 +36,34 @@ bool iforest_page_cache_get(struct iforest_page_cache *cache, const struct ifore
 	return frame != NULL;
 }
 
-static void drop(struct iforest_page_cache *cache, struct iforest_frame *frame)
+/* Drops the first frame of the list that nobody holds. */
+static bool drop_one(struct iforest_page_cache *cache, struct iforest_frame **link)
 {
-	struct iforest_frame **link = bucket_of(cache, frame->run_id, frame->index);
+	struct iforest_frame *frame;
 
-	while (*link != frame)
+	while (*link && (*link)->n_holds > 0)
 		link = &(*link)->next;
+	frame = *link;
+	if (!frame)
+		return false;
 	*link = frame->next;
-	*(frame->newer ? &frame->newer->older : &cache->newest) = frame->older;
-	*(frame->older ? &frame->older->newer : &cache->oldest) = frame->newer;
 	cache->n_frames--;
 	sqlite3_free(frame);
+	return true;
 }
 
-/* First in, first out: a zoom walks through the leaf pages once, and high nodes come back in at the cost of one read. */
+/* Any page: of frames that walk again and again through more pages than there is room for, the oldest or the least recently used
+ * would always be the one that comes next. */
 static void make_room(struct iforest_page_cache *cache)
 {
-	struct iforest_frame *frame = cache->oldest;
+	unsigned first;
 
-	while (frame && cache->n_frames >= IFOREST_CACHE_FRAMES) {
-		struct iforest_frame *newer = frame->newer;
-
-		if (frame->n_holds == 0)
-			drop(cache, frame);
-		frame = newer;
-	}
+	if (cache->n_frames < IFOREST_CACHE_FRAMES)
+		return;
+	cache->dice = cache->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	first = (unsigned)(cache->dice >> 33);
+	for (unsigned b = 0; b < IFOREST_CACHE_BUCKETS && cache->n_frames >= IFOREST_CACHE_FRAMES; b++)
+		drop_one(cache, &cache->buckets[(first + b) % IFOREST_CACHE_BUCKETS]);
 }
 
 bool iforest_page_cache_put(struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
@@ -83,11 +85,9 @@ bool iforest_page_cache_put(struct iforest_page_cache *cache, const struct ifore
 		return false;
 	bucket = bucket_of(cache, place->run_id, index);
 	*frame = (struct iforest_frame){ .run_id = place->run_id, .generation = place->generation, .index = index,
-					 .next = *bucket, .older = cache->newest, .n_bytes = n_bytes };
+					 .next = *bucket, .n_bytes = n_bytes };
 	memcpy(frame->bytes, bytes, n_bytes);
 	*bucket = frame;
-	*(cache->newest ? &cache->newest->newer : &cache->oldest) = frame;
-	cache->newest = frame;
 	cache->n_frames++;
 	hand_out(cache, frame, page);
 	return true;
@@ -103,8 +103,9 @@ void iforest_page_cache_let_go(struct iforest_page_cache *cache, struct iforest_
 
 void iforest_page_cache_release(struct iforest_page_cache *cache)
 {
-	while (cache->oldest)
-		drop(cache, cache->oldest);
+	for (unsigned b = 0; cache->buckets && b < IFOREST_CACHE_BUCKETS; b++)
+		while (drop_one(cache, &cache->buckets[b]))
+			;
 	sqlite3_free(cache->buckets);
 	*cache = (struct iforest_page_cache){ .buckets = NULL };
 }

@@ -13,12 +13,12 @@ struct iforest_frame;
 
 struct iforest_page_cache {
 	struct iforest_frame **buckets;   /* IFOREST_CACHE_BUCKETS lists */
-	struct iforest_frame *newest, *oldest;
 	unsigned n_frames, n_held;
+	uint64_t dice;                    /* says which page goes */
 };
 
-#define IFOREST_CACHE_BUCKETS 4096u
-#define IFOREST_CACHE_FRAMES 4096u    /* 16 MiB of 4000-byte pages */
+#define IFOREST_CACHE_BUCKETS 16384u
+#define IFOREST_CACHE_FRAMES 49152u   /* 190 MiB of 4000-byte pages: what a frame of 16 tracks and 1920 pixels touches */
 
 void iforest_page_cache_release(struct iforest_page_cache *cache);
 

@@ -2,6 +2,28 @@
 
 #include <stddef.h>
 
+/* The columns that are answered by extremes alone, and by whether there is a row: what names the row, extremes, arguments. Only those that
+ * have a bit of their own: where arguments have none, in an index of five value columns or so, all is read. */
+static sqlite3_uint64 extremes(const struct iforest_definition *definition)
+{
+	sqlite3_uint64 columns = (UINT64_C(1) << definition->n_by) - 1;
+	unsigned first = definition->n_by + IFOREST_N_FIXED, after = first + IFOREST_N_OF_VALUE * definition->n_values, first_argument = (unsigned)iforest_first_argument(definition);
+
+	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
+		if (f == IFOREST_COLUMN_BUCKET || f == IFOREST_COLUMN_BUCKET_START || f == IFOREST_COLUMN_BUCKET_END)
+			columns |= UINT64_C(1) << (definition->n_by + f);
+	for (unsigned column = first; column < after && column < 63; column++) {
+		unsigned c = (column - first) % IFOREST_N_OF_VALUE;
+
+		if (c == IFOREST_OF_MIN || c == IFOREST_OF_MIN_ID || c == IFOREST_OF_MIN_TS || c == IFOREST_OF_MAX ||
+		    c == IFOREST_OF_MAX_ID || c == IFOREST_OF_MAX_TS)
+			columns |= UINT64_C(1) << column;
+	}
+	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS && first_argument + a < 63; a++)
+		columns |= UINT64_C(1) << (first_argument + a);
+	return columns;
+}
+
 /* Bit 63 of colUsed stands for all columns from 63 on. */
 static bool is_used(sqlite3_uint64 used, unsigned column)
 {
@@ -26,6 +48,7 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 				wanted.values |= 1u << c / IFOREST_N_OF_COUNTER;
 		return wanted;
 	}
+	wanted.extremes_alone = !(used & ~extremes(definition));
 	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
 		if ((f == IFOREST_COLUMN_FIRST_TS || f == IFOREST_COLUMN_LAST_TS) && used >> (definition->n_by + f) & 1)
 			wanted.times = true;
@@ -176,6 +199,8 @@ static void write_wanted(sqlite3_str *text, const struct iforest_definition *def
 	}
 	if (wanted->times)
 		sqlite3_str_appendall(text, "; times");
+	if (wanted->extremes_alone)
+		sqlite3_str_appendall(text, "; extremes alone");
 }
 
 static bool skip(const char **at, const char *word)
@@ -232,6 +257,7 @@ static bool read_wanted(struct iforest_wanted *wanted, const struct iforest_defi
 				*bits_of(wanted, w) ^= 1u << v;
 	}
 	wanted->times = skip(at, "; times");
+	wanted->extremes_alone = skip(at, "; extremes alone");
 	return true;
 }
 

@@ -87,20 +87,27 @@ static int choose_series(struct iforest_query *query, const struct iforest_plan 
 {
 	const struct iforest_dictionary *dictionary = &query->snapshot->dictionary;
 	struct iforest_by_value wanted[IFOREST_MAX_CONDITIONS];
-	size_t n_bytes = (dictionary->n_series + (size_t)1) * sizeof(struct iforest_series *);
-	const struct iforest_series **scratch = sqlite3_malloc64(n_bytes);
+	struct iforest_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
+	const struct iforest_series **scratch;
+	size_t n_most;
 
-	query->members = sqlite3_malloc64(n_bytes);
-	query->group_starts = sqlite3_malloc64((dictionary->n_series + (size_t)2) * sizeof *query->group_starts);
+	for (unsigned c = 0; c < plan->n_conditions; c++) {
+		wanted[c] = iforest_by_from_sql(argv[c]);
+		if (query->kept[plan->conditions[c].by] == 0)
+			iforest_dictionary_narrow(dictionary, &wanted[c], stretches);
+	}
+	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
+	scratch = sqlite3_malloc64((n_most + 1) * sizeof(struct iforest_series *));
+	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct iforest_series *));
+	query->group_starts = sqlite3_malloc64((n_most + 2) * sizeof *query->group_starts);
 	if (!scratch || !query->members || !query->group_starts) {
 		sqlite3_free(scratch);
 		return iforest_error_set(error, SQLITE_NOMEM, "");
 	}
-	for (unsigned c = 0; c < plan->n_conditions; c++)
-		wanted[c] = iforest_by_from_sql(argv[c]);
-	for (uint32_t s = 0; s < dictionary->n_series; s++)
-		if (passes(dictionary->series[s], query, plan, wanted))
-			query->members[query->n_members++] = dictionary->series[s];
+	for (unsigned k = 0; k < 2; k++)
+		for (uint32_t s = stretches[k].from; s < stretches[k].to; s++)
+			if (passes(dictionary->series[s], query, plan, wanted))
+				query->members[query->n_members++] = dictionary->series[s];
 	if (!is_prefix(query))
 		sort_members(query, query->members, scratch, query->n_members);
 	for (uint32_t m = 0; m < query->n_members; m++)
@@ -459,6 +466,8 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 		return rc;
 	query->bucketing = query->scan.bucketing = iforest_arguments_bucketing(&arguments);
 	query->scan.wanted = plan->wanted;
+	if (query->fill >= IFOREST_FILL_LAST) /* it asks whether a bucket has values */
+		query->scan.wanted.extremes_alone = false;
 	query->scan.wanted.filter = filter_of(query);
 	if (query->is_overlap)
 		rc = start_overlap(query, plan, error);

@@ -371,6 +371,26 @@ static void ask(sqlite3 *db, const char *sql, const struct table *table, const s
 	sqlite3_finalize(answer);
 }
 
+/* Extremes alone are looked for in another way than all else: they must be those of a query that reads counts as well. */
+static void check_extremes(sqlite3 *db, const struct table *table, const char *sql)
+{
+	const char *from = strstr(sql, " FROM "), *order = strstr(sql, " ORDER BY ");
+	sqlite3_str *alone = sqlite3_str_new(NULL);
+	char *extremes, *beside;
+
+	sqlite3_str_appendall(alone, "SELECT bucket, bucket_end");
+	for (int i = 0; i < table->n_by; i++)
+		sqlite3_str_appendf(alone, ", %s", table->columns[i]);
+	for (int v = 0; v < table->n_values; v++)
+		sqlite3_str_appendf(alone, ", min_%c, max_%c, min_%c_id, max_%c_id, max_%c_ts", "vw"[v], "vw"[v], "vw"[v], "vw"[v], "vw"[v]);
+	extremes = sqlite3_str_finish(alone);
+	beside = sqlite3_mprintf("%s%.*s AND count >= 0%s", extremes, (int)(order - from), from, order);
+	extremes = sqlite3_mprintf("%z%s", extremes, from);
+	same_rows(db, extremes, beside);
+	sqlite3_free(extremes);
+	sqlite3_free(beside);
+}
+
 static void check_window(sqlite3 *db, const struct table *table, const struct window *window, struct random *random)
 {
 	static struct group groups[MAX_GROUPS];
@@ -384,6 +404,7 @@ static void check_window(sqlite3 *db, const struct table *table, const struct wi
 		run_fails(db, "t_if: a bucket number exceeds 64 bits", "%s", sql); /* folds name the index below */
 	} else {
 		ask(db, sql, table, window, groups, n_groups, !overflows);
+		check_extremes(db, table, sql);
 	}
 	sqlite3_free(sql);
 	if (overflows && !exceeds) {

@@ -22,6 +22,7 @@ static const char *const questions[] = {
 	"SELECT count, sum_f FROM d_if(99000)",
 	"SELECT track, bucket, last_a, min_h_id, var_i FROM d_if(50000, 52000, 30) WHERE fill = 'last' AND track IN ('cpu', 7)",
 	"SELECT track, bucket, avg_b, max_i FROM d_if(60000, 60500, 30) WHERE fill = 'linear'",
+	"SELECT track, max_a, max_a_id, min_b FROM d_if",
 };
 
 enum { N_QUESTIONS = sizeof questions / sizeof questions[0] };

@@ -36,6 +36,7 @@ static const struct step {
 	{ "whole", TABLE INDEX, "SELECT track, count, sum_dur, max_r_id FROM d_if", true },
 	{ "window", TABLE INDEX, "SELECT track, count, sum_dur, min_r, first_r, last_dur FROM d_if(55, 9000) WHERE track IN ('track 1', 'track 3')", true },
 	{ "buckets", TABLE INDEX, "SELECT track, bucket, count, avg_dur FROM d_if(0, 10007, 20) ORDER BY track, bucket", true },
+	{ "extremes", TABLE INDEX, "SELECT track, bucket, max_dur_id, min_dur FROM d_if(0, 10007, 3) ORDER BY track, bucket", true },
 	{ "fill", TABLE INDEX, "SELECT track, bucket, count FROM d_if(0, 10000) WHERE step = 1000 AND fill = 'zero' AND track = 'track 2'", true },
 	{ "fold", TABLE INDEX "CREATE VIRTUAL TABLE f USING iforest_fold(d_if);", "SELECT count, sum_dur, max_dur_id FROM f(17, 8000)", true },
 	{ "fill last", TABLE INDEX CHANGES, "SELECT track, bucket, last_r, min_dur_id FROM d_if(1000, 1100) WHERE step = 5 AND fill = 'last' AND track = 'track 2'", true },

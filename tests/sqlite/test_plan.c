@@ -28,7 +28,7 @@ static void the_plan_is_readable(void **state)
 		 "SELECT sum_dur, max_dur, min_v_id, last_ts FROM t_if(1, 2, 3) WHERE track = 'a' AND depth IS 3");
 	explains(db, "INDEX 59:window [t0, t1), buckets of step from origin, fill; of \"v\": first last\n",
 		 "SELECT bucket, first_v, last_v FROM t_if(0, 9) WHERE step = 1 AND origin = 2 AND fill = 'zero'");
-	explains(db, "INDEX 0:all time; by \"depth\" =; of \"dur\": sum min max id\n", "SELECT min_dur_id, max_dur FROM f WHERE depth = 1");
+	explains(db, "INDEX 0:all time; by \"depth\" =; of \"dur\": sum min max id; extremes alone\n", "SELECT min_dur_id, max_dur FROM f WHERE depth = 1");
 	explains(db, "INDEX 3:cover; by \"track\" =\n", "SELECT count FROM c(1, 2) WHERE track = 'x'");
 	close_database(db);
 }

@@ -163,6 +163,10 @@ struct iforest_wanted sample_wanted(struct random *dice, const struct sample_ind
 	if (random_chance(dice, 30))
 		return (struct iforest_wanted){ .values = all, .squares = all, .firsts = all, .lasts = all, .times = true,
 						.node_fields = true };
+	if (random_chance(dice, 40))
+		return (struct iforest_wanted){ .values = (uint32_t)random_next(dice) & all, .extremes_alone = true,
+						.no_mins = (uint32_t)random_next(dice), .no_maxs = (uint32_t)random_next(dice),
+						.no_rows = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0 };
 	return (struct iforest_wanted){
 		.values = (uint32_t)random_next(dice) & all,
 		.no_rows = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0,

@@ -206,7 +206,7 @@ enum iforest_status specimen_check(struct specimen *specimen)
 	return iforest_check(&specimen->store, &specimen->manifest, &result);
 }
 
-static void scan(struct specimen *specimen, const struct iforest_bucketing *bucketing)
+static void scan(struct specimen *specimen, const struct iforest_bucketing *bucketing, const struct iforest_wanted *wanted)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate aggregate;
@@ -215,8 +215,7 @@ static void scan(struct specimen *specimen, const struct iforest_bucketing *buck
 	if (status)
 		return;
 	scan.bucketing = *bucketing;
-	scan.wanted = (struct iforest_wanted){ .values = UINT32_MAX, .squares = UINT32_MAX, .firsts = UINT32_MAX, .lasts = UINT32_MAX, .times = true,
-						.node_fields = true };
+	scan.wanted = *wanted;
 	for (unsigned s = 0; s < SPECIMEN_SERIES && !status; s++) {
 		bool found = true;
 		int64_t bucket, before = INT64_MIN;
@@ -290,12 +289,15 @@ static void scan_all(struct specimen *specimen)
 		many = { .mode = IFOREST_COUNT, .n = INT64_MAX, .window = { true, true, 100, INT64_MAX } },
 		seven = { .mode = IFOREST_COUNT, .n = 7, .window = { true, true, 0, 900 } },
 		steps = { .mode = IFOREST_STEP, .step = 3, .origin = 1 };
+	const struct iforest_bucketing *const bucketings[] = { &whole, &half, &many, &seven, &steps };
+	static const struct iforest_wanted wanted[] = {
+		{ .values = UINT32_MAX, .squares = UINT32_MAX, .firsts = UINT32_MAX, .lasts = UINT32_MAX, .times = true, .node_fields = true },
+		{ .values = UINT32_MAX, .extremes_alone = true },
+	};
 
-	scan(specimen, &whole);
-	scan(specimen, &half);
-	scan(specimen, &many);
-	scan(specimen, &seven);
-	scan(specimen, &steps);
+	for (unsigned b = 0; b < 5; b++)
+		for (unsigned w = 0; w < 2; w++)
+			scan(specimen, bucketings[b], &wanted[w]);
 	overlap(specimen, &half);
 	overlap(specimen, &seven);
 	sketch_all(specimen);
