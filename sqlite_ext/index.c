@@ -205,8 +205,8 @@ int iforest_index_read_definition(struct iforest_index *index, struct iforest_de
 int iforest_index_get_automerge(struct iforest_index *index, uint32_t *fan_in, struct iforest_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'automerge' AND value BETWEEN %d AND %d",
-				 index->schema, index->name, IFOREST_LEAST_AUTOMERGE, IFOREST_MOST_AUTOMERGE);
+	int rc = iforest_prepare(error, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'automerge'"
+				 " AND value BETWEEN %d AND %d", index->schema, index->name, IFOREST_LEAST_AUTOMERGE, IFOREST_MOST_AUTOMERGE);
 
 	*fan_in = IFOREST_USUAL_FAN_IN;
 	if (rc)
@@ -219,7 +219,8 @@ int iforest_index_get_automerge(struct iforest_index *index, uint32_t *fan_in, s
 
 int iforest_index_set_automerge(struct iforest_index *index, uint32_t fan_in, struct iforest_error *error)
 {
-	return iforest_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('automerge', %u)", index->schema, index->name, fan_in);
+	return iforest_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('automerge', %u)", index->schema,
+			       index->name, fan_in);
 }
 
 int iforest_index_put_series(struct iforest_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,

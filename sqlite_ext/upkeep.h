@@ -14,7 +14,8 @@
  * Cost  that of reading what is pending; memory of it. */
 int iforest_flush(struct iforest_index *index, struct iforest_error *error);
 
-/* merge: all merges that the policy sees (core/merge_policy.h), as long as they read no more than most_pages together. optimize: flush, then all runs become one. */
+/* merge: all merges that the policy sees (core/merge_policy.h), as long as they read no more than most_pages
+ * together. optimize: flush, then all runs become one. */
 int iforest_merge(struct iforest_index *index, uint64_t most_pages, struct iforest_error *error);
 int iforest_optimize(struct iforest_index *index, struct iforest_error *error);
 

@@ -159,8 +159,8 @@ static int is_right(const struct iforest_watch *watch, int trigger, bool *right)
 static int find_log(const struct iforest_watch *watch, bool *found)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(watch->error, watch->db, &statement, "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = '%q_log'",
-				 watch->schema, watch->index);
+	int rc = iforest_prepare(watch->error, watch->db, &statement,
+				 "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = '%q_log'", watch->schema, watch->index);
 
 	if (rc)
 		return rc;

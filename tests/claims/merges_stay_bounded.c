@@ -1,6 +1,6 @@
-/* merges_stay_bounded -- over ten million inserted rows, in order, late and in any order, with a seal every so many, one merge a seal keeps runs
- * few, writes a page few times, and never makes one writer wait for more than a stated number of pages. Settings as in SQLite (sqlite_ext/upkeep.c);
- * bench/policy.sh plots the same. */
+/* merges_stay_bounded -- over ten million inserted rows, in order, late and in any order, with a seal every so many, one merge a
+ * seal keeps runs few, writes a page few times, and never makes one writer wait for more than a stated number of pages. Settings as
+ * in SQLite (sqlite_ext/upkeep.c); bench/policy.sh plots the same. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -35,7 +35,7 @@ run_tests() {
 	LD_LIBRARY_PATH=$2 ldd "$build/tests/sqlite/test_window" | grep -q "=> $2/" ||
 		{ echo "$1: the tests do not take its library" >&2; return 1; }
 	mkdir -p "$build/matrix" && rm -f "$build/matrix/results"
-	LD_LIBRARY_PATH=$2 IFOREST_BUILD=$build BUILD=$build/matrix tests/run.sh "$version" "$build"/tests/sqlite/test_*[!.d]
+	LD_LIBRARY_PATH=$2 IFOREST_BUILD=$build BUILD=$build/matrix tests/run.sh "$version" "$build"/tests/sqlite/test_*
 	printf 'SQLite %s: ' "$version"
 	BUILD=$build/matrix tests/run.sh --sum
 }
