@@ -102,7 +102,7 @@ void iforest_series_release(struct iforest_series_key *key)
 
 uint64_t iforest_series_checksum(uint32_t id, const uint8_t *key, uint32_t n_bytes)
 {
-	return iforest_checksum64(key, n_bytes) * (2 * (uint64_t)id + 1);
+	return iforest_checksum64(n_bytes ? key : (const uint8_t *)"", n_bytes) * (2 * (uint64_t)id + 1);
 }
 
 enum iforest_status iforest_series_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,
