@@ -13,7 +13,7 @@ ORDER BY c.ts_ns;
 INSERT INTO counters(ts_ns, name, value)
 WITH
   change(ts, step, depth) AS (
-    SELECT ts_ns, 1, depth FROM spans UNION ALL SELECT ts_ns + max(dur_ns, 0), -1, depth FROM spans)
+    SELECT ts_ns, 1, depth FROM spans WHERE dur_ns > 0 UNION ALL SELECT ts_ns + dur_ns, -1, depth FROM spans WHERE dur_ns > 0)
 SELECT ts, 'open at level ' || (depth + 1), sum(step) OVER (PARTITION BY depth ORDER BY ts, step)
 FROM change
 WHERE NOT EXISTS (SELECT 1 FROM counters)
