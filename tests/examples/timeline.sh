@@ -83,23 +83,30 @@ for answer in '400 frame?t0=5&t1=5&n=10&from=0&to=1' '400 frame?t0=0&t1=9&n=x&fr
 	report "${answer#* } is ${answer%% *}" $?
 done
 
-port=$(($(printf %s "$address" | sed 's/.*:\([0-9]*\).*/\1/') % 20000 + 40000))
-chromedriver --port=$port >"$temporary/driver.log" 2>&1 &
+chromedriver --port=0 >"$temporary/driver.log" 2>&1 &
 driver=$!
-line_of "$temporary/driver.log" 'started successfully' >/dev/null
+port=$(line_of "$temporary/driver.log" 'started successfully on port' | sed 's/.* port \([0-9]*\).*/\1/')
 cat >"$temporary/request" <<-JSON
 	{"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": {"args": ["--headless", "--no-sandbox", "--disable-gpu",
 	 "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 	 "--window-size=2070,1000", "--user-data-dir=$temporary/profile"]}}}}
 JSON
-session=http://127.0.0.1:$port/session/$(value "$(post "http://127.0.0.1:$port/session" "$temporary/request")" '$.value.sessionId')
+id=$(value "$(post "http://127.0.0.1:$port/session" "$temporary/request")" '$.value.sessionId')
+[ -n "$id" ]
+report "a browser has started" $?
+if [ -z "$id" ]; then
+	sed 's/^/# /' "$temporary/driver.log"
+	echo "1..$n"
+	exit 1
+fi
+session=http://127.0.0.1:$port/session/$id
 echo "{\"url\": \"$address\"}" >"$temporary/request"
 post "$session/url" "$temporary/request" >/dev/null
 sql :memory: "SELECT json_object('script', CAST(readfile('examples/timeline/walk.js') AS TEXT), 'args', json_array())" >"$temporary/request"
 post "$session/execute/sync" "$temporary/request" >"$temporary/answer"
 echo '{"script": "const report = document.getElementById(`report`); return report ? report.textContent : null", "args": []}' >"$temporary/request"
 told=
-for _ in $(seq 2000); do
+for _ in $(seq 600); do
 	told=$(value "$(post "$session/execute/sync" "$temporary/request")" '$.value')
 	[ -z "$told" ] || break
 	sleep 0.2
