@@ -175,6 +175,7 @@ static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, Ran
 void iforest_top_register(void)
 {
 	RegisterCustomScanMethods(&iforest_top_scan_methods);
+	RegisterCustomScanMethods(&iforest_reach_scan_methods);
 	previous_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = consider_scans;
 }
