@@ -51,9 +51,13 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 {
 	struct top_state *state = (struct top_state *)node;
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	IndexScanState *below = castNode(IndexScanState, ExecInitNode(linitial_node(Plan, scan->custom_plans), estate, flags));
 
 	state->bounds = ExecInitExprList(scan->custom_exprs, &node->ss.ps);
-	node->custom_ps = list_make1(ExecInitNode(linitial_node(Plan, scan->custom_plans), estate, flags));
+	node->custom_ps = list_make1(below);
+	/* the row that WHERE CURRENT OF a cursor means */
+	node->ss.ss_currentRelation = below->ss.ss_currentRelation;
+	node->ss.ss_ScanTupleSlot = below->ss.ss_ScanTupleSlot;
 }
 
 /* The order, with the bounds as they are now. A comparison with NULL holds for no row. */
