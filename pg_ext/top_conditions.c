@@ -6,6 +6,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -219,6 +220,21 @@ static struct iforest_fields fields_of(const IndexOptInfo *index)
 	return fields;
 }
 
+/* Do the conditions hold for no row without a time? What the index keeps of ends, it keeps of rows with a time. */
+static bool have_times(PlannerInfo *root, IndexOptInfo *index)
+{
+	Expr *time = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns - 1)->expr;
+	NullTest *test = makeNode(NullTest);
+
+	if (IsA(time, Var) && iforest_is_not_null(index->rel, planner_rt_fetch(index->rel->relid, root)->relid, ((Var *)time)->varattno))
+		return true;
+	test->arg = time;
+	test->nulltesttype = IS_NOT_NULL;
+	test->location = -1;
+	return predicate_implied_by(list_make1(test),
+				    list_concat_copy(index->indpred, extract_actual_clauses(index->indrestrictinfo, false)), false);
+}
+
 Node *iforest_top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct iforest_top_limits *limits)
 {
 	struct iforest_fields fields;
@@ -228,6 +244,8 @@ Node *iforest_top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifore
 	if (!may_have_reach(root, index))
 		return NULL;
 	fields = fields_of(index);
+	if (fields.end_rule == IFOREST_END_COLUMN && !have_times(root, index))
+		return NULL;
 	foreach(cell, fields.duration_value == IFOREST_NO_VALUE ? NIL : index->indrestrictinfo) {
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
 		enum iforest_top_bound_kind kind;

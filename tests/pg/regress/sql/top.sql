@@ -194,6 +194,31 @@ SET iforest.enable = off;
 EXECUTE reach(150000, 150100);
 SET iforest.enable = on;
 SELECT a, (SELECT count(*) FROM (SELECT id FROM calls WHERE ts < a + 10 AND ts + dur > a OFFSET 0) s) FROM (VALUES (1000), (150000), (NULL), (10000000)) w(a);
+-- rows without a time may have an end; the index keeps it only of those with a time
+INSERT INTO calls(who, ts, dur, since, until) VALUES (1, NULL, 5, NULL, '2030-01-01'), (1, 8, NULL, '2024-03-01', '2030-01-02');
+VACUUM ANALYZE calls;
+EXPLAIN (COSTS OFF) SELECT until FROM calls WHERE until > '2029-01-01';
+SELECT until FROM calls WHERE until > '2029-01-01' ORDER BY until;
+SET enable_sort = off;
+SELECT until, dur FROM calls WHERE until > '2029-01-01' ORDER BY dur LIMIT 3;
+RESET enable_sort;
+EXPLAIN (COSTS OFF) SELECT until FROM calls WHERE until > '2029-01-01' AND since IS NOT NULL;
+SELECT until FROM calls WHERE until > '2029-01-01' AND since IS NOT NULL;
+-- the row that a cursor stands at
+BEGIN;
+EXPLAIN (COSTS OFF) SELECT id FROM calls WHERE who = 0 AND ts < 150000 AND ts + dur > 149900;
+DECLARE c CURSOR FOR SELECT id FROM calls WHERE who = 0 AND ts < 150000 AND ts + dur > 149900;
+FETCH c;
+UPDATE calls SET who = 100 WHERE CURRENT OF c RETURNING id, who;
+DECLARE d CURSOR FOR SELECT dur + 1 FROM calls ORDER BY dur DESC NULLS LAST LIMIT 2;
+FETCH d;
+DELETE FROM calls WHERE CURRENT OF d RETURNING dur;
+ROLLBACK;
+-- in a worker
+SELECT set_config(CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'force_parallel_mode' ELSE 'debug_parallel_query' END, 'on', false);
+SELECT count(*) > 0 AS is_there FROM (SELECT id FROM calls WHERE ts < 150100 AND ts + dur > 150000 OFFSET 0) s;
+SELECT dur FROM calls ORDER BY dur DESC NULLS LAST LIMIT 1;
+SELECT set_config(CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'force_parallel_mode' ELSE 'debug_parallel_query' END, 'off', false);
 DROP TABLE calls;
 DROP FUNCTION compare_reaches, fetched_in_vain;
 
