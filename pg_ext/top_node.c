@@ -55,6 +55,9 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 
 	state->bounds = ExecInitExprList(scan->custom_exprs, &node->ss.ps);
 	node->custom_ps = list_make1(below);
+	/* what is returned are the slots of the index scan: of the table where it has nothing to project */
+	node->ss.ps.resultops = ExecGetResultSlotOps(&below->ss.ps, &node->ss.ps.resultopsfixed);
+	node->ss.ps.resultopsset = true;
 	/* the row that WHERE CURRENT OF a cursor means */
 	node->ss.ss_currentRelation = below->ss.ss_currentRelation;
 	node->ss.ss_ScanTupleSlot = below->ss.ss_ScanTupleSlot;

@@ -105,6 +105,9 @@ EXECUTE top('db', NULL);
 EXECUTE top('web', 0);
 SELECT s.name, t.* FROM (VALUES ('web'), ('db'), ('none')) s(name), LATERAL (SELECT id, dur FROM spans WHERE service = s.name AND dur IS NOT NULL ORDER BY dur DESC, id LIMIT 2) t;
 SELECT l.bound, t.* FROM (VALUES (0), (1000), (NULL)) l(bound), LATERAL (SELECT id, dur FROM spans WHERE dur >= l.bound ORDER BY dur, id LIMIT 2) t;
+-- whole rows, which the index scan gives as they stand in the table, in what is above
+SELECT s.*, h.n FROM spans s JOIN (VALUES (0, 'even'), (1, 'odd')) h(host, n) ON h.host = s.host WHERE dur < 2000 ORDER BY dur DESC, id LIMIT 2;
+SELECT max(note), count(*) FROM (SELECT *, name || service AS note FROM spans s WHERE NOT EXISTS (SELECT FROM (VALUES (1), (2)) v(id) WHERE v.id = s.id) ORDER BY dur LIMIT 100) t;
 BEGIN;
 DECLARE c CURSOR FOR SELECT id, dur FROM spans WHERE dur IS NOT NULL ORDER BY dur DESC, id;
 FETCH 3 FROM c;
