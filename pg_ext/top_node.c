@@ -67,13 +67,15 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 static struct iforest_top_order order_now(struct top_state *state)
 {
 	struct iforest_top_order order = state->order;
+	ExprContext *econtext = state->custom.ss.ps.ps_ExprContext;
 	ListCell *cell;
 	int n = 0;
 
+	ResetExprContext(econtext); /* of the last bounds */
 	foreach(cell, state->bounds) {
 		bool is_null;
 
-		order.bounds[n++].datum = ExecEvalExpr((ExprState *)lfirst(cell), state->custom.ss.ps.ps_ExprContext, &is_null);
+		order.bounds[n++].datum = ExecEvalExprSwitchContext((ExprState *)lfirst(cell), econtext, &is_null);
 		order.has_values = order.has_values && !is_null;
 		order.has_nulls = order.has_nulls && !is_null;
 	}

@@ -108,6 +108,12 @@ SELECT l.bound, t.* FROM (VALUES (0), (1000), (NULL)) l(bound), LATERAL (SELECT 
 -- whole rows, which the index scan gives as they stand in the table, in what is above
 SELECT s.*, h.n FROM spans s JOIN (VALUES (0, 'even'), (1, 'odd')) h(host, n) ON h.host = s.host WHERE dur < 2000 ORDER BY dur DESC, id LIMIT 2;
 SELECT max(note), count(*) FROM (SELECT *, name || service AS note FROM spans s WHERE NOT EXISTS (SELECT FROM (VALUES (1), (2)) v(id) WHERE v.id = s.id) ORDER BY dur LIMIT 100) t;
+-- what bounds take to be evaluated is given back
+BEGIN;
+DECLARE c CURSOR FOR SELECT n, t.dur FROM generate_series(1, 1000) n, LATERAL (SELECT dur FROM spans WHERE dur < length(repeat('x', 100000 + n)) ORDER BY dur DESC LIMIT 1) t;
+MOVE 300 FROM c;
+SELECT sum(total_bytes) < 5000000 AS is_little FROM pg_backend_memory_contexts WHERE name = 'ExecutorState';
+ROLLBACK;
 BEGIN;
 DECLARE c CURSOR FOR SELECT id, dur FROM spans WHERE dur IS NOT NULL ORDER BY dur DESC, id;
 FETCH 3 FROM c;
