@@ -174,7 +174,8 @@ static void add_grouped(StringInfo text, const struct iforest_functions *functio
 	iforest_add_gate(text, functions, "$6", is_open, is_filled);
 }
 
-/* Every series with every bucket, of which nothing else is known. */
+/* Every series with every bucket, of which nothing else is known. Where there are more buckets than times, those before that of $1
+ * are empty. */
 static void add_all_buckets(StringInfo text, const struct iforest_functions *functions)
 {
 	iforest_add_text(text, "SELECT ");
@@ -183,9 +184,9 @@ static void add_all_buckets(StringInfo text, const struct iforest_functions *fun
 	iforest_add_text(text, "b.b");
 	for (int i = functions->n_by + 1; i < n_columns(functions); i++)
 		iforest_add_text(text, ", NULL");
-	iforest_add_text(text, " FROM generate_series(");
+	iforest_add_text(text, " FROM generate_series(CASE WHEN $3 IS NULL THEN ");
 	iforest_add_bucket_of(text, functions, "$1");
-	iforest_add_text(text, ", ");
+	iforest_add_text(text, " ELSE 0 END, ");
 	iforest_add_call(text, functions, "bucket_of");
 	iforest_add_last(text, functions);
 	iforest_add_text(text, ", $1, $2, $3, $4, $5)) AS b(b)");

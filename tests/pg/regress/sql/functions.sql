@@ -162,6 +162,8 @@ SELECT * FROM pg_temp.compare('SELECT track, bucket, count, count_dur, sum_dur, 
 	$$SELECT t.track, b, count(f.id), count(dur), coalesce(sum(dur), 0), max(dur) FROM (SELECT DISTINCT track FROM fn_t) t CROSS JOIN generate_series(-4, 3) b
 	LEFT JOIN fn_t f ON f.track IS NOT DISTINCT FROM t.track AND ts >= -1000 AND ts < 1000 AND floor(ts / 300.0) = b GROUP BY 1, 2$$);
 SELECT track, bucket, count, count_dur, sum_dur, max_dur FROM fn_if(-9000, -8000, 2, fill => 'null') WHERE track < 'track 2' ORDER BY 1, 2;
+-- more buckets than times: those in which no time can lie, too
+SELECT count(*), min(bucket), max(bucket), count(DISTINCT bucket_start), min(bucket_end), max(bucket_start) FROM fn_if(0, 10, 100, fill => 'null') WHERE track = 'track 1';
 SELECT count(*) FROM fn_if(-9000, -8000, 2, fill => 'none');
 -- Bounds that are NULL or leave no room; rows without a time; NULL for what need not be given.
 SELECT (SELECT count(*) FROM fn_if(NULL, 5)) AS t0, (SELECT count(*) FROM fn_if(5, NULL, fill => 'zero')) AS t1, (SELECT count(*) FROM fn_if(9, 3, 4, fill => 'zero')) AS none,
