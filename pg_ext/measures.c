@@ -331,6 +331,20 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	MemoryContextSwitchTo(before);
 }
 
+/* Only rows of several partitions have the same time and ctid: of these the smallest value is the first, and the greatest the last. */
+static void add_end(const struct iforest_row *from, enum iforest_value_kind kind, bool is_last, struct iforest_row *row)
+{
+	int order;
+
+	if (!from->is_set)
+		return;
+	order = row->is_set ? iforest_row_compare(from, row) : 0;
+	if (row->is_set && order == 0)
+		order = iforest_number_compare(from->value, row->value, kind);
+	if (!row->is_set || (is_last ? order > 0 : order < 0))
+		*row = *from;
+}
+
 static void add_row(const struct measure *measure, const struct iforest_value_aggregate *fold, bool is_real,
 		    struct iforest_row *row)
 {
@@ -341,9 +355,9 @@ static void add_row(const struct measure *measure, const struct iforest_value_ag
 	else if (measure->kind == IFOREST_MEASURE_MAX_ROW)
 		iforest_row_max(row, &fold->max, kind);
 	else if (measure->kind == IFOREST_MEASURE_FIRST_ROW)
-		iforest_row_first(row, &fold->first);
+		add_end(&fold->first, kind, false, row);
 	else
-		iforest_row_last(row, &fold->last);
+		add_end(&fold->last, kind, true, row);
 }
 
 void iforest_measures_add(const struct iforest_measures *measures, struct iforest_measure_state *states,

@@ -362,6 +362,16 @@ INSERT INTO fn_p SELECT i % 200, i * 7919::bigint % 1000 FROM generate_series(0,
 VACUUM ANALYZE fn_p;
 SELECT * FROM pg_temp.compare_all('SELECT iforest_bucket(ts, 10, 190, 9), iforest_max_time(v, ts, ctid), iforest_min_time(v, ts, ctid) FROM fn_p GROUP BY 1',
 	$$SELECT CASE WHEN ts >= 10 AND ts < 190 THEN (ts - 10) / 20 END, (array_agg(ts ORDER BY v DESC, ts))[1], (array_agg(ts ORDER BY v, ts))[1] FROM fn_p GROUP BY 1$$);
+-- rows of several partitions with the same time and ctid
+CREATE TABLE fn_q(half integer, ts bigint, v bigint) PARTITION BY LIST (half);
+CREATE TABLE fn_q1 PARTITION OF fn_q FOR VALUES IN (0);
+CREATE TABLE fn_q2 PARTITION OF fn_q FOR VALUES IN (1);
+CREATE INDEX fn_q_if ON fn_q USING iforest (ts) INCLUDE (v);
+INSERT INTO fn_q SELECT i % 2, i / 2, i * 7919::bigint % 1000 FROM generate_series(0, 9999) i;
+VACUUM ANALYZE fn_q;
+SELECT * FROM pg_temp.compare_all('SELECT ts / 100, iforest_first(v, ts, ctid), iforest_last(v, ts, ctid) FROM fn_q GROUP BY 1',
+	$$SELECT ts / 100, (array_agg(v ORDER BY ts, v))[1], (array_agg(v ORDER BY ts DESC, v DESC))[1] FROM fn_q GROUP BY 1$$);
+DROP TABLE fn_q;
 SET iforest.explain_decline = on;
 SET client_min_messages = notice;
 EXPLAIN (COSTS OFF) SELECT iforest_max_row(v, ts, ctid) FROM fn_p WHERE ts > 5;
