@@ -213,6 +213,13 @@ SELECT until, dur FROM calls WHERE until > '2029-01-01' ORDER BY dur LIMIT 3;
 RESET enable_sort;
 EXPLAIN (COSTS OFF) SELECT until FROM calls WHERE until > '2029-01-01' AND since IS NOT NULL;
 SELECT until FROM calls WHERE until > '2029-01-01' AND since IS NOT NULL;
+-- what is computed at the table from another one's columns
+SET enable_seqscan = off;
+CREATE TABLE others(x bigint);
+INSERT INTO others VALUES (-1), (NULL);
+SELECT o.x, count(*), min(s.y), max(s.y) FROM others o LEFT JOIN LATERAL (SELECT coalesce(o.x, ts) AS y FROM calls WHERE ts < 50000 AND ts + dur > 49950) s ON true GROUP BY 1 ORDER BY 1;
+DROP TABLE others;
+RESET enable_seqscan;
 -- the row that a cursor stands at
 BEGIN;
 EXPLAIN (COSTS OFF) SELECT id FROM calls WHERE who = 0 AND ts < 150000 AND ts + dur > 149900;
