@@ -174,8 +174,8 @@ static void add_grouped(StringInfo text, const struct iforest_functions *functio
 	iforest_add_gate(text, functions, "$6", is_open, is_filled);
 }
 
-/* Every series with every bucket, of which nothing else is known. Where there are more buckets than times, those before that of $1
- * are empty. */
+/* Every series with every bucket, of which nothing else is known. Where there are more buckets than times, those before that
+ * of $1 are empty. */
 static void add_all_buckets(StringInfo text, const struct iforest_functions *functions)
 {
 	iforest_add_text(text, "SELECT ");

@@ -331,7 +331,8 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	MemoryContextSwitchTo(before);
 }
 
-/* Only rows of several partitions have the same time and ctid: of these the smallest value is the first, and the greatest the last. */
+/* Only rows of several partitions have the same time and ctid: of these the smallest value is the first, and the greatest the
+ * last. */
 static void add_end(const struct iforest_row *from, enum iforest_value_kind kind, bool is_last, struct iforest_row *row)
 {
 	int order;

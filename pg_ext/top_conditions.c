@@ -224,15 +224,16 @@ static struct iforest_fields fields_of(const IndexOptInfo *index)
 static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 {
 	Expr *time = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns - 1)->expr;
+	Oid table = planner_rt_fetch(index->rel->relid, root)->relid;
+	List *conditions = extract_actual_clauses(index->indrestrictinfo, false);
 	NullTest *test = makeNode(NullTest);
 
-	if (IsA(time, Var) && iforest_is_not_null(index->rel, planner_rt_fetch(index->rel->relid, root)->relid, ((Var *)time)->varattno))
+	if (IsA(time, Var) && iforest_is_not_null(index->rel, table, ((Var *)time)->varattno))
 		return true;
 	test->arg = time;
 	test->nulltesttype = IS_NOT_NULL;
 	test->location = -1;
-	return predicate_implied_by(list_make1(test),
-				    list_concat_copy(index->indpred, extract_actual_clauses(index->indrestrictinfo, false)), false);
+	return predicate_implied_by(list_make1(test), list_concat_copy(index->indpred, conditions), false);
 }
 
 Node *iforest_top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct iforest_top_limits *limits)

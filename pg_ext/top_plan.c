@@ -164,9 +164,9 @@ static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, Ran
 	if (previous_hook)
 		previous_hook(root, rel, number, table);
 	/* what has to be computed here from other tables' columns needs a path that waits for them */
-	if (!iforest_enable || table->rtekind != RTE_RELATION || table->inh || table->tablesample ||
-	    IS_DUMMY_REL(rel) || !bms_is_empty(rel->lateral_relids) || (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
-	    has_constant_condition(rel))
+	if (!iforest_enable || table->rtekind != RTE_RELATION || table->inh || table->tablesample || IS_DUMMY_REL(rel) ||
+	    !bms_is_empty(rel->lateral_relids) ||
+	    (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) || has_constant_condition(rel))
 		return;
 	foreach(cell, rel->indexlist)
 		if (iforest_is_usable(lfirst(cell)))
