@@ -77,7 +77,7 @@ int iforest_query_check(struct iforest_query *query, struct iforest_error *error
 int iforest_query_next(struct iforest_query *query, struct iforest_error *error);
 
 /* The sketch of value column v over the row's rows, *bytes NULL where there are no values. It stays until the next row. Made when it is
- * first asked for (query_sketch.c).
+ * first asked for (query_sketch.c), or an error if a command has changed the index since the row was made.
  * Cost  without rows that changed since the last flush O(log N) node pages, and in each run the entries of one node page at most. */
 int iforest_query_sketch(struct iforest_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes, struct iforest_error *error);
 void iforest_query_forget_sketches(struct iforest_query *query);

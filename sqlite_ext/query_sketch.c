@@ -45,6 +45,9 @@ static int make_sketch(struct iforest_query *query, unsigned v, struct iforest_e
 	struct iforest_sketch sketch;
 	enum iforest_status status;
 
+	/* it reads pages, and a command may have been run since the row was */
+	if (iforest_query_check(query, error))
+		return error->rc;
 	query->has_sketches = true;
 	iforest_sketch_init(&sketch, &iforest_sqlite_alloc);
 	status = add_group(query, v, &sketch);

@@ -244,6 +244,23 @@ static void its_table_comes_and_goes_with_the_index(void **state)
 	close_database(db);
 }
 
+/* The sketch of a row is read when its column is, which may be after a command has rewritten the pages it would be made from. */
+static void a_row_from_before_a_command_has_none(void **state)
+{
+	sqlite3 *db = open_spans(INDEX);
+	sqlite3_stmt *statement;
+
+	(void)state;
+	assert_int_equal(SQLITE_OK, sqlite3_prepare_v2(db, "SELECT count, iif(column1 = 2, sketch_dur, 0) FROM d_if CROSS JOIN (VALUES(1), (2))", -1,
+						       &statement, NULL));
+	assert_int_equal(SQLITE_ROW, sqlite3_step(statement));
+	run(db, "DELETE FROM d WHERE id %% 3 = 0; INSERT INTO d_if(d_if) VALUES('flush')");
+	assert_int_equal(SQLITE_ABORT, sqlite3_step(statement));
+	assert_non_null(strstr(sqlite3_errmsg(db), "the index was changed or rolled back while it was being read; ask again"));
+	sqlite3_finalize(statement);
+	close_database(db);
+}
+
 static void arguments_that_are_refused(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -298,6 +315,7 @@ int main(void)
 		cmocka_unit_test(buckets_without_rows_have_none),
 		cmocka_unit_test(kept_sketches_may_be_lost_but_not_wrong),
 		cmocka_unit_test(its_table_comes_and_goes_with_the_index),
+		cmocka_unit_test(a_row_from_before_a_command_has_none),
 		cmocka_unit_test(arguments_that_are_refused),
 		cmocka_unit_test(it_holds_with_every_way_of_following),
 	};
