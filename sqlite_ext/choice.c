@@ -87,10 +87,8 @@ static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_valu
 	}
 }
 
-/* Clears the bits of the series of which a by column has none of the values of an IN. */
-static int choose_among(const struct iforest_choice *choice, unsigned by, sqlite3_value *list, bool *is_chosen, struct iforest_error *error)
+int iforest_choice_among(const struct iforest_series *const *series, uint32_t n, unsigned by, sqlite3_value *list, bool *is_chosen, struct iforest_error *error)
 {
-	uint32_t n = choice->n_by_id;
 	bool *is_in = sqlite3_malloc64(n + (size_t)1);
 	sqlite3_value *value;
 	int rc;
@@ -100,7 +98,7 @@ static int choose_among(const struct iforest_choice *choice, unsigned by, sqlite
 	memset(is_in, 0, n);
 	for (rc = sqlite3_vtab_in_first(list, &value); rc == SQLITE_OK && value; rc = sqlite3_vtab_in_next(list, &value))
 		for (uint32_t s = 0; s < n; s++)
-			is_in[s] = is_in[s] || (is_chosen[s] && may_hold(&choice->by_id[s]->values[by], '=', value));
+			is_in[s] = is_in[s] || (is_chosen[s] && may_hold(&series[s]->values[by], '=', value));
 	memcpy(is_chosen, is_in, n);
 	sqlite3_free(is_in);
 	return rc == SQLITE_DONE || rc == SQLITE_OK ? SQLITE_OK : iforest_error_set(error, rc, "the values of an IN cannot be read");
@@ -122,7 +120,7 @@ int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_c
 		if (conditions[c].by < 0)
 			continue;
 		if (op == 'm')
-			rc = choose_among(choice, (unsigned)conditions[c].by, argv[c], is_chosen, error);
+			rc = iforest_choice_among(choice->by_id, choice->n_by_id, (unsigned)conditions[c].by, argv[c], is_chosen, error);
 		for (uint32_t s = 0; s < choice->n_by_id && op != 'm'; s++)
 			is_chosen[s] = is_chosen[s] && may_hold(&choice->by_id[s]->values[conditions[c].by], op, argv[c]);
 	}

@@ -79,6 +79,17 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 	return wanted;
 }
 
+void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of)
+{
+	if (is_used(info->colUsed, (unsigned)(first_column + n_arguments))) /* an UPDATE, which is refused later */
+		return;
+	for (int a = 0; a < n_arguments && first_column + a < 63; a++)
+		if (constraint_of[a] < 0 && is_used(info->colUsed, (unsigned)(first_column + a))) {
+			info->idxNum |= (a + 1) << IFOREST_LOST_SHIFT;
+			return;
+		}
+}
+
 int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int first_column, int n_arguments, int *constraint_of,
 				int *n_argv, struct iforest_error *error)
 {
@@ -103,6 +114,7 @@ int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int 
 			info->aConstraintUsage[constraint_of[a]].omit = 1;
 			info->idxNum |= 1 << a;
 		}
+	iforest_plan_note_lost(info, first_column, n_arguments, constraint_of);
 	return SQLITE_OK;
 }
 
@@ -131,6 +143,14 @@ static bool narrows(const struct iforest_definition *definition, sqlite3_index_i
 	       sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
+/* All values of an IN are taken at once: one by one, SQLite checks them without the affinity of their column. */
+static const char *word_of(sqlite3_index_info *info, int i)
+{
+	if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_IS)
+		return "IS";
+	return sqlite3_vtab_in(info, i, 1) ? "IN" : "=";
+}
+
 unsigned iforest_plan_take_conditions(const struct iforest_definition *definition, sqlite3_index_info *info, int *n_argv,
 				      sqlite3_str *text)
 {
@@ -140,8 +160,7 @@ unsigned iforest_plan_take_conditions(const struct iforest_definition *definitio
 		if (!narrows(definition, info, i))
 			continue;
 		info->aConstraintUsage[i].argvIndex = ++*n_argv;
-		sqlite3_str_appendf(text, "; by \"%w\" %s", definition->by[info->aConstraint[i].iColumn].name,
-				    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ ? "=" : "IS");
+		sqlite3_str_appendf(text, "; by \"%w\" %s", definition->by[info->aConstraint[i].iColumn].name, word_of(info, i));
 		n_conditions++;
 	}
 	return n_conditions;
@@ -238,7 +257,8 @@ bool iforest_plan_read_conditions(struct iforest_plan *plan, const struct ifores
 		while (condition->by < definition->n_by && !skip_name(at, definition->by[condition->by].name))
 			condition->by++;
 		condition->is_is = skip(at, " IS");
-		if (condition->by == definition->n_by || (!condition->is_is && !skip(at, " =")))
+		condition->is_in = !condition->is_is && skip(at, " IN");
+		if (condition->by == definition->n_by || (!condition->is_is && !condition->is_in && !skip(at, " =")))
 			return false;
 	}
 	return true;
@@ -291,7 +311,7 @@ bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definitio
 {
 	const char *at = strchr(index_text, ';');
 
-	*plan = (struct iforest_plan){ .arguments = (unsigned)index_number };
+	*plan = (struct iforest_plan){ .arguments = (unsigned)index_number & ((1u << IFOREST_N_ARGUMENTS) - 1) };
 	if (!at)
 		at = "";
 	return iforest_plan_read_conditions(plan, definition, &at) && read_wanted(&plan->wanted, definition, &at) && !*at;

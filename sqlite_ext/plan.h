@@ -4,11 +4,12 @@
  *
  *   0x01 t0   0x02 t1   0x04 n   0x08 step   0x10 origin   0x20 fill
  *
+ * and, from bit IFOREST_LOST_SHIFT on, 1 + the number of an argument that the query uses, but does not offer: no row may be given then.
  * The values of these come first in xFilter's argv, in this order; then those of the conditions on by columns.
  *
  * idxStr says the same in words, for EXPLAIN QUERY PLAN, and what else is to be done:
  *
- *   window [t0, t1), n buckets; by "track" =; by "depth" IS; of "dur": sum max id; times
+ *   window [t0, t1), n buckets; by "track" =; by "depth" IS; by "lane" IN; of "dur": sum max id; times
  *
  * The first part is for readers alone. A "by" for each condition on a by column, in the order of argv. An "of" for each value column
  * that is wanted, with the words of it (plan.c, core/leaf_fold.h).
@@ -25,6 +26,7 @@
 struct iforest_condition {
 	unsigned by;
 	bool is_is;             /* IS: NULL equals NULL */
+	bool is_in;             /* IN: its value is the list of all, see iforest_choice_among() */
 };
 
 struct iforest_plan {
@@ -49,6 +51,11 @@ bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definitio
  * -1 if none does. Counts argv. */
 int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int first_column, int n_arguments, int *constraint_of,
 				int *n_argv, struct iforest_error *error);
+
+/* Notes in idxNum the first argument that is used, but of which SQLite offers no condition: so it does for the table on the right of a
+ * RIGHT or FULL JOIN, checking ON t0 = ... only after other conditions, on rows of another question. Not noticed of columns from 63 on. */
+enum { IFOREST_LOST_SHIFT = 26 };
+void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of);
 
 /* Takes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */
 unsigned iforest_plan_take_conditions(const struct iforest_definition *definition, sqlite3_index_info *info, int *n_argv,

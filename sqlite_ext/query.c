@@ -1,6 +1,7 @@
 #include "sqlite_ext/query.h"
 
 #include "core/page.h"
+#include "sqlite_ext/choice.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static bool passes(const struct iforest_series *series, const struct iforest_que
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
 		const struct iforest_condition *condition = &plan->conditions[c];
 
-		if (!iforest_by_may_equal(&series->values[query->kept[condition->by]], &wanted[c], condition->is_is))
+		if (!condition->is_in && !iforest_by_may_equal(&series->values[query->kept[condition->by]], &wanted[c], condition->is_is))
 			return false;
 	}
 	return true;
@@ -82,6 +83,31 @@ static void sort_members(const struct iforest_query *query, const struct iforest
 	memcpy(from, scratch, n * sizeof(struct iforest_series *));
 }
 
+/* is_chosen: those of the series that the conditions with IN leave; NULL where there are none such. */
+static int choose_among(const struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv, bool **is_chosen,
+			struct iforest_error *error)
+{
+	const struct iforest_dictionary *dictionary = &query->snapshot->dictionary;
+
+	for (unsigned c = 0; c < plan->n_conditions && !error->rc; c++) {
+		if (!plan->conditions[c].is_in)
+			continue;
+		if (!*is_chosen) {
+			*is_chosen = sqlite3_malloc64(dictionary->n_series + (size_t)1);
+			if (!*is_chosen)
+				return iforest_error_set(error, SQLITE_NOMEM, "");
+			memset(*is_chosen, true, dictionary->n_series);
+		}
+		iforest_choice_among((const struct iforest_series *const *)dictionary->series, dictionary->n_series,
+				     query->kept[plan->conditions[c].by], argv[c], *is_chosen, error);
+	}
+	if (error->rc) {
+		sqlite3_free(*is_chosen);
+		*is_chosen = NULL;
+	}
+	return error->rc;
+}
+
 static int choose_series(struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv,
 			 struct iforest_error *error)
 {
@@ -89,11 +115,14 @@ static int choose_series(struct iforest_query *query, const struct iforest_plan 
 	struct iforest_by_value wanted[IFOREST_MAX_CONDITIONS];
 	struct iforest_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
 	const struct iforest_series **scratch;
+	bool *is_chosen = NULL;
 	size_t n_most;
 
+	if (choose_among(query, plan, argv, &is_chosen, error))
+		return error->rc;
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
 		wanted[c] = iforest_by_from_sql(argv[c]);
-		if (query->kept[plan->conditions[c].by] == 0)
+		if (query->kept[plan->conditions[c].by] == 0 && !plan->conditions[c].is_in)
 			iforest_dictionary_narrow(dictionary, &wanted[c], stretches);
 	}
 	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
@@ -101,12 +130,13 @@ static int choose_series(struct iforest_query *query, const struct iforest_plan 
 	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct iforest_series *));
 	query->group_starts = sqlite3_malloc64((n_most + 2) * sizeof *query->group_starts);
 	if (!scratch || !query->members || !query->group_starts) {
+		sqlite3_free(is_chosen);
 		sqlite3_free(scratch);
 		return iforest_error_set(error, SQLITE_NOMEM, "");
 	}
 	for (unsigned k = 0; k < 2; k++)
 		for (uint32_t s = stretches[k].from; s < stretches[k].to; s++)
-			if (passes(dictionary->series[s], query, plan, wanted))
+			if ((!is_chosen || is_chosen[s]) && passes(dictionary->series[s], query, plan, wanted))
 				query->members[query->n_members++] = dictionary->series[s];
 	if (!is_prefix(query))
 		sort_members(query, query->members, scratch, query->n_members);
@@ -117,6 +147,7 @@ static int choose_series(struct iforest_query *query, const struct iforest_plan 
 	if (query->n_kept == 0 && query->n_groups == 0)
 		query->group_starts[query->n_groups++] = 0;
 	query->group_starts[query->n_groups] = query->n_members;
+	sqlite3_free(is_chosen);
 	sqlite3_free(scratch);
 	return SQLITE_OK;
 }

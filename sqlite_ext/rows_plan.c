@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sqlite_ext/choice.h"
+#include "sqlite_ext/plan.h"
 
 enum { ORDER_SHIFT = 4, VALUE_SHIFT = 8, TIES_SHIFT = 12, VALUES_SHIFT = 16 };
 
@@ -48,6 +49,7 @@ static int take_arguments(struct planning *planning, const char *name, struct if
 			planning->share /= 4;
 			sqlite3_str_appendf(planning->words, "%s%s", a && constraint_of[0] >= 0 ? ", " : "", iforest_argument_names[a]);
 		}
+	iforest_plan_note_lost(info, first, 2, constraint_of);
 	return SQLITE_OK;
 }
 
@@ -240,7 +242,7 @@ void iforest_rows_plan_read(struct iforest_rows_plan *plan, int index_number, co
 
 	*plan = (struct iforest_rows_plan){ .has_t0 = bits & 1, .has_t1 = bits >> 1 & 1,
 		.order = (enum iforest_rows_order)(bits >> ORDER_SHIFT & 7), .value = bits >> VALUE_SHIFT & 7,
-		.ties_in_order = bits >> TIES_SHIFT & 1, .values = bits >> VALUES_SHIFT };
+		.ties_in_order = bits >> TIES_SHIFT & 1, .values = bits >> VALUES_SHIFT & ((1u << IFOREST_MAX_VALUES) - 1) };
 	while (*at && at[1] >= '0' && at[1] <= '9' && plan->n_conditions < IFOREST_MAX_ROWS_CONDITIONS) {
 		char *end;
 

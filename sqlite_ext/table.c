@@ -176,9 +176,11 @@ int iforest_table_filter(sqlite3_vtab_cursor *base, int index_number, const char
 	struct iforest_table *table = (struct iforest_table *)base->pVtab;
 	struct iforest_error error = { .rc = SQLITE_OK };
 	struct iforest_plan plan;
-	int at = 0;
+	int at = 0, rc;
 
 	reset_cursor(cursor);
+	if ((rc = iforest_table_check_arguments(base->pVtab, index_number, iforest_argument_names)))
+		return rc;
 	if (!iforest_plan_read(&plan, &table->definition, index_number, index_text))
 		return SQLITE_INTERNAL;
 	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS && at < n_argv; a++) {
@@ -200,10 +202,23 @@ int iforest_table_eof(sqlite3_vtab_cursor *base)
 	return ((struct cursor *)base)->query.at_end;
 }
 
+static const char argument_is_lost[] = "%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
+				       "a row value or the far side of an outer join";
+
+int iforest_table_check_arguments(sqlite3_vtab *base, int index_number, const char *const *names)
+{
+	const char *name = ((struct iforest_table *)base)->name;
+	struct iforest_error error = { .rc = SQLITE_OK };
+	int lost = index_number >> IFOREST_LOST_SHIFT;
+
+	if (lost > 0)
+		iforest_error_set(&error, SQLITE_ERROR, argument_is_lost, name, names[lost - 1], name);
+	return iforest_table_report(base, &error);
+}
+
 int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument)
 {
-	char *message = sqlite3_mprintf("%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
-					"a row value or the far side of an outer join", name, argument, name);
+	char *message = sqlite3_mprintf(argument_is_lost, name, argument, name);
 
 	if (!message) {
 		sqlite3_result_error_nomem(context);

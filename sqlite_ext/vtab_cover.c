@@ -110,7 +110,7 @@ static bool read_plan(struct iforest_plan *plan, const struct iforest_definition
 {
 	const char *at = index_text + strlen("cover");
 
-	*plan = (struct iforest_plan){ .arguments = (unsigned)index_number };
+	*plan = (struct iforest_plan){ .arguments = (unsigned)index_number & ((1u << IFOREST_N_ARGUMENTS) - 1) };
 	plan->wanted = (struct iforest_wanted){ .values = (1u << definition->n_values) - 1, .no_rows = UINT32_MAX, .times = true };
 	return iforest_plan_read_conditions(plan, definition, &at) && !*at;
 }
@@ -187,9 +187,11 @@ static int cover_filter(sqlite3_vtab_cursor *base, int index_number, const char 
 	struct iforest_table *table = (struct iforest_table *)base->pVtab;
 	struct iforest_error error = { .rc = SQLITE_OK };
 	struct iforest_plan plan;
-	int at = 0;
+	int at = 0, rc;
 
 	reset_cursor(cursor);
+	if ((rc = iforest_table_check_arguments(base->pVtab, index_number, iforest_argument_names)))
+		return rc;
 	if (!read_plan(&plan, &table->definition, index_number, index_text))
 		return SQLITE_INTERNAL;
 	for (unsigned a = 0; a < N_ARGUMENTS && at < n_argv; a++)

@@ -2,6 +2,7 @@
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/borrow.h"
 #include "sqlite_ext/gaps.h"
+#include "sqlite_ext/plan.h"
 #include "sqlite_ext/vtab.h"
 
 #include <stdlib.h>
@@ -108,6 +109,7 @@ static int take_arguments(const struct iforest_table *table, sqlite3_index_info 
 			info->aConstraintUsage[constraint_of[a]].omit = 1;
 			info->idxNum |= 1 << a;
 		}
+	iforest_plan_note_lost(info, first, N_ARGUMENTS, constraint_of);
 	return SQLITE_OK;
 }
 
@@ -244,9 +246,12 @@ static int gaps_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 	struct iforest_window window;
 	int64_t longer_than;
 	bool has_null;
+	int rc;
 
 	(void)n_argv;
 	reset_cursor(cursor);
+	if ((rc = iforest_table_check_arguments(base->pVtab, index_number, argument_names)))
+		return rc;
 	read_plan(&plan, index_number, index_text);
 	for (unsigned a = 0; a < N_ARGUMENTS; a++)
 		if (index_number >> a & 1 && !(cursor->arguments[a] = sqlite3_value_dup(*argv++)))
