@@ -75,7 +75,8 @@ int iforest_borrowed_connect(iforest_open_borrowed *open, sqlite3 *db, void *con
 	if (table && error.rc && is_lasting(error.rc)) {
 		table->broken = error.message;
 		error = (struct iforest_error){ .rc = SQLITE_OK };
-		if (sqlite3_declare_vtab(db, "CREATE TABLE x(broken)"))
+		/* with room for the arguments of any module, so that what is told is what is wrong */
+		if (sqlite3_declare_vtab(db, "CREATE TABLE x(broken, t0 HIDDEN, t1 HIDDEN, n HIDDEN, step HIDDEN, origin HIDDEN, fill HIDDEN)"))
 			iforest_error_from_db(&error, db, SQLITE_ERROR);
 	}
 	return iforest_table_finish(table, base, message, &error);

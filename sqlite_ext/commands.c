@@ -1,5 +1,6 @@
 #include "sqlite_ext/commands.h"
 
+#include "sqlite_ext/arguments.h"
 #include "sqlite_ext/build.h"
 #include "sqlite_ext/export.h"
 #include "sqlite_ext/sketch_shelf.h"
@@ -129,13 +130,14 @@ static int check_alone(const struct iforest_table *table, struct iforest_error *
 static int run_command(struct iforest_table *table, const struct command *command, sqlite3_value *number, struct iforest_error *error)
 {
 	bool is_given = sqlite3_value_type(number) != SQLITE_NULL;
+	int64_t n = command->usual;
 	int rc;
 
 	if (is_given && !command->takes_number)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: command \"%s\" takes no n", table->name, command->name);
-	if (is_given && sqlite3_value_numeric_type(number) != SQLITE_INTEGER)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: argument n is not an integer: %s", table->name, sqlite3_value_text(number));
-	rc = command->run(table, is_given ? sqlite3_value_int64(number) : command->usual, error);
+	if (is_given && iforest_argument_integer(table->name, "n", number, &n, error))
+		return error->rc;
+	rc = command->run(table, n, error);
 	return rc || !command->writes_runs ? rc : iforest_sketches_keep(&table->index, error);
 }
 

@@ -268,6 +268,8 @@ static void the_table_may_be_dropped_without_its_index(void **state)
 	close_database(db);
 	db = open_database(path, 0);
 	run_fails(db, "o: iforest_overlap: no index \"t_if\"", "SELECT * FROM o");
+	run_fails(db, "o: iforest_overlap: no index \"t_if\"", "SELECT * FROM o(0, 10, 5)");
+	run_fails(db, "o: iforest_overlap: no index \"t_if\"", "SELECT * FROM o WHERE t0 = 0 AND t1 = 10 AND step = 1 AND origin = 0 AND fill = 'zero'");
 	run(db, "DROP TABLE o");
 	close_database(db);
 	remove_database(path);
