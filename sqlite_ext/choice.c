@@ -11,8 +11,8 @@ char iforest_condition_operator(unsigned char op)
 	case SQLITE_INDEX_CONSTRAINT_GT: return '>';
 	case SQLITE_INDEX_CONSTRAINT_GE: return 'g';
 	case SQLITE_INDEX_CONSTRAINT_IS: return 'i';
+	/* not ISNOTNULL: SQLite offers that of the ON of a LEFT JOIN to the table on the left, too, whose rows it must not take away */
 	case SQLITE_INDEX_CONSTRAINT_ISNULL: return 'n';
-	case SQLITE_INDEX_CONSTRAINT_ISNOTNULL: return 'N';
 	default: return 0;
 	}
 }

@@ -308,6 +308,9 @@ static void outer_joins_are_right_or_refused(void **state)
 		sqlite3_free(asked);
 		sqlite3_free(message);
 	}
+	run_gives(db, "5\n", "SELECT count(*) FROM s_rows l LEFT JOIN names r ON l.dur IS NOT NULL AND l.ts IS NOT NULL AND r.track = 'nothing'");
+	run(db, "INSERT INTO spans VALUES(6, NULL, NULL, NULL, '')");
+	run_gives(db, "6\n", "SELECT count(*) FROM s_rows l LEFT JOIN names r ON l.track IS NOT NULL AND l.ts IS NOT NULL AND r.track = 'nothing'");
 	/* of all time there are three */
 	rows = rows_of(db, "SELECT wanted, count FROM (SELECT 1 AS wanted) RIGHT JOIN s_if(2, 70) ON count = wanted WHERE track = 'a'");
 	if (rows)
