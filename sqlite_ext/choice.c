@@ -24,7 +24,6 @@ const char *iforest_condition_word(char op)
 	case 'g': return ">=";
 	case 'i': return " is";
 	case 'n': return " is null";
-	case 'N': return " is not null";
 	case 'm': return " in";
 	case '<': return "<";
 	case '>': return ">";
@@ -80,8 +79,6 @@ static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_valu
 		return iforest_by_may_equal(value, &wanted, op == 'i');
 	case 'n':
 		return value->tag == IFOREST_BY_NULL;
-	case 'N':
-		return value->tag != IFOREST_BY_NULL;
 	default:
 		return may_compare(value, op, &wanted);
 	}

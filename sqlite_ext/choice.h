@@ -1,6 +1,6 @@
 /* choice.h -- which series meet conditions on by columns; and the operators of conditions, as letters.
  *
- * Letters: '=', '<', '>', 'l' <=, 'g' >=, 'i' IS, 'n' IS NULL, 'N' IS NOT NULL, 'm' IN with all values at once.
+ * Letters: '=', '<', '>', 'l' <=, 'g' >=, 'i' IS, 'n' IS NULL, 'm' IN with all values at once.
  */
 #ifndef IFOREST_SQLITE_CHOICE_H
 #define IFOREST_SQLITE_CHOICE_H

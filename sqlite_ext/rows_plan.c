@@ -88,8 +88,6 @@ static double share_of(char op, double of_one)
 		return of_one;
 	case 'm':
 		return 3 * of_one < 1 ? 3 * of_one : 1;
-	case 'N':
-		return 1;
 	default:
 		return 0.25;
 	}

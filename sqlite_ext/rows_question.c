@@ -34,7 +34,7 @@ static void limit_time(struct limits *limits, char op, sqlite3_value *value, int
 		return;
 	}
 	limits->needs_time = true;
-	if (op != 'N' && !iforest_bound_integers(op == 'i' ? '=' : op, value, low, high))
+	if (!iforest_bound_integers(op == 'i' ? '=' : op, value, low, high))
 		limits->is_empty = true;
 }
 
@@ -53,9 +53,9 @@ static void limit_value(struct iforest_rows *rows, struct limits *limits, unsign
 		high.real = INFINITY;
 	}
 	op = op == 'i' ? '=' : op;
-	if (op != 'N' && kind == IFOREST_INT64)
+	if (kind == IFOREST_INT64)
 		may = iforest_bound_integers(op, value, &low.integer, &high.integer);
-	else if (op != 'N')
+	else
 		may = iforest_bound_reals(op, value, &low.real, &high.real);
 	limits->is_empty = limits->is_empty || !may || iforest_number_compare(low, high, kind) > 0;
 	iforest_match_at_least(&rows->match, v, low, kind);

@@ -104,7 +104,7 @@ static void next_and_previous_cost_a_path(void **state)
 	assert_ok(iforest_walk_init(&walk, &spans.store, &spans.manifest));
 	for (unsigned q = 0; q < 2000; q++) {
 		uint64_t track = random_below(&dice, N_TRACKS), n_gets = spans.memory.n_gets;
-		int64_t t = some_time(&dice), bound = random_between(&dice, 0, INT64_C(1) << random_below(&dice, 31));
+		int64_t t = some_time(&dice), bound = random_between(&dice, 0, INT64_C(1) << random_below(&dice, 45));
 		struct iforest_walk_question question = { .descends = q % 2, .values = 1,
 			.from = iforest_key_at(track, q % 2 ? INT64_MIN : t), .to = q % 2 ? iforest_key_at(track, t) : iforest_key_nulls(track) };
 		struct iforest_entry entry;
