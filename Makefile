@@ -45,6 +45,10 @@ FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/f
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
 MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
+# those that take longest begin first, so that no core is idle at the end
+long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
+LONG := %/sqlite/test_faults %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump %/sqlite/test_damage %/sqlite/test_random_changes
+
 .PHONY: all demo demo-pg test check check-plain check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers bench fuzz pg install install-core install-pg tools clean
 .SECONDARY:
 
@@ -135,8 +139,8 @@ $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -
 # ---- testing ----
 
 check-plain:
-	@BUILD=$(BUILD) tests/run.sh plain $(UNIT) $(CLAIMS) $(REPLAY)
-	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(SQLITE) tests/sqlite/tour.sh tests/examples/install_core.sh tests/examples/timeline.sh
+	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)) tests/sqlite/tour.sh \
+		tests/examples/install_core.sh tests/examples/timeline.sh
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
 check-pg: $(if $(HAS_PG),pg) $(PG)
@@ -163,8 +167,7 @@ check-sanitized:
 		check-built RESULTS=$(BUILD)
 
 check-built: all $(UNIT) $(CLAIMS) $(SQLITE) $(REPLAY)
-	@BUILD=$(RESULTS) tests/run.sh asan $(UNIT) $(CLAIMS) $(REPLAY)
-	@BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) tests/run.sh asan $(SQLITE)
+	@BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) tests/run.sh asan $(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS))
 
 matrix:
 	@tests/pg/matrix.sh

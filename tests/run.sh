@@ -19,7 +19,7 @@ mkdir -p "$build/logs"
 
 # one program: its log, then a line "passed failed skipped name"
 run_one='
-	name=$(basename "$1"); log=$0/logs/$2-$name.log
+	name=$(basename "$(dirname "$1")")/$(basename "$1"); log=$0/logs/$2-$(echo "$name" | tr / -).log
 	timeout -k 20 900 $RUNNER "$1" >"$log" 2>&1; code=$?
 	set -- "$1" "$2" $(awk "
 		/^\\[  PASSED  \\] [0-9]+ test/ { passed += \$4 }
