@@ -27,6 +27,13 @@
 	" INSERT INTO d SELECT x, 'track', x, x % 31, x / 7.0 FROM n;"
 #define SKETCHES "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, sketch=(dur, r));"
 
+/* Of n accesses or allocations the first ones fail one by one, then about every n / FINENESS-th: sanitizers make it slow. */
+#ifdef __SANITIZE_ADDRESS__
+enum { FINENESS = 5 };
+#else
+enum { FINENESS = 20 };
+#endif
+
 /* A statement under test, what it needs, and what must hold after it has failed or worked. */
 static const struct step {
 	const char *name, *setup, *sql;
@@ -223,13 +230,6 @@ static bool try_without_memory(const struct step *step, const unsigned char *ima
 	close_database(db);
 	return failed;
 }
-
-/* Of n allocations the first ones fail one by one, then about one in n / FINENESS: what is slow is tried more coarsely. */
-#ifdef __SANITIZE_ADDRESS__
-enum { FINENESS = 6 };
-#else
-enum { FINENESS = 20 };
-#endif
 
 static void every_allocation_may_fail(void **state)
 {
@@ -436,7 +436,7 @@ static void check_disk(const struct step *step, enum access access, int code, en
 	failure_code = code;
 	try_without_disk(step, image, n_bytes, expected, access, 1000000000, setting); /* for what is kept for good */
 	before = sqlite3_memory_used();
-	for (long n = 1; failed; n += 1 + n / 12) {
+	for (long n = 1; failed; n += 1 + n / (FINENESS / 2)) {
 		failed = try_without_disk(step, image, n_bytes, expected, access, n, setting);
 		if (sqlite3_memory_used() != before)
 			fail_msg("%s, access %ld fails: %lld bytes leak", step->name, n, sqlite3_memory_used() - before);

@@ -78,7 +78,9 @@ static void wait_until(long long number, const char *sql)
 	}
 }
 
-#define LOADERS "FROM pg_stat_activity WHERE application_name = 'trace2pg'"
+/* Those that have opened their connection, of which the first statement is a part. */
+#define LOADERS \
+	"FROM pg_stat_activity WHERE application_name = 'trace2pg' AND query <> '' AND (state = 'idle' OR query NOT LIKE 'SET client%%')"
 
 static void wait_for_rows(long long n_rows)
 {
