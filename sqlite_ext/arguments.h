@@ -14,7 +14,7 @@ struct iforest_arguments {
 	bool has_null;            /* one is NULL: there are no rows, and the rest means nothing */
 };
 
-/* Reads the arguments whose bits are set in `given` from argv, in order; name is the index's, for messages. Refuses those that
+/* Reads the arguments whose bits are set in `given` from argv, in order; name is that of the table asked, for messages. Refuses those that
  * do not go together. */
 int iforest_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct iforest_arguments *arguments,
 			   struct iforest_error *error);

@@ -42,15 +42,19 @@ struct iforest_definition {
 	unsigned n_texts;
 	bool is_overlap;                                     /* the table has the columns of iforest_overlap */
 	bool is_counter;                                     /* or those of iforest_counter */
+	unsigned n_hidden;                                   /* columns before all others, as declared */
 };
 
-/* Columns of the virtual table, in this order:
+/* Columns of the virtual table: the hidden arguments (without fill for iforest_counter), the hidden command of an index, and then
  *
  *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value |
- *   2 for each value whose variance is kept | sketches | hidden arguments | hidden command
+ *   2 for each value whose variance is kept | sketches
  *
- * and of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration | hidden arguments
- * and of iforest_counter: by columns | bucket .. last_ts | 7 for each value | hidden arguments but for fill
+ * of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration
+ * of iforest_counter: by columns | bucket .. last_ts | 7 for each value
+ *
+ * The hidden ones come first because SQLite tells which of the first 63 columns a query uses, and of all others together. Numbers of
+ * columns below are those without the hidden ones.
  */
 enum iforest_fixed_column {
 	IFOREST_COLUMN_BUCKET, IFOREST_COLUMN_BUCKET_START, IFOREST_COLUMN_BUCKET_END, IFOREST_COLUMN_COUNT,
@@ -95,14 +99,10 @@ static inline unsigned iforest_first_sketch(const struct iforest_definition *def
 	return iforest_first_variance(definition) + IFOREST_N_OF_VARIANCE * definition->n_variances;
 }
 
-/* Number of the first hidden argument's column; the command column follows the last. */
-static inline int iforest_first_argument(const struct iforest_definition *definition)
+/* How many of enum iforest_argument the table takes, the first of them; the command column follows. */
+static inline int iforest_n_arguments(const struct iforest_definition *definition)
 {
-	if (definition->is_overlap)
-		return (int)(definition->n_by + IFOREST_N_OVERLAP);
-	if (definition->is_counter)
-		return (int)(definition->n_by + IFOREST_N_FIXED + IFOREST_N_OF_COUNTER * definition->n_values);
-	return (int)(iforest_first_sketch(definition) + definition->n_sketches);
+	return definition->is_counter ? IFOREST_ARGUMENT_FILL : IFOREST_N_ARGUMENTS;
 }
 
 /* The value column of the i-th of the variances, in the order of value columns. */
@@ -125,9 +125,8 @@ int iforest_definition_parse_column(const char *text, struct iforest_column_name
 int iforest_definition_keep_by(struct iforest_definition *definition, const char *module, int n_names, const char *const *names,
 			       unsigned *kept, struct iforest_error *error);
 
-/* The CREATE TABLE text for sqlite3_declare_vtab(), to be freed with sqlite3_free(); NULL with an error, among them two columns
- * of one name. command is the name of the command column, NULL for none. */
-char *iforest_definition_declare(const struct iforest_definition *definition, const char *command,
-				 struct iforest_error *error);
+/* The CREATE TABLE text for sqlite3_declare_vtab(), to be freed with sqlite3_free(), and definition->n_hidden; NULL with an error, among
+ * them two columns of one name. command is the name of the command column, NULL for none. */
+char *iforest_definition_declare(struct iforest_definition *definition, const char *command, struct iforest_error *error);
 
 #endif

@@ -64,19 +64,21 @@ static unsigned list_counters(const struct iforest_definition *definition, char 
 	return n;
 }
 
-/* Every name of the virtual table, each from sqlite3_mprintf(). */
-static unsigned list_names(const struct iforest_definition *definition, const char *command, char **names)
+/* Every name of the virtual table, the hidden ones last; each from sqlite3_mprintf(). */
+static unsigned list_names(struct iforest_definition *definition, const char *command, char **names)
 {
-	unsigned n = 0;
+	unsigned n = 0, n_shown;
 
 	for (unsigned b = 0; b < definition->n_by; b++)
 		names[n++] = sqlite3_mprintf("%s", definition->by[b].name);
 	n += definition->is_overlap ? list_overlaps(definition, names + n) :
 	     definition->is_counter ? list_counters(definition, names + n) : list_aggregates(definition, names + n);
-	for (unsigned a = 0; a < (definition->is_counter ? IFOREST_ARGUMENT_FILL : IFOREST_N_ARGUMENTS); a++)
+	n_shown = n;
+	for (int a = 0; a < iforest_n_arguments(definition); a++)
 		names[n++] = sqlite3_mprintf("%s", iforest_argument_names[a]);
 	if (command)
 		names[n++] = sqlite3_mprintf("%s", command);
+	definition->n_hidden = n - n_shown;
 	return n;
 }
 
@@ -100,21 +102,24 @@ static int check_names(const struct iforest_definition *definition, char **names
 	return SQLITE_OK;
 }
 
-char *iforest_definition_declare(const struct iforest_definition *definition, const char *command,
-				 struct iforest_error *error)
+static const char *type_of(const struct iforest_definition *definition, unsigned column)
+{
+	return column < definition->n_by && definition->by_types[column] ? definition->by_types[column] : "";
+}
+
+char *iforest_definition_declare(struct iforest_definition *definition, const char *command, struct iforest_error *error)
 {
 	char *names[MAX_COLUMNS];
-	unsigned n = list_names(definition, command, names);
-	unsigned first_hidden = (unsigned)iforest_first_argument(definition);
+	unsigned n = list_names(definition, command, names), n_shown = n - definition->n_hidden;
 	sqlite3_str *sql = sqlite3_str_new(NULL);
 	char *text;
 
 	sqlite3_str_appendall(sql, "CREATE TABLE x(");
 	check_names(definition, names, n, error);
-	for (unsigned i = 0; i < n && !error->rc; i++)
-		sqlite3_str_appendf(sql, "%s\"%w\" %s%s", i ? ", " : "", names[i],
-				    i < definition->n_by && definition->by_types[i] ? definition->by_types[i] : "",
-				    i >= first_hidden ? "HIDDEN" : "");
+	for (unsigned i = n_shown; i < n && !error->rc; i++)
+		sqlite3_str_appendf(sql, "\"%w\" HIDDEN, ", names[i]);
+	for (unsigned i = 0; i < n_shown && !error->rc; i++)
+		sqlite3_str_appendf(sql, "%s\"%w\" %s", i ? ", " : "", names[i], type_of(definition, i));
 	sqlite3_str_appendall(sql, ")");
 	for (unsigned i = 0; i < n; i++)
 		sqlite3_free(names[i]);

@@ -3,15 +3,16 @@
 #include <stddef.h>
 
 /* The columns that are answered by extremes alone, and by whether there is a row: what names the row, extremes, arguments. Only those that
- * have a bit of their own: where arguments have none, in an index of five value columns or so, all is read. */
+ * have a bit of their own. */
 static sqlite3_uint64 extremes(const struct iforest_definition *definition)
 {
-	sqlite3_uint64 columns = (UINT64_C(1) << definition->n_by) - 1;
-	unsigned first = definition->n_by + IFOREST_N_FIXED, after = first + IFOREST_N_OF_VALUE * definition->n_values, first_argument = (unsigned)iforest_first_argument(definition);
+	unsigned first_by = definition->n_hidden, first_fixed = first_by + definition->n_by, first = first_fixed + IFOREST_N_FIXED;
+	unsigned after = first + IFOREST_N_OF_VALUE * definition->n_values;
+	sqlite3_uint64 columns = (UINT64_C(1) << first_fixed) - 1;
 
 	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
 		if (f == IFOREST_COLUMN_BUCKET || f == IFOREST_COLUMN_BUCKET_START || f == IFOREST_COLUMN_BUCKET_END)
-			columns |= UINT64_C(1) << (definition->n_by + f);
+			columns |= UINT64_C(1) << (first_fixed + f);
 	for (unsigned column = first; column < after && column < 63; column++) {
 		unsigned c = (column - first) % IFOREST_N_OF_VALUE;
 
@@ -19,8 +20,6 @@ static sqlite3_uint64 extremes(const struct iforest_definition *definition)
 		    c == IFOREST_OF_MAX_ID || c == IFOREST_OF_MAX_TS)
 			columns |= UINT64_C(1) << column;
 	}
-	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS && first_argument + a < 63; a++)
-		columns |= UINT64_C(1) << (first_argument + a);
 	return columns;
 }
 
@@ -34,11 +33,11 @@ static bool is_used(sqlite3_uint64 used, unsigned column)
 static struct iforest_wanted wanted_by(const struct iforest_definition *definition, sqlite3_uint64 used)
 {
 	struct iforest_wanted wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
-	unsigned first = definition->n_by + IFOREST_N_FIXED;
+	unsigned first_fixed = definition->n_hidden + definition->n_by, first = first_fixed + IFOREST_N_FIXED;
 
 	if (definition->is_overlap) {
 		for (unsigned c = IFOREST_OF_CLIPPED; c < IFOREST_N_OVERLAP; c++)
-			if (is_used(used, definition->n_by + c))
+			if (is_used(used, first_fixed + c))
 				wanted.values = 1u << definition->duration_value;
 		return wanted;
 	}
@@ -50,7 +49,7 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 	}
 	wanted.extremes_alone = !(used & ~extremes(definition));
 	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
-		if ((f == IFOREST_COLUMN_FIRST_TS || f == IFOREST_COLUMN_LAST_TS) && used >> (definition->n_by + f) & 1)
+		if ((f == IFOREST_COLUMN_FIRST_TS || f == IFOREST_COLUMN_LAST_TS) && is_used(used, first_fixed + f))
 			wanted.times = true;
 	for (unsigned v = 0; v < definition->n_values; v++)
 		for (unsigned c = 0; c < IFOREST_N_OF_VALUE; c++) {
@@ -73,7 +72,7 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 		}
 	for (unsigned i = 0; i < definition->n_variances; i++)
 		for (unsigned c = 0; c < IFOREST_N_OF_VARIANCE; c++)
-			if (is_used(used, iforest_first_variance(definition) + i * IFOREST_N_OF_VARIANCE + c))
+			if (is_used(used, definition->n_hidden + iforest_first_variance(definition) + i * IFOREST_N_OF_VARIANCE + c))
 				wanted.squares |= 1u << iforest_variance_value(definition, i);
 	wanted.values |= wanted.squares;
 	return wanted;
@@ -81,9 +80,7 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 
 void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of)
 {
-	if (is_used(info->colUsed, (unsigned)(first_column + n_arguments))) /* an UPDATE, which is refused later */
-		return;
-	for (int a = 0; a < n_arguments && first_column + a < 63; a++)
+	for (int a = 0; a < n_arguments; a++)
 		if (constraint_of[a] < 0 && is_used(info->colUsed, (unsigned)(first_column + a))) {
 			info->idxNum |= (a + 1) << IFOREST_LOST_SHIFT;
 			return;
@@ -98,7 +95,8 @@ int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int 
 	for (int i = 0; i < info->nConstraint; i++) {
 		int argument = info->aConstraint[i].iColumn - first_column;
 
-		if (argument < 0 || argument >= n_arguments)
+		if (argument < 0 || argument >= n_arguments || info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT ||
+		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_OFFSET)
 			continue;
 		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
 			return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE",
@@ -129,16 +127,24 @@ static double estimate(unsigned arguments, unsigned n_conditions)
  * no such thing: by the affinity of its other side, c = CAST(3 AS REAL) holds for the series 3, '3' and '3.0'. */
 static bool is_ordered(const struct iforest_definition *definition, const sqlite3_index_info *info)
 {
-	return definition->n_by == 0 && info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
-	       (info->aOrderBy[0].iColumn == IFOREST_COLUMN_BUCKET || info->aOrderBy[0].iColumn == IFOREST_COLUMN_BUCKET + 1);
+	int column = info->nOrderBy == 1 && !info->aOrderBy[0].desc ? info->aOrderBy[0].iColumn - (int)definition->n_hidden : -1;
+
+	return definition->n_by == 0 && (column == IFOREST_COLUMN_BUCKET || column == IFOREST_COLUMN_BUCKET_START);
+}
+
+/* The by column of a condition, if it is less than n_by and not negative. */
+static int by_of(const struct iforest_definition *definition, const sqlite3_index_info *info, int i)
+{
+	return info->aConstraint[i].iColumn - (int)definition->n_hidden;
 }
 
 /* Can the condition narrow the series? SQLite checks it again: it knows affinities. Other collations it keeps to itself. */
 static bool narrows(const struct iforest_definition *definition, sqlite3_index_info *info, int i)
 {
 	const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+	int by = by_of(definition, info, i);
 
-	return constraint->usable && constraint->iColumn >= 0 && constraint->iColumn < (int)definition->n_by &&
+	return constraint->usable && by >= 0 && by < (int)definition->n_by &&
 	       (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ || constraint->op == SQLITE_INDEX_CONSTRAINT_IS) &&
 	       sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
@@ -160,7 +166,7 @@ unsigned iforest_plan_take_conditions(const struct iforest_definition *definitio
 		if (!narrows(definition, info, i))
 			continue;
 		info->aConstraintUsage[i].argvIndex = ++*n_argv;
-		sqlite3_str_appendf(text, "; by \"%w\" %s", definition->by[info->aConstraint[i].iColumn].name, word_of(info, i));
+		sqlite3_str_appendf(text, "; by \"%w\" %s", definition->by[by_of(definition, info, i)].name, word_of(info, i));
 		n_conditions++;
 	}
 	return n_conditions;
@@ -286,15 +292,16 @@ static bool read_wanted(struct iforest_wanted *wanted, const struct iforest_defi
 int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
 		      struct iforest_error *error)
 {
-	int constraint_of[IFOREST_N_ARGUMENTS], n_argv = 0;
+	int constraint_of[IFOREST_N_ARGUMENTS], n_arguments = iforest_n_arguments(definition), n_argv = 0;
 	struct iforest_wanted wanted = wanted_by(definition, info->colUsed);
 	sqlite3_str *text;
 	unsigned n_conditions;
-	int rc = iforest_plan_take_arguments(name, info, iforest_first_argument(definition), IFOREST_N_ARGUMENTS, constraint_of, &n_argv,
-					     error);
+	int rc = iforest_plan_take_arguments(name, info, 0, n_arguments, constraint_of, &n_argv, error);
 
 	if (rc)
 		return rc;
+	if ((int)definition->n_hidden > n_arguments && is_used(info->colUsed, (unsigned)n_arguments)) /* an UPDATE, which is refused later */
+		info->idxNum &= (1 << IFOREST_LOST_SHIFT) - 1;
 	text = sqlite3_str_new(NULL);
 	write_window(text, (unsigned)info->idxNum);
 	n_conditions = iforest_plan_take_conditions(definition, info, &n_argv, text);
@@ -307,11 +314,12 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 	return info->idxStr ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 }
 
-bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, int index_number, const char *index_text)
+bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, const char *name, int index_number,
+		       const char *index_text)
 {
 	const char *at = strchr(index_text, ';');
 
-	*plan = (struct iforest_plan){ .arguments = (unsigned)index_number & ((1u << IFOREST_N_ARGUMENTS) - 1) };
+	*plan = (struct iforest_plan){ .name = name, .arguments = (unsigned)index_number & ((1u << IFOREST_N_ARGUMENTS) - 1) };
 	if (!at)
 		at = "";
 	return iforest_plan_read_conditions(plan, definition, &at) && read_wanted(&plan->wanted, definition, &at) && !*at;

@@ -30,6 +30,7 @@ struct iforest_condition {
 };
 
 struct iforest_plan {
+	const char *name;       /* of the table that is asked, for messages */
 	unsigned arguments;     /* bits, as in idxNum */
 	struct iforest_wanted wanted;
 	unsigned n_conditions;
@@ -42,8 +43,9 @@ struct iforest_plan {
 int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
 		      struct iforest_error *error);
 
-/* xFilter: reads back what iforest_plan_make() wrote with the same definition. False for any other text. */
-bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, int index_number, const char *index_text);
+/* xFilter: reads back what iforest_plan_make() wrote with the same name and definition. False for any other text. */
+bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, const char *name, int index_number,
+		       const char *index_text);
 
 /* ---- what other tables over an index share ---- */
 
@@ -53,7 +55,8 @@ int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int 
 				int *n_argv, struct iforest_error *error);
 
 /* Notes in idxNum the first argument that is used, but of which SQLite offers no condition: so it does for the table on the right of a
- * RIGHT or FULL JOIN, checking ON t0 = ... only after other conditions, on rows of another question. Not noticed of columns from 63 on. */
+ * RIGHT or FULL JOIN, checking ON t0 = ... only after other conditions, on rows of another question. The
+ * arguments must be among the first 63 columns: of the others SQLite does not tell which are used. */
 enum { IFOREST_LOST_SHIFT = 26 };
 void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of);
 

@@ -23,10 +23,10 @@ static int limit_fill(struct iforest_query *query, const struct iforest_bucketin
 			status = iforest_bucket_of(bucketing, window->t1 - 1, &last);
 	}
 	if (status)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->index->name);
+		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->name);
 	query->n_to_fill = (uint64_t)last - (uint64_t)query->first_filled + 1;
 	if (query->n_to_fill > IFOREST_MAX_FILLED)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: %s more than %d buckets", query->index->name,
+		return iforest_error_set(error, SQLITE_ERROR, "%s: %s more than %d buckets", query->name,
 					 query->is_counter ? "the window has" : "fill would give", IFOREST_MAX_FILLED);
 	return SQLITE_OK;
 }
@@ -277,9 +277,9 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 	query->at_end = !found;
 	if (status == IFOREST_TOO_LARGE)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: spans of several series overlap more than %d buckets",
-					 query->index->name, IFOREST_MAX_OVERLAPPED);
+					 query->name, IFOREST_MAX_OVERLAPPED);
 	if (status == IFOREST_RANGE)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->index->name);
+		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->name);
 	return iforest_index_error(query->index, query->snapshot, status, error);
 }
 
@@ -314,7 +314,7 @@ static int start_overlap(struct iforest_query *query, const struct iforest_plan 
 	enum iforest_status status;
 
 	if (query->fill >= IFOREST_FILL_LAST)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'", query->index->name);
+		return iforest_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'", query->name);
 	status = iforest_overlap_init(&query->overlap, &query->scan);
 	query->has_overlap = true;
 	query->overlap.bucketing = query->bucketing;
@@ -352,6 +352,7 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	int rc;
 
 	memset(query, 0, offsetof(struct iforest_query, aggregate));
+	query->name = plan->name;
 	query->index = index;
 	query->n_changes = index->connection->n_changes;
 	query->n_kept = definition->n_by;
@@ -360,12 +361,12 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	memcpy(query->kept, kept, definition->n_by * sizeof *kept);
 	rc = iforest_index_open(index, &query->snapshot, error);
 	if (!rc)
-		rc = iforest_arguments_read(index->name, plan->arguments, argv, &arguments, error);
+		rc = iforest_arguments_read(plan->name, plan->arguments, argv, &arguments, error);
 	if (rc || arguments.has_null)
 		return rc;
 	query->fill = arguments.fill;
 	if (query->is_counter && !(arguments.is_given[IFOREST_ARGUMENT_T0] && arguments.is_given[IFOREST_ARGUMENT_T1]))
-		return iforest_error_set(error, SQLITE_ERROR, "%s: a counter needs both t0 and t1", index->name);
+		return iforest_error_set(error, SQLITE_ERROR, "%s: a counter needs both t0 and t1", plan->name);
 	rc = open_scan(query, error);
 	if (rc)
 		return rc;

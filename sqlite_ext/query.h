@@ -28,6 +28,7 @@ struct iforest_query_sketch {
 };
 
 struct iforest_query {
+	const char *name;                             /* of the table that is asked, for messages */
 	struct iforest_index *index;
 	struct iforest_snapshot *snapshot;
 	uint64_t n_changes;                           /* of the connection, when the snapshot was last seen to be the one stored */

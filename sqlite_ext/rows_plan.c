@@ -233,12 +233,12 @@ int iforest_rows_plan_make(const struct iforest_definition *definition, const ch
 	return text ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 }
 
-void iforest_rows_plan_read(struct iforest_rows_plan *plan, int index_number, const char *index_text)
+void iforest_rows_plan_read(struct iforest_rows_plan *plan, const char *name, int index_number, const char *index_text)
 {
 	unsigned bits = (unsigned)index_number;
 	const char *at = index_text ? index_text : "";
 
-	*plan = (struct iforest_rows_plan){ .has_t0 = bits & 1, .has_t1 = bits >> 1 & 1,
+	*plan = (struct iforest_rows_plan){ .name = name, .has_t0 = bits & 1, .has_t1 = bits >> 1 & 1,
 		.order = (enum iforest_rows_order)(bits >> ORDER_SHIFT & 7), .value = bits >> VALUE_SHIFT & 7,
 		.ties_in_order = bits >> TIES_SHIFT & 1, .values = bits >> VALUES_SHIFT & ((1u << IFOREST_MAX_VALUES) - 1) };
 	while (*at && at[1] >= '0' && at[1] <= '9' && plan->n_conditions < IFOREST_MAX_ROWS_CONDITIONS) {

@@ -26,6 +26,7 @@ enum iforest_rows_order {
 };
 
 struct iforest_rows_plan {
+	const char *name;                     /* of the table that is asked, for messages */
 	bool has_t0, has_t1;
 	enum iforest_rows_order order;
 	unsigned value;                       /* by which value */
@@ -74,6 +75,6 @@ int iforest_rows_plan_make(const struct iforest_definition *definition, const ch
 			   sqlite3_index_info *info, struct iforest_error *error);
 
 /* xFilter: reads back what iforest_rows_plan_make() wrote. */
-void iforest_rows_plan_read(struct iforest_rows_plan *plan, int index_number, const char *index_text);
+void iforest_rows_plan_read(struct iforest_rows_plan *plan, const char *name, int index_number, const char *index_text);
 
 #endif

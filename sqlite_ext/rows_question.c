@@ -166,7 +166,7 @@ int iforest_rows_ask(struct iforest_rows *rows, sqlite3_value **argv, struct ifo
 	struct limits limits = { .first_time = INT64_MIN, .last_time = INT64_MAX, .first_end = INT64_MIN, .last_end = INT64_MAX };
 	struct iforest_arguments arguments;
 	unsigned given = (unsigned)rows->plan.has_t0 << IFOREST_ARGUMENT_T0 | (unsigned)rows->plan.has_t1 << IFOREST_ARGUMENT_T1;
-	int rc = iforest_arguments_read(rows->index->name, given, argv, &arguments, error);
+	int rc = iforest_arguments_read(rows->plan.name, given, argv, &arguments, error);
 
 	if (rc || arguments.has_null)
 		return rc;

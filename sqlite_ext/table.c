@@ -181,7 +181,7 @@ int iforest_table_filter(sqlite3_vtab_cursor *base, int index_number, const char
 	reset_cursor(cursor);
 	if ((rc = iforest_table_check_arguments(base->pVtab, index_number, iforest_argument_names)))
 		return rc;
-	if (!iforest_plan_read(&plan, &table->definition, index_number, index_text))
+	if (!iforest_plan_read(&plan, &table->definition, table->name, index_number, index_text))
 		return SQLITE_INTERNAL;
 	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS && at < n_argv; a++) {
 		if (!(plan.arguments >> a & 1))
@@ -233,15 +233,15 @@ int iforest_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 {
 	struct cursor *cursor = (struct cursor *)base;
 	const struct iforest_table *table = (const struct iforest_table *)base->pVtab;
-	int argument = column - iforest_first_argument(&table->definition);
+	int n_hidden = (int)table->definition.n_hidden;
 
-	if (argument < 0)
-		return iforest_row_column(context, &cursor->query, &table->definition, column);
-	if (argument >= IFOREST_N_ARGUMENTS || sqlite3_vtab_nochange(context)) /* an UPDATE, which is refused later */
+	if (column >= n_hidden)
+		return iforest_row_column(context, &cursor->query, &table->definition, column - n_hidden);
+	if (column >= iforest_n_arguments(&table->definition) || sqlite3_vtab_nochange(context)) /* an UPDATE, which is refused later */
 		return SQLITE_OK;
-	if (!cursor->arguments[argument])
-		return iforest_table_refuse_argument(context, table->name, iforest_argument_names[argument]);
-	sqlite3_result_value(context, cursor->arguments[argument]);
+	if (!cursor->arguments[column])
+		return iforest_table_refuse_argument(context, table->name, iforest_argument_names[column]);
+	sqlite3_result_value(context, cursor->arguments[column]);
 	return SQLITE_OK;
 }
 

@@ -106,11 +106,12 @@ static int cover_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static bool read_plan(struct iforest_plan *plan, const struct iforest_definition *definition, int index_number, const char *index_text)
+static bool read_plan(struct iforest_plan *plan, const struct iforest_table *table, int index_number, const char *index_text)
 {
+	const struct iforest_definition *definition = &table->definition;
 	const char *at = index_text + strlen("cover");
 
-	*plan = (struct iforest_plan){ .arguments = (unsigned)index_number & ((1u << IFOREST_N_ARGUMENTS) - 1) };
+	*plan = (struct iforest_plan){ .name = table->name, .arguments = (unsigned)index_number & ((1u << IFOREST_N_ARGUMENTS) - 1) };
 	plan->wanted = (struct iforest_wanted){ .values = (1u << definition->n_values) - 1, .no_rows = UINT32_MAX, .times = true };
 	return iforest_plan_read_conditions(plan, definition, &at) && !*at;
 }
@@ -192,7 +193,7 @@ static int cover_filter(sqlite3_vtab_cursor *base, int index_number, const char 
 	reset_cursor(cursor);
 	if ((rc = iforest_table_check_arguments(base->pVtab, index_number, iforest_argument_names)))
 		return rc;
-	if (!read_plan(&plan, &table->definition, index_number, index_text))
+	if (!read_plan(&plan, table, index_number, index_text))
 		return SQLITE_INTERNAL;
 	for (unsigned a = 0; a < N_ARGUMENTS && at < n_argv; a++)
 		if (plan.arguments >> a & 1 && !(cursor->arguments[a] = sqlite3_value_dup(argv[at++])))

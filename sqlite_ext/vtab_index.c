@@ -115,20 +115,20 @@ static int index_shadow_name(const char *suffix)
 	       sqlite3_stricmp(suffix, "config") == 0 || sqlite3_stricmp(suffix, "sketch") == 0;
 }
 
-/* argv: the rowid to delete; for an INSERT then the new rowid and every column, the command last. */
+/* argv: the rowid to delete; for an INSERT then the new rowid and every column: arguments, command, the others. */
 static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
 	struct iforest_table *table = (struct iforest_table *)base;
 	struct iforest_error error = { .rc = SQLITE_OK };
 	bool is_insert = n_argv > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
-	const char *command = is_insert ? (const char *)sqlite3_value_text(argv[n_argv - 1]) : NULL;
+	const char *command = is_insert ? (const char *)sqlite3_value_text(argv[2 + IFOREST_N_ARGUMENTS]) : NULL;
 	sqlite3_int64 last_inserted = sqlite3_last_insert_rowid(table->index.db);
 
 	if (!command)
 		iforest_error_set(&error, SQLITE_CONSTRAINT_VTAB, "%s may not be modified; write to \"%s\"", table->name,
 				  table->definition.content);
 	else
-		iforest_command_run(table, command, argv + 2 + iforest_first_argument(&table->definition), &error);
+		iforest_command_run(table, command, argv + 2, &error);
 	/* a command inserts no row of the user's: what it wrote into our tables does not count, be it done or not */
 	sqlite3_set_last_insert_rowid(table->index.db, last_inserted);
 	*rowid = last_inserted;

@@ -209,7 +209,7 @@ static int rows_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 	cursor->rows.at_end = true;
 	if ((rc = iforest_table_check_arguments(base->pVtab, index_number, iforest_argument_names)))
 		return rc;
-	iforest_rows_plan_read(&plan, index_number, index_text);
+	iforest_rows_plan_read(&plan, table->name, index_number, index_text);
 	for (unsigned a = 0, at = 0; a < N_ARGUMENTS; a++)
 		if ((a == 0 ? plan.has_t0 : plan.has_t1) && !(cursor->arguments[a] = sqlite3_value_dup(argv[at++])))
 			return SQLITE_NOMEM;

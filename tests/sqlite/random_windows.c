@@ -401,7 +401,10 @@ static void check_window(sqlite3 *db, const struct table *table, const struct wi
 	overflows = has_overflow(table, groups, n_groups);
 	sql = query_of(table, window, !overflows, random);
 	if (exceeds) {
-		run_fails(db, "t_if: a bucket number exceeds 64 bits", "%s", sql); /* folds name the index below */
+		char message[80];
+
+		snprintf(message, sizeof message, "%s: a bucket number exceeds 64 bits", table->index);
+		run_fails(db, message, "%s", sql);
 	} else {
 		ask(db, sql, table, window, groups, n_groups, !overflows);
 		check_extremes(db, table, sql);

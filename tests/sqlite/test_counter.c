@@ -447,10 +447,10 @@ static void a_bad_question_is_an_error(void **state)
 	run_fails(db, "iforest_counter: \"bare_if\" has no value column", "CREATE VIRTUAL TABLE d USING iforest_counter(bare_if)");
 	run(db, "CREATE VIRTUAL TABLE named_if USING iforest(content=samples, time=ts, value=v, by=(name AS TWA_v))");
 	run_fails(db, "iforest: two columns named", "CREATE VIRTUAL TABLE d USING iforest_counter(named_if)");
-	run_fails(db, "samples_if: a counter needs both t0 and t1", "SELECT * FROM c");
-	run_fails(db, "samples_if: a counter needs both t0 and t1", "SELECT * FROM c(5)");
-	run_fails(db, "samples_if: n and step exclude each other", "SELECT * FROM c(5, 10, 3, 3)");
-	run_fails(db, "samples_if: the window has more than 10000000 buckets", "SELECT * FROM c(0, 1000000000) WHERE step = 1");
+	run_fails(db, "c: a counter needs both t0 and t1", "SELECT * FROM c");
+	run_fails(db, "c: a counter needs both t0 and t1", "SELECT * FROM c(5)");
+	run_fails(db, "c: n and step exclude each other", "SELECT * FROM c(5, 10, 3, 3)");
+	run_fails(db, "c: the window has more than 10000000 buckets", "SELECT * FROM c(0, 1000000000) WHERE step = 1");
 	run_fails(db, "c: argument t0 takes = only", "SELECT * FROM c WHERE t0 > 5 AND t1 = 9");
 	run_fails(db, "c: argument t1 is used, but not given with =", "SELECT * FROM c WHERE t0 = 5 AND (t1 = 7 OR name = 'x')");
 	run_fails(db, "c: argument n is used, but not given with =", "SELECT * FROM c(0, 100) WHERE n = 7 OR name = 'x'");

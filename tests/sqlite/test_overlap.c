@@ -208,7 +208,7 @@ static void ends_may_exceed_64_bits(void **state)
 	run_gives(db, "9223372036854775|3|100|100|1|9223372036854775800\n", "SELECT " COLUMNS " FROM o WHERE t0 = 0 AND step = 1000");
 	run_gives(db, "-9223372036854776|1|5|5|3|-9223372036854775808\n9223372036854775|3|100|100|1|9223372036854775800\n",
 		  "SELECT " COLUMNS " FROM o WHERE step = 1000");
-	run_fails(db, "t_if: a bucket number exceeds 64 bits", "SELECT * FROM o WHERE step = 1 AND origin = -3");
+	run_fails(db, "o: a bucket number exceeds 64 bits", "SELECT * FROM o WHERE step = 1 AND origin = -3");
 	close_database(db);
 }
 
@@ -240,11 +240,11 @@ static void errors_say_what_to_do(void **state)
 	run_fails(db, "iforest_overlap: no index \"nothing\"", "CREATE VIRTUAL TABLE x USING iforest_overlap(nothing)");
 	run_fails(db, "iforest_overlap: \"dur\" is no by column of the index", "CREATE VIRTUAL TABLE x USING iforest_overlap(t_if, dur)");
 	run_fails(db, "iforest_overlap: by column \"a\" is named twice", "CREATE VIRTUAL TABLE x USING iforest_overlap(t_if, a, a)");
-	run_fails(db, "t_if: fill of overlaps is one of 'none', 'null', 'zero'", "SELECT * FROM o(0, 10, 2) WHERE fill = 'last'");
+	run_fails(db, "o: fill of overlaps is one of 'none', 'null', 'zero'", "SELECT * FROM o(0, 10, 2) WHERE fill = 'last'");
 	run_fails(db, "o: argument t0 takes = only", "SELECT * FROM o WHERE t0 > 1");
 	run_fails(db, "o: argument n is used, but not given with =", "SELECT n FROM o(0, 10)");
 	run_fails(db, "table o may not be modified", "INSERT INTO o(overlaps) VALUES(1)");
-	run_fails(db, "t_if: spans of several series overlap more than 1000000 buckets",
+	run_fails(db, "folded: spans of several series overlap more than 1000000 buckets",
 		  "INSERT INTO t(a, ts, dur) VALUES(1, 0, 2000000); CREATE VIRTUAL TABLE folded USING iforest_overlap(t_if, ());"
 		  "SELECT count(*) FROM folded(0, 2000000, 2000000)");
 	run_gives(db, "2000000\n", "SELECT count(*) FROM o(0, 2000000, 2000000) WHERE a = 1");

@@ -33,6 +33,35 @@ static void the_plan_is_readable(void **state)
 	close_database(db);
 }
 
+/* More columns than SQLite tells apart, the hidden ones first. */
+static void an_index_may_have_many_columns(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts INTEGER, a, b, c, d, e, f, g, h, v INTEGER, w INTEGER);"
+		"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 300)"
+		"INSERT INTO t SELECT x, x, 1, 2, 3, 4, 5, 6, 7, x %% 2, x, -x FROM n;"
+		"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, by=(a, b, c, d, e, f, g, h, a AS a_, b AS b_, c AS c_, d AS d_, e AS e_, f AS f_,"
+		" g AS g_, h AS h_), value=(v, w, v AS v3, w AS w4, v AS v5, w AS w6, v AS v7, w AS w8), variance=(v, w, v3, w4, v5, w6, v7, w8))");
+	run_gives(db, "1|2|3|4|5|6|7|0|1|2|3|4|5|6|7|0|0|10|20|5\n1|2|3|4|5|6|7|1|1|2|3|4|5|6|7|1|0|10|20|5\n",
+		  "SELECT a, b, c, d, e, f, g, h, a_, b_, c_, d_, e_, f_, g_, h_, bucket, bucket_start, bucket_end, count FROM t_if(10, 20) ORDER BY h");
+	run_gives(db, "a\nb\nc\n", "SELECT name FROM pragma_table_info('t_if') LIMIT 3");
+	run_gives(db, "126\n", "SELECT count(*) FROM pragma_table_info('t_if')");
+	run(db, "CREATE TABLE seen AS SELECT * FROM t_if(10, 20)");
+	run_gives(db, "10|10|18|-18|90|-10|10.0\n", "SELECT first_ts, min_v7, max_v7_id, min_w8, sum_v7 + 20, last_w8 + 8, var_w8 FROM seen WHERE h = 0");
+	run_gives(db, "0|10|14|2\n1|14|18|2\n", "SELECT bucket, bucket_start, bucket_end, count FROM t_if(10, 20) WHERE step = 4 AND origin = 10 AND h_ = 0 LIMIT 2");
+	run_gives(db, "10|20|3|zero\n", "SELECT t0, t1, n, fill FROM t_if(10, 20, 3) WHERE fill = 'zero' AND h = 1 LIMIT 1");
+	explains(db, "INDEX 7:window [t0, t1), n buckets; by \"h_\" =; of \"w\": sum max id; extremes alone\n",
+		 "SELECT bucket, max_w_id FROM t_if(10, 20, 3) WHERE h_ = 1");
+	explains(db, "; of \"w8\": sum min max id first last squares\n", "SELECT sum_v7 FROM t_if(10, 20)");
+	run_fails(db, "t_if may not be modified; write to \"t\"", "UPDATE t_if SET count = 5");
+	run_fails(db, "t_if may not be modified; write to \"t\"", "DELETE FROM t_if");
+	run_fails(db, "t_if: unknown command \"x\"", "INSERT INTO t_if(t_if) VALUES('x')");
+	run(db, "INSERT INTO t_if(t_if, n) VALUES('merge', 500); INSERT INTO t_if(t_if) VALUES('integrity-check')");
+	close_database(db);
+}
+
 /* Names that look like words of the plan, or quote. */
 static const char *const odd_names[] = { "a", "by", "; by ", "; of x", "\"", "\"\"", "a\"; of \"b", "times", ": sum", " =", "\" IS", "\xc3\xa9; times", "%s", "A\"" };
 
@@ -210,7 +239,7 @@ static void two_traces_are_compared(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_plan_is_readable),
+		cmocka_unit_test(the_plan_is_readable), cmocka_unit_test(an_index_may_have_many_columns),
 		cmocka_unit_test(any_name_may_stand_in_a_plan),
 		cmocka_unit_test(parameters_go_by_name),
 		cmocka_unit_test(views_stand_over_it),

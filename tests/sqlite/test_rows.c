@@ -149,7 +149,7 @@ static void what_cannot_be_is_refused(void **state)
 	run_fails(db, "spans_rows: argument t0 takes = only", "SELECT * FROM spans_rows WHERE t0 > 3");
 	run_fails(db, "spans_rows: argument t1 is used, but not given", "SELECT t1 FROM spans_rows");
 	run_fails(db, "spans_rows: argument t0 is used, but not given", "SELECT * FROM spans_rows WHERE t0 = 3 OR ts = 5");
-	run_fails(db, "spans_if: argument t0 is not an integer", "SELECT * FROM spans_rows('x', 5)");
+	run_fails(db, "spans_rows: argument t0 is not an integer", "SELECT * FROM spans_rows('x', 5)");
 	run_fails(db, "table spans_rows may not be modified", "DELETE FROM spans_rows");
 	run_fails(db, "too many arguments on spans_rows() - max 2", "SELECT * FROM spans_rows(1, 2, 3)");
 	run(db, "CREATE TABLE odd(key INTEGER PRIMARY KEY, ts INTEGER, id INTEGER, \"end\" TEXT); INSERT INTO odd VALUES(1, 2, 3, 'x');"
