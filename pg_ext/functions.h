@@ -1,4 +1,4 @@
-/* functions.h -- what the SQL functions share. Each function is documented where it is created (sql/pg/iforest--1.0.sql). */
+/* functions.h -- what the SQL functions share. Each function is documented where it is created (sql/pg/iforest--*.sql). */
 #ifndef IFOREST_PG_FUNCTIONS_H
 #define IFOREST_PG_FUNCTIONS_H
 
@@ -43,6 +43,17 @@ extern PGDLLEXPORT Datum iforest_row_deserialize(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_row_ctid(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_row_time(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_row_value(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_sketch_add_number(PG_FUNCTION_ARGS); /* sketch_functions.c */
+extern PGDLLEXPORT Datum iforest_sketch_remove_number(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_sketch_add_sketch(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_sketch_remove_sketch(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_sketch_combine_states(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_sketch_serialize(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_sketch_deserialize(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_sketch_result(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_sketch_numbers(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_sketch_quantile_real(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_sketch_quantile_integer(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_create_index_functions(PG_FUNCTION_ARGS); /* create_functions.c */
 
 #endif

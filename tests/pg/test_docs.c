@@ -1,7 +1,7 @@
 /* test_docs.c -- the SQL of the documentation works and gives what it says, and no error is left out of it.
  *
  * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; those of docs/postgres_aggregates.md,
- * docs/postgres_functions.md and docs/postgres_fleet.md do so in others, and the ```sql postgres blocks of README.md beside the table that its other blocks make and one of requests.
+ * docs/postgres_functions.md, docs/postgres_sketch.md and docs/postgres_fleet.md do so in others, and the ```sql postgres blocks of README.md beside the table that its other blocks make and one of requests.
  * "-- " lines after a statement are its rows, columns parted by '|', or the error that it raises. */
 #include <ctype.h>
 #include <glob.h>
@@ -111,6 +111,12 @@ static void the_examples_of_postgres_fleet_md_hold(void **state)
 	examples_hold("docs/postgres_fleet.md", 10);
 }
 
+static void the_examples_of_postgres_sketch_md_hold(void **state)
+{
+	(void)state;
+	examples_hold("docs/postgres_sketch.md", 8);
+}
+
 static void the_examples_of_the_readme_hold(void **state)
 {
 	char *text = read_whole_file("README.md");
@@ -186,7 +192,7 @@ static void read_literal(const char *text, char *literal, size_t n_bytes)
 /* All files, one after the other. */
 static char *read_docs(void)
 {
-	static const char *const paths[] = { "docs/postgres.md", "docs/postgres_aggregates.md", "docs/postgres_functions.md" };
+	static const char *const paths[] = { "docs/postgres.md", "docs/postgres_aggregates.md", "docs/postgres_functions.md", "docs/postgres_sketch.md" };
 	char *all = strdup("");
 
 	for (size_t i = 0; i < COUNT_OF(paths); i++) {
@@ -298,6 +304,7 @@ int main(void)
 		cmocka_unit_test(the_examples_of_postgres_aggregates_md_hold),
 		cmocka_unit_test(the_examples_of_postgres_functions_md_hold),
 		cmocka_unit_test(the_examples_of_postgres_fleet_md_hold),
+		cmocka_unit_test(the_examples_of_postgres_sketch_md_hold),
 		cmocka_unit_test(the_examples_of_the_readme_hold),
 		cmocka_unit_test(every_error_is_documented),
 		cmocka_unit_test(every_reason_not_to_answer_is_documented),

@@ -2,6 +2,8 @@
  * index against iforest_sketch(v) over the rows of the table, while these change. */
 #include "harness.h"
 
+#include "tests/support/sketch_vectors.h"
+
 /* ---- the functions ---- */
 
 static void make_values(sqlite3 *db, struct random *random, int n, bool with_reals)
@@ -305,6 +307,30 @@ static void it_holds_with_every_way_of_following(void **state)
 	}
 }
 
+/* tests/pg/test_sketch.c asks the same of PostgreSQL */
+static void both_engines_give_the_same_bytes(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof sketch_vectors / sizeof sketch_vectors[0]; i++) {
+		const struct sketch_vector *vector = &sketch_vectors[i];
+		sqlite3_stmt *statement;
+		const unsigned char *bytes;
+		char start[23];
+
+		assert_int_equal(sqlite3_prepare_v2(db, vector->sql, -1, &statement, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+		assert_int_equal(sqlite3_column_bytes(statement, 0), vector->n_bytes);
+		bytes = sqlite3_column_blob(statement, 0);
+		for (int b = 0; b < 11; b++)
+			snprintf(start + 2 * b, 3, "%02x", bytes[b]);
+		assert_string_equal(start, vector->start);
+		sqlite3_finalize(statement);
+	}
+	close_database(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +344,7 @@ int main(void)
 		cmocka_unit_test(a_row_from_before_a_command_has_none),
 		cmocka_unit_test(arguments_that_are_refused),
 		cmocka_unit_test(it_holds_with_every_way_of_following),
+		cmocka_unit_test(both_engines_give_the_same_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

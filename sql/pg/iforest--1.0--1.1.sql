@@ -1,0 +1,56 @@
+-- complain if this is fed to psql instead of ALTER EXTENSION
+\echo Use "ALTER EXTENSION iforest UPDATE TO '1.1'" to load this file. \quit
+
+-- ---- sketches: percentiles that add up ----
+-- A sketch is a bytea, the same as SQLite's functions of these names make. NULL is the sketch of no numbers.
+
+CREATE FUNCTION iforest_sketch_add(internal, anyelement) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_sketch_add_number' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_sketch_add(internal, anyelement) IS 'adds a number to a sketch';
+CREATE FUNCTION iforest_sketch_remove(internal, anyelement) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_sketch_remove_number' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_sketch_remove(internal, anyelement) IS 'takes a number out of a sketch';
+CREATE FUNCTION iforest_sketch_add_sketch(internal, bytea) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_sketch_add_sketch(internal, bytea) IS 'adds the numbers of a sketch to another';
+CREATE FUNCTION iforest_sketch_remove_sketch(internal, bytea) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_sketch_remove_sketch(internal, bytea) IS 'takes the numbers of a sketch out of another';
+CREATE FUNCTION iforest_sketch_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_sketch_combine_states' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_sketch_combine(internal, internal) IS 'the sketch of all numbers of two';
+CREATE FUNCTION iforest_sketch_serialize(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_sketch_serialize(internal) IS 'sketch to bytes, for parallel plans';
+CREATE FUNCTION iforest_sketch_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_sketch_deserialize(bytea, internal) IS 'bytes to sketch, for parallel plans';
+CREATE FUNCTION iforest_sketch_result(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_sketch_result(internal) IS 'result of iforest_sketch and iforest_sketch_merge';
+
+CREATE AGGREGATE iforest_sketch(v anyelement) (
+	SFUNC = iforest_sketch_add, STYPE = internal, SSPACE = 16384, FINALFUNC = iforest_sketch_result, COMBINEFUNC = iforest_sketch_combine,
+	SERIALFUNC = iforest_sketch_serialize, DESERIALFUNC = iforest_sketch_deserialize,
+	MSFUNC = iforest_sketch_add, MINVFUNC = iforest_sketch_remove, MSTYPE = internal, MSSPACE = 16384, MFINALFUNC = iforest_sketch_result,
+	PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_sketch(anyelement) IS 'the sketch of the numbers v, for iforest_quantile';
+CREATE AGGREGATE iforest_sketch_merge(sketch bytea) (
+	SFUNC = iforest_sketch_add_sketch, STYPE = internal, SSPACE = 16384, FINALFUNC = iforest_sketch_result, COMBINEFUNC = iforest_sketch_combine,
+	SERIALFUNC = iforest_sketch_serialize, DESERIALFUNC = iforest_sketch_deserialize,
+	MSFUNC = iforest_sketch_add_sketch, MINVFUNC = iforest_sketch_remove_sketch, MSTYPE = internal, MSSPACE = 16384,
+	MFINALFUNC = iforest_sketch_result, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_sketch_merge(bytea) IS 'the sketch of all numbers of these sketches';
+
+CREATE FUNCTION iforest_sketch_count(sketch bytea) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_sketch_numbers' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_sketch_count(bytea) IS 'how many numbers the sketch holds; 0 of NULL';
+CREATE FUNCTION iforest_quantile(sketch bytea, q double precision) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'iforest_sketch_quantile_real' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_quantile(bytea, double precision) IS 'the quantile for q from 0 to 1, at most 1/128 of it off';
+CREATE FUNCTION iforest_quantile(sketch bytea, q double precision, min double precision, max double precision) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'iforest_sketch_quantile_real' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_quantile(bytea, double precision, double precision, double precision) IS 'the same between the smallest and the greatest number';
+CREATE FUNCTION iforest_quantile(sketch bytea, q double precision, min bigint, max bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_sketch_quantile_integer' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_quantile(bytea, double precision, bigint, bigint) IS 'the same of integers, between the smallest and the greatest of them';
