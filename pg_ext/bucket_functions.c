@@ -181,7 +181,7 @@ Datum iforest_window_asks(PG_FUNCTION_ARGS)
 	is_filled = read_fill(fcinfo, FILL);
 	if (is_filled && bucketing.mode == IFOREST_STEP && (!bucketing.window.has_t0 || !bucketing.window.has_t1))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("fill with step needs both t0 and t1"));
-	is_open = !bucketing.window.has_t0 && !bucketing.window.has_t1 && PG_ARGISNULL(N) && PG_ARGISNULL(STEP);
+	is_open = !bucketing.window.has_t0 && !bucketing.window.has_t1 && bucketing.mode == IFOREST_WHOLE;
 	PG_RETURN_BOOL(!iforest_window_is_empty(&bucketing.window) && is_open == PG_GETARG_BOOL(IS_OPEN) &&
 		       is_filled == PG_GETARG_BOOL(IS_FILLED));
 }

@@ -33,7 +33,6 @@ struct created {
 	char *query;
 	int n_arguments;
 	Oid argument_types[MOST_ARGUMENTS];
-	bool has_defaults;
 	TupleDesc columns;
 	ArrayType *all_types, *all_names;   /* as pg_proc has them */
 };
@@ -180,7 +179,7 @@ static void new_function(const struct iforest_functions *functions, const char *
 					    functions->time_type, TEXTOID };
 
 	*created = (struct created){ .name = psprintf("%s%s", functions->index_name, suffix), .query = query,
-				     .comment = comment, .n_arguments = n_arguments, .has_defaults = n_arguments > 2 };
+				     .comment = comment, .n_arguments = n_arguments };
 	memcpy(created->argument_types, types, sizeof types);
 	if (strlen(created->name) >= NAMEDATALEN)
 		ereport(ERROR, errcode(ERRCODE_NAME_TOO_LONG),
@@ -228,9 +227,8 @@ static void add_arguments(StringInfo text, const struct created *created)
 	for (int i = 0; i < created->n_arguments; i++) {
 		Oid type = created->argument_types[i];
 
-		appendStringInfo(text, "%s%s %s", i > 0 ? ", " : "", argument_names[i], format_type_be(type));
-		if (created->has_defaults)
-			appendStringInfo(text, " DEFAULT %s", i < 2 ? open_bound(type, i == 1) : "NULL");
+		appendStringInfo(text, "%s%s %s DEFAULT %s", i > 0 ? ", " : "", argument_names[i], format_type_be(type),
+				 i < 2 ? open_bound(type, i == 1) : "NULL");
 	}
 }
 

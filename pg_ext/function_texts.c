@@ -45,12 +45,37 @@ static bool is_shown(const struct iforest_functions *functions, int v, const str
 	return (!shown->is_summed || has_sum(functions->values[v].type)) && (!shown->is_variance || has_squares(functions, v));
 }
 
-/* %s of the pattern is the name. */
-static char *shown_name(const struct shown *shown, const char *name)
-{
-	const char *at = strstr(shown->name, "%s");
+/* One of the columns of value v. */
+struct value_column {
+	const struct iforest_column *value;
+	const struct shown *shown;
+};
 
-	return psprintf("%.*s%s%s", (int)(at - shown->name), shown->name, name, at + 2);
+/* All of them, in the order of the answer: value by value, then variances. */
+static List *value_columns(const struct iforest_functions *functions)
+{
+	List *columns = NIL;
+
+	for (int variances = 0; variances <= 1; variances++)
+		for (int v = 0; v < functions->n_values; v++)
+			for (size_t s = 0; s < lengthof(all_shown); s++) {
+				struct value_column *column;
+
+				if (all_shown[s].is_variance != variances || !is_shown(functions, v, &all_shown[s]))
+					continue;
+				column = palloc(sizeof *column);
+				*column = (struct value_column){ &functions->values[v], &all_shown[s] };
+				columns = lappend(columns, column);
+			}
+	return columns;
+}
+
+/* %s of the pattern is the name. */
+static char *shown_name(const struct value_column *column)
+{
+	const char *pattern = column->shown->name, *at = strstr(pattern, "%s");
+
+	return psprintf("%.*s%s%s", (int)(at - pattern), pattern, column->value->name, at + 2);
 }
 
 /* Names of the output, in their order; by columns come first, and give way. */
@@ -61,56 +86,44 @@ static List *window_names(const struct iforest_functions *functions)
 	const int n_arguments = 6;
 	struct iforest_names names = { functions, NIL };
 	List *by = NIL, *result = NIL;
+	ListCell *cell;
 
 	iforest_take_names(&names, fixed);
 	for (int i = n_arguments; fixed[i]; i++)
 		result = lappend(result, (char *)fixed[i]);
-	for (int v = 0; v < functions->n_values; v++)
-		for (size_t s = 0; s < lengthof(all_shown); s++)
-			if (is_shown(functions, v, &all_shown[s])) {
-				char *name = shown_name(&all_shown[s], functions->values[v].name);
+	foreach(cell, value_columns(functions)) {
+		char *name = shown_name(lfirst(cell));
 
-				iforest_take_name(&names, name);
-				result = lappend(result, (char *)quote_identifier(name));
-			}
+		iforest_take_name(&names, name);
+		result = lappend(result, (char *)quote_identifier(name));
+	}
 	for (int i = 0; i < functions->n_by; i++)
 		by = lappend(by, (char *)iforest_take_column(&names, "by_", functions->by[i].name));
 	return list_concat(by, result);
 }
 
-static void add_value(StringInfo text, const struct iforest_functions *functions, int v)
+static void add_value(StringInfo text, const struct iforest_functions *functions, const struct value_column *column)
 {
-	const struct iforest_column *value = &functions->values[v];
+	const struct shown *shown = column->shown;
 
-	for (size_t s = 0; s < lengthof(all_shown); s++) {
-		const struct shown *shown = &all_shown[s];
-
-		if (!is_shown(functions, v, shown))
-			continue;
+	iforest_add_text(text, ", ");
+	if (shown->is_own)
+		iforest_add_call(text, functions, shown->aggregate);
+	else
+		appendStringInfo(text, "%s(", shown->aggregate);
+	iforest_add_text(text, column->value->expression);
+	if (shown->is_own) {
 		iforest_add_text(text, ", ");
-		if (shown->is_own)
-			iforest_add_call(text, functions, shown->aggregate);
-		else
-			appendStringInfo(text, "%s(", shown->aggregate);
-		iforest_add_text(text, value->expression);
-		if (shown->is_own) {
-			iforest_add_text(text, ", ");
-			iforest_add_text(text, functions->time.expression);
-			iforest_add_text(text, ", ctid");
-		}
-		iforest_add_text(text, ")");
+		iforest_add_text(text, functions->time.expression);
+		iforest_add_text(text, ", ctid");
 	}
+	iforest_add_text(text, ")");
 }
 
 /* Columns of the answer. */
 static int n_columns(const struct iforest_functions *functions)
 {
-	int n = functions->n_by + 6;
-
-	for (int v = 0; v < functions->n_values; v++)
-		for (size_t s = 0; s < lengthof(all_shown); s++)
-			n += is_shown(functions, v, &all_shown[s]);
-	return n;
+	return functions->n_by + 6 + list_length(value_columns(functions));
 }
 
 /* (c1, c2, ...), for an alias. */
@@ -152,6 +165,8 @@ static void add_group_by(StringInfo text, const struct iforest_functions *functi
 /* The gate stands outside of the grouping: then nothing is planned below one that is known to be shut. */
 static void add_grouped(StringInfo text, const struct iforest_functions *functions, bool is_open, bool is_filled)
 {
+	ListCell *cell;
+
 	iforest_add_text(text, "SELECT * FROM (SELECT ");
 	for (int i = 0; i < functions->n_by; i++) {
 		iforest_add_text(text, functions->by[i].expression);
@@ -159,8 +174,8 @@ static void add_grouped(StringInfo text, const struct iforest_functions *functio
 	}
 	add_bucket(text, functions, is_open);
 	appendStringInfo(text, ", count(*), min(%s), max(%s)", functions->time.expression, functions->time.expression);
-	for (int v = 0; v < functions->n_values; v++)
-		add_value(text, functions, v);
+	foreach(cell, value_columns(functions))
+		add_value(text, functions, lfirst(cell));
 	appendStringInfo(text, " FROM %s", functions->table);
 	if (!is_open) {
 		appendStringInfo(text, " WHERE %s >= $1 AND %s <= ", functions->time.expression, functions->time.expression);
@@ -206,23 +221,24 @@ static void add_all_buckets(StringInfo text, const struct iforest_functions *fun
 static void add_filled(StringInfo text, const struct iforest_functions *functions)
 {
 	int bucket = functions->n_by + 1, column = functions->n_by + 7;
+	ListCell *cell;
 
 	iforest_add_text(text, "SELECT ");
 	for (int i = 1; i <= bucket; i++)
 		appendStringInfo(text, "c%d, ", i);
 	iforest_add_bounds(text, functions, psprintf("c%d", bucket));
 	appendStringInfo(text, ", coalesce(max(c%d), 0), max(c%d), max(c%d)", bucket + 3, bucket + 4, bucket + 5);
-	for (int v = 0; v < functions->n_values; v++)
-		for (size_t s = 0; s < lengthof(all_shown); s++) {
-			if (!is_shown(functions, v, &all_shown[s]))
-				continue;
-			if (all_shown[s].is_zero)
-				appendStringInfo(text, ", CASE WHEN $6 = 'zero' THEN coalesce(max(c%d), 0) ELSE max(c%d) END",
-						 column, column);
-			else
-				appendStringInfo(text, ", max(c%d)", column);
-			column++;
-		}
+	foreach(cell, value_columns(functions)) {
+		const struct value_column *shown = lfirst(cell);
+
+		/* a bucket that has rows is not filled */
+		if (shown->shown->is_zero)
+			appendStringInfo(text, ", CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN 0 ELSE max(c%d) END", bucket + 3,
+					 column);
+		else
+			appendStringInfo(text, ", max(c%d)", column);
+		column++;
+	}
 	iforest_add_text(text, " FROM (");
 	add_grouped(text, functions, false, true);
 	iforest_add_text(text, " UNION ALL ");

@@ -143,11 +143,11 @@ SELECT * FROM pg_temp.compare_all('SELECT * FROM fn_if(500, 19000, 37)',
 	$$SELECT track, b, 500 + b * 18500 / 37, 500 + (b + 1) * 18500 / 37, count(*), min(ts), max(ts),
 		count(dur), sum(dur), min(dur), max(dur), avg(dur), (array_agg(dur ORDER BY ts, ctid) FILTER (WHERE dur IS NOT NULL))[1], (array_agg(dur ORDER BY ts DESC, ctid DESC) FILTER (WHERE dur IS NOT NULL))[1],
 		(array_agg(ctid ORDER BY dur, ts, ctid) FILTER (WHERE dur IS NOT NULL))[1], (array_agg(ctid ORDER BY dur DESC, ts, ctid) FILTER (WHERE dur IS NOT NULL))[1], (array_agg(ts ORDER BY dur, ts, ctid) FILTER (WHERE dur IS NOT NULL))[1], (array_agg(ts ORDER BY dur DESC, ts, ctid) FILTER (WHERE dur IS NOT NULL))[1],
-		variance(dur), stddev(dur),
 		count(price), sum(price), min(price), max(price), avg(price), (array_agg(price ORDER BY ts, ctid) FILTER (WHERE price IS NOT NULL))[1], (array_agg(price ORDER BY ts DESC, ctid DESC) FILTER (WHERE price IS NOT NULL))[1],
 		(array_agg(ctid ORDER BY price, ts, ctid) FILTER (WHERE price IS NOT NULL))[1], (array_agg(ctid ORDER BY price DESC, ts, ctid) FILTER (WHERE price IS NOT NULL))[1], (array_agg(ts ORDER BY price, ts, ctid) FILTER (WHERE price IS NOT NULL))[1], (array_agg(ts ORDER BY price DESC, ts, ctid) FILTER (WHERE price IS NOT NULL))[1],
 		count(load), sum(load), min(load), max(load), avg(load), (array_agg(load ORDER BY ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(load ORDER BY ts DESC, ctid DESC) FILTER (WHERE load IS NOT NULL))[1],
-		(array_agg(ctid ORDER BY load, ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(ctid ORDER BY load DESC, ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(ts ORDER BY load, ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(ts ORDER BY load DESC, ts, ctid) FILTER (WHERE load IS NOT NULL))[1]
+		(array_agg(ctid ORDER BY load, ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(ctid ORDER BY load DESC, ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(ts ORDER BY load, ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(ts ORDER BY load DESC, ts, ctid) FILTER (WHERE load IS NOT NULL))[1],
+		variance(dur), stddev(dur)
 	FROM (SELECT *, ctid, ((ts - 500 + 1) * 37 - 1) / 18500 AS b FROM fn_t WHERE ts >= 500 AND ts < 19000) x GROUP BY track, b$$);
 SELECT * FROM pg_temp.compare_all('SELECT track, bucket, bucket_start, bucket_end, count, sum_dur FROM fn_if()',
 	'SELECT track, 0, NULL, NULL, count(*), sum(dur) FROM fn_t GROUP BY 1');
@@ -233,7 +233,7 @@ SELECT * FROM pg_temp.compare_all($$SELECT bucket_start, bucket_end, count FROM 
 SELECT * FROM pg_temp.compare_all('SELECT bucket, bucket_start, count, sum_dur FROM fn_z_i(10, 110, 5)',
 	'SELECT (i - 10) / 20, 10 + (i - 10) / 20 * 20, count(*), sum(dur) FROM fn_z WHERE i >= 10 AND i < 110 GROUP BY 1, 2');
 SELECT count, count_dur, sum_dur FROM fn_z_ts();
-SELECT count, count_dur, sum_dur = (SELECT sum(dur) FROM fn_z WHERE ts IS NOT NULL) AS all FROM fn_z_ts(n => 1);
+SELECT count, count_dur, sum_dur = (SELECT sum(dur) FROM fn_z) AS all FROM fn_z_ts(n => 1);
 SELECT count FROM fn_z_l(t0 => '2024-02-11');
 SELECT bucket_start, bucket_end, count, count_dur, sum_dur, min_dur_ctid FROM fn_z_l('2000-01-01', '2000-01-02', fill => 'zero');
 SELECT bucket_start, count, max_dur FROM fn_z_l('2024-02-11 14:00', '2024-02-11 18:00', step => '1 h', fill => 'null');
