@@ -34,6 +34,7 @@ READER     := $(call objects,$(wildcard sqlite_ext/chrometrace*.c))
 EXTENSION  := $(filter-out $(READER),$(call objects,$(wildcard sqlite_ext/*.c)))
 SUPPORT    := $(call objects,$(wildcard tests/support/*.c))
 HARNESS    := $(call objects,$(filter-out $(wildcard tests/sqlite/test_*.c),$(wildcard tests/sqlite/*.c)))
+VECTORS    := $(call objects,$(wildcard tests/support/vectors*.c))
 UNIT       := $(call programs,$(wildcard tests/unit/test_*.c))
 CLAIMS     := $(call programs,$(wildcard tests/claims/*.c))
 SQLITE     := $(call programs,$(wildcard tests/sqlite/test_*.c))
@@ -112,13 +113,13 @@ $(BUILD)/tests/claims/%: $(BUILD)/obj/tests/claims/%.o $(SUPPORT) $(BUILD)/libif
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lm
 
-$(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS) $(BUILD)/obj/tests/support/examples.o $(BUILD)/libiforest.a
+$(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS) $(call objects,tests/support/examples.c) $(VECTORS) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lsqlite3 -lcmocka -lm
 
 $(BUILD)/obj/tests/pg/%.o: EXTRA += -I$(shell $(PG_CONFIG) --includedir)
 
-$(BUILD)/tests/pg/%: $(BUILD)/obj/tests/pg/%.o $(PG_HARNESS) $(call objects,tests/support/random.c tests/support/examples.c)
+$(BUILD)/tests/pg/%: $(BUILD)/obj/tests/pg/%.o $(PG_HARNESS) $(call objects,tests/support/random.c tests/support/examples.c) $(VECTORS)
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lpq -lm
 
@@ -139,7 +140,7 @@ $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -
 # ---- testing ----
 
 check-plain:
-	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)) tests/sqlite/tour.sh \
+	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)) tests/sqlite/tour.sh tests/vectors/check.sh \
 		tests/examples/install_core.sh tests/examples/timeline.sh
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves

@@ -1,0 +1,95 @@
+#include "tests/support/vectors.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char page_head[] =
+	"# What both engines answer\n\n"
+	"Written by `test_vectors --table` from `tests/vectors/vectors.txt`; the tests fail where this page says anything else.\n\n"
+	"The questions of that file, over tables with NULLs, negative times, ties and the ends of 64 bits, are asked of an index in SQLite (`spans_if`\n"
+	"and tables over it) and of the [functions of an index](postgres_functions.md) in PostgreSQL, with these names and these arguments; the answers\n"
+	"were reckoned by a script that looks at every row. An exception is tested, too: the engine gives what the file says it gives.\n\n"
+	"| | SQLite | PostgreSQL |\n|---|---|---|\n";
+
+static const char page_rest[] =
+	"\nBeyond the file: in SQLite [counters](sqlite_counter.md), [percentiles by index](sqlite_sketch.md), [export](sqlite_export.md) and\n"
+	"[cover](sqlite_expert.md). In PostgreSQL [ordinary SQL](postgres_aggregates.md) over the table is answered from the index, whatever its\n"
+	"time type, and ordinary scans use it.\n";
+
+static unsigned count_questions(const struct vectors *vectors, const struct vector_feature *feature, int differing_in)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < vectors->n_questions; i++)
+		n += vectors->questions[i].feature == feature &&
+		     (differing_in < 0 || vectors->questions[i].differs_why[differing_in]);
+	return n;
+}
+
+/* Reasons, each once. */
+static void print_differences(FILE *to, const struct vectors *vectors, const struct vector_feature *feature, unsigned engine)
+{
+	const char *last = "";
+
+	for (unsigned i = 0; i < vectors->n_questions; i++) {
+		const char *why = vectors->questions[i].differs_why[engine];
+
+		if (vectors->questions[i].feature != feature || !why || strcmp(why, last) == 0)
+			continue;
+		fprintf(to, "%s %s", *last ? ";" : "", why);
+		last = why;
+	}
+}
+
+static void print_state(FILE *to, const struct vectors *vectors, const struct vector_feature *feature, unsigned engine)
+{
+	unsigned n_differ = count_questions(vectors, feature, (int)engine);
+
+	if (feature->states[engine] == VECTOR_ABSENT)
+		fprintf(to, " | not there: %s", feature->reasons[engine]);
+	else if (feature->states[engine] == VECTOR_INSTEAD)
+		fprintf(to, " | yes: %s", feature->reasons[engine]);
+	else if (n_differ == 0)
+		fprintf(to, " | yes");
+	else
+		fprintf(to, " | yes, but in %u:", n_differ);
+	print_differences(to, vectors, feature, engine);
+}
+
+static void print_names(FILE *to, const struct vectors *vectors)
+{
+	fprintf(to, "\n| called | in PostgreSQL | |\n|---|---|---|\n");
+	for (unsigned i = 0; i < vectors->n_names; i++) {
+		const struct vector_name *name = &vectors->names[i];
+		const char *any = name->is_ending ? "..." : "";
+
+		fprintf(to, "| `%s%s` | `%s%s` | %s |\n", any, name->ours, any, name->theirs, name->reason);
+	}
+}
+
+char *vectors_page(const struct vectors *vectors)
+{
+	char *page = NULL;
+	size_t n_bytes;
+	FILE *to = open_memstream(&page, &n_bytes);
+
+	assert_non_null(to);
+	fprintf(to, "%s", page_head);
+	for (unsigned i = 0; i < vectors->n_features; i++) {
+		const struct vector_feature *feature = &vectors->features[i];
+
+		fprintf(to, "| %s (%u)", feature->title, count_questions(vectors, feature, -1));
+		print_state(to, vectors, feature, VECTORS_SQLITE);
+		print_state(to, vectors, feature, VECTORS_POSTGRES);
+		fprintf(to, " |\n");
+	}
+	print_names(to, vectors);
+	fprintf(to, "%s", page_rest);
+	fclose(to);
+	return page;
+}

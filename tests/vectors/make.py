@@ -1,0 +1,602 @@
+#!/usr/bin/env python3
+"""Writes tests/vectors/vectors.txt: tables, questions, and answers found by looking at every row.
+
+    tests/vectors/make.py >tests/vectors/vectors.txt       tests/vectors/check.sh tells whether that is what stands there
+
+Knows nothing of the index: each answer is reckoned from the definitions, in integers without bounds. README.md explains the format.
+"""
+from fractions import Fraction
+from math import sqrt
+
+LEAST, GREATEST = -2**63, 2**63 - 1
+VALUES = ("dur", "size")
+ABSENT, OPEN = object(), None     # an argument that is not given; a bound that is not there
+
+
+# ---- tables ----
+
+class Dice:
+    """The same numbers everywhere."""
+
+    def __init__(self, seed):
+        self.state = seed
+
+    def below(self, n):
+        self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2**64
+        return (self.state >> 33) % n
+
+
+class Table:
+    def __init__(self, name, by, rows):
+        self.name, self.by = name, by
+        self.rows = [dict(zip(("id",) + self.names + ("ts",) + VALUES, (i + 1,) + row)) for i, row in enumerate(rows)]
+
+    @property
+    def names(self):
+        return tuple(name for name, _ in self.by)
+
+    def write(self):
+        print("table", self.name, *(f"{name}:{kind}" for name, kind in self.by))
+        for row in self.rows:
+            print("row", "|".join(shown(value) for value in row.values()))
+
+
+def small():
+    return Table("spans", (("track", "text"),), [
+        ("main", 0, 40, 7), ("main", 5, 10, None), ("main", 60, 25, -3), ("io", 20, 70, 7), ("io", 20, 70, 1),
+        (None, 10, 5, 2), (None, 10, None, 4), ("main", 10, 0, 0), ("main", 10, -1, 5), ("io", 49, -2**40, 6),
+        ("main", -30, 35, 8), ("io", -7, 7, -9), ("main", None, 12, 3), ("io", None, None, None), ("late", 95, 5, 10),
+        ("late", 99, 1, 10), ("late", 100, 3, 10), ("", 50, 0, None), ("main", 60, 25, -3), ("io", -1, 1, 2),
+        ("void", None, 90, 1), ("none", 30, None, None), ("main", 5, 40, 6), (None, -30, 200, 6)])
+
+
+def pairs():
+    dice = Dice(7)
+    rows = []
+    for _ in range(70):
+        service = ("api", "web", None, "a b'c")[dice.below(4)]
+        status = (200, 404, None, -1)[dice.below(4)]
+        time = None if dice.below(20) == 0 else dice.below(1000) - 300
+        duration = (None, 0, -3, dice.below(50), dice.below(50), dice.below(400))[dice.below(6)]
+        rows.append((service, status, time, duration, None if dice.below(9) == 0 else dice.below(40) - 20))
+    return Table("pairs", (("service", "text"), ("status", "integer")), rows)
+
+
+def steady():
+    dice = Dice(11)
+    rows = [(i * 10 + dice.below(10) - 500, dice.below(30), dice.below(9)) for i in range(150)]
+    return Table("steady", (), rows + [(-5000, 20000, 1), (None, 5, 5)])
+
+
+def edges():
+    return Table("edges", (), [
+        (LEAST, 5, 1), (LEAST, GREATEST, 2), (LEAST + 1, 0, GREATEST), (-1, 1, LEAST), (0, GREATEST, 0), (1, 1, GREATEST),
+        (GREATEST - 7, 100, 3), (GREATEST - 1, LEAST, 4), (GREATEST - 1, None, 4), (GREATEST, 9, 6), (GREATEST, -1, 7)])
+
+
+def empty():
+    return Table("no_rows", (), [])
+
+
+# ---- buckets ----
+
+class Question:
+    """Which window, cut into which buckets; where: a test of a row, and the SQL that says the same."""
+
+    def __init__(self, table, t0=ABSENT, t1=ABSENT, n=ABSENT, step=ABSENT, origin=ABSENT, fill=ABSENT, keep=None, where=None):
+        self.table, self.keep = table, table.names if keep is None else keep
+        self.arguments = [("t0", t0), ("t1", t1), ("n", n), ("step", step), ("origin", origin), ("fill", fill)]
+        self.has_null = any(value is None for _, value in self.arguments)
+        self.t0, self.t1 = (OPEN if bound is ABSENT else bound for bound in (t0, t1))
+        self.n = 1 if n is ABSENT else n
+        self.step = None if step is ABSENT else step
+        self.origin = 0 if origin is ABSENT else origin
+        self.fill = "none" if fill is ABSENT else fill
+        self.is_everything = t0 is ABSENT and t1 is ABSENT and step is ABSENT
+        self.where, self.condition = where if where else (lambda row: True, None)
+
+    def is_empty(self):
+        """Can no time lie in it?"""
+        least = LEAST if self.t0 is OPEN else self.t0
+        return self.has_null or self.t1 is not OPEN and least >= self.t1
+
+    def holds(self, time):
+        if time is None:
+            return self.is_everything
+        return (self.t0 is OPEN or time >= self.t0) and (self.t1 is OPEN or time < self.t1)
+
+    def bounds(self, bucket):
+        """Those that it is said to have; OPEN where there is none."""
+        if self.step is not None:
+            return self.origin + bucket * self.step, self.origin + (bucket + 1) * self.step
+        if self.t0 is OPEN or self.t1 is OPEN:
+            return self.t0, self.t1
+        width = self.t1 - self.t0
+        return self.t0 + bucket * width // self.n, self.t0 + (bucket + 1) * width // self.n
+
+    def cut(self, bucket):
+        """Those that the rows in it have."""
+        start, end = self.bounds(bucket)
+        if self.t0 is not OPEN and (start is OPEN or start < self.t0):
+            start = self.t0
+        if end is not OPEN and end > GREATEST:
+            end = OPEN
+        if self.t1 is not OPEN and (end is OPEN or end > self.t1):
+            end = self.t1
+        return start, end
+
+    def bucket_of(self, time):
+        if self.step is not None:
+            return (time - self.origin) // self.step
+        return next((i for i in range(self.n) if self.bounds(i)[0] <= time < self.bounds(i)[1]), None) if self.n > 1 else 0
+
+    def all_buckets(self):
+        if self.step is not None:
+            return range(self.bucket_of(self.t0), self.bucket_of(self.t1 - 1) + 1)
+        return range(self.n)
+
+    def series(self):
+        """Each with its rows."""
+        found = {} if self.keep else {(): []}
+        for row in self.table.rows:
+            if self.where(row):
+                found.setdefault(tuple(row[name] for name in self.keep), []).append(row)
+        return found
+
+    def head(self, key, bucket):
+        start, end = (bound if bound is OPEN else min(max(bound, LEAST), GREATEST) for bound in self.bounds(bucket))
+        return dict(zip(self.keep, key), bucket=bucket, bucket_start=start, bucket_end=end)
+
+
+# ---- windows and buckets ----
+
+def order(row):
+    """Ties: the earliest, then the lowest id; without a time after all that have one."""
+    return row["ts"] is None, row["ts"] or 0, row["id"]
+
+
+def real(fraction):
+    return None if fraction is None else float(fraction)
+
+
+def of_value(v, rows):
+    """Columns of value v."""
+    having = [row for row in rows if row[v] is not None]
+    timed = sorted((row for row in having if row["ts"] is not None), key=order)
+    least = min(having, key=lambda row: (row[v], order(row)), default={})
+    greatest = min(having, key=lambda row: (-row[v], order(row)), default={})
+    n, total = len(having), sum(row[v] for row in having)
+    variance = Fraction(sum((n * row[v] - total)**2 for row in having), n * n * (n - 1)) if n > 1 else None
+    return {"count_" + v: n, "sum_" + v: total if n else None, "avg_" + v: real(Fraction(total, n)) if n else None,
+            "min_" + v: least.get(v), "max_" + v: greatest.get(v),
+            "min_" + v + "_id": least.get("id"), "max_" + v + "_id": greatest.get("id"),
+            "min_" + v + "_ts": least.get("ts"), "max_" + v + "_ts": greatest.get("ts"),
+            "first_" + v: timed[0][v] if timed else None, "last_" + v: timed[-1][v] if timed else None,
+            "var_" + v: real(variance), "stddev_" + v: None if variance is None else sqrt(variance)}
+
+
+def carried(question, v, start, of_series, answer):
+    """What fill says of a bucket that has no v."""
+    samples = sorted((row for row in of_series if row[v] is not None and row["ts"] is not None), key=order)
+    before = [row for row in samples if start is not OPEN and row["ts"] < start]
+    behind = [row for row in samples if start is not OPEN and row["ts"] >= start]
+    shown_as = [kind + v for kind in ("min_", "max_", "first_", "last_", "avg_")]
+    if question.fill == "last" and before:
+        answer.update({column: before[-1][v] for column in shown_as})
+        answer.update({f"{kind}_{v}_{what}": before[-1][of] for kind in ("min", "max") for what, of in (("id", "id"), ("ts", "ts"))})
+    if question.fill == "linear" and before and behind:
+        (t0, v0), (t1, v1) = ((row["ts"], row[v]) for row in (before[-1], behind[0]))
+        answer.update({column: real(v0 + Fraction((v1 - v0) * (start - t0), t1 - t0)) for column in shown_as})
+
+
+def window_row(question, key, bucket, of_series, rows):
+    times = [row["ts"] for row in rows if row["ts"] is not None]
+    answer = question.head(key, bucket)
+    answer.update(count=len(rows), first_ts=min(times, default=None), last_ts=max(times, default=None))
+    for v in VALUES:
+        of_v = of_value(v, rows)
+        if of_v["count_" + v] == 0:
+            if question.fill == "zero" and not rows:
+                of_v["sum_" + v] = 0
+            if question.fill == "null" and not rows:
+                of_v["count_" + v] = None
+            carried(question, v, question.cut(bucket)[0], of_series, of_v)
+        answer.update(of_v)
+    return answer
+
+
+def windows(question):
+    answers = []
+    if question.is_empty():
+        return answers
+    for key, of_series in question.series().items():
+        found = {}
+        for row in of_series:
+            if question.holds(row["ts"]):
+                found.setdefault(0 if question.is_everything else question.bucket_of(row["ts"]), []).append(row)
+        buckets = sorted(found) if question.fill == "none" else question.all_buckets()
+        answers += [window_row(question, key, bucket, of_series, found.get(bucket, [])) for bucket in buckets]
+    return answers
+
+
+# ---- spans ----
+
+def end_of(row):
+    return row["ts"] + max(row["dur"] or 0, 0)
+
+
+def overlaps(row, a, b):
+    """The definition; OPEN is beyond everything."""
+    if row["ts"] is None or b is not OPEN and row["ts"] >= b:
+        return False
+    return a is OPEN or end_of(row) > a or (row["dur"] or 0) <= 0 and row["ts"] >= a
+
+
+def inside(row, a, b):
+    end = end_of(row) if b is OPEN else min(end_of(row), b)
+    return max(end - (row["ts"] if a is OPEN else max(row["ts"], a)), 0)
+
+
+def buckets_of_spans(question, rows):
+    if question.step is None:
+        return range(question.n)
+    timed = [row for row in rows if row["ts"] is not None]
+    first = [question.bucket_of(row["ts"] if question.t0 is OPEN else max(row["ts"], question.t0)) for row in timed]
+    last = [question.bucket_of(max(end_of(row) - 1, row["ts"])) for row in timed]
+    if question.t1 is not OPEN:
+        last.append(question.bucket_of(question.t1 - 1))
+    return range(min(first, default=0), max(last, default=-1) + 1) if question.t1 is OPEN else range(min(first, default=0), last[-1] + 1)
+
+
+def overlapping(question):
+    answers = []
+    if question.is_empty():
+        return answers
+    for key, of_series in question.series().items():
+        buckets = question.all_buckets() if question.fill != "none" else buckets_of_spans(question, of_series)
+        for bucket in buckets:
+            a, b = question.cut(bucket)
+            rows = [row for row in of_series if overlaps(row, a, b)]
+            if not rows and question.fill == "none":
+                continue
+            longest = min((row for row in rows if row["dur"] is not None), key=lambda row: (-row["dur"], order(row)), default={})
+            clipped = sum(inside(row, a, b) for row in rows) if rows else 0 if question.fill == "zero" else None
+            answers.append(dict(question.head(key, bucket), overlaps=len(rows), clipped_dur=clipped, longest_dur=longest.get("dur"),
+                                longest_dur_id=longest.get("id"), longest_dur_ts=longest.get("ts")))
+    return answers
+
+
+def reaching(question):
+    rows = [] if question.is_empty() else [row for row in question.table.rows if question.where(row)]
+    if not question.is_everything:
+        rows = [row for row in rows if overlaps(row, question.t0, question.t1)]
+    return [dict(row, end=None if row["ts"] is None else min(end_of(row), GREATEST)) for row in rows]
+
+
+def largest(question, v, limit, is_descending):
+    rows = [row for row in question.table.rows if question.where(row) and question.holds(row["ts"]) and row[v] is not None and
+            row["ts"] is not None]
+    return sorted(rows, key=lambda row: (-row[v] if is_descending else row[v], order(row)))[:limit]
+
+
+def gaps(question):
+    answers = []
+    for key, of_series in question.series().items():
+        latest = None
+        for row in sorted((row for row in of_series if row["ts"] is not None), key=order):
+            if latest is not None and row["ts"] > latest:
+                answers.append(dict(zip(question.keep, key), gap_start=latest, gap_end=row["ts"]))
+            latest = end_of(row) if latest is None else max(latest, end_of(row))
+    return [gap for gap in answers if (question.t0 is OPEN or gap["gap_end"] > question.t0) and
+            (question.t1 is OPEN or gap["gap_start"] < question.t1)]
+
+
+# ---- writing ----
+
+def shown(value):
+    return "NULL" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+def literal(value):
+    return "NULL" if value is None else f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def feature(title, **exceptions):
+    """exceptions: of an engine, (state, reason)."""
+    print("\nfeature", title)
+    for engine, (state, reason) in exceptions.items():
+        print(state, engine, reason)
+
+
+def ask(kind, question, columns, order_by=None, limit=None):
+    print()
+    print("ask", kind, question.table.name, *(f"{name}={literal(value)}" for name, value in question.arguments if value is not ABSENT))
+    if kind == "fold":
+        print("keep", ", ".join(question.keep))
+    if question.condition:
+        print("where", question.condition)
+    if order_by:
+        print("order by", order_by, *(("limit", limit) if limit else ()))
+    print("columns", ", ".join(columns))
+
+
+def answer(rows, columns):
+    for row in rows:
+        print("=", "|".join(shown(row[column]) for column in columns))
+
+
+def all_of(v):
+    return [f.format(v) for f in ("count_{}", "sum_{}", "min_{}", "max_{}", "avg_{}", "first_{}", "last_{}", "min_{}_id", "max_{}_id",
+                                  "min_{}_ts", "max_{}_ts")]
+
+
+HEAD = ["bucket", "bucket_start", "bucket_end"]
+SUMS = ["count", "sum_dur", "max_dur", "max_dur_id"]
+OVERLAP = HEAD + ["overlaps", "clipped_dur", "longest_dur", "longest_dur_id", "longest_dur_ts"]
+
+
+def except_for(columns, exceptions):
+    """exceptions: (engine, reason, its rows or error)."""
+    for engine, reason, rows in exceptions:
+        print("differs", engine, reason)
+        if isinstance(rows, str):
+            print("error", rows)
+        else:
+            answer(rows, columns)
+
+
+def ask_window(question, columns, kind="window", exceptions=()):
+    columns = list(question.keep) + columns
+    ask(kind, question, columns)
+    answer(windows(question), columns)
+    except_for(columns, exceptions)
+
+
+def ask_overlap(question, columns=OVERLAP, exceptions=()):
+    columns = list(question.keep) + columns
+    ask("overlap", question, columns)
+    answer(overlapping(question), columns)
+    except_for(columns, exceptions)
+
+
+def ask_rows(question, exceptions=()):
+    columns = ["id", *question.table.names, "ts", "dur", "size", "end"]
+    ask("rows", question, columns)
+    answer(reaching(question), columns)
+    except_for(columns, exceptions)
+
+
+def ask_largest(question, v, limit, is_descending=True):
+    columns = ["id", *question.table.names, "ts", v]
+    ask("top", question, columns, f"{v}{' DESC' if is_descending else ''}, ts, id", limit)
+    answer(largest(question, v, limit, is_descending), columns)
+
+
+def ask_columns(kind, table, columns):
+    ask("columns_of_" + kind, Question(table), ["name"])
+    answer([{"name": column} for column in columns], ["name"])
+
+
+def refuse(kind, question, message, columns=("bucket",)):
+    ask(kind, question, columns)
+    print("error", message)
+
+
+EXACT_SUMS = "a sum of bigint is numeric in PostgreSQL, which does not overflow; in SQLite it is an integer, as sum() has it"
+NULLS = "an argument of NULL is one that is not given: a function cannot tell them apart"
+ENDS = "the least and the greatest bigint are no bounds: they are what the arguments are where they are not given"
+
+
+TIMELESS = "rows without a time are in no window, the open one included: the table has them"
+CUT_ENDS = "no span ends after the greatest bigint"
+
+
+def write():
+    spans, twos, regular, extreme, nothing = tables = small(), pairs(), steady(), edges(), empty()
+    on_main = (lambda row: row["track"] == "main", "track = 'main'")
+    on_null = (lambda row: row["track"] is None, "track IS NULL")
+    on_some = (lambda row: row["track"] in ("io", "late", "nobody"), "track IN ('io', 'late', 'nobody')")
+    on_good = (lambda row: row["service"] == "api" and row["status"] == 200, "service = 'api' AND status = 200")
+    on_bad = (lambda row: row["status"] is not None and row["status"] >= 400, "status >= 400")
+    print("# Written by make.py: do not edit. README.md explains it.")
+    print("name postgres overlaps count OVERLAPS is a word of PostgreSQL's grammar")
+    print("reference postgres id ctid a row is found by its ctid in PostgreSQL, by its INTEGER PRIMARY KEY in SQLite")
+    print("reference postgres _id _ctid the same")
+    print()
+    for table in tables:
+        table.write()
+
+    feature("the columns: their names and their order")
+    kept = [what for v in VALUES for what in all_of(v)] + [what + v for v in VALUES for what in ("var_", "stddev_")]
+    for table in (twos, regular):
+        ask_columns("window", table, [*table.names, *HEAD, "count", "first_ts", "last_ts", *kept])
+        ask_columns("overlap", table, [*table.names, *OVERLAP])
+        ask_columns("rows", table, ["id", *table.names, "ts", "dur", "size", "end"])
+
+    feature("windows: sums, extremes, means, first and last")
+    ask_window(Question(spans), HEAD + ["count", "first_ts", "last_ts"] + all_of("dur"))
+    ask_window(Question(spans), ["count"] + all_of("size"))
+    for window in ((0, 50), (-30, 100), (10, 11), (99, 101), (200, 300)):
+        ask_window(Question(spans, *window), HEAD + ["count", "first_ts", "last_ts"] + all_of("dur"))
+    ask_window(Question(spans, t0=10), HEAD + SUMS)
+    ask_window(Question(spans, t1=10), HEAD + SUMS)
+    for table in (twos, regular, nothing):
+        ask_window(Question(table), HEAD + ["count", "first_ts", "last_ts"] + all_of("dur") + all_of("size"))
+        ask_window(Question(table, -100, 333), HEAD + ["count", "first_ts", "last_ts"] + all_of("dur") + all_of("size"))
+    ask_window(Question(spans, 50, 50), SUMS)
+    ask_window(Question(spans, 50, 10), SUMS)
+
+    feature("variances and standard deviations")
+    ask_window(Question(spans), ["count_dur", "var_dur", "stddev_dur"])
+    ask_window(Question(regular, -200, 700, n=3), ["bucket", "var_dur", "stddev_dur"])
+
+    feature("the row of the smallest and of the largest value, ties decided")
+    ask_window(Question(spans, 0, 100), ["max_dur", "max_dur_id", "max_dur_ts", "min_size", "min_size_id", "min_size_ts"])
+    ask_window(Question(spans), ["min_dur_id", "max_dur_id", "min_size_id", "max_size_id", "max_size_ts"])
+    ask_window(Question(regular, -500, 1000, n=4), ["bucket", "min_dur_id", "max_dur_id", "max_size_id", "min_size_ts"])
+
+    feature("n buckets")
+    for window, n in (((0, 100), 4), ((-30, 71), 7), ((10, 13), 5), ((0, 100), 1), ((9, 11), 1000)):
+        ask_window(Question(spans, *window, n=n), HEAD + SUMS + ["min_size", "last_size"])
+    for window, n in (((-500, 1000), 10), ((-497, 883), 13), ((-10000, 10000), 3)):
+        ask_window(Question(regular, *window, n=n), HEAD + SUMS + ["first_dur", "last_dur", "avg_size"])
+    ask_window(Question(twos, -300, 700, n=3), HEAD + SUMS)
+    ask_window(Question(spans, n=1), HEAD + SUMS)
+
+    feature("buckets of a step, with an origin")
+    for step, origin in ((25, ABSENT), (7, 3), (30, -1000000007), (1000, 999)):
+        ask_window(Question(spans, -30, 101, step=step, origin=origin), HEAD + SUMS)
+    ask_window(Question(spans, step=50), HEAD + SUMS)
+    ask_window(Question(spans, t0=12, step=50, origin=20), HEAD + SUMS)
+    ask_window(Question(spans, t1=12, step=50, origin=-20), HEAD + SUMS)
+    ask_window(Question(regular, -333, 666, step=100), HEAD + SUMS + ["first_ts", "last_ts"])
+    ask_window(Question(twos, -300, 700, step=500, origin=-300), HEAD + SUMS)
+
+    feature("windows, buckets and overlaps at random")
+    dice = Dice(20240231)
+    for i in range(16):
+        t0 = dice.below(1200) - 500
+        window = {"t0": t0, "t1": t0 + 1 + dice.below(900)}
+        cuts = ({}, {"n": 1 + dice.below(6)}, {"step": 150 + dice.below(400), "origin": dice.below(2000) - 1000})[i % 3]
+        ask_window(Question(twos, **window, **cuts), ["bucket"] + SUMS + ["min_size_id", "first_dur", "last_size", "last_ts"])
+        ask_overlap(Question(twos, **window, **cuts), OVERLAP[:1] + OVERLAP[3:])
+
+    feature("conditions on by columns")
+    for where in (on_main, on_null, on_some):
+        ask_window(Question(spans, where=where), SUMS)
+        ask_window(Question(spans, 0, 100, n=4, where=where), HEAD + SUMS)
+    for where in (on_good, on_bad):
+        ask_window(Question(twos, -300, 700, n=3, where=where), HEAD + SUMS)
+
+    feature("fill: buckets without rows, as NULL")
+    ask_window(Question(spans, 0, 100, n=4, fill="null"), HEAD + SUMS + ["count_dur", "first_ts"])
+    ask_window(Question(spans, 0, 100, fill="null"), HEAD + SUMS)
+    ask_window(Question(nothing, 0, 100, n=2, fill="null"), HEAD + SUMS)
+    ask_window(Question(spans, 50, 50, fill="null"), SUMS)
+
+    feature("fill: buckets without rows, as zero")
+    ask_window(Question(spans, 0, 100, n=4, fill="zero"), HEAD + SUMS + ["count_dur", "sum_size", "avg_dur"])
+    ask_window(Question(spans, -30, 101, step=50, origin=5, fill="zero"), HEAD + SUMS)
+    ask_window(Question(spans, 9, 11, n=5, fill="zero", where=on_main), HEAD + SUMS)
+    ask_window(Question(regular, 900, 1500, step=100, fill="zero"), HEAD + SUMS)
+    ask_window(Question(spans, fill="zero"), SUMS)
+    ask_window(Question(nothing, fill="zero"), SUMS)
+    ask_window(Question(spans, 0, 100, n=4, fill="none"), HEAD + SUMS)
+
+    feature("fill: the last sample carried on, and a line between samples", postgres=("absent", "not made yet"))
+    for fill in ("last", "linear"):
+        ask_window(Question(regular, 940, 1100, step=20, fill=fill), HEAD + ["count", "count_dur", "sum_dur", "min_dur", "max_dur_id", "last_dur"])
+        ask_window(Question(spans, 0, 120, n=6, fill=fill), ["bucket", "count", "last_size", "avg_size", "min_size_ts", "last_dur"])
+        ask_window(Question(spans, 15, 17, fill=fill), ["count", "last_size", "max_dur"])
+        ask_window(Question(twos, -100, 500, n=4, fill=fill, where=on_good), ["bucket", "count_dur", "last_dur", "last_size"])
+
+    feature("by columns folded", postgres=("instead", "GROUP BY over the table, answered from the index"))
+    for keep in (("service",), ("status",), ()):
+        ask_window(Question(twos, keep=keep), SUMS + ["first_dur", "last_size", "min_size_ts", "avg_dur"], "fold")
+        ask_window(Question(twos, -300, 700, n=5, keep=keep), ["bucket"] + SUMS + ["first_dur", "last_size", "min_size_id"], "fold")
+        ask_window(Question(twos, -250, 650, step=300, origin=-50, keep=keep), ["bucket"] + SUMS, "fold")
+    ask_window(Question(spans, 0, 100, n=4, keep=()), ["bucket"] + SUMS + ["min_size_id", "last_dur"], "fold")
+
+    feature("times and sums at the ends of 64 bits")
+    free = ["count", "first_ts", "last_ts", "min_dur", "max_dur", "min_dur_id", "max_dur_id", "first_size", "last_size", "max_size_id"]
+    ask_window(Question(extreme), HEAD + free)
+    ask_window(Question(extreme, t0=0), HEAD + free)
+    ask_window(Question(extreme, t1=0), HEAD + free)
+    ask_window(Question(extreme, LEAST + 1, GREATEST - 1, n=3), HEAD + free)
+    ask_window(Question(extreme, LEAST + 1, GREATEST - 1, n=2), HEAD + free)
+    ask_window(Question(extreme, step=2**62), HEAD + free)
+    ask_window(Question(extreme, step=GREATEST, origin=-1), HEAD + free)
+    ask_window(Question(extreme, GREATEST - 8, GREATEST - 1, n=2), HEAD + free)
+    ask_window(Question(extreme, -1, 2), ["sum_dur"], exceptions=(("sqlite", EXACT_SUMS, "integer overflow"),))
+    ask_window(Question(extreme, -1, 2), ["sum_size", "avg_size"])
+    question = Question(extreme, GREATEST - 10, GREATEST)
+    ask_window(question, HEAD + ["count"], exceptions=(("postgres", ENDS, windows(Question(extreme, GREATEST - 10))),))
+
+    feature("bounds and other arguments that are NULL")
+    ask_window(Question(spans, None, 50), SUMS)
+    ask_window(Question(spans, 0, None), SUMS)
+    ask_window(Question(spans, 0, None, fill="zero"), SUMS)
+    for name in ("n", "step", "fill"):
+        question = Question(spans, 0, 50, **{name: None})
+        ask_window(question, SUMS, exceptions=(("postgres", NULLS, windows(Question(spans, 0, 50))),))
+    ask_overlap(Question(spans, None, 50))
+
+    feature("errors that name what is wrong")
+    for kind in ("window", "overlap"):
+        refuse(kind, Question(spans, 0, 100, n=0), "n must be greater than 0")
+        refuse(kind, Question(spans, 0, 100, n=-3), "n must be greater than 0")
+        refuse(kind, Question(spans, 0, 100, step=0), "step must be greater than 0")
+        refuse(kind, Question(spans, 0, 100, step=-25), "step must be greater than 0")
+        refuse(kind, Question(spans, 0, 100, n=4, step=25), "n and step exclude each other")
+        refuse(kind, Question(spans, 0, n=4), "n needs both t0 and t1")
+        refuse(kind, Question(spans, t1=100, n=4), "n needs both t0 and t1")
+        refuse(kind, Question(spans, 0, 100, origin=7), "origin needs step")
+    refuse("window", Question(spans, 0, 100, fill="often"), "fill is one of 'none', 'null', 'zero'")
+    refuse("window", Question(spans, 0, step=10, fill="zero"), "fill with step needs both t0 and t1")
+
+    feature("spans that overlap a window: how many, their time inside, the longest")
+    for window in ((0, 50), (50, 70), (-100, 300), (10, 11), (100, 101), (300, 400)):
+        ask_overlap(Question(spans, *window))
+    ask_overlap(Question(spans))
+    ask_overlap(Question(spans, t0=50))
+    ask_overlap(Question(spans, t1=50))
+    ask_overlap(Question(spans, 50, 50))
+    ask_overlap(Question(nothing, 0, 100))
+    for window in ((100, 200), (-500, 1000)):
+        ask_overlap(Question(regular, *window))
+        ask_overlap(Question(twos, *window))
+    ask_overlap(Question(extreme), ["overlaps", "longest_dur", "longest_dur_id"])
+    ask_overlap(Question(extreme, GREATEST - 3, GREATEST - 1))
+    question = Question(extreme, t0=GREATEST - 3)
+    cut = [dict(row, clipped_dur=6) for row in overlapping(question)]
+    ask_overlap(question, ["overlaps", "clipped_dur", "longest_dur_id"], (("postgres", CUT_ENDS, cut),))
+
+    feature("spans that overlap buckets")
+    for window, n in (((0, 100), 4), ((-30, 71), 7), ((12, 14), 5), ((10, 12), 6)):
+        ask_overlap(Question(spans, *window, n=n))
+    for step, origin in ((25, ABSENT), (30, -7)):
+        ask_overlap(Question(spans, -30, 101, step=step, origin=origin))
+    ask_overlap(Question(regular, -500, 1000, n=6))
+    ask_overlap(Question(twos, -300, 700, step=500))
+    ask_overlap(Question(extreme, LEAST + 1, GREATEST - 1, n=3), ["bucket", "overlaps", "longest_dur_id"])
+    ask_overlap(Question(spans, 0, 100, n=4, where=on_main))
+
+    feature("spans that overlap buckets of a step, the window open")
+    ask_overlap(Question(spans, t0=40, step=50))
+    ask_overlap(Question(spans, t1=40, step=50))
+    ask_overlap(Question(spans, step=100, origin=7))
+
+    feature("rows that reach into a window")
+    for window in ((0, 50), (50, 60), (11, 12), (60, 61), (100, 101), (-100, -30), (500, 600)):
+        ask_rows(Question(spans, *window))
+    ask_rows(Question(spans, t0=50))
+    ask_rows(Question(spans, t1=0))
+    ask_rows(Question(spans, 50, 50))
+    ask_rows(Question(spans, None, 50))
+    ask_rows(Question(spans, 0, 50, where=on_main))
+    ask_rows(Question(regular, 100, 120))
+    ask_rows(Question(twos, 0, 30))
+    ask_rows(Question(extreme, GREATEST - 3, GREATEST - 1))
+    ask_rows(Question(spans), (("postgres", TIMELESS, reaching(Question(spans, LEAST))),))
+
+    feature("the largest and the smallest values of a window",
+            postgres=("instead", "ORDER BY over the table, answered from the index"))
+    for window in ((0, 100), (-30, 61), (500, 600)):
+        ask_largest(Question(spans, *window), "dur", 4)
+        ask_largest(Question(spans, *window), "size", 5, False)
+    ask_largest(Question(spans, 0, 100, where=on_main), "dur", 3)
+    ask_largest(Question(regular, -500, 1000), "size", 12)
+    ask_largest(Question(twos, -100, 700, where=on_good), "dur", 4)
+    ask_largest(Question(extreme, LEAST + 1, GREATEST), "dur", 6)
+
+    feature("gaps between spans", postgres=("absent", "not made yet"))
+    for arguments in ({}, {"t0": 0}, {"t0": 0, "t1": 60}):
+        for table in (spans, regular):
+            question = Question(table, **arguments)
+            columns = [*table.names, "gap_start", "gap_end"]
+            ask("gaps", question, columns)
+            answer(gaps(question), columns)
+
+
+if __name__ == "__main__":
+    write()
