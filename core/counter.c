@@ -2,13 +2,14 @@
 
 void iforest_counter_open(struct iforest_counter *counter, int64_t start)
 {
-	*counter = (struct iforest_counter){ .is_known = counter->is_known, .value = counter->value, .since = start,
-					     .has_start = counter->is_known, .start = counter->value };
+	*counter = (struct iforest_counter){ .is_known = counter->is_known, .value = counter->value, .until = counter->until,
+					     .since = start, .has_start = counter->is_known, .start = counter->value };
 }
 
 void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t end)
 {
-	uint64_t width = (uint64_t)end - (uint64_t)counter->since;
+	int64_t held = end < counter->until ? end : counter->until;
+	uint64_t width = held > counter->since ? (uint64_t)held - (uint64_t)counter->since : 0;
 
 	counter->since = end;
 	if (!counter->is_known)
@@ -21,7 +22,8 @@ void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_k
 		counter->real_integral += counter->value.real * (double)width;
 }
 
-void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t time, union iforest_number value)
+void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t time, union iforest_number value,
+			 int64_t until)
 {
 	bool is_reset = counter->is_known && iforest_number_compare(value, counter->value, kind) < 0;
 
@@ -34,6 +36,7 @@ void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kin
 	counter->n_resets += is_reset;
 	counter->is_known = true;
 	counter->value = value;
+	counter->until = until;
 }
 
 double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_kind kind)

@@ -1,8 +1,9 @@
-/* counter.h -- a counter, which keeps its value from one sample to the next, over a row of buckets: its mean over time, its increase.
+/* counter.h -- a counter, which keeps its value from one sample to the next, or until the sample's end, over a row of buckets: its mean over
+ * time, its increase.
  *
  *   for (each bucket, ascending) {
  *           iforest_counter_open(&counter, start);
- *           for (each sample in it, by time) iforest_counter_add(&counter, kind, time, value);
+ *           for (each sample in it, by time) iforest_counter_add(&counter, kind, time, value, until);
  *           iforest_counter_close(&counter, kind, end);
  *   }
  *
@@ -17,6 +18,7 @@
 struct iforest_counter {
 	bool is_known;                     /* there was a sample: */
 	union iforest_number value;        /* the last one */
+	int64_t until;                     /* it holds no longer than to this time; INT64_MAX: till the next one */
 	int64_t since;                     /* up to this time the bucket is accounted for */
 
 	/* of the bucket */
@@ -28,13 +30,14 @@ struct iforest_counter {
 	double real_integral, real_increase; /* IFOREST_FLOAT64 */
 };
 
-/* The counter before any sample is all zero; one carried in has is_known and value.
+/* The counter before any sample is all zero; one carried in has is_known, value and until.
  * Requires  start <= the times of the samples < end, each at or after the one before. */
 void iforest_counter_open(struct iforest_counter *counter, int64_t start);
-void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t time, union iforest_number value);
+void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t time, union iforest_number value,
+			 int64_t until);
 void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t end);
 
-/* The mean over the time in which it has a value, known > 0: of integers the exact integral and the width, each rounded to double, divided.
+/* Requires  known > 0. The mean over the time in which it has a value: of integers the exact integral and the width, each rounded to double, divided.
  * The increase as a double. */
 double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_kind kind);
 double iforest_counter_increase(const struct iforest_counter *counter, enum iforest_value_kind kind);

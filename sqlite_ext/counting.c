@@ -34,9 +34,27 @@ static enum iforest_status find_before(struct iforest_counting *counting, uint64
 	return iforest_walk_next(&counting->walk, entry, found);
 }
 
+/* To where a sample holds by its own duration; unfinished, or of an unknown one, till the next. */
+static int64_t until_of(const struct iforest_counting *counting, const struct iforest_entry *entry)
+{
+	unsigned v = counting->fields->duration_value;
+
+	if (v == IFOREST_NO_VALUE || !(entry->present >> v & 1) || entry->values[v].integer < 0)
+		return INT64_MAX;
+	return iforest_span_end(entry->key.time, entry->values[v].integer, true, (enum iforest_end_rule)counting->fields->end_rule);
+}
+
+/* The columns to read, durations among them. */
+static uint32_t with_durations(const struct iforest_counting *counting, uint32_t values)
+{
+	unsigned v = counting->fields->duration_value;
+
+	return values && v != IFOREST_NO_VALUE ? values | 1u << v : values;
+}
+
 static enum iforest_status carry_in(struct iforest_counting *counting, uint64_t series, int64_t t0, unsigned v)
 {
-	struct iforest_walk_question question = { .match = { .values = 1u << v }, .values = 1u << v };
+	struct iforest_walk_question question = { .match = { .values = 1u << v }, .values = with_durations(counting, 1u << v) };
 	struct iforest_counter *counter = &counting->values[v];
 	struct iforest_entry entry;
 	enum iforest_status status;
@@ -49,15 +67,17 @@ static enum iforest_status carry_in(struct iforest_counting *counting, uint64_t 
 		question.match.high[v].real = NAN; /* which is the greatest */
 	}
 	status = find_before(counting, series, t0, &question, &entry, &counter->is_known);
-	if (!status && counter->is_known)
+	if (!status && counter->is_known) {
 		counter->value = entry.values[v];
+		counter->until = until_of(counting, &entry);
+	}
 	return status;
 }
 
 enum iforest_status iforest_counting_turn(struct iforest_counting *counting, uint64_t series, int64_t t0, int64_t t1)
 {
 	struct iforest_walk_question question = { .from = iforest_key_at(series, t0), .to = iforest_key_at(series, t1),
-						  .filter = counting->filter, .values = counting->wanted };
+						  .filter = counting->filter, .values = with_durations(counting, counting->wanted) };
 	struct iforest_walk_question any = { .values = 0 };
 	enum iforest_status status;
 
@@ -74,10 +94,12 @@ enum iforest_status iforest_counting_turn(struct iforest_counting *counting, uin
 
 static void add_sample(struct iforest_counting *counting, const struct iforest_entry *entry)
 {
+	int64_t until = until_of(counting, entry);
+
 	for (unsigned v = 0; v < counting->fields->n_values; v++)
 		if (counting->wanted & entry->present & 1u << v)
 			iforest_counter_add(&counting->values[v], (enum iforest_value_kind)counting->fields->kinds[v], entry->key.time,
-					    entry->values[v]);
+					    entry->values[v], until);
 }
 
 enum iforest_status iforest_counting_bucket(struct iforest_counting *counting, int64_t start, int64_t end,
@@ -143,7 +165,8 @@ int iforest_counting_column(sqlite3_context *context, const struct iforest_count
 		result_number(context, counter->value, kind);
 		break;
 	case IFOREST_COUNTER_MEAN:
-		sqlite3_result_double(context, iforest_counter_mean(counter, kind));
+		if (counter->known > 0)
+			sqlite3_result_double(context, iforest_counter_mean(counter, kind));
 		break;
 	case IFOREST_COUNTER_INCREASE:
 		return result_increase(context, counter, kind);

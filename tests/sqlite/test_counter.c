@@ -46,6 +46,43 @@ static void plain_sql_gives_the_same(void **state)
 	close_database(db);
 }
 
+/* Samples that have durations of their own hold for these, at most until the next one; windows and buckets cut both ends. */
+static void samples_hold_for_their_durations(void **state)
+{
+	static const char *const changes[] = {
+		"SELECT 1", "UPDATE samples SET dur = dur * 3 WHERE id % 5 = 0", "DELETE FROM samples WHERE id % 7 = 3",
+		"INSERT INTO samples(name, ts, v, dur) VALUES('counter 1', 4000, 1, 5), ('counter 1', 4000, 2, 700), ('counter 2', NULL, 7, 10), ('counter 4', 5555, 9, 9223372036854775807)",
+		"INSERT INTO samples_if(samples_if) VALUES('flush')", "UPDATE samples SET ts = ts + 10 WHERE id BETWEEN 100 AND 200",
+	};
+	sqlite3 *db = open_database(":memory:", 0);
+	struct random random = { test_seed() };
+
+	(void)state;
+	run(db, SAMPLES "CREATE TABLE generate(value); WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n WHERE x < 15)"
+		" INSERT INTO generate SELECT x FROM n; ALTER TABLE samples ADD COLUMN dur INTEGER;"
+		"UPDATE samples SET dur = CASE id %% 10 WHEN 0 THEN NULL WHEN 1 THEN -1 WHEN 2 THEN 0 WHEN 3 THEN 4000 ELSE id * 37 %% 41 END;"
+		"CREATE VIRTUAL TABLE samples_if USING iforest(content=samples, time=ts, duration=dur, value=(v, dur), by=name);"
+		"CREATE VIRTUAL TABLE c USING iforest_counter(samples_if)");
+	for (size_t i = 0; i < sizeof changes / sizeof *changes * 4; i++) {
+		long long t0 = random_below(&random, 9000), step = 1 + random_below(&random, 300);
+		char *ours, *plain;
+
+		if (i % 4 == 0)
+			run(db, "%s", changes[i / 4]);
+		ours = sqlite3_mprintf("SELECT name, bucket, twa_v FROM c(%lld, %lld, 16) WHERE twa_v IS NOT NULL ORDER BY name, bucket", t0, t0 + 16 * step);
+		plain = sqlite3_mprintf(
+			"WITH s AS (SELECT name, ts, v, min(lead(ts, 1, 20000) OVER w, iif(dur >= 0, ts + min(dur, 20000), 20000)) AS until"
+			" FROM samples WHERE v IS NOT NULL AND ts IS NOT NULL WINDOW w AS (PARTITION BY name ORDER BY ts, id)),"
+			" b AS (SELECT value AS bucket, %lld + %lld * value AS a, %lld + %lld * (value + 1) AS z FROM generate)"
+			" SELECT name, bucket, sum(v * (min(until, z) - max(ts, a))) * 1.0 / sum(min(until, z) - max(ts, a)) FROM s, b"
+			" WHERE ts < z AND until > a AND until > ts GROUP BY name, bucket ORDER BY name, bucket", t0, step, t0, step);
+		same_rows(db, ours, plain);
+		sqlite3_free(ours);
+		sqlite3_free(plain);
+	}
+	close_database(db);
+}
+
 /* ---- random tables ---- */
 
 static char context[600];
@@ -120,6 +157,15 @@ struct expected {
 	long double real_integral, real_increase, magnitude; /* magnitude: of all values that matter */
 };
 
+static bool v_is_duration; /* of the table at hand */
+
+static wide hold_end(const struct row *row)
+{
+	bool has_end = v_is_duration && row->values[0].type != SQLITE_NULL && row->values[0].integer >= 0;
+
+	return has_end ? (wide)row->time + row->values[0].integer : INT64_MAX;
+}
+
 static struct expected count_samples(const struct samples *samples, int v, bool is_real, int64_t start, int64_t end)
 {
 	struct expected expected = { .n = 0 };
@@ -132,6 +178,8 @@ static struct expected count_samples(const struct samples *samples, int v, bool 
 
 		if (i + 1 < samples->n && samples->rows[i + 1]->time < to)
 			to = samples->rows[i + 1]->time;
+		if (hold_end(row) < to)
+			to = hold_end(row);
 		if (from < to && row->time < end) {
 			expected.known += to - from;
 			expected.integral += cell->integer * (to - from);
@@ -167,7 +215,7 @@ static void expect_counter(sqlite3_stmt *answer, int *i, const struct samples *s
 {
 	struct expected expected = count_samples(samples, v, is_real, start, end);
 	const struct row *last = expected.last;
-	double width = (double)((wide)end - start), known = last ? (double)expected.known : 1;
+	double width = (double)((wide)end - start), known = expected.known > 0 ? (double)expected.known : 1;
 	double tolerance = is_real ? 1e-10 * (double)expected.magnitude : 0;
 
 	expect_integer(answer, i, true, expected.n);
@@ -178,7 +226,7 @@ static void expect_counter(sqlite3_stmt *answer, int *i, const struct samples *s
 		*i += with_increases ? 3 : 2;
 		return;
 	}
-	expect_real(answer, i, last, is_real ? (double)(expected.real_integral / (long double)expected.known) : (double)expected.integral / known, tolerance);
+	expect_real(answer, i, last && expected.known > 0, is_real ? (double)(expected.real_integral / (long double)expected.known) : (double)expected.integral / known, tolerance);
 	expect_real(answer, i, last, (is_real ? (double)expected.real_increase : (double)expected.increase) / width, tolerance);
 	if (with_increases && is_real)
 		expect_real(answer, i, last, (double)expected.real_increase, (expected.n + 1) * tolerance);
@@ -336,6 +384,7 @@ static void random_counters_are_what_the_definition_says(void **state)
 			continue;
 		}
 		run(db, "CREATE VIRTUAL TABLE c USING iforest_counter(t_if)");
+		v_is_duration = integer_of(db, "SELECT sql LIKE '%%duration=v%%' FROM sqlite_schema WHERE name = 't_if'");
 		table.columns[0] = "a";
 		table.columns[1] = "b";
 		table.was_real[0] = table.was_real[1] = false;
@@ -468,7 +517,7 @@ static void a_bad_question_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain_sql_gives_the_same),
+		cmocka_unit_test(plain_sql_gives_the_same), cmocka_unit_test(samples_hold_for_their_durations),
 		cmocka_unit_test(random_counters_are_what_the_definition_says),
 		cmocka_unit_test(extremes_are_exact),
 		cmocka_unit_test(what_is_carried_in_is_found_by_index),

@@ -8,7 +8,7 @@ enum { MOST = 40, LENGTH = 60 };
 
 struct samples {
 	unsigned n;
-	int64_t times[MOST], values[MOST]; /* times ascend, and may be equal */
+	int64_t times[MOST], values[MOST], untils[MOST]; /* times ascend, and may be equal */
 };
 
 static union iforest_number number(int64_t value, enum iforest_value_kind kind)
@@ -20,10 +20,12 @@ static struct samples random_samples(struct random *dice)
 {
 	struct samples samples = { .n = (unsigned)random_below(dice, MOST) };
 	int64_t time = random_between(dice, -5, 20), spread = random_chance(dice, 30) ? 1 : 1000;
+	bool has_ends = random_chance(dice, 50);
 
 	for (unsigned i = 0; i < samples.n; i++) {
 		samples.times[i] = time;
 		samples.values[i] = random_between(dice, -spread, spread);
+		samples.untils[i] = has_ends && random_chance(dice, 80) ? time + random_between(dice, 0, 6) : INT64_MAX;
 		time += (int64_t)random_below(dice, 4);
 	}
 	return samples;
@@ -49,8 +51,10 @@ static void check_bucket(const struct iforest_counter *counter, const struct sam
 	for (int64_t time = start; time < end; time++) {
 		int i = last_before(samples, time + 1);
 
-		integral += i < 0 ? 0 : samples->values[i];
-		known += i >= 0;
+		if (i < 0 || time >= samples->untils[i])
+			continue;
+		integral += samples->values[i];
+		known++;
 	}
 	for (int i = before + 1; i <= last; i++, n++)
 		if (i > 0 && samples->values[i] < samples->values[i - 1]) {
@@ -91,13 +95,15 @@ static void buckets_are_what_the_definition_says(void **state)
 		if (carried >= 0) {
 			counter.is_known = true;
 			counter.value = number(samples.values[carried], kind);
+			counter.until = samples.untils[carried];
 		}
 		while (start < LENGTH) {
 			int64_t end = start + 1 + (int64_t)random_below(&dice, 20);
 
 			iforest_counter_open(&counter, start);
 			for (; next < samples.n && samples.times[next] < end; next++)
-				iforest_counter_add(&counter, kind, samples.times[next], number(samples.values[next], kind));
+				iforest_counter_add(&counter, kind, samples.times[next], number(samples.values[next], kind),
+						    samples.untils[next]);
 			iforest_counter_close(&counter, kind, end);
 			check_bucket(&counter, &samples, kind, start, end);
 			start = end;
@@ -108,7 +114,7 @@ static void buckets_are_what_the_definition_says(void **state)
 /* The greatest integral and increases there are. */
 static void nothing_overflows(void **state)
 {
-	struct iforest_counter counter = { .is_known = true, .value = { .integer = INT64_MIN } };
+	struct iforest_counter counter = { .is_known = true, .value = { .integer = INT64_MIN }, .until = INT64_MAX };
 
 	(void)state;
 	iforest_counter_open(&counter, INT64_MIN);
@@ -116,9 +122,9 @@ static void nothing_overflows(void **state)
 	assert_true(counter.integral == -(iforest_int128)UINT64_MAX * ((iforest_int128)1 << 63) && counter.known == UINT64_MAX);
 	assert_true(iforest_counter_mean(&counter, IFOREST_INT64) == -0x1p63);
 	iforest_counter_open(&counter, 0);
-	iforest_counter_add(&counter, IFOREST_INT64, 0, (union iforest_number){ .integer = INT64_MAX });
-	iforest_counter_add(&counter, IFOREST_INT64, 0, (union iforest_number){ .integer = INT64_MIN });
-	iforest_counter_add(&counter, IFOREST_INT64, 0, (union iforest_number){ .integer = INT64_MAX });
+	iforest_counter_add(&counter, IFOREST_INT64, 0, (union iforest_number){ .integer = INT64_MAX }, INT64_MAX);
+	iforest_counter_add(&counter, IFOREST_INT64, 0, (union iforest_number){ .integer = INT64_MIN }, INT64_MAX);
+	iforest_counter_add(&counter, IFOREST_INT64, 0, (union iforest_number){ .integer = INT64_MAX }, INT64_MAX);
 	assert_true(counter.increase == 2 * (iforest_int128)UINT64_MAX + INT64_MIN && counter.n_resets == 1);
 }
 
