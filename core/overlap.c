@@ -17,7 +17,7 @@ static bool has_negatives(const struct iforest_overlap *overlap, const uint8_t *
 	const struct iforest_fields *fields = &overlap->scan->manifest->fields;
 	struct iforest_row least, greatest;
 
-	if (!overlap->wants_durations || overlap->is_searching)
+	if (!overlap->wants_inside || overlap->is_searching)
 		return false;
 	iforest_node_extremes(node, fields, overlap->duration, &least, &greatest);
 	return least.is_set && least.value.integer < 0;
@@ -131,7 +131,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 		least = iforest_column_at(&reader->columns[column], summary->low);
 		longest = iforest_column_at(&reader->columns[column], summary->high);
 	}
-	splits = which && least < 0 && overlap->wants_durations && !overlap->is_searching;
+	splits = which && least < 0 && overlap->wants_inside && !overlap->is_searching;
 	collects = which && overlap->has_bound && may_outlive(overlap, reader, which, longest);
 	if (splits || collects)
 		status = iforest_block_need(reader, column);
@@ -199,7 +199,7 @@ enum iforest_status iforest_overlap_start(struct iforest_overlap *overlap, uint6
 	const struct iforest_window *window = &overlap->bucketing.window;
 	enum iforest_status status = IFOREST_OK;
 
-	iforest_open_spans_clear(&overlap->open, overlap->wants_durations);
+	iforest_open_spans_clear(&overlap->open, overlap->wants_longest);
 	overlap->has_next = overlap->has_bucket = false;
 	overlap->is_done = iforest_window_is_empty(window);
 	if (overlap->is_done)
@@ -212,7 +212,7 @@ enum iforest_status iforest_overlap_start(struct iforest_overlap *overlap, uint6
 	if (window->has_t0)
 		status = find_open(overlap, series, window->t0);
 	scan->bucketing.window = *window;
-	scan->wanted.values = overlap->wants_durations ? 1u << overlap->duration : 0;
+	scan->wanted.values = overlap->wants_inside || overlap->wants_longest ? 1u << overlap->duration : 0;
 	scan->wanted.no_mins = UINT32_MAX;
 	if (!status)
 		status = iforest_scan_start(scan, series);
@@ -307,7 +307,7 @@ static enum iforest_status fold_starts(struct iforest_overlap *overlap, const st
 				       struct iforest_aggregate *aggregate)
 {
 	struct iforest_value_aggregate *value = &aggregate->values[overlap->duration];
-	bool outliving_matter = bounds->has_end && (overlap->wants_durations || !bounds->is_last);
+	bool outliving_matter = bounds->has_end && (overlap->wants_inside || !bounds->is_last);
 	enum iforest_status status;
 
 	if (!overlap->has_next || (bounds->has_end && overlap->next_start >= bounds->to))
@@ -315,7 +315,7 @@ static enum iforest_status fold_starts(struct iforest_overlap *overlap, const st
 	look_for(overlap, false, outliving_matter, bounds->to);
 	status = pass_starts(overlap, bounds->has_end ? bounds->to - 1 : INT64_MAX, aggregate);
 	aggregate->n_rows += overlap->negative.n;
-	if (!overlap->wants_durations)
+	if (!overlap->wants_inside)
 		return status;
 	value->sum = iforest_add_wrapping(value->sum, -overlap->beyond);
 	iforest_row_max(&value->max, &overlap->negative.max, IFOREST_INT64);
@@ -335,7 +335,7 @@ static enum iforest_status answer(struct iforest_overlap *overlap, int64_t bucke
 	status = fold_starts(overlap, &bounds, aggregate);
 	aggregate->n_dead = 0;
 	aggregate->n_rows += stretch.n;
-	if (overlap->wants_durations) {
+	if (overlap->wants_inside || overlap->wants_longest) {
 		value->n = aggregate->n_rows;
 		value->sum = iforest_add_wrapping(value->sum, stretch.inside);
 		iforest_row_max(&value->max, &stretch.longest, IFOREST_INT64);

@@ -11,7 +11,7 @@
  *
  *   iforest_scan_init(&scan, ...); iforest_scan_join(&scan, ...);
  *   iforest_overlap_init(&overlap, &scan);
- *   overlap.bucketing = ...; overlap.filter = ...; overlap.wants_durations = ...;
+ *   overlap.bucketing = ...; overlap.filter = ...; overlap.wants_inside = ...; overlap.wants_longest = ...;
  *   for (each series) {
  *           iforest_overlap_start(&overlap, series);
  *           while (!iforest_overlap_next(&overlap, &bucket, &aggregate, &found) && found) ...
@@ -20,9 +20,9 @@
  *
  * How: the k spans that are open at the window's start are found by a fold that descends only into nodes whose latest end lies
  * after it, O(log N + k log(N / k)). Then each bucket is a fold as any other, but that it descends into nodes in which a span
- * outlives the bucket (or has a negative duration, which a sum must not have in it). Those spans are carried along as open ones
- * (open_spans.h); all others are counted and added up by nodes. So a span that covers everything is looked for once, and a bucket into
- * which open spans reach and in which none starts reads no page.
+ * outlives the bucket (or has a negative duration, which a sum must not have in it, where the time inside is asked for). Those spans
+ * are carried along as open ones (open_spans.h); all others are counted and added up by nodes. So a span that covers everything is
+ * looked for once, and a bucket into which open spans reach and in which none starts reads no page.
  */
 #ifndef IFOREST_OVERLAP_H
 #define IFOREST_OVERLAP_H
@@ -44,7 +44,7 @@ struct iforest_overlap {
 	/* set by the caller, before a start */
 	struct iforest_bucketing bucketing;  /* checked with iforest_bucketing_check() */
 	const struct iforest_filter *filter; /* of the entries in the scan's own runs; NULL: all live ones count */
-	bool wants_durations;                /* the time inside and the longest span, not their number alone */
+	bool wants_inside, wants_longest;    /* the time inside, the longest span; their number comes with any */
 
 	struct iforest_overlap_filter own, joined;
 	struct iforest_open_spans open;
@@ -75,10 +75,10 @@ enum iforest_status iforest_overlap_start(struct iforest_overlap *overlap, uint6
 /* The next bucket, in ascending order, that a span overlaps; *found is false after the last. In the aggregate
  *
  *   n_rows                     spans that overlap the bucket
- *   values[duration].n         the same, where durations are wanted
- *   values[duration].sum       what of them lies inside
- *   values[duration].max       the longest: its duration, time and ref; of several the earliest, then the lowest ref. Not set where
- *                              all durations are NULL
+ *   values[duration].n         the same, where either is wanted
+ *   values[duration].sum       what of them lies inside, where that is wanted
+ *   values[duration].max       the longest, where that is wanted: its duration, time and ref; of several the earliest, then the
+ *                              lowest ref. Not set where all durations are NULL
  *
  * and the rest is empty, so that those of several series can be combined.
  * Errors  as iforest_overlap_start(), and IFOREST_RANGE where the number of a step bucket that a span overlaps exceeds int64. */

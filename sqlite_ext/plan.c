@@ -36,9 +36,11 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 	unsigned first_fixed = definition->n_hidden + definition->n_by, first = first_fixed + IFOREST_N_FIXED;
 
 	if (definition->is_overlap) {
-		for (unsigned c = IFOREST_OF_CLIPPED; c < IFOREST_N_OVERLAP; c++)
+		if (is_used(used, first_fixed + IFOREST_OF_CLIPPED))
+			wanted.values = 1u << definition->duration_value;
+		for (unsigned c = IFOREST_OF_LONGEST; c < IFOREST_N_OVERLAP; c++)
 			if (is_used(used, first_fixed + c))
-				wanted.values = 1u << definition->duration_value;
+				wanted.no_maxs = ~(1u << definition->duration_value);
 		return wanted;
 	}
 	if (definition->is_counter) {

@@ -319,7 +319,8 @@ static int start_overlap(struct iforest_query *query, const struct iforest_plan 
 	query->has_overlap = true;
 	query->overlap.bucketing = query->bucketing;
 	query->overlap.filter = filter_of(query);
-	query->overlap.wants_durations = plan->wanted.values != 0;
+	query->overlap.wants_inside = plan->wanted.values != 0;
+	query->overlap.wants_longest = plan->wanted.no_maxs != UINT32_MAX;
 	return iforest_index_error(query->index, query->snapshot, status, error);
 }
 

@@ -1,6 +1,7 @@
 /* A million spans of 8 tracks in 4000-byte pages, 45 % of them without length, some unfinished, and on each track one that covers
  * everything: the spans that overlap a window are counted, measured and the longest of them found in a few pages a level and for
- * each span that is open at an end of it; 1920 buckets read the pages that their aggregates do, and no more. */
+ * each span that is open at an end of it; 1920 buckets read the pages that their aggregates do, and no more. Where every tenth span is
+ * unfinished, the longest alone are found in as few. */
 #include <stdlib.h>
 
 #include "core/overlap.h"
@@ -12,7 +13,7 @@ enum { N_TRACKS = 8, N_SPANS = 1000000, NS_A_SPAN = 1000, N_PIXELS = 1920 };
 
 static const int64_t end = (int64_t)N_SPANS * NS_A_SPAN;
 static struct sample_index spans;
-static unsigned n_levels;
+static unsigned n_levels, percent_unfinished;
 
 /* Span i starts about every microsecond on some track; seldom more than three of a track are open at once. */
 static struct iforest_entry span(uint64_t i)
@@ -26,7 +27,7 @@ static struct iforest_entry span(uint64_t i)
 		entry.values[0].integer = 2 * end;
 	else if (i % 100 >= 45)
 		entry.values[0].integer = (int64_t)random_below(&dice, UINT64_C(1) << random_below(&dice, 17));
-	if (i >= N_SPANS - 20)
+	if (i >= N_SPANS - 20 || (i >= N_TRACKS && i * 37 % 100 < percent_unfinished))
 		entry.values[0].integer = -1;
 	return entry;
 }
@@ -66,7 +67,9 @@ struct cost {
 	unsigned n_buckets;
 };
 
-static struct cost cost_of(struct iforest_bucketing bucketing, uint32_t track, bool overlaps)
+enum what { AGGREGATES, LONGEST, INSIDE };
+
+static struct cost cost_of(struct iforest_bucketing bucketing, uint32_t track, enum what what)
 {
 	struct iforest_scan scan;
 	struct iforest_overlap overlap;
@@ -80,11 +83,12 @@ static struct cost cost_of(struct iforest_bucketing bucketing, uint32_t track, b
 	assert_ok(iforest_overlap_init(&overlap, &scan));
 	scan.bucketing = overlap.bucketing = bucketing;
 	scan.wanted = (struct iforest_wanted){ .values = 1 };
-	overlap.wants_durations = true;
-	assert_ok(overlaps ? iforest_overlap_start(&overlap, track) : iforest_scan_start(&scan, track));
+	overlap.wants_inside = what == INSIDE;
+	overlap.wants_longest = true;
+	assert_ok(what ? iforest_overlap_start(&overlap, track) : iforest_scan_start(&scan, track));
 	for (; found; cost.n_buckets += found) {
-		assert_ok(overlaps ? iforest_overlap_next(&overlap, &bucket, &aggregate, &found) :
-				     iforest_scan_next(&scan, &bucket, &aggregate, &found));
+		assert_ok(what ? iforest_overlap_next(&overlap, &bucket, &aggregate, &found) :
+				 iforest_scan_next(&scan, &bucket, &aggregate, &found));
 		cost.n_overlaps = found ? aggregate.n_rows : cost.n_overlaps;
 	}
 	iforest_overlap_release(&overlap);
@@ -99,18 +103,17 @@ static struct iforest_bucketing window_of(int64_t t0, int64_t t1, int64_t n)
 }
 
 /* Two folds, the one before the window and the one of it, each with its ends; and a path to each span that is open at either. */
-static void any_window_reads_log_pages(void **state)
+static void check_windows(enum what what)
 {
 	struct random dice = random_from(random_seed());
 	uint64_t most = 0, total = 0;
 
-	(void)state;
 	for (unsigned q = 0; q < 2000; q++) {
 		int64_t width = random_between(&dice, 1, end >> random_below(&dice, 24)), t0 = random_between(&dice, -1000, end - 100 * NS_A_SPAN - width);
 		uint32_t track = (uint32_t)random_below(&dice, N_TRACKS);
-		struct cost cost = cost_of(window_of(t0, t0 + width, 1), track, true);
-		uint64_t n_open = cost_of(window_of(t0, t0 + 1, 1), track, true).n_overlaps +
-				  cost_of(window_of(t0 + width - 1, t0 + width, 1), track, true).n_overlaps;
+		struct cost cost = cost_of(window_of(t0, t0 + width, 1), track, what);
+		uint64_t n_open = cost_of(window_of(t0, t0 + 1, 1), track, what).n_overlaps +
+				  cost_of(window_of(t0 + width - 1, t0 + width, 1), track, what).n_overlaps;
 
 		assert_in_range(cost.n_pages, 0, 2 * (2 + 2 * n_levels) + n_open * (n_levels + 1));
 		most = cost.n_pages > most ? cost.n_pages : most;
@@ -118,6 +121,25 @@ static void any_window_reads_log_pages(void **state)
 	}
 	print_message("%u levels; pages a window: at most %u, mean %.1f\n", n_levels, (unsigned)most, (double)total / 2000);
 	assert_true(total < 2000 * 2 * (2 + 2 * n_levels));
+}
+
+static void any_window_reads_log_pages(void **state)
+{
+	(void)state;
+	check_windows(INSIDE);
+}
+
+/* The greatest is none of theirs, so nothing need be opened for them. */
+static void unfinished_spans_cost_the_longest_nothing(void **state)
+{
+	struct cost inside;
+
+	drop(state);
+	percent_unfinished = 10;
+	build(state);
+	check_windows(LONGEST);
+	inside = cost_of(window_of(0, end, 1), 3, INSIDE);
+	assert_true(inside.n_pages > 20 * cost_of(window_of(0, end, 1), 3, LONGEST).n_pages);
 }
 
 /* What starts in a pixel is folded as it is; the spans that outlive it stand on pages that are open anyway. */
@@ -129,9 +151,9 @@ static void pixels_read_the_pages_of_their_aggregates(void **state)
 	for (unsigned q = 0; q < 60; q++) {
 		int64_t width = random_between(&dice, N_PIXELS, end >> random_below(&dice, 18)), t0 = random_between(&dice, 0, end - width);
 		uint32_t track = (uint32_t)random_below(&dice, N_TRACKS);
-		struct cost cost = cost_of(window_of(t0, t0 + width, N_PIXELS), track, true);
-		struct cost aggregates = cost_of(window_of(t0, t0 + width, N_PIXELS), track, false);
-		uint64_t n_open = cost_of(window_of(t0, t0 + 1, 1), track, true).n_overlaps;
+		struct cost cost = cost_of(window_of(t0, t0 + width, N_PIXELS), track, INSIDE);
+		struct cost aggregates = cost_of(window_of(t0, t0 + width, N_PIXELS), track, AGGREGATES);
+		uint64_t n_open = cost_of(window_of(t0, t0 + 1, 1), track, INSIDE).n_overlaps;
 
 		assert_int_equal(cost.n_buckets, N_PIXELS);
 		assert_in_range(cost.n_pages, 0, aggregates.n_pages + aggregates.n_pages / 10 + (2 + n_open) * (2 + 2 * n_levels));
@@ -141,7 +163,7 @@ static void pixels_read_the_pages_of_their_aggregates(void **state)
 /* Behind the last start there are pixels that one span covers, and nothing to be read for them. */
 static void covered_pixels_read_nothing(void **state)
 {
-	struct cost few = cost_of(window_of(end, 2 * end, 2), 3, true), many = cost_of(window_of(end, 2 * end, 100 * N_PIXELS), 3, true);
+	struct cost few = cost_of(window_of(end, 2 * end, 2), 3, INSIDE), many = cost_of(window_of(end, 2 * end, 100 * N_PIXELS), 3, INSIDE);
 
 	(void)state;
 	assert_int_equal(few.n_buckets, 2);
@@ -156,6 +178,7 @@ int main(void)
 		cmocka_unit_test(any_window_reads_log_pages),
 		cmocka_unit_test(pixels_read_the_pages_of_their_aggregates),
 		cmocka_unit_test(covered_pixels_read_nothing),
+		cmocka_unit_test(unfinished_spans_cost_the_longest_nothing),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, build, drop));

@@ -117,7 +117,7 @@ static enum iforest_status overlap(struct attempt *attempt)
 		return status;
 	status = iforest_overlap_init(o, &attempt->scan);
 	o->bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT, .n = 30, .window = { true, true, 5000, 100000 } };
-	o->wants_durations = true;
+	o->wants_inside = o->wants_longest = true;
 	if (!status)
 		status = iforest_overlap_start(o, 1);
 	while (!status && found)

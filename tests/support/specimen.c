@@ -263,7 +263,7 @@ static void overlap(struct specimen *specimen, const struct iforest_bucketing *b
 		return;
 	status = iforest_overlap_init(&overlap, &scan);
 	overlap.bucketing = *bucketing;
-	overlap.wants_durations = true;
+	overlap.wants_inside = overlap.wants_longest = true;
 	for (unsigned s = 0; s < SPECIMEN_SERIES && !status; s++) {
 		bool found = true;
 		int64_t bucket, before = -1;

@@ -21,7 +21,7 @@ enum { MOST_BUCKETS = 60 };
 struct question {
 	struct oracle_question asked;
 	const struct sample_index *index;
-	bool wants_durations, has_filter, joins; /* the filter is asked about group 0 where others join, else about all */
+	bool wants_inside, wants_longest, has_filter, joins; /* the filter is asked about group 0 where others join, else about all */
 	int duration;
 };
 
@@ -163,8 +163,8 @@ static void check_bucket(const struct question *q, iforest_int128 bucket, const 
 			expected.sum += (end < to ? end : to) - (entry->time > from ? entry->time : from);
 		iforest_row_max(&expected.max, &row, IFOREST_INT64);
 	}
-	if (got->n_rows != expected.n || (q->wants_durations && (value->sum != expected.sum || value->n != expected.n)) ||
-	    (q->wants_durations && memcmp(&value->max, &expected.max, sizeof expected.max) != 0))
+	if (got->n_rows != expected.n || (q->wants_inside && (value->sum != expected.sum || value->n != expected.n)) ||
+	    (q->wants_longest && memcmp(&value->max, &expected.max, sizeof expected.max) != 0))
 		fail_msg("%s: bucket %lld: %llu spans, not %llu, inside %lld, not %lld; longest %lld at %lld, not %lld at %lld",
 			 text_of(q), (long long)bucket, (unsigned long long)got->n_rows, (unsigned long long)expected.n,
 			 (long long)value->sum, (long long)expected.sum, (long long)value->max.value.integer, (long long)value->max.time,
@@ -205,7 +205,8 @@ static void compare(const struct question *q, struct iforest_overlap *overlap)
 	overlap->bucketing = (struct iforest_bucketing){ .mode = modes[asked->mode], .n = asked->n, .step = asked->step,
 		.origin = asked->origin, .window = { asked->has_t0, asked->has_t1, asked->t0, asked->t1 } };
 	overlap->filter = q->has_filter ? &filter : NULL;
-	overlap->wants_durations = q->wants_durations;
+	overlap->wants_inside = q->wants_inside;
+	overlap->wants_longest = q->wants_longest;
 	assert_ok(iforest_bucketing_check(&overlap->bucketing));
 	assert_ok(iforest_overlap_start(overlap, asked->series));
 	for (int i = 0; i < MOST_BUCKETS && found; i++) {
@@ -229,7 +230,7 @@ static void compare(const struct question *q, struct iforest_overlap *overlap)
 static struct question random_question(const struct sample_index *index, struct random *dice)
 {
 	struct question q = { .asked = sample_question(index, dice), .index = index, .duration = index->manifest.fields.duration_value,
-			      .wants_durations = !random_chance(dice, 20), .has_filter = random_chance(dice, 30) };
+			      .wants_inside = random_chance(dice, 60), .wants_longest = random_chance(dice, 60), .has_filter = random_chance(dice, 30) };
 
 	if (q.asked.mode == ORACLE_COUNT && (q.asked.n > 1000000 || random_chance(dice, 50)))
 		q.asked.n = 1 + (int64_t)random_below(dice, 100);
@@ -302,7 +303,7 @@ static void all_windows_of_a_small_index(void **state)
 	struct sample_index index;
 	struct iforest_scan scan;
 	struct iforest_overlap overlap;
-	struct question q = { .index = &index, .wants_durations = true, .asked.series = 1 };
+	struct question q = { .index = &index, .wants_inside = true, .wants_longest = true, .asked.series = 1 };
 
 	(void)state;
 	sample_start(&index, &shapes[0]);
