@@ -2,7 +2,6 @@
 
 #include "access/genam.h"
 #include "access/table.h"
-#include "access/xlog.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -12,8 +11,6 @@
 #include "utils/snapmgr.h"
 
 #include "pg_ext/pause.h"
-
-enum { PATIENCE = 2, MOST_ATTEMPTS = 1000 };
 
 /* ---- beginning ---- */
 
@@ -196,8 +193,9 @@ bool iforest_answer_runs_hold(const struct iforest_answer *answer, ErrorData **e
 	return true;
 }
 
-static bool attempt(struct iforest_answer *answer, bool locked)
+static bool attempt(void *context, bool locked)
 {
+	struct iforest_answer *answer = context;
 	bool done = true;
 
 	MemoryContextReset(answer->attempt);
@@ -221,20 +219,13 @@ static void answer_question(struct iforest_answer *answer)
 
 	if (!IsMVCCSnapshot(snapshot))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("an iforest index answers MVCC snapshots only"));
-	answer->counts.n_restarts = 0;
 	MemoryContextReset(answer->parameters);
 	iforest_measures_rescan(answer->measures, answer->parameters);
 	MemoryContextReset(answer->attempt);
 	MemoryContextSwitchTo(answer->attempt);
 	iforest_groups_reset(answer->groups, answer->attempt);
 	if (iforest_answer_holds(answer, answer->gates))
-		while (!attempt(answer, answer->counts.n_restarts >= PATIENCE && !RecoveryInProgress())) {
-			CHECK_FOR_INTERRUPTS();
-			if (++answer->counts.n_restarts == MOST_ATTEMPTS)
-				ereport(ERROR, errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-					errmsg("could not read an iforest index while rows were being removed from it"),
-					errhint("Try again; or SET iforest.enable = off for this query."));
-		}
+		iforest_attempt(attempt, answer, &answer->counts.n_restarts);
 	answer->is_begun = true;
 	MemoryContextSwitchTo(before);
 }

@@ -6,13 +6,8 @@
 #include "pg_ext/answer.h"
 #include "pg_ext/groups.h"
 #include "pg_ext/measures.h"
-#include "pg_ext/scan_keys.h"
+#include "pg_ext/reader.h"
 #include "pg_ext/soft.h"
-#include "pg_ext/value_ranges.h"
-#include "pg_ext/pending_rows.h"
-#include "pg_ext/visibility.h"
-
-#include "core/scan.h"
 
 struct iforest_answer {
 	const struct iforest_question *question;
@@ -57,17 +52,9 @@ bool iforest_answer_index(struct iforest_answer *answer, Relation heap, Relation
 /* One index being read. */
 struct iforest_answer_reader {
 	struct iforest_answer *answer;
-	struct iforest_index index;
-	struct iforest_visibility visibility;
-	struct iforest_scan_keys keys;
-	struct iforest_pending_rows pending;
-	struct iforest_scan scan;
-	struct iforest_filter filter;
+	struct iforest_reader read;
 	struct iforest_wanted wanted;
 	struct iforest_aggregate *fold;      /* of a bucket */
-	const uint32 *sorted_series;         /* ids of keys.series, ascending */
-	uint8 *series_keys;                  /* their keys, in the order of keys.series, one after the other */
-	Size *series_ends;                   /* where each ends */
 	MemoryContext series_context;        /* by values of the series in hand */
 };
 

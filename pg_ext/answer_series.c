@@ -32,7 +32,7 @@ static void add_bucket(struct iforest_answer_reader *reader, bool has_time, int6
 
 static void clear_fold(struct iforest_answer_reader *reader)
 {
-	iforest_aggregate_clear(reader->fold, reader->index.manifest.fields.n_values);
+	iforest_aggregate_clear(reader->fold, reader->read.index.manifest.fields.n_values);
 }
 
 /* ---- a range of a series ---- */
@@ -40,8 +40,8 @@ static void clear_fold(struct iforest_answer_reader *reader)
 static enum iforest_status earliest(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 high,
 				    int64 *time, bool *found)
 {
-	const struct iforest_pending_rows *rows = &reader->pending;
-	enum iforest_status status = iforest_scan_earliest(&reader->scan, time, found);
+	const struct iforest_pending_rows *rows = &reader->read.pending;
+	enum iforest_status status = iforest_scan_earliest(&reader->read.scan, time, found);
 	const struct iforest_key *key = *pending < rows->n ? &rows->entries[*pending].key : NULL;
 
 	if (!status && key && key->series == series && !key->time_is_null && key->time <= high &&
@@ -58,12 +58,12 @@ static enum iforest_status pass(struct iforest_answer_reader *reader, uint64 ser
 {
 	static const struct iforest_wanted nothing = { .values = 0 };
 	struct iforest_key after = through == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, through + 1);
-	uint32 end = iforest_pending_rows_find(&reader->pending, &after);
+	uint32 end = iforest_pending_rows_find(&reader->read.pending, &after);
 	enum iforest_status status;
 
-	status = iforest_scan_through(&reader->scan, through, is_wanted ? &reader->wanted : &nothing, reader->fold);
+	status = iforest_scan_through(&reader->read.scan, through, is_wanted ? &reader->wanted : &nothing, reader->fold);
 	if (!status && is_wanted)
-		iforest_pending_rows_fold(&reader->pending, *pending, end, &reader->index.manifest.fields, reader->fold);
+		iforest_pending_rows_fold(&reader->read.pending, *pending, end, &reader->read.index.manifest.fields, reader->fold);
 	*pending = Max(*pending, end);
 	return status;
 }
@@ -75,13 +75,13 @@ static enum iforest_status find_last(struct iforest_answer_reader *reader, uint6
 	struct iforest_time_keys times = iforest_time_keys(&reader->answer->definition);
 	int64 high = Min(range->high, times.highest_finite);
 	struct iforest_key end = high == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, high + 1);
-	uint32 at = iforest_pending_rows_find(&reader->pending, &end);
-	enum iforest_status status = iforest_scan_latest(&reader->scan, series, high, last, found);
+	uint32 at = iforest_pending_rows_find(&reader->read.pending, &end);
+	enum iforest_status status = iforest_scan_latest(&reader->read.scan, series, high, last, found);
 
-	if (!status && at > 0 && reader->pending.entries[at - 1].key.series == series &&
-	    !reader->pending.entries[at - 1].key.time_is_null &&
-	    (!*found || reader->pending.entries[at - 1].key.time > *last)) {
-		*last = reader->pending.entries[at - 1].key.time;
+	if (!status && at > 0 && reader->read.pending.entries[at - 1].key.series == series &&
+	    !reader->read.pending.entries[at - 1].key.time_is_null &&
+	    (!*found || reader->read.pending.entries[at - 1].key.time > *last)) {
+		*last = reader->read.pending.entries[at - 1].key.time;
 		*found = true;
 	}
 	return status;
@@ -102,14 +102,14 @@ static enum iforest_status read_range(struct iforest_answer_reader *reader, uint
 {
 	struct iforest_answer *answer = reader->answer;
 	struct iforest_key from = iforest_key_at(series, range->low);
-	uint32 pending = iforest_pending_rows_find(&reader->pending, &from);
+	uint32 pending = iforest_pending_rows_find(&reader->read.pending, &from);
 	bool is_one = iforest_buckets_is_one(answer->ranges) && iforest_buckets_is_one(answer->buckets), found = true;
 	int64 last = range->high, time, range_end = PG_INT64_MIN;
 	bool in_range = true, has_range = false;
 	ErrorData *error = NULL;
 	enum iforest_status status = IFOREST_OK;
 
-	reader->scan.bucketing.window = (struct iforest_window){ .has_t0 = range->low != PG_INT64_MIN, .t0 = range->low,
+	reader->read.scan.bucketing.window = (struct iforest_window){ .has_t0 = range->low != PG_INT64_MIN, .t0 = range->low,
 								 .has_t1 = range->high != PG_INT64_MAX,
 								 .t1 = range->high == PG_INT64_MAX ? 0 : range->high + 1 };
 	if (!is_one) {
@@ -120,7 +120,7 @@ static enum iforest_status read_range(struct iforest_answer_reader *reader, uint
 		iforest_buckets_start(answer->buckets, last);
 	}
 	if (!status)
-		status = iforest_scan_start(&reader->scan, series);
+		status = iforest_scan_start(&reader->read.scan, series);
 	while (!status && !(status = earliest(reader, series, &pending, range->high, &time, &found)) && found) {
 		int64 end;
 
@@ -153,15 +153,15 @@ static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint
 	enum iforest_status status;
 
 	timeless.times = false;
-	reader->scan.bucketing.window = (struct iforest_window){ .has_t0 = false };
-	status = iforest_scan_start(&reader->scan, series);
+	reader->read.scan.bucketing.window = (struct iforest_window){ .has_t0 = false };
+	status = iforest_scan_start(&reader->read.scan, series);
 	clear_fold(reader);
 	if (!status)
-		status = iforest_scan_nulls(&reader->scan, &timeless, reader->fold);
+		status = iforest_scan_nulls(&reader->read.scan, &timeless, reader->fold);
 	if (status)
 		return status;
-	iforest_pending_rows_fold(&reader->pending, iforest_pending_rows_find(&reader->pending, &from),
-				  iforest_pending_rows_find(&reader->pending, &end), &reader->index.manifest.fields, reader->fold);
+	iforest_pending_rows_fold(&reader->read.pending, iforest_pending_rows_find(&reader->read.pending, &from),
+				  iforest_pending_rows_find(&reader->read.pending, &end), &reader->read.index.manifest.fields, reader->fold);
 	set_time(answer, true, 0);
 	if (reader->fold->n_rows > 0 && iforest_answer_runs_hold(answer, &error)) {
 		raise_late(reader, error, false, 0);
@@ -175,24 +175,22 @@ static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint
 enum iforest_status iforest_answer_series(struct iforest_answer_reader *reader, uint32 i)
 {
 	struct iforest_answer *answer = reader->answer;
-	uint32 id = reader->keys.series[i];
+	uint32 id = reader->read.keys.series[i];
 	enum iforest_status status = IFOREST_OK;
 
 	if (answer->definition.n_by > 0) {
 		MemoryContext before = MemoryContextSwitchTo(reader->series_context);
-		Size start = i > 0 ? reader->series_ends[i - 1] : 0;
 
 		MemoryContextReset(reader->series_context);
-		iforest_by_read(reader->index.relation, &answer->definition, reader->series_keys + start,
-				(uint32)(reader->series_ends[i] - start), answer->row->tts_values, answer->row->tts_isnull);
+		iforest_reader_by(&reader->read, i, answer->row->tts_values, answer->row->tts_isnull);
 		MemoryContextSwitchTo(before);
 	}
 	if (!iforest_answer_holds(answer, answer->series))
 		return IFOREST_OK;
 	answer->counts.n_series++;
-	for (uint32 r = 0; r < reader->keys.n_ranges && !status; r++)
-		status = read_range(reader, id, &reader->keys.ranges[r]);
-	if (!status && reader->keys.has_nulls)
+	for (uint32 r = 0; r < reader->read.keys.n_ranges && !status; r++)
+		status = read_range(reader, id, &reader->read.keys.ranges[r]);
+	if (!status && reader->read.keys.has_nulls)
 		status = read_nulls(reader, id);
 	return status;
 }
@@ -202,10 +200,10 @@ enum iforest_status iforest_answer_total(struct iforest_answer_reader *reader)
 	enum iforest_status status;
 
 	clear_fold(reader);
-	status = iforest_scan_everything(&reader->scan, &reader->wanted, reader->fold);
+	status = iforest_scan_everything(&reader->read.scan, &reader->wanted, reader->fold);
 	if (status)
 		return status;
-	iforest_pending_rows_fold(&reader->pending, 0, reader->pending.n, &reader->index.manifest.fields, reader->fold);
+	iforest_pending_rows_fold(&reader->read.pending, 0, reader->read.pending.n, &reader->read.index.manifest.fields, reader->fold);
 	add_bucket(reader, false, 0);
 	return IFOREST_OK;
 }
