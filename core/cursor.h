@@ -35,6 +35,13 @@ struct iforest_cursor {
 	 * filter or without any */
 	uint64_t judged_leaf;
 	enum iforest_verdict verdict;
+	/* What of a leaf page lies at and after a position, as far as `wanted` goes; leaf_number UINT64_MAX: of none. */
+	struct {
+		uint64_t leaf_number;
+		unsigned block, entry;
+		struct iforest_wanted wanted;
+		struct iforest_aggregate aggregate;
+	} rest;
 	uint64_t n_pages_opened, n_leaf_pages_opened, n_nodes_folded; /* since init, for tests and EXPLAIN */
 };
 

@@ -1,5 +1,6 @@
 #include "core/bits.h"
 #include "core/cursor_internal.h"
+#include "core/leaf_split.h"
 
 /* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
  * can matter: the first is looked into at once, the last is noted here and looked into at the end. */
@@ -7,6 +8,7 @@ struct edges {
 	uint32_t seen_firsts, seen_time;     /* a first row of column v, a time: later ones do not matter */
 	uint32_t open_lasts, open_last_time; /* the last one so far lies in the node noted */
 	struct { unsigned level; uint64_t i; } last[IFOREST_MAX_VALUES], last_time;
+	bool has_nodes;                      /* a node was used: so the range is wide, and the next one too, as a rule */
 };
 
 /* What to look for in a node: a live entry, or one that has value v (v < n_values). */
@@ -190,8 +192,61 @@ static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, cons
 	return status;
 }
 
-/* Adds the entries of the leaf page from the position up to (block, entry) and stands there. */
-static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned block, unsigned entry,
+/* Adds what of the leaf page that is held comes before the key, and keeps the rest, if its node tells both. */
+static enum iforest_status fold_split(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned block, unsigned entry,
+				      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate, bool *done)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+	struct iforest_aggregate before;
+	const uint8_t *node;
+	enum iforest_status status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+
+	cursor->rest.leaf_number = UINT64_MAX;
+	if (!status)
+		status = iforest_cursor_blame_leaf(cursor, iforest_leaf_split(&cursor->leaf, node, &cursor->reader, key, block, entry,
+									      wanted, &before, &cursor->rest.aggregate, done));
+	if (status || !*done)
+		return status;
+	iforest_aggregate_combine(aggregate, &before, fields->kinds, fields->n_values);
+	cursor->rest.leaf_number = cursor->leaf_number;
+	cursor->rest.block = block;
+	cursor->rest.entry = entry;
+	cursor->rest.wanted = *wanted;
+	return status;
+}
+
+static bool is_same_wanted(const struct iforest_wanted *a, const struct iforest_wanted *b)
+{
+	return a->values == b->values && a->no_mins == b->no_mins && a->no_maxs == b->no_maxs && a->no_rows == b->no_rows &&
+	       a->filter == b->filter && b->firsts == 0 && b->lasts == 0 && b->squares == 0 && !b->times && !b->node_fields &&
+	       !b->extremes_alone;
+}
+
+/* Standing within a leaf page that lies below the key as a whole: what of it is left has no need to be searched, and where it is known
+ * it is added. */
+static enum iforest_status fold_rest(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
+				     struct iforest_aggregate *aggregate, bool *is_below, bool *done)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+	struct iforest_key last;
+	const uint8_t *node;
+	enum iforest_status status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+
+	if (status)
+		return status;
+	last = iforest_node_last(node);
+	*is_below = iforest_key_compare(&last, key) < 0;
+	*done = *is_below && cursor->rest.leaf_number == cursor->leaf_number && cursor->rest.block == cursor->block &&
+		cursor->rest.entry == cursor->entry && is_same_wanted(&cursor->rest.wanted, wanted);
+	if (!*done)
+		return IFOREST_OK;
+	iforest_aggregate_combine(aggregate, &cursor->rest.aggregate, fields->kinds, fields->n_values);
+	iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	return IFOREST_OK;
+}
+
+/* Adds the entries of the leaf page from the position up to (block, entry), where the key belongs, and stands there. */
+static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned block, unsigned entry,
 					const struct iforest_wanted *wanted, struct edges *edges,
 					struct iforest_aggregate *aggregate)
 {
@@ -209,6 +264,8 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 		asked.filter = NULL;
 	if (!status && verdict == IFOREST_MOST && cursor->block == 0 && from == 0 && block == cursor->leaf.header.n_items)
 		status = fold_most_of_leaf(cursor, wanted, aggregate, &done);
+	else if (!status && verdict == IFOREST_ALL && edges->has_nodes && cursor->block == 0 && from == 0)
+		status = fold_split(cursor, key, block, entry, wanted, aggregate, &done);
 	done = done || verdict == IFOREST_NONE;
 	for (unsigned b = cursor->block; !done && b <= block && b < cursor->leaf.header.n_items && !status; b++, from = 0) {
 		unsigned to;
@@ -295,24 +352,39 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 	return status;
 }
 
+/* Passes what of the leaf page lies before the key. */
+static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
+				     struct edges *edges, struct iforest_aggregate *aggregate)
+{
+	bool is_below = false, done = false;
+	unsigned block, entry = 0;
+	enum iforest_status status = IFOREST_OK;
+
+	if (cursor->block > 0 || cursor->entry > 0)
+		status = fold_rest(cursor, key, wanted, aggregate, &is_below, &done);
+	if (status || done)
+		return status;
+	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	block = status ? 0 : cursor->leaf.header.n_items;
+	if (!status && !is_below)
+		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
+	return status ? status : fold_in_leaf(cursor, key, block, entry, wanted, edges, aggregate);
+}
+
 /* Passes a node that is used whole, or what of a leaf page lies before the key; *moving: into another leaf page. *level is the
  * node's, 0 for entries of a leaf page. */
 static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
 				     struct edges *edges, struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
 {
 	uint64_t leaf_number = cursor->leaf_number;
-	unsigned block, entry;
 	enum iforest_status status = IFOREST_OK;
 
 	*level = 0;
 	if (cursor->block == 0 && cursor->entry == 0)
 		status = fold_largest_node(cursor, key, wanted, edges, aggregate, level);
+	edges->has_nodes = edges->has_nodes || *level;
 	if (!status && !*level)
-		status = iforest_cursor_hold(cursor, 0, leaf_number);
-	if (!status && !*level)
-		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
-	if (!status && !*level)
-		status = fold_in_leaf(cursor, block, entry, wanted, edges, aggregate);
+		status = fold_leaf(cursor, key, wanted, edges, aggregate);
 	*moving = cursor->leaf_number != leaf_number;
 	return status;
 }

@@ -275,9 +275,10 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 
 enum { FEW_GONE = 8 }; /* of a block; where more do not count, the others are sooner folded */
 
-static bool can_take_out(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
+bool iforest_can_take_out(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
 {
-	bool can = !wanted->firsts && !wanted->lasts && !wanted->squares && !wanted->times && !wanted->node_fields;
+	bool can = !wanted->firsts && !wanted->lasts && !wanted->squares && !wanted->times && !wanted->node_fields &&
+		   !wanted->extremes_alone;
 
 	for (unsigned v = 0; v < fields->n_values && can; v++)
 		can = !(wanted->values >> v & 1) || fields->kinds[v] == IFOREST_INT64;
@@ -328,7 +329,7 @@ enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, cons
 	enum iforest_status status = IFOREST_OK;
 
 	/* removed entries stay removed: as many of them are the same ones */
-	*done = can_take_out(wanted, fields) && iforest_node_dead(node) == leaf->header.n_dead;
+	*done = iforest_can_take_out(wanted, fields) && iforest_node_dead(node) == leaf->header.n_dead;
 	if (!*done)
 		return IFOREST_OK;
 	iforest_aggregate_clear(&rest, fields->n_values);

@@ -52,6 +52,9 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
 					      const struct iforest_aggregate *aggregate, bool *may);
 
+/* Can entries be taken out of a node, as far as what is wanted of it goes? Counts and sums of integers can. */
+bool iforest_can_take_out(const struct iforest_wanted *wanted, const struct iforest_fields *fields);
+
 /* aggregate = aggregate + the node over a leaf page, without those of its live entries that do not count. *done is false, and
  * the aggregate as it was, where a fold of the entries has to do it: first or last rows, times, squares or sums of reals are
  * wanted; an extreme of the node does not count; many entries of a block do not; or entries were removed between the reading of

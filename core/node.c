@@ -67,20 +67,51 @@ static void read_rows(const uint8_t *bytes, unsigned kind, unsigned null_bits, s
 	*max = read_row(bytes + rows_offset(kind) + 24, null_bits >> 1 & 1);
 }
 
-static void read_value(struct iforest_value_aggregate *value, const uint8_t *bytes, unsigned kind, unsigned null_bits)
+/* Of reals. */
+static void read_value(struct iforest_value_aggregate *value, const uint8_t *bytes, unsigned null_bits)
 {
-	*value = (struct iforest_value_aggregate){ .n = iforest_load64(bytes) };
-	if (kind == IFOREST_INT64) {
-		value->sum = (iforest_int128)((iforest_uint128)iforest_load64(bytes + 16) << 64 | iforest_load64(bytes + 8));
-	} else {
-		uint64_t bits = iforest_load64(bytes + 8);
+	uint64_t bits = iforest_load64(bytes + 8);
 
-		memcpy(&value->real_sum, &bits, sizeof bits);
-		value->n_nan = iforest_load64(bytes + 16);
-		value->n_plus_infinity = iforest_load64(bytes + 24);
-		value->n_minus_infinity = iforest_load64(bytes + 32);
+	*value = (struct iforest_value_aggregate){ .n = iforest_load64(bytes), .n_nan = iforest_load64(bytes + 16),
+		.n_plus_infinity = iforest_load64(bytes + 24), .n_minus_infinity = iforest_load64(bytes + 32) };
+	memcpy(&value->real_sum, &bits, sizeof bits);
+	read_rows(bytes, IFOREST_FLOAT64, null_bits, &value->min, &value->max);
+}
+
+static iforest_int128 read_sum(const uint8_t *bytes)
+{
+	return (iforest_int128)((iforest_uint128)iforest_load64(bytes + 16) << 64 | iforest_load64(bytes + 8));
+}
+
+/* Offers an extreme of a node, which is read as far as it takes to see that it loses. */
+static void fold_extreme(struct iforest_row *into, const uint8_t *bytes, bool time_is_null, int sign)
+{
+	int64_t value = iforest_load_int64(bytes);
+	struct iforest_row row;
+
+	if (into->is_set && (sign < 0 ? value > into->value.integer : value < into->value.integer))
+		return;
+	row = read_row(bytes, time_is_null);
+	if (sign < 0)
+		iforest_row_min(into, &row, IFOREST_INT64);
+	else
+		iforest_row_max(into, &row, IFOREST_INT64);
+}
+
+/* into = into + a value column of the node. */
+static void fold_value(struct iforest_value_aggregate *into, const uint8_t *bytes, enum iforest_value_kind kind, unsigned null_bits)
+{
+	struct iforest_value_aggregate value;
+
+	if (kind != IFOREST_INT64) {
+		read_value(&value, bytes, null_bits);
+		iforest_value_combine(into, &value, kind);
+	} else if (iforest_load64(bytes) > 0) {
+		into->n += iforest_load64(bytes);
+		into->sum = iforest_add_wrapping(into->sum, read_sum(bytes));
+		fold_extreme(&into->min, bytes + rows_offset(kind), null_bits & 1, -1);
+		fold_extreme(&into->max, bytes + rows_offset(kind) + 24, null_bits >> 1 & 1, 1);
 	}
-	read_rows(bytes, kind, null_bits, &value->min, &value->max);
 }
 
 void iforest_node_write(const struct iforest_node *node, const struct iforest_fields *fields, uint8_t *bytes)
@@ -176,14 +207,11 @@ void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields
 	aggregate->n_rows += iforest_node_rows(bytes);
 	aggregate->n_dead += iforest_node_dead(bytes);
 	for (unsigned v = 0; v < fields->n_values; v++) {
-		struct iforest_value_aggregate value;
-
 		if (squares >> v & 1 && fields->squares_offset[v])
 			fold_squares(&aggregate->values[v].squares, bytes + fields->squares_offset[v]);
-		if (!(values >> v & 1))
-			continue;
-		read_value(&value, bytes + fields->value_offset[v], fields->kinds[v], null_bits >> (2 + 2 * v));
-		iforest_value_combine(&aggregate->values[v], &value, (enum iforest_value_kind)fields->kinds[v]);
+		if (values >> v & 1)
+			fold_value(&aggregate->values[v], bytes + fields->value_offset[v], (enum iforest_value_kind)fields->kinds[v],
+				   null_bits >> (2 + 2 * v));
 	}
 	if (node_fields && fields->latest_end_offset) {
 		int64_t end = iforest_node_latest_end(bytes, fields);

@@ -19,6 +19,9 @@ StaticAssertDecl(MAXALIGN(SizeOfPageHeaderData) == 24, "pages of the visibility 
 /* A look at a page takes as long as judging this many entries one by one. */
 enum { ROWS_A_LOOK = 48, FEW_LOOKS = 2 };
 
+/* How far ahead tuples are fetched into the caches. */
+enum { TUPLES_AHEAD = 16 };
+
 enum { MAP_WORDS = (BLOCKS_A_MAP_PAGE + 63) / 64 };
 
 /* Bit i of word w: block 64 w + i is unclean. Bit w % 64 of in_words[w / 64]: word w is not 0; for ranges of blocks are wide where a
@@ -182,16 +185,25 @@ static bool is_visible(const struct iforest_visibility *visibility, Buffer buffe
 	return visible;
 }
 
+/* Tuples stand one before the other, which processors foresee less well than the other order. */
+static inline void prefetch_tuple(Page page, OffsetNumber offset, OffsetNumber last)
+{
+	if (offset <= last)
+		__builtin_prefetch((const char *)page + ItemIdGetOffset(PageGetItemId(page, offset)));
+}
+
 /* Fills in the visible roots of the page. Returns whether the block is clean. */
 static bool look_at_page(const struct iforest_visibility *visibility, Buffer buffer, BlockNumber block, uint64 *visible)
 {
 	Page page = BufferGetPage(buffer);
+	OffsetNumber last = PageGetMaxOffsetNumber(page);
 	bool clean = true;
 
-	for (OffsetNumber offset = FirstOffsetNumber; offset <= PageGetMaxOffsetNumber(page); offset++) {
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++) {
 		ItemId item = PageGetItemId(page, offset);
 		ItemPointerData tid;
 
+		prefetch_tuple(page, offset + TUPLES_AHEAD, last);
 		if (!ItemIdIsUsed(item) ||
 		    (ItemIdIsNormal(item) && HeapTupleHeaderIsHeapOnly((HeapTupleHeader)PageGetItem(page, item))))
 			continue;
