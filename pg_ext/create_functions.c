@@ -18,6 +18,7 @@
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 
+#include "pg_ext/definition.h"
 #include "pg_ext/function_texts.h"
 #include "pg_ext/index.h"
 #include "pg_ext/options.h"
@@ -83,21 +84,35 @@ static void read_types(Relation index, struct iforest_functions *functions)
 	}
 }
 
-/* What the nodes of the index keep, which need not be what its parameters say by now. */
-static void read_fields(Relation relation, struct iforest_functions *functions)
+/* What the nodes of the index keep, which need not be what its parameters say by now. A partitioned index has no nodes. */
+static struct iforest_fields fields_of(Relation heap, Relation relation)
+{
+	struct iforest_definition definition;
+	struct iforest_fields fields;
+	struct iforest_index *index;
+
+	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_INDEX) {
+		iforest_definition_read(relation, &definition);
+		iforest_definition_check(heap, relation, &definition, &fields);
+		return fields;
+	}
+	index = palloc(sizeof *index);
+	iforest_index_open(index, relation);
+	iforest_index_refresh(index);
+	return index->manifest.fields;
+}
+
+static void read_fields(Relation heap, Relation index, struct iforest_functions *functions)
 {
 	static const char *const units[IFOREST_END_RULES] = { [IFOREST_END_PER_1000] = "'ns'",
 							      [IFOREST_END_TIMES_1000] = "'ms'",
 							      [IFOREST_END_TIMES_1000000] = "'s'" };
-	struct iforest_index *index = palloc(sizeof *index);
-	const struct iforest_fields *fields = &index->manifest.fields;
+	struct iforest_fields fields = fields_of(heap, index);
 
-	iforest_index_open(index, relation);
-	iforest_index_refresh(index);
-	functions->squares = fields->squares;
-	functions->length = fields->duration_value == IFOREST_NO_VALUE ? -1 : fields->duration_value;
-	functions->is_end = fields->end_rule == IFOREST_END_COLUMN;
-	functions->unit = units[fields->end_rule];
+	functions->squares = fields.squares;
+	functions->length = fields.duration_value == IFOREST_NO_VALUE ? -1 : fields.duration_value;
+	functions->is_end = fields.end_rule == IFOREST_END_COLUMN;
+	functions->unit = units[fields.end_rule];
 }
 
 static char *read_predicate(Relation heap, Relation index)
@@ -124,7 +139,8 @@ static void read_index(Relation heap, Relation index, Oid extension_schema, stru
 		.schema = quoted_schema(RelationGetNamespace(index)),
 		.table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)),
 						    RelationGetRelationName(heap)),
-		.predicate = read_predicate(heap, index), .n_by = n_keys - 1, .n_values = n - n_keys };
+		.predicate = read_predicate(heap, index),
+		.is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX, .n_by = n_keys - 1, .n_values = n - n_keys };
 	functions->is_parallel_safe = !functions->predicate;
 	for (int i = 1; i <= n; i++) {
 		struct iforest_column column = read_column(heap, index, i);
@@ -138,7 +154,7 @@ static void read_index(Relation heap, Relation index, Oid extension_schema, stru
 		functions->is_parallel_safe &= index->rd_index->indkey.values[i - 1] != 0;
 	}
 	read_types(index, functions);
-	read_fields(index, functions);
+	read_fields(heap, index, functions);
 }
 
 /* ---- a function ---- */
@@ -195,7 +211,7 @@ static int new_functions(const struct iforest_functions *functions, struct creat
 	new_function(functions, "", 6, iforest_window_query(functions),
 		     "sums of the index by series, of a window or in buckets", &created[n++]);
 	new_function(functions, "_rows", 2, iforest_rows_query(functions), "rows that reach into a window", &created[n++]);
-	if (functions->length >= 0)
+	if (functions->length >= 0 && !functions->is_partitioned)
 		new_function(functions, "_overlap", 5, iforest_overlap_query(functions),
 			     "spans that overlap a window or its buckets: how many, their time inside, the longest",
 			     &created[n++]);
@@ -356,7 +372,7 @@ Datum iforest_create_index_functions(PG_FUNCTION_ARGS)
 	ArrayType *result;
 	int level;
 
-	index = iforest_open_named(oid, AccessShareLock, &heap);
+	index = iforest_open_named_or_partitioned(oid, AccessShareLock, &heap);
 	if (!iforest_owns_class(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	/* names and operators mean what they mean in pg_catalog */

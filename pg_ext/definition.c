@@ -266,7 +266,7 @@ static void check_variance(Relation index, const struct iforest_definition *defi
 void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
 			      struct iforest_fields *fields)
 {
-	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID)
+	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID && heap->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("iforest indexes need a table of access method heap"),
 			errdetail("Answers from the index go by the heap's visibility map."));

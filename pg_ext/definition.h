@@ -37,7 +37,8 @@ struct iforest_definition {
 /* The definition of an index that has been built; it was checked then. */
 void iforest_definition_read(Relation index, struct iforest_definition *definition);
 
-/* Raises an error that says what is wrong and what to do if the index cannot be built. Fills in the fields of its nodes. */
+/* Raises an error that says what is wrong and what to do if the index cannot be built. Fills in the fields of its nodes; of a
+ * partitioned index those of its partitions'. */
 void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
 			      struct iforest_fields *fields);
 

@@ -9,6 +9,7 @@
 struct shown {
 	const char *name, *aggregate;
 	bool is_own;      /* of the extension, and of a row */
+	bool is_ctid;     /* not of a partitioned table */
 	bool is_summed;   /* only of numbers */
 	bool is_variance; /* only where squares are kept */
 	bool is_zero;     /* where filled with zeros */
@@ -22,8 +23,8 @@ static const struct shown all_shown[] = {
 	{ .name = "avg_%s", .aggregate = "avg", .is_summed = true },
 	{ .name = "first_%s", .aggregate = "first", .is_own = true },
 	{ .name = "last_%s", .aggregate = "last", .is_own = true },
-	{ .name = "min_%s_ctid", .aggregate = "min_row", .is_own = true },
-	{ .name = "max_%s_ctid", .aggregate = "max_row", .is_own = true },
+	{ .name = "min_%s_ctid", .aggregate = "min_row", .is_own = true, .is_ctid = true },
+	{ .name = "max_%s_ctid", .aggregate = "max_row", .is_own = true, .is_ctid = true },
 	{ .name = "min_%s_ts", .aggregate = "min_time", .is_own = true },
 	{ .name = "max_%s_ts", .aggregate = "max_time", .is_own = true },
 	{ .name = "var_%s", .aggregate = "var_samp", .is_variance = true },
@@ -42,7 +43,8 @@ static bool has_squares(const struct iforest_functions *functions, int v)
 
 static bool is_shown(const struct iforest_functions *functions, int v, const struct shown *shown)
 {
-	return (!shown->is_summed || has_sum(functions->values[v].type)) && (!shown->is_variance || has_squares(functions, v));
+	return (!shown->is_summed || has_sum(functions->values[v].type)) && (!shown->is_variance || has_squares(functions, v)) &&
+	       (!shown->is_ctid || !functions->is_partitioned);
 }
 
 /* One of the columns of value v. */

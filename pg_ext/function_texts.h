@@ -31,6 +31,7 @@ struct iforest_functions {
 	const char *schema, *table;  /* schema of the index; the table, qualified */
 	const char *predicate;       /* of a partial index, or NULL */
 	bool is_parallel_safe;
+	bool is_partitioned;         /* a ctid does not say of which partition it is */
 	int n_by, n_values;
 	struct iforest_column by[INDEX_MAX_KEYS], time, values[IFOREST_MAX_VALUES];
 	uint32 squares;              /* bit v: the index keeps those of value v */

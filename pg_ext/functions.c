@@ -15,18 +15,21 @@
 #include "pg_ext/am.h"
 #include "pg_ext/maintenance.h"
 
-Relation iforest_open_named(Oid oid, LOCKMODE lock_mode, Relation *heap)
+static Relation open_named(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Relation *heap)
 {
 	Oid heap_oid = IndexGetRelation(oid, true);
 	Relation table = OidIsValid(heap_oid) ? try_table_open(heap_oid, lock_mode) : NULL;
 	Relation index = try_relation_open(oid, lock_mode);
+	bool is_partitioned, is_index;
 
 	if (!index)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("there is no relation with OID %u", oid));
-	if (index->rd_rel->relkind != RELKIND_INDEX || !table || index->rd_indam->ambuild != iforest_build)
+	is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
+	is_index = index->rd_rel->relkind == RELKIND_INDEX || (is_partitioned && or_partitioned);
+	if (!is_index || !table || index->rd_indam->ambuild != iforest_build)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			errmsg("\"%s\" is not an iforest index", RelationGetRelationName(index)),
-			index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX
+			is_partitioned && !or_partitioned
 				? errhint("A partitioned index holds nothing itself; name the index of a partition.") : 0);
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -34,10 +37,21 @@ Relation iforest_open_named(Oid oid, LOCKMODE lock_mode, Relation *heap)
 	if (!index->rd_index->indisvalid)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-			errhint("REINDEX INDEX or DROP INDEX: a concurrent build of it was cut off."));
+			is_partitioned ? errhint("A partition lacks the index: CREATE INDEX there, and ALTER INDEX ... ATTACH PARTITION.")
+				       : errhint("REINDEX INDEX or DROP INDEX: a concurrent build of it was cut off."));
 	if (heap)
 		*heap = table;
 	return index;
+}
+
+Relation iforest_open_named(Oid oid, LOCKMODE lock_mode, Relation *heap)
+{
+	return open_named(oid, lock_mode, false, heap);
+}
+
+Relation iforest_open_named_or_partitioned(Oid oid, LOCKMODE lock_mode, Relation *heap)
+{
+	return open_named(oid, lock_mode, true, heap);
 }
 
 void iforest_close_named(Relation index, Relation heap, LOCKMODE lock_mode)

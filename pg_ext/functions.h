@@ -9,6 +9,8 @@
 /* Opens an iforest index that is valid, and its table before it. Raises errors that say what it is otherwise; temporary
  * indexes of other sessions are refused. *heap may be NULL. */
 Relation iforest_open_named(Oid oid, LOCKMODE lock_mode, Relation *heap);
+/* Also a partitioned one, which holds nothing itself. */
+Relation iforest_open_named_or_partitioned(Oid oid, LOCKMODE lock_mode, Relation *heap);
 void iforest_close_named(Relation index, Relation heap, LOCKMODE lock_mode);
 
 /* Raises an error unless the user owns the index or is a member of pg_stat_scan_tables. */

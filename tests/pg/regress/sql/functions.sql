@@ -377,7 +377,36 @@ SET client_min_messages = notice;
 EXPLAIN (COSTS OFF) SELECT iforest_max_row(v, ts, ctid) FROM fn_p WHERE ts > 5;
 SET client_min_messages = warning;
 RESET iforest.explain_decline;
-SELECT refusal($$SELECT iforest_create_functions('fn_p_if')$$);
+-- of a partitioned index: no ctid says of which partition it is, and _overlap is of one index
+SELECT unnest(iforest_create_functions('fn_p_if'));
+SELECT proname, name FROM pg_proc, unnest(proargnames) name WHERE proname ~ '^fn_p_if' AND name ~ 'ctid|tableoid' ORDER BY 1, 2;
+SELECT * FROM pg_temp.compare_all('SELECT bucket, bucket_start, bucket_end, count, first_ts, last_ts, count_v, sum_v, min_v, max_v, first_v, last_v, min_v_ts, max_v_ts FROM fn_p_if(10, 190, 9)',
+	$$SELECT (ts - 10) / 20, 10 + (ts - 10) / 20 * 20, 30 + (ts - 10) / 20 * 20, count(*), min(ts), max(ts), count(v), sum(v), min(v), max(v), (array_agg(v ORDER BY ts, ctid, v))[1],
+		(array_agg(v ORDER BY ts DESC, ctid DESC, v DESC))[1], (array_agg(ts ORDER BY v, ts))[1], (array_agg(ts ORDER BY v DESC, ts))[1] FROM fn_p WHERE ts >= 10 AND ts < 190 GROUP BY 1$$);
+SELECT * FROM pg_temp.compare($$SELECT bucket, count, sum_v FROM fn_p_if(50, 250, step => 60, origin => 10, fill => 'zero')$$,
+	'SELECT b, count(v), coalesce(sum(v), 0) FROM generate_series(0, 3) b LEFT JOIN fn_p ON (ts - 10) / 60 = b AND ts >= 50 AND ts < 250 GROUP BY 1');
+SELECT * FROM pg_temp.compare_all('SELECT count, sum_v FROM fn_p_if()', 'SELECT count(*), sum(v) FROM fn_p');
+EXPLAIN (COSTS OFF) SELECT * FROM fn_p_if(10, 190, 9);
+EXPLAIN (COSTS OFF) SELECT * FROM fn_p_if(110, 190, 9);
+SELECT count(*), count(DISTINCT tableoid), sum(v) = (SELECT sum(v) FROM fn_p WHERE ts >= 90 AND ts < 110) AS same FROM fn_p_if_rows(90, 110);
+-- they follow the partitions, and go with the index
+CREATE TABLE fn_p3 PARTITION OF fn_p FOR VALUES FROM (200) TO (300);
+INSERT INTO fn_p VALUES (250, 1), (260, NULL);
+SELECT bucket_start, count, sum_v FROM fn_p_if(0, 300, 3);
+ALTER TABLE fn_p DETACH PARTITION fn_p1;
+SELECT bucket_start, count, sum_v FROM fn_p_if(0, 300, 3);
+ALTER TABLE fn_p ATTACH PARTITION fn_p1 FOR VALUES FROM (0) TO (100);
+DROP TABLE fn_p3;
+CREATE INDEX fn_p_d ON ONLY fn_p USING iforest (ts) INCLUDE (v) WITH (duration = 'v');
+SELECT refusal($$SELECT iforest_create_functions('fn_p_d')$$);
+DROP INDEX fn_p_d;
+CREATE INDEX fn_p_d ON fn_p USING iforest (ts) INCLUDE (v) WITH (duration = 'v', variance = 'v');
+SELECT unnest(iforest_create_functions('fn_p_d'));
+SELECT * FROM pg_temp.compare_all('SELECT tableoid, ts, v, "end" FROM fn_p_d_rows(95, 102)', 'SELECT tableoid, ts, v, ts + v FROM fn_p WHERE ts < 102 AND (ts >= 95 OR ts + v > 95)');
+SELECT round(var_v) = (SELECT round(variance(v)) FROM fn_p) AS same FROM fn_p_d();
+DROP INDEX fn_p_d;
+SELECT count(*) FROM pg_proc WHERE proname ~ '^fn_p_d';
+SELECT refusal($$SELECT iforest_merge('fn_p_if')$$);
 SELECT unnest(iforest_create_functions('fn_p1_ts_v_idx'));
 SELECT bucket, count, sum_v = (SELECT sum(v) FROM fn_p WHERE ts / 50 = bucket) AS all FROM fn_p1_ts_v_idx(0, 100, 2);
 SELECT refusal($$SELECT iforest_create_functions('fn_p_r')$$);
