@@ -213,16 +213,27 @@ static int clean_up(struct build *build, const struct iforest_run *run)
 	struct iforest_index *index = build->index;
 	sqlite3_int64 first_page = (sqlite3_int64)(run->place.location << 32);
 	const char *schema = index->schema, *name = index->name;
+	struct iforest_error ignored = { .rc = SQLITE_OK };
+	sqlite3_stmt *statement = NULL;
 	int rc = iforest_execute(build->error, index->db,
 				 "DELETE FROM \"%w\".\"%w_page\" WHERE id <> 0 AND id NOT BETWEEN %lld AND %lld;"
 				 "DELETE FROM \"%w\".\"%w_series\" WHERE id < %u OR id >= %u",
 				 schema, name, first_page, run->n_leaves ? first_page + UINT32_MAX : first_page - 1, schema, name,
 				 build->first_series, build->next_series);
 
-	if (rc || build->definition->sync != IFOREST_SYNC_LOG)
+	if (build->definition->sync != IFOREST_SYNC_LOG)
 		return rc;
-	rc = iforest_watch_start(index->db, schema, name, build->source, build->definition, build->error);
-	return rc ? rc : iforest_execute(build->error, index->db, "DELETE FROM \"%w\".\"%w_log\"", schema, name);
+	if (!rc)
+		rc = iforest_watch_start(index->db, schema, name, build->source, build->definition, build->error);
+	if (!rc)
+		rc = iforest_watch_prepare_empty(index->db, schema, name, build->source, build->definition, &statement, build->error);
+	if (!rc && sqlite3_step(statement) != SQLITE_DONE)
+		rc = iforest_error_from_db(build->error, index->db, sqlite3_errcode(index->db));
+	sqlite3_finalize(statement);
+	if (rc) /* in a transaction SQLite undoes nothing of it: without triggers no question is answered from a log that is not empty */
+		(void)iforest_watch_stop(index->db, schema, name, &ignored);
+	iforest_error_clear(&ignored);
+	return rc;
 }
 
 static int start(struct build *build)

@@ -7,6 +7,7 @@
 #include "core/run_merge.h"
 #include "core/run_remove.h"
 #include "sqlite_ext/export.h"
+#include "sqlite_ext/watch.h"
 
 /* A flush merges FEW_PAGES (4 MB), and more where runs have piled up. Runs over CAP_PAGES (1 GB) that lie apart in time are left
  * alone. */
@@ -152,14 +153,22 @@ static int prepare_log(struct upkeep *upkeep, sqlite3_stmt **statement)
 
 	if (index->definition.sync != IFOREST_SYNC_LOG)
 		return SQLITE_OK;
-	return iforest_prepare(upkeep->error, index->db, statement, "DELETE FROM \"%w\".\"%w_log\"", index->schema, index->name);
+	return iforest_watch_prepare_empty(index->db, index->schema, index->name, &index->source, &index->definition, statement, upkeep->error);
 }
 
-static int empty_log(struct upkeep *upkeep, sqlite3_stmt *statement)
+/* Where the log cannot be emptied, as a trigger of the user's may have it, the rows stay pending. SQLite does not do that for us: in a
+ * transaction it undoes nothing of a command that fails. Old keys that have gone from the runs do no harm. */
+static int empty_log(struct upkeep *upkeep, sqlite3_stmt *statement, struct iforest_run *run)
 {
+	struct iforest_edit edit = { .removed = &run->place.run_id, .n_removed = 1 };
 	int rc = statement ? sqlite3_step(statement) : SQLITE_DONE;
 
-	return rc == SQLITE_DONE ? SQLITE_OK : iforest_error_from_db(upkeep->error, upkeep->index->db, rc);
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	iforest_error_from_db(upkeep->error, upkeep->index->db, rc);
+	if (run->n_leaves > 0 && iforest_manifest_commit(&upkeep->manifest, &upkeep->index->store, &edit))
+		run->n_leaves = 0;
+	return rc;
 }
 
 static int seal(struct upkeep *upkeep)
@@ -183,10 +192,10 @@ static int seal(struct upkeep *upkeep)
 		rc = iforest_export_note(index, &upkeep->snapshot->tail, upkeep->error);
 	if (!rc)
 		rc = publish(upkeep, run);
+	if (!rc)
+		rc = empty_log(upkeep, statement, run);
 	if (rc && run->n_leaves > 0)
 		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&upkeep->manifest, run));
-	if (!rc)
-		rc = empty_log(upkeep, statement);
 	sqlite3_finalize(statement);
 	sqlite3_free(run);
 	return rc;

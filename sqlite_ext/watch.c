@@ -203,3 +203,18 @@ int iforest_watch_table(sqlite3 *db, const char *schema, const char *index, char
 	iforest_source_release(&source);
 	return rc;
 }
+
+int iforest_watch_prepare_empty(sqlite3 *db, const char *schema, const char *index, const struct iforest_source *source,
+				const struct iforest_definition *definition, sqlite3_stmt **statement, struct iforest_error *error)
+{
+	struct iforest_watch watch = { .db = db, .schema = schema, .index = index, .source = source, .definition = definition,
+				       .error = error, .is_no_trigger = true };
+	int rc = iforest_watch_log_minus_one(&watch);
+
+	if (rc)
+		return rc;
+	if (sqlite3_changes(db) == 0)
+		return iforest_prepare(error, db, statement, "DELETE FROM \"%w\".\"%w_log\"", schema, index);
+	return iforest_prepare(error, db, statement, "DELETE FROM \"%w\".\"%w_log\" WHERE seq <> %lld", schema, index,
+			       sqlite3_last_insert_rowid(db));
+}

@@ -4,10 +4,19 @@
 
 const char *const iforest_watch_suffixes[IFOREST_N_TRIGGERS] = { "before_insert", "insert", "update", "delete" };
 
+/* Tables are named without a schema in triggers, and with it elsewhere. */
+static void append_schema(const struct iforest_watch *watch, sqlite3_str *sql)
+{
+	if (watch->is_no_trigger)
+		sqlite3_str_appendf(sql, "\"%w\".", watch->schema);
+}
+
 /* Logs an old row: its key follows, as columns of `row`: old, or s. */
 static void append_insert(const struct iforest_watch *watch, sqlite3_str *sql)
 {
-	sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(nonce, id, was, time", watch->index);
+	sqlite3_str_appendall(sql, "INSERT INTO ");
+	append_schema(watch, sql);
+	sqlite3_str_appendf(sql, "\"%w_log\"(nonce, id, was, time", watch->index);
 	for (unsigned b = 0; b < watch->definition->n_by; b++)
 		sqlite3_str_appendf(sql, ", by_%u", b);
 	sqlite3_str_appendall(sql, ") ");
@@ -26,7 +35,9 @@ static void append_rows(const struct iforest_watch *watch, sqlite3_str *sql)
 	append_insert(watch, sql);
 	sqlite3_str_appendall(sql, "SELECT ");
 	append_key(watch, sql, "s");
-	sqlite3_str_appendf(sql, " FROM \"%w\" AS s WHERE ", watch->source->name);
+	sqlite3_str_appendall(sql, " FROM ");
+	append_schema(watch, sql);
+	sqlite3_str_appendf(sql, "\"%w\" AS s WHERE ", watch->source->name);
 }
 
 /* What is said of the rows that REPLACE would delete. */
@@ -175,7 +186,10 @@ static int append_conflicts(const struct iforest_watch *watch, sqlite3_str *sql,
 	const char *rowid = watch->source->rowid_column;
 	int rc;
 
-	open_condition(watch, sql, purpose);
+	if (purpose == INSERT_EXISTS) /* a rowid that SQLite is yet to choose reads as -1: nothing need be looked up */
+		sqlite3_str_appendf(sql, " OR new.\"%w\" <> -1 AND EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", rowid, watch->source->name);
+	else
+		append_rows(watch, sql);
 	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\"", rowid, rowid);
 	close_condition(watch, sql, purpose);
 	rc = append_equal(watch, sql, purpose);
@@ -292,5 +306,19 @@ int iforest_watch_make_text(const struct iforest_watch *watch, int trigger, bool
 		sqlite3_free(*made);
 		*made = NULL;
 	}
+	return rc;
+}
+
+int iforest_watch_log_minus_one(const struct iforest_watch *watch)
+{
+	sqlite3_str *sql = sqlite3_str_new(watch->db);
+	char *text;
+	int rc;
+
+	append_rows(watch, sql);
+	sqlite3_str_appendf(sql, "s.\"%w\" = -1", watch->source->rowid_column);
+	text = sqlite3_str_finish(sql);
+	rc = text ? iforest_execute(watch->error, watch->db, "%s", text) : iforest_error_set(watch->error, SQLITE_NOMEM, "");
+	sqlite3_free(text);
 	return rc;
 }

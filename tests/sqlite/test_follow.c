@@ -155,6 +155,84 @@ static void two_updates_in_one_seal(void **state)
 	close_database(db);
 }
 
+/* To a BEFORE INSERT trigger a row without a rowid yet looks as one with -1, which is a rowid like others. */
+static void the_row_minus_one_is_followed(void **state)
+{
+	static const char *const steps[] = {
+		"REPLACE INTO spans VALUES(-1, 'b', 51, 7, -1, '')", FLUSH, "REPLACE INTO spans VALUES(-1, 'c', 52, 9, -2, '')",
+		"REPLACE INTO spans VALUES(-1, 'a', 53, 11, -2, '')", FLUSH, "UPDATE spans SET ts = 54 WHERE id = -1",
+		"REPLACE INTO spans VALUES(-1, 'b', 55, 12, 5, '')", FLUSH, FLUSH, "DELETE FROM spans WHERE id = -1",
+		"INSERT INTO spans(id, track, ts) VALUES(-1, 'a', 56)", FLUSH, "DELETE FROM spans WHERE id = -1", FLUSH,
+		"REPLACE INTO spans VALUES(-1, 'c', 57, 13, 6, '')", "REPLACE INTO spans VALUES(-1, 'b', 58, 14, 6, '')", REBUILD,
+		"REPLACE INTO spans VALUES(-1, 'a', 59, 15, 7, '')", "UPDATE OR REPLACE spans SET id = -1 WHERE id = 30",
+		"INSERT INTO spans_if(spans_if) VALUES('optimize')", "REPLACE INTO spans VALUES(-1, 'a', 60, 16, 8, '')",
+		"DELETE FROM spans WHERE id <> -1", "INSERT INTO spans(track, ts) VALUES('a', 7)", "DELETE FROM spans; " FLUSH,
+		"INSERT INTO spans(id, track, ts) VALUES(-2, 'a', 9)", "INSERT INTO spans(track, ts) VALUES('a', 10)", FLUSH,
+		"REPLACE INTO spans VALUES(-1, 'a', 61, 17, 9, '')",
+	};
+
+	(void)state;
+	for (int had_it = 0; had_it < 2; had_it++)
+		for (int rolls_back = 0; rolls_back < 2; rolls_back++) {
+			sqlite3 *db = open_database(":memory:", 0);
+
+			make_index(db);
+			if (had_it) {
+				run(db, "DROP TABLE spans_if; INSERT INTO spans VALUES(-1, 'a', 50, 5, 0, '')");
+				run(db, "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track)");
+			}
+			for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+				if (rolls_back) {
+					run(db, "BEGIN; REPLACE INTO spans VALUES(-1, 'z', 3, 3, 3, ''); " FLUSH "; REPLACE INTO spans VALUES(-1, 'y', 4, 4, 4, '')");
+					expect_good(db);
+					run(db, "ROLLBACK");
+				}
+				run(db, "%s", steps[i]);
+				expect_good(db);
+			}
+			assert_int_equal(integer_of(db, "SELECT max(id) FROM spans"), -1);
+			close_database(db);
+		}
+}
+
+/* In a transaction SQLite undoes nothing of a command that fails: what it has done must be right by itself. */
+static void a_command_that_a_trigger_of_the_user_ends_does_no_harm(void **state)
+{
+	static const char *const triggers[] = {
+		"BEFORE DELETE ON spans_if_log", "AFTER DELETE ON spans_if_log WHEN old.seq % 3 = 0", "BEFORE INSERT ON spans_if_log WHEN new.id = -1",
+		"BEFORE INSERT ON spans_if_page", "BEFORE INSERT ON spans_if_page WHEN new.id = 0", "AFTER INSERT ON spans_if_page WHEN new.id = 0",
+		"BEFORE DELETE ON spans_if_page", "BEFORE INSERT ON spans_if_series", "BEFORE INSERT ON spans_if_config", "BEFORE DELETE ON spans_if_config",
+	};
+	static const char *const commands[] = { FLUSH, "INSERT INTO spans_if(spans_if) VALUES('optimize')", REBUILD };
+
+	(void)state;
+	for (size_t t = 0; t < sizeof triggers / sizeof *triggers; t++)
+		for (int c = 0; c < 3; c++)
+			for (int in_transaction = 0; in_transaction < 2; in_transaction++) {
+				sqlite3 *db = open_database(":memory:", 0);
+				bool failed;
+
+				make_index(db);
+				run(db, "INSERT INTO spans(id, track, ts, dur) VALUES(-1, 'a', 1, 1), (-5, 'b', 2, 2)");
+				run(db, FLUSH "; UPDATE spans SET dur = dur + 1, ts = ts + 3 WHERE id %% 5 = 0; DELETE FROM spans WHERE id %% 7 = 0;"
+					"REPLACE INTO spans VALUES(-1, 'new', 5, 5, 5, ''); INSERT INTO spans(track, ts, dur) VALUES('newer', 6, 60)");
+				run(db, "CREATE TRIGGER mine %s BEGIN SELECT RAISE(ABORT, 'not so'); END", triggers[t]);
+				run(db, in_transaction ? "BEGIN; UPDATE spans SET dur = 9 WHERE id = 8" : "SELECT 1");
+				failed = run_any(db, commands[c]) != SQLITE_OK;
+				if (run_any(db, QUESTION) == SQLITE_OK)
+					expect_good(db);
+				else
+					assert_true(failed && in_transaction && c == 2 && strncmp(last_message(), DETACHED, strlen(DETACHED)) == 0);
+				run(db, in_transaction ? "COMMIT; DROP TRIGGER mine" : "DROP TRIGGER mine");
+				if (failed && in_transaction && c == 2 && run_any(db, QUESTION))
+					run(db, REBUILD);
+				expect_good(db);
+				run(db, "DELETE FROM spans WHERE id < 20; " FLUSH);
+				expect_good(db);
+				close_database(db);
+			}
+}
+
 static void what_changes_nothing_leaves_it_good(void **state)
 {
 	static const char *const harmless[] = {
@@ -615,6 +693,8 @@ int main(void)
 		cmocka_unit_test(a_change_is_undone_by_a_rollback),
 		cmocka_unit_test(a_prepared_question_follows),
 		cmocka_unit_test(two_updates_in_one_seal),
+		cmocka_unit_test(the_row_minus_one_is_followed),
+		cmocka_unit_test(a_command_that_a_trigger_of_the_user_ends_does_no_harm),
 		cmocka_unit_test(what_changes_nothing_leaves_it_good),
 		cmocka_unit_test(changes_of_another_connection_are_seen),
 		cmocka_unit_test(a_parted_index_says_so),

@@ -40,6 +40,8 @@ static void write_once(struct round *round)
 	sqlite3_bind_text(write, 8, one_in(round->random, 3) ? names[random_below(round->random, 6)] : NULL, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(write, 9, integer_of(round->db, "SELECT id FROM t WHERE id >= %lld LIMIT 1",
 						random_below(round->random, 4 * (round->style.n_rows + 1))));
+	if (one_in(round->random, 12)) /* what a rowid that SQLite is yet to choose looks like to triggers */
+		sqlite3_bind_int64(write, one_in(round->random, 2) ? 1 : 9, -1);
 	sqlite3_step(write);
 	sqlite3_reset(write);
 }
