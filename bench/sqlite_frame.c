@@ -1,21 +1,25 @@
 /* sqlite_frame.c -- frames of a timeline, 16 tracks of 1920 pixels, through SQL: the index, plain SQL and SQLite's own floor.
  *
- *   sqlite_frame ROWS FOLDER EXTENSION     the database is made in FOLDER and removed at the end
+ *   sqlite_frame DATABASE EXTENSION PART...
  *
- * A walk zooms in from the whole trace to a millionth of it and pans at every depth. Each frame is asked for twice: the
- * longest span of each pixel with its id, and exact sums and counts. Statements are prepared once; a walk goes before that is
- * not timed, so that all is warm. Answers are compared with plain SQL where a frame has few enough rows, and everywhere between
- * the two questions, which the index answers in different ways.
+ *   make=ROWS      makes the database: spans with ids from 1 on, an index by track, two covering indexes for plain SQL
+ *   plain          one frame a depth beside plain SQL, where it has few enough rows; answers are compared
+ *   same           the longest span of each pixel is the same whether sums are asked for beside it or not
+ *   longest, sums, overlaps     walks: frames of that question
+ *   make-names=ROWS, names      an index of 10^5 series is made; asked
+ *   cache=KIB      PRAGMA cache_size of the parts that follow; threads=N PRAGMA threads
+ *   depths=N, pans=N            of the walks that follow, at most 7 and 24
  *
- * The floor is what SQLite takes to hand as many rows of as many columns to the caller out of a virtual table that only counts.
+ * A walk zooms in from the whole trace to a millionth of it and pans at every depth. Statements are prepared once; a walk goes
+ * before that is not timed, so that all is warm.
  */
-#include <sqlite3.h>
+#include "bench/sqlite_floor.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { N_TRACKS = 16, N_PIXELS = 1920, N_DEPTHS = 7, N_PANS = 24, MOST_PLAIN_ROWS = 1000000 };
 
@@ -26,6 +30,15 @@ static double now_ms(void)
 	struct timespec time;
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
+}
+
+/* Of all threads. */
+static double processor_ms(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
 	return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
 }
 
@@ -58,89 +71,6 @@ static sqlite3_stmt *prepare(const char *sql)
 	return statement;
 }
 
-/* ---- the floor: a virtual table that counts to `total` ---- */
-
-struct counting {
-	sqlite3_vtab_cursor base;
-	sqlite3_int64 at, total;
-};
-
-static int counting_connect(sqlite3 *connection, void *context, int n, const char *const *arguments, sqlite3_vtab **table, char **message)
-{
-	(void)context, (void)n, (void)arguments, (void)message;
-	*table = sqlite3_malloc(sizeof **table);
-	memset(*table, 0, sizeof **table);
-	return sqlite3_declare_vtab(connection, "CREATE TABLE x(a, b, c, d, total HIDDEN)");
-}
-
-static int counting_disconnect(sqlite3_vtab *table)
-{
-	sqlite3_free(table);
-	return SQLITE_OK;
-}
-
-static int counting_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
-{
-	(void)table;
-	for (int i = 0; i < info->nConstraint; i++)
-		if (info->aConstraint[i].iColumn == 4 && info->aConstraint[i].usable) {
-			info->aConstraintUsage[i].argvIndex = 1;
-			info->aConstraintUsage[i].omit = 1;
-		}
-	return SQLITE_OK;
-}
-
-static int counting_open(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor)
-{
-	(void)table;
-	*cursor = sqlite3_malloc(sizeof(struct counting));
-	memset(*cursor, 0, sizeof(struct counting));
-	return SQLITE_OK;
-}
-
-static int counting_close(sqlite3_vtab_cursor *cursor)
-{
-	sqlite3_free(cursor);
-	return SQLITE_OK;
-}
-
-static int counting_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int n, sqlite3_value **values)
-{
-	(void)number, (void)text;
-	((struct counting *)cursor)->at = 0;
-	((struct counting *)cursor)->total = n ? sqlite3_value_int64(values[0]) : 0;
-	return SQLITE_OK;
-}
-
-static int counting_next(sqlite3_vtab_cursor *cursor)
-{
-	((struct counting *)cursor)->at++;
-	return SQLITE_OK;
-}
-
-static int counting_eof(sqlite3_vtab_cursor *cursor)
-{
-	return ((struct counting *)cursor)->at >= ((struct counting *)cursor)->total;
-}
-
-static int counting_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column)
-{
-	sqlite3_result_int64(context, ((struct counting *)cursor)->at + column);
-	return SQLITE_OK;
-}
-
-static int counting_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
-{
-	*rowid = ((struct counting *)cursor)->at;
-	return SQLITE_OK;
-}
-
-static const sqlite3_module counting_module = {
-	.xConnect = counting_connect, .xBestIndex = counting_best_index, .xDisconnect = counting_disconnect,
-	.xOpen = counting_open, .xClose = counting_close, .xFilter = counting_filter, .xNext = counting_next,
-	.xEof = counting_eof, .xColumn = counting_column, .xRowid = counting_rowid,
-};
-
 /* ---- frames ---- */
 
 struct frame {
@@ -149,12 +79,12 @@ struct frame {
 };
 
 struct answer {
-	double ms;
+	double ms, processor_ms;
 	sqlite3_int64 n_rows, check;
 };
 
 static struct frame frames[N_DEPTHS * N_PANS];
-static unsigned n_frames;
+static unsigned n_frames, n_depths = N_DEPTHS, n_pans = N_PANS;
 
 static sqlite3_int64 place(unsigned frame, sqlite3_int64 room)
 {
@@ -165,10 +95,10 @@ static void plan_walk(sqlite3_int64 end)
 {
 	sqlite3_int64 width = end;
 
-	for (unsigned depth = 0; depth < N_DEPTHS; depth++, width /= 10) {
+	for (unsigned depth = 0; depth < n_depths; depth++, width /= 10) {
 		sqlite3_int64 t0 = place(depth, end - width), step = depth ? width / 10 : 0;
 
-		for (unsigned pan = 0; pan < N_PANS; pan++, t0 += step)
+		for (unsigned pan = 0; pan < n_pans; pan++, t0 += step)
 			if (t0 + width <= end)
 				frames[n_frames++] = (struct frame){ .t0 = t0, .t1 = t0 + width, .depth = depth };
 	}
@@ -179,7 +109,7 @@ static struct answer ask(sqlite3_stmt *statement, sqlite3_int64 first, sqlite3_i
 {
 	struct answer answer = { .n_rows = 0 };
 	int n_columns = sqlite3_column_count(statement);
-	double start = now_ms();
+	double start = now_ms(), processor_start = processor_ms();
 	uint64_t check = 0;
 
 	sqlite3_bind_int64(statement, 1, first);
@@ -196,6 +126,7 @@ static struct answer ask(sqlite3_stmt *statement, sqlite3_int64 first, sqlite3_i
 		fail("a frame");
 	answer.check = (sqlite3_int64)check;
 	answer.ms = now_ms() - start;
+	answer.processor_ms = processor_ms() - processor_start;
 	return answer;
 }
 
@@ -226,12 +157,12 @@ static void walk(const char *what, const char *sql)
 {
 	sqlite3_stmt *statement = prepare(sql), *floor = prepare("SELECT a, b, c, d FROM counting(?1 + 0 * ?2)");
 
-	printf("\n%s\n%-10s %9s %9s %9s %9s %12s %14s\n", what, "frame", "rows", "median ms", "p95 ms", "floor ms", "cells/s",
-	       "SQLite pages");
+	printf("\n%s\n%-10s %9s %9s %9s %9s %9s %12s %14s\n", what, "frame", "rows", "median ms", "p95 ms", "processor", "floor ms",
+	       "cells/s", "SQLite pages");
 	for (unsigned f = 0; f < n_frames; f++)
 		ask(statement, frames[f].t0, frames[f].t1);
-	for (unsigned depth = 0; depth < N_DEPTHS; depth++) {
-		double times[N_PANS], floors[N_PANS], total = 0, n_rows = 0;
+	for (unsigned depth = 0; depth < n_depths; depth++) {
+		double times[N_PANS], processor_times[N_PANS], floors[N_PANS], total = 0, n_rows = 0;
 		unsigned n = 0;
 		int n_pages = sqlite_pages();
 
@@ -242,13 +173,16 @@ static void walk(const char *what, const char *sql)
 				continue;
 			answer = ask(statement, frames[f].t0, frames[f].t1);
 			times[n] = answer.ms;
+			processor_times[n] = answer.processor_ms;
 			floors[n++] = ask(floor, answer.n_rows, 0).ms;
 			total += answer.ms;
 			n_rows += (double)answer.n_rows;
 		}
 		n_pages = sqlite_pages() - n_pages;
-		printf("1/10^%-5u %9.0f %9.2f %9.2f %9.2f %12.0f %14d\n", depth, n_rows / n, quantile(times, n, 0.5), quantile(times, n, 0.95),
-		       quantile(floors, n, 0.5), n_rows / total * 1e3, n_pages / (int)n);
+		printf("1/10^%-5u %9.0f %9.2f %9.2f %9.2f %9.2f %12.0f %14d\n", depth, n_rows / n, quantile(times, n, 0.5),
+		       quantile(times, n, 0.95), quantile(processor_times, n, 0.5), quantile(floors, n, 0.5), n_rows / total * 1e3,
+		       n_pages / (int)n);
+		fflush(stdout);
 	}
 	sqlite3_finalize(statement);
 	sqlite3_finalize(floor);
@@ -310,6 +244,16 @@ static void compare_questions(void)
 
 /* ---- many series ---- */
 
+/* Ids are 1, 2, 3 ... */
+static sqlite3_int64 count_rows(const char *sql)
+{
+	sqlite3_stmt *statement = prepare(sql);
+	sqlite3_int64 n_rows = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+
+	sqlite3_finalize(statement);
+	return n_rows;
+}
+
 static void time_series(const char *what, const char *sql, sqlite3_int64 t0, sqlite3_int64 t1)
 {
 	sqlite3_stmt *statement = prepare(sql);
@@ -325,12 +269,10 @@ static void time_series(const char *what, const char *sql, sqlite3_int64 t0, sql
 }
 
 /* 10^5 names, of which a few bear most of the spans. */
-static void many_series(sqlite3_int64 n_spans)
+static void make_names(sqlite3_int64 n_spans)
 {
 	char sql[512];
-	sqlite3_int64 end = n_spans * 1000;
 
-	printf("\n");
 	snprintf(sql, sizeof sql,
 		 "CREATE TABLE calls(id INTEGER PRIMARY KEY, name TEXT, ts INTEGER, dur INTEGER);"
 		 "INSERT INTO calls(name, ts, dur) WITH RECURSIVE g(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM g WHERE i + 1 < %lld)"
@@ -339,6 +281,13 @@ static void many_series(sqlite3_int64 n_spans)
 	timed("calls of 100 000 names written in", sql);
 	timed("iforest by name made in", "CREATE VIRTUAL TABLE calls_if USING iforest(content=calls, time=ts, duration=dur, by=name)");
 	timed("iforest_fold made in", "CREATE VIRTUAL TABLE calls_all USING iforest_fold(calls_if)");
+}
+
+static void ask_names(void)
+{
+	sqlite3_int64 end = count_rows("SELECT max(id) FROM calls") * 1000;
+
+	printf("\n");
 	time_series("one name, a window", "SELECT count, max_dur, max_dur_id FROM calls_if(?1, ?2) WHERE name = 'name 4242'", end / 3, end / 2);
 	time_series("one name, 1920 buckets", "SELECT bucket, max_dur, max_dur_id FROM calls_if(?1, ?2, 1920) WHERE name = 'name 42'",
 		    end / 3, end / 2);
@@ -362,6 +311,7 @@ static void make_spans(sqlite3_int64 n_spans)
 		 " (i * 2246822519 >> 3) & ((1 << ((i * 3266489917 >> 5) %% 24)) - 1) FROM g", (long long)n_spans, N_TRACKS - 1);
 	timed("spans written in", sql);
 	timed("iforest by track made in", "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track)");
+	run("CREATE VIRTUAL TABLE spans_overlap USING iforest_overlap(spans_if)");
 	timed("covering index (track, ts, dur) made in", "CREATE INDEX spans_track ON spans(track, ts, dur)");
 	timed("index (ts, track, dur) made in", "CREATE INDEX spans_ts ON spans(ts, track, dur)");
 }
@@ -371,32 +321,73 @@ static void open_database(const char *path, const char *extension)
 	char sql[512];
 
 	if (sqlite3_open(path, &db) || sqlite3_enable_load_extension(db, 1) ||
-	    sqlite3_create_module(db, "counting", &counting_module, NULL))
+	    sqlite3_create_module(db, "counting", &sqlite_floor_module, NULL))
 		fail(path);
 	snprintf(sql, sizeof sql, "SELECT load_extension('%s')", extension);
 	run(sql);
 	run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -2000000");
 }
 
-int main(int argc, char **argv)
+static void set(const char *pragma, const char *value)
 {
-	sqlite3_int64 n_spans = argc > 1 ? atoll(argv[1]) : 10000000;
-	char path[512];
+	char sql[100];
 
-	snprintf(path, sizeof path, "%s/sqlite_frame.db", argc > 2 ? argv[2] : ".");
-	unlink(path);
-	open_database(path, argc > 3 ? argv[3] : "build/iforest");
-	printf("SQLite %s, %lld spans, %d tracks, durations of 1 ns to 16 ms\n\n", sqlite3_libversion(), n_spans, N_TRACKS);
-	make_spans(n_spans);
+	snprintf(sql, sizeof sql, "PRAGMA %s = %s", pragma, value);
+	run(sql);
+	printf("\n%s\n", sql);
+}
+
+static void run_part(const char *part)
+{
+	const char *equals = strchr(part, '='), *value = equals ? equals + 1 : "";
+	sqlite3_int64 n_spans;
+
+	if (strncmp(part, "make=", 5) == 0)
+		make_spans(atoll(value));
+	else if (strncmp(part, "make-names=", 11) == 0)
+		make_names(atoll(value));
+	else if (strncmp(part, "cache=", 6) == 0)
+		set("cache_size", value);
+	else if (strncmp(part, "depths=", 7) == 0 && atoi(value) >= 1 && atoi(value) <= N_DEPTHS)
+		n_depths = (unsigned)atoi(value);
+	else if (strncmp(part, "pans=", 5) == 0 && atoi(value) >= 1 && atoi(value) <= N_PANS)
+		n_pans = (unsigned)atoi(value);
+	else if (strncmp(part, "threads=", 8) == 0)
+		set("threads", value);
+	if (equals)
+		return;
+	n_spans = count_rows("SELECT max(id) FROM spans");
+	n_frames = 0;
 	plan_walk(n_spans * 1000);
 	run("BEGIN");
-	compare_with_plain_sql(n_spans, n_spans * 1000);
-	compare_questions();
-	walk("the longest span of each pixel, with its id", "SELECT track, bucket, max_dur, max_dur_id FROM spans_if(?1, ?2, 1920)");
-	walk("sums and counts", "SELECT track, bucket, sum_dur, count FROM spans_if(?1, ?2, 1920)");
+	if (strcmp(part, "plain") == 0)
+		compare_with_plain_sql(n_spans, n_spans * 1000);
+	else if (strcmp(part, "same") == 0)
+		compare_questions();
+	else if (strcmp(part, "longest") == 0)
+		walk("the longest span of each pixel, with its id", "SELECT track, bucket, max_dur, max_dur_id FROM spans_if(?1, ?2, 1920)");
+	else if (strcmp(part, "sums") == 0)
+		walk("sums and counts", "SELECT track, bucket, sum_dur, count FROM spans_if(?1, ?2, 1920)");
+	else if (strcmp(part, "overlaps") == 0)
+		walk("the longest span that reaches into each pixel, with its id",
+		     "SELECT track, bucket, longest_dur, longest_dur_id FROM spans_overlap(?1, ?2, 1920)");
+	else if (strcmp(part, "names") == 0)
+		ask_names();
+	else
+		fprintf(stderr, "sqlite_frame: %s is none of the parts\n", part);
 	run("COMMIT");
-	many_series(n_spans < 10000000 ? n_spans : 10000000);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 4) {
+		fprintf(stderr, "usage: sqlite_frame DATABASE EXTENSION PART...\n");
+		return 2;
+	}
+	open_database(argv[1], argv[2]);
+	printf("SQLite %s, %d tracks, durations of 1 ns to 16 ms\n\n", sqlite3_libversion(), N_TRACKS);
+	for (int i = 3; i < argc; i++)
+		run_part(argv[i]);
 	sqlite3_close(db);
-	unlink(path);
 	return 0;
 }
