@@ -57,7 +57,7 @@ struct iforest_index {
 	struct iforest_pager pager;
 	struct iforest_store store;
 	struct iforest_page_cache cache;
-	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *read_last, *read_pending;
+	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *read_last, *read_pending, *find_row;
 	sqlite3_stmt *has_sketch, *get_sketch;
 	struct iforest_snapshot *snapshot;  /* last read, or NULL */
 	bool is_borrowed;                   /* of another table's: it may be made anew with other columns */
@@ -117,6 +117,9 @@ int iforest_index_open(struct iforest_index *index, struct iforest_snapshot **sn
 /* The same without regard to the table, and without what is pending: for integrity-check. */
 int iforest_index_open_unguarded(struct iforest_index *index, struct iforest_snapshot **snapshot, struct iforest_error *error);
 void iforest_snapshot_release(struct iforest_snapshot *snapshot);
+
+/* May the table be ahead of what the state to read has of it, for a row is being written? */
+bool iforest_index_is_passing(struct iforest_index *index);
 
 /* Reads the stored manifest once more, to be changed. */
 int iforest_index_read_manifest(struct iforest_index *index, struct iforest_manifest *manifest, struct iforest_error *error);

@@ -60,6 +60,8 @@ static const char *name_of(const struct iforest_definition *definition, int colu
 {
 	int value = column - iforest_rows_first_value(definition);
 
+	if (column == IFOREST_ROWS_ID)
+		return "id";
 	if (column < iforest_rows_time(definition))
 		return definition->by[column - IFOREST_ROWS_FIRST_BY].name;
 	if (column == iforest_rows_time(definition))
@@ -67,11 +69,22 @@ static const char *name_of(const struct iforest_definition *definition, int colu
 	return value < (int)definition->n_values ? definition->values[value].name : "end";
 }
 
+/* By both names of it. Where the index does not follow its table, a row may stand elsewhere in it. */
+static bool is_id(const struct planning *planning, int i)
+{
+	const struct sqlite3_index_constraint *constraint = &planning->info->aConstraint[i];
+
+	return constraint->iColumn <= IFOREST_ROWS_ID && planning->definition->sync != IFOREST_SYNC_MANUAL &&
+	       (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ || constraint->op == SQLITE_INDEX_CONSTRAINT_IS);
+}
+
 /* Other collations than the one the series are told apart by SQLite keeps to itself. */
 static bool can_narrow(struct planning *planning, int i)
 {
 	const struct sqlite3_index_constraint *constraint = &planning->info->aConstraint[i];
 
+	if (constraint->usable && is_id(planning, i))
+		return true;
 	if (!constraint->usable || constraint->iColumn < IFOREST_ROWS_FIRST_BY ||
 	    constraint->iColumn >= iforest_rows_first_argument(planning->definition) || !iforest_condition_operator(constraint->op))
 		return false;
@@ -101,7 +114,7 @@ static void take_conditions(struct planning *planning, const struct iforest_rows
 	double of_a_by_value = definition->n_by ? pow(size->n_series, -1.0 / definition->n_by) : 1;
 
 	for (int i = 0; i < info->nConstraint && planning->n_conditions < IFOREST_MAX_ROWS_CONDITIONS; i++) {
-		int column = info->aConstraint[i].iColumn;
+		int column = info->aConstraint[i].iColumn < 0 ? IFOREST_ROWS_ID : info->aConstraint[i].iColumn;
 		bool is_by = column >= IFOREST_ROWS_FIRST_BY && column < time;
 		char op = iforest_condition_operator(info->aConstraint[i].op);
 
@@ -114,7 +127,9 @@ static void take_conditions(struct planning *planning, const struct iforest_rows
 		sqlite3_str_appendf(planning->tokens, "%c%d ", op, column);
 		sqlite3_str_appendf(planning->words, "%s%s%s", sqlite3_str_length(planning->words) ? ", " : "", name_of(definition, column),
 				    iforest_condition_word(op));
-		planning->share *= share_of(op, is_by ? of_a_by_value : column == time ? 1e-6 : 0.05);
+		if (column == IFOREST_ROWS_ID)
+			info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
+		planning->share *= share_of(op, is_by ? of_a_by_value : column == IFOREST_ROWS_ID ? 1 / size->n_rows : column == time ? 1e-6 : 0.05);
 		planning->has_time = planning->has_time || ((column == time || column == end) && op != 'n' && op != 'i');
 		planning->n_conditions++;
 	}

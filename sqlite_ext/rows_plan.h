@@ -10,7 +10,7 @@
  * what plan.h has from IFOREST_LOST_SHIFT on.
  *
  * idxStr: for each condition, in the order of argv, which begins with t0 and t1, "=N", "<N", "lN" (<=), ">N", "gN" (>=), "iN" (IS),
- * "nN" (IS NULL), "mN" (IN, all values at once), N the column's number, and a space; then ":" and, for EXPLAIN
+ * "nN" (IS NULL), "mN" (IN, all values at once), N the column's number (0 for rowid, too), and a space; then ":" and, for EXPLAIN
  * QUERY PLAN alone, what that means.
  */
 #ifndef IFOREST_SQLITE_ROWS_PLAN_H

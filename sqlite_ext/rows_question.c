@@ -4,6 +4,7 @@
 
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/bound.h"
+#include "sqlite_ext/row_key.h"
 
 /* What the conditions leave. */
 struct limits {
@@ -11,6 +12,7 @@ struct limits {
 	bool needs_time, lacks_time;                 /* rows with a time alone, without one alone */
 	int64_t first_time, last_time;
 	int64_t first_end, last_end;
+	int64_t first_id, last_id;
 };
 
 static int choose_series(struct iforest_rows *rows, sqlite3_value **argv, struct iforest_error *error)
@@ -35,6 +37,12 @@ static void limit_time(struct limits *limits, char op, sqlite3_value *value, int
 	}
 	limits->needs_time = true;
 	if (!iforest_bound_integers(op == 'i' ? '=' : op, value, low, high))
+		limits->is_empty = true;
+}
+
+static void limit_id(struct limits *limits, sqlite3_value *value)
+{
+	if (!iforest_bound_integers('=', value, &limits->first_id, &limits->last_id))
 		limits->is_empty = true;
 }
 
@@ -71,7 +79,9 @@ static void read_conditions(struct iforest_rows *rows, struct limits *limits, sq
 		int column = rows->plan.conditions[c].column;
 		char op = rows->plan.conditions[c].op;
 
-		if (column == time)
+		if (column == IFOREST_ROWS_ID)
+			limit_id(limits, argv[c]);
+		else if (column == time)
 			limit_time(limits, op, argv[c], &limits->first_time, &limits->last_time);
 		else if (column == end)
 			limit_time(limits, op, argv[c], &limits->first_end, &limits->last_end);
@@ -161,9 +171,34 @@ static void divide(struct iforest_rows *rows, const struct limits *limits)
 	}
 }
 
+/* The one row of an id, which is looked up in the table; SQLite checks conditions, but not the window. */
+static int find_row(struct iforest_rows *rows, const struct limits *limits, struct iforest_error *error)
+{
+	struct iforest_key key;
+	bool found;
+	int rc = iforest_row_key(rows->index, rows->snapshot, limits->first_id, &key, &found, error);
+	struct iforest_rows_part part = { .is_ordered = false };
+
+	if (rc || !found || (key.time_is_null ? limits->needs_time : limits->lacks_time || key.time < limits->first_time || key.time > limits->last_time))
+		return rc;
+	rows->choice.ids[0] = (uint32_t)key.series;
+	rows->choice.n = 1;
+	key.series = 0;
+	part.from = part.to = key;
+	if (key.ref < INT64_MAX)
+		part.to.ref++;
+	else if (key.time_is_null)
+		part.to = iforest_key_at(1, INT64_MIN);
+	else
+		part.to = key.time == INT64_MAX ? iforest_key_nulls(0) : iforest_key_at(0, key.time + 1);
+	rows->parts[rows->n_parts++] = part;
+	return SQLITE_OK;
+}
+
 int iforest_rows_ask(struct iforest_rows *rows, sqlite3_value **argv, struct iforest_error *error)
 {
-	struct limits limits = { .first_time = INT64_MIN, .last_time = INT64_MAX, .first_end = INT64_MIN, .last_end = INT64_MAX };
+	struct limits limits = { .first_time = INT64_MIN, .last_time = INT64_MAX, .first_end = INT64_MIN, .last_end = INT64_MAX,
+				 .first_id = INT64_MIN, .last_id = INT64_MAX };
 	struct iforest_arguments arguments;
 	unsigned given = (unsigned)rows->plan.has_t0 << IFOREST_ARGUMENT_T0 | (unsigned)rows->plan.has_t1 << IFOREST_ARGUMENT_T1;
 	int rc = iforest_arguments_read(rows->plan.name, given, argv, &arguments, error);
@@ -178,8 +213,10 @@ int iforest_rows_ask(struct iforest_rows *rows, sqlite3_value **argv, struct ifo
 		reach(rows, limits.first_end - 1);
 	if (limits.last_end < limits.last_time)
 		limits.last_time = limits.last_end;
-	if (limits.is_empty || limits.first_end > limits.last_end || (limits.needs_time && limits.lacks_time) || (rows->match.nulls & rows->match.values))
+	if (limits.is_empty || limits.first_end > limits.last_end || limits.first_id > limits.last_id || (limits.needs_time && limits.lacks_time) || (rows->match.nulls & rows->match.values))
 		return SQLITE_OK;
+	if (limits.first_id == limits.last_id && !iforest_index_is_passing(rows->index))
+		return find_row(rows, &limits, error);
 	rc = choose_series(rows, argv, error);
 	if (!rc && rows->choice.n > 0)
 		divide(rows, &limits);

@@ -252,7 +252,8 @@ static void forget_source(struct iforest_index *index)
 {
 	sqlite3_finalize(index->read_last);
 	sqlite3_finalize(index->read_pending);
-	index->read_last = index->read_pending = NULL;
+	sqlite3_finalize(index->find_row);
+	index->read_last = index->read_pending = index->find_row = NULL;
 	iforest_source_release(&index->source);
 	index->is_attached = false;
 }
@@ -299,7 +300,7 @@ static void forget_snapshot(struct iforest_index *index)
 
 /* What is read while a row is being written may be half of a change: our triggers log before it is made. And with sync=append
  * only what is committed stays. */
-static bool is_passing(struct iforest_index *index)
+bool iforest_index_is_passing(struct iforest_index *index)
 {
 	if (sqlite3_txn_state(index->db, index->schema) != SQLITE_TXN_WRITE)
 		return false;
@@ -333,7 +334,7 @@ static int refresh_tail(struct iforest_index *index, struct iforest_error *error
 	if (rc)
 		forget_snapshot(index);
 	else
-		index->snapshot->is_passing = is_passing(index);
+		index->snapshot->is_passing = iforest_index_is_passing(index);
 	return rc;
 }
 

@@ -67,6 +67,12 @@ static void what_is_not_asked_for_is_not_read(void **state)
 	assert_true(pages_of(path, 6, "SELECT * FROM spans_rows WHERE dur >= 1000000") <= 1 + 6 * 4 + 4 * 2);
 	assert_true(pages_of(path, 1, "SELECT * FROM spans_rows WHERE ts BETWEEN 15000000 AND 15000099") <= 1 + 4 * 4);
 	assert_true(pages_of(path, 0, "SELECT * FROM spans_rows WHERE track = 't9'") <= 1);
+	/* a row by its id, some, and a join */
+	assert_true(pages_of(path, 1, "SELECT * FROM spans_rows WHERE id = 123456") <= 1 + 4);
+	assert_true(pages_of(path, 1, "SELECT * FROM spans_rows WHERE rowid = 123456 ORDER BY dur DESC") <= 1 + 4);
+	assert_true(pages_of(path, 3, "SELECT * FROM spans_rows WHERE id IN (1, 150000, 299999, 7000000)") <= 1 + 3 * 4);
+	assert_true(pages_of(path, 10, "SELECT * FROM (VALUES(7), (8), (9), (200000), (200001), (200002), (200003), (3), (4), (5)) p JOIN spans_rows ON id = p.column1") <= 1 + 10 * 4);
+	assert_true(pages_of(path, 0, "SELECT * FROM spans_rows(0, 5000) WHERE id = 123456") <= 1);
 	assert_true(pages_of(path, 0, "SELECT * FROM spans_rows WHERE dur IS NULL") <= 1);
 	remove_database(path);
 }
@@ -135,6 +141,54 @@ static void plans_say_what_is_done(void **state)
 	close_database(db);
 }
 
+/* Whatever the id is compared with, and whatever has happened to the row. */
+static void a_row_is_looked_up_by_its_id(void **state)
+{
+	static const char *const syncs[] = { "log", "append", "manual" };
+
+	(void)state;
+	for (size_t s = 0; s < sizeof syncs / sizeof syncs[0]; s++) {
+		sqlite3 *db = small_table();
+
+		run(db, "DROP TABLE spans_rows; DROP TABLE spans_if; INSERT INTO spans VALUES(9223372036854775807, 9223372036854775807, 1, 'z'), (-9223372036854775807 - 1, NULL, NULL, 'z');"
+			"CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track, sync=%s);"
+			"CREATE VIRTUAL TABLE spans_rows USING iforest_rows(spans_if)", syncs[s]);
+		plan_is(db, s < 2 ? ": id=\n" : ": all rows\n", "SELECT * FROM spans_rows WHERE id = 3");
+		run_gives(db, "3|b||9|\n", "SELECT * FROM spans_rows WHERE id = 3");
+		run_gives(db, "3|b||9|\n", "SELECT * FROM spans_rows WHERE rowid IS '3'");
+		run_gives(db, "2|a|12|-1|12\n", "SELECT * FROM spans_rows(12, 13) WHERE id = 2.0 AND track > '' ORDER BY dur LIMIT 5");
+		run_gives(db, "", "SELECT * FROM spans_rows(13, 14) WHERE id = 2");
+		run_gives(db, "", "SELECT * FROM spans_rows(0) WHERE id = 3");
+		run_gives(db, "", "SELECT * FROM spans_rows WHERE id = 2.5 OR id = 'x' OR id = NULL OR id IS NULL OR id = 77 OR id = x'32'");
+		run_gives(db, "", "SELECT * FROM spans_rows WHERE id = 2 AND id = 3");
+		run_gives(db, "", "SELECT * FROM spans_rows WHERE id = 2 AND track = 'b'");
+		run_gives(db, "9223372036854775807\n-9223372036854775808\n", "SELECT id FROM spans_rows WHERE id IN (9223372036854775807, -9223372036854775807 - 1, NULL, 1.5) ORDER BY id DESC");
+		run_gives(db, "1|1\n2|2\n3|3\n4|4\n5|5\n", "SELECT s.id, r.id FROM spans s LEFT JOIN spans_rows r USING(id) WHERE s.id BETWEEN 0 AND 10 ORDER BY 1");
+		if (s == 0) { /* pending, moved, gone, back again */
+			run(db, "UPDATE spans SET track = 'new', ts = ts + 1 WHERE id = 2; DELETE FROM spans WHERE id = 4; INSERT INTO spans VALUES(6, 7, 8, 'c')");
+			run_gives(db, "2|new|13\n6|c|7\n", "SELECT id, track, ts FROM spans_rows WHERE id IN (2, 4, 6) ORDER BY id");
+			run(db, "BEGIN; UPDATE spans SET ts = 50 WHERE id = 6");
+			run_gives(db, "50\n", "SELECT ts FROM spans_rows WHERE id = 6");
+			run(db, "ROLLBACK");
+			run_gives(db, "7\n", "SELECT ts FROM spans_rows WHERE id = 6");
+			/* a trigger of the user may run before ours: the index has the row as it was, or not yet */
+			run(db, "CREATE TABLE seen(one, all_); CREATE TRIGGER tell AFTER UPDATE ON spans BEGIN INSERT INTO seen SELECT"
+				" (SELECT ts FROM spans_rows WHERE id = new.id), (SELECT ts FROM spans_rows WHERE id + 0 = new.id); END;"
+				"UPDATE spans SET ts = ts + 1000 WHERE id IN (1, 6)");
+			run_gives(db, "1\n1\n", "SELECT one IS all_ FROM seen");
+			run(db, "DROP TRIGGER tell; ALTER TABLE spans RENAME TO old_spans");
+			run_gives(db, "1007\n", "SELECT ts FROM spans_rows WHERE id = 6");
+			run(db, "INSERT INTO spans_if(spans_if) VALUES('flush')");
+			run_gives(db, "1007\n", "SELECT ts FROM spans_rows WHERE id = 6");
+		}
+		if (s == 2) { /* as of the last rebuild */
+			run(db, "UPDATE spans SET ts = 500, track = 'q' WHERE id = 2; DELETE FROM spans WHERE id = 1");
+			run_gives(db, "1|10\n2|12\n", "SELECT id, ts FROM spans_rows WHERE id IN (1, 2) ORDER BY id");
+		}
+		close_database(db);
+	}
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
 	sqlite3 *db = small_table();
@@ -182,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_those_of_the_table),
 		cmocka_unit_test(plans_say_what_is_done),
+		cmocka_unit_test(a_row_is_looked_up_by_its_id),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(what_is_not_asked_for_is_not_read),
 	};
