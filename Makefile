@@ -48,9 +48,10 @@ MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
 # those that take longest begin first, so that no core is idle at the end
 long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
-LONG := %/sqlite/test_faults %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump %/sqlite/test_damage %/sqlite/test_random_changes
+LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump %/sqlite/test_random_changes \
+	%/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
-.PHONY: all demo demo-pg test check check-plain check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers bench fuzz pg install install-core install-pg tools clean
+.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers bench fuzz pg install install-core install-pg tools clean
 .SECONDARY:
 
 all: $(LIBRARIES) $(MODULES)
@@ -64,13 +65,13 @@ demo-pg: tools
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all pg trace2pg
 	@BUILD='$(BUILD)' TRACE='$(TRACE)' PG_CONFIG='$(PG_CONFIG)' sh sql/pg/demo.sh
 
+# One pool of jobs for compiling and running all suites; one more than cores, as servers are often waited for.
 test: tools
 	@rm -f $(BUILD)/results
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(if $(HAS_PG),pg) $(UNIT) $(CLAIMS) $(SQLITE) $(PG) $(REPLAY)
-	@$(MAKE) --no-print-directory check
-
-check: layers check-plain check-pg check-pauses check-clang check-sanitized
+	@$(MAKE) --no-print-directory -j$$(($(JOBS) + 1)) check
 	@BUILD=$(BUILD) tests/run.sh --sum
+
+check: check-sanitized check-pg check-pauses check-plain check-trace2pg check-clang layers
 
 tools:
 	@sh tests/support/install_tools.sh
@@ -139,36 +140,57 @@ $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -
 
 # ---- testing ----
 
-check-plain:
-	@BUILD=$(BUILD) IFOREST_BUILD=$(BUILD) tests/run.sh plain $(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)) tests/sqlite/tour.sh tests/vectors/check.sh \
-		tests/examples/install_core.sh tests/examples/timeline.sh
+# run/PROGRAM builds a test program and runs it, as one of SUITE; what came of it is added to RESULTS
+SUITE    ?= plain
+RESULTS  ?= $(BUILD)
+RUNNER    =
+RUN       = BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(RUNNER)' tests/run.sh
+runs      = $(addprefix run/,$(patsubst $(BUILD)/%,%,$(1)))
+PROGRAMS := $(call runs,$(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)))
+SCRIPTS  := $(call runs,tests/sqlite/tour.sh tests/vectors/check.sh tests/examples/install_core.sh tests/examples/timeline.sh)
+.PHONY: $(PROGRAMS) $(SCRIPTS)
+
+$(PROGRAMS): run/%: $(BUILD)/% | all
+	@$(RUN) $(SUITE) $<
+
+$(SCRIPTS): run/%: % | all
+	@$(RUN) $(SUITE) $<
+
+check-programs: $(PROGRAMS)
+check-plain: $(PROGRAMS) $(SCRIPTS)
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
-check-pg: $(if $(HAS_PG),pg) $(PG)
-	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='tests/pg/cluster.sh run' tests/run.sh pg tests/pg/regress.sh tests/pg/isolation.sh \
-		tests/pg/tour.sh $(PG)
-	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER=tests/pg/tap.sh tests/run.sh pg $(filter-out $(PAUSED_TAP),$(wildcard tests/pg/tap/*.pl))
+PG_PROGRAMS := $(call runs,$(call long_first,$(PG)))
+PG_DRIVERS  := $(call runs,$(addprefix tests/pg/,regress.sh isolation.sh tour.sh isolation_pauses.sh))
+PG_TAP      := $(call runs,$(wildcard tests/pg/tap/*.pl))
+PAUSED      := $(call runs,tests/pg/isolation_pauses.sh tests/pg/tap/replica_answers.pl)
+.PHONY: $(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP)
+
+$(PG_PROGRAMS) $(PG_DRIVERS): RUNNER = env BUILD=$(BUILD) tests/pg/cluster.sh run
+$(PG_TAP): RUNNER = env BUILD=$(BUILD) tests/pg/tap.sh
+$(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP): SUITE = pg
+
+$(PG_PROGRAMS): run/%: $(BUILD)/% | $(if $(HAS_PG),pg)
+	@$(RUN) $(SUITE) $<
+
+$(PG_DRIVERS) $(PG_TAP): run/%: % | $(if $(HAS_PG),pg)
+	@$(RUN) $(SUITE) $<
+
+check-pg: $(filter-out $(PAUSED),$(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP))
 
 # with a library whose readers can be stopped between their steps (pg_ext/pause.h)
-PAUSED_TAP := tests/pg/tap/replica_answers.pl
-PAUSED     := env BUILD=$(BUILD)/pauses EXTRA=-DIFOREST_PAUSES
-
 check-pauses:
-	@$(if $(HAS_PG),$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(BUILD)/pauses EXTRA=-DIFOREST_PAUSES pg)
-	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(PAUSED) tests/pg/cluster.sh run' tests/run.sh pauses tests/pg/isolation_pauses.sh
-	@BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(PAUSED) tests/pg/tap.sh' tests/run.sh pauses $(PAUSED_TAP)
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/pauses EXTRA=-DIFOREST_PAUSES RESULTS=$(BUILD) SUITE=pauses $(PAUSED)
 
 check-clang:
 	@if command -v clang >/dev/null; then echo "compiling with clang"; \
-		$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all; \
+		$(MAKE) --no-print-directory -s CC=clang CFLAGS=-O0 BUILD=$(BUILD)/clang all; \
 	else echo "compiling with clang: skipped, it is not there"; fi
 
-check-sanitized:
-	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' EXTRA='$(SANITIZE)' \
-		check-built RESULTS=$(BUILD)
-
-check-built: all $(UNIT) $(CLAIMS) $(SQLITE) $(REPLAY)
-	@BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) tests/run.sh asan $(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS))
+# the loader's tests need the server's library as it is elsewhere
+check-sanitized: $(if $(HAS_PG),pg)
+	@ASAN_OPTIONS=quarantine_size_mb=32 $(MAKE) --no-print-directory -s BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' EXTRA='$(SANITIZE)' \
+		RESULTS=$(BUILD) SUITE=asan check-programs check-trace2pg
 
 matrix:
 	@tests/pg/matrix.sh
@@ -176,7 +198,7 @@ matrix:
 matrix-sqlite: all $(SQLITE)
 	@BUILD=$(BUILD) tests/sqlite/matrix.sh
 
-layers: all
+layers: all $(if $(HAS_PG),pg)
 	@BUILD=$(BUILD) tests/check_layers.sh
 
 fuzz: $(FUZZ)
@@ -198,10 +220,9 @@ install-pg: pg
 
 TRACE2PG       := $(if $(shell command -v $(PG_CONFIG)),$(BUILD)/trace2pg)
 TRACE2PG_TESTS := $(if $(TRACE2PG),$(call programs,$(wildcard tests/tools/test_*.c)))
-RESULTS        ?= $(BUILD)
-LABEL          ?= tools
+TRACE2PG_RUNS  := $(call runs,$(TRACE2PG_TESTS))
 
-.PHONY: trace2pg check-trace2pg check-trace2pg-sanitized
+.PHONY: trace2pg check-trace2pg $(TRACE2PG_RUNS)
 
 trace2pg: $(BUILD)/trace2pg
 
@@ -214,15 +235,14 @@ $(BUILD)/tests/tools/%: $(BUILD)/obj/tests/tools/%.o $(BUILD)/obj/tests/tools/ha
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lpq -lz
 
-check: check-trace2pg check-trace2pg-sanitized
+$(TRACE2PG_RUNS): RUNNER = tests/pg/cluster.sh run
+$(TRACE2PG_RUNS): run/%: $(BUILD)/% $(TRACE2PG) | $(if $(HAS_PG),$(RESULTS)/pg/iforest.so)
+	@$(RUN) $(SUITE) $<
 
-check-trace2pg: $(TRACE2PG) $(TRACE2PG_TESTS)
-	@$(if $(TRACE2PG),BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='tests/pg/cluster.sh run' \
-		tests/run.sh $(LABEL) $(TRACE2PG_TESTS),echo "trace2pg: skipped, there is no $(PG_CONFIG)")
+check-trace2pg: $(TRACE2PG_RUNS)
+	@$(if $(TRACE2PG),,echo "trace2pg: skipped, there is no $(PG_CONFIG)")
 
-check-trace2pg-sanitized:
-	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' EXTRA='$(SANITIZE)' \
-		check-trace2pg RESULTS=$(BUILD) LABEL=asan
+layers: $(TRACE2PG)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/lib/iforest

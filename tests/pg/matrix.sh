@@ -74,7 +74,7 @@ run_tests() {
 				rm -rf "$BUILD/results"
 				$PG_CONFIG --version
 				make -s -j"$(nproc)" BUILD="$BUILD" PG_CONFIG="$PG_CONFIG" pg || exit
-				make -s BUILD="$BUILD" PG_CONFIG="$PG_CONFIG" check-pg || exit
+				make -s -j"$(nproc)" BUILD="$BUILD" PG_CONFIG="$PG_CONFIG" check-pg || exit
 				printf "%s: " "$($PG_CONFIG --version)"
 				tests/run.sh --sum'\'''
 }
