@@ -221,11 +221,12 @@ static bool try_without_memory(const struct step *step, const unsigned char *ima
 	if (rows && strcmp(rows, expected) != 0)
 		fail_msg("%s, allocation %ld fails, and it gives:\n%s", step->name, n, rows);
 	free(rows);
-	expect_sound(db);
-	if (rc && !step->is_query)
-		run(db, "%s", step->sql); /* the second try */
-	else if (step->is_query)
+	if (step->is_query) {
 		run_gives(db, expected, "%s", step->sql);
+	} else if (rc) {
+		expect_sound(db);
+		run(db, "%s", step->sql); /* the second try */
+	}
 	expect_sound(db);
 	close_database(db);
 	return failed;
@@ -379,6 +380,19 @@ static void write_file(const char *path, const unsigned char *bytes, sqlite3_int
 	fclose(file);
 }
 
+static void expect_file(const char *path, const unsigned char *bytes, sqlite3_int64 n)
+{
+	FILE *file = fopen(path, "rb");
+	unsigned char *found = malloc((size_t)n + 1);
+
+	assert_non_null(file);
+	assert_non_null(found);
+	assert_int_equal(fread(found, 1, (size_t)n + 1, file), (size_t)n);
+	assert_memory_equal(found, bytes, (size_t)n);
+	free(found);
+	fclose(file);
+}
+
 /* How the step is run: by itself or in a transaction, and with which journal. WAL has its index in memory here. */
 enum setting { ALONE, IN_TRANSACTION, WITH_WAL };
 
@@ -414,13 +428,18 @@ static bool try_without_disk(const struct step *step, const unsigned char *image
 	if (!sqlite3_get_autocommit(db))
 		run(db, "ROLLBACK");
 	expect_sound(db);
-	if (rc && !step->is_query)
+	if (rc && !step->is_query) {
 		run(db, "%s", step->sql);
-	expect_sound(db);
+		expect_sound(db);
+	}
 	close_database(db);
-	db = open_database(path, 0); /* as the next program finds it */
-	expect_sound(db);
-	close_database(db);
+	if (step->is_query) {
+		expect_file(path, image, n_bytes);
+	} else {
+		db = open_database(path, 0); /* as the next program finds it */
+		expect_sound(db);
+		close_database(db);
+	}
 	remove_database(path);
 	sqlite3_free(uri);
 	return failed;
