@@ -16,6 +16,12 @@ static void run_example(void *db, const struct example *example)
 {
 	char *rows = rows_of(db, example->sql);
 
+	if (!rows && example->has_shown) {
+		char *error = sqlite3_mprintf("Error: %s\n", last_message());
+
+		rows = strdup(error);
+		sqlite3_free(error);
+	}
 	if (!rows)
 		fail_msg("%s:%d: %s  fails: %s", example->path, example->line, example->sql, last_message());
 	if (example->has_shown && strcmp(rows, example->shown) != 0)
@@ -45,6 +51,12 @@ static void the_examples_of_the_pages_hold(void **state)
 	globfree(&pages);
 }
 
+static void the_examples_of_choosing_hold(void **state)
+{
+	(void)state;
+	assert_true(run_file("docs/choosing.md") > 5);
+}
+
 static void the_examples_of_the_readme_hold(void **state)
 {
 	(void)state;
@@ -57,6 +69,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_examples_of_the_pages_hold),
+		cmocka_unit_test(the_examples_of_choosing_hold),
 		cmocka_unit_test(the_examples_of_the_readme_hold),
 	};
 
