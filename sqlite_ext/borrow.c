@@ -53,25 +53,27 @@ static bool is_lasting(int rc)
 	return (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_CORRUPT;
 }
 
-int iforest_borrowed_create(iforest_open_borrowed *open, sqlite3 *db, void *context, int n_arguments, const char *const *arguments,
-			    sqlite3_vtab **base, char **message)
+int iforest_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			    char **message)
 {
+	const struct iforest_registration *registration = context;
 	struct iforest_error error = { .rc = SQLITE_OK };
 	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 
 	if (!error.rc)
-		open(table, db, context, n_arguments, &error);
+		registration->open(table, db, registration->connection, n_arguments, &error);
 	return iforest_table_finish(table, base, message, &error);
 }
 
-int iforest_borrowed_connect(iforest_open_borrowed *open, sqlite3 *db, void *context, int n_arguments, const char *const *arguments,
-			     sqlite3_vtab **base, char **message)
+int iforest_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			     char **message)
 {
+	const struct iforest_registration *registration = context;
 	struct iforest_error error = { .rc = SQLITE_OK };
 	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 
 	if (!error.rc)
-		open(table, db, context, n_arguments, &error);
+		registration->open(table, db, registration->connection, n_arguments, &error);
 	if (table && error.rc && is_lasting(error.rc)) {
 		table->broken = error.message;
 		error = (struct iforest_error){ .rc = SQLITE_OK };
@@ -81,3 +83,19 @@ int iforest_borrowed_connect(iforest_open_borrowed *open, sqlite3 *db, void *con
 	}
 	return iforest_table_finish(table, base, message, &error);
 }
+
+const sqlite3_module iforest_bucket_methods = {
+	.iVersion = 3,
+	.xCreate = iforest_borrowed_create,
+	.xConnect = iforest_borrowed_connect,
+	.xBestIndex = iforest_table_best_index,
+	.xDisconnect = iforest_table_disconnect,
+	.xDestroy = iforest_table_disconnect,
+	.xOpen = iforest_table_open,
+	.xClose = iforest_table_close,
+	.xFilter = iforest_table_filter,
+	.xNext = iforest_table_next,
+	.xEof = iforest_table_eof,
+	.xColumn = iforest_table_column,
+	.xRowid = iforest_table_rowid,
+};

@@ -13,14 +13,23 @@ int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct ifores
 bool iforest_table_is_virtual(sqlite3 *db, const char *schema, const char *name, struct iforest_error *error);
 
 /* What a module does to make or connect a table that holds nothing yet, from iforest_table_borrow() to iforest_table_declare(). */
-typedef int iforest_open_borrowed(struct iforest_table *table, sqlite3 *db, void *connection, int n_arguments,
+typedef int iforest_open_borrowed(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments,
 				  struct iforest_error *error);
 
-/* xCreate and xConnect of a module. To connect succeeds also where the index is gone or damaged, so that the table can be dropped: to
- * ask it is an error then (table->broken). */
-int iforest_borrowed_create(iforest_open_borrowed *open, sqlite3 *db, void *context, int n_arguments, const char *const *arguments,
-			    sqlite3_vtab **base, char **message);
-int iforest_borrowed_connect(iforest_open_borrowed *open, sqlite3 *db, void *context, int n_arguments, const char *const *arguments,
-			     sqlite3_vtab **base, char **message);
+/* What SQLite is given with a module, and hands to xCreate and xConnect as their context. */
+struct iforest_registration {
+	struct iforest_connection *connection;
+	iforest_open_borrowed *open;            /* of a module over an index */
+};
+
+/* xCreate and xConnect of a module over an index. To connect succeeds also where the index is gone or damaged, so that the table can be
+ * dropped: to ask it is an error then (table->broken). */
+int iforest_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			    char **message);
+int iforest_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			     char **message);
+
+/* The methods of modules over an index that answer with buckets. */
+extern const sqlite3_module iforest_bucket_methods;
 
 #endif

@@ -18,29 +18,38 @@ static void version_function(sqlite3_context *context, int n_arguments, sqlite3_
 	sqlite3_result_text(context, IFOREST_VERSION, -1, SQLITE_STATIC);
 }
 
-static void release_connection(void *context)
+static void release_connection(struct iforest_connection *connection)
 {
-	struct iforest_connection *connection = context;
-
 	if (--connection->n_refs == 0)
 		sqlite3_free(connection);
 }
 
-static const struct {
-	const char *name;
-	const sqlite3_module *(*module)(void);
-} modules[] = {
-	{ "iforest", iforest_index_module },
-	{ "iforest_fold", iforest_fold_module },
-	{ "iforest_rows", iforest_rows_module },
-	{ "iforest_overlap", iforest_overlap_module },
-	{ "iforest_cover", iforest_cover_module },
-	{ "iforest_stats", iforest_stats_module },
-	{ "iforest_gaps", iforest_gaps_module },
-	{ "iforest_counter", iforest_counter_module },
+static void release_registration(void *context)
+{
+	struct iforest_registration *registration = context;
+
+	release_connection(registration->connection);
+	sqlite3_free(registration);
+}
+
+static const struct iforest_module *const modules[] = {
+	&iforest_index_module, &iforest_fold_module, &iforest_rows_module, &iforest_overlap_module, &iforest_cover_module,
+	&iforest_stats_module, &iforest_gaps_module, &iforest_counter_module,
 };
 
 enum { N_MODULES = sizeof modules / sizeof *modules };
+
+static int register_module(sqlite3 *db, const struct iforest_module *module, struct iforest_connection *connection)
+{
+	struct iforest_registration *registration = sqlite3_malloc64(sizeof *registration);
+
+	if (!registration)
+		return SQLITE_NOMEM;
+	*registration = (struct iforest_registration){ .connection = connection, .open = module->open };
+	connection->n_refs++;
+	/* SQLite releases what it was given with a module, also one that it does not take */
+	return sqlite3_create_module_v2(db, module->name, module->methods, registration, release_registration);
+}
 
 __attribute__((visibility("default")))
 int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
@@ -59,11 +68,8 @@ int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines
 	if (!connection)
 		return SQLITE_NOMEM;
 	*connection = (struct iforest_connection){ .n_refs = 1 };
-	/* SQLite releases what it was given with a module, also one that it does not take */
-	for (unsigned m = 0; m < N_MODULES && !rc; m++) {
-		connection->n_refs++;
-		rc = sqlite3_create_module_v2(db, modules[m].name, modules[m].module(), connection, release_connection);
-	}
+	for (unsigned m = 0; m < N_MODULES && !rc; m++)
+		rc = register_module(db, modules[m], connection);
 	release_connection(connection);
 	if (!rc)
 		rc = sqlite3_create_function_v2(db, "iforest_version", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC,

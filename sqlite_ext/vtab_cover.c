@@ -1,6 +1,5 @@
 #include "core/page.h"
 #include "core/piece.h"
-#include "sqlite_ext/borrow.h"
 #include "sqlite_ext/query.h"
 #include "sqlite_ext/row.h"
 #include "sqlite_ext/vtab.h"
@@ -59,25 +58,13 @@ static int declare(const struct iforest_table *table, sqlite3 *db, struct ifores
 	return SQLITE_OK;
 }
 
-static int open_cover(struct iforest_table *table, sqlite3 *db, void *connection, int n_arguments, struct iforest_error *error)
+static int open_cover(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments, struct iforest_error *error)
 {
 	int rc = iforest_table_borrow(table, db, connection, NAME, n_arguments, error);
 
 	if (!rc && n_arguments > 4)
 		rc = iforest_error_set(error, SQLITE_ERROR, NAME ": takes an index and nothing else: " NAME "(index)");
 	return rc ? rc : declare(table, db, error);
-}
-
-static int cover_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			char **message)
-{
-	return iforest_borrowed_create(open_cover, db, context, n_arguments, arguments, base, message);
-}
-
-static int cover_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			 char **message)
-{
-	return iforest_borrowed_connect(open_cover, db, context, n_arguments, arguments, base, message);
 }
 
 /* ---- planning: idxNum as in plan.h, idxStr the conditions on by columns alone ---- */
@@ -273,8 +260,8 @@ static int cover_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 static const sqlite3_module module = {
 	.iVersion = 3,
-	.xCreate = cover_create,
-	.xConnect = cover_connect,
+	.xCreate = iforest_borrowed_create,
+	.xConnect = iforest_borrowed_connect,
 	.xBestIndex = cover_best_index,
 	.xDisconnect = iforest_table_disconnect,
 	.xDestroy = iforest_table_disconnect,
@@ -287,7 +274,4 @@ static const sqlite3_module module = {
 	.xRowid = cover_rowid,
 };
 
-const sqlite3_module *iforest_cover_module(void)
-{
-	return &module;
-}
+const struct iforest_module iforest_cover_module = { .name = NAME, .methods = &module, .open = open_cover };

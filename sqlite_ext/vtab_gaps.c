@@ -1,6 +1,5 @@
 #include "core/page.h"
 #include "sqlite_ext/arguments.h"
-#include "sqlite_ext/borrow.h"
 #include "sqlite_ext/gaps.h"
 #include "sqlite_ext/plan.h"
 #include "sqlite_ext/vtab.h"
@@ -60,25 +59,13 @@ static int declare(struct iforest_table *table, sqlite3 *db, struct iforest_erro
 	return rc;
 }
 
-static int open_gaps(struct iforest_table *table, sqlite3 *db, void *connection, int n_arguments, struct iforest_error *error)
+static int open_gaps(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments, struct iforest_error *error)
 {
 	int rc = iforest_table_borrow(table, db, connection, "iforest_gaps", n_arguments, error);
 
 	if (!rc && n_arguments > 4)
 		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_gaps: takes one argument, the index, and not \"%s\"", table->arguments[4]);
 	return rc ? rc : declare(table, db, error);
-}
-
-static int gaps_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-		       char **message)
-{
-	return iforest_borrowed_create(open_gaps, db, context, n_arguments, arguments, base, message);
-}
-
-static int gaps_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			char **message)
-{
-	return iforest_borrowed_connect(open_gaps, db, context, n_arguments, arguments, base, message);
 }
 
 /* ---- the plan: idxNum has a bit for each argument given, and bit 4 where rows come in order of time; idxStr is as in rows_plan.h ---- */
@@ -301,8 +288,8 @@ static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 static const sqlite3_module module = {
 	.iVersion = 3,
-	.xCreate = gaps_create,
-	.xConnect = gaps_connect,
+	.xCreate = iforest_borrowed_create,
+	.xConnect = iforest_borrowed_connect,
 	.xBestIndex = gaps_best_index,
 	.xDisconnect = iforest_table_disconnect,
 	.xDestroy = iforest_table_disconnect,
@@ -315,7 +302,4 @@ static const sqlite3_module module = {
 	.xRowid = gaps_rowid,
 };
 
-const sqlite3_module *iforest_gaps_module(void)
-{
-	return &module;
-}
+const struct iforest_module iforest_gaps_module = { .name = "iforest_gaps", .methods = &module, .open = open_gaps };

@@ -7,12 +7,13 @@
 #include "sqlite_ext/watch.h"
 
 /* What making and opening an index begin with: its arguments read, its handle ready, none of its tables looked at. */
-static int start_index(struct iforest_table *table, sqlite3 *db, void *connection, int n_arguments, struct iforest_error *error)
+static int start_index(struct iforest_table *table, sqlite3 *db, void *context, int n_arguments, struct iforest_error *error)
 {
+	const struct iforest_registration *registration = context;
 	int rc = iforest_definition_parse(&table->definition, n_arguments - 3, table->arguments + 3, error);
 
 	if (!rc)
-		rc = iforest_index_init(&table->index, db, connection, table->arguments[1], table->arguments[2], error);
+		rc = iforest_index_init(&table->index, db, registration->connection, table->arguments[1], table->arguments[2], error);
 	return rc ? rc : iforest_index_describe(&table->index, &table->definition, error);
 }
 
@@ -218,7 +219,4 @@ static const struct {
 	.base.xShadowName = index_shadow_name,
 };
 
-const sqlite3_module *iforest_index_module(void)
-{
-	return &module.base;
-}
+const struct iforest_module iforest_index_module = { .name = "iforest", .methods = &module.base };

@@ -1,4 +1,3 @@
-#include "sqlite_ext/borrow.h"
 #include "sqlite_ext/vtab.h"
 
 /* All by columns are kept unless some are named, or none: (). */
@@ -14,7 +13,7 @@ static int keep_by(struct iforest_table *table, int n_arguments, struct iforest_
 	return iforest_definition_keep_by(&table->definition, "iforest_overlap", n_names, names, table->kept, error);
 }
 
-static int open_overlap(struct iforest_table *table, sqlite3 *db, void *connection, int n_arguments, struct iforest_error *error)
+static int open_overlap(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments, struct iforest_error *error)
 {
 	int rc = iforest_table_borrow(table, db, connection, "iforest_overlap", n_arguments, error);
 
@@ -27,35 +26,4 @@ static int open_overlap(struct iforest_table *table, sqlite3 *db, void *connecti
 	return rc ? rc : iforest_table_declare(table, db, NULL, error);
 }
 
-static int overlap_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			char **message)
-{
-	return iforest_borrowed_create(open_overlap, db, context, n_arguments, arguments, base, message);
-}
-
-static int overlap_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			char **message)
-{
-	return iforest_borrowed_connect(open_overlap, db, context, n_arguments, arguments, base, message);
-}
-
-static const sqlite3_module module = {
-	.iVersion = 3,
-	.xCreate = overlap_create,
-	.xConnect = overlap_connect,
-	.xBestIndex = iforest_table_best_index,
-	.xDisconnect = iforest_table_disconnect,
-	.xDestroy = iforest_table_disconnect,
-	.xOpen = iforest_table_open,
-	.xClose = iforest_table_close,
-	.xFilter = iforest_table_filter,
-	.xNext = iforest_table_next,
-	.xEof = iforest_table_eof,
-	.xColumn = iforest_table_column,
-	.xRowid = iforest_table_rowid,
-};
-
-const sqlite3_module *iforest_overlap_module(void)
-{
-	return &module;
-}
+const struct iforest_module iforest_overlap_module = { .name = "iforest_overlap", .methods = &iforest_bucket_methods, .open = open_overlap };

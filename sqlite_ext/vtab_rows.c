@@ -1,4 +1,3 @@
-#include "sqlite_ext/borrow.h"
 #include "sqlite_ext/rows.h"
 #include "sqlite_ext/vtab.h"
 
@@ -103,23 +102,11 @@ static int declare(struct iforest_table *table, sqlite3 *db, int n_arguments, st
 	return rc;
 }
 
-static int open_rows(struct iforest_table *table, sqlite3 *db, void *connection, int n_arguments, struct iforest_error *error)
+static int open_rows(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments, struct iforest_error *error)
 {
 	int rc = iforest_table_borrow(table, db, connection, "iforest_rows", n_arguments, error);
 
 	return rc ? rc : declare(table, db, n_arguments, error);
-}
-
-static int rows_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-		       char **message)
-{
-	return iforest_borrowed_create(open_rows, db, context, n_arguments, arguments, base, message);
-}
-
-static int rows_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			char **message)
-{
-	return iforest_borrowed_connect(open_rows, db, context, n_arguments, arguments, base, message);
 }
 
 /* ---- reading ---- */
@@ -276,8 +263,8 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 static const sqlite3_module module = {
 	.iVersion = 3,
-	.xCreate = rows_create,
-	.xConnect = rows_connect,
+	.xCreate = iforest_borrowed_create,
+	.xConnect = iforest_borrowed_connect,
 	.xBestIndex = rows_best_index,
 	.xDisconnect = iforest_table_disconnect,
 	.xDestroy = iforest_table_disconnect,
@@ -290,7 +277,4 @@ static const sqlite3_module module = {
 	.xRowid = rows_rowid,
 };
 
-const sqlite3_module *iforest_rows_module(void)
-{
-	return &module;
-}
+const struct iforest_module iforest_rows_module = { .name = "iforest_rows", .methods = &module, .open = open_rows };

@@ -37,6 +37,7 @@ static int report(sqlite3_vtab *base, struct iforest_error *error)
 static int stats_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			 char **message)
 {
+	const struct iforest_registration *registration = context;
 	struct stats_table *table = sqlite3_malloc64(sizeof *table);
 	int rc = table ? sqlite3_declare_vtab(db, "CREATE TABLE x(rows INTEGER, removed INTEGER, runs INTEGER, pending INTEGER, series INTEGER,"
 						  " pages INTEGER, bytes INTEGER, bytes_per_row REAL, levels INTEGER, last_flush INTEGER, sync TEXT,"
@@ -50,7 +51,7 @@ static int stats_connect(sqlite3 *db, void *context, int n_arguments, const char
 		return rc;
 	}
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	*table = (struct stats_table){ .db = db, .connection = context };
+	*table = (struct stats_table){ .db = db, .connection = registration->connection };
 	*base = &table->base;
 	return SQLITE_OK;
 }
@@ -256,7 +257,4 @@ static const sqlite3_module module = {
 	.xRowid = stats_rowid,
 };
 
-const sqlite3_module *iforest_stats_module(void)
-{
-	return &module;
-}
+const struct iforest_module iforest_stats_module = { .name = "iforest_stats", .methods = &module };
