@@ -221,7 +221,7 @@ static void ask_overlaps(const struct asked *asked)
 	assert_ok(iforest_scan_init(&scan, &index->store, &index->manifest));
 	assert_ok(iforest_overlap_init(&overlap, &scan));
 	overlap.bucketing = asked->bucketing;
-	overlap.wants_durations = true;
+	overlap.wants_inside = overlap.wants_longest = true;
 	for (uint32_t series = 0; series < asked->indexed->n_series; series++) {
 		assert_ok(iforest_overlap_start(&overlap, series));
 		for (;;) {
