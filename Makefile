@@ -66,7 +66,8 @@ demo-pg: tools
 	@BUILD='$(BUILD)' TRACE='$(TRACE)' PG_CONFIG='$(PG_CONFIG)' sh sql/pg/demo.sh
 
 # One pool of jobs for compiling and running all suites; one more than cores, as servers are often waited for.
-test: tools
+test:
+	@sh tests/support/install_tools.sh browser
 	@rm -f $(BUILD)/results
 	@$(MAKE) --no-print-directory -j$$(($(JOBS) + 1)) check
 	@BUILD=$(BUILD) tests/run.sh --sum

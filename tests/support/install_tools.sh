@@ -1,5 +1,8 @@
 #!/bin/sh
 # Installs what the build, the demo and the tests need and is not there yet. Says nothing, and costs nothing, when all is there.
+#
+#   install_tools.sh            for the demo
+#   install_tools.sh browser    for the tests: also what the timeline is tried in, 440 MB on Debian 12, of which 130 MB are fetched
 set -eu
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
@@ -8,6 +11,7 @@ has_header() { printf '#include <%s>\n' "$1" | gcc -E - >/dev/null 2>&1; }
 
 required=
 wanted=
+browser=
 has_command gcc || required="$required gcc"
 has_command make || required="$required make"
 has_command sqlite3 || required="$required sqlite3"
@@ -25,10 +29,17 @@ pg_config() { command "${PG_CONFIG:-pg_config}" "$1" 2>/dev/null || echo /nowher
 perl -MIPC::Run -e 1 2>/dev/null || wanted="$wanted libipc-run-perl"    # and tests with several servers
 has_command rsvg-convert || wanted="$wanted librsvg2-bin"    # the demo's pictures as PNG
 
-[ -n "$required$wanted" ] || exit 0
+if [ "${1:-}" = browser ]; then
+    has_command chromium || browser="$browser chromium"
+    has_command chromedriver || browser="$browser chromium-driver"
+    has_command curl || browser="$browser curl"
+    has_header microhttpd.h || browser="$browser libmicrohttpd-dev"
+fi
+
+[ -n "$required$wanted$browser" ] || exit 0
 
 if ! has_command apt-get; then
-    echo "Please install with your system's package manager (names as in Debian):$required$wanted"
+    echo "Please install with your system's package manager (names as in Debian):$required$wanted$browser"
     [ -z "$required" ]
     exit
 fi
@@ -36,7 +47,7 @@ fi
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
     if ! has_command sudo; then
-        echo "Please run as root: apt-get install$required$wanted" >&2
+        echo "Please run as root: apt-get install$required$wanted$browser" >&2
         [ -z "$required" ]
         exit
     fi
@@ -45,11 +56,14 @@ fi
 
 apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@"; }
 
-# The lists are words to be split.
-# shellcheck disable=SC2086
-install() { apt install -y --no-install-recommends $required $wanted >/dev/null; }
+install() { apt install -y --no-install-recommends "$@" >/dev/null; }
 
-echo "Installing with apt-get:$required$wanted"
+echo "Installing with apt-get:$required$wanted$browser"
 have_lists() { ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1; }
 have_lists || apt update
-install 2>/dev/null || { apt update && install; }
+# The lists are words to be split.
+# shellcheck disable=SC2086
+[ -z "$required$wanted" ] || install $required $wanted 2>/dev/null || { apt update && install $required $wanted; }
+# Not every system has these under the names that Debian gives them. Without them that test is skipped.
+# shellcheck disable=SC2086
+[ -z "$browser" ] || install $browser || echo "No browser to try the timeline in:$browser" >&2
