@@ -4,6 +4,7 @@
  *
  * The database holds spans(id, ts_ns, dur_ns, track, depth, name), the index spans_if by=(track, depth) and spans_overlap over it,
  * as timeline.sh makes them. Listens on this machine alone and only reads; prints where, and goes on until it is killed.
+ * The lanes of a frame are shared out to a thread a processor.
  *
  *   GET /                    the page
  *   GET /trace               {"base": "1700000000000000000", "length": 5000000, "lanes": [["worker 01", 0], ...]}
@@ -20,6 +21,7 @@
 #include <inttypes.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdarg.h>
@@ -30,16 +32,25 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAMED_PIXELS = 8, MOST_PIXELS = 16384 };
+enum { NAMED_PIXELS = 8, MOST_PIXELS = 16384, MOST_READERS = 8 };
 
 struct lane {
 	char *track;
 	int64_t depth;
 };
 
-struct server {
+/* Lanes of a frame are shared out to readers, each with a connection and a thread of its own: one a processor. */
+struct reader {
+	struct server *server;
 	sqlite3 *db;
-	sqlite3_stmt *frame, *name, *span;
+	sqlite3_stmt *frame, *name;
+	struct part *part;             /* of the frame at hand */
+};
+
+struct server {
+	struct reader readers[MOST_READERS];
+	int n_readers;
+	sqlite3_stmt *span;            /* of the first reader, as the lanes are */
 	const char *folder;            /* of the page */
 	int64_t base, length;
 	struct lane *lanes;
@@ -77,11 +88,11 @@ static void append_text(struct bytes *bytes, const char *text)
 
 /* ---- the database ---- */
 
-static bool prepare(struct server *server, sqlite3_stmt **statement, const char *sql)
+static bool prepare(struct reader *reader, sqlite3_stmt **statement, const char *sql)
 {
-	if (sqlite3_prepare_v2(server->db, sql, -1, statement, NULL) == SQLITE_OK)
+	if (sqlite3_prepare_v2(reader->db, sql, -1, statement, NULL) == SQLITE_OK)
 		return true;
-	fprintf(stderr, "timeline: %s\n", sqlite3_errmsg(server->db));
+	fprintf(stderr, "timeline: %s\n", sqlite3_errmsg(reader->db));
 	return false;
 }
 
@@ -90,7 +101,7 @@ static bool read_lanes(struct server *server)
 	sqlite3_stmt *statement;
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
-	if (!prepare(server, &statement,
+	if (!prepare(&server->readers[0], &statement,
 		     "SELECT track, depth, first_ts, last_ts + max(coalesce(last_dur_ns, 0), 0) FROM spans_if WHERE first_ts IS NOT NULL "
 		     "ORDER BY track, depth"))
 		return false;
@@ -107,7 +118,7 @@ static bool read_lanes(struct server *server)
 		last = to > last ? to : last;
 	}
 	if (sqlite3_finalize(statement) || server->n_lanes == 0) {
-		fprintf(stderr, "timeline: no spans: %s\n", sqlite3_errmsg(server->db));
+		fprintf(stderr, "timeline: no spans: %s\n", sqlite3_errmsg(server->readers[0].db));
 		return false;
 	}
 	server->base = first;
@@ -115,105 +126,164 @@ static bool read_lanes(struct server *server)
 	return true;
 }
 
-static bool open_server(struct server *server, const char *path, const char *extension)
+static bool open_reader(struct reader *reader, const char *path, const char *extension)
 {
 	char *message = NULL;
 
-	if (sqlite3_open_v2(path, &server->db, SQLITE_OPEN_READONLY, NULL)) {
-		fprintf(stderr, "timeline: %s: %s\n", path, sqlite3_errmsg(server->db));
+	/* one thread asks, and locks would cost a tenth of a frame */
+	if (sqlite3_open_v2(path, &reader->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL)) {
+		fprintf(stderr, "timeline: %s: %s\n", path, sqlite3_errmsg(reader->db));
 		return false;
 	}
-	sqlite3_db_config(server->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
-	if (sqlite3_load_extension(server->db, extension, NULL, &message)) {
+	sqlite3_db_config(reader->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
+	if (sqlite3_load_extension(reader->db, extension, NULL, &message)) {
 		fprintf(stderr, "timeline: %s (build it with make all, or name it with IFOREST=...)\n", message);
 		sqlite3_free(message);
 		return false;
 	}
-	sqlite3_exec(server->db, "PRAGMA mmap_size = 17179869184; PRAGMA cache_size = -200000", NULL, NULL, NULL);
+	sqlite3_exec(reader->db, "PRAGMA mmap_size = 17179869184; PRAGMA cache_size = -200000", NULL, NULL, NULL);
+	/* buckets of a series come in order; were it otherwise, a span would be sent twice: ORDER BY is not worth its sorting */
+	return prepare(reader, &reader->frame, "SELECT longest_dur_ns_ts, longest_dur_ns, longest_dur_ns_id "
+					       "FROM spans_overlap(?1, ?2, ?3) WHERE track = ?4 AND depth = ?5") &&
+	       prepare(reader, &reader->name, "SELECT name FROM spans WHERE id = ?1");
+}
+
+static bool open_server(struct server *server, const char *path, const char *extension)
+{
+	long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	server->n_readers = n_processors < 1 ? 1 : n_processors > MOST_READERS ? MOST_READERS : (int)n_processors;
+	for (int r = 0; r < server->n_readers; r++) {
+		server->readers[r].server = server;
+		if (!open_reader(&server->readers[r], path, extension))
+			return false;
+	}
 	return read_lanes(server) &&
-	       prepare(server, &server->frame,
-		       "SELECT bucket, longest_dur_ns_ts, longest_dur_ns, longest_dur_ns_id FROM spans_overlap(?1, ?2, ?3) WHERE track = ?4 AND depth = ?5 ORDER BY bucket") &&
-	       prepare(server, &server->name, "SELECT name FROM spans WHERE id = ?1") &&
-	       prepare(server, &server->span,
+	       prepare(&server->readers[0], &server->span,
 		       "SELECT json_object('name', name, 'ts', ts_ns - ?2, 'dur', dur_ns, 'track', track, 'depth', depth) FROM spans WHERE id = ?1");
 }
 
 /* ---- a frame ---- */
 
-struct frame {
-	struct bytes starts, ends, ids, lanes, names, text;
+/* The arrays of a frame, in the order in which they are sent, of some of its lanes. */
+enum { STARTS, ENDS, IDS, LANES, NAMES, TEXT, N_ARRAYS };
+
+struct part {
+	int64_t t0, t1, n;
+	int from, to;                  /* lanes */
+	struct bytes arrays[N_ARRAYS];
 	int32_t n_names;
 	uint32_t n_spans;
+	int rc;
 };
 
-static void add_name(struct server *server, struct frame *frame, int64_t id, bool is_wide)
+static void add_name(struct reader *reader, int64_t id, bool is_wide)
 {
+	struct part *part = reader->part;
 	int32_t number = -1;
 
 	if (is_wide) {
 		const char *name = "";
 
-		sqlite3_bind_int64(server->name, 1, id);
-		if (sqlite3_step(server->name) == SQLITE_ROW && sqlite3_column_text(server->name, 0))
-			name = (const char *)sqlite3_column_text(server->name, 0);
-		append(&frame->text, name, strlen(name) + 1);
-		sqlite3_reset(server->name);
-		number = frame->n_names++;
+		sqlite3_bind_int64(reader->name, 1, id);
+		if (sqlite3_step(reader->name) == SQLITE_ROW && sqlite3_column_text(reader->name, 0))
+			name = (const char *)sqlite3_column_text(reader->name, 0);
+		append(&part->arrays[TEXT], name, strlen(name) + 1);
+		sqlite3_reset(reader->name);
+		number = part->n_names++;
 	}
-	append(&frame->names, &number, sizeof number);
+	append(&part->arrays[NAMES], &number, sizeof number);
 }
 
-static int add_lane(struct server *server, struct frame *frame, int32_t lane, int64_t t0, int64_t t1, int64_t n)
+static int add_lane(struct reader *reader, int32_t lane)
 {
-	sqlite3_stmt *statement = server->frame;
-	const struct lane *of = &server->lanes[lane];
-	int64_t last_id = -1;
+	struct part *part = reader->part;
+	sqlite3_stmt *statement = reader->frame;
+	int64_t base = reader->server->base, last_id = -1;
+	const struct lane *of = &reader->server->lanes[lane];
 	bool has_last = false;
 
-	sqlite3_bind_int64(statement, 1, t0 + server->base);
-	sqlite3_bind_int64(statement, 2, t1 + server->base);
-	sqlite3_bind_int64(statement, 3, n);
+	sqlite3_bind_int64(statement, 1, part->t0 + base);
+	sqlite3_bind_int64(statement, 2, part->t1 + base);
+	sqlite3_bind_int64(statement, 3, part->n);
 	sqlite3_bind_text(statement, 4, of->track, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(statement, 5, of->depth);
 	while (sqlite3_step(statement) == SQLITE_ROW) {
-		int64_t id = sqlite3_column_int64(statement, 3), duration = sqlite3_column_int64(statement, 2);
-		double start = (double)(sqlite3_column_int64(statement, 1) - server->base), number = (double)id, end;
+		int64_t id = sqlite3_column_int64(statement, 2), duration = sqlite3_column_int64(statement, 1);
+		double start = (double)(sqlite3_column_int64(statement, 0) - base), number = (double)id, end;
 
 		if (has_last && id == last_id)
 			continue;
 		has_last = true;
 		last_id = id;
 		end = start + (duration > 0 ? (double)duration : 0);
-		append(&frame->starts, &start, sizeof start);
-		append(&frame->ends, &end, sizeof end);
-		append(&frame->ids, &number, sizeof number);
-		append(&frame->lanes, &lane, sizeof lane);
-		frame->n_spans++;
-		add_name(server, frame, id, (double)duration * (double)n >= (double)NAMED_PIXELS * (double)(t1 - t0));
+		append(&part->arrays[STARTS], &start, sizeof start);
+		append(&part->arrays[ENDS], &end, sizeof end);
+		append(&part->arrays[IDS], &number, sizeof number);
+		append(&part->arrays[LANES], &lane, sizeof lane);
+		part->n_spans++;
+		add_name(reader, id, (double)duration * (double)part->n >= (double)NAMED_PIXELS * (double)(part->t1 - part->t0));
 	}
 	return sqlite3_reset(statement);
+}
+
+static void *make_part(void *context)
+{
+	struct reader *reader = context;
+
+	for (int lane = reader->part->from; lane < reader->part->to && !reader->part->rc; lane++)
+		reader->part->rc = add_lane(reader, lane);
+	return NULL;
+}
+
+/* The parts one behind the other, array by array; numbers of names count on. */
+static int join(struct part *parts, int n_parts, struct bytes *out)
+{
+	uint32_t header[2] = { 0, 0 };
+	int32_t n_names = 0;
+	int rc = SQLITE_OK;
+
+	for (int p = 0; p < n_parts; p++) {
+		int32_t *names = (int32_t *)parts[p].arrays[NAMES].at;
+
+		for (size_t i = 0; n_names > 0 && i < parts[p].arrays[NAMES].n / sizeof *names; i++)
+			names[i] += names[i] >= 0 ? n_names : 0;
+		n_names += parts[p].n_names;
+		header[0] += parts[p].n_spans;
+		header[1] += (uint32_t)parts[p].arrays[TEXT].n;
+		rc = rc ? rc : parts[p].rc;
+	}
+	append(out, header, sizeof header);
+	for (int a = 0; a < N_ARRAYS; a++)
+		for (int p = 0; p < n_parts; p++) {
+			if (parts[p].arrays[a].n)
+				append(out, parts[p].arrays[a].at, parts[p].arrays[a].n);
+			out->failed = out->failed || parts[p].arrays[a].failed;
+			free(parts[p].arrays[a].at);
+		}
+	return rc ? rc : out->failed ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 /* Returns  SQLITE_OK, or why there is no frame. */
 static int make_frame(struct server *server, int64_t t0, int64_t t1, int64_t n, int from, int to, struct bytes *out)
 {
-	struct frame frame = { .n_spans = 0 };
-	struct bytes *parts[] = { &frame.starts, &frame.ends, &frame.ids, &frame.lanes, &frame.names, &frame.text };
-	uint32_t header[2];
-	int rc = SQLITE_OK;
+	struct part parts[MOST_READERS];
+	pthread_t threads[MOST_READERS];
+	bool is_running[MOST_READERS] = { false };
+	int n_readers = server->n_readers;
 
-	for (int lane = from; lane < to && !rc; lane++)
-		rc = add_lane(server, &frame, lane, t0, t1, n);
-	header[0] = frame.n_spans;
-	header[1] = (uint32_t)frame.text.n;
-	append(out, header, sizeof header);
-	for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
-		if (parts[p]->n)
-			append(out, parts[p]->at, parts[p]->n);
-		out->failed = out->failed || parts[p]->failed;
-		free(parts[p]->at);
+	for (int r = 0; r < n_readers; r++) {
+		parts[r] = (struct part){ .t0 = t0, .t1 = t1, .n = n, .from = from + (to - from) * r / n_readers,
+					  .to = from + (to - from) * (r + 1) / n_readers };
+		server->readers[r].part = &parts[r];
+		is_running[r] = r + 1 < n_readers && !pthread_create(&threads[r], NULL, make_part, &server->readers[r]);
+		if (!is_running[r])
+			make_part(&server->readers[r]);
 	}
-	return rc ? rc : out->failed ? SQLITE_NOMEM : SQLITE_OK;
+	for (int r = 0; r < n_readers; r++)
+		if (is_running[r])
+			pthread_join(threads[r], NULL);
+	return join(parts, n_readers, out);
 }
 
 /* ---- HTTP ---- */
@@ -268,7 +338,7 @@ static enum MHD_Result get_frame(struct server *server, struct MHD_Connection *c
 	if (rc == SQLITE_OK)
 		return reply(connection, MHD_HTTP_OK, "application/octet-stream", &body);
 	free(body.at);
-	return reply_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, sqlite3_errmsg(server->db));
+	return reply_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, sqlite3_errstr(rc));
 }
 
 /* As a JSON string. */
@@ -376,7 +446,7 @@ int main(int n_arguments, char **arguments)
 	if (!open_server(&server, arguments[1], extension ? extension : "build/iforest.so"))
 		return 1;
 	address.sin_port = htons((uint16_t)(n_arguments == 3 ? atoi(arguments[2]) : 0));
-	/* one thread answers all, so one connection to the database is enough */
+	/* one thread answers all, one request after the other */
 	daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, &server, MHD_OPTION_SOCK_ADDR, &address,
 				  MHD_OPTION_END);
 	info = daemon ? MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;

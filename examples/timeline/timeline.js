@@ -103,16 +103,42 @@ function colour(text) {
 	return `hsl(${(hash >>> 0) % 360} 45% 72%)`;
 }
 
-function drawSpan(s, right) {
+// The narrow ones, of which there may be one a pixel and lane: those that touch are filled at once. They come lane by lane, in order.
+function drawNarrow(width) {
+	const { n, start, end, name, laneOf } = frame, scale = (width - LABEL_WIDTH) / (view.t1 - view.t0);
+	let lane = -1, from = 0, to = 0;
+	const fill = () => {
+		if (to > from)
+			context.fillRect(from, yOf(lane), to - from, LANE_HEIGHT - 2);
+	};
+	context.fillStyle = '#9aa7b5';
+	for (let s = 0; s < n; s++) {
+		if (name[s] >= 0)
+			continue;
+		const left = Math.max(LABEL_WIDTH, LABEL_WIDTH + (start[s] - view.t0) * scale);
+		const right = Math.max(left + 1, Math.min(width, LABEL_WIDTH + (end[s] - view.t0) * scale));
+		if (left > width || right <= LABEL_WIDTH)
+			continue;
+		if (laneOf[s] !== lane || left > to + 0.5) {
+			fill();
+			lane = laneOf[s];
+			from = to = left;
+		}
+		to = Math.max(to, right);
+	}
+	fill();
+}
+
+function drawNamed(s, right) {
 	const left = Math.max(LABEL_WIDTH, xOf(frame.start[s]));
 	const width = Math.max(1, Math.min(right, xOf(frame.end[s])) - left);
 	if (left > right || left + width < LABEL_WIDTH)
 		return;
-	const label = frame.name[s] >= 0 ? frame.names[frame.name[s]] : null;
+	const label = frame.names[frame.name[s]];
 	const y = yOf(frame.laneOf[s]);
-	context.fillStyle = label !== null ? colour(label) : '#9aa7b5';
+	context.fillStyle = colour(label);
 	context.fillRect(left, y, width, LANE_HEIGHT - 2);
-	if (label === null || width < 20)
+	if (width < 20)
 		return;
 	context.save();
 	context.beginPath();
@@ -151,8 +177,11 @@ function draw() {
 	context.setTransform(ratio, 0, 0, ratio, 0, 0);
 	context.clearRect(0, 0, width, height);
 	context.font = '11px system-ui, sans-serif';
+	if (frame)
+		drawNarrow(width);
 	for (let s = 0; frame && s < frame.n; s++)
-		drawSpan(s, width);
+		if (frame.name[s] >= 0)
+			drawNamed(s, width);
 	if (trace) {
 		drawAxis(width);
 		drawLabels(height);

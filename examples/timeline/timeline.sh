@@ -1,7 +1,7 @@
 #!/bin/sh
 # A timeline of a trace in the browser:
 #
-#   sh examples/timeline/timeline.sh                  5 million generated spans
+#   sh examples/timeline/timeline.sh                  generated spans, 5 million or as many as SPANS says
 #   sh examples/timeline/timeline.sh TRACE.json.gz    a Chrome trace
 #
 # Makes a database of it under BUILD (default build), builds the server, prints where to look, and serves until it is stopped.
@@ -19,9 +19,9 @@ echo '#include <microhttpd.h>' | cc -E - >/dev/null 2>&1 || {
 }
 make --no-print-directory -s BUILD="$BUILD" all
 mkdir -p "$BUILD/timeline"
-cc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -o "$BUILD/timeline/server" $here/server.c -lmicrohttpd -lsqlite3
+cc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -o "$BUILD/timeline/server" $here/server.c -lmicrohttpd -lsqlite3 -pthread
 
-database=$BUILD/timeline/$(basename "${trace:-generated}").db
+database=$BUILD/timeline/$(basename "${trace:-generated-${SPANS:-5000000}}").db
 if [ ! -e "$database" ] || { [ -n "$trace" ] && [ "$trace" -nt "$database" ]; }; then
     rm -f "$database" "$database.new"
     echo "making $database"
@@ -35,6 +35,7 @@ if [ ! -e "$database" ] || { [ -n "$trace" ] && [ "$trace" -nt "$database" ]; };
             printf "INSERT INTO files(path) VALUES ('%s');\n" "$(printf %s "$trace" | sed "s/'/''/g")"
             echo '.read sql/sqlite/demo_load.sql'
         else
+            echo ".parameter set :spans ${SPANS:-5000000}"
             echo '.read sql/sqlite/demo_generate.sql'
         fi
         cat $here/index.sql

@@ -1,4 +1,4 @@
--- Fills the table spans (demo_table.sql) out of nothing: 5 million spans on 32 tracks, always the same ones.
+-- Fills the table spans (demo_table.sql) out of nothing: 5 million spans on 32 tracks, always the same ones, or as many as :spans says.
 --
 -- A track is a row of requests, each of four spans on three levels. How long a request takes is heavy-tailed: 10 us / u with u
 -- uniform in (0, 1], so most take some 20 us, a few 100 ms. The random numbers are those of the linear congruential generator of C.
@@ -13,12 +13,12 @@ WITH RECURSIVE
            ts + dur + random % 60000,
            100000000 / (1 + (random >> 8) % 10000) + (random >> 4) % 100
     FROM request
-    WHERE number < 39063),
+    WHERE number <= coalesce(:spans, 5000000) / 128),
   part(depth, start, share, call) AS (
     VALUES (0, 0, 100, 'GET '), (1, 5, 50, 'parse '), (2, 12, 33, 'query '), (1, 60, 35, 'render ')),
   page(number, endpoint) AS (VALUES (0, '/'), (1, '/cart'), (2, '/search'))
 INSERT INTO spans(ts_ns, dur_ns, track, depth, name)
 SELECT ts + dur * start / 100, dur * share / 100, format('worker %02d', request.track), depth, call || endpoint
 FROM request CROSS JOIN part JOIN page ON page.number = (random >> 12) % 3
-LIMIT 5000000;
+LIMIT coalesce(:spans, 5000000);
 COMMIT;

@@ -2,7 +2,8 @@
 # The timeline example in a browser: a walk of 300 moves by its keys and wheel; every frame comes, labels stand where their spans
 # are, and the pointer finds the span that the table has. TAP. Prints the time of a frame, of which it asserts nothing.
 #
-# TIMELINE_DATABASE=file.db walks through that one (examples/timeline/README.md); otherwise 200 000 spans are made up.
+# TIMELINE_DATABASE=file.db walks through that one (examples/timeline/README.md); otherwise 200 000 spans are made up. TIMELINE_PICTURE=file.png
+# is a picture of the page after the walk.
 set -u
 build=${IFOREST_BUILD:-build}
 case $build in /*) ;; *) build=$(pwd)/$build ;; esac
@@ -59,7 +60,7 @@ make_up() {
 			  UNION ALL
 			  SELECT n + 1, ts + 400 + (n * 7919) % 700, 900 + iif(n % 997 = 0, 400000, (n * 104729) % 3000), n % 8 FROM request WHERE n < 66666)
 			INSERT INTO spans(ts_ns, dur_ns, track, depth, name)
-			SELECT ts * 1000, dur * 1000 * share / 100, 'worker ' || track, depth, call || ' ' || n % 100
+			SELECT ts * 1000, dur * 1000 * share / 100, 'worker ' || track, depth, call || ' ' || (n % 100)
 			FROM (SELECT n, track, dur, max(ts, coalesce(lag(ts + dur) OVER (PARTITION BY track ORDER BY n), 0)) AS ts FROM request),
 			     (SELECT 0 AS depth, 100 AS share, 'GET' AS call UNION ALL SELECT 1, 60, 'query' UNION ALL SELECT 2, 20, 'parse');
 		SQL
@@ -70,7 +71,7 @@ make_up() {
 
 database=${TIMELINE_DATABASE:-$temporary/spans.db}
 [ -e "$database" ] || make_up "$database" || exit 1
-cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -o "$temporary/server" examples/timeline/server.c -lmicrohttpd -lsqlite3
+cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -o "$temporary/server" examples/timeline/server.c -lmicrohttpd -lsqlite3 -pthread
 report "the server compiles" $?
 
 IFOREST=$build/iforest.so "$temporary/server" "$database" >"$temporary/server.log" 2>&1 &
@@ -88,7 +89,7 @@ driver=$!
 port=$(line_of "$temporary/driver.log" 'started successfully on port' | sed 's/.* port \([0-9]*\).*/\1/')
 cat >"$temporary/request" <<-JSON
 	{"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": {"args": ["--headless", "--no-sandbox", "--disable-gpu",
-	 "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+	 "--disable-dev-shm-usage", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 	 "--window-size=2070,1000", "--user-data-dir=$temporary/profile"]}}}}
 JSON
 id=$(value "$(post "http://127.0.0.1:$port/session" "$temporary/request")" '$.value.sessionId')
@@ -114,12 +115,14 @@ done
 [ -n "$told" ] && [ -z "$(value "$told" '$.error')" ]
 report "the walk came to its end $(value "$told" '$.error')" $?
 
+[ -z "${TIMELINE_PICTURE:-}" ] || value "$(curl -s "$session/screenshot")" '$.value' | base64 -d >"$TIMELINE_PICTURE"
+
 printf '%s' "$told" >"$temporary/report"
 ask() { sql "$database" "WITH r(j) AS (SELECT CAST(readfile('$temporary/report') AS TEXT)), label AS (SELECT value AS l FROM r, json_each(j, '\$.labels')) $1"; }
 [ "$(ask "SELECT json_extract(j, '\$.moves') = 300 AND json_extract(j, '\$.frames') >= 300 FROM r")" = 1 ]
 report "every move has a frame" $?
-[ "$(ask "SELECT count(*) >= 20 FROM label")" = 1 ]
-report "there are labels" $?
+[ "$(ask "SELECT count(*) >= 20 AND count(DISTINCT json_extract(l, '\$.label')) > 1 FROM label")" = 1 ]
+report "there are labels, not all the same" $?
 [ "$(ask "SELECT count(*) FROM label JOIN spans ON id = json_extract(l, '\$.id') WHERE name IS NOT json_extract(l, '\$.label') OR name IS NOT json_extract(l, '\$.hover')")" = 0 ]
 report "labels and what the pointer shows are the names in the table" $?
 [ "$(ask "SELECT count(*) FROM label WHERE NOT json_extract(l, '\$.isDrawn') OR NOT json_extract(l, '\$.isShown')")" = 0 ]
