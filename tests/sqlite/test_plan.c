@@ -20,7 +20,8 @@ static void the_plan_is_readable(void **state)
 	(void)state;
 	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, track TEXT, depth, ts INTEGER, dur INTEGER, v REAL);"
 		"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, duration=dur, value=(dur, v), by=(track, depth));"
-		"CREATE VIRTUAL TABLE f USING iforest_fold(t_if, depth); CREATE VIRTUAL TABLE c USING iforest_cover(t_if)");
+		"CREATE VIRTUAL TABLE f USING iforest_fold(t_if, depth); CREATE VIRTUAL TABLE c USING iforest_cover(t_if);"
+		"CREATE VIRTUAL TABLE o USING iforest_overlap(t_if)");
 	explains(db, "INDEX 0:all time\n", "SELECT count FROM t_if");
 	explains(db, "INDEX 1:from t0\n", "SELECT count FROM t_if(1)");
 	explains(db, "INDEX 2:until t1; of \"dur\": sum\n", "SELECT avg_dur FROM t_if WHERE t1 = 3");
@@ -29,6 +30,9 @@ static void the_plan_is_readable(void **state)
 	explains(db, "INDEX 59:window [t0, t1), buckets of step from origin, fill; of \"v\": first last\n",
 		 "SELECT bucket, first_v, last_v FROM t_if(0, 9) WHERE step = 1 AND origin = 2 AND fill = 'zero'");
 	explains(db, "INDEX 0:all time; by \"depth\" =; of \"dur\": sum min max id; extremes alone\n", "SELECT min_dur_id, max_dur FROM f WHERE depth = 1");
+	explains(db, "INDEX 3:window [t0, t1)\n", "SELECT overlaps FROM o(1, 2)");
+	explains(db, "INDEX 3:window [t0, t1); of \"dur\": sum\n", "SELECT clipped_dur FROM o(1, 2)");
+	explains(db, "INDEX 7:window [t0, t1), n buckets; of \"dur\": max\n", "SELECT bucket, longest_dur_id FROM o(1, 9, 2)");
 	explains(db, "INDEX 3:cover; by \"track\" =\n", "SELECT count FROM c(1, 2) WHERE track = 'x'");
 	close_database(db);
 }
