@@ -140,7 +140,8 @@ static void read_index(Relation heap, Relation index, Oid extension_schema, stru
 		.table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)),
 						    RelationGetRelationName(heap)),
 		.predicate = read_predicate(heap, index),
-		.is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX, .n_by = n_keys - 1, .n_values = n - n_keys };
+		.is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX,
+		.n_by = n_keys - 1, .n_values = n - n_keys };
 	functions->is_parallel_safe = !functions->predicate;
 	for (int i = 1; i <= n; i++) {
 		struct iforest_column column = read_column(heap, index, i);

@@ -55,9 +55,10 @@ char *iforest_rows_query(const struct iforest_functions *functions)
 
 	initStringInfo(&text);
 	iforest_take_names(&names, fixed);
+	iforest_add_text(&text, "SELECT ");
 	if (functions->is_partitioned)
-		iforest_take_name(&names, "tableoid");
-	iforest_add_text(&text, functions->is_partitioned ? "SELECT tableoid AS tableoid, ctid AS ctid, " : "SELECT ctid AS ctid, ");
+		appendStringInfo(&text, "tableoid AS %s, ", iforest_take_column(&names, "", "tableoid"));
+	iforest_add_text(&text, "ctid AS ctid, ");
 	for (int i = 0; i < functions->n_by; i++)
 		appendStringInfo(&text, "%s AS %s, ", functions->by[i].expression,
 				 iforest_take_column(&names, "by_", functions->by[i].name));

@@ -43,8 +43,8 @@ static bool has_squares(const struct iforest_functions *functions, int v)
 
 static bool is_shown(const struct iforest_functions *functions, int v, const struct shown *shown)
 {
-	return (!shown->is_summed || has_sum(functions->values[v].type)) && (!shown->is_variance || has_squares(functions, v)) &&
-	       (!shown->is_ctid || !functions->is_partitioned);
+	return (!shown->is_summed || has_sum(functions->values[v].type)) &&
+	       (!shown->is_variance || has_squares(functions, v)) && (!shown->is_ctid || !functions->is_partitioned);
 }
 
 /* One of the columns of value v. */
@@ -235,8 +235,8 @@ static void add_filled(StringInfo text, const struct iforest_functions *function
 
 		/* a bucket that has rows is not filled */
 		if (shown->shown->is_zero)
-			appendStringInfo(text, ", CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN 0 ELSE max(c%d) END", bucket + 3,
-					 column);
+			appendStringInfo(text, ", CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN 0 ELSE max(c%d) END",
+					 bucket + 3, column);
 		else
 			appendStringInfo(text, ", max(c%d)", column);
 		column++;

@@ -37,7 +37,8 @@ static Relation open_named(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Rel
 	if (!index->rd_index->indisvalid)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-			is_partitioned ? errhint("A partition lacks the index: CREATE INDEX there, and ALTER INDEX ... ATTACH PARTITION.")
+			is_partitioned ? errhint("A partition lacks the index: CREATE INDEX there, and ALTER INDEX ... ATTACH "
+						 "PARTITION.")
 				       : errhint("REINDEX INDEX or DROP INDEX: a concurrent build of it was cut off."));
 	if (heap)
 		*heap = table;

@@ -1,5 +1,6 @@
-/* test_torture_rows.c -- sessions change a table, take changes back, vacuum, merge and rebuild its index, while others ask for the
- * largest values of a window and for the spans that reach into one: in one snapshot, the rows that the index finds are those of the table.
+/* test_torture_rows.c -- sessions change a table, take changes back, vacuum, merge and rebuild its index, while others ask for
+ * the largest values of a window and for the spans that reach into one: in one snapshot, the rows that the index finds are those
+ * of the table.
  *
  *   IFOREST_SECONDS=600 tests/pg/cluster.sh run build/tests/pg/test_torture_rows
  */
@@ -7,7 +8,8 @@
 
 static const char tables[] =
 	"CREATE TABLE t(id integer, service text, ts timestamp, dur integer,"
-	" fin timestamp GENERATED ALWAYS AS (ts + dur * interval '3 seconds') STORED) WITH (fillfactor = 80, autovacuum_enabled = off);"
+	" fin timestamp GENERATED ALWAYS AS (ts + dur * interval '3 seconds') STORED)"
+	" WITH (fillfactor = 80, autovacuum_enabled = off);"
 	"CREATE INDEX t_if ON t USING iforest (service, ts) INCLUDE (dur, fin) WITH (\"end\" = 'fin', pending_pages = 1)";
 
 /* other ways to read the table, and to bring rows into an order, are dear */
@@ -42,13 +44,14 @@ static void add_reach(struct worker *worker, struct text *query)
 {
 	int from = torture_below(worker, 4300);
 
-	text_add(query, " AND ts < timestamp '2024-01-01' + interval '%d minutes' AND fin > timestamp '2024-01-01' + interval '%d minutes'",
-		 from + 1 + torture_below(worker, 120), from);
+	text_add(query, " AND ts < timestamp '2024-01-01' + interval '%d minutes'", from + 1 + torture_below(worker, 120));
+	text_add(query, " AND fin > timestamp '2024-01-01' + interval '%d minutes'", from);
 }
 
 static void make_question(struct worker *worker, struct text *query, bool is_top, bool is_reach)
 {
-	static const char *const orders[] = { "dur", "dur DESC", "dur DESC NULLS LAST", "dur NULLS FIRST", "fin DESC NULLS LAST" };
+	static const char *const orders[] = { "dur", "dur DESC", "dur DESC NULLS LAST", "dur NULLS FIRST",
+					      "fin DESC NULLS LAST" };
 
 	text_set(query, "SELECT q::text FROM (SELECT ctid, id, service, ts, dur FROM t WHERE true");
 	if (is_reach)
@@ -76,16 +79,16 @@ static void make_reach(struct worker *worker, struct text *query)
 
 static void the_largest_are_those_of_the_table(void **state)
 {
-	static const struct torture torture = { .seconds = 6, .tables = tables, .by_index = by_index, .make_question = make_top,
-						.node = "Custom Scan (IForestTopK)" };
+	static const struct torture torture = { .seconds = 6, .tables = tables, .by_index = by_index,
+						.make_question = make_top, .node = "Custom Scan (IForestTopK)" };
 
 	torture_run(*state, &torture);
 }
 
 static void those_that_reach_into_a_window_are_those_of_the_table(void **state)
 {
-	static const struct torture torture = { .seconds = 6, .tables = tables, .by_index = by_index, .make_question = make_reach,
-						.node = "Custom Scan (IForestReach)" };
+	static const struct torture torture = { .seconds = 6, .tables = tables, .by_index = by_index,
+						.make_question = make_reach, .node = "Custom Scan (IForestReach)" };
 
 	torture_run(*state, &torture);
 }

@@ -1,6 +1,6 @@
-/* test_vectors.c -- tests/vectors/vectors.txt in PostgreSQL: asked of the functions of an index made after its table was filled, of
- * one whose rows are pending, and of some of each; from the index, and without it. tests/sqlite/test_vectors.c asks SQLite the
- * same.
+/* test_vectors.c -- tests/vectors/vectors.txt in PostgreSQL: asked of the functions of an index made after its table was
+ * filled, of one whose rows are pending, and of some of each; from the index, and without it. tests/sqlite/test_vectors.c asks
+ * SQLite the same.
  *
  *   tests/pg/cluster.sh run build/tests/pg/test_vectors
  */
@@ -53,8 +53,8 @@ static void make_index(PGconn *pg, const struct vector_table *table)
 	PQclear(client_rows(pg, "SELECT iforest_create_functions('%s_if')", table->name));
 }
 
-/* In a schema of its own, which is then the one that is asked. The index comes after so many parts of the rows, of eight; after so
- * many more the table is vacuumed. */
+/* In a schema of its own, which is then the one that is asked. The index comes after so many parts of the rows, of eight;
+ * after so many more the table is vacuumed. */
 static void make_tables(PGconn *pg, const char *schema, unsigned indexed, unsigned sealed)
 {
 	client_run(pg, "CREATE SCHEMA %s; SET search_path = %s, public", schema, schema);
@@ -126,8 +126,8 @@ static void add_column(struct text *sql, const struct vector_question *question,
 
 static const struct {
 	const char *ours, *aggregate, *arguments;
-} folded[] = { { "count_", "count", "" }, { "sum_", "sum", "" }, { "avg_", "avg", "" }, { "first_", "iforest_first", ", ts, ctid" },
-	       { "last_", "iforest_last", ", ts, ctid" } };
+} folded[] = { { "count_", "count", "" }, { "sum_", "sum", "" }, { "avg_", "avg", "" },
+	       { "first_", "iforest_first", ", ts, ctid" }, { "last_", "iforest_last", ", ts, ctid" } };
 
 /* of extremes: the value, its row, its time */
 static void add_extreme(struct text *sql, const struct vector_question *question, const char *kind, const char *value)
@@ -140,8 +140,8 @@ static void add_extreme(struct text *sql, const struct vector_question *question
 	else if (strcmp(end, "_ts") == 0)
 		text_add(sql, "iforest_%s_time(%.*s, ts, ctid)", kind, n, value);
 	else
-		text_add(sql, "(SELECT s.id FROM %s s WHERE s.ctid = iforest_%s_row(z.%.*s, z.ts, z.ctid))", question->table->name,
-			 kind, n, value);
+		text_add(sql, "(SELECT s.id FROM %s s WHERE s.ctid = iforest_%s_row(z.%.*s, z.ts, z.ctid))",
+			 question->table->name, kind, n, value);
 }
 
 static void add_bucket(struct text *sql, const struct vector_question *question)
@@ -149,7 +149,8 @@ static void add_bucket(struct text *sql, const struct vector_question *question)
 	const char *const *arguments = question->arguments;
 
 	if (arguments[VECTOR_N])
-		text_add(sql, "iforest_bucket(ts, %s, %s, %s)", arguments[VECTOR_T0], arguments[VECTOR_T1], arguments[VECTOR_N]);
+		text_add(sql, "iforest_bucket(ts, %s, %s, %s)", arguments[VECTOR_T0], arguments[VECTOR_T1],
+			 arguments[VECTOR_N]);
 	else if (arguments[VECTOR_STEP])
 		text_add(sql, "iforest_bucket_of(ts, %s, %s, NULL, %s, %s)", arguments[VECTOR_T0], arguments[VECTOR_T1],
 			 arguments[VECTOR_STEP], arguments[VECTOR_ORIGIN] ? arguments[VECTOR_ORIGIN] : "0");

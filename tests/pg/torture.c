@@ -44,8 +44,9 @@ static void ask_the(struct worker *worker, bool index)
 {
 	const struct torture *torture = worker->context;
 
-	client_run(worker->pg, "SET iforest.enable = %d; SET enable_seqscan = %d; SET enable_indexscan = off; SET enable_sort = on;"
-			       " SET enable_bitmapscan = off; SET enable_indexonlyscan = off; SET jit = off; SET work_mem = '256MB'",
+	client_run(worker->pg, "SET iforest.enable = %d; SET enable_seqscan = %d; SET enable_indexscan = off;"
+			       " SET enable_bitmapscan = off; SET enable_indexonlyscan = off; SET enable_sort = on; SET jit = off;"
+			       " SET work_mem = '256MB'",
 		   index, !index);
 	if (index && torture->by_index)
 		client_run(worker->pg, "%s", torture->by_index);
@@ -150,13 +151,15 @@ static void change_some(struct worker *worker, struct text *sql)
 		text_set(sql, "UPDATE t SET id = id + 1 WHERE dur BETWEEN %d AND 500", 400 + torture_below(worker, 100));
 		break;
 	case 2:
-		text_set(sql, "UPDATE t SET dur = 1000 - dur, service = 'service 1' WHERE id %% 40 = %d", torture_below(worker, 40));
+		text_set(sql, "UPDATE t SET dur = 1000 - dur, service = 'service 1' WHERE id %% 40 = %d",
+			 torture_below(worker, 40));
 		break;
 	case 3:
 		text_set(sql, "DELETE FROM t WHERE id %% 10 = %d", torture_below(worker, 10));
 		break;
 	case 4:
-		text_set(sql, "DELETE FROM t WHERE ts < timestamp '2024-01-01' + interval '%d minutes'", torture_below(worker, 300));
+		text_set(sql, "DELETE FROM t WHERE ts < timestamp '2024-01-01' + interval '%d minutes'",
+			 torture_below(worker, 300));
 		break;
 	default:
 		text_set(sql, "DELETE FROM t WHERE random() < 0.5 AND (SELECT count(*) FROM t) > 15000");

@@ -1,5 +1,5 @@
-/* torture.h -- sessions that change a table t(id, service, ts, dur), take changes back, vacuum, merge and rebuild its index t_if, while
- * others ask: in one snapshot, what the index answers is what the table answers.
+/* torture.h -- sessions that change a table t(id, service, ts, dur), take changes back, vacuum, merge and rebuild its index
+ * t_if, while others ask: in one snapshot, what the index answers is what the table answers.
  *
  * IFOREST_SECONDS says how long. Needs a server, as client.h does.
  */

@@ -51,8 +51,8 @@ static void make_folds(sqlite3 *db, const struct vector_table *table)
 {
 	run(db, "CREATE VIRTUAL TABLE %s_fold USING iforest_fold(%s_if)", table->name, table->name);
 	for (unsigned i = 1; i <= table->n_by; i++)
-		run(db, "CREATE VIRTUAL TABLE %s_fold_%s USING iforest_fold(%s_if, %s)", table->name, table->columns[i], table->name,
-		    table->columns[i]);
+		run(db, "CREATE VIRTUAL TABLE %s_fold_%s USING iforest_fold(%s_if, %s)", table->name, table->columns[i],
+		    table->name, table->columns[i]);
 }
 
 static void make_index(sqlite3 *db, const struct vector_table *table)
@@ -61,8 +61,10 @@ static void make_index(sqlite3 *db, const struct vector_table *table)
 	char by[200] = "";
 
 	for (unsigned i = 1; i <= table->n_by; i++)
-		sqlite3_snprintf((int)(sizeof by - strlen(by)), by + strlen(by), "%s%s", i == 1 ? ", by=(" : ", ", table->columns[i]);
-	run(db, "CREATE VIRTUAL TABLE %s_if USING iforest(content=%s, time=ts, duration=dur, value=(dur, size), variance=(dur, size)%s%s)",
+		sqlite3_snprintf((int)(sizeof by - strlen(by)), by + strlen(by), "%s%s", i == 1 ? ", by=(" : ", ",
+				 table->columns[i]);
+	run(db, "CREATE VIRTUAL TABLE %s_if USING iforest(content=%s, time=ts, duration=dur, value=(dur, size),"
+		" variance=(dur, size)%s%s)",
 	    name, name, by, table->n_by > 0 ? ")" : "");
 	run(db, "CREATE VIRTUAL TABLE %s_if_rows USING iforest_rows(%s_if)", name, name);
 	run(db, "CREATE VIRTUAL TABLE %s_if_overlap USING iforest_overlap(%s_if)", name, name);

@@ -1,8 +1,8 @@
-/* vectors.h -- tests/vectors/vectors.txt: tables, questions and answers that hold in both engines, and where one of them differs
- * and why.
+/* vectors.h -- tests/vectors/vectors.txt: tables, questions and answers that hold in both engines, and where one of them
+ * differs and why.
  *
- * A test makes the tables, and asks each question in its engine's words; vectors_hold() compares. Fails through cmocka, so it is
- * for tests only. tests/vectors/README.md explains the file.
+ * A test makes the tables, and asks each question in its engine's words; vectors_hold() compares. Fails through cmocka, so it
+ * is for tests only. tests/vectors/README.md explains the file.
  */
 #ifndef TESTS_VECTORS_H
 #define TESTS_VECTORS_H
@@ -12,7 +12,7 @@
 
 enum vector_engine { VECTORS_SQLITE, VECTORS_POSTGRES, VECTORS_CORE, VECTOR_ENGINES };
 enum vector_argument { VECTOR_T0, VECTOR_T1, VECTOR_N, VECTOR_STEP, VECTOR_ORIGIN, VECTOR_FILL, VECTOR_ARGUMENTS };
-enum { VECTOR_TABLES = 8, VECTOR_ROWS = 2000, VECTOR_QUESTIONS = 500, VECTOR_FEATURES = 40, VECTOR_COLUMNS = 32, VECTOR_NAMES = 8 };
+enum { VECTOR_TABLES = 8, VECTOR_QUESTIONS = 500, VECTOR_FEATURES = 40, VECTOR_COLUMNS = 40, VECTOR_NAMES = 8 };
 
 extern const char *const vector_argument_names[VECTOR_ARGUMENTS];
 
@@ -101,12 +101,15 @@ struct vector_given {
 
 void vector_give(struct vector_given *given, const char *row);
 
-/* Asks the question and gives rows, with NULL for NULL, in the order of the columns. `sql` is told where the answer is wrong. */
-typedef void (*vector_ask)(void *context, const struct vector_question *question, struct vector_given *given, char *sql, size_t n_sql);
+/* Asks the question and gives rows, with NULL for NULL, in the order of the columns. `sql` is told where the answer is
+ * wrong. */
+typedef void (*vector_ask)(void *context, const struct vector_question *question, struct vector_given *given, char *sql,
+			   size_t n_sql);
 
 /* Asks all questions, tells what differs, and fails if something does: an answer that is not the expected one, and an exception
  * that is none. `place` says how the tables were made. Returns how many were not skipped. */
-unsigned vectors_hold(const struct vectors *vectors, enum vector_engine engine, const char *place, vector_ask ask, void *context);
+unsigned vectors_hold(const struct vectors *vectors, enum vector_engine engine, const char *place, vector_ask ask,
+		      void *context);
 
 /* The page that says what holds in which engine. To be freed. */
 char *vectors_page(const struct vectors *vectors);

@@ -111,7 +111,8 @@ static bool are_names(const struct vectors *vectors, enum vector_engine engine, 
 	return is_same;
 }
 
-static bool is_answer(const struct vector_question *question, const struct vector_given *given, const struct vector_answer *answer)
+static bool is_answer(const struct vector_question *question, const struct vector_given *given,
+		      const struct vector_answer *answer)
 {
 	char **expected;
 	bool is_same;
@@ -163,7 +164,8 @@ static const char *wrong(const struct vectors *vectors, const struct vector_ques
 	return is_answer(question, given, &question->differs[engine]) ? NULL : "another answer than the exception's";
 }
 
-unsigned vectors_hold(const struct vectors *vectors, enum vector_engine engine, const char *place, vector_ask ask, void *context)
+unsigned vectors_hold(const struct vectors *vectors, enum vector_engine engine, const char *place, vector_ask ask,
+		      void *context)
 {
 	static char sql[20000];
 	unsigned n_wrong = 0, n_asked = 0;

@@ -1,5 +1,5 @@
-/* test_vectors.c -- tests/vectors/vectors.txt in core: windows, buckets and overlaps, over two runs; and docs/parity.md, which is
- * made of the file.
+/* test_vectors.c -- tests/vectors/vectors.txt in core: windows, buckets and overlaps, over two runs; and docs/parity.md, which
+ * is made of the file.
  *
  *   build/tests/unit/test_vectors --table     writes docs/parity.md
  */
@@ -48,13 +48,13 @@ static void add_row(struct indexed *indexed, const struct vector_table *table, u
 {
 	struct vector_list cells = vector_split(table->rows[row], "|");
 	const char *const *after = cells.at + 1 + table->n_by;
+	int64_t time = is_null(after[0]) ? 0 : strtoll(after[0], NULL, 10);
 	struct oracle_entry *entry;
 	char name[100] = "";
 
 	for (unsigned i = 1; i <= table->n_by; i++)
 		snprintf(name + strlen(name), sizeof name - strlen(name), "%s%s", i > 1 ? "|" : "", cells.at[i]);
-	entry = sample_append(&indexed->index, row % 2, series_of(indexed, name), is_null(after[0]) ? 0 : strtoll(after[0], NULL, 10),
-			      strtoll(cells.at[0], NULL, 10));
+	entry = sample_append(&indexed->index, row % 2, series_of(indexed, name), time, strtoll(cells.at[0], NULL, 10));
 	entry->time_is_null = is_null(after[0]);
 	for (unsigned v = 0; v < 2; v++) {
 		entry->has[v] = !is_null(after[1 + v]);
@@ -73,11 +73,6 @@ static void make_index(struct indexed *indexed, const struct vector_table *table
 }
 
 /* ---- answers as text ---- */
-
-static void add_cell(char *row, size_t n_bytes, const char *cell)
-{
-	snprintf(row + strlen(row), n_bytes - strlen(row), "%s%s", *row ? "|" : "", cell);
-}
 
 static const char *integer_text(bool is_set, iforest_int128 number)
 {
@@ -142,13 +137,14 @@ static const char *value_text(const struct iforest_aggregate *aggregate, const c
 
 static const char *bound_text(const struct iforest_bucketing *bucketing, int64_t bucket, bool is_end)
 {
-	bool after_all, is_open = bucketing->mode == IFOREST_WHOLE && !(is_end ? bucketing->window.has_t1 : bucketing->window.has_t0);
+	bool after_all, is_given = is_end ? bucketing->window.has_t1 : bucketing->window.has_t0;
+	int64_t bound = is_end ? iforest_bucket_end(bucketing, bucket, &after_all) : iforest_bucket_start(bucketing, bucket);
 
-	return integer_text(!is_open, is_end ? iforest_bucket_end(bucketing, bucket, &after_all) : iforest_bucket_start(bucketing, bucket));
+	return integer_text(is_given || bucketing->mode != IFOREST_WHOLE, bound);
 }
 
-static const char *cell_text(const struct iforest_bucketing *bucketing, int64_t bucket, const struct iforest_aggregate *aggregate,
-			     const char *column)
+static const char *cell_text(const struct iforest_bucketing *bucketing, int64_t bucket,
+			     const struct iforest_aggregate *aggregate, const char *column)
 {
 	if (strcmp(column, "bucket") == 0)
 		return integer_text(true, bucket);
@@ -173,16 +169,16 @@ struct asked {
 static void give_bucket(const struct asked *asked, uint32_t series, int64_t bucket, const struct iforest_aggregate *aggregate)
 {
 	const struct vector_question *question = asked->question;
-	char row[2000] = "";
+	unsigned n_by = question->table->n_by;
+	char row[2000];
+	size_t n;
 
-	if (question->table->n_by > 0)
-		add_cell(row, sizeof row, asked->indexed->series[series][0] ? asked->indexed->series[series] : "");
-	for (unsigned i = question->table->n_by; i < question->columns.n; i++)
-		if (i == 0)
-			snprintf(row, sizeof row, "%s", cell_text(&asked->bucketing, bucket, aggregate, question->columns.at[0]));
-		else
-			snprintf(row + strlen(row), sizeof row - strlen(row), "|%s",
-				 cell_text(&asked->bucketing, bucket, aggregate, question->columns.at[i]));
+	snprintf(row, sizeof row, "%s", asked->indexed->series[series]);
+	for (unsigned i = n_by; i < question->columns.n; i++) {
+		n = strlen(row);
+		snprintf(row + n, sizeof row - n, "%s%s", i > 0 ? "|" : "",
+			 cell_text(&asked->bucketing, bucket, aggregate, question->columns.at[i]));
+	}
 	vector_give(asked->given, row);
 }
 
@@ -245,7 +241,8 @@ static struct iforest_bucketing bucketing_of(const struct vector_question *quest
 	const char *const *arguments = question->arguments;
 	struct iforest_bucketing bucketing = { .n = argument(question, VECTOR_N, 1), .step = argument(question, VECTOR_STEP, 0),
 		.origin = argument(question, VECTOR_ORIGIN, 0),
-		.window = { arguments[VECTOR_T0], arguments[VECTOR_T1], argument(question, VECTOR_T0, 0), argument(question, VECTOR_T1, 0) } };
+		.window = { .has_t0 = arguments[VECTOR_T0], .has_t1 = arguments[VECTOR_T1], .t0 = argument(question, VECTOR_T0, 0),
+			    .t1 = argument(question, VECTOR_T1, 0) } };
 
 	bucketing.mode = arguments[VECTOR_STEP] ? IFOREST_STEP : bucketing.n > 1 ? IFOREST_COUNT : IFOREST_WHOLE;
 	return bucketing;

@@ -3,7 +3,8 @@
 
     tests/vectors/make.py >tests/vectors/vectors.txt       tests/vectors/check.sh tells whether that is what stands there
 
-Knows nothing of the index: each answer is reckoned from the definitions, in integers without bounds. README.md explains the format.
+Knows nothing of the index: each answer is reckoned from the definitions, in integers without bounds. README.md explains
+the format.
 """
 from fractions import Fraction
 from math import sqrt
@@ -183,7 +184,7 @@ def carried(question, v, start, of_series, answer):
     shown_as = [kind + v for kind in ("min_", "max_", "first_", "last_", "avg_")]
     if question.fill == "last" and before:
         answer.update({column: before[-1][v] for column in shown_as})
-        answer.update({f"{kind}_{v}_{what}": before[-1][of] for kind in ("min", "max") for what, of in (("id", "id"), ("ts", "ts"))})
+        answer.update({f"{kind}_{v}_{what}": before[-1][what] for kind in ("min", "max") for what in ("id", "ts")})
     if question.fill == "linear" and before and behind:
         (t0, v0), (t1, v1) = ((row["ts"], row[v]) for row in (before[-1], behind[0]))
         answer.update({column: real(v0 + Fraction((v1 - v0) * (start - t0), t1 - t0)) for column in shown_as})
@@ -238,14 +239,15 @@ def inside(row, a, b):
 
 
 def buckets_of_spans(question, rows):
+    """All that a span may reach into."""
     if question.step is None:
         return range(question.n)
     timed = [row for row in rows if row["ts"] is not None]
-    first = [question.bucket_of(row["ts"] if question.t0 is OPEN else max(row["ts"], question.t0)) for row in timed]
-    last = [question.bucket_of(max(end_of(row) - 1, row["ts"])) for row in timed]
-    if question.t1 is not OPEN:
-        last.append(question.bucket_of(question.t1 - 1))
-    return range(min(first, default=0), max(last, default=-1) + 1) if question.t1 is OPEN else range(min(first, default=0), last[-1] + 1)
+    if not timed:
+        return range(0)
+    first = min(row["ts"] for row in timed) if question.t0 is OPEN else question.t0
+    last = max(max(end_of(row) - 1, row["ts"]) for row in timed) if question.t1 is OPEN else question.t1 - 1
+    return range(question.bucket_of(first), question.bucket_of(last) + 1)
 
 
 def overlapping(question):
@@ -259,10 +261,11 @@ def overlapping(question):
             rows = [row for row in of_series if overlaps(row, a, b)]
             if not rows and question.fill == "none":
                 continue
-            longest = min((row for row in rows if row["dur"] is not None), key=lambda row: (-row["dur"], order(row)), default={})
+            lasting = [row for row in rows if row["dur"] is not None]
+            longest = min(lasting, key=lambda row: (-row["dur"], order(row)), default={})
             clipped = sum(inside(row, a, b) for row in rows) if rows else 0 if question.fill == "zero" else None
-            answers.append(dict(question.head(key, bucket), overlaps=len(rows), clipped_dur=clipped, longest_dur=longest.get("dur"),
-                                longest_dur_id=longest.get("id"), longest_dur_ts=longest.get("ts")))
+            answers.append(dict(question.head(key, bucket), overlaps=len(rows), clipped_dur=clipped,
+                                longest_dur=longest.get("dur"), longest_dur_id=longest.get("id"), longest_dur_ts=longest.get("ts")))
     return answers
 
 
@@ -310,7 +313,8 @@ def feature(title, **exceptions):
 
 def ask(kind, question, columns, order_by=None, limit=None):
     print()
-    print("ask", kind, question.table.name, *(f"{name}={literal(value)}" for name, value in question.arguments if value is not ABSENT))
+    given = [f"{name}={literal(value)}" for name, value in question.arguments if value is not ABSENT]
+    print("ask", kind, question.table.name, *given)
     if kind == "fold":
         print("keep", ", ".join(question.keep))
     if question.condition:
@@ -326,8 +330,8 @@ def answer(rows, columns):
 
 
 def all_of(v):
-    return [f.format(v) for f in ("count_{}", "sum_{}", "min_{}", "max_{}", "avg_{}", "first_{}", "last_{}", "min_{}_id", "max_{}_id",
-                                  "min_{}_ts", "max_{}_ts")]
+    return [f.format(v) for f in ("count_{}", "sum_{}", "min_{}", "max_{}", "avg_{}", "first_{}", "last_{}",
+                                  "min_{}_id", "max_{}_id", "min_{}_ts", "max_{}_ts")]
 
 
 HEAD = ["bucket", "bucket_start", "bucket_end"]
@@ -485,20 +489,24 @@ def write():
 
     feature("fill: the last sample carried on, and a line between samples", postgres=("absent", "not made yet"))
     for fill in ("last", "linear"):
-        ask_window(Question(regular, 940, 1100, step=20, fill=fill), HEAD + ["count", "count_dur", "sum_dur", "min_dur", "max_dur_id", "last_dur"])
-        ask_window(Question(spans, 0, 120, n=6, fill=fill), ["bucket", "count", "last_size", "avg_size", "min_size_ts", "last_dur"])
+        ask_window(Question(regular, 940, 1100, step=20, fill=fill),
+                   HEAD + ["count", "count_dur", "sum_dur", "min_dur", "max_dur_id", "last_dur"])
+        ask_window(Question(spans, 0, 120, n=6, fill=fill),
+                   ["bucket", "count", "last_size", "avg_size", "min_size_ts", "last_dur"])
         ask_window(Question(spans, 15, 17, fill=fill), ["count", "last_size", "max_dur"])
         ask_window(Question(twos, -100, 500, n=4, fill=fill, where=on_good), ["bucket", "count_dur", "last_dur", "last_size"])
 
     feature("by columns folded", postgres=("instead", "GROUP BY over the table, answered from the index"))
     for keep in (("service",), ("status",), ()):
         ask_window(Question(twos, keep=keep), SUMS + ["first_dur", "last_size", "min_size_ts", "avg_dur"], "fold")
-        ask_window(Question(twos, -300, 700, n=5, keep=keep), ["bucket"] + SUMS + ["first_dur", "last_size", "min_size_id"], "fold")
+        ask_window(Question(twos, -300, 700, n=5, keep=keep),
+                   ["bucket"] + SUMS + ["first_dur", "last_size", "min_size_id"], "fold")
         ask_window(Question(twos, -250, 650, step=300, origin=-50, keep=keep), ["bucket"] + SUMS, "fold")
     ask_window(Question(spans, 0, 100, n=4, keep=()), ["bucket"] + SUMS + ["min_size_id", "last_dur"], "fold")
 
     feature("times and sums at the ends of 64 bits")
-    free = ["count", "first_ts", "last_ts", "min_dur", "max_dur", "min_dur_id", "max_dur_id", "first_size", "last_size", "max_size_id"]
+    free = ["count", "first_ts", "last_ts", "min_dur", "max_dur", "min_dur_id", "max_dur_id", "first_size", "last_size",
+            "max_size_id"]
     ask_window(Question(extreme), HEAD + free)
     ask_window(Question(extreme, t0=0), HEAD + free)
     ask_window(Question(extreme, t1=0), HEAD + free)
