@@ -4,7 +4,7 @@
 #   make demo-pg   the same trace in a PostgreSQL server of its own, with ordinary queries
 #   make test      all that must hold: unit, claims, SQLite, PostgreSQL, the same under sanitizers, fuzzers for a moment, layers
 #   make all       core, trace and SQLite libraries; installs nothing
-#   make bench     figures beside what they are compared with
+#   make bench     figures beside what they are compared with: SIZE=short (default; minutes) or full (hours); bench/README.md
 #   make fuzz      the fuzzers for SECONDS (default 600) each; needs clang
 #   make layers    proves which folder may know which
 #   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
@@ -48,8 +48,8 @@ MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
 # those that take longest begin first, so that no core is idle at the end
 long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
-LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump %/sqlite/test_random_changes \
-	%/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
+LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
+	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
 .PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers bench fuzz pg install install-core install-pg tools clean
 .SECONDARY:
@@ -190,8 +190,8 @@ check-clang:
 
 # the loader's tests need the server's library as it is elsewhere
 check-sanitized: $(if $(HAS_PG),pg)
-	@ASAN_OPTIONS=quarantine_size_mb=32 $(MAKE) --no-print-directory -s BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' EXTRA='$(SANITIZE)' \
-		RESULTS=$(BUILD) SUITE=asan check-programs check-trace2pg
+	@ASAN_OPTIONS=quarantine_size_mb=32 $(MAKE) --no-print-directory -s BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' \
+		EXTRA='$(SANITIZE)' RESULTS=$(BUILD) SUITE=asan check-programs check-trace2pg
 
 matrix:
 	@tests/pg/matrix.sh
@@ -207,8 +207,12 @@ fuzz: $(FUZZ)
 		$$target -max_total_time=$(SECONDS) -print_final_stats=1 $$target.corpus \
 			$$(ls -d tests/fuzz/corpus_$${target##*/fuzz_} 2>/dev/null) || exit 1; done
 
-bench: tools all $(if $(shell command -v $(PG_CONFIG)),pg)
-	@for bench in bench/*.sh; do BUILD=$(BUILD) sh $$bench || exit 1; done
+# side by side with what one would use instead; the full size measures all else as well
+SIZE ?= short
+bench: tools all $(if $(HAS_PG),pg)
+	@BUILD=$(BUILD) SIZE=$(SIZE) sh bench/side_by_side.sh
+	@[ $(SIZE) = short ] || for bench in $(filter-out %/side_by_side.sh,$(wildcard bench/*.sh)); do \
+		BUILD=$(BUILD) sh $$bench || exit 1; done
 
 pg: $(BUILD)/pg/iforest.so
 

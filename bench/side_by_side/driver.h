@@ -1,0 +1,40 @@
+/* driver.h -- what a driver is: a program that opens one system and obeys commands from standard input, a line each, in fields
+ * parted by tabs.
+ *
+ *   do    WORK SQL     runs it, once
+ *   load  WORK PATH    loads the CSV file into the table spans, the usual quick way
+ *   ask   WORK SQL     asks it; lines of one WORK that follow each other are asked in turn, again and again
+ *   size  WORK SQL     the number that it gives
+ *
+ * For each work, but those called -, a line on standard output: WORK,ROWS,NUMBER,MILLISECONDS,TIMES,ANSWER. ROWS is how many
+ * rows came, NUMBER that of `size`, MILLISECONDS the median of TIMES askings, from SQL to the last row. ANSWER stands for all
+ * rows in any order: their texts, each cell followed by |, are hashed (FNV-1a, twice 32 bits with two bases) and the hashes
+ * added up. duckdb.js does the same.
+ */
+#ifndef BENCH_SIDE_BY_SIDE_DRIVER_H
+#define BENCH_SIDE_BY_SIDE_DRIVER_H
+
+#include <stdint.h>
+
+/* Rows that are looked at. */
+struct answer {
+	uint32_t sums[2], row[2]; /* of the rows that are complete; of the row that is being added */
+	long n_rows;
+	double number;            /* the last cell, as a number */
+};
+
+/* Adds a cell (NULL: one of no text); then ends the row. */
+void answer_cell(struct answer *answer, const char *text);
+void answer_end_row(struct answer *answer);
+
+/* Says it and ends the program. */
+_Noreturn void driver_fail(const char *what, const char *message);
+
+/* The system: what the driver is linked with. All end the program on failure. */
+void engine_open(const char *where);
+void engine_run(const char *sql);
+void engine_load(const char *path);
+void engine_ask(const char *sql, struct answer *answer); /* NULL: every cell is fetched, none looked at */
+void engine_close(void);
+
+#endif

@@ -1,0 +1,70 @@
+/* postgres.c -- the driver of PostgreSQL, of the server that PGHOST and its like lead to. Rows are loaded by COPY. */
+#include "bench/side_by_side/driver.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static PGconn *connection;
+
+void engine_open(const char *where)
+{
+	connection = PQconnectdb(where);
+	if (PQstatus(connection) != CONNECTION_OK)
+		driver_fail("connecting", PQerrorMessage(connection));
+}
+
+void engine_close(void)
+{
+	PQfinish(connection);
+}
+
+static PGresult *result_of(const char *sql)
+{
+	PGresult *result = PQexec(connection, sql);
+	ExecStatusType status = PQresultStatus(result);
+
+	if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && status != PGRES_COPY_IN)
+		driver_fail(sql, PQerrorMessage(connection));
+	return result;
+}
+
+void engine_run(const char *sql)
+{
+	PQclear(result_of(sql));
+}
+
+void engine_load(const char *path)
+{
+	static char buffer[1 << 18];
+	FILE *file = fopen(path, "r");
+	PGresult *result;
+	size_t n;
+
+	if (!file)
+		driver_fail(path, "cannot be read");
+	engine_run("COPY spans FROM STDIN (FORMAT csv)");
+	while ((n = fread(buffer, 1, sizeof buffer, file)) > 0)
+		if (PQputCopyData(connection, buffer, (int)n) != 1)
+			driver_fail(path, PQerrorMessage(connection));
+	if (PQputCopyEnd(connection, NULL) != 1)
+		driver_fail(path, PQerrorMessage(connection));
+	while ((result = PQgetResult(connection))) {
+		if (PQresultStatus(result) != PGRES_COMMAND_OK)
+			driver_fail(path, PQerrorMessage(connection));
+		PQclear(result);
+	}
+	fclose(file);
+}
+
+void engine_ask(const char *sql, struct answer *answer)
+{
+	PGresult *result = result_of(sql); /* with all its cells, as text */
+
+	for (int row = 0; answer && row < PQntuples(result); row++) {
+		for (int column = 0; column < PQnfields(result); column++)
+			answer_cell(answer, PQgetvalue(result, row, column));
+		answer_end_row(answer);
+	}
+	PQclear(result);
+}

@@ -1,0 +1,80 @@
+/* sqlite.c -- the driver of SQLite: sqlite DATABASE. Rows are loaded by one prepared INSERT in one transaction. */
+#include "bench/side_by_side/driver.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sqlite3 *db;
+
+void engine_open(const char *where)
+{
+	if (sqlite3_open(where, &db) || sqlite3_enable_load_extension(db, 1))
+		driver_fail(where, sqlite3_errmsg(db));
+}
+
+void engine_close(void)
+{
+	sqlite3_close(db);
+}
+
+void engine_run(const char *sql)
+{
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL))
+		driver_fail(sql, sqlite3_errmsg(db));
+}
+
+void engine_load(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	sqlite3_stmt *insert;
+	char *line = NULL;
+	size_t size = 0;
+
+	if (!file)
+		driver_fail(path, "cannot be read");
+	engine_run("BEGIN");
+	if (sqlite3_prepare_v2(db, "INSERT INTO spans(id, ts, dur, track) VALUES(?, ?, ?, ?)", -1, &insert, NULL))
+		driver_fail(path, sqlite3_errmsg(db));
+	while (getline(&line, &size, file) > 0) {
+		char *at = line;
+
+		for (int column = 1; column <= 3; column++) {
+			sqlite3_bind_int64(insert, column, strtoll(at, &at, 10));
+			at++;
+		}
+		sqlite3_bind_text(insert, 4, at, (int)strcspn(at, "\n"), SQLITE_STATIC);
+		if (sqlite3_step(insert) != SQLITE_DONE)
+			driver_fail(line, sqlite3_errmsg(db));
+		sqlite3_reset(insert);
+	}
+	sqlite3_finalize(insert);
+	engine_run("COMMIT");
+	free(line);
+	fclose(file);
+}
+
+void engine_ask(const char *sql, struct answer *answer)
+{
+	sqlite3_stmt *statement;
+	int n_columns;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL))
+		driver_fail(sql, sqlite3_errmsg(db));
+	n_columns = sqlite3_column_count(statement);
+	while (sqlite3_step(statement) == SQLITE_ROW) {
+		for (int column = 0; column < n_columns; column++) {
+			if (answer)
+				answer_cell(answer, (const char *)sqlite3_column_text(statement, column));
+			else if (sqlite3_column_type(statement, column) == SQLITE_TEXT)
+				(void)sqlite3_column_text(statement, column);
+			else
+				(void)sqlite3_column_int64(statement, column);
+		}
+		if (answer)
+			answer_end_row(answer);
+	}
+	if (sqlite3_finalize(statement))
+		driver_fail(sql, sqlite3_errmsg(db));
+}
