@@ -11,7 +11,7 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 	cursor->reader_is_open = false;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
-	cursor->judged_leaf = cursor->rest.leaf_number = UINT64_MAX;
+	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
 	cursor->n_pages_opened = cursor->n_leaf_pages_opened = cursor->n_nodes_folded = 0;
 }
 
@@ -165,7 +165,7 @@ enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const str
 	unsigned block, entry;
 	enum iforest_status status;
 
-	cursor->judged_leaf = cursor->rest.leaf_number = UINT64_MAX;
+	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
 	for (unsigned level = cursor->run->n_levels; level > 0; level--) {
 		status = iforest_cursor_hold(cursor, level, number);
 		if (status)

@@ -159,13 +159,19 @@ static enum iforest_status fold_open_lasts(struct iforest_cursor *cursor, const 
 	return status;
 }
 
-/* What of the leaf page that is held counts. Its node may say it for all of its entries, which then need not be asked about. */
-static enum iforest_status judge_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter,
+/* What of the leaf page that is held counts. Its node may say it for all of its entries, which then need not be asked about: unless
+ * just a few are asked for, of this page for the first time. */
+static enum iforest_status judge_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter, bool is_few,
 				      enum iforest_verdict *verdict)
 {
 	const uint8_t *node;
 	enum iforest_status status;
 
+	if (filter && is_few && cursor->judged_leaf != cursor->leaf_number && cursor->asked_leaf != cursor->leaf_number) {
+		cursor->asked_leaf = cursor->leaf_number;
+		*verdict = IFOREST_SOME;
+		return IFOREST_OK;
+	}
 	if (filter && cursor->judged_leaf != cursor->leaf_number) {
 		status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
 		if (status)
@@ -222,8 +228,7 @@ static bool is_same_wanted(const struct iforest_wanted *a, const struct iforest_
 	       !b->extremes_alone;
 }
 
-/* Standing within a leaf page that lies below the key as a whole: what of it is left has no need to be searched, and where it is known
- * it is added. */
+/* Of a leaf page that lies below the key as a whole what is left has no need to be searched; and where it is known it is added. */
 static enum iforest_status fold_rest(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
 				     struct iforest_aggregate *aggregate, bool *is_below, bool *done)
 {
@@ -259,7 +264,7 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, const str
 
 	if (block < cursor->block || (block == cursor->block && entry <= from))
 		return IFOREST_OK;
-	status = judge_leaf(cursor, wanted->filter, &verdict);
+	status = judge_leaf(cursor, wanted->filter, block - cursor->block < cursor->leaf.header.n_items / 8u, &verdict);
 	if (verdict == IFOREST_ALL)
 		asked.filter = NULL;
 	if (!status && verdict == IFOREST_MOST && cursor->block == 0 && from == 0 && block == cursor->leaf.header.n_items)
@@ -358,10 +363,8 @@ static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct
 {
 	bool is_below = false, done = false;
 	unsigned block, entry = 0;
-	enum iforest_status status = IFOREST_OK;
+	enum iforest_status status = fold_rest(cursor, key, wanted, aggregate, &is_below, &done);
 
-	if (cursor->block > 0 || cursor->entry > 0)
-		status = fold_rest(cursor, key, wanted, aggregate, &is_below, &done);
 	if (status || done)
 		return status;
 	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);

@@ -295,6 +295,42 @@ enum iforest_status iforest_block_find(struct iforest_block_reader *reader, cons
 	return IFOREST_OK;
 }
 
+static int64_t first_ref(const struct iforest_leaf *leaf, unsigned block)
+{
+	return iforest_load_int64(directory_entry(leaf, block) + 16);
+}
+
+enum iforest_status iforest_leaf_find_ref(const struct iforest_leaf *leaf, int64_t ref, struct iforest_block_reader *reader,
+					  unsigned *entry, bool *found)
+{
+	unsigned low = 0, high = leaf->header.n_items;
+	enum iforest_status status;
+
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (first_ref(leaf, middle) <= ref)
+			low = middle;
+		else
+			high = middle;
+	}
+	iforest_block_start(reader, leaf, low);
+	status = iforest_block_find_column(reader, IFOREST_REFS);
+	if (status)
+		return status;
+	for (low = 0, high = reader->block.n; high - low > 1;) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (iforest_column_at(&reader->columns[IFOREST_REFS], middle) <= ref)
+			low = middle;
+		else
+			high = middle;
+	}
+	*entry = low;
+	*found = iforest_column_at(&reader->columns[IFOREST_REFS], low) == ref;
+	return IFOREST_OK;
+}
+
 void iforest_block_entry(const struct iforest_block *block, unsigned i, uint32_t values, struct iforest_entry *entry)
 {
 	entry->key = key_of(block, i);

@@ -142,6 +142,12 @@ enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsi
 /* The first entry of the block at or after the key (n if there is none). Errors: IFOREST_CORRUPT. */
 enum iforest_status iforest_block_find(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry);
 
+/* Puts the reader on the block of the entry that has the ref; *found is false where none has. Cost: log2(blocks) and log2(entries of a block) numbers of a column.
+ * Requires  the refs of the page ascend (IFOREST_PAGE_REFS_ASCEND).
+ * Errors    IFOREST_CORRUPT. */
+enum iforest_status iforest_leaf_find_ref(const struct iforest_leaf *leaf, int64_t ref, struct iforest_block_reader *reader,
+					  unsigned *entry, bool *found);
+
 /* Entry i of a block of which times, refs and the values whose bit is set in `values` are unpacked; others are not present. */
 void iforest_block_entry(const struct iforest_block *block, unsigned i, uint32_t values, struct iforest_entry *entry);
 

@@ -320,20 +320,43 @@ static enum iforest_status take_out_value(struct iforest_block_reader *reader, u
 	return status;
 }
 
-enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, const uint8_t *node,
-					   struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
-					   struct iforest_aggregate *aggregate, bool *done)
+/* Takes the entries of the reader's block whose bit is set out of the node. */
+static enum iforest_status take_out(struct iforest_block_reader *reader, uint64_t gone, const struct iforest_wanted *wanted,
+				    struct iforest_aggregate *rest, bool *done)
 {
-	const struct iforest_fields *fields = leaf->fields;
-	struct iforest_aggregate rest;
 	enum iforest_status status = IFOREST_OK;
 
-	/* removed entries stay removed: as many of them are the same ones */
-	*done = iforest_can_take_out(wanted, fields) && iforest_node_dead(node) == leaf->header.n_dead;
-	if (!*done)
-		return IFOREST_OK;
-	iforest_aggregate_clear(&rest, fields->n_values);
-	iforest_node_fold(node, fields, wanted->values, 0, false, &rest);
+	rest->n_rows -= iforest_popcount(gone);
+	for (unsigned v = 0; v < reader->leaf->fields->n_values && gone && !status && *done; v++)
+		if (wanted->values >> v & 1)
+			status = take_out_value(reader, v, gone, wanted, &rest->values[v], done);
+	return status;
+}
+
+/* By the refs of those that do not count. */
+static enum iforest_status take_out_refs(const struct iforest_leaf *leaf, const int64_t *refs, unsigned n_refs,
+					 struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+					 struct iforest_aggregate *rest, bool *done)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	for (unsigned r = 0; r < n_refs && !status && *done; r++) {
+		unsigned i;
+		bool found;
+
+		status = iforest_leaf_find_ref(leaf, refs[r], reader, &i, &found);
+		if (!status && found && !(reader->block.dead >> i & 1))
+			status = take_out(reader, UINT64_C(1) << i, wanted, rest, done);
+	}
+	return status;
+}
+
+/* By asking about all of them. */
+static enum iforest_status take_out_others(const struct iforest_leaf *leaf, struct iforest_block_reader *reader,
+					   const struct iforest_wanted *wanted, struct iforest_aggregate *rest, bool *done)
+{
+	enum iforest_status status = IFOREST_OK;
+
 	for (unsigned b = 0; b < leaf->header.n_items && !status && *done; b++) {
 		uint64_t live, kept;
 
@@ -341,13 +364,34 @@ enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, cons
 		live = kept = iforest_low_bits(reader->block.n) & ~reader->block.dead;
 		if (live)
 			status = wanted->filter->of_entries(wanted->filter->context, reader, &kept);
-		live &= ~kept;
-		*done = iforest_popcount(live) <= FEW_GONE;
-		rest.n_rows -= iforest_popcount(live);
-		for (unsigned v = 0; v < fields->n_values && live && !status && *done; v++)
-			if (wanted->values >> v & 1)
-				status = take_out_value(reader, v, live, wanted, &rest.values[v], done);
+		*done = iforest_popcount(live & ~kept) <= FEW_GONE;
+		if (!status && *done)
+			status = take_out(reader, live & ~kept, wanted, rest, done);
 	}
+	return status;
+}
+
+enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, const uint8_t *node,
+					   struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+					   struct iforest_aggregate *aggregate, bool *done)
+{
+	const struct iforest_fields *fields = leaf->fields;
+	const struct iforest_filter *filter = wanted->filter;
+	struct iforest_aggregate rest;
+	int64_t refs[IFOREST_MOST_GONE];
+	unsigned n_refs;
+	enum iforest_status status;
+
+	/* removed entries stay removed: as many of them are the same ones */
+	*done = iforest_can_take_out(wanted, fields) && iforest_node_dead(node) == leaf->header.n_dead;
+	if (!*done)
+		return IFOREST_OK;
+	iforest_aggregate_clear(&rest, fields->n_values);
+	iforest_node_fold(node, fields, wanted->values, 0, false, &rest);
+	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->refs_gone && filter->refs_gone(filter->context, node, refs, &n_refs))
+		status = take_out_refs(leaf, refs, n_refs, reader, wanted, &rest, done);
+	else
+		status = take_out_others(leaf, reader, wanted, &rest, done);
 	if (!status && *done)
 		iforest_aggregate_combine(aggregate, &rest, fields->kinds, fields->n_values);
 	return status;

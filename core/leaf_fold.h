@@ -10,6 +10,8 @@
  * page is then its node without the others. */
 enum iforest_verdict { IFOREST_ALL, IFOREST_MOST, IFOREST_SOME, IFOREST_NONE };
 
+enum { IFOREST_MOST_GONE = 64 };
+
 /* Tells which entries count where not all do: of what a snapshot sees, of values within bounds. Where it says IFOREST_ALL or
  * IFOREST_NONE of a node, nothing below is opened. */
 struct iforest_filter {
@@ -20,6 +22,10 @@ struct iforest_filter {
 
 	/* Clears from *live the bits of the entries that do not count. May ask iforest_block_need() for columns. */
 	enum iforest_status (*of_entries)(void *context, struct iforest_block_reader *reader, uint64_t *live);
+
+	/* May be NULL. Of a node of which it said IFOREST_MOST, the refs of the entries that do not count, of which not all need to be
+	 * there; false: they are too many. */
+	bool (*refs_gone)(void *context, const uint8_t *node, int64_t refs[IFOREST_MOST_GONE], unsigned *n_refs);
 };
 
 /* What a fold is asked for; the rest of the aggregate is left alone. n_rows and n_dead are always counted. */

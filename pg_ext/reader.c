@@ -68,6 +68,16 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
+/* Of a node of which it is only their visibility that not all entries may count for. */
+static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_MOST_GONE], unsigned *n_refs)
+{
+	struct iforest_reader *reader = context;
+	uint32_t lowest, highest;
+
+	iforest_node_blocks(node, &reader->index.manifest.fields, &lowest, &highest);
+	return iforest_visibility_refs_gone(&reader->visibility, lowest, highest, refs, IFOREST_MOST_GONE, n_refs);
+}
+
 /* Is a pending entry of the series and times asked for? */
 static bool is_asked(void *context, const struct iforest_entry *entry)
 {
@@ -129,7 +139,8 @@ bool iforest_reader_read(struct iforest_reader *reader, Relation heap, Snapshot 
 	/* only now: an entry read before the map is copied had cleared its block's bit */
 	iforest_visibility_begin(&reader->visibility, heap, snapshot, CurrentMemoryContext);
 	iforest_pending_rows_keep(&reader->pending, counts, reader);
-	reader->filter = (struct iforest_filter){ .context = reader, .of_node = of_node, .of_entries = of_entries };
+	reader->filter = (struct iforest_filter){ .context = reader, .of_node = of_node, .of_entries = of_entries,
+						 .refs_gone = refs_gone };
 	iforest_index_require(&reader->index,
 			      iforest_scan_init(&reader->scan, &reader->index.store, &reader->index.manifest));
 	return true;

@@ -35,6 +35,7 @@ struct iforest_map_page {
 struct iforest_looked_block {
 	BlockNumber block;
 	uint32 status;                                    /* the hash table's */
+	OffsetNumber last;                                /* line pointer of the page */
 	uint64 visible[(MaxHeapTuplesPerPage + 64) / 64]; /* by offset number */
 };
 
@@ -192,11 +193,12 @@ static inline void prefetch_tuple(Page page, OffsetNumber offset, OffsetNumber l
 		__builtin_prefetch((const char *)page + ItemIdGetOffset(PageGetItemId(page, offset)));
 }
 
-/* Fills in the visible roots of the page. Returns whether the block is clean. */
-static bool look_at_page(const struct iforest_visibility *visibility, Buffer buffer, BlockNumber block, uint64 *visible)
+/* Fills in the visible roots of the page and its last line pointer. Returns whether the block is clean. */
+static bool look_at_page(const struct iforest_visibility *visibility, Buffer buffer, BlockNumber block,
+			 struct iforest_looked_block *looked)
 {
 	Page page = BufferGetPage(buffer);
-	OffsetNumber last = PageGetMaxOffsetNumber(page);
+	OffsetNumber last = looked->last = PageGetMaxOffsetNumber(page);
 	bool clean = true;
 
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++) {
@@ -209,7 +211,7 @@ static bool look_at_page(const struct iforest_visibility *visibility, Buffer buf
 			continue;
 		ItemPointerSet(&tid, block, offset);
 		if (!ItemIdIsDead(item) && is_visible(visibility, buffer, &tid, item))
-			visible[offset / 64] |= UINT64CONST(1) << (offset % 64);
+			looked->visible[offset / 64] |= UINT64CONST(1) << (offset % 64);
 		else
 			clean = false;
 	}
@@ -232,8 +234,7 @@ static const struct iforest_looked_block *find_looked(struct iforest_visibility 
 /* Looks at a block that has not been looked at. */
 static const struct iforest_looked_block *look(struct iforest_visibility *visibility, BlockNumber block)
 {
-	uint64 visible[lengthof(((struct iforest_looked_block *)NULL)->visible)] = { 0 };
-	struct iforest_looked_block *kept;
+	struct iforest_looked_block looked = { .block = block }, *kept;
 	bool clean, found;
 	Buffer buffer;
 
@@ -242,7 +243,7 @@ static const struct iforest_looked_block *look(struct iforest_visibility *visibi
 	buffer = ReadBuffer(visibility->heap, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	iforest_test_for_old_snapshot(visibility->snapshot, visibility->heap, BufferGetPage(buffer));
-	clean = look_at_page(visibility, buffer, block, visible);
+	clean = look_at_page(visibility, buffer, block, &looked);
 	UnlockReleaseBuffer(buffer);
 	visibility->n_looks++;
 	if (clean) {
@@ -250,7 +251,8 @@ static const struct iforest_looked_block *look(struct iforest_visibility *visibi
 		return NULL;
 	}
 	kept = looked_insert(visibility->looked, block, &found);
-	memcpy(kept->visible, visible, sizeof visible);
+	looked.status = kept->status;
+	*kept = looked;
 	visibility->recent = kept;
 	return kept;
 }
@@ -315,6 +317,31 @@ static inline bool has(const struct iforest_looked_block *looked, uint32 offset)
 bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
 {
 	return has(visible_in(visibility, (BlockNumber)(ref >> 16)), (uint32)(ref & 0xffff));
+}
+
+bool iforest_visibility_refs_gone(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest, int64 *refs,
+				  unsigned most, unsigned *n_refs)
+{
+	*n_refs = 0;
+	if (highest >= visibility->n_heap_blocks)
+		return false;
+	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
+	     block = next_unclean(visibility, block + 1, highest)) {
+		const struct iforest_looked_block *looked = visible_in(visibility, (BlockNumber)block);
+
+		for (uint32 w = 0; looked && w <= looked->last / 64u; w++) {
+			uint64 gone = ~looked->visible[w] & iforest_low_bits(Min(looked->last + 1 - 64 * w, 64));
+
+			if (w == 0)
+				gone &= ~UINT64CONST(1); /* offsets begin with 1 */
+			for (; gone; gone &= gone - 1) {
+				if (*n_refs == most)
+					return false;
+				refs[(*n_refs)++] = (int64)(block << 16 | (64 * w + iforest_trailing_zeros(gone)));
+			}
+		}
+	}
+	return true;
 }
 
 uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const int64 *refs, uint64 asked)

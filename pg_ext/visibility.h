@@ -43,6 +43,11 @@ void iforest_visibility_begin(struct iforest_visibility *visibility, Relation he
 bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest,
 				  uint64 n_rows);
 
+/* Of the blocks from lowest to highest, which it said are not all clean, the refs of roots that are not visible: not more than `most`.
+ * Among them may be line pointers to which no entry leads; those of none at all are left out. False: there are more. */
+bool iforest_visibility_refs_gone(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest, int64 *refs,
+				  unsigned most, unsigned *n_refs);
+
 /* Is the row that the entry leads to visible? */
 bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref);
 

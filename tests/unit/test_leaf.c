@@ -179,6 +179,41 @@ static void refs_are_bounded_where_they_ascend(void **state)
 	assert_true(n_bounded > 100 && n_unknown > 100);
 }
 
+/* Refs that ascend are found, others between them, before and after them are not. */
+static void refs_are_found(void **state)
+{
+	struct random dice = random_from(random_seed());
+	unsigned n_found = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		struct leaf_page *page = random_page(&dice);
+		struct iforest_leaf leaf;
+
+		open_page(page, &leaf);
+		for (unsigned b = 0; b < page->n_blocks && refs_ascend(page); b++)
+			for (unsigned i = 0; i < page->blocks[b].n; i++)
+				for (int64_t off = -1; off <= 1; off++) {
+					const struct iforest_block *block = &page->blocks[b];
+					int64_t ref = block->refs[i] + off;
+					struct iforest_block_reader reader;
+					unsigned entry;
+					bool found;
+
+					assert_ok(iforest_leaf_find_ref(&leaf, ref, &reader, &entry, &found));
+					if (off == 0)
+						assert_true(found && reader.number == b && entry == i);
+					else if (found)
+						assert_true(page->blocks[reader.number].refs[entry] == ref);
+					else
+						assert_true(entry < page->blocks[reader.number].n);
+					n_found += found;
+				}
+		free(page);
+	}
+	assert_true(n_found > 1000);
+}
+
 /* The first entry at or after a key, by trying all of them. */
 static void assert_found(const struct leaf_page *page, const struct iforest_leaf *leaf, const struct iforest_key *key)
 {
@@ -337,6 +372,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_are_read_as_written),
 		cmocka_unit_test(refs_are_bounded_where_they_ascend),
+		cmocka_unit_test(refs_are_found),
 		cmocka_unit_test(keys_are_found_where_they_belong),
 		cmocka_unit_test(removal_sets_a_bit_and_nothing_else),
 		cmocka_unit_test(one_entry_fits_every_empty_page),

@@ -212,6 +212,24 @@ static void assert_same_value(const struct iforest_value_aggregate *a, const str
 	assert_true(a->max.value.integer == b->max.value.integer && a->max.ref == b->max.ref);
 }
 
+/* The same by refs, among them some that no entry has. */
+static bool hide_refs(void *context, const uint8_t *node, int64_t refs[IFOREST_MOST_GONE], unsigned *n_refs)
+{
+	uint64_t hidden = *(const uint64_t *)context;
+
+	(void)node;
+	*n_refs = 0;
+	for (unsigned i = 0; i < N; i++)
+		if (hidden >> i & 1) {
+			if (i % 4 == 0 && *n_refs + 1 < IFOREST_MOST_GONE)
+				refs[(*n_refs)++] = ((int64_t)i << 14) - 1;
+			if (*n_refs == IFOREST_MOST_GONE)
+				return false;
+			refs[(*n_refs)++] = (int64_t)i << 14;
+		}
+	return true;
+}
+
 /* A node without the entries that a filter hides is the fold of those that are left, or is declined. */
 static void a_node_without_some_entries(void **state)
 {
@@ -223,7 +241,7 @@ static void a_node_without_some_entries(void **state)
 	assert_non_null(folded);
 	for (unsigned round = 0; round < 400; round++) {
 		uint64_t hidden = random_next(&dice) & random_next(&dice), counted;
-		struct iforest_filter filter = { .context = &hidden, .of_entries = hide };
+		struct iforest_filter filter = { .context = &hidden, .of_entries = hide, .refs_gone = round % 2 ? hide_refs : NULL };
 		struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 2), .filter = &filter };
 		uint8_t bytes[IFOREST_MAX_NODE_BYTES];
 		struct iforest_block_reader reader;
