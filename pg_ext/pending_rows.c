@@ -3,7 +3,7 @@
 #include "miscadmin.h"
 
 static void read_chain(struct iforest_chain_reader *reader,
-		       bool (*is_chosen)(void *context, const struct iforest_entry *entry), void *context,
+		       bool (*is_chosen)(void *context, const struct iforest_key *key), void *context,
 		       struct iforest_pending_rows *rows)
 {
 	while (iforest_chain_next(reader)) {
@@ -14,10 +14,11 @@ static void read_chain(struct iforest_chain_reader *reader,
 		}
 		rows->n_read += reader->n_entries;
 		for (uint32 i = 0; i < reader->n_entries; i++) {
-			struct iforest_entry *entry = &rows->entries[rows->n];
+			struct iforest_key key;
 
-			iforest_chain_entry(reader, i, entry);
-			rows->n += is_chosen(context, entry);
+			iforest_chain_key(reader, i, &key);
+			if (is_chosen(context, &key))
+				iforest_chain_entry(reader, i, &rows->entries[rows->n++]);
 		}
 	}
 }
@@ -28,7 +29,7 @@ static int compare_entries(const void *left, const void *right)
 }
 
 bool iforest_pending_rows_read(struct iforest_index *index,
-			       bool (*is_chosen)(void *context, const struct iforest_entry *entry), void *context,
+			       bool (*is_chosen)(void *context, const struct iforest_key *key), void *context,
 			       struct iforest_pending_rows *rows)
 {
 	struct iforest_chain_reader *reader = palloc(sizeof *reader);

@@ -15,7 +15,7 @@ struct iforest_pending_rows {
  * have been copied before the row came that an entry read now leads to. False where a page belongs to somebody else by now: the index has
  * to be read again. */
 bool iforest_pending_rows_read(struct iforest_index *index,
-			       bool (*is_chosen)(void *context, const struct iforest_entry *entry), void *context,
+			       bool (*is_chosen)(void *context, const struct iforest_key *key), void *context,
 			       struct iforest_pending_rows *rows);
 
 /* Drops those that are not kept. */

@@ -79,12 +79,12 @@ static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_M
 }
 
 /* Is a pending entry of the series and times asked for? */
-static bool is_asked(void *context, const struct iforest_entry *entry)
+static bool is_asked(void *context, const struct iforest_key *key)
 {
 	struct iforest_reader *reader = context;
-	uint32 id = (uint32)entry->key.series;
+	uint32 id = (uint32)key->series;
 
-	return iforest_scan_keys_hold(&reader->keys, &entry->key) &&
+	return iforest_scan_keys_hold(&reader->keys, key) &&
 	       bsearch(&id, reader->sorted_series, reader->keys.n_series, sizeof id, iforest_compare_series);
 }
 

@@ -48,12 +48,17 @@ static bool wants_part(const struct iforest_index_scan *scan, bool of_nulls)
 
 /* ---- what is pending ---- */
 
-static bool is_chosen(void *context, const struct iforest_entry *entry)
+static bool is_wanted(void *context, const struct iforest_entry *entry)
+{
+	return wants_part(context, is_null(context, entry));
+}
+
+static bool is_chosen(void *context, const struct iforest_key *key)
 {
 	const struct iforest_index_scan *scan = context;
-	uint32 id = (uint32)entry->key.series;
+	uint32 id = (uint32)key->series;
 
-	return iforest_scan_keys_hold(&scan->keys, &entry->key) && wants_part(scan, is_null(scan, entry)) &&
+	return iforest_scan_keys_hold(&scan->keys, key) &&
 	       bsearch(&id, scan->keys.series, scan->keys.n_series, sizeof id, iforest_compare_series);
 }
 
@@ -67,6 +72,7 @@ static bool read_pending(struct iforest_index_scan *scan)
 	if (top->pending.entries)
 		pfree(top->pending.entries);
 	is_read = iforest_pending_rows_read(scan->index, is_chosen, scan, &top->pending);
+	iforest_pending_rows_keep(&top->pending, is_wanted, scan);
 	MemoryContextSwitchTo(before);
 	qsort_arg(top->pending.entries, top->pending.n, sizeof *top->pending.entries, compare_entries, scan);
 	for (top->at = 0; top->has_last && top->at < top->pending.n; top->at++)
