@@ -16,12 +16,13 @@
 
 #include "pg_ext/am.h"
 #include "pg_ext/buckets.h"
+#include "pg_ext/known_rows.h"
 #include "pg_ext/meta.h"
 
-/* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
- * manifest, extents), a page of a run for an edge, one read
- * from end to end, a bucket, a page of pending entries, a row of the heap looked at. */
-enum { OPENING = 4000, A_PAGE = 200, A_WHOLE_PAGE = 800, A_BUCKET = 400, A_PENDING_PAGE = 1000, A_HEAP_ROW = 1 };
+/* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage, manifest,
+ * extents), a page of a run for an edge, one read from end to end, a bucket, a page of pending entries, a row of the heap looked at, one
+ * that a scan of another index fetches. */
+enum { OPENING = 4000, A_PAGE = 200, A_WHOLE_PAGE = 800, A_BUCKET = 400, A_PENDING_PAGE = 1000, A_HEAP_ROW = 1, A_FETCHED_ROW = 40 };
 
 /* larger visibility maps are not counted for an estimate */
 enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672 };
@@ -209,6 +210,72 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	       OPENING * cpu_operator_cost;
 }
 
+/* ---- without statistics ---- */
+
+static bool has_statistics(const struct iforest_query *query, Node *time)
+{
+	VariableStatData variable;
+	bool has;
+
+	examine_variable(query->root, time, (int)query->rel->relid, &variable);
+	has = HeapTupleIsValid(variable.statsTuple);
+	ReleaseVariableStats(variable);
+	return has;
+}
+
+static const TargetEntry *key_of(const IndexOptInfo *index, int column)
+{
+	return list_nth_node(TargetEntry, index->indextlist, column);
+}
+
+/* Does the path look for times by an index of another kind? Then its cost goes with the rows of the window. */
+static bool is_by_time(const Path *path, const Node *time)
+{
+	const IndexPath *by_index = NULL;
+	ListCell *cell;
+
+	if (IsA(path, BitmapHeapPath))
+		path = ((const BitmapHeapPath *)path)->bitmapqual;
+	if (IsA(path, IndexPath))
+		by_index = (const IndexPath *)path;
+	if (!by_index || iforest_is_usable(by_index->indexinfo))
+		return false;
+	foreach(cell, by_index->indexclauses)
+		if (equal(key_of(by_index->indexinfo, lfirst_node(IndexClause, cell)->indexcol)->expr, time))
+			return true;
+	return false;
+}
+
+/* The index to ask how many rows there are at some times: one that has the time alone, if there is one. */
+static Oid index_by_time(const struct iforest_query *query, const struct iforest_question *question, const Node *time)
+{
+	ListCell *cell;
+
+	foreach(cell, query->rel->indexlist) {
+		const IndexOptInfo *index = lfirst(cell);
+
+		if (iforest_is_usable(index) && index->indpred == NIL && index->nkeycolumns == 1 && equal(key_of(index, 0)->expr, time))
+			return index->indexoid;
+	}
+	return lsecond_oid(linitial(question->tables));
+}
+
+/* Would a plain plan be cheaper if the planner knew how few rows the window has? They are taken to lie side by side in the table, as
+ * for our own cost. */
+static bool is_slower(const struct iforest_query *query, const struct iforest_candidate *candidate,
+		      const struct iforest_question *question, const struct terms *terms, Cost cost)
+{
+	Node *time = list_nth(candidate->columns, question->n_by);
+	const Path *plain = query->rel->cheapest_total_path;
+	double n_rows, n_pages;
+
+	if (list_length(candidate->rels) != 1 || !is_by_time(plain, time) || has_statistics(query, time) ||
+	    !iforest_known_rows(query->root, index_by_time(query, question, time), question, &n_rows))
+		return false;
+	n_pages = query->rel->pages * Min(n_rows / terms->tuples, 1) + 1;
+	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost < cost;
+}
+
 Cost iforest_aggregate_least_cost(void)
 {
 	return OPENING * cpu_operator_cost;
@@ -247,4 +314,5 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 	estimate->n_groups_bytes = n_groups * (100.0 + 120.0 * list_length(question->aggregates));
 	estimate->startup = estimate->total;
 	estimate->total += n_groups * cpu_tuple_cost;
+	estimate->is_slower = is_slower(query, candidate, question, &terms, estimate->total);
 }

@@ -106,6 +106,8 @@ static const char *add_candidate(const struct iforest_query *query, const struct
 	iforest_aggregate_estimate(query, candidate, question, &estimate);
 	if (estimate.n_groups_bytes > Max(most_group_bytes, (double)get_hash_memory_limit()))
 		return "there would be too many groups for memory";
+	if (estimate.is_slower)
+		return NULL;
 	cost_qual_eval(&quals, having, query->root);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;

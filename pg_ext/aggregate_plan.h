@@ -23,6 +23,7 @@ struct iforest_estimate {
 	double n_rows;
 	Cost startup, total;
 	double n_groups_bytes;   /* memory that groups will need */
+	bool is_slower;          /* than a plain plan, whose cost is told too high for lack of statistics */
 };
 
 void iforest_aggregate_estimate(const struct iforest_query *query, const struct iforest_candidate *candidate,

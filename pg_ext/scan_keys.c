@@ -419,8 +419,8 @@ static void read_series(Relation index, const struct iforest_definition *definit
 	result->n_series = n;
 }
 
-void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
-			    int n_keys, bool in_order, struct iforest_scan_keys *result)
+void iforest_scan_times_read(Relation index, const struct iforest_definition *definition, ScanKey keys, int n_keys,
+			     struct iforest_scan_keys *result)
 {
 	*result = (struct iforest_scan_keys){ .n_ranges = 1, .has_nulls = true };
 	result->ranges = palloc(sizeof *result->ranges);
@@ -428,6 +428,12 @@ void iforest_scan_keys_read(Relation index, const struct iforest_definition *def
 	for (int k = 0; k < n_keys; k++)
 		if (keys[k].sk_attno == definition->n_by + 1)
 			read_time_key(index, definition, &keys[k], result);
+}
+
+void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
+			    int n_keys, bool in_order, struct iforest_scan_keys *result)
+{
+	iforest_scan_times_read(index, definition, keys, n_keys, result);
 	if (definition->n_by > 0) {
 		read_series(index, definition, index_id, keys, n_keys, in_order, result);
 	} else {

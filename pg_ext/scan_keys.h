@@ -25,6 +25,10 @@ struct iforest_scan_keys {
 void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
 			    int n_keys, bool in_order, struct iforest_scan_keys *result);
 
+/* The ranges of time alone; series are left out. */
+void iforest_scan_times_read(Relation index, const struct iforest_definition *definition, ScanKey keys, int n_keys,
+			     struct iforest_scan_keys *result);
+
 /* Does an entry's time lie in the ranges? */
 struct iforest_key;
 bool iforest_scan_keys_hold(const struct iforest_scan_keys *keys, const struct iforest_key *key);
