@@ -44,8 +44,7 @@ static const struct item items[] = {
 	{ "window of 10 rows", 0, 10, true, "SELECT " FIGURES " WHERE " WINDOW },
 	{ "1920 buckets: date_bin", 0, 0, true,
 	  "SELECT " BY_MINUTE ", " FIGURES " WHERE " ALL_MINUTES " GROUP BY 1 ORDER BY 1" },
-	{ "the same, put in order afterwards", 0, 0, true,
-	  "SELECT * FROM (SELECT " BY_MINUTE ", " FIGURES " WHERE " ALL_MINUTES " GROUP BY 1 OFFSET 0) AS buckets ORDER BY 1" },
+	{ "the same in any order", 0, 0, true, "SELECT " BY_MINUTE ", " FIGURES " WHERE " ALL_MINUTES " GROUP BY 1" },
 	{ "1920 buckets: floor(extract(epoch FROM ts) / 60) * 60", 0, 0, false,
 	  "SELECT floor(extract(epoch FROM ts) / 60) * 60, " FIGURES " WHERE " ALL_MINUTES " GROUP BY 1 ORDER BY 1" },
 	{ "1920 buckets: date_trunc('minute')", 0, 0, false,
@@ -171,17 +170,25 @@ static void write_question(const struct item *item, int round, char *sql, size_t
 	snprintf(sql, size, item->sql, from, to);
 }
 
-static uint64_t digest_of(const PGresult *result)
+static uint64_t digest_of_row(const PGresult *result, int row, uint64_t digest)
 {
-	uint64_t digest = 14695981039346656037u;
+	for (int f = 0; f < PQnfields(result); f++)
+		for (const char *at = PQgetvalue(result, row, f);; at++) {
+			digest = (digest ^ (unsigned char)*at) * 1099511628211u;
+			if (!*at)
+				break;
+		}
+	return digest;
+}
+
+/* Of rows that come in no order, the sum of each one's. */
+static uint64_t digest_of(const PGresult *result, bool is_ordered)
+{
+	static const uint64_t start = 14695981039346656037u;
+	uint64_t digest = start;
 
 	for (int r = 0; r < PQntuples(result); r++)
-		for (int f = 0; f < PQnfields(result); f++)
-			for (const char *at = PQgetvalue(result, r, f);; at++) {
-				digest = (digest ^ (unsigned char)*at) * 1099511628211u;
-				if (!*at)
-					break;
-			}
+		digest = is_ordered ? digest_of_row(result, r, digest) : digest + digest_of_row(result, r, start);
 	return digest;
 }
 
@@ -196,7 +203,7 @@ static double ask(const struct item *item, int round, uint64_t *digest)
 	start = now_seconds();
 	result = checked(connection, PQexec(connection, sql), sql);
 	seconds = now_seconds() - start;
-	*digest = digest_of(result);
+	*digest = digest_of(result, strstr(sql, "ORDER BY") != NULL);
 	PQclear(result);
 	return seconds;
 }
