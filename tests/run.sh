@@ -3,6 +3,7 @@
 #
 #   tests/run.sh LABEL PROGRAM...     results are added to $BUILD/results; tests/run.sh --sum: prints the sum of all
 #
+# A program is given LIMIT seconds (default 900).
 # RUNNER="COMMAND ARGUMENT..." runs each as COMMAND ARGUMENT... PROGRAM. Counted are cmocka's lines and TAP's. Shown are the seconds that
 # passed, and those of processors: the program's own and its children's, not those of a server.
 set -u
@@ -22,7 +23,7 @@ mkdir -p "$build/logs"
 # one program: its log, then a line "passed failed skipped label name seconds"
 run_one='
 	name=$(basename "$(dirname "$1")")/$(basename "$1"); log=$0/logs/$2-$(echo "$name" | tr / -).log; began=$(date +%s.%N)
-	timeout -k 20 900 $RUNNER "$1" >"$log" 2>&1; code=$?
+	timeout -k 20 "$LIMIT" $RUNNER "$1" >"$log" 2>&1; code=$?
 	set -- "$1" "$2" $(awk "
 		/^\\[  PASSED  \\] [0-9]+ test/ { passed += \$4 }
 		/^\\[  FAILED  \\] [0-9]+ test/ { failed += \$4 }
@@ -44,5 +45,5 @@ run_one='
 	echo "$passed $failed $skipped $2 $name $seconds" >>"$0/results"
 	printf "%-8s %-36s %4d passed %3d failed %3d skipped %6.1f s, processors %5.1f s\n" "$2" "$name" "$passed" "$failed" "$skipped" $seconds
 '
-export RUNNER="${RUNNER:-}"
+export RUNNER="${RUNNER:-}" LIMIT="${LIMIT:-900}"
 printf '%s\n' "$@" | xargs -P "$(nproc 2>/dev/null || echo 2)" -I {} sh -c "$run_one" "$build" {} "$label"

@@ -4,7 +4,8 @@
 #   tests/sqlite/matrix.sh [PACKAGE...]     better-sqlite3@7.5.1 (SQLite 3.38.2) and better-sqlite3@latest, or those named
 #
 # The npm packages carry SQLite's source in one file; nothing else of them is used, nor run. Needs npm and its registry while a library is made, in
-# IFOREST_SQLITE_MATRIX (default /var/tmp/iforest-sqlite-matrix), where libraries stay and are used again. Options are those of Debian's library. Programs
+# IFOREST_SQLITE_MATRIX (default /var/tmp/iforest-sqlite-matrix), where libraries stay and are used again. Options are those of Debian's library.
+# A test may take LIMIT seconds (default 3600: on a busy machine faults take longer than make test allows). Programs
 # and modules are those of BUILD (default build), built against this machine's headers.
 set -u
 
@@ -35,7 +36,7 @@ run_tests() {
 	LD_LIBRARY_PATH=$2 ldd "$build/tests/sqlite/test_window" | grep -q "=> $2/" ||
 		{ echo "$1: the tests do not take its library" >&2; return 1; }
 	mkdir -p "$build/matrix" && rm -f "$build/matrix/results"
-	LD_LIBRARY_PATH=$2 IFOREST_BUILD=$build BUILD=$build/matrix tests/run.sh "$version" "$build"/tests/sqlite/test_*
+	LD_LIBRARY_PATH=$2 IFOREST_BUILD=$build BUILD=$build/matrix LIMIT=${LIMIT:-3600} tests/run.sh "$version" "$build"/tests/sqlite/test_*
 	printf 'SQLite %s: ' "$version"
 	BUILD=$build/matrix tests/run.sh --sum
 }
