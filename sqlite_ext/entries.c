@@ -75,22 +75,23 @@ static int refuse_value(struct iforest_entry_reader *reader, const char *column,
 
 static int read_time(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first, struct iforest_key *key)
 {
-	int type = sqlite3_column_type(statement, first + TIME);
+	sqlite3_value *time = sqlite3_column_value(statement, first + TIME);
+	int type = sqlite3_value_type(time);
 
 	key->time_is_null = type == SQLITE_NULL;
 	key->time = 0;
 	if (type == SQLITE_INTEGER)
-		key->time = sqlite3_column_int64(statement, first + TIME);
-	else if (type != SQLITE_NULL &&
-		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_column_double(statement, first + TIME), &key->time)))
-		return refuse_time(reader, type, sqlite3_value_numeric_type(sqlite3_column_value(statement, first + TIME)) != SQLITE_TEXT);
+		key->time = sqlite3_value_int64(time);
+	else if (type != SQLITE_NULL && (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(time), &key->time)))
+		return refuse_time(reader, type, sqlite3_value_numeric_type(time) != SQLITE_TEXT);
 	return SQLITE_OK;
 }
 
 static int read_value(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first, unsigned v, struct iforest_entry *entry)
 {
 	const char *column = reader->definition->values[v].source;
-	int c = first + FIRST_BY + (int)(reader->definition->n_by + v), type = sqlite3_column_type(statement, c);
+	sqlite3_value *value = sqlite3_column_value(statement, first + FIRST_BY + (int)(reader->definition->n_by + v));
+	int type = sqlite3_value_type(value);
 	bool is_real_column = reader->fields->kinds[v] == IFOREST_FLOAT64;
 
 	if (type == SQLITE_NULL)
@@ -115,7 +116,7 @@ static int read_value(struct iforest_entry_reader *reader, sqlite3_stmt *stateme
 				    "iforest: value column \"%s\" of row %lld holds the real %s, and the index was made when it held integers only; run "
 				    "the command 'rebuild'");
 	if (type == SQLITE_INTEGER && is_real_column) {
-		int64_t integer = sqlite3_column_int64(statement, c);
+		int64_t integer = sqlite3_value_int64(value);
 
 		if (integer > INT64_C(1) << 53 || integer < -(INT64_C(1) << 53))
 			return refuse_value(reader, column, "typeof(\"%w\") = 'integer' AND \"%w\" NOT BETWEEN -9007199254740992 AND 9007199254740992",
@@ -124,9 +125,9 @@ static int read_value(struct iforest_entry_reader *reader, sqlite3_stmt *stateme
 	}
 	entry->present |= 1u << v;
 	if (is_real_column)
-		entry->values[v].real = sqlite3_column_double(statement, c);
+		entry->values[v].real = sqlite3_value_double(value);
 	else
-		entry->values[v].integer = sqlite3_column_int64(statement, c);
+		entry->values[v].integer = sqlite3_value_int64(value);
 	return SQLITE_OK;
 }
 

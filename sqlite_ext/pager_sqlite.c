@@ -135,7 +135,7 @@ static enum iforest_status sqlite_publish(void *context, const uint8_t *bytes, u
 	return put(context, 0, bytes, n_bytes);
 }
 
-static uint64_t sqlite_random(void *context)
+uint64_t iforest_pager_sqlite_random(void *context)
 {
 	uint64_t x;
 
@@ -156,7 +156,7 @@ void iforest_pager_sqlite_init(struct iforest_index *index)
 		.write = sqlite_write,
 		.drop_run = sqlite_drop_run,
 		.publish = sqlite_publish,
-		.random = sqlite_random,
+		.random = iforest_pager_sqlite_random,
 	};
 	index->store = (struct iforest_store){ .pager = &index->pager, .alloc = &iforest_sqlite_alloc };
 }

@@ -13,4 +13,7 @@ int iforest_pager_sqlite_prepare(struct iforest_index *index, sqlite3_stmt **sta
 /* Notes what SQLite returned, for iforest_index_error(). */
 enum iforest_status iforest_pager_sqlite_failed(struct iforest_index *index, int rc);
 
+/* A number for ids, from SQLite's own generator; the context is not looked at. */
+uint64_t iforest_pager_sqlite_random(void *context);
+
 #endif

@@ -59,7 +59,7 @@ int iforest_tail_look(struct iforest_index *index, const struct iforest_tail *ta
  * Cost  log n comparisons for each row, besides reading it. */
 int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_error *error);
 
-/* Makes one run in memory of all, or none. */
+/* Makes one run in memory of all, or none: no entry of it is removed, and its id is as good as any in the file. */
 enum iforest_status iforest_tail_unite(struct iforest_tail *tail);
 
 /* Is the row pending? */

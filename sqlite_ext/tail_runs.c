@@ -6,6 +6,7 @@
 #include "core/run_merge.h"
 #include "core/run_remove.h"
 #include "sqlite_ext/index.h"
+#include "sqlite_ext/pager_sqlite.h"
 
 /* ---- rows ---- */
 
@@ -201,7 +202,10 @@ enum iforest_status iforest_tail_settle(struct iforest_tail *tail, struct ifores
 
 enum iforest_status iforest_tail_unite(struct iforest_tail *tail)
 {
-	return tail->manifest.n_runs > 1 ? merge_from(tail, 0) : IFOREST_OK;
+	const struct iforest_manifest *manifest = &tail->manifest;
+	bool is_one = manifest->n_runs == 0 || (manifest->n_runs == 1 && iforest_node_dead(manifest->runs[0].root) == 0);
+
+	return is_one ? IFOREST_OK : merge_from(tail, 0);
 }
 
 enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields)
@@ -209,6 +213,7 @@ enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct if
 	*tail = (struct iforest_tail){ .n_rows = 0 };
 	iforest_pager_memory_init(&tail->memory, &iforest_sqlite_alloc, IFOREST_SQLITE_PAGE_BYTES, 16, false);
 	tail->memory.lends_pages = true;
+	tail->memory.pager.random = iforest_pager_sqlite_random;
 	tail->store = (struct iforest_store){ .pager = &tail->memory.pager, .alloc = &iforest_sqlite_alloc };
 	iforest_tail_filter_init(tail);
 	return iforest_manifest_init(&tail->manifest, &iforest_sqlite_alloc, fields, IFOREST_SQLITE_PAGE_BYTES);

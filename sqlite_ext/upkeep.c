@@ -1,9 +1,6 @@
 #include "sqlite_ext/upkeep.h"
 
-#include "core/bits.h"
-#include "core/cursor.h"
 #include "core/merge_policy.h"
-#include "core/run_build.h"
 #include "core/run_merge.h"
 #include "core/run_remove.h"
 #include "sqlite_ext/export.h"
@@ -51,58 +48,41 @@ static void end(struct upkeep *upkeep)
 
 /* ---- sealing ---- */
 
-/* Adds the live entries of the block that the cursor stands at, stretch by stretch. */
-static enum iforest_status copy_block(const struct iforest_block *block, struct iforest_run_builder *builder)
+static enum iforest_status copy_page(struct iforest_tail *tail, const struct iforest_store *store, const struct iforest_run *run,
+				     uint64_t index)
 {
-	uint64_t live = iforest_low_bits(block->n) & ~block->dead;
-	enum iforest_status status = IFOREST_OK;
+	struct iforest_pager *memory = &tail->memory.pager;
+	struct iforest_page page;
+	enum iforest_status status = memory->get(memory->context, &tail->manifest.runs[0].place, index, &page);
 
-	while (live && !status) {
-		unsigned from = iforest_trailing_zeros(live);
-		uint64_t gaps = ~live & ~iforest_low_bits(from);
-		unsigned to = gaps ? iforest_trailing_zeros(gaps) : 64;
-
-		status = iforest_run_builder_add_block(builder, block, from, to);
-		live &= ~iforest_low_bits(to);
-	}
+	if (status)
+		return status;
+	status = store->pager->write(store->pager->context, &run->place,
+				     &(struct iforest_page_write){ .index = index, .bytes = page.bytes, .n_bytes = page.n_bytes }, 1);
+	memory->release(memory->context, &page);
 	return status;
 }
 
-static enum iforest_status copy_run(struct iforest_tail *tail, struct iforest_cursor *cursor, struct iforest_run_builder *builder)
-{
-	uint32_t all = (1u << (IFOREST_VALUES + tail->manifest.fields.n_values)) - 1;
-	const struct iforest_block *block;
-	enum iforest_status status = IFOREST_OK;
-
-	iforest_cursor_init(cursor, &tail->store, &tail->manifest, &tail->manifest.runs[0]);
-	do {
-		status = iforest_cursor_block(cursor, all, &block);
-		if (!status && block)
-			status = copy_block(block, builder);
-		if (!status && block)
-			status = iforest_cursor_next(cursor);
-	} while (!status && block);
-	iforest_cursor_release(cursor);
-	return status;
-}
-
-/* Writes the pending rows as a run; run->n_leaves is 0 where the table has none of them. */
+/* Writes the pending rows as a run: the one that they are in memory, page by page. run->n_leaves is 0 where the table has none of them. */
 static enum iforest_status write_run(struct upkeep *upkeep, struct iforest_run *run)
 {
 	struct iforest_tail *tail = &upkeep->snapshot->tail;
-	struct iforest_run_builder *builder = sqlite3_malloc64(sizeof *builder);
-	struct iforest_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
-	enum iforest_status status = builder && cursor ? iforest_tail_unite(tail) : IFOREST_NO_MEMORY;
+	struct iforest_store *store = &upkeep->index->store;
+	enum iforest_status status = iforest_tail_unite(tail);
+	struct iforest_place place;
+	uint64_t n_pages;
 
-	if (!status && tail->manifest.n_runs > 0) {
-		status = iforest_run_builder_start(builder, &upkeep->index->store, &upkeep->manifest);
-		if (!status && (status = copy_run(tail, cursor, builder)))
-			iforest_run_builder_abandon(builder);
-		else if (!status)
-			status = iforest_run_builder_finish(builder, run);
-	}
-	sqlite3_free(builder);
-	sqlite3_free(cursor);
+	if (status || tail->manifest.n_runs == 0)
+		return status;
+	place = tail->manifest.runs[0].place;
+	status = store->pager->create_run(store->pager->context, &place);
+	if (status)
+		return status;
+	*run = tail->manifest.runs[0];
+	run->place = place;
+	n_pages = iforest_run_pages(&upkeep->manifest, run);
+	for (uint64_t i = 0; i < n_pages && !status; i++)
+		status = copy_page(tail, store, run, i);
 	return status;
 }
 
