@@ -1,21 +1,35 @@
-/* sqlite_follow.c -- what it costs that an index follows its table: inserted rows, pending rows, a seal, a deleted half.
+/* sqlite_follow.c -- what it costs that an index follows its table, beside a covering index (track, ts, dur).
  *
- * Usage: sqlite_follow ROWS BUILD. Three tables with the same rows: alone, with a covering index (track, ts, dur), with an index of
- * iforest. Processor seconds of this process, of the best of three rounds, each in a file of its own in BUILD; answers are compared. */
+ *   sqlite_follow PART ROWS ROUNDS BUILD
+ *
+ *   insert   a row more, in transactions of 10 000, by one prepared statement for each row, or one for each transaction; the index is
+ *            flushed after every 100 000 rows, which is counted apart
+ *   delete   DELETE of the older half
+ *   ask      a window of one track: in a transaction, and each by itself; with 100 000 rows pending; and what SQLite itself takes
+ *
+ * Processor seconds of this process, medians of the rounds, each with a file of its own in BUILD: WAL, synchronous=NORMAL, 64 MB of cache.
+ * Answers are compared with plain SQL. */
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 3, N_PENDING = 100000, N_QUESTIONS = 1000 };
+#include "bench/sqlite_floor.h"
 
-enum figure { INSERT, SEAL, QUESTION, FIRST_PENDING, PENDING, DELETE, SEAL_DELETED, N_FIGURES };
+enum { MOST_ROUNDS = 9, A_TRANSACTION = 10000, A_SEAL = 100000, N_PENDING = 100000, N_QUESTIONS = 10000 };
 
 enum table { ALONE, COVERING, IFOREST, N_TABLES };
 
-static const char *const table_names[N_TABLES] = { "alone", "covering", "iforest" };
+#define FLUSH "INSERT INTO spans_if(spans_if) VALUES('flush')"
+#define QUESTION "SELECT sum_dur FROM spans_if(1000000, 900000000) WHERE track = 7"
 
-static double best[N_TABLES][N_FIGURES];
+static const char *build;
+static sqlite3 *db;
+static int n_rounds;
+
+/* ---- measuring ---- */
 
 static double seconds(void)
 {
@@ -25,162 +39,288 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void run(sqlite3 *db, const char *sql)
+static int compare(const void *left, const void *right)
 {
-	char *error = NULL;
+	double a = *(const double *)left, b = *(const double *)right;
 
-	if (sqlite3_exec(db, sql, NULL, NULL, &error)) {
-		fprintf(stderr, "%s\n  fails: %s\n", sql, error);
-		exit(1);
-	}
+	return (a > b) - (a < b);
 }
 
-/* Prepared, in a transaction, asked again and again: the first number of its row. */
-static long long ask(sqlite3 *db, const char *sql, int times)
+static double median(double *values)
 {
-	sqlite3_stmt *question;
-	long long answer = 0;
+	qsort(values, (size_t)n_rounds, sizeof *values, compare);
+	return n_rounds % 2 ? values[n_rounds / 2] : (values[n_rounds / 2 - 1] + values[n_rounds / 2]) / 2;
+}
 
-	if (sqlite3_prepare_v2(db, sql, -1, &question, NULL)) {
-		fprintf(stderr, "%s\n  fails: %s\n", sql, sqlite3_errmsg(db));
-		exit(1);
-	}
+/* ---- SQL ---- */
+
+static void fail(const char *sql)
+{
+	fprintf(stderr, "%s\n  fails: %s\n", sql, sqlite3_errmsg(db));
+	exit(1);
+}
+
+static void run(const char *sql)
+{
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL))
+		fail(sql);
+}
+
+static sqlite3_stmt *prepare(const char *sql)
+{
+	sqlite3_stmt *statement;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL))
+		fail(sql);
+	return statement;
+}
+
+/* Asked again and again: the first number of its row, and seconds a question. */
+static long long ask(const char *sql, int times, double *taken)
+{
+	sqlite3_stmt *question = prepare(sql);
+	long long answer = 0;
+	double since = seconds();
+
 	for (int i = 0; i < times; i++) {
-		sqlite3_reset(question);
-		if (sqlite3_step(question) != SQLITE_ROW) {
-			fprintf(stderr, "%s\n  fails: %s\n", sql, sqlite3_errmsg(db));
-			exit(1);
-		}
+		if (sqlite3_step(question) != SQLITE_ROW)
+			fail(sql);
 		answer = sqlite3_column_int64(question, 0);
+		sqlite3_reset(question);
 	}
+	*taken = (seconds() - since) / times;
 	sqlite3_finalize(question);
 	return answer;
 }
 
-static void note(enum table table, enum figure figure, double since)
+static void check(void)
 {
-	double taken = seconds() - since;
+	double ignored;
 
-	if (best[table][figure] == 0 || taken < best[table][figure])
-		best[table][figure] = taken;
-}
-
-static void insert_rows(sqlite3 *db, long long from, long long to)
-{
-	char *sql = sqlite3_mprintf("WITH RECURSIVE n(i) AS (SELECT %lld UNION ALL SELECT i + 1 FROM n WHERE i < %lld) "
-				    "INSERT INTO spans SELECT i, i * 7919 %% 32, i * 1000 + i * 31 %% 777, i * 7 %% 1000 FROM n", from, to - 1);
-
-	run(db, sql);
-	sqlite3_free(sql);
-}
-
-static void start(sqlite3 **db, const char *build, enum table table)
-{
-	char *path = sqlite3_mprintf("%s/bench/follow.db", build), *library = sqlite3_mprintf("%s/iforest.so", build), *error = NULL;
-
-	remove(path);
-	if (sqlite3_open(path, db) || sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL) ||
-	    sqlite3_load_extension(*db, library, NULL, &error)) {
-		fprintf(stderr, "%s: %s\n", path, error ? error : sqlite3_errmsg(*db));
+	if (ask("SELECT total(sum_dur) FROM spans_if(1000000)", 1, &ignored) != ask("SELECT total(dur) FROM spans WHERE ts >= 1000000", 1, &ignored)) {
+		fprintf(stderr, "the index and plain SQL differ\n");
 		exit(1);
 	}
-	run(*db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
-		 "CREATE TABLE spans(id INTEGER PRIMARY KEY, track INTEGER, ts INTEGER, dur INTEGER)");
-	if (table == COVERING)
-		run(*db, "CREATE INDEX spans_covering ON spans(track, ts, dur)");
-	if (table == IFOREST)
-		run(*db, "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track)");
-	sqlite3_free(path);
-	sqlite3_free(library);
 }
 
-static void one_round(const char *build, enum table table, long long n_rows)
-{
-	const char *question = table == IFOREST ? "SELECT sum_dur FROM spans_if(1000000, 900000000) WHERE track = 7" : NULL;
-	const char *plain = "SELECT sum(dur) FROM spans WHERE track = 7 AND ts >= 1000000 AND ts < 900000000";
-	sqlite3 *db;
-	double since;
-
-	start(&db, build, table);
-	since = seconds();
-	insert_rows(db, 0, n_rows);
-	note(table, INSERT, since);
-	if (question) {
-		since = seconds();
-		run(db, "INSERT INTO spans_if(spans_if) VALUES('flush')");
-		note(table, SEAL, since);
-		run(db, "BEGIN");
-		ask(db, question, 1);
-		since = seconds();
-		ask(db, question, N_QUESTIONS);
-		note(table, QUESTION, since);
-		run(db, "COMMIT");
-	}
-	insert_rows(db, n_rows, n_rows + N_PENDING);
-	if (question) {
-		run(db, "BEGIN");
-		since = seconds();
-		if (ask(db, question, 1) != ask(db, plain, 1)) {
-			fprintf(stderr, "the index and plain SQL differ\n");
-			exit(1);
-		}
-		note(table, FIRST_PENDING, since);
-		since = seconds();
-		ask(db, question, N_QUESTIONS);
-		note(table, PENDING, since);
-		run(db, "COMMIT; INSERT INTO spans_if(spans_if) VALUES('flush')");
-	}
-	since = seconds();
-	run(db, "DELETE FROM spans WHERE ts < (SELECT max(ts) / 2 FROM spans)");
-	note(table, DELETE, since);
-	if (question) {
-		since = seconds();
-		run(db, "INSERT INTO spans_if(spans_if) VALUES('flush')");
-		note(table, SEAL_DELETED, since);
-		if (ask(db, question, 1) != ask(db, plain, 1)) {
-			fprintf(stderr, "the index and plain SQL differ\n");
-			exit(1);
-		}
-	}
-	sqlite3_close(db);
-}
-
-static void print(double n_rows)
-{
-	double alone = best[ALONE][INSERT], covering = best[COVERING][INSERT] - alone, log = best[IFOREST][INSERT] - alone;
-	double seal = best[IFOREST][SEAL];
-
-	printf("inserted row, microseconds: %.2f alone; %.2f more with the covering index; %.2f more with the log (%.2f x), %.2f with the seal (%.2f x)\n",
-	       alone / n_rows * 1e6, covering / n_rows * 1e6, log / n_rows * 1e6, log / covering, (log + seal) / n_rows * 1e6,
-	       (log + seal) / covering);
-	printf("a window of one track, in a transaction: %.2f us; with %d rows pending: first (and plain SQL once) %.1f ms, then %.2f us (%.2f x)\n",
-	       best[IFOREST][QUESTION] / N_QUESTIONS * 1e6, N_PENDING, best[IFOREST][FIRST_PENDING] * 1e3,
-	       best[IFOREST][PENDING] / N_QUESTIONS * 1e6, best[IFOREST][PENDING] / best[IFOREST][QUESTION]);
-	printf("DELETE of half, seconds: %.2f alone, %.2f with the covering index, %.2f with the log, %.2f with its seal (%.2f x the covering index)\n",
-	       best[ALONE][DELETE], best[COVERING][DELETE], best[IFOREST][DELETE], best[IFOREST][DELETE] + best[IFOREST][SEAL_DELETED],
-	       (best[IFOREST][DELETE] + best[IFOREST][SEAL_DELETED]) / best[COVERING][DELETE]);
-}
-
-int main(int argc, char **argv)
+static void remove_files(void)
 {
 	static const char *const suffixes[] = { "", "-wal", "-shm" };
-	long long n_rows = argc == 3 ? atoll(argv[1]) : 0;
 
-	if (n_rows <= 0) {
-		fprintf(stderr, "usage: sqlite_follow ROWS BUILD\n");
-		return 2;
-	}
-	for (int round = 0; round < ROUNDS; round++)
-		for (int t = 0; t < N_TABLES; t++) {
-			fprintf(stderr, "round %d: %s\n", round + 1, table_names[t]);
-			one_round(argv[2], (enum table)t, n_rows);
-		}
-	print((double)n_rows);
 	for (int s = 0; s < 3; s++) {
-		char *path = sqlite3_mprintf("%s/bench/follow.db%s", argv[2], suffixes[s]);
+		char *path = sqlite3_mprintf("%s/bench/follow.db%s", build, suffixes[s]);
 
 		remove(path);
 		sqlite3_free(path);
 	}
+}
+
+static void start(enum table table)
+{
+	char *path = sqlite3_mprintf("%s/bench/follow.db", build), *library = sqlite3_mprintf("%s/iforest.so", build);
+
+	remove_files();
+	if (sqlite3_open(path, &db) || sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL) ||
+	    sqlite3_load_extension(db, library, NULL, NULL) || sqlite3_create_module(db, "counting", &sqlite_floor_module, NULL))
+		fail(path);
+	run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
+	    "CREATE TABLE spans(id INTEGER PRIMARY KEY, track INTEGER, ts INTEGER, dur INTEGER)");
+	if (table == COVERING)
+		run("CREATE INDEX spans_covering ON spans(track, ts, dur)");
+	if (table == IFOREST)
+		run("CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track)");
+	sqlite3_free(path);
+	sqlite3_free(library);
+}
+
+static void stop(void)
+{
+	sqlite3_close(db);
+	remove_files();
+}
+
+/* ---- rows ---- */
+
+enum style { ROWID_CHOSEN, ROWID_GIVEN, SELECTED, ANY_ORDER, N_STYLES };
+
+static const struct {
+	const char *name, *sql;
+} styles[N_STYLES] = {
+	{ "a statement a row, rowid chosen by SQLite", "INSERT INTO spans(track, ts, dur) VALUES(?2, ?3, ?4)" },
+	{ "a statement a row, rowid given", "INSERT INTO spans VALUES(?1, ?2, ?3, ?4)" },
+	{ "INSERT ... SELECT, rowid given", "WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2 - 1) "
+	  "INSERT INTO spans SELECT i, i * 7919 % 32, i * 1000 + i * 31 % 777, i * 7 % 1000 FROM n" },
+	{ "a statement a row, rowid chosen, times in any order", "INSERT INTO spans(track, ts, dur) VALUES(?2, ?3, ?4)" },
+};
+
+static void step(sqlite3_stmt *insert)
+{
+	if (sqlite3_step(insert) != SQLITE_DONE)
+		fail(sqlite3_sql(insert));
+	sqlite3_reset(insert);
+}
+
+/* One transaction. */
+static void insert_rows(sqlite3_stmt *insert, enum style style, long long from, long long to)
+{
+	run("BEGIN");
+	if (style == SELECTED) {
+		sqlite3_bind_int64(insert, 1, from);
+		sqlite3_bind_int64(insert, 2, to);
+		step(insert);
+	}
+	for (long long i = from; i < to && style != SELECTED; i++) {
+		long long at = style == ANY_ORDER ? (long long)((unsigned long long)i * 0x9E3779B97F4A7C15u >> 40) * 60 : i * 1000 + i * 31 % 777;
+
+		sqlite3_bind_int64(insert, 1, i);
+		sqlite3_bind_int64(insert, 2, i * 7919 % 32);
+		sqlite3_bind_int64(insert, 3, at);
+		sqlite3_bind_int64(insert, 4, i * 7 % 1000);
+		step(insert);
+	}
+	run("COMMIT");
+}
+
+struct inserted {
+	double rows, seals; /* seconds */
+};
+
+static struct inserted fill(enum table table, enum style style, long long n_rows, bool seals)
+{
+	sqlite3_stmt *insert = prepare(styles[style].sql);
+	struct inserted taken = { 0, 0 };
+
+	for (long long from = 0; from < n_rows; from += A_TRANSACTION) {
+		long long to = from + A_TRANSACTION < n_rows ? from + A_TRANSACTION : n_rows;
+		double since = seconds();
+
+		insert_rows(insert, style, from, to);
+		taken.rows += seconds() - since;
+		if (table != IFOREST || !seals || (to % A_SEAL && to < n_rows))
+			continue;
+		since = seconds();
+		run(FLUSH);
+		taken.seals += seconds() - since;
+	}
+	sqlite3_finalize(insert);
+	return taken;
+}
+
+/* ---- parts ---- */
+
+static void measure_style(enum style style, long long n_rows)
+{
+	double rows[N_TABLES][MOST_ROUNDS], seals[MOST_ROUNDS], alone, covering, log, seal;
+
+	for (int round = 0; round < n_rounds; round++)
+		for (int t = 0; t < N_TABLES; t++) {
+			struct inserted taken;
+
+			start((enum table)t);
+			taken = fill((enum table)t, style, n_rows, true);
+			rows[t][round] = taken.rows / (double)n_rows * 1e6;
+			seals[round] = taken.seals / (double)n_rows * 1e6;
+			if (t == IFOREST)
+				check();
+			stop();
+		}
+	alone = median(rows[ALONE]);
+	covering = median(rows[COVERING]) - alone;
+	log = median(rows[IFOREST]) - alone;
+	seal = median(seals);
+	printf("%s: %.2f us alone; more: %.2f covering; %.2f log (%.2f x), %.2f seal, %.2f both (%.2f x)\n", styles[style].name, alone,
+	       covering, log, log / covering, seal, log + seal, (log + seal) / covering);
+}
+
+static void measure_delete(long long n_rows)
+{
+	double rows[N_TABLES][MOST_ROUNDS], seals[MOST_ROUNDS] = { 0 };
+
+	for (int round = 0; round < n_rounds; round++)
+		for (int t = 0; t < N_TABLES; t++) {
+			double since;
+
+			start((enum table)t);
+			fill((enum table)t, SELECTED, n_rows, true);
+			since = seconds();
+			run("DELETE FROM spans WHERE ts < (SELECT max(ts) / 2 FROM spans)");
+			rows[t][round] = seconds() - since;
+			if (t == IFOREST) {
+				since = seconds();
+				run(FLUSH);
+				seals[round] = seconds() - since;
+				check();
+			}
+			stop();
+		}
+	printf("DELETE of half of %lld rows, seconds: %.2f alone; %.2f with the covering index; %.2f with the log and %.2f for its seal, "
+	       "%.2f x the covering index\n", n_rows, median(rows[ALONE]), median(rows[COVERING]), median(rows[IFOREST]), median(seals),
+	       (median(rows[IFOREST]) + median(seals)) / median(rows[COVERING]));
+}
+
+static void print_asked(const char *what, const char *sql, int times)
+{
+	double taken[MOST_ROUNDS];
+
+	for (int round = 0; round < n_rounds; round++)
+		ask(sql, times, &taken[round]);
+	printf("  %-58s %9.2f us\n", what, median(taken) * 1e6);
+}
+
+static void measure_questions(long long n_rows)
+{
+	sqlite3_stmt *insert;
+
+	start(IFOREST);
+	fill(IFOREST, ROWID_CHOSEN, n_rows, true);
+	run("CREATE TABLE trivial(id INTEGER PRIMARY KEY, x); INSERT INTO trivial VALUES(1, 7)");
+	check();
+	printf("a question, prepared and warm, %lld rows:\n", n_rows);
+	run("BEGIN");
+	print_asked("a row by rowid, in a transaction", "SELECT x FROM trivial WHERE id = 1", N_QUESTIONS);
+	print_asked("a row of a virtual table that counts, in a transaction", "SELECT a FROM counting(1)", N_QUESTIONS);
+	print_asked("a window of one track, in a transaction", QUESTION, N_QUESTIONS);
+	run("COMMIT");
+	print_asked("a row by rowid, by itself", "SELECT x FROM trivial WHERE id = 1", N_QUESTIONS);
+	print_asked("a row of a virtual table that counts, by itself", "SELECT a FROM counting(1)", N_QUESTIONS);
+	print_asked("a window of one track, by itself", QUESTION, N_QUESTIONS);
+	run("INSERT INTO spans_if(spans_if) VALUES('optimize'); BEGIN");
+	print_asked("after optimize, in a transaction", QUESTION, N_QUESTIONS);
+	run("COMMIT");
+	print_asked("after optimize, by itself", QUESTION, N_QUESTIONS);
+	insert = prepare(styles[ROWID_GIVEN].sql);
+	insert_rows(insert, ROWID_GIVEN, n_rows + 1, n_rows + 1 + N_PENDING);
+	sqlite3_finalize(insert);
+	run("BEGIN");
+	n_rounds = 1;
+	print_asked("with 100 000 rows pending, the first one", QUESTION, 1);
+	n_rounds = 3;
+	print_asked("those after it, in a transaction", QUESTION, N_QUESTIONS);
+	run("COMMIT");
+	print_asked("those after it, by themselves", QUESTION, N_QUESTIONS);
+	check();
+	stop();
+}
+
+int main(int argc, char **argv)
+{
+	long long n_rows = argc == 5 ? atoll(argv[2]) : 0;
+
+	n_rounds = argc == 5 ? atoi(argv[3]) : 0;
+	if (n_rows <= 0 || n_rounds <= 0 || n_rounds > MOST_ROUNDS) {
+		fprintf(stderr, "usage: sqlite_follow PART ROWS ROUNDS BUILD\n");
+		return 2;
+	}
+	build = argv[4];
+	printf("SQLite %s, %s\n", sqlite3_libversion(), sqlite3_compileoption_used("OMIT_LOOKASIDE") ? "built without lookaside" : "built with lookaside");
+	if (strcmp(argv[1], "insert") == 0)
+		for (int s = 0; s < N_STYLES; s++)
+			measure_style((enum style)s, n_rows);
+	else if (strcmp(argv[1], "delete") == 0)
+		measure_delete(n_rows);
+	else if (strcmp(argv[1], "ask") == 0)
+		measure_questions(n_rows);
+	else
+		return fprintf(stderr, "there are insert, delete and ask\n"), 2;
 	return 0;
 }
