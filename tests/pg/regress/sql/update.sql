@@ -29,6 +29,8 @@ CREATE FUNCTION catalog_of_iforest() RETURNS TABLE(object text, says text) LANGU
 	SELECT pg_describe_object(classid, objid, 0), s.says FROM member JOIN says s USING (classid, objid) $$;
 
 BEGIN;
+DROP EXTENSION iforest;
+CREATE EXTENSION iforest;
 CREATE TEMP TABLE fresh AS SELECT * FROM catalog_of_iforest();
 SELECT count(*) > 300 AS there_is_something, count(DISTINCT object) > 80 AS of_many_objects FROM fresh;
 DROP EXTENSION iforest;
