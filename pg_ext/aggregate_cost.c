@@ -10,19 +10,33 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "port/pg_bitutils.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/selfuncs.h"
 
+#include "pg_ext/aggregates.h"
 #include "pg_ext/am.h"
 #include "pg_ext/buckets.h"
 #include "pg_ext/known_rows.h"
 #include "pg_ext/meta.h"
 
-/* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage, manifest,
- * extents), a page of a run for an edge, one read from end to end, a bucket, a page of pending entries, a row of the heap looked at, one
- * that a scan of another index fetches. */
-enum { OPENING = 4000, A_PAGE = 200, A_WHOLE_PAGE = 800, A_BUCKET = 400, A_PENDING_PAGE = 1000, A_HEAP_ROW = 1, A_FETCHED_ROW = 40 };
+/* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
+ * manifest, extents), a page of a run for an edge, one read from end to end, a bucket, a page of pending entries, a row of the
+ * heap looked at, one that a scan of another index fetches, an entry read and put into a sketch. */
+enum {
+	OPENING = 4000,
+	A_PAGE = 200,
+	A_WHOLE_PAGE = 800,
+	A_BUCKET = 400,
+	A_PENDING_PAGE = 1000,
+	A_HEAP_ROW = 1,
+	A_FETCHED_ROW = 40,
+	A_SKETCHED_ROW = 1
+};
+
+/* leaf pages under a node page that an end of a bucket reads for a sketch, about */
+enum { A_NODE_PAGE = 30 };
 
 /* larger visibility maps are not counted for an estimate */
 enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672 };
@@ -161,6 +175,8 @@ struct terms {
 	double window, others;       /* selectivities */
 	double series, buckets;      /* buckets of a series */
 	double tuples;               /* of all tables */
+	const struct iforest_definition *definition;
+	uint32 sketches;             /* value columns of which sketches are needed: a bit each */
 };
 
 /* The part of the table that is not all-visible, now; statistics know only what VACUUM left. */
@@ -179,6 +195,13 @@ static double unclean_fraction(const RelOptInfo *rel, Oid oid)
 	return 1 - Min((double)n_visible / rel->pages, 1);
 }
 
+/* Leaf pages read for sketches: all of them, or what is cut off of node pages, and those under nodes that have rows in blocks that
+ * are not clean. */
+static double pages_of_sketches(double n_pages, double n_edges, double n_unclean, bool is_lacking)
+{
+	return is_lacking ? n_pages : Min(n_pages, (n_edges + n_unclean) * A_NODE_PAGE);
+}
+
 static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms,
 			  bool narrows_values)
 {
@@ -188,6 +211,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
 	double n_runs, n_pending, n_pages, n_edges, unclean, n_whole, read_cost;
+	uint32 kept = terms->sketches ? iforest_definition_sketches(relation, terms->definition) : 0;
 
 	iforest_meta_read(relation, meta);
 	n_runs = iforest_estimate_runs(relation, meta);
@@ -203,8 +227,13 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
 	unclean = rel->pages * window * unclean_fraction(rel, table);
 	n_whole = Min(index->pages * window, unclean);
+	if (terms->sketches) {
+		n_whole = pages_of_sketches(index->pages * window, n_edges, unclean, terms->sketches & ~kept);
+		n_pages = Max(n_pages, n_whole);
+	}
 	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) +
 	       n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) + n_pending * A_PENDING_PAGE * cpu_operator_cost +
+	       (terms->sketches ? n_whole * tuples / Max(index->pages, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
 	       Min(terms->series * n_buckets, tuples * window + 1) * A_BUCKET * cpu_operator_cost +
 	       OPENING * cpu_operator_cost;
@@ -286,9 +315,9 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 {
 	Relation index = index_open(lsecond_oid(linitial(question->tables)), NoLock);
 	struct iforest_definition definition;
-	struct terms terms;
+	struct terms terms = { .sketches = 0 };
 	double tuples = 0, n_groups = 1, n;
-	ListCell *rel_cell, *index_cell, *table_cell;
+	ListCell *cell, *rel_cell, *index_cell, *table_cell;
 	bool by_series = false;
 
 	iforest_definition_read(index, &definition);
@@ -302,6 +331,9 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 	terms.series = Max(n, 1);
 	n = n_buckets(query, candidate, question, &definition, terms.window);
 	terms.buckets = Min(n, tuples);
+	terms.definition = &definition;
+	foreach(cell, question->aggregates)
+		terms.sketches |= iforest_aggregate_sketches(lfirst(cell), question);
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, question->tables)
 		estimate->total += cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
@@ -311,7 +343,8 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 	if (question->groups != NIL)
 		n_groups = Min(terms.buckets * (by_series ? terms.series : 1), Max(tuples * terms.window * terms.others, 1));
 	estimate->n_rows = clamp_row_est(n_groups);
-	estimate->n_groups_bytes = n_groups * (100.0 + 120.0 * list_length(question->aggregates));
+	estimate->n_groups_bytes = n_groups * (100.0 + 120.0 * list_length(question->aggregates) +
+					2000.0 * pg_popcount32(terms.sketches));
 	estimate->startup = estimate->total;
 	estimate->total += n_groups * cpu_tuple_cost;
 	estimate->is_slower = is_slower(query, candidate, question, &terms, estimate->total);

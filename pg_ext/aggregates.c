@@ -50,6 +50,7 @@ static bool find_function(Oid oid, enum iforest_function *function)
 		{"iforest_min_row", IFOREST_FUNCTION_MIN_ROW},	 {"iforest_max_row", IFOREST_FUNCTION_MAX_ROW},
 		{"iforest_min_time", IFOREST_FUNCTION_MIN_TIME}, {"iforest_max_time", IFOREST_FUNCTION_MAX_TIME},
 		{"iforest_first", IFOREST_FUNCTION_FIRST},	 {"iforest_last", IFOREST_FUNCTION_LAST},
+		{"iforest_sketch", IFOREST_FUNCTION_SKETCH},
 	};
 
 	if (oid < FirstNormalObjectId)
@@ -83,7 +84,8 @@ bool iforest_aggregate_is_real(Aggref *aggregate)
 	enum iforest_function function;
 	Oid type;
 
-	if (aggregate->args == NIL || !find_function(aggregate->aggfnoid, &function) || function == IFOREST_FUNCTION_COUNT)
+	if (aggregate->args == NIL || !find_function(aggregate->aggfnoid, &function) || function == IFOREST_FUNCTION_COUNT ||
+	    function == IFOREST_FUNCTION_SKETCH)
 		return false;
 	type = exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 	return type == FLOAT4OID || type == FLOAT8OID;
@@ -155,6 +157,25 @@ static const char *refuse_variance(const struct iforest_question *question, Node
 	return NULL;
 }
 
+/* Why the sketch of an expression is not known; NULL if it is. Integers count as integers, all else as reals; and the index
+ * holds numerics as integers. */
+static const char *refuse_sketch(const struct iforest_question *question, Node *expression, int v)
+{
+	Oid type = exprType(expression);
+	bool is_integer = type == INT2OID || type == INT4OID || type == INT8OID;
+	Oid column;
+
+	if (type == NUMERICOID)
+		return "a sketch of numerics counts them as double precision, which the index does not hold";
+	if (v < 0 || (!is_integer && type != FLOAT4OID && type != FLOAT8OID) ||
+	    !iforest_is_column(expression, (AttrNumber)(question->n_by + 2 + v)))
+		return "the argument of a sketch is not a value column alone";
+	column = exprType(list_nth(question->columns, question->n_by + 1 + v));
+	if (is_integer != (column == INT2OID || column == INT4OID || column == INT8OID))
+		return "the argument of a sketch is not a value column alone";
+	return NULL;
+}
+
 /* Why an expression of one column alone does not do for the function; NULL if it does. */
 static const char *refuse(enum iforest_function function, Node *expression, AttrNumber attribute, bool is_time)
 {
@@ -222,6 +243,14 @@ static void add_arm(struct reading *reading, Node *expression, List *conditions,
 
 	*arm = (struct iforest_arm){ .kind = IFOREST_MEASURE_VALUE, .conditions = conditions, .wanted = wanted, .expression = expression };
 	arm->value = value_of(question, expression);
+	if (reading->function == IFOREST_FUNCTION_SKETCH) {
+		arm->kind = IFOREST_MEASURE_SKETCH;
+		if (!IsA(expression, Const) || !castNode(Const, expression)->constisnull) {
+			reading->reason = refuse_sketch(question, expression, arm->value);
+			reading->arms = lappend(reading->arms, arm);
+		}
+		return;
+	}
 	if (arm->value == -1) {
 		add_valueless(reading, arm);
 		return;
@@ -406,4 +435,18 @@ List *iforest_aggregate_conditions(Aggref *aggregate, const struct iforest_quest
 			conditions = lappend(conditions, arm->expression);
 	}
 	return conditions;
+}
+
+uint32 iforest_aggregate_sketches(Aggref *aggregate, const struct iforest_question *question)
+{
+	enum iforest_function function;
+	uint32 values = 0;
+	List *arms;
+	ListCell *cell;
+
+	if (iforest_aggregate_read(aggregate, question, &function, &arms) || function != IFOREST_FUNCTION_SKETCH)
+		return 0;
+	foreach(cell, arms)
+		values |= 1u << ((struct iforest_arm *)lfirst(cell))->value;
+	return values;
 }

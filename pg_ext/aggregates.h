@@ -9,6 +9,7 @@
  *   TIME      an expression of the time column: its number and extremes
  *   CONSTANT  by columns, and times that change seldom: the same for all rows of a bucket
  *   ..._ROW   a value column alone: the row with its least, greatest, first or last value
+ *   SKETCH    a value column alone: its sketch
  *
  * Measures are kept once for all aggregates that need them. A group's state is an array of measures.
  */
@@ -33,6 +34,7 @@ enum iforest_function {
 	IFOREST_FUNCTION_MAX,
 	IFOREST_FUNCTION_AND,
 	IFOREST_FUNCTION_OR,
+	IFOREST_FUNCTION_SKETCH,   /* this extension's own */
 	IFOREST_FUNCTION_MIN_ROW,  /* those of a row: this extension's own, of a value column, the time column and ctid */
 	IFOREST_FUNCTION_MAX_ROW,
 	IFOREST_FUNCTION_MIN_TIME,
@@ -59,7 +61,8 @@ enum iforest_measure_kind {
 	IFOREST_MEASURE_MIN_ROW,
 	IFOREST_MEASURE_MAX_ROW,
 	IFOREST_MEASURE_FIRST_ROW,
-	IFOREST_MEASURE_LAST_ROW
+	IFOREST_MEASURE_LAST_ROW,
+	IFOREST_MEASURE_SKETCH
 };
 
 /* An arm as it is written. */
@@ -68,7 +71,7 @@ struct iforest_arm {
 	List *conditions;     /* asked in this order, up to the first that is not as it is wanted: */
 	List *wanted;         /* IntList: 1: true, 0: false or NULL */
 	Node *expression;     /* NULL of ROWS */
-	int value;            /* of VALUE and ..._ROW */
+	int value;            /* of VALUE, ..._ROW and SKETCH */
 };
 
 /* Puts an aggregate of a row as the question has it: with a constant in place of the table's ctid, which is no column of the
@@ -84,6 +87,9 @@ List *iforest_aggregate_conditions(Aggref *aggregate, const struct iforest_quest
 
 /* Is it a variance or a standard deviation? */
 bool iforest_aggregate_needs_squares(Aggref *aggregate);
+
+/* The value columns of which it needs sketches: a bit each. */
+uint32 iforest_aggregate_sketches(Aggref *aggregate, const struct iforest_question *question);
 
 /* Is its result a ctid? */
 bool iforest_aggregate_is_ctid(Aggref *aggregate);

@@ -1,5 +1,5 @@
-/* answer_internal.h -- what answer.c (attempts, results), answer_index.c (one index, what counts of it) and answer_series.c (series,
- * ranges, buckets) share. Not for others. */
+/* answer_internal.h -- what answer.c (attempts, results), answer_index.c (one index, what counts of it), answer_series.c (series,
+ * ranges, buckets) and answer_sketches.c share. Not for others. */
 #ifndef IFOREST_PG_ANSWER_INTERNAL_H
 #define IFOREST_PG_ANSWER_INTERNAL_H
 
@@ -54,9 +54,21 @@ struct iforest_answer_reader {
 	struct iforest_answer *answer;
 	struct iforest_reader read;
 	struct iforest_wanted wanted;
+	struct iforest_shelf *shelf;         /* of kept sketches; NULL: none was needed yet */
 	struct iforest_aggregate *fold;      /* of a bucket */
 	MemoryContext series_context;        /* by values of the series in hand */
 };
+
+/* Where the entries of a bucket lie: in runs the keys [from, to), and pending ones. */
+struct iforest_bucket_range {
+	struct iforest_key from, to;
+	uint32 pending, pending_end;
+};
+
+/* Makes the sketches that measures need of a bucket, by value column; NULL where there are no values, and of other columns. In
+ * the current memory context. Errors: those of core. */
+enum iforest_status iforest_answer_sketches(struct iforest_answer_reader *reader, const struct iforest_bucket_range *range,
+					    bytea **sketches);
 
 /* Adds series number i of keys.series to the groups; or all entries of all series in one fold. Errors: those of core. */
 enum iforest_status iforest_answer_series(struct iforest_answer_reader *reader, uint32 i);

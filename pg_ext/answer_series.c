@@ -15,19 +15,28 @@ static void set_time(const struct iforest_answer *answer, bool is_null, int64 ti
 }
 
 /* Adds the fold of a bucket to the group of the row. */
-static void add_bucket(struct iforest_answer_reader *reader, bool has_time, int64 time)
+static enum iforest_status add_bucket(struct iforest_answer_reader *reader, const struct iforest_bucket_range *range,
+				      bool has_time, int64 time)
 {
 	struct iforest_answer *answer = reader->answer;
+	bytea *sketches[IFOREST_MAX_VALUES];
+	enum iforest_status status = IFOREST_OK;
 
 	if (reader->fold->n_rows == 0)
-		return;
+		return IFOREST_OK;
 	set_time(answer, !has_time, time);
 	if (iforest_answer_holds(answer, answer->late)) {
-		iforest_measures_add(answer->measures, iforest_groups_find(answer->groups), reader->fold, has_time,
-				     answer->attempt);
+		status = iforest_answer_sketches(reader, range, sketches);
+		if (!status)
+			iforest_measures_add(answer->measures, iforest_groups_find(answer->groups), reader->fold, sketches,
+					     has_time, answer->attempt);
+		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
+			if (sketches[v])
+				pfree(sketches[v]);
 		answer->counts.n_buckets++;
 	}
 	ResetExprContext(answer->econtext);
+	return status;
 }
 
 static void clear_fold(struct iforest_answer_reader *reader)
@@ -52,12 +61,17 @@ static enum iforest_status earliest(struct iforest_answer_reader *reader, uint64
 	return status;
 }
 
+static struct iforest_key key_after(uint64 series, int64 time)
+{
+	return time == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, time + 1);
+}
+
 /* Passes the entries up to a time, adding them if they are wanted. */
 static enum iforest_status pass(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 through,
 				bool is_wanted)
 {
 	static const struct iforest_wanted nothing = { .values = 0 };
-	struct iforest_key after = through == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, through + 1);
+	struct iforest_key after = key_after(series, through);
 	uint32 end = iforest_pending_rows_find(&reader->read.pending, &after);
 	enum iforest_status status;
 
@@ -74,7 +88,7 @@ static enum iforest_status find_last(struct iforest_answer_reader *reader, uint6
 {
 	struct iforest_time_keys times = iforest_time_keys(&reader->answer->definition);
 	int64 high = Min(range->high, times.highest_finite);
-	struct iforest_key end = high == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, high + 1);
+	struct iforest_key end = key_after(series, high);
 	uint32 at = iforest_pending_rows_find(&reader->read.pending, &end);
 	enum iforest_status status = iforest_scan_latest(&reader->read.scan, series, high, last, found);
 
@@ -93,7 +107,7 @@ static void raise_late(const struct iforest_answer_reader *reader, ErrorData *er
 	if (!error || reader->fold->n_rows == 0)
 		return;
 	set_time(reader->answer, !has_time, time);
-	if ( iforest_answer_holds(reader->answer, reader->answer->late))
+	if (iforest_answer_holds(reader->answer, reader->answer->late))
 		ReThrowError(error);
 }
 
@@ -122,6 +136,7 @@ static enum iforest_status read_range(struct iforest_answer_reader *reader, uint
 	if (!status)
 		status = iforest_scan_start(&reader->read.scan, series);
 	while (!status && !(status = earliest(reader, series, &pending, range->high, &time, &found)) && found) {
+		struct iforest_bucket_range bucket = { .from = iforest_key_at(series, time), .pending = pending };
 		int64 end;
 
 		CHECK_FOR_INTERRUPTS();
@@ -135,11 +150,14 @@ static enum iforest_status read_range(struct iforest_answer_reader *reader, uint
 			has_range = true;
 		}
 		end = in_range ? Min(iforest_buckets_end(answer->buckets, time), range_end) : range_end;
+		end = Min(end, range->high);
 		clear_fold(reader);
-		status = pass(reader, series, &pending, Min(end, range->high), in_range);
+		status = pass(reader, series, &pending, end, in_range);
 		raise_late(reader, error, true, time);
+		bucket.to = key_after(series, end);
+		bucket.pending_end = pending;
 		if (!status && in_range)
-			add_bucket(reader, true, time);
+			status = add_bucket(reader, &bucket, true, time);
 	}
 	return status;
 }
@@ -147,7 +165,8 @@ static enum iforest_status read_range(struct iforest_answer_reader *reader, uint
 static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint64 series)
 {
 	struct iforest_answer *answer = reader->answer;
-	struct iforest_key from = iforest_key_nulls(series), end = iforest_key_at(series + 1, PG_INT64_MIN);
+	struct iforest_bucket_range bucket = { .from = iforest_key_nulls(series),
+					       .to = iforest_key_at(series + 1, PG_INT64_MIN) };
 	struct iforest_wanted timeless = reader->wanted;
 	ErrorData *error;
 	enum iforest_status status;
@@ -160,14 +179,16 @@ static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint
 		status = iforest_scan_nulls(&reader->read.scan, &timeless, reader->fold);
 	if (status)
 		return status;
-	iforest_pending_rows_fold(&reader->read.pending, iforest_pending_rows_find(&reader->read.pending, &from),
-				  iforest_pending_rows_find(&reader->read.pending, &end), &reader->read.index.manifest.fields, reader->fold);
+	bucket.pending = iforest_pending_rows_find(&reader->read.pending, &bucket.from);
+	bucket.pending_end = iforest_pending_rows_find(&reader->read.pending, &bucket.to);
+	iforest_pending_rows_fold(&reader->read.pending, bucket.pending, bucket.pending_end, &reader->read.index.manifest.fields,
+				  reader->fold);
 	set_time(answer, true, 0);
 	if (reader->fold->n_rows > 0 && iforest_answer_runs_hold(answer, &error)) {
 		raise_late(reader, error, false, 0);
-		add_bucket(reader, false, 0);
+		status = add_bucket(reader, &bucket, false, 0);
 	}
-	return IFOREST_OK;
+	return status;
 }
 
 /* ---- all series ---- */
@@ -197,6 +218,8 @@ enum iforest_status iforest_answer_series(struct iforest_answer_reader *reader, 
 
 enum iforest_status iforest_answer_total(struct iforest_answer_reader *reader)
 {
+	struct iforest_bucket_range all = { .from = iforest_key_at(0, PG_INT64_MIN), .pending_end = reader->read.pending.n,
+					    .to = iforest_key_at((uint64)PG_UINT32_MAX + 1, PG_INT64_MIN) };
 	enum iforest_status status;
 
 	clear_fold(reader);
@@ -204,6 +227,5 @@ enum iforest_status iforest_answer_total(struct iforest_answer_reader *reader)
 	if (status)
 		return status;
 	iforest_pending_rows_fold(&reader->read.pending, 0, reader->read.pending.n, &reader->read.index.manifest.fields, reader->fold);
-	add_bucket(reader, false, 0);
-	return IFOREST_OK;
+	return add_bucket(reader, &all, false, 0);
 }

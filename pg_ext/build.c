@@ -17,6 +17,7 @@
 #include "pg_ext/index.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/reorder.h"
+#include "pg_ext/sketch_shelf.h"
 
 enum { PHASE_SCAN = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PHASE_SORT, PHASE_WRITE, PHASE_LOG };
 enum { BYTEA_LESS = 1957 }; /* the operator bytea < bytea, which pg_operator.h has no name for */
@@ -246,6 +247,7 @@ IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
 	iforest_index_refresh(build->opened);
 	build->opened->is_build = true;
 	build_runs(build, heap, info);
+	iforest_shelf_keep(build->opened);
 	if (RelationNeedsWAL(index)) {
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_LOG);
 		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);

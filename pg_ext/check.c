@@ -24,6 +24,7 @@
 #include "pg_ext/maintenance.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/series_pages.h"
+#include "pg_ext/sketch_shelf.h"
 
 enum { MOST_ATTEMPTS = 20, INT8_LESS = 412 }; /* the operator int8 < int8, which pg_operator.h has no name for */
 
@@ -322,6 +323,7 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 	check_refs(check);
 	check_extents(check);
 	if (is_primary) {
+		iforest_shelf_check(check->index);
 		iforest_unlock(relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
 	}
 	if (with_heap) {

@@ -73,6 +73,43 @@ static Oid base_type(Relation index, int attribute, int32 *typmod)
 	return getBaseTypeAndTypmod(form->atttypid, typmod);
 }
 
+/* The value column of that name in the table; -1 if there is none. */
+static int value_named(Relation index, const struct iforest_definition *definition, const char *name)
+{
+	for (int v = 0; v < definition->n_values; v++) {
+		AttrNumber attribute = index->rd_index->indkey.values[definition->n_by + 1 + v];
+		char *column = get_attname(index->rd_index->indrelid, attribute, false);
+
+		if (strcmp(column, name) == 0)
+			return v;
+	}
+	return -1;
+}
+
+static bool can_be_sketched(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID || type == FLOAT4OID || type == FLOAT8OID;
+}
+
+uint32 iforest_definition_sketches(Relation index, const struct iforest_definition *definition)
+{
+	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
+	const char *sketch = iforest_option_string(options, sketch);
+	uint32 sketches = 0;
+	List *names;
+	ListCell *cell;
+
+	if (!sketch || !SplitIdentifierString(pstrdup(sketch), ',', &names))
+		return 0;
+	foreach(cell, names) {
+		int v = value_named(index, definition, lfirst(cell));
+
+		if (v >= 0 && can_be_sketched(definition->value_types[v]))
+			sketches |= 1u << v;
+	}
+	return sketches;
+}
+
 void iforest_definition_read(Relation index, struct iforest_definition *definition)
 {
 	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
@@ -107,6 +144,7 @@ void iforest_definition_read(Relation index, struct iforest_definition *definiti
 	definition->entry_bytes = iforest_pending_entry_bytes((unsigned)n_values);
 	definition->pending_pages = options ? (uint32)options->pending_pages : 64;
 	definition->background_merge = options ? options->background_merge : true;
+	definition->sketches = iforest_definition_sketches(index, definition);
 }
 
 /* ---- refusals ---- */
@@ -179,15 +217,12 @@ static void check_values(Relation index, const struct iforest_definition *defini
 
 static unsigned find_value(Relation index, const struct iforest_definition *definition, const char *option, const char *name)
 {
-	for (unsigned v = 0; v < definition->n_values; v++) {
-		AttrNumber attribute = index->rd_index->indkey.values[definition->n_by + 1 + v];
-		char *column = get_attname(index->rd_index->indrelid, attribute, false);
+	int v = value_named(index, definition, name);
 
-		if (strcmp(column, name) == 0)
-			return v;
-	}
-	ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("%s = '%s': no such column is INCLUDEd", option, name),
-		errhint("Name the column in INCLUDE (...), or set the parameter anew if the column was renamed."));
+	if (v < 0)
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("%s = '%s': no such column is INCLUDEd", option, name),
+			errhint("Name the column in INCLUDE (...), or set the parameter anew if the column was renamed."));
+	return (unsigned)v;
 }
 
 static void check_end(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
@@ -263,6 +298,25 @@ static void check_variance(Relation index, const struct iforest_definition *defi
 	}
 }
 
+static void check_sketch(Relation index, const struct iforest_definition *definition)
+{
+	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
+	const char *sketch = iforest_option_string(options, sketch);
+	List *names;
+	ListCell *cell;
+
+	if (!sketch)
+		return;
+	if (!SplitIdentifierString(pstrdup(sketch), ',', &names))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("sketch = '%s': that is no list of column names", sketch));
+	foreach(cell, names)
+		if (!can_be_sketched(definition->value_types[find_value(index, definition, "sketch", lfirst(cell))]))
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("sketch = '%s': the values of column \"%s\" are neither integers nor reals", sketch,
+				       (char *)lfirst(cell)));
+}
+
 void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
 			      struct iforest_fields *fields)
 {
@@ -275,5 +329,6 @@ void iforest_definition_check(Relation heap, Relation index, const struct ifores
 	check_values(index, definition, fields);
 	check_end(index, definition, fields);
 	check_variance(index, definition, fields);
+	check_sketch(index, definition);
 	iforest_require(iforest_fields_finish(fields), index, NULL);
 }

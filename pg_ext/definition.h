@@ -32,10 +32,15 @@ struct iforest_definition {
 	uint16 entry_bytes;                      /* of a pending entry (pending.h) */
 	uint32 pending_pages;                    /* a chain of this length is sealed */
 	bool background_merge;
+	uint32 sketches;                         /* bit v: sketches are kept of value column v */
 };
 
 /* The definition of an index that has been built; it was checked then. */
 void iforest_definition_read(Relation index, struct iforest_definition *definition);
+
+/* definition->sketches, by the index's parameters as they are now; definition is that of this index, or of one alike. Names that
+ * are no values count for nothing. */
+uint32 iforest_definition_sketches(Relation index, const struct iforest_definition *definition);
 
 /* Raises an error that says what is wrong and what to do if the index cannot be built. Fills in the fields of its nodes; of a
  * partitioned index those of its partitions'. */

@@ -14,6 +14,7 @@
 
 #include "pg_ext/am.h"
 #include "pg_ext/maintenance.h"
+#include "pg_ext/sketch_shelf.h"
 
 static Relation open_named(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Relation *heap)
 {
@@ -89,6 +90,7 @@ Datum iforest_merge_index(PG_FUNCTION_ARGS)
 	iforest_reclaim(index);
 	iforest_merge_all(index, complete);
 	iforest_reclaim(index);
+	iforest_shelf_keep(index);
 	n_runs = index->manifest.n_runs;
 	iforest_maintenance_end(index);
 	iforest_close_named(relation, heap, RowExclusiveLock);

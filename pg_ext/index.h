@@ -54,6 +54,10 @@ static inline uint32 iforest_run_clock(const struct iforest_run *run)
 	return (uint32)run->place.location;
 }
 
+/* pager.c: the block of a page of a run, or of one that the run's owner has after its last; InvalidBlockNumber if there is
+ * none. */
+BlockNumber iforest_run_block(struct iforest_index *index, const struct iforest_place *place, uint64 page);
+
 /* pager.c: fills in index->pager and index->store. */
 void iforest_pager_init(struct iforest_index *index);
 

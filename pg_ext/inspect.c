@@ -16,7 +16,7 @@
 
 static const char *kind_name(uint8 kind)
 {
-	static const char *const names[] = { "unknown", "meta", "manifest", "space", "series", "pending", "run" };
+	static const char *const names[] = { "unknown", "meta", "manifest", "space", "series", "pending", "run", "sketch" };
 
 	return kind < lengthof(names) ? names[kind] : names[0];
 }

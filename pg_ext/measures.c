@@ -14,6 +14,7 @@
 #include "utils/numeric.h"
 #include "utils/syscache.h"
 
+#include "pg_ext/sketch.h"
 #include "pg_ext/values.h"
 
 /* ---- beginning ---- */
@@ -172,6 +173,7 @@ struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *mea
 		switch (measure->kind) {
 		case IFOREST_MEASURE_ROWS:
 		case IFOREST_MEASURE_CONSTANT:
+		case IFOREST_MEASURE_SKETCH:
 			break;
 		case IFOREST_MEASURE_VALUE:
 			want_value(measure, &wanted);
@@ -193,6 +195,16 @@ struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *mea
 		}
 	}
 	return wanted;
+}
+
+uint32 iforest_measures_sketches(const struct iforest_measures *measures)
+{
+	uint32 values = 0;
+
+	for (int i = 0; i < measures->n_measures; i++)
+		if (measures->measures[i].kind == IFOREST_MEASURE_SKETCH)
+			values |= 1u << measures->measures[i].value;
+	return values;
 }
 
 Size iforest_measures_bytes(const struct iforest_measures *measures)
@@ -301,6 +313,7 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	before = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	switch (measure->function) {
 	case IFOREST_FUNCTION_COUNT:
+	case IFOREST_FUNCTION_SKETCH:
 	case IFOREST_FUNCTION_MIN_ROW:
 	case IFOREST_FUNCTION_MAX_ROW:
 	case IFOREST_FUNCTION_MIN_TIME:
@@ -361,8 +374,23 @@ static void add_row(const struct measure *measure, const struct iforest_value_ag
 		add_end(&fold->last, kind, true, row);
 }
 
+static void add_sketch(const bytea *sketch, struct iforest_measure_state *state, MemoryContext context)
+{
+	MemoryContext before = MemoryContextSwitchTo(context);
+	bytea *kept = state->has_datum ? (bytea *)DatumGetPointer(state->datum) : NULL;
+
+	if (sketch && kept) {
+		state->datum = PointerGetDatum(iforest_sketch_sum(kept, sketch));
+		pfree(kept);
+	} else if (sketch) {
+		state->datum = datumCopy(PointerGetDatum(sketch), false, -1);
+		state->has_datum = true;
+	}
+	MemoryContextSwitchTo(before);
+}
+
 void iforest_measures_add(const struct iforest_measures *measures, struct iforest_measure_state *states,
-			  const struct iforest_aggregate *fold, bool has_time, MemoryContext context)
+			  const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context)
 {
 	const struct iforest_definition *definition = measures->definition;
 
@@ -398,6 +426,9 @@ void iforest_measures_add(const struct iforest_measures *measures, struct ifores
 		case IFOREST_MEASURE_LAST_ROW:
 			add_row(measure, &fold->values[measure->value],
 				iforest_value_is_real(definition, (unsigned)measure->value), &state->row);
+			break;
+		case IFOREST_MEASURE_SKETCH:
+			add_sketch(sketches[measure->value], state, context);
 			break;
 		}
 	}

@@ -17,7 +17,7 @@ struct iforest_measure_state {
 	double real_sum;                 /* of reals that are finite; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
 	union iforest_number min, max;   /* of VALUE; of TIME its first and last */
-	Datum datum;                     /* of CONSTANT: an extreme, or a sum of numerics */
+	Datum datum;                     /* of CONSTANT: an extreme, or a sum of numerics; of SKETCH its bytes */
 	bool has_datum;
 };
 
@@ -37,13 +37,16 @@ void iforest_measures_rescan(struct iforest_measures *measures, MemoryContext pa
 /* What has to be folded for them. */
 struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *measures);
 
+/* The value columns of which sketches are needed: a bit each. */
+uint32 iforest_measures_sketches(const struct iforest_measures *measures);
+
 /* Bytes of a group's states. */
 Size iforest_measures_bytes(const struct iforest_measures *measures);
 
-/* Adds the fold of a bucket, whose by values and time are in the row. has_time: its rows' times are not NULL. Data that a state
- * keeps go to the context. */
+/* Adds the fold of a bucket, whose by values and time are in the row. sketches: by value column, those that are needed, NULL
+ * where there are no values. has_time: its rows' times are not NULL. Data that a state keeps go to the context. */
 void iforest_measures_add(const struct iforest_measures *measures, struct iforest_measure_state *states,
-			  const struct iforest_aggregate *fold, bool has_time, MemoryContext context);
+			  const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context);
 
 /* The result of aggregate i (of the question's list), in the current memory context. The row's time and values are
  * overwritten. */

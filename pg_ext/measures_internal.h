@@ -7,7 +7,7 @@
 struct measure {
 	enum iforest_measure_kind kind;
 	List *conditions, *wanted;        /* ExprStates; IntList (aggregates.h) */
-	int value;                        /* of VALUE and ..._ROW */
+	int value;                        /* of VALUE, ..._ROW and SKETCH */
 	bool has_squares;                 /* of VALUE: its sum of squares is needed */
 	bool has_min, has_max;            /* of VALUE: its extremes are */
 	/* of CONSTANT */

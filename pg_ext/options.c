@@ -16,6 +16,7 @@ void iforest_options_register(void)
 			     AccessExclusiveLock);
 	add_string_reloption(kind, "end", "INCLUDEd column that is the end of a span", NULL, NULL, AccessExclusiveLock);
 	add_string_reloption(kind, "variance", "INCLUDEd columns whose sums of squares are kept", NULL, NULL, AccessExclusiveLock);
+	add_string_reloption(kind, "sketch", "INCLUDEd columns of which sketches are kept", NULL, NULL, ShareUpdateExclusiveLock);
 	add_enum_reloption(kind, "duration_unit", "unit of the duration where the time column is a timestamp", units,
 			   IFOREST_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
 	add_int_reloption(kind, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1, 4096,
@@ -34,6 +35,7 @@ bytea *iforest_options_parse(Datum options, bool validate)
 		{ .optname = "variance",
 		  .opttype = RELOPT_TYPE_STRING,
 		  .offset = offsetof(struct iforest_options, variance) },
+		{ .optname = "sketch", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct iforest_options, sketch) },
 		{ .optname = "duration_unit",
 		  .opttype = RELOPT_TYPE_ENUM,
 		  .offset = offsetof(struct iforest_options, duration_unit) },

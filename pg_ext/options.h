@@ -6,10 +6,12 @@
  *                   time column
  *   variance        names of INCLUDEd columns, separated by commas, whose sums of squares are kept, for variance and stddev;
  *                   names as in SQL, folded unless they are quoted
+ *   sketch          names of INCLUDEd columns of which sketches are kept, as with variance
  *   pending_pages   1 to 4096, default 64: a chain of pending pages is made into a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
- * duration, end, duration_unit and variance are read when the index is built; a change takes effect with REINDEX. */
+ * duration, end, duration_unit and variance are read when the index is built; a change takes effect with REINDEX. One of sketch does
+ * with the next VACUUM or merge. */
 #ifndef IFOREST_PG_OPTIONS_H
 #define IFOREST_PG_OPTIONS_H
 
@@ -22,6 +24,7 @@ struct iforest_options {
 	int duration;            /* offsets of strings, 0: not given */
 	int end;
 	int variance;
+	int sketch;
 	int duration_unit;       /* enum iforest_duration_unit */
 	int pending_pages;
 	bool background_merge;

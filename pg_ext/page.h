@@ -25,7 +25,8 @@ enum iforest_page_kind {
 	IFOREST_KIND_SPACE = 3,
 	IFOREST_KIND_SERIES = 4,
 	IFOREST_KIND_PENDING = 5,
-	IFOREST_KIND_RUN = 6
+	IFOREST_KIND_RUN = 6,
+	IFOREST_KIND_SKETCH = 7 /* sketch_pages.h */
 };
 
 #define IFOREST_PAGE_ID 0x1F07 /* in the last two bytes of every page, for whoever looks at a file */

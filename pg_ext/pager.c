@@ -69,7 +69,7 @@ static BlockNumber find_block(const struct iforest_index *index, uint32 owner, u
 	return index->extents[low].start + (page - index->extents[low].first);
 }
 
-static BlockNumber block_of(struct iforest_index *index, const struct iforest_place *place, uint64 page)
+BlockNumber iforest_run_block(struct iforest_index *index, const struct iforest_place *place, uint64 page)
 {
 	BlockNumber block = InvalidBlockNumber;
 
@@ -109,7 +109,7 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 {
 	struct iforest_index *index = context;
 	struct iforest_page_buffer *held = index->idle_buffers;
-	BlockNumber block = block_of(index, place, number);
+	BlockNumber block = iforest_run_block(index, place, number);
 	Buffer buffer;
 	Page page;
 
@@ -215,7 +215,7 @@ static enum iforest_status rewrite(struct iforest_index *index, const struct ifo
 	GenericXLogState *state;
 
 	for (uint32 i = 0; i < n_pages; i++) {
-		blocks[i] = block_of(index, place, writes[i].index);
+		blocks[i] = iforest_run_block(index, place, writes[i].index);
 		if (blocks[i] == InvalidBlockNumber)
 			return IFOREST_CORRUPT;
 	}

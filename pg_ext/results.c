@@ -8,6 +8,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
+#include "pg_ext/sketch.h"
 #include "pg_ext/values.h"
 #include "pg_ext/variance.h"
 #include "pg_ext/visibility.h"
@@ -306,6 +307,21 @@ static Datum row_result(const struct iforest_measures *measures, const struct re
 	}
 }
 
+/* Of several arms, which have no row in common, the sum. */
+static Datum sketch_result(const struct result *result, const struct iforest_measure_state *states, bool *is_null)
+{
+	bytea *sum = NULL;
+
+	for (int a = 0; a < result->n_arms; a++) {
+		const struct iforest_measure_state *state = &states[result->arms[a].measure];
+		bytea *sketch = state->has_datum ? (bytea *)DatumGetPointer(state->datum) : NULL;
+
+		sum = sum && sketch ? iforest_sketch_sum(sum, sketch) : sketch ? sketch : sum;
+	}
+	*is_null = !sum;
+	return PointerGetDatum(sum);
+}
+
 Datum iforest_measures_result(const struct iforest_measures *measures, int i, const struct iforest_measure_state *states,
 			      bool *is_null)
 {
@@ -330,6 +346,8 @@ Datum iforest_measures_result(const struct iforest_measures *measures, int i, co
 	case IFOREST_FUNCTION_FIRST:
 	case IFOREST_FUNCTION_LAST:
 		return row_result(measures, result, states, is_null);
+	case IFOREST_FUNCTION_SKETCH:
+		return sketch_result(result, states, is_null);
 	default:
 		return extreme(measures, result, states, is_null);
 	}

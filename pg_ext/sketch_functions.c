@@ -5,7 +5,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
-#include "core/sketch.h"
+#include "pg_ext/sketch.h"
 
 /* iforest_sketch() and what reads it, over core/sketch.h; the bytes are those of SQLite's functions of the same names. NULL is
  * the sketch of no numbers. */
@@ -21,32 +21,6 @@ PG_FUNCTION_INFO_V1(iforest_sketch_result);
 PG_FUNCTION_INFO_V1(iforest_sketch_numbers);
 PG_FUNCTION_INFO_V1(iforest_sketch_quantile_real);
 PG_FUNCTION_INFO_V1(iforest_sketch_quantile_integer);
-
-/* Raises what a status means for the function of that name. */
-static void require(enum iforest_status status, const char *name)
-{
-	switch (status) {
-	case IFOREST_OK:
-		return;
-	case IFOREST_FORMAT:
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			errmsg("%s: the sketch is of another version of iforest", name),
-			errhint("Make it anew from its numbers."));
-		break;
-	case IFOREST_RANGE:
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			errmsg("%s: more than 9223372036854775807 numbers", name));
-		break;
-	case IFOREST_ARGUMENT:
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("%s: min and max are not those of the sketch's numbers", name),
-			errhint("Give min(v) and max(v) of the same rows."));
-		break;
-	default:
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s: not a sketch, or a damaged one", name),
-			errhint("It takes what iforest_sketch() and iforest_sketch_merge() give."));
-	}
-}
 
 /* ---- states of aggregates ---- */
 
@@ -116,7 +90,7 @@ static Datum state_result(FunctionCallInfo fcinfo, struct iforest_sketch *sketch
 {
 	if (status == IFOREST_NOT_FOUND)
 		PG_RETURN_NULL();
-	require(status, name);
+	iforest_sketch_require(status, name);
 	PG_RETURN_POINTER(sketch);
 }
 
@@ -178,23 +152,9 @@ Datum iforest_sketch_remove_sketch(PG_FUNCTION_ARGS)
 
 /* ---- states as bytes ---- */
 
-static bytea *as_bytea(const struct iforest_sketch *sketch)
-{
-	uint8_t *bytes;
-	size_t n_bytes;
-	bytea *result;
-
-	require(iforest_sketch_write(sketch, &bytes, &n_bytes), "iforest_sketch");
-	result = palloc(VARHDRSZ + n_bytes);
-	SET_VARSIZE(result, VARHDRSZ + n_bytes);
-	memcpy(VARDATA(result), bytes, n_bytes);
-	pfree(bytes);
-	return result;
-}
-
 Datum iforest_sketch_combine_states(PG_FUNCTION_ARGS)
 {
-	bytea *bytes = PG_ARGISNULL(1) ? NULL : as_bytea((struct iforest_sketch *)PG_GETARG_POINTER(1));
+	bytea *bytes = PG_ARGISNULL(1) ? NULL : iforest_sketch_to_bytea((struct iforest_sketch *)PG_GETARG_POINTER(1));
 	enum iforest_status status = IFOREST_OK;
 	MemoryContext before;
 	struct iforest_sketch *sketch = enter(fcinfo, &before);
@@ -207,7 +167,7 @@ Datum iforest_sketch_combine_states(PG_FUNCTION_ARGS)
 
 Datum iforest_sketch_serialize(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BYTEA_P(as_bytea((struct iforest_sketch *)PG_GETARG_POINTER(0)));
+	PG_RETURN_BYTEA_P(iforest_sketch_to_bytea((struct iforest_sketch *)PG_GETARG_POINTER(0)));
 }
 
 Datum iforest_sketch_deserialize(PG_FUNCTION_ARGS)
@@ -216,7 +176,8 @@ Datum iforest_sketch_deserialize(PG_FUNCTION_ARGS)
 	struct iforest_sketch *sketch = palloc(sizeof *sketch);
 
 	iforest_sketch_init(sketch, &iforest_pg_alloc);
-	require(iforest_sketch_merge(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)), "iforest_sketch");
+	iforest_sketch_require(iforest_sketch_merge(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)),
+			       "iforest_sketch");
 	PG_RETURN_POINTER(sketch);
 }
 
@@ -226,7 +187,7 @@ Datum iforest_sketch_result(PG_FUNCTION_ARGS)
 
 	if (!sketch || sketch->n == 0)
 		PG_RETURN_NULL();
-	PG_RETURN_BYTEA_P(as_bytea(sketch));
+	PG_RETURN_BYTEA_P(iforest_sketch_to_bytea(sketch));
 }
 
 /* ---- reading ---- */
@@ -240,7 +201,7 @@ static struct iforest_sketch_view open_sketch(FunctionCallInfo fcinfo, const cha
 	if (PG_ARGISNULL(0))
 		return view;
 	bytes = PG_GETARG_BYTEA_PP(0);
-	require(iforest_sketch_open(&view, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)), name);
+	iforest_sketch_require(iforest_sketch_open(&view, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)), name);
 	return view;
 }
 
@@ -271,7 +232,7 @@ static bool find_quantile(FunctionCallInfo fcinfo, Oid type, struct iforest_sket
 	if (are_known)
 		extremes = (struct iforest_sketch_extremes){ read_number(PG_GETARG_DATUM(2), type),
 							     read_number(PG_GETARG_DATUM(3), type) };
-	require(iforest_sketch_quantile(&view, q, are_known ? &extremes : NULL, answer), name);
+	iforest_sketch_require(iforest_sketch_quantile(&view, q, are_known ? &extremes : NULL, answer), name);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/run_remove.h"
 #include "pg_ext/maintenance.h"
+#include "pg_ext/sketch_shelf.h"
 #include "pg_ext/pause.h"
 #include "pg_ext/values.h"
 
@@ -113,6 +114,7 @@ IndexBulkDeleteResult *iforest_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDe
 	iforest_reclaim(index);
 	iforest_merge_all(index, false);
 	iforest_reclaim(index);
+	iforest_shelf_keep(index);
 	stats->num_index_tuples = 0;
 	for (uint32 r = 0; r < index->manifest.n_runs; r++)
 		stats->num_index_tuples += (double)iforest_node_rows(index->manifest.runs[r].root);

@@ -12,6 +12,7 @@
 #include "utils/timestamp.h"
 
 #include "pg_ext/maintenance.h"
+#include "pg_ext/sketch_shelf.h"
 
 enum { SECONDS_BETWEEN = 10 };
 
@@ -65,6 +66,7 @@ void iforest_worker_main(Datum argument)
 		iforest_index_open(index, relation);
 		if (iforest_maintenance_begin(index, false)) {
 			iforest_merge_all(index, false);
+			iforest_shelf_keep(index);
 			iforest_maintenance_end(index);
 		}
 	}

@@ -16,6 +16,8 @@ static const char *const of_whole[] = {
 	"max(@ * 2)", "min((@ + 1) * 0.01)", "max(floor(@ / 10.0))", "min(round(@::numeric, 1))", "max(@ / 1000 + 1)",
 	"sum((@ - 1) * 0.5)", "avg(-@)", "sum(100 - @)", "min(100 - @)", "max(@ * interval '1 millisecond')",
 	"sum(@::numeric / 4)", "sum(numeric_mul(@::numeric, 3))", "avg(numeric_sub(@, 2))", "min(@ * 0.001)", "max(-@::numeric)", "avg(@ * 0.25)", "sum(@ + @)", "max(@ % 10)",
+	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::bigint)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.9)", "md5(iforest_sketch(@::float8)\2)",
+	"iforest_sketch_count(iforest_sketch(@)\2)",
 }, *const of_numeric[] = {
 	"sum(@)", "sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 1.5)",
 	"sum(@ + 0.125)", "avg(@ * 3)", "sum(-@)", "max(round(@))", "min(floor(@))", "sum(@ - 1)", "max(@ * -2)",
@@ -23,11 +25,13 @@ static const char *const of_whole[] = {
 	"sum(round(@))", "sum(@ / 2)", "avg(abs(@))", "sum(@::numeric(20, 1))", "max(@::numeric(20, 8))",
 	"sum(coalesce(@, 0))", "sum((@ + 1) * 0.01)", "avg((@ + 1) * 2)", "avg(-@)", "max(@ / 3)", "min(-@)",
 	"max(@::bigint)", "sum(1 - @)", "max(@::numeric(20, 1))", "min(trunc(@, 1))", "max((@ - 1) * 0.5)",
+	"md5(iforest_sketch(@)\2)",
 }, *const of_real[] = {
 	"sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 2)", "sum(@ / 4)",
 	"avg(@ - 0.5)", "sum(@::float8)", "max(floor(@))", "min(@ * -2)", "sum(@ + 1)", "max(@::numeric)", "sum(abs(@))",
 	"sum(coalesce(@, 0))", "avg((@ + 1) * 2)", "sum(-@)", "avg(-@)", "max(@ / 3)", "min((@ + 1) * 0.01)", "max(-@)",
 	"min(round(@))", "max(@::bigint)", "sum(@::float8 / 4)", "sum(1 - @)", "max(@::real)",
+	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.5)", "md5(iforest_sketch(- @)\2)",
 }, *const of_rough[] = {
 	"sum(@::float8)", "round((sum(@ * 0.01::float8)\2 + 3.17e-5)::numeric, 4)", "sum(@::float8 / 4)", "avg(@::float8 / 4)",
 	"round((sum(@::float8 / 3)\2 + 3.17e-5)::numeric, 4)", "round((sum((@ + 1) * 0.1::float8)\2 + 3.17e-5)::numeric, 4)", "max(@::float8 / 3)",

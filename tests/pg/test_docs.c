@@ -115,7 +115,7 @@ static void the_examples_of_postgres_fleet_md_hold(void **state)
 static void the_examples_of_postgres_sketch_md_hold(void **state)
 {
 	(void)state;
-	examples_hold("docs/postgres_sketch.md", 8);
+	examples_hold("docs/postgres_sketch.md", 14);
 }
 
 static void the_examples_of_choosing_hold(void **state)

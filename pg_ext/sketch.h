@@ -1,0 +1,18 @@
+/* sketch.h -- sketches (core/sketch.h) as datums: the bytes that iforest_sketch() gives. */
+#ifndef IFOREST_PG_SKETCH_H
+#define IFOREST_PG_SKETCH_H
+
+#include "pg_ext/host.h"
+
+#include "core/sketch.h"
+
+/* Raises what a status of core means for the SQL function of that name; returns if it is IFOREST_OK. */
+void iforest_sketch_require(enum iforest_status status, const char *name);
+
+/* A sketch as bytes, in the current memory context. */
+bytea *iforest_sketch_to_bytea(const struct iforest_sketch *sketch);
+
+/* The sum of two, in the current memory context. Requires  they are what iforest_sketch_to_bytea() gave. */
+bytea *iforest_sketch_sum(const bytea *one, const bytea *other);
+
+#endif
