@@ -15,60 +15,8 @@ PG_FUNCTION_INFO_V1(iforest_bucket_ends);
 PG_FUNCTION_INFO_V1(iforest_window_asks);
 PG_FUNCTION_INFO_V1(iforest_window_last);
 
-/* ---- arguments ---- */
-
 /* t0, t1, n, step, origin, in this order; step and origin may be missing. */
-enum { T0, T1, N, STEP, ORIGIN, N_OF_BUCKETING };
-
-static bool is_given(FunctionCallInfo fcinfo, int argument)
-{
-	return argument < PG_NARGS() && !PG_ARGISNULL(argument);
-}
-
-/* A window from one end of time to the other is open there. */
-static struct iforest_window read_window(FunctionCallInfo fcinfo, int first, Oid type)
-{
-	struct iforest_window window = { .t0 = iforest_time_argument(fcinfo, first + T0, type),
-					 .t1 = iforest_time_argument(fcinfo, first + T1, type) };
-
-	window.has_t0 = window.t0 != PG_INT64_MIN;
-	window.has_t1 = window.t1 != PG_INT64_MAX;
-	return window;
-}
-
-static int64 read_n(FunctionCallInfo fcinfo, int argument)
-{
-	int64 n = PG_GETARG_INT64(argument);
-
-	if (n <= 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("n must be greater than 0"));
-	return n;
-}
-
-/* Requires  t0 and t1 are not NULL. */
-static struct iforest_bucketing read_bucketing(FunctionCallInfo fcinfo, int first, Oid type)
-{
-	struct iforest_bucketing bucketing = { .window = read_window(fcinfo, first, type) };
-	bool has_n = is_given(fcinfo, first + N), has_step = is_given(fcinfo, first + STEP);
-
-	if (has_n && has_step)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("n and step exclude each other"));
-	if (!has_step && is_given(fcinfo, first + ORIGIN))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("origin needs step"));
-	if (has_n)
-		bucketing.n = read_n(fcinfo, first + N);
-	if (bucketing.n > 1 && (!bucketing.window.has_t0 || !bucketing.window.has_t1))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("n needs both t0 and t1"));
-	if (bucketing.n > 1)
-		bucketing.mode = IFOREST_COUNT;
-	if (has_step) {
-		bucketing.mode = IFOREST_STEP;
-		bucketing.step = iforest_step_argument(fcinfo, first + STEP, type);
-		bucketing.origin = is_given(fcinfo, first + ORIGIN) ? iforest_time_argument(fcinfo, first + ORIGIN, type)
-								    : iforest_default_origin(type);
-	}
-	return bucketing;
-}
+enum { T0, T1, N, STEP, N_OF_BUCKETING = 5 };
 
 /* ---- numbers ---- */
 
@@ -79,7 +27,7 @@ Datum iforest_bucket_number(PG_FUNCTION_ARGS)
 	struct iforest_bucketing bucketing = { .mode = IFOREST_COUNT,
 					       .window = { .has_t0 = true, .t0 = iforest_time_argument(fcinfo, 1, type),
 							   .has_t1 = true, .t1 = iforest_time_argument(fcinfo, 2, type) },
-					       .n = read_n(fcinfo, 3) };
+					       .n = iforest_n_argument(fcinfo, 3) };
 
 	if (!iforest_window_holds(&bucketing.window, time) || iforest_bucket_of(&bucketing, time, &bucket))
 		PG_RETURN_NULL();
@@ -96,39 +44,32 @@ Datum iforest_bucket_of_time(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	type = iforest_time_argument_type(fcinfo, 0);
 	time = iforest_time_argument(fcinfo, 0, type);
-	bucketing = read_bucketing(fcinfo, 1, type);
+	bucketing = iforest_bucketing_argument(fcinfo, 1, type);
 	if (bucketing.mode == IFOREST_COUNT && time < bucketing.window.t0)
 		PG_RETURN_INT64(-1);
 	if (bucketing.mode == IFOREST_COUNT && time >= bucketing.window.t1)
 		PG_RETURN_INT64(bucketing.n);
 	if (iforest_bucket_of(&bucketing, time, &bucket))
-		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("the number of a bucket is out of range"),
-			errhint("Take a greater step, or another origin."));
+		iforest_bucket_out_of_range();
 	PG_RETURN_INT64(bucket);
 }
 
 /* ---- bounds ---- */
 
-/* The start or end of a bucket; NULL where the window is open and not cut. */
 static Datum bound(FunctionCallInfo fcinfo, bool is_end)
 {
 	struct iforest_bucketing bucketing;
-	bool after_all = false;
-	int64 bucket, time;
+	bool is_null;
+	Datum result;
 	Oid type;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1 + T0) || PG_ARGISNULL(1 + T1))
 		PG_RETURN_NULL();
 	type = iforest_time_argument_type(fcinfo, 1);
-	bucketing = read_bucketing(fcinfo, 1, type);
-	bucket = PG_GETARG_INT64(0);
-	if (bucketing.mode == IFOREST_WHOLE && !(is_end ? bucketing.window.has_t1 : bucketing.window.has_t0))
-		PG_RETURN_NULL();
-	if (bucketing.mode == IFOREST_COUNT &&
-	    (bucket < 0 || bucket >= bucketing.n || iforest_window_is_empty(&bucketing.window)))
-		PG_RETURN_NULL();
-	time = is_end ? iforest_bucket_end(&bucketing, bucket, &after_all) : iforest_bucket_start(&bucketing, bucket);
-	return iforest_time_result(time, type);
+	bucketing = iforest_bucketing_argument(fcinfo, 1, type);
+	result = iforest_bucket_bound(&bucketing, PG_GETARG_INT64(0), is_end, type, &is_null);
+	fcinfo->isnull = is_null;
+	return result;
 }
 
 Datum iforest_bucket_starts(PG_FUNCTION_ARGS)
@@ -177,7 +118,7 @@ Datum iforest_window_asks(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(T0) || PG_ARGISNULL(T1))
 		PG_RETURN_BOOL(false);
-	bucketing = read_bucketing(fcinfo, 0, iforest_time_argument_type(fcinfo, T0));
+	bucketing = iforest_bucketing_argument(fcinfo, 0, iforest_time_argument_type(fcinfo, T0));
 	is_filled = read_fill(fcinfo, FILL);
 	if (is_filled && bucketing.mode == IFOREST_STEP && (!bucketing.window.has_t0 || !bucketing.window.has_t1))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("fill with step needs both t0 and t1"));

@@ -22,6 +22,7 @@
 #include "pg_ext/function_texts.h"
 #include "pg_ext/index.h"
 #include "pg_ext/options.h"
+#include "pg_ext/overlap_index.h"
 
 PG_FUNCTION_INFO_V1(iforest_create_index_functions);
 
@@ -34,19 +35,15 @@ struct created {
 	char *query;
 	int n_arguments;
 	Oid argument_types[MOST_ARGUMENTS];
+	bool is_restricted;                 /* reads an index by itself, which may be a temporary one */
 	TupleDesc columns;
 	ArrayType *all_types, *all_names;   /* as pg_proc has them */
 };
 
+static const char overlap_suffix[] = "_overlap";
 static const char *const argument_names[MOST_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
 
 /* ---- the index ---- */
-
-static char *column_expression(Oid index, int number)
-{
-	return TextDatumGetCString(OidFunctionCall3(F_PG_GET_INDEXDEF_OID_INT4_BOOL, ObjectIdGetDatum(index),
-						    Int32GetDatum(number), BoolGetDatum(false)));
-}
 
 /* A column of the table under the name that it has now. */
 static struct iforest_column read_column(Relation heap, Relation index, int number)
@@ -56,7 +53,7 @@ static struct iforest_column read_column(Relation heap, Relation index, int numb
 
 	return (struct iforest_column){
 		.name = attribute ? get_attname(RelationGetRelid(heap), attribute, false) : pstrdup(NameStr(column->attname)),
-		.expression = column_expression(RelationGetRelid(index), number), .type = getBaseType(column->atttypid) };
+		.expression = iforest_column_expression(RelationGetRelid(index), number), .type = getBaseType(column->atttypid) };
 }
 
 static void read_types(Relation index, struct iforest_functions *functions)
@@ -112,17 +109,8 @@ static void read_fields(Relation heap, Relation index, struct iforest_functions 
 	functions->squares = fields.squares;
 	functions->length = fields.duration_value == IFOREST_NO_VALUE ? -1 : fields.duration_value;
 	functions->is_end = fields.end_rule == IFOREST_END_COLUMN;
+	functions->is_overlap_read = functions->length >= 0 && fields.end_rule == IFOREST_END_DURATION;
 	functions->unit = units[fields.end_rule];
-}
-
-static char *read_predicate(Relation heap, Relation index)
-{
-	bool is_null;
-	Datum predicate = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, Anum_pg_index_indpred, &is_null);
-
-	return is_null ? NULL
-		       : TextDatumGetCString(OidFunctionCall2(F_PG_GET_EXPR_PG_NODE_TREE_OID, predicate,
-							      ObjectIdGetDatum(RelationGetRelid(heap))));
 }
 
 static const char *quoted_schema(Oid namespace)
@@ -139,9 +127,10 @@ static void read_index(Relation heap, Relation index, Oid extension_schema, stru
 		.schema = quoted_schema(RelationGetNamespace(index)),
 		.table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)),
 						    RelationGetRelationName(heap)),
-		.predicate = read_predicate(heap, index),
+		.predicate = iforest_predicate_text(heap, index),
 		.is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX,
 		.n_by = n_keys - 1, .n_values = n - n_keys };
+	functions->columns = OidOutputFunctionCall(F_ARRAY_OUT, PointerGetDatum(iforest_column_texts(heap, index)));
 	functions->is_parallel_safe = !functions->predicate;
 	for (int i = 1; i <= n; i++) {
 		struct iforest_column column = read_column(heap, index, i);
@@ -176,22 +165,23 @@ static void describe(struct created *created)
 	created->all_names = construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-static void prepare(const struct iforest_functions *functions, struct created *created)
+static TupleDesc columns_of(const struct iforest_functions *functions, const char *query, const struct created *created)
 {
-	SPIPlanPtr plan = SPI_prepare(created->query, created->n_arguments, created->argument_types);
+	SPIPlanPtr plan = SPI_prepare(query, created->n_arguments, (Oid *)created->argument_types);
+	TupleDesc columns;
 
 	if (!plan)
 		elog(ERROR, "could not prepare a function of index \"%s\": %s", functions->index_name,
 		     SPI_result_code_string(SPI_result));
-	created->columns =
-		CreateTupleDescCopy(linitial_node(CachedPlanSource, SPI_plan_get_plan_sources(plan))->resultDesc);
+	columns = CreateTupleDescCopy(linitial_node(CachedPlanSource, SPI_plan_get_plan_sources(plan))->resultDesc);
 	SPI_freeplan(plan);
-	describe(created);
+	return columns;
 }
 
 static void new_function(const struct iforest_functions *functions, const char *suffix, int n_arguments, char *query,
 			 const char *comment, struct created *created)
 {
+	bool is_overlap = strcmp(suffix, overlap_suffix) == 0;
 	const Oid types[MOST_ARGUMENTS] = { functions->time_type, functions->time_type, INT8OID, functions->step_type,
 					    functions->time_type, TEXTOID };
 
@@ -202,7 +192,11 @@ static void new_function(const struct iforest_functions *functions, const char *
 		ereport(ERROR, errcode(ERRCODE_NAME_TOO_LONG),
 			errmsg("the functions of index \"%s\" would have a name that is too long", functions->index_name),
 			errdetail("\"%s\"", created->name), errhint("Give the index or the column a shorter name."));
-	prepare(functions, created);
+	created->columns = columns_of(functions, query, created);
+	if (is_overlap && functions->is_overlap_read)
+		created->query = iforest_overlap_by_index(functions, query, created->columns);
+	created->is_restricted = is_overlap && functions->is_overlap_read;
+	describe(created);
 }
 
 static int new_functions(const struct iforest_functions *functions, struct created *created)
@@ -213,7 +207,7 @@ static int new_functions(const struct iforest_functions *functions, struct creat
 		     "sums of the index by series, of a window or in buckets", &created[n++]);
 	new_function(functions, "_rows", 2, iforest_rows_query(functions), "rows that reach into a window", &created[n++]);
 	if (functions->length >= 0 && !functions->is_partitioned)
-		new_function(functions, "_overlap", 5, iforest_overlap_query(functions),
+		new_function(functions, overlap_suffix, 5, iforest_overlap_query(functions),
 			     "spans that overlap a window or its buckets: how many, their time inside, the longest",
 			     &created[n++]);
 	return n;
@@ -271,7 +265,8 @@ static void create(const struct iforest_functions *functions, const struct creat
 		appendStringInfo(&text, "%s%s %s", i > 0 ? ", " : "", quote_identifier(NameStr(column->attname)),
 				 format_type_be_qualified(column->atttypid));
 	}
-	appendStringInfo(&text, ") LANGUAGE sql STABLE %s BEGIN ATOMIC ", functions->is_parallel_safe ? "PARALLEL SAFE" : "");
+	appendStringInfo(&text, ") LANGUAGE sql STABLE %s BEGIN ATOMIC ",
+			 !functions->is_parallel_safe ? "" : created->is_restricted ? "PARALLEL RESTRICTED" : "PARALLEL SAFE");
 	appendStringInfoString(&text, created->query);
 	appendStringInfoString(&text, "; END");
 	run(text.data);
@@ -376,10 +371,7 @@ Datum iforest_create_index_functions(PG_FUNCTION_ARGS)
 	index = iforest_open_named_or_partitioned(oid, AccessShareLock, &heap);
 	if (!iforest_owns_class(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
-	/* names and operators mean what they mean in pg_catalog */
-	level = NewGUCNestLevel();
-	(void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-				false);
+	level = iforest_narrow_search_path();
 	result = create_all(heap, index, get_func_namespace(fcinfo->flinfo->fn_oid));
 	AtEOXact_GUC(true, level);
 	iforest_close_named(index, heap, AccessShareLock);

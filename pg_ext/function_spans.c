@@ -2,6 +2,7 @@
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
+#include "utils/ruleutils.h"
 
 /* ---- rows ---- */
 
@@ -111,12 +112,30 @@ static const char *named(struct iforest_names *names, const char *before, const 
 	return quote_identifier(name);
 }
 
+/* Where the part of a span ends that lies inside. Ends of integers are not cut at the greatest: what lies in a bucket, or window,
+ * without an end is all of it. */
+static void add_inside_end(StringInfo text, const struct iforest_functions *functions)
+{
+	if (functions->time_type != INT8OID) {
+		iforest_add_text(text, "least(r.ends, c.bucket_end, $2)");
+		return;
+	}
+	iforest_add_text(text, functions->is_end ? "least(r.ends" : "least(r.ts::numeric + greatest(r.length, 0)");
+	/* the last bucket has the greatest time in it, which then is no end */
+	iforest_add_text(text, ", CASE WHEN c.bucket_end < 9223372036854775807 OR ");
+	iforest_add_bucket_of(text, functions, "c.bucket_end");
+	iforest_add_text(text, " > b.bucket THEN c.bucket_end END, nullif($2, 9223372036854775807))::numeric");
+}
+
 static void add_overlaps(StringInfo text, struct iforest_names *names)
 {
-	const char *number = names->functions->time_type == INT8OID ? "::numeric" : "";
+	Oid type = names->functions->time_type;
+	bool is_interval = type != INT8OID && type != DATEOID;
 
-	appendStringInfo(text, "count(*) AS count, "
-			 "sum(least(r.ends, c.bucket_end, $2)%s - greatest(r.ts, c.bucket_start, $1)%s)", number, number);
+	appendStringInfo(text, "count(*) AS count, %ssum(", is_interval ? "justify_hours(" : "");
+	add_inside_end(text, names->functions);
+	appendStringInfo(text, " - greatest(r.ts, c.bucket_start, $1)%s)%s", type == INT8OID ? "::numeric" : "",
+			 is_interval ? ")" : "");
 	appendStringInfo(text, " AS %s, max(r.length)", named(names, "clipped_", ""));
 	appendStringInfo(text, " AS %s, ", named(names, "longest_", ""));
 	iforest_add_call(text, names->functions, "max_row");
@@ -159,6 +178,47 @@ char *iforest_overlap_query(const struct iforest_functions *functions)
 	for (int i = 0; i < functions->n_by + 3; i++)
 		appendStringInfo(&text, "%s%d", i > 0 ? ", " : "", i + 1);
 	if (functions->n_by == 0)
-		iforest_add_text(&text, " ORDER BY 1");
+		iforest_add_text(&text, " ORDER BY bucket");
+	return text.data;
+}
+
+/* (c1 type, ...): what iforest_overlap_spans() is to give. */
+static void add_column_types(StringInfo text, TupleDesc columns)
+{
+	for (int i = 0; i < columns->natts; i++) {
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+
+		appendStringInfo(text, "%sc%d %s", i == 0 ? "(" : ", ", i + 1,
+				 format_type_extended(column->atttypid, column->atttypmod,
+						      FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+		if (OidIsValid(column->attcollation))
+			appendStringInfo(text, " COLLATE %s", generate_collation_name(column->attcollation));
+	}
+	iforest_add_text(text, ")");
+}
+
+/* Which index there is, and whether it may be read, is asked once: so it is one half or the other that answers. */
+char *iforest_overlap_by_index(const struct iforest_functions *functions, const char *query, TupleDesc columns)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	iforest_add_text(&text, "WITH i(i) AS MATERIALIZED (SELECT ");
+	iforest_add_call(&text, functions, "overlap_index");
+	appendStringInfo(&text, "%s::regclass, %s::text[], %s, %d)) SELECT * FROM (SELECT * FROM ",
+			 quote_literal_cstr(functions->table), quote_literal_cstr(functions->columns),
+			 functions->predicate ? quote_literal_cstr(functions->predicate) : "NULL", functions->length);
+	iforest_add_call(&text, functions, "overlap_spans");
+	iforest_add_text(&text, "(SELECT i FROM i), $1, $2, $3, $4, $5) AS o");
+	add_column_types(&text, columns);
+	iforest_add_text(&text, " UNION ALL SELECT * FROM (");
+	iforest_add_text(&text, query);
+	iforest_add_text(&text, ") AS p WHERE (SELECT i FROM i) IS NULL) AS answer");
+	for (int i = 0; i < columns->natts; i++)
+		appendStringInfo(&text, "%s%s", i == 0 ? "(" : ", ",
+				 quote_identifier(NameStr(TupleDescAttr(columns, i)->attname)));
+	iforest_add_text(&text, ")");
+	if (functions->n_by == 0)
+		iforest_add_text(&text, " ORDER BY bucket");
 	return text.data;
 }

@@ -13,6 +13,7 @@
 
 #include "pg_ext/host.h"
 
+#include "access/tupdesc.h"
 #include "nodes/pg_list.h"
 
 #include "core/aggregate.h"
@@ -30,6 +31,7 @@ struct iforest_functions {
 	const char *extension;       /* schema of this extension's functions; quoted as are the following */
 	const char *schema, *table;  /* schema of the index; the table, qualified */
 	const char *predicate;       /* of a partial index, or NULL */
+	const char *columns;         /* iforest_column_texts(), as text[] is written */
 	bool is_parallel_safe;
 	bool is_partitioned;         /* a ctid does not say of which partition it is */
 	int n_by, n_values;
@@ -39,11 +41,15 @@ struct iforest_functions {
 	int length;                  /* the value that is the duration or the end, or -1 */
 	bool is_end;
 	const char *unit;            /* of the duration: a literal, or NULL */
+	bool is_overlap_read;        /* the index can be asked for overlaps */
 };
 
 /* The queries. Names of columns that are there already are given a prefix; raises an error where that is of no use. */
 char *iforest_window_query(const struct iforest_functions *functions);
 char *iforest_rows_query(const struct iforest_functions *functions);
 char *iforest_overlap_query(const struct iforest_functions *functions);   /* requires a length */
+
+/* That query, whose columns are given, put after the question to the index: it is run where no index may be read. */
+char *iforest_overlap_by_index(const struct iforest_functions *functions, const char *query, TupleDesc columns);
 
 #endif

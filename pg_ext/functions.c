@@ -16,7 +16,7 @@
 #include "pg_ext/maintenance.h"
 #include "pg_ext/sketch_shelf.h"
 
-static Relation open_named(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Relation *heap)
+static Relation open_index(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Relation *heap)
 {
 	Oid heap_oid = IndexGetRelation(oid, true);
 	Relation table = OidIsValid(heap_oid) ? try_table_open(heap_oid, lock_mode) : NULL;
@@ -35,25 +35,37 @@ static Relation open_named(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Rel
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("\"%s\" is a temporary index of another session", RelationGetRelationName(index)));
-	if (!index->rd_index->indisvalid)
-		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-			is_partitioned ? errhint("A partition lacks the index: CREATE INDEX there, and ALTER INDEX ... ATTACH "
-						 "PARTITION.")
-				       : errhint("REINDEX INDEX or DROP INDEX: a concurrent build of it was cut off."));
 	if (heap)
 		*heap = table;
 	return index;
 }
 
+static Relation open_valid(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Relation *heap)
+{
+	Relation index = open_index(oid, lock_mode, or_partitioned, heap);
+
+	if (!index->rd_index->indisvalid)
+		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
+			index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX
+				? errhint("A partition lacks the index: CREATE INDEX there, and ALTER INDEX ... ATTACH PARTITION.")
+				: errhint("REINDEX INDEX or DROP INDEX: a concurrent build of it was cut off."));
+	return index;
+}
+
+Relation iforest_open_iforest(Oid oid, LOCKMODE lock_mode, Relation *heap)
+{
+	return open_index(oid, lock_mode, false, heap);
+}
+
 Relation iforest_open_named(Oid oid, LOCKMODE lock_mode, Relation *heap)
 {
-	return open_named(oid, lock_mode, false, heap);
+	return open_valid(oid, lock_mode, false, heap);
 }
 
 Relation iforest_open_named_or_partitioned(Oid oid, LOCKMODE lock_mode, Relation *heap)
 {
-	return open_named(oid, lock_mode, true, heap);
+	return open_valid(oid, lock_mode, true, heap);
 }
 
 void iforest_close_named(Relation index, Relation heap, LOCKMODE lock_mode)

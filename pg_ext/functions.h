@@ -7,7 +7,8 @@
 #include "fmgr.h"
 
 /* Opens an iforest index that is valid, and its table before it. Raises errors that say what it is otherwise; temporary
- * indexes of other sessions are refused. *heap may be NULL. */
+ * indexes of other sessions are refused. *heap may be NULL. The first one opens also those that are not valid. */
+Relation iforest_open_iforest(Oid oid, LOCKMODE lock_mode, Relation *heap);
 Relation iforest_open_named(Oid oid, LOCKMODE lock_mode, Relation *heap);
 /* Also a partitioned one, which holds nothing itself. */
 Relation iforest_open_named_or_partitioned(Oid oid, LOCKMODE lock_mode, Relation *heap);
@@ -56,6 +57,8 @@ extern PGDLLEXPORT Datum iforest_sketch_result(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_sketch_numbers(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_sketch_quantile_real(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_sketch_quantile_integer(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_overlap_index(PG_FUNCTION_ARGS);      /* overlap_index.c */
+extern PGDLLEXPORT Datum iforest_overlap_spans(PG_FUNCTION_ARGS);      /* overlap_function.c */
 extern PGDLLEXPORT Datum iforest_create_index_functions(PG_FUNCTION_ARGS); /* create_functions.c */
 
 #endif

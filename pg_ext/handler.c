@@ -3,6 +3,7 @@
 #include "pg_ext/aggregate_plan.h"
 #include "pg_ext/functions.h"
 #include "pg_ext/options.h"
+#include "pg_ext/overlap_plan.h"
 #include "pg_ext/pause.h"
 #include "pg_ext/top.h"
 
@@ -16,6 +17,7 @@ void _PG_init(void)
 	iforest_pause_register();
 	iforest_aggregate_register();
 	iforest_top_register();
+	iforest_overlap_register();
 }
 
 PG_FUNCTION_INFO_V1(iforest_handler);

@@ -79,3 +79,75 @@ int64 iforest_default_origin(Oid type)
 		return 0;
 	return type == DATEOID ? epoch : epoch * USECS_PER_DAY;
 }
+
+/* ---- buckets ---- */
+
+enum { T0, T1, N, STEP, ORIGIN };
+
+static bool is_given(FunctionCallInfo fcinfo, int argument)
+{
+	return argument < PG_NARGS() && !PG_ARGISNULL(argument);
+}
+
+static struct iforest_window read_window(FunctionCallInfo fcinfo, int first, Oid type)
+{
+	struct iforest_window window = { .t0 = iforest_time_argument(fcinfo, first + T0, type),
+					 .t1 = iforest_time_argument(fcinfo, first + T1, type) };
+
+	window.has_t0 = window.t0 != PG_INT64_MIN;
+	window.has_t1 = window.t1 != PG_INT64_MAX;
+	return window;
+}
+
+int64 iforest_n_argument(FunctionCallInfo fcinfo, int argument)
+{
+	int64 n = PG_GETARG_INT64(argument);
+
+	if (n <= 0)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("n must be greater than 0"));
+	return n;
+}
+
+struct iforest_bucketing iforest_bucketing_argument(FunctionCallInfo fcinfo, int first, Oid type)
+{
+	struct iforest_bucketing bucketing = { .window = read_window(fcinfo, first, type) };
+	bool has_n = is_given(fcinfo, first + N), has_step = is_given(fcinfo, first + STEP);
+
+	if (has_n && has_step)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("n and step exclude each other"));
+	if (!has_step && is_given(fcinfo, first + ORIGIN))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("origin needs step"));
+	if (has_n)
+		bucketing.n = iforest_n_argument(fcinfo, first + N);
+	if (bucketing.n > 1 && (!bucketing.window.has_t0 || !bucketing.window.has_t1))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("n needs both t0 and t1"));
+	if (bucketing.n > 1)
+		bucketing.mode = IFOREST_COUNT;
+	if (has_step) {
+		bucketing.mode = IFOREST_STEP;
+		bucketing.step = iforest_step_argument(fcinfo, first + STEP, type);
+		bucketing.origin = is_given(fcinfo, first + ORIGIN) ? iforest_time_argument(fcinfo, first + ORIGIN, type)
+								    : iforest_default_origin(type);
+	}
+	return bucketing;
+}
+
+void iforest_bucket_out_of_range(void)
+{
+	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("the number of a bucket is out of range"),
+		errhint("Take a greater step, or another origin."));
+}
+
+Datum iforest_bucket_bound(const struct iforest_bucketing *bucketing, int64 bucket, bool is_end, Oid type, bool *is_null)
+{
+	bool after_all = false;
+	int64 time;
+
+	*is_null = (bucketing->mode == IFOREST_WHOLE && !(is_end ? bucketing->window.has_t1 : bucketing->window.has_t0)) ||
+		   (bucketing->mode == IFOREST_COUNT &&
+		    (bucket < 0 || bucket >= bucketing->n || iforest_window_is_empty(&bucketing->window)));
+	if (*is_null)
+		return (Datum)0;
+	time = is_end ? iforest_bucket_end(bucketing, bucket, &after_all) : iforest_bucket_start(bucketing, bucket);
+	return iforest_time_result(time, type);
+}

@@ -1,0 +1,269 @@
+#include "pg_ext/functions.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/index.h"
+#include "catalog/pg_type.h"
+#include "common/int.h"
+#include "datatype/timestamp.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "pg_ext/overlap_index.h"
+#include "pg_ext/overlaps.h"
+#include "pg_ext/times.h"
+
+PG_FUNCTION_INFO_V1(iforest_overlap_spans);
+
+/* The index; t0, t1, n, step, origin; then, for each condition, the number of a by column and what it is equal to. */
+enum { INDEX, BUCKETING, CONDITIONS = BUCKETING + 5 };
+
+/* Columns of the answer, after the by columns. */
+enum { BUCKET, BUCKET_START, BUCKET_END, COUNT, CLIPPED, LONGEST, LONGEST_ROW, LONGEST_TIME, N_COLUMNS };
+
+/* ---- the question ---- */
+
+static Oid time_argument_type(Oid time)
+{
+	return time == INT2OID || time == INT4OID ? INT8OID : time;
+}
+
+static Oid base_type(TupleDesc descriptor, int column)
+{
+	return getBaseType(TupleDescAttr(descriptor, column)->atttypid);
+}
+
+/* As the columns stand in the index; by times and numbers the types that SQL gives them. */
+static void require_columns(TupleDesc wanted, Relation index, unsigned duration)
+{
+	TupleDesc own = RelationGetDescr(index);
+	int n_by = IndexRelationGetNumberOfKeyAttributes(index) - 1;
+	Oid time = base_type(own, n_by), argument = time_argument_type(time);
+	Oid types[N_COLUMNS] = { [BUCKET] = INT8OID, [BUCKET_START] = argument, [BUCKET_END] = argument, [COUNT] = INT8OID,
+				 [CLIPPED] = argument == INT8OID   ? NUMERICOID
+					     : argument == DATEOID ? INT8OID
+								   : INTERVALOID,
+				 [LONGEST] = base_type(own, n_by + 1 + (int)duration),
+				 [LONGEST_ROW] = TIDOID, [LONGEST_TIME] = time };
+	bool is_right = wanted->natts == n_by + N_COLUMNS;
+
+	for (int i = 0; is_right && i < n_by; i++)
+		is_right = base_type(wanted, i) == base_type(own, i);
+	for (int i = 0; is_right && i < N_COLUMNS; i++)
+		is_right = base_type(wanted, n_by + i) == types[i];
+	if (!is_right)
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			errmsg("the columns asked for are not those of index \"%s\"", RelationGetRelationName(index)),
+			errhint("Call the function of the index that iforest_create_functions() makes."));
+}
+
+static void require_arguments(FunctionCallInfo fcinfo, Relation index, Oid type)
+{
+	Oid step = type == INT8OID ? INT8OID : type == DATEOID ? INT4OID : INTERVALOID;
+	Oid types[] = { type, type, INT8OID, step, type };
+	bool is_right = PG_NARGS() >= CONDITIONS && !get_fn_expr_variadic(fcinfo->flinfo);
+
+	for (size_t i = 0; is_right && i < lengthof(types); i++)
+		is_right = get_fn_expr_argtype(fcinfo->flinfo, (int)(BUCKETING + i)) == types[i];
+	if (!is_right)
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			errmsg("the arguments are not those of index \"%s\"", RelationGetRelationName(index)),
+			errhint("Call the function of the index that iforest_create_functions() makes."));
+}
+
+/* The type of what a condition compares with, as the operators of the index have it. */
+static Oid compared_type(Relation index, int column, Oid given)
+{
+	Oid own = index->rd_opcintype[column - 1], type = getBaseType(given);
+
+	return IsPolymorphicType(own) && type == base_type(RelationGetDescr(index), column - 1) ? own : type;
+}
+
+/* A condition that the operators of the index know becomes a scan key; the query checks them all again. */
+static void read_conditions(FunctionCallInfo fcinfo, Relation index, struct iforest_overlaps *overlaps)
+{
+	int n_by = IndexRelationGetNumberOfKeyAttributes(index) - 1;
+
+	overlaps->conditions = palloc0(PG_NARGS() * sizeof *overlaps->conditions);
+	for (int i = CONDITIONS; i + 1 < PG_NARGS(); i += 2) {
+		int column = PG_ARGISNULL(i) || get_fn_expr_argtype(fcinfo->flinfo, i) != INT4OID ? 0 : PG_GETARG_INT32(i);
+		Oid given = get_fn_expr_argtype(fcinfo->flinfo, i + 1), element = get_element_type(given);
+		Oid type, operator;
+
+		if (column < 1 || column > n_by || PG_ARGISNULL(i + 1))
+			continue;
+		type = compared_type(index, column, OidIsValid(element) ? element : given);
+		operator = get_opfamily_member(index->rd_opfamily[column - 1], index->rd_opcintype[column - 1], type,
+					       BTEqualStrategyNumber);
+		if (OidIsValid(operator))
+			ScanKeyEntryInitialize(&overlaps->conditions[overlaps->n_conditions++],
+					       OidIsValid(element) ? SK_SEARCHARRAY : 0, (AttrNumber)column, BTEqualStrategyNumber,
+					       type, index->rd_indcollation[column - 1], get_opcode(operator), PG_GETARG_DATUM(i + 1));
+	}
+}
+
+/* ---- the answer ---- */
+
+/* What lies inside, as PostgreSQL subtracts times. */
+static Datum clipped(const struct iforest_overlapped *row, Oid type)
+{
+	iforest_int128 inside = row->inside, days = inside / USECS_PER_DAY;
+	Interval *interval;
+
+	if (type == INT8OID)
+		return iforest_numeric_from_int128(inside, 0);
+#if PG_VERSION_NUM < 170000
+	if (row->has_no_end && type != DATEOID)
+		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("cannot subtract infinite timestamps"));
+#endif
+	if (row->has_no_end && type == DATEOID)
+		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("cannot subtract infinite dates"));
+	if (type == DATEOID && inside <= PG_INT64_MAX)
+		return Int64GetDatum((int64)inside);
+	if (type == DATEOID)
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("bigint out of range"));
+	interval = palloc0(sizeof *interval);
+#if PG_VERSION_NUM >= 170000
+	if (row->has_no_end) {
+		INTERVAL_NOEND(interval);
+		return IntervalPGetDatum(interval);
+	}
+#endif
+	if (days > PG_INT32_MAX)
+		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("interval out of range"));
+	interval->day = (int32)days;
+	interval->time = (TimeOffset)(inside % USECS_PER_DAY);
+	return IntervalPGetDatum(interval);
+}
+
+static void put_row(const struct iforest_overlaps *overlaps, const struct iforest_overlapped *row, Oid type,
+		    ReturnSetInfo *result, Datum *values, bool *are_null)
+{
+	const struct iforest_reader *reader = overlaps->reader;
+	const struct iforest_fields *fields = &reader->index.manifest.fields;
+	ItemPointer tid = palloc(sizeof *tid);
+	int n_by = reader->definition.n_by;
+
+	values[n_by + BUCKET] = Int64GetDatum(row->bucket);
+	values[n_by + BUCKET_START] = iforest_bucket_bound(&overlaps->bucketing, row->bucket, false, type,
+							   &are_null[n_by + BUCKET_START]);
+	values[n_by + BUCKET_END] = iforest_bucket_bound(&overlaps->bucketing, row->bucket, true, type,
+							 &are_null[n_by + BUCKET_END]);
+	values[n_by + COUNT] = Int64GetDatum((int64)row->n);
+	values[n_by + CLIPPED] = clipped(row, type);
+	for (int i = LONGEST; i < N_COLUMNS; i++)
+		are_null[n_by + i] = !row->longest.is_set;
+	if (row->longest.is_set) {
+		values[n_by + LONGEST] = iforest_value_to_datum(&reader->definition, fields->duration_value, row->longest.value);
+		iforest_ref_to_tid(row->longest.ref, tid);
+		iforest_visible_ctid(overlaps->heap, overlaps->snapshot, tid);
+		values[n_by + LONGEST_ROW] = PointerGetDatum(tid);
+		values[n_by + LONGEST_TIME] = iforest_time_to_datum(&reader->definition, row->longest.time);
+	}
+	tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
+}
+
+static void put_rows(const struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo *result)
+{
+	int n = overlaps->reader->definition.n_by + N_COLUMNS;
+	Datum *values = palloc0(n * sizeof *values);
+	bool *are_null = palloc0(n * sizeof *are_null);
+	MemoryContext of_series = AllocSetContextCreate(CurrentMemoryContext, "iforest series", ALLOCSET_SMALL_SIZES);
+	MemoryContext of_row = AllocSetContextCreate(CurrentMemoryContext, "iforest row", ALLOCSET_SMALL_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(of_row);
+
+	for (uint64 i = 0; i < overlaps->n_rows; i++) {
+		const struct iforest_overlapped *row = &overlaps->rows[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (overlaps->reader->definition.n_by > 0 && (i == 0 || row->series != row[-1].series)) {
+			MemoryContextReset(of_series);
+			MemoryContextSwitchTo(of_series);
+			iforest_reader_by(overlaps->reader, row->series, values, are_null);
+		}
+		MemoryContextSwitchTo(of_row);
+		MemoryContextReset(of_row);
+		put_row(overlaps, row, type, result, values, are_null);
+	}
+	MemoryContextSwitchTo(before);
+}
+
+static void answer(const struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo *result)
+{
+	if (overlaps->is_out_of_range)
+		iforest_bucket_out_of_range();
+	if (overlaps->has_infinite_time)
+		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+			type == DATEOID ? errmsg("cannot subtract infinite dates") : errmsg("cannot subtract infinite timestamps"));
+	put_rows(overlaps, type, result);
+}
+
+/* ---- the function ---- */
+
+/* An index that was usable when the query began stays so, whatever is done to it: who drops it waits for the query. */
+static void require_usable(FunctionCallInfo fcinfo, Relation index)
+{
+	Oid *known = fcinfo->flinfo->fn_extra;
+
+	if (known && *known == RelationGetRelid(index))
+		return;
+	if (!iforest_index_is_usable(index))
+		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			errmsg("index \"%s\" cannot be read by this transaction", RelationGetRelationName(index)),
+			errhint("It is not valid, or was made while rows were changed that this transaction still sees: try again in a "
+				"new one."));
+	if (!known)
+		known = fcinfo->flinfo->fn_extra = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof *known);
+	*known = RelationGetRelid(index);
+}
+
+/* The value that is the duration. */
+static unsigned require_spans(Relation relation)
+{
+	struct iforest_index *index = palloc(sizeof *index);
+
+	iforest_index_open(index, relation);
+	iforest_index_refresh(index);
+	if (index->manifest.fields.duration_value == IFOREST_NO_VALUE || index->manifest.fields.end_rule != IFOREST_END_DURATION)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("index \"%s\" has no durations in the unit of its times", RelationGetRelationName(relation)));
+	return index->manifest.fields.duration_value;
+}
+
+Datum iforest_overlap_spans(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
+	struct iforest_overlaps *overlaps;
+	Relation heap, index;
+	Oid type;
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	if (PG_ARGISNULL(INDEX))
+		PG_RETURN_VOID();
+	index = iforest_open_iforest(PG_GETARG_OID(INDEX), AccessShareLock, &heap);
+	iforest_require_readable(heap, index);
+	require_usable(fcinfo, index);
+	require_columns(result->setDesc, index, require_spans(index));
+	type = time_argument_type(base_type(RelationGetDescr(index), IndexRelationGetNumberOfKeyAttributes(index) - 1));
+	require_arguments(fcinfo, index, type);
+	if (!PG_ARGISNULL(BUCKETING) && !PG_ARGISNULL(BUCKETING + 1)) {
+		overlaps = palloc0(sizeof *overlaps);
+		overlaps->heap = heap;
+		overlaps->index = index;
+		overlaps->snapshot = GetActiveSnapshot();
+		overlaps->context = AllocSetContextCreate(CurrentMemoryContext, "iforest overlaps", ALLOCSET_DEFAULT_SIZES);
+		overlaps->bucketing = iforest_bucketing_argument(fcinfo, BUCKETING, type);
+		read_conditions(fcinfo, index, overlaps);
+		iforest_overlaps_read(overlaps);
+		answer(overlaps, type, result);
+		MemoryContextDelete(overlaps->context);
+	}
+	/* locks are kept, as those of a scan are */
+	iforest_close_named(index, heap, NoLock);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,209 @@
+#include "pg_ext/overlap_index.h"
+
+#include "access/genam.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "pg_ext/am.h"
+#include "pg_ext/functions.h"
+#include "pg_ext/index.h"
+#include "pg_ext/match.h"
+
+PG_FUNCTION_INFO_V1(iforest_overlap_index);
+
+/* ---- columns as text ---- */
+
+int iforest_narrow_search_path(void)
+{
+	int level = NewGUCNestLevel();
+
+	(void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+				false);
+	return level;
+}
+
+char *iforest_column_expression(Oid index, int number)
+{
+	return TextDatumGetCString(OidFunctionCall3(F_PG_GET_INDEXDEF_OID_INT4_BOOL, ObjectIdGetDatum(index),
+						    Int32GetDatum(number), BoolGetDatum(false)));
+}
+
+ArrayType *iforest_column_texts(Relation heap, Relation index)
+{
+	int n = IndexRelationGetNumberOfAttributes(index);
+	Datum *texts = palloc(n * sizeof *texts);
+
+	for (int i = 0; i < n; i++) {
+		AttrNumber attribute = index->rd_index->indkey.values[i];
+
+		texts[i] = CStringGetTextDatum(attribute
+						       ? quote_identifier(get_attname(RelationGetRelid(heap), attribute, false))
+						       : iforest_column_expression(RelationGetRelid(index), i + 1));
+	}
+	return construct_array(texts, n, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+char *iforest_predicate_text(Relation heap, Relation index)
+{
+	bool is_null;
+	Datum predicate = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, Anum_pg_index_indpred, &is_null);
+
+	return is_null ? NULL
+		       : TextDatumGetCString(OidFunctionCall2(F_PG_GET_EXPR_PG_NODE_TREE_OID, predicate,
+							      ObjectIdGetDatum(RelationGetRelid(heap))));
+}
+
+/* ---- who may read ---- */
+
+/* The table's columns that stand in the index, ctid, and those of its condition; as the planner numbers them. */
+static Bitmapset *columns_read(Relation index)
+{
+	Bitmapset *columns = bms_make_singleton(SelfItemPointerAttributeNumber - FirstLowInvalidHeapAttributeNumber);
+
+	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
+		if (index->rd_index->indkey.values[i] != 0)
+			columns = bms_add_member(columns,
+						 index->rd_index->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
+	pull_varattnos((Node *)RelationGetIndexExpressions(index), 1, &columns);
+	pull_varattnos((Node *)RelationGetIndexPredicate(index), 1, &columns);
+	return columns;
+}
+
+static bool may_select(Relation heap, Relation index)
+{
+	Oid table = RelationGetRelid(heap), user = GetUserId();
+	Bitmapset *columns;
+	int column = -1;
+
+	if (pg_class_aclcheck(table, user, ACL_SELECT) == ACLCHECK_OK)
+		return true;
+	columns = columns_read(index);
+	while ((column = bms_next_member(columns, column)) >= 0) {
+		AttrNumber attribute = (AttrNumber)(column + FirstLowInvalidHeapAttributeNumber);
+
+		if (attribute == InvalidAttrNumber
+			    ? pg_attribute_aclcheck_all(table, user, ACL_SELECT, ACLMASK_ALL) != ACLCHECK_OK
+			    : pg_attribute_aclcheck(table, attribute, user, ACL_SELECT) != ACLCHECK_OK)
+			return false;
+	}
+	return true;
+}
+
+static bool has_row_security(Relation heap)
+{
+	return check_enable_rls(RelationGetRelid(heap), InvalidOid, true) == RLS_ENABLED;
+}
+
+void iforest_require_readable(Relation heap, Relation index)
+{
+	if (!may_select(heap, index))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(heap));
+	if (has_row_security(heap))
+		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			errmsg("row security of table \"%s\" applies to this user, and an index knows nothing of it",
+			       RelationGetRelationName(heap)),
+			errhint("Call the function of the index that iforest_create_functions() makes; it reads the table then."));
+}
+
+bool iforest_index_is_usable(Relation index)
+{
+	return index->rd_index->indisvalid &&
+	       (!index->rd_index->indcheckxmin ||
+		TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin));
+}
+
+/* ---- finding it ---- */
+
+/* May the rows of an index of this table stand for those of a query of it? */
+static bool has_own_rows(Relation heap)
+{
+	return (heap->rd_rel->relkind == RELKIND_RELATION || heap->rd_rel->relkind == RELKIND_MATVIEW) &&
+	       !RELATION_IS_OTHER_TEMP(heap) && !has_row_security(heap) &&
+	       (!heap->rd_rel->relhassubclass || find_inheritance_children(RelationGetRelid(heap), NoLock) == NIL);
+}
+
+static bool is_of_durations(Relation relation, int value)
+{
+	struct iforest_index *index = palloc(sizeof *index);
+
+	iforest_index_open(index, relation);
+	iforest_index_refresh(index);
+	return index->manifest.fields.duration_value == value && index->manifest.fields.end_rule == IFOREST_END_DURATION;
+}
+
+static bool is_wanted(Relation heap, Relation index, ArrayType *columns, const char *predicate, int duration)
+{
+	bool has_expressions = predicate || RelationGetIndexExpressions(index) != NIL;
+	char *own_predicate;
+	bool is_same;
+	int level = 0;
+
+	if (index->rd_indam->ambuild != iforest_build || !iforest_index_is_usable(index))
+		return false;
+	if (has_expressions)
+		level = iforest_narrow_search_path();
+	own_predicate = iforest_predicate_text(heap, index);
+	is_same = (predicate != NULL) == (own_predicate != NULL) && (!predicate || strcmp(predicate, own_predicate) == 0) &&
+		  datumIsEqual(PointerGetDatum(iforest_column_texts(heap, index)), PointerGetDatum(columns), false, -1);
+	if (has_expressions)
+		AtEOXact_GUC(true, level);
+	return is_same && is_of_durations(index, duration);
+}
+
+/* The lock is kept: nobody drops an index while the statement goes on that has been told of it. */
+static Oid find_index(Relation heap, ArrayType *columns, const char *predicate, int duration)
+{
+	List *oids = RelationGetIndexList(heap);
+	Oid found = InvalidOid;
+	ListCell *cell;
+
+	foreach(cell, oids) {
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+
+		if (is_wanted(heap, index, columns, predicate, duration))
+			found = RelationGetRelid(index);
+		index_close(index, OidIsValid(found) ? NoLock : AccessShareLock);
+		if (OidIsValid(found))
+			break;
+	}
+	list_free(oids);
+	return found;
+}
+
+/* Of a table: the index with these columns and condition, whose durations are the given value; NULL if none may be read. */
+Datum iforest_overlap_index(PG_FUNCTION_ARGS)
+{
+	Relation heap;
+	Oid found = InvalidOid;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3) || !iforest_enable)
+		PG_RETURN_NULL();
+	heap = try_table_open(PG_GETARG_OID(0), AccessShareLock);
+	if (!heap)
+		PG_RETURN_NULL();
+	if (has_own_rows(heap))
+		found = find_index(heap, PG_GETARG_ARRAYTYPE_P(1),
+				   PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2)), PG_GETARG_INT32(3));
+	table_close(heap, NoLock);
+	if (!OidIsValid(found))
+		PG_RETURN_NULL();
+	PG_RETURN_OID(found);
+}

@@ -1,0 +1,102 @@
+#include "pg_ext/host.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "pg_ext/overlap_plan.h"
+#include "pg_ext/own.h"
+
+static set_rel_pathlist_hook_type previous_hook;
+
+/* A column of the function's, perhaps as a type that is the same in bytes; else NULL. */
+static const Var *column_of(Node *node, Index rel)
+{
+	while (IsA(node, RelabelType))
+		node = (Node *)castNode(RelabelType, node)->arg;
+	return IsA(node, Var) && castNode(Var, node)->varno == (int)rel && castNode(Var, node)->varlevelsup == 0 &&
+			       castNode(Var, node)->varattno > 0
+		       ? castNode(Var, node)
+		       : NULL;
+}
+
+/* Is that = as the order of the column's type has it, and of no collation in which others are equal? */
+static bool is_equality(Oid operator, Oid collation, const Var *column)
+{
+	TypeCacheEntry *type = lookup_type_cache(getBaseType(column->vartype), TYPECACHE_BTREE_OPFAMILY);
+
+	return OidIsValid(type->btree_opf) && get_op_opfamily_strategy(operator, type->btree_opf) == BTEqualStrategyNumber &&
+	       (!OidIsValid(collation) || get_collation_isdeterministic(collation));
+}
+
+/* Is it known when the function is called? */
+static bool is_known(Node *node)
+{
+	return !contain_var_clause(node) && !contain_volatile_functions(node) && !contain_subplans(node);
+}
+
+static void add_condition(FuncExpr *call, const Var *column, Node *comparand)
+{
+	call->args = lappend(call->args, makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(column->varattno), false,
+						   true));
+	call->args = lappend(call->args, copyObject(comparand));
+}
+
+static void read_equal(FuncExpr *call, const OpExpr *condition, Index rel)
+{
+	Node *left = linitial(condition->args), *right = list_length(condition->args) == 2 ? lsecond(condition->args) : NULL;
+	const Var *column = column_of(left, rel);
+	Oid operator = condition->opno;
+
+	if (right && !column) {
+		column = column_of(right, rel);
+		operator = get_commutator(operator);
+		right = left;
+	}
+	if (right && column && OidIsValid(operator) && is_known(right) && is_equality(operator, condition->inputcollid, column))
+		add_condition(call, column, right);
+}
+
+static void read_any(FuncExpr *call, const ScalarArrayOpExpr *condition, Index rel)
+{
+	const Var *column = column_of(linitial(condition->args), rel);
+
+	if (condition->useOr && column && is_known(lsecond(condition->args)) &&
+	    is_equality(condition->opno, condition->inputcollid, column))
+		add_condition(call, column, lsecond(condition->args));
+}
+
+static void narrow(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
+{
+	Node *call;
+	ListCell *cell;
+
+	if (previous_hook)
+		previous_hook(root, rel, number, table);
+	if (table->rtekind != RTE_FUNCTION || list_length(table->functions) != 1 || table->funcordinality)
+		return;
+	call = linitial_node(RangeTblFunction, table->functions)->funcexpr;
+	if (!call || !IsA(call, FuncExpr) || !iforest_is_own_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_spans"))
+		return;
+	foreach(cell, rel->baserestrictinfo) {
+		Node *condition = (Node *)lfirst_node(RestrictInfo, cell)->clause;
+
+		if (list_length(castNode(FuncExpr, call)->args) > FUNC_MAX_ARGS - 2)
+			break;
+		if (IsA(condition, OpExpr))
+			read_equal(castNode(FuncExpr, call), (OpExpr *)condition, number);
+		else if (IsA(condition, ScalarArrayOpExpr))
+			read_any(castNode(FuncExpr, call), (ScalarArrayOpExpr *)condition, number);
+	}
+}
+
+void iforest_overlap_register(void)
+{
+	previous_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = narrow;
+}

@@ -1,0 +1,45 @@
+/* overlaps.h -- the spans of an index that overlap a window, or each of its buckets, as the snapshot sees them: core/overlap.h over runs
+ * and pending entries, read consistently (reader.h).
+ *
+ * In types that have infinite times a window that is open ends where the finite times do: a span that goes on beyond has no end, and one
+ * that starts at infinity no length. What is to be said of those is the caller's part.
+ */
+#ifndef IFOREST_PG_OVERLAPS_H
+#define IFOREST_PG_OVERLAPS_H
+
+#include "pg_ext/reader.h"
+
+#include "access/skey.h"
+
+#include "core/bucket.h"
+
+/* A bucket of a series that a span overlaps. */
+struct iforest_overlapped {
+	uint32 series;              /* number in reader.keys.series */
+	int64 bucket;
+	uint64 n;
+	iforest_int128 inside;
+	struct iforest_row longest; /* not set: all durations are NULL */
+	bool has_no_end;            /* a span ends after all finite times, and the bucket as well */
+};
+
+struct iforest_overlaps {
+	Relation heap, index;
+	Snapshot snapshot;
+	struct iforest_bucketing bucketing; /* checked */
+	ScanKey conditions;                 /* on by columns */
+	int n_conditions;
+	MemoryContext context;              /* of what follows, reset by each attempt */
+
+	struct iforest_reader *reader;
+	struct iforest_overlapped *rows;    /* series by series, buckets ascending */
+	uint64 n_rows, n_reserved;
+	bool has_infinite_time;             /* a span of the window starts at an infinite time */
+	bool is_out_of_range;               /* the number of a bucket is */
+	uint64 n_restarts;
+};
+
+/* Requires  an index of spans, whose durations are in the unit of its times. */
+void iforest_overlaps_read(struct iforest_overlaps *overlaps);
+
+#endif
