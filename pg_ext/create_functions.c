@@ -53,7 +53,8 @@ static struct iforest_column read_column(Relation heap, Relation index, int numb
 
 	return (struct iforest_column){
 		.name = attribute ? get_attname(RelationGetRelid(heap), attribute, false) : pstrdup(NameStr(column->attname)),
-		.expression = iforest_column_expression(RelationGetRelid(index), number), .type = getBaseType(column->atttypid) };
+		.expression = iforest_column_expression(RelationGetRelid(index), number),
+		.type = getBaseType(column->atttypid) };
 }
 
 static void read_types(Relation index, struct iforest_functions *functions)

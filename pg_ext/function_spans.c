@@ -112,8 +112,8 @@ static const char *named(struct iforest_names *names, const char *before, const 
 	return quote_identifier(name);
 }
 
-/* Where the part of a span ends that lies inside. Ends of integers are not cut at the greatest: what lies in a bucket, or window,
- * without an end is all of it. */
+/* Where the part of a span ends that lies inside. Ends of integers are not cut at the greatest: what lies in a bucket, or
+ * window, without an end is all of it. */
 static void add_inside_end(StringInfo text, const struct iforest_functions *functions)
 {
 	if (functions->time_type != INT8OID) {

@@ -102,8 +102,9 @@ static void read_conditions(FunctionCallInfo fcinfo, Relation index, struct ifor
 					       BTEqualStrategyNumber);
 		if (OidIsValid(operator))
 			ScanKeyEntryInitialize(&overlaps->conditions[overlaps->n_conditions++],
-					       OidIsValid(element) ? SK_SEARCHARRAY : 0, (AttrNumber)column, BTEqualStrategyNumber,
-					       type, index->rd_indcollation[column - 1], get_opcode(operator), PG_GETARG_DATUM(i + 1));
+					       OidIsValid(element) ? SK_SEARCHARRAY : 0, (AttrNumber)column,
+					       BTEqualStrategyNumber, type, index->rd_indcollation[column - 1],
+					       get_opcode(operator), PG_GETARG_DATUM(i + 1));
 	}
 }
 
@@ -141,12 +142,17 @@ static Datum clipped(const struct iforest_overlapped *row, Oid type)
 	return IntervalPGetDatum(interval);
 }
 
+/* A row as the index leads to it, and as the snapshot sees it: neighbours have the same longest span, as a rule. */
+struct shown_row {
+	int64 ref;
+	ItemPointerData tid;
+};
+
 static void put_row(const struct iforest_overlaps *overlaps, const struct iforest_overlapped *row, Oid type,
-		    ReturnSetInfo *result, Datum *values, bool *are_null)
+		    ReturnSetInfo *result, Datum *values, bool *are_null, struct shown_row *shown)
 {
 	const struct iforest_reader *reader = overlaps->reader;
 	const struct iforest_fields *fields = &reader->index.manifest.fields;
-	ItemPointer tid = palloc(sizeof *tid);
 	int n_by = reader->definition.n_by;
 
 	values[n_by + BUCKET] = Int64GetDatum(row->bucket);
@@ -159,10 +165,14 @@ static void put_row(const struct iforest_overlaps *overlaps, const struct ifores
 	for (int i = LONGEST; i < N_COLUMNS; i++)
 		are_null[n_by + i] = !row->longest.is_set;
 	if (row->longest.is_set) {
-		values[n_by + LONGEST] = iforest_value_to_datum(&reader->definition, fields->duration_value, row->longest.value);
-		iforest_ref_to_tid(row->longest.ref, tid);
-		iforest_visible_ctid(overlaps->heap, overlaps->snapshot, tid);
-		values[n_by + LONGEST_ROW] = PointerGetDatum(tid);
+		values[n_by + LONGEST] =
+			iforest_value_to_datum(&reader->definition, fields->duration_value, row->longest.value);
+		if (shown->ref != row->longest.ref) {
+			shown->ref = row->longest.ref;
+			iforest_ref_to_tid(shown->ref, &shown->tid);
+			iforest_visible_ctid(overlaps->heap, overlaps->snapshot, &shown->tid);
+		}
+		values[n_by + LONGEST_ROW] = PointerGetDatum(&shown->tid);
 		values[n_by + LONGEST_TIME] = iforest_time_to_datum(&reader->definition, row->longest.time);
 	}
 	tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
@@ -176,6 +186,7 @@ static void put_rows(const struct iforest_overlaps *overlaps, Oid type, ReturnSe
 	MemoryContext of_series = AllocSetContextCreate(CurrentMemoryContext, "iforest series", ALLOCSET_SMALL_SIZES);
 	MemoryContext of_row = AllocSetContextCreate(CurrentMemoryContext, "iforest row", ALLOCSET_SMALL_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(of_row);
+	struct shown_row shown = { .ref = -1 };
 
 	for (uint64 i = 0; i < overlaps->n_rows; i++) {
 		const struct iforest_overlapped *row = &overlaps->rows[i];
@@ -188,7 +199,7 @@ static void put_rows(const struct iforest_overlaps *overlaps, Oid type, ReturnSe
 		}
 		MemoryContextSwitchTo(of_row);
 		MemoryContextReset(of_row);
-		put_row(overlaps, row, type, result, values, are_null);
+		put_row(overlaps, row, type, result, values, are_null, &shown);
 	}
 	MemoryContextSwitchTo(before);
 }
@@ -199,7 +210,8 @@ static void answer(const struct iforest_overlaps *overlaps, Oid type, ReturnSetI
 		iforest_bucket_out_of_range();
 	if (overlaps->has_infinite_time)
 		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-			type == DATEOID ? errmsg("cannot subtract infinite dates") : errmsg("cannot subtract infinite timestamps"));
+			type == DATEOID ? errmsg("cannot subtract infinite dates")
+					: errmsg("cannot subtract infinite timestamps"));
 	put_rows(overlaps, type, result);
 }
 
@@ -215,8 +227,8 @@ static void require_usable(FunctionCallInfo fcinfo, Relation index)
 	if (!iforest_index_is_usable(index))
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			errmsg("index \"%s\" cannot be read by this transaction", RelationGetRelationName(index)),
-			errhint("It is not valid, or was made while rows were changed that this transaction still sees: try again in a "
-				"new one."));
+			errhint("It is not valid, or was made while rows were changed that this transaction still sees: "
+				"try again in a new one."));
 	if (!known)
 		known = fcinfo->flinfo->fn_extra = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof *known);
 	*known = RelationGetRelid(index);
@@ -229,7 +241,8 @@ static unsigned require_spans(Relation relation)
 
 	iforest_index_open(index, relation);
 	iforest_index_refresh(index);
-	if (index->manifest.fields.duration_value == IFOREST_NO_VALUE || index->manifest.fields.end_rule != IFOREST_END_DURATION)
+	if (index->manifest.fields.duration_value == IFOREST_NO_VALUE ||
+	    index->manifest.fields.end_rule != IFOREST_END_DURATION)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("index \"%s\" has no durations in the unit of its times", RelationGetRelationName(relation)));
 	return index->manifest.fields.duration_value;

@@ -120,7 +120,8 @@ void iforest_require_readable(Relation heap, Relation index)
 		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 			errmsg("row security of table \"%s\" applies to this user, and an index knows nothing of it",
 			       RelationGetRelationName(heap)),
-			errhint("Call the function of the index that iforest_create_functions() makes; it reads the table then."));
+			errhint("Call the function of the index that iforest_create_functions() makes; it reads the table "
+				"then."));
 }
 
 bool iforest_index_is_usable(Relation index)

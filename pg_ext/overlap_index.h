@@ -1,8 +1,8 @@
 /* overlap_index.h -- which index the overlap function of an index reads, and who may read it.
  *
- * What is read past the planner and the executor is checked as they would: privileges on the table's columns, row security, whether the
- * index may be used by this snapshot. The function of an index asks iforest_overlap_index() first, which index has these columns; it is
- * NULL where none may be read, and then the function's other half reads the table, by SQL.
+ * What is read past the planner and the executor is checked as they would: privileges on the table's columns, row security,
+ * whether the index may be used by this snapshot. The function of an index asks iforest_overlap_index() first, which index has
+ * these columns; it is NULL where none may be read, and then the function's other half reads the table, by SQL.
  */
 #ifndef IFOREST_PG_OVERLAP_INDEX_H
 #define IFOREST_PG_OVERLAP_INDEX_H
@@ -11,8 +11,8 @@
 
 #include "utils/array.h"
 
-/* The columns of an index as its functions name them: by column, time, values; as text[] of names of the table, or expressions. And
- * the condition of a partial index, or NULL. With search_path as these are made with (iforest_narrow_search_path). */
+/* The columns of an index as its functions name them: by columns, time, values; as text[] of names of the table, or expressions.
+ * And the condition of a partial index, or NULL. With search_path as these are made with (iforest_narrow_search_path). */
 ArrayType *iforest_column_texts(Relation heap, Relation index);
 char *iforest_predicate_text(Relation heap, Relation index);
 

@@ -42,8 +42,8 @@ static bool is_known(Node *node)
 
 static void add_condition(FuncExpr *call, const Var *column, Node *comparand)
 {
-	call->args = lappend(call->args, makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(column->varattno), false,
-						   true));
+	call->args = lappend(call->args, makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+						   Int32GetDatum(column->varattno), false, true));
 	call->args = lappend(call->args, copyObject(comparand));
 }
 
@@ -81,7 +81,8 @@ static void narrow(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEnt
 	if (table->rtekind != RTE_FUNCTION || list_length(table->functions) != 1 || table->funcordinality)
 		return;
 	call = linitial_node(RangeTblFunction, table->functions)->funcexpr;
-	if (!call || !IsA(call, FuncExpr) || !iforest_is_own_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_spans"))
+	if (!call || !IsA(call, FuncExpr) ||
+	    !iforest_is_own_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_spans"))
 		return;
 	foreach(cell, rel->baserestrictinfo) {
 		Node *condition = (Node *)lfirst_node(RestrictInfo, cell)->clause;

@@ -106,7 +106,8 @@ void iforest_reader_open(struct iforest_reader *reader, Relation index)
 	iforest_pause("metapage read");
 }
 
-/* Copies the keys of the series. The backend's dictionary of this index may go when functions of the query read other indexes. */
+/* Copies the keys of the series. The backend's dictionary of this index may go when functions of the query read other
+ * indexes. */
 static void copy_series(struct iforest_reader *reader)
 {
 	struct iforest_series_cache *cache = iforest_series_cache_get(reader->index.meta.index_id);

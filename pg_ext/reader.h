@@ -1,5 +1,5 @@
-/* reader.h -- an index being read for an answer that is made of its nodes: what it holds, what of it the snapshot sees, and whether
- * that was of one moment.
+/* reader.h -- an index being read for an answer that is made of its nodes: what it holds, what of it the snapshot sees, and
+ * whether that was of one moment.
  *
  *   iforest_attempt(attempt, context)          calls, until it is true:
  *     iforest_reader_open(&reader, index)        copies metapage and manifest
@@ -35,9 +35,9 @@ struct iforest_reader {
 	Size *series_ends;                   /* where each ends */
 };
 
-/* Calls it until it returns true, and restarts of these calls are counted. From the third on `locked` is true: then it is to hold the
- * maintenance lock of the indexes that it reads, so that nothing is removed meanwhile; but a standby cannot. Raises an error after
- * 1000. */
+/* Calls it until it returns true; *n_restarts is the number of calls less one. From the third on `locked` is true: then it is to
+ * hold the maintenance lock of the indexes that it reads, so that nothing is removed meanwhile; but a standby cannot. Raises an
+ * error after 1000. */
 void iforest_attempt(bool (*attempt)(void *context, bool locked), void *context, uint64 *n_restarts);
 
 /* All of a reader lives in the memory context that is current. */
