@@ -227,4 +227,15 @@ static inline void iforest_handler_complete(IndexAmRoutine *routine)
 #endif
 }
 
+/* Makes it infinite. Before 17 there are no such intervals, and the server's own subtraction of timestamps refuses them. */
+static inline void iforest_endless_interval(Interval *interval)
+{
+#if PG_VERSION_NUM >= 170000
+	INTERVAL_NOEND(interval);
+#else
+	(void)interval;
+	ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("cannot subtract infinite timestamps"));
+#endif
+}
+
 #endif

@@ -14,6 +14,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "pg_ext/compat.h"
 #include "pg_ext/overlap_index.h"
 #include "pg_ext/overlaps.h"
 #include "pg_ext/times.h"
@@ -118,10 +119,6 @@ static Datum clipped(const struct iforest_overlapped *row, Oid type)
 
 	if (type == INT8OID)
 		return iforest_numeric_from_int128(inside, 0);
-#if PG_VERSION_NUM < 170000
-	if (row->has_no_end && type != DATEOID)
-		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("cannot subtract infinite timestamps"));
-#endif
 	if (row->has_no_end && type == DATEOID)
 		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("cannot subtract infinite dates"));
 	if (type == DATEOID && inside <= PG_INT64_MAX)
@@ -129,12 +126,10 @@ static Datum clipped(const struct iforest_overlapped *row, Oid type)
 	if (type == DATEOID)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("bigint out of range"));
 	interval = palloc0(sizeof *interval);
-#if PG_VERSION_NUM >= 170000
 	if (row->has_no_end) {
-		INTERVAL_NOEND(interval);
+		iforest_endless_interval(interval);
 		return IntervalPGetDatum(interval);
 	}
-#endif
 	if (days > PG_INT32_MAX)
 		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("interval out of range"));
 	interval->day = (int32)days;

@@ -11,6 +11,7 @@ $primary->init(allows_streaming => 1);
 $primary->append_conf('postgresql.conf', "wal_consistency_checking = 'generic'\nautovacuum = off\ncheckpoint_timeout = '1h'");
 $primary->start;
 make_spans($primary, 'spans');
+$primary->safe_psql('postgres', "SELECT iforest_create_functions('spans_if')");
 add_spans($primary, 'spans', 1, 3000);
 $primary->backup('base');
 
@@ -32,6 +33,12 @@ SET LOCAL enable_indexscan = off;
 SET LOCAL enable_bitmapscan = off;
 SELECT count(*) AS n, coalesce(sum(id), 0) AS total FROM spans WHERE service = 'service 1' AND ts >= to_timestamp(:first) \gset table_
 SELECT 1 / (:index_n = :table_n AND :index_total = :table_total)::integer;
+SELECT count(*) AS n, coalesce(sum(count), 0) AS spans, coalesce(extract(epoch FROM sum(clipped_dur)), 0) AS inside, coalesce(sum(longest_dur), 0) AS longest
+	FROM spans_if_overlap(to_timestamp(:first) + interval '500 us', to_timestamp(:first + 900), 5) \gset index_
+SET LOCAL iforest.enable = off;
+SELECT count(*) AS n, coalesce(sum(count), 0) AS spans, coalesce(extract(epoch FROM sum(clipped_dur)), 0) AS inside, coalesce(sum(longest_dur), 0) AS longest
+	FROM spans_if_overlap(to_timestamp(:first) + interval '500 us', to_timestamp(:first + 900), 5) \gset table_
+SELECT 1 / ((:index_n, :index_spans, :index_inside, :index_longest) = (:table_n, :table_spans, :table_inside, :table_longest))::integer;
 COMMIT;
 END
 my $readers = start_pgbench($replica, $script, 1500);
@@ -54,6 +61,8 @@ for my $round (1 .. 5)
 		$primary->safe_psql('postgres', "SELECT runs, entries, removed, pending_entries, series FROM iforest_stats('spans_if')"),
 		"round $round: the same runs");
 }
+like($replica->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM spans_if_overlap(to_timestamp(100), to_timestamp(900), 5)"),
+	qr/Aggregate \(never executed\)/, 'what overlaps is read from the index on the replica');
 ok($readers->finish, 'readers on the replica saw the same by index and by table') or diag(slurp_file("$script.log"));
 index_is_whole($replica, 'spans_if', 'replica');
 isnt(($replica->psql('postgres', "SELECT iforest_merge('spans_if')"))[0], 0, 'a replica cannot merge');
