@@ -226,7 +226,7 @@ SELECT pg_temp.refusal('SELECT * FROM iforest_overlap_spans(''so_plain''::regcla
 -- serializable: who writes into the table conflicts with who has asked (in the isolation suite); here it is asked at all
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT count(*) FROM so_if_overlap(0, 5000);
-SELECT relation::regclass, mode FROM pg_locks WHERE mode = 'SIReadLock' AND relation::regclass::text IN ('so', 'so_if') ORDER BY 1::text;
+SELECT relation::regclass, mode FROM pg_locks WHERE mode = 'SIReadLock' AND relation::regclass::text IN ('so', 'so_if') ORDER BY relation::regclass::text;
 ROLLBACK;
 DROP TABLE so;
 SELECT count(*) FROM pg_proc WHERE proname LIKE 'so\_%';
