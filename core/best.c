@@ -202,13 +202,11 @@ static enum iforest_status offer_node(struct iforest_best *best, uint32_t run, u
 	const struct iforest_filter *filter = filter_of(best, run);
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 	struct iforest_best_item item = { .run = run, .level = (uint8_t)level, .number = number };
-	struct iforest_row min, max;
 
 	if (!keys_meet(best, &first, &last) || !iforest_match_node(&best->question.match, fields, node))
 		return IFOREST_OK;
 	if (is_by_value(best)) {
-		iforest_node_extremes(node, fields, best->question.value, &min, &max);
-		item.row = best->question.order == IFOREST_LARGEST_FIRST ? max : min;
+		item.row = iforest_node_extreme(node, fields, best->question.value, best->question.order == IFOREST_LARGEST_FIRST ? 1 : -1);
 	} else {
 		item.row = bound_of_times(best, &first, &last);
 	}

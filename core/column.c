@@ -126,6 +126,11 @@ unsigned iforest_column_pack(uint8_t *out, const int64_t *numbers, uint64_t pres
 	return (unsigned)(out - start);
 }
 
+bool iforest_column_has_gaps(const uint8_t *bytes)
+{
+	return bytes[1] & NULLS;
+}
+
 enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end,
 					unsigned n, int64_t reference)
 {
@@ -176,15 +181,15 @@ static inline uint64_t packed_at(const struct iforest_column *column, bool wide,
 	return x & iforest_low_bits(column->width);
 }
 
-/* Of narrow numbers several come with one load; of bits, as the differences of refs are where all pages of a table have as many rows,
+/* Packed numbers [i, n) added up. Of narrow ones several come with one load; of bits, as the differences of refs are where all pages of a table have as many rows,
  * all that a block has. */
-static uint64_t sum_packed(const struct iforest_column *column, unsigned n)
+static uint64_t sum_packed(const struct iforest_column *column, unsigned i, unsigned n)
 {
 	uint64_t sum = 0, mask = iforest_low_bits(column->width);
-	unsigned i = 0, at_once = column->width ? 57 / column->width : 0;
+	unsigned at_once = column->width ? 57 / column->width : 0;
 
 	if (column->width == 1 && n <= 64)
-		return iforest_popcount(iforest_load64(column->packed) & iforest_low_bits(n));
+		return iforest_popcount(iforest_load64(column->packed) & iforest_low_bits(n) & ~iforest_low_bits(i));
 	for (; at_once > 1 && i + at_once <= n; i += at_once) {
 		unsigned bit = i * column->width;
 		uint64_t x = iforest_load64(column->packed + (bit >> 3)) >> (bit & 7);
@@ -204,7 +209,47 @@ int64_t iforest_column_at(const struct iforest_column *column, unsigned i)
 	if (!column->is_delta)
 		return (int64_t)(x + packed_at(column, true, i) * column->factor);
 	x += i * (uint64_t)column->difference;
-	return (int64_t)(x + sum_packed(column, i) * column->factor);
+	return (int64_t)(x + sum_packed(column, 0, i) * column->factor);
+}
+
+static unsigned find_delta(const struct iforest_column *column, unsigned n, int64_t number)
+{
+	uint64_t x = (uint64_t)column->base;
+	bool wide = column->width > 57;
+	unsigned i = 0;
+
+	while ((int64_t)x < number && ++i < n)
+		x += (uint64_t)column->difference + packed_at(column, wide, i - 1) * column->factor;
+	return i;
+}
+
+unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number)
+{
+	unsigned low = 0, high = n;
+
+	if (column->is_delta)
+		return find_delta(column, n, number);
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (iforest_column_at(column, middle) < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum)
+{
+	iforest_int128 n = to - from;
+
+	/* none of them exceeds 64 bits, nor do 64 packed ones together */
+	if (column->is_delta || column->width > 58 || column->width + iforest_bit_width(column->factor) > 100 ||
+	    column->base + (iforest_int128)iforest_low_bits(column->width) * column->factor > INT64_MAX)
+		return false;
+	*sum = n * column->base + (iforest_int128)sum_packed(column, from, to) * column->factor;
+	return true;
 }
 
 bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high)

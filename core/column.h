@@ -52,8 +52,20 @@ struct iforest_column {
 enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end,
 					unsigned n, int64_t reference);
 
+/* Do the first two bytes of a column say that numbers may be missing? */
+bool iforest_column_has_gaps(const uint8_t *bytes);
+
 /* Number i alone; i < n. Cost: O(1), O(i) where the column is DELTA. */
 int64_t iforest_column_at(const struct iforest_column *column, unsigned i);
+
+/* The first of n numbers that is `number` or more, n if there is none, without unpacking them.
+ * Requires  they ascend; else any i <= n.
+ * Cost      O(log n), O(n) where the column is DELTA. */
+unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number);
+
+/* The sum of numbers [from, to), from < to, without unpacking them. False where that cannot be done exactly.
+ * Cost  O(to - from). */
+bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum);
 
 /* Bounds of all n numbers, not always tight, without unpacking them. False where the header tells none.
  * Cost  O(1), O(n) where the column is DELTA. */

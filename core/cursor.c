@@ -159,6 +159,50 @@ static unsigned find_node(const struct iforest_cursor *cursor, unsigned level, c
 	return low;
 }
 
+bool iforest_cursor_begins_before(const struct iforest_cursor *cursor, unsigned level, unsigned k, const struct iforest_key *key, bool or_at)
+{
+	const struct iforest_held_page *held = &cursor->path[level];
+	struct iforest_key first = iforest_node_first(iforest_node_at(held->page.bytes, &cursor->manifest->fields, k));
+
+	return iforest_key_compare(&first, key) < (or_at ? 1 : 0);
+}
+
+unsigned iforest_cursor_last_node(const struct iforest_cursor *cursor, unsigned level, unsigned low, const struct iforest_key *key, bool or_at)
+{
+	unsigned n = cursor->path[level].header.n_items, step = 1, high;
+
+	for (; low + step < n && iforest_cursor_begins_before(cursor, level, low + step, key, or_at); step *= 2)
+		low += step;
+	high = low + step < n ? low + step : n;
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (iforest_cursor_begins_before(cursor, level, middle, key, or_at))
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_key *key)
+{
+	const struct iforest_pager *pager = cursor->store->pager;
+	const struct iforest_held_page *nodes = &cursor->path[1], *leaf = &cursor->path[0];
+	uint64_t first = nodes->number * cursor->manifest->fanout;
+	unsigned at, next;
+
+	/* where the page of the last position was not opened, that of the next one may not be either */
+	if (!pager->expect || !nodes->is_held || !leaf->is_held || leaf->number < first ||
+	    leaf->number - first >= nodes->header.n_items)
+		return;
+	at = (unsigned)(leaf->number - first);
+	next = iforest_cursor_last_node(cursor, 1, at, key, true);
+	if (next != at)
+		pager->expect(pager->context, &cursor->run->place,
+			      iforest_run_page_index(cursor->manifest, cursor->run, 0, first + next));
+}
+
 enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key)
 {
 	uint64_t number = 0;

@@ -81,6 +81,10 @@ enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const
 					    const struct iforest_key *to, const struct iforest_wanted *wanted,
 					    struct iforest_aggregate *aggregate, bool *is_narrow);
 
+/* Tells the pager which page holds the position that will be asked for next, somewhat after the present one, as far as node pages that
+ * are held tell. */
+void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_key *key);
+
 /* The block in which the cursor stands, with the asked columns unpacked (bit IFOREST_TIMES, IFOREST_REFS, IFOREST_VALUES +
  * v); NULL at the end of the run. cursor->entry is the entry in it. Valid until the next call. */
 enum iforest_status iforest_cursor_block(struct iforest_cursor *cursor, uint32_t columns, const struct iforest_block **block);

@@ -39,10 +39,8 @@ static void offer_extreme(struct hunt *hunt, const struct judged *node, unsigned
 {
 	const struct iforest_fields *fields = &hunt->cursor->manifest->fields;
 	enum iforest_value_kind kind = (enum iforest_value_kind)fields->kinds[v];
-	struct iforest_row min, max, row, better = *best;
+	struct iforest_row row = iforest_node_extreme(node->bytes, fields, v, sign), better = *best;
 
-	iforest_node_extremes(node->bytes, fields, v, &min, &max);
-	row = sign > 0 ? max : min;
 	if (!row.is_set || (best->is_set && sign * iforest_number_compare(row.value, best->value, kind) < 0))
 		return;
 	if (sign < 0)
@@ -145,34 +143,6 @@ static enum iforest_status search_leaf(struct hunt *hunt, uint64_t number)
 
 /* ---- node pages ---- */
 
-static bool begins_before(const struct iforest_cursor *cursor, unsigned level, unsigned k, const struct iforest_key *key, bool or_at)
-{
-	const struct iforest_held_page *held = &cursor->path[level];
-	struct iforest_key first = iforest_node_first(iforest_node_at(held->page.bytes, &cursor->manifest->fields, k));
-
-	return iforest_key_compare(&first, key) < (or_at ? 1 : 0);
-}
-
-/* The last of the nodes of a held page, from `low` on, whose first key is before the key (or at it); `low` if there is none.
- * Cost: O(log of the distance). */
-static unsigned last_node(const struct iforest_cursor *cursor, unsigned level, unsigned low, const struct iforest_key *key, bool or_at)
-{
-	unsigned n = cursor->path[level].header.n_items, step = 1, high;
-
-	for (; low + step < n && begins_before(cursor, level, low + step, key, or_at); step *= 2)
-		low += step;
-	high = low + step < n ? low + step : n;
-	while (high - low > 1) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (begins_before(cursor, level, middle, key, or_at))
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Does the node lie before the range, inside, after it, or is it cut? */
 enum place { BEFORE, INSIDE, CUT, AFTER };
 
@@ -216,10 +186,10 @@ static enum iforest_status search_page(struct hunt *hunt, unsigned level, uint64
 	if (status)
 		return status;
 	low = cursor->path[level].reached;
-	if (low > 0 && !begins_before(cursor, level, low, hunt->from, true))
+	if (low > 0 && !iforest_cursor_begins_before(cursor, level, low, hunt->from, true))
 		low = 0;
-	low = last_node(cursor, level, low, hunt->from, true);
-	high = last_node(cursor, level, low, hunt->to, false);
+	low = iforest_cursor_last_node(cursor, level, low, hunt->from, true);
+	high = iforest_cursor_last_node(cursor, level, low, hunt->to, false);
 	cursor->path[level].reached = high;
 	for (unsigned k = low; k <= high; k++) {
 		bool is_outer = k == low || k == high;

@@ -118,7 +118,8 @@ static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned lev
 	if (status)
 		return status;
 	cursor->n_nodes_folded++;
-	iforest_node_fold(node, fields, wanted->values, wanted->squares, wanted->node_fields, aggregate);
+	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
+			.no_maxs = wanted->no_maxs, .squares = wanted->squares, .node_fields = wanted->node_fields }, aggregate);
 	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++) {
 		uint32_t bit = 1u << v;
 
@@ -260,7 +261,7 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, const str
 	struct iforest_wanted asked = *wanted;
 	enum iforest_verdict verdict = IFOREST_ALL;
 	enum iforest_status status = IFOREST_OK;
-	bool done = false;
+	bool done = false, sums_alone;
 
 	if (block < cursor->block || (block == cursor->block && entry <= from))
 		return IFOREST_OK;
@@ -272,10 +273,15 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, const str
 	else if (!status && verdict == IFOREST_ALL && edges->has_nodes && cursor->block == 0 && from == 0)
 		status = fold_split(cursor, key, block, entry, wanted, aggregate, &done);
 	done = done || verdict == IFOREST_NONE;
+	sums_alone = iforest_wants_sums_alone(&asked, &cursor->manifest->fields);
+	if (!done)
+		iforest_leaf_expect(&cursor->leaf, cursor->block, block);
 	for (unsigned b = cursor->block; !done && b <= block && b < cursor->leaf.header.n_items && !status; b++, from = 0) {
 		unsigned to;
 		uint64_t counted = 0;
 
+		if (sums_alone && b < block && from == 0 && iforest_leaf_add_summary(&cursor->leaf, b, aggregate))
+			continue;
 		iforest_cursor_read_block(cursor, b);
 		to = b == block ? entry : cursor->reader.block.n;
 		if (from >= to)

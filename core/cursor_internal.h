@@ -18,6 +18,15 @@ enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned 
  * is held. */
 enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);
 
+/* Does node k of a held page begin before the key, or at it? */
+bool iforest_cursor_begins_before(const struct iforest_cursor *cursor, unsigned level, unsigned k, const struct iforest_key *key,
+				  bool or_at);
+
+/* The last of the nodes of a held page, from `low` on, whose first key is before the key (or at it); `low` if there is none.
+ * Cost: O(log of the distance). */
+unsigned iforest_cursor_last_node(const struct iforest_cursor *cursor, unsigned level, unsigned low, const struct iforest_key *key,
+				  bool or_at);
+
 /* Puts the reader on a block of the leaf page that is held. */
 void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
 

@@ -103,6 +103,8 @@ enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct if
 		return status;
 	*what = "the page's block directory is wrong";
 	start = IFOREST_PAGE_HEADER + header->n_items * (uint32_t)DIRECTORY_ENTRY;
+	if (is_checked)
+		return IFOREST_OK;
 	if (header->n_items == 0 || start + IFOREST_COLUMN_SLACK > header->length)
 		return IFOREST_CORRUPT;
 	for (unsigned b = 0; b < header->n_items; b++) {
@@ -127,6 +129,29 @@ struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, un
 		.n = entry[6],
 		.dead = iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(entry[6]),
 	};
+}
+
+bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, unsigned *n, int64_t *sum)
+{
+	const uint8_t *entry = directory_entry(leaf, block), *bytes = leaf->page + iforest_load16(entry + 4);
+	const uint8_t *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
+	struct iforest_summary summary;
+	bool has_summary;
+
+	*n = entry[6];
+	if (iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(*n))
+		return false;
+	bytes = iforest_summary_read(&summary, IFOREST_INT64, bytes, end, &has_summary);
+	if (!bytes || !has_summary || end - bytes < 2 || iforest_column_has_gaps(bytes))
+		return false;
+	*sum = (int64_t)summary.sum;
+	return true;
+}
+
+void iforest_leaf_expect(const struct iforest_leaf *leaf, unsigned from, unsigned to)
+{
+	for (unsigned b = from; b <= to && b < leaf->header.n_items; b++)
+		__builtin_prefetch(leaf->page + iforest_load16(directory_entry(leaf, b) + 4));
 }
 
 bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t *low, int64_t *high)
@@ -162,6 +187,7 @@ void iforest_block_start(struct iforest_block_reader *reader, const struct ifore
 	reader->number = number;
 	reader->unpacked = 0;
 	reader->n_picked = 0;
+	reader->was_sought = false;
 	reader->next = leaf->page + iforest_load16(entry + 4);
 	reader->block.series = iforest_load32(entry);
 	reader->block.time_is_null = entry[7];
@@ -267,12 +293,29 @@ static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 				     .time = block->times[i], .ref = block->refs[i] };
 }
 
+/* Of times, for a key that stands before every ref of its time. */
+static enum iforest_status find_packed(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry)
+{
+	const struct iforest_block *block = &reader->block;
+	enum iforest_status status = iforest_block_find_column(reader, IFOREST_TIMES);
+
+	reader->was_sought = true;
+	if (!status && (key->series != block->series || key->time_is_null))
+		*entry = key->series < block->series ? 0 : block->n;
+	else if (!status)
+		*entry = iforest_column_find(&reader->columns[IFOREST_TIMES], block->n, key->time);
+	return status;
+}
+
 enum iforest_status iforest_block_find(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry)
 {
 	const struct iforest_block *block = &reader->block;
 	unsigned low = 0, high = block->n;
 	enum iforest_status status;
 
+	/* a block that one bound cuts is not unpacked for it */
+	if (!reader->was_sought && key->ref == INT64_MIN && !(reader->unpacked >> IFOREST_TIMES & 1))
+		return find_packed(reader, key, entry);
 	/* positions of windows stand before every ref: then the refs need not be unpacked */
 	status = iforest_block_need(reader, IFOREST_TIMES);
 	if (!status && key->ref != INT64_MIN)

@@ -100,6 +100,14 @@ struct iforest_block_info {
 
 struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block);
 
+/* What the summary of the first value column says of a block none of whose entries was removed, and none of whose values is missing;
+ * false where any of that is not so.
+ * Requires  an IFOREST_INT64 column. */
+bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, unsigned *n, int64_t *sum);
+
+/* Blocks from one to another, both included as far as they are there, are going to be read: memory begins to be fetched. */
+void iforest_leaf_expect(const struct iforest_leaf *leaf, unsigned from, unsigned to);
+
 /* Bounds of the refs of a block, where the directory tells: not of the last block, and not where refs of the page do not
  * ascend. */
 bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t *low, int64_t *high);
@@ -114,6 +122,7 @@ struct iforest_block_reader {
 	unsigned n_found;                         /* columns found so far, in the order of the page */
 	uint32_t unpacked;                        /* bit c: column c stands in `block` */
 	unsigned n_picked;                        /* numbers taken out of columns that are not unpacked, by iforest_block_pick() */
+	bool was_sought;                          /* in the times where they are packed, by iforest_block_find() */
 	const uint8_t *next;                      /* bytes of the first column not found yet */
 	struct iforest_column columns[2 + IFOREST_MAX_VALUES];
 	struct iforest_summary summaries[IFOREST_MAX_VALUES];  /* of all the block's entries, removed or not; without n */

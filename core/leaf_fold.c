@@ -125,6 +125,18 @@ enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reade
 	return IFOREST_OK;
 }
 
+/* Sums alone of a stretch of entries, where they can be taken from where they are packed. */
+static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, uint64_t which, const struct iforest_wanted *wanted,
+		       iforest_int128 *sum)
+{
+	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
+	unsigned from = iforest_trailing_zeros(which), to = iforest_highest_bit(which) + 1;
+
+	return wanted->no_mins & wanted->no_maxs & 1u << v && reader->leaf->fields->kinds[v] == IFOREST_INT64 &&
+	       !(reader->unpacked >> (IFOREST_VALUES + v) & 1) && which == (iforest_low_bits(to) & ~iforest_low_bits(from)) &&
+	       iforest_column_sum(column, from, to, sum);
+}
+
 /* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. A block that is folded whole, and from which
  * nothing was removed, has them written down. */
 static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which,
@@ -137,6 +149,13 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 	enum iforest_status status = IFOREST_OK;
 
 	if (which != reader->columns[IFOREST_VALUES + v].present || !reader->has_summary[v]) {
+		iforest_int128 sum;
+
+		if (sum_packed(reader, v, which, wanted, &sum)) {
+			into->n += iforest_popcount(which);
+			into->sum = iforest_add_wrapping(into->sum, sum);
+			return IFOREST_OK;
+		}
 		status = iforest_block_need(reader, IFOREST_VALUES + v);
 		if (status)
 			return status;
@@ -271,6 +290,25 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 	return status;
 }
 
+bool iforest_wants_sums_alone(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
+{
+	return wanted->values == 1 && fields->kinds[0] == IFOREST_INT64 && wanted->no_mins & wanted->no_maxs & 1 &&
+	       !(wanted->squares | wanted->firsts | wanted->lasts) && !wanted->times && !wanted->node_fields && !wanted->filter;
+}
+
+bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate)
+{
+	unsigned n;
+	int64_t sum;
+
+	if (!iforest_leaf_block_sum(leaf, block, &n, &sum))
+		return false;
+	aggregate->n_rows += n;
+	aggregate->values[0].n += n;
+	aggregate->values[0].sum = iforest_add_wrapping(aggregate->values[0].sum, sum);
+	return true;
+}
+
 /* ---- a node without some of its entries ---- */
 
 enum { FEW_GONE = 8 }; /* of a block; where more do not count, the others are sooner folded */
@@ -387,7 +425,8 @@ enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, cons
 	if (!*done)
 		return IFOREST_OK;
 	iforest_aggregate_clear(&rest, fields->n_values);
-	iforest_node_fold(node, fields, wanted->values, 0, false, &rest);
+	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
+								      .no_maxs = wanted->no_maxs }, &rest);
 	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->refs_gone && filter->refs_gone(filter->context, node, refs, &n_refs))
 		status = take_out_refs(leaf, refs, n_refs, reader, wanted, &rest, done);
 	else

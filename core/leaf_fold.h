@@ -52,6 +52,14 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
 				       uint64_t *counted);
 
+/* Are sums (and counts) of the first value column all that is wanted, so that the summary of a block says what the block adds? */
+bool iforest_wants_sums_alone(const struct iforest_wanted *wanted, const struct iforest_fields *fields);
+
+/* Adds a block by its summary alone, where that is all that is wanted. False, and nothing was added: it has none, or entries were removed,
+ * or values are missing, or the bytes are wrong; iforest_block_fold() then tells.
+ * Cost  some dozen instructions; a fold that looks at the column's header is ten times that. */
+bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate);
+
 /* Can an entry of the block be a better extreme than those of the aggregate, as far as the block's summary tells? For
  * wanted->extremes_alone, and an aggregate that has a row.
  * Errors  IFOREST_CORRUPT. */

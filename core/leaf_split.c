@@ -21,7 +21,8 @@ static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_fiel
 
 		if (!(wanted->values >> v & 1) || iforest_node_value_rows(node, fields, v) == 0)
 			continue;
-		iforest_node_extremes(node, fields, v, &min, &max);
+		min = iforest_node_extreme(node, fields, v, -1);
+		max = iforest_node_extreme(node, fields, v, 1);
 		if (!(wanted->no_mins >> v & 1))
 			sides |= side_of(&min, key);
 		if (!(wanted->no_maxs >> v & 1))
@@ -62,7 +63,8 @@ static void take_out_side(const uint8_t *node, const struct iforest_fields *fiel
 			  const struct iforest_aggregate *side, struct iforest_aggregate *rest)
 {
 	iforest_aggregate_clear(rest, fields->n_values);
-	iforest_node_fold(node, fields, wanted->values, 0, false, rest);
+	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
+								      .no_maxs = wanted->no_maxs }, rest);
 	rest->n_rows -= side->n_rows;
 	rest->n_dead -= side->n_dead;
 	for (unsigned v = 0; v < fields->n_values; v++)

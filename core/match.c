@@ -63,7 +63,8 @@ bool iforest_match_node(const struct iforest_match *match, const struct iforest_
 			return false;
 		if (!(match->values >> v & 1))
 			continue;
-		iforest_node_extremes(node, fields, v, &low, &high);
+		low = iforest_node_extreme(node, fields, v, -1);
+		high = iforest_node_extreme(node, fields, v, 1);
 		if (!low.is_set || !meets(match, v, low.value, high.value, (enum iforest_value_kind)fields->kinds[v]))
 			return false;
 	}

@@ -2,9 +2,6 @@
 
 #include "core/bits.h"
 
-enum { LAST_SERIES = 4, FIRST_TIME = 8, FIRST_REF = 16, LAST_TIME = 24, NULL_BITS = 32, N_ROWS = 36, N_DEAD = 44 };
-enum { FIRST_IS_NULL = 1, LAST_IS_NULL = 2 };
-
 static void write_row(uint8_t *bytes, const struct iforest_row *row)
 {
 	iforest_store64(bytes, (uint64_t)row->value.integer);
@@ -58,74 +55,59 @@ static void fold_squares(struct iforest_squares *into, const uint8_t *bytes)
 	iforest_squares_combine(into, &read);
 }
 
-static void read_rows(const uint8_t *bytes, unsigned kind, unsigned null_bits, struct iforest_row *min, struct iforest_row *max)
+/* The extreme on the side of sign. */
+static inline struct iforest_row read_extreme(const uint8_t *bytes, unsigned kind, unsigned null_bits, int sign)
 {
-	*min = *max = (struct iforest_row){ .is_set = false };
 	if (iforest_load64(bytes) == 0)
-		return;
-	*min = read_row(bytes + rows_offset(kind), null_bits & 1);
-	*max = read_row(bytes + rows_offset(kind) + 24, null_bits >> 1 & 1);
-}
-
-/* Of reals. */
-static void read_value(struct iforest_value_aggregate *value, const uint8_t *bytes, unsigned null_bits)
-{
-	uint64_t bits = iforest_load64(bytes + 8);
-
-	*value = (struct iforest_value_aggregate){ .n = iforest_load64(bytes), .n_nan = iforest_load64(bytes + 16),
-		.n_plus_infinity = iforest_load64(bytes + 24), .n_minus_infinity = iforest_load64(bytes + 32) };
-	memcpy(&value->real_sum, &bits, sizeof bits);
-	read_rows(bytes, IFOREST_FLOAT64, null_bits, &value->min, &value->max);
-}
-
-static iforest_int128 read_sum(const uint8_t *bytes)
-{
-	return (iforest_int128)((iforest_uint128)iforest_load64(bytes + 16) << 64 | iforest_load64(bytes + 8));
+		return (struct iforest_row){ .is_set = false };
+	return sign < 0 ? read_row(bytes + rows_offset(kind), null_bits & 1) :
+			  read_row(bytes + rows_offset(kind) + 24, null_bits >> 1 & 1);
 }
 
 /* Offers an extreme of a node, which is read as far as it takes to see that it loses. */
-static void fold_extreme(struct iforest_row *into, const uint8_t *bytes, bool time_is_null, int sign)
+static inline void fold_extreme(struct iforest_value_aggregate *into, const uint8_t *bytes, bool time_is_null, int sign,
+				enum iforest_value_kind kind)
 {
-	int64_t value = iforest_load_int64(bytes);
-	struct iforest_row row;
+	union iforest_number value = { .integer = iforest_load_int64(bytes) };
+	struct iforest_row row, *extreme = sign < 0 ? &into->min : &into->max;
 
-	if (into->is_set && (sign < 0 ? value > into->value.integer : value < into->value.integer))
+	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, kind) < 0)
 		return;
 	row = read_row(bytes, time_is_null);
 	if (sign < 0)
-		iforest_row_min(into, &row, IFOREST_INT64);
+		iforest_row_min(extreme, &row, kind);
 	else
-		iforest_row_max(into, &row, IFOREST_INT64);
+		iforest_row_max(extreme, &row, kind);
 }
 
-/* into = into + a value column of the node. */
-static void fold_value(struct iforest_value_aggregate *into, const uint8_t *bytes, enum iforest_value_kind kind, unsigned null_bits)
+/* All but the extremes and squares. */
+static inline void fold_sums(struct iforest_value_aggregate *into, const uint8_t *bytes, unsigned kind)
 {
-	struct iforest_value_aggregate value;
+	into->n += iforest_load64(bytes);
+	if (kind == IFOREST_INT64) {
+		iforest_uint128 sum = (iforest_uint128)iforest_load64(bytes + 16) << 64 | iforest_load64(bytes + 8);
 
-	if (kind != IFOREST_INT64) {
-		read_value(&value, bytes, null_bits);
-		iforest_value_combine(into, &value, kind);
-	} else if (iforest_load64(bytes) > 0) {
-		into->n += iforest_load64(bytes);
-		into->sum = iforest_add_wrapping(into->sum, read_sum(bytes));
-		fold_extreme(&into->min, bytes + rows_offset(kind), null_bits & 1, -1);
-		fold_extreme(&into->max, bytes + rows_offset(kind) + 24, null_bits >> 1 & 1, 1);
+		into->sum = iforest_add_wrapping(into->sum, (iforest_int128)sum);
+	} else {
+		into->real_sum += (union iforest_number){ .integer = iforest_load_int64(bytes + 8) }.real;
+		into->n_nan += iforest_load64(bytes + 16);
+		into->n_plus_infinity += iforest_load64(bytes + 24);
+		into->n_minus_infinity += iforest_load64(bytes + 32);
 	}
 }
 
 void iforest_node_write(const struct iforest_node *node, const struct iforest_fields *fields, uint8_t *bytes)
 {
 	const struct iforest_aggregate *aggregate = &node->aggregate;
-	uint32_t null_bits = (node->first.time_is_null ? FIRST_IS_NULL : 0) | (node->last.time_is_null ? LAST_IS_NULL : 0);
+	uint32_t null_bits = (node->first.time_is_null ? IFOREST_NODE_FIRST_IS_NULL : 0) | (node->last.time_is_null ? IFOREST_NODE_LAST_IS_NULL : 0);
 
 	iforest_store32(bytes, (uint32_t)node->first.series);
-	iforest_store32(bytes + LAST_SERIES, (uint32_t)node->last.series);
-	iforest_store64(bytes + FIRST_TIME, (uint64_t)node->first.time);
-	iforest_store64(bytes + FIRST_REF, (uint64_t)node->first.ref);
-	iforest_store64(bytes + LAST_TIME, (uint64_t)node->last.time);
-	iforest_store64(bytes + N_ROWS, aggregate->n_rows);
-	iforest_store64(bytes + N_DEAD, aggregate->n_dead);
+	iforest_store32(bytes + IFOREST_NODE_LAST_SERIES, (uint32_t)node->last.series);
+	iforest_store64(bytes + IFOREST_NODE_FIRST_TIME, (uint64_t)node->first.time);
+	iforest_store64(bytes + IFOREST_NODE_FIRST_REF, (uint64_t)node->first.ref);
+	iforest_store64(bytes + IFOREST_NODE_LAST_TIME, (uint64_t)node->last.time);
+	iforest_store64(bytes + IFOREST_NODE_N_ROWS, aggregate->n_rows);
+	iforest_store64(bytes + IFOREST_NODE_N_DEAD, aggregate->n_dead);
 	for (unsigned v = 0; v < fields->n_values; v++) {
 		const struct iforest_value_aggregate *value = &aggregate->values[v];
 
@@ -134,7 +116,7 @@ void iforest_node_write(const struct iforest_node *node, const struct iforest_fi
 			write_squares(bytes + fields->squares_offset[v], &value->squares);
 		null_bits |= (uint32_t)value->min.time_is_null << (2 + 2 * v) | (uint32_t)value->max.time_is_null << (3 + 2 * v);
 	}
-	iforest_store32(bytes + NULL_BITS, null_bits);
+	iforest_store32(bytes + IFOREST_NODE_NULL_BITS, null_bits);
 	if (fields->latest_end_offset)
 		iforest_store64(bytes + fields->latest_end_offset, (uint64_t)aggregate->latest_end);
 	if (fields->blocks_offset) {
@@ -143,41 +125,19 @@ void iforest_node_write(const struct iforest_node *node, const struct iforest_fi
 	}
 }
 
-struct iforest_key iforest_node_first(const uint8_t *bytes)
-{
-	return (struct iforest_key){ .series = iforest_load32(bytes),
-				     .time_is_null = iforest_load32(bytes + NULL_BITS) & FIRST_IS_NULL,
-				     .time = iforest_load_int64(bytes + FIRST_TIME),
-				     .ref = iforest_load_int64(bytes + FIRST_REF) };
-}
-
-struct iforest_key iforest_node_last(const uint8_t *bytes)
-{
-	return (struct iforest_key){ .series = iforest_load32(bytes + LAST_SERIES),
-				     .time_is_null = iforest_load32(bytes + NULL_BITS) & LAST_IS_NULL,
-				     .time = iforest_load_int64(bytes + LAST_TIME), .ref = INT64_MAX };
-}
-
-uint64_t iforest_node_rows(const uint8_t *bytes)
-{
-	return iforest_load64(bytes + N_ROWS);
-}
-
-uint64_t iforest_node_dead(const uint8_t *bytes)
-{
-	return iforest_load64(bytes + N_DEAD);
-}
-
 uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value)
 {
 	return iforest_load64(bytes + fields->value_offset[value]);
 }
 
-void iforest_node_extremes(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value, struct iforest_row *min,
-			   struct iforest_row *max)
+static unsigned null_bits_of(const uint8_t *bytes, unsigned value)
 {
-	read_rows(bytes + fields->value_offset[value], fields->kinds[value], iforest_load32(bytes + NULL_BITS) >> (2 + 2 * value), min,
-		  max);
+	return iforest_load32(bytes + IFOREST_NODE_NULL_BITS) >> (2 + 2 * value);
+}
+
+struct iforest_row iforest_node_extreme(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value, int sign)
+{
+	return read_extreme(bytes + fields->value_offset[value], fields->kinds[value], null_bits_of(bytes, value), sign);
 }
 
 int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_fields *fields)
@@ -193,33 +153,48 @@ void iforest_node_blocks(const uint8_t *bytes, const struct iforest_fields *fiel
 
 void iforest_node_read(struct iforest_node *node, const struct iforest_fields *fields, const uint8_t *bytes)
 {
+	static const struct iforest_node_parts all = { .values = UINT32_MAX, .squares = UINT32_MAX, .node_fields = true };
+
 	node->first = iforest_node_first(bytes);
 	node->last = iforest_node_last(bytes);
 	iforest_aggregate_clear(&node->aggregate, fields->n_values);
-	iforest_node_fold(bytes, fields, UINT32_MAX, UINT32_MAX, true, &node->aggregate);
+	iforest_node_fold(bytes, fields, &all, &node->aggregate);
 }
 
-void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values, uint32_t squares,
-		       bool node_fields, struct iforest_aggregate *aggregate)
+static inline void fold_value(const uint8_t *bytes, const struct iforest_fields *fields, unsigned v,
+			      const struct iforest_node_parts *parts, struct iforest_value_aggregate *into)
 {
-	uint32_t null_bits = iforest_load32(bytes + NULL_BITS);
+	enum iforest_value_kind kind = (enum iforest_value_kind)fields->kinds[v];
+	const uint8_t *value = bytes + fields->value_offset[v], *rows = value + rows_offset(kind);
+	unsigned null_bits = null_bits_of(bytes, v);
 
+	if (iforest_load64(value) == 0)
+		return;
+	fold_sums(into, value, kind);
+	if (!(parts->no_mins >> v & 1))
+		fold_extreme(into, rows, null_bits & 1, -1, kind);
+	if (!(parts->no_maxs >> v & 1))
+		fold_extreme(into, rows + 24, null_bits >> 1 & 1, 1, kind);
+}
+
+void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, const struct iforest_node_parts *parts,
+		       struct iforest_aggregate *aggregate)
+{
 	aggregate->n_rows += iforest_node_rows(bytes);
 	aggregate->n_dead += iforest_node_dead(bytes);
 	for (unsigned v = 0; v < fields->n_values; v++) {
-		if (squares >> v & 1 && fields->squares_offset[v])
+		if (parts->squares >> v & 1 && fields->squares_offset[v])
 			fold_squares(&aggregate->values[v].squares, bytes + fields->squares_offset[v]);
-		if (values >> v & 1)
-			fold_value(&aggregate->values[v], bytes + fields->value_offset[v], (enum iforest_value_kind)fields->kinds[v],
-				   null_bits >> (2 + 2 * v));
+		if (parts->values >> v & 1)
+			fold_value(bytes, fields, v, parts, &aggregate->values[v]);
 	}
-	if (node_fields && fields->latest_end_offset) {
+	if (parts->node_fields && fields->latest_end_offset) {
 		int64_t end = iforest_node_latest_end(bytes, fields);
 
 		if (end > aggregate->latest_end)
 			aggregate->latest_end = end;
 	}
-	if (node_fields && fields->blocks_offset) {
+	if (parts->node_fields && fields->blocks_offset) {
 		uint32_t lowest, highest;
 
 		iforest_node_blocks(bytes, fields, &lowest, &highest);

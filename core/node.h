@@ -21,16 +21,40 @@ struct iforest_node {
 void iforest_node_write(const struct iforest_node *node, const struct iforest_fields *fields, uint8_t *bytes);
 void iforest_node_read(struct iforest_node *node, const struct iforest_fields *fields, const uint8_t *bytes);
 
-/* Parts of a node read in place, without the rest. */
-struct iforest_key iforest_node_first(const uint8_t *bytes);
-struct iforest_key iforest_node_last(const uint8_t *bytes);
-uint64_t iforest_node_rows(const uint8_t *bytes);
-uint64_t iforest_node_dead(const uint8_t *bytes);
+/* Parts of a node read in place, without the rest: its bytes are in fields.h. */
+enum { IFOREST_NODE_LAST_SERIES = 4, IFOREST_NODE_FIRST_TIME = 8, IFOREST_NODE_FIRST_REF = 16, IFOREST_NODE_LAST_TIME = 24,
+       IFOREST_NODE_NULL_BITS = 32, IFOREST_NODE_N_ROWS = 36, IFOREST_NODE_N_DEAD = 44 };
+enum { IFOREST_NODE_FIRST_IS_NULL = 1, IFOREST_NODE_LAST_IS_NULL = 2 };
+
+static inline struct iforest_key iforest_node_first(const uint8_t *bytes)
+{
+	return (struct iforest_key){ .series = iforest_load32(bytes),
+				     .time_is_null = iforest_load32(bytes + IFOREST_NODE_NULL_BITS) & IFOREST_NODE_FIRST_IS_NULL,
+				     .time = iforest_load_int64(bytes + IFOREST_NODE_FIRST_TIME),
+				     .ref = iforest_load_int64(bytes + IFOREST_NODE_FIRST_REF) };
+}
+
+static inline struct iforest_key iforest_node_last(const uint8_t *bytes)
+{
+	return (struct iforest_key){ .series = iforest_load32(bytes + IFOREST_NODE_LAST_SERIES),
+				     .time_is_null = iforest_load32(bytes + IFOREST_NODE_NULL_BITS) & IFOREST_NODE_LAST_IS_NULL,
+				     .time = iforest_load_int64(bytes + IFOREST_NODE_LAST_TIME), .ref = INT64_MAX };
+}
+
+static inline uint64_t iforest_node_rows(const uint8_t *bytes)
+{
+	return iforest_load64(bytes + IFOREST_NODE_N_ROWS);
+}
+
+static inline uint64_t iforest_node_dead(const uint8_t *bytes)
+{
+	return iforest_load64(bytes + IFOREST_NODE_N_DEAD);
+}
+
 uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value);
 
-/* The row of the smallest and of the greatest value; neither is set where the node has no such value. */
-void iforest_node_extremes(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value, struct iforest_row *min,
-			   struct iforest_row *max);
+/* The row of the smallest (sign -1) or the greatest value (1); not set where the node has no such value. */
+struct iforest_row iforest_node_extreme(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value, int sign);
 
 /* Where the fields have it; INT64_MIN where nothing live has a time. */
 int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_fields *fields);
@@ -38,10 +62,16 @@ int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_field
 /* Lowest and highest heap block, where the fields have them. */
 void iforest_node_blocks(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t *lowest, uint32_t *highest);
 
-/* aggregate = aggregate + node: the counts, the value columns whose bit is set in `values`, the sums of squares of those in
- * `squares` that keep it, and with node_fields the latest end and the heap blocks. */
-void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t values, uint32_t squares,
-		       bool node_fields, struct iforest_aggregate *aggregate);
+/* What of a node is added up: n, sums and extremes of the value columns whose bit is set in `values`, but for the mins of no_mins and the
+ * maxs of no_maxs; the sums of squares of those in `squares` that keep it; and with node_fields the latest end and the heap blocks. */
+struct iforest_node_parts {
+	uint32_t values, no_mins, no_maxs, squares;
+	bool node_fields;
+};
+
+/* aggregate = aggregate + those parts of the node, and its counts. */
+void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, const struct iforest_node_parts *parts,
+		       struct iforest_aggregate *aggregate);
 
 /* into = into + from, as siblings in key order: the parent of a row of nodes. */
 void iforest_node_combine(struct iforest_node *into, const struct iforest_node *from, const struct iforest_fields *fields);

@@ -15,11 +15,11 @@ static bool reaches_beyond(const struct iforest_overlap *overlap, const uint8_t 
 static bool has_negatives(const struct iforest_overlap *overlap, const uint8_t *node)
 {
 	const struct iforest_fields *fields = &overlap->scan->manifest->fields;
-	struct iforest_row least, greatest;
+	struct iforest_row least;
 
 	if (!overlap->wants_inside || overlap->is_searching)
 		return false;
-	iforest_node_extremes(node, fields, overlap->duration, &least, &greatest);
+	least = iforest_node_extreme(node, fields, overlap->duration, -1);
 	return least.is_set && least.value.integer < 0;
 }
 

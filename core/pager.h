@@ -52,6 +52,10 @@ struct iforest_pager {
 	enum iforest_status (*get)(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page);
 	void (*release)(void *context, struct iforest_page *page);
 
+	/* The page will probably be got soon: memory that waits for it may be fetched ahead. Gives nothing and never fails.
+	 * NULL: that would not pay. */
+	void (*expect)(void *context, const struct iforest_place *place, uint64_t index);
+
 	/* Makes room for a new run and fills in place->location. */
 	enum iforest_status (*create_run)(void *context, struct iforest_place *place);
 

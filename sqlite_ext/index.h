@@ -57,6 +57,7 @@ struct iforest_index {
 	struct iforest_pager pager;
 	struct iforest_store store;
 	struct iforest_page_cache cache;
+	bool knows_cache_size;              /* PRAGMA cache_size was asked since the state was last opened */
 	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *read_last, *read_pending, *find_row;
 	sqlite3_stmt *has_sketch, *get_sketch;
 	struct iforest_snapshot *snapshot;  /* last read, or NULL */

@@ -11,29 +11,67 @@ struct iforest_frame {
 	uint8_t bytes[];
 };
 
-static struct iforest_frame **bucket_of(struct iforest_page_cache *cache, uint64_t run_id, uint64_t index)
+static struct iforest_frame **bucket_of(const struct iforest_page_cache *cache, uint64_t run_id, uint64_t index)
 {
 	/* run ids are random already */
-	return &cache->buckets[(run_id + index) % IFOREST_CACHE_BUCKETS];
+	return &cache->buckets[(run_id + index) & (cache->n_buckets - 1)];
+}
+
+static struct iforest_frame *find(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index)
+{
+	struct iforest_frame *frame = cache->buckets ? *bucket_of(cache, place->run_id, index) : NULL;
+
+	while (frame && (frame->run_id != place->run_id || frame->generation != place->generation || frame->index != index))
+		frame = frame->next;
+	return frame;
+}
+
+static struct iforest_page page_of(struct iforest_frame *frame)
+{
+	return (struct iforest_page){ .bytes = frame->bytes, .n_bytes = frame->n_bytes, .is_checked = &frame->is_checked };
 }
 
 static void hand_out(struct iforest_page_cache *cache, struct iforest_frame *frame, struct iforest_page *page)
 {
 	frame->n_holds++;
 	cache->n_held++;
-	*page = (struct iforest_page){ .bytes = frame->bytes, .n_bytes = frame->n_bytes, .is_checked = &frame->is_checked };
+	*page = page_of(frame);
 }
 
 bool iforest_page_cache_get(struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			    struct iforest_page *page)
 {
-	struct iforest_frame *frame = cache->buckets ? *bucket_of(cache, place->run_id, index) : NULL;
+	struct iforest_frame *frame = find(cache, place, index);
 
-	while (frame && (frame->run_id != place->run_id || frame->generation != place->generation || frame->index != index))
-		frame = frame->next;
 	if (frame)
 		hand_out(cache, frame, page);
 	return frame != NULL;
+}
+
+bool iforest_page_cache_peek(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
+			     struct iforest_page *page)
+{
+	struct iforest_frame *frame = find(cache, place, index);
+
+	if (frame)
+		*page = page_of(frame);
+	return frame != NULL;
+}
+
+enum { EXPECTED_BYTES = 448, LINE_BYTES = 64 }; /* of a leaf page: its header and directory */
+
+void iforest_page_cache_expect(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index)
+{
+	const char *frame = cache->buckets ? (const char *)*bucket_of(cache, place->run_id, index) : NULL;
+
+	/* the first of its bucket is the one, nearly always, and to ask it would be to wait for it */
+	for (unsigned at = 0; frame && at < EXPECTED_BYTES; at += LINE_BYTES)
+		__builtin_prefetch(frame + at);
+}
+
+bool iforest_page_cache_is_full(const struct iforest_page_cache *cache)
+{
+	return cache->n_frames >= IFOREST_CACHE_FRAMES && cache->n_frames >= cache->most_frames;
 }
 
 /* Drops the first frame of the list that nobody holds. */
@@ -58,12 +96,37 @@ static void make_room(struct iforest_page_cache *cache)
 {
 	unsigned first;
 
-	if (cache->n_frames < IFOREST_CACHE_FRAMES)
+	if (!iforest_page_cache_is_full(cache))
 		return;
 	cache->dice = cache->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	first = (unsigned)(cache->dice >> 33);
-	for (unsigned b = 0; b < IFOREST_CACHE_BUCKETS && cache->n_frames >= IFOREST_CACHE_FRAMES; b++)
-		drop_one(cache, &cache->buckets[(first + b) % IFOREST_CACHE_BUCKETS]);
+	for (unsigned b = 0; b < cache->n_buckets && iforest_page_cache_is_full(cache); b++)
+		drop_one(cache, &cache->buckets[(first + b) & (cache->n_buckets - 1)]);
+}
+
+enum { LEAST_BUCKETS = 256 };
+
+/* Twice as many buckets as before, and all frames in them. */
+static bool grow(struct iforest_page_cache *cache)
+{
+	unsigned n_before = cache->n_buckets, n_buckets = n_before ? 2 * n_before : LEAST_BUCKETS;
+	struct iforest_frame **before = cache->buckets, **buckets = sqlite3_malloc64(n_buckets * sizeof(struct iforest_frame *));
+
+	if (!buckets)
+		return false;
+	memset(buckets, 0, n_buckets * sizeof(struct iforest_frame *));
+	cache->buckets = buckets;
+	cache->n_buckets = n_buckets;
+	for (unsigned b = 0; b < n_before; b++)
+		while (before[b]) {
+			struct iforest_frame *frame = before[b], **bucket = bucket_of(cache, frame->run_id, frame->index);
+
+			before[b] = frame->next;
+			frame->next = *bucket;
+			*bucket = frame;
+		}
+	sqlite3_free(before);
+	return true;
 }
 
 bool iforest_page_cache_put(struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
@@ -71,14 +134,8 @@ bool iforest_page_cache_put(struct iforest_page_cache *cache, const struct ifore
 {
 	struct iforest_frame *frame, **bucket;
 
-	if (!cache->buckets) {
-		size_t n_bucket_bytes = IFOREST_CACHE_BUCKETS * sizeof *cache->buckets;
-
-		cache->buckets = sqlite3_malloc64(n_bucket_bytes);
-		if (!cache->buckets)
-			return false;
-		memset(cache->buckets, 0, n_bucket_bytes);
-	}
+	if (cache->n_frames >= cache->n_buckets / 2 && !grow(cache))
+		return false;
 	make_room(cache);
 	frame = sqlite3_malloc64(offsetof(struct iforest_frame, bytes) + n_bytes);
 	if (!frame)
@@ -103,7 +160,7 @@ void iforest_page_cache_let_go(struct iforest_page_cache *cache, struct iforest_
 
 void iforest_page_cache_release(struct iforest_page_cache *cache)
 {
-	for (unsigned b = 0; cache->buckets && b < IFOREST_CACHE_BUCKETS; b++)
+	for (unsigned b = 0; b < cache->n_buckets; b++)
 		while (drop_one(cache, &cache->buckets[b]))
 			;
 	sqlite3_free(cache->buckets);

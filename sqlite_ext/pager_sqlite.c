@@ -26,6 +26,22 @@ int iforest_pager_sqlite_prepare(struct iforest_index *index, sqlite3_stmt **sta
 	return rc;
 }
 
+/* Who allows SQLite more memory than the cache takes by itself allows the cache as much: of SQLite's pages as many, of KiB a page in four. */
+static void ask_cache_size(struct iforest_index *index)
+{
+	struct iforest_error error = { .rc = SQLITE_OK };
+	sqlite3_stmt *statement;
+	sqlite3_int64 size = 0;
+
+	index->knows_cache_size = true;
+	if (!iforest_prepare(&error, index->db, &statement, "PRAGMA \"%w\".cache_size", index->schema) &&
+	    sqlite3_step(statement) == SQLITE_ROW)
+		size = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	iforest_error_clear(&error);
+	index->cache.most_frames = (unsigned)(size < 0 ? -size / 4 : size);
+}
+
 static enum iforest_status sqlite_get(void *context, const struct iforest_place *place, uint64_t page_index,
 				      struct iforest_page *page)
 {
@@ -37,6 +53,8 @@ static enum iforest_status sqlite_get(void *context, const struct iforest_place 
 		return IFOREST_CORRUPT;
 	if (iforest_page_cache_get(&index->cache, place, page_index, page))
 		return IFOREST_OK;
+	if (!index->knows_cache_size && iforest_page_cache_is_full(&index->cache))
+		ask_cache_size(index);
 	rc = iforest_pager_sqlite_prepare(index, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?");
 	if (rc)
 		return iforest_pager_sqlite_failed(index, rc);
@@ -62,6 +80,13 @@ static void sqlite_release(void *context, struct iforest_page *page)
 	struct iforest_index *index = context;
 
 	iforest_page_cache_let_go(&index->cache, page);
+}
+
+static void sqlite_expect(void *context, const struct iforest_place *place, uint64_t page_index)
+{
+	struct iforest_index *index = context;
+
+	iforest_page_cache_expect(&index->cache, place, page_index);
 }
 
 /* Puts a blob under an id. */
@@ -152,6 +177,7 @@ void iforest_pager_sqlite_init(struct iforest_index *index)
 		.max_batch_pages = 16, /* any number: SQLite's transaction makes them one */
 		.get = sqlite_get,
 		.release = sqlite_release,
+		.expect = sqlite_expect,
 		.create_run = sqlite_create_run,
 		.write = sqlite_write,
 		.drop_run = sqlite_drop_run,

@@ -342,6 +342,7 @@ int iforest_index_open(struct iforest_index *index, struct iforest_snapshot **sn
 {
 	int rc = iforest_index_find_source(index, error);
 
+	index->knows_cache_size = false;
 	if (!rc)
 		rc = refresh(index, error);
 	if (!rc)

@@ -9,6 +9,29 @@
 
 enum { N = IFOREST_BLOCK_ENTRIES };
 
+/* What is told of the packed numbers, against the numbers. */
+static void compare_packed(const struct iforest_column *column, const int64_t *numbers, unsigned n)
+{
+	unsigned from = n / 3, to = n - n / 5, n_below = 0;
+	iforest_int128 sum, expected = 0;
+	bool ascend = true;
+
+	for (unsigned i = 0; i < n; i++) {
+		ascend = ascend && (i == 0 || numbers[i] >= numbers[i - 1]);
+		expected += i >= from && i < to ? numbers[i] : 0;
+		n_below += numbers[i] < numbers[from];
+	}
+	if (iforest_column_sum(column, from, to, &sum))
+		assert_true(sum == expected);
+	assert_true(iforest_column_find(column, n, numbers[from]) <= n);
+	if (!ascend)
+		return;
+	assert_int_equal(iforest_column_find(column, n, numbers[from]), n_below);
+	assert_int_equal(iforest_column_find(column, n, INT64_MIN), 0);
+	if (numbers[n - 1] < INT64_MAX)
+		assert_int_equal(iforest_column_find(column, n, INT64_MAX), n);
+}
+
 /* Packs and unpacks; the column lies at the very end of its memory, so that a read beyond the slack shows. Returns its bytes. */
 static unsigned round_trip(const int64_t *numbers, uint64_t present, unsigned n, int64_t reference)
 {
@@ -28,6 +51,7 @@ static unsigned round_trip(const int64_t *numbers, uint64_t present, unsigned n,
 	for (unsigned i = 0; i < n; i++)
 		if (present >> i & 1)
 			assert_true(unpacked[i] == numbers[i]);
+	compare_packed(&column, unpacked, n);
 	free(placed);
 	return n_bytes;
 }
@@ -66,6 +90,26 @@ static void every_number_survives(void **state)
 		random_numbers(&dice, numbers, n);
 		round_trip(numbers, present, n, random_chance(&dice, 50) ? numbers[0] : random_between(&dice, INT64_MIN, INT64_MAX));
 	}
+}
+
+/* Durations of a trace, the usual case, are added up where they are packed. */
+static void plain_numbers_are_summed_packed(void **state)
+{
+	uint8_t packed[IFOREST_MAX_COLUMN_BYTES + IFOREST_COLUMN_SLACK] = { 0 };
+	struct random dice = random_from(random_seed());
+	int64_t numbers[N];
+	struct iforest_column column;
+	iforest_int128 sum, expected = 0;
+	unsigned n_bytes;
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		numbers[i] = random_between(&dice, 0, 1 << 24);
+		expected += numbers[i];
+	}
+	n_bytes = iforest_column_pack(packed, numbers, UINT64_MAX, N, 0);
+	assert_ok(iforest_column_open(&column, packed, packed + n_bytes, N, 0));
+	assert_true(iforest_column_sum(&column, 0, N, &sum) && sum == expected);
 }
 
 /* That all numbers are on one side of a bound is said only where it is so. */
@@ -180,6 +224,7 @@ static void foreign_bytes(void **state)
 		if (!iforest_column_open(&column, bytes, bytes + n_bytes, n, 0)) {
 			assert_true(column.end >= bytes && column.end <= bytes + n_bytes && column.width <= 64);
 			iforest_column_unpack(&column, n, numbers);
+			compare_packed(&column, numbers, n);
 		}
 		free(bytes);
 	}
@@ -214,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_number_survives),
 		cmocka_unit_test(bounds_hold_every_number),
+		cmocka_unit_test(plain_numbers_are_summed_packed),
 		cmocka_unit_test(every_width_survives),
 		cmocka_unit_test(columns_of_missing_numbers),
 		cmocka_unit_test(regular_numbers_cost_next_to_nothing),

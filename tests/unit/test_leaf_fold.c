@@ -150,6 +150,58 @@ static void every_range_of_a_block(void **state)
 }
 
 /* Counting alone decodes nothing, and a sum only its own column. */
+/* What the summary says is what the fold says, and nothing is said where a value is missing or an entry removed. */
+static void a_summary_is_the_block(void **state)
+{
+	static const struct iforest_wanted sums = { .values = 1, .no_mins = 1, .no_maxs = 1 };
+	struct random dice = random_from(random_seed());
+	struct folded *folded = malloc(sizeof *folded);
+	unsigned n_said = 0;
+
+	(void)state;
+	assert_non_null(folded);
+	for (unsigned round = 0; round < 3000; round++) {
+		struct iforest_block_reader reader;
+		struct iforest_aggregate said, expected;
+		uint64_t counted, all = 0;
+
+		make(&dice, folded);
+		assert_true(iforest_wants_sums_alone(&sums, &folded->fields));
+		iforest_aggregate_clear(&said, 2);
+		iforest_aggregate_clear(&expected, 2);
+		iforest_block_start(&reader, &folded->leaf, 0);
+		assert_ok(iforest_block_fold(&reader, 0, folded->n, &sums, &expected, &counted));
+		for (unsigned i = 0; i < folded->n; i++)
+			all += folded->entries[i].has[0] && !folded->entries[i].is_dead;
+		if (iforest_leaf_add_summary(&folded->leaf, 0, &said)) {
+			assert_int_equal(all, folded->n);
+			assert_true(said.n_rows == expected.n_rows && said.values[0].n == expected.values[0].n);
+			assert_true(said.values[0].sum == expected.values[0].sum);
+			n_said++;
+		} else {
+			assert_true(said.n_rows == 0 && said.values[0].n == 0 && said.values[0].sum == 0);
+		}
+	}
+	assert_true(n_said > 10);
+	free(folded);
+}
+
+static void more_than_sums_is_no_summary(void **state)
+{
+	static const struct iforest_filter filter = { .of_node = NULL };
+	static const struct iforest_wanted others[] = {
+		{ .values = 1, .no_maxs = 1 }, { .values = 1, .no_mins = 1 }, { .values = 3, .no_mins = 3, .no_maxs = 3 },
+		{ .values = 1, .no_mins = 1, .no_maxs = 1, .squares = 1 }, { .values = 1, .no_mins = 1, .no_maxs = 1, .firsts = 1 },
+		{ .values = 1, .no_mins = 1, .no_maxs = 1, .lasts = 1 }, { .values = 1, .no_mins = 1, .no_maxs = 1, .times = true },
+		{ .values = 1, .no_mins = 1, .no_maxs = 1, .node_fields = true }, { .values = 1, .no_mins = 1, .no_maxs = 1, .filter = &filter },
+	};
+	struct iforest_fields fields = sample_fields(&shape);
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(others); i++)
+		assert_false(iforest_wants_sums_alone(&others[i], &fields));
+}
+
 static void only_columns_that_are_needed_are_unpacked(void **state)
 {
 	static const struct iforest_wanted count = { .values = 0 }, sum = { .values = 2, .no_rows = 2 };
@@ -280,6 +332,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_range_of_a_block),
+		cmocka_unit_test(a_summary_is_the_block),
+		cmocka_unit_test(more_than_sums_is_no_summary),
 		cmocka_unit_test(only_columns_that_are_needed_are_unpacked),
 		cmocka_unit_test(the_node_of_a_page),
 		cmocka_unit_test(a_node_without_some_entries),

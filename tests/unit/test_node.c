@@ -139,15 +139,20 @@ static void folding_takes_what_is_wanted(void **state)
 	iforest_node_write(&node, &fields, bytes);
 	for (uint32_t values = 0; values < 8; values++)
 		for (unsigned node_fields = 0; node_fields < 2; node_fields++) {
+			struct iforest_node_parts parts = { .values = values, .no_mins = 3, .no_maxs = 5, .squares = 7 ^ values,
+							    .node_fields = node_fields };
 			struct iforest_aggregate sum;
 
 			iforest_aggregate_clear(&sum, fields.n_values);
-			iforest_node_fold(bytes, &fields, values, 7 ^ values, node_fields, &sum);
+			iforest_node_fold(bytes, &fields, &parts, &sum);
 			assert_true(sum.n_rows == node.aggregate.n_rows && sum.n_dead == node.aggregate.n_dead);
 			assert_true(sum.latest_end == (node_fields ? node.aggregate.latest_end : INT64_MIN));
 			assert_true(sum.highest_block == (node_fields ? node.aggregate.highest_block : 0));
-			for (unsigned v = 0; v < fields.n_values; v++)
+			for (unsigned v = 0; v < fields.n_values; v++) {
 				assert_true(sum.values[v].n == (values >> v & 1 ? node.aggregate.values[v].n : 0));
+				assert_true(sum.values[v].min.is_set == (v == 2 && values >> v & 1));
+				assert_true(sum.values[v].max.is_set == (v == 1 && values >> v & 1));
+			}
 			assert_true(sum.values[2].squares.words[1] == (values >> 2 & 1 ? 0 : node.aggregate.values[2].squares.words[1]));
 		}
 }
