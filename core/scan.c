@@ -18,10 +18,16 @@ enum iforest_status iforest_scan_init(struct iforest_scan *scan, struct iforest_
 	return IFOREST_OK;
 }
 
-void iforest_scan_release(struct iforest_scan *scan)
+void iforest_scan_let_go(struct iforest_scan *scan)
 {
 	for (uint32_t r = 0; r < scan->n_cursors; r++)
 		iforest_cursor_release(&scan->cursors[r]);
+	scan->is_done = true;
+}
+
+void iforest_scan_release(struct iforest_scan *scan)
+{
+	iforest_scan_let_go(scan);
 	iforest_release(scan->store->alloc, scan->cursors);
 	iforest_release(scan->store->alloc, scan->active);
 	scan->cursors = NULL;
@@ -96,26 +102,39 @@ static enum iforest_status place_cursors(struct iforest_scan *scan)
 	return status;
 }
 
+static void turn_to(struct iforest_scan *scan, uint64_t series)
+{
+	const struct iforest_window *window = &scan->bucketing.window;
+
+	scan->series = series;
+	scan->end = window->has_t1 ? iforest_key_at(series, window->t1) : iforest_key_nulls(series);
+	scan->is_done = iforest_window_is_empty(window);
+	scan->has_bucket = scan->is_dense = false;
+}
+
+static enum iforest_status start_from(struct iforest_scan *scan, const struct iforest_key *from)
+{
+	struct iforest_key after = iforest_key_at(scan->series + 1, INT64_MIN);
+
+	scan->n_active = 0;
+	scan->reached = *from;
+	scan->is_placed = !(scan->wanted.extremes_alone && scan->bucketing.mode == IFOREST_WHOLE);
+	for (uint32_t r = 0; r < scan->n_cursors && !scan->is_done; r++) {
+		struct iforest_cursor *cursor = &scan->cursors[r];
+
+		if (may_hold(cursor->run, from, is_unbounded(scan) ? &after : &scan->end))
+			scan->active[scan->n_active++] = cursor;
+	}
+	return scan->is_placed ? place_cursors(scan) : IFOREST_OK;
+}
+
 enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t series)
 {
 	const struct iforest_window *window = &scan->bucketing.window;
 	struct iforest_key from = iforest_key_at(series, window->has_t0 ? window->t0 : INT64_MIN);
-	struct iforest_key after = iforest_key_at(series + 1, INT64_MIN);
 
-	scan->series = series;
-	scan->n_active = 0;
-	scan->reached = from;
-	scan->is_placed = !(scan->wanted.extremes_alone && scan->bucketing.mode == IFOREST_WHOLE);
-	scan->has_bucket = scan->is_dense = false;
-	scan->end = window->has_t1 ? iforest_key_at(series, window->t1) : iforest_key_nulls(series);
-	scan->is_done = iforest_window_is_empty(window);
-	for (uint32_t r = 0; r < scan->n_cursors && !scan->is_done; r++) {
-		struct iforest_cursor *cursor = &scan->cursors[r];
-
-		if (may_hold(cursor->run, &from, is_unbounded(scan) ? &after : &scan->end))
-			scan->active[scan->n_active++] = cursor;
-	}
-	return scan->is_placed ? place_cursors(scan) : IFOREST_OK;
+	turn_to(scan, series);
+	return start_from(scan, &from);
 }
 
 static enum iforest_status fold_all(struct iforest_scan *scan, const struct iforest_key *to,
@@ -215,6 +234,28 @@ static struct iforest_key end_of(const struct iforest_scan *scan, int64_t bucket
 	return after_all || iforest_key_compare(&scan->end, &to) < 0 ? scan->end : to;
 }
 
+enum iforest_status iforest_scan_start_after(struct iforest_scan *scan, uint64_t series, int64_t bucket)
+{
+	struct iforest_key from;
+
+	turn_to(scan, series);
+	from = end_of(scan, bucket);
+	scan->has_bucket = true;
+	scan->last_bucket = bucket;
+	scan->is_done = scan->is_done || scan->bucketing.mode == IFOREST_WHOLE || iforest_key_compare(&from, &scan->end) >= 0;
+	return start_from(scan, &from);
+}
+
+/* A bucket ahead: the next end is about as far from this one as this one is from what was reached. */
+static void expect_next(const struct iforest_scan *scan, const struct iforest_key *to)
+{
+	uint64_t width = (uint64_t)to->time - (uint64_t)scan->reached.time;
+	struct iforest_key next = iforest_key_at(scan->series, (int64_t)((uint64_t)to->time + width));
+
+	for (uint32_t a = 0; a < scan->n_active; a++)
+		iforest_cursor_expect(scan->active[a], &next);
+}
+
 /* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends. */
 enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES };
 
@@ -229,6 +270,7 @@ static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *b
 	if (status)
 		return status == IFOREST_RANGE ? IFOREST_OK : status;
 	to = end_of(scan, *bucket);
+	expect_next(scan, &to);
 	status = find_extremes(scan, &to, aggregate, &is_narrow);
 	if (aggregate->n_rows == 0)
 		return status;
@@ -267,6 +309,7 @@ static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucke
 	scan->has_bucket = true;
 	scan->last_bucket = *bucket;
 	to = end_of(scan, *bucket);
+	expect_next(scan, &to);
 	status = fold_all(scan, &to, &scan->wanted, aggregate);
 	scan->reached = to;
 	scan->is_dense = scan->wanted.extremes_alone && aggregate->n_rows >= MANY_ENTRIES && iforest_key_compare(&to, &scan->end) < 0;

@@ -60,6 +60,12 @@ enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_
 /* Turns to a series. Cost: one page a level and run. Errors: as iforest_cursor_seek(). */
 enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t series);
 
+/* The same, from the end of a bucket on, as if iforest_scan_next() had just given that one. */
+enum iforest_status iforest_scan_start_after(struct iforest_scan *scan, uint64_t series, int64_t bucket);
+
+/* Holds no pages any more; a series has to be started before the scan is used again. */
+void iforest_scan_let_go(struct iforest_scan *scan);
+
 /* The next bucket, in ascending order, that has a live entry; *found is false after the last.
  * aggregate has the manifest's n_values; parts not wanted are those of the empty aggregate, or unfinished where extremes
  * alone are wanted (leaf_fold.h).

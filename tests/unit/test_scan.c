@@ -233,6 +233,53 @@ static void runs_of_another_store_join(void **state)
 	sample_stop(&index);
 }
 
+/* A series gone on with from any of its buckets gives what follows it. */
+static void a_series_is_gone_on_with(void **state)
+{
+	static const struct iforest_wanted all = { .values = 1 }, extremes = { .values = 1, .no_mins = 1, .extremes_alone = true };
+	struct sample_index index;
+	struct iforest_scan scan, other;
+	struct random dice = random_from(random_seed());
+
+	(void)state;
+	sample_start(&index, &shapes[0]);
+	for (unsigned group = 0; group < 3; group++) {
+		sample_entries(&index, &dice, 3000, 3, SAMPLE_STEADY);
+		assert_ok(sample_build(&index, group));
+	}
+	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
+	assert_ok(iforest_scan_init(&other, &index.store, &index.manifest));
+	for (unsigned round = 0; round < 60; round++) {
+		uint64_t series = random_below(&dice, 4);
+		unsigned after = (unsigned)random_below(&dice, 40), n = 0;
+		struct iforest_aggregate a, b;
+		int64_t bucket, same;
+		bool found = true, found_too = true;
+
+		scan.bucketing = (struct iforest_bucketing){ .mode = round % 3 ? IFOREST_STEP : IFOREST_WHOLE,
+							     .step = random_between(&dice, 1, 100000), .window = { .has_t0 = round & 1, .t0 = 500 } };
+		scan.wanted = round & 1 ? all : extremes;
+		other.bucketing = scan.bucketing;
+		other.wanted = scan.wanted;
+		assert_ok(iforest_scan_start(&scan, series));
+		while (found) {
+			assert_ok(iforest_scan_next(&scan, &bucket, &a, &found));
+			if (n > after) {
+				assert_ok(iforest_scan_next(&other, &same, &b, &found_too));
+				assert_true(found_too == found && (!found || same == bucket));
+				assert_true(!found || memcmp(&a.values[0].max, &b.values[0].max, sizeof a.values[0].max) == 0);
+			} else if (n == after && found) {
+				iforest_scan_let_go(&other);
+				assert_ok(iforest_scan_start_after(&other, series, bucket));
+			}
+			n++;
+		}
+	}
+	iforest_scan_release(&other);
+	iforest_scan_release(&scan);
+	sample_stop(&index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +289,7 @@ int main(void)
 		cmocka_unit_test(step_buckets_beyond_int64_are_an_error),
 		cmocka_unit_test(removed_entries_exceed_nothing),
 		cmocka_unit_test(runs_of_another_store_join),
+		cmocka_unit_test(a_series_is_gone_on_with),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
