@@ -91,7 +91,7 @@ $(LIBRARIES):
 	@ar rcs $@ $^
 
 $(BUILD)/iforest.so: $(EXTENSION) $(BUILD)/libiforest.a
-	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lm
+	@$(CC) -shared $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lm
 
 $(BUILD)/chrometrace.so: $(READER) $(BUILD)/libtrace.a
 	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lyajl -lz -lm

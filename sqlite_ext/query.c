@@ -44,21 +44,22 @@ static const struct iforest_filter *filter_of(const struct iforest_query *query)
 	return query->snapshot->tail.n_removed > 0 ? &query->snapshot->tail.filter : NULL;
 }
 
-static enum iforest_status start_series(struct iforest_query *query, uint64_t series)
+static enum iforest_status start_series(struct iforest_query *query, uint32_t member)
 {
-	return query->is_overlap ? iforest_overlap_start(&query->overlap, series) : iforest_scan_start(&query->scan, series);
+	return query->is_overlap ? iforest_overlap_start(&query->overlap, query->members[member]->id) :
+				   iforest_ahead_start(&query->ahead, &query->scan, member);
 }
 
 static enum iforest_status next_of_series(struct iforest_query *query, int64_t *bucket, struct iforest_aggregate *aggregate,
 					  bool *found)
 {
 	return query->is_overlap ? iforest_overlap_next(&query->overlap, bucket, aggregate, found) :
-				   iforest_scan_next(&query->scan, bucket, aggregate, found);
+				   iforest_ahead_next(&query->ahead, &query->scan, bucket, aggregate, found);
 }
 
-static enum iforest_status list_of_series(struct iforest_query *query, uint64_t series, struct iforest_bucket_list *list)
+static enum iforest_status list_of_series(struct iforest_query *query, uint32_t member, struct iforest_bucket_list *list)
 {
-	enum iforest_status status = start_series(query, series);
+	enum iforest_status status = start_series(query, member);
 	bool found = true;
 
 	while (!status && found) {
@@ -83,7 +84,7 @@ static enum iforest_status list_of_group(struct iforest_query *query, uint32_t f
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t m = from; m < to && !status; m++) {
-		status = list_of_series(query, query->members[m]->id, &stack[depth++]);
+		status = list_of_series(query, m, &stack[depth++]);
 		for (uint32_t carry = m - from; carry & 1 && !status; carry >>= 1, depth--)
 			status = iforest_bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
 	}
@@ -167,7 +168,7 @@ static enum iforest_status open_group(struct iforest_query *query)
 		return status;
 	iforest_carry_turn(&query->carry);
 	if (is_single(query))
-		return start_series(query, query->members[from]->id);
+		return start_series(query, from);
 	return list_of_group(query, from, to);
 }
 
@@ -384,11 +385,16 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 		rc = start_counter(query, error);
 	if (!rc && query->fill >= IFOREST_FILL_LAST)
 		rc = start_carry(query, error);
-	return rc ? rc : iforest_query_choose(query, plan, argv + n_arguments, error);
+	if (!rc)
+		rc = iforest_query_choose(query, plan, argv + n_arguments, error);
+	if (!rc && !query->is_overlap && !query->is_counter)
+		iforest_ahead_open(&query->ahead, index, query->snapshot, &query->scan, query->members, query->n_members);
+	return rc;
 }
 
 void iforest_query_release(struct iforest_query *query)
 {
+	iforest_ahead_close(&query->ahead);
 	if (query->has_overlap)
 		iforest_overlap_release(&query->overlap);
 	if (query->has_scan)

@@ -10,6 +10,7 @@
 #define IFOREST_SQLITE_QUERY_H
 
 #include "core/overlap.h"
+#include "sqlite_ext/ahead.h"
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/bucket_list.h"
 #include "sqlite_ext/carry.h"
@@ -37,6 +38,7 @@ struct iforest_query {
 	struct iforest_bucketing bucketing;
 	struct iforest_scan scan;
 	bool has_scan;
+	struct iforest_ahead ahead;                   /* series that threads have answered; not of overlaps and counters */
 	struct iforest_overlap overlap;               /* over the scan */
 	bool is_overlap, has_overlap;
 	enum iforest_fill fill;
