@@ -354,7 +354,9 @@ static void run_part(const char *part)
 		n_pans = (unsigned)atoi(value);
 	else if (strncmp(part, "threads=", 8) == 0)
 		set("threads", value);
-	if (equals)
+	else if (strcmp(part, "names") == 0)
+		ask_names();
+	if (equals || strcmp(part, "names") == 0)
 		return;
 	n_spans = count_rows("SELECT max(id) FROM spans");
 	n_frames = 0;
@@ -371,8 +373,6 @@ static void run_part(const char *part)
 	else if (strcmp(part, "overlaps") == 0)
 		walk("the longest span that reaches into each pixel, with its id",
 		     "SELECT track, bucket, longest_dur, longest_dur_id FROM spans_overlap(?1, ?2, 1920)");
-	else if (strcmp(part, "names") == 0)
-		ask_names();
 	else
 		fprintf(stderr, "sqlite_frame: %s is none of the parts\n", part);
 	run("COMMIT");
