@@ -6,6 +6,8 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "nodes/value.h"
+#include "parser/parse_func.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -119,6 +121,13 @@ static const char *quoted_schema(Oid namespace)
 	return quote_identifier(get_namespace_name(namespace));
 }
 
+/* An extension that was not updated yet lacks what later versions brought. */
+static bool has_function(Oid extension_schema, char *name)
+{
+	return OidIsValid(LookupFuncName(list_make2(makeString(get_namespace_name(extension_schema)), makeString(name)), -1, NULL,
+					 true));
+}
+
 static void read_index(Relation heap, Relation index, Oid extension_schema, struct iforest_functions *functions)
 {
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
@@ -146,6 +155,7 @@ static void read_index(Relation heap, Relation index, Oid extension_schema, stru
 	}
 	read_types(index, functions);
 	read_fields(heap, index, functions);
+	functions->is_overlap_read &= has_function(extension_schema, "iforest_overlap_index");
 }
 
 /* ---- a function ---- */

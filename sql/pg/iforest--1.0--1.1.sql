@@ -54,3 +54,14 @@ COMMENT ON FUNCTION iforest_quantile(bytea, double precision, double precision, 
 CREATE FUNCTION iforest_quantile(sketch bytea, q double precision, min bigint, max bigint) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'iforest_sketch_quantile_integer' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION iforest_quantile(bytea, double precision, bigint, bigint) IS 'the same of integers, between the smallest and the greatest of them';
+
+-- ---- spans that overlap a window, read from an index ----
+
+CREATE FUNCTION iforest_overlap_index(tab regclass, columns text[], condition text, duration integer) RETURNS oid
+	AS 'MODULE_PATHNAME', 'iforest_overlap_index' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION iforest_overlap_index(regclass, text[], text, integer) IS
+	'the index of the table with these columns, whose durations are the given value, if it may be read by itself; else NULL';
+CREATE FUNCTION iforest_overlap_spans(index oid, VARIADIC arguments "any") RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'iforest_overlap_spans' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION iforest_overlap_spans(oid, "any") IS
+	'what the overlap function of an index gives, read from it: of t0, t1, n, step, origin; no row where the index is NULL';

@@ -239,14 +239,6 @@ COMMENT ON AGGREGATE iforest_last(anyelement, anycompatible) IS 'v of the latest
 
 -- ---- functions of an index ----
 
-CREATE FUNCTION iforest_overlap_index(tab regclass, columns text[], condition text, duration integer) RETURNS oid
-	AS 'MODULE_PATHNAME', 'iforest_overlap_index' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION iforest_overlap_index(regclass, text[], text, integer) IS
-	'the index of the table with these columns, whose durations are the given value, if it may be read by itself; else NULL';
-CREATE FUNCTION iforest_overlap_spans(index oid, VARIADIC arguments "any") RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'iforest_overlap_spans' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION iforest_overlap_spans(oid, "any") IS
-	'what the overlap function of an index gives, read from it: of t0, t1, n, step, origin; no row where the index is NULL';
 CREATE FUNCTION iforest_create_functions(index regclass) RETURNS text[]
 	AS 'MODULE_PATHNAME', 'iforest_create_index_functions' LANGUAGE C STRICT VOLATILE;
 COMMENT ON FUNCTION iforest_create_functions(regclass) IS
