@@ -39,24 +39,32 @@ static Oid base_type(TupleDesc descriptor, int column)
 	return getBaseType(TupleDescAttr(descriptor, column)->atttypid);
 }
 
+/* The type itself, or what it is made of; but no domain that is made of it, whose conditions nobody has checked. */
+static bool is_of_type(TupleDesc wanted, int column, Oid type)
+{
+	Oid given = TupleDescAttr(wanted, column)->atttypid;
+
+	return given == type || given == getBaseType(type);
+}
+
 /* As the columns stand in the index; by times and numbers the types that SQL gives them. */
 static void require_columns(TupleDesc wanted, Relation index, unsigned duration)
 {
 	TupleDesc own = RelationGetDescr(index);
 	int n_by = IndexRelationGetNumberOfKeyAttributes(index) - 1;
-	Oid time = base_type(own, n_by), argument = time_argument_type(time);
+	Oid argument = time_argument_type(base_type(own, n_by));
 	Oid types[N_COLUMNS] = { [BUCKET] = INT8OID, [BUCKET_START] = argument, [BUCKET_END] = argument, [COUNT] = INT8OID,
 				 [CLIPPED] = argument == INT8OID   ? NUMERICOID
 					     : argument == DATEOID ? INT8OID
 								   : INTERVALOID,
-				 [LONGEST] = base_type(own, n_by + 1 + (int)duration),
-				 [LONGEST_ROW] = TIDOID, [LONGEST_TIME] = time };
+				 [LONGEST] = TupleDescAttr(own, n_by + 1 + (int)duration)->atttypid,
+				 [LONGEST_ROW] = TIDOID, [LONGEST_TIME] = TupleDescAttr(own, n_by)->atttypid };
 	bool is_right = wanted->natts == n_by + N_COLUMNS;
 
 	for (int i = 0; is_right && i < n_by; i++)
-		is_right = base_type(wanted, i) == base_type(own, i);
+		is_right = is_of_type(wanted, i, TupleDescAttr(own, i)->atttypid);
 	for (int i = 0; is_right && i < N_COLUMNS; i++)
-		is_right = base_type(wanted, n_by + i) == types[i];
+		is_right = is_of_type(wanted, n_by + i, types[i]);
 	if (!is_right)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("the columns asked for are not those of index \"%s\"", RelationGetRelationName(index)),

@@ -214,6 +214,10 @@ DROP TYPE so_kind;
 
 -- ---- called otherwise ----
 SELECT pg_temp.refusal(replace(:'direct', 'f integer', 'f bigint'));
+-- nor may what the table holds pass for a domain that does not hold it
+CREATE DOMAIN so_even AS text CHECK (VALUE IN ('t0', 't2'));
+SELECT pg_temp.refusal(replace(:'direct', 't text', 't so_even'));
+DROP DOMAIN so_even;
 SELECT pg_temp.refusal(replace(:'direct', '0::bigint', '0'));
 SELECT pg_temp.refusal(replace(:'direct', ', NULL::bigint)', ')'));
 SELECT pg_temp.refusal(replace(:'direct', 't text, a', 'a'));
