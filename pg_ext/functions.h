@@ -58,6 +58,7 @@ extern PGDLLEXPORT Datum iforest_sketch_numbers(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_sketch_quantile_real(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_sketch_quantile_integer(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_overlap_index(PG_FUNCTION_ARGS);      /* overlap_index.c */
+extern PGDLLEXPORT Datum iforest_overlap_index_support(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_overlap_spans(PG_FUNCTION_ARGS);      /* overlap_function.c */
 extern PGDLLEXPORT Datum iforest_create_index_functions(PG_FUNCTION_ARGS); /* create_functions.c */
 

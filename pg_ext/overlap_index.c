@@ -10,6 +10,7 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -28,6 +29,7 @@
 #include "pg_ext/match.h"
 
 PG_FUNCTION_INFO_V1(iforest_overlap_index);
+PG_FUNCTION_INFO_V1(iforest_overlap_index_support);
 
 /* ---- columns as text ---- */
 
@@ -48,17 +50,19 @@ char *iforest_column_expression(Oid index, int number)
 
 ArrayType *iforest_column_texts(Relation heap, Relation index)
 {
-	int n = IndexRelationGetNumberOfAttributes(index);
-	Datum *texts = palloc(n * sizeof *texts);
+	int n = IndexRelationGetNumberOfAttributes(index), n_keys = IndexRelationGetNumberOfKeyAttributes(index);
+	Datum *texts = palloc((n + 1) * sizeof *texts);
 
 	for (int i = 0; i < n; i++) {
 		AttrNumber attribute = index->rd_index->indkey.values[i];
 
-		texts[i] = CStringGetTextDatum(attribute
-						       ? quote_identifier(get_attname(RelationGetRelid(heap), attribute, false))
-						       : iforest_column_expression(RelationGetRelid(index), i + 1));
+		texts[i + (i >= n_keys)] = CStringGetTextDatum(
+			attribute ? quote_identifier(get_attname(RelationGetRelid(heap), attribute, false))
+				  : iforest_column_expression(RelationGetRelid(index), i + 1));
 	}
-	return construct_array(texts, n, TEXTOID, -1, false, TYPALIGN_INT);
+	/* no column is written so */
+	texts[n_keys] = CStringGetTextDatum("INCLUDE");
+	return construct_array(texts, n + 1, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
 char *iforest_predicate_text(Relation heap, Relation index)
@@ -157,7 +161,8 @@ static bool is_wanted(Relation heap, Relation index, ArrayType *columns, const c
 	bool is_same;
 	int level = 0;
 
-	if (index->rd_indam->ambuild != iforest_build || !iforest_index_is_usable(index))
+	/* who reads a cursor on need not be who has opened it, and was asked: the table is read then */
+	if (index->rd_indam->ambuild != iforest_build || !iforest_index_is_usable(index) || !may_select(heap, index))
 		return false;
 	if (has_expressions)
 		level = iforest_narrow_search_path();
@@ -207,4 +212,19 @@ Datum iforest_overlap_index(PG_FUNCTION_ARGS)
 	if (!OidIsValid(found))
 		PG_RETURN_NULL();
 	PG_RETURN_OID(found);
+}
+
+/* While planning: a plan that obeys policies reads the table, whoever runs it. A cursor may be read on by a user to whom they do
+ * not apply, and shows no more for that. */
+Datum iforest_overlap_index_support(PG_FUNCTION_ARGS)
+{
+	Node *request = (Node *)PG_GETARG_POINTER(0), *table;
+
+	if (!IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(NULL);
+	table = linitial(castNode(SupportRequestSimplify, request)->fcall->args);
+	if (!IsA(table, Const) || castNode(Const, table)->constisnull ||
+	    check_enable_rls(DatumGetObjectId(castNode(Const, table)->constvalue), InvalidOid, true) != RLS_ENABLED)
+		PG_RETURN_POINTER(NULL);
+	PG_RETURN_POINTER(makeNullConst(OIDOID, -1, InvalidOid));
 }

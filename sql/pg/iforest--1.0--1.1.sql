@@ -57,8 +57,12 @@ COMMENT ON FUNCTION iforest_quantile(bytea, double precision, bigint, bigint) IS
 
 -- ---- spans that overlap a window, read from an index ----
 
+CREATE FUNCTION iforest_overlap_index_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_overlap_index_support(internal) IS 'for the planner: under row security no index may be read';
 CREATE FUNCTION iforest_overlap_index(tab regclass, columns text[], condition text, duration integer) RETURNS oid
-	AS 'MODULE_PATHNAME', 'iforest_overlap_index' LANGUAGE C STABLE PARALLEL RESTRICTED;
+	AS 'MODULE_PATHNAME', 'iforest_overlap_index' LANGUAGE C STABLE PARALLEL RESTRICTED
+	SUPPORT iforest_overlap_index_support;
 COMMENT ON FUNCTION iforest_overlap_index(regclass, text[], text, integer) IS
 	'the index of the table with these columns, whose durations are the given value, if it may be read by itself; else NULL';
 CREATE FUNCTION iforest_overlap_spans(index oid, VARIADIC arguments "any") RETURNS SETOF record

@@ -145,6 +145,33 @@ SET ROLE so_user;
 SELECT so_as_owner(), pg_temp.refusal(:'direct');
 RESET ROLE;
 DROP FUNCTION so_as_owner;
+-- a cursor shows what it did to who has opened it, whoever reads on: policies stay, and privileges are not asked again
+GRANT SELECT ON so TO so_user;
+CREATE POLICY even ON so USING (track IN ('t0', 't2'));
+ALTER TABLE so ENABLE ROW LEVEL SECURITY;
+BEGIN;
+SET ROLE so_user;
+DECLARE c CURSOR FOR SELECT track FROM so_if_overlap(0, 5000) ORDER BY track;
+RESET ROLE;
+FETCH ALL c;
+DECLARE d CURSOR FOR SELECT count(*) FROM so_if_overlap(0, 5000);
+SET ROLE so_user;
+FETCH d;
+ROLLBACK;
+ALTER TABLE so DISABLE ROW LEVEL SECURITY;
+DROP POLICY even ON so;
+REVOKE ALL ON so FROM so_user;
+CREATE FUNCTION so_cursor(c refcursor) RETURNS refcursor LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+	OPEN c FOR SELECT count(*) FROM so_if_overlap(0, 5000);
+	RETURN c;
+END $$;
+BEGIN;
+SET ROLE so_user;
+SELECT so_cursor('c');
+FETCH c;
+ROLLBACK;
+DROP FUNCTION so_cursor;
 REVOKE USAGE ON SCHEMA public FROM so_user;
 DROP ROLE so_user;
 
@@ -225,6 +252,14 @@ SELECT pg_temp.refusal('SELECT * FROM iforest_overlap_spans(''so''::regclass, 1,
 SELECT pg_temp.refusal('SELECT iforest_overlap_spans(''so_if''::regclass, 1, 2)');
 SELECT count(*) FROM iforest_overlap_spans(NULL, 1, 2) AS o(a integer);
 SELECT pg_temp.refusal('SELECT * FROM so_if_overlap(1, 5, 2, 2)'), pg_temp.refusal('SELECT * FROM so_if_overlap(-5, 9000000000000000000, step => 1, origin => -9223372036854775808) WHERE track = ''t1''');
+-- an index with the same columns, of which others are its key
+CREATE TABLE so_keys(ts bigint, x bigint, dur bigint);
+INSERT INTO so_keys SELECT i, i % 7, i % 5 FROM generate_series(1, 300) i;
+CREATE INDEX so_two ON so_keys USING iforest (ts, x) INCLUDE (dur) WITH (duration = 'dur');
+CREATE INDEX so_one ON so_keys USING iforest (ts) INCLUDE (x, dur) WITH (duration = 'x');
+SELECT cardinality(iforest_create_functions('so_one')), cardinality(iforest_create_functions('so_two'));
+SELECT pg_temp.way(q), pg_temp.both(q) FROM unnest('{SELECT * FROM so_one_overlap(0\, 100), SELECT * FROM so_two_overlap(0\, 100) WHERE ts < 9}'::text[]) q;
+DROP TABLE so_keys;
 CREATE INDEX so_plain ON so USING iforest (ts) INCLUDE (id);
 SELECT pg_temp.refusal('SELECT * FROM iforest_overlap_spans(''so_plain''::regclass, 1, 2) AS o(a integer)');
 -- serializable: who writes into the table conflicts with who has asked (in the isolation suite); here it is asked at all
