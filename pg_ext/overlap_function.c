@@ -181,7 +181,7 @@ static void put_row(const struct iforest_overlaps *overlaps, const struct ifores
 	tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
 }
 
-static void put_rows(const struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo *result)
+static void put_rows(struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo *result)
 {
 	int n = overlaps->reader->definition.n_by + N_COLUMNS;
 	Datum *values = palloc0(n * sizeof *values);
@@ -190,24 +190,25 @@ static void put_rows(const struct iforest_overlaps *overlaps, Oid type, ReturnSe
 	MemoryContext of_row = AllocSetContextCreate(CurrentMemoryContext, "iforest row", ALLOCSET_SMALL_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(of_row);
 	struct shown_row shown = { .ref = -1 };
+	struct iforest_overlapped row;
+	int64 series = -1;
 
-	for (uint64 i = 0; i < overlaps->n_rows; i++) {
-		const struct iforest_overlapped *row = &overlaps->rows[i];
-
+	while (iforest_overlaps_next(overlaps, &row)) {
 		CHECK_FOR_INTERRUPTS();
-		if (overlaps->reader->definition.n_by > 0 && (i == 0 || row->series != row[-1].series)) {
+		if (overlaps->reader->definition.n_by > 0 && row.series != series) {
 			MemoryContextReset(of_series);
 			MemoryContextSwitchTo(of_series);
-			iforest_reader_by(overlaps->reader, row->series, values, are_null);
+			iforest_reader_by(overlaps->reader, row.series, values, are_null);
+			series = row.series;
 		}
 		MemoryContextSwitchTo(of_row);
 		MemoryContextReset(of_row);
-		put_row(overlaps, row, type, result, values, are_null, &shown);
+		put_row(overlaps, &row, type, result, values, are_null, &shown);
 	}
 	MemoryContextSwitchTo(before);
 }
 
-static void answer(const struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo *result)
+static void answer(struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo *result)
 {
 	if (overlaps->is_out_of_range)
 		iforest_bucket_out_of_range();
@@ -277,6 +278,7 @@ Datum iforest_overlap_spans(PG_FUNCTION_ARGS)
 		read_conditions(fcinfo, index, overlaps);
 		iforest_overlaps_read(overlaps);
 		answer(overlaps, type, result);
+		iforest_overlaps_release(overlaps);
 		MemoryContextDelete(overlaps->context);
 	}
 	/* locks are kept, as those of a scan are */

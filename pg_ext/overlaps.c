@@ -123,11 +123,23 @@ static void join_pending(struct reading *reading)
 	iforest_index_require(index, iforest_scan_join(&reading->reader->scan, &reading->store, &reading->manifest));
 }
 
-/* ---- an attempt ---- */
+/* ---- what is found ---- */
+
+/* Of many buckets and series there is more than may stay in memory. */
+static void put_aside(struct iforest_overlaps *overlaps)
+{
+	if (!overlaps->file)
+		overlaps->file = BufFileCreateTemp(false);
+	BufFileWrite(overlaps->file, overlaps->rows, overlaps->n_rows * sizeof *overlaps->rows);
+	overlaps->n_filed += overlaps->n_rows;
+	overlaps->n_rows = 0;
+}
 
 static void keep_bucket(struct iforest_overlaps *overlaps, const struct iforest_overlapped *row)
 {
-	if (overlaps->n_rows == overlaps->n_reserved) {
+	if (overlaps->n_rows == overlaps->n_reserved && overlaps->n_rows * sizeof *row >= work_mem * (Size)1024) {
+		put_aside(overlaps);
+	} else if (overlaps->n_rows == overlaps->n_reserved) {
 		overlaps->n_reserved = Max(256, 2 * overlaps->n_reserved);
 		overlaps->rows = overlaps->rows
 			? repalloc_huge(overlaps->rows, overlaps->n_reserved * sizeof *overlaps->rows)
@@ -136,12 +148,37 @@ static void keep_bucket(struct iforest_overlaps *overlaps, const struct iforest_
 	overlaps->rows[overlaps->n_rows++] = *row;
 }
 
+bool iforest_overlaps_next(struct iforest_overlaps *overlaps, struct iforest_overlapped *row)
+{
+	uint64 i = overlaps->n_given++;
+
+	if (i >= overlaps->n_filed + overlaps->n_rows)
+		return false;
+	if (i >= overlaps->n_filed)
+		*row = overlaps->rows[i - overlaps->n_filed];
+	else if ((i == 0 && BufFileSeek(overlaps->file, 0, 0, SEEK_SET) != 0) ||
+		 BufFileRead(overlaps->file, row, sizeof *row) != sizeof *row)
+		elog(ERROR, "could not read back what overlaps");
+	return true;
+}
+
+void iforest_overlaps_release(struct iforest_overlaps *overlaps)
+{
+	if (overlaps->file)
+		BufFileClose(overlaps->file);
+	overlaps->file = NULL;
+	overlaps->rows = NULL;
+	overlaps->n_rows = overlaps->n_reserved = overlaps->n_filed = overlaps->n_given = 0;
+}
+
+/* ---- an attempt ---- */
+
 static enum iforest_status read_series(struct reading *reading, uint32 i, struct iforest_aggregate *aggregate)
 {
 	struct iforest_overlaps *overlaps = reading->overlaps;
 	struct iforest_overlap *overlap = &reading->overlap;
 	uint32 series = reading->reader->keys.series[i];
-	uint64 n_before = overlaps->n_rows;
+	uint64 n_before = overlaps->n_filed + overlaps->n_rows;
 	struct iforest_overlapped row = { .series = i };
 	enum iforest_status status = IFOREST_OK;
 	bool found = true;
@@ -162,7 +199,7 @@ static enum iforest_status read_series(struct reading *reading, uint32 i, struct
 		keep_bucket(overlaps, &row);
 	}
 	/* what is open after the last bucket goes on beyond the finite times, where the window does */
-	if (!status && overlaps->n_rows > n_before && overlap->open.by_end.n > 0)
+	if (!status && overlaps->n_filed + overlaps->n_rows > n_before && overlap->open.by_end.n > 0)
 		overlaps->rows[overlaps->n_rows - 1].has_no_end = has_infinities(reading) && !reading->window.has_t1;
 	return status;
 }
@@ -219,9 +256,8 @@ static bool attempt(void *context, bool locked)
 	struct iforest_overlaps *overlaps = context;
 	bool done;
 
+	iforest_overlaps_release(overlaps);
 	MemoryContextReset(overlaps->context);
-	overlaps->rows = NULL;
-	overlaps->n_rows = overlaps->n_reserved = 0;
 	overlaps->has_infinite_time = overlaps->is_out_of_range = false;
 	if (locked)
 		iforest_lock(overlaps->index, IFOREST_LOCK_MAINTENANCE, ShareLock);

@@ -10,6 +10,7 @@
 #include "pg_ext/reader.h"
 
 #include "access/skey.h"
+#include "storage/buffile.h"
 
 #include "core/bucket.h"
 
@@ -32,8 +33,10 @@ struct iforest_overlaps {
 	MemoryContext context;              /* of what follows, reset by each attempt */
 
 	struct iforest_reader *reader;
-	struct iforest_overlapped *rows;    /* series by series, buckets ascending */
+	struct iforest_overlapped *rows;    /* what was found last; as much as work_mem holds */
 	uint64 n_rows, n_reserved;
+	BufFile *file;                      /* what was found before, if that is more */
+	uint64 n_filed, n_given;
 	bool has_infinite_time;             /* a span of the window starts at an infinite time */
 	bool is_out_of_range;               /* the number of a bucket is */
 	uint64 n_restarts;
@@ -41,5 +44,11 @@ struct iforest_overlaps {
 
 /* Requires  an index of spans, whose durations are in the unit of its times. */
 void iforest_overlaps_read(struct iforest_overlaps *overlaps);
+
+/* Then, one after the other: series by series, buckets ascending. False: there are no more. */
+bool iforest_overlaps_next(struct iforest_overlaps *overlaps, struct iforest_overlapped *row);
+
+/* Before the context goes. */
+void iforest_overlaps_release(struct iforest_overlaps *overlaps);
 
 #endif

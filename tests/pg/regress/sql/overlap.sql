@@ -70,6 +70,10 @@ EXECUTE o(100, 900, 't2');
 EXECUTE o(100, 5000, 't1');
 RESET plan_cache_mode;
 DEALLOCATE o;
+-- more than is kept in memory
+SET work_mem = '64kB';
+SELECT pg_temp.way('SELECT * FROM so_if_overlap(1000, 40000, 3000)'), pg_temp.both('SELECT * FROM so_if_overlap(1000, 40000, 3000)'), pg_temp.both('SELECT * FROM so_if_overlap(0, 19000, step => 13) WHERE track IN (''t1'', ''t2'')');
+RESET work_mem;
 
 -- ---- what a snapshot sees ----
 BEGIN;
