@@ -48,35 +48,6 @@ char *iforest_column_expression(Oid index, int number)
 						    Int32GetDatum(number), BoolGetDatum(false)));
 }
 
-ArrayType *iforest_column_texts(Relation heap, Relation index)
-{
-	int n = IndexRelationGetNumberOfAttributes(index), n_keys = IndexRelationGetNumberOfKeyAttributes(index);
-	Datum *texts = palloc((n + 1) * sizeof *texts);
-
-	for (int i = 0; i < n; i++) {
-		AttrNumber attribute = index->rd_index->indkey.values[i];
-
-		texts[i + (i >= n_keys)] = CStringGetTextDatum(
-			attribute ? quote_identifier(get_attname(RelationGetRelid(heap), attribute, false))
-				  : iforest_column_expression(RelationGetRelid(index), i + 1));
-	}
-	/* no column is written so */
-	texts[n_keys] = CStringGetTextDatum("INCLUDE");
-	return construct_array(texts, n + 1, TEXTOID, -1, false, TYPALIGN_INT);
-}
-
-char *iforest_predicate_text(Relation heap, Relation index)
-{
-	bool is_null;
-	Datum predicate = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, Anum_pg_index_indpred, &is_null);
-
-	return is_null ? NULL
-		       : TextDatumGetCString(OidFunctionCall2(F_PG_GET_EXPR_PG_NODE_TREE_OID, predicate,
-							      ObjectIdGetDatum(RelationGetRelid(heap))));
-}
-
-/* ---- who may read ---- */
-
 /* The table's columns that stand in the index, ctid, and those of its condition; as the planner numbers them. */
 static Bitmapset *columns_read(Relation index)
 {
@@ -90,6 +61,51 @@ static Bitmapset *columns_read(Relation index)
 	pull_varattnos((Node *)RelationGetIndexPredicate(index), 1, &columns);
 	return columns;
 }
+
+/* Numbers of the table's columns: of the index's, and of all that its expressions and condition name. */
+static char *column_numbers(Relation index)
+{
+	Bitmapset *read = columns_read(index);
+	StringInfoData text;
+	int column = -1;
+
+	initStringInfo(&text);
+	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
+		appendStringInfo(&text, "%d ", index->rd_index->indkey.values[i]);
+	while ((column = bms_next_member(read, column)) >= 0)
+		appendStringInfo(&text, " %d", column + FirstLowInvalidHeapAttributeNumber);
+	return text.data;
+}
+
+ArrayType *iforest_column_texts(Relation heap, Relation index)
+{
+	int n = IndexRelationGetNumberOfAttributes(index), n_keys = IndexRelationGetNumberOfKeyAttributes(index);
+	Datum *texts = palloc((n + 2) * sizeof *texts);
+
+	for (int i = 0; i < n; i++) {
+		AttrNumber attribute = index->rd_index->indkey.values[i];
+
+		texts[i + (i >= n_keys)] = CStringGetTextDatum(
+			attribute ? quote_identifier(get_attname(RelationGetRelid(heap), attribute, false))
+				  : iforest_column_expression(RelationGetRelid(index), i + 1));
+	}
+	/* no column is written so */
+	texts[n_keys] = CStringGetTextDatum("INCLUDE");
+	texts[n + 1] = CStringGetTextDatum(column_numbers(index));
+	return construct_array(texts, n + 2, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+char *iforest_predicate_text(Relation heap, Relation index)
+{
+	bool is_null;
+	Datum predicate = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, Anum_pg_index_indpred, &is_null);
+
+	return is_null ? NULL
+		       : TextDatumGetCString(OidFunctionCall2(F_PG_GET_EXPR_PG_NODE_TREE_OID, predicate,
+							      ObjectIdGetDatum(RelationGetRelid(heap))));
+}
+
+/* ---- who may read ---- */
 
 static bool may_select(Relation heap, Relation index)
 {

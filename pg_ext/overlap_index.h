@@ -11,7 +11,8 @@
 
 #include "utils/array.h"
 
-/* The columns of an index as its functions name them: by columns, time, INCLUDE, values; as text[] of names of the table, or expressions.
+/* The columns of an index as its functions name them: by columns, time, INCLUDE, values, as text[] of names of the table, or
+ * expressions; and then their numbers, for a name may have gone from one column to another since, and a number by a dump.
  * And the condition of a partial index, or NULL. With search_path as these are made with (iforest_narrow_search_path). */
 ArrayType *iforest_column_texts(Relation heap, Relation index);
 char *iforest_predicate_text(Relation heap, Relation index);

@@ -263,6 +263,15 @@ CREATE INDEX so_two ON so_keys USING iforest (ts, x) INCLUDE (dur) WITH (duratio
 CREATE INDEX so_one ON so_keys USING iforest (ts) INCLUDE (x, dur) WITH (duration = 'x');
 SELECT cardinality(iforest_create_functions('so_one')), cardinality(iforest_create_functions('so_two'));
 SELECT pg_temp.way(q), pg_temp.both(q) FROM unnest('{SELECT * FROM so_one_overlap(0\, 100), SELECT * FROM so_two_overlap(0\, 100) WHERE ts < 9}'::text[]) q;
+-- a name that has gone to another column, which has an index as well: the function keeps to its column
+ALTER TABLE so_keys RENAME x TO old_x;
+ALTER TABLE so_keys ADD x bigint;
+UPDATE so_keys SET x = 1000;
+CREATE INDEX so_new ON so_keys USING iforest (ts) INCLUDE (x, dur) WITH (duration = 'x');
+ALTER INDEX so_one SET (duration = 'old_x');
+SELECT pg_temp.way('SELECT * FROM so_one_overlap(0, 100)'), pg_temp.both('SELECT * FROM so_one_overlap(0, 100)'), longest_x FROM so_one_overlap(0, 100);
+SELECT cardinality(iforest_create_functions('so_one'));
+SELECT pg_temp.way('SELECT * FROM so_one_overlap(0, 100)'), longest_old_x FROM so_one_overlap(0, 100);
 DROP TABLE so_keys;
 CREATE INDEX so_plain ON so USING iforest (ts) INCLUDE (id);
 SELECT pg_temp.refusal('SELECT * FROM iforest_overlap_spans(''so_plain''::regclass, 1, 2) AS o(a integer)');
