@@ -230,8 +230,8 @@ Datum iforest_overlap_index(PG_FUNCTION_ARGS)
 	PG_RETURN_OID(found);
 }
 
-/* While planning: a plan that obeys policies reads the table, whoever runs it. A cursor may be read on by a user to whom they do
- * not apply, and shows no more for that. */
+/* While planning: a plan that obeys policies reads the table, whoever runs it. A cursor may be read on by a user to whom they
+ * do not apply, and shows no more for that. */
 Datum iforest_overlap_index_support(PG_FUNCTION_ARGS)
 {
 	Node *request = (Node *)PG_GETARG_POINTER(0), *table;
