@@ -83,7 +83,8 @@ static bool open_worker(struct iforest_ahead *ahead, struct iforest_ahead_worker
 	return !iforest_scan_join(&worker->scan, &worker->tail_store, &snapshot->tail.manifest);
 }
 
-/* The buckets that a series may have, 0 where they are too many. */
+/* The buckets that a series may have and more, 0 where they are too many: of a step two more than fit the window, which may cut the first and
+ * the last. */
 static uint32_t most_buckets(const struct iforest_ahead *ahead)
 {
 	const struct iforest_bucketing *bucketing = &ahead->scan->bucketing;
@@ -93,9 +94,8 @@ static uint32_t most_buckets(const struct iforest_ahead *ahead)
 	if (bucketing->mode == IFOREST_COUNT)
 		most = (uint64_t)bucketing->n;
 	else if (bucketing->mode == IFOREST_STEP)
-		most = window->has_t0 && window->has_t1 ?
-			((uint64_t)window->t1 - (uint64_t)window->t0) / (uint64_t)bucketing->step + 2 : UINT64_MAX;
-	return most <= IFOREST_AHEAD_BYTES / item_bytes(ahead) / 2 ? (uint32_t)most : 0;
+		most = window->has_t0 && window->has_t1 ? ((uint64_t)window->t1 - (uint64_t)window->t0) / (uint64_t)bucketing->step : UINT64_MAX;
+	return most <= IFOREST_AHEAD_BYTES / item_bytes(ahead) / 2 - 2 ? (uint32_t)most + 2 : 0;
 }
 
 void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index, struct iforest_snapshot *snapshot,
