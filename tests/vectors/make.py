@@ -392,7 +392,6 @@ ENDS = "the least and the greatest bigint are no bounds: they are what the argum
 
 
 TIMELESS = "rows without a time are in no window, the open one included: the table has them"
-CUT_ENDS = "no span ends after the greatest bigint"
 
 
 def write():
@@ -555,9 +554,7 @@ def write():
         ask_overlap(Question(twos, *window))
     ask_overlap(Question(extreme), ["overlaps", "longest_dur", "longest_dur_id"])
     ask_overlap(Question(extreme, GREATEST - 3, GREATEST - 1))
-    question = Question(extreme, t0=GREATEST - 3)
-    cut = [dict(row, clipped_dur=6) for row in overlapping(question)]
-    ask_overlap(question, ["overlaps", "clipped_dur", "longest_dur_id"], (("postgres", CUT_ENDS, cut),))
+    ask_overlap(Question(extreme, t0=GREATEST - 3), ["overlaps", "clipped_dur", "longest_dur_id"])
 
     feature("spans that overlap buckets")
     for window, n in (((0, 100), 4), ((-30, 71), 7), ((12, 14), 5), ((10, 12), 6)):
