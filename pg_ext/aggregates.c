@@ -50,6 +50,9 @@ static bool find_function(Oid oid, enum iforest_function *function)
 		{"iforest_min_row", IFOREST_FUNCTION_MIN_ROW},	 {"iforest_max_row", IFOREST_FUNCTION_MAX_ROW},
 		{"iforest_min_time", IFOREST_FUNCTION_MIN_TIME}, {"iforest_max_time", IFOREST_FUNCTION_MAX_TIME},
 		{"iforest_first", IFOREST_FUNCTION_FIRST},	 {"iforest_last", IFOREST_FUNCTION_LAST},
+		{"iforest_first_time", IFOREST_FUNCTION_FIRST_TIME},
+		{"iforest_last_time", IFOREST_FUNCTION_LAST_TIME},
+		{"iforest_last_row", IFOREST_FUNCTION_LAST_ROW},
 		{"iforest_sketch", IFOREST_FUNCTION_SKETCH},
 	};
 
@@ -76,7 +79,8 @@ bool iforest_aggregate_is_ctid(Aggref *aggregate)
 	enum iforest_function function;
 
 	return find_function(aggregate->aggfnoid, &function) &&
-	       (function == IFOREST_FUNCTION_MIN_ROW || function == IFOREST_FUNCTION_MAX_ROW);
+	       (function == IFOREST_FUNCTION_MIN_ROW || function == IFOREST_FUNCTION_MAX_ROW ||
+		function == IFOREST_FUNCTION_LAST_ROW);
 }
 
 bool iforest_aggregate_is_real(Aggref *aggregate)
@@ -353,6 +357,7 @@ static enum iforest_measure_kind row_of(enum iforest_function function)
 	case IFOREST_FUNCTION_MAX_TIME:
 		return IFOREST_MEASURE_MAX_ROW;
 	case IFOREST_FUNCTION_FIRST:
+	case IFOREST_FUNCTION_FIRST_TIME:
 		return IFOREST_MEASURE_FIRST_ROW;
 	default:
 		return IFOREST_MEASURE_LAST_ROW;

@@ -104,8 +104,14 @@ static bool read_fill(FunctionCallInfo fcinfo, int argument)
 	if (PG_ARGISNULL(argument))
 		return false;
 	fill = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	if (strcmp(fill, "last") == 0 || strcmp(fill, "linear") == 0) /* those that know it do not ask here */
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("fill '%s' is not known to these functions of an index", fill),
+			errhint("They were made before it was: ALTER EXTENSION iforest UPDATE, and call "
+				"iforest_create_functions again."));
 	if (strcmp(fill, "none") != 0 && strcmp(fill, "null") != 0 && strcmp(fill, "zero") != 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("fill is one of 'none', 'null', 'zero'"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("fill is one of 'none', 'null', 'zero', 'last', 'linear'"));
 	return strcmp(fill, "none") != 0;
 }
 

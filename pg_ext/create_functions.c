@@ -156,6 +156,7 @@ static void read_index(Relation heap, Relation index, Oid extension_schema, stru
 	read_types(index, functions);
 	read_fields(heap, index, functions);
 	functions->is_overlap_read &= has_function(extension_schema, "iforest_overlap_index");
+	functions->is_carried = has_function(extension_schema, "iforest_last_row");
 }
 
 /* ---- a function ---- */

@@ -1,140 +1,31 @@
-#include "pg_ext/function_pieces.h"
+#include "pg_ext/function_window.h"
 
-#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 
-/* ---- columns ---- */
+/* ---- gates ---- */
 
-/* What is shown of value column v: the aggregate, and the name, into which its own is put. */
-struct shown {
-	const char *name, *aggregate;
-	bool is_own;      /* of the extension, and of a row */
-	bool is_ctid;     /* not of a partitioned table */
-	bool is_summed;   /* only of numbers */
-	bool is_variance; /* only where squares are kept */
-	bool is_zero;     /* where filled with zeros */
-};
-
-static const struct shown all_shown[] = {
-	{ .name = "count_%s", .aggregate = "count", .is_zero = true },
-	{ .name = "sum_%s", .aggregate = "sum", .is_summed = true, .is_zero = true },
-	{ .name = "min_%s", .aggregate = "min" },
-	{ .name = "max_%s", .aggregate = "max" },
-	{ .name = "avg_%s", .aggregate = "avg", .is_summed = true },
-	{ .name = "first_%s", .aggregate = "first", .is_own = true },
-	{ .name = "last_%s", .aggregate = "last", .is_own = true },
-	{ .name = "min_%s_ctid", .aggregate = "min_row", .is_own = true, .is_ctid = true },
-	{ .name = "max_%s_ctid", .aggregate = "max_row", .is_own = true, .is_ctid = true },
-	{ .name = "min_%s_ts", .aggregate = "min_time", .is_own = true },
-	{ .name = "max_%s_ts", .aggregate = "max_time", .is_own = true },
-	{ .name = "var_%s", .aggregate = "var_samp", .is_variance = true },
-	{ .name = "stddev_%s", .aggregate = "stddev_samp", .is_variance = true },
-};
-
-static bool has_sum(Oid type)
+void iforest_add_window_gate(StringInfo text, const struct iforest_functions *functions, bool is_open,
+			     enum iforest_window_fill fill)
 {
-	return type != DATEOID && type != TIMESTAMPOID && type != TIMESTAMPTZOID;
+	bool is_carried = fill == IFOREST_WINDOW_CARRIED;
+
+	if (functions->is_carried)
+		appendStringInfo(text, "CASE WHEN $6 IN ('last', 'linear') %s ", is_carried ? "THEN" : "THEN false ELSE");
+	iforest_add_gate(text, functions, is_carried ? "'null'" : "$6", is_open, fill != IFOREST_WINDOW_PLAIN);
+	if (functions->is_carried)
+		iforest_add_text(text, is_carried ? " ELSE false END" : " END");
 }
 
-static bool has_squares(const struct iforest_functions *functions, int v)
+void iforest_add_window_gates(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill)
 {
-	return functions->squares >> v & 1;
-}
-
-static bool is_shown(const struct iforest_functions *functions, int v, const struct shown *shown)
-{
-	return (!shown->is_summed || has_sum(functions->values[v].type)) &&
-	       (!shown->is_variance || has_squares(functions, v)) && (!shown->is_ctid || !functions->is_partitioned);
-}
-
-/* One of the columns of value v. */
-struct value_column {
-	const struct iforest_column *value;
-	const struct shown *shown;
-};
-
-/* All of them, in the order of the answer: value by value, then variances. */
-static List *value_columns(const struct iforest_functions *functions)
-{
-	List *columns = NIL;
-
-	for (int variances = 0; variances <= 1; variances++)
-		for (int v = 0; v < functions->n_values; v++)
-			for (size_t s = 0; s < lengthof(all_shown); s++) {
-				struct value_column *column;
-
-				if (all_shown[s].is_variance != variances || !is_shown(functions, v, &all_shown[s]))
-					continue;
-				column = palloc(sizeof *column);
-				*column = (struct value_column){ &functions->values[v], &all_shown[s] };
-				columns = lappend(columns, column);
-			}
-	return columns;
-}
-
-/* %s of the pattern is the name. */
-static char *shown_name(const struct value_column *column)
-{
-	const char *pattern = column->shown->name, *at = strstr(pattern, "%s");
-
-	return psprintf("%.*s%s%s", (int)(at - pattern), pattern, column->value->name, at + 2);
-}
-
-/* Names of the output, in their order; by columns come first, and give way. */
-static List *window_names(const struct iforest_functions *functions)
-{
-	static const char *const fixed[] = { "t0", "t1", "n", "step", "origin", "fill", "bucket", "bucket_start", "bucket_end",
-					     "count", "first_ts", "last_ts", NULL };
-	const int n_arguments = 6;
-	struct iforest_names names = { functions, NIL };
-	List *by = NIL, *result = NIL;
-	ListCell *cell;
-
-	iforest_take_names(&names, fixed);
-	for (int i = n_arguments; fixed[i]; i++)
-		result = lappend(result, (char *)fixed[i]);
-	foreach(cell, value_columns(functions)) {
-		char *name = shown_name(lfirst(cell));
-
-		iforest_take_name(&names, name);
-		result = lappend(result, (char *)quote_identifier(name));
-	}
-	for (int i = 0; i < functions->n_by; i++)
-		by = lappend(by, (char *)iforest_take_column(&names, "by_", functions->by[i].name));
-	return list_concat(by, result);
-}
-
-static void add_value(StringInfo text, const struct iforest_functions *functions, const struct value_column *column)
-{
-	const struct shown *shown = column->shown;
-
-	iforest_add_text(text, ", ");
-	if (shown->is_own)
-		iforest_add_call(text, functions, shown->aggregate);
-	else
-		appendStringInfo(text, "%s(", shown->aggregate);
-	iforest_add_text(text, column->value->expression);
-	if (shown->is_own) {
-		iforest_add_text(text, ", ");
-		iforest_add_text(text, functions->time.expression);
-		iforest_add_text(text, ", ctid");
-	}
+	iforest_add_text(text, "(");
+	iforest_add_window_gate(text, functions, false, fill);
+	iforest_add_text(text, " OR ");
+	iforest_add_window_gate(text, functions, true, fill);
 	iforest_add_text(text, ")");
 }
 
-/* Columns of the answer. */
-static int n_columns(const struct iforest_functions *functions)
-{
-	return functions->n_by + 6 + list_length(value_columns(functions));
-}
-
-/* (c1, c2, ...), for an alias. */
-static void add_columns(StringInfo text, int from, int to)
-{
-	for (int i = from; i <= to; i++)
-		appendStringInfo(text, "%sc%d", i == from ? "(" : ", ", i);
-	iforest_add_text(text, ")");
-}
+/* ---- arms ---- */
 
 /* Number and bounds of the bucket. All times, those of rows without one too, are one bucket. */
 static void add_bucket(StringInfo text, const struct iforest_functions *functions, bool is_open)
@@ -165,7 +56,8 @@ static void add_group_by(StringInfo text, const struct iforest_functions *functi
 }
 
 /* The gate stands outside of the grouping: then nothing is planned below one that is known to be shut. */
-static void add_grouped(StringInfo text, const struct iforest_functions *functions, bool is_open, bool is_filled)
+void iforest_add_grouped(StringInfo text, const struct iforest_functions *functions, bool is_open,
+			 enum iforest_window_fill fill)
 {
 	ListCell *cell;
 
@@ -176,8 +68,8 @@ static void add_grouped(StringInfo text, const struct iforest_functions *functio
 	}
 	add_bucket(text, functions, is_open);
 	appendStringInfo(text, ", count(*), min(%s), max(%s)", functions->time.expression, functions->time.expression);
-	foreach(cell, value_columns(functions))
-		add_value(text, functions, lfirst(cell));
+	foreach(cell, iforest_value_columns(functions, fill))
+		iforest_add_value(text, functions, lfirst(cell));
 	appendStringInfo(text, " FROM %s", functions->table);
 	if (!is_open) {
 		appendStringInfo(text, " WHERE %s >= $1 AND %s <= ", functions->time.expression, functions->time.expression);
@@ -186,27 +78,39 @@ static void add_grouped(StringInfo text, const struct iforest_functions *functio
 	iforest_add_predicate(text, functions, is_open ? "WHERE" : "AND");
 	add_group_by(text, functions, is_open);
 	iforest_add_text(text, ") AS grouped");
-	add_columns(text, 1, n_columns(functions));
+	iforest_add_columns(text, 1, iforest_n_columns(functions, fill));
 	iforest_add_text(text, " WHERE ");
-	iforest_add_gate(text, functions, "$6", is_open, is_filled);
+	iforest_add_window_gate(text, functions, is_open, fill);
 }
 
-/* Every series with every bucket, of which nothing else is known. Where there are more buckets than times, those before that
- * of $1 are empty. */
-static void add_all_buckets(StringInfo text, const struct iforest_functions *functions)
+/* Where there are more buckets than times, those before that of $1 are empty. */
+void iforest_add_first_bucket(StringInfo text, const struct iforest_functions *functions)
+{
+	iforest_add_text(text, "CASE WHEN $3 IS NULL THEN ");
+	iforest_add_bucket_of(text, functions, "$1");
+	iforest_add_text(text, " ELSE 0 END");
+}
+
+void iforest_add_last_bucket(StringInfo text, const struct iforest_functions *functions)
+{
+	iforest_add_call(text, functions, "bucket_of");
+	iforest_add_last(text, functions);
+	iforest_add_text(text, ", $1, $2, $3, $4, $5)");
+}
+
+void iforest_add_all_buckets(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill)
 {
 	iforest_add_text(text, "SELECT ");
 	for (int i = 0; i < functions->n_by; i++)
 		appendStringInfo(text, "s.c%d, ", i + 1);
 	iforest_add_text(text, "b.b");
-	for (int i = functions->n_by + 1; i < n_columns(functions); i++)
+	for (int i = functions->n_by + 1; i < iforest_n_columns(functions, fill); i++)
 		iforest_add_text(text, ", NULL");
-	iforest_add_text(text, " FROM generate_series(CASE WHEN $3 IS NULL THEN ");
-	iforest_add_bucket_of(text, functions, "$1");
-	iforest_add_text(text, " ELSE 0 END, ");
-	iforest_add_call(text, functions, "bucket_of");
-	iforest_add_last(text, functions);
-	iforest_add_text(text, ", $1, $2, $3, $4, $5)) AS b(b)");
+	iforest_add_text(text, " FROM generate_series(");
+	iforest_add_first_bucket(text, functions);
+	iforest_add_text(text, ", ");
+	iforest_add_last_bucket(text, functions);
+	iforest_add_text(text, ") AS b(b)");
 	if (functions->n_by == 0)
 		return;
 	iforest_add_text(text, " CROSS JOIN (SELECT DISTINCT ");
@@ -215,7 +119,7 @@ static void add_all_buckets(StringInfo text, const struct iforest_functions *fun
 	appendStringInfo(text, " FROM %s", functions->table);
 	iforest_add_predicate(text, functions, "WHERE");
 	iforest_add_text(text, ") AS s");
-	add_columns(text, 1, functions->n_by);
+	iforest_add_columns(text, 1, functions->n_by);
 }
 
 /* Of each series and bucket what the one row that knows something has of it: that is its maximum. Not a join, so that
@@ -230,8 +134,8 @@ static void add_filled(StringInfo text, const struct iforest_functions *function
 		appendStringInfo(text, "c%d, ", i);
 	iforest_add_bounds(text, functions, psprintf("c%d", bucket));
 	appendStringInfo(text, ", coalesce(max(c%d), 0), max(c%d), max(c%d)", bucket + 3, bucket + 4, bucket + 5);
-	foreach(cell, value_columns(functions)) {
-		const struct value_column *shown = lfirst(cell);
+	foreach(cell, iforest_value_columns(functions, IFOREST_WINDOW_FILLED)) {
+		const struct iforest_value_column *shown = lfirst(cell);
 
 		/* a bucket that has rows is not filled */
 		if (shown->shown->is_zero)
@@ -242,16 +146,30 @@ static void add_filled(StringInfo text, const struct iforest_functions *function
 		column++;
 	}
 	iforest_add_text(text, " FROM (");
-	add_grouped(text, functions, false, true);
+	iforest_add_grouped(text, functions, false, IFOREST_WINDOW_FILLED);
 	iforest_add_text(text, " UNION ALL ");
-	add_grouped(text, functions, true, true);
+	iforest_add_grouped(text, functions, true, IFOREST_WINDOW_FILLED);
 	iforest_add_text(text, " UNION ALL ");
-	add_all_buckets(text, functions);
+	iforest_add_all_buckets(text, functions, IFOREST_WINDOW_FILLED);
 	iforest_add_text(text, ") AS g");
-	add_columns(text, 1, n_columns(functions));
+	iforest_add_columns(text, 1, iforest_n_columns(functions, IFOREST_WINDOW_FILLED));
 	iforest_add_text(text, " GROUP BY ");
 	for (int i = 1; i <= bucket; i++)
 		appendStringInfo(text, "%s%d", i > 1 ? ", " : "", i);
+}
+
+/* One that is not asked for is cut off as a whole. */
+static void add_gated(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill)
+{
+	iforest_add_text(text, " UNION ALL SELECT * FROM (");
+	if (fill == IFOREST_WINDOW_CARRIED)
+		iforest_add_carried(text, functions);
+	else
+		add_filled(text, functions);
+	iforest_add_text(text, ") AS filled");
+	iforest_add_columns(text, 1, iforest_n_columns(functions, IFOREST_WINDOW_PLAIN));
+	iforest_add_text(text, " WHERE ");
+	iforest_add_window_gates(text, functions, fill);
 }
 
 char *iforest_window_query(const struct iforest_functions *functions)
@@ -262,18 +180,14 @@ char *iforest_window_query(const struct iforest_functions *functions)
 
 	initStringInfo(&text);
 	iforest_add_text(&text, "SELECT * FROM (");
-	add_grouped(&text, functions, false, false);
+	iforest_add_grouped(&text, functions, false, IFOREST_WINDOW_PLAIN);
 	iforest_add_text(&text, " UNION ALL ");
-	add_grouped(&text, functions, true, false);
-	iforest_add_text(&text, " UNION ALL ");
-	iforest_add_text(&text, "SELECT * FROM (");
-	add_filled(&text, functions);
-	iforest_add_text(&text, ") AS filled");
-	add_columns(&text, 1, n_columns(functions));
-	iforest_add_text(&text, " WHERE ");
-	iforest_add_gates(&text, functions, "$6", true);
+	iforest_add_grouped(&text, functions, true, IFOREST_WINDOW_PLAIN);
+	add_gated(&text, functions, IFOREST_WINDOW_FILLED);
+	if (functions->is_carried)
+		add_gated(&text, functions, IFOREST_WINDOW_CARRIED);
 	iforest_add_text(&text, ") AS answer(");
-	foreach(cell, window_names(functions)) {
+	foreach(cell, iforest_window_names(functions)) {
 		iforest_add_text(&text, separator);
 		iforest_add_text(&text, lfirst(cell));
 		separator = ", ";

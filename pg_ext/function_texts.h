@@ -6,8 +6,8 @@
  *   $1 t0   $2 t1   $3 n   $4 step   $5 origin   $6 fill
  *
  * The rows of a window come from one grouped query with a gate (iforest_window_asks), which the planner can put to the index;
- * rows without a time are in no window, so for all times there is a second one; and a third puts the groups beside all buckets,
- * where fill is asked for. Gates are known when planning, or else asked once: the arms that are not asked for are not run. */
+ * rows without a time are in no window, so for all times there is a second one; a third puts the groups beside all buckets,
+ * where fill is asked for, and a fourth carries values into them, also from before the window. Gates are known when planning, or else asked once: the arms that are not asked for are not run. */
 #ifndef IFOREST_PG_FUNCTION_TEXTS_H
 #define IFOREST_PG_FUNCTION_TEXTS_H
 
@@ -42,6 +42,7 @@ struct iforest_functions {
 	bool is_end;
 	const char *unit;            /* of the duration: a literal, or NULL */
 	bool is_overlap_read;        /* the index can be asked for overlaps */
+	bool is_carried;             /* the extension has what fill => 'last' and 'linear' need */
 };
 
 /* The queries. Names of columns that are there already are given a prefix; raises an error where that is of no use. */

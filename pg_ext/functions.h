@@ -31,6 +31,7 @@ extern PGDLLEXPORT Datum iforest_bucket_starts(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_bucket_ends(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_window_asks(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_window_last(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_line(PG_FUNCTION_ARGS);          /* line_function.c */
 extern PGDLLEXPORT Datum iforest_span_ends(PG_FUNCTION_ARGS);     /* span_functions.c */
 extern PGDLLEXPORT Datum iforest_span_earliest(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_row_min_add(PG_FUNCTION_ARGS);   /* row_aggregates.c */

@@ -294,12 +294,15 @@ static Datum row_result(const struct iforest_measures *measures, const struct re
 	switch (result->function) {
 	case IFOREST_FUNCTION_MIN_ROW:
 	case IFOREST_FUNCTION_MAX_ROW:
+	case IFOREST_FUNCTION_LAST_ROW:
 		tid = palloc(sizeof *tid);
 		iforest_ref_to_tid(row->ref, tid);
 		iforest_visible_ctid(measures->heap, measures->snapshot, tid);
 		return PointerGetDatum(tid);
 	case IFOREST_FUNCTION_MIN_TIME:
 	case IFOREST_FUNCTION_MAX_TIME:
+	case IFOREST_FUNCTION_FIRST_TIME:
+	case IFOREST_FUNCTION_LAST_TIME:
 		*is_null = row->time_is_null;
 		return row->time_is_null ? (Datum)0 : iforest_time_to_datum(measures->definition, row->time);
 	default:
@@ -345,6 +348,9 @@ Datum iforest_measures_result(const struct iforest_measures *measures, int i, co
 	case IFOREST_FUNCTION_MAX_TIME:
 	case IFOREST_FUNCTION_FIRST:
 	case IFOREST_FUNCTION_LAST:
+	case IFOREST_FUNCTION_FIRST_TIME:
+	case IFOREST_FUNCTION_LAST_TIME:
+	case IFOREST_FUNCTION_LAST_ROW:
 		return row_result(measures, result, states, is_null);
 	case IFOREST_FUNCTION_SKETCH:
 		return sketch_result(result, states, is_null);

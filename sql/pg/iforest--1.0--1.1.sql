@@ -69,3 +69,31 @@ CREATE FUNCTION iforest_overlap_spans(index oid, VARIADIC arguments "any") RETUR
 	AS 'MODULE_PATHNAME', 'iforest_overlap_spans' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION iforest_overlap_spans(oid, "any") IS
 	'what the overlap function of an index gives, read from it: of t0, t1, n, step, origin; no row where the index is NULL';
+
+-- ---- fill: the last sample carried on, and a line between samples ----
+
+CREATE AGGREGATE iforest_first_time(v anyelement, ts anycompatible, ctid tid) (
+	SFUNC = iforest_row_first_add, STYPE = internal, FINALFUNC = iforest_row_time, FINALFUNC_EXTRA, COMBINEFUNC = iforest_row_first_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_first_time(anyelement, anycompatible, tid) IS 'time of the earliest row that has a v';
+CREATE AGGREGATE iforest_last_time(v anyelement, ts anycompatible, ctid tid) (
+	SFUNC = iforest_row_last_add, STYPE = internal, FINALFUNC = iforest_row_time, FINALFUNC_EXTRA, COMBINEFUNC = iforest_row_last_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_last_time(anyelement, anycompatible, tid) IS 'time of the latest row that has a v';
+CREATE AGGREGATE iforest_last_row(v anyelement, ts anycompatible, ctid tid) (
+	SFUNC = iforest_row_last_add, STYPE = internal, FINALFUNC = iforest_row_ctid, COMBINEFUNC = iforest_row_last_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_last_row(anyelement, anycompatible, tid) IS 'ctid of the latest row that has a v; at equal times the highest';
+
+CREATE FUNCTION iforest_line(ts bigint, ts_a bigint, ts_b bigint, a anyelement, b anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_line(bigint, bigint, bigint, anyelement, anyelement) IS 'where the line from a at ts_a to b at ts_b is at ts, between them';
+CREATE FUNCTION iforest_line(ts timestamptz, ts_a timestamptz, ts_b timestamptz, a anyelement, b anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_line(timestamptz, timestamptz, timestamptz, anyelement, anyelement) IS 'where the line from a at ts_a to b at ts_b is at ts, between them';
+CREATE FUNCTION iforest_line(ts timestamp, ts_a timestamp, ts_b timestamp, a anyelement, b anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_line(timestamp, timestamp, timestamp, anyelement, anyelement) IS 'where the line from a at ts_a to b at ts_b is at ts, between them';
+CREATE FUNCTION iforest_line(ts date, ts_a date, ts_b date, a anyelement, b anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_line(date, date, date, anyelement, anyelement) IS 'where the line from a at ts_a to b at ts_b is at ts, between them';

@@ -7,7 +7,7 @@ Knows nothing of the index: each answer is reckoned from the definitions, in int
 the format.
 """
 from fractions import Fraction
-from math import sqrt
+from math import copysign, floor, sqrt
 
 LEAST, GREATEST = -2**63, 2**63 - 1
 VALUES = ("dur", "size")
@@ -206,6 +206,14 @@ def window_row(question, key, bucket, of_series, rows):
     return answer
 
 
+def rounded(answers):
+    """The same where a column of integers has only integers: lines are rounded, halves away from zero, but for the mean."""
+    kinds = ("min_", "max_", "first_", "last_")
+    shown_as = {kind + v for kind in kinds for v in VALUES}
+    return [{column: int(copysign(floor(abs(value) + 0.5), value)) if column in shown_as and isinstance(value, float) else value
+             for column, value in row.items()} for row in answers]
+
+
 def windows(question):
     answers = []
     if question.is_empty():
@@ -387,6 +395,7 @@ def refuse(kind, question, message, columns=("bucket",)):
 
 
 EXACT_SUMS = "a sum of bigint is numeric in PostgreSQL, which does not overflow; in SQLite it is an integer, as sum() has it"
+WHOLE = "a column of integers has integers: a line is rounded in it; avg_... has it as it is"
 NULLS = "an argument of NULL is one that is not given: a function cannot tell them apart"
 ENDS = "the least and the greatest bigint are no bounds: they are what the arguments are where they are not given"
 
@@ -486,13 +495,23 @@ def write():
     ask_window(Question(nothing, fill="zero"), SUMS)
     ask_window(Question(spans, 0, 100, n=4, fill="none"), HEAD + SUMS)
 
-    feature("fill: the last sample carried on, and a line between samples", postgres=("absent", "not made yet"))
+    feature("fill: the last sample carried on, and a line between samples")
     for fill in ("last", "linear"):
         ask_window(Question(regular, 940, 1100, step=20, fill=fill),
                    HEAD + ["count", "count_dur", "sum_dur", "min_dur", "max_dur_id", "last_dur"])
-        ask_window(Question(spans, 0, 120, n=6, fill=fill),
-                   ["bucket", "count", "last_size", "avg_size", "min_size_ts", "last_dur"])
-        ask_window(Question(spans, 15, 17, fill=fill), ["count", "last_size", "max_dur"])
+        question = Question(spans, 0, 120, n=6, fill=fill)
+        exceptions = (("postgres", WHOLE, rounded(windows(question))),) if fill == "linear" else ()
+        ask_window(question, ["bucket", "count", "last_size", "avg_size", "min_size_ts", "last_dur"], exceptions=exceptions)
+        question = Question(spans, 15, 17, fill=fill)
+        exceptions = (("postgres", WHOLE, rounded(windows(question))),) if fill == "linear" else ()
+        ask_window(question, ["count", "last_size", "max_dur"], exceptions=exceptions)
+        ask_window(question, ["avg_dur", "avg_size", "count_size", "sum_size", "max_size_id", "max_dur_ts"])
+        ask_window(Question(twos, -300, 700, n=9, fill=fill), ["bucket", "avg_dur", "avg_size", "max_dur_id"])
+        ask_window(Question(spans, t0=50, fill=fill), ["avg_dur", "avg_size", "min_dur_ts"])
+        ask_window(Question(spans, t1=50, fill=fill), ["avg_dur", "avg_size", "min_dur_ts"])
+        ask_window(Question(nothing, 0, 10, n=2, fill=fill), ["bucket", "count", "count_dur", "avg_size"])
+        ask_window(Question(regular, -30, 1500, step=70, origin=13, fill=fill), HEAD + ["avg_dur", "avg_size"])
+        ask_window(Question(spans, 9, 11, n=5, fill=fill), HEAD + ["avg_dur", "avg_size"])
         ask_window(Question(twos, -100, 500, n=4, fill=fill, where=on_good), ["bucket", "count_dur", "last_dur", "last_size"])
 
     feature("by columns folded", postgres=("instead", "GROUP BY over the table, answered from the index"))

@@ -165,6 +165,55 @@ SELECT track, bucket, count, count_dur, sum_dur, max_dur FROM fn_if(-9000, -8000
 -- more buckets than times: those in which no time can lie, too
 SELECT count(*), min(bucket), max(bucket), count(DISTINCT bucket_start), min(bucket_end), max(bucket_start) FROM fn_if(0, 10, 100, fill => 'null') WHERE track = 'track 1';
 SELECT count(*) FROM fn_if(-9000, -8000, 2, fill => 'none');
+-- the last sample, also from before the window, and a line to the next, which may lie behind it
+CREATE FUNCTION pg_temp.samples(fill text, t0 bigint, t1 bigint, step bigint) RETURNS TABLE(track text, b bigint, n bigint, v bigint, a numeric, row_ctid tid, row_ts bigint, p numeric, l real)
+LANGUAGE sql STABLE SET iforest.enable = off AS $$
+	SELECT s.track, b, g.n, CASE WHEN g.n > 0 THEN g.v WHEN fill = 'last' THEN d.dur ELSE round(line.dur)::bigint END, CASE WHEN g.n > 0 THEN g.a WHEN fill = 'last' THEN d.dur ELSE line.dur END,
+		CASE WHEN g.n > 0 THEN g.c WHEN fill = 'last' THEN d.ctid END, CASE WHEN g.n > 0 THEN g.t WHEN fill = 'last' THEN d.ts END,
+		CASE WHEN g.np > 0 THEN g.p WHEN fill = 'last' THEN p.price ELSE p.price + (p2.price - p.price) * (start - p.ts) / (p2.ts - p.ts) END,
+		CASE WHEN g.nl > 0 THEN g.l WHEN fill = 'last' THEN l.load ELSE (l.load::float8 * ((l2.ts - start)::float8 / (l2.ts - l.ts)) + l2.load::float8 * ((start - l.ts)::float8 / (l2.ts - l.ts)))::real END
+	FROM (SELECT DISTINCT track FROM fn_t) s CROSS JOIN generate_series(div(t0, step)::bigint, div(t1 - 1, step)::bigint) b CROSS JOIN LATERAL (SELECT greatest(b * step, t0) AS start) w
+	CROSS JOIN LATERAL (SELECT count(dur) AS n, max(dur) AS v, avg(dur) AS a, (array_agg(ctid ORDER BY dur DESC, ts, ctid) FILTER (WHERE dur IS NOT NULL))[1] AS c,
+			(array_agg(ts ORDER BY dur DESC, ts, ctid) FILTER (WHERE dur IS NOT NULL))[1] AS t, count(price) AS np, max(price) AS p, count(load) AS nl, max(load) AS l
+		FROM fn_t x WHERE x.track IS NOT DISTINCT FROM s.track AND x.ts >= start AND x.ts < least((b + 1) * step, t1)) g
+	LEFT JOIN LATERAL (SELECT dur, ts, ctid FROM fn_t x WHERE x.track IS NOT DISTINCT FROM s.track AND dur IS NOT NULL AND x.ts < start ORDER BY ts DESC, ctid DESC LIMIT 1) d ON true
+	LEFT JOIN LATERAL (SELECT dur, ts FROM fn_t x WHERE x.track IS NOT DISTINCT FROM s.track AND dur IS NOT NULL AND x.ts >= start ORDER BY ts, ctid LIMIT 1) d2 ON true
+	CROSS JOIN LATERAL (SELECT d.dur + (d2.dur - d.dur)::numeric * (start - d.ts) / (d2.ts - d.ts) AS dur) line
+	LEFT JOIN LATERAL (SELECT price, ts FROM fn_t x WHERE x.track IS NOT DISTINCT FROM s.track AND price IS NOT NULL AND x.ts < start ORDER BY ts DESC, ctid DESC LIMIT 1) p ON true
+	LEFT JOIN LATERAL (SELECT price, ts FROM fn_t x WHERE x.track IS NOT DISTINCT FROM s.track AND price IS NOT NULL AND x.ts >= start ORDER BY ts, ctid LIMIT 1) p2 ON true
+	LEFT JOIN LATERAL (SELECT load, ts FROM fn_t x WHERE x.track IS NOT DISTINCT FROM s.track AND load IS NOT NULL AND x.ts < start ORDER BY ts DESC, ctid DESC LIMIT 1) l ON true
+	LEFT JOIN LATERAL (SELECT load, ts FROM fn_t x WHERE x.track IS NOT DISTINCT FROM s.track AND load IS NOT NULL AND x.ts >= start ORDER BY ts, ctid LIMIT 1) l2 ON true $$;
+SELECT fill, c.* FROM unnest('{last,linear}'::text[]) fill, pg_temp.compare(
+	format('SELECT track, bucket, count_dur, max_dur, round(avg_dur, 9), max_dur_ctid, max_dur_ts, round(max_price, 9), max_load FROM fn_if(10000, 10050, step => 3, fill => %L)', fill),
+	format('SELECT track, b, n, v, round(a, 9), row_ctid, row_ts, round(p, 9), l FROM pg_temp.samples(%L, 10000, 10050, 3)', fill)) c;
+-- behind all rows, before all of them, and where the only rows have no time
+SELECT fill, c.* FROM unnest('{last,linear}'::text[]) fill, (VALUES (19990, 2000000, 50000), (-100, 40, 20)) w(t0, t1, step), pg_temp.compare(
+	format('SELECT track, bucket, count_dur, max_dur, round(avg_dur, 9), max_dur_ctid, max_dur_ts, round(max_price, 9), max_load FROM fn_if(%s, %s, step => %s, fill => %L)', t0, t1, step, fill),
+	format('SELECT track, b, n, v, round(a, 9), row_ctid, row_ts, round(p, 9), l FROM pg_temp.samples(%L, %s, %s, %s)', fill, t0, t1, step)) c;
+-- what is not asked for is not planned, nor run
+EXPLAIN (COSTS OFF) SELECT * FROM fn_if(0, 9000, 3) WHERE track = 'track 1';
+EXPLAIN (COSTS OFF) SELECT * FROM fn_if(0, 9000, 3, fill => 'none') WHERE track = 'track 1';
+PREPARE fn_fill AS SELECT track, bucket, count, last_dur FROM fn_if(10000, 10020, 3, fill => $1) WHERE track = 'track 1' ORDER BY bucket;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE fn_fill(NULL);
+EXECUTE fn_fill('last');
+EXECUTE fn_fill('linear');
+EXECUTE fn_fill('zero');
+RESET plan_cache_mode;
+DEALLOCATE fn_fill;
+-- times and values of other types
+CREATE TABLE fn_l(ts timestamptz, i integer, r float8, d date, z timestamptz);
+INSERT INTO fn_l VALUES ('2024-03-01Z', 10, 1, '2024-01-01', '2024-01-01Z'), ('2024-03-05Z', 20, 'Infinity', '2024-01-05', '2024-01-02Z'), ('infinity', 1, 1, 'infinity', 'infinity');
+CREATE INDEX fn_l_if ON fn_l USING iforest (ts) INCLUDE (i, r, d, z);
+SELECT cardinality(iforest_create_functions('fn_l_if'));
+SET TimeZone = 'UTC';
+SELECT bucket_start, count, last_i, round(avg_i, 2) AS avg_i, last_r, last_d, last_z FROM fn_l_if('2024-03-02 06:00', '2024-03-07', step => '1 day', fill => 'linear');
+SELECT bucket_start, count, last_i, avg_i, last_r, last_d, last_z, max_i_ts FROM fn_l_if('2024-03-02 06:00', '2024-03-07', step => '1 day', fill => 'last');
+RESET TimeZone;
+DROP TABLE fn_l;
+-- of functions that were made before there was that
+SELECT refusal($$SELECT iforest_window_asks(0, 9, NULL, NULL, NULL, 'last', false, true)$$);
+SELECT refusal($$SELECT iforest_line(1::bigint, 0, 2, 'a'::text, 'b')$$);
 -- Bounds that are NULL or leave no room; rows without a time; NULL for what need not be given.
 SELECT (SELECT count(*) FROM fn_if(NULL, 5)) AS t0, (SELECT count(*) FROM fn_if(5, NULL, fill => 'zero')) AS t1, (SELECT count(*) FROM fn_if(9, 3, 4, fill => 'zero')) AS none,
 	(SELECT count(*) FROM fn_if(0, 9000, 2)) = (SELECT count(*) FROM fn_if(0, 9000, 2, NULL, NULL, NULL)) AS not_given;
@@ -279,6 +328,7 @@ CREATE POLICY fn_some ON fn_t TO fn_reader USING (track IN ('track 1', 'track 2'
 SET ROLE fn_reader;
 SELECT array_agg(DISTINCT track) FROM fn_if(0, 9000, 3);
 SELECT array_agg(DISTINCT track) FROM fn_if(0, 9000, 3, fill => 'zero');
+SELECT array_agg(DISTINCT track) FROM fn_if(100, 9000, 300, fill => 'linear');
 SELECT array_agg(DISTINCT track) FROM fn_if_rows(0, 9000);
 SELECT array_agg(DISTINCT track) FROM fn_if_overlap(0, 9000);
 SELECT array_agg(DISTINCT (f).track) FROM (SELECT fn_if(0, 9000) f) x;
@@ -385,6 +435,7 @@ SELECT * FROM pg_temp.compare_all('SELECT bucket, bucket_start, bucket_end, coun
 		(array_agg(v ORDER BY ts DESC, ctid DESC, v DESC))[1], (array_agg(ts ORDER BY v, ts))[1], (array_agg(ts ORDER BY v DESC, ts))[1] FROM fn_p WHERE ts >= 10 AND ts < 190 GROUP BY 1$$);
 SELECT * FROM pg_temp.compare($$SELECT bucket, count, sum_v FROM fn_p_if(50, 250, step => 60, origin => 10, fill => 'zero')$$,
 	'SELECT b, count(v), coalesce(sum(v), 0) FROM generate_series(0, 3) b LEFT JOIN fn_p ON (ts - 10) / 60 = b AND ts >= 50 AND ts < 250 GROUP BY 1');
+SELECT bucket, bucket_start, count, last_v, round(avg_v, 2) AS avg_v FROM fn_p_if(98, 102, 12, fill => 'linear');
 SELECT * FROM pg_temp.compare_all('SELECT count, sum_v FROM fn_p_if()', 'SELECT count(*), sum(v) FROM fn_p');
 EXPLAIN (COSTS OFF) SELECT * FROM fn_p_if(10, 190, 9);
 EXPLAIN (COSTS OFF) SELECT * FROM fn_p_if(110, 190, 9);

@@ -23,7 +23,7 @@ DECLARE
 	t0 bigint := fr_time(reach);
 	t1 bigint := fr_time(reach);
 	step bigint := 1 + reach / 20 + (random() * reach / 20)::bigint;
-	fill text := CASE WHEN random() < 0.3 THEN ', fill => ''zero''' ELSE '' END;
+	fill text := (ARRAY[', fill => ''zero''', ', fill => ''last''', ', fill => ''linear''', '', '', ''])[1 + floor(random() * 6)];
 BEGIN
 	IF random() < 0.3 THEN
 		RETURN format('SELECT track, ts / %s, iforest_first(dur, ts, ctid), iforest_last(dur, ts, ctid), iforest_first(r, ts, ctid), iforest_last(r, ts, ctid),
