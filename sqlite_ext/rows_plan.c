@@ -92,6 +92,30 @@ static bool can_narrow(struct planning *planning, int i)
 	       sqlite3_stricmp(sqlite3_vtab_collation(planning->info, i), "BINARY") == 0;
 }
 
+/* The condition that looks a row up by its id, where there is one; else -1. */
+static int find_id(struct planning *planning)
+{
+	for (int i = 0; i < planning->info->nConstraint; i++)
+		if (planning->info->aConstraint[i].usable && is_id(planning, i))
+			return i;
+	return -1;
+}
+
+/* SQLite gives the values of an IN one by one, and each of one beside each of another: so what is looked up by an id, or by another
+ * condition of the same column, is not looked up by this one, too. SQLite itself then asks it of the rows. */
+static bool would_repeat(const struct planning *planning, int i, int id)
+{
+	const struct sqlite3_index_constraint *constraints = planning->info->aConstraint;
+
+	if (id >= 0)
+		return i != id;
+	for (int before = 0; before < i; before++)
+		if (constraints[i].op == SQLITE_INDEX_CONSTRAINT_EQ && constraints[before].op == SQLITE_INDEX_CONSTRAINT_EQ &&
+		    constraints[before].iColumn == constraints[i].iColumn && planning->info->aConstraintUsage[before].argvIndex)
+			return true;
+	return false;
+}
+
 static double share_of(char op, double of_one)
 {
 	switch (op) {
@@ -112,13 +136,14 @@ static void take_conditions(struct planning *planning, const struct iforest_rows
 	sqlite3_index_info *info = planning->info;
 	int time = iforest_rows_time(definition), end = iforest_rows_end(definition);
 	double of_a_by_value = definition->n_by ? pow(size->n_series, -1.0 / definition->n_by) : 1;
+	int id = find_id(planning);
 
 	for (int i = 0; i < info->nConstraint && planning->n_conditions < IFOREST_MAX_ROWS_CONDITIONS; i++) {
 		int column = info->aConstraint[i].iColumn < 0 ? IFOREST_ROWS_ID : info->aConstraint[i].iColumn;
 		bool is_by = column >= IFOREST_ROWS_FIRST_BY && column < time;
 		char op = iforest_condition_operator(info->aConstraint[i].op);
 
-		if (!can_narrow(planning, i))
+		if (!can_narrow(planning, i) || would_repeat(planning, i, id))
 			continue;
 		/* series can be chosen by all values of an IN at once; times and values are looked up one by one, which SQLite does */
 		if (op == '=' && is_by && sqlite3_vtab_in(info, i, 1))

@@ -155,6 +155,8 @@ static void a_row_is_looked_up_by_its_id(void **state)
 			"CREATE VIRTUAL TABLE spans_rows USING iforest_rows(spans_if)", syncs[s]);
 		plan_is(db, s < 2 ? ": id=\n" : ": all rows\n", "SELECT * FROM spans_rows WHERE id = 3");
 		run_gives(db, "3|b||9|\n", "SELECT * FROM spans_rows WHERE id = 3");
+		plan_is(db, s < 2 ? ": id=\n" : ": ts=\n", "SELECT * FROM spans_rows WHERE ts IN (1, 12) AND ts IN (12, 13) AND id IN (2, 3)");
+		run_gives(db, "2|a|12|-1|12\n", "SELECT * FROM spans_rows WHERE ts IN (1, 12) AND ts IN (12, 13) AND id IN (2, 3)");
 		run_gives(db, "3|b||9|\n", "SELECT * FROM spans_rows WHERE rowid IS '3'");
 		run_gives(db, "2|a|12|-1|12\n", "SELECT * FROM spans_rows(12, 13) WHERE id = 2.0 AND track > '' ORDER BY dur LIMIT 5");
 		run_gives(db, "", "SELECT * FROM spans_rows(13, 14) WHERE id = 2");
