@@ -100,7 +100,9 @@ void iforest_kept_sketches_read(struct iforest_index *index, const struct ifores
 		kept->stamp = iforest_load64(content + 8);
 		n_bytes = iforest_load32(content + 16);
 		n = iforest_load32(content + PAGE_HEADER_BYTES + 8);
-		if (n_bytes >= STREAM_HEADER_BYTES && n <= (n_bytes - STREAM_HEADER_BYTES) / ENTRY_BYTES) {
+		/* the list's checksum comes after room was made for it */
+		if (n_bytes >= STREAM_HEADER_BYTES && n <= (n_bytes - STREAM_HEADER_BYTES) / ENTRY_BYTES &&
+		    n_bytes / BLCKSZ <= RelationGetNumberOfBlocks(index->relation)) {
 			kept->n = n;
 			kept->sketches = MemoryContextAllocHuge(CurrentMemoryContext, (n + 1) * sizeof *kept->sketches);
 			stream = MemoryContextAllocHuge(CurrentMemoryContext, STREAM_HEADER_BYTES + (Size)n * ENTRY_BYTES);
