@@ -31,7 +31,7 @@ int64 iforest_n_argument(FunctionCallInfo fcinfo, int argument);
  * Requires  t0 and t1 are not NULL. */
 struct iforest_bucketing iforest_bucketing_argument(FunctionCallInfo fcinfo, int first, Oid type);
 
-pg_attribute_noreturn() void iforest_bucket_out_of_range(void);
+_Noreturn void iforest_bucket_out_of_range(void);
 
 /* The start or end of a bucket; NULL where the window is open and not cut. */
 Datum iforest_bucket_bound(const struct iforest_bucketing *bucketing, int64 bucket, bool is_end, Oid type, bool *is_null);

@@ -38,7 +38,7 @@ static void print_trace(FILE *file, int n_events)
 	assert_int_equal(fclose(file), 0);
 }
 
-static int start(void **state)
+static int set_up(void **state)
 {
 	struct child child;
 
@@ -53,7 +53,7 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int tear_down(void **state)
 {
 	free(trace);
 	return harness_stop(state);
@@ -350,5 +350,5 @@ int main(void)
 		cmocka_unit_test(counters_do_not_gather_without_bound),
 	};
 
-	return cmocka_run_group_tests_name("broken loads", tests, start, stop);
+	return cmocka_run_group_tests_name("broken loads", tests, set_up, tear_down);
 }
