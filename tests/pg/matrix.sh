@@ -1,9 +1,12 @@
 #!/bin/sh
-# Compiles pg_ext for newer PostgreSQLs than this machine's, without warnings, and runs the PostgreSQL tests there: each in a
-# Debian of its own, in a folder, as an unprivileged user.
+# Compiles pg_ext for newer PostgreSQLs than this machine's, without warnings, and runs the PostgreSQL tests there (make check-pg,
+# check-pauses and check-trace2pg): each in a Debian of its own, in a folder, as an unprivileged user.
 #
 #   tests/pg/matrix.sh [VERSION...]            17 and 18, or those named
 #   tests/pg/matrix.sh prepare [VERSION...]    only makes the folders
+#
+# The tests are told what IFOREST_... is set to numbers (IFOREST_QUERIES=500: fewer random queries). Their logs stay in
+# FOLDER/postgresql-VERSION/home/tester/build/logs. All is compiled anew each time, so that any tree may follow any other.
 #
 # Needs root, debootstrap, and a Debian mirror (MIRROR, default http://deb.debian.org/debian) while a folder is made, which
 # takes minutes. Folders stay in IFOREST_MATRIX (default /var/tmp/iforest-matrix, 1.3 GB for each version) and are used
@@ -30,7 +33,7 @@ in_root() {
 		mount -t proc proc "$0/proc" && mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm" || exit
 		root=$0
 		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
-			DEBIAN_FRONTEND=noninteractive "$@"
+			DEBIAN_FRONTEND=noninteractive $(env | grep -E "^IFOREST_[A-Z]+=[0-9]+$") "$@"
 	' "$@"
 }
 
@@ -62,7 +65,7 @@ prepare() {
 
 # run_tests VERSION ROOT
 run_tests() {
-	rm -rf "$2/home/tester/source"
+	rm -rf "$2/home/tester/source" "$2/home/tester/build"
 	mkdir "$2/home/tester/source" || return
 	tar -c --exclude=./.git --exclude=./build . | tar -x --no-same-owner -C "$2/home/tester/source" || return
 	# The inner shells expand it.
@@ -71,11 +74,11 @@ run_tests() {
 		chown -R tester: /home/tester && cd /home/tester/source || exit
 		exec setpriv --reuid=tester --regid=tester --clear-groups env HOME=/home/tester USER=tester LOGNAME=tester \
 			BUILD=/home/tester/build PG_CONFIG=/usr/lib/postgresql/'"$1"'/bin/pg_config sh -c '\''
-				rm -rf "$BUILD/results"
+				began=$(date +%s)
 				$PG_CONFIG --version
-				make -s -j"$(nproc)" BUILD="$BUILD" PG_CONFIG="$PG_CONFIG" pg || exit
-				make -s -j"$(nproc)" BUILD="$BUILD" PG_CONFIG="$PG_CONFIG" check-pg || exit
-				printf "%s: " "$($PG_CONFIG --version)"
+				make -s -j"$(($(nproc) + 1))" BUILD="$BUILD" PG_CONFIG="$PG_CONFIG" \
+					check-pg check-pauses check-trace2pg || exit
+				printf "%s, %d s: " "$($PG_CONFIG --version)" $(($(date +%s) - began))
 				tests/run.sh --sum'\'''
 }
 
