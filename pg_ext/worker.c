@@ -1,14 +1,19 @@
 #include "pg_ext/worker.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/index.h"
+#include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "pg_ext/maintenance.h"
@@ -20,6 +25,21 @@ enum { SECONDS_BETWEEN = 10 };
 struct order {
 	Oid database, heap, index;
 };
+
+/* Where the access method's functions are loaded from: the server may have been told to look for extensions elsewhere. */
+static void find_library(Relation index, char *library, Size n_bytes)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(index->rd_amhandler));
+	bool is_null;
+	Datum name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", index->rd_amhandler);
+	name = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &is_null);
+	if (!is_null)
+		text_to_cstring_buffer(DatumGetTextPP(name), library, n_bytes);
+	ReleaseSysCache(tuple);
+}
 
 void iforest_worker_start(Relation index)
 {
@@ -38,7 +58,7 @@ void iforest_worker_start(Relation index)
 	last_index = order.index;
 	snprintf(worker.bgw_name, BGW_MAXLEN, "iforest merge of %s", RelationGetRelationName(index));
 	strlcpy(worker.bgw_type, "iforest merge", BGW_MAXLEN);
-	strlcpy(worker.bgw_library_name, "iforest", sizeof worker.bgw_library_name);
+	find_library(index, worker.bgw_library_name, sizeof worker.bgw_library_name);
 	strlcpy(worker.bgw_function_name, "iforest_worker_main", sizeof worker.bgw_function_name);
 	memcpy(worker.bgw_extra, &order, sizeof order);
 	(void)RegisterDynamicBackgroundWorker(&worker, NULL);
@@ -51,6 +71,8 @@ void iforest_worker_main(Datum argument)
 
 	(void)argument;
 	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof order);
+	/* what is there otherwise raises an error where the signal comes, if need be in a critical section */
+	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
 	/* as no particular role: nothing of a user's is run, and an owner may be unable to log in */
 	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid, 0);

@@ -1,0 +1,113 @@
+/* The background worker that merges: it is started, and may be ended at any moment, as by a shutdown, with the server going on and a
+ * whole index.
+ *
+ *   IFOREST_ROUNDS=500 tests/pg/cluster.sh run build/tests/pg/test_worker
+ */
+#include "tests/pg/client.h"
+
+static struct workers workers;
+
+/* Few entries fill a page, so that soon there is more to merge than a session does while it inserts. */
+static void make_table(PGconn *pg, const char *name)
+{
+	client_run(pg, "CREATE TABLE %s(id bigint, a float8, b float8, c float8, d float8, e float8, f float8)"
+		       " WITH (autovacuum_enabled = off);"
+		       "CREATE INDEX %s_if ON %s USING iforest (id) INCLUDE (a, b, c, d, e, f) WITH (pending_pages = 8)",
+		   name, name, name);
+}
+
+/* By a session of its own: one asks for a worker now and then only. */
+static void insert_rows(const char *name, int n)
+{
+	PGconn *pg = client_connect(NULL);
+
+	client_run(pg, "INSERT INTO %s SELECT i * 7919 %% 1000003, r, r, r, r, r, r FROM"
+		       " (SELECT i, random() AS r FROM generate_series(1, %d) i) rows", name, n);
+	PQfinish(pg);
+}
+
+static void table_is_whole(PGconn *pg, const char *name)
+{
+	struct text text;
+
+	text_set(&text, "%s_if", name);
+	client_check(pg, text.at);
+	text_set(&text, "SELECT count(*), sum(id), max(a), min(f) FROM %s WHERE id >= 0", name);
+	client_same_answers(pg, text.at);
+}
+
+/* While nobody inserts, nobody but a worker changes which runs there are. */
+static bool are_runs_merged(PGconn *pg)
+{
+	static const char *const runs = "SELECT hashtextextended(string_agg(run_id::text, ' ' ORDER BY run_id), 0)"
+					" FROM iforest_runs('w_if')";
+	long long before = client_number(pg, "%s", runs);
+
+	for (int n = 0; n < 10; n++) {
+		pause_microseconds(50000);
+		if (client_number(pg, "%s", runs) != before)
+			return true;
+	}
+	return false;
+}
+
+static void runs_are_merged_in_the_background(void **state)
+{
+	PGconn *pg = *state;
+	int n = 0;
+
+	make_table(pg, "w");
+	do {
+		if (n++ == 100)
+			client_fail("no worker has merged anything");
+		insert_rows("w", 30000);
+	} while (!are_runs_merged(pg));
+	table_is_whole(pg, "w");
+}
+
+static bool end_merges(struct worker *worker)
+{
+	pause_microseconds(random_below(&worker->dice, 20000));
+	client_run(worker->pg, "INSERT INTO ended SELECT pid FROM pg_stat_activity WHERE CASE"
+			       " WHEN backend_type = 'iforest merge' THEN pg_terminate_backend(pid) ELSE false END");
+	return true;
+}
+
+static void a_worker_may_be_ended_at_any_moment(void **state)
+{
+	PGconn *pg = *state;
+	long long n_wanted = random_rounds(30), n_ended = 0;
+
+	client_note("IFOREST_SEED=%llu", (unsigned long long)random_seed());
+	make_table(pg, "v");
+	client_run(pg, "CREATE TABLE ended(pid integer)");
+	workers_begin(&workers);
+	workers_add(&workers, NULL, end_merges, random_seed(), NULL);
+	for (int n = 0; n_ended < n_wanted; n++) {
+		if (n == 40 * n_wanted)
+			client_fail("there are no workers to be ended");
+		insert_rows("v", n_ended == 0 ? 30000 : 3000);
+		n_ended = client_number(pg, "SELECT count(*) FROM ended");
+	}
+	workers_stop(&workers);
+	table_is_whole(pg, "v");
+	client_entries_are_rows(pg, "v");
+	table_is_whole(pg, "v");
+}
+
+static int end_workers(void **state)
+{
+	(void)state;
+	workers_abandon(&workers);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_are_merged_in_the_background),
+		cmocka_unit_test_teardown(a_worker_may_be_ended_at_any_moment, end_workers),
+	};
+
+	return random_report(cmocka_run_group_tests(tests, client_set_up, client_tear_down));
+}
