@@ -21,9 +21,13 @@ compile() {
 	${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o "$folder/$program" "bench/side_by_side/$program.c" "$@"
 }
 compile spans bench/forest/events.c
-compile sqlite bench/side_by_side/driver.c -lsqlite3
-[ ! -e "$build/pg/iforest.so" ] ||
-	compile postgres "-I$("${PG_CONFIG:-pg_config}" --includedir)" bench/side_by_side/driver.c -lpq
+compile_driver() {
+	program=$1
+	shift
+	compile "$program" bench/side_by_side/driver.c bench/side_by_side/clients.c "$@" -pthread
+}
+compile_driver sqlite -lsqlite3
+[ ! -e "$build/pg/iforest.so" ] || compile_driver postgres "-I$("${PG_CONFIG:-pg_config}" --includedir)" -lpq
 cp bench/side_by_side/package.json "$folder"
 npm install --prefix "$folder" --loglevel=error --no-audit --no-fund --no-package-lock >/dev/null
 exec env NODE_PATH="$folder/node_modules" node bench/side_by_side/run.js "${SIZE:-short}" "$build" bench/results

@@ -1,16 +1,17 @@
 #include "bench/side_by_side/driver.h"
+#include "bench/side_by_side/clients.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { MOST_QUESTIONS = 64, MOST_TIMES = 2000, FEWEST_TIMES = 3, ROUNDS = 31 };
+enum { MOST_QUESTIONS = 320, ROUNDS = 31, FEWEST_TIMES = 3, LONGEST_NUMBER = 40 };
 static const double ENOUGH_SECONDS = 1;
 
 static const uint32_t BASES[2] = { 2166136261u, 3735928559u };
 static const uint32_t PRIME = 16777619;
+static const double NO_HALF = 1.23456e-4; /* is added before rounding, as halves are rounded in more than one way */
 
 void driver_fail(const char *what, const char *message)
 {
@@ -24,9 +25,30 @@ static void add_byte(struct answer *answer, unsigned char byte)
 		answer->row[i] = ((answer->row[i] ? answer->row[i] : BASES[i]) ^ byte) * PRIME;
 }
 
+/* The text of a number with a fraction, in `plain`; any other text is itself. */
+static const char *canonical(const char *text, char plain[LONGEST_NUMBER])
+{
+	size_t length = strlen(text);
+	char *end;
+	double number;
+
+	if (length >= LONGEST_NUMBER || !strpbrk(text, ".e") || strspn(text, "0123456789.e+-") != length)
+		return text;
+	number = strtod(text, &end);
+	if (*end != '\0' || number > 1e15 || number < -1e15)
+		return text;
+	length = (size_t)snprintf(plain, LONGEST_NUMBER, "%.3f", number + NO_HALF);
+	if (strcmp(plain + length - 4, ".000") == 0)
+		plain[length - 4] = '\0';
+	return plain;
+}
+
 void answer_cell(struct answer *answer, const char *text)
 {
+	char plain[LONGEST_NUMBER];
+
 	answer->number = text ? atof(text) : 0;
+	text = text ? canonical(text, plain) : NULL;
 	for (; text && *text; text++)
 		add_byte(answer, (unsigned char)*text);
 	add_byte(answer, '|');
@@ -41,7 +63,7 @@ void answer_end_row(struct answer *answer)
 	answer->n_rows++;
 }
 
-static double now_seconds(void)
+double now_seconds(void)
 {
 	struct timespec time;
 
@@ -56,11 +78,17 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void tell(const char *work, const struct answer *answer, double number, double seconds, int n_times)
+double driver_quantile(double *times, int n, double q)
+{
+	qsort(times, (size_t)n, sizeof *times, compare_doubles);
+	return n > 0 ? times[(int)(q * (n - 1) + 0.5)] : 0;
+}
+
+void driver_tell(const char *work, const struct answer *answer, double number, double seconds, int n_times)
 {
 	if (strcmp(work, "-") == 0)
 		return;
-	printf("%s,%ld,%.0f,%.4f,%d,", work, answer->n_rows, number, seconds * 1e3, n_times);
+	printf("%s,%ld,%.3f,%.4f,%d,", work, answer->n_rows, number, seconds * 1e3, n_times);
 	if (answer->n_rows > 0)
 		printf("%08x%08x", answer->sums[0], answer->sums[1]);
 	printf("\n");
@@ -71,65 +99,115 @@ static void tell(const char *work, const struct answer *answer, double number, d
 static struct {
 	char *work, *sql[MOST_QUESTIONS];
 	int n;
+	bool once;
 } asked;
 
 static void ask_all(void)
 {
 	struct answer answer = { .n_rows = 0 };
-	double times[MOST_TIMES], began = now_seconds();
+	double times[MOST_QUESTIONS * ROUNDS], began = now_seconds();
+	char name[200];
 	int n = 0;
 
 	if (asked.n == 0)
 		return;
 	for (int i = 0; i < asked.n; i++)
 		engine_ask(asked.sql[i], &answer);
-	for (int round = 0; round < ROUNDS; round++)
-		for (int i = 0; i < asked.n && (n < FEWEST_TIMES || now_seconds() - began < ENOUGH_SECONDS); i++) {
+	for (int round = 0; round < (asked.once ? 1 : ROUNDS); round++)
+		for (int i = 0; i < asked.n && (asked.once || n < FEWEST_TIMES || now_seconds() - began < ENOUGH_SECONDS); i++) {
 			double start = now_seconds();
 
 			engine_ask(asked.sql[i], NULL);
 			times[n++] = now_seconds() - start;
 		}
-	qsort(times, (size_t)n, sizeof *times, compare_doubles);
-	tell(asked.work, &answer, 0, times[n / 2], n);
+	driver_tell(asked.work, &answer, 0, driver_quantile(times, n, 0.5), n);
+	if (asked.once) {
+		snprintf(name, sizeof name, "%s p95", asked.work);
+		driver_tell(name, &(struct answer){ .n_rows = 0 }, 0, driver_quantile(times, n, 0.95), n);
+	}
 	while (asked.n > 0)
 		free(asked.sql[--asked.n]);
 	free(asked.work);
 	asked.work = NULL;
 }
 
+/* Takes a question of a work, after those of another have been asked. */
+static void take_question(const char *work, const char *sql, bool once)
+{
+	if (asked.n == MOST_QUESTIONS || (asked.work && strcmp(work, asked.work) != 0))
+		ask_all();
+	if (!asked.work)
+		asked.work = strdup(work);
+	asked.once = once;
+	asked.sql[asked.n++] = clients_expand(sql);
+}
+
+/* The answer of the first of two questions that have the same. */
+static struct answer first_answer;
+
+static void compare_with_first(const char *question)
+{
+	struct answer answer = { .n_rows = 0 };
+	char *sql = clients_expand(question);
+
+	engine_ask(sql, &answer);
+	if (answer.n_rows != first_answer.n_rows || memcmp(answer.sums, first_answer.sums, sizeof answer.sums) != 0)
+		driver_fail(sql, "the answer is not that of the question before");
+	free(sql);
+}
+
+static void load(const char *path)
+{
+	FILE *rows = fopen(path, "r");
+
+	if (!rows)
+		driver_fail(path, "cannot be read");
+	engine_load(rows);
+	fclose(rows);
+}
+
 static void obey(const char *command, const char *work, const char *argument)
 {
 	struct answer answer = { .n_rows = 0 };
+	bool once = strcmp(command, "frame") == 0;
 	double start;
 
-	if (!asked.work || strcmp(command, "ask") != 0 || strcmp(work, asked.work) != 0 || asked.n == MOST_QUESTIONS)
-		ask_all();
+	if (once || strcmp(command, "ask") == 0) {
+		take_question(work, argument, once);
+		return;
+	}
+	ask_all();
 	start = now_seconds();
-	if (strcmp(command, "ask") == 0) {
-		if (!asked.work)
-			asked.work = strdup(work);
-		asked.sql[asked.n++] = strdup(argument);
-	} else if (strcmp(command, "size") == 0) {
+	if (strcmp(command, "size") == 0) {
 		engine_ask(argument, &answer);
-		tell(work, &(struct answer){ .n_rows = 0 }, answer.number, 0, 1);
+		driver_tell(work, &(struct answer){ .n_rows = 0 }, answer.number, 0, 1);
 	} else if (strcmp(command, "load") == 0) {
-		engine_load(argument);
-		tell(work, &answer, 0, now_seconds() - start, 1);
+		load(argument);
+		driver_tell(work, &answer, 0, now_seconds() - start, 1);
 	} else if (strcmp(command, "do") == 0) {
 		engine_run(argument);
-		tell(work, &answer, 0, now_seconds() - start, 1);
-	} else {
+		driver_tell(work, &answer, 0, now_seconds() - start, 1);
+	} else if (strcmp(command, "first") == 0) {
+		char *sql = clients_expand(argument);
+
+		first_answer = answer;
+		engine_ask(sql, &first_answer);
+		free(sql);
+	} else if (strcmp(command, "same") == 0) {
+		compare_with_first(argument);
+	} else if (!clients_obey(command, work, argument)) {
 		driver_fail(command, "no such command");
 	}
 }
 
 int main(int argc, char **argv)
 {
+	const char *where = argc > 1 ? argv[1] : "";
 	char *line = NULL;
 	size_t size = 0;
 
-	engine_open(argc > 1 ? argv[1] : "");
+	engine_open(where);
+	clients_come_to(where);
 	while (getline(&line, &size, stdin) > 0) {
 		char *rest = line, *command, *work;
 

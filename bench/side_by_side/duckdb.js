@@ -3,24 +3,30 @@
  * JavaScript meanwhile. */
 'use strict';
 const readline = require('readline');
+const { newClients, nowMs, quantile } = require('./duckdb_clients.js');
 const { DuckDBInstance } = require('@duckdb/node-api');
 
 const FEWEST_TIMES = 3, ROUNDS = 31, ENOUGH_MS = 1000;
-const BASES = [2166136261, 3735928559], PRIME = 16777619;
+const BASES = [2166136261, 3735928559], PRIME = 16777619, NO_HALF = 1.23456e-4; /* as in driver.c */
 const LOAD = path => `INSERT INTO spans SELECT * FROM read_csv('${path.replaceAll("'", "''")}', header = false,
 	columns = {'id': 'BIGINT', 'ts': 'BIGINT', 'dur': 'BIGINT', 'track': 'VARCHAR'})`;
 
-const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
-
 function newAnswer() {
 	return { sums: [0, 0], nRows: 0, number: 0 };
+}
+
+/* The text of a cell; a number with a fraction has three decimals. */
+function textOf(cell) {
+	if (cell === null)
+		return '';
+	return typeof cell === 'number' ? (cell + NO_HALF).toFixed(3).replace(/\.000$/, '') : String(cell);
 }
 
 function addRow(answer, cells) {
 	const row = [0, 0];
 
 	for (const cell of cells) {
-		const text = cell === null ? '' : String(cell);
+		const text = textOf(cell);
 
 		for (const byte of Buffer.from(text + '|'))
 			for (let i = 0; i < 2; i++)
@@ -32,59 +38,82 @@ function addRow(answer, cells) {
 	answer.nRows++;
 }
 
-function tell(work, answer, number, ms, nTimes) {
-	const hash = answer.nRows > 0 ? answer.sums.map(sum => sum.toString(16).padStart(8, '0')).join('') : '';
+const hashOf = answer => answer.nRows > 0 ? answer.sums.map(sum => sum.toString(16).padStart(8, '0')).join('') : '';
 
+function tell(work, answer, number, ms, nTimes) {
 	if (work !== '-')
-		console.log(`${work},${answer.nRows},${Math.round(number)},${ms.toFixed(4)},${nTimes},${hash}`);
+		console.log(`${work},${answer.nRows},${number.toFixed(3)},${ms.toFixed(4)},${nTimes},${hashOf(answer)}`);
 }
 
-async function main(path, threads) {
-	const instance = await DuckDBInstance.create(path, threads === 'all' ? {} : { threads });
-	const connection = await instance.connect();
-	let asked = { work: null, sql: [] };
+/* What asks by a connection. */
+function newAsker(connection) {
+	let asked = { work: null, sql: [], once: false };
 
-	async function look(sql, answer) {
+	async function look(sql, answer = newAnswer()) {
 		for (const row of (await connection.runAndReadAll(sql)).getRows())
 			addRow(answer, row);
+		return answer;
 	}
 
 	async function askAll() {
-		const answer = newAnswer(), times = [], began = nowMs();
+		const { work, sql: questions, once } = asked, answer = newAnswer(), times = [], began = nowMs();
 
-		if (!asked.work)
+		if (!work)
 			return;
-		for (const sql of asked.sql)
+		for (const sql of questions)
 			await look(sql, answer);
-		for (let round = 0; round < ROUNDS; round++)
-			for (const sql of asked.sql) {
-				if (times.length >= FEWEST_TIMES && nowMs() - began >= ENOUGH_MS)
+		for (let round = 0; round < (once ? 1 : ROUNDS); round++)
+			for (const sql of questions) {
+				if (!once && times.length >= FEWEST_TIMES && nowMs() - began >= ENOUGH_MS)
 					continue;
 				const start = nowMs();
 				await (await connection.run(sql)).fetchAllChunks();
 				times.push(nowMs() - start);
 			}
-		times.sort((a, b) => a - b);
-		tell(asked.work, answer, 0, times[times.length >> 1], times.length);
-		asked = { work: null, sql: [] };
+		tell(work, answer, 0, quantile(times, 0.5), times.length);
+		if (once)
+			tell(`${work} p95`, newAnswer(), 0, quantile(times, 0.95), times.length);
+		asked = { work: null, sql: [], once: false };
 	}
 
-	for await (const line of readline.createInterface({ input: process.stdin })) {
-		const [command, work, argument] = line.split('\t'), answer = newAnswer();
-
-		if (command !== 'ask' || work !== asked.work)
+	/* Takes a question of a work, after those of another have been asked. */
+	async function take(work, sql, once) {
+		if (work !== asked.work)
 			await askAll();
+		asked = { work, sql: [...asked.sql, sql], once };
+	}
+
+	return { look, askAll, take };
+}
+
+async function main(path, threads) {
+	const instance = await DuckDBInstance.create(path, threads === 'all' ? {} : { threads });
+	const connection = await instance.connect();
+	const { look, askAll, take } = newAsker(connection);
+	const numberOf = async sql => (await look(sql)).number;
+	const clients = newClients(instance, numberOf, (work, number, ms, n) => tell(work, newAnswer(), number, ms, n));
+	let first = newAnswer();
+
+	for await (const line of readline.createInterface({ input: process.stdin })) {
+		const [command, work, argument] = line.split('\t');
+
+		if (command === 'ask' || command === 'frame') {
+			await take(work, clients.expand(argument), command === 'frame');
+			continue;
+		}
+		await askAll();
 		const start = nowMs();
-		if (command === 'ask') {
-			asked.work = work;
-			asked.sql.push(argument);
-		} else if (command === 'size') {
-			await look(argument, answer);
-			tell(work, newAnswer(), answer.number, 0, 1);
+		if (command === 'size') {
+			tell(work, newAnswer(), await numberOf(argument), 0, 1);
 		} else if (command === 'load' || command === 'do') {
 			await connection.run(command === 'do' ? argument : LOAD(argument));
-			tell(work, answer, 0, nowMs() - start, 1);
-		} else {
+			tell(work, newAnswer(), 0, nowMs() - start, 1);
+		} else if (command === 'first') {
+			first = await look(clients.expand(argument));
+		} else if (command === 'same') {
+			if (hashOf(await look(clients.expand(argument))) !== hashOf(first))
+				throw new Error(`${argument}: the answer is not that of the question before`);
+		} else if (!await clients.obey(command, work, argument)) {
 			throw new Error(`${command}: no such command`);
 		}
 	}

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static PGconn *connection;
+static _Thread_local PGconn *connection;
 
 void engine_open(const char *where)
 {
@@ -34,27 +34,23 @@ void engine_run(const char *sql)
 	PQclear(result_of(sql));
 }
 
-void engine_load(const char *path)
+void engine_load(FILE *rows)
 {
-	static char buffer[1 << 18];
-	FILE *file = fopen(path, "r");
+	static _Thread_local char buffer[1 << 18];
 	PGresult *result;
 	size_t n;
 
-	if (!file)
-		driver_fail(path, "cannot be read");
 	engine_run("COPY spans FROM STDIN (FORMAT csv)");
-	while ((n = fread(buffer, 1, sizeof buffer, file)) > 0)
+	while ((n = fread(buffer, 1, sizeof buffer, rows)) > 0)
 		if (PQputCopyData(connection, buffer, (int)n) != 1)
-			driver_fail(path, PQerrorMessage(connection));
+			driver_fail("COPY", PQerrorMessage(connection));
 	if (PQputCopyEnd(connection, NULL) != 1)
-		driver_fail(path, PQerrorMessage(connection));
+		driver_fail("COPY", PQerrorMessage(connection));
 	while ((result = PQgetResult(connection))) {
 		if (PQresultStatus(result) != PGRES_COMMAND_OK)
-			driver_fail(path, PQerrorMessage(connection));
+			driver_fail("COPY", PQerrorMessage(connection));
 		PQclear(result);
 	}
-	fclose(file);
 }
 
 void engine_ask(const char *sql, struct answer *answer)

@@ -1,6 +1,8 @@
 /* questions.js -- the common list of questions, and the systems: how each is set up, and how it is asked. Rows are
  * spans(id, ts, dur, track). */
 'use strict';
+const { walkWorks, walkCommands } = require('./walk.js');
+const { dashboardWorks, dashboardCommands } = require('./dashboards.js');
 
 const BUCKETS = 1920;
 
@@ -145,9 +147,10 @@ const systems = [
 /* The commands (driver.h) by which a system does all works that `isDone` does not name; the modules lie in `build`. */
 function commands(system, data, build, isDone) {
 	const unless = work => isDone(work) ? '-' : work;
+	const connecting = system.driver === 'sqlite' ? [`SELECT load_extension('${build}/iforest')`] : [];
 
 	return [
-		...(system.driver === 'sqlite' ? [['do', '-', `SELECT load_extension('${build}/iforest')`]] : []),
+		...connecting.map(sql => ['do', '-', sql]),
 		...system.prepare.map(sql => ['do', '-', sql]),
 		['load', unless('load'), data.path],
 		...(system.build.length > 0 ? [['do', unless('build'), system.build.join('; ')]] : []),
@@ -155,16 +158,18 @@ function commands(system, data, build, isDone) {
 		...Object.entries(system.sizes).map(([work, sql]) => ['size', unless(work), sql]),
 		...works(data).filter(work => !isDone(work.name))
 			.flatMap(work => work.at.map(w => ['ask', work.name, system.sql[work.ask](w)])),
+		...walkCommands(system, data, isDone),
 		['do', unless(`append ${APPENDED_ROWS} rows`), APPEND(data.rows, data.end)],
 		...(isDone('whole after appending') ? [] : [['ask', 'whole after appending', system.sql.whole()]]),
+		...dashboardCommands(system, data, connecting, isDone),
 	].map(fields => fields.join('\t'));
 }
 
-/* All works of a system, in order. */
-function workNames(system) {
+/* All works of a system over some rows, in order. */
+function workNames(system, data) {
 	return ['load', ...(system.build.length > 0 ? ['build'] : []), ...Object.keys(system.sizes),
 		...works({ end: 0, times: [] }).map(work => work.name),
-		`append ${APPENDED_ROWS} rows`, 'whole after appending'];
+		...walkWorks(system), `append ${APPENDED_ROWS} rows`, 'whole after appending', ...dashboardWorks(system, data)];
 }
 
 module.exports = { systems, commands, workNames };

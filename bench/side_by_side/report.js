@@ -36,7 +36,7 @@ function cell(result) {
 		return '';
 	if (result.work.startsWith('size'))
 		return `${threeDigits(result.number / result.rows)} bytes a row`;
-	return duration(result.milliseconds);
+	return result.work.endsWith('a second') ? threeDigits(result.number) : duration(result.milliseconds);
 }
 
 /* The table of one size and order: a line a work, a column a system. Works whose answers differ are named in `differ`. */

@@ -11,6 +11,7 @@ const { systems, commands, workNames } = require('./questions.js');
 const { HEADER, readResults, writeReport } = require('./report.js');
 
 const SIZES = { short: [1000000], full: [20000000, 100000000] };
+const SECONDS = { short: 5, full: 20 }; /* of many clients */
 const LATE = { 'in order': 0, '1 % late': 10 }; /* of 1000 rows */
 
 const [size, build, resultsFolder] = process.argv.slice(2);
@@ -37,7 +38,7 @@ function makeRows(rows, order) {
 	}
 	const [end, ...times] = fs.readFileSync(timesFile, 'utf8').trim().split('\n').map(Number);
 
-	return { path: path.resolve(file), end, times, rows, order };
+	return { path: path.resolve(file), end, times, rows, order, seconds: SECONDS[size] };
 }
 
 /* The program and arguments of a system's driver, over a database in the folder. */
@@ -65,7 +66,7 @@ async function measure(system, data, isDone) {
 	driver.stdin.on('error', () => {}); /* the driver says itself why it ended */
 	driver.stdin.end(commands(system, data, path.resolve(build), isDone).map(command => command + '\n').join(''));
 	for await (const line of readline.createInterface({ input: driver.stdout }))
-		if (/^[^,]+,\d+,\d+,[\d.]+,\d+,[0-9a-f]*$/.test(line)) {
+		if (/^[^,]+,\d+,[\d.]+,[\d.]+,\d+,[0-9a-f]*$/.test(line)) {
 			fs.appendFileSync(csv, `"${system.name}",${data.order},${data.rows},${line}\n`);
 			console.log(`${system.name}, ${data.rows} rows ${data.order}: ${line}`);
 		}
@@ -89,7 +90,7 @@ async function main() {
 
 				if (system.driver === 'postgres' && !fs.existsSync(path.join(build, 'pg/iforest.so')))
 					console.log(`${system.name}: skipped, there is no server to build for`);
-				else if (workNames(system).some(work => !done.has(work)))
+				else if (workNames(system, { order }).some(work => !done.has(work)))
 					await measure(system, makeRows(rows, order), work => done.has(work));
 			}
 	process.exitCode = writeReport(csv, resultsFolder, size) ? 0 : 1;

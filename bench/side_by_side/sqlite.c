@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static sqlite3 *db;
+enum { PATIENCE_MS = 60000 };
+
+static _Thread_local sqlite3 *db;
 
 void engine_open(const char *where)
 {
-	if (sqlite3_open(where, &db) || sqlite3_enable_load_extension(db, 1))
+	if (sqlite3_open(where, &db) || sqlite3_enable_load_extension(db, 1) || sqlite3_busy_timeout(db, PATIENCE_MS))
 		driver_fail(where, sqlite3_errmsg(db));
 }
 
@@ -25,19 +27,16 @@ void engine_run(const char *sql)
 		driver_fail(sql, sqlite3_errmsg(db));
 }
 
-void engine_load(const char *path)
+void engine_load(FILE *rows)
 {
-	FILE *file = fopen(path, "r");
 	sqlite3_stmt *insert;
 	char *line = NULL;
 	size_t size = 0;
 
-	if (!file)
-		driver_fail(path, "cannot be read");
 	engine_run("BEGIN");
 	if (sqlite3_prepare_v2(db, "INSERT INTO spans(id, ts, dur, track) VALUES(?, ?, ?, ?)", -1, &insert, NULL))
-		driver_fail(path, sqlite3_errmsg(db));
-	while (getline(&line, &size, file) > 0) {
+		driver_fail("INSERT", sqlite3_errmsg(db));
+	while (getline(&line, &size, rows) > 0) {
 		char *at = line;
 
 		for (int column = 1; column <= 3; column++) {
@@ -52,7 +51,6 @@ void engine_load(const char *path)
 	sqlite3_finalize(insert);
 	engine_run("COMMIT");
 	free(line);
-	fclose(file);
 }
 
 void engine_ask(const char *sql, struct answer *answer)
