@@ -1,7 +1,8 @@
 #!/bin/sh
 # Windows, buckets, tracks, the longest, what overlaps, sizes, loading and appending: this index in SQLite and PostgreSQL beside
-# covering indexes, BRIN, parallel scans, and DuckDB. SIZE=short (default; 10^6 rows) or full (2 * 10^7, 10^8). A run that was
-# stopped goes on where it was; results come to bench/results.
+# covering indexes, BRIN, parallel scans, roll-up tables, DuckDB, and the forest in memory. SIZE=short (default; 10^6 rows),
+# full (2 * 10^7, 10^8), or billion (10^9 rows, this index in SQLite alone). ROWS, ORDER and SYSTEMS name a part of it (run.js).
+# A run that was stopped goes on where it was; results come to bench/results.
 set -eu
 build=${BUILD:-build}
 folder=$build/bench/side_by_side
@@ -20,13 +21,15 @@ compile() {
 	shift
 	${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o "$folder/$program" "bench/side_by_side/$program.c" "$@"
 }
-compile spans bench/forest/events.c
 compile_driver() {
 	program=$1
 	shift
 	compile "$program" bench/side_by_side/driver.c bench/side_by_side/clients.c "$@" -pthread
 }
+compile spans bench/forest/events.c
+compile traces "$build/libtrace.a" -lyajl -lz
 compile_driver sqlite -lsqlite3
+compile_driver forest "$build/libiforest.a"
 [ ! -e "$build/pg/iforest.so" ] || compile_driver postgres "-I$("${PG_CONFIG:-pg_config}" --includedir)" -lpq
 cp bench/side_by_side/package.json "$folder"
 npm install --prefix "$folder" --loglevel=error --no-audit --no-fund --no-package-lock >/dev/null

@@ -10,14 +10,17 @@ static uint64_t heavy_tailed(uint64_t *state)
 	return (((UINT64_C(1) << FRACTION_BITS) | random >> (64 - FRACTION_BITS)) << doublings) >> FRACTION_BITS;
 }
 
+struct event next_event(struct event_source *source)
+{
+	source->time_ns += (int64_t)(8 * heavy_tailed(&source->state));
+	return (struct event){ .time_ns = source->time_ns, .duration_ns = (uint32_t)heavy_tailed(&source->state),
+			       .name = (uint16_t)random_below(&source->state, 1000) };
+}
+
 void make_events(struct event *events, uint64_t n)
 {
-	uint64_t state = 1;
-	int64_t time_ns = 0;
+	struct event_source source = ALL_EVENTS;
 
-	for (uint64_t i = 0; i < n; i++) {
-		time_ns += (int64_t)(8 * heavy_tailed(&state));
-		events[i] = (struct event){ .time_ns = time_ns, .duration_ns = (uint32_t)heavy_tailed(&state),
-					    .name = (uint16_t)random_below(&state, 1000) };
-	}
+	for (uint64_t i = 0; i < n; i++)
+		events[i] = next_event(&source);
 }

@@ -96,6 +96,15 @@ static inline uint64_t first_not_before(const struct event *events, uint64_t n, 
 	return from;
 }
 
+/* The events one after the other. */
+struct event_source {
+	uint64_t state;
+	int64_t time_ns;
+};
+
+static const struct event_source ALL_EVENTS = { .state = 1 };
+
+struct event next_event(struct event_source *source);
 void make_events(struct event *events, uint64_t n);
 
 /* Uniform numbers (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014). */

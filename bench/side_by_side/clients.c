@@ -78,6 +78,34 @@ static int64_t number_of(const char *sql)
 	return (int64_t)answer.number;
 }
 
+/* ---- pages ---- */
+
+struct counting {
+	const char *sql;
+	double pages;
+};
+
+static void *count_pages(void *context)
+{
+	struct counting *counting = context;
+
+	engine_open(server);
+	run_texts(&connecting);
+	counting->pages = engine_pages(counting->sql);
+	engine_close();
+	return NULL;
+}
+
+double clients_pages(const char *sql)
+{
+	struct counting counting = { .sql = sql };
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, count_pages, &counting) || pthread_join(thread, NULL))
+		driver_fail(sql, "there is no thread to ask it");
+	return counting.pages;
+}
+
 /* ---- clients ---- */
 
 /* What all threads of one `clients` share. */

@@ -25,6 +25,9 @@ void clients_come_to(const char *where);
 /* The question with numbers for $from and $to; to be freed. */
 char *clients_expand(const char *question);
 
+/* engine_pages() of a new connection. */
+double clients_pages(const char *sql);
+
 /* False if it is no command of theirs. */
 bool clients_obey(const char *command, const char *work, const char *argument);
 

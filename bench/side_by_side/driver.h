@@ -6,13 +6,15 @@
  *   ask   WORK SQL     asks it; lines of one WORK that follow each other are asked in turn, again and again
  *   frame WORK SQL     asks it; lines of one WORK are asked one after the other, once. A second line has the 95th percentile
  *   size  WORK SQL     the number that it gives
+ *   pages WORK SQL     how many pages a new connection asks its engine for to answer it
  *   first, same - SQL  of the two the answers must be the same, or the driver fails
  *
  * and those of clients.h. In what is asked $from and $to stand for the ends of what a dashboard shows, which move on with the
  * rows that are appended.
  *
  * For each work, but those called -, a line on standard output: WORK,ROWS,NUMBER,MILLISECONDS,TIMES,ANSWER. ROWS is how many
- * rows came, NUMBER that of `size`, MILLISECONDS the median of TIMES askings, from SQL to the last row. ANSWER stands for all
+ * rows came, NUMBER that of `size` and `pages`, MILLISECONDS the median of TIMES askings, from SQL to the last row. All are
+ * asked once before, for the answer; where that takes over two seconds, it is what counts. ANSWER stands for all
  * rows in any order: their texts, each cell followed by |, are hashed (FNV-1a, twice 32 bits with two bases) and the hashes
  * added up. A number with a fraction is a text of three decimals, without those of a whole one. duckdb.js does the same.
  */
@@ -49,6 +51,7 @@ void engine_open(const char *where);
 void engine_run(const char *sql);
 void engine_load(FILE *rows); /* CSV, in one transaction */
 void engine_ask(const char *sql, struct answer *answer); /* NULL: every cell is fetched, none looked at */
+double engine_pages(const char *sql);                    /* pages that were asked for, from a cache or not */
 void engine_close(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static _Thread_local PGconn *connection;
 
@@ -63,4 +64,32 @@ void engine_ask(const char *sql, struct answer *answer)
 		answer_end_row(answer);
 	}
 	PQclear(result);
+}
+
+/* Those that EXPLAIN names for the whole plan, without planning. */
+double engine_pages(const char *sql)
+{
+	size_t size = strlen(sql) + 64;
+	char *explain = malloc(size);
+	double pages = 0;
+	PGresult *result;
+
+	if (!explain)
+		driver_fail(sql, "there is no memory");
+	snprintf(explain, size, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) %s", sql);
+	result = result_of(explain);
+	for (int row = 0; row < PQntuples(result); row++) {
+		const char *line = PQgetvalue(result, row, 0), *buffers = strstr(line, "Buffers: shared");
+		const char *hit = buffers ? strstr(buffers, " hit=") : NULL, *read = buffers ? strstr(buffers, " read=") : NULL;
+		const char *temporary = buffers ? strstr(buffers, ", ") : NULL;
+
+		if (!buffers && !strstr(line, "Planning:"))
+			continue;
+		pages = hit ? atof(hit + strlen(" hit=")) : 0;
+		pages += read && (!temporary || read < temporary) ? atof(read + strlen(" read=")) : 0;
+		break;
+	}
+	PQclear(result);
+	free(explain);
+	return pages;
 }

@@ -1,74 +1,85 @@
-/* report.js -- the results as a page, a CSV file and what plot.gp draws. Only works whose answers agree among all systems show
- * times. */
+/* report.js -- the results as a page, a CSV file and plots. Only works whose answers agree among all systems show times. */
 'use strict';
 const fs = require('fs');
 const os = require('os');
 const path = require('path');
 const { spawnSync } = require('child_process');
+const { readResults, unique, isNumber, text, differences } = require('./results.js');
+const { summary, MAIN_SYSTEMS, MAIN_WORKS } = require('./summary.js');
+const { MEASURES, grows, exponents, plotData } = require('./growth.js');
+const { errorName, PARTS } = require('./rollup.js');
 
-const HEADER = 'system,order,rows,work,answer_rows,number,milliseconds,times,answer\n';
+/* The table of one size and order: a line a work, a column a system. */
+function table(results, differing) {
+	const systems = unique(results.map(({ system }) => system));
+	const works = unique(results.map(({ work }) => work)).filter(work => !/^(pages:|error)/.test(work));
+	const cell = (work, system) => differing.includes(work) ? 'answers differ' :
+		text(results.find(result => result.work === work && result.system === system));
 
-function readResults(csv) {
-	return fs.readFileSync(csv, 'utf8').trim().split('\n').slice(1).map(line => {
-		const [, system, rest] = line.match(/^"([^"]*)",(.*)$/);
-		const [order, rows, work, answerRows, number, milliseconds, times, answer] = rest.split(',');
-
-		return { system, order, rows: Number(rows), work, answerRows: Number(answerRows), number: Number(number),
-			milliseconds: Number(milliseconds), times: Number(times), answer };
-	});
+	return [`| | ${systems.join(' | ')} |`, `|---|${systems.map(() => '---|').join('')}`,
+		...works.map(work => `| ${work} | ${systems.map(system => cell(work, system)).join(' | ')} |`)].join('\n');
 }
 
-const unique = list => [...new Set(list)];
+/* ---- plots ---- */
 
-/* Three digits. */
-function threeDigits(number) {
-	return number >= 100 ? number.toFixed(0) : Number(number.toPrecision(3)).toString();
+/* Draws `data` by a script of gnuplot, if that is there; the picture as Markdown, or nothing. */
+function plot(script, data, picture, title, variables) {
+	const scratch = `${picture}.data`;
+
+	fs.writeFileSync(scratch, data);
+	const set = Object.entries({ data: scratch, picture, ...variables })
+		.map(([name, value]) => `${name}=${typeof value === 'number' ? value : `'${value}'`}`).join('; ');
+	const drawn = spawnSync('gnuplot', ['-e', set, path.join(__dirname, script)],
+		{ stdio: ['ignore', 'ignore', 'inherit'] });
+
+	fs.rmSync(scratch);
+	return drawn.status === 0 ? [`![${title}](${path.basename(picture)})`] : [];
 }
 
-function duration(ms) {
-	if (ms >= 1000)
-		return `${threeDigits(ms / 1000)} s`;
-	return ms >= 1 ? `${threeDigits(ms)} ms` : `${threeDigits(ms * 1000)} µs`;
-}
+const lines = rows => rows.map(cells => cells.join('\t') + '\n').join('');
 
-function cell(result) {
-	if (!result)
-		return '';
-	if (result.work.startsWith('size'))
-		return `${threeDigits(result.number / result.rows)} bytes a row`;
-	return result.work.endsWith('a second') ? threeDigits(result.number) : duration(result.milliseconds);
-}
-
-/* The table of one size and order: a line a work, a column a system. Works whose answers differ are named in `differ`. */
-function table(results, differ) {
-	const systems = unique(results.map(result => result.system)), lines = [];
-
-	lines.push(`| | ${systems.join(' | ')} |`, `|---|${systems.map(() => '---|').join('')}`);
-	for (const work of unique(results.map(result => result.work))) {
-		const row = results.filter(result => result.work === work), answers = unique(row.map(result => result.answer));
-
-		if (answers.length > 1) {
-			differ.push(`${work}, ${row[0].rows} rows ${row[0].order}: ` +
-				row.map(result => `${result.system} ${result.answer}`).join('; '));
-			lines.push(`| ${work} | ${systems.map(() => 'answers differ').join(' | ')} |`);
-		} else {
-			const cells = systems.map(system => cell(row.find(result => result.system === system)));
-
-			lines.push(`| ${work} | ${cells.join(' | ')} |`);
-		}
-	}
-	return lines.join('\n');
-}
-
-/* A file for gnuplot: a line a work, a column a system, milliseconds. */
-function plotData(results) {
-	const timed = results.filter(result => result.answer !== ''), systems = unique(timed.map(result => result.system));
+/* The main works: a line a work, a column a system, milliseconds. */
+function plotTimes(results, picture) {
+	const timed = results.filter(({ answer }) => answer !== '');
+	const systems = MAIN_SYSTEMS.filter(name => timed.some(({ system }) => system === name));
 	const find = (work, system) => timed.find(result => result.work === work && result.system === system);
-	const lines = [['work', ...systems].map(name => `"${name}"`)];
+	const works = MAIN_WORKS.filter(name => timed.some(({ work }) => work === name));
 
-	for (const work of unique(timed.map(result => result.work)))
-		lines.push([`"${work}"`, ...systems.map(system => find(work, system)?.milliseconds ?? 'NaN')]);
-	return lines.map(line => line.join('\t') + '\n').join('');
+	return works.length === 0 ? [] : plot('plot.gp', lines([['work', ...systems].map(name => `"${name}"`),
+		...works.map(work => [`"${work}"`, ...systems.map(system => find(work, system)?.milliseconds ?? 'NaN')])]),
+	picture, 'milliseconds, logarithmic', { n: systems.length });
+}
+
+/* ---- parts of the page ---- */
+
+function errorPart(results, base) {
+	const numberOf = (part, which) => results.find(({ work }) => work === errorName(part, which))?.number;
+	const known = PARTS.map(part => [part, numberOf(part, 'median'), numberOf(part, 'largest')])
+		.filter(([, median]) => median !== undefined);
+
+	if (known.length === 0)
+		return [];
+	return ['The error of a roll-up by the minute, a minute being 1/1440 of all time: of the sum in windows at random ' +
+		'places, in percent of the sum.',
+	['| window | median | largest |', '|---|---|---|',
+		...known.map(([part, median, largest]) => `| ${Number((part * 100).toPrecision(3))} % of all time, ` +
+			`${Number((part * 1440).toPrecision(3))} minutes | ${median} % | ${largest} % |`)].join('\n'),
+	...plot('error.gp', lines(known.map(([part, median, largest]) => [part * 1440, median, largest])),
+		`${base}_rollup_error.svg`, 'the error of a roll-up, logarithmic', {})];
+}
+
+function growthPart(results, base) {
+	if (!grows(results))
+		return [];
+	return ['## Growth', 'Fitted exponents over the numbers of rows, by least squares on the logarithms: 1 grows as the ' +
+		'rows do, 0 not at all. Pages are those that a new connection asks its engine for.',
+	...MEASURES.flatMap(measure => {
+		const { text: data, ...counts } = plotData(results, measure);
+
+		return counts.works === 0 ? [] : [`${measure.label}:`, exponents(results, measure),
+			...plot('growth.gp', data, `${base}_growth_${measure.name}.svg`, `${measure.name}, logarithmic`,
+				{ label: measure.label, ...counts })];
+	})];
 }
 
 function machine() {
@@ -78,39 +89,39 @@ function machine() {
 		`${os.type()} ${os.release()}`;
 }
 
-/* Draws the results, if gnuplot is there. Returns whether it is. */
-function plot(results, data, picture) {
-	const n = unique(results.map(result => result.system)).length;
+/* Of some rows in an order. */
+function part(results, base, differing) {
+	const [{ rows, order }] = results, name = `${base}_${rows}_${order.replace(/\W+/g, '_')}`;
+	const short = summary(results, differing);
 
-	fs.writeFileSync(data, plotData(results));
-	return spawnSync('gnuplot', ['-e', `data='${data}'; picture='${picture}'; n=${n}`, path.join(__dirname, 'plot.gp')],
-		{ stdio: ['ignore', 'ignore', 'inherit'] }).status === 0;
+	fs.writeFileSync(`${name}_summary.md`, short + '\n');
+	return [`## ${rows} rows, ${order}`, short, ...plotTimes(results, `${name}.svg`), '### All works',
+		...(results.some(({ rounded }) => rounded) ? ['~: rounded to whole minutes, not exact.'] : []),
+		table(results, differing), ...errorPart(results, name)];
 }
 
-/* Returns whether all answers agree. */
-function writeReport(csv, folder, size) {
-	const results = readResults(csv), day = new Date().toISOString().slice(0, 10);
-	const base = path.join(folder, `${day}_${size}`);
-	const differ = [], parts = [`# Side by side, ${size}, ${day}`,
+/* Returns whether all answers agree. `rows`: those that have a part of their own. */
+function writeReport(csv, folder, size, rows) {
+	const day = new Date().toISOString().slice(0, 10), base = path.join(folder, `${day}_${size}`);
+	const results = readResults(csv);
+	const keys = unique(results.map(result => JSON.stringify([result.rows, result.order]))).map(key => JSON.parse(key));
+	const of = ([n, order]) => results.filter(result => result.rows === n && result.order === order);
+	const differing = keys.flatMap(key => differences(of(key)).map(({ work, answers }) =>
+		`${work}, ${key.join(' rows ')}: ` + answers.map(({ system, answer }) => `${system} ${answer}`).join('; ')));
+	const parts = [`# Side by side, ${size}, ${day}`,
 		`${machine()}. Medians, as a client sees them; load when this was written: ${os.loadavg()[0].toFixed(1)}. ` +
 		'What is measured, and how: [README](../README.md#side-by-side).'];
 
 	fs.mkdirSync(folder, { recursive: true });
 	fs.copyFileSync(csv, `${base}.csv`);
-	for (const rows of unique(results.map(result => result.rows)))
-		for (const order of unique(results.map(result => result.order))) {
-			const some = results.filter(result => result.rows === rows && result.order === order);
-			const picture = `${base}_${rows}_${order.replace(/\W+/g, '_')}.svg`;
-
-			parts.push(`## ${rows} rows, ${order}`, table(some, differ));
-			if (plot(some, `${csv}.plot`, picture))
-				parts.push(`![milliseconds, logarithmic](${path.basename(picture)})`);
-		}
-	if (differ.length > 0)
-		parts.push('## Answers that differ', differ.map(line => `- ${line}`).join('\n'));
+	for (const key of keys.filter(([n]) => rows.includes(n)))
+		parts.push(...part(of(key), base, differences(of(key)).map(({ work }) => work)));
+	parts.push(...growthPart(results, base));
+	if (differing.length > 0)
+		parts.push('## Answers that differ', differing.map(line => `- ${line}`).join('\n'));
 	fs.writeFileSync(`${base}.md`, parts.join('\n\n') + '\n');
-	console.log(`${base}.md${differ.length > 0 ? `: ANSWERS DIFFER\n${differ.join('\n')}` : ''}`);
-	return differ.length === 0;
+	console.log(`${base}.md${differing.length > 0 ? `: ANSWERS DIFFER\n${differing.join('\n')}` : ''}`);
+	return differing.length === 0;
 }
 
-module.exports = { HEADER, readResults, writeReport };
+module.exports = { writeReport };

@@ -76,3 +76,25 @@ void engine_ask(const char *sql, struct answer *answer)
 	if (sqlite3_finalize(statement))
 		driver_fail(sql, sqlite3_errmsg(db));
 }
+
+/* Pages that SQLite asked its cache for, from here on. */
+static double pages_asked(void)
+{
+	static const int counters[] = { SQLITE_DBSTATUS_CACHE_HIT, SQLITE_DBSTATUS_CACHE_MISS };
+	double pages = 0;
+
+	for (int i = 0; i < 2; i++) {
+		int n, highest;
+
+		sqlite3_db_status(db, counters[i], &n, &highest, 1);
+		pages += n;
+	}
+	return pages;
+}
+
+double engine_pages(const char *sql)
+{
+	pages_asked();
+	engine_ask(sql, NULL);
+	return pages_asked();
+}
