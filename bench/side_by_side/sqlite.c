@@ -12,7 +12,9 @@ static _Thread_local sqlite3 *db;
 
 void engine_open(const char *where)
 {
-	if (sqlite3_open(where, &db) || sqlite3_enable_load_extension(db, 1) || sqlite3_busy_timeout(db, PATIENCE_MS))
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+
+	if (sqlite3_open_v2(where, &db, flags, NULL) || sqlite3_enable_load_extension(db, 1) || sqlite3_busy_timeout(db, PATIENCE_MS))
 		driver_fail(where, sqlite3_errmsg(db));
 }
 
