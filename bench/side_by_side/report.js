@@ -45,7 +45,7 @@ function plotTimes(results, picture) {
 	const find = (work, system) => timed.find(result => result.work === work && result.system === system);
 	const works = MAIN_WORKS.filter(name => timed.some(({ work }) => work === name));
 
-	return works.length === 0 ? [] : plot('plot.gp', lines([['work', ...systems].map(name => `"${name}"`),
+	return systems.length === 0 ? [] : plot('plot.gp', lines([['work', ...systems].map(name => `"${name}"`),
 		...works.map(work => [`"${work}"`, ...systems.map(system => find(work, system)?.milliseconds ?? 'NaN')])]),
 	picture, 'milliseconds, logarithmic', { n: systems.length });
 }
@@ -89,13 +89,21 @@ function machine() {
 		`${os.type()} ${os.release()}`;
 }
 
+/* The main works, where there are systems to compare; in a file of its own, too. */
+function summaryPart(results, name, differing) {
+	const lines = summary(results, differing);
+
+	if (lines.length === 0)
+		return [];
+	fs.writeFileSync(`${name}_summary.md`, lines.join('\n') + '\n');
+	return [lines.join('\n'), ...plotTimes(results, `${name}.svg`)];
+}
+
 /* Of some rows in an order. */
 function part(results, base, differing) {
 	const [{ rows, order }] = results, name = `${base}_${rows}_${order.replace(/\W+/g, '_')}`;
-	const short = summary(results, differing);
 
-	fs.writeFileSync(`${name}_summary.md`, short + '\n');
-	return [`## ${rows} rows, ${order}`, short, ...plotTimes(results, `${name}.svg`), '### All works',
+	return [`## ${rows} rows, ${order}`, ...summaryPart(results, name, differing), '### All works',
 		...(results.some(({ rounded }) => rounded) ? ['~: rounded to whole minutes, not exact.'] : []),
 		table(results, differing), ...errorPart(results, name)];
 }

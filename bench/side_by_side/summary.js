@@ -35,7 +35,8 @@ function ratio(result, ours) {
 	return `${Number(times.toPrecision(2))}x`;
 }
 
-/* A table in Markdown. Works that nobody did, or whose answers differ, are left out. */
+/* The lines of a table in Markdown; none if there is no such system. Works that nobody did, or whose answers differ, are left
+ * out. */
 function summary(results, differing) {
 	const find = (work, systems) => {
 		const found = results.filter(result => result.work === work && systems.includes(result.system));
@@ -50,8 +51,9 @@ function summary(results, differing) {
 	};
 	const works = WORKS.filter(work => !differing.includes(work) && columns.some(({ of }) => find(work, of)));
 
-	return [`| | ${columns.map(({ title }) => title).join(' | ')} |`, `|---|${columns.map(() => '---|').join('')}`,
-		...works.map(work => `| ${work} | ${columns.map(column => cell(work, column)).join(' | ')} |`)].join('\n');
+	return columns.length === 0 ? [] : [
+		`| | ${columns.map(({ title }) => title).join(' | ')} |`, `|---|${columns.map(() => '---|').join('')}`,
+		...works.map(work => `| ${work} | ${columns.map(column => cell(work, column)).join(' | ')} |`)];
 }
 
 module.exports = { summary, MAIN_SYSTEMS, MAIN_WORKS };
