@@ -54,7 +54,7 @@ function resultOf(line, system, data) {
 
 /* Has the system do what is not done; each result is kept as it comes. */
 async function measure(system, data, isDone) {
-	const database = path.join(folder, 'database'), environment = { ...process.env, BUILD: build, CLUSTER_SETTINGS };
+	const database = path.join(folder, `${size}.database`), environment = { ...process.env, BUILD: build, CLUSTER_SETTINGS };
 	const clear = () => ['', '-wal', '-shm', '-journal', '.wal'].forEach(end => fs.rmSync(database + end, { force: true }));
 	const [program, ...args] = driverOf(system, database), began = Date.now();
 	const keep = line => {
