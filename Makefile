@@ -4,7 +4,7 @@
 #   make demo-pg   the same trace in a PostgreSQL server of its own, with ordinary queries
 #   make test      all that must hold: unit, claims, SQLite, PostgreSQL, the same under sanitizers, fuzzers for a moment, layers
 #   make all       core, trace and SQLite libraries; installs nothing
-#   make bench     figures beside what they are compared with: SIZE=short (default; minutes) or full (hours); bench/README.md
+#   make bench     figures beside what they are compared with: SIZE=short (default; minutes), full (hours) or billion; bench/README.md
 #   make fuzz      the fuzzers for SECONDS (default 600) each; needs clang
 #   make layers    proves which folder may know which
 #   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
@@ -211,7 +211,7 @@ fuzz: $(FUZZ)
 SIZE ?= short
 bench: tools all $(if $(HAS_PG),pg)
 	@BUILD=$(BUILD) SIZE=$(SIZE) sh bench/side_by_side.sh
-	@[ $(SIZE) = short ] || for bench in $(filter-out %/side_by_side.sh,$(wildcard bench/*.sh)); do \
+	@[ $(SIZE) != full ] || for bench in $(filter-out %/side_by_side.sh,$(wildcard bench/*.sh)); do \
 		BUILD=$(BUILD) sh $$bench || exit 1; done
 
 pg: $(BUILD)/pg/iforest.so
