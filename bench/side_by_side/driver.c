@@ -122,7 +122,7 @@ static void ask_all(void)
 	for (int i = 0; i < asked.n; i++)
 		times[i] = ask_timed(asked.sql[i], &answer);
 	answered = now_seconds();
-	if (answered - began > SLOW_SECONDS)
+	if (answered - began > SLOW_SECONDS * (asked.once ? asked.n : 1))
 		n = asked.n;
 	for (int round = n > 0 ? ROUNDS : asked.once ? ROUNDS - 1 : 0; round < ROUNDS; round++)
 		for (int i = 0; i < asked.n; i++)

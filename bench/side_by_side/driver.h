@@ -14,9 +14,10 @@
  *
  * For each work, but those called -, a line on standard output: WORK,ROWS,NUMBER,MILLISECONDS,TIMES,ANSWER. ROWS is how many
  * rows came, NUMBER that of `size` and `pages`, MILLISECONDS the median of TIMES askings, from SQL to the last row. All are
- * asked once before, for the answer; where that takes over two seconds, it is what counts. ANSWER stands for all
- * rows in any order: their texts, each cell followed by |, are hashed (FNV-1a, twice 32 bits with two bases) and the hashes
- * added up. A number with a fraction is a text of three decimals, without those of a whole one. duckdb.js does the same.
+ * asked once before, for the answer; where that takes over two seconds (each frame on average), it is what counts. ANSWER
+ * stands for all rows in any order: their texts, each cell followed by |, are hashed (FNV-1a, twice 32 bits with two bases)
+ * and the hashes added up. A number with a fraction is a text of three decimals, without those of a whole one. duckdb.js does
+ * the same.
  */
 #ifndef BENCH_SIDE_BY_SIDE_DRIVER_H
 #define BENCH_SIDE_BY_SIDE_DRIVER_H

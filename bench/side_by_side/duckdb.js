@@ -65,7 +65,7 @@ function newAsker(connection) {
 			await look(sql, answer);
 			first.push(nowMs() - start);
 		}
-		const answered = nowMs(), isSlow = answered - began > SLOW_MS;
+		const answered = nowMs(), isSlow = answered - began > SLOW_MS * (once ? questions.length : 1);
 		for (let round = isSlow ? ROUNDS : once ? ROUNDS - 1 : 0; round < ROUNDS; round++)
 			for (const sql of questions) {
 				if (!once && more.length >= FEWEST_TIMES && nowMs() - answered >= ENOUGH_MS)

@@ -14,7 +14,8 @@ function quantile(times, q) {
 	return times.length > 0 ? times[Math.round(q * (times.length - 1))] : 0;
 }
 
-/* The clients of an instance. `numberOf` gives the number that a question gives, `tell` prints a line: a name, number, ms, times. */
+/* The clients of an instance. `numberOf` gives the number that a question gives, `tell` prints a line: a name, a number, ms and
+ * how many times. */
 function newClients(instance, numberOf, tell) {
 	const panels = [], next = { id: 0, ts: 0, gap: 0, range: 0 };
 

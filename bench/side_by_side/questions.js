@@ -38,6 +38,7 @@ function works(data) {
 		windowOf(data, Math.floor(t0 / minute) * minute, Math.floor(MINUTES * part), minute));
 
 	return [
+		{ name: 'nothing', ask: 'nothing', at: everything, whole: true },
 		{ name: 'whole', ask: 'whole', at: everything, whole: true },
 		{ name: 'window 10 %', ask: 'window', at: at(0.1) },
 		{ name: 'window 1 %', ask: 'window', at: at(0.01) },
@@ -76,6 +77,7 @@ function plainSql({ divide, least, greatest }) {
 	const inside = w => `${least}(ts + dur, ${w.t1}) - ${greatest}(ts, ${w.t0})`;
 
 	return {
+		nothing: () => 'SELECT 1',
 		whole: () => `SELECT ${figures} FROM spans`,
 		window: w => `SELECT ${figures} FROM spans WHERE ${within(w)}`,
 		buckets: w => `SELECT ${bucket(w)}, ${figures} FROM spans WHERE ${within(w)} GROUP BY 1`,
@@ -101,6 +103,7 @@ const sums = 'count, sum_dur, max_dur';
 const window = w => `(${w.t0}, ${w.t1})`, buckets = w => `(${w.t0}, ${w.t1}, ${w.n})`;
 
 const sqliteIndexed = {
+	nothing: sqlite.nothing,
 	whole: () => `SELECT ${sums} FROM spans_if`,
 	window: w => `SELECT ${sums} FROM spans_if${window(w)}`,
 	buckets: w => `SELECT bucket, ${sums} FROM spans_if${buckets(w)}`,

@@ -5,6 +5,7 @@ const os = require('os');
 const path = require('path');
 const { spawnSync } = require('child_process');
 const { readResults, unique, isNumber, text, differences } = require('./results.js');
+const { clientsTable } = require('./clients_table.js');
 const { summary, MAIN_SYSTEMS, MAIN_WORKS } = require('./summary.js');
 const { MEASURES, grows, exponents, plotData } = require('./growth.js');
 const { errorName, PARTS } = require('./rollup.js');
@@ -99,11 +100,21 @@ function summaryPart(results, name, differing) {
 	return [lines.join('\n'), ...plotTimes(results, `${name}.svg`)];
 }
 
+function clientsPart(results, name) {
+	const clients = clientsTable(results);
+
+	if (clients === '')
+		return [];
+	fs.writeFileSync(`${name}_clients.md`, clients + '\n');
+	return ['### The walk, clients, rows that are appended', clients];
+}
+
 /* Of some rows in an order. */
 function part(results, base, differing) {
 	const [{ rows, order }] = results, name = `${base}_${rows}_${order.replace(/\W+/g, '_')}`;
 
-	return [`## ${rows} rows, ${order}`, ...summaryPart(results, name, differing), '### All works',
+	return [`## ${rows} rows, ${order}`, ...summaryPart(results, name, differing),
+		...clientsPart(results, name), '### All works',
 		...(results.some(({ rounded }) => rounded) ? ['~: rounded to whole minutes, not exact.'] : []),
 		table(results, differing), ...errorPart(results, name)];
 }

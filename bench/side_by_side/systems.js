@@ -207,7 +207,7 @@ function commands(system, data, isDone, module) {
 		...(hasClients(data) ? walkCommands(system, data, isWorkDone) : []),
 		['do', tell('', `append ${APPENDED_ROWS} rows`), system.append(data)],
 		...(isDone('', 'whole after appending') ? [] : [['ask', 'whole after appending|', sql.whole()]]),
-		...(hasClients(data) ? dashboardCommands(system, data, [], isWorkDone) : []),
+		...(hasClients(data) ? dashboardCommands(system, data, isWorkDone) : []),
 	].map(fields => fields.map(field => String(field).replaceAll(/\s+/g, ' ')).join('\t'));
 }
 

@@ -1,5 +1,5 @@
-/* walk.js -- a walk through a timeline as a person takes it: frames that zoom in to what the pointer is at, pan, scroll from track to
- * track and zoom out. A frame is 16 tracks of 1920 pixels: the longest duration and the sum of durations of each. */
+/* walk.js -- a walk through a timeline as a person takes it: frames that zoom in to what the pointer is at, pan, scroll from
+ * track to track and zoom out. A frame is 16 tracks of 1920 pixels: the longest duration and the sum of durations of each. */
 'use strict';
 
 const FRAMES = 300, EVERY = 30, PIXELS = 1920, TRACKS = 32, SHOWN = 16;
