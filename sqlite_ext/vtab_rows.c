@@ -44,7 +44,7 @@ static int rename_column(const char *text, char **names, bool *is_renamed, unsig
 	unsigned c = 0;
 	int rc = iforest_definition_parse_column(text, &column, error);
 
-	while (!rc && c < n && (is_renamed[c] || !names[c] || sqlite3_stricmp(names[c], column.source) != 0))
+	while (!rc && c < n && (is_renamed[c] || sqlite3_stricmp(names[c], column.source) != 0))
 		c++;
 	if (!rc && c == n)
 		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_rows: there is no column \"%s\" to be called \"%s\"", column.source, column.name);
@@ -61,14 +61,11 @@ static int rename_column(const char *text, char **names, bool *is_renamed, unsig
 
 static int check_names(char **names, unsigned n, struct iforest_error *error)
 {
-	for (unsigned i = 0; i < n; i++) {
-		if (!names[i])
-			return iforest_error_set(error, SQLITE_NOMEM, "");
+	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < i; k++)
 			if (sqlite3_stricmp(names[i], names[k]) == 0)
 				return iforest_error_set(error, SQLITE_ERROR, "iforest_rows: two columns named \"%s\"; give the first of them another "
 							 "name: iforest_rows(index, \"%w\" AS \"%w_\")", names[i], names[i], names[i]);
-	}
 	return SQLITE_OK;
 }
 
@@ -81,6 +78,9 @@ static int declare(struct iforest_table *table, sqlite3 *db, int n_arguments, st
 	sqlite3_str *sql = sqlite3_str_new(db);
 	int rc = SQLITE_OK;
 
+	for (unsigned c = 0; c < n; c++)
+		if (!names[c])
+			rc = iforest_error_set(error, SQLITE_NOMEM, "");
 	for (int a = 4; a < n_arguments && !rc; a++)
 		rc = rename_column(table->arguments[a], names, is_renamed, n - N_ARGUMENTS, error);
 	if (!rc)
