@@ -51,13 +51,13 @@ function makeRows(folder, rows, order) {
 	return described(fs.readFileSync(about, 'utf8'), { path: path.resolve(file), rows, order });
 }
 
-/* Rows that are made while they are loaded, through a pipe: startRows() before each load. Tracks are numbers. */
+/* Rows that are made while they are loaded, through a pipe: `start` gives the process, before each load. Tracks are numbers. */
 function streamRows(folder, rows, order) {
 	const file = path.join(folder, 'rows.pipe'), maker = makerOf(folder, rows, order, '');
 	const start = () => {
 		fs.rmSync(file, { force: true });
 		spawnSync('mkfifo', [file]);
-		spawn('sh', ['-c', 'exec "$@" 2>/dev/null >"$0"', file, ...maker], { stdio: 'ignore' });
+		return spawn('sh', ['-c', 'exec "$@" 2>/dev/null >"$0"', file, ...maker], { stdio: 'ignore' });
 	};
 
 	return described(make([...maker, 'times'], '/dev/null').toString(), { path: path.resolve(file), rows, order, start });

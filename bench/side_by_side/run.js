@@ -67,7 +67,7 @@ async function measure(system, data, isDone) {
 	};
 
 	clear();
-	data.start?.();
+	const maker = data.start?.();
 	const driver = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'], env: environment });
 	const ended = new Promise(resolve => driver.on('close', resolve));
 
@@ -77,6 +77,7 @@ async function measure(system, data, isDone) {
 	for await (const line of readline.createInterface({ input: driver.stdout }))
 		keep(line);
 	const code = await ended;
+	maker?.kill(); /* a driver that failed has not read the rows */
 	clear();
 	if (code !== 0)
 		fail(`the driver of ${system.name} ended with ${code}; what it had measured is kept`);
