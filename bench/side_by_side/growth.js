@@ -4,6 +4,9 @@
 const { unique } = require('./results.js');
 const { MAIN_SYSTEMS, MAIN_WORKS } = require('./summary.js');
 
+/* Are there enough numbers of rows? */
+const grows = results => unique(results.filter(({ order }) => order === 'in order').map(({ rows }) => rows)).length >= 3;
+
 const answered = ({ answer, milliseconds }) => answer !== '' && milliseconds > 0;
 
 /* What grows: the results that measure it, the work that they are of, and the measure. */
@@ -28,7 +31,8 @@ function exponent(points) {
 function curves(results, { is, work, value }) {
 	const inOrder = results.filter(({ order, system }) => order === 'in order' && MAIN_SYSTEMS.includes(system));
 	const some = inOrder.filter(is);
-	const works = unique(some.map(work)).filter(name => MAIN_WORKS.includes(name) || name.startsWith('size'));
+	const works = unique(some.map(work)).filter(name => (MAIN_WORKS.includes(name) || name.startsWith('size')) &&
+		grows(some.filter(result => work(result) === name)));
 	const points = (name, system) => some.filter(result => work(result) === name && result.system === system)
 		.map(result => ({ rows: result.rows, value: value(result) })).sort((a, b) => a.rows - b.rows);
 
@@ -55,8 +59,5 @@ function plotData(results, measure) {
 
 	return { text: works.map(block).join('\n\n\n') + '\n', works: works.length, systems: systems.length };
 }
-
-/* Are there enough numbers of rows? */
-const grows = results => unique(results.filter(({ order }) => order === 'in order').map(({ rows }) => rows)).length >= 3;
 
 module.exports = { MEASURES, grows, exponents, plotData };
