@@ -13,6 +13,7 @@ PG_FUNCTION_INFO_V1(iforest_bucket_of_time);
 PG_FUNCTION_INFO_V1(iforest_bucket_starts);
 PG_FUNCTION_INFO_V1(iforest_bucket_ends);
 PG_FUNCTION_INFO_V1(iforest_window_asks);
+PG_FUNCTION_INFO_V1(iforest_overlap_asks);
 PG_FUNCTION_INFO_V1(iforest_window_last);
 
 /* t0, t1, n, step, origin, in this order; step and origin may be missing. */
@@ -97,38 +98,66 @@ Datum iforest_window_last(PG_FUNCTION_ARGS)
 }
 
 /* Is fill given, and not 'none'? */
-static bool read_fill(FunctionCallInfo fcinfo, int argument)
+static bool is_filled(FunctionCallInfo fcinfo, int argument, bool is_overlap)
 {
 	char *fill;
 
 	if (PG_ARGISNULL(argument))
 		return false;
 	fill = text_to_cstring(PG_GETARG_TEXT_PP(argument));
-	if (strcmp(fill, "last") == 0 || strcmp(fill, "linear") == 0) /* those that know it do not ask here */
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("fill '%s' is not known to these functions of an index", fill),
-			errhint("They were made before it was: ALTER EXTENSION iforest UPDATE, and call "
-				"iforest_create_functions again."));
-	if (strcmp(fill, "none") != 0 && strcmp(fill, "null") != 0 && strcmp(fill, "zero") != 0)
+	if (strcmp(fill, "none") == 0)
+		return false;
+	if (strcmp(fill, "null") == 0 || strcmp(fill, "zero") == 0)
+		return true;
+	if (strcmp(fill, "last") != 0 && strcmp(fill, "linear") != 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("fill is one of 'none', 'null', 'zero', 'last', 'linear'"));
-	return strcmp(fill, "none") != 0;
+	if (is_overlap)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("fill of overlaps is one of 'none', 'null', 'zero'"));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), /* those that know it do not ask here */
+		errmsg("fill '%s' is not known to these functions of an index", fill),
+		errhint("They were made before it was: ALTER EXTENSION iforest UPDATE, and call "
+			"iforest_create_functions again."));
 }
 
-/* Of t0, t1, n, step, origin, fill: is that an answer without bounds (or with), and filled (or not)? */
-Datum iforest_window_asks(PG_FUNCTION_ARGS)
+/* What t0, t1, n, step, origin and fill ask for. Of a window in which no time lies, nothing. */
+struct asked {
+	bool is_anything, is_open, is_filled;
+};
+
+static struct asked read_asked(FunctionCallInfo fcinfo, bool is_overlap)
 {
-	enum { FILL = N_OF_BUCKETING, IS_OPEN, IS_FILLED };
+	enum { FILL = N_OF_BUCKETING };
 	struct iforest_bucketing bucketing;
-	bool is_filled, is_open;
+	struct asked asked = { .is_anything = false };
 
 	if (PG_ARGISNULL(T0) || PG_ARGISNULL(T1))
-		PG_RETURN_BOOL(false);
+		return asked;
 	bucketing = iforest_bucketing_argument(fcinfo, 0, iforest_time_argument_type(fcinfo, T0));
-	is_filled = read_fill(fcinfo, FILL);
-	if (is_filled && bucketing.mode == IFOREST_STEP && (!bucketing.window.has_t0 || !bucketing.window.has_t1))
+	asked.is_filled = is_filled(fcinfo, FILL, is_overlap);
+	if (asked.is_filled && bucketing.mode == IFOREST_STEP && (!bucketing.window.has_t0 || !bucketing.window.has_t1))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("fill with step needs both t0 and t1"));
-	is_open = !bucketing.window.has_t0 && !bucketing.window.has_t1 && bucketing.mode == IFOREST_WHOLE;
-	PG_RETURN_BOOL(!iforest_window_is_empty(&bucketing.window) && is_open == PG_GETARG_BOOL(IS_OPEN) &&
-		       is_filled == PG_GETARG_BOOL(IS_FILLED));
+	asked.is_open = !bucketing.window.has_t0 && !bucketing.window.has_t1 && bucketing.mode == IFOREST_WHOLE;
+	asked.is_anything = !iforest_window_is_empty(&bucketing.window);
+	return asked;
+}
+
+/* Is that an answer without bounds (or with), and filled (or not)? */
+Datum iforest_window_asks(PG_FUNCTION_ARGS)
+{
+	enum { IS_OPEN = N_OF_BUCKETING + 1, IS_FILLED };
+	struct asked asked = read_asked(fcinfo, false);
+
+	PG_RETURN_BOOL(asked.is_anything && asked.is_open == PG_GETARG_BOOL(IS_OPEN) &&
+		       asked.is_filled == PG_GETARG_BOOL(IS_FILLED));
+}
+
+/* Of overlaps, which know no difference between what is open and what is not. */
+Datum iforest_overlap_asks(PG_FUNCTION_ARGS)
+{
+	enum { IS_FILLED = N_OF_BUCKETING + 1 };
+	struct asked asked = read_asked(fcinfo, true);
+
+	PG_RETURN_BOOL(asked.is_anything && asked.is_filled == PG_GETARG_BOOL(IS_FILLED));
 }

@@ -1,18 +1,14 @@
 #include "pg_ext/functions.h"
 
 #include "catalog/dependency.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "nodes/value.h"
-#include "parser/parse_func.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
-#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -20,15 +16,12 @@
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 
-#include "pg_ext/definition.h"
 #include "pg_ext/function_texts.h"
-#include "pg_ext/index.h"
-#include "pg_ext/options.h"
 #include "pg_ext/overlap_index.h"
 
 PG_FUNCTION_INFO_V1(iforest_create_index_functions);
 
-enum { MOST_ARGUMENTS = 6, MOST_FUNCTIONS = 3 };
+enum { MOST_ARGUMENTS = 6, MOST_FUNCTIONS = 5 };
 
 /* A function to be. */
 struct created {
@@ -38,126 +31,12 @@ struct created {
 	int n_arguments;
 	Oid argument_types[MOST_ARGUMENTS];
 	bool is_restricted;                 /* reads an index by itself, which may be a temporary one */
+	bool is_part;                       /* of the next one */
 	TupleDesc columns;
 	ArrayType *all_types, *all_names;   /* as pg_proc has them */
 };
 
-static const char overlap_suffix[] = "_overlap";
 static const char *const argument_names[MOST_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
-
-/* ---- the index ---- */
-
-/* A column of the table under the name that it has now. */
-static struct iforest_column read_column(Relation heap, Relation index, int number)
-{
-	AttrNumber attribute = index->rd_index->indkey.values[number - 1];
-	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), number - 1);
-
-	return (struct iforest_column){
-		.name = attribute ? get_attname(RelationGetRelid(heap), attribute, false) : pstrdup(NameStr(column->attname)),
-		.expression = iforest_column_expression(RelationGetRelid(index), number),
-		.type = getBaseType(column->atttypid) };
-}
-
-static void read_types(Relation index, struct iforest_functions *functions)
-{
-	switch (functions->time.type) {
-	case INT2OID:
-	case INT4OID:
-	case INT8OID:
-		functions->time_type = functions->step_type = INT8OID;
-		break;
-	case DATEOID:
-		functions->time_type = DATEOID;
-		functions->step_type = INT4OID;
-		break;
-	case TIMESTAMPOID:
-	case TIMESTAMPTZOID:
-		functions->time_type = functions->time.type;
-		functions->step_type = INTERVALOID;
-		break;
-	default:
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			errmsg("index \"%s\" has times of type %s, for which there are no functions",
-			       RelationGetRelationName(index), format_type_be(functions->time.type)),
-			errhint("Times of integer types, date and timestamps have them."));
-	}
-}
-
-/* What the nodes of the index keep, which need not be what its parameters say by now. A partitioned index has no nodes. */
-static struct iforest_fields fields_of(Relation heap, Relation relation)
-{
-	struct iforest_definition definition;
-	struct iforest_fields fields;
-	struct iforest_index *index;
-
-	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_INDEX) {
-		iforest_definition_read(relation, &definition);
-		iforest_definition_check(heap, relation, &definition, &fields);
-		return fields;
-	}
-	index = palloc(sizeof *index);
-	iforest_index_open(index, relation);
-	iforest_index_refresh(index);
-	return index->manifest.fields;
-}
-
-static void read_fields(Relation heap, Relation index, struct iforest_functions *functions)
-{
-	static const char *const units[IFOREST_END_RULES] = { [IFOREST_END_PER_1000] = "'ns'",
-							      [IFOREST_END_TIMES_1000] = "'ms'",
-							      [IFOREST_END_TIMES_1000000] = "'s'" };
-	struct iforest_fields fields = fields_of(heap, index);
-
-	functions->squares = fields.squares;
-	functions->length = fields.duration_value == IFOREST_NO_VALUE ? -1 : fields.duration_value;
-	functions->is_end = fields.end_rule == IFOREST_END_COLUMN;
-	functions->is_overlap_read = functions->length >= 0 && fields.end_rule == IFOREST_END_DURATION;
-	functions->unit = units[fields.end_rule];
-}
-
-static const char *quoted_schema(Oid namespace)
-{
-	return quote_identifier(get_namespace_name(namespace));
-}
-
-/* An extension that was not updated yet lacks what later versions brought. */
-static bool has_function(Oid extension_schema, char *name)
-{
-	return OidIsValid(LookupFuncName(list_make2(makeString(get_namespace_name(extension_schema)), makeString(name)), -1, NULL,
-					 true));
-}
-
-static void read_index(Relation heap, Relation index, Oid extension_schema, struct iforest_functions *functions)
-{
-	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
-
-	*functions = (struct iforest_functions){
-		.index_name = RelationGetRelationName(index), .extension = quoted_schema(extension_schema),
-		.schema = quoted_schema(RelationGetNamespace(index)),
-		.table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)),
-						    RelationGetRelationName(heap)),
-		.predicate = iforest_predicate_text(heap, index),
-		.is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX,
-		.n_by = n_keys - 1, .n_values = n - n_keys };
-	functions->columns = OidOutputFunctionCall(F_ARRAY_OUT, PointerGetDatum(iforest_column_texts(heap, index)));
-	functions->is_parallel_safe = !functions->predicate;
-	for (int i = 1; i <= n; i++) {
-		struct iforest_column column = read_column(heap, index, i);
-
-		if (i < n_keys)
-			functions->by[i - 1] = column;
-		else if (i == n_keys)
-			functions->time = column;
-		else
-			functions->values[i - n_keys - 1] = column;
-		functions->is_parallel_safe &= index->rd_index->indkey.values[i - 1] != 0;
-	}
-	read_types(index, functions);
-	read_fields(heap, index, functions);
-	functions->is_overlap_read &= has_function(extension_schema, "iforest_overlap_index");
-	functions->is_carried = has_function(extension_schema, "iforest_last_row");
-}
 
 /* ---- a function ---- */
 
@@ -190,10 +69,10 @@ static TupleDesc columns_of(const struct iforest_functions *functions, const cha
 	return columns;
 }
 
-static void new_function(const struct iforest_functions *functions, const char *suffix, int n_arguments, char *query,
-			 const char *comment, struct created *created)
+/* The next one. Its columns are those of the query, unless they are given. */
+static struct created *new_function(const struct iforest_functions *functions, const char *suffix, int n_arguments, char *query,
+				    TupleDesc columns, const char *comment, struct created *created)
 {
-	bool is_overlap = strcmp(suffix, overlap_suffix) == 0;
 	const Oid types[MOST_ARGUMENTS] = { functions->time_type, functions->time_type, INT8OID, functions->step_type,
 					    functions->time_type, TEXTOID };
 
@@ -204,24 +83,50 @@ static void new_function(const struct iforest_functions *functions, const char *
 		ereport(ERROR, errcode(ERRCODE_NAME_TOO_LONG),
 			errmsg("the functions of index \"%s\" would have a name that is too long", functions->index_name),
 			errdetail("\"%s\"", created->name), errhint("Give the index or the column a shorter name."));
-	created->columns = columns_of(functions, query, created);
-	if (is_overlap && functions->is_overlap_read)
-		created->query = iforest_overlap_by_index(functions, query, created->columns);
-	created->is_restricted = is_overlap && functions->is_overlap_read;
+	created->columns = columns ? columns : columns_of(functions, query, created);
+	created->is_part = strstr(suffix, IFOREST_WINDOW_FILL) != NULL;
+	created->is_restricted = strncmp(suffix, IFOREST_OVERLAP, strlen(IFOREST_OVERLAP)) == 0 && functions->is_overlap_read;
 	describe(created);
+	return created;
 }
 
-static int new_functions(const struct iforest_functions *functions, struct created *created)
+static int new_window_functions(const struct iforest_functions *functions, struct created *created)
 {
+	TupleDesc columns = NULL;
 	int n = 0;
 
-	new_function(functions, "", 6, iforest_window_query(functions),
+	if (functions->is_carried)
+		columns = new_function(functions, IFOREST_WINDOW_FILL, 6, iforest_window_fill_query(functions), NULL,
+				       "the part with fill => 'last' and 'linear'", &created[n++])->columns;
+	new_function(functions, "", 6, iforest_window_query(functions, columns), columns,
 		     "sums of the index by series, of a window or in buckets", &created[n++]);
-	new_function(functions, "_rows", 2, iforest_rows_query(functions), "rows that reach into a window", &created[n++]);
-	if (functions->length >= 0 && !functions->is_partitioned)
-		new_function(functions, overlap_suffix, 5, iforest_overlap_query(functions),
-			     "spans that overlap a window or its buckets: how many, their time inside, the longest",
-			     &created[n++]);
+	return n;
+}
+
+static int new_overlap_functions(const struct iforest_functions *functions, struct created *created)
+{
+	int n_arguments = functions->is_overlap_filled ? 6 : 5, n = 0;
+	struct created table;
+	TupleDesc columns;
+
+	columns = new_function(functions, IFOREST_OVERLAP, n_arguments, iforest_overlap_query(functions), NULL, NULL,
+			       &table)->columns;
+	if (functions->is_overlap_filled)
+		new_function(functions, IFOREST_OVERLAP_FILL, n_arguments, iforest_overlap_fill_query(functions, columns),
+			     columns, "the part with fill => 'null' and 'zero'", &created[n++]);
+	new_function(functions, IFOREST_OVERLAP, n_arguments, iforest_overlap_by_index(functions, columns), columns,
+		     "spans that overlap a window or its buckets: how many, their time inside, the longest", &created[n++]);
+	return n;
+}
+
+/* A part stands before the function that it is of. */
+static int new_functions(const struct iforest_functions *functions, struct created *created)
+{
+	int n = new_window_functions(functions, created);
+
+	new_function(functions, "_rows", 2, iforest_rows_query(functions), NULL, "rows that reach into a window", &created[n++]);
+	if (functions->length >= 0 && (!functions->is_partitioned || functions->is_overlap_filled))
+		n += new_overlap_functions(functions, &created[n]);
 	return n;
 }
 
@@ -323,8 +228,10 @@ static void drop_old(Relation index, const struct created *created, int n)
 	SPITupleTable *found;
 	uint64 n_found;
 
-	if (SPI_execute_with_args("SELECT objid FROM pg_depend WHERE classid = 'pg_proc'::regclass AND "
-				  "refclassid = 'pg_class'::regclass AND refobjid = $1 AND deptype = 'a'",
+	/* parts, whose names are longer, after those that need them */
+	if (SPI_execute_with_args("SELECT objid FROM pg_depend JOIN pg_proc ON pg_proc.oid = objid WHERE "
+				  "classid = 'pg_proc'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = $1 AND "
+				  "deptype = 'a' ORDER BY length(proname)",
 				  1, &argument_type, &argument, NULL, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not read pg_depend");
 	found = SPI_tuptable;
@@ -355,19 +262,20 @@ static ArrayType *create_all(Relation heap, Relation index, Oid extension_schema
 	MemoryContext caller = CurrentMemoryContext, before;
 	Datum signatures[MOST_FUNCTIONS];
 	ArrayType *result;
-	int n;
+	int n, n_signatures = 0;
 
-	read_index(heap, index, extension_schema, functions);
+	iforest_functions_read(heap, index, extension_schema, functions);
 	SPI_connect();
 	n = new_functions(functions, created);
 	drop_old(index, created, n);
 	for (int i = 0; i < n; i++) {
 		create(functions, &created[i]);
 		depend(functions, &created[i], index);
-		signatures[i] = CStringGetTextDatum(signature(functions, &created[i]));
+		if (!created[i].is_part)
+			signatures[n_signatures++] = CStringGetTextDatum(signature(functions, &created[i]));
 	}
 	before = MemoryContextSwitchTo(caller);
-	result = construct_array(signatures, n, TEXTOID, -1, false, TYPALIGN_INT);
+	result = construct_array(signatures, n_signatures, TEXTOID, -1, false, TYPALIGN_INT);
 	MemoryContextSwitchTo(before);
 	SPI_finish();
 	return result;

@@ -131,7 +131,7 @@ static void add_buckets(StringInfo text, const struct iforest_functions *functio
 	iforest_add_text(text, " UNION ALL ");
 	iforest_add_grouped(text, functions, true, IFOREST_WINDOW_CARRIED);
 	iforest_add_text(text, " UNION ALL ");
-	iforest_add_all_buckets(text, functions, IFOREST_WINDOW_CARRIED);
+	iforest_add_all_buckets(text, functions, n);
 	add_beside(text, functions, false);
 	add_beside(text, functions, true);
 	iforest_add_text(text, ") AS p");

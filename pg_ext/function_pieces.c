@@ -1,6 +1,8 @@
 #include "pg_ext/function_pieces.h"
 
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
 
 /* ---- names ---- */
 
@@ -99,4 +101,30 @@ void iforest_add_predicate(StringInfo text, const struct iforest_functions *func
 {
 	if (functions->predicate)
 		appendStringInfo(text, " %s (%s)", word, functions->predicate);
+}
+
+/* Columns of functions have the collation of their type. */
+static void add_collated(StringInfo text, TupleDesc columns)
+{
+	for (int i = 0; i < columns->natts; i++) {
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+
+		appendStringInfo(text, "%sc%d", i == 0 ? "" : ", ", i + 1);
+		if (OidIsValid(column->attcollation) && column->attcollation != get_typcollation(column->atttypid))
+			appendStringInfo(text, " COLLATE %s", generate_collation_name(column->attcollation));
+	}
+}
+
+void iforest_add_part(StringInfo text, const struct iforest_functions *functions, const char *suffix, const char *fills,
+		      TupleDesc columns)
+{
+	iforest_add_text(text, " UNION ALL SELECT ");
+	add_collated(text, columns);
+	appendStringInfo(text, " FROM %s.%s($1, $2, $3, $4, $5, ", functions->schema,
+			 quote_identifier(psprintf("%s%s", functions->index_name, suffix)));
+	/* a function is not put in the place of a call that has a subselect among its arguments */
+	appendStringInfo(text, "CASE WHEN $6 IN (%s) THEN $6 ELSE (SELECT $6) END) AS part(", fills);
+	for (int i = 1; i <= columns->natts; i++)
+		appendStringInfo(text, "%sc%d", i > 1 ? ", " : "", i);
+	appendStringInfo(text, ") WHERE $6 IN (%s)", fills);
 }

@@ -36,6 +36,15 @@ void iforest_add_gate(StringInfo text, const struct iforest_functions *functions
 		      bool is_filled);
 void iforest_add_gates(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_filled);
 
+/* r: the rows that reach into the window, with by columns c1 ..., ts, ends, length and id, their ctid. Requires a length. */
+void iforest_add_spans(StringInfo text, const struct iforest_functions *functions);
+
+/* A part of the index's function, after UNION ALL: of that name's end, with these columns, where $6 is one of those. It is a
+ * function of its own, so that all others need not be planned with it: it is put in the place of the call only where $6 is known
+ * to be one. */
+void iforest_add_part(StringInfo text, const struct iforest_functions *functions, const char *suffix, const char *fills,
+		      TupleDesc columns);
+
 /* The condition of a partial index, after a word. */
 void iforest_add_predicate(StringInfo text, const struct iforest_functions *functions, const char *word);
 

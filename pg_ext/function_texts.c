@@ -98,13 +98,13 @@ void iforest_add_last_bucket(StringInfo text, const struct iforest_functions *fu
 	iforest_add_text(text, ", $1, $2, $3, $4, $5)");
 }
 
-void iforest_add_all_buckets(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill)
+void iforest_add_all_buckets(StringInfo text, const struct iforest_functions *functions, int n_columns)
 {
 	iforest_add_text(text, "SELECT ");
 	for (int i = 0; i < functions->n_by; i++)
 		appendStringInfo(text, "s.c%d, ", i + 1);
 	iforest_add_text(text, "b.b");
-	for (int i = functions->n_by + 1; i < iforest_n_columns(functions, fill); i++)
+	for (int i = functions->n_by + 1; i < n_columns; i++)
 		iforest_add_text(text, ", NULL");
 	iforest_add_text(text, " FROM generate_series(");
 	iforest_add_first_bucket(text, functions);
@@ -150,7 +150,7 @@ static void add_filled(StringInfo text, const struct iforest_functions *function
 	iforest_add_text(text, " UNION ALL ");
 	iforest_add_grouped(text, functions, true, IFOREST_WINDOW_FILLED);
 	iforest_add_text(text, " UNION ALL ");
-	iforest_add_all_buckets(text, functions, IFOREST_WINDOW_FILLED);
+	iforest_add_all_buckets(text, functions, iforest_n_columns(functions, IFOREST_WINDOW_FILLED));
 	iforest_add_text(text, ") AS g");
 	iforest_add_columns(text, 1, iforest_n_columns(functions, IFOREST_WINDOW_FILLED));
 	iforest_add_text(text, " GROUP BY ");
@@ -161,7 +161,7 @@ static void add_filled(StringInfo text, const struct iforest_functions *function
 /* One that is not asked for is cut off as a whole. */
 static void add_gated(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill)
 {
-	iforest_add_text(text, " UNION ALL SELECT * FROM (");
+	iforest_add_text(text, "SELECT * FROM (");
 	if (fill == IFOREST_WINDOW_CARRIED)
 		iforest_add_carried(text, functions);
 	else
@@ -172,27 +172,45 @@ static void add_gated(StringInfo text, const struct iforest_functions *functions
 	iforest_add_window_gates(text, functions, fill);
 }
 
-char *iforest_window_query(const struct iforest_functions *functions)
+static void add_answer_names(StringInfo text, const struct iforest_functions *functions)
 {
-	StringInfoData text;
 	const char *separator = "";
 	ListCell *cell;
+
+	iforest_add_text(text, ") AS answer(");
+	foreach(cell, iforest_window_names(functions)) {
+		iforest_add_text(text, separator);
+		iforest_add_text(text, lfirst(cell));
+		separator = ", ";
+	}
+	iforest_add_text(text, ")");
+}
+
+char *iforest_window_fill_query(const struct iforest_functions *functions)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	iforest_add_text(&text, "SELECT * FROM (");
+	add_gated(&text, functions, IFOREST_WINDOW_CARRIED);
+	add_answer_names(&text, functions);
+	return text.data;
+}
+
+char *iforest_window_query(const struct iforest_functions *functions, TupleDesc columns)
+{
+	StringInfoData text;
 
 	initStringInfo(&text);
 	iforest_add_text(&text, "SELECT * FROM (");
 	iforest_add_grouped(&text, functions, false, IFOREST_WINDOW_PLAIN);
 	iforest_add_text(&text, " UNION ALL ");
 	iforest_add_grouped(&text, functions, true, IFOREST_WINDOW_PLAIN);
+	iforest_add_text(&text, " UNION ALL ");
 	add_gated(&text, functions, IFOREST_WINDOW_FILLED);
-	if (functions->is_carried)
-		add_gated(&text, functions, IFOREST_WINDOW_CARRIED);
-	iforest_add_text(&text, ") AS answer(");
-	foreach(cell, iforest_window_names(functions)) {
-		iforest_add_text(&text, separator);
-		iforest_add_text(&text, lfirst(cell));
-		separator = ", ";
-	}
-	iforest_add_text(&text, ")");
+	if (columns)
+		iforest_add_part(&text, functions, IFOREST_WINDOW_FILL, "'last', 'linear'", columns);
+	add_answer_names(&text, functions);
 	if (functions->n_by == 0)
 		iforest_add_text(&text, " ORDER BY bucket");
 	return text.data;

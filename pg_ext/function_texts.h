@@ -7,7 +7,9 @@
  *
  * The rows of a window come from one grouped query with a gate (iforest_window_asks), which the planner can put to the index;
  * rows without a time are in no window, so for all times there is a second one; a third puts the groups beside all buckets,
- * where fill is asked for, and a fourth carries values into them, also from before the window. Gates are known when planning, or else asked once: the arms that are not asked for are not run. */
+ * where fill is asked for, and a fourth carries values into them, also from before the window. Gates are known when planning,
+ * or else asked once: the arms that are not asked for are not run. What is long and asked for seldom is a function of its own:
+ * a part. */
 #ifndef IFOREST_PG_FUNCTION_TEXTS_H
 #define IFOREST_PG_FUNCTION_TEXTS_H
 
@@ -43,14 +45,29 @@ struct iforest_functions {
 	const char *unit;            /* of the duration: a literal, or NULL */
 	bool is_overlap_read;        /* the index can be asked for overlaps */
 	bool is_carried;             /* the extension has what fill => 'last' and 'linear' need */
+	bool is_overlap_filled;      /* and what the overlap function does, to be filled */
 };
 
-/* The queries. Names of columns that are there already are given a prefix; raises an error where that is of no use. */
-char *iforest_window_query(const struct iforest_functions *functions);
-char *iforest_rows_query(const struct iforest_functions *functions);
-char *iforest_overlap_query(const struct iforest_functions *functions);   /* requires a length */
+/* function_index.c: the index as it is, and what the extension in that schema has. */
+void iforest_functions_read(Relation heap, Relation index, Oid extension_schema, struct iforest_functions *functions);
 
-/* That query, whose columns are given, put after the question to the index: it is run where no index may be read. */
-char *iforest_overlap_by_index(const struct iforest_functions *functions, const char *query, TupleDesc columns);
+/* How names of functions end. */
+#define IFOREST_OVERLAP "_overlap"
+#define IFOREST_WINDOW_FILL "_fill"
+#define IFOREST_OVERLAP_FILL IFOREST_OVERLAP IFOREST_WINDOW_FILL
+
+/* The queries. Names of columns that are there already are given a prefix; raises an error where that is of no use. */
+char *iforest_rows_query(const struct iforest_functions *functions);
+
+/* Of windows: the part that carries values on, which requires is_carried; and the query, with that part where its columns are
+ * given. */
+char *iforest_window_fill_query(const struct iforest_functions *functions);
+char *iforest_window_query(const struct iforest_functions *functions, TupleDesc columns);
+
+/* What overlaps, by reading the table, whatever is filled; requires a length. The part that fills, and the query, which ask the
+ * index first: those columns again. */
+char *iforest_overlap_query(const struct iforest_functions *functions);
+char *iforest_overlap_fill_query(const struct iforest_functions *functions, TupleDesc columns);
+char *iforest_overlap_by_index(const struct iforest_functions *functions, TupleDesc columns);
 
 #endif

@@ -45,13 +45,13 @@ void iforest_add_window_gate(StringInfo text, const struct iforest_functions *fu
 			     enum iforest_window_fill fill);
 void iforest_add_window_gates(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill);
 
-/* Arms: the groups of all times or of a window; and every series with every bucket, of which nothing else is known. Between
- * them the numbers of the first and the last bucket. */
+/* Arms: the groups of all times or of a window; and every series with every bucket, of which nothing else is known (NULL, up
+ * to so many columns). Between them the numbers of the first and the last bucket. */
 void iforest_add_grouped(StringInfo text, const struct iforest_functions *functions, bool is_open,
 			 enum iforest_window_fill fill);
 void iforest_add_first_bucket(StringInfo text, const struct iforest_functions *functions);
 void iforest_add_last_bucket(StringInfo text, const struct iforest_functions *functions);
-void iforest_add_all_buckets(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill);
+void iforest_add_all_buckets(StringInfo text, const struct iforest_functions *functions, int n_columns);
 
 /* All of the answer with fill => 'last' or 'linear', without names. Requires functions->is_carried. */
 void iforest_add_carried(StringInfo text, const struct iforest_functions *functions);

@@ -7,7 +7,8 @@
 #include "fmgr.h"
 
 /* Opens an iforest index that is valid, and its table before it. Raises errors that say what it is otherwise; temporary
- * indexes of other sessions are refused. *heap may be NULL. The first one opens also those that are not valid. */
+ * indexes of other sessions are refused. *heap may be NULL. The first one opens also those that are not valid, and partitioned
+ * ones. */
 Relation iforest_open_iforest(Oid oid, LOCKMODE lock_mode, Relation *heap);
 Relation iforest_open_named(Oid oid, LOCKMODE lock_mode, Relation *heap);
 /* Also a partitioned one, which holds nothing itself. */
@@ -30,6 +31,7 @@ extern PGDLLEXPORT Datum iforest_bucket_of_time(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_bucket_starts(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_bucket_ends(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_window_asks(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_overlap_asks(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_window_last(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_line(PG_FUNCTION_ARGS);          /* line_function.c */
 extern PGDLLEXPORT Datum iforest_span_ends(PG_FUNCTION_ARGS);     /* span_functions.c */

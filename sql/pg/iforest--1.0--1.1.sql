@@ -70,6 +70,19 @@ CREATE FUNCTION iforest_overlap_spans(index oid, VARIADIC arguments "any") RETUR
 COMMENT ON FUNCTION iforest_overlap_spans(oid, "any") IS
 	'what the overlap function of an index gives, read from it: of t0, t1, n, step, origin; no row where the index is NULL';
 
+CREATE FUNCTION iforest_overlap_asks(t0 bigint, t1 bigint, n bigint, step bigint, origin bigint, fill text, filled boolean) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'iforest_overlap_asks' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_overlap_asks(bigint, bigint, bigint, bigint, bigint, text, boolean) IS 'is that asked of what overlaps: filled, or not? Raises an error of arguments that do not go together';
+CREATE FUNCTION iforest_overlap_asks(t0 timestamptz, t1 timestamptz, n bigint, step interval, origin timestamptz, fill text, filled boolean) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'iforest_overlap_asks' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_overlap_asks(timestamptz, timestamptz, bigint, interval, timestamptz, text, boolean) IS 'is that asked of what overlaps: filled, or not? Raises an error of arguments that do not go together';
+CREATE FUNCTION iforest_overlap_asks(t0 timestamp, t1 timestamp, n bigint, step interval, origin timestamp, fill text, filled boolean) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'iforest_overlap_asks' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_overlap_asks(timestamp, timestamp, bigint, interval, timestamp, text, boolean) IS 'is that asked of what overlaps: filled, or not? Raises an error of arguments that do not go together';
+CREATE FUNCTION iforest_overlap_asks(t0 date, t1 date, n bigint, step integer, origin date, fill text, filled boolean) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'iforest_overlap_asks' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_overlap_asks(date, date, bigint, integer, date, text, boolean) IS 'is that asked of what overlaps: filled, or not? Raises an error of arguments that do not go together';
+
 -- ---- fill: the last sample carried on, and a line between samples ----
 
 CREATE AGGREGATE iforest_first_time(v anyelement, ts anycompatible, ctid tid) (

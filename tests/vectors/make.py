@@ -255,6 +255,7 @@ def buckets_of_spans(question, rows):
         return range(0)
     first = min(row["ts"] for row in timed) if question.t0 is OPEN else question.t0
     last = max(max(end_of(row) - 1, row["ts"]) for row in timed) if question.t1 is OPEN else question.t1 - 1
+    last = min(last, GREATEST)
     return range(question.bucket_of(first), question.bucket_of(last) + 1)
 
 
@@ -559,6 +560,11 @@ def write():
         refuse(kind, Question(spans, 0, 100, origin=7), "origin needs step")
     refuse("window", Question(spans, 0, 100, fill="often"), "fill is one of 'none', 'null', 'zero'")
     refuse("window", Question(spans, 0, step=10, fill="zero"), "fill with step needs both t0 and t1")
+    refuse("overlap", Question(spans, 0, 100, fill="often"), "fill is one of 'none', 'null', 'zero'")
+    for fill in ("last", "linear"):
+        refuse("overlap", Question(spans, 0, 100, n=4, fill=fill), "fill of overlaps is one of 'none', 'null', 'zero'")
+    for bounds in ({}, {"t0": 0}, {"t1": 100}):
+        refuse("overlap", Question(spans, **bounds, step=10, fill="null"), "fill with step needs both t0 and t1")
 
     feature("spans that overlap a window: how many, their time inside, the longest")
     for window in ((0, 50), (50, 70), (-100, 300), (10, 11), (100, 101), (300, 400)):
@@ -589,6 +595,32 @@ def write():
     ask_overlap(Question(spans, t0=40, step=50))
     ask_overlap(Question(spans, t1=40, step=50))
     ask_overlap(Question(spans, step=100, origin=7))
+    for table in (regular, twos):
+        ask_overlap(Question(table, t0=700, step=5000, origin=-3))
+        ask_overlap(Question(table, t1=-200, step=1000, origin=11))
+        ask_overlap(Question(table, step=10000))
+    ask_overlap(Question(twos, t0=300, step=200, where=on_good))
+    ask_overlap(Question(nothing, t0=5, step=10))
+    ask_overlap(Question(extreme, t0=0, step=2**62), ["bucket", "overlaps", "clipped_dur", "longest_dur_id"])
+    ask_overlap(Question(extreme, t1=0, step=2**62), ["bucket", "overlaps", "longest_dur_id"])
+    ask_overlap(Question(extreme, step=2**62, origin=-1), ["bucket", "overlaps", "longest_dur_id"])
+
+    feature("fill: buckets that no span overlaps")
+    for fill in ("null", "zero"):
+        ask_overlap(Question(spans, 60, 180, n=4, fill=fill))
+        ask_overlap(Question(spans, 100, 300, fill=fill))
+        ask_overlap(Question(spans, 90, 251, step=50, origin=7, fill=fill))
+        ask_overlap(Question(spans, 98, 100, n=5, fill=fill))
+        ask_overlap(Question(spans, 60, 180, n=3, fill=fill, where=on_some))
+        ask_overlap(Question(twos, -300, 1200, n=3, fill=fill, where=on_bad))
+        ask_overlap(Question(regular, 14000, 18000, n=4, fill=fill))
+        ask_overlap(Question(nothing, 0, 100, step=50, fill=fill))
+        ask_overlap(Question(extreme, -2**62, 2**62, n=3, fill=fill), ["bucket", "overlaps", "longest_dur_id"])
+    ask_overlap(Question(spans, fill="zero"))
+    ask_overlap(Question(spans, t0=100, fill="null"))
+    ask_overlap(Question(spans, t1=-20, fill="zero"))
+    ask_overlap(Question(spans, 50, 50, n=2, fill="zero"))
+    ask_overlap(Question(spans, 60, 180, n=4, fill="none"))
 
     feature("rows that reach into a window")
     for window in ((0, 50), (50, 60), (11, 12), (60, 61), (100, 101), (-100, -30), (500, 600)):

@@ -427,7 +427,7 @@ SET client_min_messages = notice;
 EXPLAIN (COSTS OFF) SELECT iforest_max_row(v, ts, ctid) FROM fn_p WHERE ts > 5;
 SET client_min_messages = warning;
 RESET iforest.explain_decline;
--- of a partitioned index: no ctid says of which partition it is, and _overlap is of one index
+-- of a partitioned index: no ctid says of which partition it is (its _overlap: overlap_partitions.sql)
 SELECT unnest(iforest_create_functions('fn_p_if'));
 SELECT proname, name FROM pg_proc, unnest(proargnames) name WHERE proname ~ '^fn_p_if' AND name ~ 'ctid|tableoid' ORDER BY 1, 2;
 SELECT * FROM pg_temp.compare_all('SELECT bucket, bucket_start, bucket_end, count, first_ts, last_ts, count_v, sum_v, min_v, max_v, first_v, last_v, min_v_ts, max_v_ts FROM fn_p_if(10, 190, 9)',

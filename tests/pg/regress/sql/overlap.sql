@@ -61,6 +61,16 @@ SELECT pg_temp.way(q), pg_temp.both(q) FROM unnest(ARRAY[
 	'SELECT * FROM so_if_overlap(0, 90000, 3) WHERE bucket = 1', 'SELECT * FROM so_if_overlap(0, 90000, 3) WHERE track COLLATE "C" = ''t2''',
 	'SELECT * FROM so_if_overlap(0, 90000, 3) WHERE track = (SELECT track FROM so WHERE id = 7)',
 	'SELECT * FROM so_if_overlap(0, 90000, 3) WHERE track = to_hex((random() * 0)::integer)']) q;
+-- filled: from the index as well, conditions on by columns narrow all of it; and which series there are is what the snapshot sees
+SELECT pg_temp.way(q) ~ ', 1, ''t1''$' AS narrowed, pg_temp.both(q) FROM unnest(ARRAY['SELECT * FROM so_if_overlap(15000, 30000, 5, fill => ''zero'') WHERE track = ''t1''',
+	'SELECT * FROM so_if_overlap(15000, 30000, step => 1000, origin => 7, fill => ''null'') WHERE track = ''t1''']) q;
+SELECT pg_temp.both(q) FROM unnest(ARRAY['SELECT * FROM so_if_overlap(15000, 30000, 5, fill => ''zero'')', 'SELECT * FROM so_if_overlap(fill => ''null'')', 'SELECT * FROM so_if_overlap(t0 => 45000, fill => ''zero'')',
+	'SELECT * FROM so_if_overlap(500, 503, 9, fill => ''zero'')', 'SELECT * FROM so_if_overlap(500, 500, 9, fill => ''zero'')', 'SELECT * FROM so_if_overlap(NULL, 500, fill => ''zero'')']) q;
+SELECT track, bucket, count, clipped_dur, longest_dur FROM so_if_overlap(49000, 53000, 2, fill => 'zero') WHERE track IN ('t1', 't9') OR track IS NULL ORDER BY 1, 2;
+SELECT pg_temp.refusal(format('SELECT * FROM so_if_overlap(%s)', a)) FROM unnest(ARRAY['0, 100, fill => ''last''', '0, 100, fill => ''linear''', '0, 100, fill => ''often''', '0, step => 10, fill => ''zero''', 'step => 10, fill => ''null''']) a;
+-- with step and one bound, or none: the ends of the spans stand in
+SELECT left(pg_temp.way(q), 5) AS way, pg_temp.both(q) FROM unnest(ARRAY['SELECT * FROM so_if_overlap(t0 => 15000, step => 700)', 'SELECT * FROM so_if_overlap(t1 => 5000, step => 700)', 'SELECT * FROM so_if_overlap(step => 7000, origin => -3)']) q;
+SELECT count(*), min(bucket_start), max(bucket_end), sum(clipped_dur) = (SELECT sum(greatest(dur, 0)) FROM so WHERE track = 't1') AS same FROM so_if_overlap(step => 1000) WHERE track = 't1';
 -- joined, of several windows at once, as a subquery's, of volatile arguments, and in generic plans
 SELECT pg_temp.both('SELECT * FROM generate_series(0, 9000, 1000) w, so_if_overlap(w, w + 900, 3) o WHERE track = ''t3'''), pg_temp.both('SELECT o.*, s.id, s.note FROM so_if_overlap(400, 700) o JOIN so s ON s.ctid = o.longest_dur_ctid'),
 	pg_temp.both('SELECT * FROM so_if_overlap((random() * 0)::bigint, 5000, 2)');
@@ -68,6 +78,11 @@ PREPARE o(bigint, bigint, text) AS SELECT bucket, count, clipped_dur FROM so_if_
 SET plan_cache_mode = force_generic_plan;
 EXECUTE o(100, 900, 't2');
 EXECUTE o(100, 5000, 't1');
+DEALLOCATE o;
+PREPARE o(bigint, bigint, text, text) AS SELECT bucket, count, clipped_dur FROM so_if_overlap($1, $2, 2, fill => $4) WHERE track = $3 ORDER BY 1;
+EXECUTE o(49900, 50100, 't1', NULL);
+EXECUTE o(49900, 50100, 't1', 'zero');
+EXECUTE o(49900, 50100, 't1', 'none');
 RESET plan_cache_mode;
 DEALLOCATE o;
 -- more than is kept in memory

@@ -63,6 +63,7 @@ DECLARE
 	n bigint := CASE WHEN random() < 0.4 THEN 1 + (random() * random() * 60)::bigint END;
 	step bigint := CASE WHEN n IS NULL AND random() < 0.5 THEN 1 + reach / 30 + (random() * reach / 20)::bigint END;
 	origin bigint := CASE WHEN step IS NOT NULL AND random() < 0.5 THEN ov_number(reach) END;
+	fill text := CASE WHEN step IS NULL AND random() < 0.3 THEN (ARRAY['zero', 'null'])[1 + floor(random() * 2)] END;
 	which text := (ARRAY['ov_by', 'ov_all', 'ov_part', 'ov_at', 'ov_day', 'ov_4', 'ov_by', 'ov_all'])[1 + floor(random() * 8)];
 	condition text := CASE WHEN which = 'ov_all' OR which = 'ov_day' OR random() < 0.6 THEN '' WHEN which IN ('ov_at', 'ov_4') THEN
 		(ARRAY[' WHERE kind = ''a''', ' WHERE kind IN (''b'', ''zz'')', ' WHERE kind IS NULL'])[1 + floor(random() * 3)]
@@ -74,11 +75,11 @@ BEGIN
 	IF which = 'ov_at' THEN
 		t0 := t0 % 100000;
 		t1 := t1 % 100000;
-		question := format('%s_overlap(%s, %s%s%s)', which, quote_nullable('2024-03-01'::timestamptz + t0 * interval '1 us'),
-			quote_nullable('2024-03-01'::timestamptz + t1 * interval '1 us'), ', n => ' || n, ', step => ''' || (1 + step % 100000) || ' us''');
+		question := format('%s_overlap(%s, %s%s%s%s)', which, quote_nullable('2024-03-01'::timestamptz + t0 * interval '1 us'),
+			quote_nullable('2024-03-01'::timestamptz + t1 * interval '1 us'), ', n => ' || n, ', step => ''' || (1 + step % 100000) || ' us''', ', fill => ' || quote_literal(fill));
 	ELSIF which = 'ov_day' THEN
-		question := format('%s_overlap(%L, %L%s%s)', which, '2024-03-01'::date + (t0 % 1000)::integer, '2024-03-01'::date + (t1 % 1000)::integer,
-			', n => ' || n, ', step => ' || (1 + step % 1000));
+		question := format('%s_overlap(%L, %L%s%s%s)', which, '2024-03-01'::date + (t0 % 1000)::integer, '2024-03-01'::date + (t1 % 1000)::integer,
+			', n => ' || n, ', step => ' || (1 + step % 1000), ', fill => ' || quote_literal(fill));
 	ELSE
 		IF which = 'ov_4' THEN
 			t0 := t0 % 200000;
@@ -89,8 +90,8 @@ BEGIN
 		IF random() < 0.2 AND n IS NULL AND step IS NULL THEN
 			IF random() < 0.5 THEN t0 := NULL; ELSE t1 := NULL; END IF;
 		END IF;
-		question := format('%s_overlap(%s)', which, concat_ws(', ', 't0 => ' || t0, 't1 => ' || t1, 'n => ' || n, 'step => ' || step, 'origin => ' || origin));
-		IF which <> 'ov_4' AND condition = '' THEN
+		question := format('%s_overlap(%s)', which, concat_ws(', ', 't0 => ' || t0, 't1 => ' || t1, 'n => ' || n, 'step => ' || step, 'origin => ' || origin, 'fill => ' || quote_literal(fill)));
+		IF which <> 'ov_4' AND condition = '' AND fill IS NULL THEN
 			meaning := format('SELECT * FROM ov_meaning(%L, %L, %L, %L, %L, %L)', CASE which WHEN 'ov_by' THEN 'SELECT track, ts, dur FROM ov'
 				WHEN 'ov_all' THEN 'SELECT NULL::integer AS track, ts, dur FROM ov'
 				ELSE 'SELECT track, ts / 2 AS ts, dur FROM ov WHERE track > 1' END, t0, t1, n, step, origin);
