@@ -55,7 +55,7 @@ static Relation open_valid(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Rel
 
 Relation iforest_open_iforest(Oid oid, LOCKMODE lock_mode, Relation *heap)
 {
-	return open_index(oid, lock_mode, false, heap);
+	return open_index(oid, lock_mode, true, heap);
 }
 
 Relation iforest_open_named(Oid oid, LOCKMODE lock_mode, Relation *heap)

@@ -16,6 +16,7 @@
 
 #include "pg_ext/compat.h"
 #include "pg_ext/overlap_index.h"
+#include "pg_ext/overlap_parts.h"
 #include "pg_ext/overlaps.h"
 #include "pg_ext/times.h"
 
@@ -219,23 +220,15 @@ static void answer(struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo *r
 	put_rows(overlaps, type, result);
 }
 
-/* ---- the function ---- */
+/* ---- indexes ---- */
 
-/* An index that was usable when the query began stays so, whatever is done to it: who drops it waits for the query. */
-static void require_usable(FunctionCallInfo fcinfo, Relation index)
+static void require_usable(Relation index)
 {
-	Oid *known = fcinfo->flinfo->fn_extra;
-
-	if (known && *known == RelationGetRelid(index))
-		return;
 	if (!iforest_index_is_usable(index))
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			errmsg("index \"%s\" cannot be read by this transaction", RelationGetRelationName(index)),
 			errhint("It is not valid, or was made while rows were changed that this transaction still sees: "
 				"try again in a new one."));
-	if (!known)
-		known = fcinfo->flinfo->fn_extra = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof *known);
-	*known = RelationGetRelid(index);
 }
 
 /* The value that is the duration. */
@@ -252,36 +245,100 @@ static unsigned require_spans(Relation relation)
 	return index->manifest.fields.duration_value;
 }
 
-Datum iforest_overlap_spans(PG_FUNCTION_ARGS)
+static void read_index(FunctionCallInfo fcinfo, Relation heap, Relation index)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
+	Oid type = time_argument_type(base_type(RelationGetDescr(index), IndexRelationGetNumberOfKeyAttributes(index) - 1));
 	struct iforest_overlaps *overlaps;
+
+	require_columns(result->setDesc, index, require_spans(index));
+	require_arguments(fcinfo, index, type);
+	if (PG_ARGISNULL(BUCKETING) || PG_ARGISNULL(BUCKETING + 1))
+		return;
+	overlaps = palloc0(sizeof *overlaps);
+	overlaps->heap = heap;
+	overlaps->index = index;
+	overlaps->snapshot = GetActiveSnapshot();
+	overlaps->context = AllocSetContextCreate(CurrentMemoryContext, "iforest overlaps", ALLOCSET_DEFAULT_SIZES);
+	overlaps->bucketing = iforest_bucketing_argument(fcinfo, BUCKETING, type);
+	read_conditions(fcinfo, index, overlaps);
+	iforest_overlaps_read(overlaps);
+	answer(overlaps, type, result);
+	iforest_overlaps_release(overlaps);
+	MemoryContextDelete(overlaps->context);
+}
+
+/* ---- the function ---- */
+
+/* Those that were usable when the query began stay so, whatever is done to them: who drops one waits for the query. */
+struct known {
+	Oid index;
+	struct iforest_overlap_parts parts;
+};
+
+static const struct iforest_overlap_parts *known_parts(FunctionCallInfo fcinfo, Relation heap, Relation index)
+{
+	struct known *known = fcinfo->flinfo->fn_extra;
+	MemoryContext before = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	struct iforest_overlap_parts parts;
+	ListCell *cell;
+
+	if (known && known->index == RelationGetRelid(index)) {
+		MemoryContextSwitchTo(before);
+		return &known->parts;
+	}
+	parts = iforest_overlap_parts(heap, index);
+	if (parts.has_foreign)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("table \"%s\" has foreign tables as partitions, which have no index",
+			       RelationGetRelationName(heap)),
+			errhint("Call the function of the index that iforest_create_functions() makes; it reads the tables "
+				"then."));
+	foreach(cell, parts.indexes) {
+		Relation part = index_open(lfirst_oid(cell), AccessShareLock);
+
+		require_usable(part);
+		index_close(part, NoLock);
+	}
+	if (!known)
+		known = fcinfo->flinfo->fn_extra = palloc0(sizeof *known);
+	*known = (struct known){ .index = RelationGetRelid(index), .parts = parts };
+	MemoryContextSwitchTo(before);
+	return &known->parts;
+}
+
+/* One after the other: what they have of the same bucket is added up by who asks. */
+static void read_parts(FunctionCallInfo fcinfo, const struct iforest_overlap_parts *parts)
+{
+	MemoryContext of_part = AllocSetContextCreate(CurrentMemoryContext, "iforest part", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(of_part);
+	ListCell *table, *index;
+
+	forboth(table, parts->tables, index, parts->indexes) {
+		Relation heap = table_open(lfirst_oid(table), AccessShareLock);
+		Relation part = index_open(lfirst_oid(index), AccessShareLock);
+
+		CHECK_FOR_INTERRUPTS();
+		read_index(fcinfo, heap, part);
+		/* locks are kept, as those of a scan are */
+		iforest_close_named(part, heap, NoLock);
+		MemoryContextReset(of_part);
+	}
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(of_part);
+}
+
+Datum iforest_overlap_spans(PG_FUNCTION_ARGS)
+{
 	Relation heap, index;
-	Oid type;
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (PG_ARGISNULL(INDEX))
 		PG_RETURN_VOID();
 	index = iforest_open_iforest(PG_GETARG_OID(INDEX), AccessShareLock, &heap);
+	/* of the table that was named, as of a query of it: partitions are not asked */
 	iforest_require_readable(heap, index);
-	require_usable(fcinfo, index);
-	require_columns(result->setDesc, index, require_spans(index));
-	type = time_argument_type(base_type(RelationGetDescr(index), IndexRelationGetNumberOfKeyAttributes(index) - 1));
-	require_arguments(fcinfo, index, type);
-	if (!PG_ARGISNULL(BUCKETING) && !PG_ARGISNULL(BUCKETING + 1)) {
-		overlaps = palloc0(sizeof *overlaps);
-		overlaps->heap = heap;
-		overlaps->index = index;
-		overlaps->snapshot = GetActiveSnapshot();
-		overlaps->context = AllocSetContextCreate(CurrentMemoryContext, "iforest overlaps", ALLOCSET_DEFAULT_SIZES);
-		overlaps->bucketing = iforest_bucketing_argument(fcinfo, BUCKETING, type);
-		read_conditions(fcinfo, index, overlaps);
-		iforest_overlaps_read(overlaps);
-		answer(overlaps, type, result);
-		iforest_overlaps_release(overlaps);
-		MemoryContextDelete(overlaps->context);
-	}
-	/* locks are kept, as those of a scan are */
+	read_parts(fcinfo, known_parts(fcinfo, heap, index));
 	iforest_close_named(index, heap, NoLock);
 	PG_RETURN_VOID();
 }

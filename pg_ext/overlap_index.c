@@ -19,6 +19,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
@@ -27,6 +28,7 @@
 #include "pg_ext/functions.h"
 #include "pg_ext/index.h"
 #include "pg_ext/match.h"
+#include "pg_ext/overlap_parts.h"
 
 PG_FUNCTION_INFO_V1(iforest_overlap_index);
 PG_FUNCTION_INFO_V1(iforest_overlap_index_support);
@@ -153,21 +155,55 @@ bool iforest_index_is_usable(Relation index)
 
 /* ---- finding it ---- */
 
+static bool is_partitioned(Relation relation)
+{
+	return relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE || relation->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
+}
+
 /* May the rows of an index of this table stand for those of a query of it? */
 static bool has_own_rows(Relation heap)
 {
-	return (heap->rd_rel->relkind == RELKIND_RELATION || heap->rd_rel->relkind == RELKIND_MATVIEW) &&
-	       !RELATION_IS_OTHER_TEMP(heap) && !has_row_security(heap) &&
-	       (!heap->rd_rel->relhassubclass || find_inheritance_children(RelationGetRelid(heap), NoLock) == NIL);
+	if (RELATION_IS_OTHER_TEMP(heap) || has_row_security(heap))
+		return false;
+	return is_partitioned(heap) ||
+	       ((heap->rd_rel->relkind == RELKIND_RELATION || heap->rd_rel->relkind == RELKIND_MATVIEW) &&
+		(!heap->rd_rel->relhassubclass || find_inheritance_children(RelationGetRelid(heap), NoLock) == NIL));
 }
 
-static bool is_of_durations(Relation relation, int value)
+static bool is_of_durations(Oid oid, int value)
 {
-	struct iforest_index *index = palloc(sizeof *index);
+	Relation relation = index_open(oid, AccessShareLock);
+	bool is_usable = iforest_index_is_usable(relation);
 
-	iforest_index_open(index, relation);
-	iforest_index_refresh(index);
-	return index->manifest.fields.duration_value == value && index->manifest.fields.end_rule == IFOREST_END_DURATION;
+	if (is_usable) {
+		struct iforest_index *index = palloc(sizeof *index);
+
+		iforest_index_open(index, relation);
+		iforest_index_refresh(index);
+		is_usable = index->manifest.fields.duration_value == value &&
+			    index->manifest.fields.end_rule == IFOREST_END_DURATION;
+	}
+	index_close(relation, NoLock);
+	return is_usable;
+}
+
+/* Can each index that it is made up of be asked? What each keeps is up to itself. */
+static bool are_of_durations(Relation heap, Relation index, int value)
+{
+	struct iforest_overlap_parts parts = iforest_overlap_parts(heap, index);
+	MemoryContext of_part = AllocSetContextCreate(CurrentMemoryContext, "iforest part", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(of_part);
+	bool are = !parts.has_foreign;
+	ListCell *cell;
+
+	foreach(cell, parts.indexes) {
+		CHECK_FOR_INTERRUPTS();
+		are = are && is_of_durations(lfirst_oid(cell), value);
+		MemoryContextReset(of_part);
+	}
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(of_part);
+	return are;
 }
 
 static bool is_wanted(Relation heap, Relation index, ArrayType *columns, const char *predicate, int duration)
@@ -178,7 +214,8 @@ static bool is_wanted(Relation heap, Relation index, ArrayType *columns, const c
 	int level = 0;
 
 	/* who reads a cursor on need not be who has opened it, and was asked: the table is read then */
-	if (index->rd_indam->ambuild != iforest_build || !iforest_index_is_usable(index) || !may_select(heap, index))
+	if (index->rd_indam->ambuild != iforest_build || !may_select(heap, index) ||
+	    (!is_partitioned(index) && !iforest_index_is_usable(index)))
 		return false;
 	if (has_expressions)
 		level = iforest_narrow_search_path();
@@ -187,7 +224,7 @@ static bool is_wanted(Relation heap, Relation index, ArrayType *columns, const c
 		  datumIsEqual(PointerGetDatum(iforest_column_texts(heap, index)), PointerGetDatum(columns), false, -1);
 	if (has_expressions)
 		AtEOXact_GUC(true, level);
-	return is_same && is_of_durations(index, duration);
+	return is_same && are_of_durations(heap, index, duration);
 }
 
 /* The lock is kept: nobody drops an index while the statement goes on that has been told of it. */
