@@ -317,13 +317,8 @@ static void check_sketch(Relation index, const struct iforest_definition *defini
 				       (char *)lfirst(cell)));
 }
 
-void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
-			      struct iforest_fields *fields)
+void iforest_definition_check_columns(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
 {
-	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID && heap->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			errmsg("iforest indexes need a table of access method heap"),
-			errdetail("Answers from the index go by the heap's visibility map."));
 	*fields = (struct iforest_fields){ .has_blocks = true };
 	check_by_columns(index, definition);
 	check_values(index, definition, fields);
@@ -331,4 +326,14 @@ void iforest_definition_check(Relation heap, Relation index, const struct ifores
 	check_variance(index, definition, fields);
 	check_sketch(index, definition);
 	iforest_require(iforest_fields_finish(fields), index, NULL);
+}
+
+void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
+			      struct iforest_fields *fields)
+{
+	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID && heap->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("iforest indexes need a table of access method heap"),
+			errdetail("Answers from the index go by the heap's visibility map."));
+	iforest_definition_check_columns(index, definition, fields);
 }

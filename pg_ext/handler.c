@@ -1,6 +1,7 @@
 #include "pg_ext/am.h"
 
 #include "pg_ext/aggregate_plan.h"
+#include "pg_ext/altered.h"
 #include "pg_ext/functions.h"
 #include "pg_ext/options.h"
 #include "pg_ext/overlap_plan.h"
@@ -18,6 +19,7 @@ void _PG_init(void)
 	iforest_aggregate_register();
 	iforest_top_register();
 	iforest_overlap_register();
+	iforest_altered_register();
 }
 
 PG_FUNCTION_INFO_V1(iforest_handler);

@@ -10,6 +10,8 @@
  *   pending_pages   1 to 4096, default 64: a chain of pending pages is made into a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
+ * Names of columns are checked by definition.h, when an index is built and by ALTER INDEX (altered.h).
+ *
  * duration, end, duration_unit and variance are read when the index is built; a change takes effect with REINDEX. One of sketch does
  * with the next VACUUM or merge. */
 #ifndef IFOREST_PG_OPTIONS_H

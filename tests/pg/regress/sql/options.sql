@@ -14,7 +14,18 @@ CREATE INDEX tuned_if ON tuned USING iforest (who, ts) INCLUDE (dur, fin) WITH (
 SELECT pg_get_indexdef('tuned_if'::regclass);
 ALTER INDEX tuned_if SET (pending_pages = 3);
 SELECT refusal('ALTER INDEX tuned_if SET (pending_pages = 0)');
-SELECT refusal('ALTER INDEX tuned_if SET (duration = ''nope'')');
+-- what CREATE INDEX refuses, ALTER INDEX does; also as the first that a session says
+SELECT statement, refusal('ALTER INDEX tuned_if SET (' || statement || ')') FROM (VALUES ('duration = ''nope'''), ('duration = ''fin'''), ('"end" = ''fin'''), ('variance = ''nope'''), ('variance = ''dur,'''),
+	('variance = ''fin'''), ('variance = ''dur'''), ('sketch = ''nope'''), ('sketch = ''dur fin'''), ('sketch = ''fin'''), ('sketch = ''dur'', variance = ''dur, dur''')) v(statement);
+SELECT refusal('ALTER TABLE tuned_if SET (sketch = ''nope'')'), refusal('ALTER INDEX tuned_if RESET (duration)');
+\c -
+ALTER INDEX tuned_if SET (sketch = 'nope');
+SELECT reloptions FROM pg_class WHERE relname = 'tuned_if';
+-- a name that has become wrong by itself stands in the way of nothing but names
+ALTER TABLE tuned RENAME dur TO took;
+SELECT statement, refusal('ALTER INDEX tuned_if ' || statement) FROM (VALUES ('SET (pending_pages = 5)'), ('RESET (pending_pages)'), ('RENAME TO tuned_too'), ('SET (sketch = ''took'')'),
+	('SET (sketch = ''took'', duration = ''took'')')) v(statement);
+ALTER TABLE tuned RENAME took TO dur;
 ALTER INDEX tuned_if RESET (duration_unit);
 SELECT reloptions FROM pg_class WHERE relname = 'tuned_if';
 REINDEX INDEX tuned_if;
