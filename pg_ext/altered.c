@@ -64,7 +64,8 @@ static void check(Relation index)
 	struct iforest_fields fields;
 
 	altered.rd_options = options_by_now(RelationGetRelid(index));
-	if (name_the_same((const struct iforest_options *)index->rd_options, (const struct iforest_options *)altered.rd_options))
+	if (name_the_same((const struct iforest_options *)index->rd_options,
+			  (const struct iforest_options *)altered.rd_options))
 		return;
 	iforest_definition_read(&altered, &definition);
 	iforest_definition_check_columns(&altered, &definition, &fields);

@@ -124,7 +124,8 @@ static int new_functions(const struct iforest_functions *functions, struct creat
 {
 	int n = new_window_functions(functions, created);
 
-	new_function(functions, "_rows", 2, iforest_rows_query(functions), NULL, "rows that reach into a window", &created[n++]);
+	new_function(functions, "_rows", 2, iforest_rows_query(functions), NULL, "rows that reach into a window",
+		     &created[n++]);
 	if (functions->length >= 0 && (!functions->is_partitioned || functions->is_overlap_filled))
 		n += new_overlap_functions(functions, &created[n]);
 	return n;

@@ -317,7 +317,8 @@ static void check_sketch(Relation index, const struct iforest_definition *defini
 				       (char *)lfirst(cell)));
 }
 
-void iforest_definition_check_columns(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
+void iforest_definition_check_columns(Relation index, const struct iforest_definition *definition,
+				      struct iforest_fields *fields)
 {
 	*fields = (struct iforest_fields){ .has_blocks = true };
 	check_by_columns(index, definition);

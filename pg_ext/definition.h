@@ -47,6 +47,7 @@ uint32 iforest_definition_sketches(Relation index, const struct iforest_definiti
 void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
 			      struct iforest_fields *fields);
 /* The same, whatever the table is. */
-void iforest_definition_check_columns(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields);
+void iforest_definition_check_columns(Relation index, const struct iforest_definition *definition,
+				      struct iforest_fields *fields);
 
 #endif

@@ -96,7 +96,8 @@ static bool has_function(Oid extension_schema, char *name)
 					 true));
 }
 
-void iforest_functions_read(Relation heap, Relation index, Oid extension_schema, struct iforest_functions *functions)
+void iforest_functions_read(Relation heap, Relation index, Oid extension_schema,
+			    struct iforest_functions *functions)
 {
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
 

@@ -4,8 +4,8 @@
 #include "utils/builtins.h"
 #include "utils/ruleutils.h"
 
-/* The overlap function: of an index that may be read, or else of the table. Columns are c1 and so on: the by columns, three of the
- * bucket, count, time inside, the longest, its ctid (not of a partitioned table), its time. */
+/* The overlap function: of an index that may be read, or else of the table. Columns are c1 and so on: the by columns, three of
+ * the bucket, count, time inside, the longest, its ctid (not of a partitioned table), its time. */
 
 /* ---- pieces ---- */
 
@@ -233,7 +233,7 @@ char *iforest_overlap_fill_query(const struct iforest_functions *functions, Tupl
 	iforest_add_columns(&text, 1, n);
 	iforest_add_text(&text, " GROUP BY ");
 	iforest_add_numbers(&text, 1, bucket);
-	appendStringInfo(&text, ") AS filled");
+	iforest_add_text(&text, ") AS filled");
 	add_names(&text, columns);
 	appendStringInfo(&text, " WHERE %s", asked(functions, true));
 	return text.data;

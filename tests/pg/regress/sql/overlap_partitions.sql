@@ -253,6 +253,23 @@ DROP INDEX op_other;
 ALTER TABLE op_range RENAME dur TO lasted;
 SELECT op_way('SELECT * FROM op_range_if_overlap(0, 1200)'), track, count FROM op_range_if_overlap(0, 1200) ORDER BY track;
 ALTER TABLE op_range RENAME lasted TO dur;
+-- of an expression, and of some of the rows
+CREATE INDEX op_part ON op_range USING iforest ((ts / 2)) INCLUDE (dur) WITH (duration = 'dur') WHERE track > 'a';
+SELECT cardinality(iforest_create_functions('op_part'));
+SELECT op_way('SELECT * FROM op_part_overlap(0, 1200)'), count, clipped_dur, longest_dur, longest_dur_ts FROM op_part_overlap(0, 1200);
+-- more than is kept in memory
+INSERT INTO op_range SELECT 'm' || i % 3, i, 700 FROM generate_series(-1000, 999) i;
+SET work_mem = '64kB';
+SELECT op_answer('SELECT * FROM op_range_if_overlap(-500, 1500, 1500)') = off.answer AS same, length(off.answer) > 100000 AS much
+	FROM (SELECT set_config('iforest.enable', 'off', true), op_answer('SELECT * FROM op_range_if_overlap(-500, 1500, 1500)') AS answer, set_config('iforest.enable', 'on', true)) off;
+RESET work_mem;
+-- cut off in the middle, and asked again
+\set VERBOSITY terse
+SET statement_timeout = '20ms';
+SELECT op_refusal('SELECT count(*) FROM generate_series(1, 100000) w, op_range_if_overlap(w - 500, 1500, 1500)');
+RESET statement_timeout;
+\set VERBOSITY default
+SELECT track, count FROM op_range_if_overlap(0, 1200) WHERE track IN ('a', 'b') ORDER BY 1;
 -- without partitions, and of dates and timestamps
 CREATE TABLE op_none(at timestamptz, day date, dur bigint) PARTITION BY RANGE (at);
 CREATE INDEX op_none_if ON op_none USING iforest (at) INCLUDE (dur) WITH (duration = 'dur');
