@@ -169,6 +169,12 @@ static void run(const char *command)
 		elog(ERROR, "%s: %s", SPI_result_code_string(result), command);
 }
 
+/* What is said of each of them. */
+static char *comment_of(const struct iforest_functions *functions, const char *comment)
+{
+	return quote_literal_cstr(psprintf("iforest index %s: %s", functions->index_name, comment));
+}
+
 static void create(const struct iforest_functions *functions, const struct created *created)
 {
 	StringInfoData text;
@@ -188,8 +194,7 @@ static void create(const struct iforest_functions *functions, const struct creat
 	appendStringInfoString(&text, created->query);
 	appendStringInfoString(&text, "; END");
 	run(text.data);
-	run(psprintf("COMMENT ON FUNCTION %s IS %s", signature(functions, created),
-		     quote_literal_cstr(psprintf("iforest index %s: %s", functions->index_name, created->comment))));
+	run(psprintf("COMMENT ON FUNCTION %s IS %s", signature(functions, created), comment_of(functions, created->comment)));
 }
 
 /* ---- those that there are ---- */
@@ -221,20 +226,33 @@ static void drop_unless_same(Oid oid, Oid schema, const struct created *created,
 		run(psprintf("DROP FUNCTION %s", format_procedure_qualified(oid)));
 }
 
-/* Functions of the index that would not be as they are. CREATE OR REPLACE cannot give others columns to a function. */
-static void drop_old(Relation index, const struct created *created, int n)
+/* Those that go with the index; and those that a dump has parted from it, by their names and comments. Parts, whose names are
+ * longer, come after those that need them. */
+static char *old_query(const struct iforest_functions *functions, Relation index, const struct created *created, int n)
 {
-	Oid argument_type = OIDOID;
-	Datum argument = ObjectIdGetDatum(RelationGetRelid(index));
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "SELECT oid FROM pg_proc WHERE oid IN (SELECT objid FROM pg_depend WHERE "
+				"classid = 'pg_proc'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = %u AND "
+				"deptype = 'a') OR (pronamespace = %u AND proowner = %u AND "
+				"starts_with(obj_description(oid, 'pg_proc'), %s) AND proname IN (",
+			 RelationGetRelid(index), RelationGetNamespace(index), index->rd_rel->relowner,
+			 comment_of(functions, ""));
+	for (int i = 0; i < n; i++)
+		appendStringInfo(&text, "%s%s", i > 0 ? ", " : "", quote_literal_cstr(created[i].name));
+	appendStringInfoString(&text, ")) ORDER BY length(proname)");
+	return text.data;
+}
+
+/* Functions of the index that would not be as they are. CREATE OR REPLACE cannot give others columns to a function. */
+static void drop_old(const struct iforest_functions *functions, Relation index, const struct created *created, int n)
+{
 	SPITupleTable *found;
 	uint64 n_found;
 
-	/* parts, whose names are longer, after those that need them */
-	if (SPI_execute_with_args("SELECT objid FROM pg_depend JOIN pg_proc ON pg_proc.oid = objid WHERE "
-				  "classid = 'pg_proc'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = $1 AND "
-				  "deptype = 'a' ORDER BY length(proname)",
-				  1, &argument_type, &argument, NULL, false, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not read pg_depend");
+	if (SPI_execute(old_query(functions, index, created, n), false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not read pg_proc");
 	found = SPI_tuptable;
 	n_found = SPI_processed;
 	for (uint64 i = 0; i < n_found; i++) {
@@ -268,7 +286,7 @@ static ArrayType *create_all(Relation heap, Relation index, Oid extension_schema
 	iforest_functions_read(heap, index, extension_schema, functions);
 	SPI_connect();
 	n = new_functions(functions, created);
-	drop_old(index, created, n);
+	drop_old(functions, index, created, n);
 	for (int i = 0; i < n; i++) {
 		create(functions, &created[i]);
 		depend(functions, &created[i], index);

@@ -73,6 +73,8 @@ SELECT iforest_check('old_spans_if', true);
 SELECT iforest_sketch_count(iforest_sketch(dur)) FROM old_spans;
 SELECT pg_get_functiondef(oid) ~ 'iforest_overlap_spans' AS is_read_from_index FROM pg_proc WHERE proname = 'old_spans_if_overlap';
 CREATE TEMP TABLE overlaps_before AS SELECT * FROM old_spans_if_overlap(100, 40000, 5);
+-- as after a dump: functions that lost their tie, of which one has got another argument
+DELETE FROM pg_depend WHERE refobjid = 'old_spans_if'::regclass AND deptype = 'a' AND classid = 'pg_proc'::regclass;
 SELECT cardinality(iforest_create_functions('old_spans_if')) AS functions_made_again;
 SELECT pg_get_functiondef(oid) ~ 'iforest_overlap_spans' AS is_read_from_index FROM pg_proc WHERE proname = 'old_spans_if_overlap';
 SELECT count(*) AS differ FROM (TABLE overlaps_before EXCEPT ALL SELECT * FROM old_spans_if_overlap(100, 40000, 5)) d;
