@@ -72,7 +72,7 @@ static int add_series(void *context, const struct iforest_series_key *key, uint3
 static int add_row(struct build *build, sqlite3_stmt *statement)
 {
 	struct iforest_entry entry;
-	int rc = iforest_entry_read(&build->rows, statement, 0, &entry);
+	int rc = iforest_entry_read_statement(&build->rows, statement, &entry);
 
 	if (rc || build->rows.has_real_in_integers)
 		return rc;
@@ -179,7 +179,7 @@ static int forget_series(struct build *build, struct iforest_error *error)
 {
 	build->next_series = build->first_series;
 	build->series_checksum = 0;
-	build->rows.has_series = false;
+	iforest_entry_reader_forget_series(&build->rows);
 	return iforest_execute(error, build->index->db, "DELETE FROM \"%w\".\"%w_series\" WHERE id >= %u", build->index->schema,
 			       build->index->name, build->first_series);
 }

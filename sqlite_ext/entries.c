@@ -73,9 +73,8 @@ static int refuse_value(struct iforest_entry_reader *reader, const char *column,
 	return rc;
 }
 
-static int read_time(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first, struct iforest_key *key)
+static int read_time(struct iforest_entry_reader *reader, sqlite3_value *time, struct iforest_key *key)
 {
-	sqlite3_value *time = sqlite3_column_value(statement, first + TIME);
 	int type = sqlite3_value_type(time);
 
 	key->time_is_null = type == SQLITE_NULL;
@@ -87,13 +86,13 @@ static int read_time(struct iforest_entry_reader *reader, sqlite3_stmt *statemen
 	return SQLITE_OK;
 }
 
-static int read_value(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first, unsigned v, struct iforest_entry *entry)
+static int read_value(struct iforest_entry_reader *reader, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
 {
 	const char *column = reader->definition->values[v].source;
-	sqlite3_value *value = sqlite3_column_value(statement, first + FIRST_BY + (int)(reader->definition->n_by + v));
 	int type = sqlite3_value_type(value);
 	bool is_real_column = reader->fields->kinds[v] == IFOREST_FLOAT64;
 
+	entry->values[v].integer = 0;
 	if (type == SQLITE_NULL)
 		return SQLITE_OK;
 	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
@@ -131,8 +130,17 @@ static int read_value(struct iforest_entry_reader *reader, sqlite3_stmt *stateme
 	return SQLITE_OK;
 }
 
+/* Among the series of the last rows: where one by value is an integer, its series stands at the value's last bits. */
+static struct iforest_recent_series *recent_of(struct iforest_entry_reader *reader, sqlite3_value **by, int64_t *value)
+{
+	if (reader->definition->n_by != 1 || sqlite3_value_type(by[0]) != SQLITE_INTEGER)
+		return NULL;
+	*value = sqlite3_value_int64(by[0]);
+	return &reader->recent[(uint64_t)*value % IFOREST_N_RECENT];
+}
+
 /* The series of the row: that of the row before, or the host says. */
-static int read_series(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first_by, uint64_t *series)
+static int find_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
 {
 	struct iforest_series_key swapped = reader->previous_key;
 	uint32_t id;
@@ -140,7 +148,7 @@ static int read_series(struct iforest_entry_reader *reader, sqlite3_stmt *statem
 
 	reader->previous_key = reader->key;
 	reader->key = swapped;
-	rc = iforest_entry_series_key(reader->definition, statement, first_by, &reader->key, reader->error);
+	rc = iforest_entry_series_key(reader->definition, by, &reader->key, reader->error);
 	if (rc)
 		return rc;
 	if (!reader->has_series || reader->key.n_bytes != reader->previous_key.n_bytes ||
@@ -156,12 +164,28 @@ static int read_series(struct iforest_entry_reader *reader, sqlite3_stmt *statem
 	return SQLITE_OK;
 }
 
-int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_stmt *statement, int first_by,
-			     struct iforest_series_key *key, struct iforest_error *error)
+static int read_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
+{
+	int64_t value;
+	struct iforest_recent_series *recent = recent_of(reader, by, &value);
+	int rc;
+
+	if (recent && recent->is_known && recent->value == value) {
+		*series = recent->series;
+		return SQLITE_OK;
+	}
+	rc = find_series(reader, by, series);
+	if (!rc && recent)
+		*recent = (struct iforest_recent_series){ .is_known = true, .series = (uint32_t)*series, .value = value };
+	return rc;
+}
+
+int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_value **values, struct iforest_series_key *key,
+			     struct iforest_error *error)
 {
 	key->n_bytes = 0;
 	for (unsigned b = 0; b < definition->n_by; b++) {
-		struct iforest_by_value by = iforest_by_from_sql(sqlite3_column_value(statement, first_by + (int)b));
+		struct iforest_by_value by = iforest_by_from_sql(values[b]);
 		enum iforest_status status = by.tag == IFOREST_BY_TEXT && !by.data ? IFOREST_NO_MEMORY : iforest_series_append(key, &by);
 
 		if (status)
@@ -180,17 +204,39 @@ void iforest_entry_append_columns(const struct iforest_definition *definition, c
 		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->values[v].source);
 }
 
-int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first, struct iforest_entry *entry)
+int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_value **row, struct iforest_entry *entry)
 {
+	sqlite3_value **by = row + FIRST_BY, **values = by + reader->definition->n_by;
 	int rc;
 
-	*entry = (struct iforest_entry){ .key.ref = sqlite3_column_int64(statement, first + ROWID) };
-	rc = read_time(reader, statement, first, &entry->key);
+	entry->key.ref = sqlite3_value_int64(row[ROWID]);
+	entry->present = 0;
+	rc = read_time(reader, row[TIME], &entry->key);
 	if (!rc)
-		rc = read_series(reader, statement, first + FIRST_BY, &entry->key.series);
+		rc = read_series(reader, by, &entry->key.series);
 	for (unsigned v = 0; v < reader->definition->n_values && !rc; v++)
-		rc = read_value(reader, statement, first, v, entry);
+		rc = read_value(reader, values[v], v, entry);
 	return rc;
+}
+
+int iforest_entry_read_statement(struct iforest_entry_reader *reader, sqlite3_stmt *statement, struct iforest_entry *entry)
+{
+	sqlite3_value *row[FIRST_BY + IFOREST_MAX_BY + IFOREST_MAX_VALUES];
+
+	iforest_entry_columns(statement, 0, FIRST_BY + reader->definition->n_by + reader->definition->n_values, row);
+	return iforest_entry_read(reader, row, entry);
+}
+
+void iforest_entry_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values)
+{
+	for (unsigned i = 0; i < n; i++)
+		values[i] = sqlite3_column_value(statement, first + (int)i);
+}
+
+void iforest_entry_reader_forget_series(struct iforest_entry_reader *reader)
+{
+	reader->has_series = false;
+	memset(reader->recent, 0, sizeof reader->recent);
 }
 
 void iforest_entry_reader_release(struct iforest_entry_reader *reader)

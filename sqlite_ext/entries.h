@@ -7,6 +7,14 @@
 #include "sqlite_ext/definition.h"
 #include "sqlite_ext/source.h"
 
+enum { IFOREST_N_RECENT = 64 };
+
+struct iforest_recent_series {
+	bool is_known;
+	uint32_t series;
+	int64_t value;
+};
+
 struct iforest_entry_reader {
 	sqlite3 *db;
 	const char *schema;
@@ -17,26 +25,34 @@ struct iforest_entry_reader {
 	bool may_widen;                    /* a real in a column of integers is noted, else it is refused */
 	bool has_real_in_integers;         /* such a row was met; its entry is of no use */
 
-	/* Gives the id of a series whose key is another than that of the row before. */
+	/* Gives the id of a series whose key is another than that of the row before. A key has one id for as long as the reader
+	 * does not forget. */
 	int (*series_of)(void *context, const struct iforest_series_key *key, uint32_t *id);
 	void *context;
 
 	struct iforest_series_key key, previous_key; /* with their alloc set; released at the end */
 	bool has_series;
-	uint64_t series;                             /* of the row before */
+	uint64_t series;                             /* of the last row that was looked for among them */
+	struct iforest_recent_series recent[IFOREST_N_RECENT]; /* by integers, where there is one by column */
 };
 
 /* Appends the columns that iforest_entry_read() takes: r."id", r."ts", r."track", r."dur", of the row named r. */
 void iforest_entry_append_columns(const struct iforest_definition *definition, const struct iforest_source *source,
 				  const char *row, sqlite3_str *sql);
 
-/* Reads the row that the statement stands at; the columns begin at `first`. Refuses what is no time or no number, naming the
- * first such row of the table. */
-int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_stmt *statement, int first, struct iforest_entry *entry);
+/* Reads a row of those columns. Refuses what is no time or no number, naming the first such row of the table. */
+int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_value **row, struct iforest_entry *entry);
+
+/* The same of the row that a statement of those columns stands at. */
+int iforest_entry_read_statement(struct iforest_entry_reader *reader, sqlite3_stmt *statement, struct iforest_entry *entry);
+void iforest_entry_reader_forget_series(struct iforest_entry_reader *reader);
 void iforest_entry_reader_release(struct iforest_entry_reader *reader);
 
-/* The canonical form of by values in columns that begin at first_by. */
-int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_stmt *statement, int first_by,
-			     struct iforest_series_key *key, struct iforest_error *error);
+/* Columns of the row that a statement stands at, valid until it moves. */
+void iforest_entry_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values);
+
+/* The canonical form of by values. */
+int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_value **values, struct iforest_series_key *key,
+			     struct iforest_error *error);
 
 #endif

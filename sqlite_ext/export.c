@@ -59,6 +59,8 @@ static int write_state(struct iforest_index *index, const struct state *state, s
 
 static void touch(struct state *state, const struct iforest_tail *tail)
 {
+	const struct iforest_pending_row *row;
+
 	for (size_t k = 0; k < tail->n_removed; k++) {
 		const struct iforest_key *key = &tail->removed[k];
 
@@ -67,10 +69,8 @@ static void touch(struct state *state, const struct iforest_tail *tail)
 			state->to = key->time > state->to ? key->time : state->to;
 		}
 	}
-	for (size_t r = 0; r < tail->n_slots; r++) {
-		const struct iforest_pending_row *row = &tail->rows[r];
-
-		if (row->is_used && row->is_present && !row->time_is_null && row->time <= state->until) {
+	for (size_t at = 0; (row = iforest_pending_next(&tail->pending, &at));) {
+		if (row->is_present && !row->time_is_null && row->time <= state->until) {
 			state->from = row->time < state->from ? row->time : state->from;
 			state->to = row->time > state->to ? row->time : state->to;
 		}

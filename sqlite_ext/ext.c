@@ -6,6 +6,7 @@ SQLITE_EXTENSION_INIT1
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/progress.h"
 #include "sqlite_ext/sketch_functions.h"
+#include "sqlite_ext/tail.h"
 #include "sqlite_ext/vtab.h"
 
 #define IFOREST_VERSION "0.1.0"
@@ -76,6 +77,8 @@ int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines
 						NULL, version_function, NULL, NULL, NULL);
 	if (!rc)
 		rc = iforest_bucket_register(db);
+	if (!rc)
+		rc = iforest_tail_register(db);
 	if (!rc)
 		rc = iforest_progress_register(db);
 	if (!rc)

@@ -41,6 +41,7 @@ int iforest_row_key(struct iforest_index *index, const struct iforest_snapshot *
 {
 	struct iforest_series_key bytes = { .alloc = &iforest_sqlite_alloc };
 	const struct iforest_series *series = NULL;
+	sqlite3_value *by[IFOREST_MAX_BY];
 	int failed, rc = prepare(index, error);
 
 	*found = false;
@@ -49,7 +50,8 @@ int iforest_row_key(struct iforest_index *index, const struct iforest_snapshot *
 		return rc;
 	sqlite3_bind_int64(index->find_row, 1, id);
 	if (sqlite3_step(index->find_row) == SQLITE_ROW && read_time(index->find_row, key)) {
-		rc = iforest_entry_series_key(&index->definition, index->find_row, FIRST_BY, &bytes, error);
+		iforest_entry_columns(index->find_row, FIRST_BY, index->definition.n_by, by);
+		rc = iforest_entry_series_key(&index->definition, by, &bytes, error);
 		if (!rc)
 			series = iforest_dictionary_find(&snapshot->dictionary, bytes.bytes, bytes.n_bytes);
 		iforest_series_release(&bytes);

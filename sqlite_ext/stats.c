@@ -76,7 +76,7 @@ int iforest_stats_read(struct iforest_index *index, bool with_bytes, struct ifor
 	for (uint32_t r = 0; r < snapshot->manifest.n_runs; r++)
 		add_run(&snapshot->manifest, &snapshot->manifest.runs[r], stats);
 	stats->n_runs = snapshot->manifest.n_runs;
-	stats->n_pending = snapshot->tail.n_rows;
+	stats->n_pending = iforest_pending_count(&snapshot->tail.pending);
 	stats->n_series = snapshot->dictionary.n_series;
 	rc = iforest_index_error(index, snapshot, count_rows(index, snapshot, &stats->n_rows), error);
 	if (!rc)

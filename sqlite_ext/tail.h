@@ -15,29 +15,16 @@
 #include "core/leaf_fold.h"
 #include "core/manifest.h"
 #include "core/pager_memory.h"
-#include "sqlite_ext/host.h"
+#include "sqlite_ext/pending.h"
 
 struct iforest_index;
 struct iforest_snapshot;
-
-/* What was read of a pending row: 32 bytes. */
-struct iforest_pending_row {
-	sqlite3_int64 id;
-	int64_t time;
-	uint32_t series;
-	uint32_t batch;              /* in which it was read last */
-	bool is_used;                /* a slot of the table of rows that holds one */
-	bool is_present;             /* the table has the row: under this key it is in a run in memory */
-	bool time_is_null;
-	bool is_odd;                 /* the log tells of an old key that the runs cannot have */
-};
 
 struct iforest_tail {
 	struct iforest_pager_memory memory;
 	struct iforest_store store;
 	struct iforest_manifest manifest;
-	struct iforest_pending_row *rows; /* by the hash of id; n_slots is a power of two, or 0 */
-	size_t n_rows, n_slots;
+	struct iforest_pending pending;
 	struct iforest_key *removed;      /* keys that the runs still have, ascending */
 	size_t n_removed, n_reserved;
 	size_t n_odd;                     /* rows; 0 once all is read, else the log is damaged */
@@ -54,6 +41,9 @@ void iforest_tail_release(struct iforest_tail *tail);
 int iforest_tail_look(struct iforest_index *index, const struct iforest_tail *tail, bool *is_current, bool *is_part,
 		      struct iforest_error *error);
 
+/* Registers iforest_pending(), by which statements of an index hand over rows. */
+int iforest_tail_register(sqlite3 *db);
+
 /* Reads what is pending and not in the tail of the snapshot yet. Nobody else may be reading the snapshot. On error the snapshot
  * is of no use any more.
  * Cost  log n comparisons for each row, besides reading it. */
@@ -61,8 +51,5 @@ int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snap
 
 /* Makes one run in memory of all, or none: no entry of it is removed, and its id is as good as any in the file. */
 enum iforest_status iforest_tail_unite(struct iforest_tail *tail);
-
-/* Is the row pending? */
-bool iforest_tail_holds(const struct iforest_tail *tail, sqlite3_int64 id);
 
 #endif

@@ -20,9 +20,6 @@ struct iforest_tail_news {
 /* False without memory. */
 bool iforest_keys_push(struct iforest_keys *list, const struct iforest_key *key);
 
-/* The pending row of that id, found or made; NULL without memory. It moves with the next one made. */
-struct iforest_pending_row *iforest_tail_take(struct iforest_tail *tail, sqlite3_int64 id, bool *is_new);
-
 /* Puts the news into the runs in memory; there are none afterwards. What is outdated goes first: a row may come back under the
  * same key. */
 enum iforest_status iforest_tail_settle(struct iforest_tail *tail, struct iforest_tail_news *news);

@@ -8,54 +8,6 @@
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/pager_sqlite.h"
 
-/* ---- rows ---- */
-
-enum { NEIGHBOURS = 8 }; /* rowids beside each other, as most come, whose slots are so too: a cache miss for all of them */
-
-static struct iforest_pending_row *slot_of(struct iforest_pending_row *rows, size_t n_slots, sqlite3_int64 id)
-{
-	uint64_t at = (uint64_t)id / NEIGHBOURS * UINT64_C(0x9E3779B97F4A7C15);
-
-	for (at = (at ^ at >> 32) * NEIGHBOURS + (uint64_t)id % NEIGHBOURS;; at++) {
-		struct iforest_pending_row *row = &rows[at & (n_slots - 1)];
-
-		if (!row->is_used || row->id == id)
-			return row;
-	}
-}
-
-struct iforest_pending_row *iforest_tail_take(struct iforest_tail *tail, sqlite3_int64 id, bool *is_new)
-{
-	struct iforest_pending_row *row;
-
-	if (2 * (tail->n_rows + 1) > tail->n_slots) {
-		size_t n_slots = tail->n_slots ? 2 * tail->n_slots : 64;
-		struct iforest_pending_row *rows = sqlite3_malloc64(n_slots * sizeof *rows);
-
-		if (!rows)
-			return NULL;
-		memset(rows, 0, n_slots * sizeof *rows);
-		for (size_t i = 0; i < tail->n_slots; i++)
-			if (tail->rows[i].is_used)
-				*slot_of(rows, n_slots, tail->rows[i].id) = tail->rows[i];
-		sqlite3_free(tail->rows);
-		tail->rows = rows;
-		tail->n_slots = n_slots;
-	}
-	row = slot_of(tail->rows, tail->n_slots, id);
-	*is_new = !row->is_used;
-	if (*is_new) {
-		*row = (struct iforest_pending_row){ .id = id, .is_used = true };
-		tail->n_rows++;
-	}
-	return row;
-}
-
-bool iforest_tail_holds(const struct iforest_tail *tail, sqlite3_int64 id)
-{
-	return tail->n_slots && slot_of(tail->rows, tail->n_slots, id)->is_used;
-}
-
 /* ---- keys ---- */
 
 static int compare_keys(const void *left, const void *right)
@@ -117,6 +69,62 @@ static int compare_places(const void *left, const void *right)
 	return iforest_key_compare(&((const struct place *)left)->key, &((const struct place *)right)->key);
 }
 
+/* Places in the order of the series, and within one as the entries came. False where series lie too far apart to be counted. */
+static bool place_by_series(const struct iforest_tail_news *news, struct place *places)
+{
+	uint64_t low = UINT64_MAX, high = 0, n_before = 0;
+	size_t *next;
+
+	for (size_t i = 0; i < news->n_entries; i++) {
+		uint64_t series = news->entries[i].key.series;
+
+		low = series < low ? series : low;
+		high = series > high ? series : high;
+	}
+	if (high - low >= news->n_entries || !(next = sqlite3_malloc64((high - low + 1) * sizeof *next)))
+		return false;
+	memset(next, 0, (high - low + 1) * sizeof *next);
+	for (size_t i = 0; i < news->n_entries; i++)
+		next[news->entries[i].key.series - low]++;
+	for (uint64_t s = 0; s <= high - low; s++) {
+		size_t n = next[s];
+
+		next[s] = n_before;
+		n_before += n;
+	}
+	for (size_t i = 0; i < news->n_entries; i++) {
+		const struct iforest_key *key = &news->entries[i].key;
+
+		places[next[key->series - low]++] = (struct place){ .key = *key, .entry = i };
+	}
+	sqlite3_free(next);
+	return true;
+}
+
+/* Sorts the places of each series in which they are out of order: rows come in the order of time mostly. */
+static void sort_within_series(struct place *places, size_t n)
+{
+	for (size_t from = 0, to; from < n; from = to) {
+		bool is_sorted = true;
+
+		for (to = from + 1; to < n && places[to].key.series == places[from].key.series; to++)
+			is_sorted = is_sorted && iforest_key_compare(&places[to - 1].key, &places[to].key) < 0;
+		if (!is_sorted)
+			qsort(&places[from], to - from, sizeof *places, compare_places);
+	}
+}
+
+static void sort_places(const struct iforest_tail_news *news, struct place *places)
+{
+	if (place_by_series(news, places)) {
+		sort_within_series(places, news->n_entries);
+		return;
+	}
+	for (size_t i = 0; i < news->n_entries; i++)
+		places[i] = (struct place){ .key = news->entries[i].key, .entry = i };
+	qsort(places, news->n_entries, sizeof *places, compare_places);
+}
+
 static enum iforest_status write_run(struct iforest_tail *tail, const struct iforest_tail_news *news, struct place *places,
 				     struct iforest_run_builder *builder, struct iforest_run *run)
 {
@@ -124,9 +132,7 @@ static enum iforest_status write_run(struct iforest_tail *tail, const struct ifo
 
 	if (status)
 		return status;
-	for (size_t i = 0; i < news->n_entries; i++)
-		places[i] = (struct place){ .key = news->entries[i].key, .entry = i };
-	qsort(places, news->n_entries, sizeof *places, compare_places);
+	sort_places(news, places);
 	for (size_t i = 0; i < news->n_entries && !status; i++)
 		status = iforest_run_builder_add(builder, &news->entries[places[i].entry]);
 	if (status)
@@ -210,7 +216,7 @@ enum iforest_status iforest_tail_unite(struct iforest_tail *tail)
 
 enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields)
 {
-	*tail = (struct iforest_tail){ .n_rows = 0 };
+	*tail = (struct iforest_tail){ .n_batches = 0 };
 	iforest_pager_memory_init(&tail->memory, &iforest_sqlite_alloc, IFOREST_SQLITE_PAGE_BYTES, 16, false);
 	tail->memory.lends_pages = true;
 	tail->memory.pager.random = iforest_pager_sqlite_random;
@@ -224,7 +230,7 @@ void iforest_tail_release(struct iforest_tail *tail)
 	iforest_manifest_release(&tail->manifest);
 	if (tail->memory.alloc)
 		iforest_pager_memory_release(&tail->memory);
-	sqlite3_free(tail->rows);
+	iforest_pending_release(&tail->pending);
 	sqlite3_free(tail->removed);
-	*tail = (struct iforest_tail){ .n_rows = 0 };
+	*tail = (struct iforest_tail){ .n_batches = 0 };
 }

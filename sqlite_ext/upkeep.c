@@ -251,7 +251,7 @@ static enum iforest_status merge_to_one(struct upkeep *upkeep)
 
 static bool is_pending(const struct upkeep *upkeep)
 {
-	return upkeep->snapshot->tail.n_rows > 0;
+	return iforest_pending_count(&upkeep->snapshot->tail.pending) > 0;
 }
 
 int iforest_flush(struct iforest_index *index, struct iforest_error *error)

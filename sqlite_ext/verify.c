@@ -59,7 +59,7 @@ static void add_block(struct verification *verification, const struct iforest_bl
 			entry.present |= (uint32_t)(block->present[v] >> i & 1) << v;
 			entry.values[v].integer = block->values[v][i];
 		}
-		if (!iforest_tail_holds(tail, entry.key.ref))
+		if (!iforest_pending_holds(&tail->pending, entry.key.ref))
 			add_entry(&verification->stored, &entry, fields);
 		else
 			verification->n_surplus += !is_left_out(tail, &entry.key);
@@ -139,9 +139,9 @@ static int add_table(struct verification *verification, const struct iforest_sou
 	int failed, rc = prepare_table(verification, source, &statement);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
-		if (iforest_tail_holds(&verification->snapshot->tail, sqlite3_column_int64(statement, 0)))
+		if (iforest_pending_holds(&verification->snapshot->tail.pending, sqlite3_column_int64(statement, 0)))
 			continue;
-		rc = iforest_entry_read(&rows, statement, 0, &entry);
+		rc = iforest_entry_read_statement(&rows, statement, &entry);
 		if (!rc)
 			add_entry(&verification->wanted, &entry, fields);
 	}

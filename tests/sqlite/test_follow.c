@@ -144,6 +144,7 @@ static void two_updates_in_one_seal(void **state)
 
 	(void)state;
 	make_index(db);
+	run(db, "PRAGMA reverse_unordered_selects = 1");
 	run(db, "UPDATE spans SET ts = 500, track = 'b' WHERE id = 4; UPDATE spans SET ts = 501, track = 'new' WHERE id = 4");
 	expect_good(db);
 	run(db, "UPDATE spans SET id = 4000 WHERE id = 4; INSERT INTO spans(id, track, ts) VALUES(4, 'a', 1); DELETE FROM spans WHERE id = 4000");

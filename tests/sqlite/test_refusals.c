@@ -385,6 +385,23 @@ static void the_index_itself_is_not_written_to(void **state)
 	close_database(db);
 }
 
+/* The functions by which statements of the index call it take nobody else's rows. */
+static void functions_of_the_index_are_its_own(void **state)
+{
+	static const char message[] = "iforest_pending() is for the statements of an index alone";
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS ROWS "CREATE VIRTUAL TABLE spans_if USING iforest(" FROM_SPANS ", duration=dur, by=track)");
+	run_fails(db, message, "SELECT iforest_pending()");
+	run_fails(db, message, "SELECT iforest_pending(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)");
+	run_fails(db, message, "SELECT * FROM spans WHERE iforest_pending(NULL, id)");
+	run(db, "CREATE VIEW v AS SELECT iforest_pending(NULL)");
+	run_fails(db, "unsafe use of iforest_pending()", "SELECT * FROM v");
+	run_gives(db, "1\n", "SELECT iforest_progress(NULL)");
+	close_database(db);
+}
+
 static void a_bad_fold_is_refused(void **state)
 {
 	static const char *const arguments[] = { "", "nothing", "spans", "spans_if, name", "spans_if, count", "spans_if, bucket", "spans_if, track, track",
@@ -419,6 +436,7 @@ int main(void)
 		cmocka_unit_test(windows_as_row_values_are_right_or_refused),
 		cmocka_unit_test(a_sum_beyond_64_bits_is_an_overflow_where_it_is_asked_for),
 		cmocka_unit_test(the_index_itself_is_not_written_to),
+		cmocka_unit_test(functions_of_the_index_are_its_own),
 		cmocka_unit_test(a_bad_fold_is_refused),
 	};
 
