@@ -17,6 +17,7 @@
 #include "core/manifest.h"
 #include "sqlite_ext/definition.h"
 #include "sqlite_ext/dictionary.h"
+#include "sqlite_ext/moment.h"
 #include "sqlite_ext/page_cache.h"
 #include "sqlite_ext/source.h"
 #include "sqlite_ext/tail.h"
@@ -61,6 +62,7 @@ struct iforest_index {
 	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *read_last, *read_pending, *find_row;
 	sqlite3_stmt *has_sketch, *get_sketch;
 	struct iforest_snapshot *snapshot;  /* last read, or NULL */
+	struct iforest_moment moment;       /* at which the snapshot was found to be all that there is, or none that is known */
 	bool is_borrowed;                   /* of another table's: it may be made anew with other columns */
 	bool is_attached;                   /* the source was found at these versions, of its schema and of the temporary one */
 	int schema_version, temp_version;

@@ -150,6 +150,7 @@ static int read_snapshot(struct iforest_index *index, const uint8_t *bytes, uint
 		snapshot->tail.last = iforest_index_get_host(&snapshot->manifest).last_rowid;
 	iforest_snapshot_release(index->snapshot);
 	index->snapshot = snapshot;
+	index->moment.is_known = false;
 	return SQLITE_OK;
 }
 
@@ -340,13 +341,20 @@ static int refresh_tail(struct iforest_index *index, struct iforest_error *error
 
 int iforest_index_open(struct iforest_index *index, struct iforest_snapshot **snapshot, struct iforest_error *error)
 {
-	int rc = iforest_index_find_source(index, error);
+	struct iforest_moment now = iforest_moment_now(index->db, index->schema);
+	int rc;
 
 	index->knows_cache_size = false;
+	if (index->snapshot && iforest_moment_is_same(&index->moment, &now))
+		return hand_out(index, SQLITE_OK, snapshot);
+	index->moment.is_known = false;
+	rc = iforest_index_find_source(index, error);
 	if (!rc)
 		rc = refresh(index, error);
 	if (!rc)
 		rc = refresh_tail(index, error);
+	if (!rc && now.is_known && iforest_moment_is_committed(index->db))
+		index->moment = now;
 	return hand_out(index, rc, snapshot);
 }
 

@@ -665,6 +665,64 @@ static void a_rebuild_that_fails_changes_nothing(void **state)
 		close_database(db);
 	}
 }
+/* What another connection has not committed may be read in a shared cache, and is not kept where it is rolled back. */
+static void what_is_not_committed_is_not_kept(void **state)
+{
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
+	sqlite3 *writer = open_database("file:shared_follow?mode=memory&cache=shared", flags);
+	sqlite3 *reader = open_database("file:shared_follow?mode=memory&cache=shared", flags);
+
+	(void)state;
+	make_index(writer);
+	run(reader, "PRAGMA read_uncommitted = 1");
+	for (int i = 0; i < 3; i++) {
+		expect_good(writer);
+		same_rows(reader, QUESTION, PLAIN);
+		run(writer, "BEGIN; INSERT INTO spans(track, ts, dur) VALUES('a', 1, 1000)");
+		same_rows(reader, QUESTION, PLAIN);
+		same_rows(reader, QUESTION, PLAIN);
+		run(writer, i < 2 ? "ROLLBACK" : "COMMIT");
+		same_rows(reader, QUESTION, PLAIN);
+	}
+	close_database(reader);
+	close_database(writer);
+}
+
+/* What a connection has asked before its own changes, in between and after them, in transactions, with savepoints and without. */
+static void own_changes_are_seen_between_questions(void **state)
+{
+	static const char *const statements[] = {
+		"BEGIN", "", "INSERT INTO spans(track, ts, dur) VALUES('a', 1, 1000)", "SAVEPOINT s", "DELETE FROM spans WHERE id < 9",
+		"ROLLBACK TO s", "", "ROLLBACK", "", "BEGIN", "", "UPDATE spans SET ts = ts + 1 WHERE id = 20", "ROLLBACK", "BEGIN", "", "COMMIT",
+		"CREATE TEMP TABLE other(x)", "", "BEGIN", "INSERT INTO other VALUES(1)", "", "DELETE FROM spans WHERE id = 21", "", "COMMIT", "",
+		"BEGIN", "", FLUSH, "", "ROLLBACK", "", FLUSH, "", "VACUUM", "", "UPDATE spans SET dur = 0 WHERE id = 22", "", REBUILD, "",
+		"DROP TABLE other",
+	};
+	const char *path = test_path("moments.db");
+	sqlite3 *db = open_database(path, 0), *another;
+
+	(void)state;
+	make_index(db);
+	for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+		if (*statements[i])
+			run(db, "%s", statements[i]);
+		same_rows(db, QUESTION, PLAIN);
+		same_rows(db, QUESTION, PLAIN);
+	}
+	another = open_database(path, 0);
+	for (int i = 0; i < 4; i++) {
+		run(another, "UPDATE spans SET dur = dur + 1 WHERE id = %d; %s", 30 + i, i % 2 ? FLUSH : "");
+		same_rows(db, QUESTION, PLAIN);
+	}
+	close_database(another);
+	run(db, "CREATE TEMP TRIGGER ending AFTER INSERT ON spans BEGIN SELECT RAISE(IGNORE); END");
+	run_fails(db, "spans_if: temporary trigger \"ending\"", QUESTION);
+	run(db, "DROP TRIGGER ending");
+	expect_good(db);
+	close_database(db);
+	remove_database(path);
+}
+
 
 static void a_writer_without_the_extension_is_not_hindered(void **state)
 {
@@ -711,6 +769,8 @@ int main(void)
 		cmocka_unit_test(what_is_read_in_between_is_not_kept),
 		cmocka_unit_test(a_schema_version_given_twice_deceives_nobody),
 		cmocka_unit_test(a_rebuild_that_fails_changes_nothing),
+		cmocka_unit_test(what_is_not_committed_is_not_kept),
+		cmocka_unit_test(own_changes_are_seen_between_questions),
 		cmocka_unit_test(a_writer_without_the_extension_is_not_hindered),
 	};
 

@@ -1,0 +1,24 @@
+#include "sqlite_ext/moment.h"
+
+struct iforest_moment iforest_moment_now(sqlite3 *db, const char *schema)
+{
+	struct iforest_moment now = { .is_known = false };
+
+	/* there is no temporary file before there is something in it: its version stays 0 */
+	if (sqlite3_txn_state(db, schema) == SQLITE_TXN_READ && sqlite3_txn_state(db, "temp") != SQLITE_TXN_WRITE &&
+	    sqlite3_file_control(db, schema, SQLITE_FCNTL_DATA_VERSION, &now.version) == SQLITE_OK) {
+		now.is_known = true;
+		(void)sqlite3_file_control(db, "temp", SQLITE_FCNTL_DATA_VERSION, &now.temp_version);
+	}
+	return now;
+}
+
+bool iforest_moment_is_committed(sqlite3 *db)
+{
+	sqlite3_stmt *statement; /* made each time, for it knows its answer from then on */
+	bool is_committed = sqlite3_prepare_v2(db, "PRAGMA read_uncommitted", -1, &statement, NULL) == SQLITE_OK &&
+			    sqlite3_step(statement) == SQLITE_ROW && !sqlite3_column_int(statement, 0);
+
+	sqlite3_finalize(statement);
+	return is_committed;
+}

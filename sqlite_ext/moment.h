@@ -1,0 +1,28 @@
+/* moment.h -- has anything changed since? A cheap look at what would show it: SQLite counts what it commits, and what it finds that others
+ * have committed.
+ *
+ * A moment is known only while the connection reads in a transaction of its own and writes nothing: what it writes is not counted before
+ * it is committed, and what is rolled back never. So a state that was read at a known moment is the state at each one that is the same.
+ */
+#ifndef IFOREST_SQLITE_MOMENT_H
+#define IFOREST_SQLITE_MOMENT_H
+
+#include "sqlite_ext/host.h"
+
+struct iforest_moment {
+	bool is_known;
+	unsigned version, temp_version; /* of the schema's file and of the temporary one, which may hold triggers */
+};
+
+struct iforest_moment iforest_moment_now(sqlite3 *db, const char *schema);
+
+/* Does the connection read only what is committed? It may be told otherwise in a shared cache (PRAGMA read_uncommitted). */
+bool iforest_moment_is_committed(sqlite3 *db);
+
+/* Both known, and nothing between them? */
+static inline bool iforest_moment_is_same(const struct iforest_moment *a, const struct iforest_moment *b)
+{
+	return a->is_known && b->is_known && a->version == b->version && a->temp_version == b->temp_version;
+}
+
+#endif
