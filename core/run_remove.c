@@ -11,34 +11,70 @@ struct spot {
 
 /* ---- by key ---- */
 
-static enum iforest_status find_entry(struct iforest_cursor *cursor, const struct iforest_key *key, struct spot *spot)
-{
-	const struct iforest_block *block;
-	enum iforest_status status = iforest_cursor_seek(cursor, key);
+/* The entries of a run that bear keys, which ascend. */
+struct finder {
+	struct iforest_cursor *cursor;
+	const struct iforest_block *block; /* where the last search ended, NULL at the end of the run and before the first one */
+	unsigned entry;                    /* of the block; its n after the last */
+};
 
-	if (!status)
-		status = iforest_cursor_block(cursor, 1u << IFOREST_TIMES | 1u << IFOREST_REFS, &block);
+static struct iforest_key key_of(const struct iforest_block *block, unsigned entry)
+{
+	return (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null,
+				     .time = block->time_is_null ? 0 : block->times[entry], .ref = block->refs[entry] };
+}
+
+static bool stands_at(const struct finder *finder, const struct iforest_key *key)
+{
+	struct iforest_key found;
+
+	if (!finder->block || finder->entry == finder->block->n)
+		return false;
+	found = key_of(finder->block, finder->entry);
+	return iforest_key_compare(&found, key) == 0;
+}
+
+/* Passes the live entry of that key. Keys that follow one another are mostly those of entries that do.
+ * Errors  IFOREST_NOT_FOUND: there is none, and the finder stands at the first entry at or after the key. */
+static enum iforest_status find_entry(struct finder *finder, const struct iforest_key *key, struct spot *spot)
+{
+	struct iforest_cursor *cursor = finder->cursor;
+	enum iforest_status status = IFOREST_OK;
+
+	if (!stands_at(finder, key)) {
+		finder->block = NULL;
+		status = iforest_cursor_seek(cursor, key);
+		if (!status)
+			status = iforest_cursor_block(cursor, 1u << IFOREST_TIMES | 1u << IFOREST_REFS, &finder->block);
+		finder->entry = cursor->entry;
+		if (!status && !stands_at(finder, key))
+			status = IFOREST_NOT_FOUND;
+	}
+	if (!status && finder->block->dead >> finder->entry & 1)
+		status = IFOREST_NOT_FOUND;
 	if (status)
 		return status;
-	if (!block || block->series != key->series || block->time_is_null != key->time_is_null ||
-	    block->times[cursor->entry] != key->time || block->refs[cursor->entry] != key->ref ||
-	    block->dead >> cursor->entry & 1)
-		return IFOREST_NOT_FOUND;
-	*spot = (struct spot){ .leaf = (uint32_t)cursor->leaf_number, .block = (uint16_t)cursor->block,
-			       .entry = (uint16_t)cursor->entry };
+	*spot = (struct spot){ .leaf = (uint32_t)cursor->leaf_number, .block = (uint16_t)cursor->block, .entry = (uint16_t)finder->entry };
+	finder->entry++;
 	return IFOREST_OK;
+}
+
+static bool is_ascending(const struct iforest_key *keys, uint64_t n_keys)
+{
+	for (uint64_t k = 1; k < n_keys; k++)
+		if (iforest_key_compare(&keys[k - 1], &keys[k]) >= 0)
+			return false;
+	return true;
 }
 
 static enum iforest_status find_all(struct iforest_cursor *cursor, const struct iforest_key *keys, uint64_t n_keys,
 				    struct spot *spots)
 {
-	enum iforest_status status = IFOREST_OK;
+	struct finder finder = { .cursor = cursor };
+	enum iforest_status status = is_ascending(keys, n_keys) ? IFOREST_OK : IFOREST_UNORDERED;
 
-	for (uint64_t k = 0; k < n_keys && !status; k++) {
-		if (k > 0 && iforest_key_compare(&keys[k - 1], &keys[k]) >= 0)
-			return IFOREST_UNORDERED;
-		status = find_entry(cursor, &keys[k], &spots[k]);
-	}
+	for (uint64_t k = 0; k < n_keys && !status; k++)
+		status = find_entry(&finder, &keys[k], &spots[k]);
 	return status;
 }
 
@@ -84,50 +120,92 @@ enum iforest_status iforest_run_remove(struct iforest_store *store, struct ifore
 	return status;
 }
 
+/* ---- by key, wherever they are ---- */
+
 enum { NOWHERE = UINT32_MAX };
 
-/* Notes for each key that has a live entry in run r that it is held there. */
+/* What is known of a key. */
+struct whereabouts {
+	uint32_t run;                      /* that holds it, by its place in the manifest, or NOWHERE */
+	struct spot spot;
+};
+
+/* The first of the keys from `from` on that stands at or after a position, by steps that double. */
+static uint64_t pass_keys(const struct iforest_key *keys, uint64_t from, uint64_t n_keys, const struct iforest_key *position)
+{
+	uint64_t step = 1;
+
+	while (step < n_keys - from && iforest_key_compare(&keys[from + step], position) < 0) {
+		from += step;
+		step *= 2;
+	}
+	return from + iforest_key_search(keys + from, step < n_keys - from ? step : n_keys - from, position);
+}
+
+/* Notes where run r holds keys. Between two of its entries it holds none, and those are passed over. */
 static enum iforest_status find_held(struct iforest_store *store, const struct iforest_manifest *manifest, uint32_t r,
-				     struct iforest_cursor *cursor, const struct iforest_key *keys, uint64_t n_keys, uint32_t *holders)
+				     struct iforest_cursor *cursor, const struct iforest_key *keys, uint64_t n_keys,
+				     struct whereabouts *whereabouts)
 {
 	const struct iforest_run *run = &manifest->runs[r];
-	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
-	struct spot spot;
+	struct iforest_key at = iforest_node_first(run->root), last = iforest_node_last(run->root);
+	struct finder finder = { .cursor = cursor };
 	enum iforest_status status = IFOREST_OK;
+	uint64_t k = iforest_key_search(keys, n_keys, &at);
 
 	iforest_cursor_init(cursor, store, manifest, run);
-	for (uint64_t k = iforest_key_search(keys, n_keys, &first); k < n_keys && !status; k++) {
-		if (iforest_key_compare(&keys[k], &last) > 0)
-			break;
-		if (holders[k] != NOWHERE)
-			continue;
-		status = find_entry(cursor, &keys[k], &spot);
+	while (k < n_keys && !status && iforest_key_compare(&keys[k], &last) <= 0) {
+		struct spot spot;
+
+		status = whereabouts[k].run == NOWHERE ? find_entry(&finder, &keys[k], &spot) : IFOREST_NOT_FOUND;
 		if (!status)
-			holders[k] = r;
-		else if (status == IFOREST_NOT_FOUND)
+			whereabouts[k] = (struct whereabouts){ .run = r, .spot = spot };
+		if (whereabouts[k].run != NOWHERE) {
+			k++;
+		} else if (status == IFOREST_NOT_FOUND) {
+			if (!finder.block)
+				break;
+			at = key_of(finder.block, finder.entry);
+			k = pass_keys(keys, k + 1, n_keys, &at);
+		}
+		if (status == IFOREST_NOT_FOUND)
 			status = IFOREST_OK;
 	}
 	iforest_cursor_release(cursor);
-	return status;
+	return status == IFOREST_NOT_FOUND ? IFOREST_OK : status;
 }
 
-static enum iforest_status find_holders(struct iforest_store *store, const struct iforest_manifest *manifest,
-					const struct iforest_key *keys, uint64_t n_keys, uint32_t *holders)
+static enum iforest_status find_everywhere(struct iforest_store *store, const struct iforest_manifest *manifest,
+					   const struct iforest_key *keys, uint64_t n_keys, struct whereabouts *whereabouts)
 {
 	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
 	enum iforest_status status = cursor ? IFOREST_OK : IFOREST_NO_MEMORY;
 
 	for (uint64_t k = 0; k < n_keys; k++)
-		holders[k] = NOWHERE;
+		whereabouts[k].run = NOWHERE;
 	for (uint32_t r = 0; r < manifest->n_runs && !status; r++)
-		status = find_held(store, manifest, r, cursor, keys, n_keys, holders);
+		status = find_held(store, manifest, r, cursor, keys, n_keys, whereabouts);
 	iforest_release(store->alloc, cursor);
 	return status;
 }
 
-static enum iforest_status remove_held(struct iforest_store *store, struct iforest_manifest *manifest, const struct iforest_key *keys,
-				       uint64_t n_keys, const uint32_t *holders, const uint64_t *run_ids, uint32_t n_runs,
-				       struct iforest_key *held, uint64_t *n_removed)
+static enum iforest_status remove_held(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id,
+				       const struct spot *spots, uint64_t n_spots)
+{
+	struct iforest_renewal *renewal;
+	enum iforest_status status = iforest_renewal_start(&renewal, store, manifest, run_id);
+
+	if (!status)
+		status = remove_spots(renewal, spots, n_spots);
+	if (!status)
+		status = iforest_renewal_finish(renewal);
+	iforest_renewal_end(renewal);
+	return status;
+}
+
+static enum iforest_status remove_everywhere(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t n_keys,
+					     const struct whereabouts *whereabouts, const uint64_t *run_ids, uint32_t n_runs,
+					     struct spot *spots, uint64_t *n_removed)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -135,10 +213,10 @@ static enum iforest_status remove_held(struct iforest_store *store, struct ifore
 		uint64_t n_held = 0;
 
 		for (uint64_t k = 0; k < n_keys; k++)
-			if (holders[k] == r)
-				held[n_held++] = keys[k];
+			if (whereabouts[k].run == r)
+				spots[n_held++] = whereabouts[k].spot;
 		if (n_held > 0)
-			status = iforest_run_remove(store, manifest, run_ids[r], held, n_held);
+			status = remove_held(store, manifest, run_ids[r], spots, n_held);
 		*n_removed += status ? 0 : n_held;
 	}
 	return status;
@@ -148,20 +226,20 @@ enum iforest_status iforest_runs_remove(struct iforest_store *store, struct ifor
 					const struct iforest_key *keys, uint64_t n_keys, uint64_t *n_removed)
 {
 	uint32_t n_runs = manifest->n_runs;
-	uint32_t *holders = iforest_allocate(store->alloc, n_keys * sizeof *holders);
-	struct iforest_key *held = iforest_allocate(store->alloc, n_keys * sizeof *held);
+	struct whereabouts *whereabouts = iforest_allocate(store->alloc, n_keys * sizeof *whereabouts);
+	struct spot *spots = iforest_allocate(store->alloc, n_keys * sizeof *spots);
 	uint64_t *run_ids = iforest_allocate(store->alloc, n_runs * sizeof *run_ids);
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
 	for (uint32_t r = 0; run_ids && r < n_runs; r++) /* the list moves with every publish */
 		run_ids[r] = manifest->runs[r].place.run_id;
 	*n_removed = 0;
-	if (holders && held && run_ids)
-		status = find_holders(store, manifest, keys, n_keys, holders);
+	if (whereabouts && spots && run_ids)
+		status = is_ascending(keys, n_keys) ? find_everywhere(store, manifest, keys, n_keys, whereabouts) : IFOREST_UNORDERED;
 	if (!status)
-		status = remove_held(store, manifest, keys, n_keys, holders, run_ids, n_runs, held, n_removed);
-	iforest_release(store->alloc, holders);
-	iforest_release(store->alloc, held);
+		status = remove_everywhere(store, manifest, n_keys, whereabouts, run_ids, n_runs, spots, n_removed);
+	iforest_release(store->alloc, whereabouts);
+	iforest_release(store->alloc, spots);
 	iforest_release(store->alloc, run_ids);
 	return status;
 }

@@ -130,13 +130,33 @@ static int read_value(struct iforest_entry_reader *reader, sqlite3_value *value,
 	return SQLITE_OK;
 }
 
-/* Among the series of the last rows: where one by value is an integer, its series stands at the value's last bits. */
+/* Where one by value is an integer, its series stands at the value's last bits. */
 static struct iforest_recent_series *recent_of(struct iforest_entry_reader *reader, sqlite3_value **by, int64_t *value)
 {
 	if (reader->definition->n_by != 1 || sqlite3_value_type(by[0]) != SQLITE_INTEGER)
 		return NULL;
 	*value = sqlite3_value_int64(by[0]);
 	return &reader->recent[(uint64_t)*value % IFOREST_N_RECENT];
+}
+
+bool iforest_entry_recall_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
+{
+	int64_t value;
+	const struct iforest_recent_series *recent = recent_of(reader, by, &value);
+
+	if (!recent || !recent->is_known || recent->value != value)
+		return false;
+	*series = recent->series;
+	return true;
+}
+
+void iforest_entry_remember_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t series)
+{
+	int64_t value;
+	struct iforest_recent_series *recent = recent_of(reader, by, &value);
+
+	if (recent)
+		*recent = (struct iforest_recent_series){ .is_known = true, .series = (uint32_t)series, .value = value };
 }
 
 /* The series of the row: that of the row before, or the host says. */
@@ -166,17 +186,13 @@ static int find_series(struct iforest_entry_reader *reader, sqlite3_value **by, 
 
 static int read_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
 {
-	int64_t value;
-	struct iforest_recent_series *recent = recent_of(reader, by, &value);
 	int rc;
 
-	if (recent && recent->is_known && recent->value == value) {
-		*series = recent->series;
+	if (iforest_entry_recall_series(reader, by, series))
 		return SQLITE_OK;
-	}
 	rc = find_series(reader, by, series);
-	if (!rc && recent)
-		*recent = (struct iforest_recent_series){ .is_known = true, .series = (uint32_t)*series, .value = value };
+	if (!rc)
+		iforest_entry_remember_series(reader, by, *series);
 	return rc;
 }
 

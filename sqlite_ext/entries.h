@@ -45,8 +45,12 @@ int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_value **row,
 
 /* The same of the row that a statement of those columns stands at. */
 int iforest_entry_read_statement(struct iforest_entry_reader *reader, sqlite3_stmt *statement, struct iforest_entry *entry);
-void iforest_entry_reader_forget_series(struct iforest_entry_reader *reader);
 void iforest_entry_reader_release(struct iforest_entry_reader *reader);
+
+/* The series of by values, if it is one of the last; and noting it for the next time. */
+bool iforest_entry_recall_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series);
+void iforest_entry_remember_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t series);
+void iforest_entry_reader_forget_series(struct iforest_entry_reader *reader);
 
 /* Columns of the row that a statement stands at, valid until it moves. */
 void iforest_entry_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values);

@@ -51,18 +51,31 @@ enum { SEQ, NONCE, ID, WAS, OLD_TIME, FIRST_OLD_BY };
 
 #define READING_POINTER "iforest-reading"
 
+/* The series of an old key; UINT64_MAX if there is none. */
+static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64_t *id)
+{
+	struct iforest_series_key bytes = { .alloc = &iforest_sqlite_alloc };
+	const struct iforest_series *series;
+	int rc;
+
+	if (iforest_entry_recall_series(&reading->rows, by, id))
+		return SQLITE_OK;
+	rc = iforest_entry_series_key(&reading->index->definition, by, &bytes, reading->error);
+	series = rc ? NULL : iforest_dictionary_find(&reading->snapshot->dictionary, bytes.bytes, bytes.n_bytes);
+	*id = series ? series->id : UINT64_MAX;
+	if (series)
+		iforest_entry_remember_series(&reading->rows, by, *id);
+	iforest_series_release(&bytes);
+	return rc;
+}
+
 /* The key that the runs have of a row, if they have it, from the first row that the log has of it. *is_odd: they cannot have it. */
 static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_int64 id, bool *is_odd)
 {
-	struct iforest_series_key bytes = { .alloc = &iforest_sqlite_alloc };
 	struct iforest_key key = { .ref = id };
-	const struct iforest_series *series = NULL;
 	int type = sqlite3_value_type(log[OLD_TIME]);
-	int rc = iforest_entry_series_key(&reading->index->definition, log + FIRST_OLD_BY, &bytes, reading->error);
+	int rc = series_of_old_key(reading, log + FIRST_OLD_BY, &key.series);
 
-	if (!rc)
-		series = iforest_dictionary_find(&reading->snapshot->dictionary, bytes.bytes, bytes.n_bytes);
-	iforest_series_release(&bytes);
 	if (rc)
 		return rc;
 	key.time_is_null = type == SQLITE_NULL;
@@ -70,11 +83,8 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 		key.time = sqlite3_value_int64(log[OLD_TIME]);
 	else if (type != SQLITE_NULL && (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(log[OLD_TIME]), &key.time)))
 		*is_odd = true;
-	*is_odd = *is_odd || !series || series->id >= reading->snapshot->end_of_series;
-	if (*is_odd)
-		return SQLITE_OK;
-	key.series = series->id;
-	if (!iforest_keys_push(&reading->removed, &key))
+	*is_odd = *is_odd || key.series >= reading->snapshot->end_of_series;
+	if (!*is_odd && !iforest_keys_push(&reading->removed, &key))
 		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
 	return SQLITE_OK;
 }

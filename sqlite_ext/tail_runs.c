@@ -8,6 +8,88 @@
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/pager_sqlite.h"
 
+/* ---- sorting ---- */
+
+/* What is sorted: much less than an entry, which has room for all values that there may be. */
+struct place {
+	struct iforest_key key;
+	size_t item;
+};
+
+/* Keys that stand alone, or at the start of something larger. */
+struct keyed {
+	const void *first;
+	size_t n, stride;          /* bytes from one to the next */
+};
+
+static const struct iforest_key *key_at(const struct keyed *items, size_t i)
+{
+	return (const struct iforest_key *)(const void *)((const char *)items->first + i * items->stride);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	return iforest_key_compare(&((const struct place *)left)->key, &((const struct place *)right)->key);
+}
+
+/* Places in the order of the series, and within one as the items came. False where series lie too far apart to be counted. */
+static bool place_by_series(const struct keyed *items, struct place *places)
+{
+	uint64_t low = UINT64_MAX, high = 0;
+	size_t n_before = 0, *next;
+
+	for (size_t i = 0; i < items->n; i++) {
+		uint64_t series = key_at(items, i)->series;
+
+		low = series < low ? series : low;
+		high = series > high ? series : high;
+	}
+	if (high - low >= items->n || !(next = sqlite3_malloc64((high - low + 1) * sizeof *next)))
+		return false;
+	memset(next, 0, (high - low + 1) * sizeof *next);
+	for (size_t i = 0; i < items->n; i++)
+		next[key_at(items, i)->series - low]++;
+	for (uint64_t s = 0; s <= high - low; s++) {
+		size_t n = next[s];
+
+		next[s] = n_before;
+		n_before += n;
+	}
+	for (size_t i = 0; i < items->n; i++) {
+		const struct iforest_key *key = key_at(items, i);
+
+		places[next[key->series - low]++] = (struct place){ .key = *key, .item = i };
+	}
+	sqlite3_free(next);
+	return true;
+}
+
+/* Sorts the places of each series in which they are out of order: rows come in the order of time mostly. */
+static void sort_within_series(struct place *places, size_t n)
+{
+	for (size_t from = 0, to; from < n; from = to) {
+		bool is_sorted = true;
+
+		for (to = from + 1; to < n && places[to].key.series == places[from].key.series; to++)
+			is_sorted = is_sorted && iforest_key_compare(&places[to - 1].key, &places[to].key) < 0;
+		if (!is_sorted)
+			qsort(&places[from], to - from, sizeof *places, compare_places);
+	}
+}
+
+static void sort(const struct keyed *items, struct place *places)
+{
+	if (items->n == 0)
+		return;
+	if (place_by_series(items, places)) {
+		sort_within_series(places, items->n);
+		return;
+	}
+	for (size_t i = 0; i < items->n; i++)
+		places[i] = (struct place){ .key = *key_at(items, i), .item = i };
+	qsort(places, items->n, sizeof *places, compare_places);
+}
+
 /* ---- keys ---- */
 
 static int compare_keys(const void *left, const void *right)
@@ -34,7 +116,10 @@ bool iforest_keys_push(struct iforest_keys *list, const struct iforest_key *key)
 enum iforest_status iforest_tail_remove(struct iforest_tail *tail, struct iforest_keys *keys)
 {
 	size_t old = tail->n_removed, new = keys->n, to = old + new;
+	struct place *places;
 
+	if (new == 0)
+		return IFOREST_OK;
 	if (to > tail->n_reserved) {
 		size_t n_wanted = to > 2 * tail->n_reserved ? to : 2 * tail->n_reserved;
 		void *grown = sqlite3_realloc64(tail->removed, n_wanted * sizeof *tail->removed);
@@ -44,86 +129,22 @@ enum iforest_status iforest_tail_remove(struct iforest_tail *tail, struct ifores
 		tail->removed = grown;
 		tail->n_reserved = n_wanted;
 	}
-	if (new)
-		qsort(keys->keys, new, sizeof *keys->keys, compare_keys);
+	places = sqlite3_malloc64(new * sizeof *places);
+	if (!places)
+		return IFOREST_NO_MEMORY;
+	sort(&(struct keyed){ keys->keys, new, sizeof *keys->keys }, places);
 	tail->n_removed = to;
 	while (new > 0) {
-		bool is_old = old > 0 && iforest_key_compare(&tail->removed[old - 1], &keys->keys[new - 1]) > 0;
+		bool is_old = old > 0 && iforest_key_compare(&tail->removed[old - 1], &places[new - 1].key) > 0;
 
-		tail->removed[--to] = is_old ? tail->removed[--old] : keys->keys[--new];
+		tail->removed[--to] = is_old ? tail->removed[--old] : places[--new].key;
 	}
+	sqlite3_free(places);
 	keys->n = 0;
 	return IFOREST_OK;
 }
 
 /* ---- runs in memory ---- */
-
-/* What is sorted: much less than an entry, which has room for all values that there may be. */
-struct place {
-	struct iforest_key key;
-	size_t entry;
-};
-
-static int compare_places(const void *left, const void *right)
-{
-	return iforest_key_compare(&((const struct place *)left)->key, &((const struct place *)right)->key);
-}
-
-/* Places in the order of the series, and within one as the entries came. False where series lie too far apart to be counted. */
-static bool place_by_series(const struct iforest_tail_news *news, struct place *places)
-{
-	uint64_t low = UINT64_MAX, high = 0, n_before = 0;
-	size_t *next;
-
-	for (size_t i = 0; i < news->n_entries; i++) {
-		uint64_t series = news->entries[i].key.series;
-
-		low = series < low ? series : low;
-		high = series > high ? series : high;
-	}
-	if (high - low >= news->n_entries || !(next = sqlite3_malloc64((high - low + 1) * sizeof *next)))
-		return false;
-	memset(next, 0, (high - low + 1) * sizeof *next);
-	for (size_t i = 0; i < news->n_entries; i++)
-		next[news->entries[i].key.series - low]++;
-	for (uint64_t s = 0; s <= high - low; s++) {
-		size_t n = next[s];
-
-		next[s] = n_before;
-		n_before += n;
-	}
-	for (size_t i = 0; i < news->n_entries; i++) {
-		const struct iforest_key *key = &news->entries[i].key;
-
-		places[next[key->series - low]++] = (struct place){ .key = *key, .entry = i };
-	}
-	sqlite3_free(next);
-	return true;
-}
-
-/* Sorts the places of each series in which they are out of order: rows come in the order of time mostly. */
-static void sort_within_series(struct place *places, size_t n)
-{
-	for (size_t from = 0, to; from < n; from = to) {
-		bool is_sorted = true;
-
-		for (to = from + 1; to < n && places[to].key.series == places[from].key.series; to++)
-			is_sorted = is_sorted && iforest_key_compare(&places[to - 1].key, &places[to].key) < 0;
-		if (!is_sorted)
-			qsort(&places[from], to - from, sizeof *places, compare_places);
-	}
-}
-
-static void sort_places(const struct iforest_tail_news *news, struct place *places)
-{
-	if (place_by_series(news, places)) {
-		sort_within_series(places, news->n_entries);
-		return;
-	}
-	for (size_t i = 0; i < news->n_entries; i++)
-		places[i] = (struct place){ .key = news->entries[i].key, .entry = i };
-	qsort(places, news->n_entries, sizeof *places, compare_places);
-}
 
 static enum iforest_status write_run(struct iforest_tail *tail, const struct iforest_tail_news *news, struct place *places,
 				     struct iforest_run_builder *builder, struct iforest_run *run)
@@ -132,9 +153,9 @@ static enum iforest_status write_run(struct iforest_tail *tail, const struct ifo
 
 	if (status)
 		return status;
-	sort_places(news, places);
+	sort(&(struct keyed){ &news->entries->key, news->n_entries, sizeof *news->entries }, places);
 	for (size_t i = 0; i < news->n_entries && !status; i++)
-		status = iforest_run_builder_add(builder, &news->entries[places[i].entry]);
+		status = iforest_run_builder_add(builder, &news->entries[places[i].item]);
 	if (status)
 		iforest_run_builder_abandon(builder);
 	else

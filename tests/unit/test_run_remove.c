@@ -399,14 +399,14 @@ static int compare_keys(const void *left, const void *right)
 	return iforest_key_compare(left, right);
 }
 
-/* Keys of several runs, mixed: each goes from its run; one that is nowhere, and nothing goes. */
+/* Keys of several runs, mixed with some that are nowhere: each goes from its run. */
 static void keys_are_removed_from_whatever_run_holds_them(void **state)
 {
 	struct sample_index index;
 	struct random dice;
 	struct iforest_key *all;
 	uint64_t n_removed;
-	size_t n = 0;
+	size_t n = 0, n_all;
 
 	(void)state;
 	start(&index, &dice, 900);
@@ -426,16 +426,22 @@ static void keys_are_removed_from_whatever_run_holds_them(void **state)
 		free(keys);
 		free(picked);
 	}
-	all[n] = iforest_key_at(2, 77777);
-	qsort(all, n + 1, sizeof *all, compare_keys);
-	/* one more than there are */
-	assert_ok(iforest_runs_remove(&index.store, &index.manifest, all, n + 1, &n_removed));
+	n_all = n;
+	all[n_all++] = iforest_key_at(2, 77777);
+	for (int64_t i = 0; i < 300; i++) { /* beside entries, and in stretches */
+		all[n_all] = i % 3 ? all[random_below(&dice, n)] : iforest_key_at(random_below(&dice, 5), (int64_t)random_below(&dice, 100));
+		all[n_all++].ref = INT64_MAX - i;
+	}
+	qsort(all, n_all, sizeof *all, compare_keys);
+	assert_ok(iforest_runs_remove(&index.store, &index.manifest, all, n_all, &n_removed));
 	assert_int_equal(n_removed, n);
 	sample_check(&index);
 	sample_compare_many(&index, &dice, 200);
-	assert_ok(iforest_runs_remove(&index.store, &index.manifest, all, n + 1, &n_removed));
+	assert_ok(iforest_runs_remove(&index.store, &index.manifest, all, n_all, &n_removed));
 	assert_int_equal(n_removed, 0);
 	assert_ok(iforest_runs_remove(&index.store, &index.manifest, all, 0, &n_removed));
+	all[1] = all[0];
+	assert_status(iforest_runs_remove(&index.store, &index.manifest, all, 2, &n_removed), IFOREST_UNORDERED);
 	free(all);
 	sample_stop(&index);
 }
