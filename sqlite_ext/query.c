@@ -353,7 +353,6 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	unsigned n_arguments = iforest_popcount(plan->arguments);
 	int rc;
 
-	memset(query, 0, offsetof(struct iforest_query, aggregate));
 	query->name = plan->name;
 	query->index = index;
 	query->n_changes = index->connection->n_changes;
@@ -392,8 +391,15 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	return rc;
 }
 
+void iforest_query_init(struct iforest_query *query)
+{
+	memset(query, 0, offsetof(struct iforest_query, aggregate));
+}
+
 void iforest_query_release(struct iforest_query *query)
 {
+	if (!query->index)
+		return;
 	iforest_ahead_close(&query->ahead);
 	if (query->has_overlap)
 		iforest_overlap_release(&query->overlap);
@@ -406,5 +412,5 @@ void iforest_query_release(struct iforest_query *query)
 	sqlite3_free(query->group_starts);
 	iforest_bucket_list_release(&query->list);
 	iforest_query_forget_sketches(query);
-	memset(query, 0, offsetof(struct iforest_query, aggregate));
+	iforest_query_init(query);
 }

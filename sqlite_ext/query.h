@@ -67,8 +67,12 @@ struct iforest_query {
 	struct iforest_aggregate pending;
 };
 
+/* Without a question: what release leaves, too. */
+void iforest_query_init(struct iforest_query *query);
+
 /* Starts a query on the state of the index. definition is that of the table that is asked, kept lists its by columns by their
- * numbers in the index. argv are the values that the plan names. Ends with iforest_query_release() also on error. */
+ * numbers in the index. argv are the values that the plan names. Ends with iforest_query_release() also on error.
+ * Requires  a query without a question. */
 int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_definition *definition,
 			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv, struct iforest_error *error);
 void iforest_query_release(struct iforest_query *query);

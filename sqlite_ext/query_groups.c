@@ -33,21 +33,32 @@ static bool is_prefix(const struct iforest_query *query)
 }
 
 /* Merge sort, for qsort() takes no context: `from` has n members, `scratch` room for as many. */
-static void sort_members(const struct iforest_query *query, const struct iforest_series **from,
+static void sort_between(const struct iforest_query *query, const struct iforest_series **from,
 			 const struct iforest_series **scratch, uint32_t n)
 {
 	uint32_t middle = n / 2, left = 0, right = middle;
 
 	if (n < 2)
 		return;
-	sort_members(query, from, scratch, middle);
-	sort_members(query, from + middle, scratch, n - middle);
+	sort_between(query, from, scratch, middle);
+	sort_between(query, from + middle, scratch, n - middle);
 	for (uint32_t i = 0; i < n; i++) {
 		bool take_left = right == n || (left < middle && compare_groups(query, from[left], from[right]) <= 0);
 
 		scratch[i] = take_left ? from[left++] : from[right++];
 	}
 	memcpy(from, scratch, n * sizeof(struct iforest_series *));
+}
+
+static int sort_members(struct iforest_query *query, struct iforest_error *error)
+{
+	const struct iforest_series **scratch = sqlite3_malloc64((query->n_members + (size_t)1) * sizeof(struct iforest_series *));
+
+	if (!scratch)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	sort_between(query, query->members, scratch, query->n_members);
+	sqlite3_free(scratch);
+	return SQLITE_OK;
 }
 
 /* is_chosen: those of the series that the conditions with IN leave; NULL where there are none such. */
@@ -80,7 +91,6 @@ int iforest_query_choose(struct iforest_query *query, const struct iforest_plan 
 	const struct iforest_dictionary *dictionary = &query->snapshot->dictionary;
 	struct iforest_by_value wanted[IFOREST_MAX_CONDITIONS];
 	struct iforest_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
-	const struct iforest_series **scratch;
 	bool *is_chosen = NULL;
 	size_t n_most;
 
@@ -92,20 +102,19 @@ int iforest_query_choose(struct iforest_query *query, const struct iforest_plan 
 			iforest_dictionary_narrow(dictionary, &wanted[c], stretches);
 	}
 	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
-	scratch = sqlite3_malloc64((n_most + 1) * sizeof(struct iforest_series *));
 	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct iforest_series *));
 	query->group_starts = sqlite3_malloc64((n_most + 2) * sizeof *query->group_starts);
-	if (!scratch || !query->members || !query->group_starts) {
+	if (!query->members || !query->group_starts) {
 		sqlite3_free(is_chosen);
-		sqlite3_free(scratch);
 		return iforest_error_set(error, SQLITE_NOMEM, "");
 	}
 	for (unsigned k = 0; k < 2; k++)
 		for (uint32_t s = stretches[k].from; s < stretches[k].to; s++)
 			if ((!is_chosen || is_chosen[s]) && passes(dictionary->series[s], query, plan, wanted))
 				query->members[query->n_members++] = dictionary->series[s];
-	if (!is_prefix(query))
-		sort_members(query, query->members, scratch, query->n_members);
+	sqlite3_free(is_chosen);
+	if (!is_prefix(query) && sort_members(query, error))
+		return error->rc;
 	for (uint32_t m = 0; m < query->n_members; m++)
 		if (m == 0 || compare_groups(query, query->members[m - 1], query->members[m]) != 0)
 			query->group_starts[query->n_groups++] = m;
@@ -113,8 +122,6 @@ int iforest_query_choose(struct iforest_query *query, const struct iforest_plan 
 	if (query->n_kept == 0 && query->n_groups == 0)
 		query->group_starts[query->n_groups++] = 0;
 	query->group_starts[query->n_groups] = query->n_members;
-	sqlite3_free(is_chosen);
-	sqlite3_free(scratch);
 	return SQLITE_OK;
 }
 

@@ -1,12 +1,14 @@
 #include "sqlite_ext/table.h"
 
+#include <stddef.h>
+
 #include "sqlite_ext/plan.h"
 #include "sqlite_ext/row.h"
 
 struct cursor {
 	sqlite3_vtab_cursor base;
-	struct iforest_query query;
 	sqlite3_value *arguments[IFOREST_N_ARGUMENTS];
+	struct iforest_query query;
 };
 
 static bool begins_with(const char *text, const char *start)
@@ -137,7 +139,8 @@ int iforest_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 	(void)base;
 	if (!cursor)
 		return SQLITE_NOMEM;
-	memset(cursor, 0, sizeof *cursor);
+	memset(cursor, 0, offsetof(struct cursor, query));
+	iforest_query_init(&cursor->query);
 	*out = &cursor->base;
 	return SQLITE_OK;
 }
