@@ -40,8 +40,8 @@ void iforest_add_gates(StringInfo text, const struct iforest_functions *function
 void iforest_add_spans(StringInfo text, const struct iforest_functions *functions);
 
 /* A part of the index's function, after UNION ALL: of that name's end, with these columns, where $6 is one of those. It is a
- * function of its own, so that all others need not be planned with it: it is put in the place of the call only where $6 is known
- * to be one. */
+ * function of its own, so that all others need not be planned with it: it is put in the place of the call only where $6 is
+ * known to be one. */
 void iforest_add_part(StringInfo text, const struct iforest_functions *functions, const char *suffix, const char *fills,
 		      TupleDesc columns);
 
