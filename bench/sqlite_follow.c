@@ -2,8 +2,8 @@
  *
  *   sqlite_follow PART ROWS ROUNDS BUILD
  *
- *   insert   a row more (also with sync=append, which has no triggers), in transactions of 10 000, by one prepared statement for each row, or one for each transaction; the index is
- *            flushed after every 100 000 rows, which is counted apart
+ *   insert   a row more, in transactions of 10 000, by one prepared statement for each row, or one for each transaction; the index is
+ *            flushed after every 100 000 rows, which is counted apart; also with sync=append, which has no triggers
  *   delete   DELETE of the older half
  *   ask      a window of one track: in a transaction, and each by itself; with 100 000 rows pending; and what SQLite itself takes
  *
