@@ -1,8 +1,9 @@
-/* moment.h -- has anything changed since? A cheap look at what would show it: SQLite counts what it commits, and what it finds that others
- * have committed.
+/* moment.h -- has anything changed since? A cheap look at what would show it: SQLite counts what it commits, and what it finds
+ * that others have committed.
  *
- * A moment is known only while the connection reads in a transaction of its own and writes nothing: what it writes is not counted before
- * it is committed, and what is rolled back never. So a state that was read at a known moment is the state at each one that is the same.
+ * A moment is known only while the connection reads in a transaction of its own and writes nothing: what it writes is not
+ * counted before it is committed, and what is rolled back never. So a state that was read at a known moment is the state at each
+ * one that is the same.
  */
 #ifndef IFOREST_SQLITE_MOMENT_H
 #define IFOREST_SQLITE_MOMENT_H

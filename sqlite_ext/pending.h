@@ -1,5 +1,5 @@
-/* pending.h -- the rows that are pending, by rowid. Most come in ascending order, as they were inserted: those are kept in an array, and the
- * others by hash. */
+/* pending.h -- the rows that are pending, by rowid. Most come in ascending order, as they were inserted: those are kept in an
+ * array, and the others by hash. */
 #ifndef IFOREST_SQLITE_PENDING_H
 #define IFOREST_SQLITE_PENDING_H
 
