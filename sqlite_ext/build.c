@@ -292,6 +292,8 @@ int iforest_build(struct iforest_index *index, const struct iforest_definition *
 			rc = write_run(&build, &run);
 	}
 	if (!rc)
+		rc = iforest_index_note_flush(index, error);
+	if (!rc)
 		rc = publish(&build, &run);
 	if (rc)
 		take_back(&build, &run);

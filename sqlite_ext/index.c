@@ -102,7 +102,7 @@ int iforest_index_make_tables(struct iforest_index *index, const struct iforest_
 				 "CREATE TABLE %s\"%w\".\"%w_page\"(id INTEGER PRIMARY KEY, bytes BLOB);"
 				 "CREATE TABLE %s\"%w\".\"%w_series\"(id INTEGER PRIMARY KEY, key BLOB);"
 				 "CREATE TABLE %s\"%w\".\"%w_config\"(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-				 "DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *' AND name <> 'automerge';"
+				 "DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *' AND name NOT IN ('automerge', 'flushed');"
 				 "INSERT INTO \"%w\".\"%w_config\" VALUES('format', %d)",
 				 if_not, schema, name, if_not, schema, name, if_not, schema, name, schema, name, schema, name,
 				 IFOREST_SQLITE_FORMAT);
@@ -116,7 +116,7 @@ int iforest_index_make_tables(struct iforest_index *index, const struct iforest_
 		rc = put_config(index, "argument", (int)t, definition->texts[t], error);
 	for (unsigned b = 0; b < definition->n_by && !rc; b++)
 		rc = put_config(index, "by type", (int)b, definition->by_types[b], error);
-	return rc ? rc : iforest_index_note_flush(index, error);
+	return rc;
 }
 
 int iforest_index_note_flush(struct iforest_index *index, struct iforest_error *error)

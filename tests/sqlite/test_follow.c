@@ -643,7 +643,8 @@ static void a_rebuild_that_fails_changes_nothing(void **state)
 		uint64_t before;
 
 		make_index(db);
-		run(db, "UPDATE spans SET track = 'z' WHERE id > 200; UPDATE spans SET ts = 'late' WHERE id = 299");
+		run(db, "UPDATE spans SET track = 'z' WHERE id > 200; UPDATE spans SET ts = 'late' WHERE id = 299;"
+			"UPDATE spans_if_config SET value = 5 WHERE name = 'flushed'");
 		before = content_of_index(db);
 		if (in_transaction)
 			run(db, "BEGIN");
