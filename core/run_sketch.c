@@ -9,7 +9,7 @@ struct walk {
 	struct iforest_key from, to;
 	unsigned value;
 	const struct iforest_filter *filter;
-	const struct iforest_sketch_shelf *shelf;
+	const struct iforest_shelf *shelf;
 	struct iforest_sketch *sketch;
 	bool takes_out;          /* what the range holds is taken out of the sketch instead */
 };
@@ -82,24 +82,30 @@ static bool is_of_one_series(const uint8_t *node)
 	return iforest_node_first(node).series == iforest_node_last(node).series;
 }
 
-static struct iforest_sketch_name name_of(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node)
+static struct iforest_shelf_name name_of(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node)
 {
-	return (struct iforest_sketch_name){ .run_id = walk->cursor->run->place.run_id, .level = level, .number = i,
+	return (struct iforest_shelf_name){ .run_id = walk->cursor->run->place.run_id, .level = level, .number = i,
 					     .value = walk->value, .n_dead = iforest_node_dead(node) };
 }
 
 /* Adds what is kept of a node, if anything is. */
 static enum iforest_status take_kept(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node, bool *found)
 {
-	struct iforest_sketch_name name = name_of(walk, level, i, node);
+	struct iforest_shelf_name name = name_of(walk, level, i, node);
 	uint64_t n_before = walk->sketch->n;
 	uint64_t n_wanted = iforest_node_value_rows(node, &walk->cursor->manifest->fields, walk->value);
-	enum iforest_status status = walk->shelf->take(walk->shelf->context, &name, walk->sketch, found);
+	uint8_t *bytes;
+	size_t n_bytes;
+	enum iforest_status status = walk->shelf->get(walk->shelf->context, &name, &bytes, &n_bytes, found);
 
-	if (!status && *found && walk->sketch->n - n_before != n_wanted)
+	if (status || !*found)
+		return status;
+	status = iforest_sketch_merge(walk->sketch, bytes, n_bytes);
+	iforest_release(walk->cursor->store->alloc, bytes);
+	if (!status && walk->sketch->n - n_before != n_wanted)
 		status = IFOREST_CORRUPT;
 	if (status == IFOREST_CORRUPT || status == IFOREST_FORMAT)
-		return iforest_cursor_blame(walk->cursor, status, "the sketch kept of the page is wrong", level - 1, i);
+		return iforest_cursor_blame(walk->cursor, status, IFOREST_SKETCH_WRONG, level - 1, i);
 	return status;
 }
 
@@ -154,7 +160,7 @@ static enum iforest_status take_out_others(const struct walk *walk, unsigned lev
 	if (!status)
 		status = add_children(&after, level, i);
 	if (status == IFOREST_NOT_FOUND)
-		return iforest_cursor_blame(walk->cursor, IFOREST_CORRUPT, "the sketch kept of the page is wrong", level - 1, i);
+		return iforest_cursor_blame(walk->cursor, IFOREST_CORRUPT, IFOREST_SKETCH_WRONG, level - 1, i);
 	return status;
 }
 
@@ -199,7 +205,7 @@ static enum iforest_status add_node(const struct walk *walk, unsigned level, uin
 }
 
 enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
-					unsigned value, const struct iforest_sketch_shelf *shelf, struct iforest_sketch *sketch)
+					unsigned value, const struct iforest_shelf *shelf, struct iforest_sketch *sketch)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -217,18 +223,24 @@ enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct 
 
 /* ---- keeping ---- */
 
-static enum iforest_status put_node(const struct walk *walk, unsigned level, uint64_t i, const struct iforest_sketch_name *name)
+static enum iforest_status put_node(const struct walk *walk, unsigned level, uint64_t i, const struct iforest_shelf_name *name)
 {
 	struct iforest_sketch sketch;
 	struct walk whole = *walk;
+	uint8_t *bytes;
+	size_t n_bytes;
 	enum iforest_status status;
 
 	iforest_sketch_init(&sketch, walk->cursor->store->alloc);
 	whole.sketch = &sketch;
 	status = add_children(&whole, level, i);
 	if (!status)
-		status = walk->shelf->put(walk->shelf->context, name, &sketch);
+		status = iforest_sketch_write(&sketch, &bytes, &n_bytes);
 	iforest_sketch_release(&sketch);
+	if (status)
+		return status;
+	status = walk->shelf->put(walk->shelf->context, name, bytes, n_bytes);
+	iforest_release(walk->cursor->store->alloc, bytes);
 	return status;
 }
 
@@ -236,7 +248,7 @@ static enum iforest_status put_node(const struct walk *walk, unsigned level, uin
 static enum iforest_status keep_node(const struct walk *walk, unsigned level, uint64_t i)
 {
 	struct iforest_cursor *cursor = walk->cursor;
-	struct iforest_sketch_name name;
+	struct iforest_shelf_name name;
 	const uint8_t *node;
 	bool found = false, is_kept;
 	unsigned n = 0;
@@ -261,7 +273,7 @@ static enum iforest_status keep_node(const struct walk *walk, unsigned level, ui
 
 enum iforest_status iforest_run_keep_sketches(struct iforest_store *store, const struct iforest_manifest *manifest,
 					      const struct iforest_run *run, unsigned value,
-					      const struct iforest_sketch_shelf *shelf)
+					      const struct iforest_shelf *shelf)
 {
 	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
 	struct walk walk = { .cursor = cursor, .from = iforest_key_at(0, INT64_MIN), .value = value, .shelf = shelf,

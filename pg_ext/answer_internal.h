@@ -54,7 +54,7 @@ struct iforest_answer_reader {
 	struct iforest_answer *answer;
 	struct iforest_reader read;
 	struct iforest_wanted wanted;
-	struct iforest_shelf *shelf;         /* of kept sketches; NULL: none was needed yet */
+	struct iforest_sketches *shelf;      /* of kept sketches; NULL: none was needed yet */
 	struct iforest_aggregate *fold;      /* of a bucket */
 	MemoryContext series_context;        /* by values of the series in hand */
 };

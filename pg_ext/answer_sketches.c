@@ -23,7 +23,7 @@ enum iforest_status iforest_answer_sketches(struct iforest_answer_reader *reader
 					    bytea **sketches)
 {
 	uint32 wanted = iforest_measures_sketches(reader->answer->measures), kept = reader->read.definition.sketches;
-	struct iforest_sketch_shelf shelf;
+	struct iforest_shelf shelf;
 	enum iforest_status status = IFOREST_OK;
 
 	if ((wanted & kept) && !reader->shelf)

@@ -3,7 +3,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-struct iforest_shelf {
+struct iforest_sketches {
 	struct iforest_index *index;
 	MemoryContext context;
 	struct iforest_kept_sketches *runs; /* by number of the run in the manifest; run is NULL: not read yet */
@@ -14,9 +14,9 @@ struct iforest_shelf {
 	uint32 n_added, n_reserved;
 };
 
-struct iforest_shelf *iforest_shelf_begin(struct iforest_index *index)
+struct iforest_sketches *iforest_shelf_begin(struct iforest_index *index)
 {
-	struct iforest_shelf *shelf = palloc0(sizeof *shelf);
+	struct iforest_sketches *shelf = palloc0(sizeof *shelf);
 
 	shelf->index = index;
 	shelf->context = CurrentMemoryContext;
@@ -26,14 +26,14 @@ struct iforest_shelf *iforest_shelf_begin(struct iforest_index *index)
 
 /* ---- reading ---- */
 
-static struct iforest_kept_sketch named(const struct iforest_sketch_name *name)
+static struct iforest_kept_sketch named(const struct iforest_shelf_name *name)
 {
 	return (struct iforest_kept_sketch){ .value = (uint8)name->value, .level = (uint8)name->level,
 					     .number = (uint32)name->number, .n_dead = name->n_dead };
 }
 
 /* What is kept of the run, read when it is first asked for. */
-static struct iforest_kept_sketches *kept_of(struct iforest_shelf *shelf, uint64 run_id)
+static struct iforest_kept_sketches *kept_of(struct iforest_sketches *shelf, uint64 run_id)
 {
 	uint32 r = iforest_manifest_find(&shelf->index->manifest, run_id);
 	MemoryContext before;
@@ -48,7 +48,7 @@ static struct iforest_kept_sketches *kept_of(struct iforest_shelf *shelf, uint64
 	return &shelf->runs[r];
 }
 
-static struct iforest_kept_sketch *find_kept(const struct iforest_kept_sketches *kept, const struct iforest_sketch_name *name)
+static struct iforest_kept_sketch *find_kept(const struct iforest_kept_sketches *kept, const struct iforest_shelf_name *name)
 {
 	struct iforest_kept_sketch wanted = named(name);
 	uint32 low = 0, high = kept ? kept->n : 0;
@@ -67,13 +67,12 @@ static struct iforest_kept_sketch *find_kept(const struct iforest_kept_sketches 
 	return NULL;
 }
 
-static enum iforest_status take(void *context, const struct iforest_sketch_name *name, struct iforest_sketch *sketch,
-				bool *found)
+static enum iforest_status get(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+			       bool *found)
 {
-	struct iforest_shelf *shelf = context;
+	struct iforest_sketches *shelf = context;
 	const struct iforest_kept_sketches *kept = kept_of(shelf, name->run_id);
 	struct iforest_kept_sketch *place = find_kept(kept, name), loaded;
-	enum iforest_status status;
 
 	*found = false;
 	if (!place)
@@ -82,20 +81,20 @@ static enum iforest_status take(void *context, const struct iforest_sketch_name 
 	if (!iforest_kept_sketch_load(shelf->index, kept, &loaded))
 		return IFOREST_OK;
 	*found = true;
-	status = iforest_sketch_merge(sketch, loaded.bytes, loaded.n_bytes);
-	pfree(loaded.bytes);
-	return status;
+	*bytes = loaded.bytes;
+	*n_bytes = loaded.n_bytes;
+	return IFOREST_OK;
 }
 
-struct iforest_sketch_shelf iforest_shelf_of_reader(struct iforest_shelf *shelf)
+struct iforest_shelf iforest_shelf_of_reader(struct iforest_sketches *shelf)
 {
-	return (struct iforest_sketch_shelf){ .context = shelf, .take = take };
+	return (struct iforest_shelf){ .context = shelf, .get = get };
 }
 
 /* ---- filling ---- */
 
 /* Children are added before their parents, so what is looked for is near the end. */
-static struct iforest_kept_sketch *find_added(const struct iforest_shelf *shelf, const struct iforest_sketch_name *name)
+static struct iforest_kept_sketch *find_added(const struct iforest_sketches *shelf, const struct iforest_shelf_name *name)
 {
 	struct iforest_kept_sketch wanted = named(name);
 
@@ -106,45 +105,46 @@ static struct iforest_kept_sketch *find_added(const struct iforest_shelf *shelf,
 }
 
 /* What cannot be loaded is not there: a crash left it half written. */
-static enum iforest_status has_kept(void *context, const struct iforest_sketch_name *name, bool *found)
+static enum iforest_status has_kept(void *context, const struct iforest_shelf_name *name, bool *found)
 {
-	struct iforest_shelf *shelf = context;
+	struct iforest_sketches *shelf = context;
 	struct iforest_kept_sketch *place = find_kept(shelf->filled, name);
 
 	*found = place && (place->bytes || iforest_kept_sketch_load(shelf->index, shelf->filled, place));
 	return IFOREST_OK;
 }
 
-static enum iforest_status take_kept(void *context, const struct iforest_sketch_name *name, struct iforest_sketch *sketch,
-				     bool *found)
+static enum iforest_status get_kept(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+				    bool *found)
 {
-	struct iforest_shelf *shelf = context;
+	struct iforest_sketches *shelf = context;
 	const struct iforest_kept_sketch *added = find_added(shelf, name);
 
 	if (!added)
-		return take(context, name, sketch, found);
+		return get(context, name, bytes, n_bytes, found);
 	*found = true;
-	return iforest_sketch_merge(sketch, added->bytes, added->n_bytes);
+	*n_bytes = added->n_bytes;
+	*bytes = palloc(added->n_bytes);
+	memcpy(*bytes, added->bytes, added->n_bytes);
+	return IFOREST_OK;
 }
 
-static enum iforest_status put(void *context, const struct iforest_sketch_name *name, const struct iforest_sketch *sketch)
+static enum iforest_status put(void *context, const struct iforest_shelf_name *name, const uint8_t *bytes, size_t n_bytes)
 {
-	struct iforest_shelf *shelf = context;
+	struct iforest_sketches *shelf = context;
 	struct iforest_kept_sketch *added;
-	size_t n_bytes;
-	enum iforest_status status;
 
 	if (shelf->n_added == shelf->n_reserved) {
 		shelf->n_reserved = Max(2 * shelf->n_reserved, 64);
 		shelf->added = shelf->added ? repalloc_huge(shelf->added, shelf->n_reserved * sizeof *shelf->added)
 					    : palloc(shelf->n_reserved * sizeof *shelf->added);
 	}
-	added = &shelf->added[shelf->n_added];
+	added = &shelf->added[shelf->n_added++];
 	*added = named(name);
-	status = iforest_sketch_write(sketch, &added->bytes, &n_bytes);
 	added->n_bytes = (uint32)n_bytes;
-	shelf->n_added += !status;
-	return status;
+	added->bytes = palloc(n_bytes);
+	memcpy(added->bytes, bytes, n_bytes);
+	return IFOREST_OK;
 }
 
 static int compare(const void *left, const void *right)
@@ -153,7 +153,7 @@ static int compare(const void *left, const void *right)
 }
 
 /* What was added, and what was there of other nodes and is still wanted. */
-static void write_all(struct iforest_shelf *shelf, uint32 values)
+static void write_all(struct iforest_sketches *shelf, uint32 values)
 {
 	struct iforest_kept_sketches all = *shelf->filled;
 	uint32 n = shelf->n_added;
@@ -175,8 +175,8 @@ static void write_all(struct iforest_shelf *shelf, uint32 values)
 
 static void keep_run(struct iforest_index *index, const struct iforest_run *run, uint32 values)
 {
-	struct iforest_shelf *shelf = iforest_shelf_begin(index);
-	struct iforest_sketch_shelf filling = { .context = shelf, .has = has_kept, .take = take_kept, .put = put };
+	struct iforest_sketches *shelf = iforest_shelf_begin(index);
+	struct iforest_shelf filling = { .context = shelf, .has = has_kept, .get = get_kept, .put = put };
 
 	shelf->filled = kept_of(shelf, run->place.run_id);
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES; v++)
@@ -213,59 +213,19 @@ void iforest_shelf_keep(struct iforest_index *index)
 	for_each_run(index, keep_run);
 }
 
-/* ---- checking: every sketch is made anew from the entries, and compared instead of kept ---- */
-
-static enum iforest_status has_none(void *context, const struct iforest_sketch_name *name, bool *found)
-{
-	(void)context;
-	(void)name;
-	*found = false;
-	return IFOREST_OK;
-}
-
-static enum iforest_status take_none(void *context, const struct iforest_sketch_name *name, struct iforest_sketch *sketch,
-				     bool *found)
-{
-	(void)sketch;
-	return has_none(context, name, found);
-}
-
-static enum iforest_status compare_kept(void *context, const struct iforest_sketch_name *name,
-					const struct iforest_sketch *sketch)
-{
-	struct iforest_shelf *shelf = context;
-	struct iforest_kept_sketch *place = find_kept(shelf->filled, name);
-	uint8_t *bytes;
-	size_t n_bytes;
-	bool is_same = true;
-	enum iforest_status status = iforest_sketch_write(sketch, &bytes, &n_bytes);
-
-	if (status)
-		return status;
-	if (place && iforest_kept_sketch_load(shelf->index, shelf->filled, place)) {
-		is_same = place->n_bytes == n_bytes && memcmp(place->bytes, bytes, n_bytes) == 0;
-		pfree(place->bytes);
-		place->bytes = NULL;
-	}
-	pfree(bytes);
-	if (is_same)
-		return IFOREST_OK;
-	shelf->index->store.fault = (struct iforest_fault){ .what = "the sketch kept of the page is wrong",
-							    .run_id = name->run_id, .level = name->level - 1,
-							    .number = name->number };
-	return IFOREST_CORRUPT;
-}
+/* ---- checking ---- */
 
 static void check_run(struct iforest_index *index, const struct iforest_run *run, uint32 values)
 {
-	struct iforest_shelf *shelf = iforest_shelf_begin(index);
-	struct iforest_sketch_shelf checking = { .context = shelf, .has = has_none, .take = take_none, .put = compare_kept };
+	struct iforest_sketches *shelf = iforest_shelf_begin(index);
+	struct iforest_shelf kept = iforest_shelf_of_reader(shelf);
+	struct iforest_shelf_comparison comparison = { .kept = &kept, .store = &index->store, .what = IFOREST_SKETCH_WRONG };
+	struct iforest_shelf comparing = iforest_shelf_comparing(&comparison);
 
-	shelf->filled = kept_of(shelf, run->place.run_id);
-	for (unsigned v = 0; v < IFOREST_MAX_VALUES && shelf->filled->n > 0; v++)
+	for (unsigned v = 0; v < IFOREST_MAX_VALUES && kept_of(shelf, run->place.run_id)->n > 0; v++)
 		if (values >> v & 1)
 			iforest_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v,
-									       &checking));
+									       &comparing));
 }
 
 void iforest_shelf_check(struct iforest_index *index)

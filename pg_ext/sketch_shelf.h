@@ -7,13 +7,13 @@
 #include "pg_ext/definition.h"
 #include "pg_ext/sketch_pages.h"
 
-struct iforest_shelf;
+struct iforest_sketches;
 
 /* A shelf for one reading of an index, whose manifest must stay as it is. In the current memory context. */
-struct iforest_shelf *iforest_shelf_begin(struct iforest_index *index);
+struct iforest_sketches *iforest_shelf_begin(struct iforest_index *index);
 
-/* What iforest_scan_sketch() takes: only `take` is there. */
-struct iforest_sketch_shelf iforest_shelf_of_reader(struct iforest_shelf *shelf);
+/* What iforest_scan_sketch() takes: only `get` is there. */
+struct iforest_shelf iforest_shelf_of_reader(struct iforest_sketches *shelf);
 
 /* Keeps what is not there yet of the runs of the worklist (in a build: of all). Does nothing without sketch = '...'.
  * Requires  the maintenance lock, or a build.

@@ -3,7 +3,7 @@
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/build.h"
 #include "sqlite_ext/export.h"
-#include "sqlite_ext/sketch_shelf.h"
+#include "sqlite_ext/shelf.h"
 #include "sqlite_ext/tokens.h"
 #include "sqlite_ext/upkeep.h"
 #include "sqlite_ext/verify.h"
@@ -138,7 +138,7 @@ static int run_command(struct iforest_table *table, const struct command *comman
 	if (is_given && iforest_argument_integer(table->name, "n", number, &n, error))
 		return error->rc;
 	rc = command->run(table, n, error);
-	return rc || !command->writes_runs ? rc : iforest_sketches_keep(&table->index, error);
+	return rc || !command->writes_runs ? rc : iforest_shelves_keep(&table->index, error);
 }
 
 int iforest_command_run(struct iforest_table *table, const char *command, sqlite3_value **arguments, struct iforest_error *error)

@@ -22,9 +22,11 @@ static void finalize_statements(struct iforest_index *index)
 	sqlite3_finalize(index->read_last);
 	sqlite3_finalize(index->read_pending);
 	sqlite3_finalize(index->find_row);
-	sqlite3_finalize(index->has_sketch);
-	sqlite3_finalize(index->get_sketch);
-	index->has_sketch = index->get_sketch = NULL;
+	for (unsigned kind = 0; kind < IFOREST_N_SHELVES; kind++) {
+		sqlite3_finalize(index->has_kept[kind]);
+		sqlite3_finalize(index->get_kept[kind]);
+		index->has_kept[kind] = index->get_kept[kind] = NULL;
+	}
 	index->get_page = index->put_page = index->read_last = index->read_pending = index->find_row = NULL;
 	index->read_schema_version = index->read_temp_version = NULL;
 }

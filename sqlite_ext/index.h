@@ -5,7 +5,7 @@
  *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed', 'export width'.. (export.h),
  *                                                   and 'automerge' where it was set
  *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers (watch.h)
- *   x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (sketch_shelf.h)
+ *   x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (shelf.h)
  *
  * x_log is no shadow table in SQLite's sense, because plain triggers write to it and must be let.
  * The manifest's host bytes: the id of the first series u32, of the one after the last u32, their checksum u64 (series.h), and with
@@ -25,6 +25,9 @@
 #define IFOREST_SQLITE_PAGE_BYTES 4000
 #define IFOREST_SQLITE_FORMAT 2
 #define IFOREST_SQLITE_HOST_BYTES 24
+
+/* What is kept of whole nodes (shelf.h). */
+enum iforest_shelf_kind { IFOREST_SHELF_SKETCHES, IFOREST_N_SHELVES };
 
 /* What the handles of a connection share. */
 struct iforest_connection {
@@ -60,7 +63,7 @@ struct iforest_index {
 	struct iforest_page_cache cache;
 	bool knows_cache_size;              /* PRAGMA cache_size was asked since the state was last opened */
 	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *read_last, *read_pending, *find_row;
-	sqlite3_stmt *has_sketch, *get_sketch;
+	sqlite3_stmt *has_kept[IFOREST_N_SHELVES], *get_kept[IFOREST_N_SHELVES];
 	struct iforest_snapshot *snapshot;  /* last read, or NULL */
 	struct iforest_moment moment;       /* at which the snapshot was found to be all that there is, or none that is known */
 	bool is_borrowed;                   /* of another table's: it may be made anew with other columns */

@@ -2,7 +2,8 @@
  * bucket. */
 #include "sqlite_ext/query.h"
 
-#include "sqlite_ext/sketch_shelf.h"
+#include "core/run_sketch.h"
+#include "sqlite_ext/shelf.h"
 
 /* The keys of a series that belong to the row. Entries without a time belong to one that has no bounds at all. */
 static void range_of(const struct iforest_query *query, uint64_t series, struct iforest_key *from, struct iforest_key *to)
@@ -27,14 +28,15 @@ static void range_of(const struct iforest_query *query, uint64_t series, struct 
 
 static enum iforest_status add_group(struct iforest_query *query, unsigned v, struct iforest_sketch *sketch)
 {
-	struct iforest_sketch_shelf shelf = iforest_sketches_shelf(query->index);
+	struct iforest_index_shelf shelf;
 	enum iforest_status status = IFOREST_OK;
 
+	iforest_shelf_open(&shelf, query->index, IFOREST_SHELF_SKETCHES);
 	for (uint32_t m = query->group_starts[query->group]; m < query->group_starts[query->group + 1] && !status; m++) {
 		struct iforest_key from, to;
 
 		range_of(query, query->members[m]->id, &from, &to);
-		status = iforest_scan_sketch(&query->scan, &from, &to, v, &shelf, sketch);
+		status = iforest_scan_sketch(&query->scan, &from, &to, v, &shelf.shelf, sketch);
 	}
 	return status;
 }

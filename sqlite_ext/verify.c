@@ -4,7 +4,7 @@
 #include "core/check.h"
 #include "core/cursor.h"
 #include "sqlite_ext/entries.h"
-#include "sqlite_ext/sketch_shelf.h"
+#include "sqlite_ext/shelf.h"
 
 /* Rows, and the sum of their checksums: the same for the same rows in any order. */
 struct tally {
@@ -194,7 +194,7 @@ int iforest_verify(struct iforest_index *index, bool with_table, struct iforest_
 		rc = iforest_index_error(index, verification.snapshot,
 					 iforest_check(&index->store, &verification.snapshot->manifest, &result), error);
 	if (!rc)
-		rc = iforest_sketches_check(index, verification.snapshot, error);
+		rc = iforest_shelves_check(index, verification.snapshot, error);
 	iforest_snapshot_release(verification.snapshot);
 	verification.snapshot = NULL;
 	if (rc || !with_table)

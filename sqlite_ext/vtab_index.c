@@ -1,7 +1,7 @@
 #include "sqlite_ext/build.h"
 #include "sqlite_ext/commands.h"
 #include "sqlite_ext/export.h"
-#include "sqlite_ext/sketch_shelf.h"
+#include "sqlite_ext/shelf.h"
 #include "sqlite_ext/verify.h"
 #include "sqlite_ext/vtab.h"
 #include "sqlite_ext/watch.h"
@@ -39,7 +39,7 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 	if (!rc)
 		rc = iforest_build(&table->index, &table->definition, &source, &error);
 	if (!rc)
-		iforest_sketches_keep(&table->index, &error);
+		iforest_shelves_keep(&table->index, &error);
 	iforest_source_release(&source);
 	return iforest_table_finish(table, base, message, &error);
 }

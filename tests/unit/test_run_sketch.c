@@ -8,89 +8,10 @@
 #include "core/bits.h"
 #include "core/run_build.h"
 #include "tests/support/harness.h"
+#include "tests/support/memory_shelf.h"
 #include "tests/support/sample_index.h"
 
-enum { MOST_KEPT = 2000 };
-
-/* ---- a shelf in memory ---- */
-
-struct kept {
-	struct iforest_sketch_name name;
-	uint8_t *bytes;
-	size_t n_bytes;
-};
-
-struct shelf {
-	struct iforest_sketch_shelf base;
-	const struct iforest_alloc *alloc;
-	struct kept kept[MOST_KEPT];
-	unsigned n, n_taken, n_put;
-};
-
-static struct shelf shelf;
-
-static struct kept *find(const struct iforest_sketch_name *name)
-{
-	for (unsigned k = 0; k < shelf.n; k++) {
-		const struct iforest_sketch_name *other = &shelf.kept[k].name;
-
-		if (other->run_id == name->run_id && other->level == name->level && other->number == name->number && other->value == name->value)
-			return &shelf.kept[k];
-	}
-	return NULL;
-}
-
-static enum iforest_status has(void *context, const struct iforest_sketch_name *name, bool *found)
-{
-	const struct kept *kept = find(name);
-
-	(void)context;
-	*found = kept && kept->name.n_dead == name->n_dead;
-	return IFOREST_OK;
-}
-
-static enum iforest_status take(void *context, const struct iforest_sketch_name *name, struct iforest_sketch *sketch, bool *found)
-{
-	const struct kept *kept = find(name);
-	enum iforest_status status = has(context, name, found);
-
-	shelf.n_taken += *found;
-	return status || !*found ? status : iforest_sketch_merge(sketch, kept->bytes, kept->n_bytes);
-}
-
-static enum iforest_status put(void *context, const struct iforest_sketch_name *name, const struct iforest_sketch *sketch)
-{
-	struct kept *kept = find(name), made = { .name = *name };
-	enum iforest_status status = iforest_sketch_write(sketch, &made.bytes, &made.n_bytes);
-
-	(void)context;
-	assert_true(name->level >= 2);
-	if (status)
-		return status;
-	shelf.n_put++;
-	if (kept) {
-		iforest_release(shelf.alloc, kept->bytes);
-	} else {
-		assert_true(shelf.n < MOST_KEPT);
-		kept = &shelf.kept[shelf.n++];
-	}
-	*kept = made;
-	return IFOREST_OK;
-}
-
-static void clear_shelf(void)
-{
-	for (unsigned k = 0; k < shelf.n; k++)
-		iforest_release(shelf.alloc, shelf.kept[k].bytes);
-	shelf.n = shelf.n_taken = shelf.n_put = 0;
-}
-
-static void start_shelf(struct sample_index *index)
-{
-	shelf.base = (struct iforest_sketch_shelf){ .context = &shelf, .has = has, .take = take, .put = put };
-	shelf.alloc = &index->core_alloc.alloc;
-	shelf.n = shelf.n_taken = shelf.n_put = 0;
-}
+static struct memory_shelf shelf;
 
 static void keep(struct sample_index *index)
 {
@@ -192,7 +113,7 @@ static void start(struct sample_index *index, struct random *dice, unsigned n_se
 	assert_ok(sample_build(index, 0));
 	sample_entries(index, dice, 6000, n_series, SAMPLE_CROWDED);
 	assert_ok(sample_build(index, 1));
-	start_shelf(index);
+	memory_shelf_start(&shelf, &index->core_alloc.alloc);
 }
 
 static void any_range_is_the_oracles(void **state)
@@ -205,14 +126,14 @@ static void any_range_is_the_oracles(void **state)
 
 		start(&index, &dice, 1 + round % 3);
 		compare_many(&index, &dice, 20);
-		assert_int_equal(shelf.n_taken, 0);
+		assert_int_equal(shelf.n_got, 0);
 		keep(&index);
 		n_put = shelf.n_put;
 		assert_true(n_put > 0);
 		keep(&index);
 		assert_int_equal(shelf.n_put, n_put);
 		compare_many(&index, &dice, 60);
-		assert_true(shelf.n_taken > 0);
+		assert_true(shelf.n_got > 0);
 		for (unsigned k = 0; k < 4; k++) { /* old sketches are not found, whether new ones are there or not */
 			sample_remove(&index, &dice, k % 2, 1 + 20 * (k / 2));
 			compare_many(&index, &dice, 20);
@@ -220,7 +141,7 @@ static void any_range_is_the_oracles(void **state)
 			compare_many(&index, &dice, 20);
 		}
 		assert_true(shelf.n_put > n_put);
-		clear_shelf();
+		memory_shelf_clear(&shelf);
 		sample_stop(&index);
 	}
 }
@@ -247,7 +168,7 @@ static void few_removals_make_few_sketches_old(void **state)
 	compare_many(&index, &dice, 20);
 	free(keys);
 	free(picked);
-	clear_shelf();
+	memory_shelf_clear(&shelf);
 	sample_stop(&index);
 }
 
@@ -284,7 +205,7 @@ static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
 	struct iforest_run_builder *builder = malloc(sizeof *builder);
 	struct iforest_run run;
 	struct iforest_scan scan;
-	uint64_t n_bytes = 0, most = 0;
+	uint64_t n_bytes, most = 0;
 
 	(void)state;
 	assert_non_null(builder);
@@ -299,10 +220,9 @@ static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
 	assert_ok(iforest_run_builder_finish(builder, &run));
 	assert_ok(sample_add_run(&index, &run));
 	free(builder);
-	start_shelf(&index);
+	memory_shelf_start(&shelf, &index.core_alloc.alloc);
 	keep(&index);
-	for (unsigned k = 0; k < shelf.n; k++)
-		n_bytes += shelf.kept[k].n_bytes;
+	n_bytes = memory_shelf_bytes(&shelf);
 	print_message("%u leaf pages, %u sketches of %.3f bytes an entry\n", run.n_leaves, shelf.n, (double)n_bytes / N);
 	assert_true(n_bytes * 10 < N); /* a tenth of a byte an entry */
 	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
@@ -316,7 +236,7 @@ static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
 	print_message("at most %u leaf pages a window\n", (unsigned)most);
 	assert_in_range(most, 1, index.manifest.fanout + 4);
 	iforest_scan_release(&scan);
-	clear_shelf();
+	memory_shelf_clear(&shelf);
 	sample_stop(&index);
 }
 
@@ -343,6 +263,8 @@ static void damaged_sketches_are_reported(void **state)
 	struct random dice = random_from(random_seed());
 	struct sample_index index;
 	struct iforest_sketch other;
+	uint8_t *bytes;
+	size_t n_bytes;
 
 	(void)state;
 	start(&index, &dice, 1);
@@ -355,10 +277,12 @@ static void damaged_sketches_are_reported(void **state)
 	assert_int_equal(index.store.fault.run_id, index.manifest.runs[0].place.run_id);
 	assert_in_range(index.store.fault.level, 1, index.manifest.runs[0].n_levels);
 	iforest_sketch_init(&other, &index.core_alloc.alloc); /* a sound one, of other numbers */
+	assert_ok(iforest_sketch_write(&other, &bytes, &n_bytes));
 	for (unsigned k = 0; k < shelf.n; k++)
-		assert_ok(put(NULL, &shelf.kept[k].name, &other));
+		assert_ok(shelf.base.put(&shelf, &shelf.kept[k].name, bytes, n_bytes));
+	iforest_release(&index.core_alloc.alloc, bytes);
 	assert_status(whole(&index), IFOREST_CORRUPT);
-	clear_shelf();
+	memory_shelf_clear(&shelf);
 	sample_stop(&index);
 }
 
@@ -381,7 +305,7 @@ static void every_allocation_may_fail(void **state)
 	index.core_alloc.fail_at = 0;
 	assert_true(n > 20);
 	compare_many(&index, &dice, 10);
-	clear_shelf();
+	memory_shelf_clear(&shelf);
 	sample_stop(&index);
 }
 
