@@ -39,6 +39,45 @@ void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kin
 	counter->until = until;
 }
 
+/* ---- pieces ---- */
+
+void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest_value_kind kind, int64_t time,
+			       union iforest_number value, int64_t until)
+{
+	if (piece->samples.n == 0) {
+		*piece = (struct iforest_counter_piece){ .first_time = time, .first = value };
+		iforest_counter_open(&piece->samples, time);
+	}
+	iforest_counter_add(&piece->samples, kind, time, value, until);
+}
+
+void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_kind kind, const struct iforest_counter_piece *piece)
+{
+	const struct iforest_counter *samples = &piece->samples;
+
+	if (samples->n == 0)
+		return;
+	iforest_counter_add(counter, kind, piece->first_time, piece->first, samples->until);
+	counter->n += samples->n - 1;
+	counter->n_resets += samples->n_resets;
+	counter->known += samples->known;
+	counter->integral = iforest_add_wrapping(counter->integral, samples->integral);
+	counter->increase = iforest_add_wrapping(counter->increase, samples->increase);
+	counter->real_integral += samples->real_integral;
+	counter->real_increase += samples->real_increase;
+	counter->value = samples->value;
+	counter->since = samples->since;
+}
+
+void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest_value_kind kind,
+				const struct iforest_counter_piece *from)
+{
+	if (into->samples.n == 0)
+		*into = *from;
+	else
+		iforest_counter_add_piece(&into->samples, kind, from);
+}
+
 double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_kind kind)
 {
 	return (kind == IFOREST_INT64 ? (double)counter->integral : counter->real_integral) / (double)counter->known;

@@ -22,6 +22,12 @@ void iforest_run_walk_start(struct iforest_run_walk *walk, const struct iforest_
 	walk->is_started = walk->is_at_end = walk->has_given = walk->leaf_is_open = walk->has_node = walk->gave_node = false;
 	walk->left = 0;
 	walk->n_blocks_left = 0;
+	walk->stretch_end = question->from;
+}
+
+void iforest_run_walk_stretch(struct iforest_run_walk *walk, const struct iforest_key *end)
+{
+	walk->stretch_end = *end;
 }
 
 bool iforest_run_walk_may_begin(const struct iforest_run_walk *walk, struct iforest_key *bound)
@@ -44,19 +50,36 @@ static bool is_inside(const struct iforest_walk_question *question, const struct
 	return iforest_key_compare(first, &question->from) >= 0 && iforest_key_compare(last, &question->to) < 0;
 }
 
-/* Is the node given whole? Then it is noted. */
-static bool take_node(struct iforest_run_walk *walk, const uint8_t *node, const struct iforest_key *first, const struct iforest_key *last)
+/* May a node be given whole by its width? */
+static bool is_narrow(const struct iforest_run_walk *walk, const uint8_t *node, const struct iforest_key *first,
+		      const struct iforest_key *last)
+{
+	return walk->question->takes_nodes && iforest_node_dead(node) == 0 &&
+	       (uint64_t)last->time - (uint64_t)first->time <= walk->question->node_width;
+}
+
+/* Is node i of the level given whole? Then it is noted. */
+static enum iforest_status take_node(struct iforest_run_walk *walk, unsigned level, uint64_t i, const uint8_t *node, bool *taken)
 {
 	const struct iforest_fields *fields = &walk->cursor.manifest->fields;
+	const struct iforest_node_taker *taker = walk->question->taker;
+	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+	enum iforest_status status = IFOREST_OK;
 
-	if (!walk->question->takes_nodes || !walk->leaf_is_inside || !walk->leaf_is_judged || first->series != last->series ||
-	    last->time_is_null || iforest_node_dead(node) > 0 || first->time > last->time ||
-	    (uint64_t)last->time - (uint64_t)first->time > walk->question->node_width)
-		return false;
+	*taken = false;
+	if (!walk->leaf_is_inside || !walk->leaf_is_judged || first.series != last.series || last.time_is_null || first.time > last.time)
+		return IFOREST_OK;
+	if (!taker)
+		*taken = is_narrow(walk, node, &first, &last);
+	else if (iforest_key_compare(&last, &walk->stretch_end) < 0)
+		status = taker->take(taker->context, &walk->cursor, level, i, node, taken);
+	if (status || !*taken)
+		return status;
 	walk->has_node = true;
-	walk->node_first = *first;
-	walk->node_end = fields->latest_end_offset ? iforest_node_latest_end(node, fields) : last->time;
-	return true;
+	walk->node_first = first;
+	walk->node_last = last;
+	walk->node_end = fields->latest_end_offset ? iforest_node_latest_end(node, fields) : last.time;
+	return IFOREST_OK;
 }
 
 /* What node i of the level says. Of a leaf page's node it is noted what need not be asked of its entries. */
@@ -67,6 +90,7 @@ static enum iforest_status ask_node(struct iforest_run_walk *walk, unsigned leve
 	enum iforest_verdict verdict = IFOREST_ALL;
 	struct iforest_key first, last;
 	const uint8_t *node;
+	bool is_taken = false;
 	enum iforest_status status = iforest_cursor_node(&walk->cursor, level, i, &node);
 
 	if (status)
@@ -85,9 +109,11 @@ static enum iforest_status ask_node(struct iforest_run_walk *walk, unsigned leve
 	}
 	walk->leaf_is_inside = is_inside(question, &first, &last);
 	walk->leaf_is_judged = verdict == IFOREST_ALL;
-	if (*answer == MAY_HOLD && take_node(walk, node, &first, &last))
+	if (*answer == MAY_HOLD)
+		status = take_node(walk, level, i, node, &is_taken);
+	if (is_taken)
 		*answer = IS_TAKEN;
-	return IFOREST_OK;
+	return status;
 }
 
 /* Does the node of so many leaf pages in which the leaf lies begin with it, or end with it where the walk descends? */
@@ -245,7 +271,10 @@ enum iforest_status iforest_run_walk_next(struct iforest_run_walk *walk, struct 
 		*entry = (struct iforest_entry){ .key = walk->node_first };
 		walk->has_node = false;
 		*found = true;
-		return check_order(walk, &entry->key);
+		status = check_order(walk, &entry->key);
+		walk->last_given = walk->node_last;
+		walk->last_given.ref = INT64_MIN; /* of the last key it is not known */
+		return status;
 	}
 	if (status || walk->left == 0)
 		return status;

@@ -6,6 +6,17 @@
 #include "core/cursor.h"
 #include "core/match.h"
 
+/* Who knows enough of some nodes to do without their entries. */
+struct iforest_node_taker {
+	void *context;
+
+	/* Is the node given whole? It is number i of the level, of one series and with times; all that is live under it counts, lies in the
+	 * range of the question and in a stretch (iforest_run_walk_stretch()) in which only this run is asked. What is taken is given before
+	 * anything else is asked. The cursor holds the page of the node, and may be used to look at nodes above it. */
+	enum iforest_status (*take)(void *context, struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
+				    bool *taken);
+};
+
 /* Which entries, in which order, and what of them. */
 struct iforest_walk_question {
 	struct iforest_key from, to;         /* those whose keys lie in [from, to): to go on after an entry, its key with the next ref */
@@ -14,6 +25,7 @@ struct iforest_walk_question {
 	const struct iforest_filter *filter; /* NULL: all live entries count */
 	bool takes_nodes;                    /* forward and without a match: a node of one series, nothing of which is removed and all of which */
 	uint64_t node_width;                 /* counts, is given whole, if its times are at most so far apart */
+	const struct iforest_node_taker *taker; /* NULL: none; forward, without a match and takes_nodes */
 	uint32_t values;                     /* bit v, of those the index has: value v is to be given where it is there */
 };
 
@@ -30,8 +42,9 @@ struct iforest_run_walk {
 	uint64_t left;                       /* of that one: entries not given yet */
 	struct iforest_key last_given;
 	bool has_given;
-	bool has_node;                       /* one is to be given whole: its first key, the latest end under it, or the latest time where */
-	struct iforest_key node_first;       /* the index keeps no ends */
+	struct iforest_key stretch_end;
+	bool has_node;                       /* one is to be given whole: its first and last key, the latest end under it, or the latest time */
+	struct iforest_key node_first, node_last; /* where the index keeps no ends */
 	int64_t node_end;
 	bool gave_node;                      /* what was given last is one: the entry has no more than the node's first key */
 };
@@ -42,6 +55,9 @@ void iforest_run_walk_init(struct iforest_run_walk *walk, struct iforest_store *
 
 /* Starts at the beginning, without opening a page. The question must stay as it is until the next start. */
 void iforest_run_walk_start(struct iforest_run_walk *walk, const struct iforest_walk_question *question);
+
+/* Nodes that end before the key may be taken (question->taker). None at the start. */
+void iforest_run_walk_stretch(struct iforest_run_walk *walk, const struct iforest_key *end);
 
 /* May the run have such an entry, as its root tells? If so *bound does not come after the first of them. */
 bool iforest_run_walk_may_begin(const struct iforest_run_walk *walk, struct iforest_key *bound);

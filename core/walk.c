@@ -75,6 +75,7 @@ void iforest_walk_start(struct iforest_walk *walk, const struct iforest_walk_que
 {
 	walk->question = walk->joined = *question;
 	walk->joined.filter = NULL;
+	walk->stretch_end = question->from;
 	walk->heap.context = walk;
 	walk->heap.n = 0;
 	for (uint32_t r = 0; r < walk->n_heads; r++) {
@@ -85,6 +86,25 @@ void iforest_walk_start(struct iforest_walk *walk, const struct iforest_walk_que
 		if (iforest_run_walk_may_begin(&head->run, &head->bound))
 			iforest_heap_push(&walk->heap, walk->store->alloc, r); /* there is room for all */
 	}
+}
+
+void iforest_walk_stretch(struct iforest_walk *walk, const struct iforest_key *end)
+{
+	walk->stretch_end = *end;
+}
+
+/* Up to where the run that comes first has no others beside it: the next two in the heap are the first of all others. */
+static struct iforest_key end_of_stretch(const struct iforest_walk *walk)
+{
+	struct iforest_key end = walk->stretch_end;
+
+	for (uint32_t k = 1; k <= 2 && k < walk->heap.n; k++) {
+		const struct iforest_key *bound = &walk->heads[walk->heap.items[k]].bound;
+
+		if (iforest_key_compare(bound, &end) < 0)
+			end = *bound;
+	}
+	return end;
 }
 
 enum iforest_status iforest_walk_next(struct iforest_walk *walk, struct iforest_entry *entry, bool *found)
@@ -101,6 +121,11 @@ enum iforest_status iforest_walk_next(struct iforest_walk *walk, struct iforest_
 			*found = true;
 			head->is_found = false;
 			continue;
+		}
+		if (walk->question.taker) {
+			struct iforest_key end = end_of_stretch(walk);
+
+			iforest_run_walk_stretch(&head->run, &end);
 		}
 		status = iforest_run_walk_next(&head->run, &head->entry, &head->is_found);
 		if (!head->is_found) {

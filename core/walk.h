@@ -29,6 +29,7 @@ struct iforest_walk {
 	uint32_t n_heads;
 	struct iforest_heap heap;            /* of those that may still have something, by what they give next */
 	struct iforest_walk_question question, joined; /* joined: the same without the filter */
+	struct iforest_key stretch_end;
 };
 
 /* store and manifest must outlive the walk, and the manifest must stay as it is.
@@ -46,13 +47,16 @@ enum iforest_status iforest_walk_join(struct iforest_walk *walk, struct iforest_
  * here on. */
 void iforest_walk_start(struct iforest_walk *walk, const struct iforest_walk_question *question);
 
+/* Nodes that end before the key may be taken whole (question->taker), where no other run has anything as early. None at the start. */
+void iforest_walk_stretch(struct iforest_walk *walk, const struct iforest_key *end);
+
 /* The next entry; *found is false after the last.
  * Cost    as iforest_run_walk_next() for each run that may have something before that entry, and log(runs) comparisons. A run whose
  *         entries all come later is not opened, and nothing is read ahead.
  * Errors  as iforest_run_walk_next(); then the walk is to be started again. */
 enum iforest_status iforest_walk_next(struct iforest_walk *walk, struct iforest_entry *entry, bool *found);
 
-/* Was what was given last a node (takes_nodes)? Then *end is the latest end under it. */
+/* Was what was given last a node (takes_nodes, taker)? Then *end is the latest end under it. */
 bool iforest_walk_gave_node(const struct iforest_walk *walk, int64_t *end);
 
 /* Pages opened since init, over all runs. */

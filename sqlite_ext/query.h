@@ -14,7 +14,7 @@
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/bucket_list.h"
 #include "sqlite_ext/carry.h"
-#include "sqlite_ext/counting.h"
+#include "core/counting.h"
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/plan.h"
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/variance.h"
+#include "sqlite_ext/counter_columns.h"
 
 static void result_number(sqlite3_context *context, union iforest_number number, unsigned kind)
 {
@@ -218,7 +219,7 @@ int iforest_row_column(sqlite3_context *context, struct iforest_query *query,
 		fixed_column(context, query, (enum iforest_fixed_column)(c - n_by));
 	} else if (definition->is_counter) {
 		c -= n_by + IFOREST_N_FIXED;
-		return iforest_counting_column(context, &query->counting, c / IFOREST_N_OF_COUNTER,
+		return iforest_counter_column_result(context, &query->counting, c / IFOREST_N_OF_COUNTER,
 					       (enum iforest_counter_column)(c % IFOREST_N_OF_COUNTER));
 	} else if (c >= iforest_first_sketch(definition)) {
 		return sketch_column(context, query, definition->sketch_values[c - iforest_first_sketch(definition)]);

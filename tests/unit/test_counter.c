@@ -80,6 +80,40 @@ static void check_bucket(const struct iforest_counter *counter, const struct sam
 		assert_true(iforest_counter_mean(counter, kind) == (kind == IFOREST_INT64 ? (double)integral : (double)integral / 4) / (double)known);
 }
 
+/* Samples [from, to), put together in any way. */
+static struct iforest_counter_piece piece_of(struct random *dice, const struct samples *samples, enum iforest_value_kind kind, unsigned from,
+					     unsigned to)
+{
+	struct iforest_counter_piece piece = { .first_time = 0 };
+
+	if (to - from > 1 && random_chance(dice, 60)) {
+		unsigned middle = from + (unsigned)random_below(dice, to - from + 1);
+		struct iforest_counter_piece after = piece_of(dice, samples, kind, middle, to);
+
+		piece = piece_of(dice, samples, kind, from, middle);
+		iforest_counter_piece_join(&piece, kind, &after);
+		return piece;
+	}
+	for (unsigned i = from; i < to; i++)
+		iforest_counter_piece_add(&piece, kind, samples->times[i], number(samples->values[i], kind), samples->untils[i]);
+	return piece;
+}
+
+static void add_samples(struct iforest_counter *counter, struct random *dice, const struct samples *samples, enum iforest_value_kind kind,
+			unsigned from, unsigned to)
+{
+	while (from < to) {
+		unsigned n = random_chance(dice, 50) ? 1 : 1 + (unsigned)random_below(dice, to - from);
+		struct iforest_counter_piece piece = piece_of(dice, samples, kind, from, from + n);
+
+		if (n == 1 && random_chance(dice, 50))
+			iforest_counter_add(counter, kind, samples->times[from], number(samples->values[from], kind), samples->untils[from]);
+		else
+			iforest_counter_add_piece(counter, kind, &piece);
+		from += n;
+	}
+}
+
 static void buckets_are_what_the_definition_says(void **state)
 {
 	(void)state;
@@ -99,11 +133,12 @@ static void buckets_are_what_the_definition_says(void **state)
 		}
 		while (start < LENGTH) {
 			int64_t end = start + 1 + (int64_t)random_below(&dice, 20);
+			unsigned first = next;
 
+			while (next < samples.n && samples.times[next] < end)
+				next++;
 			iforest_counter_open(&counter, start);
-			for (; next < samples.n && samples.times[next] < end; next++)
-				iforest_counter_add(&counter, kind, samples.times[next], number(samples.values[next], kind),
-						    samples.untils[next]);
+			add_samples(&counter, &dice, &samples, kind, first, next);
 			iforest_counter_close(&counter, kind, end);
 			check_bucket(&counter, &samples, kind, start, end);
 			start = end;
