@@ -56,6 +56,12 @@ void iforest_run_walk_init(struct iforest_run_walk *walk, struct iforest_store *
 /* Starts at the beginning, without opening a page. The question must stay as it is until the next start. */
 void iforest_run_walk_start(struct iforest_run_walk *walk, const struct iforest_walk_question *question);
 
+/* Will the next entry be looked for by nodes, and not in a block that is open? */
+static inline bool iforest_run_walk_looks(const struct iforest_run_walk *walk)
+{
+	return walk->left == 0;
+}
+
 /* Nodes that end before the key may be taken (question->taker). None at the start. */
 void iforest_run_walk_stretch(struct iforest_run_walk *walk, const struct iforest_key *end);
 

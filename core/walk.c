@@ -122,7 +122,7 @@ enum iforest_status iforest_walk_next(struct iforest_walk *walk, struct iforest_
 			head->is_found = false;
 			continue;
 		}
-		if (walk->question.taker) {
+		if (walk->question.taker && iforest_run_walk_looks(&head->run)) {
 			struct iforest_key end = end_of_stretch(walk);
 
 			iforest_run_walk_stretch(&head->run, &end);

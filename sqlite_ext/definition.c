@@ -182,11 +182,14 @@ static int read_argument(struct iforest_definition *definition, const char *argu
 			rc = read_list(at, "variance", definition->variances, IFOREST_MAX_VALUES, &definition->n_variances, error);
 		else if (sqlite3_stricmp(key, "sketch") == 0)
 			rc = read_list(at, "sketch", definition->sketches, IFOREST_MAX_VALUES, &definition->n_sketches, error);
+		else if (sqlite3_stricmp(key, "counter") == 0)
+			rc = read_list(at, "counter", definition->counters, IFOREST_MAX_VALUES, &definition->n_counters, error);
 		else if (sqlite3_stricmp(key, "sync") == 0)
 			rc = read_sync(at, *has_sync, &definition->sync, error);
 		else
 			rc = iforest_error_set(error, SQLITE_ERROR,
-					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, variance, by, sketch and sync", key);
+					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, variance, by, sketch, counter and sync",
+					       key);
 		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
 	}
 	sqlite3_free(key);
@@ -236,22 +239,23 @@ static int find_variances(struct iforest_definition *definition, struct iforest_
 	return SQLITE_OK;
 }
 
-/* Sketches are named after value columns. */
-static int find_sketches(struct iforest_definition *definition, struct iforest_error *error)
+/* Numbers of the value columns of which something is kept, each named once, by the name that it has in the index. */
+static int find_values(const struct iforest_definition *definition, const char *argument, const struct iforest_column_name *columns,
+		       unsigned n_columns, uint8_t *values, struct iforest_error *error)
 {
-	for (unsigned s = 0; s < definition->n_sketches; s++) {
-		const char *name = definition->sketches[s].source;
+	for (unsigned c = 0; c < n_columns; c++) {
+		const char *name = columns[c].source;
 		unsigned v = 0;
 
 		while (v < definition->n_values && sqlite3_stricmp(definition->values[v].name, name) != 0)
 			v++;
 		if (v == definition->n_values)
-			return iforest_error_set(error, SQLITE_ERROR, "iforest: sketch=(%s): no value column has that name; list it in value=(...)",
-						 name);
-		for (unsigned k = 0; k < s; k++)
-			if (definition->sketch_values[k] == v)
-				return iforest_error_set(error, SQLITE_ERROR, "iforest: sketch=(...) names \"%s\" twice", name);
-		definition->sketch_values[s] = (uint8_t)v;
+			return iforest_error_set(error, SQLITE_ERROR, "iforest: %s=(%s): no value column has that name; list it in value=(...)",
+						 argument, name);
+		for (unsigned k = 0; k < c; k++)
+			if (values[k] == v)
+				return iforest_error_set(error, SQLITE_ERROR, "iforest: %s=(...) names \"%s\" twice", argument, name);
+		values[c] = (uint8_t)v;
 	}
 	return SQLITE_OK;
 }
@@ -299,7 +303,9 @@ int iforest_definition_parse(struct iforest_definition *definition, int n_argume
 		rc = add_duration(definition, error);
 	if (!rc)
 		rc = find_variances(definition, error);
-	return rc ? rc : find_sketches(definition, error);
+	if (!rc)
+		rc = find_values(definition, "sketch", definition->sketches, definition->n_sketches, definition->sketch_values, error);
+	return rc ? rc : find_values(definition, "counter", definition->counters, definition->n_counters, definition->counter_values, error);
 }
 
 static void release_column(struct iforest_column_name *column)
@@ -321,6 +327,8 @@ void iforest_definition_release(struct iforest_definition *definition)
 		release_column(&definition->by[b]);
 	for (unsigned s = 0; s < definition->n_sketches; s++)
 		release_column(&definition->sketches[s]);
+	for (unsigned c = 0; c < definition->n_counters; c++)
+		release_column(&definition->counters[c]);
 	for (unsigned t = 0; t < definition->n_texts; t++)
 		sqlite3_free(definition->texts[t]);
 	*definition = (struct iforest_definition){ .content = NULL };

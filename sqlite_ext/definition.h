@@ -6,7 +6,7 @@
 #include "sqlite_ext/host.h"
 
 #define IFOREST_MAX_BY 16
-#define IFOREST_MAX_TEXTS 8
+#define IFOREST_MAX_TEXTS 9
 
 /* How the index learns of changes of its table. */
 enum iforest_sync {
@@ -33,6 +33,9 @@ struct iforest_definition {
 	unsigned n_sketches;                                 /* value columns of which sketches are kept, and their numbers */
 	struct iforest_column_name sketches[IFOREST_MAX_VALUES];
 	uint8_t sketch_values[IFOREST_MAX_VALUES];
+	unsigned n_counters;                                 /* the same of counters */
+	struct iforest_column_name counters[IFOREST_MAX_VALUES];
+	uint8_t counter_values[IFOREST_MAX_VALUES];
 	const char *by_types[IFOREST_MAX_BY];                /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
 	struct iforest_column_name variances[IFOREST_MAX_VALUES];
 	unsigned n_variances;

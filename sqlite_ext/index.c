@@ -59,16 +59,19 @@ int iforest_index_describe(struct iforest_index *index, const struct iforest_def
 
 /* ---- tables ---- */
 
-static const char *const table_suffixes[] = { "page", "series", "config", "log", "sketch" };
+static const char *const table_suffixes[] = { "page", "series", "config", "log", "sketch", "piece" };
 
-enum { LOG = 3, SKETCH = 4, N_TABLES = 5 };
+enum { LOG = 3, SKETCH = 4, PIECE = 5, N_TABLES = 6 };
 
-/* Without sync=log there is no x_log of ours, without sketch=... no x_sketch: one of that name is the user's. */
+/* Without sync=log there is no x_log of ours, without sketch=... no x_sketch, without counter=... no x_piece: one of that name is the
+ * user's. */
 static bool has_table(const struct iforest_index *index, unsigned t)
 {
 	if (t == LOG)
 		return index->definition.sync == IFOREST_SYNC_LOG;
-	return t != SKETCH || index->definition.n_sketches > 0;
+	if (t == SKETCH)
+		return index->definition.n_sketches > 0;
+	return t != PIECE || index->definition.n_counters > 0;
 }
 
 /* x_log, without types, so that every old value is kept as it is (watch.h). */
@@ -87,6 +90,13 @@ static int make_log(struct iforest_index *index, unsigned n_by, const char *if_n
 	rc = text ? iforest_execute(error, index->db, "%s", text) : iforest_error_set(error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
 	return rc;
+}
+
+/* What is kept of whole nodes (shelf.h). */
+static int make_shelf(struct iforest_index *index, const char *suffix, const char *if_not, struct iforest_error *error)
+{
+	return iforest_execute(error, index->db, "CREATE TABLE %s\"%w\".\"%w_%s\"(run INTEGER, value INTEGER, level INTEGER, number INTEGER, "
+			       "dead INTEGER, bytes BLOB, PRIMARY KEY(run, value, level, number))", if_not, index->schema, index->name, suffix);
 }
 
 static int put_config(struct iforest_index *index, const char *name, int number, const char *value,
@@ -112,8 +122,9 @@ int iforest_index_make_tables(struct iforest_index *index, const struct iforest_
 	if (!rc && definition->sync == IFOREST_SYNC_LOG)
 		rc = make_log(index, definition->n_by, if_not, error);
 	if (!rc && definition->n_sketches > 0)
-		rc = iforest_execute(error, index->db, "CREATE TABLE %s\"%w\".\"%w_sketch\"(run INTEGER, value INTEGER, level INTEGER, number INTEGER, "
-				     "dead INTEGER, bytes BLOB, PRIMARY KEY(run, value, level, number))", if_not, schema, name);
+		rc = make_shelf(index, table_suffixes[SKETCH], if_not, error);
+	if (!rc && definition->n_counters > 0)
+		rc = make_shelf(index, table_suffixes[PIECE], if_not, error);
 	for (unsigned t = 0; t < definition->n_texts && !rc; t++)
 		rc = put_config(index, "argument", (int)t, definition->texts[t], error);
 	for (unsigned b = 0; b < definition->n_by && !rc; b++)

@@ -6,6 +6,7 @@
  *                                                   and 'automerge' where it was set
  *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers (watch.h)
  *   x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (shelf.h)
+ *   x_piece(run, value, level, number, dead, bytes)    with counter=...: what nodes add to counters
  *
  * x_log is no shadow table in SQLite's sense, because plain triggers write to it and must be let.
  * The manifest's host bytes: the id of the first series u32, of the one after the last u32, their checksum u64 (series.h), and with
@@ -27,7 +28,7 @@
 #define IFOREST_SQLITE_HOST_BYTES 24
 
 /* What is kept of whole nodes (shelf.h). */
-enum iforest_shelf_kind { IFOREST_SHELF_SKETCHES, IFOREST_N_SHELVES };
+enum iforest_shelf_kind { IFOREST_SHELF_SKETCHES, IFOREST_SHELF_COUNTERS, IFOREST_N_SHELVES };
 
 /* What the handles of a connection share. */
 struct iforest_connection {

@@ -340,10 +340,15 @@ static int start_carry(struct iforest_query *query, struct iforest_error *error)
 static int start_counter(struct iforest_query *query, struct iforest_error *error)
 {
 	struct iforest_snapshot *snapshot = query->snapshot;
+	const struct iforest_wanted *wanted = &query->scan.wanted;
+	enum iforest_status status = iforest_counting_start(&query->counting, wanted->values, wanted->filter, &query->index->store,
+							    &snapshot->manifest, &snapshot->tail.store, &snapshot->tail.manifest);
 
-	return iforest_index_error(query->index, snapshot,
-				   iforest_counting_start(&query->counting, query->scan.wanted.values, query->scan.wanted.filter, &query->index->store,
-							  &snapshot->manifest, &snapshot->tail.store, &snapshot->tail.manifest), error);
+	iforest_shelf_open(&query->pieces, query->index, IFOREST_SHELF_COUNTERS);
+	if (!status)
+		status = iforest_counting_use(&query->counting, &query->pieces.shelf,
+					      iforest_shelf_values(&query->index->definition, IFOREST_SHELF_COUNTERS));
+	return iforest_index_error(query->index, snapshot, status, error);
 }
 
 int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_definition *definition,

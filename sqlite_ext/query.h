@@ -17,6 +17,7 @@
 #include "core/counting.h"
 #include "sqlite_ext/index.h"
 #include "sqlite_ext/plan.h"
+#include "sqlite_ext/shelf.h"
 
 #define IFOREST_MAX_FILLED 10000000
 #define IFOREST_MAX_OVERLAPPED 1000000 /* buckets of a group of several series, which are kept in memory: a span may overlap any number */
@@ -45,6 +46,7 @@ struct iforest_query {
 	struct iforest_carry carry;                   /* of fill = 'last' and 'linear' */
 	bool is_counter;
 	struct iforest_counting counting;             /* is_counter */
+	struct iforest_index_shelf pieces;            /* the same: what is kept of nodes */
 	int64_t first_filled;                         /* the buckets to give for each group, with rows or without */
 	uint64_t n_to_fill, n_filled;
 

@@ -3,7 +3,6 @@
 #include "sqlite_ext/query.h"
 
 #include "core/run_sketch.h"
-#include "sqlite_ext/shelf.h"
 
 /* The keys of a series that belong to the row. Entries without a time belong to one that has no bounds at all. */
 static void range_of(const struct iforest_query *query, uint64_t series, struct iforest_key *from, struct iforest_key *to)

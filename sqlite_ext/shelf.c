@@ -1,5 +1,6 @@
 #include "sqlite_ext/shelf.h"
 
+#include "core/run_counter.h"
 #include "core/run_sketch.h"
 #include "sqlite_ext/pager_sqlite.h"
 
@@ -19,15 +20,17 @@ struct kind {
 
 static const struct kind kinds[IFOREST_N_SHELVES] = {
 	[IFOREST_SHELF_SKETCHES] = { KIND("sketch"), .wrong = IFOREST_SKETCH_WRONG, .keep = iforest_run_keep_sketches },
+	[IFOREST_SHELF_COUNTERS] = { KIND("piece"), .wrong = IFOREST_COUNTER_WRONG, .keep = iforest_run_keep_counters },
 };
 
 uint32_t iforest_shelf_values(const struct iforest_definition *definition, enum iforest_shelf_kind kind)
 {
+	bool is_sketch = kind == IFOREST_SHELF_SKETCHES;
+	unsigned n = is_sketch ? definition->n_sketches : definition->n_counters;
 	uint32_t values = 0;
 
-	(void)kind;
-	for (unsigned s = 0; s < definition->n_sketches; s++)
-		values |= 1u << definition->sketch_values[s];
+	for (unsigned i = 0; i < n; i++)
+		values |= 1u << (is_sketch ? definition->sketch_values[i] : definition->counter_values[i]);
 	return values;
 }
 

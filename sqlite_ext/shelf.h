@@ -2,6 +2,7 @@
  *
  *   x_sketch(run INTEGER, value INTEGER, level INTEGER, number INTEGER, dead INTEGER, bytes BLOB,
  *            PRIMARY KEY(run, value, level, number))       with sketch=...: sketches (core/run_sketch.h)
+ *   x_piece, of the same columns                        with counter=...: tables of what nodes add to counters (core/run_counter.h)
  *
  * Commands that write runs bring it up to date; a question reads it, and the entries of what it lacks.
  */

@@ -113,7 +113,8 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 static int index_shadow_name(const char *suffix)
 {
 	return sqlite3_stricmp(suffix, "page") == 0 || sqlite3_stricmp(suffix, "series") == 0 ||
-	       sqlite3_stricmp(suffix, "config") == 0 || sqlite3_stricmp(suffix, "sketch") == 0;
+	       sqlite3_stricmp(suffix, "config") == 0 || sqlite3_stricmp(suffix, "sketch") == 0 ||
+	       sqlite3_stricmp(suffix, "piece") == 0;
 }
 
 /* argv: the rowid to delete; for an INSERT then the new rowid and every column: arguments, command, the others. */

@@ -20,12 +20,13 @@
 #define FLUSH "UPDATE d SET dur = dur + 1 WHERE id % 50 = 1; INSERT INTO d_if(d_if) VALUES('flush');"
 #define FLUSHES FLUSH FLUSH FLUSH FLUSH FLUSH FLUSH
 
-/* As many rows as it takes for sketches to be kept. */
+/* As many rows as it takes for sketches and pieces of counters to be kept. */
 #define MANY                                                                                                     \
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, r REAL);"                   \
 	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4200)"                        \
 	" INSERT INTO d SELECT x, 'track', x, x % 31, x / 7.0 FROM n;"
 #define SKETCHES "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, sketch=(dur, r));"
+#define PIECES "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, counter=(dur, r));"
 
 /* Of n accesses or allocations the first ones fail one by one, then about every n / FINENESS-th: sanitizers make it slow. */
 #ifdef __SANITIZE_ADDRESS__
@@ -64,6 +65,10 @@ static const struct step {
 		"SELECT iforest_quantile(sketch_dur, 0.9), 0, 0 FROM d_if(300, 3900)", true },
 	{ "sketch kept", MANY, SKETCHES, false },
 	{ "sketch flush", MANY SKETCHES "DELETE FROM d WHERE id = 3000;", "INSERT INTO d_if(d_if) VALUES('flush')", false },
+	{ "counter pieces", MANY PIECES "CREATE VIRTUAL TABLE c USING iforest_counter(d_if);",
+	  "SELECT bucket, twa_dur, increase_r, first_ts FROM c(-5, 4000, 2) UNION ALL SELECT 0, twa_r, 0, count FROM c(1, 5000)", true },
+	{ "pieces kept", MANY, PIECES, false },
+	{ "pieces flush", MANY PIECES "DELETE FROM d WHERE id = 3000;", "INSERT INTO d_if(d_if) VALUES('flush')", false },
 	{ "flush", TABLE INDEX CHANGES, "INSERT INTO d_if(d_if) VALUES('flush')", false },
 	{ "merge", TABLE INDEX FLUSHES CHANGES, "INSERT INTO d_if(d_if) VALUES('flush')", false },
 	{ "automerge", TABLE INDEX, "INSERT INTO d_if(d_if, n) VALUES('automerge', 3)", false },

@@ -11,6 +11,7 @@
 #include "core/run_build.h"
 #include "core/run_merge.h"
 #include "core/run_remove.h"
+#include "core/run_counter.h"
 #include "core/run_sketch.h"
 #include "core/scan.h"
 #include "core/walk.h"
@@ -282,6 +283,38 @@ static void overlap(struct specimen *specimen, const struct iforest_bucketing *b
 	judge(specimen, status);
 }
 
+static enum iforest_status get_none(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes, bool *found)
+{
+	(void)context;
+	(void)name;
+	(void)bytes;
+	(void)n_bytes;
+	*found = false;
+	return IFOREST_OK;
+}
+
+static enum iforest_status put_nowhere(void *context, const struct iforest_shelf_name *name, const uint8_t *bytes, size_t n_bytes)
+{
+	(void)context;
+	(void)name;
+	(void)bytes;
+	(void)n_bytes;
+	return IFOREST_OK;
+}
+
+/* What would be kept for counters. */
+static void keep_counters(struct specimen *specimen)
+{
+	const struct iforest_shelf shelf = { .get = get_none, .put = put_nowhere };
+	const struct iforest_manifest *manifest = &specimen->manifest;
+	enum iforest_status status = IFOREST_OK;
+
+	for (uint32_t r = 0; r < manifest->n_runs && !status; r++)
+		for (unsigned v = 0; v < manifest->fields.n_values && !status; v++)
+			status = iforest_run_keep_counters(&specimen->store, manifest, &manifest->runs[r], v, &shelf);
+	judge(specimen, status);
+}
+
 static void scan_all(struct specimen *specimen)
 {
 	static const struct iforest_bucketing whole = { .mode = IFOREST_WHOLE },
@@ -301,6 +334,7 @@ static void scan_all(struct specimen *specimen)
 	overlap(specimen, &half);
 	overlap(specimen, &seven);
 	sketch_all(specimen);
+	keep_counters(specimen);
 }
 
 /* Both ways, and only what reaches far and is large. */

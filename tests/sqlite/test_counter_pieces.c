@@ -1,0 +1,258 @@
+/* test_counter_pieces.c -- iforest_counter over an index made with counter=...: the same as over one without and as plain SQL, while rows
+ * change; what is kept may be lost, but not wrong. */
+#include "harness.h"
+
+enum { N_ROWS = 40000, LAST = N_ROWS * 100 };
+
+#define INDEX "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=(v, r AS real), by=track, counter=(v, real))"
+#define WITH_ENDS "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(v, r AS real), by=track, counter=(v, real))"
+
+/* Counters that grow and start anew, fall below 0, have no value now and then; samples at one time, and without a time. Reals are eighths,
+ * so that their sums are the same in any order. */
+static sqlite3 *open_samples(const char *index)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	run(db, "CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, v INTEGER, r REAL, dur INTEGER);"
+		"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < %d) INSERT INTO d SELECT x, CASE WHEN x %% 5 THEN 'cpu' ELSE 'gpu' END, "
+		"iif(x %% 97, x * 100 + x * 37 %% 350 / 10 * 10, NULL), iif(x %% 31, x %% 1777 * (x * 31 %% 13) - 900, NULL), (x * 104729 %% 1003 - 100) / 8.0, "
+		"CASE x %% 10 WHEN 0 THEN NULL WHEN 1 THEN -1 WHEN 2 THEN 0 WHEN 3 THEN 40000 ELSE x * 37 %% 141 END FROM n", N_ROWS);
+	run(db, "%s; CREATE VIRTUAL TABLE c USING iforest_counter(d_if)", index);
+	return db;
+}
+
+/* An index of the same rows that keeps nothing, made anew: it reads every sample. */
+static void make_plain(sqlite3 *db)
+{
+	bool has_ends = integer_of(db, "SELECT sql LIKE '%%duration=%%' FROM sqlite_schema WHERE name = 'd_if'");
+
+	run(db, "DROP TABLE IF EXISTS p; DROP TABLE IF EXISTS p_if; CREATE VIRTUAL TABLE p_if USING iforest(content=d, time=ts, %svalue=(v, r AS real), by=track);"
+		"CREATE VIRTUAL TABLE p USING iforest_counter(p_if)", has_ends ? "duration=dur, " : "");
+}
+
+static void same_columns(sqlite3 *db, const char *columns, sqlite3_int64 t0, sqlite3_int64 t1, const char *where)
+{
+	char *asked = sqlite3_mprintf("SELECT %s FROM c(%lld, %lld) WHERE %s ORDER BY track, bucket", columns, t0, t1, where);
+	char *wanted = sqlite3_mprintf("SELECT %s FROM p(%lld, %lld) WHERE %s ORDER BY track, bucket", columns, t0, t1, where);
+
+	same_rows(db, asked, wanted);
+	sqlite3_free(asked);
+	sqlite3_free(wanted);
+}
+
+#define OF(v) "count_" v ", start_" v ", end_" v ", twa_" v ", increase_" v ", rate_" v ", resets_" v
+
+static void expect_windows(sqlite3 *db, struct random *random, int n)
+{
+	static const char *const columns[] = {
+		"track, bucket, count, first_ts, last_ts, " OF("v") ", " OF("real"), "track, bucket, " OF("v"), "track, bucket, count, first_ts, " OF("real"),
+		"track, bucket, count, first_ts, last_ts",
+	};
+
+	make_plain(db);
+	for (int i = 0; i < n; i++) {
+		sqlite3_int64 width = random_below(random, (LAST >> random_below(random, 8)) + 1) + 1;
+		sqlite3_int64 t0 = random_below(random, LAST) - LAST / 4, t1 = t0 + width;
+		char where[100];
+
+		same_columns(db, columns[random_below(random, 4)], t0, t1, "1");
+		snprintf(where, sizeof where, "n = %d", 1 + (int)random_below(random, 30));
+		same_columns(db, columns[random_below(random, 4)], t0, t1, where);
+		snprintf(where, sizeof where, "step = %lld AND origin = 17 AND track = 'cpu'", (long long)(width / (1 + random_below(random, 9)) + 1));
+		same_columns(db, columns[random_below(random, 4)], t0, t1, where);
+	}
+	same_columns(db, columns[0], -1000, 2 * LAST, "1");
+	same_columns(db, columns[0], INT64_MIN, INT64_MAX, "1");
+}
+
+/* Pair by pair, in plain SQL. */
+static void expect_plain_sql(sqlite3 *db, sqlite3_int64 t0, sqlite3_int64 t1)
+{
+	char *ours = sqlite3_mprintf("SELECT track, count_v, increase_v, resets_v, twa_v FROM c(%lld, %lld) ORDER BY track", t0, t1);
+	char *plain = sqlite3_mprintf(
+		"WITH s AS (SELECT track, ts, v, lag(v) OVER w AS was, lead(ts, 1, %lld) OVER w AS next FROM d WHERE v IS NOT NULL AND ts IS NOT NULL"
+		" WINDOW w AS (PARTITION BY track ORDER BY ts, id))"
+		" SELECT track, sum(ts >= %lld), sum(iif(ts >= %lld, iif(v < was, v, v - was), 0)), sum(ts >= %lld AND v < was),"
+		" sum(v * (min(next, %lld) - max(ts, %lld))) * 1.0 / sum(min(next, %lld) - max(ts, %lld))"
+		" FROM s WHERE ts < %lld AND (ts >= %lld OR next > %lld) GROUP BY track ORDER BY track",
+		t1, t0, t0, t0, t1, t0, t1, t0, t1, t0, t0);
+
+	same_rows(db, ours, plain);
+	sqlite3_free(ours);
+	sqlite3_free(plain);
+}
+
+static void change_and_ask(sqlite3 *db, struct random *random)
+{
+	assert_true(integer_of(db, "SELECT count(*) FROM d_if_piece WHERE value = 0") > 0);
+	assert_true(integer_of(db, "SELECT count(*) FROM d_if_piece WHERE value = 1") > 0);
+	expect_windows(db, random, 8);
+	run(db, "UPDATE d SET v = v * 3, r = r + 1 WHERE id %% 1000 = 1; DELETE FROM d WHERE id %% 999 = 5; UPDATE d SET ts = ts + 5000, track = 'gpu' WHERE id "
+		"%% 1001 = 9; INSERT INTO d SELECT id + %d, 'new', ts + 3, v, r, dur FROM d WHERE id %% 500 = 2", N_ROWS);
+	expect_windows(db, random, 5);
+	run(db, "BEGIN; INSERT INTO d_if(d_if) VALUES('flush')");
+	expect_windows(db, random, 2);
+	run(db, "ROLLBACK");
+	expect_windows(db, random, 2);
+	run(db, "INSERT INTO d_if(d_if) VALUES('flush')");
+	expect_windows(db, random, 5);
+	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
+	run(db, "INSERT INTO d SELECT id + 2 * %d, track, ts + %d, v, r, dur FROM d WHERE id < 9000; INSERT INTO d_if(d_if) VALUES('flush')", N_ROWS, LAST);
+	expect_windows(db, random, 3);
+	run(db, "INSERT INTO d SELECT id + 3 * %d, track, ts + 7, v, r, dur FROM d WHERE id < 1000", N_ROWS); /* late */
+	expect_windows(db, random, 3);
+	run(db, "INSERT INTO d_if(d_if) VALUES('flush'); DELETE FROM d WHERE ts < 1000000; INSERT INTO d_if(d_if) VALUES('flush')");
+	expect_windows(db, random, 3);
+	run(db, "INSERT INTO d_if(d_if) VALUES('merge')");
+	expect_windows(db, random, 2);
+	run(db, "INSERT INTO d_if(d_if) VALUES('optimize')");
+	expect_windows(db, random, 3);
+	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
+	run_gives(db, "1\n", "SELECT count(DISTINCT run) FROM d_if_piece");
+	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild')");
+	expect_windows(db, random, 2);
+	run_gives(db, "1\n", "SELECT count(DISTINCT run) FROM d_if_piece");
+}
+
+static void it_is_the_same_as_sample_by_sample(void **state)
+{
+	struct random random = { test_seed() };
+	sqlite3 *db = open_samples(INDEX);
+
+	(void)state;
+	expect_plain_sql(db, 123456, 2999999);
+	expect_plain_sql(db, 1, LAST * 2);
+	change_and_ask(db, &random);
+	expect_plain_sql(db, 123456, 3999999);
+	close_database(db);
+}
+
+static void so_it_is_with_durations(void **state)
+{
+	struct random random = { test_seed() + 1 };
+	sqlite3 *db = open_samples(WITH_ENDS);
+
+	(void)state;
+	change_and_ask(db, &random);
+	close_database(db);
+}
+
+/* A window over one run reads its pieces: where these are of no use it says so, and without them it is as before. */
+static void pieces_may_be_lost_but_not_wrong(void **state)
+{
+	struct random random = { test_seed() };
+	sqlite3 *db = open_samples(INDEX);
+
+	(void)state;
+	run(db, "CREATE TABLE kept AS SELECT * FROM d_if_piece; DELETE FROM d_if_piece WHERE level = 2 AND number %% 2");
+	expect_windows(db, &random, 3);
+	run(db, "DELETE FROM d_if_piece");
+	expect_windows(db, &random, 1);
+	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check'); INSERT INTO d_if(d_if) VALUES('merge')"); /* a command makes what is missing */
+	run_gives(db, "0\n", "SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM d_if_piece)");
+
+	run(db, "UPDATE d_if_piece SET bytes = zeroblob(length(bytes))");
+	run_fails(db, "d_if: corrupt: what is kept of the page's counters is wrong (run ", "SELECT count(twa_v) FROM c(0, 3000000)");
+	run_fails(db, "d_if: corrupt: what is kept of the page's counters is wrong (run ", "INSERT INTO d_if(d_if) VALUES('integrity-check')");
+	run(db, "SELECT track, count, max_v FROM d_if(100, 2000000, 5)"); /* not read where nobody asks */
+	run(db, "UPDATE d_if_piece SET bytes = NULL");
+	run_fails(db, "d_if: corrupt: what is kept of the page's counters is wrong (run ", "SELECT count(twa_v) FROM c(0, 3000000)");
+	run(db, "UPDATE d_if_piece AS x SET bytes = (SELECT bytes FROM kept WHERE value = x.value AND level = x.level AND number <> x.number)"
+		" WHERE EXISTS (SELECT 1 FROM kept WHERE value = x.value AND level = x.level AND number <> x.number)"); /* of another node */
+	run_fails(db, "d_if: corrupt: what is kept of the page's counters is wrong (run ", "SELECT count(twa_v) FROM c(0, 3000000)");
+	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild'); INSERT INTO d_if(d_if) VALUES('integrity-check')");
+	expect_windows(db, &random, 1);
+	run(db, "DROP TABLE d_if_piece");
+	run_fails(db, "", "SELECT count(twa_v) FROM c(0, 3000000)");
+	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild')");
+	expect_windows(db, &random, 1);
+	close_database(db);
+}
+
+static void its_table_comes_and_goes_with_the_index(void **state)
+{
+	sqlite3 *db = open_samples(INDEX);
+
+	(void)state;
+	run(db, "DROP TABLE c; ALTER TABLE d_if RENAME TO other; CREATE VIRTUAL TABLE c USING iforest_counter(other)");
+	run_gives(db, "other_piece\n", "SELECT name FROM sqlite_schema WHERE name GLOB '*_piece'");
+	expect_plain_sql(db, 4321, 3456789);
+	run(db, "DROP TABLE c; DROP TABLE other");
+	run_gives(db, "0\n", "SELECT count(*) FROM sqlite_schema WHERE name GLOB '*_piece*'");
+	run(db, "CREATE TABLE d_if_piece(x); CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=v, by=track)");
+	run(db, "CREATE VIRTUAL TABLE c USING iforest_counter(d_if)");
+	expect_plain_sql(db, 4321, 3456789);
+	run(db, "DROP TABLE d_if; INSERT INTO d_if_piece VALUES(1)");
+	close_database(db);
+}
+
+static void arguments_that_are_refused(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, v INTEGER, dur INTEGER)");
+	run_fails(db, "iforest: counter=(track): no value column has that name; list it in value=(...)",
+		  "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=v, counter=track)");
+	run_fails(db, "iforest: counter=(v): no value column has that name; list it in value=(...)",
+		  "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=(v AS w), counter=v)");
+	run_fails(db, "iforest: counter=(...) names \"V\" twice", "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=v, counter=(v, V))");
+	run_fails(db, "iforest: argument \"counter\" is given twice",
+		  "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=v, counter=v, counter=v)");
+	run(db, "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=v, variance=v, by=track, sync=manual, sketch=v, counter=v)"); /* all */
+	run(db, "INSERT INTO d VALUES(1, 'a', 5, 7, 2); INSERT INTO d_if(d_if) VALUES('rebuild'); CREATE VIRTUAL TABLE c USING iforest_counter(d_if)");
+	run_gives(db, "a|7.0\n", "SELECT track, twa_v FROM c(0, 10)");
+	close_database(db);
+}
+
+/* Of two columns one is kept: what asks for the other reads samples. */
+static void columns_of_which_nothing_is_kept_are_read(void **state)
+{
+	sqlite3 *db = open_samples("CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=(v, r AS real), by=track, counter=real)");
+
+	(void)state;
+	run_gives(db, "1\n", "SELECT group_concat(DISTINCT value) FROM d_if_piece");
+	expect_plain_sql(db, 4321, 3456789);
+	run(db, "UPDATE d_if_piece SET bytes = x'00'");
+	expect_plain_sql(db, 4321, 3456789);
+	run_fails(db, "d_if: corrupt: what is kept of the page's counters is wrong (run ", "SELECT twa_real FROM c(0, 3000000)");
+	run(db, "SELECT twa_real, twa_v FROM c(0, 3000000)");
+	close_database(db);
+}
+
+static void it_holds_with_every_way_of_following(void **state)
+{
+	static const char *const syncs[] = { "append", "manual" };
+
+	(void)state;
+	for (int s = 0; s < 2; s++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		run(db, "CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, v INTEGER);"
+			"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 30000) INSERT INTO d SELECT x, 'a', x, x * 31 %% 997 FROM n;"
+			"CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=v, by=track, sync=%s, counter=v);"
+			"CREATE VIRTUAL TABLE c USING iforest_counter(d_if);"
+			"INSERT INTO d SELECT id + 30000, 'a', ts + 20000, v + 1 FROM d", syncs[s]);
+		if (s == 0)
+			expect_plain_sql(db, 300, 44000);
+		run(db, "INSERT INTO d_if(d_if) VALUES('%s')", s ? "rebuild" : "flush");
+		expect_plain_sql(db, 300, 44000);
+		run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
+		close_database(db);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_the_same_as_sample_by_sample),
+		cmocka_unit_test(so_it_is_with_durations),
+		cmocka_unit_test(pieces_may_be_lost_but_not_wrong),
+		cmocka_unit_test(its_table_comes_and_goes_with_the_index),
+		cmocka_unit_test(arguments_that_are_refused),
+		cmocka_unit_test(columns_of_which_nothing_is_kept_are_read),
+		cmocka_unit_test(it_holds_with_every_way_of_following),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
