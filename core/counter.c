@@ -51,7 +51,8 @@ void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest
 	iforest_counter_add(&piece->samples, kind, time, value, until);
 }
 
-void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_kind kind, const struct iforest_counter_piece *piece)
+void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_kind kind,
+			       const struct iforest_counter_piece *piece)
 {
 	const struct iforest_counter *samples = &piece->samples;
 

@@ -53,7 +53,8 @@ void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest
 
 /* counter + piece, into + from, whose samples are all at or after the last one. From a piece without samples nothing is added.
  * Of integers the same as the samples one by one; sums of reals are added in another order. */
-void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_kind kind, const struct iforest_counter_piece *piece);
+void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_kind kind,
+			       const struct iforest_counter_piece *piece);
 void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest_value_kind kind,
 				const struct iforest_counter_piece *from);
 

@@ -7,8 +7,9 @@
 
 enum { N_TABLES = (IFOREST_MAX_LEVELS + 2) * IFOREST_MAX_VALUES };
 
-enum iforest_status iforest_counting_start(struct iforest_counting *counting, uint32_t wanted, const struct iforest_filter *filter,
-					   struct iforest_store *store, const struct iforest_manifest *manifest,
+enum iforest_status iforest_counting_start(struct iforest_counting *counting, uint32_t wanted,
+					   const struct iforest_filter *filter, struct iforest_store *store,
+					   const struct iforest_manifest *manifest,
 					   struct iforest_store *joined, const struct iforest_manifest *joined_manifest)
 {
 	enum iforest_status status = iforest_walk_init(&counting->walk, store, manifest);
@@ -51,7 +52,8 @@ static enum iforest_status find_table(struct iforest_counting *counting, struct 
 		*bytes = NULL; /* none is kept of an only child */
 		return IFOREST_OK;
 	}
-	if (table->name.level && table->name.run_id == name->run_id && table->name.number == name->number && table->name.n_dead == name->n_dead)
+	if (table->name.level && table->name.run_id == name->run_id && table->name.number == name->number &&
+	    table->name.n_dead == name->n_dead)
 		return IFOREST_OK;
 	iforest_release(alloc, table->bytes);
 	table->name.level = 0;
@@ -68,8 +70,8 @@ static enum iforest_status find_table(struct iforest_counting *counting, struct 
 }
 
 /* iforest_node_taker: a node of which all that is asked for is kept. The root is in no table, but its children are. */
-static enum iforest_status take_node(void *context, struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
-				     bool *taken)
+static enum iforest_status take_node(void *context, struct iforest_cursor *cursor, unsigned level, uint64_t i,
+				     const uint8_t *node, bool *taken)
 {
 	struct iforest_counting *counting = context;
 	uint32_t fanout = cursor->manifest->fanout;
@@ -88,7 +90,8 @@ static enum iforest_status take_node(void *context, struct iforest_cursor *curso
 		name.value = v;
 		status = find_table(counting, cursor, &name, &table);
 		*taken = !status && table;
-		if (*taken && !iforest_counter_row_read(table, (unsigned)(i % fanout), node, counting->fields, v, &counting->ahead_node[v]))
+		if (*taken && !iforest_counter_row_read(table, (unsigned)(i % fanout), node, counting->fields, v,
+							&counting->ahead_node[v]))
 			status = iforest_cursor_blame(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, level, i / fanout);
 	}
 	counting->ahead_rows = iforest_node_rows(node);

@@ -96,8 +96,8 @@ static bool is_possible(const struct iforest_counter *samples, enum iforest_valu
 					   samples->increase <= most_increase && samples->increase >= -most_increase);
 }
 
-bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_fields *fields, unsigned value,
-			      struct iforest_counter_row *row)
+bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_fields *fields,
+			      unsigned value, struct iforest_counter_row *row)
 {
 	const uint8_t *bytes = table + IFOREST_COUNTER_HEADER + i * IFOREST_COUNTER_ROW;
 	enum iforest_value_kind kind = (enum iforest_value_kind)fields->kinds[value];
@@ -138,12 +138,22 @@ static enum iforest_value_kind kind_of(const struct keeper *keeper)
 	return (enum iforest_value_kind)keeper->cursor->manifest->fields.kinds[keeper->value];
 }
 
-/* into + from, the rows of nodes that follow each other. */
-static void join_rows(struct iforest_counter_row *into, enum iforest_value_kind kind, const struct iforest_counter_row *from, bool is_first)
+/* Unnoticed, times that fall could add up to more than there is. */
+static enum iforest_status out_of_order(const struct keeper *keeper, unsigned level, uint64_t number)
 {
+	return iforest_cursor_blame(keeper->cursor, IFOREST_CORRUPT, "entries are out of order", level, number);
+}
+
+/* into + from, the rows of nodes that follow each other; false where they do not. */
+static bool join_rows(struct iforest_counter_row *into, enum iforest_value_kind kind, const struct iforest_counter_row *from,
+		      bool is_first)
+{
+	if (!is_first && from->first_time < into->last_time)
+		return false;
 	into->first_time = is_first ? from->first_time : into->first_time;
 	into->last_time = from->last_time;
 	iforest_counter_piece_join(&into->piece, kind, &from->piece);
+	return true;
 }
 
 static enum iforest_status add_block(const struct keeper *keeper, unsigned b, struct iforest_counter_row *row, bool *is_first)
@@ -159,15 +169,21 @@ static enum iforest_status add_block(const struct keeper *keeper, unsigned b, st
 	live = iforest_low_bits(block->n) & ~block->dead;
 	if (!live)
 		return IFOREST_OK;
+	if (block->time_is_null) /* the node says that there are none */
+		return out_of_order(keeper, 0, keeper->cursor->path[0].number);
 	status = iforest_block_need(reader, IFOREST_TIMES);
 	if (!status)
 		status = iforest_block_need(reader, IFOREST_VALUES + v);
 	if (!status && d != IFOREST_NO_VALUE)
 		status = iforest_block_need(reader, IFOREST_VALUES + d);
-	for (; !status && live; live &= live - 1) {
+	if (status)
+		return iforest_cursor_blame_leaf(keeper->cursor, status);
+	for (; live; live &= live - 1) {
 		unsigned i = iforest_trailing_zeros(live);
 		bool has_duration = d != IFOREST_NO_VALUE && block->present[d] >> i & 1;
 
+		if (!*is_first && block->times[i] < row->last_time)
+			return out_of_order(keeper, 0, keeper->cursor->path[0].number);
 		row->first_time = *is_first ? block->times[i] : row->first_time;
 		row->last_time = block->times[i];
 		*is_first = false;
@@ -177,7 +193,7 @@ static enum iforest_status add_block(const struct keeper *keeper, unsigned b, st
 						  iforest_sample_until(fields, block->times[i], has_duration,
 								       has_duration ? block->values[d][i] : 0));
 	}
-	return iforest_cursor_blame_leaf(keeper->cursor, status);
+	return IFOREST_OK;
 }
 
 static enum iforest_status count_leaf(const struct keeper *keeper, uint64_t number, struct iforest_counter_row *row)
@@ -197,7 +213,7 @@ static enum iforest_status count_leaf(const struct keeper *keeper, uint64_t numb
 
 static enum iforest_status count_node(const struct keeper *keeper, unsigned level, uint64_t i, struct iforest_counter_row *row);
 
-/* The table of a node, made anew, with its own row. The page of its children is held. */
+/* The table of a node, made anew, with its own row unless sum is NULL. The page of its children is held. */
 static enum iforest_status make_table(const struct keeper *keeper, unsigned level, uint64_t i, uint8_t *table,
 				      struct iforest_counter_row *sum)
 {
@@ -218,15 +234,17 @@ static enum iforest_status make_table(const struct keeper *keeper, unsigned leve
 		if (!iforest_node_is_counted(child))
 			continue;
 		write_row(table + IFOREST_COUNTER_HEADER + k * IFOREST_COUNTER_ROW, kind_of(keeper), &row);
-		join_rows(sum, kind_of(keeper), &row, is_first);
+		if (sum && !join_rows(sum, kind_of(keeper), &row, is_first))
+			return out_of_order(keeper, level - 1, i);
 		is_first = false;
 	}
 	finish_table(table, n);
 	return status;
 }
 
-/* The row of a node of which the table is there. False: it is of no use. */
-static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *table, size_t n_bytes, struct iforest_counter_row *sum)
+/* The row of a node, unless sum is NULL, of which the table is there. False: it is of no use. */
+static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *table, size_t n_bytes,
+		   struct iforest_counter_row *sum)
 {
 	const struct iforest_held_page *held = &keeper->cursor->path[level - 1];
 	const struct iforest_fields *fields = &keeper->cursor->manifest->fields;
@@ -239,14 +257,15 @@ static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *t
 		if (!iforest_node_is_counted(child))
 			continue;
 		is_sound = iforest_counter_row_read(table, k, child, fields, keeper->value, &row);
-		if (is_sound)
-			join_rows(sum, kind_of(keeper), &row, is_first);
+		if (is_sound && sum)
+			is_sound = join_rows(sum, kind_of(keeper), &row, is_first);
 		is_first = false;
 	}
 	return is_sound;
 }
 
-/* Sees to it that the tables of a node of level 2 and up, and of all nodes below it, are there. */
+/* Sees to it that the tables of a node of level 2 and up, and of all nodes below it, are there. Its row goes to sum, unless that
+ * is NULL. */
 static enum iforest_status keep_node(const struct keeper *keeper, unsigned level, uint64_t i, const uint8_t *node,
 				     struct iforest_counter_row *sum)
 {
@@ -268,7 +287,8 @@ static enum iforest_status keep_node(const struct keeper *keeper, unsigned level
 	}
 	if (status || found)
 		return status;
-	*sum = (struct iforest_counter_row){ .first_time = 0 };
+	if (sum)
+		*sum = (struct iforest_counter_row){ .first_time = 0 };
 	n_bytes = IFOREST_COUNTER_HEADER + n * IFOREST_COUNTER_ROW;
 	table = iforest_allocate(alloc, n_bytes);
 	if (!table)
@@ -280,7 +300,7 @@ static enum iforest_status keep_node(const struct keeper *keeper, unsigned level
 	return status;
 }
 
-/* What the node adds; undefined unless it is counted. */
+/* What the node adds, if it is counted. Samples of several series are not added up, for these sums might overflow. */
 static enum iforest_status count_node(const struct keeper *keeper, unsigned level, uint64_t i, struct iforest_counter_row *row)
 {
 	const uint8_t *node;
@@ -289,7 +309,7 @@ static enum iforest_status count_node(const struct keeper *keeper, unsigned leve
 	if (status || iforest_node_rows(node) == 0)
 		return status;
 	if (level > 1)
-		return keep_node(keeper, level, i, node, row);
+		return keep_node(keeper, level, i, node, iforest_node_is_counted(node) ? row : NULL);
 	return iforest_node_is_counted(node) ? count_leaf(keeper, i, row) : IFOREST_OK;
 }
 

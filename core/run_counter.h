@@ -1,8 +1,8 @@
 /* run_counter.h -- what whole nodes of a run add to a counter (counter.h), kept on a shelf (shelf.h). counting.h reads it.
  *
- * What is kept under the name of a node of level 2 and up is a table with a row for each of its children, so that a question finds
- * beside a page of nodes what all of them add. It is there where the node has more than one child. A child of several series, or with
- * entries without a time, or without live entries, has a row of zeros.
+ * What is kept under the name of a node of level 2 and up is a table with a row for each of its children, so that a question
+ * finds beside a page of nodes what all of them add. It is there where the node has more than one child. A child of several
+ * series, or with entries without a time, or without live entries, has a row of zeros.
  *
  *   byte  0  u32  magic 0x62634649, "IFcb"
  *         4  u32  checksum: low half of XXH64, seed 0, over bytes [8, end)
@@ -51,8 +51,8 @@ bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned 
 
 /* Row i of a table that has been checked, which is that of the node. False: it is not what such a node can have.
  * Requires  iforest_node_is_counted(). */
-bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_fields *fields, unsigned value,
-			      struct iforest_counter_row *row);
+bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_fields *fields,
+			      unsigned value, struct iforest_counter_row *row);
 
 /* To when a sample holds by its own duration; one without any, of an unknown one or unfinished, till the next. */
 int64_t iforest_sample_until(const struct iforest_fields *fields, int64_t time, bool has_duration, int64_t duration);

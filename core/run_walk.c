@@ -59,7 +59,8 @@ static bool is_narrow(const struct iforest_run_walk *walk, const uint8_t *node, 
 }
 
 /* Is node i of the level given whole? Then it is noted. */
-static enum iforest_status take_node(struct iforest_run_walk *walk, unsigned level, uint64_t i, const uint8_t *node, bool *taken)
+static enum iforest_status take_node(struct iforest_run_walk *walk, unsigned level, uint64_t i, const uint8_t *node,
+				     bool *taken)
 {
 	const struct iforest_fields *fields = &walk->cursor.manifest->fields;
 	const struct iforest_node_taker *taker = walk->question->taker;
@@ -67,7 +68,8 @@ static enum iforest_status take_node(struct iforest_run_walk *walk, unsigned lev
 	enum iforest_status status = IFOREST_OK;
 
 	*taken = false;
-	if (!walk->leaf_is_inside || !walk->leaf_is_judged || first.series != last.series || last.time_is_null || first.time > last.time)
+	if (!walk->leaf_is_inside || !walk->leaf_is_judged || first.series != last.series || last.time_is_null ||
+	    first.time > last.time)
 		return IFOREST_OK;
 	if (!taker)
 		*taken = is_narrow(walk, node, &first, &last);

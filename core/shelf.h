@@ -1,5 +1,5 @@
-/* shelf.h -- what a host keeps of whole nodes beside the runs: bytes under names. Nodes have a fixed size and stand on pages of a
- * run; what has none (run_sketch.h), or is not of every index (run_counter.h), stands on a shelf.
+/* shelf.h -- what a host keeps of whole nodes beside the runs: bytes under names. Nodes have a fixed size and stand on pages
+ * of a run; what has none (run_sketch.h), or is not of every index (run_counter.h), stands on a shelf.
  *
  * A thing is named by run, level, number, value column, and the count of removed entries under the node. A run never gains
  * entries, and one that was removed stays removed, so equal names are equal live entries: what a removal has made old is
@@ -34,8 +34,8 @@ struct iforest_shelf {
 	enum iforest_status (*put)(void *context, const struct iforest_shelf_name *name, const uint8_t *bytes, size_t n_bytes);
 };
 
-/* A shelf that has nothing, so that all is made anew from the entries, and instead of keeping that compares it with what another one has
- * under that name. Where they differ `put` gives IFOREST_CORRUPT, and the store's fault says `what` is wrong. */
+/* A shelf that has nothing, so that all is made anew from the entries, and instead of keeping that compares it with what another
+ * one has under that name. Where they differ `put` gives IFOREST_CORRUPT, and the store's fault says `what` is wrong. */
 struct iforest_shelf_comparison {
 	const struct iforest_shelf *kept;
 	struct iforest_store *store;

@@ -47,7 +47,8 @@ enum iforest_status iforest_walk_join(struct iforest_walk *walk, struct iforest_
  * here on. */
 void iforest_walk_start(struct iforest_walk *walk, const struct iforest_walk_question *question);
 
-/* Nodes that end before the key may be taken whole (question->taker), where no other run has anything as early. None at the start. */
+/* Nodes that end before the key may be taken whole (question->taker), where no other run has anything as early. None at the
+ * start. */
 void iforest_walk_stretch(struct iforest_walk *walk, const struct iforest_key *end);
 
 /* The next entry; *found is false after the last.

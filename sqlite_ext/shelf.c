@@ -10,8 +10,8 @@
 struct kind {
 	const char *suffix, *get, *has; /* SQL takes schema and name */
 	const char *wrong;
-	enum iforest_status (*keep)(struct iforest_store *store, const struct iforest_manifest *manifest, const struct iforest_run *run,
-				    unsigned value, const struct iforest_shelf *shelf);
+	enum iforest_status (*keep)(struct iforest_store *store, const struct iforest_manifest *manifest,
+				    const struct iforest_run *run, unsigned value, const struct iforest_shelf *shelf);
 };
 
 #define KIND(table)                                                              \
@@ -127,7 +127,8 @@ static int forget_run(const struct iforest_index_shelf *shelf, sqlite3_int64 run
 }
 
 /* Goes from run to run, not from row to row. */
-static int forget_old_runs(const struct iforest_index_shelf *shelf, const struct iforest_manifest *manifest, struct iforest_error *error)
+static int forget_old_runs(const struct iforest_index_shelf *shelf, const struct iforest_manifest *manifest,
+			   struct iforest_error *error)
 {
 	const struct iforest_index *index = shelf->index;
 	sqlite3_int64 run_id = INT64_MIN;
@@ -211,7 +212,8 @@ int iforest_shelves_check(struct iforest_index *index, const struct iforest_snap
 
 	for (unsigned kind = 0; kind < IFOREST_N_SHELVES && !status; kind++) {
 		struct iforest_index_shelf kept;
-		struct iforest_shelf_comparison comparison = { .kept = &kept.shelf, .store = &index->store, .what = kinds[kind].wrong };
+		struct iforest_shelf_comparison comparison = { .kept = &kept.shelf, .store = &index->store,
+							       .what = kinds[kind].wrong };
 		struct iforest_shelf comparing = iforest_shelf_comparing(&comparison);
 
 		iforest_shelf_open(&kept, index, (enum iforest_shelf_kind)kind);

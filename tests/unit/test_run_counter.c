@@ -156,6 +156,24 @@ static void impossible_rows_are_refused(void **state)
 	stop();
 }
 
+/* Of each series the greatest integral there is; that of several would not fit. */
+static void sums_of_several_series_are_not_made(void **state)
+{
+	struct random dice = random_from(random_seed());
+
+	(void)state;
+	sample_start(&index_, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = ORACLE_NONE });
+	sample_entries(&index_, &dice, 3000, 3, SAMPLE_EXTREME);
+	for (size_t i = 0; i < index_.oracle.n_entries; i++)
+		index_.oracle.entries[i].value[0].integer = i % 9 ? INT64_MIN : INT64_MIN + 1;
+	assert_ok(sample_build(&index_, 0));
+	memory_shelf_start(&shelf, &index_.core_alloc.alloc);
+	assert_true(index_.manifest.runs[0].n_leaves > 3);
+	assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[0], 0, &shelf.base));
+	assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[0], 0, &shelf.base));
+	stop();
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	struct random dice = random_from(random_seed());
@@ -181,6 +199,7 @@ int main(void)
 		cmocka_unit_test(few_removals_make_few_tables_old),
 		cmocka_unit_test(what_is_kept_may_be_checked),
 		cmocka_unit_test(impossible_rows_are_refused),
+		cmocka_unit_test(sums_of_several_series_are_not_made),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
 
