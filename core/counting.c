@@ -131,7 +131,8 @@ static int64_t until_of(const struct iforest_counting *counting, const struct if
 	unsigned d = counting->fields->duration_value;
 	bool has_duration = d != IFOREST_NO_VALUE && entry->present >> d & 1;
 
-	return iforest_sample_until(counting->fields, entry->key.time, has_duration, has_duration ? entry->values[d].integer : 0);
+	return iforest_sample_until(counting->fields, entry->key.time, has_duration,
+				    has_duration ? entry->values[d].integer : 0);
 }
 
 /* The columns to read, durations among them. */

@@ -53,8 +53,8 @@ enum iforest_status iforest_counting_start(struct iforest_counting *counting, ui
 					   struct iforest_store *joined, const struct iforest_manifest *joined_manifest);
 void iforest_counting_release(struct iforest_counting *counting);
 
-/* Has nodes of the index's runs taken from a shelf that keeps those of the value columns of `kept`; does nothing where these are
- * not all that are wanted. After the start; the counting and the shelf must stay in place.
+/* Has nodes of the index's runs taken from a shelf that keeps those of the value columns of `kept`; does nothing where these
+ * are not all that are wanted. After the start; the counting and the shelf must stay in place.
  * Errors  IFOREST_NO_MEMORY. */
 enum iforest_status iforest_counting_use(struct iforest_counting *counting, const struct iforest_shelf *shelf, uint32_t kept);
 
@@ -63,8 +63,8 @@ enum iforest_status iforest_counting_use(struct iforest_counting *counting, cons
  * Errors  as iforest_walk_next(). */
 enum iforest_status iforest_counting_turn(struct iforest_counting *counting, uint64_t series, int64_t t0, int64_t t1);
 
-/* The next bucket [start, end) of the window, start < end, with its rows and their times in the aggregate. *found is false where
- * the series begins later.
+/* The next bucket [start, end) of the window, start < end, with its rows and their times in the aggregate. *found is false
+ * where the series begins later.
  * Cost    as above; without a shelf linear in its samples.
  * Errors  as iforest_walk_next(), those of the shelf; IFOREST_CORRUPT also where what is kept is not that of its node. */
 enum iforest_status iforest_counting_bucket(struct iforest_counting *counting, int64_t start, int64_t end,

@@ -64,7 +64,8 @@ static void finish_table(uint8_t *bytes, unsigned n)
 	iforest_store32(bytes, MAGIC);
 	iforest_store32(bytes + 8, VERSION);
 	iforest_store32(bytes + 12, n);
-	iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8, IFOREST_COUNTER_HEADER - 8 + n * IFOREST_COUNTER_ROW));
+	iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8,
+								IFOREST_COUNTER_HEADER - 8 + n * IFOREST_COUNTER_ROW));
 }
 
 bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned n)
@@ -264,8 +265,8 @@ static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *t
 	return is_sound;
 }
 
-/* Sees to it that the tables of a node of level 2 and up, and of all nodes below it, are there. Its row goes to sum, unless that
- * is NULL. */
+/* Sees to it that the tables of a node of level 2 and up, and of all nodes below it, are there. Its row goes to sum, unless
+ * that is NULL. */
 static enum iforest_status keep_node(const struct keeper *keeper, unsigned level, uint64_t i, const uint8_t *node,
 				     struct iforest_counter_row *sum)
 {

@@ -11,11 +11,10 @@ struct iforest_node_taker {
 	void *context;
 
 	/* Is the node given whole? It is number i of the level, of one series and with times; all that is live under it counts,
-	 * lies in the range of the question and before the end of a stretch (iforest_run_walk_stretch()) of this run alone. What
-	 * is taken is given before anything else is asked. The cursor holds the page of the node, and may be used to look at
-	 * nodes above it. */
-	enum iforest_status (*take)(void *context, struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
-				    bool *taken);
+	 * lies in the range of the question and before the end of the stretch (iforest_run_walk_stretch()). What is taken is
+	 * given before anything else is asked. The cursor holds the page of the node, and may look at nodes above it. */
+	enum iforest_status (*take)(void *context, struct iforest_cursor *cursor, unsigned level, uint64_t i,
+				    const uint8_t *node, bool *taken);
 };
 
 /* Which entries, in which order, and what of them. */
@@ -44,9 +43,9 @@ struct iforest_run_walk {
 	struct iforest_key last_given;
 	bool has_given;
 	struct iforest_key stretch_end;
-	bool has_node;                       /* one is to be given whole: its first and last key, and the latest end under it, or the */
-	struct iforest_key node_first, node_last; /* latest time where the index keeps no ends */
-	int64_t node_end;
+	bool has_node;                       /* one is to be given whole: */
+	struct iforest_key node_first, node_last;
+	int64_t node_end;                    /* the latest end under it, or the latest time where the index keeps no ends */
 	bool gave_node;                      /* what was given last is one: the entry has no more than the node's first key */
 };
 

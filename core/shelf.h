@@ -34,8 +34,8 @@ struct iforest_shelf {
 	enum iforest_status (*put)(void *context, const struct iforest_shelf_name *name, const uint8_t *bytes, size_t n_bytes);
 };
 
-/* A shelf that has nothing, so that all is made anew from the entries, and instead of keeping that compares it with what another
- * one has under that name. Where they differ `put` gives IFOREST_CORRUPT, and the store's fault says `what` is wrong. */
+/* A shelf that has nothing, so that all is made anew from the entries, and instead of keeping that compares it with what
+ * another one has under that name. Where they differ `put` gives IFOREST_CORRUPT, and the store's fault says `what` is wrong. */
 struct iforest_shelf_comparison {
 	const struct iforest_shelf *kept;
 	struct iforest_store *store;

@@ -25,8 +25,8 @@ struct iforest_index_shelf {
 /* A shelf to read from, which holds nothing. index must outlive it, and it must stay in place. */
 void iforest_shelf_open(struct iforest_index_shelf *shelf, struct iforest_index *index, enum iforest_shelf_kind kind);
 
-/* Keeps what is not there yet of the runs of the stored manifest, and forgets runs that are gone. Does nothing for kinds of which
- * the index keeps none.
+/* Keeps what is not there yet of the runs of the stored manifest, and forgets runs that are gone. Does nothing for kinds of
+ * which the index keeps none.
  * Cost  a look at the top nodes of runs that did not change; every leaf page under nodes that did. */
 int iforest_shelves_keep(struct iforest_index *index, struct iforest_error *error);
 
