@@ -45,44 +45,75 @@ enum iforest_status iforest_cursor_blame(struct iforest_cursor *cursor, enum ifo
 	return status;
 }
 
-enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned level, uint64_t number)
+/* Reads a page and checks it; where that fails, it has been given back. */
+static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned level, uint64_t number, bool is_borrowed,
+				     struct iforest_page *page, struct iforest_leaf *leaf, struct iforest_page_header *header)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
 	const struct iforest_run *run = cursor->run;
-	struct iforest_held_page *held = &cursor->path[level];
 	const char *what = "the page is missing";
 	uint32_t n_bytes;
 	bool is_checked;
 	enum iforest_status status;
 
+	cursor->n_pages_opened++;
+	cursor->n_leaf_pages_opened += level == 0;
+	status = (is_borrowed ? pager->borrow : pager->get)(pager->context, &run->place,
+							    iforest_run_page_index(cursor->manifest, run, level, number), page);
+	if (status)
+		return status == IFOREST_CORRUPT ? iforest_cursor_blame(cursor, status, what, level, number) : status;
+	is_checked = page->is_checked && *page->is_checked;
+	/* a page that claims to be longer than the index's pages would not fit where removal copies it */
+	n_bytes = page->n_bytes < cursor->manifest->page_bytes ? page->n_bytes : cursor->manifest->page_bytes;
+	if (level == 0)
+		status = iforest_leaf_open(leaf, &cursor->manifest->fields, page->bytes, n_bytes, run->place.run_id, (uint32_t)number,
+					   is_checked, &what);
+	else
+		status = iforest_node_page_check(page->bytes, n_bytes, &cursor->manifest->fields, run->place.run_id, level,
+						 (uint32_t)number, is_checked, header, &what);
+	if (status) {
+		(is_borrowed ? pager->give_back : pager->release)(pager->context, page);
+		return iforest_cursor_blame(cursor, status, what, level, number);
+	}
+	if (page->is_checked)
+		*page->is_checked = true;
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned level, uint64_t number)
+{
+	struct iforest_held_page *held = &cursor->path[level];
+	enum iforest_status status;
+
 	if (held->is_held && held->number == number)
 		return IFOREST_OK;
 	let_go(cursor, level);
-	cursor->n_pages_opened++;
-	cursor->n_leaf_pages_opened += level == 0;
-	status = pager->get(pager->context, &run->place, iforest_run_page_index(cursor->manifest, run, level, number),
-			    &held->page);
-	if (status)
-		return status == IFOREST_CORRUPT ? iforest_cursor_blame(cursor, status, what, level, number) : status;
-	held->is_held = true;
+	status = open_page(cursor, level, number, false, &held->page, &cursor->leaf, &held->header);
+	held->is_held = !status;
 	held->number = number;
 	held->reached = 0;
-	is_checked = held->page.is_checked && *held->page.is_checked;
-	/* a page that claims to be longer than the index's pages would not fit where removal copies it */
-	n_bytes = held->page.n_bytes < cursor->manifest->page_bytes ? held->page.n_bytes : cursor->manifest->page_bytes;
-	if (level == 0)
-		status = iforest_leaf_open(&cursor->leaf, &cursor->manifest->fields, held->page.bytes, n_bytes,
-					   run->place.run_id, (uint32_t)number, is_checked, &what);
-	else
-		status = iforest_node_page_check(held->page.bytes, n_bytes, &cursor->manifest->fields,
-						 run->place.run_id, level, (uint32_t)number, is_checked, &held->header, &what);
-	if (status) {
-		let_go(cursor, level);
-		return iforest_cursor_blame(cursor, status, what, level, number);
-	}
-	if (held->page.is_checked)
-		*held->page.is_checked = true;
-	return IFOREST_OK;
+	return status;
+}
+
+enum iforest_status iforest_cursor_borrow(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
+					  struct iforest_leaf *leaf)
+{
+	enum iforest_status status;
+
+	if (cursor->store->pager->borrow && !(cursor->path[0].is_held && cursor->path[0].number == number))
+		return open_page(cursor, 0, number, true, page, leaf, NULL);
+	status = iforest_cursor_hold(cursor, 0, number);
+	page->bytes = NULL;
+	*leaf = cursor->leaf;
+	return status;
+}
+
+void iforest_cursor_give_back(struct iforest_cursor *cursor, struct iforest_page *page)
+{
+	const struct iforest_pager *pager = cursor->store->pager;
+
+	if (page->bytes)
+		pager->give_back(pager->context, page);
 }
 
 enum iforest_status iforest_cursor_blame_leaf(struct iforest_cursor *cursor, enum iforest_status status)
@@ -243,6 +274,9 @@ enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct ifo
 		status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
 		if (!status)
 			*key = iforest_node_first(node);
+	} else if (iforest_cursor_is_at_rest(cursor)) {
+		*key = cursor->rest.cut.first;
+		status = IFOREST_OK;
 	} else {
 		status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
 		if (status)

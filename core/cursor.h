@@ -8,7 +8,7 @@
 #ifndef IFOREST_CURSOR_H
 #define IFOREST_CURSOR_H
 
-#include "core/leaf_fold.h"
+#include "core/leaf_split.h"
 #include "core/manifest.h"
 
 /* A page the cursor holds. */
@@ -38,7 +38,7 @@ struct iforest_cursor {
 	/* What of a leaf page lies at and after a position, as far as `wanted` goes; leaf_number UINT64_MAX: of none. */
 	struct {
 		uint64_t leaf_number;
-		unsigned block, entry;
+		struct iforest_leaf_cut cut;
 		struct iforest_wanted wanted;
 		struct iforest_aggregate aggregate;
 	} rest;

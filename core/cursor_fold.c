@@ -1,6 +1,5 @@
 #include "core/bits.h"
 #include "core/cursor_internal.h"
-#include "core/leaf_split.h"
 
 /* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
  * can matter: the first is looked into at once, the last is noted here and looked into at the end. */
@@ -106,17 +105,14 @@ static enum iforest_status fold_node_times(struct iforest_cursor *cursor, unsign
 }
 
 /* Adds node i of a level, which lies below the target as a whole. */
-static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i,
+static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
 				     const struct iforest_wanted *wanted, struct edges *edges,
 				     struct iforest_aggregate *aggregate)
 {
 	const struct iforest_fields *fields = &cursor->manifest->fields;
-	const uint8_t *node;
 	uint32_t rows = wanted->firsts | wanted->lasts;
-	enum iforest_status status = iforest_cursor_node(cursor, level, i, &node);
+	enum iforest_status status = IFOREST_OK;
 
-	if (status)
-		return status;
 	cursor->n_nodes_folded++;
 	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
 			.no_maxs = wanted->no_maxs, .squares = wanted->squares, .node_fields = wanted->node_fields }, aggregate);
@@ -160,6 +156,12 @@ static enum iforest_status fold_open_lasts(struct iforest_cursor *cursor, const 
 	return status;
 }
 
+/* What of the entries under a node counts. */
+static enum iforest_verdict verdict_of(const struct iforest_filter *filter, const uint8_t *node)
+{
+	return filter && iforest_node_rows(node) > 0 ? filter->of_node(filter->context, node) : IFOREST_ALL;
+}
+
 /* What of the leaf page that is held counts. Its node may say it for all of its entries, which then need not be asked about: unless
  * just a few are asked for, of this page for the first time. */
 static enum iforest_status judge_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter, bool is_few,
@@ -177,7 +179,7 @@ static enum iforest_status judge_leaf(struct iforest_cursor *cursor, const struc
 		status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
 		if (status)
 			return status;
-		cursor->verdict = iforest_node_rows(node) > 0 ? filter->of_node(filter->context, node) : IFOREST_ALL;
+		cursor->verdict = verdict_of(filter, node);
 		cursor->judged_leaf = cursor->leaf_number;
 	}
 	*verdict = filter ? cursor->verdict : IFOREST_ALL;
@@ -199,26 +201,45 @@ static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, cons
 	return status;
 }
 
-/* Adds what of the leaf page that is held comes before the key, and keeps the rest, if its node tells both. */
-static enum iforest_status fold_split(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned block, unsigned entry,
-				      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate, bool *done)
+/* Adds what of a leaf page comes before the key, and keeps the rest. Nothing is got or asked meanwhile: the page may be borrowed. */
+static enum iforest_status split_leaf(struct iforest_cursor *cursor, const struct iforest_leaf *leaf, const uint8_t *node,
+				      const struct iforest_key *key, const struct iforest_wanted *wanted,
+				      struct iforest_aggregate *aggregate)
 {
-	const struct iforest_fields *fields = &cursor->manifest->fields;
-	struct iforest_aggregate before;
-	const uint8_t *node;
-	enum iforest_status status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+	struct iforest_leaf_cut *cut = &cursor->rest.cut;
+	enum iforest_status status = iforest_leaf_split(leaf, node, key, wanted, aggregate, &cursor->rest.aggregate, cut);
 
 	cursor->rest.leaf_number = UINT64_MAX;
-	if (!status)
-		status = iforest_cursor_blame_leaf(cursor, iforest_leaf_split(&cursor->leaf, node, &cursor->reader, key, block, entry,
-									      wanted, &before, &cursor->rest.aggregate, done));
-	if (status || !*done)
-		return status;
-	iforest_aggregate_combine(aggregate, &before, fields->kinds, fields->n_values);
+	if (status)
+		return iforest_cursor_blame(cursor, status, "a packed column is wrong", 0, cursor->leaf_number);
+	if (cut->block == leaf->header.n_items) {
+		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+		return IFOREST_OK;
+	}
 	cursor->rest.leaf_number = cursor->leaf_number;
-	cursor->rest.block = block;
-	cursor->rest.entry = entry;
 	cursor->rest.wanted = *wanted;
+	iforest_cursor_stand_at(cursor, cursor->leaf_number, cut->block, cut->entry);
+	return IFOREST_OK;
+}
+
+/* Standing at the start of a leaf page in which the key lies: passes what comes before it, if all of its entries count and it can be
+ * split. */
+static enum iforest_status fold_cut(struct iforest_cursor *cursor, const struct iforest_key *key, const uint8_t *node,
+				    const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate, bool *done)
+{
+	struct iforest_page page;
+	struct iforest_leaf leaf;
+	enum iforest_verdict verdict;
+	enum iforest_status status = judge_leaf(cursor, wanted->filter, false, &verdict);
+
+	*done = !status && verdict == IFOREST_ALL && iforest_leaf_can_split(node, key, wanted);
+	if (!*done)
+		return status;
+	status = iforest_cursor_borrow(cursor, cursor->leaf_number, &page, &leaf);
+	if (status)
+		return status;
+	status = split_leaf(cursor, &leaf, node, key, wanted, aggregate);
+	iforest_cursor_give_back(cursor, &page);
 	return status;
 }
 
@@ -229,30 +250,20 @@ static bool is_same_wanted(const struct iforest_wanted *a, const struct iforest_
 	       !b->extremes_alone;
 }
 
-/* Of a leaf page that lies below the key as a whole what is left has no need to be searched; and where it is known it is added. */
-static enum iforest_status fold_rest(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
-				     struct iforest_aggregate *aggregate, bool *is_below, bool *done)
+/* Adds what is left of a leaf page that lies below the key as a whole, if that is known. */
+static bool fold_rest(struct iforest_cursor *cursor, const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
 	const struct iforest_fields *fields = &cursor->manifest->fields;
-	struct iforest_key last;
-	const uint8_t *node;
-	enum iforest_status status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
 
-	if (status)
-		return status;
-	last = iforest_node_last(node);
-	*is_below = iforest_key_compare(&last, key) < 0;
-	*done = *is_below && cursor->rest.leaf_number == cursor->leaf_number && cursor->rest.block == cursor->block &&
-		cursor->rest.entry == cursor->entry && is_same_wanted(&cursor->rest.wanted, wanted);
-	if (!*done)
-		return IFOREST_OK;
+	if (!iforest_cursor_is_at_rest(cursor) || !is_same_wanted(&cursor->rest.wanted, wanted))
+		return false;
 	iforest_aggregate_combine(aggregate, &cursor->rest.aggregate, fields->kinds, fields->n_values);
 	iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
-	return IFOREST_OK;
+	return true;
 }
 
-/* Adds the entries of the leaf page from the position up to (block, entry), where the key belongs, and stands there. */
-static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned block, unsigned entry,
+/* Adds the entries of the leaf page from the position up to (block, entry), and stands there. */
+static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned block, unsigned entry,
 					const struct iforest_wanted *wanted, struct edges *edges,
 					struct iforest_aggregate *aggregate)
 {
@@ -270,8 +281,6 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, const str
 		asked.filter = NULL;
 	if (!status && verdict == IFOREST_MOST && cursor->block == 0 && from == 0 && block == cursor->leaf.header.n_items)
 		status = fold_most_of_leaf(cursor, wanted, aggregate, &done);
-	else if (!status && verdict == IFOREST_ALL && edges->has_nodes && cursor->block == 0 && from == 0)
-		status = fold_split(cursor, key, block, entry, wanted, aggregate, &done);
 	done = done || verdict == IFOREST_NONE;
 	sums_alone = iforest_wants_sums_alone(&asked, &cursor->manifest->fields);
 	if (!done)
@@ -309,19 +318,15 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, const str
 
 /* Whether node i of the level may be used whole: it lies below the key, and all of its entries count, or none. */
 static enum iforest_status judge_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const struct iforest_key *key,
-				      const struct iforest_filter *filter, enum iforest_verdict *verdict)
+				      const struct iforest_filter *filter, const uint8_t **node, enum iforest_verdict *verdict)
 {
-	const uint8_t *node;
 	struct iforest_key last;
-	enum iforest_status status = iforest_cursor_node(cursor, level, i, &node);
+	enum iforest_status status = iforest_cursor_node(cursor, level, i, node);
 
 	if (status)
 		return status;
-	last = iforest_node_last(node);
-	if (iforest_key_compare(&last, key) >= 0)
-		*verdict = IFOREST_SOME;
-	else
-		*verdict = filter && iforest_node_rows(node) > 0 ? filter->of_node(filter->context, node) : IFOREST_ALL;
+	last = iforest_node_last(*node);
+	*verdict = iforest_key_compare(&last, key) < 0 ? verdict_of(filter, *node) : IFOREST_SOME;
 	return IFOREST_OK;
 }
 
@@ -339,24 +344,25 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, n_leaves = 1;
 	unsigned level = 1;
 	enum iforest_verdict verdict = IFOREST_SOME;
+	const uint8_t *node;
 	enum iforest_status status;
 
 	for (; level <= cursor->run->n_levels && i % fanout == 0; level++) {
 		i /= fanout;
 		n_leaves *= fanout;
 	}
-	status = judge_node(cursor, level, i, key, wanted->filter, &verdict);
+	status = judge_node(cursor, level, i, key, wanted->filter, &node, &verdict);
 	while (!status && is_mixed(verdict) && level > 1) {
 		level--;
 		i *= fanout;
 		n_leaves /= fanout;
-		status = judge_node(cursor, level, i, key, wanted->filter, &verdict);
+		status = judge_node(cursor, level, i, key, wanted->filter, &node, &verdict);
 	}
 	*passed = is_mixed(verdict) ? 0 : level;
 	if (status || !*passed)
 		return status;
 	if (verdict == IFOREST_ALL)
-		status = fold_node(cursor, level, i, wanted, edges, aggregate);
+		status = fold_node(cursor, level, i, node, wanted, edges, aggregate);
 	if (n_leaves > cursor->run->n_leaves - cursor->leaf_number)
 		n_leaves = cursor->run->n_leaves - cursor->leaf_number;
 	iforest_cursor_stand_at(cursor, cursor->leaf_number + n_leaves, 0, 0);
@@ -367,17 +373,29 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
 				     struct edges *edges, struct iforest_aggregate *aggregate)
 {
-	bool is_below = false, done = false;
+	bool is_below, is_at_start = cursor->block == 0 && cursor->entry == 0, done = false;
+	struct iforest_key first, last;
 	unsigned block, entry = 0;
-	enum iforest_status status = fold_rest(cursor, key, wanted, aggregate, &is_below, &done);
+	const uint8_t *node;
+	enum iforest_status status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
 
+	if (status)
+		return status;
+	first = iforest_node_first(node);
+	last = iforest_node_last(node);
+	is_below = iforest_key_compare(&last, key) < 0;
+	done = is_at_start && iforest_key_compare(&first, key) >= 0;
+	if (is_below)
+		done = fold_rest(cursor, wanted, aggregate);
+	else if (!done && edges->has_nodes && is_at_start)
+		status = fold_cut(cursor, key, node, wanted, aggregate, &done);
 	if (status || done)
 		return status;
 	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
 	block = status ? 0 : cursor->leaf.header.n_items;
 	if (!status && !is_below)
 		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
-	return status ? status : fold_in_leaf(cursor, key, block, entry, wanted, edges, aggregate);
+	return status ? status : fold_in_leaf(cursor, block, entry, wanted, edges, aggregate);
 }
 
 /* Passes a node that is used whole, or what of a leaf page lies before the key; *moving: into another leaf page. *level is the
@@ -398,6 +416,42 @@ static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct
 	return status;
 }
 
+/* Standing at a leaf page that is not the first of those under its node page: passes those of them that lie below the key, but for the last,
+ * which the key may cut; memory of that one begins to be fetched meanwhile. */
+static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
+				    struct edges *edges, struct iforest_aggregate *aggregate)
+{
+	const struct iforest_pager *pager = cursor->store->pager;
+	uint64_t fanout = cursor->manifest->fanout, number = cursor->leaf_number / fanout, first = number * fanout, end;
+	enum iforest_status status = iforest_cursor_hold(cursor, 1, number);
+
+	if (status || cursor->leaf_number - first >= cursor->path[1].header.n_items)
+		return status;
+	end = first + iforest_cursor_last_node(cursor, 1, (unsigned)(cursor->leaf_number - first), key, false);
+	end = end < cursor->run->n_leaves ? end : cursor->run->n_leaves - 1; /* a forged page may claim more */
+	if (pager->borrow && pager->expect)
+		pager->expect(pager->context, &cursor->run->place, iforest_run_page_index(cursor->manifest, cursor->run, 0, end));
+	while (!status && cursor->leaf_number < end) {
+		const uint8_t *node = iforest_node_at(cursor->path[1].page.bytes, &cursor->manifest->fields,
+						      (unsigned)(cursor->leaf_number - first));
+		enum iforest_verdict verdict = verdict_of(wanted->filter, node);
+
+		edges->has_nodes = edges->has_nodes || !is_mixed(verdict);
+		if (verdict == IFOREST_ALL)
+			status = fold_node(cursor, 1, cursor->leaf_number, node, wanted, edges, aggregate);
+		if (is_mixed(verdict))
+			status = fold_leaf(cursor, key, wanted, edges, aggregate);
+		else
+			iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	}
+	return status;
+}
+
+static bool is_within_row(const struct iforest_cursor *cursor)
+{
+	return cursor->block == 0 && cursor->entry == 0 && cursor->leaf_number % cursor->manifest->fanout != 0;
+}
+
 enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
@@ -406,8 +460,12 @@ enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, con
 	bool moving = true;
 	unsigned level;
 
-	while (!status && moving && cursor->leaf_number < cursor->run->n_leaves)
-		status = fold_step(cursor, key, wanted, &edges, aggregate, &level, &moving);
+	while (!status && moving && cursor->leaf_number < cursor->run->n_leaves) {
+		if (is_within_row(cursor))
+			status = fold_row(cursor, key, wanted, &edges, aggregate);
+		if (!status)
+			status = fold_step(cursor, key, wanted, &edges, aggregate, &level, &moving);
+	}
 	return status ? status : fold_open_lasts(cursor, &edges, aggregate);
 }
 

@@ -14,6 +14,19 @@ enum iforest_status iforest_cursor_blame_leaf(struct iforest_cursor *cursor, enu
 /* Sees to it that path[level] is page `number` of the level, checked. */
 enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
+/* A leaf page for as long as nothing else of the run is read and nothing is asked that may wait (pager.h). Where the pager lends none,
+ * or it is held already, it is held. To be given back if the status is IFOREST_OK. */
+enum iforest_status iforest_cursor_borrow(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
+					  struct iforest_leaf *leaf);
+void iforest_cursor_give_back(struct iforest_cursor *cursor, struct iforest_page *page);
+
+/* Does it stand where cursor->rest begins? */
+static inline bool iforest_cursor_is_at_rest(const struct iforest_cursor *cursor)
+{
+	return cursor->rest.leaf_number == cursor->leaf_number && cursor->rest.cut.block == cursor->block &&
+	       cursor->rest.cut.entry == cursor->entry;
+}
+
 /* Bytes of node i of a level: 1 .. n_levels on pages, n_levels + 1 is the root in the manifest. They stay while the page
  * is held. */
 enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);

@@ -2,7 +2,7 @@
 
 #include "core/bits.h"
 
-enum { DIRECTORY_ENTRY = 32, DEAD_OFFSET = 24 };
+enum { DIRECTORY_ENTRY = 32, DEAD_OFFSET = 24, CACHE_LINE = 64 };
 
 void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_fields *fields, uint32_t page_bytes)
 {
@@ -146,6 +146,30 @@ bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, uns
 		return false;
 	*sum = (int64_t)summary.sum;
 	return true;
+}
+
+bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, unsigned *n, struct iforest_summary *summary,
+			       struct iforest_column *column)
+{
+	const uint8_t *entry = directory_entry(leaf, block), *bytes = leaf->page + iforest_load16(entry + 4);
+	const uint8_t *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
+	bool has_summary;
+
+	*n = entry[6];
+	if (iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(*n))
+		return false;
+	bytes = iforest_summary_read(summary, IFOREST_INT64, bytes, end, &has_summary);
+	return bytes && has_summary && summary->low < *n && summary->high < *n &&
+	       iforest_column_open(column, bytes, end, *n, 0) == IFOREST_OK;
+}
+
+void iforest_leaf_expect_block(const struct iforest_leaf *leaf, unsigned block)
+{
+	bool is_last = block + 1u == leaf->header.n_items;
+	unsigned end = is_last ? leaf->header.length : iforest_load16(directory_entry(leaf, block + 1) + 4);
+
+	for (unsigned at = iforest_load16(directory_entry(leaf, block) + 4); at < end; at += CACHE_LINE)
+		__builtin_prefetch(leaf->page + at);
 }
 
 void iforest_leaf_expect(const struct iforest_leaf *leaf, unsigned from, unsigned to)

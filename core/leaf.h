@@ -105,8 +105,16 @@ struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, un
  * Requires  an IFOREST_INT64 column. */
 bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, unsigned *n, int64_t *sum);
 
+/* The same of a block none of whose entries was removed, and its first value column; false where that is not so, where the column has no
+ * summary, and where the bytes are wrong. */
+bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, unsigned *n, struct iforest_summary *summary,
+			       struct iforest_column *column);
+
 /* Blocks from one to another, both included as far as they are there, are going to be read: memory begins to be fetched. */
 void iforest_leaf_expect(const struct iforest_leaf *leaf, unsigned from, unsigned to);
+
+/* The same of all columns of a block. */
+void iforest_leaf_expect_block(const struct iforest_leaf *leaf, unsigned block);
 
 /* Bounds of the refs of a block, where the directory tells: not of the last block, and not where refs of the page do not
  * ascend. */

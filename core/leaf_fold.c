@@ -125,15 +125,28 @@ enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reade
 	return IFOREST_OK;
 }
 
-/* Sums alone of a stretch of entries, where they can be taken from where they are packed. */
+/* Is the extreme of some entries of a block known without a look at them? Where it cannot be better than the one there is, and where the
+ * block's own is one of them. */
+static inline bool is_extreme_known(const struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
+				    const struct iforest_row *extreme)
+{
+	const struct iforest_summary *summary = &reader->summaries[v];
+
+	return (reader->has_summary[v] && which >> (sign < 0 ? summary->low : summary->high) & 1) ||
+	       is_beaten(&reader->columns[IFOREST_VALUES + v], IFOREST_INT64, sign, extreme);
+}
+
+/* The sum of a stretch of entries whose extremes are known, where it can be taken from where they are packed. */
 static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, uint64_t which, const struct iforest_wanted *wanted,
-		       iforest_int128 *sum)
+		       const struct iforest_value_aggregate *into, iforest_int128 *sum)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
 	unsigned from = iforest_trailing_zeros(which), to = iforest_highest_bit(which) + 1;
 
-	return wanted->no_mins & wanted->no_maxs & 1u << v && reader->leaf->fields->kinds[v] == IFOREST_INT64 &&
-	       !(reader->unpacked >> (IFOREST_VALUES + v) & 1) && which == (iforest_low_bits(to) & ~iforest_low_bits(from)) &&
+	return reader->leaf->fields->kinds[v] == IFOREST_INT64 && !(reader->unpacked >> (IFOREST_VALUES + v) & 1) &&
+	       which == (iforest_low_bits(to) & ~iforest_low_bits(from)) &&
+	       (wanted->no_mins >> v & 1 || is_extreme_known(reader, v, which, -1, &into->min)) &&
+	       (wanted->no_maxs >> v & 1 || is_extreme_known(reader, v, which, 1, &into->max)) &&
 	       iforest_column_sum(column, from, to, sum);
 }
 
@@ -149,17 +162,13 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 	enum iforest_status status = IFOREST_OK;
 
 	if (which != reader->columns[IFOREST_VALUES + v].present || !reader->has_summary[v]) {
-		iforest_int128 sum;
-
-		if (sum_packed(reader, v, which, wanted, &sum)) {
-			into->n += iforest_popcount(which);
-			into->sum = iforest_add_wrapping(into->sum, sum);
-			return IFOREST_OK;
+		computed = reader->has_summary[v] ? *summary : (struct iforest_summary){ .n = 0 };
+		if (!sum_packed(reader, v, which, wanted, into, &computed.sum)) {
+			status = iforest_block_need(reader, IFOREST_VALUES + v);
+			if (status)
+				return status;
+			iforest_summarize(&computed, reader->block.values[v], which, kind);
 		}
-		status = iforest_block_need(reader, IFOREST_VALUES + v);
-		if (status)
-			return status;
-		iforest_summarize(&computed, reader->block.values[v], which, kind);
 		summary = &computed;
 	}
 	into->n += iforest_popcount(which);
@@ -307,6 +316,62 @@ bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, s
 	aggregate->values[0].n += n;
 	aggregate->values[0].sum = iforest_add_wrapping(aggregate->values[0].sum, sum);
 	return true;
+}
+
+/* Of the first value column, which has integers, n, sum and values of extremes: all that is wanted. */
+static bool wants_first_value_alone(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
+{
+	return wanted->values == 1 && fields->kinds[0] == IFOREST_INT64 && wanted->no_rows & 1 && !wanted->extremes_alone &&
+	       !(wanted->squares | wanted->firsts | wanted->lasts) && !wanted->times && !wanted->node_fields && !wanted->filter;
+}
+
+static inline void offer_value(const struct iforest_column *column, unsigned i, int sign, struct iforest_row *extreme)
+{
+	int64_t value;
+
+	if (is_beaten(column, IFOREST_INT64, sign, extreme))
+		return;
+	value = iforest_column_at(column, i);
+	if (!extreme->is_set || (sign < 0 ? value < extreme->value.integer : value > extreme->value.integer))
+		*extreme = (struct iforest_row){ .value.integer = value, .is_set = true };
+}
+
+/* The same as iforest_block_fold(), in a fraction of its instructions; false where it has to be that, and nothing was added. */
+static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned block, const struct iforest_wanted *wanted,
+				   struct iforest_aggregate *aggregate)
+{
+	struct iforest_value_aggregate *into = &aggregate->values[0];
+	struct iforest_summary summary;
+	struct iforest_column column;
+	unsigned n;
+
+	if (!iforest_leaf_first_column(leaf, block, &n, &summary, &column))
+		return false;
+	aggregate->n_rows += n;
+	into->n += iforest_popcount(column.present);
+	into->sum = iforest_add_wrapping(into->sum, summary.sum);
+	if (!(wanted->no_mins & 1))
+		offer_value(&column, summary.low, -1, &into->min);
+	if (!(wanted->no_maxs & 1))
+		offer_value(&column, summary.high, 1, &into->max);
+	return true;
+}
+
+enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
+					     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	bool is_short = wants_first_value_alone(wanted, leaf->fields);
+	struct iforest_block_reader reader;
+	enum iforest_status status = IFOREST_OK;
+	uint64_t counted;
+
+	for (unsigned b = from; b < to && !status; b++) {
+		if (is_short && add_first_value(leaf, b, wanted, aggregate))
+			continue;
+		iforest_block_start(&reader, leaf, b);
+		status = iforest_block_fold(&reader, 0, reader.block.n, wanted, aggregate, &counted);
+	}
+	return status;
 }
 
 /* ---- a node without some of its entries ---- */

@@ -52,6 +52,10 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
 				       uint64_t *counted);
 
+/* The same of all entries of the blocks [from, to) of a page. */
+enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
+					     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate);
+
 /* Are sums (and counts) of the first value column all that is wanted, so that the summary of a block says what the block adds? */
 bool iforest_wants_sums_alone(const struct iforest_wanted *wanted, const struct iforest_fields *fields);
 

@@ -5,17 +5,24 @@
 
 #include "core/leaf_fold.h"
 
-/* before, after = what the live entries before the key, and from it on, sum up to; (block, entry) is where it belongs. *done is false,
- * and both are undefined, where a fold of the entries has to do it: what is wanted cannot be taken out of a node
- * (iforest_can_take_out()); extremes that are wanted stand on both sides; the page has more than one series, or NULL times; or entries
- * were removed between the reading of the node and that of the page.
- * Requires  the key lies within the page; wanted has no filter that is to be asked; the reader stands on the block, and stays there,
- *           unless entry is 0.
- * Cost      the entries of one side, that which does not have the extremes.
- * Errors    IFOREST_CORRUPT. */
-enum iforest_status iforest_leaf_split(const struct iforest_leaf *leaf, const uint8_t *node, struct iforest_block_reader *reader,
-				       const struct iforest_key *key, unsigned block, unsigned entry,
-				       const struct iforest_wanted *wanted, struct iforest_aggregate *before,
-				       struct iforest_aggregate *after, bool *done);
+/* Can it be done? The page must have the key's series alone, and times; first and last rows, times, and what makes a node beside sums and
+ * extremes cannot be wanted. */
+bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, const struct iforest_wanted *wanted);
+
+/* Where a key belongs in a leaf page; (blocks of the page, 0) is its end. first: the key of the entry there, without its ref. */
+struct iforest_leaf_cut {
+	unsigned block, entry;
+	struct iforest_key first;
+};
+
+/* into = into + the live entries before the key; after = those from it on.
+ * Requires  iforest_leaf_can_split(); wanted has no filter that is to be asked.
+ * Cost      log2(blocks), a block, and the entries of one side, that which does not have the extremes; of both where the extremes that are
+ *           wanted stand on both, where what is wanted cannot be taken out of a node (iforest_can_take_out()), and where entries were removed
+ *           between the reading of the node and that of the page.
+ * Errors    IFOREST_CORRUPT; then all three are undefined. */
+enum iforest_status iforest_leaf_split(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
+				       const struct iforest_wanted *wanted, struct iforest_aggregate *into,
+				       struct iforest_aggregate *after, struct iforest_leaf_cut *cut);
 
 #endif

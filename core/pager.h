@@ -52,6 +52,11 @@ struct iforest_pager {
 	enum iforest_status (*get)(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page);
 	void (*release)(void *context, struct iforest_page *page);
 
+	/* The same, of the storage's own bytes under its lock: to be given back soon, and until then no other function of the pager
+	 * is called, and nothing that may wait or jump. One at a time. NULL: get() does not copy either. */
+	enum iforest_status (*borrow)(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page);
+	void (*give_back)(void *context, struct iforest_page *page);
+
 	/* The page will probably be got soon: memory that waits for it may be fetched ahead. Gives nothing and never fails.
 	 * NULL: that would not pay. */
 	void (*expect)(void *context, const struct iforest_place *place, uint64_t index);

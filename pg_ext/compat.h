@@ -13,6 +13,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/datetime.h"
@@ -101,6 +102,22 @@ static inline int iforest_decode_zone_abbreviation(const char *word, pg_tz **zon
 	type = DecodeTimezoneAbbrev(0, unconstify(char *, word), &offset, zone);
 #endif
 	return type;
+}
+
+/* Pins a block if it is in that buffer still, which does not count as use. Not for buffers of temporary tables: 15 takes them for others. */
+static inline bool iforest_read_recent_buffer(Relation relation, BlockNumber block, Buffer buffer)
+{
+#if PG_VERSION_NUM >= 160000
+	bool found = ReadRecentBuffer(relation->rd_locator, MAIN_FORKNUM, block, buffer);
+#else
+	bool found = ReadRecentBuffer(relation->rd_node, MAIN_FORKNUM, block, buffer);
+#endif
+
+	if (found) {
+		pgstat_count_buffer_read(relation);
+		pgstat_count_buffer_hit(relation);
+	}
+	return found;
 }
 
 /* a table of groups; and the bytes that a new group has beside its keys, zeroed */

@@ -11,6 +11,13 @@
 
 struct iforest_page_buffer;
 
+/* Which page it is that is being read, and in which state. */
+struct iforest_page_mark {
+	BlockNumber block;
+	XLogRecPtr lsn;      /* 0: what the page holds does not show in it */
+	bool is_checked;
+};
+
 struct iforest_index {
 	Relation relation;
 	MemoryContext context;                 /* what lives as long as the index is open */
@@ -28,6 +35,8 @@ struct iforest_index {
 	struct iforest_extent *extents;        /* by owner, then first */
 	uint32 n_extents;
 	struct iforest_page_buffer *idle_buffers;
+	Buffer borrowed;                       /* locked, or InvalidBuffer */
+	struct iforest_page_mark borrowed_mark;
 	uint8 *newest_manifest;
 	uint32 new_run, n_new_pages;           /* the run being written: its clock number, pages so far */
 	uint32 n_new_reserved;

@@ -1,5 +1,6 @@
 #include "pg_ext/index.h"
 
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "miscadmin.h"
@@ -8,25 +9,32 @@
 #include "pg_ext/locks.h"
 #include "pg_ext/pause.h"
 
+/* What is fetched ahead of a leaf page: its header and directory. */
+enum { CACHE_LINE = 64, EXPECTED_BYTES = 1024 };
+
 /* A run grows by a sixteenth of itself at a time. */
 enum { FEWEST_RESERVED = 8, MOST_RESERVED = 4096 };
 
 struct iforest_page_buffer {
 	struct iforest_page_buffer *next;
-	BlockNumber block;
-	XLogRecPtr lsn;      /* 0: what the page holds does not show in it */
-	bool is_checked;
-	uint8 bytes[IFOREST_PG_PAGE_BYTES];
+	struct iforest_page_mark mark;
+	uint8_t bytes[IFOREST_PG_PAGE_BYTES];
 };
 
-/* Pages that this backend has found to be whole, by block. They change with their LSN, and with that alone, where the server itself
- * checks what it reads from a file. */
-enum { REMEMBERED_PAGES = 16384 };
-static struct checked_page {
+/* What this backend knows of pages that it has read, by block: in which of the server's buffers they lay, and that their bytes were found to be
+ * whole. These change with their LSN, and with that alone, where the server itself checks what it reads from a file. */
+enum { KNOWN_PAGES = 16384 };
+static struct known_page {
 	uint64 index_id;
-	XLogRecPtr lsn;
+	XLogRecPtr lsn;      /* of the bytes that were whole; 0: none were */
 	BlockNumber block;
-} checked_pages[REMEMBERED_PAGES];
+	Buffer buffer;       /* InvalidBuffer: not known */
+	TimestampTz used;    /* when the server was told that it is in use */
+} known_pages[KNOWN_PAGES];
+
+/* What is found where it lay does not count as used, and would be dropped from the buffers first: so it is looked up all the same where
+ * that was done as long ago. */
+enum { USED_MICROSECONDS = 100000 };
 
 /* ---- where a page is ---- */
 
@@ -91,24 +99,40 @@ static bool may_remember(const struct iforest_index *index)
 	return DataChecksumsEnabled() && RelationNeedsWAL(index->relation) && !index->is_build && !index->trusts_nothing;
 }
 
-static bool was_checked(const struct iforest_index *index, const struct iforest_page_buffer *held)
+static bool is_known(const struct iforest_index *index, BlockNumber block)
 {
-	const struct checked_page *checked = &checked_pages[held->block % REMEMBERED_PAGES];
+	const struct known_page *known = &known_pages[block % KNOWN_PAGES];
 
-	return held->lsn && checked->lsn == held->lsn && checked->block == held->block &&
-	       checked->index_id == index->meta.index_id;
+	return known->block == block && known->index_id == index->meta.index_id;
 }
 
-static void remember_checked(const struct iforest_index *index, const struct iforest_page_buffer *held)
+/* The place for what is known of a block, which may be nothing. */
+static struct known_page *known_page(const struct iforest_index *index, BlockNumber block)
 {
-	checked_pages[held->block % REMEMBERED_PAGES] =
-		(struct checked_page){ .index_id = index->meta.index_id, .lsn = held->lsn, .block = held->block };
+	struct known_page *known = &known_pages[block % KNOWN_PAGES];
+
+	if (!is_known(index, block))
+		*known = (struct known_page){ .index_id = index->meta.index_id, .block = block, .buffer = InvalidBuffer };
+	return known;
 }
 
-static enum iforest_status get(void *context, const struct iforest_place *place, uint64_t number, struct iforest_page *to)
+static Buffer pin(const struct iforest_index *index, BlockNumber block)
 {
-	struct iforest_index *index = context;
-	struct iforest_page_buffer *held = index->idle_buffers;
+	struct known_page *known = known_page(index, block);
+	TimestampTz now = GetCurrentStatementStartTimestamp();
+	Buffer buffer = known->buffer;
+
+	if (BufferIsValid(buffer) && now - known->used < USED_MICROSECONDS && iforest_read_recent_buffer(index->relation, block, buffer))
+		return buffer;
+	buffer = ReadBuffer(index->relation, block);
+	known->buffer = BufferIsLocal(buffer) ? InvalidBuffer : buffer;
+	known->used = now;
+	return buffer;
+}
+
+/* Pins and locks a page of a run. InvalidBuffer: it is somebody else's by now. */
+static Buffer lock_page(struct iforest_index *index, const struct iforest_place *place, uint64_t number, struct iforest_page_mark *mark)
+{
 	BlockNumber block = iforest_run_block(index, place, number);
 	Buffer buffer;
 	Page page;
@@ -118,35 +142,53 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 		iforest_pause("first leaf page wanted");
 	if (block == InvalidBlockNumber) {
 		index->met_foreign_page = true;
-		return IFOREST_CORRUPT;
+		return InvalidBuffer;
 	}
-	if (held)
-		index->idle_buffers = held->next;
-	else
-		held = MemoryContextAlloc(index->context, sizeof *held);
-	buffer = ReadBuffer(index->relation, block);
+	buffer = pin(index, block);
+	iforest_pause(mark == &index->borrowed_mark ? "page to be borrowed" : "page to be copied");
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
-	to->bytes = NULL;
-	if (iforest_page_is(page, IFOREST_KIND_RUN, (uint32)place->location) &&
-	    iforest_content_used(page) >= IFOREST_PAGE_HEADER) {
-		to->n_bytes = iforest_content_used(page);
-		memcpy(held->bytes, iforest_content(page), to->n_bytes);
-		held->block = block;
-		held->lsn = may_remember(index) ? PageGetLSN(page) : InvalidXLogRecPtr;
-		if (iforest_load64(held->bytes + 8) == place->run_id)
-			to->bytes = held->bytes;
+	/* whose page it is can be told from now on, for as long as it is locked */
+	if (!iforest_page_is(page, IFOREST_KIND_RUN, (uint32)place->location) || iforest_content_used(page) < IFOREST_PAGE_HEADER ||
+	    iforest_load64(iforest_content(page) + 8) != place->run_id) {
+		UnlockReleaseBuffer(buffer);
+		index->met_foreign_page = true;
+		return InvalidBuffer;
 	}
+	*mark = (struct iforest_page_mark){ .block = block, .lsn = may_remember(index) ? PageGetLSN(page) : InvalidXLogRecPtr };
+	mark->is_checked = mark->lsn && is_known(index, block) && known_page(index, block)->lsn == mark->lsn;
+	return buffer;
+}
+
+static void remember(const struct iforest_index *index, const struct iforest_page_mark *mark)
+{
+	if (mark->is_checked && mark->lsn)
+		known_page(index, mark->block)->lsn = mark->lsn;
+}
+
+static enum iforest_status get(void *context, const struct iforest_place *place, uint64_t number, struct iforest_page *to)
+{
+	struct iforest_index *index = context;
+	struct iforest_page_buffer *held = index->idle_buffers;
+	struct iforest_page_mark mark;
+	Buffer buffer;
+
+	if (!held)
+		held = MemoryContextAlloc(index->context, sizeof *held);
+	else
+		index->idle_buffers = held->next;
+	buffer = lock_page(index, place, number, &mark);
+	if (!BufferIsValid(buffer)) {
+		held->next = index->idle_buffers;
+		index->idle_buffers = held;
+		return IFOREST_CORRUPT;
+	}
+	held->mark = mark;
+	*to = (struct iforest_page){ .bytes = held->bytes, .n_bytes = iforest_content_used(BufferGetPage(buffer)),
+				     .is_checked = &held->mark.is_checked };
+	memcpy(held->bytes, iforest_content(BufferGetPage(buffer)), to->n_bytes);
 	UnlockReleaseBuffer(buffer);
-	if (to->bytes) {
-		held->is_checked = was_checked(index, held);
-		to->is_checked = &held->is_checked;
-		return IFOREST_OK;
-	}
-	held->next = index->idle_buffers;
-	index->idle_buffers = held;
-	index->met_foreign_page = true;
-	return IFOREST_CORRUPT;
+	return IFOREST_OK;
 }
 
 static void release(void *context, struct iforest_page *page)
@@ -155,10 +197,48 @@ static void release(void *context, struct iforest_page *page)
 	struct iforest_page_buffer *held = (struct iforest_page_buffer *)(page->bytes -
 									  offsetof(struct iforest_page_buffer, bytes));
 
-	if (held->is_checked && held->lsn)
-		remember_checked(index, held);
+	remember(index, &held->mark);
 	held->next = index->idle_buffers;
 	index->idle_buffers = held;
+}
+
+static enum iforest_status borrow(void *context, const struct iforest_place *place, uint64_t number, struct iforest_page *to)
+{
+	struct iforest_index *index = context;
+	Page page;
+
+	Assert(!BufferIsValid(index->borrowed));
+	index->borrowed = lock_page(index, place, number, &index->borrowed_mark);
+	if (!BufferIsValid(index->borrowed))
+		return IFOREST_CORRUPT;
+	page = BufferGetPage(index->borrowed);
+	*to = (struct iforest_page){ .bytes = iforest_content(page), .n_bytes = iforest_content_used(page),
+				     .is_checked = &index->borrowed_mark.is_checked };
+	return IFOREST_OK;
+}
+
+static void give_back(void *context, struct iforest_page *page)
+{
+	struct iforest_index *index = context;
+
+	(void)page;
+	remember(index, &index->borrowed_mark);
+	UnlockReleaseBuffer(index->borrowed);
+	index->borrowed = InvalidBuffer;
+}
+
+/* Nothing is pinned: where other bytes stand in the buffer by now, they are fetched in vain. */
+static void expect(void *context, const struct iforest_place *place, uint64_t number)
+{
+	struct iforest_index *index = context;
+	BlockNumber block = find_block(index, (uint32)place->location, (uint32)number);
+	Buffer buffer = block != InvalidBlockNumber && is_known(index, block) ? known_page(index, block)->buffer : InvalidBuffer;
+
+	if (!BufferIsValid(buffer))
+		return;
+	for (uint32 at = 0; at < EXPECTED_BYTES; at += CACHE_LINE)
+		__builtin_prefetch(BufferGetPage(buffer) + at);
+	__builtin_prefetch(BufferGetPage(buffer) + BLCKSZ - 1);
 }
 
 /* ---- writing ---- */
@@ -307,6 +387,9 @@ void iforest_pager_init(struct iforest_index *index)
 					       .max_batch_pages = IFOREST_PG_BATCH_PAGES,
 					       .get = get,
 					       .release = release,
+					       .borrow = borrow,
+					       .give_back = give_back,
+					       .expect = expect,
 					       .create_run = create_run,
 					       .write = write_pages,
 					       .drop_run = drop_run,

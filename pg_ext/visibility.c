@@ -274,12 +274,20 @@ static uint64 next_unclean(struct iforest_visibility *visibility, uint64 block, 
 	return (uint64)highest + 1;
 }
 
+/* Of a clean block, where the clean ones that follow on end, as far as the page of the map that it is in tells. */
+static uint64 clean_end(struct iforest_visibility *visibility, BlockNumber block)
+{
+	BlockNumber last = Min(block / BLOCKS_A_MAP_PAGE * BLOCKS_A_MAP_PAGE + BLOCKS_A_MAP_PAGE, visibility->n_heap_blocks) - 1;
+
+	return next_unclean(visibility, block, last);
+}
+
 bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest,
 				  uint64 n_rows)
 {
 	uint64 most_looks = Max(n_rows / ROWS_A_LOOK, FEW_LOOKS), n_looks = 0;
 
-	if (highest < lowest)
+	if (highest < lowest || (lowest >= visibility->clean_from && highest < visibility->clean_to))
 		return true;
 	if (highest >= visibility->n_heap_blocks)
 		return false;
@@ -292,6 +300,8 @@ bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNu
 	     block = next_unclean(visibility, block + 1, highest))
 		if (look(visibility, (BlockNumber)block))
 			return false;
+	visibility->clean_from = lowest;
+	visibility->clean_to = clean_end(visibility, highest);
 	return true;
 }
 

@@ -31,6 +31,7 @@ struct iforest_visibility {
 	uint32 n_pages;
 	struct looked_hash *looked;      /* blocks that were looked at and are not clean: their visible roots */
 	struct iforest_looked_block *recent; /* the one asked for last; NULL: none yet */
+	uint64 clean_from, clean_to;     /* blocks from one to before the other are clean: those asked for last, and what follows on */
 	uint64 n_looks;                  /* heap pages looked at */
 };
 

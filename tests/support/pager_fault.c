@@ -16,7 +16,7 @@ static enum iforest_status fault_get(void *context, const struct iforest_place *
 {
 	struct pager_fault *fault = context;
 
-	if (fault->is_down || breaks(fault, ++fault->n_gets, fault->fail_get_at))
+	if (fault->is_down || fault->is_lent || breaks(fault, ++fault->n_gets, fault->fail_get_at))
 		return IFOREST_IO;
 	return fault->inner->get(fault->inner->context, place, index, page);
 }
@@ -25,6 +25,26 @@ static void fault_release(void *context, struct iforest_page *page)
 {
 	struct pager_fault *fault = context;
 
+	if (fault->is_lent)
+		abort();
+	fault->inner->release(fault->inner->context, page);
+}
+
+static enum iforest_status fault_borrow(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
+{
+	struct pager_fault *fault = context;
+	enum iforest_status status = fault_get(context, place, index, page);
+
+	fault->is_lent = fault->is_lent || !status;
+	return status;
+}
+
+static void fault_give_back(void *context, struct iforest_page *page)
+{
+	struct pager_fault *fault = context;
+
+	fault->is_lent = false;
+	memset((uint8_t *)page->bytes, 0xA5, page->n_bytes);
 	fault->inner->release(fault->inner->context, page);
 }
 
@@ -32,7 +52,7 @@ static enum iforest_status fault_create_run(void *context, struct iforest_place 
 {
 	struct pager_fault *fault = context;
 
-	return fault->is_down ? IFOREST_IO : fault->inner->create_run(fault->inner->context, place);
+	return fault->is_down || fault->is_lent ? IFOREST_IO : fault->inner->create_run(fault->inner->context, place);
 }
 
 /* The first half is new; the second is what stood there before, or zeros. */
@@ -58,7 +78,7 @@ static enum iforest_status fault_write(void *context, const struct iforest_place
 	struct iforest_page_write *batch;
 	uint8_t *torn;
 
-	if (fault->is_down)
+	if (fault->is_down || fault->is_lent)
 		return IFOREST_IO;
 	if (!breaks(fault, ++fault->n_writes, fault->fail_write_at))
 		return fault->inner->write(fault->inner->context, place, pages, n_pages);
@@ -81,14 +101,14 @@ static enum iforest_status fault_drop_run(void *context, const struct iforest_pl
 {
 	struct pager_fault *fault = context;
 
-	return fault->is_down ? IFOREST_IO : fault->inner->drop_run(fault->inner->context, place, n_pages);
+	return fault->is_down || fault->is_lent ? IFOREST_IO : fault->inner->drop_run(fault->inner->context, place, n_pages);
 }
 
 static enum iforest_status fault_publish(void *context, const uint8_t *bytes, uint32_t n_bytes)
 {
 	struct pager_fault *fault = context;
 
-	if (fault->is_down)
+	if (fault->is_down || fault->is_lent)
 		return IFOREST_IO;
 	if (!breaks(fault, ++fault->n_writes, fault->fail_write_at))
 		return fault->inner->publish(fault->inner->context, bytes, n_bytes);
@@ -113,4 +133,10 @@ void pager_fault_init(struct pager_fault *fault, const struct iforest_pager *inn
 			   .random = fault_random },
 		.inner = inner,
 	};
+}
+
+void pager_fault_lend(struct pager_fault *fault)
+{
+	fault->pager.borrow = fault_borrow;
+	fault->pager.give_back = fault_give_back;
 }

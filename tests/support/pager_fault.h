@@ -15,11 +15,15 @@ struct pager_fault {
 	enum pager_fault_mode mode;
 	uint64_t n_writes, n_gets;           /* calls so far; a publish is a write */
 	uint64_t fail_write_at, fail_get_at; /* the call that fails, the first is 1; 0: none */
+	bool is_lent;                        /* a page is borrowed: every other call fails, and the bytes are overwritten as it is given back */
 	bool stays_down;                     /* after a failed call all others fail too: the machine is off */
 	bool is_down;
 };
 
 /* Must stay in place; inner must outlive it. */
 void pager_fault_init(struct pager_fault *fault, const struct iforest_pager *inner);
+
+/* From now on it lends pages, as PostgreSQL's pager does. */
+void pager_fault_lend(struct pager_fault *fault);
 
 #endif

@@ -24,6 +24,8 @@ static void start_with(struct fixture *f, uint64_t seed, enum sample_times style
 	f->dice = random_from(seed);
 	sample_start(&f->index, &shape);
 	f->index.seed = seed;
+	if (random_chance(&f->dice, 50))
+		pager_fault_lend(&f->index.pager);
 	sample_entries(&f->index, &f->dice, n_fewest + random_below(&f->dice, 3000), 5, style);
 	assert_ok(sample_build(&f->index, 0));
 	f->n = sample_pick(&f->index, &f->dice, 0, 100, &f->keys, &f->entries);

@@ -30,6 +30,8 @@ static void one_round(uint64_t seed)
 
 	sample_start(&index, &shapes[random_below(&dice, COUNT_OF(shapes))]);
 	index.seed = seed;
+	if (random_chance(&dice, 50))
+		pager_fault_lend(&index.pager);
 	for (unsigned r = 0; r < n_runs; r++) {
 		unsigned group = sample_entries(&index, &dice, random_size(&dice), n_series,
 						(enum sample_times)random_below(&dice, SAMPLE_STYLES));

@@ -9,6 +9,7 @@
 struct range {
 	const struct iforest_fields *fields;
 	int64_t low, high;
+	const struct pager_fault *pager; /* has lent no page while anything is asked */
 	bool asks_for_most; /* IFOREST_MOST instead of IFOREST_SOME */
 	uint64_t n_nodes[4];
 };
@@ -25,6 +26,7 @@ static enum iforest_verdict of_node(void *context, const uint8_t *bytes)
 	const struct iforest_value_aggregate *values = &node.aggregate.values[0];
 	enum iforest_verdict verdict = range->asks_for_most ? IFOREST_MOST : IFOREST_SOME;
 
+	assert_false(range->pager->is_lent);
 	iforest_node_read(&node, range->fields, bytes);
 	if (values->n == 0 || values->min.value.integer > range->high || values->max.value.integer < range->low)
 		verdict = IFOREST_NONE;
@@ -40,6 +42,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	struct range *range = context;
 	enum iforest_status status = iforest_block_need(reader, IFOREST_VALUES);
 
+	assert_false(range->pager->is_lent);
 	for (unsigned i = 0; i < reader->block.n && !status; i++)
 		if (!(reader->block.present[0] >> i & 1) || !is_inside(range, reader->block.values[0][i]))
 			*live &= ~(UINT64_C(1) << i);
@@ -110,6 +113,16 @@ static int64_t latest_by_hand(const struct sample_index *index, uint32_t series,
 	return latest;
 }
 
+/* The end of a bucket: near, or the time of any entry, so that nodes lie in between. */
+static int64_t random_end(const struct sample_index *index, struct random *dice, int64_t time)
+{
+	int64_t other = index->oracle.entries[random_below(dice, index->oracle.n_entries)].time;
+
+	if (time > INT64_MAX - 2000 || random_chance(dice, 3))
+		return INT64_MAX;
+	return other > time && random_chance(dice, 20) ? other : time + (int64_t)random_below(dice, 1000);
+}
+
 /* Passes a series in buckets of random width, and then its entries without a time. */
 static void one_series(struct sample_index *index, struct random *dice, struct iforest_scan *scan,
 		       const struct iforest_wanted *wanted, const struct range *range, uint32_t series)
@@ -127,7 +140,7 @@ static void one_series(struct sample_index *index, struct random *dice, struct i
 		assert_true(expected_found && time <= latest);
 	assert_ok(iforest_scan_start(scan, series));
 	while (iforest_scan_earliest(scan, &time, &found) == IFOREST_OK && found) {
-		int64_t through = time > INT64_MAX - 2000 || random_chance(dice, 3) ? INT64_MAX : time + (int64_t)random_below(dice, 1000);
+		int64_t through = random_end(index, dice, time);
 
 		assert_true(time >= from);
 		iforest_aggregate_clear(&got, index->manifest.fields.n_values);
@@ -183,9 +196,14 @@ static void one_round(uint64_t seed, uint64_t *n_nodes)
 		range.low = INT64_MIN;
 	if (random_chance(&dice, 50))
 		range.high = INT64_MAX;
+	if (random_chance(&dice, 30))
+		range.low = INT64_MIN, range.high = INT64_MAX;
 	sample_start(&index, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0 });
 	index.seed = seed;
 	range.fields = &index.manifest.fields;
+	range.pager = &index.pager;
+	if (random_chance(&dice, 50))
+		pager_fault_lend(&index.pager);
 	for (unsigned r = 0; r < 3; r++) {
 		unsigned group = sample_entries(&index, &dice, random_below(&dice, 3000), n_series,
 						(enum sample_times)random_below(&dice, SAMPLE_STYLES));

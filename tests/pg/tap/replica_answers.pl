@@ -18,6 +18,9 @@ CREATE EXTENSION iforest;
 CREATE TABLE t(id integer, who integer, ts integer, dur integer);
 CREATE INDEX t_if ON t USING iforest (who, ts) INCLUDE (dur) WITH (background_merge = off, pending_pages = 1);
 CREATE VIEW by_who AS SELECT who, ts / 500, count(*), sum(dur), min(dur), max(ts) FROM t GROUP BY 1, 2;
+CREATE TABLE wide(ts integer, dur integer);
+CREATE INDEX wide_if ON wide USING iforest (ts) INCLUDE (dur) WITH (background_merge = off);
+CREATE VIEW by_part AS SELECT ts / 9001, count(*), sum(dur), max(dur) FROM wide GROUP BY 1;
 END
 $primary->backup('base');
 my $replica = PostgreSQL::Test::Cluster->new('replica');
@@ -35,7 +38,9 @@ my %work = (
 	new => 'INSERT INTO t SELECT i, 4, i - 6000, 3 FROM generate_series(6001, 6900) i',
 	vacuum => 'VACUUM (INDEX_CLEANUP on, TRUNCATE off) t',
 	seal => "SELECT iforest_merge('t_if')",
-	merge => "SELECT iforest_merge('t_if', true)");
+	merge => "SELECT iforest_merge('t_if', true)",
+	more => 'INSERT INTO wide SELECT i, i * 40503 % 16777213 FROM generate_series(1, 30000) i',
+	rewrite => "SELECT iforest_merge('wide_if', true)");
 
 sub run_work
 {
@@ -74,12 +79,19 @@ sub tell_gate
 
 my $n_readers = 0;
 
+sub rows_of
+{
+	my ($view) = @_;
+
+	return "SELECT count(*) || ': ' || string_agg($view\::text, ' ' ORDER BY $view\::text) FROM $view;";
+}
+
 # The answers of the index and of the table to the same snapshot; work is done while the reader is at the place.
 sub answers_amid
 {
-	my ($place, $work, $waits) = @_;
+	my ($place, $work, $waits, $question) = @_;
 	my ($out, $err) = ('', '');
-	my $question = q(SELECT count(*) || ': ' || string_agg(by_who::text, ' ' ORDER BY by_who::text) FROM by_who;);
+	$question = rows_of('by_who') if !defined $question;
 	my $script = write_file("$PostgreSQL::Test::Utils::tmp_check/reader" . ++$n_readers . '.sql', "SET enable_seqscan = off; SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off; SET jit = off;
 		BEGIN ISOLATION LEVEL REPEATABLE READ; SET iforest.pause_at = '$place'; $question
 		SET iforest.enable = off; SET enable_seqscan = on; $question COMMIT;\n");
@@ -117,6 +129,28 @@ for my $round (@rounds)
 		my ($errors, $by_index, $by_table) = answers_amid($place, $during, 1);
 		is($by_index, $by_table, "feedback $feedback; $before; at '$place': $during");
 		is($errors, '', "feedback $feedback; $before; at '$place': no error");
+	}
+}
+
+# A page has been found in its buffer, and is not locked yet, when its block is given to another run: whose it is holds only under its lock.
+$replica->safe_psql('postgres', 'ALTER SYSTEM SET hot_standby_feedback = off');
+$replica->reload;
+for my $place ('page to be borrowed', 'page to be copied')
+{
+	for my $question (rows_of('by_part'), 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ' . rows_of('by_part'))
+	{
+		$primary->safe_psql('postgres', 'TRUNCATE wide');
+		run_work('more rewrite');
+		$primary->safe_psql('postgres', 'VACUUM wide');
+		settle();
+		my ($errors, @out) = answers_amid($place, 'more rewrite more rewrite more rewrite more rewrite', 1, $question);
+		if ($question =~ /EXPLAIN/)
+		{
+			like(join("\n", @out), qr/Restarts: [1-9]/, "at '$place': its page is another run's then");
+			next;
+		}
+		is($out[0], $out[1], "at '$place': merged, and its blocks given to others");
+		is($errors, '', "at '$place': merged, no error");
 	}
 }
 
