@@ -122,14 +122,14 @@ static inline bool iforest_read_recent_buffer(Relation relation, BlockNumber blo
 
 /* a table of groups; and the bytes that a new group has beside its keys, zeroed */
 static inline TupleHashTable iforest_make_group_table(PlanState *node, TupleDesc keys, AttrNumber *columns, Oid *equal,
-						      FmgrInfo *hash, Oid *collations, Size n_bytes, MemoryContext context,
-						      MemoryContext short_lived)
+						      FmgrInfo *hash, Oid *collations, long n_expected, Size n_bytes,
+						      MemoryContext context, MemoryContext short_lived)
 {
 #if PG_VERSION_NUM >= 180000
-	return BuildTupleHashTable(node, keys, NULL, keys->natts, columns, equal, hash, collations, 256, n_bytes, context, context,
+	return BuildTupleHashTable(node, keys, NULL, keys->natts, columns, equal, hash, collations, n_expected, n_bytes, context, context,
 				   short_lived, false);
 #else
-	return BuildTupleHashTableExt(node, keys, keys->natts, columns, equal, hash, collations, 256, n_bytes, context, context,
+	return BuildTupleHashTableExt(node, keys, keys->natts, columns, equal, hash, collations, n_expected, n_bytes, context, context,
 				      short_lived, false);
 #endif
 }

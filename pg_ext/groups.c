@@ -2,6 +2,12 @@
 
 #include "nodes/nodeFuncs.h"
 
+/* Beside the keys of a group; its states follow. */
+struct group {
+	struct group *next;          /* found first after this one */
+	MinimalTuple keys;
+};
+
 struct iforest_groups {
 	PlanState *node;
 	ExprContext *econtext;
@@ -15,8 +21,8 @@ struct iforest_groups {
 	Oid *equal, *collations;
 	FmgrInfo *hash;
 	TupleHashTable table;        /* NULL without keys */
-	TupleHashIterator iterator;
-	bool is_iterating, is_done;
+	struct group *first, *last;  /* in the order in which they were found, which is that of their memory */
+	bool is_done;                /* the one group without keys was given */
 	void *only;                  /* states of the one group without keys */
 };
 
@@ -52,17 +58,30 @@ struct iforest_groups *iforest_groups_begin(const struct iforest_question *quest
 	return groups;
 }
 
+enum { FEWEST_EXPECTED = 256, MOST_EXPECTED = 4096 };
+
+static long expected_groups(const struct iforest_groups *groups)
+{
+	return (long)Min(Max(groups->node->plan->plan_rows, FEWEST_EXPECTED), MOST_EXPECTED);
+}
+
+static Size group_bytes(const struct iforest_groups *groups)
+{
+	return sizeof(struct group) + groups->state_bytes;
+}
+
 void iforest_groups_reset(struct iforest_groups *groups, MemoryContext context)
 {
 	MemoryContext before = MemoryContextSwitchTo(context);
 
 	groups->context = context;
-	groups->is_iterating = groups->is_done = false;
+	groups->first = groups->last = NULL;
+	groups->is_done = false;
 	groups->only = NULL;
 	if (groups->n_keys > 0) {
 		ExecClearTuple(groups->stored);
 		groups->table = iforest_make_group_table(groups->node, groups->descriptor, groups->columns, groups->equal,
-							 groups->hash, groups->collations, groups->state_bytes, context,
+							 groups->hash, groups->collations, expected_groups(groups), group_bytes(groups), context,
 							 groups->econtext->ecxt_per_tuple_memory);
 	} else {
 		groups->only = palloc0(groups->state_bytes);
@@ -72,7 +91,8 @@ void iforest_groups_reset(struct iforest_groups *groups, MemoryContext context)
 
 void *iforest_groups_find(struct iforest_groups *groups)
 {
-	TupleHashEntry group;
+	TupleHashEntry entry;
+	struct group *group;
 	bool is_new;
 
 	if (groups->n_keys == 0)
@@ -82,13 +102,19 @@ void *iforest_groups_find(struct iforest_groups *groups)
 		groups->probe->tts_values[i] = ExecEvalExprSwitchContext(groups->keys[i], groups->econtext,
 									 &groups->probe->tts_isnull[i]);
 	ExecStoreVirtualTuple(groups->probe);
-	group = LookupTupleHashEntry(groups->table, groups->probe, &is_new, NULL);
-	return iforest_group_bytes(groups->table, group, is_new, groups->state_bytes);
+	entry = LookupTupleHashEntry(groups->table, groups->probe, &is_new, NULL);
+	group = iforest_group_bytes(groups->table, entry, is_new, group_bytes(groups));
+	if (is_new) {
+		group->keys = entry->firstTuple;
+		*(groups->last ? &groups->last->next : &groups->first) = group;
+		groups->last = group;
+	}
+	return group + 1;
 }
 
 void *iforest_groups_next(struct iforest_groups *groups, Datum *keys, bool *are_null)
 {
-	TupleHashEntry group;
+	struct group *group = groups->first;
 
 	if (groups->n_keys == 0) {
 		void *only = groups->is_done ? NULL : groups->only;
@@ -96,15 +122,12 @@ void *iforest_groups_next(struct iforest_groups *groups, Datum *keys, bool *are_
 		groups->is_done = true;
 		return only;
 	}
-	if (!groups->is_iterating)
-		InitTupleHashIterator(groups->table, &groups->iterator);
-	groups->is_iterating = true;
-	group = ScanTupleHashTable(groups->table, &groups->iterator);
 	if (!group)
 		return NULL;
-	ExecStoreMinimalTuple(group->firstTuple, groups->stored, false);
+	groups->first = group->next;
+	ExecStoreMinimalTuple(group->keys, groups->stored, false);
 	slot_getallattrs(groups->stored);
 	memcpy(keys, groups->stored->tts_values, (Size)groups->n_keys * sizeof *keys);
 	memcpy(are_null, groups->stored->tts_isnull, (Size)groups->n_keys * sizeof *are_null);
-	return iforest_group_bytes(groups->table, group, false, groups->state_bytes);
+	return group + 1;
 }

@@ -44,9 +44,16 @@ static void extremes(const struct iforest_measures *measures, const struct arm *
 
 struct total {
 	uint64 n;
-	Datum number;      /* numeric */
+	Datum number;      /* numeric, where has_number */
 	double real;
+	bool has_number;
 };
+
+static void add_number(Datum number, struct total *total)
+{
+	total->number = total->has_number ? DirectFunctionCall2(numeric_add, total->number, number) : number;
+	total->has_number = true;
+}
 
 /* The finite values' sum with NaN and infinities put back; as an addition of the values would, it does not become infinite in
  * silence. */
@@ -128,7 +135,7 @@ static void add_affine(const struct iforest_measures *measures, struct arm *arm,
 		sum = DirectFunctionCall2(numeric_add, DirectFunctionCall2(numeric_mul, arm->affine.a, sum),
 					  DirectFunctionCall2(numeric_mul, arm->affine.b,
 							      NumericGetDatum(int64_to_numeric((int64)state->n))));
-	total->number = DirectFunctionCall2(numeric_add, total->number, sum);
+	add_number(sum, total);
 }
 
 static void add_constants(const struct measure *measure, const struct iforest_measure_state *state, struct total *total)
@@ -143,7 +150,7 @@ static void add_constants(const struct measure *measure, const struct iforest_me
 		return;
 	}
 	sum = measure->type == NUMERICOID ? state->datum : iforest_numeric_from_int128(state->sum, 0);
-	total->number = DirectFunctionCall2(numeric_add, total->number, sum);
+	add_number(sum, total);
 }
 
 static Datum sum_result(const struct result *result, const struct total *total)
@@ -169,7 +176,7 @@ static Datum sum_result(const struct result *result, const struct total *total)
 static Datum sum_or_average(const struct iforest_measures *measures, const struct result *result,
 			    const struct iforest_measure_state *states, bool *is_null)
 {
-	struct total total = { .number = NumericGetDatum(int64_to_numeric(0)) };
+	struct total total = { .n = 0 };
 
 	for (int a = 0; a < result->n_arms; a++) {
 		struct arm *arm = &result->arms[a];
