@@ -54,8 +54,11 @@ static iforest_int128 exact_start(const struct iforest_bucketing *bucketing, ifo
 
 	if (bucketing->mode == IFOREST_COUNT) {
 		uint64_t width = (uint64_t)window->t1 - (uint64_t)window->t0;
+		iforest_uint128 product = (iforest_uint128)bucket * width;
 
-		return window->t0 + (iforest_int128)((iforest_uint128)bucket * width / (uint64_t)bucketing->n);
+		if (product <= UINT64_MAX) /* which is divided in a fraction of the time */
+			return window->t0 + (iforest_int128)((uint64_t)product / (uint64_t)bucketing->n);
+		return window->t0 + (iforest_int128)(product / (uint64_t)bucketing->n);
 	}
 	return bucketing->origin + bucket * bucketing->step;
 }

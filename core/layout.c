@@ -50,15 +50,12 @@ static uint64_t leaves_through(uint64_t n_leaf_pages, unsigned level, uint64_t n
 
 uint64_t iforest_page_index(uint64_t n_leaf_pages, unsigned level, uint64_t number, uint64_t fanout)
 {
-	unsigned n_levels = iforest_node_levels(n_leaf_pages, fanout);
-	uint64_t n_leaves = leaves_through(n_leaf_pages, level, number, fanout);
-	uint64_t index = number, completed = number;
+	uint64_t n_leaves = level > 0 ? leaves_through(n_leaf_pages, level, number, fanout) : 0;
+	uint64_t index = number;
 
 	for (unsigned k = 0; k < level; k++)
 		index += groups(n_leaves, k, fanout);
-	for (unsigned k = level + 1; k <= n_levels; k++) {
-		completed /= fanout;
+	for (uint64_t completed = number / fanout; completed > 0; completed /= fanout) /* none above the highest level */
 		index += completed;
-	}
 	return index;
 }

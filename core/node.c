@@ -15,12 +15,6 @@ static struct iforest_row read_row(const uint8_t *bytes, bool time_is_null)
 				     .ref = iforest_load_int64(bytes + 16), .time_is_null = time_is_null, .is_set = true };
 }
 
-/* Bytes from the start of a value's field to its min row; the max row follows. */
-static unsigned rows_offset(unsigned kind)
-{
-	return kind == IFOREST_INT64 ? 24 : 40;
-}
-
 static void write_value(uint8_t *bytes, const struct iforest_value_aggregate *value, unsigned kind)
 {
 	iforest_store64(bytes, value->n);
@@ -36,8 +30,8 @@ static void write_value(uint8_t *bytes, const struct iforest_value_aggregate *va
 		iforest_store64(bytes + 24, value->n_plus_infinity);
 		iforest_store64(bytes + 32, value->n_minus_infinity);
 	}
-	write_row(bytes + rows_offset(kind), &value->min);
-	write_row(bytes + rows_offset(kind) + 24, &value->max);
+	write_row(bytes + iforest_node_rows_offset(kind), &value->min);
+	write_row(bytes + iforest_node_rows_offset(kind) + 24, &value->max);
 }
 
 static void write_squares(uint8_t *bytes, const struct iforest_squares *squares)
@@ -60,8 +54,8 @@ static inline struct iforest_row read_extreme(const uint8_t *bytes, unsigned kin
 {
 	if (iforest_load64(bytes) == 0)
 		return (struct iforest_row){ .is_set = false };
-	return sign < 0 ? read_row(bytes + rows_offset(kind), null_bits & 1) :
-			  read_row(bytes + rows_offset(kind) + 24, null_bits >> 1 & 1);
+	return sign < 0 ? read_row(bytes + iforest_node_rows_offset(kind), null_bits & 1) :
+			  read_row(bytes + iforest_node_rows_offset(kind) + 24, null_bits >> 1 & 1);
 }
 
 /* Offers an extreme of a node, which is read as far as it takes to see that it loses. */
@@ -165,7 +159,7 @@ static inline void fold_value(const uint8_t *bytes, const struct iforest_fields 
 			      const struct iforest_node_parts *parts, struct iforest_value_aggregate *into)
 {
 	enum iforest_value_kind kind = (enum iforest_value_kind)fields->kinds[v];
-	const uint8_t *value = bytes + fields->value_offset[v], *rows = value + rows_offset(kind);
+	const uint8_t *value = bytes + fields->value_offset[v], *rows = value + iforest_node_rows_offset(kind);
 	unsigned null_bits = null_bits_of(bytes, v);
 
 	if (iforest_load64(value) == 0)

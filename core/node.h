@@ -53,6 +53,21 @@ static inline uint64_t iforest_node_dead(const uint8_t *bytes)
 
 uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value);
 
+/* Bytes from the start of a value's field to its min row, of 24 bytes; the max row follows. */
+static inline unsigned iforest_node_rows_offset(unsigned kind)
+{
+	return kind == IFOREST_INT64 ? 24 : 40;
+}
+
+/* The value alone of iforest_node_extreme(); any, where the node has no value. */
+static inline union iforest_number iforest_node_extreme_value(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value,
+							      int sign)
+{
+	const uint8_t *rows = bytes + fields->value_offset[value] + iforest_node_rows_offset(fields->kinds[value]);
+
+	return (union iforest_number){ .integer = iforest_load_int64(rows + (sign < 0 ? 0 : 24)) };
+}
+
 /* The row of the smallest (sign -1) or the greatest value (1); not set where the node has no such value. */
 struct iforest_row iforest_node_extreme(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value, int sign);
 

@@ -23,6 +23,8 @@
 #include "core/alloc.h"
 #include "core/status.h"
 
+struct iforest_page_peaks;
+
 /* Where a run lives. */
 struct iforest_place {
 	uint64_t run_id;      /* random, below 2^63, never reused; stands on every page of the run */
@@ -35,6 +37,7 @@ struct iforest_page {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
 	bool *is_checked;     /* NULL, or a flag kept with the cached page: set by core once it has checked the bytes */
+	struct iforest_page_peaks *peaks; /* NULL, or room kept with the cached page, for whoever has checked it (leaf_peaks.h) */
 };
 
 struct iforest_page_write {

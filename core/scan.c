@@ -1,4 +1,4 @@
-#include "core/scan.h"
+#include "core/scan_internal.h"
 
 #include "core/bits.h"
 
@@ -58,33 +58,6 @@ enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_
 	return IFOREST_OK;
 }
 
-/* Runs that were joined have a filter of their own. */
-static const struct iforest_wanted *wanted_of(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
-					      const struct iforest_wanted *wanted, struct iforest_wanted *joined)
-{
-	if (wanted->filter == scan->joined_filter || cursor->store == scan->store)
-		return wanted;
-	*joined = *wanted;
-	joined->filter = scan->joined_filter;
-	return joined;
-}
-
-static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_cursor *cursor, const struct iforest_key *to,
-				      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
-{
-	struct iforest_wanted joined;
-
-	return iforest_cursor_fold_until(cursor, to, wanted_of(scan, cursor, wanted, &joined), aggregate);
-}
-
-/* Can the run hold an entry in [from, to)? */
-static bool may_hold(const struct iforest_run *run, const struct iforest_key *from, const struct iforest_key *to)
-{
-	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
-
-	return iforest_key_compare(&last, from) >= 0 && iforest_key_compare(&first, to) < 0;
-}
-
 static bool is_unbounded(const struct iforest_scan *scan)
 {
 	const struct iforest_bucketing *bucketing = &scan->bucketing;
@@ -122,7 +95,7 @@ static enum iforest_status start_from(struct iforest_scan *scan, const struct if
 	for (uint32_t r = 0; r < scan->n_cursors && !scan->is_done; r++) {
 		struct iforest_cursor *cursor = &scan->cursors[r];
 
-		if (may_hold(cursor->run, from, is_unbounded(scan) ? &after : &scan->end))
+		if (iforest_scan_may_hold(cursor->run, from, is_unbounded(scan) ? &after : &scan->end))
 			scan->active[scan->n_active++] = cursor;
 	}
 	return scan->is_placed ? place_cursors(scan) : IFOREST_OK;
@@ -137,16 +110,6 @@ enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t serie
 	return start_from(scan, &from);
 }
 
-static enum iforest_status fold_all(struct iforest_scan *scan, const struct iforest_key *to,
-				    const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
-{
-	enum iforest_status status = IFOREST_OK;
-
-	for (uint32_t a = 0; a < scan->n_active && !status; a++)
-		status = fold_until(scan, scan->active[a], to, wanted, aggregate);
-	return status;
-}
-
 /* What between the position reached and another may be an extreme, without placing cursors. */
 static enum iforest_status find_extremes(struct iforest_scan *scan, const struct iforest_key *to, struct iforest_aggregate *aggregate,
 					 bool *is_narrow)
@@ -159,7 +122,7 @@ static enum iforest_status find_extremes(struct iforest_scan *scan, const struct
 		bool is_narrow_here;
 
 		status = iforest_cursor_extremes(scan->active[a], &scan->reached, to,
-						 wanted_of(scan, scan->active[a], &scan->wanted, &all), aggregate, &is_narrow_here);
+						 iforest_scan_wanted(scan, scan->active[a], &scan->wanted, &all), aggregate, &is_narrow_here);
 		*is_narrow = *is_narrow || is_narrow_here;
 	}
 	scan->reached = *to;
@@ -177,36 +140,12 @@ static enum iforest_status whole_window(struct iforest_scan *scan, struct ifores
 	scan->is_done = true;
 	if (scan->wanted.extremes_alone)
 		return find_extremes(scan, is_unbounded(scan) ? &after : &scan->end, aggregate, &is_narrow);
-	status = fold_all(scan, &scan->end, &scan->wanted, aggregate);
+	status = iforest_scan_fold(scan, &scan->end, &scan->wanted, aggregate);
 	timeless.firsts = timeless.lasts = 0;
 	timeless.times = false;
 	if (!status && is_unbounded(scan))
-		status = fold_all(scan, &after, &timeless, aggregate);
+		status = iforest_scan_fold(scan, &after, &timeless, aggregate);
 	return status;
-}
-
-/* Cursors that have none left are dropped. */
-enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *time, bool *found)
-{
-	uint32_t n_left = 0;
-
-	*found = false;
-	for (uint32_t a = 0; a < scan->n_active; a++) {
-		struct iforest_key key;
-		bool at_end;
-		enum iforest_status status = iforest_cursor_key(scan->active[a], &key, &at_end);
-
-		if (status)
-			return status;
-		if (at_end || iforest_key_compare(&key, &scan->end) >= 0)
-			continue;
-		scan->active[n_left++] = scan->active[a];
-		if (!*found || key.time < *time)
-			*time = key.time;
-		*found = true;
-	}
-	scan->n_active = n_left;
-	return IFOREST_OK;
 }
 
 /* Times fall, or lie outside the window, on a page whose checksum is right: unnoticed, a forged page could hold us here for ever. */
@@ -256,13 +195,32 @@ static void expect_next(const struct iforest_scan *scan, const struct iforest_ke
 		iforest_cursor_expect(scan->active[a], &next);
 }
 
-/* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends. */
-enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES };
+/* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends, and
+ * fewer where most blocks that are cut need not be, as their peaks are kept. */
+enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_PEAKS = 16 };
+
+static bool is_many(const struct iforest_scan *scan, uint64_t n_entries)
+{
+	const struct iforest_held_page *leaf = &scan->active[0]->path[0];
+
+	return n_entries >= MANY_ENTRIES || (n_entries >= MANY_BY_PEAKS && leaf->is_held && leaf->page.peaks);
+}
+
+/* The bucket in which a time lies where the one after the last begins. */
+static enum iforest_status bucket_after(const struct iforest_scan *scan, int64_t *bucket)
+{
+	const struct iforest_window *window = &scan->bucketing.window;
+
+	*bucket = scan->last_bucket + 1;
+	if (scan->bucketing.mode == IFOREST_COUNT && (uint64_t)window->t1 - (uint64_t)window->t0 >= (uint64_t)scan->bucketing.n)
+		return IFOREST_OK; /* none is an empty interval */
+	return iforest_bucket_of(&scan->bucketing, scan->reached.time, bucket);
+}
 
 /* The bucket that begins where the last one ended. It may turn out to be empty. */
 static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate)
 {
-	enum iforest_status status = iforest_bucket_of(&scan->bucketing, scan->reached.time, bucket);
+	enum iforest_status status = bucket_after(scan, bucket);
 	struct iforest_key to;
 	bool is_narrow;
 
@@ -310,9 +268,9 @@ static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucke
 	scan->last_bucket = *bucket;
 	to = end_of(scan, *bucket);
 	expect_next(scan, &to);
-	status = fold_all(scan, &to, &scan->wanted, aggregate);
+	status = iforest_scan_fold(scan, &to, &scan->wanted, aggregate);
 	scan->reached = to;
-	scan->is_dense = scan->wanted.extremes_alone && aggregate->n_rows >= MANY_ENTRIES && iforest_key_compare(&to, &scan->end) < 0;
+	scan->is_dense = scan->wanted.extremes_alone && is_many(scan, aggregate->n_rows) && iforest_key_compare(&to, &scan->end) < 0;
 	return status;
 }
 
@@ -334,112 +292,4 @@ enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket
 	}
 	*found = aggregate->n_rows > 0;
 	return status;
-}
-
-/* ---- by hand ---- */
-
-enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time, const struct iforest_wanted *wanted,
-					 struct iforest_aggregate *aggregate)
-{
-	struct iforest_key to = time == INT64_MAX ? iforest_key_nulls(scan->series) : iforest_key_at(scan->series, time + 1);
-
-	if (iforest_key_compare(&scan->end, &to) < 0)
-		to = scan->end;
-	return fold_all(scan, &to, wanted, aggregate);
-}
-
-enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct iforest_wanted *wanted,
-				       struct iforest_aggregate *aggregate)
-{
-	struct iforest_key from = iforest_key_nulls(scan->series), to = iforest_key_at(scan->series + 1, INT64_MIN);
-	enum iforest_status status = IFOREST_OK;
-
-	for (uint32_t r = 0; r < scan->n_cursors && !status; r++) {
-		struct iforest_cursor *cursor = &scan->cursors[r];
-
-		if (!may_hold(cursor->run, &from, &to))
-			continue;
-		status = iforest_cursor_seek(cursor, &from);
-		if (!status)
-			status = fold_until(scan, cursor, &to, wanted, aggregate);
-	}
-	scan->is_done = true;
-	return status;
-}
-
-/* Of the run's entries before `end`, the last one's time, if it is of that series. */
-static enum iforest_status latest_of_run(struct iforest_cursor *cursor, const struct iforest_key *end, int64_t *time, bool *found)
-{
-	const struct iforest_block *block = NULL;
-	bool at_start = false;
-	unsigned n = 0;
-	enum iforest_status status = iforest_cursor_seek(cursor, end);
-
-	if (!status && cursor->entry > 0)
-		n = cursor->entry;
-	else if (!status)
-		status = iforest_cursor_previous(cursor, &at_start);
-	if (!status && !at_start)
-		status = iforest_cursor_block(cursor, 1u << IFOREST_TIMES, &block);
-	if (status || at_start || block->series != end->series || block->time_is_null)
-		return status;
-	n = n ? n : block->n;
-	if (!*found || block->times[n - 1] > *time)
-		*time = block->times[n - 1];
-	*found = true;
-	return IFOREST_OK;
-}
-
-enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t series, int64_t until, int64_t *time, bool *found)
-{
-	struct iforest_key from = iforest_key_at(series, INT64_MIN);
-	struct iforest_key end = until == INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, until + 1);
-	enum iforest_status status = IFOREST_OK;
-
-	*found = false;
-	for (uint32_t r = 0; r < scan->n_cursors && !status; r++)
-		if (may_hold(scan->cursors[r].run, &from, &end))
-			status = latest_of_run(&scan->cursors[r], &end, time, found);
-	return status;
-}
-
-enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_wanted *wanted,
-					    struct iforest_aggregate *aggregate)
-{
-	struct iforest_key from = iforest_key_at(0, INT64_MIN), to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
-	enum iforest_status status = IFOREST_OK;
-
-	for (uint32_t r = 0; r < scan->n_cursors && !status; r++) {
-		status = iforest_cursor_seek(&scan->cursors[r], &from);
-		if (!status)
-			status = fold_until(scan, &scan->cursors[r], &to, wanted, aggregate);
-	}
-	return status;
-}
-
-uint64_t iforest_scan_pages(const struct iforest_scan *scan)
-{
-	uint64_t n_pages = 0;
-
-	for (uint32_t r = 0; r < scan->n_cursors; r++)
-		n_pages += scan->cursors[r].n_pages_opened;
-	return n_pages;
-}
-
-uint64_t iforest_scan_leaf_pages(const struct iforest_scan *scan)
-{
-	uint64_t n_pages = 0;
-
-	for (uint32_t r = 0; r < scan->n_cursors; r++)
-		n_pages += scan->cursors[r].n_leaf_pages_opened;
-	return n_pages;
-}
-
-uint64_t iforest_scan_nodes(const struct iforest_scan *scan)
-{
-	uint64_t n_nodes = 0;
-
-	for (uint32_t r = 0; r < scan->n_cursors; r++)
-		n_nodes += scan->cursors[r].n_nodes_folded;
-	return n_nodes;
 }

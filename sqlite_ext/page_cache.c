@@ -2,12 +2,15 @@
 
 #include <stddef.h>
 
+#include "core/leaf_peaks.h"
+
 struct iforest_frame {
 	uint64_t run_id, generation, index;
 	struct iforest_frame *next;             /* of its bucket */
 	unsigned n_holds;
 	bool is_checked;
 	uint32_t n_bytes;
+	struct iforest_page_peaks peaks;
 	uint8_t bytes[];
 };
 
@@ -28,7 +31,7 @@ static struct iforest_frame *find(const struct iforest_page_cache *cache, const 
 
 static struct iforest_page page_of(struct iforest_frame *frame)
 {
-	return (struct iforest_page){ .bytes = frame->bytes, .n_bytes = frame->n_bytes, .is_checked = &frame->is_checked };
+	return (struct iforest_page){ .bytes = frame->bytes, .n_bytes = frame->n_bytes, .is_checked = &frame->is_checked, .peaks = &frame->peaks };
 }
 
 static void hand_out(struct iforest_page_cache *cache, struct iforest_frame *frame, struct iforest_page *page)
@@ -58,7 +61,7 @@ bool iforest_page_cache_peek(const struct iforest_page_cache *cache, const struc
 	return frame != NULL;
 }
 
-enum { EXPECTED_BYTES = 448, LINE_BYTES = 64 }; /* of a leaf page: its header and directory */
+enum { EXPECTED_BYTES = 768, LINE_BYTES = 64 }; /* of a leaf page: its peaks and header */
 
 void iforest_page_cache_expect(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index)
 {

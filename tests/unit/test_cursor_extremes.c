@@ -3,6 +3,7 @@
 #include "core/scan.h"
 
 #include "tests/support/harness.h"
+#include "tests/support/pager_peaks.h"
 #include "tests/support/sample_index.h"
 
 /* Entries count unless value 0 lies between low and high. */
@@ -52,7 +53,7 @@ static void fill_hole(struct sample_index *index, const struct hole *hole)
 }
 
 /* Thousands of entries of few series, few values among them so that many tie, in up to 3 runs; few buckets over many entries. */
-static void one_round(uint64_t seed, uint64_t *n_nodes)
+static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
 {
 	static const struct sample_shape shapes[] = {
 		{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0 },
@@ -64,6 +65,7 @@ static void one_round(uint64_t seed, uint64_t *n_nodes)
 	struct hole hole = { .low = random_between(&dice, -50, 400), .mixed = random_chance(&dice, 50) ? IFOREST_SOME : IFOREST_MOST };
 	struct iforest_filter filter = { .context = &hole, .of_node = of_node, .of_entries = of_entries };
 	struct sample_index index;
+	struct pager_peaks peaks;
 	bool filtered = random_chance(&dice, 40), tied = random_chance(&dice, 50);
 
 	hole.high = hole.low + random_between(&dice, 0, 1000);
@@ -87,6 +89,9 @@ static void one_round(uint64_t seed, uint64_t *n_nodes)
 	}
 	if (filtered)
 		fill_hole(&index, &hole);
+	pager_peaks_start(&peaks, index.store.pager);
+	if (random_chance(&dice, 60))
+		index.store.pager = &peaks.pager;
 	for (unsigned i = 0; i < 20; i++) {
 		struct oracle_question question = sample_question(&index, &dice);
 		struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 4), .extremes_alone = true,
@@ -96,23 +101,27 @@ static void one_round(uint64_t seed, uint64_t *n_nodes)
 
 		wanted.values &= iforest_low_bits(index.oracle.n_values);
 		if (question.mode == ORACLE_COUNT && random_chance(&dice, 80))
-			question.n = 1 + (int64_t)random_below(&dice, 40);
+			question.n = 1 + (int64_t)random_below(&dice, random_chance(&dice, 50) ? 40 : 400);
 		sample_compare(&index, &question, &wanted);
 	}
 	for (unsigned verdict = 0; verdict < 4; verdict++)
 		n_nodes[verdict] += hole.n_nodes[verdict];
+	*n_peaks += pager_peaks_made(&peaks);
+	index.store.pager = peaks.inner;
+	pager_peaks_stop(&peaks);
 	sample_stop(&index);
 }
 
 static void extremes_are_the_oracles(void **state)
 {
 	unsigned n_rounds = random_rounds(60);
-	uint64_t n_nodes[4] = { 0 };
+	uint64_t n_nodes[4] = { 0 }, n_peaks = 0;
 
 	(void)state;
 	for (unsigned r = 0; r < n_rounds; r++)
-		one_round(random_seed() + r, n_nodes);
-	/* each verdict was given: else nothing was tried */
+		one_round(random_seed() + r, n_nodes, &n_peaks);
+	/* each verdict was given, and peaks were used: else nothing was tried */
+	assert_true(n_peaks > 0);
 	for (unsigned verdict = 0; verdict < 4; verdict++)
 		assert_true(n_nodes[verdict] > 0);
 }

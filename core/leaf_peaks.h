@@ -1,0 +1,39 @@
+/* leaf_peaks.h -- the peaks of a leaf page: of each block its first time, its greatest value and the row in which that
+ * stands. What nodes are to pages they are to blocks, unpacked: a range's longest span is found among them, and a block is
+ * opened only where a bound cuts it and its peak lies on the other side. They are no part of the page: whoever keeps pages
+ * in memory may keep room for them.
+ *
+ * Of the duration, or of the first value column without one. A page has them that holds one series, times that are not NULL,
+ * nothing removed, and in each block a number at least.
+ */
+#ifndef IFOREST_LEAF_PEAKS_H
+#define IFOREST_LEAF_PEAKS_H
+
+#include "core/leaf.h"
+
+enum { IFOREST_MOST_PEAKS = 16 };  /* blocks of a page that has peaks */
+
+struct iforest_peak {
+	int64_t first_time;          /* of the block */
+	int64_t value, time, ref;    /* of its greatest value; of several the earliest, then the lowest ref */
+	int64_t latest_end;          /* of its spans, at INT64_MAX saturated, as in a node; where values are durations */
+};
+
+/* Room for the peaks of a page, kept with it. Zeros at first. Several threads may ask at once: one makes them. */
+struct iforest_page_peaks {
+	uint8_t state;               /* leaf_peaks.c */
+	uint8_t n;                   /* blocks */
+	uint32_t series;
+	struct iforest_peak blocks[IFOREST_MOST_PEAKS];
+};
+
+/* The value column that has peaks; IFOREST_NO_VALUE: none has. */
+unsigned iforest_peaks_value(const struct iforest_fields *fields);
+
+/* Makes them unless they are there.
+ * Requires  the room is that of the leaf's page, and its bytes were checked.
+ * Returns   whether it has them. No, too, while another thread makes them.
+ * Cost      the first time all entries are unpacked, then one load. */
+bool iforest_leaf_has_peaks(const struct iforest_leaf *leaf, struct iforest_page_peaks *room);
+
+#endif

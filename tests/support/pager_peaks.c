@@ -1,0 +1,69 @@
+#include "tests/support/pager_peaks.h"
+
+#include <stdlib.h>
+
+struct kept_peaks {
+	struct iforest_place place;
+	uint64_t index;
+	struct iforest_page_peaks room;
+	struct kept_peaks *next;
+};
+
+static enum iforest_status get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
+{
+	struct pager_peaks *peaks = context;
+	struct kept_peaks *kept = peaks->kept;
+	enum iforest_status status = peaks->inner->get(peaks->inner->context, place, index, page);
+
+	if (status)
+		return status;
+	while (kept && !(kept->place.run_id == place->run_id && kept->place.generation == place->generation &&
+			 kept->index == index))
+		kept = kept->next;
+	if (!kept) {
+		kept = calloc(1, sizeof *kept);
+		if (!kept)
+			abort();
+		kept->place = *place;
+		kept->index = index;
+		kept->next = peaks->kept;
+		peaks->kept = kept;
+	}
+	page->peaks = &kept->room;
+	return IFOREST_OK;
+}
+
+static void release(void *context, struct iforest_page *page)
+{
+	const struct pager_peaks *peaks = context;
+
+	peaks->inner->release(peaks->inner->context, page);
+}
+
+void pager_peaks_start(struct pager_peaks *peaks, const struct iforest_pager *inner)
+{
+	*peaks = (struct pager_peaks){ .pager = *inner, .inner = inner };
+	peaks->pager.context = peaks;
+	peaks->pager.get = get;
+	peaks->pager.release = release;
+	peaks->pager.expect = NULL;
+}
+
+void pager_peaks_stop(struct pager_peaks *peaks)
+{
+	while (peaks->kept) {
+		struct kept_peaks *next = peaks->kept->next;
+
+		free(peaks->kept);
+		peaks->kept = next;
+	}
+}
+
+unsigned pager_peaks_made(const struct pager_peaks *peaks)
+{
+	unsigned n = 0;
+
+	for (const struct kept_peaks *kept = peaks->kept; kept; kept = kept->next)
+		n += kept->room.n > 0;
+	return n;
+}
