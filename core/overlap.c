@@ -1,153 +1,4 @@
-#include "core/overlap.h"
-
-#include "core/bits.h"
-
-/* ---- the filter: collects spans while entries are folded ---- */
-
-/* Does a span of that node end after the bound? A latest end that saturated may stand for a later one. */
-static bool reaches_beyond(const struct iforest_overlap *overlap, const uint8_t *node)
-{
-	int64_t latest_end = iforest_node_latest_end(node, &overlap->scan->manifest->fields);
-
-	return overlap->has_bound && (latest_end > overlap->bound || latest_end == INT64_MAX);
-}
-
-static bool has_negatives(const struct iforest_overlap *overlap, const uint8_t *node)
-{
-	const struct iforest_fields *fields = &overlap->scan->manifest->fields;
-	struct iforest_row least;
-
-	if (!overlap->wants_inside || overlap->is_searching)
-		return false;
-	least = iforest_node_extreme(node, fields, overlap->duration, -1);
-	return least.is_set && least.value.integer < 0;
-}
-
-static enum iforest_verdict of_node(void *context, const uint8_t *node)
-{
-	const struct iforest_overlap_filter *filter = context;
-
-	if (reaches_beyond(filter->overlap, node) || has_negatives(filter->overlap, node))
-		return IFOREST_SOME;
-	if (filter->overlap->is_searching)
-		return IFOREST_NONE;
-	return filter->inner ? filter->inner->of_node(filter->inner->context, node) : IFOREST_ALL;
-}
-
-/* Takes the entries with a negative duration out of *live, whose durations are unpacked, and counts them apart. */
-static enum iforest_status take_negatives(struct iforest_overlap *overlap, struct iforest_block_reader *reader, uint64_t which,
-					  uint64_t *live)
-{
-	const struct iforest_block *block = &reader->block;
-	enum iforest_status status = IFOREST_OK;
-
-	for (; which && !status; which &= which - 1) {
-		unsigned i = iforest_trailing_zeros(which);
-		struct iforest_row row = { .value.integer = block->values[overlap->duration][i], .is_set = true };
-
-		if (row.value.integer >= 0)
-			continue;
-		status = iforest_block_need(reader, IFOREST_TIMES);
-		if (!status)
-			status = iforest_block_need(reader, IFOREST_REFS);
-		row.time = block->times[i];
-		row.ref = block->refs[i];
-		iforest_row_max(&overlap->negative.max, &row, IFOREST_INT64);
-		overlap->negative.n++;
-		*live &= ~(UINT64_C(1) << i);
-	}
-	return status;
-}
-
-/* Would a span of that duration which starts at that time, before the bound, end after it? */
-static bool outlives(const struct iforest_overlap *overlap, int64_t time, int64_t duration)
-{
-	return duration > 0 && (uint64_t)duration > (uint64_t)overlap->bound - (uint64_t)time;
-}
-
-/* Can one of the block's entries `which` outlive the bound, by the longest of the block and the latest of them? */
-static bool may_outlive(const struct iforest_overlap *overlap, const struct iforest_block_reader *reader, uint64_t which,
-			int64_t longest)
-{
-	const struct iforest_block *block = &reader->block;
-	struct iforest_key next;
-
-	if (reader->unpacked >> IFOREST_TIMES & 1)
-		return outlives(overlap, block->times[iforest_highest_bit(which)], longest);
-	if (reader->number + 1u == reader->leaf->header.n_items)
-		return true;
-	next = iforest_leaf_block(reader->leaf, reader->number + 1).first;
-	if (next.series != block->series || next.time_is_null || next.time >= overlap->bound)
-		return true;
-	return outlives(overlap, next.time, longest);
-}
-
-/* The spans among the entries that outlive the bound are open ones from there on. None is longer than `longest`: so entries that
- * start too early for it, and all before them, need not be looked at. */
-static enum iforest_status collect(struct iforest_overlap *overlap, struct iforest_block_reader *reader, uint64_t which,
-				   int64_t longest)
-{
-	const struct iforest_block *block = &reader->block;
-	const int64_t *durations = block->values[overlap->duration];
-	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
-
-	while (which && !status) {
-		unsigned i = iforest_highest_bit(which);
-		struct iforest_open_span span = { .time = block->times[i], .duration = durations[i] };
-
-		if (!outlives(overlap, span.time, longest))
-			break;
-		which ^= UINT64_C(1) << i;
-		if (!outlives(overlap, span.time, span.duration))
-			continue;
-		status = iforest_block_need(reader, IFOREST_REFS);
-		span.ref = block->refs[i];
-		overlap->beyond += (iforest_int128)span.time + span.duration - overlap->bound;
-		if (!status)
-			status = iforest_open_spans_add(&overlap->open, &span);
-	}
-	return status;
-}
-
-static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
-{
-	const struct iforest_overlap_filter *filter = context;
-	struct iforest_overlap *overlap = filter->overlap;
-	unsigned column = IFOREST_VALUES + overlap->duration;
-	const struct iforest_summary *summary = &reader->summaries[overlap->duration];
-	int64_t least = INT64_MIN, longest = INT64_MAX;
-	bool splits, collects;
-	uint64_t which;
-	enum iforest_status status = IFOREST_OK;
-
-	if (filter->inner)
-		status = filter->inner->of_entries(filter->inner->context, reader, live);
-	if (!status)
-		status = iforest_block_find_column(reader, column);
-	if (status || reader->block.time_is_null)
-		return status;
-	which = *live & reader->columns[column].present;
-	if (which && reader->has_summary[overlap->duration]) {
-		least = iforest_column_at(&reader->columns[column], summary->low);
-		longest = iforest_column_at(&reader->columns[column], summary->high);
-	}
-	splits = which && least < 0 && overlap->wants_inside && !overlap->is_searching;
-	collects = which && overlap->has_bound && may_outlive(overlap, reader, which, longest);
-	if (splits || collects)
-		status = iforest_block_need(reader, column);
-	if (!status && splits)
-		status = take_negatives(overlap, reader, which, live);
-	if (!status && collects)
-		status = collect(overlap, reader, which, longest);
-	return status;
-}
-
-static struct iforest_overlap_filter filter_of(struct iforest_overlap *overlap, struct iforest_overlap_filter *place,
-					       const struct iforest_filter *inner)
-{
-	return (struct iforest_overlap_filter){ .overlap = overlap, .inner = inner,
-		.filter = { .context = place, .of_node = of_node, .of_entries = of_entries } };
-}
+#include "core/overlap_internal.h"
 
 /* ---- starting ---- */
 
@@ -157,6 +8,7 @@ enum iforest_status iforest_overlap_init(struct iforest_overlap *overlap, struct
 
 	*overlap = (struct iforest_overlap){ .scan = scan, .duration = fields->duration_value, .is_done = true };
 	iforest_open_spans_init(&overlap->open, scan->store->alloc, false);
+	iforest_longest_init(&overlap->longest, scan);
 	if (fields->duration_value == IFOREST_NO_VALUE || fields->end_rule != IFOREST_END_DURATION)
 		return IFOREST_ARGUMENT;
 	return IFOREST_OK;
@@ -165,6 +17,14 @@ enum iforest_status iforest_overlap_init(struct iforest_overlap *overlap, struct
 void iforest_overlap_release(struct iforest_overlap *overlap)
 {
 	iforest_open_spans_release(&overlap->open);
+	iforest_longest_release(&overlap->longest);
+}
+
+void iforest_overlap_let_go(struct iforest_overlap *overlap)
+{
+	iforest_longest_let_go(&overlap->longest);
+	iforest_scan_let_go(overlap->scan);
+	overlap->is_done = true;
 }
 
 /* Bounds only rise from bucket to bucket: what of_node() said of a leaf page, and the cursor keeps, then still holds. */
@@ -193,19 +53,14 @@ static enum iforest_status find_open(struct iforest_overlap *overlap, uint64_t s
 	return status ? status : iforest_scan_through(scan, t0 - 1, &scan->wanted, &unused);
 }
 
-enum iforest_status iforest_overlap_start(struct iforest_overlap *overlap, uint64_t series)
+/* Carries spans along, from that window's start on, which begins where a bucket does. */
+static enum iforest_status start_carrying(struct iforest_overlap *overlap, uint64_t series, const struct iforest_window *window)
 {
 	struct iforest_scan *scan = overlap->scan;
-	const struct iforest_window *window = &overlap->bucketing.window;
 	enum iforest_status status = IFOREST_OK;
 
-	iforest_open_spans_clear(&overlap->open, overlap->wants_longest);
-	overlap->has_next = overlap->has_bucket = false;
-	overlap->is_done = iforest_window_is_empty(window);
-	if (overlap->is_done)
-		return IFOREST_OK;
-	overlap->own = filter_of(overlap, &overlap->own, overlap->filter);
-	overlap->joined = filter_of(overlap, &overlap->joined, NULL);
+	overlap->own = iforest_overlap_collector(overlap, &overlap->own, overlap->filter);
+	overlap->joined = iforest_overlap_collector(overlap, &overlap->joined, NULL);
 	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE };
 	scan->wanted = (struct iforest_wanted){ .filter = &overlap->own.filter };
 	scan->joined_filter = &overlap->joined.filter;
@@ -217,6 +72,41 @@ enum iforest_status iforest_overlap_start(struct iforest_overlap *overlap, uint6
 	if (!status)
 		status = iforest_scan_start(scan, series);
 	return status ? status : iforest_scan_earliest(scan, &overlap->next_start, &overlap->has_next);
+}
+
+static enum iforest_status start_from(struct iforest_overlap *overlap, uint64_t series, const struct iforest_window *window, int64_t first)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	iforest_open_spans_clear(&overlap->open, overlap->wants_longest);
+	overlap->has_next = overlap->is_longest = false;
+	overlap->is_done = iforest_window_is_empty(window);
+	if (!overlap->is_done && overlap->longest_alone && !overlap->filter)
+		status = iforest_longest_start(&overlap->longest, &overlap->bucketing, series, first, &overlap->is_longest);
+	return status || overlap->is_done || overlap->is_longest ? status : start_carrying(overlap, series, window);
+}
+
+enum iforest_status iforest_overlap_start(struct iforest_overlap *overlap, uint64_t series)
+{
+	overlap->has_bucket = false;
+	return start_from(overlap, series, &overlap->bucketing.window, 0);
+}
+
+enum iforest_status iforest_overlap_start_after(struct iforest_overlap *overlap, uint64_t series, int64_t bucket)
+{
+	struct iforest_window window = overlap->bucketing.window;
+	bool after_all;
+	int64_t end = iforest_bucket_end(&overlap->bucketing, bucket, &after_all);
+
+	overlap->has_bucket = true;
+	overlap->last_bucket = bucket;
+	overlap->is_longest = false;
+	overlap->is_done = after_all || (window.has_t1 && end >= window.t1) || overlap->bucketing.mode == IFOREST_WHOLE;
+	if (overlap->is_done)
+		return IFOREST_OK;
+	window.has_t0 = true;
+	window.t0 = end;
+	return start_from(overlap, series, &window, bucket + 1);
 }
 
 /* ---- buckets ---- */
@@ -345,6 +235,18 @@ static enum iforest_status answer(struct iforest_overlap *overlap, int64_t bucke
 	return status;
 }
 
+static enum iforest_status next_longest(struct iforest_overlap *overlap, int64_t *bucket, struct iforest_aggregate *aggregate, bool *found)
+{
+	struct iforest_value_aggregate *value = &aggregate->values[overlap->duration];
+	enum iforest_status status = IFOREST_OK;
+
+	*found = false;
+	if (!overlap->is_done)
+		status = iforest_longest_next(&overlap->longest, bucket, &value->max, found);
+	aggregate->n_rows = value->n = *found;
+	return status;
+}
+
 enum iforest_status iforest_overlap_next(struct iforest_overlap *overlap, int64_t *bucket, struct iforest_aggregate *aggregate,
 					 bool *found)
 {
@@ -352,6 +254,8 @@ enum iforest_status iforest_overlap_next(struct iforest_overlap *overlap, int64_
 	bool is_there;
 
 	iforest_aggregate_clear(aggregate, overlap->scan->manifest->fields.n_values);
+	if (overlap->is_longest)
+		return next_longest(overlap, bucket, aggregate, found);
 	while (!status && !overlap->is_done && aggregate->n_rows == 0) {
 		status = next_bucket(overlap, bucket, &is_there);
 		if (!status && is_there)

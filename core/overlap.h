@@ -23,11 +23,13 @@
  * outlives the bucket (or has a negative duration, which a sum must not have in it, where the time inside is asked for). Those spans
  * are carried along as open ones (open_spans.h); all others are counted and added up by nodes. So a span that covers everything is
  * looked for once, and a bucket into which open spans reach and in which none starts reads no page.
+ * Where the longest spans alone are wanted of dense buckets, they are found from above (overlap_longest.h).
  */
 #ifndef IFOREST_OVERLAP_H
 #define IFOREST_OVERLAP_H
 
 #include "core/open_spans.h"
+#include "core/overlap_longest.h"
 #include "core/scan.h"
 
 /* The filter that collects spans while entries are folded, of the scan's own runs or of those that joined. */
@@ -45,9 +47,12 @@ struct iforest_overlap {
 	struct iforest_bucketing bucketing;  /* checked with iforest_bucketing_check() */
 	const struct iforest_filter *filter; /* of the entries in the scan's own runs; NULL: all live ones count */
 	bool wants_inside, wants_longest;    /* the time inside, the longest span; their number comes with any */
+	bool longest_alone;                  /* wants_longest, and of their number whether it is 0. Not with wants_inside */
 
 	struct iforest_overlap_filter own, joined;
 	struct iforest_open_spans open;
+	struct iforest_longest longest;
+	bool is_longest;                     /* the series is answered by it */
 	bool is_done;
 	bool has_next;                       /* entries from next_start on have not been passed */
 	int64_t next_start;
@@ -72,9 +77,15 @@ void iforest_overlap_release(struct iforest_overlap *overlap);
  * Errors  as iforest_cursor_seek(), IFOREST_NO_MEMORY. */
 enum iforest_status iforest_overlap_start(struct iforest_overlap *overlap, uint64_t series);
 
+/* The same, from the end of a bucket on, as if iforest_overlap_next() had just given that one. */
+enum iforest_status iforest_overlap_start_after(struct iforest_overlap *overlap, uint64_t series, int64_t bucket);
+
+/* Holds no pages any more, nor does its scan; a series has to be started before it is used again. */
+void iforest_overlap_let_go(struct iforest_overlap *overlap);
+
 /* The next bucket, in ascending order, that a span overlaps; *found is false after the last. In the aggregate
  *
- *   n_rows                     spans that overlap the bucket
+ *   n_rows                     spans that overlap the bucket; some, where the longest alone is wanted
  *   values[duration].n         the same, where either is wanted
  *   values[duration].sum       what of them lies inside, where that is wanted
  *   values[duration].max       the longest, where that is wanted: its duration, time and ref; of several the earliest, then the

@@ -41,6 +41,7 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 		for (unsigned c = IFOREST_OF_LONGEST; c < IFOREST_N_OVERLAP; c++)
 			if (is_used(used, first_fixed + c))
 				wanted.no_maxs = ~(1u << definition->duration_value);
+		wanted.extremes_alone = wanted.no_maxs != UINT32_MAX && !wanted.values && !is_used(used, first_fixed + IFOREST_OVERLAPS);
 		return wanted;
 	}
 	if (definition->is_counter) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/run_build.h"
-#include "core/scan.h"
+#include "core/overlap.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 
@@ -74,6 +74,51 @@ static struct cost cost_of_frame(struct iforest_wanted wanted, int64_t t0, int64
 	return cost;
 }
 
+/* The longest span that overlaps each pixel, alone or with how many do. */
+static struct cost cost_of_overlaps(bool alone, int64_t t0, int64_t t1)
+{
+	struct iforest_scan scan;
+	struct iforest_overlap overlap;
+	struct iforest_aggregate answer;
+	struct cost cost = { .n_pages = spans.memory.n_gets };
+	bool found = true;
+
+	assert_ok(iforest_scan_init(&scan, &spans.store, &spans.manifest));
+	assert_ok(iforest_overlap_init(&overlap, &scan));
+	overlap.bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT, .n = N_PIXELS,
+		.window = { .has_t0 = true, .has_t1 = true, .t0 = t0, .t1 = t1 } };
+	overlap.wants_longest = true;
+	overlap.longest_alone = alone;
+	assert_ok(iforest_overlap_start(&overlap, 0));
+	while (found) {
+		int64_t bucket;
+
+		assert_ok(iforest_overlap_next(&overlap, &bucket, &answer, &found));
+		if (found)
+			cost.check = (cost.check ^ (uint64_t)answer.values[0].max.ref) * UINT64_C(0x9E3779B97F4A7C15);
+	}
+	iforest_overlap_release(&overlap);
+	iforest_scan_release(&scan);
+	cost.n_pages = spans.memory.n_gets - cost.n_pages;
+	return cost;
+}
+
+/* About thirty spans are open at any time: where a pixel ends, all that are open stand on pages before it. The longest is known without. */
+static void a_frame_of_the_longest_overlaps_opens_fewer_pages(void **state)
+{
+	int64_t end = (int64_t)N_SPANS * 1000;
+
+	(void)state;
+	for (unsigned zoom = 1; zoom <= 256; zoom *= 4) {
+		int64_t t0 = (end - end / zoom) / 3, t1 = t0 + end / zoom;
+		struct cost all = cost_of_overlaps(false, t0, t1), alone = cost_of_overlaps(true, t0, t1);
+
+		print_message("1/%u: %u pages opened of %u\n", zoom, (unsigned)alone.n_pages, (unsigned)all.n_pages);
+		assert_true(all.check == alone.check);
+		assert_true(4 * alone.n_pages < all.n_pages);
+	}
+}
+
 static void a_frame_of_extremes_opens_few_leaf_pages(void **state)
 {
 	int64_t end = (int64_t)N_SPANS * 1000;
@@ -99,6 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_frame_of_extremes_opens_few_leaf_pages),
+		cmocka_unit_test(a_frame_of_the_longest_overlaps_opens_fewer_pages),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, build, drop));

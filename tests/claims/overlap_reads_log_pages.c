@@ -65,9 +65,10 @@ static int drop(void **state)
 struct cost {
 	uint64_t n_pages, n_overlaps; /* of the last bucket */
 	unsigned n_buckets;
+	uint64_t check;               /* of the longest spans */
 };
 
-enum what { AGGREGATES, LONGEST, INSIDE };
+enum what { AGGREGATES, LONGEST, LONGEST_ALONE, INSIDE };
 
 static struct cost cost_of(struct iforest_bucketing bucketing, uint32_t track, enum what what)
 {
@@ -85,11 +86,14 @@ static struct cost cost_of(struct iforest_bucketing bucketing, uint32_t track, e
 	scan.wanted = (struct iforest_wanted){ .values = 1 };
 	overlap.wants_inside = what == INSIDE;
 	overlap.wants_longest = true;
+	overlap.longest_alone = what == LONGEST_ALONE;
 	assert_ok(what ? iforest_overlap_start(&overlap, track) : iforest_scan_start(&scan, track));
 	for (; found; cost.n_buckets += found) {
 		assert_ok(what ? iforest_overlap_next(&overlap, &bucket, &aggregate, &found) :
 				 iforest_scan_next(&scan, &bucket, &aggregate, &found));
 		cost.n_overlaps = found ? aggregate.n_rows : cost.n_overlaps;
+		if (found)
+			cost.check = (cost.check ^ (uint64_t)aggregate.values[0].max.ref) * UINT64_C(0x9E3779B97F4A7C15);
 	}
 	iforest_overlap_release(&overlap);
 	iforest_scan_release(&scan);
@@ -160,6 +164,22 @@ static void pixels_read_the_pages_of_their_aggregates(void **state)
 	}
 }
 
+/* One span covers all pixels, and nodes tell that none is longer. */
+static void a_span_over_all_pixels_is_found_once(void **state)
+{
+	static const unsigned n_pixels[] = { 10, 30, 100, 300, 1000 };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof n_pixels / sizeof *n_pixels; i++) {
+		struct iforest_bucketing pixels = window_of(0, end, n_pixels[i]);
+		struct cost all = cost_of(pixels, 3, LONGEST), alone = cost_of(pixels, 3, LONGEST_ALONE);
+
+		assert_int_equal(alone.n_buckets, n_pixels[i]);
+		assert_true(alone.check == all.check);
+		assert_in_range(alone.n_pages, 1, 4 * (n_levels + 1));
+	}
+}
+
 /* Behind the last start there are pixels that one span covers, and nothing to be read for them. */
 static void covered_pixels_read_nothing(void **state)
 {
@@ -177,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_window_reads_log_pages),
 		cmocka_unit_test(pixels_read_the_pages_of_their_aggregates),
+		cmocka_unit_test(a_span_over_all_pixels_is_found_once),
 		cmocka_unit_test(covered_pixels_read_nothing),
 		cmocka_unit_test(unfinished_spans_cost_the_longest_nothing),
 	};

@@ -6,6 +6,7 @@
 
 #include "core/bits.h"
 #include "tests/support/harness.h"
+#include "tests/support/pager_peaks.h"
 #include "tests/support/sample_index.h"
 
 static const struct sample_shape shapes[] = {
@@ -21,7 +22,7 @@ enum { MOST_BUCKETS = 60 };
 struct question {
 	struct oracle_question asked;
 	const struct sample_index *index;
-	bool wants_inside, wants_longest, has_filter, joins; /* the filter is asked about group 0 where others join, else about all */
+	bool wants_inside, wants_longest, longest_alone, has_filter, joins, restarts; /* the filter is asked about group 0 where others join, else about all */
 	int duration;
 };
 
@@ -163,7 +164,7 @@ static void check_bucket(const struct question *q, iforest_int128 bucket, const 
 			expected.sum += (end < to ? end : to) - (entry->time > from ? entry->time : from);
 		iforest_row_max(&expected.max, &row, IFOREST_INT64);
 	}
-	if (got->n_rows != expected.n || (q->wants_inside && (value->sum != expected.sum || value->n != expected.n)) ||
+	if ((q->longest_alone ? !got->n_rows != !expected.n : got->n_rows != expected.n) || (q->wants_inside && (value->sum != expected.sum || value->n != expected.n)) ||
 	    (q->wants_longest && memcmp(&value->max, &expected.max, sizeof expected.max) != 0))
 		fail_msg("%s: bucket %lld: %llu spans, not %llu, inside %lld, not %lld; longest %lld at %lld, not %lld at %lld",
 			 text_of(q), (long long)bucket, (unsigned long long)got->n_rows, (unsigned long long)expected.n,
@@ -192,6 +193,8 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
+static unsigned n_longest; /* series answered from above (overlap_longest.h) */
+
 static void compare(const struct question *q, struct iforest_overlap *overlap)
 {
 	static const enum iforest_bucketing_mode modes[] = { IFOREST_WHOLE, IFOREST_COUNT, IFOREST_STEP };
@@ -207,8 +210,10 @@ static void compare(const struct question *q, struct iforest_overlap *overlap)
 	overlap->filter = q->has_filter ? &filter : NULL;
 	overlap->wants_inside = q->wants_inside;
 	overlap->wants_longest = q->wants_longest;
+	overlap->longest_alone = q->longest_alone;
 	assert_ok(iforest_bucketing_check(&overlap->bucketing));
 	assert_ok(iforest_overlap_start(overlap, asked->series));
+	n_longest += overlap->is_longest;
 	for (int i = 0; i < MOST_BUCKETS && found; i++) {
 		bool expects = next_bucket(q, asked->mode == ORACLE_STEP ? after : after < 0 ? 0 : after, &expected);
 		enum iforest_status status = iforest_overlap_next(overlap, &bucket, &got, &found);
@@ -222,6 +227,8 @@ static void compare(const struct question *q, struct iforest_overlap *overlap)
 			fail_msg("%s: answer %d is bucket %lld (%d), not %lld (%d)", text_of(q), i, (long long)bucket, found, (long long)expected, expects);
 		if (found)
 			check_bucket(q, bucket, &got);
+		if (found && q->restarts)
+			assert_ok(iforest_overlap_start_after(overlap, asked->series, bucket));
 		after = expected + 1;
 	}
 }
@@ -232,6 +239,8 @@ static struct question random_question(const struct sample_index *index, struct 
 	struct question q = { .asked = sample_question(index, dice), .index = index, .duration = index->manifest.fields.duration_value,
 			      .wants_inside = random_chance(dice, 60), .wants_longest = random_chance(dice, 60), .has_filter = random_chance(dice, 30) };
 
+	q.restarts = random_chance(dice, 20);
+	q.longest_alone = q.wants_longest && !q.wants_inside && random_chance(dice, 80);
 	if (q.asked.mode == ORACLE_COUNT && (q.asked.n > 1000000 || random_chance(dice, 50)))
 		q.asked.n = 1 + (int64_t)random_below(dice, 100);
 	return q;
@@ -239,10 +248,12 @@ static struct question random_question(const struct sample_index *index, struct 
 
 static void compare_many(struct sample_index *index, struct random *dice, unsigned n_questions)
 {
+	const struct iforest_pager *pager = index->store.pager;
+	struct pager_peaks peaks;
 	struct iforest_scan scan;
 	struct iforest_overlap overlap;
 	struct iforest_manifest first = index->manifest, others = index->manifest;
-	struct iforest_store store = index->store;
+	struct iforest_store store;
 	bool joins = index->manifest.n_runs > 1 && index->run_ids[0] == index->manifest.runs[0].place.run_id && random_chance(dice, 50);
 
 	if (joins) {
@@ -252,6 +263,10 @@ static void compare_many(struct sample_index *index, struct random *dice, unsign
 	} else {
 		others.n_runs = 0;
 	}
+	pager_peaks_start(&peaks, pager);
+	if (random_chance(dice, 50))
+		index->store.pager = &peaks.pager;
+	store = index->store;
 	assert_ok(iforest_scan_init(&scan, &index->store, &first));
 	assert_ok(iforest_scan_join(&scan, &store, &others));
 	assert_ok(iforest_overlap_init(&overlap, &scan));
@@ -263,6 +278,8 @@ static void compare_many(struct sample_index *index, struct random *dice, unsign
 	}
 	iforest_overlap_release(&overlap);
 	iforest_scan_release(&scan);
+	index->store.pager = pager;
+	pager_peaks_stop(&peaks);
 }
 
 static void one_round(uint64_t seed)
@@ -294,6 +311,7 @@ static void random_indexes_answer_by_the_definition(void **state)
 	(void)state;
 	for (unsigned r = 0; r < n_rounds; r++)
 		one_round(random_seed() + r);
+	assert_true(n_longest > 0);
 }
 
 /* Every window, bucket count and step over a handful of spans: zero-length, negative, without duration, nested and not. */
@@ -325,8 +343,12 @@ static void all_windows_of_a_small_index(void **state)
 				q.asked.mode = ORACLE_WHOLE;
 				compare(&q, &overlap);
 				q.asked.mode = ORACLE_COUNT;
-				for (q.asked.n = 1; q.asked.n <= 24 && open == 3 && q.asked.t0 < q.asked.t1; q.asked.n++)
+				for (q.asked.n = 1; q.asked.n <= 24 && open == 3 && q.asked.t0 < q.asked.t1; q.asked.n++) {
 					compare(&q, &overlap);
+					q.wants_inside = !(q.longest_alone = true);
+					compare(&q, &overlap);
+					q.wants_inside = !(q.longest_alone = false);
+				}
 				q.asked.mode = ORACLE_STEP;
 				for (q.asked.step = 1; q.asked.step <= 5; q.asked.step++)
 					for (q.asked.origin = -2; q.asked.origin <= 2; q.asked.origin++)
