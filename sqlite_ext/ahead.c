@@ -1,5 +1,7 @@
 #include "sqlite_ext/ahead.h"
 
+#include <stdlib.h>
+
 #include "core/crew.h"
 
 enum { MOST_THREADS = 64, MOST_PARTS = 4096 };
@@ -11,6 +13,7 @@ struct iforest_ahead_worker {
 	struct iforest_pager pager, tail_pager;
 	struct iforest_store store, tail_store;
 	struct iforest_scan scan;
+	struct iforest_overlap overlap;   /* over the scan, if such is asked for */
 	bool is_checked;                  /* true: of pages in memory */
 	char *items;                      /* room for the ahead's most_items */
 	uint32_t n_items;
@@ -25,6 +28,8 @@ static enum iforest_status cached_get(void *context, const struct iforest_place 
 
 	if (!iforest_page_cache_peek(&worker->index->cache, place, page_index, page))
 		return IFOREST_IO;
+	if (!*page->is_checked)
+		page->peaks = NULL;
 	page->is_checked = *page->is_checked ? &worker->is_checked : NULL;
 	return IFOREST_OK;
 }
@@ -54,6 +59,35 @@ static void let_go(void *context, struct iforest_page *page)
 	(void)page;
 }
 
+/* ---- memory that any thread may ask for ---- */
+
+static void *any_reallocate(void *context, void *memory, size_t n_bytes)
+{
+	(void)context;
+	return realloc(memory, n_bytes);
+}
+
+static void any_release(void *context, void *memory)
+{
+	(void)context;
+	free(memory);
+}
+
+static const struct iforest_alloc any_alloc = { .reallocate = any_reallocate, .release = any_release };
+
+/* ---- what is asked for ---- */
+
+static enum iforest_status start(struct iforest_scan *scan, struct iforest_overlap *overlap, uint64_t series)
+{
+	return overlap ? iforest_overlap_start(overlap, series) : iforest_scan_start(scan, series);
+}
+
+static enum iforest_status next(struct iforest_scan *scan, struct iforest_overlap *overlap, int64_t *bucket,
+				struct iforest_aggregate *aggregate, bool *found)
+{
+	return overlap ? iforest_overlap_next(overlap, bucket, aggregate, found) : iforest_scan_next(scan, bucket, aggregate, found);
+}
+
 /* ---- opening ---- */
 
 static size_t item_bytes(const struct iforest_ahead *ahead)
@@ -72,14 +106,22 @@ static bool open_worker(struct iforest_ahead *ahead, struct iforest_ahead_worker
 	worker->tail_pager = worker->pager;
 	worker->tail_pager.get = tail_get;
 	worker->tail_pager.expect = NULL;
-	worker->store = (struct iforest_store){ .pager = &worker->pager, .alloc = &iforest_sqlite_alloc };
-	worker->tail_store = (struct iforest_store){ .pager = &worker->tail_pager, .alloc = &iforest_sqlite_alloc };
+	worker->store = (struct iforest_store){ .pager = &worker->pager, .alloc = &any_alloc };
+	worker->tail_store = (struct iforest_store){ .pager = &worker->tail_pager, .alloc = &any_alloc };
 	if (iforest_scan_init(&worker->scan, &worker->store, &snapshot->manifest))
 		return false;
 	worker->scan.bucketing = ahead->scan->bucketing;
 	worker->scan.wanted = ahead->scan->wanted;
 	worker->scan.joined_filter = ahead->scan->joined_filter;
 	ahead->n_opened++;
+	iforest_overlap_init(&worker->overlap, &worker->scan);
+	if (ahead->overlap) {
+		worker->overlap.bucketing = ahead->overlap->bucketing;
+		worker->overlap.filter = ahead->overlap->filter;
+		worker->overlap.wants_inside = ahead->overlap->wants_inside;
+		worker->overlap.wants_longest = ahead->overlap->wants_longest;
+		worker->overlap.longest_alone = ahead->overlap->longest_alone;
+	}
 	return !iforest_scan_join(&worker->scan, &worker->tail_store, &snapshot->tail.manifest);
 }
 
@@ -87,7 +129,7 @@ static bool open_worker(struct iforest_ahead *ahead, struct iforest_ahead_worker
  * the last. */
 static uint32_t most_buckets(const struct iforest_ahead *ahead)
 {
-	const struct iforest_bucketing *bucketing = &ahead->scan->bucketing;
+	const struct iforest_bucketing *bucketing = ahead->overlap ? &ahead->overlap->bucketing : &ahead->scan->bucketing;
 	const struct iforest_window *window = &bucketing->window;
 	uint64_t most = 1;
 
@@ -98,16 +140,19 @@ static uint32_t most_buckets(const struct iforest_ahead *ahead)
 	return most <= IFOREST_AHEAD_BYTES / item_bytes(ahead) / 2 - 2 ? (uint32_t)most + 2 : 0;
 }
 
-void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index, struct iforest_snapshot *snapshot,
-			const struct iforest_scan *scan, const struct iforest_series *const *members, uint32_t n_members)
+void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_scan *scan,
+			struct iforest_overlap *overlap, const struct iforest_series *const *members, uint32_t n_members)
 {
-	*ahead = (struct iforest_ahead){ .index = index, .snapshot = snapshot, .scan = scan, .members = members, .n_members = n_members };
+	*ahead = (struct iforest_ahead){ .index = index, .snapshot = snapshot, .scan = scan, .overlap = overlap, .members = members,
+					 .n_members = n_members };
 }
 
 void iforest_ahead_close(struct iforest_ahead *ahead)
 {
-	for (uint32_t w = 0; w < ahead->n_opened; w++)
+	for (uint32_t w = 0; w < ahead->n_opened; w++) {
+		iforest_overlap_release(&ahead->workers[w].overlap);
 		iforest_scan_release(&ahead->workers[w].scan);
+	}
 	sqlite3_free(ahead->workers);
 	sqlite3_free(ahead->parts);
 	sqlite3_free(ahead->items);
@@ -153,6 +198,7 @@ static void answer(void *context, unsigned thread, uint32_t p)
 	struct iforest_ahead *ahead = context;
 	struct iforest_ahead_part *part = &ahead->parts[p];
 	struct iforest_ahead_worker *worker = &ahead->workers[thread];
+	struct iforest_overlap *overlap = ahead->overlap ? &worker->overlap : NULL;
 	enum iforest_status status;
 	bool found = true;
 
@@ -161,12 +207,12 @@ static void answer(void *context, unsigned thread, uint32_t p)
 		return;
 	part->is_begun = true;
 	part->items = worker->items + worker->n_items * item_bytes(ahead);
-	status = iforest_scan_start(&worker->scan, ahead->members[ahead->first + p]->id);
+	status = start(&worker->scan, overlap, ahead->members[ahead->first + p]->id);
 	while (!status && found && part->n_buckets < ahead->most_buckets) {
 		char *item = worker->items + worker->n_items * item_bytes(ahead);
 
-		status = iforest_scan_next(&worker->scan, (int64_t *)(void *)item,
-					   (struct iforest_aggregate *)(void *)(item + sizeof(int64_t)), &found);
+		status = next(&worker->scan, overlap, (int64_t *)(void *)item, (struct iforest_aggregate *)(void *)(item + sizeof(int64_t)),
+			      &found);
 		part->n_buckets += !status && found;
 		worker->n_items += !status && found;
 	}
@@ -187,17 +233,17 @@ static void run_pass(struct iforest_ahead *ahead, uint32_t first)
 	}
 	iforest_crew_run(ahead->n_threads, n_parts, answer, ahead);
 	for (unsigned t = 0; t < ahead->n_threads; t++)
-		iforest_scan_let_go(&ahead->workers[t].scan);
+		iforest_overlap_let_go(&ahead->workers[t].overlap);
 	for (ahead->n_parts = 0; ahead->n_parts < n_parts && ahead->parts[ahead->n_parts].is_begun; ahead->n_parts++)
 		;
 }
 
-enum iforest_status iforest_ahead_start(struct iforest_ahead *ahead, struct iforest_scan *scan, uint32_t member)
+enum iforest_status iforest_ahead_start(struct iforest_ahead *ahead, uint32_t member)
 {
 	if (!ahead->was_begun && ahead->n_alone >= IFOREST_AHEAD_AFTER)
 		begin(ahead, ahead->n_members - member);
 	if (ahead->n_threads == 0)
-		return iforest_scan_start(scan, ahead->members[member]->id);
+		return start(ahead->scan, ahead->overlap, ahead->members[member]->id);
 	if (member - ahead->first >= ahead->n_parts)
 		run_pass(ahead, member);
 	ahead->part = member - ahead->first;
@@ -207,20 +253,19 @@ enum iforest_status iforest_ahead_start(struct iforest_ahead *ahead, struct ifor
 }
 
 /* The caller goes on where a part ends. */
-static enum iforest_status go_on(struct iforest_ahead *ahead, struct iforest_scan *scan)
+static enum iforest_status go_on(struct iforest_ahead *ahead)
 {
 	uint64_t series = ahead->members[ahead->first + ahead->part]->id;
 	int64_t last;
 
 	ahead->is_reading = false;
 	if (ahead->at == 0)
-		return iforest_scan_start(scan, series);
+		return start(ahead->scan, ahead->overlap, series);
 	memcpy(&last, ahead->parts[ahead->part].items + (ahead->at - 1) * item_bytes(ahead), sizeof last);
-	return iforest_scan_start_after(scan, series, last);
+	return ahead->overlap ? iforest_overlap_start_after(ahead->overlap, series, last) : iforest_scan_start_after(ahead->scan, series, last);
 }
 
-enum iforest_status iforest_ahead_next(struct iforest_ahead *ahead, struct iforest_scan *scan, int64_t *bucket,
-				       struct iforest_aggregate *aggregate, bool *found)
+enum iforest_status iforest_ahead_next(struct iforest_ahead *ahead, int64_t *bucket, struct iforest_aggregate *aggregate, bool *found)
 {
 	const struct iforest_ahead_part *part = ahead->is_reading ? &ahead->parts[ahead->part] : NULL;
 	enum iforest_status status = IFOREST_OK;
@@ -237,7 +282,7 @@ enum iforest_status iforest_ahead_next(struct iforest_ahead *ahead, struct ifore
 	if (part && part->is_whole)
 		return IFOREST_OK;
 	if (part)
-		status = go_on(ahead, scan);
+		status = go_on(ahead);
 	ahead->n_alone++;
-	return status ? status : iforest_scan_next(scan, bucket, aggregate, found);
+	return status ? status : next(ahead->scan, ahead->overlap, bucket, aggregate, found);
 }

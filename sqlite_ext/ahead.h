@@ -1,6 +1,6 @@
 /* ahead.h -- series answered by several threads before their rows are asked for: PRAGMA threads says how many may help.
  *
- * Nobody but the thread of the caller may call SQLite, not even for memory. So the others read pages that are in the index's cache, and what is
+ * Nobody but the thread of the caller may call SQLite, not even for memory: theirs comes from libc. So the others read pages that are in the index's cache, and what is
  * pending, which is in memory; a series of which a page is missing is answered as far as that, and by the caller from there on. While they
  * work the caller is one of them, and nobody changes the cache: so they need no locks. They end before the next row is given.
  *
@@ -10,7 +10,7 @@
 #ifndef IFOREST_SQLITE_AHEAD_H
 #define IFOREST_SQLITE_AHEAD_H
 
-#include "core/scan.h"
+#include "core/overlap.h"
 #include "sqlite_ext/index.h"
 
 #define IFOREST_AHEAD_BYTES (16u << 20)
@@ -28,7 +28,8 @@ struct iforest_ahead_worker;
 struct iforest_ahead {
 	struct iforest_index *index;
 	struct iforest_snapshot *snapshot;
-	const struct iforest_scan *scan;  /* what is asked for */
+	struct iforest_scan *scan;        /* what is asked for, and answers where threads do not */
+	struct iforest_overlap *overlap;  /* over the scan, of spans that overlap; NULL: of rows */
 	const struct iforest_series *const *members;
 	uint32_t n_members;
 	uint64_t n_alone;                 /* buckets that the caller has answered without threads */
@@ -44,17 +45,16 @@ struct iforest_ahead {
 	bool is_reading;                  /* it is read from the part; otherwise from the scan */
 };
 
-/* Threads are started once they pay, if the connection allows any; scan, snapshot and members must outlive it and stay as they are.
+/* Threads are started once they pay, if the connection allows any; all must outlive it, and snapshot and members stay as they are.
  * Without memory there are no threads. */
-void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index, struct iforest_snapshot *snapshot,
-			const struct iforest_scan *scan, const struct iforest_series *const *members, uint32_t n_members);
+void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_scan *scan,
+			struct iforest_overlap *overlap, const struct iforest_series *const *members, uint32_t n_members);
 void iforest_ahead_close(struct iforest_ahead *ahead);
 
-/* Turns to a member; scan and ahead then give its buckets through iforest_ahead_next(). Members are turned to in ascending order. */
-enum iforest_status iforest_ahead_start(struct iforest_ahead *ahead, struct iforest_scan *scan, uint32_t member);
+/* Turns to a member, whose buckets iforest_ahead_next() then gives. Members are turned to in ascending order. */
+enum iforest_status iforest_ahead_start(struct iforest_ahead *ahead, uint32_t member);
 
-/* As iforest_scan_next(). */
-enum iforest_status iforest_ahead_next(struct iforest_ahead *ahead, struct iforest_scan *scan, int64_t *bucket,
-				       struct iforest_aggregate *aggregate, bool *found);
+/* As iforest_scan_next(), or iforest_overlap_next(). */
+enum iforest_status iforest_ahead_next(struct iforest_ahead *ahead, int64_t *bucket, struct iforest_aggregate *aggregate, bool *found);
 
 #endif

@@ -44,28 +44,15 @@ static const struct iforest_filter *filter_of(const struct iforest_query *query)
 	return query->snapshot->tail.n_removed > 0 ? &query->snapshot->tail.filter : NULL;
 }
 
-static enum iforest_status start_series(struct iforest_query *query, uint32_t member)
-{
-	return query->is_overlap ? iforest_overlap_start(&query->overlap, query->members[member]->id) :
-				   iforest_ahead_start(&query->ahead, &query->scan, member);
-}
-
-static enum iforest_status next_of_series(struct iforest_query *query, int64_t *bucket, struct iforest_aggregate *aggregate,
-					  bool *found)
-{
-	return query->is_overlap ? iforest_overlap_next(&query->overlap, bucket, aggregate, found) :
-				   iforest_ahead_next(&query->ahead, &query->scan, bucket, aggregate, found);
-}
-
 static enum iforest_status list_of_series(struct iforest_query *query, uint32_t member, struct iforest_bucket_list *list)
 {
-	enum iforest_status status = start_series(query, member);
+	enum iforest_status status = iforest_ahead_start(&query->ahead, member);
 	bool found = true;
 
 	while (!status && found) {
 		int64_t bucket;
 
-		status = next_of_series(query, &bucket, &query->pending, &found);
+		status = iforest_ahead_next(&query->ahead, &bucket, &query->pending, &found);
 		if (!status && found && query->is_overlap && list->n == IFOREST_MAX_OVERLAPPED)
 			status = IFOREST_TOO_LARGE;
 		if (!status && found)
@@ -168,7 +155,7 @@ static enum iforest_status open_group(struct iforest_query *query)
 		return status;
 	iforest_carry_turn(&query->carry);
 	if (is_single(query))
-		return start_series(query, from);
+		return iforest_ahead_start(&query->ahead, from);
 	return list_of_group(query, from, to);
 }
 
@@ -177,7 +164,7 @@ static enum iforest_status next_of_group(struct iforest_query *query, int64_t *b
 					 bool *found)
 {
 	if (is_single(query))
-		return next_of_series(query, bucket, aggregate, found);
+		return iforest_ahead_next(&query->ahead, bucket, aggregate, found);
 	*found = query->at < query->list.n;
 	if (!*found)
 		return IFOREST_OK;
@@ -322,6 +309,7 @@ static int start_overlap(struct iforest_query *query, const struct iforest_plan 
 	query->overlap.filter = filter_of(query);
 	query->overlap.wants_inside = plan->wanted.values != 0;
 	query->overlap.wants_longest = plan->wanted.no_maxs != UINT32_MAX;
+	query->overlap.longest_alone = plan->wanted.extremes_alone;
 	return iforest_index_error(query->index, query->snapshot, status, error);
 }
 
@@ -391,8 +379,9 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 		rc = start_carry(query, error);
 	if (!rc)
 		rc = iforest_query_choose(query, plan, argv + n_arguments, error);
-	if (!rc && !query->is_overlap && !query->is_counter)
-		iforest_ahead_open(&query->ahead, index, query->snapshot, &query->scan, query->members, query->n_members);
+	if (!rc && !query->is_counter)
+		iforest_ahead_open(&query->ahead, index, query->snapshot, &query->scan, query->is_overlap ? &query->overlap : NULL,
+				   query->members, query->n_members);
 	return rc;
 }
 

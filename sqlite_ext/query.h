@@ -39,7 +39,7 @@ struct iforest_query {
 	struct iforest_bucketing bucketing;
 	struct iforest_scan scan;
 	bool has_scan;
-	struct iforest_ahead ahead;                   /* series that threads have answered; not of overlaps and counters */
+	struct iforest_ahead ahead;                   /* series that threads have answered, and all others; not of counters */
 	struct iforest_overlap overlap;               /* over the scan */
 	bool is_overlap, has_overlap;
 	enum iforest_fill fill;

@@ -13,6 +13,10 @@ static const char *const questions[] = {
 	"SELECT track, bucket, first_ts, count FROM spans_if(%d, %d, 900) WHERE track IN (3, 9, 4, 22, 7) AND fill = 'zero'",
 	"SELECT bucket, sum_dur, max_dur_id FROM spans_all(%d, %d, 800)",
 	"SELECT half, bucket, max_dur, max_dur_id FROM spans_half(%d, %d, 2000)",
+	"SELECT track, bucket, longest_dur, longest_dur_id FROM spans_overlap(%d, %d, 500)",
+	"SELECT track, bucket, overlaps, clipped_dur, longest_dur_ts FROM spans_overlap(%d, %d, 500)",
+	"SELECT track, bucket, longest_dur_id FROM spans_overlap(%d, %d) WHERE step = 7001",
+	"SELECT track, bucket, longest_dur FROM spans_overlap(%d, %d, 400) WHERE fill = 'null'",
 };
 enum { N_QUESTIONS = sizeof questions / sizeof *questions };
 
@@ -25,6 +29,7 @@ static void make_spans(const char *path)
 		" SELECT (i * 2654435761 >> 7) %% %d, i %% 2, i * 100 + (i * 40503 & 127), (i * 2246822519 >> 3) & ((1 << (i * 7 %% 24)) - 1) FROM g;"
 		"CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=(half, track));"
 		"CREATE VIRTUAL TABLE spans_all USING iforest_fold(spans_if);"
+		"CREATE VIRTUAL TABLE spans_overlap USING iforest_overlap(spans_if);"
 		"CREATE VIRTUAL TABLE spans_half USING iforest_fold(spans_if, half)", N_ROWS, N_TRACKS);
 	close_database(db);
 }
