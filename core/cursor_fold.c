@@ -1,160 +1,6 @@
 #include "core/bits.h"
 #include "core/cursor_internal.h"
-
-/* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
- * can matter: the first is looked into at once, the last is noted here and looked into at the end. */
-struct edges {
-	uint32_t seen_firsts, seen_time;     /* a first row of column v, a time: later ones do not matter */
-	uint32_t open_lasts, open_last_time; /* the last one so far lies in the node noted */
-	struct { unsigned level; uint64_t i; } last[IFOREST_MAX_VALUES], last_time;
-	bool has_nodes;                      /* a node was used: so the range is wide, and the next one too, as a rule */
-};
-
-/* What to look for in a node: a live entry, or one that has value v (v < n_values). */
-static bool node_has(const struct iforest_cursor *cursor, const uint8_t *node, unsigned v)
-{
-	const struct iforest_fields *fields = &cursor->manifest->fields;
-
-	return (v < fields->n_values ? iforest_node_value_rows(node, fields, v) : iforest_node_rows(node)) > 0;
-}
-
-/* Folds just the first or last such entry of the leaf page that is held. */
-static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsigned v, bool forward,
-					     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
-{
-	unsigned n_blocks = cursor->leaf.header.n_items;
-	struct iforest_block_reader *reader = &cursor->reader;
-
-	for (unsigned k = 0; k < n_blocks; k++) {
-		enum iforest_status status = IFOREST_OK;
-		uint64_t which;
-		unsigned i;
-
-		iforest_cursor_read_block(cursor, forward ? k : n_blocks - 1 - k);
-		which = iforest_low_bits(reader->block.n) & ~reader->block.dead;
-		if (which && v < cursor->manifest->fields.n_values) {
-			status = iforest_block_find_column(reader, IFOREST_VALUES + v);
-			which &= status ? 0 : reader->columns[IFOREST_VALUES + v].present;
-		}
-		if (!status && which) {
-			struct iforest_aggregate before = { .n_rows = aggregate->n_rows, .n_dead = aggregate->n_dead };
-			uint64_t counted;
-
-			i = forward ? iforest_trailing_zeros(which) : iforest_highest_bit(which);
-			status = iforest_block_fold(reader, i, i + 1, wanted, aggregate, &counted);
-			aggregate->n_rows = before.n_rows;
-			aggregate->n_dead = before.n_dead;
-			return iforest_cursor_blame_leaf(cursor, status);
-		}
-		if (status)
-			return iforest_cursor_blame_leaf(cursor, status);
-	}
-	return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", 0, cursor->path[0].number);
-}
-
-/* Folds the first or last entry with value v (or any, v >= n_values) under a node. Cost: one page a level. */
-static enum iforest_status fold_edge(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned v, bool forward,
-				     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
-{
-	const struct iforest_fields *fields = &cursor->manifest->fields;
-	enum iforest_status status;
-
-	for (; level > 1; level--) {
-		unsigned n, k = 0;
-
-		status = iforest_cursor_hold(cursor, level - 1, i);
-		if (status)
-			return status;
-		n = cursor->path[level - 1].header.n_items;
-		while (k < n && !node_has(cursor, iforest_node_at(cursor->path[level - 1].page.bytes, fields,
-								  forward ? k : n - 1 - k), v))
-			k++;
-		if (k == n)
-			return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", level - 1, i);
-		i = i * cursor->manifest->fanout + (forward ? k : n - 1 - k);
-	}
-	if (i >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1, i / cursor->manifest->fanout);
-	status = iforest_cursor_hold(cursor, 0, i);
-	return status ? status : fold_edge_of_leaf(cursor, v, forward, wanted, aggregate);
-}
-
-/* Times of a node in which nothing was removed stand in its key range. */
-static enum iforest_status fold_node_times(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
-					   struct edges *edges, struct iforest_aggregate *aggregate)
-{
-	static const struct iforest_wanted times = { .times = true };
-	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
-
-	if (first.time_is_null || iforest_node_rows(node) == 0)
-		return IFOREST_OK;
-	edges->open_last_time = 0;
-	if (iforest_node_dead(node) == 0) {
-		iforest_aggregate_add_time(aggregate, first.time);
-		iforest_aggregate_add_time(aggregate, last.time);
-		edges->seen_time = 1;
-		return IFOREST_OK;
-	}
-	edges->open_last_time = 1;
-	edges->last_time.level = level;
-	edges->last_time.i = i;
-	if (edges->seen_time)
-		return IFOREST_OK;
-	edges->seen_time = 1;
-	return fold_edge(cursor, level, i, IFOREST_MAX_VALUES, true, &times, aggregate);
-}
-
-/* Adds node i of a level, which lies below the target as a whole. */
-static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
-				     const struct iforest_wanted *wanted, struct edges *edges,
-				     struct iforest_aggregate *aggregate)
-{
-	const struct iforest_fields *fields = &cursor->manifest->fields;
-	uint32_t rows = wanted->firsts | wanted->lasts;
-	enum iforest_status status = IFOREST_OK;
-
-	cursor->n_nodes_folded++;
-	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
-			.no_maxs = wanted->no_maxs, .squares = wanted->squares, .node_fields = wanted->node_fields }, aggregate);
-	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++) {
-		uint32_t bit = 1u << v;
-
-		if (!(rows & bit) || iforest_node_value_rows(node, fields, v) == 0)
-			continue;
-		if (wanted->lasts & bit) {
-			edges->open_lasts |= bit;
-			edges->last[v].level = level;
-			edges->last[v].i = i;
-		}
-		if (wanted->firsts & bit && !(edges->seen_firsts & bit)) {
-			struct iforest_wanted first = { .firsts = bit };
-
-			edges->seen_firsts |= bit;
-			status = fold_edge(cursor, level, i, v, true, &first, aggregate);
-		}
-	}
-	if (!status && wanted->times)
-		status = fold_node_times(cursor, level, i, node, edges, aggregate);
-	return status;
-}
-
-static enum iforest_status fold_open_lasts(struct iforest_cursor *cursor, const struct edges *edges,
-					   struct iforest_aggregate *aggregate)
-{
-	static const struct iforest_wanted times = { .times = true };
-	enum iforest_status status = IFOREST_OK;
-
-	for (unsigned v = 0; v < cursor->manifest->fields.n_values && !status; v++) {
-		struct iforest_wanted last = { .lasts = 1u << v };
-
-		if (edges->open_lasts >> v & 1)
-			status = fold_edge(cursor, edges->last[v].level, edges->last[v].i, v, false, &last, aggregate);
-	}
-	if (!status && edges->open_last_time)
-		status = fold_edge(cursor, edges->last_time.level, edges->last_time.i, IFOREST_MAX_VALUES, false, &times,
-				   aggregate);
-	return status;
-}
+#include "core/leaf_take_out.h"
 
 /* What of the entries under a node counts. */
 static enum iforest_verdict verdict_of(const struct iforest_filter *filter, const uint8_t *node)
@@ -264,7 +110,7 @@ static bool fold_rest(struct iforest_cursor *cursor, const struct iforest_wanted
 
 /* Adds the entries of the leaf page from the position up to (block, entry), and stands there. */
 static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned block, unsigned entry,
-					const struct iforest_wanted *wanted, struct edges *edges,
+					const struct iforest_wanted *wanted, struct iforest_edges *edges,
 					struct iforest_aggregate *aggregate)
 {
 	uint64_t leaf_number = cursor->leaf_number;
@@ -338,7 +184,7 @@ static bool is_mixed(enum iforest_verdict verdict)
 /* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole; *passed is its level, 0 for
  * none. Tried from the highest level down, so that only pages on the way to the key are opened. */
 static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, const struct iforest_key *key,
-					     const struct iforest_wanted *wanted, struct edges *edges,
+					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
 					     struct iforest_aggregate *aggregate, unsigned *passed)
 {
 	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, n_leaves = 1;
@@ -362,7 +208,7 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 	if (status || !*passed)
 		return status;
 	if (verdict == IFOREST_ALL)
-		status = fold_node(cursor, level, i, node, wanted, edges, aggregate);
+		status = iforest_cursor_fold_node(cursor, level, i, node, wanted, edges, aggregate);
 	if (n_leaves > cursor->run->n_leaves - cursor->leaf_number)
 		n_leaves = cursor->run->n_leaves - cursor->leaf_number;
 	iforest_cursor_stand_at(cursor, cursor->leaf_number + n_leaves, 0, 0);
@@ -371,7 +217,7 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 
 /* Passes what of the leaf page lies before the key. */
 static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
-				     struct edges *edges, struct iforest_aggregate *aggregate)
+				     struct iforest_edges *edges, struct iforest_aggregate *aggregate)
 {
 	bool is_below, is_at_start = cursor->block == 0 && cursor->entry == 0, done = false;
 	struct iforest_key first, last;
@@ -401,7 +247,7 @@ static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct
 /* Passes a node that is used whole, or what of a leaf page lies before the key; *moving: into another leaf page. *level is the
  * node's, 0 for entries of a leaf page. */
 static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
-				     struct edges *edges, struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
+				     struct iforest_edges *edges, struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
 {
 	uint64_t leaf_number = cursor->leaf_number;
 	enum iforest_status status = IFOREST_OK;
@@ -419,7 +265,7 @@ static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct
 /* Standing at a leaf page that is not the first of those under its node page: passes those of them that lie below the key, but for the last,
  * which the key may cut; memory of that one begins to be fetched meanwhile. */
 static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
-				    struct edges *edges, struct iforest_aggregate *aggregate)
+				    struct iforest_edges *edges, struct iforest_aggregate *aggregate)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
 	uint64_t fanout = cursor->manifest->fanout, number = cursor->leaf_number / fanout, first = number * fanout, end;
@@ -438,7 +284,7 @@ static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct 
 
 		edges->has_nodes = edges->has_nodes || !is_mixed(verdict);
 		if (verdict == IFOREST_ALL)
-			status = fold_node(cursor, 1, cursor->leaf_number, node, wanted, edges, aggregate);
+			status = iforest_cursor_fold_node(cursor, 1, cursor->leaf_number, node, wanted, edges, aggregate);
 		if (is_mixed(verdict))
 			status = fold_leaf(cursor, key, wanted, edges, aggregate);
 		else
@@ -455,7 +301,7 @@ static bool is_within_row(const struct iforest_cursor *cursor)
 enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
-	struct edges edges = { .seen_firsts = 0 };
+	struct iforest_edges edges = { .seen_firsts = 0 };
 	enum iforest_status status = IFOREST_OK;
 	bool moving = true;
 	unsigned level;
@@ -466,14 +312,14 @@ enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, con
 		if (!status)
 			status = fold_step(cursor, key, wanted, &edges, aggregate, &level, &moving);
 	}
-	return status ? status : fold_open_lasts(cursor, &edges, aggregate);
+	return status ? status : iforest_cursor_fold_lasts(cursor, &edges, aggregate);
 }
 
 enum iforest_status iforest_cursor_fold_piece(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
 					      unsigned *level, uint64_t *number, bool *at_end)
 {
-	struct edges edges = { .seen_firsts = 0 };
+	struct iforest_edges edges = { .seen_firsts = 0 };
 	enum iforest_status status = IFOREST_OK;
 	bool moving = cursor->leaf_number < cursor->run->n_leaves;
 
@@ -484,5 +330,5 @@ enum iforest_status iforest_cursor_fold_piece(struct iforest_cursor *cursor, con
 	for (unsigned k = 1; k < *level; k++)
 		*number /= cursor->manifest->fanout;
 	*at_end = !moving;
-	return status ? status : fold_open_lasts(cursor, &edges, aggregate);
+	return status ? status : iforest_cursor_fold_lasts(cursor, &edges, aggregate);
 }

@@ -1,4 +1,4 @@
-/* cursor_internal.h -- what cursor.c (position) and cursor_fold.c (folding) share. Not for others. */
+/* cursor_internal.h -- what cursor.c (position), cursor_fold.c (folding) and cursor_edges.c (its whole nodes) share. Not for others. */
 #ifndef IFOREST_CURSOR_INTERNAL_H
 #define IFOREST_CURSOR_INTERNAL_H
 
@@ -53,5 +53,22 @@ enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor);
 /* Where in the leaf page that is held the key belongs; (blocks of the page, 0) is its end. */
 enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
 						unsigned *entry);
+
+/* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
+ * can matter: the first is looked into at once, the last is noted here and looked into at the end. */
+struct iforest_edges {
+	uint32_t seen_firsts, seen_time;     /* a first row of column v, a time: later ones do not matter */
+	uint32_t open_lasts, open_last_time; /* the last one so far lies in the node noted */
+	struct { unsigned level; uint64_t i; } last[IFOREST_MAX_VALUES], last_time;
+	bool has_nodes;                      /* a node was used: so the range is wide, and the next one too, as a rule */
+};
+
+/* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.
+ * Cost  a page a level where a first or last row is looked into. */
+enum iforest_status iforest_cursor_fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
+					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					     struct iforest_aggregate *aggregate);
+enum iforest_status iforest_cursor_fold_lasts(struct iforest_cursor *cursor, const struct iforest_edges *edges,
+					      struct iforest_aggregate *aggregate);
 
 #endif

@@ -70,19 +70,6 @@ bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, s
 enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
 					      const struct iforest_aggregate *aggregate, bool *may);
 
-/* Can entries be taken out of a node, as far as what is wanted of it goes? Counts and sums of integers can. */
-bool iforest_can_take_out(const struct iforest_wanted *wanted, const struct iforest_fields *fields);
-
-/* aggregate = aggregate + the node over a leaf page, without those of its live entries that do not count. *done is false, and
- * the aggregate as it was, where a fold of the entries has to do it: first or last rows, times, squares or sums of reals are
- * wanted; an extreme of the node does not count; many entries of a block do not; or entries were removed between the reading of
- * the node and that of the page.
- * Requires  wanted->filter.
- * Errors    IFOREST_CORRUPT, and those of the filter. */
-enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, const uint8_t *node,
-					   struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
-					   struct iforest_aggregate *aggregate, bool *done);
-
 /* The node of a leaf page: its key range and the aggregate of its live entries.
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct iforest_node *node);

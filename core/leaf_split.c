@@ -1,5 +1,7 @@
 #include "core/leaf_split.h"
 
+#include "core/leaf_take_out.h"
+
 /* Sides on which wanted extremes stand. */
 enum { BEFORE = 1, AFTER = 2 };
 

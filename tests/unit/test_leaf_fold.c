@@ -1,5 +1,6 @@
-/* Folds of every range of a block against a loop over its entries. What is wanted decides what is folded and what is unpacked. */
+/* Folds of every range of a block against a loop over its entries, and nodes without some entries. What is wanted decides what is folded and unpacked. */
 #include "core/leaf_fold.h"
+#include "core/leaf_take_out.h"
 
 #include <math.h>
 #include <stdlib.h>
