@@ -725,6 +725,35 @@ static void own_changes_are_seen_between_questions(void **state)
 }
 
 
+/* A statement that is kept is asked again over another database, whose count of commits is the same. */
+static void a_deserialized_database_is_another_one(void **state)
+{
+	const unsigned flags = SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE;
+	sqlite3 *maker = open_database(":memory:", 0), *db = open_database(":memory:", 0);
+	sqlite3_stmt *statement = NULL;
+	sqlite3_int64 n_bytes;
+
+	(void)state;
+	make_index(maker);
+	for (int round = 0; round < 2; round++) {
+		unsigned char *image = sqlite3_serialize(maker, "main", &n_bytes, 0);
+
+		assert_int_equal(sqlite3_deserialize(db, "main", image, n_bytes, n_bytes, flags), SQLITE_OK);
+		if (!statement)
+			assert_int_equal(sqlite3_prepare_v2(db, "SELECT sum(sum_dur) FROM spans_if", -1, &statement, NULL),
+					 SQLITE_OK);
+		for (int i = 0; i < 2 - round; i++) {
+			assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+			assert_int_equal(sqlite3_column_int64(statement, 0), integer_of(maker, "SELECT sum(dur) FROM spans"));
+			sqlite3_reset(statement);
+		}
+		run(maker, "UPDATE spans SET dur = dur + 100");
+	}
+	sqlite3_finalize(statement);
+	close_database(db);
+	close_database(maker);
+}
+
 static void a_writer_without_the_extension_is_not_hindered(void **state)
 {
 	const char *path = test_path("plain.db");
@@ -772,6 +801,7 @@ int main(void)
 		cmocka_unit_test(a_rebuild_that_fails_changes_nothing),
 		cmocka_unit_test(what_is_not_committed_is_not_kept),
 		cmocka_unit_test(own_changes_are_seen_between_questions),
+		cmocka_unit_test(a_deserialized_database_is_another_one),
 		cmocka_unit_test(a_writer_without_the_extension_is_not_hindered),
 	};
 
