@@ -1,4 +1,6 @@
 /* ext.c -- where SQLite comes in: registers the modules and functions of iforest.so. */
+#include <stdbool.h>
+
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
@@ -52,36 +54,75 @@ static int register_module(sqlite3 *db, const struct iforest_module *module, str
 	return sqlite3_create_module_v2(db, module->name, module->methods, registration, release_registration);
 }
 
-__attribute__((visibility("default")))
-int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
-
-int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+static int register_functions(sqlite3 *db)
 {
-	struct iforest_connection *connection;
-	int rc = SQLITE_OK;
+	int rc = iforest_bucket_register(db);
 
-	SQLITE_EXTENSION_INIT2(api);
-	if (sqlite3_libversion_number() < OLDEST_SQLITE) {
-		*message = sqlite3_mprintf("iforest needs SQLite 3.38 or newer; this is %s", sqlite3_libversion());
-		return SQLITE_ERROR;
-	}
-	connection = sqlite3_malloc64(sizeof *connection);
-	if (!connection)
-		return SQLITE_NOMEM;
-	*connection = (struct iforest_connection){ .n_refs = 1 };
-	for (unsigned m = 0; m < N_MODULES && !rc; m++)
-		rc = register_module(db, modules[m], connection);
-	release_connection(connection);
-	if (!rc)
-		rc = sqlite3_create_function_v2(db, "iforest_version", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC,
-						NULL, version_function, NULL, NULL, NULL);
-	if (!rc)
-		rc = iforest_bucket_register(db);
 	if (!rc)
 		rc = iforest_tail_register(db);
 	if (!rc)
 		rc = iforest_progress_register(db);
 	if (!rc)
 		rc = iforest_sketch_functions_register(db);
+	return rc;
+}
+
+static int register_modules(sqlite3 *db)
+{
+	struct iforest_connection *connection = sqlite3_malloc64(sizeof *connection);
+	int rc = SQLITE_OK;
+
+	if (!connection)
+		return SQLITE_NOMEM;
+	*connection = (struct iforest_connection){ .n_refs = 1 };
+	for (unsigned m = 0; m < N_MODULES && !rc; m++)
+		rc = register_module(db, modules[m], connection);
+	release_connection(connection);
+	return rc;
+}
+
+/* The version comes last, since it says that all are there. */
+static int register_version(sqlite3 *db)
+{
+	return sqlite3_create_function_v2(db, "iforest_version", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC, NULL,
+					  version_function, NULL, NULL, NULL);
+}
+
+/* Does the connection have this version already? */
+static bool is_loaded(sqlite3 *db)
+{
+	sqlite3_stmt *statement = NULL;
+	bool loaded = sqlite3_prepare_v2(db, "SELECT iforest_version() = '" IFOREST_VERSION "'", -1, &statement, NULL) == SQLITE_OK &&
+		      sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == 1;
+
+	sqlite3_finalize(statement);
+	return loaded;
+}
+
+__attribute__((visibility("default")))
+int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
+
+int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+{
+	int rc;
+
+	SQLITE_EXTENSION_INIT2(api);
+	if (sqlite3_libversion_number() < OLDEST_SQLITE) {
+		*message = sqlite3_mprintf("iforest needs SQLite 3.38 or newer; this is %s", sqlite3_libversion());
+		return SQLITE_ERROR;
+	}
+	rc = register_functions(db);
+	/* while a statement runs, as that of load_extension() itself, SQLite takes no function a second time */
+	if (rc == SQLITE_BUSY && is_loaded(db))
+		return SQLITE_OK;
+	if (rc == SQLITE_BUSY) {
+		*message = sqlite3_mprintf("iforest cannot be loaded while a statement runs, for this connection has another "
+					   "version of it; load it in a new connection");
+		return SQLITE_ERROR;
+	}
+	if (!rc)
+		rc = register_modules(db);
+	if (!rc)
+		rc = register_version(db);
 	return rc;
 }

@@ -479,12 +479,51 @@ static void kept_pages_are_never_taken_for_others(void **state)
 	}
 }
 
+static void other_version(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
+{
+	(void)n_arguments;
+	(void)arguments;
+	sqlite3_result_text(context, "another", -1, SQLITE_STATIC);
+}
+
 static void the_version_is_told(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
 
 	(void)state;
 	run_gives(db, "1\n", "SELECT iforest_version() GLOB '[0-9]*.[0-9]*'");
+	close_database(db);
+}
+
+/* By a statement too, while which SQLite takes no function again; and what is open goes on. */
+static void loading_twice_is_harmless(void **state)
+{
+	const char *build = getenv("IFOREST_BUILD");
+	sqlite3 *db = open_database(":memory:", 0);
+	char *error = NULL;
+
+	(void)state;
+	sqlite3_enable_load_extension(db, 1);
+	run(db, SPANS INDEX);
+	run_gives(db, "3000\n", "SELECT sum(count) FROM spans_if");
+	assert_true(load_library(db, "iforest.so", &error));
+	run_gives(db, "\n", "SELECT load_extension('%s/iforest')", build ? build : "build");
+	run_gives(db, "3000\n", "SELECT sum(count) FROM spans_if, (SELECT load_extension('%s/iforest'))", build ? build : "build");
+	run_gives(db, "4\n", "SELECT iforest_bucket(45, 0, 100, 10)");
+	close_database(db);
+}
+
+/* Nor does another version take the place of the one that a statement uses; the message says so. */
+static void another_version_is_refused_by_a_statement(void **state)
+{
+	const char *build = getenv("IFOREST_BUILD");
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	sqlite3_enable_load_extension(db, 1);
+	assert_int_equal(sqlite3_create_function(db, "iforest_version", 0, SQLITE_UTF8, NULL, other_version, NULL, NULL), SQLITE_OK);
+	run_fails(db, "error during initialization: iforest cannot be loaded while a statement runs, for this connection has another version",
+		  "SELECT load_extension('%s/iforest')", build ? build : "build");
 	close_database(db);
 }
 
@@ -507,6 +546,8 @@ int main(void)
 		cmocka_unit_test(two_connections_see_their_snapshots),
 		cmocka_unit_test(kept_pages_are_never_taken_for_others),
 		cmocka_unit_test(the_version_is_told),
+		cmocka_unit_test(loading_twice_is_harmless),
+		cmocka_unit_test(another_version_is_refused_by_a_statement),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
