@@ -1,6 +1,7 @@
 #include "pg_ext/pending.h"
 
 #include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "core/bits.h"
 #include "pg_ext/pause.h"
@@ -182,6 +183,19 @@ bool iforest_pending_close(Relation relation, bool all)
 }
 
 /* ---- reading ---- */
+
+struct iforest_arrival *iforest_arrivals_sorted(const struct iforest_key *first_key, Size stride, uint32 n)
+{
+	struct iforest_arrival *arrivals = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n + 1) * sizeof *arrivals);
+	struct iforest_arrival *room = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n + 1) * sizeof *room);
+
+	for (uint32 i = 0; i < n; i++)
+		arrivals[i] = (struct iforest_arrival){ .key = *(const struct iforest_key *)((const char *)first_key + i * stride),
+							.entry = i };
+	iforest_key_sort(arrivals, room, n);
+	pfree(room);
+	return arrivals;
+}
 
 void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_index *index, const struct iforest_chain *chain)
 {

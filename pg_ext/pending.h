@@ -18,6 +18,7 @@
 #ifndef IFOREST_PG_PENDING_H
 #define IFOREST_PG_PENDING_H
 
+#include "core/key_sort.h"
 #include "core/leaf.h"
 #include "pg_ext/index.h"
 
@@ -39,6 +40,10 @@ uint32 iforest_pending_append(Relation relation, unsigned n_values, struct ifore
 /* Closes this backend's open chain, or all open chains. False where there is no room for another closed chain; then they
  * stay open. */
 bool iforest_pending_close(Relation relation, bool all);
+
+/* The keys of n entries that stand as they were appended, sorted. The first key is at first_key, each next one `stride` bytes on.
+ * palloc'd. */
+struct iforest_arrival *iforest_arrivals_sorted(const struct iforest_key *first_key, Size stride, uint32 n);
 
 /* Reads the entries of a chain, page by page, up to its last page. */
 struct iforest_chain_reader {

@@ -23,11 +23,6 @@ static void read_chain(struct iforest_chain_reader *reader,
 	}
 }
 
-static int compare_entries(const void *left, const void *right)
-{
-	return iforest_key_compare(&((const struct iforest_entry *)left)->key, &((const struct iforest_entry *)right)->key);
-}
-
 bool iforest_pending_rows_read(struct iforest_index *index,
 			       bool (*is_chosen)(void *context, const struct iforest_key *key), void *context,
 			       struct iforest_pending_rows *rows)
@@ -41,7 +36,6 @@ bool iforest_pending_rows_read(struct iforest_index *index,
 		read_chain(reader, is_chosen, context, rows);
 	}
 	pfree(reader);
-	qsort(rows->entries, rows->n, sizeof *rows->entries, compare_entries);
 	return !index->met_foreign_page;
 }
 
@@ -54,6 +48,33 @@ void iforest_pending_rows_keep(struct iforest_pending_rows *rows,
 		if (is_kept(context, &rows->entries[i]))
 			rows->entries[n++] = rows->entries[i];
 	rows->n = n;
+}
+
+/* Moves to place i the entry that belongs there, to where that stood the one that belongs there, and so on. In place, for to write
+ * new memory would take longer. */
+static void move_cycle(struct iforest_entry *entries, struct iforest_arrival *arrivals, uint32 i)
+{
+	struct iforest_entry first;
+	uint32 to = i, from = arrivals[i].entry;
+
+	if (from == i)
+		return;
+	first = entries[i];
+	for (; from != i; to = from, from = arrivals[to].entry) {
+		entries[to] = entries[from];
+		arrivals[to].entry = to;
+	}
+	entries[to] = first;
+	arrivals[to].entry = to;
+}
+
+void iforest_pending_rows_sort(struct iforest_pending_rows *rows)
+{
+	struct iforest_arrival *arrivals = iforest_arrivals_sorted(&rows->entries->key, sizeof *rows->entries, rows->n);
+
+	for (uint32 i = 0; i < rows->n; i++)
+		move_cycle(rows->entries, arrivals, i);
+	pfree(arrivals);
 }
 
 uint32 iforest_pending_rows_find(const struct iforest_pending_rows *rows, const struct iforest_key *key)

@@ -1,11 +1,12 @@
-/* pending_rows.h -- the entries of an index that are not in a run yet, as one reader wants them: chosen, and sorted by key. */
+/* pending_rows.h -- the entries of an index that are not in a run yet, as one reader wants them: read and chosen, as they came;
+ * then kept or not, while neighbours are rows of one heap block; then, as few as are left, sorted by key. */
 #ifndef IFOREST_PG_PENDING_ROWS_H
 #define IFOREST_PG_PENDING_ROWS_H
 
 #include "pg_ext/pending.h"
 
 struct iforest_pending_rows {
-	struct iforest_entry *entries; /* ascending by key */
+	struct iforest_entry *entries; /* as they came, until they are sorted */
 	uint32 n, n_reserved;
 	uint64 n_read;                 /* chosen or not */
 };
@@ -22,7 +23,10 @@ bool iforest_pending_rows_read(struct iforest_index *index,
 void iforest_pending_rows_keep(struct iforest_pending_rows *rows,
 			       bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context);
 
-/* The first entry at or after the key; rows->n if there is none. */
+/* Sorts them by key. */
+void iforest_pending_rows_sort(struct iforest_pending_rows *rows);
+
+/* Of sorted ones the first entry at or after the key; rows->n if there is none. */
 uint32 iforest_pending_rows_find(const struct iforest_pending_rows *rows, const struct iforest_key *key);
 
 /* Adds entries [from, to) to the aggregate: rows, values, and times where they are not NULL. */

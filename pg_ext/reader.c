@@ -140,6 +140,7 @@ bool iforest_reader_read(struct iforest_reader *reader, Relation heap, Snapshot 
 	/* only now: an entry read before the map is copied had cleared its block's bit */
 	iforest_visibility_begin(&reader->visibility, heap, snapshot, CurrentMemoryContext);
 	iforest_pending_rows_keep(&reader->pending, counts, reader);
+	iforest_pending_rows_sort(&reader->pending);
 	reader->filter = (struct iforest_filter){ .context = reader, .of_node = of_node, .of_entries = of_entries,
 						 .refs_gone = refs_gone };
 	iforest_index_require(&reader->index,

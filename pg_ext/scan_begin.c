@@ -40,11 +40,6 @@ void iforest_scan_read_index(struct iforest_index_scan *scan)
 	MemoryContextSwitchTo(before);
 }
 
-static int compare_keys(const void *left, const void *right)
-{
-	return iforest_key_compare(left, right);
-}
-
 /* Of the chain's entries, those of the series (ids ascending) and ranges that are asked for. */
 static void match_chain(struct iforest_index_scan *scan, struct iforest_chain_reader *reader,
 			const struct iforest_chain *chain, const uint32 *ids)
@@ -66,6 +61,15 @@ static void match_chain(struct iforest_index_scan *scan, struct iforest_chain_re
 				scan->n_matching++;
 		}
 	}
+}
+
+static void sort_matching(struct iforest_index_scan *scan)
+{
+	struct iforest_arrival *arrivals = iforest_arrivals_sorted(scan->matching, sizeof *scan->matching, scan->n_matching);
+
+	for (uint32 i = 0; i < scan->n_matching; i++)
+		scan->matching[i] = arrivals[i].key;
+	pfree(arrivals);
 }
 
 /* Reads what is pending. Where a chain was sealed and its pages given away since the metapage was read, all is read again. */
@@ -95,7 +99,7 @@ static void match_pending(struct iforest_index_scan *scan)
 					&(struct iforest_fault){ .what = "a chain of pending pages is broken" });
 		iforest_scan_read_index(scan);
 	}
-	qsort(scan->matching, scan->n_matching, sizeof *scan->matching, compare_keys);
+	sort_matching(scan);
 	pfree(ids);
 	pfree(reader);
 	MemoryContextSwitchTo(before);

@@ -9,27 +9,6 @@ struct entries {
 	uint32 n, n_reserved;
 };
 
-/* What is sorted: much less than an entry, which has room for all values that there may be. */
-struct place {
-	struct iforest_key key;
-	uint32 entry;
-};
-
-static int compare_places(const void *left, const void *right)
-{
-	return iforest_key_compare(&((const struct place *)left)->key, &((const struct place *)right)->key);
-}
-
-static struct place *sort_entries(const struct entries *entries)
-{
-	struct place *places = MemoryContextAllocHuge(CurrentMemoryContext, (entries->n + 1) * sizeof *places);
-
-	for (uint32 i = 0; i < entries->n; i++)
-		places[i] = (struct place){ .key = entries->items[i].key, .entry = i };
-	qsort(places, entries->n, sizeof *places, compare_places);
-	return places;
-}
-
 static void read_chain(struct iforest_index *index, const struct iforest_chain *chain, struct entries *entries)
 {
 	struct iforest_chain_reader *reader = palloc(sizeof *reader);
@@ -55,13 +34,13 @@ static void read_chain(struct iforest_index *index, const struct iforest_chain *
 static void write_run(struct iforest_index *index, const struct entries *entries, struct iforest_run *run)
 {
 	struct iforest_run_builder *builder = palloc(sizeof *builder);
-	struct place *places = sort_entries(entries);
+	struct iforest_arrival *arrivals = iforest_arrivals_sorted(&entries->items->key, sizeof *entries->items, entries->n);
 
 	iforest_index_require(index, iforest_run_builder_start(builder, &index->store, &index->manifest));
 	for (uint32 i = 0; i < entries->n; i++)
-		iforest_index_require(index, iforest_run_builder_add(builder, &entries->items[places[i].entry]));
+		iforest_index_require(index, iforest_run_builder_add(builder, &entries->items[arrivals[i].entry]));
 	iforest_index_require(index, iforest_run_builder_finish(builder, run));
-	pfree(places);
+	pfree(arrivals);
 	pfree(builder);
 }
 
