@@ -28,7 +28,7 @@ enum {
 	OPENING = 4000,
 	A_PAGE = 200,
 	A_WHOLE_PAGE = 800,
-	A_BUCKET = 400,
+	A_BUCKET = 160,
 	A_PENDING_PAGE = 1000,
 	A_HEAP_ROW = 1,
 	A_FETCHED_ROW = 40,
@@ -152,8 +152,22 @@ static double count_buckets(const struct iforest_question *question, const struc
 	return Max(n, 1);
 }
 
+/* Narrows the times to the question's bounds. False where they are not known while planning, or are not all that is asked of times. */
+static bool narrow_times(const struct iforest_query *query, const struct iforest_question *question, Relation index, int64 *low,
+			 int64 *high)
+{
+	struct iforest_scan_keys asked;
+
+	if (question->runs != NIL || !iforest_known_times(query->root, index, question, &asked) || asked.n_ranges != 1)
+		return false;
+	*low = Max(*low, asked.ranges[0].low);
+	*high = Max(Min(*high, asked.ranges[0].high), *low);
+	return true;
+}
+
+/* Times need not be spread evenly, so the rows of a window say nothing of its buckets where its bounds are known. */
 static double n_buckets(const struct iforest_query *query, const struct iforest_candidate *candidate,
-			const struct iforest_question *question, const struct iforest_definition *definition, double window)
+			const struct iforest_question *question, Relation index, const struct iforest_definition *definition, double window)
 {
 	struct iforest_run_keys keys;
 	int64 low, high;
@@ -165,6 +179,8 @@ static double n_buckets(const struct iforest_query *query, const struct iforest_
 	if (!are_known(&keys) ||
 	    !find_times(query, list_nth(candidate->columns, question->n_by), definition, &low, &high))
 		return default_buckets;
+	if (narrow_times(query, question, index, &low, &high))
+		window = 1;
 	n = count_buckets(question, &keys, definition, low, high) * window;
 	return Max(n, 1);
 }
@@ -321,7 +337,6 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 	bool by_series = false;
 
 	iforest_definition_read(index, &definition);
-	index_close(index, NoLock);
 	foreach(rel_cell, candidate->rels)
 		tuples += Max(((RelOptInfo *)lfirst(rel_cell))->tuples, 1);
 	terms.window = selectivity(query, candidate, true);
@@ -329,7 +344,8 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 	terms.tuples = tuples;
 	n = question->n_by == 0 ? 1 : n_series(query, candidate, question->n_by, tuples) * (question->values ? 1 : terms.others);
 	terms.series = Max(n, 1);
-	n = n_buckets(query, candidate, question, &definition, terms.window);
+	n = n_buckets(query, candidate, question, index, &definition, terms.window);
+	index_close(index, NoLock);
 	terms.buckets = Min(n, tuples);
 	terms.definition = &definition;
 	foreach(cell, question->aggregates)

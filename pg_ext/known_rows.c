@@ -27,9 +27,8 @@ static bool read_bound(PlannerInfo *root, Relation index, const struct iforest_k
 	return true;
 }
 
-/* The ranges of time that are asked for; false where they are not known, or not narrowed. */
-static bool read_times(PlannerInfo *root, Relation relation, const struct iforest_question *question,
-		       struct iforest_scan_keys *times)
+bool iforest_known_times(PlannerInfo *root, Relation relation, const struct iforest_question *question,
+			 struct iforest_scan_keys *times)
 {
 	ScanKey keys = palloc0((list_length(question->keys) + 1) * sizeof *keys);
 	struct iforest_definition definition;
@@ -92,7 +91,7 @@ bool iforest_known_rows(PlannerInfo *root, Oid oid, const struct iforest_questio
 	struct iforest_scan_keys times;
 
 	*n_rows = -1;
-	if (read_times(root, relation, question, &times)) {
+	if (iforest_known_times(root, relation, question, &times)) {
 		iforest_index_open(index, relation);
 		iforest_index_refresh(index);
 		*n_rows = rows_of(index, &times);

@@ -53,3 +53,35 @@ SELECT * FROM answered(:'few');
 SELECT * FROM answered(:'many');
 DROP TABLE unanalyzed;
 DROP FUNCTION answered;
+
+-- Of how many groups the planner knows: those of the window's times, not of its part of the rows. Nine tenths of the rows lie in a tenth of
+-- the times.
+CREATE TABLE dense (ts bigint, track int, took int);
+INSERT INTO dense SELECT CASE WHEN i % 10 = 0 THEN i * 10 ELSE 50000 + i / 2 END, i % 3, i % 1000 FROM generate_series(1, 20000) i;
+CREATE INDEX dense_if ON dense USING iforest (track, ts) INCLUDE (took);
+VACUUM ANALYZE dense;
+CREATE FUNCTION groups_of(bucket text, bounds text, OUT estimated text, OUT groups bigint, OUT uses_index boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	question text := format('SELECT track, %s AS bucket, sum(took) FROM dense WHERE %s GROUP BY 1, 2', bucket, bounds);
+	plan jsonb;
+	n float8;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || question INTO plan;
+	EXECUTE 'SELECT count(*) FROM (' || question || ') groups' INTO groups;
+	n := plan #>> '{0,Plan,Plan Rows}';
+	estimated := CASE WHEN n > 1.5 * groups THEN 'too many' WHEN n < groups / 1.5 THEN 'too few' ELSE 'about right' END;
+	uses_index := plan #>> '{0,Plan,Custom Plan Provider}' = 'IForestAggregate';
+END $$;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET enable_indexscan = off;
+SELECT * FROM groups_of('ts / 100', 'ts >= 50000 AND ts < 60000');
+SELECT * FROM groups_of('ts / 100', 'ts >= 100000 AND ts < 200000');
+SELECT * FROM groups_of('ts / 1000', 'ts < 200000');
+SELECT * FROM groups_of('iforest_bucket(ts, 50000, 60000, 50)', 'ts >= 50000 AND ts < 60000');
+SELECT * FROM groups_of('iforest_bucket(ts, 150000, 200000, 50)', 'ts >= 150000 AND ts < 200000');
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+RESET enable_indexscan;
+DROP TABLE dense;
+DROP FUNCTION groups_of;
