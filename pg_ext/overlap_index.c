@@ -206,8 +206,29 @@ static bool are_of_durations(Relation heap, Relation index, int value)
 	return are;
 }
 
-static bool is_wanted(Relation heap, Relation index, ArrayType *columns, const char *predicate, int duration)
+static bool has_foreign_partitions(Relation heap)
 {
+	List *tables = find_all_inheritors(RelationGetRelid(heap), AccessShareLock, NULL);
+	bool has = false;
+	ListCell *cell;
+
+	foreach(cell, tables)
+		has = has || get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE;
+	list_free(tables);
+	return has;
+}
+
+/* The index that a call of iforest_overlap_index() asks for. */
+struct wanted {
+	ArrayType *columns;
+	const char *predicate;
+	int duration;
+	bool is_estimate; /* of partitions' indexes it is thought that they are as they should be */
+};
+
+static bool is_wanted(Relation heap, Relation index, const struct wanted *wanted)
+{
+	const char *predicate = wanted->predicate;
 	bool has_expressions = predicate || RelationGetIndexExpressions(index) != NIL;
 	char *own_predicate;
 	bool is_same;
@@ -221,14 +242,16 @@ static bool is_wanted(Relation heap, Relation index, ArrayType *columns, const c
 		level = iforest_narrow_search_path();
 	own_predicate = iforest_predicate_text(heap, index);
 	is_same = (predicate != NULL) == (own_predicate != NULL) && (!predicate || strcmp(predicate, own_predicate) == 0) &&
-		  datumIsEqual(PointerGetDatum(iforest_column_texts(heap, index)), PointerGetDatum(columns), false, -1);
+		  datumIsEqual(PointerGetDatum(iforest_column_texts(heap, index)), PointerGetDatum(wanted->columns), false, -1);
 	if (has_expressions)
 		AtEOXact_GUC(true, level);
-	return is_same && are_of_durations(heap, index, duration);
+	if (is_same && wanted->is_estimate && is_partitioned(index))
+		return !has_foreign_partitions(heap);
+	return is_same && are_of_durations(heap, index, wanted->duration);
 }
 
 /* The lock is kept: nobody drops an index while the statement goes on that has been told of it. */
-static Oid find_index(Relation heap, ArrayType *columns, const char *predicate, int duration)
+static Oid find_index(Relation heap, const struct wanted *wanted)
 {
 	List *oids = RelationGetIndexList(heap);
 	Oid found = InvalidOid;
@@ -237,7 +260,7 @@ static Oid find_index(Relation heap, ArrayType *columns, const char *predicate, 
 	foreach(cell, oids) {
 		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
 
-		if (is_wanted(heap, index, columns, predicate, duration))
+		if (is_wanted(heap, index, wanted))
 			found = RelationGetRelid(index);
 		index_close(index, OidIsValid(found) ? NoLock : AccessShareLock);
 		if (OidIsValid(found))
@@ -247,24 +270,54 @@ static Oid find_index(Relation heap, ArrayType *columns, const char *predicate, 
 	return found;
 }
 
+static Oid find_index_of(Oid table, const struct wanted *wanted)
+{
+	Relation heap = iforest_enable ? try_table_open(table, AccessShareLock) : NULL;
+	Oid found = InvalidOid;
+
+	if (!heap)
+		return InvalidOid;
+	if (has_own_rows(heap))
+		found = find_index(heap, wanted);
+	table_close(heap, NoLock);
+	return found;
+}
+
 /* Of a table: the index with these columns and condition, whose durations are the given value; NULL if none may be read. */
 Datum iforest_overlap_index(PG_FUNCTION_ARGS)
 {
-	Relation heap;
-	Oid found = InvalidOid;
+	struct wanted wanted = { .columns = NULL };
+	Oid found;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3) || !iforest_enable)
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
-	heap = try_table_open(PG_GETARG_OID(0), AccessShareLock);
-	if (!heap)
-		PG_RETURN_NULL();
-	if (has_own_rows(heap))
-		found = find_index(heap, PG_GETARG_ARRAYTYPE_P(1),
-				   PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2)), PG_GETARG_INT32(3));
-	table_close(heap, NoLock);
+	wanted.columns = PG_GETARG_ARRAYTYPE_P(1);
+	wanted.predicate = PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2));
+	wanted.duration = PG_GETARG_INT32(3);
+	found = find_index_of(PG_GETARG_OID(0), &wanted);
 	if (!OidIsValid(found))
 		PG_RETURN_NULL();
 	PG_RETURN_OID(found);
+}
+
+bool iforest_overlap_index_is_likely(const FuncExpr *call)
+{
+	struct wanted wanted = { .is_estimate = true };
+	Const *arguments[4];
+	ListCell *cell;
+	int n = 0;
+
+	foreach(cell, call->args) {
+		if (n == lengthof(arguments) || !IsA(lfirst(cell), Const))
+			return false;
+		arguments[n++] = lfirst(cell);
+	}
+	if (n < (int)lengthof(arguments) || arguments[0]->constisnull || arguments[1]->constisnull || arguments[3]->constisnull)
+		return false;
+	wanted.columns = DatumGetArrayTypeP(arguments[1]->constvalue);
+	wanted.predicate = arguments[2]->constisnull ? NULL : TextDatumGetCString(arguments[2]->constvalue);
+	wanted.duration = DatumGetInt32(arguments[3]->constvalue);
+	return OidIsValid(find_index_of(DatumGetObjectId(arguments[0]->constvalue), &wanted));
 }
 
 /* While planning: a plan that obeys policies reads the table, whoever runs it. A cursor may be read on by a user to whom they

@@ -9,6 +9,7 @@
 
 #include "pg_ext/host.h"
 
+#include "nodes/primnodes.h"
 #include "utils/array.h"
 
 /* The columns of an index as its functions name them: by columns, time, INCLUDE, values, as text[] of names of the table, or
@@ -25,6 +26,10 @@ char *iforest_column_expression(Oid index, int number);
 
 /* Raises an error if the current user may not see all rows and columns of the table that the index has; or its ctid. */
 void iforest_require_readable(Relation heap, Relation index);
+
+/* While planning: will that call of iforest_overlap_index() find one? It is not asked whether each partition has its own: that
+ * would take longer than planning. False where arguments are not constants. O(indexes of the table + partitions). */
+bool iforest_overlap_index_is_likely(const FuncExpr *call);
 
 /* May transactions as old as this one read the index, and is it valid? */
 bool iforest_index_is_usable(Relation index);

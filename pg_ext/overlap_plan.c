@@ -3,16 +3,21 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
 #include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "pg_ext/overlap_index.h"
 #include "pg_ext/overlap_plan.h"
 #include "pg_ext/own.h"
 
 static set_rel_pathlist_hook_type previous_hook;
+
+/* ---- conditions ---- */
 
 /* A column of the function's, perhaps as a type that is the same in bytes; else NULL. */
 static const Var *column_of(Node *node, Index rel)
@@ -71,14 +76,12 @@ static void read_any(FuncExpr *call, const ScalarArrayOpExpr *condition, Index r
 		add_condition(call, column, lsecond(condition->args));
 }
 
-static void narrow(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
+static void narrow(RelOptInfo *rel, Index number, RangeTblEntry *table)
 {
 	Node *call;
 	ListCell *cell;
 
-	if (previous_hook)
-		previous_hook(root, rel, number, table);
-	if (table->rtekind != RTE_FUNCTION || list_length(table->functions) != 1 || table->funcordinality)
+	if (list_length(table->functions) != 1 || table->funcordinality)
 		return;
 	call = linitial_node(RangeTblFunction, table->functions)->funcexpr;
 	if (!call || !IsA(call, FuncExpr) ||
@@ -96,8 +99,98 @@ static void narrow(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEnt
 	}
 }
 
+/* ---- the half that reads the table ---- */
+
+/* What gives that parameter, if it is one column of a subquery that is run once; else NULL. */
+static Plan *init_plan_of(PlannerInfo *root, const Param *param)
+{
+	ListCell *cell;
+
+	if (param->paramkind != PARAM_EXEC)
+		return NULL;
+	foreach(cell, root->init_plans) {
+		SubPlan *candidate = lfirst_node(SubPlan, cell);
+
+		if (list_member_int(candidate->setParam, param->paramid))
+			return list_nth(root->glob->subplans, candidate->plan_id - 1);
+	}
+	return NULL;
+}
+
+/* iforest_overlap_index(), if that condition is (SELECT i FROM i) IS NULL, i being what it gives; else NULL. */
+static const FuncExpr *index_wanted(PlannerInfo *root, Node *condition)
+{
+	Plan *plan;
+	Node *call;
+
+	if (!IsA(condition, NullTest) || castNode(NullTest, condition)->nulltesttype != IS_NULL ||
+	    !IsA(castNode(NullTest, condition)->arg, Param))
+		return NULL;
+	plan = init_plan_of(root, (Param *)castNode(NullTest, condition)->arg);
+	if (!plan || !IsA(plan, CteScan))
+		return NULL;
+	plan = list_nth(root->glob->subplans, castNode(CteScan, plan)->ctePlanId - 1);
+	if (!IsA(plan, Result) || list_length(plan->targetlist) != 1)
+		return NULL;
+	call = (Node *)linitial_node(TargetEntry, plan->targetlist)->expr;
+	return IsA(call, FuncExpr) && iforest_is_own_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_index")
+		       ? castNode(FuncExpr, call)
+		       : NULL;
+}
+
+static bool is_left_out(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell *cell;
+
+	foreach(cell, rel->baserestrictinfo) {
+		RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+		const FuncExpr *call = condition->pseudoconstant ? index_wanted(root, (Node *)condition->clause) : NULL;
+
+		if (call && iforest_overlap_index_is_likely(call))
+			return true;
+	}
+	return false;
+}
+
+/* The planner takes no account of conditions before a path that are checked once. Of several paths the cheapest is kept, as if
+ * it were run. */
+static void cost_nothing(PlannerInfo *root, RelOptInfo *rel)
+{
+	Path *cheapest = NULL;
+	ListCell *cell;
+
+	if (IS_DUMMY_REL(rel) || rel->pathlist == NIL || !is_left_out(root, rel))
+		return;
+	foreach(cell, rel->pathlist) {
+		Path *path = lfirst(cell);
+
+		if (!path->param_info && (!cheapest || path->total_cost < cheapest->total_cost))
+			cheapest = path;
+	}
+	if (!cheapest)
+		return;
+	cheapest->startup_cost = 0;
+	cheapest->total_cost = cpu_tuple_cost;
+	cheapest->rows = 1;
+	rel->rows = 1;
+	rel->pathlist = list_make1(cheapest);
+	rel->partial_pathlist = NIL;
+}
+
+/* ---- the hook ---- */
+
+static void consider(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
+{
+	if (previous_hook)
+		previous_hook(root, rel, number, table);
+	if (table->rtekind == RTE_FUNCTION)
+		narrow(rel, number, table);
+	else if (table->rtekind == RTE_SUBQUERY)
+		cost_nothing(root, rel);
+}
+
 void iforest_overlap_register(void)
 {
 	previous_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = narrow;
+	set_rel_pathlist_hook = consider;
 }

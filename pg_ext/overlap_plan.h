@@ -1,7 +1,12 @@
-/* overlap_plan.h -- conditions on the columns of iforest_overlap_spans(): which series it is to read.
+/* overlap_plan.h -- what the planner is told of the two halves of an overlap function.
  *
- * A function in FROM gives all its rows, and they are filtered then. So a condition that a by column is equal to something, or
- * to one of an array, is made arguments of the call as well. It is checked all the same.
+ * Which series iforest_overlap_spans() is to read: a function in FROM gives all its rows, and they are filtered then. So a
+ * condition that a by column is equal to something, or to one of an array, is made arguments of the call as well. It is checked
+ * all the same.
+ *
+ * That the half that reads the table costs nothing while there is an index to read. The planner would count it as if it was
+ * run, and so compile by JIT what takes less than a millisecond. When the query begins it is asked which half answers, whatever
+ * was thought of it.
  */
 #ifndef IFOREST_PG_OVERLAP_PLAN_H
 #define IFOREST_PG_OVERLAP_PLAN_H

@@ -1,0 +1,86 @@
+-- Of an overlap function's two halves one is not run: it costs nothing in the plan, and has nothing compiled for it.
+SET client_min_messages = warning;
+CREATE TABLE oc(track text, ts bigint NOT NULL, dur bigint);
+INSERT INTO oc SELECT 't' || i % 16, i * 3, i % 100 FROM generate_series(0, 99999) i;
+CREATE INDEX oc_if ON oc USING iforest (track, ts) INCLUDE (dur) WITH (duration = 'dur');
+CREATE TABLE ocp(LIKE oc) PARTITION BY RANGE (ts);
+SELECT format('CREATE TABLE ocp%s PARTITION OF ocp FOR VALUES FROM (%s) TO (%s)', i, i * 30000, i * 30000 + 30000) FROM generate_series(0, 9) i \gexec
+INSERT INTO ocp SELECT * FROM oc;
+CREATE INDEX ocp_if ON ocp USING iforest (track, ts) INCLUDE (dur) WITH (duration = 'dur');
+VACUUM ANALYZE oc, ocp;
+SELECT cardinality(iforest_create_functions('oc_if')), cardinality(iforest_create_functions('ocp_if'));
+
+-- Settings are as they are by default, but that compiling begins at less. Does a plan cost too little for it, was anything compiled, and which half answered?
+SET jit_above_cost = 5000;
+CREATE FUNCTION pg_temp.plan(question text, OUT is_cheap boolean, OUT is_compiled boolean, OUT way text) LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || question INTO plan;
+	is_cheap := (plan->0->'Plan'->>'Total Cost')::float8 < current_setting('jit_above_cost')::float8;
+	-- where the server cannot, as the cost says
+	is_compiled := CASE WHEN pg_jit_available() THEN plan->0->'JIT' IS NOT NULL ELSE NOT is_cheap END;
+	way := CASE WHEN plan::text ~ '"Relation Name": "oc[^}]*"Actual Loops": [1-9]' THEN 'table' ELSE 'index' END;
+END $$;
+CREATE FUNCTION pg_temp.answer(question text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+BEGIN
+	EXECUTE 'SELECT count(*) || '' '' || md5(string_agg(x::text, '' '' ORDER BY x::text)) FROM (' || question || ') x' INTO answer;
+	RETURN answer;
+END $$;
+
+CREATE TABLE questions AS SELECT * FROM unnest(ARRAY['SELECT * FROM oc_if_overlap(100000, 100300, 4)', 'SELECT * FROM oc_if_overlap(100000, 100300, 4, fill => ''zero'')',
+	'SELECT * FROM oc_if_overlap(100000, 100300, step => 10) WHERE track = ''t1''', 'SELECT * FROM oc_if_overlap()',
+	'SELECT a.track, a.count, b.clipped_dur FROM oc_if_overlap(1000, 1300) a JOIN oc_if_overlap(1100, 1200) b USING (track)',
+	'SELECT * FROM ocp_if_overlap(29000, 31000, 4)', 'SELECT * FROM ocp_if_overlap(29000, 31000, 4, fill => ''zero'')']) WITH ORDINALITY AS q(question, n);
+CREATE TEMPORARY TABLE answers_by_index AS SELECT n, pg_temp.answer(question) AS answer FROM questions;
+SELECT n, p.* FROM questions, pg_temp.plan(question) p ORDER BY n;
+SET iforest.enable = off;
+SELECT n, p.*, pg_temp.answer(question) = answer AS is_same FROM questions JOIN answers_by_index USING (n), pg_temp.plan(question) p ORDER BY n;
+RESET iforest.enable;
+
+-- a plan that is kept is right when the other half is to answer, whichever it was made for
+SET plan_cache_mode = force_generic_plan;
+PREPARE made_on(bigint, bigint, bigint) AS SELECT * FROM oc_if_overlap($1, $2, $3) ORDER BY 1, 2;
+PREPARE made_off(bigint, bigint, bigint) AS SELECT * FROM oc_if_overlap($1, $2, $3) ORDER BY 1, 2;
+CREATE TEMPORARY TABLE kept(made text, is_on text, track text, bucket bigint, bucket_start bigint, bucket_end bigint, count bigint, clipped_dur numeric, longest_dur bigint, longest_dur_ctid tid, longest_dur_ts bigint);
+CREATE FUNCTION pg_temp.keep(made text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE TEMPORARY TABLE one AS EXECUTE %I(100000, 100300, 4)', made);
+	EXECUTE 'INSERT INTO kept SELECT $1, current_setting(''iforest.enable''), * FROM one' USING made;
+	DROP TABLE one;
+END $$;
+SELECT p.* FROM pg_temp.plan('EXECUTE made_on(100000, 100300, 4)') p;
+SELECT pg_temp.keep('made_on');
+SET iforest.enable = off;
+SELECT p.* FROM pg_temp.plan('EXECUTE made_on(100000, 100300, 4)') p;
+SELECT p.* FROM pg_temp.plan('EXECUTE made_off(100000, 100300, 4)') p;
+SELECT pg_temp.keep('made_on'), pg_temp.keep('made_off');
+RESET iforest.enable;
+SELECT p.* FROM pg_temp.plan('EXECUTE made_on(100000, 100300, 4)') p;
+SELECT p.* FROM pg_temp.plan('EXECUTE made_off(100000, 100300, 4)') p;
+SELECT pg_temp.keep('made_off');
+SELECT made, is_on, count(*), md5(string_agg((track, bucket, bucket_start, bucket_end, count, clipped_dur, longest_dur, longest_dur_ctid, longest_dur_ts)::text, ' ' ORDER BY track, bucket)) =
+	first_value(md5(string_agg((track, bucket, bucket_start, bucket_end, count, clipped_dur, longest_dur, longest_dur_ctid, longest_dur_ts)::text, ' ' ORDER BY track, bucket))) OVER () AS is_same
+	FROM kept GROUP BY 1, 2 ORDER BY 1, 2;
+-- and is made anew without the index
+DROP TABLE kept;
+ALTER TABLE oc RENAME dur TO lasted;
+SELECT p.* FROM pg_temp.plan('EXECUTE made_on(100000, 100300, 4)') p;
+SELECT p.* FROM pg_temp.plan('SELECT * FROM oc_if_overlap(100000, 100300, 4)') p;
+ALTER TABLE oc RENAME lasted TO dur;
+SELECT p.* FROM pg_temp.plan('EXECUTE made_on(100000, 100300, 4)') p;
+DEALLOCATE ALL;
+RESET plan_cache_mode;
+
+-- who does not see all rows has the table read, and that is what it costs
+CREATE ROLE oc_reader;
+GRANT SELECT ON oc TO oc_reader;
+ALTER TABLE oc ENABLE ROW LEVEL SECURITY;
+CREATE POLICY all_of_it ON oc USING (true);
+SET ROLE oc_reader;
+SELECT p.* FROM pg_temp.plan('SELECT * FROM oc_if_overlap(100000, 100300, 4)') p;
+RESET ROLE;
+DROP TABLE oc, ocp, questions;
+DROP ROLE oc_reader;
