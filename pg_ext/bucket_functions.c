@@ -1,6 +1,8 @@
 #include "pg_ext/functions.h"
 
 #include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/supportnodes.h"
 #include "utils/builtins.h"
 
 #include "pg_ext/times.h"
@@ -14,6 +16,7 @@ PG_FUNCTION_INFO_V1(iforest_bucket_starts);
 PG_FUNCTION_INFO_V1(iforest_bucket_ends);
 PG_FUNCTION_INFO_V1(iforest_window_asks);
 PG_FUNCTION_INFO_V1(iforest_overlap_asks);
+PG_FUNCTION_INFO_V1(iforest_asks_support);
 PG_FUNCTION_INFO_V1(iforest_window_last);
 
 /* t0, t1, n, step, origin, in this order; step and origin may be missing. */
@@ -160,4 +163,47 @@ Datum iforest_overlap_asks(PG_FUNCTION_ARGS)
 	struct asked asked = read_asked(fcinfo, true);
 
 	PG_RETURN_BOOL(asked.is_anything && asked.is_filled == PG_GETARG_BOOL(IS_FILLED));
+}
+
+/* ---- while planning ---- */
+
+/* Is that fill, as it is written in a query, known to be none, or to be one? */
+static bool is_known_fill(const Node *node, bool filled)
+{
+	const Const *fill = IsA(node, Const) ? (const Const *)node : NULL;
+	char *name;
+
+	if (!fill || fill->constisnull)
+		return fill && !filled;
+	name = TextDatumGetCString(fill->constvalue);
+	return filled ? strcmp(name, "null") == 0 || strcmp(name, "zero") == 0 : strcmp(name, "none") == 0;
+}
+
+static bool is_constant_value(const Node *node)
+{
+	return IsA(node, Const) && !((const Const *)node)->constisnull;
+}
+
+static bool is_true(const Node *node)
+{
+	return is_constant_value(node) && DatumGetBool(((const Const *)node)->constvalue);
+}
+
+/* Of arguments some of which are not known yet: false where those that are rule it out. Errors are raised by the one of the
+ * gates that this does not go for. */
+Datum iforest_asks_support(PG_FUNCTION_ARGS)
+{
+	enum { FILL = N_OF_BUCKETING, N_OF_OVERLAP = FILL + 2 };
+	Node *request = (Node *)PG_GETARG_POINTER(0);
+	List *arguments;
+	bool asks_open;
+
+	if (!IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(NULL);
+	arguments = castNode(SupportRequestSimplify, request)->fcall->args;
+	asks_open = list_length(arguments) > N_OF_OVERLAP && is_true(list_nth(arguments, FILL + 1));
+	if (!(is_constant_value(llast(arguments)) && is_known_fill(list_nth(arguments, FILL), !is_true(llast(arguments)))) &&
+	    !(asks_open && (is_constant_value(list_nth(arguments, N)) || is_constant_value(list_nth(arguments, STEP)))))
+		PG_RETURN_POINTER(NULL);
+	PG_RETURN_POINTER(makeBoolConst(false, false));
 }

@@ -32,6 +32,7 @@ extern PGDLLEXPORT Datum iforest_bucket_starts(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_bucket_ends(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_window_asks(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_overlap_asks(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum iforest_asks_support(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_window_last(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_line(PG_FUNCTION_ARGS);          /* line_function.c */
 extern PGDLLEXPORT Datum iforest_span_ends(PG_FUNCTION_ARGS);     /* span_functions.c */

@@ -99,7 +99,7 @@ static void narrow(RelOptInfo *rel, Index number, RangeTblEntry *table)
 	}
 }
 
-/* ---- the half that reads the table ---- */
+/* ---- arms that are not run ---- */
 
 /* What gives that parameter, if it is one column of a subquery that is run once; else NULL. */
 static Plan *init_plan_of(PlannerInfo *root, const Param *param)
@@ -138,6 +138,21 @@ static const FuncExpr *index_wanted(PlannerInfo *root, Node *condition)
 		       : NULL;
 }
 
+/* Is that the gate of all times, and the window given by what is not known yet? Who gives one does so to ask of less. */
+static bool is_gate_of_all_times(Node *condition)
+{
+	enum { T0, T1, IS_OPEN = 6, N_ARGUMENTS = 8 };
+	List *arguments = IsA(condition, FuncExpr) ? castNode(FuncExpr, condition)->args : NIL;
+	Node *is_open;
+
+	if (list_length(arguments) != N_ARGUMENTS || (IsA(list_nth(arguments, T0), Const) && IsA(list_nth(arguments, T1), Const)))
+		return false;
+	is_open = list_nth(arguments, IS_OPEN);
+	return IsA(is_open, Const) && !castNode(Const, is_open)->constisnull &&
+	       DatumGetBool(castNode(Const, is_open)->constvalue) &&
+	       iforest_is_own_function(castNode(FuncExpr, condition)->funcid, "iforest_window_asks");
+}
+
 static bool is_left_out(PlannerInfo *root, RelOptInfo *rel)
 {
 	ListCell *cell;
@@ -146,7 +161,8 @@ static bool is_left_out(PlannerInfo *root, RelOptInfo *rel)
 		RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
 		const FuncExpr *call = condition->pseudoconstant ? index_wanted(root, (Node *)condition->clause) : NULL;
 
-		if (call && iforest_overlap_index_is_likely(call))
+		if ((call && iforest_overlap_index_is_likely(call)) ||
+		    (condition->pseudoconstant && is_gate_of_all_times((Node *)condition->clause)))
 			return true;
 	}
 	return false;

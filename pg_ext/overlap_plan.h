@@ -1,12 +1,13 @@
-/* overlap_plan.h -- what the planner is told of the two halves of an overlap function.
+/* overlap_plan.h -- what the planner is told of the functions of an index, which have arms of which one is run.
  *
  * Which series iforest_overlap_spans() is to read: a function in FROM gives all its rows, and they are filtered then. So a
  * condition that a by column is equal to something, or to one of an array, is made arguments of the call as well. It is checked
  * all the same.
  *
- * That the half that reads the table costs nothing while there is an index to read. The planner would count it as if it was
- * run, and so compile by JIT what takes less than a millisecond. When the query begins it is asked which half answers, whatever
- * was thought of it.
+ * That the half of an overlap function that reads the table costs nothing while there is an index to read; and the arm that asks
+ * of all times nothing where a window is given by parameters. The planner would count them as if they were run, and so compile
+ * by JIT, or share between workers, what takes less than a millisecond. When the query begins it is asked which arm answers,
+ * whatever was thought of it.
  */
 #ifndef IFOREST_PG_OVERLAP_PLAN_H
 #define IFOREST_PG_OVERLAP_PLAN_H

@@ -83,6 +83,18 @@ CREATE FUNCTION iforest_overlap_asks(t0 date, t1 date, n bigint, step integer, o
 	AS 'MODULE_PATHNAME', 'iforest_overlap_asks' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION iforest_overlap_asks(date, date, bigint, integer, date, text, boolean) IS 'is that asked of what overlaps: filled, or not? Raises an error of arguments that do not go together';
 
+CREATE FUNCTION iforest_asks_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_asks_support(internal) IS 'for the planner: what is ruled out by those arguments that are constants';
+ALTER FUNCTION iforest_window_asks(bigint, bigint, bigint, bigint, bigint, text, boolean, boolean) SUPPORT iforest_asks_support;
+ALTER FUNCTION iforest_window_asks(timestamptz, timestamptz, bigint, interval, timestamptz, text, boolean, boolean) SUPPORT iforest_asks_support;
+ALTER FUNCTION iforest_window_asks(timestamp, timestamp, bigint, interval, timestamp, text, boolean, boolean) SUPPORT iforest_asks_support;
+ALTER FUNCTION iforest_window_asks(date, date, bigint, integer, date, text, boolean, boolean) SUPPORT iforest_asks_support;
+ALTER FUNCTION iforest_overlap_asks(bigint, bigint, bigint, bigint, bigint, text, boolean) SUPPORT iforest_asks_support;
+ALTER FUNCTION iforest_overlap_asks(timestamptz, timestamptz, bigint, interval, timestamptz, text, boolean) SUPPORT iforest_asks_support;
+ALTER FUNCTION iforest_overlap_asks(timestamp, timestamp, bigint, interval, timestamp, text, boolean) SUPPORT iforest_asks_support;
+ALTER FUNCTION iforest_overlap_asks(date, date, bigint, integer, date, text, boolean) SUPPORT iforest_asks_support;
+
 -- ---- fill: the last sample carried on, and a line between samples ----
 
 CREATE AGGREGATE iforest_first_time(v anyelement, ts anycompatible, ctid tid) (

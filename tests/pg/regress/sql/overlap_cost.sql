@@ -72,6 +72,39 @@ SELECT p.* FROM pg_temp.plan('SELECT * FROM oc_if_overlap(100000, 100300, 4)') p
 ALTER TABLE oc RENAME lasted TO dur;
 SELECT p.* FROM pg_temp.plan('EXECUTE made_on(100000, 100300, 4)') p;
 DEALLOCATE ALL;
+
+-- Of windows: what constants rule out is not planned; of all times nothing is thought where a window may come. Errors are those of other plans.
+CREATE FUNCTION pg_temp.ask(question text, VARIADIC arguments text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	rows text := 'SELECT count(*) || '' '' || md5(string_agg(x::text, '' '' ORDER BY x::text)) FROM (' || question || ') x';
+	answer text;
+	line text;
+	gates text := '';
+BEGIN
+	EXECUTE 'PREPARE ask(bigint, bigint, bigint, text) AS ' || rows;
+	FOR line IN EXECUTE format('EXPLAIN EXECUTE ask(%s)', array_to_string(arguments, ', ')) LOOP
+		gates := gates || CASE WHEN line ~ 'Result  \(cost=0.0\d..0.0' THEN ' nothing:'
+			WHEN line ~ 'One-Time Filter: .*window_asks\(.*, false, false\)' THEN ' window' WHEN line ~ 'One-Time Filter: .*window_asks\(.*, true, false\)' THEN ' all'
+			WHEN line ~ 'One-Time Filter: .*, true\)' THEN ' filled' WHEN line ~ 'One-Time Filter: .*, false\)' THEN ' plain' ELSE '' END;
+	END LOOP;
+	EXECUTE format('EXECUTE ask(%s)', array_to_string(arguments, ', ')) INTO answer;
+	DEALLOCATE ask;
+	FOR i IN 1 .. cardinality(arguments) LOOP
+		rows := replace(rows, '$' || i, arguments[i]);
+	END LOOP;
+	EXECUTE rows INTO line;
+	RETURN CASE WHEN answer IS NOT DISTINCT FROM line THEN 'same' ELSE 'different' END || ':' || gates;
+EXCEPTION WHEN invalid_parameter_value THEN
+	DEALLOCATE ask;
+	RETURN SQLERRM || ':' || gates;
+END $$;
+\x on
+SELECT question, pg_temp.ask(question, '1000', '9000', '7', '''zero''') AS "zero", pg_temp.ask(question, '(-9223372036854775808)', '9223372036854775807', '1', 'NULL') AS "open",
+	pg_temp.ask(question, '1000', '9000', '0', '''none''') AS "no buckets", pg_temp.ask(question, '1000', '9000', '3', '''last''') AS "last", pg_temp.ask(question, '1000', '9000', '3', '''more''') AS "more"
+FROM unnest(ARRAY['SELECT * FROM oc_if($1, $2, $3)', 'SELECT * FROM ocp_if($1, $2, $3)', 'SELECT * FROM oc_if($1, $2)', 'SELECT * FROM oc_if($1, $2, 5)', 'SELECT * FROM oc_if($1, $2, step => $3)', 'SELECT * FROM oc_if($1, $2, step => 1000)',
+	'SELECT * FROM oc_if($1, 9000)', 'SELECT * FROM oc_if(n => $3)', 'SELECT * FROM oc_if(1000, $2, $3, fill => $4)', 'SELECT * FROM oc_if($1, $2, $3, fill => ''none'')', 'SELECT * FROM oc_if($1, $2, $3, fill => ''null'')',
+	'SELECT * FROM oc_if($1, $2, $3, fill => ''last'')', 'SELECT * FROM oc_if($1, $2, $3, fill => ''more'')', 'SELECT * FROM oc_if_overlap($1, $2, $3, fill => $4)', 'SELECT * FROM oc_if_overlap($1, $2, $3, fill => ''null'')']) question;
+\x off
 RESET plan_cache_mode;
 
 -- who does not see all rows has the table read, and that is what it costs
