@@ -98,6 +98,7 @@ EXCEPTION WHEN invalid_parameter_value THEN
 	DEALLOCATE ask;
 	RETURN SQLERRM || ':' || gates;
 END $$;
+SET max_parallel_workers_per_gather = 0;  -- arms stand in their order
 \x on
 SELECT question, pg_temp.ask(question, '1000', '9000', '7', '''zero''') AS "zero", pg_temp.ask(question, '(-9223372036854775808)', '9223372036854775807', '1', 'NULL') AS "open",
 	pg_temp.ask(question, '1000', '9000', '0', '''none''') AS "no buckets", pg_temp.ask(question, '1000', '9000', '3', '''last''') AS "last", pg_temp.ask(question, '1000', '9000', '3', '''more''') AS "more"
@@ -105,6 +106,7 @@ FROM unnest(ARRAY['SELECT * FROM oc_if($1, $2, $3)', 'SELECT * FROM ocp_if($1, $
 	'SELECT * FROM oc_if($1, 9000)', 'SELECT * FROM oc_if(n => $3)', 'SELECT * FROM oc_if(1000, $2, $3, fill => $4)', 'SELECT * FROM oc_if($1, $2, $3, fill => ''none'')', 'SELECT * FROM oc_if($1, $2, $3, fill => ''null'')',
 	'SELECT * FROM oc_if($1, $2, $3, fill => ''last'')', 'SELECT * FROM oc_if($1, $2, $3, fill => ''more'')', 'SELECT * FROM oc_if_overlap($1, $2, $3, fill => $4)', 'SELECT * FROM oc_if_overlap($1, $2, $3, fill => ''null'')']) question;
 \x off
+RESET max_parallel_workers_per_gather;
 RESET plan_cache_mode;
 
 -- who does not see all rows has the table read, and that is what it costs
