@@ -262,6 +262,18 @@ static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct
 	return status;
 }
 
+/* Passes a leaf page that lies below the key as a whole, since the next one begins below it. */
+static enum iforest_status pass_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
+				     struct iforest_edges *edges, struct iforest_aggregate *aggregate)
+{
+	uint64_t leaf_number = cursor->leaf_number;
+	enum iforest_status status = fold_leaf(cursor, key, wanted, edges, aggregate);
+
+	if (!status && cursor->leaf_number == leaf_number)
+		status = iforest_cursor_blame(cursor, IFOREST_CORRUPT, "entries are out of order", 0, leaf_number);
+	return status;
+}
+
 /* Standing at a leaf page that is not the first of those under its node page: passes those of them that lie below the key, but for the last,
  * which the key may cut; memory of that one begins to be fetched meanwhile. */
 static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
@@ -286,7 +298,7 @@ static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct 
 		if (verdict == IFOREST_ALL)
 			status = iforest_cursor_fold_node(cursor, 1, cursor->leaf_number, node, wanted, edges, aggregate);
 		if (is_mixed(verdict))
-			status = fold_leaf(cursor, key, wanted, edges, aggregate);
+			status = pass_leaf(cursor, key, wanted, edges, aggregate);
 		else
 			iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
 	}

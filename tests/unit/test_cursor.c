@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bits.h"
+#include "core/layout.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 
@@ -336,6 +338,73 @@ static void a_get_that_fails_is_reported(void **state)
 	free(f);
 }
 
+/* Says of a node that its entries come later than any other, and makes the page's checksum right again. */
+static void forge_bounds(struct fixture *f, uint64_t leaf)
+{
+	const struct iforest_manifest *manifest = &f->index.manifest;
+	const struct iforest_run *run = &manifest->runs[0];
+	uint64_t number = leaf / manifest->fanout;
+	struct iforest_page_header header;
+	const char *what;
+	uint32_t *n_bytes;
+	uint8_t *page = iforest_pager_memory_bytes(&f->index.memory, run->place.location,
+						   iforest_run_page_index(manifest, run, 1, number), &n_bytes);
+	uint8_t *node;
+
+	assert_non_null(page);
+	assert_ok(iforest_page_check(page, *n_bytes, run->place.run_id, 1, (uint32_t)number, false, &header, &what));
+	node = page + IFOREST_PAGE_HEADER + leaf % manifest->fanout * manifest->fields.node_bytes;
+	iforest_store32(node, UINT32_MAX);
+	iforest_store32(node + IFOREST_NODE_LAST_SERIES, UINT32_MAX);
+	iforest_page_seal(page, &header);
+}
+
+static enum iforest_verdict some_of_node(void *context, const uint8_t *node)
+{
+	(void)context;
+	(void)node;
+	return IFOREST_SOME;
+}
+
+static enum iforest_status all_of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
+{
+	(void)context;
+	(void)reader;
+	(void)live;
+	return IFOREST_OK;
+}
+
+/* Nodes that claim to lie after those that follow, among those that a fold passes in a row. */
+static void nodes_out_of_order_are_reported(void **state)
+{
+	static const struct iforest_filter filter = { .of_node = some_of_node, .of_entries = all_of_entries };
+	static const struct iforest_wanted wanted = { .values = 1, .filter = &filter };
+	struct fixture *f = malloc(sizeof *f);
+	unsigned n_reported = 0;
+
+	(void)state;
+	assert_non_null(f);
+	start_with(f, random_seed() + 5, SAMPLE_WIDE, 3000);
+	for (unsigned leaf = 1; leaf + 1 < f->index.manifest.fanout && leaf + 1 < f->index.manifest.runs[0].n_leaves; leaf++) {
+		struct iforest_key key = f->keys[f->n / 2];
+		struct iforest_aggregate got;
+		enum iforest_status status;
+
+		iforest_cursor_release(&f->cursor);
+		forge_bounds(f, leaf);
+		iforest_aggregate_clear(&got, 1);
+		status = iforest_cursor_fold_until(&f->cursor, &key, &wanted, &got);
+		if (status) {
+			assert_status(status, IFOREST_CORRUPT);
+			assert_string_equal(f->index.store.fault.what, "entries are out of order");
+			n_reported++;
+		}
+	}
+	assert_in_range(n_reported, 1, UINT64_MAX);
+	stop(f);
+	free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +416,7 @@ int main(void)
 		cmocka_unit_test(a_walk_reads_each_page_once),
 		cmocka_unit_test(at_most_a_page_a_level_is_held),
 		cmocka_unit_test(a_get_that_fails_is_reported),
+		cmocka_unit_test(nodes_out_of_order_are_reported),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
