@@ -222,9 +222,10 @@ static void answer(struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo *r
 
 /* ---- indexes ---- */
 
-static void require_usable(Relation index)
+static void require_usable(Relation index, bool is_partition)
 {
-	if (!iforest_index_is_usable(index))
+	/* that of a partition was valid when it was found: should another one have taken its place, it is kept for who holds the lock */
+	if (!(is_partition ? iforest_index_is_old_enough(index) : iforest_index_is_usable(index)))
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			errmsg("index \"%s\" cannot be read by this transaction", RelationGetRelationName(index)),
 			errhint("It is not valid, or was made while rows were changed that this transaction still sees: "
@@ -297,7 +298,7 @@ static const struct iforest_overlap_parts *known_parts(FunctionCallInfo fcinfo, 
 	foreach(cell, parts.indexes) {
 		Relation part = index_open(lfirst_oid(cell), AccessShareLock);
 
-		require_usable(part);
+		require_usable(part, lfirst_oid(cell) != RelationGetRelid(index));
 		index_close(part, NoLock);
 	}
 	if (!known)

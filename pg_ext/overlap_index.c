@@ -146,11 +146,15 @@ void iforest_require_readable(Relation heap, Relation index)
 				"then."));
 }
 
+bool iforest_index_is_old_enough(Relation index)
+{
+	return !index->rd_index->indcheckxmin ||
+	       TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin);
+}
+
 bool iforest_index_is_usable(Relation index)
 {
-	return index->rd_index->indisvalid &&
-	       (!index->rd_index->indcheckxmin ||
-		TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin));
+	return index->rd_index->indisvalid && iforest_index_is_old_enough(index);
 }
 
 /* ---- finding it ---- */

@@ -31,7 +31,8 @@ void iforest_require_readable(Relation heap, Relation index);
  * would take longer than planning. False where arguments are not constants. O(indexes of the table + partitions). */
 bool iforest_overlap_index_is_likely(const FuncExpr *call);
 
-/* May transactions as old as this one read the index, and is it valid? */
+/* May transactions as old as this one read the index; and is it valid, too? */
+bool iforest_index_is_old_enough(Relation index);
 bool iforest_index_is_usable(Relation index);
 
 #endif

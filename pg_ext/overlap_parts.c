@@ -5,6 +5,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "storage/lmgr.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
@@ -20,11 +21,11 @@ static void refuse(Relation index, Relation partition, Oid invalid)
 				  "tables are read.", RelationGetRelationName(index)));
 }
 
-/* The index of the partition that is one of those. */
-static Oid find_index(Relation index, Relation partition, const List *members)
+/* The valid index of the partition that is one of those; an *invalid one. */
+static Oid find_member(Relation partition, const List *members, Oid *invalid)
 {
 	List *own = RelationGetIndexList(partition);
-	Oid found = InvalidOid, invalid = InvalidOid;
+	Oid found = InvalidOid;
 	ListCell *cell;
 
 	foreach(cell, own) {
@@ -33,16 +34,32 @@ static Oid find_index(Relation index, Relation partition, const List *members)
 		if (!list_member_oid(members, lfirst_oid(cell)))
 			continue;
 		candidate = index_open(lfirst_oid(cell), AccessShareLock);
-		*(candidate->rd_index->indisvalid ? &found : &invalid) = lfirst_oid(cell);
+		*(candidate->rd_index->indisvalid ? &found : invalid) = lfirst_oid(cell);
 		index_close(candidate, NoLock);
 	}
 	list_free(own);
+	return found;
+}
+
+/* REINDEX CONCURRENTLY may have put another index in the place of the one looked for: but once, since who does it again waits
+ * for those that have a lock on the partition. */
+static Oid find_index(Relation index, Relation partition, List **members)
+{
+	Oid invalid = InvalidOid, found = find_member(partition, *members, &invalid);
+
+	if (!OidIsValid(found)) {
+		AcceptInvalidationMessages();
+		list_free(*members);
+		*members = find_all_inheritors(RelationGetRelid(index), NoLock, NULL);
+		invalid = InvalidOid;
+		found = find_member(partition, *members, &invalid);
+	}
 	if (!OidIsValid(found))
 		refuse(index, partition, invalid);
 	return found;
 }
 
-static void add_partition(struct iforest_overlap_parts *parts, Relation index, Oid table, const List *members)
+static void add_partition(struct iforest_overlap_parts *parts, Relation index, Oid table, List **members)
 {
 	Relation partition = table_open(table, NoLock);
 
@@ -69,7 +86,7 @@ struct iforest_overlap_parts iforest_overlap_parts(Relation heap, Relation index
 	tables = find_all_inheritors(RelationGetRelid(heap), AccessShareLock, NULL);
 	members = find_all_inheritors(RelationGetRelid(index), NoLock, NULL);
 	foreach(cell, tables)
-		add_partition(&parts, index, lfirst_oid(cell), members);
+		add_partition(&parts, index, lfirst_oid(cell), &members);
 	list_free(tables);
 	list_free(members);
 	return parts;
