@@ -1,14 +1,22 @@
 #include "pg_ext/overlap_parts.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
-#include "storage/lmgr.h"
-#include "utils/inval.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/relcache.h"
+#include "utils/snapmgr.h"
+
+/* Seen as of one moment: REINDEX CONCURRENTLY puts another index in the place of one, and what the caches know of either may be of
+ * before or after it. The one found is kept up to date for as long as its table is locked, also where it has been replaced. */
+struct catalogs {
+	Snapshot snapshot;
+	Relation inherits, indexes;
+};
 
 static void refuse(Relation index, Relation partition, Oid invalid)
 {
@@ -21,52 +29,60 @@ static void refuse(Relation index, Relation partition, Oid invalid)
 				  "tables are read.", RelationGetRelationName(index)));
 }
 
-/* The valid index of the partition that is one of those; an *invalid one. */
-static Oid find_member(Relation partition, const List *members, Oid *invalid)
+static Oid parent_of(Relation inherits, Oid child, Snapshot snapshot)
 {
-	List *own = RelationGetIndexList(partition);
-	Oid found = InvalidOid;
-	ListCell *cell;
+	Oid parent = InvalidOid;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
 
-	foreach(cell, own) {
-		Relation candidate;
-
-		if (!list_member_oid(members, lfirst_oid(cell)))
-			continue;
-		candidate = index_open(lfirst_oid(cell), AccessShareLock);
-		*(candidate->rd_index->indisvalid ? &found : invalid) = lfirst_oid(cell);
-		index_close(candidate, NoLock);
-	}
-	list_free(own);
-	return found;
+	ScanKeyInit(&key, Anum_pg_inherits_inhrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(child));
+	scan = systable_beginscan(inherits, InheritsRelidSeqnoIndexId, true, snapshot, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		parent = ((Form_pg_inherits)GETSTRUCT(tuple))->inhparent;
+	systable_endscan(scan);
+	return parent;
 }
 
-/* REINDEX CONCURRENTLY may have put another index in the place of the one looked for: but once, since who does it again waits
- * for those that have a lock on the partition. */
-static Oid find_index(Relation index, Relation partition, List **members)
+static bool is_part_of(struct catalogs *catalogs, Oid part, Oid index)
 {
-	Oid invalid = InvalidOid, found = find_member(partition, *members, &invalid);
+	while (OidIsValid(part) && part != index)
+		part = parent_of(catalogs->inherits, part, catalogs->snapshot);
+	return OidIsValid(part);
+}
 
-	if (!OidIsValid(found)) {
-		AcceptInvalidationMessages();
-		list_free(*members);
-		*members = find_all_inheritors(RelationGetRelid(index), NoLock, NULL);
-		invalid = InvalidOid;
-		found = find_member(partition, *members, &invalid);
+/* The index of the partition that is a part of that one. */
+static Oid find_part(struct catalogs *catalogs, Relation index, Relation partition)
+{
+	Oid found = InvalidOid, invalid = InvalidOid;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_index_indrelid, BTEqualStrategyNumber, F_OIDEQ,
+		    ObjectIdGetDatum(RelationGetRelid(partition)));
+	scan = systable_beginscan(catalogs->indexes, IndexIndrelidIndexId, true, catalogs->snapshot, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+		Form_pg_index candidate = (Form_pg_index)GETSTRUCT(tuple);
+
+		if (is_part_of(catalogs, candidate->indexrelid, RelationGetRelid(index)))
+			*(candidate->indisvalid ? &found : &invalid) = candidate->indexrelid;
 	}
+	systable_endscan(scan);
 	if (!OidIsValid(found))
 		refuse(index, partition, invalid);
 	return found;
 }
 
-static void add_partition(struct iforest_overlap_parts *parts, Relation index, Oid table, List **members)
+static void add_partition(struct iforest_overlap_parts *parts, struct catalogs *catalogs, Relation index, Oid table)
 {
 	Relation partition = table_open(table, NoLock);
 
 	if (partition->rd_rel->relkind == RELKIND_FOREIGN_TABLE) {
 		parts->has_foreign = true;
 	} else if (partition->rd_rel->relkind != RELKIND_PARTITIONED_TABLE) {
-		parts->indexes = lappend_oid(parts->indexes, find_index(index, partition, members));
+		parts->indexes = lappend_oid(parts->indexes, find_part(catalogs, index, partition));
 		parts->tables = lappend_oid(parts->tables, table);
 	}
 	table_close(partition, NoLock);
@@ -75,7 +91,8 @@ static void add_partition(struct iforest_overlap_parts *parts, Relation index, O
 struct iforest_overlap_parts iforest_overlap_parts(Relation heap, Relation index)
 {
 	struct iforest_overlap_parts parts = { .tables = NIL };
-	List *tables, *members;
+	struct catalogs catalogs;
+	List *tables;
 	ListCell *cell;
 
 	if (index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX) {
@@ -84,10 +101,14 @@ struct iforest_overlap_parts iforest_overlap_parts(Relation heap, Relation index
 		return parts;
 	}
 	tables = find_all_inheritors(RelationGetRelid(heap), AccessShareLock, NULL);
-	members = find_all_inheritors(RelationGetRelid(index), NoLock, NULL);
+	catalogs = (struct catalogs){ .snapshot = RegisterSnapshot(GetCatalogSnapshot(InheritsRelationId)),
+				      .inherits = table_open(InheritsRelationId, AccessShareLock),
+				      .indexes = table_open(IndexRelationId, AccessShareLock) };
 	foreach(cell, tables)
-		add_partition(&parts, index, lfirst_oid(cell), &members);
+		add_partition(&parts, &catalogs, index, lfirst_oid(cell));
+	table_close(catalogs.indexes, AccessShareLock);
+	table_close(catalogs.inherits, AccessShareLock);
+	UnregisterSnapshot(catalogs.snapshot);
 	list_free(tables);
-	list_free(members);
 	return parts;
 }
