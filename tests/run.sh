@@ -25,9 +25,12 @@ run_one='
 	name=$(basename "$(dirname "$1")")/$(basename "$1"); log=$0/logs/$2-$(echo "$name" | tr / -).log; began=$(date +%s.%N)
 	timeout -k 20 "$LIMIT" $RUNNER "$1" >"$log" 2>&1; code=$?
 	set -- "$1" "$2" $(awk "
-		/^\\[  PASSED  \\] [0-9]+ test/ { passed += \$4 }
-		/^\\[  FAILED  \\] [0-9]+ test/ { failed += \$4 }
-		/^\\[  SKIPPED \\] [0-9]+ test/ { skipped += \$4 }
+		/^\\[  (PASSED|FAILED|SKIPPED) +\\] / { # cmocka 2 has the name of the group before the number
+			number = match(\$0, /[0-9]+ test\(s\)/) ? substr(\$0, RSTART) + 0 : 0
+			if (\$2 == \"PASSED\") passed += number
+			if (\$2 == \"FAILED\") failed += number
+			if (\$2 == \"SKIPPED\") skipped += number
+		}
 		/^not ok / { failed++ }
 		/^(ok .*|1\\.\\.0 )# SKIP/ { skipped++; next }
 		/^ok / { passed++ }
