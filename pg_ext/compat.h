@@ -149,6 +149,21 @@ static inline void *iforest_group_bytes(TupleHashTable table, TupleHashEntry gro
 #endif
 }
 
+/* who reads a table of a query */
+static inline Oid iforest_user_of(const RangeTblEntry *table, const RelOptInfo *rel)
+{
+#if PG_VERSION_NUM >= 160000
+	Oid user = rel->userid;
+
+	(void)table;
+#else
+	Oid user = table->checkAsUser;
+
+	(void)rel;
+#endif
+	return OidIsValid(user) ? user : GetUserId();
+}
+
 /* can a column of a table never be NULL? */
 static inline bool iforest_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber attribute)
 {

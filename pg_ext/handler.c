@@ -3,6 +3,7 @@
 #include "pg_ext/aggregate_plan.h"
 #include "pg_ext/altered.h"
 #include "pg_ext/functions.h"
+#include "pg_ext/newer_rows.h"
 #include "pg_ext/options.h"
 #include "pg_ext/overlap_plan.h"
 #include "pg_ext/pause.h"
@@ -20,6 +21,7 @@ void _PG_init(void)
 	iforest_top_register();
 	iforest_overlap_register();
 	iforest_altered_register();
+	iforest_newer_rows_register();
 }
 
 PG_FUNCTION_INFO_V1(iforest_handler);
