@@ -149,7 +149,7 @@ const forest = {
 
 /* Some of the rows, over all time; each name comes about as often. */
 function namedRows({ rows }) {
-	const every = Math.ceil(rows / MOST_NAMED), divided = every > 1 ? `id / ${every}` : 'id';
+	const every = Math.ceil(rows / MOST_NAMED), divided = every > 1 ? `CAST(id / ${every} AS bigint)` : 'id';
 
 	return `SELECT id, ts, dur, 'name ' || (${divided} * 48271 % ${NAMES}) FROM spans WHERE id % ${every} = 0`;
 }
