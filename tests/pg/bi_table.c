@@ -2,18 +2,18 @@
 
 static const char introduction[] =
 	"# Queries of dashboards, and what becomes of them\n\n"
-	"Written by `test_bi --table` from the queries of `tests/pg/bi/`; the tests fail where this page says anything\n"
-	"else. Each query is run there with and without the index in six time zones, and gives the same rows, types and\n"
-	"names. The tables have indexes like\n\n"
+	"`test_bi --table` writes this page from the queries of `tests/pg/bi/`; the tests fail if it says anything else. They\n"
+	"run each query with and without the index in six time zones, and it gives the same rows, types and names. The tables\n"
+	"have indexes like\n\n"
 	"```\n"
 	"CREATE INDEX spans_if ON spans USING iforest (service, status, ts) INCLUDE (dur, amount, x);\n"
 	"CREATE INDEX spans_time_if ON spans USING iforest (ts) INCLUDE (dur, amount, x);\n"
 	"```\n\n"
-	"**index**: the grouped part of the query is `Custom Scan (IForestAggregate)`; sorting, limits, windows and what\n"
-	"is reckoned above the groups are PostgreSQL's in any case. Where it says why not, the words are those of\n"
-	"`SET iforest.explain_decline = on`, and PostgreSQL answers as it would without the index. `-`: no part of the\n"
-	"query is one that an index could be asked. Here plans without the index are made dear; elsewhere the planner\n"
-	"takes the cheaper one, and for keys that change with each row that is seldom the index.\n";
+	"**index** means that the grouped part of the query is `Custom Scan (IForestAggregate)`; sorting, limits, window\n"
+	"functions and what is computed above the groups are PostgreSQL's in any case. A reason why not is in the words of\n"
+	"`SET iforest.explain_decline = on`, and PostgreSQL answers as it would without the index. `-` means that no part of\n"
+	"the query is one that an index could answer. The tests make plans without the index expensive; otherwise the planner\n"
+	"takes the cheaper one, which for keys that change with each row is seldom the index.\n";
 
 enum { MOST_SHOWN = 190 };
 

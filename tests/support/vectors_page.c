@@ -10,18 +10,18 @@
 
 static const char page_head[] =
 	"# What both engines answer\n\n"
-	"Written by `test_vectors --table` from `tests/vectors/vectors.txt`; the tests fail where this page says anything\n"
-	"else.\n\n"
+	"`test_vectors --table` writes this page from `tests/vectors/vectors.txt`; the tests fail if it says anything else.\n\n"
 	"The questions of that file, over tables with NULLs, negative times, ties and the ends of 64 bits, are asked of an\n"
 	"index in SQLite (`spans_if` and tables over it) and of the [functions of an index](postgres_functions.md) in\n"
-	"PostgreSQL, with the same names and arguments; the answers were reckoned by a script that looks at every row. An\n"
-	"exception is tested, too: the engine gives what the file says it gives.\n\n"
+	"PostgreSQL, with the same names and arguments; a script that looks at every row has computed the answers. Exceptions\n"
+	"are tested, too: the engine gives what the file says it gives.\n\n"
 	"| what, and how many questions | SQLite | PostgreSQL |\n|---|---|---|\n";
 
 static const char page_rest[] =
-	"\nBeyond the file: in SQLite [counters](sqlite_counter.md), [percentiles by index](sqlite_sketch.md),\n"
-	"[export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL [ordinary SQL](postgres_aggregates.md) over\n"
-	"the table is answered from the index, whatever its time type, and ordinary scans use it.\n";
+	"\nBeyond the file: percentiles are in both ([SQLite](sqlite_sketch.md), [PostgreSQL](postgres_sketch.md)), and their\n"
+	"sketches are the same bytes. SQLite alone has [counters](sqlite_counter.md), [export](sqlite_export.md) and\n"
+	"[cover](sqlite_expert.md). In PostgreSQL [ordinary SQL](postgres_aggregates.md) over the table is answered from the\n"
+	"index, whatever its time type, and ordinary scans use it.\n";
 
 static unsigned count_questions(const struct vectors *vectors, const struct vector_feature *feature, int differing_in)
 {
