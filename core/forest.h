@@ -1,9 +1,9 @@
 /* forest.h -- the in-memory forest: append in amortised O(1), fold any range in O(log n), in one array.
  *
- * The layout is drawn in layout.h: the array of 2n slots is all there is, no pointers. Order is kept, so that a kind's
- * combine needs to be associative and no more. For forests over blocks of entries that the caller keeps see block_forest.h.
+ * The layout is drawn in layout.h: the array of 2n slots is all there is, without pointers. Order is kept, so a kind's combine
+ * needs to be associative and nothing more. For forests over blocks of entries that the caller keeps, see block_forest.h.
  *
- * Folds may be done by several threads at once as long as nobody changes the forest.
+ * Several threads may fold at once as long as nobody changes the forest.
  *
  *   struct iforest_forest forest;
  *
@@ -38,17 +38,17 @@ void iforest_forest_init(struct iforest_forest *forest, const struct iforest_kin
 /* Gives the memory back; the forest must be initialised again before use. */
 void iforest_forest_release(struct iforest_forest *forest);
 
-/* ---- changing it. Errors of all: IFOREST_ARGUMENT of a forest that reads an image ---- */
+/* ---- changing it. All of these return IFOREST_ARGUMENT for a forest that reads an image ---- */
 
 /* Appends a leaf, lifted from the sample.
- * Cost    amortised one combine, at most log2(n) of them.
+ * Cost    one combine on average, at most log2(n) of them.
  * Errors  IFOREST_NO_MEMORY; the forest is as it was. */
 enum iforest_status iforest_forest_append(struct iforest_forest *forest, const void *sample);
 
-/* Appends n leaves from an array of samples, sample_bytes apart, by so many threads (1 to IFOREST_MAX_THREADS).
- * The slots come out the same to the bit as by n appends, whatever the number of threads; lift and combine must then be fit to
- * be called by several.
- * Errors  IFOREST_NO_MEMORY; IFOREST_ARGUMENT: another number of threads. The forest is as it was. */
+/* Appends n leaves from an array of samples, sample_bytes apart, with n_threads threads (1 to IFOREST_MAX_THREADS).
+ * The slots are bit for bit those of n appends, whatever the number of threads. With more than one, lift and combine must allow
+ * being called by several threads at once.
+ * Errors  IFOREST_NO_MEMORY; IFOREST_ARGUMENT: n_threads is out of range. The forest is as it was. */
 enum iforest_status iforest_forest_append_many(struct iforest_forest *forest, const void *samples, size_t sample_bytes,
 					       uint64_t n, unsigned n_threads);
 
@@ -65,8 +65,8 @@ enum iforest_status iforest_forest_truncate(struct iforest_forest *forest, uint6
  * Cost      at most 2 log2(to - from) + 1 combines. */
 void iforest_forest_fold(const struct iforest_forest *forest, uint64_t from, uint64_t to, void *state);
 
-/* Many folds: states, kind->state_bytes apart, of n ranges. Slots are fetched ahead of their use, so that
- * several cache misses are waited for at a time. */
+/* Writes the folds of n ranges to states, kind->state_bytes apart. Slots are fetched ahead of their use, so that several cache
+ * misses are waited for at the same time. */
 struct iforest_range {
 	uint64_t from, to;
 };
@@ -79,22 +79,22 @@ void iforest_forest_fold_many(const struct iforest_forest *forest, const struct 
 void iforest_forest_zoom(const struct iforest_forest *forest, const struct iforest_times *times, const int64_t *bounds,
 			 size_t n_buckets, void *states);
 
-/* Does a predicate hold of a fold? */
+/* A question about a fold. */
 struct iforest_predicate {
 	bool (*holds)(void *context, const void *state);
 	void *context;
 };
 
-/* The first position i >= from at which the predicate holds of the fold of leaves [from, i], for a predicate that once true
- * stays true as leaves are added. `before` is the fold of [from, i), `with` that of [from, i].
- * Returns   false if it holds of none; then `before` is the fold of [from, n_leaves).
- * Requires  from <= n_leaves; before and with apart from each other, a state each.
+/* The first position i >= from at which the predicate holds for the fold of leaves [from, i]. Once true, the predicate must
+ * stay true as leaves are added. `before` is the fold of [from, i), `with` that of [from, i].
+ * Returns   false if it holds for none; then `before` is the fold of [from, n_leaves).
+ * Requires  from <= n_leaves; before and with are a state each, and do not overlap.
  * Cost      at most 2 log2(n) + 2 combines and questions. */
 bool iforest_forest_seek_first(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
 			       uint64_t *i, void *before, void *with);
 
-/* The last position i < to at which the predicate holds of the fold of leaves [i, to). `after` is the fold of (i, to), `with` that
- * of [i, to). Returns, requires and costs as above; without such a position `after` is the fold of [0, to). */
+/* The last position i < to at which the predicate holds for the fold of leaves [i, to). `after` is the fold of (i, to), `with`
+ * that of [i, to). Returns, requires and costs as above; without such a position `after` is the fold of [0, to). */
 bool iforest_forest_seek_last(const struct iforest_forest *forest, uint64_t to, const struct iforest_predicate *predicate,
 			      uint64_t *i, void *after, void *with);
 

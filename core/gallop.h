@@ -1,8 +1,8 @@
 /* gallop.h -- where many ascending bounds stand among times that do not descend.
  *
- * One bound is looked for from where it is to be expected, in steps that double (Bentley and Yao, "An almost optimal
- * algorithm for unbounded searching", 1976). Many are bisected together: the steps of one do not wait for those of another. One
- * that may stand anywhere is looked for in eighths, for the same reason.
+ * One bound is searched for from where it is expected, in steps that double (Bentley and Yao, "An almost optimal algorithm for
+ * unbounded searching", 1976). Many are bisected together, so that the steps of one do not wait for those of another. One that
+ * may lie anywhere is searched for in eighths, for the same reason.
  */
 #ifndef IFOREST_GALLOP_H
 #define IFOREST_GALLOP_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Times that stand in an array of their own (stride 8) or in the entries. */
+/* Times that lie in an array of their own (stride 8) or in the entries. */
 struct iforest_times {
 	const void *first;
 	size_t stride;     /* bytes from one to the next */
@@ -39,7 +39,8 @@ uint64_t iforest_search(const struct iforest_times *times, uint64_t from, uint64
 uint64_t iforest_gallop(const struct iforest_times *times, uint64_t from, uint64_t to, uint64_t guess, int64_t bound);
 
 /* Positions of n bounds, which do not descend, in [from, to). The first is expected near from, the last near to.
- * Cost: of few times a pass over them; else O(log w) for each bound, w the times between the first and the last. */
+ * Cost: for few times a pass over them; otherwise O(log w) for each bound, where w is the number of times between the first and
+ * the last. */
 void iforest_gallop_many(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
 			 uint64_t *positions);
 

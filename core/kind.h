@@ -1,7 +1,7 @@
 /* kind.h -- aggregate kinds for the in-memory forest: monoids over a caller-chosen state.
  *
- * A kind is identity, lift (one sample to a state) and combine. combine must be associative, and nothing more:
- * the forest keeps order, so "first", "last" or string concatenation are kinds as good as a sum. Callers may bring their own.
+ * A kind is an identity, lift (which turns one sample into a state) and combine, which must be associative and nothing more:
+ * the forest keeps order, so "first", "last" or string concatenation are kinds just as a sum is. Callers may bring their own.
  * States are moved as bytes and aligned to 8 at most. The built-in kinds are made of the parts in aggregate.h, so that `max`
  * means the same in memory and on pages.
  */
@@ -29,9 +29,9 @@ struct iforest_kind {
 	void (*lift)(void *state, const void *sample);                         /* writes a whole state */
 	void (*combine)(void *state, const void *left, const void *right);     /* state may be left, not right */
 
-	/* NULL, or: whatever part of the samples that `whole` is the fold of is added to the state, from the left or from the right,
-	 * the state stays as it is. False where that is not sure. Lets a fold pass by ends that cannot matter, as those of most
-	 * maxima; state_bytes is at most IFOREST_ABSORBING_BYTES then. */
+	/* Optional. True if the state stays as it is whatever part of the samples under `whole` is added to it, from the left
+	 * or from the right; false if that is not certain. It lets a fold skip ends that cannot matter, as most ends of maxima
+	 * cannot; state_bytes is then at most IFOREST_ABSORBING_BYTES. */
 	bool (*absorbs)(const void *state, const void *whole, bool from_left);
 };
 

@@ -6,11 +6,11 @@
  * - A batch of at most max_batch_pages pages becomes durable as one, or not at all.
  * - publish() is the only commit point: what no published manifest names does not exist. In SQLite a publish can be rolled
  *   back, in PostgreSQL it cannot: so core keeps nothing that it cannot read again from the manifest.
- * - Where several writers work on different runs at once (PostgreSQL), begin_publish() puts them in a row: each edits the
+ * - If several writers work on different runs at once (PostgreSQL), begin_publish() makes them take turns: each edits the
  *   newest manifest.
  * - Bytes from get() stay as they are until release(), and are never used after it. A pager may keep them under (run_id,
  *   generation, index): core takes a new generation before it reads again what it has written.
- * - An error or a jump out of write() or publish() may leave pages that no manifest names; to find them is the pager's part.
+ * - An error or a jump out of write() or publish() may leave pages that no manifest names; it is the pager's task to find them.
  * - Any callback may longjmp (PostgreSQL): core then holds nothing but memory of the passed allocator and pages that the
  *   pager drops by itself.
  */
@@ -55,13 +55,14 @@ struct iforest_pager {
 	enum iforest_status (*get)(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page);
 	void (*release)(void *context, struct iforest_page *page);
 
-	/* The same, of the storage's own bytes under its lock: to be given back soon, and until then no other function of the pager
-	 * is called, and nothing that may wait or jump. One at a time. NULL: get() does not copy either. */
+	/* The same, but lends the storage's own bytes under its lock. They must be given back soon, and until then no other
+	 * function of the pager is called, and nothing that may wait or jump. One page at a time. NULL: get() does not copy
+	 * either. */
 	enum iforest_status (*borrow)(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page);
 	void (*give_back)(void *context, struct iforest_page *page);
 
-	/* The page will probably be got soon: memory that waits for it may be fetched ahead. Gives nothing and never fails.
-	 * NULL: that would not pay. */
+	/* A hint that the page will probably be got soon, so that memory can be fetched ahead. Never fails. NULL: it would not
+	 * pay. */
 	void (*expect)(void *context, const struct iforest_place *place, uint64_t index);
 
 	/* Makes room for a new run and fills in place->location. */
