@@ -56,6 +56,9 @@ static inline bool iforest_function_is_of_row(enum iforest_function function)
 	return function >= IFOREST_FUNCTION_MIN_ROW;
 }
 
+/* Which function that is; false: none of these. */
+bool iforest_function_find(Oid oid, enum iforest_function *function);
+
 enum iforest_measure_kind {
 	IFOREST_MEASURE_ROWS,
 	IFOREST_MEASURE_VALUE,
@@ -97,7 +100,7 @@ uint32 iforest_aggregate_sketches(Aggref *aggregate, const struct iforest_questi
 /* Is its result a ctid? */
 bool iforest_aggregate_is_ctid(Aggref *aggregate);
 
-/* Does the result hang on the order in which reals are summed up, or extremes of them? */
+/* Does the result depend on the order in which reals are summed up, or is it an extreme of them? */
 bool iforest_aggregate_is_real(Aggref *aggregate);
 
 /* ---- a * v + b ---- */

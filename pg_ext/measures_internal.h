@@ -1,4 +1,4 @@
-/* measures_internal.h -- what measures.c (gathering) and results.c share. Not for others. */
+/* measures_internal.h -- what measures_begin.c (preparing), measures.c (gathering) and results.c share. Not for others. */
 #ifndef IFOREST_PG_MEASURES_INTERNAL_H
 #define IFOREST_PG_MEASURES_INTERNAL_H
 
