@@ -269,7 +269,9 @@ enum iforest_status iforest_block_find_column(struct iforest_block_reader *reade
 
 static int64_t *numbers_of(struct iforest_block *block, unsigned column)
 {
-	return column == IFOREST_TIMES ? block->times : column == IFOREST_REFS ? block->refs : block->values[column - IFOREST_VALUES];
+	if (column == IFOREST_TIMES)
+		return block->times;
+	return column == IFOREST_REFS ? block->refs : block->values[column - IFOREST_VALUES];
 }
 
 enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsigned column)
@@ -291,7 +293,8 @@ enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsi
 	return IFOREST_OK;
 }
 
-enum { MOST_PICKED = 4 }; /* times and refs of two entries; then unpacking is cheaper, for packed numbers before i are added up */
+/* Times and refs of two entries. Then unpacking is cheaper, for packed numbers before i are added up. */
+enum { MOST_PICKED = 4 };
 
 enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsigned column, unsigned i, int64_t *number)
 {

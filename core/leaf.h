@@ -100,13 +100,13 @@ struct iforest_block_info {
 
 struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block);
 
-/* What the summary of the first value column says of a block none of whose entries was removed, and none of whose values is missing;
- * false where any of that is not so.
+/* What the summary of the first value column says of a block none of whose entries was removed, and none of whose values is
+ * missing; false where any of that is not so.
  * Requires  an IFOREST_INT64 column. */
 bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, unsigned *n, int64_t *sum);
 
-/* The same of a block none of whose entries was removed, and its first value column; false where that is not so, where the column has no
- * summary, and where the bytes are wrong. */
+/* The same of a block none of whose entries was removed, and its first value column; false where that is not so, where the
+ * column has no summary, and where the bytes are wrong. */
 bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, unsigned *n, struct iforest_summary *summary,
 			       struct iforest_column *column);
 
@@ -159,7 +159,8 @@ enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsi
 /* The first entry of the block at or after the key (n if there is none). Errors: IFOREST_CORRUPT. */
 enum iforest_status iforest_block_find(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry);
 
-/* Puts the reader on the block of the entry that has the ref; *found is false where none has. Cost: log2(blocks) and log2(entries of a block) numbers of a column.
+/* Puts the reader on the block of the entry that has the ref; *found is false where none has. Cost: log2(blocks) and
+ * log2(entries of a block) numbers of a column.
  * Requires  the refs of the page ascend (IFOREST_PAGE_REFS_ASCEND).
  * Errors    IFOREST_CORRUPT. */
 enum iforest_status iforest_leaf_find_ref(const struct iforest_leaf *leaf, int64_t ref, struct iforest_block_reader *reader,
