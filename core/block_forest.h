@@ -78,6 +78,7 @@ uint64_t iforest_block_forest_find(const struct iforest_block_forest *blocks, in
  * Cost      O(log n), and for each bucket its entries, if it has less than a block of them; otherwise O(log w), where w is the
  *           number of blocks in the window, and the entries of the blocks that its bounds cut (for a kind that absorbs, only
  *           those that matter). */
-void iforest_block_forest_zoom(const struct iforest_block_forest *blocks, const int64_t *bounds, size_t n_buckets, void *states);
+void iforest_block_forest_zoom(const struct iforest_block_forest *blocks, const int64_t *bounds, size_t n_buckets,
+			       void *states);
 
 #endif

@@ -46,6 +46,7 @@ enum iforest_status iforest_block_forest_save(struct iforest_block_forest *block
 enum iforest_status iforest_forest_open(struct iforest_forest *forest, const struct iforest_kind *kind, const void *bytes,
 					uint64_t n_bytes, bool all);
 enum iforest_status iforest_block_forest_open(struct iforest_block_forest *blocks, const struct iforest_kind *kind,
-					      const struct iforest_entries *entries, const void *bytes, uint64_t n_bytes, bool all);
+					      const struct iforest_entries *entries, const void *bytes, uint64_t n_bytes,
+					      bool all);
 
 #endif

@@ -129,7 +129,7 @@ struct iforest_block_reader {
 	unsigned number;
 	unsigned n_found;                         /* columns found so far, in the order of the page */
 	uint32_t unpacked;                        /* bit c: column c stands in `block` */
-	unsigned n_picked;                        /* numbers taken out of columns that are not unpacked, by iforest_block_pick() */
+	unsigned n_picked;                        /* numbers taken out of packed columns, by iforest_block_pick() */
 	bool was_sought;                          /* in the times where they are packed, by iforest_block_find() */
 	const uint8_t *next;                      /* bytes of the first column not found yet */
 	struct iforest_column columns[2 + IFOREST_MAX_VALUES];

@@ -37,7 +37,7 @@ struct iforest_page {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
 	bool *is_checked;     /* NULL, or a flag kept with the cached page: set by core once it has checked the bytes */
-	struct iforest_page_peaks *peaks; /* NULL, or room kept with the cached page, for whoever has checked it (leaf_peaks.h) */
+	struct iforest_page_peaks *peaks; /* NULL, or room kept with the cached page (leaf_peaks.h) */
 };
 
 struct iforest_page_write {
@@ -51,14 +51,15 @@ struct iforest_pager {
 	uint32_t page_bytes;       /* largest page, IFOREST_MIN_PAGE_BYTES..IFOREST_MAX_PAGE_BYTES */
 	uint32_t max_batch_pages;  /* >= 1 */
 
-	/* Reads a page. IFOREST_CORRUPT where there is none; IFOREST_IO, IFOREST_NO_MEMORY. n_bytes may exceed what was written. */
+	/* Reads a page. IFOREST_CORRUPT: there is none; IFOREST_IO, IFOREST_NO_MEMORY. n_bytes may exceed what was written. */
 	enum iforest_status (*get)(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page);
 	void (*release)(void *context, struct iforest_page *page);
 
 	/* The same, but lends the storage's own bytes under its lock. They must be given back soon, and until then no other
 	 * function of the pager is called, and nothing that may wait or jump. One page at a time. NULL: get() does not copy
 	 * either. */
-	enum iforest_status (*borrow)(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page);
+	enum iforest_status (*borrow)(void *context, const struct iforest_place *place, uint64_t index,
+				      struct iforest_page *page);
 	void (*give_back)(void *context, struct iforest_page *page);
 
 	/* A hint that the page will probably be got soon, so that memory can be fetched ahead. Never fails. NULL: it would not

@@ -71,8 +71,8 @@ bool iforest_aggregate_is_real(Aggref *aggregate)
 	enum iforest_function function;
 	Oid type;
 
-	if (aggregate->args == NIL || !iforest_function_find(aggregate->aggfnoid, &function) || function == IFOREST_FUNCTION_COUNT ||
-	    function == IFOREST_FUNCTION_SKETCH)
+	if (aggregate->args == NIL || !iforest_function_find(aggregate->aggfnoid, &function) ||
+	    function == IFOREST_FUNCTION_COUNT || function == IFOREST_FUNCTION_SKETCH)
 		return false;
 	type = exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 	return type == FLOAT4OID || type == FLOAT8OID;

@@ -139,7 +139,8 @@ static void add_constant(struct reading *reading, struct iforest_arm *arm)
 	if (reading->function == IFOREST_FUNCTION_COUNT && IsA(arm->expression, Const)) {
 		arm->kind = IFOREST_MEASURE_ROWS;
 		arm->expression = NULL;
-	} else if ((reading->function == IFOREST_FUNCTION_SUM || reading->function == IFOREST_FUNCTION_AVG) && !is_number(type)) {
+	} else if ((reading->function == IFOREST_FUNCTION_SUM || reading->function == IFOREST_FUNCTION_AVG) &&
+		   !is_number(type)) {
 		reading->reason = "a sum is of something that is no number";
 	} else if ((reading->function == IFOREST_FUNCTION_MIN || reading->function == IFOREST_FUNCTION_MAX) &&
 		   !iforest_equal_is_identical(arm->expression)) {
@@ -169,7 +170,8 @@ static void add_arm(struct reading *reading, Node *expression, List *conditions,
 	const struct iforest_question *question = reading->question;
 	struct iforest_arm *arm = palloc0(sizeof *arm);
 
-	*arm = (struct iforest_arm){ .kind = IFOREST_MEASURE_VALUE, .conditions = conditions, .wanted = wanted, .expression = expression };
+	*arm = (struct iforest_arm){ .kind = IFOREST_MEASURE_VALUE, .conditions = conditions, .wanted = wanted,
+				     .expression = expression };
 	arm->value = value_of(question, expression);
 	if (reading->function == IFOREST_FUNCTION_SKETCH) {
 		arm->kind = IFOREST_MEASURE_SKETCH;

@@ -1,4 +1,4 @@
-/* measures.h -- aggregates at work: measures that gather folds, and the results made of them (aggregates.h says what they are). */
+/* measures.h -- aggregates at work: measures (aggregates.h) that gather folds, and the results made of them. */
 #ifndef IFOREST_PG_MEASURES_H
 #define IFOREST_PG_MEASURES_H
 

@@ -58,8 +58,9 @@ static int read_by_keys(const struct iforest_definition *definition, ScanKey key
 			continue;
 		*by_key = (struct by_key){ .key = &keys[k], .column = keys[k].sk_attno - 1, .elements = &keys[k].sk_argument };
 		if (!(keys[k].sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL | SK_ISNULL)))
-			by_key->n_elements = keys[k].sk_flags & SK_SEARCHARRAY ? iforest_scan_key_elements(&keys[k], &by_key->elements)
-									       : 1;
+			by_key->n_elements = keys[k].sk_flags & SK_SEARCHARRAY
+						     ? iforest_scan_key_elements(&keys[k], &by_key->elements)
+						     : 1;
 		n++;
 	}
 	return n;
