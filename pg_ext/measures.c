@@ -4,7 +4,6 @@
 
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
-#include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
