@@ -23,11 +23,11 @@ function buildRollup(data) {
 		'CREATE INDEX minutes_minute ON minutes(minute)'];
 }
 
-/* Takes in the rows that were appended, those with ids above `id`; to be done in their transaction. */
-function followRollup(data, id) {
+/* Takes in the rows that were appended, those from the end of all time on; to be done in their transaction. */
+function followRollup(data) {
 	const add = column => `${column} = minutes.${column} + excluded.${column}`;
 
-	return `INSERT INTO minutes(${COLUMNS}) ${grouped(minuteOf(data), `id > ${id}`)} ON CONFLICT (track, minute) DO UPDATE
+	return `INSERT INTO minutes(${COLUMNS}) ${grouped(minuteOf(data), `ts >= ${data.end}`)} ON CONFLICT (track, minute) DO UPDATE
 		SET ${add('n')}, ${add('total')},
 			longest = CASE WHEN excluded.longest > minutes.longest THEN excluded.longest ELSE minutes.longest END`;
 }

@@ -11,9 +11,11 @@ const TABLE = 'CREATE TABLE spans(id bigint, ts bigint, dur bigint, track text)'
 const NAMED = 'CREATE TABLE named(id bigint, ts bigint, dur bigint, name text)';
 const withKey = sql => sql.replace('id bigint', 'id INTEGER PRIMARY KEY');
 
-/* In one transaction: rows as the first ones, after the last one. */
+/* In one transaction: rows as the first ones, after the last one. The first ones lie in a table of their own, as finding them
+ * again may take longer than what is measured. */
+const FIRST_ROWS = `CREATE TABLE first_rows AS SELECT id, ts, dur, track FROM spans WHERE id <= ${APPENDED_ROWS}`;
 const appendRows = ({ rows, end }) => `INSERT INTO spans(id, ts, dur, track)
-	SELECT id + ${rows}, ts + ${end}, dur, track FROM spans WHERE id <= ${APPENDED_ROWS}`;
+	SELECT id + ${rows}, ts + ${end}, dur, track FROM first_rows`;
 
 /* What a system is:
  *
@@ -25,6 +27,7 @@ const appendRows = ({ rows, end }) => `INSERT INTO spans(id, ts, dur, track)
  *                          what is done before, `sql` how it is asked, `works` what, where not all. `rounds`: what is not
  *                          asked of whole minutes gets no exact answer. The last has no name; sizes, names and several
  *                          clients are its
+ *   beforeAppend           SQL; or nothing
  *   append(data)           SQL
  *   opening                SQL after which a connection has read what it does not read again; or nothing
  */
@@ -42,7 +45,7 @@ function sqliteSystem(name, sql, build, more) {
 			'size of the table': SQLITE_SIZE("= 'spans'"),
 			'size of indexes': SQLITE_SIZE("NOT IN ('spans', 'sqlite_schema')"),
 		}),
-		append: appendRows, ...more,
+		beforeAppend: [FIRST_ROWS], append: appendRows, ...more,
 	};
 }
 
@@ -59,7 +62,7 @@ const FRESH_WORKS = ['whole', 'window 10 %', 'window 1 %', '1920 buckets', 'one 
 
 function postgresSystem(name, sql, build, more) {
 	return {
-		name, driver: 'postgres', build: () => build, append: appendRows,
+		name, driver: 'postgres', build: () => build, beforeAppend: [FIRST_ROWS], append: appendRows,
 		prepare: ['CREATE EXTENSION iforest', TABLE, "SET maintenance_work_mem = '1GB'", "SET work_mem = '1GB'",
 			'SET jit = off'],
 		phases: [{ name: 'fresh', after: ['ANALYZE'], sql, works: FRESH_WORKS },
@@ -77,7 +80,7 @@ const postgresNames = build => ({ named: { table: NAMED, build } });
 /* ---- roll-up tables, in either ---- */
 
 function withRollup(system) {
-	const [index] = system.build(), follow = data => rollup.followRollup(data, data.rows);
+	const [index] = system.build(), follow = data => rollup.followRollup(data);
 	const { after } = system.phases.at(-1);
 
 	return {
@@ -103,7 +106,8 @@ const postgresRollup = withRollup(postgresSystem('PostgreSQL, roll-up by the min
 
 function duckdbSystem(name, threads) {
 	return {
-		name, driver: 'duckdb', more: [threads], prepare: [TABLE], build: () => ['CHECKPOINT'], append: appendRows,
+		name, driver: 'duckdb', more: [threads], prepare: [TABLE], build: () => ['CHECKPOINT'],
+		beforeAppend: [FIRST_ROWS], append: appendRows,
 		sizes: () => ({ 'size of the table': 'SELECT used_blocks * block_size FROM pragma_database_size()' }),
 		named: { table: NAMED, build: [] },
 		phases: [{ after: ['CHECKPOINT'], sql: asked.duckdb }],
@@ -205,6 +209,7 @@ function commands(system, data, isDone, module) {
 		...(system.opening ?? []).map(sql => ['connect', '-', sql]),
 		...system.phases.flatMap(phase => [phase.name ? [] : names, phase.after].flat().map(run).concat(ask(phase))),
 		...(hasClients(data) ? walkCommands(system, data, isWorkDone) : []),
+		...(system.beforeAppend ?? []).map(run),
 		['do', tell('', `append ${APPENDED_ROWS} rows`), system.append(data)],
 		...(isDone('', 'whole after appending') ? [] : [['ask', 'whole after appending|', sql.whole()]]),
 		...(hasClients(data) ? dashboardCommands(system, data, isWorkDone) : []),
