@@ -174,10 +174,11 @@ static bool has_own_rows(Relation heap)
 		(!heap->rd_rel->relhassubclass || find_inheritance_children(RelationGetRelid(heap), NoLock) == NIL));
 }
 
+/* It was valid when it was found, which REINDEX CONCURRENTLY may have changed since. */
 static bool is_of_durations(Oid oid, int value)
 {
 	Relation relation = index_open(oid, AccessShareLock);
-	bool is_usable = iforest_index_is_usable(relation);
+	bool is_usable = iforest_index_is_old_enough(relation);
 
 	if (is_usable) {
 		struct iforest_index *index = palloc(sizeof *index);

@@ -11,6 +11,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "pg_ext/pause.h"
+
 /* Seen as of one moment: REINDEX CONCURRENTLY puts another index in the place of one, and what the caches know of either may be of
  * before or after it. The one found is kept up to date for as long as its table is locked, also where it has been replaced. */
 struct catalogs {
@@ -66,6 +68,7 @@ static Oid find_part(struct catalogs *catalogs, Relation index, Relation partiti
 	while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
 		Form_pg_index candidate = (Form_pg_index)GETSTRUCT(tuple);
 
+		iforest_pause("index of a partition read");
 		if (is_part_of(catalogs, candidate->indexrelid, RelationGetRelid(index)))
 			*(candidate->indisvalid ? &found : &invalid) = candidate->indexrelid;
 	}

@@ -4,6 +4,7 @@
 
 #ifdef IFOREST_PAUSES
 
+#include "access/xact.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/guc.h"
@@ -22,8 +23,17 @@ void iforest_pause(const char *place)
 	(void)LockRelease(&tag, ShareLock, true);
 }
 
+/* Others see what was written, and are yet to hear that their caches know of it as it was. */
+static void at_commit(XactEvent event, void *argument)
+{
+	(void)argument;
+	if (event == XACT_EVENT_COMMIT && TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		iforest_pause("committed");
+}
+
 void iforest_pause_register(void)
 {
+	RegisterXactCallback(at_commit, NULL);
 	DefineCustomStringVariable("iforest.pause_at", "Where to wait for the advisory lock iforest.pause_lock.", NULL,
 				   &pause_at, "", PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("iforest.pause_lock", "Number of the advisory lock to wait for.", NULL, &pause_lock, 1, 1,
