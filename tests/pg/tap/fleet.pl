@@ -110,21 +110,36 @@ SKIP:
 	$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'citus'", "listen_addresses = 'localhost'", 'max_connections = 100',
 		"citus.node_conninfo = 'sslmode=prefer'", 'citus.shard_count = 4', 'citus.explain_all_tasks = on', 'autovacuum = off', 'enable_seqscan = off'));
 	$node->start;
-	$node->safe_psql('postgres', "CREATE EXTENSION citus; SELECT citus_set_coordinator_host('localhost', " . $node->port . ')');
+	# who is made known as the coordinator takes no shards unless it is told to
+	my $port = $node->port;
+	$node->safe_psql('postgres', "CREATE EXTENSION citus; SELECT citus_set_coordinator_host('localhost', $port); SELECT citus_set_node_property('localhost', $port, 'shouldhaveshards', true)");
 	with_index($node, 'spans');
 	$node->safe_psql('postgres', "SELECT create_distributed_table('spans', 'service')");
+	$node->safe_psql('postgres', "CREATE INDEX later_if ON spans USING iforest (ts) INCLUDE (dur) WITH (duration = 'dur', duration_unit = 'ms')");
 	$node->safe_psql('postgres', 'INSERT INTO spans ' . rows_of('true'));
 	$node->safe_psql('postgres', 'VACUUM ANALYZE spans');
 	$node->safe_psql('postgres', "CREATE TABLE every($columns); INSERT INTO every " . rows_of('true'));
-	my $n_shards = $node->safe_psql('postgres', "SELECT count(*) FROM run_command_on_shards('spans', 'SELECT count(*) > 0 FROM %s') WHERE result = 't'");
+	my $on_shards = sub { $node->safe_psql('postgres', "SELECT count(*) FROM run_command_on_shards('spans', \$\$$_[0]\$\$) WHERE result = 't'") };
+	is($on_shards->("SELECT count(*) = 2 FROM pg_class JOIN pg_am ON pg_am.oid = relam JOIN pg_index ON indexrelid = pg_class.oid
+		WHERE indrelid = '%s'::regclass AND amname = 'iforest' AND reloptions && '{background_merge=off, duration_unit=ms}' AND reloptions @> '{duration=dur}'"),
+		4, 'Citus: each shard has the indexes, made before and after the table was distributed, with their parameters');
+	my $n_shards = $on_shards->('SELECT count(*) > 0 FROM %s');
 	cmp_ok($n_shards, '>', 1, 'Citus: several shards have rows');
-	for my $query ('SELECT service, count(*), sum(dur), min(dur), max(dur) FROM spans GROUP BY 1',
-		"SELECT date_bin('1 hour', ts, '2000-01-01 00:00 UTC'::timestamptz) AS hour, count(*), sum(dur), max(dur) FROM spans GROUP BY 1")
+	my $bin = "date_bin('1 hour', ts, '2000-01-01 00:00 UTC'::timestamptz)";
+	my ($t0, $t1) = map { "to_timestamp($_)" } 2000, 8000;
+	my @questions = (
+		[ $n_shards, 'SELECT service, count(*), sum(dur), min(dur), max(dur), avg(dur) FROM spans GROUP BY 1 ORDER BY 1' ],
+		[ $n_shards, "SELECT service, $bin AS hour, count(*), avg(dur) FROM spans GROUP BY 1, 2 HAVING sum(dur) > 900000 ORDER BY 1, 2" ],
+		[ $n_shards, "SELECT $bin AS hour, count(*), sum(dur), max(dur) FROM spans GROUP BY 1 ORDER BY 1" ],
+		[ $n_shards, "SELECT iforest_bucket(ts, $t0, $t1, 7) AS bucket, count(*), max(dur) FROM spans WHERE ts >= $t0 AND ts < $t1 GROUP BY 1 ORDER BY 1" ],
+		[ 1, "SELECT count(*), max(dur) FROM spans WHERE service = 'service 3'" ]);
+	for my $question (@questions)
 	{
+		my ($least, $query) = @$question;
 		my @answered = $node->safe_psql('postgres', "EXPLAIN (COSTS OFF) $query") =~ /Custom Scan \(IForestAggregate\)/g;
-		cmp_ok(scalar @answered, '>=', $n_shards, "Citus: each shard that has rows answers from the index: $query");
+		cmp_ok(scalar @answered, '>=', $least, "Citus: each shard that has rows asked for answers from the index: $query");
 		(my $of_every = $query) =~ s/FROM spans/FROM every/;
-		is($node->safe_psql('postgres', "SELECT q::text FROM ($query) q ORDER BY 1"), $node->safe_psql('postgres', "SELECT q::text FROM ($of_every) q ORDER BY 1"), "Citus: the same: $query");
+		is($node->safe_psql('postgres', $query), $node->safe_psql('postgres', $of_every), "Citus: the same: $query");
 	}
 	$node->stop;
 }
