@@ -73,15 +73,15 @@ static Oid base_type(Relation index, int attribute, int32 *typmod)
 	return getBaseTypeAndTypmod(form->atttypid, typmod);
 }
 
-/* The value column of that name in the table; -1 if there is none. */
-static int value_named(Relation index, const struct iforest_definition *definition, const char *name)
+int iforest_value_named(Relation index, const char *name)
 {
-	for (int v = 0; v < definition->n_values; v++) {
-		AttrNumber attribute = index->rd_index->indkey.values[definition->n_by + 1 + v];
-		char *column = get_attname(index->rd_index->indrelid, attribute, false);
+	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
+
+	for (int i = n_keys; i < n; i++) {
+		char *column = get_attname(index->rd_index->indrelid, index->rd_index->indkey.values[i], false);
 
 		if (strcmp(column, name) == 0)
-			return v;
+			return i - n_keys;
 	}
 	return -1;
 }
@@ -102,7 +102,7 @@ uint32 iforest_definition_sketches(Relation index, const struct iforest_definiti
 	if (!sketch || !SplitIdentifierString(pstrdup(sketch), ',', &names))
 		return 0;
 	foreach(cell, names) {
-		int v = value_named(index, definition, lfirst(cell));
+		int v = iforest_value_named(index, lfirst(cell));
 
 		if (v >= 0 && can_be_sketched(definition->value_types[v]))
 			sketches |= 1u << v;
@@ -215,9 +215,9 @@ static void check_values(Relation index, const struct iforest_definition *defini
 	fields->n_values = (uint8_t)definition->n_values;
 }
 
-static unsigned find_value(Relation index, const struct iforest_definition *definition, const char *option, const char *name)
+static unsigned find_value(Relation index, const char *option, const char *name)
 {
-	int v = value_named(index, definition, name);
+	int v = iforest_value_named(index, name);
 
 	if (v < 0)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("%s = '%s': no such column is INCLUDEd", option, name),
@@ -246,7 +246,7 @@ static void check_end(Relation index, const struct iforest_definition *definitio
 			errdetail("Otherwise the duration is in the unit of the time column."));
 	if (!duration && !end)
 		return;
-	v = find_value(index, definition, duration ? "duration" : "end", duration ? duration : end);
+	v = find_value(index, duration ? "duration" : "end", duration ? duration : end);
 	if (definition->time_type == IFOREST_TIME_FLOAT8)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("spans need a time column of an integer or timestamp type, not double precision"));
@@ -283,7 +283,7 @@ static void check_variance(Relation index, const struct iforest_definition *defi
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("variance = '%s': that is no list of column names", variance));
 	foreach(cell, names) {
-		unsigned v = find_value(index, definition, "variance", lfirst(cell));
+		unsigned v = find_value(index, "variance", lfirst(cell));
 
 		if (fields->kinds[v] != IFOREST_INT64)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -311,7 +311,7 @@ static void check_sketch(Relation index, const struct iforest_definition *defini
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("sketch = '%s': that is no list of column names", sketch));
 	foreach(cell, names)
-		if (!can_be_sketched(definition->value_types[find_value(index, definition, "sketch", lfirst(cell))]))
+		if (!can_be_sketched(definition->value_types[find_value(index, "sketch", lfirst(cell))]))
 			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 				errmsg("sketch = '%s': the values of column \"%s\" are neither integers nor reals", sketch,
 				       (char *)lfirst(cell)));

@@ -38,6 +38,9 @@ struct iforest_definition {
 /* The definition of an index that has been built; it was checked then. */
 void iforest_definition_read(Relation index, struct iforest_definition *definition);
 
+/* The value column that has that name in the table; -1: none. */
+int iforest_value_named(Relation index, const char *name);
+
 /* definition->sketches, by the index's parameters as they are now; definition is that of this index, or of one alike. Names that
  * are no values count for nothing. */
 uint32 iforest_definition_sketches(Relation index, const struct iforest_definition *definition);

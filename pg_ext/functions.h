@@ -65,5 +65,6 @@ extern PGDLLEXPORT Datum iforest_overlap_index(PG_FUNCTION_ARGS);      /* overla
 extern PGDLLEXPORT Datum iforest_overlap_index_support(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum iforest_overlap_spans(PG_FUNCTION_ARGS);      /* overlap_function.c */
 extern PGDLLEXPORT Datum iforest_create_index_functions(PG_FUNCTION_ARGS); /* create_functions.c */
+extern PGDLLEXPORT Datum iforest_follow_rename(PG_FUNCTION_ARGS);      /* renamed.c */
 
 #endif

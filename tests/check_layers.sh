@@ -58,7 +58,7 @@ done
 
 if [ -e "$build/pg/iforest.so" ]; then
 	exported=$(nm -D --defined-only "$build/pg/iforest.so" | awk '$2 ~ /[TDBR]/ { print $3 }' |
-		grep -vE '^(Pg_magic_func|_PG_init|(pg_finfo_)?iforest_(handler|(merge|check|stats|runs)_index|page_(info|entries)|create_index_functions|asks_support|line|overlap_(index(_support)?|spans|asks)|bucket_(number|of_time|starts|ends)|window_(asks|last)|span_(ends|earliest)|row_((min|max|first|last)_(add|combine)|serialize|deserialize|ctid|time|value)|sketch_((add|remove)_(number|sketch)|combine_states|serialize|deserialize|result|numbers|quantile_(real|integer)))|iforest_worker_main)$')
+		grep -vE '^(Pg_magic_func|_PG_init|(pg_finfo_)?iforest_(handler|(merge|check|stats|runs)_index|page_(info|entries)|create_index_functions|follow_rename|asks_support|line|overlap_(index(_support)?|spans|asks)|bucket_(number|of_time|starts|ends)|window_(asks|last)|span_(ends|earliest)|row_((min|max|first|last)_(add|combine)|serialize|deserialize|ctid|time|value)|sketch_((add|remove)_(number|sketch)|combine_states|serialize|deserialize|result|numbers|quantile_(real|integer)))|iforest_worker_main)$')
 	[ -z "$exported" ] || fail "pg/iforest.so exports $(echo "$exported" | tr '\n' ' ')"
 fi
 

@@ -122,3 +122,12 @@ COMMENT ON FUNCTION iforest_line(timestamp, timestamp, timestamp, anyelement, an
 CREATE FUNCTION iforest_line(ts date, ts_a date, ts_b date, a anyelement, b anyelement) RETURNS anyelement
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION iforest_line(date, date, date, anyelement, anyelement) IS 'where the line from a at ts_a to b at ts_b is at ts, between them';
+
+-- ---- columns that are renamed ----
+
+CREATE FUNCTION iforest_follow_rename() RETURNS event_trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION iforest_follow_rename() IS 'after a column was renamed: parameters of iforest indexes that name it name it anew';
+CREATE EVENT TRIGGER iforest_rename ON ddl_command_end WHEN TAG IN ('ALTER TABLE', 'ALTER MATERIALIZED VIEW') EXECUTE FUNCTION iforest_follow_rename();
+ALTER EVENT TRIGGER iforest_rename ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER iforest_rename IS 'parameters of iforest indexes follow columns that are renamed';

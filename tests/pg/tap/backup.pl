@@ -21,6 +21,13 @@ $node->safe_psql('postgres', "SELECT iforest_create_functions('spans_if')");
 my $windows = $node->safe_psql('postgres', "SET iforest.enable = off; SELECT service, bucket, count, sum_dur FROM spans_if('1970-01-01Z', '1970-01-01 03:00Z', 7) ORDER BY 1, 2");
 my $folder = $PostgreSQL::Test::Utils::tmp_check;
 
+# A column that a parameter names is renamed: what is dumped can be loaded.
+make_spans($node, 'renamed');
+add_spans($node, 'renamed', 1, 1000);
+$node->safe_psql('postgres', 'ALTER TABLE renamed RENAME dur TO lasted');
+my $totals = 'SELECT service, count(*), sum(lasted) FROM renamed GROUP BY 1 ORDER BY 1';
+my $renamed = $node->safe_psql('postgres', $totals);
+
 # Dump and restore: as a script and as an archive.
 command_ok([ 'pg_dump', '-Fc', '-f', "$folder/spans.dump", $node->connstr('postgres') ], 'pg_dump');
 my $other = PostgreSQL::Test::Cluster->new('other');
@@ -30,6 +37,9 @@ command_ok([ 'pg_restore', '--exit-on-error', '-d', $other->connstr('postgres'),
 is($other->safe_psql('postgres', "SELECT pg_get_indexdef('spans_if'::regclass)"), $definition, 'restored: the same definition');
 is(answers($other, 'spans', 1), $expected, 'restored: the same answers');
 index_is_whole($other, 'spans_if', 'restored');
+like($other->safe_psql('postgres', "SELECT pg_get_indexdef('renamed_if'::regclass)"), qr/INCLUDE \(lasted\) WITH \(.*duration=lasted/, 'restored: the parameter of the renamed column');
+is($other->safe_psql('postgres', $totals), $renamed, 'restored: the same sums of the renamed column');
+index_is_whole($other, 'renamed_if', 'restored after a rename');
 
 # The functions of an index come back with it, and belong to it once they are made again.
 is($other->safe_psql('postgres', "SELECT service, bucket, count, sum_dur FROM spans_if('1970-01-01Z', '1970-01-01 03:00Z', 7) ORDER BY 1, 2"), $windows,
@@ -73,6 +83,8 @@ is(answers($newer, 'spans', 1), $expected, 'upgraded: the same answers');
 is($newer->safe_psql('postgres', "SELECT service, bucket, count, sum_dur FROM spans_if('1970-01-01Z', '1970-01-01 03:00Z', 7) ORDER BY 1, 2"), $windows,
 	'upgraded: the same windows');
 index_is_whole($newer, 'spans_if', 'upgraded');
+$newer->safe_psql('postgres', 'ALTER TABLE renamed RENAME lasted TO dur');
+like($newer->safe_psql('postgres', "SELECT pg_get_indexdef('renamed_if'::regclass)"), qr/duration=dur/, 'upgraded: a parameter follows a rename');
 add_spans($newer, 'spans', 5001, 6000);
 same_as_table($newer, 'spans', 'upgraded and written to');
 done_testing();

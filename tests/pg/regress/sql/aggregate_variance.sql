@@ -189,7 +189,7 @@ CREATE INDEX spans_time_if ON spans USING iforest (ts) INCLUDE (dur, price) WITH
 SELECT answered('SELECT stddev(dur) FROM spans');
 REINDEX INDEX spans_if;
 SELECT iforest_check('spans_if', true), iforest_check('spans_time_if', true);
--- A renamed column is not followed by the parameter.
+-- A renamed column is followed by the parameter.
 ALTER TABLE spans RENAME price TO cost;
 SELECT digits('SELECT stddev(cost), stddev(dur) FROM spans');
 SELECT refusal('REINDEX INDEX spans_time_if');

@@ -119,18 +119,6 @@ ALTER TABLE made_other DROP COLUMN dur;
 SELECT count(*) FROM pg_class WHERE relname = 'made_other_if';
 DROP TABLE made_other;
 
--- The column of a duration is renamed: the parameter keeps its old name, says so at the next build, and can be set anew.
-CREATE TABLE named(ts bigint, dur bigint);
-INSERT INTO named VALUES (100, 1), (200, 2);
-CREATE INDEX named_if ON named USING iforest (ts) INCLUDE (dur) WITH (duration = 'dur');
-ALTER TABLE named RENAME COLUMN dur TO lasted;
-SELECT * FROM kept('named_if');
-SELECT refusal('REINDEX INDEX named_if');
-ALTER INDEX named_if SET (duration = 'lasted');
-REINDEX INDEX named_if;
-SELECT * FROM kept('named_if');
-DROP TABLE named;
-
 -- Logged, unlogged, temporary.
 CREATE UNLOGGED TABLE quick(id integer, who integer, ts integer, v integer);
 CREATE INDEX quick_if ON quick USING iforest (who, ts) INCLUDE (v);

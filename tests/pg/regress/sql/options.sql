@@ -22,10 +22,12 @@ SELECT refusal('ALTER TABLE tuned_if SET (sketch = ''nope'')'), refusal('ALTER I
 ALTER INDEX tuned_if SET (sketch = 'nope');
 SELECT reloptions FROM pg_class WHERE relname = 'tuned_if';
 -- a name that has become wrong by itself stands in the way of nothing but names
+ALTER EVENT TRIGGER iforest_rename DISABLE;
 ALTER TABLE tuned RENAME dur TO took;
 SELECT statement, refusal('ALTER INDEX tuned_if ' || statement) FROM (VALUES ('SET (pending_pages = 5)'), ('RESET (pending_pages)'), ('RENAME TO tuned_too'), ('SET (sketch = ''took'')'),
 	('SET (sketch = ''took'', duration = ''took'')')) v(statement);
 ALTER TABLE tuned RENAME took TO dur;
+ALTER EVENT TRIGGER iforest_rename ENABLE ALWAYS;
 ALTER INDEX tuned_if RESET (duration_unit);
 SELECT reloptions FROM pg_class WHERE relname = 'tuned_if';
 REINDEX INDEX tuned_if;

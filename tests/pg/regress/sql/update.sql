@@ -25,6 +25,8 @@ CREATE FUNCTION catalog_of_iforest() RETURNS TABLE(object text, says text) LANGU
 		SELECT 'pg_opfamily'::regclass, amprocfamily, concat_ws(' ', amprocnum, amproclefttype::regtype, amprocrighttype::regtype, amproc::regprocedure)
 		FROM pg_amproc
 		UNION ALL
+		SELECT 'pg_event_trigger'::regclass, oid, concat_ws(' ', evtevent, evtfoid::regprocedure, evtenabled, evttags) FROM pg_event_trigger
+		UNION ALL
 		SELECT classid, objid, 'comment ' || coalesce(obj_description(objid, classid::regclass::name), 'none') FROM member)
 	SELECT pg_describe_object(classid, objid, 0), s.says FROM member JOIN says s USING (classid, objid) $$;
 
