@@ -234,6 +234,19 @@ static enum iforest_status read_index(struct reading *reading)
 	return status;
 }
 
+/* Ended all spans before the window begins? As those of a partition whose time has passed, where a look at the roots is all. */
+static bool is_over(const struct iforest_index *index, const struct iforest_window *window)
+{
+	const struct iforest_manifest *manifest = &index->manifest;
+	bool is_over = window->has_t0 && index->meta.n_closed == 0;
+
+	for (int i = 0; i < IFOREST_CHAINS && is_over; i++)
+		is_over = index->meta.open[i].clock == 0;
+	for (uint32 i = 0; i < manifest->n_runs && is_over; i++)
+		is_over = iforest_node_latest_end(manifest->runs[i].root, &manifest->fields) < window->t0;
+	return is_over;
+}
+
 static bool read_consistently(struct iforest_overlaps *overlaps)
 {
 	struct reading *reading = palloc0(sizeof *reading);
@@ -241,6 +254,10 @@ static bool read_consistently(struct iforest_overlaps *overlaps)
 
 	*reading = (struct reading){ .overlaps = overlaps, .reader = reader, .window = overlaps->bucketing.window };
 	iforest_reader_open(reader, overlaps->index);
+	if (is_over(&reader->index, &reading->window)) {
+		iforest_meta_test_for_old_snapshot(overlaps->index, overlaps->snapshot);
+		return true;
+	}
 	reading->times = iforest_time_keys(&reader->definition);
 	/* series come after the manifest: so all that its runs have are known */
 	iforest_scan_keys_read(overlaps->index, &reader->definition, reader->index.meta.index_id, overlaps->conditions,
