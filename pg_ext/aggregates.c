@@ -49,9 +49,9 @@ static bool mentions_by(const struct iforest_question *question, Node *node)
 
 static bool is_real_column(Node *expression)
 {
-	Var *column = linitial_node(Var, pull_var_clause(expression, 0));
+	Oid type = getBaseType(linitial_node(Var, pull_var_clause(expression, 0))->vartype);
 
-	return column->vartype == FLOAT4OID || column->vartype == FLOAT8OID;
+	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
 /* Infinite factors make NaN of zeros, which neither sums nor extremes show. */
@@ -63,7 +63,7 @@ static bool may_be_infinite(Node *node, void *context)
 		return false;
 	if (!IsA(node, Const) && !IsA(node, Param))
 		return expression_tree_walker(node, may_be_infinite, context);
-	type = exprType(node);
+	type = getBaseType(exprType(node));
 	if (type != FLOAT4OID && type != FLOAT8OID && type != NUMERICOID)
 		return false;
 	return IsA(node, Param) || (!castNode(Const, node)->constisnull &&

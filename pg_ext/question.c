@@ -183,7 +183,9 @@ static List *halves(Node *condition, AttrNumber attribute, bool may_break)
 
 static bool is_real(Node *column)
 {
-	return exprType(column) == FLOAT4OID || exprType(column) == FLOAT8OID;
+	Oid type = getBaseType(exprType(column));
+
+	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
 /* Is it a comparison of something that keeps the order of the column, NaN being the greatest? */

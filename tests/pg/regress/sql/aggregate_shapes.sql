@@ -252,6 +252,22 @@ SELECT answered('SELECT stddev(dur) FROM spans');
 RESET iforest.enable;
 RESET iforest.explain_decline;
 
+-- ---- domains over reals: as reals, of which NaN is the greatest ----
+CREATE DOMAIN share AS float8;
+CREATE TABLE shared(ts bigint NOT NULL, part share);
+INSERT INTO shared SELECT i, CASE WHEN i % 5 <> 0 THEN i % 100 - 50.0 ELSE 'NaN'::float8 END FROM generate_series(1, 20000) i;
+CREATE INDEX shared_if ON shared USING iforest (ts) INCLUDE (part);
+VACUUM ANALYZE shared;
+SELECT shape('SELECT min(-part), max(-part) FROM shared');
+SELECT shape('SELECT min(part * 2), max(part), count(part) FROM shared');
+SET plan_cache_mode = force_generic_plan;
+PREPARE scaled(share) AS SELECT sum(part * $1), max(part * $1) FROM shared WHERE part > 0 AND part < 'NaN';
+EXECUTE scaled('Infinity');
+RESET plan_cache_mode;
+DEALLOCATE scaled;
+DROP TABLE shared;
+DROP DOMAIN share;
+
 -- ---- formats of EXPLAIN ----
 CREATE FUNCTION explained(options text, question text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
