@@ -15,9 +15,21 @@ static bool is_iforest(const IndexOptInfo *index)
 	return (void *)index->amcostestimate == (void *)iforest_cost_estimate && !index->hypothetical;
 }
 
+/* Are all value columns of types that can be kept? */
+static bool holds_values(const IndexOptInfo *index)
+{
+	for (int i = index->nkeycolumns; i < index->ncolumns; i++) {
+		Node *column = (Node *)list_nth_node(TargetEntry, index->indextlist, i)->expr;
+
+		if (!iforest_is_value_type(exprType(column), exprTypmod(column)))
+			return false;
+	}
+	return true;
+}
+
 bool iforest_is_usable(const IndexOptInfo *index)
 {
-	return is_iforest(index) && (index->indpred == NIL || index->predOK);
+	return is_iforest(index) && (index->indpred == NIL || index->predOK) && holds_values(index);
 }
 
 /* ---- one table ---- */
@@ -32,7 +44,7 @@ static List *columns_of(const IndexOptInfo *index)
 	return columns;
 }
 
-static List *of_table(RelOptInfo *rel)
+static List *of_table(RelOptInfo *rel, const char **reason)
 {
 	List *candidates = NIL;
 	ListCell *cell;
@@ -41,6 +53,8 @@ static List *of_table(RelOptInfo *rel)
 		IndexOptInfo *index = lfirst(cell);
 		struct iforest_candidate *candidate;
 
+		if (is_iforest(index) && !holds_values(index))
+			*reason = "a value column has become of a type that the index cannot hold";
 		if (!iforest_is_usable(index))
 			continue;
 		candidate = palloc(sizeof *candidate);
@@ -179,6 +193,6 @@ List *iforest_candidates(const struct iforest_query *query, const char **reason)
 	if (table->tablesample)
 		return NIL;
 	if (table->relkind == RELKIND_RELATION && !table->inh)
-		return of_table(rel);
+		return of_table(rel, reason);
 	return table->relkind == RELKIND_PARTITIONED_TABLE && table->inh ? of_partitions(query, reason) : NIL;
 }

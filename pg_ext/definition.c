@@ -60,6 +60,14 @@ static int value_kind(Oid type, int32 typmod, int16 *scale)
 	}
 }
 
+bool iforest_is_value_type(Oid type, int32 typmod)
+{
+	Oid base = getBaseTypeAndTypmod(type, &typmod);
+	int16 scale;
+
+	return value_kind(base, typmod, &scale) != 0;
+}
+
 static bool is_text(Oid type)
 {
 	return type == TEXTOID || type == VARCHAROID || type == BPCHAROID;

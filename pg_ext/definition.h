@@ -28,12 +28,15 @@ struct iforest_definition {
 	int32 by_length[INDEX_MAX_KEYS];         /* of char(n): n, as its blanks at the end are not kept; else 0 */
 	enum iforest_time_type time_type;
 	Oid value_types[IFOREST_MAX_VALUES];
-	int16 value_scales[IFOREST_MAX_VALUES];  /* of numeric: digits after the point */
+	int16 value_scales[IFOREST_MAX_VALUES];  /* of numeric: digits after the point; -1: of a type that cannot be kept */
 	uint16 entry_bytes;                      /* of a pending entry (pending.h) */
 	uint32 pending_pages;                    /* a chain of this length is sealed */
 	bool background_merge;
 	uint32 sketches;                         /* bit v: sketches are kept of value column v */
 };
+
+/* Can values of that type be kept? A column's type may be made wider without building the index anew. */
+bool iforest_is_value_type(Oid type, int32 typmod);
 
 /* The definition of an index that has been built; it was checked then. */
 void iforest_definition_read(Relation index, struct iforest_definition *definition);

@@ -96,6 +96,13 @@ struct iforest_time_keys iforest_time_keys(const struct iforest_definition *defi
 	return keys;
 }
 
+static const char *column_name(Relation index, unsigned value)
+{
+	int attribute = IndexRelationGetNumberOfKeyAttributes(index) + (int)value;
+
+	return NameStr(TupleDescAttr(RelationGetDescr(index), attribute)->attname);
+}
+
 static int64 int64_from_numeric(Relation index, unsigned value, Datum datum, int16 scale)
 {
 	static const int64 powers[] = { 1,
@@ -117,22 +124,14 @@ static int64 int64_from_numeric(Relation index, unsigned value, Datum datum, int
 					10000000000000000,
 					100000000000000000,
 					1000000000000000000 };
-	int attribute = IndexRelationGetNumberOfKeyAttributes(index) + (int)value;
-	const char *column = NameStr(TupleDescAttr(RelationGetDescr(index), attribute)->attname);
 	Numeric number = DatumGetNumeric(datum), power;
 	Datum scaled;
 	int64 result;
 
-	/* a type may be made wider without building the index anew */
-	if (scale < 0 || scale >= (int)lengthof(powers))
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			errmsg("column \"%s\" is no longer exact within 64 bits, as index \"%s\" needs it", column,
-			       RelationGetRelationName(index)),
-			errhint("Make it numeric(p, s) again with p at most %d, or drop the index.", IFOREST_MOST_DIGITS));
 	if (numeric_is_nan(number))
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			errmsg("index \"%s\" cannot hold NaN in numeric column \"%s\"", RelationGetRelationName(index),
-			       column),
+			       column_name(index, value)),
 			errhint("Store NULL, or declare the column double precision."));
 	power = int64_to_numeric(powers[scale]);
 	scaled = DirectFunctionCall2(numeric_mul, NumericGetDatum(number), NumericGetDatum(power));
@@ -150,6 +149,13 @@ union iforest_number iforest_value_from_datum(Relation index, const struct ifore
 {
 	union iforest_number number = { .integer = 0 };
 
+	/* a type may be made wider without building the index anew */
+	if (definition->value_scales[value] < 0)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("column \"%s\" is no longer exact within 64 bits, as index \"%s\" needs it",
+			       column_name(index, value), RelationGetRelationName(index)),
+			errhint("Give it a type again that the index can hold, as numeric(p, s) with p at most %d, or drop the index.",
+				IFOREST_MOST_DIGITS));
 	switch (definition->value_types[value]) {
 	case INT2OID:
 		number.integer = DatumGetInt16(datum);

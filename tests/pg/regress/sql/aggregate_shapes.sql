@@ -268,6 +268,31 @@ DEALLOCATE scaled;
 DROP TABLE shared;
 DROP DOMAIN share;
 
+-- ---- value columns that were made wider, without a new index, than it holds ----
+CREATE TABLE paid(ts bigint NOT NULL, price numeric(12, 2), number integer);
+INSERT INTO paid SELECT i, i / 100.0, i % 7 - 3 FROM generate_series(1, 20000) i;
+CREATE INDEX paid_if ON paid USING iforest (ts) INCLUDE (price, number);
+VACUUM ANALYZE paid;
+PREPARE spent AS SELECT sum(price), max(price), count(*) FILTER (WHERE ts > 100) FROM paid;
+EXECUTE spent;
+ALTER TABLE paid ALTER COLUMN price TYPE numeric(14, 2);
+SELECT shape('SELECT sum(price), max(price) FROM paid');
+ALTER TABLE paid ALTER COLUMN price TYPE numeric(20, 2);
+EXECUTE spent;
+SELECT shape('SELECT price FROM paid WHERE price < 100 ORDER BY price DESC LIMIT 5');
+SET iforest.explain_decline = on;
+SELECT shape('SELECT sum(price), min(price) FROM paid WHERE price > 100');
+RESET iforest.explain_decline;
+SELECT refusal('INSERT INTO paid VALUES (1, 1, 1)');
+ALTER TABLE paid ALTER COLUMN price TYPE numeric(18, 2);
+SELECT shape('SELECT sum(price), max(price) FROM paid');
+ALTER TABLE paid ALTER COLUMN number TYPE oid;
+SELECT shape('SELECT min(number), max(number) FROM paid');
+SELECT shape('SELECT number FROM paid ORDER BY number DESC LIMIT 5');
+SELECT refusal('INSERT INTO paid VALUES (1, 1, 3000000000)');
+DEALLOCATE spent;
+DROP TABLE paid;
+
 -- ---- formats of EXPLAIN ----
 CREATE FUNCTION explained(options text, question text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
