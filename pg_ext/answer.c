@@ -63,13 +63,14 @@ static void begin_keys(struct iforest_answer *answer)
 	}
 }
 
-static void begin_runs(struct iforest_answer *answer)
+static struct iforest_soft *begin_softly(List *conditions, int *n)
 {
+	struct iforest_soft *soft = palloc((list_length(conditions) + 1) * sizeof *soft);
 	ListCell *cell;
 
-	answer->runs = palloc((list_length(answer->question->runs) + 1) * sizeof *answer->runs);
-	foreach(cell, answer->question->runs)
-		answer->runs[answer->n_runs++] = iforest_soft_begin(lfirst(cell));
+	foreach(cell, conditions)
+		soft[(*n)++] = iforest_soft_begin(lfirst(cell));
+	return soft;
 }
 
 /* The definition of the indexes is read from the first of them. */
@@ -127,8 +128,8 @@ struct iforest_answer *iforest_answer_begin(const struct iforest_question *quest
 	open_tables(answer);
 	begin_keys(answer);
 	answer->gates = expression_states(question->gates);
-	answer->series = expression_states(question->series);
-	begin_runs(answer);
+	answer->series = begin_softly(question->series, &answer->n_series);
+	answer->runs = begin_softly(question->runs, &answer->n_runs);
 	answer->late = expression_states(question->late);
 	answer->values = iforest_value_ranges_begin(question, &answer->definition, answer->econtext);
 	iforest_question_range_keys(question, &keys);
@@ -177,14 +178,15 @@ bool iforest_answer_holds(const struct iforest_answer *answer, List *conditions)
 	return true;
 }
 
-bool iforest_answer_runs_hold(const struct iforest_answer *answer, ErrorData **error)
+bool iforest_answer_holds_softly(const struct iforest_answer *answer, const struct iforest_soft *conditions, int n_conditions,
+				 ErrorData **error)
 {
 	*error = NULL;
-	for (int i = 0; i < answer->n_runs; i++) {
+	for (int i = 0; i < n_conditions; i++) {
 		bool is_null;
 		Datum holds;
 
-		if (iforest_soft_evaluate(&answer->runs[i], answer->econtext, &holds, &is_null, *error ? NULL : error) &&
+		if (iforest_soft_evaluate(&conditions[i], answer->econtext, &holds, &is_null, *error ? NULL : error) &&
 		    (is_null || !DatumGetBool(holds))) {
 			*error = NULL;
 			return false;

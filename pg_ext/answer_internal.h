@@ -28,9 +28,9 @@ struct iforest_answer {
 	ExprState **comparands;
 	FmgrInfo *operators;
 	int n_keys;
-	List *gates, *series, *late;         /* ExprStates */
-	struct iforest_soft *runs;
-	int n_runs;
+	List *gates, *late;                  /* ExprStates */
+	struct iforest_soft *series, *runs;
+	int n_series, n_runs;
 	struct iforest_value_ranges *values;
 	struct iforest_buckets *ranges, *buckets;
 	struct iforest_measures *measures;
@@ -41,9 +41,10 @@ struct iforest_answer {
 /* Are all conditions true of the row? */
 bool iforest_answer_holds(const struct iforest_answer *answer, List *conditions);
 
-/* The same of the conditions on times. Where none is false but one raises an error, that is *error, else NULL: it is to be raised
- * if there are visible rows. */
-bool iforest_answer_runs_hold(const struct iforest_answer *answer, ErrorData **error);
+/* The same of conditions that are asked before it is known whether there are visible rows. Where none is false but one raises an
+ * error, that is *error, else NULL: it is to be raised if there are. */
+bool iforest_answer_holds_softly(const struct iforest_answer *answer, const struct iforest_soft *conditions, int n_conditions,
+				 ErrorData **error);
 
 /* Adds what one index holds to the groups. False: it changed meanwhile, all has to begin again. `locked`: under the maintenance
  * lock, so that it does not. */
@@ -57,6 +58,7 @@ struct iforest_answer_reader {
 	struct iforest_sketches *shelf;      /* of kept sketches; NULL: none was needed yet */
 	struct iforest_aggregate *fold;      /* of a bucket */
 	MemoryContext series_context;        /* by values of the series in hand */
+	ErrorData *series_error;             /* what its conditions raised; NULL: nothing */
 };
 
 /* Where the entries of a bucket lie: in runs the keys [from, to), and pending ones. */

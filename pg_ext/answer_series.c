@@ -101,9 +101,12 @@ static enum iforest_status find_last(struct iforest_answer_reader *reader, uint6
 	return status;
 }
 
-/* Raises what a condition raised for a time, now that it is known whether there are rows that all others let pass. */
+/* Raises what a condition raised for a time, or for the series, now that it is known whether there are rows that all others let
+ * pass. */
 static void raise_late(const struct iforest_answer_reader *reader, ErrorData *error, bool has_time, int64 time)
 {
+	if (!error)
+		error = reader->series_error;
 	if (!error || reader->fold->n_rows == 0)
 		return;
 	set_time(reader->answer, !has_time, time);
@@ -145,7 +148,7 @@ static enum iforest_status read_range(struct iforest_answer_reader *reader, uint
 				FreeErrorData(error);
 			range_end = iforest_buckets_end(answer->ranges, time);
 			set_time(answer, false, time);
-			in_range = iforest_answer_runs_hold(answer, &error);
+			in_range = iforest_answer_holds_softly(answer, answer->runs, answer->n_runs, &error);
 			ResetExprContext(answer->econtext);
 			has_range = true;
 		}
@@ -184,7 +187,7 @@ static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint
 	iforest_pending_rows_fold(&reader->read.pending, bucket.pending, bucket.pending_end, &reader->read.index.manifest.fields,
 				  reader->fold);
 	set_time(answer, true, 0);
-	if (reader->fold->n_rows > 0 && iforest_answer_runs_hold(answer, &error)) {
+	if (reader->fold->n_rows > 0 && iforest_answer_holds_softly(answer, answer->runs, answer->n_runs, &error)) {
 		raise_late(reader, error, false, 0);
 		status = add_bucket(reader, &bucket, false, 0);
 	}
@@ -206,7 +209,7 @@ enum iforest_status iforest_answer_series(struct iforest_answer_reader *reader, 
 		iforest_reader_by(&reader->read, i, answer->row->tts_values, answer->row->tts_isnull);
 		MemoryContextSwitchTo(before);
 	}
-	if (!iforest_answer_holds(answer, answer->series))
+	if (!iforest_answer_holds_softly(answer, answer->series, answer->n_series, &reader->series_error))
 		return IFOREST_OK;
 	answer->counts.n_series++;
 	for (uint32 r = 0; r < reader->read.keys.n_ranges && !status; r++)

@@ -114,7 +114,7 @@ void iforest_key_condition_read(Node *condition, struct iforest_key_condition *r
 
 /* ---- sorting conditions ---- */
 
-/* Functions of text that raise no error, whatever they are given, beside those that PostgreSQL marks as leakproof. */
+/* Functions that raise no error, or of a pattern alone that is wrong, beside those that PostgreSQL marks as leakproof. */
 static const Oid harmless[] = {
 	F_TEXTLIKE,    F_TEXTNLIKE,   F_TEXTICLIKE,    F_TEXTICNLIKE,  F_NAMELIKE,     F_LOWER_TEXT,
 	F_UPPER_TEXT,  F_STRPOS,      F_TEXTCAT,       F_STARTS_WITH,  F_TEXT_BOOL,    F_INT8_INT4,

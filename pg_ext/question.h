@@ -8,7 +8,7 @@
  *
  *   gates    nothing but parameters: asked once
  *   keys     a column of the index's key against parameters: a list of series and ranges of time (scan_keys.h)
- *   series   by columns, and can raise no error: asked once a series, before anything of it is read
+ *   series   by columns, and will hardly raise an error: asked once a series, before anything of it is read
  *   runs     also the time, by expressions that change seldom (monotone.h): asked once for each range of times in which they
  *            do not change, and series
  *   late     as series, but may raise errors, or as runs, but calls functions of others: asked for buckets in which there are

@@ -293,6 +293,18 @@ SELECT refusal('INSERT INTO paid VALUES (1, 1, 3000000000)');
 DEALLOCATE spent;
 DROP TABLE paid;
 
+-- ---- a pattern that is wrong: an error where there are rows that it is compared with ----
+CREATE TABLE paths(path text, ts bigint NOT NULL);
+INSERT INTO paths SELECT CASE WHEN i % 2 = 0 THEN 'abc' ELSE 'x' END, i FROM generate_series(1, 20000) i;
+CREATE INDEX paths_if ON paths USING iforest (path, ts);
+VACUUM ANALYZE paths;
+SELECT refusal($$SELECT count(*) FROM paths WHERE path LIKE 'ab\'$$);
+DELETE FROM paths WHERE path = 'abc' AND ts > 2;
+SELECT refusal($$SELECT count(*), min(ts) FROM paths WHERE path LIKE 'ab\'$$);
+DELETE FROM paths WHERE path = 'abc';
+SELECT shape($$SELECT count(*) FROM paths WHERE path LIKE 'ab\'$$);
+DROP TABLE paths;
+
 -- ---- formats of EXPLAIN ----
 CREATE FUNCTION explained(options text, question text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
