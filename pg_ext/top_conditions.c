@@ -131,6 +131,14 @@ struct iforest_top_limits iforest_top_limits_of(PlannerInfo *root, RelOptInfo *r
 
 /* ---- conditions on the end of the span ---- */
 
+/* Ends are compared by their numbers, which mean something else in local time than in UTC. */
+static bool is_of_time(const IndexOptInfo *index, int column)
+{
+	Oid end = getBaseType(exprType((Node *)list_nth_node(TargetEntry, index->indextlist, column)->expr));
+
+	return end == index->opcintype[index->nkeycolumns - 1] || (end != TIMESTAMPOID && end != TIMESTAMPTZOID);
+}
+
 /* Is it the end of the span: the time and the duration added up, or the column of ends? */
 static bool is_end(Node *node, IndexOptInfo *index, const struct iforest_fields *fields)
 {
@@ -139,7 +147,7 @@ static bool is_end(Node *node, IndexOptInfo *index, const struct iforest_fields 
 	char *name;
 
 	if (fields->end_rule == IFOREST_END_COLUMN)
-		return match_index_to_operand(node, duration, index);
+		return match_index_to_operand(node, duration, index) && is_of_time(index, duration);
 	if (fields->end_rule != IFOREST_END_DURATION || !IsA(node, OpExpr) || list_length(sum->args) != 2)
 		return false;
 	name = sum->opno < FirstNormalObjectId ? get_opname(sum->opno) : NULL;

@@ -238,6 +238,22 @@ SELECT set_config(CASE WHEN current_setting('server_version_num')::integer < 160
 DROP TABLE calls;
 DROP FUNCTION compare_reaches, fetched_in_vain;
 
+-- ---- ends that are not of the type of the starts: of another time zone than UTC, their numbers are none to go by ----
+CREATE TABLE zoned(id integer, since timestamp NOT NULL, until timestamptz);
+INSERT INTO zoned SELECT i, timestamp '2024-03-01' + i * interval '1 min', timestamptz '2024-03-01 UTC' + i * interval '1 min' + i % 50 * interval '1 min'
+	FROM generate_series(1, 20000) i;
+CREATE INDEX zoned_if ON zoned USING iforest (since) INCLUDE (until) WITH ("end" = 'until');
+VACUUM ANALYZE zoned;
+SET TimeZone = 'Asia/Kolkata';
+SET enable_seqscan = off;
+SELECT count(id), min(id), max(id) FROM zoned WHERE since < '2024-03-13' AND until > timestamp '2024-03-12 05:30';
+ALTER TABLE zoned ALTER COLUMN since TYPE timestamptz USING since AT TIME ZONE 'UTC';
+SELECT count(id), min(id), max(id) FROM zoned WHERE since < '2024-03-13 UTC' AND until > timestamp '2024-03-12 05:30';
+EXPLAIN (COSTS OFF) SELECT id FROM zoned WHERE since < '2024-03-13 UTC' AND until > timestamptz '2024-03-12 UTC';
+RESET enable_seqscan;
+SET TimeZone = 'UTC';
+DROP TABLE zoned;
+
 -- ---- partitions ----
 CREATE TABLE days(id integer, ts timestamp, dur integer, note text) PARTITION BY RANGE (ts);
 CREATE TABLE days_1 PARTITION OF days FOR VALUES FROM ('2024-03-01') TO ('2024-03-02');
