@@ -89,7 +89,7 @@ static const char *refuse_variance(const struct iforest_question *question, Node
  * holds numerics as integers. */
 static const char *refuse_sketch(const struct iforest_question *question, Node *expression, int v)
 {
-	Oid type = exprType(expression);
+	Oid type = getBaseType(exprType(expression));
 	bool is_integer = type == INT2OID || type == INT4OID || type == INT8OID;
 	Oid column;
 
@@ -98,7 +98,7 @@ static const char *refuse_sketch(const struct iforest_question *question, Node *
 	if (v < 0 || (!is_integer && type != FLOAT4OID && type != FLOAT8OID) ||
 	    !iforest_is_column(expression, (AttrNumber)(question->n_by + 2 + v)))
 		return "the argument of a sketch is not a value column alone";
-	column = exprType(list_nth(question->columns, question->n_by + 1 + v));
+	column = getBaseType(exprType(list_nth(question->columns, question->n_by + 1 + v)));
 	if (is_integer != (column == INT2OID || column == INT4OID || column == INT8OID))
 		return "the argument of a sketch is not a value column alone";
 	return NULL;

@@ -129,5 +129,16 @@ INSERT INTO gone SELECT i, i * 7 FROM generate_series(1, 30000) i;
 CREATE INDEX gone_if ON gone USING iforest (ts) INCLUDE (v) WITH (sketch = 'v');
 VACUUM ANALYZE gone;
 SELECT answers_alike('SELECT iforest_sketch(v) FROM gone WHERE ts > 5'), iforest_check('gone_if', true);
-DROP TABLE spans, parts, gone;
+
+-- Domains are as the types below them: integers that are cast to reals are counted otherwise.
+CREATE DOMAIN latency AS integer CHECK (VALUE >= 0);
+CREATE DOMAIN share AS double precision;
+CREATE TABLE limited(ts bigint NOT NULL, v latency, part share);
+INSERT INTO limited SELECT i, i % 1000, i / 8.0 FROM generate_series(1, 30000) i;
+CREATE INDEX limited_if ON limited USING iforest (ts) INCLUDE (v, part) WITH (sketch = 'v, part');
+VACUUM ANALYZE limited;
+SELECT question, answers_alike(question) FROM unnest(ARRAY['SELECT iforest_sketch(v), iforest_sketch(part) FROM limited', 'SELECT iforest_sketch(v::bigint) FROM limited',
+	'SELECT iforest_sketch(v::double precision) FROM limited']) question;
+DROP TABLE spans, parts, gone, limited;
+DROP DOMAIN latency, share;
 DROP FUNCTION answers_alike, leaf_pages;
