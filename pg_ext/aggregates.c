@@ -90,15 +90,14 @@ static const char *refuse_variance(const struct iforest_question *question, Node
 static const char *refuse_sketch(const struct iforest_question *question, Node *expression, int v)
 {
 	Oid type = getBaseType(exprType(expression));
+	Oid column = v < 0 ? InvalidOid : getBaseType(exprType(list_nth(question->columns, question->n_by + 1 + v)));
 	bool is_integer = type == INT2OID || type == INT4OID || type == INT8OID;
-	Oid column;
 
-	if (type == NUMERICOID)
+	if (type == NUMERICOID || column == NUMERICOID)
 		return "a sketch of numerics counts them as double precision, which the index does not hold";
 	if (v < 0 || (!is_integer && type != FLOAT4OID && type != FLOAT8OID) ||
 	    !iforest_is_column(expression, (AttrNumber)(question->n_by + 2 + v)))
 		return "the argument of a sketch is not a value column alone";
-	column = getBaseType(exprType(list_nth(question->columns, question->n_by + 1 + v)));
 	if (is_integer != (column == INT2OID || column == INT4OID || column == INT8OID))
 		return "the argument of a sketch is not a value column alone";
 	return NULL;

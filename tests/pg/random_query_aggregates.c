@@ -25,7 +25,7 @@ static const char *const of_whole[] = {
 	"sum(round(@))", "sum(@ / 2)", "avg(abs(@))", "sum(@::numeric(20, 1))", "max(@::numeric(20, 8))",
 	"sum(coalesce(@, 0))", "sum((@ + 1) * 0.01)", "avg((@ + 1) * 2)", "avg(-@)", "max(@ / 3)", "min(-@)",
 	"max(@::bigint)", "sum(1 - @)", "max(@::numeric(20, 1))", "min(trunc(@, 1))", "max((@ - 1) * 0.5)",
-	"md5(iforest_sketch(@)\2)",
+	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)",
 }, *const of_real[] = {
 	"sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 2)", "sum(@ / 4)",
 	"avg(@ - 0.5)", "sum(@::float8)", "max(floor(@))", "min(@ * -2)", "sum(@ + 1)", "max(@::numeric)", "sum(abs(@))",

@@ -62,6 +62,7 @@ SET iforest.explain_decline = on;
 SET client_min_messages = notice;
 \set VERBOSITY default
 SELECT iforest_sketch_count(iforest_sketch(price)) FROM spans WHERE track IS NOT NULL;
+SELECT iforest_quantile(iforest_sketch(price::float8), 0.5) FROM spans WHERE track IS NOT NULL;
 SELECT iforest_sketch_count(iforest_sketch(dur::float8)) FROM spans WHERE track IS NOT NULL;
 SELECT iforest_sketch_count(iforest_sketch(dur + 1)) FROM spans WHERE track IS NOT NULL;
 SELECT iforest_sketch_count(iforest_sketch(ts)) FROM spans WHERE track IS NOT NULL;
