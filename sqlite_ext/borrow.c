@@ -1,36 +1,37 @@
 #include "sqlite_ext/borrow.h"
 
-bool iforest_table_is_virtual(sqlite3 *db, const char *schema, const char *name, struct iforest_error *error)
+char *iforest_table_spelling(sqlite3 *db, const char *schema, const char *name, struct iforest_error *error)
 {
 	sqlite3_stmt *statement;
-	bool found = false;
+	char *spelling = NULL;
 	int rc;
 
 	if (iforest_prepare(error, db, &statement,
-			    "SELECT 1 FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE AND sql LIKE 'CREATE VIRTUAL TABLE%%'",
+			    "SELECT name FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE AND sql LIKE 'CREATE VIRTUAL TABLE%%'",
 			    schema, name))
-		return false;
-	found = sqlite3_step(statement) == SQLITE_ROW;
+		return NULL;
+	if (sqlite3_step(statement) == SQLITE_ROW && !(spelling = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0))))
+		iforest_error_set(error, SQLITE_NOMEM, "");
 	rc = sqlite3_finalize(statement);
 	if (rc)
 		iforest_error_from_db(error, db, rc);
-	return found;
+	return spelling;
 }
 
 int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, const char *module,
 			 int n_arguments, struct iforest_error *error)
 {
 	const char *const *arguments = table->arguments;
-	char *name = NULL;
+	char *name = NULL, *spelling = NULL;
 	int rc;
 
 	if (n_arguments < 4)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: name an index: %s(index)", module, module);
 	rc = iforest_definition_parse_name(arguments[3], &name, error);
-	if (!rc && !iforest_table_is_virtual(db, arguments[1], name, error)) /* which may have set an error of its own: the first one stands */
+	if (!rc && !(spelling = iforest_table_spelling(db, arguments[1], name, error))) /* which may have set an error of its own: the first one stands */
 		rc = iforest_error_set(error, SQLITE_ERROR, "%s: no index \"%s\" in schema \"%s\"", module, name, arguments[1]);
-	if (!rc)
-		rc = iforest_index_init(&table->index, db, connection, arguments[1], name, error);
+	if (!rc) /* names of triggers are compared byte by byte */
+		rc = iforest_index_init(&table->index, db, connection, arguments[1], spelling, error);
 	if (!rc)
 		rc = iforest_index_read_definition(&table->index, &table->definition, error);
 	if (rc == SQLITE_ERROR && error->message && strncmp(error->message, "iforest", 7) != 0) {
@@ -43,6 +44,7 @@ int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct ifores
 	if (!rc)
 		rc = iforest_index_describe(&table->index, &table->definition, error);
 	table->index.is_borrowed = true;
+	sqlite3_free(spelling);
 	sqlite3_free(name);
 	return rc;
 }

@@ -9,8 +9,8 @@
 int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, const char *module,
 			 int n_arguments, struct iforest_error *error);
 
-/* Is there a virtual table of that name in the schema? False also with an error. */
-bool iforest_table_is_virtual(sqlite3 *db, const char *schema, const char *name, struct iforest_error *error);
+/* The name of the virtual table that is called so in the schema, as it is spelled there, from sqlite3_mprintf(). NULL if there is none, and with an error. */
+char *iforest_table_spelling(sqlite3 *db, const char *schema, const char *name, struct iforest_error *error);
 
 /* What a module does to make or connect a table that holds nothing yet, from iforest_table_borrow() to iforest_table_declare(). */
 typedef int iforest_open_borrowed(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments,

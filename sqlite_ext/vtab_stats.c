@@ -132,9 +132,11 @@ static char *find_schema(sqlite3 *db, const char *index, struct iforest_error *e
 		return NULL;
 	while (!found && !error->rc && sqlite3_step(statement) == SQLITE_ROW) {
 		const char *schema = (const char *)sqlite3_column_text(statement, 1);
+		char *spelling = schema ? iforest_table_spelling(db, schema, index, error) : NULL;
 
-		if (!schema || (iforest_table_is_virtual(db, schema, index, error) && !(found = sqlite3_mprintf("%s", schema))))
+		if (!schema || (spelling && !(found = sqlite3_mprintf("%s", schema))))
 			iforest_error_set(error, SQLITE_NOMEM, "");
+		sqlite3_free(spelling);
 	}
 	rc = sqlite3_finalize(statement);
 	if (rc)

@@ -320,6 +320,29 @@ static void any_name_will_do(void **state)
 	}
 }
 
+/* In SQL names are the same in upper and lower case, whoever writes them down first. */
+static void names_may_be_written_in_any_case(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE Spans(Id INTEGER PRIMARY KEY, Track TEXT, ts, dur); INSERT INTO spans VALUES(1, 'x', 10, 5), (2, 'y', 20, 6);"
+		"CREATE VIRTUAL TABLE Spans_If USING iforest(content=SPANS, time=TS, duration=Dur, by=TRACK);"
+		"CREATE VIRTUAL TABLE f USING iforest_fold(SPANS_IF, track); CREATE VIRTUAL TABLE r USING iforest_rows(spans_if);"
+		"CREATE VIRTUAL TABLE o USING iforest_overlap(spans_IF, ()); CREATE VIRTUAL TABLE g USING iforest_gaps(spans_if);"
+		"UPDATE spans SET DUR = 7 WHERE ID = 1");
+	for (int flushed = 0; flushed < 2; flushed++) {
+		run_gives(db, "x|7\ny|6\n", "SELECT track, sum_dur FROM SPANS_if ORDER BY track");
+		run_gives(db, "x|7\ny|6\n", "SELECT track, sum_dur FROM f ORDER BY track");
+		run_gives(db, "1|17\n2|26\n", "SELECT id, \"end\" FROM r ORDER BY id");
+		run_gives(db, "2|13\n", "SELECT overlaps, clipped_dur FROM o(0, 100)");
+		run_gives(db, "", "SELECT * FROM g");
+		run_gives(db, "2|log\n2|log\n", "SELECT rows, sync FROM iforest_stats('spans_IF') UNION ALL SELECT rows, sync FROM iforest_stats('SPANS_IF', 'MAIN')");
+		run(db, "INSERT INTO SPANS_IF(spans_if) VALUES('flush')");
+	}
+	close_database(db);
+}
+
 static void aliases_name_columns(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -539,6 +562,7 @@ int main(void)
 		cmocka_unit_test(a_fold_notices_another_index_of_the_same_name),
 		cmocka_unit_test(renames_are_followed),
 		cmocka_unit_test(any_name_will_do),
+		cmocka_unit_test(names_may_be_written_in_any_case),
 		cmocka_unit_test(aliases_name_columns),
 		cmocka_unit_test(a_temporary_table_has_a_temporary_index),
 		cmocka_unit_test(a_hostile_setting_does_not_stop_it),
