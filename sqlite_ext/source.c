@@ -1,7 +1,5 @@
 #include "sqlite_ext/source.h"
 
-#include <ctype.h>
-
 #include "sqlite_ext/tokens.h"
 
 /* ---- what is refused ---- */
@@ -11,6 +9,7 @@ struct inspection {
 	sqlite3 *db;
 	const char *schema;
 	const char *table;
+	bool is_strict;
 	struct iforest_error *error;
 };
 
@@ -98,11 +97,12 @@ static int inspect_rowid(struct inspection *inspection, char **rowid_column)
 		"SELECT (SELECT wr FROM pragma_table_list WHERE schema = %Q AND name = %Q),"
 		" (SELECT name FROM pragma_table_info(%Q, %Q) WHERE pk > 0 AND upper(type) = 'INTEGER'),"
 		" (SELECT count(*) FROM pragma_table_info(%Q, %Q) WHERE pk > 0),"
-		" (SELECT count(*) FROM pragma_index_list(%Q, %Q) WHERE origin = 'pk')";
+		" (SELECT count(*) FROM pragma_index_list(%Q, %Q) WHERE origin = 'pk'),"
+		" (SELECT strict FROM pragma_table_list WHERE schema = %Q AND name = %Q)";
 	const char *table = inspection->table, *schema = inspection->schema;
 	sqlite3_stmt *statement;
 	int rc = iforest_prepare(inspection->error, inspection->db, &statement, sql, schema, table, table, schema, table,
-				 schema, table, schema);
+				 schema, table, schema, schema, table);
 
 	if (rc)
 		return rc;
@@ -115,6 +115,7 @@ static int inspect_rowid(struct inspection *inspection, char **rowid_column)
 		rc = refuse_rowids(inspection, "has no INTEGER PRIMARY KEY, so VACUUM may renumber its rows");
 	else if (!(*rowid_column = sqlite3_mprintf("%s", sqlite3_column_text(statement, 1))))
 		rc = iforest_error_set(inspection->error, SQLITE_NOMEM, "");
+	inspection->is_strict = !rc && sqlite3_column_int(statement, 4);
 	sqlite3_finalize(statement);
 	return rc;
 }
@@ -148,22 +149,23 @@ static int inspect_unique_indexes(struct inspection *inspection)
 	return rc;
 }
 
-/* SQLite's rule for the affinity of a declared type (datatype3.html, section 3.1). */
-static const char *affinity_of(const char *type)
+static bool has_word(const char *type, const char *pattern)
 {
-	char lower[64];
-	unsigned n = 0;
+	return sqlite3_strlike(pattern, type, 0) == 0;
+}
 
-	for (; type && type[n] && n + 1 < sizeof lower; n++)
-		lower[n] = (char)tolower((unsigned char)type[n]);
-	lower[n] = 0;
-	if (strstr(lower, "int"))
-		return "INTEGER";
-	if (strstr(lower, "char") || strstr(lower, "clob") || strstr(lower, "text"))
-		return "TEXT";
-	if (n == 0 || strstr(lower, "blob"))
+/* SQLite's rule for the affinity of a declared type (datatype3.html, section 3.1); ANY has none in a STRICT table (stricttables.html). */
+static const char *affinity_of(const char *type, bool is_strict)
+{
+	if (!type || !*type || (is_strict && sqlite3_stricmp(type, "ANY") == 0))
 		return "BLOB";
-	return strstr(lower, "real") || strstr(lower, "floa") || strstr(lower, "doub") ? "REAL" : "NUMERIC";
+	if (has_word(type, "%int%"))
+		return "INTEGER";
+	if (has_word(type, "%char%") || has_word(type, "%clob%") || has_word(type, "%text%"))
+		return "TEXT";
+	if (has_word(type, "%blob%"))
+		return "BLOB";
+	return has_word(type, "%real%") || has_word(type, "%floa%") || has_word(type, "%doub%") ? "REAL" : "NUMERIC";
 }
 
 /* Does the table have the column? collation and type may be NULL. */
@@ -194,7 +196,7 @@ static int inspect_columns(struct inspection *inspection, struct iforest_definit
 				"\"%w\" ADD COLUMN \"%w_binary\" TEXT AS (\"%w\"), and name that",
 				column, collation, inspection->table, column, column);
 		if (!rc)
-			definition->by_types[b] = affinity_of(type);
+			definition->by_types[b] = affinity_of(type, inspection->is_strict);
 	}
 	return rc;
 }

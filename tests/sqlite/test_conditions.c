@@ -14,13 +14,13 @@ static const char *random_literal(struct random *random)
 	return literals[random_below(random, (int64_t)(sizeof literals / sizeof literals[0]))];
 }
 
-/* t(id, c, d, ts, dur) with the given type of c and an index by c and d. */
+/* t(id, c, d, ts, dur) with the given type of c and an index by c and d. ANY is a type of STRICT tables. */
 static sqlite3 *make_table(const char *type, const char *by)
 {
 	sqlite3 *db = open_database(":memory:", 0);
 	struct random random = { test_seed() };
 
-	run(db, "BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, c %s, d %s, ts INTEGER, dur INTEGER)", type, type);
+	run(db, "BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, c %s, d %s, ts INTEGER, dur INTEGER)%s", type, type, strcmp(type, "ANY") == 0 ? " STRICT" : "");
 	for (int i = 0; i < ROWS; i++) {
 		const char *c = random_literal(&random), *d = random_literal(&random);
 
@@ -73,7 +73,8 @@ static void compare_under(sqlite3 *db, const char *index, const char *table, con
 
 static void conditions_on_a_by_column_hold_as_in_plain_sql(void **state)
 {
-	static const char *const types[] = { "", "INTEGER", "TEXT", "REAL", "NUMERIC", "BLOB", "VARCHAR(10)", "ANY THING" };
+	static const char *const types[] = { "", "INTEGER", "TEXT", "REAL", "NUMERIC", "BLOB", "VARCHAR(10)", "ANY THING", "ANY",
+		"QUITE_SOME_TYPE_WHOSE_NAME_GOES_BEYOND_SIXTY_THREE_LETTERS_ALTOGETHER TEXT" };
 
 	(void)state;
 	for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
