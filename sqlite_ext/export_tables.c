@@ -43,6 +43,11 @@ static int execute_text(struct iforest_index *index, sqlite3_str *text, struct i
 
 /* ---- making them ---- */
 
+static const char *type_of(const uint8_t *kinds, unsigned v)
+{
+	return kinds[v] == IFOREST_FLOAT64 ? "REAL" : "INTEGER";
+}
+
 static int make_rollup(struct iforest_index *index, const struct iforest_definition *definition, const uint8_t *kinds,
 		       struct iforest_error *error)
 {
@@ -54,11 +59,11 @@ static int make_rollup(struct iforest_index *index, const struct iforest_definit
 	sqlite3_str_appendall(text, ", count INTEGER, first_ts INTEGER, last_ts INTEGER");
 	for (unsigned v = 0; v < definition->n_values; v++)
 		for (unsigned f = 0; f < N_FORMATS; f++) {
-			bool is_real = kinds[v] == IFOREST_FLOAT64 && f >= SUM_OF && f <= LAST_OF;
+			bool is_number = f >= SUM_OF && f <= LAST_OF;
 
 			sqlite3_str_appendall(text, ", ");
 			append_value(text, formats[f], definition->values[v].name);
-			sqlite3_str_appendall(text, is_real ? " REAL" : " INTEGER");
+			sqlite3_str_appendf(text, " %s", is_number ? type_of(kinds, v) : "INTEGER");
 		}
 	sqlite3_str_appendall(text, ", PRIMARY KEY(bucket_level, bucket_start");
 	for (unsigned b = 0; b < definition->n_by; b++)
@@ -121,6 +126,61 @@ static int is_there(struct iforest_index *index, const char *name, const char *s
 	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
+/* Has x_rollup the type for a value column that its kind wants? A rebuild may have turned integers into reals, or back. */
+static int has_type(struct iforest_index *index, const char *value, const char *type, bool *same, struct iforest_error *error)
+{
+	sqlite3_stmt *statement;
+	int rc = iforest_prepare(error, index->db, &statement, "SELECT 1 FROM pragma_table_info('%q_rollup', %Q) WHERE name = 'sum_%q' AND type = %Q",
+				 index->name, index->schema, value, type);
+
+	if (rc)
+		return rc;
+	*same = sqlite3_step(statement) == SQLITE_ROW;
+	rc = sqlite3_finalize(statement);
+	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
+}
+
+/* Gives the value column that type in x_rollup, which is emptied. A table cannot be dropped by a command. */
+static int change_type(struct iforest_index *index, const char *value, const char *type, struct iforest_error *error)
+{
+	const char *schema = index->schema, *name = index->name;
+	sqlite3_str *text = sqlite3_str_new(index->db);
+
+	sqlite3_str_appendf(text, "DROP VIEW IF EXISTS \"%w\".\"%w_export\"; DELETE FROM \"%w\".\"%w_rollup\"", schema, name, schema, name);
+	for (unsigned f = SUM_OF; f <= LAST_OF; f++) {
+		sqlite3_str_appendf(text, "; ALTER TABLE \"%w\".\"%w_rollup\" DROP COLUMN ", schema, name);
+		append_value(text, formats[f], value);
+		sqlite3_str_appendf(text, "; ALTER TABLE \"%w\".\"%w_rollup\" ADD COLUMN ", schema, name);
+		append_value(text, formats[f], value);
+		sqlite3_str_appendf(text, " %s", type);
+	}
+	return execute_text(index, text, error);
+}
+
+/* Makes x_rollup, or sees to it that its columns are of the types that they would be made with. */
+static int see_to_rollup(struct iforest_index *index, const struct iforest_definition *definition, bool *found, struct iforest_error *error)
+{
+	struct iforest_snapshot *snapshot = NULL;
+	bool was_found = found[ROLLUP];
+	int rc = iforest_index_open(index, &snapshot, error);
+	const uint8_t *kinds = rc ? NULL : snapshot->manifest.fields.kinds;
+
+	if (!rc && !was_found)
+		rc = make_rollup(index, definition, kinds, error);
+	for (unsigned v = 0; v < definition->n_values && was_found && !rc; v++) {
+		const char *value = definition->values[v].name;
+		bool same;
+
+		rc = has_type(index, value, type_of(kinds, v), &same, error);
+		if (rc || same)
+			continue;
+		rc = change_type(index, value, type_of(kinds, v), error);
+		found[VIEW] = false;
+	}
+	iforest_snapshot_release(snapshot);
+	return rc;
+}
+
 static int is_taken(struct iforest_index *index, const char *name, const char *suffix, struct iforest_error *error)
 {
 	return iforest_error_set(error, SQLITE_ERROR, "%s: there is already something named \"%s_%s\", which the export is to be called; drop or "
@@ -131,21 +191,16 @@ int iforest_export_make_tables(struct iforest_index *index, const struct iforest
 			       bool *is_complete, struct iforest_error *error)
 {
 	bool found[N_TABLES] = { false };
-	struct iforest_snapshot *snapshot = NULL;
 	int rc = check_names(index, definition, error);
 
-	*is_complete = true;
 	for (int t = 0; t < N_TABLES && !rc; t++) {
 		rc = is_there(index, index->name, suffixes[t], &found[t], error);
-		*is_complete = *is_complete && found[t];
 		if (!rc && found[t] && !are_ours)
 			rc = is_taken(index, index->name, suffixes[t], error);
 	}
-	if (!rc && !found[ROLLUP])
-		rc = iforest_index_open(index, &snapshot, error);
-	if (!rc && !found[ROLLUP])
-		rc = make_rollup(index, definition, snapshot->manifest.fields.kinds, error);
-	iforest_snapshot_release(snapshot);
+	if (!rc)
+		rc = see_to_rollup(index, definition, found, error);
+	*is_complete = found[ROLLUP] && found[LEVELS] && found[VIEW];
 	if (!rc && !found[LEVELS])
 		rc = make_levels(index, error);
 	return rc || found[VIEW] ? rc : make_view(index, definition, index->name, error);
@@ -190,7 +245,9 @@ int iforest_export_fill(struct iforest_index *index, const struct iforest_defini
 			    (sqlite3_int64)start);
 	if (end)
 		sqlite3_str_appendf(text, " AND bucket_start < %lld", (sqlite3_int64)*end);
-	sqlite3_str_appendf(text, ";INSERT INTO \"%w\".\"%w_rollup\" SELECT %d, bucket_start", schema, name, level);
+	sqlite3_str_appendf(text, ";INSERT INTO \"%w\".\"%w_rollup\"(bucket_level, bucket_start", schema, name);
+	append_columns(text, definition);
+	sqlite3_str_appendf(text, ") SELECT %d, bucket_start", level);
 	append_columns(text, definition);
 	sqlite3_str_appendf(text, " FROM \"%w\".\"%w\" WHERE step = %lld AND t0 = %lld", schema, name, (sqlite3_int64)width, (sqlite3_int64)start);
 	if (end)

@@ -277,6 +277,23 @@ static void every_sync_exports(void **state)
 	close_database(db);
 }
 
+/* A rebuild may turn a column of reals into one of integers, which are exact beyond 2^53, and back. */
+static void numbers_stay_what_the_index_says(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts INTEGER, v); INSERT INTO t VALUES(1, 0, 1.5), (2, 30, 2.0);"
+		"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, value=v); INSERT INTO t_if(t_if, step) VALUES('export', 10);"
+		"UPDATE t SET v = 9007199254740993; INSERT INTO t_if(t_if) VALUES('rebuild'); " EXPORT);
+	run_gives(db, "0|9007199254740993|9007199254740993|integer\n30|9007199254740993|9007199254740993|integer\n",
+		  "SELECT bucket_start, sum_v, max_v, typeof(sum_v) FROM t_if_export WHERE bucket_width = 10 ORDER BY 1");
+	run(db, "UPDATE t SET v = 2.0; INSERT INTO t_if(t_if) VALUES('rebuild'); " EXPORT);
+	run_gives(db, "0|2.0|2.0|real\n30|2.0|2.0|real\n",
+		  "SELECT bucket_start, sum_v, max_v, typeof(sum_v) FROM t_if_export WHERE bucket_width = 10 ORDER BY 1");
+	close_database(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,6 +305,7 @@ int main(void)
 		cmocka_unit_test(a_failure_leaves_no_half),
 		cmocka_unit_test(times_at_the_ends_are_exported),
 		cmocka_unit_test(every_sync_exports),
+		cmocka_unit_test(numbers_stay_what_the_index_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
