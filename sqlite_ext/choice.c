@@ -54,6 +54,47 @@ int iforest_choice_list(struct iforest_choice *choice, const struct iforest_dict
 	return SQLITE_OK;
 }
 
+static unsigned skip(const struct iforest_by_value *text, unsigned *at, const char *bytes)
+{
+	unsigned from = *at;
+
+	while (*at < text->n_bytes && text->data[*at] && strchr(bytes, text->data[*at]))
+		++*at;
+	return *at - from;
+}
+
+/* Does SQLite take the text for a number where it compares it with one? */
+static bool is_number(const struct iforest_by_value *text)
+{
+	static const char spaces[] = " \t\n\v\f\r", digits[] = "0123456789";
+	unsigned at = 0, n_digits;
+
+	skip(text, &at, spaces);
+	at += at < text->n_bytes && (text->data[at] == '-' || text->data[at] == '+');
+	n_digits = skip(text, &at, digits);
+	if (at < text->n_bytes && text->data[at] == '.') {
+		at++;
+		n_digits += skip(text, &at, digits);
+	}
+	if (at < text->n_bytes && (text->data[at] == 'e' || text->data[at] == 'E')) {
+		at++;
+		at += at < text->n_bytes && (text->data[at] == '-' || text->data[at] == '+');
+		n_digits = n_digits && skip(text, &at, digits);
+	}
+	skip(text, &at, spaces);
+	return n_digits && at == text->n_bytes;
+}
+
+/* Of two texts the one that is a number becomes one where the other side has the affinity of numbers, and then it is less. */
+static bool may_be_numbers(const struct iforest_by_value *value, char op, const struct iforest_by_value *wanted)
+{
+	bool is_less = op == '<' || op == 'l';
+
+	if (value->tag != IFOREST_BY_TEXT || wanted->tag != IFOREST_BY_TEXT)
+		return false;
+	return is_number(is_less ? value : wanted) && !is_number(is_less ? wanted : value);
+}
+
 static bool may_compare(const struct iforest_by_value *value, char op, const struct iforest_by_value *wanted)
 {
 	int order;
@@ -61,7 +102,7 @@ static bool may_compare(const struct iforest_by_value *value, char op, const str
 	if (value->tag == IFOREST_BY_NULL || wanted->tag == IFOREST_BY_NULL)
 		return false;
 	/* a text may be taken for a number, or a number for a text: SQLite knows */
-	if (!iforest_by_is_same_class(value, wanted))
+	if (!iforest_by_is_same_class(value, wanted) || may_be_numbers(value, op, wanted))
 		return true;
 	order = iforest_by_compare(value, wanted);
 	return order == 0 ? op == 'l' || op == 'g' : (order < 0) == (op == '<' || op == 'l');

@@ -191,6 +191,45 @@ static void a_row_is_looked_up_by_its_id(void **state)
 	}
 }
 
+/* A text that is a number becomes one beside the affinity of numbers, and then it is less than any other text. */
+static void texts_beside_numbers_are_compared_as_in_the_table(void **state)
+{
+	static const char *const types[] = { "INTEGER", "REAL", "NUMERIC", "TEXT", "" };
+	static const char *const values[] = { "''", "'abc'", "' x'", "'5 apples'", "'!'", "5", "10", "'1e1'", "'.5'", "'1e'", "' +7. '", "'-'", "1.5", "x'31'", "NULL" };
+	static const char *const operators[] = { "<", "<=", ">", ">=", "=", "IS" };
+	enum { N_VALUES = sizeof values / sizeof *values };
+
+	(void)state;
+	for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, k %s, ts INTEGER); CREATE TABLE n(id INTEGER PRIMARY KEY, i INTEGER)", types[t]);
+		for (int v = 0; v < N_VALUES; v++)
+			run(db, "INSERT INTO t(k, ts) VALUES(%s, 1), (%s, 90); INSERT INTO n(i) VALUES(%s)", values[v], values[v], values[v]);
+		run(db, "CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, by=k); CREATE VIRTUAL TABLE r USING iforest_rows(t_if);"
+			"CREATE VIRTUAL TABLE g USING iforest_gaps(t_if)");
+		for (size_t o = 0; o < sizeof operators / sizeof *operators; o++) {
+			char *by_table = sqlite3_mprintf("SELECT n.id, a.id FROM n JOIN t AS a ON a.k %s n.i ORDER BY 1, 2", operators[o]);
+			char *by_rows = sqlite3_mprintf("SELECT n.id, a.id FROM n CROSS JOIN r AS a ON a.k %s n.i ORDER BY 1, 2", operators[o]);
+
+			same_rows(db, by_rows, by_table);
+			sqlite3_free(by_table);
+			sqlite3_free(by_rows);
+			for (int v = 0; v < N_VALUES; v++) {
+				by_table = sqlite3_mprintf("SELECT DISTINCT k FROM t WHERE k %s %s ORDER BY quote(k)", operators[o], values[v]);
+				by_rows = sqlite3_mprintf("SELECT DISTINCT k FROM r WHERE k %s %s ORDER BY quote(k)", operators[o], values[v]);
+				same_rows(db, by_rows, by_table);
+				sqlite3_free(by_rows);
+				by_rows = sqlite3_mprintf("SELECT k FROM g WHERE k %s %s ORDER BY quote(k)", operators[o], values[v]);
+				same_rows(db, by_rows, by_table);
+				sqlite3_free(by_table);
+				sqlite3_free(by_rows);
+			}
+		}
+		close_database(db);
+	}
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
 	sqlite3 *db = small_table();
@@ -239,6 +278,7 @@ int main(void)
 		cmocka_unit_test(rows_are_those_of_the_table),
 		cmocka_unit_test(plans_say_what_is_done),
 		cmocka_unit_test(a_row_is_looked_up_by_its_id),
+		cmocka_unit_test(texts_beside_numbers_are_compared_as_in_the_table),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(what_is_not_asked_for_is_not_read),
 	};
