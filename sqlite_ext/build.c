@@ -227,7 +227,7 @@ static int clean_up(struct build *build, const struct iforest_run *run)
 		rc = iforest_watch_start(index->db, schema, name, build->source, build->definition, build->error);
 	if (!rc)
 		rc = iforest_watch_prepare_empty(index->db, schema, name, build->source, build->definition, &statement, build->error);
-	if (!rc && sqlite3_step(statement) != SQLITE_DONE)
+	if (!rc && iforest_step_to_end(statement) != SQLITE_DONE)
 		rc = iforest_error_from_db(build->error, index->db, sqlite3_errcode(index->db));
 	sqlite3_finalize(statement);
 	if (rc) /* in a transaction SQLite undoes nothing of it: without triggers no question is answered from a log that is not empty */

@@ -112,6 +112,15 @@ int iforest_prepare(struct iforest_error *error, sqlite3 *db, sqlite3_stmt **sta
 	return rc;
 }
 
+int iforest_step_to_end(sqlite3_stmt *statement)
+{
+	int rc = SQLITE_ROW;
+
+	while (rc == SQLITE_ROW)
+		rc = sqlite3_step(statement);
+	return rc;
+}
+
 sqlite3_stmt *iforest_next_writer(sqlite3 *db, sqlite3_stmt *after)
 {
 	sqlite3_stmt *statement = sqlite3_next_stmt(db, after);

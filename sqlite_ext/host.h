@@ -38,6 +38,9 @@ int iforest_execute(struct iforest_error *error, sqlite3 *db, const char *format
 /* Prepares one statement. On failure *statement is NULL and the error noted. */
 int iforest_prepare(struct iforest_error *error, sqlite3 *db, sqlite3_stmt **statement, const char *format, ...);
 
+/* Runs a statement to its end. Returns SQLITE_DONE, or an error. Statements that write give a row, too, where PRAGMA count_changes is on. */
+int iforest_step_to_end(sqlite3_stmt *statement);
+
 /* The next statement of the connection that writes and is at work, after one of them, NULL for the first; NULL if there is none. */
 sqlite3_stmt *iforest_next_writer(sqlite3 *db, sqlite3_stmt *after);
 

@@ -141,7 +141,7 @@ static int prepare_log(struct upkeep *upkeep, sqlite3_stmt **statement)
 static int empty_log(struct upkeep *upkeep, sqlite3_stmt *statement, struct iforest_run *run)
 {
 	struct iforest_edit edit = { .removed = &run->place.run_id, .n_removed = 1 };
-	int rc = statement ? sqlite3_step(statement) : SQLITE_DONE;
+	int rc = statement ? iforest_step_to_end(statement) : SQLITE_DONE;
 
 	if (rc == SQLITE_DONE)
 		return SQLITE_OK;

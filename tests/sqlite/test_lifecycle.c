@@ -388,7 +388,8 @@ static void a_hostile_setting_does_not_stop_it(void **state)
 	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
-	run(db, "PRAGMA foreign_keys = 1; PRAGMA recursive_triggers = 1; PRAGMA reverse_unordered_selects = 1; PRAGMA case_sensitive_like = 1;" SPANS INDEX);
+	run(db, "PRAGMA foreign_keys = 1; PRAGMA recursive_triggers = 1; PRAGMA reverse_unordered_selects = 1; PRAGMA case_sensitive_like = 1;"
+		"PRAGMA count_changes = 1;" SPANS INDEX);
 	run(db, "CREATE VIEW v AS SELECT sum(count) AS n FROM spans_if; CREATE TABLE log(n);"
 		"CREATE TRIGGER l AFTER INSERT ON log BEGIN UPDATE log SET n = (SELECT sum(count) FROM spans_if); END; INSERT INTO log VALUES(0)");
 	run_gives(db, "3000|3000\n", "SELECT v.n, log.n FROM v, log");
