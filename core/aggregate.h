@@ -94,6 +94,14 @@ void iforest_row_last(struct iforest_row *into, const struct iforest_row *row);
 /* Negative, 0, positive in the order of (time, ref) that decides ties: with a time before without, then earlier, then lower ref. */
 int iforest_row_compare(const struct iforest_row *a, const struct iforest_row *b);
 
+/* Is an integer greater, or as great and earlier in that order? Of rows that are set. */
+static inline bool iforest_row_is_greater(const struct iforest_row *a, const struct iforest_row *b)
+{
+	if (a->value.integer != b->value.integer)
+		return a->value.integer > b->value.integer;
+	return iforest_row_compare(a, b) < 0;
+}
+
 /* -1, 0, 1; NaN equals NaN and is greater than all else. */
 int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_kind kind);
 

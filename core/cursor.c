@@ -9,6 +9,7 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
 		cursor->path[level].is_held = false;
 	cursor->reader_is_open = false;
+	cursor->reached_entry = 0;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
 	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
@@ -190,32 +191,6 @@ static unsigned find_node(const struct iforest_cursor *cursor, unsigned level, c
 	return low;
 }
 
-bool iforest_cursor_begins_before(const struct iforest_cursor *cursor, unsigned level, unsigned k, const struct iforest_key *key, bool or_at)
-{
-	const struct iforest_held_page *held = &cursor->path[level];
-	struct iforest_key first = iforest_node_first(iforest_node_at(held->page.bytes, &cursor->manifest->fields, k));
-
-	return iforest_key_compare(&first, key) < (or_at ? 1 : 0);
-}
-
-unsigned iforest_cursor_last_node(const struct iforest_cursor *cursor, unsigned level, unsigned low, const struct iforest_key *key, bool or_at)
-{
-	unsigned n = cursor->path[level].header.n_items, step = 1, high;
-
-	for (; low + step < n && iforest_cursor_begins_before(cursor, level, low + step, key, or_at); step *= 2)
-		low += step;
-	high = low + step < n ? low + step : n;
-	while (high - low > 1) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (iforest_cursor_begins_before(cursor, level, middle, key, or_at))
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_key *key)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
@@ -223,6 +198,8 @@ void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_k
 	uint64_t first = nodes->number * cursor->manifest->fanout;
 	unsigned at, next;
 
+	if (iforest_cursor_leaf_has(cursor, key, key))
+		return;
 	/* where the page of the last position was not opened, that of the next one may not be either */
 	if (!pager->expect || !nodes->is_held || !leaf->is_held || leaf->number < first ||
 	    leaf->number - first >= nodes->header.n_items)
@@ -234,22 +211,34 @@ void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_k
 			      iforest_run_page_index(cursor->manifest, cursor->run, 0, first + next));
 }
 
-enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key)
+/* The leaf page in which a key belongs. */
+static enum iforest_status find_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, uint64_t *number)
 {
-	uint64_t number = 0;
-	unsigned block, entry;
-	enum iforest_status status;
-
-	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
+	*number = 0;
+	if (iforest_cursor_leaf_has(cursor, key, key)) {
+		*number = cursor->path[0].number;
+		return IFOREST_OK;
+	}
 	for (unsigned level = cursor->run->n_levels; level > 0; level--) {
-		status = iforest_cursor_hold(cursor, level, number);
+		enum iforest_status status = iforest_cursor_hold(cursor, level, *number);
+
 		if (status)
 			return status;
-		number = number * cursor->manifest->fanout + find_node(cursor, level, key);
+		*number = *number * cursor->manifest->fanout + find_node(cursor, level, key);
 	}
-	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1, number / cursor->manifest->fanout);
-	status = iforest_cursor_hold(cursor, 0, number);
+	if (*number >= cursor->run->n_leaves)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    *number / cursor->manifest->fanout);
+	return iforest_cursor_hold(cursor, 0, *number);
+}
+
+enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key)
+{
+	uint64_t number;
+	unsigned block, entry;
+	enum iforest_status status = find_leaf(cursor, key, &number);
+
+	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
 	if (!status)
 		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
 	if (status)

@@ -16,7 +16,7 @@ struct iforest_held_page {
 	struct iforest_page page;
 	bool is_held;
 	uint64_t number;
-	unsigned reached;                  /* of a node page: where the last range of iforest_cursor_extremes() ended */
+	unsigned reached;                  /* the node, or block, where the last range of iforest_cursor_extremes() ended */
 	struct iforest_page_header header;
 };
 
@@ -28,6 +28,7 @@ struct iforest_cursor {
 	struct iforest_leaf leaf;          /* over path[0] */
 	struct iforest_block_reader reader;/* over a block of leaf; its number is block if reader_is_open */
 	bool reader_is_open;
+	unsigned reached_entry;            /* of it, a guess: where that range ended */
 	/* the position: entry `entry` of block `block` of leaf page `leaf_number`; n_leaves: the end of the run */
 	uint64_t leaf_number;
 	unsigned block, entry;
@@ -54,35 +55,40 @@ void iforest_cursor_release(struct iforest_cursor *cursor);
 
 /* Moves to the first entry at or after the key.
  * Cost    one page a level.
- * Errors  IFOREST_CORRUPT or IFOREST_FORMAT (store->fault names the page), or what the pager returned. The same for all below. */
+ * Errors  IFOREST_CORRUPT or IFOREST_FORMAT (store->fault names the page), or what the pager returned. The same
+ *         for all below. */
 enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key);
 
 /* The key of the entry it stands at, removed or not; its ref is INT64_MIN (not read). *at_end: there is none. */
 enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct iforest_key *key, bool *at_end);
 
 /* Moves to the first entry at or after the key and adds everything passed over to the aggregate.
- * Requires  every entry passed over is of one series and the times of all or none are NULL, if wanted->times, firsts or lasts. */
+ * Requires  every entry passed over is of one series and the times of all or none are NULL, if wanted->times, firsts or
+ *           lasts. */
 enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate);
 
-/* One step of that fold: the next node that it uses whole, or what it takes of one leaf page; all of them add up to what it gives. Where
- * nothing counts the aggregate stays as it is. *level and *number say which node, or leaf page (level 0). *at_end: the key was reached.
+/* One step of that fold: the next node that it uses whole, or what it takes of one leaf page; all of them add up to what it
+ * gives. Where nothing counts the aggregate stays as it is. *level and *number say which node, or leaf page (level 0). *at_end:
+ * the key was reached.
  * Requires  as above; not wanted->firsts or lasts. */
 enum iforest_status iforest_cursor_fold_piece(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
 					      unsigned *level, uint64_t *number, bool *at_end);
 
-/* Adds what of the entries in [from, to), all of one series, may be an extreme that is wanted, and opens no page without need: what by
- * its node holds no better one is left closed, and so is what by its node has its best in the range. Where the range has an entry
- * that counts, n_rows is not 0 afterwards. *is_narrow: the range lies within a block. The cursor then has to be placed by a seek.
+/* Adds what of the entries in [from, to), all of one series, may be an extreme that is wanted, and opens no page without need:
+ * what by its node holds no better one is left closed, and so is what by its node has its best in the range. Where the range
+ * has an entry that counts, n_rows is not 0 afterwards. *is_narrow: the range lies within a block. The cursor then has to be
+ * placed by a seek.
  * Requires  wanted->extremes_alone.
- * Cost      one page a level at each end of the range, and the lowest ones only where the best of a page that is cut lies outside. */
+ * Cost      one page a level at each end of the range, and the lowest ones only where the best of a page that is cut lies
+ *           outside. */
 enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const struct iforest_key *from,
 					    const struct iforest_key *to, const struct iforest_wanted *wanted,
 					    struct iforest_aggregate *aggregate, bool *is_narrow);
 
-/* Tells the pager which page holds the position that will be asked for next, somewhat after the present one, as far as node pages that
- * are held tell. */
+/* Tells the pager which page holds the position that will be asked for next, somewhat after the present one, as far as node
+ * pages that are held tell. */
 void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_key *key);
 
 /* The block in which the cursor stands, with the asked columns unpacked (bit IFOREST_TIMES, IFOREST_REFS, IFOREST_VALUES +

@@ -40,7 +40,8 @@ static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsi
 		if (status)
 			return iforest_cursor_blame_leaf(cursor, status);
 	}
-	return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", 0, cursor->path[0].number);
+	return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", 0,
+				    cursor->path[0].number);
 }
 
 /* Folds the first or last entry with value v (or any, v >= n_values) under a node. Cost: one page a level. */

@@ -1,5 +1,4 @@
 #include "core/cursor_internal.h"
-#include "core/leaf_peaks.h"
 
 /* A leaf page that a bound cuts, and its node. There are two, except on forged pages. */
 enum { MOST_CUT = 2 };
@@ -18,7 +17,6 @@ struct hunt {
 	struct cut_leaf *cut;     /* left to the end, when most is known */
 	unsigned n_cut;
 	bool is_narrow;
-	unsigned peaks_value;     /* the one column of which the greatest value alone is looked for, if pages have peaks of it */
 };
 
 static bool is_in_range(const struct hunt *hunt, uint64_t series, const struct iforest_row *row)
@@ -37,7 +35,8 @@ struct judged {
 };
 
 /* How the node's extreme stands to the best, as its value alone shows: greater than 0 is better. */
-static inline int order_of(const struct iforest_fields *fields, const uint8_t *bytes, unsigned v, int sign, const struct iforest_row *best)
+static inline int order_of(const struct iforest_fields *fields, const uint8_t *bytes, unsigned v, int sign,
+			   const struct iforest_row *best)
 {
 	if (!best->is_set)
 		return 1;
@@ -45,8 +44,10 @@ static inline int order_of(const struct iforest_fields *fields, const uint8_t *b
 					     (enum iforest_value_kind)fields->kinds[v]);
 }
 
-/* Takes the node's best, if it is better than the best so far and is known to lie in the range. *open: it is better, and is not. */
-static void offer_extreme(struct hunt *hunt, const struct judged *node, unsigned v, int sign, struct iforest_row *best, bool *open)
+/* Takes the node's best, if it is better than the best so far and is known to lie in the range. *open: it is better, and is
+ * not. */
+static void offer_extreme(struct hunt *hunt, const struct judged *node, unsigned v, int sign, struct iforest_row *best,
+			  bool *open)
 {
 	const struct iforest_fields *fields = &hunt->cursor->manifest->fields;
 	int order = order_of(fields, node->bytes, v, sign, best);
@@ -63,15 +64,6 @@ static void offer_extreme(struct hunt *hunt, const struct judged *node, unsigned
 	}
 	*best = row;
 	hunt->aggregate->n_rows += !node->is_inside;
-}
-
-/* Can a node within the range add nothing, for what it is asked for is one greatest value and that is known to be greater? */
-static inline bool is_beaten(const struct hunt *hunt, const uint8_t *bytes)
-{
-	unsigned v = hunt->peaks_value;
-
-	return v != IFOREST_NO_VALUE && hunt->aggregate->n_rows > 0 &&
-	       order_of(&hunt->cursor->manifest->fields, bytes, v, 1, &hunt->aggregate->values[v].max) < 0;
 }
 
 /* Adds what a node alone tells. Returns whether what is below it has to be looked at. */
@@ -130,127 +122,16 @@ static enum iforest_status search_block(struct hunt *hunt, unsigned block, bool 
 	return iforest_cursor_blame_leaf(cursor, status);
 }
 
-static inline void offer_peak(const struct iforest_peak *peak, struct iforest_row *best)
-{
-	struct iforest_row row = { .value.integer = peak->value, .time = peak->time, .ref = peak->ref, .is_set = true };
-
-	if (!best->is_set || peak->value >= best->value.integer)
-		iforest_row_max(best, &row, IFOREST_INT64);
-}
-
-/* The range as times of a page that has one series: [from, to), or all from `from` on. */
-struct times {
-	int64_t from, to;
-	bool has_to, is_empty;
-};
-
-static struct times times_of(const struct hunt *hunt, uint64_t series)
-{
-	const struct iforest_key *from = hunt->from, *to = hunt->to;
-	struct times times = { .from = from->series < series ? INT64_MIN : from->time, .to = to->time };
-
-	times.has_to = to->series == series && !to->time_is_null;
-	times.is_empty = from->series > series || (from->series == series && from->time_is_null) || to->series < series;
-	return times;
-}
-
-static unsigned first_at(const int64_t *times, unsigned n, int64_t time)
-{
-	unsigned low = 0, high = n;
-
-	while (low < high) {
-		unsigned middle = (low + high) / 2;
-
-		if (times[middle] < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* What of a block lies in the range. It stays unpacked: the next range begins with it. */
-static enum iforest_status search_cut_block(struct hunt *hunt, unsigned b, const struct times *times)
-{
-	struct iforest_block_reader *reader = &hunt->cursor->reader;
-	const struct iforest_block *block = &reader->block;
-	struct iforest_row *best = &hunt->aggregate->values[hunt->peaks_value].max;
-	struct iforest_row row = { .is_set = true };
-	const int64_t *values = block->values[hunt->peaks_value];
-	unsigned from, to, at = IFOREST_BLOCK_ENTRIES;
-	enum iforest_status status;
-
-	iforest_cursor_read_block(hunt->cursor, b);
-	status = iforest_block_need(reader, IFOREST_TIMES);
-	if (!status)
-		status = iforest_block_need(reader, IFOREST_VALUES + hunt->peaks_value);
-	if (status)
-		return iforest_cursor_blame_leaf(hunt->cursor, status);
-	from = first_at(block->times, block->n, times->from);
-	to = times->has_to ? first_at(block->times, block->n, times->to) : block->n;
-	hunt->aggregate->n_rows += to > from;
-	for (unsigned i = from; i < to; i++)
-		if (block->present[hunt->peaks_value] >> i & 1 && (at == IFOREST_BLOCK_ENTRIES || values[i] > values[at]))
-			at = i;
-	if (at == IFOREST_BLOCK_ENTRIES || (best->is_set && values[at] < best->value.integer))
-		return IFOREST_OK;
-	status = iforest_block_pick(reader, IFOREST_REFS, at, &row.ref);
-	row.value.integer = values[at];
-	row.time = block->times[at];
-	if (!status)
-		iforest_row_max(best, &row, IFOREST_INT64);
-	return iforest_cursor_blame_leaf(hunt->cursor, status);
-}
-
-/* The same by peaks. A block whose first entry lies in the range may still be cut at its end. */
-static enum iforest_status search_peaks(struct hunt *hunt, const struct iforest_page_peaks *peaks)
-{
-	struct iforest_aggregate *aggregate = hunt->aggregate;
-	struct iforest_row *best = &aggregate->values[hunt->peaks_value].max;
-	struct times times = times_of(hunt, peaks->series);
-	unsigned low = 0, b, n_cut = 0, cut[MOST_CUT];
-	enum iforest_status status = IFOREST_OK;
-
-	if (times.is_empty)
-		return IFOREST_OK;
-	while (low + 1u < peaks->n && peaks->blocks[low + 1].first_time < times.from)
-		low++;
-	for (b = low; b < peaks->n && (!times.has_to || peaks->blocks[b].first_time < times.to); b++) {
-		const struct iforest_peak *peak = &peaks->blocks[b];
-		bool is_after = times.has_to && peak->time >= times.to;
-
-		aggregate->n_rows += peak->first_time >= times.from || (peak->time >= times.from && !is_after);
-		if (peak->time >= times.from && !is_after)
-			offer_peak(peak, best);
-		else if (n_cut < MOST_CUT)
-			cut[n_cut++] = b;
-	}
-	for (unsigned i = 0; i < n_cut && !status; i++) {
-		const struct iforest_peak *peak = &peaks->blocks[cut[i]];
-
-		if (aggregate->n_rows == 0 || !best->is_set || peak->value >= best->value.integer)
-			status = search_cut_block(hunt, cut[i], &times);
-	}
-	return status;
-}
-
-/* Whole blocks first, then those that are cut, the last one at the end: with it the next range begins. */
-static enum iforest_status search_leaf(struct hunt *hunt, uint64_t number)
+/* Whole blocks of the page that is held first, then those that are cut, the last one at the end: with it the next range
+ * begins. */
+static enum iforest_status search_blocks(struct hunt *hunt)
 {
 	struct iforest_cursor *cursor = hunt->cursor;
-	enum iforest_status status;
+	enum iforest_status status = IFOREST_OK;
 	struct iforest_key first;
 	unsigned low, high;
 	bool cut_before;
 
-	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1, number / cursor->manifest->fanout);
-	status = iforest_cursor_hold(cursor, 0, number);
-	if (status)
-		return status;
-	if (hunt->peaks_value != IFOREST_NO_VALUE && cursor->path[0].page.peaks &&
-	    iforest_leaf_has_peaks(&cursor->leaf, cursor->path[0].page.peaks))
-		return search_peaks(hunt, cursor->path[0].page.peaks);
 	low = iforest_leaf_find_block(&cursor->leaf, hunt->from);
 	high = iforest_leaf_find_block(&cursor->leaf, hunt->to);
 	first = iforest_leaf_block(&cursor->leaf, low).first;
@@ -262,6 +143,18 @@ static enum iforest_status search_leaf(struct hunt *hunt, uint64_t number)
 	if (!status && cut_before)
 		status = search_block(hunt, low, true, false);
 	return status ? status : search_block(hunt, high, false, true);
+}
+
+static enum iforest_status search_leaf(struct hunt *hunt, uint64_t number)
+{
+	struct iforest_cursor *cursor = hunt->cursor;
+	enum iforest_status status;
+
+	if (number >= cursor->run->n_leaves)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    number / cursor->manifest->fanout);
+	status = iforest_cursor_hold(cursor, 0, number);
+	return status ? status : search_blocks(hunt);
 }
 
 /* ---- node pages ---- */
@@ -317,12 +210,8 @@ static enum iforest_status search_page(struct hunt *hunt, unsigned level, uint64
 	for (unsigned k = low; k <= high; k++) {
 		bool is_outer = k == low || k == high;
 		const uint8_t *bytes = node_of_page(cursor, level, k);
-		enum place place = INSIDE;
+		enum place place = is_outer ? place_of(hunt, bytes) : INSIDE;
 
-		if (!is_outer && is_beaten(hunt, bytes))
-			continue;
-		if (is_outer)
-			place = place_of(hunt, bytes);
 		if (place == INSIDE || place == CUT)
 			look_at_node(hunt, bytes, place == INSIDE);
 	}
@@ -338,30 +227,42 @@ static enum iforest_status search_page(struct hunt *hunt, unsigned level, uint64
 	return status;
 }
 
-/* The lowest level on which a page that is held has all of the range; above the highest, the root. */
-static unsigned level_of(const struct hunt *hunt)
+static enum iforest_status search_root(struct hunt *hunt)
 {
-	const struct iforest_cursor *cursor = hunt->cursor;
+	const uint8_t *root = hunt->cursor->run->root;
+	enum place place = place_of(hunt, root);
+
+	if ((place != INSIDE && place != CUT) || !look_at_node(hunt, root, place == INSIDE))
+		return IFOREST_OK;
+	return search_page(hunt, hunt->cursor->run->n_levels, 0);
+}
+
+unsigned iforest_cursor_level_of(const struct iforest_cursor *cursor, const struct iforest_key *from,
+				 const struct iforest_key *to)
+{
 	unsigned level = 1;
 
 	for (; level <= cursor->run->n_levels; level++) {
 		struct iforest_key last;
 
-		if (!cursor->path[level].is_held || !iforest_cursor_begins_before(cursor, level, 0, hunt->from, true))
+		if (!cursor->path[level].is_held || !iforest_cursor_begins_before(cursor, level, 0, from, true))
 			continue;
 		last = iforest_node_last(node_of_page(cursor, level, cursor->path[level].header.n_items - 1u));
-		if (iforest_key_compare(&last, hunt->to) >= 0)
+		if (iforest_key_compare(&last, to) >= 0)
 			break;
 	}
 	return level;
 }
 
-static unsigned peaks_value(const struct iforest_cursor *cursor, const struct iforest_wanted *wanted)
+enum iforest_status iforest_cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
+						    const struct iforest_key *to, const struct iforest_wanted *wanted,
+						    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
-	unsigned v = iforest_peaks_value(&cursor->manifest->fields);
-	bool is_all = v != IFOREST_NO_VALUE && wanted->values == 1u << v && wanted->no_mins >> v & 1 && !(wanted->no_maxs >> v & 1);
+	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .wanted = wanted, .aggregate = aggregate };
+	enum iforest_status status = search_blocks(&hunt);
 
-	return is_all && !wanted->filter ? v : IFOREST_NO_VALUE;
+	*is_narrow = hunt.is_narrow;
+	return status;
 }
 
 enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const struct iforest_key *from,
@@ -369,17 +270,14 @@ enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const
 					    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	struct cut_leaf cut[MOST_CUT];
-	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .wanted = wanted, .aggregate = aggregate, .cut = cut,
-			     .peaks_value = peaks_value(cursor, wanted) };
-	const uint8_t *root = cursor->run->root;
-	unsigned level = level_of(&hunt);
-	enum place place = level > cursor->run->n_levels ? place_of(&hunt, root) : CUT;
+	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .wanted = wanted, .aggregate = aggregate, .cut = cut };
 	enum iforest_status status = IFOREST_OK;
+	unsigned level;
 
-	if (level <= cursor->run->n_levels)
-		status = search_page(&hunt, level, cursor->path[level].number);
-	else if ((place == INSIDE || place == CUT) && look_at_node(&hunt, root, place == INSIDE))
-		status = search_page(&hunt, cursor->run->n_levels, 0);
+	if (iforest_cursor_has_greatest(cursor, from, to, wanted))
+		return iforest_cursor_greatest(cursor, from, to, wanted, aggregate, is_narrow);
+	level = iforest_cursor_level_of(cursor, from, to);
+	status = level > cursor->run->n_levels ? search_root(&hunt) : search_page(&hunt, level, cursor->path[level].number);
 	for (unsigned i = 0; i < hunt.n_cut && !status; i++)
 		if (look_at_node(&hunt, cut[i].node, false))
 			status = search_leaf(&hunt, cut[i].number);

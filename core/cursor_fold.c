@@ -8,8 +8,8 @@ static enum iforest_verdict verdict_of(const struct iforest_filter *filter, cons
 	return filter && iforest_node_rows(node) > 0 ? filter->of_node(filter->context, node) : IFOREST_ALL;
 }
 
-/* What of the leaf page that is held counts. Its node may say it for all of its entries, which then need not be asked about: unless
- * just a few are asked for, of this page for the first time. */
+/* What of the leaf page that is held counts. Its node may say it for all of its entries, which then need not be asked about:
+ * unless just a few are asked for, of this page for the first time. */
 static enum iforest_status judge_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter, bool is_few,
 				      enum iforest_verdict *verdict)
 {
@@ -47,7 +47,8 @@ static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, cons
 	return status;
 }
 
-/* Adds what of a leaf page comes before the key, and keeps the rest. Nothing is got or asked meanwhile: the page may be borrowed. */
+/* Adds what of a leaf page comes before the key, and keeps the rest. Nothing is got or asked meanwhile: the page may be
+ * borrowed. */
 static enum iforest_status split_leaf(struct iforest_cursor *cursor, const struct iforest_leaf *leaf, const uint8_t *node,
 				      const struct iforest_key *key, const struct iforest_wanted *wanted,
 				      struct iforest_aggregate *aggregate)
@@ -68,8 +69,8 @@ static enum iforest_status split_leaf(struct iforest_cursor *cursor, const struc
 	return IFOREST_OK;
 }
 
-/* Standing at the start of a leaf page in which the key lies: passes what comes before it, if all of its entries count and it can be
- * split. */
+/* Standing at the start of a leaf page in which the key lies: passes what comes before it, if all of its entries count and it
+ * can be split. */
 static enum iforest_status fold_cut(struct iforest_cursor *cursor, const struct iforest_key *key, const uint8_t *node,
 				    const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate, bool *done)
 {
@@ -181,8 +182,8 @@ static bool is_mixed(enum iforest_verdict verdict)
 	return verdict == IFOREST_MOST || verdict == IFOREST_SOME;
 }
 
-/* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole; *passed is its level, 0 for
- * none. Tried from the highest level down, so that only pages on the way to the key are opened. */
+/* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole; *passed is its level, 0
+ * for none. Tried from the highest level down, so that only pages on the way to the key are opened. */
 static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, const struct iforest_key *key,
 					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
 					     struct iforest_aggregate *aggregate, unsigned *passed)
@@ -216,8 +217,9 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 }
 
 /* Passes what of the leaf page lies before the key. */
-static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
-				     struct iforest_edges *edges, struct iforest_aggregate *aggregate)
+static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
+				     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				     struct iforest_aggregate *aggregate)
 {
 	bool is_below, is_at_start = cursor->block == 0 && cursor->entry == 0, done = false;
 	struct iforest_key first, last;
@@ -246,8 +248,9 @@ static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct
 
 /* Passes a node that is used whole, or what of a leaf page lies before the key; *moving: into another leaf page. *level is the
  * node's, 0 for entries of a leaf page. */
-static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
-				     struct iforest_edges *edges, struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
+static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct iforest_key *key,
+				     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				     struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
 {
 	uint64_t leaf_number = cursor->leaf_number;
 	enum iforest_status status = IFOREST_OK;
@@ -263,8 +266,9 @@ static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct
 }
 
 /* Passes a leaf page that lies below the key as a whole, since the next one begins below it. */
-static enum iforest_status pass_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
-				     struct iforest_edges *edges, struct iforest_aggregate *aggregate)
+static enum iforest_status pass_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
+				     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				     struct iforest_aggregate *aggregate)
 {
 	uint64_t leaf_number = cursor->leaf_number;
 	enum iforest_status status = fold_leaf(cursor, key, wanted, edges, aggregate);
@@ -274,10 +278,11 @@ static enum iforest_status pass_leaf(struct iforest_cursor *cursor, const struct
 	return status;
 }
 
-/* Standing at a leaf page that is not the first of those under its node page: passes those of them that lie below the key, but for the last,
- * which the key may cut; memory of that one begins to be fetched meanwhile. */
-static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct iforest_key *key, const struct iforest_wanted *wanted,
-				    struct iforest_edges *edges, struct iforest_aggregate *aggregate)
+/* Standing at a leaf page that is not the first of those under its node page: passes those of them that lie below the key, but
+ * for the last, which the key may cut; memory of that one begins to be fetched meanwhile. */
+static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct iforest_key *key,
+				    const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				    struct iforest_aggregate *aggregate)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
 	uint64_t fanout = cursor->manifest->fanout, number = cursor->leaf_number / fanout, first = number * fanout, end;

@@ -1,4 +1,5 @@
-/* cursor_internal.h -- what cursor.c (position), cursor_fold.c (folding) and cursor_edges.c (its whole nodes) share. Not for others. */
+/* cursor_internal.h -- what cursor.c (position), cursor_fold.c (folding), cursor_edges.c (its whole nodes), cursor_extremes.c
+ * (extremes alone) and cursor_greatest.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
 #ifndef IFOREST_CURSOR_INTERNAL_H
 #define IFOREST_CURSOR_INTERNAL_H
 
@@ -14,8 +15,8 @@ enum iforest_status iforest_cursor_blame_leaf(struct iforest_cursor *cursor, enu
 /* Sees to it that path[level] is page `number` of the level, checked. */
 enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
-/* A leaf page for as long as nothing else of the run is read and nothing is asked that may wait (pager.h). Where the pager lends none,
- * or it is held already, it is held. To be given back if the status is IFOREST_OK. */
+/* A leaf page for as long as nothing else of the run is read and nothing is asked that may wait (pager.h). Where the pager
+ * lends none, or it is held already, it is held. To be given back if the status is IFOREST_OK. */
 enum iforest_status iforest_cursor_borrow(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
 					  struct iforest_leaf *leaf);
 void iforest_cursor_give_back(struct iforest_cursor *cursor, struct iforest_page *page);
@@ -32,13 +33,35 @@ static inline bool iforest_cursor_is_at_rest(const struct iforest_cursor *cursor
 enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);
 
 /* Does node k of a held page begin before the key, or at it? */
-bool iforest_cursor_begins_before(const struct iforest_cursor *cursor, unsigned level, unsigned k, const struct iforest_key *key,
-				  bool or_at);
+static inline bool iforest_cursor_begins_before(const struct iforest_cursor *cursor, unsigned level, unsigned k,
+						const struct iforest_key *key, bool or_at)
+{
+	const struct iforest_held_page *held = &cursor->path[level];
+	struct iforest_key first = iforest_node_first(iforest_node_at(held->page.bytes, &cursor->manifest->fields, k));
+
+	return iforest_key_compare(&first, key) < (or_at ? 1 : 0);
+}
 
 /* The last of the nodes of a held page, from `low` on, whose first key is before the key (or at it); `low` if there is none.
  * Cost: O(log of the distance). */
-unsigned iforest_cursor_last_node(const struct iforest_cursor *cursor, unsigned level, unsigned low, const struct iforest_key *key,
-				  bool or_at);
+static inline unsigned iforest_cursor_last_node(const struct iforest_cursor *cursor, unsigned level, unsigned low,
+						const struct iforest_key *key, bool or_at)
+{
+	unsigned n = cursor->path[level].header.n_items, step = 1, high;
+
+	for (; low + step < n && iforest_cursor_begins_before(cursor, level, low + step, key, or_at); step *= 2)
+		low += step;
+	high = low + step < n ? low + step : n;
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (iforest_cursor_begins_before(cursor, level, middle, key, or_at))
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
 
 /* Puts the reader on a block of the leaf page that is held. */
 void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
@@ -53,6 +76,27 @@ enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor);
 /* Where in the leaf page that is held the key belongs; (blocks of the page, 0) is its end. */
 enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
 						unsigned *entry);
+
+/* Is the leaf page that is held known by its peaks to have all entries from one position up to another, and one at or after
+ * that? Both are of times of a series (iforest_key_at()). */
+bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to);
+
+/* The lowest level on which a page that is held has all of [from, to); above the highest, the root. */
+unsigned iforest_cursor_level_of(const struct iforest_cursor *cursor, const struct iforest_key *from,
+				 const struct iforest_key *to);
+
+/* iforest_cursor_extremes() of the leaf page that is held. */
+enum iforest_status iforest_cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
+						    const struct iforest_key *to, const struct iforest_wanted *wanted,
+						    struct iforest_aggregate *aggregate, bool *is_narrow);
+
+/* Is it one greatest value that is wanted, of a range of times of one series, without a filter, and the column one of which
+ * pages may have peaks? Then the other is iforest_cursor_extremes() in a fraction of its instructions. */
+bool iforest_cursor_has_greatest(const struct iforest_cursor *cursor, const struct iforest_key *from,
+				 const struct iforest_key *to, const struct iforest_wanted *wanted);
+enum iforest_status iforest_cursor_greatest(struct iforest_cursor *cursor, const struct iforest_key *from,
+					    const struct iforest_key *to, const struct iforest_wanted *wanted,
+					    struct iforest_aggregate *aggregate, bool *is_narrow);
 
 /* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
  * can matter: the first is looked into at once, the last is noted here and looked into at the end. */

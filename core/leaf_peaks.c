@@ -22,7 +22,8 @@ static int64_t latest_end_of(const struct iforest_block *block, unsigned v)
 	return latest;
 }
 
-static bool make_peak(const struct iforest_leaf *leaf, unsigned v, unsigned b, int64_t first_time, struct iforest_peak *peak)
+/* Of block b; the page's last time is that of its last block. */
+static bool make_peak(const struct iforest_leaf *leaf, unsigned v, unsigned b, struct iforest_page_peaks *room)
 {
 	struct iforest_block_reader reader;
 	const struct iforest_block *block = &reader.block;
@@ -33,7 +34,8 @@ static bool make_peak(const struct iforest_leaf *leaf, unsigned v, unsigned b, i
 	    iforest_block_need(&reader, IFOREST_TIMES) || iforest_block_find_column(&reader, IFOREST_REFS))
 		return false;
 	i = reader.summaries[v].high;
-	*peak = (struct iforest_peak){ .first_time = first_time, .value = block->values[v][i], .time = block->times[i],
+	room->last_time = block->times[block->n - 1];
+	room->blocks[b] = (struct iforest_peak){ .first_time = block->times[0], .value = block->values[v][i], .time = block->times[i],
 		.ref = iforest_column_at(&reader.columns[IFOREST_REFS], i), .latest_end = latest_end_of(block, v) };
 	return true;
 }
@@ -48,7 +50,7 @@ static bool make_peaks(const struct iforest_leaf *leaf, struct iforest_page_peak
 
 		if (b == 0)
 			room->series = (uint32_t)first.series;
-		made = first.series == room->series && make_peak(leaf, v, b, first.time, &room->blocks[b]);
+		made = first.series == room->series && make_peak(leaf, v, b, room);
 	}
 	room->n = (uint8_t)n;
 	return made;
@@ -64,4 +66,9 @@ bool iforest_leaf_has_peaks(const struct iforest_leaf *leaf, struct iforest_page
 		__atomic_store_n(&room->state, state, __ATOMIC_RELEASE);
 	}
 	return state == THERE;
+}
+
+bool iforest_peaks_are_there(const struct iforest_page_peaks *room)
+{
+	return __atomic_load_n(&room->state, __ATOMIC_ACQUIRE) == THERE;
 }

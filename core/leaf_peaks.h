@@ -24,6 +24,7 @@ struct iforest_page_peaks {
 	uint8_t state;               /* leaf_peaks.c */
 	uint8_t n;                   /* blocks */
 	uint32_t series;
+	int64_t last_time;           /* of the page */
 	struct iforest_peak blocks[IFOREST_MOST_PEAKS];
 };
 
@@ -35,5 +36,8 @@ unsigned iforest_peaks_value(const struct iforest_fields *fields);
  * Returns   whether it has them. No, too, while another thread makes them.
  * Cost      the first time all entries are unpacked, then one load. */
 bool iforest_leaf_has_peaks(const struct iforest_leaf *leaf, struct iforest_page_peaks *room);
+
+/* Were they made before? */
+bool iforest_peaks_are_there(const struct iforest_page_peaks *room);
 
 #endif

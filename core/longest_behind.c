@@ -10,7 +10,7 @@ static bool item_comes_before(const void *context, uint32_t a, uint32_t b)
 {
 	const struct iforest_longest *longest = context;
 
-	return iforest_longest_comes_before(&longest->items[a].longest, &longest->items[b].longest);
+	return iforest_row_is_greater(&longest->items[a].longest, &longest->items[b].longest);
 }
 
 void iforest_longest_forget(struct iforest_longest *longest)

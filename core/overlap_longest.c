@@ -48,7 +48,7 @@ static enum iforest_status look_at_node(struct iforest_longest_search *search, u
 		iforest_longest_offer(search, &row);
 		return IFOREST_OK;
 	}
-	if (row.is_set ? is_ours && search->best.is_set && !iforest_longest_comes_before(&row, &search->best) : search->found)
+	if (row.is_set ? is_ours && search->best.is_set && !iforest_row_is_greater(&row, &search->best) : search->found)
 		return IFOREST_OK;
 	return look_below(search, level, number);
 }

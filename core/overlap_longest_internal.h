@@ -24,13 +24,6 @@ static inline bool iforest_longest_outlives(int64_t time, int64_t duration, int6
 	return duration > 0 && (time >= bound || (uint64_t)duration > (uint64_t)bound - (uint64_t)time);
 }
 
-static inline bool iforest_longest_comes_before(const struct iforest_row *a, const struct iforest_row *b)
-{
-	if (a->value.integer != b->value.integer)
-		return a->value.integer > b->value.integer;
-	return iforest_row_compare(a, b) < 0;
-}
-
 /* Does a span that starts before the bucket's end overlap the bucket? */
 static inline bool iforest_longest_overlaps(const struct iforest_longest_search *search, int64_t time, int64_t duration)
 {
@@ -41,7 +34,7 @@ static inline bool iforest_longest_overlaps(const struct iforest_longest_search 
 static inline void iforest_longest_offer(struct iforest_longest_search *search, const struct iforest_row *row)
 {
 	search->found = true;
-	if (!search->best.is_set || iforest_longest_comes_before(row, &search->best))
+	if (!search->best.is_set || iforest_row_is_greater(row, &search->best))
 		search->best = *row;
 }
 

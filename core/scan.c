@@ -111,8 +111,8 @@ enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t serie
 }
 
 /* What between the position reached and another may be an extreme, without placing cursors. */
-static enum iforest_status find_extremes(struct iforest_scan *scan, const struct iforest_key *to, struct iforest_aggregate *aggregate,
-					 bool *is_narrow)
+static enum iforest_status find_extremes(struct iforest_scan *scan, const struct iforest_key *to,
+					 struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -148,7 +148,8 @@ static enum iforest_status whole_window(struct iforest_scan *scan, struct ifores
 	return status;
 }
 
-/* Times fall, or lie outside the window, on a page whose checksum is right: unnoticed, a forged page could hold us here for ever. */
+/* Times fall, or lie outside the window, on a page whose checksum is right: unnoticed, a forged page could hold us here for
+ * ever. */
 static enum iforest_status out_of_order(struct iforest_scan *scan)
 {
 	scan->store->fault = (struct iforest_fault){ .what = "entries are out of order",
@@ -195,9 +196,9 @@ static void expect_next(const struct iforest_scan *scan, const struct iforest_ke
 		iforest_cursor_expect(scan->active[a], &next);
 }
 
-/* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends, and
- * fewer where most blocks that are cut need not be, as their peaks are kept. */
-enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_PEAKS = 16 };
+/* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends,
+ * and fewer where most blocks that are cut need not be, as their peaks are kept. */
+enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_PEAKS = 3 };
 
 static bool is_many(const struct iforest_scan *scan, uint64_t n_entries)
 {

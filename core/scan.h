@@ -9,11 +9,11 @@
  *   iforest_scan_release(&scan);
  *
  * A run whose removal_in_progress is set may have nodes that are not true to its leaves; a scan does not look at the mark. The
- * host decides: one whose removals other processes can see half done (PostgreSQL) answers for that by its filter, which takes no
- * node whole that has entries of dead rows; any other repairs such a run first or refuses it.
+ * host decides: one whose removals other processes can see half done (PostgreSQL) answers for that by its filter, which takes
+ * no node whole that has entries of dead rows; any other repairs such a run first or refuses it.
  *
- * Where extremes alone are wanted and buckets are dense, cursors are not placed at the ends of buckets, which would open the leaf
- * page that each end cuts: the next bucket is taken to be the adjacent one, and what of it has to be read is read
+ * Where extremes alone are wanted and buckets are dense, cursors are not placed at the ends of buckets, which would open the
+ * leaf page that each end cuts: the next bucket is taken to be the adjacent one, and what of it has to be read is read
  * (iforest_cursor_extremes()). Where that finds no entry, or few, cursors are placed again.
  *
  * Buckets without live entries are left out. Entries whose time is NULL count where the window has no bounds and is one

@@ -22,7 +22,8 @@ struct iforest_ahead_worker {
 
 /* ---- pages in memory ---- */
 
-static enum iforest_status cached_get(void *context, const struct iforest_place *place, uint64_t page_index, struct iforest_page *page)
+static enum iforest_status cached_get(void *context, const struct iforest_place *place, uint64_t page_index,
+				      struct iforest_page *page)
 {
 	struct iforest_ahead_worker *worker = context;
 
@@ -41,7 +42,8 @@ static void cached_expect(void *context, const struct iforest_place *place, uint
 	iforest_page_cache_expect(&worker->index->cache, place, page_index);
 }
 
-static enum iforest_status tail_get(void *context, const struct iforest_place *place, uint64_t page_index, struct iforest_page *page)
+static enum iforest_status tail_get(void *context, const struct iforest_place *place, uint64_t page_index,
+				    struct iforest_page *page)
 {
 	struct iforest_ahead_worker *worker = context;
 	uint32_t *n_bytes;
@@ -125,8 +127,8 @@ static bool open_worker(struct iforest_ahead *ahead, struct iforest_ahead_worker
 	return !iforest_scan_join(&worker->scan, &worker->tail_store, &snapshot->tail.manifest);
 }
 
-/* The buckets that a series may have and more, 0 where they are too many: of a step two more than fit the window, which may cut the first and
- * the last. */
+/* The buckets that a series may have and more, 0 where they are too many: of a step two more than fit the window, which may cut
+ * the first and the last. */
 static uint32_t most_buckets(const struct iforest_ahead *ahead)
 {
 	const struct iforest_bucketing *bucketing = ahead->overlap ? &ahead->overlap->bucketing : &ahead->scan->bucketing;
@@ -136,12 +138,14 @@ static uint32_t most_buckets(const struct iforest_ahead *ahead)
 	if (bucketing->mode == IFOREST_COUNT)
 		most = (uint64_t)bucketing->n;
 	else if (bucketing->mode == IFOREST_STEP)
-		most = window->has_t0 && window->has_t1 ? ((uint64_t)window->t1 - (uint64_t)window->t0) / (uint64_t)bucketing->step : UINT64_MAX;
+		most = window->has_t0 && window->has_t1 ?
+		       ((uint64_t)window->t1 - (uint64_t)window->t0) / (uint64_t)bucketing->step : UINT64_MAX;
 	return most <= IFOREST_AHEAD_BYTES / item_bytes(ahead) / 2 - 2 ? (uint32_t)most + 2 : 0;
 }
 
-void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_scan *scan,
-			struct iforest_overlap *overlap, const struct iforest_series *const *members, uint32_t n_members)
+void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index, struct iforest_snapshot *snapshot,
+			struct iforest_scan *scan, struct iforest_overlap *overlap, const struct iforest_series *const *members,
+			uint32_t n_members)
 {
 	*ahead = (struct iforest_ahead){ .index = index, .snapshot = snapshot, .scan = scan, .overlap = overlap, .members = members,
 					 .n_members = n_members };
@@ -219,8 +223,8 @@ static void answer(void *context, unsigned thread, uint32_t p)
 	part->is_whole = !status && !found;
 }
 
-/* Pages that were read stay where they are only until the caller goes on. What comes after a series that found no room is answered again by
- * the next pass. */
+/* Pages that were read stay where they are only until the caller goes on. What comes after a series that found no room is
+ * answered again by the next pass. */
 static void run_pass(struct iforest_ahead *ahead, uint32_t first)
 {
 	uint32_t n_left = ahead->n_members - first, n_parts = n_left < ahead->most_parts ? n_left : ahead->most_parts;
@@ -262,10 +266,12 @@ static enum iforest_status go_on(struct iforest_ahead *ahead)
 	if (ahead->at == 0)
 		return start(ahead->scan, ahead->overlap, series);
 	memcpy(&last, ahead->parts[ahead->part].items + (ahead->at - 1) * item_bytes(ahead), sizeof last);
-	return ahead->overlap ? iforest_overlap_start_after(ahead->overlap, series, last) : iforest_scan_start_after(ahead->scan, series, last);
+	return ahead->overlap ? iforest_overlap_start_after(ahead->overlap, series, last) :
+	       iforest_scan_start_after(ahead->scan, series, last);
 }
 
-enum iforest_status iforest_ahead_next(struct iforest_ahead *ahead, int64_t *bucket, struct iforest_aggregate *aggregate, bool *found)
+enum iforest_status iforest_ahead_next(struct iforest_ahead *ahead, int64_t *bucket, struct iforest_aggregate *aggregate,
+				       bool *found)
 {
 	const struct iforest_ahead_part *part = ahead->is_reading ? &ahead->parts[ahead->part] : NULL;
 	enum iforest_status status = IFOREST_OK;

@@ -31,7 +31,8 @@ static struct iforest_frame *find(const struct iforest_page_cache *cache, const 
 
 static struct iforest_page page_of(struct iforest_frame *frame)
 {
-	return (struct iforest_page){ .bytes = frame->bytes, .n_bytes = frame->n_bytes, .is_checked = &frame->is_checked, .peaks = &frame->peaks };
+	return (struct iforest_page){ .bytes = frame->bytes, .n_bytes = frame->n_bytes, .is_checked = &frame->is_checked,
+				      .peaks = &frame->peaks };
 }
 
 static void hand_out(struct iforest_page_cache *cache, struct iforest_frame *frame, struct iforest_page *page)
@@ -93,8 +94,8 @@ static bool drop_one(struct iforest_page_cache *cache, struct iforest_frame **li
 	return true;
 }
 
-/* Any page: of frames that walk again and again through more pages than there is room for, the oldest or the least recently used
- * would always be the one that comes next. */
+/* Any page: of frames that walk again and again through more pages than there is room for, the oldest or the least recently
+ * used would always be the one that comes next. */
 static void make_room(struct iforest_page_cache *cache)
 {
 	unsigned first;

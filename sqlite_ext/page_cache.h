@@ -19,7 +19,8 @@ struct iforest_page_cache {
 	uint64_t dice;                    /* says which page goes */
 };
 
-#define IFOREST_CACHE_FRAMES 49152u   /* 190 MiB of 4000-byte pages, and 32 for their peaks: what a frame of 16 tracks and 1920 pixels touches of 10^8 spans */
+/* 190 MiB of 4000-byte pages, and 32 for their peaks: what a frame of 16 tracks and 1920 pixels touches of 10^8 spans */
+#define IFOREST_CACHE_FRAMES 49152u
 
 void iforest_page_cache_release(struct iforest_page_cache *cache);
 
@@ -30,8 +31,8 @@ bool iforest_page_cache_is_full(const struct iforest_page_cache *cache);
 bool iforest_page_cache_get(struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			    struct iforest_page *page);
 
-/* Gives a page that is there without holding it, and changes nothing: several threads may do so at once. It stays until the next put(). Nobody
- * may write through is_checked; peaks see to it themselves that one thread makes them. */
+/* Gives a page that is there without holding it, and changes nothing: several threads may do so at once. It stays until the
+ * next put(). Nobody may write through is_checked; peaks see to it themselves that one thread makes them. */
 bool iforest_page_cache_peek(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			     struct iforest_page *page);
 
