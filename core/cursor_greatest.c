@@ -131,8 +131,8 @@ static inline void offer_peak(struct search *search, const struct iforest_peak *
 		*search->best = row;
 }
 
-/* Offers the peak of a block that a bound cuts, if it lies in the range. Returns whether the block may have to be opened: it begins
- * before the range ends. */
+/* Offers the peak of a block that a bound cuts, if it lies in the range. Returns whether the block may have to be opened: it
+ * begins before the range ends. */
 static bool look_at_cut_block(struct search *search, const struct iforest_peak *peak)
 {
 	if (peak->first_time >= search->to->time)
@@ -161,8 +161,8 @@ static enum iforest_status open_cut_block(struct search *search, const struct if
 	return search_cut_block(search, b);
 }
 
-/* By the peaks of the leaf page that is held: first those that lie in the range, then of the blocks with which it begins and ends those
- * that it cuts off from their peaks. The last one stays unpacked. */
+/* By the peaks of the leaf page that is held: first those that lie in the range, then of the blocks with which it begins and
+ * ends those that it cuts off from their peaks. The last one stays unpacked. */
 static enum iforest_status search_peaks(struct search *search, const struct iforest_page_peaks *peaks)
 {
 	unsigned first = first_block(search, peaks), last = first;
