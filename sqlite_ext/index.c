@@ -2,6 +2,7 @@
 
 #include "core/merge_policy.h"
 #include "sqlite_ext/pager_sqlite.h"
+#include "sqlite_ext/transaction.h"
 
 int iforest_index_init(struct iforest_index *index, sqlite3 *db, struct iforest_connection *connection, const char *schema,
 		       const char *name, struct iforest_error *error)
@@ -10,6 +11,7 @@ int iforest_index_init(struct iforest_index *index, sqlite3 *db, struct iforest_
 	index->schema = sqlite3_mprintf("%s", schema);
 	index->name = sqlite3_mprintf("%s", name);
 	iforest_pager_sqlite_init(index);
+	iforest_transaction_add(index);
 	return index->schema && index->name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 }
 
@@ -44,6 +46,8 @@ void iforest_index_forget(struct iforest_index *index)
 
 void iforest_index_release(struct iforest_index *index)
 {
+	if (index->connection)
+		iforest_transaction_remove(index);
 	iforest_index_forget(index);
 	sqlite3_free(index->schema);
 	sqlite3_free(index->name);
@@ -81,7 +85,7 @@ static int make_log(struct iforest_index *index, unsigned n_by, const char *if_n
 	char *text;
 	int rc;
 
-	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_log\"(seq INTEGER PRIMARY KEY, nonce INTEGER, id INTEGER, was INTEGER, time",
+	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_log\"(seq INTEGER PRIMARY KEY, id INTEGER, was INTEGER, time",
 			    if_not, index->schema, index->name);
 	for (unsigned b = 0; b < n_by; b++)
 		sqlite3_str_appendf(sql, ", by_%u", b);

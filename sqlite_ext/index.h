@@ -34,6 +34,9 @@ enum iforest_shelf_kind { IFOREST_SHELF_SKETCHES, IFOREST_SHELF_COUNTERS, IFORES
 struct iforest_connection {
 	unsigned n_refs;                    /* modules */
 	uint64_t n_changes;                 /* commands and rollbacks so far: indexes may be others than before */
+	struct iforest_index *indexes;      /* all handles (transaction.h) */
+	unsigned n_joined;                  /* tables that take part in the transaction */
+	int n_savepoints;                   /* open in it, where there are such tables */
 };
 
 /* One state of the index, shared by the cursors that read it. */
@@ -43,7 +46,8 @@ struct iforest_snapshot {
 	struct iforest_dictionary dictionary; /* series of the index, and those of pending rows alone */
 	uint32_t end_of_series, next_series;  /* of the index; of the dictionary */
 	struct iforest_tail tail;
-	bool is_passing;                      /* read while a row was being written: to be read anew */
+	int depth;                            /* of what was read last in the connection's transaction (transaction.h) */
+	bool is_passing;                      /* read of what does not stay: to be read anew */
 };
 
 /* What the engine keeps in the manifest. */
@@ -59,6 +63,8 @@ struct iforest_index {
 	struct iforest_definition definition; /* with all by columns, without their types */
 	struct iforest_source source;       /* as last found; its name is NULL before */
 	struct iforest_connection *connection;
+	struct iforest_index *next;         /* of the connection */
+	bool is_joined;                     /* its table takes part in the transaction */
 	struct iforest_pager pager;
 	struct iforest_store store;
 	struct iforest_page_cache cache;

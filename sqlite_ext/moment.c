@@ -23,12 +23,17 @@ struct iforest_moment iforest_moment_now(sqlite3 *db, const char *schema)
 	return now;
 }
 
-bool iforest_moment_is_committed(sqlite3 *db)
+bool iforest_moment_is_lasting(sqlite3 *db, const char *schema)
 {
 	sqlite3_stmt *statement; /* made each time, for it knows its answer from then on */
-	bool is_committed = sqlite3_prepare_v2(db, "PRAGMA read_uncommitted", -1, &statement, NULL) == SQLITE_OK &&
-			    sqlite3_step(statement) == SQLITE_ROW && !sqlite3_column_int(statement, 0);
+	bool is_lasting;
 
+	if (may_be_replaced(db, schema))
+		return false;
+	if (sqlite3_txn_state(db, schema) == SQLITE_TXN_WRITE) /* of those that share a cache one writes at a time */
+		return true;
+	is_lasting = sqlite3_prepare_v2(db, "PRAGMA read_uncommitted", -1, &statement, NULL) == SQLITE_OK &&
+		     sqlite3_step(statement) == SQLITE_ROW && !sqlite3_column_int(statement, 0);
 	sqlite3_finalize(statement);
-	return is_committed;
+	return is_lasting;
 }

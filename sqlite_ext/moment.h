@@ -18,8 +18,9 @@ struct iforest_moment {
 
 struct iforest_moment iforest_moment_now(sqlite3 *db, const char *schema);
 
-/* Does the connection read only what is committed? It may be told otherwise in a shared cache (PRAGMA read_uncommitted). */
-bool iforest_moment_is_committed(sqlite3 *db);
+/* Does what is read now stay, but for what the connection itself has not committed? Not so what others have not, which PRAGMA
+ * read_uncommitted shows in a shared cache; nor anything of a database that may be replaced. */
+bool iforest_moment_is_lasting(sqlite3 *db, const char *schema);
 
 /* Both known, and nothing between them? */
 static inline bool iforest_moment_is_same(const struct iforest_moment *a, const struct iforest_moment *b)

@@ -1,6 +1,7 @@
 #include "sqlite_ext/index.h"
 
 #include "core/bits.h"
+#include "sqlite_ext/transaction.h"
 #include "sqlite_ext/watch.h"
 
 enum { MANIFEST_ID = 16 }; /* its byte in the manifest (core/manifest.h) */
@@ -308,8 +309,22 @@ bool iforest_index_is_passing(struct iforest_index *index)
 	return index->definition.sync == IFOREST_SYNC_APPEND || iforest_next_writer(index->db, NULL) != NULL;
 }
 
+/* Reads what the tail does not have yet, and notes whether that stays. */
+static int read_tail(struct iforest_index *index, bool is_lasting, struct iforest_error *error)
+{
+	struct iforest_snapshot *snapshot = index->snapshot;
+	int rc = iforest_tail_read(index, snapshot, error);
+
+	snapshot->is_passing = !is_lasting || iforest_index_is_passing(index);
+	if (!rc && !snapshot->is_passing && sqlite3_txn_state(index->db, index->schema) == SQLITE_TXN_WRITE) {
+		rc = iforest_transaction_join(index, &snapshot->depth, error);
+		snapshot->is_passing = snapshot->depth == 0;
+	}
+	return rc;
+}
+
 /* Brings the tail of index->snapshot up to date, or that of a new one where somebody still reads it, or it is none any more. */
-static int refresh_tail(struct iforest_index *index, struct iforest_error *error)
+static int refresh_tail(struct iforest_index *index, bool is_lasting, struct iforest_error *error)
 {
 	bool is_current, is_part;
 	int rc = SQLITE_OK;
@@ -331,29 +346,29 @@ static int refresh_tail(struct iforest_index *index, struct iforest_error *error
 			rc = rows_are_gone(index, error);
 	}
 	if (!rc && !is_current)
-		rc = iforest_tail_read(index, index->snapshot, error);
+		rc = read_tail(index, is_lasting, error);
 	if (rc)
 		forget_snapshot(index);
-	else
-		index->snapshot->is_passing = iforest_index_is_passing(index);
 	return rc;
 }
 
 int iforest_index_open(struct iforest_index *index, struct iforest_snapshot **snapshot, struct iforest_error *error)
 {
 	struct iforest_moment now = iforest_moment_now(index->db, index->schema);
+	bool is_lasting;
 	int rc;
 
 	index->knows_cache_size = false;
 	if (index->snapshot && iforest_moment_is_same(&index->moment, &now))
 		return hand_out(index, SQLITE_OK, snapshot);
 	index->moment.is_known = false;
+	is_lasting = iforest_moment_is_lasting(index->db, index->schema);
 	rc = iforest_index_find_source(index, error);
 	if (!rc)
 		rc = refresh(index, error);
 	if (!rc)
-		rc = refresh_tail(index, error);
-	if (!rc && now.is_known && iforest_moment_is_committed(index->db))
+		rc = refresh_tail(index, is_lasting, error);
+	if (!rc && now.is_known && is_lasting)
 		index->moment = now;
 	return hand_out(index, rc, snapshot);
 }

@@ -47,7 +47,7 @@ static int log_is_wrong(struct reading *reading, const char *what)
 /* ---- the log ---- */
 
 /* Columns of the log in a query, before those of the table; with sync=append there are none. */
-enum { SEQ, NONCE, ID, WAS, OLD_TIME, FIRST_OLD_BY };
+enum { SEQ, ID, WAS, OLD_TIME, FIRST_OLD_BY };
 
 #define READING_POINTER "iforest-reading"
 
@@ -167,7 +167,6 @@ static int take(struct reading *reading, sqlite3_value **values)
 	if (!rc && row->batch != reading->tail->n_batches)
 		rc = read_row(reading, columns, row);
 	reading->tail->last = is_log ? sqlite3_value_int64(values[SEQ]) : id;
-	reading->tail->nonce = is_log ? sqlite3_value_int64(values[NONCE]) : 0;
 	return rc;
 }
 
@@ -192,7 +191,7 @@ int iforest_tail_register(sqlite3 *db)
 }
 
 /* SELECT 1 FROM "x_log" AS l LEFT JOIN "spans" AS s ON s."id" = l.id WHERE l.seq > ?1 AND
- * iforest_pending(?2, l.seq, l.nonce, l.id, l.was, l.time, l.by_0, s."id", s."ts", ...) ORDER BY l.seq; or only what is of s. */
+ * iforest_pending(?2, l.seq, l.id, l.was, l.time, l.by_0, s."id", s."ts", ...) ORDER BY l.seq; or only what is of s. */
 static int prepare_rows(struct iforest_index *index, struct iforest_error *error)
 {
 	const struct iforest_source *source = &index->source;
@@ -212,7 +211,7 @@ static int prepare_rows(struct iforest_index *index, struct iforest_error *error
 		sqlite3_str_appendf(sql, "\"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1", index->schema, source->name, source->rowid_column);
 	sqlite3_str_appendall(sql, " AND iforest_pending(?2, ");
 	if (is_log)
-		sqlite3_str_appendall(sql, "l.seq, l.nonce, l.id, l.was, l.time, ");
+		sqlite3_str_appendall(sql, "l.seq, l.id, l.was, l.time, ");
 	for (unsigned b = 0; b < index->definition.n_by && is_log; b++)
 		sqlite3_str_appendf(sql, "l.by_%u, ", b);
 	iforest_entry_append_columns(&index->definition, source, "s", sql);
@@ -288,22 +287,17 @@ int iforest_tail_look(struct iforest_index *index, const struct iforest_tail *ta
 	if (index->definition.sync == IFOREST_SYNC_MANUAL)
 		return SQLITE_OK;
 	if (!index->read_last && is_log)
-		rc = iforest_prepare(error, index->db, &index->read_last,
-				     "SELECT max(seq), (SELECT nonce FROM \"%w\".\"%w_log\" WHERE seq = ?1) FROM \"%w\".\"%w_log\"",
-				     index->schema, index->name, index->schema, index->name);
+		rc = iforest_prepare(error, index->db, &index->read_last, "SELECT max(seq) FROM \"%w\".\"%w_log\"", index->schema, index->name);
 	else if (!index->read_last)
-		rc = iforest_prepare(error, index->db, &index->read_last, "SELECT max(\"%w\") FROM \"%w\".\"%w\" WHERE ?1 NOTNULL",
+		rc = iforest_prepare(error, index->db, &index->read_last, "SELECT max(\"%w\") FROM \"%w\".\"%w\"",
 				     index->source.rowid_column, index->schema, index->source.name);
 	if (rc)
 		return rc;
-	sqlite3_bind_int64(index->read_last, 1, tail->last);
 	if (sqlite3_step(index->read_last) == SQLITE_ROW) {
 		bool is_empty = sqlite3_column_type(index->read_last, 0) == SQLITE_NULL;
 
 		last = is_empty ? is_log ? 0 : INT64_MIN : sqlite3_column_int64(index->read_last, 0);
-		*is_part = is_log ? tail->last == 0 || (sqlite3_column_type(index->read_last, 1) == SQLITE_INTEGER &&
-							sqlite3_column_int64(index->read_last, 1) == tail->nonce)
-				  : last >= tail->last;
+		*is_part = last >= tail->last || (is_log && tail->last == 0);
 		*is_current = *is_part && last == tail->last;
 	}
 	rc = sqlite3_reset(index->read_last);

@@ -29,7 +29,7 @@ struct iforest_tail {
 	size_t n_removed, n_reserved;
 	size_t n_odd;                     /* rows; 0 once all is read, else the log is damaged */
 	struct iforest_filter filter;     /* to be used where n_removed is not 0 */
-	sqlite3_int64 last, nonce;        /* seq and nonce of the last row read of the log; with sync=append the last rowid */
+	sqlite3_int64 last;               /* seq of the last row read of the log; with sync=append the last rowid */
 	uint32_t n_batches;
 };
 

@@ -2,6 +2,7 @@
 #include "sqlite_ext/commands.h"
 #include "sqlite_ext/export.h"
 #include "sqlite_ext/shelf.h"
+#include "sqlite_ext/transaction.h"
 #include "sqlite_ext/verify.h"
 #include "sqlite_ext/vtab.h"
 #include "sqlite_ext/watch.h"
@@ -141,27 +142,38 @@ static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sq
 
 static int index_begin(sqlite3_vtab *base)
 {
-	(void)base;
+	iforest_transaction_begin(&((struct iforest_table *)base)->index);
+	return SQLITE_OK;
+}
+
+static int index_commit(sqlite3_vtab *base)
+{
+	iforest_transaction_commit(&((struct iforest_table *)base)->index);
 	return SQLITE_OK;
 }
 
 static int index_rollback(sqlite3_vtab *base)
 {
-	((struct iforest_table *)base)->index.connection->n_changes++;
+	iforest_transaction_roll_back(&((struct iforest_table *)base)->index);
 	return SQLITE_OK;
 }
 
-static int index_savepoint(sqlite3_vtab *base, int level)
+static int index_savepoint(sqlite3_vtab *base, int savepoint)
 {
-	(void)base;
-	(void)level;
+	iforest_transaction_save(&((struct iforest_table *)base)->index, savepoint);
 	return SQLITE_OK;
 }
 
-static int index_rollback_to(sqlite3_vtab *base, int level)
+static int index_release(sqlite3_vtab *base, int savepoint)
 {
-	(void)level;
-	return index_rollback(base);
+	iforest_transaction_release(&((struct iforest_table *)base)->index, savepoint);
+	return SQLITE_OK;
+}
+
+static int index_rollback_to(sqlite3_vtab *base, int savepoint)
+{
+	iforest_transaction_roll_back_to(&((struct iforest_table *)base)->index, savepoint);
+	return SQLITE_OK;
 }
 
 /* ---- PRAGMA integrity_check, from SQLite 3.44 on ---- */
@@ -212,10 +224,11 @@ static const struct {
 	.base.xRowid = iforest_table_rowid,
 	.base.xUpdate = index_update,
 	.base.xBegin = index_begin,
+	.base.xCommit = index_commit,
 	.base.xRollback = index_rollback,
 	.base.xRename = index_rename,
 	.base.xSavepoint = index_savepoint,
-	.base.xRelease = index_savepoint,
+	.base.xRelease = index_release,
 	.base.xRollbackTo = index_rollback_to,
 	.base.xShadowName = index_shadow_name,
 };

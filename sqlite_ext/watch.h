@@ -2,10 +2,9 @@
  *
  * They are plain SQL on the table, so writers need no extension, and write to an ordinary table:
  *
- *   x_log(seq INTEGER PRIMARY KEY, nonce INTEGER, id INTEGER, was INTEGER, time, by_0, by_1, ...)
+ *   x_log(seq INTEGER PRIMARY KEY, id INTEGER, was INTEGER, time, by_0, by_1, ...)
  *
  *   seq     in the order of the changes
- *   nonce   a random number: a row that was rolled back and one that came in its place differ in it
  *   id      rowid of the row that is about to change, or was inserted
  *   was     1: the row is there, and its time and by values are those given; NULL: of the row before, nothing is known
  *

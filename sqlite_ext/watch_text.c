@@ -16,7 +16,7 @@ static void append_insert(const struct iforest_watch *watch, sqlite3_str *sql)
 {
 	sqlite3_str_appendall(sql, "INSERT INTO ");
 	append_schema(watch, sql);
-	sqlite3_str_appendf(sql, "\"%w_log\"(nonce, id, was, time", watch->index);
+	sqlite3_str_appendf(sql, "\"%w_log\"(id, was, time", watch->index);
 	for (unsigned b = 0; b < watch->definition->n_by; b++)
 		sqlite3_str_appendf(sql, ", by_%u", b);
 	sqlite3_str_appendall(sql, ") ");
@@ -24,7 +24,7 @@ static void append_insert(const struct iforest_watch *watch, sqlite3_str *sql)
 
 static void append_key(const struct iforest_watch *watch, sqlite3_str *sql, const char *row)
 {
-	sqlite3_str_appendf(sql, "random(), %s.\"%w\", 1, %s.\"%w\"", row, watch->source->rowid_column, row, watch->definition->time);
+	sqlite3_str_appendf(sql, "%s.\"%w\", 1, %s.\"%w\"", row, watch->source->rowid_column, row, watch->definition->time);
 	for (unsigned b = 0; b < watch->definition->n_by; b++)
 		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, watch->definition->by[b].source);
 }
@@ -214,7 +214,7 @@ static int read_generated(const struct iforest_watch *watch, bool *has_generated
 	return rc ? rc : finish(watch, statement);
 }
 
-/* WHEN a column of the index, or one that REPLACE looks at, changes. 1 and 1.0 are no different as keys, but as values. The
+/* WHEN a column of the index, or one that REPLACE looks at, changes. 1 and 1.0 are no different as keys, but as values, and as text. The
  * columns named here SQLite refuses to drop, and a rename of one shows. */
 static int append_when(const struct iforest_watch *watch, sqlite3_str *sql)
 {
@@ -232,7 +232,7 @@ static int append_when(const struct iforest_watch *watch, sqlite3_str *sql)
 		append_change(sql, definition->by[b].source, NULL);
 	for (unsigned v = 0; v < definition->n_values; v++) {
 		append_change(sql, definition->values[v].source, NULL);
-		sqlite3_str_appendf(sql, " OR typeof(old.\"%w\") <> typeof(new.\"%w\")", definition->values[v].source,
+		sqlite3_str_appendf(sql, " OR CAST(old.\"%w\" AS TEXT) <> CAST(new.\"%w\" AS TEXT)", definition->values[v].source,
 				    definition->values[v].source);
 	}
 	rc = prepare_unique(watch, &statement);
@@ -256,7 +256,7 @@ static int append_update(const struct iforest_watch *watch, sqlite3_str *sql)
 	sqlite3_str_appendall(sql, "); ");
 	if (!rc)
 		rc = append_conflicts(watch, sql, UPDATE_LOGS);
-	sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(nonce, id) SELECT random(), new.\"%w\" WHERE new.\"%w\" IS NOT old.\"%w\"; ",
+	sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(id) SELECT new.\"%w\" WHERE new.\"%w\" IS NOT old.\"%w\"; ",
 			    watch->index, rowid, rowid, rowid);
 	return rc;
 }
@@ -274,7 +274,7 @@ static int append_body(const struct iforest_watch *watch, sqlite3_str *sql, int 
 		return rc ? rc : append_conflicts(watch, sql, INSERT_LOGS);
 	case IFOREST_AFTER_INSERT:
 		sqlite3_str_appendf(sql, "AFTER INSERT ON \"%w\" BEGIN ", table);
-		sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(nonce, id) VALUES(random(), new.\"%w\"); ", watch->index, rowid);
+		sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(id) VALUES(new.\"%w\"); ", watch->index, rowid);
 		return SQLITE_OK;
 	case IFOREST_BEFORE_UPDATE:
 		return append_update(watch, sql);

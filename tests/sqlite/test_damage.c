@@ -436,12 +436,12 @@ static void damaged_settings_do_no_harm(void **state)
 		damage_by_sql(sql, 0);
 	}
 	damage_by_sql("DELETE FROM d_if_config", 0);
-	damage_by_sql("INSERT INTO d_if_log(nonce, id) VALUES(1, 'x')", NEVER_WRONG);
-	damage_by_sql("INSERT INTO d_if_log(nonce, id) VALUES(1, NULL)", NEVER_WRONG);
-	damage_by_sql("INSERT INTO d_if_log(nonce, id, was, time, by_0) VALUES(1, 5, 1, 3, 'no such track')", NEVER_WRONG);
-	damage_by_sql("INSERT INTO d_if_log(nonce, id, was, time, by_0) VALUES(1, 5, 1, 'x', 'cpu')", NEVER_WRONG);
-	damage_by_sql("INSERT INTO d_if_log(nonce, id, was, time, by_0) VALUES(1, 5, 1, 1e300, 'cpu')", NEVER_WRONG);
-	damage_by_sql("INSERT INTO d_if_log(seq, nonce, id) VALUES(-5, 'x', 99999)", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(id) VALUES('x')", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(id) VALUES(NULL)", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(id, was, time, by_0) VALUES(5, 1, 3, 'no such track')", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(id, was, time, by_0) VALUES(5, 1, 'x', 'cpu')", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(id, was, time, by_0) VALUES(5, 1, 1e300, 'cpu')", NEVER_WRONG);
+	damage_by_sql("INSERT INTO d_if_log(seq, id) VALUES(-5, 99999)", NEVER_WRONG);
 }
 
 /* A row where no page can be is no page; a rebuild clears it away. */

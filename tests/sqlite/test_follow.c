@@ -370,6 +370,40 @@ static void a_table_renamed_the_old_way_is_found(void **state)
 	close_database(db);
 }
 
+/* An earlier version had a column more in the log, which its triggers filled by random(). */
+static void an_index_of_an_earlier_version_is_made_well_by_rebuild(void **state)
+{
+	static const char *const names[] = { "before_insert", "insert", "update", "delete" };
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	make_index(db);
+	run(db, "DROP TABLE spans_if_log; CREATE TABLE spans_if_log(seq INTEGER PRIMARY KEY, nonce INTEGER, id INTEGER, was INTEGER, time, by_0)");
+	for (int i = 0; i < 4; i++) {
+		char *sql = sqlite3_mprintf("SELECT replace(replace(replace(replace(sql, '_log\"(', '_log\"(nonce, '), 'VALUES(', 'VALUES(random(), '),"
+					    " ' SELECT new.', ' SELECT random(), new.'), 'SELECT s.', 'SELECT random(), s.')"
+					    " FROM sqlite_schema WHERE name = 'spans_if_%s'", names[i]);
+		char *trigger = rows_of(db, sql);
+
+		run(db, "DROP TRIGGER spans_if_%s; %s", names[i], trigger);
+		free(trigger);
+		sqlite3_free(sql);
+	}
+	run(db, "UPDATE spans SET dur = 50 WHERE id = 5; INSERT INTO spans(track, ts) VALUES('new', 6); REPLACE INTO spans(id, ts) VALUES(7, 8)");
+	assert_int_equal(integer_of(db, "SELECT count(*) FROM spans_if_log WHERE nonce NOTNULL"), 4);
+	run_fails(db, DETACHED, QUESTION);
+	run_fails(db, DETACHED, FLUSH);
+	run(db, REBUILD);
+	expect_good(db);
+	run(db, "UPDATE spans SET dur = 60 WHERE id = 5; INSERT INTO spans(track, ts) VALUES('newer', 6)");
+	expect_good(db);
+	run(db, "BEGIN; DELETE FROM spans WHERE id < 9");
+	expect_good(db);
+	run(db, "ROLLBACK; DELETE FROM spans WHERE id > 9; " FLUSH);
+	expect_good(db);
+	close_database(db);
+}
+
 static void renamed_columns_are_noticed(void **state)
 {
 	static const char *const renames[] = {
@@ -788,6 +822,7 @@ int main(void)
 		cmocka_unit_test(changes_of_another_connection_are_seen),
 		cmocka_unit_test(a_parted_index_says_so),
 		cmocka_unit_test(a_table_renamed_the_old_way_is_found),
+		cmocka_unit_test(an_index_of_an_earlier_version_is_made_well_by_rebuild),
 		cmocka_unit_test(renamed_columns_are_noticed),
 		cmocka_unit_test(a_column_under_an_index_is_not_made_anew_unseen),
 		cmocka_unit_test(triggers_of_the_user_hide_nothing),
