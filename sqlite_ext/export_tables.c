@@ -4,18 +4,18 @@ static const char *const suffixes[] = { "rollup", "levels", "export" };
 
 enum { ROLLUP, LEVELS, VIEW, N_TABLES };
 
-static const char *const formats[] = { "count_%s", "sum_%s", "min_%s", "max_%s", "first_%s", "last_%s", "min_%s_id", "max_%s_id" };
+static const char *const formats[] = { "count_%w", "sum_%w", "min_%w", "max_%w", "first_%w", "last_%w", "min_%w_id", "max_%w_id" };
 
 enum { COUNT_OF, SUM_OF, MIN_OF, MAX_OF, FIRST_OF, LAST_OF, N_FORMATS = sizeof formats / sizeof *formats };
 
 /* ---- pieces of SQL ---- */
 
+/* In place, as a name apart might be lacking memory where the text is not. */
 static void append_value(sqlite3_str *text, const char *format, const char *value)
 {
-	char *name = sqlite3_mprintf(format, value);
-
-	sqlite3_str_appendf(text, "\"%w\"", name ? name : ""); /* without memory the text fails as well, or the statement does */
-	sqlite3_free(name);
+	sqlite3_str_appendall(text, "\"");
+	sqlite3_str_appendf(text, format, value);
+	sqlite3_str_appendall(text, "\"");
 }
 
 /* The columns of x_rollup after the first two, as in the index. */
@@ -94,7 +94,7 @@ static int make_view(struct iforest_index *index, const struct iforest_definitio
 		sqlite3_str_appendall(text, " AS REAL) / ");
 		append_value(text, formats[COUNT_OF], definition->values[v].name);
 		sqlite3_str_appendall(text, " AS ");
-		append_value(text, "avg_%s", definition->values[v].name);
+		append_value(text, "avg_%w", definition->values[v].name);
 	}
 	sqlite3_str_appendf(text, " FROM \"%w_levels\" CROSS JOIN \"%w_rollup\" USING (bucket_level)", name, name);
 	return execute_text(index, text, error);

@@ -21,17 +21,11 @@ static void version_function(sqlite3_context *context, int n_arguments, sqlite3_
 	sqlite3_result_text(context, IFOREST_VERSION, -1, SQLITE_STATIC);
 }
 
-static void release_connection(struct iforest_connection *connection)
-{
-	if (--connection->n_refs == 0)
-		sqlite3_free(connection);
-}
-
 static void release_registration(void *context)
 {
 	struct iforest_registration *registration = context;
 
-	release_connection(registration->connection);
+	iforest_connection_release(registration->connection);
 	sqlite3_free(registration);
 }
 
@@ -77,7 +71,7 @@ static int register_modules(sqlite3 *db)
 	*connection = (struct iforest_connection){ .n_refs = 1 };
 	for (unsigned m = 0; m < N_MODULES && !rc; m++)
 		rc = register_module(db, modules[m], connection);
-	release_connection(connection);
+	iforest_connection_release(connection);
 	return rc;
 }
 

@@ -4,10 +4,17 @@
 #include "sqlite_ext/pager_sqlite.h"
 #include "sqlite_ext/transaction.h"
 
+void iforest_connection_release(struct iforest_connection *connection)
+{
+	if (--connection->n_refs == 0)
+		sqlite3_free(connection);
+}
+
 int iforest_index_init(struct iforest_index *index, sqlite3 *db, struct iforest_connection *connection, const char *schema,
 		       const char *name, struct iforest_error *error)
 {
 	*index = (struct iforest_index){ .db = db, .connection = connection };
+	connection->n_refs++; /* SQLite may let go of the modules before their tables */
 	index->schema = sqlite3_mprintf("%s", schema);
 	index->name = sqlite3_mprintf("%s", name);
 	iforest_pager_sqlite_init(index);
@@ -46,13 +53,16 @@ void iforest_index_forget(struct iforest_index *index)
 
 void iforest_index_release(struct iforest_index *index)
 {
-	if (index->connection)
+	if (index->connection) {
 		iforest_transaction_remove(index);
+		iforest_connection_release(index->connection);
+	}
 	iforest_index_forget(index);
 	sqlite3_free(index->schema);
 	sqlite3_free(index->name);
 	iforest_definition_release(&index->definition);
 	index->schema = index->name = NULL;
+	index->connection = NULL;
 }
 
 int iforest_index_describe(struct iforest_index *index, const struct iforest_definition *definition,

@@ -32,12 +32,14 @@ enum iforest_shelf_kind { IFOREST_SHELF_SKETCHES, IFOREST_SHELF_COUNTERS, IFORES
 
 /* What the handles of a connection share. */
 struct iforest_connection {
-	unsigned n_refs;                    /* modules */
+	unsigned n_refs;                    /* modules and handles */
 	uint64_t n_changes;                 /* commands and rollbacks so far: indexes may be others than before */
 	struct iforest_index *indexes;      /* all handles (transaction.h) */
 	unsigned n_joined;                  /* tables that take part in the transaction */
 	int n_savepoints;                   /* open in it, where there are such tables */
 };
+
+void iforest_connection_release(struct iforest_connection *connection);
 
 /* One state of the index, shared by the cursors that read it. */
 struct iforest_snapshot {
