@@ -14,16 +14,6 @@
 
 /* ---- beginning ---- */
 
-static List *expression_states(List *expressions)
-{
-	List *states = NIL;
-	ListCell *cell;
-
-	foreach(cell, expressions)
-		states = lappend(states, ExecInitExpr(lfirst(cell), NULL));
-	return states;
-}
-
 /* A row of the index's columns. */
 static TupleTableSlot *make_row(const struct iforest_question *question)
 {
@@ -127,10 +117,10 @@ struct iforest_answer *iforest_answer_begin(const struct iforest_question *quest
 	answer->econtext->ecxt_scantuple = answer->row;
 	open_tables(answer);
 	begin_keys(answer);
-	answer->gates = expression_states(question->gates);
+	answer->gates = ExecInitExprList(question->gates, NULL);
 	answer->series = begin_softly(question->series, &answer->n_series);
 	answer->runs = begin_softly(question->runs, &answer->n_runs);
-	answer->late = expression_states(question->late);
+	answer->late = ExecInitExprList(question->late, NULL);
 	answer->values = iforest_value_ranges_begin(question, &answer->definition, answer->econtext);
 	iforest_question_range_keys(question, &keys);
 	answer->ranges = iforest_buckets_begin(&keys, &answer->definition, time, answer->econtext);

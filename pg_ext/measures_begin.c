@@ -19,16 +19,6 @@ static void find_better(Aggref *aggregate, FmgrInfo *better)
 	fmgr_info(get_opcode(operator), better);
 }
 
-static List *expression_states(List *expressions)
-{
-	List *states = NIL;
-	ListCell *cell;
-
-	foreach(cell, expressions)
-		states = lappend(states, ExecInitExpr(lfirst(cell), NULL));
-	return states;
-}
-
 static int add_measure(struct iforest_measures *measures, Aggref *aggregate, enum iforest_function function,
 		       const struct iforest_arm *arm)
 {
@@ -47,7 +37,7 @@ static int add_measure(struct iforest_measures *measures, Aggref *aggregate, enu
 		i++;
 	}
 	measures->written = lappend(measures->written, written);
-	*measure = (struct measure){ .kind = arm->kind, .conditions = expression_states(arm->conditions),
+	*measure = (struct measure){ .kind = arm->kind, .conditions = ExecInitExprList(arm->conditions, NULL),
 				     .wanted = arm->wanted, .value = arm->value, .function = function };
 	if (is_constant) {
 		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
