@@ -178,13 +178,24 @@ void iforest_leaf_expect(const struct iforest_leaf *leaf, unsigned from, unsigne
 		__builtin_prefetch(leaf->page + iforest_load16(directory_entry(leaf, b) + 4));
 }
 
+static int64_t first_ref(const struct iforest_leaf *leaf, unsigned block)
+{
+	return iforest_load_int64(directory_entry(leaf, block) + 16);
+}
+
 bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t *low, int64_t *high)
 {
+	int64_t first, next;
+
 	if (!(leaf->header.flags & IFOREST_PAGE_REFS_ASCEND) || block + 1u >= leaf->header.n_items)
 		return false;
-	*low = iforest_load_int64(directory_entry(leaf, block) + 16);
-	*high = iforest_load_int64(directory_entry(leaf, block + 1) + 16);
-	return (*high)-- > *low;
+	first = first_ref(leaf, block);
+	next = first_ref(leaf, block + 1);
+	if (next <= first) /* the page is forged */
+		return false;
+	*low = first;
+	*high = next - 1;
+	return true;
 }
 
 unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct iforest_key *key)
@@ -363,11 +374,6 @@ enum iforest_status iforest_block_find(struct iforest_block_reader *reader, cons
 	}
 	*entry = low;
 	return IFOREST_OK;
-}
-
-static int64_t first_ref(const struct iforest_leaf *leaf, unsigned block)
-{
-	return iforest_load_int64(directory_entry(leaf, block) + 16);
 }
 
 enum iforest_status iforest_leaf_find_ref(const struct iforest_leaf *leaf, int64_t ref, struct iforest_block_reader *reader,

@@ -179,6 +179,31 @@ static void refs_are_bounded_where_they_ascend(void **state)
 	assert_true(n_bounded > 100 && n_unknown > 100);
 }
 
+/* A directory that is forged bounds nothing. */
+static void forged_refs_bound_nothing(void **state)
+{
+	static const int64_t lies[] = { INT64_MIN, INT64_MIN + 1, 0 };
+	struct random dice = random_from(random_seed());
+	struct leaf_page *page = random_page(&dice);
+
+	(void)state;
+	while (!refs_ascend(page) || page->n_blocks < 2) {
+		free(page);
+		page = random_page(&dice);
+	}
+	for (unsigned i = 0; i < COUNT_OF(lies); i++) {
+		struct iforest_leaf leaf;
+		int64_t low = 17, high = 18;
+
+		iforest_store64(page->bytes + IFOREST_PAGE_HEADER + 32 + 16, (uint64_t)lies[i]);
+		iforest_store32(page->bytes + 4, (uint32_t)iforest_checksum64(page->bytes + 8, page->n_bytes - 8));
+		open_page(page, &leaf);
+		assert_false(iforest_leaf_refs(&leaf, 0, &low, &high));
+		assert_true(low == 17 && high == 18);
+	}
+	free(page);
+}
+
 /* Refs that ascend are found, others between them, before and after them are not. */
 static void refs_are_found(void **state)
 {
@@ -372,6 +397,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_are_read_as_written),
 		cmocka_unit_test(refs_are_bounded_where_they_ascend),
+		cmocka_unit_test(forged_refs_bound_nothing),
 		cmocka_unit_test(refs_are_found),
 		cmocka_unit_test(keys_are_found_where_they_belong),
 		cmocka_unit_test(removal_sets_a_bit_and_nothing_else),
