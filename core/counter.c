@@ -29,7 +29,8 @@ void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kin
 
 	iforest_counter_close(counter, kind, time);
 	if (counter->is_known && kind == IFOREST_INT64)
-		counter->increase += (iforest_int128)value.integer - (is_reset ? 0 : counter->value.integer);
+		counter->increase = iforest_add_wrapping(counter->increase, (iforest_int128)value.integer -
+							 (is_reset ? 0 : counter->value.integer));
 	else if (counter->is_known && (is_reset || value.real != counter->value.real)) /* the same infinity twice is no increase */
 		counter->real_increase += is_reset ? value.real : value.real - counter->value.real;
 	counter->n++;

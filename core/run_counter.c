@@ -88,11 +88,13 @@ static void read_sum(const uint8_t *bytes, enum iforest_value_kind kind, iforest
 /* Sums that the samples cannot have would overflow where they are added up. */
 static bool is_possible(const struct iforest_counter *samples, enum iforest_value_kind kind, int64_t first_time)
 {
-	iforest_int128 most = ((iforest_int128)samples->known << 63), most_increase = (iforest_int128)samples->n << 64;
+	iforest_int128 most, most_increase;
 
 	if (samples->n >= MOST_SAMPLES || samples->n_resets >= samples->n || first_time > samples->since ||
 	    samples->known > (uint64_t)samples->since - (uint64_t)first_time)
 		return false;
+	most = (iforest_int128)samples->known << 63;
+	most_increase = (iforest_int128)samples->n << 64;
 	return kind == IFOREST_FLOAT64 || (samples->integral <= most && samples->integral >= -most &&
 					   samples->increase <= most_increase && samples->increase >= -most_increase);
 }

@@ -3,6 +3,7 @@
 #include "core/run_counter.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/bits.h"
 #include "core/layout.h"
@@ -156,6 +157,35 @@ static void impossible_rows_are_refused(void **state)
 	stop();
 }
 
+/* A node may be forged with its table, and say of samples what no run has. */
+static void impossible_nodes_have_no_rows(void **state)
+{
+	enum { N = 16 };
+	static const uint64_t many[] = { UINT64_C(1) << 48, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX };
+	struct random dice = random_from(random_seed());
+	uint8_t node[IFOREST_MAX_NODE_BYTES], *table;
+	struct iforest_counter_row row;
+	struct iforest_page page;
+	const struct iforest_run *run;
+
+	(void)state;
+	start(&dice);
+	assert_ok(keep(&shelf.base));
+	run = &index_.manifest.runs[0];
+	table = shelf.kept[0].bytes;
+	assert_ok(index_.store.pager->get(index_.store.pager->context, &run->place,
+					  iforest_run_page_index(&index_.manifest, run, 1, shelf.kept[0].name.number), &page));
+	memcpy(node, iforest_node_at(page.bytes, &index_.manifest.fields, 0), index_.manifest.fields.node_bytes);
+	index_.store.pager->release(index_.store.pager->context, &page);
+	assert_true(iforest_counter_row_read(table, 0, node, &index_.manifest.fields, 0, &row));
+	for (size_t i = 0; i < COUNT_OF(many); i++) {
+		iforest_store64(node + index_.manifest.fields.value_offset[0], many[i]);
+		iforest_store64(table + IFOREST_COUNTER_HEADER + N, many[i]);
+		assert_false(iforest_counter_row_read(table, 0, node, &index_.manifest.fields, 0, &row));
+	}
+	stop();
+}
+
 /* Of each series the greatest integral there is; that of several would not fit. */
 static void sums_of_several_series_are_not_made(void **state)
 {
@@ -199,6 +229,7 @@ int main(void)
 		cmocka_unit_test(few_removals_make_few_tables_old),
 		cmocka_unit_test(what_is_kept_may_be_checked),
 		cmocka_unit_test(impossible_rows_are_refused),
+		cmocka_unit_test(impossible_nodes_have_no_rows),
 		cmocka_unit_test(sums_of_several_series_are_not_made),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
