@@ -226,8 +226,10 @@ bool iforest_block_forest_seek_first(const struct iforest_block_forest *blocks, 
 	if (block < forest->n_leaves) {
 		if (seek_entry(blocks, from, first_of(blocks, block), predicate, i, before, with))
 			return true;
-		if (iforest_forest_seek_on(forest, block, predicate, &block, before, with))
-			return seek_entry(blocks, first_of(blocks, block), first_of(blocks, block + 1), predicate, i, before, with);
+		/* one after the other reals may add up to less than by blocks: then it comes true after the block */
+		for (; iforest_forest_seek_on(forest, block, predicate, &block, before, with); block++)
+			if (seek_entry(blocks, first_of(blocks, block), first_of(blocks, block + 1), predicate, i, before, with))
+				return true;
 		from = first_of(blocks, forest->n_leaves);
 	}
 	return seek_entry(blocks, from, blocks->n_entries, predicate, i, before, with);

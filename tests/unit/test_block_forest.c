@@ -218,6 +218,57 @@ static void seeks(void **state)
 		}
 }
 
+struct reals {
+	double numbers[3000];
+};
+
+static void add_reals(void *context, uint64_t from, uint64_t to, void *state)
+{
+	const struct reals *reals = context;
+	struct iforest_sum_float64 *sum = state;
+
+	for (; from < to; from++)
+		sum->sum += reals->numbers[from];
+}
+
+static bool reaches(void *context, const void *state)
+{
+	return ((const struct iforest_sum_float64 *)state)->sum >= *(const double *)context;
+}
+
+/* Sums of reals that end with a block, to the last bit: entry by entry they may be a little less there, and reached after it. */
+static void sums_of_reals_are_reached(void **state)
+{
+	static struct reals reals;
+	struct random dice = random_from(random_seed());
+	struct iforest_entries entries = { .fold = add_reals, .context = &reals };
+	struct iforest_block_forest blocks;
+	struct alloc_fault fault;
+	unsigned n_late = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(reals.numbers); i++)
+		reals.numbers[i] = 1.0 + (double)random_below(&dice, 1000000) / 999983.0;
+	alloc_fault_init(&fault);
+	assert_ok(iforest_block_forest_init(&blocks, &iforest_kind_sum_float64, &fault.alloc, IFOREST_GROW_BY_MOVING, &entries, 32));
+	assert_ok(iforest_block_forest_extend(&blocks, COUNT_OF(reals.numbers), 1));
+	for (uint64_t from = 0; from < 64; from++)
+		for (uint64_t end = 64; end < COUNT_OF(reals.numbers); end += 32) {
+			struct iforest_sum_float64 least, before, with;
+			struct iforest_predicate predicate = { .holds = reaches, .context = &least.sum };
+			uint64_t i;
+
+			iforest_block_forest_fold(&blocks, from, end, &least);
+			assert_true(iforest_block_forest_seek_first(&blocks, from, &predicate, &i, &before, &with));
+			assert_in_range(i, end - 1, end);
+			assert_true(before.sum < least.sum && with.sum >= least.sum);
+			n_late += i == end;
+		}
+	assert_true(n_late > 10);
+	iforest_block_forest_release(&blocks);
+	assert_int_equal(fault.n_live, 0);
+}
+
 static void sizes_of_blocks(void **state)
 {
 	static const uint64_t wrong[] = { 3, 5, 6, 63, 65, 96, UINT64_MAX, (UINT64_C(1) << 63) + 1 };
@@ -348,6 +399,7 @@ int main(void)
 		cmocka_unit_test(any_change),
 		cmocka_unit_test(threads_give_the_same_bytes),
 		cmocka_unit_test(seeks),
+		cmocka_unit_test(sums_of_reals_are_reached),
 		cmocka_unit_test(sizes_of_blocks),
 		cmocka_unit_test(refused_calls_change_nothing),
 		cmocka_unit_test(what_cannot_be_is_refused),
