@@ -10,7 +10,8 @@
 struct iforest_renewal {
 	struct iforest_store *store;
 	struct iforest_manifest *manifest;
-	struct iforest_run run;            /* a copy: the manifest's moves with every commit */
+	struct iforest_run run;            /* a copy: the manifest's moves with every commit. It bears no mark, for its nodes say what there */
+	bool is_marked;                    /* was before, until they are written. Whether the one in the manifest does */
 	struct iforest_cursor cursor;      /* over the copy */
 	uint32_t *leaves;                  /* numbers of the leaf pages that changed, ascending */
 	uint64_t n_leaves, n_reserved;

@@ -6,9 +6,10 @@
 
 static enum iforest_status commit(struct iforest_renewal *renewal, bool removal_in_progress)
 {
-	struct iforest_edit edit = { .changed = &renewal->run };
+	struct iforest_run named = renewal->run;
+	struct iforest_edit edit = { .changed = &named };
 
-	renewal->run.removal_in_progress = removal_in_progress;
+	renewal->is_marked = named.removal_in_progress = removal_in_progress;
 	return iforest_manifest_commit(renewal->manifest, renewal->store, &edit);
 }
 
@@ -20,7 +21,7 @@ static enum iforest_status flush(struct iforest_renewal *renewal)
 	enum iforest_status status = IFOREST_OK;
 
 	renewal->n_batch = 0;
-	if (n_pages > 0 && !renewal->run.removal_in_progress)
+	if (n_pages > 0 && !renewal->is_marked)
 		status = commit(renewal, true);
 	if (n_pages > 0 && !status)
 		status = pager->write(pager->context, &renewal->run.place, renewal->batch, n_pages);
@@ -193,6 +194,8 @@ static enum iforest_status prepare(struct iforest_renewal **made, struct iforest
 	renewal->store = store;
 	renewal->manifest = manifest;
 	renewal->run = manifest->runs[r];
+	renewal->is_marked = renewal->run.removal_in_progress;
+	renewal->run.removal_in_progress = false;
 	iforest_cursor_init(&renewal->cursor, store, manifest, &renewal->run);
 	renewal->leaves = NULL;
 	renewal->n_leaves = renewal->n_reserved = 0;
@@ -208,7 +211,7 @@ enum iforest_status iforest_renewal_start(struct iforest_renewal **renewal, stru
 	enum iforest_status status = prepare(renewal, store, manifest, run_id);
 
 	/* a removal renews the nodes above what it touches alone, and then takes the mark off */
-	if (!status && (*renewal)->run.removal_in_progress)
+	if (!status && (*renewal)->is_marked)
 		status = repair(*renewal);
 	return status;
 }

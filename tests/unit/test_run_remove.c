@@ -242,6 +242,34 @@ static void what_is_dead_is_not_read_again(void **state)
 	sample_stop(&index);
 }
 
+/* Nor where pages of the run have been written before it comes to what is dead: of the fifths of a run the first and the last are
+ * live. */
+static void what_is_dead_is_not_read_while_others_are_removed(void **state)
+{
+	struct sample_index index;
+	struct sample_remover remover;
+	struct random dice;
+	uint64_t n_gets, n_pages;
+
+	(void)state;
+	start(&index, &dice, 4000);
+	n_pages = iforest_run_pages(&index.manifest, &index.manifest.runs[0]);
+	sample_remover_start(&remover, &index, 0);
+	for (size_t k = 0; k < remover.n_live; k++)
+		remover.goes[k] = k >= remover.n_live / 5 && k < remover.n_live * 4 / 5;
+	sample_remove_where(&index, 0, &remover);
+	sample_remover_stop(&remover);
+	n_gets = index.memory.n_gets;
+	sample_remover_start(&remover, &index, 0);
+	for (size_t k = 0; k < remover.n_live / 2; k++)
+		remover.goes[k] = k % 20 == 0;
+	sample_remove_where(&index, 0, &remover);
+	sample_remover_stop(&remover);
+	assert_true(index.memory.n_gets - n_gets < n_pages);
+	sample_check(&index);
+	sample_stop(&index);
+}
+
 /* A removal that was cut off is repaired before anybody is asked: what it had removed is not asked for again. */
 static void asking_repairs_first(void **state)
 {
@@ -458,6 +486,7 @@ int main(void)
 		cmocka_unit_test(asking_until_the_run_is_empty),
 		cmocka_unit_test(where_nothing_is_dead_nothing_is_published),
 		cmocka_unit_test(what_is_dead_is_not_read_again),
+		cmocka_unit_test(what_is_dead_is_not_read_while_others_are_removed),
 		cmocka_unit_test(asking_repairs_first),
 		cmocka_unit_test(a_run_that_is_not_there_is_not_found),
 		cmocka_unit_test(pages_that_the_pager_keeps_deceive_nobody),
