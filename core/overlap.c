@@ -106,7 +106,7 @@ enum iforest_status iforest_overlap_start_after(struct iforest_overlap *overlap,
 		return IFOREST_OK;
 	window.has_t0 = true;
 	window.t0 = end;
-	return start_from(overlap, series, &window, bucket + 1);
+	return start_from(overlap, series, &window, bucket + (bucket < INT64_MAX));
 }
 
 /* ---- buckets ---- */

@@ -212,9 +212,10 @@ static enum iforest_status bucket_after(const struct iforest_scan *scan, int64_t
 {
 	const struct iforest_window *window = &scan->bucketing.window;
 
-	*bucket = scan->last_bucket + 1;
-	if (scan->bucketing.mode == IFOREST_COUNT && (uint64_t)window->t1 - (uint64_t)window->t0 >= (uint64_t)scan->bucketing.n)
-		return IFOREST_OK; /* none is an empty interval */
+	if (scan->bucketing.mode == IFOREST_COUNT && (uint64_t)window->t1 - (uint64_t)window->t0 >= (uint64_t)scan->bucketing.n) {
+		*bucket = scan->last_bucket + 1; /* none is an empty interval */
+		return IFOREST_OK;
+	}
 	return iforest_bucket_of(&scan->bucketing, scan->reached.time, bucket);
 }
 

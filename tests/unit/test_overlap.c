@@ -359,6 +359,39 @@ static void all_windows_of_a_small_index(void **state)
 	sample_stop(&index);
 }
 
+/* A series is gone on with after the last bucket that has a number. */
+static void after_the_last_number_there_is_none(void **state)
+{
+	struct sample_index index;
+	struct iforest_scan scan;
+	struct iforest_overlap overlap;
+	struct iforest_aggregate aggregate;
+	int64_t bucket;
+	bool found;
+
+	(void)state;
+	sample_start(&index, &shapes[0]);
+	for (int i = 0; i < 2; i++) {
+		struct oracle_entry *entry = sample_append(&index, i, (uint32_t)i, -5, i);
+
+		entry->has[0] = true;
+		entry->value[0].integer = i ? 100 : 3;
+		assert_ok(sample_build(&index, (unsigned)i));
+	}
+	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
+	assert_ok(iforest_overlap_init(&overlap, &scan));
+	overlap.bucketing = (struct iforest_bucketing){ .mode = IFOREST_STEP, .step = 1, .origin = INT64_MIN };
+	overlap.wants_longest = overlap.longest_alone = true;
+	assert_ok(iforest_overlap_start_after(&overlap, 0, INT64_MAX));
+	assert_ok(iforest_overlap_next(&overlap, &bucket, &aggregate, &found));
+	assert_false(found);
+	assert_ok(iforest_overlap_start_after(&overlap, 1, INT64_MAX)); /* which reaches beyond it */
+	assert_status(iforest_overlap_next(&overlap, &bucket, &aggregate, &found), IFOREST_RANGE);
+	iforest_overlap_release(&overlap);
+	iforest_scan_release(&scan);
+	sample_stop(&index);
+}
+
 static void durations_are_needed(void **state)
 {
 	static const struct sample_shape without[] = {
@@ -386,6 +419,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_indexes_answer_by_the_definition),
 		cmocka_unit_test(all_windows_of_a_small_index),
+		cmocka_unit_test(after_the_last_number_there_is_none),
 		cmocka_unit_test(durations_are_needed),
 	};
 

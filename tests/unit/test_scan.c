@@ -140,6 +140,26 @@ static void step_buckets_beyond_int64_are_an_error(void **state)
 	sample_stop(&index);
 }
 
+/* The last bucket that has a number, and has many entries, so that the next one is taken to be adjacent. */
+static void the_last_step_bucket_has_no_neighbour(void **state)
+{
+	static const struct iforest_wanted extremes = { .values = 1, .extremes_alone = true };
+	struct sample_index index;
+	struct oracle_question q = { .series = 0, .mode = ORACLE_STEP, .step = 1, .origin = -INT64_MAX };
+
+	(void)state;
+	sample_start(&index, &shapes[0]);
+	for (int i = 0; i < 400; i++) {
+		struct oracle_entry *entry = sample_append(&index, 0, 0, i / 300, i);
+
+		entry->has[0] = true;
+		entry->value[0].integer = i * 7 % 100;
+	}
+	assert_ok(sample_build(&index, 0));
+	sample_compare(&index, &q, &extremes);
+	sample_stop(&index);
+}
+
 /* Nobody asks for the bucket of an entry that was removed. */
 static void removed_entries_exceed_nothing(void **state)
 {
@@ -289,6 +309,7 @@ int main(void)
 		cmocka_unit_test(all_windows_of_a_small_index),
 		cmocka_unit_test(an_index_without_runs_has_no_rows),
 		cmocka_unit_test(step_buckets_beyond_int64_are_an_error),
+		cmocka_unit_test(the_last_step_bucket_has_no_neighbour),
 		cmocka_unit_test(removed_entries_exceed_nothing),
 		cmocka_unit_test(runs_of_another_store_join),
 		cmocka_unit_test(a_series_is_gone_on_with),
