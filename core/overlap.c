@@ -134,18 +134,10 @@ static enum iforest_status bucket_of_next_start(struct iforest_overlap *overlap,
 	return !status && (beyond_numbers.n_rows > 0 || overlap->negative.n > 0) ? IFOREST_RANGE : status;
 }
 
-/* Times fall, or lie outside the window, on a page whose checksum is right: a forged page could hold us here for ever. */
-static enum iforest_status out_of_order(struct iforest_overlap *overlap)
-{
-	overlap->scan->store->fault = (struct iforest_fault){ .what = "entries are out of order" };
-	return IFOREST_CORRUPT;
-}
-
 /* The next bucket that may be overlapped: the one after the last while spans are open, else the one where the next starts. */
 static enum iforest_status next_bucket(struct iforest_overlap *overlap, int64_t *bucket, bool *found)
 {
 	const struct iforest_bucketing *bucketing = &overlap->bucketing;
-	enum iforest_status status;
 
 	*found = overlap->open.by_end.n > 0;
 	if (*found && overlap->has_bucket) {
@@ -156,14 +148,7 @@ static enum iforest_status next_bucket(struct iforest_overlap *overlap, int64_t 
 	if (*found)
 		return bucketing->mode == IFOREST_STEP ? iforest_bucket_of(bucketing, bucketing->window.t0, bucket) : IFOREST_OK;
 	overlap->is_done = !overlap->has_next;
-	if (overlap->is_done)
-		return IFOREST_OK;
-	if (!iforest_window_holds(&bucketing->window, overlap->next_start))
-		return out_of_order(overlap);
-	status = bucket_of_next_start(overlap, bucket, found);
-	if (!status && *found && overlap->has_bucket && *bucket <= overlap->last_bucket)
-		return out_of_order(overlap);
-	return status;
+	return overlap->is_done ? IFOREST_OK : bucket_of_next_start(overlap, bucket, found);
 }
 
 /* What of a bucket the window leaves: [from, to), or all from `from` on. */

@@ -82,7 +82,7 @@ static void turn_to(struct iforest_scan *scan, uint64_t series)
 	scan->series = series;
 	scan->end = window->has_t1 ? iforest_key_at(series, window->t1) : iforest_key_nulls(series);
 	scan->is_done = iforest_window_is_empty(window);
-	scan->has_bucket = scan->is_dense = false;
+	scan->is_dense = false;
 }
 
 static enum iforest_status start_from(struct iforest_scan *scan, const struct iforest_key *from)
@@ -148,15 +148,6 @@ static enum iforest_status whole_window(struct iforest_scan *scan, struct ifores
 	return status;
 }
 
-/* Times fall, or lie outside the window, on a page whose checksum is right: unnoticed, a forged page could hold us here for
- * ever. */
-static enum iforest_status out_of_order(struct iforest_scan *scan)
-{
-	scan->store->fault = (struct iforest_fault){ .what = "entries are out of order",
-		.run_id = scan->active[0]->run->place.run_id, .number = scan->active[0]->leaf_number };
-	return IFOREST_CORRUPT;
-}
-
 /* A bucket number that exceeds int64 is an error only if there is a live entry to bear it. */
 static enum iforest_status pass_beyond(struct iforest_scan *scan, int64_t time, struct iforest_aggregate *aggregate)
 {
@@ -180,8 +171,6 @@ enum iforest_status iforest_scan_start_after(struct iforest_scan *scan, uint64_t
 
 	turn_to(scan, series);
 	from = end_of(scan, bucket);
-	scan->has_bucket = true;
-	scan->last_bucket = bucket;
 	scan->is_done = scan->is_done || scan->bucketing.mode == IFOREST_WHOLE || iforest_key_compare(&from, &scan->end) >= 0;
 	return start_from(scan, &from);
 }
@@ -257,21 +246,15 @@ static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucke
 		status = iforest_scan_earliest(scan, &time, found);
 	if (status || !*found)
 		return status;
-	if (!iforest_window_holds(&scan->bucketing.window, time))
-		return out_of_order(scan);
 	status = iforest_bucket_of(&scan->bucketing, time, bucket);
 	if (status == IFOREST_RANGE)
 		return pass_beyond(scan, time, aggregate);
 	if (status)
 		return status;
-	if (scan->has_bucket && *bucket <= scan->last_bucket)
-		return out_of_order(scan);
-	scan->has_bucket = true;
 	scan->last_bucket = *bucket;
 	to = end_of(scan, *bucket);
 	expect_next(scan, &to);
 	status = iforest_scan_fold(scan, &to, &scan->wanted, aggregate);
-	scan->reached = to;
 	scan->is_dense = scan->wanted.extremes_alone && is_many(scan, aggregate->n_rows) && iforest_key_compare(&to, &scan->end) < 0;
 	return status;
 }

@@ -40,8 +40,7 @@ struct iforest_scan {
 	bool is_placed;                      /* the cursors stand there; else they have to be sought */
 	bool is_dense;                       /* the next bucket is expected to have entries, and many */
 	bool is_done;
-	bool has_bucket;                     /* last_bucket was given */
-	int64_t last_bucket;
+	int64_t last_bucket;                 /* given, if is_dense */
 };
 
 /* store and manifest must outlive the scan, and the manifest must stay as it is.
@@ -76,7 +75,8 @@ enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket
 /* ---- the same by hand, for hosts that know better where buckets end ----
  * After iforest_scan_start(), with bucketing.mode IFOREST_WHOLE. Errors of all: as iforest_cursor_seek(). */
 
-/* The earliest time, removed entries counted, among those of the window that have not been passed. */
+/* The earliest time, removed entries counted, among those of the window that have not been passed. So times rise from one passing
+ * to the next: on pages whose entries are out of order it is IFOREST_CORRUPT. */
 enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *time, bool *found);
 
 /* Passes the entries up to that time inclusive, within the window, and adds them to the aggregate. */

@@ -1,3 +1,4 @@
+#include "core/cursor_internal.h"
 #include "core/scan_internal.h"
 
 const struct iforest_wanted *iforest_scan_wanted(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
@@ -25,6 +26,8 @@ enum iforest_status iforest_scan_fold(struct iforest_scan *scan, const struct if
 
 	for (uint32_t a = 0; a < scan->n_active && !status; a++)
 		status = fold_until(scan, scan->active[a], to, wanted, aggregate);
+	if (iforest_key_compare(&scan->reached, to) < 0)
+		scan->reached = *to;
 	return status;
 }
 
@@ -41,8 +44,12 @@ enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *ti
 
 		if (status)
 			return status;
-		if (at_end || iforest_key_compare(&key, &scan->end) >= 0)
+		if (at_end || key.time_is_null || iforest_key_compare(&key, &scan->end) >= 0)
 			continue;
+		/* unnoticed, a forged page could hold those here for ever who go on from bucket to bucket */
+		if (iforest_key_compare(&key, &scan->reached) < 0)
+			return iforest_cursor_blame(scan->active[a], IFOREST_CORRUPT, "entries are out of order", 0,
+						    scan->active[a]->leaf_number);
 		scan->active[n_left++] = scan->active[a];
 		if (!*found || key.time < *time)
 			*time = key.time;

@@ -359,6 +359,53 @@ static void all_windows_of_a_small_index(void **state)
 	sample_stop(&index);
 }
 
+static enum iforest_status pass_all(struct iforest_overlap *overlap)
+{
+	struct iforest_aggregate aggregate;
+	int64_t bucket;
+	bool found = true;
+	enum iforest_status status = iforest_overlap_start(overlap, 0);
+
+	while (!status && found)
+		status = iforest_overlap_next(overlap, &bucket, &aggregate, &found);
+	return status;
+}
+
+/* Blocks of a page that change places, under nodes that are what they were: nobody who passes them is held there. */
+static void pages_out_of_order_hold_nobody(void **state)
+{
+	static const int64_t origins[] = { 0, INT64_MIN }; /* with the latter, buckets have no numbers */
+	struct sample_index index;
+	struct iforest_scan scan;
+	struct iforest_overlap overlap;
+	struct iforest_page_header header;
+	uint32_t *n_bytes;
+	uint8_t *page;
+	const char *what;
+
+	(void)state;
+	sample_start(&index, &shapes[0]);
+	for (int i = 0; i < 128; i++)
+		sample_append(&index, 0, 0, i, i * i);
+	assert_ok(sample_build(&index, 0));
+	page = iforest_pager_memory_bytes(&index.memory, index.manifest.runs[0].place.location, 0, &n_bytes);
+	assert_ok(iforest_page_check(page, *n_bytes, index.run_ids[0], 0, 0, false, &header, &what));
+	assert_true(header.n_items > 1);
+	iforest_store64(page + IFOREST_PAGE_HEADER + 8, 1000);
+	iforest_page_seal(page, &header);
+	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
+	assert_ok(iforest_overlap_init(&overlap, &scan));
+	overlap.wants_inside = true;
+	for (size_t i = 0; i < COUNT_OF(origins); i++) {
+		overlap.bucketing = (struct iforest_bucketing){ .mode = IFOREST_STEP, .step = 1, .origin = origins[i] };
+		assert_status(pass_all(&overlap), IFOREST_CORRUPT);
+		assert_string_equal(index.store.fault.what, "entries are out of order");
+	}
+	iforest_overlap_release(&overlap);
+	iforest_scan_release(&scan);
+	sample_stop(&index);
+}
+
 /* A series is gone on with after the last bucket that has a number. */
 static void after_the_last_number_there_is_none(void **state)
 {
@@ -419,6 +466,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_indexes_answer_by_the_definition),
 		cmocka_unit_test(all_windows_of_a_small_index),
+		cmocka_unit_test(pages_out_of_order_hold_nobody),
 		cmocka_unit_test(after_the_last_number_there_is_none),
 		cmocka_unit_test(durations_are_needed),
 	};

@@ -1,6 +1,7 @@
 /* Everything core does, against the oracle: build, scan, remove, merge, publish and read again. */
 #include "core/scan.h"
 
+#include "core/bits.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 
@@ -160,6 +161,66 @@ static void the_last_step_bucket_has_no_neighbour(void **state)
 	sample_stop(&index);
 }
 
+/* Two blocks of a page that change places: entries are out of order, but the checksum is right and the nodes are what they were. */
+static void forge_order(struct sample_index *index)
+{
+	const struct iforest_run *run = &index->manifest.runs[0];
+	uint32_t *n_bytes;
+	uint8_t *page = iforest_pager_memory_bytes(&index->memory, run->place.location, 0, &n_bytes);
+	struct iforest_page_header header;
+	const char *what;
+
+	assert_ok(iforest_page_check(page, *n_bytes, run->place.run_id, 0, 0, false, &header, &what));
+	assert_true(header.n_items > 1);
+	iforest_store64(page + IFOREST_PAGE_HEADER + 8, 1000);
+	iforest_page_seal(page, &header);
+}
+
+/* Whoever goes on from time to time is not held where he stands, be it by hand, in steps or in steps without numbers. */
+static void pages_out_of_order_hold_nobody(void **state)
+{
+	static const struct iforest_bucketing buckets[] = {
+		{ .mode = IFOREST_STEP, .step = 1 },
+		{ .mode = IFOREST_STEP, .step = 1, .origin = INT64_MIN },
+		{ .mode = IFOREST_COUNT, .n = 100, .window = { true, true, 0, 128 } },
+	};
+	static const struct iforest_wanted count = { .values = 0 };
+	struct sample_index index;
+	struct iforest_scan scan;
+	struct iforest_aggregate aggregate;
+	int64_t bucket, time;
+	enum iforest_status status = IFOREST_OK;
+	bool found = true;
+
+	(void)state;
+	sample_start(&index, &shapes[1]);
+	for (int i = 0; i < 128; i++)
+		sample_append(&index, 0, 0, i, i * i);
+	assert_ok(sample_build(&index, 0));
+	forge_order(&index);
+	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
+	for (unsigned n = 0; n < 1000 && !status && found; n++) {
+		if (n == 0)
+			status = iforest_scan_start(&scan, 0);
+		if (!status)
+			status = iforest_scan_earliest(&scan, &time, &found);
+		if (!status && found)
+			status = iforest_scan_through(&scan, time, &count, &aggregate);
+	}
+	assert_status(status, IFOREST_CORRUPT);
+	assert_string_equal(index.store.fault.what, "entries are out of order");
+	for (unsigned b = 0; b < COUNT_OF(buckets); b++) {
+		scan.bucketing = buckets[b];
+		status = iforest_scan_start(&scan, 0);
+		for (found = true; !status && found;)
+			status = iforest_scan_next(&scan, &bucket, &aggregate, &found);
+		assert_status(status, IFOREST_CORRUPT);
+		assert_string_equal(index.store.fault.what, "entries are out of order");
+	}
+	iforest_scan_release(&scan);
+	sample_stop(&index);
+}
+
 /* Nobody asks for the bucket of an entry that was removed. */
 static void removed_entries_exceed_nothing(void **state)
 {
@@ -310,6 +371,7 @@ int main(void)
 		cmocka_unit_test(an_index_without_runs_has_no_rows),
 		cmocka_unit_test(step_buckets_beyond_int64_are_an_error),
 		cmocka_unit_test(the_last_step_bucket_has_no_neighbour),
+		cmocka_unit_test(pages_out_of_order_hold_nobody),
 		cmocka_unit_test(removed_entries_exceed_nothing),
 		cmocka_unit_test(runs_of_another_store_join),
 		cmocka_unit_test(a_series_is_gone_on_with),
