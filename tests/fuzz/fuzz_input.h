@@ -2,7 +2,8 @@
  * that short inputs reach deep.
  *
  *   byte 0    which page (fuzz_page; fuzz_manifest ignores it)
- *   byte 1    1: a right checksum is put on after the damage; 2: what follows replaces the bytes as a whole; 4: runs are merged too
+ *   byte 1    1: a right checksum is put on after the damage; 2: what follows replaces the bytes as a whole; 4: runs are merged too;
+ *             8: pages are kept with their peaks; 16: pages are lent
  *   then      with 2: the new bytes; else damage, 3 bytes each: offset u16 (modulo the length), new value u8
  */
 #ifndef TESTS_FUZZ_INPUT_H
@@ -14,11 +15,11 @@
 
 #include "tests/support/random.h"
 
-enum { FUZZ_HEADER = 2, FUZZ_SEAL = 1, FUZZ_REPLACE = 2, FUZZ_MERGE = 4 };
+enum { FUZZ_HEADER = 2, FUZZ_SEAL = 1, FUZZ_REPLACE = 2, FUZZ_HOW = 4 };
 
 static inline bool fuzz_seals(const uint8_t *data) { return data[1] & FUZZ_SEAL; }
 static inline bool fuzz_replaces(const uint8_t *data) { return data[1] & FUZZ_REPLACE; }
-static inline bool fuzz_merges(const uint8_t *data) { return data[1] & FUZZ_MERGE; }
+static inline unsigned fuzz_how(const uint8_t *data) { return data[1] / FUZZ_HOW & 7; } /* as specimen_exercise() has it */
 
 static inline void fuzz_damage(uint8_t *bytes, uint32_t n_bytes, const uint8_t *data, size_t n_data)
 {
@@ -45,7 +46,7 @@ static inline size_t fuzz_random_damage(struct random *dice, uint8_t *data)
 
 	data[0] = (uint8_t)random_next(dice);
 	data[1] = random_chance(dice, 95) ? FUZZ_SEAL : (uint8_t)random_below(dice, 4);
-	data[1] |= random_chance(dice, 15) ? FUZZ_MERGE : 0;
+	data[1] |= FUZZ_HOW * ((random_chance(dice, 15) ? 1 : 0) | 2 * (unsigned)random_below(dice, 3));
 	for (size_t i = 0; i < n_damages; i++) {
 		unsigned offset = (unsigned)random_below(dice, random_chance(dice, 60) ? 128 : 1024);
 

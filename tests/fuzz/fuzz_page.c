@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_data)
 	}
 	if (fuzz_seals(data))
 		specimen_seal_page(bytes, *n_bytes);
-	specimen_exercise(&specimen, fuzz_merges(data));
+	specimen_exercise(&specimen, fuzz_how(data));
 	return 0;
 }
 

@@ -51,7 +51,18 @@ void specimen_forget(struct specimen *specimen); /* what was read */
 /* The integrity check, on what was read. */
 enum iforest_status specimen_check(struct specimen *specimen);
 
-/* Checks, scans, removes from, repairs and, with `merges` (which takes most of the time), merges whatever is stored. */
-void specimen_exercise(struct specimen *specimen, bool merges);
+/* Checks, asks, removes from, repairs and, with SPECIMEN_MERGES (which takes most of the time), merges whatever is stored. Pages are
+ * asked about as they are given, or kept with their peaks, or lent. */
+enum { SPECIMEN_MERGES = 1, SPECIMEN_PEAKS = 2, SPECIMEN_LENDS = 4 };
+void specimen_exercise(struct specimen *specimen, unsigned how);
+
+/* Every kind of question, of what was read (specimen_ask.c). */
+void specimen_ask(struct specimen *specimen);
+
+/* After each operation on stored bytes: what it holds and says. Returns the status. */
+enum iforest_status specimen_judge(struct specimen *specimen, enum iforest_status status);
+
+/* Aborts unless it was kept. */
+void specimen_promise(bool kept, const char *what);
 
 #endif
