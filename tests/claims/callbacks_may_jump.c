@@ -80,11 +80,18 @@ static void jump_everywhere(enum attempt_kind kind, uint64_t n_fewest)
 static void out_of_build(void **state) { (void)state; jump_everywhere(ATTEMPT_BUILD, 60); }
 static void out_of_removal(void **state) { (void)state; jump_everywhere(ATTEMPT_REMOVE, 60); }
 static void out_of_removal_by_asking(void **state) { (void)state; jump_everywhere(ATTEMPT_REMOVE_WHERE, 600); }
+static void out_of_removal_from_any_run(void **state) { (void)state; jump_everywhere(ATTEMPT_REMOVE_ANYWHERE, 60); }
 static void out_of_merge(void **state) { (void)state; jump_everywhere(ATTEMPT_MERGE, 60); }
 static void out_of_repair(void **state) { (void)state; jump_everywhere(ATTEMPT_REPAIR, 60); }
 static void out_of_scan(void **state) { (void)state; jump_everywhere(ATTEMPT_SCAN, 20); }
+static void out_of_extremes(void **state) { (void)state; jump_everywhere(ATTEMPT_EXTREMES, 10); }
+static void out_of_pieces(void **state) { (void)state; jump_everywhere(ATTEMPT_PIECES, 10); }
 static void out_of_overlap(void **state) { (void)state; jump_everywhere(ATTEMPT_OVERLAP, 10); }
+static void out_of_longest(void **state) { (void)state; jump_everywhere(ATTEMPT_LONGEST, 10); }
 static void out_of_walk(void **state) { (void)state; jump_everywhere(ATTEMPT_WALK, 10); }
+static void out_of_gaps(void **state) { (void)state; jump_everywhere(ATTEMPT_GAPS, 10); }
+static void out_of_counting(void **state) { (void)state; jump_everywhere(ATTEMPT_COUNT, 10); }
+static void out_of_sketch(void **state) { (void)state; jump_everywhere(ATTEMPT_SKETCH, 10); }
 static void out_of_best_first(void **state) { (void)state; jump_everywhere(ATTEMPT_BEST, 10); }
 static void out_of_check(void **state) { (void)state; jump_everywhere(ATTEMPT_CHECK, 30); }
 static void out_of_reading_the_manifest(void **state) { (void)state; jump_everywhere(ATTEMPT_REREAD, 3); }
@@ -95,11 +102,18 @@ int main(void)
 		cmocka_unit_test(out_of_build),
 		cmocka_unit_test(out_of_removal),
 		cmocka_unit_test(out_of_removal_by_asking),
+		cmocka_unit_test(out_of_removal_from_any_run),
 		cmocka_unit_test(out_of_merge),
 		cmocka_unit_test(out_of_repair),
 		cmocka_unit_test(out_of_scan),
+		cmocka_unit_test(out_of_extremes),
+		cmocka_unit_test(out_of_pieces),
 		cmocka_unit_test(out_of_overlap),
+		cmocka_unit_test(out_of_longest),
 		cmocka_unit_test(out_of_walk),
+		cmocka_unit_test(out_of_gaps),
+		cmocka_unit_test(out_of_counting),
+		cmocka_unit_test(out_of_sketch),
 		cmocka_unit_test(out_of_best_first),
 		cmocka_unit_test(out_of_check),
 		cmocka_unit_test(out_of_reading_the_manifest),

@@ -85,6 +85,7 @@ static void crash_everywhere(enum attempt_kind kind)
 
 static void while_building(void **state) { (void)state; crash_everywhere(ATTEMPT_BUILD); }
 static void while_removing(void **state) { (void)state; crash_everywhere(ATTEMPT_REMOVE); }
+static void while_removing_from_any_run(void **state) { (void)state; crash_everywhere(ATTEMPT_REMOVE_ANYWHERE); }
 static void while_removing_by_asking(void **state) { (void)state; crash_everywhere(ATTEMPT_REMOVE_WHERE); }
 static void while_merging(void **state) { (void)state; crash_everywhere(ATTEMPT_MERGE); }
 static void while_repairing(void **state) { (void)state; crash_everywhere(ATTEMPT_REPAIR); }
@@ -141,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(while_building),
 		cmocka_unit_test(while_removing),
+		cmocka_unit_test(while_removing_from_any_run),
 		cmocka_unit_test(while_removing_by_asking),
 		cmocka_unit_test(while_merging),
 		cmocka_unit_test(while_repairing),

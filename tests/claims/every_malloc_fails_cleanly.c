@@ -48,10 +48,17 @@ static void fail_every_one(enum attempt_kind kind)
 static void in_build(void **state) { (void)state; fail_every_one(ATTEMPT_BUILD); }
 static void in_reading_the_manifest(void **state) { (void)state; fail_every_one(ATTEMPT_REREAD); }
 static void in_scan(void **state) { (void)state; fail_every_one(ATTEMPT_SCAN); }
+static void in_extremes(void **state) { (void)state; fail_every_one(ATTEMPT_EXTREMES); }
+static void in_pieces(void **state) { (void)state; fail_every_one(ATTEMPT_PIECES); }
 static void in_overlap(void **state) { (void)state; fail_every_one(ATTEMPT_OVERLAP); }
+static void in_longest(void **state) { (void)state; fail_every_one(ATTEMPT_LONGEST); }
 static void in_walk(void **state) { (void)state; fail_every_one(ATTEMPT_WALK); }
+static void in_gaps(void **state) { (void)state; fail_every_one(ATTEMPT_GAPS); }
+static void in_counting(void **state) { (void)state; fail_every_one(ATTEMPT_COUNT); }
+static void in_sketch(void **state) { (void)state; fail_every_one(ATTEMPT_SKETCH); }
 static void in_best_first(void **state) { (void)state; fail_every_one(ATTEMPT_BEST); }
 static void in_removal(void **state) { (void)state; fail_every_one(ATTEMPT_REMOVE); }
+static void in_removal_from_any_run(void **state) { (void)state; fail_every_one(ATTEMPT_REMOVE_ANYWHERE); }
 static void in_removal_by_asking(void **state) { (void)state; fail_every_one(ATTEMPT_REMOVE_WHERE); }
 static void in_merge(void **state) { (void)state; fail_every_one(ATTEMPT_MERGE); }
 static void in_repair(void **state) { (void)state; fail_every_one(ATTEMPT_REPAIR); }
@@ -162,10 +169,17 @@ int main(void)
 		cmocka_unit_test(in_build),
 		cmocka_unit_test(in_reading_the_manifest),
 		cmocka_unit_test(in_scan),
+		cmocka_unit_test(in_extremes),
+		cmocka_unit_test(in_pieces),
 		cmocka_unit_test(in_overlap),
+		cmocka_unit_test(in_longest),
 		cmocka_unit_test(in_walk),
+		cmocka_unit_test(in_gaps),
+		cmocka_unit_test(in_counting),
+		cmocka_unit_test(in_sketch),
 		cmocka_unit_test(in_best_first),
 		cmocka_unit_test(in_removal),
+		cmocka_unit_test(in_removal_from_any_run),
 		cmocka_unit_test(in_removal_by_asking),
 		cmocka_unit_test(in_merge),
 		cmocka_unit_test(in_repair),

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 
 #include "core/check.h"
+#include "core/piece.h"
 #include "core/run_merge.h"
 #include "core/run_remove.h"
+#include "core/run_sketch.h"
 #include "tests/support/harness.h"
 
 static const unsigned merged_groups[] = { 0, 1 };
@@ -87,7 +89,18 @@ static enum iforest_status remove_where(struct attempt *attempt)
 	return status;
 }
 
-static enum iforest_status scan(struct attempt *attempt)
+static enum iforest_status remove_anywhere(struct attempt *attempt)
+{
+	struct sample_index *index = attempt->index;
+	uint64_t n_removed;
+	enum iforest_status status = iforest_runs_remove(&index->store, &index->manifest, attempt->keys, attempt->n_picked, &n_removed);
+
+	if (!status)
+		assert_int_equal(n_removed, attempt->n_picked);
+	return status;
+}
+
+static enum iforest_status scan(struct attempt *attempt, bool extremes_alone)
 {
 	struct iforest_scan *s = &attempt->scan;
 	bool found = true;
@@ -99,6 +112,8 @@ static enum iforest_status scan(struct attempt *attempt)
 		return status;
 	s->bucketing = (struct iforest_bucketing){ .mode = IFOREST_STEP, .step = 1000 };
 	s->wanted = (struct iforest_wanted){ .values = all, .squares = all, .firsts = all, .lasts = all, .times = true, .node_fields = true };
+	if (extremes_alone)
+		s->wanted = (struct iforest_wanted){ .values = all, .extremes_alone = true };
 	status = iforest_scan_start(s, 1);
 	while (!status && found)
 		status = iforest_scan_next(s, &bucket, &attempt->aggregate, &found);
@@ -106,7 +121,26 @@ static enum iforest_status scan(struct attempt *attempt)
 	return status;
 }
 
-static enum iforest_status overlap(struct attempt *attempt)
+static enum iforest_status show_pieces(struct attempt *attempt)
+{
+	struct iforest_scan *s = &attempt->scan;
+	struct iforest_pieces pieces;
+	struct iforest_piece piece;
+	bool found = true;
+	enum iforest_status status = iforest_scan_init(s, &attempt->index->store, &attempt->index->manifest);
+
+	if (status)
+		return status;
+	s->wanted = (struct iforest_wanted){ .values = 1, .times = true };
+	status = iforest_scan_start(s, 1);
+	iforest_pieces_start(&pieces, s);
+	while (!status && found)
+		status = iforest_pieces_next(&pieces, &piece, &found);
+	iforest_scan_release(s);
+	return status;
+}
+
+static enum iforest_status overlap(struct attempt *attempt, bool longest_alone)
 {
 	struct iforest_overlap *o = &attempt->overlap;
 	bool found = true;
@@ -117,7 +151,8 @@ static enum iforest_status overlap(struct attempt *attempt)
 		return status;
 	status = iforest_overlap_init(o, &attempt->scan);
 	o->bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT, .n = 30, .window = { true, true, 5000, 100000 } };
-	o->wants_inside = o->wants_longest = true;
+	o->wants_longest = true;
+	o->wants_inside = !(o->longest_alone = longest_alone);
 	if (!status)
 		status = iforest_overlap_start(o, 1);
 	while (!status && found)
@@ -161,6 +196,54 @@ static enum iforest_status best(struct attempt *attempt)
 	return status;
 }
 
+static enum iforest_status find_gaps(struct attempt *attempt)
+{
+	struct iforest_gap_reader *g = &attempt->gaps;
+	struct iforest_gap gap;
+	bool found = true;
+	enum iforest_status status = iforest_gap_init(g, &attempt->index->store, &attempt->index->manifest);
+
+	if (status)
+		return status;
+	status = iforest_gap_start(g, &(struct iforest_gap_question){ .series = 1, .window = { .has_t0 = true, .t0 = 5000 }, .longer_than = 50 });
+	while (!status && found)
+		status = iforest_gap_next(g, &gap, &found);
+	iforest_gap_release(g);
+	return status;
+}
+
+static enum iforest_status count(struct attempt *attempt)
+{
+	static const struct iforest_manifest nothing;
+	struct iforest_counting *c = &attempt->counting;
+	struct sample_index *index = attempt->index;
+	enum iforest_status status = iforest_counting_start(c, 1, NULL, &index->store, &index->manifest, &index->store, &nothing);
+
+	if (!status)
+		status = iforest_counting_turn(c, 1, 5000, 100000);
+	for (int64_t start = 5000; start < 100000 && !status; start += 5000) {
+		bool found;
+
+		status = iforest_counting_bucket(c, start, start + 5000, &attempt->aggregate, &found);
+	}
+	iforest_counting_release(c);
+	return status;
+}
+
+static enum iforest_status sketch(struct attempt *attempt)
+{
+	struct iforest_key from = iforest_key_at(0, 5000), to = iforest_key_at(1, 50000);
+	enum iforest_status status = iforest_scan_init(&attempt->scan, &attempt->index->store, &attempt->index->manifest);
+
+	if (status)
+		return status;
+	iforest_sketch_init(&attempt->sketch, attempt->index->store.alloc);
+	status = iforest_scan_sketch(&attempt->scan, &from, &to, 0, NULL, &attempt->sketch);
+	iforest_sketch_release(&attempt->sketch);
+	iforest_scan_release(&attempt->scan);
+	return status;
+}
+
 enum iforest_status attempt_run(struct attempt *attempt)
 {
 	struct sample_index *index = attempt->index;
@@ -170,13 +253,20 @@ enum iforest_status attempt_run(struct attempt *attempt)
 	case ATTEMPT_BUILD: return build(attempt);
 	case ATTEMPT_REMOVE:
 		return iforest_run_remove(&index->store, &index->manifest, index->run_ids[0], attempt->keys, attempt->n_picked);
+	case ATTEMPT_REMOVE_ANYWHERE: return remove_anywhere(attempt);
 	case ATTEMPT_REMOVE_WHERE: return remove_where(attempt);
 	case ATTEMPT_MERGE: return sample_try_merge(index, merged_groups, COUNT_OF(merged_groups));
 	case ATTEMPT_REPAIR: return iforest_run_repair(&index->store, &index->manifest, index->run_ids[0]);
-	case ATTEMPT_SCAN: return scan(attempt);
-	case ATTEMPT_OVERLAP: return overlap(attempt);
+	case ATTEMPT_SCAN: return scan(attempt, false);
+	case ATTEMPT_EXTREMES: return scan(attempt, true);
+	case ATTEMPT_PIECES: return show_pieces(attempt);
+	case ATTEMPT_OVERLAP: return overlap(attempt, false);
+	case ATTEMPT_LONGEST: return overlap(attempt, true);
 	case ATTEMPT_WALK: return walk(attempt);
+	case ATTEMPT_GAPS: return find_gaps(attempt);
 	case ATTEMPT_BEST: return best(attempt);
+	case ATTEMPT_COUNT: return count(attempt);
+	case ATTEMPT_SKETCH: return sketch(attempt);
 	case ATTEMPT_CHECK: return iforest_check(&index->store, &index->manifest, &result);
 	default: return sample_reread(index);
 	}

@@ -3,14 +3,18 @@
 #define TESTS_ATTEMPT_H
 
 #include "core/best.h"
+#include "core/counting.h"
+#include "core/gap.h"
 #include "core/overlap.h"
 #include "core/run_build.h"
+#include "core/sketch.h"
 #include "core/walk.h"
 #include "tests/support/sample_index.h"
 
 enum attempt_kind {
-	ATTEMPT_BUILD, ATTEMPT_REMOVE, ATTEMPT_REMOVE_WHERE, ATTEMPT_MERGE, ATTEMPT_REPAIR, ATTEMPT_SCAN, ATTEMPT_OVERLAP, ATTEMPT_WALK, ATTEMPT_BEST,
-	ATTEMPT_CHECK, ATTEMPT_REREAD,
+	ATTEMPT_BUILD, ATTEMPT_REMOVE, ATTEMPT_REMOVE_ANYWHERE, ATTEMPT_REMOVE_WHERE, ATTEMPT_MERGE, ATTEMPT_REPAIR,
+	ATTEMPT_SCAN, ATTEMPT_EXTREMES, ATTEMPT_PIECES, ATTEMPT_OVERLAP, ATTEMPT_LONGEST, ATTEMPT_WALK, ATTEMPT_GAPS, ATTEMPT_BEST,
+	ATTEMPT_COUNT, ATTEMPT_SKETCH, ATTEMPT_CHECK, ATTEMPT_REREAD,
 	ATTEMPT_KINDS
 };
 
@@ -27,6 +31,9 @@ struct attempt {
 	struct iforest_aggregate aggregate;
 	struct iforest_walk walk;
 	struct iforest_best best;
+	struct iforest_gap_reader gaps;
+	struct iforest_counting counting;
+	struct iforest_sketch sketch;
 	void (*on_ask)(void *context);    /* NULL, or called whenever remove_where asks */
 	void *on_ask_context;
 };
