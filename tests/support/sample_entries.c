@@ -167,6 +167,11 @@ struct iforest_wanted sample_wanted(struct random *dice, const struct sample_ind
 		return (struct iforest_wanted){ .values = (uint32_t)random_next(dice) & all, .extremes_alone = true,
 						.no_mins = (uint32_t)random_next(dice), .no_maxs = (uint32_t)random_next(dice),
 						.no_rows = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0 };
+	if (random_chance(dice, 40)) /* what is read by summaries and split pages */
+		return (struct iforest_wanted){ .values = random_chance(dice, 50) ? all & 1 : (uint32_t)random_next(dice) & all,
+						.no_mins = random_chance(dice, 70) ? UINT32_MAX : (uint32_t)random_next(dice),
+						.no_maxs = random_chance(dice, 50) ? UINT32_MAX : (uint32_t)random_next(dice),
+						.no_rows = random_chance(dice, 50) ? all : (uint32_t)random_next(dice) & all };
 	return (struct iforest_wanted){
 		.values = (uint32_t)random_next(dice) & all,
 		.no_rows = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0,

@@ -16,6 +16,9 @@ static const struct sample_shape shapes[] = {
 	{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0, .end_rule = IFOREST_END_PER_1000 },
 	{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0, .end_rule = IFOREST_END_TIMES_1000 },
 	{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0, .end_rule = IFOREST_END_TIMES_1000000 },
+	{ .page_bytes = 1025, .max_batch_pages = 2, .kinds = "is", .duration = 1 },
+	{ .page_bytes = 2048, .max_batch_pages = 2, .kinds = "ssssssss", .duration = 7, .has_blocks = true },
+	{ .page_bytes = 32768, .max_batch_pages = 1, .kinds = "i", .duration = 0 },
 };
 
 static size_t random_size(struct random *dice)
