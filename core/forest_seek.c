@@ -17,25 +17,21 @@ bool iforest_forest_seek_on(const struct iforest_forest *forest, uint64_t from, 
 	bool is_inside = false; /* a node that starts here has been found in which it comes true */
 	unsigned level = 0;
 
-	while (from < end || is_inside) {
-		if (!is_inside)
-			level = iforest_cover_level(from, end);
-		else if (level == 0)
-			break;
-		else
-			level--;
+	while (from < end) {
+		level = is_inside ? level - 1 : iforest_cover_level(from, end);
 		if (holds_with(forest, level, from, predicate, before, with)) {
 			is_inside = true;
+			if (level == 0) {
+				*i = from;
+				return true;
+			}
 		} else {
 			memcpy(before, with, forest->kind->state_bytes);
 			from += UINT64_C(1) << level;
+			is_inside = is_inside && level > 0; /* it is the leaf beside it, or, with sums that round, one after that */
 		}
 	}
-	if (is_inside) {
-		(void)holds_with(forest, 0, from, predicate, before, with);
-		*i = from;
-	}
-	return is_inside;
+	return false;
 }
 
 bool iforest_forest_seek_first(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
@@ -60,23 +56,19 @@ bool iforest_forest_seek_last(const struct iforest_forest *forest, uint64_t to, 
 	unsigned level = 0;
 
 	forest->kind->identity(after);
-	while (to > 0 || is_inside) {
-		if (!is_inside)
-			level = iforest_trailing_zeros(to);
-		else if (level == 0)
-			break;
-		else
-			level--;
+	while (to > 0) {
+		level = is_inside ? level - 1 : iforest_trailing_zeros(to);
 		if (holds_before(forest, level, to, predicate, after, with)) {
 			is_inside = true;
+			if (level == 0) {
+				*i = to - 1;
+				return true;
+			}
 		} else {
 			memcpy(after, with, forest->kind->state_bytes);
 			to -= UINT64_C(1) << level;
+			is_inside = is_inside && level > 0;
 		}
 	}
-	if (is_inside) {
-		(void)holds_before(forest, 0, to, predicate, after, with);
-		*i = to - 1;
-	}
-	return is_inside;
+	return false;
 }

@@ -136,12 +136,55 @@ static void predicates_of_all_and_of_none(void **state)
 	iforest_forest_release(&forest);
 }
 
+static bool reaches(void *context, const void *state)
+{
+	return ((const struct iforest_sum_float64 *)state)->sum >= *(const double *)context;
+}
+
+/* Sums of reals that are those of a node, to the last bit: leaf by leaf they may be a little less. What is found has the sum that was
+ * asked for. */
+static void sums_of_reals_are_reached(void **state)
+{
+	enum { N = 1024 };
+	struct random dice = random_from(random_seed());
+	struct alloc_fault fault;
+	struct iforest_forest forest;
+	unsigned n_late = 0;
+
+	(void)state;
+	alloc_fault_init(&fault);
+	iforest_forest_init(&forest, &iforest_kind_sum_float64, &fault.alloc, IFOREST_GROW_BY_MOVING);
+	for (unsigned k = 0; k < N; k++)
+		assert_ok(iforest_forest_append(&forest, &(struct iforest_sample){
+			.value.real = 1.0 + (double)random_below(&dice, 1000000) / 999983.0, .has_value = true }));
+	for (uint64_t at = 8; at < N - 8; at++) {
+		struct iforest_sum_float64 least, without, with;
+		struct iforest_predicate predicate = { .holds = reaches, .context = &least.sum };
+		uint64_t i;
+
+		iforest_forest_fold(&forest, 1, at, &least);
+		assert_true(iforest_forest_seek_first(&forest, 1, &predicate, &i, &without, &with));
+		assert_in_range(i, at - 1, at);
+		assert_true(without.sum < least.sum && with.sum >= least.sum);
+		n_late += i == at;
+		iforest_forest_fold(&forest, at, N - 1, &least);
+		assert_true(iforest_forest_seek_last(&forest, N - 1, &predicate, &i, &without, &with));
+		assert_in_range(i, at - 1, at);
+		assert_true(without.sum < least.sum && with.sum >= least.sum);
+		n_late += i == at - 1;
+	}
+	assert_true(n_late > 10);
+	iforest_forest_release(&forest);
+	assert_int_equal(fault.n_live, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_start_and_every_weight),
 		cmocka_unit_test(large_forests),
 		cmocka_unit_test(predicates_of_all_and_of_none),
+		cmocka_unit_test(sums_of_reals_are_reached),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
