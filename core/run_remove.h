@@ -50,7 +50,9 @@ struct iforest_removal {
 enum iforest_status iforest_run_remove_where(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id,
 					     const struct iforest_remover *remover, struct iforest_removal *removal);
 
-/* Computes every node of a run anew from its leaf pages, and publishes. Errors: IFOREST_NOT_FOUND: there is no such run. */
+/* Computes every node of a run anew from its leaf pages, and publishes.
+ * Cost    every page is read, node pages twice; memory of a cursor and a batch.
+ * Errors  IFOREST_NOT_FOUND: there is no such run. */
 enum iforest_status iforest_run_repair(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id);
 
 #endif

@@ -13,8 +13,9 @@ struct iforest_renewal {
 	struct iforest_run run;            /* a copy: the manifest's moves with every commit. It bears no mark, for its nodes say what there */
 	bool is_marked;                    /* was before, until they are written. Whether the one in the manifest does */
 	struct iforest_cursor cursor;      /* over the copy */
-	uint32_t *leaves;                  /* numbers of the leaf pages that changed, ascending */
-	uint64_t n_leaves, n_reserved;
+	uint32_t *changed;                 /* numbers of the leaf pages that changed, ascending; then of the pages above them */
+	uint64_t n_changed, n_reserved;
+	bool are_all;                      /* every page of the level, and `changed` is not used */
 	uint32_t n_batch;                  /* pages that wait to be written as one batch */
 	uint8_t *batch_bytes;              /* max_batch_pages of page_bytes */
 	struct iforest_page_write *batch;

@@ -46,30 +46,30 @@ static enum iforest_status copy_page(struct iforest_renewal *renewal, unsigned l
 	return IFOREST_OK;
 }
 
-static enum iforest_status reserve_leaves(struct iforest_renewal *renewal, uint64_t n_leaves)
+static enum iforest_status reserve_one(struct iforest_renewal *renewal)
 {
 	const struct iforest_alloc *alloc = renewal->store->alloc;
-	uint64_t n_wanted = n_leaves > 2 * renewal->n_reserved ? n_leaves : 2 * renewal->n_reserved;
+	uint64_t n_wanted = renewal->n_reserved ? 2 * renewal->n_reserved : 1;
 	uint32_t *grown;
 
-	if (n_leaves <= renewal->n_reserved)
+	if (renewal->n_changed < renewal->n_reserved)
 		return IFOREST_OK;
-	grown = alloc->reallocate(alloc->context, renewal->leaves, n_wanted * sizeof *grown);
+	grown = alloc->reallocate(alloc->context, renewal->changed, n_wanted * sizeof *grown);
 	if (!grown)
 		return IFOREST_NO_MEMORY;
-	renewal->leaves = grown;
+	renewal->changed = grown;
 	renewal->n_reserved = n_wanted;
 	return IFOREST_OK;
 }
 
 enum iforest_status iforest_renewal_change_leaf(struct iforest_renewal *renewal, uint8_t **page)
 {
-	enum iforest_status status = reserve_leaves(renewal, renewal->n_leaves + 1);
+	enum iforest_status status = reserve_one(renewal);
 
 	if (!status)
 		status = copy_page(renewal, 0, renewal->cursor.leaf.header.length, page);
 	if (!status)
-		renewal->leaves[renewal->n_leaves++] = (uint32_t)renewal->cursor.path[0].number;
+		renewal->changed[renewal->n_changed++] = (uint32_t)renewal->cursor.path[0].number;
 	return status;
 }
 
@@ -97,8 +97,14 @@ static enum iforest_status compute_node(struct iforest_cursor *cursor, unsigned 
 	return IFOREST_OK;
 }
 
-/* Computes the nodes over the given pages of level - 1 anew; leaves in `pages` the pages of `level` that changed. */
-static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned level, uint32_t *pages, uint64_t *n_pages)
+/* The number of the k-th page that changed. */
+static uint32_t changed_page(const struct iforest_renewal *renewal, uint64_t k)
+{
+	return renewal->are_all ? (uint32_t)k : renewal->changed[k];
+}
+
+/* Computes the nodes over the pages of level - 1 that changed anew; afterwards those of `level` have. */
+static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned level)
 {
 	const struct iforest_fields *fields = &renewal->manifest->fields;
 	struct iforest_cursor *cursor = &renewal->cursor;
@@ -106,8 +112,8 @@ static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned
 	uint64_t n_changed = 0;
 	enum iforest_status status = IFOREST_OK;
 
-	for (uint64_t k = 0; k < *n_pages && !status;) {
-		uint32_t number = pages[k] / fanout;
+	for (uint64_t k = 0; k < renewal->n_changed && !status;) {
+		uint32_t number = changed_page(renewal, k) / fanout;
 		uint8_t *page;
 		unsigned n_nodes;
 
@@ -116,20 +122,23 @@ static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned
 			break;
 		n_nodes = cursor->path[level].header.n_items;
 		status = copy_page(renewal, level, cursor->path[level].header.length, &page);
-		for (; !status && k < *n_pages && pages[k] / fanout == number; k++) {
+		for (; !status && k < renewal->n_changed && changed_page(renewal, k) / fanout == number; k++) {
+			uint32_t child = changed_page(renewal, k);
 			struct iforest_node node;
 
-			if (pages[k] % fanout >= n_nodes)
+			if (child % fanout >= n_nodes)
 				return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too few nodes", level, number);
-			status = compute_node(cursor, level, pages[k], &node);
+			status = compute_node(cursor, level, child, &node);
 			if (!status)
-				iforest_node_write(&node, fields, page + IFOREST_PAGE_HEADER + pages[k] % fanout * fields->node_bytes);
+				iforest_node_write(&node, fields, page + IFOREST_PAGE_HEADER + child % fanout * fields->node_bytes);
 		}
 		if (!status)
 			iforest_node_page_finish(page, fields, renewal->run.place.run_id, level, number, n_nodes);
-		pages[n_changed++] = number;
+		if (!renewal->are_all)
+			renewal->changed[n_changed] = number;
+		n_changed++;
 	}
-	*n_pages = n_changed;
+	renewal->n_changed = n_changed;
 	return status ? status : flush(renewal);
 }
 
@@ -146,11 +155,11 @@ enum iforest_status iforest_renewal_finish(struct iforest_renewal *renewal)
 	struct iforest_node root;
 	enum iforest_status status = flush(renewal);
 
-	if (renewal->n_leaves == 0)
+	if (renewal->n_changed == 0)
 		return status;
 	for (unsigned level = 1; level <= run->n_levels && !status; level++) {
 		forget_pages(renewal);
-		status = renew_level(renewal, level, renewal->leaves, &renewal->n_leaves);
+		status = renew_level(renewal, level);
 	}
 	forget_pages(renewal);
 	if (!status)
@@ -158,7 +167,8 @@ enum iforest_status iforest_renewal_finish(struct iforest_renewal *renewal)
 	if (status)
 		return status;
 	iforest_node_write(&root, &renewal->manifest->fields, run->root);
-	renewal->n_leaves = 0;
+	renewal->n_changed = 0;
+	renewal->are_all = false;
 	return commit(renewal, false);
 }
 
@@ -166,14 +176,8 @@ enum iforest_status iforest_renewal_finish(struct iforest_renewal *renewal)
 
 static enum iforest_status repair(struct iforest_renewal *renewal)
 {
-	enum iforest_status status = reserve_leaves(renewal, renewal->run.n_leaves);
-
-	if (status)
-		return status;
-	while (renewal->n_leaves < renewal->run.n_leaves) {
-		renewal->leaves[renewal->n_leaves] = (uint32_t)renewal->n_leaves;
-		renewal->n_leaves++;
-	}
+	renewal->are_all = true;
+	renewal->n_changed = renewal->run.n_leaves;
 	return iforest_renewal_finish(renewal);
 }
 
@@ -197,8 +201,9 @@ static enum iforest_status prepare(struct iforest_renewal **made, struct iforest
 	renewal->is_marked = renewal->run.removal_in_progress;
 	renewal->run.removal_in_progress = false;
 	iforest_cursor_init(&renewal->cursor, store, manifest, &renewal->run);
-	renewal->leaves = NULL;
-	renewal->n_leaves = renewal->n_reserved = 0;
+	renewal->changed = NULL;
+	renewal->n_changed = renewal->n_reserved = 0;
+	renewal->are_all = false;
 	renewal->n_batch = 0;
 	renewal->batch_bytes = iforest_allocate(store->alloc, (size_t)n_batch * manifest->page_bytes);
 	renewal->batch = iforest_allocate(store->alloc, n_batch * sizeof *renewal->batch);
@@ -224,7 +229,7 @@ void iforest_renewal_end(struct iforest_renewal *renewal)
 		return;
 	alloc = renewal->store->alloc;
 	iforest_cursor_release(&renewal->cursor);
-	iforest_release(alloc, renewal->leaves);
+	iforest_release(alloc, renewal->changed);
 	iforest_release(alloc, renewal->batch_bytes);
 	iforest_release(alloc, renewal->batch);
 	iforest_release(alloc, renewal);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/check.h"
+#include "core/layout.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 
@@ -162,6 +163,25 @@ static void repair_computes_every_node_anew(void **state)
 	assert_ok(sample_reread(&index));
 	sample_check(&index);
 	sample_compare_many(&index, &dice, 20);
+	sample_stop(&index);
+}
+
+/* A manifest that is forged may say that there are any number of pages: no memory is asked for them before they are seen. */
+static void pages_that_are_not_there_need_no_memory(void **state)
+{
+	struct sample_index index;
+	struct random dice;
+	struct iforest_run *run;
+
+	(void)state;
+	start(&index, &dice, 1500);
+	run = &index.manifest.runs[0];
+	run->n_leaves = UINT32_C(1) << 31;
+	run->n_levels = iforest_node_levels(run->n_leaves, index.manifest.fanout);
+	run->removal_in_progress = true;
+	index.core_alloc.n_most_bytes = 1 << 17;
+	assert_status(iforest_run_repair(&index.store, &index.manifest, index.run_ids[0]), IFOREST_CORRUPT);
+	assert_non_null(index.store.fault.what);
 	sample_stop(&index);
 }
 
@@ -483,6 +503,7 @@ int main(void)
 		cmocka_unit_test(keys_are_removed_from_whatever_run_holds_them),
 		cmocka_unit_test(pages_keep_their_size),
 		cmocka_unit_test(repair_computes_every_node_anew),
+		cmocka_unit_test(pages_that_are_not_there_need_no_memory),
 		cmocka_unit_test(asking_until_the_run_is_empty),
 		cmocka_unit_test(where_nothing_is_dead_nothing_is_published),
 		cmocka_unit_test(what_is_dead_is_not_read_again),
