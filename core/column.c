@@ -181,24 +181,35 @@ static inline uint64_t packed_at(const struct iforest_column *column, bool wide,
 	return x & iforest_low_bits(column->width);
 }
 
+/* What begins with packed number i: so many of them as together have no more than 57 bits. */
+static inline uint64_t packed_from(const struct iforest_column *column, unsigned i)
+{
+	unsigned bit = i * column->width;
+
+	return iforest_load64(column->packed + (bit >> 3)) >> (bit & 7);
+}
+
 /* Packed numbers [i, n) added up. Of narrow ones several come with one load; of bits, as the differences of refs are where all pages of a table have as many rows,
  * all that a block has. */
 static uint64_t sum_packed(const struct iforest_column *column, unsigned i, unsigned n)
 {
-	uint64_t sum = 0, mask = iforest_low_bits(column->width);
-	unsigned at_once = column->width ? 57 / column->width : 0;
+	unsigned width = column->width;
+	uint64_t sum = 0, mask = iforest_low_bits(width);
 
-	if (column->width == 1 && n <= 64)
+	if (width == 1 && n <= 64)
 		return iforest_popcount(iforest_load64(column->packed) & iforest_low_bits(n) & ~iforest_low_bits(i));
-	for (; at_once > 1 && i + at_once <= n; i += at_once) {
-		unsigned bit = i * column->width;
-		uint64_t x = iforest_load64(column->packed + (bit >> 3)) >> (bit & 7);
+	for (; width <= 14 && i + 4 <= n; i += 4) {
+		uint64_t x = packed_from(column, i);
 
-		for (unsigned k = 0; k < at_once; k++, x >>= column->width)
-			sum += x & mask;
+		sum += (x & mask) + (x >> width & mask) + (x >> 2 * width & mask) + (x >> 3 * width & mask);
+	}
+	for (; width <= 28 && i + 2 <= n; i += 2) {
+		uint64_t x = packed_from(column, i);
+
+		sum += (x & mask) + (x >> width & mask);
 	}
 	for (; i < n; i++)
-		sum += packed_at(column, column->width > 57, i);
+		sum += packed_at(column, width > 57, i);
 	return sum;
 }
 
@@ -212,30 +223,44 @@ int64_t iforest_column_at(const struct iforest_column *column, unsigned i)
 	return (int64_t)(x + sum_packed(column, 0, i) * column->factor);
 }
 
-static unsigned find_delta(const struct iforest_column *column, unsigned n, int64_t number)
+/* Narrow steps come several with one load, and are looked at one by one where the number lies among them. */
+static unsigned find_delta(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found)
 {
-	uint64_t x = (uint64_t)column->base;
-	bool wide = column->width > 57;
-	unsigned i = 0;
+	uint64_t x = (uint64_t)column->base, difference = (uint64_t)column->difference, mask = iforest_low_bits(column->width);
+	unsigned width = column->width, i = 0;
 
+	for (; width <= 14 && i + 4 < n; i += 4) {
+		uint64_t steps = packed_from(column, i);
+		uint64_t sum = (steps & mask) + (steps >> width & mask) + (steps >> 2 * width & mask) + (steps >> 3 * width & mask);
+		uint64_t next = x + 4 * difference + sum * column->factor;
+
+		if ((int64_t)next >= number)
+			break;
+		x = next;
+	}
 	while ((int64_t)x < number && ++i < n)
-		x += (uint64_t)column->difference + packed_at(column, wide, i - 1) * column->factor;
+		x += difference + packed_at(column, width > 57, i - 1) * column->factor;
+	*found = (int64_t)x;
 	return i;
 }
 
-unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number)
+unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found)
 {
 	unsigned low = 0, high = n;
 
+	*found = 0;
 	if (column->is_delta)
-		return find_delta(column, n, number);
+		return find_delta(column, n, number, found);
 	while (low < high) {
 		unsigned middle = (low + high) / 2;
+		int64_t x = iforest_column_at(column, middle);
 
-		if (iforest_column_at(column, middle) < number)
+		if (x < number) {
 			low = middle + 1;
-		else
+		} else {
 			high = middle;
+			*found = x;
+		}
 	}
 	return low;
 }

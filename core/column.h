@@ -58,10 +58,10 @@ bool iforest_column_has_gaps(const uint8_t *bytes);
 /* Number i alone; i < n. Cost: O(1), O(i) where the column is DELTA. */
 int64_t iforest_column_at(const struct iforest_column *column, unsigned i);
 
-/* The first of n numbers that is `number` or more, n if there is none, without unpacking them.
+/* The first of n numbers that is `number` or more, n if there is none, without unpacking them; *found: that one, if there is.
  * Requires  they ascend; else any i <= n.
  * Cost      O(log n), O(n) where the column is DELTA. */
-unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number);
+unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found);
 
 /* The sum of numbers [from, to), from < to, without unpacking them. False where that cannot be done exactly.
  * Cost  O(to - from). */

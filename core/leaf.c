@@ -135,17 +135,12 @@ bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, uns
 {
 	const uint8_t *entry = directory_entry(leaf, block), *bytes = leaf->page + iforest_load16(entry + 4);
 	const uint8_t *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
-	struct iforest_summary summary;
-	bool has_summary;
 
 	*n = entry[6];
 	if (iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(*n))
 		return false;
-	bytes = iforest_summary_read(&summary, IFOREST_INT64, bytes, end, &has_summary);
-	if (!bytes || !has_summary || end - bytes < 2 || iforest_column_has_gaps(bytes))
-		return false;
-	*sum = (int64_t)summary.sum;
-	return true;
+	bytes = iforest_summary_read_sum(bytes, end, sum);
+	return bytes && end - bytes >= 2 && !iforest_column_has_gaps(bytes);
 }
 
 bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, unsigned *n, struct iforest_summary *summary,
@@ -312,6 +307,10 @@ enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsi
 	bool is_unpacked = reader->unpacked >> column & 1;
 	enum iforest_status status;
 
+	if (column == IFOREST_TIMES && reader->was_sought && reader->sought == i) {
+		*number = reader->sought_time;
+		return IFOREST_OK;
+	}
 	if (!is_unpacked && reader->n_picked < MOST_PICKED) {
 		reader->n_picked++;
 		status = iforest_block_find_column(reader, column);
@@ -338,10 +337,11 @@ static enum iforest_status find_packed(struct iforest_block_reader *reader, cons
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_TIMES);
 
 	reader->was_sought = true;
+	reader->sought = block->n;
 	if (!status && (key->series != block->series || key->time_is_null))
 		*entry = key->series < block->series ? 0 : block->n;
 	else if (!status)
-		*entry = iforest_column_find(&reader->columns[IFOREST_TIMES], block->n, key->time);
+		*entry = reader->sought = iforest_column_find(&reader->columns[IFOREST_TIMES], block->n, key->time, &reader->sought_time);
 	return status;
 }
 

@@ -130,7 +130,9 @@ struct iforest_block_reader {
 	unsigned n_found;                         /* columns found so far, in the order of the page */
 	uint32_t unpacked;                        /* bit c: column c stands in `block` */
 	unsigned n_picked;                        /* numbers taken out of packed columns, by iforest_block_pick() */
-	bool was_sought;                          /* in the times where they are packed, by iforest_block_find() */
+	bool was_sought;                          /* in the times where they are packed, by iforest_block_find(): it */
+	unsigned sought;                          /* came to this entry, */
+	int64_t sought_time;                      /* whose time this is */
 	const uint8_t *next;                      /* bytes of the first column not found yet */
 	struct iforest_column columns[2 + IFOREST_MAX_VALUES];
 	struct iforest_summary summaries[IFOREST_MAX_VALUES];  /* of all the block's entries, removed or not; without n */

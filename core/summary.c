@@ -158,6 +158,17 @@ const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum ifores
 	return bytes + 10;
 }
 
+const uint8_t *iforest_summary_read_sum(const uint8_t *bytes, const uint8_t *end, int64_t *sum)
+{
+	uint64_t zigzag = 0;
+
+	if (end - bytes < 3 || bytes[0] >= IFOREST_BLOCK_ENTRIES || bytes[1] >= IFOREST_BLOCK_ENTRIES) /* NO_SUMMARY is more */
+		return NULL;
+	bytes = iforest_varint_read(bytes + 2, end, &zigzag);
+	*sum = iforest_unzigzag(zigzag);
+	return bytes;
+}
+
 bool iforest_summary_agrees(const struct iforest_summary *stored, const struct iforest_summary *computed,
 			    enum iforest_value_kind kind)
 {

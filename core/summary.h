@@ -37,6 +37,9 @@ unsigned iforest_summary_write(const struct iforest_summary *summary, enum ifore
 const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_kind kind, const uint8_t *bytes,
 				    const uint8_t *end, bool *is_there);
 
+/* Reads the sum of integers alone. Returns NULL also where there is no summary. */
+const uint8_t *iforest_summary_read_sum(const uint8_t *bytes, const uint8_t *end, int64_t *sum);
+
 /* Is the stored summary (NULL: none) the one that would be written for what was computed from the numbers? */
 bool iforest_summary_agrees(const struct iforest_summary *stored, const struct iforest_summary *computed,
 			    enum iforest_value_kind kind);

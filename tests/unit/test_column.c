@@ -14,6 +14,7 @@ static void compare_packed(const struct iforest_column *column, const int64_t *n
 {
 	unsigned from = n / 3, to = n - n / 5, n_below = 0;
 	iforest_int128 sum, expected = 0;
+	int64_t found;
 	bool ascend = true;
 
 	for (unsigned i = 0; i < n; i++) {
@@ -23,13 +24,15 @@ static void compare_packed(const struct iforest_column *column, const int64_t *n
 	}
 	if (iforest_column_sum(column, from, to, &sum))
 		assert_true(sum == expected);
-	assert_true(iforest_column_find(column, n, numbers[from]) <= n);
+	assert_true(iforest_column_find(column, n, numbers[from], &found) <= n);
 	if (!ascend)
 		return;
-	assert_int_equal(iforest_column_find(column, n, numbers[from]), n_below);
-	assert_int_equal(iforest_column_find(column, n, INT64_MIN), 0);
+	assert_int_equal(iforest_column_find(column, n, numbers[from], &found), n_below);
+	assert_true(found == numbers[from]);
+	assert_int_equal(iforest_column_find(column, n, INT64_MIN, &found), 0);
+	assert_true(found == numbers[0]);
 	if (numbers[n - 1] < INT64_MAX)
-		assert_int_equal(iforest_column_find(column, n, INT64_MAX), n);
+		assert_int_equal(iforest_column_find(column, n, INT64_MAX, &found), n);
 }
 
 /* Packs and unpacks; the column lies at the very end of its memory, so that a read beyond the slack shows. Returns its bytes. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/summary.h"
-#include "core/varint.h"
 #include "tests/support/random.h"
 
 static int64_t random_number(struct random *dice, enum iforest_value_kind kind)
@@ -60,6 +59,12 @@ static void assert_survives_bytes(const struct iforest_summary *summary, enum if
 
 	assert_true(n_bytes <= sizeof bytes);
 	assert_ptr_equal(iforest_summary_read(&read, kind, bytes, bytes + n_bytes, &is_there), bytes + n_bytes);
+	if (kind == IFOREST_INT64) {
+		int64_t sum;
+
+		assert_ptr_equal(iforest_summary_read_sum(bytes, bytes + n_bytes, &sum), is_there ? bytes + n_bytes : NULL);
+		assert_true(!is_there || sum == read.sum);
+	}
 	assert_int_equal(is_there, n_bytes > 1);
 	assert_true(iforest_summary_agrees(is_there ? &read : NULL, summary, kind));
 	for (unsigned n = 0; n < n_bytes; n++)
@@ -121,22 +126,8 @@ static void foreign_bytes_are_refused(void **state)
 	(void)state;
 	assert_null(iforest_summary_read(&summary, IFOREST_INT64, entry_too_high, entry_too_high + 3, &is_there));
 	assert_null(iforest_summary_read(&summary, IFOREST_INT64, endless, endless + sizeof endless, &is_there));
-}
-
-static void varints_survive(void **state)
-{
-	uint8_t bytes[IFOREST_MAX_VARINT_BYTES];
-
-	(void)state;
-	for (unsigned bits = 0; bits <= 64; bits++) {
-		uint64_t x = iforest_low_bits(bits), read = ~x;
-		uint8_t *end = iforest_varint_write(bytes, x);
-
-		assert_int_equal(end - bytes, bits <= 7 ? 1 : (bits + 6) / 7);
-		assert_ptr_equal(iforest_varint_read(bytes, end, &read), end);
-		assert_true(read == x);
-		assert_null(iforest_varint_read(bytes, end - 1, &read));
-	}
+	assert_null(iforest_summary_read_sum(entry_too_high, entry_too_high + 3, &(int64_t){ 0 }));
+	assert_null(iforest_summary_read_sum(endless, endless + sizeof endless, &(int64_t){ 0 }));
 }
 
 int main(void)
@@ -145,7 +136,6 @@ int main(void)
 		cmocka_unit_test(random_numbers_are_summarised),
 		cmocka_unit_test(what_cannot_be_written_exactly_is_not_written),
 		cmocka_unit_test(foreign_bytes_are_refused),
-		cmocka_unit_test(varints_survive),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
