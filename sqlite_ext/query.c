@@ -263,6 +263,8 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 		}
 	}
 	query->at_end = !found;
+	if (!status)
+		return SQLITE_OK;
 	if (status == IFOREST_TOO_LARGE)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: spans of several series overlap more than %d buckets",
 					 query->name, IFOREST_MAX_OVERLAPPED);

@@ -169,8 +169,7 @@ int iforest_table_next(sqlite3_vtab_cursor *base)
 	struct cursor *cursor = (struct cursor *)base;
 	struct iforest_error error = { .rc = SQLITE_OK };
 
-	iforest_query_next(&cursor->query, &error);
-	return iforest_table_report(base->pVtab, &error);
+	return iforest_query_next(&cursor->query, &error) ? iforest_table_report(base->pVtab, &error) : SQLITE_OK;
 }
 
 int iforest_table_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
