@@ -144,7 +144,7 @@ double iforest_number_from_datum(Datum datum, Oid type)
 	case FLOAT4OID:
 		return DatumGetFloat4(datum);
 	case NUMERICOID:
-		return DatumGetFloat8(DirectFunctionCall1(numeric_float8, datum));
+		return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, datum));
 	default:
 		return DatumGetFloat8(datum);
 	}

@@ -1,7 +1,5 @@
 #include "pg_ext/aggregates.h"
 
-#include <math.h>
-
 #include "access/sysattr.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
@@ -54,20 +52,12 @@ static bool is_real_column(Node *expression)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* Infinite factors make NaN of zeros, which neither sums nor extremes show. */
-static bool may_be_infinite(Node *node, void *context)
+/* Dates and timestamps have infinities, too, of which extract() makes numbers. */
+static bool is_time_type(const struct iforest_question *question, AttrNumber attribute)
 {
-	Oid type;
+	Oid type = getBaseType(exprType(list_nth(question->columns, attribute - 1)));
 
-	if (!node)
-		return false;
-	if (!IsA(node, Const) && !IsA(node, Param))
-		return expression_tree_walker(node, may_be_infinite, context);
-	type = getBaseType(exprType(node));
-	if (type != FLOAT4OID && type != FLOAT8OID && type != NUMERICOID)
-		return false;
-	return IsA(node, Param) || (!castNode(Const, node)->constisnull &&
-				    !isfinite(iforest_number_from_datum(castNode(Const, node)->constvalue, type)));
+	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 
 /* Why the variance of an expression of value column v alone is not known; NULL if it is. */
@@ -104,11 +94,14 @@ static const char *refuse_sketch(const struct iforest_question *question, Node *
 }
 
 /* Why an expression of one column alone does not do for the function; NULL if it does. */
-static const char *refuse(enum iforest_function function, Node *expression, AttrNumber attribute, bool is_time)
+static const char *refuse(const struct iforest_question *question, enum iforest_function function, Node *expression,
+			  AttrNumber attribute)
 {
+	bool is_time = attribute == iforest_time_attribute(question);
 	List *breaks = NIL;
 
-	if (function != IFOREST_FUNCTION_COUNT && may_be_infinite(expression, NULL))
+	/* infinite factors make NaN of zeros, which neither sums nor extremes show */
+	if (function != IFOREST_FUNCTION_COUNT && iforest_may_be_infinite(expression))
 		return "a constant in an aggregate is infinite, or a parameter that may be";
 	if (function == IFOREST_FUNCTION_SUM || function == IFOREST_FUNCTION_AVG) {
 		if (is_time || !iforest_is_affine(expression, attribute))
@@ -119,6 +112,8 @@ static const char *refuse(enum iforest_function function, Node *expression, Attr
 		return "the argument of an aggregate is not monotone in its column";
 	if (function == IFOREST_FUNCTION_COUNT)
 		return NULL;
+	if (is_time_type(question, attribute) && iforest_may_make_nan(expression))
+		return "the argument of an aggregate is not monotone in its column";
 	if (breaks != NIL)
 		return "the extreme of a time hangs on a time zone";
 	if (is_real_column(expression) && !iforest_is_ascending(expression, attribute))
@@ -156,7 +151,7 @@ static void add_valueless(struct reading *reading, struct iforest_arm *arm)
 
 	if ((reading->function == IFOREST_FUNCTION_COUNT || is_extreme) && iforest_mentions(arm->expression, time) &&
 	    !mentions_by(reading->question, arm->expression) &&
-	    !refuse(reading->function, arm->expression, time, true)) {
+	    !refuse(reading->question, reading->function, arm->expression, time)) {
 		arm->kind = IFOREST_MEASURE_TIME;
 		reading->arms = lappend(reading->arms, arm);
 	} else {
@@ -190,7 +185,7 @@ static void add_arm(struct reading *reading, Node *expression, List *conditions,
 	    iforest_mentions(expression, iforest_time_attribute(question)))
 		reading->reason = "the argument of an aggregate mixes columns";
 	else
-		reading->reason = refuse(reading->function, expression, (AttrNumber)(question->n_by + 2 + arm->value), false);
+		reading->reason = refuse(question, reading->function, expression, (AttrNumber)(question->n_by + 2 + arm->value));
 	reading->arms = lappend(reading->arms, arm);
 }
 

@@ -121,7 +121,7 @@ struct iforest_affine {
 /* Evaluates the parts without columns, in the current memory context. False where one is NULL. */
 bool iforest_affine_read(Node *expression, AttrNumber attribute, ExprContext *econtext, struct iforest_affine *result);
 
-/* A number of any type that a value column can have as a double, rounded. */
+/* A number of any type that a value column can have as a double, rounded; infinite where it is too large for one. */
 double iforest_number_from_datum(Datum datum, Oid type);
 
 #endif

@@ -1,6 +1,8 @@
 #include "pg_ext/groups.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
 
 #include "pg_ext/monotone.h"
 
@@ -30,11 +32,19 @@ struct iforest_groups {
 	void *only;                  /* states of the one group without keys */
 };
 
+static bool has_infinities(const struct iforest_question *question)
+{
+	Oid type = getBaseType(exprType(list_nth(question->columns, iforest_time_attribute(question) - 1)));
+
+	return type != INT2OID && type != INT4OID && type != INT8OID;
+}
+
 /* Buckets come series by series, and in each in the order of time. So those of a group come one after the other if each series has its
- * own keys, and what the keys are made of besides is monotone in time: rows without a time come last. */
+ * own keys, and what the keys are made of besides is monotone in time, infinite ones too: rows without a time come last. */
 static bool keys_come_together(const struct iforest_question *question)
 {
 	AttrNumber time = iforest_time_attribute(question);
+	bool may_be_infinite = has_infinities(question);
 	List *breaks = NIL;
 	Bitmapset *by = NULL;
 	ListCell *cell;
@@ -44,7 +54,8 @@ static bool keys_come_together(const struct iforest_question *question)
 
 		if (IsA(key, Var) && castNode(Var, key)->varattno != time && iforest_equal_is_identical(key))
 			by = bms_add_member(by, castNode(Var, key)->varattno);
-		else if (iforest_mentions(key, time) && !iforest_is_monotone(key, time, &breaks))
+		else if (iforest_mentions(key, time) &&
+			 (!iforest_is_monotone(key, time, &breaks) || (may_be_infinite && iforest_may_make_nan(key))))
 			return false;
 	}
 	return breaks == NIL && bms_num_members(by) == question->n_by && list_length(question->tables) == 1;

@@ -1,5 +1,7 @@
 #include "pg_ext/monotone_functions.h"
 
+#include <math.h>
+
 #include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
@@ -10,6 +12,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
+#include "pg_ext/aggregates.h"
 #include "pg_ext/own.h"
 
 static bool is_one_of(Oid function, const Oid *list, size_t n)
@@ -42,6 +45,40 @@ bool iforest_has_columns(Node *expression)
 {
 	return mentions_walker(expression, NULL);
 }
+
+/* ---- constants ---- */
+
+static bool is_special(Node *node, void *zero_too)
+{
+	double value;
+	Oid type;
+
+	if (!node)
+		return false;
+	if (!IsA(node, Const) && !IsA(node, Param))
+		return expression_tree_walker(node, is_special, zero_too);
+	type = getBaseType(exprType(node));
+	if (type != FLOAT4OID && type != FLOAT8OID && type != NUMERICOID)
+		return false;
+	if (IsA(node, Param) || castNode(Const, node)->constisnull)
+		return IsA(node, Param);
+	value = iforest_number_from_datum(castNode(Const, node)->constvalue, type);
+	return !isfinite(value) || (zero_too && value == 0);
+}
+
+bool iforest_may_be_infinite(Node *expression)
+{
+	return is_special(expression, NULL);
+}
+
+bool iforest_may_make_nan(Node *expression)
+{
+	bool zero_too = true;
+
+	return is_special(expression, &zero_too);
+}
+
+/* ---- functions ---- */
 
 /* The function that a node calls, and its arguments. */
 static Oid called(Node *node, List **arguments)

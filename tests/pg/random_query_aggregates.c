@@ -17,7 +17,7 @@ static const char *const of_whole[] = {
 	"sum((@ - 1) * 0.5)", "avg(-@)", "sum(100 - @)", "min(100 - @)", "max(@ * interval '1 millisecond')",
 	"sum(@::numeric / 4)", "sum(numeric_mul(@::numeric, 3))", "avg(numeric_sub(@, 2))", "min(@ * 0.001)", "max(-@::numeric)", "avg(@ * 0.25)", "sum(@ + @)", "max(@ % 10)",
 	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::bigint)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.9)", "md5(iforest_sketch(@::float8)\2)",
-	"iforest_sketch_count(iforest_sketch(@)\2)",
+	"iforest_sketch_count(iforest_sketch(@)\2)", "sum(@ * 1e400)\2 > 0", "max(@ - 1e-400)\2 < 0",
 }, *const of_numeric[] = {
 	"sum(@)", "sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 1.5)",
 	"sum(@ + 0.125)", "avg(@ * 3)", "sum(-@)", "max(round(@))", "min(floor(@))", "sum(@ - 1)", "max(@ * -2)",
@@ -25,7 +25,7 @@ static const char *const of_whole[] = {
 	"sum(round(@))", "sum(@ / 2)", "avg(abs(@))", "sum(@::numeric(20, 1))", "max(@::numeric(20, 8))",
 	"sum(coalesce(@, 0))", "sum((@ + 1) * 0.01)", "avg((@ + 1) * 2)", "avg(-@)", "max(@ / 3)", "min(-@)",
 	"max(@::bigint)", "sum(1 - @)", "max(@::numeric(20, 1))", "min(trunc(@, 1))", "max((@ - 1) * 0.5)",
-	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)",
+	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "sum(@ + 1e400)\2 > 0", "max(@ / 1e400)\2 > 0",
 }, *const of_real[] = {
 	"sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 2)", "sum(@ / 4)",
 	"avg(@ - 0.5)", "sum(@::float8)", "max(floor(@))", "min(@ * -2)", "sum(@ + 1)", "max(@::numeric)", "sum(abs(@))",

@@ -268,6 +268,28 @@ DEALLOCATE scaled;
 DROP TABLE shared;
 DROP DOMAIN share;
 
+-- ---- constants: 0, infinite, and beyond what double precision can hold ----
+CREATE TABLE extremes(ts float8, at timestamptz, v integer, price numeric(9, 2));
+INSERT INTO extremes SELECT i / 4.0 - 100, timestamptz '2024-01-01' + i * interval '1 min', i, i / 100.0 FROM generate_series(1, 20000) i;
+INSERT INTO extremes VALUES ('Infinity', 'infinity', NULL, NULL), ('-Infinity', '-infinity', NULL, NULL), ('NaN', NULL, NULL, NULL), (NULL, NULL, 1, 1);
+CREATE INDEX extremes_ts_if ON extremes USING iforest (ts) INCLUDE (v, at, price);
+CREATE INDEX extremes_at_if ON extremes USING iforest (at) INCLUDE (v);
+VACUUM ANALYZE extremes;
+-- Of the infinities they make NaN, which is the greatest of all: one group, wherever it comes from.
+SELECT shape('SELECT round((ts * 0)::numeric), count(*) FROM extremes GROUP BY 1');
+SELECT shape('SELECT DISTINCT ts + ''Infinity'' FROM extremes');
+SELECT shape('SELECT (ts / ''Infinity'')::numeric < 1, count(*) FROM extremes GROUP BY 1');
+SELECT shape('SELECT extract(epoch FROM at) * 0, count(*) FROM extremes GROUP BY 1');
+SELECT shape('SELECT floor(ts / 1000), count(*) FROM extremes GROUP BY 1');
+SELECT shape('SELECT min(extract(epoch FROM at) * 0), max(extract(epoch FROM at) * 0) FROM extremes');
+SET plan_cache_mode = force_generic_plan;
+PREPARE times(float8) AS SELECT (ts * $1)::numeric(3, 0) AS t, count(*) FROM extremes GROUP BY 1 ORDER BY 1;
+EXECUTE times(0);
+SELECT sum(price * 1e400) > 0 AS sum, max(price + 1e400) > 0 AS max, min(price / 1e400) > 0 AS min FROM extremes WHERE price / 1e400 >= 0 AND price * 1e-400 < 1;
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+DROP TABLE extremes;
+
 -- ---- value columns that were made wider, without a new index, than it holds ----
 CREATE TABLE paid(ts bigint NOT NULL, price numeric(12, 2), number integer);
 INSERT INTO paid SELECT i, i / 100.0, i % 7 - 3 FROM generate_series(1, 20000) i;
