@@ -29,10 +29,12 @@ static bool is_asked(const struct measure *measure, ExprContext *econtext)
 	return true;
 }
 
-static void add_value(const struct iforest_value_aggregate *fold, bool is_real, struct iforest_measure_state *state)
+static void add_value(const struct iforest_value_aggregate *fold, uint64 n_rows, bool is_real,
+		      struct iforest_measure_state *state)
 {
 	enum iforest_value_kind kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 
+	state->has_null = state->has_null || fold->n < n_rows;
 	if (fold->n == 0)
 		return;
 	if (state->n == 0 || iforest_number_compare(fold->min.value, state->min, kind) < 0)
@@ -205,10 +207,11 @@ void iforest_measures_add(const struct iforest_measures *measures, struct ifores
 			state->n += fold->n_rows;
 			break;
 		case IFOREST_MEASURE_VALUE:
-			add_value(&fold->values[measure->value], iforest_value_is_real(definition, (unsigned)measure->value),
-				  state);
+			add_value(&fold->values[measure->value], fold->n_rows,
+				  iforest_value_is_real(definition, (unsigned)measure->value), state);
 			break;
 		case IFOREST_MEASURE_TIME:
+			state->has_null = state->has_null || !has_time;
 			if (!has_time)
 				break;
 			if (state->n == 0 || fold->first_time < state->min.integer)

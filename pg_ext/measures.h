@@ -9,6 +9,7 @@
 /* A measure of one group. Zeros: of no rows. */
 struct iforest_measure_state {
 	uint64 n;                        /* rows that are not NULL */
+	bool has_null;                   /* of VALUE and TIME: others there are, too */
 	iforest_int128 sum;              /* of integers */
 	union {
 		struct iforest_squares squares;  /* of integers, where they are asked for */

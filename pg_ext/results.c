@@ -40,6 +40,33 @@ static void extremes(const struct iforest_measures *measures, const struct arm *
 	}
 }
 
+/* Evaluates an argument where its column is NULL, for what is constant in it may fail. */
+static void try_null(const struct iforest_measures *measures, const struct arm *arm, const struct iforest_measure_state *state)
+{
+	bool is_null;
+
+	if (!arm->state || arm->is_plain || !state->has_null)
+		return;
+	measures->econtext->ecxt_scantuple->tts_isnull[arm->attribute - 1] = true;
+	(void)ExecEvalExpr(arm->state, measures->econtext, &is_null);
+}
+
+/* Evaluates an argument at both extremes as well, so that it fails where it would for a row. Returns whether it is NULL there, as
+ * a parameter that is NULL makes it. */
+static bool try_argument(const struct iforest_measures *measures, const struct arm *arm, const struct iforest_measure_state *state)
+{
+	Datum least, greatest;
+	bool is_null = false;
+
+	try_null(measures, arm, state);
+	if (arm->state && !arm->is_plain && state->n > 0) {
+		extremes(measures, arm, state, &least, &greatest);
+		(void)evaluate_at(measures, arm, least, &is_null);
+		(void)evaluate_at(measures, arm, greatest, &is_null);
+	}
+	return is_null;
+}
+
 /* ---- sums ---- */
 
 struct total {
@@ -89,17 +116,6 @@ static int16 value_scale(const struct iforest_measures *measures, int value)
 	return definition->value_types[value] == NUMERICOID ? definition->value_scales[value] : 0;
 }
 
-/* Evaluates an argument at both extremes, so that it fails where it would for a row. */
-static void try_extremes(const struct iforest_measures *measures, const struct arm *arm,
-			 const struct iforest_measure_state *state)
-{
-	Datum least, greatest;
-	bool is_null;
-
-	extremes(measures, arm, state, &least, &greatest);
-	(void)evaluate_at(measures, arm, least, &is_null);
-	(void)evaluate_at(measures, arm, greatest, &is_null);
-}
 
 /* a * sum + b * n. */
 static void add_affine(const struct iforest_measures *measures, struct arm *arm,
@@ -111,10 +127,9 @@ static void add_affine(const struct iforest_measures *measures, struct arm *arm,
 	int16 scale = value_scale(measures, measure->value);
 	Datum sum = (Datum)0;
 
+	(void)try_argument(measures, arm, state);
 	if (state->n == 0 || !read_affine(measures, arm))
 		return;
-	if (!arm->is_plain)
-		try_extremes(measures, arm, state);
 	total->n += state->n;
 	if (!is_real)
 		sum = iforest_numeric_from_int128(state->sum, scale);
@@ -202,10 +217,9 @@ static Datum variance(const struct iforest_measures *measures, const struct resu
 		const struct iforest_measure_state *state = &states[arm->measure];
 		int16 scale = value_scale(measures, measures->measures[arm->measure].value);
 
+		(void)try_argument(measures, arm, state);
 		if (state->n == 0)
 			continue;
-		if (!arm->is_plain)
-			try_extremes(measures, arm, state);
 		n += state->n;
 		sum = DirectFunctionCall2(numeric_add, sum, iforest_numeric_from_int128(state->sum, scale));
 		squares = DirectFunctionCall2(numeric_add, squares, iforest_numeric_from_squares(&state->squares, scale));
@@ -251,6 +265,7 @@ static Datum extreme(const struct iforest_measures *measures, const struct resul
 				offer(result, state->datum, &best, is_null);
 			continue;
 		}
+		try_null(measures, arm, state);
 		if (state->n == 0)
 			continue;
 		extremes(measures, arm, state, &ends[0], &ends[1]);
@@ -272,16 +287,8 @@ static Datum count(const struct iforest_measures *measures, const struct result 
 	for (int a = 0; a < result->n_arms; a++) {
 		const struct arm *arm = &result->arms[a];
 		const struct iforest_measure_state *state = &states[arm->measure];
-		Datum least, greatest;
-		bool is_null = false;
 
-		/* a parameter that is NULL makes all NULL */
-		if (arm->state && !arm->is_plain && state->n > 0) {
-			extremes(measures, arm, state, &least, &greatest);
-			(void)evaluate_at(measures, arm, least, &is_null);
-			(void)evaluate_at(measures, arm, greatest, &is_null);
-		}
-		n += is_null ? 0 : state->n;
+		n += try_argument(measures, arm, state) ? 0 : state->n;
 	}
 	return Int64GetDatum((int64)n);
 }

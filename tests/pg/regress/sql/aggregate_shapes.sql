@@ -286,6 +286,13 @@ SET plan_cache_mode = force_generic_plan;
 PREPARE times(float8) AS SELECT (ts * $1)::numeric(3, 0) AS t, count(*) FROM extremes GROUP BY 1 ORDER BY 1;
 EXECUTE times(0);
 SELECT sum(price * 1e400) > 0 AS sum, max(price + 1e400) > 0 AS max, min(price / 1e400) > 0 AS min FROM extremes WHERE price / 1e400 >= 0 AND price * 1e-400 < 1;
+-- What is constant in an argument fails for rows whose value is NULL, too, and what is not before a factor that is NULL.
+PREPARE factor(integer, integer) AS SELECT sum(v * 200000 * $1) FROM extremes WHERE v = $2;
+EXECUTE factor(NULL, 20000);
+EXECUTE factor(NULL, 2);
+PREPARE quotient(integer) AS SELECT sum(v * (1 / $1)), max(v * (1 / $1)), count(v * (1 / $1)) FROM extremes WHERE v IS NULL;
+EXECUTE quotient(1);
+EXECUTE quotient(0);
 RESET plan_cache_mode;
 DEALLOCATE ALL;
 DROP TABLE extremes;
