@@ -106,7 +106,12 @@ bool iforest_is_column(Node *expression, AttrNumber attribute)
 	return shape_of_node(expression) == CAST && iforest_is_column(linitial(arguments_of(expression)), attribute);
 }
 
-bool iforest_is_affine(Node *expression, AttrNumber attribute)
+static bool is_real_type(Oid type)
+{
+	return type == FLOAT4OID || type == FLOAT8OID;
+}
+
+static bool is_affine(Node *expression, AttrNumber attribute, bool may_add)
 {
 	List *arguments;
 	enum shape shape;
@@ -114,22 +119,25 @@ bool iforest_is_affine(Node *expression, AttrNumber attribute)
 	if (IsA(expression, Var))
 		return castNode(Var, expression)->varattno == attribute;
 	if (IsA(expression, RelabelType))
-		return iforest_keeps_order(castNode(RelabelType, expression)) && iforest_is_affine((Node *)castNode(RelabelType, expression)->arg, attribute);
+		return iforest_keeps_order(castNode(RelabelType, expression)) &&
+		       is_affine((Node *)castNode(RelabelType, expression)->arg, attribute, may_add);
 	shape = shape_of_node(expression);
-	if (shape == UNKNOWN)
+	if (shape == UNKNOWN || (!may_add && (shape == SUM || shape == DIFFERENCE)))
 		return false;
 	arguments = arguments_of(expression);
 	if (list_length(arguments) == 1)
-		return iforest_is_affine(linitial(arguments), attribute);
+		return is_affine(linitial(arguments), attribute, may_add);
 	if (!iforest_has_columns(lsecond(arguments)))
-		return iforest_is_affine(linitial(arguments), attribute);
+		return is_affine(linitial(arguments), attribute, may_add);
 	return shape != QUOTIENT && !iforest_has_columns(linitial(arguments)) &&
-	       iforest_is_affine(lsecond(arguments), attribute);
+	       is_affine(lsecond(arguments), attribute, may_add);
 }
 
-static bool is_real_type(Oid type)
+/* What is subtracted from reals may leave little of them: then of the sum, which was rounded before, more is lost than of sums of
+ * what is left. */
+bool iforest_is_affine(Node *expression, AttrNumber attribute)
 {
-	return type == FLOAT4OID || type == FLOAT8OID;
+	return is_affine(expression, attribute, !is_real_type(exprType(expression)));
 }
 
 double iforest_number_from_datum(Datum datum, Oid type)
@@ -208,9 +216,9 @@ static bool evaluate(Node *part, ExprContext *econtext, bool is_real, struct ifo
 	if (is_null)
 		return false;
 	if (is_real)
-		constant->real_b = iforest_number_from_datum(datum, exprType(part));
+		constant->real_a = iforest_number_from_datum(datum, exprType(part));
 	else
-		constant->b = numeric_from(datum, exprType(part));
+		constant->a = numeric_from(datum, exprType(part));
 	return true;
 }
 
@@ -222,29 +230,24 @@ static Datum negative(Datum number)
 static void apply(enum shape shape, bool constant_first, const struct iforest_affine *constant,
 		  struct iforest_affine *result)
 {
-	double sign = shape == NEGATION || (shape == DIFFERENCE && constant_first) ? -1 : 1;
+	bool is_negated = shape == NEGATION || (shape == DIFFERENCE && constant_first);
 
 	if (result->is_real) {
-		double factor = shape == PRODUCT ? constant->real_b : shape == QUOTIENT ? 1 / constant->real_b : sign;
-
-		result->real_a *= factor;
-		result->real_b *= factor;
-		if (shape == SUM || shape == DIFFERENCE)
-			result->real_b += shape == SUM || constant_first ? constant->real_b : -constant->real_b;
+		result->real_a *= shape == PRODUCT ? constant->real_a : shape == QUOTIENT ? 1 / constant->real_a : -1;
 		return;
 	}
 	if (shape == PRODUCT) {
-		result->a = DirectFunctionCall2(numeric_mul, result->a, constant->b);
-		result->b = DirectFunctionCall2(numeric_mul, result->b, constant->b);
+		result->a = DirectFunctionCall2(numeric_mul, result->a, constant->a);
+		result->b = DirectFunctionCall2(numeric_mul, result->b, constant->a);
 		return;
 	}
-	if (sign < 0) {
+	if (is_negated) {
 		result->a = negative(result->a);
 		result->b = negative(result->b);
 	}
 	if (shape == SUM || shape == DIFFERENCE)
 		result->b = DirectFunctionCall2(shape == SUM || constant_first ? numeric_add : numeric_sub, result->b,
-						constant->b);
+						constant->a);
 }
 
 static bool read_factors(Node *node, AttrNumber attribute, ExprContext *econtext, struct iforest_affine *result)
@@ -258,7 +261,6 @@ static bool read_factors(Node *node, AttrNumber attribute, ExprContext *econtext
 		return read_factors((Node *)castNode(RelabelType, node)->arg, attribute, econtext, result);
 	if (IsA(node, Var)) {
 		result->real_a = 1;
-		result->real_b = 0;
 		result->a = NumericGetDatum(int64_to_numeric(1));
 		result->b = NumericGetDatum(int64_to_numeric(0));
 		return true;

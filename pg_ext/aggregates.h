@@ -108,14 +108,14 @@ bool iforest_aggregate_is_real(Aggref *aggregate);
 /* Is the expression column `attribute`, or a cast of it that changes no value? */
 bool iforest_is_column(Node *expression, AttrNumber attribute);
 
-/* Is the expression that, exactly (reals: within rounding), of column `attribute`? */
+/* Is the expression that, exactly, of column `attribute`? Of a real type: within rounding, and without b. */
 bool iforest_is_affine(Node *expression, AttrNumber attribute);
 
-/* a and b: numerics, or doubles where the expression is of a real type. */
+/* a and b: numerics; or a double, where the expression is of a real type. */
 struct iforest_affine {
 	bool is_real;
 	Datum a, b;
-	double real_a, real_b;
+	double real_a;
 };
 
 /* Evaluates the parts without columns, in the current memory context. False where one is NULL. */

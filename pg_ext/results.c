@@ -139,7 +139,7 @@ static void add_affine(const struct iforest_measures *measures, struct arm *arm,
 		if (!arm->is_plain) {
 			double sum_of_values = real;
 
-			real = arm->affine.real_a * real + arm->affine.real_b * (double)state->n;
+			real *= arm->affine.real_a;
 			if (isinf(real) && !isinf(sum_of_values))
 				float_overflow_error();
 		}

@@ -297,6 +297,19 @@ RESET plan_cache_mode;
 DEALLOCATE ALL;
 DROP TABLE extremes;
 
+-- ---- reals less most of what they are: their sum does not tell ----
+CREATE TABLE clocked(ts bigint NOT NULL, at float8, ns bigint);
+INSERT INTO clocked SELECT i, 1704067200 + i % 1000 / 1024.0, 1704067200000000000 + i FROM generate_series(1, 20000) i;
+CREATE INDEX clocked_if ON clocked USING iforest (ts) INCLUDE (at, ns);
+VACUUM ANALYZE clocked;
+SET iforest.explain_decline = on;
+SELECT answered('SELECT ts / 7000, avg(at - 1704067200) FROM clocked WHERE ts < 17000 GROUP BY 1');
+SELECT answered('SELECT sum(1704067200 - at) FROM clocked WHERE ts BETWEEN 11 AND 17');
+SELECT answered('SELECT sum(ns::float8 - 1704067200000000000) FROM clocked');
+RESET iforest.explain_decline;
+SELECT shape('SELECT sum(ns - 1704067200000000000), avg(-ns + 5), max(at - 1704067200), round(sum(at / -4) / 1000000) FROM clocked');
+DROP TABLE clocked;
+
 -- ---- value columns that were made wider, without a new index, than it holds ----
 CREATE TABLE paid(ts bigint NOT NULL, price numeric(12, 2), number integer);
 INSERT INTO paid SELECT i, i / 100.0, i % 7 - 3 FROM generate_series(1, 20000) i;
