@@ -111,8 +111,14 @@ static List *columns_of_parent(const struct iforest_query *query, const RelOptIn
 	return columns;
 }
 
-/* The index of a partition that has these columns, any usable one where columns is NIL. */
-static IndexOptInfo *find_alike(const struct iforest_query *query, RelOptInfo *part, List *columns, int n_keys, int skip)
+/* Have the keys of both the same operators? */
+static bool are_alike(const IndexOptInfo *a, const IndexOptInfo *b)
+{
+	return a->nkeycolumns == b->nkeycolumns && memcmp(a->opfamily, b->opfamily, a->nkeycolumns * sizeof *a->opfamily) == 0;
+}
+
+/* The index of a partition that has these columns in the way of that one; any usable one where that is NULL. */
+static IndexOptInfo *find_alike(const struct iforest_query *query, RelOptInfo *part, List *columns, const IndexOptInfo *like, int skip)
 {
 	ListCell *cell;
 
@@ -123,7 +129,7 @@ static IndexOptInfo *find_alike(const struct iforest_query *query, RelOptInfo *p
 		if (!iforest_is_usable(index) || index->indpred != NIL)
 			continue;
 		own = columns_of_parent(query, part, index);
-		if (own == NIL || (columns != NIL && (!equal(own, columns) || index->nkeycolumns != n_keys)))
+		if (own == NIL || (like && (!equal(own, columns) || !are_alike(index, like))))
 			continue;
 		if (skip-- == 0)
 			return index;
@@ -139,14 +145,14 @@ static List *of_partitions(const struct iforest_query *query, const char **reaso
 
 	if (!add_leaves(query->root, query->rel, &leaves) || leaves == NIL)
 		return NIL;
-	for (int n = 0; (first = find_alike(query, linitial(leaves), NIL, 0, n)); n++) {
+	for (int n = 0; (first = find_alike(query, linitial(leaves), NIL, NULL, n)); n++) {
 		struct iforest_candidate *candidate = palloc0(sizeof *candidate);
 		ListCell *cell;
 
 		candidate->columns = columns_of_parent(query, linitial(leaves), first);
 		candidate->restrictions = query->rel->baserestrictinfo;
 		foreach(cell, leaves) {
-			IndexOptInfo *index = find_alike(query, lfirst(cell), candidate->columns, first->nkeycolumns, 0);
+			IndexOptInfo *index = find_alike(query, lfirst(cell), candidate->columns, first, 0);
 
 			if (!index)
 				break;

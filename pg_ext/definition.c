@@ -1,9 +1,11 @@
 #include "pg_ext/definition.h"
 
+#include "access/nbtree.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 #include "utils/varlena.h"
 
 #include "pg_ext/options.h"
@@ -157,7 +159,31 @@ void iforest_definition_read(Relation index, struct iforest_definition *definiti
 
 /* ---- refusals ---- */
 
-static void check_by_columns(Relation index, const struct iforest_definition *definition)
+/* The operator of a key column's class that has this strategy. */
+static Oid operator_of_class(Relation index, int attribute, int16 strategy)
+{
+	Oid type = index->rd_opcintype[attribute];
+
+	return get_opfamily_member(index->rd_opfamily[attribute], type, type, strategy);
+}
+
+/* Is what the operator class takes for equal the same in bytes? So the type's B-tree says, of the same equality. */
+static bool equal_is_identical(Relation index, int attribute)
+{
+	Oid type = index->rd_opcintype[attribute], function;
+	TypeCacheEntry *entry;
+
+	if (IsPolymorphicType(type))
+		type = getBaseType(TupleDescAttr(RelationGetDescr(index), attribute)->atttypid);
+	entry = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_BTREE_OPFAMILY);
+	if (operator_of_class(index, attribute, BTEqualStrategyNumber) != entry->eq_opr || !OidIsValid(entry->btree_opf))
+		return false;
+	function = get_opfamily_proc(entry->btree_opf, entry->btree_opintype, entry->btree_opintype, BTEQUALIMAGE_PROC);
+	return OidIsValid(function) && DatumGetBool(OidFunctionCall1Coll(function, index->rd_indcollation[attribute],
+									 ObjectIdGetDatum(entry->btree_opintype)));
+}
+
+static void check_keys(Relation index, const struct iforest_definition *definition)
 {
 	for (int i = 0; i < definition->n_by; i++) {
 		Form_pg_attribute form = TupleDescAttr(RelationGetDescr(index), i);
@@ -180,7 +206,17 @@ static void check_by_columns(Relation index, const struct iforest_definition *de
 				errdetail("Strings that are equal there may differ."),
 				errhint("Give the column another collation in the index: (%s COLLATE \"C\", ...).",
 					NameStr(form->attname)));
+		if (getBaseType(form->atttypid) != BPCHAROID && !equal_is_identical(index, i))
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("column \"%s\" of type %s cannot be a by column with this operator class",
+				       NameStr(form->attname), format_type_be(form->atttypid)),
+				errdetail("Values that are equal to it may differ."));
 	}
+	if (operator_of_class(index, definition->n_by, BTLessStrategyNumber) !=
+	    lookup_type_cache(index->rd_opcintype[definition->n_by], TYPECACHE_LT_OPR)->lt_opr)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("the time column \"%s\" needs an operator class with the order of its type",
+			       NameStr(TupleDescAttr(RelationGetDescr(index), definition->n_by)->attname)));
 	for (int i = 0; i <= definition->n_by; i++)
 		if (index->rd_indoption[i] != 0)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -329,7 +365,7 @@ void iforest_definition_check_columns(Relation index, const struct iforest_defin
 				      struct iforest_fields *fields)
 {
 	*fields = (struct iforest_fields){ .has_blocks = true };
-	check_by_columns(index, definition);
+	check_keys(index, definition);
 	check_values(index, definition, fields);
 	check_end(index, definition, fields);
 	check_variance(index, definition, fields);

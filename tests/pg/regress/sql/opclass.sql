@@ -34,3 +34,33 @@ SELECT property, pg_index_column_has_property('told_if', 1, property) AS by, pg_
 FROM unnest('{asc, desc, nulls_first, nulls_last, orderable, distance_orderable, returnable, search_array, search_nulls}'::text[]) property;
 SELECT pg_get_indexdef('told_if'::regclass);
 DROP TABLE told;
+
+-- Classes of one's own: a by column needs one whose equal values are the same, and the time one of the type's own order.
+CREATE OPERATOR CLASS own_numeric_ops FOR TYPE numeric USING iforest AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 numeric_cmp(numeric, numeric);
+CREATE OPERATOR CLASS own_integer_ops FOR TYPE integer USING iforest AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 btint4cmp(integer, integer);
+CREATE OPERATOR CLASS own_backward_ops FOR TYPE integer USING iforest AS OPERATOR 1 >, OPERATOR 2 >=, OPERATOR 3 =, OPERATOR 4 <=, OPERATOR 5 <,
+	FUNCTION 1 btint4cmp(integer, integer);
+SELECT opcname, amvalidate(oid) FROM pg_opclass WHERE opcname ~ '^own_' ORDER BY opcname;
+CREATE TABLE owned(n numeric, k integer, ts integer, v integer) PARTITION BY LIST (k);
+CREATE TABLE owned_1 PARTITION OF owned FOR VALUES IN (1);
+CREATE TABLE owned_2 PARTITION OF owned FOR VALUES IN (2);
+SELECT statement, refusal(statement) FROM (VALUES
+	('CREATE INDEX ON owned_1 USING iforest (n own_numeric_ops, ts)'),
+	('CREATE INDEX ON owned_1 USING iforest (k own_backward_ops, ts)'),
+	('CREATE INDEX ON owned_1 USING iforest (k, ts own_backward_ops)')) v(statement);
+-- Partitions that are not asked with the same operators are not alike.
+CREATE INDEX ON owned_1 USING iforest (ts) INCLUDE (v);
+CREATE INDEX ON owned_2 USING iforest (ts own_integer_ops) INCLUDE (v);
+INSERT INTO owned SELECT 1, 1 + i % 2, i, i FROM generate_series(1, 20000) i;
+VACUUM ANALYZE owned;
+SET iforest.explain_decline = on;
+SELECT count(*), sum(v) FROM owned WHERE ts <= 50::bigint;
+RESET iforest.explain_decline;
+EXPLAIN (COSTS OFF) SELECT count(*), sum(v) FROM owned_2 WHERE ts BETWEEN 4000 AND 12000;
+SELECT count(*), sum(v) FROM owned_2 WHERE ts BETWEEN 4000 AND 12000;
+DROP TABLE owned;
+DROP OPERATOR FAMILY own_numeric_ops USING iforest;
+DROP OPERATOR FAMILY own_integer_ops USING iforest;
+DROP OPERATOR FAMILY own_backward_ops USING iforest;
