@@ -84,42 +84,28 @@ static const struct command {
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 /* Is the text INSERT INTO this index? */
-static int is_command(const struct iforest_table *table, const char *sql, bool *is_ours, struct iforest_error *error)
+static bool is_command(const struct iforest_table *table, const char *sql)
 {
-	struct iforest_error unreadable = { .rc = SQLITE_OK };
 	const char *token, *dot, *after;
-	char *text, *name = NULL;
-	int n, n_dot, rc;
+	int n, n_dot;
 
-	*is_ours = false;
 	while ((token = iforest_token_next(&sql, &n)) && !iforest_token_is(token, n, "into")) {}
 	token = iforest_token_next(&sql, &n);
 	after = sql;
 	if (token && (dot = iforest_token_next(&after, &n_dot)) && iforest_token_is(dot, n_dot, "."))
 		token = iforest_token_next(&after, &n);
-	if (!token)
-		return SQLITE_OK;
-	text = sqlite3_mprintf("%.*s", n, token);
-	rc = text ? iforest_definition_parse_name(text, &name, &unreadable) : SQLITE_NOMEM;
-	*is_ours = !rc && sqlite3_stricmp(name, table->name) == 0;
-	sqlite3_free(name);
-	sqlite3_free(text);
-	iforest_error_clear(&unreadable);
-	return rc == SQLITE_NOMEM ? iforest_error_set(error, rc, "") : SQLITE_OK;
+	return token && iforest_token_names(token, n, table->name);
 }
 
 /* The statement at work must be the command itself: in a trigger it would be the one that fired it. */
 static int check_alone(const struct iforest_table *table, struct iforest_error *error)
 {
 	sqlite3_stmt *writer = NULL;
-	bool is_ours;
 
 	while ((writer = iforest_next_writer(table->index.db, writer))) {
 		const char *sql = sqlite3_sql(writer);
 
-		if (is_command(table, sql ? sql : "", &is_ours, error))
-			return error->rc;
-		if (!is_ours)
+		if (!is_command(table, sql ? sql : ""))
 			return iforest_error_set(error, SQLITE_ERROR,
 						 "%s: a command cannot be run by a trigger, or while another statement writes; run it by itself",
 						 table->name);

@@ -2,6 +2,8 @@
 
 #include <ctype.h>
 
+#include "sqlite_ext/tokens.h"
+
 const char *const iforest_argument_names[IFOREST_N_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
 const char *const iforest_sync_names[IFOREST_N_SYNCS] = { "log", "append", "manual" };
 
@@ -21,11 +23,6 @@ static const char *skip_space(const char *at)
 	while (isspace((unsigned char)*at))
 		at++;
 	return at;
-}
-
-static bool is_name_byte(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
 /* A quoted name: the closing quote doubled stands for itself. NULL without memory; *at moves past it all the same. */
@@ -58,7 +55,7 @@ static char *read_name(const char **at, struct iforest_error *error)
 	if (*start && strchr("\"'`[", *start)) {
 		name = read_quoted(at);
 	} else {
-		while (is_name_byte(**at))
+		while (iforest_is_name_byte(**at))
 			++*at;
 		if (*at != start)
 			name = sqlite3_mprintf("%.*s", (int)(*at - start), start);
@@ -75,7 +72,7 @@ static bool read_column(const char **at, struct iforest_column_name *column, str
 	column->source = read_name(at, error);
 	if (!column->source)
 		return false;
-	if (sqlite3_strnicmp(*at, "as", 2) == 0 && !is_name_byte((*at)[2])) {
+	if (sqlite3_strnicmp(*at, "as", 2) == 0 && !iforest_is_name_byte((*at)[2])) {
 		*at = skip_space(*at + 2);
 		column->name = read_name(at, error);
 	} else {

@@ -2,6 +2,11 @@
 
 #include <ctype.h>
 
+bool iforest_is_name_byte(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
 const char *iforest_token_next(const char **at, int *n)
 {
 	const char *start;
@@ -28,7 +33,7 @@ const char *iforest_token_next(const char **at, int *n)
 			*at = end ? end + 1 : start + strlen(start);
 		} while (close != ']' && **at == close);
 	} else {
-		while (isalnum((unsigned char)**at) || **at == '_')
+		while (iforest_is_name_byte(**at))
 			++*at;
 		*at += *at == start;
 	}
@@ -39,6 +44,18 @@ const char *iforest_token_next(const char **at, int *n)
 bool iforest_token_is(const char *token, int n, const char *word)
 {
 	return n == (int)strlen(word) && sqlite3_strnicmp(token, word, n) == 0;
+}
+
+bool iforest_token_names(const char *token, int n, const char *name)
+{
+	char close = *token == '[' ? ']' : *token;
+	const char *end = token + n - 1;
+
+	if (!strchr("\"'`[", *token))
+		return iforest_token_is(token, n, name);
+	for (token++; token < end && *name && sqlite3_strnicmp(token, name, 1) == 0; token++, name++)
+		token += *token == close && close != ']';
+	return token == end && !*name;
 }
 
 bool iforest_tokens_hold(const char *sql, const char *const *words, unsigned n_words)

@@ -320,6 +320,20 @@ static void any_name_will_do(void **state)
 	}
 }
 
+/* Letters of any language need no quotes, nor do digits and $. */
+static void names_without_quotes_will_do(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE gr\xc3\xb6\xc3\x9f" "en(id INTEGER PRIMARY KEY, jahr\xe2\x82\xac, w$1); INSERT INTO gr\xc3\xb6\xc3\x9f" "en VALUES(1, 5, 6);"
+		"CREATE VIRTUAL TABLE \xe5\xb9\xb4$2 USING iforest(content=gr\xc3\xb6\xc3\x9f" "en, time=jahr\xe2\x82\xac, value=w$1);"
+		"UPDATE gr\xc3\xb6\xc3\x9f" "en SET w$1 = 7; INSERT INTO \xe5\xb9\xb4$2(\xe5\xb9\xb4$2) VALUES('flush');"
+		"INSERT INTO main.\xe5\xb9\xb4$2(\xe5\xb9\xb4$2) VALUES('integrity-check')");
+	run_gives(db, "1|7\n", "SELECT count, sum_w$1 FROM \xe5\xb9\xb4$2");
+	close_database(db);
+}
+
 /* In SQL names are the same in upper and lower case, whoever writes them down first. */
 static void names_may_be_written_in_any_case(void **state)
 {
@@ -563,6 +577,7 @@ int main(void)
 		cmocka_unit_test(a_fold_notices_another_index_of_the_same_name),
 		cmocka_unit_test(renames_are_followed),
 		cmocka_unit_test(any_name_will_do),
+		cmocka_unit_test(names_without_quotes_will_do),
 		cmocka_unit_test(names_may_be_written_in_any_case),
 		cmocka_unit_test(aliases_name_columns),
 		cmocka_unit_test(a_temporary_table_has_a_temporary_index),
