@@ -44,7 +44,8 @@ int iforest_watch_start(sqlite3 *db, const char *schema, const char *index, cons
 	return rc;
 }
 
-static bool is_after_insert(const char **at)
+/* Moves past CREATE TRIGGER name AFTER INSERT; false where that is not what the text begins with. */
+static bool pass_after_insert(const char **at)
 {
 	const char *token = NULL;
 	int n = 0;
@@ -69,35 +70,79 @@ static const char *find_ending(const char *sql)
 		{ "OR IGNORE", { "or", "ignore" }, 2 },
 	};
 
-	if (is_after_insert(&sql))
+	if (pass_after_insert(&sql))
 		for (size_t e = 0; e < sizeof endings / sizeof endings[0]; e++)
 			if (iforest_tokens_hold(sql, endings[e].words, endings[e].n_words))
 				return endings[e].said;
 	return NULL;
 }
 
-/* The triggers on the table that SQLite runs before ours: those made later, and all temporary ones. */
+static bool is_temporary(const struct iforest_watch *watch)
+{
+	return sqlite3_stricmp(watch->schema, "temp") == 0;
+}
+
+enum { TRIGGER_NAME, TRIGGER_TEXT, TRIGGER_ROWID, IS_TEMPORARY };
+
+/* The triggers on tables of that name that SQLite runs before ours: those made later, and all temporary ones, unless ours is one. */
 static int prepare_earlier(const struct iforest_watch *watch, sqlite3_stmt **statement)
 {
 	const char *schema = watch->schema, *table = watch->source->name;
+	bool is_temp = is_temporary(watch);
 
 	return iforest_prepare(watch->error, watch->db, statement,
-			       "SELECT name, sql, 0 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE AND rowid > "
-			       "(SELECT rowid FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q') UNION ALL "
-			       "SELECT name, sql, 1 FROM sqlite_temp_schema WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE",
-			       schema, table, schema, watch->index, iforest_watch_suffixes[IFOREST_AFTER_INSERT], table);
+			       "SELECT name, sql, rowid, %d FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE AND "
+			       "rowid > (SELECT rowid FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q') UNION ALL "
+			       "SELECT name, sql, rowid, 1 FROM sqlite_temp_schema WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE AND NOT %d",
+			       is_temp, schema, table, schema, watch->index, iforest_watch_suffixes[IFOREST_AFTER_INSERT], table, is_temp);
 }
 
-static int refuse_trigger(const struct iforest_watch *watch, const char *trigger, const char *said, bool is_temporary)
+/* The schema whose table a trigger names, or NULL; *n is the length of the token. */
+static const char *find_schema(const char *sql, int *n)
+{
+	const char *name, *dot;
+	int n_dot;
+
+	if (!pass_after_insert(&sql) || !iforest_token_next(&sql, n) || !(name = iforest_token_next(&sql, n))) /* ON name */
+		return NULL;
+	dot = iforest_token_next(&sql, &n_dot);
+	return dot && iforest_token_is(dot, n_dot, ".") ? name : NULL;
+}
+
+/* Is it our table that a temporary trigger names? Without a schema that is the temporary table, if it was there before the trigger, or
+ * that of the first database that has one. */
+static int is_on_ours(const struct iforest_watch *watch, sqlite3_stmt *trigger, bool *ours)
+{
+	const char *table = watch->source->name, *schema;
+	sqlite3_stmt *statement;
+	int n, rc;
+
+	schema = find_schema(iforest_column_string(trigger, TRIGGER_TEXT), &n);
+	*ours = schema && iforest_token_names(schema, n, watch->schema);
+	if (schema)
+		return SQLITE_OK;
+	rc = iforest_prepare(watch->error, watch->db, &statement,
+			     "SELECT 1 WHERE %Q = iif(EXISTS(SELECT 1 FROM sqlite_temp_schema WHERE type = 'table' AND name = %Q COLLATE NOCASE AND rowid < %lld),"
+			     " 'temp', (SELECT d.name FROM pragma_database_list AS d JOIN pragma_table_list(%Q) AS t ON t.schema = d.name"
+			     " WHERE d.seq <> 1 ORDER BY d.seq LIMIT 1))",
+			     watch->schema, table, sqlite3_column_int64(trigger, TRIGGER_ROWID), table);
+	if (rc)
+		return rc;
+	*ours = sqlite3_step(statement) == SQLITE_ROW;
+	rc = sqlite3_finalize(statement);
+	return rc ? iforest_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
+}
+
+static int refuse_trigger(const struct iforest_watch *watch, const char *trigger, const char *said, bool is_always_first)
 {
 	const char *index = watch->index;
 
 	return iforest_error_set(watch->error, SQLITE_ERROR,
 				 "%s: %strigger \"%s\" on \"%s\" says %s after a row was inserted, which may hide it from the index: the trigger "
 				 "runs before that of the index; %srun INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')%s", index,
-				 is_temporary ? "temporary " : "", trigger, watch->source->name, said,
-				 is_temporary ? "drop it, or make it a BEFORE trigger, then " : "", index, index,
-				 is_temporary ? "" : ", after which that of the index runs first");
+				 is_always_first ? "temporary " : "", trigger, watch->source->name, said,
+				 is_always_first ? "drop it, or make it a BEFORE trigger, then " : "", index, index,
+				 is_always_first ? "" : ", after which that of the index runs first");
 }
 
 static int refuse_hiding(const struct iforest_watch *watch)
@@ -106,10 +151,13 @@ static int refuse_hiding(const struct iforest_watch *watch)
 	int failed, rc = prepare_earlier(watch, &statement);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
-		const char *said = find_ending(iforest_column_string(statement, 1));
+		const char *said = find_ending(iforest_column_string(statement, TRIGGER_TEXT));
+		bool is_temp = sqlite3_column_int(statement, IS_TEMPORARY), ours = said;
 
-		if (said)
-			rc = refuse_trigger(watch, iforest_column_string(statement, 0), said, sqlite3_column_int(statement, 2));
+		if (said && is_temp)
+			rc = is_on_ours(watch, statement, &ours);
+		if (!rc && ours)
+			rc = refuse_trigger(watch, iforest_column_string(statement, TRIGGER_NAME), said, is_temp && !is_temporary(watch));
 	}
 	failed = sqlite3_finalize(statement);
 	return !rc && failed ? iforest_error_from_db(watch->error, watch->db, failed) : rc;

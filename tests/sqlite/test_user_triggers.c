@@ -1,5 +1,6 @@
 /* test_user_triggers.c -- AFTER INSERT triggers of the user, made after the index and so fired before its own: what they do to the row that
- * was inserted stands in the log before the log says that it was. */
+ * was inserted stands in the log before the log says that it was; and those that end the statement are refused, where it is our table that
+ * they stand on. */
 #include "harness.h"
 
 #define SPANS                                                                                                        \
@@ -73,12 +74,85 @@ static void equal_reals_are_no_difference(void **state)
 	close_database(db);
 }
 
+/* ---- which table a trigger stands on ---- */
+
+#define ENDS " BEGIN SELECT RAISE(IGNORE); END;"
+#define MINE(table) "CREATE TEMP TRIGGER mine AFTER INSERT ON " table ENDS
+
+/* Where the index is, what was made before it and after it, and whether a trigger then hides rows from it. */
+static const struct {
+	const char *schema, *before, *after;
+	bool hides;
+} places[] = {
+	{ "main", "", MINE("spans"), true },
+	{ "main", "", MINE("main.spans"), true },
+	{ "main", "", MINE("\"MAIN\" /* . */ . [Spans]"), true },
+	{ "main", "", "CREATE TRIGGER gr\xc3\xb6\xc3\x9f" "er AFTER INSERT ON spans" ENDS, true },
+	{ "main", "", "CREATE TRIGGER a$b AFTER INSERT ON spans" ENDS, true },
+	{ "main", "CREATE TRIGGER mine AFTER INSERT ON spans" ENDS, "", false },
+	{ "main", "", "CREATE TEMP TABLE spans(x);" MINE("spans"), false },
+	{ "main", "", "CREATE TEMP TABLE Spans(x); CREATE TRIGGER mine AFTER INSERT ON spans" ENDS, false },
+	{ "main", "", "CREATE TEMP TABLE spans(x);" MINE("temp.spans"), false },
+	{ "main", "", "CREATE TEMP TABLE spans(x);" MINE("`temp`.'spans'"), false },
+	{ "main", "", "CREATE TEMP TABLE spans(x);" MINE("main.spans"), true },
+	{ "main", "", "CREATE TEMP TABLE spans(x); CREATE TRIGGER main.mine AFTER INSERT ON spans" ENDS, true },
+	{ "main", "", MINE("spans") "CREATE TEMP TABLE spans(x);", true },
+	{ "main", "CREATE TEMP TABLE other(x);", MINE("spans") "ALTER TABLE other RENAME TO spans;", false },
+	{ "main", "", "CREATE TEMP TABLE other(x);" MINE("other") "ALTER TABLE other RENAME TO spans;", false },
+	{ "main", "", "CREATE TABLE o.spans(x);" MINE("o.spans"), false },
+	{ "main", "", "CREATE TABLE \"o.\".spans(x);" MINE("\"o.\".spans"), false },
+	{ "main", "", "CREATE TABLE o.spans(x); CREATE TRIGGER o.mine AFTER INSERT ON spans" ENDS, false },
+	{ "main", "", "CREATE TABLE o.spans(x);" MINE("spans"), true },
+	{ "main", "", "CREATE TABLE other(x);" MINE("other"), false },
+	{ "o", "", MINE("spans"), true },
+	{ "o", "", MINE("o.spans"), true },
+	{ "o", "", "CREATE TABLE main.spans(x);" MINE("spans"), false },
+	{ "o", "", "CREATE TABLE main.spans(x);" MINE("o.spans"), true },
+	{ "o", "", "CREATE TABLE \"o.\".spans(x);" MINE("spans"), true },
+	{ "o.", "", "CREATE TABLE o.spans(x);" MINE("spans"), false },
+	{ "o.", "", "CREATE TABLE o.spans(x);" MINE("'o.'.spans"), true },
+	{ "o", "", "CREATE TEMP TABLE spans(x);" MINE("spans"), false },
+	{ "temp", MINE("spans"), "", false },
+	{ "temp", "", MINE("spans"), true },
+	{ "temp", "CREATE TABLE main.spans(x);" MINE("main.spans"), "", false },
+	{ "temp", "CREATE TABLE main.spans(x);", MINE("main.spans"), false },
+	{ "temp", "CREATE TABLE main.spans(x);", MINE("temp.spans"), true },
+	{ "temp", "CREATE TABLE o.spans(x);", MINE("o.spans"), false },
+};
+
+static void only_triggers_on_the_table_are_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		const char *schema = places[i].schema;
+		sqlite3 *db = open_database(":memory:", 0);
+		int64_t n_logged;
+		int rc;
+
+		run(db, "ATTACH ':memory:' AS o; ATTACH ':memory:' AS \"o.\"; CREATE TABLE \"%w\".spans(id INTEGER PRIMARY KEY, ts, dur)", schema);
+		run(db, "%s CREATE VIRTUAL TABLE \"%w\".spans_if USING iforest(content=spans, time=ts, duration=dur)", places[i].before, schema);
+		run(db, "%s INSERT INTO \"%w\".spans VALUES(1, 5, 6)", places[i].after, schema);
+		n_logged = integer_of(db, "SELECT count(*) FROM \"%w\".spans_if_log", schema);
+		if (n_logged != !places[i].hides)
+			fail_msg("in %s: %s logs %d rows", schema, places[i].after, (int)n_logged);
+		rc = run_any(db, "SELECT count FROM \"%w\".spans_if", schema);
+		if (places[i].hides ? rc == SQLITE_OK || !strstr(last_message(), " on \"spans\" says RAISE(IGNORE)") : rc != SQLITE_OK)
+			fail_msg("in %s: %s %s and the question says: %s", schema, places[i].before, places[i].after, last_message());
+		if (!places[i].hides || strcmp(schema, "temp") == 0) {
+			run(db, "INSERT INTO \"%w\".spans_if(spans_if) VALUES('rebuild'); INSERT INTO \"%w\".spans VALUES(2, 7, 8)", schema, schema);
+			run_gives(db, "2|14\n", "SELECT count, sum_dur FROM \"%w\".spans_if", schema);
+		}
+		close_database(db);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_new_row_is_changed_first),
 		cmocka_unit_test(a_log_without_an_old_key_is_noticed),
 		cmocka_unit_test(equal_reals_are_no_difference),
+		cmocka_unit_test(only_triggers_on_the_table_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
