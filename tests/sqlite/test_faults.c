@@ -256,6 +256,64 @@ static void every_allocation_may_fail(void **state)
 	free(expected);
 }
 
+/* ---- a question in a transaction ---- */
+
+#define COUNT "SELECT count, sum_dur FROM f"
+
+static void expect_counted(sqlite3 *db)
+{
+	same_rows(db, COUNT, "SELECT count(*), sum(dur) FROM d");
+	same_rows(db, "SELECT track, count FROM d_if ORDER BY track", "SELECT track, count(*) FROM d GROUP BY track ORDER BY track");
+}
+
+/* It has SQLite delete no row of the index, so as to be told what is rolled back; without memory for that, too, rows that come in the place of
+ * others are seen. Returns whether it came to the n-th allocation. */
+static bool ask_without_memory(const char *take_back, long n, bool for_ever)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+	char *rows, *plain;
+	bool failed;
+
+	run(db, "CREATE TABLE d(id INTEGER PRIMARY KEY, track, ts, dur, r); INSERT INTO d VALUES(1, 'a', 5, 10, NULL), (2, 'b', 6, 20, 0.5), (3, 'a', 7, 30, 1);"
+		INDEX "CREATE VIRTUAL TABLE f USING iforest_fold(d_if); BEGIN; SAVEPOINT a; UPDATE d SET dur = 50 WHERE id = 1");
+	arm(MEMORY, n, for_ever);
+	rows = rows_of(db, COUNT);
+	failed = disarm();
+	if (!rows && sqlite3_errcode(db) != SQLITE_NOMEM && !strstr(last_message(), "memory"))
+		fail_msg("allocation %ld fails%s: %s", n, for_ever ? " and all after it" : "", last_message());
+	if (!failed) /* no row was deleted, which SQLite counts */
+		assert_int_equal(sqlite3_changes(db), 0);
+	plain = rows_of(db, "SELECT count(*), sum(dur) FROM d");
+	assert_non_null(plain);
+	if (rows)
+		assert_string_equal(rows, plain);
+	free(rows);
+	free(plain);
+	run_any(db, "%s", take_back);
+	run(db, "UPDATE d SET dur = 60 WHERE id = 2");
+	expect_counted(db);
+	run_any(db, "ROLLBACK");
+	run(db, "UPDATE d SET dur = 70 WHERE id = 3");
+	expect_counted(db);
+	close_database(db);
+	return failed;
+}
+
+static void a_question_in_a_transaction_may_lack_memory(void **state)
+{
+	static const char *const ways[] = { "ROLLBACK TO a", "ROLLBACK" };
+	sqlite3_int64 before;
+
+	(void)state;
+	for (int way = 0; way < 2; way++)
+		for (int for_ever = 0; for_ever < 2; for_ever++) {
+			ask_without_memory(ways[way], 1000000000, false);
+			before = sqlite3_memory_used();
+			for (long n = 1; ask_without_memory(ways[way], n, for_ever); n += 1 + n / (for_ever ? FINENESS / 4 : 2 * FINENESS))
+				assert_int_equal(sqlite3_memory_used(), before);
+		}
+}
+
 /* ---- reads and writes ---- */
 
 struct faulty_file {
@@ -507,7 +565,7 @@ static int finish(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[4 * N_STEPS];
+	static struct CMUnitTest tests[4 * N_STEPS + 1];
 	static char names[4 * N_STEPS][60];
 	size_t n = 0;
 
@@ -525,5 +583,6 @@ int main(void)
 			n++;
 		}
 	}
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_question_in_a_transaction_may_lack_memory);
 	return _cmocka_run_group_tests("faults", tests, n, start, finish);
 }
