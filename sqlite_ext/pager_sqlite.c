@@ -42,17 +42,50 @@ static void ask_cache_size(struct iforest_index *index)
 	index->cache.most_frames = (unsigned)(size < 0 ? -size / 4 : size);
 }
 
+static bool shares_cache(sqlite3 *db)
+{
+	int used, used_shared, most;
+
+	return !sqlite3_db_status(db, SQLITE_DBSTATUS_CACHE_USED, &used, &most, false) &&
+	       !sqlite3_db_status(db, SQLITE_DBSTATUS_CACHE_USED_SHARED, &used_shared, &most, false) && used != used_shared;
+}
+
+/* Is the run stored as it is being read? In a shared cache a question that has found all in memory so far holds no lock yet, so that another
+ * connection may have changed pages in their place, and their generation. What the connection itself writes it knows of. */
+static enum iforest_status check_place(struct iforest_index *index, const struct iforest_place *place)
+{
+	struct iforest_error error = { .rc = SQLITE_OK };
+	struct iforest_manifest manifest;
+	enum iforest_status status;
+	uint32_t r;
+
+	if (!shares_cache(index->db) || sqlite3_txn_state(index->db, index->schema) == SQLITE_TXN_WRITE)
+		return IFOREST_OK;
+	if (iforest_index_read_manifest(index, &manifest, &error)) {
+		status = iforest_pager_sqlite_failed(index, error.rc);
+		iforest_error_clear(&error);
+		return status;
+	}
+	r = iforest_manifest_find(&manifest, place->run_id);
+	status = r < manifest.n_runs && manifest.runs[r].place.generation == place->generation ? IFOREST_OK : IFOREST_CORRUPT;
+	iforest_manifest_release(&manifest);
+	return status;
+}
+
 static enum iforest_status sqlite_get(void *context, const struct iforest_place *place, uint64_t page_index,
 				      struct iforest_page *page)
 {
 	struct iforest_index *index = context;
-	enum iforest_status status = IFOREST_CORRUPT;
+	enum iforest_status status;
 	int rc;
 
 	if (!is_addressable(place, page_index))
 		return IFOREST_CORRUPT;
 	if (iforest_page_cache_get(&index->cache, place, page_index, page))
 		return IFOREST_OK;
+	status = check_place(index, place);
+	if (status)
+		return status;
 	if (!index->knows_cache_size && iforest_page_cache_is_full(&index->cache))
 		ask_cache_size(index);
 	rc = iforest_pager_sqlite_prepare(index, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?");
@@ -60,6 +93,7 @@ static enum iforest_status sqlite_get(void *context, const struct iforest_place 
 		return iforest_pager_sqlite_failed(index, rc);
 	sqlite3_bind_int64(index->get_page, 1, row_of(place, page_index));
 	rc = sqlite3_step(index->get_page);
+	status = IFOREST_CORRUPT;
 	if (rc == SQLITE_ROW && sqlite3_column_type(index->get_page, 0) == SQLITE_BLOB &&
 	    sqlite3_column_bytes(index->get_page, 0) <= IFOREST_SQLITE_PAGE_BYTES) {
 		const void *bytes = sqlite3_column_blob(index->get_page, 0);

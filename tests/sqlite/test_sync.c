@@ -263,6 +263,45 @@ static void an_answer_is_not_mixed_up(void **state)
 		}
 }
 
+/* A question that finds its first rows in memory holds no lock of a shared cache yet, when another connection removes entries. Of what is rolled
+ * back nothing is kept. */
+static void an_answer_from_a_shared_cache_is_not_mixed_up(void **state)
+{
+	static const char *const ends[] = { "COMMIT", "ROLLBACK" };
+
+	(void)state;
+	for (int way = 0; way < 2; way++) {
+		const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
+		sqlite3 *writer = open_database("file:shared_sync?mode=memory&cache=shared", flags);
+		sqlite3 *reader = open_database("file:shared_sync?mode=memory&cache=shared", flags);
+		sqlite3_stmt *answer;
+		int rc;
+
+		run(writer, "CREATE TABLE spans(id INTEGER PRIMARY KEY, track INTEGER, ts INTEGER, dur INTEGER);"
+			    "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 20000) INSERT INTO spans SELECT i, i / 1000, i, 1 FROM c;" INDEX);
+		run(reader, "PRAGMA read_uncommitted = %d", way);
+		for (int i = 0; i < 2; i++)
+			run_gives(reader, "0|500\n", "SELECT track, count FROM spans_if(500, 19500, 2) WHERE track = 0");
+		assert_int_equal(sqlite3_prepare_v2(reader, "SELECT track, count FROM spans_if(500, 19500, 2)", -1, &answer, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_step(answer), SQLITE_ROW);
+		run(writer, "BEGIN; DELETE FROM spans WHERE id %% 50 = 7;" COMMAND("flush"));
+		if (way == 0)
+			run(writer, "%s", ends[way]);
+		do {
+			rc = sqlite3_step(answer);
+		} while (rc == SQLITE_ROW);
+		assert_int_equal(rc, SQLITE_ABORT);
+		assert_non_null(strstr(sqlite3_errmsg(reader), "while it was being read"));
+		sqlite3_finalize(answer);
+		if (way == 1)
+			run(writer, "%s", ends[way]);
+		same_rows(reader, "SELECT track, bucket, count FROM spans_if(500, 19500, 7) ORDER BY track, bucket",
+			  "SELECT track, iforest_bucket(ts, 500, 19500, 7) AS b, count(*) FROM spans WHERE b NOTNULL GROUP BY track, b ORDER BY track, b");
+		close_database(reader);
+		close_database(writer);
+	}
+}
+
 static void sqlite_checks_it_too(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -414,6 +453,7 @@ int main(void)
 		cmocka_unit_test(a_dump_holds_what_is_pending),
 		cmocka_unit_test(any_column_may_be_generated),
 		cmocka_unit_test(an_answer_is_not_mixed_up),
+		cmocka_unit_test(an_answer_from_a_shared_cache_is_not_mixed_up),
 		cmocka_unit_test(sqlite_checks_it_too),
 		cmocka_unit_test(processes_share_an_index),
 		cmocka_unit_test(a_writer_may_be_killed_at_any_time),
