@@ -348,6 +348,7 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	unsigned n_arguments = iforest_popcount(plan->arguments);
 	int rc;
 
+	memset(query, 0, offsetof(struct iforest_query, aggregate));
 	query->name = plan->name;
 	query->index = index;
 	query->n_changes = index->connection->n_changes;
@@ -389,7 +390,8 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 
 void iforest_query_init(struct iforest_query *query)
 {
-	memset(query, 0, offsetof(struct iforest_query, aggregate));
+	query->index = NULL;
+	query->at_end = true;
 }
 
 void iforest_query_release(struct iforest_query *query)

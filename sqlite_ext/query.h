@@ -69,7 +69,7 @@ struct iforest_query {
 	struct iforest_aggregate pending;
 };
 
-/* Without a question: what release leaves, too. */
+/* Without a question, and at its end: what release leaves, too. */
 void iforest_query_init(struct iforest_query *query);
 
 /* Starts a query on the state of the index. definition is that of the table that is asked, kept lists its by columns by their

@@ -152,7 +152,6 @@ static void reset_cursor(struct cursor *cursor)
 		sqlite3_value_free(cursor->arguments[a]);
 		cursor->arguments[a] = NULL;
 	}
-	cursor->query.at_end = true;
 }
 
 int iforest_table_close(sqlite3_vtab_cursor *base)
