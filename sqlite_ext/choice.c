@@ -95,14 +95,27 @@ static bool may_be_numbers(const struct iforest_by_value *value, char op, const 
 	return is_number(is_less ? value : wanted) && !is_number(is_less ? wanted : value);
 }
 
+/* SQLite orders texts by their bytes in the encoding of the database. Those of UTF-8 and UTF-16 stand in the same order where
+ * the first difference is between two letters of ASCII, or one text is over. */
+static bool is_order_known(const struct iforest_by_value *a, const struct iforest_by_value *b)
+{
+	uint32_t at = 0;
+
+	if (a->tag != IFOREST_BY_TEXT || b->tag != IFOREST_BY_TEXT)
+		return true;
+	while (at < a->n_bytes && at < b->n_bytes && a->data[at] == b->data[at])
+		at++;
+	return at == a->n_bytes || at == b->n_bytes || (a->data[at] | b->data[at]) < 0x80;
+}
+
 static bool may_compare(const struct iforest_by_value *value, char op, const struct iforest_by_value *wanted)
 {
 	int order;
 
 	if (value->tag == IFOREST_BY_NULL || wanted->tag == IFOREST_BY_NULL)
 		return false;
-	/* a text may be taken for a number, or a number for a text: SQLite knows */
-	if (!iforest_by_is_same_class(value, wanted) || may_be_numbers(value, op, wanted))
+	/* a text may be taken for a number, or a number for a text, and stand elsewhere in another encoding: SQLite knows */
+	if (!iforest_by_is_same_class(value, wanted) || may_be_numbers(value, op, wanted) || !is_order_known(value, wanted))
 		return true;
 	order = iforest_by_compare(value, wanted);
 	return order == 0 ? op == 'l' || op == 'g' : (order < 0) == (op == '<' || op == 'l');

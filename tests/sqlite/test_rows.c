@@ -272,6 +272,42 @@ static void what_cannot_be_is_refused(void **state)
 	close_database(db);
 }
 
+/* SQLite compares texts by their bytes in the encoding of the database, in which U+0100 stands before "a" where it is UTF-16le. */
+static void texts_are_in_the_order_of_the_database(void **state)
+{
+	static const char *const texts[] = { "a", "b", "\xc4\x80", "\xef\xbf\xbf", "\xf0\x9f\x98\x80", "", "a\xc4\x80", "ab", "\xc3\xa9", "\xd0\xb0" };
+	static const char *const encodings[] = { "UTF-8", "UTF-16le", "UTF-16be" }, *const operators[] = { "<", "<=", ">", ">=", "=", "IS" };
+
+	(void)state;
+	for (int e = 0; e < 3; e++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		run(db, "PRAGMA encoding = '%s'", encodings[e]);
+		run(db, "CREATE TABLE spans(id INTEGER PRIMARY KEY, ts INTEGER, track TEXT)");
+		for (int i = 0; i < 10; i++)
+			run(db, "INSERT INTO spans VALUES(%d, 1, %Q), (%d, 2, %Q)", i, texts[i], i + 10, texts[i]);
+		run(db, "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, by=track);"
+			"CREATE VIRTUAL TABLE spans_rows USING iforest_rows(spans_if); CREATE VIRTUAL TABLE spans_gaps USING iforest_gaps(spans_if)");
+		for (int i = 0; i < 10; i++)
+			for (int o = 0; o < 6; o++) {
+				char *where = sqlite3_mprintf("WHERE track %s %Q ORDER BY 1", operators[o], texts[i]);
+				char *rows = sqlite3_mprintf("SELECT id FROM spans_rows %s", where);
+				char *gaps = sqlite3_mprintf("SELECT track FROM spans_gaps %s", where);
+				char *plain[] = { sqlite3_mprintf("SELECT id FROM spans %s", where),
+						  sqlite3_mprintf("SELECT DISTINCT track FROM spans %s", where) };
+
+				same_rows(db, rows, plain[0]);
+				same_rows(db, gaps, plain[1]);
+				sqlite3_free(where);
+				sqlite3_free(rows);
+				sqlite3_free(gaps);
+				sqlite3_free(plain[0]);
+				sqlite3_free(plain[1]);
+			}
+		close_database(db);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +315,7 @@ int main(void)
 		cmocka_unit_test(plans_say_what_is_done),
 		cmocka_unit_test(a_row_is_looked_up_by_its_id),
 		cmocka_unit_test(texts_beside_numbers_are_compared_as_in_the_table),
+		cmocka_unit_test(texts_are_in_the_order_of_the_database),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(what_is_not_asked_for_is_not_read),
 	};

@@ -381,6 +381,8 @@ static void random_questions_are_answered_as_by_plain_sql(void **state)
 
 		memset(&table, 0, sizeof table);
 		print_message("seed %" PRIu64 "\n", random.state);
+		if (one_in(&random, 4))
+			run(round.db, "PRAGMA encoding = 'UTF-16'");
 		run_round(&round);
 		close_database(round.db);
 	}
