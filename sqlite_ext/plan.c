@@ -90,6 +90,12 @@ void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_ar
 		}
 }
 
+void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost)
+{
+	info->estimatedRows = (sqlite3_int64)n_rows;
+	info->estimatedCost = info->idxNum >> IFOREST_LOST_SHIFT ? IFOREST_COST_OF_LOST : cost;
+}
+
 int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int first_column, int n_arguments, int *constraint_of,
 				int *n_argv, struct iforest_error *error)
 {
@@ -299,6 +305,7 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 	struct iforest_wanted wanted = wanted_by(definition, info->colUsed);
 	sqlite3_str *text;
 	unsigned n_conditions;
+	double n_rows;
 	int rc = iforest_plan_take_arguments(name, info, 0, n_arguments, constraint_of, &n_argv, error);
 
 	if (rc)
@@ -312,8 +319,8 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	info->orderByConsumed = is_ordered(definition, info);
-	info->estimatedRows = (sqlite3_int64)estimate((unsigned)info->idxNum, n_conditions);
-	info->estimatedCost = 100 + (double)info->estimatedRows;
+	n_rows = estimate((unsigned)info->idxNum, n_conditions);
+	iforest_plan_set_cost(info, n_rows, 100 + n_rows);
 	return info->idxStr ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 }
 

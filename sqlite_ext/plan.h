@@ -60,6 +60,12 @@ int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int 
 enum { IFOREST_LOST_SHIFT = 26 };
 void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of);
 
+/* Tells what a plan gives and costs; after the arguments were taken. One that lacks an argument costs more than any other:
+ * SQLite weighs the branches of an OR without the conditions beside it, and would put the table before those that t0 = ... needs,
+ * of which nothing could be made ("no query solution"). */
+#define IFOREST_COST_OF_LOST 1e98
+void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost);
+
 /* Takes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */
 unsigned iforest_plan_take_conditions(const struct iforest_definition *definition, sqlite3_index_info *info, int *n_argv,
 				      sqlite3_str *text);

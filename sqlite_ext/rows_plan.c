@@ -242,8 +242,7 @@ static void estimate(const struct planning *planning, const struct iforest_rows_
 	n_rows = n_rows < 1 ? 1 : n_rows;
 	if (n_rows > limit)
 		n_rows = limit < 1 ? 1 : limit;
-	info->estimatedRows = (sqlite3_int64)n_rows;
-	info->estimatedCost = 50 + n_rows * (info->orderByConsumed ? 2 : 1);
+	iforest_plan_set_cost(info, n_rows, 50 + n_rows * (info->orderByConsumed ? 2 : 1));
 }
 
 int iforest_rows_plan_make(const struct iforest_definition *definition, const char *name, const struct iforest_rows_size *size,

@@ -75,6 +75,7 @@ static int cover_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	struct iforest_error error = { .rc = SQLITE_OK };
 	int constraint_of[N_ARGUMENTS], n_argv = 0, rc;
 	sqlite3_str *text;
+	double n_rows;
 
 	if (table->broken) {
 		iforest_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
@@ -86,8 +87,8 @@ static int cover_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		return rc == SQLITE_CONSTRAINT ? rc : iforest_table_report(base, &error);
 	text = sqlite3_str_new(NULL);
 	sqlite3_str_appendall(text, "cover");
-	info->estimatedRows = iforest_plan_take_conditions(&table->definition, info, &n_argv, text) ? 50 : 500;
-	info->estimatedCost = (double)info->estimatedRows;
+	n_rows = iforest_plan_take_conditions(&table->definition, info, &n_argv, text) ? 50 : 500;
+	iforest_plan_set_cost(info, n_rows, n_rows);
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;

@@ -130,6 +130,7 @@ static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	int n_argv = 0, rc, n_by = (int)table->definition.n_by;
 	sqlite3_str *text;
 	unsigned bound;
+	double n_rows;
 
 	if (table->broken) {
 		iforest_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
@@ -148,8 +149,8 @@ static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	sqlite3_str_appendall(text, info->orderByConsumed ? ": in order of gap_start" : ": series after series");
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
-	info->estimatedRows = bound ? 100 : 10000;
-	info->estimatedCost = 100 + (double)info->estimatedRows;
+	n_rows = bound ? 100 : 10000;
+	iforest_plan_set_cost(info, n_rows, 100 + n_rows);
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -276,11 +277,15 @@ static int gaps_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 	return SQLITE_OK;
 }
 
-/* A number that no other gap has, up to chance: no two gaps of a series start at once. */
+/* As iforest_query_rowid(): of no other gap, of this or another question; no two gaps of a series start at once. */
 static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-	const struct iforest_gap_row *row = &((struct cursor *)base)->gaps.row;
-	uint64_t parts[] = { row->series, (uint64_t)row->gap.start };
+	const struct iforest_gaps *gaps = &((struct cursor *)base)->gaps;
+	const struct iforest_window *window = &gaps->question.window;
+	uint64_t parts[] = {
+		gaps->row.series, (uint64_t)gaps->row.gap.start, window->has_t0, window->has_t1, (uint64_t)window->t0, (uint64_t)window->t1,
+		gaps->question.longer_than,
+	};
 
 	*rowid = (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);
 	return SQLITE_OK;

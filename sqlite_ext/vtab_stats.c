@@ -1,4 +1,6 @@
+#include "core/page.h"
 #include "sqlite_ext/borrow.h"
+#include "sqlite_ext/plan.h"
 #include "sqlite_ext/stats.h"
 #include "sqlite_ext/vtab.h"
 
@@ -66,6 +68,7 @@ static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	int constraint_of[] = { -1, -1 }, n_argv = 0;
 
+	(void)base;
 	for (int i = 0; i < info->nConstraint; i++) {
 		int argument = info->aConstraint[i].iColumn - INDEX_NAME;
 
@@ -74,12 +77,6 @@ static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		if (!info->aConstraint[i].usable)
 			return SQLITE_CONSTRAINT;
 		constraint_of[argument] = i;
-	}
-	if (constraint_of[0] < 0) {
-		struct iforest_error error = { .rc = SQLITE_OK };
-
-		iforest_error_set(&error, SQLITE_ERROR, NAME ": name an index: " NAME "('spans_if')");
-		return report(base, &error);
 	}
 	for (int a = 0; a < 2; a++)
 		if (constraint_of[a] >= 0) {
@@ -90,7 +87,8 @@ static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	if (info->colUsed & ((sqlite3_uint64)1 << BYTES | (sqlite3_uint64)1 << BYTES_PER_ROW))
 		info->idxNum |= WITH_BYTES;
 	info->estimatedRows = 1;
-	info->estimatedCost = info->idxNum & WITH_BYTES ? 10000 : 100;
+	/* without the name it may be the branch of an OR: see iforest_plan_set_cost() */
+	info->estimatedCost = !(info->idxNum & HAS_INDEX) ? IFOREST_COST_OF_LOST : info->idxNum & WITH_BYTES ? 10000 : 100;
 	return SQLITE_OK;
 }
 
@@ -175,6 +173,10 @@ static int stats_filter(sqlite3_vtab_cursor *base, int index_number, const char 
 
 	(void)index_text;
 	reset_cursor(cursor);
+	if (!(index_number & HAS_INDEX)) {
+		iforest_error_set(&error, SQLITE_ERROR, NAME ": name an index: " NAME "('spans_if')");
+		return report(base->pVtab, &error);
+	}
 	for (int a = 0; a < n_argv; a++)
 		if (sqlite3_value_type(argv[a]) == SQLITE_NULL)
 			return SQLITE_OK;
@@ -238,10 +240,16 @@ static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 	return SQLITE_OK;
 }
 
+/* Of no other index, up to chance: see iforest_query_rowid(). */
 static int stats_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-	(void)base;
-	*rowid = 1;
+	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
+	uint64_t parts[] = {
+		iforest_checksum64((const uint8_t *)cursor->index, strlen(cursor->index)),
+		iforest_checksum64((const uint8_t *)cursor->schema, strlen(cursor->schema)),
+	};
+
+	*rowid = (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);
 	return SQLITE_OK;
 }
 

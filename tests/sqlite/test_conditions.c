@@ -225,13 +225,59 @@ static void the_sides_of_an_or_hide_no_rows(void **state)
 	(void)state;
 	run(db, "CREATE TABLE s(id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER, track TEXT);"
 		"INSERT INTO s(ts, dur, track) VALUES(0, 40, 'main'), (5, 10, 'main'), (60, 25, 'main'), (20, 70, 'io');"
-		"CREATE VIRTUAL TABLE s_if USING iforest(content=s, time=ts, duration=dur, by=(track))");
+		"CREATE VIRTUAL TABLE s_if USING iforest(content=s, time=ts, duration=dur, by=(track));"
+		"CREATE TABLE u(id INTEGER PRIMARY KEY, ts INTEGER); INSERT INTO u VALUES(1, 1);"
+		"CREATE VIRTUAL TABLE u_if USING iforest(content=u, time=ts)");
 	run_gives(db, "io|0|1\nmain|0|2\n", "SELECT track, bucket, count FROM s_if(0, 100, 4) WHERE track = 'io' OR (track = 'main' AND bucket < 2)"
 		  " ORDER BY 1, 2");
 	run_gives(db, "io|0|1\nmain|0|2\n", "SELECT track, bucket, count FROM s_if(0, 100) WHERE step = 25 AND (track = 'io' OR"
 		  " (track = 'main' AND bucket < 2)) ORDER BY 1, 2");
 	run_gives(db, "4|4\n", "SELECT count(*), count(DISTINCT rowid) FROM (SELECT rowid FROM s_if(0, 100, 4) UNION ALL SELECT rowid FROM s_if(0, 50, 1)"
 		  " WHERE track = 'io')");
+	run(db, "CREATE VIRTUAL TABLE s_gaps USING iforest_gaps(s_if)");
+	run_gives(db, "40|20\n40|50\n", "SELECT gap_start, t0 FROM s_gaps WHERE (track = 'main' AND t0 = 20) OR (track = 'main' AND t0 = 50)"
+		  " ORDER BY 2");
+	run_gives(db, "main|0|2\nmain|50|1\n", "SELECT track, t0, count FROM s_if WHERE (track = 'main' AND t0 = 0 AND t1 = 50) OR"
+		  " (track = 'main' AND t0 = 50 AND t1 = 100) ORDER BY 2");
+	run_gives(db, "s_if|4\nu_if|1\n", "SELECT index_name, rows FROM iforest_stats WHERE (index_name = 's_if' AND rows > 0) OR"
+		  " (index_name = 'u_if' AND pending = 0) ORDER BY 1");
+	close_database(db);
+}
+
+/* SQLite weighs the sides of an OR without the windows, and must not ask before it has them. The unary plus keeps it from that. */
+static void an_or_beside_windows_from_a_table_is_answered(void **state)
+{
+	static const struct {
+		const char *table, *columns, *given, *condition;
+	} questions[] = {
+		{ "t_if(w0, w1)", "c, count, sum_dur", "1", "c = 3 OR c = 'a' AND count > 1" },
+		{ "t_if(w0, w1, 5)", "c, bucket, count", "1", "c = 3 OR c = 'a' AND bucket > 1" },
+		{ "t_if(w0, w1)", "c, bucket, count", "step = 7", "c = 3 OR c = 'a' AND bucket > 1" },
+		{ "t_all(w0, w1, 20)", "bucket, count, sum_dur", "1", "bucket = 3 OR count > 10" },
+		{ "t_overlap(w0, w1, 5)", "c, bucket, overlaps", "1", "c = 3 OR c = 'a' AND bucket > 1" },
+		{ "t_counter(w0, w1, 5)", "c, bucket, end_dur", "1", "c = 3 OR c = 'a' AND bucket > 1" },
+		{ "t_rows(w0, w1)", "id, ts, dur", "1", "dur = 7 OR id IN (1, 2) OR ts = 150" },
+		{ "t_gaps(w0, w1, 3)", "c, gap_start, gap_end", "1", "c = 3 OR c > 'a' AND gap_start > 1" },
+		{ "t_cover(w0, w1)", "c, node_level, count", "1", "c = 3 OR c > 'a' AND node_level >= 0" },
+	};
+	sqlite3 *db = make_table("", "(c)");
+
+	(void)state;
+	run(db, "CREATE VIRTUAL TABLE t_all USING iforest_fold(t_if); CREATE VIRTUAL TABLE t_overlap USING iforest_overlap(t_if);"
+		"CREATE VIRTUAL TABLE t_counter USING iforest_counter(t_if); CREATE VIRTUAL TABLE t_rows USING iforest_rows(t_if);"
+		"CREATE VIRTUAL TABLE t_gaps USING iforest_gaps(t_if); CREATE VIRTUAL TABLE t_cover USING iforest_cover(t_if)");
+	run_gives(db, "400\n", "SELECT count(*) FROM t_rows"); /* which knows from here on how many there are */
+	for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+		char *from = sqlite3_mprintf("SELECT label, %s FROM windows JOIN %s WHERE %s", questions[i].columns, questions[i].table,
+					     questions[i].given);
+		char *sql = sqlite3_mprintf("%s AND (%s) ORDER BY 1, 2, 3, 4", from, questions[i].condition);
+		char *reference = sqlite3_mprintf("%s AND +(%s) IS TRUE ORDER BY 1, 2, 3, 4", from, questions[i].condition);
+
+		same_rows(db, sql, reference);
+		sqlite3_free(from);
+		sqlite3_free(sql);
+		sqlite3_free(reference);
+	}
 	close_database(db);
 }
 
@@ -317,6 +363,7 @@ int main(void)
 		cmocka_unit_test(buckets_come_in_the_order_that_was_asked_for),
 		cmocka_unit_test(an_index_takes_part_in_larger_queries),
 		cmocka_unit_test(the_sides_of_an_or_hide_no_rows),
+		cmocka_unit_test(an_or_beside_windows_from_a_table_is_answered),
 		cmocka_unit_test(a_view_passes_arguments_through),
 		cmocka_unit_test(parameters_may_be_bound_again_and_again),
 		cmocka_unit_test(cursors_do_not_disturb_each_other),

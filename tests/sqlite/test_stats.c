@@ -123,6 +123,8 @@ static void it_finds_its_index(void **state)
 	run_fails(db, "iforest_stats: \"f\" is no index of iforest", "SELECT * FROM iforest_stats('f')");
 	run_fails(db, "iforest_stats: no schema \"nowhere\"", "SELECT * FROM iforest_stats('t_if', 'nowhere')");
 	run_fails(db, "iforest_stats: name an index: iforest_stats('spans_if')", "SELECT * FROM iforest_stats");
+	run_gives(db, "1|t_if\n", "SELECT rows, index_name FROM iforest_stats('t_if') WHERE pending > 5 OR rows > 0");
+	run_gives(db, "t_if\n", "SELECT name FROM sqlite_schema JOIN iforest_stats(name) WHERE sql LIKE '%%USING iforest(%%' AND (runs > 9 OR rows > 0)");
 	run_fails(db, "no such module: iforest_stats", "CREATE VIRTUAL TABLE s USING iforest_stats(t_if)");
 	close_database(db);
 }
