@@ -147,6 +147,11 @@ static int by_of(const struct iforest_definition *definition, const sqlite3_inde
 	return info->aConstraint[i].iColumn - (int)definition->n_hidden;
 }
 
+bool iforest_plan_may_choose(sqlite3_index_info *info, int i)
+{
+	return i < 32 && sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
+}
+
 /* Can the condition narrow the series? SQLite checks it again: it knows affinities. Other collations it keeps to itself. */
 static bool narrows(const struct iforest_definition *definition, sqlite3_index_info *info, int i)
 {
@@ -155,7 +160,7 @@ static bool narrows(const struct iforest_definition *definition, sqlite3_index_i
 
 	return constraint->usable && by >= 0 && by < (int)definition->n_by &&
 	       (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ || constraint->op == SQLITE_INDEX_CONSTRAINT_IS) &&
-	       sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
+	       iforest_plan_may_choose(info, i);
 }
 
 /* All values of an IN are taken at once: one by one, SQLite checks them without the affinity of their column. */

@@ -66,6 +66,10 @@ void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_ar
 #define IFOREST_COST_OF_LOST 1e98
 void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost);
 
+/* May condition i, on a by column, choose series? They are told apart as by BINARY. And SQLite says of the first 32 alone whether they
+ * are an IN: the values of one it gives one by one otherwise, and checks rows without the affinity of their column. */
+bool iforest_plan_may_choose(sqlite3_index_info *info, int i);
+
 /* Takes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */
 unsigned iforest_plan_take_conditions(const struct iforest_definition *definition, sqlite3_index_info *info, int *n_argv,
 				      sqlite3_str *text);

@@ -88,8 +88,7 @@ static bool can_narrow(struct planning *planning, int i)
 	if (!constraint->usable || constraint->iColumn < IFOREST_ROWS_FIRST_BY ||
 	    constraint->iColumn >= iforest_rows_first_argument(planning->definition) || !iforest_condition_operator(constraint->op))
 		return false;
-	return constraint->iColumn >= iforest_rows_time(planning->definition) ||
-	       sqlite3_stricmp(sqlite3_vtab_collation(planning->info, i), "BINARY") == 0;
+	return constraint->iColumn >= iforest_rows_time(planning->definition) || iforest_plan_may_choose(planning->info, i);
 }
 
 /* The condition that looks a row up by its id, where there is one; else -1. */

@@ -110,7 +110,7 @@ static unsigned take_conditions(const struct iforest_table *table, sqlite3_index
 		char op = iforest_condition_operator(constraint->op);
 
 		if (!constraint->usable || !op || constraint->iColumn < 0 || constraint->iColumn >= (int)table->definition.n_by ||
-		    sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
+		    !iforest_plan_may_choose(info, i))
 			continue;
 		if (op == '=' && sqlite3_vtab_in(info, i, 1))
 			op = 'm';

@@ -281,6 +281,31 @@ static void an_or_beside_windows_from_a_table_is_answered(void **state)
 	close_database(db);
 }
 
+/* Of more than 32 SQLite does not tell all. */
+static void a_condition_among_many_holds(void **state)
+{
+	static const char *const tables[][2] = { { "t_if", "count" }, { "t_rows", "id" }, { "t_gaps", "gap_end" } };
+	sqlite3 *db = make_table("", "(c)");
+
+	(void)state;
+	run(db, "CREATE VIRTUAL TABLE t_rows USING iforest_rows(t_if); CREATE VIRTUAL TABLE t_gaps USING iforest_gaps(t_if)");
+	for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+		sqlite3_str *sql = sqlite3_str_new(NULL);
+		char *many, *reference;
+
+		sqlite3_str_appendf(sql, "SELECT DISTINCT c FROM %s WHERE ", tables[t][0]);
+		for (int i = 1; i <= 40; i++)
+			sqlite3_str_appendf(sql, "%s >= %d AND ", tables[t][1], -i);
+		sqlite3_str_appendall(sql, "c IN (SELECT i FROM integers) ORDER BY c");
+		many = sqlite3_str_finish(sql);
+		reference = sqlite3_mprintf("SELECT DISTINCT c FROM %s WHERE c IN (SELECT i FROM integers) ORDER BY c", tables[t][0]);
+		same_rows(db, many, reference);
+		sqlite3_free(many);
+		sqlite3_free(reference);
+	}
+	close_database(db);
+}
+
 static void a_view_passes_arguments_through(void **state)
 {
 	sqlite3 *db = make_table("", "(c)");
@@ -364,6 +389,7 @@ int main(void)
 		cmocka_unit_test(an_index_takes_part_in_larger_queries),
 		cmocka_unit_test(the_sides_of_an_or_hide_no_rows),
 		cmocka_unit_test(an_or_beside_windows_from_a_table_is_answered),
+		cmocka_unit_test(a_condition_among_many_holds),
 		cmocka_unit_test(a_view_passes_arguments_through),
 		cmocka_unit_test(parameters_may_be_bound_again_and_again),
 		cmocka_unit_test(cursors_do_not_disturb_each_other),
