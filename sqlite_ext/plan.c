@@ -90,6 +90,11 @@ void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_ar
 		}
 }
 
+bool iforest_plan_is_in(sqlite3_index_info *info, int i)
+{
+	return sqlite3_vtab_in(info, i, -1);
+}
+
 void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost)
 {
 	info->estimatedRows = (sqlite3_int64)n_rows;
@@ -110,9 +115,9 @@ int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int 
 		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
 			return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE",
 						 name, iforest_argument_names[argument], name);
-		if (!info->aConstraint[i].usable)
+		if (!info->aConstraint[i].usable && !iforest_plan_is_in(info, i))
 			return SQLITE_CONSTRAINT;
-		if (constraint_of[argument] < 0)
+		if (info->aConstraint[i].usable && constraint_of[argument] < 0)
 			constraint_of[argument] = i;
 	}
 	for (int a = 0; a < n_arguments; a++)

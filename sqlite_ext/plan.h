@@ -38,7 +38,7 @@ struct iforest_plan {
 };
 
 /* xBestIndex: fills in the info. name is the table's, for messages.
- * Returns  SQLITE_CONSTRAINT where an argument's value is not known yet in this join order; SQLITE_ERROR with a message where an
+ * Returns  SQLITE_CONSTRAINT where an argument's value, of no IN, is not known yet in this join order; SQLITE_ERROR with a message where an
  *          argument is used with anything but "=". */
 int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
 		      struct iforest_error *error);
@@ -59,6 +59,10 @@ int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int 
  * arguments must be among the first 63 columns: of the others SQLite does not tell which are used. */
 enum { IFOREST_LOST_SHIFT = 26 };
 void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of);
+
+/* Is the condition an IN? One on an argument is lost where SQLite looks for a plan without IN. To refuse that would not do: SQLite takes
+ * it that there is such a plan then, and does not ask for one with IN that needs no other table. */
+bool iforest_plan_is_in(sqlite3_index_info *info, int i);
 
 /* Tells what a plan gives and costs; after the arguments were taken. One that lacks an argument costs more than any other:
  * SQLite weighs the branches of an OR without the conditions beside it, and would put the table before those that t0 = ... needs,

@@ -35,9 +35,9 @@ static int take_arguments(struct planning *planning, const char *name, struct if
 		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
 			return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE",
 						 name, iforest_argument_names[argument], name);
-		if (!info->aConstraint[i].usable)
+		if (!info->aConstraint[i].usable && !iforest_plan_is_in(info, i))
 			return SQLITE_CONSTRAINT;
-		if (constraint_of[argument] < 0)
+		if (info->aConstraint[i].usable && constraint_of[argument] < 0)
 			constraint_of[argument] = i;
 	}
 	for (int a = 0; a < 2; a++)

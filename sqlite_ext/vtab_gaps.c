@@ -85,9 +85,9 @@ static int take_arguments(const struct iforest_table *table, sqlite3_index_info 
 		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
 			return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s takes = only: %s(t0, t1, longer_than), or t0 = ... in WHERE",
 						 table->name, argument_names[argument], table->name);
-		if (!info->aConstraint[i].usable)
+		if (!info->aConstraint[i].usable && !iforest_plan_is_in(info, i))
 			return SQLITE_CONSTRAINT;
-		if (constraint_of[argument] < 0)
+		if (info->aConstraint[i].usable && constraint_of[argument] < 0)
 			constraint_of[argument] = i;
 	}
 	for (int a = 0; a < N_ARGUMENTS; a++)

@@ -281,6 +281,31 @@ static void an_or_beside_windows_from_a_table_is_answered(void **state)
 	close_database(db);
 }
 
+/* SQLite offers c = 3 of the ON to the table on the left, too, which cannot have it, and asks for plans without the IN. */
+static void several_windows_beside_a_left_join_are_answered(void **state)
+{
+	static const char *const tables[][2] = {
+		{ "t_if", "count, sum_dur" }, { "t_overlap", "overlaps, longest_dur" }, { "t_rows", "id, dur" }, { "t_gaps", "gap_start, gap_end" },
+		{ "t_cover", "node_level, count" },
+	};
+	sqlite3 *db = make_table("", "(c)");
+
+	(void)state;
+	run(db, "CREATE VIRTUAL TABLE t_overlap USING iforest_overlap(t_if); CREATE VIRTUAL TABLE t_rows USING iforest_rows(t_if);"
+		"CREATE VIRTUAL TABLE t_gaps USING iforest_gaps(t_if); CREATE VIRTUAL TABLE t_cover USING iforest_cover(t_if)");
+	for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+		char *sql[2];
+
+		for (int k = 0; k < 2; k++)
+			sql[k] = sqlite3_mprintf("SELECT t1, c, %s, i FROM %s LEFT JOIN integers ON %sc = 3 AND i < 5 WHERE t1 IN (200, 500, 1000)"
+						 " ORDER BY 1, 2, 3, 4, 5", tables[t][1], tables[t][0], k ? "+" : "");
+		same_rows(db, sql[0], sql[1]);
+		sqlite3_free(sql[0]);
+		sqlite3_free(sql[1]);
+	}
+	close_database(db);
+}
+
 /* Of more than 32 SQLite does not tell all. */
 static void a_condition_among_many_holds(void **state)
 {
@@ -389,6 +414,7 @@ int main(void)
 		cmocka_unit_test(an_index_takes_part_in_larger_queries),
 		cmocka_unit_test(the_sides_of_an_or_hide_no_rows),
 		cmocka_unit_test(an_or_beside_windows_from_a_table_is_answered),
+		cmocka_unit_test(several_windows_beside_a_left_join_are_answered),
 		cmocka_unit_test(a_condition_among_many_holds),
 		cmocka_unit_test(a_view_passes_arguments_through),
 		cmocka_unit_test(parameters_may_be_bound_again_and_again),
