@@ -91,9 +91,11 @@ static int prepare_earlier(const struct iforest_watch *watch, sqlite3_stmt **sta
 	bool is_temp = is_temporary(watch);
 
 	return iforest_prepare(watch->error, watch->db, statement,
-			       "SELECT name, sql, rowid, %d FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE AND "
-			       "rowid > (SELECT rowid FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q') UNION ALL "
-			       "SELECT name, sql, rowid, 1 FROM sqlite_temp_schema WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE AND NOT %d",
+			       "SELECT name, sql, rowid, %d FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND "
+			       "tbl_name = %Q COLLATE NOCASE AND rowid > "
+			       "(SELECT rowid FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q') UNION ALL "
+			       "SELECT name, sql, rowid, 1 FROM sqlite_temp_schema WHERE type = 'trigger' AND "
+			       "tbl_name = %Q COLLATE NOCASE AND NOT %d",
 			       is_temp, schema, table, schema, watch->index, iforest_watch_suffixes[IFOREST_AFTER_INSERT], table, is_temp);
 }
 
@@ -122,9 +124,9 @@ static int is_on_ours(const struct iforest_watch *watch, sqlite3_stmt *trigger, 
 	if (schema)
 		return SQLITE_OK;
 	rc = iforest_prepare(watch->error, watch->db, &statement,
-			     "SELECT 1 WHERE %Q = iif(EXISTS(SELECT 1 FROM sqlite_temp_schema WHERE type = 'table' AND name = %Q COLLATE NOCASE AND rowid < %lld),"
-			     " 'temp', (SELECT d.name FROM pragma_database_list AS d JOIN pragma_table_list(%Q) AS t ON t.schema = d.name"
-			     " WHERE d.seq <> 1 ORDER BY d.seq LIMIT 1))",
+			     "SELECT 1 WHERE %Q = iif(EXISTS(SELECT 1 FROM sqlite_temp_schema WHERE type = 'table' AND "
+			     "name = %Q COLLATE NOCASE AND rowid < %lld), 'temp', (SELECT d.name FROM pragma_database_list AS d "
+			     "JOIN pragma_table_list(%Q) AS t ON t.schema = d.name WHERE d.seq <> 1 ORDER BY d.seq LIMIT 1))",
 			     watch->schema, table, sqlite3_column_int64(trigger, TRIGGER_ROWID), table);
 	if (rc)
 		return rc;
