@@ -201,9 +201,11 @@ static void write_sorted(struct build *build)
 	add_run(build, builder);
 }
 
-static void build_runs(struct build *build, Relation heap, IndexInfo *info)
+/* Returns the number of rows of the table, of which a partial index has fewer. */
+static double build_runs(struct build *build, Relation heap, IndexInfo *info)
 {
 	const struct iforest_entry *entry;
+	double n_heap_rows;
 
 	if (build->definition.n_by == 0) {
 		build->reorder = palloc(sizeof *build->reorder);
@@ -213,7 +215,7 @@ static void build_runs(struct build *build, Relation heap, IndexInfo *info)
 	}
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
 	/* from the first block on, not from where another scan happens to be: rows come about in time order then */
-	(void)table_index_build_scan(heap, build->index, info, false, true, take_row, build, NULL);
+	n_heap_rows = table_index_build_scan(heap, build->index, info, false, true, take_row, build, NULL);
 	if (build->reorder) {
 		while ((entry = iforest_reorder_rest(build->reorder)))
 			add_in_order(build, entry);
@@ -221,6 +223,7 @@ static void build_runs(struct build *build, Relation heap, IndexInfo *info)
 	}
 	if (build->sort)
 		write_sorted(build);
+	return n_heap_rows;
 }
 
 IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
@@ -246,13 +249,13 @@ IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
 	iforest_index_open(build->opened, index);
 	iforest_index_refresh(build->opened);
 	build->opened->is_build = true;
-	build_runs(build, heap, info);
+	result->heap_tuples = build_runs(build, heap, info);
 	iforest_shelf_keep(build->opened);
 	if (RelationNeedsWAL(index)) {
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_LOG);
 		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
 	}
-	result->heap_tuples = result->index_tuples = (double)build->n_rows;
+	result->index_tuples = (double)build->n_rows;
 	return result;
 }
 
