@@ -171,19 +171,35 @@ struct known {
 	uint32 n_pending_pages;
 	TransactionId xmin; /* of the statistics that it is made of */
 	ItemPointerData tid;
-	HeapTuple improved; /* in CacheMemoryContext; or NULL */
+	HeapTuple improved; /* in known_context; or NULL */
 };
 
+static MemoryContext known_context;
 static HTAB *all_known;
+
+/* All is forgotten at times: an id is never seen again once its index was built anew, as it is with each commit of a table ON COMMIT
+ * DELETE ROWS. */
+enum { MOST_KNOWN = 256 };
+
+static void forget_all(void)
+{
+	HASHCTL control = { .keysize = sizeof(uint64), .entrysize = sizeof(struct known) };
+
+	if (!known_context)
+		known_context = AllocSetContextCreate(CacheMemoryContext, "iforest statistics", ALLOCSET_DEFAULT_SIZES);
+	all_known = NULL;
+	MemoryContextReset(known_context);
+	control.hcxt = known_context;
+	all_known = hash_create("iforest newer rows", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
 
 static struct known *find_known(uint64 index_id)
 {
-	HASHCTL control = { .keysize = sizeof(uint64), .entrysize = sizeof(struct known) };
 	struct known *known;
 	bool found;
 
-	if (!all_known)
-		all_known = hash_create("iforest newer rows", 16, &control, HASH_ELEM | HASH_BLOBS);
+	if (!all_known || (hash_get_num_entries(all_known) >= MOST_KNOWN && !hash_search(all_known, &index_id, HASH_FIND, NULL)))
+		forget_all();
 	known = hash_search(all_known, &index_id, HASH_ENTER, &found);
 	if (!found)
 		*known = (struct known){ .index_id = index_id, .xmin = InvalidTransactionId };
@@ -212,7 +228,7 @@ static HeapTuple improved_by(HeapTuple tuple, Relation index)
 		if (known->improved)
 			heap_freetuple(known->improved);
 		*known = (struct known){ .index_id = meta->index_id };
-		before = MemoryContextSwitchTo(CacheMemoryContext);
+		before = MemoryContextSwitchTo(known_context);
 		known->improved = made ? heap_copytuple(made) : NULL;
 		MemoryContextSwitchTo(before);
 		known->manifest_id = meta->manifest_id;
