@@ -246,6 +246,9 @@ IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
 	build->opened = palloc(sizeof *build->opened);
 
 	iforest_index_create(index, MAIN_FORKNUM, &fields);
+	/* as a whole, once: a build changes these pages, and a record of a change needs a page to go by */
+	if (RelationNeedsWAL(index))
+		log_newpage_range(index, MAIN_FORKNUM, 0, IFOREST_FIRST_FREE_BLOCK, true);
 	iforest_index_open(build->opened, index);
 	iforest_index_refresh(build->opened);
 	build->opened->is_build = true;

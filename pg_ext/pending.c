@@ -85,6 +85,7 @@ static struct iforest_chain extend_chain(Relation relation, struct iforest_meta_
 	}
 	if (chain->n_pages > 0 && chain->tail != last) {
 		block = chain->tail + 1;
+		iforest_space_ensure(relation, block + 1);
 	} else {
 		/* as many again as there are: little space for little data */
 		struct iforest_extent extent = iforest_space_take(relation, chain->clock, chain->n_pages,

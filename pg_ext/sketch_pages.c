@@ -175,10 +175,14 @@ static void write_page(struct iforest_index *index, const struct iforest_run *ru
 {
 	uint32 start = number * PAGE_DATA_BYTES, n = Min(PAGE_DATA_BYTES, n_bytes - start);
 	BlockNumber block = block_of(index, run, number);
-	Buffer buffer = ReadBufferExtended(index->relation, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
-	Page page = BufferGetPage(buffer);
-	uint8 *content = iforest_content(page);
+	Buffer buffer;
+	uint8 *content;
+	Page page;
 
+	iforest_space_ensure(index->relation, block + 1);
+	buffer = ReadBufferExtended(index->relation, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
+	page = BufferGetPage(buffer);
+	content = iforest_content(page);
 	START_CRIT_SECTION();
 	iforest_page_init(page, IFOREST_KIND_SKETCH, iforest_run_clock(run));
 	iforest_store64(content, run->place.run_id);

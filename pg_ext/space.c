@@ -92,12 +92,8 @@ static BlockNumber end_of_list(const struct list *list)
 	return end;
 }
 
-/* Sees to it that the blocks of an extent are in the file. Also those of a free one may not be: extending is not logged, so
- * a standby, or what comes up after a crash, knows extents of which no page was ever written. */
-static void ensure_blocks(Relation index, const struct iforest_extent *extent)
+void iforest_space_ensure(Relation index, BlockNumber end)
 {
-	BlockNumber end = extent->start + extent->n_blocks;
-
 	if (RelationGetNumberOfBlocks(index) >= end)
 		return;
 	if (!RELATION_IS_LOCAL(index))
@@ -113,7 +109,7 @@ static struct iforest_extent extend(struct list *list, uint32 n)
 {
 	struct iforest_extent extent = { .start = end_of_list(list), .n_blocks = n };
 
-	ensure_blocks(list->index, &extent);
+	iforest_space_ensure(list->index, extent.start + n);
 	return extent;
 }
 
@@ -249,7 +245,7 @@ struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 fi
 	ripen(&list);
 	if (find_free(&list, n_wanted, &places[0])) {
 		pieces[0] = *extent_at(&list, places[0]);
-		ensure_blocks(index, &pieces[0]);
+		iforest_space_ensure(index, pieces[0].start + pieces[0].n_blocks);
 		if (pieces[0].n_blocks > n_wanted) {
 			pieces[1] = (struct iforest_extent){ .start = pieces[0].start + n_wanted,
 							     .n_blocks = pieces[0].n_blocks - n_wanted };

@@ -39,6 +39,11 @@ struct iforest_extent {
 struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 first, uint32 n_wanted);
 
 /* Takes from the owner the blocks from number n_used on: they were never named. */
+/* Sees to it that the blocks of an extent before `end` are in the file. One that was just taken is; later they need not be, for
+ * extending is not logged: a server that was restored, or a standby that was promoted, knows extents of which no page was
+ * ever written. To write beyond the end of the file would be in the way of whoever extends it. */
+void iforest_space_ensure(Relation index, BlockNumber end);
+
 void iforest_space_trim(Relation index, uint32 owner, uint32 n_used);
 
 /* Frees all extents of an owner that no manifest names any more, to be given out again at once or when its last possible
