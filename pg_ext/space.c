@@ -12,6 +12,9 @@
 
 enum { SLOTS = IFOREST_CONTENT_BYTES / sizeof(struct iforest_extent), MAX_LIST_PAGES = 64 };
 
+/* So many extents may wait for their last possible reader; the list has room for ten times as many in all. */
+enum { MOST_WAITING = 2048 };
+
 /* All pages of the list, the first one locked exclusively, the others pinned and locked as well. */
 struct list {
 	Relation index;
@@ -190,15 +193,28 @@ static void set_free(struct list *list, uint32 at)
 	join(list, at);
 }
 
-/* Extents whose last possible reader is gone become free. */
+/* Extents whose last possible reader is gone become free. While an old snapshot holds back very many, the one that has waited longest
+ * becomes free all the same, each time: who still reads it begins again. */
 static void ripen(struct list *list)
 {
+	uint32 n_waiting = 0, oldest = 0;
+	uint64 oldest_freed = 0;
+
 	for (uint32 at = 0; next_slot(list, &at); at++) {
 		uint64 freed = extent_at(list, at)->freed;
 
-		if (freed && GlobalVisCheckRemovableFullXid(NULL, FullTransactionIdFromU64(freed)))
+		if (freed && GlobalVisCheckRemovableFullXid(NULL, FullTransactionIdFromU64(freed))) {
 			set_free(list, at);
+		} else if (freed) {
+			n_waiting++;
+			if (oldest_freed == 0 || freed < oldest_freed) {
+				oldest = at;
+				oldest_freed = freed;
+			}
+		}
 	}
+	if (n_waiting > MOST_WAITING)
+		set_free(list, oldest);
 }
 
 /* The smallest free extent with n_wanted blocks, or the largest of all. */

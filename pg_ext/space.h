@@ -9,8 +9,9 @@
  *
  * What a publish no longer names is freed. Blocks of runs are given out again once no snapshot is left that might have read
  * the manifest before (`freed`); at once where the index is not visible to others; and so are those of chains, which readers
- * copy before all else. Readers that are later yet (standbys know no such horizon) see the foreign owner on the page and
- * begin again with the manifest of then.
+ * copy before all else. An old snapshot, or one long transaction that inserts, would so keep all that is merged meanwhile, until
+ * the list is full: of more than 2048 extents that wait, those that have waited longest are given out. Readers that are later
+ * yet (standbys know no such horizon) see the foreign owner on the page and begin again with the manifest of then.
  *
  * Allocating, naming and freeing are separate records. A crash in between leaves extents whose owner is in no manifest;
  * iforest_space_sweep() finds them.
@@ -38,12 +39,12 @@ struct iforest_extent {
  * continue one that the owner has. */
 struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 first, uint32 n_wanted);
 
-/* Takes from the owner the blocks from number n_used on: they were never named. */
 /* Sees to it that the blocks of an extent before `end` are in the file. One that was just taken is; later they need not be, for
  * extending is not logged: a server that was restored, or a standby that was promoted, knows extents of which no page was
  * ever written. To write beyond the end of the file would be in the way of whoever extends it. */
 void iforest_space_ensure(Relation index, BlockNumber end);
 
+/* Takes from the owner the blocks from number n_used on: they were never named. */
 void iforest_space_trim(Relation index, uint32 owner, uint32 n_used);
 
 /* Frees all extents of an owner that no manifest names any more, to be given out again at once or when its last possible

@@ -104,6 +104,19 @@ CALL rounds(6, 6);
 SELECT max(pages) FILTER (WHERE round = 6) <= 2 * max(pages) FILTER (WHERE round = 2) AS used_again FROM sizes;
 SELECT iforest_check('kept_if', true);
 
+-- A long transaction that inserts holds back what is merged meanwhile, but not all: else the list of what waits would be full at last.
+CREATE TABLE held(ts integer);
+CREATE INDEX held_if ON held USING iforest (ts) WITH (background_merge = off);
+DO $$ BEGIN
+	FOR i IN 1 .. 2500 LOOP
+		INSERT INTO held VALUES (i);
+		PERFORM iforest_merge('held_if');
+	END LOOP;
+END $$;
+SELECT total_pages < 4500 AS few_pages, entries + pending_entries AS rows FROM iforest_stats('held_if');
+SELECT iforest_check('held_if', true);
+DROP TABLE held;
+
 -- Vacuum in its other ways.
 DELETE FROM kept WHERE id % 2 = 0;
 VACUUM (INDEX_CLEANUP off) kept;
