@@ -67,6 +67,10 @@ static inline uint32 iforest_run_clock(const struct iforest_run *run)
  * none. */
 BlockNumber iforest_run_block(struct iforest_index *index, const struct iforest_place *place, uint64 page);
 
+/* pager.c: the next iforest_run_block() reads the list of extents anew. What is remembered of it may be of when the run was being
+ * written, with blocks after its last page that it has given back since: readers see whose a page is, but a writer has to know. */
+void iforest_extents_forget(struct iforest_index *index);
+
 /* pager.c: fills in index->pager and index->store. */
 void iforest_pager_init(struct iforest_index *index);
 

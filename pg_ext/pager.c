@@ -47,13 +47,20 @@ static int compare_extents(const void *left, const void *right)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
+void iforest_extents_forget(struct iforest_index *index)
+{
+	if (index->extents)
+		pfree(index->extents);
+	index->extents = NULL;
+	index->n_extents = 0;
+}
+
 static void load_extents(struct iforest_index *index)
 {
 	MemoryContext before = MemoryContextSwitchTo(index->context);
 
-	if (index->extents)
-		pfree(index->extents);
-	index->extents = NULL;
+	iforest_extents_forget(index);
+	iforest_pause("extents wanted");
 	index->extents = iforest_space_read(index->relation, &index->n_extents);
 	qsort(index->extents, index->n_extents, sizeof *index->extents, compare_extents);
 	MemoryContextSwitchTo(before);
@@ -360,6 +367,7 @@ static enum iforest_status publish(void *context, const uint8_t *bytes, uint32_t
 	struct iforest_index *index = context;
 
 	if (index->new_run) {
+		iforest_pause("run written");
 		iforest_space_trim(index->relation, index->new_run, index->n_new_pages);
 		index->new_run = 0;
 	}

@@ -12,11 +12,23 @@
 static char *pause_at;
 static int pause_lock = 1;
 
+static bool is_named(const char *place)
+{
+	size_t n = strlen(place);
+
+	for (const char *at = pause_at; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, place, n) == 0 && (at[n] == ',' || at[n] == 0))
+			return true;
+	}
+	return false;
+}
+
 void iforest_pause(const char *place)
 {
 	LOCKTAG tag;
 
-	if (!pause_at || strcmp(pause_at, place) != 0)
+	if (!is_named(place))
 		return;
 	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, (uint32)pause_lock, 1);
 	(void)LockAcquire(&tag, ShareLock, true, false);

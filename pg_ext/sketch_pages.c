@@ -205,6 +205,7 @@ void iforest_kept_sketches_write(struct iforest_index *index, const struct ifore
 	uint64 first = iforest_run_pages(&index->manifest, run), stamp = iforest_pg_random();
 	uint8 *stream = make_stream(kept, &n_bytes);
 
+	iforest_extents_forget(index);
 	n_pages = (n_bytes + PAGE_DATA_BYTES - 1) / PAGE_DATA_BYTES;
 	while (n_present < n_pages && block_of(index, run, n_present) != InvalidBlockNumber)
 		n_present++;
