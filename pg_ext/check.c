@@ -142,7 +142,7 @@ static bool check_entries(struct check *check)
 	if (!status) {
 		/* after the entries: what is pending may have been added to meanwhile, and with it the dictionary */
 		uint32 n_series = check->definition.n_by == 0
-			? 1 : iforest_series_refresh(index->relation, iforest_series_cache_get(index->meta.index_id));
+			? 1 : iforest_series_refresh(index->relation, iforest_series_cache_get(index->relation, index->meta.index_id));
 
 		if (check->highest_ref > 0 && check->highest_series >= n_series)
 			fail(check, "an entry is of a series that is not in the dictionary");
@@ -221,8 +221,8 @@ static void check_row(Relation relation, ItemPointer tid, Datum *values, bool *a
 	for (unsigned i = 0; i < check->definition.n_by; i++)
 		iforest_by_append(relation, &check->definition, i, values[i], are_null[i], &key);
 	if (check->definition.n_by > 0)
-		found = iforest_series_find(iforest_series_cache_get(check->index->meta.index_id), key.bytes, key.n_bytes,
-					    &id);
+		found = iforest_series_find(iforest_series_cache_get(relation, check->index->meta.index_id), key.bytes,
+					    key.n_bytes, &id);
 	iforest_series_release(&key);
 	entry.key.series = id;
 	take_fingerprint(&entry, check->definition.n_values, &print);

@@ -36,7 +36,7 @@ uint32 iforest_entry_series(Relation index, const struct iforest_definition *def
 			       IFOREST_MAX_SERIES_BYTES),
 			errhint("Index a hash or a prefix of the column instead, or a column that names the series more "
 				"briefly."));
-	series = iforest_series_obtain(index, iforest_series_cache_get(index_id), key.bytes, key.n_bytes);
+	series = iforest_series_obtain(index, iforest_series_cache_get(index, index_id), key.bytes, key.n_bytes);
 	iforest_series_release(&key);
 	return series;
 }

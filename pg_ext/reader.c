@@ -110,7 +110,7 @@ void iforest_reader_open(struct iforest_reader *reader, Relation index)
  * indexes. */
 static void copy_series(struct iforest_reader *reader)
 {
-	struct iforest_series_cache *cache = iforest_series_cache_get(reader->index.meta.index_id);
+	struct iforest_series_cache *cache = iforest_series_cache_get(reader->index.relation, reader->index.meta.index_id);
 	StringInfoData keys;
 	uint32 *sorted = palloc((reader->keys.n_series + 1) * sizeof *sorted);
 

@@ -172,7 +172,7 @@ static uint32 find_listed(Relation index, const struct iforest_definition *defin
 static void read_series(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
 			int n_keys, bool in_order, struct iforest_scan_keys *result)
 {
-	struct iforest_series_cache *cache = iforest_series_cache_get(index_id);
+	struct iforest_series_cache *cache = iforest_series_cache_get(index, index_id);
 	uint32 n_known = iforest_series_refresh(index, cache), n = 0, n_listed = n_known;
 	struct by_key *by_keys = palloc((n_keys + 1) * sizeof *by_keys);
 	int n_by_keys = read_by_keys(definition, keys, n_keys, by_keys);

@@ -6,7 +6,11 @@
 
 #include "core/bits.h"
 
-enum { MOST_CACHES = 16, RECORD_HEADER = 2 };
+enum { RECORD_HEADER = 2 };
+
+/* Rows go to the indexes of partitions in turn, and a copy is made anew page by page: so copies are dropped where they are many, or
+ * take much memory. */
+enum { FEW_CACHES = 16, MOST_CACHES = 256, MANY_SERIES = 100000 };
 
 /* The bytes of a key, as the hash table knows them. */
 struct name {
@@ -23,6 +27,7 @@ struct iforest_series_cache {
 	struct iforest_series_cache *next;    /* the next longer unused one */
 	MemoryContext context;
 	uint64 index_id;
+	Oid file;
 	HTAB *by_name;
 	struct name *names;                   /* by id */
 	uint32 n_series, n_reserved;
@@ -51,7 +56,7 @@ static int compare_names(const void *left, const void *right, Size size)
 	return a->n_bytes != b->n_bytes || memcmp(a->bytes, b->bytes, a->n_bytes) != 0;
 }
 
-static struct iforest_series_cache *new_cache(uint64 index_id)
+static struct iforest_series_cache *new_cache(uint64 index_id, Oid file)
 {
 	MemoryContext context = AllocSetContextCreate(CacheMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
 	struct iforest_series_cache *cache = MemoryContextAllocZero(context, sizeof *cache);
@@ -60,6 +65,7 @@ static struct iforest_series_cache *new_cache(uint64 index_id)
 
 	cache->context = context;
 	cache->index_id = index_id;
+	cache->file = file;
 	cache->by_name = hash_create("iforest series", 64, &control,
 				     HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 	cache->block = InvalidBlockNumber;
@@ -83,25 +89,29 @@ static void drop_cache(struct iforest_series_cache *cache)
 	MemoryContextDelete(cache->context);
 }
 
-struct iforest_series_cache *iforest_series_cache_get(uint64 index_id)
+struct iforest_series_cache *iforest_series_cache_get(Relation index, uint64 index_id)
 {
 	struct iforest_series_cache *cache = caches, *oldest = caches;
+	Oid file = index->rd_rel->relfilenode;
+	uint64 n_series = 0;
 	int n = 0;
 
-	for (; cache && cache->index_id != index_id; cache = cache->next, n++)
+	for (; cache && (cache->index_id != index_id || cache->file != file); cache = cache->next, n++) {
 		oldest = cache;
+		n_series += cache->n_series;
+	}
 	if (cache && cache == caches && cache->is_whole)
 		return cache;
 	if (cache && !cache->is_whole) {
 		drop_cache(cache);
 		cache = NULL;
-	} else if (!cache && n >= MOST_CACHES) {
+	} else if (!cache && (n >= MOST_CACHES || (n >= FEW_CACHES && n_series > MANY_SERIES))) {
 		drop_cache(oldest);
 	}
 	if (cache)
 		unlink_cache(cache);
 	else
-		cache = new_cache(index_id);
+		cache = new_cache(index_id, file);
 	cache->next = caches;
 	caches = cache;
 	return cache;

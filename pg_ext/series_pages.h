@@ -17,8 +17,9 @@
 struct iforest_series_cache;
 
 /* This backend's copy of the dictionary of an index, empty at first. Good until the next call of this function; do not keep
- * it. */
-struct iforest_series_cache *iforest_series_cache_get(uint64 index_id);
+ * it. It is of the file that the index is in: one that is moved to another tablespace has the same id there, and what was
+ * added to the dictionary since goes when that is rolled back. */
+struct iforest_series_cache *iforest_series_cache_get(Relation index, uint64 index_id);
 
 /* The id of a series; it is appended if it is new. */
 uint32 iforest_series_obtain(Relation index, struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes);

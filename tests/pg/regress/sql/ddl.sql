@@ -193,6 +193,26 @@ SELECT refusal('SELECT iforest_stats(''days_if'')');
 SELECT refusal('SELECT iforest_check(''days_if'')');
 DROP TABLE days, days_3;
 
+-- Rows that go to many partitions in turn: what a session knows of the series of each is kept, not read again, 60 pages, for each row.
+CREATE TABLE spread(part integer, who text, ts integer) PARTITION BY LIST (part);
+DO $$ BEGIN
+	FOR i IN 0 .. 19 LOOP
+		EXECUTE format('CREATE TABLE spread_%s PARTITION OF spread FOR VALUES IN (%s)', i, i);
+	END LOOP;
+END $$;
+CREATE INDEX spread_if ON spread USING iforest (who, ts);
+INSERT INTO spread SELECT i % 20, repeat('long ', 190) || i / 20, i FROM generate_series(0, 9999) i;
+CREATE FUNCTION blocks_of(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || statement INTO plan;
+	RETURN plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks';
+END $$;
+SELECT blocks_of($$INSERT INTO spread SELECT i % 20, repeat('long ', 190) || i / 20, i FROM generate_series(0, 999) i$$) / 1000 < 40 AS few_blocks_a_row;
+DROP TABLE spread;
+DROP FUNCTION blocks_of;
+
 -- Moved to another tablespace.
 CREATE TABLE moving(id integer, who integer, ts integer, v integer);
 CREATE INDEX moving_if ON moving USING iforest (who, ts) INCLUDE (v);
@@ -205,6 +225,21 @@ SELECT fill('moving', 3001, 6000);
 REINDEX (TABLESPACE pg_default) INDEX moving_if;
 SELECT 'moved back' AS step, * FROM kept('moving_if');
 DROP TABLE moving;
+
+-- What a transaction added to the copy that it made goes with it: also from what the session knows of the series.
+CREATE TABLE stayed(id integer, who text, ts integer);
+CREATE INDEX stayed_if ON stayed USING iforest (who, ts);
+INSERT INTO stayed VALUES (1, 'a', 100);
+BEGIN;
+ALTER INDEX stayed_if SET TABLESPACE iforest_elsewhere;
+INSERT INTO stayed VALUES (2, 'b', 200);
+ROLLBACK;
+INSERT INTO stayed VALUES (3, 'b', 300);
+\connect -
+INSERT INTO stayed VALUES (4, 'c', 300);
+SELECT a.* FROM answers('SELECT id FROM stayed WHERE who = ''b'' AND ts BETWEEN 100 AND 300') a;
+SELECT iforest_check('stayed_if', true);
+DROP TABLE stayed;
 DROP TABLESPACE iforest_elsewhere;
 
 -- A plan that was kept goes on when its index is gone, made invalid or made anew.
