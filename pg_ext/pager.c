@@ -323,6 +323,8 @@ static enum iforest_status write_pages(void *context, const struct iforest_place
 	struct iforest_index *index = context;
 
 	iforest_vacuum_delay_point();
+	if (index->before_batch)
+		index->before_batch(index);
 	if (index->new_run == 0 || place->location != index->new_run)
 		return rewrite(index, place, writes, n_pages);
 	for (uint32 i = 0; i < n_pages; i++)

@@ -10,6 +10,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
+#include "storage/lock.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -19,7 +20,7 @@
 #include "pg_ext/maintenance.h"
 #include "pg_ext/sketch_shelf.h"
 
-enum { SECONDS_BETWEEN = 10 };
+enum { SECONDS_BETWEEN = 10, MILLISECONDS_BETWEEN_LOOKS = 50 };
 
 /* What the worker needs to know; it goes by bgw_extra. */
 struct order {
@@ -64,6 +65,39 @@ void iforest_worker_start(Relation index)
 	(void)RegisterDynamicBackgroundWorker(&worker, NULL);
 }
 
+/* Does anybody wait for a lock on the table that ours does not go with? */
+static bool others_wait(Oid table)
+{
+	LockData *locks = GetLockStatusData();
+	bool found = false;
+
+	for (int i = 0; i < locks->nelements && !found; i++) {
+		const LockInstanceData *lock = &locks->locks[i];
+
+		found = lock->waitLockMode != NoLock && lock->locktag.locktag_type == LOCKTAG_RELATION &&
+			lock->locktag.locktag_field1 == MyDatabaseId && lock->locktag.locktag_field2 == table &&
+			DoLockModesConflict(lock->waitLockMode, RowExclusiveLock);
+	}
+	pfree(locks->locks);
+	pfree(locks);
+	return found;
+}
+
+/* A merge that nobody asked for may last minutes. Whoever wants to change the table would wait for it, and behind him all who only
+ * want to read. */
+static void give_way(struct iforest_index *index)
+{
+	static TimestampTz last_look;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (!TimestampDifferenceExceeds(last_look, now, MILLISECONDS_BETWEEN_LOOKS))
+		return;
+	last_look = now;
+	if (others_wait(index->relation->rd_index->indrelid))
+		ereport(ERROR, errcode(ERRCODE_QUERY_CANCELED),
+			errmsg("index \"%s\" is not merged now: others wait for its table", RelationGetRelationName(index->relation)));
+}
+
 void iforest_worker_main(Datum argument)
 {
 	struct order order;
@@ -86,7 +120,10 @@ void iforest_worker_main(Datum argument)
 
 		pgstat_report_activity(STATE_RUNNING, "merging runs of an iforest index");
 		iforest_index_open(index, relation);
+		index->before_batch = give_way;
 		if (iforest_maintenance_begin(index, false)) {
+			/* what workers before left that gave way */
+			iforest_reclaim(index);
 			iforest_merge_all(index, false);
 			iforest_shelf_keep(index);
 			iforest_maintenance_end(index);

@@ -1,5 +1,5 @@
-/* The background worker that merges: it is started, and may be ended at any moment, as by a shutdown, with the server going on and a
- * whole index.
+/* The background worker that merges: it is started, ends where somebody waits for its table, and may be ended at any moment, as by a
+ * shutdown, with the server going on and a whole index.
  *
  *   IFOREST_ROUNDS=500 tests/pg/cluster.sh run build/tests/pg/test_worker
  */
@@ -65,6 +65,50 @@ static void runs_are_merged_in_the_background(void **state)
 	table_is_whole(pg, "w");
 }
 
+/* Does the server's log say so? */
+static bool has_given_way(void)
+{
+	char path[1000], line[1000];
+	bool found = false;
+	FILE *log;
+
+	snprintf(path, sizeof path, "%s/server.log", getenv("PGHOST"));
+	log = fopen(path, "r");
+	if (!log)
+		client_fail("cannot read %s", path);
+	while (!found && fgets(line, sizeof line, log))
+		found = strstr(line, "is not merged now: others wait for its table") != NULL;
+	fclose(log);
+	return found;
+}
+
+static bool lock_table(struct worker *worker)
+{
+	pause_microseconds(random_below(&worker->dice, 5000));
+	if (client_number(worker->pg, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'iforest merge'") > 0)
+		client_run(worker->pg, "BEGIN; LOCK TABLE u IN ACCESS EXCLUSIVE MODE; COMMIT");
+	return true;
+}
+
+static void a_worker_gives_way(void **state)
+{
+	PGconn *pg = *state;
+	int n = 0;
+
+	make_table(pg, "u");
+	workers_begin(&workers);
+	workers_add(&workers, NULL, lock_table, random_seed(), NULL);
+	do {
+		if (n++ == 200)
+			client_fail("no worker has given way");
+		insert_rows("u", 10000);
+	} while (!has_given_way());
+	workers_stop(&workers);
+	table_is_whole(pg, "u");
+	client_entries_are_rows(pg, "u");
+	table_is_whole(pg, "u");
+}
+
 static bool end_merges(struct worker *worker)
 {
 	pause_microseconds(random_below(&worker->dice, 20000));
@@ -106,6 +150,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_are_merged_in_the_background),
+		cmocka_unit_test_teardown(a_worker_gives_way, end_workers),
 		cmocka_unit_test_teardown(a_worker_may_be_ended_at_any_moment, end_workers),
 	};
 
