@@ -33,6 +33,7 @@ struct check {
 	struct iforest_definition definition;
 	int64 highest_ref;
 	uint64 highest_series;
+	uint64 failed_id;             /* of the manifest that was read last in vain; 0: none was */
 	Tuplesortstate *refs;         /* of all live entries */
 	bloom_filter *entries;        /* the same as a whole; NULL unless asked for */
 };
@@ -151,6 +152,10 @@ static bool check_entries(struct check *check)
 	tuplesort_end(check->refs);
 	if (!index->met_foreign_page && !RecoveryInProgress())
 		iforest_index_require(index, status);
+	/* whose pages were given away is not in the manifest any more */
+	if (index->met_foreign_page && check->failed_id == index->manifest.id)
+		fail(check, "a page of a run or a chain belongs to somebody else");
+	check->failed_id = index->manifest.id;
 	return false;
 }
 

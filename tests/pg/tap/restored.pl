@@ -8,7 +8,7 @@ use Test::More;
 use IforestTest;
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
+$primary->init(allows_streaming => 1, no_data_checksums => 1);
 $primary->append_conf('postgresql.conf', "full_page_writes = off\nautovacuum = off\ncheckpoint_timeout = '1h'\nrestart_after_crash = off");
 $primary->start;
 $primary->backup('base');
@@ -50,4 +50,17 @@ for (1 .. 400)
 ok($begun{t} && $begun{f}, 'rows went into the chain and into another one');
 same_as_table($replica, 'spans', 'promoted');
 index_is_whole($replica, 'spans_if', 'promoted');
+
+# A chain of which a page was lost is wrong, not busy: the pages' owners stand 16 bytes before their ends.
+my $block = $replica->safe_psql('postgres', q{SELECT min(block) FROM iforest_stats('spans_if') s, generate_series(0, s.total_pages - 1) block,
+	iforest_page('spans_if', block) p WHERE p.kind = 'pending'});
+my $file = $replica->data_dir . '/' . $replica->safe_psql('postgres', "SELECT pg_relation_filepath('spans_if')");
+$replica->stop;
+open my $handle, '+<:raw', $file or die "$file: $!";
+seek $handle, $block * 8192 + 8192 - 16, 0;
+print $handle pack('V', 999);
+close $handle;
+$replica->start;
+my ($code, $output, $errors) = $replica->psql('postgres', "SELECT iforest_check('spans_if')");
+like($errors, qr/index "spans_if" is corrupt: a page of a run or a chain belongs to somebody else/, 'a page of a chain is lost');
 done_testing();
