@@ -38,8 +38,8 @@ struct iforest_plan {
 };
 
 /* xBestIndex: fills in the info. name is the table's, for messages.
- * Returns  SQLITE_CONSTRAINT where an argument's value, of no IN, is not known yet in this join order; SQLITE_ERROR with a message where an
- *          argument is used with anything but "=". */
+ * Returns  SQLITE_CONSTRAINT where an argument's value, of no IN, is not known yet in this join order; SQLITE_ERROR with a
+ *          message where an argument is used with anything but "=". */
 int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
 		      struct iforest_error *error);
 
@@ -60,18 +60,18 @@ int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int 
 enum { IFOREST_LOST_SHIFT = 26 };
 void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of);
 
-/* Is the condition an IN? One on an argument is lost where SQLite looks for a plan without IN. To refuse that would not do: SQLite takes
- * it that there is such a plan then, and does not ask for one with IN that needs no other table. */
+/* Is the condition an IN? One on an argument is lost where SQLite looks for a plan without IN. To refuse that would not do:
+ * SQLite takes it that there is such a plan then, and does not ask for one with IN that needs no other table. */
 bool iforest_plan_is_in(sqlite3_index_info *info, int i);
 
 /* Tells what a plan gives and costs; after the arguments were taken. One that lacks an argument costs more than any other:
- * SQLite weighs the branches of an OR without the conditions beside it, and would put the table before those that t0 = ... needs,
- * of which nothing could be made ("no query solution"). */
+ * SQLite weighs the branches of an OR without the conditions beside it, and would put the table before those that t0 = ...
+ * needs, of which nothing could be made ("no query solution"). */
 #define IFOREST_COST_OF_LOST 1e98
 void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost);
 
-/* May condition i, on a by column, choose series? They are told apart as by BINARY. And SQLite says of the first 32 alone whether they
- * are an IN: the values of one it gives one by one otherwise, and checks rows without the affinity of their column. */
+/* May condition i, on a by column, choose series? They are told apart as by BINARY. And SQLite says of the first 32 alone whether
+ * they are an IN: the values of one it gives one by one otherwise, and checks rows without the affinity of their column. */
 bool iforest_plan_may_choose(sqlite3_index_info *info, int i);
 
 /* Takes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */

@@ -283,8 +283,8 @@ static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 	const struct iforest_gaps *gaps = &((struct cursor *)base)->gaps;
 	const struct iforest_window *window = &gaps->question.window;
 	uint64_t parts[] = {
-		gaps->row.series, (uint64_t)gaps->row.gap.start, window->has_t0, window->has_t1, (uint64_t)window->t0, (uint64_t)window->t1,
-		gaps->question.longer_than,
+		gaps->row.series, (uint64_t)gaps->row.gap.start, gaps->question.longer_than, window->has_t0, window->has_t1,
+		(uint64_t)window->t0, (uint64_t)window->t1,
 	};
 
 	*rowid = (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);
