@@ -281,7 +281,7 @@ sqlite3_int64 iforest_query_rowid(const struct iforest_query *query)
 	uint64_t parts[] = {
 		from < query->n_members ? query->members[from]->id : UINT64_MAX, (uint64_t)query->bucket, bucketing->mode,
 		window->has_t0, window->has_t1, (uint64_t)window->t0, (uint64_t)window->t1, (uint64_t)bucketing->n,
-		(uint64_t)bucketing->step, (uint64_t)bucketing->origin,
+		(uint64_t)bucketing->step, (uint64_t)bucketing->origin, query->fill,
 	};
 
 	return (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);

@@ -239,6 +239,8 @@ static void the_sides_of_an_or_hide_no_rows(void **state)
 		  " ORDER BY 2");
 	run_gives(db, "main|0|2\nmain|50|1\n", "SELECT track, t0, count FROM s_if WHERE (track = 'main' AND t0 = 0 AND t1 = 50) OR"
 		  " (track = 'main' AND t0 = 50 AND t1 = 100) ORDER BY 2");
+	run_gives(db, "0|none|2\n0|zero|2\n1|none|1\n1|zero|1\n", "SELECT bucket, fill, count FROM s_if WHERE track = 'main' AND ("
+		  "(t0 = 0 AND t1 = 100 AND n = 2 AND fill = 'zero') OR (t0 = 0 AND t1 = 100 AND n = 2 AND fill = 'none')) ORDER BY 1, 2");
 	run_gives(db, "s_if|4\nu_if|1\n", "SELECT index_name, rows FROM iforest_stats WHERE (index_name = 's_if' AND rows > 0) OR"
 		  " (index_name = 'u_if' AND pending = 0) ORDER BY 1");
 	close_database(db);
