@@ -63,10 +63,31 @@ static void any_order_as_by_hand(void **state)
 	}
 }
 
+/* Series that share their low bytes, and differ in higher ones. */
+static void series_may_differ_in_any_byte(void **state)
+{
+	static struct iforest_arrival arrivals[MOST], room[MOST], expected[MOST];
+
+	(void)state;
+	for (unsigned shift = 0; shift < 32; shift += 8) {
+		struct random dice = random_from(random_seed() + shift);
+		uint32_t n = random_arrivals(arrivals, &dice);
+
+		for (uint32_t i = 0; i < n; i++)
+			arrivals[i].key.series = random_below(&dice, 3) << shift | (i % 5 == 0 ? UINT64_C(1) << 24 : 0);
+		memcpy(expected, arrivals, n * sizeof *arrivals);
+		sort_by_hand(expected, n);
+		iforest_key_sort(arrivals, room, n);
+		for (uint32_t i = 0; i < n; i++)
+			assert_int_equal(arrivals[i].entry, expected[i].entry);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_order_as_by_hand),
+		cmocka_unit_test(series_may_differ_in_any_byte),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
