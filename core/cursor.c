@@ -1,5 +1,7 @@
 #include "core/cursor_internal.h"
 
+#include <limits.h>
+
 void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store,
 			 const struct iforest_manifest *manifest, const struct iforest_run *run)
 {
@@ -13,6 +15,7 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
 	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
+	iforest_cursor_expect_nothing(cursor);
 	cursor->n_pages_opened = cursor->n_leaf_pages_opened = cursor->n_nodes_folded = 0;
 }
 
@@ -46,6 +49,16 @@ enum iforest_status iforest_cursor_blame(struct iforest_cursor *cursor, enum ifo
 	return status;
 }
 
+uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number)
+{
+	const struct iforest_held_page *row = &cursor->path[1];
+	uint64_t fanout = cursor->manifest->fanout;
+
+	if (level == 0 && row->is_held && number >= row->number * fanout && number - row->number * fanout < fanout)
+		return number + row->n_between;
+	return iforest_run_page_index(cursor->manifest, cursor->run, level, number);
+}
+
 /* Reads a page and checks it; where that fails, it has been given back. */
 static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned level, uint64_t number, bool is_borrowed,
 				     struct iforest_page *page, struct iforest_leaf *leaf, struct iforest_page_header *header)
@@ -59,8 +72,7 @@ static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned lev
 
 	cursor->n_pages_opened++;
 	cursor->n_leaf_pages_opened += level == 0;
-	status = (is_borrowed ? pager->borrow : pager->get)(pager->context, &run->place,
-							    iforest_run_page_index(cursor->manifest, run, level, number), page);
+	status = (is_borrowed ? pager->borrow : pager->get)(pager->context, &run->place, iforest_cursor_page_index(cursor, level, number), page);
 	if (status)
 		return status == IFOREST_CORRUPT ? iforest_cursor_blame(cursor, status, what, level, number) : status;
 	is_checked = page->is_checked && *page->is_checked;
@@ -93,6 +105,10 @@ enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned 
 	held->is_held = !status;
 	held->number = number;
 	held->reached = 0;
+	held->after_node = UINT_MAX;
+	if (level == 1)
+		held->n_between = iforest_run_page_index(cursor->manifest, cursor->run, 0, number * cursor->manifest->fanout) -
+				  number * cursor->manifest->fanout;
 	return status;
 }
 
@@ -191,26 +207,6 @@ static unsigned find_node(const struct iforest_cursor *cursor, unsigned level, c
 	return low;
 }
 
-void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_key *key)
-{
-	const struct iforest_pager *pager = cursor->store->pager;
-	const struct iforest_held_page *nodes = &cursor->path[1], *leaf = &cursor->path[0];
-	uint64_t first = nodes->number * cursor->manifest->fanout;
-	unsigned at, next;
-
-	if (iforest_cursor_leaf_has(cursor, key, key))
-		return;
-	/* where the page of the last position was not opened, that of the next one may not be either */
-	if (!pager->expect || !nodes->is_held || !leaf->is_held || leaf->number < first ||
-	    leaf->number - first >= nodes->header.n_items)
-		return;
-	at = (unsigned)(leaf->number - first);
-	next = iforest_cursor_last_node(cursor, 1, at, key, true);
-	if (next != at)
-		pager->expect(pager->context, &cursor->run->place,
-			      iforest_run_page_index(cursor->manifest, cursor->run, 0, first + next));
-}
-
 /* The leaf page in which a key belongs. */
 static enum iforest_status find_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, uint64_t *number)
 {
@@ -239,6 +235,7 @@ enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const str
 	enum iforest_status status = find_leaf(cursor, key, &number);
 
 	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
+	iforest_cursor_expect_nothing(cursor);
 	if (!status)
 		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
 	if (status)

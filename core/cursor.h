@@ -9,6 +9,7 @@
 #define IFOREST_CURSOR_H
 
 #include "core/leaf_split.h"
+#include "core/leaf_sums.h"
 #include "core/manifest.h"
 
 /* A page the cursor holds. */
@@ -16,7 +17,10 @@ struct iforest_held_page {
 	struct iforest_page page;
 	bool is_held;
 	uint64_t number;
+	uint64_t n_between;                /* of level 1: node pages that stand before leaf pages under it */
 	unsigned reached;                  /* the node, or block, where the last range of iforest_cursor_extremes() ended */
+	unsigned after_node;               /* `after` is what its nodes from this one on add up to; UINT_MAX: it is not known */
+	struct iforest_sums after;
 	struct iforest_page_header header;
 };
 
@@ -43,6 +47,9 @@ struct iforest_cursor {
 		struct iforest_wanted wanted;
 		struct iforest_aggregate aggregate;
 	} rest;
+	/* Where positions will be, as far as node pages that are held tell: the next one, the one after it, and one more. */
+	struct { struct iforest_key key; uint64_t leaf_number; } expected[3]; /* UINT64_MAX: not known */
+	uint64_t expected_row;             /* the row of nodes that was told to the pager last */
 	uint64_t n_pages_opened, n_leaf_pages_opened, n_nodes_folded; /* since init, for tests and EXPLAIN */
 };
 
@@ -90,6 +97,11 @@ enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const
 /* Tells the pager which page holds the position that will be asked for next, somewhat after the present one, as far as node
  * pages that are held tell. */
 void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_key *key);
+
+/* The same for folds of sums alone, each of which opens the leaf page that its key cuts: asked before each, of the position
+ * after the next one. The pager is told the page of that; of the next one, whose page should have come by now, memory of the
+ * block begins to be fetched. */
+void iforest_cursor_expect_cut(struct iforest_cursor *cursor, const struct iforest_key *key);
 
 /* The block in which the cursor stands, with the asked columns unpacked (bit IFOREST_TIMES, IFOREST_REFS, IFOREST_VALUES +
  * v); NULL at the end of the run. cursor->entry is the entry in it. Valid until the next call. */

@@ -104,7 +104,13 @@ static bool fold_rest(struct iforest_cursor *cursor, const struct iforest_wanted
 
 	if (!iforest_cursor_is_at_rest(cursor) || !is_same_wanted(&cursor->rest.wanted, wanted))
 		return false;
-	iforest_aggregate_combine(aggregate, &cursor->rest.aggregate, fields->kinds, fields->n_values);
+	if (iforest_wants_sums(wanted, fields)) {
+		struct iforest_sums sums = iforest_sums_of_aggregate(&cursor->rest.aggregate, wanted);
+
+		iforest_sums_add_to_aggregate(&sums, wanted, aggregate);
+	} else {
+		iforest_aggregate_combine(aggregate, &cursor->rest.aggregate, fields->kinds, fields->n_values);
+	}
 	iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
 	return true;
 }
@@ -320,9 +326,13 @@ enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, con
 {
 	struct iforest_edges edges = { .seen_firsts = 0 };
 	enum iforest_status status = IFOREST_OK;
-	bool moving = true;
+	bool moving = true, done = false;
 	unsigned level;
 
+	if (key->ref == INT64_MIN && iforest_wants_sums(wanted, &cursor->manifest->fields))
+		status = iforest_cursor_sums_until(cursor, key, wanted, aggregate, &done);
+	if (status || done)
+		return status;
 	while (!status && moving && cursor->leaf_number < cursor->run->n_leaves) {
 		if (is_within_row(cursor))
 			status = fold_row(cursor, key, wanted, &edges, aggregate);

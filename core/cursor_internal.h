@@ -1,5 +1,6 @@
-/* cursor_internal.h -- what cursor.c (position), cursor_fold.c (folding), cursor_edges.c (its whole nodes), cursor_extremes.c
- * (extremes alone) and cursor_greatest.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
+/* cursor_internal.h -- what cursor.c (position), cursor_fold.c (folding), cursor_edges.c (its whole nodes), cursor_sums.c
+ * (counts and sums alone), cursor_expect.c (what will be read next), cursor_extremes.c (extremes alone) and cursor_greatest.c
+ * (of them one greatest value, the longest span of a pixel) share. Not for others. */
 #ifndef IFOREST_CURSOR_INTERNAL_H
 #define IFOREST_CURSOR_INTERNAL_H
 
@@ -14,6 +15,16 @@ enum iforest_status iforest_cursor_blame_leaf(struct iforest_cursor *cursor, enu
 
 /* Sees to it that path[level] is page `number` of the level, checked. */
 enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned level, uint64_t number);
+
+/* Where a page stands in the run. Leaf pages under the node page that is held follow one another. */
+uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number);
+
+static inline void iforest_cursor_expect_nothing(struct iforest_cursor *cursor)
+{
+	for (unsigned e = 0; e < 3; e++)
+		cursor->expected[e].leaf_number = UINT64_MAX;
+	cursor->expected_row = UINT64_MAX;
+}
 
 /* A leaf page for as long as nothing else of the run is read and nothing is asked that may wait (pager.h). Where the pager
  * lends none, or it is held already, it is held. To be given back if the status is IFOREST_OK. */
@@ -63,6 +74,29 @@ static inline unsigned iforest_cursor_last_node(const struct iforest_cursor *cur
 	return low;
 }
 
+/* The same from a guess on, which is `low` or more. Cost: O(log of the distance to the guess). */
+static inline unsigned iforest_cursor_last_node_near(const struct iforest_cursor *cursor, unsigned level, unsigned low,
+						     unsigned guess, const struct iforest_key *key, bool or_at)
+{
+	unsigned n = cursor->path[level].header.n_items, step = 1, high;
+
+	guess = guess < n ? guess : n - 1;
+	if (guess <= low || iforest_cursor_begins_before(cursor, level, guess, key, or_at))
+		return iforest_cursor_last_node(cursor, level, guess > low ? guess : low, key, or_at);
+	for (high = guess; high - low > step && !iforest_cursor_begins_before(cursor, level, high - step, key, or_at); step *= 2)
+		high -= step;
+	low = high - low > step ? high - step : low;
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (iforest_cursor_begins_before(cursor, level, middle, key, or_at))
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Puts the reader on a block of the leaf page that is held. */
 void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
 
@@ -97,6 +131,13 @@ bool iforest_cursor_has_greatest(const struct iforest_cursor *cursor, const stru
 enum iforest_status iforest_cursor_greatest(struct iforest_cursor *cursor, const struct iforest_key *from,
 					    const struct iforest_key *to, const struct iforest_wanted *wanted,
 					    struct iforest_aggregate *aggregate, bool *is_narrow);
+
+/* iforest_cursor_fold_until() where sums are all that is wanted (iforest_wants_sums()), in a fraction of its instructions;
+ * *done is false where it has to go on from where the cursor then stands.
+ * Requires  key->ref is INT64_MIN: then what a node says of its last entry tells on which side of the key that is. */
+enum iforest_status iforest_cursor_sums_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+					      bool *done);
 
 /* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
  * can matter: the first is looked into at once, the last is noted here and looked into at the end. */

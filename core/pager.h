@@ -66,6 +66,10 @@ struct iforest_pager {
 	 * pay. */
 	void (*expect)(void *context, const struct iforest_place *place, uint64_t index);
 
+	/* The bytes of a page that is in memory and was checked, which stay until another function is called; NULL: it is not. So
+	 * what will be needed of it can be fetched ahead, once expect() has fetched its beginning. NULL: it would not pay. */
+	const uint8_t *(*glance)(void *context, const struct iforest_place *place, uint64_t index, uint32_t *n_bytes);
+
 	/* Makes room for a new run and fills in place->location. */
 	enum iforest_status (*create_run)(void *context, struct iforest_place *place);
 

@@ -82,7 +82,7 @@ static void turn_to(struct iforest_scan *scan, uint64_t series)
 	scan->series = series;
 	scan->end = window->has_t1 ? iforest_key_at(series, window->t1) : iforest_key_nulls(series);
 	scan->is_done = iforest_window_is_empty(window);
-	scan->is_dense = false;
+	scan->has_bucket = scan->is_dense = false;
 }
 
 static enum iforest_status start_from(struct iforest_scan *scan, const struct iforest_key *from)
@@ -171,18 +171,21 @@ enum iforest_status iforest_scan_start_after(struct iforest_scan *scan, uint64_t
 
 	turn_to(scan, series);
 	from = end_of(scan, bucket);
+	scan->has_bucket = true;
+	scan->last_bucket = bucket;
 	scan->is_done = scan->is_done || scan->bucketing.mode == IFOREST_WHOLE || iforest_key_compare(&from, &scan->end) >= 0;
 	return start_from(scan, &from);
 }
 
-/* A bucket ahead: the next end is about as far from this one as this one is from what was reached. */
+/* A bucket ahead, or two: ends are about as far from one another as this one is from what was reached. */
 static void expect_next(const struct iforest_scan *scan, const struct iforest_key *to)
 {
 	uint64_t width = (uint64_t)to->time - (uint64_t)scan->reached.time;
-	struct iforest_key next = iforest_key_at(scan->series, (int64_t)((uint64_t)to->time + width));
+	bool is_sums = iforest_wants_sums(&scan->wanted, &scan->manifest->fields);
+	struct iforest_key next = iforest_key_at(scan->series, (int64_t)((uint64_t)to->time + (is_sums ? 2 * width : width)));
 
 	for (uint32_t a = 0; a < scan->n_active; a++)
-		iforest_cursor_expect(scan->active[a], &next);
+		(is_sums ? iforest_cursor_expect_cut : iforest_cursor_expect)(scan->active[a], &next);
 }
 
 /* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends,
@@ -228,6 +231,25 @@ static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *b
 	return status;
 }
 
+/* The bucket of the earliest entry that has not been passed, and its end. As a rule that is the one after the last. */
+static enum iforest_status bucket_of(const struct iforest_scan *scan, int64_t time, int64_t *bucket, struct iforest_key *to)
+{
+	enum iforest_status status;
+
+	if (scan->has_bucket && scan->last_bucket < INT64_MAX && time >= scan->reached.time) {
+		struct iforest_key at = iforest_key_at(scan->series, time);
+
+		*bucket = scan->last_bucket + 1;
+		*to = end_of(scan, *bucket);
+		if (iforest_key_compare(&at, to) < 0)
+			return IFOREST_OK;
+	}
+	status = iforest_bucket_of(&scan->bucketing, time, bucket);
+	if (!status)
+		*to = end_of(scan, *bucket);
+	return status;
+}
+
 static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
 				       bool *found)
 {
@@ -246,13 +268,13 @@ static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucke
 		status = iforest_scan_earliest(scan, &time, found);
 	if (status || !*found)
 		return status;
-	status = iforest_bucket_of(&scan->bucketing, time, bucket);
+	status = bucket_of(scan, time, bucket, &to);
 	if (status == IFOREST_RANGE)
 		return pass_beyond(scan, time, aggregate);
 	if (status)
 		return status;
+	scan->has_bucket = true;
 	scan->last_bucket = *bucket;
-	to = end_of(scan, *bucket);
 	expect_next(scan, &to);
 	status = iforest_scan_fold(scan, &to, &scan->wanted, aggregate);
 	scan->is_dense = scan->wanted.extremes_alone && is_many(scan, aggregate->n_rows) && iforest_key_compare(&to, &scan->end) < 0;

@@ -40,7 +40,8 @@ struct iforest_scan {
 	bool is_placed;                      /* the cursors stand there; else they have to be sought */
 	bool is_dense;                       /* the next bucket is expected to have entries, and many */
 	bool is_done;
-	int64_t last_bucket;                 /* given, if is_dense */
+	bool has_bucket;                     /* last_bucket was given, or is passed over; it ends where the scan has come to */
+	int64_t last_bucket;
 };
 
 /* store and manifest must outlive the scan, and the manifest must stay as it is.

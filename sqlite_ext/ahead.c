@@ -42,6 +42,13 @@ static void cached_expect(void *context, const struct iforest_place *place, uint
 	iforest_page_cache_expect(&worker->index->cache, place, page_index);
 }
 
+static const uint8_t *cached_glance(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)
+{
+	struct iforest_ahead_worker *worker = context;
+
+	return iforest_page_cache_glance(&worker->index->cache, place, page_index, n_bytes);
+}
+
 static enum iforest_status tail_get(void *context, const struct iforest_place *place, uint64_t page_index,
 				    struct iforest_page *page)
 {
@@ -104,10 +111,11 @@ static bool open_worker(struct iforest_ahead *ahead, struct iforest_ahead_worker
 	*worker = (struct iforest_ahead_worker){ .index = ahead->index, .snapshot = snapshot, .is_checked = true };
 	worker->items = ahead->items + (size_t)ahead->n_opened * ahead->most_items * item_bytes(ahead);
 	worker->pager = (struct iforest_pager){ .context = worker, .page_bytes = ahead->index->pager.page_bytes, .get = cached_get,
-						.release = let_go, .expect = cached_expect };
+						.release = let_go, .expect = cached_expect, .glance = cached_glance };
 	worker->tail_pager = worker->pager;
 	worker->tail_pager.get = tail_get;
 	worker->tail_pager.expect = NULL;
+	worker->tail_pager.glance = NULL;
 	worker->store = (struct iforest_store){ .pager = &worker->pager, .alloc = &any_alloc };
 	worker->tail_store = (struct iforest_store){ .pager = &worker->tail_pager, .alloc = &any_alloc };
 	if (iforest_scan_init(&worker->scan, &worker->store, &snapshot->manifest))

@@ -62,7 +62,7 @@ bool iforest_page_cache_peek(const struct iforest_page_cache *cache, const struc
 	return frame != NULL;
 }
 
-enum { EXPECTED_BYTES = 768, LINE_BYTES = 64 }; /* of a leaf page: its peaks and header */
+enum { EXPECTED_BYTES = 1088, LINE_BYTES = 64 }; /* of a leaf page: its peaks, header and directory */
 
 void iforest_page_cache_expect(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index)
 {
@@ -71,6 +71,17 @@ void iforest_page_cache_expect(const struct iforest_page_cache *cache, const str
 	/* the first of its bucket is the one, nearly always, and to ask it would be to wait for it */
 	for (unsigned at = 0; frame && at < EXPECTED_BYTES; at += LINE_BYTES)
 		__builtin_prefetch(frame + at);
+}
+
+const uint8_t *iforest_page_cache_glance(const struct iforest_page_cache *cache, const struct iforest_place *place,
+					 uint64_t index, uint32_t *n_bytes)
+{
+	const struct iforest_frame *frame = find(cache, place, index);
+
+	if (!frame || !frame->is_checked)
+		return NULL;
+	*n_bytes = frame->n_bytes;
+	return frame->bytes;
 }
 
 bool iforest_page_cache_is_full(const struct iforest_page_cache *cache)

@@ -43,6 +43,10 @@ bool iforest_page_cache_put(struct iforest_page_cache *cache, const struct ifore
 /* Fetches the beginning of a page into the processor's caches, if it is there. */
 void iforest_page_cache_expect(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index);
 
+/* The bytes of a page that is there and was checked, until the next put(); else NULL. */
+const uint8_t *iforest_page_cache_glance(const struct iforest_page_cache *cache, const struct iforest_place *place,
+					 uint64_t index, uint32_t *n_bytes);
+
 /* Lets go of a page given by get or put. */
 void iforest_page_cache_let_go(struct iforest_page_cache *cache, struct iforest_page *page);
 

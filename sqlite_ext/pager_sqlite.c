@@ -123,6 +123,13 @@ static void sqlite_expect(void *context, const struct iforest_place *place, uint
 	iforest_page_cache_expect(&index->cache, place, page_index);
 }
 
+static const uint8_t *sqlite_glance(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)
+{
+	struct iforest_index *index = context;
+
+	return iforest_page_cache_glance(&index->cache, place, page_index, n_bytes);
+}
+
 /* Puts a blob under an id. */
 static enum iforest_status put(struct iforest_index *index, sqlite3_int64 id, const uint8_t *bytes, uint32_t n_bytes)
 {
@@ -212,6 +219,7 @@ void iforest_pager_sqlite_init(struct iforest_index *index)
 		.get = sqlite_get,
 		.release = sqlite_release,
 		.expect = sqlite_expect,
+		.glance = sqlite_glance,
 		.create_run = sqlite_create_run,
 		.write = sqlite_write,
 		.drop_run = sqlite_drop_run,

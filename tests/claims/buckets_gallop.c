@@ -46,8 +46,10 @@ static int drop(void **state)
 	return 0;
 }
 
+static const struct iforest_wanted all_of_values = { .values = 1 }, sums = { .values = 1, .no_mins = 1, .no_maxs = 1 };
+
 /* Pages opened for n buckets over [t0, t1); every bucket has rows. */
-static uint64_t pages_of_buckets(int64_t t0, int64_t t1, int64_t n)
+static uint64_t pages_of_buckets(const struct iforest_wanted *wanted, int64_t t0, int64_t t1, int64_t n)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate answer;
@@ -58,7 +60,7 @@ static uint64_t pages_of_buckets(int64_t t0, int64_t t1, int64_t n)
 	assert_ok(iforest_scan_init(&scan, &index_of_steps.store, &index_of_steps.manifest));
 	scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT, .n = n,
 		.window = { .has_t0 = true, .has_t1 = true, .t0 = t0, .t1 = t1 } };
-	scan.wanted = (struct iforest_wanted){ .values = 1 };
+	scan.wanted = *wanted;
 	assert_ok(iforest_scan_start(&scan, 0));
 	for (;;) {
 		assert_ok(iforest_scan_next(&scan, &bucket, &answer, &found));
@@ -94,11 +96,14 @@ static void adjacent_buckets_are_one_pass(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(widths); i++) {
-		uint64_t n = pages_of_buckets(0, N_ENTRIES, widths[i]);
+		uint64_t n = pages_of_buckets(&all_of_values, 0, N_ENTRIES, widths[i]);
+		uint64_t n_of_sums = pages_of_buckets(&sums, 0, N_ENTRIES, widths[i]);
 
-		print_message("%d buckets: %u pages of %u, bound %u\n", (int)widths[i], (unsigned)n,
-			      (unsigned)iforest_run_pages(&index_of_steps.manifest, run), (unsigned)bound_of((uint64_t)widths[i]));
+		print_message("%d buckets: %u pages of %u, for sums alone %u, bound %u\n", (int)widths[i], (unsigned)n,
+			      (unsigned)iforest_run_pages(&index_of_steps.manifest, run), (unsigned)n_of_sums,
+			      (unsigned)bound_of((uint64_t)widths[i]));
 		assert_in_range(n, 1, bound_of((uint64_t)widths[i]));
+		assert_in_range(n_of_sums, 1, n);
 	}
 	/* the bound tells a pass from searches only where it is lower than what they cost */
 	assert_true(bound_of(1920) < 1920 * (run->n_levels + 1) / 2);
@@ -110,7 +115,8 @@ static void a_narrow_window_reads_each_page_once(void **state)
 
 	(void)state;
 	/* 10 000 entries lie on about a hundredth of the leaf pages; 1920 buckets must not read them more than once */
-	assert_in_range(pages_of_buckets(500000, 510000, 1920), 1, n_leaves / 100 + 2 + n_leaves / 100 + 2 * 6);
+	assert_in_range(pages_of_buckets(&all_of_values, 500000, 510000, 1920), 1, n_leaves / 100 + 2 + n_leaves / 100 + 2 * 6);
+	assert_in_range(pages_of_buckets(&sums, 500000, 510000, 1920), 1, n_leaves / 100 + 2 + n_leaves / 100 + 2 * 6);
 }
 
 int main(void)

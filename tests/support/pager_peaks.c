@@ -1,6 +1,7 @@
 #include "tests/support/pager_peaks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct kept_peaks {
 	struct iforest_place place;
@@ -40,13 +41,36 @@ static void release(void *context, struct iforest_page *page)
 	peaks->inner->release(peaks->inner->context, page);
 }
 
+static void expect(void *context, const struct iforest_place *place, uint64_t index)
+{
+	(void)context;
+	(void)place;
+	(void)index;
+}
+
+static const uint8_t *glance(void *context, const struct iforest_place *place, uint64_t index, uint32_t *n_bytes)
+{
+	struct pager_peaks *peaks = context;
+	struct iforest_page page;
+
+	if (peaks->inner->get(peaks->inner->context, place, index, &page))
+		return NULL;
+	*n_bytes = page.n_bytes;
+	memcpy(peaks->glanced, page.bytes, page.n_bytes);
+	peaks->inner->release(peaks->inner->context, &page);
+	return peaks->glanced;
+}
+
 void pager_peaks_start(struct pager_peaks *peaks, const struct iforest_pager *inner)
 {
 	*peaks = (struct pager_peaks){ .pager = *inner, .inner = inner };
 	peaks->pager.context = peaks;
 	peaks->pager.get = get;
 	peaks->pager.release = release;
-	peaks->pager.expect = NULL;
+	peaks->pager.expect = expect;
+	peaks->pager.glance = glance;
+	peaks->pager.borrow = NULL;
+	peaks->pager.give_back = NULL;
 }
 
 void pager_peaks_stop(struct pager_peaks *peaks)

@@ -4,6 +4,7 @@
 #define TESTS_PAGER_PEAKS_H
 
 #include "core/leaf_peaks.h"
+#include "core/page.h"
 #include "core/pager.h"
 
 struct kept_peaks;
@@ -12,6 +13,7 @@ struct pager_peaks {
 	struct iforest_pager pager;
 	const struct iforest_pager *inner;
 	struct kept_peaks *kept;
+	uint8_t glanced[IFOREST_MAX_PAGE_BYTES]; /* the page that was looked at last */
 };
 
 void pager_peaks_start(struct pager_peaks *peaks, const struct iforest_pager *inner);

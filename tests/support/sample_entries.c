@@ -172,6 +172,9 @@ struct iforest_wanted sample_wanted(struct random *dice, const struct sample_ind
 						.no_mins = random_chance(dice, 70) ? UINT32_MAX : (uint32_t)random_next(dice),
 						.no_maxs = random_chance(dice, 50) ? UINT32_MAX : (uint32_t)random_next(dice),
 						.no_rows = random_chance(dice, 50) ? all : (uint32_t)random_next(dice) & all };
+	if (random_chance(dice, 30)) /* sums alone, of the first value column or of any */
+		return (struct iforest_wanted){ .values = (uint32_t)random_next(dice) & (random_chance(dice, 70) ? 1 : all),
+						.no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 	return (struct iforest_wanted){
 		.values = (uint32_t)random_next(dice) & all,
 		.no_rows = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0,

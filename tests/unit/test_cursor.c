@@ -7,6 +7,7 @@
 #include "core/bits.h"
 #include "core/layout.h"
 #include "tests/support/harness.h"
+#include "tests/support/pager_peaks.h"
 #include "tests/support/sample_index.h"
 
 static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = ORACLE_NONE };
@@ -17,6 +18,7 @@ struct fixture {
 	struct iforest_key *keys;   /* of all entries, sorted */
 	size_t *entries;            /* and the oracle's number of each */
 	size_t n;
+	struct pager_peaks peaks;   /* which lets pages be looked at ahead, by chance in between */
 	struct iforest_cursor cursor;
 };
 
@@ -32,6 +34,9 @@ static void start_with(struct fixture *f, uint64_t seed, enum sample_times style
 	assert_ok(sample_build(&f->index, 0));
 	f->n = sample_pick(&f->index, &f->dice, 0, 100, &f->keys, &f->entries);
 	sample_remove(&f->index, &f->dice, 0, 20);
+	pager_peaks_start(&f->peaks, f->index.store.pager);
+	if (random_chance(&f->dice, 30))
+		f->index.store.pager = &f->peaks.pager;
 	iforest_cursor_init(&f->cursor, &f->index.store, &f->index.manifest, &f->index.manifest.runs[0]);
 }
 
@@ -45,6 +50,8 @@ static void stop(struct fixture *f)
 	iforest_cursor_release(&f->cursor);
 	free(f->keys);
 	free(f->entries);
+	f->index.store.pager = f->peaks.inner;
+	pager_peaks_stop(&f->peaks);
 	sample_stop(&f->index);
 }
 
@@ -71,6 +78,21 @@ static struct iforest_key random_key(struct fixture *f)
 	case 4: key.time += !key.time_is_null && key.time < INT64_MAX; break;
 	default: break;
 	}
+	return key;
+}
+
+/* As a rule not far behind entry i. */
+static struct iforest_key next_key(struct fixture *f, size_t i)
+{
+	static const size_t steps[] = { 3, 40, 400 };
+	struct iforest_key key = random_key(f);
+
+	if (random_chance(&f->dice, 20) || i >= f->n)
+		return key;
+	i += random_below(&f->dice, steps[random_below(&f->dice, COUNT_OF(steps))]);
+	key = f->keys[i < f->n ? i : f->n - 1];
+	if (random_chance(&f->dice, 80))
+		key.ref = INT64_MIN;
 	return key;
 }
 
@@ -108,8 +130,8 @@ static void seeking_finds_the_first_entry_at_or_after(void **state)
 	}
 }
 
-/* Sums of live entries [from, to). */
-static void assert_folded(const struct fixture *f, size_t from, size_t to, const struct iforest_aggregate *got)
+/* Sums of live entries [from, to), or their count alone. */
+static void assert_folded(const struct fixture *f, size_t from, size_t to, bool of_value, const struct iforest_aggregate *got)
 {
 	uint64_t n_rows = 0, n_dead = 0, n = 0;
 	oracle_int128 sum = 0;
@@ -119,44 +141,95 @@ static void assert_folded(const struct fixture *f, size_t from, size_t to, const
 
 		n_dead += entry->is_dead;
 		n_rows += !entry->is_dead;
-		n += !entry->is_dead && entry->has[0];
-		sum += !entry->is_dead && entry->has[0] ? entry->value[0].integer : 0;
+		n += of_value && !entry->is_dead && entry->has[0];
+		sum += of_value && !entry->is_dead && entry->has[0] ? entry->value[0].integer : 0;
 	}
 	assert_true(got->n_rows == n_rows && got->n_dead == n_dead && got->values[0].n == n && got->values[0].sum == sum);
 }
 
-/* Folds go on from where the last one ended, across series where no times are asked for. */
+/* Folds go on from where the last one ended, across series where no times are asked for, whatever that one was asked for. */
 static void folds_until_a_row_of_keys(void **state)
 {
-	static const struct iforest_wanted wanted = { .values = 1 };
+	static const struct iforest_wanted wanted[] = {
+		{ .values = 1 }, { .values = 1, .no_mins = 1, .no_maxs = 1 }, { .values = 0 },
+	};
 
 	(void)state;
 	for (unsigned round = 0; round < 40; round++) {
 		struct fixture *f = malloc(sizeof *f);
 		size_t at = 0;
+		unsigned w = 0;
 
 		assert_non_null(f);
 		start(f, random_seed() + round, (enum sample_times)(round % SAMPLE_STYLES));
-		for (unsigned i = 0; i < 100; i++) {
-			struct iforest_key key = random_key(f);
+		for (unsigned i = 0; i < 200; i++) {
+			struct iforest_key key = next_key(f, at);
 			struct iforest_aggregate got;
 			size_t to = lower_bound(f, &key);
 
-			if (random_chance(&f->dice, 30)) {
+			if (random_chance(&f->dice, 20))
+				w = (unsigned)random_below(&f->dice, COUNT_OF(wanted));
+
+			if (random_chance(&f->dice, at < f->n ? 5 : 50)) {
 				struct iforest_key from = random_key(f);
 
 				assert_ok(iforest_cursor_seek(&f->cursor, &from));
 				at = lower_bound(f, &from);
 			}
 			iforest_aggregate_clear(&got, 1);
-			assert_ok(iforest_cursor_fold_until(&f->cursor, &key, &wanted, &got));
-			assert_folded(f, at, to > at ? to : at, &got); /* a key that lies behind: nothing, and it stays */
+			if (random_chance(&f->dice, 30))
+				(random_chance(&f->dice, 30) ? iforest_cursor_expect : iforest_cursor_expect_cut)(&f->cursor, &key);
+			assert_ok(iforest_cursor_fold_until(&f->cursor, &key, &wanted[w], &got));
+			assert_folded(f, at, to > at ? to : at, wanted[w].values, &got); /* a key that lies behind: nothing, and it stays */
 			at = to > at ? to : at;
 			assert_stands_at(f, at);
 		}
 		stop(f);
 		free(f);
 	}
+}
+
+/* Removed on the page and not yet in its node, as while others remove. */
+static void a_page_with_fewer_entries_than_its_node_is_folded(void **state)
+{
+	static const struct iforest_wanted wanted = { .values = 1, .no_mins = 1, .no_maxs = 1 };
+	struct sample_index index;
+	const struct iforest_run *run;
+	struct iforest_cursor cursor;
+	struct iforest_aggregate got;
+	struct iforest_page_write write = { .index = 0 };
+	struct iforest_key from = iforest_key_at(0, 5), to = iforest_key_at(0, 20);
+	uint8_t copy[1024];
+
+	(void)state;
+	sample_start(&index, &shape);
+	for (int64_t i = 0; i < 5000; i++) {
+		struct oracle_entry *entry = sample_append(&index, 0, 0, i, i);
+
+		entry->has[0] = true;
+		entry->value[0].integer = i;
+	}
+	assert_ok(sample_build(&index, 0));
+	run = index.manifest.runs;
+	iforest_cursor_init(&cursor, &index.store, &index.manifest, run);
+	assert_ok(iforest_cursor_seek(&cursor, &from));
+	memcpy(copy, cursor.path[0].page.bytes, cursor.leaf.header.length);
+	iforest_leaf_remove(copy, &cursor.leaf.header, 0, 7);
+	iforest_page_seal(copy, &cursor.leaf.header);
+	write.n_bytes = cursor.leaf.header.length;
+	write.bytes = copy;
+	iforest_cursor_release(&cursor);
+	assert_ok(index.store.pager->write(index.store.pager->context, &run->place, &write, 1));
+	for (unsigned is_placed = 0; is_placed < 2; is_placed++) {
+		from.time = is_placed ? 5 : 0;
+		assert_ok(iforest_cursor_seek(&cursor, &from));
+		iforest_aggregate_clear(&got, 1);
+		assert_ok(iforest_cursor_fold_until(&cursor, &to, &wanted, &got));
+		assert_true(got.n_rows == (uint64_t)(20 - from.time - 1) && got.n_dead == 1 && got.values[0].n == got.n_rows &&
+			    got.values[0].sum == (from.time + 19) * (20 - from.time) / 2 - 7);
+	}
+	iforest_cursor_release(&cursor);
+	sample_stop(&index);
 }
 
 enum { ALL_COLUMNS = 1u << IFOREST_TIMES | 1u << IFOREST_REFS | 1u << IFOREST_VALUES };
@@ -410,6 +483,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(seeking_finds_the_first_entry_at_or_after),
 		cmocka_unit_test(folds_until_a_row_of_keys),
+		cmocka_unit_test(a_page_with_fewer_entries_than_its_node_is_folded),
 		cmocka_unit_test(blocks_come_one_after_the_other),
 		cmocka_unit_test(blocks_come_backward_from_the_end),
 		cmocka_unit_test(walks_in_both_directions),
