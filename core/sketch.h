@@ -98,7 +98,8 @@ struct iforest_sketch_extremes {
 /* The quantile of q: of n numbers in order the one at place ceil(q n), the first where that is 0; what SQL's percentile_disc()
  * is.
  * An integer where all numbers were integers, else a real. With the extremes given (NULL: not known) it lies between them,
- * and the first and the last place are exact.
+ * and the first and the last place are exact: they, and what the error would put beyond one of them, are the extreme as it is given,
+ * of whichever kind.
  * Requires  n > 0; 0 <= q <= 1.
  * Errors    IFOREST_ARGUMENT: the extremes are not those of the sketch. */
 enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *view, double q,

@@ -423,6 +423,35 @@ static void extremes_of_other_numbers_are_refused(void **state)
 	iforest_release(&memory.alloc, bytes);
 }
 
+/* Of integers and reals together the ends are as exact as they are given, and what lies between them is real. */
+static void extremes_may_be_of_either_kind(void **state)
+{
+	static const int64_t high = (INT64_C(1) << 60) + 1; /* which no real is */
+	struct iforest_sketch_extremes extremes = { { IFOREST_FLOAT64, { .real = 0.5 } }, { IFOREST_INT64, { .integer = high } } };
+	struct iforest_sketch sketch = empty();
+	struct iforest_sketch_view view;
+	struct iforest_sketch_number answer;
+	size_t n_bytes;
+	uint8_t *bytes;
+
+	(void)state;
+	assert_ok(iforest_sketch_add(&sketch, extremes.min.value, IFOREST_FLOAT64));
+	assert_ok(iforest_sketch_add(&sketch, (union iforest_number){ .integer = 1000 }, IFOREST_INT64));
+	assert_ok(iforest_sketch_add(&sketch, extremes.max.value, IFOREST_INT64));
+	assert_ok(iforest_sketch_write(&sketch, &bytes, &n_bytes));
+	assert_ok(iforest_sketch_open(&view, bytes, n_bytes));
+	assert_ok(iforest_sketch_quantile(&view, 0, &extremes, &answer));
+	assert_true(answer.kind == IFOREST_FLOAT64 && answer.value.real == 0.5);
+	assert_ok(iforest_sketch_quantile(&view, 0.5, &extremes, &answer));
+	assert_true(answer.kind == IFOREST_FLOAT64 && answer.value.real > 990 && answer.value.real < 1010);
+	assert_ok(iforest_sketch_quantile(&view, 1, &extremes, &answer));
+	assert_true(answer.kind == IFOREST_INT64 && answer.value.integer == high);
+	extremes.min = extremes.max;
+	assert_status(iforest_sketch_quantile(&view, 1, &extremes, &answer), IFOREST_ARGUMENT);
+	iforest_release(&memory.alloc, bytes);
+	iforest_sketch_release(&sketch);
+}
+
 /* ---- bytes ---- */
 
 static void seal(uint8_t *bytes, size_t n_bytes)
@@ -625,6 +654,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_there_is_not_taken_out),
 		cmocka_unit_test(integers_and_reals_share_buckets),
 		cmocka_unit_test(extremes_of_other_numbers_are_refused),
+		cmocka_unit_test(extremes_may_be_of_either_kind),
 		cmocka_unit_test(sketches_of_nothing_are_bytes_too),
 		cmocka_unit_test(damaged_bytes_are_refused),
 		cmocka_unit_test(forged_bytes_are_refused),
