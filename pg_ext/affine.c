@@ -133,8 +133,8 @@ static bool is_affine(Node *expression, AttrNumber attribute, bool may_add)
 	       is_affine(lsecond(arguments), attribute, may_add);
 }
 
-/* What is subtracted from reals may leave little of them: then of the sum, which was rounded before, more is lost than of sums of
- * what is left. */
+/* What is subtracted from reals may leave little of them: then of the sum, which was rounded before, more is lost than of
+ * sums of what is left. */
 bool iforest_is_affine(Node *expression, AttrNumber attribute)
 {
 	return is_affine(expression, attribute, !is_real_type(exprType(expression)));

@@ -118,7 +118,8 @@ static bool are_alike(const IndexOptInfo *a, const IndexOptInfo *b)
 }
 
 /* The index of a partition that has these columns in the way of that one; any usable one where that is NULL. */
-static IndexOptInfo *find_alike(const struct iforest_query *query, RelOptInfo *part, List *columns, const IndexOptInfo *like, int skip)
+static IndexOptInfo *find_alike(const struct iforest_query *query, RelOptInfo *part, List *columns,
+				const IndexOptInfo *like, int skip)
 {
 	ListCell *cell;
 

@@ -51,9 +51,10 @@ static void try_null(const struct iforest_measures *measures, const struct arm *
 	(void)ExecEvalExpr(arm->state, measures->econtext, &is_null);
 }
 
-/* Evaluates an argument at both extremes as well, so that it fails where it would for a row. Returns whether it is NULL there, as
- * a parameter that is NULL makes it. */
-static bool try_argument(const struct iforest_measures *measures, const struct arm *arm, const struct iforest_measure_state *state)
+/* Evaluates an argument at both extremes as well, so that it fails where it would for a row. Returns whether it is NULL
+ * there, as a parameter that is NULL makes it. */
+static bool try_argument(const struct iforest_measures *measures, const struct arm *arm,
+			 const struct iforest_measure_state *state)
 {
 	Datum least, greatest;
 	bool is_null = false;
