@@ -16,7 +16,7 @@ void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_k
 	at = (unsigned)(leaf->number - first);
 	next = iforest_cursor_last_node(cursor, 1, at, key, true);
 	if (next != at)
-		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, first + next));
+		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, first + next), true);
 }
 
 /* Begins to fetch what will be needed of a leaf page that is in memory: the block in which the key belongs, and the summaries
@@ -98,7 +98,8 @@ void iforest_cursor_expect_cut(struct iforest_cursor *cursor, const struct ifore
 		return;
 	if (cursor->expected_row != nodes->number + 1 && nodes->number + 1 < cursor->run->n_leaves / cursor->manifest->fanout) {
 		cursor->expected_row = nodes->number + 1;
-		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 1, nodes->number + 1));
+		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 1, nodes->number + 1),
+			      false);
 	}
 	cursor->expected[0] = cursor->expected[1];
 	cursor->expected[1] = cursor->expected[2];
@@ -112,5 +113,5 @@ void iforest_cursor_expect_cut(struct iforest_cursor *cursor, const struct ifore
 	cursor->expected[2].key = *key;
 	cursor->expected[2].leaf_number = number;
 	if (number != UINT64_MAX && number != last)
-		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, number));
+		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, number), false);
 }

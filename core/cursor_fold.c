@@ -299,7 +299,7 @@ static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct 
 	end = first + iforest_cursor_last_node(cursor, 1, (unsigned)(cursor->leaf_number - first), key, false);
 	end = end < cursor->run->n_leaves ? end : cursor->run->n_leaves - 1; /* a forged page may claim more */
 	if (pager->borrow && pager->expect)
-		pager->expect(pager->context, &cursor->run->place, iforest_run_page_index(cursor->manifest, cursor->run, 0, end));
+		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, end), false);
 	while (!status && cursor->leaf_number < end) {
 		const uint8_t *node = iforest_node_at(cursor->path[1].page.bytes, &cursor->manifest->fields,
 						      (unsigned)(cursor->leaf_number - first));

@@ -235,12 +235,13 @@ static void give_back(void *context, struct iforest_page *page)
 }
 
 /* Nothing is pinned: where other bytes stand in the buffer by now, they are fetched in vain. */
-static void expect(void *context, const struct iforest_place *place, uint64_t number)
+static void expect(void *context, const struct iforest_place *place, uint64_t number, bool of_peaks)
 {
 	struct iforest_index *index = context;
 	BlockNumber block = find_block(index, (uint32)place->location, (uint32)number);
 	Buffer buffer = block != InvalidBlockNumber && is_known(index, block) ? known_page(index, block)->buffer : InvalidBuffer;
 
+	(void)of_peaks;
 	if (!BufferIsValid(buffer))
 		return;
 	for (uint32 at = 0; at < EXPECTED_BYTES; at += CACHE_LINE)

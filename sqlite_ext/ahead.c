@@ -35,11 +35,11 @@ static enum iforest_status cached_get(void *context, const struct iforest_place 
 	return IFOREST_OK;
 }
 
-static void cached_expect(void *context, const struct iforest_place *place, uint64_t page_index)
+static void cached_expect(void *context, const struct iforest_place *place, uint64_t page_index, bool of_peaks)
 {
 	struct iforest_ahead_worker *worker = context;
 
-	iforest_page_cache_expect(&worker->index->cache, place, page_index);
+	iforest_page_cache_expect(&worker->index->cache, place, page_index, of_peaks);
 }
 
 static const uint8_t *cached_glance(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)

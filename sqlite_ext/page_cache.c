@@ -62,14 +62,20 @@ bool iforest_page_cache_peek(const struct iforest_page_cache *cache, const struc
 	return frame != NULL;
 }
 
-enum { EXPECTED_BYTES = 1088, LINE_BYTES = 64 }; /* of a leaf page: its peaks, header and directory */
+/* Of a leaf page: its peaks and header, or header and directory. */
+enum { PEAKS_BYTES = 768, EXPECTED_BYTES = 384, LINE_BYTES = 64 };
 
-void iforest_page_cache_expect(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index)
+void iforest_page_cache_expect(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
+			       bool of_peaks)
 {
 	const char *frame = cache->buckets ? (const char *)*bucket_of(cache, place->run_id, index) : NULL;
+	size_t from = of_peaks ? 0 : offsetof(struct iforest_frame, bytes), n_bytes = of_peaks ? PEAKS_BYTES : EXPECTED_BYTES;
 
+	if (!frame)
+		return;
 	/* the first of its bucket is the one, nearly always, and to ask it would be to wait for it */
-	for (unsigned at = 0; frame && at < EXPECTED_BYTES; at += LINE_BYTES)
+	__builtin_prefetch(frame);
+	for (size_t at = from; at < from + n_bytes; at += LINE_BYTES)
 		__builtin_prefetch(frame + at);
 }
 

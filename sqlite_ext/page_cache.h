@@ -40,8 +40,9 @@ bool iforest_page_cache_peek(const struct iforest_page_cache *cache, const struc
 bool iforest_page_cache_put(struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			    const void *bytes, uint32_t n_bytes, struct iforest_page *page);
 
-/* Fetches the beginning of a page into the processor's caches, if it is there. */
-void iforest_page_cache_expect(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index);
+/* Fetches the beginning of a page, or its peaks, into the processor's caches, if it is there. */
+void iforest_page_cache_expect(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
+			       bool of_peaks);
 
 /* The bytes of a page that is there and was checked, until the next put(); else NULL. */
 const uint8_t *iforest_page_cache_glance(const struct iforest_page_cache *cache, const struct iforest_place *place,

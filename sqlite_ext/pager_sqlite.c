@@ -116,11 +116,11 @@ static void sqlite_release(void *context, struct iforest_page *page)
 	iforest_page_cache_let_go(&index->cache, page);
 }
 
-static void sqlite_expect(void *context, const struct iforest_place *place, uint64_t page_index)
+static void sqlite_expect(void *context, const struct iforest_place *place, uint64_t page_index, bool of_peaks)
 {
 	struct iforest_index *index = context;
 
-	iforest_page_cache_expect(&index->cache, place, page_index);
+	iforest_page_cache_expect(&index->cache, place, page_index, of_peaks);
 }
 
 static const uint8_t *sqlite_glance(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)

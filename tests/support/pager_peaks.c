@@ -41,8 +41,9 @@ static void release(void *context, struct iforest_page *page)
 	peaks->inner->release(peaks->inner->context, page);
 }
 
-static void expect(void *context, const struct iforest_place *place, uint64_t index)
+static void expect(void *context, const struct iforest_place *place, uint64_t index, bool of_peaks)
 {
+	(void)of_peaks;
 	(void)context;
 	(void)place;
 	(void)index;
