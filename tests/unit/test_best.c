@@ -163,10 +163,44 @@ static void any_order_is_that_of_brute_force(void **state)
 	assert_true(n_verdicts[IFOREST_ALL] > 0 && n_verdicts[IFOREST_SOME] > 0 && n_verdicts[IFOREST_NONE] > 0);
 }
 
+/* A page a level for each, of an index of which they are a few. */
+static void the_first_few_open_few_pages(void **state)
+{
+	enum { N_FIRST = 10 };
+	struct sample_index index;
+	struct random dice = random_from(random_seed());
+	struct iforest_best best;
+	struct iforest_entry entry;
+	bool found;
+
+	(void)state;
+	sample_start(&index, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0 });
+	sample_entries(&index, &dice, 30000, 3, SAMPLE_STEADY);
+	assert_ok(sample_build(&index, 0));
+	assert_ok(iforest_best_init(&best, &index.store, &index.manifest));
+	for (int order = IFOREST_SMALLEST_FIRST; order <= IFOREST_LARGEST_FIRST; order++) {
+		uint64_t n_before = iforest_best_pages(&best);
+
+		assert_ok(iforest_best_start(&best, &(struct iforest_best_question){ .order = (enum iforest_best_order)order,
+			.from = iforest_key_at(0, INT64_MIN), .to = iforest_key_at(1, INT64_MIN), .values = 1 }));
+		assert_int_equal(iforest_best_pages(&best), n_before);
+		for (unsigned k = 0; k < N_FIRST; k++) {
+			assert_ok(iforest_best_next(&best, &entry, &found));
+			assert_true(found);
+		}
+		/* the page of an entry may have to be opened again to give it */
+		assert_in_range(iforest_best_pages(&best) - n_before, 1, N_FIRST * (2 + index.manifest.runs[0].n_levels));
+	}
+	assert_true(iforest_run_pages(&index.manifest, &index.manifest.runs[0]) > 5 * N_FIRST * (2 + index.manifest.runs[0].n_levels));
+	iforest_best_release(&best);
+	sample_stop(&index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_order_is_that_of_brute_force),
+		cmocka_unit_test(the_first_few_open_few_pages),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));

@@ -139,6 +139,31 @@ static void keys_out_of_order(void **state)
 	sample_check(x);
 }
 
+/* The summary of a block's first value column stands where its columns begin: entry of the smallest number, of the greatest. Where
+ * the sum is too large there is none. */
+static void a_summary_that_is_wrong(void **state)
+{
+	unsigned n_found = 0;
+
+	(void)state;
+	for (uint32_t leaf = 0; leaf < x->manifest.runs[0].n_leaves; leaf++) {
+		uint8_t *page = page_at(0, leaf, NULL), *summary = page + iforest_load16(page + IFOREST_PAGE_HEADER + 4);
+
+		for (unsigned k = 0; k < 2 && summary[0] != 255 && page[IFOREST_PAGE_HEADER + 6] > 1; k++) {
+			uint8_t kept = summary[k];
+
+			summary[k] = kept == 0;
+			seal(page);
+			assert_finds("a block is not what its summary says", 0, leaf);
+			summary[k] = kept;
+			seal(page);
+			n_found++;
+		}
+	}
+	assert_true(n_found > 2);
+	sample_check(x);
+}
+
 static void a_missing_node(void **state)
 {
 	unsigned top = x->manifest.runs[0].n_levels;
@@ -210,6 +235,7 @@ int main(void)
 		cmocka_unit_test(a_dead_bit_without_its_count),
 		cmocka_unit_test(refs_that_do_not_ascend_as_said),
 		cmocka_unit_test(keys_out_of_order),
+		cmocka_unit_test(a_summary_that_is_wrong),
 		cmocka_unit_test(a_missing_node),
 		cmocka_unit_test(a_node_too_many),
 		cmocka_unit_test(an_index_without_runs_is_sound),
