@@ -360,6 +360,8 @@ static void forged_directories_are_refused(void **state)
 		struct iforest_leaf leaf;
 		const char *what;
 
+		if (kept == lies[i].value) /* which is then no lie */
+			continue;
 		page->bytes[lies[i].at] = lies[i].value;
 		iforest_store32(page->bytes + 4, (uint32_t)iforest_checksum64(page->bytes + 8, page->n_bytes - 8));
 		assert_status(iforest_leaf_open(&leaf, &page->fields, page->bytes, page->n_bytes, RUN_ID, NUMBER, false, &what),
