@@ -179,6 +179,8 @@ static bool is_listed(Oid function, List *arguments, AttrNumber attribute, List 
 	if (IS_ONE_OF(function, sums_and_products) && list_length(arguments) == 2) {
 		int i = iforest_has_columns(linitial(arguments)) ? 0 : 1;
 
+		if (IS_ONE_OF(function, real_products) && iforest_may_be_infinite(list_nth(arguments, 1 - i)))
+			return false;
 		return others_are_constant(arguments, i) && iforest_is_monotone(list_nth(arguments, i), attribute, breaks);
 	}
 	for (size_t i = 0; i < lengthof(functions); i++) {

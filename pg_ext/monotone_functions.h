@@ -134,6 +134,9 @@ static const Oid sums_and_products[] = {
 	F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL,
 };
 
+/* those of reals and numerics, where 0 times infinity, NaN, would come between -infinity and infinity */
+static const Oid real_products[] = { F_FLOAT4MUL, F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_MUL };
+
 static const Oid remainders[] = { F_INT2MOD, F_INT4MOD, F_INT8MOD, F_MOD_INT2_INT2, F_MOD_INT4_INT4, F_MOD_INT8_INT8,
 				  F_NUMERIC_MOD, F_MOD_NUMERIC_NUMERIC };
 static const Oid roundings[] = { F_FLOOR_NUMERIC, F_CEIL_NUMERIC, F_CEILING_NUMERIC, F_TRUNC_NUMERIC, F_ROUND_NUMERIC };

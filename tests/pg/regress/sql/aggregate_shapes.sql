@@ -285,6 +285,13 @@ SELECT shape('SELECT min(extract(epoch FROM at) * 0), max(extract(epoch FROM at)
 SET plan_cache_mode = force_generic_plan;
 PREPARE times(float8) AS SELECT (ts * $1)::numeric(3, 0) AS t, count(*) FROM extremes GROUP BY 1 ORDER BY 1;
 EXECUTE times(0);
+-- Between them it would come, too, where the infinity is the factor.
+SELECT shape('SELECT count(*), min(ts) FROM extremes WHERE ts * ''Infinity'' >= ''NaN''');
+SELECT shape('SELECT ts * ''Infinity'' >= ''NaN'', count(*) FROM extremes GROUP BY 1');
+SELECT count(*) FROM extremes WHERE (price - 100) * 'Infinity'::numeric >= 'NaN';
+PREPARE product(numeric, numeric) AS SELECT count(*) FROM extremes WHERE ts::numeric * $1 >= $2;
+EXECUTE product('Infinity', 'NaN');
+EXECUTE product(2, 9794.5);
 SELECT sum(price * 1e400) > 0 AS sum, max(price + 1e400) > 0 AS max, min(price / 1e400) > 0 AS min FROM extremes WHERE price / 1e400 >= 0 AND price * 1e-400 < 1;
 -- What is constant in an argument fails for rows whose value is NULL, too, and what is not before a factor that is NULL.
 PREPARE factor(integer, integer) AS SELECT sum(v * 200000 * $1) FROM extremes WHERE v = $2;
