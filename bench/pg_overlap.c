@@ -1,11 +1,12 @@
-/* pg_overlap.c -- what the overlap function of an iforest index and its order by value gain in PostgreSQL, beside SQL with B-trees and with a
- * GiST index on ranges. pg_overlap.sh starts it in a cluster of its own.
+/* pg_overlap.c -- what the overlap function of an iforest index and its order by value gain in PostgreSQL, beside SQL with
+ * B-trees and with a GiST index on ranges. pg_overlap.sh starts it in a cluster of its own.
  *
  *   pg_overlap load ROWS
  *   pg_overlap measure
  *
- * Spans of up to 8 ms begin a millisecond apart; one is open over all of them. Of each contender only its own indexes may be used, and the
- * figure is that of the fastest of several settings: what a client waits for, planning included; medians. Every answer is compared, as text.
+ * Spans of up to 8 ms begin a millisecond apart; one is open over all of them. Of each contender only its own indexes may be
+ * used, and the figure is that of the fastest of several settings: what a client waits for, planning included; medians. Every
+ * answer is compared, as text.
  */
 #include "pg_session.h"
 
@@ -22,9 +23,10 @@ static const char *const prefixes[N_WAYS_TO_ASK] = { "bt_", "gi_", "if_" };
 #define BTREE_WINDOW "ts < %2$lld AND ts + dur > %1$lld"
 #define GIST_WINDOW "int8range(ts, ts + dur) && int8range(%1$lld, %2$lld)"
 #define WHOLE "SELECT count(*), sum(least(ts + dur, %2$lld) - greatest(ts, %1$lld)), max(dur) FROM spans WHERE "
-#define BUCKETS "SELECT b, count(*), sum(least(ts + dur, %1$lld + (b + 1) * %3$lld) - greatest(ts, %1$lld + b * %3$lld)), max(dur)" \
-		" FROM spans, generate_series((greatest(ts, %1$lld) - %1$lld) / %3$lld," \
-		" (least(ts + dur, %2$lld) - 1 - %1$lld) / %3$lld) b WHERE "
+#define BUCKETS                                                                                                                \
+	"SELECT b, count(*), sum(least(ts + dur, %1$lld + (b + 1) * %3$lld) - greatest(ts, %1$lld + b * %3$lld)), max(dur)"    \
+	" FROM spans, generate_series((greatest(ts, %1$lld) - %1$lld) / %3$lld,"                                               \
+	" (least(ts + dur, %2$lld) - 1 - %1$lld) / %3$lld) b WHERE "
 #define TOP "SELECT dur FROM spans WHERE ts >= %1$lld AND ts < %2$lld ORDER BY dur DESC LIMIT 10"
 
 static const struct form {
@@ -41,7 +43,10 @@ static const struct form {
 static const double percents[] = { 100, 10, 1, 0.1 };
 
 static const char *const settings[] = {
-	"SET jit = off", "SELECT 1", "SET jit = off; SET enable_seqscan = off", "SET jit = off; SET max_parallel_workers_per_gather = 0",
+	"SET jit = off",
+	"SELECT 1",
+	"SET jit = off; SET enable_seqscan = off",
+	"SET jit = off; SET max_parallel_workers_per_gather = 0",
 };
 
 static long long n_rows;
@@ -61,7 +66,8 @@ static void load(void)
 	run("CREATE EXTENSION iforest;"
 	    " CREATE TABLE spans(id bigint, name text, ts bigint NOT NULL, dur bigint NOT NULL)");
 	RUN("INSERT INTO spans SELECT i, 'span ' || i %% 100, i * 1000, CASE WHEN i = 0 THEN %lld::bigint * 1000 ELSE 1 +"
-	    " ((i * 2246822519 >> 3) & ((1 << ((i * 3266489917 >> 5) %% 14)::int) - 1)) END FROM generate_series(0, %lld::bigint - 1) i",
+	    " ((i * 2246822519 >> 3) & ((1 << ((i * 3266489917 >> 5) %% 14)::int) - 1)) END FROM generate_series(0, "
+	    "%lld::bigint - 1) i",
 	    n_rows, n_rows);
 	run("SET maintenance_work_mem = '512MB'");
 	printf("  %-30s %8.2f s\n", "B-trees (ts), (ts + dur), (dur)",
@@ -91,8 +97,10 @@ static void print_sizes(void)
 
 static void show_indexes(int way)
 {
-	RUN("RESET ALL; SET client_min_messages = warning; UPDATE pg_index SET indisvalid = (SELECT relname LIKE '%.2s\\_%%' FROM pg_class"
-	    " WHERE oid = indexrelid) WHERE indrelid = 'spans'::regclass", prefixes[way]);
+	RUN("RESET ALL; SET client_min_messages = warning; UPDATE pg_index SET indisvalid = (SELECT relname LIKE '%.2s\\_%%' "
+	    "FROM pg_class"
+	    " WHERE oid = indexrelid) WHERE indrelid = 'spans'::regclass",
+	    prefixes[way]);
 }
 
 /* A window of that share, at a place that the round decides; its width is whole buckets. */
@@ -134,7 +142,8 @@ static double ask(const char *sql, double percent, int round, uint64_t *digest)
 	return seconds;
 }
 
-/* The best median over the settings, and digests of the rounds; a slow question has one round, and digests of 0 for the others. */
+/* The best median over the settings, and digests of the rounds; a slow question has one round, and digests of 0 for the
+ * others. */
 static double best_of_settings(const char *sql, double percent, int way, uint64_t *digests)
 {
 	double best = -1;
@@ -185,7 +194,8 @@ static void measure_item(const struct form *form, double percent)
 static void measure(void)
 {
 	n_rows = (long long)get_number("SELECT count(*) FROM spans");
-	printf("%lld spans, one over all of them; of the trace:\n  %-25s %14s %14s %14s\n", n_rows, "", "B-trees", "GiST", "iforest");
+	printf("%lld spans, one over all of them; of the trace:\n  %-25s %14s %14s %14s\n", n_rows, "", "B-trees", "GiST",
+	       "iforest");
 	for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
 		for (size_t p = 0; p < sizeof percents / sizeof *percents; p++)
 			measure_item(&forms[f], percents[p]);

@@ -1,5 +1,5 @@
-/* policy.c -- what merging after each seal makes of ten million inserted rows, as CSV: sizes only, no pages (tests/support/merge_simulation.h).
- * Arguments: rows a seal. */
+/* policy.c -- what merging after each seal makes of ten million inserted rows, as CSV: sizes only, no pages
+ * (tests/support/merge_simulation.h). Arguments: rows a seal. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,15 +28,17 @@ static void simulate(enum merge_order order, const char *name, int64_t n_rows_se
 		printf("%s,%" PRId64 ",%" PRId64 ",%u,%.3f,%" PRIu64 "\n", name, n_rows_sealed, row + n_rows_sealed, s->n_runs,
 		       (double)(s->n_sealed + s->n_merged) / (double)s->n_sealed, s->n_most_work);
 	}
-	fprintf(stderr, "| %s | %" PRId64 " | %u | %u | %.2f | %" PRIu64 " of %" PRIu64 " |\n", name, n_rows_sealed, s->n_most_runs, s->n_runs,
-		(double)(s->n_sealed + s->n_merged) / (double)s->n_sealed, s->n_most_work, s->n_sealed);
+	fprintf(stderr, "| %s | %" PRId64 " | %u | %u | %.2f | %" PRIu64 " of %" PRIu64 " |\n", name, n_rows_sealed,
+		s->n_most_runs, s->n_runs, (double)(s->n_sealed + s->n_merged) / (double)s->n_sealed, s->n_most_work,
+		s->n_sealed);
 	free(s);
 }
 
 int main(int argc, char **argv)
 {
 	puts("order,seal,rows,runs,written,most_work");
-	fprintf(stderr, "| rows come | rows a seal | most runs | in the end | times a page is written | most pages written by one seal, of all |\n"
+	fprintf(stderr, "| rows come | rows a seal | most runs | in the end | times a page is written | most pages written by "
+			"one seal, of all |\n"
 			"|---|---|---|---|---|---|\n");
 	for (int i = 1; i < argc; i++) {
 		simulate(MERGE_IN_ORDER, "in order", atoll(argv[i]));

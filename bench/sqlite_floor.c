@@ -7,7 +7,8 @@ struct counting {
 	sqlite3_int64 at, total;
 };
 
-static int counting_connect(sqlite3 *connection, void *context, int n, const char *const *arguments, sqlite3_vtab **table, char **message)
+static int counting_connect(sqlite3 *connection, void *context, int n, const char *const *arguments, sqlite3_vtab **table,
+			    char **message)
 {
 	(void)context, (void)n, (void)arguments, (void)message;
 	*table = sqlite3_malloc(sizeof **table);

@@ -2,13 +2,14 @@
  *
  *   sqlite_follow PART ROWS ROUNDS BUILD
  *
- *   insert   a row more, in transactions of 10 000, by one prepared statement for each row, or one for each transaction; the index is
- *            flushed after every 100 000 rows, which is counted apart; also with sync=append, which has no triggers
+ *   insert   a row more, in transactions of 10 000, by one prepared statement for each row, or one for each transaction; the
+ *            index is flushed after every 100 000 rows, which is counted apart; also with sync=append, which has no triggers
  *   delete   DELETE of the older half
- *   ask      a window of one track: in a transaction, and each by itself; with 100 000 rows pending; and what SQLite itself takes
+ *   ask      a window of one track: in a transaction, and each by itself; with 100 000 rows pending; and what SQLite itself
+ *            takes
  *
- * Processor seconds of this process, medians of the rounds, each with a file of its own in BUILD: WAL, synchronous=NORMAL, 64 MB of cache.
- * Answers are compared with plain SQL. */
+ * Processor seconds of this process, medians of the rounds, each with a file of its own in BUILD: WAL, synchronous=NORMAL, 64
+ * MB of cache. Answers are compared with plain SQL. */
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -97,7 +98,8 @@ static void check(void)
 {
 	double ignored;
 
-	if (ask("SELECT total(sum_dur) FROM spans_if(1000000)", 1, &ignored) != ask("SELECT total(dur) FROM spans WHERE ts >= 1000000", 1, &ignored)) {
+	if (ask("SELECT total(sum_dur) FROM spans_if(1000000)", 1, &ignored) !=
+	    ask("SELECT total(dur) FROM spans WHERE ts >= 1000000", 1, &ignored)) {
 		fprintf(stderr, "the index and plain SQL differ\n");
 		exit(1);
 	}
@@ -121,15 +123,18 @@ static void start(enum table table)
 
 	remove_files();
 	if (sqlite3_open(path, &db) || sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL) ||
-	    sqlite3_load_extension(db, library, NULL, NULL) || sqlite3_create_module(db, "counting", &sqlite_floor_module, NULL))
+	    sqlite3_load_extension(db, library, NULL, NULL) ||
+	    sqlite3_create_module(db, "counting", &sqlite_floor_module, NULL))
 		fail(path);
 	run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
 	    "CREATE TABLE spans(id INTEGER PRIMARY KEY, track INTEGER, ts INTEGER, dur INTEGER)");
 	if (table == COVERING)
 		run("CREATE INDEX spans_covering ON spans(track, ts, dur)");
 	if (table >= IFOREST)
-		run(table == IFOREST ? "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track)" :
-				       "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track, sync=append)");
+		run(table == IFOREST ?
+			    "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track)" :
+			    "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track, "
+			    "sync=append)");
 	sqlite3_free(path);
 	sqlite3_free(library);
 }
@@ -171,7 +176,8 @@ static void insert_rows(sqlite3_stmt *insert, enum style style, long long from, 
 		step(insert);
 	}
 	for (long long i = from; i < to && style != SELECTED; i++) {
-		long long at = style == ANY_ORDER ? (long long)((unsigned long long)i * 0x9E3779B97F4A7C15u >> 40) * 60 : i * 1000 + i * 31 % 777;
+		long long at = style == ANY_ORDER ? (long long)((unsigned long long)i * 0x9E3779B97F4A7C15u >> 40) * 60 :
+						    i * 1000 + i * 31 % 777;
 
 		sqlite3_bind_int64(insert, 1, i);
 		sqlite3_bind_int64(insert, 2, i * 7919 % 32);
@@ -231,8 +237,8 @@ static void measure_style(enum style style, long long n_rows)
 	for (int t = IFOREST; t <= APPENDED; t++) {
 		double log = median(rows[t]) - alone, seal = median(seals[t]);
 
-		printf("; %s %.2f (%.2f x), %.2f seal, both %.2f (%.2f x)", t == IFOREST ? "log" : "sync=append", log, log / covering, seal,
-		       log + seal, (log + seal) / covering);
+		printf("; %s %.2f (%.2f x), %.2f seal, both %.2f (%.2f x)", t == IFOREST ? "log" : "sync=append", log,
+		       log / covering, seal, log + seal, (log + seal) / covering);
 	}
 	printf("\n");
 }
@@ -258,8 +264,10 @@ static void measure_delete(long long n_rows)
 			}
 			stop();
 		}
-	printf("DELETE of half of %lld rows, seconds: %.2f alone; %.2f with the covering index; %.2f with the log and %.2f for its seal, "
-	       "%.2f x the covering index\n", n_rows, median(rows[ALONE]), median(rows[COVERING]), median(rows[IFOREST]), median(seals),
+	printf("DELETE of half of %lld rows, seconds: %.2f alone; %.2f with the covering index; %.2f with the log and %.2f for "
+	       "its seal, "
+	       "%.2f x the covering index\n",
+	       n_rows, median(rows[ALONE]), median(rows[COVERING]), median(rows[IFOREST]), median(seals),
 	       (median(rows[IFOREST]) + median(seals)) / median(rows[COVERING]));
 }
 
@@ -317,7 +325,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	build = argv[4];
-	printf("SQLite %s, %s\n", sqlite3_libversion(), sqlite3_compileoption_used("OMIT_LOOKASIDE") ? "built without lookaside" : "built with lookaside");
+	printf("SQLite %s, %s\n", sqlite3_libversion(),
+	       sqlite3_compileoption_used("OMIT_LOOKASIDE") ? "built without lookaside" : "built with lookaside");
 	if (strcmp(argv[1], "insert") == 0)
 		for (int s = 0; s < N_STYLES; s++)
 			measure_style((enum style)s, n_rows);

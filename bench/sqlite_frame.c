@@ -104,7 +104,8 @@ static void plan_walk(sqlite3_int64 end)
 	}
 }
 
-/* Steps through all rows and adds up what the columns say: in any order of rows, as different for different rows as products are. */
+/* Steps through all rows and adds up what the columns say: in any order of rows, as different for different rows as products
+ * are. */
 static struct answer ask(sqlite3_stmt *statement, sqlite3_int64 first, sqlite3_int64 second)
 {
 	struct answer answer = { .n_rows = 0 };
@@ -157,8 +158,8 @@ static void walk(const char *what, const char *sql)
 {
 	sqlite3_stmt *statement = prepare(sql), *floor = prepare("SELECT a, b, c, d FROM counting(?1 + 0 * ?2)");
 
-	printf("\n%s\n%-10s %9s %9s %9s %9s %9s %12s %14s\n", what, "frame", "rows", "median ms", "p95 ms", "processor", "floor ms",
-	       "cells/s", "SQLite pages");
+	printf("\n%s\n%-10s %9s %9s %9s %9s %9s %12s %14s\n", what, "frame", "rows", "median ms", "p95 ms", "processor",
+	       "floor ms", "cells/s", "SQLite pages");
 	for (unsigned f = 0; f < n_frames; f++)
 		ask(statement, frames[f].t0, frames[f].t1);
 	for (unsigned depth = 0; depth < n_depths; depth++) {
@@ -180,8 +181,8 @@ static void walk(const char *what, const char *sql)
 		}
 		n_pages = sqlite_pages() - n_pages;
 		printf("1/10^%-5u %9.0f %9.2f %9.2f %9.2f %9.2f %12.0f %14d\n", depth, n_rows / n, quantile(times, n, 0.5),
-		       quantile(times, n, 0.95), quantile(processor_times, n, 0.5), quantile(floors, n, 0.5), n_rows / total * 1e3,
-		       n_pages / (int)n);
+		       quantile(times, n, 0.95), quantile(processor_times, n, 0.5), quantile(floors, n, 0.5),
+		       n_rows / total * 1e3, n_pages / (int)n);
 		fflush(stdout);
 	}
 	sqlite3_finalize(statement);
@@ -192,10 +193,11 @@ static void walk(const char *what, const char *sql)
  * time, so that the lowest one of the longest spans is the earliest. */
 static void compare_with_plain_sql(sqlite3_int64 n_spans, sqlite3_int64 end)
 {
-	static const char *const buckets =
-		"FROM (SELECT track, ((ts - ?1 + 1) * 1920 - 1) / (?2 - ?1) AS bucket, dur, id FROM spans WHERE ts >= ?1 AND ts < ?2) GROUP BY 1, 2";
+	static const char *const buckets = "FROM (SELECT track, ((ts - ?1 + 1) * 1920 - 1) / (?2 - ?1) AS bucket, dur, id FROM "
+					   "spans WHERE ts >= ?1 AND ts < ?2) GROUP BY 1, 2";
 	char sql[512];
-	sqlite3_stmt *plain_longest, *plain_sums, *longest = prepare("SELECT track, bucket, max_dur, max_dur_id FROM spans_if(?1, ?2, 1920)");
+	sqlite3_stmt *plain_longest, *plain_sums,
+		*longest = prepare("SELECT track, bucket, max_dur, max_dur_id FROM spans_if(?1, ?2, 1920)");
 	sqlite3_stmt *sums = prepare("SELECT track, bucket, sum_dur, count FROM spans_if(?1, ?2, 1920)");
 
 	snprintf(sql, sizeof sql, "SELECT track, bucket, m >> 32, 4294967295 - (m & 4294967295) FROM (SELECT track, bucket, "
@@ -215,8 +217,8 @@ static void compare_with_plain_sql(sqlite3_int64 n_spans, sqlite3_int64 end)
 		of[1] = ask(longest, frame->t0, frame->t1);
 		of[2] = ask(plain_sums, frame->t0, frame->t1);
 		of[3] = ask(sums, frame->t0, frame->t1);
-		printf("1/10^%-5u %13.2f ms %13.2f ms %13.2f ms %13.2f ms   %s\n", frame->depth, of[0].ms, of[1].ms, of[2].ms, of[3].ms,
-		       of[0].check == of[1].check && of[2].check == of[3].check ? "same answers" : "ANSWERS DIFFER");
+		printf("1/10^%-5u %13.2f ms %13.2f ms %13.2f ms %13.2f ms   %s\n", frame->depth, of[0].ms, of[1].ms, of[2].ms,
+		       of[3].ms, of[0].check == of[1].check && of[2].check == of[3].check ? "same answers" : "ANSWERS DIFFER");
 		if (of[0].check != of[1].check || of[2].check != of[3].check)
 			exit(1);
 	}
@@ -230,7 +232,8 @@ static void compare_with_plain_sql(sqlite3_int64 n_spans, sqlite3_int64 end)
 static void compare_questions(void)
 {
 	sqlite3_stmt *longest = prepare("SELECT track, bucket, max_dur, max_dur_id FROM spans_if(?1, ?2, 1920)");
-	sqlite3_stmt *both = prepare("SELECT track, bucket, max_dur, max_dur_id FROM spans_if(?1, ?2, 1920) WHERE sum_dur >= max_dur");
+	sqlite3_stmt *both =
+		prepare("SELECT track, bucket, max_dur, max_dur_id FROM spans_if(?1, ?2, 1920) WHERE sum_dur >= max_dur");
 
 	for (unsigned f = 0; f < n_frames; f++)
 		if (ask(longest, frames[f].t0, frames[f].t1).check != ask(both, frames[f].t0, frames[f].t1).check) {
@@ -275,11 +278,15 @@ static void make_names(sqlite3_int64 n_spans)
 
 	snprintf(sql, sizeof sql,
 		 "CREATE TABLE calls(id INTEGER PRIMARY KEY, name TEXT, ts INTEGER, dur INTEGER);"
-		 "INSERT INTO calls(name, ts, dur) WITH RECURSIVE g(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM g WHERE i + 1 < %lld)"
-		 "SELECT 'name ' || ((i * 2654435761 & 0xffffffff) %% (CASE WHEN i & 1 THEN 100 ELSE 100000 END)), i * 1000 + (i * 40503 & 1023),"
-		 " (i * 2246822519 >> 3) & ((1 << ((i * 3266489917 >> 5) %% 24)) - 1) FROM g", (long long)n_spans);
+		 "INSERT INTO calls(name, ts, dur) WITH RECURSIVE g(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM g WHERE i + 1 "
+		 "< %lld)"
+		 "SELECT 'name ' || ((i * 2654435761 & 0xffffffff) %% (CASE WHEN i & 1 THEN 100 ELSE 100000 END)), i * 1000 + "
+		 "(i * 40503 & 1023),"
+		 " (i * 2246822519 >> 3) & ((1 << ((i * 3266489917 >> 5) %% 24)) - 1) FROM g",
+		 (long long)n_spans);
 	timed("calls of 100 000 names written in", sql);
-	timed("iforest by name made in", "CREATE VIRTUAL TABLE calls_if USING iforest(content=calls, time=ts, duration=dur, by=name)");
+	timed("iforest by name made in",
+	      "CREATE VIRTUAL TABLE calls_if USING iforest(content=calls, time=ts, duration=dur, by=name)");
 	timed("iforest_fold made in", "CREATE VIRTUAL TABLE calls_all USING iforest_fold(calls_if)");
 }
 
@@ -288,14 +295,18 @@ static void ask_names(void)
 	sqlite3_int64 end = count_rows("SELECT max(id) FROM calls") * 1000;
 
 	printf("\n");
-	time_series("one name, a window", "SELECT count, max_dur, max_dur_id FROM calls_if(?1, ?2) WHERE name = 'name 4242'", end / 3, end / 2);
-	time_series("one name, 1920 buckets", "SELECT bucket, max_dur, max_dur_id FROM calls_if(?1, ?2, 1920) WHERE name = 'name 42'",
+	time_series("one name, a window", "SELECT count, max_dur, max_dur_id FROM calls_if(?1, ?2) WHERE name = 'name 4242'",
 		    end / 3, end / 2);
-	time_series("all names, a row each, a window", "SELECT name, count, max_dur, max_dur_id FROM calls_if(?1, ?2)", end / 3, end / 2);
+	time_series("one name, 1920 buckets",
+		    "SELECT bucket, max_dur, max_dur_id FROM calls_if(?1, ?2, 1920) WHERE name = 'name 42'", end / 3, end / 2);
+	time_series("all names, a row each, a window", "SELECT name, count, max_dur, max_dur_id FROM calls_if(?1, ?2)", end / 3,
+		    end / 2);
 	time_series("all names, a row each, 1/10^4", "SELECT name, count, max_dur, max_dur_id FROM calls_if(?1, ?2)", end / 3,
 		    end / 3 + end / 10000);
-	time_series("all names added up, a window", "SELECT count, max_dur, max_dur_id FROM calls_all(?1, ?2)", end / 3, end / 2);
-	time_series("all names added up, 1920 buckets", "SELECT bucket, max_dur, max_dur_id FROM calls_all(?1, ?2, 1920)", end / 3, end / 2);
+	time_series("all names added up, a window", "SELECT count, max_dur, max_dur_id FROM calls_all(?1, ?2)", end / 3,
+		    end / 2);
+	time_series("all names added up, 1920 buckets", "SELECT bucket, max_dur, max_dur_id FROM calls_all(?1, ?2, 1920)",
+		    end / 3, end / 2);
 }
 
 /* ---- */
@@ -306,11 +317,14 @@ static void make_spans(sqlite3_int64 n_spans)
 
 	snprintf(sql, sizeof sql,
 		 "CREATE TABLE spans(id INTEGER PRIMARY KEY, track INTEGER, ts INTEGER, dur INTEGER);"
-		 "INSERT INTO spans(track, ts, dur) WITH RECURSIVE g(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM g WHERE i + 1 < %lld)"
+		 "INSERT INTO spans(track, ts, dur) WITH RECURSIVE g(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM g WHERE i + 1 "
+		 "< %lld)"
 		 "SELECT (i * 2654435761 >> 7) & %d, i * 1000 + (i * 40503 & 1023),"
-		 " (i * 2246822519 >> 3) & ((1 << ((i * 3266489917 >> 5) %% 24)) - 1) FROM g", (long long)n_spans, N_TRACKS - 1);
+		 " (i * 2246822519 >> 3) & ((1 << ((i * 3266489917 >> 5) %% 24)) - 1) FROM g",
+		 (long long)n_spans, N_TRACKS - 1);
 	timed("spans written in", sql);
-	timed("iforest by track made in", "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track)");
+	timed("iforest by track made in",
+	      "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track)");
 	run("CREATE VIRTUAL TABLE spans_overlap USING iforest_overlap(spans_if)");
 	timed("covering index (track, ts, dur) made in", "CREATE INDEX spans_track ON spans(track, ts, dur)");
 	timed("index (ts, track, dur) made in", "CREATE INDEX spans_ts ON spans(ts, track, dur)");
@@ -367,7 +381,8 @@ static void run_part(const char *part)
 	else if (strcmp(part, "same") == 0)
 		compare_questions();
 	else if (strcmp(part, "longest") == 0)
-		walk("the longest span of each pixel, with its id", "SELECT track, bucket, max_dur, max_dur_id FROM spans_if(?1, ?2, 1920)");
+		walk("the longest span of each pixel, with its id",
+		     "SELECT track, bucket, max_dur, max_dur_id FROM spans_if(?1, ?2, 1920)");
 	else if (strcmp(part, "sums") == 0)
 		walk("sums and counts", "SELECT track, bucket, sum_dur, count FROM spans_if(?1, ?2, 1920)");
 	else if (strcmp(part, "overlaps") == 0)

@@ -120,23 +120,34 @@ static void compare_all(sqlite3_int64 t1)
 	for (int shift = 0; shift <= 12; shift += 4) {
 		long long width = t1 >> shift, t0 = (t1 - width) / 3;
 
-		snprintf(plain, sizeof plain, "SELECT count(*), sum(dur), max(dur) FROM spans WHERE ts >= %lld AND ts < %lld", t0,
+		snprintf(plain, sizeof plain, "SELECT count(*), sum(dur), max(dur) FROM spans WHERE ts >= %lld AND ts < %lld",
+			 t0, t0 + width - 1);
+		snprintf(indexed, sizeof indexed, "SELECT count, sum_dur, max_dur FROM spans_t(%lld, %lld)", t0,
 			 t0 + width - 1);
-		snprintf(indexed, sizeof indexed, "SELECT count, sum_dur, max_dur FROM spans_t(%lld, %lld)", t0, t0 + width - 1);
-		compare(shift == 0 ? "window: nearly all" : shift == 4 ? "window: 1/16" : shift == 8 ? "window: 1/256" : "window: 1/4096",
+		compare(shift == 0 ? "window: nearly all" :
+			shift == 4 ? "window: 1/16" :
+			shift == 8 ? "window: 1/256" :
+				     "window: 1/4096",
 			plain, indexed);
 	}
 	for (int shift = 0; shift <= 12; shift += 6) {
 		long long width = (t1 >> shift) / 1920 * 1920, t0 = (t1 - width) / 3;
 
-		snprintf(plain, sizeof plain, "SELECT (ts - %lld) / %lld, sum(dur), max(dur) FROM spans WHERE ts >= %lld AND ts < %lld "
-			 "GROUP BY 1 ORDER BY 1", t0, width / 1920, t0, t0 + width);
-		snprintf(indexed, sizeof indexed, "SELECT bucket, sum_dur, max_dur FROM spans_t(%lld, %lld, 1920)", t0, t0 + width);
-		compare(shift == 0 ? "1920 buckets: all" : shift == 6 ? "1920 buckets of 1/64" : "1920 buckets of 1/4096", plain,
-			indexed);
+		snprintf(plain, sizeof plain,
+			 "SELECT (ts - %lld) / %lld, sum(dur), max(dur) FROM spans WHERE ts >= %lld AND ts < %lld "
+			 "GROUP BY 1 ORDER BY 1",
+			 t0, width / 1920, t0, t0 + width);
+		snprintf(indexed, sizeof indexed, "SELECT bucket, sum_dur, max_dur FROM spans_t(%lld, %lld, 1920)", t0,
+			 t0 + width);
+		compare(shift == 0 ? "1920 buckets: all" :
+			shift == 6 ? "1920 buckets of 1/64" :
+				     "1920 buckets of 1/4096",
+			plain, indexed);
 	}
-	snprintf(plain, sizeof plain, "SELECT sum(b + 1), sum(s), sum(m) FROM (SELECT track, ts / %lld AS b, sum(dur) AS s, max(dur) AS m "
-		 "FROM spans WHERE ts >= 0 AND ts < %lld GROUP BY 1, 2)", t1 / 1920, t1 / 1920 * 1920);
+	snprintf(plain, sizeof plain,
+		 "SELECT sum(b + 1), sum(s), sum(m) FROM (SELECT track, ts / %lld AS b, sum(dur) AS s, max(dur) AS m "
+		 "FROM spans WHERE ts >= 0 AND ts < %lld GROUP BY 1, 2)",
+		 t1 / 1920, t1 / 1920 * 1920);
 	snprintf(indexed, sizeof indexed, "SELECT sum(bucket + 1), sum(sum_dur), sum(max_dur) FROM spans_by(0, %lld, 1920)",
 		 t1 / 1920 * 1920);
 	compare("1920 buckets x 32 tracks", plain, indexed);
@@ -157,9 +168,11 @@ int main(int argc, char **argv)
 	printf("SQLite %s, %lld rows, 32 tracks, durations of 1 ns to 16 ms\n\n", sqlite3_libversion(), n_rows);
 	snprintf(sql, sizeof sql,
 		 "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER);"
-		 "INSERT INTO spans(track, ts, dur) WITH RECURSIVE g(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM g WHERE i + 1 < %lld)"
+		 "INSERT INTO spans(track, ts, dur) WITH RECURSIVE g(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM g WHERE i + 1 "
+		 "< %lld)"
 		 "SELECT 'track ' || ((i * 2654435761 >> 7) & 31), i * 1000 + (i * 40503 & 1023),"
-		 " (i * 2246822519 >> 3) & ((1 << ((i * 3266489917 >> 5) %% 24)) - 1) FROM g", n_rows);
+		 " (i * 2246822519 >> 3) & ((1 << ((i * 3266489917 >> 5) %% 24)) - 1) FROM g",
+		 n_rows);
 	timed("rows written in", sql);
 	timed("covering index (ts, dur) made in", "CREATE INDEX spans_ts ON spans(ts, dur)");
 	timed("covering index (track, ts, dur) made in", "CREATE INDEX spans_track ON spans(track, ts, dur)");

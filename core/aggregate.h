@@ -91,7 +91,8 @@ void iforest_row_max(struct iforest_row *into, const struct iforest_row *row, en
 void iforest_row_first(struct iforest_row *into, const struct iforest_row *row);
 void iforest_row_last(struct iforest_row *into, const struct iforest_row *row);
 
-/* Negative, 0, positive in the order of (time, ref) that decides ties: with a time before without, then earlier, then lower ref. */
+/* Negative, 0, positive in the order of (time, ref) that decides ties: with a time before without, then earlier, then lower
+ * ref. */
 int iforest_row_compare(const struct iforest_row *a, const struct iforest_row *b);
 
 /* Is an integer greater, or as great and earlier in that order? Of rows that are set. */
@@ -105,7 +106,8 @@ static inline bool iforest_row_is_greater(const struct iforest_row *a, const str
 /* -1, 0, 1; NaN equals NaN and is greater than all else. */
 int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_kind kind);
 
-/* The sum of a float64 column with its NaN and infinities put back: NaN if there was one, or if infinities of both signs met. */
+/* The sum of a float64 column with its NaN and infinities put back: NaN if there was one, or if infinities of both signs
+ * met. */
 double iforest_real_sum(const struct iforest_value_aggregate *aggregate);
 
 /* The mean of a value column; n > 0. The exact sum is rounded to double once, then divided. */

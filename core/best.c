@@ -33,7 +33,8 @@ static bool comes_before(const void *context, uint32_t a, uint32_t b)
 
 /* ---- memory ---- */
 
-static enum iforest_status add_runs(struct iforest_best *best, struct iforest_store *store, const struct iforest_manifest *manifest)
+static enum iforest_status add_runs(struct iforest_best *best, struct iforest_store *store,
+				    const struct iforest_manifest *manifest)
 {
 	const struct iforest_alloc *alloc = best->store->alloc;
 	uint32_t n = best->n_cursors + manifest->n_runs;
@@ -130,7 +131,8 @@ static struct iforest_key in_series(struct iforest_key key, uint64_t series)
 }
 
 /* Are some keys of the series that are asked for in [first, last]? */
-static bool series_meets(const struct iforest_best *best, uint64_t series, const struct iforest_key *first, const struct iforest_key *last)
+static bool series_meets(const struct iforest_best *best, uint64_t series, const struct iforest_key *first,
+			 const struct iforest_key *last)
 {
 	struct iforest_key from = in_series(best->question.from, series), to = in_series(best->question.to, series);
 
@@ -161,7 +163,8 @@ static bool keys_meet(const struct iforest_best *best, const struct iforest_key 
 	if (!question->series)
 		return last->series > first->series + 1 || series_meets(best, first->series, first, last) ||
 		       series_meets(best, last->series, first, last);
-	for (uint32_t s = find_series(question, first->series); s < question->n_series && question->series[s] <= last->series; s++)
+	for (uint32_t s = find_series(question, first->series); s < question->n_series && question->series[s] <= last->series;
+	     s++)
 		if ((question->series[s] > first->series && question->series[s] < last->series) ||
 		    series_meets(best, question->series[s], first, last))
 			return true;
@@ -181,14 +184,16 @@ static struct iforest_row row_of_key(const struct iforest_key *key)
 }
 
 /* The best row by time that a node can have. The times of one that holds several series are any that are asked for. */
-static struct iforest_row bound_of_times(const struct iforest_best *best, const struct iforest_key *first, const struct iforest_key *last)
+static struct iforest_row bound_of_times(const struct iforest_best *best, const struct iforest_key *first,
+					 const struct iforest_key *last)
 {
 	bool latest = best->question.order == IFOREST_LATEST_FIRST;
 	uint64_t series = first->series;
 	struct iforest_key bound = in_series(latest ? best->question.to : best->question.from, series);
 	const struct iforest_key *edge = latest ? last : first;
 
-	if (first->series == last->series && (latest ? iforest_key_compare(edge, &bound) < 0 : iforest_key_compare(edge, &bound) > 0))
+	if (first->series == last->series &&
+	    (latest ? iforest_key_compare(edge, &bound) < 0 : iforest_key_compare(edge, &bound) > 0))
 		bound = *edge;
 	if (bound.series > series) /* up to the end of the series: after all rows without a time */
 		bound = (struct iforest_key){ .time_is_null = true, .ref = INT64_MAX };
@@ -196,7 +201,8 @@ static struct iforest_row bound_of_times(const struct iforest_best *best, const 
 }
 
 /* Puts a node into the heap if anything under it may be asked for. */
-static enum iforest_status offer_node(struct iforest_best *best, uint32_t run, unsigned level, uint64_t number, const uint8_t *node)
+static enum iforest_status offer_node(struct iforest_best *best, uint32_t run, unsigned level, uint64_t number,
+				      const uint8_t *node)
 {
 	const struct iforest_fields *fields = &best->cursors[run].manifest->fields;
 	const struct iforest_filter *filter = filter_of(best, run);
@@ -206,7 +212,8 @@ static enum iforest_status offer_node(struct iforest_best *best, uint32_t run, u
 	if (!keys_meet(best, &first, &last) || !iforest_match_node(&best->question.match, fields, node))
 		return IFOREST_OK;
 	if (is_by_value(best)) {
-		item.row = iforest_node_extreme(node, fields, best->question.value, best->question.order == IFOREST_LARGEST_FIRST ? 1 : -1);
+		item.row = iforest_node_extreme(node, fields, best->question.value,
+						best->question.order == IFOREST_LARGEST_FIRST ? 1 : -1);
 	} else {
 		item.row = bound_of_times(best, &first, &last);
 	}
@@ -217,7 +224,8 @@ static enum iforest_status offer_node(struct iforest_best *best, uint32_t run, u
 
 /* ---- entries ---- */
 
-static enum iforest_status find_in_block(struct iforest_best *best, struct iforest_block_reader *reader, unsigned number, uint64_t *live)
+static enum iforest_status find_in_block(struct iforest_best *best, struct iforest_block_reader *reader, unsigned number,
+					 uint64_t *live)
 {
 	struct iforest_key first = iforest_leaf_block(reader->leaf, number).first;
 	struct iforest_key from = in_series(best->question.from, first.series), to = in_series(best->question.to, first.series);
@@ -250,10 +258,14 @@ static enum iforest_status find_in_block(struct iforest_best *best, struct ifore
 static struct iforest_row row_at(const struct iforest_best *best, const struct iforest_block *block, unsigned i)
 {
 	return (struct iforest_row){ .value.integer = is_by_value(best) ? block->values[best->question.value][i] : 0,
-				     .time = block->times[i], .ref = block->refs[i], .time_is_null = block->time_is_null, .is_set = true };
+				     .time = block->times[i],
+				     .ref = block->refs[i],
+				     .time_is_null = block->time_is_null,
+				     .is_set = true };
 }
 
-/* Of the entries whose bits are set in *live the first one in the order. Those that come before `after`, or are it, are cleared. */
+/* Of the entries whose bits are set in *live the first one in the order. Those that come before `after`, or are it, are
+ * cleared. */
 static unsigned find_first(const struct iforest_best *best, const struct iforest_block *block, const struct iforest_row *after,
 			   uint64_t *live, struct iforest_row *first)
 {
@@ -273,9 +285,10 @@ static unsigned find_first(const struct iforest_best *best, const struct iforest
 	return found;
 }
 
-/* Puts the first n entries of a block of the leaf page that is held into the heap, of those that come after a row. The filter is
- * asked about these alone. */
-static enum iforest_status take_entries(struct iforest_best *best, uint32_t run, unsigned block, unsigned n, const struct iforest_row *after)
+/* Puts the first n entries of a block of the leaf page that is held into the heap, of those that come after a row. The filter
+ * is asked about these alone. */
+static enum iforest_status take_entries(struct iforest_best *best, uint32_t run, unsigned block, unsigned n,
+					const struct iforest_row *after)
 {
 	struct iforest_cursor *cursor = &best->cursors[run];
 	const struct iforest_filter *filter = filter_of(best, run);
@@ -325,7 +338,8 @@ static enum iforest_status open_node(struct iforest_best *best, const struct ifo
 	return status;
 }
 
-static enum iforest_status give_entry(struct iforest_best *best, const struct iforest_best_item *item, struct iforest_entry *entry)
+static enum iforest_status give_entry(struct iforest_best *best, const struct iforest_best_item *item,
+				      struct iforest_entry *entry)
 {
 	struct iforest_cursor *cursor = &best->cursors[item->run];
 	uint32_t columns = best->question.values << IFOREST_VALUES | 1u << IFOREST_TIMES | 1u << IFOREST_REFS;
@@ -338,7 +352,8 @@ static enum iforest_status give_entry(struct iforest_best *best, const struct if
 		return status;
 	iforest_block_entry(block, item->entry, best->question.values, entry);
 	if (item->n_taken > 0)
-		status = take_entries(best, item->run, item->block, item->n_taken < MOST_TAKEN ? 2u * item->n_taken : MOST_TAKEN, &item->row);
+		status = take_entries(best, item->run, item->block,
+				      item->n_taken < MOST_TAKEN ? 2u * item->n_taken : MOST_TAKEN, &item->row);
 	return status;
 }
 

@@ -1,9 +1,11 @@
-/* best.h -- entries in the order of a value, or of time over any number of series: the first k of them without looking at the others.
+/* best.h -- entries in the order of a value, or of time over any number of series: the first k of them without looking at the
+ * others.
  *
- * A best-first descent over nodes (branch and bound: A. H. Land and A. G. Doig, "An automatic method of solving discrete programming
- * problems", 1960). A heap holds nodes of all runs, each with the best row that can stand under it, and entries. What comes first
- * is taken out: an entry is given, a node makes way for what is below it. The extremes of nodes carry their row, so that ties are
- * decided before any page is opened. Of runs whose removal_in_progress is set what scan.h says holds here.
+ * A best-first descent over nodes (branch and bound: A. H. Land and A. G. Doig, "An automatic method of solving discrete
+ * programming problems", 1960). A heap holds nodes of all runs, each with the best row that can stand under it, and entries.
+ * What comes first is taken out: an entry is given, a node makes way for what is below it. The extremes of nodes carry their
+ * row, so that ties are decided before any page is opened. Of runs whose removal_in_progress is set what scan.h says holds
+ * here.
  */
 #ifndef IFOREST_BEST_H
 #define IFOREST_BEST_H
@@ -13,7 +15,8 @@
 #include "core/match.h"
 
 enum iforest_best_order {
-	IFOREST_SMALLEST_FIRST,  /* by value, then by (time, ref) with a time before without: aggregate.h's minimum comes first */
+	/* by value, then by (time, ref) with a time before without: aggregate.h's minimum comes first */
+	IFOREST_SMALLEST_FIRST,
 	IFOREST_LARGEST_FIRST,   /* the same, the largest value first, then by (time, ref) ascending */
 	IFOREST_EARLIEST_FIRST,  /* by (time, ref), with a time before without */
 	IFOREST_LATEST_FIRST     /* the reverse */
@@ -24,12 +27,13 @@ struct iforest_best_question {
 	unsigned value;                      /* by which value; entries without it are not given. Not for orders by time */
 	const uint32_t *series;              /* those asked for, ascending; NULL: all */
 	uint32_t n_series;
-	struct iforest_key from, to;         /* of series 0 the keys asked for, [from, to); `to` may be the start of series 1. Likewise of others */
+	/* of series 0 the keys asked for, [from, to); `to` may be the start of series 1. Likewise of others */
+	struct iforest_key from, to;
 	struct iforest_match match;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
 	uint32_t values;                     /* bit v, of those the index has: value v is to be given where it is there */
-	/* If set: only what comes after this row. To go on after an entry: its value, time and ref. By value, nodes that have nothing after it
-	 * are not opened again; by time that is to be had by narrowing from and to as well. */
+	/* If set: only what comes after this row. To go on after an entry: its value, time and ref. By value, nodes that have
+	 * nothing after it are not opened again; by time that is to be had by narrowing from and to as well. */
 	struct iforest_row after;
 };
 
@@ -73,11 +77,12 @@ enum iforest_status iforest_best_join(struct iforest_best *best, struct iforest_
 enum iforest_status iforest_best_start(struct iforest_best *best, const struct iforest_best_question *question);
 
 /* The next entry; *found is false after the last.
- * Cost    k entries of any series and window: O(k log N) pages by value, where every entry under a node may be asked for; and the
- *         pages at the edges of what is asked for, two a level, run and series. By time a node that holds several series tells nothing
- *         of its times: that is a path a series and run at most. Conditions, and a filter, that turn down the best rows of many
- *         nodes cost a path for each of these. Entries are taken from a block one, two, four and at last eight at a time, so that
- *         all of N entries open some N / 6 pages. An item of 64 bytes for each block that is open, eight at most.
+ * Cost    k entries of any series and window: O(k log N) pages by value, where every entry under a node may be asked for; and
+ *         the pages at the edges of what is asked for, two a level, run and series. By time a node that holds several series
+ *         tells nothing of its times: that is a path a series and run at most. Conditions, and a filter, that turn down the
+ *         best rows of many nodes cost a path for each of these. Entries are taken from a block one, two, four and at last
+ *         eight at a time, so that all of N entries open some N / 6 pages. An item of 64 bytes for each block that is open,
+ *         eight at most.
  * Errors  as iforest_cursor_seek(), IFOREST_NO_MEMORY, those of the filter; then it is to be started again. */
 enum iforest_status iforest_best_next(struct iforest_best *best, struct iforest_entry *entry, bool *found);
 

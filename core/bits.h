@@ -28,7 +28,8 @@ static inline unsigned iforest_bit_width(uint64_t x)
 	return x ? iforest_highest_bit(x) + 1 : 0;
 }
 
-/* Set bits of x: pairs, nibbles and bytes added up, then all bytes. The compiler's is a call where the processor is not known to count. */
+/* Set bits of x: pairs, nibbles and bytes added up, then all bytes. The compiler's is a call where the processor is not known
+ * to count. */
 static inline unsigned iforest_popcount(uint64_t x)
 {
 	x -= x >> 1 & UINT64_C(0x5555555555555555);

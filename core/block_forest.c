@@ -45,7 +45,8 @@ static void make_block(struct iforest_block_forest *blocks, uint64_t block, void
 	blocks->forest.kind->identity(state);
 	blocks->entries.fold(blocks->entries.context, first_of(blocks, block), first_of(blocks, block + 1), state);
 	if (blocks->has_times)
-		((int64_t *)(void *)blocks->times.bytes)[block] = iforest_time_at(&blocks->entries.times, first_of(blocks, block));
+		((int64_t *)(void *)blocks->times.bytes)[block] =
+			iforest_time_at(&blocks->entries.times, first_of(blocks, block));
 }
 
 static void make_leaf(const struct iforest_leaf_maker *maker, uint64_t leaf, void *state)
@@ -228,7 +229,8 @@ bool iforest_block_forest_seek_first(const struct iforest_block_forest *blocks, 
 			return true;
 		/* one after the other reals may add up to less than by blocks: then it comes true after the block */
 		for (; iforest_forest_seek_on(forest, block, predicate, &block, before, with); block++)
-			if (seek_entry(blocks, first_of(blocks, block), first_of(blocks, block + 1), predicate, i, before, with))
+			if (seek_entry(blocks, first_of(blocks, block), first_of(blocks, block + 1), predicate, i, before,
+				       with))
 				return true;
 		from = first_of(blocks, forest->n_leaves);
 	}

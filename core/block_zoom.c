@@ -3,7 +3,8 @@
 enum { BUCKETS_AT_ONCE = 256, AHEAD = 12 };
 enum { EIGHTHS = 8, TIMES_A_LINE = 4 }; /* of a block, looked at first; in a cache line, about */
 
-/* The entries among which a bound stands, when the first block that begins at or after it is known: those of the block it cuts. */
+/* The entries among which a bound stands, when the first block that begins at or after it is known: those of the block it
+ * cuts. */
 static inline struct iforest_range around(const struct iforest_block_forest *blocks, uint64_t start)
 {
 	return (struct iforest_range){ start ? (start - 1) << blocks->block_level : 0,
@@ -242,7 +243,8 @@ static void zoom_out(const struct iforest_block_forest *blocks, uint64_t start, 
 	for (; n_buckets > 0; n_buckets -= stretch.n) {
 		stretch.n = n_buckets < BUCKETS_AT_ONCE ? n_buckets : BUCKETS_AT_ONCE;
 		/* as many blocks may be expected as in the last stretch */
-		end = iforest_gallop(&times, start, last, n_begun < last - start ? start + n_begun : last, stretch.bounds[stretch.n]);
+		end = iforest_gallop(&times, start, last, n_begun < last - start ? start + n_begun : last,
+				     stretch.bounds[stretch.n]);
 		n_begun = end - start;
 		if (n_begun <= stretch.n) {
 			zoom_into_entries(blocks, start, end, stretch.bounds, stretch.n, state);

@@ -47,8 +47,9 @@ static enum iforest_status check_order(struct iforest_cursor *cursor, struct ifo
 				status = iforest_cursor_blame(cursor, IFOREST_CORRUPT, "entries are out of order", 0,
 							      cursor->path[0].number);
 			if (i == 0 && iforest_key_compare(&listed, &key) != 0)
-				status = iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the block directory has a wrong first key",
-							      0, cursor->path[0].number);
+				status = iforest_cursor_blame(cursor, IFOREST_CORRUPT,
+							      "the block directory has a wrong first key", 0,
+							      cursor->path[0].number);
 			refs_ascend = refs_ascend && key.ref > last_ref;
 			last_ref = key.ref;
 			*previous = key;

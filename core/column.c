@@ -189,8 +189,8 @@ static inline uint64_t packed_from(const struct iforest_column *column, unsigned
 	return iforest_load64(column->packed + (bit >> 3)) >> (bit & 7);
 }
 
-/* Packed numbers [i, n) added up. Of narrow ones several come with one load; of bits, as the differences of refs are where all pages of a table have as many rows,
- * all that a block has. */
+/* Packed numbers [i, n) added up. Of narrow ones several come with one load; of bits, as the differences of refs are where all
+ * pages of a table have as many rows, all that a block has. */
 static uint64_t sum_packed(const struct iforest_column *column, unsigned i, unsigned n)
 {
 	unsigned width = column->width;
@@ -231,7 +231,8 @@ static unsigned find_delta(const struct iforest_column *column, unsigned n, int6
 
 	for (; width <= 14 && i + 4 < n; i += 4) {
 		uint64_t steps = packed_from(column, i);
-		uint64_t sum = (steps & mask) + (steps >> width & mask) + (steps >> 2 * width & mask) + (steps >> 3 * width & mask);
+		uint64_t sum =
+			(steps & mask) + (steps >> width & mask) + (steps >> 2 * width & mask) + (steps >> 3 * width & mask);
 		uint64_t next = x + 4 * difference + sum * column->factor;
 
 		if ((int64_t)next >= number)

@@ -11,9 +11,9 @@
  *   plain    x[i] = base + r[i] factor                                 (frame of reference: base is the smallest)
  *   DELTA    x[0] = base, x[i] = x[i-1] + difference + r[i-1] factor   (sorted or evenly spaced numbers)
  *
- * All arithmetic is modulo 2^64, so every int64 survives. The factor is the greatest common divisor: traces in whole microseconds
- * kept as nanoseconds, and doubles with few significant bits, lose their constant tail. A missing number repeats the one
- * before it. `reference` is a number that both sides know (the block's first time), so that base costs a byte.
+ * All arithmetic is modulo 2^64, so every int64 survives. The factor is the greatest common divisor: traces in whole
+ * microseconds kept as nanoseconds, and doubles with few significant bits, lose their constant tail. A missing number repeats
+ * the one before it. `reference` is a number that both sides know (the block's first time), so that base costs a byte.
  * varint: varint.h.
  */
 #ifndef IFOREST_COLUMN_H

@@ -22,8 +22,8 @@ void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_k
 		counter->real_integral += counter->value.real * (double)width;
 }
 
-void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t time, union iforest_number value,
-			 int64_t until)
+void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t time,
+			 union iforest_number value, int64_t until)
 {
 	bool is_reset = counter->is_known && iforest_number_compare(value, counter->value, kind) < 0;
 
@@ -31,7 +31,8 @@ void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kin
 	if (counter->is_known && kind == IFOREST_INT64)
 		counter->increase = iforest_add_wrapping(counter->increase, (iforest_int128)value.integer -
 							 (is_reset ? 0 : counter->value.integer));
-	else if (counter->is_known && (is_reset || value.real != counter->value.real)) /* the same infinity twice is no increase */
+	/* the same infinity twice is no increase */
+	else if (counter->is_known && (is_reset || value.real != counter->value.real))
 		counter->real_increase += is_reset ? value.real : value.real - counter->value.real;
 	counter->n++;
 	counter->n_resets += is_reset;

@@ -176,8 +176,10 @@ static enum iforest_status look_ahead(struct iforest_counting *counting)
 
 enum iforest_status iforest_counting_turn(struct iforest_counting *counting, uint64_t series, int64_t t0, int64_t t1)
 {
-	struct iforest_walk_question question = { .from = iforest_key_at(series, t0), .to = iforest_key_at(series, t1),
-						  .filter = counting->filter, .values = with_durations(counting, counting->wanted) };
+	struct iforest_walk_question question = { .from = iforest_key_at(series, t0),
+						  .to = iforest_key_at(series, t1),
+						  .filter = counting->filter,
+						  .values = with_durations(counting, counting->wanted) };
 	struct iforest_walk_question any = { .values = 0 };
 	enum iforest_status status;
 
@@ -204,8 +206,8 @@ static void add_sample(struct iforest_counting *counting, struct iforest_aggrega
 	iforest_aggregate_add_time(aggregate, entry->key.time);
 	for (unsigned v = 0; v < counting->fields->n_values; v++)
 		if (counting->wanted & entry->present & 1u << v)
-			iforest_counter_add(&counting->values[v], (enum iforest_value_kind)counting->fields->kinds[v], entry->key.time,
-					    entry->values[v], until);
+			iforest_counter_add(&counting->values[v], (enum iforest_value_kind)counting->fields->kinds[v],
+					    entry->key.time, entry->values[v], until);
 }
 
 static void add_node(struct iforest_counting *counting, struct iforest_aggregate *aggregate)

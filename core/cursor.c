@@ -72,15 +72,16 @@ static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned lev
 
 	cursor->n_pages_opened++;
 	cursor->n_leaf_pages_opened += level == 0;
-	status = (is_borrowed ? pager->borrow : pager->get)(pager->context, &run->place, iforest_cursor_page_index(cursor, level, number), page);
+	status = (is_borrowed ? pager->borrow : pager->get)(pager->context, &run->place,
+							    iforest_cursor_page_index(cursor, level, number), page);
 	if (status)
 		return status == IFOREST_CORRUPT ? iforest_cursor_blame(cursor, status, what, level, number) : status;
 	is_checked = page->is_checked && *page->is_checked;
 	/* a page that claims to be longer than the index's pages would not fit where removal copies it */
 	n_bytes = page->n_bytes < cursor->manifest->page_bytes ? page->n_bytes : cursor->manifest->page_bytes;
 	if (level == 0)
-		status = iforest_leaf_open(leaf, &cursor->manifest->fields, page->bytes, n_bytes, run->place.run_id, (uint32_t)number,
-					   is_checked, &what);
+		status = iforest_leaf_open(leaf, &cursor->manifest->fields, page->bytes, n_bytes, run->place.run_id,
+					   (uint32_t)number, is_checked, &what);
 	else
 		status = iforest_node_page_check(page->bytes, n_bytes, &cursor->manifest->fields, run->place.run_id, level,
 						 (uint32_t)number, is_checked, header, &what);

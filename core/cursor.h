@@ -36,8 +36,8 @@ struct iforest_cursor {
 	/* the position: entry `entry` of block `block` of leaf page `leaf_number`; n_leaves: the end of the run */
 	uint64_t leaf_number;
 	unsigned block, entry;
-	/* what a filter says of leaf page judged_leaf, UINT64_MAX for none yet; from one seek to the next, a cursor is folded with one
-	 * filter or without any */
+	/* what a filter says of leaf page judged_leaf, UINT64_MAX for none yet; from one seek to the next, a cursor is folded
+	 * with one filter or without any */
 	uint64_t judged_leaf, asked_leaf; /* asked_leaf: one of which a small part was asked for, without that */
 	enum iforest_verdict verdict;
 	/* What of a leaf page lies at and after a position, as far as `wanted` goes; leaf_number UINT64_MAX: of none. */

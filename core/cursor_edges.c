@@ -62,11 +62,13 @@ static enum iforest_status fold_edge(struct iforest_cursor *cursor, unsigned lev
 								  forward ? k : n - 1 - k), v))
 			k++;
 		if (k == n)
-			return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", level - 1, i);
+			return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises",
+						    level - 1, i);
 		i = i * cursor->manifest->fanout + (forward ? k : n - 1 - k);
 	}
 	if (i >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1, i / cursor->manifest->fanout);
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    i / cursor->manifest->fanout);
 	status = iforest_cursor_hold(cursor, 0, i);
 	return status ? status : fold_edge_of_leaf(cursor, v, forward, wanted, aggregate);
 }
@@ -105,8 +107,13 @@ enum iforest_status iforest_cursor_fold_node(struct iforest_cursor *cursor, unsi
 	enum iforest_status status = IFOREST_OK;
 
 	cursor->n_nodes_folded++;
-	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
-			.no_maxs = wanted->no_maxs, .squares = wanted->squares, .node_fields = wanted->node_fields }, aggregate);
+	iforest_node_fold(node, fields,
+			  &(struct iforest_node_parts){ .values = wanted->values,
+							.no_mins = wanted->no_mins,
+							.no_maxs = wanted->no_maxs,
+							.squares = wanted->squares,
+							.node_fields = wanted->node_fields },
+			  aggregate);
 	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++) {
 		uint32_t bit = 1u << v;
 

@@ -28,7 +28,8 @@ static void expect_block(const struct iforest_cursor *cursor, uint64_t number, c
 	struct iforest_leaf leaf;
 	const char *what;
 	uint32_t n_bytes;
-	const uint8_t *bytes = pager->glance(pager->context, &run->place, iforest_cursor_page_index(cursor, 0, number), &n_bytes);
+	const uint8_t *bytes =
+		pager->glance(pager->context, &run->place, iforest_cursor_page_index(cursor, 0, number), &n_bytes);
 	unsigned block, n_blocks;
 
 	if (!bytes || iforest_leaf_open(&leaf, &cursor->manifest->fields, bytes, n_bytes, run->place.run_id, (uint32_t)number,
@@ -58,8 +59,8 @@ static uint64_t locate_in_next_row(const struct iforest_cursor *cursor, const st
 	if (last >= first + cursor->manifest->fanout || first >= cursor->run->n_leaves)
 		return UINT64_MAX;
 	page = pager->glance(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 1, number), &n_bytes);
-	if (!page || iforest_node_page_check(page, n_bytes, fields, cursor->run->place.run_id, 1, (uint32_t)number, true, &header,
-					     &what))
+	if (!page || iforest_node_page_check(page, n_bytes, fields, cursor->run->place.run_id, 1, (uint32_t)number, true,
+					     &header, &what))
 		return UINT64_MAX;
 	for (k = last > first ? (unsigned)(last - first) : 0; k < header.n_items; k++) {
 		struct iforest_key begin = iforest_node_first(iforest_node_at(page, fields, k));

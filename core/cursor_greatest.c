@@ -30,7 +30,8 @@ static inline bool has_time_in_range(const struct search *search, int64_t time)
 
 static inline bool is_of_series(const struct search *search, const uint8_t *node)
 {
-	return iforest_node_first(node).series == search->from->series && iforest_node_last(node).series == search->from->series;
+	return iforest_node_first(node).series == search->from->series &&
+	       iforest_node_last(node).series == search->from->series;
 }
 
 /* Can the row, or one that is less, be the greatest of the range? */
@@ -228,7 +229,8 @@ static bool look_at_cut(struct search *search, const uint8_t *node, struct ifore
 	*greatest = iforest_node_extreme(node, &search->cursor->manifest->fields, search->v, 1);
 	if (!may_improve(search, greatest))
 		return false;
-	if (!greatest->is_set || greatest->time_is_null || !is_of_series(search, node) || !has_time_in_range(search, greatest->time))
+	if (!greatest->is_set || greatest->time_is_null || !is_of_series(search, node) ||
+	    !has_time_in_range(search, greatest->time))
 		return true;
 	*search->best = *greatest;
 	search->aggregate->n_rows++;

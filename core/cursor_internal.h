@@ -83,7 +83,8 @@ static inline unsigned iforest_cursor_last_node_near(const struct iforest_cursor
 	guess = guess < n ? guess : n - 1;
 	if (guess <= low || iforest_cursor_begins_before(cursor, level, guess, key, or_at))
 		return iforest_cursor_last_node(cursor, level, guess > low ? guess : low, key, or_at);
-	for (high = guess; high - low > step && !iforest_cursor_begins_before(cursor, level, high - step, key, or_at); step *= 2)
+	for (high = guess; high - low > step && !iforest_cursor_begins_before(cursor, level, high - step, key, or_at);
+	     step *= 2)
 		high -= step;
 	low = high - low > step ? high - step : low;
 	while (high - low > 1) {

@@ -54,7 +54,8 @@ static unsigned last_node(const struct passing *passing, unsigned level, unsigne
 	uint64_t expected = cursor->expected[0].leaf_number, first = cursor->path[level].number * cursor->manifest->fanout;
 	bool is_expected = level == 1 && expected != UINT64_MAX && expected > first;
 
-	return iforest_cursor_last_node_near(cursor, level, low, is_expected ? (unsigned)(expected - first) : 0, passing->key, false);
+	return iforest_cursor_last_node_near(cursor, level, low, is_expected ? (unsigned)(expected - first) : 0, passing->key,
+					     false);
 }
 
 /* Sees to it that the page with node i of a level is held; *k: the node's number in it. */
@@ -127,7 +128,8 @@ static enum iforest_status find_near(struct iforest_block_reader *reader, const 
 {
 	const struct iforest_block *block = &reader->block;
 
-	if (!(reader->unpacked >> IFOREST_TIMES & 1) || block->time_is_null || key->time_is_null || key->series != block->series)
+	if (!(reader->unpacked >> IFOREST_TIMES & 1) || block->time_is_null || key->time_is_null ||
+	    key->series != block->series)
 		return iforest_block_find(reader, key, entry);
 	for (*entry = from; *entry < block->n && block->times[*entry] < key->time; ++*entry)
 		;
@@ -272,7 +274,8 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 	}
 	stand_before(cursor, i, span);
 	if (i >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1, i / cursor->manifest->fanout);
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    i / cursor->manifest->fanout);
 	return cut_leaf(passing, &all, &all);
 }
 
@@ -320,8 +323,9 @@ static enum iforest_status pass_rows(struct passing *passing)
 			return status;
 		if (!is_passed(passing, node_at(cursor, level, held->header.n_items - 1u))) {
 			stand_before(cursor, i, span);
-			return iforest_cursor_begins_before(cursor, level, k, passing->key, false) ? go_along(passing, level, k, span) :
-												     IFOREST_OK;
+			return iforest_cursor_begins_before(cursor, level, k, passing->key, false) ?
+				       go_along(passing, level, k, span) :
+				       IFOREST_OK;
 		}
 		row = held->after_node == k ? held->after : row_of(passing, level, k, held->header.n_items);
 		iforest_sums_add(&passing->sums, &row);

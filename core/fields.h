@@ -49,7 +49,8 @@ struct iforest_fields {
 	uint8_t n_values;
 	uint8_t kinds[IFOREST_MAX_VALUES];      /* enum iforest_value_kind of each value column */
 	uint8_t squares;                        /* bit v: the sum of squares of value column v (INT64) is kept */
-	uint8_t duration_value;                 /* value column that is the span's duration or end (INT64), or IFOREST_NO_VALUE */
+	/* value column that is the span's duration or end (INT64), or IFOREST_NO_VALUE */
+	uint8_t duration_value;
 	uint8_t end_rule;                       /* enum iforest_end_rule: how that column tells the end */
 	bool has_blocks;
 
@@ -61,11 +62,12 @@ struct iforest_fields {
 };
 
 /* Derives sizes and offsets from n_values, kinds, squares, duration_value, end_rule and has_blocks.
- * Errors  IFOREST_ARGUMENT: too many values, an unknown kind or rule, a duration or squares of what is no INT64 value column. */
+ * Errors  IFOREST_ARGUMENT: too many values, an unknown kind or rule, a duration or squares of what is no INT64 value
+ *         column. */
 enum iforest_status iforest_fields_finish(struct iforest_fields *fields);
 
-/* Nodes that fit a node page of page_bytes: the fan-out B. An index needs 2 at least (manifest.h), which 1 KiB has for four value
- * columns whatever is kept of them, and 2 KiB for all. */
+/* Nodes that fit a node page of page_bytes: the fan-out B. An index needs 2 at least (manifest.h), which 1 KiB has for four
+ * value columns whatever is kept of them, and 2 KiB for all. */
 unsigned iforest_fanout(const struct iforest_fields *fields, uint32_t page_bytes);
 
 /* The list as bytes: a count, then (code, value column) pairs, the column IFOREST_NO_VALUE where there is none.

@@ -41,7 +41,8 @@ static inline void complete(const struct iforest_forest *forest, uint64_t leaf, 
 	for (unsigned level = above + 1; level <= n_completed && level <= up_to; level++) {
 		uint64_t group = leaf >> level;
 
-		forest->kind->combine(iforest_forest_slot(forest, level, group), iforest_forest_slot(forest, level - 1, 2 * group),
+		forest->kind->combine(iforest_forest_slot(forest, level, group),
+				      iforest_forest_slot(forest, level - 1, 2 * group),
 				      iforest_forest_slot(forest, level - 1, 2 * group + 1));
 	}
 }
@@ -97,8 +98,8 @@ static struct building plan(const struct iforest_leaf_maker *maker, uint64_t fro
 	return building;
 }
 
-enum iforest_status iforest_forest_extend(struct iforest_forest *forest, uint64_t n_leaves, const struct iforest_leaf_maker *maker,
-					  unsigned n_threads)
+enum iforest_status iforest_forest_extend(struct iforest_forest *forest, uint64_t n_leaves,
+					  const struct iforest_leaf_maker *maker, unsigned n_threads)
 {
 	uint64_t from = forest->n_leaves;
 	enum iforest_status status = n_threads >= 1 && n_threads <= IFOREST_MAX_THREADS ? reserve(forest, n_leaves)
@@ -145,7 +146,8 @@ void iforest_forest_renew(struct iforest_forest *forest, uint64_t i)
 	for (unsigned level = 1; level < 64 && ((i >> level) + 1) << level <= forest->n_leaves; level++) {
 		uint64_t group = i >> level;
 
-		forest->kind->combine(iforest_forest_slot(forest, level, group), iforest_forest_slot(forest, level - 1, 2 * group),
+		forest->kind->combine(iforest_forest_slot(forest, level, group),
+				      iforest_forest_slot(forest, level - 1, 2 * group),
 				      iforest_forest_slot(forest, level - 1, 2 * group + 1));
 	}
 }

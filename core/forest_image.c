@@ -174,7 +174,8 @@ enum iforest_status iforest_forest_open(struct iforest_forest *forest, const str
 }
 
 enum iforest_status iforest_block_forest_open(struct iforest_block_forest *blocks, const struct iforest_kind *kind,
-					      const struct iforest_entries *entries, const void *bytes, uint64_t n_bytes, bool all)
+					      const struct iforest_entries *entries, const void *bytes, uint64_t n_bytes,
+					      bool all)
 {
 	struct iforest_forest opened;
 	struct header header;

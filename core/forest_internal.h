@@ -10,8 +10,8 @@ static inline void *iforest_forest_slot(const struct iforest_forest *forest, uns
 	return forest->slots.bytes + iforest_slot(level, group) * forest->kind->state_bytes;
 }
 
-/* The cover of [from, to), from < to, is that of [from, middle), whose nodes grow, and that of [middle, to), whose nodes shrink: their
- * sizes are the bits of the two lengths. The slot over `width` leaves from `at` on is 2 at + width - 1. */
+/* The cover of [from, to), from < to, is that of [from, middle), whose nodes grow, and that of [middle, to), whose nodes
+ * shrink: their sizes are the bits of the two lengths. The slot over `width` leaves from `at` on is 2 at + width - 1. */
 static inline uint64_t iforest_forest_middle(uint64_t from, uint64_t to)
 {
 	return to & ~iforest_low_bits(iforest_highest_bit(from ^ to));
@@ -76,7 +76,8 @@ static inline void iforest_forest_list(const struct iforest_forest *forest, uint
 }
 
 /* state = state + the nodes. */
-static inline void iforest_forest_add_listed(const struct iforest_forest *forest, const struct iforest_listed *listed, void *state)
+static inline void iforest_forest_add_listed(const struct iforest_forest *forest, const struct iforest_listed *listed,
+					     void *state)
 {
 	void (*combine)(void *, const void *, const void *) = forest->kind->combine;
 
@@ -94,8 +95,8 @@ struct iforest_leaf_maker {
 };
 
 /* Appends leaves up to n_leaves. Errors: IFOREST_NO_MEMORY, IFOREST_ARGUMENT. */
-enum iforest_status iforest_forest_extend(struct iforest_forest *forest, uint64_t n_leaves, const struct iforest_leaf_maker *maker,
-					  unsigned n_threads);
+enum iforest_status iforest_forest_extend(struct iforest_forest *forest, uint64_t n_leaves,
+					  const struct iforest_leaf_maker *maker, unsigned n_threads);
 
 /* iforest_forest_seek_first() of [from, i] and what stands before it, whose fold is in `before`. */
 bool iforest_forest_seek_on(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,

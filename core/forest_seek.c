@@ -28,7 +28,8 @@ bool iforest_forest_seek_on(const struct iforest_forest *forest, uint64_t from, 
 		} else {
 			memcpy(before, with, forest->kind->state_bytes);
 			from += UINT64_C(1) << level;
-			is_inside = is_inside && level > 0; /* it is the leaf beside it, or, with sums that round, one after that */
+			/* it is the leaf beside it, or, with sums that round, one after that */
+			is_inside = is_inside && level > 0;
 		}
 	}
 	return false;

@@ -58,10 +58,10 @@ static void pass(const struct iforest_times *times, uint64_t from, uint64_t to, 
 		positions[i] = from = iforest_pass(times, from, to, bounds[i]);
 }
 
-/* Bisects for all bounds at once, a step of each before the next step of any: so that the misses of many are waited for together.
- * Without branches on what is read. Inlined for times that stand next to each other. */
-static inline __attribute__((always_inline)) void bisect_together(struct iforest_times times, uint64_t n_left, const int64_t *bounds,
-								   size_t n, uint64_t *positions)
+/* Bisects for all bounds at once, a step of each before the next step of any: so that the misses of many are waited for
+ * together. Without branches on what is read. Inlined for times that stand next to each other. */
+static inline __attribute__((always_inline)) void bisect_together(struct iforest_times times, uint64_t n_left,
+								  const int64_t *bounds, size_t n, uint64_t *positions)
 {
 	uint64_t half;
 

@@ -38,8 +38,10 @@ static enum iforest_status look_back(struct iforest_gap_reader *reader)
 	int64_t bucket;
 	enum iforest_status status;
 
-	reader->scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE, .window = { .has_t1 = true, .t1 = question->window.t0 } };
-	reader->scan.wanted = (struct iforest_wanted){ .times = !keeps_ends, .node_fields = keeps_ends, .filter = question->filter };
+	reader->scan.bucketing =
+		(struct iforest_bucketing){ .mode = IFOREST_WHOLE, .window = { .has_t1 = true, .t1 = question->window.t0 } };
+	reader->scan.wanted =
+		(struct iforest_wanted){ .times = !keeps_ends, .node_fields = keeps_ends, .filter = question->filter };
 	status = iforest_scan_start(&reader->scan, question->series);
 	if (!status)
 		status = iforest_scan_next(&reader->scan, &bucket, &before, &reader->has_before);
@@ -52,7 +54,10 @@ enum iforest_status iforest_gap_start(struct iforest_gap_reader *reader, const s
 {
 	const struct iforest_window *window = &question->window;
 	struct iforest_walk_question all = { .from = iforest_key_at(question->series, window->has_t0 ? window->t0 : INT64_MIN),
-		.to = iforest_key_nulls(question->series), .filter = question->filter, .takes_nodes = true, .node_width = question->longer_than };
+					     .to = iforest_key_nulls(question->series),
+					     .filter = question->filter,
+					     .takes_nodes = true,
+					     .node_width = question->longer_than };
 	enum iforest_status status = IFOREST_OK;
 
 	reader->question = *question;
@@ -76,8 +81,8 @@ static int64_t end_of(const struct iforest_gap_reader *reader, const struct ifor
 		return end;
 	if (v == IFOREST_NO_VALUE)
 		return entry->key.time;
-	return iforest_span_end(entry->key.time, entry->present >> v & 1 ? entry->values[v].integer : 0, entry->present >> v & 1,
-				(enum iforest_end_rule)reader->fields->end_rule);
+	return iforest_span_end(entry->key.time, entry->present >> v & 1 ? entry->values[v].integer : 0,
+				entry->present >> v & 1, (enum iforest_end_rule)reader->fields->end_rule);
 }
 
 enum iforest_status iforest_gap_next(struct iforest_gap_reader *reader, struct iforest_gap *gap, bool *found)
@@ -98,7 +103,8 @@ enum iforest_status iforest_gap_next(struct iforest_gap_reader *reader, struct i
 		if (status || !more)
 			break;
 		*gap = (struct iforest_gap){ .start = reader->latest_end, .end = entry.key.time };
-		*found = reader->has_before && gap->end > gap->start && (uint64_t)gap->end - (uint64_t)gap->start > reader->question.longer_than &&
+		*found = reader->has_before && gap->end > gap->start &&
+			 (uint64_t)gap->end - (uint64_t)gap->start > reader->question.longer_than &&
 			 (!window->has_t0 || gap->end > window->t0);
 		if (window->has_t1 && entry.key.time >= window->t1)
 			reader->is_at_end = true;

@@ -36,9 +36,11 @@ static void sum_float64_lift(void *state, const void *sample)
 
 	if (of->has_value)
 		iforest_value_add(&one, of->value, IFOREST_FLOAT64);
-	*(struct iforest_sum_float64 *)state = (struct iforest_sum_float64){ .sum = one.real_sum, .n = one.n, .n_nan = one.n_nan,
-									      .n_plus_infinity = one.n_plus_infinity,
-									      .n_minus_infinity = one.n_minus_infinity };
+	*(struct iforest_sum_float64 *)state = (struct iforest_sum_float64){ .sum = one.real_sum,
+									     .n = one.n,
+									     .n_nan = one.n_nan,
+									     .n_plus_infinity = one.n_plus_infinity,
+									     .n_minus_infinity = one.n_minus_infinity };
 }
 
 static void sum_int64_combine(void *state, const void *left, const void *right)
@@ -116,8 +118,9 @@ const struct iforest_kind iforest_kind_count =
 	{ "count", sizeof(uint64_t), count_identity, count_lift, count_combine, NULL };
 const struct iforest_kind iforest_kind_sum_int64 =
 	{ "sum_int64", sizeof(struct iforest_sum_int64), sum_int64_identity, sum_int64_lift, sum_int64_combine, NULL };
-const struct iforest_kind iforest_kind_sum_float64 =
-	{ "sum_float64", sizeof(struct iforest_sum_float64), sum_float64_identity, sum_float64_lift, sum_float64_combine, NULL };
+const struct iforest_kind iforest_kind_sum_float64 = { "sum_float64",	     sizeof(struct iforest_sum_float64),
+						       sum_float64_identity, sum_float64_lift,
+						       sum_float64_combine,  NULL };
 const struct iforest_kind iforest_kind_min_int64 =
 	{ "min_int64", ROW_BYTES, row_identity, row_lift, min_combine_int64, min_absorbs_int64 };
 const struct iforest_kind iforest_kind_max_int64 =

@@ -2,8 +2,8 @@
  *
  * A kind is an identity, lift (which turns one sample into a state) and combine, which must be associative and nothing more:
  * the forest keeps order, so "first", "last" or string concatenation are kinds just as a sum is. Callers may bring their own.
- * Sums of reals are associative but for rounding: where a seek (forest.h) asks for a sum, what it finds has it, and may be a leaf
- * beside the one that adding from left to right comes to.
+ * Sums of reals are associative but for rounding: where a seek (forest.h) asks for a sum, what it finds has it, and may be a
+ * leaf beside the one that adding from left to right comes to.
  * States are moved as bytes and aligned to 8 at most. The built-in kinds are made of the parts in aggregate.h, so that `max`
  * means the same in memory and on pages.
  */

@@ -341,7 +341,8 @@ static enum iforest_status find_packed(struct iforest_block_reader *reader, cons
 	if (!status && (key->series != block->series || key->time_is_null))
 		*entry = key->series < block->series ? 0 : block->n;
 	else if (!status)
-		*entry = reader->sought = iforest_column_find(&reader->columns[IFOREST_TIMES], block->n, key->time, &reader->sought_time);
+		*entry = reader->sought =
+			iforest_column_find(&reader->columns[IFOREST_TIMES], block->n, key->time, &reader->sought_time);
 	return status;
 }
 

@@ -68,12 +68,14 @@ static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, i
 	if (column->present == 0 || is_beaten(column, kind, sign, extreme))
 		return true;
 	return reader->has_summary[v] && extreme->is_set &&
-	       sign * iforest_number_compare(number_at(reader, v, sign < 0 ? summary->low : summary->high), extreme->value, kind) < 0;
+	       sign * iforest_number_compare(number_at(reader, v, sign < 0 ? summary->low : summary->high), extreme->value,
+					     kind) <
+		       0;
 }
 
 /* An extreme over the entries whose bit is set in `which`, where nothing else is wanted of them. */
-static enum iforest_status fold_extreme(struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign, bool value_alone,
-					struct iforest_row *extreme)
+static enum iforest_status fold_extreme(struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
+					bool value_alone, struct iforest_row *extreme)
 {
 	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
 	const struct iforest_summary *summary = &reader->summaries[v];
@@ -125,8 +127,8 @@ enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reade
 	return IFOREST_OK;
 }
 
-/* Is the extreme of some entries of a block known without a look at them? Where it cannot be better than the one there is, and where the
- * block's own is one of them. */
+/* Is the extreme of some entries of a block known without a look at them? Where it cannot be better than the one there is, and
+ * where the block's own is one of them. */
 static inline bool is_extreme_known(const struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
 				    const struct iforest_row *extreme)
 {
@@ -137,8 +139,8 @@ static inline bool is_extreme_known(const struct iforest_block_reader *reader, u
 }
 
 /* The sum of a stretch of entries whose extremes are known, where it can be taken from where they are packed. */
-static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, uint64_t which, const struct iforest_wanted *wanted,
-		       const struct iforest_value_aggregate *into, iforest_int128 *sum)
+static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, uint64_t which,
+		       const struct iforest_wanted *wanted, const struct iforest_value_aggregate *into, iforest_int128 *sum)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
 	unsigned from = iforest_trailing_zeros(which), to = iforest_highest_bit(which) + 1;
@@ -150,8 +152,8 @@ static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, ui
 	       iforest_column_sum(column, from, to, sum);
 }
 
-/* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. A block that is folded whole, and from which
- * nothing was removed, has them written down. */
+/* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. A block that is folded whole, and from
+ * which nothing was removed, has them written down. */
 static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which,
 				      const struct iforest_wanted *wanted, struct iforest_value_aggregate *into)
 {

@@ -6,8 +6,8 @@
 #include "core/leaf.h"
 #include "core/node.h"
 
-/* Which of the live entries under a node count. IFOREST_MOST: some do, and asking about them is cheap beside folding them; a leaf
- * page is then its node without the others. */
+/* Which of the live entries under a node count. IFOREST_MOST: some do, and asking about them is cheap beside folding them; a
+ * leaf page is then its node without the others. */
 enum iforest_verdict { IFOREST_ALL, IFOREST_MOST, IFOREST_SOME, IFOREST_NONE };
 
 enum { IFOREST_MOST_GONE = 64 };
@@ -23,8 +23,8 @@ struct iforest_filter {
 	/* Clears from *live the bits of the entries that do not count. May ask iforest_block_need() for columns. */
 	enum iforest_status (*of_entries)(void *context, struct iforest_block_reader *reader, uint64_t *live);
 
-	/* May be NULL. Of a node of which it said IFOREST_MOST, the refs of the entries that do not count, of which not all need to be
-	 * there; false: they are too many. */
+	/* May be NULL. Of a node of which it said IFOREST_MOST, the refs of the entries that do not count, of which not all
+	 * need to be there; false: they are too many. */
 	bool (*refs_gone)(void *context, const uint8_t *node, int64_t refs[IFOREST_MOST_GONE], unsigned *n_refs);
 };
 
@@ -39,8 +39,8 @@ struct iforest_wanted {
 	uint32_t lasts;   /* bit v: its last row */
 	bool times;       /* first and last time */
 	bool node_fields; /* latest end and heap blocks, where the index keeps them */
-	/* Of `values` the min and max alone: n and sums are left unfinished, and of n_rows it only matters whether it is 0. Then
-	 * what cannot hold a better one need not be read. Not with squares, firsts, lasts, times or node_fields. */
+	/* Of `values` the min and max alone: n and sums are left unfinished, and of n_rows it only matters whether it is 0.
+	 * Then what cannot hold a better one need not be read. Not with squares, firsts, lasts, times or node_fields. */
 	bool extremes_alone;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
 };
@@ -56,11 +56,12 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
 					     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate);
 
-/* Are sums (and counts) of the first value column all that is wanted, so that the summary of a block says what the block adds? */
+/* Are sums (and counts) of the first value column all that is wanted, so that the summary of a block says what the block
+ * adds? */
 bool iforest_wants_sums_alone(const struct iforest_wanted *wanted, const struct iforest_fields *fields);
 
-/* Adds a block by its summary alone, where that is all that is wanted. False, and nothing was added: it has none, or entries were removed,
- * or values are missing, or the bytes are wrong; iforest_block_fold() then tells.
+/* Adds a block by its summary alone, where that is all that is wanted. False, and nothing was added: it has none, or entries
+ * were removed, or values are missing, or the bytes are wrong; iforest_block_fold() then tells.
  * Cost  some dozen instructions; a fold that looks at the column's header is ten times that. */
 bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate);
 

@@ -35,8 +35,11 @@ static bool make_peak(const struct iforest_leaf *leaf, unsigned v, unsigned b, s
 		return false;
 	i = reader.summaries[v].high;
 	room->last_time = block->times[block->n - 1];
-	room->blocks[b] = (struct iforest_peak){ .first_time = block->times[0], .value = block->values[v][i], .time = block->times[i],
-		.ref = iforest_column_at(&reader.columns[IFOREST_REFS], i), .latest_end = latest_end_of(block, v) };
+	room->blocks[b] = (struct iforest_peak){ .first_time = block->times[0],
+						 .value = block->values[v][i],
+						 .time = block->times[i],
+						 .ref = iforest_column_at(&reader.columns[IFOREST_REFS], i),
+						 .latest_end = latest_end_of(block, v) };
 	return true;
 }
 

@@ -12,7 +12,8 @@ static unsigned side_of(const struct iforest_row *extreme, const struct iforest_
 	return iforest_key_compare(&at, key) < 0 ? BEFORE : AFTER;
 }
 
-/* An extreme is the earliest of its value, so that none before it is as good; and those after it are folded if it stands before. */
+/* An extreme is the earliest of its value, so that none before it is as good; and those after it are folded if it stands
+ * before. */
 static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_fields *fields, const struct iforest_key *key,
 				  const struct iforest_wanted *wanted)
 {
@@ -34,8 +35,8 @@ static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_fiel
 }
 
 /* The sides of a cut in block `block` that have to be folded: one, or both where the node is of no use. */
-static unsigned sides_to_fold(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key, unsigned block,
-			      const struct iforest_wanted *wanted)
+static unsigned sides_to_fold(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
+			      unsigned block, const struct iforest_wanted *wanted)
 {
 	/* removed entries stay removed: as many of them are the same ones */
 	bool can_take_out = iforest_can_take_out(wanted, leaf->fields) && iforest_node_dead(node) == leaf->header.n_dead;

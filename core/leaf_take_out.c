@@ -118,7 +118,8 @@ enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, cons
 	iforest_aggregate_clear(&rest, fields->n_values);
 	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
 								      .no_maxs = wanted->no_maxs }, &rest);
-	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->refs_gone && filter->refs_gone(filter->context, node, refs, &n_refs))
+	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->refs_gone &&
+	    filter->refs_gone(filter->context, node, refs, &n_refs))
 		status = take_out_refs(leaf, refs, n_refs, reader, wanted, &rest, done);
 	else
 		status = take_out_others(leaf, reader, wanted, &rest, done);

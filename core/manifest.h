@@ -10,7 +10,8 @@
  *        28  u32  number of runs
  *        32  ...  field list (fields.h)
  *            u32  length of the host's bytes, and these: what the engine keeps with the commit point (pending data)
- *            then for each run: run id u64, generation u64, location u64, leaf pages u32, flags u32 (1: removal in progress), root node
+ *            then for each run: run id u64, generation u64, location u64, leaf pages u32, flags u32 (1: removal in progress),
+ *            root node
  *
  * The record may be larger than a page; the pager sees to it.
  */
@@ -76,8 +77,8 @@ uint32_t iforest_manifest_find(const struct iforest_manifest *manifest, uint64_t
  * host_bytes too: so a host that changes those takes its lock and reads them before. Runs that are removed or changed are
  * the caller's: that nobody else works on them meanwhile is the host's part.
  * Errors  IFOREST_NOT_FOUND: a removed or changed run is not there, or is named twice. IFOREST_CORRUPT, IFOREST_FORMAT of
- *         the newest manifest; IFOREST_TOO_LARGE, IFOREST_NO_MEMORY, what the pager returned. The stored manifest then stands, and
- *         the one in memory is without the edit: as it was, or the newest. */
+ *         the newest manifest; IFOREST_TOO_LARGE, IFOREST_NO_MEMORY, what the pager returned. The stored manifest then stands,
+ *         and the one in memory is without the edit: as it was, or the newest. */
 enum iforest_status iforest_manifest_commit(struct iforest_manifest *manifest, struct iforest_store *store,
 					    const struct iforest_edit *edit);
 

@@ -149,7 +149,8 @@ static enum iforest_status match_reach(const struct iforest_match *match, struct
 	return status;
 }
 
-enum iforest_status iforest_match_entries(const struct iforest_match *match, struct iforest_block_reader *reader, uint64_t *live)
+enum iforest_status iforest_match_entries(const struct iforest_match *match, struct iforest_block_reader *reader,
+					  uint64_t *live)
 {
 	enum iforest_status status = IFOREST_OK;
 

@@ -13,7 +13,8 @@ struct iforest_match {
 	uint32_t values;                /* bit v: value v is there and lies in [low[v], high[v]], NaN after all numbers */
 	uint32_t nulls;                 /* bit v: value v is NULL */
 	union iforest_number low[IFOREST_MAX_VALUES], high[IFOREST_MAX_VALUES];
-	bool has_reach;                 /* the span starts at or after `reach` or ends after it: it reaches into [reach, ...). Never so */
+	/* the span starts at or after `reach` or ends after it: it reaches into [reach, ...). Never so */
+	bool has_reach;
 	int64_t reach;                  /* without a time. Requires an index that keeps latest ends (fields.h); ends saturate */
 };
 
@@ -26,6 +27,7 @@ bool iforest_match_node(const struct iforest_match *match, const struct iforest_
 
 /* Clears from *live the bits of the entries that do not meet all. Unpacks no column of a block that has none.
  * Errors  IFOREST_CORRUPT. */
-enum iforest_status iforest_match_entries(const struct iforest_match *match, struct iforest_block_reader *reader, uint64_t *live);
+enum iforest_status iforest_match_entries(const struct iforest_match *match, struct iforest_block_reader *reader,
+					  uint64_t *live);
 
 #endif

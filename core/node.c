@@ -93,7 +93,8 @@ static inline void fold_sums(struct iforest_value_aggregate *into, const uint8_t
 void iforest_node_write(const struct iforest_node *node, const struct iforest_fields *fields, uint8_t *bytes)
 {
 	const struct iforest_aggregate *aggregate = &node->aggregate;
-	uint32_t null_bits = (node->first.time_is_null ? IFOREST_NODE_FIRST_IS_NULL : 0) | (node->last.time_is_null ? IFOREST_NODE_LAST_IS_NULL : 0);
+	uint32_t null_bits = (node->first.time_is_null ? IFOREST_NODE_FIRST_IS_NULL : 0) |
+			     (node->last.time_is_null ? IFOREST_NODE_LAST_IS_NULL : 0);
 
 	iforest_store32(bytes, (uint32_t)node->first.series);
 	iforest_store32(bytes + IFOREST_NODE_LAST_SERIES, (uint32_t)node->last.series);
@@ -108,7 +109,8 @@ void iforest_node_write(const struct iforest_node *node, const struct iforest_fi
 		write_value(bytes + fields->value_offset[v], value, fields->kinds[v]);
 		if (fields->squares_offset[v])
 			write_squares(bytes + fields->squares_offset[v], &value->squares);
-		null_bits |= (uint32_t)value->min.time_is_null << (2 + 2 * v) | (uint32_t)value->max.time_is_null << (3 + 2 * v);
+		null_bits |= (uint32_t)value->min.time_is_null << (2 + 2 * v) | (uint32_t)value->max.time_is_null
+											<< (3 + 2 * v);
 	}
 	iforest_store32(bytes + IFOREST_NODE_NULL_BITS, null_bits);
 	if (fields->latest_end_offset)

@@ -29,7 +29,8 @@ enum { IFOREST_NODE_FIRST_IS_NULL = 1, IFOREST_NODE_LAST_IS_NULL = 2 };
 static inline struct iforest_key iforest_node_first(const uint8_t *bytes)
 {
 	return (struct iforest_key){ .series = iforest_load32(bytes),
-				     .time_is_null = iforest_load32(bytes + IFOREST_NODE_NULL_BITS) & IFOREST_NODE_FIRST_IS_NULL,
+				     .time_is_null =
+					     iforest_load32(bytes + IFOREST_NODE_NULL_BITS) & IFOREST_NODE_FIRST_IS_NULL,
 				     .time = iforest_load_int64(bytes + IFOREST_NODE_FIRST_TIME),
 				     .ref = iforest_load_int64(bytes + IFOREST_NODE_FIRST_REF) };
 }
@@ -60,8 +61,8 @@ static inline unsigned iforest_node_rows_offset(unsigned kind)
 }
 
 /* The value alone of iforest_node_extreme(); any, where the node has no value. */
-static inline union iforest_number iforest_node_extreme_value(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value,
-							      int sign)
+static inline union iforest_number iforest_node_extreme_value(const uint8_t *bytes, const struct iforest_fields *fields,
+							      unsigned value, int sign)
 {
 	const uint8_t *rows = bytes + fields->value_offset[value] + iforest_node_rows_offset(fields->kinds[value]);
 
@@ -77,8 +78,9 @@ int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_field
 /* Lowest and highest heap block, where the fields have them. */
 void iforest_node_blocks(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t *lowest, uint32_t *highest);
 
-/* What of a node is added up: n, sums and extremes of the value columns whose bit is set in `values`, but for the mins of no_mins and the
- * maxs of no_maxs; the sums of squares of those in `squares` that keep it; and with node_fields the latest end and the heap blocks. */
+/* What of a node is added up: n, sums and extremes of the value columns whose bit is set in `values`, but for the mins of
+ * no_mins and the maxs of no_maxs; the sums of squares of those in `squares` that keep it; and with node_fields the latest end
+ * and the heap blocks. */
 struct iforest_node_parts {
 	uint32_t values, no_mins, no_maxs, squares;
 	bool node_fields;

@@ -41,7 +41,8 @@ struct iforest_open_spans {
 struct iforest_stretch {
 	uint64_t n;
 	iforest_int128 inside;      /* time units, added up over the n spans */
-	struct iforest_row longest; /* value: its duration. Of several the earliest, then the lowest ref. Not set where not wanted */
+	/* value: its duration. Of several the earliest, then the lowest ref. Not set where not wanted */
+	struct iforest_row longest;
 };
 
 /* None is open. Without wants_longest, the longest is not kept track of. alloc must outlive it; it must stay in place. */

@@ -74,7 +74,8 @@ static enum iforest_status start_carrying(struct iforest_overlap *overlap, uint6
 	return status ? status : iforest_scan_earliest(scan, &overlap->next_start, &overlap->has_next);
 }
 
-static enum iforest_status start_from(struct iforest_overlap *overlap, uint64_t series, const struct iforest_window *window, int64_t first)
+static enum iforest_status start_from(struct iforest_overlap *overlap, uint64_t series, const struct iforest_window *window,
+				      int64_t first)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -146,7 +147,8 @@ static enum iforest_status next_bucket(struct iforest_overlap *overlap, int64_t 
 	}
 	*bucket = 0; /* the first of n, be it an empty interval, of which t0 is no part */
 	if (*found)
-		return bucketing->mode == IFOREST_STEP ? iforest_bucket_of(bucketing, bucketing->window.t0, bucket) : IFOREST_OK;
+		return bucketing->mode == IFOREST_STEP ? iforest_bucket_of(bucketing, bucketing->window.t0, bucket) :
+							 IFOREST_OK;
 	overlap->is_done = !overlap->has_next;
 	return overlap->is_done ? IFOREST_OK : bucket_of_next_start(overlap, bucket, found);
 }
@@ -220,7 +222,8 @@ static enum iforest_status answer(struct iforest_overlap *overlap, int64_t bucke
 	return status;
 }
 
-static enum iforest_status next_longest(struct iforest_overlap *overlap, int64_t *bucket, struct iforest_aggregate *aggregate, bool *found)
+static enum iforest_status next_longest(struct iforest_overlap *overlap, int64_t *bucket, struct iforest_aggregate *aggregate,
+					bool *found)
 {
 	struct iforest_value_aggregate *value = &aggregate->values[overlap->duration];
 	enum iforest_status status = IFOREST_OK;

@@ -1,13 +1,14 @@
-/* overlap.h -- the spans of one series that overlap a window, or each of its buckets: how many, how much of them lies inside, and
- * the longest.
+/* overlap.h -- the spans of one series that overlap a window, or each of its buckets: how many, how much of them lies inside,
+ * and the longest.
  *
  *   a span that starts at `ts` and has the duration `dur` overlaps [a, b) if ts < b and (ts + dur > a, or dur is NULL, 0 or
- *   negative and ts >= a): spans without a length are points. Its part inside is what [ts, ts + dur) and [a, b) share, 0 for a point.
+ *   negative and ts >= a): spans without a length are points. Its part inside is what [ts, ts + dur) and [a, b) share, 0 for a
+ *   point.
  *
- * ts + dur is not cut at INT64_MAX. A window whose end is open has no end, nor has a step bucket that ends beyond INT64_MAX: all
- * that lies after its start is inside. The window cuts the first and the last step bucket. So the parts of adjacent buckets add up to
- * that of the window. A bucket that is an empty interval [a, a) is overlapped by what the formula says: spans that start before a and
- * end after it. A span whose time is NULL overlaps nothing.
+ * ts + dur is not cut at INT64_MAX. A window whose end is open has no end, nor has a step bucket that ends beyond INT64_MAX:
+ * all that lies after its start is inside. The window cuts the first and the last step bucket. So the parts of adjacent buckets
+ * add up to that of the window. A bucket that is an empty interval [a, a) is overlapped by what the formula says: spans that
+ * start before a and end after it. A span whose time is NULL overlaps nothing.
  *
  *   iforest_scan_init(&scan, ...); iforest_scan_join(&scan, ...);
  *   iforest_overlap_init(&overlap, &scan);
@@ -20,9 +21,9 @@
  *
  * How: the k spans that are open at the window's start are found by a fold that descends only into nodes whose latest end lies
  * after it, O(log N + k log(N / k)). Then each bucket is a fold as any other, but that it descends into nodes in which a span
- * outlives the bucket (or has a negative duration, which a sum must not have in it, where the time inside is asked for). Those spans
- * are carried along as open ones (open_spans.h); all others are counted and added up by nodes. So a span that covers everything is
- * looked for once, and a bucket into which open spans reach and in which none starts reads no page.
+ * outlives the bucket (or has a negative duration, which a sum must not have in it, where the time inside is asked for). Those
+ * spans are carried along as open ones (open_spans.h); all others are counted and added up by nodes. So a span that covers
+ * everything is looked for once, and a bucket into which open spans reach and in which none starts reads no page.
  * Where the longest spans alone are wanted of dense buckets, they are found from above (overlap_longest.h).
  */
 #ifndef IFOREST_OVERLAP_H
@@ -67,8 +68,8 @@ struct iforest_overlap {
 	struct iforest_value_aggregate negative; /* n and max of the spans with a negative duration */
 };
 
-/* The scan must outlive the overlap and stay in place, as must the overlap; its bucketing and filters are the overlap's from the
- * next start on.
+/* The scan must outlive the overlap and stay in place, as must the overlap; its bucketing and filters are the overlap's from
+ * the next start on.
  * Errors  IFOREST_ARGUMENT: the index keeps no durations (fields.h), or ends in their place. */
 enum iforest_status iforest_overlap_init(struct iforest_overlap *overlap, struct iforest_scan *scan);
 void iforest_overlap_release(struct iforest_overlap *overlap);
@@ -92,7 +93,8 @@ void iforest_overlap_let_go(struct iforest_overlap *overlap);
  *                              lowest ref. Not set where all durations are NULL
  *
  * and the rest is empty, so that those of several series can be combined.
- * Errors  as iforest_overlap_start(), and IFOREST_RANGE where the number of a step bucket that a span overlaps exceeds int64. */
+ * Errors  as iforest_overlap_start(), and IFOREST_RANGE where the number of a step bucket that a span overlaps exceeds
+ *         int64. */
 enum iforest_status iforest_overlap_next(struct iforest_overlap *overlap, int64_t *bucket, struct iforest_aggregate *aggregate,
 					 bool *found);
 

@@ -80,8 +80,8 @@ static bool may_outlive(const struct iforest_overlap *overlap, const struct ifor
 	return outlives(overlap, next.time, longest);
 }
 
-/* The spans among the entries that outlive the bound are open ones from there on. None is longer than `longest`: so entries that
- * start too early for it, and all before them, need not be looked at. */
+/* The spans among the entries that outlive the bound are open ones from there on. None is longer than `longest`: so entries
+ * that start too early for it, and all before them, need not be looked at. */
 static enum iforest_status collect(struct iforest_overlap *overlap, struct iforest_block_reader *reader, uint64_t which,
 				   int64_t longest)
 {

@@ -62,12 +62,13 @@ struct iforest_pager {
 				      struct iforest_page *page);
 	void (*give_back)(void *context, struct iforest_page *page);
 
-	/* A hint that the page will probably be got soon, so that memory can be fetched ahead: its beginning, or its peaks if they
-	 * will be asked first. Never fails. NULL: it would not pay. */
+	/* A hint that the page will probably be got soon, so that memory can be fetched ahead: its beginning, or its peaks if
+	 * they will be asked first. Never fails. NULL: it would not pay. */
 	void (*expect)(void *context, const struct iforest_place *place, uint64_t index, bool of_peaks);
 
-	/* The bytes of a page that is in memory and was checked, which stay until another function is called; NULL: it is not. So
-	 * what will be needed of it can be fetched ahead, once expect() has fetched its beginning. NULL: it would not pay. */
+	/* The bytes of a page that is in memory and was checked, which stay until another function is called; NULL: it is not.
+	 * So what will be needed of it can be fetched ahead, once expect() has fetched its beginning. NULL: it would not
+	 * pay. */
 	const uint8_t *(*glance)(void *context, const struct iforest_place *place, uint64_t index, uint32_t *n_bytes);
 
 	/* Makes room for a new run and fills in place->location. */

@@ -40,7 +40,8 @@ enum iforest_status iforest_pieces_next(struct iforest_pieces *pieces, struct if
 		if (piece->is_joined)
 			wanted.filter = NULL;
 		iforest_aggregate_clear(&piece->aggregate, scan->manifest->fields.n_values);
-		status = iforest_cursor_fold_piece(cursor, &to, &wanted, &piece->aggregate, &piece->level, &piece->number, &at_end);
+		status = iforest_cursor_fold_piece(cursor, &to, &wanted, &piece->aggregate, &piece->level, &piece->number,
+						   &at_end);
 		*found = !status && piece->aggregate.n_rows > 0;
 		pieces->at += at_end;
 	}

@@ -27,13 +27,16 @@ struct iforest_pieces {
 	bool in_nulls;       /* the timed entries have been passed */
 };
 
-/* Requires  a scan that was started on a series, with bucketing.mode IFOREST_WHOLE. It must be started again for another use. */
+/* Requires  a scan that was started on a series, with bucketing.mode IFOREST_WHOLE. It must be started again for another
+ *           use. */
 void iforest_pieces_start(struct iforest_pieces *pieces, struct iforest_scan *scan);
 
-/* The next piece that has a live entry that counts, run by run and in the order of their entries; *found is false after the last.
- * Of a run and series with node pages of fan-out B there are at most 2 + 2 (B - 1) a level, without a filter and apart from entries
- * without a time, which are covered by themselves. A filter adds those on the ways to the entries that do not count.
- * Cost    all pieces together open the pages that the answer would; where times are wanted, a node with removed entries one more a level.
+/* The next piece that has a live entry that counts, run by run and in the order of their entries; *found is false after the
+ * last. Of a run and series with node pages of fan-out B there are at most 2 + 2 (B - 1) a level, without a filter and apart
+ * from entries without a time, which are covered by themselves. A filter adds those on the ways to the entries that do not
+ * count.
+ * Cost    all pieces together open the pages that the answer would; where times are wanted, a node with removed entries one
+ *         more a level.
  * Errors  as iforest_cursor_seek(). */
 enum iforest_status iforest_pieces_next(struct iforest_pieces *pieces, struct iforest_piece *piece, bool *found);
 

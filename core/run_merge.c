@@ -149,8 +149,8 @@ static enum iforest_status replace(const struct merge *merge, struct iforest_sto
 	return status;
 }
 
-static enum iforest_status start_sources(struct merge *merge, struct iforest_store *store, const struct iforest_manifest *manifest,
-					 const uint64_t *run_ids)
+static enum iforest_status start_sources(struct merge *merge, struct iforest_store *store,
+					 const struct iforest_manifest *manifest, const uint64_t *run_ids)
 {
 	for (uint32_t s = 0; s < merge->n_sources; s++) {
 		struct source *source = &merge->sources[s];

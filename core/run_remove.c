@@ -14,7 +14,8 @@ struct spot {
 /* The entries of a run that bear keys, which ascend. */
 struct finder {
 	struct iforest_cursor *cursor;
-	const struct iforest_block *block; /* where the last search ended, NULL at the end of the run and before the first one */
+	/* where the last search ended, NULL at the end of the run and before the first one */
+	const struct iforest_block *block;
 	unsigned entry;                    /* of the block; its n after the last */
 };
 
@@ -54,7 +55,9 @@ static enum iforest_status find_entry(struct finder *finder, const struct ifores
 		status = IFOREST_NOT_FOUND;
 	if (status)
 		return status;
-	*spot = (struct spot){ .leaf = (uint32_t)cursor->leaf_number, .block = (uint16_t)cursor->block, .entry = (uint16_t)finder->entry };
+	*spot = (struct spot){ .leaf = (uint32_t)cursor->leaf_number,
+			       .block = (uint16_t)cursor->block,
+			       .entry = (uint16_t)finder->entry };
 	finder->entry++;
 	return IFOREST_OK;
 }
@@ -235,7 +238,8 @@ enum iforest_status iforest_runs_remove(struct iforest_store *store, struct ifor
 		run_ids[r] = manifest->runs[r].place.run_id;
 	*n_removed = 0;
 	if (whereabouts && spots && run_ids)
-		status = is_ascending(keys, n_keys) ? find_everywhere(store, manifest, keys, n_keys, whereabouts) : IFOREST_UNORDERED;
+		status = is_ascending(keys, n_keys) ? find_everywhere(store, manifest, keys, n_keys, whereabouts) :
+						      IFOREST_UNORDERED;
 	if (!status)
 		status = remove_everywhere(store, manifest, n_keys, whereabouts, run_ids, n_runs, spots, n_removed);
 	iforest_release(store->alloc, whereabouts);

@@ -25,8 +25,8 @@ enum iforest_status iforest_run_remove(struct iforest_store *store, struct ifore
 
 /* The same for keys whose runs are not known: each is removed from the run that holds it, if one does, and a manifest published
  * for each run touched. *n_removed is how many were held.
- * Cost      a search for each key that a run holds, and for each stretch of keys that lie between two of its entries; memory 20 bytes
- *           for each key.
+ * Cost      a search for each key that a run holds, and for each stretch of keys that lie between two of its entries; memory 20
+ *           bytes for each key.
  * Errors    IFOREST_UNORDERED: nothing was removed. */
 enum iforest_status iforest_runs_remove(struct iforest_store *store, struct iforest_manifest *manifest,
 					const struct iforest_key *keys, uint64_t n_keys, uint64_t *n_removed);

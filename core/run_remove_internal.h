@@ -10,7 +10,8 @@
 struct iforest_renewal {
 	struct iforest_store *store;
 	struct iforest_manifest *manifest;
-	struct iforest_run run;            /* a copy: the manifest's moves with every commit. It bears no mark, for its nodes say what there */
+	/* a copy: the manifest's moves with every commit. It bears no mark, for its nodes say what there */
+	struct iforest_run run;
 	bool is_marked;                    /* was before, until they are written. Whether the one in the manifest does */
 	struct iforest_cursor cursor;      /* over the copy */
 	uint32_t *changed;                 /* numbers of the leaf pages that changed, ascending; then of the pages above them */

@@ -127,10 +127,12 @@ static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned
 			struct iforest_node node;
 
 			if (child % fanout >= n_nodes)
-				return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too few nodes", level, number);
+				return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too few nodes", level,
+							    number);
 			status = compute_node(cursor, level, child, &node);
 			if (!status)
-				iforest_node_write(&node, fields, page + IFOREST_PAGE_HEADER + child % fanout * fields->node_bytes);
+				iforest_node_write(&node, fields,
+						   page + IFOREST_PAGE_HEADER + child % fanout * fields->node_bytes);
 		}
 		if (!status)
 			iforest_node_page_finish(page, fields, renewal->run.place.run_id, level, number, n_nodes);

@@ -45,7 +45,8 @@ bool iforest_run_walk_may_begin(const struct iforest_run_walk *walk, struct ifor
 
 enum answer { MAY_HOLD, HAS_NONE, IS_BEYOND, IS_TAKEN };
 
-static bool is_inside(const struct iforest_walk_question *question, const struct iforest_key *first, const struct iforest_key *last)
+static bool is_inside(const struct iforest_walk_question *question, const struct iforest_key *first,
+		      const struct iforest_key *last)
 {
 	return iforest_key_compare(first, &question->from) >= 0 && iforest_key_compare(last, &question->to) < 0;
 }
@@ -126,8 +127,8 @@ static bool is_at_edge(const struct iforest_run_walk *walk, uint64_t leaf, uint6
 	return (leaf + 1) % n_below == 0 || leaf + 1 == walk->cursor.run->n_leaves;
 }
 
-/* Passes leaf pages, from where the walk stands, up to one that may hold something. Of the nodes that begin there the largest is
- * asked first. */
+/* Passes leaf pages, from where the walk stands, up to one that may hold something. Of the nodes that begin there the largest
+ * is asked first. */
 static enum iforest_status find_leaf(struct iforest_run_walk *walk)
 {
 	const struct iforest_cursor *cursor = &walk->cursor;
@@ -228,7 +229,8 @@ static enum iforest_status find_block(struct iforest_run_walk *walk)
 
 		if (walk->leaf_is_open && walk->n_blocks_left > 0) {
 			walk->n_blocks_left--;
-			status = enter_block(walk, walk->question->descends ? walk->n_blocks_left : n_blocks - 1 - walk->n_blocks_left);
+			status = enter_block(walk, walk->question->descends ? walk->n_blocks_left :
+									      n_blocks - 1 - walk->n_blocks_left);
 			continue;
 		}
 		if (walk->leaf_is_open) {

@@ -1,5 +1,5 @@
-/* run_walk.h -- the live entries of one run in key order, forward or backward, without what lies under nodes that have none of those
- * asked for. walk.h puts several runs together. */
+/* run_walk.h -- the live entries of one run in key order, forward or backward, without what lies under nodes that have none of
+ * those asked for. walk.h puts several runs together. */
 #ifndef IFOREST_RUN_WALK_H
 #define IFOREST_RUN_WALK_H
 
@@ -19,11 +19,13 @@ struct iforest_node_taker {
 
 /* Which entries, in which order, and what of them. */
 struct iforest_walk_question {
-	struct iforest_key from, to;         /* those whose keys lie in [from, to): to go on after an entry, its key with the next ref */
+	/* those whose keys lie in [from, to): to go on after an entry, its key with the next ref */
+	struct iforest_key from, to;
 	bool descends;                       /* the last of them first */
 	struct iforest_match match;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
-	bool takes_nodes;                    /* forward and without a match: a node of one series, nothing of which is removed and all of which */
+	/* forward and without a match: a node of one series, nothing of which is removed and all of which */
+	bool takes_nodes;
 	uint64_t node_width;                 /* counts, is given whole, if its times are at most so far apart */
 	const struct iforest_node_taker *taker; /* NULL: none; forward, without a match and takes_nodes */
 	uint32_t values;                     /* bit v, of those the index has: value v is to be given where it is there */
@@ -69,9 +71,9 @@ void iforest_run_walk_stretch(struct iforest_run_walk *walk, const struct ifores
 bool iforest_run_walk_may_begin(const struct iforest_run_walk *walk, struct iforest_key *bound);
 
 /* The next entry; *found is false after the last. Values that were not asked for are not present.
- * Cost    The first: a page a level. Each more: what lies between it and the one before is passed by nodes; all in all a page is
- *         opened once, and none below a node that has nothing of what is asked for. So an entry whose nodes alone on its level can
- *         have such a one is found in a page a level, wherever it stands.
+ * Cost    The first: a page a level. Each more: what lies between it and the one before is passed by nodes; all in all a page
+ *         is opened once, and none below a node that has nothing of what is asked for. So an entry whose nodes alone on its
+ *         level can have such a one is found in a page a level, wherever it stands.
  * Errors  as iforest_cursor_seek(), those of the filter. Pages whose entries are out of order are IFOREST_CORRUPT. */
 enum iforest_status iforest_run_walk_next(struct iforest_run_walk *walk, struct iforest_entry *entry, bool *found);
 

@@ -122,7 +122,8 @@ static enum iforest_status find_extremes(struct iforest_scan *scan, const struct
 		bool is_narrow_here;
 
 		status = iforest_cursor_extremes(scan->active[a], &scan->reached, to,
-						 iforest_scan_wanted(scan, scan->active[a], &scan->wanted, &all), aggregate, &is_narrow_here);
+						 iforest_scan_wanted(scan, scan->active[a], &scan->wanted, &all), aggregate,
+						 &is_narrow_here);
 		*is_narrow = *is_narrow || is_narrow_here;
 	}
 	scan->reached = *to;
@@ -204,7 +205,8 @@ static enum iforest_status bucket_after(const struct iforest_scan *scan, int64_t
 {
 	const struct iforest_window *window = &scan->bucketing.window;
 
-	if (scan->bucketing.mode == IFOREST_COUNT && (uint64_t)window->t1 - (uint64_t)window->t0 >= (uint64_t)scan->bucketing.n) {
+	if (scan->bucketing.mode == IFOREST_COUNT &&
+	    (uint64_t)window->t1 - (uint64_t)window->t0 >= (uint64_t)scan->bucketing.n) {
 		*bucket = scan->last_bucket + 1; /* none is an empty interval */
 		return IFOREST_OK;
 	}
@@ -277,7 +279,8 @@ static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucke
 	scan->last_bucket = *bucket;
 	expect_next(scan, &to);
 	status = iforest_scan_fold(scan, &to, &scan->wanted, aggregate);
-	scan->is_dense = scan->wanted.extremes_alone && is_many(scan, aggregate->n_rows) && iforest_key_compare(&to, &scan->end) < 0;
+	scan->is_dense =
+		scan->wanted.extremes_alone && is_many(scan, aggregate->n_rows) && iforest_key_compare(&to, &scan->end) < 0;
 	return status;
 }
 

@@ -30,7 +30,8 @@ struct iforest_scan {
 	const struct iforest_manifest *manifest;
 	struct iforest_bucketing bucketing;  /* set by the caller, checked with iforest_bucketing_check() */
 	struct iforest_wanted wanted;        /* set by the caller; its filter is asked about the scan's own runs */
-	const struct iforest_filter *joined_filter; /* set by the caller: of runs that joined; NULL: all their live entries count */
+	/* set by the caller: of runs that joined; NULL: all their live entries count */
+	const struct iforest_filter *joined_filter;
 	struct iforest_cursor *cursors;      /* one a run */
 	struct iforest_cursor **active;      /* those that have entries of the series in the window */
 	uint32_t n_cursors, n_active;
@@ -76,8 +77,8 @@ enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket
 /* ---- the same by hand, for hosts that know better where buckets end ----
  * After iforest_scan_start(), with bucketing.mode IFOREST_WHOLE. Errors of all: as iforest_cursor_seek(). */
 
-/* The earliest time, removed entries counted, among those of the window that have not been passed. So times rise from one passing
- * to the next: on pages whose entries are out of order it is IFOREST_CORRUPT. */
+/* The earliest time, removed entries counted, among those of the window that have not been passed. So times rise from one
+ * passing to the next: on pages whose entries are out of order it is IFOREST_CORRUPT. */
 enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *time, bool *found);
 
 /* Passes the entries up to that time inclusive, within the window, and adds them to the aggregate. */

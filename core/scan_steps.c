@@ -11,8 +11,9 @@ const struct iforest_wanted *iforest_scan_wanted(const struct iforest_scan *scan
 	return joined;
 }
 
-static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_cursor *cursor, const struct iforest_key *to,
-				      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_cursor *cursor,
+				      const struct iforest_key *to, const struct iforest_wanted *wanted,
+				      struct iforest_aggregate *aggregate)
 {
 	struct iforest_wanted joined;
 
@@ -89,7 +90,8 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 }
 
 /* Of the run's entries before `end`, the last one's time, if it is of that series. */
-static enum iforest_status latest_of_run(struct iforest_cursor *cursor, const struct iforest_key *end, int64_t *time, bool *found)
+static enum iforest_status latest_of_run(struct iforest_cursor *cursor, const struct iforest_key *end, int64_t *time,
+					 bool *found)
 {
 	const struct iforest_block *block = NULL;
 	bool at_start = false;

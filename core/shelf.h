@@ -35,7 +35,8 @@ struct iforest_shelf {
 };
 
 /* A shelf that has nothing, so that all is made anew from the entries, and instead of keeping that compares it with what
- * another one has under that name. Where they differ `put` gives IFOREST_CORRUPT, and the store's fault says `what` is wrong. */
+ * another one has under that name. Where they differ `put` gives IFOREST_CORRUPT, and the store's fault says `what` is
+ * wrong. */
 struct iforest_shelf_comparison {
 	const struct iforest_shelf *kept;
 	struct iforest_store *store;

@@ -22,7 +22,8 @@
  *         9  u8      6: 2^6 buckets for a power of two
  *        10  varint  how many of the numbers were reals
  *            then for each bucket with numbers, in ascending order:
- *            varint  2 (numbers - 1) + (1 if there are empty buckets between the last one written, or the lowest of all, and it)
+ *            varint  2 (numbers - 1) + (1 if there are empty buckets between the last one written, or the lowest of all, and
+ *                    it)
  *            varint  in that case: how many
  *
  * Bucket b, from the lowest: 0 -infinity, 134273 zero, 268546 infinity, 268547 NaN; 134274 + 64 (e + 1074) + k holds the
@@ -55,11 +56,12 @@ void iforest_sketch_release(struct iforest_sketch *sketch);
 
 /* Adds a number. Cost: log2 of the powers of two seen.
  * Errors  IFOREST_NO_MEMORY; IFOREST_RANGE: there are 2^63 - 1 numbers already. The sketch is then as it was. */
-enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number, enum iforest_value_kind kind);
+enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number,
+				       enum iforest_value_kind kind);
 
 /* Takes out a number.
- * Requires  it was added. Where its bucket, or the count of its kind, is empty that is noticed: IFOREST_NOT_FOUND, and the sketch
- *           stays as it is. */
+ * Requires  it was added. Where its bucket, or the count of its kind, is empty that is noticed: IFOREST_NOT_FOUND, and the
+ *           sketch stays as it is. */
 enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number,
 					  enum iforest_value_kind kind);
 
@@ -98,11 +100,12 @@ struct iforest_sketch_extremes {
 /* The quantile of q: of n numbers in order the one at place ceil(q n), the first where that is 0; what SQL's percentile_disc()
  * is.
  * An integer where all numbers were integers, else a real. With the extremes given (NULL: not known) it lies between them,
- * and the first and the last place are exact: they, and what the error would put beyond one of them, are the extreme as it is given,
- * of whichever kind.
+ * and the first and the last place are exact: they, and what the error would put beyond one of them, are the extreme as it is
+ * given, of whichever kind.
  * Requires  n > 0; 0 <= q <= 1.
  * Errors    IFOREST_ARGUMENT: the extremes are not those of the sketch. */
 enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *view, double q,
-					    const struct iforest_sketch_extremes *extremes, struct iforest_sketch_number *answer);
+					    const struct iforest_sketch_extremes *extremes,
+					    struct iforest_sketch_number *answer);
 
 #endif

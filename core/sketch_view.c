@@ -109,7 +109,8 @@ static bool are_extremes_of(const struct iforest_sketch_view *view, const struct
 }
 
 enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *view, double q,
-					    const struct iforest_sketch_extremes *extremes, struct iforest_sketch_number *answer)
+					    const struct iforest_sketch_extremes *extremes,
+					    struct iforest_sketch_number *answer)
 {
 	uint64_t place = place_of(q, view->n), n_passed = 0;
 	struct iforest_sketch_reader reader = iforest_sketch_reader_of(view);

@@ -1,5 +1,5 @@
-/* summary.h -- n, sum, and the places of the smallest and greatest of up to 64 numbers: what a block of a leaf page says of each
- * value column, so that an edge of a window unpacks the blocks it cuts and no others. */
+/* summary.h -- n, sum, and the places of the smallest and greatest of up to 64 numbers: what a block of a leaf page says of
+ * each value column, so that an edge of a window unpacks the blocks it cuts and no others. */
 #ifndef IFOREST_SUMMARY_H
 #define IFOREST_SUMMARY_H
 

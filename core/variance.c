@@ -1,6 +1,7 @@
 #include "core/variance.h"
 
-/* An unsigned number of 256 bits. Sums of real entries leave the upper bits free; what forged ones give is kept modulo 2^256. */
+/* An unsigned number of 256 bits. Sums of real entries leave the upper bits free; what forged ones give is kept modulo
+ * 2^256. */
 struct wide {
 	iforest_uint128 high, low;
 };

@@ -6,7 +6,8 @@
  *   iforest_walk_release(&walk);
  *
  * A window of a series is from = iforest_key_at(series, t0), to = iforest_key_at(series, t1) or iforest_key_nulls(series); a
- * range over several series gives them one after the other. Of runs whose removal_in_progress is set what scan.h says holds here.
+ * range over several series gives them one after the other. Of runs whose removal_in_progress is set what scan.h says holds
+ * here.
  */
 #ifndef IFOREST_WALK_H
 #define IFOREST_WALK_H
@@ -52,8 +53,8 @@ void iforest_walk_start(struct iforest_walk *walk, const struct iforest_walk_que
 void iforest_walk_stretch(struct iforest_walk *walk, const struct iforest_key *end);
 
 /* The next entry; *found is false after the last.
- * Cost    as iforest_run_walk_next() for each run that may have something before that entry, and log(runs) comparisons. A run whose
- *         entries all come later is not opened, and nothing is read ahead.
+ * Cost    as iforest_run_walk_next() for each run that may have something before that entry, and log(runs) comparisons. A run
+ *         whose entries all come later is not opened, and nothing is read ahead.
  * Errors  as iforest_run_walk_next(); then the walk is to be started again. */
 enum iforest_status iforest_walk_next(struct iforest_walk *walk, struct iforest_entry *entry, bool *found);
 

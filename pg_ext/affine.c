@@ -179,7 +179,8 @@ bool iforest_is_ascending(Node *expression, AttrNumber attribute)
 	if (IsA(expression, Var))
 		return castNode(Var, expression)->varattno == attribute;
 	if (IsA(expression, RelabelType))
-		return iforest_keeps_order(castNode(RelabelType, expression)) && iforest_is_ascending((Node *)castNode(RelabelType, expression)->arg, attribute);
+		return iforest_keeps_order(castNode(RelabelType, expression)) &&
+		       iforest_is_ascending((Node *)castNode(RelabelType, expression)->arg, attribute);
 	shape = shape_of_node(expression);
 	if (shape == UNKNOWN || shape == NEGATION)
 		return false;

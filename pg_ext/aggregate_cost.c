@@ -152,7 +152,8 @@ static double count_buckets(const struct iforest_question *question, const struc
 	return Max(n, 1);
 }
 
-/* Narrows the times to the question's bounds. False where they are not known while planning, or are not all that is asked of times. */
+/* Narrows the times to the question's bounds. False where they are not known while planning, or are not all that is asked of
+ * times. */
 static bool narrow_times(const struct iforest_query *query, const struct iforest_question *question, Relation index, int64 *low,
 			 int64 *high)
 {
@@ -167,7 +168,8 @@ static bool narrow_times(const struct iforest_query *query, const struct iforest
 
 /* Times need not be spread evenly, so the rows of a window say nothing of its buckets where its bounds are known. */
 static double n_buckets(const struct iforest_query *query, const struct iforest_candidate *candidate,
-			const struct iforest_question *question, Relation index, const struct iforest_definition *definition, double window)
+			const struct iforest_question *question, Relation index, const struct iforest_definition *definition,
+			double window)
 {
 	struct iforest_run_keys keys;
 	int64 low, high;
@@ -211,8 +213,8 @@ static double unclean_fraction(const RelOptInfo *rel, Oid oid)
 	return 1 - Min((double)n_visible / rel->pages, 1);
 }
 
-/* Leaf pages read for sketches: all of them, or what is cut off of node pages, and those under nodes that have rows in blocks that
- * are not clean. */
+/* Leaf pages read for sketches: all of them, or what is cut off of node pages, and those under nodes that have rows in blocks
+ * that are not clean. */
 static double pages_of_sketches(double n_pages, double n_edges, double n_unclean, bool is_lacking)
 {
 	return is_lacking ? n_pages : Min(n_pages, (n_edges + n_unclean) * A_NODE_PAGE);
@@ -299,14 +301,15 @@ static Oid index_by_time(const struct iforest_query *query, const struct iforest
 	foreach(cell, query->rel->indexlist) {
 		const IndexOptInfo *index = lfirst(cell);
 
-		if (iforest_is_usable(index) && index->indpred == NIL && index->nkeycolumns == 1 && equal(key_of(index, 0)->expr, time))
+		if (iforest_is_usable(index) && index->indpred == NIL && index->nkeycolumns == 1 &&
+		    equal(key_of(index, 0)->expr, time))
 			return index->indexoid;
 	}
 	return lsecond_oid(linitial(question->tables));
 }
 
-/* Would a plain plan be cheaper if the planner knew how few rows the window has? They are taken to lie side by side in the table, as
- * for our own cost. */
+/* Would a plain plan be cheaper if the planner knew how few rows the window has? They are taken to lie side by side in the
+ * table, as for our own cost. */
 static bool is_slower(const struct iforest_query *query, const struct iforest_candidate *candidate,
 		      const struct iforest_question *question, const struct terms *terms, Cost cost)
 {
@@ -342,7 +345,8 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 	terms.window = selectivity(query, candidate, true);
 	terms.others = selectivity(query, candidate, false);
 	terms.tuples = tuples;
-	n = question->n_by == 0 ? 1 : n_series(query, candidate, question->n_by, tuples) * (question->values ? 1 : terms.others);
+	n = question->n_by == 0 ? 1 :
+				  n_series(query, candidate, question->n_by, tuples) * (question->values ? 1 : terms.others);
 	terms.series = Max(n, 1);
 	n = n_buckets(query, candidate, question, index, &definition, terms.window);
 	index_close(index, NoLock);

@@ -103,8 +103,8 @@ static void end(CustomScanState *node)
 
 /* ---- EXPLAIN ---- */
 
-/* A condition over the index's columns, back over the table's. What subqueries and outer levels give is shown as a parameter: the
- * plan nodes that it comes from are not known to whoever writes the condition. */
+/* A condition over the index's columns, back over the table's. What subqueries and outer levels give is shown as a parameter:
+ * the plan nodes that it comes from are not known to whoever writes the condition. */
 static Node *over_table(Node *node, void *columns)
 {
 	if (!node)

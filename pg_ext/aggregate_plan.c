@@ -44,7 +44,8 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	(void)clauses;
 	(void)plans;
 	foreach(cell, lsecond(path->custom_private))
-		scan->custom_scan_tlist = lappend(scan->custom_scan_tlist, makeTargetEntry(lfirst(cell), number++, NULL, false));
+		scan->custom_scan_tlist =
+			lappend(scan->custom_scan_tlist, makeTargetEntry(lfirst(cell), number++, NULL, false));
 	(void)collect_parameters(linitial(path->custom_private), &parameters);
 	scan->scan.plan.targetlist = target;
 	scan->scan.plan.qual = lthird(path->custom_private);
@@ -200,8 +201,9 @@ static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, Rel
 
 void iforest_aggregate_register(void)
 {
-	DefineCustomBoolVariable("iforest.enable", "Lets iforest indexes answer aggregate queries, and find the largest values first.", NULL, &iforest_enable, true,
-				 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomBoolVariable("iforest.enable",
+				 "Lets iforest indexes answer aggregate queries, and find the largest values first.", NULL,
+				 &iforest_enable, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.float_aggregates",
 				 "Lets them answer sums, averages and extremes of real and double precision.",
 				 "Such sums may differ from those of another plan in their last digits.",

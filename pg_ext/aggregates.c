@@ -185,7 +185,8 @@ static void add_arm(struct reading *reading, Node *expression, List *conditions,
 	    iforest_mentions(expression, iforest_time_attribute(question)))
 		reading->reason = "the argument of an aggregate mixes columns";
 	else
-		reading->reason = refuse(question, reading->function, expression, (AttrNumber)(question->n_by + 2 + arm->value));
+		reading->reason =
+			refuse(question, reading->function, expression, (AttrNumber)(question->n_by + 2 + arm->value));
 	reading->arms = lappend(reading->arms, arm);
 }
 

@@ -30,10 +30,10 @@ static bool read_keys(struct iforest_answer_reader *reader)
 		if (is_null)
 			return false;
 		ScanKeyEntryInitializeWithInfo(&keys[i], flags, condition->column,
-					       condition->is_null_test
-						       ? InvalidStrategy
-						       : (StrategyNumber)get_op_opfamily_strategy(
-								 condition->function, index->rd_opfamily[condition->column - 1]),
+					       condition->is_null_test ?
+						       InvalidStrategy :
+						       (StrategyNumber)get_op_opfamily_strategy(
+							       condition->function, index->rd_opfamily[condition->column - 1]),
 					       condition->right_type, condition->collation, &answer->operators[i], comparand);
 	}
 	iforest_scan_keys_read(index, &answer->definition, reader->read.index.meta.index_id, keys, answer->n_keys, false,

@@ -1,5 +1,5 @@
-/* answer_internal.h -- what answer.c (attempts, results), answer_index.c (one index, what counts of it), answer_series.c (series,
- * ranges, buckets) and answer_sketches.c share. Not for others. */
+/* answer_internal.h -- what answer.c (attempts, results), answer_index.c (one index, what counts of it), answer_series.c
+ * (series, ranges, buckets) and answer_sketches.c share. Not for others. */
 #ifndef IFOREST_PG_ANSWER_INTERNAL_H
 #define IFOREST_PG_ANSWER_INTERNAL_H
 
@@ -41,8 +41,8 @@ struct iforest_answer {
 /* Are all conditions true of the row? */
 bool iforest_answer_holds(const struct iforest_answer *answer, List *conditions);
 
-/* The same of conditions that are asked before it is known whether there are visible rows. Where none is false but one raises an
- * error, that is *error, else NULL: it is to be raised if there are. */
+/* The same of conditions that are asked before it is known whether there are visible rows. Where none is false but one raises
+ * an error, that is *error, else NULL: it is to be raised if there are. */
 bool iforest_answer_holds_softly(const struct iforest_answer *answer, const struct iforest_soft *conditions, int n_conditions,
 				 ErrorData **error);
 

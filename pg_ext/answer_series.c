@@ -77,7 +77,8 @@ static enum iforest_status pass(struct iforest_answer_reader *reader, uint64 ser
 
 	status = iforest_scan_through(&reader->read.scan, through, is_wanted ? &reader->wanted : &nothing, reader->fold);
 	if (!status && is_wanted)
-		iforest_pending_rows_fold(&reader->read.pending, *pending, end, &reader->read.index.manifest.fields, reader->fold);
+		iforest_pending_rows_fold(&reader->read.pending, *pending, end, &reader->read.index.manifest.fields,
+					  reader->fold);
 	*pending = Max(*pending, end);
 	return status;
 }
@@ -184,8 +185,8 @@ static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint
 		return status;
 	bucket.pending = iforest_pending_rows_find(&reader->read.pending, &bucket.from);
 	bucket.pending_end = iforest_pending_rows_find(&reader->read.pending, &bucket.to);
-	iforest_pending_rows_fold(&reader->read.pending, bucket.pending, bucket.pending_end, &reader->read.index.manifest.fields,
-				  reader->fold);
+	iforest_pending_rows_fold(&reader->read.pending, bucket.pending, bucket.pending_end,
+				  &reader->read.index.manifest.fields, reader->fold);
 	set_time(answer, true, 0);
 	if (reader->fold->n_rows > 0 && iforest_answer_holds_softly(answer, answer->runs, answer->n_runs, &error)) {
 		raise_late(reader, error, false, 0);
@@ -229,6 +230,7 @@ enum iforest_status iforest_answer_total(struct iforest_answer_reader *reader)
 	status = iforest_scan_everything(&reader->read.scan, &reader->wanted, reader->fold);
 	if (status)
 		return status;
-	iforest_pending_rows_fold(&reader->read.pending, 0, reader->read.pending.n, &reader->read.index.manifest.fields, reader->fold);
+	iforest_pending_rows_fold(&reader->read.pending, 0, reader->read.pending.n, &reader->read.index.manifest.fields,
+				  reader->fold);
 	return add_bucket(reader, &all, false, 0);
 }

@@ -190,8 +190,8 @@ static bool set_base(struct iforest_buckets *buckets, int64 time)
 	return done;
 }
 
-/* Are the keys at that time as they are at the base? Where they raise an error they are not: a bucket that ends too early does no
- * harm, its group is found again. */
+/* Are the keys at that time as they are at the base? Where they raise an error they are not: a bucket that ends too early does
+ * no harm, its group is found again. */
 static bool is_same(struct iforest_buckets *buckets, int64 time)
 {
 	bool same = true;

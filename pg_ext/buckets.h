@@ -6,8 +6,8 @@
  *   width     as far from the end of the one before as one was wide: two evaluations show that it is so
  *   gallop    steps outward from there that double until the keys differ, then halving
  *
- * The keys are never evaluated at times outside the range from the first to the last entry of a series, nor at those that are no
- * times of the column's type. A bucket that ends with the last entry of its series may go on in another one.
+ * The keys are never evaluated at times outside the range from the first to the last entry of a series, nor at those that are
+ * no times of the column's type. A bucket that ends with the last entry of its series may go on in another one.
  */
 #ifndef IFOREST_PG_BUCKETS_H
 #define IFOREST_PG_BUCKETS_H
@@ -31,8 +31,8 @@ void iforest_buckets_rescan(struct iforest_buckets *buckets);
 /* Times ascend from here on, in a series whose last time is that. */
 void iforest_buckets_start(struct iforest_buckets *buckets, int64 last);
 
-/* The last time of the bucket that a time lies in. Requires  time <= last of start. A key that cannot be evaluated at a time (its
- * error is not raised) gives that time a bucket of its own. */
+/* The last time of the bucket that a time lies in. Requires  time <= last of start. A key that cannot be evaluated at a time
+ * (its error is not raised) gives that time a bucket of its own. */
 int64 iforest_buckets_end(struct iforest_buckets *buckets, int64 time);
 
 /* Are there no keys, and so one bucket? */

@@ -106,7 +106,8 @@ static List *columns_of_parent(const struct iforest_query *query, const RelOptIn
 		if (!IsA(var, Var))
 			return NIL;
 		attribute = get_attnum(parent, get_attname(child, var->varattno, false));
-		columns = lappend(columns, makeVar((int)query->rel->relid, attribute, var->vartype, var->vartypmod, var->varcollid, 0));
+		columns = lappend(columns,
+				  makeVar((int)query->rel->relid, attribute, var->vartype, var->vartypmod, var->varcollid, 0));
 	}
 	return columns;
 }

@@ -142,8 +142,11 @@ static bool check_entries(struct check *check)
 		status = check_run_entries(check, &index->manifest.runs[r]);
 	if (!status) {
 		/* after the entries: what is pending may have been added to meanwhile, and with it the dictionary */
-		uint32 n_series = check->definition.n_by == 0
-			? 1 : iforest_series_refresh(index->relation, iforest_series_cache_get(index->relation, index->meta.index_id));
+		uint32 n_series =
+			check->definition.n_by == 0 ?
+				1 :
+				iforest_series_refresh(index->relation,
+						       iforest_series_cache_get(index->relation, index->meta.index_id));
 
 		if (check->highest_ref > 0 && check->highest_series >= n_series)
 			fail(check, "an entry is of a series that is not in the dictionary");

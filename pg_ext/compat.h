@@ -81,7 +81,8 @@ static inline bool iforest_is_inequality(Oid operator)
 	foreach(cell, get_op_btree_interpretation(operator)) {
 		int strategy = ((OpBtreeInterpretation *)lfirst(cell))->strategy;
 
-		if (strategy >= BTLessStrategyNumber && strategy <= BTGreaterStrategyNumber && strategy != BTEqualStrategyNumber)
+		if (strategy >= BTLessStrategyNumber && strategy <= BTGreaterStrategyNumber &&
+		    strategy != BTEqualStrategyNumber)
 			return true;
 	}
 #endif
@@ -104,7 +105,8 @@ static inline int iforest_decode_zone_abbreviation(const char *word, pg_tz **zon
 	return type;
 }
 
-/* Pins a block if it is in that buffer still, which does not count as use. Not for buffers of temporary tables: 15 takes them for others. */
+/* Pins a block if it is in that buffer still, which does not count as use. Not for buffers of temporary tables: 15 takes them
+ * for others. */
 static inline bool iforest_read_recent_buffer(Relation relation, BlockNumber block, Buffer buffer)
 {
 #if PG_VERSION_NUM >= 160000
@@ -126,11 +128,11 @@ static inline TupleHashTable iforest_make_group_table(PlanState *node, TupleDesc
 						      MemoryContext context, MemoryContext short_lived)
 {
 #if PG_VERSION_NUM >= 180000
-	return BuildTupleHashTable(node, keys, NULL, keys->natts, columns, equal, hash, collations, n_expected, n_bytes, context, context,
-				   short_lived, false);
+	return BuildTupleHashTable(node, keys, NULL, keys->natts, columns, equal, hash, collations, n_expected, n_bytes,
+				   context, context, short_lived, false);
 #else
-	return BuildTupleHashTableExt(node, keys, keys->natts, columns, equal, hash, collations, n_expected, n_bytes, context, context,
-				      short_lived, false);
+	return BuildTupleHashTableExt(node, keys, keys->natts, columns, equal, hash, collations, n_expected, n_bytes, context,
+				      context, short_lived, false);
 #endif
 }
 

@@ -114,7 +114,8 @@ void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, dou
 	n_probes = series_scanned(root, path) * n_runs;
 	*startup_cost = costs.indexStartupCost +
 			(n_probes * OPERATORS_A_PROBE + n_pending * OPERATORS_A_PENDING_PAGE) * cpu_operator_cost;
-	/* entries are unpacked and merged, and their rows fetched: an index-only scan of a B-tree is quicker, a plain one not */
+	/* entries are unpacked and merged, and their rows fetched: an index-only scan of a B-tree is quicker, a plain one
+	 * not */
 	*total_cost = costs.indexTotalCost + costs.numIndexTuples * cpu_tuple_cost +
 		      (n_probes * OPERATORS_A_PROBE + n_pending * OPERATORS_A_PENDING_PAGE) * cpu_operator_cost;
 	if (path->path.pathtype == T_IndexOnlyScan)

@@ -331,7 +331,8 @@ static void check_variance(Relation index, const struct iforest_definition *defi
 
 		if (fields->kinds[v] != IFOREST_INT64)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("variance = '%s': the values of column \"%s\" are reals", variance, (char *)lfirst(cell)),
+				errmsg("variance = '%s': the values of column \"%s\" are reals", variance,
+				       (char *)lfirst(cell)),
 				errdetail("Sums of squares of reals hang on the order of adding; only exact ones are kept."));
 		if (definition->value_types[v] != INT2OID && definition->value_types[v] != INT4OID &&
 		    definition->value_types[v] != INT8OID && definition->value_types[v] != NUMERICOID)

@@ -44,8 +44,8 @@ void iforest_definition_read(Relation index, struct iforest_definition *definiti
 /* The value column that has that name in the table; -1: none. */
 int iforest_value_named(Relation index, const char *name);
 
-/* definition->sketches, by the index's parameters as they are now; definition is that of this index, or of one alike. Names that
- * are no values count for nothing. */
+/* definition->sketches, by the index's parameters as they are now; definition is that of this index, or of one alike. Names
+ * that are no values count for nothing. */
 uint32 iforest_definition_sketches(Relation index, const struct iforest_definition *definition);
 
 /* Raises an error that says what is wrong and what to do if the index cannot be built. Fills in the fields of its nodes; of a

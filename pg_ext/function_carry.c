@@ -211,8 +211,8 @@ static void add_line(StringInfo text, const struct iforest_functions *functions,
 	iforest_add_call(text, functions, "line");
 	iforest_add_text(text, "greatest(");
 	iforest_add_call(text, functions, "bucket_start");
-	appendStringInfo(text, "c%d, $1, $2, $3, $4, $5), $1), before_ts%d::%s, after_ts%d::%s", functions->n_by + 1, v, time, v,
-			 time);
+	appendStringInfo(text, "c%d, $1, $2, $3, $4, $5), $1), before_ts%d::%s, after_ts%d::%s", functions->n_by + 1, v, time,
+			 v, time);
 	appendStringInfo(text, ", before%d::%s, after%d::%s) AS line%d", v, value, v, value, v);
 }
 

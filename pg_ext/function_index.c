@@ -92,8 +92,8 @@ static const char *quoted_schema(Oid namespace)
 /* An extension that was not updated yet lacks what later versions brought. */
 static bool has_function(Oid extension_schema, char *name)
 {
-	return OidIsValid(LookupFuncName(list_make2(makeString(get_namespace_name(extension_schema)), makeString(name)), -1, NULL,
-					 true));
+	return OidIsValid(
+		LookupFuncName(list_make2(makeString(get_namespace_name(extension_schema)), makeString(name)), -1, NULL, true));
 }
 
 void iforest_functions_read(Relation heap, Relation index, Oid extension_schema,

@@ -47,9 +47,10 @@ static Relation open_valid(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Rel
 	if (!index->rd_index->indisvalid)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-			index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX
-				? errhint("A partition lacks the index: CREATE INDEX there, and ALTER INDEX ... ATTACH PARTITION.")
-				: errhint("REINDEX INDEX or DROP INDEX: a concurrent build of it was cut off."));
+			index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ?
+				errhint("A partition lacks the index: CREATE INDEX there, and ALTER INDEX ... ATTACH "
+					"PARTITION.") :
+				errhint("REINDEX INDEX or DROP INDEX: a concurrent build of it was cut off."));
 	return index;
 }
 

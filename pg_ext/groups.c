@@ -39,8 +39,9 @@ static bool has_infinities(const struct iforest_question *question)
 	return type != INT2OID && type != INT4OID && type != INT8OID;
 }
 
-/* Buckets come series by series, and in each in the order of time. So those of a group come one after the other if each series has its
- * own keys, and what the keys are made of besides is monotone in time, infinite ones too: rows without a time come last. */
+/* Buckets come series by series, and in each in the order of time. So those of a group come one after the other if each series
+ * has its own keys, and what the keys are made of besides is monotone in time, infinite ones too: rows without a time come
+ * last. */
 static bool keys_come_together(const struct iforest_question *question)
 {
 	AttrNumber time = iforest_time_attribute(question);

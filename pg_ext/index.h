@@ -30,8 +30,8 @@ struct iforest_index {
 	bool met_foreign_page;
 
 	bool trusts_nothing;                   /* set by who checks: pages are checked however often they were before */
-	void (*before_batch)(struct iforest_index *index); /* NULL, or set by who may have to stop: called between writings; may raise
-							    * an error */
+	/* NULL, or set by who may have to stop: called between writings; may raise an error */
+	void (*before_batch)(struct iforest_index *index);
 
 	/* the pager's own */
 	struct iforest_extent *extents;        /* by owner, then first */
@@ -69,8 +69,9 @@ static inline uint32 iforest_run_clock(const struct iforest_run *run)
  * none. */
 BlockNumber iforest_run_block(struct iforest_index *index, const struct iforest_place *place, uint64 page);
 
-/* pager.c: the next iforest_run_block() reads the list of extents anew. What is remembered of it may be of when the run was being
- * written, with blocks after its last page that it has given back since: readers see whose a page is, but a writer has to know. */
+/* pager.c: the next iforest_run_block() reads the list of extents anew. What is remembered of it may be of when the run was
+ * being written, with blocks after its last page that it has given back since: readers see whose a page is, but a writer has to
+ * know. */
 void iforest_extents_forget(struct iforest_index *index);
 
 /* pager.c: fills in index->pager and index->store. */

@@ -21,9 +21,10 @@ static bool read_bound(PlannerInfo *root, Relation index, const struct iforest_k
 	if (!comparand || condition->is_array || !IsA(comparand, Const) || castNode(Const, comparand)->constisnull)
 		return false;
 	fmgr_info(get_opcode(condition->function), function);
-	ScanKeyEntryInitializeWithInfo(key, 0, (AttrNumber)time,
-				       (StrategyNumber)get_op_opfamily_strategy(condition->function, index->rd_opfamily[time - 1]),
-				       condition->right_type, condition->collation, function, castNode(Const, comparand)->constvalue);
+	ScanKeyEntryInitializeWithInfo(
+		key, 0, (AttrNumber)time,
+		(StrategyNumber)get_op_opfamily_strategy(condition->function, index->rd_opfamily[time - 1]),
+		condition->right_type, condition->collation, function, castNode(Const, comparand)->constvalue);
 	return true;
 }
 
@@ -78,7 +79,8 @@ static double rows_of(const struct iforest_index *index, const struct iforest_sc
 		latest = Max(latest, root.last.time);
 	}
 	if (times->n_ranges > 0 && times->ranges[times->n_ranges - 1].high > latest)
-		n_rows += (double)iforest_pending_pages(&index->meta) * IFOREST_CONTENT_BYTES / iforest_pending_entry_bytes(fields->n_values);
+		n_rows += (double)iforest_pending_pages(&index->meta) * IFOREST_CONTENT_BYTES /
+			  iforest_pending_entry_bytes(fields->n_values);
 	return n_rows;
 }
 

@@ -24,12 +24,12 @@ struct iforest_candidate {
 /* Is it one of ours, does it hold all rows that the query may want, and their values as they are? */
 bool iforest_is_usable(const IndexOptInfo *index);
 
-/* Candidates of the query's table (list of struct iforest_candidate). Where there is none for a reason that can be told, that is
- * *reason. */
+/* Candidates of the query's table (list of struct iforest_candidate). Where there is none for a reason that can be told, that
+ * is *reason. */
 List *iforest_candidates(const struct iforest_query *query, const char **reason);
 
-/* Makes the question. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs of outputs as they stand there, in
- * the order of question->aggregates. */
+/* Makes the question. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs of outputs as they stand there,
+ * in the order of question->aggregates. */
 const char *iforest_match(const struct iforest_query *query, const struct iforest_candidate *candidate,
 			  struct iforest_question *question, List **aggregates);
 

@@ -142,9 +142,9 @@ static void add_breaks(List **breaks, const struct monotone_function *function, 
 	}
 }
 
-/* Division of numerics keeps 16 digits and more, as many as the leading digits of both sides suggest: where that number drops, a
- * quotient may be rounded below that of a smaller dividend. Not so for powers of ten, and where dividends have few digits; nor is it
- * seen once the quotient is rounded to an integer. */
+/* Division of numerics keeps 16 digits and more, as many as the leading digits of both sides suggest: where that number drops,
+ * a quotient may be rounded below that of a smaller dividend. Not so for powers of ten, and where dividends have few digits;
+ * nor is it seen once the quotient is rounded to an integer. */
 static bool is_exact_division(List *arguments)
 {
 	Const *divisor = lsecond(arguments);

@@ -1,13 +1,13 @@
 /* monotone.h -- what is known of an expression of one column: where it can change.
  *
- * Expressions are proven, not recognised: an expression is monotone in a column if the column itself is all it has, or if it is a
- * function from the list in monotone.c, or this extension's own (iforest_bucket_of), of one monotone argument, its other arguments
- * having no column. Where f is monotone and f(a) = f(b), it is the same everywhere between: so the ends of a bucket are found by
- * evaluating the very expression, by galloping (buckets.h).
+ * Expressions are proven, not recognised: an expression is monotone in a column if the column itself is all it has, or if it is
+ * a function from the list in monotone.c, or this extension's own (iforest_bucket_of), of one monotone argument, its other
+ * arguments having no column. Where f is monotone and f(a) = f(b), it is the same everywhere between: so the ends of a bucket
+ * are found by evaluating the very expression, by galloping (buckets.h).
  *
  * Conversions between local time and UTC are monotone only between the transitions of the time zone: they add breaks, and an
- * expression is monotone between its breaks. Any other function keeps its value where its arguments keep theirs: so the run keys of
- * an expression are the largest monotone expressions in it, whatever is done to them.
+ * expression is monotone between its breaks. Any other function keeps its value where its arguments keep theirs: so the run
+ * keys of an expression are the largest monotone expressions in it, whatever is done to them.
  */
 #ifndef IFOREST_PG_MONOTONE_H
 #define IFOREST_PG_MONOTONE_H
@@ -17,8 +17,8 @@
 #include "nodes/pg_list.h"
 #include "nodes/primnodes.h"
 
-/* A break node is a list of three: the expression whose value is a timestamp, the zone (text, without columns; NULL: that of the
- * session), and whether the value is local time of that zone (then a Const true) or UTC (NULL). */
+/* A break node is a list of three: the expression whose value is a timestamp, the zone (text, without columns; NULL: that of
+ * the session), and whether the value is local time of that zone (then a Const true) or UTC (NULL). */
 struct iforest_run_keys {
 	List *expressions;  /* Expr, each monotone in the column between the breaks */
 	List *breaks;       /* List of three Node */
@@ -28,8 +28,8 @@ struct iforest_run_keys {
  * volatile function in it. Where it is not, *breaks stays as it was. */
 bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks);
 
-/* Is it, besides, ascending by plain steps (casts, and finite constants added or multiplied by), so that NaN and the infinities of
- * a real column stay where they are in the order? */
+/* Is it, besides, ascending by plain steps (casts, and finite constants added or multiplied by), so that NaN and the infinities
+ * of a real column stay where they are in the order? */
 bool iforest_is_ascending(Node *expression, AttrNumber attribute);
 
 /* Is a constant of it infinite or NaN, or a parameter that may be? */
@@ -49,7 +49,8 @@ void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest
  * are values of types without that promise, or text under a nondeterministic collation. */
 bool iforest_equal_is_identical(Node *expression);
 
-/* Are equal values of two such expressions of one type written alike? Known of numbers whose scale their type or value tells. */
+/* Are equal values of two such expressions of one type written alike? Known of numbers whose scale their type or value
+ * tells. */
 bool iforest_are_written_alike(Node *a, Node *b);
 
 /* Does it mention column `attribute` of varno 1; any column? */

@@ -34,7 +34,8 @@ static void add_stretch(struct newer *newer, double n_rows, const struct iforest
 	newer->n_rows += n_rows;
 	if (high <= newer->after)
 		return;
-	newer->n_newer += low > newer->after ? n_rows : n_rows * (((double)high - (double)newer->after) / ((double)high - (double)low));
+	newer->n_newer +=
+		low > newer->after ? n_rows : n_rows * (((double)high - (double)newer->after) / ((double)high - (double)low));
 	newer->end = Max(newer->end, high);
 }
 
@@ -56,8 +57,11 @@ static void add_chain(struct newer *newer, struct iforest_chain_reader *reader, 
 	struct iforest_key first, last;
 
 	if (read_key_of(reader, chain, chain->head, false, &first) && read_key_of(reader, chain, chain->tail, true, &last))
-		add_stretch(newer, (double)(chain->n_pages - 1) * IFOREST_CONTENT_BYTES /
-			    iforest_pending_entry_bytes(reader->index->manifest.fields.n_values) + reader->n_entries, &first, &last);
+		add_stretch(newer,
+			    (double)(chain->n_pages - 1) * IFOREST_CONTENT_BYTES /
+					    iforest_pending_entry_bytes(reader->index->manifest.fields.n_values) +
+				    reader->n_entries,
+			    &first, &last);
 }
 
 /* Of a run of several series the first and the last say where it begins and ends. */
@@ -93,7 +97,8 @@ static int64 bound_at(const int64 *times, int n, const struct newer *newer, doub
 
 		return times[i] + (int64)(((double)times[i + 1] - (double)times[i]) * (place - i));
 	}
-	return newer->after + (int64)(((double)newer->end - (double)newer->after) * Min((part - 1 + newer_part) / newer_part, 1));
+	return newer->after +
+	       (int64)(((double)newer->end - (double)newer->after) * Min((part - 1 + newer_part) / newer_part, 1));
 }
 
 /* An array of bounds in the place of the histogram's; or NULL: nothing is newer, or some time is infinite. */
@@ -119,7 +124,8 @@ static ArrayType *new_bounds(struct iforest_index *index, const AttStatsSlot *sl
 	if (newer.n_newer == 0 || newer.end > keys.highest_finite)
 		return NULL;
 	for (int i = 0; i < n; i++)
-		bounds[i] = iforest_time_to_datum(&definition, i == 0 ? times[0] : bound_at(times, n, &newer, (double)i / (n - 1)));
+		bounds[i] =
+			iforest_time_to_datum(&definition, i == 0 ? times[0] : bound_at(times, n, &newer, (double)i / (n - 1)));
 	get_typlenbyvalalign(slot->valuetype, &length, &is_by_value, &alignment);
 	return construct_array(bounds, n, slot->valuetype, length, is_by_value, alignment);
 }
@@ -177,8 +183,8 @@ struct known {
 static MemoryContext known_context;
 static HTAB *all_known;
 
-/* All is forgotten at times: an id is never seen again once its index was built anew, as it is with each commit of a table ON COMMIT
- * DELETE ROWS. */
+/* All is forgotten at times: an id is never seen again once its index was built anew, as it is with each commit of a table ON
+ * COMMIT DELETE ROWS. */
 enum { MOST_KNOWN = 256 };
 
 static void forget_all(void)
@@ -198,7 +204,8 @@ static struct known *find_known(uint64 index_id)
 	struct known *known;
 	bool found;
 
-	if (!all_known || (hash_get_num_entries(all_known) >= MOST_KNOWN && !hash_search(all_known, &index_id, HASH_FIND, NULL)))
+	if (!all_known ||
+	    (hash_get_num_entries(all_known) >= MOST_KNOWN && !hash_search(all_known, &index_id, HASH_FIND, NULL)))
 		forget_all();
 	known = hash_search(all_known, &index_id, HASH_ENTER, &found);
 	if (!found)

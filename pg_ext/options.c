@@ -15,8 +15,10 @@ void iforest_options_register(void)
 	add_string_reloption(kind, "duration", "INCLUDEd column that is the duration of a span", NULL, NULL,
 			     AccessExclusiveLock);
 	add_string_reloption(kind, "end", "INCLUDEd column that is the end of a span", NULL, NULL, AccessExclusiveLock);
-	add_string_reloption(kind, "variance", "INCLUDEd columns whose sums of squares are kept", NULL, NULL, AccessExclusiveLock);
-	add_string_reloption(kind, "sketch", "INCLUDEd columns of which sketches are kept", NULL, NULL, ShareUpdateExclusiveLock);
+	add_string_reloption(kind, "variance", "INCLUDEd columns whose sums of squares are kept", NULL, NULL,
+			     AccessExclusiveLock);
+	add_string_reloption(kind, "sketch", "INCLUDEd columns of which sketches are kept", NULL, NULL,
+			     ShareUpdateExclusiveLock);
 	add_enum_reloption(kind, "duration_unit", "unit of the duration where the time column is a timestamp", units,
 			   IFOREST_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
 	add_int_reloption(kind, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1, 4096,

@@ -12,8 +12,8 @@
  *
  * Names of columns are checked by definition.h, when an index is built and by ALTER INDEX (altered.h).
  *
- * duration, end, duration_unit and variance are read when the index is built; a change takes effect with REINDEX. One of sketch does
- * with the next VACUUM or merge. */
+ * duration, end, duration_unit and variance are read when the index is built; a change takes effect with REINDEX. One of sketch
+ * does with the next VACUUM or merge. */
 #ifndef IFOREST_PG_OPTIONS_H
 #define IFOREST_PG_OPTIONS_H
 

@@ -224,7 +224,8 @@ static void answer(struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo *r
 
 static void require_usable(Relation index, bool is_partition)
 {
-	/* that of a partition was valid when it was found: should another one have taken its place, it is kept for who holds the lock */
+	/* that of a partition was valid when it was found: should another one have taken its place, it is kept for who holds
+	 * the lock */
 	if (!(is_partition ? iforest_index_is_old_enough(index) : iforest_index_is_usable(index)))
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			errmsg("index \"%s\" cannot be read by this transaction", RelationGetRelationName(index)),

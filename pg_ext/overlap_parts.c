@@ -13,8 +13,9 @@
 
 #include "pg_ext/pause.h"
 
-/* Seen as of one moment: REINDEX CONCURRENTLY puts another index in the place of one, and what the caches know of either may be of
- * before or after it. The one found is kept up to date for as long as its table is locked, also where it has been replaced. */
+/* Seen as of one moment: REINDEX CONCURRENTLY puts another index in the place of one, and what the caches know of either may be
+ * of before or after it. The one found is kept up to date for as long as its table is locked, also where it has been
+ * replaced. */
 struct catalogs {
 	Snapshot snapshot;
 	Relation inherits, indexes;

@@ -145,7 +145,8 @@ static bool is_gate_of_all_times(Node *condition)
 	List *arguments = IsA(condition, FuncExpr) ? castNode(FuncExpr, condition)->args : NIL;
 	Node *is_open;
 
-	if (list_length(arguments) != N_ARGUMENTS || (IsA(list_nth(arguments, T0), Const) && IsA(list_nth(arguments, T1), Const)))
+	if (list_length(arguments) != N_ARGUMENTS ||
+	    (IsA(list_nth(arguments, T0), Const) && IsA(list_nth(arguments, T1), Const)))
 		return false;
 	is_open = list_nth(arguments, IS_OPEN);
 	return IsA(is_open, Const) && !castNode(Const, is_open)->constisnull &&

@@ -4,10 +4,10 @@
  * condition that a by column is equal to something, or to one of an array, is made arguments of the call as well. It is checked
  * all the same.
  *
- * That the half of an overlap function that reads the table costs nothing while there is an index to read; and the arm that asks
- * of all times nothing where a window is given by parameters. The planner would count them as if they were run, and so compile
- * by JIT, or share between workers, what takes less than a millisecond. When the query begins it is asked which arm answers,
- * whatever was thought of it.
+ * That the half of an overlap function that reads the table costs nothing while there is an index to read; and the arm that
+ * asks of all times nothing where a window is given by parameters. The planner would count them as if they were run, and so
+ * compile by JIT, or share between workers, what takes less than a millisecond. When the query begins it is asked which arm
+ * answers, whatever was thought of it.
  */
 #ifndef IFOREST_PG_OVERLAP_PLAN_H
 #define IFOREST_PG_OVERLAP_PLAN_H

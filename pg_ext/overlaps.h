@@ -1,8 +1,8 @@
 /* overlaps.h -- the spans of an index that overlap a window, or each of its buckets, as the snapshot sees them: core/overlap.h
  * over runs and pending entries, read consistently (reader.h).
  *
- * In types that have infinite times a window that is open ends where the finite times do: a span that goes on beyond has no end,
- * and one that starts at infinity no length. What is to be said of those is the caller's part.
+ * In types that have infinite times a window that is open ends where the finite times do: a span that goes on beyond has no
+ * end, and one that starts at infinity no length. What is to be said of those is the caller's part.
  */
 #ifndef IFOREST_PG_OVERLAPS_H
 #define IFOREST_PG_OVERLAPS_H

@@ -21,8 +21,9 @@ struct iforest_page_buffer {
 	uint8_t bytes[IFOREST_PG_PAGE_BYTES];
 };
 
-/* What this backend knows of pages that it has read, by block: in which of the server's buffers they lay, and that their bytes were found to be
- * whole. These change with their LSN, and with that alone, where the server itself checks what it reads from a file. */
+/* What this backend knows of pages that it has read, by block: in which of the server's buffers they lay, and that their bytes
+ * were found to be whole. These change with their LSN, and with that alone, where the server itself checks what it reads from a
+ * file. */
 enum { KNOWN_PAGES = 16384 };
 static struct known_page {
 	uint64 index_id;
@@ -32,8 +33,8 @@ static struct known_page {
 	TimestampTz used;    /* when the server was told that it is in use */
 } known_pages[KNOWN_PAGES];
 
-/* What is found where it lay does not count as used, and would be dropped from the buffers first: so it is looked up all the same where
- * that was done as long ago. */
+/* What is found where it lay does not count as used, and would be dropped from the buffers first: so it is looked up all the
+ * same where that was done as long ago. */
 enum { USED_MICROSECONDS = 100000 };
 
 /* ---- where a page is ---- */
@@ -129,7 +130,8 @@ static Buffer pin(const struct iforest_index *index, BlockNumber block)
 	TimestampTz now = GetCurrentStatementStartTimestamp();
 	Buffer buffer = known->buffer;
 
-	if (BufferIsValid(buffer) && now - known->used < USED_MICROSECONDS && iforest_read_recent_buffer(index->relation, block, buffer))
+	if (BufferIsValid(buffer) && now - known->used < USED_MICROSECONDS &&
+	    iforest_read_recent_buffer(index->relation, block, buffer))
 		return buffer;
 	buffer = ReadBuffer(index->relation, block);
 	known->buffer = BufferIsLocal(buffer) ? InvalidBuffer : buffer;
@@ -138,7 +140,8 @@ static Buffer pin(const struct iforest_index *index, BlockNumber block)
 }
 
 /* Pins and locks a page of a run. InvalidBuffer: it is somebody else's by now. */
-static Buffer lock_page(struct iforest_index *index, const struct iforest_place *place, uint64_t number, struct iforest_page_mark *mark)
+static Buffer lock_page(struct iforest_index *index, const struct iforest_place *place, uint64_t number,
+			struct iforest_page_mark *mark)
 {
 	BlockNumber block = iforest_run_block(index, place, number);
 	Buffer buffer;
@@ -156,8 +159,8 @@ static Buffer lock_page(struct iforest_index *index, const struct iforest_place 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	/* whose page it is can be told from now on, for as long as it is locked */
-	if (!iforest_page_is(page, IFOREST_KIND_RUN, (uint32)place->location) || iforest_content_used(page) < IFOREST_PAGE_HEADER ||
-	    iforest_load64(iforest_content(page) + 8) != place->run_id) {
+	if (!iforest_page_is(page, IFOREST_KIND_RUN, (uint32)place->location) ||
+	    iforest_content_used(page) < IFOREST_PAGE_HEADER || iforest_load64(iforest_content(page) + 8) != place->run_id) {
 		UnlockReleaseBuffer(buffer);
 		index->met_foreign_page = true;
 		return InvalidBuffer;
@@ -239,7 +242,8 @@ static void expect(void *context, const struct iforest_place *place, uint64_t nu
 {
 	struct iforest_index *index = context;
 	BlockNumber block = find_block(index, (uint32)place->location, (uint32)number);
-	Buffer buffer = block != InvalidBlockNumber && is_known(index, block) ? known_page(index, block)->buffer : InvalidBuffer;
+	Buffer buffer =
+		block != InvalidBlockNumber && is_known(index, block) ? known_page(index, block)->buffer : InvalidBuffer;
 
 	(void)of_peaks;
 	if (!BufferIsValid(buffer))

@@ -191,8 +191,9 @@ struct iforest_arrival *iforest_arrivals_sorted(const struct iforest_key *first_
 	struct iforest_arrival *room = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n + 1) * sizeof *room);
 
 	for (uint32 i = 0; i < n; i++)
-		arrivals[i] = (struct iforest_arrival){ .key = *(const struct iforest_key *)((const char *)first_key + i * stride),
-							.entry = i };
+		arrivals[i] =
+			(struct iforest_arrival){ .key = *(const struct iforest_key *)((const char *)first_key + i * stride),
+						  .entry = i };
 	iforest_key_sort(arrivals, room, n);
 	pfree(room);
 	return arrivals;

@@ -41,8 +41,8 @@ uint32 iforest_pending_append(Relation relation, unsigned n_values, struct ifore
  * stay open. */
 bool iforest_pending_close(Relation relation, bool all);
 
-/* The keys of n entries that stand as they were appended, sorted. The first key is at first_key, each next one `stride` bytes on.
- * palloc'd. */
+/* The keys of n entries that stand as they were appended, sorted. The first key is at first_key, each next one `stride` bytes
+ * on. palloc'd. */
 struct iforest_arrival *iforest_arrivals_sorted(const struct iforest_key *first_key, Size stride, uint32 n);
 
 /* Reads the entries of a chain, page by page, up to its last page. */

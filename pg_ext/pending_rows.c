@@ -50,8 +50,8 @@ void iforest_pending_rows_keep(struct iforest_pending_rows *rows,
 	rows->n = n;
 }
 
-/* Moves to place i the entry that belongs there, to where that stood the one that belongs there, and so on. In place, for to write
- * new memory would take longer. */
+/* Moves to place i the entry that belongs there, to where that stood the one that belongs there, and so on. In place, for to
+ * write new memory would take longer. */
 static void move_cycle(struct iforest_entry *entries, struct iforest_arrival *arrivals, uint32 i)
 {
 	struct iforest_entry first;

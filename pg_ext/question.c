@@ -36,7 +36,8 @@ static bool is_key_operator(const struct iforest_question *question, const Index
 {
 	int strategy = get_op_opfamily_strategy(operator, index->opfamily[column - 1]);
 
-	if (strategy == 0 || (OidIsValid(index->indexcollations[column - 1]) && collation != index->indexcollations[column - 1]))
+	if (strategy == 0 ||
+	    (OidIsValid(index->indexcollations[column - 1]) && collation != index->indexcollations[column - 1]))
 		return false;
 	if (column <= question->n_by)
 		return strategy == BTEqualStrategyNumber;
@@ -50,9 +51,10 @@ static Node *as_key(const struct iforest_question *question, const IndexOptInfo 
 	int strategy;
 
 	if (IsA(condition, NullTest))
-		return key_column(question, (Node *)castNode(NullTest, condition)->arg) && !castNode(NullTest, condition)->argisrow
-			       ? condition
-			       : NULL;
+		return key_column(question, (Node *)castNode(NullTest, condition)->arg) &&
+				       !castNode(NullTest, condition)->argisrow ?
+			       condition :
+			       NULL;
 	if (IsA(condition, OpExpr) && list_length(castNode(OpExpr, condition)->args) == 2) {
 		OpExpr *call = castNode(OpExpr, condition);
 
@@ -67,10 +69,10 @@ static Node *as_key(const struct iforest_question *question, const IndexOptInfo 
 			return NULL;
 		get_op_opfamily_properties(call->opno, index->opfamily[key_column(question, linitial(call->args)) - 1], false,
 					   &strategy, &left_type, &right_type);
-		return is_key_operator(question, index, key_column(question, linitial(call->args)), call->opno, call->inputcollid,
-				       right_type)
-			       ? (Node *)call
-			       : NULL;
+		return is_key_operator(question, index, key_column(question, linitial(call->args)), call->opno,
+				       call->inputcollid, right_type) ?
+			       (Node *)call :
+			       NULL;
 	}
 	if (IsA(condition, ScalarArrayOpExpr)) {
 		ScalarArrayOpExpr *call = castNode(ScalarArrayOpExpr, condition);
@@ -212,8 +214,8 @@ static bool is_safe_division(OpExpr *call)
 	return false;
 }
 
-/* Could the condition raise an error for some value? It is asked about values of rows that others remove. Numerics have room for
- * whatever is made of a value; integers have not. */
+/* Could the condition raise an error for some value? It is asked about values of rows that others remove. Numerics have room
+ * for whatever is made of a value; integers have not. */
 static bool may_fail_of_value(Node *node, void *context)
 {
 	static const Oid exact[] = { F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL, F_NUMERIC_UMINUS };
@@ -333,11 +335,17 @@ List *iforest_question_write(const struct iforest_question *question)
 void iforest_question_read(struct iforest_question *question, List *list)
 {
 	*question = (struct iforest_question){ .table = linitial_oid(linitial(list_nth(list, 0))),
-					       .tables = list_copy_tail(list_nth(list, 0), 1), .n_by = intVal(list_nth(list, 1)),
-					       .columns = list_nth(list, 2), .groups = list_nth(list, 3),
-					       .operators = list_nth(list, 4), .aggregates = list_nth(list, 5),
-					       .gates = list_nth(list, 6), .keys = list_nth(list, 7),
-					       .series = list_nth(list, 8), .runs = list_nth(list, 9),
-					       .late = list_nth(list, 10), .values = list_nth(list, 11),
+					       .tables = list_copy_tail(list_nth(list, 0), 1),
+					       .n_by = intVal(list_nth(list, 1)),
+					       .columns = list_nth(list, 2),
+					       .groups = list_nth(list, 3),
+					       .operators = list_nth(list, 4),
+					       .aggregates = list_nth(list, 5),
+					       .gates = list_nth(list, 6),
+					       .keys = list_nth(list, 7),
+					       .series = list_nth(list, 8),
+					       .runs = list_nth(list, 9),
+					       .late = list_nth(list, 10),
+					       .values = list_nth(list, 11),
 					       .squares = (uint32)intVal(list_nth(list, 12)) };
 }

@@ -1,8 +1,8 @@
 /* question.h -- one query level over one table, as it is asked of an index.
  *
- * The planner makes it (match.h), and the executor answers it (answer.h). All expressions are over a row of the index's columns:
- * Vars of varno 1, numbered from 1: by columns, the time column, value columns. A plan carries it as a list that can be copied
- * and sent to workers.
+ * The planner makes it (match.h), and the executor answers it (answer.h). All expressions are over a row of the index's
+ * columns: Vars of varno 1, numbered from 1: by columns, the time column, value columns. A plan carries it as a list that can
+ * be copied and sent to workers.
  *
  * Conditions are sorted by what they need to be known:
  *
@@ -30,7 +30,8 @@ struct iforest_question {
 	List *tables;      /* of OidLists: table, index. All indexes have the same columns */
 	int n_by;
 	uint32 squares;    /* bit v: all indexes keep the squares of value column v */
-	List *columns;     /* the index's columns as expressions over the table, varno 1: what Var i stands for is element i - 1 */
+	/* the index's columns as expressions over the table, varno 1: what Var i stands for is element i - 1 */
+	List *columns;
 	List *groups;      /* group keys */
 	List *operators;   /* their equality operators, OidList */
 	List *aggregates;  /* Aggrefs, each once */

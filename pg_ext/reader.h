@@ -35,9 +35,9 @@ struct iforest_reader {
 	Size *series_ends;                   /* where each ends */
 };
 
-/* Calls it until it returns true; *n_restarts is the number of calls less one. From the third on `locked` is true: then it is to
- * hold the maintenance lock of the indexes that it reads, so that nothing is removed meanwhile; but a standby cannot. Raises an
- * error after 1000. */
+/* Calls it until it returns true; *n_restarts is the number of calls less one. From the third on `locked` is true: then it is
+ * to hold the maintenance lock of the indexes that it reads, so that nothing is removed meanwhile; but a standby cannot. Raises
+ * an error after 1000. */
 void iforest_attempt(bool (*attempt)(void *context, bool locked), void *context, uint64 *n_restarts);
 
 /* All of a reader lives in the memory context that is current. */

@@ -27,8 +27,8 @@
 
 PG_FUNCTION_INFO_V1(iforest_follow_rename);
 
-/* Storage parameters are kept as texts, and are written into dumps as such. An event trigger it is, since whoever renames a column
- * opens no index, which is what loads the library: a hook would not be there yet. */
+/* Storage parameters are kept as texts, and are written into dumps as such. An event trigger it is, since whoever renames a
+ * column opens no index, which is what loads the library: a hook would not be there yet. */
 
 /* ---- parameters ---- */
 

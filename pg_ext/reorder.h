@@ -19,8 +19,8 @@ struct iforest_reorder {
 
 void iforest_reorder_start(struct iforest_reorder *reorder);
 
-/* Takes an entry. Returns the first of those held if there were IFOREST_REORDERED of them, which holds until the next call, else
- * NULL. Cost: as many steps as entries are held that come after it. */
+/* Takes an entry. Returns the first of those held if there were IFOREST_REORDERED of them, which holds until the next call,
+ * else NULL. Cost: as many steps as entries are held that come after it. */
 const struct iforest_entry *iforest_reorder_add(struct iforest_reorder *reorder, const struct iforest_entry *entry);
 
 /* At the end: gives the first of those held, NULL if there is none. */

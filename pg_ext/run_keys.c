@@ -18,9 +18,10 @@
 static const char *unit_of_field(const char *field)
 {
 	static const char *const units[][2] = {
-		{ "hour", "hour" }, { "hours", "hour" },   { "minute", "minute" }, { "minutes", "minute" },   { "day", "day" },
-		{ "days", "day" },  { "dow", "day" },	   { "isodow", "day" },	   { "doy", "day" },	      { "week", "week" },
-		{ "weeks", "week" }, { "month", "month" }, { "months", "month" },  { "quarter", "quarter" }, { "quarters", "quarter" },
+		{ "hour", "hour" },    { "hours", "hour" },	 { "minute", "minute" },    { "minutes", "minute" },
+		{ "day", "day" },      { "days", "day" },	 { "dow", "day" },	    { "isodow", "day" },
+		{ "doy", "day" },      { "week", "week" },	 { "weeks", "week" },	    { "month", "month" },
+		{ "months", "month" }, { "quarter", "quarter" }, { "quarters", "quarter" },
 	};
 
 	for (size_t i = 0; i < lengthof(units); i++)

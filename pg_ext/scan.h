@@ -41,7 +41,8 @@ struct iforest_place_in_scan {
 struct iforest_top_scan {
 	bool is_open, best_is_open;
 	struct iforest_best best;
-	bool best_is_of_nulls, best_is_done;    /* the part of the entries it stands in: those whose value is NULL, or the others */
+	/* the part of the entries it stands in: those whose value is NULL, or the others */
+	bool best_is_of_nulls, best_is_done;
 	bool has_ahead;
 	struct iforest_entry ahead;             /* its next entry */
 	struct iforest_pending_rows pending;    /* in the order of the scan */

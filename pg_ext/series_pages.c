@@ -8,8 +8,8 @@
 
 enum { RECORD_HEADER = 2 };
 
-/* Rows go to the indexes of partitions in turn, and a copy is made anew page by page: so copies are dropped where they are many, or
- * take much memory. */
+/* Rows go to the indexes of partitions in turn, and a copy is made anew page by page: so copies are dropped where they are
+ * many, or take much memory. */
 enum { FEW_CACHES = 16, MOST_CACHES = 256, MANY_SERIES = 100000 };
 
 /* The bytes of a key, as the hash table knows them. */

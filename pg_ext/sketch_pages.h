@@ -1,9 +1,9 @@
 /* sketch_pages.h -- the sketches kept of a run (core/run_sketch.h), on pages of its own after its last one.
  *
- * They are a stream of bytes, cut into pages of kind IFOREST_KIND_SKETCH, which bear the run's clock number as owner and go with
- * the run. They are written as a whole, again and again in the same place, under the maintenance lock; readers take no lock.
- * Every writing has a stamp of its own, random, on each of its pages: a reader who meets two stamps has read what is being
- * written, or what a crash cut off, and takes it as if nothing were kept.
+ * They are a stream of bytes, cut into pages of kind IFOREST_KIND_SKETCH, which bear the run's clock number as owner and go
+ * with the run. They are written as a whole, again and again in the same place, under the maintenance lock; readers take no
+ * lock. Every writing has a stamp of its own, random, on each of its pages: a reader who meets two stamps has read what is
+ * being written, or what a crash cut off, and takes it as if nothing were kept.
  *
  *   page    byte  0  u64  run id
  *                 8  u64  stamp

@@ -1,8 +1,8 @@
 /* soft.h -- expressions that are evaluated where a plain plan might not: at times between rows, for rows that another condition
  * removes. What they raise there must not end the query.
  *
- * Only errors in data are caught (SQLSTATE class 22 and "feature not supported"), and only those of functions of PostgreSQL and of
- * this extension, which hold nothing but memory when they raise them. */
+ * Only errors in data are caught (SQLSTATE class 22 and "feature not supported"), and only those of functions of PostgreSQL and
+ * of this extension, which hold nothing but memory when they raise them. */
 #ifndef IFOREST_PG_SOFT_H
 #define IFOREST_PG_SOFT_H
 
@@ -26,8 +26,8 @@ bool iforest_calls_foreign_functions(Node *node);
 /* Prepares, in the current memory context. */
 struct iforest_soft iforest_soft_begin(Expr *expression);
 
-/* Evaluates in the econtext's short-lived memory. False if an error was caught: it is *error, in the current memory context, for
- * ReThrowError(). error may be NULL. */
+/* Evaluates in the econtext's short-lived memory. False if an error was caught: it is *error, in the current memory context,
+ * for ReThrowError(). error may be NULL. */
 bool iforest_soft_evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null,
 			   ErrorData **error);
 

@@ -193,8 +193,8 @@ static void set_free(struct list *list, uint32 at)
 	join(list, at);
 }
 
-/* Extents whose last possible reader is gone become free. While an old snapshot holds back very many, the one that has waited longest
- * becomes free all the same, each time: who still reads it begins again. */
+/* Extents whose last possible reader is gone become free. While an old snapshot holds back very many, the one that has waited
+ * longest becomes free all the same, each time: who still reads it begins again. */
 static void ripen(struct list *list)
 {
 	uint32 n_waiting = 0, oldest = 0;

@@ -9,9 +9,9 @@
  *
  * What a publish no longer names is freed. Blocks of runs are given out again once no snapshot is left that might have read
  * the manifest before (`freed`); at once where the index is not visible to others; and so are those of chains, which readers
- * copy before all else. An old snapshot, or one long transaction that inserts, would so keep all that is merged meanwhile, until
- * the list is full: of more than 2048 extents that wait, those that have waited longest are given out. Readers that are later
- * yet (standbys know no such horizon) see the foreign owner on the page and begin again with the manifest of then.
+ * copy before all else. An old snapshot, or one long transaction that inserts, would so keep all that is merged meanwhile,
+ * until the list is full: of more than 2048 extents that wait, those that have waited longest are given out. Readers that are
+ * later yet (standbys know no such horizon) see the foreign owner on the page and begin again with the manifest of then.
  *
  * Allocating, naming and freeing are separate records. A crash in between leaves extents whose owner is in no manifest;
  * iforest_space_sweep() finds them.

@@ -113,8 +113,8 @@ Datum iforest_stats_index(PG_FUNCTION_ARGS)
 	values[i++] = Int64GetDatum((int64)totals.n_removed);
 	values[i++] = Int64GetDatum((int64)totals.n_pending);
 	values[i++] = Int64GetDatum((int64)totals.n_pending_pages);
-	values[i++] = Int64GetDatum(has_by ? iforest_series_refresh(relation, iforest_series_cache_get(relation, index->meta.index_id))
-					   : 1);
+	values[i++] = Int64GetDatum(
+		has_by ? iforest_series_refresh(relation, iforest_series_cache_get(relation, index->meta.index_id)) : 1);
 	values[i++] = Int64GetDatum((int64)free_pages(relation));
 	values[i++] = Int64GetDatum(n_blocks);
 	are_null[i] = totals.n_entries + totals.n_pending == 0;

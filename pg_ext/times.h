@@ -26,8 +26,8 @@ int64 iforest_default_origin(Oid type);
 /* A number of buckets: greater than 0. */
 int64 iforest_n_argument(FunctionCallInfo fcinfo, int argument);
 
-/* t0, t1, n, step and origin, the arguments from `first` on; what is beyond the last is NULL. A window to an end of time is open
- * there. Raises errors of what does not go together.
+/* t0, t1, n, step and origin, the arguments from `first` on; what is beyond the last is NULL. A window to an end of time is
+ * open there. Raises errors of what does not go together.
  * Requires  t0 and t1 are not NULL. */
 struct iforest_bucketing iforest_bucketing_argument(FunctionCallInfo fcinfo, int first, Oid type);
 

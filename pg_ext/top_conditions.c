@@ -31,7 +31,8 @@ static List *key_of_comparison(PlannerInfo *root, RestrictInfo *restriction, Ind
 	if (list_length(clause->args) != 2 || !collations_fit(index->indexcollations[column], clause->inputcollid))
 		return NIL;
 	if (match_index_to_operand(linitial(clause->args), column, index) &&
-	    is_pseudo_constant_for_index(root, lsecond(clause->args), index) && op_in_opfamily(clause->opno, index->opfamily[column]))
+	    is_pseudo_constant_for_index(root, lsecond(clause->args), index) &&
+	    op_in_opfamily(clause->opno, index->opfamily[column]))
 		return list_make1(restriction);
 	if (!match_index_to_operand(lsecond(clause->args), column, index) ||
 	    !is_pseudo_constant_for_index(root, linitial(clause->args), index))
@@ -48,12 +49,14 @@ static List *key_of_array(PlannerInfo *root, RestrictInfo *restriction, IndexOpt
 
 	if (clause->useOr && collations_fit(index->indexcollations[column], clause->inputcollid) &&
 	    match_index_to_operand(linitial(clause->args), column, index) &&
-	    is_pseudo_constant_for_index(root, lsecond(clause->args), index) && op_in_opfamily(clause->opno, index->opfamily[column]))
+	    is_pseudo_constant_for_index(root, lsecond(clause->args), index) &&
+	    op_in_opfamily(clause->opno, index->opfamily[column]))
 		return list_make1(restriction);
 	return NIL;
 }
 
-/* The conditions of the table that choose series and times, as IndexClauses. All are checked again by the index scan, or are exact. */
+/* The conditions of the table that choose series and times, as IndexClauses. All are checked again by the index scan, or are
+ * exact. */
 List *iforest_top_index_clauses(PlannerInfo *root, IndexOptInfo *index)
 {
 	List *clauses = NIL;
@@ -91,7 +94,8 @@ static void add_bound(struct iforest_top_limits *limits, Node *expression, enum 
 }
 
 /* A comparison in the order of the value's type is false for NULL; one with a constant of the same type is a bound. */
-static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, int column, Oid type, struct iforest_top_limits *limits)
+static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, int column, Oid type,
+			    struct iforest_top_limits *limits)
 {
 	Oid family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 	bool is_left = list_length(clause->args) == 2 && match_index_to_operand(linitial(clause->args), column, index);
@@ -123,7 +127,8 @@ struct iforest_top_limits iforest_top_limits_of(PlannerInfo *root, RelOptInfo *r
 
 		if (IsA(clause, OpExpr))
 			read_comparison(root, castNode(OpExpr, clause), index, column, type, &limits);
-		else if (IsA(clause, NullTest) && match_index_to_operand((Node *)castNode(NullTest, clause)->arg, column, index))
+		else if (IsA(clause, NullTest) &&
+			 match_index_to_operand((Node *)castNode(NullTest, clause)->arg, column, index))
 			*(castNode(NullTest, clause)->nulltesttype == IS_NULL ? &limits.has_values : &limits.has_nulls) = false;
 	}
 	return limits;
@@ -153,8 +158,10 @@ static bool is_end(Node *node, IndexOptInfo *index, const struct iforest_fields 
 	name = sum->opno < FirstNormalObjectId ? get_opname(sum->opno) : NULL;
 	if (!name || strcmp(name, "+") != 0)
 		return false;
-	return (match_index_to_operand(linitial(sum->args), time, index) && match_index_to_operand(lsecond(sum->args), duration, index)) ||
-	       (match_index_to_operand(linitial(sum->args), duration, index) && match_index_to_operand(lsecond(sum->args), time, index));
+	return (match_index_to_operand(linitial(sum->args), time, index) &&
+		match_index_to_operand(lsecond(sum->args), duration, index)) ||
+	       (match_index_to_operand(linitial(sum->args), duration, index) &&
+		match_index_to_operand(lsecond(sum->args), time, index));
 }
 
 /* The expression in the type of the time column; NULL where that is not for us to say. */
@@ -165,8 +172,8 @@ static Node *as_time(Node *expression, Oid time_type)
 	if (type == time_type)
 		return expression;
 	if (time_type == INT8OID && (type == INT4OID || type == INT2OID))
-		return (Node *)makeFuncExpr(type == INT4OID ? F_INT8_INT4 : F_INT8_INT2, INT8OID, list_make1(expression), InvalidOid,
-					    InvalidOid, COERCE_IMPLICIT_CAST);
+		return (Node *)makeFuncExpr(type == INT4OID ? F_INT8_INT4 : F_INT8_INT2, INT8OID, list_make1(expression),
+					    InvalidOid, InvalidOid, COERCE_IMPLICIT_CAST);
 	return NULL;
 }
 
@@ -190,7 +197,8 @@ static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, 
 	return as_time(other, index->opcintype[time]);
 }
 
-/* May a condition be on the end of spans, whatever the index keeps of them? To know that costs nothing; what it keeps, reading it. */
+/* May a condition be on the end of spans, whatever the index keeps of them? To know that costs nothing; what it keeps, reading
+ * it. */
 static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 {
 	ListCell *cell;
@@ -199,11 +207,13 @@ static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
 		enum iforest_top_bound_kind kind;
 
-		for (int v = 0; IsA(clause, OpExpr) && list_length(clause->args) == 2 && v < index->ncolumns - index->nkeycolumns; v++) {
+		for (int v = 0;
+		     IsA(clause, OpExpr) && list_length(clause->args) == 2 && v < index->ncolumns - index->nkeycolumns; v++) {
 			struct iforest_fields of_duration = { .duration_value = (uint8)v, .end_rule = IFOREST_END_DURATION };
 			struct iforest_fields of_end = { .duration_value = (uint8)v, .end_rule = IFOREST_END_COLUMN };
 
-			if (read_reach(root, clause, index, &of_duration, &kind) || read_reach(root, clause, index, &of_end, &kind))
+			if (read_reach(root, clause, index, &of_duration, &kind) ||
+			    read_reach(root, clause, index, &of_end, &kind))
 				return true;
 		}
 	}
@@ -258,7 +268,9 @@ Node *iforest_top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifore
 	foreach(cell, fields.duration_value == IFOREST_NO_VALUE ? NIL : index->indrestrictinfo) {
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
 		enum iforest_top_bound_kind kind;
-		Node *found = IsA(clause, OpExpr) && list_length(clause->args) == 2 ? read_reach(root, clause, index, &fields, &kind) : NULL;
+		Node *found = IsA(clause, OpExpr) && list_length(clause->args) == 2 ?
+				      read_reach(root, clause, index, &fields, &kind) :
+				      NULL;
 
 		if (found)
 			add_bound(limits, found, kind);

@@ -6,7 +6,8 @@
 
 #include "nodes/pathnodes.h"
 
-/* What they leave of the values and of the ends of spans. They are all checked again: this says where nothing need be looked for. */
+/* What they leave of the values and of the ends of spans. They are all checked again: this says where nothing need be looked
+ * for. */
 struct iforest_top_limits {
 	bool has_nulls, has_values;
 	List *expressions, *kinds; /* of bounds: enum iforest_top_bound_kind */

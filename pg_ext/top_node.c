@@ -23,8 +23,12 @@ static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
 const CustomScanMethods iforest_top_scan_methods = { .CustomName = "IForestTopK", .CreateCustomScanState = create_state };
 const CustomScanMethods iforest_reach_scan_methods = { .CustomName = "IForestReach", .CreateCustomScanState = create_state };
 
-static const CustomExecMethods exec_methods = { .CustomName = "IForestTopK", .BeginCustomScan = begin, .ExecCustomScan = execute,
-						.EndCustomScan = end, .ReScanCustomScan = rescan, .ExplainCustomScan = explain };
+static const CustomExecMethods exec_methods = { .CustomName = "IForestTopK",
+						.BeginCustomScan = begin,
+						.ExecCustomScan = execute,
+						.EndCustomScan = end,
+						.ReScanCustomScan = rescan,
+						.ExplainCustomScan = explain };
 
 /* custom_private: value (-1 by time), descends, nulls_first, has_nulls, has_values; the kind of each bound; and the order as
  * EXPLAIN shows it. custom_exprs: the bounds. */
@@ -37,8 +41,13 @@ static Node *create_state(CustomScan *scan)
 	NodeSetTag(state, T_CustomScanState);
 	state->custom.methods = &exec_methods;
 	state->order = (struct iforest_top_order){
-		.is_set = true, .by_value = linitial_int(numbers) >= 0, .value = (uint8)Max(linitial_int(numbers), 0), .descends = lsecond_int(numbers), .nulls_first = lthird_int(numbers),
-		.has_nulls = lfourth_int(numbers), .has_values = list_nth_int(numbers, 4),
+		.is_set = true,
+		.by_value = linitial_int(numbers) >= 0,
+		.value = (uint8)Max(linitial_int(numbers), 0),
+		.descends = lsecond_int(numbers),
+		.nulls_first = lthird_int(numbers),
+		.has_nulls = lfourth_int(numbers),
+		.has_values = list_nth_int(numbers, 4),
 		.bounds = palloc0((list_length(scan->custom_exprs) + 1) * sizeof *state->order.bounds),
 	};
 	foreach(cell, lsecond(scan->custom_private))

@@ -22,13 +22,14 @@ static set_rel_pathlist_hook_type previous_hook;
 
 /* ---- the path ---- */
 
-/* The part of the rows that conditions on series and times leave, and spans that start before a time and end after it left apart: these
- * are few. */
+/* The part of the rows that conditions on series and times leave, and spans that start before a time and end after it left
+ * apart: these are few. */
 static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *reach)
 {
 	const IndexOptInfo *index = below->indexinfo;
 	int time = index->nkeycolumns - 1;
-	Oid type = index->opcintype[time], operator= get_opfamily_member(index->opfamily[time], type, type, BTGreaterEqualStrategyNumber);
+	Oid type = index->opcintype[time], operator= get_opfamily_member(index->opfamily[time], type, type,
+									 BTGreaterEqualStrategyNumber);
 	Expr *time_column = list_nth_node(TargetEntry, index->indextlist, time)->expr;
 	List *clauses = NIL;
 	ListCell *cell;
@@ -36,13 +37,15 @@ static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *r
 	foreach(cell, below->indexclauses)
 		clauses = lappend(clauses, lfirst_node(IndexClause, cell)->rinfo);
 	if (OidIsValid(operator))
-		clauses = lappend(clauses, make_opclause(operator, BOOLOID, false, time_column, (Expr *)reach, InvalidOid, InvalidOid));
+		clauses = lappend(clauses,
+				  make_opclause(operator, BOOLOID, false, time_column, (Expr *)reach, InvalidOid, InvalidOid));
 	return clamp_row_est(clauselist_selectivity(root, clauses, (int)index->rel->relid, JOIN_INNER, NULL) * index->tuples);
 }
 
-/* In the order of a value each entry costs a look at its row, anywhere in the table; who takes a few pays for a few. In that of time
- * rows lie together, as for the scan below. */
-static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below, const RelOptInfo *rel, Node *reach, bool by_value)
+/* In the order of a value each entry costs a look at its row, anywhere in the table; who takes a few pays for a few. In that of
+ * time rows lie together, as for the scan below. */
+static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below, const RelOptInfo *rel, Node *reach,
+		     bool by_value)
 {
 	double n_below = clamp_row_est(below->indexselectivity * below->indexinfo->tuples);
 	double n_entries = reach ? Min(entries_reached(root, below, reach), n_below) : n_below;
@@ -78,17 +81,20 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	scan->custom_exprs = linitial(path->custom_private);
 	scan->custom_private = list_copy_tail(path->custom_private, 1);
 	scan->flags = path->flags;
-	scan->methods = linitial_int(linitial(scan->custom_private)) < 0 ? &iforest_reach_scan_methods : &iforest_top_scan_methods;
+	scan->methods =
+		linitial_int(linitial(scan->custom_private)) < 0 ? &iforest_reach_scan_methods : &iforest_top_scan_methods;
 	return &scan->scan.plan;
 }
 
 static const CustomPathMethods path_methods = { .CustomName = "IForestTopK", .PlanCustomPath = plan_path };
 
-/* A path over one that is made for it. v: the value column by which, -1 for none; limits->expressions and so on: what its bounds are. */
-static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct iforest_top_limits *limits, Node *reach)
+/* A path over one that is made for it. v: the value column by which, -1 for none; limits->expressions and so on: what its
+ * bounds are. */
+static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct iforest_top_limits *limits,
+		     Node *reach)
 {
-	IndexPath *below = create_index_path(root, index, iforest_top_index_clauses(root, index), NIL, NIL, NIL, ForwardScanDirection, false,
-					     NULL, 1.0, false);
+	IndexPath *below = create_index_path(root, index, iforest_top_index_clauses(root, index), NIL, NIL, NIL,
+					     ForwardScanDirection, false, NULL, 1.0, false);
 	const PathKey *key = v >= 0 ? linitial_node(PathKey, root->query_pathkeys) : NULL;
 	CustomPath *path = makeNode(CustomPath);
 	char *text = pstrdup("");
@@ -106,8 +112,8 @@ static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, in
 	path->custom_paths = list_make1(below);
 	/* the expressions apart: the planner finishes those of a plan */
 	path->custom_private = list_make4(limits->expressions,
-					  list_make5_int(v, key && iforest_descends(key), key && key->pk_nulls_first, limits->has_nulls,
-							 limits->has_values),
+					  list_make5_int(v, key && iforest_descends(key), key && key->pk_nulls_first,
+							 limits->has_nulls, limits->has_values),
 					  limits->kinds, makeString(text));
 	path->methods = &path_methods;
 	estimate(root, path, below, rel, reach, v >= 0);
@@ -138,7 +144,8 @@ static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *ind
 
 		if (!is_ordered_by(linitial_node(PathKey, root->query_pathkeys), rel, value))
 			continue;
-		limits = iforest_top_limits_of(root, rel, index, index->nkeycolumns + v, getBaseType(exprType((Node *)value->expr)));
+		limits = iforest_top_limits_of(root, rel, index, index->nkeycolumns + v,
+					       getBaseType(exprType((Node *)value->expr)));
 		limits.expressions = list_concat(limits.expressions, by_time.expressions);
 		limits.kinds = list_concat(limits.kinds, by_time.kinds);
 		add_scan(root, rel, index, v, &limits, reach);
@@ -146,7 +153,8 @@ static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *ind
 	}
 }
 
-/* A condition without columns is asked by a node between this one and the index scan, which then is not where it is looked for. */
+/* A condition without columns is asked by a node between this one and the index scan, which then is not where it is looked
+ * for. */
 static bool has_constant_condition(const RelOptInfo *rel)
 {
 	ListCell *cell;

@@ -83,7 +83,8 @@ static bool read_pending(struct iforest_index_scan *scan)
 
 /* ---- the runs ---- */
 
-static void narrow_value(const struct iforest_index_scan *scan, const struct iforest_top_bound *bound, struct iforest_match *match)
+static void narrow_value(const struct iforest_index_scan *scan, const struct iforest_top_bound *bound,
+			 struct iforest_match *match)
 {
 	uint8 value = scan->order.value;
 	enum iforest_value_kind kind = (enum iforest_value_kind)fields_of(scan)->kinds[value];
@@ -96,7 +97,8 @@ static void narrow_value(const struct iforest_index_scan *scan, const struct ifo
 }
 
 /* Spans that start at the time itself are let through either way. */
-static void narrow_reach(const struct iforest_index_scan *scan, const struct iforest_top_bound *bound, struct iforest_match *match)
+static void narrow_reach(const struct iforest_index_scan *scan, const struct iforest_top_bound *bound,
+			 struct iforest_match *match)
 {
 	int64 time = iforest_time_from_datum(&scan->definition, bound->datum);
 
@@ -166,7 +168,8 @@ static enum iforest_status open_runs(struct iforest_index_scan *scan)
 	top->has_ahead = false;
 	if ((top->has_last && is_null(scan, &top->last) != in_nulls) || !wants_part(scan, in_nulls))
 		in_nulls = !in_nulls;
-	top->best_is_done = (scan->keys.n_ranges == 0 && !scan->keys.has_nulls) || scan->keys.n_series == 0 || !wants_part(scan, in_nulls);
+	top->best_is_done =
+		(scan->keys.n_ranges == 0 && !scan->keys.has_nulls) || scan->keys.n_series == 0 || !wants_part(scan, in_nulls);
 	return status || top->best_is_done ? status : start_part(scan, in_nulls);
 }
 
@@ -197,8 +200,8 @@ static void close_runs(struct iforest_index_scan *scan)
 
 /* ---- both ---- */
 
-/* Where a run was merged away under the scan, or a chain of pending pages sealed, all is read again: the entries are elsewhere by
- * now, or were of dead rows. */
+/* Where a run was merged away under the scan, or a chain of pending pages sealed, all is read again: the entries are elsewhere
+ * by now, or were of dead rows. */
 static enum iforest_status open_scan(struct iforest_index_scan *scan, bool again)
 {
 	for (int n = 0;; n++) {
@@ -249,7 +252,8 @@ bool iforest_top_next(IndexScanDesc scan_desc, struct iforest_key *key)
 	top->has_last = top->has_ahead || top->at < top->pending.n;
 	if (!top->has_last)
 		return false;
-	if (top->has_ahead && (top->at == top->pending.n || compare_entries(&top->ahead, &top->pending.entries[top->at], scan) < 0)) {
+	if (top->has_ahead &&
+	    (top->at == top->pending.n || compare_entries(&top->ahead, &top->pending.entries[top->at], scan) < 0)) {
 		top->last = top->ahead;
 		top->has_ahead = false;
 	} else {

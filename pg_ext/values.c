@@ -154,7 +154,8 @@ union iforest_number iforest_value_from_datum(Relation index, const struct ifore
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("column \"%s\" is no longer exact within 64 bits, as index \"%s\" needs it",
 			       column_name(index, value), RelationGetRelationName(index)),
-			errhint("Give it a type again that the index can hold, as numeric(p, s) with p at most %d, or drop the index.",
+			errhint("Give it a type again that the index can hold, as numeric(p, s) with p at most %d, or drop the "
+				"index.",
 				IFOREST_MOST_DIGITS));
 	switch (definition->value_types[value]) {
 	case INT2OID:

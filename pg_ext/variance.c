@@ -20,12 +20,13 @@ Datum iforest_numeric_from_squares(const struct iforest_squares *squares, int sc
 	Datum number = iforest_numeric_from_int128(0, 0), word = iforest_numeric_from_int128((iforest_int128)1 << 64, 0);
 
 	for (int i = 2; i >= 0; i--)
-		number = DirectFunctionCall2(numeric_add, multiply(number, word), iforest_numeric_from_int128(squares->words[i], 0));
+		number = DirectFunctionCall2(numeric_add, multiply(number, word),
+					     iforest_numeric_from_int128(squares->words[i], 0));
 	return scale > 0 ? multiply(number, iforest_numeric_from_int128(1, 2 * scale)) : number;
 }
 
-/* The root rounded to the digits that the number has after the point. What numeric_sqrt() rounded to more of them is cut off, and the
- * last digit decided by the square of the middle between two roots, which no number of so few digits is equal to. */
+/* The root rounded to the digits that the number has after the point. What numeric_sqrt() rounded to more of them is cut off,
+ * and the last digit decided by the square of the middle between two roots, which no number of so few digits is equal to. */
 static Datum root(Datum number)
 {
 	int32 scale = DatumGetInt32(DirectFunctionCall1(numeric_scale, number));

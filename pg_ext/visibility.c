@@ -24,8 +24,8 @@ enum { TUPLES_AHEAD = 16 };
 
 enum { MAP_WORDS = (BLOCKS_A_MAP_PAGE + 63) / 64 };
 
-/* Bit i of word w: block 64 w + i is unclean. Bit w % 64 of in_words[w / 64]: word w is not 0; for ranges of blocks are wide where a
- * row came late. */
+/* Bit i of word w: block 64 w + i is unclean. Bit w % 64 of in_words[w / 64]: word w is not 0; for ranges of blocks are wide
+ * where a row came late. */
 struct iforest_map_page {
 	uint32 n_unclean;
 	uint64 unclean[MAP_WORDS];
@@ -277,7 +277,8 @@ static uint64 next_unclean(struct iforest_visibility *visibility, uint64 block, 
 /* Of a clean block, where the clean ones that follow on end, as far as the page of the map that it is in tells. */
 static uint64 clean_end(struct iforest_visibility *visibility, BlockNumber block)
 {
-	BlockNumber last = Min(block / BLOCKS_A_MAP_PAGE * BLOCKS_A_MAP_PAGE + BLOCKS_A_MAP_PAGE, visibility->n_heap_blocks) - 1;
+	BlockNumber last =
+		Min(block / BLOCKS_A_MAP_PAGE * BLOCKS_A_MAP_PAGE + BLOCKS_A_MAP_PAGE, visibility->n_heap_blocks) - 1;
 
 	return next_unclean(visibility, block, last);
 }

@@ -5,9 +5,9 @@
  * (32 672 blocks) as ranges are asked for, and pages are looked at once: what a snapshot sees stays.
  *
  * It must be asked after the index was copied (metapage, manifest), and what it said holds if no entry was removed from the
- * index since: the removal epoch in the metapage is as it was. For a TID is given to another row only after VACUUM has removed its
- * entries. The argument: an entry that was read stood in the index before the map was. Its row's insertion had cleared the bit;
- * where it is set again the row is visible to everybody, or was dead and has been removed, which raises the epoch.
+ * index since: the removal epoch in the metapage is as it was. For a TID is given to another row only after VACUUM has removed
+ * its entries. The argument: an entry that was read stood in the index before the map was. Its row's insertion had cleared the
+ * bit; where it is set again the row is visible to everybody, or was dead and has been removed, which raises the epoch.
  */
 #ifndef IFOREST_PG_VISIBILITY_H
 #define IFOREST_PG_VISIBILITY_H
@@ -31,7 +31,8 @@ struct iforest_visibility {
 	uint32 n_pages;
 	struct looked_hash *looked;      /* blocks that were looked at and are not clean: their visible roots */
 	struct iforest_looked_block *recent; /* the one asked for last; NULL: none yet */
-	uint64 clean_from, clean_to;     /* blocks from one to before the other are clean: those asked for last, and what follows on */
+	/* blocks from one to before the other are clean: those asked for last, and what follows on */
+	uint64 clean_from, clean_to;
 	uint64 n_looks;                  /* heap pages looked at */
 };
 
@@ -44,8 +45,8 @@ void iforest_visibility_begin(struct iforest_visibility *visibility, Relation he
 bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest,
 				  uint64 n_rows);
 
-/* Of the blocks from lowest to highest, which it said are not all clean, the refs of roots that are not visible: not more than `most`.
- * Among them may be line pointers to which no entry leads; those of none at all are left out. False: there are more. */
+/* Of the blocks from lowest to highest, which it said are not all clean, the refs of roots that are not visible: not more than
+ * `most`. Among them may be line pointers to which no entry leads; those of none at all are left out. False: there are more. */
 bool iforest_visibility_refs_gone(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest, int64 *refs,
 				  unsigned most, unsigned *n_refs);
 

@@ -83,8 +83,8 @@ static bool others_wait(Oid table)
 	return found;
 }
 
-/* A merge that nobody asked for may last minutes. Whoever wants to change the table would wait for it, and behind him all who only
- * want to read. */
+/* A merge that nobody asked for may last minutes. Whoever wants to change the table would wait for it, and behind him all who
+ * only want to read. */
 static void give_way(struct iforest_index *index)
 {
 	static TimestampTz last_look;
@@ -95,7 +95,8 @@ static void give_way(struct iforest_index *index)
 	last_look = now;
 	if (others_wait(index->relation->rd_index->indrelid))
 		ereport(ERROR, errcode(ERRCODE_QUERY_CANCELED),
-			errmsg("index \"%s\" is not merged now: others wait for its table", RelationGetRelationName(index->relation)));
+			errmsg("index \"%s\" is not merged now: others wait for its table",
+			       RelationGetRelationName(index->relation)));
 }
 
 void iforest_worker_main(Datum argument)

@@ -1,5 +1,5 @@
-/* worker.h -- a background worker that merges one index and ends; sooner, with an error in the server's log, where somebody waits for
- * the table: another is asked for when there are more rows. */
+/* worker.h -- a background worker that merges one index and ends; sooner, with an error in the server's log, where somebody
+ * waits for the table: another is asked for when there are more rows. */
 #ifndef IFOREST_PG_WORKER_H
 #define IFOREST_PG_WORKER_H
 

@@ -11,7 +11,8 @@
 pg_tz *iforest_zone_find(const char *name);
 
 /* A number that is the same for two times if no transition of the zone lies between them: the next transition after a timestamp
- * of UTC, or of local time of that zone (whose transitions have two ends, between which local times are skipped or come twice). */
+ * of UTC, or of local time of that zone (whose transitions have two ends, between which local times are skipped or come
+ * twice). */
 int64 iforest_zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local);
 
 #endif

@@ -54,7 +54,8 @@ static enum iforest_status tail_get(void *context, const struct iforest_place *p
 {
 	struct iforest_ahead_worker *worker = context;
 	uint32_t *n_bytes;
-	const uint8_t *bytes = iforest_pager_memory_bytes(&worker->snapshot->tail.memory, place->location, page_index, &n_bytes);
+	const uint8_t *bytes =
+		iforest_pager_memory_bytes(&worker->snapshot->tail.memory, place->location, page_index, &n_bytes);
 
 	if (!bytes)
 		return IFOREST_IO;
@@ -94,7 +95,8 @@ static enum iforest_status start(struct iforest_scan *scan, struct iforest_overl
 static enum iforest_status next(struct iforest_scan *scan, struct iforest_overlap *overlap, int64_t *bucket,
 				struct iforest_aggregate *aggregate, bool *found)
 {
-	return overlap ? iforest_overlap_next(overlap, bucket, aggregate, found) : iforest_scan_next(scan, bucket, aggregate, found);
+	return overlap ? iforest_overlap_next(overlap, bucket, aggregate, found) :
+			 iforest_scan_next(scan, bucket, aggregate, found);
 }
 
 /* ---- opening ---- */
@@ -110,8 +112,12 @@ static bool open_worker(struct iforest_ahead *ahead, struct iforest_ahead_worker
 
 	*worker = (struct iforest_ahead_worker){ .index = ahead->index, .snapshot = snapshot, .is_checked = true };
 	worker->items = ahead->items + (size_t)ahead->n_opened * ahead->most_items * item_bytes(ahead);
-	worker->pager = (struct iforest_pager){ .context = worker, .page_bytes = ahead->index->pager.page_bytes, .get = cached_get,
-						.release = let_go, .expect = cached_expect, .glance = cached_glance };
+	worker->pager = (struct iforest_pager){ .context = worker,
+						.page_bytes = ahead->index->pager.page_bytes,
+						.get = cached_get,
+						.release = let_go,
+						.expect = cached_expect,
+						.glance = cached_glance };
 	worker->tail_pager = worker->pager;
 	worker->tail_pager.get = tail_get;
 	worker->tail_pager.expect = NULL;
@@ -155,7 +161,11 @@ void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index
 			struct iforest_scan *scan, struct iforest_overlap *overlap, const struct iforest_series *const *members,
 			uint32_t n_members)
 {
-	*ahead = (struct iforest_ahead){ .index = index, .snapshot = snapshot, .scan = scan, .overlap = overlap, .members = members,
+	*ahead = (struct iforest_ahead){ .index = index,
+					 .snapshot = snapshot,
+					 .scan = scan,
+					 .overlap = overlap,
+					 .members = members,
 					 .n_members = n_members };
 }
 
@@ -223,8 +233,8 @@ static void answer(void *context, unsigned thread, uint32_t p)
 	while (!status && found && part->n_buckets < ahead->most_buckets) {
 		char *item = worker->items + worker->n_items * item_bytes(ahead);
 
-		status = next(&worker->scan, overlap, (int64_t *)(void *)item, (struct iforest_aggregate *)(void *)(item + sizeof(int64_t)),
-			      &found);
+		status = next(&worker->scan, overlap, (int64_t *)(void *)item,
+			      (struct iforest_aggregate *)(void *)(item + sizeof(int64_t)), &found);
 		part->n_buckets += !status && found;
 		worker->n_items += !status && found;
 	}

@@ -19,7 +19,8 @@
 
 /* What of a series has been answered. */
 struct iforest_ahead_part {
-	const char *items;                /* n_buckets, in the room of the thread that answered: int64 bucket, then an aggregate */
+	/* n_buckets, in the room of the thread that answered: int64 bucket, then an aggregate */
+	const char *items;
 	uint32_t n_buckets;
 	bool is_begun, is_whole;          /* a thread took it; all of it is there */
 };

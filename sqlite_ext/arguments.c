@@ -79,8 +79,11 @@ struct iforest_bucketing iforest_arguments_bucketing(const struct iforest_argume
 	const bool *given = arguments->is_given;
 	const int64_t *values = arguments->values;
 	struct iforest_bucketing bucketing = {
-		.mode = given[IFOREST_ARGUMENT_STEP] ? IFOREST_STEP : given[IFOREST_ARGUMENT_N] && values[IFOREST_ARGUMENT_N] > 1 ? IFOREST_COUNT : IFOREST_WHOLE,
-		.window = { .has_t0 = given[IFOREST_ARGUMENT_T0], .has_t1 = given[IFOREST_ARGUMENT_T1], .t0 = values[IFOREST_ARGUMENT_T0],
+		.mode = given[IFOREST_ARGUMENT_STEP] ? IFOREST_STEP :
+			given[IFOREST_ARGUMENT_N] && values[IFOREST_ARGUMENT_N] > 1 ? IFOREST_COUNT : IFOREST_WHOLE,
+		.window = { .has_t0 = given[IFOREST_ARGUMENT_T0],
+			    .has_t1 = given[IFOREST_ARGUMENT_T1],
+			    .t0 = values[IFOREST_ARGUMENT_T0],
 			    .t1 = values[IFOREST_ARGUMENT_T1] },
 		.n = values[IFOREST_ARGUMENT_N],
 		.step = values[IFOREST_ARGUMENT_STEP],

@@ -5,7 +5,14 @@
 #include "core/bucket.h"
 #include "sqlite_ext/definition.h"
 
-enum iforest_fill { IFOREST_FILL_NONE, IFOREST_FILL_NULL, IFOREST_FILL_ZERO, IFOREST_FILL_LAST, IFOREST_FILL_LINEAR, IFOREST_N_FILLS };
+enum iforest_fill {
+	IFOREST_FILL_NONE,
+	IFOREST_FILL_NULL,
+	IFOREST_FILL_ZERO,
+	IFOREST_FILL_LAST,
+	IFOREST_FILL_LINEAR,
+	IFOREST_N_FILLS
+};
 
 struct iforest_arguments {
 	bool is_given[IFOREST_N_ARGUMENTS];
@@ -14,8 +21,8 @@ struct iforest_arguments {
 	bool has_null;            /* one is NULL: there are no rows, and the rest means nothing */
 };
 
-/* Reads the arguments whose bits are set in `given` from argv, in order; name is that of the table asked, for messages. Refuses those that
- * do not go together. */
+/* Reads the arguments whose bits are set in `given` from argv, in order; name is that of the table asked, for messages. Refuses
+ * those that do not go together. */
 int iforest_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct iforest_arguments *arguments,
 			   struct iforest_error *error);
 

@@ -7,7 +7,8 @@ char *iforest_table_spelling(sqlite3 *db, const char *schema, const char *name, 
 	int rc;
 
 	if (iforest_prepare(error, db, &statement,
-			    "SELECT name FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE AND sql LIKE 'CREATE VIRTUAL TABLE%%'",
+			    "SELECT name FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE AND sql LIKE 'CREATE VIRTUAL "
+			    "TABLE%%'",
 			    schema, name))
 		return NULL;
 	if (sqlite3_step(statement) == SQLITE_ROW && !(spelling = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0))))
@@ -28,7 +29,8 @@ int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct ifores
 	if (n_arguments < 4)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: name an index: %s(index)", module, module);
 	rc = iforest_definition_parse_name(arguments[3], &name, error);
-	if (!rc && !(spelling = iforest_table_spelling(db, arguments[1], name, error))) /* which may have set an error of its own: the first one stands */
+	/* which may have set an error of its own: the first one stands */
+	if (!rc && !(spelling = iforest_table_spelling(db, arguments[1], name, error)))
 		rc = iforest_error_set(error, SQLITE_ERROR, "%s: no index \"%s\" in schema \"%s\"", module, name, arguments[1]);
 	if (!rc) /* names of triggers are compared byte by byte */
 		rc = iforest_index_init(&table->index, db, connection, arguments[1], spelling, error);
@@ -80,7 +82,9 @@ int iforest_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const 
 		table->broken = error.message;
 		error = (struct iforest_error){ .rc = SQLITE_OK };
 		/* with room for the arguments of any module, so that what is told is what is wrong */
-		if (sqlite3_declare_vtab(db, "CREATE TABLE x(broken, t0 HIDDEN, t1 HIDDEN, n HIDDEN, step HIDDEN, origin HIDDEN, fill HIDDEN)"))
+		if (sqlite3_declare_vtab(
+			    db,
+			    "CREATE TABLE x(broken, t0 HIDDEN, t1 HIDDEN, n HIDDEN, step HIDDEN, origin HIDDEN, fill HIDDEN)"))
 			iforest_error_from_db(&error, db, SQLITE_ERROR);
 	}
 	return iforest_table_finish(table, base, message, &error);

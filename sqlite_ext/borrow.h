@@ -9,12 +9,14 @@
 int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, const char *module,
 			 int n_arguments, struct iforest_error *error);
 
-/* The name of the virtual table that is called so in the schema, as it is spelled there, from sqlite3_mprintf(). NULL if there is none, and with an error. */
+/* The name of the virtual table that is called so in the schema, as it is spelled there, from sqlite3_mprintf(). NULL if there
+ * is none, and with an error. */
 char *iforest_table_spelling(sqlite3 *db, const char *schema, const char *name, struct iforest_error *error);
 
-/* What a module does to make or connect a table that holds nothing yet, from iforest_table_borrow() to iforest_table_declare(). */
-typedef int iforest_open_borrowed(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments,
-				  struct iforest_error *error);
+/* What a module does to make or connect a table that holds nothing yet, from iforest_table_borrow() to
+ * iforest_table_declare(). */
+typedef int iforest_open_borrowed(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection,
+				  int n_arguments, struct iforest_error *error);
 
 /* What SQLite is given with a module, and hands to xCreate and xConnect as their context. */
 struct iforest_registration {
@@ -22,8 +24,8 @@ struct iforest_registration {
 	iforest_open_borrowed *open;            /* of a module over an index */
 };
 
-/* xCreate and xConnect of a module over an index. To connect succeeds also where the index is gone or damaged, so that the table can be
- * dropped: to ask it is an error then (table->broken). */
+/* xCreate and xConnect of a module over an index. To connect succeeds also where the index is gone or damaged, so that the
+ * table can be dropped: to ask it is an error then (table->broken). */
 int iforest_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			    char **message);
 int iforest_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,

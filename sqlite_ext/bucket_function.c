@@ -37,7 +37,8 @@ static void bucket_function(sqlite3_context *context, int n_arguments, sqlite3_v
 	bucketing.window.t0 = values[T0];
 	bucketing.window.t1 = values[T1];
 	bucketing.n = values[N];
-	if (!has_null && iforest_window_holds(&bucketing.window, values[TS]) && !iforest_bucket_of(&bucketing, values[TS], &bucket))
+	if (!has_null && iforest_window_holds(&bucketing.window, values[TS]) &&
+	    !iforest_bucket_of(&bucketing, values[TS], &bucket))
 		sqlite3_result_int64(context, bucket);
 }
 

@@ -4,8 +4,8 @@
 
 #include "sqlite_ext/host.h"
 
-/* Registers the function: the bucket of ts among n buckets of the window [t0, t1) (core/bucket.h). NULL where ts lies outside or an
- * argument is NULL; an error where one is no integer, or n is not greater than 0. Deterministic and innocuous. */
+/* Registers the function: the bucket of ts among n buckets of the window [t0, t1) (core/bucket.h). NULL where ts lies outside
+ * or an argument is NULL; an error where one is no integer, or n is not greater than 0. Deterministic and innocuous. */
 int iforest_bucket_register(sqlite3 *db);
 
 #endif

@@ -50,9 +50,11 @@ enum iforest_status iforest_bucket_list_merge(struct iforest_bucket_list *into, 
 
 		if (merged.n > 0 && iforest_bucket_list_bucket(&merged, fields, merged.n - 1) == bucket)
 			iforest_aggregate_combine(iforest_bucket_list_aggregate(&merged, fields, merged.n - 1),
-						  iforest_bucket_list_aggregate(list, fields, at), fields->kinds, fields->n_values);
+						  iforest_bucket_list_aggregate(list, fields, at), fields->kinds,
+						  fields->n_values);
 		else
-			status = iforest_bucket_list_append(&merged, fields, bucket, iforest_bucket_list_aggregate(list, fields, at));
+			status = iforest_bucket_list_append(&merged, fields, bucket,
+							    iforest_bucket_list_aggregate(list, fields, at));
 	}
 	iforest_bucket_list_release(into);
 	iforest_bucket_list_release(from);

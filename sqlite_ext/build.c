@@ -30,7 +30,8 @@ static int build_error(struct build *build, enum iforest_status status)
 
 /* ---- the query ---- */
 
-/* SELECT s."id", s."ts", s."track", s."dur" FROM "main"."spans" AS s [WHERE ...] ORDER BY s."track", s."ts" NULLS LAST, s."id" */
+/* SELECT s."id", s."ts", s."track", s."dur" FROM "main"."spans" AS s [WHERE ...] ORDER BY s."track", s."ts" NULLS LAST,
+ * s."id" */
 static int prepare_rows(struct build *build, sqlite3_stmt **statement)
 {
 	const struct iforest_definition *definition = build->definition;
@@ -106,7 +107,8 @@ static int choose_kinds(struct build *build)
 	int rc = SQLITE_OK;
 
 	build->fields = (struct iforest_fields){ .n_values = (uint8_t)build->definition->n_values,
-						 .squares = build->definition->squares, .duration_value = build->definition->duration_value };
+						 .squares = build->definition->squares,
+						 .duration_value = build->definition->duration_value };
 	for (unsigned v = 0; v < build->definition->n_values && !rc; v++) {
 		const char *column = build->definition->values[v].source, *type = NULL;
 		bool is_real;
@@ -218,19 +220,22 @@ static int clean_up(struct build *build, const struct iforest_run *run)
 	int rc = iforest_execute(build->error, index->db,
 				 "DELETE FROM \"%w\".\"%w_page\" WHERE id <> 0 AND id NOT BETWEEN %lld AND %lld;"
 				 "DELETE FROM \"%w\".\"%w_series\" WHERE id < %u OR id >= %u",
-				 schema, name, first_page, run->n_leaves ? first_page + UINT32_MAX : first_page - 1, schema, name,
-				 build->first_series, build->next_series);
+				 schema, name, first_page, run->n_leaves ? first_page + UINT32_MAX : first_page - 1, schema,
+				 name, build->first_series, build->next_series);
 
 	if (build->definition->sync != IFOREST_SYNC_LOG)
 		return rc;
 	if (!rc)
 		rc = iforest_watch_start(index->db, schema, name, build->source, build->definition, build->error);
 	if (!rc)
-		rc = iforest_watch_prepare_empty(index->db, schema, name, build->source, build->definition, &statement, build->error);
+		rc = iforest_watch_prepare_empty(index->db, schema, name, build->source, build->definition, &statement,
+						 build->error);
 	if (!rc && iforest_step_to_end(statement) != SQLITE_DONE)
 		rc = iforest_error_from_db(build->error, index->db, sqlite3_errcode(index->db));
 	sqlite3_finalize(statement);
-	if (rc) /* in a transaction SQLite undoes nothing of it: without triggers no question is answered from a log that is not empty */
+	/* in a transaction SQLite undoes nothing of it: without triggers no question is answered from a log that is not
+	 * empty */
+	if (rc)
 		(void)iforest_watch_stop(index->db, schema, name, &ignored);
 	iforest_error_clear(&ignored);
 	return rc;
@@ -268,7 +273,9 @@ static int start(struct build *build)
 int iforest_build(struct iforest_index *index, const struct iforest_definition *definition,
 		  const struct iforest_source *source, struct iforest_error *error)
 {
-	struct build build = { .index = index, .definition = definition, .source = source, .error = error, .last_rowid = INT64_MIN };
+	struct build build = {
+		.index = index, .definition = definition, .source = source, .error = error, .last_rowid = INT64_MIN
+	};
 	struct iforest_run run = { .n_leaves = 0 };
 	int rc;
 

@@ -27,8 +27,8 @@ void iforest_carry_turn(struct iforest_carry *carry)
 }
 
 /* The last rows before a time, or the first at or after it, that have values of `columns` (bits), into rows[v]. */
-static enum iforest_status look(struct iforest_carry *carry, const struct iforest_series *const *series, uint32_t n, int64_t time,
-				bool is_before, uint32_t columns, struct iforest_row *rows)
+static enum iforest_status look(struct iforest_carry *carry, const struct iforest_series *const *series, uint32_t n,
+				int64_t time, bool is_before, uint32_t columns, struct iforest_row *rows)
 {
 	const struct iforest_fields *fields = &carry->scan.manifest->fields;
 	struct iforest_scan *scan = &carry->scan;
@@ -37,8 +37,9 @@ static enum iforest_status look(struct iforest_carry *carry, const struct ifores
 	int64_t bucket;
 	bool found;
 
-	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE, .window = { .has_t0 = !is_before, .has_t1 = is_before,
-						      .t0 = time, .t1 = time } };
+	scan->bucketing =
+		(struct iforest_bucketing){ .mode = IFOREST_WHOLE,
+					    .window = { .has_t0 = !is_before, .has_t1 = is_before, .t0 = time, .t1 = time } };
 	scan->wanted = (struct iforest_wanted){ .lasts = is_before ? columns : 0, .firsts = is_before ? 0 : columns,
 						.filter = scan->wanted.filter };
 	for (unsigned v = 0; v < fields->n_values; v++)
@@ -67,9 +68,11 @@ static double line(const struct iforest_row *a, const struct iforest_row *b, int
 	bool falls;
 
 	if (kind == IFOREST_FLOAT64)
-		return a->value.real * ((double)(width - part) / (double)width) + b->value.real * ((double)part / (double)width);
+		return a->value.real * ((double)(width - part) / (double)width) +
+		       b->value.real * ((double)part / (double)width);
 	falls = b->value.integer < a->value.integer;
-	rise = falls ? (uint64_t)a->value.integer - (uint64_t)b->value.integer : (uint64_t)b->value.integer - (uint64_t)a->value.integer;
+	rise = falls ? (uint64_t)a->value.integer - (uint64_t)b->value.integer :
+		       (uint64_t)b->value.integer - (uint64_t)a->value.integer;
 	product = (iforest_uint128)rise * part;
 	whole = (iforest_int128)(product / width);
 	rise = (uint64_t)(product % width);

@@ -12,16 +12,18 @@ struct iforest_carry {
 	bool has_scan;
 	enum iforest_fill fill;
 	uint32_t wanted;                                /* bit v: of value column v */
-	uint32_t knows_before, knows_after;             /* bit v: the row nearest to the buckets without v that pass now is known */
+	/* bit v: the row nearest to the buckets without v that pass now is known */
+	uint32_t knows_before, knows_after;
 	struct iforest_row before[IFOREST_MAX_VALUES], after[IFOREST_MAX_VALUES];
 
 	/* of the bucket that passed last */
 	uint32_t filled;                                /* bit v: it has no v, and this one: */
-	double lines[IFOREST_MAX_VALUES];               /* IFOREST_FILL_LINEAR; IFOREST_FILL_LAST: before[v].value, of the index's kind */
+	/* IFOREST_FILL_LINEAR; IFOREST_FILL_LAST: before[v].value, of the index's kind */
+	double lines[IFOREST_MAX_VALUES];
 };
 
-/* Fills the value columns of `wanted` (bits) of the buckets of `beside`, whose runs and filter it takes; what they have and have not
- * must be asked for there. Ends with iforest_carry_release(), which does nothing where memory is all zero.
+/* Fills the value columns of `wanted` (bits) of the buckets of `beside`, whose runs and filter it takes; what they have and
+ * have not must be asked for there. Ends with iforest_carry_release(), which does nothing where memory is all zero.
  * Errors  IFOREST_NO_MEMORY. */
 enum iforest_status iforest_carry_start(struct iforest_carry *carry, enum iforest_fill fill, uint32_t wanted,
 					const struct iforest_scan *beside, struct iforest_store *joined,

@@ -11,7 +11,8 @@ char iforest_condition_operator(unsigned char op)
 	case SQLITE_INDEX_CONSTRAINT_GT: return '>';
 	case SQLITE_INDEX_CONSTRAINT_GE: return 'g';
 	case SQLITE_INDEX_CONSTRAINT_IS: return 'i';
-	/* not ISNOTNULL: SQLite offers that of the ON of a LEFT JOIN to the table on the left, too, whose rows it must not take away */
+	/* not ISNOTNULL: SQLite offers that of the ON of a LEFT JOIN to the table on the left, too, whose rows it must not take
+	 * away */
 	case SQLITE_INDEX_CONSTRAINT_ISNULL: return 'n';
 	default: return 0;
 	}
@@ -138,7 +139,8 @@ static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_valu
 	}
 }
 
-int iforest_choice_among(const struct iforest_series *const *series, uint32_t n, unsigned by, sqlite3_value *list, bool *is_chosen, struct iforest_error *error)
+int iforest_choice_among(const struct iforest_series *const *series, uint32_t n, unsigned by, sqlite3_value *list,
+			 bool *is_chosen, struct iforest_error *error)
 {
 	bool *is_in = sqlite3_malloc64(n + (size_t)1);
 	sqlite3_value *value;
@@ -152,11 +154,12 @@ int iforest_choice_among(const struct iforest_series *const *series, uint32_t n,
 			is_in[s] = is_in[s] || (is_chosen[s] && may_hold(&series[s]->values[by], '=', value));
 	memcpy(is_chosen, is_in, n);
 	sqlite3_free(is_in);
-	return rc == SQLITE_DONE || rc == SQLITE_OK ? SQLITE_OK : iforest_error_set(error, rc, "the values of an IN cannot be read");
+	return rc == SQLITE_DONE || rc == SQLITE_OK ? SQLITE_OK :
+						      iforest_error_set(error, rc, "the values of an IN cannot be read");
 }
 
-int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_condition *conditions, unsigned n, sqlite3_value **argv,
-			struct iforest_error *error)
+int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_condition *conditions, unsigned n,
+			sqlite3_value **argv, struct iforest_error *error)
 {
 	bool *is_chosen = sqlite3_malloc64(choice->n_by_id + (size_t)1);
 	int rc = SQLITE_OK;
@@ -171,7 +174,8 @@ int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_c
 		if (conditions[c].by < 0)
 			continue;
 		if (op == 'm')
-			rc = iforest_choice_among(choice->by_id, choice->n_by_id, (unsigned)conditions[c].by, argv[c], is_chosen, error);
+			rc = iforest_choice_among(choice->by_id, choice->n_by_id, (unsigned)conditions[c].by, argv[c],
+						  is_chosen, error);
 		for (uint32_t s = 0; s < choice->n_by_id && op != 'm'; s++)
 			is_chosen[s] = is_chosen[s] && may_hold(&choice->by_id[s]->values[conditions[c].by], op, argv[c]);
 	}

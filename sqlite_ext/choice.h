@@ -23,16 +23,18 @@ struct iforest_choice {
 };
 
 /* Takes the series of a dictionary, which must stay; none are chosen yet. */
-int iforest_choice_list(struct iforest_choice *choice, const struct iforest_dictionary *dictionary, struct iforest_error *error);
+int iforest_choice_list(struct iforest_choice *choice, const struct iforest_dictionary *dictionary,
+			struct iforest_error *error);
 void iforest_choice_release(struct iforest_choice *choice);
 
-/* Chooses the series that may meet all conditions; argv has a value for each. Where affinities could make a number equal a text they
- * may: SQLite checks. Cost: series times conditions, times values of an IN. */
-int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_condition *conditions, unsigned n, sqlite3_value **argv,
-			struct iforest_error *error);
+/* Chooses the series that may meet all conditions; argv has a value for each. Where affinities could make a number equal a text
+ * they may: SQLite checks. Cost: series times conditions, times values of an IN. */
+int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_condition *conditions, unsigned n,
+			sqlite3_value **argv, struct iforest_error *error);
 
 /* Clears is_chosen of those of n series of which a by column can have none of the values of an IN, which come all at once. */
-int iforest_choice_among(const struct iforest_series *const *series, uint32_t n, unsigned by, sqlite3_value *list, bool *is_chosen, struct iforest_error *error);
+int iforest_choice_among(const struct iforest_series *const *series, uint32_t n, unsigned by, sqlite3_value *list,
+			 bool *is_chosen, struct iforest_error *error);
 
 /* The series of an id, NULL if there is none. */
 const struct iforest_series *iforest_choice_series(const struct iforest_choice *choice, uint64_t id);

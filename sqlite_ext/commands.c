@@ -52,8 +52,8 @@ static int merge(struct iforest_table *table, int64_t most_pages, struct iforest
 static int automerge(struct iforest_table *table, int64_t fan_in, struct iforest_error *error)
 {
 	if (fan_in < IFOREST_LEAST_AUTOMERGE || fan_in > IFOREST_MOST_AUTOMERGE)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: automerge takes n from %d to %d", table->name, IFOREST_LEAST_AUTOMERGE,
-					 IFOREST_MOST_AUTOMERGE);
+		return iforest_error_set(error, SQLITE_ERROR, "%s: automerge takes n from %d to %d", table->name,
+					 IFOREST_LEAST_AUTOMERGE, IFOREST_MOST_AUTOMERGE);
 	return iforest_index_set_automerge(&table->index, (uint32_t)fan_in, error);
 }
 
@@ -106,14 +106,16 @@ static int check_alone(const struct iforest_table *table, struct iforest_error *
 		const char *sql = sqlite3_sql(writer);
 
 		if (!is_command(table, sql ? sql : ""))
-			return iforest_error_set(error, SQLITE_ERROR,
-						 "%s: a command cannot be run by a trigger, or while another statement writes; run it by itself",
-						 table->name);
+			return iforest_error_set(
+				error, SQLITE_ERROR,
+				"%s: a command cannot be run by a trigger, or while another statement writes; run it by itself",
+				table->name);
 	}
 	return SQLITE_OK;
 }
 
-static int run_command(struct iforest_table *table, const struct command *command, sqlite3_value *number, struct iforest_error *error)
+static int run_command(struct iforest_table *table, const struct command *command, sqlite3_value *number,
+		       struct iforest_error *error)
 {
 	bool is_given = sqlite3_value_type(number) != SQLITE_NULL;
 	int64_t n = command->usual;
@@ -127,7 +129,8 @@ static int run_command(struct iforest_table *table, const struct command *comman
 	return rc || !command->writes_runs ? rc : iforest_shelves_keep(&table->index, error);
 }
 
-int iforest_command_run(struct iforest_table *table, const char *command, sqlite3_value **arguments, struct iforest_error *error)
+int iforest_command_run(struct iforest_table *table, const char *command, sqlite3_value **arguments,
+			struct iforest_error *error)
 {
 	sqlite3_value *number = arguments[IFOREST_ARGUMENT_N], *step = arguments[IFOREST_ARGUMENT_STEP];
 	bool is_export = sqlite3_stricmp(command, "export") == 0;
@@ -145,7 +148,8 @@ int iforest_command_run(struct iforest_table *table, const char *command, sqlite
 	for (int c = 0; c < N_COMMANDS; c++)
 		if (sqlite3_stricmp(command, commands[c].name) == 0)
 			return run_command(table, &commands[c], number, error);
-	return iforest_error_set(error, SQLITE_ERROR,
-				 "%s: unknown command \"%s\"; there are flush, merge, optimize, rebuild, integrity-check, automerge and export",
-				 table->name, command);
+	return iforest_error_set(
+		error, SQLITE_ERROR,
+		"%s: unknown command \"%s\"; there are flush, merge, optimize, rebuild, integrity-check, automerge and export",
+		table->name, command);
 }

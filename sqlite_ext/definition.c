@@ -124,7 +124,8 @@ static int read_one_name(const char *text, const char *key, char **name, struct 
 		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
 	*name = read_name(&at, error);
 	if (!*name || *at)
-		return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s=%s\": it takes one name", key, text);
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s=%s\": it takes one name", key,
+					 text);
 	return SQLITE_OK;
 }
 
@@ -138,9 +139,11 @@ static int read_list(const char *text, const char *key, struct iforest_column_na
 	if (read_columns(text, columns, n_most, n, &too_many, error))
 		return SQLITE_OK;
 	if (too_many)
-		return iforest_error_set(error, SQLITE_ERROR, "iforest: at most %u %s columns; make a second index", n_most, key);
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: at most %u %s columns; make a second index", n_most,
+					 key);
 	return iforest_error_set(error, SQLITE_ERROR,
-				 "iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other)", key, text);
+				 "iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other)", key,
+				 text);
 }
 
 static int read_sync(const char *text, bool is_given, enum iforest_sync *sync, struct iforest_error *error)
@@ -152,10 +155,12 @@ static int read_sync(const char *text, bool is_given, enum iforest_sync *sync, s
 			*sync = (enum iforest_sync)s;
 			return SQLITE_OK;
 		}
-	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"sync=%s\": it is log, append or manual", text);
+	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"sync=%s\": it is log, append or manual",
+				 text);
 }
 
-static int read_argument(struct iforest_definition *definition, const char *argument, bool *has_sync, struct iforest_error *error)
+static int read_argument(struct iforest_definition *definition, const char *argument, bool *has_sync,
+			 struct iforest_error *error)
 {
 	const char *at = skip_space(argument);
 	char *key = read_name(&at, error);
@@ -176,7 +181,8 @@ static int read_argument(struct iforest_definition *definition, const char *argu
 		else if (sqlite3_stricmp(key, "by") == 0)
 			rc = read_list(at, "by", definition->by, IFOREST_MAX_BY, &definition->n_by, error);
 		else if (sqlite3_stricmp(key, "variance") == 0)
-			rc = read_list(at, "variance", definition->variances, IFOREST_MAX_VALUES, &definition->n_variances, error);
+			rc = read_list(at, "variance", definition->variances, IFOREST_MAX_VALUES, &definition->n_variances,
+				       error);
 		else if (sqlite3_stricmp(key, "sketch") == 0)
 			rc = read_list(at, "sketch", definition->sketches, IFOREST_MAX_VALUES, &definition->n_sketches, error);
 		else if (sqlite3_stricmp(key, "counter") == 0)
@@ -185,7 +191,8 @@ static int read_argument(struct iforest_definition *definition, const char *argu
 			rc = read_sync(at, *has_sync, &definition->sync, error);
 		else
 			rc = iforest_error_set(error, SQLITE_ERROR,
-					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, variance, by, sketch, counter and sync",
+					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, "
+					       "variance, by, sketch, counter and sync",
 					       key);
 		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
 	}
@@ -227,8 +234,10 @@ static int find_variances(struct iforest_definition *definition, struct iforest_
 		while (v < definition->n_values && sqlite3_stricmp(definition->values[v].name, column->source) != 0)
 			v++;
 		if (v == definition->n_values || sqlite3_stricmp(column->source, column->name) != 0)
-			return iforest_error_set(error, SQLITE_ERROR, "iforest: variance=... takes names of value columns of the index, and \"%s\" is none",
-						 v == definition->n_values ? column->source : column->name);
+			return iforest_error_set(
+				error, SQLITE_ERROR,
+				"iforest: variance=... takes names of value columns of the index, and \"%s\" is none",
+				v == definition->n_values ? column->source : column->name);
 		if (definition->squares >> v & 1)
 			return iforest_error_set(error, SQLITE_ERROR, "iforest: variance=... names \"%s\" twice", column->name);
 		definition->squares |= (uint8_t)(1u << v);
@@ -237,8 +246,9 @@ static int find_variances(struct iforest_definition *definition, struct iforest_
 }
 
 /* Numbers of the value columns of which something is kept, each named once, by the name that it has in the index. */
-static int find_values(const struct iforest_definition *definition, const char *argument, const struct iforest_column_name *columns,
-		       unsigned n_columns, uint8_t *values, struct iforest_error *error)
+static int find_values(const struct iforest_definition *definition, const char *argument,
+		       const struct iforest_column_name *columns, unsigned n_columns, uint8_t *values,
+		       struct iforest_error *error)
 {
 	for (unsigned c = 0; c < n_columns; c++) {
 		const char *name = columns[c].source;
@@ -247,11 +257,13 @@ static int find_values(const struct iforest_definition *definition, const char *
 		while (v < definition->n_values && sqlite3_stricmp(definition->values[v].name, name) != 0)
 			v++;
 		if (v == definition->n_values)
-			return iforest_error_set(error, SQLITE_ERROR, "iforest: %s=(%s): no value column has that name; list it in value=(...)",
+			return iforest_error_set(error, SQLITE_ERROR,
+						 "iforest: %s=(%s): no value column has that name; list it in value=(...)",
 						 argument, name);
 		for (unsigned k = 0; k < c; k++)
 			if (values[k] == v)
-				return iforest_error_set(error, SQLITE_ERROR, "iforest: %s=(...) names \"%s\" twice", argument, name);
+				return iforest_error_set(error, SQLITE_ERROR, "iforest: %s=(...) names \"%s\" twice", argument,
+							 name);
 		values[c] = (uint8_t)v;
 	}
 	return SQLITE_OK;
@@ -301,8 +313,11 @@ int iforest_definition_parse(struct iforest_definition *definition, int n_argume
 	if (!rc)
 		rc = find_variances(definition, error);
 	if (!rc)
-		rc = find_values(definition, "sketch", definition->sketches, definition->n_sketches, definition->sketch_values, error);
-	return rc ? rc : find_values(definition, "counter", definition->counters, definition->n_counters, definition->counter_values, error);
+		rc = find_values(definition, "sketch", definition->sketches, definition->n_sketches, definition->sketch_values,
+				 error);
+	return rc ? rc :
+		    find_values(definition, "counter", definition->counters, definition->n_counters, definition->counter_values,
+				error);
 }
 
 static void release_column(struct iforest_column_name *column)
@@ -348,7 +363,8 @@ int iforest_definition_keep_by(struct iforest_definition *definition, const char
 			b++;
 		sqlite3_free(name);
 		if (!name || *at || b == definition->n_by)
-			return iforest_error_set(error, SQLITE_ERROR, "%s: \"%s\" is no by column of the index", module, names[i]);
+			return iforest_error_set(error, SQLITE_ERROR, "%s: \"%s\" is no by column of the index", module,
+						 names[i]);
 		if (is_kept[b])
 			return iforest_error_set(error, SQLITE_ERROR, "%s: by column \"%s\" is named twice", module, names[i]);
 		is_kept[b] = true;

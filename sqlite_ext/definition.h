@@ -39,7 +39,8 @@ struct iforest_definition {
 	const char *by_types[IFOREST_MAX_BY];                /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
 	struct iforest_column_name variances[IFOREST_MAX_VALUES];
 	unsigned n_variances;
-	uint8_t squares;                                     /* bit v: the variance of value column v is kept, as variances say */
+	/* bit v: the variance of value column v is kept, as variances say */
+	uint8_t squares;
 	uint8_t duration_value;                              /* its number in values, or IFOREST_NO_VALUE */
 	char *texts[IFOREST_MAX_TEXTS];                      /* the arguments as they were written */
 	unsigned n_texts;
@@ -48,7 +49,8 @@ struct iforest_definition {
 	unsigned n_hidden;                                   /* columns before all others, as declared */
 };
 
-/* Columns of the virtual table: the hidden arguments (without fill for iforest_counter), the hidden command of an index, and then
+/* Columns of the virtual table: the hidden arguments (without fill for iforest_counter), the hidden command of an index, and
+ * then
  *
  *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value |
  *   2 for each value whose variance is kept | sketches
@@ -56,8 +58,8 @@ struct iforest_definition {
  * of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration
  * of iforest_counter: by columns | bucket .. last_ts | 7 for each value
  *
- * The hidden ones come first because SQLite tells which of the first 63 columns a query uses, and of all others together. Numbers of
- * columns below are those without the hidden ones.
+ * The hidden ones come first because SQLite tells which of the first 63 columns a query uses, and of all others together.
+ * Numbers of columns below are those without the hidden ones.
  */
 enum iforest_fixed_column {
 	IFOREST_COLUMN_BUCKET, IFOREST_COLUMN_BUCKET_START, IFOREST_COLUMN_BUCKET_END, IFOREST_COLUMN_COUNT,
@@ -71,7 +73,11 @@ enum iforest_value_column {
 
 /* The first of them take the place of the fixed ones, IFOREST_OVERLAPS that of IFOREST_COLUMN_COUNT. */
 enum iforest_overlap_column {
-	IFOREST_OVERLAPS = IFOREST_COLUMN_COUNT, IFOREST_OF_CLIPPED, IFOREST_OF_LONGEST, IFOREST_OF_LONGEST_ID, IFOREST_OF_LONGEST_TS,
+	IFOREST_OVERLAPS = IFOREST_COLUMN_COUNT,
+	IFOREST_OF_CLIPPED,
+	IFOREST_OF_LONGEST,
+	IFOREST_OF_LONGEST_ID,
+	IFOREST_OF_LONGEST_TS,
 	IFOREST_N_OVERLAP
 };
 
@@ -128,8 +134,8 @@ int iforest_definition_parse_column(const char *text, struct iforest_column_name
 int iforest_definition_keep_by(struct iforest_definition *definition, const char *module, int n_names, const char *const *names,
 			       unsigned *kept, struct iforest_error *error);
 
-/* The CREATE TABLE text for sqlite3_declare_vtab(), to be freed with sqlite3_free(), and definition->n_hidden; NULL with an error, among
- * them two columns of one name. command is the name of the command column, NULL for none. */
+/* The CREATE TABLE text for sqlite3_declare_vtab(), to be freed with sqlite3_free(), and definition->n_hidden; NULL with an
+ * error, among them two columns of one name. command is the name of the command column, NULL for none. */
 char *iforest_definition_declare(struct iforest_definition *definition, const char *command, struct iforest_error *error);
 
 #endif

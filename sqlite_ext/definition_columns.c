@@ -34,7 +34,8 @@ static unsigned list_aggregates(const struct iforest_definition *definition, cha
 			names[n++] = sqlite3_mprintf(value_formats[c], definition->values[v].name);
 	for (unsigned i = 0; i < definition->n_variances; i++)
 		for (unsigned c = 0; c < IFOREST_N_OF_VARIANCE; c++)
-			names[n++] = sqlite3_mprintf(variance_formats[c], definition->values[iforest_variance_value(definition, i)].name);
+			names[n++] = sqlite3_mprintf(variance_formats[c],
+						     definition->values[iforest_variance_value(definition, i)].name);
 	for (unsigned s = 0; s < definition->n_sketches; s++)
 		names[n++] = sqlite3_mprintf("sketch_%s", definition->sketches[s].name);
 	return n;
@@ -92,11 +93,13 @@ static int check_names(const struct iforest_definition *definition, char **names
 				continue;
 			if (k < definition->n_by)
 				return iforest_error_set(error, SQLITE_ERROR,
-					"iforest: two columns named \"%s\"; give the by column another name: by=(\"%w\" AS \"%w_\")",
-					names[i], definition->by[k].source, definition->by[k].name);
+							 "iforest: two columns named \"%s\"; give the by column another name: "
+							 "by=(\"%w\" AS \"%w_\")",
+							 names[i], definition->by[k].source, definition->by[k].name);
 			return iforest_error_set(error, SQLITE_ERROR,
-				"iforest: two columns named \"%s\"; give a value column another name: value=(\"column\" AS \"other\")",
-				names[i]);
+						 "iforest: two columns named \"%s\"; give a value column another name: "
+						 "value=(\"column\" AS \"other\")",
+						 names[i]);
 		}
 	}
 	return SQLITE_OK;

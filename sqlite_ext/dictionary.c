@@ -166,13 +166,15 @@ void iforest_dictionary_narrow(const struct iforest_dictionary *dictionary, cons
 			       struct iforest_series_stretch stretches[2])
 {
 	int class = class_of(wanted->tag), text = class_of(IFOREST_BY_TEXT), number = class_of(IFOREST_BY_INTEGER);
-	struct iforest_series_stretch of_value = { stand(dictionary, class, wanted, false), stand(dictionary, class, wanted, true) };
+	struct iforest_series_stretch of_value = { stand(dictionary, class, wanted, false),
+						   stand(dictionary, class, wanted, true) };
 	struct iforest_series_stretch others = { of_value.to, of_value.to };
 
 	if (class == text || class == number) {
 		int other = class == text ? number : text;
 
-		others = (struct iforest_series_stretch){ stand(dictionary, other, NULL, false), stand(dictionary, other, NULL, true) };
+		others = (struct iforest_series_stretch){ stand(dictionary, other, NULL, false),
+							  stand(dictionary, other, NULL, true) };
 	}
 	stretches[0] = class == text ? others : of_value;
 	stretches[1] = class == text ? of_value : others;

@@ -31,8 +31,8 @@ const struct iforest_series *iforest_dictionary_find(const struct iforest_dictio
 /* Sorts by value: NULL, numbers, text, blobs; text and blobs by bytes. After series were added. */
 void iforest_dictionary_sort(struct iforest_dictionary *dictionary);
 
-/* Stretches of the sorted series, ascending, outside of which no first by value may equal `wanted` (iforest_by_may_equal()): those of
- * the value itself, and all texts for a number and numbers for a text. Requires n_by > 0. Cost: O(log n). */
+/* Stretches of the sorted series, ascending, outside of which no first by value may equal `wanted` (iforest_by_may_equal()):
+ * those of the value itself, and all texts for a number and numbers for a text. Requires n_by > 0. Cost: O(log n). */
 struct iforest_series_stretch {
 	uint32_t from, to;
 };

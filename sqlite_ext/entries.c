@@ -7,7 +7,8 @@
 enum { ROWID, TIME, FIRST_BY };
 
 /* The row to name in a refusal: the first of the table that has the same fault. */
-static int refuse_row(struct iforest_entry_reader *reader, const char *column, const char *condition, const char *format, const char *remedy)
+static int refuse_row(struct iforest_entry_reader *reader, const char *column, const char *condition, const char *format,
+		      const char *remedy)
 {
 	sqlite3_stmt *statement;
 	int rc = iforest_prepare(reader->error, reader->db, &statement,
@@ -35,24 +36,29 @@ static int refuse_time(struct iforest_entry_reader *reader, int type, bool is_nu
 	int rc = SQLITE_NOMEM;
 
 	if (type == SQLITE_FLOAT) {
-		condition = sqlite3_mprintf("typeof(\"%w\") = 'real' AND (\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
-					    column, column, column, column);
+		condition = sqlite3_mprintf(
+			"typeof(\"%w\") = 'real' AND (\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)", column,
+			column, column, column);
 		remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = "
 					 "CAST(round(\"%w\" * 1e9) AS INTEGER)", table, column, table, column, column);
 	} else {
 		condition = sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
-		remedy = sqlite3_mprintf(is_numeric ?
-			"ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = CAST(\"%w\" AS INTEGER)" :
-			"ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = "
-			"CAST(round((julianday(\"%w\") - 2440587.5) * 86400000) AS INTEGER) * 1000000",
+		remedy = sqlite3_mprintf(
+			is_numeric ? "ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = "
+				     "CAST(\"%w\" AS INTEGER)" :
+				     "ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = "
+				     "CAST(round((julianday(\"%w\") - 2440587.5) * 86400000) AS INTEGER) * 1000000",
 			table, column, table, column, column);
 	}
 	if (condition && remedy)
-		rc = refuse_row(reader, column, condition, type == SQLITE_FLOAT ?
-			"iforest: time column \"%s\" of row %lld holds %s, and times are integers; store finer units, say nanoseconds: %s, "
-			"and name that" :
-			"iforest: time column \"%s\" of row %lld holds text or a blob (%s), and times are integers; add such a column: %s, "
-			"and name that", remedy);
+		rc = refuse_row(reader, column, condition,
+				type == SQLITE_FLOAT ? "iforest: time column \"%s\" of row %lld holds %s, and times are "
+						       "integers; store finer units, say nanoseconds: %s, "
+						       "and name that" :
+						       "iforest: time column \"%s\" of row %lld holds text or a blob (%s), and "
+						       "times are integers; add such a column: %s, "
+						       "and name that",
+				remedy);
 	else
 		iforest_error_set(reader->error, SQLITE_NOMEM, "");
 	sqlite3_free(condition);
@@ -60,11 +66,13 @@ static int refuse_time(struct iforest_entry_reader *reader, int type, bool is_nu
 	return rc;
 }
 
-static int refuse_value(struct iforest_entry_reader *reader, const char *column, const char *condition_format, const char *format)
+static int refuse_value(struct iforest_entry_reader *reader, const char *column, const char *condition_format,
+			const char *format)
 {
 	char *condition = sqlite3_mprintf(condition_format, column, column);
 	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" NUMERIC; UPDATE \"%w\" SET \"%w_number\" = "
-				       "CAST(\"%w\" AS NUMERIC)", reader->source->name, column, reader->source->name, column, column);
+				       "CAST(\"%w\" AS NUMERIC)",
+				       reader->source->name, column, reader->source->name, column, column);
 	int rc = condition && remedy ? refuse_row(reader, column, condition, format, remedy) :
 				       iforest_error_set(reader->error, SQLITE_NOMEM, "");
 
@@ -97,14 +105,17 @@ static int read_value(struct iforest_entry_reader *reader, sqlite3_value *value,
 		return SQLITE_OK;
 	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
 		return refuse_value(reader, column, "typeof(\"%w\") IN ('text', 'blob')",
-				    "iforest: value column \"%s\" of row %lld holds text or a blob (%s); add a column of numbers: %s, and name that");
+				    "iforest: value column \"%s\" of row %lld holds text or a blob (%s); add a column of "
+				    "numbers: %s, and name that");
 	if (type == SQLITE_FLOAT && v == reader->definition->duration_value)
-		return refuse_value(reader, column, "typeof(\"%w\") = 'real'",
-				    "iforest: duration column \"%s\" of row %lld holds the real %s; durations are integers in the unit of "
-				    "the time column (for sums of reals leave duration out and write value=...)");
+		return refuse_value(
+			reader, column, "typeof(\"%w\") = 'real'",
+			"iforest: duration column \"%s\" of row %lld holds the real %s; durations are integers in the unit of "
+			"the time column (for sums of reals leave duration out and write value=...)");
 	if (type == SQLITE_FLOAT && reader->definition->squares >> v & 1)
 		return refuse_value(reader, column, "typeof(\"%w\") = 'real'",
-				    "iforest: value column \"%s\" of row %lld holds the real %s, and variances are kept of integers alone; store integers, "
+				    "iforest: value column \"%s\" of row %lld holds the real %s, and variances are kept of "
+				    "integers alone; store integers, "
 				    "or leave the column out of variance=...");
 	if (type == SQLITE_FLOAT && !is_real_column && reader->may_widen) {
 		reader->has_real_in_integers = true;
@@ -112,14 +123,18 @@ static int read_value(struct iforest_entry_reader *reader, sqlite3_value *value,
 	}
 	if (type == SQLITE_FLOAT && !is_real_column)
 		return refuse_value(reader, column, "typeof(\"%w\") = 'real'",
-				    "iforest: value column \"%s\" of row %lld holds the real %s, and the index was made when it held integers only; run "
+				    "iforest: value column \"%s\" of row %lld holds the real %s, and the index was made when "
+				    "it held integers only; run "
 				    "the command 'rebuild'");
 	if (type == SQLITE_INTEGER && is_real_column) {
 		int64_t integer = sqlite3_value_int64(value);
 
 		if (integer > INT64_C(1) << 53 || integer < -(INT64_C(1) << 53))
-			return refuse_value(reader, column, "typeof(\"%w\") = 'integer' AND \"%w\" NOT BETWEEN -9007199254740992 AND 9007199254740992",
-				"iforest: value column \"%s\" of row %lld holds the integer %s beside reals, which cannot hold it exactly; "
+			return refuse_value(
+				reader, column,
+				"typeof(\"%w\") = 'integer' AND \"%w\" NOT BETWEEN -9007199254740992 AND 9007199254740992",
+				"iforest: value column \"%s\" of row %lld holds the integer %s beside reals, which cannot hold "
+				"it exactly; "
 				"store integers only, or reals only");
 	}
 	entry->present |= 1u << v;
@@ -196,13 +211,14 @@ static int read_series(struct iforest_entry_reader *reader, sqlite3_value **by, 
 	return rc;
 }
 
-int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_value **values, struct iforest_series_key *key,
-			     struct iforest_error *error)
+int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_value **values,
+			     struct iforest_series_key *key, struct iforest_error *error)
 {
 	key->n_bytes = 0;
 	for (unsigned b = 0; b < definition->n_by; b++) {
 		struct iforest_by_value by = iforest_by_from_sql(values[b]);
-		enum iforest_status status = by.tag == IFOREST_BY_TEXT && !by.data ? IFOREST_NO_MEMORY : iforest_series_append(key, &by);
+		enum iforest_status status =
+			by.tag == IFOREST_BY_TEXT && !by.data ? IFOREST_NO_MEMORY : iforest_series_append(key, &by);
 
 		if (status)
 			return iforest_error_from_status(error, status, "iforest", &(struct iforest_fault){ .what = NULL }, 0);

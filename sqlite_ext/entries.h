@@ -56,7 +56,7 @@ void iforest_entry_reader_forget_series(struct iforest_entry_reader *reader);
 void iforest_entry_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values);
 
 /* The canonical form of by values. */
-int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_value **values, struct iforest_series_key *key,
-			     struct iforest_error *error);
+int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_value **values,
+			     struct iforest_series_key *key, struct iforest_error *error);
 
 #endif

@@ -31,8 +31,8 @@ static int read_state(struct iforest_index *index, struct state *state, struct i
 	static const char *const names[] = { "export width", "export until", "export from", "export to" };
 	int64_t *values[] = { &state->width, &state->until, &state->from, &state->to };
 	sqlite3_stmt *statement;
-	int n = 0, rc = iforest_prepare(error, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = ?1", index->schema,
-					index->name);
+	int n = 0, rc = iforest_prepare(error, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = ?1",
+					index->schema, index->name);
 
 	for (int i = 0; i < 4 && !rc; i++) {
 		sqlite3_bind_text(statement, 1, names[i], -1, SQLITE_STATIC);
@@ -52,8 +52,10 @@ static int read_state(struct iforest_index *index, struct state *state, struct i
 static int write_state(struct iforest_index *index, const struct state *state, struct iforest_error *error)
 {
 	return iforest_execute(error, index->db,
-			       "REPLACE INTO \"%w\".\"%w_config\" VALUES('export width', %lld), ('export until', %lld), ('export from', %lld), "
-			       "('export to', %lld)", index->schema, index->name, (sqlite3_int64)state->width, (sqlite3_int64)state->until,
+			       "REPLACE INTO \"%w\".\"%w_config\" VALUES('export width', %lld), ('export until', %lld), "
+			       "('export from', %lld), "
+			       "('export to', %lld)",
+			       index->schema, index->name, (sqlite3_int64)state->width, (sqlite3_int64)state->until,
 			       (sqlite3_int64)state->from, (sqlite3_int64)state->to);
 }
 
@@ -111,8 +113,8 @@ static int read_extent(struct export *export)
 {
 	const struct iforest_index *index = export->index;
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(export->error, index->db, &statement, "SELECT min(first_ts), max(last_ts) FROM \"%w\".\"%w\"", index->schema,
-				 index->name);
+	int rc = iforest_prepare(export->error, index->db, &statement, "SELECT min(first_ts), max(last_ts) FROM \"%w\".\"%w\"",
+				 index->schema, index->name);
 
 	if (rc)
 		return rc;
@@ -148,7 +150,8 @@ static int refresh_range(struct export *export, int level, int64_t from, int64_t
 		return iforest_error_set(export->error, SQLITE_INTERNAL, "%s: no bucket", export->index->name);
 	start = iforest_bucket_start(&bucketing, first);
 	end = iforest_bucket_end(&bucketing, last, &after_all);
-	return iforest_export_fill(export->index, export->definition, level, bucketing.step, start, after_all ? NULL : &end, export->error);
+	return iforest_export_fill(export->index, export->definition, level, bucketing.step, start, after_all ? NULL : &end,
+				   export->error);
 }
 
 static int refresh_level(struct export *export, int level)
@@ -178,21 +181,24 @@ static int choose_width(struct export *export, sqlite3_value *step)
 		export->width = export->state.width;
 	} else {
 		return iforest_error_set(export->error, SQLITE_ERROR,
-					 "%s: the first export needs the width of its finest buckets: INSERT INTO \"%w\"(\"%w\", step) VALUES('export', ...)",
+					 "%s: the first export needs the width of its finest buckets: INSERT INTO "
+					 "\"%w\"(\"%w\", step) VALUES('export', ...)",
 					 name, name, name);
 	}
 	return SQLITE_OK;
 }
 
-/* Until all is done the view is empty, and the next export is to make all anew: a command that fails within a transaction leaves what it
- * has written. */
+/* Until all is done the view is empty, and the next export is to make all anew: a command that fails within a transaction
+ * leaves what it has written. */
 static int begin(struct export *export)
 {
 	struct state unfinished = { .width = export->width, .until = INT64_MAX, .from = INT64_MIN, .to = INT64_MAX };
 	bool is_complete = false;
-	int rc = iforest_export_make_tables(export->index, export->definition, export->state.exists, &is_complete, export->error);
+	int rc = iforest_export_make_tables(export->index, export->definition, export->state.exists, &is_complete,
+					    export->error);
 
-	export->is_full = !export->state.exists || !is_complete || export->width != export->state.width || is_all_touched(&export->state);
+	export->is_full =
+		!export->state.exists || !is_complete || export->width != export->state.width || is_all_touched(&export->state);
 	if (!rc)
 		rc = iforest_export_take_levels(export->index, &export->n_levels_before, export->error);
 	return rc ? rc : write_state(export->index, &unfinished, export->error);
@@ -200,7 +206,10 @@ static int begin(struct export *export)
 
 static int finish(struct export *export)
 {
-	struct state state = { .width = export->width, .until = export->has_times ? export->last : INT64_MIN, .from = INT64_MAX, .to = INT64_MIN };
+	struct state state = { .width = export->width,
+			       .until = export->has_times ? export->last : INT64_MIN,
+			       .from = INT64_MAX,
+			       .to = INT64_MIN };
 	int rc = iforest_export_put_levels(export->index, export->width, export->n_levels, export->error);
 
 	return rc ? rc : write_state(export->index, &state, export->error);

@@ -4,17 +4,18 @@
  *   x_levels(bucket_level, bucket_width, interval_from, interval_to)
  *   x_export   a view of both, which picks a level by the interval that a tool asks for
  *
- * x_config tells what they hold: 'export width' of the finest buckets; 'export until', the latest time there was; and 'export from' and
- * 'export to', the range of times up to that one in which rows were flushed since. Only what it names is ours; without it there is no export.
+ * x_config tells what they hold: 'export width' of the finest buckets; 'export until', the latest time there was; and 'export
+ * from' and 'export to', the range of times up to that one in which rows were flushed since. Only what it names is ours;
+ * without it there is no export.
  */
 #ifndef IFOREST_SQLITE_EXPORT_H
 #define IFOREST_SQLITE_EXPORT_H
 
 #include "sqlite_ext/index.h"
 
-/* Flushes, and makes the tables say what the index says; they are made if they are not there yet. step is the width of the finest
- * buckets, NULL for the one they have. Where that is another one, or the index was rebuilt, all is made anew; otherwise the buckets
- * in which something changed, and those from the latest one on.
+/* Flushes, and makes the tables say what the index says; they are made if they are not there yet. step is the width of the
+ * finest buckets, NULL for the one they have. Where that is another one, or the index was rebuilt, all is made anew; otherwise
+ * the buckets in which something changed, and those from the latest one on.
  * On error within a transaction the view is empty, or as it was, and the next export makes all anew. */
 int iforest_export(struct iforest_index *index, const struct iforest_definition *definition, sqlite3_value *step,
 		   struct iforest_error *error);

@@ -4,7 +4,9 @@ static const char *const suffixes[] = { "rollup", "levels", "export" };
 
 enum { ROLLUP, LEVELS, VIEW, N_TABLES };
 
-static const char *const formats[] = { "count_%w", "sum_%w", "min_%w", "max_%w", "first_%w", "last_%w", "min_%w_id", "max_%w_id" };
+static const char *const formats[] = {
+	"count_%w", "sum_%w", "min_%w", "max_%w", "first_%w", "last_%w", "min_%w_id", "max_%w_id"
+};
 
 enum { COUNT_OF, SUM_OF, MIN_OF, MAX_OF, FIRST_OF, LAST_OF, N_FORMATS = sizeof formats / sizeof *formats };
 
@@ -53,9 +55,11 @@ static int make_rollup(struct iforest_index *index, const struct iforest_definit
 {
 	sqlite3_str *text = sqlite3_str_new(index->db);
 
-	sqlite3_str_appendf(text, "CREATE TABLE \"%w\".\"%w_rollup\"(bucket_level INTEGER, bucket_start INTEGER", index->schema, index->name);
+	sqlite3_str_appendf(text, "CREATE TABLE \"%w\".\"%w_rollup\"(bucket_level INTEGER, bucket_start INTEGER", index->schema,
+			    index->name);
 	for (unsigned b = 0; b < definition->n_by; b++)
-		sqlite3_str_appendf(text, ", \"%w\" %s", definition->by[b].name, definition->by_types[b] ? definition->by_types[b] : "");
+		sqlite3_str_appendf(text, ", \"%w\" %s", definition->by[b].name,
+				    definition->by_types[b] ? definition->by_types[b] : "");
 	sqlite3_str_appendall(text, ", count INTEGER, first_ts INTEGER, last_ts INTEGER");
 	for (unsigned v = 0; v < definition->n_values; v++)
 		for (unsigned f = 0; f < N_FORMATS; f++) {
@@ -85,7 +89,8 @@ static int make_view(struct iforest_index *index, const struct iforest_definitio
 {
 	sqlite3_str *text = sqlite3_str_new(index->db);
 
-	sqlite3_str_appendf(text, "CREATE VIEW \"%w\".\"%w_export\" AS SELECT interval_from, interval_to, bucket_width, bucket_start",
+	sqlite3_str_appendf(text,
+			    "CREATE VIEW \"%w\".\"%w_export\" AS SELECT interval_from, interval_to, bucket_width, bucket_start",
 			    index->schema, name);
 	append_columns(text, definition);
 	for (unsigned v = 0; v < definition->n_values; v++) {
@@ -100,7 +105,8 @@ static int make_view(struct iforest_index *index, const struct iforest_definitio
 	return execute_text(index, text, error);
 }
 
-static int check_names(const struct iforest_index *index, const struct iforest_definition *definition, struct iforest_error *error)
+static int check_names(const struct iforest_index *index, const struct iforest_definition *definition,
+		       struct iforest_error *error)
 {
 	static const char *const names[] = { "bucket_level", "bucket_width", "interval_from", "interval_to" };
 
@@ -108,16 +114,20 @@ static int check_names(const struct iforest_index *index, const struct iforest_d
 		for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
 			if (sqlite3_stricmp(definition->by[b].name, names[i]) == 0)
 				return iforest_error_set(error, SQLITE_ERROR,
-							 "%s: by column \"%s\" has the name of a column of the export; give it another one in the index: "
-							 "by=(\"%w\" AS \"%w_\")", index->name, definition->by[b].name, definition->by[b].source, definition->by[b].name);
+							 "%s: by column \"%s\" has the name of a column of the export; give it "
+							 "another one in the index: "
+							 "by=(\"%w\" AS \"%w_\")",
+							 index->name, definition->by[b].name, definition->by[b].source,
+							 definition->by[b].name);
 	return SQLITE_OK;
 }
 
 static int is_there(struct iforest_index *index, const char *name, const char *suffix, bool *found, struct iforest_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement, "SELECT 1 FROM \"%w\".sqlite_schema WHERE name = '%q_%q' COLLATE NOCASE",
-				 index->schema, name, suffix);
+	int rc = iforest_prepare(error, index->db, &statement,
+				 "SELECT 1 FROM \"%w\".sqlite_schema WHERE name = '%q_%q' COLLATE NOCASE", index->schema, name,
+				 suffix);
 
 	if (rc)
 		return rc;
@@ -130,7 +140,8 @@ static int is_there(struct iforest_index *index, const char *name, const char *s
 static int has_type(struct iforest_index *index, const char *value, const char *type, bool *same, struct iforest_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement, "SELECT 1 FROM pragma_table_info('%q_rollup', %Q) WHERE name = 'sum_%q' AND type = %Q",
+	int rc = iforest_prepare(error, index->db, &statement,
+				 "SELECT 1 FROM pragma_table_info('%q_rollup', %Q) WHERE name = 'sum_%q' AND type = %Q",
 				 index->name, index->schema, value, type);
 
 	if (rc)
@@ -146,7 +157,8 @@ static int change_type(struct iforest_index *index, const char *value, const cha
 	const char *schema = index->schema, *name = index->name;
 	sqlite3_str *text = sqlite3_str_new(index->db);
 
-	sqlite3_str_appendf(text, "DROP VIEW IF EXISTS \"%w\".\"%w_export\"; DELETE FROM \"%w\".\"%w_rollup\"", schema, name, schema, name);
+	sqlite3_str_appendf(text, "DROP VIEW IF EXISTS \"%w\".\"%w_export\"; DELETE FROM \"%w\".\"%w_rollup\"", schema, name,
+			    schema, name);
 	for (unsigned f = SUM_OF; f <= LAST_OF; f++) {
 		sqlite3_str_appendf(text, "; ALTER TABLE \"%w\".\"%w_rollup\" DROP COLUMN ", schema, name);
 		append_value(text, formats[f], value);
@@ -158,7 +170,8 @@ static int change_type(struct iforest_index *index, const char *value, const cha
 }
 
 /* Makes x_rollup, or sees to it that its columns are of the types that they would be made with. */
-static int see_to_rollup(struct iforest_index *index, const struct iforest_definition *definition, bool *found, struct iforest_error *error)
+static int see_to_rollup(struct iforest_index *index, const struct iforest_definition *definition, bool *found,
+			 struct iforest_error *error)
 {
 	struct iforest_snapshot *snapshot = NULL;
 	bool was_found = found[ROLLUP];
@@ -183,8 +196,10 @@ static int see_to_rollup(struct iforest_index *index, const struct iforest_defin
 
 static int is_taken(struct iforest_index *index, const char *name, const char *suffix, struct iforest_error *error)
 {
-	return iforest_error_set(error, SQLITE_ERROR, "%s: there is already something named \"%s_%s\", which the export is to be called; drop or "
-				 "rename it, or give the index another name", index->name, name, suffix);
+	return iforest_error_set(error, SQLITE_ERROR,
+				 "%s: there is already something named \"%s_%s\", which the export is to be called; drop or "
+				 "rename it, or give the index another name",
+				 index->name, name, suffix);
 }
 
 int iforest_export_make_tables(struct iforest_index *index, const struct iforest_definition *definition, bool are_ours,
@@ -211,7 +226,8 @@ int iforest_export_make_tables(struct iforest_index *index, const struct iforest
 int iforest_export_take_levels(struct iforest_index *index, int *n, struct iforest_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement, "SELECT count(*) FROM \"%w\".\"%w_levels\"", index->schema, index->name);
+	int rc = iforest_prepare(error, index->db, &statement, "SELECT count(*) FROM \"%w\".\"%w_levels\"", index->schema,
+				 index->name);
 
 	if (rc)
 		return rc;
@@ -225,12 +241,14 @@ int iforest_export_take_levels(struct iforest_index *index, int *n, struct ifore
 
 int iforest_export_put_levels(struct iforest_index *index, int64_t width, int n, struct iforest_error *error)
 {
-	int rc = iforest_execute(error, index->db, "DELETE FROM \"%w\".\"%w_rollup\" WHERE bucket_level >= %d", index->schema, index->name, n);
+	int rc = iforest_execute(error, index->db, "DELETE FROM \"%w\".\"%w_rollup\" WHERE bucket_level >= %d", index->schema,
+				 index->name, n);
 
 	/* any interval has one level: the finest goes on to all below, the widest to all above */
 	for (int level = 0; level < n && !rc; level++)
-		rc = iforest_execute(error, index->db, "INSERT INTO \"%w\".\"%w_levels\" VALUES(%d, %lld, %lld, %lld)", index->schema,
-				     index->name, level, (sqlite3_int64)(width << level), (sqlite3_int64)(level ? width << level : INT64_MIN),
+		rc = iforest_execute(error, index->db, "INSERT INTO \"%w\".\"%w_levels\" VALUES(%d, %lld, %lld, %lld)",
+				     index->schema, index->name, level, (sqlite3_int64)(width << level),
+				     (sqlite3_int64)(level ? width << level : INT64_MIN),
 				     (sqlite3_int64)(level + 1 < n ? width << (level + 1) : INT64_MAX));
 	return rc;
 }
@@ -241,15 +259,16 @@ int iforest_export_fill(struct iforest_index *index, const struct iforest_defini
 	const char *schema = index->schema, *name = index->name;
 	sqlite3_str *text = sqlite3_str_new(index->db);
 
-	sqlite3_str_appendf(text, "DELETE FROM \"%w\".\"%w_rollup\" WHERE bucket_level = %d AND bucket_start >= %lld", schema, name, level,
-			    (sqlite3_int64)start);
+	sqlite3_str_appendf(text, "DELETE FROM \"%w\".\"%w_rollup\" WHERE bucket_level = %d AND bucket_start >= %lld", schema,
+			    name, level, (sqlite3_int64)start);
 	if (end)
 		sqlite3_str_appendf(text, " AND bucket_start < %lld", (sqlite3_int64)*end);
 	sqlite3_str_appendf(text, ";INSERT INTO \"%w\".\"%w_rollup\"(bucket_level, bucket_start", schema, name);
 	append_columns(text, definition);
 	sqlite3_str_appendf(text, ") SELECT %d, bucket_start", level);
 	append_columns(text, definition);
-	sqlite3_str_appendf(text, " FROM \"%w\".\"%w\" WHERE step = %lld AND t0 = %lld", schema, name, (sqlite3_int64)width, (sqlite3_int64)start);
+	sqlite3_str_appendf(text, " FROM \"%w\".\"%w\" WHERE step = %lld AND t0 = %lld", schema, name, (sqlite3_int64)width,
+			    (sqlite3_int64)start);
 	if (end)
 		sqlite3_str_appendf(text, " AND t1 = %lld", (sqlite3_int64)*end);
 	sqlite3_str_appendall(text, " ORDER BY bucket_start");
@@ -284,7 +303,7 @@ int iforest_export_rename_tables(struct iforest_index *index, const struct ifore
 		rc = iforest_execute(error, index->db, "DROP VIEW \"%w\".\"%w_export\"", index->schema, index->name);
 	for (int t = 0; t < VIEW && !rc; t++)
 		if (found[t])
-			rc = iforest_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%w\" RENAME TO \"%w_%w\"", index->schema, index->name,
-					     suffixes[t], new_name, suffixes[t]);
+			rc = iforest_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%w\" RENAME TO \"%w_%w\"",
+					     index->schema, index->name, suffixes[t], new_name, suffixes[t]);
 	return rc || !found[VIEW] ? rc : make_view(index, definition, new_name, error);
 }

@@ -4,8 +4,8 @@
 
 #include "sqlite_ext/index.h"
 
-/* Makes those that are not there. *is_complete: all were. Unless they are ours, one that is there is an error; so is a by column that
- * has the name of another column. */
+/* Makes those that are not there. *is_complete: all were. Unless they are ours, one that is there is an error; so is a by
+ * column that has the name of another column. */
 int iforest_export_make_tables(struct iforest_index *index, const struct iforest_definition *definition, bool are_ours,
 			       bool *is_complete, struct iforest_error *error);
 
@@ -15,8 +15,8 @@ int iforest_export_take_levels(struct iforest_index *index, int *n, struct ifore
 /* Fills it again, with n levels of which the first has the width given, and removes rows of x_rollup above them. */
 int iforest_export_put_levels(struct iforest_index *index, int64_t width, int n, struct iforest_error *error);
 
-/* Replaces the rows of a level whose buckets start in [start, *end), or from start on where end is NULL, by what the index says.
- * Both are bounds of buckets of that width, or the ends of int64. */
+/* Replaces the rows of a level whose buckets start in [start, *end), or from start on where end is NULL, by what the index
+ * says. Both are bounds of buckets of that width, or the ends of int64. */
 int iforest_export_fill(struct iforest_index *index, const struct iforest_definition *definition, int level, int64_t width,
 			int64_t start, const int64_t *end, struct iforest_error *error);
 

@@ -86,8 +86,9 @@ static int register_version(sqlite3 *db)
 static bool is_loaded(sqlite3 *db)
 {
 	sqlite3_stmt *statement = NULL;
-	bool loaded = sqlite3_prepare_v2(db, "SELECT iforest_version() = '" IFOREST_VERSION "'", -1, &statement, NULL) == SQLITE_OK &&
-		      sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == 1;
+	bool loaded =
+		sqlite3_prepare_v2(db, "SELECT iforest_version() = '" IFOREST_VERSION "'", -1, &statement, NULL) == SQLITE_OK &&
+		sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == 1;
 
 	sqlite3_finalize(statement);
 	return loaded;

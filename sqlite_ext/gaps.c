@@ -73,7 +73,8 @@ static enum iforest_status gather(struct iforest_gaps *gaps)
 }
 
 int iforest_gaps_start(struct iforest_gaps *gaps, struct iforest_index *index, const struct iforest_gaps_plan *plan,
-		       const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv, struct iforest_error *error)
+		       const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
+		       struct iforest_error *error)
 {
 	enum iforest_status status;
 	int rc;

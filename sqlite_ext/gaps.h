@@ -1,7 +1,8 @@
-/* gaps.h -- the gaps of the series chosen, one after the other: series after series, each in order of time; or all in order of time.
+/* gaps.h -- the gaps of the series chosen, one after the other: series after series, each in order of time; or all in order of
+ * time.
  *
- * In order of time those of one series come as they are found. Those of several, which a condition like "= '3'" chooses where there are
- * a text and a number that are written alike, are gathered and sorted first.
+ * In order of time those of one series come as they are found. Those of several, which a condition like "= '3'" chooses where
+ * there are a text and a number that are written alike, are gathered and sorted first.
  */
 #ifndef IFOREST_SQLITE_GAPS_H
 #define IFOREST_SQLITE_GAPS_H
@@ -39,7 +40,8 @@ struct iforest_gaps_plan {
 
 /* Starts on a question. Ends with iforest_gaps_release(), also on error; may be started again after that. */
 int iforest_gaps_start(struct iforest_gaps *gaps, struct iforest_index *index, const struct iforest_gaps_plan *plan,
-		       const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv, struct iforest_error *error);
+		       const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
+		       struct iforest_error *error);
 void iforest_gaps_release(struct iforest_gaps *gaps);
 
 /* Moves to the next row (also needed for the first); gaps->at_end when there is none. */

@@ -47,12 +47,12 @@ static int corrupt(struct iforest_error *error, enum iforest_status status, cons
 	const char *what = fault->what ? fault->what : iforest_status_text(status);
 
 	if (fault->run_id)
-		return iforest_error_set(error, SQLITE_CORRUPT_VTAB,
-					 "%s: %s: %s (run %lld, level %u, page %lld); run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
-					 index, kind, what, (sqlite3_int64)fault->run_id, fault->level,
-					 (sqlite3_int64)fault->number, index, index);
-	return iforest_error_set(error, SQLITE_CORRUPT_VTAB,
-				 "%s: %s: %s; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')", index, kind, what, index, index);
+		return iforest_error_set(
+			error, SQLITE_CORRUPT_VTAB,
+			"%s: %s: %s (run %lld, level %u, page %lld); run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')", index,
+			kind, what, (sqlite3_int64)fault->run_id, fault->level, (sqlite3_int64)fault->number, index, index);
+	return iforest_error_set(error, SQLITE_CORRUPT_VTAB, "%s: %s: %s; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
+				 index, kind, what, index, index);
 }
 
 int iforest_error_from_status(struct iforest_error *error, enum iforest_status status, const char *index,

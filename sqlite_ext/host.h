@@ -28,7 +28,8 @@ int iforest_error_set(struct iforest_error *error, int rc, const char *format, .
 int iforest_error_from_db(struct iforest_error *error, sqlite3 *db, int rc);
 void iforest_error_clear(struct iforest_error *error);
 
-/* Turns a status of core into an error. `index` is the index's name; `io_rc` is what SQLite returned to the pager, if anything. */
+/* Turns a status of core into an error. `index` is the index's name; `io_rc` is what SQLite returned to the pager, if
+ * anything. */
 int iforest_error_from_status(struct iforest_error *error, enum iforest_status status, const char *index,
 			      const struct iforest_fault *fault, int io_rc);
 
@@ -38,10 +39,12 @@ int iforest_execute(struct iforest_error *error, sqlite3 *db, const char *format
 /* Prepares one statement. On failure *statement is NULL and the error noted. */
 int iforest_prepare(struct iforest_error *error, sqlite3 *db, sqlite3_stmt **statement, const char *format, ...);
 
-/* Runs a statement to its end. Returns SQLITE_DONE, or an error. Statements that write give a row, too, where PRAGMA count_changes is on. */
+/* Runs a statement to its end. Returns SQLITE_DONE, or an error. Statements that write give a row, too, where PRAGMA
+ * count_changes is on. */
 int iforest_step_to_end(sqlite3_stmt *statement);
 
-/* The next statement of the connection that writes and is at work, after one of them, NULL for the first; NULL if there is none. */
+/* The next statement of the connection that writes and is at work, after one of them, NULL for the first; NULL if there is
+ * none. */
 sqlite3_stmt *iforest_next_writer(sqlite3 *db, sqlite3_stmt *after);
 
 #endif

@@ -68,7 +68,8 @@ void iforest_index_release(struct iforest_index *index)
 int iforest_index_describe(struct iforest_index *index, const struct iforest_definition *definition,
 			   struct iforest_error *error)
 {
-	return iforest_definition_parse(&index->definition, (int)definition->n_texts, (const char *const *)definition->texts, error);
+	return iforest_definition_parse(&index->definition, (int)definition->n_texts, (const char *const *)definition->texts,
+					error);
 }
 
 /* ---- tables ---- */
@@ -77,8 +78,8 @@ static const char *const table_suffixes[] = { "page", "series", "config", "log",
 
 enum { LOG = 3, SKETCH = 4, PIECE = 5, N_TABLES = 6 };
 
-/* Without sync=log there is no x_log of ours, without sketch=... no x_sketch, without counter=... no x_piece: one of that name is the
- * user's. */
+/* Without sync=log there is no x_log of ours, without sketch=... no x_sketch, without counter=... no x_piece: one of that name
+ * is the user's. */
 static bool has_table(const struct iforest_index *index, unsigned t)
 {
 	if (t == LOG)
@@ -109,8 +110,10 @@ static int make_log(struct iforest_index *index, unsigned n_by, const char *if_n
 /* What is kept of whole nodes (shelf.h). */
 static int make_shelf(struct iforest_index *index, const char *suffix, const char *if_not, struct iforest_error *error)
 {
-	return iforest_execute(error, index->db, "CREATE TABLE %s\"%w\".\"%w_%s\"(run INTEGER, value INTEGER, level INTEGER, number INTEGER, "
-			       "dead INTEGER, bytes BLOB, PRIMARY KEY(run, value, level, number))", if_not, index->schema, index->name, suffix);
+	return iforest_execute(error, index->db,
+			       "CREATE TABLE %s\"%w\".\"%w_%s\"(run INTEGER, value INTEGER, level INTEGER, number INTEGER, "
+			       "dead INTEGER, bytes BLOB, PRIMARY KEY(run, value, level, number))",
+			       if_not, index->schema, index->name, suffix);
 }
 
 static int put_config(struct iforest_index *index, const char *name, int number, const char *value,
@@ -124,14 +127,15 @@ int iforest_index_make_tables(struct iforest_index *index, const struct iforest_
 			      struct iforest_error *error)
 {
 	const char *schema = index->schema, *name = index->name, *if_not = may_exist ? "IF NOT EXISTS " : "";
-	int rc = iforest_execute(error, index->db,
-				 "CREATE TABLE %s\"%w\".\"%w_page\"(id INTEGER PRIMARY KEY, bytes BLOB);"
-				 "CREATE TABLE %s\"%w\".\"%w_series\"(id INTEGER PRIMARY KEY, key BLOB);"
-				 "CREATE TABLE %s\"%w\".\"%w_config\"(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-				 "DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *' AND name NOT IN ('automerge', 'flushed');"
-				 "INSERT INTO \"%w\".\"%w_config\" VALUES('format', %d)",
-				 if_not, schema, name, if_not, schema, name, if_not, schema, name, schema, name, schema, name,
-				 IFOREST_SQLITE_FORMAT);
+	int rc = iforest_execute(
+		error, index->db,
+		"CREATE TABLE %s\"%w\".\"%w_page\"(id INTEGER PRIMARY KEY, bytes BLOB);"
+		"CREATE TABLE %s\"%w\".\"%w_series\"(id INTEGER PRIMARY KEY, key BLOB);"
+		"CREATE TABLE %s\"%w\".\"%w_config\"(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+		"DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *' AND name NOT IN ('automerge', 'flushed');"
+		"INSERT INTO \"%w\".\"%w_config\" VALUES('format', %d)",
+		if_not, schema, name, if_not, schema, name, if_not, schema, name, schema, name, schema, name,
+		IFOREST_SQLITE_FORMAT);
 
 	if (!rc && definition->sync == IFOREST_SYNC_LOG)
 		rc = make_log(index, definition->n_by, if_not, error);
@@ -148,7 +152,8 @@ int iforest_index_make_tables(struct iforest_index *index, const struct iforest_
 
 int iforest_index_note_flush(struct iforest_index *index, struct iforest_error *error)
 {
-	return iforest_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('flushed', unixepoch())", index->schema, index->name);
+	return iforest_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('flushed', unixepoch())",
+			       index->schema, index->name);
 }
 
 int iforest_index_drop_tables(struct iforest_index *index, struct iforest_error *error)
@@ -158,8 +163,8 @@ int iforest_index_drop_tables(struct iforest_index *index, struct iforest_error 
 	iforest_index_forget(index);
 	for (unsigned t = 0; t < N_TABLES && !rc; t++)
 		if (has_table(index, t))
-			rc = iforest_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", index->schema, index->name,
-				     table_suffixes[t]);
+			rc = iforest_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", index->schema,
+					     index->name, table_suffixes[t]);
 	return rc;
 }
 
@@ -171,8 +176,8 @@ int iforest_index_rename_tables(struct iforest_index *index, const char *new_nam
 	iforest_index_forget(index);
 	for (unsigned t = 0; t < N_TABLES && !rc; t++)
 		if (has_table(index, t))
-			rc = iforest_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"", index->schema,
-				     index->name, table_suffixes[t], new_name, table_suffixes[t]);
+			rc = iforest_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"",
+					     index->schema, index->name, table_suffixes[t], new_name, table_suffixes[t]);
 	if (rc) {
 		sqlite3_free(name);
 		return rc;
@@ -187,8 +192,9 @@ void iforest_index_read_by_types(struct iforest_index *index, struct iforest_def
 	static const char *const known[] = { "TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB" };
 	struct iforest_error error = { .rc = SQLITE_OK };
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(&error, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'by type ' || ?",
-				 index->schema, index->name);
+	int rc = iforest_prepare(&error, index->db, &statement,
+				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'by type ' || ?", index->schema,
+				 index->name);
 
 	for (unsigned b = 0; b < definition->n_by && !rc; b++) {
 		sqlite3_bind_int(statement, 1, (int)b);
@@ -209,8 +215,8 @@ int iforest_index_read_definition(struct iforest_index *index, struct iforest_de
 	int n = 0, failed;
 	sqlite3_stmt *statement;
 	int rc = iforest_prepare(error, index->db, &statement,
-				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name GLOB 'argument [0-9]' ORDER BY name", index->schema,
-				 index->name);
+				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name GLOB 'argument [0-9]' ORDER BY name",
+				 index->schema, index->name);
 
 	*definition = (struct iforest_definition){ .content = NULL };
 	while (!rc && n < IFOREST_MAX_TEXTS && sqlite3_step(statement) == SQLITE_ROW) {
@@ -233,8 +239,10 @@ int iforest_index_read_definition(struct iforest_index *index, struct iforest_de
 int iforest_index_get_automerge(struct iforest_index *index, uint32_t *fan_in, struct iforest_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'automerge'"
-				 " AND value BETWEEN %d AND %d", index->schema, index->name, IFOREST_LEAST_AUTOMERGE, IFOREST_MOST_AUTOMERGE);
+	int rc = iforest_prepare(error, index->db, &statement,
+				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'automerge'"
+				 " AND value BETWEEN %d AND %d",
+				 index->schema, index->name, IFOREST_LEAST_AUTOMERGE, IFOREST_MOST_AUTOMERGE);
 
 	*fan_in = IFOREST_USUAL_FAN_IN;
 	if (rc)
@@ -254,8 +262,9 @@ int iforest_index_set_automerge(struct iforest_index *index, uint32_t fan_in, st
 int iforest_index_put_series(struct iforest_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,
 			     struct iforest_error *error)
 {
-	int rc = *put ? SQLITE_OK : iforest_prepare(error, index->db, put, "REPLACE INTO \"%w\".\"%w_series\"(id, key) VALUES(?, ?)",
-						    index->schema, index->name);
+	int rc = *put ? SQLITE_OK :
+			iforest_prepare(error, index->db, put, "REPLACE INTO \"%w\".\"%w_series\"(id, key) VALUES(?, ?)",
+					index->schema, index->name);
 
 	if (rc)
 		return rc;

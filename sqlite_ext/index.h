@@ -2,15 +2,16 @@
  *
  *   x_page(id INTEGER PRIMARY KEY, bytes BLOB)      id = location << 32 | index of the page; the manifest has id 0
  *   x_series(id INTEGER PRIMARY KEY, key BLOB)      series.h
- *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed', 'export width'.. (export.h),
+ *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed', 'export width'..
+ *   (export.h),
  *                                                   and 'automerge' where it was set
- *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers (watch.h)
- *   x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (shelf.h)
+ *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers
+ *   (watch.h) x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (shelf.h)
  *   x_piece(run, value, level, number, dead, bytes)    with counter=...: what nodes add to counters
  *
  * x_log is no shadow table in SQLite's sense, because plain triggers write to it and must be let.
- * The manifest's host bytes: the id of the first series u32, of the one after the last u32, their checksum u64 (series.h), and with
- * sync=append the greatest rowid that is in the runs, i64.
+ * The manifest's host bytes: the id of the first series u32, of the one after the last u32, their checksum u64 (series.h), and
+ * with sync=append the greatest rowid that is in the runs, i64.
  */
 #ifndef IFOREST_SQLITE_INDEX_H
 #define IFOREST_SQLITE_INDEX_H
@@ -144,7 +145,8 @@ struct iforest_host_bytes iforest_index_get_host(const struct iforest_manifest *
 enum iforest_status iforest_index_set_host(struct iforest_manifest *manifest, const struct iforest_host_bytes *host);
 
 /* Is the snapshot still the state that is stored? */
-int iforest_index_check_snapshot(struct iforest_index *index, const struct iforest_snapshot *snapshot, struct iforest_error *error);
+int iforest_index_check_snapshot(struct iforest_index *index, const struct iforest_snapshot *snapshot,
+				 struct iforest_error *error);
 
 /* Turns what core returned while reading the snapshot into an error. */
 int iforest_index_error(struct iforest_index *index, const struct iforest_snapshot *snapshot, enum iforest_status status,

@@ -2,8 +2,8 @@
  * that others have committed.
  *
  * A moment is known only while the connection reads in a transaction of its own and writes nothing: what it writes is not
- * counted before it is committed, and what is rolled back never. So a state that was read at a known moment is the state at each
- * one that is the same.
+ * counted before it is committed, and what is rolled back never. So a state that was read at a known moment is the state at
+ * each one that is the same.
  * Of a database that was deserialized no moment is known.
  */
 #ifndef IFOREST_SQLITE_MOMENT_H

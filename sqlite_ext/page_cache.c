@@ -131,7 +131,8 @@ enum { LEAST_BUCKETS = 256 };
 static bool grow(struct iforest_page_cache *cache)
 {
 	unsigned n_before = cache->n_buckets, n_buckets = n_before ? 2 * n_before : LEAST_BUCKETS;
-	struct iforest_frame **before = cache->buckets, **buckets = sqlite3_malloc64(n_buckets * sizeof(struct iforest_frame *));
+	struct iforest_frame **before = cache->buckets,
+			     **buckets = sqlite3_malloc64(n_buckets * sizeof(struct iforest_frame *));
 
 	if (!buckets)
 		return false;

@@ -26,7 +26,8 @@ int iforest_pager_sqlite_prepare(struct iforest_index *index, sqlite3_stmt **sta
 	return rc;
 }
 
-/* Who allows SQLite more memory than the cache takes by itself allows the cache as much: of SQLite's pages as many, of KiB a page in four. */
+/* Who allows SQLite more memory than the cache takes by itself allows the cache as much: of SQLite's pages as many, of KiB a
+ * page in four. */
 static void ask_cache_size(struct iforest_index *index)
 {
 	struct iforest_error error = { .rc = SQLITE_OK };
@@ -50,8 +51,9 @@ static bool shares_cache(sqlite3 *db)
 	       !sqlite3_db_status(db, SQLITE_DBSTATUS_CACHE_USED_SHARED, &used_shared, &most, false) && used != used_shared;
 }
 
-/* Is the run stored as it is being read? In a shared cache a question that has found all in memory so far holds no lock yet, so that another
- * connection may have changed pages in their place, and their generation. What the connection itself writes it knows of. */
+/* Is the run stored as it is being read? In a shared cache a question that has found all in memory so far holds no lock yet, so
+ * that another connection may have changed pages in their place, and their generation. What the connection itself writes it
+ * knows of. */
 static enum iforest_status check_place(struct iforest_index *index, const struct iforest_place *place)
 {
 	struct iforest_error error = { .rc = SQLITE_OK };
@@ -133,7 +135,8 @@ static const uint8_t *sqlite_glance(void *context, const struct iforest_place *p
 /* Puts a blob under an id. */
 static enum iforest_status put(struct iforest_index *index, sqlite3_int64 id, const uint8_t *bytes, uint32_t n_bytes)
 {
-	int rc = iforest_pager_sqlite_prepare(index, &index->put_page, "REPLACE INTO \"%w\".\"%w_page\"(id, bytes) VALUES(?, ?)");
+	int rc = iforest_pager_sqlite_prepare(index, &index->put_page,
+					      "REPLACE INTO \"%w\".\"%w_page\"(id, bytes) VALUES(?, ?)");
 
 	if (rc)
 		return iforest_pager_sqlite_failed(index, rc);

@@ -21,7 +21,8 @@ struct iforest_pending_row {
 struct iforest_pending {
 	struct iforest_pending_row *ordered; /* ids ascend */
 	size_t n_ordered, n_reserved;
-	struct iforest_pending_row *others;  /* by the hash of id, all below the last of `ordered`; n_slots is a power of two, or 0 */
+	/* by the hash of id, all below the last of `ordered`; n_slots is a power of two, or 0 */
+	struct iforest_pending_row *others;
 	size_t n_others, n_slots;
 };
 

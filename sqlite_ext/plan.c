@@ -2,11 +2,12 @@
 
 #include <stddef.h>
 
-/* The columns that are answered by extremes alone, and by whether there is a row: what names the row, extremes, arguments. Only those that
- * have a bit of their own. */
+/* The columns that are answered by extremes alone, and by whether there is a row: what names the row, extremes, arguments. Only
+ * those that have a bit of their own. */
 static sqlite3_uint64 extremes(const struct iforest_definition *definition)
 {
-	unsigned first_by = definition->n_hidden, first_fixed = first_by + definition->n_by, first = first_fixed + IFOREST_N_FIXED;
+	unsigned first_by = definition->n_hidden, first_fixed = first_by + definition->n_by,
+		 first = first_fixed + IFOREST_N_FIXED;
 	unsigned after = first + IFOREST_N_OF_VALUE * definition->n_values;
 	sqlite3_uint64 columns = (UINT64_C(1) << first_fixed) - 1;
 
@@ -41,7 +42,8 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 		for (unsigned c = IFOREST_OF_LONGEST; c < IFOREST_N_OVERLAP; c++)
 			if (is_used(used, first_fixed + c))
 				wanted.no_maxs = ~(1u << definition->duration_value);
-		wanted.extremes_alone = wanted.no_maxs != UINT32_MAX && !wanted.values && !is_used(used, first_fixed + IFOREST_OVERLAPS);
+		wanted.extremes_alone =
+			wanted.no_maxs != UINT32_MAX && !wanted.values && !is_used(used, first_fixed + IFOREST_OVERLAPS);
 		return wanted;
 	}
 	if (definition->is_counter) {
@@ -75,7 +77,8 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 		}
 	for (unsigned i = 0; i < definition->n_variances; i++)
 		for (unsigned c = 0; c < IFOREST_N_OF_VARIANCE; c++)
-			if (is_used(used, definition->n_hidden + iforest_first_variance(definition) + i * IFOREST_N_OF_VARIANCE + c))
+			if (is_used(used,
+				    definition->n_hidden + iforest_first_variance(definition) + i * IFOREST_N_OF_VARIANCE + c))
 				wanted.squares |= 1u << iforest_variance_value(definition, i);
 	wanted.values |= wanted.squares;
 	return wanted;
@@ -101,8 +104,8 @@ void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost)
 	info->estimatedCost = info->idxNum >> IFOREST_LOST_SHIFT ? IFOREST_COST_OF_LOST : cost;
 }
 
-int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int first_column, int n_arguments, int *constraint_of,
-				int *n_argv, struct iforest_error *error)
+int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int first_column, int n_arguments,
+				int *constraint_of, int *n_argv, struct iforest_error *error)
 {
 	for (int a = 0; a < n_arguments; a++)
 		constraint_of[a] = -1;
@@ -113,8 +116,9 @@ int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int 
 		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_OFFSET)
 			continue;
 		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
-			return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE",
-						 name, iforest_argument_names[argument], name);
+			return iforest_error_set(error, SQLITE_ERROR,
+						 "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE", name,
+						 iforest_argument_names[argument], name);
 		if (!info->aConstraint[i].usable && !iforest_plan_is_in(info, i))
 			return SQLITE_CONSTRAINT;
 		if (info->aConstraint[i].usable && constraint_of[argument] < 0)
@@ -141,7 +145,8 @@ static double estimate(unsigned arguments, unsigned n_conditions)
  * no such thing: by the affinity of its other side, c = CAST(3 AS REAL) holds for the series 3, '3' and '3.0'. */
 static bool is_ordered(const struct iforest_definition *definition, const sqlite3_index_info *info)
 {
-	int column = info->nOrderBy == 1 && !info->aOrderBy[0].desc ? info->aOrderBy[0].iColumn - (int)definition->n_hidden : -1;
+	int column =
+		info->nOrderBy == 1 && !info->aOrderBy[0].desc ? info->aOrderBy[0].iColumn - (int)definition->n_hidden : -1;
 
 	return definition->n_by == 0 && (column == IFOREST_COLUMN_BUCKET || column == IFOREST_COLUMN_BUCKET_START);
 }
@@ -199,9 +204,12 @@ static const struct {
 	size_t field;
 	bool is_not;
 } words[] = {
-	{ " sum", offsetof(struct iforest_wanted, values), false }, { " min", offsetof(struct iforest_wanted, no_mins), true },
-	{ " max", offsetof(struct iforest_wanted, no_maxs), true }, { " id", offsetof(struct iforest_wanted, no_rows), true },
-	{ " first", offsetof(struct iforest_wanted, firsts), false }, { " last", offsetof(struct iforest_wanted, lasts), false },
+	{ " sum", offsetof(struct iforest_wanted, values), false },
+	{ " min", offsetof(struct iforest_wanted, no_mins), true },
+	{ " max", offsetof(struct iforest_wanted, no_maxs), true },
+	{ " id", offsetof(struct iforest_wanted, no_rows), true },
+	{ " first", offsetof(struct iforest_wanted, firsts), false },
+	{ " last", offsetof(struct iforest_wanted, lasts), false },
 	{ " squares", offsetof(struct iforest_wanted, squares), false },
 };
 
@@ -320,7 +328,8 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 
 	if (rc)
 		return rc;
-	if ((int)definition->n_hidden > n_arguments && is_used(info->colUsed, (unsigned)n_arguments)) /* an UPDATE, which is refused later */
+	/* an UPDATE, which is refused later */
+	if ((int)definition->n_hidden > n_arguments && is_used(info->colUsed, (unsigned)n_arguments))
 		info->idxNum &= (1 << IFOREST_LOST_SHIFT) - 1;
 	text = sqlite3_str_new(NULL);
 	write_window(text, (unsigned)info->idxNum);
@@ -334,8 +343,8 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 	return info->idxStr ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 }
 
-bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, const char *name, int index_number,
-		       const char *index_text)
+bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, const char *name,
+		       int index_number, const char *index_text)
 {
 	const char *at = strchr(index_text, ';');
 

@@ -4,15 +4,15 @@
  *
  *   0x01 t0   0x02 t1   0x04 n   0x08 step   0x10 origin   0x20 fill
  *
- * and, from bit IFOREST_LOST_SHIFT on, 1 + the number of an argument that the query uses, but does not offer: no row may be given then.
- * The values of these come first in xFilter's argv, in this order; then those of the conditions on by columns.
+ * and, from bit IFOREST_LOST_SHIFT on, 1 + the number of an argument that the query uses, but does not offer: no row may be
+ * given then. The values of these come first in xFilter's argv, in this order; then those of the conditions on by columns.
  *
  * idxStr says the same in words, for EXPLAIN QUERY PLAN, and what else is to be done:
  *
  *   window [t0, t1), n buckets; by "track" =; by "depth" IS; by "lane" IN; of "dur": sum max id; times
  *
- * The first part is for readers alone. A "by" for each condition on a by column, in the order of argv. An "of" for each value column
- * that is wanted, with the words of it (plan.c, core/leaf_fold.h).
+ * The first part is for readers alone. A "by" for each condition on a by column, in the order of argv. An "of" for each value
+ * column that is wanted, with the words of it (plan.c, core/leaf_fold.h).
  */
 #ifndef IFOREST_SQLITE_PLAN_H
 #define IFOREST_SQLITE_PLAN_H
@@ -44,18 +44,18 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 		      struct iforest_error *error);
 
 /* xFilter: reads back what iforest_plan_make() wrote with the same name and definition. False for any other text. */
-bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, const char *name, int index_number,
-		       const char *index_text);
+bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, const char *name,
+		       int index_number, const char *index_text);
 
 /* ---- what other tables over an index share ---- */
 
-/* Takes the hidden arguments, whose columns start with first_column, as above. constraint_of[a] is the constraint that gives argument a,
- * -1 if none does. Counts argv. */
-int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int first_column, int n_arguments, int *constraint_of,
-				int *n_argv, struct iforest_error *error);
+/* Takes the hidden arguments, whose columns start with first_column, as above. constraint_of[a] is the constraint that gives
+ * argument a, -1 if none does. Counts argv. */
+int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int first_column, int n_arguments,
+				int *constraint_of, int *n_argv, struct iforest_error *error);
 
-/* Notes in idxNum the first argument that is used, but of which SQLite offers no condition: so it does for the table on the right of a
- * RIGHT or FULL JOIN, checking ON t0 = ... only after other conditions, on rows of another question. The
+/* Notes in idxNum the first argument that is used, but of which SQLite offers no condition: so it does for the table on the
+ * right of a RIGHT or FULL JOIN, checking ON t0 = ... only after other conditions, on rows of another question. The
  * arguments must be among the first 63 columns: of the others SQLite does not tell which are used. */
 enum { IFOREST_LOST_SHIFT = 26 };
 void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of);
@@ -70,8 +70,9 @@ bool iforest_plan_is_in(sqlite3_index_info *info, int i);
 #define IFOREST_COST_OF_LOST 1e98
 void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost);
 
-/* May condition i, on a by column, choose series? They are told apart as by BINARY. And SQLite says of the first 32 alone whether
- * they are an IN: the values of one it gives one by one otherwise, and checks rows without the affinity of their column. */
+/* May condition i, on a by column, choose series? They are told apart as by BINARY. And SQLite says of the first 32 alone
+ * whether they are an IN: the values of one it gives one by one otherwise, and checks rows without the affinity of their
+ * column. */
 bool iforest_plan_may_choose(sqlite3_index_info *info, int i);
 
 /* Takes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */

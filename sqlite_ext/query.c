@@ -304,7 +304,8 @@ static int start_overlap(struct iforest_query *query, const struct iforest_plan 
 	enum iforest_status status;
 
 	if (query->fill >= IFOREST_FILL_LAST)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'", query->name);
+		return iforest_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'",
+					 query->name);
 	status = iforest_overlap_init(&query->overlap, &query->scan);
 	query->has_overlap = true;
 	query->overlap.bucketing = query->bucketing;
@@ -323,16 +324,18 @@ static int start_carry(struct iforest_query *query, struct iforest_error *error)
 
 	wanted->values |= wanted->firsts | wanted->lasts;
 	return iforest_index_error(query->index, snapshot,
-				   iforest_carry_start(&query->carry, query->fill, wanted->values, &query->scan, &snapshot->tail.store,
-						       &snapshot->tail.manifest), error);
+				   iforest_carry_start(&query->carry, query->fill, wanted->values, &query->scan,
+						       &snapshot->tail.store, &snapshot->tail.manifest),
+				   error);
 }
 
 static int start_counter(struct iforest_query *query, struct iforest_error *error)
 {
 	struct iforest_snapshot *snapshot = query->snapshot;
 	const struct iforest_wanted *wanted = &query->scan.wanted;
-	enum iforest_status status = iforest_counting_start(&query->counting, wanted->values, wanted->filter, &query->index->store,
-							    &snapshot->manifest, &snapshot->tail.store, &snapshot->tail.manifest);
+	enum iforest_status status =
+		iforest_counting_start(&query->counting, wanted->values, wanted->filter, &query->index->store,
+				       &snapshot->manifest, &snapshot->tail.store, &snapshot->tail.manifest);
 
 	iforest_shelf_open(&query->pieces, query->index, IFOREST_SHELF_COUNTERS);
 	if (!status)
@@ -342,7 +345,8 @@ static int start_counter(struct iforest_query *query, struct iforest_error *erro
 }
 
 int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_definition *definition,
-			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv, struct iforest_error *error)
+			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv,
+			struct iforest_error *error)
 {
 	struct iforest_arguments arguments;
 	unsigned n_arguments = iforest_popcount(plan->arguments);
@@ -383,8 +387,8 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	if (!rc)
 		rc = iforest_query_choose(query, plan, argv + n_arguments, error);
 	if (!rc && !query->is_counter)
-		iforest_ahead_open(&query->ahead, index, query->snapshot, &query->scan, query->is_overlap ? &query->overlap : NULL,
-				   query->members, query->n_members);
+		iforest_ahead_open(&query->ahead, index, query->snapshot, &query->scan,
+				   query->is_overlap ? &query->overlap : NULL, query->members, query->n_members);
 	return rc;
 }
 

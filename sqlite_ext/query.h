@@ -20,7 +20,8 @@
 #include "sqlite_ext/shelf.h"
 
 #define IFOREST_MAX_FILLED 10000000
-#define IFOREST_MAX_OVERLAPPED 1000000 /* buckets of a group of several series, which are kept in memory: a span may overlap any number */
+/* buckets of a group of several series, which are kept in memory: a span may overlap any number */
+#define IFOREST_MAX_OVERLAPPED 1000000
 
 /* A sketch of the row: bytes are NULL where it has no numbers. */
 struct iforest_query_sketch {
@@ -33,7 +34,8 @@ struct iforest_query {
 	const char *name;                             /* of the table that is asked, for messages */
 	struct iforest_index *index;
 	struct iforest_snapshot *snapshot;
-	uint64_t n_changes;                           /* of the connection, when the snapshot was last seen to be the one stored */
+	/* of the connection, when the snapshot was last seen to be the one stored */
+	uint64_t n_changes;
 	unsigned n_kept;                              /* by columns kept, and their numbers in the index */
 	unsigned kept[IFOREST_MAX_BY];
 	struct iforest_bucketing bucketing;
@@ -76,7 +78,8 @@ void iforest_query_init(struct iforest_query *query);
  * numbers in the index. argv are the values that the plan names. Ends with iforest_query_release() also on error.
  * Requires  a query without a question. */
 int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_definition *definition,
-			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv, struct iforest_error *error);
+			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv,
+			struct iforest_error *error);
 void iforest_query_release(struct iforest_query *query);
 
 /* Is the snapshot still what is stored? To be asked before it is read on, for those that scan by themselves. */
@@ -85,10 +88,12 @@ int iforest_query_check(struct iforest_query *query, struct iforest_error *error
 /* Moves to the next row (also needed for the first); query->at_end when there is none. */
 int iforest_query_next(struct iforest_query *query, struct iforest_error *error);
 
-/* The sketch of value column v over the row's rows, *bytes NULL where there are no values. It stays until the next row. Made when it is
- * first asked for (query_sketch.c), or an error if a command has changed the index since the row was made.
- * Cost  without rows that changed since the last flush O(log N) node pages, and in each run the entries of one node page at most. */
-int iforest_query_sketch(struct iforest_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes, struct iforest_error *error);
+/* The sketch of value column v over the row's rows, *bytes NULL where there are no values. It stays until the next row. Made
+ * when it is first asked for (query_sketch.c), or an error if a command has changed the index since the row was made.
+ * Cost  without rows that changed since the last flush O(log N) node pages, and in each run the entries of one node page at
+ *       most. */
+int iforest_query_sketch(struct iforest_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes,
+			 struct iforest_error *error);
 void iforest_query_forget_sketches(struct iforest_query *query);
 
 /* A number for the row that no other row of this or another question has, up to chance (64 bits): SQLite tells rows apart by it

@@ -8,7 +8,8 @@ static bool passes(const struct iforest_series *series, const struct iforest_que
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
 		const struct iforest_condition *condition = &plan->conditions[c];
 
-		if (!condition->is_in && !iforest_by_may_equal(&series->values[query->kept[condition->by]], &wanted[c], condition->is_is))
+		if (!condition->is_in &&
+		    !iforest_by_may_equal(&series->values[query->kept[condition->by]], &wanted[c], condition->is_is))
 			return false;
 	}
 	return true;
@@ -52,7 +53,8 @@ static void sort_between(const struct iforest_query *query, const struct iforest
 
 static int sort_members(struct iforest_query *query, struct iforest_error *error)
 {
-	const struct iforest_series **scratch = sqlite3_malloc64((query->n_members + (size_t)1) * sizeof(struct iforest_series *));
+	const struct iforest_series **scratch =
+		sqlite3_malloc64((query->n_members + (size_t)1) * sizeof(struct iforest_series *));
 
 	if (!scratch)
 		return iforest_error_set(error, SQLITE_NOMEM, "");
@@ -62,8 +64,8 @@ static int sort_members(struct iforest_query *query, struct iforest_error *error
 }
 
 /* is_chosen: those of the series that the conditions with IN leave; NULL where there are none such. */
-static int choose_among(const struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv, bool **is_chosen,
-			struct iforest_error *error)
+static int choose_among(const struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv,
+			bool **is_chosen, struct iforest_error *error)
 {
 	const struct iforest_dictionary *dictionary = &query->snapshot->dictionary;
 
@@ -86,7 +88,8 @@ static int choose_among(const struct iforest_query *query, const struct iforest_
 	return error->rc;
 }
 
-int iforest_query_choose(struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv, struct iforest_error *error)
+int iforest_query_choose(struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv,
+			 struct iforest_error *error)
 {
 	const struct iforest_dictionary *dictionary = &query->snapshot->dictionary;
 	struct iforest_by_value wanted[IFOREST_MAX_CONDITIONS];

@@ -4,7 +4,9 @@
 
 #include "sqlite_ext/query.h"
 
-/* Fills in the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's conditions. */
-int iforest_query_choose(struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv, struct iforest_error *error);
+/* Fills in the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's
+ * conditions. */
+int iforest_query_choose(struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv,
+			 struct iforest_error *error);
 
 #endif

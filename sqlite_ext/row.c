@@ -129,7 +129,8 @@ static int value_column(sqlite3_context *context, const struct iforest_query *qu
 }
 
 /* NULL for fewer than two numbers. */
-static void variance_column(sqlite3_context *context, const struct iforest_value_aggregate *value, enum iforest_variance_column column)
+static void variance_column(sqlite3_context *context, const struct iforest_value_aggregate *value,
+			    enum iforest_variance_column column)
 {
 	double variance;
 
@@ -192,7 +193,8 @@ static int sketch_column(sqlite3_context *context, struct iforest_query *query, 
 }
 
 /* The time inside of a bucket that no span overlaps is NULL or 0, as fill says, but nothing is the longest. */
-static int overlap_column(sqlite3_context *context, const struct iforest_query *query, unsigned v, enum iforest_overlap_column column)
+static int overlap_column(sqlite3_context *context, const struct iforest_query *query, unsigned v,
+			  enum iforest_overlap_column column)
 {
 	static const enum iforest_value_column max_columns[] = {
 		[IFOREST_OF_LONGEST] = IFOREST_OF_MAX, [IFOREST_OF_LONGEST_ID] = IFOREST_OF_MAX_ID,
@@ -225,7 +227,8 @@ int iforest_row_column(sqlite3_context *context, struct iforest_query *query,
 		return sketch_column(context, query, definition->sketch_values[c - iforest_first_sketch(definition)]);
 	} else if (c >= iforest_first_variance(definition)) {
 		c -= iforest_first_variance(definition);
-		variance_column(context, &query->aggregate.values[iforest_variance_value(definition, c / IFOREST_N_OF_VARIANCE)],
+		variance_column(context,
+				&query->aggregate.values[iforest_variance_value(definition, c / IFOREST_N_OF_VARIANCE)],
 				(enum iforest_variance_column)(c % IFOREST_N_OF_VARIANCE));
 	} else {
 		c -= n_by + IFOREST_N_FIXED;

@@ -4,7 +4,8 @@
 
 #include "sqlite_ext/query.h"
 
-/* xColumn for every column but the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits, with the result set to say so. */
+/* xColumn for every column but the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits, with the
+ * result set to say so. */
 int iforest_row_column(sqlite3_context *context, struct iforest_query *query,
 		       const struct iforest_definition *definition, int column);
 

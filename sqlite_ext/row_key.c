@@ -19,9 +19,11 @@ static int prepare(struct iforest_index *index, struct iforest_error *error)
 	sqlite3_str_appendf(sql, "SELECT r.\"%w\"", definition->time);
 	for (unsigned b = 0; b < definition->n_by; b++)
 		sqlite3_str_appendf(sql, ", r.\"%w\"", definition->by[b].source);
-	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS r WHERE r.\"%w\" = ?1", index->schema, source->name, source->rowid_column);
+	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS r WHERE r.\"%w\" = ?1", index->schema, source->name,
+			    source->rowid_column);
 	text = sqlite3_str_finish(sql);
-	rc = text ? iforest_prepare(error, index->db, &index->find_row, "%s", text) : iforest_error_set(error, SQLITE_NOMEM, "");
+	rc = text ? iforest_prepare(error, index->db, &index->find_row, "%s", text) :
+		    iforest_error_set(error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
 	return rc;
 }
@@ -36,8 +38,8 @@ static bool read_time(sqlite3_stmt *statement, struct iforest_key *key)
 	       (type == SQLITE_FLOAT && iforest_integral(sqlite3_column_double(statement, TIME), &key->time));
 }
 
-int iforest_row_key(struct iforest_index *index, const struct iforest_snapshot *snapshot, sqlite3_int64 id, struct iforest_key *key,
-		    bool *found, struct iforest_error *error)
+int iforest_row_key(struct iforest_index *index, const struct iforest_snapshot *snapshot, sqlite3_int64 id,
+		    struct iforest_key *key, bool *found, struct iforest_error *error)
 {
 	struct iforest_series_key bytes = { .alloc = &iforest_sqlite_alloc };
 	const struct iforest_series *series = NULL;

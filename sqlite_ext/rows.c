@@ -111,9 +111,15 @@ static void start_walk(struct iforest_rows *rows, const struct iforest_rows_part
 
 static enum iforest_status start_best(struct iforest_rows *rows, const struct iforest_rows_part *part)
 {
-	struct iforest_best_question question = { .order = part->order, .value = rows->plan.value, .from = part->from, .to = part->to,
-		.series = rows->choice.n < rows->choice.n_by_id ? rows->choice.ids : NULL, .n_series = rows->choice.n, .match = match_of(rows, part),
-		.filter = filter_of(rows), .values = rows->plan.values };
+	struct iforest_best_question question = { .order = part->order,
+						  .value = rows->plan.value,
+						  .from = part->from,
+						  .to = part->to,
+						  .series = rows->choice.n < rows->choice.n_by_id ? rows->choice.ids : NULL,
+						  .n_series = rows->choice.n,
+						  .match = match_of(rows, part),
+						  .filter = filter_of(rows),
+						  .values = rows->plan.values };
 
 	return iforest_best_start(&rows->best, &question);
 }
@@ -127,7 +133,8 @@ static bool is_walked(const struct iforest_rows *rows, const struct iforest_rows
 
 static enum iforest_status open_part(struct iforest_rows *rows, const struct iforest_rows_part *part)
 {
-	bool is_whole = rows->choice.n == rows->choice.n_by_id && part->to.series == 1 && !part->from.time_is_null && part->from.time == INT64_MIN;
+	bool is_whole = rows->choice.n == rows->choice.n_by_id && part->to.series == 1 && !part->from.time_is_null &&
+			part->from.time == INT64_MIN;
 	enum iforest_status status = is_walked(rows, part) ? need_walk(rows) : need_best(rows);
 
 	rows->part_is_open = true;
@@ -205,6 +212,7 @@ bool iforest_rows_end_of(const struct iforest_rows *rows, int64_t *end)
 	const struct iforest_entry *entry = &rows->entry;
 	unsigned v = fields->duration_value;
 
-	*end = iforest_span_end(entry->key.time, entry->values[v].integer, entry->present >> v & 1, (enum iforest_end_rule)fields->end_rule);
+	*end = iforest_span_end(entry->key.time, entry->values[v].integer, entry->present >> v & 1,
+				(enum iforest_end_rule)fields->end_rule);
 	return !entry->key.time_is_null;
 }

@@ -1,9 +1,9 @@
 /* rows.h -- the entries that a plan asks for, one after the other.
  *
  * The series are chosen from the dictionary; of these the entries within a range of time, bounds of values and ends. Without an
- * order they are walked through series after series. In an order they come from a walk where there is one series and the order is
- * that of time, else from a best-first descent; entries of which the column is NULL, of which nodes know no order, are a part of
- * their own, before the others or after them as SQLite has it.
+ * order they are walked through series after series. In an order they come from a walk where there is one series and the order
+ * is that of time, else from a best-first descent; entries of which the column is NULL, of which nodes know no order, are a
+ * part of their own, before the others or after them as SQLite has it.
  */
 #ifndef IFOREST_SQLITE_ROWS_H
 #define IFOREST_SQLITE_ROWS_H
@@ -42,8 +42,8 @@ struct iforest_rows {
 	struct iforest_entry entry;             /* the row */
 };
 
-/* Starts on a question. argv are the values that the plan names. Ends with iforest_rows_release(), also on error; may be started again
- * before that. */
+/* Starts on a question. argv are the values that the plan names. Ends with iforest_rows_release(), also on error; may be
+ * started again before that. */
 int iforest_rows_start(struct iforest_rows *rows, struct iforest_index *index, const struct iforest_rows_plan *plan,
 		       sqlite3_value **argv, struct iforest_error *error);
 void iforest_rows_release(struct iforest_rows *rows);

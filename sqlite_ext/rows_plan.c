@@ -33,8 +33,9 @@ static int take_arguments(struct planning *planning, const char *name, struct if
 		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_OFFSET)
 			continue;
 		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
-			return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE",
-						 name, iforest_argument_names[argument], name);
+			return iforest_error_set(error, SQLITE_ERROR,
+						 "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE", name,
+						 iforest_argument_names[argument], name);
 		if (!info->aConstraint[i].usable && !iforest_plan_is_in(info, i))
 			return SQLITE_CONSTRAINT;
 		if (info->aConstraint[i].usable && constraint_of[argument] < 0)
@@ -47,7 +48,8 @@ static int take_arguments(struct planning *planning, const char *name, struct if
 			info->idxNum |= 1 << a;
 			planning->has_time = true;
 			planning->share /= 4;
-			sqlite3_str_appendf(planning->words, "%s%s", a && constraint_of[0] >= 0 ? ", " : "", iforest_argument_names[a]);
+			sqlite3_str_appendf(planning->words, "%s%s", a && constraint_of[0] >= 0 ? ", " : "",
+					    iforest_argument_names[a]);
 		}
 	iforest_plan_note_lost(info, first, 2, constraint_of);
 	return SQLITE_OK;
@@ -86,7 +88,8 @@ static bool can_narrow(struct planning *planning, int i)
 	if (constraint->usable && is_id(planning, i))
 		return true;
 	if (!constraint->usable || constraint->iColumn < IFOREST_ROWS_FIRST_BY ||
-	    constraint->iColumn >= iforest_rows_first_argument(planning->definition) || !iforest_condition_operator(constraint->op))
+	    constraint->iColumn >= iforest_rows_first_argument(planning->definition) ||
+	    !iforest_condition_operator(constraint->op))
 		return false;
 	return constraint->iColumn >= iforest_rows_time(planning->definition) || iforest_plan_may_choose(planning->info, i);
 }
@@ -100,8 +103,8 @@ static int find_id(struct planning *planning)
 	return -1;
 }
 
-/* SQLite gives the values of an IN one by one, and each of one beside each of another: so what is looked up by an id, or by another
- * condition of the same column, is not looked up by this one, too. SQLite itself then asks it of the rows. */
+/* SQLite gives the values of an IN one by one, and each of one beside each of another: so what is looked up by an id, or by
+ * another condition of the same column, is not looked up by this one, too. SQLite itself then asks it of the rows. */
 static bool would_repeat(const struct planning *planning, int i, int id)
 {
 	const struct sqlite3_index_constraint *constraints = planning->info->aConstraint;
@@ -144,16 +147,20 @@ static void take_conditions(struct planning *planning, const struct iforest_rows
 
 		if (!can_narrow(planning, i) || would_repeat(planning, i, id))
 			continue;
-		/* series can be chosen by all values of an IN at once; times and values are looked up one by one, which SQLite does */
+		/* series can be chosen by all values of an IN at once; times and values are looked up one by one, which SQLite
+		 * does */
 		if (op == '=' && is_by && sqlite3_vtab_in(info, i, 1))
 			op = 'm';
 		info->aConstraintUsage[i].argvIndex = ++planning->n_argv;
 		sqlite3_str_appendf(planning->tokens, "%c%d ", op, column);
-		sqlite3_str_appendf(planning->words, "%s%s%s", sqlite3_str_length(planning->words) ? ", " : "", name_of(definition, column),
-				    iforest_condition_word(op));
+		sqlite3_str_appendf(planning->words, "%s%s%s", sqlite3_str_length(planning->words) ? ", " : "",
+				    name_of(definition, column), iforest_condition_word(op));
 		if (column == IFOREST_ROWS_ID)
 			info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
-		planning->share *= share_of(op, is_by ? of_a_by_value : column == IFOREST_ROWS_ID ? 1 / size->n_rows : column == time ? 1e-6 : 0.05);
+		planning->share *= share_of(op, is_by			  ? of_a_by_value :
+						column == IFOREST_ROWS_ID ? 1 / size->n_rows :
+						column == time		  ? 1e-6 :
+									    0.05);
 		planning->has_time = planning->has_time || ((column == time || column == end) && op != 'n' && op != 'i');
 		planning->n_conditions++;
 	}
@@ -226,8 +233,9 @@ static double limit_of(sqlite3_index_info *info)
 	for (int i = 0; i < info->nConstraint; i++) {
 		sqlite3_value *value;
 
-		if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT && sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK &&
-		    sqlite3_value_type(value) == SQLITE_INTEGER && sqlite3_value_int64(value) >= 0)
+		if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT &&
+		    sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK && sqlite3_value_type(value) == SQLITE_INTEGER &&
+		    sqlite3_value_int64(value) >= 0)
 			limit = (double)sqlite3_value_int64(value);
 	}
 	return limit;
@@ -236,7 +244,8 @@ static double limit_of(sqlite3_index_info *info)
 static void estimate(const struct planning *planning, const struct iforest_rows_size *size)
 {
 	sqlite3_index_info *info = planning->info;
-	double n_rows = size->n_rows * planning->share, limit = info->nOrderBy == 0 || info->orderByConsumed ? limit_of(info) : INFINITY;
+	double n_rows = size->n_rows * planning->share,
+	       limit = info->nOrderBy == 0 || info->orderByConsumed ? limit_of(info) : INFINITY;
 
 	n_rows = n_rows < 1 ? 1 : n_rows;
 	if (n_rows > limit)

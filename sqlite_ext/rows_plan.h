@@ -5,13 +5,13 @@
  * Every condition narrows what is read and is checked again by SQLite, so that a bound may be taken too wide, never too narrow.
  * The exceptions are t0 and t1, which have no other meaning. Rows come in the order asked for where idxNum says so.
  *
- * idxNum: bit 0 t0, bit 1 t1 given; bits 4-6 the order (enum iforest_rows_order), bits 8-10 its value column, bit 12 set where ties
- * of a value are to be in order of time and id; bits 16-23 the value columns that are read;
+ * idxNum: bit 0 t0, bit 1 t1 given; bits 4-6 the order (enum iforest_rows_order), bits 8-10 its value column, bit 12 set where
+ * ties of a value are to be in order of time and id; bits 16-23 the value columns that are read;
  * what plan.h has from IFOREST_LOST_SHIFT on.
  *
- * idxStr: for each condition, in the order of argv, which begins with t0 and t1, "=N", "<N", "lN" (<=), ">N", "gN" (>=), "iN" (IS),
- * "nN" (IS NULL), "mN" (IN, all values at once), N the column's number (0 for rowid, too), and a space; then ":" and, for EXPLAIN
- * QUERY PLAN alone, what that means.
+ * idxStr: for each condition, in the order of argv, which begins with t0 and t1, "=N", "<N", "lN" (<=), ">N", "gN" (>=), "iN"
+ * (IS), "nN" (IS NULL), "mN" (IN, all values at once), N the column's number (0 for rowid, too), and a space; then ":" and, for
+ * EXPLAIN QUERY PLAN alone, what that means.
  */
 #ifndef IFOREST_SQLITE_ROWS_PLAN_H
 #define IFOREST_SQLITE_ROWS_PLAN_H

@@ -22,7 +22,8 @@ static int choose_series(struct iforest_rows *rows, sqlite3_value **argv, struct
 
 	for (unsigned c = 0; c < rows->plan.n_conditions; c++) {
 		conditions[c].op = rows->plan.conditions[c].op;
-		conditions[c].by = rows->plan.conditions[c].column < time ? rows->plan.conditions[c].column - IFOREST_ROWS_FIRST_BY : -1;
+		conditions[c].by =
+			rows->plan.conditions[c].column < time ? rows->plan.conditions[c].column - IFOREST_ROWS_FIRST_BY : -1;
 	}
 	return iforest_choice_make(&rows->choice, conditions, rows->plan.n_conditions, argv, error);
 }
@@ -73,7 +74,8 @@ static void limit_value(struct iforest_rows *rows, struct limits *limits, unsign
 static void read_conditions(struct iforest_rows *rows, struct limits *limits, sqlite3_value **argv)
 {
 	const struct iforest_definition *definition = &rows->index->definition;
-	int time = iforest_rows_time(definition), end = iforest_rows_end(definition), first_value = iforest_rows_first_value(definition);
+	int time = iforest_rows_time(definition), end = iforest_rows_end(definition),
+	    first_value = iforest_rows_first_value(definition);
 
 	for (unsigned c = 0; c < rows->plan.n_conditions; c++) {
 		int column = rows->plan.conditions[c].column;
@@ -120,7 +122,8 @@ static void read_window(struct iforest_rows *rows, struct limits *limits, const 
 
 /* ---- parts ---- */
 
-static void add_part(struct iforest_rows *rows, const struct limits *limits, bool with_time, bool without, struct iforest_rows_part part)
+static void add_part(struct iforest_rows *rows, const struct limits *limits, bool with_time, bool without,
+		     struct iforest_rows_part part)
 {
 	if ((with_time && limits->first_time > limits->last_time) || (!with_time && !without))
 		return;
@@ -179,7 +182,9 @@ static int find_row(struct iforest_rows *rows, const struct limits *limits, stru
 	int rc = iforest_row_key(rows->index, rows->snapshot, limits->first_id, &key, &found, error);
 	struct iforest_rows_part part = { .is_ordered = false };
 
-	if (rc || !found || (key.time_is_null ? limits->needs_time : limits->lacks_time || key.time < limits->first_time || key.time > limits->last_time))
+	if (rc || !found ||
+	    (key.time_is_null ? limits->needs_time :
+				limits->lacks_time || key.time < limits->first_time || key.time > limits->last_time))
 		return rc;
 	rows->choice.ids[0] = (uint32_t)key.series;
 	rows->choice.n = 1;
@@ -200,7 +205,8 @@ int iforest_rows_ask(struct iforest_rows *rows, sqlite3_value **argv, struct ifo
 	struct limits limits = { .first_time = INT64_MIN, .last_time = INT64_MAX, .first_end = INT64_MIN, .last_end = INT64_MAX,
 				 .first_id = INT64_MIN, .last_id = INT64_MAX };
 	struct iforest_arguments arguments;
-	unsigned given = (unsigned)rows->plan.has_t0 << IFOREST_ARGUMENT_T0 | (unsigned)rows->plan.has_t1 << IFOREST_ARGUMENT_T1;
+	unsigned given = (unsigned)rows->plan.has_t0 << IFOREST_ARGUMENT_T0 | (unsigned)rows->plan.has_t1
+										      << IFOREST_ARGUMENT_T1;
 	int rc = iforest_arguments_read(rows->plan.name, given, argv, &arguments, error);
 
 	if (rc || arguments.has_null)
@@ -213,7 +219,8 @@ int iforest_rows_ask(struct iforest_rows *rows, sqlite3_value **argv, struct ifo
 		reach(rows, limits.first_end - 1);
 	if (limits.last_end < limits.last_time)
 		limits.last_time = limits.last_end;
-	if (limits.is_empty || limits.first_end > limits.last_end || limits.first_id > limits.last_id || (limits.needs_time && limits.lacks_time) || (rows->match.nulls & rows->match.values))
+	if (limits.is_empty || limits.first_end > limits.last_end || limits.first_id > limits.last_id ||
+	    (limits.needs_time && limits.lacks_time) || (rows->match.nulls & rows->match.values))
 		return SQLITE_OK;
 	if (limits.first_id == limits.last_id && !iforest_index_is_passing(rows->index))
 		return find_row(rows, &limits, error);

@@ -220,8 +220,8 @@ int iforest_sketch_functions_register(sqlite3 *db)
 						remove_number, NULL);
 
 	if (!rc)
-		rc = sqlite3_create_window_function(db, "iforest_sketch_merge", 1, flags, NULL, add_sketch, sketch_final, sketch_value,
-						    remove_sketch, NULL);
+		rc = sqlite3_create_window_function(db, "iforest_sketch_merge", 1, flags, NULL, add_sketch, sketch_final,
+						    sketch_value, remove_sketch, NULL);
 	if (!rc)
 		rc = sqlite3_create_function_v2(db, "iforest_sketch_count", 1, flags, NULL, count_function, NULL, NULL, NULL);
 	if (!rc)

@@ -12,8 +12,10 @@ struct iforest_host_bytes iforest_index_get_host(const struct iforest_manifest *
 {
 	const uint8_t *bytes = manifest->host_bytes;
 
-	return (struct iforest_host_bytes){ .first_series = iforest_load32(bytes), .end_of_series = iforest_load32(bytes + 4),
-					    .series_checksum = iforest_load64(bytes + 8), .last_rowid = (int64_t)iforest_load64(bytes + 16) };
+	return (struct iforest_host_bytes){ .first_series = iforest_load32(bytes),
+					    .end_of_series = iforest_load32(bytes + 4),
+					    .series_checksum = iforest_load64(bytes + 8),
+					    .last_rowid = (int64_t)iforest_load64(bytes + 16) };
 }
 
 enum iforest_status iforest_index_set_host(struct iforest_manifest *manifest, const struct iforest_host_bytes *host)
@@ -60,7 +62,8 @@ static int read_dictionary(struct iforest_index *index, struct iforest_snapshot 
 			     host.first_series, host.end_of_series);
 	while (!rc && !status && sqlite3_step(statement) == SQLITE_ROW) {
 		const void *key = sqlite3_column_blob(statement, 1);
-		uint32_t id = (uint32_t)sqlite3_column_int64(statement, 0), n_bytes = (uint32_t)sqlite3_column_bytes(statement, 1);
+		uint32_t id = (uint32_t)sqlite3_column_int64(statement, 0),
+			 n_bytes = (uint32_t)sqlite3_column_bytes(statement, 1);
 
 		status = iforest_dictionary_add(&snapshot->dictionary, id, key ? key : "", n_bytes);
 		checksum += iforest_series_checksum(id, key ? key : "", n_bytes);
@@ -86,7 +89,8 @@ static const char *what_is_foreign(const struct iforest_index *index, const stru
 
 	if (manifest->page_bytes > IFOREST_SQLITE_PAGE_BYTES)
 		return "the manifest's page size is wrong";
-	if (manifest->fields.n_values != index->definition.n_values || manifest->fields.duration_value != index->definition.duration_value ||
+	if (manifest->fields.n_values != index->definition.n_values ||
+	    manifest->fields.duration_value != index->definition.duration_value ||
 	    manifest->fields.end_rule != IFOREST_END_DURATION || manifest->fields.squares != index->definition.squares)
 		return "the manifest's value columns are not those of the index";
 	if (manifest->n_host_bytes != IFOREST_SQLITE_HOST_BYTES)
@@ -104,8 +108,8 @@ static const char *what_is_foreign(const struct iforest_index *index, const stru
 	return NULL;
 }
 
-/* Is the index still the one that the table was connected to? SQLite connects tables anew where it reads the schema, which it does
- * not where the connection itself made the index anew. */
+/* Is the index still the one that the table was connected to? SQLite connects tables anew where it reads the schema, which it
+ * does not where the connection itself made the index anew. */
 static int check_borrowed(struct iforest_index *index, struct iforest_error *error)
 {
 	const struct iforest_definition *known = &index->definition;
@@ -117,8 +121,10 @@ static int check_borrowed(struct iforest_index *index, struct iforest_error *err
 		is_same = strcmp(today.texts[t], known->texts[t]) == 0;
 	iforest_definition_release(&today);
 	if (!rc && !is_same)
-		rc = iforest_error_set(error, SQLITE_ERROR, "%s: the index was made anew with other columns; drop the tables over it, and make them anew",
-				       index->name);
+		rc = iforest_error_set(
+			error, SQLITE_ERROR,
+			"%s: the index was made anew with other columns; drop the tables over it, and make them anew",
+			index->name);
 	return rc;
 }
 
@@ -142,7 +148,8 @@ static int read_snapshot(struct iforest_index *index, const uint8_t *bytes, uint
 	if (!rc)
 		rc = read_dictionary(index, snapshot, error);
 	if (!rc)
-		rc = iforest_error_from_status(error, iforest_tail_init(&snapshot->tail, &snapshot->manifest.fields), index->name, &fault, 0);
+		rc = iforest_error_from_status(error, iforest_tail_init(&snapshot->tail, &snapshot->manifest.fields),
+					       index->name, &fault, 0);
 	if (rc) {
 		iforest_snapshot_release(snapshot);
 		return rc;
@@ -177,8 +184,8 @@ static int stand_at_manifest(struct iforest_index *index, const uint8_t **bytes,
 						  &(struct iforest_fault){ .what = "the manifest is missing" }, 0);
 }
 
-/* Sees to it that index->snapshot is the manifest that is stored; with an empty tail if it is a new one. They are the same if their
- * ids are: an id is random, and new with each publish. */
+/* Sees to it that index->snapshot is the manifest that is stored; with an empty tail if it is a new one. They are the same if
+ * their ids are: an id is random, and new with each publish. */
 static int refresh(struct iforest_index *index, struct iforest_error *error)
 {
 	const uint8_t *bytes;
@@ -230,14 +237,17 @@ int iforest_index_read_manifest(struct iforest_index *index, struct iforest_mani
 
 static int detached(struct iforest_index *index, struct iforest_error *error)
 {
-	return iforest_error_set(error, SQLITE_ERROR,
-				 "%s: detached from its table: the table, a column, a UNIQUE index, the log or a trigger of the index was made, dropped, "
-				 "renamed or replaced; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild'), or drop the index and make it anew",
-				 index->name, index->name, index->name);
+	return iforest_error_set(
+		error, SQLITE_ERROR,
+		"%s: detached from its table: the table, a column, a UNIQUE index, the log or a trigger of the index was made, "
+		"dropped, "
+		"renamed or replaced; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild'), or drop the index and make it anew",
+		index->name, index->name, index->name);
 }
 
 /* *read is kept from call to call. */
-static int read_version(struct iforest_index *index, const char *schema, sqlite3_stmt **read, int *version, struct iforest_error *error)
+static int read_version(struct iforest_index *index, const char *schema, sqlite3_stmt **read, int *version,
+			struct iforest_error *error)
 {
 	int rc = *read ? SQLITE_OK : iforest_prepare(error, index->db, read, "PRAGMA \"%w\".schema_version", schema);
 
@@ -263,7 +273,8 @@ static void forget_source(struct iforest_index *index)
 int iforest_index_find_source(struct iforest_index *index, struct iforest_error *error)
 {
 	struct iforest_definition *definition = &index->definition;
-	int version = 0, temp_version = 0, rc = read_version(index, index->schema, &index->read_schema_version, &version, error);
+	int version = 0, temp_version = 0,
+	    rc = read_version(index, index->schema, &index->read_schema_version, &version, error);
 
 	if (!rc && definition->sync == IFOREST_SYNC_LOG) /* a temporary trigger may hide rows */
 		rc = read_version(index, "temp", &index->read_temp_version, &temp_version, error);
@@ -276,7 +287,8 @@ int iforest_index_find_source(struct iforest_index *index, struct iforest_error 
 		rc = iforest_watch_find(index->db, index->schema, index->name, definition, &index->source, error);
 	else if (definition->sync == IFOREST_SYNC_APPEND)
 		rc = iforest_source_inspect(&index->source, index->db, index->schema, definition, error);
-	/* a version that is rolled back is given again, but SQLite then connects its virtual tables anew, and nothing is remembered */
+	/* a version that is rolled back is given again, but SQLite then connects its virtual tables anew, and nothing is
+	 * remembered */
 	index->schema_version = version;
 	index->temp_version = temp_version;
 	if (!rc && !index->source.name && definition->sync == IFOREST_SYNC_LOG)
@@ -290,8 +302,10 @@ int iforest_index_find_source(struct iforest_index *index, struct iforest_error 
 static int rows_are_gone(struct iforest_index *index, struct iforest_error *error)
 {
 	return iforest_error_set(error, SQLITE_ERROR,
-				 "%s: rows of \"%s\" were deleted, but sync=append takes rows that are only ever added; run INSERT INTO \"%w\"(\"%w\") "
-				 "VALUES('rebuild'), or make the index with sync=log", index->name, index->source.name, index->name, index->name);
+				 "%s: rows of \"%s\" were deleted, but sync=append takes rows that are only ever added; run "
+				 "INSERT INTO \"%w\"(\"%w\") "
+				 "VALUES('rebuild'), or make the index with sync=log",
+				 index->name, index->source.name, index->name, index->name);
 }
 
 static void forget_snapshot(struct iforest_index *index)
@@ -377,11 +391,12 @@ int iforest_index_open(struct iforest_index *index, struct iforest_snapshot **sn
 
 static int was_replaced(struct iforest_index *index, struct iforest_error *error)
 {
-	return iforest_error_set(error, SQLITE_ABORT, "%s: the index was changed or rolled back while it was being read; ask again",
-				 index->name);
+	return iforest_error_set(error, SQLITE_ABORT,
+				 "%s: the index was changed or rolled back while it was being read; ask again", index->name);
 }
 
-int iforest_index_check_snapshot(struct iforest_index *index, const struct iforest_snapshot *snapshot, struct iforest_error *error)
+int iforest_index_check_snapshot(struct iforest_index *index, const struct iforest_snapshot *snapshot,
+				 struct iforest_error *error)
 {
 	const uint8_t *bytes;
 	uint32_t n_bytes;

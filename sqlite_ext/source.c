@@ -25,9 +25,10 @@ static int inspect_kind(struct inspection *inspection, const char *content, char
 	static const char *const conflict_replace[] = { "on", "conflict", "replace" };
 	sqlite3_stmt *statement;
 	const char *sql, *type;
-	int rc = iforest_prepare(inspection->error, inspection->db, &statement,
-				 "SELECT type, name, sql FROM \"%w\".sqlite_schema WHERE type IN ('table', 'view') AND name = %Q COLLATE NOCASE",
-				 inspection->schema, content);
+	int rc = iforest_prepare(
+		inspection->error, inspection->db, &statement,
+		"SELECT type, name, sql FROM \"%w\".sqlite_schema WHERE type IN ('table', 'view') AND name = %Q COLLATE NOCASE",
+		inspection->schema, content);
 
 	if (rc)
 		return rc;
@@ -46,13 +47,17 @@ static int inspect_kind(struct inspection *inspection, const char *content, char
 	else if (strcmp(type, "view") == 0)
 		rc = refuse(inspection, "iforest: \"%s\" is a view%s; index the table below it", "");
 	else if (sql && sqlite3_strnicmp(sql, "CREATE VIRTUAL", 14) == 0)
-		rc = refuse(inspection,
-			    "iforest: \"%s\" is a virtual table%s; copy it: CREATE TABLE \"%w_rows\"(id INTEGER PRIMARY KEY, ...); "
-			    "INSERT INTO \"%w_rows\" SELECT ...", "");
+		rc = refuse(
+			inspection,
+			"iforest: \"%s\" is a virtual table%s; copy it: CREATE TABLE \"%w_rows\"(id INTEGER PRIMARY KEY, ...); "
+			"INSERT INTO \"%w_rows\" SELECT ...",
+			"");
 	else if (sql && iforest_tokens_hold(sql, conflict_replace, 3))
 		rc = refuse(inspection,
-			    "iforest: \"%s\" uses ON CONFLICT REPLACE%s, which deletes rows that triggers do not see; take the clause "
-			    "out of its schema and write INSERT OR REPLACE INTO \"%w\" where it is meant", "");
+			    "iforest: \"%s\" uses ON CONFLICT REPLACE%s, which deletes rows that triggers do not see; take the "
+			    "clause "
+			    "out of its schema and write INSERT OR REPLACE INTO \"%w\" where it is meant",
+			    "");
 done:
 	sqlite3_finalize(statement);
 	return rc;
@@ -64,9 +69,10 @@ static char *list_columns(struct inspection *inspection)
 	sqlite3_stmt *statement;
 	char *list = NULL;
 
-	if (iforest_prepare(inspection->error, inspection->db, &statement,
-			    "SELECT group_concat('\"' || replace(name, '\"', '\"\"') || '\"', ', ') FROM pragma_table_info(%Q, %Q)",
-			    inspection->table, inspection->schema))
+	if (iforest_prepare(
+		    inspection->error, inspection->db, &statement,
+		    "SELECT group_concat('\"' || replace(name, '\"', '\"\"') || '\"', ', ') FROM pragma_table_info(%Q, %Q)",
+		    inspection->table, inspection->schema))
 		return NULL;
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		list = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
@@ -123,11 +129,12 @@ static int inspect_rowid(struct inspection *inspection, char **rowid_column)
 static int inspect_unique_indexes(struct inspection *inspection)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(inspection->error, inspection->db, &statement,
-				 "SELECT name, partial FROM pragma_index_list(%Q, %Q) AS l WHERE \"unique\" AND (partial OR EXISTS"
-				 "(SELECT 1 FROM pragma_index_xinfo(l.name, %Q) AS x WHERE cid = -2 OR EXISTS"
-				 "(SELECT 1 FROM pragma_table_xinfo(%Q, %Q) AS t WHERE t.cid = x.cid AND t.hidden IN (2, 3))))",
-				 inspection->table, inspection->schema, inspection->schema, inspection->table, inspection->schema);
+	int rc = iforest_prepare(
+		inspection->error, inspection->db, &statement,
+		"SELECT name, partial FROM pragma_index_list(%Q, %Q) AS l WHERE \"unique\" AND (partial OR EXISTS"
+		"(SELECT 1 FROM pragma_index_xinfo(l.name, %Q) AS x WHERE cid = -2 OR EXISTS"
+		"(SELECT 1 FROM pragma_table_xinfo(%Q, %Q) AS t WHERE t.cid = x.cid AND t.hidden IN (2, 3))))",
+		inspection->table, inspection->schema, inspection->schema, inspection->table, inspection->schema);
 
 	if (rc)
 		return rc;
@@ -135,11 +142,15 @@ static int inspect_unique_indexes(struct inspection *inspection)
 	if (rc == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(statement, 0);
 
-		rc = refuse(inspection, sqlite3_column_int(statement, 1) ?
-			"iforest: \"%s\" has a partial UNIQUE index \"%s\", whose conflicts triggers cannot foresee; make it a UNIQUE "
-			"index on columns without WHERE" :
-			"iforest: \"%s\" has an expression or a generated column in UNIQUE index \"%s\", whose conflicts triggers cannot foresee; make it a "
-			"UNIQUE index on ordinary columns", name);
+		rc = refuse(inspection,
+			    sqlite3_column_int(statement, 1) ?
+				    "iforest: \"%s\" has a partial UNIQUE index \"%s\", whose conflicts triggers cannot "
+				    "foresee; make it a UNIQUE "
+				    "index on columns without WHERE" :
+				    "iforest: \"%s\" has an expression or a generated column in UNIQUE index \"%s\", whose "
+				    "conflicts triggers cannot foresee; make it a "
+				    "UNIQUE index on ordinary columns",
+			    name);
 	} else if (rc == SQLITE_DONE) {
 		rc = SQLITE_OK;
 	} else {
@@ -154,7 +165,8 @@ static bool has_word(const char *type, const char *pattern)
 	return sqlite3_strlike(pattern, type, 0) == 0;
 }
 
-/* SQLite's rule for the affinity of a declared type (datatype3.html, section 3.1); ANY has none in a STRICT table (stricttables.html). */
+/* SQLite's rule for the affinity of a declared type (datatype3.html, section 3.1); ANY has none in a STRICT table
+ * (stricttables.html). */
 static const char *affinity_of(const char *type, bool is_strict)
 {
 	if (!type || !*type || (is_strict && sqlite3_stricmp(type, "ANY") == 0))
@@ -192,9 +204,10 @@ static int inspect_columns(struct inspection *inspection, struct iforest_definit
 		rc = inspect_column(inspection, column, &type, &collation);
 		if (!rc && collation && sqlite3_stricmp(collation, "BINARY") != 0)
 			rc = iforest_error_set(inspection->error, SQLITE_ERROR,
-				"iforest: column \"%s\" has collation %s, and by columns compare as BINARY; add one that does: ALTER TABLE "
-				"\"%w\" ADD COLUMN \"%w_binary\" TEXT AS (\"%w\"), and name that",
-				column, collation, inspection->table, column, column);
+					       "iforest: column \"%s\" has collation %s, and by columns compare as BINARY; add "
+					       "one that does: ALTER TABLE "
+					       "\"%w\" ADD COLUMN \"%w_binary\" TEXT AS (\"%w\"), and name that",
+					       column, collation, inspection->table, column, column);
 		if (!rc)
 			definition->by_types[b] = affinity_of(type, inspection->is_strict);
 	}

@@ -31,7 +31,8 @@ static void add_run(const struct iforest_manifest *manifest, const struct ifores
 }
 
 /* Runs a query of one row and one integer; *is_there is false where that is none. */
-static int read_integer(struct iforest_index *index, const char *sql, bool *is_there, int64_t *integer, struct iforest_error *error)
+static int read_integer(struct iforest_index *index, const char *sql, bool *is_there, int64_t *integer,
+			struct iforest_error *error)
 {
 	sqlite3_stmt *statement;
 	int rc = iforest_prepare(error, index->db, &statement, "%s", sql);
@@ -50,7 +51,8 @@ static int read_tables(struct iforest_index *index, bool with_bytes, struct ifor
 	const char *schema = index->schema, *name = index->name;
 	char *flushed = sqlite3_mprintf("SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'flushed'", schema, name);
 	char *bytes = sqlite3_mprintf("SELECT (SELECT sum(length(bytes)) FROM \"%w\".\"%w_page\") + "
-				      "(SELECT ifnull(sum(length(key)), 0) FROM \"%w\".\"%w_series\")", schema, name, schema, name);
+				      "(SELECT ifnull(sum(length(key)), 0) FROM \"%w\".\"%w_series\")",
+				      schema, name, schema, name);
 	int rc = flushed && bytes ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 	bool has_bytes;
 	int64_t n_bytes = 0;

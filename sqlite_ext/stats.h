@@ -16,8 +16,8 @@ struct iforest_stats {
 };
 
 /* Reads the state of the index as a question would.
- * Cost  of opening the index (its series, and what is pending), and two pages a level and run for each old key that is pending; with_bytes
- *       looks at every page's length besides. */
+ * Cost  of opening the index (its series, and what is pending), and two pages a level and run for each old key that is pending;
+ *       with_bytes looks at every page's length besides. */
 int iforest_stats_read(struct iforest_index *index, bool with_bytes, struct iforest_stats *stats, struct iforest_error *error);
 
 #endif

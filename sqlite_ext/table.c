@@ -203,8 +203,9 @@ int iforest_table_eof(sqlite3_vtab_cursor *base)
 	return ((struct cursor *)base)->query.at_end;
 }
 
-static const char argument_is_lost[] = "%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
-				       "a row value or the far side of an outer join";
+static const char argument_is_lost[] =
+	"%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
+	"a row value or the far side of an outer join";
 
 int iforest_table_check_arguments(sqlite3_vtab *base, int index_number, const char *const *names)
 {
@@ -238,7 +239,8 @@ int iforest_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 
 	if (column >= n_hidden)
 		return iforest_row_column(context, &cursor->query, &table->definition, column - n_hidden);
-	if (column >= iforest_n_arguments(&table->definition) || sqlite3_vtab_nochange(context)) /* an UPDATE, which is refused later */
+	/* an UPDATE, which is refused later */
+	if (column >= iforest_n_arguments(&table->definition) || sqlite3_vtab_nochange(context))
 		return SQLITE_OK;
 	if (!cursor->arguments[column])
 		return iforest_table_refuse_argument(context, table->name, iforest_argument_names[column]);

@@ -16,8 +16,9 @@ struct iforest_table {
 
 /* ---- making one: xCreate and xConnect ---- */
 
-/* A table that holds nothing but its name and arguments. Those that SQLite gives are not to be used once SQL was run: where memory
- * runs out in it, SQLite forgets its schema, and them. On failure the error is set; release what was returned, if not NULL. */
+/* A table that holds nothing but its name and arguments. Those that SQLite gives are not to be used once SQL was run: where
+ * memory runs out in it, SQLite forgets its schema, and them. On failure the error is set; release what was returned, if not
+ * NULL. */
 struct iforest_table *iforest_table_new(int n_arguments, const char *const *arguments, struct iforest_error *error);
 void iforest_table_release(struct iforest_table *table);
 
@@ -50,7 +51,8 @@ int iforest_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 int iforest_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
 /* SQLite reads an argument that was not given to check a condition it did not offer to the table: the rows it checks are
- * those of another question, so that whatever came out would be wrong. name is the table's. Returns SQLITE_ERROR or SQLITE_NOMEM. */
+ * those of another question, so that whatever came out would be wrong. name is the table's. Returns SQLITE_ERROR or
+ * SQLITE_NOMEM. */
 int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument);
 
 #endif

@@ -69,7 +69,8 @@ static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64
 	return rc;
 }
 
-/* The key that the runs have of a row, if they have it, from the first row that the log has of it. *is_odd: they cannot have it. */
+/* The key that the runs have of a row, if they have it, from the first row that the log has of it. *is_odd: they cannot have
+ * it. */
 static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_int64 id, bool *is_odd)
 {
 	struct iforest_key key = { .ref = id };
@@ -81,7 +82,8 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 	key.time_is_null = type == SQLITE_NULL;
 	if (type == SQLITE_INTEGER)
 		key.time = sqlite3_value_int64(log[OLD_TIME]);
-	else if (type != SQLITE_NULL && (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(log[OLD_TIME]), &key.time)))
+	else if (type != SQLITE_NULL &&
+		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(log[OLD_TIME]), &key.time)))
 		*is_odd = true;
 	*is_odd = *is_odd || key.series >= reading->snapshot->end_of_series;
 	if (!*is_odd && !iforest_keys_push(&reading->removed, &key))
@@ -89,8 +91,9 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 	return SQLITE_OK;
 }
 
-/* Follows what the log says of a row before. A row that was inserted, and changed by triggers of the user before ours told of it,
- * begins with a key that the runs do not have, and perhaps cannot have; then it is told of later as one that was not there. */
+/* Follows what the log says of a row before. A row that was inserted, and changed by triggers of the user before ours told of
+ * it, begins with a key that the runs do not have, and perhaps cannot have; then it is told of later as one that was not
+ * there. */
 static int follow(struct reading *reading, sqlite3_value **log, struct iforest_pending_row *row, bool is_new)
 {
 	bool was_there = sqlite3_value_type(log[WAS]) != SQLITE_NULL;
@@ -128,7 +131,9 @@ static int read_row(struct reading *reading, sqlite3_value **columns, struct ifo
 	int rc;
 
 	if (row->is_present) {
-		struct iforest_key key = { .series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id };
+		struct iforest_key key = {
+			.series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id
+		};
 
 		if (!iforest_keys_push(&reading->news.outdated, &key))
 			return iforest_error_set(reading->error, SQLITE_NOMEM, "");
@@ -170,8 +175,8 @@ static int take(struct reading *reading, sqlite3_value **values)
 	return rc;
 }
 
-/* iforest_pending(reading, columns ...): takes the row, and is true where reading is to end. So a row is read in 0.2 us, and in 0.6
- * where the statement hands it out. */
+/* iforest_pending(reading, columns ...): takes the row, and is true where reading is to end. So a row is read in 0.2 us, and in
+ * 0.6 where the statement hands it out. */
 static void pending_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
 {
 	struct reading *reading = n_arguments > 0 ? sqlite3_value_pointer(arguments[0], READING_POINTER) : NULL;
@@ -205,10 +210,12 @@ static int prepare_rows(struct iforest_index *index, struct iforest_error *error
 	sql = sqlite3_str_new(index->db);
 	sqlite3_str_appendall(sql, "SELECT 1 FROM ");
 	if (is_log)
-		sqlite3_str_appendf(sql, "\"%w\".\"%w_log\" AS l LEFT JOIN \"%w\".\"%w\" AS s ON s.\"%w\" = l.id WHERE l.seq > ?1",
+		sqlite3_str_appendf(sql,
+				    "\"%w\".\"%w_log\" AS l LEFT JOIN \"%w\".\"%w\" AS s ON s.\"%w\" = l.id WHERE l.seq > ?1",
 				    index->schema, index->name, index->schema, source->name, source->rowid_column);
 	else
-		sqlite3_str_appendf(sql, "\"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1", index->schema, source->name, source->rowid_column);
+		sqlite3_str_appendf(sql, "\"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1", index->schema, source->name,
+				    source->rowid_column);
 	sqlite3_str_appendall(sql, " AND iforest_pending(?2, ");
 	if (is_log)
 		sqlite3_str_appendall(sql, "l.seq, l.id, l.was, l.time, ");
@@ -220,7 +227,8 @@ static int prepare_rows(struct iforest_index *index, struct iforest_error *error
 	else
 		sqlite3_str_appendf(sql, ") ORDER BY s.\"%w\"", source->rowid_column);
 	text = sqlite3_str_finish(sql);
-	rc = text ? iforest_prepare(error, index->db, &index->read_pending, "%s", text) : iforest_error_set(error, SQLITE_NOMEM, "");
+	rc = text ? iforest_prepare(error, index->db, &index->read_pending, "%s", text) :
+		    iforest_error_set(error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
 	return rc;
 }
@@ -287,7 +295,8 @@ int iforest_tail_look(struct iforest_index *index, const struct iforest_tail *ta
 	if (index->definition.sync == IFOREST_SYNC_MANUAL)
 		return SQLITE_OK;
 	if (!index->read_last && is_log)
-		rc = iforest_prepare(error, index->db, &index->read_last, "SELECT max(seq) FROM \"%w\".\"%w_log\"", index->schema, index->name);
+		rc = iforest_prepare(error, index->db, &index->read_last, "SELECT max(seq) FROM \"%w\".\"%w_log\"",
+				     index->schema, index->name);
 	else if (!index->read_last)
 		rc = iforest_prepare(error, index->db, &index->read_last, "SELECT max(\"%w\") FROM \"%w\".\"%w\"",
 				     index->source.rowid_column, index->schema, index->source.name);

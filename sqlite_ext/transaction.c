@@ -37,7 +37,8 @@ void iforest_transaction_remove(struct iforest_index *index)
 		link = &(*link)->next;
 	if (*link)
 		*link = index->next;
-	leave(index); /* it was dropped, and perhaps nobody is told any more: but where that is rolled back SQLite connects all tables anew */
+	/* it was dropped, and perhaps nobody is told any more: but where that is rolled back SQLite connects all tables anew */
+	leave(index);
 }
 
 int iforest_transaction_join(struct iforest_index *index, int *depth, struct iforest_error *error)

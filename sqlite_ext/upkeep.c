@@ -6,8 +6,8 @@
 #include "sqlite_ext/export.h"
 #include "sqlite_ext/watch.h"
 
-/* A flush merges FEW_PAGES (4 MB), and more where runs have piled up. Runs over CAP_PAGES (1 GB) that lie apart in time are left
- * alone. */
+/* A flush merges FEW_PAGES (4 MB), and more where runs have piled up. Runs over CAP_PAGES (1 GB) that lie apart in time are
+ * left alone. */
 enum { FEW_PAGES = 1024, CAP_PAGES = 262144 };
 
 /* An index that is being changed. */
@@ -48,8 +48,8 @@ static void end(struct upkeep *upkeep)
 
 /* ---- sealing ---- */
 
-static enum iforest_status copy_page(struct iforest_tail *tail, const struct iforest_store *store, const struct iforest_run *run,
-				     uint64_t index)
+static enum iforest_status copy_page(struct iforest_tail *tail, const struct iforest_store *store,
+				     const struct iforest_run *run, uint64_t index)
 {
 	struct iforest_pager *memory = &tail->memory.pager;
 	struct iforest_page page;
@@ -57,13 +57,15 @@ static enum iforest_status copy_page(struct iforest_tail *tail, const struct ifo
 
 	if (status)
 		return status;
-	status = store->pager->write(store->pager->context, &run->place,
-				     &(struct iforest_page_write){ .index = index, .bytes = page.bytes, .n_bytes = page.n_bytes }, 1);
+	status = store->pager->write(
+		store->pager->context, &run->place,
+		&(struct iforest_page_write){ .index = index, .bytes = page.bytes, .n_bytes = page.n_bytes }, 1);
 	memory->release(memory->context, &page);
 	return status;
 }
 
-/* Writes the pending rows as a run: the one that they are in memory, page by page. run->n_leaves is 0 where the table has none of them. */
+/* Writes the pending rows as a run: the one that they are in memory, page by page. run->n_leaves is 0 where the table has none
+ * of them. */
 static enum iforest_status write_run(struct upkeep *upkeep, struct iforest_run *run)
 {
 	struct iforest_tail *tail = &upkeep->snapshot->tail;
@@ -98,7 +100,8 @@ static int write_series(struct upkeep *upkeep)
 
 		if (series->id < host.end_of_series)
 			continue;
-		rc = iforest_index_put_series(upkeep->index, &upkeep->put_series, series->id, series->key, series->n_bytes, upkeep->error);
+		rc = iforest_index_put_series(upkeep->index, &upkeep->put_series, series->id, series->key, series->n_bytes,
+					      upkeep->error);
 		host.series_checksum += iforest_series_checksum(series->id, series->key, series->n_bytes);
 	}
 	if (rc)
@@ -133,11 +136,12 @@ static int prepare_log(struct upkeep *upkeep, sqlite3_stmt **statement)
 
 	if (index->definition.sync != IFOREST_SYNC_LOG)
 		return SQLITE_OK;
-	return iforest_watch_prepare_empty(index->db, index->schema, index->name, &index->source, &index->definition, statement, upkeep->error);
+	return iforest_watch_prepare_empty(index->db, index->schema, index->name, &index->source, &index->definition, statement,
+					   upkeep->error);
 }
 
-/* Where the log cannot be emptied, as a trigger of the user's may have it, the rows stay pending. SQLite does not do that for us: in a
- * transaction it undoes nothing of a command that fails. Old keys that have gone from the runs do no harm. */
+/* Where the log cannot be emptied, as a trigger of the user's may have it, the rows stay pending. SQLite does not do that for
+ * us: in a transaction it undoes nothing of a command that fails. Old keys that have gone from the runs do no harm. */
 static int empty_log(struct upkeep *upkeep, sqlite3_stmt *statement, struct iforest_run *run)
 {
 	struct iforest_edit edit = { .removed = &run->place.run_id, .n_removed = 1 };
@@ -204,7 +208,9 @@ static void describe_runs(const struct upkeep *upkeep, struct iforest_merge_cand
 static enum iforest_status merge_once(struct upkeep *upkeep, uint64_t *most_pages, uint32_t *n)
 {
 	struct iforest_manifest *manifest = &upkeep->manifest;
-	struct iforest_merge_settings settings = { .fan_in = upkeep->fan_in, .most_pages = *most_pages, .cap_pages = CAP_PAGES };
+	struct iforest_merge_settings settings = { .fan_in = upkeep->fan_in,
+						   .most_pages = *most_pages,
+						   .cap_pages = CAP_PAGES };
 	struct iforest_merge_candidate *candidates = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *candidates);
 	uint32_t *chosen = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *chosen);
 	uint64_t *run_ids = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *run_ids);

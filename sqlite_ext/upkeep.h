@@ -1,7 +1,7 @@
 /* upkeep.h -- what the commands do to an index: sealing what is pending into a run, merging runs.
  *
- * All of it within the statement that asks for it, never in a read. A command that fails for want of memory or disk takes the whole
- * transaction with it, as SQLite does; one that is refused has changed nothing. Afterwards the handle has forgotten its
+ * All of it within the statement that asks for it, never in a read. A command that fails for want of memory or disk takes the
+ * whole transaction with it, as SQLite does; one that is refused has changed nothing. Afterwards the handle has forgotten its
  * state (iforest_index_forget).
  */
 #ifndef IFOREST_SQLITE_UPKEEP_H

@@ -52,8 +52,10 @@ static void add_block(struct verification *verification, const struct iforest_bl
 
 	for (uint64_t live = iforest_low_bits(block->n) & ~block->dead; live; live &= live - 1) {
 		unsigned i = iforest_trailing_zeros(live);
-		struct iforest_entry entry = { .key = { .series = block->series, .time_is_null = block->time_is_null,
-							.time = block->time_is_null ? 0 : block->times[i], .ref = block->refs[i] } };
+		struct iforest_entry entry = { .key = { .series = block->series,
+							.time_is_null = block->time_is_null,
+							.time = block->time_is_null ? 0 : block->times[i],
+							.ref = block->refs[i] } };
 
 		for (unsigned v = 0; v < fields->n_values; v++) {
 			entry.present |= (uint32_t)(block->present[v] >> i & 1) << v;
@@ -66,7 +68,8 @@ static void add_block(struct verification *verification, const struct iforest_bl
 	}
 }
 
-static enum iforest_status add_run(struct verification *verification, struct iforest_cursor *cursor, const struct iforest_run *run)
+static enum iforest_status add_run(struct verification *verification, struct iforest_cursor *cursor,
+				   const struct iforest_run *run)
 {
 	const struct iforest_manifest *manifest = &verification->snapshot->manifest;
 	uint32_t all = (1u << (IFOREST_VALUES + manifest->fields.n_values)) - 1;
@@ -103,7 +106,8 @@ static int add_runs(struct verification *verification)
 static int find_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	const struct verification *verification = context;
-	const struct iforest_series *series = iforest_dictionary_find(&verification->snapshot->dictionary, key->bytes, key->n_bytes);
+	const struct iforest_series *series =
+		iforest_dictionary_find(&verification->snapshot->dictionary, key->bytes, key->n_bytes);
 
 	*id = series ? series->id : UINT32_MAX;
 	return SQLITE_OK;
@@ -155,9 +159,12 @@ static int differs(struct verification *verification, const char *table)
 	struct iforest_index *index = verification->index;
 
 	return iforest_error_set(verification->error, SQLITE_CORRUPT_VTAB,
-				 "%s: holds other rows than the table \"%s\" (%lld and %lld rows that are not pending, %lld old ones of rows that are); run "
-				 "INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')", index->name, table, (sqlite3_int64)verification->stored.n,
-				 (sqlite3_int64)verification->wanted.n, (sqlite3_int64)verification->n_surplus, index->name, index->name);
+				 "%s: holds other rows than the table \"%s\" (%lld and %lld rows that are not pending, %lld "
+				 "old ones of rows that are); run "
+				 "INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
+				 index->name, table, (sqlite3_int64)verification->stored.n,
+				 (sqlite3_int64)verification->wanted.n, (sqlite3_int64)verification->n_surplus, index->name,
+				 index->name);
 }
 
 static int compare(struct verification *verification)
@@ -175,8 +182,8 @@ static int compare(struct verification *verification)
 		rc = add_runs(verification);
 	if (!rc)
 		rc = add_table(verification, table);
-	if (!rc && (verification->stored.n != verification->wanted.n || verification->stored.checksum != verification->wanted.checksum ||
-		    verification->n_surplus > 0))
+	if (!rc && (verification->stored.n != verification->wanted.n ||
+		    verification->stored.checksum != verification->wanted.checksum || verification->n_surplus > 0))
 		rc = differs(verification, table->name);
 	iforest_source_release(&source);
 	return rc;

@@ -39,7 +39,8 @@ static int declare(const struct iforest_table *table, sqlite3 *db, struct ifores
 
 	sqlite3_str_appendall(text, "CREATE TABLE x(");
 	for (unsigned b = 0; b < definition->n_by; b++)
-		sqlite3_str_appendf(text, "\"%w\" %s, ", definition->by[b].name, definition->by_types[b] ? definition->by_types[b] : "");
+		sqlite3_str_appendf(text, "\"%w\" %s, ", definition->by[b].name,
+				    definition->by_types[b] ? definition->by_types[b] : "");
 	sqlite3_str_appendall(text, "run_id, node_level, node_number, first_ts, last_ts, count");
 	for (unsigned v = 0; v < definition->n_values; v++) {
 		const char *name = definition->values[v].name;
@@ -53,12 +54,14 @@ static int declare(const struct iforest_table *table, sqlite3 *db, struct ifores
 	rc = sqlite3_declare_vtab(db, sql);
 	sqlite3_free(sql);
 	if (rc)
-		return iforest_error_set(error, rc, NAME ": %s; give the by column another name in the index: by=(c AS c_)", sqlite3_errmsg(db));
+		return iforest_error_set(error, rc, NAME ": %s; give the by column another name in the index: by=(c AS c_)",
+					 sqlite3_errmsg(db));
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	return SQLITE_OK;
 }
 
-static int open_cover(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments, struct iforest_error *error)
+static int open_cover(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments,
+		      struct iforest_error *error)
 {
 	int rc = iforest_table_borrow(table, db, connection, NAME, n_arguments, error);
 
@@ -81,8 +84,8 @@ static int cover_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		iforest_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
 		return iforest_table_report(base, &error);
 	}
-	rc = iforest_plan_take_arguments(table->name, info, (int)first_argument(&table->definition), N_ARGUMENTS, constraint_of, &n_argv,
-					 &error);
+	rc = iforest_plan_take_arguments(table->name, info, (int)first_argument(&table->definition), N_ARGUMENTS, constraint_of,
+					 &n_argv, &error);
 	if (rc)
 		return rc == SQLITE_CONSTRAINT ? rc : iforest_table_report(base, &error);
 	text = sqlite3_str_new(NULL);
@@ -99,8 +102,10 @@ static bool read_plan(struct iforest_plan *plan, const struct iforest_table *tab
 	const struct iforest_definition *definition = &table->definition;
 	const char *at = index_text + strlen("cover");
 
-	*plan = (struct iforest_plan){ .name = table->name, .arguments = (unsigned)index_number & ((1u << IFOREST_N_ARGUMENTS) - 1) };
-	plan->wanted = (struct iforest_wanted){ .values = (1u << definition->n_values) - 1, .no_rows = UINT32_MAX, .times = true };
+	*plan = (struct iforest_plan){ .name = table->name,
+				       .arguments = (unsigned)index_number & ((1u << IFOREST_N_ARGUMENTS) - 1) };
+	plan->wanted =
+		(struct iforest_wanted){ .values = (1u << definition->n_values) - 1, .no_rows = UINT32_MAX, .times = true };
 	return iforest_plan_read_conditions(plan, definition, &at) && !*at;
 }
 
@@ -214,7 +219,8 @@ static void fixed_column(sqlite3_context *context, const struct iforest_piece *p
 	case FIRST_TS:
 	case LAST_TS:
 		if (piece->aggregate.has_times)
-			sqlite3_result_int64(context, column == FIRST_TS ? piece->aggregate.first_time : piece->aggregate.last_time);
+			sqlite3_result_int64(context,
+					     column == FIRST_TS ? piece->aggregate.first_time : piece->aggregate.last_time);
 		break;
 	default:
 		sqlite3_result_int64(context, (sqlite3_int64)piece->aggregate.n_rows);
@@ -251,8 +257,16 @@ static int cover_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 	const struct iforest_window *window = &cursor->query.scan.bucketing.window;
 	const struct iforest_piece *piece = &cursor->piece;
 	uint64_t parts[] = {
-		cursor->query.members[cursor->member]->id, piece->run->place.run_id, piece->is_joined, piece->level, piece->number,
-		piece->time_is_null, window->has_t0, window->has_t1, (uint64_t)window->t0, (uint64_t)window->t1,
+		cursor->query.members[cursor->member]->id,
+		piece->run->place.run_id,
+		piece->is_joined,
+		piece->level,
+		piece->number,
+		piece->time_is_null,
+		window->has_t0,
+		window->has_t1,
+		(uint64_t)window->t0,
+		(uint64_t)window->t1,
 	};
 
 	*rowid = (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);

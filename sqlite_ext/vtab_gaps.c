@@ -25,8 +25,10 @@ static int check_name(const struct iforest_definition *definition, const char *n
 {
 	for (unsigned b = 0; b < definition->n_by; b++)
 		if (sqlite3_stricmp(definition->by[b].name, name) == 0)
-			return iforest_error_set(error, SQLITE_ERROR, "iforest_gaps: two columns named \"%s\"; make the index with by=(\"%w\" AS "
-						 "\"%w_\")", name, definition->by[b].source, definition->by[b].name);
+			return iforest_error_set(error, SQLITE_ERROR,
+						 "iforest_gaps: two columns named \"%s\"; make the index with by=(\"%w\" AS "
+						 "\"%w_\")",
+						 name, definition->by[b].source, definition->by[b].name);
 	return SQLITE_OK;
 }
 
@@ -39,7 +41,8 @@ static int declare(struct iforest_table *table, sqlite3 *db, struct iforest_erro
 
 	sqlite3_str_appendall(sql, "CREATE TABLE x(");
 	for (unsigned b = 0; b < definition->n_by; b++)
-		sqlite3_str_appendf(sql, "\"%w\" %s, ", definition->by[b].name, definition->by_types[b] ? definition->by_types[b] : "");
+		sqlite3_str_appendf(sql, "\"%w\" %s, ", definition->by[b].name,
+				    definition->by_types[b] ? definition->by_types[b] : "");
 	for (unsigned f = 0; f < N_FIXED && !rc; f++) {
 		rc = check_name(definition, fixed_names[f], error);
 		sqlite3_str_appendf(sql, "%s INTEGER, ", fixed_names[f]);
@@ -59,16 +62,19 @@ static int declare(struct iforest_table *table, sqlite3 *db, struct iforest_erro
 	return rc;
 }
 
-static int open_gaps(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments, struct iforest_error *error)
+static int open_gaps(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments,
+		     struct iforest_error *error)
 {
 	int rc = iforest_table_borrow(table, db, connection, "iforest_gaps", n_arguments, error);
 
 	if (!rc && n_arguments > 4)
-		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_gaps: takes one argument, the index, and not \"%s\"", table->arguments[4]);
+		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_gaps: takes one argument, the index, and not \"%s\"",
+				       table->arguments[4]);
 	return rc ? rc : declare(table, db, error);
 }
 
-/* ---- the plan: idxNum has a bit for each argument given, and bit 4 where rows come in order of time; idxStr is as in rows_plan.h ---- */
+/* ---- the plan: idxNum has a bit for each argument given, and bit 4 where rows come in order of time; idxStr is as in
+ * rows_plan.h ---- */
 
 enum { IN_ORDER = 1 << 4, MAX_CONDITIONS = 32 - N_ARGUMENTS };
 
@@ -83,7 +89,8 @@ static int take_arguments(const struct iforest_table *table, sqlite3_index_info 
 		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_OFFSET)
 			continue;
 		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
-			return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s takes = only: %s(t0, t1, longer_than), or t0 = ... in WHERE",
+			return iforest_error_set(error, SQLITE_ERROR,
+						 "%s: argument %s takes = only: %s(t0, t1, longer_than), or t0 = ... in WHERE",
 						 table->name, argument_names[argument], table->name);
 		if (!info->aConstraint[i].usable && !iforest_plan_is_in(info, i))
 			return SQLITE_CONSTRAINT;
@@ -109,8 +116,8 @@ static unsigned take_conditions(const struct iforest_table *table, sqlite3_index
 		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
 		char op = iforest_condition_operator(constraint->op);
 
-		if (!constraint->usable || !op || constraint->iColumn < 0 || constraint->iColumn >= (int)table->definition.n_by ||
-		    !iforest_plan_may_choose(info, i))
+		if (!constraint->usable || !op || constraint->iColumn < 0 ||
+		    constraint->iColumn >= (int)table->definition.n_by || !iforest_plan_may_choose(info, i))
 			continue;
 		if (op == '=' && sqlite3_vtab_in(info, i, 1))
 			op = 'm';
@@ -206,8 +213,8 @@ static int gaps_next(sqlite3_vtab_cursor *base)
 }
 
 /* Reads the arguments kept in the cursor. */
-static int read_arguments(const struct cursor *cursor, const char *name, struct iforest_window *window, int64_t *longer_than, bool *has_null,
-			  struct iforest_error *error)
+static int read_arguments(const struct cursor *cursor, const char *name, struct iforest_window *window, int64_t *longer_than,
+			  bool *has_null, struct iforest_error *error)
 {
 	int64_t numbers[N_ARGUMENTS] = { 0 };
 	int rc = SQLITE_OK;
@@ -220,7 +227,9 @@ static int read_arguments(const struct cursor *cursor, const char *name, struct 
 			rc = iforest_argument_integer(name, argument_names[a], cursor->arguments[a], &numbers[a], error);
 	if (!rc && numbers[LONGER_THAN] < 0)
 		rc = iforest_error_set(error, SQLITE_ERROR, "%s: longer_than must not be negative", name);
-	*window = (struct iforest_window){ .has_t0 = cursor->arguments[T0], .has_t1 = cursor->arguments[T1], .t0 = numbers[T0], .t1 = numbers[T1] };
+	*window = (struct iforest_window){
+		.has_t0 = cursor->arguments[T0], .has_t1 = cursor->arguments[T1], .t0 = numbers[T0], .t1 = numbers[T1]
+	};
 	*longer_than = numbers[LONGER_THAN];
 	return rc;
 }

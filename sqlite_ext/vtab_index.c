@@ -14,7 +14,8 @@ static int start_index(struct iforest_table *table, sqlite3 *db, void *context, 
 	int rc = iforest_definition_parse(&table->definition, n_arguments - 3, table->arguments + 3, error);
 
 	if (!rc)
-		rc = iforest_index_init(&table->index, db, registration->connection, table->arguments[1], table->arguments[2], error);
+		rc = iforest_index_init(&table->index, db, registration->connection, table->arguments[1], table->arguments[2],
+					error);
 	return rc ? rc : iforest_index_describe(&table->index, &table->definition, error);
 }
 

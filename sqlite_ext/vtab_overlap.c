@@ -13,12 +13,14 @@ static int keep_by(struct iforest_table *table, int n_arguments, struct iforest_
 	return iforest_definition_keep_by(&table->definition, "iforest_overlap", n_names, names, table->kept, error);
 }
 
-static int open_overlap(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments, struct iforest_error *error)
+static int open_overlap(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments,
+			struct iforest_error *error)
 {
 	int rc = iforest_table_borrow(table, db, connection, "iforest_overlap", n_arguments, error);
 
 	if (!rc && table->definition.duration_value == IFOREST_NO_VALUE)
-		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_overlap: index \"%s\" has no durations: make it with duration=...",
+		rc = iforest_error_set(error, SQLITE_ERROR,
+				       "iforest_overlap: index \"%s\" has no durations: make it with duration=...",
 				       table->index.name);
 	if (!rc)
 		rc = keep_by(table, n_arguments, error);
@@ -26,4 +28,6 @@ static int open_overlap(struct iforest_table *table, sqlite3 *db, struct iforest
 	return rc ? rc : iforest_table_declare(table, db, NULL, error);
 }
 
-const struct iforest_module iforest_overlap_module = { .name = "iforest_overlap", .methods = &iforest_bucket_methods, .open = open_overlap };
+const struct iforest_module iforest_overlap_module = { .name = "iforest_overlap",
+						       .methods = &iforest_bucket_methods,
+						       .open = open_overlap };

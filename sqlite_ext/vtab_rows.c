@@ -47,7 +47,8 @@ static int rename_column(const char *text, char **names, bool *is_renamed, unsig
 	while (!rc && c < n && (is_renamed[c] || sqlite3_stricmp(names[c], column.source) != 0))
 		c++;
 	if (!rc && c == n)
-		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_rows: there is no column \"%s\" to be called \"%s\"", column.source, column.name);
+		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_rows: there is no column \"%s\" to be called \"%s\"",
+				       column.source, column.name);
 	if (!rc) {
 		sqlite3_free(names[c]);
 		names[c] = column.name;
@@ -64,8 +65,11 @@ static int check_names(char **names, unsigned n, struct iforest_error *error)
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < i; k++)
 			if (sqlite3_stricmp(names[i], names[k]) == 0)
-				return iforest_error_set(error, SQLITE_ERROR, "iforest_rows: two columns named \"%s\"; give the first of them another "
-							 "name: iforest_rows(index, \"%w\" AS \"%w_\")", names[i], names[i], names[i]);
+				return iforest_error_set(
+					error, SQLITE_ERROR,
+					"iforest_rows: two columns named \"%s\"; give the first of them another "
+					"name: iforest_rows(index, \"%w\" AS \"%w_\")",
+					names[i], names[i], names[i]);
 	return SQLITE_OK;
 }
 
@@ -102,7 +106,8 @@ static int declare(struct iforest_table *table, sqlite3 *db, int n_arguments, st
 	return rc;
 }
 
-static int open_rows(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments, struct iforest_error *error)
+static int open_rows(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments,
+		     struct iforest_error *error)
 {
 	int rc = iforest_table_borrow(table, db, connection, "iforest_rows", n_arguments, error);
 

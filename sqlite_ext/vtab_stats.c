@@ -41,9 +41,13 @@ static int stats_connect(sqlite3 *db, void *context, int n_arguments, const char
 {
 	const struct iforest_registration *registration = context;
 	struct stats_table *table = sqlite3_malloc64(sizeof *table);
-	int rc = table ? sqlite3_declare_vtab(db, "CREATE TABLE x(rows INTEGER, removed INTEGER, runs INTEGER, pending INTEGER, series INTEGER,"
-						  " pages INTEGER, bytes INTEGER, bytes_per_row REAL, levels INTEGER, last_flush INTEGER, sync TEXT,"
-						  " index_name TEXT HIDDEN, schema_name TEXT HIDDEN)") : SQLITE_NOMEM;
+	int rc = table ? sqlite3_declare_vtab(
+				 db,
+				 "CREATE TABLE x(rows INTEGER, removed INTEGER, runs INTEGER, pending INTEGER, series INTEGER,"
+				 " pages INTEGER, bytes INTEGER, bytes_per_row REAL, levels INTEGER, last_flush INTEGER, sync "
+				 "TEXT,"
+				 " index_name TEXT HIDDEN, schema_name TEXT HIDDEN)") :
+			 SQLITE_NOMEM;
 
 	(void)n_arguments;
 	(void)arguments;
@@ -145,7 +149,8 @@ static char *find_schema(sqlite3 *db, const char *index, struct iforest_error *e
 }
 
 /* Borrows the index for as long as it takes to read it. */
-static void read_stats(struct stats_cursor *cursor, const struct stats_table *vtab, bool with_bytes, struct iforest_error *error)
+static void read_stats(struct stats_cursor *cursor, const struct stats_table *vtab, bool with_bytes,
+		       struct iforest_error *error)
 {
 	char *quoted = sqlite3_mprintf("\"%w\"", cursor->index);
 	const char *arguments[] = { NAME, cursor->schema, NAME, quoted };
@@ -210,8 +215,8 @@ static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 {
 	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
 	const struct iforest_stats *stats = &cursor->stats;
-	const uint64_t numbers[] = { stats->n_rows, stats->n_removed, stats->n_runs, stats->n_pending, stats->n_series, stats->n_pages,
-				     stats->n_bytes };
+	const uint64_t numbers[] = { stats->n_rows,   stats->n_removed, stats->n_runs, stats->n_pending,
+				     stats->n_series, stats->n_pages,	stats->n_bytes };
 
 	switch ((enum column)column) {
 	case BYTES_PER_ROW:

@@ -8,11 +8,15 @@ int iforest_watch_make_room(sqlite3 *db, const char *schema, const char *index, 
 	int rc = SQLITE_OK;
 
 	for (int t = 0; t < IFOREST_N_TRIGGERS && !rc; t++) {
-		rc = iforest_prepare(error, db, &statement, "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE",
-				     schema, index, iforest_watch_suffixes[t]);
+		rc = iforest_prepare(
+			error, db, &statement,
+			"SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE", schema,
+			index, iforest_watch_suffixes[t]);
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
-			rc = iforest_error_set(error, SQLITE_ERROR, "iforest: there is already a trigger named \"%s_%s\"; give the index another name",
-					       index, iforest_watch_suffixes[t]);
+			rc = iforest_error_set(
+				error, SQLITE_ERROR,
+				"iforest: there is already a trigger named \"%s_%s\"; give the index another name", index,
+				iforest_watch_suffixes[t]);
 		sqlite3_finalize(statement);
 	}
 	return rc;
@@ -23,14 +27,17 @@ int iforest_watch_stop(sqlite3 *db, const char *schema, const char *index, struc
 	int rc = SQLITE_OK;
 
 	for (int t = 0; t < IFOREST_N_TRIGGERS && !rc; t++)
-		rc = iforest_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index, iforest_watch_suffixes[t]);
+		rc = iforest_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index,
+				     iforest_watch_suffixes[t]);
 	return rc;
 }
 
 int iforest_watch_start(sqlite3 *db, const char *schema, const char *index, const struct iforest_source *source,
 			const struct iforest_definition *definition, struct iforest_error *error)
 {
-	struct iforest_watch watch = { .db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error };
+	struct iforest_watch watch = {
+		.db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error
+	};
 	int rc = iforest_watch_stop(db, schema, index, error);
 
 	for (int t = 0; t < IFOREST_N_TRIGGERS && !rc; t++) {
@@ -53,11 +60,12 @@ static bool pass_after_insert(const char **at)
 	for (int i = 0; i < 4; i++) /* CREATE TRIGGER name AFTER */
 		if (!(token = iforest_token_next(at, &n)))
 			return false;
-	return iforest_token_is(token, n, "after") && (token = iforest_token_next(at, &n)) && iforest_token_is(token, n, "insert");
+	return iforest_token_is(token, n, "after") && (token = iforest_token_next(at, &n)) &&
+	       iforest_token_is(token, n, "insert");
 }
 
-/* What an AFTER INSERT trigger says that ends the statement's triggers and yet keeps the row, or NULL. A step with OR IGNORE is meant
- * to meet constraints, which an INSERT OR FAIL outside turns into failures that keep the row. */
+/* What an AFTER INSERT trigger says that ends the statement's triggers and yet keeps the row, or NULL. A step with OR IGNORE is
+ * meant to meet constraints, which an INSERT OR FAIL outside turns into failures that keep the row. */
 static const char *find_ending(const char *sql)
 {
 	static const struct {
@@ -84,7 +92,8 @@ static bool is_temporary(const struct iforest_watch *watch)
 
 enum { TRIGGER_NAME, TRIGGER_TEXT, TRIGGER_ROWID, IS_TEMPORARY };
 
-/* The triggers on tables of that name that SQLite runs before ours: those made later, and all temporary ones, unless ours is one. */
+/* The triggers on tables of that name that SQLite runs before ours: those made later, and all temporary ones, unless ours is
+ * one. */
 static int prepare_earlier(const struct iforest_watch *watch, sqlite3_stmt **statement)
 {
 	const char *schema = watch->schema, *table = watch->source->name;
@@ -96,7 +105,8 @@ static int prepare_earlier(const struct iforest_watch *watch, sqlite3_stmt **sta
 			       "(SELECT rowid FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q') UNION ALL "
 			       "SELECT name, sql, rowid, 1 FROM sqlite_temp_schema WHERE type = 'trigger' AND "
 			       "tbl_name = %Q COLLATE NOCASE AND NOT %d",
-			       is_temp, schema, table, schema, watch->index, iforest_watch_suffixes[IFOREST_AFTER_INSERT], table, is_temp);
+			       is_temp, schema, table, schema, watch->index, iforest_watch_suffixes[IFOREST_AFTER_INSERT],
+			       table, is_temp);
 }
 
 /* The schema whose table a trigger names, or NULL; *n is the length of the token. */
@@ -111,8 +121,8 @@ static const char *find_schema(const char *sql, int *n)
 	return dot && iforest_token_is(dot, n_dot, ".") ? name : NULL;
 }
 
-/* Is it our table that a temporary trigger names? Without a schema that is the temporary table, if it was there before the trigger, or
- * that of the first database that has one. */
+/* Is it our table that a temporary trigger names? Without a schema that is the temporary table, if it was there before the
+ * trigger, or that of the first database that has one. */
 static int is_on_ours(const struct iforest_watch *watch, sqlite3_stmt *trigger, bool *ours)
 {
 	const char *table = watch->source->name, *schema;
@@ -123,11 +133,12 @@ static int is_on_ours(const struct iforest_watch *watch, sqlite3_stmt *trigger, 
 	*ours = schema && iforest_token_names(schema, n, watch->schema);
 	if (schema)
 		return SQLITE_OK;
-	rc = iforest_prepare(watch->error, watch->db, &statement,
-			     "SELECT 1 WHERE %Q = iif(EXISTS(SELECT 1 FROM sqlite_temp_schema WHERE type = 'table' AND "
-			     "name = %Q COLLATE NOCASE AND rowid < %lld), 'temp', (SELECT d.name FROM pragma_database_list AS d "
-			     "JOIN pragma_table_list(%Q) AS t ON t.schema = d.name WHERE d.seq <> 1 ORDER BY d.seq LIMIT 1))",
-			     watch->schema, table, sqlite3_column_int64(trigger, TRIGGER_ROWID), table);
+	rc = iforest_prepare(
+		watch->error, watch->db, &statement,
+		"SELECT 1 WHERE %Q = iif(EXISTS(SELECT 1 FROM sqlite_temp_schema WHERE type = 'table' AND "
+		"name = %Q COLLATE NOCASE AND rowid < %lld), 'temp', (SELECT d.name FROM pragma_database_list AS d "
+		"JOIN pragma_table_list(%Q) AS t ON t.schema = d.name WHERE d.seq <> 1 ORDER BY d.seq LIMIT 1))",
+		watch->schema, table, sqlite3_column_int64(trigger, TRIGGER_ROWID), table);
 	if (rc)
 		return rc;
 	*ours = sqlite3_step(statement) == SQLITE_ROW;
@@ -140,9 +151,10 @@ static int refuse_trigger(const struct iforest_watch *watch, const char *trigger
 	const char *index = watch->index;
 
 	return iforest_error_set(watch->error, SQLITE_ERROR,
-				 "%s: %strigger \"%s\" on \"%s\" says %s after a row was inserted, which may hide it from the index: the trigger "
-				 "runs before that of the index; %srun INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')%s", index,
-				 is_always_first ? "temporary " : "", trigger, watch->source->name, said,
+				 "%s: %strigger \"%s\" on \"%s\" says %s after a row was inserted, which may hide it from the "
+				 "index: the trigger "
+				 "runs before that of the index; %srun INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')%s",
+				 index, is_always_first ? "temporary " : "", trigger, watch->source->name, said,
 				 is_always_first ? "drop it, or make it a BEFORE trigger, then " : "", index, index,
 				 is_always_first ? "" : ", after which that of the index runs first");
 }
@@ -159,7 +171,8 @@ static int refuse_hiding(const struct iforest_watch *watch)
 		if (said && is_temp)
 			rc = is_on_ours(watch, statement, &ours);
 		if (!rc && ours)
-			rc = refuse_trigger(watch, iforest_column_string(statement, TRIGGER_NAME), said, is_temp && !is_temporary(watch));
+			rc = refuse_trigger(watch, iforest_column_string(statement, TRIGGER_NAME), said,
+					    is_temp && !is_temporary(watch));
 	}
 	failed = sqlite3_finalize(statement);
 	return !rc && failed ? iforest_error_from_db(watch->error, watch->db, failed) : rc;
@@ -170,8 +183,9 @@ static int find_table(const struct iforest_watch *watch, struct iforest_source *
 {
 	sqlite3_stmt *statement;
 	int failed, rc = iforest_prepare(watch->error, watch->db, &statement,
-		"SELECT tbl_name, (SELECT name FROM pragma_table_info(tbl_name, %Q) WHERE pk > 0) "
-		"FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q'", watch->schema, watch->schema, watch->index, iforest_watch_suffixes[0]);
+					 "SELECT tbl_name, (SELECT name FROM pragma_table_info(tbl_name, %Q) WHERE pk > 0) "
+					 "FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q'",
+					 watch->schema, watch->schema, watch->index, iforest_watch_suffixes[0]);
 
 	if (!rc && sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 1) == SQLITE_TEXT) {
 		source->name = sqlite3_mprintf("%s", iforest_column_string(statement, 0));
@@ -192,9 +206,10 @@ static int is_right(const struct iforest_watch *watch, int trigger, bool *right)
 
 	*right = false;
 	if (!rc)
-		rc = iforest_prepare(watch->error, watch->db, &statement,
-				     "SELECT sql FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' AND tbl_name = %Q",
-				     watch->schema, watch->index, iforest_watch_suffixes[trigger], watch->source->name);
+		rc = iforest_prepare(
+			watch->error, watch->db, &statement,
+			"SELECT sql FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' AND tbl_name = %Q",
+			watch->schema, watch->index, iforest_watch_suffixes[trigger], watch->source->name);
 	if (!rc) {
 		if (sqlite3_step(statement) == SQLITE_ROW)
 			*right = strcmp(iforest_column_string(statement, 0), expected) == 0;
@@ -210,7 +225,8 @@ static int find_log(const struct iforest_watch *watch, bool *found)
 {
 	sqlite3_stmt *statement;
 	int rc = iforest_prepare(watch->error, watch->db, &statement,
-				 "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = '%q_log'", watch->schema, watch->index);
+				 "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = '%q_log'", watch->schema,
+				 watch->index);
 
 	if (rc)
 		return rc;
@@ -222,7 +238,9 @@ static int find_log(const struct iforest_watch *watch, bool *found)
 int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const struct iforest_definition *definition,
 		       struct iforest_source *source, struct iforest_error *error)
 {
-	struct iforest_watch watch = { .db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error };
+	struct iforest_watch watch = {
+		.db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error
+	};
 	bool right = true;
 	int rc;
 
@@ -255,7 +273,8 @@ int iforest_watch_table(sqlite3 *db, const char *schema, const char *index, char
 }
 
 int iforest_watch_prepare_empty(sqlite3 *db, const char *schema, const char *index, const struct iforest_source *source,
-				const struct iforest_definition *definition, sqlite3_stmt **statement, struct iforest_error *error)
+				const struct iforest_definition *definition, sqlite3_stmt **statement,
+				struct iforest_error *error)
 {
 	struct iforest_watch watch = { .db = db, .schema = schema, .index = index, .source = source, .definition = definition,
 				       .error = error, .is_no_trigger = true };

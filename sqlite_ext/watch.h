@@ -20,14 +20,15 @@
  *                   matters that has changed
  *   BEFORE DELETE   the old key
  *
- * A rowid that SQLite is yet to choose reads as -1 in BEFORE INSERT, and then nothing is looked up: that would cost as much as the rest
- * of an insert. So the row with rowid -1, where there is one, is in the log at all times, under the key that the runs have.
+ * A rowid that SQLite is yet to choose reads as -1 in BEFORE INSERT, and then nothing is looked up: that would cost as much as
+ * the rest of an insert. So the row with rowid -1, where there is one, is in the log at all times, under the key that the runs
+ * have.
  *
  * before and not after, so that triggers of the user, which may run first and end the others, hide nothing. AFTER INSERT is not
  * safe from these: SQLite runs temporary triggers first, then the one made last, and RAISE(IGNORE) and a failure under FAIL end
  * those that follow, but keep the row. So a trigger that runs before ours is refused if it says IGNORE or FAIL; a rebuild makes
- * ours the last one. Nobody sees it coming where such a trigger fails by itself under INSERT OR FAIL, or temporary ones of other
- * connections.
+ * ours the last one. Nobody sees it coming where such a trigger fails by itself under INSERT OR FAIL, or temporary ones of
+ * other connections.
  */
 #ifndef IFOREST_SQLITE_WATCH_H
 #define IFOREST_SQLITE_WATCH_H
@@ -48,10 +49,11 @@ int iforest_watch_stop(sqlite3 *db, const char *schema, const char *index, struc
 int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const struct iforest_definition *definition,
 		       struct iforest_source *source, struct iforest_error *error);
 
-/* Prepares the statement that empties the log once all of it is in the runs, but for the row with rowid -1, which is logged again at
- * once: so nothing but that statement is left to fail. */
+/* Prepares the statement that empties the log once all of it is in the runs, but for the row with rowid -1, which is logged
+ * again at once: so nothing but that statement is left to fail. */
 int iforest_watch_prepare_empty(sqlite3 *db, const char *schema, const char *index, const struct iforest_source *source,
-				const struct iforest_definition *definition, sqlite3_stmt **statement, struct iforest_error *error);
+				const struct iforest_definition *definition, sqlite3_stmt **statement,
+				struct iforest_error *error);
 
 /* The table that the first trigger stands on, from sqlite3_mprintf(), whatever its text is: so a rebuild finds a table that was
  * renamed. NULL if there is none. */

@@ -61,13 +61,13 @@ static void close_condition(const struct iforest_watch *watch, sqlite3_str *sql,
 	sqlite3_str_appendall(sql, purpose == INSERT_EXISTS ? ")" : "; ");
 }
 
-/* Columns: the index, and the others as of UNIQUE_NAME on. Indexes that triggers cannot foresee have a column without a name: then
- * the text is none that stands in the schema, and a rebuild says why. */
-#define UNIQUE_COLUMNS                                                                                                            \
-	"WITH u(i, name, collation, has_default, is_last, seqno, default_text) AS ("                                              \
-	"SELECT l.name, iif(l.partial, NULL, x.name), x.coll, t.\"notnull\" AND t.dflt_value IS NOT NULL,"                        \
-	" x.seqno = (SELECT max(seqno) FROM pragma_index_xinfo(l.name, %Q) WHERE key), x.seqno, t.dflt_value "                    \
-	"FROM pragma_index_list(%Q, %Q) AS l, pragma_index_xinfo(l.name, %Q) AS x "                                               \
+/* Columns: the index, and the others as of UNIQUE_NAME on. Indexes that triggers cannot foresee have a column without a name:
+ * then the text is none that stands in the schema, and a rebuild says why. */
+#define UNIQUE_COLUMNS                                                                                                         \
+	"WITH u(i, name, collation, has_default, is_last, seqno, default_text) AS ("                                           \
+	"SELECT l.name, iif(l.partial, NULL, x.name), x.coll, t.\"notnull\" AND t.dflt_value IS NOT NULL,"                     \
+	" x.seqno = (SELECT max(seqno) FROM pragma_index_xinfo(l.name, %Q) WHERE key), x.seqno, t.dflt_value "                 \
+	"FROM pragma_index_list(%Q, %Q) AS l, pragma_index_xinfo(l.name, %Q) AS x "                                            \
 	"LEFT JOIN pragma_table_xinfo(%Q, %Q) AS t ON t.cid = x.cid WHERE l.\"unique\" AND x.key) "
 
 /* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: of its index, or of those beside a column. */
@@ -78,8 +78,8 @@ static int prepare_unique(const struct iforest_watch *watch, sqlite3_stmt **stat
 	const char *table = watch->source->name, *schema = watch->schema;
 
 	return iforest_prepare(watch->error, watch->db, statement,
-			       UNIQUE_COLUMNS "SELECT i, name, collation, has_default, is_last FROM u ORDER BY i, seqno", schema, table,
-			       schema, schema, table, schema);
+			       UNIQUE_COLUMNS "SELECT i, name, collation, has_default, is_last FROM u ORDER BY i, seqno",
+			       schema, table, schema, schema, table, schema);
 }
 
 /* For each column that has a default, the columns of its index: with IS_ITSELF, that column. */
@@ -88,9 +88,10 @@ static int prepare_defaults(const struct iforest_watch *watch, sqlite3_stmt **st
 	const char *table = watch->source->name, *schema = watch->schema;
 
 	return iforest_prepare(watch->error, watch->db, statement,
-			       UNIQUE_COLUMNS "SELECT o.i, o.name, o.collation, o.has_default, o.is_last, o.seqno = d.seqno, o.default_text "
-			       "FROM u AS d, u AS o WHERE d.has_default AND o.i = d.i ORDER BY d.i, d.seqno, o.seqno", schema, table, schema,
-			       schema, table, schema);
+			       UNIQUE_COLUMNS
+			       "SELECT o.i, o.name, o.collation, o.has_default, o.is_last, o.seqno = d.seqno, o.default_text "
+			       "FROM u AS d, u AS o WHERE d.has_default AND o.i = d.i ORDER BY d.i, d.seqno, o.seqno",
+			       schema, table, schema, schema, table, schema);
 }
 
 static int finish(const struct iforest_watch *watch, sqlite3_stmt *statement)
@@ -128,7 +129,8 @@ static bool is_literal(const char *sql)
 /* What holds of a column where a default is put into one of its index. */
 static void append_beside_default(sqlite3_str *sql, sqlite3_stmt *column)
 {
-	const char *name = iforest_column_string(column, UNIQUE_NAME), *default_text = iforest_column_string(column, DEFAULT_TEXT);
+	const char *name = iforest_column_string(column, UNIQUE_NAME),
+		   *default_text = iforest_column_string(column, DEFAULT_TEXT);
 
 	if (!sqlite3_column_int(column, IS_ITSELF)) {
 		if (sqlite3_column_int(column, HAS_DEFAULT))
@@ -140,7 +142,8 @@ static void append_beside_default(sqlite3_str *sql, sqlite3_stmt *column)
 	}
 	sqlite3_str_appendf(sql, "new.\"%w\" IS NULL", name);
 	if (is_literal(default_text))
-		sqlite3_str_appendf(sql, " AND s.\"%w\" = (%s) COLLATE \"%w\"", name, default_text, iforest_column_string(column, COLLATION));
+		sqlite3_str_appendf(sql, " AND s.\"%w\" = (%s) COLLATE \"%w\"", name, default_text,
+				    iforest_column_string(column, COLLATION));
 }
 
 /* A condition for each index of the statement, or each column that has a default: that of all its rows. Finalizes it. */
@@ -187,7 +190,8 @@ static int append_conflicts(const struct iforest_watch *watch, sqlite3_str *sql,
 	int rc;
 
 	if (purpose == INSERT_EXISTS) /* a rowid that SQLite is yet to choose reads as -1: nothing need be looked up */
-		sqlite3_str_appendf(sql, " OR new.\"%w\" <> -1 AND EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", rowid, watch->source->name);
+		sqlite3_str_appendf(sql, " OR new.\"%w\" <> -1 AND EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", rowid,
+				    watch->source->name);
 	else
 		append_rows(watch, sql);
 	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\"", rowid, rowid);
@@ -203,19 +207,21 @@ static void append_change(sqlite3_str *sql, const char *column, const char *coll
 		sqlite3_str_appendf(sql, " COLLATE \"%w\"", collation);
 }
 
-/* BEFORE UPDATE has generated columns right only where the trigger names what they are made of: with them, any update counts. */
+/* BEFORE UPDATE has generated columns right only where the trigger names what they are made of: with them, any update
+ * counts. */
 static int read_generated(const struct iforest_watch *watch, bool *has_generated)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(watch->error, watch->db, &statement, "SELECT 1 FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)",
-				 watch->source->name, watch->schema);
+	int rc = iforest_prepare(watch->error, watch->db, &statement,
+				 "SELECT 1 FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)", watch->source->name,
+				 watch->schema);
 
 	*has_generated = !rc && sqlite3_step(statement) == SQLITE_ROW;
 	return rc ? rc : finish(watch, statement);
 }
 
-/* WHEN a column of the index, or one that REPLACE looks at, changes. 1 and 1.0 are no different as keys, but as values, and as text. The
- * columns named here SQLite refuses to drop, and a rename of one shows. */
+/* WHEN a column of the index, or one that REPLACE looks at, changes. 1 and 1.0 are no different as keys, but as values, and as
+ * text. The columns named here SQLite refuses to drop, and a rename of one shows. */
 static int append_when(const struct iforest_watch *watch, sqlite3_str *sql)
 {
 	const struct iforest_definition *definition = watch->definition;
@@ -225,15 +231,15 @@ static int append_when(const struct iforest_watch *watch, sqlite3_str *sql)
 
 	if (rc)
 		return rc;
-	sqlite3_str_appendf(sql, "WHEN %sold.\"%w\" IS NOT new.\"%w\"", has_generated ? "1 OR " : "", watch->source->rowid_column,
-			    watch->source->rowid_column);
+	sqlite3_str_appendf(sql, "WHEN %sold.\"%w\" IS NOT new.\"%w\"", has_generated ? "1 OR " : "",
+			    watch->source->rowid_column, watch->source->rowid_column);
 	append_change(sql, definition->time, NULL);
 	for (unsigned b = 0; b < definition->n_by; b++)
 		append_change(sql, definition->by[b].source, NULL);
 	for (unsigned v = 0; v < definition->n_values; v++) {
 		append_change(sql, definition->values[v].source, NULL);
-		sqlite3_str_appendf(sql, " OR CAST(old.\"%w\" AS TEXT) <> CAST(new.\"%w\" AS TEXT)", definition->values[v].source,
-				    definition->values[v].source);
+		sqlite3_str_appendf(sql, " OR CAST(old.\"%w\" AS TEXT) <> CAST(new.\"%w\" AS TEXT)",
+				    definition->values[v].source, definition->values[v].source);
 	}
 	rc = prepare_unique(watch, &statement);
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW)

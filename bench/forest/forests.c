@@ -24,7 +24,8 @@ static void lift(void *state, const void *sample)
 /* Of several the first counts, so that one of the same duration matters if it stands on the left. */
 static bool absorbs(const void *state, const void *whole, bool from_left)
 {
-	int64_t longest_ns = ((const struct longest *)state)->duration_ns, other_ns = ((const struct longest *)whole)->duration_ns;
+	int64_t longest_ns = ((const struct longest *)state)->duration_ns,
+		other_ns = ((const struct longest *)whole)->duration_ns;
 
 	return from_left ? other_ns < longest_ns : other_ns <= longest_ns;
 }
@@ -144,7 +145,8 @@ static void extend_plain(void *self, uint64_t n_events, unsigned n_threads)
 	if (n_events == n + 1)
 		check(iforest_forest_append(&plain->forest, plain->events + n));
 	else
-		check(iforest_forest_append_many(&plain->forest, plain->events + n, sizeof *plain->events, n_events - n, n_threads));
+		check(iforest_forest_append_many(&plain->forest, plain->events + n, sizeof *plain->events, n_events - n,
+						 n_threads));
 }
 
 static void destroy_plain(void *self)

@@ -1,5 +1,5 @@
-/* main.c -- the longest event of ranges, windows and pixels: the library's forests beside what else there is, in one run on the same
- * events, all answers compared. forest.sh builds and starts it.
+/* main.c -- the longest event of ranges, windows and pixels: the library's forests beside what else there is, in one run on the
+ * same events, all answers compared. forest.sh builds and starts it.
  *
  *   forest N [NAME...]                    all structures, or those named
  *   forest --small-pages N [NAME...]      no huge pages in this process
@@ -124,8 +124,9 @@ static void write_csv(uint64_t n_events)
 
 		if (!is_measured[s])
 			continue;
-		fprintf(file, "%" PRIu64 ",\"%s\",%g,%g,%g,%g,%g,%g,%g,%g,%g", n_events, structures[s]->name, of->bytes, of->build,
-			of->build_by_two, of->append, of->worst_append, of->moved, of->fold, of->batched, of->window);
+		fprintf(file, "%" PRIu64 ",\"%s\",%g,%g,%g,%g,%g,%g,%g,%g,%g", n_events, structures[s]->name, of->bytes,
+			of->build, of->build_by_two, of->append, of->worst_append, of->moved, of->fold, of->batched,
+			of->window);
 		for (unsigned z = 0; z < N_ZOOMS; z++)
 			fprintf(file, ",%g,%g", of->cold[z], of->warm[z]);
 		fprintf(file, "\n");

@@ -219,7 +219,8 @@ bool measure_sums(const struct questions *questions, const struct sum_structure 
 enum { N_COUNTED = 2000 };
 
 void counted_folds(const struct questions *questions, const struct structure *structure, const void *self);
-void counted_zoom(const struct questions *questions, const struct structure *structure, const void *self, const struct zoom *zoom);
+void counted_zoom(const struct questions *questions, const struct structure *structure, const void *self,
+		  const struct zoom *zoom);
 
 __attribute__((noinline)) void counted_folds(const struct questions *questions, const struct structure *structure,
 					     const void *self)

@@ -150,7 +150,8 @@ static bool are_same(const struct longest *right, size_t n, const char *what, co
 
 bool answers_right(const struct questions *questions, const struct structure *structure, const void *self)
 {
-	size_t n_ranges = structure->is_slow ? N_SLOW_RANGES : N_RANGES, n_windows = structure->is_slow ? N_SLOW_WINDOWS : N_WINDOWS;
+	size_t n_ranges = structure->is_slow ? N_SLOW_RANGES : N_RANGES,
+	       n_windows = structure->is_slow ? N_SLOW_WINDOWS : N_WINDOWS;
 
 	ask_ranges(structure, self, questions->ranges, n_ranges, answers);
 	if (!are_same(questions->range_answers, n_ranges, "fold", structure->name))

@@ -8,7 +8,15 @@
 
 #include "bench/forest/structure.h"
 
-enum { N_RANGES = 100000, N_SLOW_RANGES = 20, N_WINDOWS = 20000, N_SLOW_WINDOWS = 5, N_PIXELS = 1920, N_PLACES = 15, N_ZOOMS = 3 };
+enum {
+	N_RANGES = 100000,
+	N_SLOW_RANGES = 20,
+	N_WINDOWS = 20000,
+	N_SLOW_WINDOWS = 5,
+	N_PIXELS = 1920,
+	N_PLACES = 15,
+	N_ZOOMS = 3
+};
 
 /* Pictures of 1/share of the events, at random places. */
 struct zoom {

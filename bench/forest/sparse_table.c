@@ -1,6 +1,6 @@
-/* A sparse table: row k has for each block where the longest event of 2^k blocks from there on is. Any range is the union of two
- * that overlap, which a maximum may (Bender and Farach-Colton, "The LCA problem revisited", 2000). n log2 n positions, of 4 bytes
- * so that 10^6 events need no more than 80 bytes each; over blocks of 32 it is made for any size. */
+/* A sparse table: row k has for each block where the longest event of 2^k blocks from there on is. Any range is the union of
+ * two that overlap, which a maximum may (Bender and Farach-Colton, "The LCA problem revisited", 2000). n log2 n positions, of 4
+ * bytes so that 10^6 events need no more than 80 bytes each; over blocks of 32 it is made for any size. */
 #include "bench/forest/structure.h"
 
 #include <stdlib.h>
@@ -85,5 +85,6 @@ static const unsigned one = 1, thirty_two = 32;
 
 #define SPARSE_TABLE .create = create, .extend = extend, .destroy = destroy, .bytes = bytes, .fold = fold
 const struct structure sparse_table = { .name = "sparse table", .most_events = 1000000, .options = &one, SPARSE_TABLE };
-const struct structure sparse_table_of_blocks = { .name = "sparse table of 32s", .most_events = UINT32_MAX, .options = &thirty_two,
-						  SPARSE_TABLE };
+const struct structure sparse_table_of_blocks = {
+	.name = "sparse table of 32s", .most_events = UINT32_MAX, .options = &thirty_two, SPARSE_TABLE
+};

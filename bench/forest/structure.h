@@ -33,7 +33,8 @@ struct structure {
 	void (*zoom)(const void *self, const int64_t *bounds, size_t n_pixels, struct longest *answers);
 };
 
-extern const struct structure textbook, scan, segment_tree, wide_tree, pointer_tree, b_tree, sparse_table, sparse_table_of_blocks;
+extern const struct structure textbook, scan, segment_tree, wide_tree, pointer_tree, b_tree, sparse_table,
+	sparse_table_of_blocks;
 extern const struct structure forest, block_forest, block_forest_16, block_forest_32, block_forest_64, block_forest_256,
 	block_forest_moving, block_forest_unsure;
 

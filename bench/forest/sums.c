@@ -30,7 +30,8 @@ static uint64_t prefixes_bytes(const void *self)
 	return (((const struct prefixes *)self)->n + 1) * sizeof(uint64_t);
 }
 
-/* ---- Fenwick, "A new data structure for cumulative frequency tables", 1994: sums[i] is of the events (i - (i & -i), i] ---- */
+/* ---- Fenwick, "A new data structure for cumulative frequency tables", 1994: sums[i] is of the events (i - (i & -i), i]
+ * ---- */
 
 static void *create_fenwick(const struct event *events, uint64_t n)
 {
@@ -133,4 +134,5 @@ static uint64_t blocks_sum(const void *self, uint64_t from, uint64_t to)
 
 const struct sum_structure fenwick_tree = { "Fenwick tree", create_fenwick, destroy_prefixes, prefixes_bytes, fenwick_sum };
 const struct sum_structure prefix_sums = { "prefix sums", create_sums, destroy_prefixes, prefixes_bytes, difference };
-const struct sum_structure sum_block_forest = { "block forest of 128", create_blocks, destroy_blocks, blocks_bytes, blocks_sum };
+const struct sum_structure sum_block_forest = { "block forest of 128", create_blocks, destroy_blocks, blocks_bytes,
+						blocks_sum };

@@ -122,8 +122,8 @@ void csv_open(const char *path)
 void csv_row(const char *part, const char *what, size_t n_bytes, enum pages pages, double huge_share, int n_threads,
 	     const struct figures *figures, const char *unit)
 {
-	fprintf(csv, "%s,%s,%zu,%s,%.3f,%d,%s,%.3f,%.3f,%.3f\n", part, what, n_bytes, page_names[pages], huge_share, n_threads, unit,
-		figures->median, figures->least, figures->most);
+	fprintf(csv, "%s,%s,%zu,%s,%.3f,%d,%s,%.3f,%.3f,%.3f\n", part, what, n_bytes, page_names[pages], huge_share, n_threads,
+		unit, figures->median, figures->least, figures->most);
 }
 
 void csv_close(void)

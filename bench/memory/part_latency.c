@@ -39,7 +39,7 @@ void part_latency(void)
 	printf("\nlatency: ns a load, each waiting for the one before, one a cache line, in random order\n");
 	printf("%-16s %12s %12s %20s\n", "working set", "4 KiB pages", "huge pages", "really in huge pages");
 	for (int s = 0; s < n_sizes; s++, n_bytes *= 2)
-		printf("%-16s %12.1f %12.1f %9.0f %% / %3.0f %%\n", bytes_text(n_bytes, text), latencies[SMALL_PAGES][s].figures.median,
-		       latencies[HUGE_PAGES][s].figures.median, 100 * latencies[SMALL_PAGES][s].huge_share,
-		       100 * latencies[HUGE_PAGES][s].huge_share);
+		printf("%-16s %12.1f %12.1f %9.0f %% / %3.0f %%\n", bytes_text(n_bytes, text),
+		       latencies[SMALL_PAGES][s].figures.median, latencies[HUGE_PAGES][s].figures.median,
+		       100 * latencies[SMALL_PAGES][s].huge_share, 100 * latencies[HUGE_PAGES][s].huge_share);
 }

@@ -27,7 +27,8 @@ static void measure_layout(const struct layout *layout, uint64_t n_states, doubl
 		figures = reads_measure(&memory, &reads);
 		median_ns[w] = figures.median;
 		snprintf(what, sizeof what, "%u bytes every %u; %s", layout->state_bytes, layout->stride_bytes, ways[w].name);
-		csv_row("states", what, n_bytes, HUGE_PAGES, (double)memory_huge_bytes(&memory) / (double)n_bytes, 1, &figures, "ns");
+		csv_row("states", what, n_bytes, HUGE_PAGES, (double)memory_huge_bytes(&memory) / (double)n_bytes, 1, &figures,
+			"ns");
 	}
 	memory_unmap(&memory);
 }
@@ -40,7 +41,8 @@ void part_states(void)
 	for (int s = 0; s < N_SIZES; s++)
 		for (int l = 0; l < N_LAYOUTS; l++)
 			measure_layout(&layouts[l], n_states[s], median_ns[s][l]);
-	printf("\nstates: ns a random read of a whole state, huge pages, a number of states that caches hold, and one they do not\n");
+	printf("\nstates: ns a random read of a whole state, huge pages, a number of states that caches hold, and one they do "
+	       "not\n");
 	for (int s = 0; s < N_SIZES; s++) {
 		printf("%-16s %12s", "", "memory");
 		for (int w = 0; w < N_WAYS; w++)

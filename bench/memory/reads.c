@@ -39,14 +39,16 @@ static inline void prefetch_state(const struct reading *reading, uint64_t i)
 		__builtin_prefetch(state + reads->state_bytes - 1);
 }
 
-/* n_words and waits are constants where this is called: the loop over words is no loop, and what does not wait has no way to. */
+/* n_words and waits are constants where this is called: the loop over words is no loop, and what does not wait has no way
+ * to. */
 static inline __attribute__((always_inline)) uint64_t sum_states(const struct reading *reading, unsigned n_words, bool waits)
 {
 	const unsigned stride_bytes = reading->reads->stride_bytes, distance = reading->reads->distance;
 	uint64_t sum = 0;
 
 	for (uint64_t i = 0; i < settings.n_loads;) {
-		const uint64_t *state = (const uint64_t *)(const void *)(reading->bytes + (uint64_t)reading->order[i] * stride_bytes);
+		const uint64_t *state =
+			(const uint64_t *)(const void *)(reading->bytes + (uint64_t)reading->order[i] * stride_bytes);
 		uint64_t of_state = 0;
 
 		if (distance)

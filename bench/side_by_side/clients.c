@@ -276,7 +276,8 @@ bool clients_obey(const char *command, const char *work, const char *argument)
 	} else if (strcmp(command, "next") == 0) {
 		obey_next(work, argument);
 	} else if (strcmp(command, "clients") == 0) {
-		if (sscanf(argument, "%d %lf %d", &n_clients, &seconds, &appends) != 3 || n_clients < 0 || n_clients > MOST_CLIENTS)
+		if (sscanf(argument, "%d %lf %d", &n_clients, &seconds, &appends) != 3 || n_clients < 0 ||
+		    n_clients > MOST_CLIENTS)
 			driver_fail(argument, "is not a number of clients, seconds, and 0 or 1");
 		run_clients(work, n_clients, seconds, appends);
 	} else {

@@ -14,7 +14,8 @@ void engine_open(const char *where)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
 
-	if (sqlite3_open_v2(where, &db, flags, NULL) || sqlite3_enable_load_extension(db, 1) || sqlite3_busy_timeout(db, PATIENCE_MS))
+	if (sqlite3_open_v2(where, &db, flags, NULL) || sqlite3_enable_load_extension(db, 1) ||
+	    sqlite3_busy_timeout(db, PATIENCE_MS))
 		driver_fail(where, sqlite3_errmsg(db));
 }
 

@@ -41,9 +41,11 @@ static bool is_beaten(const void *state, const void *whole, bool from_left)
 	return from_left ? other->duration < best->duration : other->duration <= best->duration;
 }
 
-static const struct iforest_kind longest_kind = {
-	.name = "longest event", .state_bytes = sizeof(struct longest), .identity = of_none, .combine = of_both, .absorbs = is_beaten
-};
+static const struct iforest_kind longest_kind = { .name = "longest event",
+						  .state_bytes = sizeof(struct longest),
+						  .identity = of_none,
+						  .combine = of_both,
+						  .absorbs = is_beaten };
 
 static void add_events(void *context, uint64_t from, uint64_t to, void *state)
 {
@@ -91,7 +93,8 @@ static void print_window(const struct iforest_block_forest *blocks, int64_t from
 {
 	struct longest best;
 
-	iforest_block_forest_fold(blocks, iforest_block_forest_find(blocks, from), iforest_block_forest_find(blocks, to), &best);
+	iforest_block_forest_fold(blocks, iforest_block_forest_find(blocks, from), iforest_block_forest_find(blocks, to),
+				  &best);
 	printf("[%" PRId64 ", %" PRId64 "): event %" PRIu64 " takes %" PRId64 "\n", from, to, best.number, best.duration);
 }
 
@@ -110,7 +113,10 @@ static void print_pixels(const struct iforest_block_forest *blocks, int64_t from
 int main(void)
 {
 	struct event *events = malloc(N_EVENTS * sizeof events[0]);
-	struct iforest_entries entries = { .fold = add_events, .context = events, .array = events, .entry_bytes = sizeof events[0],
+	struct iforest_entries entries = { .fold = add_events,
+					   .context = events,
+					   .array = events,
+					   .entry_bytes = sizeof events[0],
 					   .times = { &events[0].start, sizeof events[0] } };
 	struct iforest_block_forest blocks, opened;
 	FILE *file = tmpfile();
@@ -120,7 +126,8 @@ int main(void)
 	if (!events || !file)
 		return 1;
 	make_events(events);
-	check(iforest_block_forest_init(&blocks, &longest_kind, &alloc, IFOREST_GROW_IN_PLACE, &entries, IFOREST_DEFAULT_BLOCK));
+	check(iforest_block_forest_init(&blocks, &longest_kind, &alloc, IFOREST_GROW_IN_PLACE, &entries,
+					IFOREST_DEFAULT_BLOCK));
 	check(iforest_block_forest_extend(&blocks, N_EVENTS - N_MORE, 1));
 	print_window(&blocks, 1000, 2000);
 	check(iforest_block_forest_extend(&blocks, N_EVENTS, 2)); /* more have come; by two threads */
@@ -136,7 +143,8 @@ int main(void)
 	if (!image || fread(image, 1, n_bytes, file) != n_bytes)
 		return 1;
 	check(iforest_block_forest_open(&opened, &longest_kind, &entries, image, n_bytes, true));
-	printf("\nfrom an image of %zu bytes, %.1f %% of the events:\n", n_bytes, 100.0 * (double)n_bytes / N_EVENTS / sizeof events[0]);
+	printf("\nfrom an image of %zu bytes, %.1f %% of the events:\n", n_bytes,
+	       100.0 * (double)n_bytes / N_EVENTS / sizeof events[0]);
 	print_window(&opened, 1000, INT64_MAX);
 
 	iforest_block_forest_release(&opened);

@@ -2,8 +2,8 @@
  *
  *   timeline DATABASE [PORT]        IFOREST names the extension (default build/iforest.so); PORT 0, the default, is any
  *
- * The database holds spans(id, ts_ns, dur_ns, track, depth, name), the index spans_if by=(track, depth) and spans_overlap over it,
- * as timeline.sh makes them. Listens on this machine alone and only reads; prints where, and goes on until it is killed.
+ * The database holds spans(id, ts_ns, dur_ns, track, depth, name), the index spans_if by=(track, depth) and spans_overlap over
+ * it, as timeline.sh makes them. Listens on this machine alone and only reads; prints where, and goes on until it is killed.
  * The lanes of a frame are shared out to a thread a processor.
  *
  *   GET /                    the page
@@ -13,10 +13,12 @@
  *
  * A frame is for typed arrays of a browser on the same machine, so in its byte order:
  *
- *   u32 n_spans | u32 bytes of names | f64 start[n] | f64 end[n] | f64 id[n] | i32 lane[n] | i32 name[n] | names, a NUL after each
+ *   u32 n_spans | u32 bytes of names | f64 start[n] | f64 end[n] | f64 id[n] | i32 lane[n] | i32 name[n] | names, a NUL after
+ *   each
  *
- * Of each lane and pixel it has the longest span that covers it, once for all pixels in a row; those wider than NAMED_PIXELS have
- * the number of their name, the others -1. Times are from the base on, so that a double holds nanoseconds exactly for 104 days.
+ * Of each lane and pixel it has the longest span that covers it, once for all pixels in a row; those wider than NAMED_PIXELS
+ * have the number of their name, the others -1. Times are from the base on, so that a double holds nanoseconds exactly for 104
+ * days.
  */
 #include <inttypes.h>
 #include <microhttpd.h>
@@ -102,7 +104,8 @@ static bool read_lanes(struct server *server)
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
 	if (!prepare(&server->readers[0], &statement,
-		     "SELECT track, depth, first_ts, last_ts + max(coalesce(last_dur_ns, 0), 0) FROM spans_if WHERE first_ts IS NOT NULL "
+		     "SELECT track, depth, first_ts, last_ts + max(coalesce(last_dur_ns, 0), 0) FROM spans_if WHERE first_ts "
+		     "IS NOT NULL "
 		     "ORDER BY track, depth"))
 		return false;
 	while (sqlite3_step(statement) == SQLITE_ROW) {
@@ -142,7 +145,8 @@ static bool open_reader(struct reader *reader, const char *path, const char *ext
 		return false;
 	}
 	sqlite3_exec(reader->db, "PRAGMA mmap_size = 17179869184; PRAGMA cache_size = -200000", NULL, NULL, NULL);
-	/* buckets of a series come in order; were it otherwise, a span would be sent twice: ORDER BY is not worth its sorting */
+	/* buckets of a series come in order; were it otherwise, a span would be sent twice: ORDER BY is not worth its
+	 * sorting */
 	return prepare(reader, &reader->frame, "SELECT longest_dur_ns_ts, longest_dur_ns, longest_dur_ns_id "
 					       "FROM spans_overlap(?1, ?2, ?3) WHERE track = ?4 AND depth = ?5") &&
 	       prepare(reader, &reader->name, "SELECT name FROM spans WHERE id = ?1");
@@ -158,9 +162,9 @@ static bool open_server(struct server *server, const char *path, const char *ext
 		if (!open_reader(&server->readers[r], path, extension))
 			return false;
 	}
-	return read_lanes(server) &&
-	       prepare(&server->readers[0], &server->span,
-		       "SELECT json_object('name', name, 'ts', ts_ns - ?2, 'dur', dur_ns, 'track', track, 'depth', depth) FROM spans WHERE id = ?1");
+	return read_lanes(server) && prepare(&server->readers[0], &server->span,
+					     "SELECT json_object('name', name, 'ts', ts_ns - ?2, 'dur', dur_ns, 'track', "
+					     "track, 'depth', depth) FROM spans WHERE id = ?1");
 }
 
 /* ---- a frame ---- */
@@ -222,7 +226,8 @@ static int add_lane(struct reader *reader, int32_t lane)
 		append(&part->arrays[IDS], &number, sizeof number);
 		append(&part->arrays[LANES], &lane, sizeof lane);
 		part->n_spans++;
-		add_name(reader, id, (double)duration * (double)part->n >= (double)NAMED_PIXELS * (double)(part->t1 - part->t0));
+		add_name(reader, id,
+			 (double)duration * (double)part->n >= (double)NAMED_PIXELS * (double)(part->t1 - part->t0));
 	}
 	return sqlite3_reset(statement);
 }
@@ -332,7 +337,8 @@ static enum MHD_Result get_frame(struct server *server, struct MHD_Connection *c
 	if (!get_integer(connection, "t0", &t0) || !get_integer(connection, "t1", &t1) || !get_integer(connection, "n", &n) ||
 	    !get_integer(connection, "from", &from) || !get_integer(connection, "to", &to))
 		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "t0, t1, n, from and to are integers");
-	if (t0 >= t1 || t0 < -server->length || t1 > 2 * server->length || n < 1 || n > MOST_PIXELS || from < 0 || to > server->n_lanes)
+	if (t0 >= t1 || t0 < -server->length || t1 > 2 * server->length || n < 1 || n > MOST_PIXELS || from < 0 ||
+	    to > server->n_lanes)
 		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "no such window or lanes");
 	rc = make_frame(server, t0, t1, n, (int)from, (int)to, &body);
 	if (rc == SQLITE_OK)
@@ -361,7 +367,8 @@ static enum MHD_Result get_trace(struct server *server, struct MHD_Connection *c
 	struct bytes body = { .n = 0 };
 	char text[120];
 
-	snprintf(text, sizeof text, "{\"base\": \"%" PRId64 "\", \"length\": %" PRId64 ", \"lanes\": [", server->base, server->length);
+	snprintf(text, sizeof text, "{\"base\": \"%" PRId64 "\", \"length\": %" PRId64 ", \"lanes\": [", server->base,
+		 server->length);
 	append_text(&body, text);
 	for (int lane = 0; lane < server->n_lanes; lane++) {
 		append_text(&body, lane ? ", [" : "[");
@@ -447,8 +454,8 @@ int main(int n_arguments, char **arguments)
 		return 1;
 	address.sin_port = htons((uint16_t)(n_arguments == 3 ? atoi(arguments[2]) : 0));
 	/* one thread answers all, one request after the other */
-	daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, &server, MHD_OPTION_SOCK_ADDR, &address,
-				  MHD_OPTION_END);
+	daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, &server, MHD_OPTION_SOCK_ADDR,
+				  &address, MHD_OPTION_END);
 	info = daemon ? MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	if (!info) {
 		perror("timeline: cannot listen");

@@ -1,5 +1,5 @@
-/* n appends make fewer than n combines, none of them more than log2 n, and in place no byte is ever copied; by moving fewer than two
- * for each that there is in the end. The worst append's time is shown, and not judged: it belongs to the machine. */
+/* n appends make fewer than n combines, none of them more than log2 n, and in place no byte is ever copied; by moving fewer
+ * than two for each that there is in the end. The worst append's time is shown, and not judged: it belongs to the machine. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,5 +1,5 @@
-/* A forest over blocks of the default size, with times, takes at most 3 % of entries of 32 bytes, whatever built-in kind it is of:
- * all memory that it has, not only what it uses. (In place: by moving there may be twice as much.) */
+/* A forest over blocks of the default size, with times, takes at most 3 % of entries of 32 bytes, whatever built-in kind it is
+ * of: all memory that it has, not only what it uses. (In place: by moving there may be twice as much.) */
 #include "core/block_forest.h"
 #include "tests/support/alloc_fault.h"
 #include "tests/support/harness.h"
@@ -20,9 +20,11 @@ static void fold(void *context, uint64_t from, uint64_t to, void *state)
 
 static void of_each_kind(void **state)
 {
-	static const struct iforest_kind *const kinds[] = {
-		&iforest_kind_count, &iforest_kind_sum_int64, &iforest_kind_sum_float64, &iforest_kind_min_int64, &iforest_kind_max_int64,
-		&iforest_kind_min_float64, &iforest_kind_max_float64, &iforest_kind_first, &iforest_kind_last };
+	static const struct iforest_kind *const kinds[] = { &iforest_kind_count,       &iforest_kind_sum_int64,
+							    &iforest_kind_sum_float64, &iforest_kind_min_int64,
+							    &iforest_kind_max_int64,   &iforest_kind_min_float64,
+							    &iforest_kind_max_float64, &iforest_kind_first,
+							    &iforest_kind_last };
 	static const int64_t time = 5;
 
 	(void)state;

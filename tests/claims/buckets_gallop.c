@@ -1,5 +1,5 @@
-/* w adjacent buckets are one pass and not w searches: every boundary opens the leaf page that it cuts, and the fold moves forward
- * through the nodes, so that a page of any level is opened at most once:
+/* w adjacent buckets are one pass and not w searches: every boundary opens the leaf page that it cuts, and the fold moves
+ * forward through the nodes, so that a page of any level is opened at most once:
  *
  *   pages <= (w + 1) + sum over levels of min(w + 1 boundaries, two pages each; pages of the level)
  *

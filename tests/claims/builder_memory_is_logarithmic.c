@@ -19,7 +19,9 @@ static void build(struct sample_index *index, int64_t n, int64_t from, int64_t s
 	assert_non_null(builder);
 	assert_ok(iforest_run_builder_start(builder, &index->store, &index->manifest));
 	for (int64_t i = from; i < n; i += stride) {
-		struct iforest_entry entry = { .key = { .time = i * 1000, .ref = i }, .values[0].integer = i * i % 1000, .present = 1 };
+		struct iforest_entry entry = { .key = { .time = i * 1000, .ref = i },
+					       .values[0].integer = i * i % 1000,
+					       .present = 1 };
 
 		assert_ok(iforest_run_builder_add(builder, &entry));
 	}

@@ -1,5 +1,6 @@
-/* A counter of a million samples, in one run and in three: whatever the window, its mean and its increase cost the leaf pages that its ends
- * cut, two node pages a level and two kept tables a level; and n buckets cost no more than n times that, nor than their entries. */
+/* A counter of a million samples, in one run and in three: whatever the window, its mean and its increase cost the leaf pages
+ * that its ends cut, two node pages a level and two kept tables a level; and n buckets cost no more than n times that, nor than
+ * their entries. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,7 +26,9 @@ static void add_samples(int64_t from, int64_t to)
 	assert_non_null(builder);
 	assert_ok(iforest_run_builder_start(builder, &samples.store, &samples.manifest));
 	for (int64_t i = from; i < to; i++) {
-		struct iforest_entry entry = { .key = { .series = 1, .time = i * NS + random_between(&dice, 0, NS - 1), .ref = i }, .present = 1 };
+		struct iforest_entry entry = {
+			.key = { .series = 1, .time = i * NS + random_between(&dice, 0, NS - 1), .ref = i }, .present = 1
+		};
 
 		entry.values[0].integer = i % 5000 * 100 + random_between(&dice, 0, 99);
 		assert_ok(iforest_run_builder_add(builder, &entry));
@@ -70,7 +73,8 @@ static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_shelf, struc
 		struct iforest_aggregate aggregate;
 		bool found;
 
-		assert_ok(iforest_counting_bucket(&counting, t0 + (t1 - t0) / n * b, b == n - 1 ? t1 : t0 + (t1 - t0) / n * (b + 1), &aggregate, &found));
+		assert_ok(iforest_counting_bucket(&counting, t0 + (t1 - t0) / n * b,
+						  b == n - 1 ? t1 : t0 + (t1 - t0) / n * (b + 1), &aggregate, &found));
 		sum->n += counting.values[0].n;
 		sum->n_resets += counting.values[0].n_resets;
 		sum->integral += counting.values[0].integral;
@@ -126,12 +130,14 @@ static void windows_and_buckets(void)
 	assert_in_range(most.n_nodes, 1, 2 * levels * samples.manifest.fanout);
 	for (int64_t n = 10; n <= 1000000; n *= 10) {
 		struct iforest_counter with, without;
-		struct cost cost = ask(17, (int64_t)N * NS - 17, n, true, &with), plain = ask(17, (int64_t)N * NS - 17, n, false, &without);
+		struct cost cost = ask(17, (int64_t)N * NS - 17, n, true, &with),
+			    plain = ask(17, (int64_t)N * NS - 17, n, false, &without);
 
 		assert_true(with.n == without.n && with.n_resets == without.n_resets && with.integral == without.integral &&
 			    with.increase == without.increase);
-		print_message("%u buckets: %u pages, %u tables, %u entries, %u nodes; by entries %u pages\n", (unsigned)n, (unsigned)cost.n_pages,
-			      (unsigned)cost.n_tables, (unsigned)cost.n_entries, (unsigned)cost.n_nodes, (unsigned)plain.n_pages);
+		print_message("%u buckets: %u pages, %u tables, %u entries, %u nodes; by entries %u pages\n", (unsigned)n,
+			      (unsigned)cost.n_pages, (unsigned)cost.n_tables, (unsigned)cost.n_entries, (unsigned)cost.n_nodes,
+			      (unsigned)plain.n_pages);
 		assert_true(cost.n_pages <= (uint64_t)n * most.n_pages && cost.n_pages <= plain.n_pages);
 		assert_true(cost.n_entries <= (uint64_t)n * most.n_entries && cost.n_entries <= plain.n_entries);
 		assert_true(cost.n_tables <= shelf.n);

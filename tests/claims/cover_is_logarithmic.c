@@ -1,5 +1,5 @@
-/* A million spans of 4 tracks in small pages: whatever the window, the cover of one series has at most two parts of leaf pages and
- * 2 (B - 1) nodes a level, and costs as many pages as the answer does. */
+/* A million spans of 4 tracks in small pages: whatever the window, the cover of one series has at most two parts of leaf pages
+ * and 2 (B - 1) nodes a level, and costs as many pages as the answer does. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,8 +22,10 @@ static int build(void **state)
 	sample_start(&spans, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
 	assert_ok(iforest_run_builder_start(builder, &spans.store, &spans.manifest));
 	for (int64_t i = 0; i < N_SPANS; i++) {
-		struct iforest_entry entry = { .key = { .series = (uint32_t)(i / (N_SPANS / N_TRACKS)), .time = i % (N_SPANS / N_TRACKS) * 10,
-							.ref = i }, .present = 1 };
+		struct iforest_entry entry = { .key = { .series = (uint32_t)(i / (N_SPANS / N_TRACKS)),
+							.time = i % (N_SPANS / N_TRACKS) * 10,
+							.ref = i },
+					       .present = 1 };
 
 		entry.values[0].integer = i % 1000;
 		assert_ok(iforest_run_builder_add(builder, &entry));

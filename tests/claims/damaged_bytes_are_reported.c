@@ -1,5 +1,6 @@
 /* Stored bytes are foreign. A damaged byte anywhere is noticed and named; and bytes that are wrong behind a right checksum, as
- * somebody could forge them, lead to an error or to a wrong number, never to a crash, a hang, or memory read that is not ours. */
+ * somebody could forge them, lead to an error or to a wrong number, never to a crash, a hang, or memory read that is not
+ * ours. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,7 +165,8 @@ static uint32_t next_place(uint32_t i)
 
 static void forged_pages_break_nothing(void **state)
 {
-	const uint64_t pages[] = { index_of(0, 0), index_of(0, 2), index_of(1, 0), index_of(1, 1), index_of(2, 0), index_of(3, 0) };
+	const uint64_t pages[] = { index_of(0, 0), index_of(0, 2), index_of(1, 0),
+				   index_of(1, 1), index_of(2, 0), index_of(3, 0) };
 	static const uint8_t patterns[] = { 0xff, 0x01 };
 
 	(void)state;
@@ -235,7 +237,8 @@ static void a_forged_sum(void **state)
 			assert_ok(specimen_read(&specimen));
 			page = specimen_page(&specimen, 0, index_of(1, number), &n_bytes);
 			for (unsigned node = 0; node < 2; node++) {
-				uint8_t *sum = page + IFOREST_PAGE_HEADER + node * fields->node_bytes + fields->value_offset[0] + 8;
+				uint8_t *sum =
+					page + IFOREST_PAGE_HEADER + node * fields->node_bytes + fields->value_offset[0] + 8;
 
 				iforest_store64(sum, sign ? 0 : UINT64_MAX);
 				iforest_store64(sum + 8, sign ? (uint64_t)INT64_MIN : INT64_MAX);

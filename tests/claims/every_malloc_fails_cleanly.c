@@ -112,7 +112,8 @@ static void in_the_block_forest(void **state)
 			alloc_fault_init(&fault);
 			fault.fail_at = nth;
 			fault.fail_after = way;
-			assert_ok(iforest_block_forest_init(&blocks, &iforest_kind_count, &fault.alloc, IFOREST_GROW_BY_MOVING, &entries, 2));
+			assert_ok(iforest_block_forest_init(&blocks, &iforest_kind_count, &fault.alloc, IFOREST_GROW_BY_MOVING,
+							    &entries, 2));
 			for (uint64_t n = 0; n < 5000; n += 35) {
 				uint64_t n_before = blocks.n_entries;
 				enum iforest_status status = iforest_block_forest_extend(&blocks, n, 2);

@@ -1,5 +1,5 @@
-/* Every page that an operation reads cannot be read, in its turn, alone or with all that follow. The operation then says so, holds
- * no page and leaks nothing. What is published answers as before or says that it needs repair; read again, the operation
+/* Every page that an operation reads cannot be read, in its turn, alone or with all that follow. The operation then says so,
+ * holds no page and leaks nothing. What is published answers as before or says that it needs repair; read again, the operation
  * succeeds. Pages are handed out as copies, or lent under a lock. */
 #include "tests/support/attempt.h"
 #include "tests/support/harness.h"

@@ -1,6 +1,6 @@
-/* The longest span of each of 1920 pixels, with its row, opens a boundary page only where its node could change the answer. A pixel
- * that spans s leaf pages has two ends; the best of the page at an end lies outside the pixel and is better than all inside in about
- * one of 2 s cases. Sums open a page for every end. */
+/* The longest span of each of 1920 pixels, with its row, opens a boundary page only where its node could change the answer. A
+ * pixel that spans s leaf pages has two ends; the best of the page at an end lies outside the pixel and is better than all
+ * inside in about one of 2 s cases. Sums open a page for every end. */
 #include <stdlib.h>
 
 #include "core/run_build.h"
@@ -66,7 +66,8 @@ static struct cost cost_of_frame(struct iforest_wanted wanted, int64_t t0, int64
 
 		assert_ok(iforest_scan_next(&scan, &bucket, &answer, &found));
 		if (found)
-			cost.check = (cost.check ^ (uint64_t)(max->value.integer + max->ref + max->time)) * UINT64_C(0x9E3779B97F4A7C15);
+			cost.check = (cost.check ^ (uint64_t)(max->value.integer + max->ref + max->time)) *
+				     UINT64_C(0x9E3779B97F4A7C15);
 	}
 	cost.n_leaf_pages = iforest_scan_leaf_pages(&scan);
 	cost.n_pages = iforest_scan_pages(&scan);
@@ -103,7 +104,8 @@ static struct cost cost_of_overlaps(bool alone, int64_t t0, int64_t t1)
 	return cost;
 }
 
-/* About thirty spans are open at any time: where a pixel ends, all that are open stand on pages before it. The longest is known without. */
+/* About thirty spans are open at any time: where a pixel ends, all that are open stand on pages before it. The longest is known
+ * without. */
 static void a_frame_of_the_longest_overlaps_opens_fewer_pages(void **state)
 {
 	int64_t end = (int64_t)N_SPANS * 1000;
@@ -128,7 +130,8 @@ static void a_frame_of_extremes_opens_few_leaf_pages(void **state)
 	for (unsigned zoom = 1; zoom <= 16; zoom *= 2) {
 		int64_t t0 = (end - end / zoom) / 3, t1 = t0 + end / zoom;
 		double pages_a_pixel = (double)n_leaves / zoom / N_PIXELS;
-		struct iforest_wanted all = { .values = 1, .no_mins = 1 }, extremes = { .values = 1, .no_mins = 1, .extremes_alone = true };
+		struct iforest_wanted all = { .values = 1, .no_mins = 1 },
+				      extremes = { .values = 1, .no_mins = 1, .extremes_alone = true };
 		struct cost sums = cost_of_frame(all, t0, t1), longest = cost_of_frame(extremes, t0, t1);
 
 		print_message("%.1f leaf pages a pixel: %u opened of %u, without sums %u of %u\n", pages_a_pixel, (unsigned)sums.n_leaf_pages,

@@ -1,7 +1,7 @@
-/* A million spans of 8 tracks in 4000-byte pages, 45 % of them without length, some unfinished, and on each track one that covers
- * everything: the spans that overlap a window are counted, measured and the longest of them found in a few pages a level and for
- * each span that is open at an end of it; 1920 buckets read the pages that their aggregates do, and no more. Where every tenth span is
- * unfinished, the longest alone are found in as few. */
+/* A million spans of 8 tracks in 4000-byte pages, 45 % of them without length, some unfinished, and on each track one that
+ * covers everything: the spans that overlap a window are counted, measured and the longest of them found in a few pages a level
+ * and for each span that is open at an end of it; 1920 buckets read the pages that their aggregates do, and no more. Where
+ * every tenth span is unfinished, the longest alone are found in as few. */
 #include <stdlib.h>
 
 #include "core/overlap.h"
@@ -20,7 +20,9 @@ static struct iforest_entry span(uint64_t i)
 {
 	struct random dice = random_from(i);
 	uint64_t track = i < N_TRACKS ? i : random_below(&dice, N_TRACKS);
-	struct iforest_entry entry = { .key = { .series = track, .time = (int64_t)(i * NS_A_SPAN + random_below(&dice, NS_A_SPAN)), .ref = (int64_t)i },
+	struct iforest_entry entry = { .key = { .series = track,
+						.time = (int64_t)(i * NS_A_SPAN + random_below(&dice, NS_A_SPAN)),
+						.ref = (int64_t)i },
 				       .present = 1 };
 
 	if (i < N_TRACKS)
@@ -103,17 +105,21 @@ static struct cost cost_of(struct iforest_bucketing bucketing, uint32_t track, e
 
 static struct iforest_bucketing window_of(int64_t t0, int64_t t1, int64_t n)
 {
-	return (struct iforest_bucketing){ .mode = n > 1 ? IFOREST_COUNT : IFOREST_WHOLE, .n = n, .window = { true, true, t0, t1 } };
+	return (struct iforest_bucketing){ .mode = n > 1 ? IFOREST_COUNT : IFOREST_WHOLE,
+					   .n = n,
+					   .window = { true, true, t0, t1 } };
 }
 
-/* Two folds, the one before the window and the one of it, each with its ends; and a path to each span that is open at either. */
+/* Two folds, the one before the window and the one of it, each with its ends; and a path to each span that is open at
+ * either. */
 static void check_windows(enum what what)
 {
 	struct random dice = random_from(random_seed());
 	uint64_t most = 0, total = 0;
 
 	for (unsigned q = 0; q < 2000; q++) {
-		int64_t width = random_between(&dice, 1, end >> random_below(&dice, 24)), t0 = random_between(&dice, -1000, end - 100 * NS_A_SPAN - width);
+		int64_t width = random_between(&dice, 1, end >> random_below(&dice, 24)),
+			t0 = random_between(&dice, -1000, end - 100 * NS_A_SPAN - width);
 		uint32_t track = (uint32_t)random_below(&dice, N_TRACKS);
 		struct cost cost = cost_of(window_of(t0, t0 + width, 1), track, what);
 		uint64_t n_open = cost_of(window_of(t0, t0 + 1, 1), track, what).n_overlaps +
@@ -153,14 +159,16 @@ static void pixels_read_the_pages_of_their_aggregates(void **state)
 
 	(void)state;
 	for (unsigned q = 0; q < 60; q++) {
-		int64_t width = random_between(&dice, N_PIXELS, end >> random_below(&dice, 18)), t0 = random_between(&dice, 0, end - width);
+		int64_t width = random_between(&dice, N_PIXELS, end >> random_below(&dice, 18)),
+			t0 = random_between(&dice, 0, end - width);
 		uint32_t track = (uint32_t)random_below(&dice, N_TRACKS);
 		struct cost cost = cost_of(window_of(t0, t0 + width, N_PIXELS), track, INSIDE);
 		struct cost aggregates = cost_of(window_of(t0, t0 + width, N_PIXELS), track, AGGREGATES);
 		uint64_t n_open = cost_of(window_of(t0, t0 + 1, 1), track, INSIDE).n_overlaps;
 
 		assert_int_equal(cost.n_buckets, N_PIXELS);
-		assert_in_range(cost.n_pages, 0, aggregates.n_pages + aggregates.n_pages / 10 + (2 + n_open) * (2 + 2 * n_levels));
+		assert_in_range(cost.n_pages, 0,
+				aggregates.n_pages + aggregates.n_pages / 10 + (2 + n_open) * (2 + 2 * n_levels));
 	}
 }
 
@@ -183,7 +191,8 @@ static void a_span_over_all_pixels_is_found_once(void **state)
 /* Behind the last start there are pixels that one span covers, and nothing to be read for them. */
 static void covered_pixels_read_nothing(void **state)
 {
-	struct cost few = cost_of(window_of(end, 2 * end, 2), 3, INSIDE), many = cost_of(window_of(end, 2 * end, 100 * N_PIXELS), 3, INSIDE);
+	struct cost few = cost_of(window_of(end, 2 * end, 2), 3, INSIDE),
+		    many = cost_of(window_of(end, 2 * end, 100 * N_PIXELS), 3, INSIDE);
 
 	(void)state;
 	assert_int_equal(few.n_buckets, 2);

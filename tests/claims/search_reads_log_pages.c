@@ -1,5 +1,6 @@
 /* A million spans of 8 tracks in 4000-byte pages: the k longest of a window, the next or the previous one that is longer than a
- * bound, and those open at a moment are found in a page a level for each entry that is given, and for each end of what is asked. */
+ * bound, and those open at a moment are found in a page a level for each entry that is given, and for each end of what is
+ * asked. */
 #include <stdlib.h>
 
 #include "core/best.h"
@@ -18,7 +19,9 @@ static struct iforest_entry span(uint64_t i)
 {
 	struct random dice = random_from(i);
 	uint64_t track = random_below(&dice, N_TRACKS);
-	struct iforest_entry entry = { .key = { .series = track, .time = (int64_t)(i * NS_A_SPAN + random_below(&dice, NS_A_SPAN)), .ref = (int64_t)i },
+	struct iforest_entry entry = { .key = { .series = track,
+						.time = (int64_t)(i * NS_A_SPAN + random_below(&dice, NS_A_SPAN)),
+						.ref = (int64_t)i },
 				       .present = 1 };
 
 	entry.values[0].integer = (int64_t)(random_next(&dice) >> 34 >> random_below(&dice, 30));
@@ -77,8 +80,11 @@ static void top_k_costs_k_paths(void **state)
 		bool found;
 
 		assert_ok(iforest_best_start(&best, &(struct iforest_best_question){ .order = IFOREST_LARGEST_FIRST,
-			.series = n_tracks == 1 ? &track : NULL, .n_series = 1, .from = iforest_key_at(0, t0), .to = iforest_key_at(0, t1),
-			.values = 1 }));
+										     .series = n_tracks == 1 ? &track : NULL,
+										     .n_series = 1,
+										     .from = iforest_key_at(0, t0),
+										     .to = iforest_key_at(0, t1),
+										     .values = 1 }));
 		for (uint64_t i = 0; i < k; i++) {
 			assert_ok(iforest_best_next(&best, &entry, &found));
 			if (!found)
@@ -105,8 +111,10 @@ static void next_and_previous_cost_a_path(void **state)
 	for (unsigned q = 0; q < 2000; q++) {
 		uint64_t track = random_below(&dice, N_TRACKS), n_gets = spans.memory.n_gets;
 		int64_t t = some_time(&dice), bound = random_between(&dice, 0, INT64_C(1) << random_below(&dice, 45));
-		struct iforest_walk_question question = { .descends = q % 2, .values = 1,
-			.from = iforest_key_at(track, q % 2 ? INT64_MIN : t), .to = q % 2 ? iforest_key_at(track, t) : iforest_key_nulls(track) };
+		struct iforest_walk_question question = { .descends = q % 2,
+							  .values = 1,
+							  .from = iforest_key_at(track, q % 2 ? INT64_MIN : t),
+							  .to = q % 2 ? iforest_key_at(track, t) : iforest_key_nulls(track) };
 		struct iforest_entry entry;
 		bool found;
 
@@ -115,7 +123,8 @@ static void next_and_previous_cost_a_path(void **state)
 		assert_ok(iforest_walk_next(&walk, &entry, &found));
 		assert_true(!found || (entry.key.series == track && entry.values[0].integer >= bound));
 		n_found += found;
-		/* down to where it begins, up from there, down to what is found; and to the other end of the track, if nothing is */
+		/* down to where it begins, up from there, down to what is found; and to the other end of the track, if nothing
+		 * is */
 		assert_in_range(spans.memory.n_gets - n_gets, 0, 4 * n_levels_and_leaf);
 	}
 	assert_in_range(n_found, 1000, 1999);

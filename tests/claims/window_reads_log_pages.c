@@ -29,8 +29,9 @@ static bool is_on_track(uint64_t i, unsigned track)
 static struct iforest_entry span(uint64_t i, unsigned track)
 {
 	uint64_t x = scatter(i ^ UINT64_MAX);
-	struct iforest_entry entry = { .key = { .series = track, .time = (int64_t)(i * NS_A_SPAN + x % NS_A_SPAN), .ref = (int64_t)i },
-				       .present = 1 };
+	struct iforest_entry entry = {
+		.key = { .series = track, .time = (int64_t)(i * NS_A_SPAN + x % NS_A_SPAN), .ref = (int64_t)i }, .present = 1
+	};
 
 	entry.values[0].integer = (int64_t)((x >> 16) % (UINT64_C(1) << (x >> 40) % 24));
 	return entry;
@@ -115,8 +116,8 @@ static void any_window_reads_log_pages(void **state)
 	print_message("%u levels; pages a window: at most %u, mean %.1f\n", n_levels, (unsigned)most,
 		      mean_of_sums);
 	assert_in_range(most, 1, 2 + 2 * n_levels);
-	/* a first and a last row that lie inside nodes are looked up below them, another page a level each; but that is rare, for
-	 * most windows begin and end within leaf pages, which are open anyway */
+	/* a first and a last row that lie inside nodes are looked up below them, another page a level each; but that is rare,
+	 * for most windows begin and end within leaf pages, which are open anyway */
 	most = most_pages(rows, &mean);
 	print_message("with first, last and times: at most %u, mean %.1f\n", (unsigned)most, mean);
 	assert_in_range(most, 1, 2 + 2 * n_levels + 2 * n_levels);

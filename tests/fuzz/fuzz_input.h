@@ -1,8 +1,9 @@
-/* fuzz_input.h -- what a fuzz target is; and how fuzz_page and fuzz_manifest read an input: damage to stored bytes rather than stored bytes, so
- * that short inputs reach deep.
+/* fuzz_input.h -- what a fuzz target is; and how fuzz_page and fuzz_manifest read an input: damage to stored bytes rather than
+ * stored bytes, so that short inputs reach deep.
  *
  *   byte 0    which page (fuzz_page; fuzz_manifest ignores it)
- *   byte 1    1: a right checksum is put on after the damage; 2: what follows replaces the bytes as a whole; 4: runs are merged too;
+ *   byte 1    1: a right checksum is put on after the damage; 2: what follows replaces the bytes as a whole; 4: runs are merged
+ *   too;
  *             8: pages are kept with their peaks; 16: pages are lent
  *   then      with 2: the new bytes; else damage, 3 bytes each: offset u16 (modulo the length), new value u8
  */
@@ -31,15 +32,16 @@ static inline void fuzz_damage(uint8_t *bytes, uint32_t n_bytes, const uint8_t *
 struct fuzz_target {
 	const char *corpus;  /* a folder of inputs that are all run; NULL: none */
 	unsigned n_inputs;   /* random ones usually run */
-	size_t (*random_input)(struct random *dice, uint8_t *data); /* writes at most FUZZ_MOST_RANDOM bytes; returns how many */
+	/* writes at most FUZZ_MOST_RANDOM bytes; returns how many */
+	size_t (*random_input)(struct random *dice, uint8_t *data);
 };
 
 enum { FUZZ_MOST_RANDOM = 64 };
 
 extern const struct fuzz_target fuzz_target;
 
-/* The random_input of fuzz_page and fuzz_manifest: mostly a few damaged bytes with a right checksum, the deepest way in; header and directory
- * are hit more often than the rest. */
+/* The random_input of fuzz_page and fuzz_manifest: mostly a few damaged bytes with a right checksum, the deepest way in; header
+ * and directory are hit more often than the rest. */
 static inline size_t fuzz_random_damage(struct random *dice, uint8_t *data)
 {
 	size_t n_damages = 1 + random_below(dice, 6), n = FUZZ_HEADER;
@@ -52,7 +54,8 @@ static inline size_t fuzz_random_damage(struct random *dice, uint8_t *data)
 
 		data[n++] = (uint8_t)offset;
 		data[n++] = (uint8_t)(offset >> 8);
-		data[n++] = random_chance(dice, 30) ? (uint8_t)(random_chance(dice, 50) ? 0xff : 0) : (uint8_t)random_next(dice);
+		data[n++] =
+			random_chance(dice, 30) ? (uint8_t)(random_chance(dice, 50) ? 0xff : 0) : (uint8_t)random_next(dice);
 	}
 	return n;
 }

@@ -1,8 +1,8 @@
-/* Rows of an index's own tables are damaged, beside questions, writes, commands and transactions: nothing breaks, nothing leaks,
- * errors name the index, and after 'rebuild' every answer is that of plain SQL.
+/* Rows of an index's own tables are damaged, beside questions, writes, commands and transactions: nothing breaks, nothing
+ * leaks, errors name the index, and after 'rebuild' every answer is that of plain SQL.
  *
- * An input: byte 0 modulo 3 picks the database, and below 64 it ends with 'rebuild' (which takes most of the time); then steps of
- * four bytes: which (of `steps`), and what the SQL has as ?1 (u8), ?2 (u8), ?3 (u8). */
+ * An input: byte 0 modulo 3 picks the database, and below 64 it ends with 'rebuild' (which takes most of the time); then steps
+ * of four bytes: which (of `steps`), and what the SQL has as ?1 (u8), ?2 (u8), ?3 (u8). */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,8 @@ static struct image {
 #define CONFIG "(SELECT name FROM d_if_config ORDER BY name LIMIT 1 OFFSET ?1 % (SELECT count(*) FROM d_if_config))"
 #define LOG "(SELECT seq FROM d_if_log ORDER BY seq LIMIT 1 OFFSET ?1 % (SELECT count(*) FROM d_if_log))"
 
-/* poke(bytes, at, value), sealed(id, bytes) and odd(number) are functions below. "?" is the next row of a question that stays open meanwhile. */
+/* poke(bytes, at, value), sealed(id, bytes) and odd(number) are functions below. "?" is the next row of a question that stays
+ * open meanwhile. */
 static const char *const steps[] = {
 	/* pages and the manifest, which is the first of them */
 	"UPDATE d_if_page SET bytes = sealed(id, poke(bytes, ?2, ?3)) WHERE id = " PAGE,
@@ -178,11 +179,17 @@ static void sealed(sqlite3_context *context, int n, sqlite3_value **arguments)
 /* A value that does not belong there. */
 static void odd(sqlite3_context *context, int n, sqlite3_value **arguments)
 {
-	static const int64_t integers[] = { 0, 1, -1, 2, 5, 100, 2000, INT32_MAX, UINT32_MAX, INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1 };
+	static const int64_t integers[] = {
+		0, 1, -1, 2, 5, 100, 2000, INT32_MAX, UINT32_MAX, INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1
+	};
 	static const char *const texts[] = { "", "cpu", "7", "content=d", "content=sqlite_schema", "by=(track, u)", "value=(r)", "time=d", "sync=append",
 					     "sync=manual", "x');DROP TABLE d;--" };
 	static const double reals[] = { 1.5, -0.0, 1e300, 7.0, 9.3e18 };
-	enum { N_INTEGERS = sizeof integers / sizeof *integers, N_TEXTS = sizeof texts / sizeof *texts, N_REALS = sizeof reals / sizeof *reals };
+	enum {
+		N_INTEGERS = sizeof integers / sizeof *integers,
+		N_TEXTS = sizeof texts / sizeof *texts,
+		N_REALS = sizeof reals / sizeof *reals
+	};
 	int number = sqlite3_value_int(arguments[0]);
 
 	(void)n;
@@ -202,7 +209,8 @@ static void odd(sqlite3_context *context, int n, sqlite3_value **arguments)
 	}
 }
 
-/* With a seed an input does the same each time. No two steps of its life may have the same: the ids of manifests would come again. */
+/* With a seed an input does the same each time. No two steps of its life may have the same: the ids of manifests would come
+ * again. */
 static sqlite3 *open_database(int seed)
 {
 	sqlite3 *db;

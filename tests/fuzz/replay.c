@@ -1,5 +1,6 @@
-/* The main() of a fuzz target without libFuzzer: runs the inputs named on the command line, or else the target's corpus and a fixed number of random ones.
- * Input i comes from seed + i, so that one that breaks is run alone with IFOREST_SEED=<its seed> IFOREST_ROUNDS=1. */
+/* The main() of a fuzz target without libFuzzer: runs the inputs named on the command line, or else the target's corpus and a
+ * fixed number of random ones. Input i comes from seed + i, so that one that breaks is run alone with IFOREST_SEED=<its seed>
+ * IFOREST_ROUNDS=1. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>

@@ -33,8 +33,8 @@ bool answer_plan_is_taken(const PGresult *plan);
 struct answer answer_ask(PGconn *pg, const struct query *query, const struct manner *manner, bool with_index);
 void answer_forget(struct answer *answer);
 
-/* Did one of both alone raise an error in some row's data? The plain plan may, for the index need not look at each row; and any plan that is
- * not the index's own, since plans differ in the rows that they look at. */
+/* Did one of both alone raise an error in some row's data? The plain plan may, for the index need not look at each row; and any
+ * plan that is not the index's own, since plans differ in the rows that they look at. */
 bool answer_is_spared(const struct answer *plain, const struct answer *indexed);
 
 /* Writes what differs, "" if nothing does, or the index's answer was spared an error. */

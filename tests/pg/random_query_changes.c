@@ -62,7 +62,8 @@ static void add_choice(struct query_table *table, struct text *sql)
 void query_table_change(struct query_table *table, struct text *sql)
 {
 	struct random *dice = table->dice;
-	const struct query_column *column = query_table_column(table, (unsigned)random_below(dice, query_table_n_columns(table)));
+	const struct query_column *column =
+		query_table_column(table, (unsigned)random_below(dice, query_table_n_columns(table)));
 
 	if (random_chance(dice, 50)) {
 		text_add(sql, "DELETE FROM t");

@@ -64,8 +64,8 @@ static int set_up(void **state)
 	client_run(pg, "SET TimeZone = 'UTC'");
 	client_run(pg, "%s", tables);
 	client_run(pg, "VACUUM ANALYZE");
-	/* the plans that compete with the index are dear, so that their tables may be small; PostgreSQL 18 forgets that a scan is
-	 * disabled where it is that of the only partition left */
+	/* the plans that compete with the index are dear, so that their tables may be small; PostgreSQL 18 forgets that a scan
+	 * is disabled where it is that of the only partition left */
 	client_run(pg, "SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off; SET cpu_tuple_cost = 10;"
 		       "SET enable_bitmapscan = off; SET jit = off; SET client_min_messages = notice");
 	PQsetNoticeReceiver(pg, keep_detail, NULL);

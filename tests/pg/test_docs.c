@@ -1,8 +1,8 @@
 /* test_docs.c -- the SQL of the documentation works and gives what it says, and no error is left out of it.
  *
  * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; those of docs/postgres_aggregates.md,
- * docs/postgres_functions.md, docs/postgres_sketch.md and docs/postgres_fleet.md do so in others, as do the ```sql postgres blocks of
- * docs/choosing.md, and those of README.md beside the table that its other blocks make and one of requests.
+ * docs/postgres_functions.md, docs/postgres_sketch.md and docs/postgres_fleet.md do so in others, as do the ```sql postgres
+ * blocks of docs/choosing.md, and those of README.md beside the table that its other blocks make and one of requests.
  * "-- " lines after a statement are its rows, columns parted by '|', or the error that it raises. */
 #include <ctype.h>
 #include <glob.h>

@@ -1,5 +1,5 @@
-/* test_sketch.c -- sketches are the same bytes as those of SQLite; and those of an index with sketch = '...' are the same bytes as
- * by scanning, while rows change, go and are vacuumed away. What else they are to be is in regress/sql/sketch.sql. */
+/* test_sketch.c -- sketches are the same bytes as those of SQLite; and those of an index with sketch = '...' are the same bytes
+ * as by scanning, while rows change, go and are vacuumed away. What else they are to be is in regress/sql/sketch.sql. */
 #include <inttypes.h>
 
 #include "tests/pg/client.h"

@@ -1,5 +1,5 @@
-/* test_torture_overlap.c -- sessions change a table, take changes back, vacuum, merge and rebuild its index, while others ask what
- * overlaps windows and buckets: in one snapshot, what the index answers is what SQL over the table answers.
+/* test_torture_overlap.c -- sessions change a table, take changes back, vacuum, merge and rebuild its index, while others ask
+ * what overlaps windows and buckets: in one snapshot, what the index answers is what SQL over the table answers.
  *
  *   IFOREST_SECONDS=600 tests/pg/cluster.sh run build/tests/pg/test_torture_overlap
  */

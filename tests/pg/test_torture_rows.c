@@ -1,6 +1,6 @@
 /* test_torture_rows.c -- sessions change a table, take changes back, vacuum, merge and rebuild its index, while others ask for
- * the largest values of a window and for the spans that reach into one: in one snapshot, the rows that the index finds are those
- * of the table.
+ * the largest values of a window and for the spans that reach into one: in one snapshot, the rows that the index finds are
+ * those of the table.
  *
  *   IFOREST_SECONDS=600 tests/pg/cluster.sh run build/tests/pg/test_torture_rows
  */

@@ -1,5 +1,5 @@
-/* The background worker that merges: it is started, ends where somebody waits for its table, and may be ended at any moment, as by a
- * shutdown, with the server going on and a whole index.
+/* The background worker that merges: it is started, ends where somebody waits for its table, and may be ended at any moment, as
+ * by a shutdown, with the server going on and a whole index.
  *
  *   IFOREST_ROUNDS=500 tests/pg/cluster.sh run build/tests/pg/test_worker
  */

@@ -23,7 +23,8 @@ static void keep_message(const char *text)
 sqlite3 *open_plain(const char *path, int flags)
 {
 	sqlite3 *db = NULL;
-	int rc = sqlite3_open_v2(path, &db, (flags ? flags : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) | SQLITE_OPEN_URI, NULL);
+	int rc = sqlite3_open_v2(path, &db, (flags ? flags : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) | SQLITE_OPEN_URI,
+				 NULL);
 
 	if (rc)
 		fail_msg("cannot open %s: %s", path, sqlite3_errmsg(db));

@@ -18,7 +18,8 @@ static char context[1000];
 
 static int64_t random_extreme(struct random *random)
 {
-	static const int64_t extremes[] = { INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX - 1, 0, -1, 1, INT64_MAX / 2, INT64_MIN / 2 };
+	static const int64_t extremes[] = { INT64_MIN, INT64_MIN + 1, INT64_MAX,    INT64_MAX - 1, 0, -1,
+					    1,	       INT64_MAX / 2, INT64_MIN / 2 };
 
 	return one_in(random, 2) ? extremes[random_below(random, 9)] : (int64_t)random64(random);
 }
@@ -92,7 +93,8 @@ static void bind_by(sqlite3_stmt *insert, int i, struct random *random, int n_se
 
 void bind_random_row(sqlite3_stmt *statement, const struct row_style *style, struct random *random)
 {
-	sqlite3_bind_int64(statement, 1, one_in(random, 4) ? (int64_t)random64(random) : random_below(random, 4 * (style->n_rows + 1)));
+	sqlite3_bind_int64(statement, 1,
+			   one_in(random, 4) ? (int64_t)random64(random) : random_below(random, 4 * (style->n_rows + 1)));
 	bind_by(statement, 2, random, style->n_series);
 	bind_time(statement, 3, random, style->times);
 	bind_value(statement, 4, random, style->values[0]);
@@ -203,8 +205,8 @@ static double line_at(const struct cell *a, const struct cell *b, bool is_real, 
 }
 
 /* min, max, avg, first, last, the sum and the rows of a bucket that has no v: from its neighbours. */
-static void expect_filled(sqlite3_stmt *answer, int *i, const struct value_sum *sum, int v, bool is_real, bool is_linear, int64_t start,
-			  bool with_sums)
+static void expect_filled(sqlite3_stmt *answer, int *i, const struct value_sum *sum, int v, bool is_real, bool is_linear,
+			  int64_t start, bool with_sums)
 {
 	const struct row *row = sum->before && (sum->after || !is_linear) ? sum->before : NULL, *next = sum->after;
 	double real = !row ? 0 : is_linear ? line_at(&row->values[v], &next->values[v], is_real, row->time, next->time, start) :
@@ -261,8 +263,8 @@ static void expect_by(sqlite3_stmt *answer, int *i, sqlite3_value *expected)
 	++*i;
 }
 
-static void expect_group(sqlite3_stmt *answer, const struct table *table, const struct window *window, const struct group *group,
-			 bool with_sums)
+static void expect_group(sqlite3_stmt *answer, const struct table *table, const struct window *window,
+			 const struct group *group, bool with_sums)
 {
 	bool zero = group->count == 0 && window->fill && strcmp(window->fill, "zero") == 0, is_empty = group->count == 0;
 	bool is_null = window->fill && strcmp(window->fill, "null") == 0;
@@ -284,7 +286,8 @@ static void expect_group(sqlite3_stmt *answer, const struct table *table, const 
 
 		expect_integer(answer, &i, !is_empty || !is_null, sum->n);
 		if (sum->n == 0 && window->fill && window->fill[0] == 'l') {
-			expect_filled(answer, &i, sum, v, is_real, window->fill[1] == 'i', cut_start(window, group->bucket), with_sums);
+			expect_filled(answer, &i, sum, v, is_real, window->fill[1] == 'i', cut_start(window, group->bucket),
+				      with_sums);
 			if (table->has_variance[v])
 				expect_variance(answer, &i, sum);
 			continue;
@@ -353,8 +356,8 @@ static char *query_of(const struct table *table, const struct window *window, bo
 	return sqlite3_str_finish(sql);
 }
 
-static void ask(sqlite3 *db, const char *sql, const struct table *table, const struct window *window, const struct group *groups,
-		int n_groups, bool with_sums)
+static void ask(sqlite3 *db, const char *sql, const struct table *table, const struct window *window,
+		const struct group *groups, int n_groups, bool with_sums)
 {
 	sqlite3_stmt *answer = NULL;
 	int rc, n = 0;
@@ -447,14 +450,19 @@ static struct window random_window(const struct table *table, struct random *ran
 	if (window.mode == COUNT && !(window.has_t0 && window.has_t1))
 		window.mode = STEP;
 	if (window.mode == COUNT)
-		window.n = one_in(random, 15) ? INT64_MAX - random_below(random, 3) : 1 + random_below(random, one_in(random, 2) ? 10 : 2000);
+		window.n = one_in(random, 15) ? INT64_MAX - random_below(random, 3) :
+						1 + random_below(random, one_in(random, 2) ? 10 : 2000);
 	if (window.mode == STEP) {
-		window.step = one_in(random, 10) ? 1 + (int64_t)(random64(random) >> 1) / 2 : saturate(width / (1 + random_below(random, 40)) + 1);
+		window.step = one_in(random, 10) ? 1 + (int64_t)(random64(random) >> 1) / 2 :
+						   saturate(width / (1 + random_below(random, 40)) + 1);
 		window.origin = one_in(random, 2) ? 0 : random_bound(table, random);
 	}
 	if (window.has_t0 && window.has_t1 && window.t0 < window.t1 && one_in(random, 2)) {
 		static const char *const fills[] = { "none", "null", "zero", "last", "linear", "last", "linear" };
-		wide n_groups = (window.mode == COUNT ? window.n : window.mode == STEP ? width / window.step + 2 : 1) * (table->n_series + 1);
+		wide n_groups = (window.mode == COUNT ? window.n :
+				 window.mode == STEP  ? width / window.step + 2 :
+							1) *
+				(table->n_series + 1);
 
 		if (n_groups < 4 * MAX_ROWS)
 			window.fill = fills[random_below(random, n_groups * table->n_rows < 500000 ? 7 : 3)];

@@ -1,5 +1,5 @@
-/* random_windows.h -- random tables with an index and its folds, and random questions to them, each column of each answer compared with
- * a fold in C over the rows of the table (reference.h). */
+/* random_windows.h -- random tables with an index and its folds, and random questions to them, each column of each answer
+ * compared with a fold in C over the rows of the table (reference.h). */
 #ifndef IFOREST_TESTS_RANDOM_WINDOWS_H
 #define IFOREST_TESTS_RANDOM_WINDOWS_H
 
@@ -18,8 +18,8 @@ void make_table(sqlite3 *db, const char *more, struct table *table, struct row_s
 /* Binds parameters 1 to 6: a random id, a, ts, v, b, w. */
 void bind_random_row(sqlite3_stmt *statement, const struct row_style *style, struct random *random);
 
-/* Asks the index, and every fold of it, which are made unless they are there; fails on the first difference. A column for which was_real
- * is set answers in reals, though it may hold none any more. */
+/* Asks the index, and every fold of it, which are made unless they are there; fails on the first difference. A column for which
+ * was_real is set answers in reals, though it may hold none any more. */
 void check_table(sqlite3 *db, struct table *table, struct random *random, int n_windows);
 
 #endif

@@ -190,7 +190,8 @@ static void find_neighbours(const struct table *table, struct group *group, int 
 }
 
 /* Adds the buckets without rows. Returns the new number of groups; group s, b stands at its place in order. */
-static int fill_groups(const struct table *table, const struct window *window, struct group *groups, int n_groups, bool *exceeds)
+static int fill_groups(const struct table *table, const struct window *window, struct group *groups, int n_groups,
+		       bool *exceeds)
 {
 	static struct group filled[MAX_GROUPS];
 	wide from = bucket_of(window, window->t0), to = bucket_of(window, window->t1 - 1);
@@ -231,7 +232,8 @@ int fold_rows(const struct table *table, const struct window *window, struct gro
 		bool is_bounded = window->has_t0 || window->has_t1 || window->mode != WHOLE;
 		wide bucket = 0;
 
-		if (row->has_time ? (window->has_t0 && row->time < window->t0) || (window->has_t1 && row->time >= window->t1) : is_bounded)
+		if (row->has_time ? (window->has_t0 && row->time < window->t0) || (window->has_t1 && row->time >= window->t1) :
+				    is_bounded)
 			continue;
 		if (row->has_time)
 			bucket = bucket_of(window, row->time);

@@ -64,7 +64,8 @@ static void group_by_plain_sql(sqlite3 *db, const char *columns)
 static void compare_under(sqlite3 *db, const char *index, const char *table, const char *columns, const char *condition)
 {
 	static const char *const format = "SELECT * FROM (SELECT %s, count, sum_dur FROM %s WHERE %s LIMIT -1) ORDER BY quote(c), 2, 3";
-	char *sql = sqlite3_mprintf(format, columns, index, condition), *plain = sqlite3_mprintf(format, columns, table, condition);
+	char *sql = sqlite3_mprintf(format, columns, index, condition),
+	     *plain = sqlite3_mprintf(format, columns, table, condition);
 
 	same_rows(db, sql, plain);
 	sqlite3_free(sql);
@@ -246,7 +247,8 @@ static void the_sides_of_an_or_hide_no_rows(void **state)
 	close_database(db);
 }
 
-/* SQLite weighs the sides of an OR without the windows, and must not ask before it has them. The unary plus keeps it from that. */
+/* SQLite weighs the sides of an OR without the windows, and must not ask before it has them. The unary plus keeps it from
+ * that. */
 static void an_or_beside_windows_from_a_table_is_answered(void **state)
 {
 	static const struct {
@@ -358,7 +360,8 @@ static void parameters_may_be_bound_again_and_again(void **state)
 	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statements[0], NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, plain, -1, &statements[1], NULL), SQLITE_OK);
 	for (int i = 0; i < 500; i++) {
-		int64_t t0 = random_below(&random, 1000), t1 = t0 + random_below(&random, 300), style = random_below(&random, 5);
+		int64_t t0 = random_below(&random, 1000), t1 = t0 + random_below(&random, 300),
+			style = random_below(&random, 5);
 		int rc[2];
 
 		for (int s = 0; s < 2; s++) {
@@ -376,7 +379,8 @@ static void parameters_may_be_bound_again_and_again(void **state)
 		}
 		assert_int_equal(rc[0], rc[1]);
 		for (int column = 1; rc[0] == SQLITE_ROW && column < 3; column++)
-			assert_int_equal(sqlite3_column_int64(statements[0], column), sqlite3_column_int64(statements[1], column));
+			assert_int_equal(sqlite3_column_int64(statements[0], column),
+					 sqlite3_column_int64(statements[1], column));
 	}
 	sqlite3_finalize(statements[0]);
 	sqlite3_finalize(statements[1]);

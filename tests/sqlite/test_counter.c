@@ -1,5 +1,5 @@
-/* test_counter.c -- iforest_counter against plain SQL with window functions, and over random tables, windows and changes against the
- * definitions of docs/sqlite_counter.md, row by row in 128 bits. */
+/* test_counter.c -- iforest_counter against plain SQL with window functions, and over random tables, windows and changes
+ * against the definitions of docs/sqlite_counter.md, row by row in 128 bits. */
 #include "random_windows.h"
 
 #include <float.h>
@@ -115,7 +115,8 @@ static void gather(const struct table *table, int series, int v, struct samples 
 {
 	samples->n = 0;
 	for (int i = 0; i < table->n_rows; i++)
-		if (table->rows[i].series == series && table->rows[i].has_time && (v < 0 || table->rows[i].values[v].type != SQLITE_NULL))
+		if (table->rows[i].series == series && table->rows[i].has_time &&
+		    (v < 0 || table->rows[i].values[v].type != SQLITE_NULL))
 			samples->rows[samples->n++] = &table->rows[i];
 	qsort(samples->rows, (size_t)samples->n, sizeof samples->rows[0], compare_rows);
 }
@@ -199,7 +200,8 @@ static struct expected count_samples(const struct samples *samples, int v, bool 
 			continue;
 		expected.increase += (wide)cell->integer - (is_reset ? 0 : was->values[v].integer);
 		expected.real_increase += (long double)cell->real - (is_reset ? 0 : (long double)was->values[v].real);
-		expected.magnitude = fmaxl(expected.magnitude, fabsl((long double)cell->real) + fabsl((long double)was->values[v].real));
+		expected.magnitude =
+			fmaxl(expected.magnitude, fabsl((long double)cell->real) + fabsl((long double)was->values[v].real));
 	}
 	return expected;
 }
@@ -210,8 +212,8 @@ static bool is_beyond(const struct expected *expected)
 	return !(expected->magnitude < 1e200L) || !(fabsl(expected->real_integral) < 1e300L);
 }
 
-static void expect_counter(sqlite3_stmt *answer, int *i, const struct samples *samples, int v, bool is_real, int64_t start, int64_t end,
-			   bool with_increases)
+static void expect_counter(sqlite3_stmt *answer, int *i, const struct samples *samples, int v, bool is_real, int64_t start,
+			   int64_t end, bool with_increases)
 {
 	struct expected expected = count_samples(samples, v, is_real, start, end);
 	const struct row *last = expected.last;
@@ -226,7 +228,10 @@ static void expect_counter(sqlite3_stmt *answer, int *i, const struct samples *s
 		*i += with_increases ? 3 : 2;
 		return;
 	}
-	expect_real(answer, i, last && expected.known > 0, is_real ? (double)(expected.real_integral / (long double)expected.known) : (double)expected.integral / known, tolerance);
+	expect_real(answer, i, last && expected.known > 0,
+		    is_real ? (double)(expected.real_integral / (long double)expected.known) :
+			      (double)expected.integral / known,
+		    tolerance);
 	expect_real(answer, i, last, (is_real ? (double)expected.real_increase : (double)expected.increase) / width, tolerance);
 	if (with_increases && is_real)
 		expect_real(answer, i, last, (double)expected.real_increase, (expected.n + 1) * tolerance);
@@ -254,7 +259,8 @@ static int64_t cut_end(const struct window *window, int64_t bucket)
 	return end > window->t1 ? window->t1 : (int64_t)end;
 }
 
-static void expect_series(sqlite3_stmt *answer, const struct table *table, const struct window *window, int series, bool with_increases)
+static void expect_series(sqlite3_stmt *answer, const struct table *table, const struct window *window, int series,
+			  bool with_increases)
 {
 	static struct samples all, samples[2];
 	int64_t first;

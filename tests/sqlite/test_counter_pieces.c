@@ -1,5 +1,5 @@
-/* test_counter_pieces.c -- iforest_counter over an index made with counter=...: the same as over one without and as plain SQL, while rows
- * change; what is kept may be lost, but not wrong. */
+/* test_counter_pieces.c -- iforest_counter over an index made with counter=...: the same as over one without and as plain SQL,
+ * while rows change; what is kept may be lost, but not wrong. */
 #include "harness.h"
 
 enum { N_ROWS = 40000, LAST = N_ROWS * 100 };
@@ -7,8 +7,8 @@ enum { N_ROWS = 40000, LAST = N_ROWS * 100 };
 #define INDEX "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=(v, r AS real), by=track, counter=(v, real))"
 #define WITH_ENDS "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(v, r AS real), by=track, counter=(v, real))"
 
-/* Counters that grow and start anew, fall below 0, have no value now and then; samples at one time, and without a time. Reals are eighths,
- * so that their sums are the same in any order. */
+/* Counters that grow and start anew, fall below 0, have no value now and then; samples at one time, and without a time. Reals
+ * are eighths, so that their sums are the same in any order. */
 static sqlite3 *open_samples(const char *index)
 {
 	sqlite3 *db = open_database(":memory:", 0);

@@ -1,4 +1,5 @@
-/* test_cover.c -- the rows of iforest_cover add up to what plain SQL says of the window, whatever is pending, removed or rolled back. */
+/* test_cover.c -- the rows of iforest_cover add up to what plain SQL says of the window, whatever is pending, removed or rolled
+ * back. */
 #include "harness.h"
 
 enum { N_ROUNDS = 15, N_STEPS = 8, N_WINDOWS = 4 };

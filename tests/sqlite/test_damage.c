@@ -5,7 +5,8 @@
 
 #include "xxh64.h"
 
-/* Seven columns of reals and one with its variance: nodes are large and leaf pages hold few rows, so a small table has several levels of nodes. */
+/* Seven columns of reals and one with its variance: nodes are large and leaf pages hold few rows, so a small table has several
+ * levels of nodes. */
 #define TABLE                                                                                                                 \
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track, ts, a, b, c, e, f, g, h, i);"                                          \
 	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1600)"                                      \
@@ -263,7 +264,8 @@ static void flipped_bytes_of_pages_are_found(void **state)
 		for (int at = 0; at < 32; at++)
 			flip(&page, at, (unsigned char)(1 << random_below(&random, 8)), false);
 		for (int i = 0; i < 12; i++)
-			flip(&page, 32 + (int)random_below(&random, page.length - 32), (unsigned char)(1 + random_below(&random, 255)), false);
+			flip(&page, 32 + (int)random_below(&random, page.length - 32),
+			     (unsigned char)(1 + random_below(&random, 255)), false);
 	}
 }
 
@@ -285,7 +287,8 @@ static void flipped_bytes_with_a_sound_checksum_do_no_harm(void **state)
 		for (int at = 32; at < 96 && at < page.length; at++)
 			flip(&page, at, one_in(&random, 2) ? 0xff : (unsigned char)(1 << random_below(&random, 8)), true);
 		for (int i = 0; i < 60; i++)
-			flip(&page, 32 + (int)random_below(&random, page.length - 32), (unsigned char)(1 + random_below(&random, 255)), true);
+			flip(&page, 32 + (int)random_below(&random, page.length - 32),
+			     (unsigned char)(1 + random_below(&random, 255)), true);
 	}
 }
 

@@ -1,5 +1,5 @@
-/* test_export.c -- the exported tables say what plain SQL says of the rows, are the same after a refresh as made anew, and are read by a
- * SQLite that knows nothing of the extension. */
+/* test_export.c -- the exported tables say what plain SQL says of the rows, are the same after a refresh as made anew, and are
+ * read by a SQLite that knows nothing of the extension. */
 #include "harness.h"
 
 enum { N_ROUNDS = 15, N_STEPS = 6 };
@@ -12,11 +12,13 @@ enum { N_ROUNDS = 15, N_STEPS = 6 };
 /* floor(ts / width) * width */
 #define BUCKET "(ts / bucket_width - (ts % bucket_width < 0)) * bucket_width"
 
-#define PLAIN_BUCKETS                                                                                                                          \
-	"SELECT bucket_level, " BUCKET " AS b, track, depth, count(*), min(ts), max(ts), count(dur), sum(dur), min(dur), max(dur), count(v), sum(v), min(v), max(v)" \
+#define PLAIN_BUCKETS                                                                                                          \
+	"SELECT bucket_level, " BUCKET " AS b, track, depth, count(*), min(ts), max(ts), count(dur), sum(dur), min(dur), "     \
+				       "max(dur), count(v), sum(v), min(v), max(v)"                                            \
 	" FROM t CROSS JOIN t_if_levels WHERE ts NOTNULL GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
-#define BUCKETS                                                                                                                                \
-	"SELECT bucket_level, bucket_start, track, depth, count, first_ts, last_ts, count_dur, sum_dur, min_dur, max_dur, count_v, sum_v, min_v, max_v" \
+#define BUCKETS                                                                                                                \
+	"SELECT bucket_level, bucket_start, track, depth, count, first_ts, last_ts, count_dur, sum_dur, min_dur, max_dur, "    \
+	"count_v, sum_v, min_v, max_v"                                                                                         \
 	" FROM t_if_rollup ORDER BY 1, 2, 3, 4"
 
 static void append(sqlite3 *db, struct random *random, int64_t *now)
@@ -136,7 +138,10 @@ static void only_what_changed_is_made_anew(void **state)
 static void a_plain_sqlite_reads_it(void **state)
 {
 	const char *path = test_path("export.db");
-	static const struct { int interval, width; } panels[] = { { -5, 10 }, { 0, 10 }, { 10, 10 }, { 19, 10 }, { 20, 20 }, { 90, 80 }, { 5000, 2560 }, { 100000000, 10240 } };
+	static const struct {
+		int interval, width;
+	} panels[] = { { -5, 10 }, { 0, 10 },  { 10, 10 },     { 19, 10 },
+		       { 20, 20 }, { 90, 80 }, { 5000, 2560 }, { 100000000, 10240 } };
 	sqlite3 *db;
 	char *plan;
 

@@ -206,7 +206,8 @@ static sqlite3 *open_image(const unsigned char *image, sqlite3_int64 n_bytes)
 }
 
 /* Runs the step with the n-th allocation failing. Returns whether it came to that allocation. */
-static bool try_without_memory(const struct step *step, const unsigned char *image, sqlite3_int64 n_bytes, const char *expected, long n, bool for_ever)
+static bool try_without_memory(const struct step *step, const unsigned char *image, sqlite3_int64 n_bytes, const char *expected,
+			       long n, bool for_ever)
 {
 	sqlite3 *db = open_image(image, n_bytes);
 	char *rows = NULL;
@@ -247,7 +248,8 @@ static void every_allocation_may_fail(void **state)
 	try_without_memory(step, image, n_bytes, expected, 1000000000, false); /* so that what is kept for good is there */
 	before = sqlite3_memory_used();
 	for (int for_ever = 0; for_ever < 2; for_ever++)
-		for (long n = 1; try_without_memory(step, image, n_bytes, expected, n, for_ever); n += 1 + n / (for_ever ? 3 : FINENESS)) {
+		for (long n = 1; try_without_memory(step, image, n_bytes, expected, n, for_ever);
+		     n += 1 + n / (for_ever ? 3 : FINENESS)) {
 			if (sqlite3_memory_used() != before)
 				fail_msg("%s, allocation %ld fails%s: %lld bytes leak", step->name, n, for_ever ? " and all after it" : "",
 					 sqlite3_memory_used() - before);
@@ -266,8 +268,8 @@ static void expect_counted(sqlite3 *db)
 	same_rows(db, "SELECT track, count FROM d_if ORDER BY track", "SELECT track, count(*) FROM d GROUP BY track ORDER BY track");
 }
 
-/* It has SQLite delete no row of the index, so as to be told what is rolled back; without memory for that, too, rows that come in the place of
- * others are seen. Returns whether it came to the n-th allocation. */
+/* It has SQLite delete no row of the index, so as to be told what is rolled back; without memory for that, too, rows that come
+ * in the place of others are seen. Returns whether it came to the n-th allocation. */
 static bool ask_without_memory(const char *take_back, long n, bool for_ever)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -309,7 +311,8 @@ static void a_question_in_a_transaction_may_lack_memory(void **state)
 		for (int for_ever = 0; for_ever < 2; for_ever++) {
 			ask_without_memory(ways[way], 1000000000, false);
 			before = sqlite3_memory_used();
-			for (long n = 1; ask_without_memory(ways[way], n, for_ever); n += 1 + n / (for_ever ? FINENESS / 4 : 2 * FINENESS))
+			for (long n = 1; ask_without_memory(ways[way], n, for_ever);
+			     n += 1 + n / (for_ever ? FINENESS / 4 : 2 * FINENESS))
 				assert_int_equal(sqlite3_memory_used(), before);
 		}
 }
@@ -356,7 +359,8 @@ static int faulty_Sync(sqlite3_file *file, int flags)
 {
 	(void)file;
 	(void)flags;
-	return fails_now(WRITE) ? SQLITE_IOERR_FSYNC : SQLITE_OK; /* the machine does not fail here: nothing need reach the disk */
+	/* the machine does not fail here: nothing need reach the disk */
+	return fails_now(WRITE) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
 static int faulty_Truncate(sqlite3_file *file, sqlite3_int64 n)
@@ -462,8 +466,8 @@ enum setting { ALONE, IN_TRANSACTION, WITH_WAL };
 static const char *const preparations[] = { "", "BEGIN", "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; SELECT count(*) FROM sqlite_schema" };
 
 /* Runs the step with the n-th read or write failing, and all after it where the disk is full. Returns whether it came to it. */
-static bool try_without_disk(const struct step *step, const unsigned char *image, sqlite3_int64 n_bytes, const char *expected, enum access access,
-			     long n, enum setting setting)
+static bool try_without_disk(const struct step *step, const unsigned char *image, sqlite3_int64 n_bytes, const char *expected,
+			     enum access access, long n, enum setting setting)
 {
 	const char *path = test_path("faulty.db");
 	char *uri = sqlite3_mprintf("file:%s?vfs=faulty", path), *rows = NULL;
@@ -572,14 +576,17 @@ int main(void)
 	install_faulty_memory();
 	install_faulty_vfs();
 	for (size_t i = 0; i < N_STEPS; i++) {
-		static void (*const functions[])(void **) = { every_allocation_may_fail, every_write_may_fail, the_disk_may_be_full, every_read_may_fail };
+		static void (*const functions[])(void **) = { every_allocation_may_fail, every_write_may_fail,
+							      the_disk_may_be_full, every_read_may_fail };
 		static const char *const kinds[] = { "every allocation", "every write", "the disk", "every read" };
 
 		for (int f = 0; f < 4; f++) {
 			if ((f == 1 || f == 2) && steps[i].is_query)
 				continue;
 			snprintf(names[n], sizeof names[n], "%s may fail: %s", kinds[f], steps[i].name);
-			tests[n] = (struct CMUnitTest){ .name = names[n], .test_func = functions[f], .initial_state = (void *)&steps[i] };
+			tests[n] = (struct CMUnitTest){ .name = names[n],
+							.test_func = functions[f],
+							.initial_state = (void *)&steps[i] };
 			n++;
 		}
 	}

@@ -1,5 +1,5 @@
-/* test_follow.c -- an index follows its table: whatever changes it, and whoever does it, the next question knows, and a change that is
- * rolled back leaves it as good as before. Where it cannot follow, it says so. */
+/* test_follow.c -- an index follows its table: whatever changes it, and whoever does it, the next question knows, and a change
+ * that is rolled back leaves it as good as before. Where it cannot follow, it says so. */
 #include "harness.h"
 
 #define DETACHED "spans_if: detached from its table"
@@ -223,7 +223,8 @@ static void a_command_that_a_trigger_of_the_user_ends_does_no_harm(void **state)
 				if (run_any(db, QUESTION) == SQLITE_OK)
 					expect_good(db);
 				else
-					assert_true(failed && in_transaction && c == 2 && strncmp(last_message(), DETACHED, strlen(DETACHED)) == 0);
+					assert_true(failed && in_transaction && c == 2 &&
+						    strncmp(last_message(), DETACHED, strlen(DETACHED)) == 0);
 				run(db, in_transaction ? "COMMIT; DROP TRIGGER mine" : "DROP TRIGGER mine");
 				if (failed && in_transaction && c == 2 && run_any(db, QUESTION))
 					run(db, REBUILD);
@@ -550,7 +551,8 @@ static void temporary_triggers_may_not_end_an_insert(void **state)
 	}
 }
 
-/* Columns into which REPLACE puts a default, and how many of 300 rows, with z from 1 on and code from 0 to 4, may then be in the way. */
+/* Columns into which REPLACE puts a default, and how many of 300 rows, with z from 1 on and code from 0 to 4, may then be in
+ * the way. */
 static const struct {
 	const char *columns;
 	int n_logged;
@@ -723,7 +725,8 @@ static void what_is_not_committed_is_not_kept(void **state)
 	close_database(writer);
 }
 
-/* What a connection has asked before its own changes, in between and after them, in transactions, with savepoints and without. */
+/* What a connection has asked before its own changes, in between and after them, in transactions, with savepoints and
+ * without. */
 static void own_changes_are_seen_between_questions(void **state)
 {
 	static const char *const statements[] = {

@@ -1,5 +1,6 @@
-/* test_overlap.c -- iforest_overlap against plain SQL: random tables with pending and removed rows, in and after transactions, by
- * all by columns, by some and by none; then what only single rows can show: ends beyond 64 bits, errors, the table's life. */
+/* test_overlap.c -- iforest_overlap against plain SQL: random tables with pending and removed rows, in and after transactions,
+ * by all by columns, by some and by none; then what only single rows can show: ends beyond 64 bits, errors, the table's
+ * life. */
 #include "harness.h"
 
 enum { N_TABLES = 25, QUESTIONS = 4 };
@@ -64,7 +65,8 @@ static struct question random_question(struct random *random)
 {
 	struct question q = { .is_bounded = false };
 	int64_t t0 = random_bound(random), t1 = one_in(random, 4) ? t0 + random_below(random, 12) : random_bound(random);
-	int64_t n = 1 + random_below(random, one_in(random, 3) ? 60 : 12), step = 20 + random_below(random, 300), origin = random_bound(random);
+	int64_t n = 1 + random_below(random, one_in(random, 3) ? 60 : 12), step = 20 + random_below(random, 300),
+		origin = random_bound(random);
 	bool has_t0 = !one_in(random, 5), has_t1 = !one_in(random, 5);
 	char *from = sqlite3_mprintf(has_t0 ? "AND t0 = %lld" : "", t0), *window = sqlite3_mprintf(has_t1 ? "%s AND t1 = %lld" : "%s", from, t1);
 
@@ -115,7 +117,8 @@ static char *reference(const char *by, const char *fill)
 	return sql;
 }
 
-static void compare(sqlite3 *db, const struct question *q, const char *table, const char *by, const char *fill, const char *columns)
+static void compare(sqlite3 *db, const struct question *q, const char *table, const char *by, const char *fill,
+		    const char *columns)
 {
 	char *expected = reference(by, fill), *all = expected;
 	char *sql = sqlite3_mprintf("SELECT %s%s bucket, overlaps, %s FROM %s WHERE fill = '%s' %s ORDER BY %s%s bucket", by, *by ? "," : "", columns,

@@ -1,5 +1,5 @@
-/* test_plan.c -- EXPLAIN QUERY PLAN says what is done, whatever the columns are called; and an index inside larger SQL: parameters by
- * name, views over it, two windows and two files compared. */
+/* test_plan.c -- EXPLAIN QUERY PLAN says what is done, whatever the columns are called; and an index inside larger SQL:
+ * parameters by name, views over it, two windows and two files compared. */
 #include "harness.h"
 
 /* The plan must say this. */

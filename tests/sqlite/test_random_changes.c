@@ -1,6 +1,6 @@
-/* test_random_changes.c -- an index follows its table: random mixes of changes, savepoints, rollbacks and commands, and after each step
- * random questions of every form, their answers compared with a fold in C over the rows of the table. A failure names its seed:
- * IFOREST_SEED=... IFOREST_ROUNDS=1 runs that round alone. */
+/* test_random_changes.c -- an index follows its table: random mixes of changes, savepoints, rollbacks and commands, and after
+ * each step random questions of every form, their answers compared with a fold in C over the rows of the table. A failure names
+ * its seed: IFOREST_SEED=... IFOREST_ROUNDS=1 runs that round alone. */
 #include "random_windows.h"
 
 enum { N_ROUNDS = 25, STEPS = 20, WINDOWS = 4 };
@@ -76,7 +76,8 @@ static void command(struct round *round)
 	run(round->db, "INSERT INTO t_if(t_if) VALUES(%Q)", commands[random_below(round->random, 7)]);
 }
 
-/* Which columns the index takes for reals: they stay so until it is rebuilt, or that is rolled back. Sums of reals do not overflow. */
+/* Which columns the index takes for reals: they stay so until it is rebuilt, or that is rolled back. Sums of reals do not
+ * overflow. */
 static void read_kinds(struct round *round)
 {
 	for (int v = 0; v < round->table->n_values; v++) {

@@ -1,6 +1,6 @@
-/* test_random_transactions.c -- random transactions of a connection that asks in between: savepoints, statements that fail half way, commands, and
- * what others commit; the answers are those of plain SQL at any time. A failure names its seed: IFOREST_SEED=... IFOREST_ROUNDS=1
- * runs that round alone. */
+/* test_random_transactions.c -- random transactions of a connection that asks in between: savepoints, statements that fail half
+ * way, commands, and what others commit; the answers are those of plain SQL at any time. A failure names its seed:
+ * IFOREST_SEED=... IFOREST_ROUNDS=1 runs that round alone. */
 #include "harness.h"
 
 #define SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER CHECK(dur < 1000), code INTEGER UNIQUE);"
@@ -125,7 +125,8 @@ static void expect_same_answer(struct round *round, int q)
 		rc = sqlite3_step(question);
 		rc_plain = sqlite3_step(plain);
 		for (int i = 0; i < sqlite3_column_count(plain) && rc == SQLITE_ROW && rc_plain == SQLITE_ROW; i++) {
-			const char *text = (const char *)sqlite3_column_text(question, i), *plain_text = (const char *)sqlite3_column_text(plain, i);
+			const char *text = (const char *)sqlite3_column_text(question, i),
+				   *plain_text = (const char *)sqlite3_column_text(plain, i);
 
 			if (strcmp(text ? text : "NULL", plain_text ? plain_text : "NULL") != 0)
 				fail_msg("%s gives %s in column %d, and plain SQL %s (IFOREST_SEED=%" PRIu64 ")", questions[q].question, text, i, plain_text,
@@ -185,7 +186,8 @@ static void open_round(struct round *round, const char *path, const char *attach
 		       "CREATE VIRTUAL TABLE o.spans_rows USING iforest_rows(spans_if)", attached);
 	round->another = !is_file ? NULL : one_in(round->random, 2) ? open_database(path, 0) : open_plain(path, 0);
 	for (int q = 0; q < N_QUESTIONS; q++) {
-		assert_int_equal(sqlite3_prepare_v2(round->db, questions[q].question, -1, &round->questions[q], NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_prepare_v2(round->db, questions[q].question, -1, &round->questions[q], NULL),
+				 SQLITE_OK);
 		assert_int_equal(sqlite3_prepare_v2(round->db, questions[q].plain, -1, &round->plain[q], NULL), SQLITE_OK);
 	}
 }

@@ -272,7 +272,8 @@ static void a_bad_question_is_an_error(void **state)
 	close_database(db);
 }
 
-/* Some SQLites check the arguments of the table on the right after the other conditions of the join, on its rows of all time. */
+/* Some SQLites check the arguments of the table on the right after the other conditions of the join, on its rows of all
+ * time. */
 static void check_outer_joins(sqlite3 *db, const char *values)
 {
 	static const char *const tables[] = { "s_if", "s_fold", "s_rows", "s_gaps", "s_overlap", "s_counter", "s_cover" };

@@ -1,5 +1,5 @@
-/* test_rows.c -- iforest_rows and iforest_gaps by hand: what the columns are, what EXPLAIN QUERY PLAN says, what is refused, and how
- * many pages of the index a question reads. Answers in general are test_rows_random's. */
+/* test_rows.c -- iforest_rows and iforest_gaps by hand: what the columns are, what EXPLAIN QUERY PLAN says, what is refused,
+ * and how many pages of the index a question reads. Answers in general are test_rows_random's. */
 #include "harness.h"
 
 /* ---- what is read ---- */
@@ -272,7 +272,8 @@ static void what_cannot_be_is_refused(void **state)
 	close_database(db);
 }
 
-/* SQLite compares texts by their bytes in the encoding of the database, in which U+0100 stands before "a" where it is UTF-16le. */
+/* SQLite compares texts by their bytes in the encoding of the database, in which U+0100 stands before "a" where it is
+ * UTF-16le. */
 static void texts_are_in_the_order_of_the_database(void **state)
 {
 	static const char *const texts[] = { "a", "b", "\xc4\x80", "\xef\xbf\xbf", "\xf0\x9f\x98\x80", "", "a\xc4\x80", "ab", "\xc3\xa9", "\xd0\xb0" };

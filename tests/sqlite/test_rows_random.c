@@ -1,6 +1,6 @@
-/* test_rows_random.c -- iforest_rows and iforest_gaps against plain SQL: random tables with pending and removed rows, and random conditions, orders, joins
- * and windows, each asked of the rows of the index and of an ordinary table of the same rows. A failure names its seed:
- * IFOREST_SEED=... IFOREST_ROUNDS=1 runs that round alone. */
+/* test_rows_random.c -- iforest_rows and iforest_gaps against plain SQL: random tables with pending and removed rows, and
+ * random conditions, orders, joins and windows, each asked of the rows of the index and of an ordinary table of the same rows.
+ * A failure names its seed: IFOREST_SEED=... IFOREST_ROUNDS=1 runs that round alone. */
 #include "random_windows.h"
 
 enum { N_ROUNDS = 30, N_QUESTIONS = 40, MAX_COLUMNS = 8 };
@@ -53,7 +53,8 @@ static void change(struct round *round, int n)
 	while (n-- > 0) {
 		sqlite3_stmt *write;
 
-		assert_int_equal(sqlite3_prepare_v2(round->db, writes[random_below(round->random, 4)], -1, &write, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_prepare_v2(round->db, writes[random_below(round->random, 4)], -1, &write, NULL),
+				 SQLITE_OK);
 		bind_random_row(write, &round->style, round->random);
 		sqlite3_step(write);
 		sqlite3_finalize(write);
@@ -266,8 +267,11 @@ static char *any_join(struct round *round)
 /* The same of the rows that reach into a window. */
 static void ask_window(struct round *round)
 {
-	char *t0 = sqlite3_mprintf("%lld", (long long)integer_of(round->db, "SELECT ts + %lld FROM plain WHERE abs(ts / 2) < 4e18 LIMIT 1 OFFSET %lld",
-				   (long long)random_below(round->random, 3) - 1, (long long)random_below(round->random, round->style.n_rows + 1)));
+	char *t0 = sqlite3_mprintf(
+		"%lld",
+		(long long)integer_of(round->db, "SELECT ts + %lld FROM plain WHERE abs(ts / 2) < 4e18 LIMIT 1 OFFSET %lld",
+				      (long long)random_below(round->random, 3) - 1,
+				      (long long)random_below(round->random, round->style.n_rows + 1)));
 	char *t1 = sqlite3_mprintf("%lld", (long long)integer_of(round->db, "SELECT ts FROM plain WHERE ts >= %s ORDER BY ts LIMIT 1 OFFSET %lld", t0,
 				   (long long)random_below(round->random, round->style.n_rows / 2 + 1)));
 	char *rows, *condition;

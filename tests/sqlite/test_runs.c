@@ -134,7 +134,9 @@ static void open_manifest(sqlite3 *db, struct iforest_manifest *manifest)
 static uint64_t series_of(sqlite3 *db, const char *track)
 {
 	struct iforest_series_key key = { .alloc = &alloc };
-	struct iforest_by_value value = { .tag = IFOREST_BY_TEXT, .data = (const uint8_t *)track, .n_bytes = (uint32_t)strlen(track) };
+	struct iforest_by_value value = { .tag = IFOREST_BY_TEXT,
+					  .data = (const uint8_t *)track,
+					  .n_bytes = (uint32_t)strlen(track) };
 	sqlite3_stmt *statement = prepare(db, "SELECT id FROM spans_if_series WHERE key = ?");
 	uint64_t id;
 
@@ -164,7 +166,8 @@ static void add_run(sqlite3 *db, struct iforest_store *store, struct iforest_man
 	sqlite3_bind_int(rows, 1, number);
 	assert_int_equal(iforest_run_builder_start(&builder, store, manifest), IFOREST_OK);
 	while (sqlite3_step(rows) == SQLITE_ROW) {
-		struct iforest_entry entry = { .key = key_of(db, rows), .present = sqlite3_column_type(rows, 3) != SQLITE_NULL };
+		struct iforest_entry entry = { .key = key_of(db, rows),
+					       .present = sqlite3_column_type(rows, 3) != SQLITE_NULL };
 
 		entry.values[0].integer = sqlite3_column_int64(rows, 3);
 		assert_int_equal(iforest_run_builder_add(&builder, &entry), IFOREST_OK);

@@ -1,5 +1,5 @@
-/* test_sketch.c -- sketches in SQL: quantiles against the sorted values, frames and merges byte for byte, and the columns sketch_v of an
- * index against iforest_sketch(v) over the rows of the table, while these change. */
+/* test_sketch.c -- sketches in SQL: quantiles against the sorted values, frames and merges byte for byte, and the columns
+ * sketch_v of an index against iforest_sketch(v) over the rows of the table, while these change. */
 #include "harness.h"
 
 #include "tests/support/sketch_vectors.h"
@@ -246,7 +246,8 @@ static void its_table_comes_and_goes_with_the_index(void **state)
 	close_database(db);
 }
 
-/* The sketch of a row is read when its column is, which may be after a command has rewritten the pages it would be made from. */
+/* The sketch of a row is read when its column is, which may be after a command has rewritten the pages it would be made
+ * from. */
 static void a_row_from_before_a_command_has_none(void **state)
 {
 	sqlite3 *db = open_spans(INDEX);

@@ -1,8 +1,8 @@
-/* test_stress.c -- several processes write, commit, roll back, flush, merge and ask at once, with a rollback journal and with WAL: every
- * answer is that of plain SQL in the same transaction.
+/* test_stress.c -- several processes write, commit, roll back, flush, merge and ask at once, with a rollback journal and with
+ * WAL: every answer is that of plain SQL in the same transaction.
  *
- * IFOREST_SECONDS (default 2) is how long each journal mode is at it. A process names its seed when it finds something; what the others did
- * meanwhile is chance. */
+ * IFOREST_SECONDS (default 2) is how long each journal mode is at it. A process names its seed when it finds something; what
+ * the others did meanwhile is chance. */
 #define _XOPEN_SOURCE 700 /* fork, waitpid */
 
 #include "harness.h"
@@ -137,7 +137,8 @@ static void command(struct worker *worker)
 /* A random question of each form. */
 static void ask(struct worker *worker)
 {
-	int64_t low = random_below(&worker->random, TIMES), high = low + 1 + random_below(&worker->random, TIMES), track = random_below(&worker->random, 8);
+	int64_t low = random_below(&worker->random, TIMES), high = low + 1 + random_below(&worker->random, TIMES),
+		track = random_below(&worker->random, 8);
 	int64_t step = 1 + (high - low) / 20;
 	char *questions[] = {
 		sqlite3_mprintf("SELECT track, " AGGREGATES ", sum_r, max_r FROM spans_if(%lld, %lld) ORDER BY track", low, high),
@@ -167,8 +168,8 @@ static void begin(struct worker *worker)
 		execute(worker, "BEGIN");
 }
 
-/* One transaction. Who reads looks twice: what others commit meanwhile is not seen. Without a transaction question and plain SQL would see two
- * states. */
+/* One transaction. Who reads looks twice: what others commit meanwhile is not seen. Without a transaction question and plain
+ * SQL would see two states. */
 static void transact(struct worker *worker)
 {
 	int n_steps = 1 + (int)random_below(&worker->random, 12);

@@ -1,5 +1,5 @@
-/* test_sync.c -- sync=append and sync=manual, and an index beside what else happens to its table and its file: other processes, VACUUM,
- * copies, dumps, attached files, renames, files that may only be read. */
+/* test_sync.c -- sync=append and sync=manual, and an index beside what else happens to its table and its file: other processes,
+ * VACUUM, copies, dumps, attached files, renames, files that may only be read. */
 #define _XOPEN_SOURCE 700 /* fork, kill, waitpid */
 
 #include "harness.h"
@@ -263,8 +263,8 @@ static void an_answer_is_not_mixed_up(void **state)
 		}
 }
 
-/* A question that finds its first rows in memory holds no lock of a shared cache yet, when another connection removes entries. Of what is rolled
- * back nothing is kept. */
+/* A question that finds its first rows in memory holds no lock of a shared cache yet, when another connection removes entries.
+ * Of what is rolled back nothing is kept. */
 static void an_answer_from_a_shared_cache_is_not_mixed_up(void **state)
 {
 	static const char *const ends[] = { "COMMIT", "ROLLBACK" };

@@ -1,5 +1,5 @@
-/* test_threads.c -- answers are the same whether threads help or not (PRAGMA threads): with pages in memory, with some, with none; with
- * rows that are pending, changed and deleted. And they are those of plain SQL. Fit for -fsanitize=thread. */
+/* test_threads.c -- answers are the same whether threads help or not (PRAGMA threads): with pages in memory, with some, with
+ * none; with rows that are pending, changed and deleted. And they are those of plain SQL. Fit for -fsanitize=thread. */
 #include "harness.h"
 
 enum { N_ROWS = 60000, N_TRACKS = 23, END = 6000000 };
@@ -43,7 +43,8 @@ static void compare(sqlite3 *alone, sqlite3 *helped, int t0, int t1)
 /* Of a window first, so that the pages of its ends are in memory when the larger one is asked for, and others are not. */
 static void compare_windows(const char *path)
 {
-	static const int windows[][2] = { { 2000000, 2100000 }, { 1000000, 2500000 }, { 0, END }, { 0, END }, { -5, 4000001 }, { 7, 7 } };
+	static const int windows[][2] = { { 2000000, 2100000 }, { 1000000, 2500000 }, { 0, END },
+					  { 0, END },		{ -5, 4000001 },      { 7, 7 } };
 	sqlite3 *alone = open_database(path, 0), *helped = open_database(path, 0);
 
 	run(helped, "PRAGMA threads = 3");

@@ -124,8 +124,8 @@ static void check_rows(sqlite3 *db, const char *rows)
 	sqlite3_free(sql);
 }
 
-/* Spans without length count as points in [a, b). Half open they count within (a, b) only, closed [a, b] also at b, beside all that
- * end at a. */
+/* Spans without length count as points in [a, b). Half open they count within (a, b) only, closed [a, b] also at b, beside all
+ * that end at a. */
 static void check_overlaps(sqlite3 *db, const char *overlaps)
 {
 	char *sql = sqlite3_mprintf(
@@ -181,7 +181,8 @@ static void expect_pixels(sqlite3 *db, int64_t a, int64_t b)
 		"CREATE TABLE pixels(number, bucket, n, inside, longest, ts, id)");
 	sqlite3_prepare_v2(db, "SELECT number, ts, dur, id FROM spans JOIN tracks USING(track) ORDER BY dur DESC, ts, id", -1, &spans, NULL);
 	while (sqlite3_step(spans) == SQLITE_ROW) {
-		int64_t track = sqlite3_column_int64(spans, 0), ts = sqlite3_column_int64(spans, 1), dur = sqlite3_column_int64(spans, 2);
+		int64_t track = sqlite3_column_int64(spans, 0), ts = sqlite3_column_int64(spans, 1),
+			dur = sqlite3_column_int64(spans, 2);
 
 		assert_in_range(track, 0, MOST_TRACKS - 1);
 		draw_span(&pixels[track * N_PIXELS], bounds, ts, dur, sqlite3_column_int64(spans, 3));
@@ -191,7 +192,9 @@ static void expect_pixels(sqlite3 *db, int64_t a, int64_t b)
 	sqlite3_prepare_v2(db, "INSERT INTO pixels VALUES(?, ?, ?, ?, ?, ?, ?)", -1, &insert, NULL);
 	for (int64_t i = 0; i < MOST_TRACKS * N_PIXELS; i++) {
 		const struct pixel *pixel = &pixels[i];
-		int64_t columns[] = { i / N_PIXELS, i % N_PIXELS, pixel->n, pixel->inside, pixel->longest, pixel->ts, pixel->id };
+		int64_t columns[] = {
+			i / N_PIXELS, i % N_PIXELS, pixel->n, pixel->inside, pixel->longest, pixel->ts, pixel->id
+		};
 
 		for (int c = 0; c < 7; c++)
 			sqlite3_bind_int64(insert, c + 1, columns[c]);
@@ -297,6 +300,8 @@ int main(void)
 	struct CMUnitTest tests[sizeof traces / sizeof traces[0]];
 
 	for (size_t i = 0; i < sizeof traces / sizeof traces[0]; i++)
-		tests[i] = (struct CMUnitTest){ .name = traces[i], .test_func = a_real_trace_is_exact, .initial_state = (void *)traces[i] };
+		tests[i] = (struct CMUnitTest){ .name = traces[i],
+						.test_func = a_real_trace_is_exact,
+						.initial_state = (void *)traces[i] };
 	return _cmocka_run_group_tests("traces", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* test_transaction.c -- what a connection has read of its own transaction is kept as long as it stays, and read anew once it was rolled
- * back, whoever asks and whatever takes it back: ROLLBACK, ROLLBACK TO, a statement that fails. At random: test_random_transactions.c. */
+/* test_transaction.c -- what a connection has read of its own transaction is kept as long as it stays, and read anew once it
+ * was rolled back, whoever asks and whatever takes it back: ROLLBACK, ROLLBACK TO, a statement that fails. At random:
+ * test_random_transactions.c. */
 #include "harness.h"
 
 #define SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER CHECK(dur < 1000), code INTEGER UNIQUE);"
@@ -208,7 +209,8 @@ static void a_question_changes_nothing(void **state)
 	close_database(db);
 }
 
-/* Interrupted once, anywhere, a question fails or is answered right; if SQLite has rolled back, it fails, and the next one knows. */
+/* Interrupted once, anywhere, a question fails or is answered right; if SQLite has rolled back, it fails, and the next one
+ * knows. */
 static void a_question_may_be_interrupted_anywhere(void **state)
 {
 	int n_failed = 0, n_rolled_back = 0;

@@ -1,6 +1,6 @@
-/* test_user_triggers.c -- AFTER INSERT triggers of the user, made after the index and so fired before its own: what they do to the row that
- * was inserted stands in the log before the log says that it was; and those that end the statement are refused, where it is our table that
- * they stand on. */
+/* test_user_triggers.c -- AFTER INSERT triggers of the user, made after the index and so fired before its own: what they do to
+ * the row that was inserted stands in the log before the log says that it was; and those that end the statement are refused,
+ * where it is our table that they stand on. */
 #include "harness.h"
 
 #define SPANS                                                                                                        \

@@ -11,8 +11,9 @@
 
 static const unsigned merged_groups[] = { 0, 1 };
 
-void attempt_start(struct attempt *attempt, enum attempt_kind kind, struct sample_index *index, const struct sample_shape *shape,
-		   size_t n_entries, unsigned n_series, enum sample_times style, struct random *dice)
+void attempt_start(struct attempt *attempt, enum attempt_kind kind, struct sample_index *index,
+		   const struct sample_shape *shape, size_t n_entries, unsigned n_series, enum sample_times style,
+		   struct random *dice)
 {
 	struct iforest_key *keys;
 
@@ -93,7 +94,8 @@ static enum iforest_status remove_anywhere(struct attempt *attempt)
 {
 	struct sample_index *index = attempt->index;
 	uint64_t n_removed;
-	enum iforest_status status = iforest_runs_remove(&index->store, &index->manifest, attempt->keys, attempt->n_picked, &n_removed);
+	enum iforest_status status =
+		iforest_runs_remove(&index->store, &index->manifest, attempt->keys, attempt->n_picked, &n_removed);
 
 	if (!status)
 		assert_int_equal(n_removed, attempt->n_picked);
@@ -111,7 +113,9 @@ static enum iforest_status scan(struct attempt *attempt, bool extremes_alone)
 	if (status)
 		return status;
 	s->bucketing = (struct iforest_bucketing){ .mode = IFOREST_STEP, .step = 1000 };
-	s->wanted = (struct iforest_wanted){ .values = all, .squares = all, .firsts = all, .lasts = all, .times = true, .node_fields = true };
+	s->wanted = (struct iforest_wanted){
+		.values = all, .squares = all, .firsts = all, .lasts = all, .times = true, .node_fields = true
+	};
 	if (extremes_alone)
 		s->wanted = (struct iforest_wanted){ .values = all, .extremes_alone = true };
 	status = iforest_scan_start(s, 1);
@@ -171,8 +175,13 @@ static enum iforest_status walk(struct attempt *attempt)
 
 	if (status)
 		return status;
-	iforest_walk_start(w, &(struct iforest_walk_question){ .from = iforest_key_at(0, INT64_MIN), .to = iforest_key_nulls(1),
-		.match = { .values = 1, .low[0].integer = 10, .high[0].integer = INT64_MAX, .has_reach = true, .reach = 20000 } });
+	iforest_walk_start(w, &(struct iforest_walk_question){ .from = iforest_key_at(0, INT64_MIN),
+							       .to = iforest_key_nulls(1),
+							       .match = { .values = 1,
+									  .low[0].integer = 10,
+									  .high[0].integer = INT64_MAX,
+									  .has_reach = true,
+									  .reach = 20000 } });
 	while (!status && found)
 		status = iforest_walk_next(w, &entry, &found);
 	iforest_walk_release(w);
@@ -188,8 +197,9 @@ static enum iforest_status best(struct attempt *attempt)
 
 	if (status)
 		return status;
-	status = iforest_best_start(b, &(struct iforest_best_question){ .order = IFOREST_LARGEST_FIRST, .from = iforest_key_at(0, INT64_MIN),
-		.to = iforest_key_at(1, INT64_MIN) });
+	status = iforest_best_start(b, &(struct iforest_best_question){ .order = IFOREST_LARGEST_FIRST,
+									.from = iforest_key_at(0, INT64_MIN),
+									.to = iforest_key_at(1, INT64_MIN) });
 	while (!status && found)
 		status = iforest_best_next(b, &entry, &found);
 	iforest_best_release(b);
@@ -205,7 +215,8 @@ static enum iforest_status find_gaps(struct attempt *attempt)
 
 	if (status)
 		return status;
-	status = iforest_gap_start(g, &(struct iforest_gap_question){ .series = 1, .window = { .has_t0 = true, .t0 = 5000 }, .longer_than = 50 });
+	status = iforest_gap_start(
+		g, &(struct iforest_gap_question){ .series = 1, .window = { .has_t0 = true, .t0 = 5000 }, .longer_than = 50 });
 	while (!status && found)
 		status = iforest_gap_next(g, &gap, &found);
 	iforest_gap_release(g);
@@ -217,7 +228,8 @@ static enum iforest_status count(struct attempt *attempt)
 	static const struct iforest_manifest nothing;
 	struct iforest_counting *c = &attempt->counting;
 	struct sample_index *index = attempt->index;
-	enum iforest_status status = iforest_counting_start(c, 1, NULL, &index->store, &index->manifest, &index->store, &nothing);
+	enum iforest_status status =
+		iforest_counting_start(c, 1, NULL, &index->store, &index->manifest, &index->store, &nothing);
 
 	if (!status)
 		status = iforest_counting_turn(c, 1, 5000, 100000);

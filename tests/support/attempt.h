@@ -12,9 +12,24 @@
 #include "tests/support/sample_index.h"
 
 enum attempt_kind {
-	ATTEMPT_BUILD, ATTEMPT_REMOVE, ATTEMPT_REMOVE_ANYWHERE, ATTEMPT_REMOVE_WHERE, ATTEMPT_MERGE, ATTEMPT_REPAIR,
-	ATTEMPT_SCAN, ATTEMPT_EXTREMES, ATTEMPT_PIECES, ATTEMPT_OVERLAP, ATTEMPT_LONGEST, ATTEMPT_WALK, ATTEMPT_GAPS, ATTEMPT_BEST,
-	ATTEMPT_COUNT, ATTEMPT_SKETCH, ATTEMPT_CHECK, ATTEMPT_REREAD,
+	ATTEMPT_BUILD,
+	ATTEMPT_REMOVE,
+	ATTEMPT_REMOVE_ANYWHERE,
+	ATTEMPT_REMOVE_WHERE,
+	ATTEMPT_MERGE,
+	ATTEMPT_REPAIR,
+	ATTEMPT_SCAN,
+	ATTEMPT_EXTREMES,
+	ATTEMPT_PIECES,
+	ATTEMPT_OVERLAP,
+	ATTEMPT_LONGEST,
+	ATTEMPT_WALK,
+	ATTEMPT_GAPS,
+	ATTEMPT_BEST,
+	ATTEMPT_COUNT,
+	ATTEMPT_SKETCH,
+	ATTEMPT_CHECK,
+	ATTEMPT_REREAD,
 	ATTEMPT_KINDS
 };
 
@@ -40,8 +55,9 @@ struct attempt {
 
 /* An index of two runs, groups 0 and 1, the second with removed entries, and a third that waits to be built. Must stay in
  * place. */
-void attempt_start(struct attempt *attempt, enum attempt_kind kind, struct sample_index *index, const struct sample_shape *shape,
-		   size_t n_entries, unsigned n_series, enum sample_times style, struct random *dice);
+void attempt_start(struct attempt *attempt, enum attempt_kind kind, struct sample_index *index,
+		   const struct sample_shape *shape, size_t n_entries, unsigned n_series, enum sample_times style,
+		   struct random *dice);
 void attempt_stop(struct attempt *attempt);
 
 enum iforest_status attempt_run(struct attempt *attempt);

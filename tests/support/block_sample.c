@@ -68,10 +68,19 @@ static void byte_combine(void *state, const void *left, const void *right)
 
 const struct iforest_kind byte_kind = { "byte", BYTE_STATE, byte_identity, byte_lift, byte_combine, NULL };
 
-const struct iforest_kind *const block_kinds[BLOCK_KINDS] = {
-	&affine_kind, &reset_kind, &halt_kind, &byte_kind, &iforest_kind_count, &iforest_kind_sum_int64, &iforest_kind_sum_float64,
-	&iforest_kind_min_int64, &iforest_kind_max_int64, &iforest_kind_min_float64, &iforest_kind_max_float64, &iforest_kind_first,
-	&iforest_kind_last };
+const struct iforest_kind *const block_kinds[BLOCK_KINDS] = { &affine_kind,
+							      &reset_kind,
+							      &halt_kind,
+							      &byte_kind,
+							      &iforest_kind_count,
+							      &iforest_kind_sum_int64,
+							      &iforest_kind_sum_float64,
+							      &iforest_kind_min_int64,
+							      &iforest_kind_max_int64,
+							      &iforest_kind_min_float64,
+							      &iforest_kind_max_float64,
+							      &iforest_kind_first,
+							      &iforest_kind_last };
 
 static bool is_function(const struct iforest_kind *kind)
 {
@@ -150,7 +159,8 @@ static void fill(struct block_sample *sample, uint64_t i, struct random *dice)
 	struct block_entry *entry = &sample->entries[i];
 
 	affine_random(&entry->leaf, 1, dice);
-	entry->sample = (struct iforest_sample){ .has_value = !random_chance(dice, 20), .time = entry->time, .ref = (int64_t)i };
+	entry->sample =
+		(struct iforest_sample){ .has_value = !random_chance(dice, 20), .time = entry->time, .ref = (int64_t)i };
 	if (is_real(sample->kind))
 		entry->sample.value.real = (double)random_between(dice, -50, 50);
 	else
@@ -169,7 +179,8 @@ static void point(struct block_sample *sample, bool has_array, bool has_times)
 		sample->of.times = (struct iforest_times){ &sample->entries[0].time, sizeof sample->entries[0] };
 }
 
-void block_sample_start(struct block_sample *sample, const struct iforest_kind *kind, uint64_t n_most, bool has_array, bool has_times)
+void block_sample_start(struct block_sample *sample, const struct iforest_kind *kind, uint64_t n_most, bool has_array,
+			bool has_times)
 {
 	*sample = (struct block_sample){ .kind = kind, .n_most = n_most };
 	sample->entries = malloc((n_most ? n_most : 1) * sizeof sample->entries[0]);

@@ -21,8 +21,8 @@ union block_state {
 	struct affine affine;
 };
 
-/* Functions again, without weight. One that is constant ends what stood before it (reset), or, composed the other way round, what
- * comes after it (halt): they absorb from one side and never from the other. */
+/* Functions again, without weight. One that is constant ends what stood before it (reset), or, composed the other way round,
+ * what comes after it (halt): they absorb from one side and never from the other. */
 extern const struct iforest_kind reset_kind, halt_kind;
 
 /* Functions modulo 256: a state of three bytes, which stands anywhere. */
@@ -42,7 +42,8 @@ struct block_sample {
 };
 
 /* Room for so many entries; none yet. Must stay in place. */
-void block_sample_start(struct block_sample *sample, const struct iforest_kind *kind, uint64_t n_most, bool has_array, bool has_times);
+void block_sample_start(struct block_sample *sample, const struct iforest_kind *kind, uint64_t n_most, bool has_array,
+			bool has_times);
 void block_sample_stop(struct block_sample *sample);
 
 /* So many more, with times that go on, or entry i anew, with a time between its neighbours'. */

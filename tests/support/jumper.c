@@ -74,7 +74,8 @@ static void jumper_release(void *context, void *memory)
 
 /* ---- pages ---- */
 
-static enum iforest_status jumper_get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
+static enum iforest_status jumper_get(void *context, const struct iforest_place *place, uint64_t index,
+				      struct iforest_page *page)
 {
 	struct jumper *jumper = context;
 	enum iforest_status status;
@@ -113,8 +114,8 @@ static enum iforest_status jumper_create_run(void *context, struct iforest_place
 	return status;
 }
 
-static enum iforest_status jumper_write(void *context, const struct iforest_place *place, const struct iforest_page_write *pages,
-					uint32_t n_pages)
+static enum iforest_status jumper_write(void *context, const struct iforest_place *place,
+					const struct iforest_page_write *pages, uint32_t n_pages)
 {
 	struct jumper *jumper = context;
 	enum iforest_status status;

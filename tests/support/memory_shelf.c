@@ -12,7 +12,8 @@ static unsigned find(const struct memory_shelf *shelf, const struct iforest_shel
 	for (; k < shelf->n; k++) {
 		const struct iforest_shelf_name *other = &shelf->kept[k].name;
 
-		if (other->run_id == name->run_id && other->level == name->level && other->number == name->number && other->value == name->value)
+		if (other->run_id == name->run_id && other->level == name->level && other->number == name->number &&
+		    other->value == name->value)
 			break;
 	}
 	return k;
@@ -27,7 +28,8 @@ static enum iforest_status has(void *context, const struct iforest_shelf_name *n
 	return IFOREST_OK;
 }
 
-static enum iforest_status get(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes, bool *found)
+static enum iforest_status get(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+			       bool *found)
 {
 	struct memory_shelf *shelf = context;
 	unsigned k = find(shelf, name);

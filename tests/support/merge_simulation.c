@@ -46,10 +46,13 @@ void merge_simulation_seal(struct merge_simulation *s, const struct iforest_merg
 	s->n_most_runs = s->n_runs > s->n_most_runs ? s->n_runs : s->n_most_runs;
 }
 
-struct iforest_merge_candidate merge_simulation_run(enum merge_order order, int64_t first, int64_t n_rows, int64_t n_all, struct random *dice)
+struct iforest_merge_candidate merge_simulation_run(enum merge_order order, int64_t first, int64_t n_rows, int64_t n_all,
+						    struct random *dice)
 {
-	struct iforest_merge_candidate run = { .n_pages = (uint64_t)((n_rows + MERGE_ROWS_A_PAGE - 1) / MERGE_ROWS_A_PAGE), .n_rows = (uint64_t)n_rows,
-					       .low = INT64_MAX, .high = INT64_MIN };
+	struct iforest_merge_candidate run = { .n_pages = (uint64_t)((n_rows + MERGE_ROWS_A_PAGE - 1) / MERGE_ROWS_A_PAGE),
+					       .n_rows = (uint64_t)n_rows,
+					       .low = INT64_MAX,
+					       .high = INT64_MIN };
 
 	for (int64_t row = first; row < first + n_rows; row++) {
 		int64_t time = order == MERGE_RANDOM ? random_between(dice, 0, n_all - 1) :

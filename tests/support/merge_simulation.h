@@ -11,7 +11,8 @@ enum { MERGE_SIMULATION_RUNS = 5000 };
 
 struct merge_simulation {
 	struct iforest_merge_settings settings; /* most_pages is set here */
-	uint64_t few_pages; /* each seal merges once, within iforest_merge_bound(few_pages, ...); 0: whatever the policy wants, at once */
+	/* each seal merges once, within iforest_merge_bound(few_pages, ...); 0: whatever the policy wants, at once */
+	uint64_t few_pages;
 	struct iforest_merge_candidate runs[MERGE_SIMULATION_RUNS];
 	uint32_t chosen[MERGE_SIMULATION_RUNS], n_runs;
 	uint32_t n_most_runs;            /* that there were after a seal */
@@ -30,7 +31,9 @@ enum merge_order { MERGE_IN_ORDER, MERGE_LATE, MERGE_RANDOM };
 
 enum { MERGE_LATEST = 20000, MERGE_ROWS_A_PAGE = 550 };
 
-/* The run of rows number [first, first + n_rows) of n_all: as many pages as iforest would have at 7 bytes a row, and where they lie in time. */
-struct iforest_merge_candidate merge_simulation_run(enum merge_order order, int64_t first, int64_t n_rows, int64_t n_all, struct random *dice);
+/* The run of rows number [first, first + n_rows) of n_all: as many pages as iforest would have at 7 bytes a row, and where they
+ * lie in time. */
+struct iforest_merge_candidate merge_simulation_run(enum merge_order order, int64_t first, int64_t n_rows, int64_t n_all,
+						    struct random *dice);
 
 #endif

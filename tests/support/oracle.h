@@ -35,7 +35,8 @@ struct oracle {
 	unsigned n_values;
 	bool is_real[ORACLE_VALUES];
 	int duration;      /* value column, or ORACLE_NONE */
-	enum { ORACLE_DURATION, ORACLE_END, ORACLE_THOUSANDTHS, ORACLE_THOUSANDS, ORACLE_MILLIONS } end_rule; /* what it holds */
+	/* what it holds */
+	enum { ORACLE_DURATION, ORACLE_END, ORACLE_THOUSANDTHS, ORACLE_THOUSANDS, ORACLE_MILLIONS } end_rule;
 };
 
 struct oracle_question {

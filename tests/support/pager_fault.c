@@ -12,7 +12,8 @@ static bool breaks(struct pager_fault *fault, uint64_t call, uint64_t fail_at)
 	return is_it;
 }
 
-static enum iforest_status fault_get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
+static enum iforest_status fault_get(void *context, const struct iforest_place *place, uint64_t index,
+				     struct iforest_page *page)
 {
 	struct pager_fault *fault = context;
 
@@ -30,7 +31,8 @@ static void fault_release(void *context, struct iforest_page *page)
 	fault->inner->release(fault->inner->context, page);
 }
 
-static enum iforest_status fault_borrow(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
+static enum iforest_status fault_borrow(void *context, const struct iforest_place *place, uint64_t index,
+					struct iforest_page *page)
 {
 	struct pager_fault *fault = context;
 	enum iforest_status status = fault_get(context, place, index, page);

@@ -6,7 +6,8 @@
 
 enum pager_fault_mode {
 	PAGER_FAULT_FAILS,   /* nothing of the call happens */
-	PAGER_FAULT_TEARS    /* the batch is written but for the second half of its last page; of a manifest only the first half */
+	/* the batch is written but for the second half of its last page; of a manifest only the first half */
+	PAGER_FAULT_TEARS
 };
 
 struct pager_fault {
@@ -15,7 +16,8 @@ struct pager_fault {
 	enum pager_fault_mode mode;
 	uint64_t n_writes, n_gets;           /* calls so far; a publish is a write */
 	uint64_t fail_write_at, fail_get_at; /* the call that fails, the first is 1; 0: none */
-	bool is_lent;                        /* a page is borrowed: every other call fails, and the bytes are overwritten as it is given back */
+	/* a page is borrowed: every other call fails, and the bytes are overwritten as it is given back */
+	bool is_lent;
 	bool stays_down;                     /* after a failed call all others fail too: the machine is off */
 	bool is_down;
 };

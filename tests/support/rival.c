@@ -42,7 +42,8 @@ static enum iforest_status rival_publish(void *context, const uint8_t *bytes, ui
 	return rival->inner->publish(rival->inner->context, bytes, n_bytes);
 }
 
-static enum iforest_status rival_get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
+static enum iforest_status rival_get(void *context, const struct iforest_place *place, uint64_t index,
+				     struct iforest_page *page)
 {
 	struct rival *rival = context;
 

@@ -44,7 +44,8 @@ static void compare_row(const struct comparison *c, const struct iforest_row *go
 }
 
 /* A minimum or maximum that was asked for without its row: the number counts. */
-static void compare_number(const struct comparison *c, const struct iforest_row *got, long expected, unsigned v, const char *what)
+static void compare_number(const struct comparison *c, const struct iforest_row *got, long expected, unsigned v,
+			   const char *what)
 {
 	const union oracle_number *number = &c->index->oracle.entries[expected].value[v];
 	bool is_same;

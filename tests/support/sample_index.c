@@ -203,7 +203,8 @@ void sample_remove_where(struct sample_index *index, unsigned group, struct samp
 	struct iforest_removal removal;
 	uint64_t n_removed = 0;
 
-	assert_ok(iforest_run_remove_where(&index->store, &index->manifest, index->run_ids[group], &remover->remover, &removal));
+	assert_ok(
+		iforest_run_remove_where(&index->store, &index->manifest, index->run_ids[group], &remover->remover, &removal));
 	assert_int_equal(remover->n_asked, remover->n_live);
 	for (size_t k = 0; k < remover->n_live; k++) {
 		index->oracle.entries[remover->entries[k]].is_dead = remover->goes[k];

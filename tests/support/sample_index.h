@@ -62,7 +62,8 @@ uint32_t sample_run(const struct sample_index *index, unsigned group);
 /* Replaces the manifest by what was published last. */
 enum iforest_status sample_reread(struct sample_index *index);
 
-/* Keys of live entries of a group, each taken with the given chance, in key order; picked[i] is the entry of keys[i]. Caller frees. */
+/* Keys of live entries of a group, each taken with the given chance, in key order; picked[i] is the entry of keys[i]. Caller
+ * frees. */
 size_t sample_pick(const struct sample_index *index, struct random *dice, unsigned group, unsigned percent,
 		   struct iforest_key **keys, size_t **picked);
 

@@ -36,7 +36,9 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	if (!status)
 		status = iforest_block_need(reader, IFOREST_REFS);
 	for (unsigned i = 0; !status && i < block->n; i++) {
-		struct iforest_key key = { .series = block->series, .time_is_null = block->time_is_null, .time = block->times[i],
+		struct iforest_key key = { .series = block->series,
+					   .time_is_null = block->time_is_null,
+					   .time = block->times[i],
 					   .ref = block->refs[i] };
 
 		if (is_hidden(hidden, &key))
@@ -56,7 +58,8 @@ void sample_hide(struct sample_hidden *hidden, const struct sample_index *index,
 
 	for (unsigned k = 0; k < 2; k++)
 		keys[k] = index->oracle.n_entries ? sample_key(any_entry(index, dice)) : iforest_key_at(0, 0);
-	*hidden = (struct sample_hidden){ .filter = { .context = hidden, .of_node = of_node, .of_entries = of_entries }, .index = index };
+	*hidden = (struct sample_hidden){ .filter = { .context = hidden, .of_node = of_node, .of_entries = of_entries },
+					  .index = index };
 	hidden->from = keys[iforest_key_compare(&keys[0], &keys[1]) > 0];
 	hidden->to = keys[iforest_key_compare(&keys[0], &keys[1]) <= 0];
 }
@@ -129,7 +132,8 @@ static bool passes(const struct oracle *oracle, const struct iforest_match *matc
 				 is_at_most(entry->value[v], high, oracle->is_real[v]);
 	}
 	if (match->has_reach)
-		passes = passes && !entry->time_is_null && (entry->time >= match->reach || end_of(oracle, entry) > match->reach);
+		passes =
+			passes && !entry->time_is_null && (entry->time >= match->reach || end_of(oracle, entry) > match->reach);
 	return passes;
 }
 
@@ -181,8 +185,8 @@ const struct oracle_entry **sample_list(const struct sample_index *indexes, unsi
 			const struct oracle_entry *entry = &indexes[x].oracle.entries[i];
 			struct iforest_key key = sample_key(entry);
 
-			if (!entry->is_dead && passes(&indexes[x].oracle, &question->match, entry) && is_asked_for(question, entry) &&
-			    !(x == 0 && question->hidden && is_hidden(question->hidden, &key)))
+			if (!entry->is_dead && passes(&indexes[x].oracle, &question->match, entry) &&
+			    is_asked_for(question, entry) && !(x == 0 && question->hidden && is_hidden(question->hidden, &key)))
 				list[(*n)++] = entry;
 		}
 	sorted_by = question;
@@ -190,15 +194,15 @@ const struct oracle_entry **sample_list(const struct sample_index *indexes, unsi
 	return list;
 }
 
-void sample_compare_entry(const struct sample_index *index, const struct oracle_entry *expected, const struct iforest_entry *got,
-			  uint32_t values)
+void sample_compare_entry(const struct sample_index *index, const struct oracle_entry *expected,
+			  const struct iforest_entry *got, uint32_t values)
 {
 	struct iforest_key key = sample_key(expected);
 
 	if (iforest_key_compare(&key, &got->key) != 0)
 		fail_msg("seed %llu: entry (%llu, %lld, %lld) instead of (%u, %lld, %lld)", (unsigned long long)index->seed,
-			 (unsigned long long)got->key.series, (long long)got->key.time, (long long)got->key.ref, expected->series,
-			 (long long)expected->time, (long long)expected->ref);
+			 (unsigned long long)got->key.series, (long long)got->key.time, (long long)got->key.ref,
+			 expected->series, (long long)expected->time, (long long)expected->ref);
 	for (unsigned v = 0; v < index->oracle.n_values; v++) {
 		assert_int_equal(got->present >> v & 1, expected->has[v] && values >> v & 1);
 		if (got->present >> v & 1)
@@ -220,7 +224,8 @@ void sample_start_two(struct sample_index *two, struct random *dice, const struc
 
 			assert_ok(sample_build(&two[x], group));
 			if (sample_run(&two[x], group) < two[x].manifest.n_runs)
-				sample_remove(&two[x], dice, group, random_chance(dice, 50) ? (unsigned)random_below(dice, 60) : 0);
+				sample_remove(&two[x], dice, group,
+					      random_chance(dice, 50) ? (unsigned)random_below(dice, 60) : 0);
 		}
 	}
 }

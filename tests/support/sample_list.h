@@ -43,8 +43,8 @@ int sample_ascending(const struct sample_list_question *question, const struct o
 int sample_descending(const struct sample_list_question *question, const struct oracle_entry *a, const struct oracle_entry *b);
 
 /* Fails unless the entry is the expected one, with those of its values whose bit is set in `values`. */
-void sample_compare_entry(const struct sample_index *index, const struct oracle_entry *expected, const struct iforest_entry *got,
-			  uint32_t values);
+void sample_compare_entry(const struct sample_index *index, const struct oracle_entry *expected,
+			  const struct iforest_entry *got, uint32_t values);
 
 /* Two indexes of the same shape with runs of both, whose refs differ; the second one is to be joined to the first. */
 void sample_start_two(struct sample_index *two, struct random *dice, const struct sample_shape *shape, unsigned n_series,

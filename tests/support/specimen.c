@@ -216,8 +216,10 @@ static void remove_some(struct specimen *specimen, uint32_t r)
 
 	for (unsigned k = 0; k < N_KEYS; k++)
 		keys[k] = entry_of(r & 1, k * 29 + 3).key;
-	specimen_judge(specimen, iforest_run_remove(&specimen->store, &specimen->manifest, specimen->manifest.runs[r].place.run_id, keys, N_KEYS));
-	specimen_judge(specimen, iforest_run_remove_where(&specimen->store, &specimen->manifest, specimen->manifest.runs[r].place.run_id, &remover, &removal));
+	specimen_judge(specimen, iforest_run_remove(&specimen->store, &specimen->manifest,
+						    specimen->manifest.runs[r].place.run_id, keys, N_KEYS));
+	specimen_judge(specimen, iforest_run_remove_where(&specimen->store, &specimen->manifest,
+							  specimen->manifest.runs[r].place.run_id, &remover, &removal));
 }
 
 /* Questions are asked of pages as the memory pager gives them, as a cache with peaks does, or lent. */
@@ -250,7 +252,8 @@ void specimen_exercise(struct specimen *specimen, unsigned how)
 	for (uint32_t r = 0; r < specimen->manifest.n_runs && r < SPECIMEN_RUNS; r++)
 		remove_some(specimen, r);
 	if (specimen->manifest.n_runs > 0)
-		specimen_judge(specimen, iforest_run_repair(&specimen->store, &specimen->manifest, specimen->manifest.runs[0].place.run_id));
+		specimen_judge(specimen, iforest_run_repair(&specimen->store, &specimen->manifest,
+							    specimen->manifest.runs[0].place.run_id));
 	specimen_judge(specimen, specimen_check(specimen));
 	for (; n_chosen < specimen->manifest.n_runs && n_chosen < SPECIMEN_RUNS; n_chosen++)
 		chosen[n_chosen] = specimen->manifest.runs[n_chosen].place.run_id;

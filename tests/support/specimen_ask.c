@@ -150,7 +150,8 @@ static void pass_by_hand(struct specimen *specimen)
 			iforest_aggregate_clear(&aggregate, specimen->manifest.fields.n_values);
 			status = iforest_scan_earliest(&scan, &time, &found);
 			if (!status && found)
-				status = iforest_scan_through(&scan, time > INT64_MAX - 60 ? INT64_MAX : time + (time & 31), &wanted, &aggregate);
+				status = iforest_scan_through(&scan, time > INT64_MAX - 60 ? INT64_MAX : time + (time & 31),
+							      &wanted, &aggregate);
 		}
 		if (!status)
 			status = iforest_scan_nulls(&scan, &(struct iforest_wanted){ .values = UINT32_MAX }, &aggregate);
@@ -194,7 +195,9 @@ static void find_gaps(struct specimen *specimen, uint64_t longer_than)
 	if (status)
 		return;
 	for (unsigned s = 0; s < SPECIMEN_SERIES && !status; s++) {
-		struct iforest_gap_question question = { .series = s, .window = { .has_t0 = s, .t0 = 100 }, .longer_than = longer_than };
+		struct iforest_gap_question question = { .series = s,
+							 .window = { .has_t0 = s, .t0 = 100 },
+							 .longer_than = longer_than };
 		bool found = true;
 
 		status = iforest_gap_start(&reader, &question);
@@ -217,7 +220,8 @@ struct kept {
 	unsigned n;
 };
 
-static enum iforest_status get_table(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes, bool *found)
+static enum iforest_status get_table(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+				     bool *found)
 {
 	const struct kept *kept = context;
 	const struct iforest_alloc *alloc = &kept->specimen->alloc.alloc;
@@ -303,7 +307,12 @@ static void scan_all(struct specimen *specimen)
 		without_numbers = { .mode = IFOREST_STEP, .step = 1, .origin = INT64_MIN };
 	const struct iforest_bucketing *const bucketings[] = { &half, &seven, &whole, &many, &steps, &without_numbers };
 	static const struct iforest_wanted wanted[] = {
-		{ .values = UINT32_MAX, .squares = UINT32_MAX, .firsts = UINT32_MAX, .lasts = UINT32_MAX, .times = true, .node_fields = true },
+		{ .values = UINT32_MAX,
+		  .squares = UINT32_MAX,
+		  .firsts = UINT32_MAX,
+		  .lasts = UINT32_MAX,
+		  .times = true,
+		  .node_fields = true },
 		{ .values = UINT32_MAX, .extremes_alone = true },
 		{ .values = 1, .no_mins = 1, .extremes_alone = true },
 		{ .values = 1, .no_mins = 1, .no_maxs = 1 },
@@ -333,8 +342,10 @@ static void scan_all(struct specimen *specimen)
 static void walk(struct specimen *specimen, unsigned way)
 {
 	const struct iforest_fields *fields = &specimen->manifest.fields;
-	struct iforest_walk_question question = { .from = iforest_key_at(0, way < 2 ? INT64_MIN : 500), .to = iforest_key_at(2, 700),
-		.descends = way & 1, .values = (1u << fields->n_values) - 1 };
+	struct iforest_walk_question question = { .from = iforest_key_at(0, way < 2 ? INT64_MIN : 500),
+						  .to = iforest_key_at(2, 700),
+						  .descends = way & 1,
+						  .values = (1u << fields->n_values) - 1 };
 	struct iforest_walk walk;
 	struct iforest_key before = { .series = 0 };
 	struct iforest_entry entry;
@@ -344,7 +355,8 @@ static void walk(struct specimen *specimen, unsigned way)
 	if (status)
 		return;
 	if (way >= 2 && fields->n_values > 0)
-		iforest_match_at_least(&question.match, 0, (union iforest_number){ .integer = 30000 }, (enum iforest_value_kind)fields->kinds[0]);
+		iforest_match_at_least(&question.match, 0, (union iforest_number){ .integer = 30000 },
+				       (enum iforest_value_kind)fields->kinds[0]);
 	question.match.has_reach = way >= 2 && fields->latest_end_offset;
 	question.match.reach = 600;
 	iforest_walk_start(&walk, &question);
@@ -383,6 +395,7 @@ void specimen_ask(struct specimen *specimen)
 	scan_all(specimen);
 	for (unsigned way = 0; way < 4; way++)
 		walk(specimen, way);
-	for (int o = specimen->manifest.fields.n_values ? IFOREST_SMALLEST_FIRST : IFOREST_EARLIEST_FIRST; o <= IFOREST_LATEST_FIRST; o++)
+	for (int o = specimen->manifest.fields.n_values ? IFOREST_SMALLEST_FIRST : IFOREST_EARLIEST_FIRST;
+	     o <= IFOREST_LATEST_FIRST; o++)
 		order(specimen, (enum iforest_best_order)o);
 }

@@ -1,4 +1,5 @@
-/* Loads that end in the middle (the server, the network, Ctrl-C), and what --resume makes of them: the rows of an unbroken load.
+/* Loads that end in the middle (the server, the network, Ctrl-C), and what --resume makes of them: the rows of an unbroken
+ * load.
  *
  * The trace goes through a pipe, so that the loader stands at a known place when it is hit. */
 #include <errno.h>

@@ -137,6 +137,8 @@ int main(void)
 	struct CMUnitTest tests[sizeof traces / sizeof traces[0]];
 
 	for (size_t i = 0; i < sizeof traces / sizeof traces[0]; i++)
-		tests[i] = (struct CMUnitTest){ .name = traces[i], .test_func = a_real_trace_is_exact, .initial_state = (void *)traces[i] };
+		tests[i] = (struct CMUnitTest){ .name = traces[i],
+						.test_func = a_real_trace_is_exact,
+						.initial_state = (void *)traces[i] };
 	return _cmocka_run_group_tests("loaded traces", tests, sizeof tests / sizeof tests[0], harness_start, harness_stop);
 }

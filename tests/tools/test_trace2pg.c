@@ -171,7 +171,8 @@ static void wrong_usage_is_told(void **state)
 	assert_says(child.err, "/no/such/folder");
 }
 
-/* Bytes: NUL, overlong, a surrogate, beyond U+10FFFF, cut, a lone continuation; and characters of every length that are right. */
+/* Bytes: NUL, overlong, a surrogate, beyond U+10FFFF, cut, a lone continuation; and characters of every length that are
+ * right. */
 static void what_postgresql_cannot_store_is_replaced(void **state)
 {
 	static const char text[] =

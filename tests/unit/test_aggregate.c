@@ -27,10 +27,12 @@ static void order_of_numbers(void **state)
 	(void)state;
 	for (int a = 0; a < (int)COUNT_OF(reals); a++)
 		for (int b = 0; b < (int)COUNT_OF(reals); b++)
-			assert_int_equal(iforest_number_compare(real(reals[a]), real(reals[b]), IFOREST_FLOAT64), (a > b) - (a < b));
+			assert_int_equal(iforest_number_compare(real(reals[a]), real(reals[b]), IFOREST_FLOAT64),
+					 (a > b) - (a < b));
 	for (int a = 0; a < (int)COUNT_OF(integers); a++)
 		for (int b = 0; b < (int)COUNT_OF(integers); b++)
-			assert_int_equal(iforest_number_compare(integer(integers[a]), integer(integers[b]), IFOREST_INT64), (a > b) - (a < b));
+			assert_int_equal(iforest_number_compare(integer(integers[a]), integer(integers[b]), IFOREST_INT64),
+					 (a > b) - (a < b));
 	assert_int_equal(iforest_number_compare(real(-0.0), real(0.0), IFOREST_FLOAT64), 0);
 	assert_int_equal(iforest_number_compare(real(-NAN), real(NAN), IFOREST_FLOAT64), 0);
 }
@@ -55,7 +57,8 @@ static void ties_go_to_the_earliest_then_the_lowest_ref(void **state)
 
 static void values_decide_before_ties(void **state)
 {
-	struct iforest_row low = row(integer(5), 0, 0), high = row(real(2), 0, 0), one = row(integer(4), 9, 9), nan = row(real(NAN), 9, 9);
+	struct iforest_row low = row(integer(5), 0, 0), high = row(real(2), 0, 0), one = row(integer(4), 9, 9),
+			   nan = row(real(NAN), 9, 9);
 	struct iforest_row none = { .is_set = false }, taken = none;
 
 	(void)state;
@@ -73,7 +76,8 @@ static void values_decide_before_ties(void **state)
 
 static void first_and_last_are_by_time_then_ref(void **state)
 {
-	const struct iforest_row rows[] = { row(integer(1), -5, 100), row(integer(2), -5, 101), row(integer(3), 0, -4), row(integer(4), 1, -9) };
+	const struct iforest_row rows[] = { row(integer(1), -5, 100), row(integer(2), -5, 101), row(integer(3), 0, -4),
+					    row(integer(4), 1, -9) };
 	struct iforest_row null = timeless(integer(7), 7), none = { .is_set = false };
 
 	(void)state;
@@ -158,7 +162,8 @@ static struct iforest_aggregate random_aggregate(struct random *dice, const uint
 	made.highest_block = made.lowest_block + 2;
 	for (unsigned v = 0; v < n_values; v++) {
 		int64_t x = random_between(dice, -3, 3);
-		struct iforest_row r = row(kinds[v] == IFOREST_INT64 ? integer(x) : real((double)x), made.last_time, random_between(dice, 0, 1000));
+		struct iforest_row r = row(kinds[v] == IFOREST_INT64 ? integer(x) : real((double)x), made.last_time,
+					   random_between(dice, 0, 1000));
 
 		iforest_value_add(&made.values[v], r.value, (enum iforest_value_kind)kinds[v]);
 		made.values[v].min = made.values[v].max = made.values[v].first = made.values[v].last = r;
@@ -182,7 +187,8 @@ static void combining_is_commutative_and_associative(void **state)
 		iforest_aggregate_combine(&other, &a, kinds, 2);
 		if (a.values[0].min.ref != b.values[0].min.ref)
 			assert_memory_equal(&left.values[0], &other.values[0], sizeof left.values[0]);
-		assert_true(left.n_rows == other.n_rows && left.first_time == other.first_time && left.last_time == other.last_time);
+		assert_true(left.n_rows == other.n_rows && left.first_time == other.first_time &&
+			    left.last_time == other.last_time);
 		assert_true(left.n_rows == a.n_rows + b.n_rows && left.n_dead == a.n_dead + b.n_dead);
 		iforest_aggregate_combine(&left, &c, kinds, 2);
 		iforest_aggregate_combine(&right, &c, kinds, 2);

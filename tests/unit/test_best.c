@@ -36,14 +36,16 @@ static int latest_first(const struct sample_list_question *question, const struc
 	return by_time(question, b, a);
 }
 
-static int smallest_first(const struct sample_list_question *question, const struct oracle_entry *a, const struct oracle_entry *b)
+static int smallest_first(const struct sample_list_question *question, const struct oracle_entry *a,
+			  const struct oracle_entry *b)
 {
 	int order = compare_values(question->value, a, b);
 
 	return order ? order : by_time(question, a, b);
 }
 
-static int largest_first(const struct sample_list_question *question, const struct oracle_entry *a, const struct oracle_entry *b)
+static int largest_first(const struct sample_list_question *question, const struct oracle_entry *a,
+			 const struct oracle_entry *b)
 {
 	int order = compare_values(question->value, b, a);
 
@@ -59,10 +61,12 @@ static void random_range(struct sample_list_question *asked, const struct sample
 	int64_t times[2];
 
 	for (unsigned k = 0; k < 2; k++)
-		times[k] = oracle->n_entries && random_chance(dice, 80) ? oracle->entries[random_below(dice, oracle->n_entries)].time :
-									  random_between(dice, -100, 3000);
+		times[k] = oracle->n_entries && random_chance(dice, 80) ?
+				   oracle->entries[random_below(dice, oracle->n_entries)].time :
+				   random_between(dice, -100, 3000);
 	asked->from = iforest_key_at(0, random_chance(dice, 50) ? INT64_MIN : times[0] < times[1] ? times[0] : times[1]);
-	asked->to = random_chance(dice, 50) ? iforest_key_nulls(0) : iforest_key_at(0, times[0] < times[1] ? times[1] : times[0]);
+	asked->to =
+		random_chance(dice, 50) ? iforest_key_nulls(0) : iforest_key_at(0, times[0] < times[1] ? times[1] : times[0]);
 	if (random_chance(dice, 20))
 		asked->from = iforest_key_nulls(0);
 	if (random_chance(dice, 40))
@@ -85,14 +89,19 @@ static void random_series(struct sample_list_question *asked, struct random *dic
 static void one_question(struct sample_index *two, struct random *dice, struct iforest_best *best, struct sample_hidden *hidden,
 			 uint64_t *n_given)
 {
-	static int (*const orders[])(const struct sample_list_question *, const struct oracle_entry *, const struct oracle_entry *) = {
-		[IFOREST_SMALLEST_FIRST] = smallest_first, [IFOREST_LARGEST_FIRST] = largest_first,
-		[IFOREST_EARLIEST_FIRST] = by_time, [IFOREST_LATEST_FIRST] = latest_first };
+	static int (*const orders[])(const struct sample_list_question *, const struct oracle_entry *,
+				     const struct oracle_entry *) = { [IFOREST_SMALLEST_FIRST] = smallest_first,
+								      [IFOREST_LARGEST_FIRST] = largest_first,
+								      [IFOREST_EARLIEST_FIRST] = by_time,
+								      [IFOREST_LATEST_FIRST] = latest_first };
 	uint32_t series[8];
-	struct sample_list_question asked = { .match = sample_match(&two[0], dice), .hidden = random_chance(dice, 50) ? hidden : NULL };
+	struct sample_list_question asked = { .match = sample_match(&two[0], dice),
+					      .hidden = random_chance(dice, 50) ? hidden : NULL };
 	struct iforest_best_question question = { .order = (enum iforest_best_order)random_below(dice, 4),
-		.match = asked.match, .filter = asked.hidden ? &hidden->filter : NULL, .values = (uint32_t)random_below(dice, 4),
-		.value = (unsigned)random_below(dice, 2) };
+						  .match = asked.match,
+						  .filter = asked.hidden ? &hidden->filter : NULL,
+						  .values = (uint32_t)random_below(dice, 4),
+						  .value = (unsigned)random_below(dice, 2) };
 	bool is_resumed = random_chance(dice, 30), found;
 	const struct oracle_entry **expected;
 	struct iforest_entry entry;
@@ -115,7 +124,10 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 		sample_compare_entry(&two[0], expected[i], &entry, question.values);
 		if (is_resumed && random_chance(dice, 5)) {
 			question.after = (struct iforest_row){ .value.integer = expected[i]->value[question.value].integer,
-				.time = entry.key.time, .ref = entry.key.ref, .time_is_null = entry.key.time_is_null, .is_set = true };
+							       .time = entry.key.time,
+							       .ref = entry.key.ref,
+							       .time_is_null = entry.key.time_is_null,
+							       .is_set = true };
 			assert_ok(iforest_best_start(best, &question));
 		}
 	}
@@ -136,7 +148,8 @@ static void one_round(uint64_t seed, uint64_t *n_verdicts, uint64_t *n_given)
 	struct sample_hidden hidden;
 	struct iforest_best best;
 
-	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5), (enum sample_times)random_below(&dice, SAMPLE_STYLES));
+	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5),
+			 (enum sample_times)random_below(&dice, SAMPLE_STYLES));
 	for (unsigned v = 0; v < 2; v++)
 		is_real[v] = kinds[k][v] == 'f';
 	sample_hide(&hidden, &two[0], &dice);
@@ -191,7 +204,8 @@ static void the_first_few_open_few_pages(void **state)
 		/* the page of an entry may have to be opened again to give it */
 		assert_in_range(iforest_best_pages(&best) - n_before, 1, N_FIRST * (2 + index.manifest.runs[0].n_levels));
 	}
-	assert_true(iforest_run_pages(&index.manifest, &index.manifest.runs[0]) > 5 * N_FIRST * (2 + index.manifest.runs[0].n_levels));
+	assert_true(iforest_run_pages(&index.manifest, &index.manifest.runs[0]) >
+		    5 * N_FIRST * (2 + index.manifest.runs[0].n_levels));
 	iforest_best_release(&best);
 	sample_stop(&index);
 }

@@ -64,7 +64,8 @@ static void every_range_of_every_kind(void **state)
 
 				block_sample_start(&sample, block_kinds[k], n, n % 2, n % 3 == 0);
 				block_sample_add(&sample, n, &dice);
-				start(&blocks, &sample, &fault, n % 2 ? IFOREST_GROW_IN_PLACE : IFOREST_GROW_BY_MOVING, block_sizes[b]);
+				start(&blocks, &sample, &fault, n % 2 ? IFOREST_GROW_IN_PLACE : IFOREST_GROW_BY_MOVING,
+				      block_sizes[b]);
 				assert_ok(iforest_block_forest_extend(&blocks, n, 1));
 				assert_int_equal(blocks.n_entries, n);
 				assert_every_range(&blocks, &sample);
@@ -84,7 +85,8 @@ static void assert_some_ranges(const struct iforest_block_forest *blocks, struct
 	assert_int_equal(blocks->n_entries, sample->n);
 	for (unsigned r = 0; r < N_RANGES; r++) {
 		ranges[r].from = random_below(dice, sample->n + 1);
-		ranges[r].to = random_chance(dice, 20) ? sample->n : ranges[r].from + random_below(dice, sample->n + 1 - ranges[r].from);
+		ranges[r].to = random_chance(dice, 20) ? sample->n :
+							 ranges[r].from + random_below(dice, sample->n + 1 - ranges[r].from);
 	}
 	memset(states, 0x5A, sizeof states);
 	iforest_block_forest_fold_many(blocks, ranges, N_RANGES, states);
@@ -135,7 +137,8 @@ static void any_change(void **state)
 		struct iforest_block_forest blocks;
 		struct alloc_fault fault;
 
-		block_sample_start(&sample, block_kinds[round % BLOCK_KINDS], N_LARGE, random_chance(&dice, 50), random_chance(&dice, 50));
+		block_sample_start(&sample, block_kinds[round % BLOCK_KINDS], N_LARGE, random_chance(&dice, 50),
+				   random_chance(&dice, 50));
 		start(&blocks, &sample, &fault, random_chance(&dice, 50) ? IFOREST_GROW_IN_PLACE : IFOREST_GROW_BY_MOVING,
 		      block_sizes[random_below(&dice, COUNT_OF(block_sizes))]);
 		for (unsigned step = 0; step < 50; step++) {
@@ -175,7 +178,8 @@ static void threads_give_the_same_bytes(void **state)
 }
 
 /* The first entry with which the weight from `from` on is reached, by trying each. */
-static void assert_seek(const struct iforest_block_forest *blocks, const struct block_sample *sample, uint64_t from, uint64_t least)
+static void assert_seek(const struct iforest_block_forest *blocks, const struct block_sample *sample, uint64_t from,
+			uint64_t least)
 {
 	struct iforest_predicate weighs = affine_weighs(&least);
 	struct affine before = affine_nothing, with = affine_nothing, got_before, got_with;
@@ -236,7 +240,8 @@ static bool reaches(void *context, const void *state)
 	return ((const struct iforest_sum_float64 *)state)->sum >= *(const double *)context;
 }
 
-/* Sums of reals that end with a block, to the last bit: entry by entry they may be a little less there, and reached after it. */
+/* Sums of reals that end with a block, to the last bit: entry by entry they may be a little less there, and reached after
+ * it. */
 static void sums_of_reals_are_reached(void **state)
 {
 	static struct reals reals;
@@ -250,7 +255,8 @@ static void sums_of_reals_are_reached(void **state)
 	for (unsigned i = 0; i < COUNT_OF(reals.numbers); i++)
 		reals.numbers[i] = 1.0 + (double)random_below(&dice, 1000000) / 999983.0;
 	alloc_fault_init(&fault);
-	assert_ok(iforest_block_forest_init(&blocks, &iforest_kind_sum_float64, &fault.alloc, IFOREST_GROW_BY_MOVING, &entries, 32));
+	assert_ok(iforest_block_forest_init(&blocks, &iforest_kind_sum_float64, &fault.alloc, IFOREST_GROW_BY_MOVING, &entries,
+					    32));
 	assert_ok(iforest_block_forest_extend(&blocks, COUNT_OF(reals.numbers), 1));
 	for (uint64_t from = 0; from < 64; from++)
 		for (uint64_t end = 64; end < COUNT_OF(reals.numbers); end += 32) {
@@ -282,7 +288,8 @@ static void sizes_of_blocks(void **state)
 	block_sample_add(&sample, 100, &dice);
 	alloc_fault_init(&fault);
 	for (unsigned i = 0; i < COUNT_OF(wrong); i++)
-		assert_status(iforest_block_forest_init(&blocks, &affine_kind, &fault.alloc, IFOREST_GROW_BY_MOVING, &sample.of, wrong[i]),
+		assert_status(iforest_block_forest_init(&blocks, &affine_kind, &fault.alloc, IFOREST_GROW_BY_MOVING, &sample.of,
+							wrong[i]),
 			      IFOREST_ARGUMENT);
 	assert_int_equal(blocks.n_entries, 77);
 	start(&blocks, &sample, &fault, IFOREST_GROW_BY_MOVING, 0);
@@ -325,7 +332,8 @@ static void refused_calls_change_nothing(void **state)
 			fault.fail_at = 0;
 			if (status) {
 				assert_status(status, IFOREST_NO_MEMORY);
-				assert_true(blocks.n_entries == before.n_entries && blocks.forest.n_leaves == before.forest.n_leaves);
+				assert_true(blocks.n_entries == before.n_entries &&
+					    blocks.forest.n_leaves == before.forest.n_leaves);
 				n_refused++;
 			}
 		}
@@ -359,7 +367,8 @@ static void what_cannot_be_is_refused(void **state)
 	large.absorbs = never_absorbs;
 	large.state_bytes = IFOREST_ABSORBING_BYTES + 8;
 	alloc_fault_init(&fault);
-	assert_status(iforest_block_forest_init(&blocks, &large, &fault.alloc, IFOREST_GROW_BY_MOVING, &sample.of, 0), IFOREST_ARGUMENT);
+	assert_status(iforest_block_forest_init(&blocks, &large, &fault.alloc, IFOREST_GROW_BY_MOVING, &sample.of, 0),
+		      IFOREST_ARGUMENT);
 	start(&blocks, &sample, &fault, IFOREST_GROW_BY_MOVING, 16);
 	assert_ok(iforest_block_forest_extend(&blocks, 100, 1));
 	assert_status(iforest_block_forest_extend(&blocks, 99, 1), IFOREST_ARGUMENT);
@@ -388,7 +397,8 @@ static void an_array_may_come_later(void **state)
 	blocks.entries = sample.of;
 	assert_ok(iforest_block_forest_extend(&blocks, 100, 1));
 	for (uint64_t i = 0; i < 100; i++)
-		assert_int_equal(iforest_block_forest_find(&blocks, sample.entries[i].time), block_sample_before(&sample, sample.entries[i].time));
+		assert_int_equal(iforest_block_forest_find(&blocks, sample.entries[i].time),
+				 block_sample_before(&sample, sample.entries[i].time));
 	stop(&blocks, &sample, &fault);
 }
 

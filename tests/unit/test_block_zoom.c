@@ -20,8 +20,8 @@ static void start(struct iforest_block_forest *blocks, struct block_sample *samp
 	block_sample_start(sample, kind, n + n_more, random_chance(dice, 50), true);
 	block_sample_add(sample, n + n_more, dice);
 	assert_ok(iforest_block_forest_init(blocks, kind, &fault->alloc,
-					    random_chance(dice, 50) ? IFOREST_GROW_IN_PLACE : IFOREST_GROW_BY_MOVING, &sample->of,
-					    block_sizes[random_below(dice, COUNT_OF(block_sizes))]));
+					    random_chance(dice, 50) ? IFOREST_GROW_IN_PLACE : IFOREST_GROW_BY_MOVING,
+					    &sample->of, block_sizes[random_below(dice, COUNT_OF(block_sizes))]));
 	assert_ok(iforest_block_forest_extend(blocks, n + n_more, 1 + (unsigned)random_below(dice, 3)));
 	sample->n = n;
 	assert_ok(iforest_block_forest_truncate(blocks, n));

@@ -153,7 +153,8 @@ static void random_times_lie_in_their_bucket(void **state)
 	for (unsigned i = 0; i < 100000; i++) {
 		int64_t a = random_between(&dice, INT64_MIN, INT64_MAX) >> random_below(&dice, 64);
 		int64_t b = random_between(&dice, INT64_MIN, INT64_MAX) >> random_below(&dice, 64);
-		struct iforest_bucketing by_n = count(a < b ? a : b, a < b ? b : a, 1 + (random_between(&dice, 0, INT64_MAX - 1) >> random_below(&dice, 63)));
+		struct iforest_bucketing by_n = count(a < b ? a : b, a < b ? b : a,
+						      1 + (random_between(&dice, 0, INT64_MAX - 1) >> random_below(&dice, 63)));
 		struct iforest_bucketing by_step = step(by_n.n, random_between(&dice, -1000, 1000));
 		int64_t bucket;
 

@@ -139,8 +139,8 @@ static void keys_out_of_order(void **state)
 	sample_check(x);
 }
 
-/* The summary of a block's first value column stands where its columns begin: entry of the smallest number, of the greatest. Where
- * the sum is too large there is none. */
+/* The summary of a block's first value column stands where its columns begin: entry of the smallest number, of the greatest.
+ * Where the sum is too large there is none. */
 static void a_summary_that_is_wrong(void **state)
 {
 	unsigned n_found = 0;

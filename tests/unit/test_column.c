@@ -35,7 +35,8 @@ static void compare_packed(const struct iforest_column *column, const int64_t *n
 		assert_int_equal(iforest_column_find(column, n, INT64_MAX, &found), n);
 }
 
-/* Packs and unpacks; the column lies at the very end of its memory, so that a read beyond the slack shows. Returns its bytes. */
+/* Packs and unpacks; the column lies at the very end of its memory, so that a read beyond the slack shows. Returns its
+ * bytes. */
 static unsigned round_trip(const int64_t *numbers, uint64_t present, unsigned n, int64_t reference)
 {
 	uint8_t packed[IFOREST_MAX_COLUMN_BYTES], *placed;
@@ -91,7 +92,8 @@ static void every_number_survives(void **state)
 		uint64_t present = random_chance(&dice, 50) ? UINT64_MAX : random_next(&dice) | random_next(&dice);
 
 		random_numbers(&dice, numbers, n);
-		round_trip(numbers, present, n, random_chance(&dice, 50) ? numbers[0] : random_between(&dice, INT64_MIN, INT64_MAX));
+		round_trip(numbers, present, n,
+			   random_chance(&dice, 50) ? numbers[0] : random_between(&dice, INT64_MIN, INT64_MAX));
 	}
 }
 
@@ -119,7 +121,8 @@ static void plain_numbers_are_summed_packed(void **state)
 static void compare_with_bounds(const struct iforest_column *column, const int64_t *numbers, unsigned n, struct random *dice,
 				unsigned *n_told)
 {
-	int64_t bound = numbers[random_below(dice, n)], step = random_between(dice, -2, 2), lowest = numbers[0], highest = lowest;
+	int64_t bound = numbers[random_below(dice, n)], step = random_between(dice, -2, 2), lowest = numbers[0],
+		highest = lowest;
 
 	if (random_chance(dice, 30))
 		bound = random_between(dice, INT64_MIN, INT64_MAX);

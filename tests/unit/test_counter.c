@@ -13,7 +13,8 @@ struct samples {
 
 static union iforest_number number(int64_t value, enum iforest_value_kind kind)
 {
-	return kind == IFOREST_INT64 ? (union iforest_number){ .integer = value } : (union iforest_number){ .real = (double)value / 4 };
+	return kind == IFOREST_INT64 ? (union iforest_number){ .integer = value } :
+				       (union iforest_number){ .real = (double)value / 4 };
 }
 
 static struct samples random_samples(struct random *dice)
@@ -42,8 +43,8 @@ static int last_before(const struct samples *samples, int64_t time)
 	return last;
 }
 
-static void check_bucket(const struct iforest_counter *counter, const struct samples *samples, enum iforest_value_kind kind, int64_t start,
-			 int64_t end)
+static void check_bucket(const struct iforest_counter *counter, const struct samples *samples, enum iforest_value_kind kind,
+			 int64_t start, int64_t end)
 {
 	int before = last_before(samples, start), last = last_before(samples, end), n = 0, n_resets = 0;
 	int64_t integral = 0, increase = 0, known = 0;
@@ -77,12 +78,13 @@ static void check_bucket(const struct iforest_counter *counter, const struct sam
 	else /* quarters, exact in doubles */
 		assert_true(counter->real_integral == (double)integral / 4 && counter->real_increase == (double)increase / 4);
 	if (known > 0)
-		assert_true(iforest_counter_mean(counter, kind) == (kind == IFOREST_INT64 ? (double)integral : (double)integral / 4) / (double)known);
+		assert_true(iforest_counter_mean(counter, kind) ==
+			    (kind == IFOREST_INT64 ? (double)integral : (double)integral / 4) / (double)known);
 }
 
 /* Samples [from, to), put together in any way. */
-static struct iforest_counter_piece piece_of(struct random *dice, const struct samples *samples, enum iforest_value_kind kind, unsigned from,
-					     unsigned to)
+static struct iforest_counter_piece piece_of(struct random *dice, const struct samples *samples, enum iforest_value_kind kind,
+					     unsigned from, unsigned to)
 {
 	struct iforest_counter_piece piece = { .first_time = 0 };
 
@@ -95,19 +97,21 @@ static struct iforest_counter_piece piece_of(struct random *dice, const struct s
 		return piece;
 	}
 	for (unsigned i = from; i < to; i++)
-		iforest_counter_piece_add(&piece, kind, samples->times[i], number(samples->values[i], kind), samples->untils[i]);
+		iforest_counter_piece_add(&piece, kind, samples->times[i], number(samples->values[i], kind),
+					  samples->untils[i]);
 	return piece;
 }
 
-static void add_samples(struct iforest_counter *counter, struct random *dice, const struct samples *samples, enum iforest_value_kind kind,
-			unsigned from, unsigned to)
+static void add_samples(struct iforest_counter *counter, struct random *dice, const struct samples *samples,
+			enum iforest_value_kind kind, unsigned from, unsigned to)
 {
 	while (from < to) {
 		unsigned n = random_chance(dice, 50) ? 1 : 1 + (unsigned)random_below(dice, to - from);
 		struct iforest_counter_piece piece = piece_of(dice, samples, kind, from, from + n);
 
 		if (n == 1 && random_chance(dice, 50))
-			iforest_counter_add(counter, kind, samples->times[from], number(samples->values[from], kind), samples->untils[from]);
+			iforest_counter_add(counter, kind, samples->times[from], number(samples->values[from], kind),
+					    samples->untils[from]);
 		else
 			iforest_counter_add_piece(counter, kind, &piece);
 		from += n;

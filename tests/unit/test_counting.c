@@ -1,4 +1,5 @@
-/* test_counting.c -- counters over random runs, with and without what is kept of nodes, against the oracle's entries sample by sample. */
+/* test_counting.c -- counters over random runs, with and without what is kept of nodes, against the oracle's entries sample by
+ * sample. */
 #include "core/counting.h"
 
 #include <inttypes.h>
@@ -59,7 +60,8 @@ static int64_t hold_end(const struct oracle_entry *entry, const struct oracle_en
 	int d = index_.oracle.duration;
 	iforest_int128 to = end;
 
-	if (d != ORACLE_NONE && entry->has[d] && entry->value[d].integer >= 0 && (iforest_int128)entry->time + entry->value[d].integer < to)
+	if (d != ORACLE_NONE && entry->has[d] && entry->value[d].integer >= 0 &&
+	    (iforest_int128)entry->time + entry->value[d].integer < to)
 		to = (iforest_int128)entry->time + entry->value[d].integer;
 	return next && next->time < to ? next->time : (int64_t)to;
 }
@@ -67,7 +69,8 @@ static int64_t hold_end(const struct oracle_entry *entry, const struct oracle_en
 static void expect_step(struct expected *expected, const struct oracle_entry *was, const struct oracle_entry *entry, unsigned v)
 {
 	bool is_real = index_.oracle.is_real[v];
-	bool is_reset = was && (is_real ? entry->value[v].real < was->value[v].real : entry->value[v].integer < was->value[v].integer);
+	bool is_reset =
+		was && (is_real ? entry->value[v].real < was->value[v].real : entry->value[v].integer < was->value[v].integer);
 
 	expected->n++;
 	expected->n_resets += is_reset;
@@ -79,8 +82,8 @@ static void expect_step(struct expected *expected, const struct oracle_entry *wa
 	}
 }
 
-static void expect_hold(struct expected *expected, const struct oracle_entry *entry, const struct oracle_entry *next, unsigned v,
-			int64_t start, int64_t end)
+static void expect_hold(struct expected *expected, const struct oracle_entry *entry, const struct oracle_entry *next,
+			unsigned v, int64_t start, int64_t end)
 {
 	int64_t from = entry->time > start ? entry->time : start, to = hold_end(entry, next, end);
 
@@ -148,8 +151,8 @@ static void check_counter(const struct iforest_counter *counter, const struct ex
 }
 
 /* The bucket as a whole: rows with a value or without. */
-static void check_bucket(const struct iforest_counting *counting, const struct iforest_aggregate *aggregate, const struct series *series,
-			 int64_t start, int64_t end, bool found)
+static void check_bucket(const struct iforest_counting *counting, const struct iforest_aggregate *aggregate,
+			 const struct series *series, int64_t start, int64_t end, bool found)
 {
 	const struct oracle_entry *first = NULL, *last = NULL;
 	uint64_t n = 0, n_before = 0;
@@ -231,15 +234,15 @@ static unsigned random_bounds(struct random *dice, const struct series *series, 
 	return n_left;
 }
 
-static void ask(uint32_t number, const struct series *series, uint32_t wanted, bool is_filtered, const int64_t *bounds, unsigned n_bounds,
-		const struct iforest_shelf *used, struct taken *taken)
+static void ask(uint32_t number, const struct series *series, uint32_t wanted, bool is_filtered, const int64_t *bounds,
+		unsigned n_bounds, const struct iforest_shelf *used, struct taken *taken)
 {
 	struct iforest_counting *counting = calloc(1, sizeof *counting);
 	struct iforest_aggregate aggregate;
 
 	assert_non_null(counting);
-	assert_ok(iforest_counting_start(counting, wanted, is_filtered ? &odd_refs : NULL, &index_.store, &index_.manifest, &pending.store,
-					 &pending.manifest));
+	assert_ok(iforest_counting_start(counting, wanted, is_filtered ? &odd_refs : NULL, &index_.store, &index_.manifest,
+					 &pending.store, &pending.manifest));
 	if (used)
 		assert_ok(iforest_counting_use(counting, used, (1u << index_.oracle.n_values) - 1));
 	assert_ok(iforest_counting_turn(counting, number, bounds[0], bounds[n_bounds - 1]));
@@ -283,11 +286,13 @@ static void keep(void)
 {
 	for (uint32_t r = 0; r < index_.manifest.n_runs; r++)
 		for (unsigned v = 0; v < index_.manifest.fields.n_values; v++)
-			assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[r], v, &shelf.base));
+			assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[r], v,
+							    &shelf.base));
 }
 
 /* A group more; times of a steady one begin at `start`. Reals are not so large that sums say nothing of their terms. */
-static void add_run(struct sample_index *index, struct random *dice, size_t n, unsigned n_series, enum sample_times style, int64_t start)
+static void add_run(struct sample_index *index, struct random *dice, size_t n, unsigned n_series, enum sample_times style,
+		    int64_t start)
 {
 	unsigned group = sample_entries(index, dice, n, n_series, style);
 
@@ -318,7 +323,8 @@ static void start_index(struct random *dice, unsigned round)
 	add_run(&index_, dice, 20000, n_series, SAMPLE_STEADY, 0);
 	add_run(&index_, dice, 9000, n_series, SAMPLE_STEADY, INT64_C(20000000));
 	add_run(&index_, dice, 30, n_series, SAMPLE_STEADY, INT64_C(12345678)); /* late samples */
-	add_run(&index_, dice, 3000, n_series, round % 2 ? SAMPLE_STEADY : (enum sample_times)random_below(dice, SAMPLE_STYLES), INT64_C(29000000));
+	add_run(&index_, dice, 3000, n_series, round % 2 ? SAMPLE_STEADY : (enum sample_times)random_below(dice, SAMPLE_STYLES),
+		INT64_C(29000000));
 	pending.n_refs = 400000;
 	memory_shelf_start(&shelf, &index_.core_alloc.alloc);
 }
@@ -397,8 +403,10 @@ static void damaged_tables_are_reported(void **state)
 	assert_true(n_wrong > 0);
 	assert_string_equal(index_.store.fault.what, IFOREST_COUNTER_WRONG);
 	for (unsigned k = 0; k < shelf.n; k++) /* sound ones, of other nodes */
-		if (k + 1 < shelf.n && shelf.kept[k].name.level == shelf.kept[k + 1].name.level && shelf.kept[k].name.value == shelf.kept[k + 1].name.value)
-			assert_ok(shelf.base.put(&shelf, &shelf.kept[k].name, shelf.kept[k + 1].bytes, shelf.kept[k + 1].n_bytes));
+		if (k + 1 < shelf.n && shelf.kept[k].name.level == shelf.kept[k + 1].name.level &&
+		    shelf.kept[k].name.value == shelf.kept[k + 1].name.value)
+			assert_ok(shelf.base.put(&shelf, &shelf.kept[k].name, shelf.kept[k + 1].bytes,
+						 shelf.kept[k + 1].n_bytes));
 	assert_status(whole(), IFOREST_CORRUPT);
 	stop_index();
 }

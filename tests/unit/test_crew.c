@@ -69,14 +69,17 @@ struct reading {
 	struct iforest_row longest[N_QUESTIONS][N_BUCKETS];
 };
 
-static enum iforest_status shared_get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
+static enum iforest_status shared_get(void *context, const struct iforest_place *place, uint64_t index,
+				      struct iforest_page *page)
 {
 	struct reader *reader = context;
 	uint32_t *n_bytes;
 	const uint8_t *bytes = iforest_pager_memory_bytes(&shared.index.memory, place->location, index, &n_bytes);
 
 	reader->is_checked = true;
-	*page = (struct iforest_page){ .bytes = bytes, .n_bytes = *n_bytes, .is_checked = &reader->is_checked, .peaks = &shared.peaks[index] };
+	*page = (struct iforest_page){
+		.bytes = bytes, .n_bytes = *n_bytes, .is_checked = &reader->is_checked, .peaks = &shared.peaks[index]
+	};
 	return IFOREST_OK;
 }
 
@@ -94,7 +97,9 @@ static void ask(void *context, unsigned thread, uint32_t item)
 	int64_t bucket;
 	bool found = true;
 
-	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT, .n = N_BUCKETS, .window = { true, true, item * 1000, item * 300000 + 500 } };
+	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT,
+						      .n = N_BUCKETS,
+						      .window = { true, true, item * 1000, item * 300000 + 500 } };
 	scan->wanted = (struct iforest_wanted){ .values = 1, .no_mins = 1, .extremes_alone = true };
 	assert_ok(iforest_scan_start(scan, item % 3));
 	while (found) {
@@ -147,7 +152,8 @@ static void threads_read_one_index(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(each_item_is_taken_once), cmocka_unit_test(threads_read_one_index) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(each_item_is_taken_once),
+					    cmocka_unit_test(threads_read_one_index) };
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -178,9 +178,11 @@ static void folds_until_a_row_of_keys(void **state)
 			}
 			iforest_aggregate_clear(&got, 1);
 			if (random_chance(&f->dice, 30))
-				(random_chance(&f->dice, 30) ? iforest_cursor_expect : iforest_cursor_expect_cut)(&f->cursor, &key);
+				(random_chance(&f->dice, 30) ? iforest_cursor_expect : iforest_cursor_expect_cut)(&f->cursor,
+														  &key);
 			assert_ok(iforest_cursor_fold_until(&f->cursor, &key, &wanted[w], &got));
-			assert_folded(f, at, to > at ? to : at, wanted[w].values, &got); /* a key that lies behind: nothing, and it stays */
+			/* a key that lies behind: nothing, and it stays */
+			assert_folded(f, at, to > at ? to : at, wanted[w].values, &got);
 			at = to > at ? to : at;
 			assert_stands_at(f, at);
 		}
@@ -251,8 +253,9 @@ static unsigned assert_block_at(struct fixture *f, size_t i)
 		const struct iforest_key *key = &f->keys[at];
 		const struct oracle_entry *entry = &f->index.oracle.entries[f->entries[at]];
 
-		assert_true(block->series == key->series && block->time_is_null == key->time_is_null && block->times[k] == key->time &&
-			    block->refs[k] == key->ref && (block->dead >> k & 1) == entry->is_dead);
+		assert_true(block->series == key->series && block->time_is_null == key->time_is_null &&
+			    block->times[k] == key->time && block->refs[k] == key->ref &&
+			    (block->dead >> k & 1) == entry->is_dead);
 		assert_int_equal(block->present[0] >> k & 1, entry->has[0]);
 		if (entry->has[0])
 			assert_true(block->values[0][k] == entry->value[0].integer);

@@ -24,7 +24,8 @@ static enum iforest_verdict of_node(void *context, const uint8_t *bytes)
 	iforest_node_read(&node, hole->fields, bytes);
 	if (values->n == 0 || values->max.value.integer < hole->low || values->min.value.integer > hole->high)
 		verdict = IFOREST_ALL;
-	else if (values->n == node.aggregate.n_rows && values->min.value.integer >= hole->low && values->max.value.integer <= hole->high)
+	else if (values->n == node.aggregate.n_rows && values->min.value.integer >= hole->low &&
+		 values->max.value.integer <= hole->high)
 		verdict = IFOREST_NONE;
 	hole->n_nodes[verdict]++;
 	return verdict;
@@ -36,7 +37,8 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	enum iforest_status status = iforest_block_need(reader, IFOREST_VALUES);
 
 	for (unsigned i = 0; i < reader->block.n && !status; i++)
-		if (reader->block.present[0] >> i & 1 && reader->block.values[0][i] >= hole->low && reader->block.values[0][i] <= hole->high)
+		if (reader->block.present[0] >> i & 1 && reader->block.values[0][i] >= hole->low &&
+		    reader->block.values[0][i] <= hole->high)
 			*live &= ~(UINT64_C(1) << i);
 	return status;
 }
@@ -52,7 +54,8 @@ static void fill_hole(struct sample_index *index, const struct hole *hole)
 	}
 }
 
-/* Thousands of entries of few series, few values among them so that many tie, in up to 3 runs; few buckets over many entries. */
+/* Thousands of entries of few series, few values among them so that many tie, in up to 3 runs; few buckets over many
+ * entries. */
 static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
 {
 	static const struct sample_shape shapes[] = {
@@ -62,7 +65,8 @@ static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
 	};
 	struct random dice = random_from(seed);
 	unsigned n_series = 1 + (unsigned)random_below(&dice, 3), n_runs = 1 + (unsigned)random_below(&dice, 3);
-	struct hole hole = { .low = random_between(&dice, -50, 400), .mixed = random_chance(&dice, 50) ? IFOREST_SOME : IFOREST_MOST };
+	struct hole hole = { .low = random_between(&dice, -50, 400),
+			     .mixed = random_chance(&dice, 50) ? IFOREST_SOME : IFOREST_MOST };
 	struct iforest_filter filter = { .context = &hole, .of_node = of_node, .of_entries = of_entries };
 	struct sample_index index;
 	struct pager_peaks peaks;
@@ -78,7 +82,8 @@ static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
 	hole.fields = &index.manifest.fields;
 	for (unsigned r = 0; r < n_runs; r++) {
 		size_t n_before = index.oracle.n_entries;
-		unsigned group = sample_entries(&index, &dice, random_below(&dice, 6000), n_series, (enum sample_times)random_below(&dice, 2));
+		unsigned group = sample_entries(&index, &dice, random_below(&dice, 6000), n_series,
+						(enum sample_times)random_below(&dice, 2));
 
 		for (size_t i = n_before; i < index.oracle.n_entries && tied; i++)
 			if (index.oracle.entries[i].has[0])
@@ -174,7 +179,8 @@ static void a_page_is_opened_only_if_its_best_lies_outside(void **state)
 	assert_int_equal(leaf_pages_of(&index, 1, n - 1), 0);            /* the peak lies inside, neither end can beat it */
 	assert_int_equal(leaf_pages_of(&index, peak, peak + 1), 0);      /* the page is cut twice, its best is in the range */
 	assert_int_equal(leaf_pages_of(&index, peak - 1, n - 1), 0);
-	assert_int_equal(leaf_pages_of(&index, peak + 1, n - 1), 1);         /* the best of the first page lies before the range */
+	/* the best of the first page lies before the range */
+	assert_int_equal(leaf_pages_of(&index, peak + 1, n - 1), 1);
 	assert_int_equal(leaf_pages_of(&index, peak + 1, peak + 2), 1);
 	sample_stop(&index);
 }

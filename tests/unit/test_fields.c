@@ -66,7 +66,9 @@ static void every_list_survives_its_bytes(void **state)
 	for (unsigned n = 0; n <= IFOREST_MAX_VALUES; n++)
 		for (unsigned way = 0; way < 4 * IFOREST_END_RULES; way++) {
 			static const uint8_t squares[] = { 0, 1, 0x55, 0x10 };
-			struct iforest_fields fields = made(n, way & 1 && n ? (uint8_t)(n - 1) / 2 * 2 : IFOREST_NO_VALUE, way & 2), read;
+			struct iforest_fields fields = made(n, way & 1 && n ? (uint8_t)(n - 1) / 2 * 2 : IFOREST_NO_VALUE,
+							    way & 2),
+					      read;
 			uint8_t bytes[1 + 2 * IFOREST_MAX_FIELDS + 1];
 			uint32_t n_read = 0;
 			unsigned n_bytes;
@@ -79,8 +81,9 @@ static void every_list_survives_its_bytes(void **state)
 			assert_ok(iforest_fields_parse(&read, bytes, n_bytes + 1, &n_read));
 			assert_int_equal(n_read, n_bytes);
 			assert_memory_equal(&read.kinds, &fields.kinds, n);
-			assert_true(read.n_values == n && read.duration_value == fields.duration_value && read.end_rule == fields.end_rule &&
-				    read.has_blocks == fields.has_blocks && read.squares == fields.squares && read.node_bytes == fields.node_bytes);
+			assert_true(read.n_values == n && read.duration_value == fields.duration_value &&
+				    read.end_rule == fields.end_rule && read.has_blocks == fields.has_blocks &&
+				    read.squares == fields.squares && read.node_bytes == fields.node_bytes);
 			for (unsigned cut = 0; cut < n_bytes; cut++)
 				assert_status(iforest_fields_parse(&read, bytes, cut, &n_read), IFOREST_CORRUPT);
 		}

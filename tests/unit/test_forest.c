@@ -162,8 +162,10 @@ static void refused_calls_change_nothing(void **state)
 		assert_status(iforest_forest_append_many(&forest, leaves, sizeof leaves[0], 1, IFOREST_MAX_THREADS + 1),
 			      IFOREST_ARGUMENT);
 		assert_status(iforest_forest_append_many(&forest, leaves, sizeof leaves[0], UINT64_MAX, 1), IFOREST_NO_MEMORY);
-		assert_status(iforest_forest_append_many(&forest, leaves, sizeof leaves[0], UINT64_MAX - 60, 1), IFOREST_NO_MEMORY);
-		assert_status(iforest_forest_append_many(&forest, leaves, sizeof leaves[0], UINT64_MAX / 48, 2), IFOREST_NO_MEMORY);
+		assert_status(iforest_forest_append_many(&forest, leaves, sizeof leaves[0], UINT64_MAX - 60, 1),
+			      IFOREST_NO_MEMORY);
+		assert_status(iforest_forest_append_many(&forest, leaves, sizeof leaves[0], UINT64_MAX / 48, 2),
+			      IFOREST_NO_MEMORY);
 		assert_forest_is(&forest, leaves, 60, &dice);
 		assert_ok(iforest_forest_append_many(&forest, leaves, sizeof leaves[0], 0, 3));
 		assert_forest_is(&forest, leaves, 60, &dice);
@@ -189,7 +191,8 @@ static void any_change(void **state)
 
 		iforest_forest_init(&forest, &affine_kind, &fault.alloc, growths[round % 2]);
 		for (unsigned step = 0; step < 60; step++) {
-			uint64_t what = random_below(&dice, 10), n_more = random_below(&dice, random_chance(&dice, 10) ? 800 : 40);
+			uint64_t what = random_below(&dice, 10),
+				 n_more = random_below(&dice, random_chance(&dice, 10) ? 800 : 40);
 
 			if (what < 4 && n + n_more <= N_MANY) {
 				affine_random(leaves + n, n_more, &dice);
@@ -307,7 +310,8 @@ static void covers_adjoin_and_are_few(void **state)
 			while (iforest_forest_cover_next(&forest, &cover)) {
 				assert_int_equal(cover.first, at);
 				assert_int_equal(cover.from, at + (UINT64_C(1) << cover.level));
-				assert_true(affine_equal(*(const struct affine *)cover.state, affine_fold(leaves, at, cover.from)));
+				assert_true(
+					affine_equal(*(const struct affine *)cover.state, affine_fold(leaves, at, cover.from)));
 				sum = affine_compose(sum, *(const struct affine *)cover.state);
 				at = cover.from;
 				n_nodes++;
@@ -322,9 +326,11 @@ static void covers_adjoin_and_are_few(void **state)
 /* The built-in kinds keep unused bytes in their states; forests are the same bytes nevertheless. */
 static void built_in_kinds_give_the_same_bytes(void **state)
 {
-	static const struct iforest_kind *const kinds[] = {
-		&iforest_kind_count, &iforest_kind_sum_int64, &iforest_kind_sum_float64, &iforest_kind_min_int64, &iforest_kind_max_int64,
-		&iforest_kind_min_float64, &iforest_kind_max_float64, &iforest_kind_first, &iforest_kind_last };
+	static const struct iforest_kind *const kinds[] = { &iforest_kind_count,       &iforest_kind_sum_int64,
+							    &iforest_kind_sum_float64, &iforest_kind_min_int64,
+							    &iforest_kind_max_int64,   &iforest_kind_min_float64,
+							    &iforest_kind_max_float64, &iforest_kind_first,
+							    &iforest_kind_last };
 	enum { N_SAMPLES = 700 };
 	static struct iforest_sample samples[N_SAMPLES];
 	struct alloc_fault fault;
@@ -333,14 +339,17 @@ static void built_in_kinds_give_the_same_bytes(void **state)
 	(void)state;
 	alloc_fault_init(&fault);
 	for (unsigned i = 0; i < N_SAMPLES; i++)
-		samples[i] = (struct iforest_sample){ .value.integer = random_between(&dice, -9, 9), .has_value = random_chance(&dice, 80),
-						      .time = random_between(&dice, -9, 9), .ref = i };
+		samples[i] = (struct iforest_sample){ .value.integer = random_between(&dice, -9, 9),
+						      .has_value = random_chance(&dice, 80),
+						      .time = random_between(&dice, -9, 9),
+						      .ref = i };
 	for (unsigned k = 0; k < COUNT_OF(kinds); k++)
 		for (unsigned n_threads = 1; n_threads <= MOST_THREADS; n_threads++) {
 			struct iforest_forest each, many;
 
 			iforest_forest_init(&each, kinds[k], &fault.alloc, IFOREST_GROW_IN_PLACE);
-			iforest_forest_init(&many, kinds[k], &fault.alloc, IFOREST_GROW_BY_MOVING); /* memory that is not zeros */
+			/* memory that is not zeros */
+			iforest_forest_init(&many, kinds[k], &fault.alloc, IFOREST_GROW_BY_MOVING);
 			for (unsigned i = 0; i < N_SAMPLES; i++)
 				assert_ok(iforest_forest_append(&each, &samples[i]));
 			assert_ok(iforest_forest_append_many(&many, samples, sizeof samples[0], N_SAMPLES, n_threads));
@@ -382,7 +391,8 @@ static void first_and_last(void **state)
 				iforest_forest_fold(&forest, i, j + 1, &row);
 				assert_int_equal(row.is_set, best != NULL);
 				if (best)
-					assert_true(row.ref == best->ref && row.time == best->time && row.value.integer == best->value.integer);
+					assert_true(row.ref == best->ref && row.time == best->time &&
+						    row.value.integer == best->value.integer);
 			}
 		}
 		iforest_forest_release(&forest);

@@ -49,8 +49,8 @@ static void start(struct original *original, const struct iforest_kind *kind, ui
 	alloc_fault_init(&original->fault);
 	block_sample_start(&original->sample, kind, MOST_ENTRIES, false, has_times);
 	block_sample_add(&original->sample, n, dice);
-	assert_ok(iforest_block_forest_init(&original->blocks, kind, &original->fault.alloc, IFOREST_GROW_BY_MOVING, &original->sample.of,
-					    block));
+	assert_ok(iforest_block_forest_init(&original->blocks, kind, &original->fault.alloc, IFOREST_GROW_BY_MOVING,
+					    &original->sample.of, block));
 	assert_ok(iforest_block_forest_extend(&original->blocks, n, 1));
 }
 
@@ -61,10 +61,11 @@ static void stop(struct original *original)
 	block_sample_stop(&original->sample);
 }
 
-static enum iforest_status open_blocks(struct iforest_block_forest *blocks, const struct original *original, const struct image *image,
-				       bool all)
+static enum iforest_status open_blocks(struct iforest_block_forest *blocks, const struct original *original,
+				       const struct image *image, bool all)
 {
-	return iforest_block_forest_open(blocks, original->sample.kind, &original->sample.of, image->bytes, image->n_bytes, all);
+	return iforest_block_forest_open(blocks, original->sample.kind, &original->sample.of, image->bytes, image->n_bytes,
+					 all);
 }
 
 /* All ranges, and where there are times some buckets. */
@@ -81,8 +82,8 @@ static void assert_answers(const struct iforest_block_forest *blocks, const stru
 		if (blocks->has_times) {
 			int64_t bounds[2] = { random_between(dice, -4000, 4000), 5000 };
 
-			block_sample_fold(sample, block_sample_before(sample, bounds[0]), block_sample_before(sample, bounds[1]),
-					  &expected);
+			block_sample_fold(sample, block_sample_before(sample, bounds[0]),
+					  block_sample_before(sample, bounds[1]), &expected);
 			iforest_block_forest_zoom(blocks, bounds, 1, &got);
 			assert_true(block_states_equal(sample->kind, &got, &expected));
 		}
@@ -139,7 +140,8 @@ static void plain_forests(void **state)
 	for (uint64_t n = 0; n < COUNT_OF(leaves); n++) {
 		struct iforest_forest forest, opened;
 
-		iforest_forest_init(&forest, &affine_kind, &fault.alloc, n % 2 ? IFOREST_GROW_IN_PLACE : IFOREST_GROW_BY_MOVING);
+		iforest_forest_init(&forest, &affine_kind, &fault.alloc,
+				    n % 2 ? IFOREST_GROW_IN_PLACE : IFOREST_GROW_BY_MOVING);
 		assert_ok(iforest_forest_append_many(&forest, leaves, sizeof leaves[0], n, 1));
 		save_plain(&image, &forest);
 		assert_int_equal(image.n_bytes, IFOREST_IMAGE_SLOTS + iforest_forest_bytes(&affine_kind, n));
@@ -175,7 +177,8 @@ static void equal_forests_have_equal_images(void **state)
 		struct iforest_block_forest detour;
 		uint64_t n = random_below(&dice, MOST_ENTRIES), n_more = random_below(&dice, MOST_ENTRIES - n);
 
-		start(&original, block_kinds[round % BLOCK_KINDS], n + n_more, UINT64_C(1) << random_below(&dice, 6), round % 2, &dice);
+		start(&original, block_kinds[round % BLOCK_KINDS], n + n_more, UINT64_C(1) << random_below(&dice, 6), round % 2,
+		      &dice);
 		assert_ok(iforest_block_forest_init(&detour, original.sample.kind, &original.fault.alloc, IFOREST_GROW_IN_PLACE,
 						    &original.sample.of, UINT64_C(1) << original.blocks.block_level));
 		assert_ok(iforest_block_forest_truncate(&original.blocks, n));
@@ -329,8 +332,9 @@ static void every_length_that_is_too_short(void **state)
 
 			assert_non_null(copy); /* of its own, so that reading behind it is found */
 			memcpy(copy, image.bytes, image.n_bytes);
-			assert_status(iforest_block_forest_open(&opened, original.sample.kind, &original.sample.of, copy, image.n_bytes,
-								image.n_bytes % 2), IFOREST_CORRUPT);
+			assert_status(iforest_block_forest_open(&opened, original.sample.kind, &original.sample.of, copy,
+								image.n_bytes, image.n_bytes % 2),
+				      IFOREST_CORRUPT);
 			free(copy);
 		}
 		image.n_bytes = n_bytes + 1; /* more is no harm */
@@ -358,14 +362,17 @@ static void images_of_something_else(void **state)
 	assert_ok(iforest_block_forest_save(&original.blocks, take, &image));
 	for (unsigned offset = 1; offset < 16; offset++) {
 		memmove(image.bytes + offset, image.bytes + offset - 1, image.n_bytes);
-		assert_status(iforest_block_forest_open(&blocks, &affine_kind, &original.sample.of, image.bytes + offset, image.n_bytes, true),
+		assert_status(iforest_block_forest_open(&blocks, &affine_kind, &original.sample.of, image.bytes + offset,
+							image.n_bytes, true),
 			      IFOREST_ARGUMENT);
 	}
 	memmove(image.bytes + 16, image.bytes + 15, image.n_bytes);
 	assert_ok(iforest_block_forest_open(&blocks, &affine_kind, &original.sample.of, image.bytes + 16, image.n_bytes, true));
 	memmove(image.bytes, image.bytes + 16, image.n_bytes);
-	assert_status(iforest_block_forest_open(&blocks, &other_name, &original.sample.of, image.bytes, image.n_bytes, true), IFOREST_FORMAT);
-	assert_status(iforest_block_forest_open(&blocks, &other_size, &original.sample.of, image.bytes, image.n_bytes, true), IFOREST_FORMAT);
+	assert_status(iforest_block_forest_open(&blocks, &other_name, &original.sample.of, image.bytes, image.n_bytes, true),
+		      IFOREST_FORMAT);
+	assert_status(iforest_block_forest_open(&blocks, &other_size, &original.sample.of, image.bytes, image.n_bytes, true),
+		      IFOREST_FORMAT);
 	assert_status(iforest_forest_open(&forest, &affine_kind, image.bytes, image.n_bytes, true), IFOREST_FORMAT);
 	assert_status(open_blocks(&blocks, &timeless, &image, true), IFOREST_FORMAT);
 	clear(&image);

@@ -101,7 +101,8 @@ static void large_forests(void **state)
 		uint64_t n = random_below(&dice, N_LARGE + 1), whole;
 
 		affine_random(leaves, n, &dice);
-		iforest_forest_init(&forest, &affine_kind, &fault.alloc, round % 2 ? IFOREST_GROW_IN_PLACE : IFOREST_GROW_BY_MOVING);
+		iforest_forest_init(&forest, &affine_kind, &fault.alloc,
+				    round % 2 ? IFOREST_GROW_IN_PLACE : IFOREST_GROW_BY_MOVING);
 		assert_ok(iforest_forest_append_many(&forest, leaves, sizeof leaves[0], n, 2));
 		whole = affine_fold(leaves, 0, n).weight;
 		for (unsigned k = 0; k < 200; k++)
@@ -141,8 +142,8 @@ static bool reaches(void *context, const void *state)
 	return ((const struct iforest_sum_float64 *)state)->sum >= *(const double *)context;
 }
 
-/* Sums of reals that are those of a node, to the last bit: leaf by leaf they may be a little less. What is found has the sum that was
- * asked for. */
+/* Sums of reals that are those of a node, to the last bit: leaf by leaf they may be a little less. What is found has the sum
+ * that was asked for. */
 static void sums_of_reals_are_reached(void **state)
 {
 	enum { N = 1024 };

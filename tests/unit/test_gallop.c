@@ -61,8 +61,11 @@ static uint64_t by_hand(const struct row_of_times *row, uint64_t from, uint64_t 
 
 static void every_guess_of_every_range(void **state)
 {
-	static const int64_t times[] = { INT64_MIN, INT64_MIN, -7, -7, -7, 0, 1, 1, 1, 1, 2, 900, 900, INT64_MAX - 1, INT64_MAX, INT64_MAX };
-	static const int64_t bounds[] = { INT64_MIN, INT64_MIN + 1, -8, -7, -6, 0, 1, 2, 3, 900, 901, INT64_MAX - 1, INT64_MAX };
+	static const int64_t times[] = { INT64_MIN, INT64_MIN,	   -7,	      -7,	-7, 0, 1, 1, 1, 1, 2, 900,
+					 900,	    INT64_MAX - 1, INT64_MAX, INT64_MAX };
+	static const int64_t bounds[] = {
+		INT64_MIN, INT64_MIN + 1, -8, -7, -6, 0, 1, 2, 3, 900, 901, INT64_MAX - 1, INT64_MAX
+	};
 	static struct row_of_times row = { .n = COUNT_OF(times) };
 
 	(void)state;

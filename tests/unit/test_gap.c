@@ -15,12 +15,15 @@ static int64_t end_of(const struct oracle *oracle, const struct oracle_entry *en
 }
 
 /* Looks at every entry of the series, in order of time. */
-static void one_question(struct sample_index *two, struct random *dice, struct iforest_gap_reader *reader, struct sample_hidden *hidden,
-			 uint64_t *n_given)
+static void one_question(struct sample_index *two, struct random *dice, struct iforest_gap_reader *reader,
+			 struct sample_hidden *hidden, uint64_t *n_given)
 {
-	struct iforest_gap_question question = { .series = random_below(dice, 4), .longer_than = random_below(dice, UINT64_C(1) << random_below(dice, 62)) };
-	struct sample_list_question asked = { .from = iforest_key_at(question.series, INT64_MIN), .to = iforest_key_nulls(question.series),
-		.order = sample_ascending, .hidden = random_chance(dice, 50) ? hidden : NULL };
+	struct iforest_gap_question question = { .series = random_below(dice, 4),
+						 .longer_than = random_below(dice, UINT64_C(1) << random_below(dice, 62)) };
+	struct sample_list_question asked = { .from = iforest_key_at(question.series, INT64_MIN),
+					      .to = iforest_key_nulls(question.series),
+					      .order = sample_ascending,
+					      .hidden = random_chance(dice, 50) ? hidden : NULL };
 	const struct oracle_entry **entries;
 	struct iforest_gap gap;
 	int64_t latest = 0;
@@ -41,8 +44,10 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 	}
 	assert_ok(iforest_gap_start(reader, &question));
 	for (size_t i = 0; i < n; i++) {
-		bool is_gap = i > 0 && entries[i]->time > latest && (uint64_t)entries[i]->time - (uint64_t)latest > question.longer_than &&
-			      !iforest_window_is_empty(&question.window) && (!question.window.has_t0 || entries[i]->time > question.window.t0) &&
+		bool is_gap = i > 0 && entries[i]->time > latest &&
+			      (uint64_t)entries[i]->time - (uint64_t)latest > question.longer_than &&
+			      !iforest_window_is_empty(&question.window) &&
+			      (!question.window.has_t0 || entries[i]->time > question.window.t0) &&
 			      (!question.window.has_t1 || latest < question.window.t1);
 
 		if (is_gap) {
@@ -67,7 +72,8 @@ static void one_round(uint64_t seed, uint64_t *n_given)
 	struct sample_hidden hidden;
 	struct iforest_gap_reader reader;
 
-	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5), (enum sample_times)random_below(&dice, SAMPLE_STYLES));
+	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5),
+			 (enum sample_times)random_below(&dice, SAMPLE_STYLES));
 	sample_hide(&hidden, &two[0], &dice);
 	assert_ok(iforest_gap_init(&reader, &two[0].store, &two[0].manifest));
 	assert_ok(iforest_gap_join(&reader, &two[1].store, &two[1].manifest));

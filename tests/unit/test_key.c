@@ -27,7 +27,8 @@ static void order_is_series_time_ref_with_null_times_last(void **state)
 static void positions_stand_before_all_refs(void **state)
 {
 	struct iforest_key at = iforest_key_at(3, 10), nulls = iforest_key_nulls(3), next = iforest_key_at(4, INT64_MIN);
-	struct iforest_key before = { .series = 3, .time = 9, .ref = INT64_MAX }, same = { .series = 3, .time = 10, .ref = INT64_MIN };
+	struct iforest_key before = { .series = 3, .time = 9, .ref = INT64_MAX },
+			   same = { .series = 3, .time = 10, .ref = INT64_MIN };
 	struct iforest_key last = { .series = 3, .time = INT64_MAX, .ref = INT64_MAX };
 	struct iforest_key null = { .series = 3, .time_is_null = true, .ref = INT64_MAX };
 

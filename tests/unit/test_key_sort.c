@@ -7,12 +7,13 @@
 
 enum { MOST = 3000 };
 
-/* In order of time but for some; series in turn, or any; sometimes stretches that begin again, as chains that are read one after
- * the other. */
+/* In order of time but for some; series in turn, or any; sometimes stretches that begin again, as chains that are read one
+ * after the other. */
 static uint32_t random_arrivals(struct iforest_arrival *arrivals, struct random *dice)
 {
 	uint32_t n = (uint32_t)random_below(dice, random_chance(dice, 50) ? MOST : 12);
-	uint64_t n_series = random_chance(dice, 30) ? UINT64_C(1) << 32 : 1 + random_below(dice, random_chance(dice, 50) ? 4 : 70000);
+	uint64_t n_series =
+		random_chance(dice, 30) ? UINT64_C(1) << 32 : 1 + random_below(dice, random_chance(dice, 50) ? 4 : 70000);
 	uint64_t late = random_chance(dice, 50) ? 0 : random_below(dice, 101), stretch = 1 + random_below(dice, 2 * MOST);
 	bool ties = random_chance(dice, 30);
 
@@ -25,7 +26,8 @@ static uint32_t random_arrivals(struct iforest_arrival *arrivals, struct random 
 		key->time_is_null = random_chance(dice, 3);
 		key->time = key->time_is_null ? 0 : (int64_t)(i % stretch);
 		if (!key->time_is_null && random_below(dice, 100) < late)
-			key->time = random_chance(dice, 5) ? random_between(dice, INT64_MIN, INT64_MAX) : random_between(dice, -9, MOST);
+			key->time = random_chance(dice, 5) ? random_between(dice, INT64_MIN, INT64_MAX) :
+							     random_between(dice, -9, MOST);
 		key->ref = ties ? (int64_t)random_below(dice, 3) : (int64_t)i;
 	}
 	return n;

@@ -136,8 +136,10 @@ static void sums_and_counts_skip_missing_values(void **state)
 
 static void real_sums_keep_nan_apart(void **state)
 {
-	const struct iforest_sample samples[] = { { .value.real = 1.5, .has_value = true }, { .value.real = NAN, .has_value = true },
-						  { .value.real = 9, .has_value = false }, { .value.real = 2, .has_value = true } };
+	const struct iforest_sample samples[] = { { .value.real = 1.5, .has_value = true },
+						  { .value.real = NAN, .has_value = true },
+						  { .value.real = 9, .has_value = false },
+						  { .value.real = 2, .has_value = true } };
 	union state got = fold(&iforest_kind_sum_float64, samples, COUNT_OF(samples));
 	struct iforest_value_aggregate sum = iforest_sum_float64_aggregate(&got.real_sum);
 
@@ -163,7 +165,8 @@ static void real_sums_are_those_of_aggregates(void **state)
 		for (unsigned i = 0; i < n; i++) {
 			unsigned which = (unsigned)random_below(&dice, random_chance(&dice, 50) ? 3 : COUNT_OF(values));
 
-			samples[i] = (struct iforest_sample){ .value.real = values[which], .has_value = !random_chance(&dice, 25) };
+			samples[i] =
+				(struct iforest_sample){ .value.real = values[which], .has_value = !random_chance(&dice, 25) };
 			counts[which] += samples[i].has_value;
 			n_values += samples[i].has_value;
 			finite += samples[i].has_value && which < 3 ? values[which] : 0;
@@ -200,9 +203,11 @@ static void whole_sums_are_exact(void **state)
 /* lift and identity write a whole state: nothing of the memory's past is left. */
 static void states_are_written_whole(void **state)
 {
-	static const struct iforest_kind *const kinds[] = {
-		&iforest_kind_count, &iforest_kind_sum_int64, &iforest_kind_sum_float64, &iforest_kind_min_int64, &iforest_kind_max_int64,
-		&iforest_kind_min_float64, &iforest_kind_max_float64, &iforest_kind_first, &iforest_kind_last };
+	static const struct iforest_kind *const kinds[] = { &iforest_kind_count,       &iforest_kind_sum_int64,
+							    &iforest_kind_sum_float64, &iforest_kind_min_int64,
+							    &iforest_kind_max_int64,   &iforest_kind_min_float64,
+							    &iforest_kind_max_float64, &iforest_kind_first,
+							    &iforest_kind_last };
 	struct iforest_sample sample = { .value.integer = 3, .has_value = true, .time = 1, .ref = 2 };
 
 	(void)state;
@@ -238,8 +243,8 @@ static bool same_row(const struct iforest_row *a, const struct iforest_row *b)
 /* What a kind says to absorb changes nothing, whatever part of it is added from either side; and what is worse it absorbs. */
 static void what_is_absorbed_changes_nothing(void **state)
 {
-	static const struct iforest_kind *const kinds[] = { &iforest_kind_min_int64, &iforest_kind_max_int64, &iforest_kind_min_float64,
-							    &iforest_kind_max_float64 };
+	static const struct iforest_kind *const kinds[] = { &iforest_kind_min_int64, &iforest_kind_max_int64,
+							    &iforest_kind_min_float64, &iforest_kind_max_float64 };
 	struct random dice = random_from(random_seed());
 
 	(void)state;
@@ -274,16 +279,20 @@ static void what_is_absorbed_changes_nothing(void **state)
 
 static void what_is_worse_is_absorbed(void **state)
 {
-	struct iforest_sample low = { .value.integer = 3, .has_value = true }, high = { .value.integer = 4, .has_value = true }, none = { 0 };
+	struct iforest_sample low = { .value.integer = 3, .has_value = true }, high = { .value.integer = 4, .has_value = true },
+			      none = { 0 };
 	union state three, four, nothing;
 
 	(void)state;
 	iforest_kind_max_int64.lift(&three, &low);
 	iforest_kind_max_int64.lift(&four, &high);
 	iforest_kind_max_int64.lift(&nothing, &none);
-	assert_true(iforest_kind_max_int64.absorbs(&four, &three, true) && iforest_kind_min_int64.absorbs(&three, &four, false));
-	assert_false(iforest_kind_max_int64.absorbs(&three, &four, true) || iforest_kind_min_int64.absorbs(&four, &three, false));
-	assert_true(iforest_kind_max_int64.absorbs(&nothing, &nothing, true) && iforest_kind_max_int64.absorbs(&three, &nothing, false));
+	assert_true(iforest_kind_max_int64.absorbs(&four, &three, true) &&
+		    iforest_kind_min_int64.absorbs(&three, &four, false));
+	assert_false(iforest_kind_max_int64.absorbs(&three, &four, true) ||
+		     iforest_kind_min_int64.absorbs(&four, &three, false));
+	assert_true(iforest_kind_max_int64.absorbs(&nothing, &nothing, true) &&
+		    iforest_kind_max_int64.absorbs(&three, &nothing, false));
 	assert_false(iforest_kind_max_int64.absorbs(&nothing, &three, true));
 }
 

@@ -89,7 +89,8 @@ static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 				     .ref = block->refs[i] };
 }
 
-static void compare_block(const struct iforest_leaf *leaf, const struct iforest_block *expected, unsigned b, struct random *dice)
+static void compare_block(const struct iforest_leaf *leaf, const struct iforest_block *expected, unsigned b,
+			  struct random *dice)
 {
 	struct iforest_block_reader reader;
 	struct iforest_block_info info = iforest_leaf_block(leaf, b);

@@ -1,4 +1,5 @@
-/* Folds of every range of a block against a loop over its entries, and nodes without some entries. What is wanted decides what is folded and unpacked. */
+/* Folds of every range of a block against a loop over its entries, and nodes without some entries. What is wanted decides what
+ * is folded and unpacked. */
 #include "core/leaf_fold.h"
 #include "core/leaf_take_out.h"
 
@@ -34,7 +35,9 @@ static void fill(struct random *dice, struct folded *folded, struct iforest_bloc
 	for (unsigned i = 0; i < block->n; i++) {
 		struct oracle_entry *entry = &folded->entries[i];
 
-		*entry = (struct oracle_entry){ .time_is_null = time_is_null, .time = time_is_null ? 0 : (int64_t)i / 3, .ref = (int64_t)i << 14 };
+		*entry = (struct oracle_entry){ .time_is_null = time_is_null,
+						.time = time_is_null ? 0 : (int64_t)i / 3,
+						.ref = (int64_t)i << 14 };
 		entry->has[0] = random_chance(dice, 80);
 		entry->has[1] = random_chance(dice, 80);
 		entry->value[0].integer = random_chance(dice, 10) ? INT64_MAX : random_between(dice, -3, 3);
@@ -84,8 +87,11 @@ static void assert_row(const struct iforest_row *row, const struct folded *folde
 static void compare(const struct folded *folded, unsigned from, unsigned to, const struct iforest_wanted *wanted,
 		    const struct iforest_aggregate *got)
 {
-	struct oracle oracle = { .entries = (struct oracle_entry *)folded->entries + from, .n_entries = to - from, .n_values = 2,
-				 .is_real = { false, true }, .duration = 0 };
+	struct oracle oracle = { .entries = (struct oracle_entry *)folded->entries + from,
+				 .n_entries = to - from,
+				 .n_values = 2,
+				 .is_real = { false, true },
+				 .duration = 0 };
 	struct oracle_question question = { .mode = ORACLE_WHOLE };
 	bool out_of_range;
 	size_t n_answers;
@@ -102,7 +108,8 @@ static void compare(const struct folded *folded, unsigned from, unsigned to, con
 
 		assert_int_equal(got->values[v].n, is_wanted ? expected->n : 0);
 		assert_true(got->values[v].sum == (is_wanted ? expected->sum : 0));
-		assert_true(got->values[v].squares.words[0] == (wanted->squares >> v & 1 ? expected->squares[0] : 0)); /* small integers */
+		/* small integers */
+		assert_true(got->values[v].squares.words[0] == (wanted->squares >> v & 1 ? expected->squares[0] : 0));
 		assert_true(got->values[v].real_sum == (is_wanted ? expected->real_sum : 0)); /* small integers: exact */
 		assert_int_equal(got->values[v].n_nan, is_wanted ? expected->n_nan : 0);
 		if (!(wanted->no_rows >> v & 1)) {
@@ -134,9 +141,13 @@ static void every_range_of_a_block(void **state)
 		make(&dice, folded);
 		for (unsigned from = 0; from <= folded->n; from++)
 			for (unsigned to = from; to <= folded->n; to++) {
-				struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 4), .no_rows = (uint32_t)random_below(&dice, 4),
-					.squares = (uint32_t)random_below(&dice, 4), .firsts = (uint32_t)random_below(&dice, 4), .lasts = (uint32_t)random_below(&dice, 4),
-					.times = random_chance(&dice, 50), .node_fields = random_chance(&dice, 50) };
+				struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 4),
+								 .no_rows = (uint32_t)random_below(&dice, 4),
+								 .squares = (uint32_t)random_below(&dice, 4),
+								 .firsts = (uint32_t)random_below(&dice, 4),
+								 .lasts = (uint32_t)random_below(&dice, 4),
+								 .times = random_chance(&dice, 50),
+								 .node_fields = random_chance(&dice, 50) };
 				struct iforest_block_reader reader;
 				struct iforest_aggregate got;
 				uint64_t counted;
@@ -191,10 +202,15 @@ static void more_than_sums_is_no_summary(void **state)
 {
 	static const struct iforest_filter filter = { .of_node = NULL };
 	static const struct iforest_wanted others[] = {
-		{ .values = 1, .no_maxs = 1 }, { .values = 1, .no_mins = 1 }, { .values = 3, .no_mins = 3, .no_maxs = 3 },
-		{ .values = 1, .no_mins = 1, .no_maxs = 1, .squares = 1 }, { .values = 1, .no_mins = 1, .no_maxs = 1, .firsts = 1 },
-		{ .values = 1, .no_mins = 1, .no_maxs = 1, .lasts = 1 }, { .values = 1, .no_mins = 1, .no_maxs = 1, .times = true },
-		{ .values = 1, .no_mins = 1, .no_maxs = 1, .node_fields = true }, { .values = 1, .no_mins = 1, .no_maxs = 1, .filter = &filter },
+		{ .values = 1, .no_maxs = 1 },
+		{ .values = 1, .no_mins = 1 },
+		{ .values = 3, .no_mins = 3, .no_maxs = 3 },
+		{ .values = 1, .no_mins = 1, .no_maxs = 1, .squares = 1 },
+		{ .values = 1, .no_mins = 1, .no_maxs = 1, .firsts = 1 },
+		{ .values = 1, .no_mins = 1, .no_maxs = 1, .lasts = 1 },
+		{ .values = 1, .no_mins = 1, .no_maxs = 1, .times = true },
+		{ .values = 1, .no_mins = 1, .no_maxs = 1, .node_fields = true },
+		{ .values = 1, .no_mins = 1, .no_maxs = 1, .filter = &filter },
 	};
 	struct iforest_fields fields = sample_fields(&shape);
 
@@ -294,7 +310,9 @@ static void a_node_without_some_entries(void **state)
 	assert_non_null(folded);
 	for (unsigned round = 0; round < 400; round++) {
 		uint64_t hidden = random_next(&dice) & random_next(&dice), counted;
-		struct iforest_filter filter = { .context = &hidden, .of_entries = hide, .refs_gone = round % 2 ? hide_refs : NULL };
+		struct iforest_filter filter = { .context = &hidden,
+						 .of_entries = hide,
+						 .refs_gone = round % 2 ? hide_refs : NULL };
 		struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 2), .filter = &filter };
 		uint8_t bytes[IFOREST_MAX_NODE_BYTES];
 		struct iforest_block_reader reader;

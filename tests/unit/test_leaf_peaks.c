@@ -64,7 +64,8 @@ static void compare_page(struct iforest_cursor *cursor, unsigned *n_with, unsign
 			    room->blocks[b].value == best.value.integer &&
 			    room->blocks[b].time == best.time && room->blocks[b].ref == best.ref);
 		assert_true(b + 1 < n || room->last_time == reader.block.times[reader.block.n - 1]);
-		assert_true(cursor->leaf.fields->duration_value != v || room->blocks[b].latest_end == latest_end(&reader.block, v));
+		assert_true(cursor->leaf.fields->duration_value != v ||
+			    room->blocks[b].latest_end == latest_end(&reader.block, v));
 	}
 	assert_int_equal(has, may);
 	assert_true(!has || room->n == n);

@@ -83,7 +83,8 @@ static void assert_same_row(const struct iforest_row *a, const struct iforest_ro
 	assert_true(a->value.integer == b->value.integer && (value_alone || (a->time == b->time && a->ref == b->ref)));
 }
 
-static void assert_same(const struct iforest_aggregate *a, const struct iforest_aggregate *b, const struct iforest_wanted *wanted)
+static void assert_same(const struct iforest_aggregate *a, const struct iforest_aggregate *b,
+			const struct iforest_wanted *wanted)
 {
 	const struct iforest_value_aggregate *x = &a->values[0], *y = &b->values[0];
 
@@ -125,8 +126,8 @@ static bool split_at(const struct split *split, unsigned b, int64_t time, const 
 	assert_true(cut.block < n_blocks);
 	iforest_block_start(&reader, &split->leaf, cut.block);
 	assert_ok(iforest_block_need(&reader, IFOREST_TIMES));
-	assert_true(cut.first.series == key.series && !cut.first.time_is_null && cut.first.ref == INT64_MIN && cut.entry < reader.block.n &&
-		    cut.first.time == reader.block.times[cut.entry] && cut.first.time >= time);
+	assert_true(cut.first.series == key.series && !cut.first.time_is_null && cut.first.ref == INT64_MIN &&
+		    cut.entry < reader.block.n && cut.first.time == reader.block.times[cut.entry] && cut.first.time >= time);
 	if (cut.entry > 0)
 		assert_true(reader.block.times[cut.entry - 1] < time);
 	return true;
@@ -156,13 +157,16 @@ static void both_parts_are_folds_of_their_entries(void **state)
 	(void)state;
 	assert_non_null(split);
 	for (unsigned round = 0; round < 100; round++) {
-		struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 4), .no_mins = (uint32_t)random_below(&dice, 4),
-						 .no_maxs = (uint32_t)random_below(&dice, 4), .no_rows = (uint32_t)random_below(&dice, 4) };
+		struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 4),
+						 .no_mins = (uint32_t)random_below(&dice, 4),
+						 .no_maxs = (uint32_t)random_below(&dice, 4),
+						 .no_rows = (uint32_t)random_below(&dice, 4) };
 
 		make(&dice, split, SIMPLE);
 		/* the node is of before a removal, the page of after it */
 		if (random_chance(&dice, 20))
-			iforest_leaf_remove(split->page, &split->leaf.header, 0, iforest_trailing_zeros(~iforest_leaf_block(&split->leaf, 0).dead));
+			iforest_leaf_remove(split->page, &split->leaf.header, 0,
+					    iforest_trailing_zeros(~iforest_leaf_block(&split->leaf, 0).dead));
 		assert_int_equal(split_everywhere(split, &wanted), split->leaf.header.n_entries);
 	}
 	free(split);

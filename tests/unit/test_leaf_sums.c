@@ -161,9 +161,17 @@ static void only_sums_are_wanted(void **state)
 	static const struct iforest_filter filter = { .context = NULL };
 	static const struct iforest_wanted sums[] = { { .values = 0 }, { .values = 1, .no_mins = 1, .no_maxs = 3 } };
 	static const struct iforest_wanted others[] = {
-		{ .values = 1, .no_mins = 1 }, { .values = 1, .no_maxs = 1 }, { .values = 2, .no_mins = 2, .no_maxs = 2 },
-		{ .values = 3, .no_mins = 3, .no_maxs = 3 }, { .times = true }, { .firsts = 1 }, { .lasts = 1 }, { .squares = 1 },
-		{ .node_fields = true }, { .filter = &filter }, { .values = 1, .no_mins = 1, .no_maxs = 1, .filter = &filter },
+		{ .values = 1, .no_mins = 1 },
+		{ .values = 1, .no_maxs = 1 },
+		{ .values = 2, .no_mins = 2, .no_maxs = 2 },
+		{ .values = 3, .no_mins = 3, .no_maxs = 3 },
+		{ .times = true },
+		{ .firsts = 1 },
+		{ .lasts = 1 },
+		{ .squares = 1 },
+		{ .node_fields = true },
+		{ .filter = &filter },
+		{ .values = 1, .no_mins = 1, .no_maxs = 1, .filter = &filter },
 	};
 	struct iforest_fields fields = sample_fields(&shape);
 	struct iforest_fields reals = sample_fields(&(struct sample_shape){ .kinds = "f", .duration = ORACLE_NONE });

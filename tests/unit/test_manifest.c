@@ -13,7 +13,8 @@ static const struct sample_shape shape = { .page_bytes = 4000, .max_batch_pages 
 
 static struct iforest_run made_run(uint64_t run_id, uint32_t n_leaves)
 {
-	struct iforest_run run = { .place = { .run_id = run_id, .generation = run_id * 3, .location = run_id * 5 }, .n_leaves = n_leaves };
+	struct iforest_run run = { .place = { .run_id = run_id, .generation = run_id * 3, .location = run_id * 5 },
+				   .n_leaves = n_leaves };
 
 	memset(run.root, (int)run_id, sizeof run.root);
 	return run;
@@ -101,7 +102,8 @@ static void page_sizes_outside_the_format_are_refused(void **state)
 	assert_status(iforest_manifest_init(&manifest, &fault.alloc, &narrow, IFOREST_MAX_PAGE_BYTES + 1), IFOREST_ARGUMENT);
 	assert_ok(iforest_manifest_init(&manifest, &fault.alloc, &narrow, IFOREST_MIN_PAGE_BYTES));
 	iforest_manifest_release(&manifest);
-	assert_status(iforest_manifest_init(&manifest, &fault.alloc, &wide, IFOREST_MIN_PAGE_BYTES), IFOREST_ARGUMENT); /* two nodes */
+	/* two nodes */
+	assert_status(iforest_manifest_init(&manifest, &fault.alloc, &wide, IFOREST_MIN_PAGE_BYTES), IFOREST_ARGUMENT);
 	assert_ok(iforest_manifest_init(&manifest, &fault.alloc, &wide, IFOREST_MAX_PAGE_BYTES));
 	assert_true(wide.node_bytes <= IFOREST_MAX_NODE_BYTES);
 	iforest_manifest_release(&manifest);
@@ -142,9 +144,11 @@ static void a_commit_that_fails_leaves_the_old_one(void **state)
 	for (unsigned way = 0; way < 3; way++) {
 		index.pager.fail_write_at = way == 0 ? index.pager.n_writes + 1 : 0;
 		index.core_alloc.fail_at = way > 0 ? index.core_alloc.n_calls + way : 0;
-		assert_status(iforest_manifest_commit(&index.manifest, &index.store, &edit), way ? IFOREST_NO_MEMORY : IFOREST_IO);
+		assert_status(iforest_manifest_commit(&index.manifest, &index.store, &edit),
+			      way ? IFOREST_NO_MEMORY : IFOREST_IO);
 		for (unsigned reread = 0; reread < 2; reread++) {
-			assert_true(index.manifest.n_runs == 1 && index.manifest.id == id && index.manifest.runs[0].n_leaves == 1);
+			assert_true(index.manifest.n_runs == 1 && index.manifest.id == id &&
+				    index.manifest.runs[0].n_leaves == 1);
 			assert_ok(sample_reread(&index));
 		}
 	}
@@ -173,7 +177,9 @@ static void an_edit_names_runs_that_are_there(void **state)
 	edit = (struct iforest_edit){ .changed = &present, .removed = (const uint64_t[]){ 3 }, .n_removed = 1 };
 	assert_status(iforest_manifest_commit(&index.manifest, &index.store, &edit), IFOREST_NOT_FOUND);
 	assert_int_equal(index.memory.n_writes, n_writes);
-	edit = (struct iforest_edit){ .changed = &present, .added = &absent, .removed = (const uint64_t[]){ 4, 1 }, .n_removed = 2 };
+	edit = (struct iforest_edit){
+		.changed = &present, .added = &absent, .removed = (const uint64_t[]){ 4, 1 }, .n_removed = 2
+	};
 	assert_ok(iforest_manifest_commit(&index.manifest, &index.store, &edit));
 	assert_ok(sample_reread(&index));
 	assert_int_equal(index.manifest.n_runs, 3);

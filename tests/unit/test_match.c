@@ -91,7 +91,8 @@ static void nodes_and_entries_agree(void **state)
 		sample_start(&index, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 4, .kinds = r % 2 ? "if" : "fi",
 			.duration = r % 2 ? 0 : 1 });
 		index.seed = dice.seed;
-		sample_entries(&index, &dice, 1 + random_below(&dice, 3000), 3, (enum sample_times)random_below(&dice, SAMPLE_STYLES));
+		sample_entries(&index, &dice, 1 + random_below(&dice, 3000), 3,
+			       (enum sample_times)random_below(&dice, SAMPLE_STYLES));
 		assert_ok(sample_build(&index, 0));
 		sample_remove(&index, &dice, 0, (unsigned)random_below(&dice, 60));
 		for (unsigned q = 0; q < 20; q++) {

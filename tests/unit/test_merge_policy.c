@@ -125,14 +125,19 @@ static void any_runs_are_merged_until_there_is_nothing_to_do(void **state)
 	for (unsigned round = 0; round < 3000; round++) {
 		struct random dice = random_from(random_seed() + round);
 		struct iforest_merge_settings settings = { .fan_in = 2 + (uint32_t)random_below(&dice, 8),
-			.most_pages = random_chance(&dice, 50) ? UINT64_MAX : random_below(&dice, 2000), .cap_pages = random_below(&dice, 500) };
+							   .most_pages = random_chance(&dice, 50) ? UINT64_MAX :
+												    random_below(&dice, 2000),
+							   .cap_pages = random_below(&dice, 500) };
 		struct iforest_merge_candidate runs[80];
 		uint32_t n = (uint32_t)random_below(&dice, 80), chosen[80], n_chosen, n_steps = 0;
 
 		for (uint32_t r = 0; r < n; r++) {
-			runs[r] = (struct iforest_merge_candidate){ .n_pages = 1 + random_below(&dice, UINT64_C(1) << random_below(&dice, 10)),
+			runs[r] = (struct iforest_merge_candidate){
+				.n_pages = 1 + random_below(&dice, UINT64_C(1) << random_below(&dice, 10)),
 				.n_rows = random_chance(&dice, 10) ? 0 : 1 + random_below(&dice, 50),
-				.n_dead = random_chance(&dice, 70) ? 0 : random_below(&dice, 50), .low = random_between(&dice, -50, 50) };
+				.n_dead = random_chance(&dice, 70) ? 0 : random_below(&dice, 50),
+				.low = random_between(&dice, -50, 50)
+			};
 			runs[r].high = runs[r].low + random_between(&dice, 0, 20);
 		}
 		while ((n_chosen = iforest_merge_choose(runs, n, &settings, chosen)) > 0) {
@@ -177,12 +182,17 @@ static struct merge_simulation *simulate(bool in_order, bool is_bounded)
 	for (int64_t seal = 0; seal < N_SEALS; seal++) {
 		uint64_t n_pages = 1 + random_below(&dice, 40);
 
-		merge_simulation_seal(s, &(struct iforest_merge_candidate){ .n_pages = n_pages, .n_rows = n_pages * 1000,
-			.low = in_order ? seal * 100 : random_between(&dice, 0, 99), .high = in_order ? seal * 100 + 100 : random_between(&dice, 900, 999) });
+		merge_simulation_seal(s, &(struct iforest_merge_candidate){
+						 .n_pages = n_pages,
+						 .n_rows = n_pages * 1000,
+						 .low = in_order ? seal * 100 : random_between(&dice, 0, 99),
+						 .high = in_order ? seal * 100 + 100 : random_between(&dice, 900, 999) });
 	}
-	print_message("%d seals %s, %s: at most %u runs, %u in the end; each page written %.2f times after the seal; largest merge %llu of %llu pages\n",
-		      N_SEALS, in_order ? "in order" : "that overlap", is_bounded ? "one bounded merge a seal" : "merged at once",
-		      s->n_most_runs, s->n_runs, (double)s->n_merged / (double)s->n_sealed, (unsigned long long)s->n_largest_merge,
+	print_message("%d seals %s, %s: at most %u runs, %u in the end; each page written %.2f times after the seal; largest "
+		      "merge %llu of %llu pages\n",
+		      N_SEALS, in_order ? "in order" : "that overlap",
+		      is_bounded ? "one bounded merge a seal" : "merged at once", s->n_most_runs, s->n_runs,
+		      (double)s->n_merged / (double)s->n_sealed, (unsigned long long)s->n_largest_merge,
 		      (unsigned long long)s->n_sealed);
 	return s;
 }

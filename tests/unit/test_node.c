@@ -90,7 +90,8 @@ static void nodes_are_read_as_written(void **state)
 		}
 		iforest_node_write(&read, &fields, again);
 		assert_memory_equal(bytes, again, fields.node_bytes);
-		assert_true(iforest_node_rows(bytes) == node.aggregate.n_rows && iforest_node_dead(bytes) == node.aggregate.n_dead);
+		assert_true(iforest_node_rows(bytes) == node.aggregate.n_rows &&
+			    iforest_node_dead(bytes) == node.aggregate.n_dead);
 	}
 }
 
@@ -109,7 +110,8 @@ static void bytes_stand_where_fields_say(void **state)
 	node.aggregate.n_dead = 6;
 	node.aggregate.values[0].n = 7;
 	node.aggregate.values[0].sum = -8;
-	node.aggregate.values[0].max = (struct iforest_row){ .value.integer = 9, .time = 0, .ref = 11, .time_is_null = true, .is_set = true };
+	node.aggregate.values[0].max =
+		(struct iforest_row){ .value.integer = 9, .time = 0, .ref = 11, .time_is_null = true, .is_set = true };
 	node.aggregate.values[2].squares = (struct iforest_squares){ .words = { 14, 15, 16 } };
 	node.aggregate.latest_end = 12;
 	node.aggregate.highest_block = 13;
@@ -118,10 +120,13 @@ static void bytes_stand_where_fields_say(void **state)
 		    iforest_load64(bytes + 16) == 3 && iforest_load64(bytes + 24) == 0);
 	assert_int_equal(iforest_load32(bytes + 32), 2 | 1 << 3); /* last time, time of the max of value 0 */
 	assert_true(iforest_load64(bytes + 36) == 5 && iforest_load64(bytes + 44) == 6);
-	assert_true(iforest_load64(bytes + 52) == 7 && iforest_load_int64(bytes + 60) == -8 && iforest_load_int64(bytes + 68) == -1);
+	assert_true(iforest_load64(bytes + 52) == 7 && iforest_load_int64(bytes + 60) == -8 &&
+		    iforest_load_int64(bytes + 68) == -1);
 	assert_true(iforest_load64(bytes + 52 + 48) == 9 && iforest_load64(bytes + 52 + 64) == 11);
-	assert_true(iforest_load64(bytes + fields.squares_offset[2]) == 14 && iforest_load64(bytes + fields.squares_offset[2] + 16) == 16);
-	assert_true(iforest_load64(bytes + fields.latest_end_offset) == 12 && iforest_load32(bytes + fields.blocks_offset + 4) == 13);
+	assert_true(iforest_load64(bytes + fields.squares_offset[2]) == 14 &&
+		    iforest_load64(bytes + fields.squares_offset[2] + 16) == 16);
+	assert_true(iforest_load64(bytes + fields.latest_end_offset) == 12 &&
+		    iforest_load32(bytes + fields.blocks_offset + 4) == 13);
 }
 
 /* Only what is asked for is added. */
@@ -153,7 +158,8 @@ static void folding_takes_what_is_wanted(void **state)
 				assert_true(sum.values[v].min.is_set == (v == 2 && values >> v & 1));
 				assert_true(sum.values[v].max.is_set == (v == 1 && values >> v & 1));
 			}
-			assert_true(sum.values[2].squares.words[1] == (values >> 2 & 1 ? 0 : node.aggregate.values[2].squares.words[1]));
+			assert_true(sum.values[2].squares.words[1] ==
+				    (values >> 2 & 1 ? 0 : node.aggregate.values[2].squares.words[1]));
 		}
 }
 

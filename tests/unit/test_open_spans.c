@@ -25,7 +25,9 @@ static void check_stretch(const struct list *list, iforest_int128 from, iforest_
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct iforest_open_span *span = &list->spans[i];
-		struct iforest_row row = { .value.integer = span->duration, .time = span->time, .ref = span->ref, .is_set = wants_longest };
+		struct iforest_row row = {
+			.value.integer = span->duration, .time = span->time, .ref = span->ref, .is_set = wants_longest
+		};
 
 		if (end_of(span) <= from)
 			continue;

@@ -22,7 +22,8 @@ enum { MOST_BUCKETS = 60 };
 struct question {
 	struct oracle_question asked;
 	const struct sample_index *index;
-	bool wants_inside, wants_longest, longest_alone, has_filter, joins, restarts; /* the filter is asked about group 0 where others join, else about all */
+	/* the filter is asked about group 0 where others join, else about all */
+	bool wants_inside, wants_longest, longest_alone, has_filter, joins, restarts;
 	int duration;
 };
 
@@ -38,7 +39,8 @@ static bool is_there(const struct question *q, const struct oracle_entry *entry)
 {
 	bool is_filtered = q->has_filter && (!q->joins || entry->run == 0);
 
-	return entry->series == q->asked.series && !entry->is_dead && !entry->time_is_null && (!is_filtered || counts(entry->ref));
+	return entry->series == q->asked.series && !entry->is_dead && !entry->time_is_null &&
+	       (!is_filtered || counts(entry->ref));
 }
 
 static iforest_int128 floor_divide(iforest_int128 a, iforest_int128 b)
@@ -154,7 +156,9 @@ static void check_bucket(const struct question *q, iforest_int128 bucket, const 
 	for (size_t i = 0; i < q->index->oracle.n_entries; i++) {
 		const struct oracle_entry *entry = &q->index->oracle.entries[i];
 		iforest_int128 end = (iforest_int128)entry->time + length_of(q, entry);
-		struct iforest_row row = { .value.integer = entry->value[q->duration].integer, .time = entry->time, .ref = entry->ref,
+		struct iforest_row row = { .value.integer = entry->value[q->duration].integer,
+					   .time = entry->time,
+					   .ref = entry->ref,
 					   .is_set = entry->has[q->duration] };
 
 		if (!is_there(q, entry) || !overlaps(q, entry, bucket))
@@ -164,12 +168,13 @@ static void check_bucket(const struct question *q, iforest_int128 bucket, const 
 			expected.sum += (end < to ? end : to) - (entry->time > from ? entry->time : from);
 		iforest_row_max(&expected.max, &row, IFOREST_INT64);
 	}
-	if ((q->longest_alone ? !got->n_rows != !expected.n : got->n_rows != expected.n) || (q->wants_inside && (value->sum != expected.sum || value->n != expected.n)) ||
+	if ((q->longest_alone ? !got->n_rows != !expected.n : got->n_rows != expected.n) ||
+	    (q->wants_inside && (value->sum != expected.sum || value->n != expected.n)) ||
 	    (q->wants_longest && memcmp(&value->max, &expected.max, sizeof expected.max) != 0))
 		fail_msg("%s: bucket %lld: %llu spans, not %llu, inside %lld, not %lld; longest %lld at %lld, not %lld at %lld",
 			 text_of(q), (long long)bucket, (unsigned long long)got->n_rows, (unsigned long long)expected.n,
-			 (long long)value->sum, (long long)expected.sum, (long long)value->max.value.integer, (long long)value->max.time,
-			 (long long)expected.max.value.integer, (long long)expected.max.time);
+			 (long long)value->sum, (long long)expected.sum, (long long)value->max.value.integer,
+			 (long long)value->max.time, (long long)expected.max.value.integer, (long long)expected.max.time);
 	assert_false(value->min.is_set || value->first.is_set || got->has_times || got->n_dead);
 }
 
@@ -236,8 +241,12 @@ static void compare(const struct question *q, struct iforest_overlap *overlap)
 /* Not so many buckets that the definition, which goes from one to the next, takes long. */
 static struct question random_question(const struct sample_index *index, struct random *dice)
 {
-	struct question q = { .asked = sample_question(index, dice), .index = index, .duration = index->manifest.fields.duration_value,
-			      .wants_inside = random_chance(dice, 60), .wants_longest = random_chance(dice, 60), .has_filter = random_chance(dice, 30) };
+	struct question q = { .asked = sample_question(index, dice),
+			      .index = index,
+			      .duration = index->manifest.fields.duration_value,
+			      .wants_inside = random_chance(dice, 60),
+			      .wants_longest = random_chance(dice, 60),
+			      .has_filter = random_chance(dice, 30) };
 
 	q.restarts = random_chance(dice, 20);
 	q.longest_alone = q.wants_longest && !q.wants_inside && random_chance(dice, 80);
@@ -254,7 +263,8 @@ static void compare_many(struct sample_index *index, struct random *dice, unsign
 	struct iforest_overlap overlap;
 	struct iforest_manifest first = index->manifest, others = index->manifest;
 	struct iforest_store store;
-	bool joins = index->manifest.n_runs > 1 && index->run_ids[0] == index->manifest.runs[0].place.run_id && random_chance(dice, 50);
+	bool joins = index->manifest.n_runs > 1 && index->run_ids[0] == index->manifest.runs[0].place.run_id &&
+		     random_chance(dice, 50);
 
 	if (joins) {
 		first.n_runs = 1;

@@ -29,8 +29,13 @@ static void the_checksum_is_xxh64(void **state)
 
 enum { LENGTH = 100 };
 
-static const struct iforest_page_header header = { .run_id = UINT64_C(0x123456789ABCDEF0), .number = 77, .length = LENGTH, .level = 3,
-						   .n_items = 5, .n_entries = 500, .n_dead = 20 };
+static const struct iforest_page_header header = { .run_id = UINT64_C(0x123456789ABCDEF0),
+						   .number = 77,
+						   .length = LENGTH,
+						   .level = 3,
+						   .n_items = 5,
+						   .n_entries = 500,
+						   .n_dead = 20 };
 
 static void make(uint8_t *page)
 {

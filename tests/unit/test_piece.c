@@ -83,8 +83,10 @@ static void one_round(uint64_t seed)
 	sample_start(&index, &shapes[random_below(&dice, COUNT_OF(shapes))]);
 	index.seed = seed;
 	for (unsigned r = 1 + (unsigned)random_below(&dice, 3); r > 0; r--)
-		assert_ok(sample_build(&index, sample_entries(&index, &dice, 1 + random_below(&dice, UINT64_C(1) << (3 + random_below(&dice, 11))),
-							      n_series, (enum sample_times)random_below(&dice, SAMPLE_STYLES))));
+		assert_ok(sample_build(&index,
+				       sample_entries(&index, &dice,
+						      1 + random_below(&dice, UINT64_C(1) << (3 + random_below(&dice, 11))),
+						      n_series, (enum sample_times)random_below(&dice, SAMPLE_STYLES))));
 	for (unsigned removing = 0; removing < 2; removing++) {
 		for (unsigned i = 0; i < 40; i++) {
 			struct oracle_question question = sample_question(&index, &dice);

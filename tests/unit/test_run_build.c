@@ -22,7 +22,9 @@ static struct iforest_run_builder *started(struct sample_index *index)
 
 static struct iforest_entry entry_at(uint32_t series, int64_t time, int64_t ref)
 {
-	return (struct iforest_entry){ .key = { .series = series, .time = time, .ref = ref }, .present = 1, .values[0].integer = time };
+	return (struct iforest_entry){ .key = { .series = series, .time = time, .ref = ref },
+				       .present = 1,
+				       .values[0].integer = time };
 }
 
 /* Builds n simple entries; gives the run. */
@@ -61,13 +63,16 @@ static void pages_stand_where_layout_says(void **state)
 			for (uint64_t i = 0; i < iforest_pages_at(run.n_leaves, level, index.manifest.fanout); i++) {
 				uint64_t at = iforest_run_page_index(&index.manifest, &run, level, i);
 				uint32_t *n_bytes;
-				const uint8_t *page = iforest_pager_memory_bytes(&index.memory, run.place.location, at, &n_bytes);
+				const uint8_t *page =
+					iforest_pager_memory_bytes(&index.memory, run.place.location, at, &n_bytes);
 
 				assert_non_null(page);
-				assert_true(page[22] == level && iforest_load32(page + 16) == i && iforest_load64(page + 8) == run.place.run_id);
+				assert_true(page[22] == level && iforest_load32(page + 16) == i &&
+					    iforest_load64(page + 8) == run.place.run_id);
 				assert_in_range(*n_bytes, IFOREST_PAGE_HEADER + 1, 1024);
 			}
-		assert_null(iforest_pager_memory_bytes(&index.memory, run.place.location, iforest_run_pages(&index.manifest, &run), NULL));
+		assert_null(iforest_pager_memory_bytes(&index.memory, run.place.location,
+						       iforest_run_pages(&index.manifest, &run), NULL));
 		assert_int_equal(index.memory.n_writes, iforest_run_pages(&index.manifest, &run)); /* each page once */
 		assert_ok(sample_add_run(&index, &run));
 		assert_int_equal(iforest_node_rows(run.root), sizes[s]);
@@ -93,8 +98,10 @@ static void entries_come_back_in_order(void **state)
 		if (!block)
 			break;
 		for (unsigned i = 0; i < block->n; i++, n++) {
-			assert_true(block->series == (uint64_t)n / 1000 && block->times[i] == n * n && block->refs[i] == n * 31 % 1009);
-			assert_true(block->values[0][i] == n * n && block->present[0] >> i & 1 && !(block->present[1] >> i & 1));
+			assert_true(block->series == (uint64_t)n / 1000 && block->times[i] == n * n &&
+				    block->refs[i] == n * 31 % 1009);
+			assert_true(block->values[0][i] == n * n && block->present[0] >> i & 1 &&
+				    !(block->present[1] >> i & 1));
 		}
 		assert_ok(iforest_cursor_next(cursor));
 	}

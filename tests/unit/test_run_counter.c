@@ -1,5 +1,5 @@
-/* test_run_counter.c -- what is kept of nodes for counters: made once, renewed where entries were removed, and looked at before it is
- * believed. That its sums are right is for test_counting.c. */
+/* test_run_counter.c -- what is kept of nodes for counters: made once, renewed where entries were removed, and looked at before
+ * it is believed. That its sums are right is for test_counting.c. */
 #include "core/run_counter.h"
 
 #include <stdlib.h>
@@ -87,7 +87,9 @@ static void few_removals_make_few_tables_old(void **state)
 static void what_is_kept_may_be_checked(void **state)
 {
 	struct random dice = random_from(random_seed());
-	struct iforest_shelf_comparison comparison = { .kept = &shelf.base, .store = &index_.store, .what = IFOREST_COUNTER_WRONG };
+	struct iforest_shelf_comparison comparison = { .kept = &shelf.base,
+						       .store = &index_.store,
+						       .what = IFOREST_COUNTER_WRONG };
 	struct iforest_shelf comparing = iforest_shelf_comparing(&comparison);
 	unsigned n_put;
 
@@ -121,10 +123,20 @@ static void what_is_kept_may_be_checked(void **state)
 static void impossible_rows_are_refused(void **state)
 {
 	enum { N = 16, FIRST = 24, LAST = 40, N_RESETS = 64, KNOWN = 72, INTEGRAL = 80, INCREASE = 96 };
-	static const struct { unsigned offset; uint64_t value; } damages[] = {
-		{ 0, INT64_MAX }, { 8, (uint64_t)INT64_MIN }, { N, 1 }, { N, UINT64_MAX }, { FIRST, INT64_MAX }, { LAST, (uint64_t)INT64_MIN },
-		{ N_RESETS, UINT64_MAX }, { KNOWN, UINT64_MAX }, { INTEGRAL + 8, INT64_MAX }, { INTEGRAL + 8, (uint64_t)INT64_MIN },
-		{ INCREASE + 8, INT64_MAX }, { INCREASE + 8, (uint64_t)INT64_MIN },
+	static const struct { unsigned offset; uint64_t value;
+	} damages[] = {
+		{ 0, INT64_MAX },
+		{ 8, (uint64_t)INT64_MIN },
+		{ N, 1 },
+		{ N, UINT64_MAX },
+		{ FIRST, INT64_MAX },
+		{ LAST, (uint64_t)INT64_MIN },
+		{ N_RESETS, UINT64_MAX },
+		{ KNOWN, UINT64_MAX },
+		{ INTEGRAL + 8, INT64_MAX },
+		{ INTEGRAL + 8, (uint64_t)INT64_MIN },
+		{ INCREASE + 8, INT64_MAX },
+		{ INCREASE + 8, (uint64_t)INT64_MIN },
 	};
 	struct random dice = random_from(random_seed());
 	const uint8_t *node;

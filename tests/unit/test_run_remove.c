@@ -234,7 +234,8 @@ static void where_nothing_is_dead_nothing_is_published(void **state)
 	sample_remove_where(&index, 0, &remover);
 	sample_remover_stop(&remover);
 	assert_int_equal(index.memory.n_writes, n_writes);
-	assert_true(index.memory.n_gets - n_gets <= iforest_run_pages(&index.manifest, &index.manifest.runs[0])); /* each page once */
+	/* each page once */
+	assert_true(index.memory.n_gets - n_gets <= iforest_run_pages(&index.manifest, &index.manifest.runs[0]));
 	sample_stop(&index);
 }
 
@@ -262,8 +263,8 @@ static void what_is_dead_is_not_read_again(void **state)
 	sample_stop(&index);
 }
 
-/* Nor where pages of the run have been written before it comes to what is dead: of the fifths of a run the first and the last are
- * live. */
+/* Nor where pages of the run have been written before it comes to what is dead: of the fifths of a run the first and the last
+ * are live. */
 static void what_is_dead_is_not_read_while_others_are_removed(void **state)
 {
 	struct sample_index index;
@@ -359,7 +360,8 @@ struct keeper {
 	unsigned n_kept;
 };
 
-static enum iforest_status keeper_get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
+static enum iforest_status keeper_get(void *context, const struct iforest_place *place, uint64_t index,
+				      struct iforest_page *page)
 {
 	struct keeper *keeper = context;
 	struct iforest_page fresh;
@@ -393,8 +395,8 @@ static void keeper_release(void *context, struct iforest_page *page)
 	(void)page;
 }
 
-static enum iforest_status keeper_write(void *context, const struct iforest_place *place, const struct iforest_page_write *pages,
-					uint32_t n_pages)
+static enum iforest_status keeper_write(void *context, const struct iforest_place *place,
+					const struct iforest_page_write *pages, uint32_t n_pages)
 {
 	const struct iforest_pager *inner = ((struct keeper *)context)->inner;
 
@@ -477,7 +479,8 @@ static void keys_are_removed_from_whatever_run_holds_them(void **state)
 	n_all = n;
 	all[n_all++] = iforest_key_at(2, 77777);
 	for (int64_t i = 0; i < 300; i++) { /* beside entries, and in stretches */
-		all[n_all] = i % 3 ? all[random_below(&dice, n)] : iforest_key_at(random_below(&dice, 5), (int64_t)random_below(&dice, 100));
+		all[n_all] = i % 3 ? all[random_below(&dice, n)] :
+				     iforest_key_at(random_below(&dice, 5), (int64_t)random_below(&dice, 100));
 		all[n_all++].ref = INT64_MAX - i;
 	}
 	qsort(all, n_all, sizeof *all, compare_keys);

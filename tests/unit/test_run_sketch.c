@@ -17,7 +17,8 @@ static void keep(struct sample_index *index)
 {
 	for (uint32_t r = 0; r < index->manifest.n_runs; r++)
 		for (unsigned v = 0; v < index->manifest.fields.n_values; v++)
-			assert_ok(iforest_run_keep_sketches(&index->store, &index->manifest, &index->manifest.runs[r], v, &shelf.base));
+			assert_ok(iforest_run_keep_sketches(&index->store, &index->manifest, &index->manifest.runs[r], v,
+							    &shelf.base));
 }
 
 /* ---- entries that count: those with an odd ref ---- */
@@ -43,8 +44,8 @@ static const struct iforest_filter odd_refs = { .of_node = of_node, .of_entries 
 
 /* ---- comparing ---- */
 
-static void oracle_sketch(const struct sample_index *index, const struct iforest_key *from, const struct iforest_key *to, unsigned v,
-			  bool is_filtered, struct iforest_sketch *sketch)
+static void oracle_sketch(const struct sample_index *index, const struct iforest_key *from, const struct iforest_key *to,
+			  unsigned v, bool is_filtered, struct iforest_sketch *sketch)
 {
 	for (size_t i = 0; i < index->oracle.n_entries; i++) {
 		const struct oracle_entry *entry = &index->oracle.entries[i];
@@ -59,8 +60,8 @@ static void oracle_sketch(const struct sample_index *index, const struct iforest
 	}
 }
 
-static void compare(struct sample_index *index, struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
-		    unsigned v)
+static void compare(struct sample_index *index, struct iforest_scan *scan, const struct iforest_key *from,
+		    const struct iforest_key *to, unsigned v)
 {
 	struct iforest_sketch expected, actual;
 	uint8_t *expected_bytes, *bytes;
@@ -175,7 +176,8 @@ static void few_removals_make_few_sketches_old(void **state)
 /* ---- what it costs ---- */
 
 /* The bytes of a sketch, with and without what is kept, must be the same. Gives the leaf pages that it took with it. */
-static uint64_t leaf_pages_of(struct sample_index *index, struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to)
+static uint64_t leaf_pages_of(struct sample_index *index, struct iforest_scan *scan, const struct iforest_key *from,
+			      const struct iforest_key *to)
 {
 	uint64_t n_before = iforest_scan_leaf_pages(scan), n_pages = 0;
 	uint8_t *bytes[2];
@@ -212,7 +214,9 @@ static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
 	sample_start(&index, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
 	assert_ok(iforest_run_builder_start(builder, &index.store, &index.manifest));
 	for (int64_t i = 0; i < N; i++) {
-		struct iforest_entry entry = { .key = { .series = (uint64_t)(i / A_SERIES), .time = i % A_SERIES * 1000, .ref = i }, .present = 1 };
+		struct iforest_entry entry = {
+			.key = { .series = (uint64_t)(i / A_SERIES), .time = i % A_SERIES * 1000, .ref = i }, .present = 1
+		};
 
 		entry.values[0].integer = (int64_t)(random_next(&dice) >> (40 + random_below(&dice, 24)));
 		assert_ok(iforest_run_builder_add(builder, &entry));
@@ -227,7 +231,8 @@ static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
 	assert_true(n_bytes * 10 < N); /* a tenth of a byte an entry */
 	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
 	for (unsigned i = 0; i < 300; i++) {
-		struct iforest_key from = iforest_key_at(random_below(&dice, 4), random_between(&dice, 0, A_SERIES * INT64_C(1000)));
+		struct iforest_key from =
+			iforest_key_at(random_below(&dice, 4), random_between(&dice, 0, A_SERIES * INT64_C(1000)));
 		struct iforest_key to = iforest_key_at(from.series, random_between(&dice, from.time, A_SERIES * INT64_C(1000)));
 		uint64_t n_pages = leaf_pages_of(&index, &scan, &from, &to);
 

@@ -30,7 +30,8 @@ static void one_round(uint64_t seed)
 {
 	struct random dice = random_from(seed);
 	struct sample_index index;
-	unsigned n_runs = 1 + (unsigned)random_below(&dice, 4), n_series = 1 + (unsigned)random_below(&dice, 1 + random_below(&dice, 50));
+	unsigned n_runs = 1 + (unsigned)random_below(&dice, 4),
+		 n_series = 1 + (unsigned)random_below(&dice, 1 + random_below(&dice, 50));
 
 	sample_start(&index, &shapes[random_below(&dice, COUNT_OF(shapes))]);
 	index.seed = seed;
@@ -164,7 +165,8 @@ static void the_last_step_bucket_has_no_neighbour(void **state)
 	sample_stop(&index);
 }
 
-/* Two blocks of a page that change places: entries are out of order, but the checksum is right and the nodes are what they were. */
+/* Two blocks of a page that change places: entries are out of order, but the checksum is right and the nodes are what they
+ * were. */
 static void forge_order(struct sample_index *index)
 {
 	const struct iforest_run *run = &index->manifest.runs[0];
@@ -303,13 +305,15 @@ static void runs_of_another_store_join(void **state)
 	for (int filtered = 0; filtered < 2; filtered++)
 		for (uint64_t series = 0; series < 4; series++)
 			for (int buckets = 0; buckets < 2; buckets++) {
-				joined.bucketing = (struct iforest_bucketing){ .mode = buckets ? IFOREST_STEP : IFOREST_WHOLE, .step = 1000 };
+				joined.bucketing = (struct iforest_bucketing){ .mode = buckets ? IFOREST_STEP : IFOREST_WHOLE,
+									       .step = 1000 };
 				scan.bucketing = joined.bucketing;
 				joined.wanted = (struct iforest_wanted){ .filter = filtered ? &nothing : NULL };
 				if (!filtered) {
 					assert_int_equal(rows_of_series(&joined, series), rows_of_series(&scan, series));
 				} else {
-					uint64_t n_all = rows_of_series(&scan, series), n_others = rows_of_series(&joined, series);
+					uint64_t n_all = rows_of_series(&scan, series),
+						 n_others = rows_of_series(&joined, series);
 
 					assert_true(n_others <= n_all && (n_others < n_all || n_all == 0));
 				}
@@ -322,7 +326,8 @@ static void runs_of_another_store_join(void **state)
 /* A series gone on with from any of its buckets gives what follows it. */
 static void a_series_is_gone_on_with(void **state)
 {
-	static const struct iforest_wanted all = { .values = 1 }, extremes = { .values = 1, .no_mins = 1, .extremes_alone = true };
+	static const struct iforest_wanted all = { .values = 1 },
+					   extremes = { .values = 1, .no_mins = 1, .extremes_alone = true };
 	struct sample_index index;
 	struct iforest_scan scan, other;
 	struct random dice = random_from(random_seed());
@@ -343,7 +348,8 @@ static void a_series_is_gone_on_with(void **state)
 		bool found = true, found_too = true;
 
 		scan.bucketing = (struct iforest_bucketing){ .mode = round % 3 ? IFOREST_STEP : IFOREST_WHOLE,
-							     .step = random_between(&dice, 1, 100000), .window = { .has_t0 = round & 1, .t0 = 500 } };
+							     .step = random_between(&dice, 1, 100000),
+							     .window = { .has_t0 = round & 1, .t0 = 500 } };
 		scan.wanted = round & 1 ? all : extremes;
 		other.bucketing = scan.bucketing;
 		other.wanted = scan.wanted;

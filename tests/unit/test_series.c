@@ -24,7 +24,10 @@ static int stop(void **state)
 }
 
 static struct iforest_by_value null(void) { return (struct iforest_by_value){ .tag = IFOREST_BY_NULL }; }
-static struct iforest_by_value integer(int64_t x) { return (struct iforest_by_value){ .tag = IFOREST_BY_INTEGER, .integer = x }; }
+static struct iforest_by_value integer(int64_t x)
+{
+	return (struct iforest_by_value){ .tag = IFOREST_BY_INTEGER, .integer = x };
+}
 static struct iforest_by_value real(double x) { return (struct iforest_by_value){ .tag = IFOREST_BY_REAL, .real = x }; }
 
 static struct iforest_by_value text(const char *s)
@@ -71,9 +74,11 @@ static void equal_values_are_one_series(void **state)
 
 static void different_values_are_different_series(void **state)
 {
-	const struct iforest_by_value values[] = { null(), integer(0), integer(1), integer(-1), integer(INT64_MIN), integer(INT64_MAX),
-		real(0.5), real(-0.5), real(0x1p63), real(0x1p62 * 3), real(INFINITY), real(-INFINITY), real(5e-324),
-		text(""), text("1"), text("a"), text("ab"), blob(""), blob("1"), blob("a") };
+	const struct iforest_by_value values[] = {
+		null(),	    integer(0),	  integer(1),	    integer(-1),    integer(INT64_MIN), integer(INT64_MAX), real(0.5),
+		real(-0.5), real(0x1p63), real(0x1p62 * 3), real(INFINITY), real(-INFINITY),	real(5e-324),	    text(""),
+		text("1"),  text("a"),	  text("ab"),	    blob(""),	    blob("1"),		blob("a")
+	};
 
 	(void)state;
 	for (unsigned a = 0; a < COUNT_OF(values); a++)
@@ -180,7 +185,9 @@ static void foreign_bytes_are_checked(void **state)
 /* Lengths that no memory has, and that wrap around when a header is added. The data are never looked at. */
 static void oversized_values_are_refused(void **state)
 {
-	static const uint32_t lengths[] = { (1u << 30) - 8, 1u << 30, UINT32_MAX - 9, UINT32_MAX - 8, UINT32_MAX - 4, UINT32_MAX };
+	static const uint32_t lengths[] = {
+		(1u << 30) - 8, 1u << 30, UINT32_MAX - 9, UINT32_MAX - 8, UINT32_MAX - 4, UINT32_MAX
+	};
 	struct iforest_series_key key = key_of(integer(1), null());
 
 	(void)state;

@@ -1,5 +1,5 @@
-/* test_sketch.c -- sketches against the sorted numbers themselves: the error bound on distributions chosen to break it, bytes that do not
- * depend on the order of anything, and hostile bytes. */
+/* test_sketch.c -- sketches against the sorted numbers themselves: the error bound on distributions chosen to break it, bytes
+ * that do not depend on the order of anything, and hostile bytes. */
 #include "tests/support/harness.h"
 
 #include <inttypes.h>
@@ -112,7 +112,9 @@ static void all_bits_of_reals(struct random *dice)
 
 static void specials(struct random *dice)
 {
-	static const double some[] = { NAN, INFINITY, -INFINITY, 0.0, -0.0, 0x1p-1074, 0x1.fffffffffffffp1023, -0x1.fffffffffffffp1023, 1.0 };
+	static const double some[] = {
+		NAN, INFINITY, -INFINITY, 0.0, -0.0, 0x1p-1074, 0x1.fffffffffffffp1023, -0x1.fffffffffffffp1023, 1.0
+	};
 
 	for (unsigned i = 0; i < 500; i++)
 		push_real(some[random_below(dice, COUNT_OF(some))]);
@@ -177,7 +179,8 @@ static bool is_near(union iforest_number answer, union iforest_number truth)
 		return (off < 0 ? -off : off) * 128 <= (size < 0 ? -size : size);
 	if (!isfinite(truth.real) || truth.real == 0)
 		return iforest_number_compare(answer, truth, IFOREST_FLOAT64) == 0;
-	/* their difference is exact, and so is the division by 128 of all but the smallest, whose buckets hold one number each */
+	/* their difference is exact, and so is the division by 128 of all but the smallest, whose buckets hold one number
+	 * each */
 	return answer.real == truth.real || fabs(answer.real - truth.real) <= fabs(truth.real) * IFOREST_SKETCH_ERROR;
 }
 
@@ -206,7 +209,8 @@ static uint8_t *bytes_of(unsigned from, unsigned to, size_t *n_bytes)
 
 static void assert_quantiles(const struct iforest_sketch_view *view)
 {
-	struct iforest_sketch_number low = { numbers.kind, numbers.all[0] }, high = { numbers.kind, numbers.all[numbers.n - 1] };
+	struct iforest_sketch_number low = { numbers.kind, numbers.all[0] },
+				     high = { numbers.kind, numbers.all[numbers.n - 1] };
 	struct iforest_sketch_extremes extremes = { low, high };
 
 	for (unsigned step = 0; step <= 1000; step++) {
@@ -356,7 +360,8 @@ static void what_is_not_there_is_not_taken_out(void **state)
 	assert_status(iforest_sketch_remove(&sketch, numbers.all[0], IFOREST_INT64), IFOREST_NOT_FOUND);
 	assert_ok(iforest_sketch_add(&sketch, numbers.all[0], IFOREST_INT64));
 	assert_status(iforest_sketch_remove(&sketch, numbers.all[1], IFOREST_INT64), IFOREST_NOT_FOUND);
-	assert_status(iforest_sketch_remove(&sketch, (union iforest_number){ .real = 1000 }, IFOREST_FLOAT64), IFOREST_NOT_FOUND);
+	assert_status(iforest_sketch_remove(&sketch, (union iforest_number){ .real = 1000 }, IFOREST_FLOAT64),
+		      IFOREST_NOT_FOUND);
 	assert_int_equal(sketch.n, 1);
 	assert_status(iforest_sketch_subtract(&sketch, bytes, n_bytes), IFOREST_NOT_FOUND);
 	iforest_sketch_release(&sketch);
@@ -427,7 +432,8 @@ static void extremes_of_other_numbers_are_refused(void **state)
 static void extremes_may_be_of_either_kind(void **state)
 {
 	static const int64_t high = (INT64_C(1) << 60) + 1; /* which no real is */
-	struct iforest_sketch_extremes extremes = { { IFOREST_FLOAT64, { .real = 0.5 } }, { IFOREST_INT64, { .integer = high } } };
+	struct iforest_sketch_extremes extremes = { { IFOREST_FLOAT64, { .real = 0.5 } },
+						    { IFOREST_INT64, { .integer = high } } };
 	struct iforest_sketch sketch = empty();
 	struct iforest_sketch_view view;
 	struct iforest_sketch_number answer;
@@ -581,7 +587,8 @@ static void forged_bytes_are_refused(void **state)
 		{ 3, { 0, 1, ZERO + 1 + 64 * (1074 + 63) }, IFOREST_CORRUPT },            /* 2^63 */
 		{ 3, { 0, 1, ZERO - 1 - 64 * (1074 + 63) }, IFOREST_OK },                 /* -2^63 */
 		{ 3, { 0, 1, ZERO - 2 - 64 * (1074 + 63) }, IFOREST_CORRUPT },
-		{ 3, { 0, UINT64_MAX - 2, ZERO - 1 }, IFOREST_CORRUPT },                  /* 2^63 - 1 times -2^-1074 as integers */
+		/* 2^63 - 1 times -2^-1074 as integers */
+		{ 3, { 0, UINT64_MAX - 2, ZERO - 1 }, IFOREST_CORRUPT },
 		{ 3, { 0, UINT64_C(2) * INT64_MAX - 1, ZERO }, IFOREST_OK },              /* 2^63 - 1 zeros */
 		{ 4, { 0, UINT64_C(2) * INT64_MAX - 1, ZERO, 0 }, IFOREST_CORRUPT },      /* and one more */
 		{ 3, { 0, UINT64_MAX, ZERO }, IFOREST_CORRUPT },                          /* 2^63 zeros */
@@ -596,8 +603,10 @@ static void forged_bytes_are_refused(void **state)
 			fail_msg("case %u: %s", c, iforest_status_text(status));
 		assert_refused_or_canonical(bytes, n_bytes);
 	}
-	assert_status(iforest_sketch_open(&view, bytes, forge(bytes, 2, IFOREST_SKETCH_BITS, 1, cases[0].varints)), IFOREST_FORMAT);
-	assert_status(iforest_sketch_open(&view, bytes, forge(bytes, 1, IFOREST_SKETCH_BITS + 1, 1, cases[0].varints)), IFOREST_FORMAT);
+	assert_status(iforest_sketch_open(&view, bytes, forge(bytes, 2, IFOREST_SKETCH_BITS, 1, cases[0].varints)),
+		      IFOREST_FORMAT);
+	assert_status(iforest_sketch_open(&view, bytes, forge(bytes, 1, IFOREST_SKETCH_BITS + 1, 1, cases[0].varints)),
+		      IFOREST_FORMAT);
 	assert_status(iforest_sketch_open(&view, bytes, 0), IFOREST_CORRUPT);
 }
 

@@ -10,7 +10,8 @@ static void every_status_has_a_text_of_its_own(void **state)
 	for (int a = 0; a < IFOREST_STATUS_END; a++) {
 		assert_string_not_equal(iforest_status_text((enum iforest_status)a), "unknown status");
 		for (int b = 0; b < a; b++)
-			assert_string_not_equal(iforest_status_text((enum iforest_status)a), iforest_status_text((enum iforest_status)b));
+			assert_string_not_equal(iforest_status_text((enum iforest_status)a),
+						iforest_status_text((enum iforest_status)b));
 	}
 	assert_string_equal(iforest_status_text(IFOREST_STATUS_END), "unknown status");
 	assert_string_equal(iforest_status_text((enum iforest_status)999), "unknown status");

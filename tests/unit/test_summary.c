@@ -13,7 +13,8 @@ static int64_t random_number(struct random *dice, enum iforest_value_kind kind)
 	union iforest_number number = { .integer = random_between(dice, -50, 50) };
 
 	if (kind == IFOREST_FLOAT64)
-		number.real = random_chance(dice, 5) ? specials[random_below(dice, COUNT_OF(specials))] : (double)number.integer / 4;
+		number.real =
+			random_chance(dice, 5) ? specials[random_below(dice, COUNT_OF(specials))] : (double)number.integer / 4;
 	else if (random_chance(dice, 3))
 		number.integer = random_chance(dice, 50) ? INT64_MIN : INT64_MAX;
 	return number.integer;
@@ -94,7 +95,8 @@ static void random_numbers_are_summarised(void **state)
 		for (unsigned i = 0; i < 64; i++)
 			numbers[i] = random_number(&dice, kind);
 		if (random_chance(&dice, 50)) /* one stretch, also an empty one */
-			which = iforest_low_bits((unsigned)random_below(&dice, 65)) & ~iforest_low_bits((unsigned)random_below(&dice, 64));
+			which = iforest_low_bits((unsigned)random_below(&dice, 65)) &
+				~iforest_low_bits((unsigned)random_below(&dice, 64));
 		iforest_summarize(&summary, numbers, which, kind);
 		assert_summary(&summary, numbers, which, kind);
 		assert_survives_bytes(&summary, kind);
@@ -119,7 +121,8 @@ static void what_cannot_be_written_exactly_is_not_written(void **state)
 
 static void foreign_bytes_are_refused(void **state)
 {
-	static const uint8_t entry_too_high[] = { 3, 64, 0 }, endless[] = { 0, 0, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 1 };
+	static const uint8_t entry_too_high[] = { 3, 64, 0 },
+			     endless[] = { 0, 0, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 1 };
 	struct iforest_summary summary;
 	bool is_there;
 

@@ -239,10 +239,13 @@ static int64_t argument(const struct vector_question *question, enum vector_argu
 static struct iforest_bucketing bucketing_of(const struct vector_question *question)
 {
 	const char *const *arguments = question->arguments;
-	struct iforest_bucketing bucketing = { .n = argument(question, VECTOR_N, 1), .step = argument(question, VECTOR_STEP, 0),
-		.origin = argument(question, VECTOR_ORIGIN, 0),
-		.window = { .has_t0 = arguments[VECTOR_T0], .has_t1 = arguments[VECTOR_T1], .t0 = argument(question, VECTOR_T0, 0),
-			    .t1 = argument(question, VECTOR_T1, 0) } };
+	struct iforest_bucketing bucketing = { .n = argument(question, VECTOR_N, 1),
+					       .step = argument(question, VECTOR_STEP, 0),
+					       .origin = argument(question, VECTOR_ORIGIN, 0),
+					       .window = { .has_t0 = arguments[VECTOR_T0],
+							   .has_t1 = arguments[VECTOR_T1],
+							   .t0 = argument(question, VECTOR_T0, 0),
+							   .t1 = argument(question, VECTOR_T1, 0) } };
 
 	bucketing.mode = arguments[VECTOR_STEP] ? IFOREST_STEP : bucketing.n > 1 ? IFOREST_COUNT : IFOREST_WHOLE;
 	return bucketing;

@@ -45,7 +45,8 @@ static void random_range(struct sample_list_question *asked, const struct sample
 static void one_question(struct sample_index *two, struct random *dice, struct iforest_walk *walk, struct sample_hidden *hidden,
 			 uint64_t *n_given)
 {
-	struct sample_list_question asked = { .match = sample_match(&two[0], dice), .hidden = random_chance(dice, 50) ? hidden : NULL };
+	struct sample_list_question asked = { .match = sample_match(&two[0], dice),
+					      .hidden = random_chance(dice, 50) ? hidden : NULL };
 	struct iforest_walk_question question = { .descends = random_chance(dice, 50), .match = asked.match,
 		.filter = asked.hidden ? &hidden->filter : NULL, .values = (uint32_t)random_below(dice, 4) };
 	bool is_resumed = random_chance(dice, 30), found;
@@ -81,12 +82,15 @@ static void one_round(uint64_t seed, uint64_t *n_verdicts, uint64_t *n_given)
 	static const struct { int duration; uint8_t rule; } durations[] = { { 0, 0 }, { 1, 0 }, { 0, 0 } };
 	struct random dice = random_from(seed);
 	unsigned k = (unsigned)random_below(&dice, COUNT_OF(kinds));
-	struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = kinds[k], .duration = durations[k].duration };
+	struct sample_shape shape = {
+		.page_bytes = 1024, .max_batch_pages = 4, .kinds = kinds[k], .duration = durations[k].duration
+	};
 	struct sample_index two[2];
 	struct sample_hidden hidden;
 	struct iforest_walk walk;
 
-	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5), (enum sample_times)random_below(&dice, SAMPLE_STYLES));
+	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5),
+			 (enum sample_times)random_below(&dice, SAMPLE_STYLES));
 	sample_hide(&hidden, &two[0], &dice);
 	assert_ok(iforest_walk_init(&walk, &two[0].store, &two[0].manifest));
 	assert_ok(iforest_walk_join(&walk, &two[1].store, &two[1].manifest));
@@ -130,8 +134,9 @@ static void runs_that_come_later_are_not_opened(void **state)
 	for (unsigned descends = 0; descends < 2; descends++) {
 		uint64_t n_pages = iforest_walk_pages(&walk);
 
-		iforest_walk_start(&walk, &(struct iforest_walk_question){ .from = iforest_key_at(0, 0), .to = iforest_key_nulls(0),
-			.descends = descends });
+		iforest_walk_start(&walk, &(struct iforest_walk_question){ .from = iforest_key_at(0, 0),
+									   .to = iforest_key_nulls(0),
+									   .descends = descends });
 		assert_int_equal(iforest_walk_pages(&walk), n_pages);
 		assert_ok(iforest_walk_next(&walk, &entry, &found));
 		assert_true(found && entry.key.time == (descends ? 4999 : 0));
