@@ -7,20 +7,28 @@ struct kept_peaks {
 	struct iforest_place place;
 	uint64_t index;
 	struct iforest_page_peaks room;
+	bool is_checked;
 	struct kept_peaks *next;
 };
+
+static struct kept_peaks *find(const struct pager_peaks *peaks, const struct iforest_place *place, uint64_t index)
+{
+	struct kept_peaks *kept = peaks->kept;
+
+	while (kept && !(kept->place.run_id == place->run_id && kept->place.generation == place->generation &&
+			 kept->index == index))
+		kept = kept->next;
+	return kept;
+}
 
 static enum iforest_status get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
 {
 	struct pager_peaks *peaks = context;
-	struct kept_peaks *kept = peaks->kept;
+	struct kept_peaks *kept = find(peaks, place, index);
 	enum iforest_status status = peaks->inner->get(peaks->inner->context, place, index, page);
 
 	if (status)
 		return status;
-	while (kept && !(kept->place.run_id == place->run_id && kept->place.generation == place->generation &&
-			 kept->index == index))
-		kept = kept->next;
 	if (!kept) {
 		kept = calloc(1, sizeof *kept);
 		if (!kept)
@@ -31,6 +39,7 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 		peaks->kept = kept;
 	}
 	page->peaks = &kept->room;
+	page->is_checked = &kept->is_checked;
 	return IFOREST_OK;
 }
 
@@ -52,9 +61,10 @@ static void expect(void *context, const struct iforest_place *place, uint64_t in
 static const uint8_t *glance(void *context, const struct iforest_place *place, uint64_t index, uint32_t *n_bytes)
 {
 	struct pager_peaks *peaks = context;
+	const struct kept_peaks *kept = find(peaks, place, index);
 	struct iforest_page page;
 
-	if (peaks->inner->get(peaks->inner->context, place, index, &page))
+	if (!kept || !kept->is_checked || peaks->inner->get(peaks->inner->context, place, index, &page))
 		return NULL;
 	*n_bytes = page.n_bytes;
 	memcpy(peaks->glanced, page.bytes, page.n_bytes);

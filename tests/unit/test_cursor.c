@@ -1,4 +1,5 @@
 /* Positions and folds of one run against its sorted entries. */
+#include "core/check.h"
 #include "core/cursor.h"
 
 #include <stdlib.h>
@@ -35,8 +36,11 @@ static void start_with(struct fixture *f, uint64_t seed, enum sample_times style
 	f->n = sample_pick(&f->index, &f->dice, 0, 100, &f->keys, &f->entries);
 	sample_remove(&f->index, &f->dice, 0, 20);
 	pager_peaks_start(&f->peaks, f->index.store.pager);
-	if (random_chance(&f->dice, 30))
+	if (random_chance(&f->dice, 30)) {
 		f->index.store.pager = &f->peaks.pager;
+		if (random_chance(&f->dice, 70)) /* only pages that were checked can be looked at ahead */
+			assert_ok(iforest_check(&f->index.store, &f->index.manifest, &(struct iforest_check_result){ 0 }));
+	}
 	iforest_cursor_init(&f->cursor, &f->index.store, &f->index.manifest, &f->index.manifest.runs[0]);
 }
 
