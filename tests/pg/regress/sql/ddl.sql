@@ -148,7 +148,8 @@ DROP TABLE brief;
 CREATE TABLE part(id integer, who integer, ts integer, v integer);
 SELECT fill('part', 1, 1000);
 CREATE INDEX part_if ON part USING iforest (who, ts) WHERE v > 900;
-SELECT relname, reltuples FROM pg_class WHERE relname IN ('part', 'part_if') ORDER BY 1;
+-- From 18 on the server leaves the table's number unknown where autovacuum is off.
+SELECT relname, reltuples IN (1000, -1) AS of_all, reltuples = 100 AS of_some FROM pg_class WHERE relname IN ('part', 'part_if') ORDER BY 1;
 SELECT fill('part', 1001, 1100);
 SELECT indexed('part_if');
 SELECT a.* FROM answers('SELECT id FROM part WHERE who = 1 AND v > 900') a;
