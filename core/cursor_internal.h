@@ -53,6 +53,21 @@ static inline bool iforest_cursor_begins_before(const struct iforest_cursor *cur
 	return iforest_key_compare(&first, key) < (or_at ? 1 : 0);
 }
 
+/* The last of the nodes [low, high) of a held page whose first key is before the key (or at it), as it is taken of `low`. */
+static inline unsigned iforest_cursor_bisect_nodes(const struct iforest_cursor *cursor, unsigned level, unsigned low,
+						   unsigned high, const struct iforest_key *key, bool or_at)
+{
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (iforest_cursor_begins_before(cursor, level, middle, key, or_at))
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* The last of the nodes of a held page, from `low` on, whose first key is before the key (or at it); `low` if there is none.
  * Cost: O(log of the distance). */
 static inline unsigned iforest_cursor_last_node(const struct iforest_cursor *cursor, unsigned level, unsigned low,
@@ -63,15 +78,7 @@ static inline unsigned iforest_cursor_last_node(const struct iforest_cursor *cur
 	for (; low + step < n && iforest_cursor_begins_before(cursor, level, low + step, key, or_at); step *= 2)
 		low += step;
 	high = low + step < n ? low + step : n;
-	while (high - low > 1) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (iforest_cursor_begins_before(cursor, level, middle, key, or_at))
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return iforest_cursor_bisect_nodes(cursor, level, low, high, key, or_at);
 }
 
 /* The same from a guess on, which is `low` or more. Cost: O(log of the distance to the guess). */
@@ -87,15 +94,7 @@ static inline unsigned iforest_cursor_last_node_near(const struct iforest_cursor
 	     step *= 2)
 		high -= step;
 	low = high - low > step ? high - step : low;
-	while (high - low > 1) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (iforest_cursor_begins_before(cursor, level, middle, key, or_at))
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return iforest_cursor_bisect_nodes(cursor, level, low, high, key, or_at);
 }
 
 /* Puts the reader on a block of the leaf page that is held. */
