@@ -239,6 +239,18 @@ static void where_nothing_is_dead_nothing_is_published(void **state)
 	sample_stop(&index);
 }
 
+/* Takes the live entries of run 0 from so many tenths of them to so many out. */
+static void take_out(struct sample_index *index, size_t from_tenths, size_t to_tenths)
+{
+	struct sample_remover remover;
+
+	sample_remover_start(&remover, index, 0);
+	for (size_t k = 0; k < remover.n_live; k++)
+		remover.goes[k] = k >= remover.n_live * from_tenths / 10 && k < remover.n_live * to_tenths / 10;
+	sample_remove_where(index, 0, &remover);
+	sample_remover_stop(&remover);
+}
+
 /* After the older nine tenths were taken out it costs no reading any more, but for nodes on the way. */
 static void what_is_dead_is_not_read_again(void **state)
 {
@@ -250,11 +262,7 @@ static void what_is_dead_is_not_read_again(void **state)
 	(void)state;
 	start(&index, &dice, 4000);
 	n_pages = iforest_run_pages(&index.manifest, &index.manifest.runs[0]);
-	sample_remover_start(&remover, &index, 0);
-	for (size_t k = 0; k < remover.n_live; k++)
-		remover.goes[k] = k < remover.n_live * 9 / 10;
-	sample_remove_where(&index, 0, &remover);
-	sample_remover_stop(&remover);
+	take_out(&index, 0, 9);
 	n_gets = index.memory.n_gets;
 	sample_remover_start(&remover, &index, 0);
 	sample_remove_where(&index, 0, &remover);
@@ -275,11 +283,7 @@ static void what_is_dead_is_not_read_while_others_are_removed(void **state)
 	(void)state;
 	start(&index, &dice, 4000);
 	n_pages = iforest_run_pages(&index.manifest, &index.manifest.runs[0]);
-	sample_remover_start(&remover, &index, 0);
-	for (size_t k = 0; k < remover.n_live; k++)
-		remover.goes[k] = k >= remover.n_live / 5 && k < remover.n_live * 4 / 5;
-	sample_remove_where(&index, 0, &remover);
-	sample_remover_stop(&remover);
+	take_out(&index, 2, 8);
 	n_gets = index.memory.n_gets;
 	sample_remover_start(&remover, &index, 0);
 	for (size_t k = 0; k < remover.n_live / 2; k++)
