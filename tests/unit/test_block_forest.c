@@ -323,11 +323,13 @@ static void refused_calls_change_nothing(void **state)
 	block_sample_add(&sample, N_LARGE, &dice);
 	start(&blocks, &sample, &fault, IFOREST_GROW_BY_MOVING, 2);
 	for (sample.n = 0; sample.n < N_LARGE; sample.n += 50) {
+		enum iforest_status status = IFOREST_OK;
+
 		while (blocks.n_entries < sample.n) {
 			struct iforest_block_forest before = blocks;
-			enum iforest_status status;
 
-			fault.fail_at = fault.n_calls + 1 + random_below(&dice, 3);
+			/* the first allocation of each growth, then any */
+			fault.fail_at = fault.n_calls + 1 + (status ? random_below(&dice, 3) : 0);
 			status = iforest_block_forest_extend(&blocks, sample.n, 1 + (unsigned)random_below(&dice, 3));
 			fault.fail_at = 0;
 			if (status) {
