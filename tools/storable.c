@@ -1,6 +1,6 @@
 #include "tools/storable.h"
 
-#include <string.h>
+#include "trace/json_escape.h"
 
 #define REPLACEMENT ((struct trace_text){ "\xEF\xBF\xBD", 3 })
 #define REPLACEMENT_ESCAPE ((struct trace_text){ "\\ufffd", 6 })
@@ -31,24 +31,9 @@ static size_t character_bytes(const unsigned char *data, size_t n)
 	return n_bytes;
 }
 
-/* The value of an escape \uXXXX, or -1 if data does not begin with one. */
 static int unicode_escape(const unsigned char *data, size_t n)
 {
-	int value = 0;
-
-	if (n < 6 || data[0] != '\\' || data[1] != 'u')
-		return -1;
-	for (int i = 2; i < 6; i++) {
-		int digit = data[i] | 0x20; /* small letters; digits stay */
-
-		if (digit >= '0' && digit <= '9')
-			value = value * 16 + digit - '0';
-		else if (digit >= 'a' && digit <= 'f')
-			value = value * 16 + digit - 'a' + 10;
-		else
-			return -1;
-	}
-	return value;
+	return trace_json_escape_unit((const char *)data, n);
 }
 
 /* Bytes of the escape sequence that data begins with (two for a pair: 12); 0 if PostgreSQL cannot read it. */

@@ -231,35 +231,41 @@ static int finish(struct trace_reader *reader)
 	return status < 0 ? parser_failed(reader, status) : TRACE_OK;
 }
 
-/* Reads the next piece of the file: *text is inside reader->piece. */
-static int read_piece(struct trace_reader *reader, struct trace_text *text)
+/* Reads the next *n_read bytes of the file, behind what is left of the last piece. */
+static int read_piece(struct trace_reader *reader, size_t *n_read)
 {
 	size_t n_wanted = trace_json_events_piece_bytes(reader->parser);
+	struct trace_bytes *piece = &reader->piece;
 	int status;
 
 	if (n_wanted < reader->options.piece_bytes)
 		n_wanted = reader->options.piece_bytes;
-	if (reader->piece.n_allocated > 2 * n_wanted)
-		trace_bytes_release(&reader->piece);
-	if (trace_bytes_reserve(&reader->piece, n_wanted) < 0)
+	if (piece->n_allocated > 2 * n_wanted && piece->n_bytes == 0)
+		trace_bytes_release(piece);
+	if (trace_bytes_reserve(piece, n_wanted) < 0)
 		return fail(reader, TRACE_ERROR_MEMORY, "out of memory");
-	status = trace_input_read(&reader->input, reader->piece.data, n_wanted, &text->n_bytes);
-	text->data = reader->piece.data;
+	status = trace_input_read(&reader->input, piece->data + piece->n_bytes, n_wanted, n_read);
+	piece->n_bytes += *n_read;
 	return status < 0 ? fail(reader, status, "%s", reader->input.problem) : TRACE_OK;
 }
 
 /* Parses the next piece. TRACE_ROW if there may be more, TRACE_OK at the end. */
 static int advance(struct trace_reader *reader)
 {
-	struct trace_text text;
-	int status = read_piece(reader, &text);
+	struct trace_bytes *piece = &reader->piece;
+	size_t n_read, n_taken;
+	int status = read_piece(reader, &n_read);
 
 	if (status < 0)
 		return status;
-	if (text.n_bytes == 0)
+	if (n_read == 0)
 		return finish(reader);
-	status = trace_json_events_feed(reader->parser, text.data, text.n_bytes);
-	return status < 0 ? parser_failed(reader, status) : TRACE_ROW;
+	status = trace_json_events_feed(reader->parser, piece->data, piece->n_bytes, &n_taken);
+	if (status < 0)
+		return parser_failed(reader, status);
+	piece->n_bytes -= n_taken;
+	memmove(piece->data, piece->data + n_taken, piece->n_bytes);
+	return TRACE_ROW;
 }
 
 int trace_reader_next(struct trace_reader *reader, struct trace_event *event)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
+#include "trace/json_escape.h"
 #include "trace/json_token.h"
 
 enum {
@@ -32,8 +33,8 @@ struct trace_json_events {
 	uint64_t piece_offset; /* of its first byte in the text */
 	size_t last_token_end; /* in the piece; 0 if no token ended in it */
 	struct trace_json_token token;
-	bool is_skipping; /* YAJL was not shown the end of the last piece */
-	bool in_args;	  /* the bytes of the piece from args_start on belong to args */
+	struct trace_bytes mended; /* the piece as YAJL sees it, if that is not as it is */
+	bool in_args;		   /* the bytes of the piece from args_start on belong to args */
 	size_t args_start;
 
 	int status;
@@ -300,6 +301,7 @@ void trace_json_events_free(struct trace_json_events *parser)
 	if (parser->yajl)
 		yajl_free(parser->yajl);
 	trace_fields_release(&parser->fields);
+	trace_bytes_release(&parser->mended);
 	free(parser);
 }
 
@@ -340,52 +342,55 @@ static int follow_token(struct trace_json_events *parser, const char *text, size
 	return TRACE_OK;
 }
 
-static int parse(struct trace_json_events *parser, const char *text, size_t n_bytes)
+/* YAJL sees what is shown; text is the same as the file has it. */
+static int parse(struct trace_json_events *parser, const char *text, struct trace_text shown)
 {
 	yajl_status status;
 
-	if (n_bytes == 0)
+	if (shown.n_bytes == 0)
 		return TRACE_OK;
 	parser->piece = text;
 	parser->last_token_end = 0;
-	status = yajl_parse(parser->yajl, (const unsigned char *)text, n_bytes);
+	status = yajl_parse(parser->yajl, (const unsigned char *)shown.data, shown.n_bytes);
 	if (status == yajl_status_error)
 		return json_error(parser);
 	if (status != yajl_status_ok)
 		return parser->status;
-	if (parser->in_args && go_on(parser, keep_args_of_piece(parser, n_bytes)) == 0)
+	if (parser->in_args && go_on(parser, keep_args_of_piece(parser, shown.n_bytes)) == 0)
 		return parser->status;
-	if (follow_token(parser, text, n_bytes) < 0)
+	if (follow_token(parser, text, shown.n_bytes) < 0)
 		return parser->status;
-	parser->piece_offset += n_bytes;
+	parser->piece_offset += shown.n_bytes;
 	return TRACE_OK;
 }
 
-/* Inside a long string that nobody wants: shows YAJL nothing of the text before the closing quote, except for the rest
- * of an escape sequence whose beginning it has seen. */
-static int skip_string(struct trace_json_events *parser, const char **text, size_t *n_bytes)
+/* Inside a long string that nobody wants: shows YAJL nothing of the text before the closing quote. How much that is. */
+static size_t skip_string(struct trace_json_events *parser, const char *text, size_t n_bytes)
 {
-	struct trace_json_token token = parser->token;
-	size_t n_escape = 0, n_skipped;
+	size_t n_skipped = 0;
 
-	while (n_escape < *n_bytes && token.in_escape && !parser->is_skipping)
-		trace_json_token_follow(&token, *text + n_escape++, 1);
-	if (parse(parser, *text, n_escape) < 0)
-		return parser->status;
-	n_skipped = trace_json_token_follow(&parser->token, *text + n_escape, *n_bytes - n_escape);
+	if (parser->token.in_string && parser->token.n_bytes >= LONG_STRING_BYTES && !wants_token(parser))
+		n_skipped = trace_json_token_follow(&parser->token, text, n_bytes);
 	parser->piece_offset += n_skipped;
-	*text += n_escape + n_skipped;
-	*n_bytes -= n_escape + n_skipped;
-	parser->is_skipping = n_skipped > 0 && *n_bytes == 0;
-	return TRACE_OK;
+	return n_skipped;
 }
 
-int trace_json_events_feed(struct trace_json_events *parser, const char *text, size_t n_bytes)
+int trace_json_events_feed(struct trace_json_events *parser, const char *text, size_t n_bytes, size_t *n_taken)
 {
-	if (parser->token.in_string && parser->token.n_bytes >= LONG_STRING_BYTES && !wants_token(parser) &&
-	    skip_string(parser, &text, &n_bytes) < 0)
+	size_t n_skipped = skip_string(parser, text, n_bytes);
+	struct trace_text rest = { text + n_skipped, n_bytes - n_skipped }, shown;
+
+	*n_taken = n_bytes;
+	if (trace_json_mend(rest, &parser->mended, &shown) < 0)
+		return fail(parser, TRACE_ERROR_MEMORY, parser->piece_offset, "out of memory");
+	if (parse(parser, rest.data, shown) < 0)
 		return parser->status;
-	return parse(parser, text, n_bytes);
+	/* What looks like an escape sequence outside of a string is none, and wrong. */
+	if (shown.n_bytes < rest.n_bytes && !parser->token.in_string)
+		return parse(parser, rest.data + shown.n_bytes,
+			     (struct trace_text){ rest.data + shown.n_bytes, rest.n_bytes - shown.n_bytes });
+	*n_taken = n_skipped + shown.n_bytes;
+	return TRACE_OK;
 }
 
 size_t trace_json_events_piece_bytes(const struct trace_json_events *parser)

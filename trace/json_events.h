@@ -26,14 +26,15 @@ struct trace_json_problem {
 struct trace_json_events *trace_json_events_new(const struct trace_json_handler *handler);
 void trace_json_events_free(struct trace_json_events *parser);
 
-/* Parses the next n_bytes of the text. TRACE_OK or a negative status, after which nothing more may be fed. O(n_bytes)
- * amortised, if pieces are as large as trace_json_events_piece_bytes says. */
-int trace_json_events_feed(struct trace_json_events *parser, const char *text, size_t n_bytes);
+/* Parses the next n_bytes of the text, or *n_taken of them: the next piece has to begin with the others, a few at most.
+ * TRACE_OK or a negative status, after which nothing more may be fed. O(n_bytes) amortised, if pieces are as large as
+ * trace_json_events_piece_bytes says. */
+int trace_json_events_feed(struct trace_json_events *parser, const char *text, size_t n_bytes, size_t *n_taken);
 
 /* How large the next piece should at least be: more than 0 only inside a long string that must be kept. */
 size_t trace_json_events_piece_bytes(const struct trace_json_events *parser);
 
-/* To be called behind the last piece. TRACE_OK, also if the array of events is cut short (*truncated);
+/* To be called behind the last piece, of which something may be left. TRACE_OK, also if the array of events is cut short (*truncated);
  * TRACE_ERROR_NOT_TRACE if there was none. */
 int trace_json_events_end(struct trace_json_events *parser, bool *truncated);
 

@@ -298,6 +298,47 @@ static void text_may_hold_any_byte(void **state)
 	trace_reader_close(reader);
 }
 
+/* Names that were cut in the middle of a character, whatever comes behind the cut, and what only looks like that. */
+static const char cut_names[] = "[{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"name\":\"a\\ud83db\"},"
+				"{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"name\":\"\\uD83D\"},"
+				"{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"name\":\"\\ud83d\\\\user\\udbff\\\\x\"},"
+				"{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"name\":\"\\ud83d\\\\\"},"
+				"{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"name\":\"\\ud83d\\\\u\"},"
+				"{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"name\":\"\\ud83d\\u2026\\ud83d\xe2\x80\xa6\\ud83d\\n\"},"
+				"{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"name\":\"\\ude00|\\ud83d\\ud83d\\ude00|\\ude00\\ud83d\"},"
+				"{\"ph\":\"X\",\"ts\":0,\"dur\":0,\"name\":\"\\\\ud83d\\ud83d\\uDE00\\\"\","
+				"\"args\":{\"\\ud83d\\\\user\":\"\\ude00\"}},"
+				"{\"ph\":\"C\",\"ts\":0,\"name\":\"\",\"args\":{\"k\\ud83d\\\\user\":1}}]";
+static const char cut_names_events[] = "span 0 0 [/] [a\xef\xbf\xbd"
+				       "b] NULL NULL\n"
+				       "span 0 0 [/] [\xef\xbf\xbd] NULL NULL\n"
+				       "span 0 0 [/] [\xef\xbf\xbd\\user\xef\xbf\xbd\\x] NULL NULL\n"
+				       "span 0 0 [/] [\xef\xbf\xbd\\] NULL NULL\n"
+				       "span 0 0 [/] [\xef\xbf\xbd\\u] NULL NULL\n"
+				       "span 0 0 [/] [\xef\xbf\xbd\xe2\x80\xa6\xef\xbf\xbd\xe2\x80\xa6\xef\xbf\xbd\n] NULL NULL\n"
+				       "span 0 0 [/] [\xef\xbf\xbd|\xef\xbf\xbd\xf0\x9f\x98\x80|\xef\xbf\xbd\xef\xbf\xbd] NULL NULL\n"
+				       "span 0 0 [/] [\\ud83d\xf0\x9f\x98\x80\"] NULL [{\"\\ud83d\\\\user\":\"\\ude00\"}]\n"
+				       "sample 0 1 [/] [] NULL [k\xef\xbf\xbd\\user]\n";
+
+static void half_a_surrogate_pair_becomes_a_replacement(void **state)
+{
+	(void)state;
+	write_file(cut_names, strlen(cut_names));
+	for (size_t piece_bytes = 0; piece_bytes <= sizeof cut_names; piece_bytes++) {
+		struct trace_options options = everything;
+
+		options.piece_bytes = piece_bytes;
+		read_path(trace_path, &options, &reading);
+		expect_reading(TRACE_OK, cut_names_events);
+	}
+	for (size_t n_bytes = 1; n_bytes <= strlen(cut_names); n_bytes++) {
+		write_file(cut_names, n_bytes);
+		read_path(trace_path, &everything, &reading);
+		assert_int_equal(reading.status, TRACE_OK);
+		assert_memory_equal(reading.shown, cut_names_events, reading.n_shown_bytes);
+	}
+}
+
 static void options_choose_what_is_handed_out(void **state)
 {
 	static const char text[] =
@@ -511,7 +552,8 @@ static void broken_json_is_an_error_behind_the_events_before_it(void **state)
 		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1} {}]",	  "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\" 1}]",
 		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\":01}]", "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\":\"\n\"}]",
 		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},NaN]",	  "[{\"ph\":\"X\",\"ts\":1,\"dur\":1}] x",
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1}][]",
+		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1}][]",	  "[{\"ph\":\"X\",\"ts\":1,\"dur\":1}]\\",
+		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},\\ud8",
 	};
 
 	(void)state;
@@ -597,6 +639,37 @@ static void long_strings_are_kept_or_skipped(void **state)
 	read_path(trace_path, &(struct trace_options){ .spans = true }, &reading);
 	assert_int_equal(reading.status, TRACE_ERROR_JSON);
 	assert_int_equal(strtol(strstr(reading.error, ": byte ") + 7, NULL, 10), n_bytes - 1);
+	free(text);
+}
+
+/* Escape sequences that belong together lie on both sides of every place where a piece may end. */
+static void long_strings_of_escapes_are_kept_or_skipped(void **state)
+{
+	static const size_t pieces[] = { 0, 1009, 65537, 99991 };
+	enum { N_REPEATS = 20000 };
+	char *text = malloc(N_REPEATS * 22 + 400);
+	size_t n_bytes;
+
+	(void)state;
+	assert_non_null(text);
+	n_bytes = (size_t)sprintf(text, "[{\"ph\":\"X\",\"ts\":1,\"dur\":2,\"args\":\"");
+	for (int i = 0; i < N_REPEATS; i++)
+		n_bytes += (size_t)sprintf(text + n_bytes, "\\ud83d\\\\x\\ud83d\\ude00");
+	n_bytes += (size_t)sprintf(text + n_bytes, "\"},{\"ph\":\"X\",\"ts\":3,\"dur\":4,\"name\":\"");
+	for (int i = 0; i < N_REPEATS; i++)
+		n_bytes += (size_t)sprintf(text + n_bytes, "%c", i % 8 ? 'a' : 'b');
+	n_bytes += (size_t)sprintf(text + n_bytes, "\\ud83d\\\\x\"}]");
+	write_file(text, n_bytes);
+	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+		struct trace_options options = { .spans = true, .piece_bytes = pieces[i] };
+
+		read_path(trace_path, &options, &reading);
+		expect_reading(TRACE_OK, "span 1000 2000 [/] [] NULL NULL\nspan 3000 4000 [/] (20005 bytes) NULL NULL\n");
+		options.args = true;
+		read_path(trace_path, &options, &reading);
+		expect_reading(TRACE_OK,
+			       "span 1000 2000 [/] [] NULL (420002 bytes)\nspan 3000 4000 [/] (20005 bytes) NULL NULL\n");
+	}
 	free(text);
 }
 
@@ -749,6 +822,7 @@ int main(void)
 		cmocka_unit_test(negative_and_zero_durations_are_kept),
 		cmocka_unit_test(only_the_top_level_trace_events_are_events),
 		cmocka_unit_test(text_may_hold_any_byte),
+		cmocka_unit_test(half_a_surrogate_pair_becomes_a_replacement),
 		cmocka_unit_test(options_choose_what_is_handed_out),
 		cmocka_unit_test(numbers_have_a_point_in_any_locale),
 		cmocka_unit_test(pieces_of_any_size_give_the_same),
@@ -762,6 +836,7 @@ int main(void)
 		cmocka_unit_test(files_that_cannot_be_read_say_why),
 		cmocka_unit_test(nesting_is_limited),
 		cmocka_unit_test(long_strings_are_kept_or_skipped),
+		cmocka_unit_test(long_strings_of_escapes_are_kept_or_skipped),
 		cmocka_unit_test(a_long_key_is_no_known_key),
 		cmocka_unit_test(endless_numbers_are_refused),
 		cmocka_unit_test(many_tracks_and_deep_stacks_are_matched),
