@@ -77,9 +77,15 @@ static char *format_text(const char *format, va_list arguments)
 static PGresult *run(struct connection *connection, ExecStatusType expected, const char *parameter, const char *format,
 		     va_list arguments)
 {
-	char *sql = format_text(format, arguments);
+	char *sql;
 	PGresult *result;
 
+	/* The signal may have come when there was nothing to cancel. */
+	if (interrupt_signal()) {
+		fail(connection, "interrupted", NULL);
+		return NULL;
+	}
+	sql = format_text(format, arguments);
 	if (!sql) {
 		fail(connection, "out of memory", NULL);
 		return NULL;

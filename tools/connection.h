@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero is not connected. Functions that answer false have set problem and sqlstate. */
+/* All zero is not connected. Functions that answer false have set problem and sqlstate. After a signal no statement begins. */
 struct connection {
 	void *libpq;	    /* PGconn, owned */
 	char problem[2000]; /* as a rule the server's words: several lines, without the last line's end */

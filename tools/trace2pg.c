@@ -133,6 +133,14 @@ static bool vacuum_tables(struct load *load)
 	return true;
 }
 
+/* A signal is the reason for whatever failed after it. */
+static enum exit_status exit_of_failure(enum exit_status status)
+{
+	if (interrupt_signal())
+		return EXIT_SIGNAL + interrupt_signal();
+	return status;
+}
+
 static enum exit_status finish(struct load *load)
 {
 	bool is_ready;
@@ -146,9 +154,7 @@ static enum exit_status finish(struct load *load)
 		printf("\nAsk next:\n");
 		tables_print_questions(stdout, load->options->tables, load->n_committed, load->range);
 	}
-	if (is_ready)
-		return EXIT_LOADED;
-	return interrupt_signal() ? EXIT_SIGNAL + interrupt_signal() : EXIT_NOT_INDEXED;
+	return is_ready ? EXIT_LOADED : exit_of_failure(EXIT_NOT_INDEXED);
 }
 
 /* Finds out what is committed, and its sums; has_tables is set if there is something to go on with. */
@@ -174,7 +180,7 @@ static enum exit_status load_file(struct load *load)
 
 	if (load->options->resume && !find_committed(load, sums)) {
 		complain("cannot find out what is committed: ", load->connection->problem);
-		status = interrupt_signal() ? LOAD_INTERRUPTED : LOAD_SERVER;
+		status = LOAD_SERVER;
 	} else {
 		status = load_run(load, sums);
 		if (status != LOAD_OK)
@@ -182,24 +188,22 @@ static enum exit_status load_file(struct load *load)
 	}
 	for (int i = 0; i < N_TABLES; i++)
 		free(sums[i]);
-	if (status == LOAD_OK)
-		return finish(load);
-	return status == LOAD_INTERRUPTED ? EXIT_SIGNAL + interrupt_signal() : EXIT_NOT_LOADED;
+	return status == LOAD_OK ? finish(load) : exit_of_failure(EXIT_NOT_LOADED);
 }
 
 static enum exit_status run(struct load *load)
 {
 	enum load_status status = load_open(load);
 
-	if (status != LOAD_OK) {
+	if (status == LOAD_OK && connection_open(load->connection, load->options->conninfo))
+		return load_file(load);
+	if (interrupt_signal())
+		explain_failure(load, LOAD_INTERRUPTED);
+	else if (status != LOAD_OK)
 		explain_failure(load, status);
-		return EXIT_NOT_LOADED;
-	}
-	if (!connection_open(load->connection, load->options->conninfo)) {
+	else
 		complain("", load->connection->problem);
-		return EXIT_NOT_LOADED;
-	}
-	return load_file(load);
+	return exit_of_failure(EXIT_NOT_LOADED);
 }
 
 int main(int argc, char **argv)

@@ -230,6 +230,67 @@ static void a_signal_cancels_what_the_server_does(void **state)
 	assert_whole();
 }
 
+/* A COMMIT may be beyond cancelling, as this one is: then the signal is the reason not to go on with the indexes. */
+static void a_signal_that_cancels_nothing_ends_it_too(void **state)
+{
+	const char *arguments[] = { "--resume", NULL, NULL };
+	struct child child;
+
+	(void)state;
+	run("DROP TABLE IF EXISTS spans, counters");
+	write_text("growing.json", "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 2}");
+	LOAD(&child, 0, "--no-index", file_path("growing.json"));
+	run("CREATE FUNCTION go() RETURNS trigger LANGUAGE plpgsql AS "
+	    "$$BEGIN PERFORM pg_sleep(600); RETURN NULL; EXCEPTION WHEN query_canceled THEN RETURN NULL; END$$;"
+	    "CREATE CONSTRAINT TRIGGER go AFTER INSERT ON spans DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION go()");
+	arguments[1] = write_text("growing.json", "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 2}, {\"ph\": \"X\", \"ts\": 2, \"dur\": 2}]");
+	start_child(&child, arguments);
+	wait_until(1, "SELECT count(*) FROM pg_stat_activity WHERE query = 'COMMIT' AND wait_event = 'PgSleep'");
+	kill(child.pid, SIGINT);
+	wait_child(&child);
+	assert_int_equal(child.status, 128 + SIGINT);
+	assert_says(child.err, "all rows are committed, but not indexed: interrupted");
+	assert_int_equal(number_of("SELECT count(*) FROM spans"), 2);
+	assert_int_equal(number_of("SELECT count(*) FROM pg_index WHERE indrelid = 'spans'::regclass"), 1);
+	run("DROP FUNCTION go() CASCADE");
+}
+
+/* Does the process notice SIGINT by now? */
+static bool watches_signals(pid_t pid)
+{
+	char path[100], line[200];
+	unsigned long long caught = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof line, file))
+		sscanf(line, "SigCgt: %llx", &caught);
+	fclose(file);
+	return caught >> (SIGINT - 1) & 1;
+}
+
+/* Nobody ever writes into the pipe, nor opens it. */
+static void a_signal_ends_the_wait_for_a_file(void **state)
+{
+	const char *path = file_path("pipe"), *const arguments[] = { "--no-index", path, NULL };
+	struct child child;
+
+	(void)state;
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	start_child(&child, arguments);
+	for (int i = 0; !watches_signals(child.pid); i++) {
+		assert_true(i < 6000);
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+	kill(child.pid, SIGTERM);
+	wait_child(&child);
+	assert_int_equal(child.status, 128 + SIGTERM);
+	assert_string_equal(child.err, "trace2pg: interrupted\n");
+}
+
 /* Nobody can tell whether the last batch is there: the message has both numbers, and --resume finds out. */
 static void a_commit_without_an_answer_is_told(void **state)
 {
@@ -344,6 +405,8 @@ int main(void)
 		cmocka_unit_test(a_load_may_break_again_and_again),
 		cmocka_unit_test(a_signal_leaves_whole_batches),
 		cmocka_unit_test(a_signal_cancels_what_the_server_does),
+		cmocka_unit_test(a_signal_that_cancels_nothing_ends_it_too),
+		cmocka_unit_test(a_signal_ends_the_wait_for_a_file),
 		cmocka_unit_test(a_commit_without_an_answer_is_told),
 		cmocka_unit_test(a_refused_row_is_told),
 		cmocka_unit_test(other_rows_are_not_resumed),
