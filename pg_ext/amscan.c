@@ -53,6 +53,8 @@ static bool next_entry(struct iforest_index_scan *scan, bool backward)
 			if (n_restarts++ == IFOREST_MOST_RESTARTS || !iforest_scan_begin_again(scan))
 				iforest_index_require(scan->index, status);
 		} else if (!found) {
+			/* of many series and ranges, in none of which there is a page to be read */
+			CHECK_FOR_INTERRUPTS();
 			scan->is_open = false;
 			if (!next_range(scan)) {
 				scan->place.is_started = false;
