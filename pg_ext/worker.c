@@ -65,8 +65,8 @@ void iforest_worker_start(Relation index)
 	(void)RegisterDynamicBackgroundWorker(&worker, NULL);
 }
 
-/* Does anybody wait for a lock on the table that ours does not go with? */
-static bool others_wait(Oid table)
+/* Does anybody wait for a lock on the table, or on the index, that ours does not go with? */
+static bool others_wait(Oid table, Oid index)
 {
 	LockData *locks = GetLockStatusData();
 	bool found = false;
@@ -75,7 +75,8 @@ static bool others_wait(Oid table)
 		const LockInstanceData *lock = &locks->locks[i];
 
 		found = lock->waitLockMode != NoLock && lock->locktag.locktag_type == LOCKTAG_RELATION &&
-			lock->locktag.locktag_field1 == MyDatabaseId && lock->locktag.locktag_field2 == table &&
+			lock->locktag.locktag_field1 == MyDatabaseId &&
+			(lock->locktag.locktag_field2 == table || lock->locktag.locktag_field2 == index) &&
 			DoLockModesConflict(lock->waitLockMode, RowExclusiveLock);
 	}
 	pfree(locks->locks);
@@ -83,8 +84,8 @@ static bool others_wait(Oid table)
 	return found;
 }
 
-/* A merge that nobody asked for may last minutes. Whoever wants to change the table would wait for it, and behind him all who
- * only want to read. */
+/* A merge that nobody asked for may last minutes. Whoever wants to change the table or the index would wait for it, and behind
+ * him all who only want to read. */
 static void give_way(struct iforest_index *index)
 {
 	static TimestampTz last_look;
@@ -93,9 +94,9 @@ static void give_way(struct iforest_index *index)
 	if (!TimestampDifferenceExceeds(last_look, now, MILLISECONDS_BETWEEN_LOOKS))
 		return;
 	last_look = now;
-	if (others_wait(index->relation->rd_index->indrelid))
+	if (others_wait(index->relation->rd_index->indrelid, RelationGetRelid(index->relation)))
 		ereport(ERROR, errcode(ERRCODE_QUERY_CANCELED),
-			errmsg("index \"%s\" is not merged now: others wait for its table",
+			errmsg("index \"%s\" is not merged now: others wait for it or for its table",
 			       RelationGetRelationName(index->relation)));
 }
 

@@ -1,5 +1,5 @@
-/* The background worker that merges: it is started, ends where somebody waits for its table, and may be ended at any moment, as
- * by a shutdown, with the server going on and a whole index.
+/* The background worker that merges: it is started, ends where somebody waits for its table or index, and may be ended at any
+ * moment, as by a shutdown, with the server going on and a whole index.
  *
  *   IFOREST_ROUNDS=500 tests/pg/cluster.sh run build/tests/pg/test_worker
  */
@@ -65,48 +65,61 @@ static void runs_are_merged_in_the_background(void **state)
 	table_is_whole(pg, "w");
 }
 
-/* Does the server's log say so? */
-static bool has_given_way(void)
+/* Does the server's log say so of the table's index? */
+static bool has_given_way(const char *name)
 {
 	char path[1000], line[1000];
+	struct text message;
 	bool found = false;
 	FILE *log;
 
+	text_set(&message, "index \"%s_if\" is not merged now: others wait for it or for its table", name);
 	snprintf(path, sizeof path, "%s/server.log", getenv("PGHOST"));
 	log = fopen(path, "r");
 	if (!log)
 		client_fail("cannot read %s", path);
 	while (!found && fgets(line, sizeof line, log))
-		found = strstr(line, "is not merged now: others wait for its table") != NULL;
+		found = strstr(line, message.at) != NULL;
 	fclose(log);
 	return found;
 }
 
-static bool lock_table(struct worker *worker)
+/* While a worker is at work, runs the command, which waits for it. */
+static bool interfere(struct worker *worker)
 {
 	pause_microseconds(random_below(&worker->dice, 5000));
 	if (client_number(worker->pg, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'iforest merge'") > 0)
-		client_run(worker->pg, "BEGIN; LOCK TABLE u IN ACCESS EXCLUSIVE MODE; COMMIT");
+		client_run(worker->pg, "%s", (const char *)worker->context);
 	return true;
+}
+
+static void gives_way(PGconn *pg, const char *name, const char *command)
+{
+	int n = 0;
+
+	make_table(pg, name);
+	workers_begin(&workers);
+	workers_add(&workers, NULL, interfere, random_seed(), command);
+	do {
+		if (n++ == 200)
+			client_fail("no worker has given way");
+		insert_rows(name, 10000);
+	} while (!has_given_way(name));
+	workers_stop(&workers);
+	table_is_whole(pg, name);
+	client_entries_are_rows(pg, name);
+	table_is_whole(pg, name);
 }
 
 static void a_worker_gives_way(void **state)
 {
-	PGconn *pg = *state;
-	int n = 0;
+	gives_way(*state, "u", "BEGIN; LOCK TABLE u IN ACCESS EXCLUSIVE MODE; COMMIT");
+}
 
-	make_table(pg, "u");
-	workers_begin(&workers);
-	workers_add(&workers, NULL, lock_table, random_seed(), NULL);
-	do {
-		if (n++ == 200)
-			client_fail("no worker has given way");
-		insert_rows("u", 10000);
-	} while (!has_given_way());
-	workers_stop(&workers);
-	table_is_whole(pg, "u");
-	client_entries_are_rows(pg, "u");
-	table_is_whole(pg, "u");
+/* That takes no lock on the table. */
+static void a_worker_gives_way_to_who_waits_for_the_index(void **state)
+{
+	gives_way(*state, "x", "ALTER INDEX x_if SET TABLESPACE pg_default");
 }
 
 static bool end_merges(struct worker *worker)
@@ -151,6 +164,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_are_merged_in_the_background),
 		cmocka_unit_test_teardown(a_worker_gives_way, end_workers),
+		cmocka_unit_test_teardown(a_worker_gives_way_to_who_waits_for_the_index, end_workers),
 		cmocka_unit_test_teardown(a_worker_may_be_ended_at_any_moment, end_workers),
 	};
 
