@@ -263,6 +263,24 @@ static void drop_old(const struct iforest_functions *functions, Relation index, 
 	}
 }
 
+/* A function of that name and these arguments that is not of this index is not replaced: it may be a part of another's. */
+static void refuse_to_replace(const struct iforest_functions *functions, const struct created *created, Relation index)
+{
+	char *name = signature(functions, created);
+
+	if (SPI_execute(psprintf("SELECT FROM pg_proc WHERE oid = to_regprocedure(%s) AND NOT starts_with("
+				 "coalesce(obj_description(oid, 'pg_proc'), ''), %s) AND NOT EXISTS (SELECT FROM pg_depend "
+				 "WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND "
+				 "refclassid = 'pg_class'::regclass AND refobjid = %u AND deptype = 'a')",
+				 quote_literal_cstr(name), comment_of(functions, ""), RelationGetRelid(index)),
+			false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not read pg_proc");
+	if (SPI_processed > 0)
+		ereport(ERROR, errcode(ERRCODE_DUPLICATE_FUNCTION),
+			errmsg("there is a function %s, which is not of index \"%s\"", name, functions->index_name),
+			errhint("Rename the index, or the function."));
+}
+
 /* They go with the index. */
 static void depend(const struct iforest_functions *functions, const struct created *created, Relation index)
 {
@@ -288,6 +306,7 @@ static ArrayType *create_all(Relation heap, Relation index, Oid extension_schema
 	n = new_functions(functions, created);
 	drop_old(functions, index, created, n);
 	for (int i = 0; i < n; i++) {
+		refuse_to_replace(functions, &created[i], index);
 		create(functions, &created[i]);
 		depend(functions, &created[i], index);
 		if (!created[i].is_part)

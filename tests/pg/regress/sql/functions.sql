@@ -397,6 +397,17 @@ SELECT refusal($$SELECT iforest_create_functions('fn_foreign')$$);
 DROP INDEX fn_foreign;
 SELECT fn_foreign();
 DROP FUNCTION fn_foreign;
+-- Nor is a part of another index, which would have the same columns.
+CREATE INDEX fn_two ON fn_t USING iforest (ts) INCLUDE (took);
+CREATE INDEX fn_two_fill ON fn_t USING iforest (ts) INCLUDE (took);
+SELECT cardinality(iforest_create_functions('fn_two'));
+SELECT refusal($$SELECT iforest_create_functions('fn_two_fill')$$);
+SELECT count(*) FROM fn_two(0, 100, 10, fill => 'last');
+DROP INDEX fn_two;
+SELECT cardinality(iforest_create_functions('fn_two_fill'));
+CREATE INDEX fn_two ON fn_t USING iforest (ts) INCLUDE (took);
+SELECT refusal($$SELECT iforest_create_functions('fn_two')$$);
+DROP INDEX fn_two, fn_two_fill;
 -- They go with the index, or the table.
 DROP INDEX fn_other;
 SELECT count(*) FROM pg_proc WHERE proname ~ '^fn_other';
