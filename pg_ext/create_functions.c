@@ -30,7 +30,7 @@ struct created {
 	char *query;
 	int n_arguments;
 	Oid argument_types[MOST_ARGUMENTS];
-	bool is_restricted;                 /* reads an index by itself, which may be a temporary one */
+	bool is_restricted;                 /* reads a temporary table, or an index by itself, which may be of one */
 	bool is_part;                       /* of the next one */
 	TupleDesc columns;
 	ArrayType *all_types, *all_names;   /* as pg_proc has them */
@@ -85,7 +85,8 @@ static struct created *new_function(const struct iforest_functions *functions, c
 			errdetail("\"%s\"", created->name), errhint("Give the index or the column a shorter name."));
 	created->columns = columns ? columns : columns_of(functions, query, created);
 	created->is_part = strstr(suffix, IFOREST_WINDOW_FILL) != NULL;
-	created->is_restricted = strncmp(suffix, IFOREST_OVERLAP, strlen(IFOREST_OVERLAP)) == 0 && functions->is_overlap_read;
+	created->is_restricted = functions->is_temporary || (functions->is_overlap_read &&
+				 strncmp(suffix, IFOREST_OVERLAP, strlen(IFOREST_OVERLAP)) == 0);
 	describe(created);
 	return created;
 }

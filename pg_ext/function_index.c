@@ -107,6 +107,7 @@ void iforest_functions_read(Relation heap, Relation index, Oid extension_schema,
 		.table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)),
 						    RelationGetRelationName(heap)),
 		.predicate = iforest_predicate_text(heap, index),
+		.is_temporary = index->rd_rel->relpersistence == RELPERSISTENCE_TEMP,
 		.is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX,
 		.n_by = n_keys - 1, .n_values = n - n_keys };
 	functions->columns = OidOutputFunctionCall(F_ARRAY_OUT, PointerGetDatum(iforest_column_texts(heap, index)));

@@ -35,6 +35,7 @@ struct iforest_functions {
 	const char *predicate;       /* of a partial index, or NULL */
 	const char *columns;         /* iforest_column_texts(), as text[] is written */
 	bool is_parallel_safe;
+	bool is_temporary;           /* no other process reads its table */
 	bool is_partitioned;         /* a ctid does not say of which partition it is */
 	int n_by, n_values;
 	struct iforest_column by[INDEX_MAX_KEYS], time, values[IFOREST_MAX_VALUES];

@@ -478,5 +478,10 @@ CREATE TEMP TABLE fn_temp AS SELECT i AS ts FROM generate_series(1, 9) i;
 CREATE INDEX fn_temp_if ON fn_temp USING iforest (ts);
 SELECT cardinality(iforest_create_functions('fn_temp_if'));
 SELECT count FROM pg_temp.fn_temp_if(2, 5);
+-- which no other process reads, where the call stands as it is
+SELECT DISTINCT proname, proparallel FROM pg_proc WHERE pronamespace = pg_my_temp_schema() AND proname ~ '^fn_temp' ORDER BY 1;
+SELECT set_config(CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'force_parallel_mode' ELSE 'debug_parallel_query' END, 'on', false);
+SELECT count FROM pg_temp.fn_temp_if(2, 5) WITH ORDINALITY;
+SELECT set_config(CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'force_parallel_mode' ELSE 'debug_parallel_query' END, 'off', false);
 DROP TABLE fn_p, fn_t, fn_temp;
 DROP ROLE fn_reader, fn_stranger;
