@@ -6,6 +6,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
@@ -96,6 +97,31 @@ static bool may_leak(List *restrictions)
 	return false;
 }
 
+static Cost cost_of(PlannerInfo *root, RestrictInfo *restriction)
+{
+	QualCost cost;
+
+	cost_qual_eval_node(&cost, (Node *)restriction, root);
+	return cost.per_tuple;
+}
+
+/* The cheaper first, as plain plans ask them: so a condition that would fail is not asked where another one guards it there. */
+static List *in_order(PlannerInfo *root, List *restrictions)
+{
+	List *sorted = NIL;
+	ListCell *cell;
+
+	foreach(cell, restrictions) {
+		RestrictInfo *restriction = lfirst_node(RestrictInfo, cell);
+		int at = list_length(sorted);
+
+		while (at > 0 && cost_of(root, restriction) < cost_of(root, list_nth(sorted, at - 1)))
+			at--;
+		sorted = list_insert_nth(sorted, at, restriction);
+	}
+	return sorted;
+}
+
 static const char *add_conditions(const struct iforest_query *query, const struct iforest_candidate *candidate,
 				  struct iforest_question *question)
 {
@@ -103,7 +129,7 @@ static const char *add_conditions(const struct iforest_query *query, const struc
 
 	if (may_leak(candidate->restrictions))
 		return "a condition might tell what row security or a security barrier hides";
-	foreach(cell, candidate->restrictions) {
+	foreach(cell, in_order(query->root, candidate->restrictions)) {
 		const char *reason = NULL;
 		Node *condition = over_index(query, candidate, (Node *)lfirst_node(RestrictInfo, cell)->clause, &reason);
 
