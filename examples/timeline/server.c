@@ -1,15 +1,17 @@
 /* server.c -- a timeline of a trace in a browser: one static page, and the queries that it needs, answered out of a database.
  *
- *   timeline DATABASE [PORT]        IFOREST names the extension (default build/iforest.so); PORT 0, the default, is any
+ *   timeline DATABASE [PORT]        IFOREST names the extension (default build/iforest.so), TIMELINE_PAGE the folder of the
+ *                                   page (default examples/timeline); PORT 0, the default, is any
  *
  * The database holds spans(id, ts_ns, dur_ns, track, depth, name), the index spans_if by=(track, depth) and spans_overlap over
  * it, as timeline.sh makes them. Listens on this machine alone and only reads; prints where, and goes on until it is killed.
+ * It may be written to meanwhile: frames show what is there, but lanes and the length of the trace are those of the start.
  * The lanes of a frame are shared out to a thread a processor.
  *
  *   GET /                    the page
  *   GET /trace               {"base": "1700000000000000000", "length": 5000000, "lanes": [["worker 01", 0], ...]}
  *   GET /frame?t0=&t1=&n=&from=&to=   what lanes [from, to) show of [t0, t1) on n pixels, times from the base on (below)
- *   GET /span?id=            {"name": ..., "ts": ..., "dur": ..., "args": ...}
+ *   GET /span?id=            {"name": ..., "ts": ..., "dur": ..., "track": ..., "depth": ...}
  *
  * A frame is for typed arrays of a browser on the same machine, so in its byte order:
  *
@@ -24,9 +26,7 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAMED_PIXELS = 8, MOST_PIXELS = 16384, MOST_READERS = 8 };
+enum { NAMED_PIXELS = 8, MOST_PIXELS = 16384, MOST_READERS = 8, LONGEST_WAIT_MS = 10000 };
 
 struct lane {
 	char *track;
@@ -120,8 +120,12 @@ static bool read_lanes(struct server *server)
 		first = from < first ? from : first;
 		last = to > last ? to : last;
 	}
-	if (sqlite3_finalize(statement) || server->n_lanes == 0) {
-		fprintf(stderr, "timeline: no spans: %s\n", sqlite3_errmsg(server->readers[0].db));
+	if (sqlite3_finalize(statement)) {
+		fprintf(stderr, "timeline: %s\n", sqlite3_errmsg(server->readers[0].db));
+		return false;
+	}
+	if (server->n_lanes == 0) {
+		fprintf(stderr, "timeline: there are no spans to show\n");
 		return false;
 	}
 	server->base = first;
@@ -144,6 +148,7 @@ static bool open_reader(struct reader *reader, const char *path, const char *ext
 		sqlite3_free(message);
 		return false;
 	}
+	sqlite3_busy_timeout(reader->db, LONGEST_WAIT_MS); /* who writes may lock the file for a moment */
 	sqlite3_exec(reader->db, "PRAGMA mmap_size = 17179869184; PRAGMA cache_size = -200000", NULL, NULL, NULL);
 	/* buckets of a series come in order; were it otherwise, a span would be sent twice: ORDER BY is not worth its
 	 * sorting */
@@ -216,7 +221,8 @@ static int add_lane(struct reader *reader, int32_t lane)
 		int64_t id = sqlite3_column_int64(statement, 2), duration = sqlite3_column_int64(statement, 1);
 		double start = (double)(sqlite3_column_int64(statement, 0) - base), number = (double)id, end;
 
-		if (has_last && id == last_id)
+		/* there is none where no span has a duration */
+		if ((has_last && id == last_id) || sqlite3_column_type(statement, 2) == SQLITE_NULL)
 			continue;
 		has_last = true;
 		last_id = id;
@@ -242,11 +248,10 @@ static void *make_part(void *context)
 }
 
 /* The parts one behind the other, array by array; numbers of names count on. */
-static int join(struct part *parts, int n_parts, struct bytes *out)
+static void join(struct part *parts, int n_parts, struct bytes *out)
 {
 	uint32_t header[2] = { 0, 0 };
 	int32_t n_names = 0;
-	int rc = SQLITE_OK;
 
 	for (int p = 0; p < n_parts; p++) {
 		int32_t *names = (int32_t *)parts[p].arrays[NAMES].at;
@@ -256,7 +261,6 @@ static int join(struct part *parts, int n_parts, struct bytes *out)
 		n_names += parts[p].n_names;
 		header[0] += parts[p].n_spans;
 		header[1] += (uint32_t)parts[p].arrays[TEXT].n;
-		rc = rc ? rc : parts[p].rc;
 	}
 	append(out, header, sizeof header);
 	for (int a = 0; a < N_ARRAYS; a++)
@@ -266,16 +270,16 @@ static int join(struct part *parts, int n_parts, struct bytes *out)
 			out->failed = out->failed || parts[p].arrays[a].failed;
 			free(parts[p].arrays[a].at);
 		}
-	return rc ? rc : out->failed ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-/* Returns  SQLITE_OK, or why there is no frame. */
-static int make_frame(struct server *server, int64_t t0, int64_t t1, int64_t n, int from, int to, struct bytes *out)
+/* Returns  NULL, or why there is no frame. */
+static const char *make_frame(struct server *server, int64_t t0, int64_t t1, int64_t n, int from, int to, struct bytes *out)
 {
 	struct part parts[MOST_READERS];
 	pthread_t threads[MOST_READERS];
 	bool is_running[MOST_READERS] = { false };
 	int n_readers = server->n_readers;
+	const char *error = NULL;
 
 	for (int r = 0; r < n_readers; r++) {
 		parts[r] = (struct part){ .t0 = t0, .t1 = t1, .n = n, .from = from + (to - from) * r / n_readers,
@@ -288,7 +292,10 @@ static int make_frame(struct server *server, int64_t t0, int64_t t1, int64_t n, 
 	for (int r = 0; r < n_readers; r++)
 		if (is_running[r])
 			pthread_join(threads[r], NULL);
-	return join(parts, n_readers, out);
+	for (int r = 0; r < n_readers; r++)
+		error = parts[r].rc ? sqlite3_errmsg(server->readers[r].db) : error;
+	join(parts, n_readers, out);
+	return !error && out->failed ? sqlite3_errstr(SQLITE_NOMEM) : error;
 }
 
 /* ---- HTTP ---- */
@@ -332,19 +339,19 @@ static enum MHD_Result get_frame(struct server *server, struct MHD_Connection *c
 {
 	struct bytes body = { .n = 0 };
 	int64_t t0, t1, n, from, to;
-	int rc;
+	const char *error;
 
 	if (!get_integer(connection, "t0", &t0) || !get_integer(connection, "t1", &t1) || !get_integer(connection, "n", &n) ||
 	    !get_integer(connection, "from", &from) || !get_integer(connection, "to", &to))
 		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "t0, t1, n, from and to are integers");
-	if (t0 >= t1 || t0 < -server->length || t1 > 2 * server->length || n < 1 || n > MOST_PIXELS || from < 0 ||
+	if (t0 >= t1 || t0 < -server->length || t1 > 2 * server->length || n < 1 || n > MOST_PIXELS || from < 0 || from > to ||
 	    to > server->n_lanes)
 		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "no such window or lanes");
-	rc = make_frame(server, t0, t1, n, (int)from, (int)to, &body);
-	if (rc == SQLITE_OK)
+	error = make_frame(server, t0, t1, n, (int)from, (int)to, &body);
+	if (!error)
 		return reply(connection, MHD_HTTP_OK, "application/octet-stream", &body);
 	free(body.at);
-	return reply_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, sqlite3_errstr(rc));
+	return reply_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, error);
 }
 
 /* As a JSON string. */
@@ -391,7 +398,8 @@ static enum MHD_Result get_span(struct server *server, struct MHD_Connection *co
 	sqlite3_bind_int64(server->span, 2, server->base);
 	if (sqlite3_step(server->span) == SQLITE_ROW)
 		append_text(&body, (const char *)sqlite3_column_text(server->span, 0));
-	sqlite3_reset(server->span);
+	if (sqlite3_reset(server->span))
+		return reply_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, sqlite3_errmsg(server->readers[0].db));
 	if (body.n > 0)
 		return reply(connection, MHD_HTTP_OK, "application/json", &body);
 	return reply_error(connection, MHD_HTTP_NOT_FOUND, "no such span");
@@ -438,21 +446,27 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	return reply_error(connection, MHD_HTTP_NOT_FOUND, "nothing here");
 }
 
+static bool is_port(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) <= 5 && atoi(text) <= UINT16_MAX;
+}
+
 int main(int n_arguments, char **arguments)
 {
 	const char *extension = getenv("IFOREST"), *folder = getenv("TIMELINE_PAGE");
+	const char *port = n_arguments == 3 ? arguments[2] : "0";
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct server server = { .folder = folder ? folder : "examples/timeline" };
 	struct MHD_Daemon *daemon;
 	const union MHD_DaemonInfo *info;
 
-	if (n_arguments < 2 || n_arguments > 3) {
-		fprintf(stderr, "usage: timeline DATABASE [PORT]\n");
+	if (n_arguments < 2 || n_arguments > 3 || !is_port(port)) {
+		fprintf(stderr, "usage: timeline DATABASE [PORT], with PORT from 0, which is any, to 65535\n");
 		return 2;
 	}
 	if (!open_server(&server, arguments[1], extension ? extension : "build/iforest.so"))
 		return 1;
-	address.sin_port = htons((uint16_t)(n_arguments == 3 ? atoi(arguments[2]) : 0));
+	address.sin_port = htons((uint16_t)atoi(port));
 	/* one thread answers all, one request after the other */
 	daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, &server, MHD_OPTION_SOCK_ADDR,
 				  &address, MHD_OPTION_END);

@@ -8,11 +8,12 @@ set -u
 build=${IFOREST_BUILD:-build}
 case $build in /*) ;; *) build=$(pwd)/$build ;; esac
 temporary=$(mktemp -d) || exit 1
-server= driver= session=
+server= small_server= driver= session=
 
 stop() {
 	[ -z "$session" ] || curl -s -X DELETE "$session" >/dev/null
 	[ -z "$driver" ] || { kill "$driver" && wait "$driver"; } 2>/dev/null
+	[ -z "$small_server" ] || { kill "$small_server" && wait "$small_server"; } 2>/dev/null
 	[ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
 	rm -rf "$temporary"
 }
@@ -79,10 +80,44 @@ server=$!
 address=$(line_of "$temporary/server.log" '^http')
 report "it serves" $?
 
-for answer in '400 frame?t0=5&t1=5&n=10&from=0&to=1' '400 frame?t0=0&t1=9&n=x&from=0&to=1' '400 frame?t0=0&t1=9&n=4&from=0&to=100000' '404 span?id=-5' '404 ../server.c' '200 trace'; do
-	[ "$(curl -s -o /dev/null -w '%{http_code}' --path-as-is "$address${answer#* }")" = "${answer%% *}" ]
+code() { curl -s -o "$temporary/body" -w '%{http_code}' --path-as-is "$1"; }
+
+for answer in '400 frame?t0=5&t1=5&n=10&from=0&to=1' '400 frame?t0=0&t1=9&n=x&from=0&to=1' '400 frame?t0=0&t1=9&n=4&from=0&to=100000' '400 frame?t0=0&t1=9&n=4&from=4294967295&to=1' '404 span?id=-5' '404 ../server.c' '200 trace'; do
+	[ "$(code "$address${answer#* }")" = "${answer%% *}" ]
 	report "${answer#* } is ${answer%% *}" $?
 done
+
+# a table of one's own, written to meanwhile
+small=$temporary/small.db
+{
+	echo ".load '$build/iforest'"
+	echo 'CREATE TABLE spans(id INTEGER PRIMARY KEY, ts_ns INTEGER, dur_ns INTEGER, track TEXT, depth INTEGER, name TEXT);'
+	cat examples/timeline/index.sql
+} | sql "$small"
+serve_small() { IFOREST=$build/iforest.so "$temporary/server" "$small" "$@" >"$temporary/small.log" 2>&1; }
+serve_small
+grep -q 'there are no spans' "$temporary/small.log"
+report "of a table without spans it says so" $?
+serve_small 65536
+[ $? = 2 ] && grep -q '^usage' "$temporary/small.log"
+report "a port that is none is refused" $?
+sql "$small" "INSERT INTO spans VALUES (1, 1000, NULL, 'io', 0, 'open'), (2, 2000, 500, 'cpu', 0, 'run')"
+IFOREST=$build/iforest.so "$temporary/server" "$small" >"$temporary/small.log" 2>&1 &
+small_server=$!
+small_address=$(line_of "$temporary/small.log" '^http')
+[ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 200 ] && [ "$(od -A n -t u4 -N 4 "$temporary/body" | tr -d ' ')" = 1 ]
+report "a span without a duration is not drawn" $?
+{
+	printf 'BEGIN EXCLUSIVE;\n.shell touch "%s"\n' "$temporary/locked"
+	sleep 1
+	echo 'COMMIT;'
+} | sql "$small" &
+for _ in $(seq 100); do [ ! -e "$temporary/locked" ] || break; sleep 0.1; done
+[ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 200 ]
+report "a frame waits for who writes" $?
+sql "$small" 'DROP TRIGGER spans_if_insert'
+[ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 500 ] && grep -q 'detached from its table' "$temporary/body"
+report "an error says why" $?
 
 chromedriver --port=0 >"$temporary/driver.log" 2>&1 &
 driver=$!
