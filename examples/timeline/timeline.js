@@ -12,6 +12,7 @@ const times = [];                               // of the last frames: from the 
 let trace = null, frame = null;                 // of the server: the trace; the last frame, with the view it was asked for
 let isAsking = false, isStale = true;
 let pointer = null, hovered = null;
+let scrolled = 0;                               // by the wheel, in pixels, and not yet by a lane
 
 // ---- the server ----
 
@@ -46,14 +47,16 @@ async function ask() {
 	isStale = false;
 	const [from, to] = lanesInView();
 	const asked = { t0: Math.floor(view.t0), t1: Math.ceil(view.t1), from, to };
-	const pixels = Math.max(1, Math.round(canvas.clientWidth - LABEL_WIDTH));
+	const n = Math.max(1, Math.round(canvas.clientWidth - LABEL_WIDTH));
 	const began = performance.now();
 	try {
-		const answer = await fetch(`frame?t0=${asked.t0}&t1=${asked.t1}&n=${Math.min(pixels, asked.t1 - asked.t0)}&from=${from}&to=${to}`);
+		const answer = await fetch(`frame?t0=${asked.t0}&t1=${asked.t1}&n=${n}&from=${from}&to=${to}`);
 		if (!answer.ok)
 			throw new Error(await answer.text());
 		frame = readFrame(await answer.arrayBuffer(), asked);
 		draw();
+		if (pointer)
+			hover(pointer.x, pointer.y);
 		times.push(performance.now() - began);
 		if (times.length > 1000)
 			times.shift();
@@ -81,6 +84,12 @@ function duration(ns) {
 		if (Math.abs(ns) >= size)
 			return `${+(ns / size).toPrecision(4)} ${unit}`;
 	return `${+ns.toPrecision(4)} ns`;
+}
+
+// A moment, with as many digits as tell it from those a step away.
+function moment(ns, step) {
+	const [unit, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]].find(([, size]) => Math.abs(ns) >= size || size === 1);
+	return `${+(ns / size).toFixed(Math.max(0, Math.ceil(Math.log10(size / step))))} ${unit}`;
 }
 
 function xOf(t) {
@@ -115,9 +124,9 @@ function drawNarrow(width) {
 	for (let s = 0; s < n; s++) {
 		if (name[s] >= 0)
 			continue;
-		const left = Math.max(LABEL_WIDTH, LABEL_WIDTH + (start[s] - view.t0) * scale);
-		const right = Math.max(left + 1, Math.min(width, LABEL_WIDTH + (end[s] - view.t0) * scale));
-		if (left > width || right <= LABEL_WIDTH)
+		const begin = LABEL_WIDTH + (start[s] - view.t0) * scale, left = Math.max(LABEL_WIDTH, begin);
+		const right = Math.min(width, Math.max(begin + 1, LABEL_WIDTH + (end[s] - view.t0) * scale));
+		if (left >= right)
 			continue;
 		if (laneOf[s] !== lane || left > to + 0.5) {
 			fill();
@@ -130,9 +139,9 @@ function drawNarrow(width) {
 }
 
 function drawNamed(s, right) {
-	const left = Math.max(LABEL_WIDTH, xOf(frame.start[s]));
-	const width = Math.max(1, Math.min(right, xOf(frame.end[s])) - left);
-	if (left > right || left + width < LABEL_WIDTH)
+	const begin = xOf(frame.start[s]), left = Math.max(LABEL_WIDTH, begin);
+	const width = Math.min(right, Math.max(begin + 1, xOf(frame.end[s]))) - left;
+	if (width <= 0)
 		return;
 	const label = frame.names[frame.name[s]];
 	const y = yOf(frame.laneOf[s]);
@@ -156,7 +165,7 @@ function drawAxis(width) {
 	context.fillStyle = '#777';
 	for (let t = Math.ceil(view.t0 / step) * step; t < view.t1; t += step) {
 		context.fillRect(Math.round(xOf(t)), 0, 1, AXIS_HEIGHT);
-		context.fillText(duration(t), xOf(t) + 3, 12);
+		context.fillText(moment(t, step), xOf(t) + 3, 12);
 	}
 }
 
@@ -186,7 +195,7 @@ function draw() {
 		drawAxis(width);
 		drawLabels(height);
 		document.getElementById('window').textContent = duration(view.t1 - view.t0);
-		document.getElementById('where').textContent = `from ${duration(view.t0)}; ? for help`;
+		document.getElementById('where').textContent = `from ${moment(view.t0, (view.t1 - view.t0) / 1000)}; ? for help`;
 	}
 }
 
@@ -215,7 +224,7 @@ async function hover(x, y) {
 	const span = await answer.json();
 	tip.replaceChildren(span.name ?? '(no name)', document.createElement('br'));
 	const small = document.createElement('small');
-	small.textContent = `${duration(span.dur ?? 0)}, from ${duration(span.ts)}, ${span.track}, depth ${span.depth}, id ${id}`;
+	small.textContent = `${span.dur < 0 ? 'unfinished' : duration(span.dur ?? 0)}, from ${moment(span.ts, 1)}, ${span.track}, depth ${span.depth}, id ${id}`;
 	tip.append(small);
 	tip.style.display = 'block';
 	placeTip(x, y);
@@ -244,8 +253,8 @@ function showAll() {
 }
 
 function zoom(factor, x) {
-	const t = tOf(x);
-	show(t - (t - view.t0) * factor, t + (view.t1 - t) * factor);
+	const t = tOf(x), least = SHORTEST_WINDOW / (view.t1 - view.t0), by = Math.max(factor, Math.min(1, least));
+	show(t - (t - view.t0) * by, t + (view.t1 - t) * by);
 }
 
 function pan(share) {
@@ -254,15 +263,17 @@ function pan(share) {
 }
 
 function scroll(by) {
-	const [, to] = lanesInView(), fit = to - view.lane;
-	view.lane = Math.max(0, Math.min(view.lane + by, trace.lanes.length - Math.min(fit, trace.lanes.length)));
+	const fit = Math.floor((canvas.clientHeight - AXIS_HEIGHT) / LANE_HEIGHT);
+	view.lane = Math.max(0, Math.min(view.lane + by, trace.lanes.length - fit));
 	show(view.t0, view.t1);
 }
 
 function fitSpan(x, y) {
 	const s = spanAt(x, y);
-	if (s >= 0)
-		show(frame.start[s] - 0.1 * (frame.end[s] - frame.start[s]), frame.end[s] + 0.1 * (frame.end[s] - frame.start[s]));
+	if (s < 0)
+		return;
+	const middle = (frame.start[s] + frame.end[s]) / 2, length = Math.max(SHORTEST_WINDOW, 1.2 * (frame.end[s] - frame.start[s]));
+	show(middle - length / 2, middle + length / 2);
 }
 
 const keys = {
@@ -288,8 +299,13 @@ canvas.addEventListener('wheel', event => {
 		zoom(Math.exp(event.deltaY * 0.002), event.offsetX);
 	else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
 		pan((event.deltaX || event.deltaY) / 1000);
-	else
-		scroll(Math.sign(event.deltaY));
+	else {
+		scrolled += event.deltaY;
+		const lanes = Math.trunc(scrolled / LANE_HEIGHT);
+		scrolled -= lanes * LANE_HEIGHT;
+		if (lanes)
+			scroll(lanes);
+	}
 }, { passive: false });
 
 canvas.addEventListener('pointerdown', event => canvas.setPointerCapture(event.pointerId));
@@ -313,7 +329,7 @@ function resize() {
 	canvas.width = window.innerWidth * ratio;
 	canvas.height = (window.innerHeight - BAR_HEIGHT) * ratio;
 	if (trace)
-		show(view.t0, view.t1);
+		scroll(0);
 }
 
 window.addEventListener('resize', resize);

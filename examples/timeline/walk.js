@@ -1,5 +1,5 @@
 // walk.js -- replays a walk through the trace by the page's own keys and wheel, as a hand does it, and leaves a report in the page.
-// test.sh puts it into the page and reads the report. Nothing here is random, so each walk is the same.
+// tests/examples/timeline.sh puts it into the page and reads the report. Nothing here is random, so each walk is the same.
 'use strict';
 
 // 300 moves: into the middle, along, out, to the left and into a corner, up and down lanes, back to the whole.
@@ -48,6 +48,53 @@ async function checkLabels() {
 	return found;
 }
 
+// What the last picture has in the column of pixels beside the lanes' names.
+function isEmptyAtLeft() {
+	const ratio = window.devicePixelRatio || 1;
+	const pixels = context.getImageData(LABEL_WIDTH * ratio, AXIS_HEIGHT * ratio, 2, (canvas.clientHeight - AXIS_HEIGHT) * ratio).data;
+	return pixels.every(value => value === 0);
+}
+
+// The labels of the axis, as they are drawn.
+function axis() {
+	const labels = [], fillText = context.fillText;
+	context.fillText = (text, x, y) => y === 12 && labels.push(text);
+	draw();
+	context.fillText = fillText;
+	draw();
+	return labels;
+}
+
+// At the ends of what can be shown.
+async function checkLimits() {
+	showAll();
+	await settled();
+	Object.assign(view, { t0: trace.length * 1.2, t1: trace.length * 1.4 });
+	draw();
+	const limits = { isEmptyBehindTheEnd: isEmptyAtLeft() };
+	show(trace.length / 3, trace.length / 3 + SHORTEST_WINDOW);
+	const t0 = view.t0, labels = axis();
+	move('w');
+	limits.staysAtDeepestZoom = view.t0 === t0;
+	limits.axisTellsMomentsApart = labels.length > 2 && new Set(labels).size === labels.length;
+	const height = window.innerHeight;
+	window.innerHeight = 200;
+	resize();
+	for (let i = 0; i < 10; i++)
+		canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: 2, bubbles: true, cancelable: true }));
+	limits.touchpadScrollsByPixels = view.lane === 1;
+	for (let i = 0; i < trace.lanes.length; i++)
+		move('ArrowDown');
+	limits.lastLaneIsWhole = yOf(trace.lanes.length) <= canvas.clientHeight;
+	window.innerHeight = height;
+	resize();
+	limits.firstLanesComeBack = view.lane === Math.max(0, trace.lanes.length - Math.floor((canvas.clientHeight - AXIS_HEIGHT) / LANE_HEIGHT));
+	tip.style.display = 'none';
+	showAll();
+	await settled();
+	return limits;
+}
+
 async function walk() {
 	await settled();
 	times.length = 0;
@@ -65,6 +112,7 @@ async function walk() {
 	const report = {
 		moves: MOVES.length, frames: times.length, median_ms: percentile(sorted, 0.5), p95_ms: percentile(sorted, 0.95), most_ms: sorted[sorted.length - 1],
 		spans: spans.reduce((a, b) => a + b, 0) / spans.length, labels,
+		limits: await checkLimits(),
 	};
 	return report;
 }

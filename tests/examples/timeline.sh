@@ -162,6 +162,10 @@ report "there are labels, not all the same" $?
 report "labels and what the pointer shows are the names in the table" $?
 [ "$(ask "SELECT count(*) FROM label WHERE NOT json_extract(l, '\$.isDrawn') OR NOT json_extract(l, '\$.isShown')")" = 0 ]
 report "spans are drawn where they are said to be" $?
+for limit in isEmptyBehindTheEnd staysAtDeepestZoom axisTellsMomentsApart touchpadScrollsByPixels lastLaneIsWhole firstLanesComeBack; do
+	[ "$(value "$told" "$.limits.$limit")" = 1 ]
+	report "limits: $limit" $?
+done
 ask "SELECT printf('# %d spans, %d frames of %.0f spans: median %.1f ms, p95 %.1f ms, most %.1f ms from the question to the picture', (SELECT max(id) FROM spans),
 	json_extract(j, '\$.frames'), json_extract(j, '\$.spans'), json_extract(j, '\$.median_ms'), json_extract(j, '\$.p95_ms'), json_extract(j, '\$.most_ms')) FROM r"
 echo "1..$n"
