@@ -7,12 +7,17 @@
 # Makes a database of it under BUILD (default build), builds the server, prints where to look, and serves until it is stopped.
 # Needs libmicrohttpd (Debian: libmicrohttpd-dev) besides what the project needs. PORT is any by default.
 set -eu
+trace=${1:-}
+case $trace in '' | /*) ;; *) trace=$PWD/$trace ;; esac
 cd "$(dirname "$0")/../.."
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=./$BUILD ;; esac
 here=examples/timeline
-trace=${1:-}
 
+[ -z "$trace" ] || [ -r "$trace" ] || {
+    echo "timeline: cannot read $trace" >&2
+    exit 1
+}
 echo '#include <microhttpd.h>' | cc -E - >/dev/null 2>&1 || {
     echo "timeline: please install libmicrohttpd (Debian: apt-get install libmicrohttpd-dev)" >&2
     exit 1
@@ -21,7 +26,10 @@ make --no-print-directory -s BUILD="$BUILD" all
 mkdir -p "$BUILD/timeline"
 cc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -o "$BUILD/timeline/server" $here/server.c -lmicrohttpd -lsqlite3 -pthread
 
-database=$BUILD/timeline/$(basename "${trace:-generated-${SPANS:-5000000}}").db
+# files of one name in two folders are two traces
+name=generated-${SPANS:-5000000}
+[ -z "$trace" ] || name=$(basename "$trace")-$(printf %s "$trace" | cksum | cut -d ' ' -f 1)
+database=$BUILD/timeline/$name.db
 if [ ! -e "$database" ] || { [ -n "$trace" ] && [ "$trace" -nt "$database" ]; }; then
     rm -f "$database" "$database.new"
     echo "making $database"

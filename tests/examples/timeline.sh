@@ -119,6 +119,21 @@ sql "$small" 'DROP TRIGGER spans_if_insert'
 [ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 500 ] && grep -q 'detached from its table' "$temporary/body"
 report "an error says why" $?
 
+# the script, from where the traces are: two of one name
+script=$(pwd)/examples/timeline/timeline.sh
+for folder in 'a folder' another; do
+	mkdir "$temporary/$folder"
+	echo "{\"traceEvents\": [{\"ph\": \"X\", \"ts\": 1, \"dur\": 2, \"name\": \"of $folder\"}]}" >"$temporary/$folder/test-$$.json"
+	(cd "$temporary/$folder" && MAKEFLAGS='' BUILD=$build exec sh "$script" "test-$$.json") >"$temporary/script.log" 2>&1 &
+	script_server=$!
+	code "$(line_of "$temporary/script.log" '^http')span?id=1" >/dev/null
+	grep -q "\"of $folder\"" "$temporary/body"
+	report "the script shows the trace of $folder" $?
+	kill $script_server && wait $script_server 2>/dev/null
+	rm -f "$temporary/script.log"
+done
+rm -f "$build/timeline/test-$$.json"*
+
 chromedriver --port=0 >"$temporary/driver.log" 2>&1 &
 driver=$!
 port=$(line_of "$temporary/driver.log" 'started successfully on port' | sed 's/.* port \([0-9]*\).*/\1/')
