@@ -30,7 +30,7 @@ static inline struct iforest_key iforest_node_first(const uint8_t *bytes)
 {
 	return (struct iforest_key){ .series = iforest_load32(bytes),
 				     .time_is_null =
-					     iforest_load32(bytes + IFOREST_NODE_NULL_BITS) & IFOREST_NODE_FIRST_IS_NULL,
+					     (iforest_load32(bytes + IFOREST_NODE_NULL_BITS) & IFOREST_NODE_FIRST_IS_NULL) != 0,
 				     .time = iforest_load_int64(bytes + IFOREST_NODE_FIRST_TIME),
 				     .ref = iforest_load_int64(bytes + IFOREST_NODE_FIRST_REF) };
 }
@@ -38,7 +38,8 @@ static inline struct iforest_key iforest_node_first(const uint8_t *bytes)
 static inline struct iforest_key iforest_node_last(const uint8_t *bytes)
 {
 	return (struct iforest_key){ .series = iforest_load32(bytes + IFOREST_NODE_LAST_SERIES),
-				     .time_is_null = iforest_load32(bytes + IFOREST_NODE_NULL_BITS) & IFOREST_NODE_LAST_IS_NULL,
+				     .time_is_null =
+					     (iforest_load32(bytes + IFOREST_NODE_NULL_BITS) & IFOREST_NODE_LAST_IS_NULL) != 0,
 				     .time = iforest_load_int64(bytes + IFOREST_NODE_LAST_TIME), .ref = INT64_MAX };
 }
 

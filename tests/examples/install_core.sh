@@ -1,6 +1,7 @@
 #!/bin/sh
 # What `make install-core` installs is all that a C program needs: headers that stand alone, a library, and a pkg-config file that
-# finds them. The example, and the program in docs/forest.md, are built with that and print what they say they print. TAP.
+# finds them. The example, and the program in docs/forest.md, are built with that and print what they say they print. So `make install`
+# leaves modules that SQLite loads. TAP.
 set -u
 build=${IFOREST_BUILD:-build}
 compiler=$(command -v gcc || echo cc)
@@ -51,6 +52,17 @@ headers_stand_alone() {
 	done
 }
 
+# as C++ has them, by each compiler that is there
+headers_are_for_cpp_too() {
+	for header in "$root$prefix"/include/iforest/core/*.h; do
+		printf 'extern "C" {\n#include <core/%s>\n}\n' "$(basename "$header")"
+	done >"$temporary/all.cpp"
+	for compiler_of_cpp in g++ clang++; do
+		command -v $compiler_of_cpp >/dev/null || continue
+		$compiler_of_cpp -std=c++17 -fsyntax-only "-I$root$prefix/include/iforest" "$temporary/all.cpp" || return 1
+	done
+}
+
 # of what was installed under a root, and of what was installed where it stays
 under_root() {
 	PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_LIBDIR=$root$prefix/lib/pkgconfig pkg-config "$@" iforest
@@ -79,12 +91,24 @@ block() {
 	awk -v fence="$1" 'inside && /^```$/ { exit } inside { print } $0 == fence { inside = 1 }' docs/forest.md
 }
 
+modules_load() {
+	make --no-print-directory -s BUILD="$build" "DESTDIR=$temporary/a root" "PREFIX=$prefix" install || return 1
+	for module in iforest chrometrace; do
+		[ -x "$temporary/a root$prefix/lib/iforest/$module.so" ] || return 1
+	done
+	loaded=$(sqlite3 -batch -init /dev/null :memory: ".load '$temporary/a root$prefix/lib/iforest/iforest'" 'SELECT iforest_version()') && [ -n "$loaded" ]
+}
+
 { install_into "DESTDIR=$root" "PREFIX=$prefix" && files_are_where_they_belong; } >"$temporary/log" 2>&1
 report "files are where they belong" $?
 headers_stand_alone >"$temporary/log" 2>&1
 report "every header stands alone" $?
+headers_are_for_cpp_too >"$temporary/log" 2>&1
+report "they can be included from C++" $?
 install_into "PREFIX=$temporary/usr" >"$temporary/log" 2>&1
 report "installs without DESTDIR" $?
+modules_load >"$temporary/log" 2>&1
+report "make install leaves modules that load, under a folder with a space" $?
 block '```c' >"$temporary/program_of_docs.c"
 block '```text' >"$temporary/output_of_docs"
 
