@@ -51,12 +51,6 @@ int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct ifores
 	return rc;
 }
 
-/* Will it be the same at the next try? Not so where memory, the disk or a lock is the trouble. */
-static bool is_lasting(int rc)
-{
-	return (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_CORRUPT;
-}
-
 int iforest_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			    char **message)
 {
@@ -78,7 +72,7 @@ int iforest_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const 
 
 	if (!error.rc)
 		registration->open(table, db, registration->connection, n_arguments, &error);
-	if (table && error.rc && is_lasting(error.rc)) {
+	if (table && error.rc && iforest_is_lasting(error.rc)) {
 		table->broken = error.message;
 		error = (struct iforest_error){ .rc = SQLITE_OK };
 		/* with room for the arguments of any module, so that what is told is what is wrong */

@@ -40,6 +40,11 @@ void iforest_error_clear(struct iforest_error *error)
 	*error = (struct iforest_error){ .rc = SQLITE_OK };
 }
 
+bool iforest_is_lasting(int rc)
+{
+	return (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_CORRUPT;
+}
+
 static int corrupt(struct iforest_error *error, enum iforest_status status, const char *index,
 		   const struct iforest_fault *fault)
 {

@@ -33,6 +33,9 @@ void iforest_error_clear(struct iforest_error *error);
 int iforest_error_from_status(struct iforest_error *error, enum iforest_status status, const char *index,
 			      const struct iforest_fault *fault, int io_rc);
 
+/* Will the same fail at the next try, too? Not so where memory, the disk, a lock or an interrupt is the trouble. */
+bool iforest_is_lasting(int rc);
+
 /* Runs statements that return no rows. Returns the code; the connection's message is noted. */
 int iforest_execute(struct iforest_error *error, sqlite3 *db, const char *format, ...);
 

@@ -187,12 +187,12 @@ int iforest_index_rename_tables(struct iforest_index *index, const char *new_nam
 	return SQLITE_OK;
 }
 
-void iforest_index_read_by_types(struct iforest_index *index, struct iforest_definition *definition)
+int iforest_index_read_by_types(struct iforest_index *index, struct iforest_definition *definition,
+				struct iforest_error *error)
 {
 	static const char *const known[] = { "TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB" };
-	struct iforest_error error = { .rc = SQLITE_OK };
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(&error, index->db, &statement,
+	int rc = iforest_prepare(error, index->db, &statement,
 				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'by type ' || ?", index->schema,
 				 index->name);
 
@@ -203,9 +203,13 @@ void iforest_index_read_by_types(struct iforest_index *index, struct iforest_def
 				if (strcmp((const char *)sqlite3_column_text(statement, 0), known[k]) == 0)
 					definition->by_types[b] = known[k];
 		rc = sqlite3_reset(statement);
+		if (rc)
+			iforest_error_from_db(error, index->db, rc);
 	}
 	sqlite3_finalize(statement);
-	iforest_error_clear(&error);
+	if (iforest_is_lasting(rc))
+		iforest_error_clear(error);
+	return error->rc;
 }
 
 int iforest_index_read_definition(struct iforest_index *index, struct iforest_definition *definition,
@@ -230,7 +234,7 @@ int iforest_index_read_definition(struct iforest_index *index, struct iforest_de
 	if (!rc)
 		rc = iforest_definition_parse(definition, n, (const char *const *)arguments, error);
 	if (!rc)
-		iforest_index_read_by_types(index, definition);
+		rc = iforest_index_read_by_types(index, definition, error);
 	while (n-- > 0)
 		sqlite3_free(arguments[n]);
 	return rc;

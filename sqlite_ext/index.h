@@ -119,8 +119,10 @@ int iforest_index_put_series(struct iforest_index *index, sqlite3_stmt **put, ui
 int iforest_index_get_automerge(struct iforest_index *index, uint32_t *fan_in, struct iforest_error *error);
 int iforest_index_set_automerge(struct iforest_index *index, uint32_t fan_in, struct iforest_error *error);
 
-/* The by types alone, into a definition that has been parsed already; those that cannot be read stay NULL. */
-void iforest_index_read_by_types(struct iforest_index *index, struct iforest_definition *definition);
+/* The by types alone, into a definition that has been parsed already; those that a damaged table does not tell stay NULL. An
+ * error only where the next try may do better: a column without its type is compared with texts as no other is. */
+int iforest_index_read_by_types(struct iforest_index *index, struct iforest_definition *definition,
+				struct iforest_error *error);
 
 /* ---- its state (snapshot.c) ---- */
 

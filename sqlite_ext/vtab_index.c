@@ -53,10 +53,9 @@ static int index_connect(sqlite3 *db, void *context, int n_arguments, const char
 	struct iforest_error error = { .rc = SQLITE_OK };
 	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
 
-	if (!error.rc && !start_index(table, db, context, n_arguments, &error)) {
-		iforest_index_read_by_types(&table->index, &table->definition);
+	if (!error.rc && !start_index(table, db, context, n_arguments, &error) &&
+	    !iforest_index_read_by_types(&table->index, &table->definition, &error))
 		iforest_table_declare(table, db, table->index.name, &error);
-	}
 	return iforest_table_finish(table, base, message, &error);
 }
 

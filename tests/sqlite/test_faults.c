@@ -42,6 +42,8 @@ static const struct step {
 } steps[] = {
 	{ "create", TABLE, INDEX, false },
 	{ "whole", TABLE INDEX, "SELECT track, count, sum_dur, max_r_id FROM d_if", true },
+	{ "affinity", TABLE "INSERT INTO d VALUES(1000, '5', 5, 5, 5);" INDEX "CREATE VIRTUAL TABLE f USING iforest_fold(d_if, track);",
+	  "SELECT d_if.count, f.count FROM d_if, f WHERE d_if.track = 5 AND f.track = 5", true },
 	{ "window", TABLE INDEX, "SELECT track, count, sum_dur, min_r, first_r, last_dur FROM d_if(55, 9000) WHERE track IN ('track 1', 'track 3')", true },
 	{ "buckets", TABLE INDEX, "SELECT track, bucket, count, avg_dur FROM d_if(0, 10007, 20) ORDER BY track, bucket", true },
 	{ "extremes", TABLE INDEX, "SELECT track, bucket, max_dur_id, min_dur FROM d_if(0, 10007, 3) ORDER BY track, bucket", true },

@@ -477,6 +477,30 @@ static void two_connections_see_their_snapshots(void **state)
 	remove_database(path);
 }
 
+/* A table that is first named while another connection locks the file is none without the types of its columns: 5 is '5' in
+ * TEXT. */
+static void a_locked_file_costs_no_type(void **state)
+{
+	static const char *const tables[] = { "spans_if", "folded" };
+	const char *path = test_path("locked.db");
+	sqlite3 *writer = open_database(path, 0);
+
+	(void)state;
+	run(writer, SPANS "UPDATE spans SET track = '5' WHERE id < 4;" INDEX "CREATE VIRTUAL TABLE folded USING iforest_fold(spans_if, track)");
+	for (int t = 0; t < 2; t++) {
+		sqlite3 *reader = open_database(path, 0);
+
+		run(reader, "SELECT count(*) FROM sqlite_schema");
+		run(writer, "BEGIN EXCLUSIVE");
+		run_fails(reader, "database is locked", "SELECT count FROM %s WHERE track = 5", tables[t]);
+		run(writer, "COMMIT");
+		run_gives(reader, "3\n", "SELECT count FROM %s WHERE track = 5", tables[t]);
+		close_database(reader);
+	}
+	close_database(writer);
+	remove_database(path);
+}
+
 /* A frame of buckets reads many pages, which a connection may keep. */
 static void expect_frame(sqlite3 *db)
 {
@@ -584,6 +608,7 @@ int main(void)
 		cmocka_unit_test(a_hostile_setting_does_not_stop_it),
 		cmocka_unit_test(an_open_cursor_is_safe),
 		cmocka_unit_test(two_connections_see_their_snapshots),
+		cmocka_unit_test(a_locked_file_costs_no_type),
 		cmocka_unit_test(kept_pages_are_never_taken_for_others),
 		cmocka_unit_test(the_version_is_told),
 		cmocka_unit_test(loading_twice_is_harmless),
