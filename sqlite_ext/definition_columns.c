@@ -83,7 +83,9 @@ static unsigned list_names(struct iforest_definition *definition, const char *co
 	return n;
 }
 
-static int check_names(const struct iforest_definition *definition, char **names, unsigned n, struct iforest_error *error)
+/* The last name is that of the command column, if there is one. */
+static int check_names(const struct iforest_definition *definition, char **names, unsigned n, bool has_command,
+		       struct iforest_error *error)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (!names[i])
@@ -91,6 +93,11 @@ static int check_names(const struct iforest_definition *definition, char **names
 		for (unsigned k = 0; k < i; k++) {
 			if (sqlite3_stricmp(names[i], names[k]) != 0)
 				continue;
+			if (has_command && i == n - 1)
+				return iforest_error_set(error, SQLITE_ERROR,
+							 "iforest: two columns named \"%s\", for the index has one of its own "
+							 "name; give the index another name",
+							 names[k]);
 			if (k < definition->n_by)
 				return iforest_error_set(error, SQLITE_ERROR,
 							 "iforest: two columns named \"%s\"; give the by column another name: "
@@ -118,7 +125,7 @@ char *iforest_definition_declare(struct iforest_definition *definition, const ch
 	char *text;
 
 	sqlite3_str_appendall(sql, "CREATE TABLE x(");
-	check_names(definition, names, n, error);
+	check_names(definition, names, n, command != NULL, error);
 	for (unsigned i = n_shown; i < n && !error->rc; i++)
 		sqlite3_str_appendf(sql, "\"%w\" HIDDEN, ", names[i]);
 	for (unsigned i = 0; i < n_shown && !error->rc; i++)

@@ -78,6 +78,13 @@ static int index_destroy(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
+/* The command column bears the index's name: no other column may. */
+static int check_new_name(struct iforest_table *table, const char *new_name, struct iforest_error *error)
+{
+	sqlite3_free(iforest_definition_declare(&table->definition, new_name, error));
+	return error->rc;
+}
+
 static int index_rename(sqlite3_vtab *base, const char *new_name)
 {
 	struct iforest_table *table = (struct iforest_table *)base;
@@ -88,6 +95,8 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 	bool is_log = index->definition.sync == IFOREST_SYNC_LOG;
 	int rc = name ? SQLITE_OK : iforest_error_set(&error, SQLITE_NOMEM, "");
 
+	if (!rc)
+		rc = check_new_name(table, new_name, &error);
 	if (!rc && is_log)
 		rc = iforest_watch_make_room(index->db, index->schema, new_name, &error);
 	if (!rc && is_log)

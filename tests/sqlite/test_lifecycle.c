@@ -292,6 +292,26 @@ static void renames_are_followed(void **state)
 	close_database(db);
 }
 
+/* An index has a column of its own name, for commands: no other may be called so, else it could not even be dropped. */
+static void an_index_is_not_named_as_its_column(void **state)
+{
+	static const char *const names[] = { "track", "COUNT", "t0", "bucket", "max_dur_id" };
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS INDEX);
+	for (int i = 0; i < 5; i++) {
+		run_fails(db, "iforest: two columns named ", "CREATE VIRTUAL TABLE %s USING iforest(content=spans, time=ts, duration=dur, by=track)", names[i]);
+		assert_non_null(strstr(last_message(), "; give the index another name"));
+		run_fails(db, "iforest: two columns named ", "ALTER TABLE spans_if RENAME TO %s", names[i]);
+		run_gives(db, "3000\n", "SELECT sum(count) FROM spans_if");
+		run(db, "INSERT INTO spans_if(spans_if) VALUES('integrity-check')");
+	}
+	run(db, "ALTER TABLE spans_if RENAME TO dur; DROP TABLE dur");
+	assert_int_equal(integer_of(db, "SELECT count(*) FROM sqlite_schema"), 1);
+	close_database(db);
+}
+
 static void any_name_will_do(void **state)
 {
 	static const char *const names[] = { "select", "two words", "quo\"te", "it's", "sm\xc3\xb8r", "[x]", "`y`", "a.b", "a,b", "a)", "(a",
@@ -600,6 +620,7 @@ int main(void)
 		cmocka_unit_test(a_rebuild_takes_the_place_of_the_index_before),
 		cmocka_unit_test(a_fold_notices_another_index_of_the_same_name),
 		cmocka_unit_test(renames_are_followed),
+		cmocka_unit_test(an_index_is_not_named_as_its_column),
 		cmocka_unit_test(any_name_will_do),
 		cmocka_unit_test(names_without_quotes_will_do),
 		cmocka_unit_test(names_may_be_written_in_any_case),

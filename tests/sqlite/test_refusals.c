@@ -73,7 +73,7 @@ static const struct {
 	{ SPANS, FROM_SPANS ", duration=dur, by=(track AS max_dur_id)", "iforest: two columns named \"max_dur_id\"" },
 	{ SPANS, FROM_SPANS ", value=(dur, dur)", "iforest: two columns named" },
 	{ SPANS, FROM_SPANS ", value=(id AS ts)", "iforest: two columns named \"first_ts\"" },
-	{ SPANS, FROM_SPANS ", by=(track AS refused)", "iforest: two columns named \"refused\"" },
+	{ SPANS, FROM_SPANS ", by=(track AS refused)", "iforest: two columns named \"refused\", for the index has one of its own name; give the index" },
 	{ "CREATE TABLE m(id INTEGER PRIMARY KEY, ts, a, b, c, d, e, f, g, h, i)", "content=m, time=ts, value=(a, b, c, d, e, f, g, h, i)", "iforest: at most 8 value columns" },
 	{ "CREATE TABLE m(id INTEGER PRIMARY KEY, ts, a)", "content=m, time=ts, by=(a AS a1, a AS a2, a AS a3, a AS a4, a AS a5, a AS a6, a AS a7, a AS a8, a AS a9, a AS a10, "
 	  "a AS a11, a AS a12, a AS a13, a AS a14, a AS a15, a AS a16, a AS a17)", "iforest: at most 16 by columns" },
