@@ -24,7 +24,7 @@ libc='<(assert|ctype|errno|inttypes|limits|locale|math|stdarg|stdbool|stddef|std
 pure='<(assert|inttypes|limits|math|stdbool|stddef|stdint|string)\.h>'
 
 includes core "\"core/[a-z_0-9]+\\.h\"|$pure|^core/platform\\.c:.*<(pthread|sys/mman)\\.h>|^core/crew\\.c:.*<stdatomic\\.h>"
-includes trace "\"trace/[a-z_0-9]+\\.h\"|<yajl/yajl_[a-z]+\\.h>|<zlib\\.h>|$libc"
+includes trace "\"trace/[a-z_0-9]+\\.h\"|<yajl/yajl_[a-z]+\\.h>|<zlib\\.h>|<setjmp\\.h>|$libc"
 includes sqlite_ext "\"(core|sqlite_ext|trace)/[a-z_0-9]+\\.h\"|<sqlite3ext\\.h>|$libc"
 includes pg_ext "\"(core|pg_ext)/[a-z_0-9]+\\.h\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
 includes tools "\"(tools|trace)/[a-z_0-9]+\\.h\"|<(libpq-fe|getopt|signal)\\.h>|$libc"

@@ -21,8 +21,7 @@
  * Order:   that in which the events become complete in the file: a B/E pair stands at its E.
  *
  * Memory: one piece of the file (64 KiB), the events complete in it, a few copies of the longest event that must be
- * kept, and the B events that are open. It does not grow with the file. YAJL, which reads the JSON, does not check its
- * own few small allocations. */
+ * kept, and the B events that are open. It does not grow with the file. */
 #ifndef TRACE_CHROME_TRACE_H
 #define TRACE_CHROME_TRACE_H
 

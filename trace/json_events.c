@@ -1,5 +1,6 @@
 #include "trace/json_events.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct trace_json_events {
 	struct trace_json_handler handler;
 	struct trace_event_fields fields;
 	yajl_handle yajl;
+	jmp_buf out_of_memory; /* out of YAJL, which does not look whether it was given memory */
 
 	/* Where we are. Depths count the open objects and arrays around a place. */
 	unsigned depth;
@@ -49,11 +51,16 @@ static int fail(struct trace_json_events *parser, int status, uint64_t offset, c
 	return status;
 }
 
+static int out_of_memory(struct trace_json_events *parser)
+{
+	return fail(parser, TRACE_ERROR_MEMORY, parser->piece_offset, "out of memory");
+}
+
 /* For callbacks of YAJL: 1 goes on, 0 stops. */
 static int go_on(struct trace_json_events *parser, int status)
 {
 	if (status == TRACE_ERROR_MEMORY)
-		fail(parser, status, parser->piece_offset, "out of memory");
+		out_of_memory(parser);
 	return status == TRACE_OK;
 }
 
@@ -276,6 +283,39 @@ static const yajl_callbacks callbacks = {
 	.yajl_end_array = on_end,
 };
 
+static void *must_have(struct trace_json_events *parser, void *memory)
+{
+	if (!memory)
+		longjmp(parser->out_of_memory, 1);
+	return memory;
+}
+
+static void *allocate(void *parser, size_t n_bytes)
+{
+	return must_have(parser, malloc(n_bytes));
+}
+
+static void *reallocate(void *parser, void *memory, size_t n_bytes)
+{
+	return must_have(parser, realloc(memory, n_bytes));
+}
+
+static void release(void *parser, void *memory)
+{
+	(void)parser;
+	free(memory);
+}
+
+/* What YAJL has allocated when it fails to get more in here, some hundred bytes, is lost. */
+static yajl_handle new_yajl(struct trace_json_events *parser)
+{
+	yajl_alloc_funcs functions = { allocate, reallocate, release, parser };
+
+	if (setjmp(parser->out_of_memory))
+		return NULL;
+	return yajl_alloc(&callbacks, &functions, parser);
+}
+
 struct trace_json_events *trace_json_events_new(const struct trace_json_handler *handler)
 {
 	struct trace_json_events *parser = calloc(1, sizeof *parser);
@@ -284,7 +324,7 @@ struct trace_json_events *trace_json_events_new(const struct trace_json_handler 
 		return NULL;
 	parser->handler = *handler;
 	if (trace_fields_init(&parser->fields) == TRACE_OK)
-		parser->yajl = yajl_alloc(&callbacks, NULL, parser);
+		parser->yajl = new_yajl(parser);
 	if (!parser->yajl) {
 		trace_json_events_free(parser);
 		return NULL;
@@ -349,6 +389,8 @@ static int parse(struct trace_json_events *parser, const char *text, struct trac
 
 	if (shown.n_bytes == 0)
 		return TRACE_OK;
+	if (setjmp(parser->out_of_memory))
+		return out_of_memory(parser);
 	parser->piece = text;
 	parser->last_token_end = 0;
 	status = yajl_parse(parser->yajl, (const unsigned char *)shown.data, shown.n_bytes);
@@ -382,7 +424,7 @@ int trace_json_events_feed(struct trace_json_events *parser, const char *text, s
 
 	*n_taken = n_bytes;
 	if (trace_json_mend(rest, &parser->mended, &shown) < 0)
-		return fail(parser, TRACE_ERROR_MEMORY, parser->piece_offset, "out of memory");
+		return out_of_memory(parser);
 	if (parse(parser, rest.data, shown) < 0)
 		return parser->status;
 	/* What looks like an escape sequence outside of a string is none, and wrong. */

@@ -7,13 +7,24 @@
 #include <cmocka.h>
 #include <inttypes.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "trace/chrome_trace.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define UNDER_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNDER_ADDRESS_SANITIZER 1
+#endif
+#endif
 
 static char folder[200], trace_path[240];
 
@@ -673,6 +684,56 @@ static void long_strings_of_escapes_are_kept_or_skipped(void **state)
 	free(text);
 }
 
+/* Reads the trace in a process that may have so much more memory than now: the status, or 99 for a crash. */
+static int status_with_memory(size_t n_bytes)
+{
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		FILE *file = fopen("/proc/self/statm", "r");
+		unsigned long n_pages = 0;
+		struct rlimit limit;
+
+		signal(SIGSEGV, SIG_DFL);
+		if (!file || fscanf(file, "%lu", &n_pages) != 1)
+			_exit(98);
+		fclose(file);
+		limit.rlim_cur = limit.rlim_max = n_pages * (rlim_t)sysconf(_SC_PAGESIZE) + n_bytes;
+		if (setrlimit(RLIMIT_AS, &limit) != 0)
+			_exit(98);
+		read_path(trace_path, &everything, &reading);
+		_exit(-reading.status);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : 99;
+}
+
+static void without_memory_a_long_string_is_an_error(void **state)
+{
+	enum { N_BYTES = 4 * 1024 * 1024 };
+	char *text = malloc(N_BYTES + 400);
+	int status = TRACE_ERROR_MEMORY;
+	size_t n_mib = 1, n_bytes;
+
+	(void)state;
+#ifdef UNDER_ADDRESS_SANITIZER
+	free(text);
+	skip();
+#endif
+	assert_non_null(text);
+	n_bytes = (size_t)sprintf(text, "[{\"ph\":\"X\",\"ts\":1,\"dur\":2,\"args\":\"\\n");
+	memset(text + n_bytes, 'e', N_BYTES);
+	strcpy(text + n_bytes + N_BYTES, "\"}]");
+	write_file(text, strlen(text));
+	free(text);
+	for (; n_mib < 100 && status == TRACE_ERROR_MEMORY; n_mib++)
+		status = status_with_memory(n_mib * 1024 * 1024);
+	assert_int_equal(status, TRACE_OK);
+	assert_true(n_mib > 10);
+}
+
 static void a_long_key_is_no_known_key(void **state)
 {
 	enum { N_BYTES = 300000 };
@@ -837,6 +898,7 @@ int main(void)
 		cmocka_unit_test(nesting_is_limited),
 		cmocka_unit_test(long_strings_are_kept_or_skipped),
 		cmocka_unit_test(long_strings_of_escapes_are_kept_or_skipped),
+		cmocka_unit_test(without_memory_a_long_string_is_an_error),
 		cmocka_unit_test(a_long_key_is_no_known_key),
 		cmocka_unit_test(endless_numbers_are_refused),
 		cmocka_unit_test(many_tracks_and_deep_stacks_are_matched),
