@@ -713,15 +713,15 @@ static int status_with_memory(size_t n_bytes)
 static void without_memory_a_long_string_is_an_error(void **state)
 {
 	enum { N_BYTES = 4 * 1024 * 1024 };
-	char *text = malloc(N_BYTES + 400);
 	int status = TRACE_ERROR_MEMORY;
 	size_t n_mib = 1, n_bytes;
+	char *text;
 
 	(void)state;
 #ifdef UNDER_ADDRESS_SANITIZER
-	free(text);
 	skip();
 #endif
+	text = malloc(N_BYTES + 400);
 	assert_non_null(text);
 	n_bytes = (size_t)sprintf(text, "[{\"ph\":\"X\",\"ts\":1,\"dur\":2,\"args\":\"\\n");
 	memset(text + n_bytes, 'e', N_BYTES);
