@@ -30,6 +30,19 @@ static bool fail_with_result(struct connection *connection, const PGresult *resu
 		    PQresultErrorField(result, PG_DIAG_SQLSTATE));
 }
 
+/* Those that not every version of the server has. */
+static bool lift_newer_timeouts(struct connection *connection)
+{
+	char *n_lifted;
+	bool succeeded = connection_ask(connection, &n_lifted, NULL,
+					"SELECT count(set_config(name, '0', false)) FROM pg_settings "
+					"WHERE name IN ('idle_session_timeout', 'transaction_timeout')");
+
+	if (succeeded)
+		free(n_lifted);
+	return succeeded;
+}
+
 bool connection_open(struct connection *connection, const char *conninfo)
 {
 	static const char *const keywords[] = { "dbname", "fallback_application_name", "client_encoding", NULL };
@@ -42,7 +55,8 @@ bool connection_open(struct connection *connection, const char *conninfo)
 		return fail(connection, PQerrorMessage(connection->libpq), NULL);
 	interrupt_cancels(PQgetCancel(connection->libpq));
 	return connection_run(connection, "SET client_min_messages = warning; SET statement_timeout = 0; "
-					  "SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0");
+					  "SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0") &&
+	       lift_newer_timeouts(connection);
 }
 
 void connection_close(struct connection *connection)

@@ -12,7 +12,7 @@ struct connection {
 	char sqlstate[6];   /* "" if the problem is not the server's */
 };
 
-/* Connects by a connection string or URI, or by the PG* environment (conninfo NULL). No statement of the session times
+/* Connects by a connection string or URI, or by the PG* environment (conninfo NULL). Nothing in the session times
  * out, and texts are UTF-8. */
 bool connection_open(struct connection *connection, const char *conninfo);
 void connection_close(struct connection *connection);

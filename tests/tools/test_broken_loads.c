@@ -172,6 +172,25 @@ static void a_broken_connection_is_resumed(void **state)
 	}
 }
 
+/* Who writes the pipe may take as long as it likes. */
+static void a_slow_file_does_not_time_out(void **state)
+{
+	struct child child;
+	int file;
+
+	(void)state;
+	if (number_of("SELECT count(*) FROM pg_settings WHERE name = 'idle_session_timeout'") == 0)
+		skip();
+	run("DROP TABLE IF EXISTS spans, counters");
+	file = start_at_pipe(&child, "--dbname=options='-c idle_session_timeout=200'", 0);
+	wait_for_rows(0);
+	nanosleep(&(struct timespec){ .tv_nsec = 600000000 }, NULL);
+	end_pipe(file);
+	wait_child(&child);
+	assert_int_equal(child.status, 0);
+	assert_whole();
+}
+
 static void a_load_may_break_again_and_again(void **state)
 {
 	struct child child;
@@ -402,6 +421,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_broken_connection_is_resumed),
+		cmocka_unit_test(a_slow_file_does_not_time_out),
 		cmocka_unit_test(a_load_may_break_again_and_again),
 		cmocka_unit_test(a_signal_leaves_whole_batches),
 		cmocka_unit_test(a_signal_cancels_what_the_server_does),
