@@ -11,7 +11,8 @@
 
 enum {
 	LONG_STRING_BYTES = 64 * 1024, /* from here on a string gets special treatment */
-	MAX_NUMBER_BYTES = 1024 * 1024
+	MAX_NUMBER_BYTES = 1024 * 1024,
+	MARK_BYTES = 3
 };
 
 struct trace_json_events {
@@ -417,11 +418,25 @@ static size_t skip_string(struct trace_json_events *parser, const char *text, si
 	return n_skipped;
 }
 
+/* Some programs write a byte order mark before UTF-8. How much of the text is that, or its beginning. */
+static size_t mark_bytes(const struct trace_json_events *parser, const char *text, size_t n_bytes)
+{
+	size_t n_compared = n_bytes < MARK_BYTES ? n_bytes : MARK_BYTES;
+
+	return parser->piece_offset == 0 && memcmp(text, "\xEF\xBB\xBF", n_compared) == 0 ? n_compared : 0;
+}
+
 int trace_json_events_feed(struct trace_json_events *parser, const char *text, size_t n_bytes, size_t *n_taken)
 {
-	size_t n_skipped = skip_string(parser, text, n_bytes);
-	struct trace_text rest = { text + n_skipped, n_bytes - n_skipped }, shown;
+	size_t n_mark = mark_bytes(parser, text, n_bytes), n_skipped;
+	struct trace_text rest, shown;
 
+	*n_taken = 0;
+	if (n_mark > 0 && n_mark < MARK_BYTES)
+		return TRACE_OK;
+	parser->piece_offset += n_mark;
+	n_skipped = n_mark + skip_string(parser, text + n_mark, n_bytes - n_mark);
+	rest = (struct trace_text){ text + n_skipped, n_bytes - n_skipped };
 	*n_taken = n_bytes;
 	if (trace_json_mend(rest, &parser->mended, &shown) < 0)
 		return out_of_memory(parser);

@@ -350,6 +350,22 @@ static void half_a_surrogate_pair_becomes_a_replacement(void **state)
 	}
 }
 
+static void a_byte_order_mark_is_passed_over(void **state)
+{
+	static const char text[] = "\xEF\xBB\xBF{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":2}]}";
+
+	(void)state;
+	write_file(text, strlen(text));
+	for (size_t piece_bytes = 0; piece_bytes < 10; piece_bytes++) {
+		read_path(trace_path, &(struct trace_options){ .spans = true, .piece_bytes = piece_bytes }, &reading);
+		expect_reading(TRACE_OK, "span 1000 2000 [/] [] NULL NULL\n");
+	}
+	expect_error("\xEF\xBB\xBF{\"a\":1}", TRACE_ERROR_NOT_TRACE,
+		     "byte 10: there is no array \"traceEvents\" at the top level");
+	expect_error("\xEF\xBB[]", TRACE_ERROR_JSON, "byte 0: not valid JSON: lexical error: invalid char in json text.");
+	expect_error("[\xEF\xBB\xBF]", TRACE_ERROR_JSON, "byte 1: not valid JSON: lexical error: invalid char in json text.");
+}
+
 static void options_choose_what_is_handed_out(void **state)
 {
 	static const char text[] =
@@ -884,6 +900,7 @@ int main(void)
 		cmocka_unit_test(only_the_top_level_trace_events_are_events),
 		cmocka_unit_test(text_may_hold_any_byte),
 		cmocka_unit_test(half_a_surrogate_pair_becomes_a_replacement),
+		cmocka_unit_test(a_byte_order_mark_is_passed_over),
 		cmocka_unit_test(options_choose_what_is_handed_out),
 		cmocka_unit_test(numbers_have_a_point_in_any_locale),
 		cmocka_unit_test(pieces_of_any_size_give_the_same),
