@@ -127,6 +127,7 @@ enum tables_indexed tables_index(struct connection *connection, char *const name
 
 void tables_print_indexes(FILE *file, char *const names[N_TABLES])
 {
+	fprintf(file, "  CREATE EXTENSION IF NOT EXISTS iforest;\n");
 	for (int i = 0; i < N_INDEXES; i++) {
 		fprintf(file, "  ");
 		fprintf(file, indexes[i].format, names[indexes[i].kind]);

@@ -108,7 +108,6 @@ static bool index_tables(struct load *load)
 	case TABLES_NO_EXTENSION:
 		complain("", "the extension iforest is not installed on this server, so the tables have no iforest index.\n"
 			     "Build it on the server's machine with `make pg`, install it with `make install-pg`, and run");
-		fprintf(stderr, "  CREATE EXTENSION iforest;\n");
 		tables_print_indexes(stderr, names);
 		return true;
 	case TABLES_INDEX_FAILED: break;

@@ -303,6 +303,23 @@ static void without_the_extension_loading_succeeds(void **state)
 	ask_what_is_printed(child.out);
 }
 
+/* What is to be done then begins with the extension. */
+static void an_extension_that_is_refused_is_told(void **state)
+{
+	struct child child;
+
+	(void)state;
+	forget_tables();
+	run("DROP EXTENSION IF EXISTS iforest CASCADE; CREATE ROLE guest LOGIN; GRANT CREATE ON SCHEMA public TO guest");
+	LOAD(&child, 3, "-d", "user=guest", write_text("small.json", small));
+	assert_says(child.err, "all rows are committed, but not indexed: ERROR:  permission denied to create extension");
+	assert_says(child.err, "or these statements:\n  CREATE EXTENSION IF NOT EXISTS iforest;\n  CREATE INDEX ON \"spans\"");
+	run("CREATE EXTENSION iforest");
+	LOAD(&child, 0, "-d", "user=guest", "--resume", file_path("small.json"));
+	assert_says(child.out, "indexed with iforest");
+	run("DROP OWNED BY guest; DROP ROLE guest");
+}
+
 static void an_index_that_fails_is_told(void **state)
 {
 	struct child child;
@@ -334,6 +351,7 @@ int main(void)
 		cmocka_unit_test(a_damaged_file_gives_the_rows_before),
 		cmocka_unit_test(indexes_are_made_and_questions_printed),
 		cmocka_unit_test(without_the_extension_loading_succeeds),
+		cmocka_unit_test(an_extension_that_is_refused_is_told),
 		cmocka_unit_test(an_index_that_fails_is_told),
 	};
 
