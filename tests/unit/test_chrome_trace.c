@@ -477,7 +477,8 @@ static void an_event_that_is_cut_is_dropped(void **state)
 
 static void gzip_is_told_by_its_bytes(void **state)
 {
-	static const char cut[] = "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{";
+	static const char cut[] = "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{", padding[700];
+	FILE *file;
 
 	(void)state;
 	write_gzip(varied_trace, strlen(varied_trace), "wb");
@@ -486,6 +487,13 @@ static void gzip_is_told_by_its_bytes(void **state)
 	/* Two members, as some loggers append them. */
 	write_gzip(varied_trace, 100, "wb");
 	write_gzip(varied_trace + 100, strlen(varied_trace) - 100, "ab");
+	read_path(trace_path, &everything, &reading);
+	expect_reading(TRACE_OK, varied_events);
+	/* Padded, as to whole blocks. */
+	file = fopen(trace_path, "ab");
+	assert_non_null(file);
+	assert_int_equal(fwrite(padding, 1, sizeof padding, file), sizeof padding);
+	assert_int_equal(fclose(file), 0);
 	read_path(trace_path, &everything, &reading);
 	expect_reading(TRACE_OK, varied_events);
 	/* Cut before it was packed. */
