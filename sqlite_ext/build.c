@@ -100,7 +100,8 @@ static int add_rows(struct build *build)
 	return rc;
 }
 
-/* Integers until a real shows up: then the column is one of reals, and the build starts over. */
+/* Integers until a real shows up: then the column is one of reals, and the build starts over. One that is empty, and can hold
+ * no number but a real, is one of reals too. */
 static int choose_kinds(struct build *build)
 {
 	sqlite3_stmt *statement;
@@ -127,7 +128,7 @@ static int choose_kinds(struct build *build)
 		else
 			is_real = !sqlite3_table_column_metadata(build->index->db, build->index->schema, build->source->name,
 								 column, &type, NULL, NULL, NULL, NULL) &&
-				  type && sqlite3_strlike("%REAL%", type, 0) == 0;
+				  strcmp(iforest_affinity_of(type, false), "REAL") == 0;
 		rc = sqlite3_finalize(statement);
 		if (rc)
 			iforest_error_from_db(build->error, build->index->db, rc);

@@ -165,9 +165,8 @@ static bool has_word(const char *type, const char *pattern)
 	return sqlite3_strlike(pattern, type, 0) == 0;
 }
 
-/* SQLite's rule for the affinity of a declared type (datatype3.html, section 3.1); ANY has none in a STRICT table
- * (stricttables.html). */
-static const char *affinity_of(const char *type, bool is_strict)
+/* SQLite's rule (datatype3.html, section 3.1); ANY has none in a STRICT table (stricttables.html). */
+const char *iforest_affinity_of(const char *type, bool is_strict)
 {
 	if (!type || !*type || (is_strict && sqlite3_stricmp(type, "ANY") == 0))
 		return "BLOB";
@@ -209,7 +208,7 @@ static int inspect_columns(struct inspection *inspection, struct iforest_definit
 					       "\"%w\" ADD COLUMN \"%w_binary\" TEXT AS (\"%w\"), and name that",
 					       column, collation, inspection->table, column, column);
 		if (!rc)
-			definition->by_types[b] = affinity_of(type, inspection->is_strict);
+			definition->by_types[b] = iforest_affinity_of(type, inspection->is_strict);
 	}
 	return rc;
 }

@@ -16,4 +16,7 @@ int iforest_source_inspect(struct iforest_source *source, sqlite3 *db, const cha
 			   struct iforest_definition *definition, struct iforest_error *error);
 void iforest_source_release(struct iforest_source *source);
 
+/* The affinity of a declared type, which may be NULL: TEXT, INTEGER, REAL, NUMERIC or BLOB. */
+const char *iforest_affinity_of(const char *type, bool is_strict);
+
 #endif

@@ -812,6 +812,28 @@ static void a_writer_without_the_extension_is_not_hindered(void **state)
 	remove_database(path);
 }
 
+/* A table is made, then the index, then come the rows: what can hold no integer is a column of reals from the start. */
+static void an_empty_column_of_reals_is_one(void **state)
+{
+	static const char *const types[] = { "REAL", "DOUBLE", "DOUBLE PRECISION", "FLOAT", "float(24)", "FLOATING POINT", "INTEGER", "NUMERIC", "" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts INTEGER, v %s); CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, value=v)", types[i]);
+		run(db, "INSERT INTO t(ts, v) VALUES(1, 2)");
+		/* FLOATING POINT has the affinity of INTEGER, for POINT has INT in it */
+		run_gives(db, i < 5 ? "real\n" : "integer\n", "SELECT typeof(sum_v) FROM t_if");
+		run(db, "INSERT INTO t(ts, v) VALUES(1, 0.5)");
+		if (i < 5)
+			run_gives(db, "2|2.5\n", "SELECT count, sum_v FROM t_if");
+		else
+			run_fails(db, "iforest: value column \"v\" of row 2 holds the real 0.5, and the index was made when it held integers only", "SELECT sum_v FROM t_if");
+		close_database(db);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -841,6 +863,7 @@ int main(void)
 		cmocka_unit_test(own_changes_are_seen_between_questions),
 		cmocka_unit_test(a_deserialized_database_is_another_one),
 		cmocka_unit_test(a_writer_without_the_extension_is_not_hindered),
+		cmocka_unit_test(an_empty_column_of_reals_is_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
