@@ -124,7 +124,8 @@ enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *vi
 		number.value.integer = iforest_sketch_integer(reader.bucket);
 	else
 		number.value.real = iforest_sketch_real(reader.bucket);
-	if (extremes && (place == 1 || is_less(&number, &extremes->min)))
+	/* where all lie in one bucket its middle may be less than the least of them, and greater than the greatest */
+	if (extremes && (place == 1 || (place < view->n && is_less(&number, &extremes->min))))
 		number = extremes->min;
 	else if (extremes && (place == view->n || is_less(&extremes->max, &number)))
 		number = extremes->max;

@@ -401,6 +401,30 @@ static void integers_and_reals_share_buckets(void **state)
 	}
 }
 
+/* All in the bucket [1000, 1008) or its negative, on one side of the middle that stands for it: the last is no less exact for
+ * the first one being beyond the middle, too. */
+static void the_ends_are_exact_within_one_bucket(void **state)
+{
+	(void)state;
+	for (int64_t low = -1007; low <= 1007; low += low == -1000 ? 2000 : 1)
+		for (int64_t high = low; high <= (low < 0 ? -1000 : 1007); high++) {
+			struct iforest_sketch_view view;
+			size_t n_bytes;
+			uint8_t *bytes;
+
+			numbers.name = "one bucket";
+			numbers.kind = IFOREST_INT64;
+			numbers.n = 0;
+			for (int64_t number = low; number <= high; number++)
+				push_integer(number);
+			bytes = bytes_of(0, numbers.n, &n_bytes);
+			assert_ok(iforest_sketch_open(&view, bytes, n_bytes));
+			assert_int_equal(view.first, view.last);
+			assert_quantiles(&view);
+			iforest_release(&memory.alloc, bytes);
+		}
+}
+
 static void extremes_of_other_numbers_are_refused(void **state)
 {
 	struct iforest_sketch_extremes extremes = { { IFOREST_INT64, { 1000 } }, { IFOREST_INT64, { 2000 } } };
@@ -662,6 +686,7 @@ int main(void)
 		cmocka_unit_test(what_is_taken_out_leaves_no_trace),
 		cmocka_unit_test(what_is_not_there_is_not_taken_out),
 		cmocka_unit_test(integers_and_reals_share_buckets),
+		cmocka_unit_test(the_ends_are_exact_within_one_bucket),
 		cmocka_unit_test(extremes_of_other_numbers_are_refused),
 		cmocka_unit_test(extremes_may_be_of_either_kind),
 		cmocka_unit_test(sketches_of_nothing_are_bytes_too),
