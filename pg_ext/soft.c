@@ -64,9 +64,11 @@ struct iforest_soft iforest_soft_begin(Expr *expression)
 				      .may_catch = !iforest_calls_foreign_functions((Node *)expression) };
 }
 
+/* A collation that is not known is an error of whoever compares, not of the query. */
 static bool is_of_data(int code)
 {
-	return ERRCODE_TO_CATEGORY(code) == ERRCODE_DATA_EXCEPTION || code == ERRCODE_FEATURE_NOT_SUPPORTED;
+	return ERRCODE_TO_CATEGORY(code) == ERRCODE_DATA_EXCEPTION || code == ERRCODE_FEATURE_NOT_SUPPORTED ||
+	       code == ERRCODE_INDETERMINATE_COLLATION;
 }
 
 static bool evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null, ErrorData **error)

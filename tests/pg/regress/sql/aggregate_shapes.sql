@@ -355,11 +355,14 @@ SELECT shape($$SELECT count(*) FROM paths WHERE path LIKE 'ab\'$$);
 DROP TABLE paths;
 
 -- ---- a condition that fails, and a cheaper one that keeps it from it wherever they stand ----
-CREATE TABLE named(name text, ts timestamptz NOT NULL);
+CREATE TABLE named(name text COLLATE "C", ts timestamptz NOT NULL);
 INSERT INTO named SELECT CASE WHEN i % 2 = 0 THEN 'abc' ELSE '' END, timestamptz '2024-01-01' + i * interval '1 min' FROM generate_series(1, 20000) i;
 CREATE INDEX named_if ON named USING iforest (name, ts);
 VACUUM ANALYZE named;
 SELECT shape($$SELECT count(*), min(ts) FROM named WHERE substr(name, 1, 100 / length(name)) <> 'q' AND length(name) > 0$$);
+-- The same where it is not known by which collation to compare.
+SELECT shape($$SELECT s.* FROM (SELECT text 'b' COLLATE "POSIX" AS name OFFSET 0) other, LATERAL (SELECT count(*) FROM named WHERE named.name <> other.name AND ts < '2000-01-01') s$$);
+SELECT refusal($$SELECT s.* FROM (SELECT text 'b' COLLATE "POSIX" AS name OFFSET 0) other, LATERAL (SELECT count(*) FROM named WHERE named.name <> other.name) s$$);
 DROP TABLE named;
 
 -- ---- formats of EXPLAIN ----
