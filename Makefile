@@ -250,8 +250,8 @@ check-trace2pg: $(TRACE2PG_RUNS)
 layers: $(TRACE2PG)
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/lib/iforest
-	install -m 755 $(MODULES) $(DESTDIR)$(PREFIX)/lib/iforest
+	install -d '$(DESTDIR)$(PREFIX)/lib/iforest'
+	install -m 755 $(MODULES) '$(DESTDIR)$(PREFIX)/lib/iforest'
 
 # ---- the forest as a C library (docs/forest.md) ----
 
