@@ -8,6 +8,7 @@
 #   make fuzz      the fuzzers for SECONDS (default 600) each; needs clang
 #   make layers    proves which folder may know which
 #   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
+#   make trace2pg  the loader of Chrome traces for PostgreSQL (docs/trace2pg.md)
 #   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
@@ -51,7 +52,7 @@ long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
 	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
-.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers bench fuzz pg install install-core install-pg tools clean
+.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers bench fuzz pg install install-core install-pg tools clean always
 .SECONDARY:
 
 all: $(LIBRARIES) $(MODULES)
@@ -96,8 +97,16 @@ $(BUILD)/iforest.so: $(EXTENSION) $(BUILD)/libiforest.a
 $(BUILD)/chrometrace.so: $(READER) $(BUILD)/libtrace.a
 	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lyajl -lz -lm
 
+# what was compiled for one server is not for another
+PG_SERVER = $(shell $(PG_CONFIG) --version) $(shell $(PG_CONFIG) --includedir-server)
+$(BUILD)/pg/server: always
+	@$(if $(HAS_PG),,echo "There is no postgres.h where $(PG_CONFIG) says: please install the server's headers" \
+		"(Debian: postgresql-server-dev-all), or name another PG_CONFIG" >&2; exit 1)
+	@mkdir -p $(@D)
+	@echo '$(PG_SERVER)' | cmp -s - $@ || echo '$(PG_SERVER)' >$@
+
 # PostgreSQL's headers are not held to our warnings
-$(BUILD)/obj/pg_ext/%.o: pg_ext/%.c
+$(BUILD)/obj/pg_ext/%.o: pg_ext/%.c $(BUILD)/pg/server
 	@mkdir -p $(@D)
 	@echo "  cc  $<"
 	@$(CC) -std=gnu11 -fPIC -fvisibility=hidden -fno-strict-aliasing -fwrapv $(WARN) -MMD -MP -I. -D_GNU_SOURCE \
