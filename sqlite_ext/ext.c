@@ -11,7 +11,7 @@ SQLITE_EXTENSION_INIT1
 #include "sqlite_ext/tail.h"
 #include "sqlite_ext/vtab.h"
 
-#define IFOREST_VERSION "0.1.0"
+#define IFOREST_VERSION "1.1"   /* as in sql/pg/iforest.control */
 #define OLDEST_SQLITE 3038000
 
 static void version_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
