@@ -74,6 +74,11 @@ static enum iforest_status check_place(struct iforest_index *index, const struct
 	return status;
 }
 
+static int prepare_get(struct iforest_index *index)
+{
+	return iforest_pager_sqlite_prepare(index, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?");
+}
+
 static enum iforest_status sqlite_get(void *context, const struct iforest_place *place, uint64_t page_index,
 				      struct iforest_page *page)
 {
@@ -90,7 +95,7 @@ static enum iforest_status sqlite_get(void *context, const struct iforest_place 
 		return status;
 	if (!index->knows_cache_size && iforest_page_cache_is_full(&index->cache))
 		ask_cache_size(index);
-	rc = iforest_pager_sqlite_prepare(index, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?");
+	rc = prepare_get(index);
 	if (rc)
 		return iforest_pager_sqlite_failed(index, rc);
 	sqlite3_bind_int64(index->get_page, 1, row_of(place, page_index));
@@ -109,6 +114,18 @@ static enum iforest_status sqlite_get(void *context, const struct iforest_place 
 	if (rc && !status)
 		iforest_page_cache_let_go(&index->cache, page);
 	return rc ? iforest_pager_sqlite_failed(index, rc) : status;
+}
+
+enum iforest_status iforest_pager_sqlite_may_go_on(struct iforest_index *index)
+{
+	int rc = prepare_get(index);
+
+	if (rc)
+		return iforest_pager_sqlite_failed(index, rc);
+	sqlite3_bind_int64(index->get_page, 1, 0);
+	sqlite3_step(index->get_page);
+	rc = sqlite3_reset(index->get_page);
+	return rc ? iforest_pager_sqlite_failed(index, rc) : IFOREST_OK;
 }
 
 static void sqlite_release(void *context, struct iforest_page *page)

@@ -13,6 +13,10 @@ int iforest_pager_sqlite_prepare(struct iforest_index *index, sqlite3_stmt **sta
 /* Notes what SQLite returned, for iforest_index_error(). */
 enum iforest_status iforest_pager_sqlite_failed(struct iforest_index *index, int rc);
 
+/* Lets SQLite look whether it was interrupted, and call a progress handler: to be asked now and then where pages in memory keep
+ * a question busy. IFOREST_IO where it is to end. */
+enum iforest_status iforest_pager_sqlite_may_go_on(struct iforest_index *index);
+
 /* A number for ids, from SQLite's own generator; the context is not looked at. */
 uint64_t iforest_pager_sqlite_random(void *context);
 

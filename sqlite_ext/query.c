@@ -1,6 +1,7 @@
 #include "sqlite_ext/query_groups.h"
 
 #include "core/page.h"
+#include "sqlite_ext/pager_sqlite.h"
 
 #include <stddef.h>
 
@@ -44,6 +45,17 @@ static const struct iforest_filter *filter_of(const struct iforest_query *query)
 	return query->snapshot->tail.n_removed > 0 ? &query->snapshot->tail.filter : NULL;
 }
 
+enum { MOST_STEPS = 4096 };
+
+/* A bucket or a series was passed without a row for SQLite: the program may have interrupted it. */
+static enum iforest_status pass(struct iforest_query *query)
+{
+	if (++query->n_steps < MOST_STEPS)
+		return IFOREST_OK;
+	query->n_steps = 0;
+	return iforest_pager_sqlite_may_go_on(query->index);
+}
+
 static enum iforest_status list_of_series(struct iforest_query *query, uint32_t member, struct iforest_bucket_list *list)
 {
 	enum iforest_status status = iforest_ahead_start(&query->ahead, member);
@@ -53,6 +65,8 @@ static enum iforest_status list_of_series(struct iforest_query *query, uint32_t 
 		int64_t bucket;
 
 		status = iforest_ahead_next(&query->ahead, &bucket, &query->pending, &found);
+		if (!status)
+			status = pass(query);
 		if (!status && found && query->is_overlap && list->n == IFOREST_MAX_OVERLAPPED)
 			status = IFOREST_TOO_LARGE;
 		if (!status && found)
@@ -260,6 +274,7 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 		if (!status && !found) {
 			query->group++;
 			query->group_is_open = false;
+			status = pass(query);
 		}
 	}
 	query->at_end = !found;

@@ -36,6 +36,7 @@ struct iforest_query {
 	struct iforest_snapshot *snapshot;
 	/* of the connection, when the snapshot was last seen to be the one stored */
 	uint64_t n_changes;
+	unsigned n_steps;                             /* since SQLite was last let look whether it was interrupted */
 	unsigned n_kept;                              /* by columns kept, and their numbers in the index */
 	unsigned kept[IFOREST_MAX_BY];
 	struct iforest_bucketing bucketing;

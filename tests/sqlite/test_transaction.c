@@ -241,6 +241,42 @@ static void a_question_may_be_interrupted_anywhere(void **state)
 	assert_true(n_failed > n_rolled_back && n_rolled_back > 0);
 }
 
+/* A group of series is added up before its first row: meanwhile an interrupt, or the time limit of a progress handler, ends it,
+ * also where all pages are in memory. */
+static void a_group_may_be_interrupted(void **state)
+{
+	static const char *const questions[] = {
+		"SELECT bucket, count FROM folded(0, 1000, 500) LIMIT 1", "SELECT bucket, overlaps FROM overlapping(0, 1000, 500) LIMIT 1",
+		"SELECT bucket, count FROM folded(0, 1000, 500) WHERE fill = 'last' LIMIT 1",
+		"SELECT * FROM empty(2000, 3000) UNION ALL SELECT * FROM empty(2000, 3000)",
+	};
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS ROWS(30000) "UPDATE spans SET track = id / 15;" INDEX FOLD "CREATE VIRTUAL TABLE overlapping USING iforest_overlap(spans_if, ());"
+		"CREATE VIRTUAL TABLE empty USING iforest(content=spans, time=ts, by=code)");
+	run(db, "UPDATE spans SET code = id; INSERT INTO spans_if(spans_if) VALUES('optimize'); INSERT INTO empty(empty) VALUES('optimize')");
+	for (int q = 0; q < 4; q++) {
+		char *before = rows_of(db, questions[q]);
+		int64_t n_all = steps_of(db, questions[q]);
+
+		assert_non_null(before);
+		if (n_all < 60)
+			fail_msg("%s\n  lets SQLite look %"PRId64" times", questions[q], n_all);
+		for (int part = 1; part < 4; part++) {
+			n_steps = 0;
+			fatal_step = n_all * part / 4;
+			sqlite3_progress_handler(db, 1, count_step, NULL);
+			run_fails(db, "", "%s", questions[q]);
+			sqlite3_progress_handler(db, 0, NULL, NULL);
+			assert_non_null(strstr(last_message(), "interrupted"));
+			run_gives(db, before, "%s", questions[q]);
+		}
+		free(before);
+	}
+	close_database(db);
+}
+
 /* ---- another database in the place of one ---- */
 
 static void copy_file(const char *path, const char *copy)
@@ -411,6 +447,7 @@ int main(void)
 		cmocka_unit_test(who_may_not_write_reads_anew),
 		cmocka_unit_test(a_question_changes_nothing),
 		cmocka_unit_test(a_question_may_be_interrupted_anywhere),
+		cmocka_unit_test(a_group_may_be_interrupted),
 		cmocka_unit_test(a_fork_may_be_deserialized_over_the_other),
 		cmocka_unit_test(a_fork_may_be_restored_over_the_other),
 		cmocka_unit_test(a_fork_may_be_attached_under_the_same_name),
