@@ -207,16 +207,29 @@ static void append_change(sqlite3_str *sql, const char *column, const char *coll
 		sqlite3_str_appendf(sql, " COLLATE \"%w\"", collation);
 }
 
-/* BEFORE UPDATE has generated columns right only where the trigger names what they are made of: with them, any update
- * counts. */
+static bool is_of_index(const struct iforest_definition *definition, const char *column)
+{
+	bool is_one = sqlite3_stricmp(definition->time, column) == 0;
+
+	for (unsigned b = 0; b < definition->n_by && !is_one; b++)
+		is_one = sqlite3_stricmp(definition->by[b].source, column) == 0;
+	for (unsigned v = 0; v < definition->n_values && !is_one; v++)
+		is_one = sqlite3_stricmp(definition->values[v].source, column) == 0;
+	return is_one;
+}
+
+/* BEFORE UPDATE has generated columns right only where the trigger names what they are made of: with them in the index, any
+ * update counts. UNIQUE indexes have none. */
 static int read_generated(const struct iforest_watch *watch, bool *has_generated)
 {
 	sqlite3_stmt *statement;
 	int rc = iforest_prepare(watch->error, watch->db, &statement,
-				 "SELECT 1 FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)", watch->source->name,
+				 "SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)", watch->source->name,
 				 watch->schema);
 
-	*has_generated = !rc && sqlite3_step(statement) == SQLITE_ROW;
+	*has_generated = false;
+	while (!rc && !*has_generated && sqlite3_step(statement) == SQLITE_ROW)
+		*has_generated = is_of_index(watch->definition, iforest_column_string(statement, 0));
 	return rc ? rc : finish(watch, statement);
 }
 

@@ -245,6 +245,7 @@ static void what_changes_nothing_leaves_it_good(void **state)
 		"CREATE TRIGGER mine AFTER INSERT ON spans BEGIN SELECT 1; END",
 		"ALTER TABLE spans ADD COLUMN extra DEFAULT 5",
 		"ALTER TABLE spans ADD COLUMN another; ALTER TABLE spans DROP COLUMN another",
+		"ALTER TABLE spans ADD COLUMN made AS (ts / 2)",
 		"ALTER TABLE spans RENAME COLUMN note TO remark",
 		"CREATE UNIQUE INDEX u ON spans(code) WHERE code > 5; DROP INDEX u",
 		"ANALYZE; REINDEX; VACUUM",

@@ -205,6 +205,29 @@ static void a_dump_holds_what_is_pending(void **state)
 	}
 }
 
+/* Where none of the index is, an update of what is not in the index logs nothing. */
+static void a_generated_column_beside_an_index_costs_nothing(void **state)
+{
+	static const char *const kinds[] = { "VIRTUAL", "STORED" };
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		run(db, "CREATE TABLE spans(id INTEGER PRIMARY KEY, early AS (note || track) %s, track TEXT, ts INTEGER, dur INTEGER, code UNIQUE, note TEXT,"
+			" late INTEGER AS (ts + length(note)) %s); WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 100)"
+			" INSERT INTO spans(track, ts, dur, code, note) SELECT char(97 + i %% 3), i * 7, i %% 11, i, 'x' FROM c;" INDEX, kinds[k], kinds[k]);
+		run(db, "UPDATE spans SET note = note || 'y'; UPDATE spans SET dur = dur, ts = ts, code = code");
+		assert_int_equal(integer_of(db, "SELECT count(*) FROM spans_if_log"), 0);
+		run(db, "UPDATE spans SET note = 'z', dur = dur + late WHERE id = 5; UPDATE OR REPLACE spans SET note = early, code = 8 WHERE id = 9;"
+			"UPDATE spans SET ts = late, id = id + 1000 WHERE id > 90; REPLACE INTO spans(id, ts, code, note) VALUES(1000, 3, 20, NULL)");
+		expect_same(db, "main", "spans");
+		run(db, COMMAND("integrity-check") COMMAND("flush") COMMAND("integrity-check"));
+		expect_same(db, "main", "spans");
+		close_database(db);
+	}
+}
+
 static void any_column_may_be_generated(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -451,6 +474,7 @@ int main(void)
 		cmocka_unit_test(names_that_only_a_log_needs_stay_free),
 		cmocka_unit_test(pending_rows_outlive_what_happens_to_the_file),
 		cmocka_unit_test(a_dump_holds_what_is_pending),
+		cmocka_unit_test(a_generated_column_beside_an_index_costs_nothing),
 		cmocka_unit_test(any_column_may_be_generated),
 		cmocka_unit_test(an_answer_is_not_mixed_up),
 		cmocka_unit_test(an_answer_from_a_shared_cache_is_not_mixed_up),
