@@ -73,8 +73,14 @@ int iforest_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const 
 	if (!error.rc)
 		registration->open(table, db, registration->connection, n_arguments, &error);
 	if (table && error.rc && iforest_is_lasting(error.rc)) {
-		table->broken = error.message;
-		error = (struct iforest_error){ .rc = SQLITE_OK };
+		/* SQLite connects it again where it reads the schema again, not where this connection makes the index */
+		table->broken = sqlite3_mprintf("%s; once that is put right, drop this table and create it again, or open the "
+						"database again", error.message);
+		iforest_error_clear(&error);
+		if (!table->broken)
+			iforest_error_set(&error, SQLITE_NOMEM, "");
+	}
+	if (table && table->broken) {
 		/* with room for the arguments of any module, so that what is told is what is wrong */
 		if (sqlite3_declare_vtab(
 			    db,

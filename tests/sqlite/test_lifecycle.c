@@ -265,6 +265,24 @@ static void a_fold_notices_another_index_of_the_same_name(void **state)
 	close_database(db);
 }
 
+/* SQLite does not ask again for a table that was named while its index was not there: the message says what helps. */
+static void a_fold_is_made_anew_after_its_index(void **state)
+{
+	static const char *const missing = "f: iforest_fold: no index \"spans_if\" in schema \"main\"";
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS INDEX "CREATE VIRTUAL TABLE f USING iforest_fold(spans_if); DROP TABLE spans_if; VACUUM");
+	run_fails(db, missing, "SELECT * FROM f");
+	run_fails(db, "no such column: count", "SELECT count FROM f");
+	run(db, INDEX);
+	run_fails(db, missing, "SELECT * FROM f(5, 6)");
+	assert_non_null(strstr(last_message(), "; once that is put right, drop this table and create it again, or open the database again"));
+	run(db, "DROP TABLE f; CREATE VIRTUAL TABLE f USING iforest_fold(spans_if)");
+	run_gives(db, "3000\n", "SELECT count FROM f");
+	close_database(db);
+}
+
 static void renames_are_followed(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -626,6 +644,7 @@ int main(void)
 		cmocka_unit_test(a_drop_leaves_nothing),
 		cmocka_unit_test(a_rebuild_takes_the_place_of_the_index_before),
 		cmocka_unit_test(a_fold_notices_another_index_of_the_same_name),
+		cmocka_unit_test(a_fold_is_made_anew_after_its_index),
 		cmocka_unit_test(renames_are_followed),
 		cmocka_unit_test(an_index_is_not_named_as_its_column),
 		cmocka_unit_test(any_name_will_do),
