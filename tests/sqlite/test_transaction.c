@@ -190,6 +190,58 @@ static void who_may_not_write_reads_anew(void **state)
 	}
 }
 
+static bool is_among(const char *name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (name && strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+#define AMONG(name, ...) is_among(name, (const char *const[]){ __VA_ARGS__ }, sizeof (const char *const[]){ __VA_ARGS__ } / sizeof(char *))
+
+/* What docs/sqlite.md says that an authorizer must allow. */
+static int allow_as_documented(void *ignored, int action, const char *a, const char *b, const char *c, const char *d)
+{
+	bool allowed = action == SQLITE_SELECT;
+
+	(void)ignored, (void)c, (void)d;
+	if (action == SQLITE_READ)
+		allowed = AMONG(a, "spans", "sqlite_master", "sqlite_temp_master", "pragma_table_info", "pragma_table_xinfo", "pragma_index_list",
+				"pragma_index_xinfo", "folded") || (a && strncmp(a, "spans_if", 8) == 0);
+	else if (action == SQLITE_PRAGMA)
+		allowed = AMONG(a, "table_info", "table_xinfo", "index_list", "index_xinfo", "schema_version", "read_uncommitted");
+	else if (action == SQLITE_FUNCTION)
+		allowed = AMONG(b, "iforest_pending", "glob", "iif", "like", "max");
+	else if (action == SQLITE_UPDATE)
+		allowed = AMONG(a, "sqlite_master");
+	return allowed ? SQLITE_OK : SQLITE_DENY;
+}
+
+static void an_authorizer_need_allow_no_more(void **state)
+{
+	const char *path = test_path("authorized.db");
+	sqlite3 *db = open_database(path, 0);
+
+	(void)state;
+	run(db, SPANS INDEX FOLD ROWS(3000));
+	for (int is_new = 0; is_new < 2; is_new++) {
+		if (is_new) {
+			close_database(db);
+			db = open_database(path, 0);
+		}
+		sqlite3_set_authorizer(db, allow_as_documented, NULL);
+		run_gives(db, "3000\n", ASK);
+		assert_true(steps_of(db, ASK) < MANY);
+		run_gives(db, "a|1000\nb|1000\nc|1000\n", "SELECT track, count FROM spans_if");
+		run_fails(db, "", "INSERT INTO spans_if(spans_if) VALUES('flush')");
+		sqlite3_set_authorizer(db, NULL, NULL);
+		expect_good(db);
+	}
+	close_database(db);
+	remove_database(path);
+}
+
 /* A question counts as no change; but the first one in a transaction that has written has SQLite count none. */
 static void a_question_changes_nothing(void **state)
 {
@@ -445,6 +497,7 @@ int main(void)
 		cmocka_unit_test(a_transaction_keeps_what_it_has_read),
 		cmocka_unit_test(the_transaction_that_makes_an_index_keeps_too),
 		cmocka_unit_test(who_may_not_write_reads_anew),
+		cmocka_unit_test(an_authorizer_need_allow_no_more),
 		cmocka_unit_test(a_question_changes_nothing),
 		cmocka_unit_test(a_question_may_be_interrupted_anywhere),
 		cmocka_unit_test(a_group_may_be_interrupted),
