@@ -58,6 +58,10 @@ static void appended_rows_are_seen(void **state)
 	expect_same(db, "main", "spans");
 	run(db, "UPDATE spans SET dur = 5 WHERE id = 7");
 	run_fails(db, "spans_if: holds other rows than the table", COMMAND("integrity-check"));
+	run(db, COMMAND("rebuild") "ALTER TABLE spans RENAME TO moved");
+	run_fails(db, "iforest: no table \"spans\" in schema \"main\"", "SELECT * FROM spans_if");
+	run(db, "ALTER TABLE moved RENAME TO spans");
+	expect_same(db, "main", "spans");
 	run(db, "ALTER TABLE spans_if RENAME TO x; SELECT count(*) FROM x; DROP TABLE x");
 	assert_int_equal(integer_of(db, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'x%%'"), 0);
 	close_database(db);
@@ -76,7 +80,10 @@ static void a_manual_index_waits(void **state)
 	run_fails(db, "spans_if: holds other rows than the table \"spans\" (500 and 100 rows", COMMAND("integrity-check"));
 	run(db, COMMAND("rebuild") COMMAND("integrity-check"));
 	expect_same(db, "main", "spans");
-	run(db, "DROP TABLE spans");
+	run(db, "ALTER TABLE spans RENAME TO moved");
+	run_gives(db, "100\n", "SELECT sum(count) FROM spans_if");
+	run_fails(db, "iforest: no table \"spans\" in schema \"main\"", COMMAND("rebuild"));
+	run(db, "ALTER TABLE moved RENAME TO spans;" COMMAND("rebuild") "DROP TABLE spans");
 	run_gives(db, "100\n", "SELECT sum(count) FROM spans_if");
 	run_fails(db, "iforest: cannot read argument \"sync=never\": it is log, append or manual",
 		  "CREATE VIRTUAL TABLE x USING iforest(content=spans, time=ts, sync=never)");
