@@ -32,7 +32,7 @@ async function checkLabels() {
 	const found = [];
 	for (let s = 0; s < frame.n && found.length < 20; s++) {
 		const left = Math.max(xOf(frame.start[s]), LABEL_WIDTH), right = Math.min(xOf(frame.end[s]), canvas.clientWidth);
-		if (frame.name[s] < 0 || right - left < 40)
+		if (frame.name[s] < 0 || right - left < 40 || yOf(frame.laneOf[s] + 1) > canvas.clientHeight)
 			continue;
 		const x = (left + right) / 2, y = yOf(frame.laneOf[s]) + LANE_HEIGHT / 2;
 		const ratio = window.devicePixelRatio || 1;

@@ -171,8 +171,8 @@ printf '%s' "$told" >"$temporary/report"
 ask() { sql "$database" "WITH r(j) AS (SELECT CAST(readfile('$temporary/report') AS TEXT)), label AS (SELECT value AS l FROM r, json_each(j, '\$.labels')) $1"; }
 [ "$(ask "SELECT json_extract(j, '\$.moves') = 300 AND json_extract(j, '\$.frames') >= 300 FROM r")" = 1 ]
 report "every move has a frame" $?
-[ "$(ask "SELECT count(*) >= 20 AND count(DISTINCT json_extract(l, '\$.label')) > 1 FROM label")" = 1 ]
-report "there are labels, not all the same" $?
+[ -n "${TIMELINE_DATABASE:-}" ] || [ "$(ask "SELECT count(*) >= 20 AND count(DISTINCT json_extract(l, '\$.label')) > 1 FROM label")" = 1 ]
+report "there are labels, not all the same, in the spans that are made up" $?
 [ "$(ask "SELECT count(*) FROM label JOIN spans ON id = json_extract(l, '\$.id') WHERE name IS NOT json_extract(l, '\$.label') OR name IS NOT json_extract(l, '\$.hover')")" = 0 ]
 report "labels and what the pointer shows are the names in the table" $?
 [ "$(ask "SELECT count(*) FROM label WHERE NOT json_extract(l, '\$.isDrawn') OR NOT json_extract(l, '\$.isShown')")" = 0 ]
