@@ -26,7 +26,7 @@ bool tables_copy_start(struct connection *connection, enum trace_kind kind, cons
 enum tables_indexed {
 	TABLES_INDEXED,
 	TABLES_INDEXED_BEFORE, /* there are iforest indexes on them already */
-	TABLES_NO_EXTENSION,   /* the server does not know iforest */
+	TABLES_NO_EXTENSION,   /* the server does not know iforest, or cannot load it: the connection has its words */
 	TABLES_INDEX_FAILED    /* the connection has the problem */
 };
 

@@ -106,6 +106,7 @@ static bool index_tables(struct load *load)
 	case TABLES_INDEXED: printf("indexed with iforest\n"); return true;
 	case TABLES_INDEXED_BEFORE: printf("iforest indexes are there already, and none was added\n"); return true;
 	case TABLES_NO_EXTENSION:
+		complain("", load->connection->problem);
 		complain("", "the extension iforest is not installed on this server, so the tables have no iforest index.\n"
 			     "Build it on the server's machine with `make pg`, install it with `make install-pg`, and run");
 		tables_print_indexes(stderr, names);

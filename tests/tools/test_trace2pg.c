@@ -296,6 +296,7 @@ static void without_the_extension_loading_succeeds(void **state)
 		     "options='-c extension_destdir=/nowhere'" :
 		     "options='-c extension_control_path=/nowhere'",
 	     "--spans", "public.spans", write_text("small.json", small));
+	assert_says(child.err, "trace2pg: ERROR:  ");
 	assert_says(child.err, "the extension iforest is not installed on this server");
 	assert_says(child.err, "make install-pg");
 	assert_says(child.err, "CREATE INDEX ON \"public\".\"spans\" USING iforest (track, ts) INCLUDE (dur) WITH (duration = 'dur');");
