@@ -3,6 +3,7 @@
 #include "access/stratnum.h"
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
+#include "miscadmin.h"
 #include "utils/lsyscache.h"
 
 #include "core/key.h"
@@ -185,8 +186,10 @@ static void read_time_key(Relation index, const struct iforest_definition *defin
 
 		n = (uint32)iforest_scan_key_elements(key, &elements);
 		ranges = palloc((n + 1) * sizeof *ranges);
-		for (uint32 i = 0; i < n; i++)
+		for (uint32 i = 0; i < n; i++) {
+			CHECK_FOR_INTERRUPTS();
 			ranges[i] = range_of(index, definition, key, elements[i]);
+		}
 	} else {
 		one = range_of(index, definition, key, key->sk_argument);
 	}
