@@ -8,7 +8,8 @@
 
 #include "pg_ext/series_pages.h"
 
-enum { MOST_COMBINATIONS = 4096 };
+/* of values of by columns: so many are looked up, however few series there are */
+enum { FEW_COMBINATIONS = 4096 };
 
 int iforest_scan_key_elements(ScanKey key, Datum **elements)
 {
@@ -45,6 +46,7 @@ struct by_key {
 	int column;
 	Datum *elements;
 	int n_elements;
+	bool is_listed;             /* series are looked up by these values: what is found need not be compared with them */
 };
 
 static int read_by_keys(const struct iforest_definition *definition, ScanKey keys, int n_keys, struct by_key *by_keys)
@@ -85,7 +87,8 @@ static bool accepts(const struct by_key *by_keys, int n_by_keys, const struct ma
 	bool accepted = true;
 
 	for (int k = 0; k < n_by_keys && accepted; k++)
-		accepted = key_accepts(&by_keys[k], series->values[by_keys[k].column], series->are_null[by_keys[k].column]);
+		accepted = by_keys[k].is_listed || key_accepts(&by_keys[k], series->values[by_keys[k].column],
+							       series->are_null[by_keys[k].column]);
 	return accepted;
 }
 
@@ -121,13 +124,13 @@ static void sort_series(Relation index, const struct iforest_definition *definit
 	qsort_arg(series, n, sizeof *series, compare_series, &ordering);
 }
 
-/* The keys that tie each by column to values of its own type, by column; NULL if some column is not tied so, or in too many
- * ways to try. */
-static const struct by_key **listed_keys(Relation index, const struct iforest_definition *definition,
-					 const struct by_key *by_keys, int n_by_keys)
+/* The keys that tie each by column to values of its own type, by column; NULL if some column is not tied so, or in more ways
+ * than there are series, or values. */
+static struct by_key **listed_keys(Relation index, const struct iforest_definition *definition, struct by_key *by_keys,
+				   int n_by_keys, uint32 n_known, uint32 *n_ways)
 {
-	const struct by_key **listed = palloc0((definition->n_by + 1) * sizeof *listed);
-	double n_combinations = 1;
+	struct by_key **listed = palloc0((definition->n_by + 1) * sizeof *listed);
+	double n_combinations = 1, n_values = 0;
 
 	for (int k = 0; k < n_by_keys; k++) {
 		ScanKey key = by_keys[k].key;
@@ -140,12 +143,18 @@ static const struct by_key **listed_keys(Relation index, const struct iforest_de
 		if (!listed[i])
 			return NULL;
 		n_combinations *= listed[i]->n_elements;
+		n_values += listed[i]->n_elements;
 	}
-	return n_combinations <= MOST_COMBINATIONS ? listed : NULL;
+	if (n_combinations > Max(Max(n_known, FEW_COMBINATIONS), n_values))
+		return NULL;
+	*n_ways = (uint32)n_combinations;
+	for (unsigned i = 0; i < definition->n_by; i++)
+		listed[i]->is_listed = true;
+	return listed;
 }
 
 /* Looks each combination of listed values up. Writes ids, ascending and each once; returns their number. */
-static uint32 find_listed(Relation index, const struct iforest_definition *definition, const struct by_key **listed,
+static uint32 find_listed(Relation index, const struct iforest_definition *definition, struct by_key **listed,
 			  struct iforest_series_cache *cache, uint32 *ids)
 {
 	struct iforest_series_key key = { .alloc = &iforest_pg_alloc };
@@ -173,14 +182,14 @@ static void read_series(Relation index, const struct iforest_definition *definit
 			int n_keys, bool in_order, struct iforest_scan_keys *result)
 {
 	struct iforest_series_cache *cache = iforest_series_cache_get(index, index_id);
-	uint32 n_known = iforest_series_refresh(index, cache), n = 0, n_listed = n_known;
+	uint32 n_known = iforest_series_refresh(index, cache), n = 0, n_listed = n_known, n_ways = 0;
 	struct by_key *by_keys = palloc((n_keys + 1) * sizeof *by_keys);
 	int n_by_keys = read_by_keys(definition, keys, n_keys, by_keys);
-	const struct by_key **listed = listed_keys(index, definition, by_keys, n_by_keys);
+	struct by_key **listed = listed_keys(index, definition, by_keys, n_by_keys, n_known, &n_ways);
 	struct matched_series *matched;
 
 	result->series = MemoryContextAllocHuge(CurrentMemoryContext,
-						(Max(n_known, MOST_COMBINATIONS) + 1) * sizeof *result->series);
+						((Size)Max(n_known, n_ways) + 1) * sizeof *result->series);
 	if (listed)
 		n_listed = find_listed(index, definition, listed, cache, result->series);
 	matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_listed + 1) * sizeof *matched);
@@ -192,8 +201,7 @@ static void read_series(Relation index, const struct iforest_definition *definit
 						      .are_null = palloc(definition->n_by * sizeof(bool)) };
 		iforest_by_read(index, definition, key, n_bytes, matched[n].values, matched[n].are_null);
 		n += accepts(by_keys, n_by_keys, &matched[n]);
-		if ((i & 0xff) == 0)
-			CHECK_FOR_INTERRUPTS();
+		CHECK_FOR_INTERRUPTS();
 	}
 	if (in_order)
 		sort_series(index, definition, matched, n);
