@@ -48,6 +48,13 @@ bool iforest_has_columns(Node *expression)
 
 /* ---- constants ---- */
 
+/* The remainder of an infinity is NaN. */
+static bool is_numeric_remainder(Oid function, void *context)
+{
+	(void)context;
+	return function == F_NUMERIC_MOD || function == F_MOD_NUMERIC_NUMERIC;
+}
+
 static bool is_special(Node *node, void *zero_too)
 {
 	double value;
@@ -55,6 +62,8 @@ static bool is_special(Node *node, void *zero_too)
 
 	if (!node)
 		return false;
+	if (zero_too && check_functions_in_node(node, is_numeric_remainder, NULL))
+		return true;
 	if (!IsA(node, Const) && !IsA(node, Param))
 		return expression_tree_walker(node, is_special, zero_too);
 	type = getBaseType(exprType(node));

@@ -35,8 +35,8 @@ bool iforest_is_ascending(Node *expression, AttrNumber attribute);
 /* Is a constant of it infinite or NaN, or a parameter that may be? */
 bool iforest_may_be_infinite(Node *expression);
 
-/* The same, or is one 0: may it make NaN of an infinity? That comes after all others, so what is made of the infinities at
- * both ends of a column may be equal, and nothing between them. */
+/* The same, or is one 0, or is a remainder taken: may it make NaN of an infinity? That comes after all others, so what is made
+ * of the infinities at both ends of a column may be equal, and nothing between them. */
 bool iforest_may_make_nan(Node *expression);
 
 /* Does a RelabelType leave values in their order? Not so where an int4 becomes an oid, say. */

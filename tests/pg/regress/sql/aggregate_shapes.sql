@@ -282,6 +282,8 @@ SELECT shape('SELECT (ts / ''Infinity'')::numeric < 1, count(*) FROM extremes GR
 SELECT shape('SELECT extract(epoch FROM at) * 0, count(*) FROM extremes GROUP BY 1');
 SELECT shape('SELECT floor(ts / 1000), count(*) FROM extremes GROUP BY 1');
 SELECT shape('SELECT min(extract(epoch FROM at) * 0), max(extract(epoch FROM at) * 0) FROM extremes');
+SELECT shape('SELECT extract(epoch FROM at) - extract(epoch FROM at) % 86400, count(*) FROM extremes GROUP BY 1');
+SELECT shape('SELECT min(extract(epoch FROM at) - extract(epoch FROM at) % 86400), max(extract(epoch FROM at) - extract(epoch FROM at) % 86400) FROM extremes');
 SET plan_cache_mode = force_generic_plan;
 PREPARE times(float8) AS SELECT (ts * $1)::numeric(3, 0) AS t, count(*) FROM extremes GROUP BY 1 ORDER BY 1;
 EXECUTE times(0);
