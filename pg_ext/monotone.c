@@ -67,6 +67,8 @@ static bool is_special(Node *node, void *zero_too)
 	if (!IsA(node, Const) && !IsA(node, Param))
 		return expression_tree_walker(node, is_special, zero_too);
 	type = getBaseType(exprType(node));
+	if (IsA(node, Param) && zero_too && (type == INT2OID || type == INT4OID || type == INT8OID))
+		return true;
 	if (type != FLOAT4OID && type != FLOAT8OID && type != NUMERICOID)
 		return false;
 	if (IsA(node, Param) || castNode(Const, node)->constisnull)

@@ -287,6 +287,10 @@ SELECT shape('SELECT min(extract(epoch FROM at) - extract(epoch FROM at) % 86400
 SET plan_cache_mode = force_generic_plan;
 PREPARE times(float8) AS SELECT (ts * $1)::numeric(3, 0) AS t, count(*) FROM extremes GROUP BY 1 ORDER BY 1;
 EXECUTE times(0);
+PREPARE epochs(integer) AS SELECT extract(epoch FROM at) * $1 AS t, count(*) FROM extremes GROUP BY 1 ORDER BY 1;
+EXECUTE epochs(0);
+PREPARE least(integer) AS SELECT min(extract(epoch FROM at) * $1) FROM extremes;
+EXECUTE least(0);
 -- Between them it would come, too, where the infinity is the factor.
 SELECT shape('SELECT count(*), min(ts) FROM extremes WHERE ts * ''Infinity'' >= ''NaN''');
 SELECT shape('SELECT ts * ''Infinity'' >= ''NaN'', count(*) FROM extremes GROUP BY 1');
