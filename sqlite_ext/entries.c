@@ -18,12 +18,13 @@ static int refuse_row(struct iforest_entry_reader *reader, const char *column, c
 
 	if (rc)
 		return rc;
-	if (sqlite3_step(statement) == SQLITE_ROW)
+	rc = sqlite3_step(statement);
+	if (rc == SQLITE_ROW)
 		iforest_error_set(reader->error, SQLITE_ERROR, format, column, sqlite3_column_int64(statement, 0),
 				  sqlite3_column_type(statement, 1) == SQLITE_BLOB ? "a blob" :
 					(const char *)sqlite3_column_text(statement, 1), remedy);
 	else
-		iforest_error_from_db(reader->error, reader->db, SQLITE_ERROR);
+		iforest_error_from_db(reader->error, reader->db, rc == SQLITE_DONE ? SQLITE_ERROR : rc);
 	sqlite3_finalize(statement);
 	return reader->error->rc;
 }

@@ -25,19 +25,20 @@ static int inspect_kind(struct inspection *inspection, const char *content, char
 	static const char *const conflict_replace[] = { "on", "conflict", "replace" };
 	sqlite3_stmt *statement;
 	const char *sql, *type;
-	int rc = iforest_prepare(
+	int step, failed, rc = iforest_prepare(
 		inspection->error, inspection->db, &statement,
 		"SELECT type, name, sql FROM \"%w\".sqlite_schema WHERE type IN ('table', 'view') AND name = %Q COLLATE NOCASE",
 		inspection->schema, content);
 
 	if (rc)
 		return rc;
-	if (sqlite3_step(statement) != SQLITE_ROW) {
+	step = sqlite3_step(statement);
+	if (step == SQLITE_DONE)
 		rc = iforest_error_set(inspection->error, SQLITE_ERROR,
 				       "iforest: no table \"%s\" in schema \"%s\"; an index lives in the schema of its table",
 				       content, inspection->schema);
+	if (step != SQLITE_ROW)
 		goto done;
-	}
 	type = (const char *)sqlite3_column_text(statement, 0);
 	*name = sqlite3_mprintf("%s", sqlite3_column_text(statement, 1));
 	sql = (const char *)sqlite3_column_text(statement, 2);
@@ -59,8 +60,8 @@ static int inspect_kind(struct inspection *inspection, const char *content, char
 			    "out of its schema and write INSERT OR REPLACE INTO \"%w\" where it is meant",
 			    "");
 done:
-	sqlite3_finalize(statement);
-	return rc;
+	failed = sqlite3_finalize(statement);
+	return !rc && failed ? iforest_error_from_db(inspection->error, inspection->db, failed) : rc;
 }
 
 /* The columns of the table as SQL text, for a remedy. */
@@ -68,6 +69,7 @@ static char *list_columns(struct inspection *inspection)
 {
 	sqlite3_stmt *statement;
 	char *list = NULL;
+	int rc;
 
 	if (iforest_prepare(
 		    inspection->error, inspection->db, &statement,
@@ -76,7 +78,9 @@ static char *list_columns(struct inspection *inspection)
 		return NULL;
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		list = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
-	sqlite3_finalize(statement);
+	rc = sqlite3_finalize(statement);
+	if (rc)
+		iforest_error_from_db(inspection->error, inspection->db, rc);
 	return list;
 }
 
@@ -107,13 +111,14 @@ static int inspect_rowid(struct inspection *inspection, char **rowid_column)
 		" (SELECT strict FROM pragma_table_list WHERE schema = %Q AND name = %Q)";
 	const char *table = inspection->table, *schema = inspection->schema;
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(inspection->error, inspection->db, &statement, sql, schema, table, table, schema, table,
-				 schema, table, schema, schema, table);
+	int step, rc = iforest_prepare(inspection->error, inspection->db, &statement, sql, schema, table, table, schema, table,
+				       schema, table, schema, schema, table);
 
 	if (rc)
 		return rc;
-	if (sqlite3_step(statement) != SQLITE_ROW)
-		rc = iforest_error_from_db(inspection->error, inspection->db, SQLITE_ERROR);
+	step = sqlite3_step(statement);
+	if (step != SQLITE_ROW)
+		rc = iforest_error_from_db(inspection->error, inspection->db, step);
 	else if (sqlite3_column_int(statement, 0))
 		rc = refuse_rowids(inspection, "is WITHOUT ROWID, and the index leads back to rows by their rowid");
 	else if (sqlite3_column_type(statement, 1) == SQLITE_NULL || sqlite3_column_int(statement, 2) != 1 ||

@@ -244,9 +244,9 @@ static int read_rows(struct reading *reading)
 	sqlite3_bind_pointer(index->read_pending, 2, reading, READING_POINTER, NULL);
 	sqlite3_step(index->read_pending);
 	failed = sqlite3_reset(index->read_pending);
-	sqlite3_bind_null(index->read_pending, 2);
-	if (!reading->rc && failed)
+	if (!reading->rc && failed) /* before another call makes SQLite forget why */
 		reading->rc = iforest_error_from_db(reading->error, index->db, failed);
+	sqlite3_bind_null(index->read_pending, 2);
 	return reading->rc;
 }
 

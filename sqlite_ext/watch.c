@@ -5,7 +5,7 @@
 int iforest_watch_make_room(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = SQLITE_OK;
+	int failed, rc = SQLITE_OK;
 
 	for (int t = 0; t < IFOREST_N_TRIGGERS && !rc; t++) {
 		rc = iforest_prepare(
@@ -17,7 +17,9 @@ int iforest_watch_make_room(sqlite3 *db, const char *schema, const char *index, 
 				error, SQLITE_ERROR,
 				"iforest: there is already a trigger named \"%s_%s\"; give the index another name", index,
 				iforest_watch_suffixes[t]);
-		sqlite3_finalize(statement);
+		failed = sqlite3_finalize(statement);
+		if (!rc && failed)
+			rc = iforest_error_from_db(error, db, failed);
 	}
 	return rc;
 }

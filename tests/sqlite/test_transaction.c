@@ -293,6 +293,37 @@ static void a_question_may_be_interrupted_anywhere(void **state)
 	assert_true(n_failed > n_rolled_back && n_rolled_back > 0);
 }
 
+/* Wherever it comes, an interrupt is called one, not a table that is missing, nor no error. */
+static void an_interrupt_is_called_one(void **state)
+{
+	static const char *const statements[] = {
+		"CREATE VIRTUAL TABLE another USING iforest(content=spans, time=ts, duration=dur, by=(track, code))",
+		"INSERT INTO spans_if(spans_if) VALUES('rebuild')", "INSERT INTO spans_if(spans_if) VALUES('flush')",
+		"SELECT track, count, max_dur FROM spans_if", "SELECT count FROM appended", "ALTER TABLE spans_if RENAME TO another",
+	};
+	int n_interrupted = 0;
+
+	(void)state;
+	for (size_t s = 0; s < sizeof statements / sizeof *statements; s++)
+		for (n_steps = 0, fatal_step = 1; n_steps >= fatal_step - 1 - fatal_step / 60; fatal_step += 1 + fatal_step / 60) {
+			sqlite3 *db = open_database(":memory:", 0);
+			const char *said;
+
+			run(db, SPANS "CREATE VIRTUAL TABLE appended USING iforest(content=spans, time=ts, sync=append);" INDEX ROWS(5));
+			n_steps = 0;
+			sqlite3_progress_handler(db, 1, count_step, NULL);
+			if (run_any(db, "%s", statements[s]) != SQLITE_OK) {
+				said = strstr(last_message(), "interrupted");
+				if (!said || strcmp(said, "interrupted") != 0)
+					fail_msg("%s\n  interrupted at step %"PRId64": %s", statements[s], fatal_step, last_message());
+				n_interrupted++;
+			}
+			sqlite3_progress_handler(db, 0, NULL, NULL);
+			close_database(db);
+		}
+	assert_true(n_interrupted > 500);
+}
+
 /* A group of series is added up before its first row: meanwhile an interrupt, or the time limit of a progress handler, ends it,
  * also where all pages are in memory. */
 static void a_group_may_be_interrupted(void **state)
@@ -500,6 +531,7 @@ int main(void)
 		cmocka_unit_test(an_authorizer_need_allow_no_more),
 		cmocka_unit_test(a_question_changes_nothing),
 		cmocka_unit_test(a_question_may_be_interrupted_anywhere),
+		cmocka_unit_test(an_interrupt_is_called_one),
 		cmocka_unit_test(a_group_may_be_interrupted),
 		cmocka_unit_test(a_fork_may_be_deserialized_over_the_other),
 		cmocka_unit_test(a_fork_may_be_restored_over_the_other),
