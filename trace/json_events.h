@@ -34,8 +34,8 @@ int trace_json_events_feed(struct trace_json_events *parser, const char *text, s
 /* How large the next piece should at least be: more than 0 only inside a long string that must be kept. */
 size_t trace_json_events_piece_bytes(const struct trace_json_events *parser);
 
-/* To be called behind the last piece, of which something may be left. TRACE_OK, also if the array of events is cut short (*truncated);
- * TRACE_ERROR_NOT_TRACE if there was none. */
+/* To be called behind the last piece, of which something may be left. TRACE_OK, also if the array of events is cut short
+ * (*truncated); TRACE_ERROR_NOT_TRACE if there was none. */
 int trace_json_events_end(struct trace_json_events *parser, bool *truncated);
 
 const struct trace_json_problem *trace_json_events_problem(const struct trace_json_events *parser);

@@ -262,7 +262,8 @@ static void a_signal_that_cancels_nothing_ends_it_too(void **state)
 	run("CREATE FUNCTION go() RETURNS trigger LANGUAGE plpgsql AS "
 	    "$$BEGIN PERFORM pg_sleep(600); RETURN NULL; EXCEPTION WHEN query_canceled THEN RETURN NULL; END$$;"
 	    "CREATE CONSTRAINT TRIGGER go AFTER INSERT ON spans DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION go()");
-	arguments[1] = write_text("growing.json", "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 2}, {\"ph\": \"X\", \"ts\": 2, \"dur\": 2}]");
+	arguments[1] = write_text("growing.json", "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 2}, "
+						  "{\"ph\": \"X\", \"ts\": 2, \"dur\": 2}]");
 	start_child(&child, arguments);
 	wait_until(1, "SELECT count(*) FROM pg_stat_activity WHERE query = 'COMMIT' AND wait_event = 'PgSleep'");
 	kill(child.pid, SIGINT);
