@@ -108,6 +108,8 @@ static void raise_late(const struct iforest_answer_reader *reader, ErrorData *er
 {
 	if (!error)
 		error = reader->series_error;
+	if (!error)
+		error = iforest_value_ranges_error(reader->answer->values);
 	if (!error || reader->fold->n_rows == 0)
 		return;
 	set_time(reader->answer, !has_time, time);
@@ -232,5 +234,6 @@ enum iforest_status iforest_answer_total(struct iforest_answer_reader *reader)
 		return status;
 	iforest_pending_rows_fold(&reader->read.pending, 0, reader->read.pending.n, &reader->read.index.manifest.fields,
 				  reader->fold);
+	raise_late(reader, NULL, false, 0);
 	return add_bucket(reader, &all, false, 0);
 }

@@ -215,7 +215,8 @@ static bool is_safe_division(OpExpr *call)
 }
 
 /* Could the condition raise an error for some value? It is asked about values of rows that others remove. Numerics have room
- * for whatever is made of a value; integers have not. */
+ * for whatever is made of a value; integers have not. What it has beside the value fails for all rows or none, which is told
+ * when it is asked, if it can be caught. */
 static bool may_fail_of_value(Node *node, void *context)
 {
 	static const Oid exact[] = { F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL, F_NUMERIC_UMINUS };
@@ -223,6 +224,8 @@ static bool may_fail_of_value(Node *node, void *context)
 
 	if (!node)
 		return false;
+	if (!iforest_has_columns(node))
+		return iforest_calls_foreign_functions(node);
 	if (IsA(node, OpExpr)) {
 		set_opfuncid(call);
 		for (size_t i = 0; i < lengthof(exact); i++)

@@ -1,8 +1,8 @@
 /* soft.h -- expressions that are evaluated where a plain plan might not: at times between rows, for rows that another condition
  * removes. What they raise there must not end the query.
  *
- * Only errors in data are caught (SQLSTATE class 22 and "feature not supported"), and only those of functions of PostgreSQL and
- * of this extension, which hold nothing but memory when they raise them. */
+ * Only errors in data are caught (SQLSTATE class 22, "feature not supported", and collations that are not known), and only
+ * those of functions of PostgreSQL and of this extension, which hold nothing but memory when they raise them. */
 #ifndef IFOREST_PG_SOFT_H
 #define IFOREST_PG_SOFT_H
 

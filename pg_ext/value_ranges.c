@@ -3,12 +3,13 @@
 #include "executor/executor.h"
 
 #include "core/bits.h"
+#include "pg_ext/soft.h"
 #include "pg_ext/values.h"
 
 /* A condition on one column: an expression that is monotone in it, or IS [NOT] NULL. */
 struct condition {
 	unsigned value;
-	ExprState *expression;
+	struct iforest_soft expression;
 	bool is_null_test, wants_null;
 };
 
@@ -25,6 +26,7 @@ struct iforest_value_ranges {
 	struct condition *conditions;
 	int n_conditions;
 	struct range ranges[IFOREST_MAX_VALUES];
+	ErrorData *error;                 /* of the first condition that cannot be asked; NULL: none */
 };
 
 struct iforest_value_ranges *iforest_value_ranges_begin(const struct iforest_question *question,
@@ -47,7 +49,7 @@ struct iforest_value_ranges *iforest_value_ranges_begin(const struct iforest_que
 		if (condition->is_null_test)
 			condition->wants_null = castNode(NullTest, expression)->nulltesttype == IS_NULL;
 		else
-			condition->expression = ExecInitExpr((Expr *)expression, NULL);
+			condition->expression = iforest_soft_begin((Expr *)expression);
 	}
 	return ranges;
 }
@@ -64,31 +66,37 @@ static int64 key_of(const struct iforest_value_ranges *ranges, unsigned value, u
 	return iforest_value_is_real(ranges->definition, value) ? iforest_key_from_double(number.real) : number.integer;
 }
 
-static bool holds_at(const struct iforest_value_ranges *ranges, const struct condition *condition, int64 key)
+/* False where the condition cannot be asked. */
+static bool ask_at(struct iforest_value_ranges *ranges, const struct condition *condition, int64 key, bool *holds)
 {
 	TupleTableSlot *row = ranges->econtext->ecxt_scantuple;
 	int column = ranges->first + (int)condition->value - 1;
 	union iforest_number number = { .integer = key };
 	MemoryContext before = MemoryContextSwitchTo(ranges->econtext->ecxt_per_tuple_memory);
-	bool is_null;
-	Datum holds;
+	bool is_null = true, done;
+	Datum datum = (Datum)0;
 
 	if (iforest_value_is_real(ranges->definition, condition->value))
 		number.real = iforest_double_from_key(key);
 	row->tts_values[column] = iforest_value_to_datum(ranges->definition, condition->value, number);
 	row->tts_isnull[column] = false;
-	holds = ExecEvalExpr(condition->expression, ranges->econtext, &is_null);
 	MemoryContextSwitchTo(before);
+	done = iforest_soft_evaluate(&condition->expression, ranges->econtext, &datum, &is_null,
+				     ranges->error ? NULL : &ranges->error);
+	*holds = done && !is_null && DatumGetBool(datum);
 	ResetExprContext(ranges->econtext);
-	return !is_null && DatumGetBool(holds);
+	return done;
 }
 
-/* Narrows the range, which is not empty, to where the condition holds. */
-static void narrow(const struct iforest_value_ranges *ranges, const struct condition *condition, struct range *range)
+/* Narrows the range, which is not empty, to where the condition holds; not at all where that cannot be asked. */
+static void narrow(struct iforest_value_ranges *ranges, const struct condition *condition, struct range *range)
 {
-	bool at_low = holds_at(ranges, condition, range->low), at_high = holds_at(ranges, condition, range->high);
+	bool at_low, at_high, in_middle;
 	int64 low = range->low, high = range->high;
 
+	if (!ask_at(ranges, condition, low, &at_low) || !ask_at(ranges, condition, high, &at_high))
+		return;
+	range->wants_null = false;
 	if (at_low == at_high) {
 		range->wants_value = at_low;
 		return;
@@ -97,7 +105,7 @@ static void narrow(const struct iforest_value_ranges *ranges, const struct condi
 	while ((uint64)high - (uint64)low > 1) {
 		int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2);
 
-		if (holds_at(ranges, condition, middle) == at_low)
+		if (ask_at(ranges, condition, middle, &in_middle) && in_middle == at_low)
 			low = middle;
 		else
 			high = middle;
@@ -144,6 +152,7 @@ void iforest_value_ranges_find(struct iforest_value_ranges *ranges, const struct
 			       const struct iforest_pending_rows *pending)
 {
 	memset(ranges->ranges, 0, sizeof ranges->ranges);
+	ranges->error = NULL;
 	for (int i = 0; i < ranges->n_conditions; i++) {
 		const struct condition *condition = &ranges->conditions[i];
 		struct range *range = &ranges->ranges[condition->value];
@@ -154,11 +163,16 @@ void iforest_value_ranges_find(struct iforest_value_ranges *ranges, const struct
 		}
 		if (condition->is_null_test && condition->wants_null)
 			range->wants_value = false;
-		else
+		else if (condition->is_null_test || !range->wants_value)
 			range->wants_null = false;
-		if (!condition->is_null_test && range->wants_value)
+		else
 			narrow(ranges, condition, range);
 	}
+}
+
+ErrorData *iforest_value_ranges_error(const struct iforest_value_ranges *ranges)
+{
+	return ranges->error;
 }
 
 /* ---- asking ---- */

@@ -23,6 +23,10 @@ bool iforest_value_ranges_exist(const struct iforest_value_ranges *ranges);
 void iforest_value_ranges_find(struct iforest_value_ranges *ranges, const struct iforest_manifest *manifest,
 			       const struct iforest_pending_rows *pending);
 
+/* What a condition raised then, for all values alike, so that it leaves none out; NULL: nothing. It is to be raised if there
+ * are rows that all other conditions let pass. */
+ErrorData *iforest_value_ranges_error(const struct iforest_value_ranges *ranges);
+
 enum iforest_verdict iforest_value_ranges_of_node(const struct iforest_value_ranges *ranges, const uint8_t *node,
 						  const struct iforest_fields *fields);
 enum iforest_status iforest_value_ranges_of_entries(const struct iforest_value_ranges *ranges,

@@ -371,6 +371,22 @@ SELECT shape($$SELECT s.* FROM (SELECT text 'b' COLLATE "POSIX" AS name OFFSET 0
 SELECT refusal($$SELECT s.* FROM (SELECT text 'b' COLLATE "POSIX" AS name OFFSET 0) other, LATERAL (SELECT count(*) FROM named WHERE named.name <> other.name) s$$);
 DROP TABLE named;
 
+-- ---- what a value is compared with is computed: once, and what that raises is raised where there are rows to be compared ----
+SELECT shape('SELECT service, count(*) FROM spans WHERE dur > (SELECT max(dur) FROM spans) - 100 AND done < now() - interval ''1 day'' GROUP BY 1');
+SELECT shape('SELECT n, s.* FROM generate_series(1, 3) n, LATERAL (SELECT count(*), max(price) FROM spans WHERE dur BETWEEN n * 100 AND n * 100 + 9) s');
+SET plan_cache_mode = force_generic_plan;
+PREPARE longer(integer, timestamptz) AS SELECT count(*), min(dur) FROM spans WHERE dur > 1000 / $1 AND ts >= $2;
+EXPLAIN (COSTS OFF) EXECUTE longer(2, '2024-03-02');
+EXECUTE longer(2, '2024-03-02');
+EXECUTE longer(NULL, '2024-03-02');
+EXECUTE longer(0, '2024-03-02');
+EXECUTE longer(0, '2030-01-01');
+PREPARE longer_of_all(integer) AS SELECT count(*) FROM spans WHERE dur > 1000 / $1 AND price < 1 / $1;
+EXECUTE longer_of_all(10);
+EXECUTE longer_of_all(0);
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+
 -- ---- formats of EXPLAIN ----
 CREATE FUNCTION explained(options text, question text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
