@@ -123,7 +123,7 @@ static void read_conditions(FunctionCallInfo fcinfo, Relation index, struct ifor
 /* What lies inside, as PostgreSQL subtracts times. */
 static Datum clipped(const struct iforest_overlapped *row, Oid type)
 {
-	iforest_int128 inside = row->inside, days = inside / USECS_PER_DAY;
+	iforest_int128 inside = row->inside, n_days = inside / USECS_PER_DAY;
 	Interval *interval;
 
 	if (type == INT8OID)
@@ -139,9 +139,9 @@ static Datum clipped(const struct iforest_overlapped *row, Oid type)
 		iforest_endless_interval(interval);
 		return IntervalPGetDatum(interval);
 	}
-	if (days > PG_INT32_MAX)
+	if (n_days > PG_INT32_MAX)
 		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("interval out of range"));
-	interval->day = (int32)days;
+	interval->day = (int32)n_days;
 	interval->time = (TimeOffset)(inside % USECS_PER_DAY);
 	return IntervalPGetDatum(interval);
 }
