@@ -38,6 +38,7 @@ static bool calls_walker(Node *node, void *context)
 	case T_CaseWhen:
 	case T_CaseTestExpr:
 	case T_CoalesceExpr:
+	case T_SQLValueFunction:
 	case T_List:
 		return check_functions_in_node(node, search->is_meant, NULL) ||
 		       expression_tree_walker(node, calls_walker, context);

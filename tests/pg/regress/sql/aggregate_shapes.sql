@@ -373,6 +373,7 @@ DROP TABLE named;
 
 -- ---- what a value is compared with is computed: once, and what that raises is raised where there are rows to be compared ----
 SELECT shape('SELECT service, count(*) FROM spans WHERE dur > (SELECT max(dur) FROM spans) - 100 AND done < now() - interval ''1 day'' GROUP BY 1');
+SELECT shape('SELECT count(*), sum(dur) FROM spans WHERE done <= CURRENT_TIMESTAMP AND ts::date < CURRENT_DATE - 7');
 SELECT shape('SELECT n, s.* FROM generate_series(1, 3) n, LATERAL (SELECT count(*), max(price) FROM spans WHERE dur BETWEEN n * 100 AND n * 100 + 9) s');
 SET plan_cache_mode = force_generic_plan;
 PREPARE longer(integer, timestamptz) AS SELECT count(*), min(dur) FROM spans WHERE dur > 1000 / $1 AND ts >= $2;
