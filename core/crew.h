@@ -3,7 +3,7 @@
  * What is called at the same time may read what all share as long as nobody writes it. So a read of an index by several threads
  * wants, for each of them: a scan of its own (scan.h), opened before; a store of its own, for faults are noted there; and a
  * pager whose get(), release(), expect() and glance() change nothing that others read: one that gives pages that are in memory,
- * and none that would have to be fetched. Manifests, filters without a state and checked pages with their peaks (leaf_peaks.h)
+ * and none that would have to be fetched. Manifests, filters without a state and checked pages with their peaks (peaks.h)
  * may be shared. Where an engine must not be called by other threads than its own, neither may its allocator be: scans need
  * none once they are opened, overlaps do.
  */

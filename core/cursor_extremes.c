@@ -237,20 +237,24 @@ static enum iforest_status search_root(struct hunt *hunt)
 	return search_page(hunt, hunt->cursor->run->n_levels, 0);
 }
 
-unsigned iforest_cursor_level_of(const struct iforest_cursor *cursor, const struct iforest_key *from,
-				 const struct iforest_key *to)
+bool iforest_cursor_holds(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
+			  const struct iforest_key *to)
+{
+	struct iforest_key last;
+
+	if (!cursor->path[level].is_held || !iforest_cursor_begins_before(cursor, level, 0, from, true))
+		return false;
+	last = iforest_node_last(node_of_page(cursor, level, cursor->path[level].header.n_items - 1u));
+	return iforest_key_compare(&last, to) >= 0;
+}
+
+/* The lowest level on which a page that is held has all of [from, to); above the highest, the root. */
+static unsigned level_of(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to)
 {
 	unsigned level = 1;
 
-	for (; level <= cursor->run->n_levels; level++) {
-		struct iforest_key last;
-
-		if (!cursor->path[level].is_held || !iforest_cursor_begins_before(cursor, level, 0, from, true))
-			continue;
-		last = iforest_node_last(node_of_page(cursor, level, cursor->path[level].header.n_items - 1u));
-		if (iforest_key_compare(&last, to) >= 0)
-			break;
-	}
+	while (level <= cursor->run->n_levels && !iforest_cursor_holds(cursor, level, from, to))
+		level++;
 	return level;
 }
 
@@ -276,7 +280,7 @@ enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const
 
 	if (iforest_cursor_has_greatest(cursor, from, to, wanted))
 		return iforest_cursor_greatest(cursor, from, to, wanted, aggregate, is_narrow);
-	level = iforest_cursor_level_of(cursor, from, to);
+	level = level_of(cursor, from, to);
 	status = level > cursor->run->n_levels ? search_root(&hunt) : search_page(&hunt, level, cursor->path[level].number);
 	for (unsigned i = 0; i < hunt.n_cut && !status; i++)
 		if (look_at_node(&hunt, cut[i].node, false))

@@ -1,41 +1,13 @@
-#include "core/cursor_internal.h"
-#include "core/leaf_peaks.h"
+#include "core/greatest_internal.h"
 
-/* Nodes of a page that a bound cuts, and leaf pages. There are two, except on forged pages. */
-enum { MOST_CUT = 2 };
-
-/* A node whose greatest value lies outside the range, or may. */
-struct cut {
-	uint64_t number;
-	struct iforest_row greatest;
-};
-
-/* What is looked for: the greatest value v in [from, to), times of one series. */
-struct search {
-	struct iforest_cursor *cursor;
-	const struct iforest_key *from, *to;
-	const struct iforest_wanted *wanted;
-	struct iforest_aggregate *aggregate;
-	struct iforest_row *best;      /* so far, in the aggregate */
-	unsigned v;
-	struct cut leaves[MOST_CUT];   /* left to the end, when most is known */
-	unsigned n_leaves;
-	bool is_narrow;
-};
-
-static inline bool has_time_in_range(const struct search *search, int64_t time)
-{
-	return time >= search->from->time && time < search->to->time;
-}
-
-static inline bool is_of_series(const struct search *search, const uint8_t *node)
+static inline bool is_of_series(const struct iforest_greatest_search *search, const uint8_t *node)
 {
 	return iforest_node_first(node).series == search->from->series &&
 	       iforest_node_last(node).series == search->from->series;
 }
 
 /* Can the row, or one that is less, be the greatest of the range? */
-static inline bool may_improve(const struct search *search, const struct iforest_row *row)
+static inline bool may_improve(const struct iforest_greatest_search *search, const struct iforest_row *row)
 {
 	const struct iforest_row *best = search->best;
 
@@ -44,169 +16,7 @@ static inline bool may_improve(const struct search *search, const struct iforest
 	return row->is_set && (!best->is_set || iforest_row_is_greater(row, best));
 }
 
-/* ---- a leaf page ---- */
-
-/* The first entry of a block at or after a time. As a rule the range begins where the last one ended. */
-static unsigned first_at(const struct iforest_block *block, int64_t time, unsigned guess)
-{
-	unsigned low = 0, high = block->n;
-
-	if (guess < high && block->times[guess] >= time && (guess == 0 || block->times[guess - 1] < time))
-		return guess;
-	while (low < high) {
-		unsigned middle = (low + high) / 2;
-
-		if (block->times[middle] < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* The entry with the greatest value of those in the range, the first of several; n where none of them has a value. */
-static unsigned greatest_entry(struct search *search, const struct iforest_block *block)
-{
-	const int64_t *values = block->values[search->v], *times = block->times;
-	uint64_t present = block->present[search->v];
-	int64_t greatest = INT64_MIN, end = search->to->time;
-	unsigned n = block->n, from = first_at(block, search->from->time, search->cursor->reached_entry), i = from, at = n;
-
-	for (; i < n && times[i] < end; i++) {
-		bool is_greater = (present >> i & 1) & ((values[i] > greatest) | (at == n));
-
-		at = is_greater ? i : at;
-		greatest = is_greater ? values[i] : greatest;
-	}
-	search->cursor->reached_entry = i;
-	search->aggregate->n_rows += i - from;
-	return at;
-}
-
-/* What of a block lies in the range. It stays unpacked: the next range begins with it. */
-static enum iforest_status search_cut_block(struct search *search, unsigned b)
-{
-	struct iforest_block_reader *reader = &search->cursor->reader;
-	const struct iforest_block *block = &reader->block;
-	struct iforest_row row = { .is_set = true };
-	enum iforest_status status;
-	unsigned at;
-
-	iforest_cursor_read_block(search->cursor, b);
-	status = iforest_block_need(reader, IFOREST_TIMES);
-	if (!status)
-		status = iforest_block_need(reader, IFOREST_VALUES + search->v);
-	if (status)
-		return iforest_cursor_blame_leaf(search->cursor, status);
-	at = greatest_entry(search, block);
-	if (at == block->n)
-		return IFOREST_OK;
-	row.value.integer = block->values[search->v][at];
-	row.time = block->times[at];
-	if (search->best->is_set && row.value.integer < search->best->value.integer)
-		return IFOREST_OK;
-	status = iforest_block_pick(reader, IFOREST_REFS, at, &row.ref);
-	if (!status)
-		iforest_row_max(search->best, &row, IFOREST_INT64);
-	return iforest_cursor_blame_leaf(search->cursor, status);
-}
-
-/* The block with which the range begins. */
-static unsigned first_block(const struct search *search, const struct iforest_page_peaks *peaks)
-{
-	unsigned b = search->cursor->path[0].reached;
-
-	if (peaks->blocks[b].first_time >= search->from->time)
-		b = 0;
-	while (b + 1u < peaks->n && peaks->blocks[b + 1].first_time < search->from->time)
-		b++;
-	return b;
-}
-
-static inline void offer_peak(struct search *search, const struct iforest_peak *peak)
-{
-	struct iforest_row row = { .value.integer = peak->value, .time = peak->time, .ref = peak->ref, .is_set = true };
-
-	search->aggregate->n_rows++;
-	if (!search->best->is_set || iforest_row_is_greater(&row, search->best))
-		*search->best = row;
-}
-
-/* Offers the peak of a block that a bound cuts, if it lies in the range. Returns whether the block may have to be opened: it
- * begins before the range ends. */
-static bool look_at_cut_block(struct search *search, const struct iforest_peak *peak)
-{
-	if (peak->first_time >= search->to->time)
-		return false;
-	search->aggregate->n_rows += peak->first_time >= search->from->time;
-	if (!has_time_in_range(search, peak->time))
-		return true;
-	offer_peak(search, peak);
-	return false;
-}
-
-/* Of blocks [from, to), which lie in the range, from < to: the greatest peak. Peaks are in the order of time. */
-static const struct iforest_peak *greatest_peak(const struct iforest_page_peaks *peaks, unsigned from, unsigned to)
-{
-	const struct iforest_peak *greatest = &peaks->blocks[from];
-
-	for (unsigned b = from + 1; b < to; b++)
-		greatest = peaks->blocks[b].value > greatest->value ? &peaks->blocks[b] : greatest;
-	return greatest;
-}
-
-static enum iforest_status open_cut_block(struct search *search, const struct iforest_page_peaks *peaks, unsigned b)
-{
-	if (search->aggregate->n_rows > 0 && search->best->is_set && peaks->blocks[b].value < search->best->value.integer)
-		return IFOREST_OK;
-	return search_cut_block(search, b);
-}
-
-/* By the peaks of the leaf page that is held: first those that lie in the range, then of the blocks with which it begins and
- * ends those that it cuts off from their peaks. The last one stays unpacked. */
-static enum iforest_status search_peaks(struct search *search, const struct iforest_page_peaks *peaks)
-{
-	unsigned first = first_block(search, peaks), last = first;
-	bool is_first_open, is_last_open = false;
-	enum iforest_status status = IFOREST_OK;
-
-	while (last + 1u < peaks->n && peaks->blocks[last + 1].first_time < search->to->time)
-		last++;
-	search->cursor->path[0].reached = last;
-	if (first + 1 < last)
-		offer_peak(search, greatest_peak(peaks, first + 1, last));
-	is_first_open = look_at_cut_block(search, &peaks->blocks[first]);
-	if (first < last)
-		is_last_open = look_at_cut_block(search, &peaks->blocks[last]);
-	if (is_first_open)
-		status = open_cut_block(search, peaks, first);
-	if (!status && is_last_open)
-		status = open_cut_block(search, peaks, last);
-	return status;
-}
-
-static enum iforest_status search_leaf(struct search *search, uint64_t number)
-{
-	struct iforest_cursor *cursor = search->cursor;
-	struct iforest_page_peaks *peaks;
-	enum iforest_status status;
-
-	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    number / cursor->manifest->fanout);
-	status = iforest_cursor_hold(cursor, 0, number);
-	if (status)
-		return status;
-	peaks = cursor->path[0].page.peaks;
-	if (!peaks || !iforest_leaf_has_peaks(&cursor->leaf, peaks))
-		return iforest_cursor_extremes_of_leaf(cursor, search->from, search->to, search->wanted, search->aggregate,
-						       &search->is_narrow);
-	return peaks->series == search->from->series ? search_peaks(search, peaks) : IFOREST_OK;
-}
-
-/* ---- node pages ---- */
-
-static void take_whole(struct search *search, const uint8_t *node)
+static void take_whole(struct iforest_greatest_search *search, const uint8_t *node)
 {
 	const struct iforest_fields *fields = &search->cursor->manifest->fields;
 	struct iforest_row row;
@@ -222,7 +32,7 @@ static void take_whole(struct search *search, const uint8_t *node)
 
 /* Takes the greatest value under a node that a bound cuts, if it lies in the range. Returns whether what is below has to be
  * looked at, and the value. */
-static bool look_at_cut(struct search *search, const uint8_t *node, struct iforest_row *greatest)
+static bool look_at_cut(struct iforest_greatest_search *search, const uint8_t *node, struct iforest_row *greatest)
 {
 	if (iforest_node_rows(node) == 0)
 		return false;
@@ -230,15 +40,73 @@ static bool look_at_cut(struct search *search, const uint8_t *node, struct ifore
 	if (!may_improve(search, greatest))
 		return false;
 	if (!greatest->is_set || greatest->time_is_null || !is_of_series(search, node) ||
-	    !has_time_in_range(search, greatest->time))
+	    !iforest_greatest_has_time(search, greatest->time))
 		return true;
 	*search->best = *greatest;
 	search->aggregate->n_rows++;
 	return false;
 }
 
+/* Takes a node that begins in the range or before it, if it lies there as a whole. Is it cut instead? */
+static bool is_cut(struct iforest_greatest_search *search, const uint8_t *node)
+{
+	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+
+	if (iforest_key_compare(&last, search->from) < 0)
+		return false;
+	if (iforest_key_compare(&first, search->from) < 0 || iforest_key_compare(&last, search->to) >= 0)
+		return true;
+	take_whole(search, node);
+	return false;
+}
+
+/* Of the nodes [from, to) of a page, which lie in the range as wholes, takes the greatest value. They are in the order of
+ * time. */
+static void take_greatest(struct iforest_greatest_search *search, const struct iforest_held_page *held, unsigned from,
+			  unsigned to)
+{
+	const int64_t *values = held->page.peaks->nodes.values;
+	unsigned greatest = from;
+
+	for (unsigned k = from + 1; k < to; k++)
+		greatest = values[k] > values[greatest] ? k : greatest;
+	search->cursor->n_nodes_folded += to - from - 1;
+	take_whole(search, iforest_node_at(held->page.bytes, &search->cursor->manifest->fields, greatest));
+}
+
+/* look_at_nodes() by the peaks of the page: only nodes that may have the answer are read. */
+static unsigned look_at_peaks(struct iforest_greatest_search *search, unsigned level, unsigned cut[IFOREST_MOST_CUT])
+{
+	const struct iforest_fields *fields = &search->cursor->manifest->fields;
+	struct iforest_held_page *held = &search->cursor->path[level];
+	const struct iforest_page_peaks *peaks = held->page.peaks;
+	const int64_t *first_times = peaks->nodes.first_times;
+	unsigned first = held->reached, last, ends[IFOREST_MOST_CUT], n_ends = 0, n_cut = 0;
+
+	if (peaks->series != search->from->series || first_times[0] >= search->to->time)
+		return 0;
+	if (first_times[first] >= search->from->time)
+		first = 0;
+	while (first + 1u < peaks->n && first_times[first + 1] < search->from->time)
+		first++;
+	for (last = first; last + 1u < peaks->n && first_times[last + 1] < search->to->time;)
+		last++;
+	held->reached = last;
+	if (first_times[first] < search->from->time)
+		ends[n_ends++] = first++;
+	if (first < last)
+		take_greatest(search, held, first, last);
+	if (first <= last)
+		ends[n_ends++] = last;
+	for (unsigned e = 0; e < n_ends; e++)
+		if ((!search->best->is_set || peaks->nodes.values[ends[e]] >= search->best->value.integer) &&
+		    is_cut(search, iforest_node_at(held->page.bytes, fields, ends[e])))
+			cut[n_cut++] = ends[e];
+	return n_cut;
+}
+
 /* Takes the nodes of a page that lie in the range as wholes. Returns how many are cut, and which. */
-static unsigned look_at_nodes(struct search *search, unsigned level, unsigned cut[MOST_CUT])
+static unsigned look_at_nodes(struct iforest_greatest_search *search, unsigned level, unsigned cut[IFOREST_MOST_CUT])
 {
 	struct iforest_cursor *cursor = search->cursor;
 	struct iforest_held_page *held = &cursor->path[level];
@@ -256,24 +124,43 @@ static unsigned look_at_nodes(struct search *search, unsigned level, unsigned cu
 		held->reached = k;
 		if (iforest_key_compare(&last, search->to) < 0 && (k > low || iforest_key_compare(&first, search->from) >= 0))
 			take_whole(search, node);
-		else if (iforest_key_compare(&last, search->from) >= 0 && n_cut < MOST_CUT)
+		else if (iforest_key_compare(&last, search->from) >= 0 && n_cut < IFOREST_MOST_CUT)
 			cut[n_cut++] = k;
 	}
 	return n_cut;
 }
 
+static bool has_node_peaks(const struct iforest_cursor *cursor, unsigned level)
+{
+	const struct iforest_held_page *held = &cursor->path[level];
+
+	return held->page.peaks &&
+	       iforest_node_page_has_peaks(held->page.bytes, &held->header, &cursor->manifest->fields, held->page.peaks);
+}
+
+/* The next range begins where this one ends, as a rule: below that node. */
+static void expect_below(const struct iforest_greatest_search *search, unsigned level, uint64_t number)
+{
+	const struct iforest_cursor *cursor = search->cursor;
+	const struct iforest_pager *pager = cursor->store->pager;
+
+	if (level > 1 && pager->expect && !(cursor->path[level - 1].is_held && cursor->path[level - 1].number == number))
+		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, level - 1, number), true);
+}
+
 /* All nodes of a page are looked at before any is opened. */
-static enum iforest_status search_page(struct search *search, unsigned level, uint64_t number)
+static enum iforest_status search_page(struct iforest_greatest_search *search, unsigned level, uint64_t number)
 {
 	struct iforest_cursor *cursor = search->cursor;
 	const struct iforest_fields *fields = &cursor->manifest->fields;
-	unsigned nodes[MOST_CUT], n, n_below = 0;
-	struct cut below[MOST_CUT];
+	unsigned nodes[IFOREST_MOST_CUT], n, n_below = 0;
+	struct iforest_greatest_cut below[IFOREST_MOST_CUT];
 	enum iforest_status status = iforest_cursor_hold(cursor, level, number);
 
 	if (status)
 		return status;
-	n = look_at_nodes(search, level, nodes);
+	n = has_node_peaks(cursor, level) ? look_at_peaks(search, level, nodes) : look_at_nodes(search, level, nodes);
+	expect_below(search, level, number * cursor->manifest->fanout + cursor->path[level].reached);
 	for (unsigned i = 0; i < n; i++) {
 		below[n_below].number = number * cursor->manifest->fanout + nodes[i];
 		n_below += look_at_cut(search, iforest_node_at(cursor->path[level].page.bytes, fields, nodes[i]),
@@ -284,15 +171,15 @@ static enum iforest_status search_page(struct search *search, unsigned level, ui
 			continue;
 		if (level > 1)
 			status = search_page(search, level - 1, below[i].number);
-		else if (search->n_leaves < MOST_CUT)
+		else if (search->n_leaves < IFOREST_MOST_CUT)
 			search->leaves[search->n_leaves++] = below[i];
 		else
-			status = search_leaf(search, below[i].number);
+			status = iforest_greatest_of_leaf(search, below[i].number);
 	}
 	return status;
 }
 
-static enum iforest_status search_root(struct search *search)
+static enum iforest_status search_root(struct iforest_greatest_search *search)
 {
 	const uint8_t *root = search->cursor->run->root;
 	struct iforest_key first = iforest_node_first(root), last = iforest_node_last(root);
@@ -308,6 +195,27 @@ static enum iforest_status search_root(struct search *search)
 }
 
 /* ---- */
+
+/* Does the page of nodes that is held have all of the range? */
+static bool has_range(const struct iforest_greatest_search *search, unsigned level)
+{
+	const struct iforest_held_page *held = &search->cursor->path[level];
+	const struct iforest_page_peaks *peaks = held->page.peaks;
+
+	if (!held->is_held || !peaks || !iforest_peaks_are_there(peaks))
+		return iforest_cursor_holds(search->cursor, level, search->from, search->to);
+	return peaks->series == search->from->series && peaks->nodes.first_times[0] <= search->from->time &&
+	       peaks->last_time >= search->to->time;
+}
+
+static unsigned level_of(const struct iforest_greatest_search *search)
+{
+	unsigned level = 1;
+
+	while (level <= search->cursor->run->n_levels && !has_range(search, level))
+		level++;
+	return level;
+}
 
 bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to)
 {
@@ -333,7 +241,7 @@ enum iforest_status iforest_cursor_greatest(struct iforest_cursor *cursor, const
 					    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	unsigned v = iforest_peaks_value(&cursor->manifest->fields), level;
-	struct search search;
+	struct iforest_greatest_search search;
 	enum iforest_status status;
 
 	search.cursor = cursor;
@@ -346,12 +254,12 @@ enum iforest_status iforest_cursor_greatest(struct iforest_cursor *cursor, const
 	search.n_leaves = 0;
 	search.is_narrow = *is_narrow = false;
 	if (iforest_cursor_leaf_has(cursor, from, to))
-		return search_peaks(&search, cursor->path[0].page.peaks);
-	level = iforest_cursor_level_of(cursor, from, to);
+		return iforest_greatest_of_peaks(&search, cursor->path[0].page.peaks);
+	level = level_of(&search);
 	status = level > cursor->run->n_levels ? search_root(&search) : search_page(&search, level, cursor->path[level].number);
 	for (unsigned i = 0; i < search.n_leaves && !status; i++)
 		if (may_improve(&search, &search.leaves[i].greatest))
-			status = search_leaf(&search, search.leaves[i].number);
+			status = iforest_greatest_of_leaf(&search, search.leaves[i].number);
 	*is_narrow = search.is_narrow;
 	return status;
 }

@@ -1,6 +1,6 @@
 /* cursor_internal.h -- what cursor.c (position), cursor_fold.c (folding), cursor_edges.c (its whole nodes), cursor_sums.c
- * (counts and sums alone), cursor_expect.c (what will be read next), cursor_extremes.c (extremes alone) and cursor_greatest.c
- * (of them one greatest value, the longest span of a pixel) share. Not for others. */
+ * (counts and sums alone), cursor_expect.c (what will be read next), cursor_extremes.c (extremes alone), and cursor_greatest.c and
+ * greatest_leaf.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
 #ifndef IFOREST_CURSOR_INTERNAL_H
 #define IFOREST_CURSOR_INTERNAL_H
 
@@ -115,9 +115,9 @@ enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, c
  * that? Both are of times of a series (iforest_key_at()). */
 bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to);
 
-/* The lowest level on which a page that is held has all of [from, to); above the highest, the root. */
-unsigned iforest_cursor_level_of(const struct iforest_cursor *cursor, const struct iforest_key *from,
-				 const struct iforest_key *to);
+/* Does the page of nodes that is held on a level, if one is, have all of [from, to)? */
+bool iforest_cursor_holds(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
+			  const struct iforest_key *to);
 
 /* iforest_cursor_extremes() of the leaf page that is held. */
 enum iforest_status iforest_cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,

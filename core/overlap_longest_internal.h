@@ -4,7 +4,7 @@
 #define IFOREST_OVERLAP_LONGEST_INTERNAL_H
 
 #include "core/cursor_internal.h"
-#include "core/leaf_peaks.h"
+#include "core/peaks.h"
 #include "core/overlap_longest.h"
 
 /* A bucket [from, to), and the best so far. */

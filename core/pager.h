@@ -37,7 +37,7 @@ struct iforest_page {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
 	bool *is_checked;     /* NULL, or a flag kept with the cached page: set by core once it has checked the bytes */
-	struct iforest_page_peaks *peaks; /* NULL, or room kept with the cached page, once checked (leaf_peaks.h) */
+	struct iforest_page_peaks *peaks; /* NULL, or room kept with the cached page, once checked (peaks.h) */
 };
 
 struct iforest_page_write {

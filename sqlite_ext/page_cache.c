@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "core/leaf_peaks.h"
+#include "core/peaks.h"
 
 struct iforest_frame {
 	uint64_t run_id, generation, index;

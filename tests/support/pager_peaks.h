@@ -1,9 +1,9 @@
-/* pager_peaks.h -- a pager that keeps room for the peaks of each page (core/leaf_peaks.h), as SQLite's cache does, and gives
+/* pager_peaks.h -- a pager that keeps room for the peaks of each page (core/peaks.h), as SQLite's cache does, and gives
  * what another one gives. Reads only. */
 #ifndef TESTS_PAGER_PEAKS_H
 #define TESTS_PAGER_PEAKS_H
 
-#include "core/leaf_peaks.h"
+#include "core/peaks.h"
 #include "core/page.h"
 #include "core/pager.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/leaf_peaks.h"
+#include "core/peaks.h"
 #include "core/scan.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"

@@ -1,5 +1,5 @@
 /* Peaks of random pages against their entries; which pages have none. */
-#include "core/leaf_peaks.h"
+#include "core/peaks.h"
 
 #include "core/bits.h"
 #include "core/cursor.h"
@@ -73,7 +73,60 @@ static void compare_page(struct iforest_cursor *cursor, unsigned *n_with, unsign
 	*n_without += !has;
 }
 
-static void one_round(uint64_t seed, unsigned *n_with, unsigned *n_without)
+/* Compares page `number` of nodes of a level, node by node. */
+static void compare_node_page(const struct sample_index *index, unsigned level, uint64_t number, unsigned *n_with,
+			      unsigned *n_without)
+{
+	const struct iforest_pager *pager = index->store.pager;
+	const struct iforest_fields *fields = &index->manifest.fields;
+	const struct iforest_run *run = &index->manifest.runs[0];
+	unsigned v = iforest_peaks_value(fields), n;
+	struct iforest_page_header header;
+	struct iforest_page page;
+	struct iforest_node node;
+	const char *what;
+	uint64_t series = 0;
+	bool has, may;
+
+	assert_ok(pager->get(pager->context, &run->place, iforest_run_page_index(&index->manifest, run, level, number), &page));
+	assert_ok(iforest_node_page_check(page.bytes, page.n_bytes, fields, run->place.run_id, level, (uint32_t)number, false,
+					  &header, &what));
+	n = header.n_items;
+	has = iforest_node_page_has_peaks(page.bytes, &header, fields, page.peaks);
+	may = v != IFOREST_NO_VALUE && n <= IFOREST_MOST_NODE_PEAKS;
+	assert_int_equal(has, iforest_node_page_has_peaks(page.bytes, &header, fields, page.peaks));
+	for (unsigned k = 0; k < n && v != IFOREST_NO_VALUE; k++) {
+		iforest_node_read(&node, fields, iforest_node_at(page.bytes, fields, k));
+		series = k == 0 ? node.first.series : series;
+		may = may && node.first.series == series && node.last.series == series && !node.first.time_is_null &&
+		      !node.last.time_is_null && node.aggregate.values[v].max.is_set;
+		assert_true(!has || (page.peaks->nodes.first_times[k] == node.first.time &&
+				     page.peaks->nodes.values[k] == node.aggregate.values[v].max.value.integer));
+	}
+	assert_int_equal(has, may);
+	assert_true(!has || (page.peaks->n == n && page.peaks->series == series && page.peaks->last_time == node.last.time));
+	*n_with += has;
+	*n_without += !has;
+	pager->release(pager->context, &page);
+}
+
+static void compare_node_pages(const struct sample_index *index, unsigned *n_with, unsigned *n_without)
+{
+	const struct iforest_run *run = &index->manifest.runs[0];
+	uint64_t n_pages = run->n_leaves;
+
+	for (unsigned level = 1; level <= run->n_levels; level++) {
+		n_pages = (n_pages + index->manifest.fanout - 1) / index->manifest.fanout;
+		for (uint64_t number = 0; number < n_pages; number++)
+			compare_node_page(index, level, number, n_with, n_without);
+	}
+}
+
+struct counts {
+	unsigned n_with, n_without;
+};
+
+static void one_round(uint64_t seed, struct counts *leaves, struct counts *nodes)
 {
 	static const struct sample_shape shapes[] = {
 		{ .page_bytes = 1024, .max_batch_pages = 8, .kinds = "i", .duration = 0 },
@@ -101,30 +154,32 @@ static void one_round(uint64_t seed, unsigned *n_with, unsigned *n_without)
 		iforest_cursor_init(&cursor, &index.store, &index.manifest, &index.manifest.runs[0]);
 		while (!iforest_cursor_block(&cursor, 0, &block) && block) {
 			if (cursor.leaf_number != last)
-				compare_page(&cursor, n_with, n_without);
+				compare_page(&cursor, &leaves->n_with, &leaves->n_without);
 			last = cursor.leaf_number;
 			assert_ok(iforest_cursor_next(&cursor));
 		}
 		iforest_cursor_release(&cursor);
+		compare_node_pages(&index, &nodes->n_with, &nodes->n_without);
 	}
 	index.store.pager = peaks.inner;
 	pager_peaks_stop(&peaks);
 	sample_stop(&index);
 }
 
-static void peaks_are_those_of_the_entries(void **state)
+static void peaks_are_those_of_the_entries_and_the_nodes(void **state)
 {
-	unsigned n_rounds = random_rounds(100), n_with = 0, n_without = 0;
+	unsigned n_rounds = random_rounds(100);
+	struct counts leaves = { 0, 0 }, nodes = { 0, 0 };
 
 	(void)state;
 	for (unsigned r = 0; r < n_rounds; r++)
-		one_round(random_seed() + r, &n_with, &n_without);
-	assert_true(n_with > 100 && n_without > 100);
+		one_round(random_seed() + r, &leaves, &nodes);
+	assert_true(leaves.n_with > 100 && leaves.n_without > 100 && nodes.n_with > 100 && nodes.n_without > 100);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(peaks_are_those_of_the_entries) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(peaks_are_those_of_the_entries_and_the_nodes) };
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,4 +1,4 @@
-#include "core/leaf_peaks.h"
+#include "core/peaks.h"
 
 enum { UNKNOWN, BEING_MADE, THERE, NONE };
 
@@ -59,15 +59,62 @@ static bool make_peaks(const struct iforest_leaf *leaf, struct iforest_page_peak
 	return made;
 }
 
+static bool make_node_peaks(const uint8_t *page, const struct iforest_page_header *header, const struct iforest_fields *fields,
+			    struct iforest_page_peaks *room)
+{
+	unsigned v = iforest_peaks_value(fields), n = header->n_items;
+	bool made = v != IFOREST_NO_VALUE && n > 0 && n <= IFOREST_MOST_NODE_PEAKS;
+
+	for (unsigned k = 0; k < n && made; k++) {
+		const uint8_t *node = iforest_node_at(page, fields, k);
+		struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+		struct iforest_row greatest = iforest_node_extreme(node, fields, v, 1);
+
+		if (k == 0)
+			room->series = (uint32_t)first.series;
+		made = first.series == room->series && last.series == room->series && !first.time_is_null &&
+		       !last.time_is_null && iforest_node_rows(node) > 0 && greatest.is_set;
+		room->nodes.first_times[k] = first.time;
+		room->nodes.values[k] = greatest.value.integer;
+		room->last_time = last.time;
+	}
+	room->n = (uint8_t)n;
+	return made;
+}
+
+/* Is it for the caller to make them? */
+static bool begin(struct iforest_page_peaks *room, uint8_t state)
+{
+	uint8_t unknown = UNKNOWN;
+
+	return state == UNKNOWN && __atomic_compare_exchange_n(&room->state, &unknown, BEING_MADE, false, __ATOMIC_RELAXED,
+							       __ATOMIC_RELAXED);
+}
+
+static uint8_t end(struct iforest_page_peaks *room, bool made)
+{
+	uint8_t state = made ? THERE : NONE;
+
+	__atomic_store_n(&room->state, state, __ATOMIC_RELEASE);
+	return state;
+}
+
 bool iforest_leaf_has_peaks(const struct iforest_leaf *leaf, struct iforest_page_peaks *room)
 {
-	uint8_t state = __atomic_load_n(&room->state, __ATOMIC_ACQUIRE), unknown = UNKNOWN;
+	uint8_t state = __atomic_load_n(&room->state, __ATOMIC_ACQUIRE);
 
-	if (state == UNKNOWN &&
-	    __atomic_compare_exchange_n(&room->state, &unknown, BEING_MADE, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-		state = make_peaks(leaf, room) ? THERE : NONE;
-		__atomic_store_n(&room->state, state, __ATOMIC_RELEASE);
-	}
+	if (begin(room, state))
+		state = end(room, make_peaks(leaf, room));
+	return state == THERE;
+}
+
+bool iforest_node_page_has_peaks(const uint8_t *page, const struct iforest_page_header *header,
+				 const struct iforest_fields *fields, struct iforest_page_peaks *room)
+{
+	uint8_t state = __atomic_load_n(&room->state, __ATOMIC_ACQUIRE);
+
+	if (begin(room, state))
+		state = end(room, make_node_peaks(page, header, fields, room));
 	return state == THERE;
 }
 
