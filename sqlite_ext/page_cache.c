@@ -62,7 +62,7 @@ bool iforest_page_cache_peek(const struct iforest_page_cache *cache, const struc
 	return frame != NULL;
 }
 
-/* Of a leaf page: its peaks and header, or header and directory. */
+/* Peaks and header; or, of a leaf page, header and directory. */
 enum { PEAKS_BYTES = 768, EXPECTED_BYTES = 384, LINE_BYTES = 64 };
 
 void iforest_page_cache_expect(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
