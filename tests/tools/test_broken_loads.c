@@ -249,6 +249,18 @@ static void a_signal_cancels_what_the_server_does(void **state)
 	assert_whole();
 }
 
+/* Loads one span of growing.json; the next load's COMMIT then runs the body in PL/pgSQL. */
+static void load_one_and_trap(const char *body)
+{
+	struct child child;
+
+	run("DROP TABLE IF EXISTS spans, counters");
+	write_text("growing.json", "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 2}");
+	LOAD(&child, 0, "--no-index", file_path("growing.json"));
+	run("CREATE FUNCTION go() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN %s END$$;"
+	    "CREATE CONSTRAINT TRIGGER go AFTER INSERT ON spans DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION go()", body);
+}
+
 /* A COMMIT may be beyond cancelling, as this one is: then the signal is the reason not to go on with the indexes. */
 static void a_signal_that_cancels_nothing_ends_it_too(void **state)
 {
@@ -256,12 +268,7 @@ static void a_signal_that_cancels_nothing_ends_it_too(void **state)
 	struct child child;
 
 	(void)state;
-	run("DROP TABLE IF EXISTS spans, counters");
-	write_text("growing.json", "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 2}");
-	LOAD(&child, 0, "--no-index", file_path("growing.json"));
-	run("CREATE FUNCTION go() RETURNS trigger LANGUAGE plpgsql AS "
-	    "$$BEGIN PERFORM pg_sleep(600); RETURN NULL; EXCEPTION WHEN query_canceled THEN RETURN NULL; END$$;"
-	    "CREATE CONSTRAINT TRIGGER go AFTER INSERT ON spans DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION go()");
+	load_one_and_trap("PERFORM pg_sleep(600); RETURN NULL; EXCEPTION WHEN query_canceled THEN RETURN NULL;");
 	arguments[1] = write_text("growing.json", "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 2}, "
 						  "{\"ph\": \"X\", \"ts\": 2, \"dur\": 2}]");
 	start_child(&child, arguments);
@@ -317,12 +324,7 @@ static void a_commit_without_an_answer_is_told(void **state)
 	struct child child;
 
 	(void)state;
-	run("DROP TABLE IF EXISTS spans, counters");
-	write_text("growing.json", "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 2}");
-	LOAD(&child, 0, "--no-index", file_path("growing.json"));
-	run("CREATE FUNCTION go() RETURNS trigger LANGUAGE plpgsql AS "
-	    "$$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END$$;"
-	    "CREATE CONSTRAINT TRIGGER go AFTER INSERT ON spans DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION go()");
+	load_one_and_trap("PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL;");
 	write_text("growing.json", "[{\"ph\": \"X\", \"ts\": 1, \"dur\": 2}, {\"ph\": \"X\", \"ts\": 2, \"dur\": 2}]");
 	LOAD(&child, 1, "--no-index", "--resume", file_path("growing.json"));
 	assert_says(child.err, "committed: 1 spans in \"spans\", 0 counter samples in \"counters\"; "

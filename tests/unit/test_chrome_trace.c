@@ -17,14 +17,7 @@
 #include <zlib.h>
 
 #include "trace/chrome_trace.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define UNDER_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define UNDER_ADDRESS_SANITIZER 1
-#endif
-#endif
+#include "tests/support/sanitizer.h"
 
 static char folder[200], trace_path[240];
 
