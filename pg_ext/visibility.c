@@ -73,26 +73,40 @@ static uint32 unclean_of(uint64 map)
 	return (uint32)(bits | bits >> 16);
 }
 
-static void read_map(const struct iforest_visibility *visibility, uint32 number, uint64 *unclean)
+/* Of large tables most pages of the map say so. */
+static bool is_all_clean(const uint8_t *map)
+{
+	const uint64 clean = UINT64CONST(0x5555555555555555);
+	uint64 common = clean;
+
+	for (uint32 i = 0; i < BLOCKS_A_MAP_PAGE / 32; i++)
+		common &= iforest_load64(map + 8 * i);
+	return common == clean;
+}
+
+/* Fills in the unclean blocks of a page, all 0 before; where none is there is nothing to fill in, and it returns false. */
+static bool read_map(const struct iforest_visibility *visibility, uint32 number, uint64 *unclean)
 {
 	Buffer buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
 	const uint8_t *map = (const uint8_t *)PageGetContents(BufferGetPage(buffer));
+	bool has_unclean;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (!PageIsNew(BufferGetPage(buffer)))
-		for (uint32 i = 0; i < BLOCKS_A_MAP_PAGE / 32; i++)
-			unclean[i / 2] = (i % 2 ? unclean[i / 2] : 0) |
-					 (uint64)unclean_of(iforest_load64(map + 8 * i)) << (i % 2 * 32);
+	has_unclean = !is_all_clean(map);
+	for (uint32 i = 0; has_unclean && i < BLOCKS_A_MAP_PAGE / 32; i++)
+		unclean[i / 2] |= (uint64)unclean_of(iforest_load64(map + 8 * i)) << (i % 2 * 32);
 	UnlockReleaseBuffer(buffer);
+	return has_unclean;
 }
 
 static void copy_map_page(const struct iforest_visibility *visibility, uint32 number, struct iforest_map_page *page)
 {
 	*page = (struct iforest_map_page){ .n_unclean = 0 };
-	for (uint32 w = 0; w < MAP_WORDS; w++)
-		page->unclean[w] = iforest_low_bits(BLOCKS_A_MAP_PAGE - 64 * w);
-	if (number < visibility->n_map_blocks)
-		read_map(visibility, number, page->unclean);
+	if (number >= visibility->n_map_blocks)
+		for (uint32 w = 0; w < MAP_WORDS; w++)
+			page->unclean[w] = iforest_low_bits(BLOCKS_A_MAP_PAGE - 64 * w);
+	else if (!read_map(visibility, number, page->unclean))
+		return;
 	for (uint32 w = 0; w < MAP_WORDS; w++) {
 		page->n_unclean += iforest_popcount(page->unclean[w]);
 		page->in_words[w / 64] |= (uint64)(page->unclean[w] != 0) << (w % 64);
