@@ -196,7 +196,8 @@ static enum iforest_status search_root(struct iforest_greatest_search *search)
 
 /* ---- */
 
-/* Does the page of nodes that is held have all of the range? */
+/* Does the page of nodes that is held have all of the range? Not where both begin at the same time: the page before it may end
+ * with that. */
 static bool has_range(const struct iforest_greatest_search *search, unsigned level)
 {
 	const struct iforest_held_page *held = &search->cursor->path[level];
@@ -204,7 +205,7 @@ static bool has_range(const struct iforest_greatest_search *search, unsigned lev
 
 	if (!held->is_held || !peaks || !iforest_peaks_are_there(peaks))
 		return iforest_cursor_holds(search->cursor, level, search->from, search->to);
-	return peaks->series == search->from->series && peaks->nodes.first_times[0] <= search->from->time &&
+	return peaks->series == search->from->series && peaks->nodes.first_times[0] < search->from->time &&
 	       peaks->last_time >= search->to->time;
 }
 

@@ -185,11 +185,72 @@ static void a_page_is_opened_only_if_its_best_lies_outside(void **state)
 	sample_stop(&index);
 }
 
+enum { AT_A_TIME = 50, N_TIMES = 1000 };
+
+/* The greatest value of [t0, t1), of entries that stand in the order of time, so many of each. */
+static struct iforest_row greatest_of(const struct sample_index *index, int64_t t0, int64_t t1)
+{
+	struct iforest_row best = { .is_set = false };
+
+	for (int64_t i = t0 * AT_A_TIME; i < t1 * AT_A_TIME; i++) {
+		const struct oracle_entry *entry = &index->oracle.entries[i];
+		struct iforest_row row = { .value.integer = entry->value[0].integer, .time = entry->time, .ref = entry->ref,
+					   .is_set = true };
+
+		iforest_row_max(&best, &row, IFOREST_INT64);
+	}
+	return best;
+}
+
+/* Ranges of one cursor that go back. Pages that are held begin with times that the pages before them end with. */
+static void ranges_may_go_back(void **state)
+{
+	struct iforest_wanted wanted = { .values = 1, .no_mins = 1, .extremes_alone = true };
+	struct sample_index index;
+	struct pager_peaks peaks;
+	struct iforest_cursor cursor;
+
+	(void)state;
+	sample_start(&index, &(struct sample_shape){
+				     .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = ORACLE_NONE });
+	for (int64_t i = 0; i < N_TIMES * AT_A_TIME; i++) {
+		struct oracle_entry *entry = sample_append(&index, 0, 0, i / AT_A_TIME, i);
+
+		entry->has[0] = true;
+		entry->value[0].integer = (i * 2654435761 >> 7) % 1000;
+	}
+	assert_ok(sample_build(&index, 0));
+	assert_true(index.manifest.runs[0].n_leaves > 10 * index.manifest.fanout);
+	pager_peaks_start(&peaks, index.store.pager);
+	for (unsigned has_peaks = 0; has_peaks < 2; has_peaks++) {
+		index.store.pager = has_peaks ? &peaks.pager : peaks.inner;
+		iforest_cursor_init(&cursor, &index.store, &index.manifest, &index.manifest.runs[0]);
+		for (int64_t width = 1; width <= 64; width *= 4)
+			for (int64_t t0 = N_TIMES - width; t0 >= 0; t0--) {
+				struct iforest_key from = iforest_key_at(0, t0), to = iforest_key_at(0, t0 + width);
+				struct iforest_row expected = greatest_of(&index, t0, t0 + width);
+				struct iforest_aggregate aggregate;
+				bool is_narrow;
+
+				iforest_aggregate_clear(&aggregate, 1);
+				assert_ok(iforest_cursor_extremes(&cursor, &from, &to, &wanted, &aggregate, &is_narrow));
+				assert_true(aggregate.n_rows > 0);
+				assert_memory_equal(&aggregate.values[0].max, &expected, sizeof expected);
+			}
+		iforest_cursor_release(&cursor);
+	}
+	assert_true(pager_peaks_made(&peaks) > 0);
+	index.store.pager = peaks.inner;
+	pager_peaks_stop(&peaks);
+	sample_stop(&index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(extremes_are_the_oracles),
 		cmocka_unit_test(a_page_is_opened_only_if_its_best_lies_outside),
+		cmocka_unit_test(ranges_may_go_back),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
