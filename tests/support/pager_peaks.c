@@ -99,6 +99,6 @@ unsigned pager_peaks_made(const struct pager_peaks *peaks)
 	unsigned n = 0;
 
 	for (const struct kept_peaks *kept = peaks->kept; kept; kept = kept->next)
-		n += kept->room.n > 0;
+		n += iforest_peaks_are_there(&kept->room);
 	return n;
 }
