@@ -12,7 +12,7 @@ enum { FIRST_TIME = 0, LAST_TIME = 8, N = 16, FIRST = 24, LAST = 40, N_RESETS = 
 
 int64_t iforest_sample_until(const struct iforest_fields *fields, int64_t time, bool has_duration, int64_t duration)
 {
-	if (!has_duration || duration < 0)
+	if (!has_duration || (duration < 0 && fields->end_rule != IFOREST_END_COLUMN))
 		return INT64_MAX;
 	return iforest_span_end(time, duration, true, (enum iforest_end_rule)fields->end_rule);
 }

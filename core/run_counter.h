@@ -54,7 +54,7 @@ bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned 
 bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_fields *fields,
 			      unsigned value, struct iforest_counter_row *row);
 
-/* To when a sample holds by its own duration; one without any, of an unknown one or unfinished, till the next. */
+/* To when a sample holds by its own duration, or end; one without any, of an unknown one or unfinished, till the next. */
 int64_t iforest_sample_until(const struct iforest_fields *fields, int64_t time, bool has_duration, int64_t duration);
 
 #endif

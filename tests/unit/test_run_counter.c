@@ -216,6 +216,23 @@ static void sums_of_several_series_are_not_made(void **state)
 	stop();
 }
 
+/* A duration below 0 is one of a sample that has not ended; an end may lie before the time 0. */
+static void samples_hold_to_their_ends(void **state)
+{
+	struct iforest_fields lasts = { .end_rule = IFOREST_END_DURATION }, ends = { .end_rule = IFOREST_END_COLUMN };
+
+	(void)state;
+	assert_int_equal(iforest_sample_until(&lasts, -50, true, 10), -40);
+	assert_int_equal(iforest_sample_until(&lasts, -50, true, 0), -50);
+	assert_true(iforest_sample_until(&lasts, -50, true, -40) == INT64_MAX);
+	assert_true(iforest_sample_until(&lasts, -50, false, 0) == INT64_MAX);
+	assert_true(iforest_sample_until(&lasts, INT64_MAX - 1, true, 9) == INT64_MAX);
+	assert_int_equal(iforest_sample_until(&ends, -50, true, -40), -40);
+	assert_int_equal(iforest_sample_until(&ends, -50, true, 60), 60);
+	assert_int_equal(iforest_sample_until(&ends, -50, true, -60), -50);
+	assert_true(iforest_sample_until(&ends, -50, false, 0) == INT64_MAX);
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	struct random dice = random_from(random_seed());
@@ -243,6 +260,7 @@ int main(void)
 		cmocka_unit_test(impossible_rows_are_refused),
 		cmocka_unit_test(impossible_nodes_have_no_rows),
 		cmocka_unit_test(sums_of_several_series_are_not_made),
+		cmocka_unit_test(samples_hold_to_their_ends),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
 
