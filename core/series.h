@@ -3,8 +3,9 @@
  * One value after the other:
  *   1           NULL
  *   2 i64       an integer, big-endian, sign bit flipped (bytes compare as the numbers do)
- *   3 f64       a number that is no int64; the same order. Integral doubles become integers, so 1 and 1.0 are one series; -0 is
- *   0 4 n bytes   text: length u32, little-endian, then the bytes
+ *   3 f64       a number that is no int64; the same order. Integral doubles become integers, so 1 and 1.0 are one series, and
+ *               -0 is 0
+ *   4 n bytes   text: length u32, little-endian, then the bytes
  *   5 n bytes   a blob, the same
  */
 #ifndef IFOREST_SERIES_H
