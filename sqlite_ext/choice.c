@@ -1,5 +1,7 @@
 #include "sqlite_ext/choice.h"
 
+#include <stdlib.h>
+
 /* ---- operators ---- */
 
 char iforest_condition_operator(unsigned char op)
@@ -139,24 +141,103 @@ static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_valu
 	}
 }
 
-int iforest_choice_among(const struct iforest_series *const *series, uint32_t n, unsigned by, sqlite3_value *list,
-			 bool *is_chosen, struct iforest_error *error)
+/* ---- the values of an IN ---- */
+
+/* One, and all in order, so that each series is looked up among them. */
+struct listed {
+	struct iforest_by_value value;
+	sqlite3_value *copy;                    /* which holds its bytes: SQLite keeps one value at a time */
+};
+
+struct list {
+	struct listed *items;
+	size_t n, n_reserved;
+	bool has_number, has_text;
+};
+
+static bool reserve_listed(struct list *list)
 {
-	bool *is_in = sqlite3_malloc64(n + (size_t)1);
+	size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 16;
+	void *grown;
+
+	if (list->n < list->n_reserved)
+		return true;
+	grown = sqlite3_realloc64(list->items, n_wanted * sizeof *list->items);
+	if (!grown)
+		return false;
+	list->items = grown;
+	list->n_reserved = n_wanted;
+	return true;
+}
+
+static int add_listed(struct list *list, sqlite3_value *value)
+{
+	struct listed *item;
+
+	if (sqlite3_value_type(value) == SQLITE_NULL) /* equals nothing */
+		return SQLITE_OK;
+	if (!reserve_listed(list))
+		return SQLITE_NOMEM;
+	item = &list->items[list->n];
+	item->copy = sqlite3_value_dup(value);
+	if (!item->copy)
+		return SQLITE_NOMEM;
+	list->n++;
+	item->value = iforest_by_from_sql(item->copy);
+	list->has_text = list->has_text || item->value.tag == IFOREST_BY_TEXT;
+	list->has_number = list->has_number || item->value.tag == IFOREST_BY_INTEGER || item->value.tag == IFOREST_BY_REAL;
+	return item->value.tag == IFOREST_BY_TEXT && !item->value.data ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int compare_listed(const void *left, const void *right)
+{
+	return iforest_by_compare(&((const struct listed *)left)->value, &((const struct listed *)right)->value);
+}
+
+static int read_list(struct list *list, sqlite3_value *values)
+{
 	sqlite3_value *value;
 	int rc;
 
-	if (!is_in)
-		return iforest_error_set(error, SQLITE_NOMEM, "");
-	memset(is_in, 0, n);
-	for (rc = sqlite3_vtab_in_first(list, &value); rc == SQLITE_OK && value; rc = sqlite3_vtab_in_next(list, &value))
-		for (uint32_t s = 0; s < n; s++)
-			is_in[s] = is_in[s] || (is_chosen[s] && may_hold(&series[s]->values[by], '=', value));
-	memcpy(is_chosen, is_in, n);
-	sqlite3_free(is_in);
-	return rc == SQLITE_DONE || rc == SQLITE_OK ? SQLITE_OK :
-						      iforest_error_set(error, rc, "the values of an IN cannot be read");
+	for (rc = sqlite3_vtab_in_first(values, &value); rc == SQLITE_OK && value; rc = sqlite3_vtab_in_next(values, &value))
+		if ((rc = add_listed(list, value)))
+			return rc;
+	if (list->n > 1)
+		qsort(list->items, list->n, sizeof *list->items, compare_listed);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
+
+static void release_list(struct list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		sqlite3_value_free(list->items[i].copy);
+	sqlite3_free(list->items);
+}
+
+/* As iforest_by_may_equal() says of each of them. */
+static bool may_be_listed(const struct list *list, const struct iforest_by_value *value)
+{
+	struct listed wanted = { .value = *value };
+	bool is_number = value->tag == IFOREST_BY_INTEGER || value->tag == IFOREST_BY_REAL;
+
+	if ((is_number && list->has_text) || (value->tag == IFOREST_BY_TEXT && list->has_number))
+		return true;
+	return list->n > 0 && bsearch(&wanted, list->items, list->n, sizeof *list->items, compare_listed);
+}
+
+int iforest_choice_among(const struct iforest_series *const *series, uint32_t n, unsigned by, sqlite3_value *values,
+			 bool *is_chosen, struct iforest_error *error)
+{
+	struct list list = { .items = NULL };
+	int rc = read_list(&list, values);
+
+	for (uint32_t s = 0; s < n && !rc; s++)
+		is_chosen[s] = is_chosen[s] && may_be_listed(&list, &series[s]->values[by]);
+	release_list(&list);
+	return rc ? iforest_error_set(error, rc, "the values of an IN cannot be read") : SQLITE_OK;
+}
+
+/* ---- all conditions ---- */
 
 int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_condition *conditions, unsigned n,
 			sqlite3_value **argv, struct iforest_error *error)

@@ -28,12 +28,12 @@ int iforest_choice_list(struct iforest_choice *choice, const struct iforest_dict
 void iforest_choice_release(struct iforest_choice *choice);
 
 /* Chooses the series that may meet all conditions; argv has a value for each. Where affinities could make a number equal a text
- * they may: SQLite checks. Cost: series times conditions, times values of an IN. */
+ * they may: SQLite checks. Cost: series times conditions, times the logarithm of how many values an IN has. */
 int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_condition *conditions, unsigned n,
 			sqlite3_value **argv, struct iforest_error *error);
 
 /* Clears is_chosen of those of n series of which a by column can have none of the values of an IN, which come all at once. */
-int iforest_choice_among(const struct iforest_series *const *series, uint32_t n, unsigned by, sqlite3_value *list,
+int iforest_choice_among(const struct iforest_series *const *series, uint32_t n, unsigned by, sqlite3_value *values,
 			 bool *is_chosen, struct iforest_error *error);
 
 /* The series of an id, NULL if there is none. */

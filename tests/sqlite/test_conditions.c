@@ -41,6 +41,7 @@ static const char *const conditions[] = {
 	"c IS 3", "c IS '3'", "c IS NULL", "c IS NOT NULL", "c IS NOT 3", "c IS 'a'", "c IS x'33'", "c ISNULL",
 	"c IN (1, 2, '3', NULL)", "c IN ('1', '2', 'a')", "c IN (1, 1.0, '1', 1)", "c IN ()", "c IN (3)", "c NOT IN (1, 2)",
 	"c IN (SELECT k FROM picks)", "c IN (SELECT i FROM integers)", "c IN (SELECT k FROM words)", "c NOT IN (SELECT k FROM words)", "c IN picks",
+	"c IN (SELECT d FROM t)", "c IN (SELECT id / 2.0 FROM t)", "c IN (SELECT CAST(id AS TEXT) FROM t WHERE id > 1)",
 	"c = (SELECT 3)", "c = (SELECT k FROM words LIMIT 1)", "c = CAST('3' AS TEXT)", "c = CAST(3 AS REAL)",
 	"c > 2", "c >= '2'", "c < 'b'", "c <= 2.5", "c BETWEEN 1 AND 3", "c BETWEEN 'a' AND 'b'", "c > NULL", "c <> 3",
 	"c LIKE 'a%'", "c LIKE 'A'", "c GLOB 'a*'", "c LIKE '3%'", "c = 'A' COLLATE NOCASE", "c COLLATE NOCASE = 'A'",
