@@ -327,9 +327,12 @@ bool iforest_index_is_passing(struct iforest_index *index)
 static int read_tail(struct iforest_index *index, bool is_lasting, struct iforest_error *error)
 {
 	struct iforest_snapshot *snapshot = index->snapshot;
+	bool is_passing = iforest_index_is_passing(index);
 	int rc = iforest_tail_read(index, snapshot, error);
 
-	snapshot->is_passing = !is_lasting || iforest_index_is_passing(index);
+	if (!rc && !is_passing)
+		rc = iforest_tail_check(index, &snapshot->tail, error);
+	snapshot->is_passing = !is_lasting || is_passing;
 	if (!rc && !snapshot->is_passing && sqlite3_txn_state(index->db, index->schema) == SQLITE_TXN_WRITE) {
 		rc = iforest_transaction_join(index, &snapshot->depth, error);
 		snapshot->is_passing = snapshot->depth == 0;

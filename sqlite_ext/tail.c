@@ -38,10 +38,9 @@ static int series_of_row(void *context, const struct iforest_series_key *key, ui
 	return SQLITE_OK;
 }
 
-static int log_is_wrong(struct reading *reading, const char *what)
+static int log_is_wrong(const struct iforest_index *index, const char *what, struct iforest_error *error)
 {
-	return iforest_error_from_status(reading->error, IFOREST_CORRUPT, reading->index->name,
-					 &(struct iforest_fault){ .what = what }, 0);
+	return iforest_error_from_status(error, IFOREST_CORRUPT, index->name, &(struct iforest_fault){ .what = what }, 0);
 }
 
 /* ---- the log ---- */
@@ -166,7 +165,7 @@ static int take(struct reading *reading, sqlite3_value **values)
 	int rc = row ? SQLITE_OK : iforest_error_set(reading->error, SQLITE_NOMEM, "");
 
 	if (!rc && is_log && sqlite3_value_type(values[ID]) != SQLITE_INTEGER)
-		rc = log_is_wrong(reading, "the log names no rowid");
+		rc = log_is_wrong(reading->index, "the log names no rowid", reading->error);
 	if (!rc && is_log)
 		rc = follow(reading, values, row, is_new);
 	if (!rc && row->batch != reading->tail->n_batches)
@@ -265,8 +264,6 @@ int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snap
 
 	tail->n_batches++;
 	rc = read_rows(&reading);
-	if (!rc && tail->n_odd > 0)
-		rc = log_is_wrong(&reading, "the log tells of a row that the index cannot have");
 	if (!rc) {
 		status = iforest_tail_settle(tail, &reading.news);
 		if (!status)
@@ -280,6 +277,11 @@ int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snap
 	sqlite3_free(reading.news.outdated.keys);
 	sqlite3_free(reading.removed.keys);
 	return rc;
+}
+
+int iforest_tail_check(const struct iforest_index *index, const struct iforest_tail *tail, struct iforest_error *error)
+{
+	return tail->n_odd == 0 ? SQLITE_OK : log_is_wrong(index, "the log tells of a row that the index cannot have", error);
 }
 
 /* ---- is it current? ---- */

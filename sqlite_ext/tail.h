@@ -27,7 +27,7 @@ struct iforest_tail {
 	struct iforest_pending pending;
 	struct iforest_key *removed;      /* keys that the runs still have, ascending */
 	size_t n_removed, n_reserved;
-	size_t n_odd;                     /* rows; 0 once all is read, else the log is damaged */
+	size_t n_odd;                     /* rows of which the log tells a key that the runs cannot have */
 	struct iforest_filter filter;     /* to be used where n_removed is not 0 */
 	sqlite3_int64 last;               /* seq of the last row read of the log; with sync=append the last rowid */
 	uint32_t n_batches;
@@ -48,6 +48,10 @@ int iforest_tail_register(sqlite3 *db);
  * is of no use any more.
  * Cost  log n comparisons for each row, besides reading it. */
 int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_error *error);
+
+/* An error where the log tells of rows that the index cannot have: it is damaged, once no trigger of the user is at work that has
+ * changed a row before ours told that it was not there. */
+int iforest_tail_check(const struct iforest_index *index, const struct iforest_tail *tail, struct iforest_error *error);
 
 /* Makes one run in memory of all, or none: no entry of it is removed, and its id is as good as any in the file. */
 enum iforest_status iforest_tail_unite(struct iforest_tail *tail);

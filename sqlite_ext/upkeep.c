@@ -34,6 +34,8 @@ static int start(struct upkeep *upkeep, struct iforest_index *index, struct ifor
 	iforest_index_forget(index);
 	rc = iforest_index_open(index, &upkeep->snapshot, error);
 	if (!rc)
+		rc = iforest_tail_check(index, &upkeep->snapshot->tail, error);
+	if (!rc)
 		rc = iforest_index_get_automerge(index, &upkeep->fan_in, error);
 	return rc ? rc : iforest_index_read_manifest(index, &upkeep->manifest, error);
 }

@@ -208,6 +208,8 @@ int iforest_verify(struct iforest_index *index, bool with_table, struct iforest_
 		return rc;
 	rc = iforest_index_open(index, &verification.snapshot, error);
 	if (!rc)
+		rc = iforest_tail_check(index, &verification.snapshot->tail, error);
+	if (!rc)
 		rc = compare(&verification);
 	iforest_snapshot_release(verification.snapshot);
 	return rc;

@@ -51,6 +51,29 @@ static void the_new_row_is_changed_first(void **state)
 		}
 }
 
+/* A question of the trigger itself, before ours has told of the row: it is answered from the table as it is at that moment. */
+static void the_trigger_may_ask(void **state)
+{
+	static const char *const bodies[] = {
+		"UPDATE spans SET dur = dur + 1 WHERE id = new.id", "UPDATE spans SET track = 'moved' WHERE id = new.id",
+		"UPDATE spans SET id = id + 100 WHERE id = new.id", "UPDATE spans SET ts = CAST(ts AS INTEGER) WHERE id = new.id",
+	};
+
+	(void)state;
+	for (unsigned b = 0; b < sizeof bodies / sizeof *bodies; b++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		run(db, SPANS "CREATE TABLE told(count, sum); CREATE TRIGGER mine AFTER INSERT ON spans BEGIN %s;"
+			      "INSERT INTO told SELECT sum(count), sum(sum_dur) FROM spans_if; END", bodies[b]);
+		run(db, "INSERT INTO spans(track, ts, dur) VALUES('new', %s, 40)", b == 3 ? "'7'" : "7");
+		same_rows(db, "SELECT * FROM told", "SELECT count(*), sum(dur) FROM spans");
+		expect_same(db);
+		run(db, COMMAND("flush") COMMAND("integrity-check"));
+		expect_same(db);
+		close_database(db);
+	}
+}
+
 /* A key that the runs have and the log does not tell is not left out of answers, and the check says so. */
 static void a_log_without_an_old_key_is_noticed(void **state)
 {
@@ -60,6 +83,24 @@ static void a_log_without_an_old_key_is_noticed(void **state)
 	run(db, SPANS "INSERT INTO spans_if_log(id) VALUES(2)");
 	run_fails(db, "spans_if: holds other rows than the table \"spans\" (2 and 2 rows that are not pending, 1 old ones of rows that are)",
 		  COMMAND("integrity-check"));
+	close_database(db);
+}
+
+static void a_log_of_rows_that_were_not_there_is_noticed(void **state)
+{
+	static const char *const statements[] = { "SELECT count FROM spans_if", COMMAND("flush"), COMMAND("integrity-check"), COMMAND("optimize") };
+	static const char *const keys[] = { "2, 'nowhere'", "'2', 'a'", "2.5, 'a'" };
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS);
+	for (unsigned k = 0; k < sizeof keys / sizeof *keys; k++) {
+		run(db, "INSERT INTO spans_if_log(id, was, time, by_0) VALUES(2, 1, %s)", keys[k]);
+		for (unsigned s = 0; s < sizeof statements / sizeof *statements; s++)
+			run_fails(db, "spans_if: corrupt: the log tells of a row that the index cannot have", "%s", statements[s]);
+		run(db, COMMAND("rebuild"));
+		expect_same(db);
+	}
 	close_database(db);
 }
 
@@ -150,7 +191,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_new_row_is_changed_first),
+		cmocka_unit_test(the_trigger_may_ask),
 		cmocka_unit_test(a_log_without_an_old_key_is_noticed),
+		cmocka_unit_test(a_log_of_rows_that_were_not_there_is_noticed),
 		cmocka_unit_test(equal_reals_are_no_difference),
 		cmocka_unit_test(only_triggers_on_the_table_are_refused),
 	};
