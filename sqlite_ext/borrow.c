@@ -46,6 +46,7 @@ int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct ifores
 	if (!rc)
 		rc = iforest_index_describe(&table->index, &table->definition, error);
 	table->index.is_borrowed = true;
+	memcpy(table->index.by_types, table->definition.by_types, sizeof table->index.by_types);
 	sqlite3_free(spelling);
 	sqlite3_free(name);
 	return rc;

@@ -9,6 +9,28 @@
 #include "sqlite_ext/verify.h"
 #include "sqlite_ext/watch.h"
 
+/* The table as it is today. SQLite compares by columns as they were declared when the table was connected, of which no command
+ * can tell it anew. */
+static int inspect(struct iforest_table *table, struct iforest_source *source, struct iforest_error *error)
+{
+	struct iforest_definition *definition = &table->definition;
+	const char *declared[IFOREST_MAX_BY];
+	int rc;
+
+	memcpy(declared, definition->by_types, sizeof declared);
+	rc = iforest_source_inspect(source, table->index.db, table->index.schema, definition, error);
+	for (unsigned b = 0; b < definition->n_by && !rc; b++)
+		if (declared[b] && strcmp(declared[b], definition->by_types[b]) != 0)
+			rc = iforest_error_set(error, SQLITE_ERROR,
+					       "%s: by column \"%s\" has affinity %s now, and had %s when the index was made; "
+					       "run DROP TABLE \"%w\", and create it again",
+					       table->name, definition->by[b].name, definition->by_types[b], declared[b],
+					       table->name);
+	if (rc)
+		memcpy(definition->by_types, declared, sizeof declared);
+	return rc;
+}
+
 static int rebuild(struct iforest_table *table, int64_t number, struct iforest_error *error)
 {
 	struct iforest_index *index = &table->index;
@@ -24,7 +46,7 @@ static int rebuild(struct iforest_table *table, int64_t number, struct iforest_e
 		table->definition.content = renamed;
 	}
 	if (!rc)
-		rc = iforest_source_inspect(&source, index->db, index->schema, &table->definition, error);
+		rc = inspect(table, &source, error);
 	if (!rc)
 		rc = iforest_index_make_tables(index, &table->definition, true, error);
 	if (!rc)

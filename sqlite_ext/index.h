@@ -77,6 +77,7 @@ struct iforest_index {
 	struct iforest_snapshot *snapshot;  /* last read, or NULL */
 	struct iforest_moment moment;       /* at which the snapshot was found to be all that there is, or none that is known */
 	bool is_borrowed;                   /* of another table's: it may be made anew with other columns */
+	const char *by_types[IFOREST_MAX_BY]; /* of one that is borrowed: with which that table was declared (definition.h) */
 	bool is_attached;                   /* the source was found at these versions, of its schema and of the temporary one */
 	int schema_version, temp_version;
 	uint64_t last_location;             /* highest one given out by this handle */

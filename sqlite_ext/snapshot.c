@@ -108,6 +108,11 @@ static const char *what_is_foreign(const struct iforest_index *index, const stru
 	return NULL;
 }
 
+static bool is_same_type(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
 /* Is the index still the one that the table was connected to? SQLite connects tables anew where it reads the schema, which it
  * does not where the connection itself made the index anew. */
 static int check_borrowed(struct iforest_index *index, struct iforest_error *error)
@@ -119,6 +124,8 @@ static int check_borrowed(struct iforest_index *index, struct iforest_error *err
 
 	for (unsigned t = 0; t < known->n_texts && is_same; t++)
 		is_same = strcmp(today.texts[t], known->texts[t]) == 0;
+	for (unsigned b = 0; b < known->n_by && is_same; b++)
+		is_same = is_same_type(today.by_types[b], index->by_types[b]);
 	iforest_definition_release(&today);
 	if (!rc && !is_same)
 		rc = iforest_error_set(

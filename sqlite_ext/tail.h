@@ -49,8 +49,8 @@ int iforest_tail_register(sqlite3 *db);
  * Cost  log n comparisons for each row, besides reading it. */
 int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_error *error);
 
-/* An error where the log tells of rows that the index cannot have: it is damaged, once no trigger of the user is at work that has
- * changed a row before ours told that it was not there. */
+/* An error where the log tells of rows that the index cannot have: it is damaged, unless a trigger of the user is at work that
+ * has changed a row before ours told that it was not there. */
 int iforest_tail_check(const struct iforest_index *index, const struct iforest_tail *tail, struct iforest_error *error);
 
 /* Makes one run in memory of all, or none: no entry of it is removed, and its id is as good as any in the file. */

@@ -296,7 +296,8 @@ static const struct {
 	bool heals;
 } partings[] = {
 	{ "DROP TABLE spans", DETACHED, false },
-	{ "DROP TABLE spans; CREATE TABLE spans(id INTEGER PRIMARY KEY, track, ts, dur)", DETACHED, true },
+	{ "DROP TABLE spans; CREATE TABLE spans(id INTEGER PRIMARY KEY, track CHAR, ts, dur)", DETACHED, true },
+	{ "DROP TABLE spans; CREATE TABLE spans(id INTEGER PRIMARY KEY, track, ts, dur)", DETACHED, false },
 	{ "CREATE TABLE new(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, code, extra); INSERT INTO new SELECT id, track, ts, dur + 1, code, 0 FROM spans;"
 	  "DROP TABLE spans; ALTER TABLE new RENAME TO spans", DETACHED, true },
 	{ "ALTER TABLE spans RENAME TO old; CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER);"
@@ -354,6 +355,35 @@ static void a_parted_index_says_so(void **state)
 			close_database(db);
 			remove_database(path);
 		}
+}
+
+/* SQLite compares a by column by the type that it had when the index was connected, so there is no rebuild under another. */
+static void a_by_column_keeps_its_type(void **state)
+{
+	static const char *const syncs[] = { "log", "append", "manual" };
+	static const char *const numbers = "WITH n(i) AS (VALUES(5), (10)) INSERT INTO t SELECT i, i, i, i FROM n";
+
+	(void)state;
+	for (int s = 0; s < 3; s++) {
+		sqlite3 *db = open_database(":memory:", 0);
+
+		run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER); %s;"
+			"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, value=dur, by=(dur AS d, track), sync=%s);"
+			"CREATE VIRTUAL TABLE f USING iforest_fold(t_if, track); CREATE VIRTUAL TABLE r USING iforest_rows(t_if)", numbers, syncs[s]);
+		run_gives(db, "5|1\n10|1\n", "SELECT track, count FROM f WHERE track < '6' ORDER BY length(track)");
+		run(db, "DROP TABLE t; CREATE TABLE t(id INTEGER PRIMARY KEY, track INTEGER, ts INTEGER, dur INTEGER); %s", numbers);
+		for (int again = 0; again < 2; again++)
+			run_fails(db, "t_if: by column \"track\" has affinity INTEGER now, and had TEXT when the index was made; run DROP TABLE \"t_if\"",
+				  "INSERT INTO t_if(t_if) VALUES('rebuild')");
+		run(db, "DROP TABLE t_if;"
+			"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, value=dur, by=(dur AS d, track), sync=%s)", syncs[s]);
+		run_gives(db, "5|1\n", "SELECT track, count FROM t_if WHERE track < '6'");
+		run_fails(db, "t_if: the index was made anew with other columns", "SELECT track, count FROM f WHERE track < '6'");
+		run_fails(db, "t_if: the index was made anew with other columns", "SELECT id FROM r WHERE track < '6'");
+		run(db, "DROP TABLE f; CREATE VIRTUAL TABLE f USING iforest_fold(t_if, track)");
+		run_gives(db, "5|1\n", "SELECT track, count FROM f WHERE track < '6'");
+		close_database(db);
+	}
 }
 
 /* With legacy_alter_table SQLite does not rewrite what triggers do: writes fail until a rebuild. */
@@ -847,6 +877,7 @@ int main(void)
 		cmocka_unit_test(what_changes_nothing_leaves_it_good),
 		cmocka_unit_test(changes_of_another_connection_are_seen),
 		cmocka_unit_test(a_parted_index_says_so),
+		cmocka_unit_test(a_by_column_keeps_its_type),
 		cmocka_unit_test(a_table_renamed_the_old_way_is_found),
 		cmocka_unit_test(an_index_of_an_earlier_version_is_made_well_by_rebuild),
 		cmocka_unit_test(renamed_columns_are_noticed),
