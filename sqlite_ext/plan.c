@@ -84,7 +84,9 @@ static struct iforest_wanted wanted_by(const struct iforest_definition *definiti
 	return wanted;
 }
 
-void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of)
+/* The first argument that is used, but of which SQLite offers no condition: so it does for the table on the right of a RIGHT or
+ * FULL JOIN, checking ON t0 = ... only after other conditions, on rows of another question. */
+static void note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of)
 {
 	for (int a = 0; a < n_arguments; a++)
 		if (constraint_of[a] < 0 && is_used(info->colUsed, (unsigned)(first_column + a))) {
@@ -104,33 +106,52 @@ void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost)
 	info->estimatedCost = info->idxNum >> IFOREST_LOST_SHIFT ? IFOREST_COST_OF_LOST : cost;
 }
 
-int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int first_column, int n_arguments,
-				int *constraint_of, int *n_argv, struct iforest_error *error)
+/* The condition that gives each argument: the first that can be used. *waits: one has none but those that need tables which
+ * come later in this join order. Beside one that can be used SQLite checks the others: as x.t0 = y.t0 beside x.t0 = 5. */
+static int find_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
+			  int n_arguments, int *constraint_of, bool *waits, struct iforest_error *error)
 {
+	unsigned late = 0;
+
+	*waits = false;
 	for (int a = 0; a < n_arguments; a++)
 		constraint_of[a] = -1;
 	for (int i = 0; i < info->nConstraint; i++) {
-		int argument = info->aConstraint[i].iColumn - first_column;
+		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+		int argument = constraint->iColumn - first_column;
 
-		if (argument < 0 || argument >= n_arguments || info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT ||
-		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_OFFSET)
+		if (argument < 0 || argument >= n_arguments || constraint->op == SQLITE_INDEX_CONSTRAINT_LIMIT ||
+		    constraint->op == SQLITE_INDEX_CONSTRAINT_OFFSET)
 			continue;
-		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+		if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
 			return iforest_error_set(error, SQLITE_ERROR,
-						 "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE", name,
-						 iforest_argument_names[argument], name);
-		if (!info->aConstraint[i].usable && !iforest_plan_is_in(info, i))
-			return SQLITE_CONSTRAINT;
-		if (info->aConstraint[i].usable && constraint_of[argument] < 0)
+						 "%s: argument %s takes = only: %s(t0, t1), or %s = ... in WHERE", name,
+						 names[argument], name, names[argument]);
+		if (!constraint->usable && !iforest_plan_is_in(info, i))
+			late |= 1u << argument;
+		if (constraint->usable && constraint_of[argument] < 0)
 			constraint_of[argument] = i;
 	}
+	for (int a = 0; a < n_arguments; a++)
+		*waits = *waits || (late >> a & 1 && constraint_of[a] < 0);
+	return SQLITE_OK;
+}
+
+int iforest_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
+				int n_arguments, int *constraint_of, int *n_argv, struct iforest_error *error)
+{
+	bool waits;
+	int rc = find_arguments(name, names, info, first_column, n_arguments, constraint_of, &waits, error);
+
+	if (rc || waits)
+		return rc ? rc : SQLITE_CONSTRAINT;
 	for (int a = 0; a < n_arguments; a++)
 		if (constraint_of[a] >= 0) {
 			info->aConstraintUsage[constraint_of[a]].argvIndex = ++*n_argv;
 			info->aConstraintUsage[constraint_of[a]].omit = 1;
 			info->idxNum |= 1 << a;
 		}
-	iforest_plan_note_lost(info, first_column, n_arguments, constraint_of);
+	note_lost(info, first_column, n_arguments, constraint_of);
 	return SQLITE_OK;
 }
 
@@ -324,7 +345,7 @@ int iforest_plan_make(const struct iforest_definition *definition, const char *n
 	sqlite3_str *text;
 	unsigned n_conditions;
 	double n_rows;
-	int rc = iforest_plan_take_arguments(name, info, 0, n_arguments, constraint_of, &n_argv, error);
+	int rc = iforest_plan_take_arguments(name, iforest_argument_names, info, 0, n_arguments, constraint_of, &n_argv, error);
 
 	if (rc)
 		return rc;

@@ -49,16 +49,13 @@ bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definitio
 
 /* ---- what other tables over an index share ---- */
 
-/* Takes the hidden arguments, whose columns start with first_column, as above. constraint_of[a] is the constraint that gives
- * argument a, -1 if none does. Counts argv. */
-int iforest_plan_take_arguments(const char *name, sqlite3_index_info *info, int first_column, int n_arguments,
-				int *constraint_of, int *n_argv, struct iforest_error *error);
-
-/* Notes in idxNum the first argument that is used, but of which SQLite offers no condition: so it does for the table on the
- * right of a RIGHT or FULL JOIN, checking ON t0 = ... only after other conditions, on rows of another question. The
- * arguments must be among the first 63 columns: of the others SQLite does not tell which are used. */
+/* Takes the hidden arguments, whose columns start with first_column, as above; names are theirs. constraint_of[a] is the
+ * constraint that gives argument a, -1 if none does. Counts argv, and notes in idxNum the first argument that is lost. The
+ * arguments must be among the first 63 columns: of the others SQLite does not tell which are used. Results as
+ * iforest_plan_make(). */
+int iforest_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
+				int n_arguments, int *constraint_of, int *n_argv, struct iforest_error *error);
 enum { IFOREST_LOST_SHIFT = 26 };
-void iforest_plan_note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of);
 
 /* Is the condition an IN? One on an argument is lost where SQLite looks for a plan without IN. To refuse that would not do:
  * SQLite takes it that there is such a plan then, and does not ask for one with IN that needs no other table. */

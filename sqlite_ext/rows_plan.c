@@ -23,36 +23,18 @@ struct planning {
 
 static int take_arguments(struct planning *planning, const char *name, struct iforest_error *error)
 {
-	sqlite3_index_info *info = planning->info;
-	int first = iforest_rows_first_argument(planning->definition), constraint_of[2] = { -1, -1 };
+	int first = iforest_rows_first_argument(planning->definition), constraint_of[2];
+	int rc = iforest_plan_take_arguments(name, iforest_argument_names, planning->info, first, 2, constraint_of,
+					     &planning->n_argv, error);
 
-	for (int i = 0; i < info->nConstraint; i++) {
-		int argument = info->aConstraint[i].iColumn - first;
-
-		if (argument < 0 || argument > 1 || info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT ||
-		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_OFFSET)
-			continue;
-		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
-			return iforest_error_set(error, SQLITE_ERROR,
-						 "%s: argument %s takes = only: %s(t0, t1), or t0 = ... in WHERE", name,
-						 iforest_argument_names[argument], name);
-		if (!info->aConstraint[i].usable && !iforest_plan_is_in(info, i))
-			return SQLITE_CONSTRAINT;
-		if (info->aConstraint[i].usable && constraint_of[argument] < 0)
-			constraint_of[argument] = i;
-	}
-	for (int a = 0; a < 2; a++)
+	for (int a = 0; a < 2 && !rc; a++)
 		if (constraint_of[a] >= 0) {
-			info->aConstraintUsage[constraint_of[a]].argvIndex = ++planning->n_argv;
-			info->aConstraintUsage[constraint_of[a]].omit = 1;
-			info->idxNum |= 1 << a;
 			planning->has_time = true;
 			planning->share /= 4;
 			sqlite3_str_appendf(planning->words, "%s%s", a && constraint_of[0] >= 0 ? ", " : "",
 					    iforest_argument_names[a]);
 		}
-	iforest_plan_note_lost(info, first, 2, constraint_of);
-	return SQLITE_OK;
+	return rc;
 }
 
 /* ---- conditions ---- */

@@ -34,7 +34,8 @@ int iforest_table_report(sqlite3_vtab *base, struct iforest_error *error);
 /* What xColumn gives for an argument that is read and was not given with "=". Returns an error code. */
 int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument);
 
-/* In xFilter: SQLITE_OK, or an error if iforest_plan_note_lost() noted an argument. names are those of the arguments. */
+/* In xFilter: SQLITE_OK, or an error if iforest_plan_take_arguments() noted one that is lost. names are those of the
+ * arguments. */
 int iforest_table_check_arguments(sqlite3_vtab *base, int index_number, const char *const *names);
 
 /* ---- methods of modules that answer with buckets; of the others what fits ---- */

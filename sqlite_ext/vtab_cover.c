@@ -84,8 +84,8 @@ static int cover_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		iforest_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
 		return iforest_table_report(base, &error);
 	}
-	rc = iforest_plan_take_arguments(table->name, info, (int)first_argument(&table->definition), N_ARGUMENTS, constraint_of,
-					 &n_argv, &error);
+	rc = iforest_plan_take_arguments(table->name, iforest_argument_names, info, (int)first_argument(&table->definition),
+					 N_ARGUMENTS, constraint_of, &n_argv, &error);
 	if (rc)
 		return rc == SQLITE_CONSTRAINT ? rc : iforest_table_report(base, &error);
 	text = sqlite3_str_new(NULL);

@@ -78,35 +78,6 @@ static int open_gaps(struct iforest_table *table, sqlite3 *db, struct iforest_co
 
 enum { IN_ORDER = 1 << 4, MAX_CONDITIONS = 32 - N_ARGUMENTS };
 
-static int take_arguments(const struct iforest_table *table, sqlite3_index_info *info, int *n_argv, struct iforest_error *error)
-{
-	int first = (int)table->definition.n_by + N_FIXED, constraint_of[N_ARGUMENTS] = { -1, -1, -1 };
-
-	for (int i = 0; i < info->nConstraint; i++) {
-		int argument = info->aConstraint[i].iColumn - first;
-
-		if (argument < 0 || argument >= N_ARGUMENTS || info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT ||
-		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_OFFSET)
-			continue;
-		if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
-			return iforest_error_set(error, SQLITE_ERROR,
-						 "%s: argument %s takes = only: %s(t0, t1, longer_than), or t0 = ... in WHERE",
-						 table->name, argument_names[argument], table->name);
-		if (!info->aConstraint[i].usable && !iforest_plan_is_in(info, i))
-			return SQLITE_CONSTRAINT;
-		if (info->aConstraint[i].usable && constraint_of[argument] < 0)
-			constraint_of[argument] = i;
-	}
-	for (int a = 0; a < N_ARGUMENTS; a++)
-		if (constraint_of[a] >= 0) {
-			info->aConstraintUsage[constraint_of[a]].argvIndex = ++*n_argv;
-			info->aConstraintUsage[constraint_of[a]].omit = 1;
-			info->idxNum |= 1 << a;
-		}
-	iforest_plan_note_lost(info, first, N_ARGUMENTS, constraint_of);
-	return SQLITE_OK;
-}
-
 /* Returns the by columns that are bound to one value, as bits. */
 static unsigned take_conditions(const struct iforest_table *table, sqlite3_index_info *info, int *n_argv, sqlite3_str *text)
 {
@@ -134,7 +105,7 @@ static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct iforest_table *table = (struct iforest_table *)base;
 	struct iforest_error error = { .rc = SQLITE_OK };
-	int n_argv = 0, rc, n_by = (int)table->definition.n_by;
+	int constraint_of[N_ARGUMENTS], n_argv = 0, rc, n_by = (int)table->definition.n_by;
 	sqlite3_str *text;
 	unsigned bound;
 	double n_rows;
@@ -143,7 +114,8 @@ static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		iforest_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
 		return iforest_table_report(base, &error);
 	}
-	rc = take_arguments(table, info, &n_argv, &error);
+	rc = iforest_plan_take_arguments(table->name, argument_names, info, n_by + N_FIXED, N_ARGUMENTS, constraint_of, &n_argv,
+					 &error);
 	if (rc)
 		return rc == SQLITE_CONSTRAINT ? rc : iforest_table_report(base, &error);
 	text = sqlite3_str_new(NULL);

@@ -311,6 +311,37 @@ static void several_windows_beside_a_left_join_are_answered(void **state)
 	close_database(db);
 }
 
+/* A window that comes from another table's: t0 of x has two conditions then, of which one needs y. */
+static void a_window_is_handed_on(void **state)
+{
+	static const char *const tables[][2] = {
+		{ "t_if", "x.count" }, { "t_overlap", "x.overlaps" }, { "t_rows", "x.id" }, { "t_gaps", "x.gap_start" }, { "t_cover", "x.node_level" },
+	};
+	static const char *const ways[] = {
+		"windows, %s x, t_if y WHERE x.t0 = w0 AND x.t1 = w1 AND y.t0 = x.t0 AND y.t1 = x.t1",
+		"windows, t_if y, %s x WHERE x.t1 = y.t1 AND x.t0 = y.t0 AND y.t0 = w0 AND y.t1 = w1",
+		"windows JOIN %s x ON x.t0 = w0 AND x.t1 = w1 JOIN t_if y USING (t0, t1) WHERE 1",
+	};
+	sqlite3 *db = make_table("", "(c)");
+
+	(void)state;
+	run(db, "CREATE VIRTUAL TABLE t_overlap USING iforest_overlap(t_if); CREATE VIRTUAL TABLE t_rows USING iforest_rows(t_if);"
+		"CREATE VIRTUAL TABLE t_gaps USING iforest_gaps(t_if); CREATE VIRTUAL TABLE t_cover USING iforest_cover(t_if)");
+	for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+		const char *select = "SELECT label, x.c, %s, y.count FROM %z AND x.c IS y.c ORDER BY 1, 2, 3, 4";
+		char *plain = sqlite3_mprintf(select, tables[t][1], sqlite3_mprintf("windows, %s(w0, w1) x, t_if(w0, w1) y WHERE 1", tables[t][0]));
+
+		for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+			char *sql = sqlite3_mprintf(select, tables[t][1], sqlite3_mprintf(ways[w], tables[t][0]));
+
+			same_rows(db, sql, plain);
+			sqlite3_free(sql);
+		}
+		sqlite3_free(plain);
+	}
+	close_database(db);
+}
+
 /* Of more than 32 SQLite does not tell all. */
 static void a_condition_among_many_holds(void **state)
 {
@@ -422,6 +453,7 @@ int main(void)
 		cmocka_unit_test(the_sides_of_an_or_hide_no_rows),
 		cmocka_unit_test(an_or_beside_windows_from_a_table_is_answered),
 		cmocka_unit_test(several_windows_beside_a_left_join_are_answered),
+		cmocka_unit_test(a_window_is_handed_on),
 		cmocka_unit_test(a_condition_among_many_holds),
 		cmocka_unit_test(a_view_passes_arguments_through),
 		cmocka_unit_test(parameters_may_be_bound_again_and_again),
