@@ -71,6 +71,7 @@ static int stats_disconnect(sqlite3_vtab *base)
 static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	int constraint_of[] = { -1, -1 }, n_argv = 0;
+	bool is_late[] = { false, false };
 
 	(void)base;
 	for (int i = 0; i < info->nConstraint; i++) {
@@ -78,12 +79,15 @@ static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 		if (argument < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
 			continue;
-		if (!info->aConstraint[i].usable)
-			return SQLITE_CONSTRAINT;
-		constraint_of[argument] = i;
+		if (info->aConstraint[i].usable)
+			constraint_of[argument] = i;
+		else
+			is_late[argument] = true;
 	}
 	for (int a = 0; a < 2; a++)
-		if (constraint_of[a] >= 0) {
+		if (constraint_of[a] < 0 && is_late[a]) {
+			return SQLITE_CONSTRAINT;
+		} else if (constraint_of[a] >= 0) {
 			info->aConstraintUsage[constraint_of[a]].argvIndex = ++n_argv;
 			info->aConstraintUsage[constraint_of[a]].omit = 1;
 			info->idxNum |= a == 0 ? HAS_INDEX : HAS_SCHEMA;

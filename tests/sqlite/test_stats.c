@@ -125,6 +125,8 @@ static void it_finds_its_index(void **state)
 	run_fails(db, "iforest_stats: name an index: iforest_stats('spans_if')", "SELECT * FROM iforest_stats");
 	run_gives(db, "1|t_if\n", "SELECT rows, index_name FROM iforest_stats('t_if') WHERE pending > 5 OR rows > 0");
 	run_gives(db, "t_if\n", "SELECT name FROM sqlite_schema JOIN iforest_stats(name) WHERE sql LIKE '%%USING iforest(%%' AND (runs > 9 OR rows > 0)");
+	run_gives(db, "1|2\n", "SELECT a.rows, b.rows FROM sqlite_schema AS s, iforest_stats AS a, iforest_stats AS b WHERE s.name LIKE 't_if' AND"
+		  " a.index_name = s.name AND b.index_name = a.index_name AND a.schema_name = 'main' AND b.schema_name = 'other'");
 	run_fails(db, "no such module: iforest_stats", "CREATE VIRTUAL TABLE s USING iforest_stats(t_if)");
 	close_database(db);
 }
