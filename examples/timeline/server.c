@@ -4,7 +4,8 @@
  *                                   page (default examples/timeline); PORT 0, the default, is any
  *
  * The database holds spans(id, ts_ns, dur_ns, track, depth, name), the index spans_if by=(track, depth) and spans_overlap over
- * it, as timeline.sh makes them. Listens on this machine alone and only reads; prints where, and goes on until it is killed.
+ * it, as timeline.sh makes them. Listens on this machine alone, under its own names, and only reads; prints where, and goes on
+ * until it is killed.
  * It may be written to meanwhile: frames show what is there, but lanes and the length of the trace are those of the start.
  * The lanes of a frame are shared out to a thread a processor.
  *
@@ -32,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { NAMED_PIXELS = 8, MOST_PIXELS = 16384, MOST_READERS = 8, LONGEST_WAIT_MS = 10000 };
@@ -422,6 +424,22 @@ static enum MHD_Result get_file(struct server *server, struct MHD_Connection *co
 	return reply(connection, MHD_HTTP_OK, type, &body);
 }
 
+/* A page of another site may make its own name lead here, and read the trace; the browser still sends that name. Any port will
+ * do: a tunnel to this server has another one. */
+static bool is_own_name(const char *host)
+{
+	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
+
+	for (size_t i = 0; host && i < sizeof names / sizeof *names; i++) {
+		size_t n = strlen(names[i]);
+
+		if (strncasecmp(host, names[i], n) == 0 &&
+		    (host[n] == '\0' || (host[n] == ':' && host[n + 1 + strspn(host + n + 1, "0123456789")] == '\0')))
+			return true;
+	}
+	return false;
+}
+
 static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url, const char *method,
 			      const char *version, const char *upload, size_t *n_uploaded, void **state)
 {
@@ -431,6 +449,10 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	(void)upload;
 	(void)n_uploaded;
 	(void)state;
+	if (!is_own_name(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
+		return reply_error(connection, MHD_HTTP_FORBIDDEN,
+				   "This server answers only as 127.0.0.1, localhost or [::1]. Open the address that it printed; "
+				   "from another machine, through a tunnel (ssh -L PORT:127.0.0.1:PORT), as localhost.");
 	if (strcmp(method, "GET") != 0)
 		return reply_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
 	if (strcmp(url, "/") == 0)

@@ -80,11 +80,23 @@ server=$!
 address=$(line_of "$temporary/server.log" '^http')
 report "it serves" $?
 
-code() { curl -s -o "$temporary/body" -w '%{http_code}' --path-as-is "$1"; }
+code() { curl -s -o "$temporary/body" -w '%{http_code}' --path-as-is "$@"; }
 
 for answer in '400 frame?t0=5&t1=5&n=10&from=0&to=1' '400 frame?t0=0&t1=9&n=x&from=0&to=1' '400 frame?t0=0&t1=9&n=4&from=0&to=100000' '400 frame?t0=0&t1=9&n=4&from=4294967295&to=1' '404 span?id=-5' '404 ../server.c' '200 trace'; do
 	[ "$(code "$address${answer#* }")" = "${answer%% *}" ]
 	report "${answer#* } is ${answer%% *}" $?
+done
+
+# a foreign page whose name leads here (DNS rebinding) must not read the trace
+for host in evil.example evil.example:80 127.0.0.1.evil.example localhost.evil.example:80 localhost:80.evil.example 1.127.0.0.1; do
+	[ "$(code -H "Host: $host" "${address}trace")" = 403 ] && grep -q 'Open the address that it printed' "$temporary/body"
+	report "a request for $host is refused, and says what to do" $?
+done
+[ "$(code --http1.0 -H Host: "${address}trace")" = 403 ]
+report "so is one for no host" $?
+for host in 127.0.0.1 localhost localhost:8080 LocalHost:1 '[::1]' '[::1]:8080'; do
+	[ "$(code -H "Host: $host" "${address}trace")" = 200 ]
+	report "a request for $host is answered" $?
 done
 
 # a table of one's own, written to meanwhile
