@@ -14,6 +14,7 @@
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
 #   make install-core  copies the forest as a C library: libiforest.a, headers, iforest.pc (docs/forest.md)
 #   make install-pg  copies the extension to where PostgreSQL looks for it
+#   make uninstall, uninstall-core, uninstall-pg  remove what these have put there, with the same variables
 #   make clean
 
 BUILD   ?= build
@@ -52,7 +53,7 @@ long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
 	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
-.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers bench fuzz pg install install-core install-pg tools clean always
+.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers bench fuzz pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
 .SECONDARY:
 
 all: $(LIBRARIES) $(MODULES)
@@ -160,6 +161,8 @@ PROGRAMS := $(call runs,$(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS))
 SCRIPTS  := $(call runs,tests/sqlite/tour.sh tests/vectors/check.sh tests/examples/install_core.sh tests/examples/timeline.sh)
 .PHONY: $(PROGRAMS) $(SCRIPTS)
 
+run/tests/examples/install_core.sh: | $(if $(HAS_PG),pg)
+
 $(PROGRAMS): run/%: $(BUILD)/% | all
 	@$(RUN) $(SUITE) $<
 
@@ -230,6 +233,13 @@ install-pg: pg
 	install -m 755 $(BUILD)/pg/iforest.so '$(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)'
 	install -m 644 sql/pg/iforest.control sql/pg/iforest--*.sql '$(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension'
 
+# files FOLDER,NAMES: names in a folder that may have spaces in its own
+files = $(foreach name,$(notdir $(2)),'$(1)/$(name)')
+
+uninstall-pg:
+	rm -f '$(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)/iforest.so' \
+		$(call files,$(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension,$(wildcard sql/pg/iforest.control sql/pg/iforest--*.sql))
+
 # ---- trace2pg, the loader for PostgreSQL: needs libpq ----
 
 TRACE2PG       := $(if $(shell command -v $(PG_CONFIG)),$(BUILD)/trace2pg)
@@ -262,6 +272,13 @@ install: all
 	install -d '$(DESTDIR)$(PREFIX)/lib/iforest'
 	install -m 755 $(MODULES) '$(DESTDIR)$(PREFIX)/lib/iforest'
 
+# a folder that has something else in it stays
+remove_empty = rmdir $(1) 2>/dev/null || true
+
+uninstall:
+	rm -f $(call files,$(DESTDIR)$(PREFIX)/lib/iforest,$(MODULES))
+	@$(call remove_empty,'$(DESTDIR)$(PREFIX)/lib/iforest')
+
 # ---- the forest as a C library (docs/forest.md) ----
 
 VERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" sql/pg/iforest.control)
@@ -276,6 +293,11 @@ install-core: $(BUILD)/libiforest.a
 		'Cflags: -I$${includedir}/iforest' 'Libs: -L$${libdir} -liforest -pthread -lm' \
 		>'$(DESTDIR)$(PREFIX)/lib/pkgconfig/iforest.pc'
 	chmod 644 '$(DESTDIR)$(PREFIX)/lib/pkgconfig/iforest.pc'
+
+uninstall-core:
+	rm -f '$(DESTDIR)$(PREFIX)/lib/libiforest.a' '$(DESTDIR)$(PREFIX)/lib/pkgconfig/iforest.pc' \
+		$(call files,$(DESTDIR)$(PREFIX)/include/iforest/core,$(HEADERS))
+	@$(call remove_empty,'$(DESTDIR)$(PREFIX)/include/iforest/core' '$(DESTDIR)$(PREFIX)/include/iforest')
 
 clean:
 	rm -rf $(BUILD)

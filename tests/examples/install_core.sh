@@ -1,7 +1,7 @@
 #!/bin/sh
 # What `make install-core` installs is all that a C program needs: headers that stand alone, a library, and a pkg-config file that
 # finds them. The example, and the program in docs/forest.md, are built with that and print what they say they print. So `make install`
-# leaves modules that SQLite loads. TAP.
+# leaves modules that SQLite loads. `make uninstall` and its like take away what was installed, and nothing else. TAP.
 set -u
 build=${IFOREST_BUILD:-build}
 compiler=$(command -v gcc || echo cc)
@@ -30,8 +30,12 @@ skip() {
 	echo "ok $n - $1 # SKIP $2"
 }
 
+quietly() {
+	make --no-print-directory -s BUILD="$build" "$@"
+}
+
 install_into() {
-	make --no-print-directory -s BUILD="$build" "$@" install-core
+	quietly "$@" install-core
 }
 
 files_are_where_they_belong() {
@@ -92,11 +96,27 @@ block() {
 }
 
 modules_load() {
-	make --no-print-directory -s BUILD="$build" "DESTDIR=$temporary/a root" "PREFIX=$prefix" install || return 1
+	quietly "DESTDIR=$temporary/a root" "PREFIX=$prefix" install || return 1
 	for module in iforest chrometrace; do
 		[ -x "$temporary/a root$prefix/lib/iforest/$module.so" ] || return 1
 	done
 	loaded=$(sqlite3 -batch -init /dev/null :memory: ".load '$temporary/a root$prefix/lib/iforest/iforest'" 'SELECT iforest_version()') && [ -n "$loaded" ]
+}
+
+# uninstalls SUFFIX: takes away what install put under a root with a space, but no files of others in the same folders, and says nothing
+# where there is nothing left to take away
+uninstalls() {
+	where=$temporary/"root of install$1"
+	mkdir -p "$where" || return 1
+	quietly "DESTDIR=$where" "PREFIX=/opt/a b" "install$1" || return 1
+	find "$where" -type d | while read -r folder; do touch "$folder/of others.so" "$folder/iforest.txt"; done
+	quietly "DESTDIR=$where" "PREFIX=/opt/a b" "uninstall$1" || return 1
+	find "$where" -type f ! -name 'of others.so' ! -name iforest.txt | sed 's/^/is left: /' | grep . && return 1
+	[ "$(find "$where" -type d | wc -l)" = "$(find "$where" -name iforest.txt | wc -l)" ] || return 1
+	find "$where" -type f -exec rm {} +
+	quietly "DESTDIR=$where" "PREFIX=/opt/a b" "uninstall$1" || return 1
+	find "$where" -name 'iforest*' | grep . && return 1
+	return 0
 }
 
 { install_into "DESTDIR=$root" "PREFIX=$prefix" && files_are_where_they_belong; } >"$temporary/log" 2>&1
@@ -109,6 +129,14 @@ install_into "PREFIX=$temporary/usr" >"$temporary/log" 2>&1
 report "installs without DESTDIR" $?
 modules_load >"$temporary/log" 2>&1
 report "make install leaves modules that load, under a folder with a space" $?
+for suffix in '' -core -pg; do
+	if [ "$suffix" = -pg ] && [ ! -e "$build/pg/iforest.so" ]; then
+		skip "make uninstall-pg" "the extension is not built"
+	else
+		uninstalls "$suffix" >"$temporary/log" 2>&1
+		report "make uninstall$suffix removes what was installed and nothing else" $?
+	fi
+done
 block '```c' >"$temporary/program_of_docs.c"
 block '```text' >"$temporary/output_of_docs"
 
