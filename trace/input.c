@@ -3,74 +3,157 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
-enum { FILE_BUFFER_BYTES = 64 * 1024 };
+enum { BUFFER_BYTES = 64 * 1024, GZIP_ALONE = 15 + 16 /* for inflateInit2: the largest window, and no other format */ };
+
+static int out_of_memory(struct trace_input *input)
+{
+	snprintf(input->problem, sizeof input->problem, "out of memory");
+	return TRACE_ERROR_MEMORY;
+}
+
+static int broken(struct trace_input *input, const char *why)
+{
+	snprintf(input->problem, sizeof input->problem, "the gzip stream is broken after %llu unpacked bytes: %s",
+		 (unsigned long long)input->n_bytes_read, why);
+	return TRACE_ERROR_GZIP;
+}
 
 int trace_input_open(struct trace_input *input, const char *path)
 {
-	int file;
-
-	*input = (struct trace_input){ 0 };
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0) {
+	*input = (struct trace_input){ .file = open(path, O_RDONLY | O_CLOEXEC) };
+	if (input->file < 0) {
 		snprintf(input->problem, sizeof input->problem, "cannot open the file: %s", strerror(errno));
 		return TRACE_ERROR_OPEN;
 	}
-	input->file = gzdopen(file, "rb");
-	if (!input->file) {
-		close(file);
-		snprintf(input->problem, sizeof input->problem, "out of memory");
-		return TRACE_ERROR_MEMORY;
+	input->buffer = malloc(BUFFER_BYTES);
+	return input->buffer ? TRACE_OK : out_of_memory(input);
+}
+
+/* Reads on in the file, behind what is left in the buffer. */
+static int fill(struct trace_input *input)
+{
+	z_stream *stream = &input->stream;
+	ssize_t n;
+
+	if (stream->avail_in > 0)
+		memmove(input->buffer, stream->next_in, stream->avail_in);
+	stream->next_in = input->buffer;
+	n = read(input->file, input->buffer + stream->avail_in, BUFFER_BYTES - stream->avail_in);
+	if (n < 0) {
+		snprintf(input->problem, sizeof input->problem, "cannot read beyond byte %llu: %s",
+			 (unsigned long long)input->n_bytes_read, strerror(errno));
+		return TRACE_ERROR_READ;
 	}
-	gzbuffer(input->file, FILE_BUFFER_BYTES);
+	input->at_file_end = n == 0;
+	input->position += (uint64_t)n;
+	stream->avail_in += (unsigned)n;
 	return TRACE_OK;
 }
 
-/* zlib reports a cut stream as a short count, and as an error only to those who ask. */
-static int read_failed(struct trace_input *input)
+static bool begins_member(const z_stream *stream)
 {
-	int system_error = errno, zlib_error = Z_OK;
-	const char *text = gzerror(input->file, &zlib_error);
-	unsigned long long n_read = input->n_bytes_read;
+	return stream->avail_in >= 2 && stream->next_in[0] == 0x1F && stream->next_in[1] == 0x8B;
+}
 
-	if (zlib_error == Z_OK || zlib_error == Z_STREAM_END)
+static int begin_member(struct trace_input *input)
+{
+	z_stream *stream = &input->stream;
+
+	if ((stream->state ? inflateReset(stream) : inflateInit2(stream, GZIP_ALONE)) != Z_OK)
+		return out_of_memory(input);
+	input->form = TRACE_INPUT_IN_MEMBER;
+	return TRACE_OK;
+}
+
+static int unpack(struct trace_input *input)
+{
+	int code = inflate(&input->stream, Z_NO_FLUSH);
+
+	if (code == Z_STREAM_END)
+		input->form = TRACE_INPUT_BEHIND_MEMBER;
+	if (code == Z_STREAM_END || code == Z_OK)
 		return TRACE_OK;
-	if (zlib_error == Z_ERRNO) {
-		snprintf(input->problem, sizeof input->problem, "cannot read beyond byte %llu: %s", n_read,
-			 strerror(system_error));
-		return TRACE_ERROR_READ;
-	}
-	if (zlib_error == Z_BUF_ERROR)
-		text = "it ends too early";
-	snprintf(input->problem, sizeof input->problem, "the gzip stream is broken after %llu unpacked bytes: %s", n_read,
-		 text);
-	return TRACE_ERROR_GZIP;
+	if (code == Z_MEM_ERROR)
+		return out_of_memory(input);
+	return broken(input, code == Z_BUF_ERROR ? "it ends too early" : input->stream.msg);
+}
+
+static int skip_zeros(struct trace_input *input)
+{
+	z_stream *stream = &input->stream;
+
+	if (*stream->next_in != 0)
+		return broken(input, "what follows is not gzip");
+	for (; stream->avail_in > 0 && *stream->next_in == 0; stream->avail_in--)
+		stream->next_in++;
+	return TRACE_OK;
+}
+
+static void copy(z_stream *stream)
+{
+	unsigned n = stream->avail_in < stream->avail_out ? stream->avail_in : stream->avail_out;
+
+	memcpy(stream->next_out, stream->next_in, n);
+	stream->next_in += n;
+	stream->avail_in -= n;
+	stream->next_out += n;
+	stream->avail_out -= n;
+}
+
+static bool is_at_end(const struct trace_input *input)
+{
+	return input->at_file_end && input->stream.avail_in == 0 && input->form != TRACE_INPUT_IN_MEMBER;
+}
+
+/* Goes on by what the buffer has. Requires: it is not the end, and there is room. */
+static int step(struct trace_input *input)
+{
+	z_stream *stream = &input->stream;
+
+	/* by two bytes a member is told */
+	if (stream->avail_in < 2 && !input->at_file_end)
+		return fill(input);
+	if (input->form == TRACE_INPUT_IN_MEMBER)
+		return unpack(input);
+	if (input->form != TRACE_INPUT_PLAIN && begins_member(stream))
+		return begin_member(input);
+	if (input->form == TRACE_INPUT_BEHIND_MEMBER)
+		return skip_zeros(input);
+	input->form = TRACE_INPUT_PLAIN;
+	copy(stream);
+	return TRACE_OK;
 }
 
 int trace_input_read(struct trace_input *input, char *data, size_t n_bytes, size_t *n_read)
 {
-	int n;
+	z_stream *stream = &input->stream;
+	int status = TRACE_OK;
 
-	errno = 0;
-	n = gzread(input->file, data, (unsigned)n_bytes);
-	*n_read = n > 0 ? (size_t)n : 0;
+	stream->next_out = (unsigned char *)data;
+	stream->avail_out = (unsigned)n_bytes;
+	while (status == TRACE_OK && stream->avail_out > 0 && !is_at_end(input))
+		status = step(input);
+	*n_read = n_bytes - stream->avail_out;
 	input->n_bytes_read += *n_read;
-	return n > 0 ? TRACE_OK : read_failed(input);
+	/* an error behind these bytes is met again by the next call */
+	return *n_read > 0 ? TRACE_OK : status;
 }
 
 uint64_t trace_input_position(const struct trace_input *input)
 {
-	z_off_t position = input->file ? gzoffset(input->file) : 0;
-
-	return position > 0 ? (uint64_t)position : 0;
+	return input->position - input->stream.avail_in;
 }
 
 void trace_input_close(struct trace_input *input)
 {
-	if (input->file)
-		gzclose_r(input->file);
-	input->file = NULL;
+	if (input->file >= 0)
+		close(input->file);
+	if (input->stream.state)
+		inflateEnd(&input->stream);
+	free(input->buffer);
+	*input = (struct trace_input){ .file = -1 };
 }

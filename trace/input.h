@@ -2,13 +2,27 @@
 #ifndef TRACE_INPUT_H
 #define TRACE_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <zlib.h>
 
 #include "trace/status.h"
 
+enum trace_input_form {
+	TRACE_INPUT_UNKNOWN, /* nothing was read yet */
+	TRACE_INPUT_PLAIN,
+	TRACE_INPUT_IN_MEMBER, /* of a gzip file */
+	TRACE_INPUT_BEHIND_MEMBER
+};
+
 struct trace_input {
-	void *file;	       /* zlib's gzFile, owned */
+	int file;	       /* owned; -1 if there is none */
+	unsigned char *buffer; /* owned: what was read of the file; the stream says where the rest of it begins */
+	z_stream stream;
+	enum trace_input_form form;
+	bool at_file_end;      /* nothing comes behind the buffer */
+	uint64_t position;     /* in the file, behind the buffer */
 	uint64_t n_bytes_read; /* unpacked */
 	char problem[160];     /* what went wrong, set with every negative answer */
 };
@@ -18,7 +32,8 @@ struct trace_input {
 int trace_input_open(struct trace_input *input, const char *path);
 
 /* Reads up to n_bytes, fewer only before the end of the file or before an error. *n_read = 0 is the end.
- * Returns TRACE_OK, TRACE_ERROR_READ or TRACE_ERROR_GZIP. */
+ * A gzip file may have several members, and zeros behind each. Anything else there is an error: nobody can tell what it was.
+ * Returns TRACE_OK, TRACE_ERROR_READ, TRACE_ERROR_GZIP or TRACE_ERROR_MEMORY. */
 int trace_input_read(struct trace_input *input, char *data, size_t n_bytes, size_t *n_read);
 
 /* Bytes of the file read so far, packed as they are. */

@@ -468,10 +468,18 @@ static void an_event_that_is_cut_is_dropped(void **state)
 	expect_events("[", "");
 }
 
+static void append(const void *data, size_t n_bytes)
+{
+	FILE *file = fopen(trace_path, "ab");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(data, 1, n_bytes, file), n_bytes);
+	assert_int_equal(fclose(file), 0);
+}
+
 static void gzip_is_told_by_its_bytes(void **state)
 {
 	static const char cut[] = "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{", padding[700];
-	FILE *file;
 
 	(void)state;
 	write_gzip(varied_trace, strlen(varied_trace), "wb");
@@ -483,10 +491,7 @@ static void gzip_is_told_by_its_bytes(void **state)
 	read_path(trace_path, &everything, &reading);
 	expect_reading(TRACE_OK, varied_events);
 	/* Padded, as to whole blocks. */
-	file = fopen(trace_path, "ab");
-	assert_non_null(file);
-	assert_int_equal(fwrite(padding, 1, sizeof padding, file), sizeof padding);
-	assert_int_equal(fclose(file), 0);
+	append(padding, sizeof padding);
 	read_path(trace_path, &everything, &reading);
 	expect_reading(TRACE_OK, varied_events);
 	/* Cut before it was packed. */
@@ -504,6 +509,53 @@ static size_t read_back(char *data, size_t n_allocated)
 	n_bytes = fread(data, 1, n_allocated, file);
 	fclose(file);
 	return n_bytes;
+}
+
+/* The first member, n zeros and the other, which begins on both sides of where a piece of the packed file may end. */
+static void members_may_be_padded(void **state)
+{
+	static const char zeros[65600];
+	char packed[2000];
+	size_t n_packed;
+
+	(void)state;
+	write_gzip(varied_trace, 100, "wb");
+	n_packed = read_back(packed, sizeof packed);
+	for (size_t n_before = 65530; n_before < 65545; n_before++) {
+		write_file(packed, n_packed);
+		append(zeros, n_before - n_packed);
+		write_gzip(varied_trace + 100, strlen(varied_trace) - 100, "ab");
+		read_path(trace_path, &everything, &reading);
+		expect_reading(TRACE_OK, varied_events);
+	}
+}
+
+static void what_is_no_gzip_behind_a_member_is_an_error(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n_bytes;
+	} strangers[] = { { "\n", 1 }, { "\x1f", 1 }, { "\x1f\x8a", 2 }, { "\0\0x", 3 }, { "[{\"ph\":\"X\"", 10 } };
+	char expected[400];
+
+	(void)state;
+	snprintf(expected, sizeof expected, "%s: the gzip stream is broken after 100 unpacked bytes: what follows is not gzip",
+		 trace_path);
+	for (size_t i = 0; i < 2 * sizeof strangers / sizeof *strangers; i++) {
+		write_gzip(varied_trace, 100, "wb");
+		append(strangers[i / 2].bytes, strangers[i / 2].n_bytes);
+		if (i % 2 == 1)
+			write_gzip(varied_trace + 100, strlen(varied_trace) - 100, "ab");
+		read_path(trace_path, &everything, &reading);
+		assert_int_equal(reading.status, TRACE_ERROR_GZIP);
+		assert_string_equal(reading.error, expected);
+	}
+	/* all that is before it is handed out */
+	write_gzip(varied_trace, strlen(varied_trace), "wb");
+	append("\n", 1);
+	read_path(trace_path, &everything, &reading);
+	assert_int_equal(reading.status, TRACE_ERROR_GZIP);
+	assert_string_equal(reading.shown, varied_events);
 }
 
 static void a_broken_gzip_stream_is_an_error(void **state)
@@ -909,6 +961,8 @@ int main(void)
 		cmocka_unit_test(an_event_that_is_cut_is_dropped),
 		cmocka_unit_test(gzip_is_told_by_its_bytes),
 		cmocka_unit_test(a_broken_gzip_stream_is_an_error),
+		cmocka_unit_test(members_may_be_padded),
+		cmocka_unit_test(what_is_no_gzip_behind_a_member_is_an_error),
 		cmocka_unit_test(no_damaged_byte_crashes),
 		cmocka_unit_test(errors_say_where_and_what),
 		cmocka_unit_test(broken_json_is_an_error_behind_the_events_before_it),
