@@ -17,6 +17,7 @@
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/datetime.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/tuplesort.h"
@@ -49,6 +50,13 @@
 #define iforest_conditional_lock_tuple(relation, tid, mode) ConditionalLockTuple(relation, tid, mode, false)
 #else
 #define iforest_conditional_lock_tuple(relation, tid, mode) ConditionalLockTuple(relation, tid, mode)
+#endif
+
+/* for what works in the background, as autovacuum does: clients' transactions may be limited in time from 17 on */
+#if PG_VERSION_NUM >= 170000
+#define iforest_allow_any_duration() SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE)
+#else
+#define iforest_allow_any_duration() ((void)0)
 #endif
 
 /* the next datum of a sort, palloc'd where it is passed by reference */

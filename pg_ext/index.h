@@ -30,8 +30,8 @@ struct iforest_index {
 	bool met_foreign_page;
 
 	bool trusts_nothing;                   /* set by who checks: pages are checked however often they were before */
-	/* NULL, or set by who may have to stop: called between writings; may raise an error */
-	void (*before_batch)(struct iforest_index *index);
+	/* NULL, or set by who may have to stop: called before pages of runs are read or written; may raise an error */
+	void (*before_page)(struct iforest_index *index);
 
 	/* the pager's own */
 	struct iforest_extent *extents;        /* by owner, then first */

@@ -139,6 +139,13 @@ static Buffer pin(const struct iforest_index *index, BlockNumber block)
 	return buffer;
 }
 
+static void stop_if_need_be(struct iforest_index *index)
+{
+	iforest_vacuum_delay_point();
+	if (index->before_page)
+		index->before_page(index);
+}
+
 /* Pins and locks a page of a run. InvalidBuffer: it is somebody else's by now. */
 static Buffer lock_page(struct iforest_index *index, const struct iforest_place *place, uint64_t number,
 			struct iforest_page_mark *mark)
@@ -147,7 +154,7 @@ static Buffer lock_page(struct iforest_index *index, const struct iforest_place 
 	Buffer buffer;
 	Page page;
 
-	iforest_vacuum_delay_point();
+	stop_if_need_be(index);
 	if (number == 0)
 		iforest_pause("first leaf page wanted");
 	if (block == InvalidBlockNumber) {
@@ -327,9 +334,7 @@ static enum iforest_status write_pages(void *context, const struct iforest_place
 {
 	struct iforest_index *index = context;
 
-	iforest_vacuum_delay_point();
-	if (index->before_batch)
-		index->before_batch(index);
+	stop_if_need_be(index);
 	if (index->new_run == 0 || place->location != index->new_run)
 		return rewrite(index, place, writes, n_pages);
 	for (uint32 i = 0; i < n_pages; i++)

@@ -3,17 +3,20 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/index.h"
+#include "catalog/pg_database.h"
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
+#include "storage/lmgr.h"
 #include "storage/lock.h"
+#include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
@@ -21,6 +24,13 @@
 #include "pg_ext/sketch_shelf.h"
 
 enum { SECONDS_BETWEEN = 10, MILLISECONDS_BETWEEN_LOOKS = 50 };
+
+/* Of so many indexes a session knows when it has asked for a worker: a table may have several. */
+enum { REMEMBERED = 16 };
+struct asked {
+	Oid index;
+	TimestampTz time;
+};
 
 /* What the worker needs to know; it goes by bgw_extra. */
 struct order {
@@ -44,8 +54,8 @@ static void find_library(Relation index, char *library, Size n_bytes)
 
 void iforest_worker_start(Relation index)
 {
-	static TimestampTz last_time;
-	static Oid last_index;
+	static struct asked all_asked[REMEMBERED];
+	struct asked *asked = &all_asked[RelationGetRelid(index) % REMEMBERED];
 	struct order order = { .database = MyDatabaseId, .heap = index->rd_index->indrelid,
 			       .index = RelationGetRelid(index) };
 	TimestampTz now = GetCurrentTimestamp();
@@ -53,10 +63,10 @@ void iforest_worker_start(Relation index)
 				    .bgw_start_time = BgWorkerStart_RecoveryFinished,
 				    .bgw_restart_time = BGW_NEVER_RESTART };
 
-	if (last_index == order.index && !TimestampDifferenceExceeds(last_time, now, SECONDS_BETWEEN * 1000))
+	if (asked->index == order.index && !TimestampDifferenceExceeds(asked->time, now, SECONDS_BETWEEN * 1000))
 		return;
-	last_time = now;
-	last_index = order.index;
+	asked->index = order.index;
+	asked->time = now;
 	snprintf(worker.bgw_name, BGW_MAXLEN, "iforest merge of %s", RelationGetRelationName(index));
 	strlcpy(worker.bgw_type, "iforest merge", BGW_MAXLEN);
 	find_library(index, worker.bgw_library_name, sizeof worker.bgw_library_name);
@@ -65,39 +75,76 @@ void iforest_worker_start(Relation index)
 	(void)RegisterDynamicBackgroundWorker(&worker, NULL);
 }
 
-/* Does anybody wait for a lock on the table, or on the index, that ours does not go with? */
-static bool others_wait(Oid table, Oid index)
+/* Is that waiting for a lock on the table, or on the index, that ours does not go with? */
+static bool wants_table(const LockInstanceData *lock, Oid table, Oid index)
+{
+	return lock->waitLockMode != NoLock && lock->locktag.locktag_type == LOCKTAG_RELATION &&
+	       lock->locktag.locktag_field1 == MyDatabaseId &&
+	       (lock->locktag.locktag_field2 == table || lock->locktag.locktag_field2 == index) &&
+	       DoLockModesConflict(lock->waitLockMode, RowExclusiveLock);
+}
+
+/* Is that waiting for the end of our transaction, as who does something CONCURRENTLY does? */
+static bool wants_end(const LockInstanceData *lock)
+{
+	VirtualTransactionId own;
+	LOCKTAG of_own;
+
+	GET_VXID_FROM_PGPROC(own, *MyProc);
+	SET_LOCKTAG_VIRTUALTRANSACTION(of_own, own);
+	return lock->waitLockMode != NoLock && memcmp(&lock->locktag, &of_own, sizeof of_own) == 0;
+}
+
+/* Who drops, renames or copies a database has locked it, and for five seconds waits that nobody else is in it. */
+static bool wants_database(const LockInstanceData *lock)
+{
+	return lock->locktag.locktag_type == LOCKTAG_OBJECT && lock->locktag.locktag_field1 == InvalidOid &&
+	       lock->locktag.locktag_field2 == DatabaseRelationId && lock->locktag.locktag_field3 == MyDatabaseId &&
+	       lock->holdMask >= LOCKBIT_ON(ShareLock);
+}
+
+/* What others wait for; NULL: for nothing. */
+static const char *wanted_by_others(Oid table, Oid index)
 {
 	LockData *locks = GetLockStatusData();
-	bool found = false;
+	const char *wanted = NULL;
 
-	for (int i = 0; i < locks->nelements && !found; i++) {
-		const LockInstanceData *lock = &locks->locks[i];
-
-		found = lock->waitLockMode != NoLock && lock->locktag.locktag_type == LOCKTAG_RELATION &&
-			lock->locktag.locktag_field1 == MyDatabaseId &&
-			(lock->locktag.locktag_field2 == table || lock->locktag.locktag_field2 == index) &&
-			DoLockModesConflict(lock->waitLockMode, RowExclusiveLock);
+	for (int i = 0; i < locks->nelements && !wanted; i++) {
+		if (wants_table(&locks->locks[i], table, index) || wants_end(&locks->locks[i]))
+			wanted = "it or for its table";
+		else if (wants_database(&locks->locks[i]))
+			wanted = "its database";
 	}
 	pfree(locks->locks);
 	pfree(locks);
-	return found;
+	return wanted;
 }
 
 /* A merge that nobody asked for may last minutes. Whoever wants to change the table or the index would wait for it, and behind
- * him all who only want to read. */
+ * him all who only want to read; and a database could not be dropped. */
 static void give_way(struct iforest_index *index)
 {
 	static TimestampTz last_look;
 	TimestampTz now = GetCurrentTimestamp();
+	const char *wanted;
 
 	if (!TimestampDifferenceExceeds(last_look, now, MILLISECONDS_BETWEEN_LOOKS))
 		return;
 	last_look = now;
-	if (others_wait(index->relation->rd_index->indrelid, RelationGetRelid(index->relation)))
+	/* no row of any table is kept from being removed by who has only looked into catalogs */
+	InvalidateCatalogSnapshot();
+	wanted = wanted_by_others(index->relation->rd_index->indrelid, RelationGetRelid(index->relation));
+	if (wanted)
 		ereport(ERROR, errcode(ERRCODE_QUERY_CANCELED),
-			errmsg("index \"%s\" is not merged now: others wait for it or for its table",
-			       RelationGetRelationName(index->relation)));
+			errmsg("index \"%s\" is not merged now: others wait for %s", RelationGetRelationName(index->relation),
+			       wanted));
+}
+
+/* Schema changes wait for us, but we not for them: whoever is at one, and inserts many rows besides, would have all workers of
+ * the server wait for him. */
+static Relation open_unless_locked(Oid oid)
+{
+	return ConditionalLockRelationOid(oid, RowExclusiveLock) ? try_relation_open(oid, NoLock) : NULL;
 }
 
 void iforest_worker_main(Datum argument)
@@ -112,17 +159,17 @@ void iforest_worker_main(Datum argument)
 	BackgroundWorkerUnblockSignals();
 	/* as no particular role: nothing of a user's is run, and an owner may be unable to log in */
 	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid, 0);
+	iforest_allow_any_duration();
 	StartTransactionCommand();
-	/* VACUUM's own lock on the table: schema changes wait, and so do we for them */
-	heap = try_table_open(order.heap, RowExclusiveLock);
+	heap = open_unless_locked(order.heap);
 	if (heap)
-		relation = try_relation_open(order.index, RowExclusiveLock);
+		relation = open_unless_locked(order.index);
 	if (relation && relation->rd_index && relation->rd_index->indisvalid && relation->rd_index->indrelid == order.heap) {
 		struct iforest_index *index = palloc(sizeof *index);
 
 		pgstat_report_activity(STATE_RUNNING, "merging runs of an iforest index");
 		iforest_index_open(index, relation);
-		index->before_batch = give_way;
+		index->before_page = give_way;
 		if (iforest_maintenance_begin(index, false)) {
 			/* what workers before left that gave way */
 			iforest_reclaim(index);
@@ -134,6 +181,6 @@ void iforest_worker_main(Datum argument)
 	if (relation)
 		relation_close(relation, RowExclusiveLock);
 	if (heap)
-		table_close(heap, RowExclusiveLock);
+		relation_close(heap, RowExclusiveLock);
 	CommitTransactionCommand();
 }

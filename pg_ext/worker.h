@@ -1,5 +1,6 @@
 /* worker.h -- a background worker that merges one index and ends; sooner, with an error in the server's log, where somebody
- * waits for the table: another is asked for when there are more rows. */
+ * waits for the table, the index or the database, and at once where the table is locked: another is asked for when there are
+ * more rows. */
 #ifndef IFOREST_PG_WORKER_H
 #define IFOREST_PG_WORKER_H
 

@@ -1,5 +1,5 @@
-/* The background worker that merges: it is started, ends where somebody waits for its table or index, and may be ended at any
- * moment, as by a shutdown, with the server going on and a whole index.
+/* The background worker that merges: it is started, ends where somebody waits for its table, index or database, waits for
+ * nobody itself, and may be ended at any moment, as by a shutdown, with the server going on and a whole index.
  *
  *   IFOREST_ROUNDS=500 tests/pg/cluster.sh run build/tests/pg/test_worker
  */
@@ -65,15 +65,15 @@ static void runs_are_merged_in_the_background(void **state)
 	table_is_whole(pg, "w");
 }
 
-/* Does the server's log say so of the table's index? */
-static bool has_given_way(const char *name)
+/* Does the server's log say that of the table's index? */
+static bool has_given_way(const char *name, const char *to)
 {
 	char path[1000], line[1000];
 	struct text message;
 	bool found = false;
 	FILE *log;
 
-	text_set(&message, "index \"%s_if\" is not merged now: others wait for it or for its table", name);
+	text_set(&message, "index \"%s_if\" is not merged now: others wait for %s", name, to);
 	snprintf(path, sizeof path, "%s/server.log", getenv("PGHOST"));
 	log = fopen(path, "r");
 	if (!log)
@@ -84,11 +84,16 @@ static bool has_given_way(const char *name)
 	return found;
 }
 
+static long long n_workers(PGconn *pg)
+{
+	return client_number(pg, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'iforest merge'");
+}
+
 /* While a worker is at work, runs the command, which waits for it. */
 static bool interfere(struct worker *worker)
 {
 	pause_microseconds(random_below(&worker->dice, 5000));
-	if (client_number(worker->pg, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'iforest merge'") > 0)
+	if (n_workers(worker->pg) > 0)
 		client_run(worker->pg, "%s", (const char *)worker->context);
 	return true;
 }
@@ -98,13 +103,14 @@ static void gives_way(PGconn *pg, const char *name, const char *command)
 	int n = 0;
 
 	make_table(pg, name);
+	client_run(pg, "CREATE INDEX %s_plain ON %s(id)", name, name);
 	workers_begin(&workers);
 	workers_add(&workers, NULL, interfere, random_seed(), command);
 	do {
 		if (n++ == 200)
 			client_fail("no worker has given way");
 		insert_rows(name, 10000);
-	} while (!has_given_way(name));
+	} while (!has_given_way(name, "it or for its table"));
 	workers_stop(&workers);
 	table_is_whole(pg, name);
 	client_entries_are_rows(pg, name);
@@ -120,6 +126,97 @@ static void a_worker_gives_way(void **state)
 static void a_worker_gives_way_to_who_waits_for_the_index(void **state)
 {
 	gives_way(*state, "x", "ALTER INDEX x_if SET TABLESPACE pg_default");
+}
+
+/* That waits for the transactions of all who might write to the table. */
+static void a_worker_gives_way_to_who_works_concurrently(void **state)
+{
+	gives_way(*state, "z", "REINDEX INDEX CONCURRENTLY z_plain");
+}
+
+/* Who merges reads no table: rows that are dead for all others may be removed meanwhile. */
+static void a_worker_holds_no_rows_back(void **state)
+{
+	PGconn *pg = *state, *other = client_connect(NULL);
+	int n_seen = 0, n_holding = 0;
+
+	make_table(pg, "h");
+	for (int n = 0; n_seen < 20; n++) {
+		if (n == 100)
+			client_fail("no worker was seen at work");
+		insert_rows("h", 30000);
+		while (n_workers(other) > 0) {
+			PGresult *at_work = client_rows(other, "SELECT backend_xmin FROM pg_stat_activity WHERE backend_type ="
+							       " 'iforest merge' AND query LIKE 'merging%%'");
+
+			for (int i = 0; i < PQntuples(at_work); i++, n_seen++)
+				n_holding += !PQgetisnull(at_work, i, 0);
+			PQclear(at_work);
+		}
+	}
+	PQfinish(other);
+	assert_in_range(n_holding, 0, n_seen / 2);
+}
+
+/* That waits for all who are in the database, for some seconds; who inserts may take longer. */
+static bool want_database(struct worker *worker)
+{
+	pause_microseconds(random_below(&worker->dice, 5000));
+	if (n_workers(worker->pg) > 0) {
+		(void)client_try(worker->pg, "BEGIN; ALTER DATABASE merged RENAME TO renamed");
+		client_run(worker->pg, "ROLLBACK");
+	}
+	return true;
+}
+
+static void a_worker_gives_way_to_who_wants_the_database(void **state)
+{
+	char *database = strdup(getenv("PGDATABASE"));
+	PGconn *pg;
+	int n = 0;
+
+	client_run(*state, "CREATE DATABASE merged");
+	workers_begin(&workers);
+	workers_add(&workers, NULL, want_database, random_seed(), NULL);
+	setenv("PGDATABASE", "merged", 1);
+	pg = client_connect(NULL);
+	client_run(pg, "CREATE EXTENSION iforest");
+	make_table(pg, "t");
+	PQfinish(pg);
+	do {
+		if (n++ == 200)
+			client_fail("no worker has given way");
+		insert_rows("t", 10000);
+	} while (!has_given_way("t", "its database"));
+	workers_stop(&workers);
+	pg = client_connect(NULL);
+	table_is_whole(pg, "t");
+	client_entries_are_rows(pg, "t");
+	PQfinish(pg);
+	setenv("PGDATABASE", database, 1);
+	free(database);
+}
+
+/* Many rows are inserted by who keeps everybody else from the table: those who merge would wait for that transaction's end,
+ * and nobody else would find a free slot. */
+static void workers_wait_for_nobody(void **state)
+{
+	PGconn *pg = *state, *other = client_connect(NULL);
+	int n = 0;
+
+	make_table(pg, "y");
+	client_run(pg, "CREATE INDEX y_other_if ON y USING iforest (a) INCLUDE (b, c, d, e, f) WITH (pending_pages = 8)");
+	client_run(pg, "BEGIN; LOCK TABLE y IN ACCESS EXCLUSIVE MODE;"
+		       "INSERT INTO y SELECT i * 7919 %% 1000003, r, r, r, r, r, r FROM"
+		       " (SELECT i::bigint, random() AS r FROM generate_series(1, 300000) i) rows");
+	while (n_workers(other) > 0) {
+		if (n++ == 100)
+			client_fail("workers wait for a lock on their table");
+		pause_microseconds(50000);
+	}
+	client_run(pg, "COMMIT");
+	PQfinish(other);
+	table_is_whole(pg, "y");
 }
 
 static bool end_merges(struct worker *worker)
@@ -165,6 +262,10 @@ int main(void)
 		cmocka_unit_test(runs_are_merged_in_the_background),
 		cmocka_unit_test_teardown(a_worker_gives_way, end_workers),
 		cmocka_unit_test_teardown(a_worker_gives_way_to_who_waits_for_the_index, end_workers),
+		cmocka_unit_test_teardown(a_worker_gives_way_to_who_works_concurrently, end_workers),
+		cmocka_unit_test(a_worker_holds_no_rows_back),
+		cmocka_unit_test_teardown(a_worker_gives_way_to_who_wants_the_database, end_workers),
+		cmocka_unit_test(workers_wait_for_nobody),
 		cmocka_unit_test_teardown(a_worker_may_be_ended_at_any_moment, end_workers),
 	};
 
