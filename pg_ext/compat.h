@@ -113,6 +113,16 @@ static inline int iforest_decode_zone_abbreviation(const char *word, pg_tz **zon
 	return type;
 }
 
+/* Is the relation, or what it holds by now, this transaction's alone? So it is after TRUNCATE, too. */
+static inline bool iforest_is_unshared(Relation relation)
+{
+#if PG_VERSION_NUM >= 160000
+	return RELATION_IS_LOCAL(relation) || relation->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
+#else
+	return RELATION_IS_LOCAL(relation) || relation->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
+#endif
+}
+
 /* Pins a block if it is in that buffer still, which does not count as use. Not for buffers of temporary tables: 15 takes them
  * for others. */
 static inline bool iforest_read_recent_buffer(Relation relation, BlockNumber block, Buffer buffer)

@@ -194,7 +194,7 @@ void iforest_after_append(Relation relation, bool background)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest seal", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
 	struct iforest_index *index = palloc(sizeof *index);
-	bool is_local = RELATION_IS_LOCAL(relation);
+	bool is_unshared = iforest_is_unshared(relation);
 	uint64 most_pages;
 
 	iforest_index_open(index, relation);
@@ -207,9 +207,9 @@ void iforest_after_append(Relation relation, bool background)
 		iforest_index_refresh(index);
 	}
 	/* nobody else can merge what only this transaction sees */
-	most_pages = is_local ? UINT64_MAX : iforest_merge_bound(FOREGROUND_PAGES, index->manifest.n_runs);
+	most_pages = is_unshared ? UINT64_MAX : iforest_merge_bound(FOREGROUND_PAGES, index->manifest.n_runs);
 	if (index->manifest.n_runs >= IFOREST_USUAL_FAN_IN && !iforest_merge_some(index, most_pages) && background &&
-	    !is_local)
+	    !is_unshared)
 		iforest_worker_start(relation);
 	MemoryContextSwitchTo(before);
 	MemoryContextDelete(context);

@@ -321,7 +321,7 @@ static void let_go(struct list *list, uint32 at)
 
 	/* an index that nobody else can see has no reader but this backend, and that begins again when it meets a foreign
 	 * page */
-	if (RELATION_IS_LOCAL(list->index)) {
+	if (iforest_is_unshared(list->index)) {
 		set_free(list, at);
 		return;
 	}
