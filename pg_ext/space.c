@@ -237,14 +237,15 @@ static bool find_free(const struct list *list, uint32 n_wanted, uint32 *best)
 	return n_best >= n_wanted || (n_best > 0 && n_best >= n_wanted / 8);
 }
 
-/* Is there an extent that this one goes on from, in the file and for its owner? */
+/* Is there an extent that this one goes on from, in the file and for its owner? The index's own are in no order. */
 static bool find_predecessor(const struct list *list, const struct iforest_extent *extent, uint32 *at)
 {
 	for (*at = 0; next_slot(list, at); ++*at) {
 		const struct iforest_extent *other = extent_at(list, *at);
 
 		if (other->n_blocks > 0 && other->owner == extent->owner && !other->freed &&
-		    other->start + other->n_blocks == extent->start && other->first + other->n_blocks == extent->first)
+		    other->start + other->n_blocks == extent->start &&
+		    (extent->owner == IFOREST_OWNER_INDEX || other->first + other->n_blocks == extent->first))
 			return true;
 	}
 	return false;
@@ -252,7 +253,7 @@ static bool find_predecessor(const struct list *list, const struct iforest_exten
 
 struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 first, uint32 n_wanted)
 {
-	struct iforest_extent pieces[3];
+	struct iforest_extent pieces[3], taken;
 	uint32 places[3], before;
 	struct list list;
 	int n_pieces = 1;
@@ -275,17 +276,20 @@ struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 fi
 	}
 	pieces[0].owner = owner;
 	pieces[0].first = first;
-	if (owner != IFOREST_OWNER_INDEX && find_predecessor(&list, &pieces[0], &before)) {
+	taken = pieces[0];
+	if (find_predecessor(&list, &taken, &before)) {
 		struct iforest_extent longer = *extent_at(&list, before);
 
-		longer.n_blocks += pieces[0].n_blocks;
+		longer.n_blocks += taken.n_blocks;
 		pieces[0] = (struct iforest_extent){ .start = 0 };
 		places[n_pieces] = before;
 		pieces[n_pieces++] = longer;
+		if (owner != IFOREST_OWNER_INDEX)
+			taken = longer;
 	}
 	put(&list, places, pieces, n_pieces);
 	close_list(&list);
-	return pieces[pieces[0].n_blocks > 0 ? 0 : n_pieces - 1];
+	return taken;
 }
 
 void iforest_space_trim(Relation index, uint32 owner, uint32 n_used)

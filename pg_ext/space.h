@@ -36,7 +36,7 @@ struct iforest_extent {
 
 /* Gives `owner` at least one and at most n_wanted blocks, of which the first becomes number `first` of the owner's. The file
  * is extended if nothing fits. Blocks may hold anything. Returns the extent they are in, which begins before them if they
- * continue one that the owner has. */
+ * continue one that the owner has; for IFOREST_OWNER_INDEX, whose blocks have no numbers, just them. */
 struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 first, uint32 n_wanted);
 
 /* Sees to it that the blocks of an extent before `end` are in the file. One that was just taken is; later they need not be, for

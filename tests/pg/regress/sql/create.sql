@@ -129,6 +129,17 @@ SELECT refusal('INSERT INTO long VALUES (repeat(''0123456789'', 10000), 3)');
 SELECT count(*) FROM long WHERE ts > 0;
 DROP TABLE long;
 
+-- Of many series the pages lie one after the other, and are one stretch of the file: the list of these stays short.
+CREATE TABLE many(who text, ts integer);
+INSERT INTO many SELECT lpad(i::text, 900, 'x'), i FROM generate_series(1, 4000) i;
+CREATE INDEX many_if ON many USING iforest (who, ts);
+SELECT count(*) FILTER (WHERE kind = 'series') > 400 AS many, count(*) FILTER (WHERE kind = 'space') AS short
+	FROM iforest_stats('many_if') s, generate_series(0, s.total_pages - 1) block, iforest_page('many_if', block) p;
+INSERT INTO many SELECT lpad(i::text, 900, 'y'), i FROM generate_series(1, 200) i;
+SELECT iforest_check('many_if', true);
+SELECT a.* FROM answers($$SELECT ts FROM many WHERE who IN (lpad('7', 900, 'x'), lpad('7', 900, 'y'))$$) a;
+DROP TABLE many;
+
 -- Refusals.
 CREATE TABLE refused(ts timestamptz, n integer, f float8, t text, i interval, num numeric, wide numeric(20, 0), j jsonb, dom integer,
 	soft text, dur bigint, fin timestamptz, arr integer[], x text, y point);
