@@ -330,7 +330,7 @@ Datum iforest_create_index_functions(PG_FUNCTION_ARGS)
 	index = iforest_open_named_or_partitioned(oid, AccessShareLock, &heap);
 	if (!iforest_owns_class(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
-	level = iforest_narrow_search_path();
+	level = iforest_neutral_settings();
 	result = create_all(heap, index, get_func_namespace(fcinfo->flinfo->fn_oid));
 	AtEOXact_GUC(true, level);
 	iforest_close_named(index, heap, AccessShareLock);

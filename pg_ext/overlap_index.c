@@ -35,12 +35,17 @@ PG_FUNCTION_INFO_V1(iforest_overlap_index_support);
 
 /* ---- columns as text ---- */
 
-int iforest_narrow_search_path(void)
+int iforest_neutral_settings(void)
 {
+	static const char *const settings[][2] = { { "search_path", "pg_catalog, pg_temp" }, { "TimeZone", "UTC" },
+						   { "DateStyle", "ISO, MDY" }, { "IntervalStyle", "postgres" },
+						   { "extra_float_digits", "1" }, { "bytea_output", "hex" },
+						   { "quote_all_identifiers", "off" } };
 	int level = NewGUCNestLevel();
 
-	(void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-				false);
+	for (size_t i = 0; i < lengthof(settings); i++)
+		(void)set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+					false);
 	return level;
 }
 
@@ -244,7 +249,7 @@ static bool is_wanted(Relation heap, Relation index, const struct wanted *wanted
 	    (!is_partitioned(index) && !iforest_index_is_usable(index)))
 		return false;
 	if (has_expressions)
-		level = iforest_narrow_search_path();
+		level = iforest_neutral_settings();
 	own_predicate = iforest_predicate_text(heap, index);
 	is_same = (predicate != NULL) == (own_predicate != NULL) && (!predicate || strcmp(predicate, own_predicate) == 0) &&
 		  datumIsEqual(PointerGetDatum(iforest_column_texts(heap, index)), PointerGetDatum(wanted->columns), false, -1);

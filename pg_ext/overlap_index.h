@@ -14,12 +14,13 @@
 
 /* The columns of an index as its functions name them: by columns, time, INCLUDE, values, as text[] of names of the table, or
  * expressions; and then their numbers, for a name may have gone from one column to another since, and a number by a dump.
- * And the condition of a partial index, or NULL. With search_path as these are made with (iforest_narrow_search_path). */
+ * And the condition of a partial index, or NULL. With settings as these are made with (iforest_neutral_settings). */
 ArrayType *iforest_column_texts(Relation heap, Relation index);
 char *iforest_predicate_text(Relation heap, Relation index);
 
-/* Names and operators mean what they mean in pg_catalog; until AtEOXact_GUC(true, level). Returns the level. */
-int iforest_narrow_search_path(void);
+/* Names and operators mean what they mean in pg_catalog, and constants are written alike in all sessions; until
+ * AtEOXact_GUC(true, level). Returns the level. */
+int iforest_neutral_settings(void);
 
 /* Column number `number` of the index, from 1: the table's name for it, or its expression, quoted. */
 char *iforest_column_expression(Oid index, int number);

@@ -287,6 +287,25 @@ SELECT pg_temp.way('SELECT * FROM so_one_overlap(0, 100)'), pg_temp.both('SELECT
 SELECT cardinality(iforest_create_functions('so_one'));
 SELECT pg_temp.way('SELECT * FROM so_one_overlap(0, 100)'), longest_old_x FROM so_one_overlap(0, 100);
 DROP TABLE so_keys;
+-- whatever the settings are by which constants are written: of who makes the functions, and of who asks
+CREATE TABLE so_set(ts bigint, dur integer, at timestamptz, share float8);
+INSERT INTO so_set SELECT i, i % 5, timestamptz '2024-01-01 00:00+00' + i * interval '1 h', i FROM generate_series(-50, 300) i;
+CREATE INDEX so_set_if ON so_set USING iforest (((share * 0.10000000000000002)::integer), ts) INCLUDE (dur) WITH (duration = 'dur')
+	WHERE at >= timestamptz '2024-01-01 00:00+00' AND at AT TIME ZONE 'UTC' - interval '1 day 02:00:00' < timestamp '2026-05-04';
+SET TimeZone = 'Asia/Tokyo';
+SET DateStyle = 'SQL, DMY';
+SET IntervalStyle = iso_8601;
+SET extra_float_digits = -5;
+SET quote_all_identifiers = on;
+SELECT cardinality(iforest_create_functions('so_set_if'));
+SELECT pg_temp.way('SELECT * FROM so_set_if_overlap(0, 100, 3)'), pg_temp.both('SELECT * FROM so_set_if_overlap(0, 100, 3)');
+RESET TimeZone;
+RESET DateStyle;
+RESET IntervalStyle;
+RESET extra_float_digits;
+RESET quote_all_identifiers;
+SELECT pg_temp.way('SELECT * FROM so_set_if_overlap(0, 100, 3)'), pg_temp.both('SELECT * FROM so_set_if_overlap(0, 100, 3)');
+DROP TABLE so_set;
 CREATE INDEX so_plain ON so USING iforest (ts) INCLUDE (id);
 SELECT pg_temp.refusal('SELECT * FROM iforest_overlap_spans(''so_plain''::regclass, 1, 2) AS o(a integer)');
 -- serializable: who writes into the table conflicts with who has asked (in the isolation suite); here it is asked at all
