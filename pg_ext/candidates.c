@@ -15,13 +15,14 @@ static bool is_iforest(const IndexOptInfo *index)
 	return (void *)index->amcostestimate == (void *)iforest_cost_estimate && !index->hypothetical;
 }
 
-/* Are all value columns of types that can be kept? */
-static bool holds_values(const IndexOptInfo *index)
+/* Are all columns of types that can be kept, still? */
+static bool holds_columns(const IndexOptInfo *index)
 {
-	for (int i = index->nkeycolumns; i < index->ncolumns; i++) {
+	for (int i = 0; i < index->ncolumns; i++) {
 		Node *column = (Node *)list_nth_node(TargetEntry, index->indextlist, i)->expr;
+		bool (*is_held)(Oid, int32) = i < index->nkeycolumns - 1 ? iforest_is_by_type : iforest_is_value_type;
 
-		if (!iforest_is_value_type(exprType(column), exprTypmod(column)))
+		if (i != index->nkeycolumns - 1 && !is_held(exprType(column), exprTypmod(column)))
 			return false;
 	}
 	return true;
@@ -29,7 +30,7 @@ static bool holds_values(const IndexOptInfo *index)
 
 bool iforest_is_usable(const IndexOptInfo *index)
 {
-	return is_iforest(index) && (index->indpred == NIL || index->predOK) && holds_values(index);
+	return is_iforest(index) && (index->indpred == NIL || index->predOK) && holds_columns(index);
 }
 
 /* ---- one table ---- */
@@ -53,8 +54,8 @@ static List *of_table(RelOptInfo *rel, const char **reason)
 		IndexOptInfo *index = lfirst(cell);
 		struct iforest_candidate *candidate;
 
-		if (is_iforest(index) && !holds_values(index))
-			*reason = "a value column has become of a type that the index cannot hold";
+		if (is_iforest(index) && !holds_columns(index))
+			*reason = "a column has become of a type that the index cannot hold";
 		if (!iforest_is_usable(index))
 			continue;
 		candidate = palloc(sizeof *candidate);

@@ -70,6 +70,12 @@ bool iforest_is_value_type(Oid type, int32 typmod)
 	return value_kind(base, typmod, &scale) != 0;
 }
 
+/* Strings that are equal may differ in blanks at their ends where no length says how many there are. */
+bool iforest_is_by_type(Oid type, int32 typmod)
+{
+	return getBaseTypeAndTypmod(type, &typmod) != BPCHAROID || typmod > VARHDRSZ;
+}
+
 static bool is_text(Oid type)
 {
 	return type == TEXTOID || type == VARCHAROID || type == BPCHAROID;
@@ -144,6 +150,7 @@ void iforest_definition_read(Relation index, struct iforest_definition *definiti
 		Oid type = base_type(index, i, &typmod);
 
 		definition->by_text |= is_text(type) ? 1u << i : 0;
+		definition->by_blanks |= type == BPCHAROID ? 1u << i : 0;
 		definition->by_length[i] = type == BPCHAROID && typmod > VARHDRSZ ? typmod - VARHDRSZ : 0;
 	}
 	for (int v = 0; v < n_values; v++) {
@@ -193,7 +200,7 @@ static void check_keys(Relation index, const struct iforest_definition *definiti
 				errmsg("column \"%s\" of type double precision cannot be a by column",
 				       NameStr(form->attname)),
 				errdetail("0 and -0 are equal and yet not the same."));
-		if (getBaseType(form->atttypid) == BPCHAROID && definition->by_length[i] == 0)
+		if (!iforest_is_by_type(form->atttypid, form->atttypmod))
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("column \"%s\" of type bpchar without a length cannot be a by column",
 				       NameStr(form->attname)),

@@ -25,7 +25,8 @@ enum iforest_time_type {
 struct iforest_definition {
 	uint16 n_by, n_values;
 	uint32 by_text;                          /* bit i: by column i is text, by its bytes */
-	int32 by_length[INDEX_MAX_KEYS];         /* of char(n): n, as its blanks at the end are not kept; else 0 */
+	uint32 by_blanks;                        /* bit i: blanks at its end do not count, and are not kept */
+	int32 by_length[INDEX_MAX_KEYS];         /* of char(n): n; else 0 */
 	enum iforest_time_type time_type;
 	Oid value_types[IFOREST_MAX_VALUES];
 	int16 value_scales[IFOREST_MAX_VALUES];  /* of numeric: digits after the point; -1: of a type that cannot be kept */
@@ -35,8 +36,10 @@ struct iforest_definition {
 	uint32 sketches;                         /* bit v: sketches are kept of value column v */
 };
 
-/* Can values of that type be kept? A column's type may be made wider without building the index anew. */
+/* Can values of that type be kept; and those of a by column of that type be told from their series? A column's type may be made
+ * wider without building the index anew. */
 bool iforest_is_value_type(Oid type, int32 typmod);
+bool iforest_is_by_type(Oid type, int32 typmod);
 
 /* The definition of an index that has been built; it was checked then. */
 void iforest_definition_read(Relation index, struct iforest_definition *definition);

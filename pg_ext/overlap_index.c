@@ -25,6 +25,7 @@
 #include "utils/syscache.h"
 
 #include "pg_ext/am.h"
+#include "pg_ext/definition.h"
 #include "pg_ext/functions.h"
 #include "pg_ext/index.h"
 #include "pg_ext/match.h"
@@ -228,6 +229,15 @@ static bool has_foreign_partitions(Relation heap)
 	return has;
 }
 
+static bool knows_by_values(Relation index)
+{
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index) - 1; i++)
+		if (!iforest_is_by_type(TupleDescAttr(RelationGetDescr(index), i)->atttypid,
+					TupleDescAttr(RelationGetDescr(index), i)->atttypmod))
+			return false;
+	return true;
+}
+
 /* The index that a call of iforest_overlap_index() asks for. */
 struct wanted {
 	ArrayType *columns;
@@ -245,7 +255,7 @@ static bool is_wanted(Relation heap, Relation index, const struct wanted *wanted
 	int level = 0;
 
 	/* who reads a cursor on need not be who has opened it, and was asked: the table is read then */
-	if (index->rd_indam->ambuild != iforest_build || !may_select(heap, index) ||
+	if (index->rd_indam->ambuild != iforest_build || !may_select(heap, index) || !knows_by_values(index) ||
 	    (!is_partitioned(index) && !iforest_index_is_usable(index)))
 		return false;
 	if (has_expressions)

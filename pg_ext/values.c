@@ -263,7 +263,7 @@ void iforest_by_append(Relation index, const struct iforest_definition *definiti
 		value.tag = definition->by_text >> attribute & 1 ? IFOREST_BY_TEXT : IFOREST_BY_BLOB;
 		value.data = (const uint8_t *)VARDATA_ANY(detoasted);
 		value.n_bytes = (uint32_t)VARSIZE_ANY_EXHDR(detoasted);
-		if (definition->by_length[attribute])
+		if (definition->by_blanks >> attribute & 1)
 			value.n_bytes = (uint32_t)bpchartruelen(VARDATA_ANY(detoasted), (int)value.n_bytes);
 	} else if (!is_null) {
 		value.tag = form->atttypid == NAMEOID ? IFOREST_BY_TEXT : IFOREST_BY_BLOB;

@@ -348,6 +348,23 @@ SELECT refusal('INSERT INTO paid VALUES (1, 1, 3000000000)');
 DEALLOCATE spent;
 DROP TABLE paid;
 
+-- ---- a by column whose length went: blanks at the end of a string count no more than before, and are shown as they are ----
+CREATE TABLE owed(who char(4), ts bigint NOT NULL, dur integer);
+INSERT INTO owed SELECT 'w' || i % 3, i, i % 7 FROM generate_series(1, 6000) i;
+CREATE INDEX owed_if ON owed USING iforest (who, ts) INCLUDE (dur) WITH (duration = 'dur');
+ALTER TABLE owed ALTER COLUMN who TYPE bpchar;
+INSERT INTO owed SELECT 'w' || i % 3 || repeat(' ', i % 4), i, i % 7 FROM generate_series(6001, 9000) i;
+VACUUM ANALYZE owed;
+SELECT series, refusal('REINDEX INDEX owed_if') FROM iforest_stats('owed_if');
+SELECT who, a.* FROM unnest('{w1, "w1  ", "w1     "}'::bpchar[]) who,
+	answers(format('SELECT who, ts FROM owed WHERE who = %L::bpchar AND ts BETWEEN 5900 AND 6100', who)) a;
+SET iforest.explain_decline = on;
+SELECT shape('SELECT octet_length(who), count(*), sum(dur) FROM owed GROUP BY who');
+RESET iforest.explain_decline;
+SELECT iforest_create_functions('owed_if');
+SELECT octet_length(who), bucket, count, clipped_dur FROM owed_if_overlap(5999, 6000, 1) ORDER BY who;
+DROP TABLE owed;
+
 -- ---- a pattern that is wrong: an error where there are rows that it is compared with ----
 CREATE TABLE paths(path text, ts bigint NOT NULL);
 INSERT INTO paths SELECT CASE WHEN i % 2 = 0 THEN 'abc' ELSE 'x' END, i FROM generate_series(1, 20000) i;
