@@ -208,7 +208,7 @@ static void workers_wait_for_nobody(void **state)
 	client_run(pg, "CREATE INDEX y_other_if ON y USING iforest (a) INCLUDE (b, c, d, e, f) WITH (pending_pages = 8)");
 	client_run(pg, "BEGIN; LOCK TABLE y IN ACCESS EXCLUSIVE MODE;"
 		       "INSERT INTO y SELECT i * 7919 %% 1000003, r, r, r, r, r, r FROM"
-		       " (SELECT i::bigint, random() AS r FROM generate_series(1, 300000) i) rows");
+		       " (SELECT i::bigint, random() AS r FROM generate_series(1, 600000) i) rows");
 	while (n_workers(other) > 0) {
 		if (n++ == 100)
 			client_fail("workers wait for a lock on their table");

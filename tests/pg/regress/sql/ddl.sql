@@ -80,6 +80,20 @@ SELECT 'copy freeze' AS step, * FROM kept('fresh_if');
 SELECT id FROM fresh WHERE who = 2 AND ts >= 100;
 DROP TABLE fresh;
 
+-- Filled in the transaction that emptied it: its own as much as what it made, with as many runs, and no more space.
+CREATE TABLE again(id bigint, a float8, b float8, c float8, d float8, e float8, f float8);
+CREATE INDEX again_if ON again USING iforest (id) INCLUDE (a, b, c, d, e, f) WITH (pending_pages = 2);
+BEGIN;
+TRUNCATE again;
+INSERT INTO again SELECT i::bigint * 7919 % 1000003, i, i, i, i, i, i FROM generate_series(1, 60000) i;
+CREATE TABLE made_now(LIKE again);
+CREATE INDEX made_now_if ON made_now USING iforest (id) INCLUDE (a, b, c, d, e, f) WITH (pending_pages = 2);
+INSERT INTO made_now SELECT * FROM again;
+SELECT a.runs = m.runs AS runs, a.total_pages = m.total_pages AS pages FROM iforest_stats('again_if') a, iforest_stats('made_now_if') m;
+COMMIT;
+SELECT iforest_check('again_if', true);
+DROP TABLE again, made_now;
+
 -- Rows that a transaction or a savepoint takes back are in the index until a vacuum, and in no answer.
 SELECT indexed('made_if');
 BEGIN;
