@@ -2,6 +2,7 @@
 
 #include "access/transam.h"
 #include "executor/executor.h"
+#include "executor/nodeSubplan.h"
 
 #include "pg_ext/own.h"
 
@@ -59,10 +60,24 @@ bool iforest_calls_foreign_functions(Node *node)
 	return iforest_may_call(node, is_foreign);
 }
 
+static bool collect_parameters(Node *node, void *context)
+{
+	Bitmapset **parameters = context;
+
+	if (!node)
+		return false;
+	if (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC)
+		*parameters = bms_add_member(*parameters, castNode(Param, node)->paramid);
+	return expression_tree_walker(node, collect_parameters, context);
+}
+
 struct iforest_soft iforest_soft_begin(Expr *expression)
 {
-	return (struct iforest_soft){ .state = ExecInitExpr(expression, NULL),
-				      .may_catch = !iforest_calls_foreign_functions((Node *)expression) };
+	struct iforest_soft soft = { .state = ExecInitExpr(expression, NULL),
+				     .may_catch = !iforest_calls_foreign_functions((Node *)expression) };
+
+	(void)collect_parameters((Node *)expression, &soft.parameters);
+	return soft;
 }
 
 /* A collation that is not known is an error of whoever compares, not of the query. */
@@ -98,8 +113,10 @@ static bool evaluate(const struct iforest_soft *soft, ExprContext *econtext, Dat
 bool iforest_soft_evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null,
 			   ErrorData **error)
 {
-	if (soft->may_catch)
+	if (soft->may_catch) {
+		ExecSetParamPlanMulti(soft->parameters, econtext);
 		return evaluate(soft, econtext, value, is_null, error);
+	}
 	*value = ExecEvalExprSwitchContext(soft->state, econtext, is_null);
 	return true;
 }

@@ -2,7 +2,8 @@
  * removes. What they raise there must not end the query.
  *
  * Only errors in data are caught (SQLSTATE class 22, "feature not supported", and collations that are not known), and only
- * those of functions of PostgreSQL and of this extension, which hold nothing but memory when they raise them. */
+ * those of functions of PostgreSQL and of this extension, which hold nothing but memory when they raise them. So a subquery
+ * that gives a parameter is run before: what it raises is not caught. */
 #ifndef IFOREST_PG_SOFT_H
 #define IFOREST_PG_SOFT_H
 
@@ -13,6 +14,7 @@
 
 struct iforest_soft {
 	ExprState *state;
+	Bitmapset *parameters;   /* that subqueries may give */
 	bool may_catch;
 };
 

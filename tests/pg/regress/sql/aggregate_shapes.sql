@@ -404,6 +404,12 @@ EXECUTE longer_of_all(10);
 EXECUTE longer_of_all(0);
 RESET plan_cache_mode;
 DEALLOCATE ALL;
+-- A subquery is run before, and what that raises is raised: it might have been anywhere.
+CREATE FUNCTION day_after(i integer) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN timestamptz '2024-03-01' + 10 / i * interval '1 day'; END $$;
+SELECT shape('SELECT count(*) FROM spans WHERE extract(hour FROM ts) = 9 AND date_trunc(''day'', ts) >= (SELECT day_after(2))');
+SELECT refusal('SELECT count(*) FROM spans WHERE extract(hour FROM ts) = 99 AND date_trunc(''day'', ts) >= (SELECT day_after(0))');
+SELECT refusal('SELECT count(*) FROM spans WHERE ts < ''2000-01-01'' AND done > (SELECT day_after(0))');
+DROP FUNCTION day_after;
 
 -- ---- formats of EXPLAIN ----
 CREATE FUNCTION explained(options text, question text) RETURNS text LANGUAGE plpgsql AS $$
