@@ -228,13 +228,30 @@ static Datum negative(Datum number)
 	return DirectFunctionCall1(numeric_uminus, number);
 }
 
+static void apply_real(enum shape shape, double constant, struct iforest_affine *result)
+{
+	int of_constant, of_result;
+	double factor = frexp(constant, &of_constant);
+
+	if (shape == PRODUCT)
+		result->real_a *= factor;
+	else
+		result->real_a /= factor;
+	result->real_a = frexp(result->real_a, &of_result);
+	result->real_exponent += of_result + (shape == PRODUCT ? of_constant : -of_constant);
+}
+
 static void apply(enum shape shape, bool constant_first, const struct iforest_affine *constant,
 		  struct iforest_affine *result)
 {
 	bool is_negated = shape == NEGATION || (shape == DIFFERENCE && constant_first);
 
+	if (result->is_real && is_negated) {
+		result->real_a = -result->real_a;
+		return;
+	}
 	if (result->is_real) {
-		result->real_a *= shape == PRODUCT ? constant->real_a : shape == QUOTIENT ? 1 / constant->real_a : -1;
+		apply_real(shape, constant->real_a, result);
 		return;
 	}
 	if (shape == PRODUCT) {

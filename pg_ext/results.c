@@ -140,7 +140,7 @@ static void add_affine(const struct iforest_measures *measures, struct arm *arm,
 		if (!arm->is_plain) {
 			double sum_of_values = real;
 
-			real *= arm->affine.real_a;
+			real = ldexp(real * arm->affine.real_a, arm->affine.real_exponent);
 			if (isinf(real) && !isinf(sum_of_values))
 				float_overflow_error();
 		}

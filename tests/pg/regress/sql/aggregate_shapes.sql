@@ -323,6 +323,14 @@ RESET iforest.explain_decline;
 SELECT shape('SELECT sum(ns - 1704067200000000000), avg(-ns + 5), max(at - 1704067200), round(sum(at / -4) / 1000000) FROM clocked');
 DROP TABLE clocked;
 
+-- ---- factors of reals that no double can hold, where they are taken together ----
+CREATE TABLE tiny(ts bigint NOT NULL, v float8, z float8);
+INSERT INTO tiny SELECT i, power(2::float8, -1000), 0 FROM generate_series(1, 20000) i;
+CREATE INDEX tiny_if ON tiny USING iforest (ts) INCLUDE (v, z);
+VACUUM ANALYZE tiny;
+SELECT shape('SELECT sum(v / power(2::float8, -1030)), avg(v * power(2::float8, 600) * power(2::float8, 600)), sum(z / power(2::float8, -1030)) FROM tiny');
+DROP TABLE tiny;
+
 -- ---- value columns that were made wider, without a new index, than it holds ----
 CREATE TABLE paid(ts bigint NOT NULL, price numeric(12, 2), number integer);
 INSERT INTO paid SELECT i, i / 100.0, i % 7 - 3 FROM generate_series(1, 20000) i;
