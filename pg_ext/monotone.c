@@ -177,11 +177,21 @@ static bool is_exact_division(List *arguments)
 	return n_ones == 1;
 }
 
+/* round(x) and trunc(x) of numerics come as round(x, 0) and trunc(x, 0). */
+static bool is_rounding(Oid function, const List *arguments)
+{
+	Const *digits = list_length(arguments) == 2 ? lsecond(arguments) : NULL;
+
+	if (function != F_ROUND_NUMERIC_INT4 && function != F_TRUNC_NUMERIC_INT4)
+		return IS_ONE_OF(function, roundings);
+	return IsA(digits, Const) && !digits->constisnull && DatumGetInt32(digits->constvalue) <= 0;
+}
+
 static bool is_listed(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
 	if (function == F_NUMERIC_DIV)
 		return is_exact_division(arguments) && iforest_is_monotone(linitial(arguments), attribute, breaks);
-	if (IS_ONE_OF(function, roundings)) {
+	if (is_rounding(function, arguments)) {
 		List *division;
 
 		if (called(linitial(arguments), &division) == F_NUMERIC_DIV && !iforest_has_columns(lsecond(division)))

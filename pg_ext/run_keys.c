@@ -194,8 +194,6 @@ static bool has_fixed_scale(Node *node)
 	case F_FLOOR_NUMERIC:
 	case F_CEIL_NUMERIC:
 	case F_CEILING_NUMERIC:
-	case F_TRUNC_NUMERIC:
-	case F_ROUND_NUMERIC:
 	case F_DIV:
 	case F_NUMERIC_INT2:
 	case F_NUMERIC_INT4:

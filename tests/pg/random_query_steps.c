@@ -115,6 +115,8 @@ static const struct step steps[] = {
 	{ OF_INT8, OF_NUMERIC, true, "round(@ / {w}.0, 1)" },
 	{ OF_INT8, OF_NUMERIC, true, "trunc(@::numeric, -2)" },
 	{ OF_INT8, OF_NUMERIC, true, "div(@::numeric, {w})" },
+	{ OF_INT8, OF_NUMERIC, true, "round(@::numeric / {w})" },
+	{ OF_INT8, OF_NUMERIC, true, "trunc(@ / -{w}.0)" },
 	{ OF_INT8, OF_FLOAT8, true, "@::float8" },
 	{ OF_INT8, OF_FLOAT8, true, "floor((@ / 1000) / {w})" },
 	{ OF_INT8, OF_FLOAT8, true, "floor(@ / {w}.5::float8)" },

@@ -321,6 +321,7 @@ SELECT answered('SELECT sum(1704067200 - at) FROM clocked WHERE ts BETWEEN 11 AN
 SELECT answered('SELECT sum(ns::float8 - 1704067200000000000) FROM clocked');
 RESET iforest.explain_decline;
 SELECT shape('SELECT sum(ns - 1704067200000000000), avg(-ns + 5), max(at - 1704067200), round(sum(at / -4) / 1000000) FROM clocked');
+SELECT shape('SELECT trunc(ts / 7000.0), max(round(ns / 60.0)), min(round(ns / 7.0, -2)), max(trunc(ns / 3.0)) FROM clocked GROUP BY 1');
 DROP TABLE clocked;
 
 -- ---- factors of reals that no double can hold, where they are taken together ----
