@@ -1,13 +1,8 @@
-#include "pg_ext/aggregate_plan.h"
-
-#include <math.h>
+#include "pg_ext/aggregate_pieces.h"
 
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/visibilitymap.h"
-#include "catalog/pg_statistic.h"
-#include "executor/executor.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "port/pg_bitutils.h"
@@ -17,7 +12,7 @@
 
 #include "pg_ext/aggregates.h"
 #include "pg_ext/am.h"
-#include "pg_ext/buckets.h"
+#include "pg_ext/index.h"
 #include "pg_ext/known_rows.h"
 #include "pg_ext/meta.h"
 
@@ -35,14 +30,14 @@ enum {
 	A_SKETCHED_ROW = 1
 };
 
+/* more than so many cost what it costs to ask how many there are */
+enum { MANY_SERIES = 1000 };
+
 /* leaf pages under a node page that an end of a bucket reads for a sketch, about */
 enum { A_NODE_PAGE = 30 };
 
 /* larger visibility maps are not counted for an estimate */
 enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672 };
-
-/* where nothing is known of the times */
-static const double default_buckets = 1000;
 
 /* ---- conditions ---- */
 
@@ -63,135 +58,83 @@ static double selectivity(const struct iforest_query *query, const struct ifores
 	return clauselist_selectivity(query->root, chosen, (int)query->rel->relid, JOIN_INNER, NULL);
 }
 
-static double n_series(const struct iforest_query *query, const struct iforest_candidate *candidate, int n_by, double n_rows)
+/* ---- series ---- */
+
+/* How many values these by columns can have, taken together. */
+static double n_combinations(const struct iforest_query *query, const struct iforest_candidate *candidate,
+			     const List *by_columns)
 {
 	double n = 1;
+	ListCell *cell;
 
-	for (int i = 0; i < n_by; i++) {
+	foreach(cell, by_columns) {
 		VariableStatData variable;
 		bool is_default;
 
-		examine_variable(query->root, list_nth(candidate->columns, i), (int)query->rel->relid, &variable);
+		examine_variable(query->root, list_nth(candidate->columns, lfirst_int(cell) - 1), (int)query->rel->relid,
+				 &variable);
 		n *= get_variable_numdistinct(&variable, &is_default);
 		ReleaseVariableStats(variable);
 	}
-	return Max(Min(n, n_rows), 1);
+	return n;
 }
 
-/* ---- buckets ---- */
-
-/* The range of times by the histogram; false where there is none. */
-static bool find_times(const struct iforest_query *query, Node *time, const struct iforest_definition *definition,
-		       int64 *low, int64 *high)
+/* The by columns that an expression mentions, or all of them where it is NULL. */
+static List *by_columns_of(const struct iforest_question *question, Node *expression)
 {
-	VariableStatData variable;
-	AttStatsSlot slot;
-	bool found = false;
+	List *columns = NIL;
 
-	examine_variable(query->root, time, (int)query->rel->relid, &variable);
-	if (HeapTupleIsValid(variable.statsTuple) &&
-	    get_attstatsslot(&slot, variable.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES)) {
-		struct iforest_time_keys times = iforest_time_keys(definition);
-		int first = 0, last = slot.nvalues - 1;
-
-		/* some rows at infinity say nothing of the others */
-		while (first < last && iforest_time_from_datum(definition, slot.values[first]) < times.lowest_finite)
-			first++;
-		while (first < last && iforest_time_from_datum(definition, slot.values[last]) > times.highest_finite)
-			last--;
-		*low = iforest_time_from_datum(definition, slot.values[first]);
-		*high = iforest_time_from_datum(definition, slot.values[last]);
-		found = *low < *high;
-		free_attstatsslot(&slot);
-	}
-	ReleaseVariableStats(variable);
-	return found;
+	for (int i = 1; i <= question->n_by; i++)
+		if (!expression || iforest_mentions(expression, (AttrNumber)i))
+			columns = lappend_int(columns, i);
+	return columns;
 }
 
-static bool has_parameter(Node *node, void *context)
+/* The most series that one of the indexes has in its runs; 0: there are no runs. */
+static double n_known_series(const struct iforest_question *question)
 {
-	return node && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
-}
-
-/* Can keys be evaluated while planning? Not with parameters, or where finding a time zone might raise an error. */
-static bool are_known(const struct iforest_run_keys *keys)
-{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(context);
+	double n = 0;
 	ListCell *cell;
 
-	foreach(cell, keys->breaks)
-		if (lsecond(lfirst(cell)) && !IsA(lsecond(lfirst(cell)), Const))
-			return false;
-	return !has_parameter((Node *)keys->expressions, NULL) && !has_parameter((Node *)keys->breaks, NULL);
-}
+	foreach(cell, question->tables) {
+		Relation relation = index_open(lsecond_oid(lfirst(cell)), NoLock);
+		struct iforest_index *index = palloc(sizeof *index);
 
-/* How many buckets there are from low to high: a bucket in the middle is looked for. */
-static double count_buckets(const struct iforest_question *question, const struct iforest_run_keys *keys,
-			    const struct iforest_definition *definition, int64 low, int64 high)
-{
-	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(question->columns));
-	ExprContext *econtext = CreateStandaloneExprContext();
-	struct iforest_buckets *buckets;
-	int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2), end, next;
-	AttrNumber attribute = 1;
-	double n = 1;
-	ListCell *cell;
+		iforest_index_open(index, relation);
+		iforest_index_refresh(index);
+		for (uint32 r = 0; r < index->manifest.n_runs; r++) {
+			struct iforest_node root;
 
-	foreach(cell, question->columns)
-		TupleDescInitEntry(descriptor, attribute++, NULL, exprType(lfirst(cell)), exprTypmod(lfirst(cell)), 0);
-	econtext->ecxt_scantuple = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
-	ExecStoreAllNullTuple(econtext->ecxt_scantuple);
-	buckets = iforest_buckets_begin(keys, definition, iforest_time_attribute(question), econtext);
-	iforest_buckets_start(buckets, high);
-	end = iforest_buckets_end(buckets, middle);
-	if (end < high) {
-		next = iforest_buckets_end(buckets, end + 1);
-		n = ((double)high - (double)low) / ((double)next - (double)end);
+			iforest_node_read(&root, &index->manifest.fields, index->manifest.runs[r].root);
+			n = Max(n, (double)root.last.series + 1);
+		}
+		index_close(relation, NoLock);
+		MemoryContextReset(context);
 	}
-	ExecDropSingleTupleTableSlot(econtext->ecxt_scantuple);
-	FreeExprContext(econtext, true);
-	return Max(n, 1);
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(context);
+	return n;
 }
 
-/* Narrows the times to the question's bounds. False where they are not known while planning, or are not all that is asked of
- * times. */
-static bool narrow_times(const struct iforest_query *query, const struct iforest_question *question, Relation index, int64 *low,
-			 int64 *high)
+/* Values of several columns may go together: where that matters, the indexes say how many do. */
+static double n_series(const struct iforest_query *query, const struct iforest_candidate *candidate,
+		       const struct iforest_question *question, double n_rows)
 {
-	struct iforest_scan_keys asked;
+	double n = n_combinations(query, candidate, by_columns_of(question, NULL)), n_known = 0;
 
-	if (question->runs != NIL || !iforest_known_times(query->root, index, question, &asked) || asked.n_ranges != 1)
-		return false;
-	*low = Max(*low, asked.ranges[0].low);
-	*high = Max(Min(*high, asked.ranges[0].high), *low);
-	return true;
-}
-
-/* Times need not be spread evenly, so the rows of a window say nothing of its buckets where its bounds are known. */
-static double n_buckets(const struct iforest_query *query, const struct iforest_candidate *candidate,
-			const struct iforest_question *question, Relation index, const struct iforest_definition *definition,
-			double window)
-{
-	struct iforest_run_keys keys;
-	int64 low, high;
-	double n;
-
-	iforest_question_bucket_keys(question, &keys);
-	if (keys.expressions == NIL)
-		return 1;
-	if (!are_known(&keys) ||
-	    !find_times(query, list_nth(candidate->columns, question->n_by), definition, &low, &high))
-		return default_buckets;
-	if (narrow_times(query, question, index, &low, &high))
-		window = 1;
-	n = count_buckets(question, &keys, definition, low, high) * window;
-	return Max(n, 1);
+	if (question->n_by > 1 && n > MANY_SERIES)
+		n_known = n_known_series(question);
+	return Min(n_known > 0 ? Min(n, n_known) : n, n_rows);
 }
 
 /* ---- one index ---- */
 
 struct terms {
 	double window, others;       /* selectivities */
-	double series, buckets;      /* buckets of a series */
+	double series, chosen;       /* and the part of the rows that these have */
+	struct iforest_pieces pieces;
 	double tuples;               /* of all tables */
 	const struct iforest_definition *definition;
 	uint32 sketches;             /* value columns of which sketches are needed: a bit each */
@@ -226,9 +169,9 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	Relation relation = index_open(index->indexoid, NoLock);
 	struct iforest_meta *meta = palloc(sizeof *meta);
 	/* a partition has its share of the buckets of all series, and of the window what its own rows say */
-	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->buckets * share, 1);
+	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
-	double n_runs, n_pending, n_pages, n_edges, unclean, n_whole, read_cost;
+	double n_runs, n_pending, n_pages, n_pieces, n_edges, unclean, n_whole, read_cost;
 	uint32 kept = terms->sketches ? iforest_definition_sketches(relation, terms->definition) : 0;
 
 	iforest_meta_read(relation, meta);
@@ -237,9 +180,12 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	index_close(relation, NoLock);
 	pfree(meta);
 
-	/* each bucket's ends are on leaf pages, each series of each run has a way down; no more than there are */
-	n_edges = Min(terms->series * n_buckets, tuples * window + 1) + 2 * n_runs * series;
-	n_pages = Min(n_edges, index->pages * window + 3 * n_runs * series);
+	/* ranges that are left out are passed, too */
+	n_pieces = Min(terms->series * n_buckets, tuples * window + 1) +
+		   Min(terms->series * terms->pieces.ranges * share, tuples * terms->pieces.passed * terms->chosen);
+	/* the ends of each are on leaf pages, each series of each run has a way down; no more than there are */
+	n_edges = n_pieces + 2 * n_runs * series;
+	n_pages = Min(n_edges, index->pages * Max(window, terms->pieces.passed) + 3 * n_runs * series);
 	if (narrows_values)
 		n_pages = Max(n_pages, index->pages * window / 2);
 	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
@@ -253,8 +199,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	       n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) + n_pending * A_PENDING_PAGE * cpu_operator_cost +
 	       (terms->sketches ? n_whole * tuples / Max(index->pages, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
-	       Min(terms->series * n_buckets, tuples * window + 1) * A_BUCKET * cpu_operator_cost +
-	       OPENING * cpu_operator_cost;
+	       n_pieces * A_BUCKET * cpu_operator_cost + OPENING * cpu_operator_cost;
 }
 
 /* ---- without statistics ---- */
@@ -334,34 +279,30 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 {
 	Relation index = index_open(lsecond_oid(linitial(question->tables)), NoLock);
 	struct iforest_definition definition;
-	struct terms terms = { .sketches = 0 };
-	double tuples = 0, n_groups = 1, n;
+	struct terms terms = { .definition = &definition };
+	double tuples = 0, n_groups = 1, n_keys;
 	ListCell *cell, *rel_cell, *index_cell, *table_cell;
-	bool by_series = false;
 
 	iforest_definition_read(index, &definition);
 	foreach(rel_cell, candidate->rels)
 		tuples += Max(((RelOptInfo *)lfirst(rel_cell))->tuples, 1);
 	terms.window = selectivity(query, candidate, true);
 	terms.others = selectivity(query, candidate, false);
+	terms.chosen = question->values ? 1 : terms.others;
 	terms.tuples = tuples;
-	n = question->n_by == 0 ? 1 :
-				  n_series(query, candidate, question->n_by, tuples) * (question->values ? 1 : terms.others);
-	terms.series = Max(n, 1);
-	n = n_buckets(query, candidate, question, index, &definition, terms.window);
+	terms.series = question->n_by == 0 ? 1 : Max(n_series(query, candidate, question, tuples) * terms.chosen, 1);
+	iforest_count_pieces(query, candidate, question, index, terms.window, tuples, &terms.pieces);
 	index_close(index, NoLock);
-	terms.buckets = Min(n, tuples);
-	terms.definition = &definition;
 	foreach(cell, question->aggregates)
 		terms.sketches |= iforest_aggregate_sketches(lfirst(cell), question);
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, question->tables)
 		estimate->total += cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
 						 question->values != NIL);
-	for (int i = 1; i <= question->n_by; i++)
-		by_series = by_series || iforest_mentions((Node *)question->groups, (AttrNumber)i);
-	if (question->groups != NIL)
-		n_groups = Min(terms.buckets * (by_series ? terms.series : 1), Max(tuples * terms.window * terms.others, 1));
+	if (question->groups != NIL) {
+		n_keys = n_combinations(query, candidate, by_columns_of(question, (Node *)question->groups));
+		n_groups = Min(terms.pieces.buckets * Min(n_keys, terms.series), Max(tuples * terms.window * terms.others, 1));
+	}
 	estimate->n_rows = clamp_row_est(n_groups);
 	estimate->n_groups_bytes = n_groups * (100.0 + 120.0 * list_length(question->aggregates) +
 					2000.0 * pg_popcount32(terms.sketches));

@@ -103,21 +103,19 @@ static void end(CustomScanState *node)
 
 /* ---- EXPLAIN ---- */
 
-/* A condition over the index's columns, back over the table's. What subqueries and outer levels give is shown as a parameter:
- * the plan nodes that it comes from are not known to whoever writes the condition. */
-static Node *over_table(Node *node, void *columns)
+/* What subqueries and outer levels give is shown as a parameter: the plan nodes that it comes from are not known to whoever
+ * writes a condition. */
+static Node *with_parameters(Node *node, void *context)
 {
 	if (!node)
 		return NULL;
-	if (IsA(node, Var))
-		return list_nth(columns, castNode(Var, node)->varattno - 1);
 	if (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC) {
 		Param *parameter = copyObject(castNode(Param, node));
 
 		parameter->paramkind = PARAM_EXTERN;
 		return (Node *)parameter;
 	}
-	return expression_tree_mutator(node, over_table, columns);
+	return expression_tree_mutator(node, with_parameters, context);
 }
 
 static void explain_conditions(const struct iforest_question *question, const char *label, List *conditions,
@@ -128,7 +126,7 @@ static void explain_conditions(const struct iforest_question *question, const ch
 
 	if (conditions == NIL)
 		return;
-	all = over_table((Node *)make_ands_explicit(conditions), question->columns);
+	all = with_parameters(iforest_over_columns((Node *)make_ands_explicit(conditions), question->columns), NULL);
 	ExplainPropertyText(label, deparse_expression(all, context, false, false), es);
 }
 

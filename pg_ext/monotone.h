@@ -42,6 +42,9 @@ bool iforest_may_make_nan(Node *expression);
 /* Does a RelabelType leave values in their order? Not so where an int4 becomes an oid, say. */
 bool iforest_keeps_order(const RelabelType *relabel);
 
+/* x = c, x being monotone, as x >= c and x <= c; NIL if the condition is none such, or has breaks where it may not. */
+List *iforest_halves(Node *condition, AttrNumber attribute, bool may_break);
+
 /* Adds what decides where the expression changes with column `attribute`. Other columns are taken as constants. */
 void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest_run_keys *keys);
 

@@ -144,45 +144,6 @@ static uint32 mentioned_values(const struct iforest_question *question, Node *no
 	return mentioned;
 }
 
-/* x = c as x >= c, or x <= c; NULL where the operator is no equality of a btree order. */
-static Node *as_inequality(Node *condition, int strategy)
-{
-	OpExpr *equality = (OpExpr *)condition;
-	Oid operator = InvalidOid;
-	ListCell *cell;
-
-	if (!IsA(condition, OpExpr) || !op_mergejoinable(equality->opno, exprType(linitial(equality->args))))
-		return NULL;
-	foreach(cell, get_mergejoin_opfamilies(equality->opno)) {
-		Oid left, right;
-		int found;
-
-		get_op_opfamily_properties(equality->opno, lfirst_oid(cell), false, &found, &left, &right);
-		operator = get_opfamily_member(lfirst_oid(cell), left, right, (int16)strategy);
-		if (OidIsValid(operator))
-			break;
-	}
-	if (!OidIsValid(operator))
-		return NULL;
-	equality = copyObject(equality);
-	equality->opno = operator;
-	equality->opfuncid = get_opcode(operator);
-	return (Node *)equality;
-}
-
-/* Both halves of an equality of something monotone; NIL if the condition is none. */
-static List *halves(Node *condition, AttrNumber attribute, bool may_break)
-{
-	Node *from = as_inequality(condition, BTGreaterEqualStrategyNumber);
-	Node *until = as_inequality(condition, BTLessEqualStrategyNumber);
-	List *breaks = NIL;
-
-	if (!from || !until || !iforest_is_monotone(from, attribute, &breaks) ||
-	    !iforest_is_monotone(until, attribute, &breaks) || (breaks != NIL && !may_break))
-		return NIL;
-	return list_make2(from, until);
-}
-
 static bool is_real(Node *column)
 {
 	Oid type = getBaseType(exprType(column));
@@ -256,7 +217,7 @@ static const char *add_value_condition(struct iforest_question *question, Node *
 		question->values = lappend(question->values, condition);
 		return NULL;
 	}
-	both = halves(condition, attribute, false);
+	both = iforest_halves(condition, attribute, false);
 	question->values = list_concat(question->values, both);
 	if (both)
 		return NULL;
@@ -268,7 +229,7 @@ const char *iforest_question_add(struct iforest_question *question, const IndexO
 	uint32 values = mentioned_values(question, condition);
 	Node *key = as_key(question, index, condition);
 	bool has_time = iforest_mentions(condition, iforest_time_attribute(question));
-	List *both = has_time ? halves(condition, iforest_time_attribute(question), true) : NIL;
+	List *both = has_time ? iforest_halves(condition, iforest_time_attribute(question), true) : NIL;
 
 	if (contain_volatile_functions(condition))
 		return "a condition has a volatile function";
@@ -321,6 +282,22 @@ void iforest_question_bucket_keys(const struct iforest_question *question, struc
 	add_list(question->late, time, keys);
 	foreach(cell, question->aggregates)
 		add_list(iforest_aggregate_conditions(lfirst(cell), question), time, keys);
+}
+
+/* ---- over the table ---- */
+
+static Node *over_columns(Node *node, void *columns)
+{
+	if (!node)
+		return NULL;
+	if (IsA(node, Var))
+		return list_nth(columns, castNode(Var, node)->varattno - 1);
+	return expression_tree_mutator(node, over_columns, columns);
+}
+
+Node *iforest_over_columns(Node *expression, List *columns)
+{
+	return over_columns(expression, columns);
 }
 
 /* ---- in a plan ---- */

@@ -63,6 +63,9 @@ struct iforest_key_condition {
 
 void iforest_key_condition_read(Node *condition, struct iforest_key_condition *result);
 
+/* An expression over the index's columns, over the table again: what Var i stands for is element i - 1. */
+Node *iforest_over_columns(Node *expression, List *columns);
+
 /* To and from what a plan carries. */
 List *iforest_question_write(const struct iforest_question *question);
 void iforest_question_read(struct iforest_question *question, List *list);

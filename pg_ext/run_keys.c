@@ -1,6 +1,7 @@
 #include "pg_ext/monotone.h"
 
 #include "access/nbtree.h"
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -128,6 +129,60 @@ static bool add_bucket_keys(Node *node, AttrNumber attribute, struct iforest_run
 	return true;
 }
 
+/* ---- equality ---- */
+
+/* x = c as x >= c, or x <= c; NULL where the operator is no equality of a btree order. */
+static Node *as_inequality(Node *condition, int strategy)
+{
+	OpExpr *equality = (OpExpr *)condition;
+	Oid operator = InvalidOid;
+	ListCell *cell;
+
+	if (!IsA(condition, OpExpr) || !op_mergejoinable(equality->opno, exprType(linitial(equality->args))))
+		return NULL;
+	foreach(cell, get_mergejoin_opfamilies(equality->opno)) {
+		Oid left, right;
+		int found;
+
+		get_op_opfamily_properties(equality->opno, lfirst_oid(cell), false, &found, &left, &right);
+		operator = get_opfamily_member(lfirst_oid(cell), left, right, (int16)strategy);
+		if (OidIsValid(operator))
+			break;
+	}
+	if (!OidIsValid(operator))
+		return NULL;
+	equality = copyObject(equality);
+	equality->opno = operator;
+	equality->opfuncid = get_opcode(operator);
+	return (Node *)equality;
+}
+
+List *iforest_halves(Node *condition, AttrNumber attribute, bool may_break)
+{
+	Node *from = as_inequality(condition, BTGreaterEqualStrategyNumber);
+	Node *until = as_inequality(condition, BTLessEqualStrategyNumber);
+	List *breaks = NIL;
+
+	if (!from || !until || !iforest_is_monotone(from, attribute, &breaks) ||
+	    !iforest_is_monotone(until, attribute, &breaks) || (breaks != NIL && !may_break))
+		return NIL;
+	return list_make2(from, until);
+}
+
+/* x <> c as x = c; what is neither stays as it is. */
+static Node *as_equality(Node *node)
+{
+	OpExpr *call = (OpExpr *)node;
+	Oid equality = IsA(node, OpExpr) && call->opno < FirstNormalObjectId ? get_negator(call->opno) : InvalidOid;
+
+	if (!OidIsValid(equality) || !op_mergejoinable(equality, exprType(linitial(call->args))))
+		return node;
+	call = copyObject(call);
+	call->opno = equality;
+	call->opfuncid = get_opcode(equality);
+	return (Node *)call;
+}
+
 /* ---- run keys ---- */
 
 struct collecting {
@@ -140,6 +195,7 @@ static bool collect(Node *node, void *context)
 	struct collecting *collecting = context;
 	AttrNumber attribute = collecting->attribute;
 	Node *truncated;
+	List *both;
 
 	if (!node || !iforest_mentions(node, attribute))
 		return false;
@@ -155,6 +211,10 @@ static bool collect(Node *node, void *context)
 		collecting->keys->expressions = list_append_unique(collecting->keys->expressions, node);
 		return false;
 	}
+	/* whether two are equal changes where either half does */
+	both = iforest_halves(as_equality(node), attribute, true);
+	if (both != NIL)
+		return collect((Node *)both, context);
 	return expression_tree_walker(node, collect, context);
 }
 

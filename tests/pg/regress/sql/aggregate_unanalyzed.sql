@@ -85,3 +85,68 @@ RESET enable_bitmapscan;
 RESET enable_indexscan;
 DROP TABLE dense;
 DROP FUNCTION groups_of;
+
+-- Conditions on the time are asked once for each range in which they do not change: a comparison, an equality and an inequality make two or
+-- three ranges, a second of the minute as many as there are rows, and those are read sooner by a scan.
+SET TimeZone = 'UTC';
+CREATE TABLE ranged(ts timestamptz NOT NULL, service text, took int);
+INSERT INTO ranged SELECT timestamptz '2024-03-01' + i * interval '1 s', 'service ' || i % 3, i % 1000 FROM generate_series(0, 99999) i;
+CREATE INDEX ranged_by_service ON ranged USING iforest (service, ts) INCLUDE (took);
+VACUUM ANALYZE ranged;
+CREATE FUNCTION answered(question text, OUT answered_by text, OUT is_the_same boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	plain text;
+	answer text;
+	line text;
+BEGIN
+	answered_by := 'a scan';
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || question LOOP
+		answered_by := coalesce(substring(line FROM 'Index: (.*)'), answered_by);
+	END LOOP;
+	EXECUTE format('SELECT a::text FROM (%s) a', question) INTO answer;
+	PERFORM set_config('iforest.enable', 'off', true);
+	EXECUTE format('SELECT a::text FROM (%s) a', question) INTO plain;
+	PERFORM set_config('iforest.enable', 'on', true);
+	is_the_same := answer = plain;
+END $$;
+SELECT * FROM answered($$SELECT count(*), sum(took) FROM ranged WHERE ts <> '2024-03-01 05:00'$$);
+SELECT * FROM answered($$SELECT count(*), sum(took) FROM ranged WHERE ts = '2024-03-01 05:00' OR ts = '2024-03-01 20:00' OR ts::date = '2024-03-02'$$);
+SELECT * FROM answered($$SELECT count(*), sum(took) FILTER (WHERE ts = '2024-03-01 20:00'), max(took) FILTER (WHERE ts >= '2024-03-01 20:00' AND ts < '2024-03-01 20:00:01') FROM ranged$$);
+SELECT * FROM answered($$SELECT count(*), sum(took) FROM ranged WHERE extract(hour FROM ts) BETWEEN 8 AND 16$$);
+SELECT * FROM answered($$SELECT count(*), sum(took) FROM ranged WHERE extract(second FROM ts) = 0$$);
+SELECT * FROM answered($$SELECT count(*), sum(took) FROM ranged WHERE ts::text LIKE '%:00:00+00'$$);
+SELECT * FROM answered($$SELECT count(*), sum(took) FROM ranged WHERE extract(second FROM ts) = 0 AND ts >= '2024-03-01 20:00' AND ts < '2024-03-01 20:05'$$);
+-- a window that is known when the query runs only
+SET plan_cache_mode = force_generic_plan;
+PREPARE without(timestamptz) AS SELECT count(*), sum(took) FROM ranged WHERE ts <> $1;
+EXPLAIN (COSTS OFF) EXECUTE without('2024-03-01 05:00');
+EXECUTE without('2024-03-01 05:00');
+RESET plan_cache_mode;
+DEALLOCATE without;
+-- Some times that lie far off make no buckets between.
+ALTER TABLE ranged ALTER ts SET STATISTICS 1000;
+INSERT INTO ranged VALUES ('1970-01-01', 'service 0', 0);
+ANALYZE ranged;
+SELECT * FROM answered($$SELECT count(*), max(n), min(h) FROM (SELECT date_trunc('hour', ts) AS h, count(*) AS n FROM ranged GROUP BY 1) hours$$);
+DROP TABLE ranged;
+
+-- Values of several by columns that go together make fewer series than their numbers multiplied; and of how many groups a part of them makes.
+CREATE TABLE linked(ts bigint NOT NULL, service text, host int, pod int, took int);
+INSERT INTO linked SELECT i, 'service ' || i % 20, i % 200, i % 400, i % 1000 FROM generate_series(1, 100000) i;
+CREATE INDEX linked_if ON linked USING iforest (service, host, pod, ts) INCLUDE (took);
+VACUUM ANALYZE linked;
+CREATE FUNCTION estimated(question text, groups float8) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+	n float8;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || question INTO plan;
+	n := plan #>> '{0,Plan,Plan Rows}';
+	RETURN coalesce(plan #>> '{0,Plan,Index}', 'another plan') || ', ' || CASE WHEN n > 1.5 * groups THEN 'too many' WHEN n < groups / 1.5 THEN 'too few' ELSE 'about right' END;
+END $$;
+SELECT * FROM answered('SELECT count(*), sum(took) FROM linked WHERE ts >= 2000 AND ts < 98000');
+SELECT estimated('SELECT service, sum(took) FROM linked GROUP BY service', 20);
+SELECT estimated('SELECT service, ts / 50000, sum(took) FROM linked GROUP BY service, ts / 50000', 60);
+SELECT estimated('SELECT service, host, pod, sum(took) FROM linked GROUP BY service, host, pod', 400);
+DROP TABLE linked;
+DROP FUNCTION answered, estimated;
