@@ -1,6 +1,6 @@
 /* cursor_internal.h -- what cursor.c (position), cursor_fold.c (folding), cursor_edges.c (its whole nodes), cursor_sums.c
- * (counts and sums alone), cursor_expect.c (what will be read next), cursor_extremes.c (extremes alone), and cursor_greatest.c and
- * greatest_leaf.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
+ * (counts and sums alone), cursor_expect.c (what will be read next), cursor_extremes.c (extremes alone), and
+ * cursor_greatest.c and greatest_leaf.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
 #ifndef IFOREST_CURSOR_INTERNAL_H
 #define IFOREST_CURSOR_INTERNAL_H
 

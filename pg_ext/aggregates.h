@@ -111,8 +111,8 @@ bool iforest_is_column(Node *expression, AttrNumber attribute);
 /* Is the expression that, exactly, of column `attribute`? Of a real type: within rounding, and without b. */
 bool iforest_is_affine(Node *expression, AttrNumber attribute);
 
-/* a and b: numerics; or where the expression is of a real type, real_a * 2^real_exponent: what several factors make of one another
- * may be beyond what a double can hold, and yet not what they make of a value. */
+/* a and b: numerics; or where the expression is of a real type, real_a * 2^real_exponent: what several factors make of one
+ * another may be beyond what a double can hold, and yet not what they make of a value. */
 struct iforest_affine {
 	bool is_real;
 	Datum a, b;

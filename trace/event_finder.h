@@ -1,12 +1,12 @@
-/* Which tokens of a JSON text make up events, and what each means in them: where are we, and is this an event at all? It is told
- * token by token, and knows neither the parser nor how the text is cut into pieces, except that arguments are kept as they are
- * written, piece by piece.
+/* Which tokens of a JSON text make up events, and what each means in them: where are we, and is this an event at all? It is
+ * told token by token, and knows neither the parser nor how the text is cut into pieces, except that arguments are kept as
+ * they are written, piece by piece.
  *
  *     trace_finder_begin_piece, then for each token that ends in the piece trace_finder_key, _scalar, _begin_container or
  *     _end_container, then trace_finder_end_piece
  *
- * These answer TRACE_OK or a negative status, after which nothing more may be told. Unless that is TRACE_ERROR_MEMORY, `problem`
- * says where and what. */
+ * These answer TRACE_OK or a negative status, after which nothing more may be told. Unless that is TRACE_ERROR_MEMORY,
+ * `problem` says where and what. */
 #ifndef TRACE_EVENT_FINDER_H
 #define TRACE_EVENT_FINDER_H
 
