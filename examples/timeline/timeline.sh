@@ -24,7 +24,7 @@ echo '#include <microhttpd.h>' | cc -E - >/dev/null 2>&1 || {
 }
 make --no-print-directory -s BUILD="$BUILD" all
 mkdir -p "$BUILD/timeline"
-cc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -o "$BUILD/timeline/server" $here/server.c -lmicrohttpd -lsqlite3 -pthread
+cc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -o "$BUILD/timeline/server" $here/server.c $here/frames.c -lmicrohttpd -lsqlite3 -pthread
 
 # files of one name in two folders are two traces
 name=generated-${SPANS:-5000000}

@@ -72,7 +72,7 @@ make_up() {
 
 database=${TIMELINE_DATABASE:-$temporary/spans.db}
 [ -e "$database" ] || make_up "$database" || exit 1
-cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -o "$temporary/server" examples/timeline/server.c -lmicrohttpd -lsqlite3 -pthread
+cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -o "$temporary/server" examples/timeline/server.c examples/timeline/frames.c -lmicrohttpd -lsqlite3 -pthread
 report "the server compiles" $?
 
 IFOREST=$build/iforest.so "$temporary/server" "$database" >"$temporary/server.log" 2>&1 &
