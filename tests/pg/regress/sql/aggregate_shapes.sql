@@ -368,7 +368,9 @@ SELECT series, refusal('REINDEX INDEX owed_if') FROM iforest_stats('owed_if');
 SELECT who, a.* FROM unnest('{w1, "w1  ", "w1     "}'::bpchar[]) who,
 	answers(format('SELECT who, ts FROM owed WHERE who = %L::bpchar AND ts BETWEEN 5900 AND 6100', who)) a;
 SET iforest.explain_decline = on;
+SET enable_seqscan = on;
 SELECT shape('SELECT octet_length(who), count(*), sum(dur) FROM owed GROUP BY who');
+SET enable_seqscan = off;
 RESET iforest.explain_decline;
 SELECT iforest_create_functions('owed_if');
 SELECT octet_length(who), bucket, count, clipped_dur FROM owed_if_overlap(5999, 6000, 1) ORDER BY who;
