@@ -2,11 +2,9 @@
 
 #include "core/bits.h"
 #include "core/cursor_internal.h"
-#include "core/run_build.h"
 
 /* One run being merged: the entry it stands at is entry `at` of `block`. */
 struct source {
-	struct iforest_run run;     /* a copy: the manifest's may move */
 	struct iforest_cursor cursor;
 	const struct iforest_block *block;
 	unsigned at;
@@ -131,48 +129,55 @@ static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_bu
 	return status;
 }
 
-/* Names the new run instead of the old ones, then gives the old pages back. */
-static enum iforest_status replace(const struct merge *merge, struct iforest_store *store, struct iforest_manifest *manifest,
-				   const uint64_t *run_ids, const struct iforest_run *merged)
+enum iforest_status iforest_runs_add(struct iforest_store *store, const struct iforest_manifest *manifest,
+				     const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_builder *builder)
 {
-	const struct iforest_pager *pager = store->pager;
-	struct iforest_edit edit = { .removed = run_ids, .n_removed = merge->n_sources,
-				     .added = merged->n_leaves > 0 ? merged : NULL };
-	enum iforest_status status = iforest_manifest_commit(manifest, store, &edit);
+	struct merge merge = { .n_sources = n_runs };
+	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	/* nothing names the new run then, so a failure to drop it costs space and no answer */
-	if (status && merged->n_leaves > 0)
-		(void)pager->drop_run(pager->context, &merged->place, iforest_run_pages(manifest, merged));
-	for (uint32_t s = 0; !status && s < merge->n_sources; s++)
-		status = pager->drop_run(pager->context, &merge->sources[s].run.place,
-					 iforest_run_pages(manifest, &merge->sources[s].run));
+	merge.sources = iforest_allocate(store->alloc, n_runs * sizeof *merge.sources);
+	merge.heap = iforest_allocate(store->alloc, n_runs * sizeof(struct source *));
+	if (merge.sources && merge.heap) {
+		for (uint32_t s = 0; s < n_runs; s++) {
+			merge.sources[s].block = NULL;
+			iforest_cursor_init(&merge.sources[s].cursor, store, manifest, &runs[s]);
+		}
+		status = fill_heap(&merge);
+		if (!status)
+			status = drain_heap(&merge, builder);
+		for (uint32_t s = 0; s < n_runs; s++)
+			iforest_cursor_release(&merge.sources[s].cursor);
+	}
+	iforest_release(store->alloc, merge.sources);
+	iforest_release(store->alloc, merge.heap);
 	return status;
 }
 
-static enum iforest_status start_sources(struct merge *merge, struct iforest_store *store,
-					 const struct iforest_manifest *manifest, const uint64_t *run_ids)
+/* ---- runs of an index ---- */
+
+/* Copies, as the manifest's may move. */
+static enum iforest_status copy_runs(const struct iforest_manifest *manifest, const uint64_t *run_ids, uint32_t n_runs,
+				     struct iforest_run *runs)
 {
-	for (uint32_t s = 0; s < merge->n_sources; s++) {
-		struct source *source = &merge->sources[s];
-		uint32_t r = iforest_manifest_find(manifest, run_ids[s]);
+	for (uint32_t i = 0; i < n_runs; i++) {
+		uint32_t r = iforest_manifest_find(manifest, run_ids[i]);
 
 		if (r == manifest->n_runs)
 			return IFOREST_NOT_FOUND;
-		source->run = manifest->runs[r];
-		source->block = NULL;
-		iforest_cursor_init(&source->cursor, store, manifest, &source->run);
+		runs[i] = manifest->runs[r];
 	}
 	return IFOREST_OK;
 }
 
-static enum iforest_status merge_sources(struct merge *merge, struct iforest_run_builder *builder, struct iforest_run *merged)
+static enum iforest_status build_merged(struct iforest_store *store, const struct iforest_manifest *manifest,
+					const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_builder *builder,
+					struct iforest_run *merged)
 {
-	enum iforest_status status = fill_heap(merge);
+	enum iforest_status status = iforest_run_builder_start(builder, store, manifest);
 
-	if (!status)
-		status = drain_heap(merge, builder);
-	for (uint32_t s = 0; s < merge->n_sources; s++)
-		iforest_cursor_release(&merge->sources[s].cursor);
+	if (status)
+		return status;
+	status = iforest_runs_add(store, manifest, runs, n_runs, builder);
 	if (status)
 		iforest_run_builder_abandon(builder);
 	else
@@ -180,28 +185,38 @@ static enum iforest_status merge_sources(struct merge *merge, struct iforest_run
 	return status;
 }
 
+/* Names the new run instead of the old ones, then gives the old pages back. */
+static enum iforest_status replace(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
+				   const struct iforest_run *runs, uint32_t n_runs, const struct iforest_run *merged)
+{
+	const struct iforest_pager *pager = store->pager;
+	struct iforest_edit edit = { .removed = run_ids, .n_removed = n_runs, .added = merged->n_leaves > 0 ? merged : NULL };
+	enum iforest_status status = iforest_manifest_commit(manifest, store, &edit);
+
+	/* nothing names the new run then, so a failure to drop it costs space and no answer */
+	if (status && merged->n_leaves > 0)
+		(void)pager->drop_run(pager->context, &merged->place, iforest_run_pages(manifest, merged));
+	for (uint32_t i = 0; !status && i < n_runs; i++)
+		status = pager->drop_run(pager->context, &runs[i].place, iforest_run_pages(manifest, &runs[i]));
+	return status;
+}
+
 enum iforest_status iforest_runs_merge(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
 				       uint32_t n_runs, struct iforest_run *merged)
 {
-	struct merge merge = { .n_sources = n_runs };
 	struct iforest_run_builder *builder = iforest_allocate(store->alloc, sizeof *builder);
-	struct iforest_run made;
+	struct iforest_run *runs = iforest_allocate(store->alloc, n_runs * sizeof *runs), made;
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	merge.sources = iforest_allocate(store->alloc, n_runs * sizeof *merge.sources);
-	merge.heap = iforest_allocate(store->alloc, n_runs * sizeof(struct source *));
-	if (builder && merge.sources && merge.heap)
-		status = start_sources(&merge, store, manifest, run_ids);
+	if (builder && runs)
+		status = copy_runs(manifest, run_ids, n_runs, runs);
 	if (!status)
-		status = iforest_run_builder_start(builder, store, manifest);
+		status = build_merged(store, manifest, runs, n_runs, builder, &made);
 	if (!status)
-		status = merge_sources(&merge, builder, &made);
-	if (!status)
-		status = replace(&merge, store, manifest, run_ids, &made);
+		status = replace(store, manifest, run_ids, runs, n_runs, &made);
 	if (!status)
 		*merged = made;
-	iforest_release(store->alloc, merge.sources);
-	iforest_release(store->alloc, merge.heap);
+	iforest_release(store->alloc, runs);
 	iforest_release(store->alloc, builder);
 	return status;
 }

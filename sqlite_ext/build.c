@@ -1,10 +1,17 @@
 #include "sqlite_ext/build.h"
 
 #include "core/bits.h"
-#include "core/run_build.h"
+#include "core/run_sort.h"
 #include "sqlite_ext/entries.h"
+#include "sqlite_ext/kinds.h"
+#include "sqlite_ext/pager_sqlite.h"
 #include "sqlite_ext/progress.h"
+#include "sqlite_ext/spill.h"
 #include "sqlite_ext/watch.h"
+
+/* Rows are sorted in memory of this many caches of SQLite's (of the usual size where that is not known), but no more than
+ * MOST_BYTES. */
+enum { CACHES = 16, USUAL_PAGES = 500, PAGE_BYTES = 4096, MOST_BYTES = 64 << 20 };
 
 struct build {
 	struct iforest_index *index;
@@ -13,10 +20,13 @@ struct build {
 	struct iforest_error *error;
 	struct iforest_fields fields;
 	struct iforest_manifest manifest;
+	struct iforest_dictionary series;   /* all of the table, their ids in the order of their values */
+	struct iforest_spill spill;
+	struct iforest_run_sort sort;
 	struct iforest_run_builder *builder;
 	struct iforest_entry_reader rows;
 	struct iforest_progress progress;
-	sqlite3_stmt *put_series;
+	sqlite3_int64 n_rows;               /* for the progress */
 	uint32_t first_series, next_series;
 	uint64_t series_checksum;
 	sqlite3_int64 last_rowid;
@@ -25,49 +35,130 @@ struct build {
 /* Turns a status of core into the build's error. */
 static int build_error(struct build *build, enum iforest_status status)
 {
+	if (status == IFOREST_IO && build->spill.rc)
+		return iforest_error_set(build->error, build->spill.rc,
+					 "%s: the temporary file in which rows are sorted: %s; name a folder with room in the "
+					 "environment variable SQLITE_TMPDIR, or sort in memory: PRAGMA temp_store = MEMORY",
+					 build->index->name, sqlite3_errstr(build->spill.rc));
 	return iforest_index_error(build->index, build->index->snapshot, status, build->error);
 }
 
-/* ---- the query ---- */
-
-/* SELECT s."id", s."ts", s."track", s."dur" FROM "main"."spans" AS s [WHERE ...] ORDER BY s."track", s."ts" NULLS LAST,
- * s."id" */
-static int prepare_rows(struct build *build, sqlite3_stmt **statement)
+/* Calls add() for each row of a query. */
+static int for_each_row(struct build *build, sqlite3_stmt *statement, int (*add)(struct build *build, sqlite3_stmt *statement))
 {
-	const struct iforest_definition *definition = build->definition;
+	int rc = SQLITE_OK, step = SQLITE_ROW;
+
+	while (!rc && !build->rows.has_real_in_integers && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+		rc = add(build, statement);
+		iforest_progress_step(&build->progress);
+	}
+	if (!rc && step != SQLITE_ROW && step != SQLITE_DONE)
+		rc = iforest_error_from_db(build->error, build->index->db, step);
+	sqlite3_finalize(statement);
+	return rc;
+}
+
+/* SELECT and the columns that are appended FROM "main"."spans" AS s */
+static int prepare(struct build *build, sqlite3_stmt **statement, void (*append)(const struct build *build, sqlite3_str *sql))
+{
 	sqlite3_str *sql = sqlite3_str_new(build->index->db);
 	char *text;
 	int rc;
 
 	sqlite3_str_appendall(sql, "SELECT ");
-	iforest_entry_append_columns(definition, build->source, "s", sql);
-	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s%s ORDER BY ", build->index->schema, build->source->name,
-			    build->progress.is_on ? " WHERE iforest_progress(?1)" : "");
-	for (unsigned b = 0; b < definition->n_by; b++)
-		sqlite3_str_appendf(sql, "s.\"%w\", ", definition->by[b].source);
-	sqlite3_str_appendf(sql, "s.\"%w\" NULLS LAST, s.\"%w\"", definition->time, build->source->rowid_column);
+	append(build, sql);
+	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", build->index->schema, build->source->name);
 	text = sqlite3_str_finish(sql);
 	if (!text)
 		return iforest_error_set(build->error, SQLITE_NOMEM, "");
 	rc = iforest_prepare(build->error, build->index->db, statement, "%s", text);
 	sqlite3_free(text);
-	if (!rc && build->progress.is_on)
-		rc = sqlite3_bind_pointer(*statement, 1, &build->progress, IFOREST_PROGRESS_POINTER, NULL);
 	return rc;
 }
 
-/* Rows come in the order of series, so that each new one is greater than all before. */
-static int add_series(void *context, const struct iforest_series_key *key, uint32_t *id)
+/* ---- series ---- */
+
+/* Takes down one that is new; its id is not known yet. */
+static int note_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct build *build = context;
+
+	*id = 0;
+	if (iforest_dictionary_find(&build->series, key->bytes, key->n_bytes))
+		return SQLITE_OK;
+	return build_error(build, iforest_dictionary_add(&build->series, 0, key->bytes, key->n_bytes));
+}
+
+static int find_series(void *context, const struct iforest_series_key *key, uint32_t *id)
+{
+	struct build *build = context;
+	const struct iforest_series *series = iforest_dictionary_find(&build->series, key->bytes, key->n_bytes);
+
+	if (!series)
+		return iforest_error_set(build->error, SQLITE_BUSY, "%s: \"%s\" was changed while it was read; try again",
+					 build->index->name, build->source->name);
+	*id = series->id;
+	return SQLITE_OK;
+}
+
+static void append_by(const struct build *build, sqlite3_str *sql)
+{
+	for (unsigned b = 0; b < build->definition->n_by; b++)
+		sqlite3_str_appendf(sql, "%ss.\"%w\"", b > 0 ? ", " : "", build->definition->by[b].source);
+}
+
+static int note_series_of_row(struct build *build, sqlite3_stmt *statement)
+{
+	sqlite3_value *by[IFOREST_MAX_BY];
+	uint64_t series;
+
+	iforest_entry_columns(statement, 0, build->definition->n_by, by);
+	return iforest_entry_read_series(&build->rows, by, &series);
+}
+
+/* All series of the table; without by columns the one, whether there are rows or not. */
+static int collect_series(struct build *build)
+{
+	sqlite3_stmt *statement;
+	uint64_t series;
 	int rc;
 
-	if (build->next_series == UINT32_MAX)
+	build->rows.series_of = note_series;
+	if (build->definition->n_by == 0)
+		return iforest_entry_read_series(&build->rows, NULL, &series);
+	iforest_progress_stage(&build->progress, "series", build->n_rows);
+	rc = prepare(build, &statement, append_by);
+	return rc ? rc : for_each_row(build, statement, note_series_of_row);
+}
+
+/* Gives ids in the order of values, in which questions ask for them. */
+static int write_series(struct build *build)
+{
+	struct iforest_dictionary *dictionary = &build->series;
+	sqlite3_stmt *put = NULL;
+	int rc = SQLITE_OK;
+
+	iforest_dictionary_sort(dictionary);
+	if (dictionary->n_series > UINT32_MAX - build->first_series)
 		return build_error(build, IFOREST_TOO_LARGE);
-	*id = build->next_series++;
-	rc = iforest_index_put_series(build->index, &build->put_series, *id, key->bytes, key->n_bytes, build->error);
-	build->series_checksum += iforest_series_checksum(*id, key->bytes, key->n_bytes);
+	for (uint32_t s = 0; s < dictionary->n_series && !rc; s++) {
+		struct iforest_series *series = dictionary->series[s];
+
+		series->id = build->next_series++;
+		rc = iforest_index_put_series(build->index, &put, series->id, series->key, series->n_bytes, build->error);
+		build->series_checksum += iforest_series_checksum(series->id, series->key, series->n_bytes);
+	}
+	sqlite3_finalize(put);
+	iforest_entry_reader_forget_series(&build->rows);
+	build->rows.series_of = find_series;
 	return rc;
+}
+
+/* ---- rows ---- */
+
+static void append_columns(const struct build *build, sqlite3_str *sql)
+{
+	iforest_entry_append_columns(build->definition, build->source, "s", sql);
 }
 
 static int add_row(struct build *build, sqlite3_stmt *statement)
@@ -79,101 +170,60 @@ static int add_row(struct build *build, sqlite3_stmt *statement)
 		return rc;
 	if (entry.key.ref > build->last_rowid)
 		build->last_rowid = entry.key.ref;
-	return build_error(build, iforest_run_builder_add(build->builder, &entry));
+	return build_error(build, iforest_run_sort_add(&build->sort, &entry));
 }
 
 static int add_rows(struct build *build)
 {
-	sqlite3_stmt *statement = NULL;
-	int rc = prepare_rows(build, &statement), step = SQLITE_ROW;
-
-	iforest_progress_stage(&build->progress, "sorting");
-	while (!rc && !build->rows.has_real_in_integers && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-		if (build->next_series == build->first_series)
-			iforest_progress_stage(&build->progress, "writing");
-		rc = add_row(build, statement);
-		iforest_progress_step(&build->progress);
-	}
-	if (!rc && step != SQLITE_ROW && step != SQLITE_DONE)
-		rc = iforest_error_from_db(build->error, build->index->db, step);
-	sqlite3_finalize(statement);
-	return rc;
-}
-
-/* Integers until a real shows up: then the column is one of reals, and the build starts over. One that is empty, and can hold
- * no number but a real, is one of reals too. */
-static int choose_kinds(struct build *build)
-{
 	sqlite3_stmt *statement;
-	int rc = SQLITE_OK;
+	int rc = prepare(build, &statement, append_columns);
 
-	build->fields = (struct iforest_fields){ .n_values = (uint8_t)build->definition->n_values,
-						 .squares = build->definition->squares,
-						 .duration_value = build->definition->duration_value };
-	for (unsigned v = 0; v < build->definition->n_values && !rc; v++) {
-		const char *column = build->definition->values[v].source, *type = NULL;
-		bool is_real;
-
-		if (v == build->definition->duration_value || build->definition->squares >> v & 1) {
-			build->fields.kinds[v] = IFOREST_INT64;
-			continue;
-		}
-		rc = iforest_prepare(build->error, build->index->db, &statement,
-				     "SELECT typeof(\"%w\") FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1", column,
-				     build->index->schema, build->source->name, column);
-		if (rc)
-			break;
-		if (sqlite3_step(statement) == SQLITE_ROW)
-			is_real = strcmp((const char *)sqlite3_column_text(statement, 0), "real") == 0;
-		else
-			is_real = !sqlite3_table_column_metadata(build->index->db, build->index->schema, build->source->name,
-								 column, &type, NULL, NULL, NULL, NULL) &&
-				  strcmp(iforest_affinity_of(type, false), "REAL") == 0;
-		rc = sqlite3_finalize(statement);
-		if (rc)
-			iforest_error_from_db(build->error, build->index->db, rc);
-		build->fields.kinds[v] = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
-	}
-	return rc ? rc : build_error(build, iforest_fields_finish(&build->fields));
-}
-
-/* The columns in which a real has shown up are those that hold one. */
-static int widen_kinds(struct build *build)
-{
-	int rc = SQLITE_OK;
-
-	for (unsigned v = 0; v < build->definition->n_values && !rc; v++) {
-		const char *column = build->definition->values[v].source;
-		sqlite3_stmt *statement;
-
-		rc = iforest_prepare(build->error, build->index->db, &statement,
-				     "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' LIMIT 1", build->index->schema,
-				     build->source->name, column);
-		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
-			build->fields.kinds[v] = IFOREST_FLOAT64;
-		if (!rc && (rc = sqlite3_finalize(statement)))
-			iforest_error_from_db(build->error, build->index->db, rc);
-	}
-	return rc ? rc : build_error(build, iforest_fields_finish(&build->fields));
+	if (rc)
+		return rc;
+	iforest_progress_stage(&build->progress, "reading", build->n_rows);
+	rc = for_each_row(build, statement, add_row);
+	if (rc || build->rows.has_real_in_integers)
+		return rc;
+	iforest_progress_stage(&build->progress, "writing", (sqlite3_int64)build->spill.n_pages);
+	return build_error(build, iforest_run_sort_finish(&build->sort, build->builder));
 }
 
 /* ---- the whole ---- */
 
-static int write_run(struct build *build, struct iforest_run *run)
+static size_t sort_bytes(const struct build *build)
 {
-	struct iforest_index *index = build->index;
-	int rc = build_error(build, iforest_manifest_init(&build->manifest, &iforest_sqlite_alloc, &build->fields,
-							 IFOREST_SQLITE_PAGE_BYTES));
+	uint64_t n_pages = iforest_pager_sqlite_cache_size(build->index);
+	uint64_t n_bytes = (n_pages > 0 ? n_pages : USUAL_PAGES) * PAGE_BYTES * CACHES;
 
-	if (!rc)
-		rc = build_error(build, iforest_run_builder_start(build->builder, &index->store, &build->manifest));
+	return n_bytes < MOST_BYTES ? (size_t)n_bytes : MOST_BYTES;
+}
+
+static int sort_and_build(struct build *build, struct iforest_run *run)
+{
+	int rc = build_error(build, iforest_run_builder_start(build->builder, &build->index->store, &build->manifest));
+
 	if (rc)
 		return rc;
+	iforest_run_sort_start(&build->sort, &build->spill.store, &build->manifest, sort_bytes(build));
 	rc = add_rows(build);
 	if (rc || build->rows.has_real_in_integers)
 		iforest_run_builder_abandon(build->builder);
 	else
 		rc = build_error(build, iforest_run_builder_finish(build->builder, run));
+	iforest_run_sort_release(&build->sort);
+	return rc;
+}
+
+static int write_run(struct build *build, struct iforest_run *run)
+{
+	int rc = build_error(build, iforest_manifest_init(&build->manifest, &iforest_sqlite_alloc, &build->fields,
+							 IFOREST_SQLITE_PAGE_BYTES));
+
+	if (rc)
+		return rc;
+	iforest_spill_init(&build->spill, build->index->db, &build->progress);
+	rc = sort_and_build(build, run);
+	iforest_spill_release(&build->spill);
 	return rc;
 }
 
@@ -181,8 +231,6 @@ static int write_run(struct build *build, struct iforest_run *run)
 static int forget_series(struct build *build, struct iforest_error *error)
 {
 	build->next_series = build->first_series;
-	build->series_checksum = 0;
-	iforest_entry_reader_forget_series(&build->rows);
 	return iforest_execute(error, build->index->db, "DELETE FROM \"%w\".\"%w_series\" WHERE id >= %u", build->index->schema,
 			       build->index->name, build->first_series);
 }
@@ -205,7 +253,7 @@ static void take_back(struct build *build, const struct iforest_run *run)
 
 	if (run->n_leaves)
 		(void)build->index->pager.drop_run(build->index, &run->place, iforest_run_pages(&build->manifest, run));
-	if (build->put_series)
+	if (build->next_series > build->first_series)
 		forget_series(build, &ignored);
 	iforest_error_clear(&ignored);
 }
@@ -246,7 +294,7 @@ static int start(struct build *build)
 {
 	struct iforest_index *index = build->index;
 	sqlite3_stmt *statement;
-	sqlite3_int64 n_rows = 0, last_series = -1;
+	sqlite3_int64 last_series = -1;
 	int rc = iforest_prepare(build->error, index->db, &statement,
 				 "SELECT (SELECT max(id) FROM \"%w\".\"%w_series\"), %s(SELECT count(*) FROM \"%w\".\"%w\")",
 				 index->schema, index->name, iforest_progress_is_possible() ? "" : "0 AND ", index->schema,
@@ -255,7 +303,7 @@ static int start(struct build *build)
 	if (rc)
 		return rc;
 	if (sqlite3_step(statement) == SQLITE_ROW) {
-		n_rows = sqlite3_column_int64(statement, 1);
+		build->n_rows = sqlite3_column_int64(statement, 1);
 		if (sqlite3_column_type(statement, 0) != SQLITE_NULL)
 			last_series = sqlite3_column_int64(statement, 0);
 	}
@@ -267,7 +315,7 @@ static int start(struct build *build)
 	if (last_series >= INT32_MAX || last_series < -1)
 		rc = forget_series(build, build->error);
 	build->next_series = build->first_series;
-	iforest_progress_start(&build->progress, n_rows);
+	iforest_progress_start(&build->progress, build->n_rows);
 	return rc;
 }
 
@@ -282,20 +330,23 @@ int iforest_build(struct iforest_index *index, const struct iforest_definition *
 
 	build.rows = (struct iforest_entry_reader){
 		.db = index->db, .schema = index->schema, .definition = definition, .source = source, .fields = &build.fields,
-		.error = error, .may_widen = true, .series_of = add_series, .context = &build,
+		.error = error, .may_widen = true, .context = &build,
 		.key.alloc = &iforest_sqlite_alloc, .previous_key.alloc = &iforest_sqlite_alloc };
+	build.series.n_by = definition->n_by;
 	build.builder = sqlite3_malloc64(sizeof *build.builder);
 	rc = build.builder ? start(&build) : iforest_error_set(error, SQLITE_NOMEM, "");
 	if (!rc)
-		rc = choose_kinds(&build);
+		rc = collect_series(&build);
+	if (!rc)
+		rc = write_series(&build);
+	if (!rc)
+		rc = iforest_kinds_choose(index, definition, source, &build.fields, error);
 	if (!rc)
 		rc = write_run(&build, &run);
 	if (!rc && build.rows.has_real_in_integers) {
 		build.rows.has_real_in_integers = false;
 		iforest_manifest_release(&build.manifest);
-		rc = forget_series(&build, error);
-		if (!rc)
-			rc = widen_kinds(&build);
+		rc = iforest_kinds_widen(index, definition, source, &build.fields, error);
 		if (!rc)
 			rc = write_run(&build, &run);
 	}
@@ -308,8 +359,8 @@ int iforest_build(struct iforest_index *index, const struct iforest_definition *
 	else
 		rc = clean_up(&build, &run);
 	iforest_progress_end(&build.progress);
-	sqlite3_finalize(build.put_series);
 	iforest_manifest_release(&build.manifest);
+	iforest_dictionary_release(&build.series);
 	iforest_entry_reader_release(&build.rows);
 	sqlite3_free(build.builder);
 	return rc;

@@ -200,7 +200,7 @@ static int find_series(struct iforest_entry_reader *reader, sqlite3_value **by, 
 	return SQLITE_OK;
 }
 
-static int read_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
+int iforest_entry_read_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
 {
 	int rc;
 
@@ -246,7 +246,7 @@ int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_value **row,
 	entry->present = 0;
 	rc = read_time(reader, row[TIME], &entry->key);
 	if (!rc)
-		rc = read_series(reader, by, &entry->key.series);
+		rc = iforest_entry_read_series(reader, by, &entry->key.series);
 	for (unsigned v = 0; v < reader->definition->n_values && !rc; v++)
 		rc = read_value(reader, values[v], v, entry);
 	return rc;

@@ -47,6 +47,9 @@ int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_value **row,
 int iforest_entry_read_statement(struct iforest_entry_reader *reader, sqlite3_stmt *statement, struct iforest_entry *entry);
 void iforest_entry_reader_release(struct iforest_entry_reader *reader);
 
+/* The series of a row by its by values: one of the last, or the host says. */
+int iforest_entry_read_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series);
+
 /* The series of by values, if it is one of the last; and noting it for the next time. */
 bool iforest_entry_recall_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series);
 void iforest_entry_remember_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t series);

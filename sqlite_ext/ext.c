@@ -6,7 +6,6 @@ SQLITE_EXTENSION_INIT1
 
 #include "sqlite_ext/bucket_function.h"
 #include "sqlite_ext/index.h"
-#include "sqlite_ext/progress.h"
 #include "sqlite_ext/sketch_functions.h"
 #include "sqlite_ext/tail.h"
 #include "sqlite_ext/vtab.h"
@@ -54,8 +53,6 @@ static int register_functions(sqlite3 *db)
 
 	if (!rc)
 		rc = iforest_tail_register(db);
-	if (!rc)
-		rc = iforest_progress_register(db);
 	if (!rc)
 		rc = iforest_sketch_functions_register(db);
 	return rc;

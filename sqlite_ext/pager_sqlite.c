@@ -26,21 +26,25 @@ int iforest_pager_sqlite_prepare(struct iforest_index *index, sqlite3_stmt **sta
 	return rc;
 }
 
-/* Who allows SQLite more memory than the cache takes by itself allows the cache as much: of SQLite's pages as many, of KiB a
- * page in four. */
-static void ask_cache_size(struct iforest_index *index)
+unsigned iforest_pager_sqlite_cache_size(const struct iforest_index *index)
 {
 	struct iforest_error error = { .rc = SQLITE_OK };
 	sqlite3_stmt *statement;
 	sqlite3_int64 size = 0;
 
-	index->knows_cache_size = true;
 	if (!iforest_prepare(&error, index->db, &statement, "PRAGMA \"%w\".cache_size", index->schema) &&
 	    sqlite3_step(statement) == SQLITE_ROW)
 		size = sqlite3_column_int64(statement, 0);
 	sqlite3_finalize(statement);
 	iforest_error_clear(&error);
-	index->cache.most_frames = (unsigned)(size < 0 ? -size / 4 : size);
+	return (unsigned)(size < 0 ? -size / 4 : size);
+}
+
+/* Who allows SQLite more memory than the cache takes by itself allows the cache as much. */
+static void ask_cache_size(struct iforest_index *index)
+{
+	index->knows_cache_size = true;
+	index->cache.most_frames = iforest_pager_sqlite_cache_size(index);
 }
 
 static bool shares_cache(sqlite3 *db)

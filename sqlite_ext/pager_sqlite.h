@@ -17,6 +17,9 @@ enum iforest_status iforest_pager_sqlite_failed(struct iforest_index *index, int
  * a question busy. IFOREST_IO where it is to end. */
 enum iforest_status iforest_pager_sqlite_may_go_on(struct iforest_index *index);
 
+/* How many pages SQLite may keep in memory by PRAGMA cache_size: of KiB a page in four. 0 where that cannot be asked. */
+unsigned iforest_pager_sqlite_cache_size(const struct iforest_index *index);
+
 /* A number for ids, from SQLite's own generator; the context is not looked at. */
 uint64_t iforest_pager_sqlite_random(void *context);
 

@@ -10,15 +10,16 @@ bool iforest_progress_is_possible(void)
 	return isatty(STDERR_FILENO);
 }
 
-void iforest_progress_start(struct iforest_progress *progress, sqlite3_int64 n_all)
+void iforest_progress_start(struct iforest_progress *progress, sqlite3_int64 n_rows)
 {
-	*progress = (struct iforest_progress){ .n_all = n_all, .n_percent = -1,
-					       .is_on = n_all >= FEWEST_ROWS && iforest_progress_is_possible() };
+	*progress = (struct iforest_progress){ .n_percent = -1,
+					       .is_on = n_rows >= FEWEST_ROWS && iforest_progress_is_possible() };
 }
 
-void iforest_progress_stage(struct iforest_progress *progress, const char *what)
+void iforest_progress_stage(struct iforest_progress *progress, const char *what, sqlite3_int64 n_all)
 {
 	progress->what = what;
+	progress->n_all = n_all;
 	progress->n_done = 0;
 	progress->n_percent = -1;
 }
@@ -44,20 +45,4 @@ void iforest_progress_end(struct iforest_progress *progress)
 	if (progress->is_on && progress->n_percent >= 0)
 		fprintf(stderr, "\r%*s\r", WIDTH + 30, "");
 	progress->is_on = false;
-}
-
-static void progress_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
-{
-	struct iforest_progress *progress = sqlite3_value_pointer(arguments[0], IFOREST_PROGRESS_POINTER);
-
-	(void)n_arguments;
-	if (progress)
-		iforest_progress_step(progress);
-	sqlite3_result_int(context, 1);
-}
-
-int iforest_progress_register(sqlite3 *db)
-{
-	return sqlite3_create_function_v2(db, "iforest_progress", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, progress_function,
-					  NULL, NULL, NULL);
 }

@@ -41,6 +41,8 @@ static const struct step {
 	bool is_query;
 } steps[] = {
 	{ "create", TABLE, INDEX, false },
+	{ "create in parts", TABLE, "PRAGMA cache_size = 1; " INDEX, false },
+	{ "create in parts, in memory", TABLE, "PRAGMA cache_size = 1; PRAGMA temp_store = MEMORY; " INDEX, false },
 	{ "whole", TABLE INDEX, "SELECT track, count, sum_dur, max_r_id FROM d_if", true },
 	{ "affinity", TABLE "INSERT INTO d VALUES(1000, '5', 5, 5, 5);" INDEX "CREATE VIRTUAL TABLE f USING iforest_fold(d_if, track);",
 	  "SELECT d_if.count, f.count FROM d_if, f WHERE d_if.track = 5 AND f.track = 5", true },
