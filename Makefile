@@ -53,7 +53,7 @@ long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
 	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
-.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers bench fuzz pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
+.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers modules bench fuzz pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
 .SECONDARY:
 
 all: $(LIBRARIES) $(MODULES)
@@ -219,9 +219,13 @@ fuzz: $(FUZZ)
 		$$target -max_total_time=$(SECONDS) -print_final_stats=1 $$target.corpus \
 			$$(ls -d tests/fuzz/corpus_$${target##*/fuzz_} 2>/dev/null) || exit 1; done
 
+# read again after tools are installed: only then is it known whether there is PostgreSQL
+modules: all $(if $(HAS_PG),pg)
+
 # side by side with what one would use instead; the full size measures all else as well
 SIZE ?= short
-bench: tools all $(if $(HAS_PG),pg)
+bench: tools
+	@$(MAKE) --no-print-directory -j$(JOBS) modules
 	@BUILD=$(BUILD) SIZE=$(SIZE) sh bench/side_by_side.sh
 	@[ $(SIZE) != full ] || for bench in $(filter-out %/side_by_side.sh,$(wildcard bench/*.sh)); do \
 		BUILD=$(BUILD) sh $$bench || exit 1; done
