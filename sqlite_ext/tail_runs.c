@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/key_sort.h"
 #include "core/run_build.h"
 #include "core/run_merge.h"
 #include "core/run_remove.h"
@@ -9,12 +10,6 @@
 #include "sqlite_ext/pager_sqlite.h"
 
 /* ---- sorting ---- */
-
-/* What is sorted: much less than an entry, which has room for all values that there may be. */
-struct place {
-	struct iforest_key key;
-	size_t item;
-};
 
 /* Keys that stand alone, or at the start of something larger. */
 struct keyed {
@@ -27,67 +22,16 @@ static const struct iforest_key *key_at(const struct keyed *items, size_t i)
 	return (const struct iforest_key *)(const void *)((const char *)items->first + i * items->stride);
 }
 
-static int compare_places(const void *left, const void *right)
+/* The items in order of their keys, to be freed; NULL: there is no memory. There are fewer than 2^32. */
+static struct iforest_arrival *sort(const struct keyed *items)
 {
-	return iforest_key_compare(&((const struct place *)left)->key, &((const struct place *)right)->key);
-}
+	struct iforest_arrival *arrivals = sqlite3_malloc64(2 * items->n * sizeof *arrivals);
 
-/* Places in the order of the series, and within one as the items came. False where series lie too far apart to be counted. */
-static bool place_by_series(const struct keyed *items, struct place *places)
-{
-	uint64_t low = UINT64_MAX, high = 0;
-	size_t n_before = 0, *next;
-
-	for (size_t i = 0; i < items->n; i++) {
-		uint64_t series = key_at(items, i)->series;
-
-		low = series < low ? series : low;
-		high = series > high ? series : high;
-	}
-	if (high - low >= items->n || !(next = sqlite3_malloc64((high - low + 1) * sizeof *next)))
-		return false;
-	memset(next, 0, (high - low + 1) * sizeof *next);
-	for (size_t i = 0; i < items->n; i++)
-		next[key_at(items, i)->series - low]++;
-	for (uint64_t s = 0; s <= high - low; s++) {
-		size_t n = next[s];
-
-		next[s] = n_before;
-		n_before += n;
-	}
-	for (size_t i = 0; i < items->n; i++) {
-		const struct iforest_key *key = key_at(items, i);
-
-		places[next[key->series - low]++] = (struct place){ .key = *key, .item = i };
-	}
-	sqlite3_free(next);
-	return true;
-}
-
-/* Sorts the places of each series in which they are out of order: rows come in the order of time mostly. */
-static void sort_within_series(struct place *places, size_t n)
-{
-	for (size_t from = 0, to; from < n; from = to) {
-		bool is_sorted = true;
-
-		for (to = from + 1; to < n && places[to].key.series == places[from].key.series; to++)
-			is_sorted = is_sorted && iforest_key_compare(&places[to - 1].key, &places[to].key) < 0;
-		if (!is_sorted)
-			qsort(&places[from], to - from, sizeof *places, compare_places);
-	}
-}
-
-static void sort(const struct keyed *items, struct place *places)
-{
-	if (items->n == 0)
-		return;
-	if (place_by_series(items, places)) {
-		sort_within_series(places, items->n);
-		return;
-	}
-	for (size_t i = 0; i < items->n; i++)
-		places[i] = (struct place){ .key = *key_at(items, i), .item = i };
-	qsort(places, items->n, sizeof *places, compare_places);
+	for (size_t i = 0; arrivals && i < items->n; i++)
+		arrivals[i] = (struct iforest_arrival){ .key = *key_at(items, i), .entry = (uint32_t)i };
+	if (arrivals)
+		iforest_key_sort(arrivals, arrivals + items->n, (uint32_t)items->n);
+	return arrivals;
 }
 
 /* ---- keys ---- */
@@ -116,7 +60,7 @@ bool iforest_keys_push(struct iforest_keys *list, const struct iforest_key *key)
 enum iforest_status iforest_tail_remove(struct iforest_tail *tail, struct iforest_keys *keys)
 {
 	size_t old = tail->n_removed, new = keys->n, to = old + new;
-	struct place *places;
+	struct iforest_arrival *sorted;
 
 	if (new == 0)
 		return IFOREST_OK;
@@ -129,33 +73,32 @@ enum iforest_status iforest_tail_remove(struct iforest_tail *tail, struct ifores
 		tail->removed = grown;
 		tail->n_reserved = n_wanted;
 	}
-	places = sqlite3_malloc64(new * sizeof *places);
-	if (!places)
+	sorted = sort(&(struct keyed){ keys->keys, new, sizeof *keys->keys });
+	if (!sorted)
 		return IFOREST_NO_MEMORY;
-	sort(&(struct keyed){ keys->keys, new, sizeof *keys->keys }, places);
 	tail->n_removed = to;
 	while (new > 0) {
-		bool is_old = old > 0 && iforest_key_compare(&tail->removed[old - 1], &places[new - 1].key) > 0;
+		bool is_old = old > 0 && iforest_key_compare(&tail->removed[old - 1], &sorted[new - 1].key) > 0;
 
-		tail->removed[--to] = is_old ? tail->removed[--old] : places[--new].key;
+		tail->removed[--to] = is_old ? tail->removed[--old] : sorted[--new].key;
 	}
-	sqlite3_free(places);
+	sqlite3_free(sorted);
 	keys->n = 0;
 	return IFOREST_OK;
 }
 
 /* ---- runs in memory ---- */
 
-static enum iforest_status write_run(struct iforest_tail *tail, const struct iforest_tail_news *news, struct place *places,
-				     struct iforest_run_builder *builder, struct iforest_run *run)
+static enum iforest_status write_run(struct iforest_tail *tail, const struct iforest_tail_news *news,
+				     const struct iforest_arrival *sorted, struct iforest_run_builder *builder,
+				     struct iforest_run *run)
 {
 	enum iforest_status status = iforest_run_builder_start(builder, &tail->store, &tail->manifest);
 
 	if (status)
 		return status;
-	sort(&(struct keyed){ &news->entries->key, news->n_entries, sizeof *news->entries }, places);
 	for (size_t i = 0; i < news->n_entries && !status; i++)
-		status = iforest_run_builder_add(builder, &news->entries[places[i].item]);
+		status = iforest_run_builder_add(builder, &news->entries[sorted[i].entry]);
 	if (status)
 		iforest_run_builder_abandon(builder);
 	else
@@ -165,18 +108,18 @@ static enum iforest_status write_run(struct iforest_tail *tail, const struct ifo
 
 static enum iforest_status add_run(struct iforest_tail *tail, struct iforest_tail_news *news)
 {
-	struct place *places = sqlite3_malloc64(news->n_entries * sizeof *places);
+	struct iforest_arrival *sorted = sort(&(struct keyed){ &news->entries->key, news->n_entries, sizeof *news->entries });
 	struct iforest_run_builder *builder = sqlite3_malloc64(sizeof *builder);
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
 	struct iforest_edit edit = { .added = run };
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	if (places && builder && run)
-		status = write_run(tail, news, places, builder, run);
+	if (sorted && builder && run)
+		status = write_run(tail, news, sorted, builder, run);
 	if (!status)
 		status = iforest_manifest_commit(&tail->manifest, &tail->store, &edit);
 	news->n_entries = 0;
-	sqlite3_free(places);
+	sqlite3_free(sorted);
 	sqlite3_free(builder);
 	sqlite3_free(run);
 	return status;
