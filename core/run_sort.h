@@ -1,8 +1,8 @@
 /* run_sort.h -- entries in any order to a builder in the order of their keys.
  *
- * As many as a given amount of memory has room for are sorted there (key_sort.h). Where there are more, each such batch waits as
- * a run of another store, and in the end all of these are merged: an external merge sort (Knuth, The Art of Computer Programming,
- * volume 3, 5.4), whose runs are packed as those of an index are.
+ * As many as a given amount of memory has room for are sorted there (key_sort.h). Where there are more, each such batch waits
+ * as a run of another store, and in the end all of these are merged: an external merge sort (Knuth, The Art of Computer
+ * Programming, volume 3, 5.4), whose runs are packed as those of an index are.
  *
  *   iforest_run_sort_start(&sort, &waiting, &manifest, most_bytes);
  *   while (...) iforest_run_sort_add(&sort, &entry);

@@ -14,11 +14,13 @@
 #include "pg_ext/am.h"
 #include "pg_ext/index.h"
 #include "pg_ext/known_rows.h"
+#include "pg_ext/lasting.h"
 #include "pg_ext/meta.h"
 
 /* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
  * manifest, extents), a page of a run for an edge, one read from end to end, a bucket, a page of pending entries, a row of the
- * heap looked at, one that a scan of another index fetches, an entry read and put into a sketch. */
+ * heap looked at, a page of it that was found clean before, a row that a scan of another index fetches, an entry read and put
+ * into a sketch. */
 enum {
 	OPENING = 4000,
 	A_PAGE = 200,
@@ -26,6 +28,7 @@ enum {
 	A_BUCKET = 160,
 	A_PENDING_PAGE = 1000,
 	A_HEAP_ROW = 1,
+	A_REMEMBERED_PAGE = 40,
 	A_FETCHED_ROW = 40,
 	A_SKETCHED_ROW = 1
 };
@@ -140,20 +143,26 @@ struct terms {
 	uint32 sketches;             /* value columns of which sketches are needed: a bit each */
 };
 
-/* The part of the table that is not all-visible, now; statistics know only what VACUUM left. */
-static double unclean_fraction(const RelOptInfo *rel, Oid oid)
+/* The part of the table that is not all-visible, now; statistics know only what VACUUM left. *remembered is the part of that
+ * which the session has found to be clean all the same. */
+static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembered)
 {
+	double unclean = 1 - rel->allvisfrac;
 	BlockNumber n_visible;
 	Relation table;
 
+	*remembered = 0;
 	if (rel->pages == 0)
 		return 0;
-	if (rel->pages > (BlockNumber)MOST_MAP_PAGES * BLOCKS_A_MAP_PAGE)
-		return 1 - rel->allvisfrac;
 	table = table_open(oid, NoLock);
-	visibilitymap_count(table, &n_visible, NULL);
+	if (rel->pages <= (BlockNumber)MOST_MAP_PAGES * BLOCKS_A_MAP_PAGE) {
+		visibilitymap_count(table, &n_visible, NULL);
+		unclean = 1 - Min((double)n_visible / rel->pages, 1);
+	}
+	if (unclean > 0)
+		*remembered = Min(iforest_lasting_pages(table) / (rel->pages * unclean), 1);
 	table_close(table, NoLock);
-	return 1 - Min((double)n_visible / rel->pages, 1);
+	return unclean;
 }
 
 /* Leaf pages read for sketches: all of them, or what is cut off of node pages, and those under nodes that have rows in blocks
@@ -171,7 +180,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	/* a partition has its share of the buckets of all series, and of the window what its own rows say */
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
-	double n_runs, n_pending, n_pages, n_pieces, n_edges, unclean, n_whole, read_cost;
+	double n_runs, n_pending, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, read_cost;
 	uint32 kept = terms->sketches ? iforest_definition_sketches(relation, terms->definition) : 0;
 
 	iforest_meta_read(relation, meta);
@@ -189,7 +198,9 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	if (narrows_values)
 		n_pages = Max(n_pages, index->pages * window / 2);
 	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
-	unclean = rel->pages * window * unclean_fraction(rel, table);
+	unclean = rel->pages * window * unclean_fraction(rel, table, &remembered);
+	remembered *= unclean;
+	unclean -= remembered;
 	n_whole = Min(index->pages * window, unclean);
 	if (terms->sketches) {
 		n_whole = pages_of_sketches(index->pages * window, n_edges, unclean, terms->sketches & ~kept);
@@ -198,6 +209,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) +
 	       n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) + n_pending * A_PENDING_PAGE * cpu_operator_cost +
 	       (terms->sketches ? n_whole * tuples / Max(index->pages, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
+	       remembered * A_REMEMBERED_PAGE * cpu_operator_cost +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
 	       n_pieces * A_BUCKET * cpu_operator_cost + OPENING * cpu_operator_cost;
 }

@@ -2,6 +2,7 @@
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "access/visibilitymapdefs.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
@@ -9,6 +10,7 @@
 #include "storage/smgr.h"
 
 #include "core/bits.h"
+#include "pg_ext/lasting.h"
 #include "pg_ext/pause.h"
 #include "pg_ext/values.h"
 
@@ -189,8 +191,6 @@ static bool is_visible(const struct iforest_visibility *visibility, Buffer buffe
 	HeapTupleData tuple = { .t_self = *tid, .t_tableOid = RelationGetRelid(visibility->heap) };
 	bool visible;
 
-	if (header && is_long_visible(visibility->snapshot, header))
-		return true;
 	if (!header || HeapTupleHeaderIsHotUpdated(header))
 		return heap_hot_search_buffer(tid, visibility->heap, buffer, visibility->snapshot, &tuple, NULL, true);
 	tuple.t_data = header;
@@ -207,13 +207,34 @@ static inline void prefetch_tuple(Page page, OffsetNumber offset, OffsetNumber l
 		__builtin_prefetch((const char *)page + ItemIdGetOffset(PageGetItemId(page, offset)));
 }
 
-/* Fills in the visible roots of the page and its last line pointer. Returns whether the block is clean. */
-static bool look_at_page(const struct iforest_visibility *visibility, Buffer buffer, BlockNumber block,
-			 struct iforest_looked_block *looked)
+/* What was found on a page: all roots are visible; and for good, as the transactions that inserted them are over, of which this
+ * one is the newest. */
+struct verdict {
+	bool is_clean, is_lasting;
+	TransactionId newest;
+};
+
+/* Is the tuple one of those that take no asking? Then it says how long it has been there. */
+static inline bool is_seen_at_once(Snapshot snapshot, Page page, ItemId item, struct verdict *verdict)
+{
+	HeapTupleHeader tuple = ItemIdIsNormal(item) ? (HeapTupleHeader)PageGetItem(page, item) : NULL;
+
+	if (!tuple || !is_long_visible(snapshot, tuple)) {
+		verdict->is_lasting = false;
+		return false;
+	}
+	if (!HeapTupleHeaderXminFrozen(tuple) && TransactionIdPrecedes(verdict->newest, HeapTupleHeaderGetRawXmin(tuple)))
+		verdict->newest = HeapTupleHeaderGetRawXmin(tuple);
+	return true;
+}
+
+/* Fills in the visible roots of the page and its last line pointer. */
+static struct verdict look_at_page(const struct iforest_visibility *visibility, Buffer buffer, BlockNumber block,
+				   struct iforest_looked_block *looked)
 {
 	Page page = BufferGetPage(buffer);
 	OffsetNumber last = looked->last = PageGetMaxOffsetNumber(page);
-	bool clean = true;
+	struct verdict verdict = { .is_clean = true, .is_lasting = true, .newest = FrozenTransactionId };
 
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++) {
 		ItemId item = PageGetItemId(page, offset);
@@ -224,12 +245,13 @@ static bool look_at_page(const struct iforest_visibility *visibility, Buffer buf
 		    (ItemIdIsNormal(item) && HeapTupleHeaderIsHeapOnly((HeapTupleHeader)PageGetItem(page, item))))
 			continue;
 		ItemPointerSet(&tid, block, offset);
-		if (!ItemIdIsDead(item) && is_visible(visibility, buffer, &tid, item))
+		if (is_seen_at_once(visibility->snapshot, page, item, &verdict) ||
+		    (!ItemIdIsDead(item) && is_visible(visibility, buffer, &tid, item)))
 			looked->visible[offset / 64] |= UINT64CONST(1) << (offset % 64);
 		else
-			clean = false;
+			verdict.is_clean = false;
 	}
-	return clean;
+	return verdict;
 }
 
 /* What was seen in a block that was looked at and is not clean; NULL where it was not. */
@@ -249,7 +271,9 @@ static const struct iforest_looked_block *find_looked(struct iforest_visibility 
 static const struct iforest_looked_block *look(struct iforest_visibility *visibility, BlockNumber block)
 {
 	struct iforest_looked_block looked = { .block = block }, *kept;
-	bool clean, found;
+	struct verdict verdict = { .is_clean = true };
+	XLogRecPtr lsn;
+	bool found;
 	Buffer buffer;
 
 	CHECK_FOR_INTERRUPTS();
@@ -257,10 +281,16 @@ static const struct iforest_looked_block *look(struct iforest_visibility *visibi
 	buffer = ReadBuffer(visibility->heap, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	iforest_test_for_old_snapshot(visibility->snapshot, visibility->heap, BufferGetPage(buffer));
-	clean = look_at_page(visibility, buffer, block, &looked);
+	lsn = BufferGetLSNAtomic(buffer);
+	if (!iforest_lasting_is_clean(visibility->heap, block, lsn, visibility->snapshot)) {
+		verdict = look_at_page(visibility, buffer, block, &looked);
+		lsn = BufferGetLSNAtomic(buffer);
+	}
 	UnlockReleaseBuffer(buffer);
 	visibility->n_looks++;
-	if (clean) {
+	if (verdict.is_clean && verdict.is_lasting)
+		iforest_lasting_note(visibility->heap, block, lsn, verdict.newest);
+	if (verdict.is_clean) {
 		mark_clean(map_page(visibility, block / BLOCKS_A_MAP_PAGE), block % BLOCKS_A_MAP_PAGE);
 		return NULL;
 	}

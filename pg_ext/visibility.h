@@ -2,7 +2,8 @@
  *
  * A block is clean if all that the index may know of it is visible: its bit in the visibility map is set, or one look at the
  * page has shown that every root of a row is visible to the snapshot and none is dead. The map is copied a page at a time
- * (32 672 blocks) as ranges are asked for, and pages are looked at once: what a snapshot sees stays.
+ * (32 672 blocks) as ranges are asked for, and pages are looked at once: what a snapshot sees stays. What later questions may
+ * believe as well is remembered (lasting.h).
  *
  * It must be asked after the index was copied (metapage, manifest), and what it said holds if no entry was removed from the
  * index since: the removal epoch in the metapage is as it was. For a TID is given to another row only after VACUUM has removed

@@ -34,7 +34,8 @@ static sqlite3_vfs *file_system_of(sqlite3 *db)
 {
 	sqlite3_vfs *vfs = NULL;
 
-	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs) || !vfs || sqlite3_stricmp(vfs->zName, "memdb") == 0)
+	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs) || !vfs ||
+	    sqlite3_stricmp(vfs->zName, "memdb") == 0)
 		vfs = sqlite3_vfs_find(NULL);
 	return vfs;
 }
@@ -87,7 +88,8 @@ static enum iforest_status spill_write(void *context, const struct iforest_place
 }
 
 /* The last page of the file is as long as its bytes. */
-static enum iforest_status spill_get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
+static enum iforest_status spill_get(void *context, const struct iforest_place *place, uint64_t index,
+				     struct iforest_page *page)
 {
 	struct iforest_spill *spill = context;
 	uint8_t *bytes = sqlite3_malloc64(spill->pager.page_bytes);

@@ -1,5 +1,5 @@
-/* spill.h -- pages that live no longer than a command, as a store: in a temporary file, where SQLite puts those of its own sorting,
- * or in memory after PRAGMA temp_store = MEMORY. */
+/* spill.h -- pages that live no longer than a command, as a store: in a temporary file, where SQLite puts those of its own
+ * sorting, or in memory after PRAGMA temp_store = MEMORY. */
 #ifndef IFOREST_SQLITE_SPILL_H
 #define IFOREST_SQLITE_SPILL_H
 
