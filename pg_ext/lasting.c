@@ -12,6 +12,8 @@ enum { PAGES_A_GROUP = 128 };
 struct page_fact {
 	XLogRecPtr lsn;              /* 0: nothing is known */
 	TransactionId newest;
+	OffsetNumber last;
+	uint64 *visible;             /* n_words(last) of them; NULL: the page is clean */
 };
 
 struct table_key {
@@ -20,13 +22,18 @@ struct table_key {
 
 struct table_facts {
 	struct table_key key;
-	uint32 n_pages;              /* of which something is known */
+	uint32 n_clean;              /* pages */
 	uint32 n_groups;
 	struct page_fact **groups;   /* NULL where nothing is known of one */
 };
 
 static MemoryContext known_context;
 static HTAB *all_known;
+
+static unsigned n_words(OffsetNumber last)
+{
+	return last / 64 + 1;
+}
 
 static struct table_facts *find_table(Relation heap)
 {
@@ -53,7 +60,7 @@ static struct table_facts *add_table(Relation heap)
 	struct table_key key = { .relation = RelationGetRelid(heap), .file = heap->rd_rel->relfilenode };
 	struct table_facts *table = hash_search(all_known, &key, HASH_ENTER, NULL);
 
-	table->n_pages = table->n_groups = 0;
+	table->n_clean = table->n_groups = 0;
 	table->groups = NULL;
 	return table;
 }
@@ -78,19 +85,33 @@ static struct page_fact *add_group(struct table_facts *table, uint32 number)
 	return table->groups[number];
 }
 
-bool iforest_lasting_is_clean(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot)
+static const struct page_fact *find_fact(Relation heap, BlockNumber block)
 {
 	const struct table_facts *table = find_table(heap);
 	const struct page_fact *group =
 		table && block / PAGES_A_GROUP < table->n_groups ? table->groups[block / PAGES_A_GROUP] : NULL;
-	const struct page_fact *fact = group ? &group[block % PAGES_A_GROUP] : NULL;
 
-	return fact && fact->lsn != InvalidXLogRecPtr && fact->lsn == lsn && RelationNeedsWAL(heap) &&
-	       IsMVCCSnapshot(snapshot) && TransactionIdPrecedes(fact->newest, snapshot->xmin);
+	return group ? &group[block % PAGES_A_GROUP] : NULL;
 }
 
-void iforest_lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest)
+bool iforest_lasting_recall(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct iforest_roots *roots)
 {
+	const struct page_fact *fact = find_fact(heap, block);
+
+	if (!fact || fact->lsn == InvalidXLogRecPtr || fact->lsn != lsn || !RelationNeedsWAL(heap) ||
+	    !IsMVCCSnapshot(snapshot) || !TransactionIdPrecedes(fact->newest, snapshot->xmin))
+		return false;
+	roots->are_clean = !fact->visible;
+	roots->last = fact->last;
+	if (fact->visible)
+		memcpy(roots->visible, fact->visible, n_words(fact->last) * sizeof *fact->visible);
+	return true;
+}
+
+void iforest_lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
+			  const struct iforest_roots *roots)
+{
+	uint64 *visible = NULL;
 	struct table_facts *table;
 	struct page_fact *fact;
 
@@ -102,13 +123,20 @@ void iforest_lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, Tran
 	if (!table)
 		table = add_table(heap);
 	fact = &add_group(table, block / PAGES_A_GROUP)[block % PAGES_A_GROUP];
-	table->n_pages += fact->lsn == InvalidXLogRecPtr;
-	*fact = (struct page_fact){ .lsn = lsn, .newest = newest };
+	if (!roots->are_clean) {
+		visible = MemoryContextAlloc(known_context, n_words(roots->last) * sizeof *visible);
+		memcpy(visible, roots->visible, n_words(roots->last) * sizeof *visible);
+	}
+	table->n_clean -= fact->lsn != InvalidXLogRecPtr && !fact->visible;
+	table->n_clean += roots->are_clean;
+	if (fact->visible)
+		pfree(fact->visible);
+	*fact = (struct page_fact){ .lsn = lsn, .newest = newest, .last = roots->last, .visible = visible };
 }
 
 BlockNumber iforest_lasting_pages(Relation heap)
 {
 	const struct table_facts *table = find_table(heap);
 
-	return table ? table->n_pages : 0;
+	return table ? table->n_clean : 0;
 }

@@ -1,8 +1,6 @@
 #include "pg_ext/visibility.h"
 
 #include "access/heapam.h"
-#include "access/htup_details.h"
-#include "access/transam.h"
 #include "access/visibilitymapdefs.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
@@ -10,8 +8,8 @@
 #include "storage/smgr.h"
 
 #include "core/bits.h"
-#include "pg_ext/lasting.h"
 #include "pg_ext/pause.h"
+#include "pg_ext/roots.h"
 #include "pg_ext/values.h"
 
 /* of the visibility map: two bits a heap block, the lower one says that all is visible */
@@ -20,9 +18,6 @@ StaticAssertDecl(MAXALIGN(SizeOfPageHeaderData) == 24, "pages of the visibility 
 
 /* A look at a page takes as long as judging this many entries one by one. */
 enum { ROWS_A_LOOK = 48, FEW_LOOKS = 2 };
-
-/* How far ahead tuples are fetched into the caches. */
-enum { TUPLES_AHEAD = 16 };
 
 enum { MAP_WORDS = (BLOCKS_A_MAP_PAGE + 63) / 64 };
 
@@ -37,8 +32,7 @@ struct iforest_map_page {
 struct iforest_looked_block {
 	BlockNumber block;
 	uint32 status;                                    /* the hash table's */
-	OffsetNumber last;                                /* line pointer of the page */
-	uint64 visible[(MaxHeapTuplesPerPage + 64) / 64]; /* by offset number */
+	struct iforest_roots roots;
 };
 
 #define SH_PREFIX looked
@@ -175,85 +169,6 @@ static bool is_clean(struct iforest_visibility *visibility, BlockNumber block)
 
 /* ---- looking at a heap page ---- */
 
-/* Of a tuple that was committed before any transaction that the snapshot may not see, and not touched since, the
- * server's functions would say the same. Most tuples are such. */
-static inline bool is_long_visible(Snapshot snapshot, HeapTupleHeader tuple)
-{
-	return (tuple->t_infomask & HEAP_XMAX_INVALID) && HeapTupleHeaderXminCommitted(tuple) && IsMVCCSnapshot(snapshot) &&
-	       (HeapTupleHeaderXminFrozen(tuple) ||
-		TransactionIdPrecedes(HeapTupleHeaderGetRawXmin(tuple), snapshot->xmin));
-}
-
-/* Is the row with this root visible: the tuple itself, or one of its chain of heap-only updates? */
-static bool is_visible(const struct iforest_visibility *visibility, Buffer buffer, ItemPointer tid, ItemId item)
-{
-	HeapTupleHeader header = ItemIdIsNormal(item) ? (HeapTupleHeader)PageGetItem(BufferGetPage(buffer), item) : NULL;
-	HeapTupleData tuple = { .t_self = *tid, .t_tableOid = RelationGetRelid(visibility->heap) };
-	bool visible;
-
-	if (!header || HeapTupleHeaderIsHotUpdated(header))
-		return heap_hot_search_buffer(tid, visibility->heap, buffer, visibility->snapshot, &tuple, NULL, true);
-	tuple.t_data = header;
-	tuple.t_len = ItemIdGetLength(item);
-	visible = HeapTupleSatisfiesVisibility(&tuple, visibility->snapshot, buffer);
-	HeapCheckForSerializableConflictOut(visible, visibility->heap, &tuple, buffer, visibility->snapshot);
-	return visible;
-}
-
-/* Tuples stand one before the other, which processors foresee less well than the other order. */
-static inline void prefetch_tuple(Page page, OffsetNumber offset, OffsetNumber last)
-{
-	if (offset <= last)
-		__builtin_prefetch((const char *)page + ItemIdGetOffset(PageGetItemId(page, offset)));
-}
-
-/* What was found on a page: all roots are visible; and for good, as the transactions that inserted them are over, of which this
- * one is the newest. */
-struct verdict {
-	bool is_clean, is_lasting;
-	TransactionId newest;
-};
-
-/* Is the tuple one of those that take no asking? Then it says how long it has been there. */
-static inline bool is_seen_at_once(Snapshot snapshot, Page page, ItemId item, struct verdict *verdict)
-{
-	HeapTupleHeader tuple = ItemIdIsNormal(item) ? (HeapTupleHeader)PageGetItem(page, item) : NULL;
-
-	if (!tuple || !is_long_visible(snapshot, tuple)) {
-		verdict->is_lasting = false;
-		return false;
-	}
-	if (!HeapTupleHeaderXminFrozen(tuple) && TransactionIdPrecedes(verdict->newest, HeapTupleHeaderGetRawXmin(tuple)))
-		verdict->newest = HeapTupleHeaderGetRawXmin(tuple);
-	return true;
-}
-
-/* Fills in the visible roots of the page and its last line pointer. */
-static struct verdict look_at_page(const struct iforest_visibility *visibility, Buffer buffer, BlockNumber block,
-				   struct iforest_looked_block *looked)
-{
-	Page page = BufferGetPage(buffer);
-	OffsetNumber last = looked->last = PageGetMaxOffsetNumber(page);
-	struct verdict verdict = { .is_clean = true, .is_lasting = true, .newest = FrozenTransactionId };
-
-	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++) {
-		ItemId item = PageGetItemId(page, offset);
-		ItemPointerData tid;
-
-		prefetch_tuple(page, offset + TUPLES_AHEAD, last);
-		if (!ItemIdIsUsed(item) ||
-		    (ItemIdIsNormal(item) && HeapTupleHeaderIsHeapOnly((HeapTupleHeader)PageGetItem(page, item))))
-			continue;
-		ItemPointerSet(&tid, block, offset);
-		if (is_seen_at_once(visibility->snapshot, page, item, &verdict) ||
-		    (!ItemIdIsDead(item) && is_visible(visibility, buffer, &tid, item)))
-			looked->visible[offset / 64] |= UINT64CONST(1) << (offset % 64);
-		else
-			verdict.is_clean = false;
-	}
-	return verdict;
-}
-
 /* What was seen in a block that was looked at and is not clean; NULL where it was not. */
 static const struct iforest_looked_block *find_looked(struct iforest_visibility *visibility, BlockNumber block)
 {
@@ -270,33 +185,20 @@ static const struct iforest_looked_block *find_looked(struct iforest_visibility 
 /* Looks at a block that has not been looked at. */
 static const struct iforest_looked_block *look(struct iforest_visibility *visibility, BlockNumber block)
 {
-	struct iforest_looked_block looked = { .block = block }, *kept;
-	struct verdict verdict = { .is_clean = true };
-	XLogRecPtr lsn;
+	struct iforest_looked_block *kept;
+	struct iforest_roots roots;
 	bool found;
-	Buffer buffer;
 
 	CHECK_FOR_INTERRUPTS();
 	iforest_pause("heap looked at");
-	buffer = ReadBuffer(visibility->heap, block);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	iforest_test_for_old_snapshot(visibility->snapshot, visibility->heap, BufferGetPage(buffer));
-	lsn = BufferGetLSNAtomic(buffer);
-	if (!iforest_lasting_is_clean(visibility->heap, block, lsn, visibility->snapshot)) {
-		verdict = look_at_page(visibility, buffer, block, &looked);
-		lsn = BufferGetLSNAtomic(buffer);
-	}
-	UnlockReleaseBuffer(buffer);
+	iforest_roots_see(visibility->heap, visibility->snapshot, block, &roots);
 	visibility->n_looks++;
-	if (verdict.is_clean && verdict.is_lasting)
-		iforest_lasting_note(visibility->heap, block, lsn, verdict.newest);
-	if (verdict.is_clean) {
+	if (roots.are_clean) {
 		mark_clean(map_page(visibility, block / BLOCKS_A_MAP_PAGE), block % BLOCKS_A_MAP_PAGE);
 		return NULL;
 	}
 	kept = looked_insert(visibility->looked, block, &found);
-	looked.status = kept->status;
-	*kept = looked;
+	kept->roots = roots;
 	visibility->recent = kept;
 	return kept;
 }
@@ -366,7 +268,7 @@ static const struct iforest_looked_block *visible_in(struct iforest_visibility *
 
 static inline bool has(const struct iforest_looked_block *looked, uint32 offset)
 {
-	return !looked || (offset / 64 < lengthof(looked->visible) && looked->visible[offset / 64] >> (offset % 64) & 1);
+	return !looked || (offset <= looked->roots.last && looked->roots.visible[offset / 64] >> (offset % 64) & 1);
 }
 
 bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
@@ -384,8 +286,8 @@ bool iforest_visibility_refs_gone(struct iforest_visibility *visibility, BlockNu
 	     block = next_unclean(visibility, block + 1, highest)) {
 		const struct iforest_looked_block *looked = visible_in(visibility, (BlockNumber)block);
 
-		for (uint32 w = 0; looked && w <= looked->last / 64u; w++) {
-			uint64 gone = ~looked->visible[w] & iforest_low_bits(Min(looked->last + 1 - 64 * w, 64));
+		for (uint32 w = 0; looked && w <= looked->roots.last / 64u; w++) {
+			uint64 gone = ~looked->roots.visible[w] & iforest_low_bits(Min(looked->roots.last + 1 - 64 * w, 64));
 
 			if (w == 0)
 				gone &= ~UINT64CONST(1); /* offsets begin with 1 */
