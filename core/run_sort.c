@@ -4,7 +4,10 @@
 
 #include "core/run_merge.h"
 
-enum { FEWEST_ENTRIES = 64, FIRST_RESERVED = 1024 };
+/* CURSOR_BYTES: what merging takes for each run */
+enum { FEWEST_ENTRIES = 64, FIRST_RESERVED = 1024, CURSOR_BYTES = 24 << 10 };
+
+#define MOST_ENTRIES (UINT32_MAX / 2)
 
 static size_t entry_bytes(const struct iforest_manifest *manifest)
 {
@@ -17,8 +20,8 @@ void iforest_run_sort_start(struct iforest_run_sort *sort, struct iforest_store 
 {
 	size_t most_entries = most_bytes / entry_bytes(manifest);
 
-	if (most_entries > UINT32_MAX / 2)
-		most_entries = UINT32_MAX / 2;
+	if (most_entries > MOST_ENTRIES)
+		most_entries = MOST_ENTRIES;
 	*sort = (struct iforest_run_sort){ .waiting = waiting, .manifest = manifest,
 		.most_entries = most_entries < FEWEST_ENTRIES ? FEWEST_ENTRIES : (uint32_t)most_entries };
 }
@@ -106,6 +109,15 @@ static enum iforest_status build_batch(struct iforest_run_sort *sort, struct ifo
 	return status;
 }
 
+/* Merging shall take no more memory than sorting did: so batches become larger where there are many. */
+static void enlarge_batches(struct iforest_run_sort *sort)
+{
+	uint64_t batch_bytes = (uint64_t)sort->most_entries * entry_bytes(sort->manifest);
+
+	if ((uint64_t)sort->n_runs * CURSOR_BYTES > batch_bytes && sort->most_entries <= MOST_ENTRIES / 2)
+		sort->most_entries *= 2;
+}
+
 /* Writes the batch where it waits. */
 static enum iforest_status put_batch_off(struct iforest_run_sort *sort)
 {
@@ -126,9 +138,12 @@ static enum iforest_status put_batch_off(struct iforest_run_sort *sort)
 	if (!builder)
 		return IFOREST_NO_MEMORY;
 	status = build_batch(sort, builder, &sort->runs[sort->n_runs]);
-	sort->n_runs += !status;
 	iforest_release(alloc, builder);
-	return status;
+	if (status)
+		return status;
+	sort->n_runs++;
+	enlarge_batches(sort);
+	return IFOREST_OK;
 }
 
 /* ---- the whole ---- */
@@ -141,7 +156,7 @@ enum iforest_status iforest_run_sort_add(struct iforest_run_sort *sort, const st
 
 	if (sort->n_entries == sort->most_entries)
 		status = put_batch_off(sort);
-	else if (sort->n_entries == sort->n_reserved)
+	if (!status && sort->n_entries == sort->n_reserved)
 		status = reserve(sort);
 	if (status)
 		return status;

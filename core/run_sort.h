@@ -27,7 +27,8 @@ struct iforest_run_sort {
 };
 
 /* Begins with nothing. waiting and manifest must outlive the sort. Batches take most_bytes of memory, or what a few entries
- * need; the end takes n_runs cursors (run_merge.h). */
+ * need; more once so many of them wait that merging them (run_merge.h) takes as much: then memory grows with the square root of
+ * the number of entries. */
 void iforest_run_sort_start(struct iforest_run_sort *sort, struct iforest_store *waiting,
 			    const struct iforest_manifest *manifest, size_t most_bytes);
 

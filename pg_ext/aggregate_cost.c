@@ -151,7 +151,7 @@ struct terms {
 static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembered)
 {
 	double unclean = 1 - rel->allvisfrac;
-	BlockNumber n_visible;
+	BlockNumber n_visible, most = InvalidBlockNumber;
 	Relation table;
 
 	*remembered = 0;
@@ -160,10 +160,11 @@ static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembere
 	table = table_open(oid, NoLock);
 	if (rel->pages <= (BlockNumber)MOST_MAP_PAGES * BLOCKS_A_MAP_PAGE) {
 		visibilitymap_count(table, &n_visible, NULL);
-		unclean = 1 - Min((double)n_visible / rel->pages, 1);
+		most = rel->pages - Min(n_visible, rel->pages);
+		unclean = (double)most / rel->pages;
 	}
 	if (unclean > 0)
-		*remembered = Min(iforest_lasting_pages(table) / (rel->pages * unclean), 1);
+		*remembered = Min(iforest_lasting_pages(table, most) / (rel->pages * unclean), 1);
 	table_close(table, NoLock);
 	return unclean;
 }

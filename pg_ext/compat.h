@@ -40,6 +40,14 @@
 #define iforest_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
 #endif
 
+/* May VACUUM mark pages all-visible whose rows the snapshot does not see, for it is that old? */
+#if PG_VERSION_NUM >= 170000
+#define iforest_is_outlived(snapshot) ((void)(snapshot), false)
+#else
+#define iforest_is_outlived(snapshot) \
+	(OldSnapshotThresholdActive() && (snapshot)->whenTaken < GetOldSnapshotThresholdTimestamp())
+#endif
+
 #if PG_VERSION_NUM >= 180000
 #define iforest_vacuum_delay_point() vacuum_delay_point(false)
 #else

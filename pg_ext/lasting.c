@@ -22,81 +22,90 @@ struct table_key {
 
 struct table_facts {
 	struct table_key key;
-	uint32 n_clean;              /* pages */
-	uint32 n_groups;
-	struct page_fact **groups;   /* NULL where nothing is known of one */
+	BlockNumber n_clean;         /* pages */
+};
+
+struct group_key {
+	struct table_key table;
+	BlockNumber number;
+};
+
+struct group {
+	struct group_key key;
+	struct page_fact *pages;
 };
 
 static MemoryContext known_context;
-static HTAB *all_known;
+static HTAB *known_tables, *known_groups;
 
 static unsigned n_words(OffsetNumber last)
 {
 	return last / 64 + 1;
 }
 
-static struct table_facts *find_table(Relation heap)
+static struct table_key key_of(Relation heap)
 {
-	struct table_key key = { .relation = RelationGetRelid(heap), .file = heap->rd_rel->relfilenode };
+	return (struct table_key){ .relation = RelationGetRelid(heap), .file = heap->rd_rel->relfilenode };
+}
 
-	return all_known ? hash_search(all_known, &key, HASH_FIND, NULL) : NULL;
+static HTAB *make_table(Size key_bytes, Size entry_bytes)
+{
+	HASHCTL control = { .keysize = key_bytes, .entrysize = entry_bytes, .hcxt = known_context };
+
+	return hash_create("iforest pages seen", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 static void forget_all(void)
 {
-	HASHCTL control = { .keysize = sizeof(struct table_key), .entrysize = sizeof(struct table_facts) };
-
-	all_known = NULL;
+	known_tables = known_groups = NULL;
 	if (known_context)
 		MemoryContextReset(known_context);
 	else
-		known_context = AllocSetContextCreate(CacheMemoryContext, "iforest clean pages", ALLOCSET_DEFAULT_SIZES);
-	control.hcxt = known_context;
-	all_known = hash_create("iforest clean pages", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		known_context = AllocSetContextCreate(CacheMemoryContext, "iforest pages seen", 0, 8 * 1024, 64 * 1024);
+	known_tables = make_table(sizeof(struct table_key), sizeof(struct table_facts));
+	known_groups = make_table(sizeof(struct group_key), sizeof(struct group));
 }
 
-static struct table_facts *add_table(Relation heap)
+static struct group *find_group(Relation heap, BlockNumber block)
 {
-	struct table_key key = { .relation = RelationGetRelid(heap), .file = heap->rd_rel->relfilenode };
-	struct table_facts *table = hash_search(all_known, &key, HASH_ENTER, NULL);
+	struct group_key key = { .table = key_of(heap), .number = block / PAGES_A_GROUP };
 
-	table->n_clean = table->n_groups = 0;
-	table->groups = NULL;
-	return table;
+	return known_groups ? hash_search(known_groups, &key, HASH_FIND, NULL) : NULL;
 }
 
-/* The group of that number, made if need be. */
-static struct page_fact *add_group(struct table_facts *table, uint32 number)
+static struct table_facts *find_table(Relation heap)
 {
-	if (number >= table->n_groups) {
-		uint32 n = Max(number + 1, 2 * table->n_groups);
-		struct page_fact **groups =
-			MemoryContextAllocExtended(known_context, n * sizeof *groups, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	struct table_key key = key_of(heap);
 
-		if (table->groups) {
-			memcpy(groups, table->groups, table->n_groups * sizeof *groups);
-			pfree(table->groups);
-		}
-		table->groups = groups;
-		table->n_groups = n;
+	return known_groups ? hash_search(known_tables, &key, HASH_FIND, NULL) : NULL;
+}
+
+/* The fact of a page, and the table's, made if need be. */
+static struct page_fact *fact_of(Relation heap, BlockNumber block, struct table_facts **table)
+{
+	struct group *group = find_group(heap, block);
+
+	*table = find_table(heap);
+	if (!*table) {
+		struct table_key key = key_of(heap);
+
+		*table = hash_search(known_tables, &key, HASH_ENTER, NULL);
+		(*table)->n_clean = 0;
 	}
-	if (!table->groups[number])
-		table->groups[number] = MemoryContextAllocZero(known_context, PAGES_A_GROUP * sizeof(struct page_fact));
-	return table->groups[number];
-}
+	if (!group) {
+		struct group_key key = { .table = key_of(heap), .number = block / PAGES_A_GROUP };
+		struct page_fact *pages = MemoryContextAllocZero(known_context, PAGES_A_GROUP * sizeof *pages);
 
-static const struct page_fact *find_fact(Relation heap, BlockNumber block)
-{
-	const struct table_facts *table = find_table(heap);
-	const struct page_fact *group =
-		table && block / PAGES_A_GROUP < table->n_groups ? table->groups[block / PAGES_A_GROUP] : NULL;
-
-	return group ? &group[block % PAGES_A_GROUP] : NULL;
+		group = hash_search(known_groups, &key, HASH_ENTER, NULL);
+		group->pages = pages;
+	}
+	return &group->pages[block % PAGES_A_GROUP];
 }
 
 bool iforest_lasting_recall(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct iforest_roots *roots)
 {
-	const struct page_fact *fact = find_fact(heap, block);
+	const struct group *group = find_group(heap, block);
+	const struct page_fact *fact = group ? &group->pages[block % PAGES_A_GROUP] : NULL;
 
 	if (!fact || fact->lsn == InvalidXLogRecPtr || fact->lsn != lsn || !RelationNeedsWAL(heap) ||
 	    !IsMVCCSnapshot(snapshot) || !TransactionIdPrecedes(fact->newest, snapshot->xmin))
@@ -117,12 +126,9 @@ void iforest_lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, Tran
 
 	if (lsn == InvalidXLogRecPtr || !RelationNeedsWAL(heap))
 		return;
-	if (!all_known || MemoryContextMemAllocated(known_context, true) > (Size)work_mem * 1024)
+	if (!known_groups || MemoryContextMemAllocated(known_context, true) > (Size)work_mem * 1024)
 		forget_all();
-	table = find_table(heap);
-	if (!table)
-		table = add_table(heap);
-	fact = &add_group(table, block / PAGES_A_GROUP)[block % PAGES_A_GROUP];
+	fact = fact_of(heap, block, &table);
 	if (!roots->are_clean) {
 		visible = MemoryContextAlloc(known_context, n_words(roots->last) * sizeof *visible);
 		memcpy(visible, roots->visible, n_words(roots->last) * sizeof *visible);
@@ -134,9 +140,13 @@ void iforest_lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, Tran
 	*fact = (struct page_fact){ .lsn = lsn, .newest = newest, .last = roots->last, .visible = visible };
 }
 
-BlockNumber iforest_lasting_pages(Relation heap)
+BlockNumber iforest_lasting_pages(Relation heap, BlockNumber most)
 {
-	const struct table_facts *table = find_table(heap);
+	struct table_facts *table = find_table(heap);
 
+	if (table && table->n_clean > most) {
+		forget_all();
+		return 0;
+	}
 	return table ? table->n_clean : 0;
 }

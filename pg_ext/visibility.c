@@ -50,7 +50,7 @@ void iforest_visibility_begin(struct iforest_visibility *visibility, Relation he
 {
 	*visibility = (struct iforest_visibility){ .heap = heap, .snapshot = snapshot, .context = context };
 	visibility->n_heap_blocks = RelationGetNumberOfBlocks(heap);
-	if (smgrexists(RelationGetSmgr(heap), VISIBILITYMAP_FORKNUM))
+	if (!iforest_is_outlived(snapshot) && smgrexists(RelationGetSmgr(heap), VISIBILITYMAP_FORKNUM))
 		visibility->n_map_blocks = RelationGetNumberOfBlocksInFork(heap, VISIBILITYMAP_FORKNUM);
 	visibility->looked = looked_create(context, 16, NULL);
 }

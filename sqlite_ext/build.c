@@ -35,11 +35,13 @@ struct build {
 /* Turns a status of core into the build's error. */
 static int build_error(struct build *build, enum iforest_status status)
 {
-	if (status == IFOREST_IO && build->spill.rc)
-		return iforest_error_set(build->error, build->spill.rc,
+	const char *fault = build->spill.store.fault.what;
+
+	if (status && (build->spill.rc || fault))
+		return iforest_error_set(build->error, build->spill.rc ? build->spill.rc : SQLITE_IOERR,
 					 "%s: the temporary file in which rows are sorted: %s; name a folder with room in the "
 					 "environment variable SQLITE_TMPDIR, or sort in memory: PRAGMA temp_store = MEMORY",
-					 build->index->name, sqlite3_errstr(build->spill.rc));
+					 build->index->name, fault ? fault : sqlite3_errstr(build->spill.rc));
 	return iforest_index_error(build->index, build->index->snapshot, status, build->error);
 }
 
@@ -95,7 +97,9 @@ static int find_series(void *context, const struct iforest_series_key *key, uint
 	const struct iforest_series *series = iforest_dictionary_find(&build->series, key->bytes, key->n_bytes);
 
 	if (!series)
-		return iforest_error_set(build->error, SQLITE_BUSY, "%s: \"%s\" was changed while it was read; try again",
+		return iforest_error_set(build->error, SQLITE_ERROR,
+					 "%s: \"%s\" gives other values when it is read again: its indexes are damaged "
+					 "(PRAGMA integrity_check; REINDEX), or a by column is generated at random",
 					 build->index->name, build->source->name);
 	*id = series->id;
 	return SQLITE_OK;
@@ -184,7 +188,6 @@ static int add_rows(struct build *build)
 	rc = for_each_row(build, statement, add_row);
 	if (rc || build->rows.has_real_in_integers)
 		return rc;
-	iforest_progress_stage(&build->progress, "writing", (sqlite3_int64)build->spill.n_pages);
 	return build_error(build, iforest_run_sort_finish(&build->sort, build->builder));
 }
 
@@ -344,7 +347,7 @@ int iforest_build(struct iforest_index *index, const struct iforest_definition *
 	if (!rc)
 		rc = write_run(&build, &run);
 	if (!rc && build.rows.has_real_in_integers) {
-		build.rows.has_real_in_integers = false;
+		build.rows.has_real_in_integers = build.rows.may_widen = false;
 		iforest_manifest_release(&build.manifest);
 		rc = iforest_kinds_widen(index, definition, source, &build.fields, error);
 		if (!rc)

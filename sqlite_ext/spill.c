@@ -6,24 +6,32 @@
 /* Of a page in the file: so pages of the file system hold one each. */
 enum { ROOM = 4096 };
 
+/* Was this SQLite built so? One that does not tell is taken to be as it comes. */
+static bool is_built_with(const char *option)
+{
+	return sqlite3_compileoption_used && sqlite3_compileoption_used(option);
+}
+
+/* By the rules of PRAGMA temp_store. Where that is not to be learned nothing is written to a file: who keeps a database
+ * encrypted has reason to forbid it. */
 static bool is_wanted_in_memory(sqlite3 *db)
 {
-	enum { MEMORY = 2 };
+	enum { IN_FILE = 1, IN_MEMORY = 2 } setting = IN_MEMORY;
 	struct iforest_error error = { .rc = SQLITE_OK };
 	sqlite3_stmt *statement;
-	bool is_wanted = !iforest_prepare(&error, db, &statement, "PRAGMA temp_store") &&
-			 sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == MEMORY;
 
+	if (!iforest_prepare(&error, db, &statement, "PRAGMA temp_store") && sqlite3_step(statement) == SQLITE_ROW)
+		setting = sqlite3_column_int(statement, 0);
 	sqlite3_finalize(statement);
 	iforest_error_clear(&error);
-	return is_wanted;
+	return setting == IN_MEMORY || is_built_with("TEMP_STORE=3") || (is_built_with("TEMP_STORE=2") && setting != IN_FILE);
 }
 
 /* ---- the file ---- */
 
 static enum iforest_status spill_failed(struct iforest_spill *spill, int rc)
 {
-	if (rc == SQLITE_NOMEM)
+	if (rc == SQLITE_NOMEM || rc == SQLITE_IOERR_NOMEM)
 		return IFOREST_NO_MEMORY;
 	spill->rc = rc;
 	return IFOREST_IO;
@@ -103,6 +111,8 @@ static enum iforest_status spill_get(void *context, const struct iforest_place *
 		return spill_failed(spill, rc);
 	}
 	*page = (struct iforest_page){ .bytes = bytes, .n_bytes = spill->pager.page_bytes };
+	if (spill->n_read++ == 0)
+		iforest_progress_stage(spill->progress, "writing", (sqlite3_int64)spill->n_pages);
 	iforest_progress_step(spill->progress);
 	return IFOREST_OK;
 }

@@ -9,10 +9,10 @@
 struct iforest_spill {
 	struct iforest_store store;
 	sqlite3 *db;
-	struct iforest_progress *progress;   /* counts the pages that are read back from the file */
+	struct iforest_progress *progress;   /* its stage "writing" counts the pages that are read back from the file */
 	struct iforest_pager pager;          /* over the file: run after run, each page at a multiple of its room */
 	sqlite3_file *file;                  /* NULL until there is a run */
-	uint64_t n_pages;                    /* in the file */
+	uint64_t n_pages, n_read;            /* in the file; and read back so far */
 	int rc;                              /* what the file system last refused with, SQLITE_OK: nothing */
 	struct iforest_pager_memory memory;
 };

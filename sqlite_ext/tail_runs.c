@@ -25,12 +25,18 @@ static const struct iforest_key *key_at(const struct keyed *items, size_t i)
 /* The items in order of their keys, to be freed; NULL: there is no memory. There are fewer than 2^32. */
 static struct iforest_arrival *sort(const struct keyed *items)
 {
-	struct iforest_arrival *arrivals = sqlite3_malloc64(2 * items->n * sizeof *arrivals);
+	struct iforest_arrival *arrivals = sqlite3_malloc64(items->n * sizeof *arrivals);
+	struct iforest_arrival *room = sqlite3_malloc64(items->n * sizeof *room);
 
+	if (!arrivals || !room) {
+		sqlite3_free(arrivals);
+		arrivals = NULL;
+	}
 	for (size_t i = 0; arrivals && i < items->n; i++)
 		arrivals[i] = (struct iforest_arrival){ .key = *key_at(items, i), .entry = (uint32_t)i };
 	if (arrivals)
-		iforest_key_sort(arrivals, arrivals + items->n, (uint32_t)items->n);
+		iforest_key_sort(arrivals, room, (uint32_t)items->n);
+	sqlite3_free(room);
 	return arrivals;
 }
 
