@@ -88,6 +88,29 @@ static void ids_of_series_follow_their_values(void **state)
 	close_database(db);
 }
 
+/* Gives another number each time, and says that it does not. */
+static void restless(sqlite3_context *context, int n, sqlite3_value **arguments)
+{
+	static int next;
+
+	(void)n;
+	(void)arguments;
+	sqlite3_result_int(context, next++);
+}
+
+static void by_values_that_do_not_stay_are_refused(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	sqlite3_create_function_v2(db, "restless", 0, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, restless, NULL, NULL, NULL);
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts, a AS (restless())); INSERT INTO t(ts) VALUES(1), (2), (3)");
+	run_fails(db, "i: \"t\" gives other values when it is read again: its indexes are damaged (PRAGMA integrity_check; REINDEX), or a by "
+		  "column is generated at random", "CREATE VIRTUAL TABLE i USING iforest(content=t, time=ts, by=a, sync=manual)");
+	assert_int_equal(integer_of(db, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'i%%'"), 0);
+	close_database(db);
+}
+
 /* ---- a file system that has no room for temporary files ---- */
 
 static sqlite3_vfs *real_vfs;
@@ -133,6 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_index_is_the_same_in_batches),
 		cmocka_unit_test(ids_of_series_follow_their_values),
+		cmocka_unit_test(by_values_that_do_not_stay_are_refused),
 		cmocka_unit_test(a_missing_temporary_file_is_told),
 	};
 
