@@ -6,8 +6,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-/* Pages that were appended are neighbours, so what is known of them stands together. */
-enum { PAGES_A_GROUP = 128 };
+/* Pages that were appended are neighbours, so what is known of them stands together; those that were updated are not. */
+enum { PAGES_A_GROUP = 8 };
 
 struct page_fact {
 	XLogRecPtr lsn;              /* 0: nothing is known */
