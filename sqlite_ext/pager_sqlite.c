@@ -1,5 +1,7 @@
 #include "sqlite_ext/pager_sqlite.h"
 
+enum { MOST_BATCH_PAGES = 16 }; /* any number: SQLite's transaction makes them one */
+
 static sqlite3_int64 row_of(const struct iforest_place *place, uint64_t index)
 {
 	return (sqlite3_int64)(place->location << 32 | index);
@@ -239,7 +241,7 @@ void iforest_pager_sqlite_init(struct iforest_index *index)
 	index->pager = (struct iforest_pager){
 		.context = index,
 		.page_bytes = IFOREST_SQLITE_PAGE_BYTES,
-		.max_batch_pages = 16, /* any number: SQLite's transaction makes them one */
+		.max_batch_pages = MOST_BATCH_PAGES,
 		.get = sqlite_get,
 		.release = sqlite_release,
 		.expect = sqlite_expect,
@@ -251,4 +253,11 @@ void iforest_pager_sqlite_init(struct iforest_index *index)
 		.random = iforest_pager_sqlite_random,
 	};
 	index->store = (struct iforest_store){ .pager = &index->pager, .alloc = &iforest_sqlite_alloc };
+}
+
+void iforest_pager_sqlite_in_memory(struct iforest_pager_memory *memory)
+{
+	iforest_pager_memory_init(memory, &iforest_sqlite_alloc, IFOREST_SQLITE_PAGE_BYTES, MOST_BATCH_PAGES, false);
+	memory->lends_pages = true;
+	memory->pager.random = iforest_pager_sqlite_random;
 }

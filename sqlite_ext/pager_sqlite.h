@@ -2,10 +2,14 @@
 #ifndef IFOREST_SQLITE_PAGER_SQLITE_H
 #define IFOREST_SQLITE_PAGER_SQLITE_H
 
+#include "core/pager_memory.h"
 #include "sqlite_ext/index.h"
 
 /* Fills in index->pager and index->store. */
 void iforest_pager_sqlite_init(struct iforest_index *index);
+
+/* Pages in memory instead, of the same size, which are lent to who reads them. */
+void iforest_pager_sqlite_in_memory(struct iforest_pager_memory *memory);
 
 /* Prepares a statement of the handle once; the format takes schema and name. Returns SQLite's code. */
 int iforest_pager_sqlite_prepare(struct iforest_index *index, sqlite3_stmt **statement, const char *format);

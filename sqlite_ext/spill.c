@@ -142,9 +142,7 @@ void iforest_spill_init(struct iforest_spill *spill, sqlite3 *db, struct iforest
 			   .get = spill_get, .release = spill_release, .create_run = spill_create_run, .write = spill_write,
 			   .drop_run = spill_drop_run, .random = iforest_pager_sqlite_random } };
 	if (is_wanted_in_memory(db)) {
-		iforest_pager_memory_init(&spill->memory, &iforest_sqlite_alloc, IFOREST_SQLITE_PAGE_BYTES, 1, false);
-		spill->memory.lends_pages = true;
-		spill->memory.pager.random = iforest_pager_sqlite_random;
+		iforest_pager_sqlite_in_memory(&spill->memory);
 		spill->store.pager = &spill->memory.pager;
 	}
 }

@@ -187,9 +187,7 @@ enum iforest_status iforest_tail_unite(struct iforest_tail *tail)
 enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields)
 {
 	*tail = (struct iforest_tail){ .n_batches = 0 };
-	iforest_pager_memory_init(&tail->memory, &iforest_sqlite_alloc, IFOREST_SQLITE_PAGE_BYTES, 16, false);
-	tail->memory.lends_pages = true;
-	tail->memory.pager.random = iforest_pager_sqlite_random;
+	iforest_pager_sqlite_in_memory(&tail->memory);
 	tail->store = (struct iforest_store){ .pager = &tail->memory.pager, .alloc = &iforest_sqlite_alloc };
 	iforest_tail_filter_init(tail);
 	return iforest_manifest_init(&tail->manifest, &iforest_sqlite_alloc, fields, IFOREST_SQLITE_PAGE_BYTES);

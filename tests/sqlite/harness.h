@@ -66,7 +66,7 @@ struct random {
 	uint64_t state;
 };
 
-/* The seed of IFOREST_SEED, or a fixed one. Printed by print_seed() when something fails. */
+/* The seed of IFOREST_SEED, or a fixed one; printed when something fails. */
 uint64_t test_seed(void);
 uint64_t random64(struct random *random);
 int64_t random_below(struct random *random, int64_t n); /* 0 <= result < n */
