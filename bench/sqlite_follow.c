@@ -2,8 +2,8 @@
  *
  *   sqlite_follow PART ROWS ROUNDS BUILD
  *
- *   insert   a row more, in transactions of 10 000, by one prepared statement for each row, or one for each transaction; the
- *            index is flushed after every 100 000 rows, which is counted apart; also with sync=append, which has no triggers
+ *   insert   a row more, in transactions of 1 to 10 000, by one prepared statement for each row, or one for each transaction;
+ *            the index is flushed after every 100 000 rows, which is counted apart; also with sync=append, without triggers
  *   delete   DELETE of the older half
  *   ask      a window of one track: in a transaction, and each by itself; with 100 000 rows pending; and what SQLite itself
  *            takes
@@ -19,9 +19,13 @@
 
 #include "bench/sqlite_floor.h"
 
-enum { MOST_ROUNDS = 9, A_TRANSACTION = 10000, A_SEAL = 100000, N_PENDING = 100000, N_QUESTIONS = 10000 };
+enum { MOST_ROUNDS = 9, A_SEAL = 100000, N_PENDING = 100000, N_QUESTIONS = 10000 };
 
 enum table { ALONE, COVERING, IFOREST, APPENDED, N_TABLES };
+
+static const long long transactions[] = { 1, 10, 100, 1000, 10000 }; /* rows in each */
+enum { N_TRANSACTIONS = sizeof transactions / sizeof *transactions };
+#define LARGEST transactions[N_TRANSACTIONS - 1]
 
 #define FLUSH "INSERT INTO spans_if(spans_if) VALUES('flush')"
 #define QUESTION "SELECT sum_dur FROM spans_if(1000000, 900000000) WHERE track = 7"
@@ -117,17 +121,20 @@ static void remove_files(void)
 	}
 }
 
-static void start(enum table table)
+/* COLUMN is what each column but the rowid is declared with. */
+static void start(enum table table, const char *column)
 {
 	char *path = sqlite3_mprintf("%s/bench/follow.db", build), *library = sqlite3_mprintf("%s/iforest.so", build);
+	char *create = sqlite3_mprintf("CREATE TABLE spans(id INTEGER PRIMARY KEY, track %s, ts %s, dur %s)", column, column,
+				       column);
 
 	remove_files();
 	if (sqlite3_open(path, &db) || sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL) ||
 	    sqlite3_load_extension(db, library, NULL, NULL) ||
 	    sqlite3_create_module(db, "counting", &sqlite_floor_module, NULL))
 		fail(path);
-	run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
-	    "CREATE TABLE spans(id INTEGER PRIMARY KEY, track INTEGER, ts INTEGER, dur INTEGER)");
+	run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536");
+	run(create);
 	if (table == COVERING)
 		run("CREATE INDEX spans_covering ON spans(track, ts, dur)");
 	if (table >= IFOREST)
@@ -137,6 +144,7 @@ static void start(enum table table)
 			    "sync=append)");
 	sqlite3_free(path);
 	sqlite3_free(library);
+	sqlite3_free(create);
 }
 
 static void stop(void)
@@ -147,16 +155,24 @@ static void stop(void)
 
 /* ---- rows ---- */
 
-enum style { ROWID_CHOSEN, ROWID_GIVEN, SELECTED, ANY_ORDER, N_STYLES };
+enum style { ROWID_CHOSEN, CONSTRAINED, ROWID_GIVEN, MANY_TRACKS, SELECTED, ANY_ORDER, N_STYLES };
+
+#define CHOSEN "INSERT INTO spans(track, ts, dur) VALUES(?2, ?3, ?4)"
+
+#define GIVEN "INSERT INTO spans VALUES(?1, ?2, ?3, ?4)"
 
 static const struct {
-	const char *name, *sql;
+	const char *name, *column, *sql;
+	int n_tracks;
 } styles[N_STYLES] = {
-	{ "a statement a row, rowid chosen by SQLite", "INSERT INTO spans(track, ts, dur) VALUES(?2, ?3, ?4)" },
-	{ "a statement a row, rowid given", "INSERT INTO spans VALUES(?1, ?2, ?3, ?4)" },
-	{ "INSERT ... SELECT, rowid given", "WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2 - 1) "
-	  "INSERT INTO spans SELECT i, i * 7919 % 32, i * 1000 + i * 31 % 777, i * 7 % 1000 FROM n" },
-	{ "a statement a row, rowid chosen, times in any order", "INSERT INTO spans(track, ts, dur) VALUES(?2, ?3, ?4)" },
+	{ "a statement a row, rowid chosen by SQLite", "INTEGER", CHOSEN, 32 },
+	{ "the same, columns NOT NULL", "INTEGER NOT NULL", CHOSEN, 32 },
+	{ "a statement a row, rowid given", "INTEGER", GIVEN, 32 },
+	{ "the same, 1000 tracks", "INTEGER", GIVEN, 1000 },
+	{ "INSERT ... SELECT, rowid given", "INTEGER",
+	  "WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2 - 1) "
+	  "INSERT INTO spans SELECT i, i * 7919 % 32, i * 1000 + i * 31 % 777, i * 7 % 1000 FROM n", 32 },
+	{ "a statement a row, rowid chosen, times in any order", "INTEGER", CHOSEN, 32 },
 };
 
 static void step(sqlite3_stmt *insert)
@@ -180,7 +196,7 @@ static void insert_rows(sqlite3_stmt *insert, enum style style, long long from, 
 						    i * 1000 + i * 31 % 777;
 
 		sqlite3_bind_int64(insert, 1, i);
-		sqlite3_bind_int64(insert, 2, i * 7919 % 32);
+		sqlite3_bind_int64(insert, 2, i * 7919 % styles[style].n_tracks);
 		sqlite3_bind_int64(insert, 3, at);
 		sqlite3_bind_int64(insert, 4, i * 7 % 1000);
 		step(insert);
@@ -192,18 +208,18 @@ struct inserted {
 	double rows, seals; /* seconds */
 };
 
-static struct inserted fill(enum table table, enum style style, long long n_rows, bool seals)
+static struct inserted fill(enum table table, enum style style, long long a_transaction, long long n_rows)
 {
 	sqlite3_stmt *insert = prepare(styles[style].sql);
 	struct inserted taken = { 0, 0 };
 
-	for (long long from = 0; from < n_rows; from += A_TRANSACTION) {
-		long long to = from + A_TRANSACTION < n_rows ? from + A_TRANSACTION : n_rows;
+	for (long long from = 0; from < n_rows; from += a_transaction) {
+		long long to = from + a_transaction < n_rows ? from + a_transaction : n_rows;
 		double since = seconds();
 
 		insert_rows(insert, style, from, to);
 		taken.rows += seconds() - since;
-		if (table < IFOREST || !seals || (to % A_SEAL && to < n_rows))
+		if (table < IFOREST || (to % A_SEAL && to < n_rows))
 			continue;
 		since = seconds();
 		run(FLUSH);
@@ -215,7 +231,7 @@ static struct inserted fill(enum table table, enum style style, long long n_rows
 
 /* ---- parts ---- */
 
-static void measure_style(enum style style, long long n_rows)
+static void measure_style(enum style style, long long a_transaction, long long n_rows)
 {
 	double rows[N_TABLES][MOST_ROUNDS], seals[N_TABLES][MOST_ROUNDS], alone, covering;
 
@@ -223,8 +239,8 @@ static void measure_style(enum style style, long long n_rows)
 		for (int t = 0; t < N_TABLES; t++) {
 			struct inserted taken;
 
-			start((enum table)t);
-			taken = fill((enum table)t, style, n_rows, true);
+			start((enum table)t, styles[style].column);
+			taken = fill((enum table)t, style, a_transaction, n_rows);
 			rows[t][round] = taken.rows / (double)n_rows * 1e6;
 			seals[t][round] = taken.seals / (double)n_rows * 1e6;
 			if (t >= IFOREST)
@@ -233,7 +249,7 @@ static void measure_style(enum style style, long long n_rows)
 		}
 	alone = median(rows[ALONE]);
 	covering = median(rows[COVERING]) - alone;
-	printf("%s: %.2f us alone; more: %.2f covering", styles[style].name, alone, covering);
+	printf("%6lld rows a transaction: %.2f us alone; more: %.2f covering", a_transaction, alone, covering);
 	for (int t = IFOREST; t <= APPENDED; t++) {
 		double log = median(rows[t]) - alone, seal = median(seals[t]);
 
@@ -241,6 +257,16 @@ static void measure_style(enum style style, long long n_rows)
 		       log / covering, seal, log + seal, (log + seal) / covering);
 	}
 	printf("\n");
+	fflush(stdout);
+}
+
+static void measure_inserts(long long n_rows)
+{
+	for (int s = 0; s < N_STYLES; s++) {
+		printf("%s:\n", styles[s].name);
+		for (int t = 0; t < N_TRANSACTIONS; t++)
+			measure_style((enum style)s, transactions[t], n_rows);
+	}
 }
 
 static void measure_delete(long long n_rows)
@@ -251,8 +277,8 @@ static void measure_delete(long long n_rows)
 		for (int t = 0; t <= IFOREST; t++) {
 			double since;
 
-			start((enum table)t);
-			fill((enum table)t, SELECTED, n_rows, true);
+			start((enum table)t, styles[SELECTED].column);
+			fill((enum table)t, SELECTED, LARGEST, n_rows);
 			since = seconds();
 			run("DELETE FROM spans WHERE ts < (SELECT max(ts) / 2 FROM spans)");
 			rows[t][round] = seconds() - since;
@@ -284,8 +310,8 @@ static void measure_questions(long long n_rows)
 {
 	sqlite3_stmt *insert;
 
-	start(IFOREST);
-	fill(IFOREST, ROWID_CHOSEN, n_rows, true);
+	start(IFOREST, styles[ROWID_CHOSEN].column);
+	fill(IFOREST, ROWID_CHOSEN, LARGEST, n_rows);
 	run("CREATE TABLE trivial(id INTEGER PRIMARY KEY, x); INSERT INTO trivial VALUES(1, 7)");
 	check();
 	printf("a question, prepared and warm, %lld rows:\n", n_rows);
@@ -328,8 +354,7 @@ int main(int argc, char **argv)
 	printf("SQLite %s, %s\n", sqlite3_libversion(),
 	       sqlite3_compileoption_used("OMIT_LOOKASIDE") ? "built without lookaside" : "built with lookaside");
 	if (strcmp(argv[1], "insert") == 0)
-		for (int s = 0; s < N_STYLES; s++)
-			measure_style((enum style)s, n_rows);
+		measure_inserts(n_rows);
 	else if (strcmp(argv[1], "delete") == 0)
 		measure_delete(n_rows);
 	else if (strcmp(argv[1], "ask") == 0)

@@ -38,6 +38,14 @@ struct group {
 static MemoryContext known_context;
 static HTAB *known_tables, *known_groups;
 
+/* More pages than fit may be asked for again and again, in the same order: to forget the oldest would be to know none of them
+ * when its turn comes. So what is known stays as long as one look in eight finds something, which is judged now and then. */
+enum { LOOKS_A_FACT = 8, LOOKS_A_FIND = 8, MOST_EXCESS = 128 * 1024 };
+
+static struct {
+	uint64 facts, looks, found; /* looks at pages since the last judgement */
+} use;
+
 static unsigned n_words(OffsetNumber last)
 {
 	return last / 64 + 1;
@@ -64,6 +72,33 @@ static void forget_all(void)
 		known_context = AllocSetContextCreate(CacheMemoryContext, "iforest pages seen", 0, 8 * 1024, 64 * 1024);
 	known_tables = make_table(sizeof(struct table_key), sizeof(struct table_facts));
 	known_groups = make_table(sizeof(struct group_key), sizeof(struct group));
+	memset(&use, 0, sizeof use);
+}
+
+/* There is no room for more: shall it be made? */
+static bool is_to_be_forgotten(Size allocated)
+{
+	bool is_of_use = use.found * LOOKS_A_FIND >= use.looks;
+
+	if (allocated > (Size)work_mem * 1024 + MOST_EXCESS) /* work_mem was set lower */
+		return true;
+	if (use.looks < use.facts * LOOKS_A_FACT)
+		return false;
+	use.looks = use.found = 0;
+	return !is_of_use;
+}
+
+/* Room for one page more, at the cost of what is known of others if that is of no use any more. */
+static bool make_room(void)
+{
+	Size allocated = known_groups ? MemoryContextMemAllocated(known_context, true) : 0;
+	bool is_full = allocated > (Size)work_mem * 1024;
+
+	if (!known_groups || (is_full && is_to_be_forgotten(allocated))) {
+		forget_all();
+		is_full = false;
+	}
+	return !is_full;
 }
 
 static struct group *find_group(Relation heap, BlockNumber block)
@@ -107,9 +142,12 @@ bool iforest_lasting_recall(Relation heap, BlockNumber block, XLogRecPtr lsn, Sn
 	const struct group *group = find_group(heap, block);
 	const struct page_fact *fact = group ? &group->pages[block % PAGES_A_GROUP] : NULL;
 
-	if (!fact || fact->lsn == InvalidXLogRecPtr || fact->lsn != lsn || !RelationNeedsWAL(heap) ||
-	    !IsMVCCSnapshot(snapshot) || !TransactionIdPrecedes(fact->newest, snapshot->xmin))
+	if (lsn == InvalidXLogRecPtr || !RelationNeedsWAL(heap) || !IsMVCCSnapshot(snapshot))
 		return false;
+	use.looks++;
+	if (!fact || fact->lsn != lsn || !TransactionIdPrecedes(fact->newest, snapshot->xmin))
+		return false;
+	use.found++;
 	roots->are_clean = !fact->visible;
 	roots->last = fact->last;
 	if (fact->visible)
@@ -124,15 +162,14 @@ void iforest_lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, Tran
 	struct table_facts *table;
 	struct page_fact *fact;
 
-	if (lsn == InvalidXLogRecPtr || !RelationNeedsWAL(heap))
+	if (lsn == InvalidXLogRecPtr || !RelationNeedsWAL(heap) || !make_room())
 		return;
-	if (!known_groups || MemoryContextMemAllocated(known_context, true) > (Size)work_mem * 1024)
-		forget_all();
 	fact = fact_of(heap, block, &table);
 	if (!roots->are_clean) {
 		visible = MemoryContextAlloc(known_context, n_words(roots->last) * sizeof *visible);
 		memcpy(visible, roots->visible, n_words(roots->last) * sizeof *visible);
 	}
+	use.facts += fact->lsn == InvalidXLogRecPtr;
 	table->n_clean -= fact->lsn != InvalidXLogRecPtr && !fact->visible;
 	table->n_clean += roots->are_clean;
 	if (fact->visible)

@@ -235,3 +235,35 @@ SELECT iforest_check('seen_if', true);
 DROP TABLE seen, made, noted;
 DROP FUNCTION agrees, note;
 DROP PROCEDURE work_off;
+-- More pages that are not all-visible than a session has room to remember, again and again; written in between; then others.
+CREATE TABLE many(ts integer, dur integer) WITH (autovacuum_enabled = off);
+CREATE INDEX many_if ON many USING iforest (ts) INCLUDE (dur);
+INSERT INTO many SELECT i, i % 10 FROM generate_series(1, 400000) i;
+ANALYZE many;
+SET work_mem = '64kB';
+CREATE FUNCTION many_agree(OUT n bigint, OUT total bigint, OUT is_taken boolean, OUT is_same boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	plain_n bigint;
+	plain_total bigint;
+BEGIN
+	is_taken := false;
+	FOR line IN EXPLAIN SELECT count(*), sum(dur) FROM many WHERE ts > 10 LOOP
+		is_taken := is_taken OR line ~ 'IForestAggregate';
+	END LOOP;
+	EXECUTE 'SELECT count(*), sum(dur) FROM many WHERE ts > 10' INTO n, total;
+	SET LOCAL iforest.enable = off;
+	EXECUTE 'SELECT count(*), sum(dur) FROM many WHERE ts > 10' INTO plain_n, plain_total;
+	SET LOCAL iforest.enable = on;
+	is_same := (n, total) = (plain_n, plain_total);
+END $$;
+SELECT DISTINCT many_agree() FROM generate_series(1, 12);
+DELETE FROM many WHERE ts % 1009 = 0;
+SELECT * FROM many_agree();
+SELECT * FROM many_agree();
+UPDATE many SET dur = dur + 1 WHERE ts < 100000;
+SELECT * FROM many_agree();
+SELECT * FROM many_agree();
+DROP TABLE many;
+DROP FUNCTION many_agree;
+RESET work_mem;
