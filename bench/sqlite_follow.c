@@ -5,8 +5,8 @@
  *   insert   a row more, in transactions of 1 to 10 000, by one prepared statement for each row, or one for each transaction;
  *            the index is flushed after every 100 000 rows, which is counted apart; also with sync=append, without triggers
  *   delete   DELETE of the older half
- *   ask      a window of one track: in a transaction, and each by itself; with 100 000 rows pending; and what SQLite itself
- *            takes
+ *   ask      a window of one track: in a transaction, and each by itself; with 100 000 rows pending, appended, then updated
+ *            here and there; and what SQLite itself takes. ROWS is 100 000 or more
  *
  * Processor seconds of this process, medians of the rounds, each with a file of its own in BUILD: WAL, synchronous=NORMAL, 64
  * MB of cache. Answers are compared with plain SQL. */
@@ -28,7 +28,6 @@ enum { N_TRANSACTIONS = sizeof transactions / sizeof *transactions };
 #define LARGEST transactions[N_TRANSACTIONS - 1]
 
 #define FLUSH "INSERT INTO spans_if(spans_if) VALUES('flush')"
-#define QUESTION "SELECT sum_dur FROM spans_if(1000000, 900000000) WHERE track = 7"
 
 static const char *build;
 static sqlite3 *db;
@@ -58,6 +57,8 @@ static double median(double *values)
 }
 
 /* ---- SQL ---- */
+
+static char question[100], plain[100]; /* the same window of one track */
 
 static void fail(const char *sql)
 {
@@ -96,6 +97,16 @@ static long long ask(const char *sql, int times, double *taken)
 	*taken = (seconds() - since) / times;
 	sqlite3_finalize(question);
 	return answer;
+}
+
+static void expect_same(void)
+{
+	double ignored;
+
+	if (ask(question, 1, &ignored) != ask(plain, 1, &ignored)) {
+		fprintf(stderr, "the index and plain SQL differ in the window\n");
+		exit(1);
+	}
 }
 
 static void check(void)
@@ -303,40 +314,75 @@ static void print_asked(const char *what, const char *sql, int times)
 
 	for (int round = 0; round < n_rounds; round++)
 		ask(sql, times, &taken[round]);
-	printf("  %-58s %9.2f us\n", what, median(taken) * 1e6);
+	printf("  %-78s %9.2f us\n", what, median(taken) * 1e6);
+}
+
+static void print_question(const char *what)
+{
+	char *label = sqlite3_mprintf("%s, in a transaction", what);
+
+	run("BEGIN");
+	print_asked(label, question, N_QUESTIONS);
+	run("COMMIT");
+	sqlite3_free(label);
+	label = sqlite3_mprintf("%s, by itself", what);
+	print_asked(label, question, N_QUESTIONS);
+	sqlite3_free(label);
+	expect_same();
+}
+
+/* Rows just became pending: the first question reads them. */
+static void print_pending(const char *what)
+{
+	char *label = sqlite3_mprintf("%s, the first one", what);
+	int n_before = n_rounds;
+
+	n_rounds = 1;
+	print_asked(label, question, 1);
+	n_rounds = n_before;
+	sqlite3_free(label);
+	print_question(what);
+}
+
+/* A window that cuts what is there, with the rows that are to come, at both ends. */
+static void make_question(long long n_rows)
+{
+	long long t0 = n_rows * 100 + 50, t1 = (n_rows + N_PENDING / 2) * 1000 + 50;
+
+	sqlite3_snprintf(sizeof question, question, "SELECT sum_dur FROM spans_if(%lld, %lld) WHERE track = 7", t0, t1);
+	sqlite3_snprintf(sizeof plain, plain, "SELECT sum(dur) FROM spans WHERE track = 7 AND ts >= %lld AND ts < %lld", t0,
+			 t1);
 }
 
 static void measure_questions(long long n_rows)
 {
 	sqlite3_stmt *insert;
+	char *update;
 
 	start(IFOREST, styles[ROWID_CHOSEN].column);
 	fill(IFOREST, ROWID_CHOSEN, LARGEST, n_rows);
 	run("CREATE TABLE trivial(id INTEGER PRIMARY KEY, x); INSERT INTO trivial VALUES(1, 7)");
+	make_question(n_rows);
 	check();
 	printf("a question, prepared and warm, %lld rows:\n", n_rows);
 	run("BEGIN");
 	print_asked("a row by rowid, in a transaction", "SELECT x FROM trivial WHERE id = 1", N_QUESTIONS);
 	print_asked("a row of a virtual table that counts, in a transaction", "SELECT a FROM counting(1)", N_QUESTIONS);
-	print_asked("a window of one track, in a transaction", QUESTION, N_QUESTIONS);
 	run("COMMIT");
 	print_asked("a row by rowid, by itself", "SELECT x FROM trivial WHERE id = 1", N_QUESTIONS);
 	print_asked("a row of a virtual table that counts, by itself", "SELECT a FROM counting(1)", N_QUESTIONS);
-	print_asked("a window of one track, by itself", QUESTION, N_QUESTIONS);
-	run("INSERT INTO spans_if(spans_if) VALUES('optimize'); BEGIN");
-	print_asked("after optimize, in a transaction", QUESTION, N_QUESTIONS);
-	run("COMMIT");
-	print_asked("after optimize, by itself", QUESTION, N_QUESTIONS);
+	print_question("a window of one track");
+	run("INSERT INTO spans_if(spans_if) VALUES('optimize')");
+	print_question("after optimize");
 	insert = prepare(styles[ROWID_GIVEN].sql);
 	insert_rows(insert, ROWID_GIVEN, n_rows + 1, n_rows + 1 + N_PENDING);
 	sqlite3_finalize(insert);
-	run("BEGIN");
-	n_rounds = 1;
-	print_asked("with 100 000 rows pending, the first one", QUESTION, 1);
-	n_rounds = 3;
-	print_asked("those after it, in a transaction", QUESTION, N_QUESTIONS);
-	run("COMMIT");
-	print_asked("those after it, by themselves", QUESTION, N_QUESTIONS);
+	print_pending("with 100 000 rows pending, appended");
+	run(FLUSH "; INSERT INTO spans_if(spans_if) VALUES('optimize')");
+	update = sqlite3_mprintf("UPDATE spans SET dur = dur + 1 WHERE id %% %lld = 0", n_rows / N_PENDING);
+	run(update);
+	sqlite3_free(update);
+	print_pending("with 100 000 rows pending, updated here and there");
 	check();
 	stop();
 }

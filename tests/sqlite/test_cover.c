@@ -104,6 +104,26 @@ static void its_rows_are_few(void **state)
 	close_database(db);
 }
 
+/* Rows that come between questions are sorted runs in memory, one for each bit of their number, with nodes over each. */
+static void pending_rows_are_merged_by_doubling(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER);"
+		"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, duration=dur); CREATE VIRTUAL TABLE c USING iforest_cover(t_if)");
+	for (int n = 1; n <= 128; n++) {
+		run(db, "WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n LIMIT 50) INSERT INTO t(ts, dur) SELECT %d + x * 777, x FROM n", n);
+		assert_int_equal(integer_of(db, "SELECT sum(count) FROM c"), n * 50);
+		assert_true(integer_of(db, "SELECT count(*) FROM c") <= 8);
+		assert_int_equal(integer_of(db, "SELECT count(run_id) FROM c"), 0);
+	}
+	assert_int_equal(integer_of(db, "SELECT count(*) FROM c"), 1);
+	same_rows(db, "SELECT bucket, count, sum_dur FROM t_if(0, 40000, 40) ORDER BY bucket",
+		  "SELECT ts / 1000, count(*), sum(dur) FROM t GROUP BY 1 ORDER BY 1");
+	close_database(db);
+}
+
 static void it_may_be_asked_as_a_table(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -137,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(its_rows_add_up_to_the_window),
 		cmocka_unit_test(its_rows_are_few),
+		cmocka_unit_test(pending_rows_are_merged_by_doubling),
 		cmocka_unit_test(it_may_be_asked_as_a_table),
 	};
 
