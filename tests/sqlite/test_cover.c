@@ -118,7 +118,7 @@ static void pending_rows_are_merged_by_doubling(void **state)
 		assert_true(integer_of(db, "SELECT count(*) FROM c") <= 8);
 		assert_int_equal(integer_of(db, "SELECT count(run_id) FROM c"), 0);
 	}
-	assert_int_equal(integer_of(db, "SELECT count(*) FROM c"), 1);
+	run_gives(db, "1|1\n", "SELECT count(*) <= 4, max(node_level) > 0 FROM c"); /* the trees of one run's forest */
 	same_rows(db, "SELECT bucket, count, sum_dur FROM t_if(0, 40000, 40) ORDER BY bucket",
 		  "SELECT ts / 1000, count(*), sum(dur) FROM t GROUP BY 1 ORDER BY 1");
 	close_database(db);
