@@ -379,7 +379,7 @@ static void measure_questions(long long n_rows)
 	sqlite3_finalize(insert);
 	print_pending("with 100 000 rows pending, appended");
 	run(FLUSH "; INSERT INTO spans_if(spans_if) VALUES('optimize')");
-	update = sqlite3_mprintf("UPDATE spans SET dur = dur + 1 WHERE id %% %lld = 0", n_rows / N_PENDING);
+	update = sqlite3_mprintf("UPDATE spans SET dur = dur + 1 WHERE id %% %lld = 0", n_rows / N_PENDING + 1);
 	run(update);
 	sqlite3_free(update);
 	print_pending("with 100 000 rows pending, updated here and there");
