@@ -38,12 +38,16 @@ struct group {
 static MemoryContext known_context;
 static HTAB *known_tables, *known_groups;
 
-/* More pages than fit may be asked for again and again, in the same order: to forget the oldest would be to know none of them
- * when its turn comes. So what is known stays as long as one look in eight finds something, which is judged now and then. */
-enum { LOOKS_A_FACT = 8, LOOKS_A_FIND = 8, MOST_EXCESS = 128 * 1024 };
+/* More pages than there is room for may be asked for again and again, in the same order: to forget the oldest would be to know
+ * none of them when its turn comes. So what is known stays as long as every other look finds something, which is judged after
+ * so many looks for each fact. */
+enum { LOOKS_A_FACT = 4, LOOKS_A_FIND = 2 };
 
 static struct {
-	uint64 facts, looks, found; /* looks at pages since the last judgement */
+	int work_mem;              /* when what is known was last begun with */
+	uint64 facts;
+	bool is_full;
+	uint64 looks, found;       /* since it is full, or was last judged */
 } use;
 
 static unsigned n_words(OffsetNumber last)
@@ -73,28 +77,27 @@ static void forget_all(void)
 	known_tables = make_table(sizeof(struct table_key), sizeof(struct table_facts));
 	known_groups = make_table(sizeof(struct group_key), sizeof(struct group));
 	memset(&use, 0, sizeof use);
+	use.work_mem = work_mem;
 }
 
-/* There is no room for more: shall it be made? */
-static bool is_to_be_forgotten(Size allocated)
+/* Where it is full, what is known is judged anew from then on. */
+static bool is_of_use(void)
 {
-	bool is_of_use = use.found * LOOKS_A_FIND >= use.looks;
+	bool is_judged = use.is_full, is_found = use.found * LOOKS_A_FIND >= use.looks;
 
-	if (allocated > (Size)work_mem * 1024 + MOST_EXCESS) /* work_mem was set lower */
+	if (is_judged && use.looks < use.facts * LOOKS_A_FACT)
 		return true;
-	if (use.looks < use.facts * LOOKS_A_FACT)
-		return false;
+	use.is_full = true;
 	use.looks = use.found = 0;
-	return !is_of_use;
+	return !is_judged || is_found;
 }
 
-/* Room for one page more, at the cost of what is known of others if that is of no use any more. */
+/* Room for something more, at the cost of all that is known if that is of no use any more. */
 static bool make_room(void)
 {
-	Size allocated = known_groups ? MemoryContextMemAllocated(known_context, true) : 0;
-	bool is_full = allocated > (Size)work_mem * 1024;
+	bool is_full = known_groups && MemoryContextMemAllocated(known_context, true) > (Size)work_mem * 1024;
 
-	if (!known_groups || (is_full && is_to_be_forgotten(allocated))) {
+	if (!known_groups || (is_full && (work_mem < use.work_mem || !is_of_use()))) {
 		forget_all();
 		is_full = false;
 	}
@@ -155,26 +158,47 @@ bool iforest_lasting_recall(Relation heap, BlockNumber block, XLogRecPtr lsn, Sn
 	return true;
 }
 
+/* Can it be told of the page, n words of it, without more room? */
+static bool has_room(const struct page_fact *fact, unsigned n)
+{
+	return fact && (n == 0 || (fact->visible && n_words(fact->last) >= n));
+}
+
+static void forget(struct table_facts *table, struct page_fact *fact)
+{
+	bool is_known = fact->lsn != InvalidXLogRecPtr;
+
+	table->n_clean -= is_known && !fact->visible;
+	use.facts -= is_known;
+	fact->lsn = InvalidXLogRecPtr;
+}
+
 void iforest_lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
 			  const struct iforest_roots *roots)
 {
-	uint64 *visible = NULL;
+	unsigned n = roots->are_clean ? 0 : n_words(roots->last);
+	struct group *group = find_group(heap, block);
+	struct page_fact *fact = group ? &group->pages[block % PAGES_A_GROUP] : NULL;
 	struct table_facts *table;
-	struct page_fact *fact;
+	uint64 *visible;
 
-	if (lsn == InvalidXLogRecPtr || !RelationNeedsWAL(heap) || !make_room())
+	if (lsn == InvalidXLogRecPtr || !RelationNeedsWAL(heap))
 		return;
-	fact = fact_of(heap, block, &table);
-	if (!roots->are_clean) {
-		visible = MemoryContextAlloc(known_context, n_words(roots->last) * sizeof *visible);
-		memcpy(visible, roots->visible, n_words(roots->last) * sizeof *visible);
+	if (!has_room(fact, n) && !make_room()) {
+		if (fact)
+			forget(find_table(heap), fact);
+		return;
 	}
-	use.facts += fact->lsn == InvalidXLogRecPtr;
-	table->n_clean -= fact->lsn != InvalidXLogRecPtr && !fact->visible;
-	table->n_clean += roots->are_clean;
-	if (fact->visible)
+	fact = fact_of(heap, block, &table);
+	visible = has_room(fact, n) ? fact->visible : MemoryContextAlloc(known_context, n * sizeof *visible);
+	forget(table, fact);
+	if (fact->visible && (n == 0 || visible != fact->visible))
 		pfree(fact->visible);
-	*fact = (struct page_fact){ .lsn = lsn, .newest = newest, .last = roots->last, .visible = visible };
+	if (n > 0)
+		memcpy(visible, roots->visible, n * sizeof *visible);
+	*fact = (struct page_fact){ .lsn = lsn, .newest = newest, .last = roots->last, .visible = n > 0 ? visible : NULL };
+	use.facts++;
+	table->n_clean += roots->are_clean;
 }
 
 BlockNumber iforest_lasting_pages(Relation heap, BlockNumber most)

@@ -18,7 +18,7 @@
 bool iforest_lasting_recall(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct iforest_roots *roots);
 
 /* Remembers what was seen on a page, where all was done by `newest` or transactions before it. Where work_mem is used up, what
- * is known already stays instead, as long as it is of use; then all of it is forgotten. */
+ * is known of other pages stays instead, as long as it is of use; then all of it is forgotten. */
 void iforest_lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
 			  const struct iforest_roots *roots);
 

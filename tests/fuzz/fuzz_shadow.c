@@ -1,7 +1,7 @@
 /* Rows of an index's own tables are damaged, beside questions, writes, commands and transactions: nothing breaks, nothing
  * leaks, errors name the index, and after 'rebuild' every answer is that of plain SQL.
  *
- * An input: byte 0 modulo 3 picks the database, and below 64 it ends with 'rebuild' (which takes most of the time); then steps
+ * An input: byte 0 modulo 4 picks the database, and below 64 it ends with 'rebuild' (which takes most of the time); then steps
  * of four bytes: which (of `steps`), and what the SQL has as ?1 (u8), ?2 (u8), ?3 (u8). */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -24,21 +24,30 @@ enum { STEP_BYTES = 4, MOST_STEPS = 40, REBUILT = 64 };
 	" INSERT INTO d SELECT x, CASE x % 4 WHEN 0 THEN 'cpu' WHEN 1 THEN 7 WHEN 2 THEN x'00ff' ELSE 2.5 END,"       \
 	" nullif(x * 7919 % 10007, 5), x * 2654435761 % 1099511627776 - 1, x * 2654435761 % 1073741824 / 4.0, x FROM n;"
 #define FOLD "CREATE VIRTUAL TABLE d_fold USING iforest_fold(d_if);"
+#define TABLES                                                                                                         \
+	FOLD "CREATE VIRTUAL TABLE d_rows USING iforest_rows(d_if); CREATE VIRTUAL TABLE d_gaps USING iforest_gaps(d_if);"      \
+	"CREATE VIRTUAL TABLE d_cover USING iforest_cover(d_if); CREATE VIRTUAL TABLE d_counter USING iforest_counter(d_if);"   \
+	"CREATE VIRTUAL TABLE d_overlap USING iforest_overlap(d_if);"
 #define FLUSH "INSERT INTO d_if(d_if) VALUES('flush');"
 
 static const char *const databases[] = {
 	/* runs of which entries were removed, and pending rows of all kinds */
-	ROWS(440) "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track);" FOLD
+	ROWS(440) "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track);" TABLES
 	"UPDATE d SET dur = dur + 1 WHERE id % 50 = 1;" FLUSH "UPDATE d SET ts = ts + 2 WHERE id % 70 = 1; DELETE FROM d WHERE id < 9;" FLUSH
 	"INSERT OR REPLACE INTO d(id, track, ts, dur, r, u) VALUES(20, 'new', 30, 4, 2.5, 90), (2000, 'gpu', 50, 1, NULL, NULL);"
 	"UPDATE d SET track = 'gpu' WHERE id IN (40, 41); DELETE FROM d WHERE id = 50; UPDATE d SET id = 3000 WHERE id = 60",
 	/* one series */
-	ROWS(500) "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), sync=append);" FOLD
+	ROWS(500) "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), sync=append);" TABLES
 	"INSERT INTO d(track, ts, dur) SELECT track, ts + 11000, dur FROM d LIMIT 40;" FLUSH
 	"INSERT INTO d(track, ts, dur) SELECT track, ts + 12000, dur FROM d LIMIT 30",
 	/* two by columns, few rows, times in order */
-	ROWS(60) "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=u, duration=dur, value=(dur, r), by=(track, dur AS wait));" FOLD
+	ROWS(60) "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=u, duration=dur, value=(dur, r), by=(track, dur AS wait));" TABLES
 	"INSERT INTO d(track, ts, dur, u) SELECT track, ts, dur, u + 900 FROM d LIMIT 10",
+	/* as many rows as it takes to keep sketches and what is added to counters; small numbers */
+	"CREATE TABLE d(id INTEGER PRIMARY KEY, track, ts, dur, r REAL, u UNIQUE);"
+	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4200) INSERT INTO d SELECT x, 7, x, x % 31, x / 4.0, NULL FROM n;"
+	"CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), sketch=(dur, r), counter=(dur, r));" TABLES
+	"DELETE FROM d WHERE id = 3000;" FLUSH "UPDATE d SET dur = 40 WHERE id = 2000",
 };
 
 enum { N_DATABASES = sizeof databases / sizeof *databases };
@@ -53,6 +62,15 @@ static struct image {
 #define PAGE "(SELECT id FROM d_if_page ORDER BY id LIMIT 1 OFFSET ?1 % (SELECT count(*) FROM d_if_page))"
 #define SERIES "(SELECT id FROM d_if_series ORDER BY id LIMIT 1 OFFSET ?1 % (SELECT count(*) FROM d_if_series))"
 #define CONFIG "(SELECT name FROM d_if_config ORDER BY name LIMIT 1 OFFSET ?1 % (SELECT count(*) FROM d_if_config))"
+#define OF_NODES(table) "(run, value, level, number) = (SELECT run, value, level, number FROM " table                       \
+	" ORDER BY 1, 2, 3, 4 LIMIT 1 OFFSET ?1 % (SELECT count(*) FROM " table "))"
+#define DAMAGES(table)                                                                                                 \
+	"UPDATE " table " SET bytes = CAST(poke(bytes, ?2, ?3) AS BLOB) WHERE " OF_NODES(table),                               \
+	"UPDATE " table " SET bytes = substr(bytes, 1, length(bytes) * ?2 / 255) WHERE " OF_NODES(table),                      \
+	"UPDATE " table " SET bytes = odd(?2), dead = ?3 WHERE " OF_NODES(table),                                              \
+	"UPDATE OR REPLACE " table " SET level = level + ?2 % 3 - 1, number = number + ?3 % 5 - 2 WHERE " OF_NODES(table),     \
+	"UPDATE OR REPLACE " table " SET value = odd(?2), dead = odd(?3) WHERE " OF_NODES(table),                              \
+	"DELETE FROM " table " WHERE " OF_NODES(table)
 #define LOG "(SELECT seq FROM d_if_log ORDER BY seq LIMIT 1 OFFSET ?1 % (SELECT count(*) FROM d_if_log))"
 
 /* poke(bytes, at, value), sealed(id, bytes) and odd(number) are functions below. "?" is the next row of a question that stays
@@ -108,6 +126,15 @@ static const char *const steps[] = {
 	"SELECT * FROM d_if(0, 10000, 1 + ?1)", "SELECT * FROM d_if(?2, 12000) WHERE step = 40 * ?1 + 41 AND fill = 'zero'",
 	"SELECT * FROM d_fold(-10, 13000, ?1)", "SELECT count, max_dur_id FROM d_if(0, 10007, 99) ORDER BY bucket DESC",
 	"SELECT max_dur_id, first_dur, last_r FROM d_fold(100 * ?1)", "SELECT count(*) FROM d JOIN d_if ON t0 = d.ts AND t1 = d.ts + ?2 WHERE d.id < ?1 % 16",
+	/* sketches and counters, which one of the databases has; and the other tables over the index */
+	DAMAGES("d_if_sketch"), DAMAGES("d_if_piece"),
+	"SELECT iforest_quantile(sketch_dur, ?3 / 255.0), iforest_sketch_count(sketch_r) FROM d_if(?1 * 17, 1000 + ?2 * 40)",
+	"SELECT iforest_quantile(sketch_r, 0.5) FROM d_if", "SELECT twa_dur, increase_r FROM d_counter(?1 * 17, 1000 + ?2 * 40, 1 + ?3 % 8)",
+	"SELECT * FROM d_counter(?1, 12000)", "SELECT * FROM d_rows WHERE ts >= ?1 * 37 AND dur > ?2 LIMIT 50",
+	"SELECT * FROM d_rows WHERE r > ?1 ORDER BY dur DESC LIMIT ?3 % 20", "SELECT * FROM d_rows(?1 * 37, ?2 * 40) LIMIT 30",
+	"SELECT * FROM d_overlap(?1 * 37, 5000 + ?2 * 11, 1 + ?3)", "SELECT * FROM d_gaps(?1 * 37, 5000 + ?2 * 11, ?3)",
+	"SELECT * FROM d_cover(?1 * 37, 5000 + ?2 * 11)", "SELECT * FROM d_cover", "SELECT * FROM iforest_stats('d_if')",
+	"INSERT INTO d_if(d_if, step) VALUES('export', 300 + ?1 * 9)",
 };
 
 enum { N_STEPS = sizeof steps / sizeof *steps };
@@ -265,7 +292,7 @@ static sqlite3 *open_image(const struct image *image)
 static void expect_named(sqlite3 *db, const char *sql)
 {
 	const char *message = sqlite3_errmsg(db);
-	bool is_ours = strstr(message, "d_if") || strstr(message, "d_fold") || strstr(message, "iforest");
+	bool is_ours = strstr(message, "d_") || strstr(message, "iforest");
 	bool is_plain = strncmp(message, "no such column", 14) == 0 || strcmp(message, "integer overflow") == 0; /* a broken fold has no columns */
 
 	if (strncmp(sql, "SELECT", 6) == 0 && !is_ours && !is_plain)

@@ -235,7 +235,7 @@ SELECT iforest_check('seen_if', true);
 DROP TABLE seen, made, noted;
 DROP FUNCTION agrees, note;
 DROP PROCEDURE work_off;
--- More pages that are not all-visible than a session has room to remember, again and again; written in between; then others.
+-- More pages that are not all-visible than a session has room to remember, again and again; written in between.
 CREATE TABLE many(ts integer, dur integer) WITH (autovacuum_enabled = off);
 CREATE INDEX many_if ON many USING iforest (ts) INCLUDE (dur);
 INSERT INTO many SELECT i, i % 10 FROM generate_series(1, 400000) i;
