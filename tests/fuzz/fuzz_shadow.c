@@ -65,8 +65,8 @@ static struct image {
 #define OF_NODES(table) "(run, value, level, number) = (SELECT run, value, level, number FROM " table                       \
 	" ORDER BY 1, 2, 3, 4 LIMIT 1 OFFSET ?1 % (SELECT count(*) FROM " table "))"
 #define DAMAGES(table)                                                                                                 \
-	"UPDATE " table " SET bytes = CAST(poke(bytes, ?2, ?3) AS BLOB) WHERE " OF_NODES(table),                               \
-	"UPDATE " table " SET bytes = substr(bytes, 1, length(bytes) * ?2 / 255) WHERE " OF_NODES(table),                      \
+	"UPDATE " table " SET bytes = sealed(0, poke(bytes, ?2, ?3)) WHERE " OF_NODES(table),                                  \
+	"UPDATE " table " SET bytes = sealed(0, substr(bytes, 1, length(bytes) * ?2 / 255)) WHERE " OF_NODES(table),           \
 	"UPDATE " table " SET bytes = odd(?2), dead = ?3 WHERE " OF_NODES(table),                                              \
 	"UPDATE OR REPLACE " table " SET level = level + ?2 % 3 - 1, number = number + ?3 % 5 - 2 WHERE " OF_NODES(table),     \
 	"UPDATE OR REPLACE " table " SET value = odd(?2), dead = odd(?3) WHERE " OF_NODES(table),                              \
@@ -185,7 +185,7 @@ static void poke(sqlite3_context *context, int n, sqlite3_value **arguments)
 }
 
 
-/* The bytes of page `id` with a right checksum. */
+/* The bytes of page `id` with a right checksum; those of sketches and pieces have it where the manifest, page 0, has it. */
 static void sealed(sqlite3_context *context, int n, sqlite3_value **arguments)
 {
 	int n_bytes = sqlite3_value_bytes(arguments[1]);
