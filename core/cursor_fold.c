@@ -169,18 +169,41 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 	return status;
 }
 
-/* Whether node i of the level may be used whole: it lies below the key, and all of its entries count, or none. */
+/* Whether a node that lies below the key as a whole may be used: all of its entries count, or none, or what is left of it without
+ * the others is known, and becomes *node. */
+static enum iforest_status judge_whole(struct iforest_cursor *cursor, unsigned level, uint64_t i,
+				       const struct iforest_filter *filter, const struct iforest_edges *edges,
+				       const uint8_t **node, enum iforest_verdict *verdict)
+{
+	const uint8_t *left = *node;
+	enum iforest_status status = IFOREST_OK;
+
+	*verdict = IFOREST_ALL;
+	if (!edges->by_remainders) {
+		*verdict = verdict_of(filter, *node);
+		return IFOREST_OK;
+	}
+	status = iforest_cursor_remainder(cursor, level, i, filter, &left);
+	if (left)
+		*node = left;
+	else
+		*verdict = verdict_of(filter, *node);
+	return status;
+}
+
+/* Whether node i of the level may be used whole: it lies below the key, and so on. */
 static enum iforest_status judge_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const struct iforest_key *key,
-				      const struct iforest_filter *filter, const uint8_t **node, enum iforest_verdict *verdict)
+				      const struct iforest_filter *filter, const struct iforest_edges *edges,
+				      const uint8_t **node, enum iforest_verdict *verdict)
 {
 	struct iforest_key last;
 	enum iforest_status status = iforest_cursor_node(cursor, level, i, node);
 
+	*verdict = IFOREST_SOME;
 	if (status)
 		return status;
 	last = iforest_node_last(*node);
-	*verdict = iforest_key_compare(&last, key) < 0 ? verdict_of(filter, *node) : IFOREST_SOME;
-	return IFOREST_OK;
+	return iforest_key_compare(&last, key) < 0 ? judge_whole(cursor, level, i, filter, edges, node, verdict) : IFOREST_OK;
 }
 
 static bool is_mixed(enum iforest_verdict verdict)
@@ -204,12 +227,12 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 		i /= fanout;
 		n_leaves *= fanout;
 	}
-	status = judge_node(cursor, level, i, key, wanted->filter, &node, &verdict);
+	status = judge_node(cursor, level, i, key, wanted->filter, edges, &node, &verdict);
 	while (!status && is_mixed(verdict) && level > 1) {
 		level--;
 		i *= fanout;
 		n_leaves /= fanout;
-		status = judge_node(cursor, level, i, key, wanted->filter, &node, &verdict);
+		status = judge_node(cursor, level, i, key, wanted->filter, edges, &node, &verdict);
 	}
 	*passed = is_mixed(verdict) ? 0 : level;
 	if (status || !*passed)
@@ -303,12 +326,13 @@ static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct 
 	while (!status && cursor->leaf_number < end) {
 		const uint8_t *node = iforest_node_at(cursor->path[1].page.bytes, &cursor->manifest->fields,
 						      (unsigned)(cursor->leaf_number - first));
-		enum iforest_verdict verdict = verdict_of(wanted->filter, node);
+		enum iforest_verdict verdict;
 
+		status = judge_whole(cursor, 1, cursor->leaf_number, wanted->filter, edges, &node, &verdict);
 		edges->has_nodes = edges->has_nodes || !is_mixed(verdict);
-		if (verdict == IFOREST_ALL)
+		if (!status && verdict == IFOREST_ALL)
 			status = iforest_cursor_fold_node(cursor, 1, cursor->leaf_number, node, wanted, edges, aggregate);
-		if (is_mixed(verdict))
+		if (!status && is_mixed(verdict))
 			status = pass_leaf(cursor, key, wanted, edges, aggregate);
 		else
 			iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
@@ -324,7 +348,8 @@ static bool is_within_row(const struct iforest_cursor *cursor)
 enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
-	struct iforest_edges edges = { .seen_firsts = 0 };
+	struct iforest_edges edges = { .by_remainders = wanted->filter && wanted->filter->remainders &&
+							!(wanted->firsts | wanted->lasts) && !wanted->times };
 	enum iforest_status status = IFOREST_OK;
 	bool moving = true, done = false;
 	unsigned level;

@@ -1,5 +1,5 @@
 /* cursor_internal.h -- what cursor.c (position), cursor_fold.c (folding), cursor_edges.c (its whole nodes), cursor_sums.c
- * (counts and sums alone), cursor_expect.c (what will be read next), cursor_extremes.c (extremes alone), and
+ * (counts and sums alone), cursor_remainder.c (nodes without what does not count), cursor_expect.c (what will be read next), cursor_extremes.c (extremes alone), and
  * cursor_greatest.c and greatest_leaf.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
 #ifndef IFOREST_CURSOR_INTERNAL_H
 #define IFOREST_CURSOR_INTERNAL_H
@@ -119,6 +119,13 @@ bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct i
 bool iforest_cursor_holds(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
 			  const struct iforest_key *to);
 
+/* Gives instead of a node, which is one of a page that is held, what is left of it without the entries that do not count; NULL
+ * where that cannot be had. Pages below it are held afterwards that were not before. The bytes stay until the next call.
+ * Requires  the filter keeps remainders.
+ * Cost      the first time, all leaf pages below of which some entries do not count; then none. */
+enum iforest_status iforest_cursor_remainder(struct iforest_cursor *cursor, unsigned level, uint64_t i,
+					     const struct iforest_filter *filter, const uint8_t **node);
+
 /* iforest_cursor_extremes() of the leaf page that is held. */
 enum iforest_status iforest_cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
 						    const struct iforest_key *to, const struct iforest_wanted *wanted,
@@ -146,6 +153,7 @@ struct iforest_edges {
 	uint32_t open_lasts, open_last_time; /* the last one so far lies in the node noted */
 	struct { unsigned level; uint64_t i; } last[IFOREST_MAX_VALUES], last_time;
 	bool has_nodes;                      /* a node was used: so the range is wide, and the next one too, as a rule */
+	bool by_remainders;                  /* nodes may be replaced by what is left of them */
 };
 
 /* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.

@@ -6,6 +6,8 @@
 #include "core/leaf.h"
 #include "core/node.h"
 
+struct iforest_remainders;
+
 /* Which of the live entries under a node count. IFOREST_MOST: some do, and asking about them is cheap beside folding them; a
  * leaf page is then its node without the others. */
 enum iforest_verdict { IFOREST_ALL, IFOREST_MOST, IFOREST_SOME, IFOREST_NONE };
@@ -26,6 +28,11 @@ struct iforest_filter {
 	/* May be NULL. Of a node of which it said IFOREST_MOST, the refs of the entries that do not count, of which not all
 	 * need to be there; false: they are too many. */
 	bool (*refs_gone)(void *context, const uint8_t *node, int64_t refs[IFOREST_MOST_GONE], unsigned *n_refs);
+
+	/* Both or none may be NULL. Where what is left of nodes is kept (remainder.h), and how many keys in the range of a node do
+	 * not count: while it is the same number, they are the same ones. */
+	struct iforest_remainders *remainders;
+	uint64_t (*n_gone)(void *context, const uint8_t *node);
 };
 
 /* What a fold is asked for; the rest of the aggregate is left alone. n_rows and n_dead are always counted. */

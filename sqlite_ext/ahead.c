@@ -253,7 +253,9 @@ static void run_pass(struct iforest_ahead *ahead, uint32_t first)
 		ahead->workers[t].n_items = 0;
 		ahead->workers[t].is_full = false;
 	}
+	ahead->snapshot->tail.remainders.is_fixed = true;
 	iforest_crew_run(ahead->n_threads, n_parts, answer, ahead);
+	ahead->snapshot->tail.remainders.is_fixed = false;
 	for (unsigned t = 0; t < ahead->n_threads; t++)
 		iforest_overlap_let_go(&ahead->workers[t].overlap);
 	for (ahead->n_parts = 0; ahead->n_parts < n_parts && ahead->parts[ahead->n_parts].is_begun; ahead->n_parts++)

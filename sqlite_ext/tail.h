@@ -15,6 +15,7 @@
 #include "core/leaf_fold.h"
 #include "core/manifest.h"
 #include "core/pager_memory.h"
+#include "core/remainder.h"
 #include "sqlite_ext/pending.h"
 
 struct iforest_index;
@@ -29,6 +30,7 @@ struct iforest_tail {
 	size_t n_removed, n_reserved;
 	size_t n_odd;                     /* rows of which the log tells a key that the runs cannot have */
 	struct iforest_filter filter;     /* to be used where n_removed is not 0 */
+	struct iforest_remainders remainders; /* of the runs without those keys */
 	sqlite3_int64 last;               /* seq of the last row read of the log; with sync=append the last rowid */
 	uint32_t n_batches;
 };

@@ -2,13 +2,27 @@
 
 #include "core/node.h"
 
+static bool is_up_to(const struct iforest_tail *tail, uint64_t at, const struct iforest_key *last)
+{
+	return at < tail->n_removed && iforest_key_compare(&tail->removed[at], last) <= 0;
+}
+
 static enum iforest_verdict of_node(void *context, const uint8_t *node)
 {
 	const struct iforest_tail *tail = context;
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
-	uint64_t at = iforest_key_search(tail->removed, tail->n_removed, &first);
 
-	return at < tail->n_removed && iforest_key_compare(&tail->removed[at], &last) <= 0 ? IFOREST_SOME : IFOREST_ALL;
+	return is_up_to(tail, iforest_key_search(tail->removed, tail->n_removed, &first), &last) ? IFOREST_SOME : IFOREST_ALL;
+}
+
+static uint64_t n_gone(void *context, const uint8_t *node)
+{
+	const struct iforest_tail *tail = context;
+	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+	uint64_t from = iforest_key_search(tail->removed, tail->n_removed, &first);
+	uint64_t n = iforest_key_search(tail->removed + from, tail->n_removed - from, &last);
+
+	return n + is_up_to(tail, from + n, &last); /* the last key's ref may be the greatest there is */
 }
 
 /* The entry of a block with times and refs unpacked that bears the key, or n. */
@@ -60,5 +74,6 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 
 void iforest_tail_filter_init(struct iforest_tail *tail)
 {
-	tail->filter = (struct iforest_filter){ .context = tail, .of_node = of_node, .of_entries = of_entries };
+	tail->filter = (struct iforest_filter){ .context = tail, .of_node = of_node, .of_entries = of_entries,
+						.remainders = &tail->remainders, .n_gone = n_gone };
 }

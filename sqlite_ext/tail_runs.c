@@ -90,6 +90,7 @@ enum iforest_status iforest_tail_remove(struct iforest_tail *tail, struct ifores
 	}
 	sqlite3_free(sorted);
 	keys->n = 0;
+	iforest_remainders_outdate(&tail->remainders);
 	return IFOREST_OK;
 }
 
@@ -189,6 +190,7 @@ enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct if
 	*tail = (struct iforest_tail){ .n_batches = 0 };
 	iforest_pager_sqlite_in_memory(&tail->memory);
 	tail->store = (struct iforest_store){ .pager = &tail->memory.pager, .alloc = &iforest_sqlite_alloc };
+	iforest_remainders_init(&tail->remainders, &iforest_sqlite_alloc);
 	iforest_tail_filter_init(tail);
 	return iforest_manifest_init(&tail->manifest, &iforest_sqlite_alloc, fields, IFOREST_SQLITE_PAGE_BYTES);
 }
@@ -198,6 +200,8 @@ void iforest_tail_release(struct iforest_tail *tail)
 	iforest_manifest_release(&tail->manifest);
 	if (tail->memory.alloc)
 		iforest_pager_memory_release(&tail->memory);
+	if (tail->remainders.alloc)
+		iforest_remainders_release(&tail->remainders);
 	iforest_pending_release(&tail->pending);
 	sqlite3_free(tail->removed);
 	*tail = (struct iforest_tail){ .n_batches = 0 };
