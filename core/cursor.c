@@ -2,6 +2,8 @@
 
 #include <limits.h>
 
+#include "core/remainder.h"
+
 void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store,
 			 const struct iforest_manifest *manifest, const struct iforest_run *run)
 {
@@ -11,6 +13,7 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
 		cursor->path[level].is_held = false;
 	cursor->reader_is_open = false;
+	cursor->remainder = NULL;
 	cursor->reached_entry = 0;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
@@ -30,6 +33,10 @@ static void let_go(struct iforest_cursor *cursor, unsigned level)
 	pager->release(pager->context, &held->page);
 	if (level == 0)
 		cursor->reader_is_open = false;
+	if (level == 0 && cursor->remainder) {
+		cursor->remainder->n_holds--;
+		cursor->remainder = NULL;
+	}
 }
 
 void iforest_cursor_release(struct iforest_cursor *cursor)

@@ -30,6 +30,7 @@ struct iforest_cursor {
 	const struct iforest_run *run;
 	struct iforest_held_page path[IFOREST_MAX_LEVELS + 1]; /* [0]: the leaf page */
 	struct iforest_leaf leaf;          /* over path[0] */
+	struct iforest_remainder *remainder; /* NULL, or that which says what of the leaf is gone, held */
 	struct iforest_block_reader reader;/* over a block of leaf; its number is block if reader_is_open */
 	bool reader_is_open;
 	unsigned reached_entry;            /* of it, a guess: where that range ended */

@@ -169,25 +169,20 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 	return status;
 }
 
-/* Whether a node that lies below the key as a whole may be used: all of its entries count, or none, or what is left of it without
- * the others is known, and becomes *node. */
+/* Whether a node that lies below the key as a whole may be used: all of its entries count, or none, or what is left of it
+ * without the others can be had, and becomes *node. */
 static enum iforest_status judge_whole(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 				       const struct iforest_filter *filter, const struct iforest_edges *edges,
 				       const uint8_t **node, enum iforest_verdict *verdict)
 {
-	const uint8_t *left = *node;
+	const uint8_t *left = edges->asked ? *node : NULL;
 	enum iforest_status status = IFOREST_OK;
 
-	*verdict = IFOREST_ALL;
-	if (!edges->by_remainders) {
-		*verdict = verdict_of(filter, *node);
-		return IFOREST_OK;
-	}
-	status = iforest_cursor_remainder(cursor, level, i, filter, &left);
+	if (edges->asked)
+		status = iforest_cursor_remainder(cursor, level, i, edges->asked->filter, &left);
 	if (left)
 		*node = left;
-	else
-		*verdict = verdict_of(filter, *node);
+	*verdict = left ? IFOREST_ALL : verdict_of(edges->asked ? edges->asked->filter : filter, *node);
 	return status;
 }
 
@@ -250,7 +245,7 @@ static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct
 				     const struct iforest_wanted *wanted, struct iforest_edges *edges,
 				     struct iforest_aggregate *aggregate)
 {
-	bool is_below, is_at_start = cursor->block == 0 && cursor->entry == 0, done = false;
+	bool is_below, is_at_start = cursor->block == 0 && cursor->entry == 0, done = false, known = true;
 	struct iforest_key first, last;
 	unsigned block, entry = 0;
 	const uint8_t *node;
@@ -261,10 +256,12 @@ static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct
 	first = iforest_node_first(node);
 	last = iforest_node_last(node);
 	is_below = iforest_key_compare(&last, key) < 0;
-	done = is_at_start && iforest_key_compare(&first, key) >= 0;
-	if (is_below)
-		done = fold_rest(cursor, wanted, aggregate);
-	else if (!done && edges->has_nodes && is_at_start)
+	done = is_below ? fold_rest(cursor, wanted, aggregate) : is_at_start && iforest_key_compare(&first, key) >= 0;
+	if (!done && edges->asked)
+		status = iforest_cursor_leaf_remainder(cursor, edges->asked->filter, &node, &known);
+	if (!known)
+		wanted = edges->asked;
+	if (!status && !done && !is_below && edges->has_nodes && is_at_start)
 		status = fold_cut(cursor, key, node, wanted, aggregate, &done);
 	if (status || done)
 		return status;
@@ -348,8 +345,8 @@ static bool is_within_row(const struct iforest_cursor *cursor)
 enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
-	struct iforest_edges edges = { .by_remainders = wanted->filter && wanted->filter->remainders &&
-							!(wanted->firsts | wanted->lasts) && !wanted->times };
+	struct iforest_edges edges = { .seen_firsts = 0 };
+	struct iforest_wanted without = *wanted;
 	enum iforest_status status = IFOREST_OK;
 	bool moving = true, done = false;
 	unsigned level;
@@ -358,6 +355,11 @@ enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, con
 		status = iforest_cursor_sums_until(cursor, key, wanted, aggregate, &done);
 	if (status || done)
 		return status;
+	if (wanted->filter && wanted->filter->remainders && !(wanted->firsts | wanted->lasts) && !wanted->times) {
+		edges.asked = wanted;
+		without.filter = NULL;
+		wanted = &without;
+	}
 	while (!status && moving && cursor->leaf_number < cursor->run->n_leaves) {
 		if (is_within_row(cursor))
 			status = fold_row(cursor, key, wanted, &edges, aggregate);

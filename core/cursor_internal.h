@@ -121,10 +121,15 @@ bool iforest_cursor_holds(const struct iforest_cursor *cursor, unsigned level, c
 
 /* Gives instead of a node, which is one of a page that is held, what is left of it without the entries that do not count; NULL
  * where that cannot be had. Pages below it are held afterwards that were not before. The bytes stay until the next call.
- * Requires  the filter keeps remainders.
+ * Requires  the filter keeps remainders. The same for the next.
  * Cost      the first time, all leaf pages below of which some entries do not count; then none. */
 enum iforest_status iforest_cursor_remainder(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 					     const struct iforest_filter *filter, const uint8_t **node);
+
+/* The same of the node of the leaf page at which the cursor stands; and of the page itself, which if some entries of it do not
+ * count is held, without them. *known: that could be had, and the filter need not be asked. */
+enum iforest_status iforest_cursor_leaf_remainder(struct iforest_cursor *cursor, const struct iforest_filter *filter,
+						  const uint8_t **node, bool *known);
 
 /* iforest_cursor_extremes() of the leaf page that is held. */
 enum iforest_status iforest_cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
@@ -153,7 +158,8 @@ struct iforest_edges {
 	uint32_t open_lasts, open_last_time; /* the last one so far lies in the node noted */
 	struct { unsigned level; uint64_t i; } last[IFOREST_MAX_VALUES], last_time;
 	bool has_nodes;                      /* a node was used: so the range is wide, and the next one too, as a rule */
-	bool by_remainders;                  /* nodes may be replaced by what is left of them */
+	/* Of a fold by what is left of pages, what was asked; the filter of that which is passed on is NULL. NULL: of others. */
+	const struct iforest_wanted *asked;
 };
 
 /* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.

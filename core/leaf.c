@@ -98,6 +98,7 @@ enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct if
 
 	leaf->fields = fields;
 	leaf->page = page;
+	leaf->gone = NULL;
 	status = iforest_page_check(page, n_bytes, run_id, 0, number, is_checked, header, what);
 	if (status)
 		return status;
@@ -119,6 +120,13 @@ enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct if
 	return n_entries == header->n_entries ? IFOREST_OK : IFOREST_CORRUPT;
 }
 
+static inline uint64_t dead_entries(const struct iforest_leaf *leaf, unsigned block)
+{
+	const uint8_t *entry = directory_entry(leaf, block);
+
+	return (iforest_load64(entry + DEAD_OFFSET) | (leaf->gone ? leaf->gone[block] : 0)) & iforest_low_bits(entry[6]);
+}
+
 struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block)
 {
 	const uint8_t *entry = directory_entry(leaf, block);
@@ -127,7 +135,7 @@ struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, un
 		.first = { .series = iforest_load32(entry), .time_is_null = entry[7], .time = iforest_load_int64(entry + 8),
 			   .ref = iforest_load_int64(entry + 16) },
 		.n = entry[6],
-		.dead = iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(entry[6]),
+		.dead = dead_entries(leaf, block),
 	};
 }
 
@@ -137,7 +145,7 @@ bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, uns
 	const uint8_t *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
 
 	*n = entry[6];
-	if (iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(*n))
+	if (dead_entries(leaf, block))
 		return false;
 	bytes = iforest_summary_read_sum(bytes, end, sum);
 	return bytes && end - bytes >= 2 && !iforest_column_has_gaps(bytes);
@@ -151,7 +159,7 @@ bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, 
 	bool has_summary;
 
 	*n = entry[6];
-	if (iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(*n))
+	if (dead_entries(leaf, block))
 		return false;
 	bytes = iforest_summary_read(summary, IFOREST_INT64, bytes, end, &has_summary);
 	return bytes && has_summary && summary->low < *n && summary->high < *n &&
@@ -222,7 +230,7 @@ void iforest_block_start(struct iforest_block_reader *reader, const struct ifore
 	reader->block.series = iforest_load32(entry);
 	reader->block.time_is_null = entry[7];
 	reader->block.n = entry[6];
-	reader->block.dead = iforest_load64(entry + DEAD_OFFSET) & iforest_low_bits(entry[6]);
+	reader->block.dead = dead_entries(leaf, number);
 	reader->n_found = 0;
 	if (reader->block.time_is_null) {
 		memset(reader->block.times, 0, sizeof reader->block.times);

@@ -82,10 +82,11 @@ uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t 
 struct iforest_leaf {
 	const struct iforest_fields *fields;
 	const uint8_t *page;
+	const uint64_t *gone;      /* NULL, or of each block entries that count as removed, too; header.n_dead has them in it */
 	struct iforest_page_header header;
 };
 
-/* Checks a page and its directory, unless is_checked.
+/* Checks a page and its directory, unless is_checked. Nothing is gone.
  * Errors  IFOREST_CORRUPT or IFOREST_FORMAT with *what (page.h). */
 enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_fields *fields, const uint8_t *page,
 				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked,

@@ -9,15 +9,23 @@ void iforest_remainders_init(struct iforest_remainders *remainders, const struct
 
 static void forget(struct iforest_remainders *remainders)
 {
-	for (size_t b = 0; b < remainders->n_buckets; b++)
-		while (remainders->buckets[b]) {
-			struct iforest_remainder_page *page = remainders->buckets[b];
+	for (size_t b = 0; b < remainders->n_buckets; b++) {
+		struct iforest_remainder **link = &remainders->buckets[b];
 
-			remainders->buckets[b] = page->next;
+		while (*link) {
+			struct iforest_remainder *page = *link;
+
+			if (page->n_holds > 0) {
+				link = &page->next;
+				continue;
+			}
+			*link = page->next;
+			remainders->n_pages--;
+			remainders->n_bytes -= page->n_bytes;
 			iforest_release(remainders->alloc, page);
 		}
+	}
 	remainders->last = NULL;
-	remainders->n_pages = remainders->n_bytes = 0;
 }
 
 void iforest_remainders_release(struct iforest_remainders *remainders)
@@ -28,23 +36,23 @@ void iforest_remainders_release(struct iforest_remainders *remainders)
 	remainders->n_buckets = 0;
 }
 
-static struct iforest_remainder_page **bucket_of(const struct iforest_remainders *remainders, uint64_t run_id, unsigned level,
+static struct iforest_remainder **bucket_of(const struct iforest_remainders *remainders, uint64_t run_id, unsigned level,
 						 uint64_t number)
 {
 	/* run ids are random already */
 	return &remainders->buckets[(run_id + number + level * UINT64_C(0x9e3779b1)) & (remainders->n_buckets - 1)];
 }
 
-static bool is_of(const struct iforest_remainder_page *page, const struct iforest_place *place, unsigned level, uint64_t number)
+static bool is_of(const struct iforest_remainder *page, const struct iforest_place *place, unsigned level, uint64_t number)
 {
 	return page->number == number && page->level == level && page->run_id == place->run_id &&
 	       page->generation == place->generation;
 }
 
-struct iforest_remainder_page *iforest_remainders_find(struct iforest_remainders *remainders, const struct iforest_place *place,
+struct iforest_remainder *iforest_remainders_find(struct iforest_remainders *remainders, const struct iforest_place *place,
 						       unsigned level, uint64_t number)
 {
-	struct iforest_remainder_page *page = remainders->last;
+	struct iforest_remainder *page = remainders->last;
 
 	if (page && is_of(page, place, level, number))
 		return page;
@@ -62,7 +70,7 @@ enum { LEAST_BUCKETS = 64 };
 static bool grow(struct iforest_remainders *remainders)
 {
 	size_t n_before = remainders->n_buckets, n_buckets = n_before ? 2 * n_before : LEAST_BUCKETS;
-	struct iforest_remainder_page **before = remainders->buckets,
+	struct iforest_remainder **before = remainders->buckets,
 				      **buckets = iforest_allocate(remainders->alloc, n_buckets * sizeof(void *));
 
 	if (!buckets)
@@ -73,7 +81,7 @@ static bool grow(struct iforest_remainders *remainders)
 	remainders->n_buckets = n_buckets;
 	for (size_t b = 0; b < n_before; b++)
 		while (before[b]) {
-			struct iforest_remainder_page *page = before[b],
+			struct iforest_remainder *page = before[b],
 						      **bucket = bucket_of(remainders, page->run_id, page->level, page->number);
 
 			before[b] = page->next;
@@ -84,27 +92,28 @@ static bool grow(struct iforest_remainders *remainders)
 	return true;
 }
 
-struct iforest_remainder_page *iforest_remainders_make(struct iforest_remainders *remainders, const struct iforest_place *place,
-						       unsigned level, uint64_t number, unsigned n_nodes,
-						       const struct iforest_fields *fields)
+struct iforest_remainder *iforest_remainders_make(struct iforest_remainders *remainders, const struct iforest_place *place,
+						  unsigned level, uint64_t number, unsigned n_items,
+						  const struct iforest_fields *fields)
 {
-	size_t n_head = sizeof(struct iforest_remainder_page) + n_nodes * sizeof(uint64_t);
-	size_t n_bytes = n_head + (size_t)n_nodes * fields->node_bytes;
-	struct iforest_remainder_page *page, **bucket;
+	size_t n_head = sizeof(struct iforest_remainder) + n_items * sizeof(uint64_t);
+	size_t n_bytes = n_head + (level > 0 ? (size_t)n_items * fields->node_bytes : 0);
+	struct iforest_remainder *page, **bucket;
 
 	if (remainders->n_bytes + n_bytes > remainders->most_bytes)
 		forget(remainders);
-	if (remainders->n_pages == remainders->n_buckets && !grow(remainders))
+	if (remainders->n_pages >= remainders->n_buckets && !grow(remainders))
 		return NULL;
 	page = iforest_allocate(remainders->alloc, n_bytes);
 	if (!page)
 		return NULL;
 	bucket = bucket_of(remainders, place->run_id, level, number);
-	*page = (struct iforest_remainder_page){ .next = *bucket, .run_id = place->run_id, .generation = place->generation,
-						 .number = number, .level = level, .n_nodes = n_nodes,
-						 .version = remainders->version, .nodes = (uint8_t *)page + n_head };
-	for (unsigned k = 0; k < n_nodes; k++)
-		page->n_gone[k] = IFOREST_NOT_KNOWN;
+	*page = (struct iforest_remainder){ .next = *bucket, .run_id = place->run_id, .generation = place->generation,
+					    .number = number, .level = level, .n_items = n_items, .n_bytes = n_bytes,
+					    .version = remainders->version, .n_keys = IFOREST_NOT_KNOWN,
+					    .nodes = (uint8_t *)page + n_head };
+	for (unsigned k = 0; k < n_items; k++)
+		page->gone[k] = IFOREST_NOT_KNOWN;
 	*bucket = page;
 	remainders->last = page;
 	remainders->n_pages++;
