@@ -138,18 +138,46 @@ static inline bool is_extreme_known(const struct iforest_block_reader *reader, u
 	       is_beaten(&reader->columns[IFOREST_VALUES + v], IFOREST_INT64, sign, extreme);
 }
 
-/* The sum of a stretch of entries whose extremes are known, where it can be taken from where they are packed. */
-static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, uint64_t which,
-		       const struct iforest_wanted *wanted, const struct iforest_value_aggregate *into, iforest_int128 *sum)
+/* Is nothing but a sum of integers to be found? */
+static bool is_sum_alone(const struct iforest_block_reader *reader, unsigned v, uint64_t which,
+			 const struct iforest_wanted *wanted, const struct iforest_value_aggregate *into)
+{
+	return reader->leaf->fields->kinds[v] == IFOREST_INT64 &&
+	       (wanted->no_mins >> v & 1 || is_extreme_known(reader, v, which, -1, &into->min)) &&
+	       (wanted->no_maxs >> v & 1 || is_extreme_known(reader, v, which, 1, &into->max));
+}
+
+enum { MOST_HOLES = 16 };
+
+/* The sum of a stretch of entries with few holes, where it can be taken from where they are packed. */
+static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, uint64_t which, iforest_int128 *sum)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
 	unsigned from = iforest_trailing_zeros(which), to = iforest_highest_bit(which) + 1;
+	uint64_t holes = iforest_low_bits(to) & ~iforest_low_bits(from) & ~which;
+	bool can = !(reader->unpacked >> (IFOREST_VALUES + v) & 1) && iforest_popcount(holes) <= MOST_HOLES &&
+		   iforest_column_sum(column, from, to, sum);
 
-	return reader->leaf->fields->kinds[v] == IFOREST_INT64 && !(reader->unpacked >> (IFOREST_VALUES + v) & 1) &&
-	       which == (iforest_low_bits(to) & ~iforest_low_bits(from)) &&
-	       (wanted->no_mins >> v & 1 || is_extreme_known(reader, v, which, -1, &into->min)) &&
-	       (wanted->no_maxs >> v & 1 || is_extreme_known(reader, v, which, 1, &into->max)) &&
-	       iforest_column_sum(column, from, to, sum);
+	for (; can && holes; holes &= holes - 1)
+		*sum -= iforest_column_at(column, iforest_trailing_zeros(holes));
+	return can;
+}
+
+/* The sum of entries of an unpacked column: of these, or of the block without the others, if those are fewer. */
+static iforest_int128 sum_unpacked(const struct iforest_block_reader *reader, unsigned v, uint64_t which)
+{
+	const int64_t *numbers = reader->block.values[v];
+	uint64_t others = reader->columns[IFOREST_VALUES + v].present & ~which;
+	iforest_int128 sum = 0;
+
+	if (!reader->has_summary[v] || iforest_popcount(others) >= iforest_popcount(which)) {
+		for (; which; which &= which - 1)
+			sum += numbers[iforest_trailing_zeros(which)];
+		return sum;
+	}
+	for (; others; others &= others - 1)
+		sum -= numbers[iforest_trailing_zeros(others)];
+	return iforest_add_wrapping(reader->summaries[v].sum, sum);
 }
 
 /* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. A block that is folded whole, and from
@@ -164,12 +192,17 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 	enum iforest_status status = IFOREST_OK;
 
 	if (which != reader->columns[IFOREST_VALUES + v].present || !reader->has_summary[v]) {
+		bool is_alone = is_sum_alone(reader, v, which, wanted, into);
+
 		computed = reader->has_summary[v] ? *summary : (struct iforest_summary){ .n = 0 };
-		if (!sum_packed(reader, v, which, wanted, into, &computed.sum)) {
+		if (!is_alone || !sum_packed(reader, v, which, &computed.sum)) {
 			status = iforest_block_need(reader, IFOREST_VALUES + v);
 			if (status)
 				return status;
-			iforest_summarize(&computed, reader->block.values[v], which, kind);
+			if (is_alone)
+				computed.sum = sum_unpacked(reader, v, which);
+			else
+				iforest_summarize(&computed, reader->block.values[v], which, kind);
 		}
 		summary = &computed;
 	}
