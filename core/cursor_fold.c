@@ -240,6 +240,28 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 	return status;
 }
 
+/* Passes the leaf page that is held from the position on, where sums are all that is wanted: as a whole without what comes before
+ * it, if that is less. Its node has to have counted the same entries. */
+static enum iforest_status fold_end(struct iforest_cursor *cursor, const uint8_t *node, const struct iforest_wanted *wanted,
+				    struct iforest_aggregate *aggregate, bool *done)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+	struct iforest_sums all = { .n_rows = 0 }, rest;
+	enum iforest_status status;
+
+	*done = iforest_wants_sums(wanted, fields) && iforest_node_dead(node) == cursor->leaf.header.n_dead;
+	if (!*done)
+		return IFOREST_OK;
+	iforest_sums_add_node(&all, node, fields, wanted->values);
+	iforest_cursor_read_block(cursor, cursor->block);
+	status = iforest_cursor_blame_leaf(cursor, iforest_leaf_sums_from(&cursor->leaf, &all, &cursor->reader, cursor->entry,
+									  wanted->values, &rest));
+	if (!status)
+		iforest_sums_add_to_aggregate(&rest, wanted, aggregate);
+	iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	return status;
+}
+
 /* Passes what of the leaf page lies before the key. */
 static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
 				     const struct iforest_wanted *wanted, struct iforest_edges *edges,
@@ -269,7 +291,9 @@ static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct
 	block = status ? 0 : cursor->leaf.header.n_items;
 	if (!status && !is_below)
 		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
-	return status ? status : fold_in_leaf(cursor, block, entry, wanted, edges, aggregate);
+	else if (!status && !is_at_start)
+		status = fold_end(cursor, node, wanted, aggregate, &done);
+	return status || done ? status : fold_in_leaf(cursor, block, entry, wanted, edges, aggregate);
 }
 
 /* Passes a node that is used whole, or what of a leaf page lies before the key; *moving: into another leaf page. *level is the
