@@ -278,6 +278,17 @@ bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsi
 	return true;
 }
 
+enum { MOST_TAKEN_OUT = 16 };
+
+bool iforest_column_take_out(const struct iforest_column *column, uint64_t which, iforest_int128 *sum)
+{
+	bool can = which == 0 || (!column->is_delta && iforest_popcount(which) <= MOST_TAKEN_OUT);
+
+	for (; can && which; which &= which - 1)
+		*sum = iforest_add_wrapping(*sum, -(iforest_int128)iforest_column_at(column, iforest_trailing_zeros(which)));
+	return can;
+}
+
 bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high)
 {
 	iforest_int128 most;

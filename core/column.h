@@ -67,6 +67,11 @@ unsigned iforest_column_find(const struct iforest_column *column, unsigned n, in
  * Cost  O(to - from). */
 bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum);
 
+/* Takes the numbers whose bit is set out of a sum, without unpacking them. False, and nothing is taken out, where unpacking them all
+ * would be cheaper: they are many, or the column is DELTA.
+ * Cost  O(1) each. */
+bool iforest_column_take_out(const struct iforest_column *column, uint64_t which, iforest_int128 *sum);
+
 /* Bounds of all n numbers, not always tight, without unpacking them. False where the header tells none.
  * Cost  O(1), O(n) where the column is DELTA. */
 bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high);

@@ -147,20 +147,15 @@ static bool is_sum_alone(const struct iforest_block_reader *reader, unsigned v, 
 	       (wanted->no_maxs >> v & 1 || is_extreme_known(reader, v, which, 1, &into->max));
 }
 
-enum { MOST_HOLES = 16 };
-
 /* The sum of a stretch of entries with few holes, where it can be taken from where they are packed. */
 static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, uint64_t which, iforest_int128 *sum)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
 	unsigned from = iforest_trailing_zeros(which), to = iforest_highest_bit(which) + 1;
 	uint64_t holes = iforest_low_bits(to) & ~iforest_low_bits(from) & ~which;
-	bool can = !(reader->unpacked >> (IFOREST_VALUES + v) & 1) && iforest_popcount(holes) <= MOST_HOLES &&
-		   iforest_column_sum(column, from, to, sum);
 
-	for (; can && holes; holes &= holes - 1)
-		*sum -= iforest_column_at(column, iforest_trailing_zeros(holes));
-	return can;
+	return !(reader->unpacked >> (IFOREST_VALUES + v) & 1) && iforest_column_sum(column, from, to, sum) &&
+	       iforest_column_take_out(column, holes, sum);
 }
 
 /* The sum of entries of an unpacked column: of these, or of the block without the others, if those are fewer. */

@@ -2,14 +2,14 @@
 
 #include "core/bits.h"
 
-/* The sum of a stretch of entries all of which count: of these, or of all without the others, if those are fewer. */
+/* The sum of a stretch of entries, removed ones included: of these, or of all without the others, if those are fewer. */
 static bool sum_of_stretch(const struct iforest_block_reader *reader, unsigned from, unsigned to, iforest_int128 *sum)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES];
 	unsigned n = reader->block.n;
 	bool is_edge = from == 0 || to == n, most = 2 * (to - from) > n;
 
-	if (!is_edge || !most || !reader->has_summary[0] || reader->block.dead || column->present != iforest_low_bits(n))
+	if (!is_edge || !most || !reader->has_summary[0] || column->present != iforest_low_bits(n))
 		return iforest_column_sum(column, from, to, sum);
 	*sum = 0;
 	if (to - from < n && !iforest_column_sum(column, from == 0 ? to : 0, from == 0 ? n : from, sum))
@@ -37,12 +37,12 @@ enum iforest_status iforest_block_add_sums(struct iforest_block_reader *reader, 
 	if (status)
 		return status;
 	which &= reader->columns[IFOREST_VALUES].present;
-	if (which == range && sum_of_stretch(reader, from, to, &sum)) {
-		sums->n += to - from;
+	sums->n += iforest_popcount(which);
+	if (sum_of_stretch(reader, from, to, &sum) &&
+	    iforest_column_take_out(&reader->columns[IFOREST_VALUES], range & ~which, &sum)) {
 		sums->sum = iforest_add_wrapping(sums->sum, sum);
 		return IFOREST_OK;
 	}
-	sums->n += iforest_popcount(which);
 	status = iforest_block_need(reader, IFOREST_VALUES);
 	for (; which && !status; which &= which - 1)
 		sums->sum = iforest_add_wrapping(sums->sum, block->values[0][iforest_trailing_zeros(which)]);
