@@ -17,6 +17,7 @@ struct hunt {
 	struct cut_leaf *cut;     /* left to the end, when most is known */
 	unsigned n_cut;
 	bool is_narrow;
+	const struct iforest_filter *remaining; /* NULL, or the filter where it keeps what is left of pages */
 };
 
 static bool is_in_range(const struct hunt *hunt, uint64_t series, const struct iforest_row *row)
@@ -28,7 +29,7 @@ static bool is_in_range(const struct hunt *hunt, uint64_t series, const struct i
 
 /* A node of which all, some or no entries lie in the range and count. */
 struct judged {
-	const uint8_t *bytes;
+	const uint8_t *bytes; /* or of what is left of it */
 	bool is_inside;       /* all lie in the range */
 	bool all_count;
 	bool is_of_series;    /* all are of the series of the range */
@@ -66,14 +67,15 @@ static void offer_extreme(struct hunt *hunt, const struct judged *node, unsigned
 	hunt->aggregate->n_rows += !node->is_inside;
 }
 
-/* Adds what a node alone tells. Returns whether what is below it has to be looked at. */
-static bool look_at_node(struct hunt *hunt, const uint8_t *bytes, bool is_inside)
+/* Adds what a node alone tells, or what is left of it without entries that do not count. Returns whether what is below it has to be
+ * looked at. */
+static bool look_at_node(struct hunt *hunt, const uint8_t *bytes, bool is_inside, bool is_left)
 {
 	const struct iforest_wanted *wanted = hunt->wanted;
 	struct iforest_aggregate *aggregate = hunt->aggregate;
 	const struct iforest_filter *filter = wanted->filter;
 	enum iforest_verdict verdict = iforest_node_rows(bytes) == 0 ? IFOREST_NONE :
-				       filter ? filter->of_node(filter->context, bytes) : IFOREST_ALL;
+				       filter && !is_left ? filter->of_node(filter->context, bytes) : IFOREST_ALL;
 	struct judged node = { .bytes = bytes, .is_inside = is_inside, .all_count = verdict == IFOREST_ALL };
 	bool open = false;
 
@@ -145,16 +147,30 @@ static enum iforest_status search_blocks(struct hunt *hunt)
 	return status ? status : search_block(hunt, high, false, true);
 }
 
-static enum iforest_status search_leaf(struct hunt *hunt, uint64_t number)
+/* Of a leaf page whose node is of one that is held. */
+static enum iforest_status search_leaf(struct hunt *hunt, const uint8_t *node, uint64_t number)
 {
 	struct iforest_cursor *cursor = hunt->cursor;
-	enum iforest_status status;
+	const struct iforest_wanted *asked = hunt->wanted;
+	struct iforest_wanted without = *asked;
+	bool known = false;
+	enum iforest_status status = IFOREST_OK;
 
 	if (number >= cursor->run->n_leaves)
 		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 					    number / cursor->manifest->fanout);
-	status = iforest_cursor_hold(cursor, 0, number);
-	return status ? status : search_blocks(hunt);
+	if (hunt->remaining)
+		status = iforest_cursor_leaf_remainder(cursor, number, hunt->remaining, &node, &known);
+	if (!status)
+		status = iforest_cursor_hold(cursor, 0, number);
+	if (known) {
+		without.filter = NULL;
+		hunt->wanted = &without;
+	}
+	if (!status)
+		status = search_blocks(hunt);
+	hunt->wanted = asked;
+	return status;
 }
 
 /* ---- node pages ---- */
@@ -184,11 +200,32 @@ static enum iforest_status open_or_note_leaf(struct hunt *hunt, const uint8_t *n
 	struct cut_leaf *cut = hunt->cut + hunt->n_cut;
 
 	if (hunt->wanted->filter || hunt->n_cut == MOST_CUT)
-		return search_leaf(hunt, number);
+		return search_leaf(hunt, node, number);
 	cut->number = number;
 	memcpy(cut->node, node, hunt->cursor->manifest->fields.node_bytes);
 	hunt->n_cut++;
 	return IFOREST_OK;
+}
+
+/* Looks at node k of the page that is held, or at what is left of it if that is known. */
+static bool look_at_known(struct hunt *hunt, unsigned level, unsigned k, const uint8_t *bytes, bool is_inside)
+{
+	const uint8_t *left =
+		hunt->remaining ? iforest_cursor_known_remainder(hunt->cursor, level, k, hunt->remaining) : NULL;
+
+	return look_at_node(hunt, left ? left : bytes, is_inside, left);
+}
+
+/* Instead of opening a leaf page within the range, finds out what is left of its node; *node is NULL if that could be had. */
+static enum iforest_status find_left(struct hunt *hunt, uint64_t number, const uint8_t **node)
+{
+	const uint8_t *left = *node;
+	enum iforest_status status = iforest_cursor_remainder(hunt->cursor, 1, number, hunt->remaining, &left);
+
+	if (left)
+		look_at_node(hunt, left, true, true);
+	*node = left ? NULL : *node;
+	return status;
 }
 
 /* All nodes of a page are looked at before any is opened. Without a filter only the outer two can be cut. */
@@ -213,16 +250,19 @@ static enum iforest_status search_page(struct hunt *hunt, unsigned level, uint64
 		enum place place = is_outer ? place_of(hunt, bytes) : INSIDE;
 
 		if (place == INSIDE || place == CUT)
-			look_at_node(hunt, bytes, place == INSIDE);
+			look_at_known(hunt, level, k, bytes, place == INSIDE);
 	}
 	for (unsigned k = low; k <= high && !status; k = any_may_open || k + 1 >= high ? k + 1 : high) {
 		const uint8_t *bytes = node_of_page(cursor, level, k);
 		enum place place = place_of(hunt, bytes);
 		uint64_t below = number * cursor->manifest->fanout + k;
 
-		if ((place != CUT && !(place == INSIDE && any_may_open)) || !look_at_node(hunt, bytes, place == INSIDE))
+		if ((place != CUT && !(place == INSIDE && any_may_open)) ||
+		    !look_at_known(hunt, level, k, bytes, place == INSIDE))
 			continue;
-		status = level > 1 ? search_page(hunt, level - 1, below) : open_or_note_leaf(hunt, bytes, below);
+		status = level == 1 && place == INSIDE && hunt->remaining ? find_left(hunt, below, &bytes) : IFOREST_OK;
+		if (!status && bytes)
+			status = level > 1 ? search_page(hunt, level - 1, below) : open_or_note_leaf(hunt, bytes, below);
 	}
 	return status;
 }
@@ -232,7 +272,7 @@ static enum iforest_status search_root(struct hunt *hunt)
 	const uint8_t *root = hunt->cursor->run->root;
 	enum place place = place_of(hunt, root);
 
-	if ((place != INSIDE && place != CUT) || !look_at_node(hunt, root, place == INSIDE))
+	if ((place != INSIDE && place != CUT) || !look_at_node(hunt, root, place == INSIDE, false))
 		return IFOREST_OK;
 	return search_page(hunt, hunt->cursor->run->n_levels, 0);
 }
@@ -274,7 +314,8 @@ enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const
 					    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	struct cut_leaf cut[MOST_CUT];
-	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .wanted = wanted, .aggregate = aggregate, .cut = cut };
+	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .wanted = wanted, .aggregate = aggregate, .cut = cut,
+			     .remaining = wanted->filter && wanted->filter->remainders ? wanted->filter : NULL };
 	enum iforest_status status = IFOREST_OK;
 	unsigned level;
 
@@ -283,8 +324,8 @@ enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const
 	level = level_of(cursor, from, to);
 	status = level > cursor->run->n_levels ? search_root(&hunt) : search_page(&hunt, level, cursor->path[level].number);
 	for (unsigned i = 0; i < hunt.n_cut && !status; i++)
-		if (look_at_node(&hunt, cut[i].node, false))
-			status = search_leaf(&hunt, cut[i].number);
+		if (look_at_node(&hunt, cut[i].node, false, false))
+			status = search_leaf(&hunt, cut[i].node, cut[i].number);
 	*is_narrow = hunt.is_narrow;
 	return status;
 }

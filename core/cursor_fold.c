@@ -280,7 +280,8 @@ static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct
 	is_below = iforest_key_compare(&last, key) < 0;
 	done = is_below ? fold_rest(cursor, wanted, aggregate) : is_at_start && iforest_key_compare(&first, key) >= 0;
 	if (!done && edges->asked)
-		status = iforest_cursor_leaf_remainder(cursor, edges->asked->filter, &node, &known);
+		status = iforest_cursor_leaf_remainder(cursor, cursor->leaf_number, edges->asked->filter, &node,
+						       &known);
 	if (!known)
 		wanted = edges->asked;
 	if (!status && !done && !is_below && edges->has_nodes && is_at_start)

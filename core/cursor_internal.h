@@ -126,10 +126,14 @@ bool iforest_cursor_holds(const struct iforest_cursor *cursor, unsigned level, c
 enum iforest_status iforest_cursor_remainder(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 					     const struct iforest_filter *filter, const uint8_t **node);
 
-/* The same of the node of the leaf page at which the cursor stands; and of the page itself, which if some entries of it do not
- * count is held, without them. *known: that could be had, and the filter need not be asked. */
-enum iforest_status iforest_cursor_leaf_remainder(struct iforest_cursor *cursor, const struct iforest_filter *filter,
-						  const uint8_t **node, bool *known);
+/* That of node k of the page that is held on a level, if it is known. Cost: a search in memory. */
+const uint8_t *iforest_cursor_known_remainder(struct iforest_cursor *cursor, unsigned level, unsigned k,
+					      const struct iforest_filter *filter);
+
+/* iforest_cursor_remainder() of the node of a leaf page, and of the page itself, which if some entries of it do not count is held,
+ * without them. *known: that could be had, and the filter need not be asked; else *node is as it was. */
+enum iforest_status iforest_cursor_leaf_remainder(struct iforest_cursor *cursor, uint64_t number,
+						  const struct iforest_filter *filter, const uint8_t **node, bool *known);
 
 /* iforest_cursor_extremes() of the leaf page that is held. */
 enum iforest_status iforest_cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,

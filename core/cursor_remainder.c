@@ -202,17 +202,27 @@ enum iforest_status iforest_cursor_remainder(struct iforest_cursor *cursor, unsi
 	return find_remainder(cursor, level, i, filter, node, &n_keys);
 }
 
-enum iforest_status iforest_cursor_leaf_remainder(struct iforest_cursor *cursor, const struct iforest_filter *filter,
-						  const uint8_t **node, bool *known)
+const uint8_t *iforest_cursor_known_remainder(struct iforest_cursor *cursor, unsigned level, unsigned k,
+					      const struct iforest_filter *filter)
+{
+	struct iforest_remainder *remainder = remainder_of(cursor, level, filter);
+
+	if (!remainder || remainder->gone[k] == IFOREST_NOT_KNOWN)
+		return NULL;
+	return remainder->nodes + (size_t)k * cursor->manifest->fields.node_bytes;
+}
+
+enum iforest_status iforest_cursor_leaf_remainder(struct iforest_cursor *cursor, uint64_t number,
+						  const struct iforest_filter *filter, const uint8_t **node, bool *known)
 {
 	const uint8_t *whole = *node;
 	uint64_t n_keys;
-	enum iforest_status status = find_remainder(cursor, 1, cursor->leaf_number, filter, node, &n_keys);
+	enum iforest_status status = find_remainder(cursor, 1, number, filter, node, &n_keys);
 
 	*known = *node != NULL;
 	if (!*node)
 		*node = whole;
 	if (!status && *known && n_keys > 0)
-		status = hold_leaf(cursor, cursor->leaf_number, filter, n_keys, known);
+		status = hold_leaf(cursor, number, filter, n_keys, known);
 	return status;
 }
