@@ -35,7 +35,8 @@ struct iforest_filter {
 	uint64_t (*n_gone)(void *context, const uint8_t *node);
 };
 
-/* What a fold is asked for; the rest of the aggregate is left alone. n_rows and n_dead are always counted. */
+/* What a fold is asked for; the rest of the aggregate is left alone. n_rows and n_dead are always counted, the latter with or
+ * without those that a filter takes out. */
 struct iforest_wanted {
 	uint32_t values;  /* bit v: n, sum, min and max of value column v */
 	uint32_t no_mins; /* bit v: not its min, which is then left as it is or set */
