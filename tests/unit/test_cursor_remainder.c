@@ -89,7 +89,7 @@ static void take_out(struct gone *gone, struct sample_index *index, struct rando
 		if (entry->is_dead || !random_chance(dice, percent))
 			continue;
 		gone->keys[gone->n] = sample_key(entry);
-		gone->keys[gone->n++].ref += is_odd ? INT64_C(1) << 40 : 0;
+		gone->keys[gone->n++].ref ^= is_odd ? INT64_C(1) << 40 : 0;
 		entry->is_dead = !is_odd;
 	}
 	qsort(gone->keys, gone->n, sizeof *gone->keys, compare_keys);
