@@ -44,33 +44,69 @@ static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsi
 				    cursor->path[0].number);
 }
 
-/* Folds the first or last entry with value v (or any, v >= n_values) under a node. Cost: one page a level. */
-static enum iforest_status fold_edge(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned v, bool forward,
-				     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+/* Finds the first or last node of the page under node i of a level that has such an entry; *i becomes its number. */
+static enum iforest_status find_edge_node(struct iforest_cursor *cursor, unsigned level, uint64_t *i, unsigned v, bool forward,
+					  const struct iforest_filter *filter)
 {
 	const struct iforest_fields *fields = &cursor->manifest->fields;
-	enum iforest_status status;
+	enum iforest_status status = iforest_cursor_hold(cursor, level - 1, *i);
+	unsigned n = status ? 0 : cursor->path[level - 1].header.n_items;
 
-	for (; level > 1; level--) {
-		unsigned n, k = 0;
+	for (unsigned k = 0; k < n && !status; k++) {
+		unsigned at = forward ? k : n - 1 - k;
+		uint64_t number = *i * cursor->manifest->fanout + at;
+		const uint8_t *node = iforest_node_at(cursor->path[level - 1].page.bytes, fields, at);
 
-		status = iforest_cursor_hold(cursor, level - 1, i);
-		if (status)
-			return status;
-		n = cursor->path[level - 1].header.n_items;
-		while (k < n && !node_has(cursor, iforest_node_at(cursor->path[level - 1].page.bytes, fields,
-								  forward ? k : n - 1 - k), v))
-			k++;
-		if (k == n)
-			return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises",
-						    level - 1, i);
-		i = i * cursor->manifest->fanout + (forward ? k : n - 1 - k);
+		if (filter)
+			status = iforest_cursor_remainder(cursor, level - 1, number, filter, &node);
+		if (!status && !node)
+			return IFOREST_NO_MEMORY;
+		if (!status && node_has(cursor, node, v)) {
+			*i = number;
+			return IFOREST_OK;
+		}
 	}
-	if (i >= cursor->run->n_leaves)
+	return status ? status : iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises",
+						      level - 1, *i);
+}
+
+/* Holds a leaf page, without what does not count of it. */
+static enum iforest_status hold_edge_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_filter *filter)
+{
+	const uint8_t *node;
+	bool known = true;
+	enum iforest_status status = IFOREST_OK;
+
+	if (number >= cursor->run->n_leaves)
 		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    i / cursor->manifest->fanout);
-	status = iforest_cursor_hold(cursor, 0, i);
+					    number / cursor->manifest->fanout);
+	if (filter)
+		status = iforest_cursor_node(cursor, 1, number, &node);
+	if (filter && !status)
+		status = iforest_cursor_leaf_remainder(cursor, number, filter, &node, &known);
+	if (!status && !known)
+		status = IFOREST_NO_MEMORY;
+	return status ? status : iforest_cursor_hold(cursor, 0, number);
+}
+
+/* Folds the first or last entry with value v (or any, v >= n_values) under a node. filter: NULL, or that by which the node is what
+ * is left of it. Cost: one page a level. */
+static enum iforest_status fold_edge(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned v, bool forward,
+				     const struct iforest_filter *filter, const struct iforest_wanted *wanted,
+				     struct iforest_aggregate *aggregate)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	for (; level > 1 && !status; level--)
+		status = find_edge_node(cursor, level, &i, v, forward, filter);
+	if (!status)
+		status = hold_edge_leaf(cursor, i, filter);
 	return status ? status : fold_edge_of_leaf(cursor, v, forward, wanted, aggregate);
+}
+
+static const struct iforest_filter *filter_of(const struct iforest_edges *edges)
+{
+	return edges->asked ? edges->asked->filter : NULL;
 }
 
 /* Times of a node in which nothing was removed stand in its key range. */
@@ -95,7 +131,7 @@ static enum iforest_status fold_node_times(struct iforest_cursor *cursor, unsign
 	if (edges->seen_time)
 		return IFOREST_OK;
 	edges->seen_time = 1;
-	return fold_edge(cursor, level, i, IFOREST_MAX_VALUES, true, &times, aggregate);
+	return fold_edge(cursor, level, i, IFOREST_MAX_VALUES, true, filter_of(edges), &times, aggregate);
 }
 
 enum iforest_status iforest_cursor_fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
@@ -104,9 +140,12 @@ enum iforest_status iforest_cursor_fold_node(struct iforest_cursor *cursor, unsi
 {
 	const struct iforest_fields *fields = &cursor->manifest->fields;
 	uint32_t rows = wanted->firsts | wanted->lasts;
+	uint8_t copy[IFOREST_MAX_NODE_BYTES];
 	enum iforest_status status = IFOREST_OK;
 
 	cursor->n_nodes_folded++;
+	if (edges->asked && (rows || wanted->times)) /* what is left of it may be forgotten when pages below it are opened */
+		node = memcpy(copy, node, fields->node_bytes);
 	iforest_node_fold(node, fields,
 			  &(struct iforest_node_parts){ .values = wanted->values,
 							.no_mins = wanted->no_mins,
@@ -128,7 +167,7 @@ enum iforest_status iforest_cursor_fold_node(struct iforest_cursor *cursor, unsi
 			struct iforest_wanted first = { .firsts = bit };
 
 			edges->seen_firsts |= bit;
-			status = fold_edge(cursor, level, i, v, true, &first, aggregate);
+			status = fold_edge(cursor, level, i, v, true, filter_of(edges), &first, aggregate);
 		}
 	}
 	if (!status && wanted->times)
@@ -146,10 +185,11 @@ enum iforest_status iforest_cursor_fold_lasts(struct iforest_cursor *cursor, con
 		struct iforest_wanted last = { .lasts = 1u << v };
 
 		if (edges->open_lasts >> v & 1)
-			status = fold_edge(cursor, edges->last[v].level, edges->last[v].i, v, false, &last, aggregate);
+			status = fold_edge(cursor, edges->last[v].level, edges->last[v].i, v, false, filter_of(edges), &last,
+					   aggregate);
 	}
 	if (!status && edges->open_last_time)
-		status = fold_edge(cursor, edges->last_time.level, edges->last_time.i, IFOREST_MAX_VALUES, false, &times,
-				   aggregate);
+		status = fold_edge(cursor, edges->last_time.level, edges->last_time.i, IFOREST_MAX_VALUES, false,
+				   filter_of(edges), &times, aggregate);
 	return status;
 }

@@ -1,6 +1,7 @@
 #include "core/bits.h"
 #include "core/cursor_internal.h"
 #include "core/leaf_take_out.h"
+#include "core/remainder.h"
 
 /* What of the entries under a node counts. */
 static enum iforest_verdict verdict_of(const struct iforest_filter *filter, const uint8_t *node)
@@ -367,6 +368,15 @@ static bool is_within_row(const struct iforest_cursor *cursor)
 	return cursor->block == 0 && cursor->entry == 0 && cursor->leaf_number % cursor->manifest->fanout != 0;
 }
 
+/* First and last rows are looked for in what is left of the pages under a node. Where that may have been forgotten, and nothing can
+ * be added, they are not sought there. */
+static bool goes_by_remainders(const struct iforest_wanted *wanted)
+{
+	const struct iforest_remainders *remainders = wanted->filter ? wanted->filter->remainders : NULL;
+
+	return remainders && !(remainders->is_fixed && (wanted->firsts | wanted->lasts || wanted->times));
+}
+
 enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
 					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
@@ -380,7 +390,7 @@ enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, con
 		status = iforest_cursor_sums_until(cursor, key, wanted, aggregate, &done);
 	if (status || done)
 		return status;
-	if (wanted->filter && wanted->filter->remainders && !(wanted->firsts | wanted->lasts) && !wanted->times) {
+	if (goes_by_remainders(wanted)) {
 		edges.asked = wanted;
 		without.filter = NULL;
 		wanted = &without;

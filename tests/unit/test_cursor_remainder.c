@@ -133,7 +133,7 @@ static void ask(struct sample_index *index, struct random *dice, const struct go
 
 	if (random_chance(dice, 30))
 		wanted = (struct iforest_wanted){ .values = iforest_low_bits(index->oracle.n_values), .extremes_alone = true };
-	else if (random_chance(dice, 50))
+	else if (random_chance(dice, 50) || gone->alloc.fail_at > 0) /* rows need memory: the others do without */
 		wanted.firsts = wanted.lasts = 0, wanted.times = false;
 	if (random_chance(dice, 20)) /* sums of integers alone */
 		wanted = (struct iforest_wanted){ .values = index->oracle.n_values > 0, .no_mins = 1, .no_maxs = 1 };
