@@ -67,8 +67,8 @@ unsigned iforest_column_find(const struct iforest_column *column, unsigned n, in
  * Cost  O(to - from). */
 bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum);
 
-/* Takes the numbers whose bit is set out of a sum, without unpacking them. False, and nothing is taken out, where unpacking them all
- * would be cheaper: they are many, or the column is DELTA.
+/* Takes the numbers whose bit is set out of a sum, without unpacking them. False, and nothing is taken out, where unpacking them
+ * all would be cheaper: they are many, or the column is DELTA.
  * Cost  O(1) each. */
 bool iforest_column_take_out(const struct iforest_column *column, uint64_t which, iforest_int128 *sum);
 

@@ -89,8 +89,8 @@ static enum iforest_status hold_edge_leaf(struct iforest_cursor *cursor, uint64_
 	return status ? status : iforest_cursor_hold(cursor, 0, number);
 }
 
-/* Folds the first or last entry with value v (or any, v >= n_values) under a node. filter: NULL, or that by which the node is what
- * is left of it. Cost: one page a level. */
+/* Folds the first or last entry with value v (or any, v >= n_values) under a node. filter: NULL, or that by which the node is
+ * what is left of it. Cost: one page a level. */
 static enum iforest_status fold_edge(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned v, bool forward,
 				     const struct iforest_filter *filter, const struct iforest_wanted *wanted,
 				     struct iforest_aggregate *aggregate)

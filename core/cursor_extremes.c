@@ -67,8 +67,8 @@ static void offer_extreme(struct hunt *hunt, const struct judged *node, unsigned
 	hunt->aggregate->n_rows += !node->is_inside;
 }
 
-/* Adds what a node alone tells, or what is left of it without entries that do not count. Returns whether what is below it has to be
- * looked at. */
+/* Adds what a node alone tells, or what is left of it without entries that do not count. Returns whether what is below it has to
+ * be looked at. */
 static bool look_at_node(struct hunt *hunt, const uint8_t *bytes, bool is_inside, bool is_left)
 {
 	const struct iforest_wanted *wanted = hunt->wanted;

@@ -1,6 +1,7 @@
-/* cursor_internal.h -- what cursor.c (position), cursor_fold.c (folding), cursor_edges.c (its whole nodes), cursor_sums.c
- * (counts and sums alone), cursor_remainder.c (nodes without what does not count), cursor_expect.c (what will be read next), cursor_extremes.c (extremes alone), and
- * cursor_greatest.c and greatest_leaf.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
+/* cursor_internal.h -- what cursor.c (position), cursor_fold.c (folding), cursor_leaf.c (of it the leaf pages that are cut),
+ * cursor_edges.c (its whole nodes), cursor_remainder.c (pages without what does not count), cursor_sums.c (counts and sums
+ * alone), cursor_expect.c (what will be read next), cursor_extremes.c (extremes alone), and cursor_greatest.c and
+ * greatest_leaf.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
 #ifndef IFOREST_CURSOR_INTERNAL_H
 #define IFOREST_CURSOR_INTERNAL_H
 
@@ -130,8 +131,8 @@ enum iforest_status iforest_cursor_remainder(struct iforest_cursor *cursor, unsi
 const uint8_t *iforest_cursor_known_remainder(struct iforest_cursor *cursor, unsigned level, unsigned k,
 					      const struct iforest_filter *filter);
 
-/* iforest_cursor_remainder() of the node of a leaf page, and of the page itself, which if some entries of it do not count is held,
- * without them. *known: that could be had, and the filter need not be asked; else *node is as it was. */
+/* iforest_cursor_remainder() of the node of a leaf page, and of the page itself, which if some entries of it do not count is
+ * held, without them. *known: that could be had, and the filter need not be asked; else *node is as it was. */
 enum iforest_status iforest_cursor_leaf_remainder(struct iforest_cursor *cursor, uint64_t number,
 						  const struct iforest_filter *filter, const uint8_t **node, bool *known);
 
@@ -162,9 +163,20 @@ struct iforest_edges {
 	uint32_t open_lasts, open_last_time; /* the last one so far lies in the node noted */
 	struct { unsigned level; uint64_t i; } last[IFOREST_MAX_VALUES], last_time;
 	bool has_nodes;                      /* a node was used: so the range is wide, and the next one too, as a rule */
-	/* Of a fold by what is left of pages, what was asked; the filter of that which is passed on is NULL. NULL: of others. */
+	/* of a fold by what is left of pages, what was asked: what is passed on has no filter. NULL: of others */
 	const struct iforest_wanted *asked;
 };
+
+/* Passes what of the leaf page in which the cursor stands lies before the key. */
+enum iforest_status iforest_cursor_fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
+					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					     struct iforest_aggregate *aggregate);
+
+/* What of the entries under a node counts. */
+static inline enum iforest_verdict iforest_cursor_verdict(const struct iforest_filter *filter, const uint8_t *node)
+{
+	return filter && iforest_node_rows(node) > 0 ? filter->of_node(filter->context, node) : IFOREST_ALL;
+}
 
 /* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.
  * Cost  a page a level where a first or last row is looked into. */

@@ -145,7 +145,8 @@ static void bring_up_to_date(struct iforest_remainder *remainder, const struct i
 }
 
 /* That of the node page of the level that is held; NULL where there is none. */
-static struct iforest_remainder *remainder_of(struct iforest_cursor *cursor, unsigned level, const struct iforest_filter *filter)
+static struct iforest_remainder *remainder_of(struct iforest_cursor *cursor, unsigned level,
+					      const struct iforest_filter *filter)
 {
 	struct iforest_remainders *remainders = filter->remainders;
 	const struct iforest_held_page *held = &cursor->path[level];
@@ -158,8 +159,8 @@ static struct iforest_remainder *remainder_of(struct iforest_cursor *cursor, uns
 		return found && found->version == remainders->version ? found : NULL;
 	if (found && found->version != remainders->version)
 		bring_up_to_date(found, filter, fields);
-	return found ? found :
-		       iforest_remainders_make(remainders, &cursor->run->place, level, held->number, held->header.n_items, fields);
+	return found ? found : iforest_remainders_make(remainders, &cursor->run->place, level, held->number,
+						       held->header.n_items, fields);
 }
 
 /* *n_keys: of them that do not count. */

@@ -29,8 +29,8 @@ struct iforest_filter {
 	 * need to be there; false: they are too many. */
 	bool (*refs_gone)(void *context, const uint8_t *node, int64_t refs[IFOREST_MOST_GONE], unsigned *n_refs);
 
-	/* Both or none may be NULL. Where what is left of nodes is kept (remainder.h), and how many keys in the range of a node do
-	 * not count: while it is the same number, they are the same ones. */
+	/* Both or none may be NULL. Where what is left of pages is kept (remainder.h), and how many keys in the range of a node
+	 * do not count: while it is the same number, they are the same ones. Then of_entries() depends on nothing else. */
 	struct iforest_remainders *remainders;
 	uint64_t (*n_gone)(void *context, const uint8_t *node);
 };

@@ -29,8 +29,9 @@ struct iforest_remainder {
 	uint64_t n_keys;                     /* of a leaf page, in its range, that do not count: IFOREST_NOT_KNOWN at first; */
 	uint16_t n_entries;                  /* those of them that are live entries of it */
 	uint8_t *nodes;                      /* of a node page: n_items of fields->node_bytes */
-	uint64_t gone[];                     /* of a block, the bits of those entries; of a node, how many keys did not count, */
-	                                     /* IFOREST_NOT_KNOWN where it was not computed */
+	/* of each block, the bits of those entries; of each node, how many keys did not count: IFOREST_NOT_KNOWN where it was not
+	 * computed */
+	uint64_t gone[];
 };
 
 #define IFOREST_NOT_KNOWN UINT64_MAX
@@ -54,8 +55,8 @@ static inline void iforest_remainders_outdate(struct iforest_remainders *remaind
 	remainders->version++;
 }
 
-/* That of a page, if there is one, perhaps of an older version; it stays until the next iforest_remainders_make(), and as long as
- * its n_holds is not 0. */
+/* That of a page, if there is one, perhaps of an older version; it stays until the next iforest_remainders_make(), and as long
+ * as its n_holds is not 0. */
 struct iforest_remainder *iforest_remainders_find(struct iforest_remainders *remainders, const struct iforest_place *place,
 						  unsigned level, uint64_t number);
 

@@ -221,7 +221,8 @@ static void build(struct sample_index *index, struct gone *gone, int64_t n)
 {
 	struct random dice = random_from(random_seed());
 
-	sample_start(index, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = ORACLE_NONE });
+	sample_start(index, &(struct sample_shape){
+				    .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = ORACLE_NONE });
 	for (int64_t i = 0; i < n; i++) {
 		struct oracle_entry *entry = sample_append(index, 0, 0, i, i);
 
