@@ -21,16 +21,35 @@ static void put_back(struct iforest_cursor *cursor)
 /* Takes out of the leaf page that is held what does not count. Several threads that do so hold nothing: all stays. */
 static void take_out(struct iforest_cursor *cursor, struct iforest_remainder *remainder, bool is_fixed)
 {
-	if (cursor->leaf.gone == remainder->gone)
+	if (cursor->leaf.gone == remainder->blocks)
 		return;
 	put_back(cursor);
-	cursor->leaf.gone = remainder->gone;
+	cursor->leaf.gone = remainder->blocks;
 	cursor->leaf.header.n_dead = (uint16_t)(cursor->leaf.header.n_dead + remainder->n_entries);
 	cursor->reader_is_open = false;
 	if (is_fixed)
 		return;
 	cursor->remainder = remainder;
 	remainder->n_holds++;
+}
+
+/* Notes the sum of what is left of the reader's block. */
+static enum iforest_status sum_up(struct iforest_block_reader *reader, uint64_t left, struct iforest_block_gone *gone)
+{
+	const struct iforest_fields *fields = reader->leaf->fields;
+	iforest_int128 sum = 0;
+	enum iforest_status status;
+
+	if (fields->n_values == 0 || fields->kinds[0] != IFOREST_INT64)
+		return IFOREST_OK;
+	status = iforest_block_need(reader, IFOREST_VALUES);
+	if (status)
+		return status;
+	for (uint64_t rest = left; rest; rest &= rest - 1)
+		sum += reader->block.values[0][iforest_trailing_zeros(rest)];
+	gone->sum = (int64_t)sum;
+	gone->has_sum = reader->columns[IFOREST_VALUES].present == iforest_low_bits(reader->block.n) && gone->sum == sum;
+	return IFOREST_OK;
 }
 
 /* Asks about the live entries of the leaf page that is held. */
@@ -50,8 +69,10 @@ static enum iforest_status ask_leaf(struct iforest_cursor *cursor, const struct 
 		live = counting = iforest_low_bits(reader.block.n) & ~reader.block.dead;
 		if (live)
 			status = iforest_cursor_blame_leaf(cursor, filter->of_entries(filter->context, &reader, &counting));
-		remainder->gone[b] = live & ~counting;
+		remainder->blocks[b] = (struct iforest_block_gone){ .entries = live & ~counting };
 		remainder->n_entries = (uint16_t)(remainder->n_entries + iforest_popcount(live & ~counting));
+		if (!status && counting != live)
+			status = iforest_cursor_blame_leaf(cursor, sum_up(&reader, live & counting, &remainder->blocks[b]));
 	}
 	if (!status)
 		remainder->n_keys = n_keys;
@@ -138,9 +159,9 @@ static void bring_up_to_date(struct iforest_remainder *remainder, const struct i
 			     const struct iforest_fields *fields)
 {
 	for (unsigned k = 0; k < remainder->n_items; k++)
-		if (remainder->gone[k] != IFOREST_NOT_KNOWN &&
-		    remainder->gone[k] != filter->n_gone(filter->context, remainder->nodes + (size_t)k * fields->node_bytes))
-			remainder->gone[k] = IFOREST_NOT_KNOWN;
+		if (remainder->n_gone[k] != IFOREST_NOT_KNOWN &&
+		    remainder->n_gone[k] != filter->n_gone(filter->context, remainder->nodes + (size_t)k * fields->node_bytes))
+			remainder->n_gone[k] = IFOREST_NOT_KNOWN;
 	remainder->version = filter->remainders->version;
 }
 
@@ -175,7 +196,7 @@ static enum iforest_status find_remainder(struct iforest_cursor *cursor, unsigne
 	bool known = true;
 	enum iforest_status status = IFOREST_OK;
 
-	*n_keys = remainder ? remainder->gone[k] : IFOREST_NOT_KNOWN;
+	*n_keys = remainder ? remainder->n_gone[k] : IFOREST_NOT_KNOWN;
 	*node = *n_keys != IFOREST_NOT_KNOWN ? remainder->nodes + (size_t)k * fields->node_bytes : NULL;
 	if (*node || !remainder || filter->remainders->is_fixed)
 		return IFOREST_OK;
@@ -189,7 +210,7 @@ static enum iforest_status find_remainder(struct iforest_cursor *cursor, unsigne
 		uint8_t *kept = remainder->nodes + (size_t)k * fields->node_bytes;
 
 		memcpy(kept, bytes, fields->node_bytes);
-		remainder->gone[k] = *n_keys;
+		remainder->n_gone[k] = *n_keys;
 		*node = kept;
 	}
 	return status;
@@ -208,7 +229,7 @@ const uint8_t *iforest_cursor_known_remainder(struct iforest_cursor *cursor, uns
 {
 	struct iforest_remainder *remainder = remainder_of(cursor, level, filter);
 
-	if (!remainder || remainder->gone[k] == IFOREST_NOT_KNOWN)
+	if (!remainder || remainder->n_gone[k] == IFOREST_NOT_KNOWN)
 		return NULL;
 	return remainder->nodes + (size_t)k * cursor->manifest->fields.node_bytes;
 }

@@ -124,7 +124,7 @@ static inline uint64_t dead_entries(const struct iforest_leaf *leaf, unsigned bl
 {
 	const uint8_t *entry = directory_entry(leaf, block);
 
-	return (iforest_load64(entry + DEAD_OFFSET) | (leaf->gone ? leaf->gone[block] : 0)) & iforest_low_bits(entry[6]);
+	return (iforest_load64(entry + DEAD_OFFSET) | (leaf->gone ? leaf->gone[block].entries : 0)) & iforest_low_bits(entry[6]);
 }
 
 struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block)
@@ -145,6 +145,11 @@ bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, uns
 	const uint8_t *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
 
 	*n = entry[6];
+	if (leaf->gone && leaf->gone[block].has_sum) {
+		*n -= iforest_popcount(dead_entries(leaf, block));
+		*sum = leaf->gone[block].sum;
+		return true;
+	}
 	if (dead_entries(leaf, block))
 		return false;
 	bytes = iforest_summary_read_sum(bytes, end, sum);

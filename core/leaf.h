@@ -78,11 +78,18 @@ uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t 
 
 /* ---- reading ---- */
 
+/* Of a block, entries that count as removed although the page does not say so. */
+struct iforest_block_gone {
+	uint64_t entries;          /* their bits; all were live */
+	int64_t sum;               /* with has_sum, of the first value column over the live entries that are left */
+	bool has_sum;              /* it has integers, none of the block's is missing, and their sum fits */
+};
+
 /* A checked leaf page; borrows the bytes. */
 struct iforest_leaf {
 	const struct iforest_fields *fields;
 	const uint8_t *page;
-	const uint64_t *gone;      /* NULL, or of each block entries that count as removed, too; header.n_dead has them in it */
+	const struct iforest_block_gone *gone; /* of each block, or NULL; header.n_dead has them in it */
 	struct iforest_page_header header;
 };
 
@@ -102,7 +109,7 @@ struct iforest_block_info {
 struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block);
 
 /* What the summary of the first value column says of a block none of whose entries was removed, and none of whose values is
- * missing; false where any of that is not so.
+ * missing, or what is known of it without those that are gone; false where any of that is not so. n: entries that count.
  * Requires  an IFOREST_INT64 column. */
 bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, unsigned *n, int64_t *sum);
 

@@ -390,13 +390,14 @@ static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned blo
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
 					     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
-	bool is_short = wants_first_value_alone(wanted, leaf->fields);
+	bool is_sum = iforest_wants_sums_alone(wanted, leaf->fields), is_short = wants_first_value_alone(wanted, leaf->fields);
 	struct iforest_block_reader reader;
 	enum iforest_status status = IFOREST_OK;
 	uint64_t counted;
 
 	for (unsigned b = from; b < to && !status; b++) {
-		if (is_short && add_first_value(leaf, b, wanted, aggregate))
+		if ((is_sum && iforest_leaf_add_summary(leaf, b, aggregate)) ||
+		    (is_short && add_first_value(leaf, b, wanted, aggregate)))
 			continue;
 		iforest_block_start(&reader, leaf, b);
 		status = iforest_block_fold(&reader, 0, reader.block.n, wanted, aggregate, &counted);

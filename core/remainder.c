@@ -96,8 +96,8 @@ struct iforest_remainder *iforest_remainders_make(struct iforest_remainders *rem
 						  unsigned level, uint64_t number, unsigned n_items,
 						  const struct iforest_fields *fields)
 {
-	size_t n_head = sizeof(struct iforest_remainder) + n_items * sizeof(uint64_t);
-	size_t n_bytes = n_head + (level > 0 ? (size_t)n_items * fields->node_bytes : 0);
+	size_t n_head = sizeof(struct iforest_remainder) + (level > 0 ? n_items * sizeof(uint64_t) : 0);
+	size_t n_bytes = n_head + n_items * (level > 0 ? fields->node_bytes : sizeof(struct iforest_block_gone));
 	struct iforest_remainder *page, **bucket;
 
 	if (remainders->n_bytes + n_bytes > remainders->most_bytes)
@@ -111,9 +111,10 @@ struct iforest_remainder *iforest_remainders_make(struct iforest_remainders *rem
 	*page = (struct iforest_remainder){ .next = *bucket, .run_id = place->run_id, .generation = place->generation,
 					    .number = number, .level = level, .n_items = n_items, .n_bytes = n_bytes,
 					    .version = remainders->version, .n_keys = IFOREST_NOT_KNOWN,
-					    .nodes = (uint8_t *)page + n_head };
-	for (unsigned k = 0; k < n_items; k++)
-		page->gone[k] = IFOREST_NOT_KNOWN;
+					    .blocks = level > 0 ? NULL : (struct iforest_block_gone *)(void *)(page + 1),
+					    .nodes = level > 0 ? (uint8_t *)page + n_head : NULL };
+	for (unsigned k = 0; k < n_items && level > 0; k++)
+		page->n_gone[k] = IFOREST_NOT_KNOWN;
 	*bucket = page;
 	remainders->last = page;
 	remainders->n_pages++;

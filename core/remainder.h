@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "core/alloc.h"
-#include "core/fields.h"
+#include "core/leaf.h"
 #include "core/pager.h"
 
 /* Kept at most, but for what is held: with pages of 4000 bytes, what is left of 12 000 node pages and the leaf pages below. */
@@ -28,10 +28,9 @@ struct iforest_remainder {
 	uint64_t version;                    /* of a node page: when n_gone was last looked at */
 	uint64_t n_keys;                     /* of a leaf page, in its range, that do not count: IFOREST_NOT_KNOWN at first; */
 	uint16_t n_entries;                  /* those of them that are live entries of it */
+	struct iforest_block_gone *blocks;   /* of a leaf page: n_items */
 	uint8_t *nodes;                      /* of a node page: n_items of fields->node_bytes */
-	/* of each block, the bits of those entries; of each node, how many keys did not count: IFOREST_NOT_KNOWN where it was not
-	 * computed */
-	uint64_t gone[];
+	uint64_t n_gone[];                   /* and of each how many keys did not count; IFOREST_NOT_KNOWN: it is not computed */
 };
 
 #define IFOREST_NOT_KNOWN UINT64_MAX
