@@ -99,8 +99,10 @@ static enum iforest_status hold_leaf(struct iforest_cursor *cursor, uint64_t num
 	if (!remainder && !remainders->is_fixed)
 		remainder = iforest_remainders_make(remainders, place, 0, number, cursor->leaf.header.n_items,
 						    &cursor->manifest->fields);
-	if (!remainder || remainder->n_items != cursor->leaf.header.n_items)
+	if (!remainder)
 		return IFOREST_OK;
+	if (remainder->n_items != cursor->leaf.header.n_items)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has changed", 0, number);
 	if (remainder->n_keys != n_keys && !remainders->is_fixed)
 		status = ask_leaf(cursor, filter, n_keys, remainder);
 	*known = !status && remainder->n_keys == n_keys;
@@ -175,7 +177,7 @@ static struct iforest_remainder *remainder_of(struct iforest_cursor *cursor, uns
 	struct iforest_remainder *found = iforest_remainders_find(remainders, &cursor->run->place, level, held->number);
 
 	if (found && found->n_items != held->header.n_items)
-		return NULL;
+		return NULL; /* on forged pages */
 	if (remainders->is_fixed)
 		return found && found->version == remainders->version ? found : NULL;
 	if (found && found->version != remainders->version)
