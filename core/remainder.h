@@ -16,7 +16,8 @@
 #include "core/leaf.h"
 #include "core/pager.h"
 
-/* Kept at most, but for what is held: with pages of 4000 bytes, what is left of 12 000 node pages and the leaf pages below. */
+/* Kept at most, but for what is held: with pages of 4000 bytes and a value column, what is left of some 150 000 leaf pages and
+ * of the nodes above them. */
 #define IFOREST_REMAINDER_BYTES ((size_t)64 << 20)
 
 struct iforest_remainder {
@@ -30,7 +31,7 @@ struct iforest_remainder {
 	uint16_t n_entries;                  /* those of them that are live entries of it */
 	struct iforest_block_gone *blocks;   /* of a leaf page: n_items */
 	uint8_t *nodes;                      /* of a node page: n_items of fields->node_bytes */
-	uint64_t n_gone[];                   /* and of each how many keys did not count; IFOREST_NOT_KNOWN: it is not computed */
+	uint64_t n_gone[];                   /* and how many keys of each did not count; IFOREST_NOT_KNOWN: not computed */
 };
 
 #define IFOREST_NOT_KNOWN UINT64_MAX
