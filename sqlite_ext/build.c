@@ -280,6 +280,8 @@ static int clean_up(struct build *build, const struct iforest_run *run)
 	if (!rc)
 		rc = iforest_watch_start(index->db, schema, name, build->source, build->definition, build->error);
 	if (!rc)
+		rc = iforest_watch_make_front(index->db, schema, name, build->last_rowid, build->error);
+	if (!rc)
 		rc = iforest_watch_prepare_empty(index->db, schema, name, build->source, build->definition, &statement,
 						 build->error);
 	if (!rc && iforest_step_to_end(statement) != SQLITE_DONE)

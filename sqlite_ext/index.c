@@ -28,15 +28,16 @@ static void finalize_statements(struct iforest_index *index)
 	sqlite3_finalize(index->put_page);
 	sqlite3_finalize(index->read_schema_version);
 	sqlite3_finalize(index->read_temp_version);
-	sqlite3_finalize(index->read_last);
-	sqlite3_finalize(index->read_pending);
+	sqlite3_finalize(index->read_state);
+	sqlite3_finalize(index->read_rows);
+	sqlite3_finalize(index->read_log);
 	sqlite3_finalize(index->find_row);
 	for (unsigned kind = 0; kind < IFOREST_N_SHELVES; kind++) {
 		sqlite3_finalize(index->has_kept[kind]);
 		sqlite3_finalize(index->get_kept[kind]);
 		index->has_kept[kind] = index->get_kept[kind] = NULL;
 	}
-	index->get_page = index->put_page = index->read_last = index->read_pending = index->find_row = NULL;
+	index->get_page = index->put_page = index->read_state = index->read_rows = index->read_log = index->find_row = NULL;
 	index->read_schema_version = index->read_temp_version = NULL;
 }
 
@@ -74,28 +75,30 @@ int iforest_index_describe(struct iforest_index *index, const struct iforest_def
 
 /* ---- tables ---- */
 
-static const char *const table_suffixes[] = { "page", "series", "config", "log", "sketch", "piece" };
+static const char *const table_suffixes[] = { "page", "series", "config", "log", "front", "sketch", "piece" };
 
-enum { LOG = 3, SKETCH = 4, PIECE = 5, N_TABLES = 6 };
+enum { LOG = 3, FRONT = 4, SKETCH = 5, PIECE = 6, N_TABLES = 7 };
 
-/* Without sync=log there is no x_log of ours, without sketch=... no x_sketch, without counter=... no x_piece: one of that name
- * is the user's. */
+/* Without sync=log there are no x_log and no x_front of ours, without sketch=... no x_sketch, without counter=... no x_piece:
+ * one of that name is the user's. */
 static bool has_table(const struct iforest_index *index, unsigned t)
 {
-	if (t == LOG)
+	if (t == LOG || t == FRONT)
 		return index->definition.sync == IFOREST_SYNC_LOG;
 	if (t == SKETCH)
 		return index->definition.n_sketches > 0;
 	return t != PIECE || index->definition.n_counters > 0;
 }
 
-/* x_log, without types, so that every old value is kept as it is (watch.h). */
+/* x_front, and x_log, without types, so that every old value is kept as it is (watch.h). */
 static int make_log(struct iforest_index *index, unsigned n_by, const char *if_not, struct iforest_error *error)
 {
 	sqlite3_str *sql = sqlite3_str_new(index->db);
 	char *text;
 	int rc;
 
+	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_front\"(block INTEGER PRIMARY KEY);", if_not, index->schema,
+			    index->name);
 	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_log\"(seq INTEGER PRIMARY KEY, id INTEGER, was INTEGER, time",
 			    if_not, index->schema, index->name);
 	for (unsigned b = 0; b < n_by; b++)

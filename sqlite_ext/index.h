@@ -3,15 +3,15 @@
  *   x_page(id INTEGER PRIMARY KEY, bytes BLOB)      id = location << 32 | index of the page; the manifest has id 0
  *   x_series(id INTEGER PRIMARY KEY, key BLOB)      series.h
  *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed', 'export width'..
- *   (export.h),
- *                                                   and 'automerge' where it was set
+ *                                                   (export.h), and 'automerge' where it was set
  *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers
- *   (watch.h) x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (shelf.h)
+ *   x_front(block INTEGER PRIMARY KEY)              with sync=log: the rows of which these say nothing (watch.h)
+ *   x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (shelf.h)
  *   x_piece(run, value, level, number, dead, bytes)    with counter=...: what nodes add to counters
  *
- * x_log is no shadow table in SQLite's sense, because plain triggers write to it and must be let.
+ * x_log and x_front are no shadow tables in SQLite's sense, because plain triggers write to them and must be let.
  * The manifest's host bytes: the id of the first series u32, of the one after the last u32, their checksum u64 (series.h), and
- * with sync=append the greatest rowid that is in the runs, i64.
+ * the greatest rowid that may be in the runs, i64.
  */
 #ifndef IFOREST_SQLITE_INDEX_H
 #define IFOREST_SQLITE_INDEX_H
@@ -57,7 +57,7 @@ struct iforest_snapshot {
 struct iforest_host_bytes {
 	uint32_t first_series, end_of_series;
 	uint64_t series_checksum;
-	int64_t last_rowid;                   /* sync=append: the greatest in the runs, INT64_MIN if there is none */
+	int64_t last_rowid;                   /* the greatest that may be in the runs, INT64_MIN if there is none */
 };
 
 struct iforest_index {
@@ -72,7 +72,8 @@ struct iforest_index {
 	struct iforest_store store;
 	struct iforest_page_cache cache;
 	bool knows_cache_size;              /* PRAGMA cache_size was asked since the state was last opened */
-	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *read_last, *read_pending, *find_row;
+	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *find_row;
+	sqlite3_stmt *read_state, *read_rows, *read_log;
 	sqlite3_stmt *has_kept[IFOREST_N_SHELVES], *get_kept[IFOREST_N_SHELVES];
 	struct iforest_snapshot *snapshot;  /* last read, or NULL */
 	struct iforest_moment moment;       /* at which the snapshot was found to be all that there is, or none that is known */

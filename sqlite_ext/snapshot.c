@@ -20,7 +20,8 @@ struct iforest_host_bytes iforest_index_get_host(const struct iforest_manifest *
 
 enum iforest_status iforest_index_set_host(struct iforest_manifest *manifest, const struct iforest_host_bytes *host)
 {
-	uint8_t *bytes = iforest_allocate(&iforest_sqlite_alloc, IFOREST_SQLITE_HOST_BYTES);
+	bool has_room = manifest->n_host_bytes == IFOREST_SQLITE_HOST_BYTES;
+	uint8_t *bytes = has_room ? manifest->host_bytes : iforest_allocate(&iforest_sqlite_alloc, IFOREST_SQLITE_HOST_BYTES);
 
 	if (!bytes)
 		return IFOREST_NO_MEMORY;
@@ -28,7 +29,8 @@ enum iforest_status iforest_index_set_host(struct iforest_manifest *manifest, co
 	iforest_store32(bytes + 4, host->end_of_series);
 	iforest_store64(bytes + 8, host->series_checksum);
 	iforest_store64(bytes + 16, (uint64_t)host->last_rowid);
-	iforest_release(&iforest_sqlite_alloc, manifest->host_bytes);
+	if (!has_room)
+		iforest_release(&iforest_sqlite_alloc, manifest->host_bytes);
 	manifest->host_bytes = bytes;
 	manifest->n_host_bytes = IFOREST_SQLITE_HOST_BYTES;
 	return IFOREST_OK;
@@ -155,14 +157,14 @@ static int read_snapshot(struct iforest_index *index, const uint8_t *bytes, uint
 	if (!rc)
 		rc = read_dictionary(index, snapshot, error);
 	if (!rc)
-		rc = iforest_error_from_status(error, iforest_tail_init(&snapshot->tail, &snapshot->manifest.fields),
+		rc = iforest_error_from_status(error,
+					       iforest_tail_init(&snapshot->tail, &snapshot->manifest.fields,
+								 iforest_index_get_host(&snapshot->manifest).last_rowid),
 					       index->name, &fault, 0);
 	if (rc) {
 		iforest_snapshot_release(snapshot);
 		return rc;
 	}
-	if (index->definition.sync == IFOREST_SYNC_APPEND)
-		snapshot->tail.last = iforest_index_get_host(&snapshot->manifest).last_rowid;
 	iforest_snapshot_release(index->snapshot);
 	index->snapshot = snapshot;
 	index->moment.is_known = false;
@@ -246,7 +248,7 @@ static int detached(struct iforest_index *index, struct iforest_error *error)
 {
 	return iforest_error_set(
 		error, SQLITE_ERROR,
-		"%s: detached from its table: the table, a column, a UNIQUE index, the log or a trigger of the index was made, "
+		"%s: detached from its table: the table, a column, a UNIQUE index, the log, the front or a trigger of the index was made, "
 		"dropped, "
 		"renamed or replaced; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild'), or drop the index and make it anew",
 		index->name, index->name, index->name);
@@ -269,10 +271,11 @@ static int read_version(struct iforest_index *index, const char *schema, sqlite3
 /* Statements that name the table are made anew. */
 static void forget_source(struct iforest_index *index)
 {
-	sqlite3_finalize(index->read_last);
-	sqlite3_finalize(index->read_pending);
+	sqlite3_finalize(index->read_state);
+	sqlite3_finalize(index->read_rows);
+	sqlite3_finalize(index->read_log);
 	sqlite3_finalize(index->find_row);
-	index->read_last = index->read_pending = index->find_row = NULL;
+	index->read_state = index->read_rows = index->read_log = index->find_row = NULL;
 	iforest_source_release(&index->source);
 	index->is_attached = false;
 }
@@ -358,14 +361,14 @@ static int refresh_tail(struct iforest_index *index, bool is_lasting, struct ifo
 		rc = refresh(index, error);
 	}
 	if (!rc)
-		rc = iforest_tail_look(index, &index->snapshot->tail, &is_current, &is_part, error);
+		rc = iforest_tail_look(index, index->snapshot, &is_current, &is_part, error);
 	if (rc || is_current)
 		return rc;
 	if (!is_part || index->snapshot->n_refs > 1) {
 		forget_snapshot(index);
 		rc = refresh(index, error);
 		if (!rc)
-			rc = iforest_tail_look(index, &index->snapshot->tail, &is_current, &is_part, error);
+			rc = iforest_tail_look(index, index->snapshot, &is_current, &is_part, error);
 		if (!rc && !is_part)
 			rc = rows_are_gone(index, error);
 	}

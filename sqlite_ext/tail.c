@@ -15,12 +15,17 @@ struct reading {
 	struct iforest_entry_reader rows;
 	struct iforest_tail_news news;
 	struct iforest_keys removed;
+	struct iforest_tail_state state;
+	struct iforest_entries front;
+	size_t n_passed;             /* rows of the front as it was, before the row at hand */
+	bool is_look;                /* nothing is taken: is the front as it was? */
+	bool differs;
 	int rc;                      /* once reading was given up */
 };
 
 /* ---- series ---- */
 
-/* The series of a row of the table: a new one gets the next id, for the time being. */
+/* The series of a row of the table: a new one gets the next id, for the time being; in a look one that no row has. */
 static int series_of_row(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct reading *reading = context;
@@ -28,6 +33,10 @@ static int series_of_row(void *context, const struct iforest_series_key *key, ui
 	const struct iforest_series *series = iforest_dictionary_find(dictionary, key->bytes, key->n_bytes);
 	enum iforest_status status = IFOREST_OK;
 
+	if (!series && reading->is_look) {
+		*id = UINT32_MAX;
+		return SQLITE_OK;
+	}
 	if (!series && reading->snapshot->next_series == UINT32_MAX)
 		status = IFOREST_TOO_LARGE;
 	else if (!series)
@@ -45,8 +54,8 @@ static int log_is_wrong(const struct iforest_index *index, const char *what, str
 
 /* ---- the log ---- */
 
-/* Columns of the log in a query, before those of the table; with sync=append there are none. */
-enum { SEQ, ID, WAS, OLD_TIME, FIRST_OLD_BY };
+/* Columns of the log in a query, before those of the table. */
+enum { ID, WAS, OLD_TIME, FIRST_OLD_BY };
 
 #define READING_POINTER "iforest-reading"
 
@@ -90,7 +99,7 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 	return SQLITE_OK;
 }
 
-/* Follows what the log says of a row before. A row that was inserted, and changed by triggers of the user before ours told of
+/* Follows what the log says of a row before that may be in the runs. A row that was inserted, and changed by triggers of the user before ours told of
  * it, begins with a key that the runs do not have, and perhaps cannot have; then it is told of later as one that was not
  * there. */
 static int follow(struct reading *reading, sqlite3_value **log, struct iforest_pending_row *row, bool is_new)
@@ -98,6 +107,8 @@ static int follow(struct reading *reading, sqlite3_value **log, struct iforest_p
 	bool was_there = sqlite3_value_type(log[WAS]) != SQLITE_NULL;
 	int rc = SQLITE_OK;
 
+	if (row->id > reading->tail->sealed)
+		return SQLITE_OK;
 	if (is_new && was_there) {
 		rc = read_old_key(reading, log, row->id, &row->is_odd);
 		reading->tail->n_odd += row->is_odd;
@@ -108,84 +119,115 @@ static int follow(struct reading *reading, sqlite3_value **log, struct iforest_p
 	return rc;
 }
 
-static bool reserve_entry(struct iforest_tail_news *news)
+/* ---- rows ---- */
+
+/* Puts the row in the place of what was read of it before; NULL: the table does not have it any more. */
+static int put_row(struct reading *reading, struct iforest_pending_row *row, const struct iforest_entry *entry)
 {
-	size_t n_wanted = news->n_entries_reserved ? 2 * news->n_entries_reserved : 64;
-	void *grown;
+	struct iforest_tail_news *news = &reading->news;
+	struct iforest_key before = {
+		.series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id
+	};
 
-	if (news->n_entries < news->n_entries_reserved)
-		return true;
-	grown = sqlite3_realloc64(news->entries, n_wanted * sizeof *news->entries);
-	if (!grown)
-		return false;
-	news->entries = grown;
-	news->n_entries_reserved = n_wanted;
-	return true;
-}
-
-/* Takes the row as the table has it, the first time that it is met in this reading. */
-static int read_row(struct reading *reading, sqlite3_value **columns, struct iforest_pending_row *row)
-{
-	struct iforest_entry *entry;
-	int rc;
-
-	if (row->is_present) {
-		struct iforest_key key = {
-			.series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id
-		};
-
-		if (!iforest_keys_push(&reading->news.outdated, &key))
-			return iforest_error_set(reading->error, SQLITE_NOMEM, "");
-	}
-	row->batch = reading->tail->n_batches;
-	row->is_present = sqlite3_value_type(columns[0]) != SQLITE_NULL;
-	if (!row->is_present)
-		return SQLITE_OK;
-	if (!reserve_entry(&reading->news))
+	if ((row->is_present && !iforest_keys_push(&news->outdated, &before)) ||
+	    (entry && !iforest_entries_push(&news->rows, entry)))
 		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
-	entry = &reading->news.entries[reading->news.n_entries];
-	rc = iforest_entry_read(&reading->rows, columns, entry);
+	row->batch = reading->tail->n_batches;
+	row->is_present = entry;
+	if (!entry)
+		return SQLITE_OK;
 	row->series = (uint32_t)entry->key.series;
 	row->time = entry->key.time;
 	row->time_is_null = entry->key.time_is_null;
-	reading->news.n_entries += !rc;
-	if (!rc && reading->news.n_entries == MOST_ENTRIES)
-		rc = iforest_index_error(reading->index, reading->snapshot, iforest_tail_settle(reading->tail, &reading->news),
-					 reading->error);
-	return rc;
+	if (news->rows.n < MOST_ENTRIES)
+		return SQLITE_OK;
+	return iforest_index_error(reading->index, reading->snapshot, iforest_tail_settle(reading->tail, news), reading->error);
 }
 
-/* A row of the log beside the row of the table; with sync=append the latter alone. */
-static int take(struct reading *reading, sqlite3_value **values)
+/* A row of the log beside the row of the table, which is taken the first time that it is met in this reading. */
+static int take_logged(struct reading *reading, sqlite3_value **values)
 {
-	bool is_log = reading->index->definition.sync == IFOREST_SYNC_LOG, is_new;
-	sqlite3_value **columns = is_log ? values + FIRST_OLD_BY + reading->index->definition.n_by : values;
-	sqlite3_int64 id = sqlite3_value_int64(is_log ? values[ID] : columns[0]);
-	struct iforest_pending_row *row = iforest_pending_take(&reading->tail->pending, id, &is_new);
+	sqlite3_value **columns = values + FIRST_OLD_BY + reading->index->definition.n_by;
+	bool is_present = sqlite3_value_type(columns[0]) != SQLITE_NULL, is_new;
+	struct iforest_pending_row *row =
+		iforest_pending_take(&reading->tail->pending, sqlite3_value_int64(values[ID]), &is_new);
+	struct iforest_entry entry;
 	int rc = row ? SQLITE_OK : iforest_error_set(reading->error, SQLITE_NOMEM, "");
 
-	if (!rc && is_log && sqlite3_value_type(values[ID]) != SQLITE_INTEGER)
+	if (!rc && sqlite3_value_type(values[ID]) != SQLITE_INTEGER)
 		rc = log_is_wrong(reading->index, "the log names no rowid", reading->error);
-	if (!rc && is_log)
+	if (!rc)
 		rc = follow(reading, values, row, is_new);
-	if (!rc && row->batch != reading->tail->n_batches)
-		rc = read_row(reading, columns, row);
-	reading->tail->last = is_log ? sqlite3_value_int64(values[SEQ]) : id;
-	return rc;
+	if (rc || row->batch == reading->tail->n_batches)
+		return rc;
+	if (is_present)
+		rc = iforest_entry_read(&reading->rows, columns, &entry);
+	return rc ? rc : put_row(reading, row, is_present ? &entry : NULL);
 }
 
-/* iforest_pending(reading, columns ...): takes the row, and is true where reading is to end. So a row is read in 0.2 us, and in
- * 0.6 where the statement hands it out. */
+static bool is_same_entry(const struct iforest_entry *a, const struct iforest_entry *b, unsigned n_values)
+{
+	bool is_same = iforest_key_compare(&a->key, &b->key) == 0 && a->present == b->present;
+
+	for (unsigned v = 0; v < n_values && is_same; v++)
+		is_same = a->values[v].integer == b->values[v].integer;
+	return is_same;
+}
+
+/* Was a row of the front that is read once more as it is now? Rows come by rowid. */
+static bool is_known(struct reading *reading, const struct iforest_entry *entry)
+{
+	const struct iforest_entries *front = &reading->tail->front;
+	size_t at = reading->n_passed;
+	bool is_there;
+
+	while (at < front->n && front->entries[at].key.ref < entry->key.ref)
+		at++;
+	is_there = at < front->n && front->entries[at].key.ref == entry->key.ref;
+	reading->differs = reading->differs || at > reading->n_passed || !is_there;
+	reading->n_passed = at + is_there;
+	return is_there && is_same_entry(&front->entries[at], entry, reading->snapshot->manifest.fields.n_values);
+}
+
+/* A row of the table above those that the log follows. */
+static int take_row(struct reading *reading, sqlite3_value **columns)
+{
+	struct iforest_pending_row *row;
+	struct iforest_entry entry;
+	bool is_new, known;
+	int rc = iforest_entry_read(&reading->rows, columns, &entry);
+
+	if (rc)
+		return rc;
+	known = is_known(reading, &entry);
+	if (reading->is_look) {
+		reading->differs = reading->differs || !known;
+		return SQLITE_OK;
+	}
+	row = known ? NULL : iforest_pending_take(&reading->tail->pending, entry.key.ref, &is_new);
+	if ((!known && !row) ||
+	    (entry.key.ref > reading->state.followed && !iforest_entries_push(&reading->front, &entry)))
+		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
+	return known ? SQLITE_OK : put_row(reading, row, &entry);
+}
+
+/* ---- statements ---- */
+
+/* iforest_pending(reading, is_log, columns ...): takes the row, and is true where reading is to end. So a row is read in
+ * 0.2 us, and in 0.6 where the statement hands it out. */
 static void pending_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
 {
-	struct reading *reading = n_arguments > 0 ? sqlite3_value_pointer(arguments[0], READING_POINTER) : NULL;
+	struct reading *reading = n_arguments > 1 ? sqlite3_value_pointer(arguments[0], READING_POINTER) : NULL;
 
 	if (!reading) {
 		sqlite3_result_error(context, "iforest_pending() is for the statements of an index alone", -1);
 		return;
 	}
-	reading->rc = take(reading, arguments + 1);
-	sqlite3_result_int(context, reading->rc != SQLITE_OK);
+	if (sqlite3_value_int(arguments[1]))
+		reading->rc = take_logged(reading, arguments + 2);
+	else
+		reading->rc = take_row(reading, arguments + 2);
+	sqlite3_result_int(context, reading->rc != SQLITE_OK || (reading->is_look && reading->differs));
 }
 
 int iforest_tail_register(sqlite3 *db)
@@ -194,123 +236,171 @@ int iforest_tail_register(sqlite3 *db)
 					  NULL, NULL, NULL);
 }
 
-/* SELECT 1 FROM "x_log" AS l LEFT JOIN "spans" AS s ON s."id" = l.id WHERE l.seq > ?1 AND
- * iforest_pending(?2, l.seq, l.id, l.was, l.time, l.by_0, s."id", s."ts", ...) ORDER BY l.seq; or only what is of s. */
-static int prepare_rows(struct iforest_index *index, struct iforest_error *error)
+static int prepare(struct reading *reading, sqlite3_stmt **statement, sqlite3_str *sql)
 {
-	const struct iforest_source *source = &index->source;
-	bool is_log = index->definition.sync == IFOREST_SYNC_LOG;
-	sqlite3_str *sql;
-	char *text;
-	int rc;
+	char *text = sqlite3_str_finish(sql);
+	int rc = text ? iforest_prepare(reading->error, reading->index->db, statement, "%s", text) :
+			iforest_error_set(reading->error, SQLITE_NOMEM, "");
 
-	if (index->read_pending)
-		return SQLITE_OK;
-	sql = sqlite3_str_new(index->db);
-	sqlite3_str_appendall(sql, "SELECT 1 FROM ");
-	if (is_log)
-		sqlite3_str_appendf(sql,
-				    "\"%w\".\"%w_log\" AS l LEFT JOIN \"%w\".\"%w\" AS s ON s.\"%w\" = l.id WHERE l.seq > ?1",
-				    index->schema, index->name, index->schema, source->name, source->rowid_column);
-	else
-		sqlite3_str_appendf(sql, "\"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1", index->schema, source->name,
-				    source->rowid_column);
-	sqlite3_str_appendall(sql, " AND iforest_pending(?2, ");
-	if (is_log)
-		sqlite3_str_appendall(sql, "l.seq, l.id, l.was, l.time, ");
-	for (unsigned b = 0; b < index->definition.n_by && is_log; b++)
-		sqlite3_str_appendf(sql, "l.by_%u, ", b);
-	iforest_entry_append_columns(&index->definition, source, "s", sql);
-	if (is_log)
-		sqlite3_str_appendall(sql, ") ORDER BY l.seq");
-	else
-		sqlite3_str_appendf(sql, ") ORDER BY s.\"%w\"", source->rowid_column);
-	text = sqlite3_str_finish(sql);
-	rc = text ? iforest_prepare(error, index->db, &index->read_pending, "%s", text) :
-		    iforest_error_set(error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
 	return rc;
 }
 
-static int read_rows(struct reading *reading)
+/* SELECT 1 FROM "spans" AS s WHERE s."id" > ?1 AND iforest_pending(?2, 0, s."id", s."ts", ...) ORDER BY s."id" */
+static int prepare_rows(struct reading *reading)
 {
 	struct iforest_index *index = reading->index;
-	int failed, rc = prepare_rows(index, reading->error);
+	const char *rowid = index->source.rowid_column;
+	sqlite3_str *sql;
 
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(index->read_pending, 1, reading->tail->last);
-	sqlite3_bind_pointer(index->read_pending, 2, reading, READING_POINTER, NULL);
-	sqlite3_step(index->read_pending);
-	failed = sqlite3_reset(index->read_pending);
+	if (index->read_rows)
+		return SQLITE_OK;
+	sql = sqlite3_str_new(index->db);
+	sqlite3_str_appendf(sql, "SELECT 1 FROM \"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1 AND iforest_pending(?2, 0, ",
+			    index->schema, index->source.name, rowid);
+	iforest_entry_append_columns(&index->definition, &index->source, "s", sql);
+	sqlite3_str_appendf(sql, ") ORDER BY s.\"%w\"", rowid);
+	return prepare(reading, &index->read_rows, sql);
+}
+
+/* SELECT 1 FROM "x_log" AS l LEFT JOIN "spans" AS s ON s."id" = l.id WHERE l.seq > ?1 AND
+ * iforest_pending(?2, 1, l.id, l.was, l.time, l.by_0, s."id", s."ts", ...) ORDER BY l.seq */
+static int prepare_log(struct reading *reading)
+{
+	struct iforest_index *index = reading->index;
+	sqlite3_str *sql;
+
+	if (index->read_log)
+		return SQLITE_OK;
+	sql = sqlite3_str_new(index->db);
+	sqlite3_str_appendf(sql,
+			    "SELECT 1 FROM \"%w\".\"%w_log\" AS l LEFT JOIN \"%w\".\"%w\" AS s ON s.\"%w\" = l.id "
+			    "WHERE l.seq > ?1 AND iforest_pending(?2, 1, l.id, l.was, l.time, ",
+			    index->schema, index->name, index->schema, index->source.name, index->source.rowid_column);
+	for (unsigned b = 0; b < index->definition.n_by; b++)
+		sqlite3_str_appendf(sql, "l.by_%u, ", b);
+	iforest_entry_append_columns(&index->definition, &index->source, "s", sql);
+	sqlite3_str_appendall(sql, ") ORDER BY l.seq");
+	return prepare(reading, &index->read_log, sql);
+}
+
+/* What comes after `after`, by rowid or seq. */
+static int read_after(struct reading *reading, sqlite3_stmt *statement, sqlite3_int64 after)
+{
+	int failed;
+
+	sqlite3_bind_int64(statement, 1, after);
+	sqlite3_bind_pointer(statement, 2, reading, READING_POINTER, NULL);
+	sqlite3_step(statement);
+	failed = sqlite3_reset(statement);
 	if (!reading->rc && failed) /* before another call makes SQLite forget why */
-		reading->rc = iforest_error_from_db(reading->error, index->db, failed);
-	sqlite3_bind_null(index->read_pending, 2);
+		reading->rc = iforest_error_from_db(reading->error, reading->index->db, failed);
+	sqlite3_bind_null(statement, 2);
 	return reading->rc;
+}
+
+static int read_rows(struct reading *reading)
+{
+	int rc = prepare_rows(reading);
+
+	return rc ? rc : read_after(reading, reading->index->read_rows, reading->tail->followed);
+}
+
+static int read_log(struct reading *reading)
+{
+	int rc = prepare_log(reading);
+
+	return rc ? rc : read_after(reading, reading->index->read_log, reading->tail->last_seq);
+}
+
+/* ---- the whole ---- */
+
+static void start(struct reading *reading, struct iforest_index *index, struct iforest_snapshot *snapshot, bool is_look,
+		  struct iforest_error *error)
+{
+	*reading = (struct reading){
+		.index = index, .snapshot = snapshot, .tail = &snapshot->tail, .error = error, .is_look = is_look,
+		.rows = { .db = index->db, .schema = index->schema, .definition = &index->definition, .source = &index->source,
+			  .fields = &snapshot->manifest.fields, .error = error, .series_of = series_of_row,
+			  .context = reading, .key.alloc = &iforest_sqlite_alloc,
+			  .previous_key.alloc = &iforest_sqlite_alloc },
+	};
+}
+
+static void end(struct reading *reading)
+{
+	iforest_entry_reader_release(&reading->rows);
+	sqlite3_free(reading->news.rows.entries);
+	sqlite3_free(reading->news.outdated.keys);
+	sqlite3_free(reading->removed.keys);
+	sqlite3_free(reading->front.entries);
+}
+
+static int settle(struct reading *reading)
+{
+	struct iforest_tail *tail = reading->tail;
+	struct iforest_entries before = tail->front;
+	enum iforest_status status = iforest_tail_settle(tail, &reading->news);
+
+	if (!status)
+		status = iforest_tail_remove(tail, &reading->removed);
+	tail->front = reading->front;
+	reading->front = before;
+	tail->last_seq = reading->state.last_seq;
+	tail->followed = reading->state.followed;
+	tail->last_rowid = reading->state.last_rowid;
+	return iforest_index_error(reading->index, reading->snapshot, status, reading->error);
 }
 
 int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_error *error)
 {
 	struct iforest_tail *tail = &snapshot->tail;
 	uint32_t n_series = snapshot->dictionary.n_series;
-	struct reading reading = {
-		.index = index, .snapshot = snapshot, .tail = tail, .error = error,
-		.rows = { .db = index->db, .schema = index->schema, .definition = &index->definition, .source = &index->source,
-			  .fields = &snapshot->manifest.fields, .error = error, .series_of = series_of_row, .context = &reading,
-			  .key.alloc = &iforest_sqlite_alloc, .previous_key.alloc = &iforest_sqlite_alloc },
-	};
-	enum iforest_status status;
+	struct reading reading;
 	int rc;
 
+	start(&reading, index, snapshot, false, error);
 	tail->n_batches++;
-	rc = read_rows(&reading);
-	if (!rc) {
-		status = iforest_tail_settle(tail, &reading.news);
-		if (!status)
-			status = iforest_tail_remove(tail, &reading.removed);
-		rc = iforest_index_error(index, snapshot, status, error);
-	}
+	rc = iforest_tail_read_state(index, tail, &reading.state, error);
+	if (!rc) /* before the log: so they are pending in the order of their rowids, most of them */
+		rc = read_rows(&reading);
+	if (!rc && reading.state.last_seq != tail->last_seq)
+		rc = read_log(&reading);
+	if (!rc)
+		rc = settle(&reading);
 	if (!rc && snapshot->dictionary.n_series != n_series)
 		iforest_dictionary_sort(&snapshot->dictionary);
-	iforest_entry_reader_release(&reading.rows);
-	sqlite3_free(reading.news.entries);
-	sqlite3_free(reading.news.outdated.keys);
-	sqlite3_free(reading.removed.keys);
+	end(&reading);
+	return rc;
+}
+
+int iforest_tail_look(struct iforest_index *index, struct iforest_snapshot *snapshot, bool *is_current, bool *is_part,
+		      struct iforest_error *error)
+{
+	const struct iforest_tail *tail = &snapshot->tail;
+	struct iforest_tail_state state;
+	struct reading reading;
+	int rc;
+
+	*is_current = *is_part = true;
+	if (index->definition.sync == IFOREST_SYNC_MANUAL)
+		return SQLITE_OK;
+	rc = iforest_tail_read_state(index, tail, &state, error);
+	if (rc)
+		return rc;
+	*is_part = state.last_seq >= tail->last_seq && state.followed >= tail->followed;
+	*is_current = state.last_seq == tail->last_seq && state.followed == tail->followed &&
+		      state.last_rowid == tail->last_rowid;
+	if (!*is_current || tail->front.n == 0)
+		return SQLITE_OK;
+	start(&reading, index, snapshot, true, error);
+	rc = read_rows(&reading);
+	*is_current = !reading.differs && reading.n_passed == tail->front.n;
+	end(&reading);
 	return rc;
 }
 
 int iforest_tail_check(const struct iforest_index *index, const struct iforest_tail *tail, struct iforest_error *error)
 {
 	return tail->n_odd == 0 ? SQLITE_OK : log_is_wrong(index, "the log tells of a row that the index cannot have", error);
-}
-
-/* ---- is it current? ---- */
-
-int iforest_tail_look(struct iforest_index *index, const struct iforest_tail *tail, bool *is_current, bool *is_part,
-		      struct iforest_error *error)
-{
-	bool is_log = index->definition.sync == IFOREST_SYNC_LOG;
-	sqlite3_int64 last;
-	int rc = SQLITE_OK;
-
-	*is_current = *is_part = true;
-	if (index->definition.sync == IFOREST_SYNC_MANUAL)
-		return SQLITE_OK;
-	if (!index->read_last && is_log)
-		rc = iforest_prepare(error, index->db, &index->read_last, "SELECT max(seq) FROM \"%w\".\"%w_log\"",
-				     index->schema, index->name);
-	else if (!index->read_last)
-		rc = iforest_prepare(error, index->db, &index->read_last, "SELECT max(\"%w\") FROM \"%w\".\"%w\"",
-				     index->source.rowid_column, index->schema, index->source.name);
-	if (rc)
-		return rc;
-	if (sqlite3_step(index->read_last) == SQLITE_ROW) {
-		bool is_empty = sqlite3_column_type(index->read_last, 0) == SQLITE_NULL;
-
-		last = is_empty ? is_log ? 0 : INT64_MIN : sqlite3_column_int64(index->read_last, 0);
-		*is_part = last >= tail->last || (is_log && tail->last == 0);
-		*is_current = *is_part && last == tail->last;
-	}
-	rc = sqlite3_reset(index->read_last);
-	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
 }

@@ -40,7 +40,7 @@ static struct iforest_arrival *sort(const struct keyed *items)
 	return arrivals;
 }
 
-/* ---- keys ---- */
+/* ---- lists ---- */
 
 static int compare_keys(const void *left, const void *right)
 {
@@ -59,6 +59,21 @@ bool iforest_keys_push(struct iforest_keys *list, const struct iforest_key *key)
 		list->n_reserved = n_wanted;
 	}
 	list->keys[list->n++] = *key;
+	return true;
+}
+
+bool iforest_entries_push(struct iforest_entries *list, const struct iforest_entry *entry)
+{
+	if (list->n == list->n_reserved) {
+		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 64;
+		void *grown = sqlite3_realloc64(list->entries, n_wanted * sizeof *list->entries);
+
+		if (!grown)
+			return false;
+		list->entries = grown;
+		list->n_reserved = n_wanted;
+	}
+	list->entries[list->n++] = *entry;
 	return true;
 }
 
@@ -104,8 +119,8 @@ static enum iforest_status write_run(struct iforest_tail *tail, const struct ifo
 
 	if (status)
 		return status;
-	for (size_t i = 0; i < news->n_entries && !status; i++)
-		status = iforest_run_builder_add(builder, &news->entries[sorted[i].entry]);
+	for (size_t i = 0; i < news->rows.n && !status; i++)
+		status = iforest_run_builder_add(builder, &news->rows.entries[sorted[i].entry]);
 	if (status)
 		iforest_run_builder_abandon(builder);
 	else
@@ -115,7 +130,7 @@ static enum iforest_status write_run(struct iforest_tail *tail, const struct ifo
 
 static enum iforest_status add_run(struct iforest_tail *tail, struct iforest_tail_news *news)
 {
-	struct iforest_arrival *sorted = sort(&(struct keyed){ &news->entries->key, news->n_entries, sizeof *news->entries });
+	struct iforest_arrival *sorted = sort(&(struct keyed){ &news->rows.entries->key, news->rows.n, sizeof *news->rows.entries });
 	struct iforest_run_builder *builder = sqlite3_malloc64(sizeof *builder);
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
 	struct iforest_edit edit = { .added = run };
@@ -125,7 +140,7 @@ static enum iforest_status add_run(struct iforest_tail *tail, struct iforest_tai
 		status = write_run(tail, news, sorted, builder, run);
 	if (!status)
 		status = iforest_manifest_commit(&tail->manifest, &tail->store, &edit);
-	news->n_entries = 0;
+	news->rows.n = 0;
 	sqlite3_free(sorted);
 	sqlite3_free(builder);
 	sqlite3_free(run);
@@ -170,7 +185,7 @@ enum iforest_status iforest_tail_settle(struct iforest_tail *tail, struct ifores
 			status = IFOREST_NOT_FOUND;
 		news->outdated.n = 0;
 	}
-	if (!status && news->n_entries > 0)
+	if (!status && news->rows.n > 0)
 		status = add_run(tail, news);
 	return status ? status : merge_by_doubling(tail);
 }
@@ -185,9 +200,9 @@ enum iforest_status iforest_tail_unite(struct iforest_tail *tail)
 	return is_one ? IFOREST_OK : merge_from(tail, 0);
 }
 
-enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields)
+enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields, sqlite3_int64 sealed)
 {
-	*tail = (struct iforest_tail){ .n_batches = 0 };
+	*tail = (struct iforest_tail){ .sealed = sealed, .followed = sealed, .last_rowid = sealed };
 	iforest_pager_sqlite_in_memory(&tail->memory);
 	tail->store = (struct iforest_store){ .pager = &tail->memory.pager, .alloc = &iforest_sqlite_alloc };
 	iforest_remainders_init(&tail->remainders, &iforest_sqlite_alloc);
@@ -204,5 +219,6 @@ void iforest_tail_release(struct iforest_tail *tail)
 		iforest_remainders_release(&tail->remainders);
 	iforest_pending_release(&tail->pending);
 	sqlite3_free(tail->removed);
+	sqlite3_free(tail->front.entries);
 	*tail = (struct iforest_tail){ .n_batches = 0 };
 }

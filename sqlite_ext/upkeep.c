@@ -109,8 +109,7 @@ static int write_series(struct upkeep *upkeep)
 	if (rc)
 		return rc;
 	host.end_of_series = upkeep->snapshot->next_series;
-	if (upkeep->index->definition.sync == IFOREST_SYNC_APPEND)
-		host.last_rowid = upkeep->snapshot->tail.last;
+	host.last_rowid = upkeep->snapshot->tail.last_rowid;
 	return upkeep_error(upkeep, iforest_index_set_host(&upkeep->manifest, &host));
 }
 
@@ -131,29 +130,60 @@ static int publish(struct upkeep *upkeep, const struct iforest_run *run)
 	return upkeep_error(upkeep, status);
 }
 
-/* What may be refused is refused before anything is published: the statement that empties the log is prepared. */
+static bool has_log(const struct upkeep *upkeep)
+{
+	return upkeep->index->definition.sync == IFOREST_SYNC_LOG;
+}
+
+/* What may be refused is refused before anything is published: no row that is to be sealed is of the front, and the statement
+ * that empties the log is prepared. */
 static int prepare_log(struct upkeep *upkeep, sqlite3_stmt **statement)
 {
 	const struct iforest_index *index = upkeep->index;
+	int rc;
 
-	if (index->definition.sync != IFOREST_SYNC_LOG)
+	if (!has_log(upkeep))
 		return SQLITE_OK;
-	return iforest_watch_prepare_empty(index->db, index->schema, index->name, &index->source, &index->definition, statement,
-					   upkeep->error);
+	rc = iforest_watch_raise_front(index->db, index->schema, index->name, upkeep->snapshot->tail.last_rowid, upkeep->error);
+	if (!rc)
+		rc = iforest_watch_prepare_empty(index->db, index->schema, index->name, &index->source, &index->definition,
+						 statement, upkeep->error);
+	return rc;
+}
+
+static void drop_run(struct upkeep *upkeep, const struct iforest_run *run)
+{
+	struct iforest_index *index = upkeep->index;
+
+	if (run->n_leaves > 0)
+		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&upkeep->manifest, run));
+}
+
+/* Takes the run out of the index again. Old keys that have gone from the others do no harm. */
+static enum iforest_status take_back(struct upkeep *upkeep, const struct iforest_run *run)
+{
+	struct iforest_edit edit = { .removed = &run->place.run_id, .n_removed = run->n_leaves > 0 };
+	struct iforest_host_bytes host = iforest_index_get_host(&upkeep->manifest);
+	enum iforest_status status;
+
+	host.last_rowid = upkeep->snapshot->tail.sealed;
+	status = iforest_index_set_host(&upkeep->manifest, &host);
+	return status ? status : iforest_manifest_commit(&upkeep->manifest, &upkeep->index->store, &edit);
 }
 
 /* Where the log cannot be emptied, as a trigger of the user's may have it, the rows stay pending. SQLite does not do that for
- * us: in a transaction it undoes nothing of a command that fails. Old keys that have gone from the runs do no harm. */
+ * us: in a transaction it undoes nothing of a command that fails. */
 static int empty_log(struct upkeep *upkeep, sqlite3_stmt *statement, struct iforest_run *run)
 {
-	struct iforest_edit edit = { .removed = &run->place.run_id, .n_removed = 1 };
-	int rc = statement ? iforest_step_to_end(statement) : SQLITE_DONE;
+	const struct iforest_index *index = upkeep->index;
+	int rc = iforest_step_to_end(statement);
 
 	if (rc == SQLITE_DONE)
-		return SQLITE_OK;
-	iforest_error_from_db(upkeep->error, upkeep->index->db, rc);
-	if (run->n_leaves > 0 && iforest_manifest_commit(&upkeep->manifest, &upkeep->index->store, &edit))
-		run->n_leaves = 0;
+		return iforest_watch_lower_front(index->db, index->schema, index->name, upkeep->snapshot->tail.last_rowid,
+						 upkeep->error);
+	iforest_error_from_db(upkeep->error, index->db, rc);
+	if (take_back(upkeep, run) == IFOREST_OK)
+		drop_run(upkeep, run);
 	return rc;
 }
 
@@ -178,10 +208,10 @@ static int seal(struct upkeep *upkeep)
 		rc = iforest_export_note(index, &upkeep->snapshot->tail, upkeep->error);
 	if (!rc)
 		rc = publish(upkeep, run);
-	if (!rc)
+	if (rc)
+		drop_run(upkeep, run);
+	else if (has_log(upkeep))
 		rc = empty_log(upkeep, statement, run);
-	if (rc && run->n_leaves > 0)
-		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&upkeep->manifest, run));
 	sqlite3_finalize(statement);
 	sqlite3_free(run);
 	return rc;

@@ -223,12 +223,14 @@ static int is_right(const struct iforest_watch *watch, int trigger, bool *right)
 	return rc;
 }
 
-static int find_log(const struct iforest_watch *watch, bool *found)
+/* The log, and the front. */
+static int find_tables(const struct iforest_watch *watch, bool *found)
 {
 	sqlite3_stmt *statement;
 	int rc = iforest_prepare(watch->error, watch->db, &statement,
-				 "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = '%q_log'", watch->schema,
-				 watch->index);
+				 "SELECT 1 FROM \"%w\".sqlite_schema AS l, \"%w\".sqlite_schema AS f "
+				 "WHERE l.type = 'table' AND l.name = '%q_log' AND f.type = 'table' AND f.name = '%q_front'",
+				 watch->schema, watch->schema, watch->index, watch->index);
 
 	if (rc)
 		return rc;
@@ -249,7 +251,7 @@ int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const
 	*source = (struct iforest_source){ .name = NULL };
 	rc = find_table(&watch, source);
 	if (!rc)
-		rc = find_log(&watch, &right);
+		rc = find_tables(&watch, &right);
 	for (int t = 0; t < IFOREST_N_TRIGGERS && !rc && right && source->name; t++)
 		rc = is_right(&watch, t, &right);
 	if (!rc && right && source->name)
@@ -272,6 +274,37 @@ int iforest_watch_table(sqlite3 *db, const char *schema, const char *index, char
 	}
 	iforest_source_release(&source);
 	return rc;
+}
+
+static sqlite3_int64 block_after(sqlite3_int64 rowid)
+{
+	return rowid / IFOREST_FRONT_ROWS - (rowid % IFOREST_FRONT_ROWS < 0) + 1;
+}
+
+int iforest_watch_raise_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
+			      struct iforest_error *error)
+{
+	sqlite3_int64 block = block_after(last_rowid);
+
+	return iforest_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block < %lld", schema, index, block,
+			       block);
+}
+
+int iforest_watch_lower_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
+			      struct iforest_error *error)
+{
+	sqlite3_int64 block = block_after(last_rowid);
+
+	return iforest_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block > %lld", schema, index, block,
+			       block);
+}
+
+int iforest_watch_make_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
+			     struct iforest_error *error)
+{
+	return iforest_execute(error, db,
+			       "DELETE FROM \"%w\".\"%w_front\"; INSERT INTO \"%w\".\"%w_front\" VALUES(%lld)", schema,
+			       index, schema, index, block_after(last_rowid));
 }
 
 int iforest_watch_prepare_empty(sqlite3 *db, const char *schema, const char *index, const struct iforest_source *source,

@@ -183,17 +183,26 @@ static int append_defaults(const struct iforest_watch *watch, sqlite3_str *sql, 
 	return rc ? rc : append_each(watch, sql, purpose, statement, append_beside_default);
 }
 
+/* The new rowid is none of the front. */
+static void append_off_front(const struct iforest_watch *watch, sqlite3_str *sql)
+{
+	sqlite3_str_appendf(sql, "new.\"%w\" >> %d NOT IN (SELECT block FROM \"%w_front\")", watch->source->rowid_column,
+			    IFOREST_FRONT_SHIFT, watch->index);
+}
+
 /* The rows that REPLACE would delete: that with the new rowid, and those. */
 static int append_conflicts(const struct iforest_watch *watch, sqlite3_str *sql, enum purpose purpose)
 {
 	const char *rowid = watch->source->rowid_column;
 	int rc;
 
-	if (purpose == INSERT_EXISTS) /* a rowid that SQLite is yet to choose reads as -1: nothing need be looked up */
-		sqlite3_str_appendf(sql, " OR new.\"%w\" <> -1 AND EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", rowid,
-				    watch->source->name);
-	else
+	if (purpose == INSERT_EXISTS) { /* a rowid that SQLite is yet to choose reads as -1: nothing need be looked up */
+		sqlite3_str_appendf(sql, " OR new.\"%w\" <> -1 AND ", rowid);
+		append_off_front(watch, sql);
+		sqlite3_str_appendf(sql, " AND EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", watch->source->name);
+	} else {
 		append_rows(watch, sql);
+	}
 	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\"", rowid, rowid);
 	close_condition(watch, sql, purpose);
 	rc = append_equal(watch, sql, purpose);
@@ -280,9 +289,22 @@ static int append_update(const struct iforest_watch *watch, sqlite3_str *sql)
 	return rc;
 }
 
+/* OR REPLACE: an UPDATE of a key that may fail would have SQLite keep a journal of each statement that inserts, which costs as
+ * much as all the rest of this. */
+static void append_after_insert(const struct iforest_watch *watch, sqlite3_str *sql)
+{
+	const char *rowid = watch->source->rowid_column;
+
+	sqlite3_str_appendf(sql, "AFTER INSERT ON \"%w\" WHEN ", watch->source->name);
+	append_off_front(watch, sql);
+	sqlite3_str_appendf(sql, " BEGIN INSERT INTO \"%w_log\"(id) VALUES(new.\"%w\"); ", watch->index, rowid);
+	sqlite3_str_appendf(sql, "UPDATE OR REPLACE \"%w_front\" SET block = new.\"%w\" >> %d WHERE block < new.\"%w\" >> %d; ",
+			    watch->index, rowid, IFOREST_FRONT_SHIFT, rowid, IFOREST_FRONT_SHIFT);
+}
+
 static int append_body(const struct iforest_watch *watch, sqlite3_str *sql, int trigger)
 {
-	const char *table = watch->source->name, *rowid = watch->source->rowid_column;
+	const char *table = watch->source->name;
 	int rc;
 
 	switch (trigger) {
@@ -292,8 +314,7 @@ static int append_body(const struct iforest_watch *watch, sqlite3_str *sql, int 
 		sqlite3_str_appendall(sql, " BEGIN ");
 		return rc ? rc : append_conflicts(watch, sql, INSERT_LOGS);
 	case IFOREST_AFTER_INSERT:
-		sqlite3_str_appendf(sql, "AFTER INSERT ON \"%w\" BEGIN ", table);
-		sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(id) VALUES(new.\"%w\"); ", watch->index, rowid);
+		append_after_insert(watch, sql);
 		return SQLITE_OK;
 	case IFOREST_BEFORE_UPDATE:
 		return append_update(watch, sql);

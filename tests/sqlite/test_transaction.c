@@ -203,7 +203,7 @@ static int allow_as_documented(void *append, int action, const char *a, const ch
 {
 	static const char *const tables[] = {
 		"spans", "folded", "spans_if", "spans_if_page", "spans_if_series", "spans_if_config", "spans_if_log",
-		"sqlite_master", "sqlite_temp_master", "pragma_table_info", "pragma_table_xinfo", "pragma_index_list",
+		"spans_if_front", "sqlite_master", "sqlite_temp_master", "pragma_table_info", "pragma_table_xinfo", "pragma_index_list",
 		"pragma_index_xinfo", "appended", "appended_page", "appended_series", "appended_config", NULL
 	};
 	static const char *const pragmas[] = {
