@@ -248,9 +248,9 @@ static int detached(struct iforest_index *index, struct iforest_error *error)
 {
 	return iforest_error_set(
 		error, SQLITE_ERROR,
-		"%s: detached from its table: the table, a column, a UNIQUE index, the log, the front or a trigger of the index was made, "
-		"dropped, "
-		"renamed or replaced; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild'), or drop the index and make it anew",
+		"%s: detached from its table: the table, a column, a UNIQUE index, or the log, the front or a trigger of the "
+		"index was made, dropped, renamed or replaced; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild'), or drop the "
+		"index and make it anew",
 		index->name, index->name, index->name);
 }
 

@@ -99,9 +99,9 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 	return SQLITE_OK;
 }
 
-/* Follows what the log says of a row before that may be in the runs. A row that was inserted, and changed by triggers of the user before ours told of
- * it, begins with a key that the runs do not have, and perhaps cannot have; then it is told of later as one that was not
- * there. */
+/* Follows what the log says of a row before that may be in the runs. A row that was inserted, and changed by triggers of the
+ * user before ours told of it, begins with a key that the runs do not have, and perhaps cannot have; then it is told of later
+ * as one that was not there. */
 static int follow(struct reading *reading, sqlite3_value **log, struct iforest_pending_row *row, bool is_new)
 {
 	bool was_there = sqlite3_value_type(log[WAS]) != SQLITE_NULL;

@@ -42,7 +42,7 @@ struct iforest_tail {
 	struct iforest_remainders remainders; /* of the runs without those keys */
 	sqlite3_int64 sealed;             /* no rowid above it is in the runs */
 	sqlite3_int64 last_seq;           /* of the log, as last read */
-	sqlite3_int64 followed;           /* the log tells of all that happens to rows up to this one; sync=append: the last read */
+	sqlite3_int64 followed;           /* the log tells what is done to rows up to this one; sync=append: the last read */
 	sqlite3_int64 last_rowid;         /* of the table, as last read; INT64_MIN if it had none */
 	struct iforest_entries front;     /* the rows above `followed`, by rowid, as last read */
 	uint32_t n_batches;

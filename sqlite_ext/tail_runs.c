@@ -130,7 +130,8 @@ static enum iforest_status write_run(struct iforest_tail *tail, const struct ifo
 
 static enum iforest_status add_run(struct iforest_tail *tail, struct iforest_tail_news *news)
 {
-	struct iforest_arrival *sorted = sort(&(struct keyed){ &news->rows.entries->key, news->rows.n, sizeof *news->rows.entries });
+	const struct iforest_entries *rows = &news->rows;
+	struct iforest_arrival *sorted = sort(&(struct keyed){ &rows->entries->key, rows->n, sizeof *rows->entries });
 	struct iforest_run_builder *builder = sqlite3_malloc64(sizeof *builder);
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
 	struct iforest_edit edit = { .added = run };

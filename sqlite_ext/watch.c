@@ -286,8 +286,8 @@ int iforest_watch_raise_front(sqlite3 *db, const char *schema, const char *index
 {
 	sqlite3_int64 block = block_after(last_rowid);
 
-	return iforest_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block < %lld", schema, index, block,
-			       block);
+	return iforest_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block < %lld", schema, index,
+			       block, block);
 }
 
 int iforest_watch_lower_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
@@ -295,8 +295,8 @@ int iforest_watch_lower_front(sqlite3 *db, const char *schema, const char *index
 {
 	sqlite3_int64 block = block_after(last_rowid);
 
-	return iforest_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block > %lld", schema, index, block,
-			       block);
+	return iforest_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block > %lld", schema, index,
+			       block, block);
 }
 
 int iforest_watch_make_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,

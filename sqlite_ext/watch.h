@@ -63,7 +63,8 @@ int iforest_watch_start(sqlite3 *db, const char *schema, const char *index, cons
 int iforest_watch_stop(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error);
 
 /* The table that the triggers stand on, followed through renames: source->name is NULL where a trigger is missing, is not the
- * text that we would write today, they do not stand on one table, or there is no log or no front. Release the source in any case. */
+ * text that we would write today, they do not stand on one table, or there is no log or front. Release the source in any
+ * case. */
 int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const struct iforest_definition *definition,
 		       struct iforest_source *source, struct iforest_error *error);
 
