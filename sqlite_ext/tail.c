@@ -17,7 +17,7 @@ struct reading {
 	struct iforest_keys removed;
 	struct iforest_tail_state state;
 	struct iforest_entries front;
-	size_t n_passed;             /* rows of the front as it was, before the row at hand */
+	size_t n_passed;             /* rows of the front as it was, below the row at hand */
 	bool is_look;                /* nothing is taken: is the front as it was? */
 	bool differs;
 	int rc;                      /* once reading was given up */
@@ -179,14 +179,11 @@ static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 {
 	const struct iforest_entries *front = &reading->tail->front;
 	size_t at = reading->n_passed;
-	bool is_there;
 
 	while (at < front->n && front->entries[at].key.ref < entry->key.ref)
 		at++;
-	is_there = at < front->n && front->entries[at].key.ref == entry->key.ref;
-	reading->differs = reading->differs || at > reading->n_passed || !is_there;
-	reading->n_passed = at + is_there;
-	return is_there && is_same_entry(&front->entries[at], entry, reading->snapshot->manifest.fields.n_values);
+	reading->n_passed = at;
+	return at < front->n && is_same_entry(&front->entries[at], entry, reading->snapshot->manifest.fields.n_values);
 }
 
 /* A row of the table above those that the log follows. */
@@ -395,7 +392,7 @@ int iforest_tail_look(struct iforest_index *index, struct iforest_snapshot *snap
 		return SQLITE_OK;
 	start(&reading, index, snapshot, true, error);
 	rc = read_rows(&reading);
-	*is_current = !reading.differs && reading.n_passed == tail->front.n;
+	*is_current = !reading.differs; /* of rows that are gone the log tells */
 	end(&reading);
 	return rc;
 }

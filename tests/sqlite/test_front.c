@@ -188,23 +188,31 @@ static void of_several_fronts_the_first_holds(void **state)
 
 static void what_holds_the_front_loses_nothing(void **state)
 {
-	static const char *const when[] = { "new.block > old.block", "new.block < old.block" };
+	static const struct {
+		const char *change, *more, *what;
+	} cases[] = {
+		{ "DELETE FROM spans WHERE id = 3", "INSERT INTO spans(id, ts, dur) VALUES(1020, 25, 7)", "UPDATE ON spans_if_front WHEN new.block > old.block" },
+		{ "DELETE FROM spans WHERE id > 100", "DELETE FROM spans WHERE id > 90", "UPDATE ON spans_if_front WHEN new.block < old.block" },
+		{ "UPDATE spans SET dur = 7 WHERE id IN (3, 999)", "INSERT INTO spans(id, ts, dur) VALUES(1020, 25, 7)", "DELETE ON spans_if_log" },
+		{ "DELETE FROM spans", "DELETE FROM spans", "DELETE ON spans_if_log" },
+	};
 
 	(void)state;
-	for (int w = 0; w < 2; w++)
+	for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
 		for (int in_transaction = 0; in_transaction < 2; in_transaction++) {
 			sqlite3 *db = open_database(test_path("held.db"), 0);
 
 			run(db, "DROP TABLE IF EXISTS spans; DROP TABLE IF EXISTS spans_if");
 			run(db, INDEX);
 			run(db, MANY(1000) "INSERT INTO spans(track, ts, dur) SELECT 'a', x, 1 FROM n");
-			run(db, "DELETE FROM spans WHERE %s", w == 0 ? "id = 3" : "id > 100");
+			run(db, "%s", cases[c].change);
 			expect_good(db);
-			run(db, "%s", in_transaction ? "BEGIN; INSERT INTO spans(id, ts, dur) VALUES(50000, 25, 7); DELETE FROM spans WHERE id = 50000" : "");
-			run(db, "CREATE TRIGGER held BEFORE UPDATE ON spans_if_front WHEN %s BEGIN SELECT RAISE(ABORT, 'held'); END", when[w]);
+			run(db, "%s %s", in_transaction ? "BEGIN;" : "", in_transaction ? cases[c].more : "");
+			run(db, "CREATE TRIGGER held BEFORE %s BEGIN SELECT RAISE(ABORT, 'held'); END", cases[c].what);
 			run_fails(db, "spans_if: held", FLUSH);
 			expect_good(db);
 			run(db, "DROP TRIGGER held");
+			expect_good(db);
 			run(db, "INSERT OR REPLACE INTO spans(id, track, ts, dur) SELECT max(id), 'r', 26, 9 FROM spans");
 			expect_good(db);
 			run(db, FLUSH);
