@@ -135,6 +135,11 @@ static const char *const steps[] = {
 	"SELECT * FROM d_overlap(?1 * 37, 5000 + ?2 * 11, 1 + ?3)", "SELECT * FROM d_gaps(?1 * 37, 5000 + ?2 * 11, ?3)",
 	"SELECT * FROM d_cover(?1 * 37, 5000 + ?2 * 11)", "SELECT * FROM d_cover", "SELECT * FROM iforest_stats('d_if')",
 	"INSERT INTO d_if(d_if, step) VALUES('export', 300 + ?1 * 9)",
+	/* the front, and rows in it */
+	"UPDATE d_if_front SET block = block + ?2 - ?3", "UPDATE d_if_front SET block = odd(?2)", "DELETE FROM d_if_front",
+	"INSERT OR IGNORE INTO d_if_front VALUES(?1)", "DROP TABLE d_if_front",
+	"INSERT OR REPLACE INTO d(id, track, ts, dur, r) SELECT max(id) + ?2 % 4 - 1, 'end', ?3 * 40, ?1, ?2 FROM d",
+	"INSERT OR IGNORE INTO d(id, track, ts, dur, r) SELECT max(id) + ?2, 'end', ?3 * 40, ?1, ?2 FROM d",
 };
 
 enum { N_STEPS = sizeof steps / sizeof *steps };

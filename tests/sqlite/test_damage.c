@@ -465,10 +465,10 @@ static void rows_at_the_end_of_the_ids_are_cleared_away(void **state)
 
 static void missing_tables_are_named(void **state)
 {
-	static const char *const tables[] = { "d_if_page", "d_if_series", "d_if_config", "d_if_log" };
+	static const char *const tables[] = { "d_if_page", "d_if_series", "d_if_config", "d_if_log", "d_if_front" };
 
 	(void)state;
-	for (int i = 0; i < 8; i++) {
+	for (size_t i = 0; i < 2 * sizeof tables / sizeof tables[0]; i++) {
 		sqlite3 *db = start_case();
 
 		run(db, "DROP TABLE %s", tables[i / 2]);

@@ -101,6 +101,7 @@ static void names_that_only_a_log_needs_stay_free(void **state)
 		sqlite3 *db = open_database(":memory:", 0);
 
 		run(db, SPANS "CREATE TABLE spans_if_log(precious); INSERT INTO spans_if_log VALUES('kept'); CREATE TABLE x_log(another);"
+			"CREATE TABLE spans_if_front AS SELECT 'mine' AS whose; CREATE TABLE x_front(another);"
 			"CREATE TRIGGER spans_if_insert AFTER INSERT ON spans BEGIN INSERT INTO spans_if_log VALUES(new.id); END;"
 			"CREATE TRIGGER spans_if_before_insert AFTER INSERT ON x_log BEGIN SELECT 1; END;"
 			"CREATE TRIGGER x_delete AFTER DELETE ON spans BEGIN SELECT 1; END");
@@ -109,7 +110,8 @@ static void names_that_only_a_log_needs_stay_free(void **state)
 		expect_same(db, "main", "spans");
 		run(db, "ALTER TABLE spans_if RENAME TO x; ALTER TABLE x RENAME TO spans_if; DROP TABLE spans_if; INSERT INTO spans(id) VALUES(1000)");
 		run_gives(db, "kept\n1000\n", "SELECT precious FROM spans_if_log");
-		run_gives(db, "spans_if_before_insert\nspans_if_insert\nspans_if_log\nx_delete\nx_log\n",
+		run_gives(db, "mine\n", "SELECT whose FROM spans_if_front");
+		run_gives(db, "spans_if_before_insert\nspans_if_front\nspans_if_insert\nspans_if_log\nx_delete\nx_front\nx_log\n",
 			  "SELECT name FROM sqlite_schema WHERE name LIKE 'spans_if%%' OR name LIKE 'x%%' ORDER BY name");
 		close_database(db);
 	}
