@@ -97,7 +97,7 @@ static int make_log(struct iforest_index *index, unsigned n_by, const char *if_n
 	char *text;
 	int rc;
 
-	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_front\"(block INTEGER PRIMARY KEY);", if_not, index->schema,
+	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_front\"(block INTEGER);", if_not, index->schema,
 			    index->name);
 	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_log\"(seq INTEGER PRIMARY KEY, id INTEGER, was INTEGER, time",
 			    if_not, index->schema, index->name);

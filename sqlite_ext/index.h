@@ -5,7 +5,7 @@
  *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed', 'export width'..
  *                                                   (export.h), and 'automerge' where it was set
  *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers
- *   x_front(block INTEGER PRIMARY KEY)              with sync=log: the rows of which these say nothing (watch.h)
+ *   x_front(block INTEGER)                          with sync=log: the rows of which these say nothing (watch.h)
  *   x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (shelf.h)
  *   x_piece(run, value, level, number, dead, bytes)    with counter=...: what nodes add to counters
  *

@@ -5,7 +5,7 @@
 
 enum { LAST_SEQ, BLOCK, LAST_ROWID };
 
-/* Of several fronts, which foreign hands may have made, the triggers take each for one: so the first says most. */
+/* Of several fronts, which foreign hands may have made, the triggers take the first as well. */
 static int prepare_state(struct iforest_index *index, struct iforest_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
@@ -16,7 +16,7 @@ static int prepare_state(struct iforest_index *index, struct iforest_error *erro
 	if (index->definition.sync == IFOREST_SYNC_LOG)
 		return iforest_prepare(error, index->db, &index->read_state,
 				       "SELECT (SELECT max(seq) FROM \"%w\".\"%w_log\"), "
-				       "(SELECT block FROM \"%w\".\"%w_front\" ORDER BY block), "
+				       "(SELECT block FROM \"%w\".\"%w_front\"), "
 				       "(SELECT max(\"%w\") FROM \"%w\".\"%w\")",
 				       schema, name, schema, name, source->rowid_column, schema, source->name);
 	return iforest_prepare(error, index->db, &index->read_state, "SELECT 0, 0, max(\"%w\") FROM \"%w\".\"%w\"",

@@ -8,7 +8,7 @@
  *   id      rowid of the row that is about to change, or was inserted
  *   was     1: the row is there, and its time and by values are those given; NULL: of the row before, nothing is known
  *
- *   x_front(block INTEGER PRIMARY KEY)             one row
+ *   x_front(block INTEGER)                         one row
  *
  *   block   of IFOREST_FRONT_ROWS rowids, into which rows are inserted at the end of the table: rowid >> 7
  *

@@ -186,7 +186,7 @@ static int append_defaults(const struct iforest_watch *watch, sqlite3_str *sql, 
 /* The new rowid is none of the front. */
 static void append_off_front(const struct iforest_watch *watch, sqlite3_str *sql)
 {
-	sqlite3_str_appendf(sql, "new.\"%w\" >> %d NOT IN (SELECT block FROM \"%w_front\")", watch->source->rowid_column,
+	sqlite3_str_appendf(sql, "new.\"%w\" >> %d IS NOT (SELECT block FROM \"%w_front\")", watch->source->rowid_column,
 			    IFOREST_FRONT_SHIFT, watch->index);
 }
 
@@ -289,8 +289,8 @@ static int append_update(const struct iforest_watch *watch, sqlite3_str *sql)
 	return rc;
 }
 
-/* OR REPLACE: an UPDATE of a key that may fail would have SQLite keep a journal of each statement that inserts, which costs as
- * much as all the rest of this. */
+/* The block is no key: an UPDATE of one may fail, for which SQLite would keep a journal of each statement that inserts, and goes
+ * through a temporary table. Either is dearer than all the rest of this. */
 static void append_after_insert(const struct iforest_watch *watch, sqlite3_str *sql)
 {
 	const char *rowid = watch->source->rowid_column;
@@ -298,7 +298,7 @@ static void append_after_insert(const struct iforest_watch *watch, sqlite3_str *
 	sqlite3_str_appendf(sql, "AFTER INSERT ON \"%w\" WHEN ", watch->source->name);
 	append_off_front(watch, sql);
 	sqlite3_str_appendf(sql, " BEGIN INSERT INTO \"%w_log\"(id) VALUES(new.\"%w\"); ", watch->index, rowid);
-	sqlite3_str_appendf(sql, "UPDATE OR REPLACE \"%w_front\" SET block = new.\"%w\" >> %d WHERE block < new.\"%w\" >> %d; ",
+	sqlite3_str_appendf(sql, "UPDATE \"%w_front\" SET block = new.\"%w\" >> %d WHERE block < new.\"%w\" >> %d; ",
 			    watch->index, rowid, IFOREST_FRONT_SHIFT, rowid, IFOREST_FRONT_SHIFT);
 }
 
