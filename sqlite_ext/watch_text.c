@@ -289,8 +289,8 @@ static int append_update(const struct iforest_watch *watch, sqlite3_str *sql)
 	return rc;
 }
 
-/* The block is no key: an UPDATE of one may fail, for which SQLite would keep a journal of each statement that inserts, and goes
- * through a temporary table. Either is dearer than all the rest of this. */
+/* The block is no key: an UPDATE of one may fail, for which SQLite would keep a journal of each statement that inserts, and
+ * goes through a temporary table. Either is dearer than all the rest of this. */
 static void append_after_insert(const struct iforest_watch *watch, sqlite3_str *sql)
 {
 	const char *rowid = watch->source->rowid_column;
