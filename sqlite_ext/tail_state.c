@@ -35,7 +35,7 @@ int iforest_tail_read_state(struct iforest_index *index, const struct iforest_ta
 {
 	bool is_log = index->definition.sync == IFOREST_SYNC_LOG, has_front = true;
 	sqlite3_stmt *statement;
-	sqlite3_int64 before;
+	sqlite3_int64 block;
 	int failed, rc = prepare_state(index, error);
 
 	if (rc)
@@ -49,11 +49,11 @@ int iforest_tail_read_state(struct iforest_index *index, const struct iforest_ta
 					    INT64_MIN :
 					    sqlite3_column_int64(statement, LAST_ROWID);
 		state->followed = state->last_rowid;
-		before = sqlite3_column_int64(statement, BLOCK) - 1;
+		block = sqlite3_column_int64(statement, BLOCK);
 		has_front = sqlite3_column_type(statement, BLOCK) == SQLITE_INTEGER &&
-			    before >= INT64_MIN / IFOREST_FRONT_ROWS && before <= INT64_MAX / IFOREST_FRONT_ROWS;
-		if (is_log && has_front)
-			state->followed = before * IFOREST_FRONT_ROWS + IFOREST_FRONT_ROWS - 1;
+			    block > INT64_MIN / IFOREST_FRONT_ROWS && block <= INT64_MAX / IFOREST_FRONT_ROWS + 1;
+		if (is_log && has_front) /* the last rowid before the block, whose first may be one too many for the type */
+			state->followed = (sqlite3_int64)((uint64_t)block * IFOREST_FRONT_ROWS - 1);
 	}
 	failed = sqlite3_reset(statement);
 	if (failed)

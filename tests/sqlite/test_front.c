@@ -261,7 +261,8 @@ struct round {
 static int64_t random_rowid(struct round *round, sqlite3 *db)
 {
 	int64_t last = integer_of(db, "SELECT ifnull(max(id), %" PRId64 ") FROM spans", round->base);
-	int64_t offset = one_in(&round->random, 4) ? 0 : last - round->base - 100;
+	uint64_t width = (uint64_t)last - (uint64_t)round->base; /* rows with rowid -1 may be far away */
+	int64_t offset = one_in(&round->random, 4) ? 0 : width < 600 ? (int64_t)width - 100 : 500;
 
 	offset += random_below(&round->random, one_in(&round->random, 3) ? 400 : 130);
 	return round->base + (offset < 0 ? 0 : offset > 500 ? 500 : offset);
