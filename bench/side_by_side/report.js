@@ -132,7 +132,6 @@ function writeReport(csv, folder, size, rows) {
 		'What is measured, and how: [README](../README.md#side-by-side).'];
 
 	fs.mkdirSync(folder, { recursive: true });
-	fs.copyFileSync(csv, `${base}.csv`);
 	for (const key of keys.filter(([n]) => rows.includes(n)))
 		parts.push(...part(of(key), base, differences(of(key)).map(({ work }) => work)));
 	parts.push(...growthPart(results, base));
