@@ -5,7 +5,7 @@ CREATE SCHEMA suite_indexes;
 GRANT USAGE ON SCHEMA suite_indexes TO PUBLIC;
 
 CREATE FUNCTION suite_indexes.make() RETURNS event_trigger LANGUAGE plpgsql SET search_path = pg_catalog
-	SET default_tablespace = '' SET client_min_messages = error AS $$
+	SET client_min_messages = error AS $$
 DECLARE
 	made record;
 	times text[];
