@@ -265,18 +265,17 @@ static void drop_old(const struct iforest_functions *functions, Relation index, 
 }
 
 /* A function of that name and these arguments that is not of this index is not replaced: it may be a part of another's. Nor is
- * one of a user who might change it afterwards, whatever its comment says. */
+ * one whose owner lacks the rights of the index's, and might change it afterwards, whatever its comment says. */
 static void refuse_to_replace(const struct iforest_functions *functions, const struct created *created, Relation index)
 {
 	char *name = signature(functions, created);
 
 	if (SPI_execute(psprintf("SELECT FROM pg_proc WHERE oid = to_regprocedure(%s) AND NOT (starts_with("
-				 "coalesce(obj_description(oid, 'pg_proc'), ''), %s) AND (proowner IN (%u, %u) OR EXISTS "
-				 "(SELECT FROM pg_roles owner WHERE owner.oid = proowner AND rolsuper))) AND "
-				 "NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND "
+				 "coalesce(obj_description(oid, 'pg_proc'), ''), %s) AND pg_has_role(proowner, %u, 'USAGE')) "
+				 "AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND "
 				 "objid = pg_proc.oid AND refclassid = 'pg_class'::regclass AND refobjid = %u AND "
 				 "deptype = 'a')",
-				 quote_literal_cstr(name), comment_of(functions, ""), index->rd_rel->relowner, GetUserId(),
+				 quote_literal_cstr(name), comment_of(functions, ""), index->rd_rel->relowner,
 				 RelationGetRelid(index)),
 			false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not read pg_proc");
