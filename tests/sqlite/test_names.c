@@ -224,7 +224,7 @@ static void each_name_works(const char *name, const char *schema)
 static void some_names_work_in_main(void **state)
 {
 	(void)state;
-	for (int i = 1; i < N_HOSTILE; i += 5)
+	for (int i = 3; i < N_HOSTILE; i += 10)
 		each_name_works(hostile[i], NULL);
 }
 
