@@ -11,9 +11,23 @@ void iforest_index_open(struct iforest_index *index, Relation relation)
 	iforest_pager_init(index);
 }
 
+/* The block of the page that core found wrong; InvalidBlockNumber: it is of no run that the index names. */
+static BlockNumber faulty_block(struct iforest_index *index)
+{
+	const struct iforest_fault *fault = &index->store.fault;
+	uint32 r = iforest_manifest_find(&index->manifest, fault->run_id);
+	const struct iforest_run *run = r < index->manifest.n_runs ? &index->manifest.runs[r] : NULL;
+
+	if (!fault->what || !run || fault->level > run->n_levels)
+		return InvalidBlockNumber;
+	return iforest_run_block(index, &run->place,
+				 iforest_run_page_index(&index->manifest, run, fault->level, fault->number));
+}
+
 void iforest_index_require(struct iforest_index *index, enum iforest_status status)
 {
-	iforest_require(status, index->relation, &index->store.fault);
+	if (status)
+		iforest_require_at(status, index->relation, &index->store.fault, faulty_block(index));
 }
 
 /* Blocks are in the file before a manifest names the run that they are of. */

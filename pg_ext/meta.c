@@ -128,13 +128,19 @@ static void check_meta(Relation index, Page page)
 			errhint("REINDEX INDEX makes it anew from the table."));
 }
 
+Buffer iforest_meta_lock(Relation index, int lock_mode)
+{
+	Buffer buffer = iforest_page_lock(index, IFOREST_META_BLOCK, IFOREST_KIND_META, lock_mode);
+
+	check_meta(index, BufferGetPage(buffer));
+	return buffer;
+}
+
 void iforest_meta_read(Relation index, struct iforest_meta *meta)
 {
-	Buffer buffer = iforest_page_lock(index, IFOREST_META_BLOCK, IFOREST_KIND_META, BUFFER_LOCK_SHARE);
-	Page page = BufferGetPage(buffer);
+	Buffer buffer = iforest_meta_lock(index, BUFFER_LOCK_SHARE);
 
-	check_meta(index, page);
-	memcpy(meta, iforest_content(page), sizeof *meta);
+	memcpy(meta, iforest_content(BufferGetPage(buffer)), sizeof *meta);
 	UnlockReleaseBuffer(buffer);
 }
 
@@ -148,8 +154,7 @@ void iforest_meta_test_for_old_snapshot(Relation index, Snapshot snapshot)
 
 void iforest_meta_begin(Relation index, struct iforest_meta_edit *edit)
 {
-	edit->buffer = iforest_page_lock(index, IFOREST_META_BLOCK, IFOREST_KIND_META, BUFFER_LOCK_EXCLUSIVE);
-	check_meta(index, BufferGetPage(edit->buffer));
+	edit->buffer = iforest_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	edit->state = GenericXLogStart(index);
 	edit->meta = (struct iforest_meta *)iforest_content(GenericXLogRegisterBuffer(edit->state, edit->buffer, 0));
 }

@@ -10,9 +10,8 @@
  *         24   i64  value 0, 1, ...; the bits of a double for reals
  *   special space: owner is the chain's clock number, next the next page, last the end of the extent the page lies in;
  *   flags CLOSED, SUMMED
- *   before it, where SUMMED: struct iforest_sum. The checksum of a page without entries is the low half of XXH64, seed 0,
- *   over owner, last, the block's own number and 0, u32 each; with each entry it becomes that of the entry, the checksum
- *   before it in bytes [12, 16). An entry appended by a version that knows no sums is behind what is summed up
+ *   before it, where SUMMED: struct iforest_sum. FORMAT.md has the checksum. An entry appended by a version that knows none
+ *   stands behind what is summed up, and so do all that follow on the page
  *
  * There are IFOREST_CHAINS open chains, so that backends seldom meet. An entry is appended under the lock of the chain's
  * last page alone, by a record of a few dozen bytes. A closed chain takes no more entries; it is sealed, that is made into a
@@ -61,8 +60,8 @@ struct iforest_chain_reader {
 
 void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_index *index, const struct iforest_chain *chain);
 
-/* Reads the next page. False at the end of the chain. Where the chain has gone meanwhile, and its page belongs to somebody else,
- * index->met_foreign_page is set, and false returned. Raises "corrupt" errors. */
+/* Reads the next page. False at the end of the chain. Where the chain has gone meanwhile, and its page belongs to somebody
+ * else, index->met_foreign_page is set, and false returned. Raises "corrupt" errors. */
 bool iforest_chain_next(struct iforest_chain_reader *reader);
 
 /* Entry i of the page, and its key alone. */

@@ -154,7 +154,8 @@ for my $name (sort keys %damage)
 	my ($damage, @statements) = @{ $damage{$name} };
 	for my $statement (@statements)
 	{
-		my ($code, $output, $errors) = $node->psql('postgres', sprintf($statement, $name), timeout => 60);
+		my $is_late;
+		my ($code, $output, $errors) = $node->psql('postgres', sprintf($statement, $name), timeout => 60, timed_out => \$is_late);
 		my $where = $block{$name} == 0 ? qr/its metapage is wrong\nDETAIL:  Block 0 has/ : qr/block $block{$name} is not what it should be/;
 		like($errors, qr/index "${name}_if" is corrupt: $where/, "$name: " . sprintf($statement, $name));
 	}
