@@ -1,5 +1,6 @@
 #include "pg_ext/host.h"
 
+#include "storage/block.h"
 #include "utils/memutils.h"
 
 static void *reallocate(void *context, void *memory, size_t n_bytes)
@@ -19,7 +20,17 @@ static void release(void *context, void *memory)
 
 const struct iforest_alloc iforest_pg_alloc = { .reallocate = reallocate, .release = release };
 
-void iforest_require(enum iforest_status status, Relation index, const struct iforest_fault *fault)
+/* The detail of an error. */
+static int tell_page(const struct iforest_fault *fault, BlockNumber block)
+{
+	unsigned long long number = fault->number, run_id = fault->run_id;
+
+	if (block == InvalidBlockNumber)
+		return errdetail("Page %llu of level %u of run %llu.", number, fault->level, run_id);
+	return errdetail("Page %llu of level %u of run %llu, in block %u.", number, fault->level, run_id, block);
+}
+
+void iforest_require_at(enum iforest_status status, Relation index, const struct iforest_fault *fault, uint32 block)
 {
 	const char *name = RelationGetRelationName(index);
 	const char *what = fault && fault->what ? fault->what : iforest_status_text(status);
@@ -32,9 +43,7 @@ void iforest_require(enum iforest_status status, Relation index, const struct if
 	case IFOREST_NOT_FOUND:
 		if (fault && fault->what)
 			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED), errmsg("index \"%s\" is corrupt: %s", name, what),
-				errdetail("Page %llu of level %u of run %llu.", (unsigned long long)fault->number,
-					  fault->level, (unsigned long long)fault->run_id),
-				errhint("REINDEX INDEX makes it anew from the table."));
+				tell_page(fault, block), errhint("REINDEX INDEX makes it anew from the table."));
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED), errmsg("index \"%s\" is corrupt: %s", name, what),
 			errhint("REINDEX INDEX makes it anew from the table."));
 		break;

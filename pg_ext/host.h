@@ -18,7 +18,13 @@
 /* Memory from CurrentMemoryContext at the time of the call; huge pieces are allowed. Errors jump. */
 extern const struct iforest_alloc iforest_pg_alloc;
 
-/* Raises what a status of core means for this index; returns if it is IFOREST_OK. `fault` tells which page is wrong. */
-void iforest_require(enum iforest_status status, Relation index, const struct iforest_fault *fault);
+/* Raises what a status of core means for this index; returns if it is IFOREST_OK. `fault` tells which page is wrong, or NULL,
+ * `block` in which block it is, or InvalidBlockNumber. */
+void iforest_require_at(enum iforest_status status, Relation index, const struct iforest_fault *fault, uint32 block);
+
+static inline void iforest_require(enum iforest_status status, Relation index, const struct iforest_fault *fault)
+{
+	iforest_require_at(status, index, fault, UINT32_MAX);
+}
 
 #endif

@@ -232,7 +232,7 @@ void iforest_reclaim(struct iforest_index *index)
 		for (uint32 r = 0; r < index->manifest.n_runs; r++)
 			owners[n++] = iforest_run_clock(&index->manifest.runs[r]);
 		/* while the metapage is locked no chain is begun */
-		buffer = iforest_page_lock(relation, IFOREST_META_BLOCK, IFOREST_KIND_META, BUFFER_LOCK_SHARE);
+		buffer = iforest_meta_lock(relation, BUFFER_LOCK_SHARE);
 		meta = (const struct iforest_meta *)iforest_content(BufferGetPage(buffer));
 		for (unsigned c = 0; c < IFOREST_CHAINS; c++)
 			owners[n++] = meta->open[c].clock;

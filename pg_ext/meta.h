@@ -51,7 +51,10 @@ struct iforest_meta {
  * logged. */
 void iforest_meta_create(Relation index, ForkNumber fork, const uint8 *manifest, uint32 n_manifest_bytes);
 
-/* Copies the metapage. Raises "corrupt" and "format" errors. */
+/* Locks the metapage. Raises "corrupt" and "format" errors, as do those below. */
+Buffer iforest_meta_lock(Relation index, int lock_mode);
+
+/* Copies the metapage. */
 void iforest_meta_read(Relation index, struct iforest_meta *meta);
 
 /* Fails if entries may have been removed that the snapshot, being too old, should see: every removal writes the metapage. */
