@@ -33,7 +33,6 @@ struct check {
 	struct iforest_definition definition;
 	int64 highest_ref;
 	uint64 highest_series;
-	uint64 failed_id;             /* of the manifest that was read last in vain; 0: none was */
 	Tuplesortstate *refs;         /* of all live entries */
 	bloom_filter *entries;        /* the same as a whole; NULL unless asked for */
 };
@@ -155,10 +154,6 @@ static bool check_entries(struct check *check)
 	tuplesort_end(check->refs);
 	if (!index->met_foreign_page && !RecoveryInProgress())
 		iforest_index_require(index, status);
-	/* whose pages were given away is not in the manifest any more */
-	if (index->met_foreign_page && check->failed_id == index->manifest.id)
-		fail(check, "a page of a run or a chain belongs to somebody else");
-	check->failed_id = index->manifest.id;
 	return false;
 }
 
@@ -180,25 +175,12 @@ static void check_refs(struct check *check)
 
 /* ---- extents ---- */
 
-static int compare_starts(const void *left, const void *right)
-{
-	const struct iforest_extent *a = left, *b = right;
-
-	return (a->start > b->start) - (a->start < b->start);
-}
-
 static bool extents_overlap(Relation relation)
 {
 	uint32 n;
 	struct iforest_extent *extents = iforest_space_read(relation, &n);
-	uint64 end = IFOREST_FIRST_FREE_BLOCK;
-	bool overlap = false;
+	bool overlap = iforest_extents_overlap(extents, n);
 
-	qsort(extents, n, sizeof *extents, compare_starts);
-	for (uint32 i = 0; i < n; i++) {
-		overlap = overlap || extents[i].start < end;
-		end = (uint64)extents[i].start + extents[i].n_blocks;
-	}
 	pfree(extents);
 	return overlap;
 }

@@ -16,6 +16,21 @@ void iforest_index_require(struct iforest_index *index, enum iforest_status stat
 	iforest_require(status, index->relation, &index->store.fault);
 }
 
+/* Blocks are in the file before a manifest names the run that they are of. */
+static bool are_possible(const struct iforest_index *index)
+{
+	BlockNumber n_blocks = RelationGetNumberOfBlocks(index->relation);
+	bool are_right = true;
+
+	for (uint32 r = 0; r < index->manifest.n_runs && are_right; r++) {
+		const struct iforest_run *run = &index->manifest.runs[r];
+
+		are_right = run->place.location > IFOREST_FIRST_CLOCK && run->place.location <= index->meta.clock &&
+			    iforest_run_pages(&index->manifest, run) <= n_blocks;
+	}
+	return are_right;
+}
+
 void iforest_index_refresh(struct iforest_index *index)
 {
 	uint64 tried_id = 0;
@@ -31,6 +46,7 @@ void iforest_index_refresh(struct iforest_index *index)
 		if (!is_first && index->meta.manifest_id == tried_id)
 			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 				errmsg("index \"%s\" is corrupt: %s", RelationGetRelationName(index->relation), what),
+				errdetail("The manifest begins in block %u.", index->meta.slots[index->meta.slot][0]),
 				errhint("REINDEX INDEX makes it anew from the table."));
 		tried_id = index->meta.manifest_id;
 		iforest_manifest_release(&index->manifest);
@@ -38,6 +54,10 @@ void iforest_index_refresh(struct iforest_index *index)
 		if (bytes)
 			status = iforest_manifest_read(&index->manifest, &iforest_pg_alloc, bytes,
 						       index->meta.manifest_bytes, &what);
+		if (!status && !are_possible(index)) {
+			what = "the manifest has an impossible run";
+			status = IFOREST_CORRUPT;
+		}
 		if (!status && index->manifest.id == index->meta.manifest_id) {
 			pfree(bytes);
 			break;
@@ -46,6 +66,34 @@ void iforest_index_refresh(struct iforest_index *index)
 			iforest_require(status, index->relation, &(struct iforest_fault){ .what = what });
 	}
 	MemoryContextSwitchTo(before);
+}
+
+static bool names(const struct iforest_index *index, uint32 owner)
+{
+	bool found = false;
+
+	for (int c = 0; c < IFOREST_CHAINS && !found; c++)
+		found = index->meta.open[c].clock == owner;
+	for (uint32 c = 0; c < index->meta.n_closed && !found; c++)
+		found = index->meta.closed[c].clock == owner;
+	for (uint32 r = 0; r < index->manifest.n_runs && !found; r++)
+		found = iforest_run_clock(&index->manifest.runs[r]) == owner;
+	return found;
+}
+
+void iforest_index_met_foreign(struct iforest_index *index, uint32 owner, BlockNumber block)
+{
+	struct iforest_index *now = palloc(sizeof *now);
+
+	iforest_index_open(now, index->relation);
+	iforest_index_refresh(now);
+	if (names(now, owner) && block == InvalidBlockNumber)
+		iforest_page_wrong(index->relation, IFOREST_SPACE_BLOCK, "The list of extents lacks pages of a run.");
+	if (names(now, owner))
+		iforest_page_wrong(index->relation, block, "It does not belong to the run or chain that it is of.");
+	iforest_manifest_release(&now->manifest);
+	pfree(now);
+	index->met_foreign_page = true;
 }
 
 /* ---- a new index ---- */

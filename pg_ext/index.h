@@ -26,7 +26,8 @@ struct iforest_index {
 	struct iforest_pager pager;
 	struct iforest_store store;
 
-	/* filled in by readers who want to begin again: a page was met that belongs to somebody else by now */
+	/* a page was met that belongs to somebody else, as the run or chain that it was of has gone since the last refresh: all
+	 * has to be read again. Set to false by readers who begin again with the same index */
 	bool met_foreign_page;
 
 	bool trusts_nothing;                   /* set by who checks: pages are checked however often they were before */
@@ -36,6 +37,7 @@ struct iforest_index {
 	/* the pager's own */
 	struct iforest_extent *extents;        /* by owner, then first */
 	uint32 n_extents;
+	BlockNumber n_blocks;                  /* of the file, at least */
 	struct iforest_page_buffer *idle_buffers;
 	Buffer borrowed;                       /* locked, or InvalidBuffer */
 	struct iforest_page_mark borrowed_mark;
@@ -58,6 +60,10 @@ void iforest_index_create(Relation relation, ForkNumber fork, const struct ifore
 
 /* Raises the error that a status stands for. */
 void iforest_index_require(struct iforest_index *index, enum iforest_status status);
+
+/* A page that was looked for as one of this owner's, a run or chain by its clock number, is not: sets met_foreign_page if the
+ * index does not name the owner any more; otherwise raises that the block is corrupt. */
+void iforest_index_met_foreign(struct iforest_index *index, uint32 owner, BlockNumber block);
 
 /* Clock number of a run. */
 static inline uint32 iforest_run_clock(const struct iforest_run *run)

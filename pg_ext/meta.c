@@ -57,9 +57,59 @@ void iforest_meta_create(Relation index, ForkNumber fork, const uint8 *manifest,
 	}
 }
 
+static bool is_named(BlockNumber block, BlockNumber n_blocks)
+{
+	return block >= IFOREST_FIRST_FREE_BLOCK && block < n_blocks;
+}
+
+static bool is_chain(const struct iforest_meta *meta, const struct iforest_chain *chain, BlockNumber n_blocks)
+{
+	return chain->clock > IFOREST_FIRST_CLOCK && chain->clock <= meta->clock && is_named(chain->head, n_blocks) &&
+	       is_named(chain->tail, n_blocks) && chain->n_pages >= 1 && chain->n_pages < n_blocks &&
+	       (chain->n_pages == 1) == (chain->head == chain->tail);
+}
+
+static bool are_slots(const struct iforest_meta *meta, BlockNumber n_blocks)
+{
+	bool are_right = meta->slot <= 1;
+
+	for (int s = 0; s < 2 && are_right; s++) {
+		are_right = meta->n_slot_pages[s] >= 1 && meta->n_slot_pages[s] <= IFOREST_SLOT_PAGES &&
+			    meta->slots[s][0] == FIRST_SLOT_BLOCK + (BlockNumber)s;
+		for (uint32 i = 1; are_right && i < meta->n_slot_pages[s]; i++)
+			are_right = is_named(meta->slots[s][i], n_blocks);
+	}
+	return are_right && meta->manifest_bytes <= meta->n_slot_pages[meta->slot] * IFOREST_CONTENT_BYTES;
+}
+
+/* What is wrong, as a sentence; NULL: nothing. */
+static const char *what_is_wrong(const struct iforest_meta *meta, BlockNumber n_blocks)
+{
+	bool has_series = meta->series_head != InvalidBlockNumber;
+
+	if (!are_slots(meta, n_blocks))
+		return "Block 0 has impossible slots of the manifest.";
+	if (meta->worklist_below > meta->clock)
+		return "Block 0 has an impossible clock.";
+	if (has_series != (meta->series_tail != InvalidBlockNumber) ||
+	    (has_series && (!is_named(meta->series_head, n_blocks) || !is_named(meta->series_tail, n_blocks))))
+		return "Block 0 has impossible blocks of the dictionary.";
+	for (int c = 0; c < IFOREST_CHAINS; c++)
+		if (meta->open[c].clock ? !is_chain(meta, &meta->open[c], n_blocks) : meta->open[c].n_pages > 0)
+			return "Block 0 has an impossible open chain.";
+	if (meta->n_closed > IFOREST_MAX_CLOSED)
+		return "Block 0 has an impossible number of closed chains.";
+	for (uint32 c = 0; c < meta->n_closed; c++)
+		if (!is_chain(meta, &meta->closed[c], n_blocks))
+			return "Block 0 has an impossible closed chain.";
+	return NULL;
+}
+
+/* The page is locked: what it names was in the file before it was named. */
 static void check_meta(Relation index, Page page)
 {
 	const struct iforest_meta *meta = (const struct iforest_meta *)iforest_content(page);
+	const char *wrong = NULL;
 
 	if (iforest_content_used(page) >= 2 * sizeof(uint32) && meta->magic == IFOREST_META_MAGIC &&
 	    meta->version != IFOREST_META_VERSION)
@@ -67,12 +117,14 @@ static void check_meta(Relation index, Page page)
 			errmsg("index \"%s\" has format version %u, this iforest knows version %d",
 			       RelationGetRelationName(index), meta->version, IFOREST_META_VERSION),
 			errhint("REINDEX INDEX makes it anew in the format of this version."));
-	if (iforest_content_used(page) != sizeof *meta || meta->magic != IFOREST_META_MAGIC || meta->slot > 1 ||
-	    meta->n_closed > IFOREST_MAX_CLOSED || meta->n_slot_pages[0] > IFOREST_SLOT_PAGES ||
-	    meta->n_slot_pages[1] > IFOREST_SLOT_PAGES ||
-	    meta->manifest_bytes > meta->n_slot_pages[meta->slot] * IFOREST_CONTENT_BYTES)
+	if (iforest_content_used(page) != sizeof *meta || meta->magic != IFOREST_META_MAGIC)
+		wrong = "Block 0 has another length or magic.";
+	else
+		wrong = what_is_wrong(meta, RelationGetNumberOfBlocks(index));
+	if (wrong)
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 			errmsg("index \"%s\" is corrupt: its metapage is wrong", RelationGetRelationName(index)),
+			errdetail_internal("%s", wrong),
 			errhint("REINDEX INDEX makes it anew from the table."));
 }
 

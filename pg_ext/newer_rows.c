@@ -43,7 +43,7 @@ static void add_stretch(struct newer *newer, double n_rows, const struct iforest
 static bool read_key_of(struct iforest_chain_reader *reader, const struct iforest_chain *chain, BlockNumber page, bool is_last,
 			struct iforest_key *key)
 {
-	struct iforest_chain from_page = { .clock = chain->clock, .head = page };
+	struct iforest_chain from_page = { .clock = chain->clock, .head = page, .tail = page, .n_pages = 1 };
 
 	iforest_chain_open(reader, reader->index, &from_page);
 	if (chain->clock == 0 || !iforest_chain_next(reader) || reader->n_entries == 0)

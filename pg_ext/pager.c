@@ -146,6 +146,14 @@ static void stop_if_need_be(struct iforest_index *index)
 		index->before_page(index);
 }
 
+/* A file grows, and is asked for its size only where it seems too short. */
+static bool is_in_file(struct iforest_index *index, BlockNumber block)
+{
+	if (block >= index->n_blocks)
+		index->n_blocks = RelationGetNumberOfBlocks(index->relation);
+	return block < index->n_blocks;
+}
+
 /* Pins and locks a page of a run. InvalidBuffer: it is somebody else's by now. */
 static Buffer lock_page(struct iforest_index *index, const struct iforest_place *place, uint64_t number,
 			struct iforest_page_mark *mark)
@@ -157,8 +165,8 @@ static Buffer lock_page(struct iforest_index *index, const struct iforest_place 
 	stop_if_need_be(index);
 	if (number == 0)
 		iforest_pause("first leaf page wanted");
-	if (block == InvalidBlockNumber) {
-		index->met_foreign_page = true;
+	if (block == InvalidBlockNumber || !is_in_file(index, block)) {
+		iforest_index_met_foreign(index, (uint32)place->location, block);
 		return InvalidBuffer;
 	}
 	buffer = pin(index, block);
@@ -169,7 +177,7 @@ static Buffer lock_page(struct iforest_index *index, const struct iforest_place 
 	if (!iforest_page_is(page, IFOREST_KIND_RUN, (uint32)place->location) ||
 	    iforest_content_used(page) < IFOREST_PAGE_HEADER || iforest_load64(iforest_content(page) + 8) != place->run_id) {
 		UnlockReleaseBuffer(buffer);
-		index->met_foreign_page = true;
+		iforest_index_met_foreign(index, (uint32)place->location, block);
 		return InvalidBuffer;
 	}
 	*mark = (struct iforest_page_mark){ .block = block, .lsn = may_remember(index) ? PageGetLSN(page) : InvalidXLogRecPtr };
@@ -317,6 +325,9 @@ static enum iforest_status rewrite(struct iforest_index *index, const struct ifo
 		blocks[i] = iforest_run_block(index, place, writes[i].index);
 		if (blocks[i] == InvalidBlockNumber)
 			return IFOREST_CORRUPT;
+		for (uint32 other = 0; other < i; other++)
+			if (blocks[other] == blocks[i])
+				iforest_page_wrong(index->relation, IFOREST_SPACE_BLOCK, "Two extents of a run overlap.");
 	}
 	state = GenericXLogStart(index->relation);
 	for (uint32 i = 0; i < n_pages; i++) {

@@ -4,9 +4,10 @@
 #include "utils/memutils.h"
 
 #include "core/bits.h"
+#include "core/page.h"
 #include "pg_ext/pause.h"
 
-enum { TIME_IS_NULL = 1 << 15, MOST_EXTENT = 16 };
+enum { TIME_IS_NULL = 1 << 15, MOST_EXTENT = 16, ZERO_AT = 12 };
 
 /* ---- an entry as bytes ---- */
 
@@ -38,10 +39,72 @@ static void read_entry(const uint8 *bytes, unsigned n_values, struct iforest_ent
 		entry->values[v].integer = (int64_t)iforest_load64(bytes + 24 + 8 * v);
 }
 
+/* ---- the checksum ---- */
+
+static struct iforest_sum first_sum(const struct iforest_special *special, BlockNumber block)
+{
+	uint8 bytes[16] = { 0 };
+
+	iforest_store32(bytes, special->owner);
+	iforest_store32(bytes + 4, special->last);
+	iforest_store32(bytes + 8, block);
+	return (struct iforest_sum){ .checksum = (uint32)iforest_checksum64(bytes, sizeof bytes) };
+}
+
+/* The entry is as it was in the end. */
+static void sum_up(struct iforest_sum *sum, uint8 *entry, uint16 n_bytes)
+{
+	iforest_store32(entry + ZERO_AT, sum->checksum);
+	sum->checksum = (uint32)iforest_checksum64(entry, n_bytes);
+	sum->n_bytes += n_bytes;
+	iforest_store32(entry + ZERO_AT, 0);
+}
+
+/* What all entries have in common. */
+static bool is_entry(const uint8 *bytes, unsigned n_values)
+{
+	return iforest_load16(bytes + 6) != 0 && iforest_load32(bytes + ZERO_AT) == 0 &&
+	       (iforest_load16(bytes + 4) & ~(TIME_IS_NULL | ((1u << n_values) - 1))) == 0;
+}
+
+/* What is wrong with the content of a page, as a sentence; NULL: nothing. `sum` is the page's, NULL: it has none. */
+static const char *what_is_wrong(uint8 *content, uint32 n_used, unsigned n_values, const struct iforest_special *special,
+				 BlockNumber block, const struct iforest_sum *sum)
+{
+	uint16 n_bytes = iforest_pending_entry_bytes(n_values);
+	struct iforest_sum found = first_sum(special, block);
+
+	if (n_used % n_bytes != 0 || (sum && (sum->n_bytes > n_used || sum->n_bytes % n_bytes != 0)))
+		return "The length of its entries is wrong.";
+	for (uint32 at = 0; at < n_used; at += n_bytes) {
+		if (!is_entry(content + at, n_values))
+			return "It has an impossible entry.";
+		if (sum && at < sum->n_bytes)
+			sum_up(&found, content + at, n_bytes);
+	}
+	return sum && found.checksum != sum->checksum ? "The checksum of its entries is wrong." : NULL;
+}
+
 /* ---- appending ---- */
 
+/* What an earlier version has appended to the page is not summed up, nor is what follows. */
+static void append_entry(Relation relation, Buffer buffer, uint8 *entry, uint16 n_bytes)
+{
+	Page page = BufferGetPage(buffer);
+	bool is_summed = iforest_special(page)->flags & IFOREST_PAGE_SUMMED;
+	struct iforest_sum sum = { 0 };
+
+	if (is_summed) {
+		sum = *iforest_sum(page);
+		is_summed = sum.n_bytes == iforest_content_used(page);
+	}
+	if (is_summed)
+		sum_up(&sum, entry, n_bytes);
+	iforest_page_append(relation, buffer, entry, n_bytes, is_summed ? &sum : NULL);
+}
+
 /* Appends where the hint says, if that is the last page of an open chain and has room. */
-static bool append_here(Relation relation, const struct iforest_pending_place *place, const uint8 *entry, uint16 n_bytes)
+static bool append_here(Relation relation, const struct iforest_pending_place *place, uint8 *entry, uint16 n_bytes)
 {
 	bool done = false;
 	Buffer buffer;
@@ -49,13 +112,13 @@ static bool append_here(Relation relation, const struct iforest_pending_place *p
 
 	if (place->clock == 0)
 		return false;
-	buffer = ReadBuffer(relation, place->block);
+	buffer = ReadBuffer(relation, place->block); /* which was in the file when the metapage named it */
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	page = BufferGetPage(buffer);
 	if (iforest_page_is(page, IFOREST_KIND_PENDING, place->clock) && iforest_special(page)->next == InvalidBlockNumber &&
 	    !(iforest_special(page)->flags & IFOREST_CHAIN_CLOSED) &&
-	    iforest_content_used(page) + n_bytes <= IFOREST_CONTENT_BYTES) {
-		iforest_page_append(relation, buffer, entry, n_bytes);
+	    iforest_content_used(page) + n_bytes <= iforest_content_room(page)) {
+		append_entry(relation, buffer, entry, n_bytes);
 		done = true;
 	}
 	UnlockReleaseBuffer(buffer);
@@ -65,6 +128,30 @@ static bool append_here(Relation relation, const struct iforest_pending_place *p
 static unsigned chain_of_backend(void)
 {
 	return (unsigned)MyProcPid % IFOREST_CHAINS;
+}
+
+/* The last page of a chain, locked. */
+static Buffer lock_tail(Relation relation, const struct iforest_chain *chain)
+{
+	Buffer buffer = iforest_page_lock(relation, chain->tail, IFOREST_KIND_PENDING, BUFFER_LOCK_EXCLUSIVE);
+	const struct iforest_special *special = iforest_special(BufferGetPage(buffer));
+
+	if (special->owner != chain->clock || special->next != InvalidBlockNumber || special->last < chain->tail ||
+	    special->last - chain->tail >= MOST_EXTENT)
+		iforest_page_wrong(relation, chain->tail, "It is not the last page of its chain.");
+	return buffer;
+}
+
+static void init_page(Page page, BlockNumber block, uint32 clock, BlockNumber last)
+{
+	struct iforest_special *special;
+
+	iforest_page_init(page, IFOREST_KIND_PENDING, clock);
+	special = iforest_special(page);
+	special->last = last;
+	special->flags = IFOREST_PAGE_SUMMED;
+	((PageHeader)page)->pd_upper -= sizeof(struct iforest_sum);
+	*iforest_sum(page) = first_sum(special, block);
 }
 
 /* A new last page for the chain, which may be without any as yet. The metapage is locked. */
@@ -80,7 +167,7 @@ static struct iforest_chain extend_chain(Relation relation, struct iforest_meta_
 		*chain = (struct iforest_chain){ .clock = new_clock, .head = InvalidBlockNumber,
 						 .tail = InvalidBlockNumber };
 	if (chain->n_pages > 0) {
-		tail = iforest_page_lock(relation, chain->tail, IFOREST_KIND_PENDING, BUFFER_LOCK_EXCLUSIVE);
+		tail = lock_tail(relation, chain);
 		last = iforest_special(BufferGetPage(tail))->last;
 	}
 	if (chain->n_pages > 0 && chain->tail != last) {
@@ -94,10 +181,11 @@ static struct iforest_chain extend_chain(Relation relation, struct iforest_meta_
 		block = extent.start + (chain->n_pages - extent.first);
 		last = extent.start + extent.n_blocks - 1;
 	}
+	if (BufferIsValid(tail) && block == chain->tail)
+		iforest_page_wrong(relation, IFOREST_SPACE_BLOCK, "It lists the last page of a chain as free.");
 	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
 	page = GenericXLogRegisterBuffer(edit->state, buffer, GENERIC_XLOG_FULL_IMAGE);
-	iforest_page_init(page, IFOREST_KIND_PENDING, chain->clock);
-	iforest_special(page)->last = last;
+	init_page(page, block, chain->clock, last);
 	if (BufferIsValid(tail))
 		iforest_special(GenericXLogRegisterBuffer(edit->state, tail, 0))->next = block;
 	else
@@ -158,7 +246,7 @@ static bool close_chain(Relation relation, unsigned c)
 	iforest_meta_begin(relation, &edit);
 	chain = &edit.meta->open[c];
 	if (chain->clock != 0 && edit.meta->n_closed < IFOREST_MAX_CLOSED) {
-		Buffer tail = iforest_page_lock(relation, chain->tail, IFOREST_KIND_PENDING, BUFFER_LOCK_EXCLUSIVE);
+		Buffer tail = lock_tail(relation, chain);
 
 		iforest_special(GenericXLogRegisterBuffer(edit.state, tail, 0))->flags |= IFOREST_CHAIN_CLOSED;
 		edit.meta->closed[edit.meta->n_closed++] = *chain;
@@ -202,37 +290,61 @@ struct iforest_arrival *iforest_arrivals_sorted(const struct iforest_key *first_
 void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_index *index, const struct iforest_chain *chain)
 {
 	reader->index = index;
-	reader->clock = chain->clock;
+	reader->chain = *chain;
+	reader->n_pages = 0;
 	reader->next = chain->clock ? chain->head : InvalidBlockNumber;
 	reader->n_entries = 0;
+}
+
+/* Copies a page under its lock. False: it belongs to somebody else. */
+static bool copy_page(struct iforest_chain_reader *reader, BlockNumber block, struct iforest_special *special,
+		      struct iforest_sum *sum, uint32 *n_used)
+{
+	Buffer buffer = iforest_page_read(reader->index->relation, block);
+	Page page = BufferGetPage(buffer);
+	bool is_ours;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	is_ours = iforest_page_is(page, IFOREST_KIND_PENDING, reader->chain.clock);
+	if (is_ours) {
+		*n_used = iforest_content_used(page);
+		*special = *iforest_special(page);
+		*sum = *iforest_sum(page);
+		memcpy(reader->content, iforest_content(page), *n_used);
+	}
+	UnlockReleaseBuffer(buffer);
+	return is_ours;
 }
 
 bool iforest_chain_next(struct iforest_chain_reader *reader)
 {
 	Relation relation = reader->index->relation;
-	Buffer buffer;
-	Page page;
-	bool is_ours;
+	unsigned n_values = reader->index->manifest.fields.n_values;
+	BlockNumber block = reader->next;
+	struct iforest_special special;
+	struct iforest_sum sum;
+	const char *wrong;
+	uint32 n_used;
 
 	reader->n_entries = 0;
-	if (reader->next == InvalidBlockNumber)
+	reader->next = InvalidBlockNumber;
+	if (block == InvalidBlockNumber)
 		return false;
 	CHECK_FOR_INTERRUPTS();
-	buffer = ReadBuffer(relation, reader->next);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	page = BufferGetPage(buffer);
-	is_ours = iforest_page_is(page, IFOREST_KIND_PENDING, reader->clock);
-	if (is_ours) {
-		memcpy(reader->content, iforest_content(page), iforest_content_used(page));
-		reader->n_entries = iforest_content_used(page) /
-				    iforest_pending_entry_bytes(reader->index->manifest.fields.n_values);
-		reader->next = iforest_special(page)->next;
-	} else {
-		reader->index->met_foreign_page = true;
-		reader->next = InvalidBlockNumber;
+	if (!copy_page(reader, block, &special, &sum, &n_used)) {
+		iforest_index_met_foreign(reader->index, reader->chain.clock, block);
+		return false;
 	}
-	UnlockReleaseBuffer(buffer);
-	return is_ours;
+	wrong = what_is_wrong(reader->content, n_used, n_values, &special, block,
+			      special.flags & IFOREST_PAGE_SUMMED ? &sum : NULL);
+	if (++reader->n_pages < reader->chain.n_pages)
+		reader->next = special.next;
+	if (!wrong && (block == reader->chain.tail) != (reader->next == InvalidBlockNumber))
+		wrong = "Its chain is of another length.";
+	if (wrong)
+		iforest_page_wrong(relation, block, wrong);
+	reader->n_entries = n_used / iforest_pending_entry_bytes(n_values);
+	return true;
 }
 
 void iforest_chain_entry(const struct iforest_chain_reader *reader, uint32 i, struct iforest_entry *entry)

@@ -9,7 +9,10 @@
  *         16   i64  time
  *         24   i64  value 0, 1, ...; the bits of a double for reals
  *   special space: owner is the chain's clock number, next the next page, last the end of the extent the page lies in;
- *   flag CLOSED
+ *   flags CLOSED, SUMMED
+ *   before it, where SUMMED: struct iforest_sum. The checksum of a page without entries is the low half of XXH64, seed 0,
+ *   over owner, last, the block's own number and 0, u32 each; with each entry it becomes that of the entry, the checksum
+ *   before it in bytes [12, 16). An entry appended by a version that knows no sums is behind what is summed up
  *
  * There are IFOREST_CHAINS open chains, so that backends seldom meet. An entry is appended under the lock of the chain's
  * last page alone, by a record of a few dozen bytes. A closed chain takes no more entries; it is sealed, that is made into a
@@ -45,19 +48,21 @@ bool iforest_pending_close(Relation relation, bool all);
  * on. palloc'd. */
 struct iforest_arrival *iforest_arrivals_sorted(const struct iforest_key *first_key, Size stride, uint32 n);
 
-/* Reads the entries of a chain, page by page, up to its last page. */
+/* Reads the entries of a chain, page by page, up to the last page that it had when it was copied from the metapage. Requires
+ * that it had one, or clock 0. */
 struct iforest_chain_reader {
 	struct iforest_index *index;
-	uint32 clock;
+	struct iforest_chain chain;
 	BlockNumber next;
+	uint32 n_pages;                 /* read so far */
 	uint32 n_entries;               /* of the page that was read */
 	uint8 content[IFOREST_CONTENT_BYTES];
 };
 
 void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_index *index, const struct iforest_chain *chain);
 
-/* Reads the next page. False at the end of the chain. Where the page belongs to somebody else by now,
- * index->met_foreign_page is set, and false returned. */
+/* Reads the next page. False at the end of the chain. Where the chain has gone meanwhile, and its page belongs to somebody else,
+ * index->met_foreign_page is set, and false returned. Raises "corrupt" errors. */
 bool iforest_chain_next(struct iforest_chain_reader *reader);
 
 /* Entry i of the page, and its key alone. */

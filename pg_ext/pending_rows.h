@@ -11,7 +11,7 @@ struct iforest_pending_rows {
 	uint64 n_read;                 /* chosen or not */
 };
 
-/* Reads the chains that the index's copy of the metapage names, up to their ends as they are now: what was appended since then
+/* Reads the chains that the index's copy of the metapage names, up to what was their last page then: what was appended since
  * is of transactions that no snapshot from before sees. What is visible must be asked only afterwards (visibility.h): the map
  * may have been copied before the row came that an entry read now leads to. False where a page belongs to somebody else by now:
  * the index has to be read again. */

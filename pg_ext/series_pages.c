@@ -117,7 +117,8 @@ struct iforest_series_cache *iforest_series_cache_get(Relation index, uint64 ind
 	return cache;
 }
 
-static void remember(struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes)
+/* False: there is such a series already. */
+static bool remember(struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes)
 {
 	MemoryContext before = MemoryContextSwitchTo(cache->context);
 	struct name name = { .bytes = memcpy(palloc(n_bytes + 1), key, n_bytes), .n_bytes = n_bytes };
@@ -130,12 +131,12 @@ static void remember(struct iforest_series_cache *cache, const uint8 *key, uint3
 					    : palloc(cache->n_reserved * sizeof name);
 	}
 	series = hash_search(cache->by_name, &name, HASH_ENTER, &found);
-	if (found)
-		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
-			errmsg("a series stands twice in the dictionary of an index"));
-	series->id = cache->n_series;
-	cache->names[cache->n_series++] = name;
+	if (!found) {
+		series->id = cache->n_series;
+		cache->names[cache->n_series++] = name;
+	}
 	MemoryContextSwitchTo(before);
+	return !found;
 }
 
 bool iforest_series_find(struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes, uint32 *id)
@@ -168,7 +169,8 @@ static void read_records(Relation index, struct iforest_series_cache *cache, con
 				errmsg("index \"%s\" is corrupt: block %u has a wrong record of a series",
 				       RelationGetRelationName(index), cache->block),
 				errhint("REINDEX INDEX makes it anew from the table."));
-		remember(cache, content + cache->used + RECORD_HEADER, length);
+		if (!remember(cache, content + cache->used + RECORD_HEADER, length))
+			iforest_page_wrong(index, cache->block, "It has a series that stands in the dictionary already.");
 		cache->used += RECORD_HEADER + length;
 	}
 	cache->is_whole = true;
@@ -177,6 +179,7 @@ static void read_records(Relation index, struct iforest_series_cache *cache, con
 static void read_from(Relation index, struct iforest_series_cache *cache, BlockNumber head)
 {
 	uint8 *content = palloc(IFOREST_CONTENT_BYTES);
+	BlockNumber n_read = 0;
 
 	if (cache->block == InvalidBlockNumber)
 		cache->block = head;
@@ -187,6 +190,8 @@ static void read_from(Relation index, struct iforest_series_cache *cache, BlockN
 		read_records(index, cache, content, n_bytes);
 		if (special.next == InvalidBlockNumber)
 			break;
+		if (++n_read > RelationGetNumberOfBlocks(index))
+			iforest_page_wrong(index, cache->block, "The pages of the dictionary form a circle.");
 		cache->block = special.next;
 		cache->used = 0;
 	}
@@ -216,6 +221,8 @@ static void append_page(Relation index, struct iforest_meta_edit *edit)
 	if (edit->meta->series_tail == InvalidBlockNumber) {
 		edit->meta->series_head = extent.start;
 	} else {
+		if (extent.start == edit->meta->series_tail)
+			iforest_page_wrong(index, IFOREST_SPACE_BLOCK, "It lists a page of the dictionary as free.");
 		tail = iforest_page_lock(index, edit->meta->series_tail, IFOREST_KIND_SERIES, BUFFER_LOCK_EXCLUSIVE);
 		iforest_special(GenericXLogRegisterBuffer(edit->state, tail, 0))->next = extent.start;
 	}
@@ -251,13 +258,14 @@ static bool append_record(Relation index, struct iforest_series_cache *cache, co
 	}
 	iforest_store16(record, (uint16_t)n_bytes);
 	memcpy(record + RECORD_HEADER, key, n_bytes);
-	iforest_page_append(index, buffer, record, (uint16)(RECORD_HEADER + n_bytes));
+	iforest_page_append(index, buffer, record, (uint16)(RECORD_HEADER + n_bytes), NULL);
 	UnlockReleaseBuffer(buffer);
 	return true;
 }
 
 uint32 iforest_series_obtain(Relation index, struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes)
 {
+	BlockNumber full = InvalidBlockNumber; /* the last page, as read, when it was not the metapage's */
 	uint32 id;
 
 	while (!iforest_series_find(cache, key, n_bytes, &id)) {
@@ -273,10 +281,14 @@ uint32 iforest_series_obtain(Relation index, struct iforest_series_cache *cache,
 
 		iforest_meta_begin(index, &edit);
 		/* somebody else may have been faster: then there is a page that we have not read */
-		if (edit.meta->series_tail == cache->block)
+		if (edit.meta->series_tail == cache->block) {
 			append_page(index, &edit);
-		else
-			iforest_meta_cancel(&edit);
+			continue;
+		}
+		iforest_meta_cancel(&edit);
+		if (full != InvalidBlockNumber && full == cache->block)
+			iforest_page_wrong(index, full, "It is the dictionary's last page, and the metapage names another.");
+		full = cache->block;
 	}
 	return id;
 }

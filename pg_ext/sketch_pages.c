@@ -70,7 +70,7 @@ static bool read_stream(struct iforest_index *index, const struct iforest_run *r
 /* Takes foreign bytes apart. False where they are not what was written. */
 static bool read_entries(const uint8 *stream, uint32 n_bytes, struct iforest_kept_sketches *kept)
 {
-	uint32 list_bytes = STREAM_HEADER_BYTES + kept->n * ENTRY_BYTES;
+	uint32 list_bytes = STREAM_HEADER_BYTES + kept->n * ENTRY_BYTES, end = list_bytes;
 
 	if (iforest_load32(stream + 4) != (uint32)iforest_checksum64(stream + 8, list_bytes - 8))
 		return false;
@@ -82,8 +82,9 @@ static bool read_entries(const uint8 *stream, uint32 n_bytes, struct iforest_kep
 							.offset = iforest_load32(entry + 12),
 							.n_bytes = iforest_load32(entry + 16), .value = entry[20],
 							.level = entry[21] };
-		if (sketch->offset < list_bytes || sketch->offset > n_bytes || sketch->n_bytes > n_bytes - sketch->offset)
+		if (sketch->offset < end || sketch->offset > n_bytes || sketch->n_bytes > n_bytes - sketch->offset)
 			return false;
+		end = sketch->offset + sketch->n_bytes;
 		if (i > 0 && iforest_kept_sketch_compare(sketch - 1, sketch) >= 0)
 			return false;
 	}
@@ -179,6 +180,8 @@ static void write_page(struct iforest_index *index, const struct iforest_run *ru
 	uint8 *content;
 	Page page;
 
+	if (block == InvalidBlockNumber)
+		iforest_page_wrong(index->relation, IFOREST_SPACE_BLOCK, "The list of extents lacks pages of a run.");
 	iforest_space_ensure(index->relation, block + 1);
 	buffer = ReadBufferExtended(index->relation, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
 	page = BufferGetPage(buffer);

@@ -15,12 +15,19 @@ enum { SLOTS = IFOREST_CONTENT_BYTES / sizeof(struct iforest_extent), MAX_LIST_P
 /* So many extents may wait for their last possible reader; the list has room for ten times as many in all. */
 enum { MOST_WAITING = 2048 };
 
+/* A server that was restored knows extents beyond the end of its file: of those last taken nothing was written. A run takes a
+ * sixteenth of its pages ahead, sketches less than the pages that they are of, a chain 16 blocks. */
+enum { MOST_AHEAD = 2048 };
+
 /* All pages of the list, the first one locked exclusively, the others pinned and locked as well. */
 struct list {
 	Relation index;
 	uint32 n_pages;
 	Buffer buffers[MAX_LIST_PAGES];
 };
+
+static const char IMPOSSIBLE[] = "An extent that it lists is impossible.";
+static const char CIRCLE[] = "The pages of the list of extents form a circle.";
 
 static struct iforest_extent *slots_of(Page page)
 {
@@ -30,21 +37,6 @@ static struct iforest_extent *slots_of(Page page)
 static uint32 n_slots(Page page)
 {
 	return iforest_content_used(page) / sizeof(struct iforest_extent);
-}
-
-static void open_list(struct list *list, Relation index)
-{
-	BlockNumber block = IFOREST_SPACE_BLOCK;
-
-	list->index = index;
-	list->n_pages = 0;
-	while (block != InvalidBlockNumber) {
-		if (list->n_pages == MAX_LIST_PAGES)
-			elog(ERROR, "the list of extents of index \"%s\" is a loop", RelationGetRelationName(index));
-		list->buffers[list->n_pages] = iforest_page_lock(index, block, IFOREST_KIND_SPACE, BUFFER_LOCK_EXCLUSIVE);
-		block = iforest_special(BufferGetPage(list->buffers[list->n_pages]))->next;
-		list->n_pages++;
-	}
 }
 
 static void close_list(struct list *list)
@@ -67,6 +59,78 @@ static bool next_slot(const struct list *list, uint32 *at)
 		*at = (*at / SLOTS + 1) * SLOTS;
 	}
 	return false;
+}
+
+/* ---- what a list may hold ---- */
+
+static bool is_possible(const struct iforest_extent *extent, uint64 n_blocks)
+{
+	uint64 most = Min(2 * n_blocks + MOST_AHEAD, MaxBlockNumber);
+
+	return extent->n_blocks == 0 ||
+	       (extent->start >= IFOREST_FIRST_FREE_BLOCK && (uint64)extent->start + extent->n_blocks <= most &&
+		(uint64)extent->first + extent->n_blocks <= most &&
+		(extent->owner <= IFOREST_OWNER_INDEX || extent->owner > IFOREST_FIRST_CLOCK));
+}
+
+static int compare_starts(const void *left, const void *right)
+{
+	const struct iforest_extent *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+bool iforest_extents_overlap(struct iforest_extent *extents, uint32 n)
+{
+	bool overlap = false;
+
+	qsort(extents, n, sizeof *extents, compare_starts);
+	for (uint32 i = 1; i < n && !overlap; i++)
+		overlap = (uint64)extents[i - 1].start + extents[i - 1].n_blocks > extents[i].start;
+	return overlap;
+}
+
+/* What is given out must be nobody's. */
+static void check_list(const struct list *list)
+{
+	uint64 n_blocks = RelationGetNumberOfBlocks(list->index);
+	struct iforest_extent *used = palloc((Size)list->n_pages * IFOREST_CONTENT_BYTES);
+	uint32 n = 0;
+
+	for (uint32 at = 0; next_slot(list, &at); at++) {
+		if (!is_possible(extent_at(list, at), n_blocks))
+			iforest_page_wrong(list->index, BufferGetBlockNumber(list->buffers[at / SLOTS]), IMPOSSIBLE);
+		if (extent_at(list, at)->n_blocks > 0)
+			used[n++] = *extent_at(list, at);
+	}
+	if (iforest_extents_overlap(used, n))
+		iforest_page_wrong(list->index, IFOREST_SPACE_BLOCK, "Two extents of the list overlap.");
+	pfree(used);
+}
+
+static bool is_in_list(const struct list *list, BlockNumber block)
+{
+	bool found = false;
+
+	for (uint32 i = 0; i < list->n_pages && !found; i++)
+		found = BufferGetBlockNumber(list->buffers[i]) == block;
+	return found;
+}
+
+static void open_list(struct list *list, Relation index)
+{
+	BlockNumber block = IFOREST_SPACE_BLOCK;
+
+	list->index = index;
+	list->n_pages = 0;
+	while (block != InvalidBlockNumber) {
+		if (list->n_pages == MAX_LIST_PAGES || is_in_list(list, block))
+			iforest_page_wrong(index, block, CIRCLE);
+		list->buffers[list->n_pages] = iforest_page_lock(index, block, IFOREST_KIND_SPACE, BUFFER_LOCK_EXCLUSIVE);
+		block = iforest_special(BufferGetPage(list->buffers[list->n_pages]))->next;
+		list->n_pages++;
+	}
+	check_list(list);
 }
 
 /* ---- changes: one atomic record for one or two slots ---- */
@@ -262,7 +326,7 @@ struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 fi
 	ripen(&list);
 	if (find_free(&list, n_wanted, &places[0])) {
 		pieces[0] = *extent_at(&list, places[0]);
-		iforest_space_ensure(index, pieces[0].start + pieces[0].n_blocks);
+		iforest_space_ensure(index, pieces[0].start + Min(pieces[0].n_blocks, n_wanted));
 		if (pieces[0].n_blocks > n_wanted) {
 			pieces[1] = (struct iforest_extent){ .start = pieces[0].start + n_wanted,
 							     .n_blocks = pieces[0].n_blocks - n_wanted };
@@ -398,16 +462,23 @@ struct iforest_extent *iforest_space_read(Relation index, uint32 *n_extents)
 	BlockNumber block = IFOREST_SPACE_BLOCK;
 	uint32 n = 0, n_pages = 0;
 
-	while (block != InvalidBlockNumber && n_pages++ < MAX_LIST_PAGES) {
+	while (block != InvalidBlockNumber) {
 		struct iforest_special special;
 		uint32 n_bytes, before = n;
+		BlockNumber n_blocks;
 
+		if (n_pages++ == MAX_LIST_PAGES)
+			iforest_page_wrong(index, block, CIRCLE);
 		extents = extents ? repalloc(extents, n * sizeof *extents + IFOREST_CONTENT_BYTES)
 				  : palloc(IFOREST_CONTENT_BYTES);
 		n_bytes = iforest_page_copy(index, block, IFOREST_KIND_SPACE, (uint8 *)(extents + n), &special);
-		for (uint32 i = 0; i < n_bytes / sizeof *extents; i++)
+		n_blocks = RelationGetNumberOfBlocks(index);
+		for (uint32 i = 0; i < n_bytes / sizeof *extents; i++) {
+			if (!is_possible(&extents[before + i], n_blocks))
+				iforest_page_wrong(index, block, IMPOSSIBLE);
 			if (extents[before + i].n_blocks > 0)
 				extents[n++] = extents[before + i];
+		}
 		block = special.next;
 	}
 	*n_extents = n;

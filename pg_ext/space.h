@@ -16,6 +16,8 @@
  * Allocating, naming and freeing are separate records. A crash in between leaves extents whose owner is in no manifest;
  * iforest_space_sweep() finds them.
  *
+ * A list is checked whenever it is read, and that no two extents share a block whenever it is changed.
+ *
  * Locking: the first page of the list is locked exclusively for every change, other pages of the list only while that is
  * held, the metapage (if at all) before it.
  */
@@ -54,6 +56,9 @@ void iforest_space_free(Relation index, uint32 owner, bool at_once);
 /* Frees the extents of owners that are neither in the list nor IFOREST_OWNER_INDEX, and adopts blocks at the end of the file
  * that are in none. Requires that nobody has extents that are not named yet (locks.h). Returns the number of blocks found. */
 uint64 iforest_space_sweep(Relation index, const uint32 *owners, uint32 n_owners);
+
+/* Do some share a block? Sorts them. */
+bool iforest_extents_overlap(struct iforest_extent *extents, uint32 n);
 
 /* A copy of the list in the current memory context, used slots only. */
 struct iforest_extent *iforest_space_read(Relation index, uint32 *n_extents);
