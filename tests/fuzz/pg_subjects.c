@@ -1,8 +1,8 @@
 #include "tests/fuzz/pg_subjects.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
-#define SUBJECT(name, values, before_sql, after_sql) { .n_values = values, .index = #name "_if", .before = before_sql,   \
-	.after = after_sql,                                                                                            \
+#define SUBJECT(name, values, before_sql, after_sql, more_sql) { .n_values = values, .index = #name "_if", .before = before_sql, \
+	.after = { after_sql, more_sql },                                                                                           \
 	.vacuum = "VACUUM (ANALYZE, INDEX_CLEANUP on) " #name, .questions = name##_questions,                         \
 	.n_questions = COUNT_OF(name##_questions), .statements = name##_statements, .n_statements = COUNT_OF(name##_statements) }
 
@@ -150,7 +150,8 @@ const struct subject subjects[] = {
 		"CREATE INDEX a_if ON a USING iforest (track, ts) INCLUDE (dur) WITH (duration = 'dur', variance = 'dur', pending_pages = 4);"
 		A_ROWS("'track ' || x % 6", 1401, 1500) "SELECT iforest_merge('a_if');"
 		"DELETE FROM a WHERE id % 31 = 5; SELECT iforest_create_functions('a_if')",
-		"DELETE FROM a WHERE id = 77;" A_ROWS("CASE WHEN x % 3 = 0 THEN 'new ' || x % 4 ELSE 'track ' || x % 5 END", 1501, 1800)),
+		"DELETE FROM a WHERE id = 77;" A_ROWS("CASE WHEN x % 3 = 0 THEN 'new ' || x % 4 ELSE 'track ' || x % 5 END", 1501, 1800),
+		A_ROWS("'track ' || x % 4", 1801, 1840)),
 	SUBJECT(b, 8,
 		"CREATE TABLE b(id serial, ts integer, v0 bigint, v1 float8, v2 float8, v3 float8, v4 float8, v5 float8,"
 		" v6 float8, v7 bigint);"
@@ -158,17 +159,17 @@ const struct subject subjects[] = {
 		"CREATE INDEX b_if ON b USING iforest (ts) INCLUDE (v0, v1, v2, v3, v4, v5, v6, v7)"
 		" WITH (variance = 'v0, v7', pending_pages = 4); DELETE FROM b WHERE id % 100 = 5;"
 		"SELECT iforest_create_functions('b_if')",
-		B_ROWS(2401, 2430)),
+		B_ROWS(2401, 2430), B_ROWS(2431, 2440)),
 	SUBJECT(c, 2,
 		"CREATE TABLE c(id serial, ts timestamptz, fin timestamptz, load float8);" C_ROWS(1, 300)
 		"CREATE INDEX c_if ON c USING iforest (ts) INCLUDE (fin, load) WITH (\"end\" = 'fin', pending_pages = 12);"
 		"SELECT iforest_create_functions('c_if')",
-		C_ROWS(301, 900)),
+		C_ROWS(301, 900), C_ROWS(200, 240)),
 	SUBJECT(d, 2,
 		"CREATE TABLE d(id serial, ts integer, dur integer, load float8);" D_ROWS(1, 4300)
 		"CREATE INDEX d_if ON d USING iforest (ts) INCLUDE (dur, load)"
 		" WITH (duration = 'dur', sketch = 'dur, load', pending_pages = 4); SELECT iforest_create_functions('d_if')",
-		D_ROWS(4301, 4330)),
+		D_ROWS(4301, 4330), D_ROWS(4331, 4340)),
 };
 
 const size_t n_subjects = COUNT_OF(subjects);

@@ -20,8 +20,8 @@ struct subject_statement {
 struct subject {
 	const char *index;
 	unsigned n_values;
-	const char *before, *after;   /* make the table; then what comes once an earlier state of its file was kept */
-	const char *vacuum;           /* in between */
+	const char *before, *vacuum;  /* make the table; then an earlier state of the index's file is kept */
+	const char *after[2];         /* what comes then, by a session each, so that there are two chains of pending entries */
 	const struct subject_question *questions;
 	size_t n_questions;
 	const struct subject_statement *statements;
