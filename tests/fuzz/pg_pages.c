@@ -111,6 +111,22 @@ static PGresult *execute(PGconn *pg, const char *sql, const char *rows)
 	return last ? last : PQmakeEmptyPGresult(pg, PGRES_FATAL_ERROR);
 }
 
+/* The address space of a session's process. */
+static long megabytes_of(const PGconn *pg)
+{
+	long n_pages = 0;
+	char path[60];
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/statm", PQbackendPID(pg));
+	file = fopen(path, "r");
+	if (file && fscanf(file, "%ld", &n_pages) != 1)
+		n_pages = 0;
+	if (file)
+		fclose(file);
+	return n_pages * sysconf(_SC_PAGESIZE) >> 20;
+}
+
 static bool is_answer(const PGresult *result)
 {
 	return PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK;
@@ -164,7 +180,7 @@ static PGresult *ask(struct patient *patient, const char *sql, const char *rows)
 	n_statements++;
 	result = execute(patient->pg, sql, rows);
 	if (!result) {
-		found("hangs", "%.300s", sql);
+		found("hangs", "%.300s: has %ld MB by now", sql, megabytes_of(patient->pg));
 		patient->is_lost = true;
 	} else if (PQstatus(patient->pg) == CONNECTION_BAD) {
 		found("crash", "%.300s: %s", sql, PQerrorMessage(patient->pg));

@@ -1,7 +1,8 @@
 #include "tests/fuzz/pg_subjects.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
-#define SUBJECT(name, values, before_sql, after_sql, more_sql) { .n_values = values, .index = #name "_if", .before = before_sql, \
+#define SUBJECT(name, values, before_sql, after_sql, more_sql)                                                         \
+	{ .n_values = values, .index = #name "_if", .before = before_sql,                                              \
 	.after = { after_sql, more_sql },                                                                                           \
 	.vacuum = "VACUUM (ANALYZE, INDEX_CLEANUP on) " #name, .questions = name##_questions,                         \
 	.n_questions = COUNT_OF(name##_questions), .statements = name##_statements, .n_statements = COUNT_OF(name##_statements) }
