@@ -537,7 +537,7 @@ static void damage_often(const char *name, bool has_checksums)
 {
 	const char *wanted = getenv("IFOREST_CHECKSUMS");
 	uint64_t until = now_microseconds() + 1000000 * from_environment("IFOREST_SECONDS", 0);
-	unsigned n_rounds = random_rounds(12);
+	unsigned n_rounds = random_rounds(8);
 
 	if (wanted && *wanted && strcmp(wanted, has_checksums ? "on" : "off") != 0)
 		skip();
