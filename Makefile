@@ -6,6 +6,7 @@
 #   make all       core, trace and SQLite libraries, as far as there are headers for them; installs nothing
 #   make bench     figures beside what they are compared with: SIZE=short (default; minutes), full (hours) or billion; bench/README.md
 #   make fuzz      the fuzzers for SECONDS (default 600) each; needs clang
+#   make fuzz-pg   damaged pages in PostgreSQL for SECONDS, with its checksums and without (CHECKSUMS=on, off: one of these)
 #   make layers    proves which folder may know which
 #   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
 #   make trace2pg  the loader of Chrome traces for PostgreSQL (docs/trace2pg.md)
@@ -42,7 +43,7 @@ UNIT       := $(call programs,$(wildcard tests/unit/test_*.c))
 CLAIMS     := $(call programs,$(wildcard tests/claims/*.c))
 SQLITE     := $(call programs,$(wildcard tests/sqlite/test_*.c))
 HAS_PG     := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
-PG         := $(if $(HAS_PG),$(call programs,$(wildcard tests/pg/test_*.c)))
+PG         := $(if $(HAS_PG),$(call programs,$(wildcard tests/pg/test_*.c) tests/fuzz/pg_pages.c))
 PG_HARNESS := $(call objects,$(filter-out $(wildcard tests/pg/test_*.c),$(wildcard tests/pg/*.c)))
 REPLAY     := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -59,7 +60,7 @@ long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
 	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
-.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang check-postgres-suite matrix matrix-sqlite layers modules bench fuzz pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
+.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang check-postgres-suite matrix matrix-sqlite layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
 .SECONDARY:
 
 all: $(filter-out $(LEFT_OUT),$(LIBRARIES) $(MODULES))
@@ -139,6 +140,14 @@ $(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS) $(call objects
 $(BUILD)/obj/tests/pg/%.o: EXTRA += -I$(shell $(PG_CONFIG) --includedir)
 
 $(BUILD)/tests/pg/%: $(BUILD)/obj/tests/pg/%.o $(PG_HARNESS) $(call objects,tests/support/random.c tests/support/examples.c) $(VECTORS)
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lpq -lm
+
+# damaged pages of the PostgreSQL extension; the server's headers are for the checksums that it puts on pages
+$(BUILD)/obj/tests/fuzz/pg_%.o: EXTRA += -I$(shell $(PG_CONFIG) --includedir)
+$(BUILD)/obj/tests/fuzz/pg_checksum.o: EXTRA += -isystem $(shell $(PG_CONFIG) --includedir-server) -fno-strict-aliasing -fwrapv
+
+$(BUILD)/tests/fuzz/pg_pages: $(call objects,$(wildcard tests/fuzz/pg_*.c) tests/pg/client.c tests/pg/server.c tests/support/random.c)
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lpq -lm
 
@@ -228,6 +237,11 @@ fuzz: $(FUZZ)
 	@for target in $(FUZZ); do mkdir -p $$target.corpus && \
 		$$target -max_total_time=$(SECONDS) -print_final_stats=1 $$target.corpus \
 			$$(ls -d tests/fuzz/corpus_$${target##*/fuzz_} 2>/dev/null) || exit 1; done
+
+# what it finds is printed, a line each; another seed each time
+fuzz-pg: pg $(BUILD)/tests/fuzz/pg_pages
+	@IFOREST_SEED=$${IFOREST_SEED:-$$(date +%s)} IFOREST_SECONDS=$(SECONDS) IFOREST_CHECKSUMS='$(CHECKSUMS)' BUILD=$(BUILD) \
+		tests/pg/cluster.sh run $(BUILD)/tests/fuzz/pg_pages
 
 # read again after tools are installed: only then is it known whether there is PostgreSQL
 modules: all $(if $(HAS_PG),pg)

@@ -247,7 +247,16 @@ void server_lose_power(struct server *server, struct random *dice, const char *r
 	RUN(server, "rm", "-rf", "lost");
 }
 
-/* ---- a full disk ---- */
+void server_restore(struct server *server)
+{
+	server_end(server, KILL_ALL);
+	/* as above: the folder and the number of its shared memory stay */
+	RUN(server, "sh", "-c", "mv data/postmaster.pid left.pid; rm -rf data/* && cp -a saved/. data &&"
+				" if [ -e left.pid ]; then mv left.pid data/postmaster.pid; fi");
+	server_start(server);
+}
+
+/* ---- limits ---- */
 
 void server_limit_files(const struct server *server, const PGconn *pg, long long n_bytes)
 {
@@ -256,4 +265,14 @@ void server_limit_files(const struct server *server, const PGconn *pg, long long
 	snprintf(pid, sizeof pid, "--pid=%d", PQbackendPID(pg));
 	snprintf(limit, sizeof limit, "--fsize=%lld:", n_bytes);
 	RUN(server, "prlimit", pid, n_bytes > 0 ? limit : "--fsize=unlimited:");
+}
+
+void server_limit_sessions(const struct server *server, long long n_file_bytes, long long n_address_bytes)
+{
+	char pid[30], files[60], addresses[60];
+
+	snprintf(pid, sizeof pid, "--pid=%d", (int)server->pid);
+	snprintf(files, sizeof files, "--fsize=%lld", n_file_bytes);
+	snprintf(addresses, sizeof addresses, "--as=%lld", n_address_bytes);
+	RUN(server, "prlimit", pid, files, addresses);
 }

@@ -32,8 +32,14 @@ void server_save(struct server *server);
  * pg_relation_filepath() says) each block or not. */
 void server_lose_power(struct server *server, struct random *dice, const char *relation);
 
+/* Kills it, if it runs, and starts it with the data that server_save() kept. */
+void server_restore(struct server *server);
+
 /* Every write of that session beyond this byte of a file fails, as where a disk is full; 0: no longer. */
 void server_limit_files(const struct server *server, const PGconn *pg, long long n_bytes);
+
+/* Limits each session that begins from now on: the bytes of a file that it writes, and of its address space. For good. */
+void server_limit_sessions(const struct server *server, long long n_file_bytes, long long n_address_bytes);
 
 /* Ends it, whatever state it is in. */
 void server_abandon(struct server *server);
