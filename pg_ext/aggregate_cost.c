@@ -334,7 +334,7 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 						 question->values != NIL);
 	if (question->groups != NIL) {
 		n_keys = n_combinations(query, candidate, by_columns_of(question, (Node *)question->groups));
-		n_groups = Min(terms.pieces.buckets * Min(n_keys, terms.series), Max(tuples * terms.window * terms.others, 1));
+		n_groups = Min(terms.pieces.groups * Min(n_keys, terms.series), Max(tuples * terms.window * terms.others, 1));
 	}
 	estimate->n_rows = clamp_row_est(n_groups);
 	estimate->n_groups_bytes = n_groups * (100.0 + 120.0 * list_length(question->aggregates) +

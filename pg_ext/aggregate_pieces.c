@@ -306,7 +306,7 @@ void iforest_count_pieces(const struct iforest_query *query, const struct ifores
 {
 	struct asked_times times = { .n_bounds = 0 };
 	List *of_keys = time_keys(question), *used = NIL;
-	double passed = selectivity(query, candidate, of_keys), used_part;
+	double passed = selectivity(query, candidate, of_keys), used_part, part;
 	AttrNumber time = iforest_time_attribute(question);
 	struct iforest_definition definition;
 	struct iforest_run_keys keys;
@@ -331,6 +331,11 @@ void iforest_count_pieces(const struct iforest_query *query, const struct ifores
 	/* times need not be spread evenly, so the rows of a window say nothing of its buckets where its bounds are known */
 	used_part = selectivity(query, candidate, used);
 	iforest_question_bucket_keys(question, &keys);
-	pieces->buckets = Min(count(question, &keys, &definition, &times, tuples, used_part > 0 ? Min(window / used_part, 1) : 1),
-			      tuples);
+	part = used_part > 0 ? Min(window / used_part, 1) : 1;
+	pieces->buckets = pieces->groups = Min(count(question, &keys, &definition, &times, tuples, part), tuples);
+	if (keys.breaks != NIL) {
+		/* on either side of a break the keys may have the same values */
+		keys.breaks = NIL;
+		pieces->groups = Min(count(question, &keys, &definition, &times, tuples, part), pieces->groups);
+	}
 }
