@@ -19,8 +19,8 @@
 
 /* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
  * manifest, extents), a page of a run for an edge, one read from end to end, a bucket, a page of pending entries, a row of the
- * heap looked at, a page of it that was found clean before, a row that a scan of another index fetches, a row whose group a plain
- * plan finds by expressions of the time, an entry read and put into a sketch. */
+ * heap looked at, a page of it that was found clean before, a row that a scan of another index fetches, a row whose group
+ * a plain plan finds by expressions of the time, an entry read and put into a sketch. */
 enum {
 	OPENING = 4000,
 	A_PAGE = 200,
@@ -280,8 +280,8 @@ static Oid index_by_time(const struct iforest_query *query, const struct iforest
 	return lsecond_oid(linitial(question->tables));
 }
 
-/* Would a plain plan be cheaper if the planner knew more? It takes an expression of the time for as many groups as there are times,
- * and lets the plain plan pay for these; but whatever is paid for groups, the index pays, too.
+/* Would a plain plan be cheaper if the planner knew more? It takes an expression of the time for as many groups as there are
+ * times, and lets the plain plan pay for these; but whatever is paid for groups, the index pays, too.
  *
  * Or if it knew how few rows the window has? They are taken to lie side by side in the table, as for our own cost. */
 static bool is_slower(const struct iforest_query *query, const struct iforest_candidate *candidate,
@@ -292,7 +292,8 @@ static bool is_slower(const struct iforest_query *query, const struct iforest_ca
 	const Path *plain = query->rel->cheapest_total_path;
 	double n_rows, n_pages;
 
-	if (question->groups != NIL && plain->total_cost + query->rel->rows * A_GROUPED_ROW * cpu_operator_cost < estimate->startup)
+	if (question->groups != NIL &&
+	    plain->total_cost + query->rel->rows * A_GROUPED_ROW * cpu_operator_cost < estimate->startup)
 		return true;
 	if (list_length(candidate->rels) != 1 || !is_by_time(plain, time) || has_statistics(query, time) ||
 	    !iforest_known_rows(query->root, index_by_time(query, question, time), question, &n_rows))

@@ -118,7 +118,8 @@ static bool others_are_constant(const List *arguments, int argument)
 
 void iforest_add_break(List **breaks, Node *argument, Node *zone, enum iforest_break_kind kind)
 {
-	List *one = list_make3(argument, zone, makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(kind), false, true));
+	List *one = list_make3(argument, zone,
+			       makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(kind), false, true));
 
 	if (!list_member(*breaks, one))
 		*breaks = lappend(*breaks, one);
@@ -246,7 +247,8 @@ static bool is_listed(Oid function, List *arguments, AttrNumber attribute, List 
 
 		if (IS_ONE_OF(function, real_products) && iforest_may_be_infinite(list_nth(arguments, 1 - i)))
 			return false;
-		return others_are_constant(arguments, i) && iforest_is_monotone_beside_null(list_nth(arguments, i), attribute, breaks);
+		return others_are_constant(arguments, i) &&
+		       iforest_is_monotone_beside_null(list_nth(arguments, i), attribute, breaks);
 	}
 	for (size_t i = 0; i < lengthof(functions); i++) {
 		const struct monotone_function *known = &functions[i];

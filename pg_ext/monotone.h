@@ -8,8 +8,8 @@
  * Conversions between local time and UTC are monotone only between the transitions of the time zone: they add breaks, and an
  * expression is monotone between its breaks. So are times to which months are added, between the last days of months, and a
  * time less a multiple of days that hangs on the day of the week, while that stays the same. Any other function keeps its value
- * where its arguments keep theirs: so the run keys of an expression are the largest monotone expressions in it, whatever is done
- * to them.
+ * where its arguments keep theirs: so the run keys of an expression are the largest monotone expressions in it, whatever is
+ * done to them.
  */
 #ifndef IFOREST_PG_MONOTONE_H
 #define IFOREST_PG_MONOTONE_H

@@ -41,13 +41,11 @@ static bool is_multiple(Node *interval, AttrNumber attribute, List **breaks)
 {
 	List *arguments;
 	Oid function = iforest_called(interval, &arguments);
-	Node *factor;
+	int factor = function == F_INTERVAL_MUL ? 1 : 0;
 
-	if (function != F_INTERVAL_MUL && function != F_MUL_D_INTERVAL)
-		return false;
-	factor = function == F_INTERVAL_MUL ? lsecond(arguments) : linitial(arguments);
-	return unit_of(interval) == TIME && !iforest_has_columns(function == F_INTERVAL_MUL ? linitial(arguments) : lsecond(arguments)) &&
-	       iforest_is_monotone_beside_null(factor, attribute, breaks);
+	return (function == F_INTERVAL_MUL || function == F_MUL_D_INTERVAL) && unit_of(interval) == TIME &&
+	       !iforest_has_columns(list_nth(arguments, 1 - factor)) &&
+	       iforest_is_monotone_beside_null(list_nth(arguments, factor), attribute, breaks);
 }
 
 /* ---- breaks ---- */
@@ -104,8 +102,8 @@ static Node *whole_days(Node *interval)
 	return eval_const_expressions(NULL, call(F_DATE_TRUNC_TEXT_INTERVAL, INTERVALOID, list_make2(day, interval)));
 }
 
-/* Days and months are added to the local time of a timestamptz, which is then turned back into UTC. With months the 30th and the
- * 31st of January both go to the last of February; days of a date remain in order even so. */
+/* Days and months are added to the local time of a timestamptz, which is then turned back into UTC. With months the 30th and
+ * the 31st of January both go to the last of February; days of a date remain in order even so. */
 static void add_shift_breaks(List **breaks, Oid function, List *arguments, enum unit unit)
 {
 	bool is_added = function == F_TIMESTAMPTZ_PL_INTERVAL;

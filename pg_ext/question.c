@@ -180,13 +180,13 @@ static bool is_safe_division(OpExpr *call)
 	return false;
 }
 
-/* A cast of a numeric(p, s) that every value fits into, by its digits before the point, of which rounding adds one. A value column
- * has no NaN. */
+/* A cast of a numeric(p, s) that every value fits into, by its digits before the point, of which rounding adds one. A value
+ * column has no NaN. */
 static bool is_safe_cast(const FuncExpr *call)
 {
 	static const struct { Oid cast; int most_digits;
-	} casts[] = { { F_INT2_NUMERIC, 4 }, { F_INT4_NUMERIC, 9 }, { F_INT8_NUMERIC, 18 }, { F_FLOAT4_NUMERIC, FLT_MAX_10_EXP },
-		      { F_FLOAT8_NUMERIC, DBL_MAX_10_EXP } };
+	} casts[] = { { F_INT2_NUMERIC, 4 }, { F_INT4_NUMERIC, 9 }, { F_INT8_NUMERIC, 18 },
+		      { F_FLOAT4_NUMERIC, FLT_MAX_10_EXP }, { F_FLOAT8_NUMERIC, DBL_MAX_10_EXP } };
 	Node *argument = linitial(call->args);
 	int32 modifier = exprTypmod(argument);
 

@@ -45,7 +45,8 @@ static void read_expectation(struct bi_query *query)
 	query->reason = declined ? declined + strlen("declined: ") : NULL;
 	if (query->n_nodes == 0 && !query->reason && strcmp(expect, "plain") != 0)
 		client_fail("%s expects '%s'", query->name, expect);
-	if (query->large[0] && (query->n_nodes == 0 || (strcmp(query->large, "plain") != 0 && strcmp(query->large, "some") != 0)))
+	if (query->large[0] &&
+	    (query->n_nodes == 0 || (strcmp(query->large, "plain") != 0 && strcmp(query->large, "some") != 0)))
 		client_fail("%s expects '%s' of large tables", query->name, query->large);
 }
 

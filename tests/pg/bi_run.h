@@ -17,8 +17,8 @@ void bi_set_up(void **state, unsigned n_rows);
 FORMAT(2) void bi_mismatch(const struct bi_statement *statement, const char *format, ...);
 void bi_no_mismatch_may_be_left(void);
 
-/* Runs the statement under a setting "name = value" of iforest, with `explain` (maybe "") before it, and takes back what it did.
- * Returns NULL, and has told it, if it fails. Requires  a transaction has begun. */
+/* Runs the statement under a setting "name = value" of iforest, with `explain` (maybe "") before it, and takes back what it
+ * did. Returns NULL, and has told it, if it fails. Requires  a transaction has begun. */
 PGresult *bi_ask(const struct bi_statement *statement, const char *setting, const char *explain);
 
 /* Are columns, rows, and their order where there is one the same? */

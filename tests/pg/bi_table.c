@@ -12,11 +12,11 @@ static const char introduction[] =
 	"**index** means that the grouped part of the query is `Custom Scan (IForestAggregate)`; sorting, limits, window\n"
 	"functions and what is computed above the groups are PostgreSQL's in any case. A reason why not is in the words of\n"
 	"`SET iforest.explain_decline = on`, and PostgreSQL answers as it would without the index. `-` means that no part of\n"
-	"the query is one that an index could answer. The planner takes what it estimates to cost less: with tables of a million\n"
-	"rows, default costs and a warm cache that is the index where this page says so (`make check-bi-large` tests it). With\n"
-	"**index, if forced** it is another plan, and that the index would give the same rows is tested by making others\n"
-	"expensive: its keys change with nearly each row, or the window has few rows, or there are as many groups as rows.\n"
-	"**index or not** stands for a query of which the tests have several forms, or levels, and the index is taken for some.\n";
+	"the query is one that an index could answer. The planner takes what it estimates to cost less: with tables of a\n"
+	"million rows and default costs that is the index where this page says so (`make check-bi-large` tests it). With\n"
+	"**index, if forced** it is another plan, and the tests make others expensive to see that the index gives the same\n"
+	"rows: its keys change with nearly each row, or the window has few rows, or there are nearly as many groups as rows.\n"
+	"**index or not** stands for a query that has several forms or levels, for some of which the index is taken.\n";
 
 enum { MOST_SHOWN = 190 };
 

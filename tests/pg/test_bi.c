@@ -17,8 +17,8 @@ static const char *const zones[] = { "UTC", "America/New_York", "Asia/Kolkata", 
 static struct bi_suite suite;
 static bool plans_are_custom;
 
-/* The plans that compete with the index are dear, so that tables may be small; PostgreSQL 18 forgets that a scan is disabled where
- * it is that of the only partition left. */
+/* The plans that compete with the index are dear, so that tables may be small; PostgreSQL 18 forgets that a scan is disabled
+ * where it is that of the only partition left. */
 static int set_up(void **state)
 {
 	bi_read(&suite);
@@ -56,8 +56,8 @@ static void check_plan(const struct bi_statement *statement)
 	unsigned n_nodes = plan ? bi_count_nodes(plan) : 0;
 
 	if (plan && (n_nodes != query->n_nodes || (query->reason && !has_line(bi_details.at, query->reason))))
-		bi_mismatch(statement, "%u nodes, declined: %s\texpected %s", n_nodes, bi_details.n ? bi_details.at : "nothing\n",
-			 query->expect);
+		bi_mismatch(statement, "%u nodes, declined: %s\texpected %s", n_nodes,
+			    bi_details.n ? bi_details.at : "nothing\n", query->expect);
 	PQclear(plan);
 }
 
