@@ -19,8 +19,8 @@
 
 /* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
  * manifest, extents), a page of a run for an edge, one read from end to end, a bucket, a page of pending entries, a row of the
- * heap looked at, a page of it that was found clean before, a row that a scan of another index fetches, an entry read and put
- * into a sketch. */
+ * heap looked at, a page of it that was found clean before, a row that a scan of another index fetches, a row whose group
+ * a plain plan finds by expressions of the time, an entry read and put into a sketch. */
 enum {
 	OPENING = 4000,
 	A_PAGE = 200,
@@ -30,6 +30,7 @@ enum {
 	A_HEAP_ROW = 1,
 	A_REMEMBERED_PAGE = 40,
 	A_FETCHED_ROW = 40,
+	A_GROUPED_ROW = 50,
 	A_SKETCHED_ROW = 1
 };
 
@@ -279,20 +280,27 @@ static Oid index_by_time(const struct iforest_query *query, const struct iforest
 	return lsecond_oid(linitial(question->tables));
 }
 
-/* Would a plain plan be cheaper if the planner knew how few rows the window has? They are taken to lie side by side in the
- * table, as for our own cost. */
+/* Would a plain plan be cheaper if the planner knew more? It takes an expression of the time for as many groups as there are
+ * times, and lets the plain plan pay for these; but whatever is paid for groups, the index pays, too.
+ *
+ * Or if it knew how few rows the window has? They are taken to lie side by side in the table, as for our own cost. */
 static bool is_slower(const struct iforest_query *query, const struct iforest_candidate *candidate,
-		      const struct iforest_question *question, const struct terms *terms, Cost cost)
+		      const struct iforest_question *question, const struct terms *terms,
+		      const struct iforest_estimate *estimate)
 {
 	Node *time = list_nth(candidate->columns, question->n_by);
 	const Path *plain = query->rel->cheapest_total_path;
 	double n_rows, n_pages;
 
+	if (question->groups != NIL &&
+	    plain->total_cost + query->rel->rows * A_GROUPED_ROW * cpu_operator_cost < estimate->startup)
+		return true;
 	if (list_length(candidate->rels) != 1 || !is_by_time(plain, time) || has_statistics(query, time) ||
 	    !iforest_known_rows(query->root, index_by_time(query, question, time), question, &n_rows))
 		return false;
 	n_pages = query->rel->pages * Min(n_rows / terms->tuples, 1) + 1;
-	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost < cost;
+	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost <
+	       estimate->total;
 }
 
 Cost iforest_aggregate_least_cost(void)
@@ -327,12 +335,12 @@ void iforest_aggregate_estimate(const struct iforest_query *query, const struct 
 						 question->values != NIL);
 	if (question->groups != NIL) {
 		n_keys = n_combinations(query, candidate, by_columns_of(question, (Node *)question->groups));
-		n_groups = Min(terms.pieces.buckets * Min(n_keys, terms.series), Max(tuples * terms.window * terms.others, 1));
+		n_groups = Min(terms.pieces.groups * Min(n_keys, terms.series), Max(tuples * terms.window * terms.others, 1));
 	}
 	estimate->n_rows = clamp_row_est(n_groups);
 	estimate->n_groups_bytes = n_groups * (100.0 + 120.0 * list_length(question->aggregates) +
 					2000.0 * pg_popcount32(terms.sketches));
 	estimate->startup = estimate->total;
 	estimate->total += n_groups * cpu_tuple_cost;
-	estimate->is_slower = is_slower(query, candidate, question, &terms, estimate->total);
+	estimate->is_slower = is_slower(query, candidate, question, &terms, estimate);
 }

@@ -132,12 +132,19 @@ static void explain_conditions(const struct iforest_question *question, const ch
 
 static const char *bucket_method(const struct iforest_question *question)
 {
+	const char *method = "galloping";
 	struct iforest_run_keys keys;
+	ListCell *cell;
 
 	iforest_question_bucket_keys(question, &keys);
 	if (keys.expressions == NIL)
 		return "none";
-	return keys.breaks == NIL ? "galloping" : "galloping between time zone transitions";
+	foreach(cell, keys.breaks)
+		if (iforest_break_kind(lfirst(cell)) == IFOREST_BREAK_MONTHS)
+			return "galloping within months";
+		else if (iforest_break_kind(lfirst(cell)) != IFOREST_BREAK_VALUE)
+			method = "galloping between time zone transitions";
+	return method;
 }
 
 static void explain_counts(const struct iforest_answer_counts *counts, ExplainState *es)

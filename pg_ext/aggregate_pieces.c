@@ -1,5 +1,7 @@
 #include "pg_ext/aggregate_pieces.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
@@ -18,11 +20,13 @@
 /* where nothing is known of the times */
 static const double default_pieces = 1000;
 
+/* by which a width is measured: days of local time and pieces of months differ */
+enum { MEASURED_PIECES = 8 };
+
 /* ---- times ---- */
 
 /* The times that are asked about. */
 struct asked_times {
-	bool are_narrowed;   /* to the bounds that the conditions on the key have */
 	int64 low, high;
 	int64 *bounds;       /* of the histogram: as many rows lie between any two of them */
 	int n_bounds;        /* below 2: nothing is known */
@@ -59,22 +63,21 @@ static void find_times(const struct iforest_query *query, Node *time, const stru
 	asked->high = asked->bounds[asked->n_bounds - 1];
 }
 
-/* Narrows them to the bounds of the conditions on the key, where these are known while planning. */
-static void narrow_times(const struct iforest_query *query, const struct iforest_question *question, Relation index,
+/* Narrows them to the bounds of the conditions on the key, where these are known while planning. False where they are not. */
+static bool narrow_times(const struct iforest_query *query, const struct iforest_question *question, Relation index,
 			 struct asked_times *times)
 {
 	struct iforest_scan_keys asked;
 
 	if (!iforest_known_times(query->root, index, question, &asked) || asked.n_ranges != 1)
-		return;
+		return false;
 	times->low = Max(times->low, asked.ranges[0].low);
 	times->high = Max(Min(times->high, asked.ranges[0].high), times->low);
-	times->are_narrowed = true;
+	return true;
 }
 
-/* Selectivity of those conditions. */
-static double selectivity_of_keys(const struct iforest_query *query, const struct iforest_candidate *candidate,
-				  const struct iforest_question *question)
+/* The conditions on the key that are on the time. */
+static List *time_keys(const struct iforest_question *question)
 {
 	List *chosen = NIL;
 	ListCell *cell;
@@ -84,9 +87,19 @@ static double selectivity_of_keys(const struct iforest_query *query, const struc
 
 		iforest_key_condition_read(lfirst(cell), &key);
 		if (key.column == iforest_time_attribute(question))
-			chosen = lappend(chosen, iforest_over_columns(lfirst(cell), candidate->columns));
+			chosen = lappend(chosen, lfirst(cell));
 	}
-	return clauselist_selectivity(query->root, chosen, (int)query->rel->relid, JOIN_INNER, NULL);
+	return chosen;
+}
+
+static double selectivity(const struct iforest_query *query, const struct iforest_candidate *candidate, List *conditions)
+{
+	List *over_table = NIL;
+	ListCell *cell;
+
+	foreach(cell, conditions)
+		over_table = lappend(over_table, iforest_over_columns(lfirst(cell), candidate->columns));
+	return clauselist_selectivity(query->root, over_table, (int)query->rel->relid, JOIN_INNER, NULL);
 }
 
 /* A time in the middle of those that most rows have. */
@@ -120,39 +133,125 @@ static bool are_known(const struct iforest_run_keys *keys)
 		if (lsecond(lfirst(cell)) && !IsA(lsecond(lfirst(cell)), Const))
 			return false;
 	return !has_parameter((Node *)keys->expressions, NULL) && !has_parameter((Node *)keys->breaks, NULL) &&
-	       !iforest_calls_foreign_functions((Node *)keys->expressions);
+	       !iforest_calls_foreign_functions((Node *)keys->expressions) &&
+	       !iforest_calls_foreign_functions((Node *)keys->breaks);
 }
 
-/* How wide a piece is, by one in the middle; 0: there is none that ends before the times do. */
-static double piece_width(const struct iforest_question *question, const struct iforest_run_keys *keys,
-			  const struct iforest_definition *definition, const struct asked_times *times)
+/* Expressions of the time are evaluated over a row that has nothing else. */
+static ExprContext *begin_row(const struct iforest_question *question)
 {
 	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(question->columns));
 	ExprContext *econtext = CreateStandaloneExprContext();
-	struct iforest_buckets *buckets;
 	AttrNumber attribute = 1;
-	double width = 0;
-	int64 end, last;
 	ListCell *cell;
 
 	foreach(cell, question->columns)
 		TupleDescInitEntry(descriptor, attribute++, NULL, exprType(lfirst(cell)), exprTypmod(lfirst(cell)), 0);
 	econtext->ecxt_scantuple = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
 	ExecStoreAllNullTuple(econtext->ecxt_scantuple);
-	buckets = iforest_buckets_begin(keys, definition, iforest_time_attribute(question), econtext);
-	/* the one after it may end later than the times do */
+	return econtext;
+}
+
+static void end_row(ExprContext *econtext)
+{
+	ExecDropSingleTupleTableSlot(econtext->ecxt_scantuple);
+	FreeExprContext(econtext, true);
+}
+
+/* Does the condition hold at that time? */
+static bool holds(const struct iforest_soft *condition, const struct iforest_question *question,
+		  const struct iforest_definition *definition, ExprContext *econtext, int64 time)
+{
+	TupleTableSlot *row = econtext->ecxt_scantuple;
+	AttrNumber attribute = iforest_time_attribute(question);
+	bool is_null;
+	Datum value;
+
+	row->tts_values[attribute - 1] = iforest_time_to_datum(definition, time);
+	row->tts_isnull[attribute - 1] = false;
+	return iforest_soft_evaluate(condition, econtext, &value, &is_null, NULL) && !is_null && DatumGetBool(value);
+}
+
+/* Narrows the times to those at which a condition holds that changes once, but where clocks do. */
+static void narrow_by_condition(const struct iforest_question *question, const struct iforest_definition *definition,
+				Node *condition, struct asked_times *times)
+{
+	ExprContext *econtext = begin_row(question);
+	struct iforest_soft soft = iforest_soft_begin((Expr *)condition);
+	bool at_low = holds(&soft, question, definition, econtext, times->low);
+	int64 low = times->low, high = times->high;
+
+	if (holds(&soft, question, definition, econtext, high) != at_low) {
+		while ((uint64)high - (uint64)low > 1) {
+			int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2);
+
+			if (holds(&soft, question, definition, econtext, middle) == at_low)
+				low = middle;
+			else
+				high = middle;
+		}
+		if (at_low)
+			times->high = low;
+		else
+			times->low = high;
+	}
+	end_row(econtext);
+}
+
+/* Narrows the times by other conditions on them, where that can be done while planning. Returns those. */
+static List *narrow_by_runs(const struct iforest_query *query, const struct iforest_question *question,
+			    const struct iforest_definition *definition, struct asked_times *times)
+{
+	List *used = NIL;
+	ListCell *cell;
+
+	foreach(cell, question->runs) {
+		Node *condition = estimate_expression_value(query->root, lfirst(cell));
+		struct iforest_run_keys keys = { list_make1(condition), NIL };
+		bool is_of_time = true;
+
+		for (int i = 1; i <= question->n_by; i++)
+			is_of_time = is_of_time && !iforest_mentions(condition, (AttrNumber)i);
+		if (!is_of_time ||
+		    !iforest_is_monotone_beside_null(condition, iforest_time_attribute(question), &keys.breaks) ||
+		    !are_known(&keys))
+			continue;
+		narrow_by_condition(question, definition, condition, times);
+		used = lappend(used, lfirst(cell));
+	}
+	return used;
+}
+
+/* How wide pieces are, by some in the middle; 0: there is none that ends before the times do. */
+static double piece_width(const struct iforest_question *question, const struct iforest_run_keys *keys,
+			  const struct iforest_definition *definition, const struct asked_times *times)
+{
+	ExprContext *econtext = begin_row(question);
+	struct iforest_buckets *buckets =
+		iforest_buckets_begin(keys, definition, iforest_time_attribute(question), econtext);
+	int64 start, end, last;
+	int n = 0;
+
+	/* the last may end later than the times do */
 	if (pg_sub_s64_overflow(times->high, times->low, &last) || pg_add_s64_overflow(times->high, last, &last))
 		last = PG_INT64_MAX;
 	iforest_buckets_start(buckets, last);
-	end = iforest_buckets_end(buckets, middle_of(times));
-	if (end < times->high)
-		width = (double)iforest_buckets_end(buckets, end + 1) - (double)end;
-	ExecDropSingleTupleTableSlot(econtext->ecxt_scantuple);
-	FreeExprContext(econtext, true);
-	return width;
+	start = end = iforest_buckets_end(buckets, middle_of(times));
+	while (n < MEASURED_PIECES && end < times->high) {
+		end = iforest_buckets_end(buckets, end + 1);
+		n++;
+	}
+	end_row(econtext);
+	return n > 0 ? (double)((uint64)end - (uint64)start) / n : 0;
 }
 
-/* How many pieces of that width have rows: where these are few for the time, no more than there are rows. */
+/* How many of n pieces have one of the rows. */
+static double n_hit(double n, double n_rows)
+{
+	return n > 1 ? n * -expm1(-n_rows / n) : Min(n, n_rows);
+}
+
+/* How many pieces of that width have rows, if these fall into any of them alike. */
 static double count_repeated(const struct asked_times *times, double width, double tuples)
 {
 	double n_rows = tuples / (times->n_bounds - 1), n = 0;
@@ -162,9 +261,20 @@ static double count_repeated(const struct asked_times *times, double width, doub
 		double length = Min(until, (double)times->high) - Max(from, (double)times->low);
 
 		if (length > 0)
-			n += Min(length / width, n_rows * length / (until - from));
+			n += n_hit(length / width, n_rows * length / (until - from));
 	}
 	return n;
+}
+
+/* Do comparisons change again and again, as those of the time of the day? */
+static bool are_repeated(const struct iforest_run_keys *keys)
+{
+	ListCell *cell;
+
+	foreach(cell, keys->breaks)
+		if (iforest_break_kind(lfirst(cell)) == IFOREST_BREAK_VALUE)
+			return true;
+	return false;
 }
 
 /* Into how many pieces the keys cut the times, of which `part` counts. A comparison cuts them once, wherever that is. */
@@ -176,7 +286,7 @@ static double count(const struct iforest_question *question, const struct ifores
 	ListCell *cell;
 
 	foreach(cell, keys->expressions) {
-		if (exprType(lfirst(cell)) == BOOLOID)
+		if (exprType(lfirst(cell)) == BOOLOID && !are_repeated(keys))
 			n_cuts++;
 		else
 			repeated.expressions = lappend(repeated.expressions, lfirst(cell));
@@ -194,8 +304,9 @@ void iforest_count_pieces(const struct iforest_query *query, const struct ifores
 			  const struct iforest_question *question, Relation index, double window, double tuples,
 			  struct iforest_pieces *pieces)
 {
-	struct asked_times times = { .are_narrowed = false };
-	double passed = selectivity_of_keys(query, candidate, question), part = window;
+	struct asked_times times = { .n_bounds = 0 };
+	List *of_keys = time_keys(question), *used = NIL;
+	double passed = selectivity(query, candidate, of_keys), used_part, part;
 	AttrNumber time = iforest_time_attribute(question);
 	struct iforest_definition definition;
 	struct iforest_run_keys keys;
@@ -203,21 +314,28 @@ void iforest_count_pieces(const struct iforest_query *query, const struct ifores
 
 	iforest_definition_read(index, &definition);
 	find_times(query, list_nth(candidate->columns, question->n_by), &definition, &times);
-	if (times.n_bounds > 0)
-		narrow_times(query, question, index, &times);
-	/* times need not be spread evenly, so the rows of a window say nothing of its buckets where its bounds are known */
-	if (times.are_narrowed)
-		part = question->runs == NIL || passed == 0 ? 1 : Min(window / passed, 1);
-	iforest_question_bucket_keys(question, &keys);
-	pieces->buckets = Min(count(question, &keys, &definition, &times, tuples, part), tuples);
+	if (times.n_bounds > 0 && narrow_times(query, question, index, &times))
+		used = of_keys;
 	iforest_question_range_keys(question, &keys);
 	/* those that are asked late are asked of each bucket */
 	foreach(cell, question->late)
 		if (iforest_mentions(lfirst(cell), time))
 			iforest_add_run_keys(lfirst(cell), time, &keys);
 	pieces->ranges = pieces->passed = 0;
-	if (keys.expressions == NIL)
-		return;
-	pieces->passed = passed;
-	pieces->ranges = count(question, &keys, &definition, &times, tuples, times.are_narrowed ? 1 : passed);
+	if (keys.expressions != NIL) {
+		pieces->passed = passed;
+		pieces->ranges = count(question, &keys, &definition, &times, tuples, used ? 1 : passed);
+	}
+	if (times.n_bounds > 0)
+		used = list_concat_copy(used, narrow_by_runs(query, question, &definition, &times));
+	/* times need not be spread evenly, so the rows of a window say nothing of its buckets where its bounds are known */
+	used_part = selectivity(query, candidate, used);
+	iforest_question_bucket_keys(question, &keys);
+	part = used_part > 0 ? Min(window / used_part, 1) : 1;
+	pieces->buckets = pieces->groups = Min(count(question, &keys, &definition, &times, tuples, part), tuples);
+	if (keys.breaks != NIL) {
+		/* on either side of a break the keys may have the same values */
+		keys.breaks = NIL;
+		pieces->groups = Min(count(question, &keys, &definition, &times, tuples, part), pieces->groups);
+	}
 }

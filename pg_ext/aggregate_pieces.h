@@ -6,6 +6,7 @@
 
 struct iforest_pieces {
 	double buckets;
+	double groups;   /* of which several buckets may make one */
 	double ranges;   /* in which the conditions on the time hold or not; 0: there are none that have to be asked */
 	double passed;   /* the part of the rows that lie in these */
 };

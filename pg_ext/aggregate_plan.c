@@ -139,18 +139,32 @@ static void decline(const struct iforest_candidate *candidate, const char *reaso
 		ereport(NOTICE, errmsg("no iforest index answers this query"), errdetail("%s.", reason));
 }
 
-/* Is there a path already that is cheaper than any answer from an index? Then planning need not take longer. */
-static bool has_cheap_path(const RelOptInfo *rel)
+/* The cheapest path that is not disabled; NULL: there is none. */
+static const Path *cheapest_of(const RelOptInfo *rel)
 {
+	const Path *cheapest = NULL;
 	ListCell *cell;
 
 	foreach(cell, rel->pathlist) {
 		const Path *path = lfirst(cell);
 
-		if (path->total_cost < iforest_aggregate_least_cost() && !iforest_is_disabled(path))
-			return true;
+		if (!iforest_is_disabled(path) && (!cheapest || path->total_cost < cheapest->total_cost))
+			cheapest = path;
 	}
-	return false;
+	return cheapest;
+}
+
+/* Is there a path already that is cheaper than any answer from an index? Then planning need not take longer. */
+static bool has_cheap_path(const RelOptInfo *rel)
+{
+	const Path *cheapest = cheapest_of(rel);
+
+	return cheapest && cheapest->total_cost < iforest_aggregate_least_cost();
+}
+
+static bool is_answer(const Path *path)
+{
+	return path && IsA(path, CustomPath) && ((const CustomPath *)path)->methods == &path_methods;
 }
 
 static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
@@ -159,6 +173,7 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 	const char *reason;
 	List *candidates = !iforest_explain_decline && has_cheap_path(output_rel) ? NIL : iforest_candidates(query, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
+	const struct iforest_candidate *answering = NULL;
 	ListCell *cell;
 
 	if (candidates == NIL && iforest_explain_decline && reason)
@@ -179,7 +194,11 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 			reason = add_candidate(query, candidate, &question, aggregates, having, target, output_rel);
 		if (reason)
 			decline(candidate, reason);
+		else
+			answering = candidate;
 	}
+	if (answering && iforest_explain_decline && !is_answer(cheapest_of(output_rel)))
+		decline(answering, "another plan is estimated to cost less");
 }
 
 static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,

@@ -93,6 +93,17 @@ static const char *refuse_sketch(const struct iforest_question *question, Node *
 	return NULL;
 }
 
+/* May the expression be NULL at some times, as what keeps its values between breaks may? */
+static bool has_value_break(const List *breaks)
+{
+	ListCell *cell;
+
+	foreach(cell, breaks)
+		if (iforest_break_kind(lfirst(cell)) == IFOREST_BREAK_VALUE)
+			return true;
+	return false;
+}
+
 /* Why an expression of one column alone does not do for the function; NULL if it does. */
 static const char *refuse(const struct iforest_question *question, enum iforest_function function, Node *expression,
 			  AttrNumber attribute)
@@ -111,7 +122,7 @@ static const char *refuse(const struct iforest_question *question, enum iforest_
 	if (!iforest_is_monotone(expression, attribute, &breaks))
 		return "the argument of an aggregate is not monotone in its column";
 	if (function == IFOREST_FUNCTION_COUNT)
-		return NULL;
+		return has_value_break(breaks) ? "the argument of an aggregate is not monotone in its column" : NULL;
 	if (is_time_type(question, attribute) && iforest_may_make_nan(expression))
 		return "the argument of an aggregate is not monotone in its column";
 	if (breaks != NIL)

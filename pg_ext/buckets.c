@@ -25,11 +25,11 @@ struct key {
 	bool is_null;
 };
 
-/* A time zone none of whose transitions lies in a bucket. */
-struct zone_break {
+/* What cuts times into pieces: the transitions of a time zone, or ends of months. A bucket lies in one piece. */
+struct piece_break {
 	struct iforest_soft argument;
-	ExprState *name;              /* NULL for the session's zone */
-	bool is_local;
+	ExprState *name;              /* of a zone; NULL for the session's */
+	enum iforest_break_kind kind;
 	pg_tz *zone;                  /* NULL: of a fixed offset */
 	int64 piece;
 };
@@ -46,7 +46,7 @@ struct iforest_buckets {
 	MemoryContext context;        /* values at the base */
 	struct key *keys;
 	int n_keys;
-	struct zone_break *breaks;
+	struct piece_break *breaks;
 	int n_breaks;
 	bool is_ready;                /* zones are found */
 	int64 base;                   /* the time whose values the keys have */
@@ -58,6 +58,28 @@ struct iforest_buckets {
 	int64 previous_end, width;    /* width 0: not known */
 	struct iforest_buckets_counts counts;
 };
+
+static void add_key(struct iforest_buckets *buckets, Expr *expression)
+{
+	struct key *key = &buckets->keys[buckets->n_keys++];
+
+	key->expression = iforest_soft_begin(expression);
+	get_typlenbyval(exprType((Node *)expression), &key->length, &key->by_value);
+}
+
+static void add_break(struct iforest_buckets *buckets, List *parts)
+{
+	struct piece_break *one;
+
+	if (iforest_break_kind(parts) == IFOREST_BREAK_VALUE) {
+		add_key(buckets, linitial(parts));
+		return;
+	}
+	one = &buckets->breaks[buckets->n_breaks++];
+	one->argument = iforest_soft_begin(linitial(parts));
+	one->name = lsecond(parts) ? ExecInitExpr(lsecond(parts), NULL) : NULL;
+	one->kind = iforest_break_kind(parts);
+}
 
 struct iforest_buckets *iforest_buckets_begin(const struct iforest_run_keys *keys,
 					      const struct iforest_definition *definition, AttrNumber time,
@@ -74,22 +96,12 @@ struct iforest_buckets *iforest_buckets_begin(const struct iforest_run_keys *key
 		buckets->times.highest_finite = iforest_key_from_double(DBL_MAX);
 	}
 	buckets->context = AllocSetContextCreate(CurrentMemoryContext, "iforest bucket", ALLOCSET_SMALL_SIZES);
-	buckets->keys = palloc0((list_length(keys->expressions) + 1) * sizeof *buckets->keys);
-	foreach(cell, keys->expressions) {
-		struct key *key = &buckets->keys[buckets->n_keys++];
-
-		key->expression = iforest_soft_begin(lfirst(cell));
-		get_typlenbyval(exprType(lfirst(cell)), &key->length, &key->by_value);
-	}
+	buckets->keys = palloc0((list_length(keys->expressions) + list_length(keys->breaks) + 1) * sizeof *buckets->keys);
 	buckets->breaks = palloc0((list_length(keys->breaks) + 1) * sizeof *buckets->breaks);
-	foreach(cell, keys->breaks) {
-		List *parts = lfirst(cell);
-		struct zone_break *zone_break = &buckets->breaks[buckets->n_breaks++];
-
-		zone_break->argument = iforest_soft_begin(linitial(parts));
-		zone_break->name = lsecond(parts) ? ExecInitExpr(lsecond(parts), NULL) : NULL;
-		zone_break->is_local = lthird(parts) != NULL;
-	}
+	foreach(cell, keys->expressions)
+		add_key(buckets, lfirst(cell));
+	foreach(cell, keys->breaks)
+		add_break(buckets, lfirst(cell));
 	buckets->n_reserved = 64;
 	buckets->known = palloc(buckets->n_reserved * sizeof *buckets->known);
 	return buckets;
@@ -124,15 +136,15 @@ struct iforest_buckets_counts iforest_buckets_counts(const struct iforest_bucket
 static void find_zones(struct iforest_buckets *buckets)
 {
 	for (int i = 0; i < buckets->n_breaks; i++) {
-		struct zone_break *zone_break = &buckets->breaks[i];
+		struct piece_break *one = &buckets->breaks[i];
 		bool is_null = false;
 		Datum name;
 
-		zone_break->zone = session_timezone;
-		if (!zone_break->name)
+		one->zone = session_timezone;
+		if (!one->name)
 			continue;
-		name = ExecEvalExprSwitchContext(zone_break->name, buckets->econtext, &is_null);
-		zone_break->zone = is_null ? NULL : iforest_zone_find(TextDatumGetCString(name));
+		name = ExecEvalExprSwitchContext(one->name, buckets->econtext, &is_null);
+		one->zone = is_null ? NULL : iforest_zone_find(TextDatumGetCString(name));
 	}
 	buckets->is_ready = true;
 }
@@ -146,18 +158,20 @@ static void set_time(struct iforest_buckets *buckets, int64 time)
 	buckets->counts.n_evaluations++;
 }
 
-static bool find_piece(const struct iforest_buckets *buckets, const struct zone_break *zone_break, int64 *piece)
+static bool find_piece(const struct iforest_buckets *buckets, const struct piece_break *one, int64 *piece)
 {
 	bool is_null;
 	Datum datum;
 
 	*piece = 0;
-	if (!zone_break->zone)
+	if (!one->zone && one->kind != IFOREST_BREAK_MONTHS)
 		return true;
-	if (!iforest_soft_evaluate(&zone_break->argument, buckets->econtext, &datum, &is_null, NULL))
+	if (!iforest_soft_evaluate(&one->argument, buckets->econtext, &datum, &is_null, NULL))
 		return false;
 	if (!is_null)
-		*piece = iforest_zone_piece(zone_break->zone, DatumGetInt64(datum), zone_break->is_local);
+		*piece = one->kind == IFOREST_BREAK_MONTHS ?
+				 iforest_month_piece(DatumGetInt64(datum)) :
+				 iforest_zone_piece(one->zone, DatumGetInt64(datum), one->kind == IFOREST_BREAK_LOCAL);
 	return true;
 }
 

@@ -33,8 +33,8 @@ static bool time_type_of(Oid type, enum iforest_time_type *time_type)
 
 static bool is_numeric_exact(int32 typmod, int16 *scale)
 {
-	int32 precision = (typmod - VARHDRSZ) >> 16 & 0xffff;
-	int32 digits = (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+	int32 precision = iforest_numeric_precision(typmod);
+	int32 digits = iforest_numeric_scale(typmod);
 
 	*scale = (int16)digits;
 	return typmod >= VARHDRSZ && precision <= IFOREST_MOST_DIGITS && digits >= 0 && digits <= IFOREST_MOST_DIGITS;

@@ -36,6 +36,17 @@ struct iforest_definition {
 	uint32 sketches;                         /* bit v: sketches are kept of value column v */
 };
 
+/* What the type numeric(p, s) says, as a modifier that is not -1. */
+static inline int iforest_numeric_precision(int32 typmod)
+{
+	return ((typmod - VARHDRSZ) >> 16) & 0xffff;
+}
+
+static inline int iforest_numeric_scale(int32 typmod)
+{
+	return (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+}
+
 /* Can values of that type be kept; and those of a by column of that type be told from their series? A column's type may be made
  * wider without building the index anew. */
 bool iforest_is_value_type(Oid type, int32 typmod);

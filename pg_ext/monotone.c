@@ -1,4 +1,5 @@
 #include "pg_ext/monotone_functions.h"
+#include "pg_ext/monotone_internal.h"
 
 #include <math.h>
 
@@ -91,8 +92,7 @@ bool iforest_may_make_nan(Node *expression)
 
 /* ---- functions ---- */
 
-/* The function that a node calls, and its arguments. */
-static Oid called(Node *node, List **arguments)
+Oid iforest_called(Node *node, List **arguments)
 {
 	if (IsA(node, FuncExpr)) {
 		*arguments = castNode(FuncExpr, node)->args;
@@ -116,12 +116,18 @@ static bool others_are_constant(const List *arguments, int argument)
 	return true;
 }
 
-static void add_break(List **breaks, Node *argument, Node *zone, bool is_local)
+void iforest_add_break(List **breaks, Node *argument, Node *zone, enum iforest_break_kind kind)
 {
-	List *one = list_make3(argument, zone, is_local ? makeBoolConst(true, false) : NULL);
+	List *one = list_make3(argument, zone,
+			       makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(kind), false, true));
 
 	if (!list_member(*breaks, one))
 		*breaks = lappend(*breaks, one);
+}
+
+enum iforest_break_kind iforest_break_kind(const List *one)
+{
+	return (enum iforest_break_kind)DatumGetInt32(castNode(Const, lthird(one))->constvalue);
 }
 
 static Node *as_timestamp(Node *date)
@@ -139,16 +145,16 @@ static void add_breaks(List **breaks, const struct monotone_function *function, 
 	case NO_BREAKS:
 		break;
 	case UTC_OF_SESSION:
-		add_break(breaks, argument, NULL, false);
+		iforest_add_break(breaks, argument, NULL, IFOREST_BREAK_UTC);
 		break;
 	case LOCAL_OF_SESSION:
-		add_break(breaks, as_timestamp(argument), NULL, true);
+		iforest_add_break(breaks, as_timestamp(argument), NULL, IFOREST_BREAK_LOCAL);
 		break;
 	case UTC_OF_ARGUMENT:
-		add_break(breaks, argument, list_nth(arguments, function->zone), false);
+		iforest_add_break(breaks, argument, list_nth(arguments, function->zone), IFOREST_BREAK_UTC);
 		break;
 	case LOCAL_OF_ARGUMENT:
-		add_break(breaks, argument, list_nth(arguments, function->zone), true);
+		iforest_add_break(breaks, argument, list_nth(arguments, function->zone), IFOREST_BREAK_LOCAL);
 		break;
 	}
 }
@@ -160,7 +166,7 @@ static bool is_exact_division(List *arguments)
 {
 	Const *divisor = lsecond(arguments);
 	List *inner;
-	Oid dividend = called(linitial(arguments), &inner);
+	Oid dividend = iforest_called(linitial(arguments), &inner);
 	int n_ones = 0;
 
 	if (iforest_has_columns((Node *)divisor))
@@ -187,46 +193,7 @@ static bool is_rounding(Oid function, const List *arguments)
 	return IsA(digits, Const) && !digits->constisnull && DatumGetInt32(digits->constvalue) <= 0;
 }
 
-static bool is_listed(Oid function, List *arguments, AttrNumber attribute, List **breaks)
-{
-	if (function == F_NUMERIC_DIV)
-		return is_exact_division(arguments) && iforest_is_monotone(linitial(arguments), attribute, breaks);
-	if (is_rounding(function, arguments)) {
-		List *division;
-
-		if (called(linitial(arguments), &division) == F_NUMERIC_DIV && !iforest_has_columns(lsecond(division)))
-			return iforest_is_monotone(linitial(division), attribute, breaks);
-	}
-	if (IS_ONE_OF(function, sums_and_products) && list_length(arguments) == 2) {
-		int i = iforest_has_columns(linitial(arguments)) ? 0 : 1;
-
-		if (IS_ONE_OF(function, real_products) && iforest_may_be_infinite(list_nth(arguments, 1 - i)))
-			return false;
-		return others_are_constant(arguments, i) && iforest_is_monotone(list_nth(arguments, i), attribute, breaks);
-	}
-	for (size_t i = 0; i < lengthof(functions); i++) {
-		const struct monotone_function *known = &functions[i];
-
-		if (known->function != function || !others_are_constant(arguments, known->argument) ||
-		    !iforest_is_monotone(list_nth(arguments, known->argument), attribute, breaks))
-			continue;
-		add_breaks(breaks, known, arguments);
-		return true;
-	}
-	return false;
-}
-
-/* x - x % w is x / w * w. */
-static bool is_less_remainder(Oid function, List *arguments, AttrNumber attribute, List **breaks)
-{
-	List *inner;
-
-	return IS_ONE_OF(function, differences) && IS_ONE_OF(called(lsecond(arguments), &inner), remainders) &&
-	       equal(linitial(arguments), linitial(inner)) && !iforest_has_columns(lsecond(inner)) &&
-	       iforest_is_monotone(linitial(arguments), attribute, breaks);
-}
-
-/* A field, or the unit of date_trunc, in small letters; empty where it is not known when planning. */
+/* A field of extract(), in small letters; empty where it is not known when planning. */
 static void constant_word(Node *node, char *word, size_t n_bytes)
 {
 	word[0] = '\0';
@@ -245,6 +212,66 @@ static bool is_among(const char *word, const char *const *words)
 	return false;
 }
 
+/* extract(julian from ts): days, and the part of the day that has gone by. That is a quotient, so more digits of it may be kept
+ * of some than of others; rounded to an integer they are in order. */
+static bool is_julian(Node *node, AttrNumber attribute, List **breaks)
+{
+	char field[16];
+	List *arguments;
+	Oid function = iforest_called(node, &arguments);
+
+	if (function != F_EXTRACT_TEXT_TIMESTAMP && function != F_EXTRACT_TEXT_TIMESTAMPTZ)
+		return false;
+	constant_word(linitial(arguments), field, sizeof field);
+	if (strcmp(field, "julian") != 0 || !iforest_is_monotone_beside_null(lsecond(arguments), attribute, breaks))
+		return false;
+	if (function == F_EXTRACT_TEXT_TIMESTAMPTZ)
+		iforest_add_break(breaks, lsecond(arguments), NULL, IFOREST_BREAK_UTC);
+	return true;
+}
+
+static bool is_listed(Oid function, List *arguments, AttrNumber attribute, List **breaks)
+{
+	if (function == F_NUMERIC_DIV)
+		return is_exact_division(arguments) && iforest_is_monotone_beside_null(linitial(arguments), attribute, breaks);
+	if (is_rounding(function, arguments)) {
+		List *division;
+
+		if (iforest_called(linitial(arguments), &division) == F_NUMERIC_DIV && !iforest_has_columns(lsecond(division)))
+			return iforest_is_monotone_beside_null(linitial(division), attribute, breaks);
+		if (is_julian(linitial(arguments), attribute, breaks))
+			return true;
+	}
+	if (IS_ONE_OF(function, sums_and_products) && list_length(arguments) == 2) {
+		int i = iforest_has_columns(linitial(arguments)) ? 0 : 1;
+
+		if (IS_ONE_OF(function, real_products) && iforest_may_be_infinite(list_nth(arguments, 1 - i)))
+			return false;
+		return others_are_constant(arguments, i) &&
+		       iforest_is_monotone_beside_null(list_nth(arguments, i), attribute, breaks);
+	}
+	for (size_t i = 0; i < lengthof(functions); i++) {
+		const struct monotone_function *known = &functions[i];
+
+		if (known->function != function || !others_are_constant(arguments, known->argument) ||
+		    !iforest_is_monotone_beside_null(list_nth(arguments, known->argument), attribute, breaks))
+			continue;
+		add_breaks(breaks, known, arguments);
+		return true;
+	}
+	return false;
+}
+
+/* x - x % w is x / w * w. */
+static bool is_less_remainder(Oid function, List *arguments, AttrNumber attribute, List **breaks)
+{
+	List *inner;
+
+	return IS_ONE_OF(function, differences) && IS_ONE_OF(iforest_called(lsecond(arguments), &inner), remainders) &&
+	       equal(linitial(arguments), linitial(inner)) && !iforest_has_columns(lsecond(inner)) &&
+	       iforest_is_monotone_beside_null(linitial(arguments), attribute, breaks);
+}
+
 /* extract(year from ts) and the like; of an interval only its length, which a difference of times has without months. */
 static bool is_field(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
@@ -258,42 +285,17 @@ static bool is_field(Oid function, List *arguments, AttrNumber attribute, List *
 	is_epoch = strcmp(field, "epoch") == 0;
 	if (exprType(lsecond(arguments)) == INTERVALOID) {
 		List *inner;
-		Oid of = called(lsecond(arguments), &inner);
+		Oid of = iforest_called(lsecond(arguments), &inner);
 
 		if (!is_epoch || (of != F_TIMESTAMP_MI && of != F_TIMESTAMPTZ_MI))
 			return false;
 	} else if (!is_epoch && !is_among(field, years)) {
 		return false;
 	}
-	if (!iforest_is_monotone(lsecond(arguments), attribute, breaks))
+	if (!iforest_is_monotone_beside_null(lsecond(arguments), attribute, breaks))
 		return false;
 	if (!is_epoch && exprType(lsecond(arguments)) == TIMESTAMPTZOID)
-		add_break(breaks, lsecond(arguments), NULL, false);
-	return true;
-}
-
-/* ts + interval. With months it is not monotone: the 30th and the 31st of January both go to the last of February. Days of a
- * timestamptz are added in local time, which is turned back into UTC. */
-static bool is_shift(Oid function, List *arguments, AttrNumber attribute, List **breaks)
-{
-	Interval *interval;
-	Node *local;
-
-	if (!IS_ONE_OF(function, interval_shifts) || !IsA(lsecond(arguments), Const) ||
-	    castNode(Const, lsecond(arguments))->constisnull)
-		return false;
-	interval = DatumGetIntervalP(castNode(Const, lsecond(arguments))->constvalue);
-	if (interval->month != 0 || !iforest_is_monotone(linitial(arguments), attribute, breaks))
-		return false;
-	if (interval->day == 0 || exprType(linitial(arguments)) != TIMESTAMPTZOID)
-		return true;
-	local = (Node *)makeFuncExpr(F_TIMESTAMP_TIMESTAMPTZ, TIMESTAMPOID, list_make1(linitial(arguments)), InvalidOid,
-				     InvalidOid, COERCE_EXPLICIT_CALL);
-	local = (Node *)makeFuncExpr(function == F_TIMESTAMPTZ_PL_INTERVAL ? F_TIMESTAMP_PL_INTERVAL : F_TIMESTAMP_MI_INTERVAL,
-				     TIMESTAMPOID, list_make2(local, lsecond(arguments)), InvalidOid, InvalidOid,
-				     COERCE_EXPLICIT_CALL);
-	add_break(breaks, linitial(arguments), NULL, false);
-	add_break(breaks, local, NULL, true);
+		iforest_add_break(breaks, lsecond(arguments), NULL, IFOREST_BREAK_UTC);
 	return true;
 }
 
@@ -307,25 +309,52 @@ static bool is_comparison(Node *node, AttrNumber attribute, List **breaks)
 
 	if (!IsA(node, OpExpr) || castNode(OpExpr, node)->opno >= FirstNormalObjectId)
 		return false;
-	(void)called(node, &arguments);
+	(void)iforest_called(node, &arguments);
 	if (list_length(arguments) != 2 || !iforest_is_inequality(castNode(OpExpr, node)->opno))
 		return false;
 	i = iforest_has_columns(linitial(arguments)) ? 0 : 1;
 	side = list_nth(arguments, i);
 	type = exprType(side);
-	if (!others_are_constant(arguments, i) || !iforest_is_monotone(side, attribute, breaks))
+	if (!others_are_constant(arguments, i) || !iforest_is_monotone_beside_null(side, attribute, breaks))
 		return false;
 	/* compared as timestamptz, which local time is turned into */
 	if ((type == TIMESTAMPOID || type == DATEOID) && exprType(list_nth(arguments, 1 - i)) == TIMESTAMPTZOID)
-		add_break(breaks, as_timestamp(side), NULL, true);
+		iforest_add_break(breaks, as_timestamp(side), NULL, IFOREST_BREAK_LOCAL);
 	return true;
+}
+
+/* x < ALL (array) and the like: as its comparisons do, it changes once. */
+static bool is_comparison_of_array(Node *node, AttrNumber attribute, List **breaks)
+{
+	ScalarArrayOpExpr *call = (ScalarArrayOpExpr *)node;
+
+	return IsA(node, ScalarArrayOpExpr) && call->opno < FirstNormalObjectId && iforest_is_inequality(call->opno) &&
+	       !iforest_has_columns(lsecond(call->args)) &&
+	       exprType(linitial(call->args)) == get_base_element_type(exprType(lsecond(call->args))) &&
+	       iforest_is_monotone_beside_null(linitial(call->args), attribute, breaks);
+}
+
+/* greatest(x, c), least(x, c), and coalesce(x, c), which is x unless that is NULL for all times or none. */
+static bool is_choice(Node *node, AttrNumber attribute, List **breaks)
+{
+	List *arguments = NIL;
+	int i = 0;
+
+	if (IsA(node, MinMaxExpr))
+		arguments = castNode(MinMaxExpr, node)->args;
+	else if (IsA(node, CoalesceExpr) && exprType(node) != BOOLOID)
+		arguments = castNode(CoalesceExpr, node)->args;
+	while (IsA(node, MinMaxExpr) && i + 1 < list_length(arguments) && !iforest_has_columns(list_nth(arguments, i)))
+		i++;
+	return arguments != NIL && others_are_constant(arguments, i) &&
+	       iforest_is_monotone_beside_null(list_nth(arguments, i), attribute, breaks);
 }
 
 /* iforest_bucket_of(), which numbers what lies beside its buckets, too. */
 static bool is_bucket_number(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
 	return iforest_is_own_function(function, "iforest_bucket_of") && others_are_constant(arguments, 0) &&
-	       iforest_is_monotone(linitial(arguments), attribute, breaks);
+	       iforest_is_monotone_beside_null(linitial(arguments), attribute, breaks);
 }
 
 bool iforest_keeps_order(const RelabelType *relabel)
@@ -342,19 +371,19 @@ static bool is_monotone(Node *node, AttrNumber attribute, List **breaks)
 		return castNode(Var, node)->varattno == attribute;
 	if (IsA(node, RelabelType))
 		return iforest_keeps_order(castNode(RelabelType, node)) &&
-		       iforest_is_monotone((Node *)castNode(RelabelType, node)->arg, attribute, breaks);
+		       iforest_is_monotone_beside_null((Node *)castNode(RelabelType, node)->arg, attribute, breaks);
 	if (is_notclause(node))
-		return iforest_is_monotone((Node *)get_notclausearg(node), attribute, breaks);
-	function = called(node, &arguments);
+		return iforest_is_monotone_beside_null((Node *)get_notclausearg(node), attribute, breaks);
+	function = iforest_called(node, &arguments);
 	if (!OidIsValid(function))
-		return false;
+		return is_comparison_of_array(node, attribute, breaks) || is_choice(node, attribute, breaks);
 	return is_listed(function, arguments, attribute, breaks) ||
 	       is_less_remainder(function, arguments, attribute, breaks) ||
-	       is_field(function, arguments, attribute, breaks) || is_shift(function, arguments, attribute, breaks) ||
+	       is_field(function, arguments, attribute, breaks) || iforest_is_shifted(function, arguments, attribute, breaks) ||
 	       is_comparison(node, attribute, breaks) || is_bucket_number(function, arguments, attribute, breaks);
 }
 
-bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks)
+bool iforest_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **breaks)
 {
 	List *before = list_copy(*breaks);
 
@@ -362,4 +391,18 @@ bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks)
 		return true;
 	*breaks = before;
 	return false;
+}
+
+/* May it be something else than NULL where its column is NULL? Of what is_monotone() takes. */
+static bool has_value_of_null(Node *node, void *context)
+{
+	if (!node)
+		return false;
+	return IsA(node, CoalesceExpr) || IsA(node, MinMaxExpr) || IsA(node, ScalarArrayOpExpr) ||
+	       expression_tree_walker(node, has_value_of_null, context);
+}
+
+bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks)
+{
+	return !has_value_of_null(expression, NULL) && iforest_is_monotone_beside_null(expression, attribute, breaks);
 }

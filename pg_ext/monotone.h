@@ -6,8 +6,10 @@
  * are found by evaluating the very expression, by galloping (buckets.h).
  *
  * Conversions between local time and UTC are monotone only between the transitions of the time zone: they add breaks, and an
- * expression is monotone between its breaks. Any other function keeps its value where its arguments keep theirs: so the run
- * keys of an expression are the largest monotone expressions in it, whatever is done to them.
+ * expression is monotone between its breaks. So are times to which months are added, between the last days of months, and a
+ * time less a multiple of days that hangs on the day of the week, while that stays the same. Any other function keeps its value
+ * where its arguments keep theirs: so the run keys of an expression are the largest monotone expressions in it, whatever is
+ * done to them.
  */
 #ifndef IFOREST_PG_MONOTONE_H
 #define IFOREST_PG_MONOTONE_H
@@ -17,16 +19,29 @@
 #include "nodes/pg_list.h"
 #include "nodes/primnodes.h"
 
-/* A break node is a list of three: the expression whose value is a timestamp, the zone (text, without columns; NULL: that of
- * the session), and whether the value is local time of that zone (then a Const true) or UTC (NULL). */
+/* What is the same for two times if nothing breaks the order between them. */
+enum iforest_break_kind {
+	IFOREST_BREAK_UTC,      /* the piece of a time zone that a timestamp of UTC lies in (zones.h) */
+	IFOREST_BREAK_LOCAL,    /* the same for local time of that zone */
+	IFOREST_BREAK_MONTHS,   /* the days of a month up to the 28th, or one of the others, in which a timestamp lies */
+	IFOREST_BREAK_VALUE     /* the value of an expression of any type */
+};
+
+/* A break node is a list of three: the expression, the zone (text, without columns; NULL: that of the session), and the kind, a
+ * Const of int4. */
 struct iforest_run_keys {
 	List *expressions;  /* Expr, each monotone in the column between the breaks */
 	List *breaks;       /* List of three Node */
 };
 
-/* Is the expression monotone in column `attribute` of varno 1, between the breaks that are added to *breaks? Requires  no
- * volatile function in it. Where it is not, *breaks stays as it was. */
+enum iforest_break_kind iforest_break_kind(const List *one);
+
+/* Is the expression monotone in column `attribute` of varno 1, between the breaks that are added to *breaks, and NULL where the
+ * column is? Requires  no volatile function in it. Where it is not, *breaks stays as it was. */
 bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks);
+
+/* The same, whatever it is where the column is NULL. */
+bool iforest_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **breaks);
 
 /* Is it, besides, ascending by plain steps (casts, and finite constants added or multiplied by), so that NaN and the infinities
  * of a real column stay where they are in the order? */

@@ -1,6 +1,9 @@
 #include "pg_ext/question.h"
 
+#include <float.h>
+
 #include "access/stratnum.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
@@ -123,6 +126,8 @@ static const Oid harmless[] = {
 	F_INT4_INT2,   F_INT8_INT2,   F_NUMERIC_INT2,  F_NUMERIC_INT4, F_NUMERIC_INT8, F_FLOAT8_INT2,
 	F_FLOAT8_INT4, F_FLOAT8_INT8, F_FLOAT8_FLOAT4, F_NUMERIC_EQ,   F_NUMERIC_NE,   F_NUMERIC_LT,
 	F_NUMERIC_LE,  F_NUMERIC_GT,  F_NUMERIC_GE,    F_BPCHAREQ,     F_BPCHARLIKE,   F_TEXT_BPCHAR,
+	F_FLOAT4_INT2, F_FLOAT4_INT4, F_FLOAT4_INT8,   F_NUMERIC_FLOAT4, F_NUMERIC_FLOAT8,
+	F_FLOOR_NUMERIC, F_CEIL_NUMERIC, F_CEILING_NUMERIC, F_ROUND_NUMERIC_INT4, F_TRUNC_NUMERIC_INT4,
 };
 
 static bool may_fail(Oid function, void *context)
@@ -175,6 +180,23 @@ static bool is_safe_division(OpExpr *call)
 	return false;
 }
 
+/* A cast of a numeric(p, s) that every value fits into, by its digits before the point, of which rounding adds one. A value
+ * column has no NaN. */
+static bool is_safe_cast(const FuncExpr *call)
+{
+	static const struct { Oid cast; int most_digits;
+	} casts[] = { { F_INT2_NUMERIC, 4 }, { F_INT4_NUMERIC, 9 }, { F_INT8_NUMERIC, 18 },
+		      { F_FLOAT4_NUMERIC, FLT_MAX_10_EXP }, { F_FLOAT8_NUMERIC, DBL_MAX_10_EXP } };
+	Node *argument = linitial(call->args);
+	int32 modifier = exprTypmod(argument);
+
+	for (size_t i = 0; i < lengthof(casts); i++)
+		if (casts[i].cast == call->funcid)
+			return getBaseTypeAndTypmod(exprType(argument), &modifier) == NUMERICOID && modifier >= VARHDRSZ &&
+			       iforest_numeric_precision(modifier) - iforest_numeric_scale(modifier) <= casts[i].most_digits;
+	return false;
+}
+
 /* Could the condition raise an error for some value? It is asked about values of rows that others remove. Numerics have room
  * for whatever is made of a value; integers have not. What it has beside the value fails for all rows or none, which is told
  * when it is asked, if it can be caught. */
@@ -196,6 +218,11 @@ static bool may_fail_of_value(Node *node, void *context)
 			return may_fail_of_value(linitial(call->args), context);
 		return may_fail(call->opfuncid, NULL) || may_fail_of_value((Node *)call->args, context);
 	}
+	if (IsA(node, FuncExpr))
+		return (may_fail(castNode(FuncExpr, node)->funcid, NULL) && !is_safe_cast(castNode(FuncExpr, node))) ||
+		       may_fail_of_value((Node *)castNode(FuncExpr, node)->args, context);
+	if (IsA(node, Var))
+		return false;
 	if (IsA(node, List) || IsA(node, RelabelType) || IsA(node, BoolExpr))
 		return expression_tree_walker(node, may_fail_of_value, context);
 	return iforest_may_call(node, may_fail);

@@ -11,6 +11,7 @@
 #include "utils/numeric.h"
 #include "utils/typcache.h"
 
+#include "pg_ext/definition.h"
 #include "pg_ext/own.h"
 
 /* ---- fields of a time ---- */
@@ -86,7 +87,8 @@ static Node *truncated_to_unit(Node *node, AttrNumber attribute)
 	default:
 		return NULL;
 	}
-	if (!IsA(word, Const) || castNode(Const, word)->constisnull || !iforest_is_monotone(time, attribute, &breaks))
+	if (!IsA(word, Const) || castNode(Const, word)->constisnull ||
+	    !iforest_is_monotone_beside_null(time, attribute, &breaks))
 		return NULL;
 	unit = TextDatumGetCString(castNode(Const, word)->constvalue);
 	unit = time == linitial(call->args) ? unit_of_format(unit) : unit_of_field(unit);
@@ -100,12 +102,11 @@ static Node *truncated_to_unit(Node *node, AttrNumber attribute)
 
 /* ---- iforest_bucket() ---- */
 
-/* Adds expression < bound. */
-static void add_comparison(Node *expression, Node *bound, struct iforest_run_keys *keys)
+/* Adds left < right. */
+static void add_comparison(Node *left, Node *right, struct iforest_run_keys *keys)
 {
-	TypeCacheEntry *type = lookup_type_cache(exprType(expression), TYPECACHE_LT_OPR);
-	Expr *comparison = make_opclause(type->lt_opr, BOOLOID, false, (Expr *)expression, (Expr *)bound, InvalidOid,
-					 InvalidOid);
+	TypeCacheEntry *type = lookup_type_cache(exprType(left), TYPECACHE_LT_OPR);
+	Expr *comparison = make_opclause(type->lt_opr, BOOLOID, false, (Expr *)left, (Expr *)right, InvalidOid, InvalidOid);
 
 	set_opfuncid(castNode(OpExpr, (Node *)comparison));
 	keys->expressions = list_append_unique(keys->expressions, comparison);
@@ -127,6 +128,75 @@ static bool add_bucket_keys(Node *node, AttrNumber attribute, struct iforest_run
 	add_comparison(linitial(arguments), lsecond(arguments), keys);
 	add_comparison(linitial(arguments), lthird(arguments), keys);
 	return true;
+}
+
+/* ---- what depends on the order of its arguments alone ---- */
+
+/* Adds what tells whether an expression is before, at or after a bound. */
+static bool add_bound(Node *expression, Node *bound, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	if (exprType(expression) != exprType(bound) || iforest_has_columns(bound) ||
+	    !iforest_is_monotone_beside_null(expression, attribute, &keys->breaks))
+		return false;
+	add_comparison(expression, bound, keys);
+	add_comparison(bound, expression, keys);
+	return true;
+}
+
+/* time <@ range */
+static bool add_range(List *arguments, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	Node *time = linitial(arguments), *range = lsecond(arguments);
+	static const Oid bounds[] = { F_LOWER_ANYRANGE, F_UPPER_ANYRANGE };
+
+	for (size_t i = 0; i < lengthof(bounds); i++)
+		if (!add_bound(time,
+			       (Node *)makeFuncExpr(bounds[i], exprType(time), list_make1(range), InvalidOid, InvalidOid,
+						    COERCE_EXPLICIT_CALL),
+			       attribute, keys))
+			return false;
+	return true;
+}
+
+/* (time, time) OVERLAPS (a, b), either way round */
+static bool add_overlap(List *arguments, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	int i = iforest_has_columns(linitial(arguments)) ? 0 : 2;
+	Node *time = list_nth(arguments, i);
+
+	return equal(time, list_nth(arguments, i + 1)) && add_bound(time, list_nth(arguments, 2 - i), attribute, keys) &&
+	       add_bound(time, list_nth(arguments, 3 - i), attribute, keys);
+}
+
+/* (x, time) < (a, b) and the like: by columns are constants here */
+static bool add_row_order(RowCompareExpr *row, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	ListCell *left, *right;
+
+	forboth(left, row->largs, right, row->rargs)
+		if ((iforest_mentions(lfirst(left), attribute) || iforest_mentions(lfirst(right), attribute)) &&
+		    !add_bound(lfirst(left), lfirst(right), attribute, keys))
+			return false;
+	return true;
+}
+
+static bool add_order_keys(Node *node, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	struct iforest_run_keys before = { list_copy(keys->expressions), list_copy(keys->breaks) };
+	bool added = false;
+
+	if (IsA(node, RowCompareExpr)) {
+		added = add_row_order(castNode(RowCompareExpr, node), attribute, keys);
+	} else if (IsA(node, OpExpr) && get_opcode(castNode(OpExpr, node)->opno) == F_ELEM_CONTAINED_BY_RANGE) {
+		added = add_range(castNode(OpExpr, node)->args, attribute, keys);
+	} else if (IsA(node, FuncExpr) &&
+		   (castNode(FuncExpr, node)->funcid == F_OVERLAPS_TIMESTAMP_TIMESTAMP_TIMESTAMP_TIMESTAMP ||
+		    castNode(FuncExpr, node)->funcid == F_OVERLAPS_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ)) {
+		added = add_overlap(castNode(FuncExpr, node)->args, attribute, keys);
+	}
+	if (!added)
+		*keys = before;
+	return added;
 }
 
 /* ---- equality ---- */
@@ -162,9 +232,10 @@ List *iforest_halves(Node *condition, AttrNumber attribute, bool may_break)
 	Node *from = as_inequality(condition, BTGreaterEqualStrategyNumber);
 	Node *until = as_inequality(condition, BTLessEqualStrategyNumber);
 	List *breaks = NIL;
+	bool (*is_monotone)(Node *, AttrNumber, List **) = may_break ? iforest_is_monotone_beside_null : iforest_is_monotone;
 
-	if (!from || !until || !iforest_is_monotone(from, attribute, &breaks) ||
-	    !iforest_is_monotone(until, attribute, &breaks) || (breaks != NIL && !may_break))
+	if (!from || !until || !is_monotone(from, attribute, &breaks) || !is_monotone(until, attribute, &breaks) ||
+	    (breaks != NIL && !may_break))
 		return NIL;
 	return list_make2(from, until);
 }
@@ -207,7 +278,9 @@ static bool collect(Node *node, void *context)
 	truncated = truncated_to_unit(node, attribute);
 	if (truncated)
 		node = truncated;
-	if (iforest_is_monotone(node, attribute, &collecting->keys->breaks)) {
+	if (add_order_keys(node, attribute, collecting->keys))
+		return false;
+	if (iforest_is_monotone_beside_null(node, attribute, &collecting->keys->breaks)) {
 		collecting->keys->expressions = list_append_unique(collecting->keys->expressions, node);
 		return false;
 	}
@@ -305,7 +378,7 @@ bool iforest_equal_is_identical(Node *expression)
 static int scale_of(Node *node, int32 modifier)
 {
 	if (modifier >= VARHDRSZ)
-		return (((modifier - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+		return iforest_numeric_scale(modifier);
 	if (IsA(node, Const) && !castNode(Const, node)->constisnull) {
 		Numeric number = DatumGetNumeric(castNode(Const, node)->constvalue);
 

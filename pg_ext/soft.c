@@ -40,8 +40,13 @@ static bool calls_walker(Node *node, void *context)
 	case T_CaseTestExpr:
 	case T_CoalesceExpr:
 	case T_SQLValueFunction:
+	case T_RowCompareExpr:
 	case T_List:
 		return check_functions_in_node(node, search->is_meant, NULL) ||
+		       expression_tree_walker(node, calls_walker, context);
+	case T_MinMaxExpr:
+		/* compares by a function that it does not name */
+		return castNode(MinMaxExpr, node)->minmaxtype >= FirstNormalObjectId ||
 		       expression_tree_walker(node, calls_walker, context);
 	default:
 		return true;

@@ -55,3 +55,15 @@ int64 iforest_zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local)
 		return local_piece(zone, time);
 	return next_transition(zone, time, &at, &before, &after) ? at : PG_INT64_MAX;
 }
+
+int64 iforest_month_piece(int64 timestamp_us)
+{
+	static const int always = 28, most = 31;
+	int64 date = timestamp_us / USECS_PER_DAY - (timestamp_us % USECS_PER_DAY < 0);
+	int year, month, day;
+
+	if (timestamp_us == DT_NOBEGIN || timestamp_us == DT_NOEND)
+		return timestamp_us;
+	j2date((int)(date + POSTGRES_EPOCH_JDATE), &year, &month, &day);
+	return ((int64)year * MONTHS_PER_YEAR + month) * (most - always + 1) + Max(day - always, 0);
+}

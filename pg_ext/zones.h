@@ -1,4 +1,5 @@
-/* zones.h -- where the offset of a time zone changes: conversions between local time and UTC are monotone only between. */
+/* zones.h -- where the offset of a time zone changes, and where months end: conversions between local time and UTC, and what
+ * adds months to a time, are monotone only between. */
 #ifndef IFOREST_PG_ZONES_H
 #define IFOREST_PG_ZONES_H
 
@@ -14,5 +15,9 @@ pg_tz *iforest_zone_find(const char *name);
  * of UTC, or of local time of that zone (whose transitions have two ends, between which local times are skipped or come
  * twice). */
 int64 iforest_zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local);
+
+/* The same for months: what adds months to timestamps keeps those up to the 28th in order, and those of each later day, of
+ * which several may be put on the last day of a month. */
+int64 iforest_month_piece(int64 timestamp_us);
 
 #endif

@@ -15,7 +15,7 @@ static void read_header(struct bi_query *query, char *header)
 {
 	const struct { const char *key; const char **value;
 	} fields[] = { { "name", &query->name }, { "tool", &query->tool }, { "rows", &query->rows }, { "on", &query->on },
-		       { "expect", &query->expect }, { "execute", &query->execute }, { "then", &query->then },
+		       { "expect", &query->expect }, { "large", &query->large }, { "execute", &query->execute }, { "then", &query->then },
 		       { "within", &query->within } };
 
 	for (size_t i = 0; i < COUNT_OF(fields); i++)
@@ -45,6 +45,9 @@ static void read_expectation(struct bi_query *query)
 	query->reason = declined ? declined + strlen("declined: ") : NULL;
 	if (query->n_nodes == 0 && !query->reason && strcmp(expect, "plain") != 0)
 		client_fail("%s expects '%s'", query->name, expect);
+	if (query->large[0] &&
+	    (query->n_nodes == 0 || (strcmp(query->large, "plain") != 0 && strcmp(query->large, "some") != 0)))
+		client_fail("%s expects '%s' of large tables", query->name, query->large);
 }
 
 /* Takes the lines from *at on that begin with "--" as one header, joined in place. */

@@ -8,9 +8,9 @@
 /* An entry of a file, as bi/README.md explains it. All text belongs to the suite; "" stands for what is not said. */
 struct bi_query {
 	const char *file;    /* "grafana" */
-	const char *name, *tool, *rows, *expect, *on, *execute, *then, *within;
+	const char *name, *tool, *rows, *expect, *large, *on, *execute, *then, *within;
 	const char *sql;     /* without the semicolon */
-	unsigned n_nodes;    /* custom scans expected in its plan */
+	unsigned n_nodes;    /* custom scans expected in its plan; of large tables unless `large` says otherwise */
 	const char *reason;  /* why a level of it is declined, NULL: none is */
 };
 

@@ -12,7 +12,7 @@ SELECT count(*), sum(dur) FROM :t WHERE ts BETWEEN SYMMETRIC '2024-11-03' AND '2
 -- name: condition_not_between | tool: hand-written | rows: 20 | on: spans local_spans parted_spans | expect: node
 SELECT count(*), sum(dur), max(ts) FROM :t WHERE ts NOT BETWEEN '2024-03-10' AND '2024-11-03';
 
--- name: condition_distinct_from | tool: hand-written | rows: 20, 21 | expect: node
+-- name: condition_distinct_from | tool: hand-written | rows: 20, 21 | expect: node | large: plain
 SELECT count(*), count(ts), sum(dur) FROM spans WHERE ts IS DISTINCT FROM '2024-03-10' AND status IS NOT DISTINCT FROM NULL AND service IS DISTINCT FROM 'api';
 
 -- name: condition_not_in | tool: hand-written | rows: 20, 21 | expect: node
@@ -36,7 +36,7 @@ SELECT count(*), count(ts), sum(dur) FROM spans WHERE coalesce(ts, '2024-06-01')
 -- name: condition_case | tool: hand-written | rows: 20 | expect: node
 SELECT service, count(*), sum(dur) FROM spans WHERE CASE service WHEN 'api' THEN ts >= '2024-11-03' WHEN 'cart' THEN ts < '2024-03-10' ELSE status = 'error' END GROUP BY 1 ORDER BY 1;
 
--- name: condition_text_of_time | tool: hand-written | rows: 20, N4 | on: spans local_spans | expect: node
+-- name: condition_text_of_time | tool: hand-written | rows: 20, N4 | on: spans local_spans | expect: node | large: plain
 SELECT count(*), sum(dur) FROM :t WHERE ts::text LIKE '2024-03-10%';
 
 -- name: condition_row | tool: hand-written | rows: 21 | expect: node
@@ -51,14 +51,14 @@ SELECT date_trunc('day', ts) AS day, count(*), sum(dur) FROM :t WHERE extract(mi
 -- name: condition_time_of_day | tool: hand-written | rows: 20, N10 | on: spans local_spans | expect: node
 SELECT service, count(*), sum(dur) FROM :t WHERE ts::time BETWEEN '22:15' AND '23:45:30' GROUP BY 1 ORDER BY 1;
 
--- name: condition_zone_of_label | tool: hand-written | rows: 4, N1 | expect: node
+-- name: condition_zone_of_label | tool: hand-written | rows: 4, N1 | expect: node | large: plain
 SELECT date_trunc('hour', ts AT TIME ZONE CASE WHEN service = 'api' THEN 'America/New_York' ELSE 'Asia/Kolkata' END) AS hour, count(*), sum(dur) FROM spans
 WHERE ts >= '2024-11-03 00:00Z' AND ts < '2024-11-04 00:00Z' AND service IS NOT NULL GROUP BY 1 ORDER BY 1;
 
--- name: condition_never_true | tool: hand-written | rows: 21, S3 | expect: node | execute: NULL
+-- name: condition_never_true | tool: hand-written | rows: 21, S3 | expect: node | large: plain | execute: NULL
 SELECT count(*), sum(dur) FROM spans WHERE service = $1 AND ts IS NOT NULL;
 
--- name: condition_without_columns | tool: hand-written | rows: 18, S3 | expect: node | execute: 'day'
+-- name: condition_without_columns | tool: hand-written | rows: 18, S3 | expect: node | large: plain | execute: 'day'
 SELECT count(*), sum(dur), max(service) FROM spans WHERE $1 = 'week';
 
 -- name: condition_without_columns_grouped | tool: hand-written | rows: 18 | expect: node | execute: 'week'
@@ -74,7 +74,7 @@ SELECT 12 / (extract(month FROM ts)::int - 1) AS n, count(*), sum(dur) FROM span
 -- name: condition_having_only | tool: hand-written | rows: 14, 24 | on: spans parted_spans | expect: node
 SELECT service FROM :t GROUP BY service HAVING max(dur) > 500000 AND min(ts) < '2024-02-01' ORDER BY sum(amount) DESC, 1;
 
--- name: condition_filters | tool: hand-written | rows: 22, S9 | on: spans local_spans parted_spans | expect: node
+-- name: condition_filters | tool: hand-written | rows: 22, S9 | on: spans local_spans parted_spans | expect: node | large: plain
 SELECT service, count(*) FILTER (WHERE extract(hour FROM ts) < 12) AS am, sum(dur) FILTER (WHERE date_trunc('month', ts) = '2024-03-01') AS march, min(ts) FILTER (WHERE status = 'error') AS error,
 	max(ts) FILTER (WHERE ts < '2024-11-03') AS late, count(ts) FILTER (WHERE ts IS NULL OR status IS NULL) AS nulls, avg(x) FILTER (WHERE false) AS nothing
 FROM :t GROUP BY 1 ORDER BY 1;

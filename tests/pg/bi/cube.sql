@@ -42,7 +42,7 @@ CREATE TEMPORARY TABLE rollup AS SELECT "spans".service "spans__service", date_t
 -- name: cube_refresh_key | tool: Cube | rows: S3 | on: spans local_spans parted_spans | expect: node
 select max(ts), count(*) from :t;
 
--- name: cube_refresh_key_alone | tool: Cube | rows: S3 | expect: node
+-- name: cube_refresh_key_alone | tool: Cube | rows: S3 | expect: node | large: plain
 select max(ts) from spans;
 
 -- name: cube_filtered_measure | tool: Cube | rows: 22, 16, S9, N9 | on: spans parted_spans | expect: node

@@ -1,19 +1,19 @@
 -- Times at the ends of their type, and where buckets are none of one length.
 
--- name: edge_infinite_epochs | tool: hand-written | rows: 1 | expect: node
+-- name: edge_infinite_epochs | tool: hand-written | rows: 1 | expect: node | large: plain
 SELECT floor(extract(epoch FROM ts) / 86400) * 86400 AS t, count(*), sum(dur) FROM odd_spans GROUP BY 1 ORDER BY 1;
 
--- name: edge_infinite_days | tool: hand-written | rows: 3, 5 | expect: node
+-- name: edge_infinite_days | tool: hand-written | rows: 3, 5 | expect: node | large: plain
 SELECT date_trunc('day', ts) AS day, ts::date AS date, count(*) FROM odd_spans GROUP BY 1, 2 ORDER BY 1, 2;
 
--- name: edge_infinite_years | tool: hand-written | rows: 3 | expect: node
+-- name: edge_infinite_years | tool: hand-written | rows: 3 | expect: node | large: plain
 SELECT date_trunc('year', ts) AS y, date_trunc('century', ts AT TIME ZONE 'America/New_York') AS c, count(*) FROM odd_spans
 WHERE ts = 'infinity' OR ts > '4000-01-01 BC' AND ts < '290000-01-01' GROUP BY 1, 2 ORDER BY 1, 2;
 
--- name: edge_infinite_parts | tool: hand-written | rows: N10 | expect: node
+-- name: edge_infinite_parts | tool: hand-written | rows: N10 | expect: node | large: plain
 SELECT extract(hour FROM ts) AS h, extract(year FROM ts) AS y, count(*) FROM odd_spans GROUP BY 1, 2 ORDER BY 1, 2;
 
--- name: edge_infinite_texts | tool: hand-written | rows: N10 | expect: node
+-- name: edge_infinite_texts | tool: hand-written | rows: N10 | expect: node | large: plain
 SELECT to_char(ts, 'YYYY-MM-DD BC') AS day, count(*) FROM odd_spans GROUP BY 1 ORDER BY 1;
 
 -- name: edge_infinite_bounds | tool: hand-written | rows: 18 | expect: node | execute: '-infinity', 'infinity'
@@ -22,10 +22,10 @@ SELECT count(*), min(ts), max(ts), sum(dur) FROM odd_spans WHERE ts > $1 AND ts 
 -- name: edge_infinite_ends | tool: hand-written | rows: 21 | on: odd_spans spans | expect: node
 SELECT count(*), sum(dur) FROM :t WHERE ts <= 'infinity' AND ts >= '-infinity';
 
--- name: edge_old_zone | tool: hand-written | rows: 4, N1 | expect: node
+-- name: edge_old_zone | tool: hand-written | rows: 4, N1 | expect: node | large: plain
 SELECT date_trunc('minute', ts AT TIME ZONE 'America/New_York') AS t, count(*) FROM odd_spans WHERE ts BETWEEN '1883-01-01' AND '1970-01-02' GROUP BY 1 ORDER BY 1;
 
--- name: edge_before_1970 | tool: hand-written | rows: 1 | expect: node
+-- name: edge_before_1970 | tool: hand-written | rows: 1 | expect: node | large: plain
 SELECT floor(extract(epoch FROM ts) / 7) * 7 AS t, count(*) FROM odd_spans WHERE ts BETWEEN '1969-12-31 00:00Z' AND '1970-01-01 12:00Z' GROUP BY 1 ORDER BY 1;
 
 -- name: edge_empty_range | tool: hand-written | rows: S3 | on: spans local_spans | expect: node

@@ -78,7 +78,7 @@ WHERE ts_ns >= 1710050400000000000 AND ts_ns <= 1710136800000000000 GROUP BY 1,2
 -- name: grafana_unix_epoch_group_ns | tool: Grafana | rows: 11, N6 | expect: node
 SELECT floor((ts_ns)/60000000000)*60000000000 AS "time", count(*), max(dur) FROM ns_spans GROUP BY 1 ORDER BY 1;
 
--- name: grafana_unix_epoch_group_small | tool: Grafana | rows: 11, N6 | expect: node
+-- name: grafana_unix_epoch_group_small | tool: Grafana | rows: 11, N6 | expect: node | large: plain
 SELECT floor((ts_ns)/1000000)*1000000 AS "time", count(*), max(dur) FROM ns_spans WHERE ts_ns < 1000000000000 GROUP BY 1 ORDER BY 1;
 
 -- name: grafana_stat_panel | tool: Grafana | rows: 23, S3 | on: spans local_spans parted_spans | expect: node

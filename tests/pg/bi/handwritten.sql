@@ -1,6 +1,6 @@
 -- As people write it.
 
--- name: epoch_divided | tool: hand-written | rows: 10, S10 | expect: node
+-- name: epoch_divided | tool: hand-written | rows: 10, S10 | expect: node | large: plain
 SELECT ts_ns / 60000000000 * 60000000000 AS t, service, count(*), sum(dur) FROM ns_spans GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- truncation is towards zero: the bucket around 0 is twice as wide
@@ -20,7 +20,7 @@ SELECT (ts_ns + 300000000000) / 600000000000 * 600000000000 AS t, count(*) FROM 
 -- name: epoch_width_bucket | tool: hand-written | rows: 10, S10 | expect: node
 SELECT width_bucket(ts_ns::numeric, 1710028800000000000, 1710115200000000000, 24) AS bucket, count(*), sum(x) FROM ns_spans GROUP BY 1 ORDER BY 1;
 
--- name: epoch_width_bucket_array | tool: hand-written | rows: 10 | expect: node
+-- name: epoch_width_bucket_array | tool: hand-written | rows: 10 | expect: node | large: plain
 SELECT width_bucket(ts, ARRAY['2024-03-01', '2024-04-01', '2024-04-06 15:30', '2024-11-03 01:30']::timestamptz[]) AS bucket, count(*), sum(x) FROM spans
 WHERE ts IS NOT NULL GROUP BY 1 ORDER BY 1;
 
@@ -48,7 +48,7 @@ SELECT to_char(to_timestamp(ts_ns / 1000000000) AT TIME ZONE 'Asia/Kolkata', 'YY
 -- name: epoch_interval | tool: hand-written | rows: 12 | expect: node
 SELECT date_bin('1 hour', timestamptz 'epoch' + ts_ns / 1000 * interval '1 microsecond', '2000-01-01') AS hour, count(*) FROM ns_spans GROUP BY 1 ORDER BY 1;
 
--- name: trunc_minute | tool: hand-written | rows: 3, S2 | on: spans local_spans parted_spans | expect: node
+-- name: trunc_minute | tool: hand-written | rows: 3, S2 | on: spans local_spans parted_spans | expect: node | large: some
 SELECT date_trunc('minute', ts) AS t, service, count(*), avg(dur), max(dur) FROM :t WHERE ts >= '2024-03-10 05:00' AND ts < '2024-03-10 12:00' GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- name: trunc_all_units | tool: hand-written | rows: 3 | on: spans local_spans | expect: node
@@ -97,7 +97,7 @@ SELECT date_trunc('day', ts)::text AS day, count(*) FROM spans GROUP BY 1 ORDER 
 -- name: weekend | tool: hand-written | rows: N10, 22 | on: spans local_spans | expect: node
 SELECT CASE WHEN extract(isodow FROM ts) >= 6 THEN 'weekend' ELSE 'week' END AS kind, count(*), sum(dur) FROM :t WHERE ts IS NOT NULL GROUP BY 1 ORDER BY 1;
 
--- name: office_hours | tool: hand-written | rows: N10, 20 | on: spans local_spans | expect: node
+-- name: office_hours | tool: hand-written | rows: N10, 20 | on: spans local_spans | expect: node | large: plain
 SELECT service, count(*), sum(dur) FROM :t WHERE extract(hour FROM ts) BETWEEN 9 AND 16 AND extract(dow FROM ts) NOT IN (0, 6) GROUP BY 1 ORDER BY 1;
 
 -- name: two_ranges | tool: hand-written | rows: N10 | on: spans local_spans parted_spans | expect: node
@@ -126,7 +126,7 @@ SELECT service, count(*) FILTER (WHERE ts >= '2024-11-03') AS this, count(*) FIL
 SELECT count(*), count(1), count(id), count(service), count(ts), count(dur), sum(dur), avg(dur), min(dur), max(dur), sum(amount), avg(amount), min(amount), max(amount),
 	sum(x), avg(x), min(x), max(x), min(ts), max(ts), min(service), max(status) FROM :t;
 
--- name: all_aggregates_of_nothing | tool: hand-written | rows: 16, S3 | on: spans local_spans parted_spans | expect: node
+-- name: all_aggregates_of_nothing | tool: hand-written | rows: 16, S3 | on: spans local_spans parted_spans | expect: node | large: some
 SELECT count(*), count(dur), sum(dur), avg(dur), min(dur), sum(amount), avg(amount), max(x), avg(x), min(ts), max(service) FROM :t WHERE ts < '1999-01-01';
 
 -- name: scaled_sums | tool: hand-written | rows: 23, N9 | on: spans local_spans parted_spans | expect: node
@@ -197,7 +197,7 @@ SELECT DISTINCT ts::date FROM :t WHERE service = 'cart' ORDER BY 1 DESC;
 -- name: distinct_of_groups | tool: hand-written | rows: 25 | expect: node
 SELECT DISTINCT count(*) > 400 AS many FROM spans GROUP BY service ORDER BY 1;
 
--- name: descending | tool: hand-written | rows: 24 | on: spans parted_spans | expect: node
+-- name: descending | tool: hand-written | rows: 24 | on: spans parted_spans | expect: node | large: plain
 SELECT date_trunc('hour', ts) AS t, service, count(*) FROM :t GROUP BY 1, 2 ORDER BY 1 DESC NULLS LAST, 2 NULLS FIRST LIMIT 50 OFFSET 7;
 
 -- name: no_key_shown | tool: hand-written | rows: 24 | expect: node
@@ -232,7 +232,7 @@ SELECT 'errors' AS what, count(*) AS n FROM spans WHERE status = 'error' UNION A
 -- name: chosen_by_subselect | tool: hand-written | rows: 18, 21 | expect: 2 nodes
 SELECT service, count(*) FROM spans WHERE service = ANY (ARRAY(SELECT service FROM spans GROUP BY service HAVING count(*) > 450)) GROUP BY 1 ORDER BY 1;
 
--- name: since_the_last | tool: hand-written | rows: 18, N3 | expect: 2 nodes
+-- name: since_the_last | tool: hand-written | rows: 18, N3 | expect: 2 nodes | large: some
 SELECT date_trunc('hour', ts) AS t, count(*), max(dur) FROM spans WHERE ts > (SELECT max(ts) - interval '30 days' FROM spans WHERE service = 'api') GROUP BY 1 ORDER BY 1;
 
 -- name: max_of_counts | tool: hand-written | rows: 13, 24 | on: spans parted_spans | expect: node
@@ -282,5 +282,5 @@ SELECT count(*), sum(x) FROM recent_spans WHERE now() - ts < interval '36 hours'
 -- name: months_added | tool: hand-written | rows: N10 | expect: node
 SELECT date_trunc('year', ts + interval '1 month') AS year, count(*) FROM local_spans GROUP BY 1 ORDER BY 1;
 
--- name: remainder | tool: hand-written | rows: N10 | expect: node
+-- name: remainder | tool: hand-written | rows: N10 | expect: node | large: plain
 SELECT ts_ns % 7 AS shard, count(*) FROM ns_spans GROUP BY 1 ORDER BY 1;

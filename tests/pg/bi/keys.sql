@@ -19,10 +19,10 @@ GROUP BY 1, 2, 3, 4, 5 ORDER BY 4, 1;
 -- name: key_julian | tool: hand-written | rows: N10 | expect: node
 SELECT floor(extract(julian FROM ts)) AS day, count(*) FROM local_spans GROUP BY 1 ORDER BY 1;
 
--- name: key_offset | tool: hand-written | rows: N10, N1 | expect: node
+-- name: key_offset | tool: hand-written | rows: N10, N1 | expect: node | large: plain
 SELECT extract(timezone FROM ts) AS zone, extract(timezone_hour FROM ts) AS hour, count(*), min(ts) FROM spans GROUP BY 1, 2 ORDER BY 1, 2;
 
--- name: key_fractions | tool: hand-written | rows: N10, 2 | expect: node
+-- name: key_fractions | tool: hand-written | rows: N10, 2 | expect: node | large: plain
 SELECT floor(extract(second FROM ts)) AS s, floor(extract(milliseconds FROM ts) / 1000) AS ms, count(*) FROM spans GROUP BY 1, 2 ORDER BY 1;
 
 -- name: key_date_part | tool: hand-written | rows: N10, 1 | on: spans local_spans | expect: node
@@ -82,11 +82,11 @@ SELECT date_trunc('month', ts - $1::interval) AS month, count(*), sum(dur) FROM 
 -- name: key_scaled_down | tool: hand-written | rows: 10 | expect: node
 SELECT (ts_ns * -1) / 3600000000000 AS t, -(ts_ns / 3600000000000) AS u, count(*) FROM ns_spans WHERE ts_ns < 1000000000000000000 OR ts_ns > 1730000000000000000 GROUP BY 1, 2 ORDER BY 1;
 
--- name: key_rounded_up | tool: hand-written | rows: 10 | expect: node
+-- name: key_rounded_up | tool: hand-written | rows: 10 | expect: node | large: plain
 SELECT ceil(ts_ns / 3.6e12) AS c, round(ts_ns / 3.6e12) AS r, trunc(ts_ns / 3.6e12, 1) AS t, count(*) FROM ns_spans GROUP BY 1, 2, 3 ORDER BY 3, 1, 2;
 
--- name: key_bits | tool: hand-written | rows: 10 | expect: node
+-- name: key_bits | tool: hand-written | rows: 10 | expect: node | large: plain
 SELECT ts_ns >> 40 AS t, count(*), sum(dur) FROM ns_spans GROUP BY 1 ORDER BY 1;
 
--- name: key_sign | tool: hand-written | rows: 10 | expect: node
+-- name: key_sign | tool: hand-written | rows: 10 | expect: node | large: plain
 SELECT sign(ts_ns) AS sign, abs(ts_ns) / 600000000000 AS distance, count(*) FROM ns_spans WHERE ts_ns < 3600000000000 GROUP BY 1, 2 ORDER BY 1, 2;

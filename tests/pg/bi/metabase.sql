@@ -113,7 +113,7 @@ WHERE "source"."count" > 300 ORDER BY "source"."count" DESC, 1 LIMIT 2000;
 -- name: metabase_nested_limit | tool: Metabase | rows: 13 | expect: plain
 SELECT COUNT(*) AS "count" FROM (SELECT ts, service FROM spans ORDER BY id LIMIT 2000) AS "source";
 
--- name: metabase_count_of_counts | tool: Metabase | rows: 13, S6 | expect: node
+-- name: metabase_count_of_counts | tool: Metabase | rows: 13, S6 | expect: node | large: plain
 SELECT max("source"."count") AS "max", avg("source"."count") AS "avg" FROM (
 	SELECT DATE_TRUNC('minute', ts) AS "ts", COUNT(*) AS "count" FROM spans GROUP BY DATE_TRUNC('minute', ts)) AS "source";
 

@@ -1,6 +1,6 @@
 -- The ten most frequent shapes, each with every kind of bound (bounds.sql).
 
--- name: shape_epoch_buckets | tool: Grafana | rows: 1, 24, S1 | on: spans local_spans | expect: node
+-- name: shape_epoch_buckets | tool: Grafana | rows: 1, 24, S1 | on: spans local_spans | expect: node | large: some
 SELECT floor(extract(epoch from ts)/300)*300 AS "time", service AS metric, count(*), avg(dur), sum(amount), min(x), max(dur)
 FROM :t WHERE :range GROUP BY 1, 2 ORDER BY 1, 2;
 
@@ -14,7 +14,7 @@ SELECT count(*), sum(dur), avg(amount), min(x), max(x), max(ts) FROM :t WHERE :r
 -- name: shape_labels | tool: all | rows: 24, S4 | on: spans local_spans | expect: node
 SELECT service, count(*) AS n, sum(amount) FROM :t WHERE :range GROUP BY service ORDER BY n DESC, service LIMIT 5;
 
--- name: shape_chosen_labels | tool: all | rows: 21, S5 | on: spans local_spans | expect: node
+-- name: shape_chosen_labels | tool: all | rows: 21, S5 | on: spans local_spans | expect: node | large: some
 SELECT date_trunc('minute', ts) AS minute, count(*), max(dur) FROM :t
 WHERE :range AND service IN ('api', 'auth') AND (status = 'error' OR status = 'timeout') GROUP BY 1 ORDER BY 1;
 
@@ -43,6 +43,6 @@ FROM :t WHERE :range GROUP BY 1 ORDER BY 1;
 -- name: shape_n_minutes | tool: hand-written, TimescaleDB | rows: 9, S10 | on: spans local_spans | expect: node
 SELECT date_bin('15 minutes', ts, '2024-01-01 00:05') AS bin, count(*), min(amount), max(amount) FROM :t WHERE :range GROUP BY 1 ORDER BY 1;
 
--- name: shape_grain | tool: Superset | rows: 6, S10, N2 | on: spans local_spans | expect: node
+-- name: shape_grain | tool: Superset | rows: 6, S10, N2 | on: spans local_spans | expect: node | large: some
 SELECT DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) AS __timestamp, COUNT(*) AS count, SUM(dur) AS "SUM(dur)"
 FROM :t WHERE :range GROUP BY DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) ORDER BY 1 LIMIT 50000;

@@ -15,7 +15,7 @@ SELECT DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM
 WHERE ts >= TO_TIMESTAMP('2024-04-06 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2024-04-07 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')
 GROUP BY DATE_TRUNC('hour', ts) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 5) ORDER BY count DESC, 1 LIMIT 10000;
 
--- name: superset_30_minutes | tool: Superset | rows: 6, N2 | on: spans local_spans | expect: node
+-- name: superset_30_minutes | tool: Superset | rows: 6, N2 | on: spans local_spans | expect: node | large: plain
 SELECT DATE_TRUNC('hour', ts) + INTERVAL '30 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 30) AS __timestamp, service, SUM(x) AS "SUM(x)" FROM :t
 GROUP BY DATE_TRUNC('hour', ts) + INTERVAL '30 minutes' * FLOOR(EXTRACT(MINUTE FROM ts) / 30), service ORDER BY 1, 2;
 

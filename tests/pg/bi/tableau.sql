@@ -3,7 +3,7 @@
 -- name: tableau_card | tool: Tableau | rows: 15, 16, S3 | on: spans local_spans parted_spans | expect: node
 SELECT SUM("t"."dur") AS "sum:dur:ok" FROM :t "t" HAVING (COUNT(1) > 0);
 
--- name: tableau_card_empty | tool: Tableau | rows: 15, 16, S3 | expect: node
+-- name: tableau_card_empty | tool: Tableau | rows: 15, 16, S3 | expect: node | large: plain
 SELECT COALESCE(SUM(n), 0) AS n_rows FROM (
 	SELECT COUNT(1) AS n FROM spans "t" WHERE ("t"."ts" >= (DATE '2023-01-01')) AND ("t"."ts" < (DATE '2023-02-01')) HAVING (COUNT(1) > 0)) AS cards;
 

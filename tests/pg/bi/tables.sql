@@ -5,12 +5,12 @@
 CREATE FUNCTION spread(i bigint, salt bigint, n bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
 	'SELECT ((i * 2654435761 + salt * 40503) % 4294967291 * 48271 % 2147483647) % n';
 
--- the i-th moment of 4800
+-- the i-th moment of :rows
 CREATE FUNCTION moment(i bigint) RETURNS timestamptz LANGUAGE sql STABLE SET TimeZone = 'UTC' AS $$
 	SELECT CASE WHEN i % 97 = 0 THEN NULL
 		WHEN i % 5 = 0 THEN date_bin('15 minutes', at, '2024-01-01') - CASE WHEN i % 7 = 0 THEN interval '1 microsecond' ELSE '0' END
 		ELSE at END
-	FROM (SELECT CASE WHEN i <= 1200 THEN '2024-01-01'::timestamptz + spread(i, 1, 366 * 24 * 3600) * interval '1 second'
+	FROM (SELECT CASE WHEN i <= :rows / 4 THEN '2024-01-01'::timestamptz + spread(i, 1, 366 * 24 * 3600) * interval '1 second'
 			ELSE (ARRAY['2024-03-10 06:00', '2024-04-06 15:00', '2024-10-05 15:30', '2024-11-03 05:30'])[1 + i % 4]::timestamptz
 				+ (spread(i, 2, 72 * 3600 * 1000) - 36 * 3600 * 1000) * interval '1 millisecond' END
 		+ spread(i, 3, 1000) * interval '1 microsecond' AS at) AS moments
@@ -25,7 +25,7 @@ SELECT i, moment(i),
 	CASE WHEN i % 23 <> 0 THEN (spread(i, 7, 2000000) - 500000) / 100.0 END,
 	CASE WHEN i % 29 <> 0 THEN (spread(i, 8, 40000) - 10000) / 4.0 END,
 	'note ' || i % 10
-FROM generate_series(1, 4800) AS i;
+FROM generate_series(1, :rows) AS i;
 
 CREATE TABLE local_spans(LIKE spans INCLUDING ALL);
 ALTER TABLE local_spans ALTER ts TYPE timestamp;
@@ -70,7 +70,7 @@ CREATE TABLE odd_spans(LIKE spans INCLUDING ALL);
 INSERT INTO odd_spans
 SELECT id, (ARRAY['infinity', '-infinity', '4713-01-01 00:00 BC', '0001-01-01 00:00 BC', '1883-11-18 17:00', '1969-12-31 23:59:59.999999',
 		'294276-12-31 00:00', '1582-10-15'])[1 + id % 8]::timestamptz + CASE WHEN id % 8 >= 2 THEN id % 1000 ELSE 0 END * interval '1 minute',
-	service, status, dur, amount, x, note FROM spans WHERE id <= 800;
+	service, status, dur, amount, x, note FROM spans WHERE id <= :rows / 6;
 
 -- what sites have beside their tables
 CREATE FUNCTION time_bucket(width interval, ts timestamptz) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS
