@@ -3,13 +3,14 @@
 #   make demo      records a trace, indexes it in SQLite, shows the main job   (TRACE=file takes any Chrome trace)
 #   make demo-pg   the same trace in a PostgreSQL server of its own, with ordinary queries
 #   make test      all that must hold: unit, claims, SQLite, PostgreSQL, the same under sanitizers, fuzzers for a moment, layers
-#   make all       core, trace and SQLite libraries; installs nothing
+#   make all       core, trace and SQLite libraries, as far as there are headers for them; installs nothing
 #   make bench     figures beside what they are compared with: SIZE=short (default; minutes), full (hours) or billion; bench/README.md
 #   make fuzz      the fuzzers for SECONDS (default 600) each; needs clang
 #   make layers    proves which folder may know which
 #   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
 #   make trace2pg  the loader of Chrome traces for PostgreSQL (docs/trace2pg.md)
 #   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
+#   make check-postgres-suite  PostgreSQL's own tests beside the extension: POSTGRES_SOURCE=folder of its sources (tests/README.md)
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
 #   make install-core  copies the forest as a C library: libiforest.a, headers, iforest.pc (docs/forest.md)
@@ -48,15 +49,21 @@ FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/f
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
 MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
+# what `make all` leaves out: the reader of traces, where a header that it needs is missing
+without_header = $(if $(shell printf '\043include <$(1)>\n' | $(CC) $(EXTRA) -E - >/dev/null 2>&1 && echo it is there),,$(2))
+MISSING    := $(strip $(call without_header,yajl/yajl_parse.h,libyajl-dev) $(call without_header,zlib.h,zlib1g-dev))
+LEFT_OUT    = $(if $(MISSING),$(BUILD)/libtrace.a $(BUILD)/chrometrace.so)
+
 # those that take longest begin first, so that no core is idle at the end
 long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
 	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
-.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang matrix matrix-sqlite layers modules bench fuzz pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
+.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-pauses check-sanitized check-clang check-postgres-suite matrix matrix-sqlite layers modules bench fuzz pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
 .SECONDARY:
 
-all: $(LIBRARIES) $(MODULES)
+all: $(filter-out $(LEFT_OUT),$(LIBRARIES) $(MODULES))
+	@[ -z '$(MISSING)' ] || echo "Left out: $(notdir $(LEFT_OUT)). The reader of traces needs headers of $(MISSING) (names as in Debian)"
 
 demo: tools
 	@$(MAKE) --no-print-directory -j$(JOBS) all
@@ -205,6 +212,9 @@ check-sanitized: $(if $(HAS_PG),pg)
 	@ASAN_OPTIONS=quarantine_size_mb=32 $(MAKE) --no-print-directory -s BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' \
 		EXTRA='$(SANITIZE)' RESULTS=$(BUILD) SUITE=asan check-programs check-trace2pg
 
+check-postgres-suite: pg
+	@BUILD=$(BUILD) CC='$(CC)' PG_CONFIG='$(PG_CONFIG)' tests/pg/postgres_suite.sh '$(POSTGRES_SOURCE)' $(MODES)
+
 matrix:
 	@tests/pg/matrix.sh
 
@@ -274,7 +284,7 @@ layers: $(TRACE2PG)
 
 install: all
 	install -d '$(DESTDIR)$(PREFIX)/lib/iforest'
-	install -m 755 $(MODULES) '$(DESTDIR)$(PREFIX)/lib/iforest'
+	install -m 755 $(filter-out $(LEFT_OUT),$(MODULES)) '$(DESTDIR)$(PREFIX)/lib/iforest'
 
 # a folder that has something else in it stays
 remove_empty = rmdir $(1) 2>/dev/null || true

@@ -5,6 +5,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "pgstat.h"
 #include "storage/predicate.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -204,6 +205,13 @@ static bool attempt(void *context, bool locked)
 	return done;
 }
 
+/* For pg_stat_user_indexes. Nodes are no entries, so idx_tup_read says nothing of this. */
+static void count_scans(const struct iforest_answer *answer)
+{
+	for (int i = 0; i < answer->n_tables; i++)
+		pgstat_count_index_scan(answer->indexes[i]);
+}
+
 static void answer_question(struct iforest_answer *answer)
 {
 	MemoryContext before = MemoryContextSwitchTo(answer->parameters);
@@ -216,8 +224,10 @@ static void answer_question(struct iforest_answer *answer)
 	MemoryContextReset(answer->attempt);
 	MemoryContextSwitchTo(answer->attempt);
 	iforest_groups_reset(answer->groups, answer->attempt);
-	if (iforest_answer_holds(answer, answer->gates))
+	if (iforest_answer_holds(answer, answer->gates)) {
+		count_scans(answer);
 		iforest_attempt(attempt, answer, &answer->counts.n_restarts);
+	}
 	answer->is_begun = true;
 	MemoryContextSwitchTo(before);
 }

@@ -9,17 +9,22 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "pgstat.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "core/bits.h"
 #include "core/run_build.h"
 #include "pg_ext/entry.h"
 #include "pg_ext/index.h"
+#include "pg_ext/overlap_index.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/reorder.h"
+#include "pg_ext/series_pages.h"
 #include "pg_ext/sketch_shelf.h"
 
 enum { PHASE_SCAN = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PHASE_SORT, PHASE_WRITE, PHASE_LOG };
+/* An index of more rows than these, and fewer for a series, is hardly meant. */
+enum { ROWS_TO_NOTICE = 10000, ROWS_A_SERIES = 4 };
 enum { BYTEA_LESS = 1957 }; /* the operator bytea < bytea, which pg_operator.h has no name for */
 
 struct build {
@@ -226,6 +231,63 @@ static double build_runs(struct build *build, Relation heap, IndexInfo *info)
 	return n_heap_rows;
 }
 
+/* ---- a definition that was hardly meant ---- */
+
+static bool is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+static bool is_date_or_timestamp(Oid type)
+{
+	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+}
+
+/* (service, ts) INCLUDE (dur, cost), of an index (service, ts, dur) INCLUDE (cost). */
+static char *with_value_included(Relation index)
+{
+	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 1; i <= n; i++)
+		appendStringInfo(&text, "%s%s", i == 1 ? "(" : i == n_keys ? ") INCLUDE (" : ", ",
+				 iforest_column_expression(RelationGetRelid(index), i));
+	appendStringInfoChar(&text, ')');
+	return text.data;
+}
+
+/* Was the column before the last one meant to be the time, as in a B-tree that covers a query? */
+static bool is_value_among_keys(Relation index)
+{
+	int n_keys = IndexRelationGetNumberOfKeyAttributes(index);
+	Oid last = getBaseType(TupleDescAttr(RelationGetDescr(index), n_keys - 1)->atttypid);
+	Oid before = getBaseType(TupleDescAttr(RelationGetDescr(index), n_keys - 2)->atttypid);
+
+	return index->rd_index->indkey.values[n_keys - 1] != 0 &&
+	       IndexRelationGetNumberOfAttributes(index) - n_keys < IFOREST_MAX_VALUES &&
+	       (is_date_or_timestamp(before) || (is_integer(before) && !is_date_or_timestamp(last)));
+}
+
+static void notice_many_series(const struct build *build)
+{
+	Relation index = build->index;
+	uint32 n_series;
+
+	if (build->definition.n_by == 0 || build->n_rows <= ROWS_TO_NOTICE)
+		return;
+	n_series = iforest_series_refresh(index, iforest_series_cache_get(index, build->opened->meta.index_id));
+	if (n_series <= build->n_rows / ROWS_A_SERIES)
+		return;
+	ereport(NOTICE, errmsg("index \"%s\" has %u series for " UINT64_FORMAT " rows, which makes it large and slow",
+			       RelationGetRelationName(index), n_series, build->n_rows),
+		errdetail("The last column in parentheses is the time; rows that agree on the columns before it are a series."),
+		is_value_among_keys(index) ?
+			errhint("Values to be aggregated are INCLUDEd: probably USING iforest %s is meant.",
+				with_value_included(index)) :
+			errhint("Leave out by columns that differ from row to row."));
+}
+
 IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof *result);
@@ -259,6 +321,7 @@ IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
 		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
 	}
 	result->index_tuples = (double)build->n_rows;
+	notice_many_series(build);
 	return result;
 }
 

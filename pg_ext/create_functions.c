@@ -264,22 +264,47 @@ static void drop_old(const struct iforest_functions *functions, Relation index, 
 	}
 }
 
-/* A function of that name and these arguments that is not of this index is not replaced: it may be a part of another's. */
+/* A function of that name and these arguments that is not of this index is not replaced: it may be a part of another's. Nor is
+ * one whose owner lacks the rights of the index's, and might change it afterwards, whatever its comment says. */
 static void refuse_to_replace(const struct iforest_functions *functions, const struct created *created, Relation index)
 {
 	char *name = signature(functions, created);
 
-	if (SPI_execute(psprintf("SELECT FROM pg_proc WHERE oid = to_regprocedure(%s) AND NOT starts_with("
-				 "coalesce(obj_description(oid, 'pg_proc'), ''), %s) AND NOT EXISTS (SELECT FROM pg_depend "
-				 "WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND "
-				 "refclassid = 'pg_class'::regclass AND refobjid = %u AND deptype = 'a')",
-				 quote_literal_cstr(name), comment_of(functions, ""), RelationGetRelid(index)),
+	if (SPI_execute(psprintf("SELECT FROM pg_proc WHERE oid = to_regprocedure(%s) AND NOT (starts_with("
+				 "coalesce(obj_description(oid, 'pg_proc'), ''), %s) AND pg_has_role(proowner, %u, 'USAGE')) "
+				 "AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND "
+				 "objid = pg_proc.oid AND refclassid = 'pg_class'::regclass AND refobjid = %u AND "
+				 "deptype = 'a')",
+				 quote_literal_cstr(name), comment_of(functions, ""), index->rd_rel->relowner,
+				 RelationGetRelid(index)),
 			false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not read pg_proc");
 	if (SPI_processed > 0)
 		ereport(ERROR, errcode(ERRCODE_DUPLICATE_FUNCTION),
 			errmsg("there is a function %s, which is not of index \"%s\"", name, functions->index_name),
 			errhint("Rename the index, or the function."));
+}
+
+/* Names are looked up when a function is made. Who may create functions in the extension's schema may make one of the same name
+ * that suits the types better: it would run with the rights of whoever calls the function of the index. */
+static void refuse_overloads(const struct iforest_functions *functions, const struct created *created, Oid extension)
+{
+	char *query = psprintf("WITH own AS (SELECT pg_proc.oid, proname, pronamespace FROM pg_proc, pg_depend WHERE "
+			       "classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND "
+			       "refclassid = 'pg_extension'::regclass AND refobjid = %u AND deptype = 'e') "
+			       "SELECT used.oid::regprocedure::text FROM pg_proc used, pg_depend WHERE "
+			       "classid = 'pg_proc'::regclass AND objid = to_regprocedure(%s) AND "
+			       "refclassid = 'pg_proc'::regclass AND refobjid = used.oid AND (proname, pronamespace) IN "
+			       "(SELECT proname, pronamespace FROM own) AND used.oid NOT IN (SELECT oid FROM own) LIMIT 1",
+			       extension, quote_literal_cstr(signature(functions, created)));
+
+	if (SPI_execute(query, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not read pg_depend");
+	if (SPI_processed > 0)
+		ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_FUNCTION),
+			errmsg("function %s would be called in the place of one of the extension's",
+			       SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1)),
+			errhint("Drop or rename it, and let nobody else create functions in the extension's schema."));
 }
 
 /* They go with the index. */
@@ -293,22 +318,25 @@ static void depend(const struct iforest_functions *functions, const struct creat
 	recordDependencyOn(&function, &on, DEPENDENCY_AUTO);
 }
 
-static ArrayType *create_all(Relation heap, Relation index, Oid extension_schema)
+/* own: a function of the extension */
+static ArrayType *create_all(Relation heap, Relation index, Oid own)
 {
 	struct iforest_functions *functions = palloc(sizeof *functions);
 	struct created created[MOST_FUNCTIONS];
 	MemoryContext caller = CurrentMemoryContext, before;
 	Datum signatures[MOST_FUNCTIONS];
+	Oid extension = getExtensionOfObject(ProcedureRelationId, own);
 	ArrayType *result;
 	int n, n_signatures = 0;
 
-	iforest_functions_read(heap, index, extension_schema, functions);
+	iforest_functions_read(heap, index, get_func_namespace(own), functions);
 	SPI_connect();
 	n = new_functions(functions, created);
 	drop_old(functions, index, created, n);
 	for (int i = 0; i < n; i++) {
 		refuse_to_replace(functions, &created[i], index);
 		create(functions, &created[i]);
+		refuse_overloads(functions, &created[i], extension);
 		depend(functions, &created[i], index);
 		if (!created[i].is_part)
 			signatures[n_signatures++] = CStringGetTextDatum(signature(functions, &created[i]));
@@ -331,7 +359,7 @@ Datum iforest_create_index_functions(PG_FUNCTION_ARGS)
 	if (!iforest_owns_class(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	level = iforest_neutral_settings();
-	result = create_all(heap, index, get_func_namespace(fcinfo->flinfo->fn_oid));
+	result = create_all(heap, index, fcinfo->flinfo->fn_oid);
 	AtEOXact_GUC(true, level);
 	iforest_close_named(index, heap, AccessShareLock);
 	PG_RETURN_ARRAYTYPE_P(result);

@@ -2,6 +2,7 @@
 
 #include "access/relscan.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "storage/predicate.h"
 #include "utils/memutils.h"
 
@@ -291,6 +292,7 @@ void iforest_overlaps_read(struct iforest_overlaps *overlaps)
 	/* as scans of the table and of the index would, before anything is read: see answer.c */
 	PredicateLockRelation(overlaps->heap, overlaps->snapshot);
 	PredicateLockRelation(overlaps->index, overlaps->snapshot);
+	pgstat_count_index_scan(overlaps->index);
 	iforest_attempt(attempt, overlaps, &overlaps->n_restarts);
 	MemoryContextSwitchTo(before);
 }

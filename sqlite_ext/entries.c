@@ -29,28 +29,42 @@ static int refuse_row(struct iforest_entry_reader *reader, const char *column, c
 	return reader->error->rc;
 }
 
-/* is_numeric: the text is that of a number */
-static int refuse_time(struct iforest_entry_reader *reader, int type, bool is_numeric)
+/* SQL that adds a generated column, for the table's name and then the column's, as often as it is named. */
+#define ADD_TIMES(expression) \
+	"ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER GENERATED ALWAYS AS (" expression ") VIRTUAL"
+
+/* The whole units and the rest by themselves: their sum in nanoseconds has more digits than a double. */
+#define UNITS_TO_NS \
+	"CAST(\"%w\" AS INTEGER) * 1000000000 + CAST(round((\"%w\" - CAST(\"%w\" AS INTEGER)) * 1e9) AS INTEGER)"
+
+/* SQLite's dates end at milliseconds, so the digits behind the point are read from the text. */
+#define TEXT_FRACTION "CAST('0' || substr(\"%w\" || '.', instr(\"%w\" || '.', '.')) AS REAL)"
+#define TEXT_TO_NS \
+	"CAST(round((julianday(\"%w\") - 2440587.5) * 86400 - " TEXT_FRACTION ") AS INTEGER) * 1000000000 + " \
+	"CAST(round(" TEXT_FRACTION " * 1e9) AS INTEGER)"
+
+/* SQL that adds a column of integers to the table. number_type: of the time, or of the number that its text is. */
+static char *time_remedy(struct iforest_entry_reader *reader, int number_type)
 {
 	const char *column = reader->definition->time, *table = reader->source->name;
-	char *condition, *remedy;
+
+	if (number_type == SQLITE_TEXT)
+		return sqlite3_mprintf(ADD_TIMES(TEXT_TO_NS), table, column, column, column, column, column, column);
+	if (number_type == SQLITE_FLOAT)
+		return sqlite3_mprintf(ADD_TIMES(UNITS_TO_NS), table, column, column, column, column);
+	return sqlite3_mprintf(ADD_TIMES("CAST(\"%w\" AS INTEGER)"), table, column, column);
+}
+
+static int refuse_time(struct iforest_entry_reader *reader, int type, int number_type)
+{
+	const char *column = reader->definition->time;
+	char *condition = type == SQLITE_FLOAT ?
+		sqlite3_mprintf("typeof(\"%w\") = 'real' AND (\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
+				column, column, column, column) :
+		sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
+	char *remedy = time_remedy(reader, number_type);
 	int rc = SQLITE_NOMEM;
 
-	if (type == SQLITE_FLOAT) {
-		condition = sqlite3_mprintf(
-			"typeof(\"%w\") = 'real' AND (\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)", column,
-			column, column, column);
-		remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = "
-					 "CAST(round(\"%w\" * 1e9) AS INTEGER)", table, column, table, column, column);
-	} else {
-		condition = sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
-		remedy = sqlite3_mprintf(
-			is_numeric ? "ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = "
-				     "CAST(\"%w\" AS INTEGER)" :
-				     "ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER; UPDATE \"%w\" SET \"%w_ns\" = "
-				     "CAST(round((julianday(\"%w\") - 2440587.5) * 86400000) AS INTEGER) * 1000000",
-			table, column, table, column, column);
-	}
 	if (condition && remedy)
 		rc = refuse_row(reader, column, condition,
 				type == SQLITE_FLOAT ? "iforest: time column \"%s\" of row %lld holds %s, and times are "
@@ -71,9 +85,9 @@ static int refuse_value(struct iforest_entry_reader *reader, const char *column,
 			const char *format)
 {
 	char *condition = sqlite3_mprintf(condition_format, column, column);
-	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" NUMERIC; UPDATE \"%w\" SET \"%w_number\" = "
-				       "CAST(\"%w\" AS NUMERIC)",
-				       reader->source->name, column, reader->source->name, column, column);
+	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" NUMERIC GENERATED ALWAYS AS "
+				       "(CAST(\"%w\" AS NUMERIC)) VIRTUAL",
+				       reader->source->name, column, column);
 	int rc = condition && remedy ? refuse_row(reader, column, condition, format, remedy) :
 				       iforest_error_set(reader->error, SQLITE_NOMEM, "");
 
@@ -91,7 +105,7 @@ static int read_time(struct iforest_entry_reader *reader, sqlite3_value *time, s
 	if (type == SQLITE_INTEGER)
 		key->time = sqlite3_value_int64(time);
 	else if (type != SQLITE_NULL && (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(time), &key->time)))
-		return refuse_time(reader, type, sqlite3_value_numeric_type(time) != SQLITE_TEXT);
+		return refuse_time(reader, type, sqlite3_value_numeric_type(time));
 	return SQLITE_OK;
 }
 

@@ -16,7 +16,7 @@ struct reading {
 	struct iforest_tail_news news;
 	struct iforest_keys removed;
 	struct iforest_tail_state state;
-	struct iforest_entries front;
+	struct iforest_entry_list front;
 	size_t n_passed;             /* rows of the front as it was, below the row at hand */
 	bool is_look;                /* nothing is taken: is the front as it was? */
 	bool differs;
@@ -130,7 +130,7 @@ static int put_row(struct reading *reading, struct iforest_pending_row *row, con
 	};
 
 	if ((row->is_present && !iforest_keys_push(&news->outdated, &before)) ||
-	    (entry && !iforest_entries_push(&news->rows, entry)))
+	    (entry && !iforest_entry_list_push(&news->rows, entry)))
 		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
 	row->batch = reading->tail->n_batches;
 	row->is_present = entry;
@@ -177,7 +177,7 @@ static bool is_same_entry(const struct iforest_entry *a, const struct iforest_en
 /* Was a row of the front that is read once more as it is now? Rows come by rowid. */
 static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 {
-	const struct iforest_entries *front = &reading->tail->front;
+	const struct iforest_entry_list *front = &reading->tail->front;
 	size_t at = reading->n_passed;
 
 	while (at < front->n && front->entries[at].key.ref < entry->key.ref)
@@ -203,7 +203,7 @@ static int take_row(struct reading *reading, sqlite3_value **columns)
 	}
 	row = known ? NULL : iforest_pending_take(&reading->tail->pending, entry.key.ref, &is_new);
 	if ((!known && !row) ||
-	    (entry.key.ref > reading->state.followed && !iforest_entries_push(&reading->front, &entry)))
+	    (entry.key.ref > reading->state.followed && !iforest_entry_list_push(&reading->front, &entry)))
 		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
 	return known ? SQLITE_OK : put_row(reading, row, &entry);
 }
@@ -336,7 +336,7 @@ static void end(struct reading *reading)
 static int settle(struct reading *reading)
 {
 	struct iforest_tail *tail = reading->tail;
-	struct iforest_entries before = tail->front;
+	struct iforest_entry_list before = tail->front;
 	enum iforest_status status = iforest_tail_settle(tail, &reading->news);
 
 	if (!status)

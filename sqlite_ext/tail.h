@@ -25,7 +25,7 @@
 struct iforest_index;
 struct iforest_snapshot;
 
-struct iforest_entries {
+struct iforest_entry_list {
 	struct iforest_entry *entries;
 	size_t n, n_reserved;
 };
@@ -44,7 +44,7 @@ struct iforest_tail {
 	sqlite3_int64 last_seq;           /* of the log, as last read */
 	sqlite3_int64 followed;           /* the log tells what is done to rows up to this one; sync=append: the last read */
 	sqlite3_int64 last_rowid;         /* of the table, as last read; INT64_MIN if it had none */
-	struct iforest_entries front;     /* the rows above `followed`, by rowid, as last read */
+	struct iforest_entry_list front;     /* the rows above `followed`, by rowid, as last read */
 	uint32_t n_batches;
 };
 

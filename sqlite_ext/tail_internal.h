@@ -20,13 +20,13 @@ struct iforest_keys {
 
 /* What comes into the runs in memory, and what goes out of them; in any order. */
 struct iforest_tail_news {
-	struct iforest_entries rows;
+	struct iforest_entry_list rows;
 	struct iforest_keys outdated;
 };
 
 /* False without memory. */
 bool iforest_keys_push(struct iforest_keys *list, const struct iforest_key *key);
-bool iforest_entries_push(struct iforest_entries *list, const struct iforest_entry *entry);
+bool iforest_entry_list_push(struct iforest_entry_list *list, const struct iforest_entry *entry);
 
 /* Puts the news into the runs in memory; there are none afterwards. What is outdated goes first: a row may come back under the
  * same key. */

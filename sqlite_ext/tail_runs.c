@@ -62,7 +62,7 @@ bool iforest_keys_push(struct iforest_keys *list, const struct iforest_key *key)
 	return true;
 }
 
-bool iforest_entries_push(struct iforest_entries *list, const struct iforest_entry *entry)
+bool iforest_entry_list_push(struct iforest_entry_list *list, const struct iforest_entry *entry)
 {
 	if (list->n == list->n_reserved) {
 		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 64;
@@ -130,7 +130,7 @@ static enum iforest_status write_run(struct iforest_tail *tail, const struct ifo
 
 static enum iforest_status add_run(struct iforest_tail *tail, struct iforest_tail_news *news)
 {
-	const struct iforest_entries *rows = &news->rows;
+	const struct iforest_entry_list *rows = &news->rows;
 	struct iforest_arrival *sorted = sort(&(struct keyed){ &rows->entries->key, rows->n, sizeof *rows->entries });
 	struct iforest_run_builder *builder = sqlite3_malloc64(sizeof *builder);
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);

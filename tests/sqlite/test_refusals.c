@@ -184,10 +184,6 @@ static const struct {
 	  "content=\"spa\"\"n's_rows\", time=ts, by=\"tr\"\"ack\"", "SELECT \"tr\"\"ack\", count FROM x", "a|1\n" },
 	{ "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT COLLATE NOCASE, ts); INSERT INTO spans VALUES(1, 'A', 2), (2, 'a', 3)", FROM_SPANS ", by=track",
 	  FROM_SPANS ", by=track_binary", "SELECT * FROM (SELECT track_binary, count FROM x)", "A|1\na|1\n" },
-	{ SPANS ROWS "UPDATE spans SET ts = '2024-02-29 12:00:00' WHERE id = 17; UPDATE spans SET ts = '2024-02-29T12:00:01.25' WHERE id = 18", FROM_SPANS,
-	  "content=spans, time=ts_ns", "SELECT first_ts, last_ts FROM x", "1709208000000000000|1709208001250000000\n" },
-	{ SPANS ROWS "UPDATE spans SET dur = '12' WHERE id = 17", FROM_SPANS ", value=dur", FROM_SPANS ", value=dur_number", "SELECT sum_dur_number FROM x", "19\n" },
-	{ SPANS ROWS "UPDATE spans SET dur = '12.5' WHERE id = 17", FROM_SPANS ", value=dur", FROM_SPANS ", value=dur_number", "SELECT sum_dur_number FROM x", "19.5\n" },
 };
 
 static void the_sql_that_a_message_offers_works(void **state)
@@ -205,6 +201,68 @@ static void the_sql_that_a_message_offers_works(void **state)
 		run_gives(db, remedies[i].rows, "%s", remedies[i].question);
 		sqlite3_free(remedy);
 		close_database(db);
+	}
+}
+
+/* `changes` are made once the advice was followed; then the index's answer is that of plain SQL over the columns as they were. */
+#define TEXT_TIMES SPANS "INSERT INTO spans VALUES(17, 'cpu', '2024-02-29 12:00:00', 5, 'x'), (18, 'gpu', '2024-02-29T12:00:01.25', 7, 'y'), (19, 'gpu', NULL, 7, 'y');"
+#define REAL_TIMES SPANS "INSERT INTO spans VALUES(17, 'cpu', 1709208000.5, 5, 'x'), (18, 'gpu', 1709208001, 7, 'y'), (19, 'gpu', -1.25, 7, 'y');"
+#define DELETE_AND_MOVE "DELETE FROM spans WHERE id = 17; UPDATE spans SET id = 40 WHERE id = 18; "
+
+static const struct {
+	const char *setup, *arguments, *repaired, *question, *rows, *changes, *plain;
+} followed[] = {
+	{ TEXT_TIMES, FROM_SPANS, "content=spans, time=ts_ns, value=dur", "SELECT first_ts, last_ts, count FROM x", "1709208000000000000|1709208001250000000|3\n",
+	  DELETE_AND_MOVE "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', '2024-02-29 12:00:01.999999999Z', 3, ''), (21, 'cpu', '2024-02-29T14:00:02.000000001+02:00', 9, ''),"
+	  " (22, 'cpu', '1969-12-31 23:59:59.75', 9, ''), (23, 'cpu', '2024-02-29 12:00', 1, ''); UPDATE spans SET ts = '1970-01-01' WHERE id = 22",
+	  "SELECT 0, 1709208002000000001, count(*) FROM spans" },
+	{ TEXT_TIMES, FROM_SPANS, "content=spans, time=ts_ns, value=dur", "SELECT count, sum_dur FROM x(1709208000000000000, 1709208060000000000)", "2|12\n",
+	  DELETE_AND_MOVE "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', '2024-02-29 12:00:59.9996', 3, ''), (21, 'cpu', '2024-02-29 12:01:00.0001', 9, ''), (22, 'cpu', '2024-02-29 11:59:59.9999', 9, '')",
+	  "SELECT count(*), sum(dur) FROM spans WHERE replace(ts, 'T', ' ') >= '2024-02-29 12:00:00' AND replace(ts, 'T', ' ') < '2024-02-29 12:01:00'" },
+	{ SPANS ROWS "UPDATE spans SET ts = '10' WHERE id = 17", FROM_SPANS, "content=spans, time=ts_ns, value=dur", "SELECT first_ts, last_ts, sum_dur FROM x(10, 30)", "10|20|12\n",
+	  DELETE_AND_MOVE "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', '12', 3, ''), (21, 'cpu', 29, 9, ''), (22, 'cpu', '30', 9, '')",
+	  "SELECT min(ts + 0), max(ts + 0), sum(dur) FROM spans WHERE ts + 0 >= 10 AND ts + 0 < 30" },
+	{ REAL_TIMES, FROM_SPANS, "content=spans, time=ts_ns, value=dur", "SELECT first_ts, last_ts, count FROM x", "-1250000000|1709208001000000000|3\n",
+	  DELETE_AND_MOVE "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', 1709208002.75, 3, ''), (21, 'cpu', 0.125, 9, ''); DELETE FROM spans WHERE id = 19", "SELECT 125000000, 1709208002750000000, count(*) FROM spans" },
+	{ REAL_TIMES, FROM_SPANS, "content=spans, time=ts_ns, value=dur", "SELECT count, sum_dur FROM x(1709208000000000000, 1709208060000000000)", "2|12\n",
+	  DELETE_AND_MOVE "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', 1709208059.75, 3, ''), (21, 'cpu', 1709208060.0, 9, ''), (22, 'cpu', 1709207999.75, 9, '')",
+	  "SELECT count(*), sum(dur) FROM spans WHERE ts >= 1709208000 AND ts < 1709208060" },
+	{ SPANS ROWS "UPDATE spans SET ts = '1.5' WHERE id = 17", FROM_SPANS, "content=spans, time=ts_ns", "SELECT first_ts, last_ts FROM x", "1500000000|20000000000\n",
+	  "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', '20.25', 3, '')", "SELECT 1500000000, 20250000000" },
+	{ SPANS ROWS "UPDATE spans SET dur = '12' WHERE id = 17", FROM_SPANS ", value=dur", FROM_SPANS ", value=dur_number", "SELECT sum_dur_number FROM x", "19\n",
+	  DELETE_AND_MOVE "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', 12, '30', '')", "SELECT sum(dur) FROM spans" },
+	{ SPANS ROWS "UPDATE spans SET dur = '12.5' WHERE id = 17", FROM_SPANS ", value=dur", FROM_SPANS ", value=dur_number", "SELECT sum_dur_number FROM x", "19.5\n",
+	  "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', 12, '30.25', '')", "SELECT sum(dur) FROM spans" },
+};
+
+/* Followed to the letter, and the table written to as before by a program that knows nothing of the new column. */
+static void a_column_that_a_message_offers_is_followed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof followed / sizeof followed[0]; i++) {
+		static const char *const syncs[] = { "", ", sync=manual" };
+
+		for (size_t s = 0; s < sizeof syncs / sizeof syncs[0]; s++) {
+			sqlite3 *db = open_database(":memory:", 0);
+			char *remedy, *rows;
+
+			run(db, "%s", followed[i].setup);
+			run_fails(db, "iforest: ", "CREATE VIRTUAL TABLE x USING iforest(%s)", followed[i].arguments);
+			remedy = remedy_of(last_message());
+			run(db, "%s", remedy);
+			run(db, "CREATE VIRTUAL TABLE x USING iforest(%s%s)", followed[i].repaired, syncs[s]);
+			run_gives(db, followed[i].rows, "%s", followed[i].question);
+			run(db, "%s", followed[i].changes);
+			if (s == 1)
+				run(db, "INSERT INTO x(x) VALUES('rebuild')");
+			rows = rows_of(db, followed[i].plain);
+			run_gives(db, rows, "%s", followed[i].question);
+			run(db, "INSERT INTO x(x) VALUES('integrity-check'); INSERT INTO x(x) VALUES('flush')");
+			run_gives(db, rows, "%s", followed[i].question);
+			free(rows);
+			sqlite3_free(remedy);
+			close_database(db);
+		}
 	}
 }
 
@@ -431,6 +489,7 @@ int main(void)
 		cmocka_unit_test(names_of_schemas_stand_in_the_message),
 		cmocka_unit_test(what_stands_in_the_way_is_kept),
 		cmocka_unit_test(the_sql_that_a_message_offers_works),
+		cmocka_unit_test(a_column_that_a_message_offers_is_followed),
 		cmocka_unit_test(a_bad_question_is_an_error),
 		cmocka_unit_test(outer_joins_are_right_or_refused),
 		cmocka_unit_test(windows_as_row_values_are_right_or_refused),

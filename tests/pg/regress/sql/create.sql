@@ -224,3 +224,19 @@ REINDEX INDEX late_if;
 SELECT entries FROM iforest_runs('late_if') ORDER BY entries;
 SELECT iforest_check('late_if', true);
 DROP TABLE late;
+
+-- Nearly as many series as rows are noticed, with what was probably meant: a value among the keys, or a by column too many.
+CREATE TABLE habit(id integer, "a service" text, ts timestamptz, at bigint, dur bigint, cost integer);
+INSERT INTO habit SELECT i, 's' || i % 3, to_timestamp(i), i, i, i % 7 FROM generate_series(1, 10001) i;
+CREATE INDEX habit_1 ON habit USING iforest (ts, dur);
+CREATE INDEX habit_2 ON habit USING iforest ("a service", at, dur) INCLUDE (cost);
+CREATE INDEX habit_3 ON habit USING iforest (id, ts) INCLUDE (dur);
+CREATE INDEX habit_4 ON habit USING iforest (ts, (dur + 1));
+REINDEX INDEX habit_1;
+-- and no others: four rows for a series, few rows, a sensible by column, no by column
+CREATE INDEX habit_5 ON habit USING iforest ((id / 5), ts) INCLUDE (dur);
+CREATE INDEX habit_6 ON habit USING iforest ("a service", ts) INCLUDE (dur);
+CREATE INDEX habit_7 ON habit USING iforest (ts) INCLUDE (dur);
+DELETE FROM habit WHERE id = 1;
+CREATE INDEX habit_8 ON habit USING iforest (ts, dur);
+DROP TABLE habit;

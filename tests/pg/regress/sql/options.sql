@@ -17,6 +17,8 @@ SELECT refusal('ALTER INDEX tuned_if SET (pending_pages = 0)');
 -- what CREATE INDEX refuses, ALTER INDEX does; also as the first that a session says
 SELECT statement, refusal('ALTER INDEX tuned_if SET (' || statement || ')') FROM (VALUES ('duration = ''nope'''), ('duration = ''fin'''), ('"end" = ''fin'''), ('variance = ''nope'''), ('variance = ''dur,'''),
 	('variance = ''fin'''), ('variance = ''dur'''), ('sketch = ''nope'''), ('sketch = ''dur fin'''), ('sketch = ''fin'''), ('sketch = ''dur'', variance = ''dur, dur''')) v(statement);
+SELECT statement, refusal(statement) FROM (VALUES ('ALTER INDEX tuned_if SET (fillfactor = 70)'), ('CREATE INDEX ON tuned USING iforest (ts) WITH (pending_pages = 3, fillfactor = 70)'),
+	('CREATE INDEX ON tuned USING iforest (ts) WITH (durations = ''dur'')'), ('CREATE INDEX ON tuned USING iforest (ts) WITH (dur = ''dur'')'), ('ALTER INDEX tuned_if RESET (fillfactor)')) v(statement);
 SELECT refusal('ALTER TABLE tuned_if SET (sketch = ''nope'')'), refusal('ALTER INDEX tuned_if RESET (duration)');
 \c -
 ALTER INDEX tuned_if SET (sketch = 'nope');
