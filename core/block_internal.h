@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/block_forest.h"
-#include "core/forest_internal.h"
+#include "core/slots.h"
 
 /* state = state + entries [from, to), of which there may be none. */
 static inline void iforest_block_fold_after(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to, void *state)

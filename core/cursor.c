@@ -2,7 +2,7 @@
 
 #include <limits.h>
 
-#include "core/remainder.h"
+#include "core/peaks.h"
 
 void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store,
 			 const struct iforest_manifest *manifest, const struct iforest_run *run)
@@ -13,7 +13,7 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
 		cursor->path[level].is_held = false;
 	cursor->reader_is_open = false;
-	cursor->remainder = NULL;
+	cursor->n_users = NULL;
 	cursor->reached_entry = 0;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
@@ -33,9 +33,9 @@ static void let_go(struct iforest_cursor *cursor, unsigned level)
 	pager->release(pager->context, &held->page);
 	if (level == 0)
 		cursor->reader_is_open = false;
-	if (level == 0 && cursor->remainder) {
-		cursor->remainder->n_holds--;
-		cursor->remainder = NULL;
+	if (level == 0 && cursor->n_users) {
+		--*cursor->n_users;
+		cursor->n_users = NULL;
 	}
 }
 
@@ -173,6 +173,15 @@ void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block)
 }
 
 /* ---- position ---- */
+
+bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to)
+{
+	const struct iforest_page_peaks *peaks = cursor->path[0].is_held ? cursor->path[0].page.peaks : NULL;
+
+	return peaks && iforest_peaks_are_there(peaks) && peaks->series == from->series && peaks->series == to->series &&
+	       !from->time_is_null && !to->time_is_null && from->ref == INT64_MIN && to->ref == INT64_MIN &&
+	       peaks->blocks[0].first_time < from->time && to->time <= peaks->last_time;
+}
 
 void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry)
 {

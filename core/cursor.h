@@ -30,7 +30,8 @@ struct iforest_cursor {
 	const struct iforest_run *run;
 	struct iforest_held_page path[IFOREST_MAX_LEVELS + 1]; /* [0]: the leaf page */
 	struct iforest_leaf leaf;          /* over path[0] */
-	struct iforest_remainder *remainder; /* NULL, or that which says what of the leaf is gone, held */
+	unsigned *n_users;                 /* NULL, or of what leaf.gone points to: one less once the leaf page is unpinned */
+	uint16_t n_gone;                   /* entries of the leaf that leaf.gone takes out */
 	struct iforest_block_reader reader;/* over a block of leaf; its number is block if reader_is_open */
 	bool reader_is_open;
 	unsigned reached_entry;            /* of it, a guess: where that range ended */
@@ -69,40 +70,6 @@ enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const str
 
 /* The key of the entry it stands at, removed or not; its ref is INT64_MIN (not read). *at_end: there is none. */
 enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct iforest_key *key, bool *at_end);
-
-/* Moves to the first entry at or after the key and adds everything passed over to the aggregate.
- * Requires  every entry passed over is of one series and the times of all or none are NULL, if wanted->times, firsts or
- *           lasts. */
-enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
-					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate);
-
-/* One step of that fold: the next node that it uses whole, or what it takes of one leaf page; all of them add up to what it
- * gives. Where nothing counts the aggregate stays as it is. *level and *number say which node, or leaf page (level 0). *at_end:
- * the key was reached.
- * Requires  as above; not wanted->firsts or lasts. */
-enum iforest_status iforest_cursor_fold_piece(struct iforest_cursor *cursor, const struct iforest_key *key,
-					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
-					      unsigned *level, uint64_t *number, bool *at_end);
-
-/* Adds what of the entries in [from, to), all of one series, may be an extreme that is wanted, and opens no page without need:
- * what by its node holds no better one is left closed, and so is what by its node has its best in the range. Where the range
- * has an entry that counts, n_rows is not 0 afterwards. *is_narrow: the range lies within a block. The cursor then has to be
- * placed by a seek.
- * Requires  wanted->extremes_alone.
- * Cost      one page a level at each end of the range, and the lowest ones only where the best of a page that is cut lies
- *           outside. */
-enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_wanted *wanted,
-					    struct iforest_aggregate *aggregate, bool *is_narrow);
-
-/* Tells the pager which page holds the position that will be asked for next, somewhat after the present one, as far as node
- * pages that are held tell. */
-void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_key *key);
-
-/* The same for folds of sums alone, each of which opens the leaf page that its key cuts: asked before each, of the position
- * after the next one. The pager is told the page of that; of the next one, whose page should have come by now, memory of the
- * block begins to be fetched. */
-void iforest_cursor_expect_cut(struct iforest_cursor *cursor, const struct iforest_key *key);
 
 /* The block in which the cursor stands, with the asked columns unpacked (bit IFOREST_TIMES, IFOREST_REFS, IFOREST_VALUES +
  * v); NULL at the end of the run. cursor->entry is the entry in it. Valid until the next call. */

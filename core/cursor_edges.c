@@ -1,5 +1,5 @@
 #include "core/bits.h"
-#include "core/cursor_internal.h"
+#include "core/fold_internal.h"
 
 /* What to look for in a node: a live entry, or one that has value v (v < n_values). */
 static bool node_has(const struct iforest_cursor *cursor, const uint8_t *node, unsigned v)

@@ -1,4 +1,4 @@
-#include "core/cursor_internal.h"
+#include "core/fold.h"
 
 void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_key *key)
 {

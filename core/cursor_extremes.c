@@ -1,4 +1,4 @@
-#include "core/cursor_internal.h"
+#include "core/extremes_internal.h"
 
 /* A leaf page that a bound cuts, and its node. There are two, except on forged pages. */
 enum { MOST_CUT = 2 };

@@ -1,4 +1,4 @@
-#include "core/cursor_internal.h"
+#include "core/fold_internal.h"
 #include "core/remainder.h"
 
 /* Whether a node that lies below the key as a whole may be used: all of its entries count, or none, or what is left of it

@@ -218,15 +218,6 @@ static unsigned level_of(const struct iforest_greatest_search *search)
 	return level;
 }
 
-bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to)
-{
-	const struct iforest_page_peaks *peaks = cursor->path[0].is_held ? cursor->path[0].page.peaks : NULL;
-
-	return peaks && iforest_peaks_are_there(peaks) && peaks->series == from->series && peaks->series == to->series &&
-	       !from->time_is_null && !to->time_is_null && from->ref == INT64_MIN && to->ref == INT64_MIN &&
-	       peaks->blocks[0].first_time < from->time && to->time <= peaks->last_time;
-}
-
 bool iforest_cursor_has_greatest(const struct iforest_cursor *cursor, const struct iforest_key *from,
 				 const struct iforest_key *to, const struct iforest_wanted *wanted)
 {

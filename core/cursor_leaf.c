@@ -1,4 +1,4 @@
-#include "core/cursor_internal.h"
+#include "core/fold_internal.h"
 #include "core/leaf_take_out.h"
 
 /* What of the leaf page that is held counts. Its node may say it for all of its entries, which then need not be asked about:

@@ -1,5 +1,5 @@
 #include "core/bits.h"
-#include "core/cursor_internal.h"
+#include "core/cursor_remainder.h"
 #include "core/remainder.h"
 
 /* ---- of leaf pages ---- */
@@ -7,15 +7,13 @@
 /* All entries of the leaf page that is held are there again. */
 static void put_back(struct iforest_cursor *cursor)
 {
-	struct iforest_remainder *remainder = cursor->remainder;
-
-	if (!remainder)
+	if (!cursor->n_users)
 		return;
 	cursor->leaf.gone = NULL;
-	cursor->leaf.header.n_dead = (uint16_t)(cursor->leaf.header.n_dead - remainder->n_entries);
+	cursor->leaf.header.n_dead = (uint16_t)(cursor->leaf.header.n_dead - cursor->n_gone);
 	cursor->reader_is_open = false;
-	cursor->remainder = NULL;
-	remainder->n_holds--;
+	--*cursor->n_users;
+	cursor->n_users = NULL;
 }
 
 /* Takes out of the leaf page that is held what does not count. Several threads that do so hold nothing: all stays. */
@@ -29,7 +27,8 @@ static void take_out(struct iforest_cursor *cursor, struct iforest_remainder *re
 	cursor->reader_is_open = false;
 	if (is_fixed)
 		return;
-	cursor->remainder = remainder;
+	cursor->n_gone = remainder->n_entries;
+	cursor->n_users = &remainder->n_holds;
 	remainder->n_holds++;
 }
 

@@ -1,4 +1,4 @@
-#include "core/cursor_internal.h"
+#include "core/fold_internal.h"
 
 /* What is passed on the way to a key. Every place that is reached cuts a leaf page and the rows of nodes above it; of each the
  * shorter part is added up once, and what comes after the place is kept for when it is passed. */

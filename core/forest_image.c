@@ -1,8 +1,8 @@
 #include "core/forest_image.h"
 
 #include "core/bits.h"
-#include "core/forest_internal.h"
-#include "core/page.h"
+#include "core/slots.h"
+#include "core/xxh64.h"
 
 #define MAGIC UINT64_C(0x747365726f664649) /* "IFforest" */
 

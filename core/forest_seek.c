@@ -1,4 +1,4 @@
-#include "core/forest_internal.h"
+#include "core/slots.h"
 
 #include "core/bits.h"
 

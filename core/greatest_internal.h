@@ -2,7 +2,7 @@
 #ifndef IFOREST_GREATEST_INTERNAL_H
 #define IFOREST_GREATEST_INTERNAL_H
 
-#include "core/cursor_internal.h"
+#include "core/extremes_internal.h"
 #include "core/peaks.h"
 
 /* Nodes of a page that a bound cuts, and leaf pages. There are two, except on forged pages. */

@@ -2,11 +2,6 @@
 
 #include "core/bits.h"
 
-unsigned iforest_slot_level(uint64_t slot)
-{
-	return iforest_trailing_zeros(~slot);
-}
-
 /* Ceiling of n / fanout^level. */
 static uint64_t groups(uint64_t n, unsigned level, uint64_t fanout)
 {

@@ -2,6 +2,7 @@
 
 #include "core/bits.h"
 #include "core/layout.h"
+#include "core/xxh64.h"
 
 enum { MAGIC = 0x666d4649, VERSION = 1, HEADER = 32, RUN_BYTES = 32, REMOVAL_IN_PROGRESS = 1 };
 

@@ -51,7 +51,4 @@ void iforest_page_seal(uint8_t *page, const struct iforest_page_header *header);
 enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, uint64_t run_id, unsigned level,
 				       uint32_t number, bool is_checked, struct iforest_page_header *header, const char **what);
 
-/* XXH64 with seed 0 (Yann Collet's specification, github.com/Cyan4973/xxHash). */
-uint64_t iforest_checksum64(const uint8_t *bytes, uint64_t n_bytes);
-
 #endif

@@ -1,4 +1,5 @@
 #include "core/piece.h"
+#include "core/fold.h"
 
 void iforest_pieces_start(struct iforest_pieces *pieces, struct iforest_scan *scan)
 {

@@ -1,6 +1,7 @@
 #include "core/run_counter.h"
 
 #include "core/cursor_internal.h"
+#include "core/xxh64.h"
 
 #define MAGIC 0x62634649u
 #define VERSION 1u

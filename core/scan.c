@@ -1,6 +1,8 @@
 #include "core/scan_internal.h"
 
 #include "core/bits.h"
+#include "core/fold.h"
+#include "core/extremes.h"
 
 enum iforest_status iforest_scan_init(struct iforest_scan *scan, struct iforest_store *store,
 				      const struct iforest_manifest *manifest)

@@ -1,5 +1,6 @@
 #include "core/cursor_internal.h"
 #include "core/scan_internal.h"
+#include "core/fold.h"
 
 const struct iforest_wanted *iforest_scan_wanted(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
 					      const struct iforest_wanted *wanted, struct iforest_wanted *joined)

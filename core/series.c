@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "core/bits.h"
-#include "core/page.h"
+#include "core/xxh64.h"
 
 enum { LARGEST_KEY = 1 << 30 };
 

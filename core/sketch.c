@@ -1,7 +1,7 @@
 #include "core/sketch_internal.h"
 
 #include "core/bits.h"
-#include "core/page.h"
+#include "core/xxh64.h"
 #include "core/varint.h"
 
 struct iforest_sketch_chunk {

@@ -1,7 +1,7 @@
 #include "core/sketch_internal.h"
 
 #include "core/bits.h"
-#include "core/page.h"
+#include "core/xxh64.h"
 #include "core/varint.h"
 
 unsigned iforest_sketch_varint_bytes(uint64_t x)

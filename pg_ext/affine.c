@@ -1,4 +1,6 @@
-#include "pg_ext/aggregates.h"
+#include "pg_ext/affine.h"
+#include "pg_ext/values.h"
+#include "pg_ext/monotone.h"
 
 #include <math.h>
 
@@ -138,24 +140,6 @@ static bool is_affine(Node *expression, AttrNumber attribute, bool may_add)
 bool iforest_is_affine(Node *expression, AttrNumber attribute)
 {
 	return is_affine(expression, attribute, !is_real_type(exprType(expression)));
-}
-
-double iforest_number_from_datum(Datum datum, Oid type)
-{
-	switch (type) {
-	case INT2OID:
-		return DatumGetInt16(datum);
-	case INT4OID:
-		return DatumGetInt32(datum);
-	case INT8OID:
-		return (double)DatumGetInt64(datum);
-	case FLOAT4OID:
-		return DatumGetFloat4(datum);
-	case NUMERICOID:
-		return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, datum));
-	default:
-		return DatumGetFloat8(datum);
-	}
 }
 
 /* A constant that is finite, and more than 0 if it is a factor. */

@@ -11,11 +11,16 @@
 #include "utils/selfuncs.h"
 
 #include "pg_ext/aggregates.h"
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 #include "pg_ext/index.h"
 #include "pg_ext/known_rows.h"
 #include "pg_ext/lasting.h"
 #include "pg_ext/meta.h"
+#include "pg_ext/cost.h"
+#include "pg_ext/aggregate_estimate.h"
+#include "pg_ext/visibility.h"
 
 /* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
  * manifest, extents), a page of a run for an edge, one read from end to end, a bucket, a page of pending entries, a row of the
@@ -141,7 +146,7 @@ static double n_series(const struct iforest_query *query, const struct iforest_c
 struct terms {
 	double window, others;       /* selectivities */
 	double series, chosen;       /* and the part of the rows that these have */
-	struct iforest_pieces pieces;
+	struct iforest_piece_counts pieces;
 	double tuples;               /* of all tables */
 	const struct iforest_definition *definition;
 	uint32 sketches;             /* value columns of which sketches are needed: a bit each */

@@ -6,6 +6,7 @@
 #include "utils/lsyscache.h"
 
 #include "pg_ext/own.h"
+#include "pg_ext/planner_index_query_own.h"
 
 struct named_function {
 	const char *name;

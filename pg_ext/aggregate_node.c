@@ -1,4 +1,6 @@
-#include "pg_ext/aggregate_plan.h"
+#include "pg_ext/aggregate_node.h"
+
+#include "nodes/extensible.h"
 
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -25,7 +27,7 @@ static void end(CustomScanState *node);
 static void rescan(CustomScanState *node);
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
 
-const CustomScanMethods iforest_aggregate_scan = { .CustomName = "IForestAggregate", .CreateCustomScanState = create_state };
+static const CustomScanMethods scan_methods = { .CustomName = "IForestAggregate", .CreateCustomScanState = create_state };
 
 static const CustomExecMethods exec_methods = { .CustomName = "IForestAggregate", .BeginCustomScan = begin,
 						.ExecCustomScan = execute, .EndCustomScan = end, .ReScanCustomScan = rescan,
@@ -188,4 +190,9 @@ static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 		explain_counts(&counts, es);
 	}
+}
+
+void iforest_aggregate_node_register(void)
+{
+	RegisterCustomScanMethods(&scan_methods);
 }

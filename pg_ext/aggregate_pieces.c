@@ -302,7 +302,7 @@ static double count(const struct iforest_question *question, const struct ifores
 
 void iforest_count_pieces(const struct iforest_query *query, const struct iforest_candidate *candidate,
 			  const struct iforest_question *question, Relation index, double window, double tuples,
-			  struct iforest_pieces *pieces)
+			  struct iforest_piece_counts *pieces)
 {
 	struct asked_times times = { .n_bounds = 0 };
 	List *of_keys = time_keys(question), *used = NIL;

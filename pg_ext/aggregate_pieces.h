@@ -4,7 +4,7 @@
 
 #include "pg_ext/aggregate_plan.h"
 
-struct iforest_pieces {
+struct iforest_piece_counts {
 	double buckets;
 	double groups;   /* of which several buckets may make one */
 	double ranges;   /* in which the conditions on the time hold or not; 0: there are none that have to be asked */
@@ -14,6 +14,6 @@ struct iforest_pieces {
 /* window: the part of the rows that all conditions on the time leave; tuples: of all tables. */
 void iforest_count_pieces(const struct iforest_query *query, const struct iforest_candidate *candidate,
 			  const struct iforest_question *question, Relation index, double window, double tuples,
-			  struct iforest_pieces *pieces);
+			  struct iforest_piece_counts *pieces);
 
 #endif

@@ -1,4 +1,5 @@
 #include "pg_ext/aggregate_plan.h"
+#include "pg_ext/aggregate_estimate.h"
 
 #include "executor/nodeHash.h"
 #include "nodes/makefuncs.h"
@@ -10,8 +11,6 @@
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "utils/guc.h"
-
-bool iforest_enable = true, iforest_float_aggregates = true, iforest_explain_decline = false;
 
 /* Groups are all in memory; a plain plan may use disk. */
 static const double most_group_bytes = 256.0 * 1024 * 1024;
@@ -53,7 +52,7 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	scan->flags = path->flags;
 	scan->custom_exprs = parameters;
 	scan->custom_private = linitial(path->custom_private);
-	scan->methods = &iforest_aggregate_scan;
+	scan->methods = GetCustomScanMethods("IForestAggregate", false);
 	return &scan->scan.plan;
 }
 
@@ -189,7 +188,7 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		struct iforest_question question;
 		List *aggregates;
 
-		reason = iforest_match(query, candidate, &question, &aggregates);
+		reason = iforest_query_match(query, candidate, &question, &aggregates);
 		if (!reason)
 			reason = add_candidate(query, candidate, &question, aggregates, having, target, output_rel);
 		if (reason)
@@ -230,7 +229,6 @@ void iforest_aggregate_register(void)
 	DefineCustomBoolVariable("iforest.explain_decline", "Says why an index does not answer a query, as a NOTICE.", NULL,
 				 &iforest_explain_decline, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("iforest");
-	RegisterCustomScanMethods(&iforest_aggregate_scan);
 	previous_hook = create_upper_paths_hook;
 	create_upper_paths_hook = consider_upper_paths;
 }

@@ -18,21 +18,4 @@
 /* Registers hook, node and parameters; once, when the library is loaded. */
 void iforest_aggregate_register(void);
 
-/* Rows and cost of answering a question. */
-struct iforest_estimate {
-	double n_rows;
-	Cost startup, total;
-	double n_groups_bytes;   /* memory that groups will need */
-	bool is_slower;          /* than a plain plan, whose cost is told too high for lack of statistics */
-};
-
-void iforest_aggregate_estimate(const struct iforest_query *query, const struct iforest_candidate *candidate,
-				const struct iforest_question *question, struct iforest_estimate *estimate);
-
-/* What any answer costs at least. */
-Cost iforest_aggregate_least_cost(void);
-
-/* aggregate_node.c: the executor's side. */
-extern const CustomScanMethods iforest_aggregate_scan;
-
 #endif

@@ -1,4 +1,7 @@
 #include "pg_ext/aggregates.h"
+#include "pg_ext/affine.h"
+#include "pg_ext/monotone.h"
+#include "pg_ext/planner_index_query_own.h"
 
 #include "access/sysattr.h"
 #include "catalog/pg_aggregate.h"

@@ -56,9 +56,6 @@ static inline bool iforest_function_is_of_row(enum iforest_function function)
 	return function >= IFOREST_FUNCTION_MIN_ROW;
 }
 
-/* Which function that is; false: none of these. */
-bool iforest_function_find(Oid oid, enum iforest_function *function);
-
 enum iforest_measure_kind {
 	IFOREST_MEASURE_ROWS,
 	IFOREST_MEASURE_VALUE,
@@ -102,28 +99,5 @@ bool iforest_aggregate_is_ctid(Aggref *aggregate);
 
 /* Does the result depend on the order in which reals are summed up, or is it an extreme of them? */
 bool iforest_aggregate_is_real(Aggref *aggregate);
-
-/* ---- a * v + b ---- */
-
-/* Is the expression column `attribute`, or a cast of it that changes no value? */
-bool iforest_is_column(Node *expression, AttrNumber attribute);
-
-/* Is the expression that, exactly, of column `attribute`? Of a real type: within rounding, and without b. */
-bool iforest_is_affine(Node *expression, AttrNumber attribute);
-
-/* a and b: numerics; or where the expression is of a real type, real_a * 2^real_exponent: what several factors make of one
- * another may be beyond what a double can hold, and yet not what they make of a value. */
-struct iforest_affine {
-	bool is_real;
-	Datum a, b;
-	double real_a;
-	int real_exponent;
-};
-
-/* Evaluates the parts without columns, in the current memory context. False where one is NULL. */
-bool iforest_affine_read(Node *expression, AttrNumber attribute, ExprContext *econtext, struct iforest_affine *result);
-
-/* A number of any type that a value column can have as a double, rounded; infinite where it is too large for one. */
-double iforest_number_from_datum(Datum datum, Oid type);
 
 #endif

@@ -13,9 +13,12 @@
 #include "utils/snapmgr.h"
 
 #include "pg_ext/altered.h"
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 #include "pg_ext/definition.h"
 #include "pg_ext/options.h"
+#include "pg_ext/build.h"
 
 static object_access_hook_type previous_hook;
 

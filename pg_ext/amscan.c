@@ -1,4 +1,6 @@
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
@@ -7,6 +9,7 @@
 #include "utils/snapmgr.h"
 
 #include "pg_ext/scan.h"
+#include "pg_ext/am_index_scan_own.h"
 
 /* Moves the place to the range after (or before) the one it is in. False after the last. */
 static bool next_range(struct iforest_index_scan *scan)

@@ -1,4 +1,6 @@
-#include "pg_ext/functions.h"
+#include "pg_ext/host.h"
+
+#include "fmgr.h"
 
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
@@ -6,22 +8,21 @@
 #include "utils/builtins.h"
 
 #include "pg_ext/times.h"
+#include "pg_ext/sql_bucket_functions_own.h"
 
 #include "core/aggregate.h"
 #include "core/bucket.h"
 
-PG_FUNCTION_INFO_V1(iforest_bucket_number);
-PG_FUNCTION_INFO_V1(iforest_bucket_of_time);
-PG_FUNCTION_INFO_V1(iforest_bucket_starts);
-PG_FUNCTION_INFO_V1(iforest_bucket_ends);
-PG_FUNCTION_INFO_V1(iforest_window_asks);
-PG_FUNCTION_INFO_V1(iforest_overlap_asks);
-PG_FUNCTION_INFO_V1(iforest_asks_support);
-PG_FUNCTION_INFO_V1(iforest_window_last);
+IFOREST_SQL_FUNCTION(iforest_bucket_number);
+IFOREST_SQL_FUNCTION(iforest_bucket_of_time);
+IFOREST_SQL_FUNCTION(iforest_bucket_starts);
+IFOREST_SQL_FUNCTION(iforest_bucket_ends);
+IFOREST_SQL_FUNCTION(iforest_window_asks);
+IFOREST_SQL_FUNCTION(iforest_overlap_asks);
+IFOREST_SQL_FUNCTION(iforest_asks_support);
+IFOREST_SQL_FUNCTION(iforest_window_last);
 
 /* t0, t1, n, step, origin, in this order; step and origin may be missing. */
-enum { T0, T1, N, STEP, N_OF_BUCKETING = 5 };
-
 /* ---- numbers ---- */
 
 Datum iforest_bucket_number(PG_FUNCTION_ARGS)

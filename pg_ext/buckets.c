@@ -13,6 +13,7 @@
 
 #include "pg_ext/soft.h"
 #include "pg_ext/zones.h"
+#include "pg_ext/monotone.h"
 
 enum { MOST_KNOWN = 1 << 20, MOST_MOVED = 1024, FIRST_STEP = 1024 };
 

@@ -1,4 +1,6 @@
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 
 #include "access/tableam.h"
 #include "access/xloginsert.h"
@@ -16,11 +18,12 @@
 #include "core/run_build.h"
 #include "pg_ext/entry.h"
 #include "pg_ext/index.h"
-#include "pg_ext/overlap_index.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/reorder.h"
 #include "pg_ext/series_pages.h"
 #include "pg_ext/sketch_shelf.h"
+#include "pg_ext/build.h"
+#include "pg_ext/definition.h"
 
 enum { PHASE_SCAN = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PHASE_SORT, PHASE_WRITE, PHASE_LOG };
 /* An index of more rows than these, and fewer for a series, is hardly meant. */

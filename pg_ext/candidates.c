@@ -8,7 +8,12 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
+#include "pg_ext/cost.h"
+
+bool iforest_enable = true, iforest_float_aggregates = true, iforest_explain_decline = false;
 
 static bool is_iforest(const IndexOptInfo *index)
 {

@@ -25,6 +25,7 @@
 #include "pg_ext/pending.h"
 #include "pg_ext/series_pages.h"
 #include "pg_ext/sketch_shelf.h"
+#include "pg_ext/sql_index_info_own.h"
 
 enum { MOST_ATTEMPTS = 20, INT8_LESS = 412 }; /* the operator int8 < int8, which pg_operator.h has no name for */
 
@@ -279,7 +280,7 @@ static void hold_runs(struct iforest_index *index)
 	iforest_unlock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
 }
 
-PG_FUNCTION_INFO_V1(iforest_check_index);
+IFOREST_SQL_FUNCTION(iforest_check_index);
 
 Datum iforest_check_index(PG_FUNCTION_ARGS)
 {

@@ -1,4 +1,6 @@
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 
 #include <math.h>
 
@@ -14,6 +16,7 @@
 
 #include "pg_ext/definition.h"
 #include "pg_ext/meta.h"
+#include "pg_ext/cost.h"
 
 /* Measured beside the time of a row in a sequential scan: looking for a series in a run, and reading a page of pending
  * entries. */

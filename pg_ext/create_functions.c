@@ -18,8 +18,10 @@
 
 #include "pg_ext/function_texts.h"
 #include "pg_ext/overlap_index.h"
+#include "pg_ext/function_index.h"
+#include "pg_ext/function_overlap.h"
 
-PG_FUNCTION_INFO_V1(iforest_create_index_functions);
+IFOREST_SQL_FUNCTION(iforest_create_index_functions);
 
 enum { MOST_ARGUMENTS = 6, MOST_FUNCTIONS = 5 };
 

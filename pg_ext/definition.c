@@ -1,5 +1,6 @@
 #include "pg_ext/definition.h"
 
+#include "utils/fmgroids.h"
 #include "access/nbtree.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
@@ -9,7 +10,6 @@
 #include "utils/varlena.h"
 
 #include "pg_ext/options.h"
-#include "pg_ext/pending.h"
 
 /* ---- columns ---- */
 
@@ -158,7 +158,6 @@ void iforest_definition_read(Relation index, struct iforest_definition *definiti
 		if (!value_kind(definition->value_types[v], typmod, &definition->value_scales[v]))
 			definition->value_scales[v] = -1;
 	}
-	definition->entry_bytes = iforest_pending_entry_bytes((unsigned)n_values);
 	definition->pending_pages = options ? (uint32)options->pending_pages : 64;
 	definition->background_merge = options ? options->background_merge : true;
 	definition->sketches = iforest_definition_sketches(index, definition);
@@ -389,4 +388,10 @@ void iforest_definition_check(Relation heap, Relation index, const struct ifores
 			errmsg("iforest indexes need a table of access method heap"),
 			errdetail("Answers from the index go by the heap's visibility map."));
 	iforest_definition_check_columns(index, definition, fields);
+}
+
+char *iforest_column_expression(Oid index, int number)
+{
+	return TextDatumGetCString(OidFunctionCall3(F_PG_GET_INDEXDEF_OID_INT4_BOOL, ObjectIdGetDatum(index),
+						    Int32GetDatum(number), BoolGetDatum(false)));
 }

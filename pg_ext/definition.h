@@ -30,7 +30,6 @@ struct iforest_definition {
 	enum iforest_time_type time_type;
 	Oid value_types[IFOREST_MAX_VALUES];
 	int16 value_scales[IFOREST_MAX_VALUES];  /* of numeric: digits after the point; -1: of a type that cannot be kept */
-	uint16 entry_bytes;                      /* of a pending entry (pending.h) */
 	uint32 pending_pages;                    /* a chain of this length is sealed */
 	bool background_merge;
 	uint32 sketches;                         /* bit v: sketches are kept of value column v */
@@ -69,5 +68,8 @@ void iforest_definition_check(Relation heap, Relation index, const struct ifores
 /* The same, whatever the table is. */
 void iforest_definition_check_columns(Relation index, const struct iforest_definition *definition,
 				      struct iforest_fields *fields);
+
+/* Column number `number` of the index, from 1: the table's name for it, or its expression, quoted. */
+char *iforest_column_expression(Oid index, int number);
 
 #endif

@@ -1,4 +1,5 @@
 #include "pg_ext/function_window.h"
+#include "pg_ext/sql_sqlgen_own.h"
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
@@ -11,7 +12,7 @@
  * one after it in a pass the other way. */
 
 /* The number of the column in which an aggregate of this value stands. */
-static int column_of(const struct iforest_functions *functions, const struct iforest_column *value, const char *aggregate)
+static int column_of(const struct iforest_functions *functions, const struct iforest_sqlgen_column *value, const char *aggregate)
 {
 	int column = functions->n_by + 7;
 	ListCell *cell;
@@ -145,7 +146,7 @@ static void add_buckets(StringInfo text, const struct iforest_functions *functio
 /* before<v>, before_ts<v>, before_ctid<v>, after<v> and after_ts<v>, of value v. */
 static void add_neighbours(StringInfo text, const struct iforest_functions *functions, int v)
 {
-	const struct iforest_column *value = &functions->values[v];
+	const struct iforest_sqlgen_column *value = &functions->values[v];
 	int last_time = column_of(functions, value, "last_time"), first_time = column_of(functions, value, "first_time");
 
 	iforest_add_text(text, ", ");

@@ -1,4 +1,5 @@
 #include "pg_ext/function_window.h"
+#include "pg_ext/sql_sqlgen_own.h"
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"

@@ -14,14 +14,15 @@
 #include "pg_ext/index.h"
 #include "pg_ext/options.h"
 #include "pg_ext/overlap_index.h"
+#include "pg_ext/function_index.h"
 
 /* A column of the table under the name that it has now. */
-static struct iforest_column read_column(Relation heap, Relation index, int number)
+static struct iforest_sqlgen_column read_column(Relation heap, Relation index, int number)
 {
 	AttrNumber attribute = index->rd_index->indkey.values[number - 1];
 	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), number - 1);
 
-	return (struct iforest_column){
+	return (struct iforest_sqlgen_column){
 		.name = attribute ? get_attname(RelationGetRelid(heap), attribute, false) : pstrdup(NameStr(column->attname)),
 		.expression = iforest_column_expression(RelationGetRelid(index), number),
 		.type = getBaseType(column->atttypid) };
@@ -113,7 +114,7 @@ void iforest_functions_read(Relation heap, Relation index, Oid extension_schema,
 	functions->columns = OidOutputFunctionCall(F_ARRAY_OUT, PointerGetDatum(iforest_column_texts(heap, index)));
 	functions->is_parallel_safe = !functions->predicate;
 	for (int i = 1; i <= n; i++) {
-		struct iforest_column column = read_column(heap, index, i);
+		struct iforest_sqlgen_column column = read_column(heap, index, i);
 
 		if (i < n_keys)
 			functions->by[i - 1] = column;

@@ -1,4 +1,6 @@
 #include "pg_ext/function_window.h"
+#include "pg_ext/function_overlap.h"
+#include "pg_ext/sql_sqlgen_overlap_own.h"
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"

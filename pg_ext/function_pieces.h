@@ -31,13 +31,7 @@ void iforest_add_bucket_of(StringInfo text, const struct iforest_functions *func
 void iforest_add_bounds(StringInfo text, const struct iforest_functions *functions, const char *bucket);
 void iforest_add_last(StringInfo text, const struct iforest_functions *functions);
 
-/* Is that asked: without bounds or with them, filled or not? And the same, whichever bounds there are. */
-void iforest_add_gate(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_open,
-		      bool is_filled);
 void iforest_add_gates(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_filled);
-
-/* r: the rows that reach into the window, with by columns c1 ..., ts, ends, length and id, their ctid. Requires a length. */
-void iforest_add_spans(StringInfo text, const struct iforest_functions *functions);
 
 /* A part of the index's function, after UNION ALL: of that name's end, with these columns, where $6 is one of those. It is a
  * function of its own, so that all others need not be planned with it: it is put in the place of the call only where $6 is

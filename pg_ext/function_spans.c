@@ -1,4 +1,6 @@
 #include "pg_ext/function_pieces.h"
+#include "pg_ext/function_overlap.h"
+#include "pg_ext/sql_sqlgen_overlap_own.h"
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
@@ -8,7 +10,7 @@
 /* The end of a row's span. */
 static char *span_end(const struct iforest_functions *functions)
 {
-	const struct iforest_column *length = functions->length < 0 ? NULL : &functions->values[functions->length];
+	const struct iforest_sqlgen_column *length = functions->length < 0 ? NULL : &functions->values[functions->length];
 	StringInfoData text;
 
 	initStringInfo(&text);
@@ -79,7 +81,7 @@ char *iforest_rows_query(const struct iforest_functions *functions)
 
 void iforest_add_spans(StringInfo text, const struct iforest_functions *functions)
 {
-	const struct iforest_column *length = &functions->values[functions->length];
+	const struct iforest_sqlgen_column *length = &functions->values[functions->length];
 	bool is_number = functions->time_type == INT8OID;
 	const char *end = span_end(functions);
 

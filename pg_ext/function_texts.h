@@ -21,7 +21,7 @@
 #include "core/aggregate.h"
 
 /* A column of the index. */
-struct iforest_column {
+struct iforest_sqlgen_column {
 	const char *name;        /* in the table, or of the expression */
 	const char *expression;  /* over the table, quoted */
 	Oid type;
@@ -38,7 +38,7 @@ struct iforest_functions {
 	bool is_temporary;           /* no other process reads its table */
 	bool is_partitioned;         /* a ctid does not say of which partition it is */
 	int n_by, n_values;
-	struct iforest_column by[INDEX_MAX_KEYS], time, values[IFOREST_MAX_VALUES];
+	struct iforest_sqlgen_column by[INDEX_MAX_KEYS], time, values[IFOREST_MAX_VALUES];
 	uint32 squares;              /* bit v: the index keeps those of value v */
 	Oid time_type, step_type;    /* of arguments */
 	int length;                  /* the value that is the duration or the end, or -1 */
@@ -49,26 +49,14 @@ struct iforest_functions {
 	bool is_overlap_filled;      /* and what the overlap function does, to be filled */
 };
 
-/* function_index.c: the index as it is, and what the extension in that schema has. */
-void iforest_functions_read(Relation heap, Relation index, Oid extension_schema, struct iforest_functions *functions);
-
 /* How names of functions end. */
 #define IFOREST_OVERLAP "_overlap"
 #define IFOREST_WINDOW_FILL "_fill"
 #define IFOREST_OVERLAP_FILL IFOREST_OVERLAP IFOREST_WINDOW_FILL
 
-/* The queries. Names of columns that are there already are given a prefix; raises an error where that is of no use. */
-char *iforest_rows_query(const struct iforest_functions *functions);
-
 /* Of windows: the part that carries values on, which requires is_carried; and the query, with that part where its columns are
  * given. */
 char *iforest_window_fill_query(const struct iforest_functions *functions);
 char *iforest_window_query(const struct iforest_functions *functions, TupleDesc columns);
-
-/* What overlaps, by reading the table, whatever is filled; requires a length. The part that fills, and the query, which ask the
- * index first: those columns again. */
-char *iforest_overlap_query(const struct iforest_functions *functions);
-char *iforest_overlap_fill_query(const struct iforest_functions *functions, TupleDesc columns);
-char *iforest_overlap_by_index(const struct iforest_functions *functions, TupleDesc columns);
 
 #endif

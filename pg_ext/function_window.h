@@ -17,43 +17,17 @@ struct iforest_shown {
 
 /* One of the columns of value v. */
 struct iforest_value_column {
-	const struct iforest_column *value;
+	const struct iforest_sqlgen_column *value;
 	const struct iforest_shown *shown;
 };
 
 /* What is done with buckets without rows, or values. */
 enum iforest_window_fill { IFOREST_WINDOW_PLAIN, IFOREST_WINDOW_FILLED, IFOREST_WINDOW_CARRIED };
 
-/* All of them, in the order of the answer: value by value, then variances; and then, to be carried, what is hidden. */
-List *iforest_value_columns(const struct iforest_functions *functions, enum iforest_window_fill fill);
-
-/* Names of the output, quoted, in their order. */
-List *iforest_window_names(const struct iforest_functions *functions);
-
-/* How many columns an arm has: c1 and so on. The by columns, six of the bucket, and those of the values. */
-int iforest_n_columns(const struct iforest_functions *functions, enum iforest_window_fill fill);
-
 /* c<from>, ... c<to>; and in parentheses, for an alias. */
 void iforest_add_numbers(StringInfo text, int from, int to);
 void iforest_add_columns(StringInfo text, int from, int to);
 
-/* An aggregate of a value column, after a comma. */
-void iforest_add_value(StringInfo text, const struct iforest_functions *functions, const struct iforest_value_column *column);
-
-/* iforest_add_gate() and iforest_add_gates(), of $6. */
-void iforest_add_window_gate(StringInfo text, const struct iforest_functions *functions, bool is_open,
-			     enum iforest_window_fill fill);
-void iforest_add_window_gates(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill);
-
-/* Arms: the groups of all times or of a window; and every series with every bucket, of which nothing else is known (NULL, up
- * to so many columns). Between them the numbers of the first and the last bucket. */
-void iforest_add_grouped(StringInfo text, const struct iforest_functions *functions, bool is_open,
-			 enum iforest_window_fill fill);
-void iforest_add_first_bucket(StringInfo text, const struct iforest_functions *functions);
-void iforest_add_last_bucket(StringInfo text, const struct iforest_functions *functions);
 void iforest_add_all_buckets(StringInfo text, const struct iforest_functions *functions, int n_columns);
-
-/* All of the answer with fill => 'last' or 'linear', without names. Requires functions->is_carried. */
-void iforest_add_carried(StringInfo text, const struct iforest_functions *functions);
 
 #endif

@@ -12,9 +12,13 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 #include "pg_ext/maintenance.h"
 #include "pg_ext/sketch_shelf.h"
+#include "pg_ext/build.h"
+#include "pg_ext/sql_index_info_own.h"
 
 static Relation open_index(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Relation *heap)
 {
@@ -81,7 +85,7 @@ void iforest_may_look(Relation index)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 }
 
-PG_FUNCTION_INFO_V1(iforest_merge_index);
+IFOREST_SQL_FUNCTION(iforest_merge_index);
 
 Datum iforest_merge_index(PG_FUNCTION_ARGS)
 {

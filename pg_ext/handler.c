@@ -1,30 +1,19 @@
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
 
-#include "pg_ext/aggregate_plan.h"
-#include "pg_ext/altered.h"
-#include "pg_ext/functions.h"
-#include "pg_ext/newer_rows.h"
+#include "access/amapi.h"
+
+#include "pg_ext/host.h"
+
+#include "fmgr.h"
 #include "pg_ext/options.h"
-#include "pg_ext/overlap_plan.h"
-#include "pg_ext/pause.h"
-#include "pg_ext/top.h"
+#include "pg_ext/build.h"
+#include "pg_ext/entry.h"
+#include "pg_ext/vacuum.h"
+#include "pg_ext/scan.h"
+#include "pg_ext/cost.h"
+#include "pg_ext/validate.h"
 
-PG_MODULE_MAGIC;
-
-extern PGDLLEXPORT void _PG_init(void);
-
-void _PG_init(void)
-{
-	iforest_options_register();
-	iforest_pause_register();
-	iforest_aggregate_register();
-	iforest_top_register();
-	iforest_overlap_register();
-	iforest_altered_register();
-	iforest_newer_rows_register();
-}
-
-PG_FUNCTION_INFO_V1(iforest_handler);
+IFOREST_SQL_FUNCTION(iforest_handler);
 
 Datum iforest_handler(PG_FUNCTION_ARGS)
 {

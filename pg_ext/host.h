@@ -27,4 +27,9 @@ static inline void iforest_require(enum iforest_status status, Relation index, c
 	iforest_require_at(status, index, fault, UINT32_MAX);
 }
 
+/* Before the definition of a function that SQL calls. PG_FUNCTION_INFO_V1 alone would leave it hidden in PostgreSQL 15. */
+#define IFOREST_SQL_FUNCTION(name) \
+	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+	PG_FUNCTION_INFO_V1(name)
+
 #endif

@@ -1,4 +1,5 @@
 #include "pg_ext/index.h"
+#include "pg_ext/index_private.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -126,12 +127,6 @@ static enum iforest_status record(void *context, const uint8_t *bytes, uint32_t 
 	memcpy(recorder->bytes, bytes, n_bytes);
 	recorder->n_bytes = n_bytes;
 	return IFOREST_OK;
-}
-
-static uint64_t random_number(void *context)
-{
-	(void)context;
-	return iforest_pg_random();
 }
 
 void iforest_index_create(Relation relation, ForkNumber fork, const struct iforest_fields *fields)

@@ -1,4 +1,6 @@
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 
 #include "storage/predicate.h"
 

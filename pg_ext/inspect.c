@@ -13,6 +13,7 @@
 #include "pg_ext/index.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/values.h"
+#include "pg_ext/sql_index_info_own.h"
 
 static const char *kind_name(uint8 kind)
 {
@@ -59,7 +60,7 @@ static bool is_free(Relation relation, BlockNumber block)
 	return found;
 }
 
-PG_FUNCTION_INFO_V1(iforest_page_info);
+IFOREST_SQL_FUNCTION(iforest_page_info);
 
 Datum iforest_page_info(PG_FUNCTION_ARGS)
 {
@@ -168,7 +169,7 @@ static void put_pending(ReturnSetInfo *result, struct iforest_index *index, Page
 	}
 }
 
-PG_FUNCTION_INFO_V1(iforest_page_entries);
+IFOREST_SQL_FUNCTION(iforest_page_entries);
 
 Datum iforest_page_entries(PG_FUNCTION_ARGS)
 {

@@ -6,10 +6,13 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 #include "pg_ext/index.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/scan_keys.h"
+#include "pg_ext/cost.h"
 
 /* A comparison of the time with what is known while planning, as a scan key. */
 static bool read_bound(PlannerInfo *root, Relation index, const struct iforest_key_condition *condition, ScanKey key)

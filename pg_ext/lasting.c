@@ -1,4 +1,5 @@
 #include "pg_ext/lasting.h"
+#include "pg_ext/visibility.h"
 
 #include "access/transam.h"
 #include "miscadmin.h"

@@ -22,8 +22,4 @@ bool iforest_lasting_recall(Relation heap, BlockNumber block, XLogRecPtr lsn, Sn
 void iforest_lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
 			  const struct iforest_roots *roots);
 
-/* How many pages of the table are remembered as clean; some may have been written since. Not more than `most` are left that are
- * not all-visible: where more are remembered VACUUM has been there, and all is forgotten. */
-BlockNumber iforest_lasting_pages(Relation heap, BlockNumber most);
-
 #endif

@@ -1,4 +1,6 @@
-#include "pg_ext/functions.h"
+#include "pg_ext/host.h"
+
+#include "fmgr.h"
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
@@ -9,10 +11,11 @@
 
 #include "core/aggregate.h"
 #include "pg_ext/times.h"
+#include "pg_ext/sql_bucket_functions_own.h"
 
 /* A line between two samples, for fill => 'linear'. Times are within their width, whose difference has 64 bits. */
 
-PG_FUNCTION_INFO_V1(iforest_line);
+IFOREST_SQL_FUNCTION(iforest_line);
 
 /* (time, time of a, time of b, a, b) */
 enum { TIME, TIME_A, TIME_B, A, B };

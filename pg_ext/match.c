@@ -17,6 +17,7 @@
 
 #include "pg_ext/aggregates.h"
 #include "pg_ext/index.h"
+#include "pg_ext/monotone.h"
 
 /* ---- expressions over the table become expressions over the index ---- */
 
@@ -317,7 +318,7 @@ static const char *add_outputs(const struct iforest_query *query, const struct i
 
 /* ---- all ---- */
 
-const char *iforest_match(const struct iforest_query *query, const struct iforest_candidate *candidate,
+const char *iforest_query_match(const struct iforest_query *query, const struct iforest_candidate *candidate,
 			  struct iforest_question *question, List **aggregates)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);

@@ -30,10 +30,10 @@ List *iforest_candidates(const struct iforest_query *query, const char **reason)
 
 /* Makes the question. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs of outputs as they stand there,
  * in the order of question->aggregates. */
-const char *iforest_match(const struct iforest_query *query, const struct iforest_candidate *candidate,
+const char *iforest_query_match(const struct iforest_query *query, const struct iforest_candidate *candidate,
 			  struct iforest_question *question, List **aggregates);
 
-/* GUCs, registered in handler.c */
+/* GUCs, registered by the planner's hook */
 extern bool iforest_enable, iforest_float_aggregates, iforest_explain_decline;
 
 #endif

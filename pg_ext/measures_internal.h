@@ -3,6 +3,7 @@
 #define IFOREST_PG_MEASURES_INTERNAL_H
 
 #include "pg_ext/measures.h"
+#include "pg_ext/affine.h"
 
 struct measure {
 	enum iforest_measure_kind kind;

@@ -8,6 +8,8 @@
 #include "pg_ext/pause.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/worker.h"
+#include "pg_ext/compact_private.h"
+#include "pg_ext/storage_compact_own.h"
 
 #include "utils/memutils.h"
 
@@ -54,7 +56,7 @@ static void seal_all(struct iforest_index *index)
 		}
 		all_closed = iforest_pending_close(index->relation, true);
 		iforest_pause("chains closed");
-		(void)iforest_seal(index, true);
+		(void)iforest_flush_chains(index, true);
 	}
 }
 
@@ -203,7 +205,7 @@ void iforest_after_append(Relation relation, bool background)
 	 * chain, sealing the others makes some */
 	if (!iforest_is_crowded(index)) {
 		(void)iforest_pending_close(relation, false);
-		(void)iforest_seal(index, false);
+		(void)iforest_flush_chains(index, false);
 		iforest_index_refresh(index);
 	}
 	/* nobody else can merge what only this transaction sees */

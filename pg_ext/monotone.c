@@ -13,8 +13,8 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
-#include "pg_ext/aggregates.h"
 #include "pg_ext/own.h"
+#include "pg_ext/values.h"
 
 static bool is_one_of(Oid function, const Oid *list, size_t n)
 {

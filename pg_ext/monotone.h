@@ -43,10 +43,6 @@ bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks);
 /* The same, whatever it is where the column is NULL. */
 bool iforest_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **breaks);
 
-/* Is it, besides, ascending by plain steps (casts, and finite constants added or multiplied by), so that NaN and the infinities
- * of a real column stay where they are in the order? */
-bool iforest_is_ascending(Node *expression, AttrNumber attribute);
-
 /* Is a constant of it infinite or NaN, or a parameter that may be? */
 bool iforest_may_be_infinite(Node *expression);
 

@@ -7,12 +7,14 @@
 #include "utils/memutils.h"
 #include "utils/selfuncs.h"
 
-#include "pg_ext/aggregate_plan.h"
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 #include "pg_ext/index.h"
 #include "pg_ext/match.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/values.h"
+#include "pg_ext/cost.h"
 
 static get_relation_stats_hook_type previous_hook;
 

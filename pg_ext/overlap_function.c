@@ -20,7 +20,7 @@
 #include "pg_ext/overlaps.h"
 #include "pg_ext/times.h"
 
-PG_FUNCTION_INFO_V1(iforest_overlap_spans);
+IFOREST_SQL_FUNCTION(iforest_overlap_spans);
 
 /* The index; t0, t1, n, step, origin; then, for each condition, the number of a by column and what it is equal to. */
 enum { INDEX, BUCKETING, CONDITIONS = BUCKETING + 5 };

@@ -24,15 +24,21 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 #include "pg_ext/definition.h"
-#include "pg_ext/functions.h"
+#include "pg_ext/host.h"
+
+#include "fmgr.h"
 #include "pg_ext/index.h"
 #include "pg_ext/match.h"
 #include "pg_ext/overlap_parts.h"
+#include "pg_ext/build.h"
+#include "pg_ext/planner_overlap_index_own.h"
 
-PG_FUNCTION_INFO_V1(iforest_overlap_index);
-PG_FUNCTION_INFO_V1(iforest_overlap_index_support);
+IFOREST_SQL_FUNCTION(iforest_overlap_index);
+IFOREST_SQL_FUNCTION(iforest_overlap_index_support);
 
 /* ---- columns as text ---- */
 
@@ -48,12 +54,6 @@ int iforest_neutral_settings(void)
 		(void)set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
 					false);
 	return level;
-}
-
-char *iforest_column_expression(Oid index, int number)
-{
-	return TextDatumGetCString(OidFunctionCall3(F_PG_GET_INDEXDEF_OID_INT4_BOOL, ObjectIdGetDatum(index),
-						    Int32GetDatum(number), BoolGetDatum(false)));
 }
 
 /* The table's columns that stand in the index, ctid, and those of its condition; as the planner numbers them. */

@@ -22,15 +22,8 @@ char *iforest_predicate_text(Relation heap, Relation index);
  * AtEOXact_GUC(true, level). Returns the level. */
 int iforest_neutral_settings(void);
 
-/* Column number `number` of the index, from 1: the table's name for it, or its expression, quoted. */
-char *iforest_column_expression(Oid index, int number);
-
 /* Raises an error if the current user may not see all rows and columns of the table that the index has; or its ctid. */
 void iforest_require_readable(Relation heap, Relation index);
-
-/* While planning: will that call of iforest_overlap_index() find one? It is not asked whether each partition has its own: that
- * would take longer than planning. False where arguments are not constants. O(indexes of the table + partitions). */
-bool iforest_overlap_index_is_likely(const FuncExpr *call);
 
 /* May transactions as old as this one read the index; and is it valid, too? */
 bool iforest_index_is_old_enough(Relation index);

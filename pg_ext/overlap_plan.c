@@ -14,6 +14,7 @@
 #include "pg_ext/overlap_index.h"
 #include "pg_ext/overlap_plan.h"
 #include "pg_ext/own.h"
+#include "pg_ext/planner_overlap_index_own.h"
 
 static set_rel_pathlist_hook_type previous_hook;
 

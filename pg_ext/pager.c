@@ -8,6 +8,7 @@
 #include "core/bits.h"
 #include "pg_ext/locks.h"
 #include "pg_ext/pause.h"
+#include "pg_ext/index_private.h"
 
 /* What is fetched ahead of a leaf page: its header and directory. */
 enum { CACHE_LINE = 64, EXPECTED_BYTES = 1024 };

@@ -14,6 +14,9 @@
 
 #include "pg_ext/aggregates.h"
 #include "pg_ext/soft.h"
+#include "pg_ext/affine.h"
+#include "pg_ext/values.h"
+#include "pg_ext/monotone.h"
 
 /* ---- keys ---- */
 

@@ -118,7 +118,7 @@ static void copy_series(struct iforest_reader *reader)
 	initStringInfo(&keys);
 	for (uint32 i = 0; i < reader->keys.n_series && reader->definition.n_by > 0; i++) {
 		uint32 n_bytes;
-		const uint8 *key = iforest_series_key(cache, reader->keys.series[i], &n_bytes);
+		const uint8 *key = iforest_series_key_of(cache, reader->keys.series[i], &n_bytes);
 
 		appendBinaryStringInfo(&keys, (const char *)key, (int)n_bytes);
 		reader->series_ends[i] = (Size)keys.len;

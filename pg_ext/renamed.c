@@ -1,4 +1,6 @@
-#include "pg_ext/functions.h"
+#include "pg_ext/host.h"
+
+#include "fmgr.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -21,11 +23,14 @@
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 #include "pg_ext/definition.h"
 #include "pg_ext/options.h"
+#include "pg_ext/build.h"
 
-PG_FUNCTION_INFO_V1(iforest_follow_rename);
+IFOREST_SQL_FUNCTION(iforest_follow_rename);
 
 /* Storage parameters are kept as texts, and are written into dumps as such. An event trigger it is, since whoever renames a
  * column opens no index, which is what loads the library: a hook would not be there yet. */

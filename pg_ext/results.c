@@ -12,6 +12,7 @@
 #include "pg_ext/values.h"
 #include "pg_ext/variance.h"
 #include "pg_ext/visibility.h"
+#include "pg_ext/affine.h"
 
 /* ---- an expression at one value of its column ---- */
 

@@ -1,4 +1,6 @@
-#include "pg_ext/functions.h"
+#include "pg_ext/host.h"
+
+#include "fmgr.h"
 
 #include "storage/itemptr.h"
 #include "utils/builtins.h"
@@ -8,19 +10,19 @@
 /* iforest_min_row() and its like, by scanning: which row has the extreme, the first or the last value, as core/aggregate.h
  * defines it. Without a row's ctid ties of times are decided by the value. */
 
-PG_FUNCTION_INFO_V1(iforest_row_min_add);
-PG_FUNCTION_INFO_V1(iforest_row_max_add);
-PG_FUNCTION_INFO_V1(iforest_row_first_add);
-PG_FUNCTION_INFO_V1(iforest_row_last_add);
-PG_FUNCTION_INFO_V1(iforest_row_min_combine);
-PG_FUNCTION_INFO_V1(iforest_row_max_combine);
-PG_FUNCTION_INFO_V1(iforest_row_first_combine);
-PG_FUNCTION_INFO_V1(iforest_row_last_combine);
-PG_FUNCTION_INFO_V1(iforest_row_serialize);
-PG_FUNCTION_INFO_V1(iforest_row_deserialize);
-PG_FUNCTION_INFO_V1(iforest_row_ctid);
-PG_FUNCTION_INFO_V1(iforest_row_time);
-PG_FUNCTION_INFO_V1(iforest_row_value);
+IFOREST_SQL_FUNCTION(iforest_row_min_add);
+IFOREST_SQL_FUNCTION(iforest_row_max_add);
+IFOREST_SQL_FUNCTION(iforest_row_first_add);
+IFOREST_SQL_FUNCTION(iforest_row_last_add);
+IFOREST_SQL_FUNCTION(iforest_row_min_combine);
+IFOREST_SQL_FUNCTION(iforest_row_max_combine);
+IFOREST_SQL_FUNCTION(iforest_row_first_combine);
+IFOREST_SQL_FUNCTION(iforest_row_last_combine);
+IFOREST_SQL_FUNCTION(iforest_row_serialize);
+IFOREST_SQL_FUNCTION(iforest_row_deserialize);
+IFOREST_SQL_FUNCTION(iforest_row_ctid);
+IFOREST_SQL_FUNCTION(iforest_row_time);
+IFOREST_SQL_FUNCTION(iforest_row_value);
 
 enum choice { CHOOSE_MIN, CHOOSE_MAX, CHOOSE_FIRST, CHOOSE_LAST };
 

@@ -13,11 +13,30 @@
 #include "access/tableam.h"
 #include "lib/binaryheap.h"
 
+#include "core/leaf_fold.h"
 #include "core/best.h"
 #include "core/cursor.h"
 #include "pg_ext/pending_rows.h"
 #include "pg_ext/scan_keys.h"
-#include "pg_ext/top.h"
+
+/* Beyond these nothing need be looked at; all conditions are checked again. The value at least or at most; or the start or end
+ * of the span after this time, or from it on. A datum of the column's type. */
+enum iforest_top_bound_kind { IFOREST_TOP_LOW, IFOREST_TOP_HIGH, IFOREST_TOP_REACHES_BEYOND, IFOREST_TOP_REACHES };
+
+struct iforest_top_bound {
+	enum iforest_top_bound_kind kind;
+	Datum datum;
+};
+
+struct iforest_top_order {
+	bool is_set;
+	bool by_value;           /* else by time */
+	uint8 value;             /* by which value of the index */
+	bool descends, nulls_first;
+	bool has_nulls, has_values; /* are entries wanted whose value is NULL, and others? By time all are others */
+	struct iforest_top_bound *bounds;
+	int n_bounds;
+};
 
 #define IFOREST_MOST_RESTARTS 100
 
@@ -74,36 +93,22 @@ struct iforest_index_scan {
 
 /* scan_begin.c: what the index held when the scan began. */
 
-/* Reads the scan keys, and the index before them if that was not done yet. */
-void iforest_scan_begin(IndexScanDesc scan_desc, bool in_order);
-
-/* Where a run was merged away under the scan, reads the index again: its entries are in another run by now, or were of dead
- * rows. False: it was not, the page is wrong. */
-bool iforest_scan_begin_again(struct iforest_index_scan *scan);
-
-/* The same without what is pending, which the caller reads. */
-void iforest_scan_begin_keys(IndexScanDesc scan_desc, bool in_order);
-
-/* Reads the index, and with it the list of runs, again. */
-void iforest_scan_read_index(struct iforest_index_scan *scan);
-
 /* top_scan.c: the entries in the order of a value. */
-
-/* The next one; false after the last. */
-bool iforest_top_next(IndexScanDesc scan_desc, struct iforest_key *key);
-
-/* Back to the beginning, with other keys. */
-void iforest_top_rescan(struct iforest_index_scan *scan);
 
 /* scan_range.c: the entries of one range of one series, merged by key. */
 
-/* Opens the range at the place, less what has been given of it. Errors: those of core. */
-enum iforest_status iforest_scan_open_range(struct iforest_index_scan *scan);
+IndexScanDesc iforest_begin_scan(Relation index, int n_keys, int n_order_bys);
 
-/* The next entry of the open range, whose key becomes that of the place. */
-enum iforest_status iforest_scan_next_in_range(struct iforest_index_scan *scan, bool *found);
+void iforest_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, int n_order_bys);
 
-/* For the heap: the next source in the scan's direction comes first. */
-int iforest_scan_compare_sources(Datum left, Datum right, void *scan);
+bool iforest_get_tuple(IndexScanDesc scan, ScanDirection direction);
+
+int64 iforest_get_bitmap(IndexScanDesc scan, TIDBitmap *bitmap);
+
+void iforest_end_scan(IndexScanDesc scan);
+
+void iforest_mark_position(IndexScanDesc scan);
+
+void iforest_restore_position(IndexScanDesc scan);
 
 #endif

@@ -4,6 +4,7 @@
 #include "utils/snapmgr.h"
 
 #include "pg_ext/pending.h"
+#include "pg_ext/am_index_scan_own.h"
 
 /* A cursor for each run. */
 static void make_sources(struct iforest_index_scan *scan)

@@ -7,6 +7,7 @@
 #include "utils/lsyscache.h"
 
 #include "pg_ext/series_pages.h"
+#include "pg_ext/am_scan_keys_own.h"
 
 /* of values of by columns: so many are looked up, however few series there are */
 enum { FEW_COMBINATIONS = 4096 };
@@ -195,7 +196,7 @@ static void read_series(Relation index, const struct iforest_definition *definit
 	matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_listed + 1) * sizeof *matched);
 	for (uint32 i = 0; i < n_listed; i++) {
 		uint32 id = listed ? result->series[i] : i, n_bytes;
-		const uint8 *key = iforest_series_key(cache, id, &n_bytes);
+		const uint8 *key = iforest_series_key_of(cache, id, &n_bytes);
 
 		matched[n] = (struct matched_series){ .id = id, .values = palloc(definition->n_by * sizeof(Datum)),
 						      .are_null = palloc(definition->n_by * sizeof(bool)) };

@@ -33,9 +33,6 @@ void iforest_scan_times_read(Relation index, const struct iforest_definition *de
 struct iforest_key;
 bool iforest_scan_keys_hold(const struct iforest_scan_keys *keys, const struct iforest_key *key);
 
-/* The elements of a key's array that are not NULL: their number, and in *elements they themselves. */
-int iforest_scan_key_elements(ScanKey key, Datum **elements);
-
 /* Ids of series, for qsort. */
 int iforest_compare_series(const void *left, const void *right);
 

@@ -1,4 +1,5 @@
 #include "pg_ext/scan_keys.h"
+#include "pg_ext/am_scan_keys_own.h"
 
 #include "access/stratnum.h"
 #include "catalog/pg_type.h"

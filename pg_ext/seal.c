@@ -3,6 +3,7 @@
 #include "core/run_build.h"
 #include "pg_ext/locks.h"
 #include "pg_ext/pending.h"
+#include "pg_ext/compact_private.h"
 
 struct entries {
 	struct iforest_entry *items;
@@ -77,7 +78,7 @@ static bool seal_chain(struct iforest_index *index, uint32 clock)
 	return true;
 }
 
-uint32 iforest_seal(struct iforest_index *index, bool wait)
+uint32 iforest_flush_chains(struct iforest_index *index, bool wait)
 {
 	uint32 clocks[IFOREST_MAX_CLOSED], n_clocks, n_sealed = 0;
 

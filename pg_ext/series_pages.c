@@ -149,7 +149,7 @@ bool iforest_series_find(struct iforest_series_cache *cache, const uint8 *key, u
 	return series != NULL;
 }
 
-const uint8 *iforest_series_key(const struct iforest_series_cache *cache, uint32 id, uint32 *n_bytes)
+const uint8 *iforest_series_key_of(const struct iforest_series_cache *cache, uint32 id, uint32 *n_bytes)
 {
 	*n_bytes = cache->names[id].n_bytes;
 	return cache->names[id].bytes;

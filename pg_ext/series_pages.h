@@ -31,6 +31,6 @@ uint32 iforest_series_refresh(Relation index, struct iforest_series_cache *cache
 bool iforest_series_find(struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes, uint32 *id);
 
 /* The key of a series below the number that refresh returned; good until the next call. */
-const uint8 *iforest_series_key(const struct iforest_series_cache *cache, uint32 id, uint32 *n_bytes);
+const uint8 *iforest_series_key_of(const struct iforest_series_cache *cache, uint32 id, uint32 *n_bytes);
 
 #endif

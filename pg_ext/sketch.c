@@ -1,4 +1,5 @@
 #include "pg_ext/sketch.h"
+#include "pg_ext/types_sketch_datum_own.h"
 
 void iforest_sketch_require(enum iforest_status status, const char *name)
 {

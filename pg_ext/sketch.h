@@ -6,9 +6,6 @@
 
 #include "core/sketch.h"
 
-/* Raises what a status of core means for the SQL function of that name; returns if it is IFOREST_OK. */
-void iforest_sketch_require(enum iforest_status status, const char *name);
-
 /* A sketch as bytes, in the current memory context. */
 bytea *iforest_sketch_to_bytea(const struct iforest_sketch *sketch);
 

@@ -1,4 +1,6 @@
-#include "pg_ext/functions.h"
+#include "pg_ext/host.h"
+
+#include "fmgr.h"
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
@@ -6,21 +8,22 @@
 #include "utils/lsyscache.h"
 
 #include "pg_ext/sketch.h"
+#include "pg_ext/types_sketch_datum_own.h"
 
 /* iforest_sketch() and what reads it, over core/sketch.h; the bytes are those of SQLite's functions of the same names. NULL is
  * the sketch of no numbers. */
 
-PG_FUNCTION_INFO_V1(iforest_sketch_add_number);
-PG_FUNCTION_INFO_V1(iforest_sketch_remove_number);
-PG_FUNCTION_INFO_V1(iforest_sketch_add_sketch);
-PG_FUNCTION_INFO_V1(iforest_sketch_remove_sketch);
-PG_FUNCTION_INFO_V1(iforest_sketch_combine_states);
-PG_FUNCTION_INFO_V1(iforest_sketch_serialize);
-PG_FUNCTION_INFO_V1(iforest_sketch_deserialize);
-PG_FUNCTION_INFO_V1(iforest_sketch_result);
-PG_FUNCTION_INFO_V1(iforest_sketch_numbers);
-PG_FUNCTION_INFO_V1(iforest_sketch_quantile_real);
-PG_FUNCTION_INFO_V1(iforest_sketch_quantile_integer);
+IFOREST_SQL_FUNCTION(iforest_sketch_add_number);
+IFOREST_SQL_FUNCTION(iforest_sketch_remove_number);
+IFOREST_SQL_FUNCTION(iforest_sketch_add_sketch);
+IFOREST_SQL_FUNCTION(iforest_sketch_remove_sketch);
+IFOREST_SQL_FUNCTION(iforest_sketch_combine_states);
+IFOREST_SQL_FUNCTION(iforest_sketch_serialize);
+IFOREST_SQL_FUNCTION(iforest_sketch_deserialize);
+IFOREST_SQL_FUNCTION(iforest_sketch_result);
+IFOREST_SQL_FUNCTION(iforest_sketch_numbers);
+IFOREST_SQL_FUNCTION(iforest_sketch_quantile_real);
+IFOREST_SQL_FUNCTION(iforest_sketch_quantile_integer);
 
 /* ---- states of aggregates ---- */
 

@@ -5,6 +5,7 @@
 
 #include "core/bits.h"
 #include "core/page.h"
+#include "core/xxh64.h"
 #include "pg_ext/pause.h"
 
 enum {

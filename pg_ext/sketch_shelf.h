@@ -5,7 +5,7 @@
 
 #include "core/run_sketch.h"
 #include "pg_ext/definition.h"
-#include "pg_ext/sketch_pages.h"
+#include "pg_ext/index.h"
 
 struct iforest_sketches;
 

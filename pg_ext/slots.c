@@ -1,4 +1,5 @@
 #include "pg_ext/index.h"
+#include "pg_ext/index_private.h"
 
 #include "core/bits.h"
 

@@ -1,14 +1,17 @@
-#include "pg_ext/functions.h"
+#include "pg_ext/host.h"
+
+#include "fmgr.h"
 
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 
 #include "pg_ext/times.h"
+#include "pg_ext/sql_bucket_functions_own.h"
 
 #include "core/aggregate.h"
 
-PG_FUNCTION_INFO_V1(iforest_span_ends);
-PG_FUNCTION_INFO_V1(iforest_span_earliest);
+IFOREST_SQL_FUNCTION(iforest_span_ends);
+IFOREST_SQL_FUNCTION(iforest_span_earliest);
 
 /* Durations count in the unit of the times where none is given, and beside dates and integers. */
 static enum iforest_end_rule read_unit(FunctionCallInfo fcinfo, int argument, Oid type)

@@ -9,6 +9,7 @@
 #include "pg_ext/index.h"
 #include "pg_ext/pending.h"
 #include "pg_ext/series_pages.h"
+#include "pg_ext/sql_index_info_own.h"
 
 enum { MOST_ATTEMPTS = 100 };
 
@@ -85,7 +86,7 @@ static uint64 free_pages(Relation relation)
 	return n;
 }
 
-PG_FUNCTION_INFO_V1(iforest_stats_index);
+IFOREST_SQL_FUNCTION(iforest_stats_index);
 
 Datum iforest_stats_index(PG_FUNCTION_ARGS)
 {
@@ -128,7 +129,7 @@ Datum iforest_stats_index(PG_FUNCTION_ARGS)
 
 /* ---- a row for each run ---- */
 
-PG_FUNCTION_INFO_V1(iforest_runs_index);
+IFOREST_SQL_FUNCTION(iforest_runs_index);
 
 Datum iforest_runs_index(PG_FUNCTION_ARGS)
 {

@@ -1,4 +1,5 @@
 #include "pg_ext/times.h"
+#include "pg_ext/sql_bucket_functions_own.h"
 
 #include "catalog/pg_type.h"
 #include "common/int.h"
@@ -82,7 +83,7 @@ int64 iforest_default_origin(Oid type)
 
 /* ---- buckets ---- */
 
-enum { T0, T1, N, STEP, ORIGIN };
+enum { T0, T1, N, STEP, ORIGIN, N_OF_BUCKETING };
 
 static bool is_given(FunctionCallInfo fcinfo, int argument)
 {

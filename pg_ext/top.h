@@ -18,28 +18,7 @@
 
 #include "nodes/extensible.h"
 
-/* Beyond these nothing need be looked at; all conditions are checked again. The value at least or at most; or the start or end
- * of the span after this time, or from it on. A datum of the column's type. */
-enum iforest_top_bound_kind { IFOREST_TOP_LOW, IFOREST_TOP_HIGH, IFOREST_TOP_REACHES_BEYOND, IFOREST_TOP_REACHES };
-
-struct iforest_top_bound {
-	enum iforest_top_bound_kind kind;
-	Datum datum;
-};
-
-struct iforest_top_order {
-	bool is_set;
-	bool by_value;           /* else by time */
-	uint8 value;             /* by which value of the index */
-	bool descends, nulls_first;
-	bool has_nulls, has_values; /* are entries wanted whose value is NULL, and others? By time all are others */
-	struct iforest_top_bound *bounds;
-	int n_bounds;
-};
-
 /* Makes the planner offer such scans. Once, when the library is loaded. */
 void iforest_top_register(void);
-
-extern const CustomScanMethods iforest_top_scan_methods, iforest_reach_scan_methods;
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "pg_ext/compat.h"
 #include "pg_ext/index.h"
+#include "pg_ext/scan.h"
 
 /* ---- conditions on series and times ---- */
 

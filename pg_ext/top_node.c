@@ -20,8 +20,8 @@ static void end(CustomScanState *node);
 static void rescan(CustomScanState *node);
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
 
-const CustomScanMethods iforest_top_scan_methods = { .CustomName = "IForestTopK", .CreateCustomScanState = create_state };
-const CustomScanMethods iforest_reach_scan_methods = { .CustomName = "IForestReach", .CreateCustomScanState = create_state };
+static const CustomScanMethods top_scan_methods = { .CustomName = "IForestTopK", .CreateCustomScanState = create_state };
+static const CustomScanMethods reach_scan_methods = { .CustomName = "IForestReach", .CreateCustomScanState = create_state };
 
 static const CustomExecMethods exec_methods = { .CustomName = "IForestTopK",
 						.BeginCustomScan = begin,

@@ -82,7 +82,7 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	scan->custom_private = list_copy_tail(path->custom_private, 1);
 	scan->flags = path->flags;
 	scan->methods =
-		linitial_int(linitial(scan->custom_private)) < 0 ? &iforest_reach_scan_methods : &iforest_top_scan_methods;
+		linitial_int(linitial(scan->custom_private)) < 0 ? &reach_scan_methods : &top_scan_methods;
 	return &scan->scan.plan;
 }
 
@@ -183,8 +183,8 @@ static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, Ran
 
 void iforest_top_register(void)
 {
-	RegisterCustomScanMethods(&iforest_top_scan_methods);
-	RegisterCustomScanMethods(&iforest_reach_scan_methods);
+	RegisterCustomScanMethods(&top_scan_methods);
+	RegisterCustomScanMethods(&reach_scan_methods);
 	previous_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = consider_scans;
 }

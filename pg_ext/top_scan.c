@@ -1,4 +1,5 @@
 #include "pg_ext/scan.h"
+#include "pg_ext/am_index_scan_own.h"
 
 #include "pgstat.h"
 #include "utils/memutils.h"

@@ -1,4 +1,6 @@
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
 
 #include "storage/indexfsm.h"
 #include "utils/memutils.h"
@@ -8,6 +10,7 @@
 #include "pg_ext/sketch_shelf.h"
 #include "pg_ext/pause.h"
 #include "pg_ext/values.h"
+#include "pg_ext/vacuum.h"
 
 struct dead_check {
 	IndexBulkDeleteCallback callback;

@@ -1,4 +1,7 @@
-#include "pg_ext/am.h"
+#include "pg_ext/host.h"
+
+#include "access/amapi.h"
+#include "pg_ext/validate.h"
 
 #include "access/amvalidate.h"
 #include "access/htup_details.h"

@@ -324,3 +324,21 @@ void iforest_by_read(Relation index, const struct iforest_definition *definition
 				    : by_datum(TupleDescAttr(RelationGetDescr(index), i), &value, definition->by_length[i]);
 	}
 }
+
+double iforest_number_from_datum(Datum datum, Oid type)
+{
+	switch (type) {
+	case INT2OID:
+		return DatumGetInt16(datum);
+	case INT4OID:
+		return DatumGetInt32(datum);
+	case INT8OID:
+		return (double)DatumGetInt64(datum);
+	case FLOAT4OID:
+		return DatumGetFloat4(datum);
+	case NUMERICOID:
+		return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, datum));
+	default:
+		return DatumGetFloat8(datum);
+	}
+}

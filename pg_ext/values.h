@@ -58,4 +58,7 @@ static inline void iforest_ref_to_tid(int64 ref, ItemPointer tid)
 	ItemPointerSet(tid, (BlockNumber)(ref >> 16), (OffsetNumber)(ref & 0xffff));
 }
 
+/* A number of any type that a value column can have as a double, rounded; infinite where it is too large for one. */
+double iforest_number_from_datum(Datum datum, Oid type);
+
 #endif

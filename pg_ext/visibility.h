@@ -61,4 +61,8 @@ uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const i
  * Requires  the snapshot sees one. */
 void iforest_visible_ctid(Relation heap, Snapshot snapshot, ItemPointer tid);
 
+/* How many pages of the table are remembered as clean; some may have been written since. Not more than `most` are left that are
+ * not all-visible: where more are remembered VACUUM has been there, and all is forgotten. */
+BlockNumber iforest_lasting_pages(Relation heap, BlockNumber most);
+
 #endif

@@ -12,7 +12,7 @@
 #define IFOREST_SQLITE_AHEAD_H
 
 #include "core/overlap.h"
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
 #define IFOREST_AHEAD_BYTES (16u << 20)
 #define IFOREST_AHEAD_AFTER 1024u /* buckets that the caller has answered before threads are started: most frames are small */

@@ -1,20 +1,5 @@
 #include "sqlite_ext/arguments.h"
 
-int iforest_argument_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
-			     struct iforest_error *error)
-{
-	int type = sqlite3_value_type(value);
-
-	if (type == SQLITE_INTEGER) {
-		*integer = sqlite3_value_int64(value);
-		return SQLITE_OK;
-	}
-	if (type == SQLITE_FLOAT && iforest_integral(sqlite3_value_double(value), integer))
-		return SQLITE_OK;
-	return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
-				 type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
-}
-
 static int read_fill(const char *name, sqlite3_value *value, enum iforest_fill *fill, struct iforest_error *error)
 {
 	static const char *const words[IFOREST_N_FILLS] = { "none", "null", "zero", "last", "linear" };

@@ -26,10 +26,6 @@ struct iforest_arguments {
 int iforest_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct iforest_arguments *arguments,
 			   struct iforest_error *error);
 
-/* Reads one that must be an integer, or a real with an integral value. */
-int iforest_argument_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
-			     struct iforest_error *error);
-
 struct iforest_bucketing iforest_arguments_bucketing(const struct iforest_arguments *arguments);
 
 #endif

@@ -90,19 +90,3 @@ int iforest_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const 
 	}
 	return iforest_table_finish(table, base, message, &error);
 }
-
-const sqlite3_module iforest_bucket_methods = {
-	.iVersion = 3,
-	.xCreate = iforest_borrowed_create,
-	.xConnect = iforest_borrowed_connect,
-	.xBestIndex = iforest_table_best_index,
-	.xDisconnect = iforest_table_disconnect,
-	.xDestroy = iforest_table_disconnect,
-	.xOpen = iforest_table_open,
-	.xClose = iforest_table_close,
-	.xFilter = iforest_table_filter,
-	.xNext = iforest_table_next,
-	.xEof = iforest_table_eof,
-	.xColumn = iforest_table_column,
-	.xRowid = iforest_table_rowid,
-};

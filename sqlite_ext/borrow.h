@@ -31,7 +31,4 @@ int iforest_borrowed_create(sqlite3 *db, void *context, int n_arguments, const c
 int iforest_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			     char **message);
 
-/* The methods of modules over an index that answer with buckets. */
-extern const sqlite3_module iforest_bucket_methods;
-
 #endif

@@ -217,6 +217,13 @@ static int sort_and_build(struct build *build, struct iforest_run *run)
 	return rc;
 }
 
+static void show_read_page(void *progress, uint64_t n_read, uint64_t n_pages)
+{
+	if (n_read == 0)
+		iforest_progress_stage(progress, "writing", (sqlite3_int64)n_pages);
+	iforest_progress_step(progress);
+}
+
 static int write_run(struct build *build, struct iforest_run *run)
 {
 	int rc = build_error(build, iforest_manifest_init(&build->manifest, &iforest_sqlite_alloc, &build->fields,
@@ -224,7 +231,7 @@ static int write_run(struct build *build, struct iforest_run *run)
 
 	if (rc)
 		return rc;
-	iforest_spill_init(&build->spill, build->index->db, &build->progress);
+	iforest_spill_init(&build->spill, build->index->db, show_read_page, &build->progress);
 	rc = sort_and_build(build, run);
 	iforest_spill_release(&build->spill);
 	return rc;

@@ -2,7 +2,7 @@
 #ifndef IFOREST_SQLITE_BUILD_H
 #define IFOREST_SQLITE_BUILD_H
 
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 #include "sqlite_ext/source.h"
 
 /* Reads the table, sorts its rows (run_sort.h, spill.h), writes series and one run, and publishes a manifest that names them

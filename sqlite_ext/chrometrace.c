@@ -1,18 +1,9 @@
-/* Chrome trace files as tables: read_chrome_trace(path) has a row for each span, read_chrome_counters(path) one for
- * each counter sample. Both are eponymous virtual tables over trace/chrome_trace.h, which says what a span is;
- * docs/chrometrace.md is for users.
- *
- *     SELECT track, count(*), sum(dur_ns) FROM read_chrome_trace('trace.json.gz') GROUP BY track;
- *
- * They read files, so they are SQLITE_VTAB_DIRECTONLY: the schema of a hostile database cannot use them. */
 #include <sqlite3ext.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "sqlite_ext/chrometrace_depths.h"
 #include "trace/chrome_trace.h"
-
-SQLITE_EXTENSION_INIT1
 
 enum span_column {
 	SPAN_TS_NS,

@@ -6,8 +6,6 @@
 #include "trace/chrome_trace.h"
 #include "trace/span_depth.h"
 
-SQLITE_EXTENSION_INIT3
-
 struct chrometrace_depths {
 	sqlite3 *database; /* private; a temporary file that SQLite deletes */
 	sqlite3_stmt *in_order;
@@ -146,7 +144,7 @@ static int open_database(struct chrometrace_depths *depths, char **message)
 	return rc == SQLITE_OK ? SQLITE_OK : database_failed(depths, rc, message);
 }
 
-int chrometrace_depths_open(const char *path, struct chrometrace_depths **depths, char **message)
+static int chrometrace_depths_open(const char *path, struct chrometrace_depths **depths, char **message)
 {
 	struct chrometrace_depths *opened;
 	int rc;
@@ -174,7 +172,7 @@ int chrometrace_depths_open(const char *path, struct chrometrace_depths **depths
 	return rc;
 }
 
-int chrometrace_depths_next(struct chrometrace_depths *depths, sqlite3_int64 *depth, char **message)
+static int chrometrace_depths_next(struct chrometrace_depths *depths, sqlite3_int64 *depth, char **message)
 {
 	int rc = sqlite3_step(depths->in_order);
 
@@ -186,7 +184,7 @@ int chrometrace_depths_next(struct chrometrace_depths *depths, sqlite3_int64 *de
 	return rc;
 }
 
-void chrometrace_depths_close(struct chrometrace_depths *depths)
+static void chrometrace_depths_close(struct chrometrace_depths *depths)
 {
 	if (!depths)
 		return;

@@ -7,6 +7,7 @@
 #define CHROMETRACE_DEPTHS_H
 
 #include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT1
 
 struct chrometrace_depths;
 
@@ -14,13 +15,13 @@ struct chrometrace_depths;
  * Returns SQLITE_OK, or an error with *message (to be freed with sqlite3_free; NULL if out of memory) and
  * *depths = NULL.
  * O(n log n) for n spans. */
-int chrometrace_depths_open(const char *path, struct chrometrace_depths **depths, char **message);
+static int chrometrace_depths_open(const char *path, struct chrometrace_depths **depths, char **message);
 
 /* The depth of the next span.
  * Returns SQLITE_ROW, SQLITE_DONE if there were no more spans, or an error as above. */
-int chrometrace_depths_next(struct chrometrace_depths *depths, sqlite3_int64 *depth, char **message);
+static int chrometrace_depths_next(struct chrometrace_depths *depths, sqlite3_int64 *depth, char **message);
 
 /* NULL is allowed. */
-void chrometrace_depths_close(struct chrometrace_depths *depths);
+static void chrometrace_depths_close(struct chrometrace_depths *depths);
 
 #endif

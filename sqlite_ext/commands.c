@@ -163,8 +163,10 @@ int iforest_command_run(struct iforest_table *table, const char *command, sqlite
 	table->index.connection->n_changes++;
 	if (is_export && sqlite3_value_type(number) != SQLITE_NULL)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: command \"export\" takes no n", table->name);
-	if (is_export)
-		return iforest_export(&table->index, &table->definition, step, error);
+	if (is_export) {
+		rc = iforest_flush(&table->index, error);
+		return rc ? rc : iforest_export(&table->index, &table->definition, step, error);
+	}
 	if (sqlite3_value_type(step) != SQLITE_NULL)
 		return iforest_error_set(error, SQLITE_ERROR, "%s: step goes with the command export alone", table->name);
 	for (int c = 0; c < N_COMMANDS; c++)

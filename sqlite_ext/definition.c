@@ -382,3 +382,10 @@ int iforest_definition_keep_by(struct iforest_definition *definition, const char
 	definition->n_by = n_kept;
 	return SQLITE_OK;
 }
+
+void iforest_source_release(struct iforest_source *source)
+{
+	sqlite3_free(source->name);
+	sqlite3_free(source->rowid_column);
+	*source = (struct iforest_source){ .name = NULL };
+}

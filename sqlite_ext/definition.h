@@ -49,6 +49,12 @@ struct iforest_definition {
 	unsigned n_hidden;                                   /* columns before all others, as declared */
 };
 
+/* The base table, on which the index is built, as it stands today. */
+struct iforest_source {
+	char *name;          /* as the schema spells it */
+	char *rowid_column;  /* its INTEGER PRIMARY KEY */
+};
+
 /* Columns of the virtual table: the hidden arguments (without fill for iforest_counter), the hidden command of an index, and
  * then
  *
@@ -137,5 +143,7 @@ int iforest_definition_keep_by(struct iforest_definition *definition, const char
 /* The CREATE TABLE text for sqlite3_declare_vtab(), to be freed with sqlite3_free(), and definition->n_hidden; NULL with an
  * error, among them two columns of one name. command is the name of the command column, NULL for none. */
 char *iforest_definition_declare(struct iforest_definition *definition, const char *command, struct iforest_error *error);
+
+void iforest_source_release(struct iforest_source *source);
 
 #endif

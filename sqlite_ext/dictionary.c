@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/page.h"
+#include "core/xxh64.h"
 
 /* The slot of the key: that of its series, or the free one where it belongs. */
 static struct iforest_series **slot_of(struct iforest_series **slots, uint32_t n_slots, const uint8_t *key, uint32_t n_bytes)

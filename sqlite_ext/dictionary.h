@@ -18,6 +18,7 @@ struct iforest_dictionary {
 	uint32_t n_series, n_reserved;
 	struct iforest_series **slots;      /* by the hash of their keys; n_slots is a power of two, or 0 */
 	uint32_t n_slots;
+	uint32_t end_of_stored, next_id;    /* ids of series that the index stores end there; of the next new one */
 };
 
 /* Adds a series from foreign bytes. Returns IFOREST_NO_MEMORY, or IFOREST_CORRUPT where they are not n_by values. */

@@ -1,9 +1,7 @@
 #include "sqlite_ext/export.h"
 
 #include "core/bucket.h"
-#include "sqlite_ext/arguments.h"
 #include "sqlite_ext/export_tables.h"
-#include "sqlite_ext/upkeep.h"
 
 /* What x_config says. */
 struct state {
@@ -219,10 +217,7 @@ int iforest_export(struct iforest_index *index, const struct iforest_definition 
 		   struct iforest_error *error)
 {
 	struct export export = { .index = index, .definition = definition, .error = error };
-	int rc = iforest_flush(index, error);
-
-	if (!rc)
-		rc = read_state(index, &export.state, error);
+	int rc = read_state(index, &export.state, error);
 	if (!rc)
 		rc = choose_width(&export, step);
 	if (!rc)

@@ -11,9 +11,9 @@
 #ifndef IFOREST_SQLITE_EXPORT_H
 #define IFOREST_SQLITE_EXPORT_H
 
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
-/* Flushes, and makes the tables say what the index says; they are made if they are not there yet. step is the width of the
+/* Makes the tables say what the index says; they are made if they are not there yet. Requires an index just flushed. step is the width of the
  * finest buckets, NULL for the one they have. Where that is another one, or the index was rebuilt, all is made anew; otherwise
  * the buckets in which something changed, and those from the latest one on.
  * On error within a transaction the view is empty, or as it was, and the next export makes all anew. */

@@ -2,7 +2,7 @@
 #ifndef IFOREST_SQLITE_EXPORT_TABLES_H
 #define IFOREST_SQLITE_EXPORT_TABLES_H
 
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
 /* Makes those that are not there. *is_complete: all were. Unless they are ours, one that is there is an error; so is a by
  * column that has the name of another column. */

@@ -5,10 +5,15 @@
 SQLITE_EXTENSION_INIT1
 
 #include "sqlite_ext/bucket_function.h"
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 #include "sqlite_ext/sketch_functions.h"
 #include "sqlite_ext/tail.h"
-#include "sqlite_ext/vtab.h"
+#include "sqlite_ext/vtab_buckets.h"
+#include "sqlite_ext/vtab_cover.h"
+#include "sqlite_ext/vtab_gaps.h"
+#include "sqlite_ext/vtab_index.h"
+#include "sqlite_ext/vtab_rows.h"
+#include "sqlite_ext/vtab_stats.h"
 
 #define IFOREST_VERSION "1.1"   /* as in sql/pg/iforest.control */
 #define OLDEST_SQLITE 3038000

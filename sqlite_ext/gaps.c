@@ -2,17 +2,17 @@
 
 #include <stdlib.h>
 
-void iforest_gaps_release(struct iforest_gaps *gaps)
+void iforest_gaps_release(struct ifs_gap_query *gaps)
 {
 	if (gaps->has_reader)
 		iforest_gap_release(&gaps->reader);
 	iforest_snapshot_release(gaps->snapshot);
 	iforest_choice_release(&gaps->choice);
 	sqlite3_free(gaps->sorted);
-	*gaps = (struct iforest_gaps){ .at_end = true };
+	*gaps = (struct ifs_gap_query){ .at_end = true };
 }
 
-static enum iforest_status open_reader(struct iforest_gaps *gaps)
+static enum iforest_status open_reader(struct ifs_gap_query *gaps)
 {
 	struct iforest_snapshot *snapshot = gaps->snapshot;
 	enum iforest_status status = iforest_gap_init(&gaps->reader, &gaps->index->store, &snapshot->manifest);
@@ -22,7 +22,7 @@ static enum iforest_status open_reader(struct iforest_gaps *gaps)
 }
 
 /* The next gap, series after series. */
-static enum iforest_status find_next(struct iforest_gaps *gaps, bool *found)
+static enum iforest_status find_next(struct ifs_gap_query *gaps, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -48,7 +48,7 @@ static int compare_rows(const void *left, const void *right)
 	return (a->series > b->series) - (a->series < b->series);
 }
 
-static enum iforest_status gather(struct iforest_gaps *gaps)
+static enum iforest_status gather(struct ifs_gap_query *gaps)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found = true;
@@ -72,7 +72,7 @@ static enum iforest_status gather(struct iforest_gaps *gaps)
 	return status;
 }
 
-int iforest_gaps_start(struct iforest_gaps *gaps, struct iforest_index *index, const struct iforest_gaps_plan *plan,
+int iforest_gaps_start(struct ifs_gap_query *gaps, struct iforest_index *index, const struct iforest_gaps_plan *plan,
 		       const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
 		       struct iforest_error *error)
 {
@@ -96,7 +96,7 @@ int iforest_gaps_start(struct iforest_gaps *gaps, struct iforest_index *index, c
 	return iforest_index_error(index, gaps->snapshot, status, error);
 }
 
-int iforest_gaps_next(struct iforest_gaps *gaps, struct iforest_error *error)
+int iforest_gaps_next(struct ifs_gap_query *gaps, struct iforest_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found;

@@ -9,14 +9,14 @@
 
 #include "core/gap.h"
 #include "sqlite_ext/choice.h"
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
 struct iforest_gap_row {
 	struct iforest_gap gap;
 	uint32_t series;
 };
 
-struct iforest_gaps {
+struct ifs_gap_query {
 	struct iforest_index *index;
 	struct iforest_snapshot *snapshot;
 	uint64_t n_changes;                     /* as in rows.h */
@@ -39,12 +39,12 @@ struct iforest_gaps_plan {
 };
 
 /* Starts on a question. Ends with iforest_gaps_release(), also on error; may be started again after that. */
-int iforest_gaps_start(struct iforest_gaps *gaps, struct iforest_index *index, const struct iforest_gaps_plan *plan,
+int iforest_gaps_start(struct ifs_gap_query *gaps, struct iforest_index *index, const struct iforest_gaps_plan *plan,
 		       const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
 		       struct iforest_error *error);
-void iforest_gaps_release(struct iforest_gaps *gaps);
+void iforest_gaps_release(struct ifs_gap_query *gaps);
 
 /* Moves to the next row (also needed for the first); gaps->at_end when there is none. */
-int iforest_gaps_next(struct iforest_gaps *gaps, struct iforest_error *error);
+int iforest_gaps_next(struct ifs_gap_query *gaps, struct iforest_error *error);
 
 #endif

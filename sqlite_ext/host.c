@@ -1,5 +1,7 @@
 #include "sqlite_ext/host.h"
 
+#include "core/bits.h"
+
 #include <stdarg.h>
 
 static void *sqlite_reallocate(void *context, void *memory, size_t n_bytes)
@@ -133,4 +135,19 @@ sqlite3_stmt *iforest_next_writer(sqlite3 *db, sqlite3_stmt *after)
 	while (statement && (sqlite3_stmt_readonly(statement) || !sqlite3_stmt_busy(statement)))
 		statement = sqlite3_next_stmt(db, statement);
 	return statement;
+}
+
+int iforest_argument_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
+			     struct iforest_error *error)
+{
+	int type = sqlite3_value_type(value);
+
+	if (type == SQLITE_INTEGER) {
+		*integer = sqlite3_value_int64(value);
+		return SQLITE_OK;
+	}
+	if (type == SQLITE_FLOAT && iforest_integral(sqlite3_value_double(value), integer))
+		return SQLITE_OK;
+	return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
+				 type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
 }

@@ -50,4 +50,8 @@ int iforest_step_to_end(sqlite3_stmt *statement);
  * none. */
 sqlite3_stmt *iforest_next_writer(sqlite3 *db, sqlite3_stmt *after);
 
+/* Reads an argument that must be an integer, or a real with an integral value; name is that of the table, for messages. */
+int iforest_argument_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
+			     struct iforest_error *error);
+
 #endif

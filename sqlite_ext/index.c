@@ -1,79 +1,6 @@
 #include "sqlite_ext/index.h"
 
 #include "core/merge_policy.h"
-#include "sqlite_ext/pager_sqlite.h"
-#include "sqlite_ext/transaction.h"
-
-void iforest_connection_release(struct iforest_connection *connection)
-{
-	if (--connection->n_refs == 0)
-		sqlite3_free(connection);
-}
-
-int iforest_index_init(struct iforest_index *index, sqlite3 *db, struct iforest_connection *connection, const char *schema,
-		       const char *name, struct iforest_error *error)
-{
-	*index = (struct iforest_index){ .db = db, .connection = connection };
-	connection->n_refs++; /* SQLite may let go of the modules before their tables */
-	index->schema = sqlite3_mprintf("%s", schema);
-	index->name = sqlite3_mprintf("%s", name);
-	iforest_pager_sqlite_init(index);
-	iforest_transaction_add(index);
-	return index->schema && index->name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
-}
-
-static void finalize_statements(struct iforest_index *index)
-{
-	sqlite3_finalize(index->get_page);
-	sqlite3_finalize(index->put_page);
-	sqlite3_finalize(index->read_schema_version);
-	sqlite3_finalize(index->read_temp_version);
-	sqlite3_finalize(index->read_state);
-	sqlite3_finalize(index->read_rows);
-	sqlite3_finalize(index->read_log);
-	sqlite3_finalize(index->find_row);
-	for (unsigned kind = 0; kind < IFOREST_N_SHELVES; kind++) {
-		sqlite3_finalize(index->has_kept[kind]);
-		sqlite3_finalize(index->get_kept[kind]);
-		index->has_kept[kind] = index->get_kept[kind] = NULL;
-	}
-	index->get_page = index->put_page = index->read_state = index->read_rows = index->read_log = index->find_row = NULL;
-	index->read_schema_version = index->read_temp_version = NULL;
-}
-
-void iforest_index_forget(struct iforest_index *index)
-{
-	finalize_statements(index);
-	iforest_snapshot_release(index->snapshot);
-	index->snapshot = NULL;
-	index->is_attached = false;
-	iforest_source_release(&index->source);
-	if (index->cache.n_held == 0)
-		iforest_page_cache_release(&index->cache);
-}
-
-void iforest_index_release(struct iforest_index *index)
-{
-	if (index->connection) {
-		iforest_transaction_remove(index);
-		iforest_connection_release(index->connection);
-	}
-	iforest_index_forget(index);
-	sqlite3_free(index->schema);
-	sqlite3_free(index->name);
-	iforest_definition_release(&index->definition);
-	index->schema = index->name = NULL;
-	index->connection = NULL;
-}
-
-int iforest_index_describe(struct iforest_index *index, const struct iforest_definition *definition,
-			   struct iforest_error *error)
-{
-	return iforest_definition_parse(&index->definition, (int)definition->n_texts, (const char *const *)definition->texts,
-					error);
-}
-
-/* ---- tables ---- */
 
 static const char *const table_suffixes[] = { "page", "series", "config", "log", "front", "sketch", "piece" };
 
@@ -163,7 +90,6 @@ int iforest_index_drop_tables(struct iforest_index *index, struct iforest_error 
 {
 	int rc = SQLITE_OK;
 
-	iforest_index_forget(index);
 	for (unsigned t = 0; t < N_TABLES && !rc; t++)
 		if (has_table(index, t))
 			rc = iforest_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", index->schema,
@@ -176,7 +102,6 @@ int iforest_index_rename_tables(struct iforest_index *index, const char *new_nam
 	char *name = sqlite3_mprintf("%s", new_name);
 	int rc = name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
 
-	iforest_index_forget(index);
 	for (unsigned t = 0; t < N_TABLES && !rc; t++)
 		if (has_table(index, t))
 			rc = iforest_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"",

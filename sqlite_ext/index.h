@@ -16,48 +16,26 @@
 #ifndef IFOREST_SQLITE_INDEX_H
 #define IFOREST_SQLITE_INDEX_H
 
-#include "core/manifest.h"
+#include "core/pager.h"
 #include "sqlite_ext/definition.h"
 #include "sqlite_ext/dictionary.h"
-#include "sqlite_ext/moment.h"
 #include "sqlite_ext/page_cache.h"
-#include "sqlite_ext/source.h"
-#include "sqlite_ext/tail.h"
 
 #define IFOREST_SQLITE_PAGE_BYTES 4000
 #define IFOREST_SQLITE_FORMAT 2
 #define IFOREST_SQLITE_HOST_BYTES 24
 
-/* What is kept of whole nodes (shelf.h). */
+struct iforest_connection;
+struct iforest_snapshot;
+
+/* Types of summaries of whole nodes (shelf.h). */
 enum iforest_shelf_kind { IFOREST_SHELF_SKETCHES, IFOREST_SHELF_COUNTERS, IFOREST_N_SHELVES };
 
-/* What the handles of a connection share. */
-struct iforest_connection {
-	unsigned n_refs;                    /* modules and handles */
-	uint64_t n_changes;                 /* commands and rollbacks so far: indexes may be others than before */
-	struct iforest_index *indexes;      /* all handles (transaction.h) */
-	unsigned n_joined;                  /* tables that take part in the transaction */
-	int n_savepoints;                   /* open in it, where there are such tables */
-};
-
-void iforest_connection_release(struct iforest_connection *connection);
-
-/* One state of the index, shared by the cursors that read it. */
-struct iforest_snapshot {
-	unsigned n_refs;
-	struct iforest_manifest manifest;
-	struct iforest_dictionary dictionary; /* series of the index, and those of pending rows alone */
-	uint32_t end_of_series, next_series;  /* of the index; of the dictionary */
-	struct iforest_tail tail;
-	int depth;                            /* of what was read last in the connection's transaction (transaction.h) */
-	bool is_passing;                      /* read of what does not stay: to be read anew */
-};
-
-/* What the engine keeps in the manifest. */
-struct iforest_host_bytes {
-	uint32_t first_series, end_of_series;
-	uint64_t series_checksum;
-	int64_t last_rowid;                   /* the greatest that may be in the runs, INT64_MIN if there is none */
+/* What shows that the database has changed: the data versions of the schema's file and of the temporary one, which may hold
+ * triggers. */
+struct iforest_moment {
+	bool is_known;
+	unsigned version, temp_version; /* of the schema's file and of the temporary one, which may hold triggers */
 };
 
 struct iforest_index {
@@ -65,7 +43,7 @@ struct iforest_index {
 	char *schema, *name;
 	struct iforest_definition definition; /* with all by columns, without their types */
 	struct iforest_source source;       /* as last found; its name is NULL before */
-	struct iforest_connection *connection;
+	struct iforest_connection *connection; /* see follow/snapshot.h */
 	struct iforest_index *next;         /* of the connection */
 	bool is_joined;                     /* its table takes part in the transaction */
 	struct iforest_pager pager;
@@ -76,7 +54,7 @@ struct iforest_index {
 	sqlite3_stmt *read_state, *read_rows, *read_log;
 	sqlite3_stmt *has_kept[IFOREST_N_SHELVES], *get_kept[IFOREST_N_SHELVES];
 	struct iforest_snapshot *snapshot;  /* last read, or NULL */
-	struct iforest_moment moment;       /* at which the snapshot was found to be all that there is, or none that is known */
+	struct iforest_moment moment;       /* at which the snapshot was complete */
 	bool is_borrowed;                   /* of another table's: it may be made anew with other columns */
 	const char *by_types[IFOREST_MAX_BY]; /* of one that is borrowed: with which that table was declared (definition.h) */
 	bool is_attached;                   /* the source was found at these versions, of its schema and of the temporary one */
@@ -85,21 +63,11 @@ struct iforest_index {
 	int io_rc;                          /* what SQLite last returned to the pager */
 };
 
-/* A handle that holds nothing but names yet. index must stay in place. */
-int iforest_index_init(struct iforest_index *index, sqlite3 *db, struct iforest_connection *connection, const char *schema,
-		       const char *name, struct iforest_error *error);
-void iforest_index_release(struct iforest_index *index);
-
-/* Takes down what the index is made of, with all its by columns. Once, before its state is read. */
-int iforest_index_describe(struct iforest_index *index, const struct iforest_definition *definition,
-			   struct iforest_error *error);
-
-/* ---- its tables ---- */
-
 /* Makes them, and writes the definition down. With may_exist, as in a rebuild, those that are there stay, and are emptied of a
  * damaged definition (not of what is known of an export); without, one that is there is an error. */
 int iforest_index_make_tables(struct iforest_index *index, const struct iforest_definition *definition, bool may_exist,
 			      struct iforest_error *error);
+/* Both require that the handle has no cached state (follow/snapshot.h: iforest_index_forget()). */
 int iforest_index_drop_tables(struct iforest_index *index, struct iforest_error *error);
 int iforest_index_rename_tables(struct iforest_index *index, const char *new_name, struct iforest_error *error);
 
@@ -125,38 +93,5 @@ int iforest_index_set_automerge(struct iforest_index *index, uint32_t fan_in, st
  * error only where the next try may do better: a column without its type is compared with texts as no other is. */
 int iforest_index_read_by_types(struct iforest_index *index, struct iforest_definition *definition,
 				struct iforest_error *error);
-
-/* ---- its state (snapshot.c) ---- */
-
-/* Finds the table as it is today. With sync=log its triggers must be those that we would write. */
-int iforest_index_find_source(struct iforest_index *index, struct iforest_error *error);
-
-/* Gives the state to read now, with all that is pending. Release it with iforest_snapshot_release(). */
-int iforest_index_open(struct iforest_index *index, struct iforest_snapshot **snapshot, struct iforest_error *error);
-
-/* The same without regard to the table, and without what is pending: for integrity-check. */
-int iforest_index_open_unguarded(struct iforest_index *index, struct iforest_snapshot **snapshot, struct iforest_error *error);
-void iforest_snapshot_release(struct iforest_snapshot *snapshot);
-
-/* May the table be ahead of what the state to read has of it, for a row is being written? */
-bool iforest_index_is_passing(struct iforest_index *index);
-
-/* Reads the stored manifest once more, to be changed. */
-int iforest_index_read_manifest(struct iforest_index *index, struct iforest_manifest *manifest, struct iforest_error *error);
-
-/* The engine's part of a manifest that was found to be sound; and putting it there (IFOREST_NO_MEMORY). */
-struct iforest_host_bytes iforest_index_get_host(const struct iforest_manifest *manifest);
-enum iforest_status iforest_index_set_host(struct iforest_manifest *manifest, const struct iforest_host_bytes *host);
-
-/* Is the snapshot still the state that is stored? */
-int iforest_index_check_snapshot(struct iforest_index *index, const struct iforest_snapshot *snapshot,
-				 struct iforest_error *error);
-
-/* Turns what core returned while reading the snapshot into an error. */
-int iforest_index_error(struct iforest_index *index, const struct iforest_snapshot *snapshot, enum iforest_status status,
-			struct iforest_error *error);
-
-/* Forgets state and pages in memory: the next reader reads all anew. */
-void iforest_index_forget(struct iforest_index *index);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef IFOREST_SQLITE_KINDS_H
 #define IFOREST_SQLITE_KINDS_H
 
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
 /* Fills in the fields of an index to be built. A column is one of integers until a real shows up, which its first number may
  * tell; one that is empty, and can hold no number but a real, is one of reals. */

@@ -9,12 +9,7 @@
 #ifndef IFOREST_SQLITE_MOMENT_H
 #define IFOREST_SQLITE_MOMENT_H
 
-#include "sqlite_ext/host.h"
-
-struct iforest_moment {
-	bool is_known;
-	unsigned version, temp_version; /* of the schema's file and of the temporary one, which may hold triggers */
-};
+#include "sqlite_ext/index.h"
 
 struct iforest_moment iforest_moment_now(sqlite3 *db, const char *schema);
 

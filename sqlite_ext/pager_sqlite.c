@@ -1,6 +1,9 @@
 #include "sqlite_ext/pager_sqlite.h"
 
+#include "core/bits.h"
+
 enum { MOST_BATCH_PAGES = 16 }; /* any number: SQLite's transaction makes them one */
+enum { MANIFEST_ID = 16 }; /* its byte in the manifest (core/manifest.h) */
 
 static sqlite3_int64 row_of(const struct iforest_place *place, uint64_t index)
 {
@@ -17,6 +20,15 @@ enum iforest_status iforest_pager_sqlite_failed(struct iforest_index *index, int
 {
 	index->io_rc = rc;
 	return rc == SQLITE_NOMEM ? IFOREST_NO_MEMORY : IFOREST_IO;
+}
+
+int iforest_pager_sqlite_error(struct iforest_index *index, enum iforest_status status, struct iforest_error *error)
+{
+	int rc = iforest_error_from_status(error, status, index->name, &index->store.fault, index->io_rc);
+
+	index->store.fault = (struct iforest_fault){ .what = NULL };
+	index->io_rc = 0;
+	return rc;
 }
 
 int iforest_pager_sqlite_prepare(struct iforest_index *index, sqlite3_stmt **statement, const char *format)
@@ -48,6 +60,78 @@ static void ask_cache_size(struct iforest_index *index)
 	index->knows_cache_size = true;
 	index->cache.most_frames = iforest_pager_sqlite_cache_size(index);
 }
+
+/* ---- the manifest ---- */
+
+struct iforest_host_bytes iforest_index_get_host(const struct iforest_manifest *manifest)
+{
+	const uint8_t *bytes = manifest->host_bytes;
+
+	return (struct iforest_host_bytes){ .first_series = iforest_load32(bytes),
+					    .end_of_series = iforest_load32(bytes + 4),
+					    .series_checksum = iforest_load64(bytes + 8),
+					    .last_rowid = (int64_t)iforest_load64(bytes + 16) };
+}
+
+enum iforest_status iforest_index_set_host(struct iforest_manifest *manifest, const struct iforest_host_bytes *host)
+{
+	bool has_room = manifest->n_host_bytes == IFOREST_SQLITE_HOST_BYTES;
+	uint8_t *bytes = has_room ? manifest->host_bytes : iforest_allocate(&iforest_sqlite_alloc, IFOREST_SQLITE_HOST_BYTES);
+
+	if (!bytes)
+		return IFOREST_NO_MEMORY;
+	iforest_store32(bytes, host->first_series);
+	iforest_store32(bytes + 4, host->end_of_series);
+	iforest_store64(bytes + 8, host->series_checksum);
+	iforest_store64(bytes + 16, (uint64_t)host->last_rowid);
+	if (!has_room)
+		iforest_release(&iforest_sqlite_alloc, manifest->host_bytes);
+	manifest->host_bytes = bytes;
+	manifest->n_host_bytes = IFOREST_SQLITE_HOST_BYTES;
+	return IFOREST_OK;
+}
+
+int iforest_pager_sqlite_find_manifest(struct iforest_index *index, const uint8_t **bytes, uint32_t *n_bytes, uint64_t *id,
+				       struct iforest_error *error)
+{
+	int step, failed, rc = SQLITE_OK;
+
+	if (!index->get_page)
+		rc = iforest_prepare(error, index->db, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?",
+				     index->schema, index->name);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(index->get_page, 1, 0);
+	step = sqlite3_step(index->get_page);
+	*bytes = step == SQLITE_ROW ? sqlite3_column_blob(index->get_page, 0) : NULL;
+	*n_bytes = *bytes ? (uint32_t)sqlite3_column_bytes(index->get_page, 0) : 0;
+	if (*n_bytes >= MANIFEST_ID + 8 && sqlite3_column_type(index->get_page, 0) == SQLITE_BLOB) {
+		*id = iforest_load64(*bytes + MANIFEST_ID);
+		return SQLITE_OK;
+	}
+	failed = sqlite3_reset(index->get_page);
+	return failed ? iforest_error_from_db(error, index->db, failed) :
+			iforest_error_from_status(error, IFOREST_CORRUPT, index->name,
+						  &(struct iforest_fault){ .what = "the manifest is missing" }, 0);
+}
+
+int iforest_index_read_manifest(struct iforest_index *index, struct iforest_manifest *manifest, struct iforest_error *error)
+{
+	struct iforest_fault fault = { .what = NULL };
+	const uint8_t *bytes;
+	uint32_t n_bytes;
+	uint64_t id;
+	enum iforest_status status;
+	int rc = iforest_pager_sqlite_find_manifest(index, &bytes, &n_bytes, &id, error);
+
+	if (rc)
+		return rc;
+	status = iforest_manifest_read(manifest, &iforest_sqlite_alloc, bytes, n_bytes, &fault.what);
+	sqlite3_reset(index->get_page);
+	return iforest_error_from_status(error, status, index->name, &fault, 0);
+}
+
+/* ---- pages ---- */
 
 static bool shares_cache(sqlite3 *db)
 {

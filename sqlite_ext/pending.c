@@ -3,7 +3,7 @@
 /* ---- in order ---- */
 
 /* The row of that id among those in order, or NULL. Most have no gaps between them. */
-static struct iforest_pending_row *find_ordered(const struct iforest_pending *pending, sqlite3_int64 id)
+static struct iforest_pending_row *find_ordered(const struct ifs_pending_rows *pending, sqlite3_int64 id)
 {
 	struct iforest_pending_row *rows = pending->ordered;
 	size_t low = 0, high = pending->n_ordered;
@@ -25,7 +25,7 @@ static struct iforest_pending_row *find_ordered(const struct iforest_pending *pe
 	return low < pending->n_ordered && rows[low].id == id ? &rows[low] : NULL;
 }
 
-static struct iforest_pending_row *append(struct iforest_pending *pending)
+static struct iforest_pending_row *append(struct ifs_pending_rows *pending)
 {
 	if (pending->n_ordered == pending->n_reserved) {
 		size_t n_wanted = pending->n_reserved ? 2 * pending->n_reserved : 64;
@@ -56,7 +56,7 @@ static struct iforest_pending_row *slot_of(struct iforest_pending_row *rows, siz
 }
 
 /* Half of the slots are free at least. */
-static bool reserve_slot(struct iforest_pending *pending)
+static bool reserve_slot(struct ifs_pending_rows *pending)
 {
 	size_t n_slots = pending->n_slots ? 2 * pending->n_slots : 64;
 	struct iforest_pending_row *rows;
@@ -78,7 +78,7 @@ static bool reserve_slot(struct iforest_pending *pending)
 
 /* ---- both ---- */
 
-struct iforest_pending_row *iforest_pending_take(struct iforest_pending *pending, sqlite3_int64 id, bool *is_new)
+struct iforest_pending_row *iforest_pending_take(struct ifs_pending_rows *pending, sqlite3_int64 id, bool *is_new)
 {
 	bool is_last = pending->n_ordered == 0 || pending->ordered[pending->n_ordered - 1].id < id;
 	struct iforest_pending_row *row = is_last ? NULL : find_ordered(pending, id);
@@ -99,12 +99,12 @@ struct iforest_pending_row *iforest_pending_take(struct iforest_pending *pending
 	return row;
 }
 
-bool iforest_pending_holds(const struct iforest_pending *pending, sqlite3_int64 id)
+bool iforest_pending_holds(const struct ifs_pending_rows *pending, sqlite3_int64 id)
 {
 	return find_ordered(pending, id) || (pending->n_slots && slot_of(pending->others, pending->n_slots, id)->is_used);
 }
 
-const struct iforest_pending_row *iforest_pending_next(const struct iforest_pending *pending, size_t *at)
+const struct iforest_pending_row *iforest_pending_next(const struct ifs_pending_rows *pending, size_t *at)
 {
 	const struct iforest_pending_row *row = NULL;
 
@@ -116,9 +116,9 @@ const struct iforest_pending_row *iforest_pending_next(const struct iforest_pend
 	return row;
 }
 
-void iforest_pending_release(struct iforest_pending *pending)
+void iforest_pending_release(struct ifs_pending_rows *pending)
 {
 	sqlite3_free(pending->ordered);
 	sqlite3_free(pending->others);
-	*pending = (struct iforest_pending){ .ordered = NULL };
+	*pending = (struct ifs_pending_rows){ .ordered = NULL };
 }

@@ -18,7 +18,7 @@ struct iforest_pending_row {
 };
 
 /* Starts as zeros, ends with release. */
-struct iforest_pending {
+struct ifs_pending_rows {
 	struct iforest_pending_row *ordered; /* ids ascend */
 	size_t n_ordered, n_reserved;
 	/* by the hash of id, all below the last of `ordered`; n_slots is a power of two, or 0 */
@@ -28,18 +28,18 @@ struct iforest_pending {
 
 /* The row of that id, found or made, with all but id as zeros; NULL without memory. It moves with the next one made.
  * Cost  constant where it is above all others, else log n comparisons. */
-struct iforest_pending_row *iforest_pending_take(struct iforest_pending *pending, sqlite3_int64 id, bool *is_new);
+struct iforest_pending_row *iforest_pending_take(struct ifs_pending_rows *pending, sqlite3_int64 id, bool *is_new);
 
-bool iforest_pending_holds(const struct iforest_pending *pending, sqlite3_int64 id);
+bool iforest_pending_holds(const struct ifs_pending_rows *pending, sqlite3_int64 id);
 
-static inline size_t iforest_pending_count(const struct iforest_pending *pending)
+static inline size_t iforest_pending_count(const struct ifs_pending_rows *pending)
 {
 	return pending->n_ordered + pending->n_others;
 }
 
 /* The rows one by one, in no order: *at is 0 for the first. NULL at the end. */
-const struct iforest_pending_row *iforest_pending_next(const struct iforest_pending *pending, size_t *at);
+const struct iforest_pending_row *iforest_pending_next(const struct ifs_pending_rows *pending, size_t *at);
 
-void iforest_pending_release(struct iforest_pending *pending);
+void iforest_pending_release(struct ifs_pending_rows *pending);
 
 #endif

@@ -1,6 +1,6 @@
 #include "sqlite_ext/query_groups.h"
 
-#include "core/page.h"
+#include "core/xxh64.h"
 #include "sqlite_ext/pager_sqlite.h"
 
 #include <stddef.h>

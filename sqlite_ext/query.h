@@ -15,7 +15,7 @@
 #include "sqlite_ext/bucket_list.h"
 #include "sqlite_ext/carry.h"
 #include "core/counting.h"
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 #include "sqlite_ext/plan.h"
 #include "sqlite_ext/shelf.h"
 

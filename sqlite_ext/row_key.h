@@ -3,7 +3,7 @@
 #define IFOREST_SQLITE_ROW_KEY_H
 
 #include "core/key.h"
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
 /* The key that the index has the row under. *found is false where the table has no such row, or the snapshot not its series.
  * Requires  an index that follows its table (not sync=manual), the snapshot just opened, and !iforest_index_is_passing().

@@ -5,7 +5,7 @@
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/rows_question.h"
 
-static void drop_readers(struct iforest_rows *rows)
+static void drop_readers(struct ifs_row_query *rows)
 {
 	if (rows->has_walk)
 		iforest_walk_release(&rows->walk);
@@ -14,16 +14,16 @@ static void drop_readers(struct iforest_rows *rows)
 	rows->has_walk = rows->has_best = false;
 }
 
-void iforest_rows_release(struct iforest_rows *rows)
+void iforest_rows_release(struct ifs_row_query *rows)
 {
 	drop_readers(rows);
 	iforest_snapshot_release(rows->snapshot);
 	iforest_choice_release(&rows->choice);
-	*rows = (struct iforest_rows){ .at_end = true };
+	*rows = (struct ifs_row_query){ .at_end = true };
 }
 
 /* The state to read now: the one of the last question, if nothing has changed. */
-static int open_snapshot(struct iforest_rows *rows, struct iforest_error *error)
+static int open_snapshot(struct ifs_row_query *rows, struct iforest_error *error)
 {
 	struct iforest_snapshot *snapshot;
 	int rc = iforest_index_open(rows->index, &snapshot, error);
@@ -41,7 +41,7 @@ static int open_snapshot(struct iforest_rows *rows, struct iforest_error *error)
 }
 
 /* Over the runs of the index and those of what is pending. */
-static enum iforest_status need_walk(struct iforest_rows *rows)
+static enum iforest_status need_walk(struct ifs_row_query *rows)
 {
 	struct iforest_snapshot *snapshot = rows->snapshot;
 	enum iforest_status status = IFOREST_OK;
@@ -55,7 +55,7 @@ static enum iforest_status need_walk(struct iforest_rows *rows)
 	return status;
 }
 
-static enum iforest_status need_best(struct iforest_rows *rows)
+static enum iforest_status need_best(struct ifs_row_query *rows)
 {
 	struct iforest_snapshot *snapshot = rows->snapshot;
 	enum iforest_status status = IFOREST_OK;
@@ -69,7 +69,7 @@ static enum iforest_status need_best(struct iforest_rows *rows)
 	return status;
 }
 
-int iforest_rows_start(struct iforest_rows *rows, struct iforest_index *index, const struct iforest_rows_plan *plan,
+int iforest_rows_start(struct ifs_row_query *rows, struct iforest_index *index, const struct iforest_rows_plan *plan,
 		       sqlite3_value **argv, struct iforest_error *error)
 {
 	int rc;
@@ -85,12 +85,12 @@ int iforest_rows_start(struct iforest_rows *rows, struct iforest_index *index, c
 
 /* ---- rows ---- */
 
-static const struct iforest_filter *filter_of(const struct iforest_rows *rows)
+static const struct iforest_filter *filter_of(const struct ifs_row_query *rows)
 {
 	return rows->snapshot->tail.n_removed > 0 ? &rows->snapshot->tail.filter : NULL;
 }
 
-static struct iforest_match match_of(const struct iforest_rows *rows, const struct iforest_rows_part *part)
+static struct iforest_match match_of(const struct ifs_row_query *rows, const struct iforest_rows_part *part)
 {
 	struct iforest_match match = rows->match;
 
@@ -99,7 +99,7 @@ static struct iforest_match match_of(const struct iforest_rows *rows, const stru
 	return match;
 }
 
-static void start_walk(struct iforest_rows *rows, const struct iforest_rows_part *part, uint64_t from, uint64_t to)
+static void start_walk(struct ifs_row_query *rows, const struct iforest_rows_part *part, uint64_t from, uint64_t to)
 {
 	struct iforest_walk_question question = { .from = part->from, .to = part->to, .descends = part->descends,
 		.match = match_of(rows, part), .filter = filter_of(rows), .values = rows->plan.values };
@@ -109,7 +109,7 @@ static void start_walk(struct iforest_rows *rows, const struct iforest_rows_part
 	iforest_walk_start(&rows->walk, &question);
 }
 
-static enum iforest_status start_best(struct iforest_rows *rows, const struct iforest_rows_part *part)
+static enum iforest_status start_best(struct ifs_row_query *rows, const struct iforest_rows_part *part)
 {
 	struct iforest_best_question question = { .order = part->order,
 						  .value = rows->plan.value,
@@ -125,13 +125,13 @@ static enum iforest_status start_best(struct iforest_rows *rows, const struct if
 }
 
 /* By a walk, for there is but one series and its order is that of the keys. */
-static bool is_walked(const struct iforest_rows *rows, const struct iforest_rows_part *part)
+static bool is_walked(const struct ifs_row_query *rows, const struct iforest_rows_part *part)
 {
 	return !part->is_ordered ||
 	       (rows->choice.n == 1 && (part->order == IFOREST_EARLIEST_FIRST || part->order == IFOREST_LATEST_FIRST));
 }
 
-static enum iforest_status open_part(struct iforest_rows *rows, const struct iforest_rows_part *part)
+static enum iforest_status open_part(struct ifs_row_query *rows, const struct iforest_rows_part *part)
 {
 	bool is_whole = rows->choice.n == rows->choice.n_by_id && part->to.series == 1 && !part->from.time_is_null &&
 			part->from.time == INT64_MIN;
@@ -153,7 +153,7 @@ static enum iforest_status open_part(struct iforest_rows *rows, const struct ifo
 	return IFOREST_OK;
 }
 
-static enum iforest_status next_of_part(struct iforest_rows *rows, const struct iforest_rows_part *part, bool *found)
+static enum iforest_status next_of_part(struct ifs_row_query *rows, const struct iforest_rows_part *part, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -171,7 +171,7 @@ static enum iforest_status next_of_part(struct iforest_rows *rows, const struct 
 	return status;
 }
 
-int iforest_rows_next(struct iforest_rows *rows, struct iforest_error *error)
+int iforest_rows_next(struct ifs_row_query *rows, struct iforest_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found = false;
@@ -201,12 +201,12 @@ int iforest_rows_next(struct iforest_rows *rows, struct iforest_error *error)
 	return iforest_index_error(rows->index, rows->snapshot, status, error);
 }
 
-const struct iforest_series *iforest_rows_series(const struct iforest_rows *rows)
+const struct iforest_series *iforest_rows_series(const struct ifs_row_query *rows)
 {
 	return iforest_choice_series(&rows->choice, rows->entry.key.series);
 }
 
-bool iforest_rows_end_of(const struct iforest_rows *rows, int64_t *end)
+bool iforest_rows_end_of(const struct ifs_row_query *rows, int64_t *end)
 {
 	const struct iforest_fields *fields = &rows->snapshot->manifest.fields;
 	const struct iforest_entry *entry = &rows->entry;

@@ -11,7 +11,7 @@
 #include "core/best.h"
 #include "core/walk.h"
 #include "sqlite_ext/choice.h"
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 #include "sqlite_ext/rows_plan.h"
 
 /* Entries that come one after the other in the same way. */
@@ -22,7 +22,7 @@ struct iforest_rows_part {
 	enum iforest_best_order order;          /* if it is ordered */
 };
 
-struct iforest_rows {
+struct ifs_row_query {
 	struct iforest_index *index;
 	struct iforest_snapshot *snapshot;      /* of the last question; what follows up to has_best holds for that one */
 	uint64_t n_changes;                     /* of the connection, when the snapshot was last seen to be the one stored */
@@ -44,17 +44,17 @@ struct iforest_rows {
 
 /* Starts on a question. argv are the values that the plan names. Ends with iforest_rows_release(), also on error; may be
  * started again before that. */
-int iforest_rows_start(struct iforest_rows *rows, struct iforest_index *index, const struct iforest_rows_plan *plan,
+int iforest_rows_start(struct ifs_row_query *rows, struct iforest_index *index, const struct iforest_rows_plan *plan,
 		       sqlite3_value **argv, struct iforest_error *error);
-void iforest_rows_release(struct iforest_rows *rows);
+void iforest_rows_release(struct ifs_row_query *rows);
 
 /* Moves to the next row (also needed for the first); rows->at_end when there is none. */
-int iforest_rows_next(struct iforest_rows *rows, struct iforest_error *error);
+int iforest_rows_next(struct ifs_row_query *rows, struct iforest_error *error);
 
 /* The series of the row. */
-const struct iforest_series *iforest_rows_series(const struct iforest_rows *rows);
+const struct iforest_series *iforest_rows_series(const struct ifs_row_query *rows);
 
 /* The end of the row's span, if its duration was read; false without a time. */
-bool iforest_rows_end_of(const struct iforest_rows *rows, int64_t *end);
+bool iforest_rows_end_of(const struct ifs_row_query *rows, int64_t *end);
 
 #endif

@@ -15,7 +15,7 @@ struct limits {
 	int64_t first_id, last_id;
 };
 
-static int choose_series(struct iforest_rows *rows, sqlite3_value **argv, struct iforest_error *error)
+static int choose_series(struct ifs_row_query *rows, sqlite3_value **argv, struct iforest_error *error)
 {
 	struct iforest_by_condition conditions[IFOREST_MAX_ROWS_CONDITIONS];
 	int time = iforest_rows_time(&rows->index->definition);
@@ -47,7 +47,7 @@ static void limit_id(struct limits *limits, sqlite3_value *value)
 		limits->is_empty = true;
 }
 
-static void limit_value(struct iforest_rows *rows, struct limits *limits, unsigned v, char op, sqlite3_value *value)
+static void limit_value(struct ifs_row_query *rows, struct limits *limits, unsigned v, char op, sqlite3_value *value)
 {
 	enum iforest_value_kind kind = (enum iforest_value_kind)rows->snapshot->manifest.fields.kinds[v];
 	union iforest_number low = { .integer = INT64_MIN }, high = { .integer = INT64_MAX };
@@ -71,7 +71,7 @@ static void limit_value(struct iforest_rows *rows, struct limits *limits, unsign
 	iforest_match_at_most(&rows->match, v, high, kind);
 }
 
-static void read_conditions(struct iforest_rows *rows, struct limits *limits, sqlite3_value **argv)
+static void read_conditions(struct ifs_row_query *rows, struct limits *limits, sqlite3_value **argv)
 {
 	const struct iforest_definition *definition = &rows->index->definition;
 	int time = iforest_rows_time(definition), end = iforest_rows_end(definition),
@@ -93,14 +93,14 @@ static void read_conditions(struct iforest_rows *rows, struct limits *limits, sq
 }
 
 /* No span starts after its end. Of several that must reach somewhere, the furthest. */
-static void reach(struct iforest_rows *rows, int64_t at)
+static void reach(struct ifs_row_query *rows, int64_t at)
 {
 	if (!rows->match.has_reach || at > rows->match.reach)
 		rows->match.reach = at;
 	rows->match.has_reach = true;
 }
 
-static void read_window(struct iforest_rows *rows, struct limits *limits, const struct iforest_arguments *arguments)
+static void read_window(struct ifs_row_query *rows, struct limits *limits, const struct iforest_arguments *arguments)
 {
 	const int64_t *values = arguments->values;
 
@@ -122,7 +122,7 @@ static void read_window(struct iforest_rows *rows, struct limits *limits, const 
 
 /* ---- parts ---- */
 
-static void add_part(struct iforest_rows *rows, const struct limits *limits, bool with_time, bool without,
+static void add_part(struct ifs_row_query *rows, const struct limits *limits, bool with_time, bool without,
 		     struct iforest_rows_part part)
 {
 	if ((with_time && limits->first_time > limits->last_time) || (!with_time && !without))
@@ -134,7 +134,7 @@ static void add_part(struct iforest_rows *rows, const struct limits *limits, boo
 	rows->parts[rows->n_parts++] = part;
 }
 
-static void divide(struct iforest_rows *rows, const struct limits *limits)
+static void divide(struct ifs_row_query *rows, const struct limits *limits)
 {
 	bool timed = !limits->lacks_time, timeless = !limits->needs_time, is_null = rows->match.nulls >> rows->plan.value & 1,
 	     is_there = rows->match.values >> rows->plan.value & 1;
@@ -175,7 +175,7 @@ static void divide(struct iforest_rows *rows, const struct limits *limits)
 }
 
 /* The one row of an id, which is looked up in the table; SQLite checks conditions, but not the window. */
-static int find_row(struct iforest_rows *rows, const struct limits *limits, struct iforest_error *error)
+static int find_row(struct ifs_row_query *rows, const struct limits *limits, struct iforest_error *error)
 {
 	struct iforest_key key;
 	bool found;
@@ -200,7 +200,7 @@ static int find_row(struct iforest_rows *rows, const struct limits *limits, stru
 	return SQLITE_OK;
 }
 
-int iforest_rows_ask(struct iforest_rows *rows, sqlite3_value **argv, struct iforest_error *error)
+int iforest_rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct iforest_error *error)
 {
 	struct limits limits = { .first_time = INT64_MIN, .last_time = INT64_MAX, .first_end = INT64_MIN, .last_end = INT64_MAX,
 				 .first_id = INT64_MIN, .last_id = INT64_MAX };

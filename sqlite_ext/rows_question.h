@@ -6,6 +6,6 @@
 
 /* Fills in the series chosen, the match and the parts, of rows->plan, over the snapshot at hand. Without parts there are no
  * rows. */
-int iforest_rows_ask(struct iforest_rows *rows, sqlite3_value **argv, struct iforest_error *error);
+int iforest_rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct iforest_error *error);
 
 #endif

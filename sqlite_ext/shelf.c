@@ -181,7 +181,7 @@ static int keep_kind(struct iforest_index *index, const struct iforest_manifest 
 				     "VALUES(?, ?, ?, ?, ?, ?)",
 				     index->schema, index->name, kinds[kind].suffix);
 	if (!rc)
-		rc = iforest_index_error(index, NULL, go_through(index, manifest, kind, &shelf.shelf), error);
+		rc = iforest_pager_sqlite_error(index, go_through(index, manifest, kind, &shelf.shelf), error);
 	sqlite3_finalize(shelf.put);
 	return rc;
 }
@@ -206,7 +206,7 @@ int iforest_shelves_keep(struct iforest_index *index, struct iforest_error *erro
 
 /* ---- checking ---- */
 
-int iforest_shelves_check(struct iforest_index *index, const struct iforest_snapshot *snapshot, struct iforest_error *error)
+enum iforest_status iforest_shelves_check(struct iforest_index *index, const struct iforest_manifest *manifest)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -217,7 +217,7 @@ int iforest_shelves_check(struct iforest_index *index, const struct iforest_snap
 		struct iforest_shelf comparing = iforest_shelf_comparing(&comparison);
 
 		iforest_shelf_open(&kept, index, (enum iforest_shelf_kind)kind);
-		status = go_through(index, &snapshot->manifest, (enum iforest_shelf_kind)kind, &comparing);
+		status = go_through(index, manifest, (enum iforest_shelf_kind)kind, &comparing);
 	}
-	return iforest_index_error(index, snapshot, status, error);
+	return status;
 }

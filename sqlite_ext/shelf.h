@@ -10,6 +10,7 @@
 #define IFOREST_SQLITE_SHELF_H
 
 #include "core/shelf.h"
+#include "core/manifest.h"
 #include "sqlite_ext/index.h"
 
 /* The value columns of which things of the kind are kept, as bits. */
@@ -31,6 +32,6 @@ void iforest_shelf_open(struct iforest_index_shelf *shelf, struct iforest_index 
 int iforest_shelves_keep(struct iforest_index *index, struct iforest_error *error);
 
 /* Is all that is there that of its node? Cost: reads all leaf pages once for each kind, value column and level of nodes. */
-int iforest_shelves_check(struct iforest_index *index, const struct iforest_snapshot *snapshot, struct iforest_error *error);
+enum iforest_status iforest_shelves_check(struct iforest_index *index, const struct iforest_manifest *manifest);
 
 #endif

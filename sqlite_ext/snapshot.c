@@ -1,40 +1,83 @@
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
-#include "core/bits.h"
+#include "sqlite_ext/moment.h"
+#include "sqlite_ext/pager_sqlite.h"
+#include "sqlite_ext/source.h"
 #include "sqlite_ext/transaction.h"
 #include "sqlite_ext/watch.h"
 
-enum { MANIFEST_ID = 16 }; /* its byte in the manifest (core/manifest.h) */
+/* ---- the handle ---- */
+
+void iforest_connection_release(struct iforest_connection *connection)
+{
+	if (--connection->n_refs == 0)
+		sqlite3_free(connection);
+}
+
+int iforest_index_init(struct iforest_index *index, sqlite3 *db, struct iforest_connection *connection, const char *schema,
+		       const char *name, struct iforest_error *error)
+{
+	*index = (struct iforest_index){ .db = db, .connection = connection };
+	connection->n_refs++; /* SQLite may let go of the modules before their tables */
+	index->schema = sqlite3_mprintf("%s", schema);
+	index->name = sqlite3_mprintf("%s", name);
+	iforest_pager_sqlite_init(index);
+	iforest_transaction_add(index);
+	return index->schema && index->name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+}
+
+static void finalize_statements(struct iforest_index *index)
+{
+	sqlite3_finalize(index->get_page);
+	sqlite3_finalize(index->put_page);
+	sqlite3_finalize(index->read_schema_version);
+	sqlite3_finalize(index->read_temp_version);
+	sqlite3_finalize(index->read_state);
+	sqlite3_finalize(index->read_rows);
+	sqlite3_finalize(index->read_log);
+	sqlite3_finalize(index->find_row);
+	for (unsigned kind = 0; kind < IFOREST_N_SHELVES; kind++) {
+		sqlite3_finalize(index->has_kept[kind]);
+		sqlite3_finalize(index->get_kept[kind]);
+		index->has_kept[kind] = index->get_kept[kind] = NULL;
+	}
+	index->get_page = index->put_page = index->read_state = index->read_rows = index->read_log = index->find_row = NULL;
+	index->read_schema_version = index->read_temp_version = NULL;
+}
+
+void iforest_index_forget(struct iforest_index *index)
+{
+	finalize_statements(index);
+	iforest_snapshot_release(index->snapshot);
+	index->snapshot = NULL;
+	index->is_attached = false;
+	iforest_source_release(&index->source);
+	if (index->cache.n_held == 0)
+		iforest_page_cache_release(&index->cache);
+}
+
+void iforest_index_release(struct iforest_index *index)
+{
+	if (index->connection) {
+		iforest_transaction_remove(index);
+		iforest_connection_release(index->connection);
+	}
+	iforest_index_forget(index);
+	sqlite3_free(index->schema);
+	sqlite3_free(index->name);
+	iforest_definition_release(&index->definition);
+	index->schema = index->name = NULL;
+	index->connection = NULL;
+}
+
+int iforest_index_describe(struct iforest_index *index, const struct iforest_definition *definition,
+			   struct iforest_error *error)
+{
+	return iforest_definition_parse(&index->definition, (int)definition->n_texts, (const char *const *)definition->texts,
+					error);
+}
 
 /* ---- the manifest ---- */
-
-struct iforest_host_bytes iforest_index_get_host(const struct iforest_manifest *manifest)
-{
-	const uint8_t *bytes = manifest->host_bytes;
-
-	return (struct iforest_host_bytes){ .first_series = iforest_load32(bytes),
-					    .end_of_series = iforest_load32(bytes + 4),
-					    .series_checksum = iforest_load64(bytes + 8),
-					    .last_rowid = (int64_t)iforest_load64(bytes + 16) };
-}
-
-enum iforest_status iforest_index_set_host(struct iforest_manifest *manifest, const struct iforest_host_bytes *host)
-{
-	bool has_room = manifest->n_host_bytes == IFOREST_SQLITE_HOST_BYTES;
-	uint8_t *bytes = has_room ? manifest->host_bytes : iforest_allocate(&iforest_sqlite_alloc, IFOREST_SQLITE_HOST_BYTES);
-
-	if (!bytes)
-		return IFOREST_NO_MEMORY;
-	iforest_store32(bytes, host->first_series);
-	iforest_store32(bytes + 4, host->end_of_series);
-	iforest_store64(bytes + 8, host->series_checksum);
-	iforest_store64(bytes + 16, (uint64_t)host->last_rowid);
-	if (!has_room)
-		iforest_release(&iforest_sqlite_alloc, manifest->host_bytes);
-	manifest->host_bytes = bytes;
-	manifest->n_host_bytes = IFOREST_SQLITE_HOST_BYTES;
-	return IFOREST_OK;
-}
 
 void iforest_snapshot_release(struct iforest_snapshot *snapshot)
 {
@@ -58,7 +101,7 @@ static int read_dictionary(struct iforest_index *index, struct iforest_snapshot 
 	int rc;
 
 	snapshot->dictionary.n_by = index->definition.n_by;
-	snapshot->end_of_series = snapshot->next_series = host.end_of_series;
+	snapshot->dictionary.end_of_stored = snapshot->dictionary.next_id = host.end_of_series;
 	rc = iforest_prepare(error, index->db, &statement,
 			     "SELECT id, key FROM \"%w\".\"%w_series\" WHERE id >= %u AND id < %u", index->schema, index->name,
 			     host.first_series, host.end_of_series);
@@ -171,39 +214,18 @@ static int read_snapshot(struct iforest_index *index, const uint8_t *bytes, uint
 	return SQLITE_OK;
 }
 
-/* Stands at the stored manifest, until get_page is reset. */
-static int stand_at_manifest(struct iforest_index *index, const uint8_t **bytes, uint32_t *n_bytes, struct iforest_error *error)
-{
-	int step, failed, rc = SQLITE_OK;
-
-	if (!index->get_page)
-		rc = iforest_prepare(error, index->db, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?",
-				     index->schema, index->name);
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(index->get_page, 1, 0);
-	step = sqlite3_step(index->get_page);
-	*bytes = step == SQLITE_ROW ? sqlite3_column_blob(index->get_page, 0) : NULL;
-	*n_bytes = *bytes ? (uint32_t)sqlite3_column_bytes(index->get_page, 0) : 0;
-	if (*n_bytes >= MANIFEST_ID + 8 && sqlite3_column_type(index->get_page, 0) == SQLITE_BLOB)
-		return SQLITE_OK;
-	failed = sqlite3_reset(index->get_page);
-	return failed ? iforest_error_from_db(error, index->db, failed) :
-			iforest_error_from_status(error, IFOREST_CORRUPT, index->name,
-						  &(struct iforest_fault){ .what = "the manifest is missing" }, 0);
-}
-
 /* Sees to it that index->snapshot is the manifest that is stored; with an empty tail if it is a new one. They are the same if
  * their ids are: an id is random, and new with each publish. */
 static int refresh(struct iforest_index *index, struct iforest_error *error)
 {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
-	int rc = stand_at_manifest(index, &bytes, &n_bytes, error);
+	uint64_t id;
+	int rc = iforest_pager_sqlite_find_manifest(index, &bytes, &n_bytes, &id, error);
 
 	if (rc)
 		return rc;
-	if (!index->snapshot || iforest_load64(bytes + MANIFEST_ID) != index->snapshot->manifest.id) {
+	if (!index->snapshot || id != index->snapshot->manifest.id) {
 		if (index->is_borrowed)
 			rc = check_borrowed(index, error);
 		if (!rc)
@@ -227,22 +249,7 @@ int iforest_index_open_unguarded(struct iforest_index *index, struct iforest_sna
 	return hand_out(index, refresh(index, error), snapshot);
 }
 
-int iforest_index_read_manifest(struct iforest_index *index, struct iforest_manifest *manifest, struct iforest_error *error)
-{
-	struct iforest_fault fault = { .what = NULL };
-	const uint8_t *bytes;
-	uint32_t n_bytes;
-	enum iforest_status status;
-	int rc = stand_at_manifest(index, &bytes, &n_bytes, error);
-
-	if (rc)
-		return rc;
-	status = iforest_manifest_read(manifest, &iforest_sqlite_alloc, bytes, n_bytes, &fault.what);
-	sqlite3_reset(index->get_page);
-	return iforest_error_from_status(error, status, index->name, &fault, 0);
-}
-
-/* ---- the table ---- */
+/* ---- the base table ---- */
 
 static int detached(struct iforest_index *index, struct iforest_error *error)
 {
@@ -307,7 +314,7 @@ int iforest_index_find_source(struct iforest_index *index, struct iforest_error 
 	return rc;
 }
 
-/* ---- what is pending ---- */
+/* ---- the delta ---- */
 
 static int rows_are_gone(struct iforest_index *index, struct iforest_error *error)
 {
@@ -338,7 +345,7 @@ static int read_tail(struct iforest_index *index, bool is_lasting, struct ifores
 {
 	struct iforest_snapshot *snapshot = index->snapshot;
 	bool is_passing = iforest_index_is_passing(index);
-	int rc = iforest_tail_read(index, snapshot, error);
+	int rc = iforest_tail_read(index, &snapshot->tail, &snapshot->dictionary, error);
 
 	if (!rc && !is_passing)
 		rc = iforest_tail_check(index, &snapshot->tail, error);
@@ -361,14 +368,14 @@ static int refresh_tail(struct iforest_index *index, bool is_lasting, struct ifo
 		rc = refresh(index, error);
 	}
 	if (!rc)
-		rc = iforest_tail_look(index, index->snapshot, &is_current, &is_part, error);
+		rc = iforest_tail_look(index, &index->snapshot->tail, &index->snapshot->dictionary, &is_current, &is_part, error);
 	if (rc || is_current)
 		return rc;
 	if (!is_part || index->snapshot->n_refs > 1) {
 		forget_snapshot(index);
 		rc = refresh(index, error);
 		if (!rc)
-			rc = iforest_tail_look(index, index->snapshot, &is_current, &is_part, error);
+			rc = iforest_tail_look(index, &index->snapshot->tail, &index->snapshot->dictionary, &is_current, &is_part, error);
 		if (!rc && !is_part)
 			rc = rows_are_gone(index, error);
 	}
@@ -413,11 +420,12 @@ int iforest_index_check_snapshot(struct iforest_index *index, const struct ifore
 {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
-	int rc = stand_at_manifest(index, &bytes, &n_bytes, error);
+	uint64_t id;
+	int rc = iforest_pager_sqlite_find_manifest(index, &bytes, &n_bytes, &id, error);
 
 	if (rc)
 		return rc;
-	if (iforest_load64(bytes + MANIFEST_ID) != snapshot->manifest.id)
+	if (id != snapshot->manifest.id)
 		rc = was_replaced(index, error);
 	sqlite3_reset(index->get_page);
 	return rc;
@@ -430,8 +438,5 @@ int iforest_index_error(struct iforest_index *index, const struct iforest_snapsh
 
 	if (status == IFOREST_CORRUPT && snapshot && (rc = iforest_index_check_snapshot(index, snapshot, error)))
 		return rc;
-	rc = iforest_error_from_status(error, status, index->name, &index->store.fault, index->io_rc);
-	index->store.fault = (struct iforest_fault){ .what = NULL };
-	index->io_rc = 0;
-	return rc;
+	return iforest_pager_sqlite_error(index, status, error);
 }

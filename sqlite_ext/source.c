@@ -237,9 +237,3 @@ int iforest_source_inspect(struct iforest_source *source, sqlite3 *db, const cha
 	return rc;
 }
 
-void iforest_source_release(struct iforest_source *source)
-{
-	sqlite3_free(source->name);
-	sqlite3_free(source->rowid_column);
-	*source = (struct iforest_source){ .name = NULL };
-}

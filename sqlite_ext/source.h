@@ -4,17 +4,10 @@
 
 #include "sqlite_ext/definition.h"
 
-/* The table as it stands today. */
-struct iforest_source {
-	char *name;          /* as the schema spells it */
-	char *rowid_column;  /* its INTEGER PRIMARY KEY */
-};
-
 /* Inspects definition->content in the schema, refuses what cannot be indexed, and fills in definition->by_types.
  * On success the source is the caller's to release. */
 int iforest_source_inspect(struct iforest_source *source, sqlite3 *db, const char *schema,
 			   struct iforest_definition *definition, struct iforest_error *error);
-void iforest_source_release(struct iforest_source *source);
 
 /* The affinity of a declared type, which may be NULL: TEXT, INTEGER, REAL, NUMERIC or BLOB. */
 const char *iforest_affinity_of(const char *type, bool is_strict);

@@ -111,9 +111,7 @@ static enum iforest_status spill_get(void *context, const struct iforest_place *
 		return spill_failed(spill, rc);
 	}
 	*page = (struct iforest_page){ .bytes = bytes, .n_bytes = spill->pager.page_bytes };
-	if (spill->n_read++ == 0)
-		iforest_progress_stage(spill->progress, "writing", (sqlite3_int64)spill->n_pages);
-	iforest_progress_step(spill->progress);
+	spill->note_read(spill->context, spill->n_read++, spill->n_pages);
 	return IFOREST_OK;
 }
 
@@ -134,9 +132,10 @@ static enum iforest_status spill_drop_run(void *context, const struct iforest_pl
 
 /* ---- the store ---- */
 
-void iforest_spill_init(struct iforest_spill *spill, sqlite3 *db, struct iforest_progress *progress)
+void iforest_spill_init(struct iforest_spill *spill, sqlite3 *db, void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
+			void *context)
 {
-	*spill = (struct iforest_spill){ .db = db, .progress = progress,
+	*spill = (struct iforest_spill){ .db = db, .note_read = note_read, .context = context,
 		.store.alloc = &iforest_sqlite_alloc, .store.pager = &spill->pager,
 		.pager = { .context = spill, .page_bytes = IFOREST_SQLITE_PAGE_BYTES, .max_batch_pages = 1,
 			   .get = spill_get, .release = spill_release, .create_run = spill_create_run, .write = spill_write,

@@ -4,12 +4,14 @@
 #define IFOREST_SQLITE_SPILL_H
 
 #include "core/pager_memory.h"
-#include "sqlite_ext/progress.h"
+#include "sqlite_ext/host.h"
 
 struct iforest_spill {
 	struct iforest_store store;
 	sqlite3 *db;
-	struct iforest_progress *progress;   /* its stage "writing" counts the pages that are read back from the file */
+	/* Called for each page that is read back from the file: how many have been before, and how many the file has. */
+	void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages);
+	void *context;
 	struct iforest_pager pager;          /* over the file: run after run, each page at a multiple of its room */
 	sqlite3_file *file;                  /* NULL until there is a run */
 	uint64_t n_pages, n_read;            /* in the file; and read back so far */
@@ -18,7 +20,8 @@ struct iforest_spill {
 };
 
 /* Must stay in place. One run is written at a time, and none is written again. */
-void iforest_spill_init(struct iforest_spill *spill, sqlite3 *db, struct iforest_progress *progress);
+void iforest_spill_init(struct iforest_spill *spill, sqlite3 *db, void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
+			void *context);
 void iforest_spill_release(struct iforest_spill *spill);
 
 #endif

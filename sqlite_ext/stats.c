@@ -21,7 +21,7 @@ static enum iforest_status count_rows(struct iforest_index *index, struct ifores
 	return status;
 }
 
-static void add_run(const struct iforest_manifest *manifest, const struct iforest_run *run, struct iforest_stats *stats)
+static void add_run(const struct iforest_manifest *manifest, const struct iforest_run *run, struct ifs_index_stats *stats)
 {
 	stats->n_removed += iforest_node_dead(run->root);
 	stats->n_stored += iforest_node_rows(run->root);
@@ -46,7 +46,7 @@ static int read_integer(struct iforest_index *index, const char *sql, bool *is_t
 	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-static int read_tables(struct iforest_index *index, bool with_bytes, struct iforest_stats *stats, struct iforest_error *error)
+static int read_tables(struct iforest_index *index, bool with_bytes, struct ifs_index_stats *stats, struct iforest_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
 	char *flushed = sqlite3_mprintf("SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'flushed'", schema, name);
@@ -67,12 +67,12 @@ static int read_tables(struct iforest_index *index, bool with_bytes, struct ifor
 	return rc;
 }
 
-int iforest_stats_read(struct iforest_index *index, bool with_bytes, struct iforest_stats *stats, struct iforest_error *error)
+int iforest_stats_read(struct iforest_index *index, bool with_bytes, struct ifs_index_stats *stats, struct iforest_error *error)
 {
 	struct iforest_snapshot *snapshot = NULL;
 	int rc = iforest_index_open(index, &snapshot, error);
 
-	*stats = (struct iforest_stats){ .n_rows = 0 };
+	*stats = (struct ifs_index_stats){ .n_rows = 0 };
 	if (rc)
 		return rc;
 	for (uint32_t r = 0; r < snapshot->manifest.n_runs; r++)

@@ -2,9 +2,9 @@
 #ifndef IFOREST_SQLITE_STATS_H
 #define IFOREST_SQLITE_STATS_H
 
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
-struct iforest_stats {
+struct ifs_index_stats {
 	uint64_t n_rows;          /* live, those pending included */
 	uint64_t n_removed;       /* entries of the runs that were removed, and take room until a merge */
 	uint64_t n_stored;        /* live entries of the runs */
@@ -18,6 +18,6 @@ struct iforest_stats {
 /* Reads the state of the index as a question would.
  * Cost  of opening the index (its series, and what is pending), and two pages a level and run for each old key that is pending;
  *       with_bytes looks at every page's length besides. */
-int iforest_stats_read(struct iforest_index *index, bool with_bytes, struct iforest_stats *stats, struct iforest_error *error);
+int iforest_stats_read(struct iforest_index *index, bool with_bytes, struct ifs_index_stats *stats, struct iforest_error *error);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef IFOREST_SQLITE_TABLE_H
 #define IFOREST_SQLITE_TABLE_H
 
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
 struct iforest_table {
 	sqlite3_vtab base;
@@ -31,29 +31,16 @@ int iforest_table_finish(struct iforest_table *table, sqlite3_vtab **base, char 
 /* Hands an error to SQLite, which frees the message. One of SQLite's own, which knows nothing of the index, gets its name. */
 int iforest_table_report(sqlite3_vtab *base, struct iforest_error *error);
 
-/* What xColumn gives for an argument that is read and was not given with "=". Returns an error code. */
+/* Refuses, in xColumn, an argument that is read and was not given with "=". SQLite reads it to check a condition that it did not
+ * offer to the table: the rows it checks are those of another query, so whatever came out would be wrong. name is the table's.
+ * Returns SQLITE_ERROR or SQLITE_NOMEM. */
 int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument);
 
 /* In xFilter: SQLITE_OK, or an error if iforest_plan_take_arguments() noted one that is lost. names are those of the
  * arguments. */
 int iforest_table_check_arguments(sqlite3_vtab *base, int index_number, const char *const *names);
 
-/* ---- methods of modules that answer with buckets; of the others what fits ---- */
-
+/* xDisconnect, and xDestroy of those that store nothing. */
 int iforest_table_disconnect(sqlite3_vtab *base);
-int iforest_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
-int iforest_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out);
-int iforest_table_close(sqlite3_vtab_cursor *base);
-int iforest_table_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv,
-			 sqlite3_value **argv);
-int iforest_table_next(sqlite3_vtab_cursor *base);
-int iforest_table_eof(sqlite3_vtab_cursor *base);
-int iforest_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
-int iforest_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
-
-/* SQLite reads an argument that was not given to check a condition it did not offer to the table: the rows it checks are
- * those of another question, so that whatever came out would be wrong. name is the table's. Returns SQLITE_ERROR or
- * SQLITE_NOMEM. */
-int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument);
 
 #endif

@@ -3,13 +3,14 @@
 #include "core/bits.h"
 #include "sqlite_ext/entries.h"
 #include "sqlite_ext/index.h"
+#include "sqlite_ext/pager_sqlite.h"
 
 enum { MOST_ENTRIES = 1 << 17 }; /* that are sorted at once: 14 MB */
 
 /* Reading what is new. */
 struct reading {
 	struct iforest_index *index;
-	struct iforest_snapshot *snapshot;
+	struct iforest_dictionary *dictionary;
 	struct iforest_tail *tail;
 	struct iforest_error *error;
 	struct iforest_entry_reader rows;
@@ -29,7 +30,7 @@ struct reading {
 static int series_of_row(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct reading *reading = context;
-	struct iforest_dictionary *dictionary = &reading->snapshot->dictionary;
+	struct iforest_dictionary *dictionary = reading->dictionary;
 	const struct iforest_series *series = iforest_dictionary_find(dictionary, key->bytes, key->n_bytes);
 	enum iforest_status status = IFOREST_OK;
 
@@ -37,13 +38,13 @@ static int series_of_row(void *context, const struct iforest_series_key *key, ui
 		*id = UINT32_MAX;
 		return SQLITE_OK;
 	}
-	if (!series && reading->snapshot->next_series == UINT32_MAX)
+	if (!series && reading->dictionary->next_id == UINT32_MAX)
 		status = IFOREST_TOO_LARGE;
 	else if (!series)
-		status = iforest_dictionary_add(dictionary, reading->snapshot->next_series, key->bytes, key->n_bytes);
+		status = iforest_dictionary_add(dictionary, reading->dictionary->next_id, key->bytes, key->n_bytes);
 	if (status)
-		return iforest_index_error(reading->index, reading->snapshot, status, reading->error);
-	*id = series ? series->id : reading->snapshot->next_series++;
+		return iforest_pager_sqlite_error(reading->index, status, reading->error);
+	*id = series ? series->id : reading->dictionary->next_id++;
 	return SQLITE_OK;
 }
 
@@ -69,7 +70,7 @@ static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64
 	if (iforest_entry_recall_series(&reading->rows, by, id))
 		return SQLITE_OK;
 	rc = iforest_entry_series_key(&reading->index->definition, by, &bytes, reading->error);
-	series = rc ? NULL : iforest_dictionary_find(&reading->snapshot->dictionary, bytes.bytes, bytes.n_bytes);
+	series = rc ? NULL : iforest_dictionary_find(reading->dictionary, bytes.bytes, bytes.n_bytes);
 	*id = series ? series->id : UINT64_MAX;
 	if (series)
 		iforest_entry_remember_series(&reading->rows, by, *id);
@@ -93,7 +94,7 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 	else if (type != SQLITE_NULL &&
 		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(log[OLD_TIME]), &key.time)))
 		*is_odd = true;
-	*is_odd = *is_odd || key.series >= reading->snapshot->end_of_series;
+	*is_odd = *is_odd || key.series >= reading->dictionary->end_of_stored;
 	if (!*is_odd && !iforest_keys_push(&reading->removed, &key))
 		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
 	return SQLITE_OK;
@@ -141,7 +142,7 @@ static int put_row(struct reading *reading, struct iforest_pending_row *row, con
 	row->time_is_null = entry->key.time_is_null;
 	if (news->rows.n < MOST_ENTRIES)
 		return SQLITE_OK;
-	return iforest_index_error(reading->index, reading->snapshot, iforest_tail_settle(reading->tail, news), reading->error);
+	return iforest_pager_sqlite_error(reading->index, iforest_tail_settle(reading->tail, news), reading->error);
 }
 
 /* A row of the log beside the row of the table, which is taken the first time that it is met in this reading. */
@@ -183,7 +184,7 @@ static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 	while (at < front->n && front->entries[at].key.ref < entry->key.ref)
 		at++;
 	reading->n_passed = at;
-	return at < front->n && is_same_entry(&front->entries[at], entry, reading->snapshot->manifest.fields.n_values);
+	return at < front->n && is_same_entry(&front->entries[at], entry, reading->tail->manifest.fields.n_values);
 }
 
 /* A row of the table above those that the log follows. */
@@ -312,13 +313,13 @@ static int read_log(struct reading *reading)
 
 /* ---- the whole ---- */
 
-static void start(struct reading *reading, struct iforest_index *index, struct iforest_snapshot *snapshot, bool is_look,
-		  struct iforest_error *error)
+static void start(struct reading *reading, struct iforest_index *index, struct iforest_tail *tail,
+		  struct iforest_dictionary *dictionary, bool is_look, struct iforest_error *error)
 {
 	*reading = (struct reading){
-		.index = index, .snapshot = snapshot, .tail = &snapshot->tail, .error = error, .is_look = is_look,
+		.index = index, .dictionary = dictionary, .tail = tail, .error = error, .is_look = is_look,
 		.rows = { .db = index->db, .schema = index->schema, .definition = &index->definition, .source = &index->source,
-			  .fields = &snapshot->manifest.fields, .error = error, .series_of = series_of_row,
+			  .fields = &tail->manifest.fields, .error = error, .series_of = series_of_row,
 			  .context = reading, .key.alloc = &iforest_sqlite_alloc,
 			  .previous_key.alloc = &iforest_sqlite_alloc },
 	};
@@ -346,17 +347,17 @@ static int settle(struct reading *reading)
 	tail->last_seq = reading->state.last_seq;
 	tail->followed = reading->state.followed;
 	tail->last_rowid = reading->state.last_rowid;
-	return iforest_index_error(reading->index, reading->snapshot, status, reading->error);
+	return iforest_pager_sqlite_error(reading->index, status, reading->error);
 }
 
-int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_error *error)
+int iforest_tail_read(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
+		      struct iforest_error *error)
 {
-	struct iforest_tail *tail = &snapshot->tail;
-	uint32_t n_series = snapshot->dictionary.n_series;
+	uint32_t n_series = dictionary->n_series;
 	struct reading reading;
 	int rc;
 
-	start(&reading, index, snapshot, false, error);
+	start(&reading, index, tail, dictionary, false, error);
 	tail->n_batches++;
 	rc = iforest_tail_read_state(index, tail, &reading.state, error);
 	if (!rc) /* before the log: so they are pending in the order of their rowids, most of them */
@@ -365,16 +366,15 @@ int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snap
 		rc = read_log(&reading);
 	if (!rc)
 		rc = settle(&reading);
-	if (!rc && snapshot->dictionary.n_series != n_series)
-		iforest_dictionary_sort(&snapshot->dictionary);
+	if (!rc && dictionary->n_series != n_series)
+		iforest_dictionary_sort(dictionary);
 	end(&reading);
 	return rc;
 }
 
-int iforest_tail_look(struct iforest_index *index, struct iforest_snapshot *snapshot, bool *is_current, bool *is_part,
-		      struct iforest_error *error)
+int iforest_tail_look(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
+		      bool *is_current, bool *is_part, struct iforest_error *error)
 {
-	const struct iforest_tail *tail = &snapshot->tail;
 	struct iforest_tail_state state;
 	struct reading reading;
 	int rc;
@@ -390,7 +390,7 @@ int iforest_tail_look(struct iforest_index *index, struct iforest_snapshot *snap
 		      state.last_rowid == tail->last_rowid;
 	if (!*is_current || tail->front.n == 0)
 		return SQLITE_OK;
-	start(&reading, index, snapshot, true, error);
+	start(&reading, index, tail, dictionary, true, error);
 	rc = read_rows(&reading);
 	*is_current = !reading.differs; /* of rows that are gone the log tells */
 	end(&reading);

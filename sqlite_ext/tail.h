@@ -20,10 +20,10 @@
 #include "core/manifest.h"
 #include "core/pager_memory.h"
 #include "core/remainder.h"
+#include "sqlite_ext/dictionary.h"
 #include "sqlite_ext/pending.h"
 
 struct iforest_index;
-struct iforest_snapshot;
 
 struct iforest_entry_list {
 	struct iforest_entry *entries;
@@ -34,7 +34,7 @@ struct iforest_tail {
 	struct iforest_pager_memory memory;
 	struct iforest_store store;
 	struct iforest_manifest manifest;
-	struct iforest_pending pending;
+	struct ifs_pending_rows pending;
 	struct iforest_key *removed;      /* keys that the runs still have, ascending */
 	size_t n_removed, n_reserved;
 	size_t n_odd;                     /* rows of which the log tells a key that the runs cannot have */
@@ -53,18 +53,19 @@ struct iforest_tail {
 enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields, sqlite3_int64 sealed);
 void iforest_tail_release(struct iforest_tail *tail);
 
-/* Has anything been pending since the tail of the snapshot was read, and is it still part of what is pending now?
+/* Is the delta up to date (*is_current)? If not, can it be extended (*is_part), or must it be read again from the start?
  * Cost  constant, and reading the rows of the front. */
-int iforest_tail_look(struct iforest_index *index, struct iforest_snapshot *snapshot, bool *is_current, bool *is_part,
-		      struct iforest_error *error);
+int iforest_tail_look(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
+		      bool *is_current, bool *is_part, struct iforest_error *error);
 
 /* Registers iforest_pending(), by which statements of an index hand over rows. */
 int iforest_tail_register(sqlite3 *db);
 
-/* Reads what is pending and not in the tail of the snapshot yet. Nobody else may be reading the snapshot. On error the snapshot
- * is of no use any more.
+/* Extends the delta by the pending rows that it lacks, and the dictionary by their series. Requires that nobody else reads either. On
+ * error both are useless.
  * Cost  log n comparisons for each row, besides reading it. */
-int iforest_tail_read(struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_error *error);
+int iforest_tail_read(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
+		      struct iforest_error *error);
 
 /* An error where the log tells of rows that the index cannot have: it is damaged, unless a trigger of the user is at work that
  * has changed a row before ours told that it was not there. */

@@ -13,7 +13,7 @@
 #ifndef IFOREST_SQLITE_TRANSACTION_H
 #define IFOREST_SQLITE_TRANSACTION_H
 
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
 /* A handle is told of from now on; and no more. */
 void iforest_transaction_add(struct iforest_index *index);

@@ -4,6 +4,7 @@
 #include "core/run_merge.h"
 #include "core/run_remove.h"
 #include "sqlite_ext/export.h"
+#include "sqlite_ext/pager_sqlite.h"
 #include "sqlite_ext/watch.h"
 
 /* A flush merges FEW_PAGES (4 MB), and more where runs have piled up. Runs over CAP_PAGES (1 GB) that lie apart in time are
@@ -108,7 +109,7 @@ static int write_series(struct upkeep *upkeep)
 	}
 	if (rc)
 		return rc;
-	host.end_of_series = upkeep->snapshot->next_series;
+	host.end_of_series = upkeep->snapshot->dictionary.next_id;
 	host.last_rowid = upkeep->snapshot->tail.last_rowid;
 	return upkeep_error(upkeep, iforest_index_set_host(&upkeep->manifest, &host));
 }

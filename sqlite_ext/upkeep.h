@@ -7,7 +7,7 @@
 #ifndef IFOREST_SQLITE_UPKEEP_H
 #define IFOREST_SQLITE_UPKEEP_H
 
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
 /* flush: what is pending becomes a run, and nothing is pending any more: the log is consumed as a whole, so that no rowid keeps
  * a part of its rows. Then merges some runs, within a bound that grows with their number.

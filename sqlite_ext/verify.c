@@ -3,6 +3,7 @@
 #include "core/bits.h"
 #include "core/check.h"
 #include "core/cursor.h"
+#include "core/xxh64.h"
 #include "sqlite_ext/entries.h"
 #include "sqlite_ext/shelf.h"
 
@@ -201,7 +202,8 @@ int iforest_verify(struct iforest_index *index, bool with_table, struct iforest_
 		rc = iforest_index_error(index, verification.snapshot,
 					 iforest_check(&index->store, &verification.snapshot->manifest, &result), error);
 	if (!rc)
-		rc = iforest_shelves_check(index, verification.snapshot, error);
+		rc = iforest_index_error(index, verification.snapshot,
+					 iforest_shelves_check(index, &verification.snapshot->manifest), error);
 	iforest_snapshot_release(verification.snapshot);
 	verification.snapshot = NULL;
 	if (rc || !with_table)

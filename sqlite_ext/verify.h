@@ -2,7 +2,7 @@
 #ifndef IFOREST_SQLITE_VERIFY_H
 #define IFOREST_SQLITE_VERIFY_H
 
-#include "sqlite_ext/index.h"
+#include "sqlite_ext/snapshot.h"
 
 /* Reads every page of every run and recomputes every aggregate (core/check.h); then, with_table, reads the table, and compares
  * by number and a checksum of the rows that are not pending what the runs hold of them. Pending rows are read from the table

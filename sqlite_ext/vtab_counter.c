@@ -1,4 +1,4 @@
-#include "sqlite_ext/vtab.h"
+#include "sqlite_ext/vtab_buckets.h"
 
 static int open_counter(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments,
 			struct iforest_error *error)

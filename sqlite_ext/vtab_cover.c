@@ -1,8 +1,8 @@
-#include "core/page.h"
+#include "core/xxh64.h"
 #include "core/piece.h"
 #include "sqlite_ext/query.h"
 #include "sqlite_ext/row.h"
-#include "sqlite_ext/vtab.h"
+#include "sqlite_ext/vtab_cover.h"
 
 #define NAME "iforest_cover"
 

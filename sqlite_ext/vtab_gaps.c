@@ -1,8 +1,8 @@
-#include "core/page.h"
+#include "core/xxh64.h"
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/gaps.h"
 #include "sqlite_ext/plan.h"
-#include "sqlite_ext/vtab.h"
+#include "sqlite_ext/vtab_gaps.h"
 
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static const char *const argument_names[N_ARGUMENTS] = { "t0", "t1", "longer_tha
 
 struct cursor {
 	sqlite3_vtab_cursor base;
-	struct iforest_gaps gaps;
+	struct ifs_gap_query gaps;
 	sqlite3_value *arguments[N_ARGUMENTS];
 };
 
@@ -261,7 +261,7 @@ static int gaps_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 /* As iforest_query_rowid(): of no other gap, of this or another question; no two gaps of a series start at once. */
 static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-	const struct iforest_gaps *gaps = &((struct cursor *)base)->gaps;
+	const struct ifs_gap_query *gaps = &((struct cursor *)base)->gaps;
 	const struct iforest_window *window = &gaps->question.window;
 	uint64_t parts[] = {
 		gaps->row.series, (uint64_t)gaps->row.gap.start, gaps->question.longer_than, window->has_t0, window->has_t1,

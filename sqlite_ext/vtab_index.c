@@ -2,9 +2,11 @@
 #include "sqlite_ext/commands.h"
 #include "sqlite_ext/export.h"
 #include "sqlite_ext/shelf.h"
+#include "sqlite_ext/snapshot.h"
 #include "sqlite_ext/transaction.h"
 #include "sqlite_ext/verify.h"
-#include "sqlite_ext/vtab.h"
+#include "sqlite_ext/vtab_buckets.h"
+#include "sqlite_ext/vtab_index.h"
 #include "sqlite_ext/watch.h"
 
 /* What making and opening an index begin with: its arguments read, its handle ready, none of its tables looked at. */
@@ -70,8 +72,10 @@ static int index_destroy(sqlite3_vtab *base)
 		rc = iforest_watch_stop(index->db, index->schema, index->name, &error);
 	if (!rc)
 		rc = iforest_export_drop(index, &error);
-	if (!rc)
+	if (!rc) {
+		iforest_index_forget(index);
 		rc = iforest_index_drop_tables(index, &error);
+	}
 	if (rc)
 		return iforest_table_report(base, &error);
 	iforest_table_release(table);
@@ -105,8 +109,10 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 		rc = iforest_watch_stop(index->db, index->schema, index->name, &error);
 	if (!rc)
 		rc = iforest_export_rename(index, &table->definition, new_name, &error);
-	if (!rc)
+	if (!rc) {
+		iforest_index_forget(index);
 		rc = iforest_index_rename_tables(index, new_name, &error);
+	}
 	if (!rc && source.name)
 		rc = iforest_watch_start(index->db, index->schema, new_name, &source, &index->definition, &error);
 	if (!rc) {

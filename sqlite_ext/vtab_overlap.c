@@ -1,4 +1,4 @@
-#include "sqlite_ext/vtab.h"
+#include "sqlite_ext/vtab_buckets.h"
 
 /* All by columns are kept unless some are named, or none: (). */
 static int keep_by(struct iforest_table *table, int n_arguments, struct iforest_error *error)

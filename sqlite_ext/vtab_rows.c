@@ -1,11 +1,11 @@
 #include "sqlite_ext/rows.h"
-#include "sqlite_ext/vtab.h"
+#include "sqlite_ext/vtab_rows.h"
 
 enum { N_ARGUMENTS = 2, MAX_COLUMNS = 1 + IFOREST_MAX_BY + 1 + IFOREST_MAX_VALUES + 1 + N_ARGUMENTS };
 
 struct cursor {
 	sqlite3_vtab_cursor base;
-	struct iforest_rows rows;
+	struct ifs_row_query rows;
 	sqlite3_value *arguments[N_ARGUMENTS];
 };
 
@@ -217,7 +217,7 @@ static int rows_eof(sqlite3_vtab_cursor *base)
 	return ((struct cursor *)base)->rows.at_end;
 }
 
-static int value_column(sqlite3_context *context, const struct iforest_rows *rows, unsigned v)
+static int value_column(sqlite3_context *context, const struct ifs_row_query *rows, unsigned v)
 {
 	const struct iforest_entry *entry = &rows->entry;
 
@@ -236,7 +236,7 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 	struct cursor *cursor = (struct cursor *)base;
 	const struct iforest_table *table = (const struct iforest_table *)base->pVtab;
 	const struct iforest_definition *definition = &table->definition;
-	const struct iforest_rows *rows = &cursor->rows;
+	const struct ifs_row_query *rows = &cursor->rows;
 	int argument = column - iforest_rows_first_argument(definition);
 	int64_t end;
 

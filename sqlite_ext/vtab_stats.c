@@ -1,8 +1,8 @@
-#include "core/page.h"
+#include "core/xxh64.h"
 #include "sqlite_ext/borrow.h"
 #include "sqlite_ext/plan.h"
 #include "sqlite_ext/stats.h"
-#include "sqlite_ext/vtab.h"
+#include "sqlite_ext/vtab_stats.h"
 
 #define NAME "iforest_stats"
 
@@ -21,7 +21,7 @@ struct stats_table {
 
 struct stats_cursor {
 	sqlite3_vtab_cursor base;
-	struct iforest_stats stats;
+	struct ifs_index_stats stats;
 	char *index, *schema;
 	enum iforest_sync sync;
 	bool at_end;
@@ -218,7 +218,7 @@ static int stats_eof(sqlite3_vtab_cursor *base)
 static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
-	const struct iforest_stats *stats = &cursor->stats;
+	const struct ifs_index_stats *stats = &cursor->stats;
 	const uint64_t numbers[] = { stats->n_rows,   stats->n_removed, stats->n_runs, stats->n_pending,
 				     stats->n_series, stats->n_pages,	stats->n_bytes };
 

@@ -6,9 +6,6 @@
 
 enum { IFOREST_BEFORE_INSERT, IFOREST_AFTER_INSERT, IFOREST_BEFORE_UPDATE, IFOREST_BEFORE_DELETE, IFOREST_N_TRIGGERS };
 
-/* What follows the index's name in that of a trigger. */
-extern const char *const iforest_watch_suffixes[IFOREST_N_TRIGGERS];
-
 /* What the text of a trigger is made of. */
 struct iforest_watch {
 	sqlite3 *db;

@@ -2,7 +2,8 @@
 
 #include "sqlite_ext/tokens.h"
 
-const char *const iforest_watch_suffixes[IFOREST_N_TRIGGERS] = { "before_insert", "insert", "update", "delete" };
+/* What follows the index's name in that of a trigger. */
+static const char *const iforest_watch_suffixes[IFOREST_N_TRIGGERS] = { "before_insert", "insert", "update", "delete" };
 
 /* Tables are named without a schema in triggers, and with it elsewhere. */
 static void append_schema(const struct iforest_watch *watch, sqlite3_str *sql)

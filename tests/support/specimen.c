@@ -9,6 +9,7 @@
 #include "core/run_build.h"
 #include "core/run_merge.h"
 #include "core/run_remove.h"
+#include "core/xxh64.h"
 #include "tests/support/pager_fault.h"
 #include "tests/support/pager_peaks.h"
 

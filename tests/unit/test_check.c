@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/bits.h"
+#include "core/xxh64.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

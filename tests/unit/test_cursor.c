@@ -7,6 +7,7 @@
 
 #include "core/bits.h"
 #include "core/layout.h"
+#include "core/fold.h"
 #include "tests/support/harness.h"
 #include "tests/support/pager_peaks.h"
 #include "tests/support/sample_index.h"

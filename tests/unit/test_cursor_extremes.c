@@ -1,6 +1,7 @@
 /* Extremes alone, under a filter or none, against the oracle; and what of a page is left closed. */
 #include "core/bits.h"
 #include "core/scan.h"
+#include "core/extremes.h"
 
 #include "tests/support/harness.h"
 #include "tests/support/pager_peaks.h"

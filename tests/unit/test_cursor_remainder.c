@@ -5,6 +5,8 @@
 
 #include "core/bits.h"
 #include "core/scan.h"
+#include "core/fold.h"
+#include "core/extremes.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

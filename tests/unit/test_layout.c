@@ -1,3 +1,4 @@
+#include "core/slots.h"
 #include "core/layout.h"
 
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 
 #include "core/bits.h"
 #include "core/manifest.h"
+#include "core/xxh64.h"
 #include "tests/support/harness.h"
 #include "tests/support/random.h"
 #include "tests/support/sample_index.h"

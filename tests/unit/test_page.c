@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/bits.h"
+#include "core/xxh64.h"
 #include "tests/support/harness.h"
 
 /* Published test values of XXH64 with seed 0 (the empty string, "a", "abc"), and lengths around its steps of 4, 8 and 32. */

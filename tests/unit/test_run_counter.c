@@ -7,6 +7,7 @@
 
 #include "core/bits.h"
 #include "core/layout.h"
+#include "core/xxh64.h"
 #include "tests/support/harness.h"
 #include "tests/support/memory_shelf.h"
 #include "tests/support/sample_index.h"

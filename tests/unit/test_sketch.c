@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/bits.h"
-#include "core/page.h"
+#include "core/xxh64.h"
 #include "core/sketch.h"
 #include "core/varint.h"
 #include "tests/support/alloc_fault.h"

@@ -1,0 +1,10 @@
+/* base/xxh64.h -- XXH64 hash of bytes. */
+#ifndef IFOREST_XXH64_H
+#define IFOREST_XXH64_H
+
+#include <stdint.h>
+
+/* XXH64 with seed 0 (Yann Collet's specification, github.com/Cyan4973/xxHash). */
+uint64_t iforest_checksum64(const uint8_t *bytes, uint64_t n_bytes);
+
+#endif
