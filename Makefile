@@ -211,7 +211,7 @@ check-pg: $(filter-out $(PAUSED),$(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP))
 check-bi-large: pg $(BUILD)/tests/pg/test_bi
 	@tests/pg/cluster.sh run $(BUILD)/tests/pg/test_bi --large
 
-# with a library whose readers can be stopped between their steps (pg_ext/pause.h)
+# with a library whose readers can be stopped between their steps (pg_ext/base/test_points.h)
 check-pauses:
 	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/pauses EXTRA=-DIFOREST_PAUSES RESULTS=$(BUILD) SUITE=pauses $(PAUSED)
 

@@ -6,7 +6,7 @@
 
 #include "tests/support/merge_simulation.h"
 
-enum { N_ROWS = 10000000, N_POINTS = 500, FEW_PAGES = 1024, CAP_PAGES = 262144 }; /* as sqlite_ext/upkeep.c */
+enum { N_ROWS = 10000000, N_POINTS = 500, FEW_PAGES = 1024, CAP_PAGES = 262144 }; /* as sqlite_ext/maintain/compact.c */
 
 static void simulate(enum merge_order order, const char *name, int64_t n_rows_sealed)
 {

@@ -1,12 +1,12 @@
 /* extension.c -- Entry point of the library. */
-#include "pg_ext/aggregate_node.h"
-#include "pg_ext/aggregate_plan.h"
-#include "pg_ext/altered.h"
-#include "pg_ext/newer_rows.h"
-#include "pg_ext/options.h"
-#include "pg_ext/overlap_plan.h"
-#include "pg_ext/pause.h"
-#include "pg_ext/top.h"
+#include "pg_ext/exec/agg_scan.h"
+#include "pg_ext/planner/agg_path.h"
+#include "pg_ext/am/altered.h"
+#include "pg_ext/planner/newer_rows.h"
+#include "pg_ext/types/definition.h"
+#include "pg_ext/planner/overlap_plan.h"
+#include "pg_ext/base/test_points.h"
+#include "pg_ext/exec/topk_scan.h"
 
 #include "fmgr.h"
 

@@ -30,7 +30,7 @@ includes pg_ext "\"(core|pg_ext)/[a-z_0-9]+\\.h\"|\"(postgres|fmgr|funcapi|misca
 includes tools "\"(tools|trace)/[a-z_0-9]+\\.h\"|<(libpq-fe|getopt|signal)\\.h>|$libc"
 
 versions=$(grep -l PG_VERSION_NUM pg_ext/*.[ch] | grep -v '^pg_ext/compat\.h$')
-[ -z "$versions" ] || fail "only pg_ext/compat.h knows PostgreSQL's versions, not $versions"
+[ -z "$versions" ] || fail "only pg_ext/base/compat.h knows PostgreSQL's versions, not $versions"
 engines=$(grep -lE 'include.*(sqlite3(ext)?|postgres|fmgr)\.h' core/*.[ch] trace/*.[ch] 2>/dev/null)
 [ -z "$engines" ] || fail "an engine's header outside its folder: $engines"
 readers=$(grep -lE '"trace/' sqlite_ext/*.[ch] | grep -v '^sqlite_ext/chrometrace')
@@ -40,7 +40,7 @@ readers=$(grep -lE '"trace/' sqlite_ext/*.[ch] | grep -v '^sqlite_ext/chrometrac
 # no malloc, no files, no engine
 foreign=$(nm -u "$build"/obj/core/platform.o | awk '$1 == "U" { print $2 }' |
 	grep -vE '^(m(map|unmap|protect)|munmap|madvise|pthread_(create|join)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$')
-[ -z "$foreign" ] || fail "core/platform.c calls $(echo "$foreign" | tr '\n' ' ')"
+[ -z "$foreign" ] || fail "core/base/platform.c calls $(echo "$foreign" | tr '\n' ' ')"
 foreign=$(find "$build/obj/core" -name '*.o' ! -name platform.o -exec nm -u {} + | awk '$1 == "U" { print $2 }' | sort -u |
 	grep -vE '^(mem(cpy|move|set|cmp)|strlen|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|iforest_[a-z0-9_]+|__(u?divti3|u?modti3|divmodti4|float(un)?tidf))$')
 [ -z "$foreign" ] || fail "core calls $(echo "$foreign" | tr '\n' ' ')"

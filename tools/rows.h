@@ -2,7 +2,7 @@
 #ifndef TOOLS_ROWS_H
 #define TOOLS_ROWS_H
 
-#include "tools/copy_binary.h"
+#include "tools/copy_rows.h"
 #include "tools/storable.h"
 #include "trace/chrome_trace.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/block_forest.h"
+#include "core/forest/block_forest.h"
 
 static void identity(void *state) { *(struct longest *)state = NO_EVENT; }
 

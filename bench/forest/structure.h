@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "bench/forest/events.h"
-#include "core/forest.h"
+#include "core/forest/forest.h"
 
 struct structure {
 	const char *name;

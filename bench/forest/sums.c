@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "core/block_forest.h"
+#include "core/forest/block_forest.h"
 
 struct prefixes {
 	uint64_t *sums, n;

@@ -1,4 +1,4 @@
-/* The in-order forest as it is usually written: blocks of 16 events, 2n slots of 16 bytes, drawn in core/layout.h (Perfetto's
+/* The in-order forest as it is usually written: blocks of 16 events, 2n slots of 16 bytes, drawn in core/run/layout.h (Perfetto's
  * ImplicitSegmentForest; Brandon Dewey's in-order implicit trees). A pixel is two binary searches over all times and a fold. */
 #include "bench/forest/structure.h"
 

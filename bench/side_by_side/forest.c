@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "bench/side_by_side/driver.h"
-#include "core/block_forest.h"
+#include "core/forest/block_forest.h"
 
 enum { MOST_TRACKS = 1024, MOST_BUCKETS = 4096, MOST_APPENDED = 10000, NUMBER_BYTES = 24 };
 

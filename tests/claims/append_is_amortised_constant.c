@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/forest.h"
+#include "core/forest/forest.h"
 #include "tests/support/harness.h"
 #include "tests/support/limited.h"
 

@@ -1,6 +1,6 @@
 /* A forest over blocks of the default size, with times, takes at most 3 % of entries of 32 bytes, whatever built-in kind it is
  * of: all memory that it has, not only what it uses. (In place: by moving there may be twice as much.) */
-#include "core/block_forest.h"
+#include "core/forest/block_forest.h"
 #include "tests/support/alloc_fault.h"
 #include "tests/support/harness.h"
 

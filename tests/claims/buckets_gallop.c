@@ -6,9 +6,9 @@
  * A search per bucket would open a page of each level for each bucket. */
 #include <stdlib.h>
 
-#include "core/layout.h"
-#include "core/run_build.h"
-#include "core/scan.h"
+#include "core/run/layout.h"
+#include "core/run/writer.h"
+#include "core/query/scan.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

@@ -1,8 +1,8 @@
 /* A hundred times the entries cost the builder, and a merge, no more memory than a page for each level gained. */
 #include <stdlib.h>
 
-#include "core/run_build.h"
-#include "core/run_merge.h"
+#include "core/run/writer.h"
+#include "core/run/run_merge.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

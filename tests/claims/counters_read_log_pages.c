@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/counting.h"
-#include "core/layout.h"
-#include "core/run_build.h"
+#include "core/query/counting.h"
+#include "core/run/layout.h"
+#include "core/run/writer.h"
 #include "tests/support/harness.h"
-#include "tests/support/memory_shelf.h"
+#include "tests/support/memory_sidecar.h"
 #include "tests/support/sample_index.h"
 
 enum { N = 1000000, NS = 1000, MOST_A_LEAF = 1300 };

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/piece.h"
-#include "core/run_build.h"
+#include "core/query/piece.h"
+#include "core/run/writer.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

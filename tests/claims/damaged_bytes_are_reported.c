@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bits.h"
-#include "core/layout.h"
-#include "core/scan.h"
+#include "core/base/bits.h"
+#include "core/run/layout.h"
+#include "core/query/scan.h"
 #include "tests/support/harness.h"
 #include "tests/support/specimen.h"
 

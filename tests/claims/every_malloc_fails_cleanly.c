@@ -2,8 +2,8 @@
  * nothing, and what is published answers as before; with memory again, the operation succeeds. */
 #include <string.h>
 
-#include "core/block_forest.h"
-#include "core/series.h"
+#include "core/forest/block_forest.h"
+#include "core/model/series_key.h"
 #include "tests/support/attempt.h"
 #include "tests/support/harness.h"
 

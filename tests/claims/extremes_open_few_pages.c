@@ -3,8 +3,8 @@
  * inside in about one of 2 s cases. Sums open a page for every end. */
 #include <stdlib.h>
 
-#include "core/run_build.h"
-#include "core/overlap.h"
+#include "core/run/writer.h"
+#include "core/query/overlap_slice.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "core/block_forest.h"
+#include "core/forest/block_forest.h"
 #include "tests/support/alloc_fault.h"
 #include "tests/support/harness.h"
 #include "tests/support/random.h"

@@ -1,6 +1,6 @@
 /* merges_stay_bounded -- over ten million inserted rows, in order, late and in any order, with a seal every so many, one merge
  * a seal keeps runs few, writes a page few times, and never makes one writer wait for more than a stated number of pages.
- * Settings as in SQLite (sqlite_ext/upkeep.c); bench/policy.sh plots the same. */
+ * Settings as in SQLite (sqlite_ext/maintain/compact.c); bench/policy.sh plots the same. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static struct merge_simulation *simulate(enum merge_order order, int64_t n_rows_
 	return s;
 }
 
-/* What core/merge_policy.h promises: runs for each doubling from the bound's least to the index's size, each page written about
+/* What core/run/compact.h promises: runs for each doubling from the bound's least to the index's size, each page written about
  * once a tier, and a merge no larger than the bound for the runs there were, the new one included. */
 static void check(enum merge_order order, int64_t n_rows_sealed)
 {

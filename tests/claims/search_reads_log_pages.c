@@ -3,9 +3,9 @@
  * asked. */
 #include <stdlib.h>
 
-#include "core/best.h"
-#include "core/run_build.h"
-#include "core/walk.h"
+#include "core/query/top_k.h"
+#include "core/run/writer.h"
+#include "core/query/walk.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

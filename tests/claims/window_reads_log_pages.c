@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/layout.h"
-#include "core/run_build.h"
-#include "core/scan.h"
+#include "core/run/layout.h"
+#include "core/run/writer.h"
+#include "core/query/scan.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

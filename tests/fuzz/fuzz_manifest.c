@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bits.h"
+#include "core/base/bits.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/specimen.h"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The isolation specs whose readers are stopped between their steps: for a build with -DIFOREST_PAUSES (pg_ext/pause.h).
+# The isolation specs whose readers are stopped between their steps: for a build with -DIFOREST_PAUSES (pg_ext/base/test_points.h).
 #
 #   export BUILD=build/pauses EXTRA=-DIFOREST_PAUSES; tests/pg/cluster.sh run tests/pg/isolation_pauses.sh [NAME...]
 set -u

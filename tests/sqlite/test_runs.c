@@ -5,12 +5,12 @@
  */
 #include "harness.h"
 
-#include "core/bits.h"
-#include "core/check.h"
-#include "core/run_build.h"
-#include "core/run_merge.h"
-#include "core/run_remove.h"
-#include "core/series.h"
+#include "core/base/bits.h"
+#include "core/run/check.h"
+#include "core/run/writer.h"
+#include "core/run/run_merge.h"
+#include "core/run/remove.h"
+#include "core/model/series_key.h"
 
 enum { N_ROWS = 9000, N_RUNS = 3, N_TRACKS = 5, N_WINDOWS = 200 };
 

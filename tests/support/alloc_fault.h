@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "core/alloc.h"
+#include "core/base/alloc.h"
 
 struct alloc_fault {
 	struct iforest_alloc alloc;

@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-#include "core/check.h"
-#include "core/piece.h"
-#include "core/run_merge.h"
-#include "core/run_remove.h"
-#include "core/run_sketch.h"
+#include "core/run/check.h"
+#include "core/query/piece.h"
+#include "core/run/run_merge.h"
+#include "core/run/remove.h"
+#include "core/query/sketch_scan.h"
 #include "tests/support/harness.h"
 
 static const unsigned merged_groups[] = { 0, 1 };

@@ -2,13 +2,13 @@
 #ifndef TESTS_ATTEMPT_H
 #define TESTS_ATTEMPT_H
 
-#include "core/best.h"
-#include "core/counting.h"
-#include "core/gap.h"
-#include "core/overlap.h"
-#include "core/run_build.h"
-#include "core/sketch.h"
-#include "core/walk.h"
+#include "core/query/top_k.h"
+#include "core/query/counting.h"
+#include "core/query/gap.h"
+#include "core/query/overlap_slice.h"
+#include "core/run/writer.h"
+#include "core/model/sketch.h"
+#include "core/query/walk.h"
 #include "tests/support/sample_index.h"
 
 enum attempt_kind {

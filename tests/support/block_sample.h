@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "core/block_forest.h"
+#include "core/forest/block_forest.h"
 #include "tests/support/forest_oracle.h"
 
 struct block_entry {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/slots.h"
+#include "core/forest/slots.h"
 
 const struct affine affine_nothing = { 1, 0, 0 };
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_FOREST_ORACLE_H
 #define TESTS_FOREST_ORACLE_H
 
-#include "core/forest.h"
+#include "core/forest/forest.h"
 #include "tests/support/random.h"
 
 struct affine {

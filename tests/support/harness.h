@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/status.h"
+#include "core/base/status.h"
 
 /* Fails with the status's text, so that a log can be read without the enum. */
 #define assert_status(actual, expected)                                                                      \

@@ -8,7 +8,7 @@
 #include <setjmp.h>
 #include <stdbool.h>
 
-#include "core/pager.h"
+#include "core/run/pager.h"
 
 enum { JUMPER_PAGES = 256 };
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "core/merge_policy.h"
+#include "core/run/compact.h"
 #include "tests/support/random.h"
 
 enum { MERGE_SIMULATION_RUNS = 5000 };

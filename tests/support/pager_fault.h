@@ -2,7 +2,7 @@
 #ifndef TESTS_PAGER_FAULT_H
 #define TESTS_PAGER_FAULT_H
 
-#include "core/pager.h"
+#include "core/run/pager.h"
 
 enum pager_fault_mode {
 	PAGER_FAULT_FAILS,   /* nothing of the call happens */

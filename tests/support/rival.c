@@ -1,6 +1,6 @@
 #include "tests/support/rival.h"
 
-#include "core/bits.h"
+#include "core/base/bits.h"
 #include "tests/support/harness.h"
 
 /* The rival's turn: it works on what is stored, while the manifest of the other writer waits. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/scan.h"
+#include "core/query/scan.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/check.h"
-#include "core/run_build.h"
-#include "core/run_merge.h"
-#include "core/run_remove.h"
+#include "core/run/check.h"
+#include "core/run/writer.h"
+#include "core/run/run_merge.h"
+#include "core/run/remove.h"
 #include "tests/support/harness.h"
 
 struct iforest_fields sample_fields(const struct sample_shape *shape)

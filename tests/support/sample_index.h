@@ -6,9 +6,9 @@
 #ifndef TESTS_SAMPLE_INDEX_H
 #define TESTS_SAMPLE_INDEX_H
 
-#include "core/cursor.h"
-#include "core/pager_memory.h"
-#include "core/run_remove.h"
+#include "core/run/cursor.h"
+#include "core/run/pager_memory.h"
+#include "core/run/remove.h"
 #include "tests/support/alloc_fault.h"
 #include "tests/support/oracle.h"
 #include "tests/support/pager_fault.h"

@@ -5,7 +5,7 @@
 #ifndef TESTS_SAMPLE_LIST_H
 #define TESTS_SAMPLE_LIST_H
 
-#include "core/match.h"
+#include "core/page/value_predicate.h"
 #include "tests/support/sample_index.h"
 
 /* Entries whose keys lie in [from, to) do not count, as for a snapshot that does not see them. */

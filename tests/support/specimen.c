@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bits.h"
-#include "core/check.h"
-#include "core/run_build.h"
-#include "core/run_merge.h"
-#include "core/run_remove.h"
-#include "core/xxh64.h"
+#include "core/base/bits.h"
+#include "core/run/check.h"
+#include "core/run/writer.h"
+#include "core/run/run_merge.h"
+#include "core/run/remove.h"
+#include "core/base/xxh64.h"
 #include "tests/support/pager_fault.h"
-#include "tests/support/pager_peaks.h"
+#include "tests/support/pager_maxima.h"
 
 enum { N_ENTRIES = 150, N_REMOVED = 10, N_KEYS = 5, LARGEST_BLOCK = 1 << 22 };
 

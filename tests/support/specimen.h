@@ -6,8 +6,8 @@
 #ifndef TESTS_SPECIMEN_H
 #define TESTS_SPECIMEN_H
 
-#include "core/manifest.h"
-#include "core/pager_memory.h"
+#include "core/run/manifest.h"
+#include "core/run/pager_memory.h"
 #include "tests/support/alloc_fault.h"
 
 enum { SPECIMEN_RUNS = 2, SPECIMEN_PAGE_BYTES = 1024, SPECIMEN_SERIES = 3 };

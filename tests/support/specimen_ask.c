@@ -1,12 +1,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/best.h"
-#include "core/counting.h"
-#include "core/gap.h"
-#include "core/overlap.h"
-#include "core/piece.h"
-#include "core/run_sketch.h"
+#include "core/query/top_k.h"
+#include "core/query/counting.h"
+#include "core/query/gap.h"
+#include "core/query/overlap_slice.h"
+#include "core/query/piece.h"
+#include "core/query/sketch_scan.h"
 #include "tests/support/specimen.h"
 
 static void promise(bool kept, const char *what)

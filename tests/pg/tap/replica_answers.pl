@@ -1,6 +1,6 @@
 # A reader on a standby that answers from the index is stopped between its steps, while the primary deletes, vacuums, gives line pointers
 # and pages of the index to others, and all of that is replayed: its answer is the table's, or it is told of the conflict.
-# For a build whose readers can be stopped (pg_ext/pause.h).
+# For a build whose readers can be stopped (pg_ext/base/test_points.h).
 use strict;
 use warnings FATAL => 'all';
 use IPC::Run;

@@ -1,0 +1,57 @@
+#include "core/base/priority_queue.h"
+
+enum { FIRST_RESERVED = 16 };
+
+enum iforest_status iforest_heap_push(struct iforest_heap *heap, const struct iforest_alloc *alloc, uint32_t item)
+{
+	uint32_t at = heap->n;
+
+	if (heap->n == heap->n_reserved) {
+		uint32_t n = heap->n ? 2 * heap->n : FIRST_RESERVED;
+		void *grown = n < heap->n ? NULL : alloc->reallocate(alloc->context, heap->items, n * sizeof *heap->items);
+
+		if (!grown)
+			return IFOREST_NO_MEMORY;
+		heap->items = grown;
+		heap->n_reserved = n;
+	}
+	heap->n++;
+	for (; at > 0 && heap->comes_before(heap->context, item, heap->items[(at - 1) / 2]); at = (at - 1) / 2)
+		heap->items[at] = heap->items[(at - 1) / 2];
+	heap->items[at] = item;
+	return IFOREST_OK;
+}
+
+void iforest_heap_settle(struct iforest_heap *heap)
+{
+	uint32_t item = heap->items[0], at = 0;
+
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child + 1 < heap->n && heap->comes_before(heap->context, heap->items[child + 1], heap->items[child]))
+			child++;
+		if (child >= heap->n || !heap->comes_before(heap->context, heap->items[child], item))
+			break;
+		heap->items[at] = heap->items[child];
+		at = child;
+	}
+	heap->items[at] = item;
+}
+
+uint32_t iforest_heap_pop(struct iforest_heap *heap)
+{
+	uint32_t first = heap->items[0];
+
+	heap->items[0] = heap->items[--heap->n];
+	if (heap->n > 0)
+		iforest_heap_settle(heap);
+	return first;
+}
+
+void iforest_heap_release(struct iforest_heap *heap, const struct iforest_alloc *alloc)
+{
+	iforest_release(alloc, heap->items);
+	heap->items = NULL;
+	heap->n = heap->n_reserved = 0;
+}

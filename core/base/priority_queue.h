@@ -1,0 +1,29 @@
+/* heap.h -- numbers of things in a binary heap: which of them comes first is at hand, the rest is in no order. */
+#ifndef IFOREST_HEAP_H
+#define IFOREST_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/alloc.h"
+#include "core/base/status.h"
+
+struct iforest_heap {
+	uint32_t *items;                /* items[0] comes first */
+	uint32_t n, n_reserved;
+	bool (*comes_before)(const void *context, uint32_t a, uint32_t b);
+	const void *context;
+};
+
+/* Errors  IFOREST_NO_MEMORY; then the heap is as it was. None where n_reserved suffices. Cost: log n comparisons; so below. */
+enum iforest_status iforest_heap_push(struct iforest_heap *heap, const struct iforest_alloc *alloc, uint32_t item);
+
+/* Takes out the first. Requires n > 0. */
+uint32_t iforest_heap_pop(struct iforest_heap *heap);
+
+/* The first one has moved back in the order. Two comparisons where it still comes first. Requires n > 0. */
+void iforest_heap_settle(struct iforest_heap *heap);
+
+void iforest_heap_release(struct iforest_heap *heap, const struct iforest_alloc *alloc);
+
+#endif

@@ -1,0 +1,36 @@
+/* growing.h -- bytes that grow at their end.
+ *
+ *   in place    address space is reserved at first use, far more than there is memory, and memory put behind it as it is
+ *               needed, 2 MiB at a time, in huge pages but for the first. Nothing is ever copied
+ *   by moving   from the allocator, doubled when full: each byte is copied once on average, all of them in the worst call
+ *
+ * Where no address space can be had, growing in place is growing by moving.
+ */
+#ifndef IFOREST_GROWING_H
+#define IFOREST_GROWING_H
+
+#include <stdint.h>
+
+#include "core/base/alloc.h"
+#include "core/base/status.h"
+
+enum iforest_growth { IFOREST_GROW_IN_PLACE, IFOREST_GROW_BY_MOVING };
+
+struct iforest_growing {
+	const struct iforest_alloc *alloc;
+	enum iforest_growth growth;
+	uint8_t *bytes;
+	size_t n_bytes;       /* that may be read and written; new ones are zeros in place, anything after moving */
+	size_t n_reserved;    /* address space; 0: bytes come from alloc */
+	uint64_t n_moved;     /* bytes copied so far, since memory had to move */
+};
+
+/* alloc must outlive it; holds nothing yet. */
+void iforest_growing_init(struct iforest_growing *growing, const struct iforest_alloc *alloc, enum iforest_growth growth);
+void iforest_growing_release(struct iforest_growing *growing);
+
+/* At least n_bytes from now on.
+ * Errors  IFOREST_NO_MEMORY; then all is as it was. */
+enum iforest_status iforest_growing_reserve(struct iforest_growing *growing, size_t n_bytes);
+
+#endif

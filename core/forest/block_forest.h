@@ -1,0 +1,84 @@
+/* block_forest.h -- a forest over entries that the caller keeps: each leaf stands for a block of them.
+ *
+ *      entries    |................|................|................|....       the caller's, in one array or wherever
+ *      forest      leaf 0           leaf 1           leaf 2           none yet: the block is not full
+ *      times       of its first     of its first     of its first                entry, where entries have times
+ *
+ * A fold takes whole blocks from the forest, and asks the caller for the entries at both ends, or not even for these if the
+ * kind can tell that they do not matter (kind.h, absorbs). So a forest costs two states and a time for each block: with 128
+ * entries of 32 bytes and a state of 32 bytes, 1.8 % of the entries.
+ */
+#ifndef IFOREST_BLOCK_FOREST_H
+#define IFOREST_BLOCK_FOREST_H
+
+#include "core/forest/forest.h"
+
+/* The caller's entries. */
+struct iforest_entries {
+	/* state = state + entries [from, to), in order; from < to. Several threads may call it at once if several extend or
+	 * fold. */
+	void (*fold)(void *context, uint64_t from, uint64_t to, void *state);
+	void *context;
+	/* Where they lie: the caller may change array and times.first when they move. */
+	const void *array;           /* entries entry_bytes apart, to be fetched ahead of their use; NULL: they are elsewhere */
+	size_t entry_bytes;
+	struct iforest_times times;  /* of the entries, which must not descend; both 0: they have none */
+};
+
+struct iforest_block_forest {
+	struct iforest_forest forest;
+	struct iforest_growing times;        /* int64: of each block's first entry */
+	struct iforest_entries entries;
+	uint64_t n_entries;
+	unsigned block_level;                /* a block has 2^block_level entries */
+	bool has_times;
+};
+
+static inline bool iforest_entries_have_times(const struct iforest_entries *entries)
+{
+	return entries->times.first || entries->times.stride;
+}
+
+#define IFOREST_DEFAULT_BLOCK 128
+
+/* An empty forest. block_entries is a power of two, or 0 for the default; a kind's lift is not used.
+ * Errors  IFOREST_ARGUMENT: no power of two, or a state too large for a kind that absorbs (kind.h). */
+enum iforest_status iforest_block_forest_init(struct iforest_block_forest *blocks, const struct iforest_kind *kind,
+					      const struct iforest_alloc *alloc, enum iforest_growth growth,
+					      const struct iforest_entries *entries, uint64_t block_entries);
+void iforest_block_forest_release(struct iforest_block_forest *blocks);
+
+/* Tells the forest that there are n_entries >= blocks->n_entries entries now; n_threads threads fold the blocks that have
+ * become full.
+ * Cost    each entry is folded once, and on average one combine a block.
+ * Errors  IFOREST_NO_MEMORY; IFOREST_ARGUMENT: the forest reads an image, there are fewer entries than before, or n_threads is
+ *         not 1 to IFOREST_MAX_THREADS. The forest is as it was. */
+enum iforest_status iforest_block_forest_extend(struct iforest_block_forest *blocks, uint64_t n_entries, unsigned n_threads);
+
+/* Tells the forest that entry i has been changed, perhaps its time too. Cost: its block is folded again, and log2 of the number
+ * of blocks combines. */
+enum iforest_status iforest_block_forest_update(struct iforest_block_forest *blocks, uint64_t i);
+
+/* Tells the forest that only the first n_entries <= blocks->n_entries entries are left. Cost: O(1). */
+enum iforest_status iforest_block_forest_truncate(struct iforest_block_forest *blocks, uint64_t n_entries);
+
+/* As the functions of forest.h, over entries instead of leaves. Cost: at most two calls of entries.fold() with fewer than two
+ * blocks of entries in all (a seek: a block's, one by one), and the combines of the forest. */
+void iforest_block_forest_fold(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to, void *state);
+void iforest_block_forest_fold_many(const struct iforest_block_forest *blocks, const struct iforest_range *ranges, size_t n,
+				    void *states);
+bool iforest_block_forest_seek_first(const struct iforest_block_forest *blocks, uint64_t from,
+				     const struct iforest_predicate *predicate, uint64_t *i, void *before, void *with);
+
+/* Position of the first entry whose time is not before `time`; n_entries if there is none. Requires times. */
+uint64_t iforest_block_forest_find(const struct iforest_block_forest *blocks, int64_t time);
+
+/* Adjacent buckets: state b is the fold of the entries whose time lies in [bounds[b], bounds[b + 1]), for b < n_buckets.
+ * Requires  times; n_buckets + 1 bounds, which do not descend.
+ * Cost      O(log n), and for each bucket its entries, if it has less than a block of them; otherwise O(log w), where w is the
+ *           number of blocks in the window, and the entries of the blocks that its bounds cut (for a kind that absorbs, only
+ *           those that matter). */
+void iforest_block_forest_zoom(const struct iforest_block_forest *blocks, const int64_t *bounds, size_t n_buckets,
+			       void *states);
+
+#endif

@@ -1,0 +1,216 @@
+/* forest.h -- the in-memory forest: append in amortised O(1), fold any range in O(log n), in one array.
+ *
+ * The layout is drawn in layout.h: the array of 2n slots is all there is, without pointers. Order is kept, so a kind's combine
+ * needs to be associative and nothing more. For forests over blocks of entries that the caller keeps, see block_forest.h.
+ *
+ * Several threads may fold at once as long as nobody changes the forest.
+ *
+ *   struct iforest_forest forest;
+ *
+ *   iforest_forest_init(&forest, &iforest_kind_max_int64, &alloc, IFOREST_GROW_IN_PLACE);
+ *   for (each sample)
+ *           status = iforest_forest_append(&forest, &sample);
+ *   iforest_forest_fold(&forest, from, to, &state);
+ *   iforest_forest_release(&forest);
+ */
+#ifndef IFOREST_FOREST_H
+#define IFOREST_FOREST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/forest/search.h"
+#include "core/forest/arena.h"
+#include "core/model/monoid.h"
+#include "core/base/platform.h"
+#include "core/forest/slots.h"
+
+struct iforest_forest {
+	const struct iforest_kind *kind;
+	struct iforest_growing slots;
+	uint64_t n_leaves;
+	bool is_mapped;          /* reads an image (forest_image.h); cannot be changed */
+};
+
+/* An empty forest; holds no memory yet. kind and alloc must outlive it. */
+void iforest_forest_init(struct iforest_forest *forest, const struct iforest_kind *kind, const struct iforest_alloc *alloc,
+			 enum iforest_growth growth);
+
+/* Gives the memory back; the forest must be initialised again before use. */
+void iforest_forest_release(struct iforest_forest *forest);
+
+/* ---- changing it. All of these return IFOREST_ARGUMENT for a forest that reads an image ---- */
+
+/* Appends a leaf, lifted from the sample.
+ * Cost    one combine on average, at most log2(n) of them.
+ * Errors  IFOREST_NO_MEMORY; the forest is as it was. */
+enum iforest_status iforest_forest_append(struct iforest_forest *forest, const void *sample);
+
+/* Appends n leaves from an array of samples, sample_bytes apart, with n_threads threads (1 to IFOREST_MAX_THREADS).
+ * The slots are bit for bit those of n appends, whatever the number of threads. With more than one, lift and combine must allow
+ * being called by several threads at once.
+ * Errors  IFOREST_NO_MEMORY; IFOREST_ARGUMENT: n_threads is out of range. The forest is as it was. */
+enum iforest_status iforest_forest_append_many(struct iforest_forest *forest, const void *samples, size_t sample_bytes,
+					       uint64_t n, unsigned n_threads);
+
+/* Replaces leaf i < n_leaves. Cost: at most log2(n) combines. */
+enum iforest_status iforest_forest_update(struct iforest_forest *forest, uint64_t i, const void *sample);
+
+/* Keeps the first n_leaves <= forest->n_leaves leaves. Cost: O(1); memory is kept for later appends. */
+enum iforest_status iforest_forest_truncate(struct iforest_forest *forest, uint64_t n_leaves);
+
+/* ---- reading ---- */
+
+/* Writes the fold of leaves [from, to) in order to *state; the identity when from == to.
+ * Requires  from <= to <= n_leaves.
+ * Cost      at most 2 log2(to - from) + 1 combines. */
+void iforest_forest_fold(const struct iforest_forest *forest, uint64_t from, uint64_t to, void *state);
+
+/* Writes the folds of n ranges to states, kind->state_bytes apart. Slots are fetched ahead of their use, so that several cache
+ * misses are waited for at the same time. */
+struct iforest_range {
+	uint64_t from, to;
+};
+
+void iforest_forest_fold_many(const struct iforest_forest *forest, const struct iforest_range *ranges, size_t n, void *states);
+
+/* Adjacent buckets: state b is the fold of the leaves whose time lies in [bounds[b], bounds[b + 1]), for b < n_buckets.
+ * Requires  times of all n_leaves leaves, which do not descend; n_buckets + 1 bounds, which do not descend.
+ * Cost      O(w + log n) for w leaves, in a window of few leaves; O(log w) per bucket in a wide one. */
+void iforest_forest_zoom(const struct iforest_forest *forest, const struct iforest_times *times, const int64_t *bounds,
+			 size_t n_buckets, void *states);
+
+/* A question about a fold. */
+struct iforest_predicate {
+	bool (*holds)(void *context, const void *state);
+	void *context;
+};
+
+/* The first position i >= from at which the predicate holds for the fold of leaves [from, i]. Once true, the predicate must
+ * stay true as leaves are added. `before` is the fold of [from, i), `with` that of [from, i].
+ * Returns   false if it holds for none; then `before` is the fold of [from, n_leaves).
+ * Requires  from <= n_leaves; before and with are a state each, and do not overlap.
+ * Cost      at most 2 log2(n) + 2 combines and questions. */
+bool iforest_forest_seek_first(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
+			       uint64_t *i, void *before, void *with);
+
+/* The last position i < to at which the predicate holds for the fold of leaves [i, to). `after` is the fold of (i, to), `with`
+ * that of [i, to). Returns, requires and costs as above; without such a position `after` is the fold of [0, to). */
+bool iforest_forest_seek_last(const struct iforest_forest *forest, uint64_t to, const struct iforest_predicate *predicate,
+			      uint64_t *i, void *after, void *with);
+
+/* The nodes whose fold is that of [from, to), from left to right:
+ *
+ *   struct iforest_cover cover = { .from = from, .to = to };
+ *   while (iforest_forest_cover_next(&forest, &cover)) ... cover.state is of leaves [cover.first, cover.from) */
+struct iforest_cover {
+	uint64_t from, to;       /* what is left */
+	uint64_t first;          /* of the node's leaves */
+	unsigned level;          /* it has 2^level of them */
+	const void *state;
+};
+
+bool iforest_forest_cover_next(const struct iforest_forest *forest, struct iforest_cover *cover);
+
+/* Bytes of memory that n leaves need. */
+static inline uint64_t iforest_forest_bytes(const struct iforest_kind *kind, uint64_t n_leaves)
+{
+	return n_leaves ? (2 * n_leaves - 1) * kind->state_bytes : 0;
+}
+
+/* ---- for forests built over a forest (block_forest.h) ---- */
+
+static inline void *iforest_forest_slot(const struct iforest_forest *forest, unsigned level, uint64_t group)
+{
+	return forest->slots.bytes + iforest_slot(level, group) * forest->kind->state_bytes;
+}
+
+static inline const void *iforest_forest_node(const struct iforest_forest *forest, uint64_t at, uint64_t width)
+{
+	return forest->slots.bytes + (2 * at + width - 1) * forest->kind->state_bytes;
+}
+
+/* state = state + leaves [from, to). */
+static inline void iforest_forest_add(const struct iforest_forest *forest, uint64_t from, uint64_t to, void *state)
+{
+	void (*combine)(void *, const void *, const void *) = forest->kind->combine;
+	uint64_t middle, rest, width;
+
+	if (from >= to)
+		return;
+	middle = iforest_forest_middle(from, to);
+	for (rest = middle - from; rest; rest &= rest - 1, from += width) {
+		width = rest & -rest;
+		combine(state, state, iforest_forest_node(forest, from, width));
+	}
+	for (rest = to - middle; rest; rest -= width, middle += width) {
+		width = UINT64_C(1) << iforest_highest_bit(rest);
+		combine(state, state, iforest_forest_node(forest, middle, width));
+	}
+}
+
+/* The nodes of a cover, listed and fetched some time before they are combined. */
+struct iforest_listed {
+	unsigned n;
+	const void *nodes[128];
+};
+
+static inline void iforest_forest_note(const struct iforest_forest *forest, uint64_t at, uint64_t width,
+				       struct iforest_listed *listed)
+{
+	const void *node = iforest_forest_node(forest, at, width);
+
+	__builtin_prefetch(node);
+	listed->nodes[listed->n++] = node;
+}
+
+static inline void iforest_forest_list(const struct iforest_forest *forest, uint64_t from, uint64_t to,
+				       struct iforest_listed *listed)
+{
+	uint64_t middle, rest, width;
+
+	listed->n = 0;
+	if (from >= to)
+		return;
+	middle = iforest_forest_middle(from, to);
+	for (rest = middle - from; rest; rest &= rest - 1, from += width) {
+		width = rest & -rest;
+		iforest_forest_note(forest, from, width, listed);
+	}
+	for (rest = to - middle; rest; rest -= width, middle += width) {
+		width = UINT64_C(1) << iforest_highest_bit(rest);
+		iforest_forest_note(forest, middle, width, listed);
+	}
+}
+
+/* state = state + the nodes. */
+static inline void iforest_forest_add_listed(const struct iforest_forest *forest, const struct iforest_listed *listed,
+					     void *state)
+{
+	void (*combine)(void *, const void *, const void *) = forest->kind->combine;
+
+	for (unsigned i = 0; i < listed->n; i++)
+		combine(state, state, listed->nodes[i]);
+}
+
+/* Writes the states of leaves. */
+struct iforest_leaf_maker {
+	void (*make)(const struct iforest_leaf_maker *maker, uint64_t leaf, void *state);
+	const struct iforest_forest *forest;
+	const uint8_t *samples;   /* the maker's own */
+	size_t sample_bytes;
+	uint64_t first;
+};
+
+/* Appends leaves up to n_leaves. Errors: IFOREST_NO_MEMORY, IFOREST_ARGUMENT. */
+enum iforest_status iforest_forest_extend(struct iforest_forest *forest, uint64_t n_leaves,
+					  const struct iforest_leaf_maker *maker, unsigned n_threads);
+
+/* iforest_forest_seek_first() of [from, i] and what stands before it, whose fold is in `before`. */
+bool iforest_forest_seek_on(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
+			    uint64_t *i, void *before, void *with);
+
+/* Combines anew what lies above leaf i. */
+void iforest_forest_renew(struct iforest_forest *forest, uint64_t i);
+
+#endif

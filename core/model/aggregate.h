@@ -1,0 +1,155 @@
+/* aggregate.h -- what a set of entries sums up to: the one definition of count, sum, min, max, first and last.
+ *
+ * Every aggregate here is commutative and associative (floats within rounding), because the answer of a window is folded
+ * from several runs in any order. Extremes therefore carry their row, and ties are decided by it: the earliest
+ * time wins, then the lowest ref; a row without a time loses against one with a time.
+ *
+ *   first    the value of the smallest (time, ref) among rows with a time and a value
+ *   last     the value of the greatest (time, ref) among them
+ *   sum      int64 values: exact in 128 bits (2^63 rows of any value fit). float64: the finite values in double, in any order
+ *            of summing, with NaN and infinities counted apart, so that they never poison a node
+ *   squares  int64 values alone: the sum of their squares, exact in 192 bits (2^63 rows of any value fit 190)
+ *   min max  float64: NaN is greater than every number (PostgreSQL's order); -0 and 0 are equal
+ */
+#ifndef IFOREST_AGGREGATE_H
+#define IFOREST_AGGREGATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/bits.h"
+
+#define IFOREST_MAX_VALUES 8 /* value columns of one index */
+
+enum iforest_value_kind { IFOREST_INT64 = 1, IFOREST_FLOAT64 = 2 };
+
+union iforest_number {
+	int64_t integer;
+	double real;
+};
+
+/* A value and the row it stands in. */
+struct iforest_row {
+	union iforest_number value;
+	int64_t time;        /* 0 when time_is_null */
+	int64_t ref;
+	bool time_is_null;
+	bool is_set;         /* false: there is no such row */
+	uint8_t zeros[6];    /* instead of padding: equal rows are equal bytes */
+};
+
+/* A sum of squares, lowest word first. */
+struct iforest_squares {
+	uint64_t words[3];
+};
+
+/* Over the non-NULL values of one value column. */
+struct iforest_value_aggregate {
+	uint64_t n;
+	iforest_int128 sum;            /* IFOREST_INT64 */
+	struct iforest_squares squares; /* IFOREST_INT64 */
+	double real_sum;               /* IFOREST_FLOAT64: of the finite values */
+	uint64_t n_nan, n_plus_infinity, n_minus_infinity;
+	struct iforest_row min, max;   /* set if n > 0, of an aggregate that was asked for them */
+	struct iforest_row first, last;
+};
+
+/* Over entries. */
+struct iforest_aggregate {
+	uint64_t n_rows;               /* live entries */
+	uint64_t n_dead;               /* removed entries that still stand on their pages */
+	bool has_times;
+	int64_t first_time, last_time; /* of live entries with a time, if has_times */
+	int64_t latest_end;            /* INT64_MIN where there is none or it is not kept; saturates at INT64_MAX */
+	uint32_t lowest_block, highest_block; /* heap blocks of the refs; lowest > highest where not kept */
+	struct iforest_value_aggregate values[IFOREST_MAX_VALUES];
+};
+
+/* Bytes of an aggregate that has n_values value columns; only these are read or written by the functions below. */
+size_t iforest_aggregate_bytes(unsigned n_values);
+
+/* The aggregate of no entries. */
+void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_values);
+
+/* into = into + from. kinds has n_values entries. */
+void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from,
+			       const uint8_t *kinds, unsigned n_values);
+
+/* Both, and one number more: to n and the sum; squares and rows are for the caller to add where they are wanted. */
+void iforest_value_combine(struct iforest_value_aggregate *into, const struct iforest_value_aggregate *from,
+			   enum iforest_value_kind kind);
+void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_kind kind);
+
+/* into = into + from; into = into + number^2. */
+void iforest_squares_combine(struct iforest_squares *into, const struct iforest_squares *from);
+void iforest_squares_add(struct iforest_squares *into, int64_t number);
+
+/* Each keeps in `into` the better of the two rows; a row that is not set never wins. */
+void iforest_row_min(struct iforest_row *into, const struct iforest_row *row, enum iforest_value_kind kind);
+void iforest_row_max(struct iforest_row *into, const struct iforest_row *row, enum iforest_value_kind kind);
+void iforest_row_first(struct iforest_row *into, const struct iforest_row *row);
+void iforest_row_last(struct iforest_row *into, const struct iforest_row *row);
+
+/* Negative, 0, positive in the order of (time, ref) that decides ties: with a time before without, then earlier, then lower
+ * ref. */
+int iforest_row_compare(const struct iforest_row *a, const struct iforest_row *b);
+
+/* Is an integer greater, or as great and earlier in that order? Of rows that are set. */
+static inline bool iforest_row_is_greater(const struct iforest_row *a, const struct iforest_row *b)
+{
+	if (a->value.integer != b->value.integer)
+		return a->value.integer > b->value.integer;
+	return iforest_row_compare(a, b) < 0;
+}
+
+/* -1, 0, 1; NaN equals NaN and is greater than all else. */
+int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_kind kind);
+
+/* The sum of a float64 column with its NaN and infinities put back: NaN if there was one, or if infinities of both signs
+ * met. */
+double iforest_real_sum(const struct iforest_value_aggregate *aggregate);
+
+/* The mean of a value column; n > 0. The exact sum is rounded to double once, then divided. */
+double iforest_mean(const struct iforest_value_aggregate *aggregate, enum iforest_value_kind kind);
+
+/* Notes a time of a live entry. */
+static inline void iforest_aggregate_add_time(struct iforest_aggregate *aggregate, int64_t time)
+{
+	if (!aggregate->has_times || time < aggregate->first_time)
+		aggregate->first_time = time;
+	if (!aggregate->has_times || time > aggregate->last_time)
+		aggregate->last_time = time;
+	aggregate->has_times = true;
+}
+
+/* What a value says of a span's end. The last three are durations in another unit than the time's: nanoseconds, milliseconds
+ * and seconds beside timestamps in microseconds. */
+enum iforest_end_rule {
+	IFOREST_END_DURATION = 0,   /* time + value */
+	IFOREST_END_COLUMN,         /* the value is the end itself */
+	IFOREST_END_PER_1000,       /* time + ceil(value / 1000) */
+	IFOREST_END_TIMES_1000,     /* time + 1000 value */
+	IFOREST_END_TIMES_1000000,  /* time + 1000000 value */
+	IFOREST_END_RULES           /* sentinel: the number of rules */
+};
+
+/* The end of a span, saturated. It ends where it starts if the value is NULL, a duration is zero or negative, or an end lies
+ * before the start. */
+static inline int64_t iforest_span_end(int64_t time, int64_t value, bool has_value, enum iforest_end_rule rule)
+{
+	iforest_int128 end = value;
+
+	if (has_value && rule == IFOREST_END_COLUMN)
+		return value > time ? value : time;
+	if (!has_value || value <= 0)
+		return time;
+	if (rule == IFOREST_END_PER_1000)
+		end = value / 1000 + (value % 1000 != 0);
+	else if (rule != IFOREST_END_DURATION)
+		end *= rule == IFOREST_END_TIMES_1000 ? 1000 : 1000000;
+	end += time;
+	return end > INT64_MAX ? INT64_MAX : (int64_t)end;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* bucket.h -- windows and the row of adjacent buckets that they are cut into.
+ *
+ * A window is [t0, t1), either end may be open. It is one bucket, or n buckets of equal width, or buckets of a step:
+ *
+ *   n buckets    bucket i is [t0 + floor(i W / n), t0 + floor((i+1) W / n)) with W = t1 - t0, in 128 bits: no overflow
+ *                over the whole int64 range, and each time of the window lies in exactly one bucket. Where n > W some
+ *                buckets are empty intervals.
+ *   step s       bucket i is [origin + i s, origin + (i+1) s), i = floor((time - origin) / s), right for negative times.
+ *                The window cuts the rows of the first and last bucket, not their bounds.
+ *
+ * All functions are pure.
+ */
+#ifndef IFOREST_BUCKET_H
+#define IFOREST_BUCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/status.h"
+
+struct iforest_window {
+	bool has_t0, has_t1;
+	int64_t t0, t1;      /* meaningful where has_... is set */
+};
+
+enum iforest_bucketing_mode { IFOREST_WHOLE, IFOREST_COUNT, IFOREST_STEP };
+
+struct iforest_bucketing {
+	enum iforest_bucketing_mode mode;
+	struct iforest_window window;
+	int64_t n;           /* IFOREST_COUNT: > 0 */
+	int64_t step;        /* IFOREST_STEP: > 0 */
+	int64_t origin;      /* IFOREST_STEP */
+};
+
+/* Is the time inside the window? */
+bool iforest_window_holds(const struct iforest_window *window, int64_t time);
+
+/* Can no time lie in the window? */
+bool iforest_window_is_empty(const struct iforest_window *window);
+
+/* IFOREST_ARGUMENT unless n > 0 (IFOREST_COUNT, both bounds given) and step > 0 (IFOREST_STEP). */
+enum iforest_status iforest_bucketing_check(const struct iforest_bucketing *bucketing);
+
+/* The bucket of a time inside the window.
+ * Returns  IFOREST_RANGE where a step bucket's number does not fit int64. */
+enum iforest_status iforest_bucket_of(const struct iforest_bucketing *bucketing, int64_t time, int64_t *bucket);
+
+/* Start of a bucket (of bucket + 1: its end). Saturates at the ends of int64; *after_all is set where the true bound
+ * lies beyond INT64_MAX, so that "time < bound" holds for every time. For IFOREST_WHOLE: the window's bounds, an open
+ * start is INT64_MIN. */
+int64_t iforest_bucket_start(const struct iforest_bucketing *bucketing, int64_t bucket);
+int64_t iforest_bucket_end(const struct iforest_bucketing *bucketing, int64_t bucket, bool *after_all);
+
+#endif

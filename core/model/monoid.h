@@ -1,0 +1,73 @@
+/* kind.h -- aggregate kinds for the in-memory forest: monoids over a caller-chosen state.
+ *
+ * A kind is an identity, lift (which turns one sample into a state) and combine, which must be associative and nothing more:
+ * the forest keeps order, so "first", "last" or string concatenation are kinds just as a sum is. Callers may bring their own.
+ * Sums of reals are associative but for rounding: where a seek (forest.h) asks for a sum, what it finds has it, and may be a
+ * leaf beside the one that adding from left to right comes to.
+ * States are moved as bytes and aligned to 8 at most. The built-in kinds are made of the parts in aggregate.h, so that `max`
+ * means the same in memory and on pages.
+ */
+#ifndef IFOREST_KIND_H
+#define IFOREST_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/model/aggregate.h"
+
+/* What the built-in kinds lift. */
+struct iforest_sample {
+	union iforest_number value;
+	bool has_value;
+	int64_t time;
+	int64_t ref;
+};
+
+struct iforest_kind {
+	const char *name;
+	size_t state_bytes;
+	void (*identity)(void *state);
+	void (*lift)(void *state, const void *sample);                         /* writes a whole state */
+	void (*combine)(void *state, const void *left, const void *right);     /* state may be left, not right */
+
+	/* Optional. True if the state stays as it is whatever part of the samples under `whole` is added to it, from the left
+	 * or from the right; false if that is not certain. It lets a fold skip ends that cannot matter, as most ends of maxima
+	 * cannot; state_bytes is then at most IFOREST_ABSORBING_BYTES. */
+	bool (*absorbs)(const void *state, const void *whole, bool from_left);
+};
+
+#define IFOREST_ABSORBING_BYTES 64
+
+static inline bool iforest_kind_fits(const struct iforest_kind *kind)
+{
+	return !kind->absorbs || kind->state_bytes <= IFOREST_ABSORBING_BYTES;
+}
+
+/* States of sums, as the parts of struct iforest_value_aggregate that they are. */
+struct iforest_sum_int64 {
+	iforest_int128 sum;
+	uint64_t n;
+};
+
+struct iforest_sum_float64 {
+	double sum;                                             /* of the finite ones */
+	uint64_t n, n_nan, n_plus_infinity, n_minus_infinity;
+};
+
+/* The same as an aggregate, for iforest_mean() and iforest_real_sum(). */
+struct iforest_value_aggregate iforest_sum_int64_aggregate(const struct iforest_sum_int64 *state);
+struct iforest_value_aggregate iforest_sum_float64_aggregate(const struct iforest_sum_float64 *state);
+
+/* States: uint64_t; the sums above; iforest_row. */
+extern const struct iforest_kind iforest_kind_count;      /* samples that have a value */
+extern const struct iforest_kind iforest_kind_sum_int64;
+extern const struct iforest_kind iforest_kind_sum_float64;
+extern const struct iforest_kind iforest_kind_min_int64;
+extern const struct iforest_kind iforest_kind_max_int64;
+extern const struct iforest_kind iforest_kind_min_float64;
+extern const struct iforest_kind iforest_kind_max_float64;
+extern const struct iforest_kind iforest_kind_first;
+extern const struct iforest_kind iforest_kind_last;
+
+#endif

@@ -1,0 +1,60 @@
+/* series.h -- the canonical form of by values: equal series have equal bytes, different ones differ.
+ *
+ * One value after the other:
+ *   1           NULL
+ *   2 i64       an integer, big-endian, sign bit flipped (bytes compare as the numbers do)
+ *   3 f64       a number that is no int64; the same order. Integral doubles become integers, so 1 and 1.0 are one series, and
+ *               -0 is 0
+ *   4 n bytes   text: length u32, little-endian, then the bytes
+ *   5 n bytes   a blob, the same
+ */
+#ifndef IFOREST_SERIES_H
+#define IFOREST_SERIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/alloc.h"
+#include "core/base/status.h"
+
+enum iforest_series_tag {
+	IFOREST_BY_NULL = 1,
+	IFOREST_BY_INTEGER = 2,
+	IFOREST_BY_REAL = 3,
+	IFOREST_BY_TEXT = 4,
+	IFOREST_BY_BLOB = 5
+};
+
+/* A value of a by column. data is borrowed. */
+struct iforest_by_value {
+	enum iforest_series_tag tag;
+	int64_t integer;
+	double real;
+	const uint8_t *data;
+	uint32_t n_bytes;
+};
+
+/* A series key being written; bytes are owned. Start with { .alloc = ... }, end with iforest_series_release(). */
+struct iforest_series_key {
+	const struct iforest_alloc *alloc;
+	uint8_t *bytes;
+	uint32_t n_bytes, n_reserved;
+};
+
+/* Appends a value in canonical form. Errors: IFOREST_NO_MEMORY, IFOREST_TOO_LARGE over 1 GiB; the key is as it was. */
+enum iforest_status iforest_series_append(struct iforest_series_key *key, const struct iforest_by_value *value);
+void iforest_series_release(struct iforest_series_key *key);
+
+/* Makes a value canonical: an integral real becomes an integer, NaN becomes NULL. */
+struct iforest_by_value iforest_by_canonical(struct iforest_by_value value);
+
+/* What a series adds to the checksum of a dictionary, which is the sum over its series modulo 2^64:
+ * XXH64(key, seed 0) times 2 id + 1. In any order, and no series for another. */
+uint64_t iforest_series_checksum(uint32_t id, const uint8_t *key, uint32_t n_bytes);
+
+/* Reads the value at *offset of foreign bytes and moves on; data points into bytes.
+ * Errors  IFOREST_CORRUPT: cut short or an unknown tag. */
+enum iforest_status iforest_series_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,
+					struct iforest_by_value *value);
+
+#endif

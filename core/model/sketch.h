@@ -1,0 +1,111 @@
+/* sketch.h -- percentiles of any multiset of numbers, within a stated relative error, from something small that adds up.
+ *
+ * A sketch counts numbers in fixed buckets: one for zero, one for each infinity, one for NaN, and for every power of two and
+ * sign 64 of equal width. The bucket of a number depends on the number alone, none is ever split or joined, so a sketch is
+ * the same whatever the order in which numbers came and sketches were merged; equal multisets are equal bytes, and what was
+ * added can be taken out.
+ *
+ *   error   a quantile is off by at most 1/128 of the true one (IFOREST_SKETCH_ERROR), for every finite number: the middle of a
+ *           bucket [x, x + x/64) is off by half its width. Zero, infinities and NaN are exact, and, where all numbers are
+ *           integers, those between -128 and 128
+ *   order   -infinity, negative numbers, 0 (as -0), positive numbers, infinity, NaN
+ *
+ * After DDSketch (Masson, Rim, Lee: DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees,
+ * VLDB 2019), with the log-linear buckets of HdrHistogram (Gil Tene), which are found by bits alone, and without its
+ * collapsing of low buckets.
+ *
+ * As bytes, little-endian:
+ *
+ *   byte  0  u32     magic 0x6b734649, "IFsk"
+ *         4  u32     checksum: low half of XXH64, seed 0, over bytes [8, end)
+ *         8  u8      version: 1
+ *         9  u8      6: 2^6 buckets for a power of two
+ *        10  varint  how many of the numbers were reals
+ *            then for each bucket with numbers, in ascending order:
+ *            varint  2 (numbers - 1) + (1 if there are empty buckets between the last one written, or the lowest of all, and
+ *                    it)
+ *            varint  in that case: how many
+ *
+ * Bucket b, from the lowest: 0 -infinity, 134273 zero, 268546 infinity, 268547 NaN; 134274 + 64 (e + 1074) + k holds the
+ * numbers in [2^e (1 + k/64), 2^e (1 + (k + 1)/64)), and 134272 - 64 (e + 1074) - k their negatives.
+ */
+#ifndef IFOREST_SKETCH_H
+#define IFOREST_SKETCH_H
+
+#include "core/model/aggregate.h"
+#include "core/base/alloc.h"
+#include "core/base/status.h"
+
+#define IFOREST_SKETCH_BITS 6u
+#define IFOREST_SKETCH_ERROR (1.0 / (2u << IFOREST_SKETCH_BITS))
+
+struct iforest_sketch_chunk;
+
+/* A sketch being filled. At most 2^63 - 1 numbers. */
+struct iforest_sketch {
+	const struct iforest_alloc *alloc;
+	struct iforest_sketch_chunk **chunks;    /* ascending: 64 counters each */
+	uint32_t n_chunks, n_reserved;
+	struct iforest_sketch_chunk *recent[32]; /* chunk number modulo 32: the one used last of those, or NULL */
+	uint64_t n, n_reals;
+};
+
+/* The sketch of nothing. alloc must outlive it. */
+void iforest_sketch_init(struct iforest_sketch *sketch, const struct iforest_alloc *alloc);
+void iforest_sketch_release(struct iforest_sketch *sketch);
+
+/* Adds a number. Cost: log2 of the powers of two seen.
+ * Errors  IFOREST_NO_MEMORY; IFOREST_RANGE: there are 2^63 - 1 numbers already. The sketch is then as it was. */
+enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number,
+				       enum iforest_value_kind kind);
+
+/* Takes out a number.
+ * Requires  it was added. Where its bucket, or the count of its kind, is empty that is noticed: IFOREST_NOT_FOUND, and the
+ *           sketch stays as it is. */
+enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number,
+					  enum iforest_value_kind kind);
+
+/* sketch = sketch + bytes, sketch - bytes. On an error the sketch is of no further use but to be released.
+ * Errors  IFOREST_CORRUPT, IFOREST_FORMAT: the bytes are no sketch; IFOREST_NO_MEMORY, IFOREST_RANGE;
+ *         IFOREST_NOT_FOUND: the bytes hold numbers that the sketch does not. */
+enum iforest_status iforest_sketch_merge(struct iforest_sketch *sketch, const uint8_t *bytes, size_t n_bytes);
+enum iforest_status iforest_sketch_subtract(struct iforest_sketch *sketch, const uint8_t *bytes, size_t n_bytes);
+
+/* Writes it as bytes, to be given back with iforest_release(). Cost: O(powers of two seen). Errors: IFOREST_NO_MEMORY. */
+enum iforest_status iforest_sketch_write(const struct iforest_sketch *sketch, uint8_t **bytes, size_t *n_bytes);
+
+/* ---- bytes, read as they lie ---- */
+
+struct iforest_sketch_view {
+	const uint8_t *bytes, *end;      /* of the buckets */
+	uint64_t n, n_reals;
+	uint32_t first, last;            /* lowest and highest bucket, if n > 0 */
+};
+
+/* Checks foreign bytes whole: only what iforest_sketch_write() would write of some multiset passes.
+ * Errors  IFOREST_CORRUPT, IFOREST_FORMAT. */
+enum iforest_status iforest_sketch_open(struct iforest_sketch_view *view, const uint8_t *bytes, size_t n_bytes);
+
+/* A number of either kind. */
+struct iforest_sketch_number {
+	enum iforest_value_kind kind;
+	union iforest_number value;
+};
+
+/* Smallest and greatest number of a sketch, where they are known otherwise. */
+struct iforest_sketch_extremes {
+	struct iforest_sketch_number min, max;
+};
+
+/* The quantile of q: of n numbers in order the one at place ceil(q n), the first where that is 0; what SQL's percentile_disc()
+ * is.
+ * An integer where all numbers were integers, else a real. With the extremes given (NULL: not known) it lies between them,
+ * and the first and the last place are exact: they, and what the error would put beyond one of them, are the extreme as it is
+ * given, of whichever kind.
+ * Requires  n > 0; 0 <= q <= 1.
+ * Errors    IFOREST_ARGUMENT: the extremes are not those of the sketch. */
+enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *view, double q,
+					    const struct iforest_sketch_extremes *extremes,
+					    struct iforest_sketch_number *answer);
+
+#endif

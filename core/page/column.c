@@ -1,0 +1,345 @@
+#include "core/page/column.h"
+
+#include <stdbool.h>
+
+#include "core/base/bits.h"
+#include "core/base/varint.h"
+
+enum { DELTA = 1, FACTOR = 2, NULLS = 4 };
+
+/* One way to pack: the numbers over the smallest, divided by the factor. */
+struct packing {
+	const int64_t *numbers;
+	unsigned n;
+	uint64_t factor;
+	unsigned width;
+	int64_t smallest;
+};
+
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static uint64_t residual(const struct packing *packing, unsigned i)
+{
+	return (uint64_t)packing->numbers[i] - (uint64_t)packing->smallest;
+}
+
+static void plan_packing(struct packing *packing, const int64_t *numbers, unsigned n)
+{
+	int64_t smallest = n ? numbers[0] : 0, largest = smallest;
+	uint64_t divisor = 0;
+
+	for (unsigned i = 1; i < n; i++) {
+		smallest = numbers[i] < smallest ? numbers[i] : smallest;
+		largest = numbers[i] > largest ? numbers[i] : largest;
+	}
+	*packing = (struct packing){ .numbers = numbers, .n = n, .smallest = smallest };
+	for (unsigned i = 0; i < n && divisor != 1; i++)
+		divisor = greatest_common_divisor(residual(packing, i), divisor);
+	packing->factor = divisor ? divisor : 1;
+	packing->width = iforest_bit_width(((uint64_t)largest - (uint64_t)smallest) / packing->factor);
+}
+
+/* Word by word; the last one as far as it has bits. */
+static uint8_t *put_packed(uint8_t *out, const struct packing *packing)
+{
+	unsigned width = packing->width, n_bits = 0;
+	uint64_t pending = 0;
+
+	for (unsigned i = 0; i < packing->n; i++) {
+		uint64_t quotient = packing->factor > 1 ? residual(packing, i) / packing->factor : residual(packing, i);
+
+		pending |= quotient << n_bits;
+		n_bits += width;
+		if (n_bits >= 64) {
+			iforest_store64(out, pending);
+			out += 8;
+			n_bits -= 64;
+			pending = n_bits ? quotient >> (width - n_bits) : 0;
+		}
+	}
+	for (unsigned bit = 0; bit < n_bits; bit += 8)
+		*out++ = (uint8_t)(pending >> bit);
+	return out;
+}
+
+/* A missing number repeats the one before it, the first ones the first that is there. */
+static void repeat_missing(const int64_t *numbers, uint64_t present, unsigned n, int64_t *repeated)
+{
+	int64_t previous = present ? numbers[iforest_trailing_zeros(present)] : 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (present >> i & 1)
+			previous = numbers[i];
+		repeated[i] = previous;
+	}
+}
+
+unsigned iforest_column_pack(uint8_t *out, const int64_t *numbers, uint64_t present, unsigned n, int64_t reference)
+{
+	uint64_t all = iforest_low_bits(n);
+	int64_t repeated[IFOREST_BLOCK_ENTRIES] = { 0 }, differences[IFOREST_BLOCK_ENTRIES] = { 0 };
+	const int64_t *filled = numbers;
+	struct packing plain, delta, *packing = &plain;
+	uint8_t *start = out;
+	unsigned flags = 0;
+
+	present &= all;
+	if (present != all) {
+		repeat_missing(numbers, present, n, repeated);
+		filled = repeated;
+	}
+	for (unsigned i = 1; i < n; i++)
+		differences[i - 1] = (int64_t)((uint64_t)filled[i] - (uint64_t)filled[i - 1]);
+	plan_packing(&plain, filled, n);
+	plan_packing(&delta, differences, n - 1);
+	if (delta.width * (n - 1) < plain.width * n) {
+		packing = &delta;
+		flags |= DELTA;
+	}
+	if (packing->factor > 1 && packing->width > 0)
+		flags |= FACTOR;
+	if (present != all)
+		flags |= NULLS;
+
+	*out++ = (uint8_t)packing->width;
+	*out++ = (uint8_t)flags;
+	out = iforest_varint_write(out, iforest_zigzag((int64_t)((uint64_t)(flags & DELTA ? filled[0] : plain.smallest) -
+						       (uint64_t)reference)));
+	if (flags & DELTA)
+		out = iforest_varint_write(out, iforest_zigzag(delta.smallest));
+	if (flags & FACTOR)
+		out = iforest_varint_write(out, packing->factor);
+	if (flags & NULLS)
+		for (unsigned i = 0; i < n; i += 8)
+			*out++ = (uint8_t)(present >> i);
+	if (packing->width)
+		out = put_packed(out, packing);
+	return (unsigned)(out - start);
+}
+
+bool iforest_column_has_gaps(const uint8_t *bytes)
+{
+	return bytes[1] & NULLS;
+}
+
+enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end,
+					unsigned n, int64_t reference)
+{
+	uint64_t base, difference = 0, factor = 1, present = iforest_low_bits(n);
+	unsigned flags, n_packed;
+
+	if (end - bytes < 2 || bytes[0] > 64 || bytes[1] > (DELTA | FACTOR | NULLS))
+		return IFOREST_CORRUPT;
+	column->width = bytes[0];
+	flags = bytes[1];
+	bytes = iforest_varint_read(bytes + 2, end, &base);
+	if (bytes && flags & DELTA)
+		bytes = iforest_varint_read(bytes, end, &difference);
+	if (bytes && flags & FACTOR)
+		bytes = iforest_varint_read(bytes, end, &factor);
+	if (!bytes || (flags & FACTOR && factor < 2))
+		return IFOREST_CORRUPT;
+	if (flags & NULLS) {
+		if ((size_t)(end - bytes) < (n + 7) / 8)
+			return IFOREST_CORRUPT;
+		present = 0;
+		for (unsigned i = 0; i < n; i += 8)
+			present |= (uint64_t)*bytes++ << i;
+		present &= iforest_low_bits(n);
+	}
+	n_packed = flags & DELTA ? n - 1 : n;
+	if ((size_t)(end - bytes) < (n_packed * column->width + 7) / 8)
+		return IFOREST_CORRUPT;
+	column->packed = bytes;
+	column->end = bytes + (n_packed * column->width + 7) / 8;
+	column->present = present;
+	column->base = (int64_t)((uint64_t)reference + (uint64_t)iforest_unzigzag(base));
+	column->difference = iforest_unzigzag(difference);
+	column->factor = factor;
+	column->is_delta = flags & DELTA;
+	return IFOREST_OK;
+}
+
+/* Packed number i; may read, not use, 8 bytes past the last. `wide`: width exceeds 57, so that it may end in a ninth byte. */
+static inline uint64_t packed_at(const struct iforest_column *column, bool wide, unsigned i)
+{
+	unsigned bit = i * column->width, shift = bit & 7;
+	const uint8_t *from = column->packed + (bit >> 3);
+	uint64_t x = iforest_load64(from) >> shift;
+
+	if (wide && column->width + shift > 64)
+		x |= (uint64_t)from[8] << (64 - shift);
+	return x & iforest_low_bits(column->width);
+}
+
+/* What begins with packed number i: so many of them as together have no more than 57 bits. */
+static inline uint64_t packed_from(const struct iforest_column *column, unsigned i)
+{
+	unsigned bit = i * column->width;
+
+	return iforest_load64(column->packed + (bit >> 3)) >> (bit & 7);
+}
+
+/* Packed numbers [i, n) added up. Of narrow ones several come with one load; of bits, as the differences of refs are where all
+ * pages of a table have as many rows, all that a block has. */
+static uint64_t sum_packed(const struct iforest_column *column, unsigned i, unsigned n)
+{
+	unsigned width = column->width;
+	uint64_t sum = 0, mask = iforest_low_bits(width);
+
+	if (width == 1 && n <= 64)
+		return iforest_popcount(iforest_load64(column->packed) & iforest_low_bits(n) & ~iforest_low_bits(i));
+	for (; width <= 14 && i + 4 <= n; i += 4) {
+		uint64_t x = packed_from(column, i);
+
+		sum += (x & mask) + (x >> width & mask) + (x >> 2 * width & mask) + (x >> 3 * width & mask);
+	}
+	for (; width <= 28 && i + 2 <= n; i += 2) {
+		uint64_t x = packed_from(column, i);
+
+		sum += (x & mask) + (x >> width & mask);
+	}
+	for (; i < n; i++)
+		sum += packed_at(column, width > 57, i);
+	return sum;
+}
+
+int64_t iforest_column_at(const struct iforest_column *column, unsigned i)
+{
+	uint64_t x = (uint64_t)column->base;
+
+	if (!column->is_delta)
+		return (int64_t)(x + packed_at(column, true, i) * column->factor);
+	x += i * (uint64_t)column->difference;
+	return (int64_t)(x + sum_packed(column, 0, i) * column->factor);
+}
+
+/* Narrow steps come several with one load, and are looked at one by one where the number lies among them. */
+static unsigned find_delta(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found)
+{
+	uint64_t x = (uint64_t)column->base, difference = (uint64_t)column->difference, mask = iforest_low_bits(column->width);
+	unsigned width = column->width, i = 0;
+
+	for (; width <= 14 && i + 4 < n; i += 4) {
+		uint64_t steps = packed_from(column, i);
+		uint64_t sum =
+			(steps & mask) + (steps >> width & mask) + (steps >> 2 * width & mask) + (steps >> 3 * width & mask);
+		uint64_t next = x + 4 * difference + sum * column->factor;
+
+		if ((int64_t)next >= number)
+			break;
+		x = next;
+	}
+	while ((int64_t)x < number && ++i < n)
+		x += difference + packed_at(column, width > 57, i - 1) * column->factor;
+	*found = (int64_t)x;
+	return i;
+}
+
+unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found)
+{
+	unsigned low = 0, high = n;
+
+	*found = 0;
+	if (column->is_delta)
+		return find_delta(column, n, number, found);
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+		int64_t x = iforest_column_at(column, middle);
+
+		if (x < number) {
+			low = middle + 1;
+		} else {
+			high = middle;
+			*found = x;
+		}
+	}
+	return low;
+}
+
+bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum)
+{
+	iforest_int128 n = to - from;
+
+	/* none of them exceeds 64 bits, nor do 64 packed ones together */
+	if (column->is_delta || column->width > 58 || column->width + iforest_bit_width(column->factor) > 100 ||
+	    column->base + (iforest_int128)iforest_low_bits(column->width) * column->factor > INT64_MAX)
+		return false;
+	*sum = n * column->base + (iforest_int128)sum_packed(column, from, to) * column->factor;
+	return true;
+}
+
+enum { MOST_TAKEN_OUT = 16 };
+
+bool iforest_column_take_out(const struct iforest_column *column, uint64_t which, iforest_int128 *sum)
+{
+	bool can = which == 0 || (!column->is_delta && iforest_popcount(which) <= MOST_TAKEN_OUT);
+
+	for (; can && which; which &= which - 1)
+		*sum = iforest_add_wrapping(*sum, -(iforest_int128)iforest_column_at(column, iforest_trailing_zeros(which)));
+	return can;
+}
+
+bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high)
+{
+	iforest_int128 most;
+
+	/* a sum of 64 such steps fits 128 bits */
+	if (column->width + iforest_bit_width(column->factor) > 100)
+		return false;
+	most = (iforest_int128)iforest_low_bits(column->width) * column->factor;
+	if (column->is_delta) {
+		/* ascending: every step is a difference and more */
+		most = (most + column->difference) * (n - 1);
+		if (column->difference < 0 || column->base + most > INT64_MAX)
+			return false;
+		*low = column->base;
+		*high = iforest_column_at(column, n - 1);
+		return true;
+	}
+	if (column->base + most > INT64_MAX)
+		return false;
+	*low = column->base;
+	*high = (int64_t)(column->base + most);
+	return true;
+}
+
+static inline void unpack_delta(const struct iforest_column *column, bool wide, unsigned n, int64_t *numbers)
+{
+	uint64_t x = (uint64_t)column->base;
+
+	numbers[0] = column->base;
+	for (unsigned i = 1; i < n; i++) {
+		x += (uint64_t)column->difference + packed_at(column, wide, i - 1) * column->factor;
+		numbers[i] = (int64_t)x;
+	}
+}
+
+static inline void unpack_plain(const struct iforest_column *column, bool wide, unsigned n, int64_t *numbers)
+{
+	for (unsigned i = 0; i < n; i++)
+		numbers[i] = (int64_t)((uint64_t)column->base + packed_at(column, wide, i) * column->factor);
+}
+
+void iforest_column_unpack(const struct iforest_column *column, unsigned n, int64_t *numbers)
+{
+	struct iforest_column copy = *column; /* so that the loops need not fear that numbers overlaps it */
+
+	if (copy.is_delta && copy.width > 57)
+		unpack_delta(&copy, true, n, numbers);
+	else if (copy.is_delta)
+		unpack_delta(&copy, false, n, numbers);
+	else if (copy.width > 57)
+		unpack_plain(&copy, true, n, numbers);
+	else
+		unpack_plain(&copy, false, n, numbers);
+}

@@ -1,0 +1,97 @@
+/* column.h -- up to 64 numbers in a few bytes: the packing inside a block of a leaf page.
+ *
+ *   u8       width of a packed number in bits, 0..64
+ *   u8       flags: 1 DELTA, 2 FACTOR, 4 NULLS
+ *   varint   zigzag(base - reference)
+ *   varint   DELTA:  zigzag(smallest difference)
+ *   varint   FACTOR: factor, 2 or more
+ *   bytes    NULLS:  ceil(n / 8) bytes, bit i set where number i is there
+ *   bytes    the packed numbers r, lowest bits first: n of them, n - 1 with DELTA
+ *
+ *   plain    x[i] = base + r[i] factor                                 (frame of reference: base is the smallest)
+ *   DELTA    x[0] = base, x[i] = x[i-1] + difference + r[i-1] factor   (sorted or evenly spaced numbers)
+ *
+ * All arithmetic is modulo 2^64, so every int64 survives. The factor is the greatest common divisor: traces in whole
+ * microseconds kept as nanoseconds, and doubles with few significant bits, lose their constant tail. A missing number repeats
+ * the one before it. `reference` is a number that both sides know (the block's first time), so that base costs a byte.
+ * varint: varint.h.
+ */
+#ifndef IFOREST_COLUMN_H
+#define IFOREST_COLUMN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/bits.h"
+#include "core/base/status.h"
+
+#define IFOREST_BLOCK_ENTRIES 64u
+#define IFOREST_MAX_COLUMN_BYTES (2 + 3 * 10 + 8 + 8 * IFOREST_BLOCK_ENTRIES)
+
+/* Bytes after a column that a decoder may read (not use): pages end with as many zero bytes. */
+#define IFOREST_COLUMN_SLACK 8u
+
+/* Packs numbers[0, n), of which number i is there if bit i of present is set.
+ * Requires  1 <= n <= 64; out has IFOREST_MAX_COLUMN_BYTES.
+ * Returns   bytes written. */
+unsigned iforest_column_pack(uint8_t *out, const int64_t *numbers, uint64_t present, unsigned n, int64_t reference);
+
+/* What a column's header says; bytes are foreign, so reading it checks that all of the column lies before `end`. */
+struct iforest_column {
+	const uint8_t *packed;
+	const uint8_t *end;      /* of the column */
+	uint64_t present;
+	int64_t base, difference;
+	uint64_t factor;
+	uint8_t width;
+	uint8_t is_delta;
+};
+
+/* Requires  end + IFOREST_COLUMN_SLACK bytes may be read.
+ * Errors    IFOREST_CORRUPT. */
+enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end,
+					unsigned n, int64_t reference);
+
+/* Do the first two bytes of a column say that numbers may be missing? */
+bool iforest_column_has_gaps(const uint8_t *bytes);
+
+/* Number i alone; i < n. Cost: O(1), O(i) where the column is DELTA. */
+int64_t iforest_column_at(const struct iforest_column *column, unsigned i);
+
+/* The first of n numbers that is `number` or more, n if there is none, without unpacking them; *found: that one, if there is.
+ * Requires  they ascend; else any i <= n.
+ * Cost      O(log n), O(n) where the column is DELTA. */
+unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found);
+
+/* The sum of numbers [from, to), from < to, without unpacking them. False where that cannot be done exactly.
+ * Cost  O(to - from). */
+bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum);
+
+/* Takes the numbers whose bit is set out of a sum, without unpacking them. False, and nothing is taken out, where unpacking them
+ * all would be cheaper: they are many, or the column is DELTA.
+ * Cost  O(1) each. */
+bool iforest_column_take_out(const struct iforest_column *column, uint64_t which, iforest_int128 *sum);
+
+/* Bounds of all n numbers, not always tight, without unpacking them. False where the header tells none.
+ * Cost  O(1), O(n) where the column is DELTA. */
+bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high);
+
+/* Are all numbers less (greater) than a bound, as the header alone tells? Cost O(1). */
+static inline bool iforest_column_is_below(const struct iforest_column *column, int64_t bound)
+{
+	iforest_uint128 most = (iforest_uint128)iforest_low_bits(column->width) * column->factor;
+
+	return !column->is_delta && column->base < bound && most < (uint64_t)bound - (uint64_t)column->base;
+}
+
+static inline bool iforest_column_is_above(const struct iforest_column *column, int64_t bound)
+{
+	iforest_uint128 most = (iforest_uint128)iforest_low_bits(column->width) * column->factor;
+
+	return !column->is_delta && column->base > bound && most <= (uint64_t)INT64_MAX - (uint64_t)column->base;
+}
+
+/* Unpacks all n numbers; missing ones get some value. */
+void iforest_column_unpack(const struct iforest_column *column, unsigned n, int64_t *numbers);
+
+#endif

@@ -1,0 +1,188 @@
+/* leaf.h -- leaf pages: packed entries in key order, in blocks of at most 64 that share series and NULL-ness of time.
+ *
+ *   [0, 32)            page header (page.h): items = blocks
+ *   [32, 32 + 32 n)    directory, 32 bytes a block:
+ *                        byte  0  u32  series
+ *                              4  u16  offset of the block's columns in the page
+ *                              6  u8   entries, 1..64
+ *                              7  u8   1 where the times are NULL
+ *                              8  i64  time of the first entry, 0 where NULL
+ *                             16  i64  ref of the first entry
+ *                             24  u64  dead map: bit i is set once entry i is removed
+ *   then, block after block: for each value column its summary (summary.h) and the column (column.h); the column of times,
+ *   left out where NULL; the column of refs. The reference of times and refs is the directory's, of values 0
+ *   then 8 zero bytes
+ *
+ * Where the refs of the page ascend, as those of rows that came in order do, its header says so: then the directory bounds
+ * those of each block. A removal sets a bit and changes nothing else, so a page never outgrows its place. First keys stay as
+ * they are. Code outside leaf.c and column.c never sees these bytes.
+ */
+#ifndef IFOREST_LEAF_H
+#define IFOREST_LEAF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/page/column.h"
+#include "core/page/node.h"
+#include "core/model/key.h"
+#include "core/page/page.h"
+#include "core/base/status.h"
+#include "core/page/summary.h"
+
+/* One entry as the builder takes it. Value v is there if bit v of present is set. */
+struct iforest_entry {
+	struct iforest_key key;
+	union iforest_number values[IFOREST_MAX_VALUES];
+	uint32_t present;
+};
+
+/* The entries of one block, column by column. */
+struct iforest_block {
+	uint64_t series;
+	bool time_is_null;
+	unsigned n;
+	uint64_t dead;
+	int64_t times[IFOREST_BLOCK_ENTRIES];
+	int64_t refs[IFOREST_BLOCK_ENTRIES];
+	int64_t values[IFOREST_MAX_VALUES][IFOREST_BLOCK_ENTRIES]; /* the bits of a double for FLOAT64 columns */
+	uint64_t present[IFOREST_MAX_VALUES];
+};
+
+/* ---- writing ---- */
+
+#define IFOREST_MAX_BLOCKS (IFOREST_MAX_PAGE_BYTES / 32)
+
+/* A leaf page under construction. */
+struct iforest_leaf_writer {
+	const struct iforest_fields *fields;
+	uint32_t page_bytes;
+	unsigned n_blocks, n_entries;
+	uint32_t n_body;                                /* bytes of columns so far */
+	bool refs_ascend;                               /* those so far do; the last one is: */
+	int64_t last_ref;
+	uint8_t directory[IFOREST_MAX_PAGE_BYTES];
+	uint8_t body[IFOREST_MAX_PAGE_BYTES];
+};
+
+void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_fields *fields, uint32_t page_bytes);
+
+/* Packs entries [from, to) of the block as a block of its own, if they fit the page.
+ * Requires  from < to <= block->n, entries in key order and after all others of the page.
+ * Returns   true if taken. An empty page takes any block of one entry. */
+bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct iforest_block *block, unsigned from, unsigned to);
+
+/* Writes the page. Requires  page has page_bytes; at least one block.
+ * Returns   its length. */
+uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t *page, uint64_t run_id, uint32_t number);
+
+/* ---- reading ---- */
+
+/* Of a block, entries that count as removed although the page does not say so. */
+struct iforest_block_gone {
+	uint64_t entries;          /* their bits; all were live */
+	int64_t sum;               /* with has_sum, of the first value column over the live entries that are left */
+	bool has_sum;              /* it has integers, none of the block's is missing, and their sum fits */
+};
+
+/* A checked leaf page; borrows the bytes. */
+struct iforest_leaf {
+	const struct iforest_fields *fields;
+	const uint8_t *page;
+	const struct iforest_block_gone *gone; /* of each block, or NULL; header.n_dead has them in it */
+	struct iforest_page_header header;
+};
+
+/* Checks a page and its directory, unless is_checked. Nothing is gone.
+ * Errors  IFOREST_CORRUPT or IFOREST_FORMAT with *what (page.h). */
+enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_fields *fields, const uint8_t *page,
+				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked,
+				      const char **what);
+
+/* What the directory says of a block. */
+struct iforest_block_info {
+	struct iforest_key first;
+	unsigned n;
+	uint64_t dead;
+};
+
+struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block);
+
+/* What the summary of the first value column says of a block none of whose entries was removed, and none of whose values is
+ * missing, or what is known of it without those that are gone; false where any of that is not so. n: entries that count.
+ * Requires  an IFOREST_INT64 column. */
+bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, unsigned *n, int64_t *sum);
+
+/* The same of a block none of whose entries was removed, and its first value column; false where that is not so, where the
+ * column has no summary, and where the bytes are wrong. */
+bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, unsigned *n, struct iforest_summary *summary,
+			       struct iforest_column *column);
+
+/* Blocks from one to another, both included as far as they are there, are going to be read: memory begins to be fetched. */
+void iforest_leaf_expect(const struct iforest_leaf *leaf, unsigned from, unsigned to);
+
+/* The same of all columns of a block. */
+void iforest_leaf_expect_block(const struct iforest_leaf *leaf, unsigned block);
+
+/* Bounds of the refs of a block, where the directory tells: not of the last block, and not where refs of the page do not
+ * ascend. */
+bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t *low, int64_t *high);
+
+/* The last block whose first key is at or before the key; 0 if there is none. Cost: log2(blocks). */
+unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct iforest_key *key);
+
+/* A block being read: columns are unpacked when they are first asked for. */
+struct iforest_block_reader {
+	const struct iforest_leaf *leaf;
+	unsigned number;
+	unsigned n_found;                         /* columns found so far, in the order of the page */
+	uint32_t unpacked;                        /* bit c: column c stands in `block` */
+	unsigned n_picked;                        /* numbers taken out of packed columns, by iforest_block_pick() */
+	bool was_sought;                          /* in the times where they are packed, by iforest_block_find(): it */
+	unsigned sought;                          /* came to this entry, */
+	int64_t sought_time;                      /* whose time this is */
+	const uint8_t *next;                      /* bytes of the first column not found yet */
+	struct iforest_column columns[2 + IFOREST_MAX_VALUES];
+	struct iforest_summary summaries[IFOREST_MAX_VALUES];  /* of all the block's entries, removed or not; without n */
+	bool has_summary[IFOREST_MAX_VALUES];
+	struct iforest_block block;
+};
+
+/* Columns of a block, for iforest_block_need(): times, refs, value v is 2 + v. */
+enum { IFOREST_TIMES = 0, IFOREST_REFS = 1, IFOREST_VALUES = 2 };
+
+/* Starts on a block: series, n, dead map are set, no column is unpacked. The leaf must stay in place. */
+void iforest_block_start(struct iforest_block_reader *reader, const struct iforest_leaf *leaf, unsigned number);
+
+/* Finds a column: reader->columns[column] is open, for a value column its summary is read.
+ * Errors  IFOREST_CORRUPT. */
+enum iforest_status iforest_block_find_column(struct iforest_block_reader *reader, unsigned column);
+
+/* Unpacks a column into reader->block unless it is there.
+ * Errors  IFOREST_CORRUPT. */
+enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsigned column);
+
+/* Number i of a column. The first few of a block are read where they are packed, then the column is unpacked.
+ * Errors  IFOREST_CORRUPT. */
+enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsigned column, unsigned i, int64_t *number);
+
+/* The first entry of the block at or after the key (n if there is none). Errors: IFOREST_CORRUPT. */
+enum iforest_status iforest_block_find(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry);
+
+/* Puts the reader on the block of the entry that has the ref; *found is false where none has. Cost: log2(blocks) and
+ * log2(entries of a block) numbers of a column.
+ * Requires  the refs of the page ascend (IFOREST_PAGE_REFS_ASCEND).
+ * Errors    IFOREST_CORRUPT. */
+enum iforest_status iforest_leaf_find_ref(const struct iforest_leaf *leaf, int64_t ref, struct iforest_block_reader *reader,
+					  unsigned *entry, bool *found);
+
+/* Entry i of a block of which times, refs and the values whose bit is set in `values` are unpacked; others are not present. */
+void iforest_block_entry(const struct iforest_block *block, unsigned i, uint32_t values, struct iforest_entry *entry);
+
+/* ---- removal ---- */
+
+/* Sets the dead bit of an entry in a writable copy of a checked leaf page and counts it in its header. After the last one
+ * the page is to be sealed again: iforest_page_seal(page, header). */
+void iforest_leaf_remove(uint8_t *page, struct iforest_page_header *header, unsigned block, unsigned entry);
+
+#endif

@@ -1,0 +1,427 @@
+#include "core/page/leaf_fold.h"
+
+#include "core/base/bits.h"
+
+/* Value v of entry i; the column has been found. */
+static union iforest_number number_at(const struct iforest_block_reader *reader, unsigned v, unsigned i)
+{
+	return (union iforest_number){ .integer = iforest_column_at(&reader->columns[IFOREST_VALUES + v], i) };
+}
+
+/* A row's value, and with it time and ref, which are read only for rows that matter. */
+static enum iforest_status load_row(struct iforest_block_reader *reader, unsigned v, unsigned i, struct iforest_row *row)
+{
+	int64_t time, ref;
+	enum iforest_status status = iforest_block_pick(reader, IFOREST_TIMES, i, &time);
+
+	if (!status)
+		status = iforest_block_pick(reader, IFOREST_REFS, i, &ref);
+	if (!status)
+		*row = (struct iforest_row){ .value = number_at(reader, v, i), .time = time, .ref = ref,
+					     .time_is_null = reader->block.time_is_null, .is_set = true };
+	return status;
+}
+
+/* Can no number of a column be a better extreme, as its header tells? */
+static inline bool is_beaten(const struct iforest_column *column, enum iforest_value_kind kind, int sign,
+			     const struct iforest_row *extreme)
+{
+	if (!extreme->is_set || kind != IFOREST_INT64)
+		return false;
+	return sign < 0 ? iforest_column_is_above(column, extreme->value.integer)
+			: iforest_column_is_below(column, extreme->value.integer);
+}
+
+/* Offers entry i as a new minimum or maximum, unless its column or its value alone shows that it loses. */
+static inline enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned v, unsigned i, int sign,
+						bool value_alone, struct iforest_row *extreme)
+{
+	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	union iforest_number value;
+	struct iforest_row row;
+	enum iforest_status status = IFOREST_OK;
+
+	if (is_beaten(&reader->columns[IFOREST_VALUES + v], kind, sign, extreme))
+		return IFOREST_OK;
+	value = number_at(reader, v, i);
+	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, kind) < 0)
+		return IFOREST_OK;
+	row = (struct iforest_row){ .value = value, .is_set = true };
+	if (!value_alone)
+		status = load_row(reader, v, i, &row);
+	if (status)
+		return status;
+	if (sign < 0)
+		iforest_row_min(extreme, &row, kind);
+	else
+		iforest_row_max(extreme, &row, kind);
+	return IFOREST_OK;
+}
+
+/* Can no entry of the block be a better extreme? Of equal values any may be, for an earlier row wins. */
+static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, int sign, const struct iforest_row *extreme)
+{
+	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
+	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	const struct iforest_summary *summary = &reader->summaries[v];
+
+	if (column->present == 0 || is_beaten(column, kind, sign, extreme))
+		return true;
+	return reader->has_summary[v] && extreme->is_set &&
+	       sign * iforest_number_compare(number_at(reader, v, sign < 0 ? summary->low : summary->high), extreme->value,
+					     kind) <
+		       0;
+}
+
+/* An extreme over the entries whose bit is set in `which`, where nothing else is wanted of them. */
+static enum iforest_status fold_extreme(struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
+					bool value_alone, struct iforest_row *extreme)
+{
+	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	const struct iforest_summary *summary = &reader->summaries[v];
+	unsigned i = sign < 0 ? summary->low : summary->high;
+	struct iforest_summary computed;
+	enum iforest_status status;
+
+	if (is_hopeless(reader, v, sign, extreme))
+		return IFOREST_OK;
+	if (!reader->has_summary[v] || !(which >> i & 1)) {
+		status = iforest_block_need(reader, IFOREST_VALUES + v);
+		if (status)
+			return status;
+		iforest_summarize(&computed, reader->block.values[v], which, kind);
+		i = sign < 0 ? computed.low : computed.high;
+	}
+	return offer_extreme(reader, v, i, sign, value_alone, extreme);
+}
+
+static enum iforest_status fold_extremes(struct iforest_block_reader *reader, unsigned v, uint64_t which,
+					 const struct iforest_wanted *wanted, struct iforest_value_aggregate *into)
+{
+	bool value_alone = wanted->no_rows >> v & 1;
+	enum iforest_status status = IFOREST_OK;
+
+	if (!(wanted->no_mins >> v & 1))
+		status = fold_extreme(reader, v, which, -1, value_alone, &into->min);
+	if (!status && !(wanted->no_maxs >> v & 1))
+		status = fold_extreme(reader, v, which, 1, value_alone, &into->max);
+	return status;
+}
+
+enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+					      const struct iforest_aggregate *aggregate, bool *may)
+{
+	*may = false;
+	for (unsigned v = 0; v < reader->leaf->fields->n_values && !*may; v++) {
+		const struct iforest_value_aggregate *value = &aggregate->values[v];
+		enum iforest_status status;
+
+		if (!(wanted->values >> v & 1))
+			continue;
+		status = iforest_block_find_column(reader, IFOREST_VALUES + v);
+		if (status)
+			return status;
+		*may = (!(wanted->no_mins >> v & 1) && !is_hopeless(reader, v, -1, &value->min)) ||
+		       (!(wanted->no_maxs >> v & 1) && !is_hopeless(reader, v, 1, &value->max));
+	}
+	return IFOREST_OK;
+}
+
+/* Is the extreme of some entries of a block known without a look at them? Where it cannot be better than the one there is, and
+ * where the block's own is one of them. */
+static inline bool is_extreme_known(const struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
+				    const struct iforest_row *extreme)
+{
+	const struct iforest_summary *summary = &reader->summaries[v];
+
+	return (reader->has_summary[v] && which >> (sign < 0 ? summary->low : summary->high) & 1) ||
+	       is_beaten(&reader->columns[IFOREST_VALUES + v], IFOREST_INT64, sign, extreme);
+}
+
+/* Is nothing but a sum of integers to be found? */
+static bool is_sum_alone(const struct iforest_block_reader *reader, unsigned v, uint64_t which,
+			 const struct iforest_wanted *wanted, const struct iforest_value_aggregate *into)
+{
+	return reader->leaf->fields->kinds[v] == IFOREST_INT64 &&
+	       (wanted->no_mins >> v & 1 || is_extreme_known(reader, v, which, -1, &into->min)) &&
+	       (wanted->no_maxs >> v & 1 || is_extreme_known(reader, v, which, 1, &into->max));
+}
+
+/* The sum of a stretch of entries with few holes, where it can be taken from where they are packed. */
+static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, uint64_t which, iforest_int128 *sum)
+{
+	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
+	unsigned from = iforest_trailing_zeros(which), to = iforest_highest_bit(which) + 1;
+	uint64_t holes = iforest_low_bits(to) & ~iforest_low_bits(from) & ~which;
+
+	return !(reader->unpacked >> (IFOREST_VALUES + v) & 1) && iforest_column_sum(column, from, to, sum) &&
+	       iforest_column_take_out(column, holes, sum);
+}
+
+/* The sum of entries of an unpacked column: of these, or of the block without the others, if those are fewer. */
+static iforest_int128 sum_unpacked(const struct iforest_block_reader *reader, unsigned v, uint64_t which)
+{
+	const int64_t *numbers = reader->block.values[v];
+	uint64_t others = reader->columns[IFOREST_VALUES + v].present & ~which;
+	iforest_int128 sum = 0;
+
+	if (!reader->has_summary[v] || iforest_popcount(others) >= iforest_popcount(which)) {
+		for (; which; which &= which - 1)
+			sum += numbers[iforest_trailing_zeros(which)];
+		return sum;
+	}
+	for (; others; others &= others - 1)
+		sum -= numbers[iforest_trailing_zeros(others)];
+	return iforest_add_wrapping(reader->summaries[v].sum, sum);
+}
+
+/* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. A block that is folded whole, and from
+ * which nothing was removed, has them written down. */
+static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which,
+				      const struct iforest_wanted *wanted, struct iforest_value_aggregate *into)
+{
+	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	bool value_alone = wanted->no_rows >> v & 1;
+	const struct iforest_summary *summary = &reader->summaries[v];
+	struct iforest_summary computed;
+	enum iforest_status status = IFOREST_OK;
+
+	if (which != reader->columns[IFOREST_VALUES + v].present || !reader->has_summary[v]) {
+		bool is_alone = is_sum_alone(reader, v, which, wanted, into);
+
+		computed = reader->has_summary[v] ? *summary : (struct iforest_summary){ .n = 0 };
+		if (!is_alone || !sum_packed(reader, v, which, &computed.sum)) {
+			status = iforest_block_need(reader, IFOREST_VALUES + v);
+			if (status)
+				return status;
+			if (is_alone)
+				computed.sum = sum_unpacked(reader, v, which);
+			else
+				iforest_summarize(&computed, reader->block.values[v], which, kind);
+		}
+		summary = &computed;
+	}
+	into->n += iforest_popcount(which);
+	if (kind == IFOREST_INT64) {
+		into->sum = iforest_add_wrapping(into->sum, summary->sum);
+	} else {
+		into->real_sum += summary->real_sum;
+		into->n_nan += summary->n_nan;
+		into->n_plus_infinity += summary->n_plus_infinity;
+		into->n_minus_infinity += summary->n_minus_infinity;
+	}
+	if (!(wanted->no_mins >> v & 1))
+		status = offer_extreme(reader, v, summary->low, -1, value_alone, &into->min);
+	if (!status && !(wanted->no_maxs >> v & 1))
+		status = offer_extreme(reader, v, summary->high, 1, value_alone, &into->max);
+	return status;
+}
+
+/* No summary has squares, so that the numbers are unpacked. */
+static enum iforest_status fold_squares(struct iforest_block_reader *reader, unsigned v, uint64_t which,
+					struct iforest_squares *into)
+{
+	enum iforest_status status = iforest_block_need(reader, IFOREST_VALUES + v);
+
+	for (; which && !status; which &= which - 1)
+		iforest_squares_add(into, reader->block.values[v][iforest_trailing_zeros(which)]);
+	return status;
+}
+
+static enum iforest_status fold_one_value(struct iforest_block_reader *reader, unsigned v, uint64_t live,
+					  const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	struct iforest_value_aggregate *into = &aggregate->values[v];
+	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
+	struct iforest_row row;
+	uint64_t which;
+
+	if (status)
+		return status;
+	which = live & reader->columns[IFOREST_VALUES + v].present;
+	if (!which)
+		return IFOREST_OK;
+	if (wanted->values >> v & 1)
+		status = (wanted->extremes_alone ? fold_extremes : fold_value)(reader, v, which, wanted, into);
+	if (!status && (wanted->squares & reader->leaf->fields->squares) >> v & 1)
+		status = fold_squares(reader, v, which, &into->squares);
+	if (!status && wanted->firsts >> v & 1 && !(status = load_row(reader, v, iforest_trailing_zeros(which), &row)))
+		iforest_row_first(&into->first, &row);
+	if (!status && wanted->lasts >> v & 1 && !(status = load_row(reader, v, iforest_highest_bit(which), &row)))
+		iforest_row_last(&into->last, &row);
+	return status;
+}
+
+static enum iforest_status fold_times(struct iforest_block_reader *reader, uint64_t live, struct iforest_aggregate *aggregate)
+{
+	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
+
+	if (!status && !reader->block.time_is_null) {
+		iforest_aggregate_add_time(aggregate, reader->block.times[iforest_trailing_zeros(live)]);
+		iforest_aggregate_add_time(aggregate, reader->block.times[iforest_highest_bit(live)]);
+	}
+	return status;
+}
+
+static enum iforest_status fold_latest_end(struct iforest_block_reader *reader, uint64_t live,
+					   struct iforest_aggregate *aggregate)
+{
+	const struct iforest_block *block = &reader->block;
+	unsigned v = reader->leaf->fields->duration_value;
+	enum iforest_end_rule rule = (enum iforest_end_rule)reader->leaf->fields->end_rule;
+	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
+
+	if (!status)
+		status = iforest_block_need(reader, IFOREST_VALUES + v);
+	if (status || block->time_is_null)
+		return status;
+	for (; live; live &= live - 1) {
+		unsigned i = iforest_trailing_zeros(live);
+		int64_t end = iforest_span_end(block->times[i], block->values[v][i], block->present[v] >> i & 1, rule);
+
+		if (end > aggregate->latest_end)
+			aggregate->latest_end = end;
+	}
+	return IFOREST_OK;
+}
+
+static enum iforest_status fold_blocks(struct iforest_block_reader *reader, uint64_t live, struct iforest_aggregate *aggregate)
+{
+	enum iforest_status status = iforest_block_need(reader, IFOREST_REFS);
+
+	for (; live && !status; live &= live - 1) {
+		uint32_t heap_block = (uint32_t)(reader->block.refs[iforest_trailing_zeros(live)] >> 16);
+
+		if (heap_block < aggregate->lowest_block)
+			aggregate->lowest_block = heap_block;
+		if (heap_block > aggregate->highest_block)
+			aggregate->highest_block = heap_block;
+	}
+	return status;
+}
+
+enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsigned from, unsigned to,
+				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+				       uint64_t *counted)
+{
+	const struct iforest_fields *fields = reader->leaf->fields;
+	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from);
+	uint64_t live = range & ~reader->block.dead;
+	uint32_t values = wanted->values | wanted->squares | wanted->firsts | wanted->lasts;
+	enum iforest_status status = IFOREST_OK;
+
+	aggregate->n_dead += iforest_popcount(range) - iforest_popcount(live);
+	if (wanted->filter && live)
+		status = wanted->filter->of_entries(wanted->filter->context, reader, &live);
+	*counted = live;
+	if (status || !live)
+		return status;
+	aggregate->n_rows += iforest_popcount(live);
+	for (unsigned v = 0; v < fields->n_values && !status; v++)
+		if (values >> v & 1)
+			status = fold_one_value(reader, v, live, wanted, aggregate);
+	if (!status && wanted->times)
+		status = fold_times(reader, live, aggregate);
+	if (!status && wanted->node_fields && fields->latest_end_offset)
+		status = fold_latest_end(reader, live, aggregate);
+	if (!status && wanted->node_fields && fields->has_blocks)
+		status = fold_blocks(reader, live, aggregate);
+	return status;
+}
+
+bool iforest_wants_sums_alone(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
+{
+	return wanted->values == 1 && fields->kinds[0] == IFOREST_INT64 && wanted->no_mins & wanted->no_maxs & 1 &&
+	       !(wanted->squares | wanted->firsts | wanted->lasts) && !wanted->times && !wanted->node_fields && !wanted->filter;
+}
+
+bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate)
+{
+	unsigned n;
+	int64_t sum;
+
+	if (!iforest_leaf_block_sum(leaf, block, &n, &sum))
+		return false;
+	aggregate->n_rows += n;
+	aggregate->values[0].n += n;
+	aggregate->values[0].sum = iforest_add_wrapping(aggregate->values[0].sum, sum);
+	return true;
+}
+
+/* Of the first value column, which has integers, n, sum and values of extremes: all that is wanted. */
+static bool wants_first_value_alone(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
+{
+	return wanted->values == 1 && fields->kinds[0] == IFOREST_INT64 && wanted->no_rows & 1 && !wanted->extremes_alone &&
+	       !(wanted->squares | wanted->firsts | wanted->lasts) && !wanted->times && !wanted->node_fields && !wanted->filter;
+}
+
+static inline void offer_value(const struct iforest_column *column, unsigned i, int sign, struct iforest_row *extreme)
+{
+	int64_t value;
+
+	if (is_beaten(column, IFOREST_INT64, sign, extreme))
+		return;
+	value = iforest_column_at(column, i);
+	if (!extreme->is_set || (sign < 0 ? value < extreme->value.integer : value > extreme->value.integer))
+		*extreme = (struct iforest_row){ .value.integer = value, .is_set = true };
+}
+
+/* The same as iforest_block_fold(), in a fraction of its instructions; false where it has to be that, and nothing was added. */
+static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned block, const struct iforest_wanted *wanted,
+				   struct iforest_aggregate *aggregate)
+{
+	struct iforest_value_aggregate *into = &aggregate->values[0];
+	struct iforest_summary summary;
+	struct iforest_column column;
+	unsigned n;
+
+	if (!iforest_leaf_first_column(leaf, block, &n, &summary, &column))
+		return false;
+	aggregate->n_rows += n;
+	into->n += iforest_popcount(column.present);
+	into->sum = iforest_add_wrapping(into->sum, summary.sum);
+	if (!(wanted->no_mins & 1))
+		offer_value(&column, summary.low, -1, &into->min);
+	if (!(wanted->no_maxs & 1))
+		offer_value(&column, summary.high, 1, &into->max);
+	return true;
+}
+
+enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
+					     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	bool is_sum = iforest_wants_sums_alone(wanted, leaf->fields), is_short = wants_first_value_alone(wanted, leaf->fields);
+	struct iforest_block_reader reader;
+	enum iforest_status status = IFOREST_OK;
+	uint64_t counted;
+
+	for (unsigned b = from; b < to && !status; b++) {
+		if ((is_sum && iforest_leaf_add_summary(leaf, b, aggregate)) ||
+		    (is_short && add_first_value(leaf, b, wanted, aggregate)))
+			continue;
+		iforest_block_start(&reader, leaf, b);
+		status = iforest_block_fold(&reader, 0, reader.block.n, wanted, aggregate, &counted);
+	}
+	return status;
+}
+
+enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct iforest_node *node)
+{
+	static const struct iforest_wanted all = { .values = UINT32_MAX, .squares = UINT32_MAX, .node_fields = true };
+	struct iforest_block_reader reader;
+	uint64_t counted;
+	enum iforest_status status = IFOREST_OK;
+
+	iforest_aggregate_clear(&node->aggregate, leaf->fields->n_values);
+	node->first = iforest_leaf_block(leaf, 0).first;
+	for (unsigned b = 0; b < leaf->header.n_items && !status; b++) {
+		iforest_block_start(&reader, leaf, b);
+		status = iforest_block_fold(&reader, 0, reader.block.n, &all, &node->aggregate, &counted);
+	}
+	if (!status)
+		status = iforest_block_need(&reader, IFOREST_TIMES);
+	if (!status)
+		node->last = (struct iforest_key){ .series = reader.block.series, .time_is_null = reader.block.time_is_null,
+						   .time = reader.block.times[reader.block.n - 1], .ref = INT64_MAX };
+	return status;
+}

@@ -1,0 +1,57 @@
+/* peaks.h -- the peaks of a page: what of it tells where a range's greatest value lies, unpacked, in a few lines of memory that
+ * lie beside each other. They are no part of the page: whoever keeps pages in memory may keep room for them.
+ *
+ *   of a leaf page   of each block its first time, its greatest value and the row in which that stands. What nodes are to pages
+ *                    they are to blocks: a range's longest span is found among them, and a block is opened only where a bound
+ *                    cuts it and its peak lies on the other side
+ *   of a node page   of each node its first time and its greatest value: a node is read only where it may have the answer
+ *
+ * Of the duration, or of the first value column without one. A page has them that holds one series, times that are not NULL,
+ * and in each block, or under each node, a number at least; a leaf page, of which nothing is removed.
+ */
+#ifndef IFOREST_PEAKS_H
+#define IFOREST_PEAKS_H
+
+#include "core/page/leaf.h"
+#include "core/page/node_slice.h"
+
+enum { IFOREST_MOST_PEAKS = 16, IFOREST_MOST_NODE_PEAKS = 40 };  /* blocks, and nodes, of a page that has peaks */
+
+struct iforest_peak {
+	int64_t first_time;          /* of the block */
+	int64_t value, time, ref;    /* of its greatest value; of several the earliest, then the lowest ref */
+	int64_t latest_end;          /* of its spans, at INT64_MAX saturated, as in a node; where values are durations */
+};
+
+/* Room for the peaks of a page, kept with it. Zeros at first. Several threads may ask at once: one makes them. */
+struct iforest_page_peaks {
+	uint8_t state;               /* peaks.c */
+	uint8_t n;                   /* blocks, or nodes */
+	uint32_t series;
+	int64_t last_time;           /* of the page */
+	union {
+		struct iforest_peak blocks[IFOREST_MOST_PEAKS];
+		struct {
+			int64_t first_times[IFOREST_MOST_NODE_PEAKS], values[IFOREST_MOST_NODE_PEAKS];
+		} nodes;
+	};
+};
+
+/* The value column that has peaks; IFOREST_NO_VALUE: none has. */
+unsigned iforest_peaks_value(const struct iforest_fields *fields);
+
+/* Makes them unless they are there.
+ * Requires  the room is that of the leaf's page, and its bytes were checked.
+ * Returns   whether it has them. No, too, while another thread makes them.
+ * Cost      the first time all entries are unpacked, then one load. */
+bool iforest_leaf_has_peaks(const struct iforest_leaf *leaf, struct iforest_page_peaks *room);
+
+/* The same of a node page that was checked.
+ * Cost  the first time all of its nodes are read, then one load. */
+bool iforest_node_page_has_peaks(const uint8_t *page, const struct iforest_page_header *header,
+				 const struct iforest_fields *fields, struct iforest_page_peaks *room);
+
+/* Were they made before? */
+bool iforest_peaks_are_there(const struct iforest_page_peaks *room);
+
+#endif

@@ -1,0 +1,33 @@
+/* match.h -- conditions on the values of entries, as a node, a block and an entry answer them.
+ *
+ * A node says whether any of its entries may meet them, by what it keeps of each value column (count, minimum, maximum) and of
+ * the ends of spans; a block by its summaries and the headers of its columns; an entry for certain.
+ */
+#ifndef IFOREST_MATCH_H
+#define IFOREST_MATCH_H
+
+#include "core/page/leaf.h"
+#include "core/page/node_slice.h"
+
+struct iforest_match {
+	uint32_t values;                /* bit v: value v is there and lies in [low[v], high[v]], NaN after all numbers */
+	uint32_t nulls;                 /* bit v: value v is NULL */
+	union iforest_number low[IFOREST_MAX_VALUES], high[IFOREST_MAX_VALUES];
+	/* the span starts at or after `reach` or ends after it: it reaches into [reach, ...). Never so */
+	bool has_reach;
+	int64_t reach;                  /* without a time. Requires an index that keeps latest ends (fields.h); ends saturate */
+};
+
+/* Narrows the interval of value v, which was open or narrowed before. */
+void iforest_match_at_least(struct iforest_match *match, unsigned v, union iforest_number low, enum iforest_value_kind kind);
+void iforest_match_at_most(struct iforest_match *match, unsigned v, union iforest_number high, enum iforest_value_kind kind);
+
+/* May a live entry under the node meet all? */
+bool iforest_match_node(const struct iforest_match *match, const struct iforest_fields *fields, const uint8_t *node);
+
+/* Clears from *live the bits of the entries that do not meet all. Unpacks no column of a block that has none.
+ * Errors  IFOREST_CORRUPT. */
+enum iforest_status iforest_match_entries(const struct iforest_match *match, struct iforest_block_reader *reader,
+					  uint64_t *live);
+
+#endif

@@ -1,0 +1,335 @@
+#include "core/query/counter_scan.h"
+
+#include "core/run/cursor_internal.h"
+#include "core/base/xxh64.h"
+
+#define MAGIC 0x62634649u
+#define VERSION 1u
+
+/* More samples than that no run can have: pages are counted in 32 bits, entries of one in 16. */
+#define MOST_SAMPLES (UINT64_C(1) << 48)
+
+enum { FIRST_TIME = 0, LAST_TIME = 8, N = 16, FIRST = 24, LAST = 40, N_RESETS = 64, KNOWN = 72, INTEGRAL = 80, INCREASE = 96 };
+
+int64_t iforest_sample_until(const struct iforest_fields *fields, int64_t time, bool has_duration, int64_t duration)
+{
+	if (!has_duration || (duration < 0 && fields->end_rule != IFOREST_END_COLUMN))
+		return INT64_MAX;
+	return iforest_span_end(time, duration, true, (enum iforest_end_rule)fields->end_rule);
+}
+
+bool iforest_node_is_counted(const uint8_t *node)
+{
+	struct iforest_key last = iforest_node_last(node);
+
+	return iforest_node_first(node).series == last.series && !last.time_is_null && iforest_node_rows(node) > 0;
+}
+
+/* ---- bytes ---- */
+
+static void write_sum(uint8_t *bytes, enum iforest_value_kind kind, iforest_int128 sum, double real)
+{
+	union iforest_number number = { .real = real };
+
+	if (kind == IFOREST_INT64) {
+		iforest_store64(bytes, (uint64_t)sum);
+		iforest_store64(bytes + 8, (uint64_t)((iforest_uint128)sum >> 64));
+		return;
+	}
+	iforest_store64(bytes, (uint64_t)number.integer);
+	iforest_store64(bytes + 8, 0);
+}
+
+static void write_row(uint8_t *bytes, enum iforest_value_kind kind, const struct iforest_counter_row *row)
+{
+	const struct iforest_counter *samples = &row->piece.samples;
+
+	iforest_store64(bytes + FIRST_TIME, (uint64_t)row->first_time);
+	iforest_store64(bytes + LAST_TIME, (uint64_t)row->last_time);
+	if (samples->n == 0)
+		return;
+	iforest_store64(bytes + N, samples->n);
+	iforest_store64(bytes + FIRST, (uint64_t)row->piece.first_time);
+	iforest_store64(bytes + FIRST + 8, (uint64_t)row->piece.first.integer);
+	iforest_store64(bytes + LAST, (uint64_t)samples->since);
+	iforest_store64(bytes + LAST + 8, (uint64_t)samples->value.integer);
+	iforest_store64(bytes + LAST + 16, (uint64_t)samples->until);
+	iforest_store64(bytes + N_RESETS, samples->n_resets);
+	iforest_store64(bytes + KNOWN, samples->known);
+	write_sum(bytes + INTEGRAL, kind, samples->integral, samples->real_integral);
+	write_sum(bytes + INCREASE, kind, samples->increase, samples->real_increase);
+}
+
+static void finish_table(uint8_t *bytes, unsigned n)
+{
+	iforest_store32(bytes, MAGIC);
+	iforest_store32(bytes + 8, VERSION);
+	iforest_store32(bytes + 12, n);
+	iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8,
+								IFOREST_COUNTER_HEADER - 8 + n * IFOREST_COUNTER_ROW));
+}
+
+bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned n)
+{
+	return n_bytes == IFOREST_COUNTER_HEADER + (size_t)n * IFOREST_COUNTER_ROW && iforest_load32(bytes) == MAGIC &&
+	       iforest_load32(bytes + 8) == VERSION && iforest_load32(bytes + 12) == n &&
+	       iforest_load32(bytes + 4) == (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8);
+}
+
+static void read_sum(const uint8_t *bytes, enum iforest_value_kind kind, iforest_int128 *sum, double *real)
+{
+	union iforest_number number = { .integer = iforest_load_int64(bytes) };
+
+	if (kind == IFOREST_FLOAT64)
+		*real = number.real;
+	else
+		*sum = (iforest_int128)((iforest_uint128)iforest_load64(bytes + 8) << 64 | iforest_load64(bytes));
+}
+
+/* Sums that the samples cannot have would overflow where they are added up. */
+static bool is_possible(const struct iforest_counter *samples, enum iforest_value_kind kind, int64_t first_time)
+{
+	iforest_int128 most, most_increase;
+
+	if (samples->n >= MOST_SAMPLES || samples->n_resets >= samples->n || first_time > samples->since ||
+	    samples->known > (uint64_t)samples->since - (uint64_t)first_time)
+		return false;
+	most = (iforest_int128)samples->known << 63;
+	most_increase = (iforest_int128)samples->n << 64;
+	return kind == IFOREST_FLOAT64 || (samples->integral <= most && samples->integral >= -most &&
+					   samples->increase <= most_increase && samples->increase >= -most_increase);
+}
+
+bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_fields *fields,
+			      unsigned value, struct iforest_counter_row *row)
+{
+	const uint8_t *bytes = table + IFOREST_COUNTER_HEADER + i * IFOREST_COUNTER_ROW;
+	enum iforest_value_kind kind = (enum iforest_value_kind)fields->kinds[value];
+	struct iforest_counter *samples = &row->piece.samples;
+
+	*row = (struct iforest_counter_row){ .first_time = iforest_load_int64(bytes + FIRST_TIME),
+					     .last_time = iforest_load_int64(bytes + LAST_TIME) };
+	samples->n = iforest_load64(bytes + N);
+	if (row->first_time < iforest_node_first(node).time || row->first_time > row->last_time ||
+	    row->last_time > iforest_node_last(node).time || samples->n != iforest_node_value_rows(node, fields, value))
+		return false;
+	if (samples->n == 0)
+		return true;
+	row->piece.first_time = iforest_load_int64(bytes + FIRST);
+	row->piece.first.integer = iforest_load_int64(bytes + FIRST + 8);
+	samples->is_known = true;
+	samples->since = iforest_load_int64(bytes + LAST);
+	samples->value.integer = iforest_load_int64(bytes + LAST + 8);
+	samples->until = iforest_load_int64(bytes + LAST + 16);
+	samples->n_resets = iforest_load64(bytes + N_RESETS);
+	samples->known = iforest_load64(bytes + KNOWN);
+	read_sum(bytes + INTEGRAL, kind, &samples->integral, &samples->real_integral);
+	read_sum(bytes + INCREASE, kind, &samples->increase, &samples->real_increase);
+	return row->piece.first_time >= row->first_time && samples->since <= row->last_time &&
+	       is_possible(samples, kind, row->piece.first_time);
+}
+
+/* ---- making them ---- */
+
+struct keeper {
+	struct iforest_cursor *cursor;
+	const struct iforest_shelf *shelf;
+	unsigned value;
+};
+
+static enum iforest_value_kind kind_of(const struct keeper *keeper)
+{
+	return (enum iforest_value_kind)keeper->cursor->manifest->fields.kinds[keeper->value];
+}
+
+/* Unnoticed, times that fall could add up to more than there is. */
+static enum iforest_status out_of_order(const struct keeper *keeper, unsigned level, uint64_t number)
+{
+	return iforest_cursor_blame(keeper->cursor, IFOREST_CORRUPT, "entries are out of order", level, number);
+}
+
+/* into + from, the rows of nodes that follow each other; false where they do not. */
+static bool join_rows(struct iforest_counter_row *into, enum iforest_value_kind kind, const struct iforest_counter_row *from,
+		      bool is_first)
+{
+	if (!is_first && from->first_time < into->last_time)
+		return false;
+	into->first_time = is_first ? from->first_time : into->first_time;
+	into->last_time = from->last_time;
+	iforest_counter_piece_join(&into->piece, kind, &from->piece);
+	return true;
+}
+
+static enum iforest_status add_block(const struct keeper *keeper, unsigned b, struct iforest_counter_row *row, bool *is_first)
+{
+	struct iforest_block_reader *reader = &keeper->cursor->reader;
+	const struct iforest_fields *fields = &keeper->cursor->manifest->fields;
+	const struct iforest_block *block = &reader->block;
+	unsigned d = fields->duration_value, v = keeper->value;
+	enum iforest_status status;
+	uint64_t live;
+
+	iforest_cursor_read_block(keeper->cursor, b);
+	live = iforest_low_bits(block->n) & ~block->dead;
+	if (!live)
+		return IFOREST_OK;
+	if (block->time_is_null) /* the node says that there are none */
+		return out_of_order(keeper, 0, keeper->cursor->path[0].number);
+	status = iforest_block_need(reader, IFOREST_TIMES);
+	if (!status)
+		status = iforest_block_need(reader, IFOREST_VALUES + v);
+	if (!status && d != IFOREST_NO_VALUE)
+		status = iforest_block_need(reader, IFOREST_VALUES + d);
+	if (status)
+		return iforest_cursor_blame_leaf(keeper->cursor, status);
+	for (; live; live &= live - 1) {
+		unsigned i = iforest_trailing_zeros(live);
+		bool has_duration = d != IFOREST_NO_VALUE && block->present[d] >> i & 1;
+
+		if (!*is_first && block->times[i] < row->last_time)
+			return out_of_order(keeper, 0, keeper->cursor->path[0].number);
+		row->first_time = *is_first ? block->times[i] : row->first_time;
+		row->last_time = block->times[i];
+		*is_first = false;
+		if (block->present[v] >> i & 1)
+			iforest_counter_piece_add(&row->piece, kind_of(keeper), block->times[i],
+						  (union iforest_number){ .integer = block->values[v][i] },
+						  iforest_sample_until(fields, block->times[i], has_duration,
+								       has_duration ? block->values[d][i] : 0));
+	}
+	return IFOREST_OK;
+}
+
+static enum iforest_status count_leaf(const struct keeper *keeper, uint64_t number, struct iforest_counter_row *row)
+{
+	struct iforest_cursor *cursor = keeper->cursor;
+	enum iforest_status status;
+	bool is_first = true;
+
+	if (number >= cursor->run->n_leaves)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    number / cursor->manifest->fanout);
+	status = iforest_cursor_hold(cursor, 0, number);
+	for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)
+		status = add_block(keeper, b, row, &is_first);
+	return status;
+}
+
+static enum iforest_status count_node(const struct keeper *keeper, unsigned level, uint64_t i, struct iforest_counter_row *row);
+
+/* The table of a node, made anew, with its own row unless sum is NULL. The page of its children is held. */
+static enum iforest_status make_table(const struct keeper *keeper, unsigned level, uint64_t i, uint8_t *table,
+				      struct iforest_counter_row *sum)
+{
+	const struct iforest_cursor *cursor = keeper->cursor;
+	unsigned n = cursor->path[level - 1].header.n_items;
+	enum iforest_status status = IFOREST_OK;
+	bool is_first = true;
+
+	memset(table, 0, IFOREST_COUNTER_HEADER + n * IFOREST_COUNTER_ROW);
+	for (unsigned k = 0; k < n && !status; k++) {
+		struct iforest_counter_row row = { .first_time = 0 };
+		const uint8_t *child;
+
+		status = count_node(keeper, level - 1, i * cursor->manifest->fanout + k, &row);
+		if (status)
+			break;
+		child = iforest_node_at(cursor->path[level - 1].page.bytes, &cursor->manifest->fields, k);
+		if (!iforest_node_is_counted(child))
+			continue;
+		write_row(table + IFOREST_COUNTER_HEADER + k * IFOREST_COUNTER_ROW, kind_of(keeper), &row);
+		if (sum && !join_rows(sum, kind_of(keeper), &row, is_first))
+			return out_of_order(keeper, level - 1, i);
+		is_first = false;
+	}
+	finish_table(table, n);
+	return status;
+}
+
+/* The row of a node, unless sum is NULL, of which the table is there. False: it is of no use. */
+static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *table, size_t n_bytes,
+		   struct iforest_counter_row *sum)
+{
+	const struct iforest_held_page *held = &keeper->cursor->path[level - 1];
+	const struct iforest_fields *fields = &keeper->cursor->manifest->fields;
+	bool is_first = true, is_sound = iforest_counter_table_check(table, n_bytes, held->header.n_items);
+
+	for (unsigned k = 0; is_sound && k < held->header.n_items; k++) {
+		const uint8_t *child = iforest_node_at(held->page.bytes, fields, k);
+		struct iforest_counter_row row;
+
+		if (!iforest_node_is_counted(child))
+			continue;
+		is_sound = iforest_counter_row_read(table, k, child, fields, keeper->value, &row);
+		if (is_sound && sum)
+			is_sound = join_rows(sum, kind_of(keeper), &row, is_first);
+		is_first = false;
+	}
+	return is_sound;
+}
+
+/* Sees to it that the tables of a node of level 2 and up, and of all nodes below it, are there. Its row goes to sum, unless
+ * that is NULL. */
+static enum iforest_status keep_node(const struct keeper *keeper, unsigned level, uint64_t i, const uint8_t *node,
+				     struct iforest_counter_row *sum)
+{
+	const struct iforest_alloc *alloc = keeper->cursor->store->alloc;
+	const struct iforest_shelf *shelf = keeper->shelf;
+	struct iforest_shelf_name name = { .run_id = keeper->cursor->run->place.run_id, .level = level, .number = i,
+					   .value = keeper->value, .n_dead = iforest_node_dead(node) };
+	enum iforest_status status = iforest_cursor_hold(keeper->cursor, level - 1, i);
+	unsigned n = status ? 0 : keeper->cursor->path[level - 1].header.n_items;
+	uint8_t *table = NULL;
+	size_t n_bytes;
+	bool found = false;
+
+	if (!status && n > 1)
+		status = shelf->get(shelf->context, &name, &table, &n_bytes, &found);
+	if (!status && found) {
+		found = add_up(keeper, level, table, n_bytes, sum);
+		iforest_release(alloc, table);
+	}
+	if (status || found)
+		return status;
+	if (sum)
+		*sum = (struct iforest_counter_row){ .first_time = 0 };
+	n_bytes = IFOREST_COUNTER_HEADER + n * IFOREST_COUNTER_ROW;
+	table = iforest_allocate(alloc, n_bytes);
+	if (!table)
+		return IFOREST_NO_MEMORY;
+	status = make_table(keeper, level, i, table, sum);
+	if (!status && n > 1)
+		status = shelf->put(shelf->context, &name, table, n_bytes);
+	iforest_release(alloc, table);
+	return status;
+}
+
+/* What the node adds, if it is counted. Samples of several series are not added up, for these sums might overflow. */
+static enum iforest_status count_node(const struct keeper *keeper, unsigned level, uint64_t i, struct iforest_counter_row *row)
+{
+	const uint8_t *node;
+	enum iforest_status status = iforest_cursor_node(keeper->cursor, level, i, &node);
+
+	if (status || iforest_node_rows(node) == 0)
+		return status;
+	if (level > 1)
+		return keep_node(keeper, level, i, node, iforest_node_is_counted(node) ? row : NULL);
+	return iforest_node_is_counted(node) ? count_leaf(keeper, i, row) : IFOREST_OK;
+}
+
+enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const struct iforest_manifest *manifest,
+					      const struct iforest_run *run, unsigned value, const struct iforest_shelf *shelf)
+{
+	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
+	struct keeper keeper = { .cursor = cursor, .shelf = shelf, .value = value };
+	struct iforest_counter_row row = { .first_time = 0 };
+	enum iforest_status status;
+
+	if (!cursor)
+		return IFOREST_NO_MEMORY;
+	iforest_cursor_init(cursor, store, manifest, run);
+	status = count_node(&keeper, run->n_levels + 1, 0, &row);
+	iforest_cursor_release(cursor);
+	iforest_release(store->alloc, cursor);
+	return status;
+}

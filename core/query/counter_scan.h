@@ -1,0 +1,60 @@
+/* run_counter.h -- what whole nodes of a run add to a counter (counter.h), kept on a shelf (shelf.h). counting.h reads it.
+ *
+ * What is kept under the name of a node of level 2 and up is a table with a row for each of its children, so that a question
+ * finds beside a page of nodes what all of them add. It is there where the node has more than one child. A child of several
+ * series, or with entries without a time, or without live entries, has a row of zeros.
+ *
+ *   byte  0  u32  magic 0x62634649, "IFcb"
+ *         4  u32  checksum: low half of XXH64, seed 0, over bytes [8, end)
+ *         8  u32  version: 1
+ *        12  u32  n: number of rows
+ *        16  ...  n rows of 112 bytes, of the live entries under child i:
+ *                 byte  0  2 x i64  first and last time
+ *                      16  u64      samples: entries that have a value. Without any, the rest is 0
+ *                      24  2 x i64  time and value of the first sample (the bits of a double in a column of reals)
+ *                      40  3 x i64  time and value of the last sample, and to when it holds (INT64_MAX: till the next one)
+ *                      64  u64      samples less than the one before
+ *                      72  u64      width of the time between first and last sample in which there is a value
+ *                      80  i128     integral of the value over that time; of reals f64 and 8 bytes 0
+ *                      96  i128     increase from the first sample to the last; the same
+ */
+#ifndef IFOREST_RUN_COUNTER_H
+#define IFOREST_RUN_COUNTER_H
+
+#include "core/model/counter.h"
+#include "core/run/manifest.h"
+#include "core/run/sidecar.h"
+
+#define IFOREST_COUNTER_WRONG "what is kept of the page's counters is wrong" /* a fault's `what` */
+
+#define IFOREST_COUNTER_HEADER 16u
+#define IFOREST_COUNTER_ROW 112u
+
+/* Of the live entries under a node. */
+struct iforest_counter_row {
+	int64_t first_time, last_time;         /* of entries, with a value or without */
+	struct iforest_counter_piece piece;
+};
+
+/* Puts on the shelf what it lacks of a run.
+ * Requires  no removal of the run is in progress.
+ * Cost      nothing is read under a node of which the table is there; each leaf page under any other once.
+ * Errors    as iforest_cursor_seek(), those of the shelf; IFOREST_NO_MEMORY. */
+enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const struct iforest_manifest *manifest,
+					      const struct iforest_run *run, unsigned value, const struct iforest_shelf *shelf);
+
+/* Can there be a row of the node? */
+bool iforest_node_is_counted(const uint8_t *node);
+
+/* Are these bytes a table of n rows? */
+bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned n);
+
+/* Row i of a table that has been checked, which is that of the node. False: it is not what such a node can have.
+ * Requires  iforest_node_is_counted(). */
+bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_fields *fields,
+			      unsigned value, struct iforest_counter_row *row);
+
+/* To when a sample holds by its own duration, or end; one without any, of an unknown one or unfinished, till the next. */
+int64_t iforest_sample_until(const struct iforest_fields *fields, int64_t time, bool has_duration, int64_t duration);
+
+#endif

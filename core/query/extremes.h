@@ -1,0 +1,18 @@
+/* extremes.h -- Extremes. */
+#ifndef IFOREST_EXTREMES_H
+#define IFOREST_EXTREMES_H
+
+#include "core/run/cursor.h"
+
+/* Adds what of the entries in [from, to), all of one series, may be an extreme that is wanted, and opens no page without need:
+ * what by its node holds no better one is left closed, and so is what by its node has its best in the range. Where the range
+ * has an entry that counts, n_rows is not 0 afterwards. *is_narrow: the range lies within a block. The cursor then has to be
+ * placed by a seek.
+ * Requires  wanted->extremes_alone.
+ * Cost      one page a level at each end of the range, and the lowest ones only where the best of a page that is cut lies
+ *           outside. */
+enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const struct iforest_key *from,
+					    const struct iforest_key *to, const struct iforest_wanted *wanted,
+					    struct iforest_aggregate *aggregate, bool *is_narrow);
+
+#endif

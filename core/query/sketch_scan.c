@@ -1,0 +1,290 @@
+#include "core/query/sketch_scan.h"
+
+#include "core/base/bits.h"
+#include "core/run/cursor_internal.h"
+
+/* What is added to which sketch. */
+struct walk {
+	struct iforest_cursor *cursor;
+	struct iforest_key from, to;
+	unsigned value;
+	const struct iforest_filter *filter;
+	const struct iforest_shelf *shelf;
+	struct iforest_sketch *sketch;
+	bool takes_out;          /* what the range holds is taken out of the sketch instead */
+};
+
+/* ---- entries ---- */
+
+static enum iforest_status add_values(const struct walk *walk, uint64_t live)
+{
+	struct iforest_block_reader *reader = &walk->cursor->reader;
+	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[walk->value];
+	enum iforest_status status = IFOREST_OK;
+
+	if (walk->filter && live)
+		status = walk->filter->of_entries(walk->filter->context, reader, &live);
+	if (!status && live)
+		status = iforest_block_need(reader, IFOREST_VALUES + walk->value);
+	if (status || !live)
+		return iforest_cursor_blame_leaf(walk->cursor, status);
+	for (live &= reader->block.present[walk->value]; live && !status; live &= live - 1) {
+		union iforest_number number = { .integer = reader->block.values[walk->value][iforest_trailing_zeros(live)] };
+
+		if (walk->takes_out)
+			status = iforest_sketch_remove(walk->sketch, number, kind);
+		else
+			status = iforest_sketch_add(walk->sketch, number, kind);
+	}
+	return status;
+}
+
+/* The entries of a block in the range; the columns of keys are unpacked where an end of it may lie in the block. */
+static enum iforest_status add_block(const struct walk *walk, unsigned b)
+{
+	struct iforest_cursor *cursor = walk->cursor;
+	struct iforest_block_info block = iforest_leaf_block(&cursor->leaf, b);
+	bool is_last = b + 1u == cursor->leaf.header.n_items;
+	struct iforest_key next = is_last ? walk->to : iforest_leaf_block(&cursor->leaf, b + 1).first;
+	unsigned from = 0, to = block.n;
+	enum iforest_status status = IFOREST_OK;
+
+	if (iforest_key_compare(&block.first, &walk->to) >= 0 || (!is_last && iforest_key_compare(&next, &walk->from) <= 0))
+		return IFOREST_OK;
+	iforest_cursor_read_block(cursor, b);
+	if (iforest_key_compare(&block.first, &walk->from) < 0)
+		status = iforest_block_find(&cursor->reader, &walk->from, &from);
+	if (!status && iforest_key_compare(&next, &walk->to) >= 0)
+		status = iforest_block_find(&cursor->reader, &walk->to, &to);
+	if (status)
+		return iforest_cursor_blame_leaf(cursor, status);
+	return from < to ? add_values(walk, iforest_low_bits(to) & ~iforest_low_bits(from) & ~block.dead) : IFOREST_OK;
+}
+
+static enum iforest_status add_leaf(const struct walk *walk, uint64_t number)
+{
+	struct iforest_cursor *cursor = walk->cursor;
+	enum iforest_status status;
+
+	if (number >= cursor->run->n_leaves)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    number / cursor->manifest->fanout);
+	status = iforest_cursor_hold(cursor, 0, number);
+	for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)
+		status = add_block(walk, b);
+	return status;
+}
+
+/* ---- nodes ---- */
+
+static bool is_of_one_series(const uint8_t *node)
+{
+	return iforest_node_first(node).series == iforest_node_last(node).series;
+}
+
+static struct iforest_shelf_name name_of(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node)
+{
+	return (struct iforest_shelf_name){ .run_id = walk->cursor->run->place.run_id, .level = level, .number = i,
+					     .value = walk->value, .n_dead = iforest_node_dead(node) };
+}
+
+/* Adds what is kept of a node, if anything is. */
+static enum iforest_status take_kept(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node, bool *found)
+{
+	struct iforest_shelf_name name = name_of(walk, level, i, node);
+	uint64_t n_before = walk->sketch->n;
+	uint64_t n_wanted = iforest_node_value_rows(node, &walk->cursor->manifest->fields, walk->value);
+	uint8_t *bytes;
+	size_t n_bytes;
+	enum iforest_status status = walk->shelf->get(walk->shelf->context, &name, &bytes, &n_bytes, found);
+
+	if (status || !*found)
+		return status;
+	status = iforest_sketch_merge(walk->sketch, bytes, n_bytes);
+	iforest_release(walk->cursor->store->alloc, bytes);
+	if (!status && walk->sketch->n - n_before != n_wanted)
+		status = IFOREST_CORRUPT;
+	if (status == IFOREST_CORRUPT || status == IFOREST_FORMAT)
+		return iforest_cursor_blame(walk->cursor, status, IFOREST_SKETCH_WRONG, level - 1, i);
+	return status;
+}
+
+static enum iforest_status add_node(const struct walk *walk, unsigned level, uint64_t i);
+
+static enum iforest_status add_children(const struct walk *walk, unsigned level, uint64_t i)
+{
+	struct iforest_cursor *cursor = walk->cursor;
+	enum iforest_status status;
+	unsigned n;
+
+	if (level == 1)
+		return add_leaf(walk, i);
+	status = iforest_cursor_hold(cursor, level - 1, i);
+	n = status ? 0 : cursor->path[level - 1].header.n_items;
+	for (unsigned k = 0; k < n && !status; k++)
+		status = add_node(walk, level - 1, i * cursor->manifest->fanout + k);
+	return status;
+}
+
+/* Does the range hold most entries of a node of level 2? What lies before or after it is then less to read. */
+static enum iforest_status holds_most(const struct walk *walk, uint64_t i, const uint8_t *node, bool *most)
+{
+	const struct iforest_held_page *held = &walk->cursor->path[1];
+	uint64_t n_rows = iforest_node_rows(node), n_inside = 0;
+	enum iforest_status status = iforest_cursor_hold(walk->cursor, 1, i);
+
+	for (unsigned k = 0; !status && k < held->header.n_items; k++) {
+		const uint8_t *child = iforest_node_at(held->page.bytes, &walk->cursor->manifest->fields, k);
+		struct iforest_key first = iforest_node_first(child);
+
+		if (iforest_key_compare(&first, &walk->from) >= 0 && iforest_key_compare(&first, &walk->to) < 0)
+			n_inside += iforest_node_rows(child);
+	}
+	*most = n_inside > n_rows / 2;
+	return status;
+}
+
+/* Takes out what a node holds beside the range. */
+static enum iforest_status take_out_others(const struct walk *walk, unsigned level, uint64_t i)
+{
+	struct walk before = *walk, after = *walk;
+	enum iforest_status status;
+
+	before.takes_out = after.takes_out = true;
+	before.filter = after.filter = NULL;
+	before.from = iforest_key_at(0, INT64_MIN);
+	before.to = walk->from;
+	after.from = walk->to;
+	after.to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
+	status = add_children(&before, level, i);
+	if (!status)
+		status = add_children(&after, level, i);
+	if (status == IFOREST_NOT_FOUND)
+		return iforest_cursor_blame(walk->cursor, IFOREST_CORRUPT, IFOREST_SKETCH_WRONG, level - 1, i);
+	return status;
+}
+
+/* A node of which all entries count: what is kept of it, if it lies in the range whole, or if of a node page most does. */
+static enum iforest_status add_kept(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node, bool *found)
+{
+	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+	bool is_inside = iforest_key_compare(&first, &walk->from) >= 0 && iforest_key_compare(&last, &walk->to) < 0;
+	bool is_wanted = is_inside;
+	enum iforest_status status = IFOREST_OK;
+
+	if (!is_inside && level == 2)
+		status = holds_most(walk, i, node, &is_wanted);
+	if (!status && is_wanted)
+		status = take_kept(walk, level, i, node, found);
+	return status || !*found || is_inside ? status : take_out_others(walk, level, i);
+}
+
+/* The part of a node that lies in the range. */
+static enum iforest_status add_node(const struct walk *walk, unsigned level, uint64_t i)
+{
+	enum iforest_verdict verdict = IFOREST_ALL;
+	struct iforest_key first, last;
+	const uint8_t *node;
+	bool found = false;
+	enum iforest_status status = iforest_cursor_node(walk->cursor, level, i, &node);
+
+	if (status || iforest_node_rows(node) == 0)
+		return status;
+	first = iforest_node_first(node);
+	last = iforest_node_last(node);
+	if (iforest_key_compare(&last, &walk->from) < 0 || iforest_key_compare(&first, &walk->to) >= 0)
+		return IFOREST_OK;
+	if (walk->filter)
+		verdict = walk->filter->of_node(walk->filter->context, node);
+	if (verdict == IFOREST_NONE)
+		return IFOREST_OK;
+	if (walk->shelf && level > 1 && verdict == IFOREST_ALL && is_of_one_series(node) &&
+	    iforest_node_rows(node) >= IFOREST_SKETCH_LEAST_ROWS)
+		status = add_kept(walk, level, i, node, &found);
+	return status || found ? status : add_children(walk, level, i);
+}
+
+enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
+					unsigned value, const struct iforest_shelf *shelf, struct iforest_sketch *sketch)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	for (uint32_t r = 0; r < scan->n_cursors && !status; r++) {
+		struct iforest_cursor *cursor = &scan->cursors[r];
+		bool is_own = cursor->store == scan->store;
+		struct walk walk = { .cursor = cursor, .from = *from, .to = *to, .value = value,
+				     .filter = is_own ? scan->wanted.filter : NULL, .shelf = is_own ? shelf : NULL,
+				     .sketch = sketch };
+
+		status = add_node(&walk, cursor->run->n_levels + 1, 0);
+	}
+	return status;
+}
+
+/* ---- keeping ---- */
+
+static enum iforest_status put_node(const struct walk *walk, unsigned level, uint64_t i, const struct iforest_shelf_name *name)
+{
+	struct iforest_sketch sketch;
+	struct walk whole = *walk;
+	uint8_t *bytes;
+	size_t n_bytes;
+	enum iforest_status status;
+
+	iforest_sketch_init(&sketch, walk->cursor->store->alloc);
+	whole.sketch = &sketch;
+	status = add_children(&whole, level, i);
+	if (!status)
+		status = iforest_sketch_write(&sketch, &bytes, &n_bytes);
+	iforest_sketch_release(&sketch);
+	if (status)
+		return status;
+	status = walk->shelf->put(walk->shelf->context, name, bytes, n_bytes);
+	iforest_release(walk->cursor->store->alloc, bytes);
+	return status;
+}
+
+/* Children come first, so that their parent is made of them; and one that is there says that they are. */
+static enum iforest_status keep_node(const struct walk *walk, unsigned level, uint64_t i)
+{
+	struct iforest_cursor *cursor = walk->cursor;
+	struct iforest_shelf_name name;
+	const uint8_t *node;
+	bool found = false, is_kept;
+	unsigned n = 0;
+	enum iforest_status status = iforest_cursor_node(cursor, level, i, &node);
+
+	if (status || iforest_node_rows(node) < IFOREST_SKETCH_LEAST_ROWS)
+		return status;
+	name = name_of(walk, level, i, node);
+	is_kept = is_of_one_series(node);
+	if (is_kept)
+		status = walk->shelf->has(walk->shelf->context, &name, &found);
+	if (status || found)
+		return status;
+	if (level > 2) {
+		status = iforest_cursor_hold(cursor, level - 1, i);
+		n = status ? 0 : cursor->path[level - 1].header.n_items;
+	}
+	for (unsigned k = 0; k < n && !status; k++)
+		status = keep_node(walk, level - 1, i * cursor->manifest->fanout + k);
+	return !status && is_kept ? put_node(walk, level, i, &name) : status;
+}
+
+enum iforest_status iforest_run_keep_sketches(struct iforest_store *store, const struct iforest_manifest *manifest,
+					      const struct iforest_run *run, unsigned value,
+					      const struct iforest_shelf *shelf)
+{
+	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
+	struct walk walk = { .cursor = cursor, .from = iforest_key_at(0, INT64_MIN), .value = value, .shelf = shelf,
+			     .to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN) };
+	enum iforest_status status;
+
+	if (!cursor)
+		return IFOREST_NO_MEMORY;
+	iforest_cursor_init(cursor, store, manifest, run);
+	status = keep_node(&walk, run->n_levels + 1, 0);
+	iforest_cursor_release(cursor);
+	iforest_release(store->alloc, cursor);
+	return status;
+}

@@ -1,0 +1,23 @@
+/* check.h -- the integrity check: reads every page of every run and recomputes every aggregate.
+ *
+ * What is checked: magic, version, checksum and place of each page; block directories and packed columns; the summary of every
+ * block; order of all keys; every node, byte for byte, against the page below it; the root in the manifest; that no run is left
+ * in the middle of a removal.
+ */
+#ifndef IFOREST_CHECK_H
+#define IFOREST_CHECK_H
+
+#include "core/run/manifest.h"
+
+/* Counts of what was read; for whoever wants to show them. */
+struct iforest_check_result {
+	uint64_t n_pages, n_leaf_pages;
+	uint64_t n_rows, n_dead;
+};
+
+/* Returns  IFOREST_OK if everything holds; IFOREST_CORRUPT with store->fault naming the first page that does not.
+ * Cost     reads the whole index once; memory of a cursor. */
+enum iforest_status iforest_check(struct iforest_store *store, const struct iforest_manifest *manifest,
+				  struct iforest_check_result *result);
+
+#endif

@@ -1,0 +1,391 @@
+#include "core/run/cursor_internal.h"
+
+#include <limits.h>
+
+#include "core/page/page_maxima.h"
+
+void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store,
+			 const struct iforest_manifest *manifest, const struct iforest_run *run)
+{
+	cursor->store = store;
+	cursor->manifest = manifest;
+	cursor->run = run;
+	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
+		cursor->path[level].is_held = false;
+	cursor->reader_is_open = false;
+	cursor->n_users = NULL;
+	cursor->reached_entry = 0;
+	cursor->leaf_number = 0;
+	cursor->block = cursor->entry = 0;
+	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
+	iforest_cursor_expect_nothing(cursor);
+	cursor->n_pages_opened = cursor->n_leaf_pages_opened = cursor->n_nodes_folded = 0;
+}
+
+static void let_go(struct iforest_cursor *cursor, unsigned level)
+{
+	const struct iforest_pager *pager = cursor->store->pager;
+	struct iforest_held_page *held = &cursor->path[level];
+
+	if (!held->is_held)
+		return;
+	held->is_held = false;
+	pager->release(pager->context, &held->page);
+	if (level == 0)
+		cursor->reader_is_open = false;
+	if (level == 0 && cursor->n_users) {
+		--*cursor->n_users;
+		cursor->n_users = NULL;
+	}
+}
+
+void iforest_cursor_release(struct iforest_cursor *cursor)
+{
+	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
+		let_go(cursor, level);
+	cursor->rest.leaf_number = UINT64_MAX;
+	cursor->leaf_number = 0;
+	cursor->block = cursor->entry = 0;
+}
+
+enum iforest_status iforest_cursor_blame(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
+				 unsigned level, uint64_t number)
+{
+	cursor->store->fault = (struct iforest_fault){ .what = what, .run_id = cursor->run->place.run_id, .level = level,
+						       .number = number };
+	return status;
+}
+
+uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number)
+{
+	const struct iforest_held_page *row = &cursor->path[1];
+	uint64_t fanout = cursor->manifest->fanout;
+
+	if (level == 0 && row->is_held && number >= row->number * fanout && number - row->number * fanout < fanout)
+		return number + row->n_between;
+	return iforest_run_page_index(cursor->manifest, cursor->run, level, number);
+}
+
+/* Reads a page and checks it; where that fails, it has been given back. */
+static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned level, uint64_t number, bool is_borrowed,
+				     struct iforest_page *page, struct iforest_leaf *leaf, struct iforest_page_header *header)
+{
+	const struct iforest_pager *pager = cursor->store->pager;
+	const struct iforest_run *run = cursor->run;
+	const char *what = "the page is missing";
+	uint32_t n_bytes;
+	bool is_checked;
+	enum iforest_status status;
+
+	cursor->n_pages_opened++;
+	cursor->n_leaf_pages_opened += level == 0;
+	status = (is_borrowed ? pager->borrow : pager->get)(pager->context, &run->place,
+							    iforest_cursor_page_index(cursor, level, number), page);
+	if (status)
+		return status == IFOREST_CORRUPT ? iforest_cursor_blame(cursor, status, what, level, number) : status;
+	is_checked = page->is_checked && *page->is_checked;
+	/* a page that claims to be longer than the index's pages would not fit where removal copies it */
+	n_bytes = page->n_bytes < cursor->manifest->page_bytes ? page->n_bytes : cursor->manifest->page_bytes;
+	if (level == 0)
+		status = iforest_leaf_open(leaf, &cursor->manifest->fields, page->bytes, n_bytes, run->place.run_id,
+					   (uint32_t)number, is_checked, &what);
+	else
+		status = iforest_node_page_check(page->bytes, n_bytes, &cursor->manifest->fields, run->place.run_id, level,
+						 (uint32_t)number, is_checked, header, &what);
+	if (status) {
+		(is_borrowed ? pager->give_back : pager->release)(pager->context, page);
+		return iforest_cursor_blame(cursor, status, what, level, number);
+	}
+	if (page->is_checked)
+		*page->is_checked = true;
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned level, uint64_t number)
+{
+	struct iforest_held_page *held = &cursor->path[level];
+	enum iforest_status status;
+
+	if (held->is_held && held->number == number)
+		return IFOREST_OK;
+	let_go(cursor, level);
+	status = open_page(cursor, level, number, false, &held->page, &cursor->leaf, &held->header);
+	held->is_held = !status;
+	held->number = number;
+	held->reached = 0;
+	held->after_node = UINT_MAX;
+	if (level == 1)
+		held->n_between = iforest_run_page_index(cursor->manifest, cursor->run, 0, number * cursor->manifest->fanout) -
+				  number * cursor->manifest->fanout;
+	return status;
+}
+
+enum iforest_status iforest_cursor_borrow(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
+					  struct iforest_leaf *leaf)
+{
+	enum iforest_status status;
+
+	if (cursor->store->pager->borrow && !(cursor->path[0].is_held && cursor->path[0].number == number))
+		return open_page(cursor, 0, number, true, page, leaf, NULL);
+	status = iforest_cursor_hold(cursor, 0, number);
+	page->bytes = NULL;
+	*leaf = cursor->leaf;
+	return status;
+}
+
+void iforest_cursor_give_back(struct iforest_cursor *cursor, struct iforest_page *page)
+{
+	const struct iforest_pager *pager = cursor->store->pager;
+
+	if (page->bytes)
+		pager->give_back(pager->context, page);
+}
+
+enum iforest_status iforest_cursor_blame_leaf(struct iforest_cursor *cursor, enum iforest_status status)
+{
+	return status ? iforest_cursor_blame(cursor, status, "a packed column is wrong", 0, cursor->path[0].number) : status;
+}
+
+enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes)
+{
+	uint32_t fanout = cursor->manifest->fanout;
+	enum iforest_status status;
+
+	if (level > cursor->run->n_levels) {
+		*bytes = cursor->run->root;
+		return IFOREST_OK;
+	}
+	status = iforest_cursor_hold(cursor, level, i / fanout);
+	if (status)
+		return status;
+	if (i % fanout >= cursor->path[level].header.n_items)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too few nodes", level, i / fanout);
+	*bytes = iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, (unsigned)(i % fanout));
+	return IFOREST_OK;
+}
+
+void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block)
+{
+	if (cursor->reader_is_open && cursor->reader.number == block)
+		return;
+	iforest_block_start(&cursor->reader, &cursor->leaf, block);
+	cursor->reader_is_open = true;
+}
+
+/* ---- position ---- */
+
+bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to)
+{
+	const struct iforest_page_peaks *peaks = cursor->path[0].is_held ? cursor->path[0].page.peaks : NULL;
+
+	return peaks && iforest_peaks_are_there(peaks) && peaks->series == from->series && peaks->series == to->series &&
+	       !from->time_is_null && !to->time_is_null && from->ref == INT64_MIN && to->ref == INT64_MIN &&
+	       peaks->blocks[0].first_time < from->time && to->time <= peaks->last_time;
+}
+
+void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry)
+{
+	cursor->leaf_number = leaf_number;
+	cursor->block = block;
+	cursor->entry = entry;
+}
+
+enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
+					unsigned *entry)
+{
+	enum iforest_status status;
+
+	*block = iforest_leaf_find_block(&cursor->leaf, key);
+	iforest_cursor_read_block(cursor, *block);
+	status = iforest_cursor_blame_leaf(cursor, iforest_block_find(&cursor->reader, key, entry));
+	if (!status && *entry == cursor->reader.block.n) {
+		*entry = 0;
+		++*block;
+	}
+	return status;
+}
+
+/* The last node of a held page whose first key is at or before the key, 0 if there is none. */
+static unsigned find_node(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *key)
+{
+	const struct iforest_held_page *held = &cursor->path[level];
+	unsigned low = 0, high = held->header.n_items;
+
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+		struct iforest_key first = iforest_node_first(
+			iforest_node_at(held->page.bytes, &cursor->manifest->fields, middle));
+
+		if (iforest_key_compare(&first, key) <= 0)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The leaf page in which a key belongs. */
+static enum iforest_status find_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, uint64_t *number)
+{
+	*number = 0;
+	if (iforest_cursor_leaf_has(cursor, key, key)) {
+		*number = cursor->path[0].number;
+		return IFOREST_OK;
+	}
+	for (unsigned level = cursor->run->n_levels; level > 0; level--) {
+		enum iforest_status status = iforest_cursor_hold(cursor, level, *number);
+
+		if (status)
+			return status;
+		*number = *number * cursor->manifest->fanout + find_node(cursor, level, key);
+	}
+	if (*number >= cursor->run->n_leaves)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    *number / cursor->manifest->fanout);
+	return iforest_cursor_hold(cursor, 0, *number);
+}
+
+enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key)
+{
+	uint64_t number;
+	unsigned block, entry;
+	enum iforest_status status = find_leaf(cursor, key, &number);
+
+	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
+	iforest_cursor_expect_nothing(cursor);
+	if (!status)
+		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
+	if (status)
+		return status;
+	if (block == cursor->leaf.header.n_items)
+		iforest_cursor_stand_at(cursor, number + 1, 0, 0);
+	else
+		iforest_cursor_stand_at(cursor, number, block, entry);
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct iforest_key *key, bool *at_end)
+{
+	const struct iforest_block *block = &cursor->reader.block;
+	const uint8_t *node;
+	enum iforest_status status;
+
+	*at_end = cursor->leaf_number == cursor->run->n_leaves;
+	if (*at_end)
+		return IFOREST_OK;
+	if (cursor->block == 0 && cursor->entry == 0) {
+		status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+		if (!status)
+			*key = iforest_node_first(node);
+	} else if (iforest_cursor_is_at_rest(cursor)) {
+		*key = cursor->rest.cut.first;
+		status = IFOREST_OK;
+	} else {
+		status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+		if (status)
+			return status;
+		iforest_cursor_read_block(cursor, cursor->block);
+		status = iforest_cursor_blame_leaf(cursor, iforest_block_need(&cursor->reader, IFOREST_TIMES));
+		if (!status)
+			*key = (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null,
+						     .time = block->times[cursor->entry] };
+	}
+	key->ref = INT64_MIN;
+	return status;
+}
+
+/* ---- walking ---- */
+
+enum iforest_status iforest_cursor_block(struct iforest_cursor *cursor, uint32_t columns, const struct iforest_block **block)
+{
+	enum iforest_status status;
+
+	*block = NULL;
+	if (cursor->leaf_number == cursor->run->n_leaves)
+		return IFOREST_OK;
+	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	if (status)
+		return status;
+	iforest_cursor_read_block(cursor, cursor->block);
+	for (unsigned column = 0; columns >> column && !status; column++)
+		if (columns >> column & 1)
+			status = iforest_cursor_blame_leaf(cursor, iforest_block_need(&cursor->reader, column));
+	if (!status)
+		*block = &cursor->reader.block;
+	return status;
+}
+
+enum iforest_status iforest_cursor_next(struct iforest_cursor *cursor)
+{
+	enum iforest_status status;
+
+	if (cursor->leaf_number == cursor->run->n_leaves)
+		return IFOREST_OK;
+	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	if (status)
+		return status;
+	if (cursor->block + 1 < cursor->leaf.header.n_items)
+		iforest_cursor_stand_at(cursor, cursor->leaf_number, cursor->block + 1, 0);
+	else
+		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_cursor_previous(struct iforest_cursor *cursor, bool *at_start)
+{
+	enum iforest_status status;
+
+	*at_start = cursor->block == 0 && cursor->leaf_number == 0;
+	if (*at_start)
+		return IFOREST_OK;
+	if (cursor->block > 0) {
+		iforest_cursor_stand_at(cursor, cursor->leaf_number, cursor->block - 1, 0);
+		return IFOREST_OK;
+	}
+	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number - 1);
+	if (!status)
+		iforest_cursor_stand_at(cursor, cursor->leaf_number - 1, cursor->leaf.header.n_items - 1u, 0);
+	return status;
+}
+
+/* Is nothing live under node i of the level? */
+static enum iforest_status is_dead(struct iforest_cursor *cursor, unsigned level, uint64_t i, bool *dead)
+{
+	const uint8_t *node;
+	enum iforest_status status = iforest_cursor_node(cursor, level, i, &node);
+
+	if (!status)
+		*dead = iforest_node_rows(node) == 0;
+	return status;
+}
+
+enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor)
+{
+	uint64_t fanout = cursor->manifest->fanout, n_leaves = cursor->run->n_leaves;
+	bool dead = cursor->block == 0 && cursor->entry == 0 && !cursor->run->removal_in_progress;
+
+	while (dead && cursor->leaf_number < n_leaves) {
+		uint64_t i = cursor->leaf_number, n_below = 1;
+		unsigned level = 1;
+		enum iforest_status status;
+
+		/* the largest node that starts here is tried first */
+		for (; level <= cursor->run->n_levels && i % fanout == 0; level++) {
+			i /= fanout;
+			n_below *= fanout;
+		}
+		status = is_dead(cursor, level, i, &dead);
+		while (!status && !dead && level > 1) {
+			level--;
+			i *= fanout;
+			n_below /= fanout;
+			status = is_dead(cursor, level, i, &dead);
+		}
+		if (status)
+			return status;
+		n_below += cursor->leaf_number;
+		if (dead)
+			iforest_cursor_stand_at(cursor, n_below < n_leaves ? n_below : n_leaves, 0, 0);
+	}
+	return IFOREST_OK;
+}

@@ -1,0 +1,300 @@
+#include "core/run/manifest.h"
+
+#include "core/base/bits.h"
+#include "core/run/layout.h"
+#include "core/base/xxh64.h"
+
+enum { MAGIC = 0x666d4649, VERSION = 1, HEADER = 32, RUN_BYTES = 32, REMOVAL_IN_PROGRESS = 1 };
+
+static enum iforest_status check_sizes(struct iforest_manifest *manifest)
+{
+	if (manifest->page_bytes < IFOREST_MIN_PAGE_BYTES || manifest->page_bytes > IFOREST_MAX_PAGE_BYTES)
+		return IFOREST_ARGUMENT;
+	manifest->fanout = iforest_fanout(&manifest->fields, manifest->page_bytes);
+	return manifest->fanout < 2 ? IFOREST_ARGUMENT : IFOREST_OK;
+}
+
+enum iforest_status iforest_manifest_init(struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
+					  const struct iforest_fields *fields, uint32_t page_bytes)
+{
+	*manifest = (struct iforest_manifest){ .alloc = alloc, .page_bytes = page_bytes, .fields = *fields };
+	return check_sizes(manifest);
+}
+
+void iforest_manifest_release(struct iforest_manifest *manifest)
+{
+	if (!manifest->alloc)
+		return;
+	iforest_release(manifest->alloc, manifest->host_bytes);
+	iforest_release(manifest->alloc, manifest->runs);
+	*manifest = (struct iforest_manifest){ .alloc = NULL };
+}
+
+uint32_t iforest_manifest_find(const struct iforest_manifest *manifest, uint64_t run_id)
+{
+	uint32_t r = 0;
+
+	while (r < manifest->n_runs && manifest->runs[r].place.run_id != run_id)
+		r++;
+	return r;
+}
+
+uint64_t iforest_run_pages(const struct iforest_manifest *manifest, const struct iforest_run *run)
+{
+	return iforest_pages_total(run->n_leaves, manifest->fanout);
+}
+
+uint64_t iforest_run_page_index(const struct iforest_manifest *manifest, const struct iforest_run *run, unsigned level,
+				uint64_t number)
+{
+	return iforest_page_index(run->n_leaves, level, number, manifest->fanout);
+}
+
+/* ---- bytes ---- */
+
+static void write_run(const struct iforest_manifest *manifest, const struct iforest_run *run, uint8_t *bytes)
+{
+	iforest_store64(bytes, run->place.run_id);
+	iforest_store64(bytes + 8, run->place.generation);
+	iforest_store64(bytes + 16, run->place.location);
+	iforest_store32(bytes + 24, run->n_leaves);
+	iforest_store32(bytes + 28, run->removal_in_progress ? REMOVAL_IN_PROGRESS : 0);
+	memcpy(bytes + RUN_BYTES, run->root, manifest->fields.node_bytes);
+}
+
+/* The bytes of a manifest, to be released by the caller. */
+static enum iforest_status write_manifest(const struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
+					  uint8_t **written, uint32_t *n_written)
+{
+	uint32_t run_bytes = RUN_BYTES + manifest->fields.node_bytes;
+	uint32_t n_most = HEADER + 1 + 2 * IFOREST_MAX_FIELDS + 4 + manifest->n_host_bytes + manifest->n_runs * run_bytes;
+	uint8_t *bytes, *out;
+	uint32_t n_bytes;
+
+	if (manifest->n_host_bytes > IFOREST_MAX_HOST_BYTES || manifest->n_runs > IFOREST_MAX_RUNS)
+		return IFOREST_TOO_LARGE;
+	bytes = iforest_allocate(alloc, n_most);
+	if (!bytes)
+		return IFOREST_NO_MEMORY;
+	out = bytes + HEADER;
+	out += iforest_fields_write(&manifest->fields, out);
+	iforest_store32(out, manifest->n_host_bytes);
+	out += 4;
+	if (manifest->n_host_bytes)
+		memcpy(out, manifest->host_bytes, manifest->n_host_bytes);
+	out += manifest->n_host_bytes;
+	for (uint32_t r = 0; r < manifest->n_runs; r++, out += run_bytes)
+		write_run(manifest, &manifest->runs[r], out);
+	n_bytes = (uint32_t)(out - bytes);
+
+	iforest_store32(bytes, MAGIC);
+	iforest_store16(bytes + 8, VERSION);
+	iforest_store16(bytes + 10, 0);
+	iforest_store32(bytes + 12, n_bytes);
+	iforest_store64(bytes + 16, manifest->id);
+	iforest_store32(bytes + 24, manifest->page_bytes);
+	iforest_store32(bytes + 28, manifest->n_runs);
+	iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8));
+	*written = bytes;
+	*n_written = n_bytes;
+	return IFOREST_OK;
+}
+
+static enum iforest_status check_header(const uint8_t *bytes, uint32_t n_bytes, const char **what)
+{
+	*what = "the manifest is cut short";
+	if (n_bytes < HEADER + 1)
+		return IFOREST_CORRUPT;
+	*what = "the manifest's magic is wrong";
+	if (iforest_load32(bytes) != MAGIC)
+		return IFOREST_CORRUPT;
+	*what = "the manifest's length is wrong";
+	if (iforest_load32(bytes + 12) != n_bytes)
+		return IFOREST_CORRUPT;
+	*what = "the manifest's checksum is wrong";
+	if (iforest_load32(bytes + 4) != (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8))
+		return IFOREST_CORRUPT;
+	*what = "the manifest's format version is unknown";
+	return iforest_load16(bytes + 8) == VERSION && iforest_load16(bytes + 10) == 0 ? IFOREST_OK : IFOREST_FORMAT;
+}
+
+static enum iforest_status read_host_bytes(struct iforest_manifest *manifest, const uint8_t **at, const uint8_t *end)
+{
+	uint32_t n_bytes;
+
+	if (end - *at < 4)
+		return IFOREST_CORRUPT;
+	n_bytes = iforest_load32(*at);
+	*at += 4;
+	if ((size_t)(end - *at) < n_bytes)
+		return IFOREST_CORRUPT;
+	manifest->host_bytes = iforest_allocate(manifest->alloc, n_bytes);
+	if (!manifest->host_bytes)
+		return IFOREST_NO_MEMORY;
+	memcpy(manifest->host_bytes, *at, n_bytes);
+	manifest->n_host_bytes = n_bytes;
+	*at += n_bytes;
+	return IFOREST_OK;
+}
+
+static enum iforest_status read_runs(struct iforest_manifest *manifest, const uint8_t *at, const uint8_t *end, uint32_t n_runs)
+{
+	uint32_t run_bytes = RUN_BYTES + manifest->fields.node_bytes;
+	enum iforest_status status = IFOREST_OK;
+
+	if (n_runs > IFOREST_MAX_RUNS || (size_t)(end - at) != (size_t)n_runs * run_bytes)
+		return IFOREST_CORRUPT;
+	manifest->runs = iforest_allocate(manifest->alloc, n_runs * sizeof *manifest->runs);
+	if (!manifest->runs)
+		return IFOREST_NO_MEMORY;
+	for (uint32_t r = 0; r < n_runs && !status; r++, at += run_bytes) {
+		struct iforest_run *run = &manifest->runs[r];
+
+		*run = (struct iforest_run){
+			.place = { .run_id = iforest_load64(at), .generation = iforest_load64(at + 8),
+				   .location = iforest_load64(at + 16) },
+			.n_leaves = iforest_load32(at + 24),
+			.removal_in_progress = iforest_load32(at + 28) & REMOVAL_IN_PROGRESS,
+		};
+
+		if (iforest_load32(at + 28) & ~(uint32_t)REMOVAL_IN_PROGRESS)
+			return IFOREST_FORMAT;
+		run->n_levels = iforest_node_levels(run->n_leaves, manifest->fanout);
+		memcpy(run->root, at + RUN_BYTES, manifest->fields.node_bytes);
+		status = run->n_leaves ? IFOREST_OK : IFOREST_CORRUPT;
+	}
+	manifest->n_runs = n_runs;
+	return status;
+}
+
+enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
+					  const uint8_t *bytes, uint32_t n_bytes, const char **what)
+{
+	enum iforest_status status = check_header(bytes, n_bytes, what);
+	const uint8_t *at = bytes + HEADER, *end = bytes + n_bytes;
+	uint32_t n_read;
+
+	*manifest = (struct iforest_manifest){ .alloc = alloc };
+	if (status)
+		return status;
+	manifest->id = iforest_load64(bytes + 16);
+	manifest->page_bytes = iforest_load32(bytes + 24);
+	*what = "the manifest's field list is wrong";
+	status = iforest_fields_parse(&manifest->fields, at, (uint32_t)(end - at), &n_read);
+	if (!status && check_sizes(manifest))
+		status = IFOREST_CORRUPT;
+	if (!status) {
+		at += n_read;
+		*what = "the manifest's engine data are wrong";
+		status = read_host_bytes(manifest, &at, end);
+	}
+	if (!status) {
+		*what = "the manifest's list of runs is wrong";
+		status = read_runs(manifest, at, end, iforest_load32(bytes + 28));
+	}
+	if (status)
+		iforest_manifest_release(manifest);
+	return status;
+}
+
+/* ---- changing ---- */
+
+static bool are_same(const struct iforest_fields *a, const struct iforest_fields *b)
+{
+	uint8_t list_a[1 + 2 * IFOREST_MAX_FIELDS], list_b[1 + 2 * IFOREST_MAX_FIELDS];
+	unsigned n_a = iforest_fields_write(a, list_a), n_b = iforest_fields_write(b, list_b);
+
+	return n_a == n_b && memcmp(list_a, list_b, n_a) == 0;
+}
+
+/* Takes the manifest that another writer has published in place of this one. */
+static enum iforest_status take_newest(struct iforest_manifest *manifest, struct iforest_store *store, const uint8_t *bytes,
+				       uint32_t n_bytes)
+{
+	struct iforest_manifest newest, old = *manifest;
+	const char *what;
+	enum iforest_status status = iforest_manifest_read(&newest, manifest->alloc, bytes, n_bytes, &what);
+
+	if (!status && (newest.page_bytes != manifest->page_bytes || !are_same(&newest.fields, &manifest->fields))) {
+		what = "the manifest is of another index";
+		status = IFOREST_CORRUPT;
+		iforest_manifest_release(&newest);
+	}
+	if (status == IFOREST_CORRUPT || status == IFOREST_FORMAT)
+		store->fault = (struct iforest_fault){ .what = what };
+	if (status)
+		return status;
+	*manifest = newest;
+	iforest_manifest_release(&old);
+	return IFOREST_OK;
+}
+
+static bool is_removed(const struct iforest_edit *edit, uint64_t run_id)
+{
+	for (uint32_t i = 0; i < edit->n_removed; i++)
+		if (edit->removed[i] == run_id)
+			return true;
+	return false;
+}
+
+/* Fills in the runs of `edited`, which has room for one more than the manifest has. */
+static enum iforest_status edit_runs(const struct iforest_manifest *manifest, const struct iforest_edit *edit,
+				     struct iforest_manifest *edited)
+{
+	uint32_t n_removed = 0, n_changed = 0;
+
+	edited->n_runs = 0;
+	for (uint32_t r = 0; r < manifest->n_runs; r++) {
+		const struct iforest_run *run = &manifest->runs[r];
+
+		if (is_removed(edit, run->place.run_id)) {
+			n_removed++;
+			continue;
+		}
+		if (edit->changed && edit->changed->place.run_id == run->place.run_id) {
+			run = edit->changed;
+			n_changed++;
+		}
+		edited->runs[edited->n_runs++] = *run;
+	}
+	if (edit->added)
+		edited->runs[edited->n_runs++] = *edit->added;
+	return n_removed == edit->n_removed && n_changed == (edit->changed != NULL) ? IFOREST_OK : IFOREST_NOT_FOUND;
+}
+
+enum iforest_status iforest_manifest_commit(struct iforest_manifest *manifest, struct iforest_store *store,
+					    const struct iforest_edit *edit)
+{
+	static const struct iforest_edit nothing;
+	const struct iforest_pager *pager = store->pager;
+	struct iforest_manifest edited;
+	uint8_t *bytes = NULL;
+	const uint8_t *newest = NULL;
+	uint32_t n_bytes;
+	enum iforest_status status = IFOREST_OK;
+
+	if (pager->begin_publish)
+		status = pager->begin_publish(pager->context, manifest->id, &newest, &n_bytes);
+	if (!status && newest)
+		status = take_newest(manifest, store, newest, n_bytes);
+	if (status)
+		return status;
+	edited = *manifest;
+	edited.id = iforest_random63(store);
+	edited.runs = iforest_allocate(manifest->alloc, (manifest->n_runs + 1) * sizeof *edited.runs);
+	status = edited.runs ? edit_runs(manifest, edit ? edit : &nothing, &edited) : IFOREST_NO_MEMORY;
+	if (!status)
+		status = write_manifest(&edited, store->alloc, &bytes, &n_bytes);
+	if (!status)
+		status = pager->publish(pager->context, bytes, n_bytes);
+	if (status) {
+		iforest_release(manifest->alloc, edited.runs);
+	} else {
+		struct iforest_run *old = manifest->runs;
+
+		*manifest = edited;
+		iforest_release(manifest->alloc, old);
+	}
+	iforest_release(store->alloc, bytes);
+	return status;
+}

@@ -1,0 +1,90 @@
+/* manifest.h -- the list of live runs: what an index is, in one record. Replacing it is the only commit point.
+ *
+ *   byte  0  u32  magic "IFmf"
+ *         4  u32  checksum: low half of XXH64, seed 0, over bytes [8, end)
+ *         8  u16  format version, 1
+ *        10  u16  0
+ *        12  u32  length in bytes
+ *        16  u64  manifest id: random, new with every publish
+ *        24  u32  page bytes
+ *        28  u32  number of runs
+ *        32  ...  field list (fields.h)
+ *            u32  length of the host's bytes, and these: what the engine keeps with the commit point (pending data)
+ *            then for each run: run id u64, generation u64, location u64, leaf pages u32, flags u32 (1: removal in progress),
+ *            root node
+ *
+ * The record may be larger than a page; the pager sees to it.
+ */
+#ifndef IFOREST_MANIFEST_H
+#define IFOREST_MANIFEST_H
+
+#include "core/page/node.h"
+#include "core/page/node_slice.h"
+#include "core/run/pager.h"
+
+#define IFOREST_MAX_NODE_BYTES (36 + 16 + 96 * IFOREST_MAX_VALUES + 8 + 8)
+#define IFOREST_MAX_LEVELS 33 /* of node pages: 2^32 leaf pages at fan-out 2 */
+#define IFOREST_MAX_RUNS 4096
+#define IFOREST_MAX_HOST_BYTES (1u << 28)
+
+/* A run as the manifest names it. */
+struct iforest_run {
+	struct iforest_place place;
+	uint32_t n_leaves;       /* leaf pages, at least 1 */
+	unsigned n_levels;       /* of node pages, at least 1 */
+	bool removal_in_progress;/* its nodes may not be true to its leaves: repair first */
+	uint8_t root[IFOREST_MAX_NODE_BYTES]; /* the node over the whole run */
+};
+
+struct iforest_manifest {
+	const struct iforest_alloc *alloc;
+	uint64_t id;
+	uint32_t page_bytes;
+	uint32_t fanout;         /* derived */
+	struct iforest_fields fields;
+	uint8_t *host_bytes;
+	uint32_t n_host_bytes;
+	struct iforest_run *runs;
+	uint32_t n_runs;
+};
+
+/* A change to the list of runs, by run id; pointers may be NULL. */
+struct iforest_edit {
+	const uint64_t *removed;
+	uint32_t n_removed;
+	const struct iforest_run *added;   /* goes to the end; has at least one leaf page */
+	const struct iforest_run *changed; /* takes the place of the run with its id */
+};
+
+/* An index without runs. fields must be finished.
+ * Errors  IFOREST_ARGUMENT: page_bytes outside the format's limits, or too small for two nodes. */
+enum iforest_status iforest_manifest_init(struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
+					  const struct iforest_fields *fields, uint32_t page_bytes);
+void iforest_manifest_release(struct iforest_manifest *manifest);
+
+/* Reads foreign bytes into a manifest that holds nothing; on error it holds nothing.
+ * Errors  IFOREST_CORRUPT, IFOREST_FORMAT with *what; IFOREST_NO_MEMORY. */
+enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
+					  const uint8_t *bytes, uint32_t n_bytes, const char **what);
+
+/* The number of a run, n_runs if there is none with that id. */
+uint32_t iforest_manifest_find(const struct iforest_manifest *manifest, uint64_t run_id);
+
+/* Makes the edit to the newest manifest, gives it a new id and has the pager replace the stored one. edit may be NULL: for a
+ * host that has changed host_bytes. Afterwards `runs` may have moved and be numbered otherwise.
+ *
+ * Where the pager has begin_publish() and another writer has published since, the manifest is first replaced by the newest,
+ * host_bytes too: so a host that changes those takes its lock and reads them before. Runs that are removed or changed are
+ * the caller's: that nobody else works on them meanwhile is the host's part.
+ * Errors  IFOREST_NOT_FOUND: a removed or changed run is not there, or is named twice. IFOREST_CORRUPT, IFOREST_FORMAT of
+ *         the newest manifest; IFOREST_TOO_LARGE, IFOREST_NO_MEMORY, what the pager returned. The stored manifest then stands,
+ *         and the one in memory is without the edit: as it was, or the newest. */
+enum iforest_status iforest_manifest_commit(struct iforest_manifest *manifest, struct iforest_store *store,
+					    const struct iforest_edit *edit);
+
+/* Pages of a run, and the index of one of them (layout.h). */
+uint64_t iforest_run_pages(const struct iforest_manifest *manifest, const struct iforest_run *run);
+uint64_t iforest_run_page_index(const struct iforest_manifest *manifest, const struct iforest_run *run, unsigned level,
+				uint64_t number);
+
+#endif

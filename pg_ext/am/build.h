@@ -1,0 +1,16 @@
+/* build.h -- An index built from the rows of its table. */
+#ifndef IFOREST_PG_BUILD_H
+#define IFOREST_PG_BUILD_H
+
+#include "pg_ext/base/engine.h"
+
+#include "access/amapi.h"
+#include "nodes/execnodes.h"
+
+IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info);
+
+void iforest_build_empty(Relation index);
+
+char *iforest_build_phase_name(int64 phase);
+
+#endif

@@ -1,0 +1,15 @@
+/* vacuum.h -- Removal of the entries of dead rows. */
+#ifndef IFOREST_PG_VACUUM_H
+#define IFOREST_PG_VACUUM_H
+
+#include "pg_ext/base/engine.h"
+
+#include "access/amapi.h"
+#include "nodes/execnodes.h"
+
+IndexBulkDeleteResult *iforest_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+					   IndexBulkDeleteCallback callback, void *state);
+
+IndexBulkDeleteResult *iforest_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
+
+#endif

@@ -1,0 +1,36 @@
+/* soft.h -- expressions that are evaluated where a plain plan might not: at times between rows, for rows that another condition
+ * removes. What they raise there must not end the query.
+ *
+ * Only errors in data are caught (SQLSTATE class 22, "feature not supported", and collations that are not known), and only
+ * those of functions of PostgreSQL and of this extension, which hold nothing but memory when they raise them. So a subquery
+ * that gives a parameter is run before: what it raises is not caught. */
+#ifndef IFOREST_PG_SOFT_H
+#define IFOREST_PG_SOFT_H
+
+#include "pg_ext/base/engine.h"
+
+#include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
+
+struct iforest_soft {
+	ExprState *state;
+	Bitmapset *parameters;   /* that subqueries may give */
+	bool may_catch;
+};
+
+/* May an expression call a function of which is_meant(function, NULL) is true? Of nodes not known here, as the conditions of a
+ * domain, nothing is assumed: they may. */
+bool iforest_may_call(Node *node, check_function_callback is_meant);
+
+/* May it call others than functions of PostgreSQL and of this extension? */
+bool iforest_calls_foreign_functions(Node *node);
+
+/* Prepares, in the current memory context. */
+struct iforest_soft iforest_soft_begin(Expr *expression);
+
+/* Evaluates in the econtext's short-lived memory. False if an error was caught: it is *error, in the current memory context,
+ * for ReThrowError(). error may be NULL. */
+bool iforest_soft_evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null,
+			   ErrorData **error);
+
+#endif

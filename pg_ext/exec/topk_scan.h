@@ -1,0 +1,24 @@
+/* top.h -- ORDER BY value LIMIT k, and spans that reach into a window: a custom scan that tells the index scan below it to go
+ * by a value instead of by time, or to pass what ends too early.
+ *
+ *   Custom Scan (IForestTopK)          or IForestReach: what is promised, and its price (top_plan.c, top_conditions.c); what
+ *   tells
+ *     ->  Index Scan using spans_if    the scan below (top_node.c), which is PostgreSQL's own: conditions, rows, rechecks
+ *           iforest_get_tuple()        the entries, best first (top_scan.c, core/query/top_k.h)
+ *
+ * So all that holds of an index scan holds of this one: what a snapshot sees, row locks, row security, rescans with other
+ * parameters. A top is offered wherever the first thing that the query is ordered by is a column INCLUDEd in the index; LIMIT,
+ * and what else it is ordered by, are the planner's to add. A reach is offered where a condition says that spans end after
+ * something.
+ */
+#ifndef IFOREST_PG_TOP_H
+#define IFOREST_PG_TOP_H
+
+#include "pg_ext/base/engine.h"
+
+#include "nodes/extensible.h"
+
+/* Makes the planner offer such scans. Once, when the library is loaded. */
+void iforest_top_register(void);
+
+#endif

@@ -1,0 +1,248 @@
+#include "pg_ext/exec/value_filter.h"
+
+#include "executor/executor.h"
+
+#include "core/base/bits.h"
+#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/types/values.h"
+
+/* A condition on one column: an expression that is monotone in it, or IS [NOT] NULL. */
+struct condition {
+	unsigned value;
+	struct iforest_soft expression;
+	bool is_null_test, wants_null;
+};
+
+/* Values from low to high, in the order of iforest_key_from_double() where they are real; or those that are NULL. */
+struct range {
+	bool is_asked, wants_null, wants_value;
+	int64 low, high;
+};
+
+struct iforest_value_ranges {
+	const struct iforest_definition *definition;
+	ExprContext *econtext;
+	AttrNumber first;                 /* attribute of value column 0 */
+	struct condition *conditions;
+	int n_conditions;
+	struct range ranges[IFOREST_MAX_VALUES];
+	ErrorData *error;                 /* of the first condition that cannot be asked; NULL: none */
+};
+
+struct iforest_value_ranges *iforest_value_ranges_begin(const struct iforest_question *question,
+							const struct iforest_definition *definition, ExprContext *econtext)
+{
+	struct iforest_value_ranges *ranges = palloc0(sizeof *ranges);
+	ListCell *cell;
+
+	ranges->definition = definition;
+	ranges->econtext = econtext;
+	ranges->first = (AttrNumber)(question->n_by + 2);
+	ranges->conditions = palloc0((list_length(question->values) + 1) * sizeof *ranges->conditions);
+	foreach(cell, question->values) {
+		Node *expression = lfirst(cell);
+		struct condition *condition = &ranges->conditions[ranges->n_conditions++];
+
+		while (!iforest_mentions(expression, (AttrNumber)(ranges->first + condition->value)))
+			condition->value++;
+		condition->is_null_test = IsA(expression, NullTest);
+		if (condition->is_null_test)
+			condition->wants_null = castNode(NullTest, expression)->nulltesttype == IS_NULL;
+		else
+			condition->expression = iforest_soft_begin((Expr *)expression);
+	}
+	return ranges;
+}
+
+bool iforest_value_ranges_exist(const struct iforest_value_ranges *ranges)
+{
+	return ranges->n_conditions > 0;
+}
+
+/* ---- finding ---- */
+
+static int64 key_of(const struct iforest_value_ranges *ranges, unsigned value, union iforest_number number)
+{
+	return iforest_value_is_real(ranges->definition, value) ? iforest_key_from_double(number.real) : number.integer;
+}
+
+/* False where the condition cannot be asked. */
+static bool ask_at(struct iforest_value_ranges *ranges, const struct condition *condition, int64 key, bool *holds)
+{
+	TupleTableSlot *row = ranges->econtext->ecxt_scantuple;
+	int column = ranges->first + (int)condition->value - 1;
+	union iforest_number number = { .integer = key };
+	MemoryContext before = MemoryContextSwitchTo(ranges->econtext->ecxt_per_tuple_memory);
+	bool is_null = true, done;
+	Datum datum = (Datum)0;
+
+	if (iforest_value_is_real(ranges->definition, condition->value))
+		number.real = iforest_double_from_key(key);
+	row->tts_values[column] = iforest_value_to_datum(ranges->definition, condition->value, number);
+	row->tts_isnull[column] = false;
+	MemoryContextSwitchTo(before);
+	done = iforest_soft_evaluate(&condition->expression, ranges->econtext, &datum, &is_null,
+				     ranges->error ? NULL : &ranges->error);
+	*holds = done && !is_null && DatumGetBool(datum);
+	ResetExprContext(ranges->econtext);
+	return done;
+}
+
+/* Narrows the range, which is not empty, to where the condition holds; not at all where that cannot be asked. */
+static void narrow(struct iforest_value_ranges *ranges, const struct condition *condition, struct range *range)
+{
+	bool at_low, at_high, in_middle;
+	int64 low = range->low, high = range->high;
+
+	if (!ask_at(ranges, condition, low, &at_low) || !ask_at(ranges, condition, high, &at_high))
+		return;
+	range->wants_null = false;
+	if (at_low == at_high) {
+		range->wants_value = at_low;
+		return;
+	}
+	/* it holds at one of both: halved until they are neighbours */
+	while ((uint64)high - (uint64)low > 1) {
+		int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2);
+
+		if (ask_at(ranges, condition, middle, &in_middle) && in_middle == at_low)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (at_low)
+		range->high = low;
+	else
+		range->low = high;
+}
+
+/* Least and greatest value of a column; false where there is none. */
+static bool find_extremes(const struct iforest_value_ranges *ranges, unsigned value, const struct iforest_manifest *manifest,
+			  const struct iforest_pending_rows *pending, struct range *range)
+{
+	bool found = false;
+
+	for (uint32 r = 0; r < manifest->n_runs; r++) {
+		struct iforest_node node;
+		const struct iforest_value_aggregate *values = &node.aggregate.values[value];
+
+		iforest_node_read(&node, &manifest->fields, manifest->runs[r].root);
+		if (values->n == 0)
+			continue;
+		range->low = found ? Min(range->low, key_of(ranges, value, values->min.value))
+				   : key_of(ranges, value, values->min.value);
+		range->high = found ? Max(range->high, key_of(ranges, value, values->max.value))
+				    : key_of(ranges, value, values->max.value);
+		found = true;
+	}
+	for (uint32 i = 0; i < pending->n; i++) {
+		const struct iforest_entry *entry = &pending->entries[i];
+		int64 key = key_of(ranges, value, entry->values[value]);
+
+		if (!(entry->present >> value & 1))
+			continue;
+		range->low = found ? Min(range->low, key) : key;
+		range->high = found ? Max(range->high, key) : key;
+		found = true;
+	}
+	return found;
+}
+
+void iforest_value_ranges_find(struct iforest_value_ranges *ranges, const struct iforest_manifest *manifest,
+			       const struct iforest_pending_rows *pending)
+{
+	memset(ranges->ranges, 0, sizeof ranges->ranges);
+	ranges->error = NULL;
+	for (int i = 0; i < ranges->n_conditions; i++) {
+		const struct condition *condition = &ranges->conditions[i];
+		struct range *range = &ranges->ranges[condition->value];
+
+		if (!range->is_asked) {
+			*range = (struct range){ .is_asked = true, .wants_null = true };
+			range->wants_value = find_extremes(ranges, condition->value, manifest, pending, range);
+		}
+		if (condition->is_null_test && condition->wants_null)
+			range->wants_value = false;
+		else if (condition->is_null_test || !range->wants_value)
+			range->wants_null = false;
+		else
+			narrow(ranges, condition, range);
+	}
+}
+
+ErrorData *iforest_value_ranges_error(const struct iforest_value_ranges *ranges)
+{
+	return ranges->error;
+}
+
+/* ---- asking ---- */
+
+static bool holds(const struct range *range, bool is_null, int64 key)
+{
+	return is_null ? range->wants_null : range->wants_value && key >= range->low && key <= range->high;
+}
+
+enum iforest_verdict iforest_value_ranges_of_node(const struct iforest_value_ranges *ranges, const uint8_t *bytes,
+						  const struct iforest_fields *fields)
+{
+	struct iforest_node node;
+	bool all = true;
+
+	iforest_node_read(&node, fields, bytes);
+	for (unsigned v = 0; v < fields->n_values; v++) {
+		const struct range *range = &ranges->ranges[v];
+		const struct iforest_value_aggregate *values = &node.aggregate.values[v];
+		bool some_null = values->n < node.aggregate.n_rows, none = !some_null || !range->wants_null;
+		int64 low, high;
+
+		if (!range->is_asked)
+			continue;
+		all = all && (!some_null || range->wants_null);
+		if (values->n > 0) {
+			low = key_of(ranges, v, values->min.value);
+			high = key_of(ranges, v, values->max.value);
+			none = none && (!range->wants_value || high < range->low || low > range->high);
+			all = all && range->wants_value && low >= range->low && high <= range->high;
+		}
+		if (none)
+			return IFOREST_NONE;
+	}
+	return all ? IFOREST_ALL : IFOREST_SOME;
+}
+
+enum iforest_status iforest_value_ranges_of_entries(const struct iforest_value_ranges *ranges,
+						    struct iforest_block_reader *reader, uint64_t *live)
+{
+	for (unsigned v = 0; v < reader->leaf->fields->n_values && *live; v++) {
+		const struct range *range = &ranges->ranges[v];
+		enum iforest_status status;
+
+		if (!range->is_asked)
+			continue;
+		status = iforest_block_need(reader, IFOREST_VALUES + v);
+		if (status)
+			return status;
+		for (uint64_t left = *live; left; left &= left - 1) {
+			unsigned i = iforest_trailing_zeros(left);
+			bool is_null = !(reader->block.present[v] >> i & 1);
+			union iforest_number number = { .integer = reader->block.values[v][i] };
+
+			if (!holds(range, is_null, is_null ? 0 : key_of(ranges, v, number)))
+				*live &= ~(UINT64_C(1) << i);
+		}
+	}
+	return IFOREST_OK;
+}
+
+bool iforest_value_ranges_of_entry(const struct iforest_value_ranges *ranges, const struct iforest_entry *entry)
+{
+	bool all = true;
+
+	for (unsigned v = 0; v < ranges->definition->n_values && all; v++) {
+		bool is_null = !(entry->present >> v & 1);
+
+		if (ranges->ranges[v].is_asked)
+			all = holds(&ranges->ranges[v], is_null, is_null ? 0 : key_of(ranges, v, entry->values[v]));
+	}
+	return all;
+}

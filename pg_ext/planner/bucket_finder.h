@@ -1,0 +1,48 @@
+/* buckets.h -- where the expressions of a question change: buckets by evaluation.
+ *
+ * A bucket is a longest range of times in which all run keys (monotone.h) keep their values. It is found from a time in it:
+ *
+ *   known     the bucket was found before, for another series
+ *   width     as far from the end of the one before as one was wide: two evaluations show that it is so
+ *   gallop    steps outward from there that double until the keys differ, then halving
+ *
+ * The keys are never evaluated at times outside the range from the first to the last entry of a series, nor at those that are
+ * no times of the column's type. A bucket that ends with the last entry of its series may go on in another one.
+ */
+#ifndef IFOREST_PG_BUCKETS_H
+#define IFOREST_PG_BUCKETS_H
+
+#include "pg_ext/planner/monotone.h"
+#include "pg_ext/types/values.h"
+
+#include "nodes/execnodes.h"
+
+struct iforest_buckets;
+
+/* Prepares. Keys are evaluated in econtext, whose scan tuple is a row of the index's columns; its time, column `time`, is
+ * overwritten. Lives in the current memory context. */
+struct iforest_buckets *iforest_buckets_begin(const struct iforest_run_keys *keys,
+					      const struct iforest_definition *definition, AttrNumber time,
+					      ExprContext *econtext);
+
+/* Parameters or the session's time zone may have changed: forgets what it knows. */
+void iforest_buckets_rescan(struct iforest_buckets *buckets);
+
+/* Times ascend from here on, in a series whose last time is that. */
+void iforest_buckets_start(struct iforest_buckets *buckets, int64 last);
+
+/* The last time of the bucket that a time lies in. Requires  time <= last of start. A key that cannot be evaluated at a time
+ * (its error is not raised) gives that time a bucket of its own. */
+int64 iforest_buckets_end(struct iforest_buckets *buckets, int64 time);
+
+/* Are there no keys, and so one bucket? */
+bool iforest_buckets_is_one(const struct iforest_buckets *buckets);
+
+/* How buckets were found, for EXPLAIN; counted since begin. */
+struct iforest_buckets_counts {
+	uint64 n_known, n_by_width, n_galloped, n_evaluations;
+};
+
+struct iforest_buckets_counts iforest_buckets_counts(const struct iforest_buckets *buckets);
+
+#endif

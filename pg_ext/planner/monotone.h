@@ -1,0 +1,74 @@
+/* monotone.h -- what is known of an expression of one column: where it can change.
+ *
+ * Expressions are proven, not recognised: an expression is monotone in a column if the column itself is all it has, or if it is
+ * a function from the list in monotone.c, or this extension's own (iforest_bucket_of), of one monotone argument, its other
+ * arguments having no column. Where f is monotone and f(a) = f(b), it is the same everywhere between: so the ends of a bucket
+ * are found by evaluating the very expression, by galloping (buckets.h).
+ *
+ * Conversions between local time and UTC are monotone only between the transitions of the time zone: they add breaks, and an
+ * expression is monotone between its breaks. So are times to which months are added, between the last days of months, and a
+ * time less a multiple of days that hangs on the day of the week, while that stays the same. Any other function keeps its value
+ * where its arguments keep theirs: so the run keys of an expression are the largest monotone expressions in it, whatever is
+ * done to them.
+ */
+#ifndef IFOREST_PG_MONOTONE_H
+#define IFOREST_PG_MONOTONE_H
+
+#include "pg_ext/base/engine.h"
+
+#include "nodes/pg_list.h"
+#include "nodes/primnodes.h"
+
+/* What is the same for two times if nothing breaks the order between them. */
+enum iforest_break_kind {
+	IFOREST_BREAK_UTC,      /* the piece of a time zone that a timestamp of UTC lies in (zones.h) */
+	IFOREST_BREAK_LOCAL,    /* the same for local time of that zone */
+	IFOREST_BREAK_MONTHS,   /* the days of a month up to the 28th, or one of the others, in which a timestamp lies */
+	IFOREST_BREAK_VALUE     /* the value of an expression of any type */
+};
+
+/* A break node is a list of three: the expression, the zone (text, without columns; NULL: that of the session), and the kind, a
+ * Const of int4. */
+struct iforest_run_keys {
+	List *expressions;  /* Expr, each monotone in the column between the breaks */
+	List *breaks;       /* List of three Node */
+};
+
+enum iforest_break_kind iforest_break_kind(const List *one);
+
+/* Is the expression monotone in column `attribute` of varno 1, between the breaks that are added to *breaks, and NULL where the
+ * column is? Requires  no volatile function in it. Where it is not, *breaks stays as it was. */
+bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks);
+
+/* The same, whatever it is where the column is NULL. */
+bool iforest_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **breaks);
+
+/* Is a constant of it infinite or NaN, or a parameter that may be? */
+bool iforest_may_be_infinite(Node *expression);
+
+/* The same, or is one 0, or is a remainder taken: may it make NaN of an infinity? That comes after all others, so what is made
+ * of the infinities at both ends of a column may be equal, and nothing between them. */
+bool iforest_may_make_nan(Node *expression);
+
+/* Does a RelabelType leave values in their order? Not so where an int4 becomes an oid, say. */
+bool iforest_keeps_order(const RelabelType *relabel);
+
+/* x = c, x being monotone, as x >= c and x <= c; NIL if the condition is none such, or has breaks where it may not. */
+List *iforest_halves(Node *condition, AttrNumber attribute, bool may_break);
+
+/* Adds what decides where the expression changes with column `attribute`. Other columns are taken as constants. */
+void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest_run_keys *keys);
+
+/* Are equal values of this expression also written alike? Numbers of type numeric are not where their scale varies; nor
+ * are values of types without that promise, or text under a nondeterministic collation. */
+bool iforest_equal_is_identical(Node *expression);
+
+/* Are equal values of two such expressions of one type written alike? Known of numbers whose scale their type or value
+ * tells. */
+bool iforest_are_written_alike(Node *a, Node *b);
+
+/* Does it mention column `attribute` of varno 1; any column? */
+bool iforest_mentions(Node *expression, AttrNumber attribute);
+bool iforest_has_columns(Node *expression);
+
+#endif

@@ -1,0 +1,146 @@
+/* monotone_functions.h -- functions of which the order of results is known. monotone.c's list, not for others. */
+#ifndef IFOREST_PG_MONOTONE_FUNCTIONS_H
+#define IFOREST_PG_MONOTONE_FUNCTIONS_H
+
+#include "pg_ext/planner/monotone.h"
+
+#include "utils/fmgroids.h"
+
+/* Breaks that a function adds for its monotone argument. */
+enum breaks {
+	NO_BREAKS,
+	UTC_OF_SESSION,   /* the argument is turned into local time of the session's zone */
+	LOCAL_OF_SESSION, /* the argument is local time of the session's zone */
+	UTC_OF_ARGUMENT,  /* the same for the zone that another argument names */
+	LOCAL_OF_ARGUMENT
+};
+
+struct monotone_function {
+	Oid function;
+	int argument;       /* the function is monotone in it, whatever constants the others are */
+	enum breaks breaks;
+	int zone;           /* the argument that names the zone */
+};
+
+static const struct monotone_function functions[] = {
+	{ F_DATE_TRUNC_TEXT_TIMESTAMP, 1, NO_BREAKS, 0 },
+	{ F_DATE_TRUNC_TEXT_TIMESTAMPTZ, 1, UTC_OF_SESSION, 0 },
+	{ F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT, 1, UTC_OF_ARGUMENT, 2 },
+	{ F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP, 1, NO_BREAKS, 0 },
+	{ F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ, 1, NO_BREAKS, 0 },
+	{ F_TIMEZONE_TEXT_TIMESTAMPTZ, 1, UTC_OF_ARGUMENT, 0 },
+	{ F_TIMEZONE_TEXT_TIMESTAMP, 1, LOCAL_OF_ARGUMENT, 0 },
+	{ F_TIMEZONE_INTERVAL_TIMESTAMPTZ, 1, NO_BREAKS, 0 },
+	{ F_TIMEZONE_INTERVAL_TIMESTAMP, 1, NO_BREAKS, 0 },
+	{ F_TO_TIMESTAMP_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMP_MI, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMP_MI, 1, NO_BREAKS, 0 },
+	{ F_TIMESTAMPTZ_MI, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMPTZ_MI, 1, NO_BREAKS, 0 },
+	{ F_DATE_MI, 0, NO_BREAKS, 0 },
+	{ F_DATE_MI, 1, NO_BREAKS, 0 },
+	{ F_DATE_PLI, 0, NO_BREAKS, 0 },
+	{ F_DATE_PLI, 1, NO_BREAKS, 0 },
+	{ F_DATE_MII, 0, NO_BREAKS, 0 },
+	{ F_DATE_MII, 1, NO_BREAKS, 0 },
+
+	/* casts */
+	{ F_DATE_TIMESTAMPTZ, 0, UTC_OF_SESSION, 0 },
+	{ F_TIMESTAMP_TIMESTAMPTZ, 0, UTC_OF_SESSION, 0 },
+	{ F_TIMESTAMPTZ_TIMESTAMP, 0, LOCAL_OF_SESSION, 0 },
+	{ F_TIMESTAMPTZ_DATE, 0, LOCAL_OF_SESSION, 0 },
+	{ F_DATE_TIMESTAMP, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMP_DATE, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMP_TIMESTAMP_INT4, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMPTZ_TIMESTAMPTZ_INT4, 0, NO_BREAKS, 0 },
+	{ F_INT2_INT4, 0, NO_BREAKS, 0 },
+	{ F_INT2_INT8, 0, NO_BREAKS, 0 },
+	{ F_INT4_INT2, 0, NO_BREAKS, 0 },
+	{ F_INT4_INT8, 0, NO_BREAKS, 0 },
+	{ F_INT8_INT2, 0, NO_BREAKS, 0 },
+	{ F_INT8_INT4, 0, NO_BREAKS, 0 },
+	{ F_INT2_FLOAT4, 0, NO_BREAKS, 0 },
+	{ F_INT2_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_INT4_FLOAT4, 0, NO_BREAKS, 0 },
+	{ F_INT4_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_INT8_FLOAT4, 0, NO_BREAKS, 0 },
+	{ F_INT8_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_INT2_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_INT4_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_INT8_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4_INT2, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4_INT4, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4_INT8, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8_INT2, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8_INT4, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8_INT8, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8_FLOAT4, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_INT2, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_INT4, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_INT8, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_FLOAT4, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_NUMERIC_INT4, 0, NO_BREAKS, 0 },
+
+	/* rounding */
+	{ F_FLOOR_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_FLOOR_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_CEIL_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_CEIL_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_CEILING_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_CEILING_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_TRUNC_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_TRUNC_NUMERIC_INT4, 0, NO_BREAKS, 0 },
+	{ F_ROUND_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_ROUND_NUMERIC_INT4, 0, NO_BREAKS, 0 },
+	{ F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, 0, NO_BREAKS, 0 },
+	{ F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4, 0, NO_BREAKS, 0 },
+
+	/* division by a constant */
+	{ F_INT2DIV, 0, NO_BREAKS, 0 },
+	{ F_INT4DIV, 0, NO_BREAKS, 0 },
+	{ F_INT8DIV, 0, NO_BREAKS, 0 },
+	{ F_INT24DIV, 0, NO_BREAKS, 0 },
+	{ F_INT28DIV, 0, NO_BREAKS, 0 },
+	{ F_INT42DIV, 0, NO_BREAKS, 0 },
+	{ F_INT48DIV, 0, NO_BREAKS, 0 },
+	{ F_INT82DIV, 0, NO_BREAKS, 0 },
+	{ F_INT84DIV, 0, NO_BREAKS, 0 },
+	{ F_DIV, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4DIV, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8DIV, 0, NO_BREAKS, 0 },
+	{ F_FLOAT48DIV, 0, NO_BREAKS, 0 },
+	{ F_FLOAT84DIV, 0, NO_BREAKS, 0 },
+
+	{ F_INT2UM, 0, NO_BREAKS, 0 },
+	{ F_INT4UM, 0, NO_BREAKS, 0 },
+	{ F_INT8UM, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_UMINUS, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4UM, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8UM, 0, NO_BREAKS, 0 },
+};
+
+/* monotone in either argument */
+static const Oid sums_and_products[] = {
+	F_INT2PL,    F_INT4PL,    F_INT8PL,    F_INT24PL,   F_INT28PL,	F_INT42PL,    F_INT48PL,    F_INT82PL,	  F_INT84PL,
+	F_INT2MI,    F_INT4MI,    F_INT8MI,    F_INT24MI,   F_INT28MI,	F_INT42MI,    F_INT48MI,    F_INT82MI,	  F_INT84MI,
+	F_INT2MUL,   F_INT4MUL,	  F_INT8MUL,   F_INT24MUL,  F_INT28MUL, F_INT42MUL,   F_INT48MUL,   F_INT82MUL,	  F_INT84MUL,
+	F_FLOAT4PL,  F_FLOAT8PL,  F_FLOAT48PL, F_FLOAT84PL, F_FLOAT4MI, F_FLOAT8MI,   F_FLOAT48MI,  F_FLOAT84MI,  F_FLOAT4MUL,
+	F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL,
+};
+
+/* those of reals and numerics, where 0 times infinity, NaN, would come between -infinity and infinity */
+static const Oid real_products[] = { F_FLOAT4MUL, F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_MUL };
+
+static const Oid remainders[] = { F_INT2MOD, F_INT4MOD, F_INT8MOD, F_MOD_INT2_INT2, F_MOD_INT4_INT4, F_MOD_INT8_INT8,
+				  F_NUMERIC_MOD, F_MOD_NUMERIC_NUMERIC };
+static const Oid roundings[] = { F_FLOOR_NUMERIC, F_CEIL_NUMERIC, F_CEILING_NUMERIC };
+static const Oid differences[] = { F_INT2MI, F_INT4MI, F_INT8MI, F_NUMERIC_SUB };
+static const Oid extracts[] = { F_EXTRACT_TEXT_TIMESTAMP,   F_EXTRACT_TEXT_TIMESTAMPTZ,	  F_EXTRACT_TEXT_INTERVAL,
+				F_DATE_PART_TEXT_TIMESTAMP, F_DATE_PART_TEXT_TIMESTAMPTZ, F_DATE_PART_TEXT_INTERVAL,
+				F_EXTRACT_TEXT_DATE };
+
+#endif

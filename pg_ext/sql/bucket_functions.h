@@ -1,0 +1,21 @@
+/* times.h -- times as SQL functions are given them: datums of a type that is known at the call, and 64-bit numbers. */
+#ifndef IFOREST_PG_TIMES_H
+#define IFOREST_PG_TIMES_H
+
+#include "pg_ext/base/engine.h"
+
+#include "fmgr.h"
+
+#include "core/model/bucket.h"
+
+/* t0, t1, n, step and origin, the arguments from `first` on; what is beyond the last is NULL. A window to an end of time is
+ * open there. Raises errors of what does not go together.
+ * Requires  t0 and t1 are not NULL. */
+struct iforest_bucketing iforest_bucketing_argument(FunctionCallInfo fcinfo, int first, Oid type);
+
+_Noreturn void iforest_bucket_out_of_range(void);
+
+/* The start or end of a bucket; NULL where the window is open and not cut. */
+Datum iforest_bucket_bound(const struct iforest_bucketing *bucketing, int64 bucket, bool is_end, Oid type, bool *is_null);
+
+#endif

@@ -1,0 +1,17 @@
+/* functions.h -- what the SQL functions share. Each function is documented where it is created (sql/pg/iforest--*.sql). */
+#ifndef IFOREST_PG_FUNCTIONS_H
+#define IFOREST_PG_FUNCTIONS_H
+
+#include "pg_ext/base/engine.h"
+
+#include "fmgr.h"
+
+/* Opens an iforest index that is valid, and its table before it. Raises errors that say what it is otherwise; temporary
+ * indexes of other sessions are refused. *heap may be NULL. The first one opens also those that are not valid, and partitioned
+ * ones. */
+Relation iforest_open_iforest(Oid oid, LOCKMODE lock_mode, Relation *heap);
+/* Also a partitioned one, which holds nothing itself. */
+Relation iforest_open_named_or_partitioned(Oid oid, LOCKMODE lock_mode, Relation *heap);
+void iforest_close_named(Relation index, Relation heap, LOCKMODE lock_mode);
+
+#endif

@@ -1,0 +1,486 @@
+#include "pg_ext/storage/extents.h"
+
+#include "access/generic_xlog.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "storage/lmgr.h"
+#include "storage/procarray.h"
+#include "utils/snapmgr.h"
+
+#include "pg_ext/storage/meta.h"
+
+enum { SLOTS = IFOREST_CONTENT_BYTES / sizeof(struct iforest_extent), MAX_LIST_PAGES = 64 };
+
+/* So many extents may wait for their last possible reader; the list has room for ten times as many in all. */
+enum { MOST_WAITING = 2048 };
+
+/* A server that was restored knows extents beyond the end of its file: of those last taken nothing was written. A run takes a
+ * sixteenth of its pages ahead, sketches less than the pages that they are of, a chain 16 blocks. */
+enum { MOST_AHEAD = 2048 };
+
+/* All pages of the list, the first one locked exclusively, the others pinned and locked as well. */
+struct list {
+	Relation index;
+	uint32 n_pages;
+	Buffer buffers[MAX_LIST_PAGES];
+};
+
+static const char IMPOSSIBLE[] = "An extent that it lists is impossible.";
+static const char CIRCLE[] = "The pages of the list of extents form a circle.";
+
+static struct iforest_extent *slots_of(Page page)
+{
+	return (struct iforest_extent *)iforest_content(page);
+}
+
+static uint32 n_slots(Page page)
+{
+	return iforest_content_used(page) / sizeof(struct iforest_extent);
+}
+
+static void close_list(struct list *list)
+{
+	while (list->n_pages > 0)
+		UnlockReleaseBuffer(list->buffers[--list->n_pages]);
+}
+
+static struct iforest_extent *extent_at(const struct list *list, uint32 at)
+{
+	return &slots_of(BufferGetPage(list->buffers[at / SLOTS]))[at % SLOTS];
+}
+
+/* Calls for every slot of the list: for (uint32 at = 0; next_slot(list, &at); at++) */
+static bool next_slot(const struct list *list, uint32 *at)
+{
+	while (*at / SLOTS < list->n_pages) {
+		if (*at % SLOTS < n_slots(BufferGetPage(list->buffers[*at / SLOTS])))
+			return true;
+		*at = (*at / SLOTS + 1) * SLOTS;
+	}
+	return false;
+}
+
+/* ---- what a list may hold ---- */
+
+static bool is_possible(const struct iforest_extent *extent, uint64 n_blocks)
+{
+	uint64 most = Min(2 * n_blocks + MOST_AHEAD, MaxBlockNumber);
+
+	return extent->n_blocks == 0 ||
+	       (extent->start >= IFOREST_FIRST_FREE_BLOCK && (uint64)extent->start + extent->n_blocks <= most &&
+		(uint64)extent->first + extent->n_blocks <= most &&
+		(extent->owner <= IFOREST_OWNER_INDEX || extent->owner > IFOREST_FIRST_CLOCK));
+}
+
+static int compare_starts(const void *left, const void *right)
+{
+	const struct iforest_extent *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+bool iforest_extents_overlap(struct iforest_extent *extents, uint32 n)
+{
+	bool overlap = false;
+
+	qsort(extents, n, sizeof *extents, compare_starts);
+	for (uint32 i = 1; i < n && !overlap; i++)
+		overlap = (uint64)extents[i - 1].start + extents[i - 1].n_blocks > extents[i].start;
+	return overlap;
+}
+
+/* What is given out must be nobody's. */
+static void check_list(const struct list *list)
+{
+	uint64 n_blocks = RelationGetNumberOfBlocks(list->index);
+	struct iforest_extent *used = palloc((Size)list->n_pages * IFOREST_CONTENT_BYTES);
+	uint32 n = 0;
+
+	for (uint32 at = 0; next_slot(list, &at); at++) {
+		if (!is_possible(extent_at(list, at), n_blocks))
+			iforest_page_wrong(list->index, BufferGetBlockNumber(list->buffers[at / SLOTS]), IMPOSSIBLE);
+		if (extent_at(list, at)->n_blocks > 0)
+			used[n++] = *extent_at(list, at);
+	}
+	if (iforest_extents_overlap(used, n))
+		iforest_page_wrong(list->index, IFOREST_SPACE_BLOCK, "Two extents of the list overlap.");
+	pfree(used);
+}
+
+static bool is_in_list(const struct list *list, BlockNumber block)
+{
+	bool found = false;
+
+	for (uint32 i = 0; i < list->n_pages && !found; i++)
+		found = BufferGetBlockNumber(list->buffers[i]) == block;
+	return found;
+}
+
+static void open_list(struct list *list, Relation index)
+{
+	BlockNumber block = IFOREST_SPACE_BLOCK;
+
+	list->index = index;
+	list->n_pages = 0;
+	while (block != InvalidBlockNumber) {
+		if (list->n_pages == MAX_LIST_PAGES || is_in_list(list, block))
+			iforest_page_wrong(index, block, CIRCLE);
+		list->buffers[list->n_pages] = iforest_page_lock(index, block, IFOREST_KIND_SPACE, BUFFER_LOCK_EXCLUSIVE);
+		block = iforest_special(BufferGetPage(list->buffers[list->n_pages]))->next;
+		list->n_pages++;
+	}
+	check_list(list);
+}
+
+/* ---- changes: one atomic record for one or two slots ---- */
+
+static void put(struct list *list, const uint32 *at, const struct iforest_extent *extents, int n)
+{
+	GenericXLogState *state = GenericXLogStart(list->index);
+
+	for (int i = 0; i < n; i++) {
+		Page page = GenericXLogRegisterBuffer(state, list->buffers[at[i] / SLOTS], 0);
+		uint32 slot = at[i] % SLOTS;
+
+		if (n_slots(page) <= slot)
+			iforest_content_set_used(page, (slot + 1) * sizeof(struct iforest_extent));
+		slots_of(page)[slot] = extents[i];
+	}
+	GenericXLogFinish(state);
+}
+
+static BlockNumber end_of_list(const struct list *list)
+{
+	BlockNumber end = IFOREST_FIRST_FREE_BLOCK;
+
+	for (uint32 at = 0; next_slot(list, &at); at++)
+		end = Max(end, extent_at(list, at)->start + extent_at(list, at)->n_blocks);
+	return end;
+}
+
+void iforest_space_ensure(Relation index, BlockNumber end)
+{
+	if (RelationGetNumberOfBlocks(index) >= end)
+		return;
+	if (!RELATION_IS_LOCAL(index))
+		LockRelationForExtension(index, ExclusiveLock);
+	for (BlockNumber block = RelationGetNumberOfBlocks(index); block < end; block++)
+		ReleaseBuffer(ReadBufferExtended(index, MAIN_FORKNUM, P_NEW, RBM_NORMAL, NULL));
+	if (!RELATION_IS_LOCAL(index))
+		UnlockRelationForExtension(index, ExclusiveLock);
+}
+
+/* n blocks beyond the end of the list. An earlier attempt may have left some there. */
+static struct iforest_extent extend(struct list *list, uint32 n)
+{
+	struct iforest_extent extent = { .start = end_of_list(list), .n_blocks = n };
+
+	iforest_space_ensure(list->index, extent.start + n);
+	return extent;
+}
+
+static uint32 append_slot(struct list *list, uint32 page)
+{
+	return page * SLOTS + n_slots(BufferGetPage(list->buffers[page]));
+}
+
+/* An unused slot. A list that is full grows by a page, whose own extent is its first slot. */
+static uint32 unused_slot(struct list *list)
+{
+	uint32 last = list->n_pages - 1;
+	GenericXLogState *state;
+	struct iforest_extent own;
+	Buffer buffer;
+	Page page;
+
+	for (uint32 at = 0; next_slot(list, &at); at++)
+		if (extent_at(list, at)->n_blocks == 0)
+			return at;
+	if (n_slots(BufferGetPage(list->buffers[last])) < SLOTS)
+		return append_slot(list, last);
+	if (list->n_pages == MAX_LIST_PAGES)
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			errmsg("index \"%s\" has too many extents", RelationGetRelationName(list->index)),
+			errhint("REINDEX INDEX lays it out anew."));
+	own = extend(list, 1);
+	own.owner = IFOREST_OWNER_INDEX;
+	buffer = ReadBuffer(list->index, own.start);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	state = GenericXLogStart(list->index);
+	page = GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE);
+	iforest_page_init(page, IFOREST_KIND_SPACE, 0);
+	slots_of(page)[0] = own;
+	iforest_content_set_used(page, sizeof own);
+	page = GenericXLogRegisterBuffer(state, list->buffers[last], 0);
+	iforest_special(page)->next = own.start;
+	GenericXLogFinish(state);
+	list->buffers[list->n_pages++] = buffer;
+	return append_slot(list, last + 1);
+}
+
+/* ---- free extents ---- */
+
+static bool is_free(const struct iforest_extent *extent)
+{
+	return extent->n_blocks > 0 && extent->owner == IFOREST_OWNER_NONE;
+}
+
+/* Joins a free extent with a free neighbour, again and again. */
+static void join(struct list *list, uint32 at)
+{
+	bool joined = true;
+
+	while (joined) {
+		joined = false;
+		for (uint32 other = 0; !joined && next_slot(list, &other); other++) {
+			struct iforest_extent a = *extent_at(list, at), b = *extent_at(list, other);
+			struct iforest_extent both[2] = { a, { 0 } };
+			uint32 places[2] = { at, other };
+
+			if (other == at || !is_free(&b) ||
+			    (a.start + a.n_blocks != b.start && b.start + b.n_blocks != a.start))
+				continue;
+			both[0].start = Min(a.start, b.start);
+			both[0].n_blocks = a.n_blocks + b.n_blocks;
+			put(list, places, both, 2);
+			joined = true;
+		}
+	}
+}
+
+static void set_free(struct list *list, uint32 at)
+{
+	struct iforest_extent extent = { .start = extent_at(list, at)->start, .n_blocks = extent_at(list, at)->n_blocks };
+
+	put(list, &at, &extent, 1);
+	join(list, at);
+}
+
+/* Extents whose last possible reader is gone become free. While an old snapshot holds back very many, the one that has waited
+ * longest becomes free all the same, each time: who still reads it begins again. */
+static void ripen(struct list *list)
+{
+	uint32 n_waiting = 0, oldest = 0;
+	uint64 oldest_freed = 0;
+
+	for (uint32 at = 0; next_slot(list, &at); at++) {
+		uint64 freed = extent_at(list, at)->freed;
+
+		if (freed && GlobalVisCheckRemovableFullXid(NULL, FullTransactionIdFromU64(freed))) {
+			set_free(list, at);
+		} else if (freed) {
+			n_waiting++;
+			if (oldest_freed == 0 || freed < oldest_freed) {
+				oldest = at;
+				oldest_freed = freed;
+			}
+		}
+	}
+	if (n_waiting > MOST_WAITING)
+		set_free(list, oldest);
+}
+
+/* The smallest free extent with n_wanted blocks, or the largest of all. */
+static bool find_free(const struct list *list, uint32 n_wanted, uint32 *best)
+{
+	uint32 n_best = 0;
+
+	for (uint32 at = 0; next_slot(list, &at); at++) {
+		const struct iforest_extent *extent = extent_at(list, at);
+		uint32 n = extent->n_blocks;
+
+		if (!is_free(extent))
+			continue;
+		if (n_best == 0 || (n >= n_wanted && (n_best < n_wanted || n < n_best)) || (n < n_wanted && n > n_best)) {
+			*best = at;
+			n_best = n;
+		}
+	}
+	/* small pieces would make many extents out of a large run */
+	return n_best >= n_wanted || (n_best > 0 && n_best >= n_wanted / 8);
+}
+
+/* Is there an extent that this one goes on from, in the file and for its owner? The index's own are in no order. */
+static bool find_predecessor(const struct list *list, const struct iforest_extent *extent, uint32 *at)
+{
+	for (*at = 0; next_slot(list, at); ++*at) {
+		const struct iforest_extent *other = extent_at(list, *at);
+
+		if (other->n_blocks > 0 && other->owner == extent->owner && !other->freed &&
+		    other->start + other->n_blocks == extent->start &&
+		    (extent->owner == IFOREST_OWNER_INDEX || other->first + other->n_blocks == extent->first))
+			return true;
+	}
+	return false;
+}
+
+struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 first, uint32 n_wanted)
+{
+	struct iforest_extent pieces[3], taken;
+	uint32 places[3], before;
+	struct list list;
+	int n_pieces = 1;
+
+	open_list(&list, index);
+	ripen(&list);
+	if (find_free(&list, n_wanted, &places[0])) {
+		pieces[0] = *extent_at(&list, places[0]);
+		iforest_space_ensure(index, pieces[0].start + Min(pieces[0].n_blocks, n_wanted));
+		if (pieces[0].n_blocks > n_wanted) {
+			pieces[1] = (struct iforest_extent){ .start = pieces[0].start + n_wanted,
+							     .n_blocks = pieces[0].n_blocks - n_wanted };
+			pieces[0].n_blocks = n_wanted;
+			places[1] = unused_slot(&list);
+			n_pieces = 2;
+		}
+	} else {
+		places[0] = unused_slot(&list);
+		pieces[0] = extend(&list, n_wanted);
+	}
+	pieces[0].owner = owner;
+	pieces[0].first = first;
+	taken = pieces[0];
+	if (find_predecessor(&list, &taken, &before)) {
+		struct iforest_extent longer = *extent_at(&list, before);
+
+		longer.n_blocks += taken.n_blocks;
+		pieces[0] = (struct iforest_extent){ .start = 0 };
+		places[n_pieces] = before;
+		pieces[n_pieces++] = longer;
+		if (owner != IFOREST_OWNER_INDEX)
+			taken = longer;
+	}
+	put(&list, places, pieces, n_pieces);
+	close_list(&list);
+	return taken;
+}
+
+void iforest_space_trim(Relation index, uint32 owner, uint32 n_used)
+{
+	struct list list;
+
+	open_list(&list, index);
+	for (uint32 at = 0; next_slot(&list, &at); at++) {
+		struct iforest_extent extent = *extent_at(&list, at);
+		struct iforest_extent pieces[2] = { extent, extent };
+		uint32 places[2] = { at };
+
+		if (extent.n_blocks == 0 || extent.owner != owner || extent.freed ||
+		    extent.first + extent.n_blocks <= n_used)
+			continue;
+		if (extent.first >= n_used) {
+			set_free(&list, at);
+			continue;
+		}
+		pieces[0].n_blocks = n_used - extent.first;
+		pieces[1] = (struct iforest_extent){ .start = extent.start + pieces[0].n_blocks,
+						     .n_blocks = extent.n_blocks - pieces[0].n_blocks };
+		places[1] = unused_slot(&list);
+		put(&list, places, pieces, 2);
+		join(&list, places[1]);
+	}
+	close_list(&list);
+}
+
+static void let_go(struct list *list, uint32 at)
+{
+	struct iforest_extent extent = *extent_at(list, at);
+
+	/* an index that nobody else can see has no reader but this backend, and that begins again when it meets a foreign
+	 * page */
+	if (iforest_is_unshared(list->index)) {
+		set_free(list, at);
+		return;
+	}
+	extent.freed = U64FromFullTransactionId(ReadNextFullTransactionId());
+	put(list, &at, &extent, 1);
+}
+
+void iforest_space_free(Relation index, uint32 owner, bool at_once)
+{
+	struct list list;
+
+	open_list(&list, index);
+	for (uint32 at = 0; next_slot(&list, &at); at++) {
+		if (extent_at(&list, at)->n_blocks == 0 || extent_at(&list, at)->owner != owner ||
+		    extent_at(&list, at)->freed)
+			continue;
+		if (at_once)
+			set_free(&list, at);
+		else
+			let_go(&list, at);
+	}
+	close_list(&list);
+}
+
+static bool is_named(uint32 owner, const uint32 *owners, uint32 n_owners)
+{
+	bool found = owner == IFOREST_OWNER_INDEX || owner == IFOREST_OWNER_NONE;
+
+	for (uint32 i = 0; i < n_owners && !found; i++)
+		found = owners[i] == owner;
+	return found;
+}
+
+uint64 iforest_space_sweep(Relation index, const uint32 *owners, uint32 n_owners)
+{
+	BlockNumber n_present = RelationGetNumberOfBlocks(index);
+	struct list list;
+	uint64 n_found = 0;
+	BlockNumber end;
+
+	open_list(&list, index);
+	ripen(&list);
+	for (uint32 at = 0; next_slot(&list, &at); at++) {
+		const struct iforest_extent *extent = extent_at(&list, at);
+
+		if (extent->n_blocks > 0 && !extent->freed && !is_named(extent->owner, owners, n_owners)) {
+			n_found += extent->n_blocks;
+			set_free(&list, at);
+		}
+	}
+	end = end_of_list(&list);
+	if (n_present > end) {
+		struct iforest_extent extent = { .start = end, .n_blocks = n_present - end };
+		uint32 at = unused_slot(&list);
+
+		/* the list itself may just have grown into these */
+		if (end_of_list(&list) == end) {
+			put(&list, &at, &extent, 1);
+			join(&list, at);
+			n_found += extent.n_blocks;
+		}
+	}
+	close_list(&list);
+	return n_found;
+}
+
+struct iforest_extent *iforest_space_read(Relation index, uint32 *n_extents)
+{
+	struct iforest_extent *extents = NULL;
+	BlockNumber block = IFOREST_SPACE_BLOCK;
+	uint32 n = 0, n_pages = 0;
+
+	while (block != InvalidBlockNumber) {
+		struct iforest_special special;
+		uint32 n_bytes, before = n;
+		BlockNumber n_blocks;
+
+		if (n_pages++ == MAX_LIST_PAGES)
+			iforest_page_wrong(index, block, CIRCLE);
+		extents = extents ? repalloc(extents, n * sizeof *extents + IFOREST_CONTENT_BYTES)
+				  : palloc(IFOREST_CONTENT_BYTES);
+		n_bytes = iforest_page_copy(index, block, IFOREST_KIND_SPACE, (uint8 *)(extents + n), &special);
+		n_blocks = RelationGetNumberOfBlocks(index);
+		for (uint32 i = 0; i < n_bytes / sizeof *extents; i++) {
+			if (!is_possible(&extents[before + i], n_blocks))
+				iforest_page_wrong(index, block, IMPOSSIBLE);
+			if (extents[before + i].n_blocks > 0)
+				extents[n++] = extents[before + i];
+		}
+		block = special.next;
+	}
+	*n_extents = n;
+	return extents;
+}

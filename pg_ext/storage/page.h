@@ -1,0 +1,130 @@
+/* page.h -- the blocks of an index, and what stands in which byte of them.
+ *
+ *   block 0      metapage (meta.h)
+ *   block 1, 2   the two slots of the manifest: the one that is not in force is overwritten, then the metapage turns
+ *   block 3      first page of the list of extents (space.h)
+ *   others       as the list of extents says: runs, chains of pending entries, series, more pages of the kinds above
+ *
+ * Every block is laid out as PostgreSQL's pages are, so that its checksums, full-page images and generic WAL work:
+ *
+ *   [0, 24)         PageHeaderData; what is in use ends at pd_lower. Generic WAL zeroes all between pd_lower and pd_upper
+ *   [24, pd_lower)  content
+ *   [8176, 8192)    struct iforest_special: whose page this is
+ *
+ * What stands on a page may be damaged, or forged with a right checksum of PostgreSQL's. So each number is bounded where it is
+ * read, before anything is looped over, allocated, written or extended by it:
+ *
+ *   field                                        bounded in
+ *   pd_lower, pd_upper, pd_special, kind         page.c   is_ours()
+ *   a block's number, wherever it stands         page.c   iforest_page_read(): must be in the file; pager.c the same
+ *   meta     slot, lengths, clock numbers,       meta.c   what_is_wrong(): blocks within the file, no chain longer than it
+ *            chains, blocks of slots and series
+ *   manifest checksum; location, pages of a run  core/run/manifest.c; index.c are_possible()
+ *   space    extents                             space.c  is_possible(): within twice the file; overlaps() before a change
+ *            next                                space.c  at most 64 pages, none twice
+ *   series   record lengths; next                series_pages.c  read_records(); no more pages than the file has
+ *   pending  entries                             pending.c  the checksum; the length, and what all entries have in common
+ *            next, last                          pending.c  as many pages as the metapage says; last: 15 blocks ahead at most
+ *   run      checksum, counts, offsets           core/page/leaf.c, core/page/node_slice.c; whose page it is: pager.c lock_page()
+ *   sketch   length, number, entries             sketch_pages.c  length within the file; sketches one after the other
+ */
+#ifndef IFOREST_PG_PAGE_H
+#define IFOREST_PG_PAGE_H
+
+#include "pg_ext/base/engine.h"
+
+#include "storage/bufmgr.h"
+#include "storage/bufpage.h"
+
+enum iforest_page_kind {
+	IFOREST_KIND_META = 1,
+	IFOREST_KIND_MANIFEST = 2,
+	IFOREST_KIND_SPACE = 3,
+	IFOREST_KIND_SERIES = 4,
+	IFOREST_KIND_PENDING = 5,
+	IFOREST_KIND_RUN = 6,
+	IFOREST_KIND_SKETCH = 7 /* sketch_pages.h */
+};
+
+#define IFOREST_PAGE_ID 0x1F07 /* in the last two bytes of every page, for whoever looks at a file */
+#define IFOREST_CHAIN_CLOSED 1 /* flag of a pending page: the chain takes no more entries */
+#define IFOREST_PAGE_SUMMED 2  /* flag of a pending page: it ends with a struct iforest_sum */
+
+struct iforest_special {
+	uint32 owner;     /* clock number of the run or chain, 0: of the index as such */
+	uint32 next;      /* next page of a chain or list, InvalidBlockNumber at its end; of a run the page's index in it */
+	uint32 last;      /* pending: last block of the extent that this page lies in */
+	uint8 kind;       /* enum iforest_page_kind */
+	uint8 flags;
+	uint16 page_id;
+};
+
+/* The last bytes before the special space of a page that has the flag, above pd_upper. pending.c says what is summed up. */
+struct iforest_sum {
+	uint32 checksum;
+	uint16 n_bytes;   /* of the content, from its beginning */
+	uint16 zero;
+};
+
+#define IFOREST_CONTENT MAXALIGN(SizeOfPageHeaderData)
+#define IFOREST_CONTENT_BYTES (BLCKSZ - IFOREST_CONTENT - MAXALIGN(sizeof(struct iforest_special)))
+
+static inline struct iforest_special *iforest_special(Page page)
+{
+	return (struct iforest_special *)PageGetSpecialPointer(page);
+}
+
+static inline struct iforest_sum *iforest_sum(Page page)
+{
+	return (struct iforest_sum *)PageGetSpecialPointer(page) - 1;
+}
+
+static inline uint8 *iforest_content(Page page)
+{
+	return (uint8 *)page + IFOREST_CONTENT;
+}
+
+static inline uint32 iforest_content_used(Page page)
+{
+	return ((PageHeader)page)->pd_lower - IFOREST_CONTENT;
+}
+
+/* Bytes that there is room for, those in use included. */
+static inline uint32 iforest_content_room(Page page)
+{
+	return ((PageHeader)page)->pd_upper - IFOREST_CONTENT;
+}
+
+static inline void iforest_content_set_used(Page page, uint32 n_bytes)
+{
+	((PageHeader)page)->pd_lower = (LocationIndex)(IFOREST_CONTENT + n_bytes);
+}
+
+/* Makes an empty page of a kind; next and last are InvalidBlockNumber. */
+void iforest_page_init(Page page, enum iforest_page_kind kind, uint32 owner);
+
+/* Raises that a block is corrupt; `why` is a sentence, or NULL. */
+_Noreturn void iforest_page_wrong(Relation index, BlockNumber block, const char *why);
+
+/* Pins a block whose number stood on a page; raises "corrupt" where it is not in the file. */
+Buffer iforest_page_read(Relation index, BlockNumber block);
+
+/* Is this a page of that kind? For pages that may have been given to someone else since their number was learnt. */
+bool iforest_page_is(Page page, enum iforest_page_kind kind, uint32 owner);
+
+/* Reads and locks a page that must be of that kind; raises "corrupt" otherwise. The buffer is the caller's to unlock and
+ * release. */
+Buffer iforest_page_lock(Relation index, BlockNumber block, enum iforest_page_kind kind, int lock_mode);
+
+/* Copies the content of such a page under a share lock, which is let go before return. `to` has IFOREST_CONTENT_BYTES.
+ * Returns the number of bytes in use. */
+uint32 iforest_page_copy(Relation index, BlockNumber block, enum iforest_page_kind kind, uint8 *to,
+			 struct iforest_special *special);
+
+#define IFOREST_MOST_APPENDED 1024
+
+/* Puts at most IFOREST_MOST_APPENDED bytes at the end of the content of a page that is locked exclusively and has room, and
+ * with them its new sum, unless that is NULL; logs just these bytes. */
+void iforest_page_append(Relation index, Buffer buffer, const uint8 *bytes, uint16 n_bytes, const struct iforest_sum *sum);
+
+#endif

@@ -1,0 +1,366 @@
+#include "pg_ext/storage/pending.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "core/base/bits.h"
+#include "pg_ext/base/test_points.h"
+
+enum { TIME_IS_NULL = 1 << 15, MOST_EXTENT = 16, ZERO_AT = 12 };
+
+/* ---- an entry as bytes ---- */
+
+static void write_entry(const struct iforest_entry *entry, unsigned n_values, uint8 *bytes)
+{
+	iforest_store32(bytes, (uint32_t)entry->key.series);
+	iforest_store16(bytes + 4, (uint16_t)(entry->present | (entry->key.time_is_null ? TIME_IS_NULL : 0)));
+	iforest_store16(bytes + 6, (uint16_t)(entry->key.ref & 0xffff));
+	iforest_store32(bytes + 8, (uint32_t)(entry->key.ref >> 16));
+	iforest_store32(bytes + 12, 0);
+	iforest_store64(bytes + 16, (uint64_t)entry->key.time);
+	for (unsigned v = 0; v < n_values; v++)
+		iforest_store64(bytes + 24 + 8 * v, (uint64_t)entry->values[v].integer);
+}
+
+static void read_key(const uint8 *bytes, struct iforest_key *key)
+{
+	key->series = iforest_load32(bytes);
+	key->time_is_null = (iforest_load16(bytes + 4) & TIME_IS_NULL) != 0;
+	key->time = (int64_t)iforest_load64(bytes + 16);
+	key->ref = (int64_t)iforest_load32(bytes + 8) << 16 | iforest_load16(bytes + 6);
+}
+
+static void read_entry(const uint8 *bytes, unsigned n_values, struct iforest_entry *entry)
+{
+	read_key(bytes, &entry->key);
+	entry->present = iforest_load16(bytes + 4) & ((1u << n_values) - 1);
+	for (unsigned v = 0; v < n_values; v++)
+		entry->values[v].integer = (int64_t)iforest_load64(bytes + 24 + 8 * v);
+}
+
+/* ---- the checksum ----
+ *
+ * XXH64 has four times the latency for so few bytes, and each entry has to wait for the one before it.
+ */
+
+static inline uint64 mix(uint64 sum, uint64 word)
+{
+	sum = (sum ^ word) * UINT64CONST(0x9E3779B185EBCA87);
+	return sum ^ sum >> 32;
+}
+
+static struct iforest_sum first_sum(const struct iforest_special *special, BlockNumber block)
+{
+	uint64 sum = mix(mix(0, special->owner | (uint64)special->last << 32), block);
+
+	return (struct iforest_sum){ .checksum = (uint32)sum };
+}
+
+static inline void sum_up(struct iforest_sum *sum, const uint8 *entry, uint16 n_bytes)
+{
+	uint64 mixed = sum->checksum;
+
+	for (uint16 at = 0; at < n_bytes; at += 8)
+		mixed = mix(mixed, iforest_load64(entry + at));
+	sum->checksum = (uint32)mixed;
+	sum->n_bytes += n_bytes;
+}
+
+/* What all entries have in common. */
+static bool is_entry(const uint8 *bytes, unsigned n_values)
+{
+	return iforest_load16(bytes + 6) != 0 && iforest_load32(bytes + ZERO_AT) == 0 &&
+	       (iforest_load16(bytes + 4) & ~(TIME_IS_NULL | ((1u << n_values) - 1))) == 0;
+}
+
+/* What is wrong with the content of a page, as a sentence; NULL: nothing. `sum` is the page's, NULL: it has none. */
+static const char *what_is_wrong(const uint8 *content, uint32 n_used, unsigned n_values, const struct iforest_special *special,
+				 BlockNumber block, const struct iforest_sum *sum)
+{
+	uint16 n_bytes = iforest_pending_entry_bytes(n_values);
+	struct iforest_sum found = first_sum(special, block);
+
+	if (n_used % n_bytes != 0 || (sum && (sum->n_bytes > n_used || sum->n_bytes % n_bytes != 0)))
+		return "The length of its entries is wrong.";
+	for (uint32 at = 0; at < n_used; at += n_bytes) {
+		if (!is_entry(content + at, n_values))
+			return "It has an impossible entry.";
+		if (sum && at < sum->n_bytes)
+			sum_up(&found, content + at, n_bytes);
+	}
+	return sum && found.checksum != sum->checksum ? "The checksum of its entries is wrong." : NULL;
+}
+
+/* ---- appending ---- */
+
+/* What an earlier version has appended to the page is not summed up, nor is what follows. */
+static void append_entry(Relation relation, Buffer buffer, const uint8 *entry, uint16 n_bytes)
+{
+	Page page = BufferGetPage(buffer);
+	bool is_summed = iforest_special(page)->flags & IFOREST_PAGE_SUMMED;
+	struct iforest_sum sum = { 0 };
+
+	if (is_summed) {
+		sum = *iforest_sum(page);
+		is_summed = sum.n_bytes == iforest_content_used(page);
+	}
+	if (is_summed)
+		sum_up(&sum, entry, n_bytes);
+	iforest_page_append(relation, buffer, entry, n_bytes, is_summed ? &sum : NULL);
+}
+
+/* Appends where the hint says, if that is the last page of an open chain and has room. */
+static bool append_here(Relation relation, const struct iforest_pending_place *place, const uint8 *entry, uint16 n_bytes)
+{
+	bool done = false;
+	Buffer buffer;
+	Page page;
+
+	if (place->clock == 0)
+		return false;
+	buffer = ReadBuffer(relation, place->block); /* which was in the file when the metapage named it */
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	page = BufferGetPage(buffer);
+	if (iforest_page_is(page, IFOREST_KIND_PENDING, place->clock) && iforest_special(page)->next == InvalidBlockNumber &&
+	    !(iforest_special(page)->flags & IFOREST_CHAIN_CLOSED) &&
+	    iforest_content_used(page) + n_bytes <= iforest_content_room(page)) {
+		append_entry(relation, buffer, entry, n_bytes);
+		done = true;
+	}
+	UnlockReleaseBuffer(buffer);
+	return done;
+}
+
+static unsigned chain_of_backend(void)
+{
+	return (unsigned)MyProcPid % IFOREST_CHAINS;
+}
+
+/* The last page of a chain, locked. */
+static Buffer lock_tail(Relation relation, const struct iforest_chain *chain)
+{
+	Buffer buffer = iforest_page_lock(relation, chain->tail, IFOREST_KIND_PENDING, BUFFER_LOCK_EXCLUSIVE);
+	const struct iforest_special *special = iforest_special(BufferGetPage(buffer));
+
+	if (special->owner != chain->clock || special->next != InvalidBlockNumber || special->last < chain->tail ||
+	    special->last - chain->tail >= MOST_EXTENT)
+		iforest_page_wrong(relation, chain->tail, "It is not the last page of its chain.");
+	return buffer;
+}
+
+static void init_page(Page page, BlockNumber block, uint32 clock, BlockNumber last)
+{
+	struct iforest_special *special;
+
+	iforest_page_init(page, IFOREST_KIND_PENDING, clock);
+	special = iforest_special(page);
+	special->last = last;
+	special->flags = IFOREST_PAGE_SUMMED;
+	((PageHeader)page)->pd_upper -= sizeof(struct iforest_sum);
+	*iforest_sum(page) = first_sum(special, block);
+}
+
+/* A new last page for the chain, which may be without any as yet. The metapage is locked. */
+static struct iforest_chain extend_chain(Relation relation, struct iforest_meta_edit *edit, struct iforest_chain *chain,
+					 uint32 new_clock)
+{
+	struct iforest_chain extended;
+	Buffer tail = InvalidBuffer, buffer;
+	BlockNumber last = InvalidBlockNumber, block;
+	Page page;
+
+	if (chain->clock == 0)
+		*chain = (struct iforest_chain){ .clock = new_clock, .head = InvalidBlockNumber,
+						 .tail = InvalidBlockNumber };
+	if (chain->n_pages > 0) {
+		tail = lock_tail(relation, chain);
+		last = iforest_special(BufferGetPage(tail))->last;
+	}
+	if (chain->n_pages > 0 && chain->tail != last) {
+		block = chain->tail + 1;
+		iforest_space_ensure(relation, block + 1);
+	} else {
+		/* as many again as there are: little space for little data */
+		struct iforest_extent extent = iforest_space_take(relation, chain->clock, chain->n_pages,
+								  Min(Max(chain->n_pages, 1), MOST_EXTENT));
+
+		block = extent.start + (chain->n_pages - extent.first);
+		last = extent.start + extent.n_blocks - 1;
+	}
+	if (BufferIsValid(tail) && block == chain->tail)
+		iforest_page_wrong(relation, IFOREST_SPACE_BLOCK, "It lists the last page of a chain as free.");
+	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
+	page = GenericXLogRegisterBuffer(edit->state, buffer, GENERIC_XLOG_FULL_IMAGE);
+	init_page(page, block, chain->clock, last);
+	if (BufferIsValid(tail))
+		iforest_special(GenericXLogRegisterBuffer(edit->state, tail, 0))->next = block;
+	else
+		chain->head = block;
+	chain->tail = block;
+	chain->n_pages++;
+	extended = *chain;
+	iforest_meta_finish(edit);
+	UnlockReleaseBuffer(buffer);
+	if (BufferIsValid(tail))
+		UnlockReleaseBuffer(tail);
+	return extended;
+}
+
+uint32 iforest_pending_append(Relation relation, unsigned n_values, struct iforest_pending_place *place,
+			      const struct iforest_entry *entry)
+{
+	uint8 bytes[24 + 8 * IFOREST_MAX_VALUES];
+	uint16 n_bytes = iforest_pending_entry_bytes(n_values);
+	uint32 n_pages = 0, new_clock = 0;
+
+	write_entry(entry, n_values, bytes);
+	while (!append_here(relation, place, bytes, n_bytes)) {
+		struct iforest_meta_edit edit;
+		struct iforest_chain *chain, found;
+
+		iforest_meta_begin(relation, &edit);
+		chain = &edit.meta->open[chain_of_backend()];
+		found = *chain;
+		if (found.clock == 0 && new_clock == 0) {
+			iforest_meta_cancel(&edit);
+			new_clock = iforest_meta_tick(relation);
+			continue;
+		}
+		if (found.clock != 0 && (found.clock != place->clock || found.tail != place->block)) {
+			iforest_meta_cancel(&edit);
+		} else {
+			found = extend_chain(relation, &edit, chain, new_clock);
+			n_pages = found.n_pages;
+			/* given once: closed before our entry is in it, the chain may be waiting still when we begin another */
+			new_clock = 0;
+			iforest_pause("chain extended");
+		}
+		*place = (struct iforest_pending_place){ .clock = found.clock, .block = found.tail };
+	}
+	return n_pages;
+}
+
+/* ---- closing ---- */
+
+/* Moves one open chain to the closed ones; the flag on its last page tells those who have it in mind. */
+static bool close_chain(Relation relation, unsigned c)
+{
+	struct iforest_meta_edit edit;
+	struct iforest_chain *chain;
+	bool done = true;
+
+	iforest_meta_begin(relation, &edit);
+	chain = &edit.meta->open[c];
+	if (chain->clock != 0 && edit.meta->n_closed < IFOREST_MAX_CLOSED) {
+		Buffer tail = lock_tail(relation, chain);
+
+		iforest_special(GenericXLogRegisterBuffer(edit.state, tail, 0))->flags |= IFOREST_CHAIN_CLOSED;
+		edit.meta->closed[edit.meta->n_closed++] = *chain;
+		*chain = (struct iforest_chain){ .clock = 0 };
+		iforest_meta_finish(&edit);
+		UnlockReleaseBuffer(tail);
+	} else {
+		done = chain->clock == 0;
+		iforest_meta_cancel(&edit);
+	}
+	return done;
+}
+
+bool iforest_pending_close(Relation relation, bool all)
+{
+	bool done = true;
+
+	if (!all)
+		return close_chain(relation, chain_of_backend());
+	for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+		done = close_chain(relation, c) && done;
+	return done;
+}
+
+/* ---- reading ---- */
+
+struct iforest_arrival *iforest_arrivals_sorted(const struct iforest_key *first_key, Size stride, uint32 n)
+{
+	struct iforest_arrival *arrivals = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n + 1) * sizeof *arrivals);
+	struct iforest_arrival *room = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n + 1) * sizeof *room);
+
+	for (uint32 i = 0; i < n; i++)
+		arrivals[i] =
+			(struct iforest_arrival){ .key = *(const struct iforest_key *)((const char *)first_key + i * stride),
+						  .entry = i };
+	iforest_key_sort(arrivals, room, n);
+	pfree(room);
+	return arrivals;
+}
+
+void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_index *index, const struct iforest_chain *chain)
+{
+	reader->index = index;
+	reader->chain = *chain;
+	reader->n_pages = 0;
+	reader->next = chain->clock ? chain->head : InvalidBlockNumber;
+	reader->n_entries = 0;
+}
+
+/* Copies a page under its lock. False: it belongs to somebody else. */
+static bool copy_page(struct iforest_chain_reader *reader, BlockNumber block, struct iforest_special *special,
+		      struct iforest_sum *sum, uint32 *n_used)
+{
+	Buffer buffer = iforest_page_read(reader->index->relation, block);
+	Page page = BufferGetPage(buffer);
+	bool is_ours;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	is_ours = iforest_page_is(page, IFOREST_KIND_PENDING, reader->chain.clock);
+	if (is_ours) {
+		*n_used = iforest_content_used(page);
+		*special = *iforest_special(page);
+		*sum = *iforest_sum(page);
+		memcpy(reader->content, iforest_content(page), *n_used);
+	}
+	UnlockReleaseBuffer(buffer);
+	return is_ours;
+}
+
+bool iforest_chain_next(struct iforest_chain_reader *reader)
+{
+	Relation relation = reader->index->relation;
+	unsigned n_values = reader->index->manifest.fields.n_values;
+	BlockNumber block = reader->next;
+	struct iforest_special special;
+	struct iforest_sum sum;
+	const char *wrong;
+	uint32 n_used;
+
+	reader->n_entries = 0;
+	reader->next = InvalidBlockNumber;
+	if (block == InvalidBlockNumber)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	if (!copy_page(reader, block, &special, &sum, &n_used)) {
+		iforest_index_met_foreign(reader->index, reader->chain.clock, block);
+		return false;
+	}
+	wrong = what_is_wrong(reader->content, n_used, n_values, &special, block,
+			      special.flags & IFOREST_PAGE_SUMMED ? &sum : NULL);
+	if (++reader->n_pages < reader->chain.n_pages)
+		reader->next = special.next;
+	if (!wrong && (block == reader->chain.tail) != (reader->next == InvalidBlockNumber))
+		wrong = "Its chain is of another length.";
+	if (wrong)
+		iforest_page_wrong(relation, block, wrong);
+	reader->n_entries = n_used / iforest_pending_entry_bytes(n_values);
+	return true;
+}
+
+void iforest_chain_entry(const struct iforest_chain_reader *reader, uint32 i, struct iforest_entry *entry)
+{
+	unsigned n_values = reader->index->manifest.fields.n_values;
+
+	read_entry(reader->content + (size_t)i * iforest_pending_entry_bytes(n_values), n_values, entry);
+}
+
+void iforest_chain_key(const struct iforest_chain_reader *reader, uint32 i, struct iforest_key *key)
+{
+	read_key(reader->content + (size_t)i * iforest_pending_entry_bytes(reader->index->manifest.fields.n_values), key);
+}

@@ -1,0 +1,71 @@
+/* pending.h -- what was inserted since the last seal: chains of pages to which entries are appended as they come.
+ *
+ *   content of a page: entries of one size
+ *     byte 0   u32  series
+ *          4   u16  bit v: value v is there; bit 15: the time is NULL
+ *          6   u16  offset of the TID
+ *          8   u32  block of the TID
+ *         12   u32  0
+ *         16   i64  time
+ *         24   i64  value 0, 1, ...; the bits of a double for reals
+ *   special space: owner is the chain's clock number, next the next page, last the end of the extent the page lies in;
+ *   flags CLOSED, SUMMED
+ *   before it, where SUMMED: struct iforest_sum. FORMAT.md has the checksum. An entry appended by a version that knows none
+ *   stands behind what is summed up, and so do all that follow on the page
+ *
+ * There are IFOREST_CHAINS open chains, so that backends seldom meet. An entry is appended under the lock of the chain's
+ * last page alone, by a record of a few dozen bytes. A closed chain takes no more entries; it is sealed, that is made into a
+ * run, by whoever gets its lock. Pages are never compacted or filled again.
+ */
+#ifndef IFOREST_PG_PENDING_H
+#define IFOREST_PG_PENDING_H
+
+#include "core/model/key_sort.h"
+#include "core/page/leaf.h"
+#include "pg_ext/storage/index.h"
+
+/* Where a backend last appended; a hint that is checked under the page's lock. Start with zeros. */
+struct iforest_pending_place {
+	uint32 clock;
+	BlockNumber block;
+};
+
+static inline uint16 iforest_pending_entry_bytes(unsigned n_values)
+{
+	return (uint16)(24 + 8 * n_values);
+}
+
+/* Appends an entry to this backend's chain. Returns the chain's number of pages if the entry began a new page, else 0. */
+uint32 iforest_pending_append(Relation relation, unsigned n_values, struct iforest_pending_place *place,
+			      const struct iforest_entry *entry);
+
+/* Closes this backend's open chain, or all open chains. False where there is no room for another closed chain; then they
+ * stay open. */
+bool iforest_pending_close(Relation relation, bool all);
+
+/* The keys of n entries that stand as they were appended, sorted. The first key is at first_key, each next one `stride` bytes
+ * on. palloc'd. */
+struct iforest_arrival *iforest_arrivals_sorted(const struct iforest_key *first_key, Size stride, uint32 n);
+
+/* Reads the entries of a chain, page by page, up to the last page that it had when it was copied from the metapage. Requires
+ * that it had one, or clock 0. */
+struct iforest_chain_reader {
+	struct iforest_index *index;
+	struct iforest_chain chain;
+	BlockNumber next;
+	uint32 n_pages;                 /* read so far */
+	uint32 n_entries;               /* of the page that was read */
+	uint8 content[IFOREST_CONTENT_BYTES];
+};
+
+void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_index *index, const struct iforest_chain *chain);
+
+/* Reads the next page. False at the end of the chain. Where the chain has gone meanwhile, and its page belongs to somebody
+ * else, index->met_foreign_page is set, and false returned. Raises "corrupt" errors. */
+bool iforest_chain_next(struct iforest_chain_reader *reader);
+
+/* Entry i of the page, and its key alone. */
+void iforest_chain_entry(const struct iforest_chain_reader *reader, uint32 i, struct iforest_entry *entry);
+void iforest_chain_key(const struct iforest_chain_reader *reader, uint32 i, struct iforest_key *key);
+
+#endif

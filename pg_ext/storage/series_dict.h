@@ -1,0 +1,36 @@
+/* series_pages.h -- the dictionary of series: a chain of pages that is only ever appended to, and each backend's copy.
+ *
+ *   content of a page: records  u16 n_bytes, then the key (core/model/series_key.h) of the next series; ids count from 0 through
+ *   the chain
+ *
+ * A series is written, and its record logged, before the first entry that bears its id; it stays when that entry's
+ * transaction fails. Without by columns there is one series, 0, and no page.
+ */
+#ifndef IFOREST_PG_SERIES_PAGES_H
+#define IFOREST_PG_SERIES_PAGES_H
+
+#include "pg_ext/storage/meta.h"
+#include "pg_ext/storage/extents.h"
+
+#define IFOREST_MAX_SERIES_BYTES 1000 /* an eighth of a page */
+
+struct iforest_series_cache;
+
+/* This backend's copy of the dictionary of an index, empty at first. Good until the next call of this function; do not keep
+ * it. It is of the file that the index is in: one that is moved to another tablespace has the same id there, and what was
+ * added to the dictionary since goes when that is rolled back. */
+struct iforest_series_cache *iforest_series_cache_get(Relation index, uint64 index_id);
+
+/* The id of a series; it is appended if it is new. */
+uint32 iforest_series_obtain(Relation index, struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes);
+
+/* Reads what was appended since. Returns the number of series. */
+uint32 iforest_series_refresh(Relation index, struct iforest_series_cache *cache);
+
+/* Is there such a series, as far as the copy goes? */
+bool iforest_series_find(struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes, uint32 *id);
+
+/* The key of a series below the number that refresh returned; good until the next call. */
+const uint8 *iforest_series_key_of(const struct iforest_series_cache *cache, uint32 id, uint32 *n_bytes);
+
+#endif

@@ -1,0 +1,15 @@
+/* sketch.h -- sketches (core/model/sketch.h) as datums: the bytes that iforest_sketch() gives. */
+#ifndef IFOREST_PG_SKETCH_H
+#define IFOREST_PG_SKETCH_H
+
+#include "pg_ext/base/engine.h"
+
+#include "core/model/sketch.h"
+
+/* A sketch as bytes, in the current memory context. */
+bytea *iforest_sketch_to_bytea(const struct iforest_sketch *sketch);
+
+/* The sum of two, in the current memory context. Requires  they are what iforest_sketch_to_bytea() gave. */
+bytea *iforest_sketch_sum(const bytea *one, const bytea *other);
+
+#endif

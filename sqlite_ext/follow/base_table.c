@@ -1,0 +1,239 @@
+#include "sqlite_ext/follow/base_table.h"
+
+#include "sqlite_ext/storage/tokens.h"
+
+/* ---- what is refused ---- */
+
+/* What of the source is being looked at. */
+struct inspection {
+	sqlite3 *db;
+	const char *schema;
+	const char *table;
+	bool is_strict;
+	struct iforest_error *error;
+};
+
+static int refuse(struct inspection *inspection, const char *format, const char *detail)
+{
+	return iforest_error_set(inspection->error, SQLITE_ERROR, format, inspection->table, detail, inspection->table,
+				 inspection->table);
+}
+
+/* The object of that name: a plain table? */
+static int inspect_kind(struct inspection *inspection, const char *content, char **name)
+{
+	static const char *const conflict_replace[] = { "on", "conflict", "replace" };
+	sqlite3_stmt *statement;
+	const char *sql, *type;
+	int step, failed, rc = iforest_prepare(
+		inspection->error, inspection->db, &statement,
+		"SELECT type, name, sql FROM \"%w\".sqlite_schema WHERE type IN ('table', 'view') AND name = %Q COLLATE NOCASE",
+		inspection->schema, content);
+
+	if (rc)
+		return rc;
+	step = sqlite3_step(statement);
+	if (step == SQLITE_DONE)
+		rc = iforest_error_set(inspection->error, SQLITE_ERROR,
+				       "iforest: no table \"%s\" in schema \"%s\"; an index lives in the schema of its table",
+				       content, inspection->schema);
+	if (step != SQLITE_ROW)
+		goto done;
+	type = (const char *)sqlite3_column_text(statement, 0);
+	*name = sqlite3_mprintf("%s", sqlite3_column_text(statement, 1));
+	sql = (const char *)sqlite3_column_text(statement, 2);
+	inspection->table = *name;
+	if (!*name || !type)
+		rc = iforest_error_set(inspection->error, SQLITE_NOMEM, "");
+	else if (strcmp(type, "view") == 0)
+		rc = refuse(inspection, "iforest: \"%s\" is a view%s; index the table below it", "");
+	else if (sql && sqlite3_strnicmp(sql, "CREATE VIRTUAL", 14) == 0)
+		rc = refuse(
+			inspection,
+			"iforest: \"%s\" is a virtual table%s; copy it: CREATE TABLE \"%w_rows\"(id INTEGER PRIMARY KEY, ...); "
+			"INSERT INTO \"%w_rows\" SELECT ...",
+			"");
+	else if (sql && iforest_tokens_hold(sql, conflict_replace, 3))
+		rc = refuse(inspection,
+			    "iforest: \"%s\" uses ON CONFLICT REPLACE%s, which deletes rows that triggers do not see; take the "
+			    "clause "
+			    "out of its schema and write INSERT OR REPLACE INTO \"%w\" where it is meant",
+			    "");
+done:
+	failed = sqlite3_finalize(statement);
+	return !rc && failed ? iforest_error_from_db(inspection->error, inspection->db, failed) : rc;
+}
+
+/* The columns of the table as SQL text, for a remedy. */
+static char *list_columns(struct inspection *inspection)
+{
+	sqlite3_stmt *statement;
+	char *list = NULL;
+	int rc;
+
+	if (iforest_prepare(
+		    inspection->error, inspection->db, &statement,
+		    "SELECT group_concat('\"' || replace(name, '\"', '\"\"') || '\"', ', ') FROM pragma_table_info(%Q, %Q)",
+		    inspection->table, inspection->schema))
+		return NULL;
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		list = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
+	rc = sqlite3_finalize(statement);
+	if (rc)
+		iforest_error_from_db(inspection->error, inspection->db, rc);
+	return list;
+}
+
+static int refuse_rowids(struct inspection *inspection, const char *why)
+{
+	char *columns = list_columns(inspection);
+
+	if (columns)
+		iforest_error_set(inspection->error, SQLITE_ERROR,
+				  "iforest: \"%s\" %s; copy it: CREATE TABLE \"%w_rows\"(iforest_id INTEGER PRIMARY KEY, %s); "
+				  "INSERT INTO \"%w_rows\"(%s) SELECT %s FROM \"%w\"",
+				  inspection->table, why, inspection->table, columns, inspection->table, columns, columns,
+				  inspection->table);
+	else
+		iforest_error_set(inspection->error, SQLITE_NOMEM, "");
+	sqlite3_free(columns);
+	return inspection->error->rc;
+}
+
+/* The INTEGER PRIMARY KEY: one column of type INTEGER that has no index of its own. */
+static int inspect_rowid(struct inspection *inspection, char **rowid_column)
+{
+	static const char sql[] =
+		"SELECT (SELECT wr FROM pragma_table_list WHERE schema = %Q AND name = %Q),"
+		" (SELECT name FROM pragma_table_info(%Q, %Q) WHERE pk > 0 AND upper(type) = 'INTEGER'),"
+		" (SELECT count(*) FROM pragma_table_info(%Q, %Q) WHERE pk > 0),"
+		" (SELECT count(*) FROM pragma_index_list(%Q, %Q) WHERE origin = 'pk'),"
+		" (SELECT strict FROM pragma_table_list WHERE schema = %Q AND name = %Q)";
+	const char *table = inspection->table, *schema = inspection->schema;
+	sqlite3_stmt *statement;
+	int step, rc = iforest_prepare(inspection->error, inspection->db, &statement, sql, schema, table, table, schema, table,
+				       schema, table, schema, schema, table);
+
+	if (rc)
+		return rc;
+	step = sqlite3_step(statement);
+	if (step != SQLITE_ROW)
+		rc = iforest_error_from_db(inspection->error, inspection->db, step);
+	else if (sqlite3_column_int(statement, 0))
+		rc = refuse_rowids(inspection, "is WITHOUT ROWID, and the index leads back to rows by their rowid");
+	else if (sqlite3_column_type(statement, 1) == SQLITE_NULL || sqlite3_column_int(statement, 2) != 1 ||
+		 sqlite3_column_int(statement, 3) != 0)
+		rc = refuse_rowids(inspection, "has no INTEGER PRIMARY KEY, so VACUUM may renumber its rows");
+	else if (!(*rowid_column = sqlite3_mprintf("%s", sqlite3_column_text(statement, 1))))
+		rc = iforest_error_set(inspection->error, SQLITE_NOMEM, "");
+	inspection->is_strict = !rc && sqlite3_column_int(statement, 4);
+	sqlite3_finalize(statement);
+	return rc;
+}
+
+static int inspect_unique_indexes(struct inspection *inspection)
+{
+	sqlite3_stmt *statement;
+	int rc = iforest_prepare(
+		inspection->error, inspection->db, &statement,
+		"SELECT name, partial FROM pragma_index_list(%Q, %Q) AS l WHERE \"unique\" AND (partial OR EXISTS"
+		"(SELECT 1 FROM pragma_index_xinfo(l.name, %Q) AS x WHERE cid = -2 OR EXISTS"
+		"(SELECT 1 FROM pragma_table_xinfo(%Q, %Q) AS t WHERE t.cid = x.cid AND t.hidden IN (2, 3))))",
+		inspection->table, inspection->schema, inspection->schema, inspection->table, inspection->schema);
+
+	if (rc)
+		return rc;
+	rc = sqlite3_step(statement);
+	if (rc == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(statement, 0);
+
+		rc = refuse(inspection,
+			    sqlite3_column_int(statement, 1) ?
+				    "iforest: \"%s\" has a partial UNIQUE index \"%s\", whose conflicts triggers cannot "
+				    "foresee; make it a UNIQUE "
+				    "index on columns without WHERE" :
+				    "iforest: \"%s\" has an expression or a generated column in UNIQUE index \"%s\", whose "
+				    "conflicts triggers cannot foresee; make it a "
+				    "UNIQUE index on ordinary columns",
+			    name);
+	} else if (rc == SQLITE_DONE) {
+		rc = SQLITE_OK;
+	} else {
+		rc = iforest_error_from_db(inspection->error, inspection->db, rc);
+	}
+	sqlite3_finalize(statement);
+	return rc;
+}
+
+static bool has_word(const char *type, const char *pattern)
+{
+	return sqlite3_strlike(pattern, type, 0) == 0;
+}
+
+/* SQLite's rule (datatype3.html, section 3.1); ANY has none in a STRICT table (stricttables.html). */
+const char *iforest_affinity_of(const char *type, bool is_strict)
+{
+	if (!type || !*type || (is_strict && sqlite3_stricmp(type, "ANY") == 0))
+		return "BLOB";
+	if (has_word(type, "%int%"))
+		return "INTEGER";
+	if (has_word(type, "%char%") || has_word(type, "%clob%") || has_word(type, "%text%"))
+		return "TEXT";
+	if (has_word(type, "%blob%"))
+		return "BLOB";
+	return has_word(type, "%real%") || has_word(type, "%floa%") || has_word(type, "%doub%") ? "REAL" : "NUMERIC";
+}
+
+/* Does the table have the column? collation and type may be NULL. */
+static int inspect_column(struct inspection *inspection, const char *column, const char **type, const char **collation)
+{
+	int rc = sqlite3_table_column_metadata(inspection->db, inspection->schema, inspection->table, column, type, collation,
+					       NULL, NULL, NULL);
+
+	if (rc == SQLITE_NOMEM)
+		return iforest_error_set(inspection->error, rc, "");
+	return rc ? iforest_error_set(inspection->error, SQLITE_ERROR, "iforest: no column \"%s\" in \"%s\"", column,
+				      inspection->table) : SQLITE_OK;
+}
+
+static int inspect_columns(struct inspection *inspection, struct iforest_definition *definition)
+{
+	int rc = inspect_column(inspection, definition->time, NULL, NULL);
+
+	for (unsigned v = 0; v < definition->n_values && !rc; v++)
+		rc = inspect_column(inspection, definition->values[v].source, NULL, NULL);
+	for (unsigned b = 0; b < definition->n_by && !rc; b++) {
+		const char *column = definition->by[b].source, *collation, *type;
+
+		rc = inspect_column(inspection, column, &type, &collation);
+		if (!rc && collation && sqlite3_stricmp(collation, "BINARY") != 0)
+			rc = iforest_error_set(inspection->error, SQLITE_ERROR,
+					       "iforest: column \"%s\" has collation %s, and by columns compare as BINARY; add "
+					       "one that does: ALTER TABLE "
+					       "\"%w\" ADD COLUMN \"%w_binary\" TEXT AS (\"%w\"), and name that",
+					       column, collation, inspection->table, column, column);
+		if (!rc)
+			definition->by_types[b] = iforest_affinity_of(type, inspection->is_strict);
+	}
+	return rc;
+}
+
+int iforest_source_inspect(struct iforest_source *source, sqlite3 *db, const char *schema,
+			   struct iforest_definition *definition, struct iforest_error *error)
+{
+	struct inspection inspection = { .db = db, .schema = schema, .table = definition->content, .error = error };
+	int rc;
+
+	*source = (struct iforest_source){ .name = NULL };
+	rc = inspect_kind(&inspection, definition->content, &source->name);
+	if (!rc)
+		rc = inspect_rowid(&inspection, &source->rowid_column);
+	if (!rc)
+		rc = inspect_unique_indexes(&inspection);
+	if (!rc)
+		rc = inspect_columns(&inspection, definition);
+	if (rc)
+		iforest_source_release(source);
+	return rc;
+}
+

@@ -1,0 +1,15 @@
+/* source.h -- the table that an index is made of: what is refused. */
+#ifndef IFOREST_SQLITE_SOURCE_H
+#define IFOREST_SQLITE_SOURCE_H
+
+#include "sqlite_ext/storage/definition.h"
+
+/* Inspects definition->content in the schema, refuses what cannot be indexed, and fills in definition->by_types.
+ * On success the source is the caller's to release. */
+int iforest_source_inspect(struct iforest_source *source, sqlite3 *db, const char *schema,
+			   struct iforest_definition *definition, struct iforest_error *error);
+
+/* The affinity of a declared type, which may be NULL: TEXT, INTEGER, REAL, NUMERIC or BLOB. */
+const char *iforest_affinity_of(const char *type, bool is_strict);
+
+#endif

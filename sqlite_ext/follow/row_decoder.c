@@ -1,0 +1,293 @@
+#include "sqlite_ext/follow/row_decoder.h"
+
+#include "core/base/bits.h"
+#include "sqlite_ext/storage/dictionary.h"
+
+/* Columns of the table in a query, after the first. */
+enum { ROWID, TIME, FIRST_BY };
+
+/* The row to name in a refusal: the first of the table that has the same fault. */
+static int refuse_row(struct iforest_entry_reader *reader, const char *column, const char *condition, const char *format,
+		      const char *remedy)
+{
+	sqlite3_stmt *statement;
+	int rc = iforest_prepare(reader->error, reader->db, &statement,
+				 "SELECT \"%w\", \"%w\" FROM \"%w\".\"%w\" WHERE %s ORDER BY \"%w\" LIMIT 1",
+				 reader->source->rowid_column, column, reader->schema, reader->source->name, condition,
+				 reader->source->rowid_column);
+
+	if (rc)
+		return rc;
+	rc = sqlite3_step(statement);
+	if (rc == SQLITE_ROW)
+		iforest_error_set(reader->error, SQLITE_ERROR, format, column, sqlite3_column_int64(statement, 0),
+				  sqlite3_column_type(statement, 1) == SQLITE_BLOB ? "a blob" :
+					(const char *)sqlite3_column_text(statement, 1), remedy);
+	else
+		iforest_error_from_db(reader->error, reader->db, rc == SQLITE_DONE ? SQLITE_ERROR : rc);
+	sqlite3_finalize(statement);
+	return reader->error->rc;
+}
+
+/* SQL that adds a generated column, for the table's name and then the column's, as often as it is named. */
+#define ADD_TIMES(expression) \
+	"ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER GENERATED ALWAYS AS (" expression ") VIRTUAL"
+
+/* The whole units and the rest by themselves: their sum in nanoseconds has more digits than a double. */
+#define UNITS_TO_NS \
+	"CAST(\"%w\" AS INTEGER) * 1000000000 + CAST(round((\"%w\" - CAST(\"%w\" AS INTEGER)) * 1e9) AS INTEGER)"
+
+/* SQLite's dates end at milliseconds, so the digits behind the point are read from the text. */
+#define TEXT_FRACTION "CAST('0' || substr(\"%w\" || '.', instr(\"%w\" || '.', '.')) AS REAL)"
+#define TEXT_TO_NS \
+	"CAST(round((julianday(\"%w\") - 2440587.5) * 86400 - " TEXT_FRACTION ") AS INTEGER) * 1000000000 + " \
+	"CAST(round(" TEXT_FRACTION " * 1e9) AS INTEGER)"
+
+/* SQL that adds a column of integers to the table. number_type: of the time, or of the number that its text is. */
+static char *time_remedy(struct iforest_entry_reader *reader, int number_type)
+{
+	const char *column = reader->definition->time, *table = reader->source->name;
+
+	if (number_type == SQLITE_TEXT)
+		return sqlite3_mprintf(ADD_TIMES(TEXT_TO_NS), table, column, column, column, column, column, column);
+	if (number_type == SQLITE_FLOAT)
+		return sqlite3_mprintf(ADD_TIMES(UNITS_TO_NS), table, column, column, column, column);
+	return sqlite3_mprintf(ADD_TIMES("CAST(\"%w\" AS INTEGER)"), table, column, column);
+}
+
+static int refuse_time(struct iforest_entry_reader *reader, int type, int number_type)
+{
+	const char *column = reader->definition->time;
+	char *condition = type == SQLITE_FLOAT ?
+		sqlite3_mprintf("typeof(\"%w\") = 'real' AND (\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
+				column, column, column, column) :
+		sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
+	char *remedy = time_remedy(reader, number_type);
+	int rc = SQLITE_NOMEM;
+
+	if (condition && remedy)
+		rc = refuse_row(reader, column, condition,
+				type == SQLITE_FLOAT ? "iforest: time column \"%s\" of row %lld holds %s, and times are "
+						       "integers; store finer units, say nanoseconds: %s, "
+						       "and name that" :
+						       "iforest: time column \"%s\" of row %lld holds text or a blob (%s), and "
+						       "times are integers; add such a column: %s, "
+						       "and name that",
+				remedy);
+	else
+		iforest_error_set(reader->error, SQLITE_NOMEM, "");
+	sqlite3_free(condition);
+	sqlite3_free(remedy);
+	return rc;
+}
+
+static int refuse_value(struct iforest_entry_reader *reader, const char *column, const char *condition_format,
+			const char *format)
+{
+	char *condition = sqlite3_mprintf(condition_format, column, column);
+	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" NUMERIC GENERATED ALWAYS AS "
+				       "(CAST(\"%w\" AS NUMERIC)) VIRTUAL",
+				       reader->source->name, column, column);
+	int rc = condition && remedy ? refuse_row(reader, column, condition, format, remedy) :
+				       iforest_error_set(reader->error, SQLITE_NOMEM, "");
+
+	sqlite3_free(condition);
+	sqlite3_free(remedy);
+	return rc;
+}
+
+static int read_time(struct iforest_entry_reader *reader, sqlite3_value *time, struct iforest_key *key)
+{
+	int type = sqlite3_value_type(time);
+
+	key->time_is_null = type == SQLITE_NULL;
+	key->time = 0;
+	if (type == SQLITE_INTEGER)
+		key->time = sqlite3_value_int64(time);
+	else if (type != SQLITE_NULL && (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(time), &key->time)))
+		return refuse_time(reader, type, sqlite3_value_numeric_type(time));
+	return SQLITE_OK;
+}
+
+static int read_value(struct iforest_entry_reader *reader, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
+{
+	const char *column = reader->definition->values[v].source;
+	int type = sqlite3_value_type(value);
+	bool is_real_column = reader->fields->kinds[v] == IFOREST_FLOAT64;
+
+	entry->values[v].integer = 0;
+	if (type == SQLITE_NULL)
+		return SQLITE_OK;
+	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+		return refuse_value(reader, column, "typeof(\"%w\") IN ('text', 'blob')",
+				    "iforest: value column \"%s\" of row %lld holds text or a blob (%s); add a column of "
+				    "numbers: %s, and name that");
+	if (type == SQLITE_FLOAT && v == reader->definition->duration_value)
+		return refuse_value(
+			reader, column, "typeof(\"%w\") = 'real'",
+			"iforest: duration column \"%s\" of row %lld holds the real %s; durations are integers in the unit of "
+			"the time column (for sums of reals leave duration out and write value=...)");
+	if (type == SQLITE_FLOAT && reader->definition->squares >> v & 1)
+		return refuse_value(reader, column, "typeof(\"%w\") = 'real'",
+				    "iforest: value column \"%s\" of row %lld holds the real %s, and variances are kept of "
+				    "integers alone; store integers, "
+				    "or leave the column out of variance=...");
+	if (type == SQLITE_FLOAT && !is_real_column && reader->may_widen) {
+		reader->has_real_in_integers = true;
+		return SQLITE_OK;
+	}
+	if (type == SQLITE_FLOAT && !is_real_column)
+		return refuse_value(reader, column, "typeof(\"%w\") = 'real'",
+				    "iforest: value column \"%s\" of row %lld holds the real %s, and the index was made when "
+				    "it held integers only; run "
+				    "the command 'rebuild'");
+	if (type == SQLITE_INTEGER && is_real_column) {
+		int64_t integer = sqlite3_value_int64(value);
+
+		if (integer > INT64_C(1) << 53 || integer < -(INT64_C(1) << 53))
+			return refuse_value(
+				reader, column,
+				"typeof(\"%w\") = 'integer' AND \"%w\" NOT BETWEEN -9007199254740992 AND 9007199254740992",
+				"iforest: value column \"%s\" of row %lld holds the integer %s beside reals, which cannot hold "
+				"it exactly; "
+				"store integers only, or reals only");
+	}
+	entry->present |= 1u << v;
+	if (is_real_column)
+		entry->values[v].real = sqlite3_value_double(value);
+	else
+		entry->values[v].integer = sqlite3_value_int64(value);
+	return SQLITE_OK;
+}
+
+/* Where one by value is an integer, its series stands at the value's last bits. */
+static struct iforest_recent_series *recent_of(struct iforest_entry_reader *reader, sqlite3_value **by, int64_t *value)
+{
+	if (reader->definition->n_by != 1 || sqlite3_value_type(by[0]) != SQLITE_INTEGER)
+		return NULL;
+	*value = sqlite3_value_int64(by[0]);
+	return &reader->recent[(uint64_t)*value % IFOREST_N_RECENT];
+}
+
+bool iforest_entry_recall_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
+{
+	int64_t value;
+	const struct iforest_recent_series *recent = recent_of(reader, by, &value);
+
+	if (!recent || !recent->is_known || recent->value != value)
+		return false;
+	*series = recent->series;
+	return true;
+}
+
+void iforest_entry_remember_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t series)
+{
+	int64_t value;
+	struct iforest_recent_series *recent = recent_of(reader, by, &value);
+
+	if (recent)
+		*recent = (struct iforest_recent_series){ .is_known = true, .series = (uint32_t)series, .value = value };
+}
+
+/* The series of the row: that of the row before, or the host says. */
+static int find_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
+{
+	struct iforest_series_key swapped = reader->previous_key;
+	uint32_t id;
+	int rc;
+
+	reader->previous_key = reader->key;
+	reader->key = swapped;
+	rc = iforest_entry_series_key(reader->definition, by, &reader->key, reader->error);
+	if (rc)
+		return rc;
+	if (!reader->has_series || reader->key.n_bytes != reader->previous_key.n_bytes ||
+	    (reader->key.n_bytes && memcmp(reader->key.bytes, reader->previous_key.bytes, reader->key.n_bytes) != 0)) {
+		reader->has_series = false;
+		rc = reader->series_of(reader->context, &reader->key, &id);
+		if (rc)
+			return rc;
+		reader->series = id;
+		reader->has_series = true;
+	}
+	*series = reader->series;
+	return SQLITE_OK;
+}
+
+int iforest_entry_read_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
+{
+	int rc;
+
+	if (iforest_entry_recall_series(reader, by, series))
+		return SQLITE_OK;
+	rc = find_series(reader, by, series);
+	if (!rc)
+		iforest_entry_remember_series(reader, by, *series);
+	return rc;
+}
+
+int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_value **values,
+			     struct iforest_series_key *key, struct iforest_error *error)
+{
+	key->n_bytes = 0;
+	for (unsigned b = 0; b < definition->n_by; b++) {
+		struct iforest_by_value by = iforest_by_from_sql(values[b]);
+		enum iforest_status status =
+			by.tag == IFOREST_BY_TEXT && !by.data ? IFOREST_NO_MEMORY : iforest_series_append(key, &by);
+
+		if (status)
+			return iforest_error_from_status(error, status, "iforest", &(struct iforest_fault){ .what = NULL }, 0);
+	}
+	return SQLITE_OK;
+}
+
+void iforest_entry_append_columns(const struct iforest_definition *definition, const struct iforest_source *source,
+				  const char *row, sqlite3_str *sql)
+{
+	sqlite3_str_appendf(sql, "%s.\"%w\", %s.\"%w\"", row, source->rowid_column, row, definition->time);
+	for (unsigned b = 0; b < definition->n_by; b++)
+		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->by[b].source);
+	for (unsigned v = 0; v < definition->n_values; v++)
+		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->values[v].source);
+}
+
+int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_value **row, struct iforest_entry *entry)
+{
+	sqlite3_value **by = row + FIRST_BY, **values = by + reader->definition->n_by;
+	int rc;
+
+	entry->key.ref = sqlite3_value_int64(row[ROWID]);
+	entry->present = 0;
+	rc = read_time(reader, row[TIME], &entry->key);
+	if (!rc)
+		rc = iforest_entry_read_series(reader, by, &entry->key.series);
+	for (unsigned v = 0; v < reader->definition->n_values && !rc; v++)
+		rc = read_value(reader, values[v], v, entry);
+	return rc;
+}
+
+int iforest_entry_read_statement(struct iforest_entry_reader *reader, sqlite3_stmt *statement, struct iforest_entry *entry)
+{
+	sqlite3_value *row[FIRST_BY + IFOREST_MAX_BY + IFOREST_MAX_VALUES];
+
+	iforest_entry_columns(statement, 0, FIRST_BY + reader->definition->n_by + reader->definition->n_values, row);
+	return iforest_entry_read(reader, row, entry);
+}
+
+void iforest_entry_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values)
+{
+	for (unsigned i = 0; i < n; i++)
+		values[i] = sqlite3_column_value(statement, first + (int)i);
+}
+
+void iforest_entry_reader_forget_series(struct iforest_entry_reader *reader)
+{
+	reader->has_series = false;
+	memset(reader->recent, 0, sizeof reader->recent);
+}
+
+void iforest_entry_reader_release(struct iforest_entry_reader *reader)
+{
+	iforest_series_release(&reader->key);
+	iforest_series_release(&reader->previous_key);
+}

@@ -1,0 +1,65 @@
+/* entries.h -- a row of the table to an entry of the index: what is refused, and which series it is of. */
+#ifndef IFOREST_SQLITE_ENTRIES_H
+#define IFOREST_SQLITE_ENTRIES_H
+
+#include "core/page/leaf.h"
+#include "core/model/series_key.h"
+#include "sqlite_ext/storage/definition.h"
+#include "sqlite_ext/follow/base_table.h"
+
+enum { IFOREST_N_RECENT = 64 };
+
+struct iforest_recent_series {
+	bool is_known;
+	uint32_t series;
+	int64_t value;
+};
+
+struct iforest_entry_reader {
+	sqlite3 *db;
+	const char *schema;
+	const struct iforest_definition *definition;
+	const struct iforest_source *source;
+	const struct iforest_fields *fields;
+	struct iforest_error *error;
+	bool may_widen;                    /* a real in a column of integers is noted, else it is refused */
+	bool has_real_in_integers;         /* such a row was met; its entry is of no use */
+
+	/* Gives the id of a series whose key is another than that of the row before. A key has one id for as long as the reader
+	 * does not forget. */
+	int (*series_of)(void *context, const struct iforest_series_key *key, uint32_t *id);
+	void *context;
+
+	struct iforest_series_key key, previous_key; /* with their alloc set; released at the end */
+	bool has_series;
+	uint64_t series;                             /* of the last row that was looked for among them */
+	struct iforest_recent_series recent[IFOREST_N_RECENT]; /* by integers, where there is one by column */
+};
+
+/* Appends the columns that iforest_entry_read() takes: r."id", r."ts", r."track", r."dur", of the row named r. */
+void iforest_entry_append_columns(const struct iforest_definition *definition, const struct iforest_source *source,
+				  const char *row, sqlite3_str *sql);
+
+/* Reads a row of those columns. Refuses what is no time or no number, naming the first such row of the table. */
+int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_value **row, struct iforest_entry *entry);
+
+/* The same of the row that a statement of those columns stands at. */
+int iforest_entry_read_statement(struct iforest_entry_reader *reader, sqlite3_stmt *statement, struct iforest_entry *entry);
+void iforest_entry_reader_release(struct iforest_entry_reader *reader);
+
+/* The series of a row by its by values: one of the last, or the host says. */
+int iforest_entry_read_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series);
+
+/* The series of by values, if it is one of the last; and noting it for the next time. */
+bool iforest_entry_recall_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series);
+void iforest_entry_remember_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t series);
+void iforest_entry_reader_forget_series(struct iforest_entry_reader *reader);
+
+/* Columns of the row that a statement stands at, valid until it moves. */
+void iforest_entry_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values);
+
+/* The canonical form of by values. */
+int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_value **values,
+			     struct iforest_series_key *key, struct iforest_error *error);
+
+#endif

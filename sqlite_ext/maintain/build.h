@@ -1,0 +1,15 @@
+/* build.h -- making an index from its table: one pass for the series, one for the rows. */
+#ifndef IFOREST_SQLITE_BUILD_H
+#define IFOREST_SQLITE_BUILD_H
+
+#include "sqlite_ext/follow/snapshot.h"
+#include "sqlite_ext/follow/base_table.h"
+
+/* Reads the table, sorts its rows (run_sort.h, spill.h), writes series and one run, and publishes a manifest that names them
+ * and nothing else. Until then the state before stands; on failure what was written is taken back.
+ * Afterwards the tables of the index hold what the manifest names, with sync=log the triggers are in place and the log is
+ * empty. */
+int iforest_build(struct iforest_index *index, const struct iforest_definition *definition,
+		  const struct iforest_source *source, struct iforest_error *error);
+
+#endif

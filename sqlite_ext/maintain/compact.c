@@ -1,0 +1,336 @@
+#include "sqlite_ext/maintain/compact.h"
+
+#include "core/run/compact.h"
+#include "core/run/run_merge.h"
+#include "core/run/remove.h"
+#include "sqlite_ext/maintain/export.h"
+#include "sqlite_ext/storage/pager.h"
+#include "sqlite_ext/follow/triggers.h"
+
+/* A flush merges FEW_PAGES (4 MB), and more where runs have piled up. Runs over CAP_PAGES (1 GB) that lie apart in time are
+ * left alone. */
+enum { FEW_PAGES = 1024, CAP_PAGES = 262144 };
+
+/* An index that is being changed. */
+struct upkeep {
+	struct iforest_index *index;
+	struct iforest_error *error;
+	struct iforest_snapshot *snapshot;   /* what is pending, and the state before */
+	struct iforest_manifest manifest;    /* to be changed */
+	sqlite3_stmt *put_series;
+	uint32_t fan_in;                     /* runs of a size that are merged */
+};
+
+static int upkeep_error(struct upkeep *upkeep, enum iforest_status status)
+{
+	return iforest_index_error(upkeep->index, NULL, status, upkeep->error);
+}
+
+/* Starts on the state as it is stored. What others read is left to them. Ends with end(), also on error. */
+static int start(struct upkeep *upkeep, struct iforest_index *index, struct iforest_error *error)
+{
+	int rc;
+
+	*upkeep = (struct upkeep){ .index = index, .error = error };
+	iforest_index_forget(index);
+	rc = iforest_index_open(index, &upkeep->snapshot, error);
+	if (!rc)
+		rc = iforest_tail_check(index, &upkeep->snapshot->tail, error);
+	if (!rc)
+		rc = iforest_index_get_automerge(index, &upkeep->fan_in, error);
+	return rc ? rc : iforest_index_read_manifest(index, &upkeep->manifest, error);
+}
+
+static void end(struct upkeep *upkeep)
+{
+	sqlite3_finalize(upkeep->put_series);
+	iforest_manifest_release(&upkeep->manifest);
+	iforest_snapshot_release(upkeep->snapshot);
+	iforest_index_forget(upkeep->index);
+}
+
+/* ---- sealing ---- */
+
+static enum iforest_status copy_page(struct iforest_tail *tail, const struct iforest_store *store,
+				     const struct iforest_run *run, uint64_t index)
+{
+	struct iforest_pager *memory = &tail->memory.pager;
+	struct iforest_page page;
+	enum iforest_status status = memory->get(memory->context, &tail->manifest.runs[0].place, index, &page);
+
+	if (status)
+		return status;
+	status = store->pager->write(
+		store->pager->context, &run->place,
+		&(struct iforest_page_write){ .index = index, .bytes = page.bytes, .n_bytes = page.n_bytes }, 1);
+	memory->release(memory->context, &page);
+	return status;
+}
+
+/* Writes the pending rows as a run: the one that they are in memory, page by page. run->n_leaves is 0 where the table has none
+ * of them. */
+static enum iforest_status write_run(struct upkeep *upkeep, struct iforest_run *run)
+{
+	struct iforest_tail *tail = &upkeep->snapshot->tail;
+	struct iforest_store *store = &upkeep->index->store;
+	enum iforest_status status = iforest_tail_unite(tail);
+	struct iforest_place place;
+	uint64_t n_pages;
+
+	if (status || tail->manifest.n_runs == 0)
+		return status;
+	place = tail->manifest.runs[0].place;
+	status = store->pager->create_run(store->pager->context, &place);
+	if (status)
+		return status;
+	*run = tail->manifest.runs[0];
+	run->place = place;
+	n_pages = iforest_run_pages(&upkeep->manifest, run);
+	for (uint64_t i = 0; i < n_pages && !status; i++)
+		status = copy_page(tail, store, run, i);
+	return status;
+}
+
+/* Writes the series that only pending rows had so far. */
+static int write_series(struct upkeep *upkeep)
+{
+	const struct iforest_dictionary *dictionary = &upkeep->snapshot->dictionary;
+	struct iforest_host_bytes host = iforest_index_get_host(&upkeep->manifest);
+	int rc = SQLITE_OK;
+
+	for (uint32_t s = 0; s < dictionary->n_series && !rc; s++) {
+		const struct iforest_series *series = dictionary->series[s];
+
+		if (series->id < host.end_of_series)
+			continue;
+		rc = iforest_index_put_series(upkeep->index, &upkeep->put_series, series->id, series->key, series->n_bytes,
+					      upkeep->error);
+		host.series_checksum += iforest_series_checksum(series->id, series->key, series->n_bytes);
+	}
+	if (rc)
+		return rc;
+	host.end_of_series = upkeep->snapshot->dictionary.next_id;
+	host.last_rowid = upkeep->snapshot->tail.last_rowid;
+	return upkeep_error(upkeep, iforest_index_set_host(&upkeep->manifest, &host));
+}
+
+/* Old keys go after everything that may be refused has been written, so that a refusal leaves the runs as they were. */
+static int publish(struct upkeep *upkeep, const struct iforest_run *run)
+{
+	struct iforest_tail *tail = &upkeep->snapshot->tail;
+	struct iforest_store *store = &upkeep->index->store;
+	struct iforest_edit edit = { .added = run->n_leaves > 0 ? run : NULL };
+	uint64_t n_removed;
+	enum iforest_status status = IFOREST_OK;
+
+	/* a row that was inserted and changed by triggers before ours ran has an old key in the log that no run has */
+	if (tail->n_removed > 0)
+		status = iforest_runs_remove(store, &upkeep->manifest, tail->removed, tail->n_removed, &n_removed);
+	if (!status)
+		status = iforest_manifest_commit(&upkeep->manifest, store, &edit);
+	return upkeep_error(upkeep, status);
+}
+
+static bool has_log(const struct upkeep *upkeep)
+{
+	return upkeep->index->definition.sync == IFOREST_SYNC_LOG;
+}
+
+/* What may be refused is refused before anything is published: no row that is to be sealed is of the front, and the statement
+ * that empties the log is prepared. */
+static int prepare_log(struct upkeep *upkeep, sqlite3_stmt **statement)
+{
+	const struct iforest_index *index = upkeep->index;
+	int rc;
+
+	if (!has_log(upkeep))
+		return SQLITE_OK;
+	rc = iforest_watch_raise_front(index->db, index->schema, index->name, upkeep->snapshot->tail.last_rowid, upkeep->error);
+	if (!rc)
+		rc = iforest_watch_prepare_empty(index->db, index->schema, index->name, &index->source, &index->definition,
+						 statement, upkeep->error);
+	return rc;
+}
+
+static void drop_run(struct upkeep *upkeep, const struct iforest_run *run)
+{
+	struct iforest_index *index = upkeep->index;
+
+	if (run->n_leaves > 0)
+		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&upkeep->manifest, run));
+}
+
+/* Takes the run out of the index again. Old keys that have gone from the others do no harm. */
+static enum iforest_status take_back(struct upkeep *upkeep, const struct iforest_run *run)
+{
+	struct iforest_edit edit = { .removed = &run->place.run_id, .n_removed = run->n_leaves > 0 };
+	struct iforest_host_bytes host = iforest_index_get_host(&upkeep->manifest);
+	enum iforest_status status;
+
+	host.last_rowid = upkeep->snapshot->tail.sealed;
+	status = iforest_index_set_host(&upkeep->manifest, &host);
+	return status ? status : iforest_manifest_commit(&upkeep->manifest, &upkeep->index->store, &edit);
+}
+
+/* Where the log cannot be emptied, as a trigger of the user's may have it, the rows stay pending. SQLite does not do that for
+ * us: in a transaction it undoes nothing of a command that fails. */
+static int empty_log(struct upkeep *upkeep, sqlite3_stmt *statement, struct iforest_run *run)
+{
+	const struct iforest_index *index = upkeep->index;
+	int rc = iforest_step_to_end(statement);
+
+	if (rc == SQLITE_DONE)
+		return iforest_watch_lower_front(index->db, index->schema, index->name, upkeep->snapshot->tail.last_rowid,
+						 upkeep->error);
+	iforest_error_from_db(upkeep->error, index->db, rc);
+	if (take_back(upkeep, run) == IFOREST_OK)
+		drop_run(upkeep, run);
+	return rc;
+}
+
+static int seal(struct upkeep *upkeep)
+{
+	struct iforest_index *index = upkeep->index;
+	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
+	sqlite3_stmt *statement = NULL;
+	int rc;
+
+	if (!run)
+		return iforest_error_set(upkeep->error, SQLITE_NOMEM, "");
+	run->n_leaves = 0;
+	rc = prepare_log(upkeep, &statement);
+	if (!rc)
+		rc = upkeep_error(upkeep, write_run(upkeep, run));
+	if (!rc)
+		rc = write_series(upkeep);
+	if (!rc)
+		rc = iforest_index_note_flush(index, upkeep->error);
+	if (!rc)
+		rc = iforest_export_note(index, &upkeep->snapshot->tail, upkeep->error);
+	if (!rc)
+		rc = publish(upkeep, run);
+	if (rc)
+		drop_run(upkeep, run);
+	else if (has_log(upkeep))
+		rc = empty_log(upkeep, statement, run);
+	sqlite3_finalize(statement);
+	sqlite3_free(run);
+	return rc;
+}
+
+/* ---- merging ---- */
+
+/* Fills in what the policy knows of each run. Where it lies in time is known of an index without by columns alone: others take
+ * all runs to lie together. */
+static void describe_runs(const struct upkeep *upkeep, struct iforest_merge_candidate *candidates)
+{
+	const struct iforest_manifest *manifest = &upkeep->manifest;
+
+	for (uint32_t r = 0; r < manifest->n_runs; r++) {
+		const struct iforest_run *run = &manifest->runs[r];
+		struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
+		bool is_known = upkeep->index->definition.n_by == 0 && !first.time_is_null && !last.time_is_null;
+
+		candidates[r] = (struct iforest_merge_candidate){ .n_pages = iforest_run_pages(manifest, run),
+			.n_rows = iforest_node_rows(run->root), .n_dead = iforest_node_dead(run->root),
+			.low = is_known ? first.time : INT64_MIN, .high = is_known ? last.time : INT64_MAX };
+	}
+}
+
+/* Merges the runs that the policy chooses; *n is how many. *most_pages is what may be read, and then what is left of it. */
+static enum iforest_status merge_once(struct upkeep *upkeep, uint64_t *most_pages, uint32_t *n)
+{
+	struct iforest_manifest *manifest = &upkeep->manifest;
+	struct iforest_merge_settings settings = { .fan_in = upkeep->fan_in,
+						   .most_pages = *most_pages,
+						   .cap_pages = CAP_PAGES };
+	struct iforest_merge_candidate *candidates = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *candidates);
+	uint32_t *chosen = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *chosen);
+	uint64_t *run_ids = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *run_ids);
+	struct iforest_run merged;
+	enum iforest_status status = IFOREST_NO_MEMORY;
+
+	if (candidates && chosen && run_ids) {
+		describe_runs(upkeep, candidates);
+		*n = iforest_merge_choose(candidates, manifest->n_runs, &settings, chosen);
+		for (uint32_t i = 0; i < *n; i++) {
+			run_ids[i] = manifest->runs[chosen[i]].place.run_id;
+			*most_pages -= candidates[chosen[i]].n_rows > 0 ? candidates[chosen[i]].n_pages : 0;
+		}
+		status = *n > 0 ? iforest_runs_merge(&upkeep->index->store, manifest, run_ids, *n, &merged) : IFOREST_OK;
+	}
+	sqlite3_free(candidates);
+	sqlite3_free(chosen);
+	sqlite3_free(run_ids);
+	return status;
+}
+
+/* All runs to one, unless they are one already, of which nothing was removed. */
+static enum iforest_status merge_to_one(struct upkeep *upkeep)
+{
+	struct iforest_manifest *manifest = &upkeep->manifest;
+	uint32_t n_runs = manifest->n_runs;
+	uint64_t *run_ids;
+	struct iforest_run merged;
+	enum iforest_status status;
+
+	if (n_runs == 0 || (n_runs == 1 && iforest_node_dead(manifest->runs[0].root) == 0))
+		return IFOREST_OK;
+	run_ids = sqlite3_malloc64(n_runs * sizeof *run_ids);
+	if (!run_ids)
+		return IFOREST_NO_MEMORY;
+	for (uint32_t r = 0; r < n_runs; r++)
+		run_ids[r] = manifest->runs[r].place.run_id;
+	status = iforest_runs_merge(&upkeep->index->store, manifest, run_ids, n_runs, &merged);
+	sqlite3_free(run_ids);
+	return status;
+}
+
+/* ---- commands ---- */
+
+static bool is_pending(const struct upkeep *upkeep)
+{
+	return iforest_pending_count(&upkeep->snapshot->tail.pending) > 0;
+}
+
+int iforest_flush(struct iforest_index *index, struct iforest_error *error)
+{
+	struct upkeep upkeep;
+	uint64_t most_pages;
+	uint32_t n;
+	int rc = start(&upkeep, index, error);
+
+	if (!rc && is_pending(&upkeep)) {
+		rc = seal(&upkeep);
+		most_pages = iforest_merge_bound(FEW_PAGES, upkeep.manifest.n_runs);
+		if (!rc)
+			rc = upkeep_error(&upkeep, merge_once(&upkeep, &most_pages, &n));
+	}
+	end(&upkeep);
+	return rc;
+}
+
+int iforest_merge(struct iforest_index *index, uint64_t most_pages, struct iforest_error *error)
+{
+	struct upkeep upkeep;
+	uint32_t n = 1;
+	int rc = start(&upkeep, index, error);
+
+	while (!rc && n > 0)
+		rc = upkeep_error(&upkeep, merge_once(&upkeep, &most_pages, &n));
+	end(&upkeep);
+	return rc;
+}
+
+int iforest_optimize(struct iforest_index *index, struct iforest_error *error)
+{
+	struct upkeep upkeep;
+	int rc = start(&upkeep, index, error);
+
+	if (!rc && is_pending(&upkeep))
+		rc = seal(&upkeep);
+	if (!rc)
+		rc = upkeep_error(&upkeep, merge_to_one(&upkeep));
+	end(&upkeep);
+	return rc;
+}

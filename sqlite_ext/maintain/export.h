@@ -1,0 +1,34 @@
+/* export.h -- the index as plain tables, for tools that cannot load extensions: rows of buckets at widths that double.
+ *
+ *   x_rollup(bucket_level, bucket_start, by columns, count, first_ts, last_ts, eight of each value)
+ *   x_levels(bucket_level, bucket_width, interval_from, interval_to)
+ *   x_export   a view of both, which picks a level by the interval that a tool asks for
+ *
+ * x_config tells what they hold: 'export width' of the finest buckets; 'export until', the latest time there was; and 'export
+ * from' and 'export to', the range of times up to that one in which rows were flushed since. Only what it names is ours;
+ * without it there is no export.
+ */
+#ifndef IFOREST_SQLITE_EXPORT_H
+#define IFOREST_SQLITE_EXPORT_H
+
+#include "sqlite_ext/follow/snapshot.h"
+
+/* Makes the tables say what the index says; they are made if they are not there yet. Requires an index just flushed. step is the width of the
+ * finest buckets, NULL for the one they have. Where that is another one, or the index was rebuilt, all is made anew; otherwise
+ * the buckets in which something changed, and those from the latest one on.
+ * On error within a transaction the view is empty, or as it was, and the next export makes all anew. */
+int iforest_export(struct iforest_index *index, const struct iforest_definition *definition, sqlite3_value *step,
+		   struct iforest_error *error);
+
+/* To be called before what is pending is published: notes which times it touches. */
+int iforest_export_note(struct iforest_index *index, const struct iforest_tail *tail, struct iforest_error *error);
+
+/* All may have changed. */
+int iforest_export_note_all(struct iforest_index *index, struct iforest_error *error);
+
+/* Removes the tables; gives them the index's new name, before its own tables get it. Nothing where there is no export. */
+int iforest_export_drop(struct iforest_index *index, struct iforest_error *error);
+int iforest_export_rename(struct iforest_index *index, const struct iforest_definition *definition, const char *new_name,
+			  struct iforest_error *error);
+
+#endif

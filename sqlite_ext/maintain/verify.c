@@ -1,0 +1,218 @@
+#include "sqlite_ext/maintain/verify.h"
+
+#include "core/base/bits.h"
+#include "core/run/check.h"
+#include "core/run/cursor.h"
+#include "core/base/xxh64.h"
+#include "sqlite_ext/follow/row_decoder.h"
+#include "sqlite_ext/storage/sidecar.h"
+
+/* Rows, and the sum of their checksums: the same for the same rows in any order. */
+struct tally {
+	uint64_t n, checksum;
+};
+
+struct verification {
+	struct iforest_index *index;
+	struct iforest_snapshot *snapshot;
+	struct iforest_error *error;
+	struct tally stored, wanted;
+	uint64_t n_surplus;            /* entries of the runs whose rows are pending, and that answers would not leave out */
+};
+
+/* 0.0 and -0.0 are equal, so that the triggers tell of no change. */
+static void add_entry(struct tally *tally, const struct iforest_entry *entry, const struct iforest_fields *fields)
+{
+	uint64_t words[5 + IFOREST_MAX_VALUES] = { entry->key.series, entry->key.time_is_null, (uint64_t)entry->key.time,
+						   (uint64_t)entry->key.ref, entry->present };
+
+	for (unsigned v = 0; v < fields->n_values; v++) {
+		union iforest_number value = entry->values[v];
+
+		if (fields->kinds[v] == IFOREST_FLOAT64 && value.real == 0)
+			value.real = 0;
+		words[5 + v] = entry->present >> v & 1 ? (uint64_t)value.integer : 0;
+	}
+	tally->n++;
+	tally->checksum += iforest_checksum64((const uint8_t *)words, sizeof words);
+}
+
+/* ---- what the runs hold ---- */
+
+static bool is_left_out(const struct iforest_tail *tail, const struct iforest_key *key)
+{
+	uint64_t at = iforest_key_search(tail->removed, tail->n_removed, key);
+
+	return at < tail->n_removed && iforest_key_compare(&tail->removed[at], key) == 0;
+}
+
+static void add_block(struct verification *verification, const struct iforest_block *block)
+{
+	const struct iforest_tail *tail = &verification->snapshot->tail;
+	const struct iforest_fields *fields = &verification->snapshot->manifest.fields;
+
+	for (uint64_t live = iforest_low_bits(block->n) & ~block->dead; live; live &= live - 1) {
+		unsigned i = iforest_trailing_zeros(live);
+		struct iforest_entry entry = { .key = { .series = block->series,
+							.time_is_null = block->time_is_null,
+							.time = block->time_is_null ? 0 : block->times[i],
+							.ref = block->refs[i] } };
+
+		for (unsigned v = 0; v < fields->n_values; v++) {
+			entry.present |= (uint32_t)(block->present[v] >> i & 1) << v;
+			entry.values[v].integer = block->values[v][i];
+		}
+		if (!iforest_pending_holds(&tail->pending, entry.key.ref))
+			add_entry(&verification->stored, &entry, fields);
+		else
+			verification->n_surplus += !is_left_out(tail, &entry.key);
+	}
+}
+
+static enum iforest_status add_run(struct verification *verification, struct iforest_cursor *cursor,
+				   const struct iforest_run *run)
+{
+	const struct iforest_manifest *manifest = &verification->snapshot->manifest;
+	uint32_t all = (1u << (IFOREST_VALUES + manifest->fields.n_values)) - 1;
+	const struct iforest_block *block;
+	enum iforest_status status = IFOREST_OK;
+
+	iforest_cursor_init(cursor, &verification->index->store, manifest, run);
+	do {
+		status = iforest_cursor_block(cursor, all, &block);
+		if (!status && block) {
+			add_block(verification, block);
+			status = iforest_cursor_next(cursor);
+		}
+	} while (!status && block);
+	iforest_cursor_release(cursor);
+	return status;
+}
+
+static int add_runs(struct verification *verification)
+{
+	const struct iforest_manifest *manifest = &verification->snapshot->manifest;
+	struct iforest_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
+	enum iforest_status status = cursor ? IFOREST_OK : IFOREST_NO_MEMORY;
+
+	for (uint32_t r = 0; r < manifest->n_runs && !status; r++)
+		status = add_run(verification, cursor, &manifest->runs[r]);
+	sqlite3_free(cursor);
+	return iforest_index_error(verification->index, verification->snapshot, status, verification->error);
+}
+
+/* ---- what the table holds ---- */
+
+/* A series that the index does not have is as good as any other to make the checksums differ. */
+static int find_series(void *context, const struct iforest_series_key *key, uint32_t *id)
+{
+	const struct verification *verification = context;
+	const struct iforest_series *series =
+		iforest_dictionary_find(&verification->snapshot->dictionary, key->bytes, key->n_bytes);
+
+	*id = series ? series->id : UINT32_MAX;
+	return SQLITE_OK;
+}
+
+static int prepare_table(struct verification *verification, const struct iforest_source *source, sqlite3_stmt **statement)
+{
+	struct iforest_index *index = verification->index;
+	sqlite3_str *sql = sqlite3_str_new(index->db);
+	char *text;
+	int rc;
+
+	sqlite3_str_appendall(sql, "SELECT ");
+	iforest_entry_append_columns(&index->definition, source, "s", sql);
+	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", index->schema, source->name);
+	text = sqlite3_str_finish(sql);
+	rc = text ? iforest_prepare(verification->error, index->db, statement, "%s", text) :
+		    iforest_error_set(verification->error, SQLITE_NOMEM, "");
+	sqlite3_free(text);
+	return rc;
+}
+
+static int add_table(struct verification *verification, const struct iforest_source *source)
+{
+	struct iforest_index *index = verification->index;
+	const struct iforest_fields *fields = &verification->snapshot->manifest.fields;
+	struct iforest_entry_reader rows = {
+		.db = index->db, .schema = index->schema, .definition = &index->definition, .source = source, .fields = fields,
+		.error = verification->error, .series_of = find_series, .context = verification,
+		.key.alloc = &iforest_sqlite_alloc, .previous_key.alloc = &iforest_sqlite_alloc };
+	struct iforest_entry entry;
+	sqlite3_stmt *statement = NULL;
+	int failed, rc = prepare_table(verification, source, &statement);
+
+	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
+		if (iforest_pending_holds(&verification->snapshot->tail.pending, sqlite3_column_int64(statement, 0)))
+			continue;
+		rc = iforest_entry_read_statement(&rows, statement, &entry);
+		if (!rc)
+			add_entry(&verification->wanted, &entry, fields);
+	}
+	failed = sqlite3_finalize(statement);
+	iforest_entry_reader_release(&rows);
+	return !rc && failed ? iforest_error_from_db(verification->error, index->db, failed) : rc;
+}
+
+static int differs(struct verification *verification, const char *table)
+{
+	struct iforest_index *index = verification->index;
+
+	return iforest_error_set(verification->error, SQLITE_CORRUPT_VTAB,
+				 "%s: holds other rows than the table \"%s\" (%lld and %lld rows that are not pending, %lld "
+				 "old ones of rows that are); run "
+				 "INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
+				 index->name, table, (sqlite3_int64)verification->stored.n,
+				 (sqlite3_int64)verification->wanted.n, (sqlite3_int64)verification->n_surplus, index->name,
+				 index->name);
+}
+
+static int compare(struct verification *verification)
+{
+	struct iforest_index *index = verification->index;
+	struct iforest_source source = { .name = NULL };
+	const struct iforest_source *table = &index->source;
+	int rc = SQLITE_OK;
+
+	if (index->definition.sync == IFOREST_SYNC_MANUAL) {
+		rc = iforest_source_inspect(&source, index->db, index->schema, &index->definition, verification->error);
+		table = &source;
+	}
+	if (!rc)
+		rc = add_runs(verification);
+	if (!rc)
+		rc = add_table(verification, table);
+	if (!rc && (verification->stored.n != verification->wanted.n ||
+		    verification->stored.checksum != verification->wanted.checksum || verification->n_surplus > 0))
+		rc = differs(verification, table->name);
+	iforest_source_release(&source);
+	return rc;
+}
+
+int iforest_verify(struct iforest_index *index, bool with_table, struct iforest_error *error)
+{
+	struct verification verification = { .index = index, .error = error };
+	struct iforest_check_result result;
+	int rc;
+
+	iforest_index_forget(index);
+	rc = iforest_index_open_unguarded(index, &verification.snapshot, error);
+	if (!rc)
+		rc = iforest_index_error(index, verification.snapshot,
+					 iforest_check(&index->store, &verification.snapshot->manifest, &result), error);
+	if (!rc)
+		rc = iforest_index_error(index, verification.snapshot,
+					 iforest_shelves_check(index, &verification.snapshot->manifest), error);
+	iforest_snapshot_release(verification.snapshot);
+	verification.snapshot = NULL;
+	if (rc || !with_table)
+		return rc;
+	rc = iforest_index_open(index, &verification.snapshot, error);
+	if (!rc)
+		rc = iforest_tail_check(index, &verification.snapshot->tail, error);
+	if (!rc)
+		rc = compare(&verification);
+	iforest_snapshot_release(verification.snapshot);
+	return rc;
+}

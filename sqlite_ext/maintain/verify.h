@@ -1,0 +1,13 @@
+/* verify.h -- integrity-check: is the index sound in itself, and does it hold what the table holds? */
+#ifndef IFOREST_SQLITE_VERIFY_H
+#define IFOREST_SQLITE_VERIFY_H
+
+#include "sqlite_ext/follow/snapshot.h"
+
+/* Reads every page of every run and recomputes every aggregate (core/run/check.h); then, with_table, reads the table, and compares
+ * by number and a checksum of the rows that are not pending what the runs hold of them. Pending rows are read from the table
+ * anyway.
+ * Errors  SQLITE_CORRUPT_VTAB: it is not sound, or other rows. SQLITE_ERROR: it is parted from its table. */
+int iforest_verify(struct iforest_index *index, bool with_table, struct iforest_error *error);
+
+#endif

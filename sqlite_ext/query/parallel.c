@@ -1,0 +1,314 @@
+#include "sqlite_ext/query/parallel.h"
+
+#include <stdlib.h>
+
+#include "core/base/crew.h"
+
+enum { MOST_THREADS = 64, MOST_PARTS = 4096 };
+
+/* A thread's own view of the index: its pagers change nothing and fetch nothing. */
+struct iforest_ahead_worker {
+	struct iforest_index *index;
+	struct iforest_snapshot *snapshot;
+	struct iforest_pager pager, tail_pager;
+	struct iforest_store store, tail_store;
+	struct iforest_scan scan;
+	struct iforest_overlap overlap;   /* over the scan, if such is asked for */
+	bool is_checked;                  /* true: of pages in memory */
+	char *items;                      /* room for the ahead's most_items */
+	uint32_t n_items;
+	bool is_full;                     /* no further series is begun */
+};
+
+/* ---- pages in memory ---- */
+
+static enum iforest_status cached_get(void *context, const struct iforest_place *place, uint64_t page_index,
+				      struct iforest_page *page)
+{
+	struct iforest_ahead_worker *worker = context;
+
+	if (!iforest_page_cache_peek(&worker->index->cache, place, page_index, page))
+		return IFOREST_IO;
+	if (!*page->is_checked)
+		page->peaks = NULL;
+	page->is_checked = *page->is_checked ? &worker->is_checked : NULL;
+	return IFOREST_OK;
+}
+
+static void cached_expect(void *context, const struct iforest_place *place, uint64_t page_index, bool of_peaks)
+{
+	struct iforest_ahead_worker *worker = context;
+
+	iforest_page_cache_expect(&worker->index->cache, place, page_index, of_peaks);
+}
+
+static const uint8_t *cached_glance(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)
+{
+	struct iforest_ahead_worker *worker = context;
+
+	return iforest_page_cache_glance(&worker->index->cache, place, page_index, n_bytes);
+}
+
+static enum iforest_status tail_get(void *context, const struct iforest_place *place, uint64_t page_index,
+				    struct iforest_page *page)
+{
+	struct iforest_ahead_worker *worker = context;
+	uint32_t *n_bytes;
+	const uint8_t *bytes =
+		iforest_pager_memory_bytes(&worker->snapshot->tail.memory, place->location, page_index, &n_bytes);
+
+	if (!bytes)
+		return IFOREST_IO;
+	*page = (struct iforest_page){ .bytes = bytes, .n_bytes = *n_bytes, .is_checked = &worker->is_checked };
+	return IFOREST_OK;
+}
+
+static void let_go(void *context, struct iforest_page *page)
+{
+	(void)context;
+	(void)page;
+}
+
+/* ---- memory that any thread may ask for ---- */
+
+static void *any_reallocate(void *context, void *memory, size_t n_bytes)
+{
+	(void)context;
+	return realloc(memory, n_bytes);
+}
+
+static void any_release(void *context, void *memory)
+{
+	(void)context;
+	free(memory);
+}
+
+static const struct iforest_alloc any_alloc = { .reallocate = any_reallocate, .release = any_release };
+
+/* ---- what is asked for ---- */
+
+static enum iforest_status start(struct iforest_scan *scan, struct iforest_overlap *overlap, uint64_t series)
+{
+	return overlap ? iforest_overlap_start(overlap, series) : iforest_scan_start(scan, series);
+}
+
+static enum iforest_status next(struct iforest_scan *scan, struct iforest_overlap *overlap, int64_t *bucket,
+				struct iforest_aggregate *aggregate, bool *found)
+{
+	return overlap ? iforest_overlap_next(overlap, bucket, aggregate, found) :
+			 iforest_scan_next(scan, bucket, aggregate, found);
+}
+
+/* ---- opening ---- */
+
+static size_t item_bytes(const struct iforest_ahead *ahead)
+{
+	return sizeof(int64_t) + iforest_aggregate_bytes(ahead->snapshot->manifest.fields.n_values);
+}
+
+static bool open_worker(struct iforest_ahead *ahead, struct iforest_ahead_worker *worker)
+{
+	struct iforest_snapshot *snapshot = ahead->snapshot;
+
+	*worker = (struct iforest_ahead_worker){ .index = ahead->index, .snapshot = snapshot, .is_checked = true };
+	worker->items = ahead->items + (size_t)ahead->n_opened * ahead->most_items * item_bytes(ahead);
+	worker->pager = (struct iforest_pager){ .context = worker,
+						.page_bytes = ahead->index->pager.page_bytes,
+						.get = cached_get,
+						.release = let_go,
+						.expect = cached_expect,
+						.glance = cached_glance };
+	worker->tail_pager = worker->pager;
+	worker->tail_pager.get = tail_get;
+	worker->tail_pager.expect = NULL;
+	worker->tail_pager.glance = NULL;
+	worker->store = (struct iforest_store){ .pager = &worker->pager, .alloc = &any_alloc };
+	worker->tail_store = (struct iforest_store){ .pager = &worker->tail_pager, .alloc = &any_alloc };
+	if (iforest_scan_init(&worker->scan, &worker->store, &snapshot->manifest))
+		return false;
+	worker->scan.bucketing = ahead->scan->bucketing;
+	worker->scan.wanted = ahead->scan->wanted;
+	worker->scan.joined_filter = ahead->scan->joined_filter;
+	ahead->n_opened++;
+	iforest_overlap_init(&worker->overlap, &worker->scan);
+	if (ahead->overlap) {
+		worker->overlap.bucketing = ahead->overlap->bucketing;
+		worker->overlap.filter = ahead->overlap->filter;
+		worker->overlap.wants_inside = ahead->overlap->wants_inside;
+		worker->overlap.wants_longest = ahead->overlap->wants_longest;
+		worker->overlap.longest_alone = ahead->overlap->longest_alone;
+	}
+	return !iforest_scan_join(&worker->scan, &worker->tail_store, &snapshot->tail.manifest);
+}
+
+/* The buckets that a series may have and more, 0 where they are too many: of a step two more than fit the window, which may cut
+ * the first and the last. */
+static uint32_t most_buckets(const struct iforest_ahead *ahead)
+{
+	const struct iforest_bucketing *bucketing = ahead->overlap ? &ahead->overlap->bucketing : &ahead->scan->bucketing;
+	const struct iforest_window *window = &bucketing->window;
+	uint64_t most = 1;
+
+	if (bucketing->mode == IFOREST_COUNT)
+		most = (uint64_t)bucketing->n;
+	else if (bucketing->mode == IFOREST_STEP)
+		most = window->has_t0 && window->has_t1 ?
+		       ((uint64_t)window->t1 - (uint64_t)window->t0) / (uint64_t)bucketing->step : UINT64_MAX;
+	return most <= IFOREST_AHEAD_BYTES / item_bytes(ahead) / 2 - 2 ? (uint32_t)most + 2 : 0;
+}
+
+void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index, struct iforest_snapshot *snapshot,
+			struct iforest_scan *scan, struct iforest_overlap *overlap, const struct iforest_series *const *members,
+			uint32_t n_members)
+{
+	*ahead = (struct iforest_ahead){ .index = index,
+					 .snapshot = snapshot,
+					 .scan = scan,
+					 .overlap = overlap,
+					 .members = members,
+					 .n_members = n_members };
+}
+
+void iforest_ahead_close(struct iforest_ahead *ahead)
+{
+	for (uint32_t w = 0; w < ahead->n_opened; w++) {
+		iforest_overlap_release(&ahead->workers[w].overlap);
+		iforest_scan_release(&ahead->workers[w].scan);
+	}
+	sqlite3_free(ahead->workers);
+	sqlite3_free(ahead->parts);
+	sqlite3_free(ahead->items);
+	ahead->workers = NULL;
+	ahead->parts = NULL;
+	ahead->items = NULL;
+	ahead->n_opened = ahead->n_threads = 0;
+}
+
+/* Makes ready for the members that are left, if threads are allowed. */
+static void begin(struct iforest_ahead *ahead, uint32_t n_left)
+{
+	int n_helpers = sqlite3_limit(ahead->index->db, SQLITE_LIMIT_WORKER_THREADS, -1);
+	unsigned n_threads = n_helpers >= MOST_THREADS ? MOST_THREADS : (unsigned)n_helpers + 1;
+	uint32_t fit = (uint32_t)(IFOREST_AHEAD_BYTES / item_bytes(ahead));
+	bool is_open = true;
+
+	ahead->was_begun = true;
+	n_threads = n_threads < n_left ? n_threads : n_left;
+	ahead->most_buckets = n_threads > 1 ? most_buckets(ahead) : 0;
+	if (ahead->most_buckets == 0)
+		return;
+	n_threads = n_threads < fit / ahead->most_buckets ? n_threads : fit / ahead->most_buckets;
+	ahead->most_items = fit / n_threads;
+	ahead->most_parts = n_left < MOST_PARTS ? n_left : MOST_PARTS;
+	ahead->parts = sqlite3_malloc64(ahead->most_parts * sizeof *ahead->parts);
+	ahead->items = sqlite3_malloc64((uint64_t)n_threads * ahead->most_items * item_bytes(ahead));
+	ahead->workers = sqlite3_malloc64(n_threads * sizeof *ahead->workers);
+	is_open = ahead->parts && ahead->items && ahead->workers;
+	while (is_open && ahead->n_opened < n_threads)
+		is_open = open_worker(ahead, &ahead->workers[ahead->n_opened]);
+	if (is_open)
+		ahead->n_threads = n_threads;
+	else
+		iforest_ahead_close(ahead);
+}
+
+/* ---- answering ---- */
+
+/* An error is the caller's to find: a series is answered up to it. */
+static void answer(void *context, unsigned thread, uint32_t p)
+{
+	struct iforest_ahead *ahead = context;
+	struct iforest_ahead_part *part = &ahead->parts[p];
+	struct iforest_ahead_worker *worker = &ahead->workers[thread];
+	struct iforest_overlap *overlap = ahead->overlap ? &worker->overlap : NULL;
+	enum iforest_status status;
+	bool found = true;
+
+	worker->is_full = worker->is_full || ahead->most_items - worker->n_items < ahead->most_buckets;
+	if (worker->is_full)
+		return;
+	part->is_begun = true;
+	part->items = worker->items + worker->n_items * item_bytes(ahead);
+	status = start(&worker->scan, overlap, ahead->members[ahead->first + p]->id);
+	while (!status && found && part->n_buckets < ahead->most_buckets) {
+		char *item = worker->items + worker->n_items * item_bytes(ahead);
+
+		status = next(&worker->scan, overlap, (int64_t *)(void *)item,
+			      (struct iforest_aggregate *)(void *)(item + sizeof(int64_t)), &found);
+		part->n_buckets += !status && found;
+		worker->n_items += !status && found;
+	}
+	part->is_whole = !status && !found;
+}
+
+/* Pages that were read stay where they are only until the caller goes on. What comes after a series that found no room is
+ * answered again by the next pass. */
+static void run_pass(struct iforest_ahead *ahead, uint32_t first)
+{
+	uint32_t n_left = ahead->n_members - first, n_parts = n_left < ahead->most_parts ? n_left : ahead->most_parts;
+
+	ahead->first = first;
+	memset(ahead->parts, 0, n_parts * sizeof *ahead->parts);
+	for (unsigned t = 0; t < ahead->n_threads; t++) {
+		ahead->workers[t].n_items = 0;
+		ahead->workers[t].is_full = false;
+	}
+	ahead->snapshot->tail.remainders.is_fixed = true;
+	iforest_crew_run(ahead->n_threads, n_parts, answer, ahead);
+	ahead->snapshot->tail.remainders.is_fixed = false;
+	for (unsigned t = 0; t < ahead->n_threads; t++)
+		iforest_overlap_let_go(&ahead->workers[t].overlap);
+	for (ahead->n_parts = 0; ahead->n_parts < n_parts && ahead->parts[ahead->n_parts].is_begun; ahead->n_parts++)
+		;
+}
+
+enum iforest_status iforest_ahead_start(struct iforest_ahead *ahead, uint32_t member)
+{
+	if (!ahead->was_begun && ahead->n_alone >= IFOREST_AHEAD_AFTER)
+		begin(ahead, ahead->n_members - member);
+	if (ahead->n_threads == 0)
+		return start(ahead->scan, ahead->overlap, ahead->members[member]->id);
+	if (member - ahead->first >= ahead->n_parts)
+		run_pass(ahead, member);
+	ahead->part = member - ahead->first;
+	ahead->at = 0;
+	ahead->is_reading = true;
+	return IFOREST_OK;
+}
+
+/* The caller goes on where a part ends. */
+static enum iforest_status go_on(struct iforest_ahead *ahead)
+{
+	uint64_t series = ahead->members[ahead->first + ahead->part]->id;
+	int64_t last;
+
+	ahead->is_reading = false;
+	if (ahead->at == 0)
+		return start(ahead->scan, ahead->overlap, series);
+	memcpy(&last, ahead->parts[ahead->part].items + (ahead->at - 1) * item_bytes(ahead), sizeof last);
+	return ahead->overlap ? iforest_overlap_start_after(ahead->overlap, series, last) :
+	       iforest_scan_start_after(ahead->scan, series, last);
+}
+
+enum iforest_status iforest_ahead_next(struct iforest_ahead *ahead, int64_t *bucket, struct iforest_aggregate *aggregate,
+				       bool *found)
+{
+	const struct iforest_ahead_part *part = ahead->is_reading ? &ahead->parts[ahead->part] : NULL;
+	enum iforest_status status = IFOREST_OK;
+
+	if (part && ahead->at < part->n_buckets) {
+		const char *item = part->items + ahead->at++ * item_bytes(ahead);
+
+		memcpy(bucket, item, sizeof *bucket);
+		memcpy(aggregate, item + sizeof *bucket, item_bytes(ahead) - sizeof *bucket);
+		*found = true;
+		return IFOREST_OK;
+	}
+	*found = false;
+	if (part && part->is_whole)
+		return IFOREST_OK;
+	if (part)
+		status = go_on(ahead);
+	ahead->n_alone++;
+	return status ? status : next(ahead->scan, ahead->overlap, bucket, aggregate, found);
+}

@@ -1,0 +1,82 @@
+/* plan.h -- what a query asks of the table: constraints to a plan in xBestIndex, and back in xFilter.
+ *
+ * idxNum, a bit for each argument of the table that is given with "=":
+ *
+ *   0x01 t0   0x02 t1   0x04 n   0x08 step   0x10 origin   0x20 fill
+ *
+ * and, from bit IFOREST_LOST_SHIFT on, 1 + the number of an argument that the query uses, but does not offer: no row may be
+ * given then. The values of these come first in xFilter's argv, in this order; then those of the conditions on by columns.
+ *
+ * idxStr says the same in words, for EXPLAIN QUERY PLAN, and what else is to be done:
+ *
+ *   window [t0, t1), n buckets; by "track" =; by "depth" IS; by "lane" IN; of "dur": sum max id; times
+ *
+ * The first part is for readers alone. A "by" for each condition on a by column, in the order of argv. An "of" for each value
+ * column that is wanted, with the words of it (plan.c, core/page/leaf_fold.h).
+ */
+#ifndef IFOREST_SQLITE_PLAN_H
+#define IFOREST_SQLITE_PLAN_H
+
+#include "core/page/leaf_fold.h"
+#include "sqlite_ext/storage/definition.h"
+
+#define IFOREST_MAX_CONDITIONS 32
+
+/* A condition on a by column. */
+struct iforest_condition {
+	unsigned by;
+	bool is_is;             /* IS: NULL equals NULL */
+	bool is_in;             /* IN: its value is the list of all, see iforest_choice_among() */
+};
+
+struct iforest_plan {
+	const char *name;       /* of the table that is asked, for messages */
+	unsigned arguments;     /* bits, as in idxNum */
+	struct iforest_wanted wanted;
+	unsigned n_conditions;
+	struct iforest_condition conditions[IFOREST_MAX_CONDITIONS];
+};
+
+/* xBestIndex: fills in the info. name is the table's, for messages.
+ * Returns  SQLITE_CONSTRAINT where an argument's value, of no IN, is not known yet in this join order; SQLITE_ERROR with a
+ *          message where an argument is used with anything but "=". */
+int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
+		      struct iforest_error *error);
+
+/* xFilter: reads back what iforest_plan_make() wrote with the same name and definition. False for any other text. */
+bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, const char *name,
+		       int index_number, const char *index_text);
+
+/* ---- what other tables over an index share ---- */
+
+/* Takes the hidden arguments, whose columns start with first_column, as above; names are theirs. constraint_of[a] is the
+ * constraint that gives argument a, -1 if none does. Counts argv, and notes in idxNum the first argument that is lost. The
+ * arguments must be among the first 63 columns: of the others SQLite does not tell which are used. Results as
+ * iforest_plan_make(). */
+int iforest_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
+				int n_arguments, int *constraint_of, int *n_argv, struct iforest_error *error);
+enum { IFOREST_LOST_SHIFT = 26 };
+
+/* Is the condition an IN? One on an argument is lost where SQLite looks for a plan without IN. To refuse that would not do:
+ * SQLite takes it that there is such a plan then, and does not ask for one with IN that needs no other table. */
+bool iforest_plan_is_in(sqlite3_index_info *info, int i);
+
+/* Tells what a plan gives and costs; after the arguments were taken. One that lacks an argument costs more than any other:
+ * SQLite weighs the branches of an OR without the conditions beside it, and would put the table before those that t0 = ...
+ * needs, of which nothing could be made ("no query solution"). */
+#define IFOREST_COST_OF_LOST 1e98
+void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost);
+
+/* May condition i, on a by column, choose series? They are told apart as by BINARY. And SQLite says of the first 32 alone
+ * whether they are an IN: the values of one it gives one by one otherwise, and checks rows without the affinity of their
+ * column. */
+bool iforest_plan_may_choose(sqlite3_index_info *info, int i);
+
+/* Takes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */
+unsigned iforest_plan_take_conditions(const struct iforest_definition *definition, sqlite3_index_info *info, int *n_argv,
+				      sqlite3_str *text);
+
+/* Reads these words, moving *at past them. */
+bool iforest_plan_read_conditions(struct iforest_plan *plan, const struct iforest_definition *definition, const char **at);
+
+#endif

@@ -1,0 +1,280 @@
+#include "sqlite_ext/query/series_filter.h"
+
+#include <stdlib.h>
+
+/* ---- operators ---- */
+
+char iforest_condition_operator(unsigned char op)
+{
+	switch (op) {
+	case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
+	case SQLITE_INDEX_CONSTRAINT_LT: return '<';
+	case SQLITE_INDEX_CONSTRAINT_LE: return 'l';
+	case SQLITE_INDEX_CONSTRAINT_GT: return '>';
+	case SQLITE_INDEX_CONSTRAINT_GE: return 'g';
+	case SQLITE_INDEX_CONSTRAINT_IS: return 'i';
+	/* not ISNOTNULL: SQLite offers that of the ON of a LEFT JOIN to the table on the left, too, whose rows it must not take
+	 * away */
+	case SQLITE_INDEX_CONSTRAINT_ISNULL: return 'n';
+	default: return 0;
+	}
+}
+
+const char *iforest_condition_word(char op)
+{
+	switch (op) {
+	case 'l': return "<=";
+	case 'g': return ">=";
+	case 'i': return " is";
+	case 'n': return " is null";
+	case 'm': return " in";
+	case '<': return "<";
+	case '>': return ">";
+	default: return "=";
+	}
+}
+
+/* ---- series ---- */
+
+/* The ids of a dictionary have no gaps. */
+int iforest_choice_list(struct iforest_choice *choice, const struct iforest_dictionary *dictionary, struct iforest_error *error)
+{
+	size_t n = dictionary->n_series + (size_t)1;
+
+	sqlite3_free(choice->by_id);
+	sqlite3_free(choice->ids);
+	choice->n_by_id = dictionary->n_series;
+	choice->by_id = sqlite3_malloc64(n * sizeof(struct iforest_series *));
+	choice->ids = sqlite3_malloc64(n * sizeof *choice->ids);
+	if (!choice->by_id || !choice->ids)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	choice->first_id = UINT32_MAX;
+	for (uint32_t s = 0; s < dictionary->n_series; s++)
+		if (dictionary->series[s]->id < choice->first_id)
+			choice->first_id = dictionary->series[s]->id;
+	for (uint32_t s = 0; s < dictionary->n_series; s++)
+		choice->by_id[dictionary->series[s]->id - choice->first_id] = dictionary->series[s];
+	return SQLITE_OK;
+}
+
+static unsigned skip(const struct iforest_by_value *text, unsigned *at, const char *bytes)
+{
+	unsigned from = *at;
+
+	while (*at < text->n_bytes && text->data[*at] && strchr(bytes, text->data[*at]))
+		++*at;
+	return *at - from;
+}
+
+/* Does SQLite take the text for a number where it compares it with one? */
+static bool is_number(const struct iforest_by_value *text)
+{
+	static const char spaces[] = " \t\n\v\f\r", digits[] = "0123456789";
+	unsigned at = 0, n_digits;
+
+	skip(text, &at, spaces);
+	at += at < text->n_bytes && (text->data[at] == '-' || text->data[at] == '+');
+	n_digits = skip(text, &at, digits);
+	if (at < text->n_bytes && text->data[at] == '.') {
+		at++;
+		n_digits += skip(text, &at, digits);
+	}
+	if (at < text->n_bytes && (text->data[at] == 'e' || text->data[at] == 'E')) {
+		at++;
+		at += at < text->n_bytes && (text->data[at] == '-' || text->data[at] == '+');
+		n_digits = n_digits && skip(text, &at, digits);
+	}
+	skip(text, &at, spaces);
+	return n_digits && at == text->n_bytes;
+}
+
+/* Of two texts the one that is a number becomes one where the other side has the affinity of numbers, and then it is less. */
+static bool may_be_numbers(const struct iforest_by_value *value, char op, const struct iforest_by_value *wanted)
+{
+	bool is_less = op == '<' || op == 'l';
+
+	if (value->tag != IFOREST_BY_TEXT || wanted->tag != IFOREST_BY_TEXT)
+		return false;
+	return is_number(is_less ? value : wanted) && !is_number(is_less ? wanted : value);
+}
+
+/* SQLite orders texts by their bytes in the encoding of the database. Those of UTF-8 and UTF-16 stand in the same order where
+ * the first difference is between two letters of ASCII, or one text is over. */
+static bool is_order_known(const struct iforest_by_value *a, const struct iforest_by_value *b)
+{
+	uint32_t at = 0;
+
+	if (a->tag != IFOREST_BY_TEXT || b->tag != IFOREST_BY_TEXT)
+		return true;
+	while (at < a->n_bytes && at < b->n_bytes && a->data[at] == b->data[at])
+		at++;
+	return at == a->n_bytes || at == b->n_bytes || (a->data[at] | b->data[at]) < 0x80;
+}
+
+static bool may_compare(const struct iforest_by_value *value, char op, const struct iforest_by_value *wanted)
+{
+	int order;
+
+	if (value->tag == IFOREST_BY_NULL || wanted->tag == IFOREST_BY_NULL)
+		return false;
+	/* a text may be taken for a number, or a number for a text, and stand elsewhere in another encoding: SQLite knows */
+	if (!iforest_by_is_same_class(value, wanted) || may_be_numbers(value, op, wanted) || !is_order_known(value, wanted))
+		return true;
+	order = iforest_by_compare(value, wanted);
+	return order == 0 ? op == 'l' || op == 'g' : (order < 0) == (op == '<' || op == 'l');
+}
+
+static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_value *argument)
+{
+	struct iforest_by_value wanted = iforest_by_from_sql(argument);
+
+	if (wanted.tag == IFOREST_BY_TEXT && !wanted.data) /* no memory to tell */
+		return true;
+	switch (op) {
+	case '=':
+	case 'i':
+		return iforest_by_may_equal(value, &wanted, op == 'i');
+	case 'n':
+		return value->tag == IFOREST_BY_NULL;
+	default:
+		return may_compare(value, op, &wanted);
+	}
+}
+
+/* ---- the values of an IN ---- */
+
+/* One, and all in order, so that each series is looked up among them. */
+struct listed {
+	struct iforest_by_value value;
+	sqlite3_value *copy;                    /* which holds its bytes: SQLite keeps one value at a time */
+};
+
+struct list {
+	struct listed *items;
+	size_t n, n_reserved;
+	bool has_number, has_text;
+};
+
+static bool reserve_listed(struct list *list)
+{
+	size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 16;
+	void *grown;
+
+	if (list->n < list->n_reserved)
+		return true;
+	grown = sqlite3_realloc64(list->items, n_wanted * sizeof *list->items);
+	if (!grown)
+		return false;
+	list->items = grown;
+	list->n_reserved = n_wanted;
+	return true;
+}
+
+static int add_listed(struct list *list, sqlite3_value *value)
+{
+	struct listed *item;
+
+	if (sqlite3_value_type(value) == SQLITE_NULL) /* equals nothing */
+		return SQLITE_OK;
+	if (!reserve_listed(list))
+		return SQLITE_NOMEM;
+	item = &list->items[list->n];
+	item->copy = sqlite3_value_dup(value);
+	if (!item->copy)
+		return SQLITE_NOMEM;
+	list->n++;
+	item->value = iforest_by_from_sql(item->copy);
+	list->has_text = list->has_text || item->value.tag == IFOREST_BY_TEXT;
+	list->has_number = list->has_number || item->value.tag == IFOREST_BY_INTEGER || item->value.tag == IFOREST_BY_REAL;
+	return item->value.tag == IFOREST_BY_TEXT && !item->value.data ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int compare_listed(const void *left, const void *right)
+{
+	return iforest_by_compare(&((const struct listed *)left)->value, &((const struct listed *)right)->value);
+}
+
+static int read_list(struct list *list, sqlite3_value *values)
+{
+	sqlite3_value *value;
+	int rc;
+
+	for (rc = sqlite3_vtab_in_first(values, &value); rc == SQLITE_OK && value; rc = sqlite3_vtab_in_next(values, &value))
+		if ((rc = add_listed(list, value)))
+			return rc;
+	if (list->n > 1)
+		qsort(list->items, list->n, sizeof *list->items, compare_listed);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static void release_list(struct list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		sqlite3_value_free(list->items[i].copy);
+	sqlite3_free(list->items);
+}
+
+/* As iforest_by_may_equal() says of each of them. */
+static bool may_be_listed(const struct list *list, const struct iforest_by_value *value)
+{
+	struct listed wanted = { .value = *value };
+	bool is_number = value->tag == IFOREST_BY_INTEGER || value->tag == IFOREST_BY_REAL;
+
+	if ((is_number && list->has_text) || (value->tag == IFOREST_BY_TEXT && list->has_number))
+		return true;
+	return list->n > 0 && bsearch(&wanted, list->items, list->n, sizeof *list->items, compare_listed);
+}
+
+int iforest_choice_among(const struct iforest_series *const *series, uint32_t n, unsigned by, sqlite3_value *values,
+			 bool *is_chosen, struct iforest_error *error)
+{
+	struct list list = { .items = NULL };
+	int rc = read_list(&list, values);
+
+	for (uint32_t s = 0; s < n && !rc; s++)
+		is_chosen[s] = is_chosen[s] && may_be_listed(&list, &series[s]->values[by]);
+	release_list(&list);
+	return rc ? iforest_error_set(error, rc, "the values of an IN cannot be read") : SQLITE_OK;
+}
+
+/* ---- all conditions ---- */
+
+int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_condition *conditions, unsigned n,
+			sqlite3_value **argv, struct iforest_error *error)
+{
+	bool *is_chosen = sqlite3_malloc64(choice->n_by_id + (size_t)1);
+	int rc = SQLITE_OK;
+
+	choice->n = 0;
+	if (!is_chosen)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	memset(is_chosen, true, choice->n_by_id);
+	for (unsigned c = 0; c < n && !rc; c++) {
+		char op = conditions[c].op;
+
+		if (conditions[c].by < 0)
+			continue;
+		if (op == 'm')
+			rc = iforest_choice_among(choice->by_id, choice->n_by_id, (unsigned)conditions[c].by, argv[c],
+						  is_chosen, error);
+		for (uint32_t s = 0; s < choice->n_by_id && op != 'm'; s++)
+			is_chosen[s] = is_chosen[s] && may_hold(&choice->by_id[s]->values[conditions[c].by], op, argv[c]);
+	}
+	for (uint32_t s = 0; s < choice->n_by_id && !rc; s++)
+		if (is_chosen[s])
+			choice->ids[choice->n++] = choice->first_id + s;
+	sqlite3_free(is_chosen);
+	return rc;
+}
+
+const struct iforest_series *iforest_choice_series(const struct iforest_choice *choice, uint64_t id)
+{
+	return id < choice->first_id || id - choice->first_id >= choice->n_by_id ? NULL : choice->by_id[id - choice->first_id];
+}
+
+void iforest_choice_release(struct iforest_choice *choice)
+{
+	sqlite3_free(choice->by_id);
+	sqlite3_free(choice->ids);
+	*choice = (struct iforest_choice){ .by_id = NULL };
+}

@@ -1,0 +1,391 @@
+#include "sqlite_ext/storage/definition.h"
+
+#include <ctype.h>
+
+#include "sqlite_ext/storage/tokens.h"
+
+const char *const iforest_argument_names[IFOREST_N_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
+const char *const iforest_sync_names[IFOREST_N_SYNCS] = { "log", "append", "manual" };
+
+unsigned iforest_variance_value(const struct iforest_definition *definition, unsigned i)
+{
+	unsigned squares = definition->squares;
+
+	for (; i > 0; i--)
+		squares &= squares - 1;
+	return iforest_trailing_zeros(squares);
+}
+
+/* ---- reading names ---- */
+
+static const char *skip_space(const char *at)
+{
+	while (isspace((unsigned char)*at))
+		at++;
+	return at;
+}
+
+/* A quoted name: the closing quote doubled stands for itself. NULL without memory; *at moves past it all the same. */
+static char *read_quoted(const char **at)
+{
+	char close = **at == '[' ? ']' : **at;
+	char *name = sqlite3_malloc64(strlen(*at) + 1), *out = name;
+	const char *in = *at + 1;
+
+	for (; *in; in++) {
+		if (*in == close && (in[1] != close || close == ']'))
+			break;
+		in += *in == close;
+		if (name)
+			*out++ = *in;
+	}
+	if (name)
+		*out = 0;
+	*at = *in ? in + 1 : in;
+	return name;
+}
+
+/* A name at *at, moving past it and the space after it; NULL if there is none, or no memory: then that error is set, and
+ * what callers say of the text does not replace it. */
+static char *read_name(const char **at, struct iforest_error *error)
+{
+	const char *start = *at;
+	char *name = NULL;
+
+	if (*start && strchr("\"'`[", *start)) {
+		name = read_quoted(at);
+	} else {
+		while (iforest_is_name_byte(**at))
+			++*at;
+		if (*at != start)
+			name = sqlite3_mprintf("%.*s", (int)(*at - start), start);
+	}
+	if (!name && *at != start)
+		iforest_error_set(error, SQLITE_NOMEM, "");
+	*at = skip_space(*at);
+	return name;
+}
+
+/* `column` or `column AS name`. */
+static bool read_column(const char **at, struct iforest_column_name *column, struct iforest_error *error)
+{
+	column->source = read_name(at, error);
+	if (!column->source)
+		return false;
+	if (sqlite3_strnicmp(*at, "as", 2) == 0 && !iforest_is_name_byte((*at)[2])) {
+		*at = skip_space(*at + 2);
+		column->name = read_name(at, error);
+	} else {
+		column->name = sqlite3_mprintf("%s", column->source);
+		if (!column->name)
+			iforest_error_set(error, SQLITE_NOMEM, "");
+	}
+	return column->name != NULL;
+}
+
+/* One column, or several in parentheses. Returns false where the text is none of this. */
+static bool read_columns(const char *at, struct iforest_column_name *columns, unsigned n_most, unsigned *n, bool *too_many,
+			 struct iforest_error *error)
+{
+	bool in_parentheses = *at == '(';
+
+	if (in_parentheses)
+		at = skip_space(at + 1);
+	for (;;) {
+		struct iforest_column_name column = { NULL, NULL };
+		bool is_read = read_column(&at, &column, error);
+
+		*too_many = *n == n_most;
+		if (!is_read || *too_many) {
+			sqlite3_free(column.source);
+			sqlite3_free(column.name);
+			return false;
+		}
+		columns[(*n)++] = column;
+		if (!in_parentheses || *at != ',')
+			break;
+		at = skip_space(at + 1);
+	}
+	if (in_parentheses) {
+		if (*at != ')')
+			return false;
+		at = skip_space(at + 1);
+	}
+	return *at == 0;
+}
+
+/* ---- arguments ---- */
+
+static int read_one_name(const char *text, const char *key, char **name, struct iforest_error *error)
+{
+	const char *at = text;
+
+	if (*name)
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
+	*name = read_name(&at, error);
+	if (!*name || *at)
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s=%s\": it takes one name", key,
+					 text);
+	return SQLITE_OK;
+}
+
+static int read_list(const char *text, const char *key, struct iforest_column_name *columns, unsigned n_most, unsigned *n,
+		     struct iforest_error *error)
+{
+	bool too_many = false;
+
+	if (*n > 0)
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
+	if (read_columns(text, columns, n_most, n, &too_many, error))
+		return SQLITE_OK;
+	if (too_many)
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: at most %u %s columns; make a second index", n_most,
+					 key);
+	return iforest_error_set(error, SQLITE_ERROR,
+				 "iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other)", key,
+				 text);
+}
+
+static int read_sync(const char *text, bool is_given, enum iforest_sync *sync, struct iforest_error *error)
+{
+	if (is_given)
+		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"sync\" is given twice");
+	for (int s = 0; s < IFOREST_N_SYNCS; s++)
+		if (sqlite3_stricmp(text, iforest_sync_names[s]) == 0) {
+			*sync = (enum iforest_sync)s;
+			return SQLITE_OK;
+		}
+	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"sync=%s\": it is log, append or manual",
+				 text);
+}
+
+static int read_argument(struct iforest_definition *definition, const char *argument, bool *has_sync,
+			 struct iforest_error *error)
+{
+	const char *at = skip_space(argument);
+	char *key = read_name(&at, error);
+	int rc = SQLITE_OK;
+
+	if (!key || *at != '=') {
+		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s\": write key=value", argument);
+	} else {
+		at = skip_space(at + 1);
+		if (sqlite3_stricmp(key, "content") == 0)
+			rc = read_one_name(at, "content", &definition->content, error);
+		else if (sqlite3_stricmp(key, "time") == 0)
+			rc = read_one_name(at, "time", &definition->time, error);
+		else if (sqlite3_stricmp(key, "duration") == 0)
+			rc = read_one_name(at, "duration", &definition->duration, error);
+		else if (sqlite3_stricmp(key, "value") == 0)
+			rc = read_list(at, "value", definition->values, IFOREST_MAX_VALUES, &definition->n_values, error);
+		else if (sqlite3_stricmp(key, "by") == 0)
+			rc = read_list(at, "by", definition->by, IFOREST_MAX_BY, &definition->n_by, error);
+		else if (sqlite3_stricmp(key, "variance") == 0)
+			rc = read_list(at, "variance", definition->variances, IFOREST_MAX_VALUES, &definition->n_variances,
+				       error);
+		else if (sqlite3_stricmp(key, "sketch") == 0)
+			rc = read_list(at, "sketch", definition->sketches, IFOREST_MAX_VALUES, &definition->n_sketches, error);
+		else if (sqlite3_stricmp(key, "counter") == 0)
+			rc = read_list(at, "counter", definition->counters, IFOREST_MAX_VALUES, &definition->n_counters, error);
+		else if (sqlite3_stricmp(key, "sync") == 0)
+			rc = read_sync(at, *has_sync, &definition->sync, error);
+		else
+			rc = iforest_error_set(error, SQLITE_ERROR,
+					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, "
+					       "variance, by, sketch, counter and sync",
+					       key);
+		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
+	}
+	sqlite3_free(key);
+	return rc;
+}
+
+/* The duration is always one of the values: spans that reach into a window are found by it. */
+static int add_duration(struct iforest_definition *definition, struct iforest_error *error)
+{
+	struct iforest_column_name *column;
+
+	definition->duration_value = IFOREST_NO_VALUE;
+	if (!definition->duration)
+		return SQLITE_OK;
+	for (unsigned v = 0; v < definition->n_values; v++)
+		if (sqlite3_stricmp(definition->values[v].source, definition->duration) == 0) {
+			definition->duration_value = (uint8_t)v;
+			return SQLITE_OK;
+		}
+	if (definition->n_values == IFOREST_MAX_VALUES)
+		return iforest_error_set(error, SQLITE_ERROR,
+					 "iforest: at most %d value columns, the duration among them; make a second index",
+					 IFOREST_MAX_VALUES);
+	definition->duration_value = (uint8_t)definition->n_values;
+	column = &definition->values[definition->n_values++];
+	column->source = sqlite3_mprintf("%s", definition->duration);
+	column->name = sqlite3_mprintf("%s", definition->duration);
+	return column->source && column->name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+}
+
+/* Variances are kept of value columns, each once, by the names they have in the index. */
+static int find_variances(struct iforest_definition *definition, struct iforest_error *error)
+{
+	for (unsigned i = 0; i < definition->n_variances; i++) {
+		const struct iforest_column_name *column = &definition->variances[i];
+		unsigned v = 0;
+
+		while (v < definition->n_values && sqlite3_stricmp(definition->values[v].name, column->source) != 0)
+			v++;
+		if (v == definition->n_values || sqlite3_stricmp(column->source, column->name) != 0)
+			return iforest_error_set(
+				error, SQLITE_ERROR,
+				"iforest: variance=... takes names of value columns of the index, and \"%s\" is none",
+				v == definition->n_values ? column->source : column->name);
+		if (definition->squares >> v & 1)
+			return iforest_error_set(error, SQLITE_ERROR, "iforest: variance=... names \"%s\" twice", column->name);
+		definition->squares |= (uint8_t)(1u << v);
+	}
+	return SQLITE_OK;
+}
+
+/* Numbers of the value columns of which something is kept, each named once, by the name that it has in the index. */
+static int find_values(const struct iforest_definition *definition, const char *argument,
+		       const struct iforest_column_name *columns, unsigned n_columns, uint8_t *values,
+		       struct iforest_error *error)
+{
+	for (unsigned c = 0; c < n_columns; c++) {
+		const char *name = columns[c].source;
+		unsigned v = 0;
+
+		while (v < definition->n_values && sqlite3_stricmp(definition->values[v].name, name) != 0)
+			v++;
+		if (v == definition->n_values)
+			return iforest_error_set(error, SQLITE_ERROR,
+						 "iforest: %s=(%s): no value column has that name; list it in value=(...)",
+						 argument, name);
+		for (unsigned k = 0; k < c; k++)
+			if (values[k] == v)
+				return iforest_error_set(error, SQLITE_ERROR, "iforest: %s=(...) names \"%s\" twice", argument,
+							 name);
+		values[c] = (uint8_t)v;
+	}
+	return SQLITE_OK;
+}
+
+int iforest_definition_parse_name(const char *text, char **name, struct iforest_error *error)
+{
+	const char *at = skip_space(text);
+
+	*name = read_name(&at, error);
+	if (*name && !*at)
+		return SQLITE_OK;
+	sqlite3_free(*name);
+	*name = NULL;
+	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read the name %s", text);
+}
+
+int iforest_definition_parse_column(const char *text, struct iforest_column_name *column, struct iforest_error *error)
+{
+	const char *at = skip_space(text);
+
+	*column = (struct iforest_column_name){ .source = NULL };
+	if (read_column(&at, column, error) && !*at)
+		return SQLITE_OK;
+	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read \"%s\": write column AS name", text);
+}
+
+int iforest_definition_parse(struct iforest_definition *definition, int n_arguments, const char *const *arguments,
+			     struct iforest_error *error)
+{
+	bool has_sync = false;
+	int rc = SQLITE_OK;
+
+	*definition = (struct iforest_definition){ .duration_value = IFOREST_NO_VALUE };
+	for (int i = 0; i < n_arguments && !rc; i++) {
+		rc = read_argument(definition, arguments[i], &has_sync, error);
+		/* each argument is taken once, so there are no more texts than kinds of them */
+		if (!rc && !(definition->texts[definition->n_texts++] = sqlite3_mprintf("%s", arguments[i])))
+			rc = iforest_error_set(error, SQLITE_NOMEM, "");
+	}
+	if (!rc && !definition->content)
+		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: content=... is missing: the table to index");
+	if (!rc && !definition->time)
+		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: time=... is missing: the time column");
+	if (!rc)
+		rc = add_duration(definition, error);
+	if (!rc)
+		rc = find_variances(definition, error);
+	if (!rc)
+		rc = find_values(definition, "sketch", definition->sketches, definition->n_sketches, definition->sketch_values,
+				 error);
+	return rc ? rc :
+		    find_values(definition, "counter", definition->counters, definition->n_counters, definition->counter_values,
+				error);
+}
+
+static void release_column(struct iforest_column_name *column)
+{
+	sqlite3_free(column->source);
+	sqlite3_free(column->name);
+}
+
+void iforest_definition_release(struct iforest_definition *definition)
+{
+	sqlite3_free(definition->content);
+	sqlite3_free(definition->time);
+	sqlite3_free(definition->duration);
+	for (unsigned v = 0; v < definition->n_values; v++)
+		release_column(&definition->values[v]);
+	for (unsigned i = 0; i < definition->n_variances; i++)
+		release_column(&definition->variances[i]);
+	for (unsigned b = 0; b < definition->n_by; b++)
+		release_column(&definition->by[b]);
+	for (unsigned s = 0; s < definition->n_sketches; s++)
+		release_column(&definition->sketches[s]);
+	for (unsigned c = 0; c < definition->n_counters; c++)
+		release_column(&definition->counters[c]);
+	for (unsigned t = 0; t < definition->n_texts; t++)
+		sqlite3_free(definition->texts[t]);
+	*definition = (struct iforest_definition){ .content = NULL };
+}
+
+int iforest_definition_keep_by(struct iforest_definition *definition, const char *module, int n_names, const char *const *names,
+			       unsigned *kept, struct iforest_error *error)
+{
+	struct iforest_column_name by[IFOREST_MAX_BY];
+	const char *types[IFOREST_MAX_BY];
+	bool is_kept[IFOREST_MAX_BY] = { false };
+	unsigned n_kept = 0;
+
+	for (int i = 0; i < n_names; i++) {
+		const char *at = skip_space(names[i]);
+		char *name = read_name(&at, error);
+		unsigned b = 0;
+
+		while (name && b < definition->n_by && sqlite3_stricmp(definition->by[b].name, name) != 0)
+			b++;
+		sqlite3_free(name);
+		if (!name || *at || b == definition->n_by)
+			return iforest_error_set(error, SQLITE_ERROR, "%s: \"%s\" is no by column of the index", module,
+						 names[i]);
+		if (is_kept[b])
+			return iforest_error_set(error, SQLITE_ERROR, "%s: by column \"%s\" is named twice", module, names[i]);
+		is_kept[b] = true;
+		kept[n_kept++] = b;
+	}
+	for (unsigned i = 0; i < n_kept; i++) {
+		by[i] = definition->by[kept[i]];
+		types[i] = definition->by_types[kept[i]];
+	}
+	for (unsigned b = 0; b < definition->n_by; b++)
+		if (!is_kept[b])
+			release_column(&definition->by[b]);
+	memcpy(definition->by, by, n_kept * sizeof *by);
+	memcpy(definition->by_types, types, n_kept * sizeof *types);
+	definition->n_by = n_kept;
+	return SQLITE_OK;
+}
+
+void iforest_source_release(struct iforest_source *source)
+{
+	sqlite3_free(source->name);
+	sqlite3_free(source->rowid_column);
+	*source = (struct iforest_source){ .name = NULL };
+}

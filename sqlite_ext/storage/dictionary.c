@@ -1,0 +1,251 @@
+#include "sqlite_ext/storage/dictionary.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/xxh64.h"
+
+/* The slot of the key: that of its series, or the free one where it belongs. */
+static struct iforest_series **slot_of(struct iforest_series **slots, uint32_t n_slots, const uint8_t *key, uint32_t n_bytes)
+{
+	uint64_t at = iforest_checksum64(n_bytes ? key : (const uint8_t *)"", n_bytes);
+
+	for (;; at++) {
+		struct iforest_series **slot = &slots[at & (n_slots - 1)];
+
+		if (!*slot || ((*slot)->n_bytes == n_bytes && (n_bytes == 0 || memcmp((*slot)->key, key, n_bytes) == 0)))
+			return slot;
+	}
+}
+
+/* Half of the slots are free at least. */
+static enum iforest_status reserve_slot(struct iforest_dictionary *dictionary)
+{
+	uint32_t n_wanted = dictionary->n_slots ? 2 * dictionary->n_slots : 64;
+	struct iforest_series **slots;
+
+	if (2 * ((uint64_t)dictionary->n_series + 1) <= dictionary->n_slots)
+		return IFOREST_OK;
+	slots = sqlite3_malloc64(n_wanted * sizeof(struct iforest_series *));
+	if (!slots)
+		return IFOREST_NO_MEMORY;
+	memset(slots, 0, n_wanted * sizeof(struct iforest_series *));
+	for (uint32_t s = 0; s < dictionary->n_series; s++) {
+		struct iforest_series *series = dictionary->series[s];
+
+		*slot_of(slots, n_wanted, series->key, series->n_bytes) = series;
+	}
+	sqlite3_free(dictionary->slots);
+	dictionary->slots = slots;
+	dictionary->n_slots = n_wanted;
+	return IFOREST_OK;
+}
+
+const struct iforest_series *iforest_dictionary_find(const struct iforest_dictionary *dictionary, const uint8_t *key,
+						     uint32_t n_bytes)
+{
+	return dictionary->n_slots ? *slot_of(dictionary->slots, dictionary->n_slots, key, n_bytes) : NULL;
+}
+
+enum iforest_status iforest_dictionary_add(struct iforest_dictionary *dictionary, uint32_t id, const uint8_t *key,
+					   uint32_t n_bytes)
+{
+	size_t n_value_bytes = dictionary->n_by * sizeof(struct iforest_by_value);
+	struct iforest_series *series;
+	uint32_t offset = 0;
+
+	if (dictionary->n_series == dictionary->n_reserved) {
+		uint32_t n_wanted = dictionary->n_reserved ? 2 * dictionary->n_reserved : 64;
+		void *grown = sqlite3_realloc64(dictionary->series, n_wanted * sizeof(struct iforest_series *));
+
+		if (!grown)
+			return IFOREST_NO_MEMORY;
+		dictionary->series = grown;
+		dictionary->n_reserved = n_wanted;
+	}
+	if (reserve_slot(dictionary))
+		return IFOREST_NO_MEMORY;
+	series = sqlite3_malloc64(sizeof *series + n_value_bytes + n_bytes);
+	if (!series)
+		return IFOREST_NO_MEMORY;
+	series->id = id;
+	series->n_bytes = n_bytes;
+	series->key = (uint8_t *)(series + 1) + n_value_bytes;
+	if (n_bytes)
+		memcpy(series->key, key, n_bytes);
+	for (unsigned b = 0; b < dictionary->n_by; b++)
+		if (iforest_series_next(series->key, n_bytes, &offset, &series->values[b]))
+			offset = UINT32_MAX;
+	if (offset != n_bytes) {
+		sqlite3_free(series);
+		return IFOREST_CORRUPT;
+	}
+	*slot_of(dictionary->slots, dictionary->n_slots, key, n_bytes) = series;
+	dictionary->series[dictionary->n_series++] = series;
+	return IFOREST_OK;
+}
+
+/* An integer with a real that is no int64. */
+static int compare_mixed(int64_t integer, double real)
+{
+	if (real >= 0x1p63)
+		return -1;
+	if (real < -0x1p63)
+		return 1;
+	return integer <= (int64_t)floor(real) ? -1 : 1;
+}
+
+static int class_of(enum iforest_series_tag tag)
+{
+	return tag == IFOREST_BY_REAL ? IFOREST_BY_INTEGER : (int)tag;
+}
+
+bool iforest_by_is_same_class(const struct iforest_by_value *a, const struct iforest_by_value *b)
+{
+	return class_of(a->tag) == class_of(b->tag);
+}
+
+int iforest_by_compare(const struct iforest_by_value *a, const struct iforest_by_value *b)
+{
+	uint32_t n_common = a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes;
+	int order;
+
+	if (class_of(a->tag) != class_of(b->tag))
+		return class_of(a->tag) - class_of(b->tag);
+	if (a->tag == IFOREST_BY_INTEGER && b->tag == IFOREST_BY_INTEGER)
+		return (a->integer > b->integer) - (a->integer < b->integer);
+	if (a->tag == IFOREST_BY_INTEGER)
+		return compare_mixed(a->integer, b->real);
+	if (b->tag == IFOREST_BY_INTEGER)
+		return -compare_mixed(b->integer, a->real);
+	if (a->tag == IFOREST_BY_REAL)
+		return (a->real > b->real) - (a->real < b->real);
+	order = n_common ? memcmp(a->data, b->data, n_common) : 0;
+	return order ? order : (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
+}
+
+/* qsort() passes no context, so the number of by columns is found in the series: values end where the key begins. */
+static int compare_series(const void *left, const void *right)
+{
+	const struct iforest_series *a = *(struct iforest_series *const *)left, *b = *(struct iforest_series *const *)right;
+	unsigned n_by = (unsigned)((const struct iforest_by_value *)(const void *)a->key - a->values);
+	int order = 0;
+
+	for (unsigned k = 0; k < n_by && !order; k++)
+		order = iforest_by_compare(&a->values[k], &b->values[k]);
+	return order ? order : (a->id > b->id) - (a->id < b->id);
+}
+
+void iforest_dictionary_sort(struct iforest_dictionary *dictionary)
+{
+	if (dictionary->n_series > 1)
+		qsort(dictionary->series, dictionary->n_series, sizeof(struct iforest_series *), compare_series);
+}
+
+/* The first series whose first by value stands at a value (or at the beginning of its class), or after those that do. */
+static uint32_t stand(const struct iforest_dictionary *dictionary, int class, const struct iforest_by_value *value, bool after)
+{
+	uint32_t low = 0, high = dictionary->n_series;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct iforest_by_value *at = &dictionary->series[middle]->values[0];
+		int order = class_of(at->tag) - class;
+
+		if (order == 0 && value)
+			order = iforest_by_compare(at, value);
+		if (order < 0 || (order == 0 && after))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void iforest_dictionary_narrow(const struct iforest_dictionary *dictionary, const struct iforest_by_value *wanted,
+			       struct iforest_series_stretch stretches[2])
+{
+	int class = class_of(wanted->tag), text = class_of(IFOREST_BY_TEXT), number = class_of(IFOREST_BY_INTEGER);
+	struct iforest_series_stretch of_value = { stand(dictionary, class, wanted, false),
+						   stand(dictionary, class, wanted, true) };
+	struct iforest_series_stretch others = { of_value.to, of_value.to };
+
+	if (class == text || class == number) {
+		int other = class == text ? number : text;
+
+		others = (struct iforest_series_stretch){ stand(dictionary, other, NULL, false),
+							  stand(dictionary, other, NULL, true) };
+	}
+	stretches[0] = class == text ? others : of_value;
+	stretches[1] = class == text ? of_value : others;
+}
+
+void iforest_dictionary_release(struct iforest_dictionary *dictionary)
+{
+	for (uint32_t s = 0; s < dictionary->n_series; s++)
+		sqlite3_free(dictionary->series[s]);
+	sqlite3_free(dictionary->series);
+	sqlite3_free(dictionary->slots);
+	*dictionary = (struct iforest_dictionary){ .n_by = 0 };
+}
+
+struct iforest_by_value iforest_by_from_sql(sqlite3_value *value)
+{
+	struct iforest_by_value by = { .tag = IFOREST_BY_NULL };
+
+	switch (sqlite3_value_type(value)) {
+	case SQLITE_INTEGER:
+		by.tag = IFOREST_BY_INTEGER;
+		by.integer = sqlite3_value_int64(value);
+		break;
+	case SQLITE_FLOAT:
+		by.tag = IFOREST_BY_REAL;
+		by.real = sqlite3_value_double(value);
+		break;
+	case SQLITE_TEXT:
+		by.tag = IFOREST_BY_TEXT;
+		by.data = sqlite3_value_text(value);
+		by.n_bytes = (uint32_t)sqlite3_value_bytes(value);
+		break;
+	case SQLITE_BLOB:
+		by.tag = IFOREST_BY_BLOB;
+		by.data = sqlite3_value_blob(value);
+		by.n_bytes = (uint32_t)sqlite3_value_bytes(value);
+		break;
+	default:
+		break;
+	}
+	return iforest_by_canonical(by);
+}
+
+void iforest_by_result(sqlite3_context *context, const struct iforest_by_value *value)
+{
+	switch (value->tag) {
+	case IFOREST_BY_NULL:
+		sqlite3_result_null(context);
+		break;
+	case IFOREST_BY_INTEGER:
+		sqlite3_result_int64(context, value->integer);
+		break;
+	case IFOREST_BY_REAL:
+		sqlite3_result_double(context, value->real);
+		break;
+	case IFOREST_BY_TEXT:
+		sqlite3_result_text(context, (const char *)value->data, (int)value->n_bytes, SQLITE_TRANSIENT);
+		break;
+	case IFOREST_BY_BLOB:
+		sqlite3_result_blob(context, value->data, (int)value->n_bytes, SQLITE_TRANSIENT);
+		break;
+	}
+}
+
+bool iforest_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *wanted, bool is_null_equal)
+{
+	int class = class_of(value->tag), wanted_class = class_of(wanted->tag);
+
+	if (class == IFOREST_BY_NULL || wanted_class == IFOREST_BY_NULL)
+		return is_null_equal && class == wanted_class;
+	if (class == wanted_class)
+		return iforest_by_compare(value, wanted) == 0;
+	return class != IFOREST_BY_BLOB && wanted_class != IFOREST_BY_BLOB;
+}

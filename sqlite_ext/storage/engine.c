@@ -1,0 +1,153 @@
+#include "sqlite_ext/storage/engine.h"
+
+#include "core/base/bits.h"
+
+#include <stdarg.h>
+
+static void *sqlite_reallocate(void *context, void *memory, size_t n_bytes)
+{
+	(void)context;
+	return sqlite3_realloc64(memory, n_bytes);
+}
+
+static void sqlite_release(void *context, void *memory)
+{
+	(void)context;
+	sqlite3_free(memory);
+}
+
+const struct iforest_alloc iforest_sqlite_alloc = { .reallocate = sqlite_reallocate, .release = sqlite_release };
+
+int iforest_error_set(struct iforest_error *error, int rc, const char *format, ...)
+{
+	va_list arguments;
+
+	if (error->rc)
+		return error->rc;
+	error->rc = rc;
+	va_start(arguments, format);
+	error->message = rc == SQLITE_NOMEM ? NULL : sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	return rc;
+}
+
+int iforest_error_from_db(struct iforest_error *error, sqlite3 *db, int rc)
+{
+	return iforest_error_set(error, rc, "%s", sqlite3_errmsg(db));
+}
+
+void iforest_error_clear(struct iforest_error *error)
+{
+	sqlite3_free(error->message);
+	*error = (struct iforest_error){ .rc = SQLITE_OK };
+}
+
+bool iforest_is_lasting(int rc)
+{
+	return (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_CORRUPT;
+}
+
+static int corrupt(struct iforest_error *error, enum iforest_status status, const char *index,
+		   const struct iforest_fault *fault)
+{
+	const char *kind = status == IFOREST_FORMAT ? "format version" : "corrupt";
+	const char *what = fault->what ? fault->what : iforest_status_text(status);
+
+	if (fault->run_id)
+		return iforest_error_set(
+			error, SQLITE_CORRUPT_VTAB,
+			"%s: %s: %s (run %lld, level %u, page %lld); run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')", index,
+			kind, what, (sqlite3_int64)fault->run_id, fault->level, (sqlite3_int64)fault->number, index, index);
+	return iforest_error_set(error, SQLITE_CORRUPT_VTAB, "%s: %s: %s; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
+				 index, kind, what, index, index);
+}
+
+int iforest_error_from_status(struct iforest_error *error, enum iforest_status status, const char *index,
+			      const struct iforest_fault *fault, int io_rc)
+{
+	switch (status) {
+	case IFOREST_OK:
+		return SQLITE_OK;
+	case IFOREST_NO_MEMORY:
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	case IFOREST_IO:
+		return iforest_error_set(error, io_rc ? io_rc : SQLITE_IOERR, "%s: %s", index,
+					 sqlite3_errstr(io_rc ? io_rc : SQLITE_IOERR));
+	case IFOREST_CORRUPT:
+	case IFOREST_FORMAT:
+		return corrupt(error, status, index, fault);
+	default:
+		return iforest_error_set(error, SQLITE_ERROR, "%s: %s", index, iforest_status_text(status));
+	}
+}
+
+int iforest_execute(struct iforest_error *error, sqlite3 *db, const char *format, ...)
+{
+	va_list arguments;
+	char *sql, *message = NULL;
+	int rc;
+
+	va_start(arguments, format);
+	sql = sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	if (!sql)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	rc = sqlite3_exec(db, sql, NULL, NULL, &message);
+	if (rc)
+		iforest_error_set(error, rc, "%s", message ? message : sqlite3_errstr(rc));
+	sqlite3_free(message);
+	sqlite3_free(sql);
+	return rc;
+}
+
+int iforest_prepare(struct iforest_error *error, sqlite3 *db, sqlite3_stmt **statement, const char *format, ...)
+{
+	va_list arguments;
+	char *sql;
+	int rc;
+
+	*statement = NULL;
+	va_start(arguments, format);
+	sql = sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	if (!sql)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	rc = sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+	if (rc)
+		iforest_error_from_db(error, db, rc);
+	sqlite3_free(sql);
+	return rc;
+}
+
+int iforest_step_to_end(sqlite3_stmt *statement)
+{
+	int rc = SQLITE_ROW;
+
+	while (rc == SQLITE_ROW)
+		rc = sqlite3_step(statement);
+	return rc;
+}
+
+sqlite3_stmt *iforest_next_writer(sqlite3 *db, sqlite3_stmt *after)
+{
+	sqlite3_stmt *statement = sqlite3_next_stmt(db, after);
+
+	while (statement && (sqlite3_stmt_readonly(statement) || !sqlite3_stmt_busy(statement)))
+		statement = sqlite3_next_stmt(db, statement);
+	return statement;
+}
+
+int iforest_argument_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
+			     struct iforest_error *error)
+{
+	int type = sqlite3_value_type(value);
+
+	if (type == SQLITE_INTEGER) {
+		*integer = sqlite3_value_int64(value);
+		return SQLITE_OK;
+	}
+	if (type == SQLITE_FLOAT && iforest_integral(sqlite3_value_double(value), integer))
+		return SQLITE_OK;
+	return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
+				 type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
+}

@@ -1,0 +1,190 @@
+#include "sqlite_ext/storage/page_cache.h"
+
+#include <stddef.h>
+
+#include "core/page/page_maxima.h"
+
+struct iforest_frame {
+	uint64_t run_id, generation, index;
+	struct iforest_frame *next;             /* of its bucket */
+	unsigned n_holds;
+	bool is_checked;
+	uint32_t n_bytes;
+	struct iforest_page_peaks peaks;
+	uint8_t bytes[];
+};
+
+static struct iforest_frame **bucket_of(const struct iforest_page_cache *cache, uint64_t run_id, uint64_t index)
+{
+	/* run ids are random already */
+	return &cache->buckets[(run_id + index) & (cache->n_buckets - 1)];
+}
+
+static struct iforest_frame *find(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index)
+{
+	struct iforest_frame *frame = cache->buckets ? *bucket_of(cache, place->run_id, index) : NULL;
+
+	while (frame && (frame->run_id != place->run_id || frame->generation != place->generation || frame->index != index))
+		frame = frame->next;
+	return frame;
+}
+
+static struct iforest_page page_of(struct iforest_frame *frame)
+{
+	return (struct iforest_page){ .bytes = frame->bytes, .n_bytes = frame->n_bytes, .is_checked = &frame->is_checked,
+				      .peaks = &frame->peaks };
+}
+
+static void hand_out(struct iforest_page_cache *cache, struct iforest_frame *frame, struct iforest_page *page)
+{
+	frame->n_holds++;
+	cache->n_held++;
+	*page = page_of(frame);
+}
+
+bool iforest_page_cache_get(struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
+			    struct iforest_page *page)
+{
+	struct iforest_frame *frame = find(cache, place, index);
+
+	if (frame)
+		hand_out(cache, frame, page);
+	return frame != NULL;
+}
+
+bool iforest_page_cache_peek(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
+			     struct iforest_page *page)
+{
+	struct iforest_frame *frame = find(cache, place, index);
+
+	if (frame)
+		*page = page_of(frame);
+	return frame != NULL;
+}
+
+/* Peaks and header; or, of a leaf page, header and directory. */
+enum { PEAKS_BYTES = 768, EXPECTED_BYTES = 384, LINE_BYTES = 64 };
+
+void iforest_page_cache_expect(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
+			       bool of_peaks)
+{
+	const char *frame = cache->buckets ? (const char *)*bucket_of(cache, place->run_id, index) : NULL;
+	size_t from = of_peaks ? 0 : offsetof(struct iforest_frame, bytes), n_bytes = of_peaks ? PEAKS_BYTES : EXPECTED_BYTES;
+
+	if (!frame)
+		return;
+	/* the first of its bucket is the one, nearly always, and to ask it would be to wait for it */
+	__builtin_prefetch(frame);
+	for (size_t at = from; at < from + n_bytes; at += LINE_BYTES)
+		__builtin_prefetch(frame + at);
+}
+
+const uint8_t *iforest_page_cache_glance(const struct iforest_page_cache *cache, const struct iforest_place *place,
+					 uint64_t index, uint32_t *n_bytes)
+{
+	const struct iforest_frame *frame = find(cache, place, index);
+
+	if (!frame || !frame->is_checked)
+		return NULL;
+	*n_bytes = frame->n_bytes;
+	return frame->bytes;
+}
+
+bool iforest_page_cache_is_full(const struct iforest_page_cache *cache)
+{
+	return cache->n_frames >= IFOREST_CACHE_FRAMES && cache->n_frames >= cache->most_frames;
+}
+
+/* Drops the first frame of the list that nobody holds. */
+static bool drop_one(struct iforest_page_cache *cache, struct iforest_frame **link)
+{
+	struct iforest_frame *frame;
+
+	while (*link && (*link)->n_holds > 0)
+		link = &(*link)->next;
+	frame = *link;
+	if (!frame)
+		return false;
+	*link = frame->next;
+	cache->n_frames--;
+	sqlite3_free(frame);
+	return true;
+}
+
+/* Any page: of frames that walk again and again through more pages than there is room for, the oldest or the least recently
+ * used would always be the one that comes next. */
+static void make_room(struct iforest_page_cache *cache)
+{
+	unsigned first;
+
+	if (!iforest_page_cache_is_full(cache))
+		return;
+	cache->dice = cache->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	first = (unsigned)(cache->dice >> 33);
+	for (unsigned b = 0; b < cache->n_buckets && iforest_page_cache_is_full(cache); b++)
+		drop_one(cache, &cache->buckets[(first + b) & (cache->n_buckets - 1)]);
+}
+
+enum { LEAST_BUCKETS = 256 };
+
+/* Twice as many buckets as before, and all frames in them. */
+static bool grow(struct iforest_page_cache *cache)
+{
+	unsigned n_before = cache->n_buckets, n_buckets = n_before ? 2 * n_before : LEAST_BUCKETS;
+	struct iforest_frame **before = cache->buckets,
+			     **buckets = sqlite3_malloc64(n_buckets * sizeof(struct iforest_frame *));
+
+	if (!buckets)
+		return false;
+	memset(buckets, 0, n_buckets * sizeof(struct iforest_frame *));
+	cache->buckets = buckets;
+	cache->n_buckets = n_buckets;
+	for (unsigned b = 0; b < n_before; b++)
+		while (before[b]) {
+			struct iforest_frame *frame = before[b], **bucket = bucket_of(cache, frame->run_id, frame->index);
+
+			before[b] = frame->next;
+			frame->next = *bucket;
+			*bucket = frame;
+		}
+	sqlite3_free(before);
+	return true;
+}
+
+bool iforest_page_cache_put(struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
+			    const void *bytes, uint32_t n_bytes, struct iforest_page *page)
+{
+	struct iforest_frame *frame, **bucket;
+
+	if (cache->n_frames >= cache->n_buckets / 2 && !grow(cache))
+		return false;
+	make_room(cache);
+	frame = sqlite3_malloc64(offsetof(struct iforest_frame, bytes) + n_bytes);
+	if (!frame)
+		return false;
+	bucket = bucket_of(cache, place->run_id, index);
+	*frame = (struct iforest_frame){ .run_id = place->run_id, .generation = place->generation, .index = index,
+					 .next = *bucket, .n_bytes = n_bytes };
+	memcpy(frame->bytes, bytes, n_bytes);
+	*bucket = frame;
+	cache->n_frames++;
+	hand_out(cache, frame, page);
+	return true;
+}
+
+void iforest_page_cache_let_go(struct iforest_page_cache *cache, struct iforest_page *page)
+{
+	struct iforest_frame *frame = (struct iforest_frame *)((uintptr_t)page->bytes - offsetof(struct iforest_frame, bytes));
+
+	frame->n_holds--;
+	cache->n_held--;
+}
+
+void iforest_page_cache_release(struct iforest_page_cache *cache)
+{
+	for (unsigned b = 0; b < cache->n_buckets; b++)
+		while (drop_one(cache, &cache->buckets[b]))
+			;
+	sqlite3_free(cache->buckets);
+	*cache = (struct iforest_page_cache){ .buckets = NULL };
+}

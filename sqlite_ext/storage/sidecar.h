@@ -1,0 +1,37 @@
+/* shelf.h -- where an index keeps what belongs to whole nodes (core/run/sidecar.h), a table for each kind:
+ *
+ *   x_sketch(run INTEGER, value INTEGER, level INTEGER, number INTEGER, dead INTEGER, bytes BLOB,
+ *            PRIMARY KEY(run, value, level, number))       with sketch=...: sketches (core/query/sketch_scan.h)
+ *   x_piece, of the same columns                        with counter=...: what nodes add to counters (core/query/counter_scan.h)
+ *
+ * Commands that write runs bring it up to date; a question reads it, and the entries of what it lacks.
+ */
+#ifndef IFOREST_SQLITE_SHELF_H
+#define IFOREST_SQLITE_SHELF_H
+
+#include "core/run/sidecar.h"
+#include "core/run/manifest.h"
+#include "sqlite_ext/storage/shadow_tables.h"
+
+/* The value columns of which things of the kind are kept, as bits. */
+uint32_t iforest_shelf_values(const struct iforest_definition *definition, enum iforest_shelf_kind kind);
+
+struct iforest_index_shelf {
+	struct iforest_shelf shelf;
+	struct iforest_index *index;
+	enum iforest_shelf_kind kind;
+	sqlite3_stmt *put;       /* while it is being filled */
+};
+
+/* A shelf to read from, which holds nothing. index must outlive it, and it must stay in place. */
+void iforest_shelf_open(struct iforest_index_shelf *shelf, struct iforest_index *index, enum iforest_shelf_kind kind);
+
+/* Keeps what is not there yet of the runs of the stored manifest, and forgets runs that are gone. Does nothing for kinds of
+ * which the index keeps none.
+ * Cost  a look at the top nodes of runs that did not change; every leaf page under nodes that did. */
+int iforest_shelves_keep(struct iforest_index *index, struct iforest_error *error);
+
+/* Is all that is there that of its node? Cost: reads all leaf pages once for each kind, value column and level of nodes. */
+enum iforest_status iforest_shelves_check(struct iforest_index *index, const struct iforest_manifest *manifest);
+
+#endif

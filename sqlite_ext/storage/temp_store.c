@@ -1,0 +1,158 @@
+#include "sqlite_ext/storage/temp_store.h"
+
+#include "sqlite_ext/storage/shadow_tables.h"
+#include "sqlite_ext/storage/pager.h"
+
+/* Of a page in the file: so pages of the file system hold one each. */
+enum { ROOM = 4096 };
+
+/* Was this SQLite built so? One that does not tell is taken to be as it comes. */
+static bool is_built_with(const char *option)
+{
+	return sqlite3_compileoption_used && sqlite3_compileoption_used(option);
+}
+
+/* By the rules of PRAGMA temp_store. Where that is not to be learned nothing is written to a file: who keeps a database
+ * encrypted has reason to forbid it. */
+static bool is_wanted_in_memory(sqlite3 *db)
+{
+	enum { IN_FILE = 1, IN_MEMORY = 2 } setting = IN_MEMORY;
+	struct iforest_error error = { .rc = SQLITE_OK };
+	sqlite3_stmt *statement;
+
+	if (!iforest_prepare(&error, db, &statement, "PRAGMA temp_store") && sqlite3_step(statement) == SQLITE_ROW)
+		setting = sqlite3_column_int(statement, 0);
+	sqlite3_finalize(statement);
+	iforest_error_clear(&error);
+	return setting == IN_MEMORY || is_built_with("TEMP_STORE=3") || (is_built_with("TEMP_STORE=2") && setting != IN_FILE);
+}
+
+/* ---- the file ---- */
+
+static enum iforest_status spill_failed(struct iforest_spill *spill, int rc)
+{
+	if (rc == SQLITE_NOMEM || rc == SQLITE_IOERR_NOMEM)
+		return IFOREST_NO_MEMORY;
+	spill->rc = rc;
+	return IFOREST_IO;
+}
+
+/* A database that was deserialized has a file system of its own, which has room for little. */
+static sqlite3_vfs *file_system_of(sqlite3 *db)
+{
+	sqlite3_vfs *vfs = NULL;
+
+	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_VFS_POINTER, &vfs) || !vfs ||
+	    sqlite3_stricmp(vfs->zName, "memdb") == 0)
+		vfs = sqlite3_vfs_find(NULL);
+	return vfs;
+}
+
+static int open_file(struct iforest_spill *spill)
+{
+	sqlite3_vfs *vfs = file_system_of(spill->db);
+	int flags = SQLITE_OPEN_TEMP_JOURNAL | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE |
+		    SQLITE_OPEN_DELETEONCLOSE;
+	sqlite3_file *file = sqlite3_malloc64((sqlite3_uint64)vfs->szOsFile);
+	int rc;
+
+	if (!file)
+		return SQLITE_NOMEM;
+	memset(file, 0, (size_t)vfs->szOsFile);
+	rc = vfs->xOpen(vfs, NULL, file, flags, &flags);
+	if (!rc) {
+		spill->file = file;
+		return SQLITE_OK;
+	}
+	if (file->pMethods)
+		file->pMethods->xClose(file);
+	sqlite3_free(file);
+	return rc;
+}
+
+static enum iforest_status spill_create_run(void *context, struct iforest_place *place)
+{
+	struct iforest_spill *spill = context;
+	int rc = spill->file ? SQLITE_OK : open_file(spill);
+
+	place->location = spill->n_pages;
+	return rc ? spill_failed(spill, rc) : IFOREST_OK;
+}
+
+static enum iforest_status spill_write(void *context, const struct iforest_place *place,
+				       const struct iforest_page_write *pages, uint32_t n_pages)
+{
+	struct iforest_spill *spill = context;
+	int rc = SQLITE_OK;
+
+	for (uint32_t i = 0; i < n_pages && !rc; i++) {
+		uint64_t at = place->location + pages[i].index;
+
+		rc = spill->file->pMethods->xWrite(spill->file, pages[i].bytes, (int)pages[i].n_bytes,
+						   (sqlite3_int64)(at * ROOM));
+		spill->n_pages = at + 1;
+	}
+	return rc ? spill_failed(spill, rc) : IFOREST_OK;
+}
+
+/* The last page of the file is as long as its bytes. */
+static enum iforest_status spill_get(void *context, const struct iforest_place *place, uint64_t index,
+				     struct iforest_page *page)
+{
+	struct iforest_spill *spill = context;
+	uint8_t *bytes = sqlite3_malloc64(spill->pager.page_bytes);
+	int rc = SQLITE_NOMEM;
+
+	if (bytes)
+		rc = spill->file->pMethods->xRead(spill->file, bytes, (int)spill->pager.page_bytes,
+						  (sqlite3_int64)((place->location + index) * ROOM));
+	if (rc && rc != SQLITE_IOERR_SHORT_READ) {
+		sqlite3_free(bytes);
+		return spill_failed(spill, rc);
+	}
+	*page = (struct iforest_page){ .bytes = bytes, .n_bytes = spill->pager.page_bytes };
+	spill->note_read(spill->context, spill->n_read++, spill->n_pages);
+	return IFOREST_OK;
+}
+
+static void spill_release(void *context, struct iforest_page *page)
+{
+	(void)context;
+	sqlite3_free((uint8_t *)page->bytes);
+}
+
+/* The file goes as a whole. */
+static enum iforest_status spill_drop_run(void *context, const struct iforest_place *place, uint64_t n_pages)
+{
+	(void)context;
+	(void)place;
+	(void)n_pages;
+	return IFOREST_OK;
+}
+
+/* ---- the store ---- */
+
+void iforest_spill_init(struct iforest_spill *spill, sqlite3 *db, void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
+			void *context)
+{
+	*spill = (struct iforest_spill){ .db = db, .note_read = note_read, .context = context,
+		.store.alloc = &iforest_sqlite_alloc, .store.pager = &spill->pager,
+		.pager = { .context = spill, .page_bytes = IFOREST_SQLITE_PAGE_BYTES, .max_batch_pages = 1,
+			   .get = spill_get, .release = spill_release, .create_run = spill_create_run, .write = spill_write,
+			   .drop_run = spill_drop_run, .random = iforest_pager_sqlite_random } };
+	if (is_wanted_in_memory(db)) {
+		iforest_pager_sqlite_in_memory(&spill->memory);
+		spill->store.pager = &spill->memory.pager;
+	}
+}
+
+void iforest_spill_release(struct iforest_spill *spill)
+{
+	if (spill->memory.alloc)
+		iforest_pager_memory_release(&spill->memory);
+	if (spill->file) {
+		spill->file->pMethods->xClose(spill->file);
+		sqlite3_free(spill->file);
+	}
+	*spill = (struct iforest_spill){ .db = NULL };
+}

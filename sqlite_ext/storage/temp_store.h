@@ -1,0 +1,27 @@
+/* spill.h -- pages that live no longer than a command, as a store: in a temporary file, where SQLite puts those of its own
+ * sorting, or in memory after PRAGMA temp_store = MEMORY. */
+#ifndef IFOREST_SQLITE_SPILL_H
+#define IFOREST_SQLITE_SPILL_H
+
+#include "core/run/pager_memory.h"
+#include "sqlite_ext/storage/engine.h"
+
+struct iforest_spill {
+	struct iforest_store store;
+	sqlite3 *db;
+	/* Called for each page that is read back from the file: how many have been before, and how many the file has. */
+	void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages);
+	void *context;
+	struct iforest_pager pager;          /* over the file: run after run, each page at a multiple of its room */
+	sqlite3_file *file;                  /* NULL until there is a run */
+	uint64_t n_pages, n_read;            /* in the file; and read back so far */
+	int rc;                              /* what the file system last refused with, SQLITE_OK: nothing */
+	struct iforest_pager_memory memory;
+};
+
+/* Must stay in place. One run is written at a time, and none is written again. */
+void iforest_spill_init(struct iforest_spill *spill, sqlite3 *db, void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
+			void *context);
+void iforest_spill_release(struct iforest_spill *spill);
+
+#endif

@@ -1,0 +1,137 @@
+#include "sqlite_ext/vtab/common.h"
+
+#include "sqlite_ext/query/plan.h"
+
+static bool begins_with(const char *text, const char *start)
+{
+	return start && strncmp(text, start, strlen(start)) == 0;
+}
+
+int iforest_table_report(sqlite3_vtab *base, struct iforest_error *error)
+{
+	const struct iforest_table *table = (const struct iforest_table *)base;
+	int rc = error->rc;
+
+	if (!rc)
+		return SQLITE_OK;
+	sqlite3_free(base->zErrMsg);
+	base->zErrMsg = error->message;
+	if (error->message && !begins_with(error->message, table->name) && !begins_with(error->message, table->index.name) &&
+	    !begins_with(error->message, "iforest")) {
+		base->zErrMsg = sqlite3_mprintf("%s: %s", table->name, error->message);
+		sqlite3_free(error->message);
+	}
+	error->message = NULL;
+	return rc;
+}
+
+/* ---- making one ---- */
+
+void iforest_table_release(struct iforest_table *table)
+{
+	if (!table)
+		return;
+	iforest_index_release(&table->index);
+	iforest_definition_release(&table->definition);
+	sqlite3_free(table->name);
+	sqlite3_free(table->broken);
+	sqlite3_free((void *)table->arguments);
+	sqlite3_free(table->base.zErrMsg); /* SQLite takes it over, but not after a DROP that failed */
+	sqlite3_free(table);
+}
+
+int iforest_table_declare(struct iforest_table *table, sqlite3 *db, const char *command, struct iforest_error *error)
+{
+	char *sql = iforest_definition_declare(&table->definition, command, error);
+	int rc = sql ? sqlite3_declare_vtab(db, sql) : error->rc;
+
+	if (rc)
+		iforest_error_from_db(error, db, rc);
+	else
+		sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	sqlite3_free(sql);
+	return rc;
+}
+
+/* One block: the pointers, then the strings. NULL without memory. */
+static const char *const *copy_arguments(int n_arguments, const char *const *arguments)
+{
+	size_t n_pointer_bytes = (size_t)n_arguments * sizeof(char *), n_bytes = n_pointer_bytes;
+	const char **copies;
+	char *text;
+
+	for (int i = 0; i < n_arguments; i++)
+		n_bytes += strlen(arguments[i]) + 1;
+	copies = sqlite3_malloc64(n_bytes);
+	if (!copies)
+		return NULL;
+	text = (char *)copies + n_pointer_bytes;
+	for (int i = 0; i < n_arguments; i++) {
+		size_t n = strlen(arguments[i]) + 1;
+
+		copies[i] = memcpy(text, arguments[i], n);
+		text += n;
+	}
+	return copies;
+}
+
+struct iforest_table *iforest_table_new(int n_arguments, const char *const *arguments, struct iforest_error *error)
+{
+	struct iforest_table *table = sqlite3_malloc64(sizeof *table);
+
+	if (table) {
+		*table = (struct iforest_table){ .name = sqlite3_mprintf("%s", arguments[2]),
+						 .arguments = copy_arguments(n_arguments, arguments) };
+		for (unsigned b = 0; b < IFOREST_MAX_BY; b++)
+			table->kept[b] = b;
+	}
+	if (!table || !table->name || !table->arguments)
+		iforest_error_set(error, SQLITE_NOMEM, "");
+	return table;
+}
+
+int iforest_table_finish(struct iforest_table *table, sqlite3_vtab **base, char **message, struct iforest_error *error)
+{
+	if (error->rc) {
+		*message = error->message;
+		iforest_table_release(table);
+	} else {
+		*base = &table->base;
+	}
+	return error->rc;
+}
+
+int iforest_table_disconnect(sqlite3_vtab *base)
+{
+	iforest_table_release((struct iforest_table *)base);
+	return SQLITE_OK;
+}
+
+static const char argument_is_lost[] =
+	"%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
+	"a row value or the far side of an outer join";
+
+int iforest_table_check_arguments(sqlite3_vtab *base, int index_number, const char *const *names)
+{
+	const char *name = ((struct iforest_table *)base)->name;
+	struct iforest_error error = { .rc = SQLITE_OK };
+	int lost = index_number >> IFOREST_LOST_SHIFT;
+
+	if (lost > 0)
+		iforest_error_set(&error, SQLITE_ERROR, argument_is_lost, name, names[lost - 1], name);
+	return iforest_table_report(base, &error);
+}
+
+int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument)
+{
+	char *message = sqlite3_mprintf(argument_is_lost, name, argument, name);
+
+	if (!message) {
+		sqlite3_result_error_nomem(context);
+		return SQLITE_NOMEM;
+	}
+	sqlite3_result_error(context, message, -1);
+	sqlite3_free(message);
+	return SQLITE_ERROR;
+}
+

@@ -1,0 +1,125 @@
+/* ext.c -- where SQLite comes in: registers the modules and functions of iforest.so. */
+#include <stdbool.h>
+
+#include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT1
+
+#include "sqlite_ext/vtab/functions.h"
+#include "sqlite_ext/follow/snapshot.h"
+#include "sqlite_ext/vtab/sketch_functions.h"
+#include "sqlite_ext/follow/tail.h"
+#include "sqlite_ext/vtab/buckets.h"
+#include "sqlite_ext/vtab/cover.h"
+#include "sqlite_ext/vtab/gaps.h"
+#include "sqlite_ext/vtab/index.h"
+#include "sqlite_ext/vtab/rows.h"
+#include "sqlite_ext/vtab/stats.h"
+
+#define IFOREST_VERSION "1.1"   /* as in sql/pg/iforest.control */
+#define OLDEST_SQLITE 3038000
+
+static void version_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
+{
+	(void)n_arguments;
+	(void)arguments;
+	sqlite3_result_text(context, IFOREST_VERSION, -1, SQLITE_STATIC);
+}
+
+static void release_registration(void *context)
+{
+	struct iforest_registration *registration = context;
+
+	iforest_connection_release(registration->connection);
+	sqlite3_free(registration);
+}
+
+static const struct iforest_module *const modules[] = {
+	&iforest_index_module, &iforest_fold_module, &iforest_rows_module, &iforest_overlap_module, &iforest_cover_module,
+	&iforest_stats_module, &iforest_gaps_module, &iforest_counter_module,
+};
+
+enum { N_MODULES = sizeof modules / sizeof *modules };
+
+static int register_module(sqlite3 *db, const struct iforest_module *module, struct iforest_connection *connection)
+{
+	struct iforest_registration *registration = sqlite3_malloc64(sizeof *registration);
+
+	if (!registration)
+		return SQLITE_NOMEM;
+	*registration = (struct iforest_registration){ .connection = connection, .open = module->open };
+	connection->n_refs++;
+	/* SQLite releases what it was given with a module, also one that it does not take */
+	return sqlite3_create_module_v2(db, module->name, module->methods, registration, release_registration);
+}
+
+static int register_functions(sqlite3 *db)
+{
+	int rc = iforest_bucket_register(db);
+
+	if (!rc)
+		rc = iforest_tail_register(db);
+	if (!rc)
+		rc = iforest_sketch_functions_register(db);
+	return rc;
+}
+
+static int register_modules(sqlite3 *db)
+{
+	struct iforest_connection *connection = sqlite3_malloc64(sizeof *connection);
+	int rc = SQLITE_OK;
+
+	if (!connection)
+		return SQLITE_NOMEM;
+	*connection = (struct iforest_connection){ .n_refs = 1 };
+	for (unsigned m = 0; m < N_MODULES && !rc; m++)
+		rc = register_module(db, modules[m], connection);
+	iforest_connection_release(connection);
+	return rc;
+}
+
+/* The version comes last, since it says that all are there. */
+static int register_version(sqlite3 *db)
+{
+	return sqlite3_create_function_v2(db, "iforest_version", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC, NULL,
+					  version_function, NULL, NULL, NULL);
+}
+
+/* Does the connection have this version already? */
+static bool is_loaded(sqlite3 *db)
+{
+	sqlite3_stmt *statement = NULL;
+	bool loaded =
+		sqlite3_prepare_v2(db, "SELECT iforest_version() = '" IFOREST_VERSION "'", -1, &statement, NULL) == SQLITE_OK &&
+		sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == 1;
+
+	sqlite3_finalize(statement);
+	return loaded;
+}
+
+__attribute__((visibility("default")))
+int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
+
+int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+{
+	int rc;
+
+	SQLITE_EXTENSION_INIT2(api);
+	if (sqlite3_libversion_number() < OLDEST_SQLITE) {
+		*message = sqlite3_mprintf("iforest needs SQLite 3.38 or newer; this is %s", sqlite3_libversion());
+		return SQLITE_ERROR;
+	}
+	rc = register_functions(db);
+	/* while a statement runs, as that of load_extension() itself, SQLite takes no function a second time */
+	if (rc == SQLITE_BUSY && is_loaded(db))
+		return SQLITE_OK;
+	if (rc == SQLITE_BUSY) {
+		*message = sqlite3_mprintf("iforest cannot be loaded while a statement runs, for this connection has another "
+					   "version of it; load it in a new connection");
+		return SQLITE_ERROR;
+	}
+	if (!rc)
+		rc = register_modules(db);
+	if (!rc)
+		rc = register_version(db);
+	return rc;
+}

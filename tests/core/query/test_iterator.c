@@ -1,0 +1,157 @@
+#include "core/query/walk.h"
+
+#include <stdlib.h>
+
+#include "tests/support/harness.h"
+#include "tests/support/sample_list.h"
+
+/* Some key, a little off an entry's or at an end of its series. */
+static struct iforest_key some_key(const struct sample_index *index, struct random *dice)
+{
+	const struct oracle *oracle = &index->oracle;
+	struct iforest_key key = { .series = random_below(dice, 5), .time = random_between(dice, -100, 2000) };
+
+	if (oracle->n_entries > 0 && random_chance(dice, 70))
+		key = sample_key(&oracle->entries[random_below(dice, oracle->n_entries)]);
+	if (random_chance(dice, 50))
+		key.ref = INT64_MIN;
+	return key;
+}
+
+static void random_range(struct sample_list_question *asked, const struct sample_index *index, struct random *dice)
+{
+	asked->from = some_key(index, dice);
+	asked->to = some_key(index, dice);
+	if (random_chance(dice, 60)) { /* a window of a series */
+		asked->to.series = asked->from.series;
+		if (random_chance(dice, 30))
+			asked->to = iforest_key_nulls(asked->from.series);
+		if (random_chance(dice, 30))
+			asked->from = iforest_key_at(asked->from.series, INT64_MIN);
+	}
+	if (random_chance(dice, 10)) { /* all there is */
+		asked->from = iforest_key_at(0, INT64_MIN);
+		asked->to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
+	}
+	if (iforest_key_compare(&asked->from, &asked->to) > 0 && random_chance(dice, 90)) {
+		struct iforest_key key = asked->from;
+
+		asked->from = asked->to;
+		asked->to = key;
+	}
+}
+
+/* One question, asked in one go, or anew after every few entries. */
+static void one_question(struct sample_index *two, struct random *dice, struct iforest_walk *walk, struct sample_hidden *hidden,
+			 uint64_t *n_given)
+{
+	struct sample_list_question asked = { .match = sample_match(&two[0], dice),
+					      .hidden = random_chance(dice, 50) ? hidden : NULL };
+	struct iforest_walk_question question = { .descends = random_chance(dice, 50), .match = asked.match,
+		.filter = asked.hidden ? &hidden->filter : NULL, .values = (uint32_t)random_below(dice, 4) };
+	bool is_resumed = random_chance(dice, 30), found;
+	const struct oracle_entry **expected;
+	struct iforest_entry entry;
+	size_t n;
+
+	random_range(&asked, &two[0], dice);
+	asked.order = question.descends ? sample_descending : sample_ascending;
+	question.from = asked.from;
+	question.to = asked.to;
+	expected = sample_list(two, 2, &asked, &n);
+	iforest_walk_start(walk, &question);
+	for (size_t i = 0; i < n; i++) {
+		assert_ok(iforest_walk_next(walk, &entry, &found));
+		assert_true(found);
+		sample_compare_entry(&two[0], expected[i], &entry, question.values);
+		if (is_resumed && entry.key.ref < INT64_MAX && random_chance(dice, 5)) {
+			*(question.descends ? &question.to : &question.from) = entry.key;
+			question.from.ref += !question.descends;
+			iforest_walk_start(walk, &question);
+		}
+	}
+	assert_ok(iforest_walk_next(walk, &entry, &found));
+	assert_false(found);
+	*n_given += n;
+	free(expected);
+}
+
+static void one_round(uint64_t seed, uint64_t *n_verdicts, uint64_t *n_given)
+{
+	static const char *const kinds[] = { "if", "fi", "ii" };
+	static const struct { int duration; uint8_t rule; } durations[] = { { 0, 0 }, { 1, 0 }, { 0, 0 } };
+	struct random dice = random_from(seed);
+	unsigned k = (unsigned)random_below(&dice, COUNT_OF(kinds));
+	struct sample_shape shape = {
+		.page_bytes = 1024, .max_batch_pages = 4, .kinds = kinds[k], .duration = durations[k].duration
+	};
+	struct sample_index two[2];
+	struct sample_hidden hidden;
+	struct iforest_walk walk;
+
+	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5),
+			 (enum sample_times)random_below(&dice, SAMPLE_STYLES));
+	sample_hide(&hidden, &two[0], &dice);
+	assert_ok(iforest_walk_init(&walk, &two[0].store, &two[0].manifest));
+	assert_ok(iforest_walk_join(&walk, &two[1].store, &two[1].manifest));
+	for (unsigned q = 0; q < 40; q++)
+		one_question(two, &dice, &walk, &hidden, n_given);
+	iforest_walk_release(&walk);
+	for (unsigned verdict = 0; verdict < 4; verdict++)
+		n_verdicts[verdict] += hidden.n_verdicts[verdict];
+	sample_stop(&two[0]);
+	sample_stop(&two[1]);
+}
+
+static void any_walk_gives_what_brute_force_lists(void **state)
+{
+	unsigned n_rounds = random_rounds(60);
+	uint64_t n_verdicts[4] = { 0 }, n_given = 0;
+
+	(void)state;
+	for (unsigned r = 0; r < n_rounds; r++)
+		one_round(random_seed() + r, n_verdicts, &n_given);
+	assert_true(n_given > 1000 * n_rounds);
+	assert_true(n_verdicts[IFOREST_ALL] > 0 && n_verdicts[IFOREST_SOME] > 0 && n_verdicts[IFOREST_NONE] > 0);
+}
+
+/* Runs one after the other in time: a walk opens the one it begins in and no other. */
+static void runs_that_come_later_are_not_opened(void **state)
+{
+	struct sample_index index;
+	struct iforest_walk walk;
+	struct iforest_entry entry;
+	bool found;
+
+	(void)state;
+	sample_start(&index, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0 });
+	for (unsigned r = 0; r < 5; r++) {
+		for (int64_t i = 0; i < 1000; i++)
+			sample_append(&index, r, 0, r * 1000 + i, r * 1000 + i);
+		assert_ok(sample_build(&index, r));
+	}
+	assert_ok(iforest_walk_init(&walk, &index.store, &index.manifest));
+	for (unsigned descends = 0; descends < 2; descends++) {
+		uint64_t n_pages = iforest_walk_pages(&walk);
+
+		iforest_walk_start(&walk, &(struct iforest_walk_question){ .from = iforest_key_at(0, 0),
+									   .to = iforest_key_nulls(0),
+									   .descends = descends });
+		assert_int_equal(iforest_walk_pages(&walk), n_pages);
+		assert_ok(iforest_walk_next(&walk, &entry, &found));
+		assert_true(found && entry.key.time == (descends ? 4999 : 0));
+		assert_in_range(iforest_walk_pages(&walk) - n_pages, 1, 1 + index.manifest.runs[0].n_levels);
+	}
+	iforest_walk_release(&walk);
+	sample_stop(&index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_walk_gives_what_brute_force_lists),
+		cmocka_unit_test(runs_that_come_later_are_not_opened),
+	};
+
+	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
+}

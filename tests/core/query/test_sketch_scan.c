@@ -1,0 +1,328 @@
+/* test_run_sketch.c -- sketches of ranges of runs, with and without kept ones, byte for byte those of the oracle's entries. */
+#include "core/query/sketch_scan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/bits.h"
+#include "core/run/writer.h"
+#include "tests/support/harness.h"
+#include "tests/support/memory_sidecar.h"
+#include "tests/support/sample_index.h"
+
+static struct memory_shelf shelf;
+
+static void keep(struct sample_index *index)
+{
+	for (uint32_t r = 0; r < index->manifest.n_runs; r++)
+		for (unsigned v = 0; v < index->manifest.fields.n_values; v++)
+			assert_ok(iforest_run_keep_sketches(&index->store, &index->manifest, &index->manifest.runs[r], v,
+							    &shelf.base));
+}
+
+/* ---- entries that count: those with an odd ref ---- */
+
+static enum iforest_verdict of_node(void *context, const uint8_t *node)
+{
+	(void)context;
+	return iforest_node_first(node).series == 0 && iforest_node_last(node).series == 0 ? IFOREST_ALL : IFOREST_SOME;
+}
+
+static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
+{
+	enum iforest_status status = iforest_block_need(reader, IFOREST_REFS);
+
+	(void)context;
+	for (unsigned i = 0; i < reader->block.n && !status; i++)
+		if (reader->block.series > 0 && reader->block.refs[i] % 2 == 0)
+			*live &= ~(UINT64_C(1) << i);
+	return status;
+}
+
+static const struct iforest_filter odd_refs = { .of_node = of_node, .of_entries = of_entries };
+
+/* ---- comparing ---- */
+
+static void oracle_sketch(const struct sample_index *index, const struct iforest_key *from, const struct iforest_key *to,
+			  unsigned v, bool is_filtered, struct iforest_sketch *sketch)
+{
+	for (size_t i = 0; i < index->oracle.n_entries; i++) {
+		const struct oracle_entry *entry = &index->oracle.entries[i];
+		struct iforest_key key = sample_key(entry);
+		bool is_real = index->oracle.is_real[v];
+		union iforest_number number = { .integer = entry->value[v].integer };
+
+		if (entry->is_dead || !entry->has[v] || (is_filtered && entry->series > 0 && entry->ref % 2 == 0))
+			continue;
+		if (iforest_key_compare(&key, from) >= 0 && iforest_key_compare(&key, to) < 0)
+			assert_ok(iforest_sketch_add(sketch, number, is_real ? IFOREST_FLOAT64 : IFOREST_INT64));
+	}
+}
+
+static void compare(struct sample_index *index, struct iforest_scan *scan, const struct iforest_key *from,
+		    const struct iforest_key *to, unsigned v)
+{
+	struct iforest_sketch expected, actual;
+	uint8_t *expected_bytes, *bytes;
+	size_t n_expected, n_bytes;
+
+	iforest_sketch_init(&expected, &index->core_alloc.alloc);
+	iforest_sketch_init(&actual, &index->core_alloc.alloc);
+	oracle_sketch(index, from, to, v, scan->wanted.filter, &expected);
+	assert_ok(iforest_scan_sketch(scan, from, to, v, &shelf.base, &actual));
+	assert_ok(iforest_sketch_write(&expected, &expected_bytes, &n_expected));
+	assert_ok(iforest_sketch_write(&actual, &bytes, &n_bytes));
+	if (n_bytes != n_expected || memcmp(bytes, expected_bytes, n_bytes) != 0)
+		fail_msg("another sketch of %" PRIu64 " values instead of %" PRIu64 ", seed %" PRIu64, actual.n, expected.n, index->seed);
+	iforest_release(&index->core_alloc.alloc, bytes);
+	iforest_release(&index->core_alloc.alloc, expected_bytes);
+	iforest_sketch_release(&expected);
+	iforest_sketch_release(&actual);
+}
+
+/* Random ranges, within series and over several, from and to entries that are there. */
+static void compare_many(struct sample_index *index, struct random *dice, unsigned n)
+{
+	struct iforest_scan scan;
+
+	assert_ok(iforest_scan_init(&scan, &index->store, &index->manifest));
+	for (unsigned i = 0; i < n; i++) {
+		struct iforest_key from = sample_key(&index->oracle.entries[random_below(dice, index->oracle.n_entries)]);
+		struct iforest_key to = sample_key(&index->oracle.entries[random_below(dice, index->oracle.n_entries)]);
+		uint32_t series = (uint32_t)random_below(dice, 4);
+
+		if (random_chance(dice, 30)) { /* a whole series */
+			from = iforest_key_at(series, INT64_MIN);
+			to = random_chance(dice, 50) ? iforest_key_nulls(series) : iforest_key_at(series + 1, INT64_MIN);
+		}
+		if (random_chance(dice, 10))
+			to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
+		scan.wanted.filter = random_chance(dice, 30) ? &odd_refs : NULL;
+		compare(index, &scan, &from, &to, (unsigned)random_below(dice, index->manifest.fields.n_values));
+	}
+	iforest_scan_release(&scan);
+}
+
+static void start(struct sample_index *index, struct random *dice, unsigned n_series)
+{
+	static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "if", .duration = 0 };
+
+	sample_start(index, &shape);
+	index->seed = dice->seed;
+	sample_entries(index, dice, 30000, n_series, SAMPLE_STEADY);
+	assert_ok(sample_build(index, 0));
+	sample_entries(index, dice, 6000, n_series, SAMPLE_CROWDED);
+	assert_ok(sample_build(index, 1));
+	memory_shelf_start(&shelf, &index->core_alloc.alloc);
+}
+
+static void any_range_is_the_oracles(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < random_rounds(3); round++) {
+		struct random dice = random_from(random_seed() + round);
+		struct sample_index index;
+		unsigned n_put;
+
+		start(&index, &dice, 1 + round % 3);
+		compare_many(&index, &dice, 20);
+		assert_int_equal(shelf.n_got, 0);
+		keep(&index);
+		n_put = shelf.n_put;
+		assert_true(n_put > 0);
+		keep(&index);
+		assert_int_equal(shelf.n_put, n_put);
+		compare_many(&index, &dice, 60);
+		assert_true(shelf.n_got > 0);
+		for (unsigned k = 0; k < 4; k++) { /* old sketches are not found, whether new ones are there or not */
+			sample_remove(&index, &dice, k % 2, 1 + 20 * (k / 2));
+			compare_many(&index, &dice, 20);
+			keep(&index);
+			compare_many(&index, &dice, 20);
+		}
+		assert_true(shelf.n_put > n_put);
+		memory_shelf_clear(&shelf);
+		sample_stop(&index);
+	}
+}
+
+static void few_removals_make_few_sketches_old(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct sample_index index;
+	struct iforest_key *keys;
+	size_t *picked, n;
+	unsigned n_put;
+
+	(void)state;
+	start(&index, &dice, 1);
+	keep(&index);
+	n_put = shelf.n_put;
+	n = sample_pick(&index, &dice, 0, 100, &keys, &picked);
+	assert_true(n > 20000);
+	assert_ok(iforest_run_remove(&index.store, &index.manifest, index.run_ids[0], keys + n / 2, 1));
+	index.oracle.entries[picked[n / 2]].is_dead = true;
+	keep(&index);
+	assert_true(shelf.n_put - n_put <= 2 * index.manifest.runs[0].n_levels);
+	assert_true(shelf.n_put - n_put < n_put);
+	compare_many(&index, &dice, 20);
+	free(keys);
+	free(picked);
+	memory_shelf_clear(&shelf);
+	sample_stop(&index);
+}
+
+/* ---- what it costs ---- */
+
+/* The bytes of a sketch, with and without what is kept, must be the same. Gives the leaf pages that it took with it. */
+static uint64_t leaf_pages_of(struct sample_index *index, struct iforest_scan *scan, const struct iforest_key *from,
+			      const struct iforest_key *to)
+{
+	uint64_t n_before = iforest_scan_leaf_pages(scan), n_pages = 0;
+	uint8_t *bytes[2];
+	size_t n_bytes[2];
+
+	for (unsigned k = 0; k < 2; k++) {
+		struct iforest_sketch sketch;
+
+		iforest_sketch_init(&sketch, &index->core_alloc.alloc);
+		assert_ok(iforest_scan_sketch(scan, from, to, 0, k ? NULL : &shelf.base, &sketch));
+		n_pages = k ? n_pages : iforest_scan_leaf_pages(scan) - n_before;
+		assert_ok(iforest_sketch_write(&sketch, &bytes[k], &n_bytes[k]));
+		iforest_sketch_release(&sketch);
+	}
+	assert_int_equal(n_bytes[0], n_bytes[1]);
+	assert_memory_equal(bytes[0], bytes[1], n_bytes[0]);
+	iforest_release(&index->core_alloc.alloc, bytes[0]);
+	iforest_release(&index->core_alloc.alloc, bytes[1]);
+	return n_pages;
+}
+
+static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
+{
+	enum { N = 400000, A_SERIES = N / 4 };
+	struct sample_index index;
+	struct random dice = random_from(random_seed());
+	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run run;
+	struct iforest_scan scan;
+	uint64_t n_bytes, most = 0;
+
+	(void)state;
+	assert_non_null(builder);
+	sample_start(&index, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
+	assert_ok(iforest_run_builder_start(builder, &index.store, &index.manifest));
+	for (int64_t i = 0; i < N; i++) {
+		struct iforest_entry entry = {
+			.key = { .series = (uint64_t)(i / A_SERIES), .time = i % A_SERIES * 1000, .ref = i }, .present = 1
+		};
+
+		entry.values[0].integer = (int64_t)(random_next(&dice) >> (40 + random_below(&dice, 24)));
+		assert_ok(iforest_run_builder_add(builder, &entry));
+	}
+	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(sample_add_run(&index, &run));
+	free(builder);
+	memory_shelf_start(&shelf, &index.core_alloc.alloc);
+	keep(&index);
+	n_bytes = memory_shelf_bytes(&shelf);
+	print_message("%u leaf pages, %u sketches of %.3f bytes an entry\n", run.n_leaves, shelf.n, (double)n_bytes / N);
+	assert_true(n_bytes * 10 < N); /* a tenth of a byte an entry */
+	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
+	for (unsigned i = 0; i < 300; i++) {
+		struct iforest_key from =
+			iforest_key_at(random_below(&dice, 4), random_between(&dice, 0, A_SERIES * INT64_C(1000)));
+		struct iforest_key to = iforest_key_at(from.series, random_between(&dice, from.time, A_SERIES * INT64_C(1000)));
+		uint64_t n_pages = leaf_pages_of(&index, &scan, &from, &to);
+
+		most = n_pages > most ? n_pages : most;
+	}
+	print_message("at most %u leaf pages a window\n", (unsigned)most);
+	assert_in_range(most, 1, index.manifest.fanout + 4);
+	iforest_scan_release(&scan);
+	memory_shelf_clear(&shelf);
+	sample_stop(&index);
+}
+
+/* ---- what goes wrong ---- */
+
+static enum iforest_status whole(struct sample_index *index)
+{
+	struct iforest_key from = iforest_key_at(0, INT64_MIN), to = iforest_key_at(1, INT64_MIN);
+	struct iforest_sketch sketch;
+	struct iforest_scan scan;
+	enum iforest_status status = iforest_scan_init(&scan, &index->store, &index->manifest);
+
+	if (status)
+		return status;
+	iforest_sketch_init(&sketch, &index->core_alloc.alloc);
+	status = iforest_scan_sketch(&scan, &from, &to, 0, &shelf.base, &sketch);
+	iforest_sketch_release(&sketch);
+	iforest_scan_release(&scan);
+	return status;
+}
+
+static void damaged_sketches_are_reported(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct sample_index index;
+	struct iforest_sketch other;
+	uint8_t *bytes;
+	size_t n_bytes;
+
+	(void)state;
+	start(&index, &dice, 1);
+	keep(&index);
+	assert_ok(whole(&index));
+	for (unsigned k = 0; k < shelf.n; k++)
+		shelf.kept[k].bytes[random_below(&dice, shelf.kept[k].n_bytes)] ^= 4;
+	assert_status(whole(&index), IFOREST_CORRUPT);
+	assert_string_equal(index.store.fault.what, "the sketch kept of the page is wrong");
+	assert_int_equal(index.store.fault.run_id, index.manifest.runs[0].place.run_id);
+	assert_in_range(index.store.fault.level, 1, index.manifest.runs[0].n_levels);
+	iforest_sketch_init(&other, &index.core_alloc.alloc); /* a sound one, of other numbers */
+	assert_ok(iforest_sketch_write(&other, &bytes, &n_bytes));
+	for (unsigned k = 0; k < shelf.n; k++)
+		assert_ok(shelf.base.put(&shelf, &shelf.kept[k].name, bytes, n_bytes));
+	iforest_release(&index.core_alloc.alloc, bytes);
+	assert_status(whole(&index), IFOREST_CORRUPT);
+	memory_shelf_clear(&shelf);
+	sample_stop(&index);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct sample_index index;
+	enum iforest_status status = IFOREST_NO_MEMORY;
+	unsigned long n = 0;
+
+	(void)state;
+	start(&index, &dice, 1);
+	while (status) {
+		index.core_alloc.fail_at = index.core_alloc.n_calls + ++n;
+		status = iforest_run_keep_sketches(&index.store, &index.manifest, &index.manifest.runs[0], 0, &shelf.base);
+		if (!status)
+			status = whole(&index);
+		assert_true(!status || status == IFOREST_NO_MEMORY);
+	}
+	index.core_alloc.fail_at = 0;
+	assert_true(n > 20);
+	compare_many(&index, &dice, 10);
+	memory_shelf_clear(&shelf);
+	sample_stop(&index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_range_is_the_oracles),
+		cmocka_unit_test(few_removals_make_few_sketches_old),
+		cmocka_unit_test(a_window_reads_the_leaf_pages_of_one_node_page),
+		cmocka_unit_test(damaged_sketches_are_reported),
+		cmocka_unit_test(every_allocation_may_fail),
+	};
+
+	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
+}

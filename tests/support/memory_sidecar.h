@@ -1,0 +1,25 @@
+/* memory_shelf.h -- a shelf (core/run/sidecar.h) in memory, which counts what is asked of it. Fails through cmocka. */
+#ifndef TESTS_MEMORY_SHELF_H
+#define TESTS_MEMORY_SHELF_H
+
+#include "core/base/alloc.h"
+#include "core/run/sidecar.h"
+
+enum { MEMORY_SHELF_MOST = 2000 };
+
+struct memory_shelf {
+	struct iforest_shelf base;
+	const struct iforest_alloc *alloc;
+	struct {
+		struct iforest_shelf_name name;
+		uint8_t *bytes;
+		size_t n_bytes;
+	} kept[MEMORY_SHELF_MOST];
+	unsigned n, n_asked, n_got, n_put; /* asked: by get, of which those that were there */
+};
+
+void memory_shelf_start(struct memory_shelf *shelf, const struct iforest_alloc *alloc);
+void memory_shelf_clear(struct memory_shelf *shelf);
+size_t memory_shelf_bytes(const struct memory_shelf *shelf);
+
+#endif
