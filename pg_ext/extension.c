@@ -1,10 +1,10 @@
 /* extension.c -- Entry point of the library. */
 #include "pg_ext/exec/agg_scan.h"
 #include "pg_ext/planner/agg_path.h"
-#include "pg_ext/am/altered.h"
-#include "pg_ext/planner/newer_rows.h"
+#include "pg_ext/am/handler.h"
+#include "pg_ext/planner/selectivity.h"
 #include "pg_ext/types/definition.h"
-#include "pg_ext/planner/overlap_plan.h"
+#include "pg_ext/planner/overlap_index.h"
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/exec/topk_scan.h"
 

@@ -10,13 +10,14 @@
  *     if (copy.out_of_memory) ...
  *
  * The bytes gather in copy.bytes; the caller sends and clears them whenever it likes. */
-#ifndef TOOLS_COPY_BINARY_H
-#define TOOLS_COPY_BINARY_H
+#ifndef IFOREST_COPY_ROWS_H
+#define IFOREST_COPY_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "trace/bytes.h"
+#include "trace/chrome_trace.h"
 
 /* All zero is empty. An allocation that fails sets out_of_memory, and all that follows does nothing. */
 struct copy_binary {
@@ -32,5 +33,49 @@ void copy_binary_float8(struct copy_binary *copy, double value);
 /* Text (json is sent alike); NULL where text.data is. Requires fewer than 2^31 bytes. */
 void copy_binary_text(struct copy_binary *copy, struct trace_text text);
 void copy_binary_end(struct copy_binary *copy);
+
+/* Texts that PostgreSQL can store: UTF-8 without NUL.
+ *
+ * Each byte that is NUL or belongs to no valid UTF-8 character becomes U+FFFD. In JSON so does each escape \u0000 and each
+ * half of a surrogate pair that stands alone: the type json takes them, but no operator could then look into the value. */
+
+/* How often something was replaced. */
+struct storable_counts {
+	uint64_t n_nul;
+	uint64_t n_malformed;
+};
+
+/* Makes *text storable: leaves it alone where it is, otherwise lets it point to a repaired *copy, which is good until the
+ * next repair. Returns TRACE_OK or TRACE_ERROR_MEMORY. O(n). */
+int storable_repair(struct trace_text *text, bool is_json, struct trace_bytes *copy, struct storable_counts *counts);
+
+/* ---- Events as rows ---- */
+
+/* By these the rows of a table are recognised as those of a file: a sum over all rows. tables.c has the same as SQL. */
+struct row_sums {
+	uint64_t n_rows;
+	__int128 ts_ns, dur_ns;	 /* a counter's dur is 0 */
+	uint64_t n_name_bytes;	 /* of names, tracks (or pids) and keys, as stored */
+	uint64_t n_optional;	 /* args, or the counters' ids: how many are not NULL */
+};
+
+enum { ROW_SUMS_TEXT_BYTES = 200 };
+
+/* The sums as the text that the SQL in tables.c gives. */
+void row_sums_text(const struct row_sums *sums, char text[ROW_SUMS_TEXT_BYTES]);
+
+/* All zero is ready for use. */
+struct row_encoder {
+	struct storable_counts replaced; /* in all texts so far */
+	struct trace_bytes copy;
+	bool out_of_memory;
+};
+
+/* Appends the event as a row, with the columns that tables.c lists, and adds it to the sums of its table: its id is its
+ * number there, from 1 on. What did not fit into memory shows in encoder->out_of_memory. */
+void row_encode(struct row_encoder *encoder, const struct trace_event *event, struct copy_binary *rows,
+		struct row_sums *sums);
+
+void row_encoder_release(struct row_encoder *encoder);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "tools/interrupt.h"
+#include "tools/connection.h"
 
 enum { PIECE_BYTES = 64 * 1024, COUNTER_BYTES = 4 * 1024 * 1024, ROWS_A_PROGRESS_STEP = 256 };
 

@@ -5,13 +5,13 @@
  * and follow in a COPY of their own. The first transaction also makes the tables. What is committed is therefore at any
  * time the rows of a beginning of the file, in both tables; to resume is to read that many rows again without sending
  * them, after which their sums must be those of the tables. */
-#ifndef TOOLS_LOAD_H
-#define TOOLS_LOAD_H
+#ifndef IFOREST_LOAD_H
+#define IFOREST_LOAD_H
 
 #include "tools/connection.h"
+#include "tools/copy_rows.h"
 #include "tools/options.h"
 #include "tools/progress.h"
-#include "tools/rows.h"
 #include "tools/tables.h"
 #include "trace/chrome_trace.h"
 

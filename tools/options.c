@@ -1,7 +1,17 @@
-#include "tools/table_name.h"
+#include "tools/options.h"
 
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Names of tables as SQL writes them: spans, public.spans, "My Schema"."Spans". */
+
+/* The name with every part in quotes, ready for SQL: letters outside of quotes are small ones, as in SQL. Owned by the
+ * caller; NULL with *problem set to a literal if it is no name. */
+char *table_name_parse(const char *text, const char **problem);
 
 /* One part up to a '.' or the end, appended to *out in quotes; NULL if it is none. */
 static const char *parse_part(const char *text, char **out)
@@ -51,4 +61,118 @@ char *table_name_parse(const char *text, const char **problem)
 	}
 	free(name);
 	return NULL;
+}
+
+enum { DEFAULT_BATCH_ROWS = 100000 };
+
+enum option_key { OPTION_HELP = 'h', OPTION_DBNAME = 'd', OPTION_SPANS = 256, OPTION_COUNTERS, OPTION_RESUME, OPTION_REPLACE,
+	      OPTION_NO_ARGS, OPTION_NO_INDEX, OPTION_BATCH };
+
+static const struct option long_options[] = {
+	{ "dbname", required_argument, NULL, OPTION_DBNAME },
+	{ "spans", required_argument, NULL, OPTION_SPANS },
+	{ "counters", required_argument, NULL, OPTION_COUNTERS },
+	{ "resume", no_argument, NULL, OPTION_RESUME },
+	{ "replace", no_argument, NULL, OPTION_REPLACE },
+	{ "no-args", no_argument, NULL, OPTION_NO_ARGS },
+	{ "no-index", no_argument, NULL, OPTION_NO_INDEX },
+	{ "batch", required_argument, NULL, OPTION_BATCH },
+	{ "help", no_argument, NULL, OPTION_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char help[] =
+	"trace2pg loads a Chrome trace (JSON, plain or gzip) into PostgreSQL and indexes it with iforest.\n"
+	"\n"
+	"usage: trace2pg [options] FILE\n"
+	"\n"
+	"  -d, --dbname CONNINFO   the database: a name, a connection string or a URI (otherwise PGDATABASE, PGHOST, ...)\n"
+	"      --spans TABLE       the table of spans (spans); SCHEMA.TABLE, and \"quotes\" as in SQL\n"
+	"      --counters TABLE    the table of counter samples (counters)\n"
+	"      --replace           drop the two tables if they exist\n"
+	"      --resume            go on behind the rows that a broken load has committed\n"
+	"      --no-args           leave the arguments of spans out\n"
+	"      --no-index          make no iforest indexes\n"
+	"      --batch ROWS        rows of one transaction (100000)\n"
+	"  -h, --help              this\n"
+	"\n"
+	"Exit status: 0 loaded, 1 not all is loaded, 2 wrong usage, 3 all is loaded but not indexed or vacuumed,\n"
+	"130 interrupted. docs/trace2pg.md has the columns and the rest.\n";
+
+static enum options_answer wrong(const char *what, const char *text)
+{
+	fprintf(stderr, "trace2pg: %s%s; trace2pg --help shows the usage\n", what, text);
+	return OPTIONS_WRONG;
+}
+
+static bool take_name(struct options *options, enum trace_kind kind, const char *text)
+{
+	const char *problem;
+
+	free(options->tables[kind]);
+	options->tables[kind] = table_name_parse(text, &problem);
+	if (!options->tables[kind])
+		fprintf(stderr, "trace2pg: '%s' %s\n", text, problem);
+	return options->tables[kind];
+}
+
+static bool take_batch(struct options *options, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	options->batch_rows = strtoull(text, &end, 10);
+	if (*text >= '1' && *text <= '9' && !*end && errno == 0)
+		return true;
+	fprintf(stderr, "trace2pg: --batch needs a number of rows, and '%s' is none\n", text);
+	return false;
+}
+
+static enum options_answer check(struct options *options, int argc, char **argv)
+{
+	if (optind == argc)
+		return wrong("give the file to load", "");
+	if (optind + 1 < argc)
+		return wrong("one file at a time, and not also ", argv[optind + 1]);
+	options->path = argv[optind];
+	if (options->resume && options->replace)
+		return wrong("--resume and --replace exclude each other", "");
+	if ((!options->tables[TRACE_SPAN] && !take_name(options, TRACE_SPAN, "spans")) ||
+	    (!options->tables[TRACE_COUNTER] && !take_name(options, TRACE_COUNTER, "counters")))
+		return OPTIONS_WRONG;
+	if (strcmp(options->tables[TRACE_SPAN], options->tables[TRACE_COUNTER]) == 0)
+		return wrong("spans and counters need a table each, not both ", options->tables[TRACE_SPAN]);
+	return OPTIONS_RUN;
+}
+
+enum options_answer options_parse(struct options *options, int argc, char **argv)
+{
+	int option;
+
+	*options = (struct options){ .batch_rows = DEFAULT_BATCH_ROWS, .args = true, .index = true };
+	while ((option = getopt_long(argc, argv, "d:h", long_options, NULL)) != -1) {
+		bool is_right = true;
+
+		switch (option) {
+		case OPTION_DBNAME: options->conninfo = optarg; break;
+		case OPTION_SPANS: is_right = take_name(options, TRACE_SPAN, optarg); break;
+		case OPTION_COUNTERS: is_right = take_name(options, TRACE_COUNTER, optarg); break;
+		case OPTION_RESUME: options->resume = true; break;
+		case OPTION_REPLACE: options->replace = true; break;
+		case OPTION_NO_ARGS: options->args = false; break;
+		case OPTION_NO_INDEX: options->index = false; break;
+		case OPTION_BATCH: is_right = take_batch(options, optarg); break;
+		case OPTION_HELP: fputs(help, stdout); return OPTIONS_HELP;
+		default: is_right = false; /* getopt has said why */
+		}
+		if (!is_right)
+			return OPTIONS_WRONG;
+	}
+	return check(options, argc, argv);
+}
+
+void options_release(struct options *options)
+{
+	for (int i = 0; i < N_TABLES; i++)
+		free(options->tables[i]);
 }

@@ -1,6 +1,6 @@
 /* The command line. */
-#ifndef TOOLS_OPTIONS_H
-#define TOOLS_OPTIONS_H
+#ifndef IFOREST_OPTIONS_H
+#define IFOREST_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

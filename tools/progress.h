@@ -1,6 +1,6 @@
 /* A bar on the terminal while a file is loaded, and a line while the server works. Nothing where standard error is none. */
-#ifndef TOOLS_PROGRESS_H
-#define TOOLS_PROGRESS_H
+#ifndef IFOREST_PROGRESS_H
+#define IFOREST_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

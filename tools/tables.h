@@ -1,6 +1,6 @@
 /* The two tables: all SQL of trace2pg. Names are quoted; functions answer false with the connection's problem set. */
-#ifndef TOOLS_TABLES_H
-#define TOOLS_TABLES_H
+#ifndef IFOREST_TABLES_H
+#define IFOREST_TABLES_H
 
 #include <stdint.h>
 #include <stdio.h>

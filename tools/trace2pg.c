@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "tools/connection.h"
-#include "tools/interrupt.h"
 #include "tools/load.h"
 #include "tools/options.h"
 #include "tools/tables.h"

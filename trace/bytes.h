@@ -1,6 +1,6 @@
 /* A growable byte buffer, and pieces of text inside it that survive its growth. */
-#ifndef TRACE_BYTES_H
-#define TRACE_BYTES_H
+#ifndef IFOREST_BYTES_H
+#define IFOREST_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>

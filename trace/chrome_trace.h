@@ -22,8 +22,8 @@
  *
  * Memory: one piece of the file (64 KiB), the events complete in it, a few copies of the longest event that must be
  * kept, and the B events that are open. It does not grow with the file. */
-#ifndef TRACE_CHROME_TRACE_H
-#define TRACE_CHROME_TRACE_H
+#ifndef IFOREST_CHROME_TRACE_H
+#define IFOREST_CHROME_TRACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Trace times are microseconds written in decimal, with up to 19 significant digits. A double holds
  * 53 bits, so a detour through it is wrong by up to hundreds of nanoseconds; here the digits
  * themselves are moved by three places and rounded half to even. */
-#ifndef TRACE_DECIMAL_TIME_H
-#define TRACE_DECIMAL_TIME_H
+#ifndef IFOREST_DECIMAL_TIME_H
+#define IFOREST_DECIMAL_TIME_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* What is known of the event that is being parsed. Keys come in any order and may come twice: the last one counts. */
-#ifndef TRACE_EVENT_FIELDS_H
-#define TRACE_EVENT_FIELDS_H
+#ifndef IFOREST_EVENT_FIELDS_H
+#define IFOREST_EVENT_FIELDS_H
 
 #include <locale.h>
 

@@ -1,6 +1,6 @@
 /* The bytes of a file, unpacked if it is gzip. */
-#ifndef TRACE_INPUT_H
-#define TRACE_INPUT_H
+#ifndef IFOREST_INPUT_H
+#define IFOREST_INPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * for the other half. Releases without the distributions' patches swallow one byte, and end the process if an escape
  * sequence begins with that. Nor must YAJL be shown the beginning of an escape sequence before the rest is known.
  */
-#ifndef TRACE_JSON_ESCAPE_H
-#define TRACE_JSON_ESCAPE_H
+#ifndef IFOREST_JSON_ESCAPE_H
+#define IFOREST_JSON_ESCAPE_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* From JSON text to event objects: finds the array of events, and calls back with each object in it. The text comes
  * in pieces of any size. The only file that knows YAJL is json_events.c. */
-#ifndef TRACE_JSON_EVENTS_H
-#define TRACE_JSON_EVENTS_H
+#ifndef IFOREST_JSON_EVENTS_H
+#define IFOREST_JSON_EVENTS_H
 
 #include "trace/event_fields.h"
 

@@ -12,8 +12,8 @@
  *             status = trace_span_depth_next(&depths, ts_ns, dur_ns, &depth);
  *     trace_span_depth_release(&depths);
  */
-#ifndef TRACE_SPAN_DEPTH_H
-#define TRACE_SPAN_DEPTH_H
+#ifndef IFOREST_SPAN_DEPTH_H
+#define IFOREST_SPAN_DEPTH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* What the functions of this folder answer, one sentence each, and the limits behind TRACE_ERROR_LIMIT. */
-#ifndef TRACE_STATUS_H
-#define TRACE_STATUS_H
+#ifndef IFOREST_STATUS_H
+#define IFOREST_STATUS_H
 
 enum trace_status {
 	TRACE_ROW = 1,		    /* an event was handed out */

@@ -5,8 +5,8 @@
  *           Memory is aligned to 8 bytes at least.
  * A host whose allocator throws (PostgreSQL) may longjmp out of either: core holds no lock, file or static then.
  */
-#ifndef IFOREST_ALLOC_H
-#define IFOREST_ALLOC_H
+#ifndef IFOREST_BASE_ALLOC_H
+#define IFOREST_BASE_ALLOC_H
 
 #include <stddef.h>
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "core/base/platform.h"
 
+#include <stdatomic.h>
+
 #if defined(__unix__) || defined(__APPLE__)
 
 #include <pthread.h>
@@ -105,3 +107,28 @@ void iforest_run_threads(unsigned n_threads, void (*work)(void *context, unsigne
 }
 
 #endif
+
+struct crew {
+	void (*work)(void *context, unsigned thread, uint32_t item);
+	void *context;
+	uint32_t n_items;
+	atomic_uint_least64_t next; /* wider than an item: threads that find none left count on */
+};
+
+static void take_items(void *context, unsigned thread)
+{
+	struct crew *crew = context;
+	uint64_t item;
+
+	while ((item = atomic_fetch_add(&crew->next, 1)) < crew->n_items)
+		crew->work(crew->context, thread, (uint32_t)item);
+}
+
+void iforest_crew_run(unsigned n_threads, uint32_t n_items, void (*work)(void *context, unsigned thread, uint32_t item),
+		      void *context)
+{
+	struct crew crew = { .work = work, .context = context, .n_items = n_items };
+
+	atomic_init(&crew.next, 0);
+	iforest_run_threads(n_threads, take_items, &crew);
+}

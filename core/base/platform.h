@@ -2,11 +2,12 @@
  *
  * Where there is neither, address space is refused and the work of threads is done by the caller, one after the other.
  */
-#ifndef IFOREST_PLATFORM_H
-#define IFOREST_PLATFORM_H
+#ifndef IFOREST_BASE_PLATFORM_H
+#define IFOREST_BASE_PLATFORM_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Address space without memory behind it, n_bytes a multiple of IFOREST_COMMIT_BYTES and so the start. NULL: refused. */
 void *iforest_address_space(size_t n_bytes);
@@ -21,5 +22,21 @@ bool iforest_commit(void *start, size_t n_bytes, bool in_huge_pages);
  * 1 <= n_threads <= IFOREST_MAX_THREADS. */
 #define IFOREST_MAX_THREADS 256
 void iforest_run_threads(unsigned n_threads, void (*work)(void *context, unsigned thread), void *context);
+
+/* Items of work taken by several threads at once, each the next that nobody has taken yet.
+ *
+ * What is called at the same time may read what all share as long as nobody writes it. So a read of an index by several threads
+ * wants, for each of them: a scan of its own (scan.h), opened before; a store of its own, for faults are noted there; and a
+ * pager whose get(), release(), expect() and glance() change nothing that others read: one that gives pages that are in memory,
+ * and none that would have to be fetched. Manifests, filters without a state and checked pages with their peaks (peaks.h)
+ * may be shared. Where an engine must not be called by other threads than its own, neither may its allocator be: scans need
+ * none once they are opened, overlaps do.
+ */
+
+/* Calls work(context, thread, item) once for each item < n_items; thread < n_threads tells who does it, 0 is the caller.
+ * Returns when all is done and all threads have ended. Where threads cannot be had, fewer do the work. 1 <= n_threads <=
+ * IFOREST_MAX_THREADS. */
+void iforest_crew_run(unsigned n_threads, uint32_t n_items, void (*work)(void *context, unsigned thread, uint32_t item),
+		      void *context);
 
 #endif

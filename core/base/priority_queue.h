@@ -1,6 +1,6 @@
 /* heap.h -- numbers of things in a binary heap: which of them comes first is at hand, the rest is in no order. */
-#ifndef IFOREST_HEAP_H
-#define IFOREST_HEAP_H
+#ifndef IFOREST_BASE_PRIORITY_QUEUE_H
+#define IFOREST_BASE_PRIORITY_QUEUE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Every function that can fail returns one of these; 0 is success, so `if (status)` reads as "if it failed".
  * A failed call leaves its out-parameters untouched unless its header says otherwise.
  */
-#ifndef IFOREST_STATUS_H
-#define IFOREST_STATUS_H
+#ifndef IFOREST_BASE_STATUS_H
+#define IFOREST_BASE_STATUS_H
 
 enum iforest_status {
 	IFOREST_OK = 0,

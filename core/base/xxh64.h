@@ -1,6 +1,6 @@
 /* base/xxh64.h -- XXH64 hash of bytes. */
-#ifndef IFOREST_XXH64_H
-#define IFOREST_XXH64_H
+#ifndef IFOREST_BASE_XXH64_H
+#define IFOREST_BASE_XXH64_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  *
  * Where no address space can be had, growing in place is growing by moving.
  */
-#ifndef IFOREST_GROWING_H
-#define IFOREST_GROWING_H
+#ifndef IFOREST_FOREST_ARENA_H
+#define IFOREST_FOREST_ARENA_H
 
 #include <stdint.h>
 

@@ -8,8 +8,8 @@
  * kind can tell that they do not matter (kind.h, absorbs). So a forest costs two states and a time for each block: with 128
  * entries of 32 bytes and a state of 32 bytes, 1.8 % of the entries.
  */
-#ifndef IFOREST_BLOCK_FOREST_H
-#define IFOREST_BLOCK_FOREST_H
+#ifndef IFOREST_FOREST_BLOCK_FOREST_H
+#define IFOREST_FOREST_BLOCK_FOREST_H
 
 #include "core/forest/forest.h"
 

@@ -13,17 +13,17 @@
  *   iforest_forest_fold(&forest, from, to, &state);
  *   iforest_forest_release(&forest);
  */
-#ifndef IFOREST_FOREST_H
-#define IFOREST_FOREST_H
+#ifndef IFOREST_FOREST_FOREST_H
+#define IFOREST_FOREST_FOREST_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/forest/search.h"
-#include "core/forest/arena.h"
-#include "core/model/monoid.h"
 #include "core/base/platform.h"
+#include "core/forest/arena.h"
+#include "core/forest/search.h"
 #include "core/forest/slots.h"
+#include "core/model/monoid.h"
 
 struct iforest_forest {
 	const struct iforest_kind *kind;

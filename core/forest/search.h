@@ -4,8 +4,8 @@
  * unbounded searching", 1976). Many are bisected together, so that the steps of one do not wait for those of another. One that
  * may lie anywhere is searched for in eighths, for the same reason.
  */
-#ifndef IFOREST_GALLOP_H
-#define IFOREST_GALLOP_H
+#ifndef IFOREST_FOREST_SEARCH_H
+#define IFOREST_FOREST_SEARCH_H
 
 #include <stddef.h>
 #include <stdint.h>

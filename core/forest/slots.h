@@ -11,10 +11,11 @@
  * Nothing moves when a leaf is appended: it completes the nodes whose last leaf it is, all to its left.
  * (The layout of Perfetto's ImplicitSegmentForest and of Brandon Dewey's in-order implicit trees.)
  */
-#ifndef IFOREST_SLOTS_H
-#define IFOREST_SLOTS_H
+#ifndef IFOREST_FOREST_SLOTS_H
+#define IFOREST_FOREST_SLOTS_H
 
 #include <stdint.h>
+
 #include "core/base/bits.h"
 
 /* Slot of the node of `level` (0: a leaf) over leaves [group 2^level, (group + 1) 2^level). level < 64. */

@@ -11,8 +11,8 @@
  *   squares  int64 values alone: the sum of their squares, exact in 192 bits (2^63 rows of any value fit 190)
  *   min max  float64: NaN is greater than every number (PostgreSQL's order); -0 and 0 are equal
  */
-#ifndef IFOREST_AGGREGATE_H
-#define IFOREST_AGGREGATE_H
+#ifndef IFOREST_MODEL_AGGREGATE_H
+#define IFOREST_MODEL_AGGREGATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -151,5 +151,12 @@ static inline int64_t iforest_span_end(int64_t time, int64_t value, bool has_val
 	end += time;
 	return end > INT64_MAX ? INT64_MAX : (int64_t)end;
 }
+
+/* The variance of integers from their sums, exact until it is rounded once. */
+
+/* The sample variance (n squares - sum^2) / (n (n - 1)), the double nearest to it. Its numerator is computed exactly, in 256
+ * bits, as are 64 bits of the quotient.
+ * Requires  n >= 2, of an IFOREST_INT64 column that keeps its squares. */
+double iforest_sample_variance(const struct iforest_value_aggregate *aggregate);
 
 #endif

@@ -10,8 +10,8 @@
  *
  * All functions are pure.
  */
-#ifndef IFOREST_BUCKET_H
-#define IFOREST_BUCKET_H
+#ifndef IFOREST_MODEL_BUCKET_H
+#define IFOREST_MODEL_BUCKET_H
 
 #include <stdbool.h>
 #include <stdint.h>

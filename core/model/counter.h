@@ -13,8 +13,8 @@
  * A piece is what adjacent samples, of any number, add to any bucket that has all of them. Pieces add up: what lies between the
  * last sample of one and the first of the next is all that is to be added to both.
  */
-#ifndef IFOREST_COUNTER_H
-#define IFOREST_COUNTER_H
+#ifndef IFOREST_MODEL_COUNTER_H
+#define IFOREST_MODEL_COUNTER_H
 
 #include "core/model/aggregate.h"
 

@@ -1,4 +1,4 @@
-#include "core/model/key_sort.h"
+#include "core/model/key.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * A key is also a position: "the first entry at or after this key". Windows are half-open, so their ends are
  * positions with the lowest ref.
  */
-#ifndef IFOREST_KEY_H
-#define IFOREST_KEY_H
+#ifndef IFOREST_MODEL_KEY_H
+#define IFOREST_MODEL_KEY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +55,21 @@ static inline struct iforest_key iforest_key_nulls(uint64_t series)
 {
 	return (struct iforest_key){ .series = series, .time_is_null = true, .ref = INT64_MIN };
 }
+
+/* Entries put in order of their keys, as they come: interleaved by series, and mostly in order of time.
+ *
+ * Series are told apart by their bytes, stably; then ascending stretches are merged. So what is in order but for its series
+ * takes a few passes, and anything else no longer than by merging. */
+
+/* A key, and which entry has it: less to move than an entry. */
+struct iforest_arrival {
+	struct iforest_key key;
+	uint32_t entry;
+};
+
+/* Sorts by key; equal keys stay as they stand.
+ * Requires  room for n arrivals.
+ * Complexity  O(n) where each series ascends, else O(n log(number of ascending stretches)). */
+void iforest_key_sort(struct iforest_arrival *arrivals, struct iforest_arrival *room, uint32_t n);
 
 #endif

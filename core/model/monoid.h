@@ -7,8 +7,8 @@
  * States are moved as bytes and aligned to 8 at most. The built-in kinds are made of the parts in aggregate.h, so that `max`
  * means the same in memory and on pages.
  */
-#ifndef IFOREST_KIND_H
-#define IFOREST_KIND_H
+#ifndef IFOREST_MODEL_MONOID_H
+#define IFOREST_MODEL_MONOID_H
 
 #include <stdbool.h>
 #include <stddef.h>

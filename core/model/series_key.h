@@ -8,8 +8,8 @@
  *   4 n bytes   text: length u32, little-endian, then the bytes
  *   5 n bytes   a blob, the same
  */
-#ifndef IFOREST_SERIES_H
-#define IFOREST_SERIES_H
+#ifndef IFOREST_MODEL_SERIES_KEY_H
+#define IFOREST_MODEL_SERIES_KEY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,60 @@
-#include "core/model/sketch_internal.h"
+#include "core/model/sketch.h"
 
 #include <math.h>
 
 #include "core/base/bits.h"
+#include "core/base/xxh64.h"
+
+enum {
+	SKETCH_BITS = IFOREST_SKETCH_BITS,
+	SKETCH_PER_POWER = 1 << SKETCH_BITS,
+	SKETCH_LEAST_EXPONENT = -1074,
+	SKETCH_N_POWERS = 1024 - SKETCH_LEAST_EXPONENT,
+	SKETCH_ZERO = SKETCH_N_POWERS * SKETCH_PER_POWER + 1,
+	SKETCH_MINUS_INFINITY = 0,
+	SKETCH_PLUS_INFINITY = 2 * SKETCH_ZERO,
+	SKETCH_NAN = 2 * SKETCH_ZERO + 1,
+
+	SKETCH_MAGIC = 0x6b734649,
+	SKETCH_VERSION = 1,
+	SKETCH_HEADER_BYTES = 10,
+};
+
+#define SKETCH_MAX_NUMBERS ((uint64_t)INT64_MAX)
+
+/* ---- numbers and buckets ---- */
+
+static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_kind kind);
+
+/* Can an int64 lie in the bucket? */
+static bool sketch_holds_integer(uint32_t bucket);
+
+/* The middle of the bucket's integers. Requires sketch_holds_integer(). */
+static int64_t sketch_integer(uint32_t bucket);
+
+/* The middle of the bucket; where denormals leave it a single number, that. */
+static double sketch_real(uint32_t bucket);
+
+/* ---- bytes ---- */
+
+/* Bytes that a varint needs. */
+static unsigned sketch_varint_bytes(uint64_t x);
+
+/* A position among the buckets of a view. */
+struct iforest_sketch_reader {
+	const uint8_t *at, *end;
+	uint32_t next;           /* the lowest bucket that may come */
+	uint32_t bucket;
+	uint64_t n;
+};
+
+static inline struct iforest_sketch_reader iforest_sketch_reader_of(const struct iforest_sketch_view *view)
+{
+	return (struct iforest_sketch_reader){ .at = view->bytes, .end = view->end };
+}
+
+/* The next bucket, if any; false also where the bytes are none, and then reader->at is NULL. */
+static bool sketch_next(struct iforest_sketch_reader *reader);
 
 /* The first `SKETCH_BITS` bits after the highest of a fixed-point number, which is the bit of 2^exponent. */
 static uint32_t bucket_of_bits(uint64_t bits, int exponent, bool is_negative)
@@ -41,7 +93,7 @@ static uint32_t bucket_of_real(double number)
 	return bucket_of_bits(fraction | UINT64_C(1) << 52, exponent - 1023, number < 0);
 }
 
-uint32_t iforest_sketch_bucket(union iforest_number number, enum iforest_value_kind kind)
+static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_kind kind)
 {
 	return kind == IFOREST_INT64 ? bucket_of_integer(number.integer) : bucket_of_real(number.real);
 }
@@ -72,7 +124,7 @@ static struct span_of_bucket span_of(uint32_t bucket)
 	};
 }
 
-bool iforest_sketch_holds_integer(uint32_t bucket)
+static bool sketch_holds_integer(uint32_t bucket)
 {
 	struct span_of_bucket span;
 
@@ -86,7 +138,7 @@ bool iforest_sketch_holds_integer(uint32_t bucket)
 	return span.exponent >= (int)SKETCH_BITS || (span.start & iforest_low_bits(SKETCH_BITS - (unsigned)span.exponent)) == 0;
 }
 
-int64_t iforest_sketch_integer(uint32_t bucket)
+static int64_t sketch_integer(uint32_t bucket)
 {
 	struct span_of_bucket span;
 	int64_t middle;
@@ -122,7 +174,7 @@ static double scale(double x, int exponent)
 	return exponent < -1022 ? x * power_of_two(-1022) * power_of_two(exponent + 1022) : x * power_of_two(exponent);
 }
 
-double iforest_sketch_real(uint32_t bucket)
+static double sketch_real(uint32_t bucket)
 {
 	struct span_of_bucket span;
 	double middle;
@@ -137,4 +189,334 @@ double iforest_sketch_real(uint32_t bucket)
 	else
 		middle = scale((double)(2 * span.start + 1), span.exponent - (int)SKETCH_BITS - 1);
 	return span.is_negative ? -middle : middle;
+}
+
+/* ---- Filling ---- */
+
+struct iforest_sketch_chunk {
+	uint32_t number; /* holds buckets [64 number, 64 (number + 1)) */
+	uint64_t counts[SKETCH_PER_POWER];
+};
+
+enum { N_RECENT = sizeof ((struct iforest_sketch *)NULL)->recent / sizeof(struct iforest_sketch_chunk *) };
+
+void iforest_sketch_init(struct iforest_sketch *sketch, const struct iforest_alloc *alloc)
+{
+	*sketch = (struct iforest_sketch){ .alloc = alloc };
+}
+
+void iforest_sketch_release(struct iforest_sketch *sketch)
+{
+	for (uint32_t c = 0; c < sketch->n_chunks; c++)
+		iforest_release(sketch->alloc, sketch->chunks[c]);
+	iforest_release(sketch->alloc, sketch->chunks);
+	iforest_sketch_init(sketch, sketch->alloc);
+}
+
+/* The first chunk of that number or a greater one. */
+static uint32_t find_chunk(const struct iforest_sketch *sketch, uint32_t number)
+{
+	uint32_t low = 0, high = sketch->n_chunks;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (sketch->chunks[middle]->number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool reserve(struct iforest_sketch *sketch)
+{
+	uint32_t n_wanted = sketch->n_reserved ? 2 * sketch->n_reserved : 8;
+	const struct iforest_alloc *alloc = sketch->alloc;
+	void *grown;
+
+	if (sketch->n_chunks < sketch->n_reserved)
+		return true;
+	grown = alloc->reallocate(alloc->context, sketch->chunks, n_wanted * sizeof(struct iforest_sketch_chunk *));
+	if (!grown)
+		return false;
+	sketch->chunks = grown;
+	sketch->n_reserved = n_wanted;
+	return true;
+}
+
+/* The counter of a bucket; NULL where there is none, and without may_add or memory to make one. */
+static uint64_t *counter(struct iforest_sketch *sketch, uint32_t bucket, bool may_add)
+{
+	uint32_t number = bucket / SKETCH_PER_POWER, at;
+	struct iforest_sketch_chunk **recent = &sketch->recent[number % N_RECENT];
+
+	if (*recent && (*recent)->number == number)
+		return &(*recent)->counts[bucket % SKETCH_PER_POWER];
+	at = find_chunk(sketch, number);
+	if (at == sketch->n_chunks || sketch->chunks[at]->number != number) {
+		struct iforest_sketch_chunk *chunk = NULL;
+
+		if (may_add && reserve(sketch))
+			chunk = iforest_allocate(sketch->alloc, sizeof *chunk);
+		if (!chunk)
+			return NULL;
+		*chunk = (struct iforest_sketch_chunk){ .number = number };
+		memmove(sketch->chunks + at + 1, sketch->chunks + at,
+			(sketch->n_chunks - at) * sizeof(struct iforest_sketch_chunk *));
+		sketch->chunks[at] = chunk;
+		sketch->n_chunks++;
+	}
+	*recent = sketch->chunks[at];
+	return &(*recent)->counts[bucket % SKETCH_PER_POWER];
+}
+
+static enum iforest_status add_to_bucket(struct iforest_sketch *sketch, uint32_t bucket, uint64_t n)
+{
+	uint64_t *count;
+
+	if (n > SKETCH_MAX_NUMBERS - sketch->n)
+		return IFOREST_RANGE;
+	count = counter(sketch, bucket, true);
+	if (!count)
+		return IFOREST_NO_MEMORY;
+	*count += n;
+	sketch->n += n;
+	return IFOREST_OK;
+}
+
+static enum iforest_status take_from_bucket(struct iforest_sketch *sketch, uint32_t bucket, uint64_t n)
+{
+	uint64_t *count = counter(sketch, bucket, false);
+
+	if (!count || *count < n)
+		return IFOREST_NOT_FOUND;
+	*count -= n;
+	sketch->n -= n;
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number, enum iforest_value_kind kind)
+{
+	enum iforest_status status = add_to_bucket(sketch, sketch_bucket(number, kind), 1);
+
+	sketch->n_reals += !status && kind == IFOREST_FLOAT64;
+	return status;
+}
+
+enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number,
+					  enum iforest_value_kind kind)
+{
+	uint64_t n_reals = kind == IFOREST_FLOAT64;
+	enum iforest_status status;
+
+	if (n_reals > sketch->n_reals || (!n_reals && sketch->n_reals == sketch->n))
+		return IFOREST_NOT_FOUND;
+	status = take_from_bucket(sketch, sketch_bucket(number, kind), 1);
+	sketch->n_reals -= status ? 0 : n_reals;
+	return status;
+}
+
+/* ---- bytes ---- */
+
+enum iforest_status iforest_sketch_merge(struct iforest_sketch *sketch, const uint8_t *bytes, size_t n_bytes)
+{
+	struct iforest_sketch_view view;
+	struct iforest_sketch_reader reader;
+	enum iforest_status status = iforest_sketch_open(&view, bytes, n_bytes);
+
+	if (status)
+		return status;
+	for (reader = iforest_sketch_reader_of(&view); !status && sketch_next(&reader);)
+		status = add_to_bucket(sketch, reader.bucket, reader.n);
+	sketch->n_reals += view.n_reals;
+	return status;
+}
+
+enum iforest_status iforest_sketch_subtract(struct iforest_sketch *sketch, const uint8_t *bytes, size_t n_bytes)
+{
+	struct iforest_sketch_view view;
+	struct iforest_sketch_reader reader;
+	enum iforest_status status = iforest_sketch_open(&view, bytes, n_bytes);
+
+	if (!status && view.n_reals > sketch->n_reals)
+		status = IFOREST_NOT_FOUND;
+	if (status)
+		return status;
+	for (reader = iforest_sketch_reader_of(&view); !status && sketch_next(&reader);)
+		status = take_from_bucket(sketch, reader.bucket, reader.n);
+	sketch->n_reals -= view.n_reals;
+	return status || sketch->n_reals <= sketch->n ? status : IFOREST_NOT_FOUND;
+}
+
+/* The buckets as bytes, or, where out is NULL, how many bytes these are. */
+static size_t write_buckets(const struct iforest_sketch *sketch, uint8_t *out)
+{
+	uint32_t next = 0;
+	size_t n_bytes = 0;
+
+	for (uint32_t c = 0; c < sketch->n_chunks; c++)
+		for (uint32_t i = 0; i < SKETCH_PER_POWER; i++) {
+			uint64_t n = sketch->chunks[c]->counts[i], token;
+			uint32_t bucket = sketch->chunks[c]->number * SKETCH_PER_POWER + i, gap = bucket - next;
+
+			if (n == 0)
+				continue;
+			token = 2 * (n - 1) + (gap > 0);
+			n_bytes += sketch_varint_bytes(token) + (gap ? sketch_varint_bytes(gap) : 0);
+			if (out) {
+				out = iforest_varint_write(out, token);
+				out = gap ? iforest_varint_write(out, gap) : out;
+			}
+			next = bucket + 1;
+		}
+	return n_bytes;
+}
+
+enum iforest_status iforest_sketch_write(const struct iforest_sketch *sketch, uint8_t **bytes, size_t *n_bytes)
+{
+	size_t n = SKETCH_HEADER_BYTES + sketch_varint_bytes(sketch->n_reals) + write_buckets(sketch, NULL);
+	uint8_t *out = iforest_allocate(sketch->alloc, n);
+
+	if (!out)
+		return IFOREST_NO_MEMORY;
+	out[8] = SKETCH_VERSION;
+	out[9] = SKETCH_BITS;
+	(void)write_buckets(sketch, iforest_varint_write(out + SKETCH_HEADER_BYTES, sketch->n_reals));
+	iforest_store32(out, SKETCH_MAGIC);
+	iforest_store32(out + 4, (uint32_t)iforest_checksum64(out + 8, n - 8));
+	*bytes = out;
+	*n_bytes = n;
+	return IFOREST_OK;
+}
+
+/* ---- Stored bytes ---- */
+
+static unsigned sketch_varint_bytes(uint64_t x)
+{
+	return x ? (iforest_bit_width(x) + 6) / 7 : 1;
+}
+
+/* A number written with as few bytes as it needs; NULL where there is none. */
+static const uint8_t *read_shortest(const uint8_t *at, const uint8_t *end, uint64_t *x)
+{
+	const uint8_t *after = iforest_varint_read(at, end, x);
+
+	return after && (unsigned)(after - at) == sketch_varint_bytes(*x) ? after : NULL;
+}
+
+static bool sketch_next(struct iforest_sketch_reader *reader)
+{
+	uint64_t token, gap = 0;
+
+	if (reader->at == reader->end)
+		return false;
+	reader->at = read_shortest(reader->at, reader->end, &token);
+	if (reader->at && token & 1) {
+		reader->at = read_shortest(reader->at, reader->end, &gap);
+		if (gap == 0)
+			reader->at = NULL;
+	}
+	if (!reader->at || gap > SKETCH_NAN || reader->next + gap > SKETCH_NAN) {
+		reader->at = NULL;
+		return false;
+	}
+	reader->bucket = reader->next + (uint32_t)gap;
+	reader->next = reader->bucket + 1;
+	reader->n = token / 2 + 1;
+	return true;
+}
+
+/* Counts, and what lies where no integer can must be as many reals at least. */
+static enum iforest_status check_buckets(struct iforest_sketch_view *view)
+{
+	struct iforest_sketch_reader reader = iforest_sketch_reader_of(view);
+	uint64_t n_surely_reals = 0;
+
+	while (sketch_next(&reader)) {
+		if (reader.n > SKETCH_MAX_NUMBERS - view->n)
+			return IFOREST_CORRUPT;
+		if (view->n == 0)
+			view->first = reader.bucket;
+		view->last = reader.bucket;
+		view->n += reader.n;
+		n_surely_reals += sketch_holds_integer(reader.bucket) ? 0 : reader.n;
+	}
+	return reader.at && n_surely_reals <= view->n_reals && view->n_reals <= view->n ? IFOREST_OK : IFOREST_CORRUPT;
+}
+
+enum iforest_status iforest_sketch_open(struct iforest_sketch_view *view, const uint8_t *bytes, size_t n_bytes)
+{
+	struct iforest_sketch_view opened = { .n = 0 };
+	enum iforest_status status;
+
+	if (n_bytes <= SKETCH_HEADER_BYTES || iforest_load32(bytes) != SKETCH_MAGIC)
+		return IFOREST_CORRUPT;
+	if (iforest_load32(bytes + 4) != (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8))
+		return IFOREST_CORRUPT;
+	if (bytes[8] != SKETCH_VERSION || bytes[9] != SKETCH_BITS)
+		return IFOREST_FORMAT;
+	opened.end = bytes + n_bytes;
+	opened.bytes = read_shortest(bytes + SKETCH_HEADER_BYTES, opened.end, &opened.n_reals);
+	status = opened.bytes ? check_buckets(&opened) : IFOREST_CORRUPT;
+	if (!status)
+		*view = opened;
+	return status;
+}
+
+/* ---- quantiles ---- */
+
+static uint64_t place_of(double q, uint64_t n)
+{
+	double place = q * (double)n;
+	uint64_t floor;
+
+	if (place >= (double)n)
+		return n;
+	floor = (uint64_t)place;
+	return floor + ((double)floor < place || floor == 0);
+}
+
+static double as_real(const struct iforest_sketch_number *number)
+{
+	return number->kind == IFOREST_INT64 ? (double)number->value.integer : number->value.real;
+}
+
+static bool is_less(const struct iforest_sketch_number *a, const struct iforest_sketch_number *b)
+{
+	if (a->kind == b->kind)
+		return iforest_number_compare(a->value, b->value, a->kind) < 0;
+	return as_real(a) < as_real(b);
+}
+
+static bool are_extremes_of(const struct iforest_sketch_view *view, const struct iforest_sketch_extremes *extremes)
+{
+	return sketch_bucket(extremes->min.value, extremes->min.kind) == view->first &&
+	       sketch_bucket(extremes->max.value, extremes->max.kind) == view->last &&
+	       !is_less(&extremes->max, &extremes->min);
+}
+
+enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *view, double q,
+					    const struct iforest_sketch_extremes *extremes,
+					    struct iforest_sketch_number *answer)
+{
+	uint64_t place = place_of(q, view->n), n_passed = 0;
+	struct iforest_sketch_reader reader = iforest_sketch_reader_of(view);
+	struct iforest_sketch_number number = { .kind = view->n_reals ? IFOREST_FLOAT64 : IFOREST_INT64 };
+
+	if (extremes && !are_extremes_of(view, extremes))
+		return IFOREST_ARGUMENT;
+	while (n_passed < place && sketch_next(&reader))
+		n_passed += reader.n;
+	if (number.kind == IFOREST_INT64)
+		number.value.integer = sketch_integer(reader.bucket);
+	else
+		number.value.real = sketch_real(reader.bucket);
+	/* where all lie in one bucket its middle may be less than the least of them, and greater than the greatest */
+	if (extremes && (place == 1 || (place < view->n && is_less(&number, &extremes->min))))
+		number = extremes->min;
+	else if (extremes && (place == view->n || is_less(&extremes->max, &number)))
+		number = extremes->max;
+	*answer = number;
+	return IFOREST_OK;
 }

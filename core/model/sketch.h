@@ -29,12 +29,12 @@
  * Bucket b, from the lowest: 0 -infinity, 134273 zero, 268546 infinity, 268547 NaN; 134274 + 64 (e + 1074) + k holds the
  * numbers in [2^e (1 + k/64), 2^e (1 + (k + 1)/64)), and 134272 - 64 (e + 1074) - k their negatives.
  */
-#ifndef IFOREST_SKETCH_H
-#define IFOREST_SKETCH_H
+#ifndef IFOREST_MODEL_SKETCH_H
+#define IFOREST_MODEL_SKETCH_H
 
-#include "core/model/aggregate.h"
 #include "core/base/alloc.h"
 #include "core/base/status.h"
+#include "core/model/aggregate.h"
 
 #define IFOREST_SKETCH_BITS 6u
 #define IFOREST_SKETCH_ERROR (1.0 / (2u << IFOREST_SKETCH_BITS))

@@ -16,14 +16,15 @@
  * the one before it. `reference` is a number that both sides know (the block's first time), so that base costs a byte.
  * varint: varint.h.
  */
-#ifndef IFOREST_COLUMN_H
-#define IFOREST_COLUMN_H
+#ifndef IFOREST_PAGE_COLUMN_H
+#define IFOREST_PAGE_COLUMN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/bits.h"
 #include "core/base/status.h"
+#include "core/model/aggregate.h"
 
 #define IFOREST_BLOCK_ENTRIES 64u
 #define IFOREST_MAX_COLUMN_BYTES (2 + 3 * 10 + 8 + 8 * IFOREST_BLOCK_ENTRIES)
@@ -93,5 +94,42 @@ static inline bool iforest_column_is_above(const struct iforest_column *column, 
 
 /* Unpacks all n numbers; missing ones get some value. */
 void iforest_column_unpack(const struct iforest_column *column, unsigned n, int64_t *numbers);
+
+/* ---- Summary of a block's value column: n, sum, and the places of its minimum and maximum ---- */
+
+struct iforest_summary {
+	unsigned n;
+	unsigned low, high;        /* entries with the smallest and the greatest number; of several the first. n > 0 */
+	iforest_int128 sum;        /* IFOREST_INT64 */
+	double real_sum;           /* IFOREST_FLOAT64: of the finite numbers */
+	unsigned n_nan, n_plus_infinity, n_minus_infinity;
+};
+
+/* Summarises the numbers whose bit is set in `which` (doubles as their bits). */
+void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, uint64_t which, enum iforest_value_kind kind);
+
+#define IFOREST_MAX_SUMMARY_BYTES 12
+
+/* As bytes, in front of a value column of a block:
+ *
+ *   u8      entry of the smallest number; 255: there is no summary, and this is its only byte
+ *   u8      entry of the greatest
+ *   INT64   varint: zigzag(sum)        FLOAT64   f64: sum
+ *
+ * There is none without numbers, where an exact sum exceeds 64 bits, and where there are NaNs or infinities.
+ * n is not written: the column knows it. Returns bytes written. */
+unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_kind kind, uint8_t *bytes);
+
+/* Reads what iforest_summary_write() wrote, but for n. *is_there is false where there is no summary.
+ * Returns the first byte after it, NULL where the bytes before `end` are none. */
+const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_kind kind, const uint8_t *bytes,
+				    const uint8_t *end, bool *is_there);
+
+/* Reads the sum of integers alone. Returns NULL also where there is no summary. */
+const uint8_t *iforest_summary_read_sum(const uint8_t *bytes, const uint8_t *end, int64_t *sum);
+
+/* Is the stored summary (NULL: none) the one that would be written for what was computed from the numbers? */
+bool iforest_summary_agrees(const struct iforest_summary *stored, const struct iforest_summary *computed,
+			    enum iforest_value_kind kind);
 
 #endif

@@ -17,18 +17,17 @@
  * those of each block. A removal sets a bit and changes nothing else, so a page never outgrows its place. First keys stay as
  * they are. Code outside leaf.c and column.c never sees these bytes.
  */
-#ifndef IFOREST_LEAF_H
-#define IFOREST_LEAF_H
+#ifndef IFOREST_PAGE_LEAF_H
+#define IFOREST_PAGE_LEAF_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/status.h"
+#include "core/model/key.h"
 #include "core/page/column.h"
 #include "core/page/node.h"
-#include "core/model/key.h"
 #include "core/page/page.h"
-#include "core/base/status.h"
-#include "core/page/summary.h"
 
 /* One entry as the builder takes it. Value v is there if bit v of present is set. */
 struct iforest_entry {

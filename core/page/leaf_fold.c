@@ -425,3 +425,370 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 						   .time = reader.block.times[reader.block.n - 1], .ref = INT64_MAX };
 	return status;
 }
+
+/* ---- Subtraction of the few entries that do not count from a leaf page's node ---- */
+
+enum { FEW_GONE = 8 }; /* of a block; where more do not count, the others are sooner folded */
+
+bool iforest_can_take_out(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
+{
+	bool can = !wanted->firsts && !wanted->lasts && !wanted->squares && !wanted->times && !wanted->node_fields &&
+		   !wanted->extremes_alone;
+
+	for (unsigned v = 0; v < fields->n_values && can; v++)
+		can = !(wanted->values >> v & 1) || fields->kinds[v] == IFOREST_INT64;
+	return can;
+}
+
+/* May the entry be the one that an extreme stands in? */
+static enum iforest_status is_extreme(struct iforest_block_reader *reader, int64_t number, unsigned i, bool is_wanted,
+				      const struct iforest_row *extreme, bool *done)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	if (!is_wanted || number != extreme->value.integer)
+		return IFOREST_OK;
+	status = iforest_block_need(reader, IFOREST_REFS);
+	if (!status && reader->block.refs[i] == extreme->ref)
+		*done = false;
+	return status;
+}
+
+/* Takes entries out of a column of the node. *done becomes false where one of them is an extreme. */
+static enum iforest_status take_out_value(struct iforest_block_reader *reader, unsigned v, uint64_t gone,
+					  const struct iforest_wanted *wanted, struct iforest_value_aggregate *rest, bool *done)
+{
+	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
+
+	if (!status)
+		gone &= reader->columns[IFOREST_VALUES + v].present;
+	for (; gone && !status && *done; gone &= gone - 1) {
+		unsigned i = iforest_trailing_zeros(gone);
+		int64_t number = iforest_column_at(&reader->columns[IFOREST_VALUES + v], i);
+
+		rest->n--;
+		rest->sum = iforest_add_wrapping(rest->sum, -(iforest_int128)number);
+		status = is_extreme(reader, number, i, !(wanted->no_mins >> v & 1), &rest->min, done);
+		if (!status)
+			status = is_extreme(reader, number, i, !(wanted->no_maxs >> v & 1), &rest->max, done);
+	}
+	return status;
+}
+
+/* Takes the entries of the reader's block whose bit is set out of the node. */
+static enum iforest_status take_out(struct iforest_block_reader *reader, uint64_t gone, const struct iforest_wanted *wanted,
+				    struct iforest_aggregate *rest, bool *done)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	rest->n_rows -= iforest_popcount(gone);
+	for (unsigned v = 0; v < reader->leaf->fields->n_values && gone && !status && *done; v++)
+		if (wanted->values >> v & 1)
+			status = take_out_value(reader, v, gone, wanted, &rest->values[v], done);
+	return status;
+}
+
+/* By the refs of those that do not count. */
+static enum iforest_status take_out_refs(const struct iforest_leaf *leaf, const int64_t *refs, unsigned n_refs,
+					 struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+					 struct iforest_aggregate *rest, bool *done)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	for (unsigned r = 0; r < n_refs && !status && *done; r++) {
+		unsigned i;
+		bool found;
+
+		status = iforest_leaf_find_ref(leaf, refs[r], reader, &i, &found);
+		if (!status && found && !(reader->block.dead >> i & 1))
+			status = take_out(reader, UINT64_C(1) << i, wanted, rest, done);
+	}
+	return status;
+}
+
+/* By asking about all of them. */
+static enum iforest_status take_out_others(const struct iforest_leaf *leaf, struct iforest_block_reader *reader,
+					   const struct iforest_wanted *wanted, struct iforest_aggregate *rest, bool *done)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	for (unsigned b = 0; b < leaf->header.n_items && !status && *done; b++) {
+		uint64_t live, kept;
+
+		iforest_block_start(reader, leaf, b);
+		live = kept = iforest_low_bits(reader->block.n) & ~reader->block.dead;
+		if (live)
+			status = wanted->filter->of_entries(wanted->filter->context, reader, &kept);
+		*done = iforest_popcount(live & ~kept) <= FEW_GONE;
+		if (!status && *done)
+			status = take_out(reader, live & ~kept, wanted, rest, done);
+	}
+	return status;
+}
+
+enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, const uint8_t *node,
+					   struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+					   struct iforest_aggregate *aggregate, bool *done)
+{
+	const struct iforest_fields *fields = leaf->fields;
+	const struct iforest_filter *filter = wanted->filter;
+	struct iforest_aggregate rest;
+	int64_t refs[IFOREST_MOST_GONE];
+	unsigned n_refs;
+	enum iforest_status status;
+
+	/* removed entries stay removed: as many of them are the same ones */
+	*done = iforest_can_take_out(wanted, fields) && iforest_node_dead(node) == leaf->header.n_dead;
+	if (!*done)
+		return IFOREST_OK;
+	iforest_aggregate_clear(&rest, fields->n_values);
+	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
+								      .no_maxs = wanted->no_maxs }, &rest);
+	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->refs_gone &&
+	    filter->refs_gone(filter->context, node, refs, &n_refs))
+		status = take_out_refs(leaf, refs, n_refs, reader, wanted, &rest, done);
+	else
+		status = take_out_others(leaf, reader, wanted, &rest, done);
+	if (!status && *done)
+		iforest_aggregate_combine(aggregate, &rest, fields->kinds, fields->n_values);
+	return status;
+}
+
+/* ---- Counts and sums alone, which can be subtracted ---- */
+
+/* The sum of a stretch of entries, removed ones included: of these, or of all without the others, if those are fewer. */
+static bool sum_of_stretch(const struct iforest_block_reader *reader, unsigned from, unsigned to, iforest_int128 *sum)
+{
+	const struct iforest_column *column = &reader->columns[IFOREST_VALUES];
+	unsigned n = reader->block.n;
+	bool is_edge = from == 0 || to == n, most = 2 * (to - from) > n;
+
+	if (!is_edge || !most || !reader->has_summary[0] || column->present != iforest_low_bits(n))
+		return iforest_column_sum(column, from, to, sum);
+	*sum = 0;
+	if (to - from < n && !iforest_column_sum(column, from == 0 ? to : 0, from == 0 ? n : from, sum))
+		return false;
+	*sum = reader->summaries[0].sum - *sum;
+	return true;
+}
+
+enum iforest_status iforest_block_add_sums(struct iforest_block_reader *reader, unsigned from, unsigned to, bool of_value,
+					   struct iforest_sums *sums)
+{
+	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from), which = range & ~reader->block.dead;
+	const struct iforest_block *block = &reader->block;
+	enum iforest_status status;
+	iforest_int128 sum;
+
+	sums->n_rows += to - from;
+	if (which != range) {
+		sums->n_dead += iforest_popcount(range & ~which);
+		sums->n_rows -= iforest_popcount(range & ~which);
+	}
+	if (!of_value)
+		return IFOREST_OK;
+	status = iforest_block_find_column(reader, IFOREST_VALUES);
+	if (status)
+		return status;
+	which &= reader->columns[IFOREST_VALUES].present;
+	sums->n += iforest_popcount(which);
+	if (sum_of_stretch(reader, from, to, &sum) &&
+	    iforest_column_take_out(&reader->columns[IFOREST_VALUES], range & ~which, &sum)) {
+		sums->sum = iforest_add_wrapping(sums->sum, sum);
+		return IFOREST_OK;
+	}
+	status = iforest_block_need(reader, IFOREST_VALUES);
+	for (; which && !status; which &= which - 1)
+		sums->sum = iforest_add_wrapping(sums->sum, block->values[0][iforest_trailing_zeros(which)]);
+	return status;
+}
+
+/* By what the directory and the summary say, where they do. */
+static enum iforest_status add_block(const struct iforest_leaf *leaf, unsigned b, bool of_value, struct iforest_sums *sums)
+{
+	struct iforest_block_reader reader;
+	unsigned n;
+	int64_t sum;
+
+	if (of_value && iforest_leaf_block_sum(leaf, b, &n, &sum)) {
+		sums->n_rows += n;
+		sums->n += n;
+		sums->sum = iforest_add_wrapping(sums->sum, sum);
+		return IFOREST_OK;
+	}
+	iforest_block_start(&reader, leaf, b);
+	return iforest_block_add_sums(&reader, 0, reader.block.n, of_value, sums);
+}
+
+enum iforest_status iforest_leaf_sums_from(const struct iforest_leaf *leaf, const struct iforest_sums *all,
+					   struct iforest_block_reader *reader, unsigned entry, bool of_value,
+					   struct iforest_sums *rest)
+{
+	unsigned block = reader->number, n_blocks = leaf->header.n_items, n = reader->block.n;
+	bool is_before = block < n_blocks / 2;
+	unsigned from = is_before ? 0 : block + 1, to = is_before ? block : n_blocks;
+	struct iforest_sums side = { .n_rows = 0 };
+	enum iforest_status status = IFOREST_OK;
+
+	if (is_before ? entry > 0 : entry < n)
+		status = iforest_block_add_sums(reader, is_before ? 0 : entry, is_before ? entry : n, of_value, &side);
+	for (unsigned b = from; b < to && !status; b++)
+		status = add_block(leaf, b, of_value, &side);
+	*rest = side;
+	if (is_before) {
+		*rest = *all;
+		iforest_sums_take_out(rest, &side);
+	}
+	return status;
+}
+
+/* ---- A leaf page split at a key ---- */
+
+/* Sides on which wanted extremes stand. */
+enum { BEFORE = 1, AFTER = 2 };
+
+static unsigned side_of(const struct iforest_row *extreme, const struct iforest_key *key)
+{
+	struct iforest_key at = { .series = key->series, .time = extreme->time, .ref = extreme->ref };
+
+	return iforest_key_compare(&at, key) < 0 ? BEFORE : AFTER;
+}
+
+/* An extreme is the earliest of its value, so that none before it is as good; and those after it are folded if it stands
+ * before. */
+static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_fields *fields, const struct iforest_key *key,
+				  const struct iforest_wanted *wanted)
+{
+	unsigned sides = 0;
+
+	for (unsigned v = 0; v < fields->n_values; v++) {
+		struct iforest_row min, max;
+
+		if (!(wanted->values >> v & 1) || iforest_node_value_rows(node, fields, v) == 0)
+			continue;
+		min = iforest_node_extreme(node, fields, v, -1);
+		max = iforest_node_extreme(node, fields, v, 1);
+		if (!(wanted->no_mins >> v & 1))
+			sides |= side_of(&min, key);
+		if (!(wanted->no_maxs >> v & 1))
+			sides |= side_of(&max, key);
+	}
+	return sides;
+}
+
+/* The sides of a cut in block `block` that have to be folded: one, or both where the node is of no use. */
+static unsigned sides_to_fold(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
+			      unsigned block, const struct iforest_wanted *wanted)
+{
+	/* removed entries stay removed: as many of them are the same ones */
+	bool can_take_out = iforest_can_take_out(wanted, leaf->fields) && iforest_node_dead(node) == leaf->header.n_dead;
+	unsigned taken = can_take_out ? sides_of_extremes(node, leaf->fields, key, wanted) : BEFORE | AFTER;
+
+	if (taken == (BEFORE | AFTER))
+		return BEFORE | AFTER;
+	if (taken)
+		return taken == BEFORE ? AFTER : BEFORE;
+	return block < leaf->header.n_items / 2 ? BEFORE : AFTER;
+}
+
+/* Finds where the key belongs, which is in the block or after it. */
+static enum iforest_status find_cut(const struct iforest_leaf *leaf, const struct iforest_key *key, unsigned block,
+				    struct iforest_block_reader *reader, struct iforest_leaf_cut *cut)
+{
+	enum iforest_status status;
+
+	iforest_block_start(reader, leaf, block);
+	status = iforest_block_find(reader, key, &cut->entry);
+	if (status)
+		return status;
+	if (cut->entry == reader->block.n) {
+		cut->entry = 0;
+		block++;
+	}
+	cut->block = block;
+	cut->first = (struct iforest_key){ .series = key->series };
+	if (block < leaf->header.n_items)
+		cut->first = iforest_leaf_block(leaf, block).first;
+	cut->first.ref = INT64_MIN;
+	return cut->entry > 0 ? iforest_block_pick(reader, IFOREST_TIMES, cut->entry, &cut->first.time) : IFOREST_OK;
+}
+
+static enum iforest_status fold_side(const struct iforest_leaf *leaf, struct iforest_block_reader *reader, unsigned side,
+				     const struct iforest_leaf_cut *cut, const struct iforest_wanted *wanted,
+				     struct iforest_aggregate *aggregate)
+{
+	unsigned from = side == BEFORE ? 0 : cut->entry, to = side == BEFORE ? cut->entry : reader->block.n;
+	enum iforest_status status = IFOREST_OK;
+	uint64_t counted;
+
+	if (cut->entry > 0)
+		status = iforest_block_fold(reader, from, to, wanted, aggregate, &counted);
+	if (status)
+		return status;
+	from = side == BEFORE ? 0 : cut->block + (cut->entry > 0);
+	to = side == BEFORE ? cut->block : leaf->header.n_items;
+	return iforest_leaf_fold_blocks(leaf, from, to, wanted, aggregate);
+}
+
+/* rest = the node without that side; it is empty before. Its extremes are the node's. */
+static void take_out_side(const uint8_t *node, const struct iforest_fields *fields, const struct iforest_wanted *wanted,
+			  const struct iforest_aggregate *side, struct iforest_aggregate *rest)
+{
+	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
+								      .no_maxs = wanted->no_maxs }, rest);
+	rest->n_rows -= side->n_rows;
+	rest->n_dead -= side->n_dead;
+	for (unsigned v = 0; v < fields->n_values; v++)
+		if (wanted->values >> v & 1) {
+			rest->values[v].n -= side->values[v].n;
+			rest->values[v].sum = iforest_add_wrapping(rest->values[v].sum, -side->values[v].sum);
+		}
+}
+
+bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, const struct iforest_wanted *wanted)
+{
+	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+
+	return first.series == key->series && last.series == key->series && !first.time_is_null && !last.time_is_null &&
+	       !wanted->firsts && !wanted->lasts && !wanted->times && !wanted->node_fields && !wanted->extremes_alone;
+}
+
+/* What is better than these is looked for, no others. */
+static void seed_extremes(const struct iforest_aggregate *from, unsigned n_values, struct iforest_aggregate *side)
+{
+	for (unsigned v = 0; v < n_values; v++) {
+		side->values[v].min = from->values[v].min;
+		side->values[v].max = from->values[v].max;
+	}
+}
+
+enum iforest_status iforest_leaf_split(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
+				       const struct iforest_wanted *wanted, struct iforest_aggregate *into,
+				       struct iforest_aggregate *after, struct iforest_leaf_cut *cut)
+{
+	const struct iforest_fields *fields = leaf->fields;
+	unsigned block = iforest_leaf_find_block(leaf, key), sides = sides_to_fold(leaf, node, key, block, wanted);
+	struct iforest_aggregate before;
+	struct iforest_block_reader reader;
+	struct iforest_wanted all = *wanted;
+	enum iforest_status status;
+
+	all.filter = NULL;
+	iforest_leaf_expect_block(leaf, block);
+	iforest_leaf_expect(leaf, sides & BEFORE ? 0 : block + 1, sides & AFTER ? leaf->header.n_items : block);
+	status = find_cut(leaf, key, block, &reader, cut);
+	iforest_aggregate_clear(&before, fields->n_values);
+	iforest_aggregate_clear(after, fields->n_values);
+	if (!status && sides & BEFORE) {
+		seed_extremes(into, fields->n_values, &before);
+		status = fold_side(leaf, &reader, BEFORE, cut, &all, &before);
+	}
+	if (!status && sides & AFTER)
+		status = fold_side(leaf, &reader, AFTER, cut, &all, after);
+	if (sides == BEFORE)
+		take_out_side(node, fields, wanted, &before, after);
+	else if (sides == AFTER)
+		take_out_side(node, fields, wanted, after, &before);
+	iforest_aggregate_combine(into, &before, fields->kinds, fields->n_values);
+	return status;
+}

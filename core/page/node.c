@@ -1,5 +1,6 @@
 #include "core/page/node.h"
 
+#include "core/base/bits.h"
 #include "core/page/page.h"
 
 enum {
@@ -144,4 +145,238 @@ enum iforest_status iforest_fields_parse(struct iforest_fields *fields, const ui
 	*fields = parsed;
 	*n_read = 1 + 2 * n_fields;
 	return IFOREST_OK;
+}
+
+/* ---- Nodes and node pages ---- */
+
+static void write_row(uint8_t *bytes, const struct iforest_row *row)
+{
+	iforest_store64(bytes, (uint64_t)row->value.integer);
+	iforest_store64(bytes + 8, (uint64_t)row->time);
+	iforest_store64(bytes + 16, (uint64_t)row->ref);
+}
+
+static struct iforest_row read_row(const uint8_t *bytes, bool time_is_null)
+{
+	return (struct iforest_row){ .value.integer = iforest_load_int64(bytes), .time = iforest_load_int64(bytes + 8),
+				     .ref = iforest_load_int64(bytes + 16), .time_is_null = time_is_null, .is_set = true };
+}
+
+static void write_value(uint8_t *bytes, const struct iforest_value_aggregate *value, unsigned kind)
+{
+	iforest_store64(bytes, value->n);
+	if (kind == IFOREST_INT64) {
+		iforest_store64(bytes + 8, (uint64_t)value->sum);
+		iforest_store64(bytes + 16, (uint64_t)((iforest_uint128)value->sum >> 64));
+	} else {
+		uint64_t bits;
+
+		memcpy(&bits, &value->real_sum, sizeof bits);
+		iforest_store64(bytes + 8, bits);
+		iforest_store64(bytes + 16, value->n_nan);
+		iforest_store64(bytes + 24, value->n_plus_infinity);
+		iforest_store64(bytes + 32, value->n_minus_infinity);
+	}
+	write_row(bytes + iforest_node_rows_offset(kind), &value->min);
+	write_row(bytes + iforest_node_rows_offset(kind) + 24, &value->max);
+}
+
+static void write_squares(uint8_t *bytes, const struct iforest_squares *squares)
+{
+	for (unsigned i = 0; i < 3; i++)
+		iforest_store64(bytes + 8 * i, squares->words[i]);
+}
+
+static void fold_squares(struct iforest_squares *into, const uint8_t *bytes)
+{
+	struct iforest_squares read;
+
+	for (unsigned i = 0; i < 3; i++)
+		read.words[i] = iforest_load64(bytes + 8 * i);
+	iforest_squares_combine(into, &read);
+}
+
+/* The extreme on the side of sign. */
+static inline struct iforest_row read_extreme(const uint8_t *bytes, unsigned kind, unsigned null_bits, int sign)
+{
+	if (iforest_load64(bytes) == 0)
+		return (struct iforest_row){ .is_set = false };
+	return sign < 0 ? read_row(bytes + iforest_node_rows_offset(kind), null_bits & 1) :
+			  read_row(bytes + iforest_node_rows_offset(kind) + 24, null_bits >> 1 & 1);
+}
+
+/* Offers an extreme of a node, which is read as far as it takes to see that it loses. */
+static inline void fold_extreme(struct iforest_value_aggregate *into, const uint8_t *bytes, bool time_is_null, int sign,
+				enum iforest_value_kind kind)
+{
+	union iforest_number value = { .integer = iforest_load_int64(bytes) };
+	struct iforest_row row, *extreme = sign < 0 ? &into->min : &into->max;
+
+	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, kind) < 0)
+		return;
+	row = read_row(bytes, time_is_null);
+	if (sign < 0)
+		iforest_row_min(extreme, &row, kind);
+	else
+		iforest_row_max(extreme, &row, kind);
+}
+
+/* All but the extremes and squares. */
+static inline void fold_sums(struct iforest_value_aggregate *into, const uint8_t *bytes, unsigned kind)
+{
+	into->n += iforest_load64(bytes);
+	if (kind == IFOREST_INT64) {
+		iforest_uint128 sum = (iforest_uint128)iforest_load64(bytes + 16) << 64 | iforest_load64(bytes + 8);
+
+		into->sum = iforest_add_wrapping(into->sum, (iforest_int128)sum);
+	} else {
+		into->real_sum += (union iforest_number){ .integer = iforest_load_int64(bytes + 8) }.real;
+		into->n_nan += iforest_load64(bytes + 16);
+		into->n_plus_infinity += iforest_load64(bytes + 24);
+		into->n_minus_infinity += iforest_load64(bytes + 32);
+	}
+}
+
+void iforest_node_write(const struct iforest_node *node, const struct iforest_fields *fields, uint8_t *bytes)
+{
+	const struct iforest_aggregate *aggregate = &node->aggregate;
+	uint32_t null_bits = (node->first.time_is_null ? IFOREST_NODE_FIRST_IS_NULL : 0) |
+			     (node->last.time_is_null ? IFOREST_NODE_LAST_IS_NULL : 0);
+
+	iforest_store32(bytes, (uint32_t)node->first.series);
+	iforest_store32(bytes + IFOREST_NODE_LAST_SERIES, (uint32_t)node->last.series);
+	iforest_store64(bytes + IFOREST_NODE_FIRST_TIME, (uint64_t)node->first.time);
+	iforest_store64(bytes + IFOREST_NODE_FIRST_REF, (uint64_t)node->first.ref);
+	iforest_store64(bytes + IFOREST_NODE_LAST_TIME, (uint64_t)node->last.time);
+	iforest_store64(bytes + IFOREST_NODE_N_ROWS, aggregate->n_rows);
+	iforest_store64(bytes + IFOREST_NODE_N_DEAD, aggregate->n_dead);
+	for (unsigned v = 0; v < fields->n_values; v++) {
+		const struct iforest_value_aggregate *value = &aggregate->values[v];
+
+		write_value(bytes + fields->value_offset[v], value, fields->kinds[v]);
+		if (fields->squares_offset[v])
+			write_squares(bytes + fields->squares_offset[v], &value->squares);
+		null_bits |= (uint32_t)value->min.time_is_null << (2 + 2 * v) | (uint32_t)value->max.time_is_null
+											<< (3 + 2 * v);
+	}
+	iforest_store32(bytes + IFOREST_NODE_NULL_BITS, null_bits);
+	if (fields->latest_end_offset)
+		iforest_store64(bytes + fields->latest_end_offset, (uint64_t)aggregate->latest_end);
+	if (fields->blocks_offset) {
+		iforest_store32(bytes + fields->blocks_offset, aggregate->lowest_block);
+		iforest_store32(bytes + fields->blocks_offset + 4, aggregate->highest_block);
+	}
+}
+
+uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value)
+{
+	return iforest_load64(bytes + fields->value_offset[value]);
+}
+
+static unsigned null_bits_of(const uint8_t *bytes, unsigned value)
+{
+	return iforest_load32(bytes + IFOREST_NODE_NULL_BITS) >> (2 + 2 * value);
+}
+
+struct iforest_row iforest_node_extreme(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value, int sign)
+{
+	return read_extreme(bytes + fields->value_offset[value], fields->kinds[value], null_bits_of(bytes, value), sign);
+}
+
+int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_fields *fields)
+{
+	return iforest_load_int64(bytes + fields->latest_end_offset);
+}
+
+void iforest_node_blocks(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t *lowest, uint32_t *highest)
+{
+	*lowest = iforest_load32(bytes + fields->blocks_offset);
+	*highest = iforest_load32(bytes + fields->blocks_offset + 4);
+}
+
+void iforest_node_read(struct iforest_node *node, const struct iforest_fields *fields, const uint8_t *bytes)
+{
+	static const struct iforest_node_parts all = { .values = UINT32_MAX, .squares = UINT32_MAX, .node_fields = true };
+
+	node->first = iforest_node_first(bytes);
+	node->last = iforest_node_last(bytes);
+	iforest_aggregate_clear(&node->aggregate, fields->n_values);
+	iforest_node_fold(bytes, fields, &all, &node->aggregate);
+}
+
+static inline void fold_value(const uint8_t *bytes, const struct iforest_fields *fields, unsigned v,
+			      const struct iforest_node_parts *parts, struct iforest_value_aggregate *into)
+{
+	enum iforest_value_kind kind = (enum iforest_value_kind)fields->kinds[v];
+	const uint8_t *value = bytes + fields->value_offset[v], *rows = value + iforest_node_rows_offset(kind);
+	unsigned null_bits = null_bits_of(bytes, v);
+
+	if (iforest_load64(value) == 0)
+		return;
+	fold_sums(into, value, kind);
+	if (!(parts->no_mins >> v & 1))
+		fold_extreme(into, rows, null_bits & 1, -1, kind);
+	if (!(parts->no_maxs >> v & 1))
+		fold_extreme(into, rows + 24, null_bits >> 1 & 1, 1, kind);
+}
+
+void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, const struct iforest_node_parts *parts,
+		       struct iforest_aggregate *aggregate)
+{
+	aggregate->n_rows += iforest_node_rows(bytes);
+	aggregate->n_dead += iforest_node_dead(bytes);
+	for (unsigned v = 0; v < fields->n_values; v++) {
+		if (parts->squares >> v & 1 && fields->squares_offset[v])
+			fold_squares(&aggregate->values[v].squares, bytes + fields->squares_offset[v]);
+		if (parts->values >> v & 1)
+			fold_value(bytes, fields, v, parts, &aggregate->values[v]);
+	}
+	if (parts->node_fields && fields->latest_end_offset) {
+		int64_t end = iforest_node_latest_end(bytes, fields);
+
+		if (end > aggregate->latest_end)
+			aggregate->latest_end = end;
+	}
+	if (parts->node_fields && fields->blocks_offset) {
+		uint32_t lowest, highest;
+
+		iforest_node_blocks(bytes, fields, &lowest, &highest);
+
+		if (lowest < aggregate->lowest_block)
+			aggregate->lowest_block = lowest;
+		if (highest > aggregate->highest_block)
+			aggregate->highest_block = highest;
+	}
+}
+
+void iforest_node_combine(struct iforest_node *into, const struct iforest_node *from, const struct iforest_fields *fields)
+{
+	into->last = from->last;
+	iforest_aggregate_combine(&into->aggregate, &from->aggregate, fields->kinds, fields->n_values);
+}
+
+enum iforest_status iforest_node_page_check(const uint8_t *page, uint32_t n_bytes, const struct iforest_fields *fields,
+					    uint64_t run_id, unsigned level, uint32_t number, bool is_checked,
+					    struct iforest_page_header *header, const char **what)
+{
+	struct iforest_page_header read;
+	enum iforest_status status = iforest_page_check(page, n_bytes, run_id, level, number, is_checked, &read, what);
+
+	if (status)
+		return status;
+	*what = "the page's number of nodes is wrong";
+	if (read.n_items == 0 || IFOREST_PAGE_HEADER + read.n_items * (uint32_t)fields->node_bytes != read.length)
+		return IFOREST_CORRUPT;
+	*header = read;
+	return IFOREST_OK;
+}
+
+uint32_t iforest_node_page_finish(uint8_t *page, const struct iforest_fields *fields, uint64_t run_id, unsigned level,
+				  uint32_t number, unsigned n_nodes)
+{
+	struct iforest_page_header header = { .run_id = run_id, .number = number, .level = (uint8_t)level,
+		.length = (uint16_t)(IFOREST_PAGE_HEADER + n_nodes * fields->node_bytes), .n_items = (uint16_t)n_nodes };
+
+	iforest_page_seal(page, &header);
+	return header.length;
 }

@@ -14,8 +14,8 @@
  *
  * All numbers of the format are little-endian.
  */
-#ifndef IFOREST_PAGE_H
-#define IFOREST_PAGE_H
+#ifndef IFOREST_PAGE_PAGE_H
+#define IFOREST_PAGE_PAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

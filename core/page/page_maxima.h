@@ -9,11 +9,11 @@
  * Of the duration, or of the first value column without one. A page has them that holds one series, times that are not NULL,
  * and in each block, or under each node, a number at least; a leaf page, of which nothing is removed.
  */
-#ifndef IFOREST_PEAKS_H
-#define IFOREST_PEAKS_H
+#ifndef IFOREST_PAGE_PAGE_MAXIMA_H
+#define IFOREST_PAGE_PAGE_MAXIMA_H
 
 #include "core/page/leaf.h"
-#include "core/page/node_slice.h"
+#include "core/page/node.h"
 
 enum { IFOREST_MOST_PEAKS = 16, IFOREST_MOST_NODE_PEAKS = 40 };  /* blocks, and nodes, of a page that has peaks */
 

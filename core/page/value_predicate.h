@@ -3,11 +3,11 @@
  * A node says whether any of its entries may meet them, by what it keeps of each value column (count, minimum, maximum) and of
  * the ends of spans; a block by its summaries and the headers of its columns; an entry for certain.
  */
-#ifndef IFOREST_MATCH_H
-#define IFOREST_MATCH_H
+#ifndef IFOREST_PAGE_VALUE_PREDICATE_H
+#define IFOREST_PAGE_VALUE_PREDICATE_H
 
 #include "core/page/leaf.h"
-#include "core/page/node_slice.h"
+#include "core/page/node.h"
 
 struct iforest_match {
 	uint32_t values;                /* bit v: value v is there and lies in [low[v], high[v]], NaN after all numbers */

@@ -1,4 +1,58 @@
-#include "core/query/extremes_internal.h"
+#include "core/query/extremes.h"
+
+#include "core/page/page_maxima.h"
+#include "core/query/filtered_nodes.h"
+#include "core/query/fold.h"
+
+/* Does the page of nodes that is held on a level, if one is, have all of [from, to)? */
+static bool cursor_holds(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
+			  const struct iforest_key *to);
+
+/* iforest_cursor_extremes() of the leaf page that is held. */
+static enum iforest_status cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
+						    const struct iforest_key *to, const struct iforest_wanted *wanted,
+						    struct iforest_aggregate *aggregate, bool *is_narrow);
+
+/* Is it one greatest value that is wanted, of a range of times of one series, without a filter, and the column one of which
+ * pages may have peaks? Then the other is iforest_cursor_extremes() in a fraction of its instructions. */
+static bool cursor_has_greatest(const struct iforest_cursor *cursor, const struct iforest_key *from,
+				 const struct iforest_key *to, const struct iforest_wanted *wanted);
+static enum iforest_status cursor_greatest(struct iforest_cursor *cursor, const struct iforest_key *from,
+					    const struct iforest_key *to, const struct iforest_wanted *wanted,
+					    struct iforest_aggregate *aggregate, bool *is_narrow);
+
+/* Nodes of a page that a bound cuts, and leaf pages. There are two, except on forged pages. */
+enum { IFOREST_MOST_CUT = 2 };
+
+/* A node whose greatest value lies outside the range, or may. */
+struct iforest_greatest_cut {
+	uint64_t number;
+	struct iforest_row greatest;
+};
+
+/* What is looked for: the greatest value v in [from, to), times of one series. */
+struct iforest_greatest_search {
+	struct iforest_cursor *cursor;
+	const struct iforest_key *from, *to;
+	const struct iforest_wanted *wanted;
+	struct iforest_aggregate *aggregate;
+	struct iforest_row *best;      /* so far, in the aggregate */
+	unsigned v;
+	struct iforest_greatest_cut leaves[IFOREST_MOST_CUT]; /* left to the end, when most is known */
+	unsigned n_leaves;
+	bool is_narrow;
+};
+
+static inline bool iforest_greatest_has_time(const struct iforest_greatest_search *search, int64_t time)
+{
+	return time >= search->from->time && time < search->to->time;
+}
+
+/* Looks for it in a leaf page. */
+static enum iforest_status greatest_of_leaf(struct iforest_greatest_search *search, uint64_t number);
+
+/* The same of the leaf page that is held, by the peaks that it has. */
+static enum iforest_status greatest_of_peaks(struct iforest_greatest_search *search, const struct iforest_page_peaks *peaks);
 
 /* A leaf page that a bound cuts, and its node. There are two, except on forged pages. */
 enum { MOST_CUT = 2 };
@@ -277,7 +331,7 @@ static enum iforest_status search_root(struct hunt *hunt)
 	return search_page(hunt, hunt->cursor->run->n_levels, 0);
 }
 
-bool iforest_cursor_holds(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
+static bool cursor_holds(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
 			  const struct iforest_key *to)
 {
 	struct iforest_key last;
@@ -293,12 +347,12 @@ static unsigned level_of(const struct iforest_cursor *cursor, const struct ifore
 {
 	unsigned level = 1;
 
-	while (level <= cursor->run->n_levels && !iforest_cursor_holds(cursor, level, from, to))
+	while (level <= cursor->run->n_levels && !cursor_holds(cursor, level, from, to))
 		level++;
 	return level;
 }
 
-enum iforest_status iforest_cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
+static enum iforest_status cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
 						    const struct iforest_key *to, const struct iforest_wanted *wanted,
 						    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
@@ -319,13 +373,432 @@ enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const
 	enum iforest_status status = IFOREST_OK;
 	unsigned level;
 
-	if (iforest_cursor_has_greatest(cursor, from, to, wanted))
-		return iforest_cursor_greatest(cursor, from, to, wanted, aggregate, is_narrow);
+	if (cursor_has_greatest(cursor, from, to, wanted))
+		return cursor_greatest(cursor, from, to, wanted, aggregate, is_narrow);
 	level = level_of(cursor, from, to);
 	status = level > cursor->run->n_levels ? search_root(&hunt) : search_page(&hunt, level, cursor->path[level].number);
 	for (unsigned i = 0; i < hunt.n_cut && !status; i++)
 		if (look_at_node(&hunt, cut[i].node, false, false))
 			status = search_leaf(&hunt, cut[i].node, cut[i].number);
 	*is_narrow = hunt.is_narrow;
+	return status;
+}
+
+/* ---- A single maximum: leaf pages ---- */
+
+/* The first entry of a block at or after a time. As a rule the range begins where the last one ended. */
+static unsigned first_at(const struct iforest_block *block, int64_t time, unsigned guess)
+{
+	unsigned low = 0, high = block->n;
+
+	if (guess < high && block->times[guess] >= time && (guess == 0 || block->times[guess - 1] < time))
+		return guess;
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (block->times[middle] < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The entry with the greatest value of those in the range, the first of several; n where none of them has a value. */
+static unsigned greatest_entry(struct iforest_greatest_search *search, const struct iforest_block *block)
+{
+	const int64_t *values = block->values[search->v], *times = block->times;
+	uint64_t present = block->present[search->v];
+	int64_t greatest = INT64_MIN, end = search->to->time;
+	unsigned n = block->n, from = first_at(block, search->from->time, search->cursor->reached_entry), i = from, at = n;
+
+	for (; i < n && times[i] < end; i++) {
+		bool is_greater = (present >> i & 1) & ((values[i] > greatest) | (at == n));
+
+		at = is_greater ? i : at;
+		greatest = is_greater ? values[i] : greatest;
+	}
+	search->cursor->reached_entry = i;
+	search->aggregate->n_rows += i - from;
+	return at;
+}
+
+/* What of a block lies in the range. It stays unpacked: the next range begins with it. */
+static enum iforest_status search_cut_block(struct iforest_greatest_search *search, unsigned b)
+{
+	struct iforest_block_reader *reader = &search->cursor->reader;
+	const struct iforest_block *block = &reader->block;
+	struct iforest_row row = { .is_set = true };
+	enum iforest_status status;
+	unsigned at;
+
+	iforest_cursor_read_block(search->cursor, b);
+	status = iforest_block_need(reader, IFOREST_TIMES);
+	if (!status)
+		status = iforest_block_need(reader, IFOREST_VALUES + search->v);
+	if (status)
+		return iforest_cursor_blame_leaf(search->cursor, status);
+	at = greatest_entry(search, block);
+	if (at == block->n)
+		return IFOREST_OK;
+	row.value.integer = block->values[search->v][at];
+	row.time = block->times[at];
+	if (search->best->is_set && row.value.integer < search->best->value.integer)
+		return IFOREST_OK;
+	status = iforest_block_pick(reader, IFOREST_REFS, at, &row.ref);
+	if (!status)
+		iforest_row_max(search->best, &row, IFOREST_INT64);
+	return iforest_cursor_blame_leaf(search->cursor, status);
+}
+
+/* The block with which the range begins. */
+static unsigned first_block(const struct iforest_greatest_search *search, const struct iforest_page_peaks *peaks)
+{
+	unsigned b = search->cursor->path[0].reached;
+
+	if (peaks->blocks[b].first_time >= search->from->time)
+		b = 0;
+	while (b + 1u < peaks->n && peaks->blocks[b + 1].first_time < search->from->time)
+		b++;
+	return b;
+}
+
+static inline void offer_peak(struct iforest_greatest_search *search, const struct iforest_peak *peak)
+{
+	struct iforest_row row = { .value.integer = peak->value, .time = peak->time, .ref = peak->ref, .is_set = true };
+
+	search->aggregate->n_rows++;
+	if (!search->best->is_set || iforest_row_is_greater(&row, search->best))
+		*search->best = row;
+}
+
+/* Offers the peak of a block that a bound cuts, if it lies in the range. Returns whether the block may have to be opened: it
+ * begins before the range ends. */
+static bool look_at_cut_block(struct iforest_greatest_search *search, const struct iforest_peak *peak)
+{
+	if (peak->first_time >= search->to->time)
+		return false;
+	search->aggregate->n_rows += peak->first_time >= search->from->time;
+	if (!iforest_greatest_has_time(search, peak->time))
+		return true;
+	offer_peak(search, peak);
+	return false;
+}
+
+/* Of blocks [from, to), which lie in the range, from < to: the greatest peak. Peaks are in the order of time. */
+static const struct iforest_peak *greatest_peak(const struct iforest_page_peaks *peaks, unsigned from, unsigned to)
+{
+	const struct iforest_peak *greatest = &peaks->blocks[from];
+
+	for (unsigned b = from + 1; b < to; b++)
+		greatest = peaks->blocks[b].value > greatest->value ? &peaks->blocks[b] : greatest;
+	return greatest;
+}
+
+static enum iforest_status open_cut_block(struct iforest_greatest_search *search, const struct iforest_page_peaks *peaks,
+					  unsigned b)
+{
+	if (search->aggregate->n_rows > 0 && search->best->is_set && peaks->blocks[b].value < search->best->value.integer)
+		return IFOREST_OK;
+	return search_cut_block(search, b);
+}
+
+/* By the peaks of the leaf page that is held: first those that lie in the range, then of the blocks with which it begins and
+ * ends those that it cuts off from their peaks. The last one stays unpacked. */
+static enum iforest_status greatest_of_peaks(struct iforest_greatest_search *search, const struct iforest_page_peaks *peaks)
+{
+	unsigned first = first_block(search, peaks), last = first;
+	bool is_first_open, is_last_open = false;
+	enum iforest_status status = IFOREST_OK;
+
+	while (last + 1u < peaks->n && peaks->blocks[last + 1].first_time < search->to->time)
+		last++;
+	search->cursor->path[0].reached = last;
+	if (first + 1 < last)
+		offer_peak(search, greatest_peak(peaks, first + 1, last));
+	is_first_open = look_at_cut_block(search, &peaks->blocks[first]);
+	if (first < last)
+		is_last_open = look_at_cut_block(search, &peaks->blocks[last]);
+	if (is_first_open)
+		status = open_cut_block(search, peaks, first);
+	if (!status && is_last_open)
+		status = open_cut_block(search, peaks, last);
+	return status;
+}
+
+static enum iforest_status greatest_of_leaf(struct iforest_greatest_search *search, uint64_t number)
+{
+	struct iforest_cursor *cursor = search->cursor;
+	struct iforest_page_peaks *peaks;
+	enum iforest_status status;
+
+	if (number >= cursor->run->n_leaves)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    number / cursor->manifest->fanout);
+	status = iforest_cursor_hold(cursor, 0, number);
+	if (status)
+		return status;
+	peaks = cursor->path[0].page.peaks;
+	if (!peaks || !iforest_leaf_has_peaks(&cursor->leaf, peaks))
+		return cursor_extremes_of_leaf(cursor, search->from, search->to, search->wanted, search->aggregate,
+						       &search->is_narrow);
+	return peaks->series == search->from->series ? greatest_of_peaks(search, peaks) : IFOREST_OK;
+}
+
+/* ---- A single maximum: node pages ---- */
+
+static inline bool is_of_series(const struct iforest_greatest_search *search, const uint8_t *node)
+{
+	return iforest_node_first(node).series == search->from->series &&
+	       iforest_node_last(node).series == search->from->series;
+}
+
+/* Can the row, or one that is less, be the greatest of the range? */
+static inline bool may_improve(const struct iforest_greatest_search *search, const struct iforest_row *row)
+{
+	const struct iforest_row *best = search->best;
+
+	if (search->aggregate->n_rows == 0)
+		return true;
+	return row->is_set && (!best->is_set || iforest_row_is_greater(row, best));
+}
+
+static void take_whole(struct iforest_greatest_search *search, const uint8_t *node)
+{
+	const struct iforest_fields *fields = &search->cursor->manifest->fields;
+	struct iforest_row row;
+
+	search->cursor->n_nodes_folded++;
+	search->aggregate->n_rows += iforest_node_rows(node);
+	if (search->best->is_set &&
+	    iforest_node_extreme_value(node, fields, search->v, 1).integer < search->best->value.integer)
+		return;
+	row = iforest_node_extreme(node, fields, search->v, 1);
+	iforest_row_max(search->best, &row, IFOREST_INT64);
+}
+
+/* Takes the greatest value under a node that a bound cuts, if it lies in the range. Returns whether what is below has to be
+ * looked at, and the value. */
+static bool look_at_cut(struct iforest_greatest_search *search, const uint8_t *node, struct iforest_row *greatest)
+{
+	if (iforest_node_rows(node) == 0)
+		return false;
+	*greatest = iforest_node_extreme(node, &search->cursor->manifest->fields, search->v, 1);
+	if (!may_improve(search, greatest))
+		return false;
+	if (!greatest->is_set || greatest->time_is_null || !is_of_series(search, node) ||
+	    !iforest_greatest_has_time(search, greatest->time))
+		return true;
+	*search->best = *greatest;
+	search->aggregate->n_rows++;
+	return false;
+}
+
+/* Takes a node that begins in the range or before it, if it lies there as a whole. Is it cut instead? */
+static bool is_cut(struct iforest_greatest_search *search, const uint8_t *node)
+{
+	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+
+	if (iforest_key_compare(&last, search->from) < 0)
+		return false;
+	if (iforest_key_compare(&first, search->from) < 0 || iforest_key_compare(&last, search->to) >= 0)
+		return true;
+	take_whole(search, node);
+	return false;
+}
+
+/* Of the nodes [from, to) of a page, which lie in the range as wholes, takes the greatest value. They are in the order of
+ * time. */
+static void take_greatest(struct iforest_greatest_search *search, const struct iforest_held_page *held, unsigned from,
+			  unsigned to)
+{
+	const int64_t *values = held->page.peaks->nodes.values;
+	unsigned greatest = from;
+
+	for (unsigned k = from + 1; k < to; k++)
+		greatest = values[k] > values[greatest] ? k : greatest;
+	search->cursor->n_nodes_folded += to - from - 1;
+	take_whole(search, iforest_node_at(held->page.bytes, &search->cursor->manifest->fields, greatest));
+}
+
+/* look_at_nodes() by the peaks of the page: only nodes that may have the answer are read. */
+static unsigned look_at_peaks(struct iforest_greatest_search *search, unsigned level, unsigned cut[IFOREST_MOST_CUT])
+{
+	const struct iforest_fields *fields = &search->cursor->manifest->fields;
+	struct iforest_held_page *held = &search->cursor->path[level];
+	const struct iforest_page_peaks *peaks = held->page.peaks;
+	const int64_t *first_times = peaks->nodes.first_times;
+	unsigned first = held->reached, last, ends[IFOREST_MOST_CUT], n_ends = 0, n_cut = 0;
+
+	if (peaks->series != search->from->series || first_times[0] >= search->to->time)
+		return 0;
+	if (first_times[first] >= search->from->time)
+		first = 0;
+	while (first + 1u < peaks->n && first_times[first + 1] < search->from->time)
+		first++;
+	for (last = first; last + 1u < peaks->n && first_times[last + 1] < search->to->time;)
+		last++;
+	held->reached = last;
+	if (first_times[first] < search->from->time)
+		ends[n_ends++] = first++;
+	if (first < last)
+		take_greatest(search, held, first, last);
+	if (first <= last)
+		ends[n_ends++] = last;
+	for (unsigned e = 0; e < n_ends; e++)
+		if ((!search->best->is_set || peaks->nodes.values[ends[e]] >= search->best->value.integer) &&
+		    is_cut(search, iforest_node_at(held->page.bytes, fields, ends[e])))
+			cut[n_cut++] = ends[e];
+	return n_cut;
+}
+
+/* Takes the nodes of a page that lie in the range as wholes. Returns how many are cut, and which. */
+static unsigned look_at_nodes(struct iforest_greatest_search *search, unsigned level, unsigned cut[IFOREST_MOST_CUT])
+{
+	struct iforest_cursor *cursor = search->cursor;
+	struct iforest_held_page *held = &cursor->path[level];
+	unsigned low = held->reached, n_cut = 0;
+
+	if (low > 0 && !iforest_cursor_begins_before(cursor, level, low, search->from, true))
+		low = 0;
+	low = iforest_cursor_last_node(cursor, level, low, search->from, true);
+	for (unsigned k = low; k < held->header.n_items; k++) {
+		const uint8_t *node = iforest_node_at(held->page.bytes, &cursor->manifest->fields, k);
+		struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+
+		if (iforest_key_compare(&first, search->to) >= 0)
+			break;
+		held->reached = k;
+		if (iforest_key_compare(&last, search->to) < 0 && (k > low || iforest_key_compare(&first, search->from) >= 0))
+			take_whole(search, node);
+		else if (iforest_key_compare(&last, search->from) >= 0 && n_cut < IFOREST_MOST_CUT)
+			cut[n_cut++] = k;
+	}
+	return n_cut;
+}
+
+static bool has_node_peaks(const struct iforest_cursor *cursor, unsigned level)
+{
+	const struct iforest_held_page *held = &cursor->path[level];
+
+	return held->page.peaks &&
+	       iforest_node_page_has_peaks(held->page.bytes, &held->header, &cursor->manifest->fields, held->page.peaks);
+}
+
+/* The next range begins where this one ends, as a rule: below that node. */
+static void expect_below(const struct iforest_greatest_search *search, unsigned level, uint64_t number)
+{
+	const struct iforest_cursor *cursor = search->cursor;
+	const struct iforest_pager *pager = cursor->store->pager;
+
+	if (level > 1 && pager->expect && !(cursor->path[level - 1].is_held && cursor->path[level - 1].number == number))
+		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, level - 1, number), true);
+}
+
+/* All nodes of a page are looked at before any is opened. */
+static enum iforest_status search_page_maxima(struct iforest_greatest_search *search, unsigned level, uint64_t number)
+{
+	struct iforest_cursor *cursor = search->cursor;
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+	unsigned nodes[IFOREST_MOST_CUT], n, n_below = 0;
+	struct iforest_greatest_cut below[IFOREST_MOST_CUT];
+	enum iforest_status status = iforest_cursor_hold(cursor, level, number);
+
+	if (status)
+		return status;
+	n = has_node_peaks(cursor, level) ? look_at_peaks(search, level, nodes) : look_at_nodes(search, level, nodes);
+	expect_below(search, level, number * cursor->manifest->fanout + cursor->path[level].reached);
+	for (unsigned i = 0; i < n; i++) {
+		below[n_below].number = number * cursor->manifest->fanout + nodes[i];
+		n_below += look_at_cut(search, iforest_node_at(cursor->path[level].page.bytes, fields, nodes[i]),
+				       &below[n_below].greatest);
+	}
+	for (unsigned i = 0; i < n_below && !status; i++) {
+		if (!may_improve(search, &below[i].greatest))
+			continue;
+		if (level > 1)
+			status = search_page_maxima(search, level - 1, below[i].number);
+		else if (search->n_leaves < IFOREST_MOST_CUT)
+			search->leaves[search->n_leaves++] = below[i];
+		else
+			status = greatest_of_leaf(search, below[i].number);
+	}
+	return status;
+}
+
+static enum iforest_status search_root_maximum(struct iforest_greatest_search *search)
+{
+	const uint8_t *root = search->cursor->run->root;
+	struct iforest_key first = iforest_node_first(root), last = iforest_node_last(root);
+	struct iforest_row greatest;
+
+	if (iforest_key_compare(&last, search->from) < 0 || iforest_key_compare(&first, search->to) >= 0)
+		return IFOREST_OK;
+	if (iforest_key_compare(&first, search->from) >= 0 && iforest_key_compare(&last, search->to) < 0)
+		take_whole(search, root);
+	else if (look_at_cut(search, root, &greatest))
+		return search_page_maxima(search, search->cursor->run->n_levels, 0);
+	return IFOREST_OK;
+}
+
+/* ---- */
+
+/* Does the page of nodes that is held have all of the range? Not where both begin at the same time: the page before it may end
+ * with that. */
+static bool has_range(const struct iforest_greatest_search *search, unsigned level)
+{
+	const struct iforest_held_page *held = &search->cursor->path[level];
+	const struct iforest_page_peaks *peaks = held->page.peaks;
+
+	if (!held->is_held || !peaks || !iforest_peaks_are_there(peaks))
+		return cursor_holds(search->cursor, level, search->from, search->to);
+	return peaks->series == search->from->series && peaks->nodes.first_times[0] < search->from->time &&
+	       peaks->last_time >= search->to->time;
+}
+
+static unsigned level_of_range(const struct iforest_greatest_search *search)
+{
+	unsigned level = 1;
+
+	while (level <= search->cursor->run->n_levels && !has_range(search, level))
+		level++;
+	return level;
+}
+
+static bool cursor_has_greatest(const struct iforest_cursor *cursor, const struct iforest_key *from,
+				 const struct iforest_key *to, const struct iforest_wanted *wanted)
+{
+	unsigned v = iforest_peaks_value(&cursor->manifest->fields);
+
+	return v != IFOREST_NO_VALUE && wanted->values == 1u << v && wanted->no_mins >> v & 1 && !(wanted->no_maxs >> v & 1) &&
+	       !wanted->filter && from->series == to->series && !from->time_is_null && !to->time_is_null &&
+	       from->ref == INT64_MIN && to->ref == INT64_MIN;
+}
+
+static enum iforest_status cursor_greatest(struct iforest_cursor *cursor, const struct iforest_key *from,
+					    const struct iforest_key *to, const struct iforest_wanted *wanted,
+					    struct iforest_aggregate *aggregate, bool *is_narrow)
+{
+	unsigned v = iforest_peaks_value(&cursor->manifest->fields), level;
+	struct iforest_greatest_search search;
+	enum iforest_status status;
+
+	search.cursor = cursor;
+	search.from = from;
+	search.to = to;
+	search.wanted = wanted;
+	search.aggregate = aggregate;
+	search.best = &aggregate->values[v].max;
+	search.v = v;
+	search.n_leaves = 0;
+	search.is_narrow = *is_narrow = false;
+	if (iforest_cursor_leaf_has(cursor, from, to))
+		return greatest_of_peaks(&search, cursor->path[0].page.peaks);
+	level = level_of_range(&search);
+	status = level > cursor->run->n_levels ? search_root_maximum(&search) : search_page_maxima(&search, level, cursor->path[level].number);
+	for (unsigned i = 0; i < search.n_leaves && !status; i++)
+		if (may_improve(&search, &search.leaves[i].greatest))
+			status = greatest_of_leaf(&search, search.leaves[i].number);
+	*is_narrow = search.is_narrow;
 	return status;
 }

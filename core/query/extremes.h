@@ -1,6 +1,6 @@
 /* extremes.h -- Extremes. */
-#ifndef IFOREST_EXTREMES_H
-#define IFOREST_EXTREMES_H
+#ifndef IFOREST_QUERY_EXTREMES_H
+#define IFOREST_QUERY_EXTREMES_H
 
 #include "core/run/cursor.h"
 

@@ -1,5 +1,40 @@
 #include "core/query/fold.h"
 
+#include "core/base/bits.h"
+#include "core/page/leaf_fold.h"
+#include "core/query/filtered_nodes.h"
+
+/* iforest_cursor_fold_until() where sums are all that is wanted (iforest_wants_sums()), in a fraction of its instructions;
+ * *done is false where it has to go on from where the cursor then stands.
+ * Requires  key->ref is INT64_MIN: then what a node says of its last entry tells on which side of the key that is. */
+static enum iforest_status cursor_sums_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+					      bool *done);
+
+/* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
+ * can matter: the first is looked into at once, the last is noted here and looked into at the end. */
+struct iforest_edges {
+	uint32_t seen_firsts, seen_time;     /* a first row of column v, a time: later ones do not matter */
+	uint32_t open_lasts, open_last_time; /* the last one so far lies in the node noted */
+	struct { unsigned level; uint64_t i; } last[IFOREST_MAX_VALUES], last_time;
+	bool has_nodes;                      /* a node was used: so the range is wide, and the next one too, as a rule */
+	/* of a fold by what is left of pages, what was asked: what is passed on has no filter. NULL: of others */
+	const struct iforest_wanted *asked;
+};
+
+/* Passes what of the leaf page in which the cursor stands lies before the key. */
+static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
+					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					     struct iforest_aggregate *aggregate);
+
+/* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.
+ * Cost  a page a level where a first or last row is looked into. */
+static enum iforest_status cursor_fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
+					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					     struct iforest_aggregate *aggregate);
+static enum iforest_status cursor_fold_lasts(struct iforest_cursor *cursor, const struct iforest_edges *edges,
+					      struct iforest_aggregate *aggregate);
+
 void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_key *key)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
@@ -115,4 +150,972 @@ void iforest_cursor_expect_cut(struct iforest_cursor *cursor, const struct ifore
 	cursor->expected[2].leaf_number = number;
 	if (number != UINT64_MAX && number != last)
 		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, number), false);
+}
+
+/* ---- Whole nodes, and the first and last rows under them ---- */
+
+/* What to look for in a node: a live entry, or one that has value v (v < n_values). */
+static bool node_has(const struct iforest_cursor *cursor, const uint8_t *node, unsigned v)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+
+	return (v < fields->n_values ? iforest_node_value_rows(node, fields, v) : iforest_node_rows(node)) > 0;
+}
+
+/* Folds just the first or last such entry of the leaf page that is held. */
+static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsigned v, bool forward,
+					     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	unsigned n_blocks = cursor->leaf.header.n_items;
+	struct iforest_block_reader *reader = &cursor->reader;
+
+	for (unsigned k = 0; k < n_blocks; k++) {
+		enum iforest_status status = IFOREST_OK;
+		uint64_t which;
+		unsigned i;
+
+		iforest_cursor_read_block(cursor, forward ? k : n_blocks - 1 - k);
+		which = iforest_low_bits(reader->block.n) & ~reader->block.dead;
+		if (which && v < cursor->manifest->fields.n_values) {
+			status = iforest_block_find_column(reader, IFOREST_VALUES + v);
+			which &= status ? 0 : reader->columns[IFOREST_VALUES + v].present;
+		}
+		if (!status && which) {
+			struct iforest_aggregate before = { .n_rows = aggregate->n_rows, .n_dead = aggregate->n_dead };
+			uint64_t counted;
+
+			i = forward ? iforest_trailing_zeros(which) : iforest_highest_bit(which);
+			status = iforest_block_fold(reader, i, i + 1, wanted, aggregate, &counted);
+			aggregate->n_rows = before.n_rows;
+			aggregate->n_dead = before.n_dead;
+			return iforest_cursor_blame_leaf(cursor, status);
+		}
+		if (status)
+			return iforest_cursor_blame_leaf(cursor, status);
+	}
+	return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", 0,
+				    cursor->path[0].number);
+}
+
+/* Finds the first or last node of the page under node i of a level that has such an entry; *i becomes its number. */
+static enum iforest_status find_edge_node(struct iforest_cursor *cursor, unsigned level, uint64_t *i, unsigned v, bool forward,
+					  const struct iforest_filter *filter)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+	enum iforest_status status = iforest_cursor_hold(cursor, level - 1, *i);
+	unsigned n = status ? 0 : cursor->path[level - 1].header.n_items;
+
+	for (unsigned k = 0; k < n && !status; k++) {
+		unsigned at = forward ? k : n - 1 - k;
+		uint64_t number = *i * cursor->manifest->fanout + at;
+		const uint8_t *node = iforest_node_at(cursor->path[level - 1].page.bytes, fields, at);
+
+		if (filter)
+			status = iforest_cursor_remainder(cursor, level - 1, number, filter, &node);
+		if (!status && !node)
+			return IFOREST_NO_MEMORY;
+		if (!status && node_has(cursor, node, v)) {
+			*i = number;
+			return IFOREST_OK;
+		}
+	}
+	return status ? status : iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises",
+						      level - 1, *i);
+}
+
+/* Holds a leaf page, without what does not count of it. */
+static enum iforest_status hold_edge_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_filter *filter)
+{
+	const uint8_t *node;
+	bool known = true;
+	enum iforest_status status = IFOREST_OK;
+
+	if (number >= cursor->run->n_leaves)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    number / cursor->manifest->fanout);
+	if (filter)
+		status = iforest_cursor_node(cursor, 1, number, &node);
+	if (filter && !status)
+		status = iforest_cursor_leaf_remainder(cursor, number, filter, &node, &known);
+	if (!status && !known)
+		status = IFOREST_NO_MEMORY;
+	return status ? status : iforest_cursor_hold(cursor, 0, number);
+}
+
+/* Folds the first or last entry with value v (or any, v >= n_values) under a node. filter: NULL, or that by which the node is
+ * what is left of it. Cost: one page a level. */
+static enum iforest_status fold_edge(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned v, bool forward,
+				     const struct iforest_filter *filter, const struct iforest_wanted *wanted,
+				     struct iforest_aggregate *aggregate)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	for (; level > 1 && !status; level--)
+		status = find_edge_node(cursor, level, &i, v, forward, filter);
+	if (!status)
+		status = hold_edge_leaf(cursor, i, filter);
+	return status ? status : fold_edge_of_leaf(cursor, v, forward, wanted, aggregate);
+}
+
+static const struct iforest_filter *filter_of(const struct iforest_edges *edges)
+{
+	return edges->asked ? edges->asked->filter : NULL;
+}
+
+/* Times of a node in which nothing was removed stand in its key range. */
+static enum iforest_status fold_node_times(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
+					   struct iforest_edges *edges, struct iforest_aggregate *aggregate)
+{
+	static const struct iforest_wanted times = { .times = true };
+	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+
+	if (first.time_is_null || iforest_node_rows(node) == 0)
+		return IFOREST_OK;
+	edges->open_last_time = 0;
+	if (iforest_node_dead(node) == 0) {
+		iforest_aggregate_add_time(aggregate, first.time);
+		iforest_aggregate_add_time(aggregate, last.time);
+		edges->seen_time = 1;
+		return IFOREST_OK;
+	}
+	edges->open_last_time = 1;
+	edges->last_time.level = level;
+	edges->last_time.i = i;
+	if (edges->seen_time)
+		return IFOREST_OK;
+	edges->seen_time = 1;
+	return fold_edge(cursor, level, i, IFOREST_MAX_VALUES, true, filter_of(edges), &times, aggregate);
+}
+
+static enum iforest_status cursor_fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
+				     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				     struct iforest_aggregate *aggregate)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+	uint32_t rows = wanted->firsts | wanted->lasts;
+	uint8_t copy[IFOREST_MAX_NODE_BYTES];
+	enum iforest_status status = IFOREST_OK;
+
+	cursor->n_nodes_folded++;
+	if (edges->asked && (rows || wanted->times)) /* what is left of it may be forgotten when pages below it are opened */
+		node = memcpy(copy, node, fields->node_bytes);
+	iforest_node_fold(node, fields,
+			  &(struct iforest_node_parts){ .values = wanted->values,
+							.no_mins = wanted->no_mins,
+							.no_maxs = wanted->no_maxs,
+							.squares = wanted->squares,
+							.node_fields = wanted->node_fields },
+			  aggregate);
+	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++) {
+		uint32_t bit = 1u << v;
+
+		if (!(rows & bit) || iforest_node_value_rows(node, fields, v) == 0)
+			continue;
+		if (wanted->lasts & bit) {
+			edges->open_lasts |= bit;
+			edges->last[v].level = level;
+			edges->last[v].i = i;
+		}
+		if (wanted->firsts & bit && !(edges->seen_firsts & bit)) {
+			struct iforest_wanted first = { .firsts = bit };
+
+			edges->seen_firsts |= bit;
+			status = fold_edge(cursor, level, i, v, true, filter_of(edges), &first, aggregate);
+		}
+	}
+	if (!status && wanted->times)
+		status = fold_node_times(cursor, level, i, node, edges, aggregate);
+	return status;
+}
+
+static enum iforest_status cursor_fold_lasts(struct iforest_cursor *cursor, const struct iforest_edges *edges,
+					   struct iforest_aggregate *aggregate)
+{
+	static const struct iforest_wanted times = { .times = true };
+	enum iforest_status status = IFOREST_OK;
+
+	for (unsigned v = 0; v < cursor->manifest->fields.n_values && !status; v++) {
+		struct iforest_wanted last = { .lasts = 1u << v };
+
+		if (edges->open_lasts >> v & 1)
+			status = fold_edge(cursor, edges->last[v].level, edges->last[v].i, v, false, filter_of(edges), &last,
+					   aggregate);
+	}
+	if (!status && edges->open_last_time)
+		status = fold_edge(cursor, edges->last_time.level, edges->last_time.i, IFOREST_MAX_VALUES, false,
+				   filter_of(edges), &times, aggregate);
+	return status;
+}
+
+/* ---- Leaf pages that are cut ---- */
+
+/* What of the leaf page that is held counts. Its node may say it for all of its entries, which then need not be asked about:
+ * unless just a few are asked for, of this page for the first time. */
+static enum iforest_status judge_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter, bool is_few,
+				      enum iforest_verdict *verdict)
+{
+	const uint8_t *node;
+	enum iforest_status status;
+
+	if (filter && is_few && cursor->judged_leaf != cursor->leaf_number && cursor->asked_leaf != cursor->leaf_number) {
+		cursor->asked_leaf = cursor->leaf_number;
+		*verdict = IFOREST_SOME;
+		return IFOREST_OK;
+	}
+	if (filter && cursor->judged_leaf != cursor->leaf_number) {
+		status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+		if (status)
+			return status;
+		cursor->verdict = iforest_cursor_verdict(filter, node);
+		cursor->judged_leaf = cursor->leaf_number;
+	}
+	*verdict = filter ? cursor->verdict : IFOREST_ALL;
+	return IFOREST_OK;
+}
+
+/* Adds the leaf page that is held as its node without the few entries that do not count, if that can be done. */
+static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, const struct iforest_wanted *wanted,
+					     struct iforest_aggregate *aggregate, bool *done)
+{
+	const uint8_t *node;
+	enum iforest_status status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+
+	cursor->reader_is_open = false;
+	if (!status)
+		status = iforest_cursor_blame_leaf(cursor, iforest_leaf_fold_most(&cursor->leaf, node, &cursor->reader, wanted,
+										  aggregate, done));
+	cursor->n_nodes_folded += *done;
+	return status;
+}
+
+/* Adds what of a leaf page comes before the key, and keeps the rest. Nothing is got or asked meanwhile: the page may be
+ * borrowed. */
+static enum iforest_status split_leaf(struct iforest_cursor *cursor, const struct iforest_leaf *leaf, const uint8_t *node,
+				      const struct iforest_key *key, const struct iforest_wanted *wanted,
+				      struct iforest_aggregate *aggregate)
+{
+	struct iforest_leaf_cut *cut = &cursor->rest.cut;
+	enum iforest_status status = iforest_leaf_split(leaf, node, key, wanted, aggregate, &cursor->rest.aggregate, cut);
+
+	cursor->rest.leaf_number = UINT64_MAX;
+	if (status)
+		return iforest_cursor_blame(cursor, status, "a packed column is wrong", 0, cursor->leaf_number);
+	if (cut->block == leaf->header.n_items) {
+		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+		return IFOREST_OK;
+	}
+	cursor->rest.leaf_number = cursor->leaf_number;
+	cursor->rest.wanted = *wanted;
+	iforest_cursor_stand_at(cursor, cursor->leaf_number, cut->block, cut->entry);
+	return IFOREST_OK;
+}
+
+/* Standing at the start of a leaf page in which the key lies: passes what comes before it, if all of its entries count and it
+ * can be split. */
+static enum iforest_status fold_cut(struct iforest_cursor *cursor, const struct iforest_key *key, const uint8_t *node,
+				    const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate, bool *done)
+{
+	struct iforest_page page;
+	struct iforest_leaf leaf;
+	enum iforest_verdict verdict;
+	enum iforest_status status = judge_leaf(cursor, wanted->filter, false, &verdict);
+
+	*done = !status && verdict == IFOREST_ALL && iforest_leaf_can_split(node, key, wanted);
+	if (!*done)
+		return status;
+	status = iforest_cursor_borrow(cursor, cursor->leaf_number, &page, &leaf);
+	if (status)
+		return status;
+	status = split_leaf(cursor, &leaf, node, key, wanted, aggregate);
+	iforest_cursor_give_back(cursor, &page);
+	return status;
+}
+
+static bool is_same_wanted(const struct iforest_wanted *a, const struct iforest_wanted *b)
+{
+	return a->values == b->values && a->no_mins == b->no_mins && a->no_maxs == b->no_maxs && a->no_rows == b->no_rows &&
+	       a->filter == b->filter && b->firsts == 0 && b->lasts == 0 && b->squares == 0 && !b->times && !b->node_fields &&
+	       !b->extremes_alone;
+}
+
+/* Adds what is left of a leaf page that lies below the key as a whole, if that is known. */
+static bool fold_rest(struct iforest_cursor *cursor, const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+
+	if (!iforest_cursor_is_at_rest(cursor) || !is_same_wanted(&cursor->rest.wanted, wanted))
+		return false;
+	if (iforest_wants_sums(wanted, fields)) {
+		struct iforest_sums sums = iforest_sums_of_aggregate(&cursor->rest.aggregate, wanted);
+
+		iforest_sums_add_to_aggregate(&sums, wanted, aggregate);
+	} else {
+		iforest_aggregate_combine(aggregate, &cursor->rest.aggregate, fields->kinds, fields->n_values);
+	}
+	iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	return true;
+}
+
+/* Adds the entries of the leaf page from the position up to (block, entry), and stands there. */
+static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned block, unsigned entry,
+					const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					struct iforest_aggregate *aggregate)
+{
+	uint64_t leaf_number = cursor->leaf_number;
+	unsigned from = cursor->entry;
+	struct iforest_wanted asked = *wanted;
+	enum iforest_verdict verdict = IFOREST_ALL;
+	enum iforest_status status = IFOREST_OK;
+	bool done = false, sums_alone;
+
+	if (block < cursor->block || (block == cursor->block && entry <= from))
+		return IFOREST_OK;
+	status = judge_leaf(cursor, wanted->filter, block - cursor->block < cursor->leaf.header.n_items / 8u, &verdict);
+	if (verdict == IFOREST_ALL)
+		asked.filter = NULL;
+	if (!status && verdict == IFOREST_MOST && cursor->block == 0 && from == 0 && block == cursor->leaf.header.n_items)
+		status = fold_most_of_leaf(cursor, wanted, aggregate, &done);
+	done = done || verdict == IFOREST_NONE;
+	sums_alone = iforest_wants_sums_alone(&asked, &cursor->manifest->fields);
+	if (!done)
+		iforest_leaf_expect(&cursor->leaf, cursor->block, block);
+	for (unsigned b = cursor->block; !done && b <= block && b < cursor->leaf.header.n_items && !status; b++, from = 0) {
+		unsigned to;
+		uint64_t counted = 0;
+
+		if (sums_alone && b < block && from == 0 && iforest_leaf_add_summary(&cursor->leaf, b, aggregate))
+			continue;
+		iforest_cursor_read_block(cursor, b);
+		to = b == block ? entry : cursor->reader.block.n;
+		if (from >= to)
+			continue;
+		status = iforest_cursor_blame_leaf(cursor, iforest_block_fold(&cursor->reader, from, to, &asked, aggregate,
+									      &counted));
+		/* rows of this block come after those of any node folded before */
+		if (counted) {
+			edges->seen_time = 1;
+			edges->open_last_time = 0;
+		}
+		for (unsigned v = 0; v < cursor->manifest->fields.n_values && counted && !status; v++)
+			if ((wanted->firsts | wanted->lasts) >> v & 1 &&
+			    counted & cursor->reader.columns[IFOREST_VALUES + v].present) {
+				edges->seen_firsts |= 1u << v;
+				edges->open_lasts &= ~(1u << v);
+			}
+	}
+	if (block == cursor->leaf.header.n_items)
+		iforest_cursor_stand_at(cursor, leaf_number + 1, 0, 0);
+	else
+		iforest_cursor_stand_at(cursor, leaf_number, block, entry);
+	return status;
+}
+
+/* Passes the leaf page that is held from the position on, where sums are all that is wanted: as a whole without what comes
+ * before it, if that is less. Its node has to have counted the same entries. */
+static enum iforest_status fold_end(struct iforest_cursor *cursor, const uint8_t *node, const struct iforest_wanted *wanted,
+				    struct iforest_aggregate *aggregate, bool *done)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+	struct iforest_sums all = { .n_rows = 0 }, rest;
+	enum iforest_status status;
+
+	*done = iforest_wants_sums(wanted, fields) && iforest_node_dead(node) == cursor->leaf.header.n_dead;
+	if (!*done)
+		return IFOREST_OK;
+	iforest_sums_add_node(&all, node, fields, wanted->values);
+	iforest_cursor_read_block(cursor, cursor->block);
+	status = iforest_cursor_blame_leaf(cursor, iforest_leaf_sums_from(&cursor->leaf, &all, &cursor->reader, cursor->entry,
+									  wanted->values, &rest));
+	if (!status)
+		iforest_sums_add_to_aggregate(&rest, wanted, aggregate);
+	iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	return status;
+}
+
+static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
+					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					     struct iforest_aggregate *aggregate)
+{
+	bool is_below, is_at_start = cursor->block == 0 && cursor->entry == 0, done = false, known = true;
+	struct iforest_key first, last;
+	unsigned block, entry = 0;
+	const uint8_t *node;
+	enum iforest_status status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+
+	if (status)
+		return status;
+	first = iforest_node_first(node);
+	last = iforest_node_last(node);
+	is_below = iforest_key_compare(&last, key) < 0;
+	done = is_below ? fold_rest(cursor, wanted, aggregate) : is_at_start && iforest_key_compare(&first, key) >= 0;
+	if (!done && edges->asked)
+		status = iforest_cursor_leaf_remainder(cursor, cursor->leaf_number, edges->asked->filter, &node,
+						       &known);
+	if (!known)
+		wanted = edges->asked;
+	if (!status && !done && !is_below && edges->has_nodes && is_at_start)
+		status = fold_cut(cursor, key, node, wanted, aggregate, &done);
+	if (status || done)
+		return status;
+	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	block = status ? 0 : cursor->leaf.header.n_items;
+	if (!status && !is_below)
+		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
+	else if (!status && !is_at_start)
+		status = fold_end(cursor, node, wanted, aggregate, &done);
+	return status || done ? status : fold_in_leaf(cursor, block, entry, wanted, edges, aggregate);
+}
+
+/* ---- Counts and sums alone ---- */
+
+/* What is passed on the way to a key. Every place that is reached cuts a leaf page and the rows of nodes above it; of each the
+ * shorter part is added up once, and what comes after the place is kept for when it is passed. */
+struct passing {
+	struct iforest_cursor *cursor;
+	const struct iforest_key *key;
+	const struct iforest_wanted *wanted;
+	bool of_value;             /* of nodes: has the first value column sums, wanted or not? */
+	struct iforest_sums sums;
+	bool is_declined;          /* a leaf page is not what its node says: it has to be folded entry by entry */
+};
+
+static const uint8_t *node_at(const struct iforest_cursor *cursor, unsigned level, unsigned k)
+{
+	return iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
+}
+
+static void add_node(const struct passing *passing, const uint8_t *node, struct iforest_sums *sums)
+{
+	passing->cursor->n_nodes_folded++;
+	iforest_sums_add_node(sums, node, &passing->cursor->manifest->fields, passing->of_value);
+}
+
+/* Nodes [from, to) of the page that is held. */
+static struct iforest_sums row_of(const struct passing *passing, unsigned level, unsigned from, unsigned to)
+{
+	struct iforest_sums sums = { .n_rows = 0 };
+
+	for (unsigned k = from; k < to; k++)
+		add_node(passing, node_at(passing->cursor, level, k), &sums);
+	return sums;
+}
+
+/* At the first leaf page under node i of a level, of which each has `span`. */
+static void stand_before(struct iforest_cursor *cursor, uint64_t i, uint64_t span)
+{
+	uint64_t n_leaves = cursor->run->n_leaves;
+
+	iforest_cursor_stand_at(cursor, i * span < n_leaves ? i * span : n_leaves, 0, 0);
+}
+
+static bool is_passed(const struct passing *passing, const uint8_t *node)
+{
+	struct iforest_key last = iforest_node_last(node);
+
+	return iforest_key_compare(&last, passing->key) < 0;
+}
+
+/* The last node of the page that is held, from `low` on, that begins before the key. As a rule the one that was expected. */
+static unsigned last_node(const struct passing *passing, unsigned level, unsigned low)
+{
+	const struct iforest_cursor *cursor = passing->cursor;
+	uint64_t expected = cursor->expected[0].leaf_number, first = cursor->path[level].number * cursor->manifest->fanout;
+	bool is_expected = level == 1 && expected != UINT64_MAX && expected > first;
+
+	return iforest_cursor_last_node_near(cursor, level, low, is_expected ? (unsigned)(expected - first) : 0, passing->key,
+					     false);
+}
+
+/* Sees to it that the page with node i of a level is held; *k: the node's number in it. */
+static enum iforest_status hold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned *k)
+{
+	uint64_t fanout = cursor->manifest->fanout, first = cursor->path[level].number * fanout;
+	const uint8_t *node;
+
+	*k = (unsigned)(i - first);
+	if (cursor->path[level].is_held && i >= first && i - first < cursor->path[level].header.n_items)
+		return IFOREST_OK;
+	*k = (unsigned)(i % fanout);
+	return iforest_cursor_node(cursor, level, i, &node);
+}
+
+/* ---- the leaf page that the key cuts ---- */
+
+/* Does the key belong in the block in which the cursor stands, at or after its entry? */
+static bool is_in_same_block(const struct passing *passing)
+{
+	const struct iforest_cursor *cursor = passing->cursor;
+	struct iforest_key next;
+
+	if (!iforest_cursor_is_at_rest(cursor) || !cursor->path[0].is_held || cursor->path[0].number != cursor->leaf_number ||
+	    !cursor->reader_is_open || cursor->reader.number != cursor->block)
+		return false;
+	if (cursor->block + 1u == cursor->leaf.header.n_items)
+		return true;
+	next = iforest_leaf_block(&cursor->leaf, cursor->block + 1).first;
+	return iforest_key_compare(&next, passing->key) > 0;
+}
+
+/* Notes that the cursor stands in the block of its reader and what comes after, or at the end of the page. */
+static enum iforest_status stand_in_leaf(struct passing *passing, unsigned entry, const struct iforest_sums *rest)
+{
+	struct iforest_cursor *cursor = passing->cursor;
+	struct iforest_leaf_cut *cut = &cursor->rest.cut;
+	uint64_t number = cursor->leaf_number;
+	unsigned block = cursor->reader.number;
+	enum iforest_status status = IFOREST_OK;
+
+	cursor->rest.leaf_number = UINT64_MAX;
+	if (entry == cursor->reader.block.n) {
+		entry = 0;
+		block++;
+	}
+	if (block == cursor->leaf.header.n_items) {
+		iforest_cursor_stand_at(cursor, number + 1, 0, 0);
+		return IFOREST_OK;
+	}
+	*cut = (struct iforest_leaf_cut){ .block = block, .entry = entry };
+	cut->first = iforest_leaf_block(&cursor->leaf, block).first;
+	cut->first.ref = INT64_MIN;
+	if (entry > 0 && !cut->first.time_is_null)
+		status = iforest_block_pick(&cursor->reader, IFOREST_TIMES, entry, &cut->first.time);
+	if (status)
+		return iforest_cursor_blame_leaf(cursor, status);
+	cursor->rest.leaf_number = number;
+	cursor->rest.wanted = *passing->wanted;
+	cursor->rest.aggregate.n_rows = cursor->rest.aggregate.n_dead = cursor->rest.aggregate.values[0].n = 0;
+	cursor->rest.aggregate.values[0].sum = 0;
+	iforest_sums_add_to_aggregate(rest, passing->wanted, &cursor->rest.aggregate);
+	iforest_cursor_stand_at(cursor, number, block, entry);
+	return IFOREST_OK;
+}
+
+/* The entry of the reader's block at which the key stands, from one on. As a rule a near one. */
+static enum iforest_status find_near(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned from,
+				     unsigned *entry)
+{
+	const struct iforest_block *block = &reader->block;
+
+	if (!(reader->unpacked >> IFOREST_TIMES & 1) || block->time_is_null || key->time_is_null ||
+	    key->series != block->series)
+		return iforest_block_find(reader, key, entry);
+	for (*entry = from; *entry < block->n && block->times[*entry] < key->time; ++*entry)
+		;
+	return IFOREST_OK;
+}
+
+/* Goes on within a block: windows may be narrower than blocks. */
+static enum iforest_status cut_same_block(struct passing *passing, struct iforest_sums *rest)
+{
+	struct iforest_cursor *cursor = passing->cursor;
+	struct iforest_sums between = { .n_rows = 0 };
+	unsigned from = cursor->entry, entry;
+	enum iforest_status status = find_near(&cursor->reader, passing->key, from, &entry);
+
+	if (!status && entry > from)
+		status = iforest_block_add_sums(&cursor->reader, from, entry, passing->wanted->values, &between);
+	if (status || entry <= from)
+		return iforest_cursor_blame_leaf(cursor, status);
+	iforest_sums_take_out(rest, &between);
+	iforest_sums_add(&passing->sums, &between);
+	return stand_in_leaf(passing, entry, rest);
+}
+
+/* Passes what of the leaf page in which the cursor stands comes before the key. all: what its node says of it; left: what of
+ * that has not been passed. */
+static enum iforest_status cut_leaf(struct passing *passing, const struct iforest_sums *all, const struct iforest_sums *left)
+{
+	struct iforest_cursor *cursor = passing->cursor;
+	enum iforest_status status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	struct iforest_sums rest;
+	unsigned block, entry;
+
+	if (status)
+		return status;
+	passing->is_declined = all->n_dead != cursor->leaf.header.n_dead;
+	if (passing->is_declined)
+		return IFOREST_OK;
+	block = iforest_leaf_find_block(&cursor->leaf, passing->key);
+	iforest_leaf_expect_block(&cursor->leaf, block);
+	iforest_cursor_read_block(cursor, block);
+	status = iforest_block_find(&cursor->reader, passing->key, &entry);
+	if (!status && (block < cursor->block || (block == cursor->block && entry <= cursor->entry)))
+		return IFOREST_OK; /* the key lies behind */
+	if (!status)
+		status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, entry, passing->wanted->values, &rest);
+	if (status)
+		return iforest_cursor_blame_leaf(cursor, status);
+	iforest_sums_add(&passing->sums, left);
+	iforest_sums_take_out(&passing->sums, &rest);
+	return stand_in_leaf(passing, entry, &rest);
+}
+
+/* What comes from the position within a leaf page on, if it is not known. */
+static enum iforest_status find_rest(struct passing *passing, const struct iforest_sums *all, struct iforest_sums *rest)
+{
+	struct iforest_cursor *cursor = passing->cursor;
+	enum iforest_status status;
+
+	if (iforest_cursor_is_at_rest(cursor) && cursor->rest.wanted.values == passing->wanted->values &&
+	    iforest_wants_sums(&cursor->rest.wanted, &cursor->manifest->fields)) {
+		*rest = iforest_sums_of_aggregate(&cursor->rest.aggregate, passing->wanted);
+		return IFOREST_OK;
+	}
+	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	if (status)
+		return status;
+	passing->is_declined = all->n_dead != cursor->leaf.header.n_dead;
+	if (passing->is_declined)
+		return IFOREST_OK;
+	iforest_cursor_read_block(cursor, cursor->block);
+	status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, cursor->entry, passing->wanted->values, rest);
+	return iforest_cursor_blame_leaf(cursor, status);
+}
+
+/* Standing within a leaf page: passes the rest of it, or what of that comes before the key; *is_there: that was it. */
+static enum iforest_status leave_leaf(struct passing *passing, bool *is_there)
+{
+	struct iforest_cursor *cursor = passing->cursor;
+	struct iforest_sums all = { .n_rows = 0 }, rest;
+	unsigned k;
+	const uint8_t *node;
+	enum iforest_status status = hold_node(cursor, 1, cursor->leaf_number, &k);
+
+	*is_there = true;
+	if (status)
+		return status;
+	node = node_at(cursor, 1, k);
+	iforest_sums_add_node(&all, node, &cursor->manifest->fields, passing->of_value);
+	status = find_rest(passing, &all, &rest);
+	if (status || passing->is_declined)
+		return status;
+	*is_there = !is_passed(passing, node);
+	if (!*is_there) {
+		iforest_sums_add(&passing->sums, &rest);
+		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+		return IFOREST_OK;
+	}
+	if (iforest_cursor_is_at_rest(cursor) && iforest_key_compare(&cursor->rest.cut.first, passing->key) >= 0)
+		return IFOREST_OK;
+	return is_in_same_block(passing) ? cut_same_block(passing, &rest) : cut_leaf(passing, &all, &rest);
+}
+
+/* ---- rows of nodes ---- */
+
+/* Down to the key, which lies under node i of a level: passes what comes before it. */
+static enum iforest_status descend(struct passing *passing, unsigned level, uint64_t i, uint64_t span, struct iforest_sums all)
+{
+	struct iforest_cursor *cursor = passing->cursor;
+
+	while (level > 1) {
+		struct iforest_held_page *held = &cursor->path[--level];
+		enum iforest_status status = iforest_cursor_hold(cursor, level, i);
+		struct iforest_sums before, own = { .n_rows = 0 };
+		unsigned k, n = held->header.n_items;
+
+		if (status)
+			return status;
+		span /= cursor->manifest->fanout;
+		i *= cursor->manifest->fanout;
+		k = last_node(passing, level, 0);
+		add_node(passing, node_at(cursor, level, k), &own);
+		if (k < n / 2) {
+			before = row_of(passing, level, 0, k);
+			held->after = all;
+			iforest_sums_take_out(&held->after, &before);
+			iforest_sums_take_out(&held->after, &own);
+		} else {
+			held->after = row_of(passing, level, k + 1, n);
+			before = all;
+			iforest_sums_take_out(&before, &held->after);
+			iforest_sums_take_out(&before, &own);
+		}
+		held->after_node = k + 1;
+		iforest_sums_add(&passing->sums, &before);
+		i += k;
+		if (is_passed(passing, node_at(cursor, level, k))) {
+			iforest_sums_add(&passing->sums, &own);
+			stand_before(cursor, i + 1, span);
+			return IFOREST_OK;
+		}
+		all = own;
+	}
+	stand_before(cursor, i, span);
+	if (i >= cursor->run->n_leaves)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    i / cursor->manifest->fanout);
+	return cut_leaf(passing, &all, &all);
+}
+
+/* Along the row of the page that is held, from node k on, which begins before the key. */
+static enum iforest_status go_along(struct passing *passing, unsigned level, unsigned k, uint64_t span)
+{
+	struct iforest_cursor *cursor = passing->cursor;
+	struct iforest_held_page *held = &cursor->path[level];
+	unsigned last = last_node(passing, level, k);
+	uint64_t i = held->number * cursor->manifest->fanout + last;
+	struct iforest_sums own = { .n_rows = 0 }, before = row_of(passing, level, k, last);
+
+	add_node(passing, node_at(cursor, level, last), &own);
+	iforest_sums_add(&passing->sums, &before);
+	if (held->after_node == k) {
+		iforest_sums_take_out(&held->after, &before);
+		iforest_sums_take_out(&held->after, &own);
+		held->after_node = last + 1;
+	}
+	if (!is_passed(passing, node_at(cursor, level, last)))
+		return descend(passing, level, i, span, own);
+	iforest_sums_add(&passing->sums, &own);
+	stand_before(cursor, i + 1, span);
+	return IFOREST_OK;
+}
+
+/* Standing at the start of a leaf page: climbs while rows lie before the key, then goes along one and down. */
+static enum iforest_status pass_rows(struct passing *passing)
+{
+	struct iforest_cursor *cursor = passing->cursor;
+	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, span = 1;
+
+	for (unsigned level = 1; level <= cursor->run->n_levels && i * span < cursor->run->n_leaves; level++) {
+		const struct iforest_held_page *held;
+		struct iforest_sums row;
+		unsigned k;
+		enum iforest_status status;
+
+		/* from its first node on a row is a node of the level above */
+		for (; level < cursor->run->n_levels && i % fanout == 0; level++, span *= fanout)
+			i /= fanout;
+		held = &cursor->path[level];
+		status = hold_node(cursor, level, i, &k);
+		if (status)
+			return status;
+		if (!is_passed(passing, node_at(cursor, level, held->header.n_items - 1u))) {
+			stand_before(cursor, i, span);
+			return iforest_cursor_begins_before(cursor, level, k, passing->key, false) ?
+				       go_along(passing, level, k, span) :
+				       IFOREST_OK;
+		}
+		row = held->after_node == k ? held->after : row_of(passing, level, k, held->header.n_items);
+		iforest_sums_add(&passing->sums, &row);
+		i = held->number + 1;
+		span *= fanout;
+	}
+	iforest_cursor_stand_at(cursor, cursor->run->n_leaves, 0, 0);
+	return IFOREST_OK;
+}
+
+static enum iforest_status cursor_sums_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+					      bool *done)
+{
+	const struct iforest_fields *fields = &cursor->manifest->fields;
+	struct passing passing = { .cursor = cursor, .key = key, .wanted = wanted,
+				   .of_value = fields->n_values > 0 && fields->kinds[0] == IFOREST_INT64 };
+	enum iforest_status status = IFOREST_OK;
+	bool is_there = false;
+
+	if (cursor->block > 0 || cursor->entry > 0)
+		status = leave_leaf(&passing, &is_there);
+	if (!status && !is_there)
+		status = pass_rows(&passing);
+	iforest_sums_add_to_aggregate(&passing.sums, wanted, aggregate);
+	*done = !passing.is_declined;
+	return status;
+}
+
+/* ---- The fold ---- */
+
+/* Whether a node that lies below the key as a whole may be used: all of its entries count, or none, or what is left of it
+ * without the others can be had, and becomes *node. */
+static enum iforest_status judge_whole(struct iforest_cursor *cursor, unsigned level, uint64_t i,
+				       const struct iforest_filter *filter, const struct iforest_edges *edges,
+				       const uint8_t **node, enum iforest_verdict *verdict)
+{
+	const uint8_t *left = edges->asked ? *node : NULL;
+	enum iforest_status status = IFOREST_OK;
+
+	if (edges->asked)
+		status = iforest_cursor_remainder(cursor, level, i, edges->asked->filter, &left);
+	if (left)
+		*node = left;
+	*verdict = left ? IFOREST_ALL : iforest_cursor_verdict(edges->asked ? edges->asked->filter : filter, *node);
+	return status;
+}
+
+/* Whether node i of the level may be used whole: it lies below the key, and so on. */
+static enum iforest_status judge_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const struct iforest_key *key,
+				      const struct iforest_filter *filter, const struct iforest_edges *edges,
+				      const uint8_t **node, enum iforest_verdict *verdict)
+{
+	struct iforest_key last;
+	enum iforest_status status = iforest_cursor_node(cursor, level, i, node);
+
+	*verdict = IFOREST_SOME;
+	if (status)
+		return status;
+	last = iforest_node_last(*node);
+	return iforest_key_compare(&last, key) < 0 ? judge_whole(cursor, level, i, filter, edges, node, verdict) : IFOREST_OK;
+}
+
+static bool is_mixed(enum iforest_verdict verdict)
+{
+	return verdict == IFOREST_MOST || verdict == IFOREST_SOME;
+}
+
+/* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole; *passed is its level, 0
+ * for none. Tried from the highest level down, so that only pages on the way to the key are opened. */
+static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, const struct iforest_key *key,
+					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					     struct iforest_aggregate *aggregate, unsigned *passed)
+{
+	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, n_leaves = 1;
+	unsigned level = 1;
+	enum iforest_verdict verdict = IFOREST_SOME;
+	const uint8_t *node;
+	enum iforest_status status;
+
+	for (; level <= cursor->run->n_levels && i % fanout == 0; level++) {
+		i /= fanout;
+		n_leaves *= fanout;
+	}
+	status = judge_node(cursor, level, i, key, wanted->filter, edges, &node, &verdict);
+	while (!status && is_mixed(verdict) && level > 1) {
+		level--;
+		i *= fanout;
+		n_leaves /= fanout;
+		status = judge_node(cursor, level, i, key, wanted->filter, edges, &node, &verdict);
+	}
+	*passed = is_mixed(verdict) ? 0 : level;
+	if (status || !*passed)
+		return status;
+	if (verdict == IFOREST_ALL)
+		status = cursor_fold_node(cursor, level, i, node, wanted, edges, aggregate);
+	if (n_leaves > cursor->run->n_leaves - cursor->leaf_number)
+		n_leaves = cursor->run->n_leaves - cursor->leaf_number;
+	iforest_cursor_stand_at(cursor, cursor->leaf_number + n_leaves, 0, 0);
+	return status;
+}
+
+/* Passes a node that is used whole, or what of a leaf page lies before the key; *moving: into another leaf page. *level is the
+ * node's, 0 for entries of a leaf page. */
+static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct iforest_key *key,
+				     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				     struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
+{
+	uint64_t leaf_number = cursor->leaf_number;
+	enum iforest_status status = IFOREST_OK;
+
+	*level = 0;
+	if (cursor->block == 0 && cursor->entry == 0)
+		status = fold_largest_node(cursor, key, wanted, edges, aggregate, level);
+	edges->has_nodes = edges->has_nodes || *level;
+	if (!status && !*level)
+		status = cursor_fold_leaf(cursor, key, wanted, edges, aggregate);
+	*moving = cursor->leaf_number != leaf_number;
+	return status;
+}
+
+/* Passes a leaf page that lies below the key as a whole, since the next one begins below it. */
+static enum iforest_status pass_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
+				     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				     struct iforest_aggregate *aggregate)
+{
+	uint64_t leaf_number = cursor->leaf_number;
+	enum iforest_status status = cursor_fold_leaf(cursor, key, wanted, edges, aggregate);
+
+	if (!status && cursor->leaf_number == leaf_number)
+		status = iforest_cursor_blame(cursor, IFOREST_CORRUPT, "entries are out of order", 0, leaf_number);
+	return status;
+}
+
+/* Standing at a leaf page that is not the first of those under its node page: passes those of them that lie below the key, but
+ * for the last, which the key may cut; memory of that one begins to be fetched meanwhile. */
+static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct iforest_key *key,
+				    const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				    struct iforest_aggregate *aggregate)
+{
+	const struct iforest_pager *pager = cursor->store->pager;
+	uint64_t fanout = cursor->manifest->fanout, number = cursor->leaf_number / fanout, first = number * fanout, end;
+	enum iforest_status status = iforest_cursor_hold(cursor, 1, number);
+
+	if (status || cursor->leaf_number - first >= cursor->path[1].header.n_items)
+		return status;
+	end = first + iforest_cursor_last_node(cursor, 1, (unsigned)(cursor->leaf_number - first), key, false);
+	end = end < cursor->run->n_leaves ? end : cursor->run->n_leaves - 1; /* a forged page may claim more */
+	if (pager->borrow && pager->expect)
+		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, end), false);
+	while (!status && cursor->leaf_number < end) {
+		const uint8_t *node = iforest_node_at(cursor->path[1].page.bytes, &cursor->manifest->fields,
+						      (unsigned)(cursor->leaf_number - first));
+		enum iforest_verdict verdict;
+
+		status = judge_whole(cursor, 1, cursor->leaf_number, wanted->filter, edges, &node, &verdict);
+		edges->has_nodes = edges->has_nodes || !is_mixed(verdict);
+		if (!status && verdict == IFOREST_ALL)
+			status = cursor_fold_node(cursor, 1, cursor->leaf_number, node, wanted, edges, aggregate);
+		if (!status && is_mixed(verdict))
+			status = pass_leaf(cursor, key, wanted, edges, aggregate);
+		else
+			iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	}
+	return status;
+}
+
+static bool is_within_row(const struct iforest_cursor *cursor)
+{
+	return cursor->block == 0 && cursor->entry == 0 && cursor->leaf_number % cursor->manifest->fanout != 0;
+}
+
+/* First and last rows are looked for in what is left of the pages under a node. Where that may have been forgotten, and nothing
+ * can be added, they are not sought there. */
+static bool goes_by_remainders(const struct iforest_wanted *wanted)
+{
+	const struct iforest_remainders *remainders = wanted->filter ? wanted->filter->remainders : NULL;
+
+	return remainders && !(remainders->is_fixed && (wanted->firsts | wanted->lasts || wanted->times));
+}
+
+enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+{
+	struct iforest_edges edges = { .seen_firsts = 0 };
+	struct iforest_wanted without = *wanted;
+	enum iforest_status status = IFOREST_OK;
+	bool moving = true, done = false;
+	unsigned level;
+
+	if (key->ref == INT64_MIN && iforest_wants_sums(wanted, &cursor->manifest->fields))
+		status = cursor_sums_until(cursor, key, wanted, aggregate, &done);
+	if (status || done)
+		return status;
+	if (goes_by_remainders(wanted)) {
+		edges.asked = wanted;
+		without.filter = NULL;
+		wanted = &without;
+	}
+	while (!status && moving && cursor->leaf_number < cursor->run->n_leaves) {
+		if (is_within_row(cursor))
+			status = fold_row(cursor, key, wanted, &edges, aggregate);
+		if (!status)
+			status = fold_step(cursor, key, wanted, &edges, aggregate, &level, &moving);
+	}
+	return status ? status : cursor_fold_lasts(cursor, &edges, aggregate);
+}
+
+enum iforest_status iforest_cursor_fold_piece(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+					      unsigned *level, uint64_t *number, bool *at_end)
+{
+	struct iforest_edges edges = { .seen_firsts = 0 };
+	enum iforest_status status = IFOREST_OK;
+	bool moving = cursor->leaf_number < cursor->run->n_leaves;
+
+	*level = 0;
+	*number = cursor->leaf_number;
+	if (moving)
+		status = fold_step(cursor, key, wanted, &edges, aggregate, level, &moving);
+	for (unsigned k = 1; k < *level; k++)
+		*number /= cursor->manifest->fanout;
+	*at_end = !moving;
+	return status ? status : cursor_fold_lasts(cursor, &edges, aggregate);
 }

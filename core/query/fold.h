@@ -1,6 +1,6 @@
 /* fold.h -- Fold. */
-#ifndef IFOREST_FOLD_H
-#define IFOREST_FOLD_H
+#ifndef IFOREST_QUERY_FOLD_H
+#define IFOREST_QUERY_FOLD_H
 
 #include "core/run/cursor.h"
 

@@ -8,11 +8,11 @@
  * time to its latest end: a gap that is longer than its width would have to begin before its first start, which ends it, or
  * after its last one.
  */
-#ifndef IFOREST_GAP_H
-#define IFOREST_GAP_H
+#ifndef IFOREST_QUERY_GAP_H
+#define IFOREST_QUERY_GAP_H
 
+#include "core/query/iterator.h"
 #include "core/query/scan.h"
-#include "core/query/walk.h"
 
 struct iforest_gap {
 	int64_t start, end;  /* [start, end), start < end */

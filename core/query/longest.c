@@ -1,15 +1,93 @@
-#include "core/query/overlap_longest_internal.h"
+#include "core/query/longest.h"
 
 #include "core/base/bits.h"
+#include "core/page/page_maxima.h"
+#include "core/run/cursor.h"
 
-const struct iforest_page_peaks *iforest_longest_peaks(struct iforest_cursor *cursor)
+/* A bucket [from, to), and the best so far. */
+struct iforest_longest_search {
+	struct iforest_longest *longest;
+	struct iforest_cursor *cursor;
+	uint32_t run;
+	unsigned duration;           /* value column */
+	int64_t from, to;
+	struct iforest_row best;
+	bool found;                  /* a span overlaps it */
+};
+
+/* Does a span end after the time? */
+static inline bool iforest_longest_outlives(int64_t time, int64_t duration, int64_t bound)
+{
+	return duration > 0 && (time >= bound || (uint64_t)duration > (uint64_t)bound - (uint64_t)time);
+}
+
+/* Does a span that starts before the bucket's end overlap the bucket? */
+static inline bool iforest_longest_overlaps(const struct iforest_longest_search *search, int64_t time, int64_t duration)
+{
+	return time >= search->from || iforest_longest_outlives(time, duration, search->from);
+}
+
+/* Takes a span that overlaps the bucket for the best, if it is. */
+static inline void iforest_longest_offer(struct iforest_longest_search *search, const struct iforest_row *row)
+{
+	search->found = true;
+	if (!search->best.is_set || iforest_row_is_greater(row, &search->best))
+		search->best = *row;
+}
+
+/* Has the node entries of the series; has it no others, nor NULL times? */
+static inline bool iforest_longest_has_series(const uint8_t *node, uint64_t series)
+{
+	return iforest_node_first(node).series <= series && iforest_node_last(node).series >= series;
+}
+
+static inline bool iforest_longest_is_pure(const uint8_t *node, uint64_t series)
+{
+	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+
+	return first.series == series && last.series == series && !last.time_is_null;
+}
+
+static inline struct iforest_row iforest_longest_of_node(const struct iforest_longest_search *search, const uint8_t *node)
+{
+	return iforest_node_extreme(node, &search->cursor->manifest->fields, search->duration, 1);
+}
+
+/* ---- in the leaf page that the cursor holds ---- */
+
+/* Its peaks, NULL where it has none. */
+static const struct iforest_page_peaks *longest_peaks(struct iforest_cursor *cursor);
+
+/* Unpacks a block's times and durations; *which are its live entries. */
+static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which);
+
+/* Entry i of that block, with its ref. */
+static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_row *row);
+
+/* Looks in a leaf page for spans that start before the bucket's end and overlap it. */
+static enum iforest_status longest_search_leaf(struct iforest_longest_search *search, uint64_t number);
+
+/* ---- what was passed ---- */
+
+/* Keeps a node all of whose spans start before that time, if one may be open then. */
+static enum iforest_status longest_keep(struct iforest_longest_search *search, unsigned level, uint64_t number,
+					 const uint8_t *node, int64_t time);
+
+/* Offers the longest of the spans that were kept and are open where the bucket begins. The search's run and cursor are
+ * others afterwards. */
+static enum iforest_status longest_look_back(struct iforest_longest_search *search);
+
+/* Keeps nothing any more. */
+static void longest_forget(struct iforest_longest *longest);
+
+static const struct iforest_page_peaks *longest_peaks(struct iforest_cursor *cursor)
 {
 	struct iforest_page_peaks *peaks = cursor->path[0].page.peaks;
 
 	return peaks && iforest_leaf_has_peaks(&cursor->leaf, peaks) ? peaks : NULL;
 }
 
-enum iforest_status iforest_longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which)
+static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
 	enum iforest_status status;
@@ -22,7 +100,7 @@ enum iforest_status iforest_longest_read_block(struct iforest_longest_search *se
 	return iforest_cursor_blame_leaf(search->cursor, status);
 }
 
-enum iforest_status iforest_longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_row *row)
+static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_row *row)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
 	int64_t ref = 0;
@@ -37,7 +115,7 @@ static enum iforest_status search_block(struct iforest_longest_search *search, u
 {
 	const struct iforest_block *block = &search->cursor->reader.block;
 	uint64_t which;
-	enum iforest_status status = iforest_longest_read_block(search, b, &which);
+	enum iforest_status status = longest_read_block(search, b, &which);
 
 	for (which = status ? 0 : which; which && !status; which &= which - 1) {
 		unsigned i = iforest_trailing_zeros(which);
@@ -52,7 +130,7 @@ static enum iforest_status search_block(struct iforest_longest_search *search, u
 		search->found = true;
 		if (!is_present || (search->best.is_set && duration < search->best.value.integer))
 			continue;
-		status = iforest_longest_row(search, i, &row);
+		status = longest_row(search, i, &row);
 		if (!status)
 			iforest_longest_offer(search, &row);
 	}
@@ -123,15 +201,493 @@ static enum iforest_status search_peaks(struct iforest_longest_search *search, c
 	return status;
 }
 
-enum iforest_status iforest_longest_search_leaf(struct iforest_longest_search *search, uint64_t number)
+static enum iforest_status longest_search_leaf(struct iforest_longest_search *search, uint64_t number)
 {
 	const struct iforest_page_peaks *peaks;
 	enum iforest_status status = iforest_cursor_hold(search->cursor, 0, number);
 
 	if (status)
 		return status;
-	peaks = iforest_longest_peaks(search->cursor);
+	peaks = longest_peaks(search->cursor);
 	if (!peaks)
 		return search_blocks(search);
 	return peaks->series == search->longest->series ? search_peaks(search, peaks) : IFOREST_OK;
+}
+
+/* ---- Spans that started before the bucket ---- */
+
+enum { NO_ITEM = UINT32_MAX, FIRST_RESERVED = 32, LEAST_TO_CLEAR = 64 };
+
+/* ---- items ---- */
+
+static bool item_comes_before(const void *context, uint32_t a, uint32_t b)
+{
+	const struct iforest_longest *longest = context;
+
+	return iforest_row_is_greater(&longest->items[a].longest, &longest->items[b].longest);
+}
+
+static void longest_forget(struct iforest_longest *longest)
+{
+	longest->heap.comes_before = item_comes_before;
+	longest->heap.context = longest;
+	longest->heap.n = longest->n_items = 0;
+	longest->free = NO_ITEM;
+	longest->n_to_clear = LEAST_TO_CLEAR;
+}
+
+static bool has_ended(const struct iforest_longest_item *item, int64_t time)
+{
+	if (item->kind == IFOREST_LONGEST_SPAN)
+		return !iforest_longest_outlives(item->longest.time, item->longest.value.integer, time);
+	return item->latest_end <= time && item->latest_end != INT64_MAX;
+}
+
+static void give_item(struct iforest_longest *longest, uint32_t i)
+{
+	longest->items[i].next = longest->free;
+	longest->free = i;
+}
+
+/* Takes what has ended out of the heap. Pushes write no number that is still to be read, and need no memory. */
+static void clear_ended(struct iforest_longest *longest, int64_t time)
+{
+	const struct iforest_alloc *alloc = longest->scan->store->alloc;
+	struct iforest_heap *heap = &longest->heap;
+	uint32_t n = heap->n;
+
+	heap->n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (has_ended(&longest->items[heap->items[i]], time))
+			give_item(longest, heap->items[i]);
+		else
+			iforest_heap_push(heap, alloc, heap->items[i]);
+	}
+	longest->n_to_clear = 2 * heap->n + LEAST_TO_CLEAR;
+}
+
+static enum iforest_status take_item(struct iforest_longest *longest, uint32_t *i)
+{
+	const struct iforest_alloc *alloc = longest->scan->store->alloc;
+
+	*i = longest->free;
+	if (*i != NO_ITEM) {
+		longest->free = longest->items[*i].next;
+		return IFOREST_OK;
+	}
+	if (longest->n_items == longest->n_reserved) {
+		uint32_t n = longest->n_reserved ? 2 * longest->n_reserved : FIRST_RESERVED;
+		void *items = NULL;
+
+		if (n > longest->n_reserved)
+			items = alloc->reallocate(alloc->context, longest->items, n * sizeof *longest->items);
+		if (!items)
+			return IFOREST_NO_MEMORY;
+		longest->items = items;
+		longest->n_reserved = n;
+	}
+	*i = longest->n_items++;
+	return IFOREST_OK;
+}
+
+static enum iforest_status push(struct iforest_longest *longest, const struct iforest_longest_item *item, int64_t time)
+{
+	uint32_t i;
+	enum iforest_status status;
+
+	if (longest->heap.n >= longest->n_to_clear)
+		clear_ended(longest, time);
+	status = take_item(longest, &i);
+	if (status)
+		return status;
+	longest->items[i] = *item;
+	return iforest_heap_push(&longest->heap, longest->scan->store->alloc, i);
+}
+
+static enum iforest_status longest_keep(struct iforest_longest_search *search, unsigned level, uint64_t number,
+					 const uint8_t *node, int64_t time)
+{
+	struct iforest_longest_item item = { .kind = IFOREST_LONGEST_NODE, .run = search->run, .level = level, .number = number,
+		.latest_end = iforest_node_latest_end(node, &search->cursor->manifest->fields) };
+
+	if (has_ended(&item, time) || iforest_node_rows(node) == 0 ||
+	    !iforest_longest_has_series(node, search->longest->series))
+		return IFOREST_OK;
+	item.longest = iforest_longest_of_node(search, node);
+	item.is_ours = iforest_longest_is_pure(node, search->longest->series);
+	return item.longest.is_set && item.longest.value.integer > 0 ? push(search->longest, &item, time) : IFOREST_OK;
+}
+
+/* ---- opening them ---- */
+
+static enum iforest_status keep_spans(struct iforest_longest_search *search, unsigned b)
+{
+	const struct iforest_block *block = &search->cursor->reader.block;
+	struct iforest_longest_item item = { .kind = IFOREST_LONGEST_SPAN, .run = search->run, .is_ours = true };
+	uint64_t which;
+	enum iforest_status status = longest_read_block(search, b, &which);
+
+	for (which &= status ? 0 : block->present[search->duration]; which && !status; which &= which - 1) {
+		unsigned i = iforest_trailing_zeros(which);
+
+		if (!iforest_longest_outlives(block->times[i], block->values[search->duration][i], search->from))
+			continue;
+		status = longest_row(search, i, &item.longest);
+		if (!status)
+			status = push(search->longest, &item, search->from);
+	}
+	return status;
+}
+
+static enum iforest_status keep_peaks(struct iforest_longest_search *search, const struct iforest_page_peaks *peaks,
+				      const struct iforest_longest_item *page)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	for (unsigned b = 0; b < peaks->n && !status; b++) {
+		const struct iforest_peak *peak = &peaks->blocks[b];
+		struct iforest_longest_item item = { .kind = IFOREST_LONGEST_BLOCK, .run = page->run, .number = page->number,
+			.block = b, .is_ours = true, .latest_end = peak->latest_end,
+			.longest = { .value.integer = peak->value, .time = peak->time, .ref = peak->ref, .is_set = true } };
+
+		if (peak->value > 0 && !has_ended(&item, search->from))
+			status = push(search->longest, &item, search->from);
+	}
+	return status;
+}
+
+static enum iforest_status open_leaf(struct iforest_longest_search *search, const struct iforest_longest_item *item)
+{
+	struct iforest_cursor *cursor = search->cursor;
+	const struct iforest_page_peaks *peaks;
+	enum iforest_status status;
+
+	if (item->number >= cursor->run->n_leaves)
+		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    item->number / cursor->manifest->fanout);
+	status = iforest_cursor_hold(cursor, 0, item->number);
+	if (status)
+		return status;
+	if (item->kind == IFOREST_LONGEST_BLOCK)
+		return keep_spans(search, item->block);
+	peaks = longest_peaks(cursor);
+	if (peaks)
+		return peaks->series == search->longest->series ? keep_peaks(search, peaks, item) : IFOREST_OK;
+	for (unsigned b = 0; b < cursor->leaf.header.n_items && !status; b++) {
+		struct iforest_key first = iforest_leaf_block(&cursor->leaf, b).first;
+
+		if (first.series == search->longest->series && !first.time_is_null)
+			status = keep_spans(search, b);
+	}
+	return status;
+}
+
+/* Puts what is under an item in its place. */
+static enum iforest_status open_item(struct iforest_longest_search *search, const struct iforest_longest_item *item)
+{
+	struct iforest_cursor *cursor = search->cursor;
+	unsigned level = item->level - 1;
+	enum iforest_status status;
+
+	if (item->kind == IFOREST_LONGEST_BLOCK || level == 0)
+		return open_leaf(search, item);
+	status = iforest_cursor_hold(cursor, level, item->number);
+	for (unsigned k = 0; !status && k < cursor->path[level].header.n_items; k++) {
+		const uint8_t *node = iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
+
+		status = longest_keep(search, level, item->number * cursor->manifest->fanout + k, node, search->from);
+	}
+	return status;
+}
+
+static enum iforest_status longest_look_back(struct iforest_longest_search *search)
+{
+	struct iforest_longest *longest = search->longest;
+	struct iforest_heap *heap = &longest->heap;
+	enum iforest_status status = IFOREST_OK;
+
+	while (!status && heap->n > 0) {
+		struct iforest_longest_item item = longest->items[heap->items[0]];
+		bool ended = has_ended(&item, search->from);
+		bool is_open = item.is_ours &&
+			iforest_longest_outlives(item.longest.time, item.longest.value.integer, search->from);
+
+		if (is_open) {
+			iforest_longest_offer(search, &item.longest);
+			break;
+		}
+		give_item(longest, iforest_heap_pop(heap));
+		if (ended)
+			continue;
+		search->run = item.run;
+		search->cursor = &longest->behind[item.run];
+		status = open_item(search, &item);
+	}
+	return status;
+}
+
+/* ---- Bucket by bucket ---- */
+
+/* Buckets that a leaf page may have; with more, what starts in each is sooner read entry by entry. */
+enum { BUCKETS_A_LEAF = 256 };
+
+/* ---- going on ---- */
+
+static enum iforest_status look_at_node(struct iforest_longest_search *search, unsigned level, uint64_t number,
+					const uint8_t *node);
+
+/* What is under a node of which its longest span does not tell enough. */
+static enum iforest_status look_below(struct iforest_longest_search *search, unsigned level, uint64_t number)
+{
+	struct iforest_cursor *cursor = search->cursor;
+	struct iforest_key to = iforest_key_at(search->longest->series, search->to);
+	enum iforest_status status;
+
+	if (level == 1)
+		return longest_search_leaf(search, number);
+	status = iforest_cursor_hold(cursor, level - 1, number);
+	for (unsigned k = 0; !status && k < cursor->path[level - 1].header.n_items; k++) {
+		const uint8_t *node = iforest_node_at(cursor->path[level - 1].page.bytes, &cursor->manifest->fields, k);
+
+		if (!iforest_cursor_begins_before(cursor, level - 1, k, &to, false))
+			break;
+		status = look_at_node(search, level - 1, number * cursor->manifest->fanout + k, node);
+	}
+	return status;
+}
+
+/* A node under which spans start that were not looked at before this bucket; all or some before its end. */
+static enum iforest_status look_at_node(struct iforest_longest_search *search, unsigned level, uint64_t number,
+					const uint8_t *node)
+{
+	const struct iforest_fields *fields = &search->cursor->manifest->fields;
+	uint64_t series = search->longest->series;
+	struct iforest_row row;
+	bool is_ours;
+
+	if (iforest_node_rows(node) == 0 || !iforest_longest_has_series(node, series))
+		return IFOREST_OK;
+	if (search->best.is_set &&
+	    iforest_node_extreme_value(node, fields, search->duration, 1).integer < search->best.value.integer)
+		return IFOREST_OK;
+	row = iforest_longest_of_node(search, node);
+	is_ours = row.is_set && iforest_longest_is_pure(node, series);
+	if (is_ours && row.time < search->to && iforest_longest_overlaps(search, row.time, row.value.integer)) {
+		iforest_longest_offer(search, &row);
+		return IFOREST_OK;
+	}
+	if (row.is_set ? is_ours && search->best.is_set && !iforest_row_is_greater(&row, &search->best) : search->found)
+		return IFOREST_OK;
+	return look_below(search, level, number);
+}
+
+/* The largest node that begins with the leaf page that comes next, and ends before the bucket does; *level is 0 if there is
+ * none. */
+static enum iforest_status largest_node(struct iforest_longest_search *search, const struct iforest_key *to, unsigned *level,
+					uint64_t *number, uint64_t *n_leaves, const uint8_t **node)
+{
+	struct iforest_cursor *cursor = search->cursor;
+	uint64_t fanout = cursor->manifest->fanout, n_run = cursor->run->n_leaves;
+	uint64_t passed = search->longest->passed[search->run];
+	enum iforest_status status = IFOREST_OK;
+
+	*number = passed;
+	*n_leaves = 1;
+	for (*level = 1; *level <= cursor->run->n_levels && *number % fanout == 0; ++*level) {
+		*number /= fanout;
+		*n_leaves *= fanout;
+	}
+	for (; *level > 0; --*level, *number *= fanout, *n_leaves /= fanout) {
+		struct iforest_key last;
+
+		status = iforest_cursor_node(cursor, *level, *number, node);
+		if (status)
+			return status;
+		last = iforest_node_last(*node);
+		if (iforest_key_compare(&last, to) < 0)
+			break;
+	}
+	if (*n_leaves > n_run - passed)
+		*n_leaves = n_run - passed;
+	return IFOREST_OK;
+}
+
+/* What starts before the bucket's end and was not passed before. The leaf page that the end cuts is looked at, and passed
+ * later. */
+static enum iforest_status go_on(struct iforest_longest_search *search)
+{
+	struct iforest_longest *longest = search->longest;
+	uint64_t *passed = &longest->passed[search->run];
+	struct iforest_key to = iforest_key_at(longest->series, search->to);
+	enum iforest_status status = IFOREST_OK;
+	unsigned level = 1;
+
+	while (!status && level > 0 && *passed < search->cursor->run->n_leaves) {
+		uint64_t number, n_leaves;
+		const uint8_t *node;
+
+		status = largest_node(search, &to, &level, &number, &n_leaves, &node);
+		if (!status && level == 0)
+			status = iforest_cursor_node(search->cursor, 1, *passed, &node);
+		if (status)
+			return status;
+		if (level == 0) {
+			struct iforest_key first = iforest_node_first(node);
+
+			return iforest_key_compare(&first, &to) < 0 ? look_at_node(search, 1, *passed, node) : IFOREST_OK;
+		}
+		/* kept first: looking below may let go of the page that the node stands on */
+		status = longest_keep(search, level, number, node, search->to);
+		if (!status)
+			status = look_at_node(search, level, number, node);
+		*passed += n_leaves;
+	}
+	return status;
+}
+
+/* ---- starting ---- */
+
+void iforest_longest_init(struct iforest_longest *longest, struct iforest_scan *scan)
+{
+	*longest = (struct iforest_longest){ .scan = scan };
+	longest_forget(longest);
+}
+
+void iforest_longest_let_go(struct iforest_longest *longest)
+{
+	for (uint32_t r = 0; r < longest->n_runs; r++)
+		iforest_cursor_release(&longest->behind[r]);
+}
+
+void iforest_longest_release(struct iforest_longest *longest)
+{
+	const struct iforest_alloc *alloc = longest->scan->store->alloc;
+
+	iforest_longest_let_go(longest);
+	iforest_release(alloc, longest->behind);
+	iforest_release(alloc, longest->passed);
+	iforest_release(alloc, longest->items);
+	iforest_heap_release(&longest->heap, alloc);
+	iforest_longest_init(longest, longest->scan);
+}
+
+static enum iforest_status make_room(struct iforest_longest *longest)
+{
+	const struct iforest_scan *scan = longest->scan;
+	const struct iforest_alloc *alloc = scan->store->alloc;
+
+	if (longest->behind || scan->n_cursors == 0)
+		return IFOREST_OK;
+	longest->behind = iforest_allocate(alloc, scan->n_cursors * sizeof *longest->behind);
+	longest->passed = iforest_allocate(alloc, scan->n_cursors * sizeof *longest->passed);
+	if (!longest->behind || !longest->passed) {
+		iforest_longest_release(longest);
+		return IFOREST_NO_MEMORY;
+	}
+	longest->n_runs = scan->n_cursors;
+	for (uint32_t r = 0; r < longest->n_runs; r++)
+		iforest_cursor_init(&longest->behind[r], scan->cursors[r].store, scan->cursors[r].manifest,
+				    scan->cursors[r].run);
+	return IFOREST_OK;
+}
+
+/* The leaf page in which a key belongs. What is passed on the way to it and may be open is kept, where `search` is given. */
+static enum iforest_status leaf_of(struct iforest_cursor *cursor, const struct iforest_key *key,
+				   struct iforest_longest_search *search, uint64_t *number)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	*number = 0;
+	for (unsigned level = cursor->run->n_levels; level > 0 && !status; level--) {
+		unsigned n;
+
+		status = iforest_cursor_hold(cursor, level, *number);
+		if (status)
+			return status;
+		n = iforest_cursor_last_node(cursor, level, 0, key, true);
+		for (unsigned k = 0; search && k < n && !status; k++) {
+			const uint8_t *node = iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
+
+			status = longest_keep(search, level, *number * cursor->manifest->fanout + k, node, key->time);
+		}
+		*number = *number * cursor->manifest->fanout + n;
+	}
+	return status;
+}
+
+static bool is_answerable(const struct iforest_bucketing *bucketing)
+{
+	const struct iforest_window *window = &bucketing->window;
+
+	if (bucketing->mode == IFOREST_STEP || !window->has_t0 || !window->has_t1 || window->t0 >= window->t1)
+		return false;
+	return bucketing->mode == IFOREST_WHOLE || (uint64_t)window->t1 - (uint64_t)window->t0 >= (uint64_t)bucketing->n;
+}
+
+enum iforest_status iforest_longest_start(struct iforest_longest *longest, const struct iforest_bucketing *bucketing,
+					  uint64_t series, int64_t bucket, bool *takes)
+{
+	struct iforest_key to;
+	uint64_t n_leaves = 0;
+	enum iforest_status status = IFOREST_OK;
+
+	*takes = is_answerable(bucketing);
+	if (!*takes)
+		return IFOREST_OK;
+	status = make_room(longest);
+	longest->bucketing = *bucketing;
+	longest->series = series;
+	longest->bucket = bucket;
+	longest->n_buckets = bucketing->mode == IFOREST_COUNT ? bucketing->n : 1;
+	longest->start = iforest_bucket_start(bucketing, bucket);
+	longest_forget(longest);
+	to = iforest_key_at(series, bucketing->window.t1);
+	for (uint32_t r = 0; r < longest->n_runs && !status; r++) {
+		struct iforest_longest_search search = { .longest = longest, .cursor = &longest->scan->cursors[r], .run = r,
+					 .duration = longest->scan->manifest->fields.duration_value };
+		struct iforest_key from = iforest_key_at(series, longest->start);
+		uint64_t end = 0;
+
+		status = leaf_of(search.cursor, &from, &search, &longest->passed[r]);
+		if (!status)
+			status = leaf_of(search.cursor, &to, NULL, &end);
+		n_leaves += end - longest->passed[r] + 1;
+	}
+	*takes = n_leaves >= (uint64_t)(longest->n_buckets - bucket) / BUCKETS_A_LEAF;
+	return status;
+}
+
+/* ---- buckets ---- */
+
+static enum iforest_status answer(struct iforest_longest *longest, struct iforest_row *row, bool *found)
+{
+	struct iforest_longest_search search = { .longest = longest,
+		.duration = longest->scan->manifest->fields.duration_value, .from = longest->start };
+	bool after_all;
+	enum iforest_status status;
+
+	search.to = iforest_bucket_end(&longest->bucketing, longest->bucket, &after_all);
+	status = longest_look_back(&search);
+	for (uint32_t r = 0; r < longest->n_runs && !status; r++) {
+		search.run = r;
+		search.cursor = &longest->scan->cursors[r];
+		status = go_on(&search);
+	}
+	longest->start = search.to;
+	longest->bucket++;
+	*row = search.best;
+	*found = search.found;
+	return status;
+}
+
+enum iforest_status iforest_longest_next(struct iforest_longest *longest, int64_t *bucket, struct iforest_row *row, bool *found)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	*found = false;
+	while (!status && !*found && longest->bucket < longest->n_buckets) {
+		*bucket = longest->bucket;
+		status = answer(longest, row, found);
+	}
+	return status;
 }

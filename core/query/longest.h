@@ -8,8 +8,8 @@
  * will do, opened when its longest span has ended and it still comes first. So what is open is never
  * looked for twice, and spans that a longer one outlives are not looked at.
  */
-#ifndef IFOREST_OVERLAP_LONGEST_H
-#define IFOREST_OVERLAP_LONGEST_H
+#ifndef IFOREST_QUERY_LONGEST_H
+#define IFOREST_QUERY_LONGEST_H
 
 #include "core/base/priority_queue.h"
 #include "core/query/scan.h"

@@ -1,8 +1,28 @@
-#include "core/run/cursor_internal.h"
-#include "core/query/scan_internal.h"
-#include "core/query/fold.h"
+#include "core/query/scan.h"
 
-const struct iforest_wanted *iforest_scan_wanted(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
+#include "core/base/bits.h"
+#include "core/query/extremes.h"
+#include "core/query/fold.h"
+#include "core/run/cursor.h"
+
+/* Can the run hold an entry in [from, to)? */
+static inline bool iforest_scan_may_hold(const struct iforest_run *run, const struct iforest_key *from,
+					 const struct iforest_key *to)
+{
+	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
+
+	return iforest_key_compare(&last, from) >= 0 && iforest_key_compare(&first, to) < 0;
+}
+
+/* What a cursor is asked for: runs that were joined have a filter of their own. *joined is room for it. */
+static const struct iforest_wanted *scan_wanted(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
+						 const struct iforest_wanted *wanted, struct iforest_wanted *joined);
+
+/* Passes the entries of the active cursors up to the key, and adds them to the aggregate. */
+static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
+				      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate);
+
+static const struct iforest_wanted *scan_wanted(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
 					      const struct iforest_wanted *wanted, struct iforest_wanted *joined)
 {
 	if (wanted->filter == scan->joined_filter || cursor->store == scan->store)
@@ -18,10 +38,10 @@ static enum iforest_status fold_until(const struct iforest_scan *scan, struct if
 {
 	struct iforest_wanted joined;
 
-	return iforest_cursor_fold_until(cursor, to, iforest_scan_wanted(scan, cursor, wanted, &joined), aggregate);
+	return iforest_cursor_fold_until(cursor, to, scan_wanted(scan, cursor, wanted, &joined), aggregate);
 }
 
-enum iforest_status iforest_scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
+static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
 				    const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -68,7 +88,7 @@ enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time
 
 	if (iforest_key_compare(&scan->end, &to) < 0)
 		to = scan->end;
-	return iforest_scan_fold(scan, &to, wanted, aggregate);
+	return scan_fold(scan, &to, wanted, aggregate);
 }
 
 enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct iforest_wanted *wanted,
@@ -166,4 +186,358 @@ uint64_t iforest_scan_nodes(const struct iforest_scan *scan)
 	for (uint32_t r = 0; r < scan->n_cursors; r++)
 		n_nodes += scan->cursors[r].n_nodes_folded;
 	return n_nodes;
+}
+
+/* ---- Bucket by bucket ---- */
+
+enum iforest_status iforest_scan_init(struct iforest_scan *scan, struct iforest_store *store,
+				      const struct iforest_manifest *manifest)
+{
+	*scan = (struct iforest_scan){ .store = store, .manifest = manifest, .n_cursors = manifest->n_runs, .is_done = true };
+	scan->cursors = iforest_allocate(store->alloc, scan->n_cursors * sizeof *scan->cursors);
+	scan->active = iforest_allocate(store->alloc, scan->n_cursors * sizeof(struct iforest_cursor *));
+	if (!scan->cursors || !scan->active) {
+		scan->n_cursors = 0;
+		iforest_scan_release(scan);
+		return IFOREST_NO_MEMORY;
+	}
+	for (uint32_t r = 0; r < scan->n_cursors; r++)
+		iforest_cursor_init(&scan->cursors[r], store, manifest, &manifest->runs[r]);
+	return IFOREST_OK;
+}
+
+void iforest_scan_let_go(struct iforest_scan *scan)
+{
+	for (uint32_t r = 0; r < scan->n_cursors; r++)
+		iforest_cursor_release(&scan->cursors[r]);
+	scan->is_done = true;
+}
+
+void iforest_scan_release(struct iforest_scan *scan)
+{
+	iforest_scan_let_go(scan);
+	iforest_release(scan->store->alloc, scan->cursors);
+	iforest_release(scan->store->alloc, scan->active);
+	scan->cursors = NULL;
+	scan->active = NULL;
+	scan->n_cursors = scan->n_active = 0;
+}
+
+enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_store *store,
+				      const struct iforest_manifest *manifest)
+{
+	const struct iforest_alloc *alloc = scan->store->alloc;
+	uint32_t n = scan->n_cursors + manifest->n_runs;
+	void *grown;
+
+	if (manifest->n_runs == 0)
+		return IFOREST_OK;
+	grown = alloc->reallocate(alloc->context, scan->cursors, n * sizeof *scan->cursors);
+	if (!grown)
+		return IFOREST_NO_MEMORY;
+	scan->cursors = grown;
+	grown = alloc->reallocate(alloc->context, scan->active, n * sizeof(struct iforest_cursor *));
+	if (!grown)
+		return IFOREST_NO_MEMORY;
+	scan->active = grown;
+	for (uint32_t r = 0; r < manifest->n_runs; r++)
+		iforest_cursor_init(&scan->cursors[scan->n_cursors + r], store, manifest, &manifest->runs[r]);
+	scan->n_cursors = n;
+	return IFOREST_OK;
+}
+
+static bool is_unbounded(const struct iforest_scan *scan)
+{
+	const struct iforest_bucketing *bucketing = &scan->bucketing;
+
+	return bucketing->mode == IFOREST_WHOLE && !bucketing->window.has_t0 && !bucketing->window.has_t1;
+}
+
+static enum iforest_status place_cursors(struct iforest_scan *scan)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	for (uint32_t a = 0; a < scan->n_active && !status; a++)
+		status = iforest_cursor_seek(scan->active[a], &scan->reached);
+	scan->is_placed = true;
+	return status;
+}
+
+static void turn_to(struct iforest_scan *scan, uint64_t series)
+{
+	const struct iforest_window *window = &scan->bucketing.window;
+
+	scan->series = series;
+	scan->end = window->has_t1 ? iforest_key_at(series, window->t1) : iforest_key_nulls(series);
+	scan->is_done = iforest_window_is_empty(window);
+	scan->has_bucket = scan->is_dense = false;
+}
+
+static enum iforest_status start_from(struct iforest_scan *scan, const struct iforest_key *from)
+{
+	struct iforest_key after = iforest_key_at(scan->series + 1, INT64_MIN);
+
+	scan->n_active = 0;
+	scan->reached = *from;
+	scan->is_placed = !(scan->wanted.extremes_alone && scan->bucketing.mode == IFOREST_WHOLE);
+	for (uint32_t r = 0; r < scan->n_cursors && !scan->is_done; r++) {
+		struct iforest_cursor *cursor = &scan->cursors[r];
+
+		if (iforest_scan_may_hold(cursor->run, from, is_unbounded(scan) ? &after : &scan->end))
+			scan->active[scan->n_active++] = cursor;
+	}
+	return scan->is_placed ? place_cursors(scan) : IFOREST_OK;
+}
+
+enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t series)
+{
+	const struct iforest_window *window = &scan->bucketing.window;
+	struct iforest_key from = iforest_key_at(series, window->has_t0 ? window->t0 : INT64_MIN);
+
+	turn_to(scan, series);
+	return start_from(scan, &from);
+}
+
+/* What between the position reached and another may be an extreme, without placing cursors. */
+static enum iforest_status find_extremes(struct iforest_scan *scan, const struct iforest_key *to,
+					 struct iforest_aggregate *aggregate, bool *is_narrow)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	*is_narrow = false;
+	for (uint32_t a = 0; a < scan->n_active && !status; a++) {
+		struct iforest_wanted all;
+		bool is_narrow_here;
+
+		status = iforest_cursor_extremes(scan->active[a], &scan->reached, to,
+						 scan_wanted(scan, scan->active[a], &scan->wanted, &all), aggregate,
+						 &is_narrow_here);
+		*is_narrow = *is_narrow || is_narrow_here;
+	}
+	scan->reached = *to;
+	scan->is_placed = false;
+	return status;
+}
+
+static enum iforest_status whole_window(struct iforest_scan *scan, struct iforest_aggregate *aggregate)
+{
+	struct iforest_key after = iforest_key_at(scan->series + 1, INT64_MIN);
+	struct iforest_wanted timeless = scan->wanted;
+	enum iforest_status status;
+	bool is_narrow;
+
+	scan->is_done = true;
+	if (scan->wanted.extremes_alone)
+		return find_extremes(scan, is_unbounded(scan) ? &after : &scan->end, aggregate, &is_narrow);
+	status = scan_fold(scan, &scan->end, &scan->wanted, aggregate);
+	timeless.firsts = timeless.lasts = 0;
+	timeless.times = false;
+	if (!status && is_unbounded(scan))
+		status = scan_fold(scan, &after, &timeless, aggregate);
+	return status;
+}
+
+/* A bucket number that exceeds int64 is an error only if there is a live entry to bear it. */
+static enum iforest_status pass_beyond(struct iforest_scan *scan, int64_t time, struct iforest_aggregate *aggregate)
+{
+	enum iforest_status status = iforest_scan_through(scan, time, &scan->wanted, aggregate);
+
+	return !status && aggregate->n_rows > 0 ? IFOREST_RANGE : status;
+}
+
+/* Where a bucket ends, or the window. */
+static struct iforest_key end_of(const struct iforest_scan *scan, int64_t bucket)
+{
+	bool after_all;
+	struct iforest_key to = iforest_key_at(scan->series, iforest_bucket_end(&scan->bucketing, bucket, &after_all));
+
+	return after_all || iforest_key_compare(&scan->end, &to) < 0 ? scan->end : to;
+}
+
+enum iforest_status iforest_scan_start_after(struct iforest_scan *scan, uint64_t series, int64_t bucket)
+{
+	struct iforest_key from;
+
+	turn_to(scan, series);
+	from = end_of(scan, bucket);
+	scan->has_bucket = true;
+	scan->last_bucket = bucket;
+	scan->is_done = scan->is_done || scan->bucketing.mode == IFOREST_WHOLE || iforest_key_compare(&from, &scan->end) >= 0;
+	return start_from(scan, &from);
+}
+
+/* A bucket ahead, or two: ends are about as far from one another as this one is from what was reached. */
+static void expect_next(const struct iforest_scan *scan, const struct iforest_key *to)
+{
+	uint64_t width = (uint64_t)to->time - (uint64_t)scan->reached.time;
+	bool is_sums = iforest_wants_sums(&scan->wanted, &scan->manifest->fields);
+	struct iforest_key next = iforest_key_at(scan->series, (int64_t)((uint64_t)to->time + (is_sums ? 2 * width : width)));
+
+	for (uint32_t a = 0; a < scan->n_active; a++)
+		(is_sums ? iforest_cursor_expect_cut : iforest_cursor_expect)(scan->active[a], &next);
+}
+
+/* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends,
+ * and fewer where most blocks that are cut need not be, as their peaks are kept. */
+enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_PEAKS = 3 };
+
+static bool is_many(const struct iforest_scan *scan, uint64_t n_entries)
+{
+	const struct iforest_held_page *leaf = &scan->active[0]->path[0];
+
+	return n_entries >= MANY_ENTRIES || (n_entries >= MANY_BY_PEAKS && leaf->is_held && leaf->page.peaks);
+}
+
+/* The bucket in which a time lies where the one after the last begins. */
+static enum iforest_status bucket_after(const struct iforest_scan *scan, int64_t *bucket)
+{
+	const struct iforest_window *window = &scan->bucketing.window;
+
+	if (scan->bucketing.mode == IFOREST_COUNT &&
+	    (uint64_t)window->t1 - (uint64_t)window->t0 >= (uint64_t)scan->bucketing.n) {
+		*bucket = scan->last_bucket + 1; /* none is an empty interval */
+		return IFOREST_OK;
+	}
+	return iforest_bucket_of(&scan->bucketing, scan->reached.time, bucket);
+}
+
+/* The bucket that begins where the last one ended. It may turn out to be empty. */
+static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate)
+{
+	enum iforest_status status = bucket_after(scan, bucket);
+	struct iforest_key to;
+	bool is_narrow;
+
+	scan->is_dense = false;
+	if (status)
+		return status == IFOREST_RANGE ? IFOREST_OK : status;
+	to = end_of(scan, *bucket);
+	expect_next(scan, &to);
+	status = find_extremes(scan, &to, aggregate, &is_narrow);
+	if (aggregate->n_rows == 0)
+		return status;
+	scan->last_bucket = *bucket;
+	scan->is_dense = !is_narrow && iforest_key_compare(&scan->reached, &scan->end) < 0;
+	return status;
+}
+
+/* The bucket of the earliest entry that has not been passed, and its end. As a rule that is the one after the last. */
+static enum iforest_status bucket_of(const struct iforest_scan *scan, int64_t time, int64_t *bucket, struct iforest_key *to)
+{
+	enum iforest_status status;
+
+	if (scan->has_bucket && scan->last_bucket < INT64_MAX && time >= scan->reached.time) {
+		struct iforest_key at = iforest_key_at(scan->series, time);
+
+		*bucket = scan->last_bucket + 1;
+		*to = end_of(scan, *bucket);
+		if (iforest_key_compare(&at, to) < 0)
+			return IFOREST_OK;
+	}
+	status = iforest_bucket_of(&scan->bucketing, time, bucket);
+	if (!status)
+		*to = end_of(scan, *bucket);
+	return status;
+}
+
+static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
+				       bool *found)
+{
+	struct iforest_key to;
+	int64_t time;
+	enum iforest_status status = IFOREST_OK;
+
+	if (scan->is_dense)
+		status = adjacent_bucket(scan, bucket, aggregate);
+	if (status || aggregate->n_rows > 0)
+		return status;
+	*found = iforest_key_compare(&scan->reached, &scan->end) < 0;
+	if (!scan->is_placed && *found)
+		status = place_cursors(scan);
+	if (!status && *found)
+		status = iforest_scan_earliest(scan, &time, found);
+	if (status || !*found)
+		return status;
+	status = bucket_of(scan, time, bucket, &to);
+	if (status == IFOREST_RANGE)
+		return pass_beyond(scan, time, aggregate);
+	if (status)
+		return status;
+	scan->has_bucket = true;
+	scan->last_bucket = *bucket;
+	expect_next(scan, &to);
+	status = scan_fold(scan, &to, &scan->wanted, aggregate);
+	scan->is_dense =
+		scan->wanted.extremes_alone && is_many(scan, aggregate->n_rows) && iforest_key_compare(&to, &scan->end) < 0;
+	return status;
+}
+
+enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate,
+				      bool *found)
+{
+	enum iforest_status status = IFOREST_OK;
+	bool more = true;
+
+	iforest_aggregate_clear(aggregate, scan->manifest->fields.n_values);
+	while (!status && !scan->is_done && aggregate->n_rows == 0) {
+		aggregate->n_dead = 0;
+		*bucket = 0;
+		if (scan->bucketing.mode == IFOREST_WHOLE)
+			status = whole_window(scan, aggregate);
+		else
+			status = next_bucket(scan, bucket, aggregate, &more);
+		scan->is_done = scan->is_done || !more;
+	}
+	*found = aggregate->n_rows > 0;
+	return status;
+}
+
+/* ---- The nodes and leaf parts that cover a window ---- */
+
+void iforest_pieces_start(struct iforest_pieces *pieces, struct iforest_scan *scan)
+{
+	*pieces = (struct iforest_pieces){ .scan = scan, .wanted = scan->wanted };
+	pieces->wanted.firsts = pieces->wanted.lasts = 0;
+}
+
+/* To the entries without a time, if they belong to the answer. */
+static bool go_on_to_nulls(struct iforest_pieces *pieces)
+{
+	const struct iforest_window *window = &pieces->scan->bucketing.window;
+
+	if (pieces->in_nulls || window->has_t0 || window->has_t1)
+		return false;
+	pieces->in_nulls = true;
+	pieces->wanted.times = false;
+	pieces->at = 0;
+	return true;
+}
+
+enum iforest_status iforest_pieces_next(struct iforest_pieces *pieces, struct iforest_piece *piece, bool *found)
+{
+	const struct iforest_scan *scan = pieces->scan;
+	enum iforest_status status = IFOREST_OK;
+
+	*found = false;
+	while (!status && !*found && (pieces->at < scan->n_active || go_on_to_nulls(pieces))) {
+		struct iforest_key to = pieces->in_nulls ? iforest_key_at(scan->series + 1, INT64_MIN) : scan->end;
+		struct iforest_wanted wanted = pieces->wanted;
+		struct iforest_cursor *cursor;
+		bool at_end;
+
+		if (pieces->at == scan->n_active)
+			break;
+		cursor = scan->active[pieces->at];
+		piece->run = cursor->run;
+		piece->is_joined = cursor->store != scan->store;
+		piece->time_is_null = pieces->in_nulls;
+		if (piece->is_joined)
+			wanted.filter = NULL;
+		iforest_aggregate_clear(&piece->aggregate, scan->manifest->fields.n_values);
+		status = iforest_cursor_fold_piece(cursor, &to, &wanted, &piece->aggregate, &piece->level, &piece->number,
+						   &at_end);
+		*found = !status && piece->aggregate.n_rows > 0;
+		pieces->at += at_end;
+	}
+	return status;
 }

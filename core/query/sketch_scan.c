@@ -1,7 +1,7 @@
 #include "core/query/sketch_scan.h"
 
 #include "core/base/bits.h"
-#include "core/run/cursor_internal.h"
+#include "core/run/cursor.h"
 
 /* What is added to which sketch. */
 struct walk {

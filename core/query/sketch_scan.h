@@ -6,12 +6,12 @@
  * then those of the nodes that lie in it whole, and at both ends either the entries inside, or the sketch of the node
  * without the entries outside, whichever is less to read: the leaf pages of one node page at most in each run, and two more.
  */
-#ifndef IFOREST_RUN_SKETCH_H
-#define IFOREST_RUN_SKETCH_H
+#ifndef IFOREST_QUERY_SKETCH_SCAN_H
+#define IFOREST_QUERY_SKETCH_SCAN_H
 
+#include "core/model/sketch.h"
 #include "core/query/scan.h"
 #include "core/run/sidecar.h"
-#include "core/model/sketch.h"
 
 #define IFOREST_SKETCH_LEAST_ROWS 4096u
 

@@ -1,6 +1,6 @@
 #include "core/query/top_k.h"
 
-#include "core/run/cursor_internal.h"
+#include "core/run/cursor.h"
 
 enum { FIRST_RESERVED = 64, MOST_TAKEN = 8 };
 

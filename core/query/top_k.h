@@ -7,12 +7,12 @@
  * row, so that ties are decided before any page is opened. Of runs whose removal_in_progress is set what scan.h says holds
  * here.
  */
-#ifndef IFOREST_BEST_H
-#define IFOREST_BEST_H
+#ifndef IFOREST_QUERY_TOP_K_H
+#define IFOREST_QUERY_TOP_K_H
 
-#include "core/run/cursor.h"
 #include "core/base/priority_queue.h"
 #include "core/page/value_predicate.h"
+#include "core/run/cursor.h"
 
 enum iforest_best_order {
 	/* by value, then by (time, ref) with a time before without: aggregate.h's minimum comes first */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/run/cursor_internal.h"
+#include "core/run/cursor.h"
 #include "core/run/layout.h"
 
 /* The summaries of the block that is read are those of its values. */

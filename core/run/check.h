@@ -4,8 +4,8 @@
  * block; order of all keys; every node, byte for byte, against the page below it; the root in the manifest; that no run is left
  * in the middle of a removal.
  */
-#ifndef IFOREST_CHECK_H
-#define IFOREST_CHECK_H
+#ifndef IFOREST_RUN_CHECK_H
+#define IFOREST_RUN_CHECK_H
 
 #include "core/run/manifest.h"
 

@@ -1,4 +1,4 @@
-#include "core/run/cursor_internal.h"
+#include "core/run/cursor.h"
 
 #include <limits.h>
 

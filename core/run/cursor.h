@@ -5,11 +5,10 @@
  * O(w + log N) node reads and never w searches (a finger search; a window opens at most two leaf pages and two node
  * pages a level). The cursor holds one page a level. Entries are walked block by block, in either direction.
  */
-#ifndef IFOREST_CURSOR_H
-#define IFOREST_CURSOR_H
+#ifndef IFOREST_RUN_CURSOR_H
+#define IFOREST_RUN_CURSOR_H
 
-#include "core/page/leaf_split.h"
-#include "core/page/leaf_sums.h"
+#include "core/page/leaf_fold.h"
 #include "core/run/manifest.h"
 
 /* A page the cursor holds. */
@@ -81,5 +80,119 @@ enum iforest_status iforest_cursor_next(struct iforest_cursor *cursor);
 /* To the first entry of the block before the one it stands in (from the end of the run: the last block); *at_start: there is
  * none, and the cursor stays. */
 enum iforest_status iforest_cursor_previous(struct iforest_cursor *cursor, bool *at_start);
+
+/* What cursor.c (position), cursor_fold.c (folding), cursor_leaf.c (of it the leaf pages that are cut),
+ * cursor_edges.c (its whole nodes), cursor_remainder.c (pages without what does not count), cursor_sums.c (counts and sums
+ * alone), cursor_expect.c (what will be read next), cursor_extremes.c (extremes alone), and cursor_greatest.c and
+ * greatest_leaf.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
+
+/* Notes in the store's fault what is wrong with which page; returns status. */
+enum iforest_status iforest_cursor_blame(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
+					 unsigned level, uint64_t number);
+
+/* The same for an entry of the leaf page that is held; does nothing where status is IFOREST_OK. */
+enum iforest_status iforest_cursor_blame_leaf(struct iforest_cursor *cursor, enum iforest_status status);
+
+/* Sees to it that path[level] is page `number` of the level, checked. */
+enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned level, uint64_t number);
+
+/* Where a page stands in the run. Leaf pages under the node page that is held follow one another. */
+uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number);
+
+static inline void iforest_cursor_expect_nothing(struct iforest_cursor *cursor)
+{
+	for (unsigned e = 0; e < 3; e++)
+		cursor->expected[e].leaf_number = UINT64_MAX;
+	cursor->expected_row = UINT64_MAX;
+}
+
+/* A leaf page for as long as nothing else of the run is read and nothing is asked that may wait (pager.h). Where the pager
+ * lends none, or it is held already, it is held. To be given back if the status is IFOREST_OK. */
+enum iforest_status iforest_cursor_borrow(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
+					  struct iforest_leaf *leaf);
+void iforest_cursor_give_back(struct iforest_cursor *cursor, struct iforest_page *page);
+
+/* Does it stand where cursor->rest begins? */
+static inline bool iforest_cursor_is_at_rest(const struct iforest_cursor *cursor)
+{
+	return cursor->rest.leaf_number == cursor->leaf_number && cursor->rest.cut.block == cursor->block &&
+	       cursor->rest.cut.entry == cursor->entry;
+}
+
+/* Bytes of node i of a level: 1 .. n_levels on pages, n_levels + 1 is the root in the manifest. They stay while the page
+ * is held. */
+enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);
+
+/* Does node k of a held page begin before the key, or at it? */
+static inline bool iforest_cursor_begins_before(const struct iforest_cursor *cursor, unsigned level, unsigned k,
+						const struct iforest_key *key, bool or_at)
+{
+	const struct iforest_held_page *held = &cursor->path[level];
+	struct iforest_key first = iforest_node_first(iforest_node_at(held->page.bytes, &cursor->manifest->fields, k));
+
+	return iforest_key_compare(&first, key) < (or_at ? 1 : 0);
+}
+
+/* The last of the nodes [low, high) of a held page whose first key is before the key (or at it), as it is taken of `low`. */
+static inline unsigned iforest_cursor_bisect_nodes(const struct iforest_cursor *cursor, unsigned level, unsigned low,
+						   unsigned high, const struct iforest_key *key, bool or_at)
+{
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (iforest_cursor_begins_before(cursor, level, middle, key, or_at))
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The last of the nodes of a held page, from `low` on, whose first key is before the key (or at it); `low` if there is none.
+ * Cost: O(log of the distance). */
+static inline unsigned iforest_cursor_last_node(const struct iforest_cursor *cursor, unsigned level, unsigned low,
+						const struct iforest_key *key, bool or_at)
+{
+	unsigned n = cursor->path[level].header.n_items, step = 1, high;
+
+	for (; low + step < n && iforest_cursor_begins_before(cursor, level, low + step, key, or_at); step *= 2)
+		low += step;
+	high = low + step < n ? low + step : n;
+	return iforest_cursor_bisect_nodes(cursor, level, low, high, key, or_at);
+}
+
+/* The same from a guess on, which is `low` or more. Cost: O(log of the distance to the guess). */
+static inline unsigned iforest_cursor_last_node_near(const struct iforest_cursor *cursor, unsigned level, unsigned low,
+						     unsigned guess, const struct iforest_key *key, bool or_at)
+{
+	unsigned n = cursor->path[level].header.n_items, step = 1, high;
+
+	guess = guess < n ? guess : n - 1;
+	if (guess <= low || iforest_cursor_begins_before(cursor, level, guess, key, or_at))
+		return iforest_cursor_last_node(cursor, level, guess > low ? guess : low, key, or_at);
+	for (high = guess; high - low > step && !iforest_cursor_begins_before(cursor, level, high - step, key, or_at);
+	     step *= 2)
+		high -= step;
+	low = high - low > step ? high - step : low;
+	return iforest_cursor_bisect_nodes(cursor, level, low, high, key, or_at);
+}
+
+/* Puts the reader on a block of the leaf page that is held. */
+void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
+
+void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry);
+
+/* Standing at the start of a leaf page: passes over leaf pages in which by their nodes nothing is live. Does nothing within
+ * a leaf page, and in a run that is marked, whose nodes are not to be trusted.
+ * Cost  no leaf page is read; each node page once, and none below a node without live entries. */
+enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor);
+
+/* Where in the leaf page that is held the key belongs; (blocks of the page, 0) is its end. */
+enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
+						unsigned *entry);
+
+/* Is the leaf page that is held known by its peaks to have all entries from one position up to another, and one at or after
+ * that? Both are of times of a series (iforest_key_at()). */
+bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to);
 
 #endif

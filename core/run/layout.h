@@ -9,8 +9,8 @@
  *
  *    So high nodes lie together on few pages, and the index of any page follows from the number of leaf pages.
  */
-#ifndef IFOREST_LAYOUT_H
-#define IFOREST_LAYOUT_H
+#ifndef IFOREST_RUN_LAYOUT_H
+#define IFOREST_RUN_LAYOUT_H
 
 #include <stdint.h>
 

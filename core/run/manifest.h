@@ -15,11 +15,10 @@
  *
  * The record may be larger than a page; the pager sees to it.
  */
-#ifndef IFOREST_MANIFEST_H
-#define IFOREST_MANIFEST_H
+#ifndef IFOREST_RUN_MANIFEST_H
+#define IFOREST_RUN_MANIFEST_H
 
 #include "core/page/node.h"
-#include "core/page/node_slice.h"
 #include "core/run/pager.h"
 
 #define IFOREST_MAX_NODE_BYTES (36 + 16 + 96 * IFOREST_MAX_VALUES + 8 + 8)

@@ -14,8 +14,8 @@
  * - Any callback may longjmp (PostgreSQL): core then holds nothing but memory of the passed allocator and pages that the
  *   pager drops by itself.
  */
-#ifndef IFOREST_PAGER_H
-#define IFOREST_PAGER_H
+#ifndef IFOREST_RUN_PAGER_H
+#define IFOREST_RUN_PAGER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * every get() hands out a copy of its own that dies at release(). With fixed_pages each page reads as page_bytes bytes, the
  * rest zero, as PostgreSQL's 8 KB pages do (page_bytes 8152, max_batch_pages 4).
  */
-#ifndef IFOREST_PAGER_MEMORY_H
-#define IFOREST_PAGER_MEMORY_H
+#ifndef IFOREST_RUN_PAGER_MEMORY_H
+#define IFOREST_RUN_PAGER_MEMORY_H
 
 #include "core/run/pager.h"
 

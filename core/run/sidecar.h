@@ -6,8 +6,8 @@
  * not found any more, and its entries are read until the host has had it made anew. So a shelf may lack anything; it must not
  * outlive a rollback of the runs.
  */
-#ifndef IFOREST_SHELF_H
-#define IFOREST_SHELF_H
+#ifndef IFOREST_RUN_SIDECAR_H
+#define IFOREST_RUN_SIDECAR_H
 
 #include "core/run/pager.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/run/run_merge.h"
+#include "core/run/compact.h"
 
 /* CURSOR_BYTES: what merging takes for each run */
 enum { FEWEST_ENTRIES = 64, FIRST_RESERVED = 1024, CURSOR_BYTES = 24 << 10 };

@@ -9,10 +9,10 @@
  *   iforest_run_sort_finish(&sort, &builder);
  *   iforest_run_sort_release(&sort);
  */
-#ifndef IFOREST_RUN_SORT_H
-#define IFOREST_RUN_SORT_H
+#ifndef IFOREST_RUN_SORTER_H
+#define IFOREST_RUN_SORTER_H
 
-#include "core/model/key_sort.h"
+#include "core/model/key.h"
 #include "core/run/writer.h"
 
 struct iforest_run_sort {

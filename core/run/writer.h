@@ -8,8 +8,8 @@
  *   iforest_run_builder_finish(&builder, &run);        or iforest_run_builder_abandon(&builder);
  *   iforest_manifest_commit(&manifest, &store, &(struct iforest_edit){ .added = &run });
  */
-#ifndef IFOREST_RUN_BUILD_H
-#define IFOREST_RUN_BUILD_H
+#ifndef IFOREST_RUN_WRITER_H
+#define IFOREST_RUN_WRITER_H
 
 #include "core/page/leaf.h"
 #include "core/run/manifest.h"

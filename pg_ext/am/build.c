@@ -1,6 +1,52 @@
-#include "pg_ext/am/reorder.h"
+#include "pg_ext/am/build.h"
 
-void iforest_reorder_start(struct iforest_reorder *reorder)
+#include "access/amapi.h"
+#include "access/tableam.h"
+#include "access/xloginsert.h"
+#include "catalog/index.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "port/pg_bitutils.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "core/base/bits.h"
+#include "core/page/leaf.h"
+#include "core/run/writer.h"
+#include "pg_ext/am/insert.h"
+#include "pg_ext/base/engine.h"
+#include "pg_ext/storage/index.h"
+#include "pg_ext/storage/pending.h"
+#include "pg_ext/storage/series_dict.h"
+#include "pg_ext/storage/sidecar.h"
+#include "pg_ext/types/definition.h"
+
+/* Puts entries in order that come nearly so: spans are written when they end, and so a little out of the order in
+ * which they began. The last IFOREST_REORDERED are held back, sorted; where one comes that is later than so many others, it
+ * comes too late. */
+
+#define IFOREST_REORDERED 1024 /* a power of two */
+
+struct iforest_reorder {
+	struct iforest_entry entries[IFOREST_REORDERED + 1];
+	struct iforest_entry *free;                        /* the one that is not held */
+	struct iforest_entry *order[IFOREST_REORDERED];    /* a ring, in key order */
+	uint32 first, n;
+};
+
+static void reorder_start(struct iforest_reorder *reorder);
+
+/* Takes an entry. Returns the first of those held if there were IFOREST_REORDERED of them, which holds until the next call,
+ * else NULL. Cost: as many steps as entries are held that come after it. */
+static const struct iforest_entry *reorder_add(struct iforest_reorder *reorder, const struct iforest_entry *entry);
+
+/* At the end: gives the first of those held, NULL if there is none. */
+static const struct iforest_entry *reorder_rest(struct iforest_reorder *reorder);
+
+static void reorder_start(struct iforest_reorder *reorder)
 {
 	reorder->first = reorder->n = 0;
 	reorder->free = &reorder->entries[IFOREST_REORDERED];
@@ -13,7 +59,7 @@ static struct iforest_entry **place(struct iforest_reorder *reorder, uint32 i)
 	return &reorder->order[(reorder->first + i) % IFOREST_REORDERED];
 }
 
-const struct iforest_entry *iforest_reorder_rest(struct iforest_reorder *reorder)
+static const struct iforest_entry *reorder_rest(struct iforest_reorder *reorder)
 {
 	struct iforest_entry **first = place(reorder, 0), *entry = *first;
 
@@ -26,7 +72,7 @@ const struct iforest_entry *iforest_reorder_rest(struct iforest_reorder *reorder
 	return entry;
 }
 
-const struct iforest_entry *iforest_reorder_add(struct iforest_reorder *reorder, const struct iforest_entry *entry)
+static const struct iforest_entry *reorder_add(struct iforest_reorder *reorder, const struct iforest_entry *entry)
 {
 	struct iforest_entry *added = reorder->free;
 	const struct iforest_entry *given = NULL;
@@ -37,7 +83,7 @@ const struct iforest_entry *iforest_reorder_add(struct iforest_reorder *reorder,
 		/* it may itself be the first */
 		if (iforest_key_compare(&added->key, &(*place(reorder, 0))->key) < 0)
 			return added;
-		given = iforest_reorder_rest(reorder);
+		given = reorder_rest(reorder);
 	} else {
 		reorder->free = *place(reorder, reorder->n);
 	}
@@ -46,4 +92,338 @@ const struct iforest_entry *iforest_reorder_add(struct iforest_reorder *reorder,
 	*place(reorder, i) = added;
 	reorder->n++;
 	return given;
+}
+
+enum { PHASE_SCAN = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PHASE_SORT, PHASE_WRITE, PHASE_LOG };
+/* An index of more rows than these, and fewer for a series, is hardly meant. */
+enum { ROWS_TO_NOTICE = 10000, ROWS_A_SERIES = 4 };
+enum { BYTEA_LESS = 1957 }; /* the operator bytea < bytea, which pg_operator.h has no name for */
+
+struct build {
+	Relation index;
+	struct iforest_index *opened;
+	struct iforest_definition definition;
+	struct iforest_run_builder in_order;   /* rows that come about in key order, where there is one series */
+	struct iforest_reorder *reorder;       /* those held back for it */
+	Tuplesortstate *sort;                  /* all others; NULL until there is one */
+	uint64 n_sorted, n_rows;
+	int64 first_time;                      /* of the first row that is sorted */
+	MemoryContext row_context;
+	bytea *encoded;                        /* scratch */
+};
+
+/* ---- an entry as bytes that sort as its key does ----
+ *
+ * The sort looks at the first eight bytes before all others, so the key is short at its front: the series in two bytes or
+ * six, the time by its distance from the first row's in as many bytes as it needs, their number before them; then the ref in
+ * six, and the rest.
+ */
+
+enum { MOST_ENCODED = 6 + 9 + 6 + 1 + 8 * IFOREST_MAX_VALUES, SHORT_SERIES = 0xffff };
+enum { TIME_IS_NULL = 0xff, FROM_FIRST = 0x80, BEFORE_FIRST = 0x7f }; /* plus, and minus, the number of bytes */
+
+static uint8 *store_ordered(uint8 *out, uint64 number, int n_bytes)
+{
+	for (int i = n_bytes - 1; i >= 0; i--)
+		*out++ = (uint8)(number >> 8 * i);
+	return out;
+}
+
+static uint64 load_ordered(const uint8 **in, int n_bytes)
+{
+	uint64 number = 0;
+
+	for (int i = 0; i < n_bytes; i++)
+		number = number << 8 | *(*in)++;
+	return number;
+}
+
+static int bytes_of(uint64 number)
+{
+	return number == 0 ? 0 : pg_leftmost_one_pos64(number) / 8 + 1;
+}
+
+static uint8 *store_time(uint8 *out, int64 time, int64 first)
+{
+	bool is_before = time < first;
+	uint64 distance = is_before ? (uint64)first - (uint64)time : (uint64)time - (uint64)first;
+	int n = bytes_of(distance);
+
+	*out++ = (uint8)(is_before ? BEFORE_FIRST - n : FROM_FIRST + n);
+	return store_ordered(out, is_before ? ~distance : distance, n);
+}
+
+static int64 load_time(const uint8 **in, uint8 lead, int64 first)
+{
+	bool is_before = lead < FROM_FIRST;
+	int n = is_before ? BEFORE_FIRST - lead : lead - FROM_FIRST;
+	uint64 stored = load_ordered(in, n);
+
+	if (is_before)
+		return (int64)((uint64)first - (~stored & (n == 8 ? PG_UINT64_MAX : (UINT64CONST(1) << 8 * n) - 1)));
+	return (int64)((uint64)first + stored);
+}
+
+static void encode(const struct iforest_entry *entry, unsigned n_values, int64 first_time, bytea *encoded)
+{
+	uint8 *out = (uint8 *)VARDATA(encoded);
+
+	if (entry->key.series < SHORT_SERIES)
+		out = store_ordered(out, entry->key.series, 2);
+	else
+		out = store_ordered(out, (uint64)SHORT_SERIES << 32 | entry->key.series, 6);
+	if (entry->key.time_is_null)
+		*out++ = TIME_IS_NULL;
+	else
+		out = store_time(out, entry->key.time, first_time);
+	out = store_ordered(out, (uint64)entry->key.ref, 6);
+	*out++ = (uint8)entry->present;
+	for (unsigned v = 0; v < n_values; v++, out += 8)
+		iforest_store64(out, (uint64)entry->values[v].integer);
+	SET_VARSIZE(encoded, (char *)out - (char *)encoded);
+}
+
+static void decode(bytea *encoded, unsigned n_values, int64 first_time, struct iforest_entry *entry)
+{
+	const uint8 *in = (const uint8 *)VARDATA_ANY(encoded);
+	uint8 lead;
+
+	entry->key.series = load_ordered(&in, 2);
+	if (entry->key.series == SHORT_SERIES)
+		entry->key.series = load_ordered(&in, 4);
+	lead = *in++;
+	entry->key.time_is_null = lead == TIME_IS_NULL;
+	entry->key.time = lead == TIME_IS_NULL ? 0 : load_time(&in, lead, first_time);
+	entry->key.ref = (int64)load_ordered(&in, 6);
+	entry->present = *in++;
+	for (unsigned v = 0; v < n_values; v++, in += 8)
+		entry->values[v].integer = (int64)iforest_load64(in);
+}
+
+/* ---- reading the table ---- */
+
+static void sort_entry(struct build *build, const struct iforest_entry *entry)
+{
+	if (!build->sort) {
+		build->sort = tuplesort_begin_datum(BYTEAOID, BYTEA_LESS, InvalidOid, false, maintenance_work_mem, NULL,
+						    TUPLESORT_NONE);
+		build->first_time = entry->key.time;
+	}
+	encode(entry, build->definition.n_values, build->first_time, build->encoded);
+	tuplesort_putdatum(build->sort, PointerGetDatum(build->encoded), false);
+	build->n_sorted++;
+}
+
+static void add_in_order(struct build *build, const struct iforest_entry *entry)
+{
+	if (entry)
+		iforest_index_require(build->opened, iforest_run_builder_add(&build->in_order, entry));
+}
+
+static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_null, bool is_alive, void *state)
+{
+	struct build *build = state;
+	MemoryContext before = MemoryContextSwitchTo(build->row_context);
+	struct iforest_entry entry;
+
+	(void)is_alive;
+	iforest_entry_form(index, &build->definition, values, are_null, tid, &entry);
+	entry.key.series = iforest_entry_series(index, &build->definition, build->opened->meta.index_id, values, are_null);
+	MemoryContextSwitchTo(before);
+	MemoryContextReset(build->row_context);
+	/* entries without a time come last, and would make all others come too late */
+	if (build->reorder && !entry.key.time_is_null &&
+	    (!build->in_order.has_entries || iforest_key_compare(&build->in_order.last_key, &entry.key) < 0))
+		add_in_order(build, reorder_add(build->reorder, &entry));
+	else
+		sort_entry(build, &entry);
+	build->n_rows++;
+}
+
+/* ---- writing ---- */
+
+static void add_run(struct build *build, struct iforest_run_builder *builder)
+{
+	struct iforest_run run;
+	struct iforest_edit edit = { .added = &run };
+
+	iforest_index_require(build->opened, iforest_run_builder_finish(builder, &run));
+	if (run.n_leaves > 0)
+		iforest_index_require(build->opened,
+				      iforest_manifest_commit(&build->opened->manifest, &build->opened->store, &edit));
+}
+
+static void write_sorted(struct build *build)
+{
+	struct iforest_run_builder *builder = palloc(sizeof *builder);
+	struct iforest_entry entry;
+	bool is_null;
+	Datum datum;
+	uint64 n_done = 0;
+
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SORT);
+	tuplesort_performsort(build->sort);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITE);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64)build->n_sorted);
+	iforest_index_require(build->opened,
+			      iforest_run_builder_start(builder, &build->opened->store, &build->opened->manifest));
+	while (iforest_tuplesort_getdatum(build->sort, &datum, &is_null)) {
+		decode((bytea *)DatumGetPointer(datum), build->definition.n_values, build->first_time, &entry);
+		iforest_index_require(build->opened, iforest_run_builder_add(builder, &entry));
+		pfree(DatumGetPointer(datum));
+		if ((++n_done & 0xfff) == 0)
+			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, (int64)n_done);
+	}
+	tuplesort_end(build->sort);
+	add_run(build, builder);
+}
+
+/* Returns the number of rows of the table, of which a partial index has fewer. */
+static double build_runs(struct build *build, Relation heap, IndexInfo *info)
+{
+	const struct iforest_entry *entry;
+	double n_heap_rows;
+
+	if (build->definition.n_by == 0) {
+		build->reorder = palloc(sizeof *build->reorder);
+		reorder_start(build->reorder);
+		iforest_index_require(build->opened, iforest_run_builder_start(&build->in_order, &build->opened->store,
+									       &build->opened->manifest));
+	}
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
+	/* from the first block on, not from where another scan happens to be: rows come about in time order then */
+	n_heap_rows = table_index_build_scan(heap, build->index, info, false, true, take_row, build, NULL);
+	if (build->reorder) {
+		while ((entry = reorder_rest(build->reorder)))
+			add_in_order(build, entry);
+		add_run(build, &build->in_order);
+	}
+	if (build->sort)
+		write_sorted(build);
+	return n_heap_rows;
+}
+
+/* ---- a definition that was hardly meant ---- */
+
+static bool is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+static bool is_date_or_timestamp(Oid type)
+{
+	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+}
+
+/* (service, ts) INCLUDE (dur, cost), of an index (service, ts, dur) INCLUDE (cost). */
+static char *with_value_included(Relation index)
+{
+	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 1; i <= n; i++)
+		appendStringInfo(&text, "%s%s", i == 1 ? "(" : i == n_keys ? ") INCLUDE (" : ", ",
+				 iforest_column_expression(RelationGetRelid(index), i));
+	appendStringInfoChar(&text, ')');
+	return text.data;
+}
+
+/* Was the column before the last one meant to be the time, as in a B-tree that covers a query? */
+static bool is_value_among_keys(Relation index)
+{
+	int n_keys = IndexRelationGetNumberOfKeyAttributes(index);
+	Oid last = getBaseType(TupleDescAttr(RelationGetDescr(index), n_keys - 1)->atttypid);
+	Oid before = getBaseType(TupleDescAttr(RelationGetDescr(index), n_keys - 2)->atttypid);
+
+	return index->rd_index->indkey.values[n_keys - 1] != 0 &&
+	       IndexRelationGetNumberOfAttributes(index) - n_keys < IFOREST_MAX_VALUES &&
+	       (is_date_or_timestamp(before) || (is_integer(before) && !is_date_or_timestamp(last)));
+}
+
+static void notice_many_series(const struct build *build)
+{
+	Relation index = build->index;
+	uint32 n_series;
+
+	if (build->definition.n_by == 0 || build->n_rows <= ROWS_TO_NOTICE)
+		return;
+	n_series = iforest_series_refresh(index, iforest_series_cache_get(index, build->opened->meta.index_id));
+	if (n_series <= build->n_rows / ROWS_A_SERIES)
+		return;
+	ereport(NOTICE, errmsg("index \"%s\" has %u series for " UINT64_FORMAT " rows, which makes it large and slow",
+			       RelationGetRelationName(index), n_series, build->n_rows),
+		errdetail("The last column in parentheses is the time; rows that agree on the columns before it are a series."),
+		is_value_among_keys(index) ?
+			errhint("Values to be aggregated are INCLUDEd: probably USING iforest %s is meant.",
+				with_value_included(index)) :
+			errhint("Leave out by columns that differ from row to row."));
+}
+
+IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
+{
+	IndexBuildResult *result = palloc(sizeof *result);
+	struct build *build = palloc0(sizeof *build);
+	struct iforest_fields fields;
+
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
+	/* TRUNCATE of a table made in this transaction comes here with what was kept of the old index */
+	if (index->rd_amcache)
+		pfree(index->rd_amcache);
+	index->rd_amcache = NULL;
+	build->index = index;
+	iforest_definition_read(index, &build->definition);
+	iforest_definition_check(heap, index, &build->definition, &fields);
+	build->row_context = AllocSetContextCreate(CurrentMemoryContext, "iforest build row", ALLOCSET_DEFAULT_SIZES);
+	build->encoded = palloc(VARHDRSZ + MOST_ENCODED);
+	build->opened = palloc(sizeof *build->opened);
+
+	iforest_index_create(index, MAIN_FORKNUM, &fields);
+	/* as a whole, once: a build changes these pages, and a record of a change needs a page to go by */
+	if (RelationNeedsWAL(index))
+		log_newpage_range(index, MAIN_FORKNUM, 0, IFOREST_FIRST_FREE_BLOCK, true);
+	iforest_index_open(build->opened, index);
+	iforest_index_refresh(build->opened);
+	build->opened->is_build = true;
+	result->heap_tuples = build_runs(build, heap, info);
+	iforest_shelf_keep(build->opened);
+	if (RelationNeedsWAL(index)) {
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_LOG);
+		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
+	}
+	result->index_tuples = (double)build->n_rows;
+	notice_many_series(build);
+	return result;
+}
+
+void iforest_build_empty(Relation index)
+{
+	struct iforest_definition definition;
+	struct iforest_fields fields;
+	Relation heap = RelationIdGetRelation(index->rd_index->indrelid);
+
+	iforest_definition_read(index, &definition);
+	iforest_definition_check(heap, index, &definition, &fields);
+	RelationClose(heap);
+	iforest_index_create(index, INIT_FORKNUM, &fields);
+	log_newpage_range(index, INIT_FORKNUM, 0, RelationGetNumberOfBlocksInFork(index, INIT_FORKNUM), true);
+}
+
+char *iforest_build_phase_name(int64 phase)
+{
+	switch (phase) {
+	case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
+		return "initializing";
+	case PHASE_SCAN:
+		return "scanning table";
+	case PHASE_SORT:
+		return "sorting entries";
+	case PHASE_WRITE:
+		return "writing runs";
+	case PHASE_LOG:
+		return "logging pages";
+	default:
+		return NULL;
+	}
 }

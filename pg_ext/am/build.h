@@ -1,6 +1,6 @@
 /* build.h -- An index built from the rows of its table. */
-#ifndef IFOREST_PG_BUILD_H
-#define IFOREST_PG_BUILD_H
+#ifndef IFP_AM_BUILD_H
+#define IFP_AM_BUILD_H
 
 #include "pg_ext/base/engine.h"
 

@@ -1,22 +1,50 @@
-#include "pg_ext/base/engine.h"
-
-#include "access/amapi.h"
+#include "pg_ext/am/handler.h"
 
 #include <math.h>
 
+#include "access/amapi.h"
+#include "access/amvalidate.h"
+#include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_amproc.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_opfamily.h"
 #include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/regproc.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
 #include "utils/selfuncs.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "pg_ext/types/definition_slice.h"
+#include "pg_ext/am/build.h"
+#include "pg_ext/am/index_scan.h"
+#include "pg_ext/am/insert.h"
+#include "pg_ext/am/vacuum.h"
+#include "pg_ext/base/engine.h"
 #include "pg_ext/storage/meta.h"
-#include "pg_ext/am/handler.h"
+#include "pg_ext/types/definition.h"
+
+/* Operator classes. */
+
+static bool validate(Oid opclass);
 
 /* Measured beside the time of a row in a sequential scan: looking for a series in a run, and reading a page of pending
  * entries. */
@@ -128,4 +156,207 @@ void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, dou
 	if (path->indexinfo->nkeycolumns > 1)
 		*correlation *= 0.75;
 	*pages = costs.numIndexPages;
+}
+
+static bool complain(const char *family, const char *what, Oid oid, char *(*format)(Oid))
+{
+	ereport(INFO, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+		errmsg("operator family \"%s\" of access method iforest: %s %s", family, format(oid), what));
+	return false;
+}
+
+/* Every operator is one of the five comparisons, gives a boolean, and is used for searching only. */
+static bool check_operators(CatCList *list, const char *family)
+{
+	bool result = true;
+
+	for (int i = 0; i < list->n_members; i++) {
+		Form_pg_amop form = (Form_pg_amop)GETSTRUCT(&list->members[i]->tuple);
+
+		if (form->amopstrategy < 1 || form->amopstrategy > BTMaxStrategyNumber)
+			result = complain(family, "has a strategy number that is none of btree's", form->amopopr,
+					  format_operator);
+		if (form->amoppurpose != AMOP_SEARCH || OidIsValid(form->amopsortfamily))
+			result = complain(family, "is an ordering operator", form->amopopr, format_operator);
+		if (!check_amop_signature(form->amopopr, BOOLOID, form->amoplefttype, form->amoprighttype))
+			result = complain(family, "has a wrong signature", form->amopopr, format_operator);
+	}
+	return result;
+}
+
+/* Every support function is a comparison of the class's type. */
+static bool check_functions(CatCList *list, const char *family)
+{
+	bool result = true;
+
+	for (int i = 0; i < list->n_members; i++) {
+		Form_pg_amproc form = (Form_pg_amproc)GETSTRUCT(&list->members[i]->tuple);
+
+		if (form->amprocnum != 1)
+			result = complain(family, "has a support number other than 1", form->amproc, format_procedure);
+		else if (!check_amproc_signature(form->amproc, INT4OID, true, 2, 2, form->amproclefttype,
+						 form->amprocrighttype))
+			result = complain(family, "has a wrong signature", form->amproc, format_procedure);
+	}
+	return result;
+}
+
+static char *family_name(Oid family)
+{
+	HeapTuple tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(family));
+	char *name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator family %u", family);
+	name = pstrdup(NameStr(((Form_pg_opfamily)GETSTRUCT(tuple))->opfname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+static bool validate(Oid opclass)
+{
+	HeapTuple tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
+	Form_pg_opclass form;
+	CatCList *operators, *functions;
+	char *family;
+	Oid type;
+	bool result;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator class %u", opclass);
+	form = (Form_pg_opclass)GETSTRUCT(tuple);
+	type = form->opcintype;
+	family = family_name(form->opcfamily);
+	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(form->opcfamily));
+	functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(form->opcfamily));
+
+	result = check_operators(operators, family);
+	result = check_functions(functions, family) && result;
+	for (int16 strategy = 1; strategy <= BTMaxStrategyNumber; strategy++)
+		if (!OidIsValid(get_opfamily_member(form->opcfamily, type, type, strategy)))
+			result = complain(family, "lacks a comparison operator", type, format_type_be);
+	if (!OidIsValid(get_opfamily_proc(form->opcfamily, type, type, 1)))
+		result = complain(family, "lacks its comparison function", type, format_type_be);
+
+	ReleaseCatCacheList(operators);
+	ReleaseCatCacheList(functions);
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+static object_access_hook_type previous_hook;
+
+/* The parameters as they are by now, which the command that changes them does not see yet; NULL: none. */
+static bytea *options_by_now(Oid index)
+{
+	Relation classes = table_open(RelationRelationId, AccessShareLock);
+	bytea *options = NULL;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(index));
+	scan = systable_beginscan(classes, ClassOidIndexId, true, SnapshotSelf, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple)) {
+		bool is_null;
+		Datum texts = heap_getattr(tuple, Anum_pg_class_reloptions, RelationGetDescr(classes), &is_null);
+
+		options = is_null ? NULL : iforest_options_parse(texts, false);
+	}
+	systable_endscan(scan);
+	table_close(classes, AccessShareLock);
+	return options;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Is nothing changed that has to do with columns? What has become wrong by itself is no reason to refuse something else. */
+static bool name_the_same(const struct iforest_options *a, const struct iforest_options *b)
+{
+	return is_same(iforest_option_string(a, duration), iforest_option_string(b, duration)) &&
+	       is_same(iforest_option_string(a, end), iforest_option_string(b, end)) &&
+	       is_same(iforest_option_string(a, variance), iforest_option_string(b, variance)) &&
+	       is_same(iforest_option_string(a, sketch), iforest_option_string(b, sketch)) &&
+	       (a ? a->duration_unit : IFOREST_UNIT_OF_TIME) == (b ? b->duration_unit : IFOREST_UNIT_OF_TIME);
+}
+
+static void check(Relation index)
+{
+	RelationData altered = *index;
+	struct iforest_definition definition;
+	struct iforest_fields fields;
+
+	altered.rd_options = options_by_now(RelationGetRelid(index));
+	if (name_the_same((const struct iforest_options *)index->rd_options,
+			  (const struct iforest_options *)altered.rd_options))
+		return;
+	iforest_definition_read(&altered, &definition);
+	iforest_definition_check_columns(&altered, &definition, &fields);
+}
+
+static void see(ObjectAccessType access, Oid class, Oid object, int column, void *argument)
+{
+	Relation index;
+
+	if (previous_hook)
+		previous_hook(access, class, object, column, argument);
+	if (access != OAT_POST_ALTER || class != RelationRelationId || column != 0 || get_rel_relkind(object) != RELKIND_INDEX)
+		return;
+	index = RelationIdGetRelation(object);
+	if (!RelationIsValid(index))
+		return;
+	if (index->rd_indam && index->rd_indam->ambuild == iforest_build)
+		check(index);
+	RelationClose(index);
+}
+
+void iforest_altered_register(void)
+{
+	previous_hook = object_access_hook;
+	object_access_hook = see;
+}
+
+IFOREST_SQL_FUNCTION(iforest_handler);
+
+Datum iforest_handler(PG_FUNCTION_ARGS)
+{
+	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
+
+	(void)fcinfo;
+	routine->amstrategies = 5;             /* those of btree */
+	routine->amsupport = 1;                /* comparison: orders series for ordered scans */
+	routine->amcanorder = true;
+	routine->amcanbackward = true;
+	routine->amcanmulticol = true;
+	routine->amoptionalkey = true;
+	routine->amsearcharray = true;
+	routine->amsearchnulls = true;
+	routine->amcaninclude = true;
+	routine->amusemaintenanceworkmem = true;
+	routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_CLEANUP;
+	/* no unique indexes, no CLUSTER: series are in the order of their coming. Predicate locks are on the whole index.
+	 * No index-only scans: without pins that VACUUM respects, on standbys too, an entry may be gone before the
+	 * visibility map is asked */
+	routine->ambuild = iforest_build;
+	routine->ambuildempty = iforest_build_empty;
+	routine->ambuildphasename = iforest_build_phase_name;
+	routine->aminsert = iforest_insert;
+	routine->ambulkdelete = iforest_bulk_delete;
+	routine->amvacuumcleanup = iforest_vacuum_cleanup;
+	routine->amcostestimate = iforest_cost_estimate;
+	routine->amoptions = iforest_options_parse;
+	routine->amvalidate = validate;
+	routine->ambeginscan = iforest_begin_scan;
+	routine->amrescan = iforest_rescan;
+	routine->amgettuple = iforest_get_tuple;
+	routine->amgetbitmap = iforest_get_bitmap;
+	routine->amendscan = iforest_end_scan;
+	routine->ammarkpos = iforest_mark_position;
+	routine->amrestrpos = iforest_restore_position;
+	iforest_handler_complete(routine);
+	PG_RETURN_POINTER(routine);
 }

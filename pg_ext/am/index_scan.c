@@ -1,9 +1,46 @@
 #include "pg_ext/am/index_scan.h"
-#include "pg_ext/am/am_index_scan_own.h"
+
+#include "access/amapi.h"
+#include "miscadmin.h"
+#include "nodes/tidbitmap.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "pg_ext/base/engine.h"
+#include "pg_ext/storage/pending.h"
+
+/* Reads the scan keys, and the index before them if that was not done yet. */
+static void scan_begin(IndexScanDesc scan_desc, bool in_order);
+
+/* Where a run was merged away under the scan, reads the index again: its entries are in another run by now, or were of dead
+ * rows. False: it was not, the page is wrong. */
+static bool scan_begin_again(struct iforest_index_scan *scan);
+
+/* The same without what is pending, which the caller reads. */
+static void scan_begin_keys(IndexScanDesc scan_desc, bool in_order);
+
+/* Reads the index, and with it the list of runs, again. */
+static void scan_read_index(struct iforest_index_scan *scan);
+
+/* The next one; false after the last. */
+static bool top_next(IndexScanDesc scan_desc, struct iforest_key *key);
+
+/* Back to the beginning, with other keys. */
+static void top_rescan(struct iforest_index_scan *scan);
+
+/* Opens the range at the place, less what has been given of it. Errors: those of core. */
+static enum iforest_status scan_open_range(struct iforest_index_scan *scan);
+
+/* The next entry of the open range, whose key becomes that of the place. */
+static enum iforest_status scan_next_in_range(struct iforest_index_scan *scan, bool *found);
+
+/* For the heap: the next source in the scan's direction comes first. */
+static int scan_compare_sources(Datum left, Datum right, void *scan);
 
 /* ---- sources ---- */
 
-int iforest_scan_compare_sources(Datum left, Datum right, void *context)
+static int scan_compare_sources(Datum left, Datum right, void *context)
 {
 	const struct iforest_source *a = (const struct iforest_source *)DatumGetPointer(left),
 			    *b = (const struct iforest_source *)DatumGetPointer(right);
@@ -153,7 +190,7 @@ static void set_bounds(struct iforest_index_scan *scan)
 	}
 }
 
-enum iforest_status iforest_scan_open_range(struct iforest_index_scan *scan)
+static enum iforest_status scan_open_range(struct iforest_index_scan *scan)
 {
 	const struct iforest_manifest *manifest = &scan->index->manifest;
 	enum iforest_status status = IFOREST_OK;
@@ -170,7 +207,7 @@ enum iforest_status iforest_scan_open_range(struct iforest_index_scan *scan)
 	return status;
 }
 
-enum iforest_status iforest_scan_next_in_range(struct iforest_index_scan *scan, bool *found)
+static enum iforest_status scan_next_in_range(struct iforest_index_scan *scan, bool *found)
 {
 	struct iforest_source *source;
 	enum iforest_status status;
@@ -191,4 +228,612 @@ enum iforest_status iforest_scan_next_in_range(struct iforest_index_scan *scan, 
 	else
 		(void)binaryheap_remove_first(scan->heap);
 	return IFOREST_OK;
+}
+
+/* A cursor for each run. */
+static void make_sources(struct iforest_index_scan *scan)
+{
+	MemoryContext before = MemoryContextSwitchTo(scan->run_context);
+	uint32 n_runs = scan->index->manifest.n_runs;
+
+	scan->sources = palloc0((n_runs + 1) * sizeof *scan->sources);
+	for (uint32 r = 0; r < n_runs; r++) {
+		scan->sources[r].cursor = palloc(sizeof *scan->sources[r].cursor);
+		iforest_cursor_init(scan->sources[r].cursor, &scan->index->store, &scan->index->manifest,
+				    &scan->index->manifest.runs[r]);
+	}
+	scan->heap = binaryheap_allocate((int)n_runs + 1, scan_compare_sources, scan);
+	MemoryContextSwitchTo(before);
+}
+
+static void drop_sources(struct iforest_index_scan *scan)
+{
+	for (uint32 r = 0; scan->sources && r < scan->index->manifest.n_runs; r++)
+		iforest_cursor_release(scan->sources[r].cursor);
+	scan->sources = NULL;
+	MemoryContextReset(scan->run_context);
+}
+
+static void scan_read_index(struct iforest_index_scan *scan)
+{
+	MemoryContext before = MemoryContextSwitchTo(scan->context);
+
+	drop_sources(scan);
+	scan->index->met_foreign_page = false;
+	iforest_index_refresh(scan->index);
+	make_sources(scan);
+	MemoryContextSwitchTo(before);
+}
+
+/* Of the chain's entries, those of the series (ids ascending) and ranges that are asked for. */
+static void match_chain(struct iforest_index_scan *scan, struct iforest_chain_reader *reader,
+			const struct iforest_chain *chain, const uint32 *ids)
+{
+	iforest_chain_open(reader, scan->index, chain);
+	while (iforest_chain_next(reader)) {
+		if (scan->n_matching + reader->n_entries > scan->n_matching_reserved) {
+			scan->n_matching_reserved = 2 * (scan->n_matching + reader->n_entries);
+			scan->matching = repalloc_huge(scan->matching, scan->n_matching_reserved * sizeof *scan->matching);
+		}
+		for (uint32 i = 0; i < reader->n_entries; i++) {
+			struct iforest_key *key = &scan->matching[scan->n_matching];
+			uint32 id;
+
+			iforest_chain_key(reader, i, key);
+			id = (uint32)key->series;
+			if (iforest_scan_keys_hold(&scan->keys, key) &&
+			    bsearch(&id, ids, scan->keys.n_series, sizeof id, iforest_compare_series))
+				scan->n_matching++;
+		}
+	}
+}
+
+static void sort_matching(struct iforest_index_scan *scan)
+{
+	struct iforest_arrival *arrivals = iforest_arrivals_sorted(scan->matching, sizeof *scan->matching, scan->n_matching);
+
+	for (uint32 i = 0; i < scan->n_matching; i++)
+		scan->matching[i] = arrivals[i].key;
+	pfree(arrivals);
+}
+
+/* Reads what is pending. Where a chain was sealed and its pages given away since the metapage was read, all is read again. */
+static void match_pending(struct iforest_index_scan *scan)
+{
+	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
+	uint32 n_series = scan->keys.n_series;
+	uint32 *ids = palloc((n_series + 1) * sizeof *ids);
+	struct iforest_chain_reader *reader = palloc(sizeof *reader);
+
+	memcpy(ids, scan->keys.series, n_series * sizeof *ids);
+	qsort(ids, n_series, sizeof *ids, iforest_compare_series);
+	if (scan->matching)
+		pfree(scan->matching);
+	scan->n_matching_reserved = 1;
+	scan->matching = palloc(sizeof *scan->matching);
+	for (int n = 0;; n++) {
+		scan->n_matching = 0;
+		for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+			match_chain(scan, reader, &scan->index->meta.open[c], ids);
+		for (uint32 c = 0; c < scan->index->meta.n_closed; c++)
+			match_chain(scan, reader, &scan->index->meta.closed[c], ids);
+		if (!scan->index->met_foreign_page)
+			break;
+		if (n == IFOREST_MOST_RESTARTS)
+			iforest_require(IFOREST_CORRUPT, scan->index->relation,
+					&(struct iforest_fault){ .what = "a chain of pending pages is broken" });
+		scan_read_index(scan);
+	}
+	sort_matching(scan);
+	pfree(ids);
+	pfree(reader);
+	MemoryContextSwitchTo(before);
+}
+
+static void scan_begin_keys(IndexScanDesc scan_desc, bool in_order)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+	MemoryContext before;
+
+	if (!scan->index) {
+		before = MemoryContextSwitchTo(scan->context);
+		iforest_definition_read(scan_desc->indexRelation, &scan->definition);
+		scan->index = palloc(sizeof *scan->index);
+		iforest_index_open(scan->index, scan_desc->indexRelation);
+		MemoryContextSwitchTo(before);
+		scan_read_index(scan);
+	} else if (!IsMVCCSnapshot(scan_desc->xs_snapshot)) {
+		/* of an exclusion constraint, or of a subscriber that looks for a row: it wants what has come since, too */
+		scan_read_index(scan);
+	}
+	iforest_meta_test_for_old_snapshot(scan_desc->indexRelation, scan_desc->xs_snapshot);
+	before = MemoryContextSwitchTo(scan->key_context);
+	/* series come after the manifest: so all that its runs have are known */
+	iforest_scan_keys_read(scan_desc->indexRelation, &scan->definition, scan->index->meta.index_id, scan_desc->keyData,
+			       scan_desc->numberOfKeys, in_order, &scan->keys);
+	MemoryContextSwitchTo(before);
+	scan->has_keys = true;
+}
+
+static void scan_begin(IndexScanDesc scan_desc, bool in_order)
+{
+	scan_begin_keys(scan_desc, in_order);
+	match_pending(scan_desc->opaque);
+}
+
+static bool scan_begin_again(struct iforest_index_scan *scan)
+{
+	uint64 manifest_id = scan->index->manifest.id;
+
+	scan->is_open = false;
+	if (!scan->index->met_foreign_page)
+		return false;
+	scan_read_index(scan);
+	match_pending(scan);
+	return scan->index->manifest.id != manifest_id;
+}
+
+/* ---- the order ---- */
+
+static const struct iforest_fields *fields_of(const struct iforest_index_scan *scan)
+{
+	return &scan->index->manifest.fields;
+}
+
+static bool is_null(const struct iforest_index_scan *scan, const struct iforest_entry *entry)
+{
+	return scan->order.by_value && !(entry->present >> scan->order.value & 1);
+}
+
+static struct iforest_row row_of(const struct iforest_index_scan *scan, const struct iforest_entry *entry)
+{
+	bool has_value = scan->order.by_value && !is_null(scan, entry);
+
+	return (struct iforest_row){ .value = has_value ? entry->values[scan->order.value] : (union iforest_number){ 0 },
+				     .time = entry->key.time, .ref = entry->key.ref, .time_is_null = entry->key.time_is_null,
+				     .is_set = true };
+}
+
+/* Equal values come by time and then by place in the table, as core/query/top_k.h has them. */
+static int compare_entries(const void *left, const void *right, void *context)
+{
+	const struct iforest_index_scan *scan = context;
+	const struct iforest_entry *a = left, *b = right;
+	struct iforest_row row_a = row_of(scan, a), row_b = row_of(scan, b);
+	int order = 0;
+
+	if (is_null(scan, a) != is_null(scan, b))
+		return is_null(scan, a) == scan->order.nulls_first ? -1 : 1;
+	if (scan->order.by_value && !is_null(scan, a))
+		order = iforest_number_compare(row_a.value, row_b.value, fields_of(scan)->kinds[scan->order.value]);
+	if (order)
+		return scan->order.descends ? -order : order;
+	return iforest_row_compare(&row_a, &row_b);
+}
+
+static bool wants_part(const struct iforest_index_scan *scan, bool of_nulls)
+{
+	return of_nulls ? scan->order.has_nulls : scan->order.has_values;
+}
+
+/* ---- what is pending ---- */
+
+static bool is_wanted(void *context, const struct iforest_entry *entry)
+{
+	return wants_part(context, is_null(context, entry));
+}
+
+static bool is_chosen(void *context, const struct iforest_key *key)
+{
+	const struct iforest_index_scan *scan = context;
+	uint32 id = (uint32)key->series;
+
+	return iforest_scan_keys_hold(&scan->keys, key) &&
+	       bsearch(&id, scan->keys.series, scan->keys.n_series, sizeof id, iforest_compare_series);
+}
+
+/* The pending entries that come after the last one given. False: the index has to be read again. */
+static bool read_pending(struct iforest_index_scan *scan)
+{
+	struct iforest_top_scan *top = &scan->top;
+	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
+	bool is_read;
+
+	if (top->pending.entries)
+		pfree(top->pending.entries);
+	is_read = iforest_pending_rows_read(scan->index, is_chosen, scan, &top->pending);
+	iforest_pending_rows_keep(&top->pending, is_wanted, scan);
+	MemoryContextSwitchTo(before);
+	qsort_arg(top->pending.entries, top->pending.n, sizeof *top->pending.entries, compare_entries, scan);
+	for (top->at = 0; top->has_last && top->at < top->pending.n; top->at++)
+		if (compare_entries(&top->pending.entries[top->at], &top->last, scan) > 0)
+			break;
+	return is_read;
+}
+
+/* ---- the runs ---- */
+
+static void narrow_value(const struct iforest_index_scan *scan, const struct iforest_top_bound *bound,
+			 struct iforest_match *match)
+{
+	uint8 value = scan->order.value;
+	enum iforest_value_kind kind = (enum iforest_value_kind)fields_of(scan)->kinds[value];
+	union iforest_number number = iforest_value_from_datum(scan->index->relation, &scan->definition, value, bound->datum);
+
+	if (bound->kind == IFOREST_TOP_LOW)
+		iforest_match_at_least(match, value, number, kind);
+	else
+		iforest_match_at_most(match, value, number, kind);
+}
+
+/* Spans that start at the time itself are let through either way. */
+static void narrow_reach(const struct iforest_index_scan *scan, const struct iforest_top_bound *bound,
+			 struct iforest_match *match)
+{
+	int64 time = iforest_time_from_datum(&scan->definition, bound->datum);
+
+	if (bound->kind == IFOREST_TOP_REACHES && time > PG_INT64_MIN)
+		time--;
+	match->reach = match->has_reach ? Max(match->reach, time) : time;
+	match->has_reach = true;
+}
+
+static void narrow(const struct iforest_index_scan *scan, bool of_nulls, struct iforest_match *match)
+{
+	for (int i = 0; i < scan->order.n_bounds; i++) {
+		const struct iforest_top_bound *bound = &scan->order.bounds[i];
+
+		if (bound->kind == IFOREST_TOP_REACHES || bound->kind == IFOREST_TOP_REACHES_BEYOND)
+			narrow_reach(scan, bound, match);
+		else if (!of_nulls)
+			narrow_value(scan, bound, match);
+	}
+}
+
+/* Starts the part of the entries whose value is NULL, or the other one, after the last one given if that is of this part. */
+static enum iforest_status start_part(struct iforest_index_scan *scan, bool of_nulls)
+{
+	struct iforest_top_scan *top = &scan->top;
+	const struct iforest_scan_keys *keys = &scan->keys;
+	uint32 bit = 1u << scan->order.value;
+	int64 high = keys->n_ranges > 0 ? keys->ranges[keys->n_ranges - 1].high : INT64_MAX;
+	struct iforest_best_question question = {
+		.value = scan->order.value, .series = keys->series, .n_series = keys->n_series,
+		.from = keys->n_ranges > 0 ? iforest_key_at(0, keys->ranges[0].low) : iforest_key_nulls(0),
+		.to = high < INT64_MAX ? iforest_key_at(0, high + 1) : iforest_key_nulls(0),
+	};
+
+	if (keys->has_nulls)
+		question.to = iforest_key_at(1, INT64_MIN);
+	if (scan->order.by_value && !of_nulls) {
+		question.order = scan->order.descends ? IFOREST_LARGEST_FIRST : IFOREST_SMALLEST_FIRST;
+		question.values = bit;
+	} else {
+		question.order = IFOREST_EARLIEST_FIRST;
+		question.match.nulls = of_nulls ? bit : 0;
+	}
+	narrow(scan, of_nulls, &question.match);
+	if (top->has_last && is_null(scan, &top->last) == of_nulls)
+		question.after = row_of(scan, &top->last);
+	top->best_is_of_nulls = of_nulls;
+	return iforest_best_start(&top->best, &question);
+}
+
+/* The part after the one that has come to its end, if it is wanted. */
+static enum iforest_status next_part(struct iforest_index_scan *scan)
+{
+	bool of_nulls = !scan->top.best_is_of_nulls;
+
+	scan->top.best_is_done = of_nulls == scan->order.nulls_first || !wants_part(scan, of_nulls);
+	return scan->top.best_is_done ? IFOREST_OK : start_part(scan, of_nulls);
+}
+
+static enum iforest_status open_runs(struct iforest_index_scan *scan)
+{
+	struct iforest_top_scan *top = &scan->top;
+	enum iforest_status status = iforest_best_init(&top->best, &scan->index->store, &scan->index->manifest);
+	bool in_nulls = scan->order.nulls_first;
+
+	top->best_is_open = !status;
+	top->has_ahead = false;
+	if ((top->has_last && is_null(scan, &top->last) != in_nulls) || !wants_part(scan, in_nulls))
+		in_nulls = !in_nulls;
+	top->best_is_done =
+		(scan->keys.n_ranges == 0 && !scan->keys.has_nulls) || scan->keys.n_series == 0 || !wants_part(scan, in_nulls);
+	return status || top->best_is_done ? status : start_part(scan, in_nulls);
+}
+
+/* The next entry of the runs, if there is one. */
+static enum iforest_status look_ahead(struct iforest_index_scan *scan)
+{
+	struct iforest_top_scan *top = &scan->top;
+	enum iforest_status status = IFOREST_OK;
+
+	while (!status && !top->has_ahead && !top->best_is_done) {
+		bool found;
+
+		status = iforest_best_next(&top->best, &top->ahead, &found);
+		if (!status && found)
+			top->has_ahead = iforest_scan_keys_hold(&scan->keys, &top->ahead.key);
+		else if (!status)
+			status = next_part(scan);
+	}
+	return status;
+}
+
+static void close_runs(struct iforest_index_scan *scan)
+{
+	if (scan->top.best_is_open)
+		iforest_best_release(&scan->top.best);
+	scan->top.best_is_open = false;
+}
+
+/* ---- both ---- */
+
+/* Where a run was merged away under the scan, or a chain of pending pages sealed, all is read again: the entries are elsewhere
+ * by now, or were of dead rows. */
+static enum iforest_status open_scan(struct iforest_index_scan *scan, bool again)
+{
+	for (int n = 0;; n++) {
+		if (again || scan->index->met_foreign_page) {
+			close_runs(scan);
+			scan_read_index(scan);
+		}
+		if (read_pending(scan))
+			return open_runs(scan);
+		if (n == IFOREST_MOST_RESTARTS)
+			return IFOREST_CORRUPT;
+	}
+}
+
+static void begin(IndexScanDesc scan_desc)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+	enum iforest_status status;
+	MemoryContext before;
+
+	pgstat_count_index_scan(scan_desc->indexRelation);
+	scan_begin_keys(scan_desc, false);
+	before = MemoryContextSwitchTo(scan->run_context);
+	status = open_scan(scan, false);
+	MemoryContextSwitchTo(before);
+	iforest_index_require(scan->index, status);
+	scan->top.is_open = true;
+}
+
+static bool top_next(IndexScanDesc scan_desc, struct iforest_key *key)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct iforest_top_scan *top = &scan->top;
+	enum iforest_status status;
+	MemoryContext before;
+
+	if (!top->is_open)
+		begin(scan_desc);
+	before = MemoryContextSwitchTo(scan->run_context);
+	status = look_ahead(scan);
+	for (int n = 0; status && scan->index->met_foreign_page && n < IFOREST_MOST_RESTARTS; n++) {
+		status = open_scan(scan, true);
+		if (!status)
+			status = look_ahead(scan);
+	}
+	MemoryContextSwitchTo(before);
+	iforest_index_require(scan->index, status);
+	top->has_last = top->has_ahead || top->at < top->pending.n;
+	if (!top->has_last)
+		return false;
+	if (top->has_ahead &&
+	    (top->at == top->pending.n || compare_entries(&top->ahead, &top->pending.entries[top->at], scan) < 0)) {
+		top->last = top->ahead;
+		top->has_ahead = false;
+	} else {
+		top->last = top->pending.entries[top->at++];
+	}
+	*key = top->last.key;
+	return true;
+}
+
+static void top_rescan(struct iforest_index_scan *scan)
+{
+	close_runs(scan);
+	scan->top = (struct iforest_top_scan){ .is_open = false };
+}
+
+/* Moves the place to the range after (or before) the one it is in. False after the last. */
+static bool next_range(struct iforest_index_scan *scan)
+{
+	struct iforest_place_in_scan *place = &scan->place;
+	uint32 n_ranges = scan->keys.n_ranges + (scan->keys.has_nulls ? 1 : 0);
+
+	if (n_ranges == 0 || scan->keys.n_series == 0)
+		return false;
+	if (!place->is_started) {
+		*place = (struct iforest_place_in_scan){ .is_started = true,
+							 .series = scan->backward ? scan->keys.n_series - 1 : 0,
+							 .range = scan->backward ? n_ranges - 1 : 0 };
+		return true;
+	}
+	place->has_key = false;
+	if (!scan->backward && ++place->range == n_ranges) {
+		place->range = 0;
+		return ++place->series < scan->keys.n_series;
+	}
+	if (scan->backward && place->range-- == 0) {
+		place->range = n_ranges - 1;
+		return place->series-- > 0;
+	}
+	return true;
+}
+
+/* The next entry of all, in this direction; its key is that of the place. */
+static bool next_entry(struct iforest_index_scan *scan, bool backward)
+{
+	bool found = false;
+
+	if (backward != scan->backward)
+		scan->is_open = false;
+	scan->backward = backward;
+	for (int n_restarts = 0; !found;) {
+		enum iforest_status status = IFOREST_OK;
+
+		if (!scan->is_open && scan->place.is_started)
+			status = scan_open_range(scan);
+		if (!status && scan->is_open)
+			status = scan_next_in_range(scan, &found);
+		if (status) {
+			if (n_restarts++ == IFOREST_MOST_RESTARTS || !scan_begin_again(scan))
+				iforest_index_require(scan->index, status);
+		} else if (!found) {
+			/* of many series and ranges, in none of which there is a page to be read */
+			CHECK_FOR_INTERRUPTS();
+			scan->is_open = false;
+			if (!next_range(scan)) {
+				scan->place.is_started = false;
+				break;
+			}
+		}
+	}
+	return found;
+}
+
+/* ---- what PostgreSQL calls ---- */
+
+IndexScanDesc iforest_begin_scan(Relation index, int n_keys, int n_order_bys)
+{
+	IndexScanDesc scan_desc = RelationGetIndexScan(index, n_keys, n_order_bys);
+	struct iforest_index_scan *scan = palloc0(sizeof *scan);
+
+	scan->context = AllocSetContextCreate(CurrentMemoryContext, "iforest scan", ALLOCSET_DEFAULT_SIZES);
+	scan->key_context = AllocSetContextCreate(scan->context, "iforest scan keys", ALLOCSET_DEFAULT_SIZES);
+	scan->run_context = AllocSetContextCreate(scan->context, "iforest scan runs", ALLOCSET_DEFAULT_SIZES);
+	scan_desc->opaque = scan;
+	return scan_desc;
+}
+
+void iforest_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey order_bys, int n_order_bys)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+
+	(void)n_keys;
+	(void)order_bys;
+	(void)n_order_bys;
+	if (keys && scan_desc->numberOfKeys > 0)
+		memmove(scan_desc->keyData, keys, (size_t)scan_desc->numberOfKeys * sizeof *keys);
+	top_rescan(scan);
+	MemoryContextReset(scan->key_context);
+	scan->matching = NULL;
+	scan->has_keys = scan->is_open = false;
+	scan->place = scan->mark = (struct iforest_place_in_scan){ .is_started = false };
+}
+
+/* The planner takes any index for an index-only scan that needs no column, as of count(*). The executor would then trust the
+ * visibility map after the entry was read, and a VACUUM in between may have removed the entry and set the bit. So the row is
+ * looked at here: what this snapshot sees stays. The tuple that is asked for has no column that anyone reads. */
+static bool is_visible(IndexScanDesc scan_desc)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+	bool again = false, found;
+
+	if (!scan->fetch) {
+		MemoryContext before = MemoryContextSwitchTo(scan->context);
+		Datum values[INDEX_MAX_KEYS] = { 0 };
+		bool are_null[INDEX_MAX_KEYS];
+
+		memset(are_null, true, sizeof are_null);
+		scan->fetch = table_index_fetch_begin(scan_desc->heapRelation);
+		scan->row = table_slot_create(scan_desc->heapRelation, NULL);
+		scan_desc->xs_itupdesc = RelationGetDescr(scan_desc->indexRelation);
+		scan_desc->xs_itup = index_form_tuple(scan_desc->xs_itupdesc, values, are_null);
+		MemoryContextSwitchTo(before);
+	}
+	found = table_index_fetch_tuple(scan->fetch, &scan_desc->xs_heaptid, scan_desc->xs_snapshot, scan->row, &again,
+					NULL);
+	ExecClearTuple(scan->row);
+	return found;
+}
+
+/* In the order of a value, or of time. */
+static bool next_of_scan(IndexScanDesc scan_desc, ScanDirection direction, struct iforest_key *key)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+
+	if (scan->order.is_set)
+		return top_next(scan_desc, key);
+	if (!scan->has_keys) {
+		pgstat_count_index_scan(scan_desc->indexRelation);
+		scan_begin(scan_desc, true);
+	}
+	if (!next_entry(scan, ScanDirectionIsBackward(direction)))
+		return false;
+	*key = scan->place.key;
+	return true;
+}
+
+bool iforest_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct iforest_key key;
+
+	while (next_of_scan(scan_desc, direction, &key)) {
+		ItemPointerData tid;
+
+		/* to a snapshot that sees rows newer than itself an entry may lead to another row by now */
+		scan_desc->xs_recheck = scan->keys.must_recheck || !IsMVCCSnapshot(scan_desc->xs_snapshot);
+		iforest_ref_to_tid(key.ref, &tid);
+		scan_desc->xs_heaptid = tid;
+		if (!scan_desc->xs_want_itup || is_visible(scan_desc)) {
+			scan_desc->xs_heaptid = tid;
+			return true;
+		}
+	}
+	return false;
+}
+
+int64 iforest_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+	ItemPointerData tids[256];
+	int n = 0;
+	int64 n_all = 0;
+
+	pgstat_count_index_scan(scan_desc->indexRelation);
+	scan_begin(scan_desc, false);
+	while (next_entry(scan, false)) {
+		iforest_ref_to_tid(scan->place.key.ref, &tids[n++]);
+		n_all++;
+		if (n == lengthof(tids)) {
+			tbm_add_tuples(bitmap, tids, n, scan->keys.must_recheck);
+			n = 0;
+		}
+	}
+	tbm_add_tuples(bitmap, tids, n, scan->keys.must_recheck);
+	return n_all;
+}
+
+void iforest_end_scan(IndexScanDesc scan_desc)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+
+	if (scan->fetch) {
+		table_index_fetch_end(scan->fetch);
+		ExecDropSingleTupleTableSlot(scan->row);
+		scan_desc->xs_itup = NULL;
+	}
+	MemoryContextDelete(scan->context);
+	pfree(scan);
+}
+
+void iforest_mark_position(IndexScanDesc scan_desc)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+
+	scan->mark = scan->place;
+}
+
+void iforest_restore_position(IndexScanDesc scan_desc)
+{
+	struct iforest_index_scan *scan = scan_desc->opaque;
+
+	scan->place = scan->mark;
+	scan->is_open = false;
 }

@@ -4,8 +4,8 @@
  * each, and through the entries of a range in all runs and what is pending, merged by key. It knows the last key it gave, so
  * that it can turn round, go back to a mark, or begin again where runs have been merged away under it, by opening the range
  * anew at that key. */
-#ifndef IFOREST_PG_SCAN_H
-#define IFOREST_PG_SCAN_H
+#ifndef IFP_AM_INDEX_SCAN_H
+#define IFP_AM_INDEX_SCAN_H
 
 #include "pg_ext/storage/index.h"
 
@@ -16,7 +16,7 @@
 #include "core/page/leaf_fold.h"
 #include "core/query/top_k.h"
 #include "core/run/cursor.h"
-#include "pg_ext/storage/pending_rows.h"
+#include "pg_ext/storage/pending.h"
 #include "pg_ext/am/scan_keys.h"
 
 /* Beyond these nothing need be looked at; all conditions are checked again. The value at least or at most; or the start or end

@@ -1,6 +1,6 @@
 /* entry.h -- a row of the table as an entry of the index. */
-#ifndef IFOREST_PG_ENTRY_H
-#define IFOREST_PG_ENTRY_H
+#ifndef IFP_AM_INSERT_H
+#define IFP_AM_INSERT_H
 
 #include "core/page/leaf.h"
 #include "pg_ext/types/values.h"

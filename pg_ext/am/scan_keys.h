@@ -1,6 +1,6 @@
 /* scan_keys.h -- the conditions of an index scan as what core understands: a list of series, and ranges of time within each. */
-#ifndef IFOREST_PG_SCAN_KEYS_H
-#define IFOREST_PG_SCAN_KEYS_H
+#ifndef IFP_AM_SCAN_KEYS_H
+#define IFP_AM_SCAN_KEYS_H
 
 #include "pg_ext/types/values.h"
 

@@ -1,6 +1,6 @@
 /* vacuum.h -- Removal of the entries of dead rows. */
-#ifndef IFOREST_PG_VACUUM_H
-#define IFOREST_PG_VACUUM_H
+#ifndef IFP_AM_VACUUM_H
+#define IFP_AM_VACUUM_H
 
 #include "pg_ext/base/engine.h"
 

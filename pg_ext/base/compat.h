@@ -1,6 +1,6 @@
 /* compat.h -- the only place that knows how PostgreSQL's versions differ (15 to 18). Nothing else looks at PG_VERSION_NUM. */
-#ifndef IFOREST_PG_COMPAT_H
-#define IFOREST_PG_COMPAT_H
+#ifndef IFP_BASE_COMPAT_H
+#define IFP_BASE_COMPAT_H
 
 #include "access/amapi.h"
 #include "access/genam.h"

@@ -1,7 +1,7 @@
 /* host.h -- PostgreSQL's side of what core asks for: memory, errors, interrupts. Every file of this folder includes it
  * first. */
-#ifndef IFOREST_PG_HOST_H
-#define IFOREST_PG_HOST_H
+#ifndef IFP_BASE_ENGINE_H
+#define IFP_BASE_ENGINE_H
 
 /* what is compiled with hidden visibility and yet to be found by the server; PostgreSQL 15 leaves it empty */
 #define PGDLLEXPORT __attribute__((visibility("default")))

@@ -1,9 +1,11 @@
-#include "pg_ext/base/own.h"
+#include "pg_ext/base/safe_eval.h"
 
 #include "access/transam.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
+#include "executor/executor.h"
+#include "executor/nodeSubplan.h"
 #include "utils/lsyscache.h"
 
 const char *iforest_own_function(Oid function)
@@ -23,4 +25,124 @@ bool iforest_is_own_function(Oid function, const char *name)
 	const char *own = iforest_own_function(function);
 
 	return own && strcmp(own, name) == 0;
+}
+
+static bool is_foreign(Oid function, void *context)
+{
+	(void)context;
+	return function >= FirstNormalObjectId && !iforest_own_function(function);
+}
+
+struct search {
+	check_function_callback is_meant;
+};
+
+static bool calls_walker(Node *node, void *context)
+{
+	const struct search *search = context;
+
+	if (!node)
+		return false;
+	switch (nodeTag(node)) {
+	case T_Var:
+	case T_Const:
+	case T_Param:
+	case T_FuncExpr:
+	case T_OpExpr:
+	case T_DistinctExpr:
+	case T_NullIfExpr:
+	case T_ScalarArrayOpExpr:
+	case T_BoolExpr:
+	case T_NullTest:
+	case T_BooleanTest:
+	case T_RelabelType:
+	case T_CaseExpr:
+	case T_CaseWhen:
+	case T_CaseTestExpr:
+	case T_CoalesceExpr:
+	case T_SQLValueFunction:
+	case T_RowCompareExpr:
+	case T_List:
+		return check_functions_in_node(node, search->is_meant, NULL) ||
+		       expression_tree_walker(node, calls_walker, context);
+	case T_MinMaxExpr:
+		/* compares by a function that it does not name */
+		return castNode(MinMaxExpr, node)->minmaxtype >= FirstNormalObjectId ||
+		       expression_tree_walker(node, calls_walker, context);
+	default:
+		return true;
+	}
+}
+
+bool iforest_may_call(Node *node, check_function_callback is_meant)
+{
+	struct search search = { is_meant };
+
+	return calls_walker(node, &search);
+}
+
+bool iforest_calls_foreign_functions(Node *node)
+{
+	return iforest_may_call(node, is_foreign);
+}
+
+static bool collect_parameters(Node *node, void *context)
+{
+	Bitmapset **parameters = context;
+
+	if (!node)
+		return false;
+	if (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC)
+		*parameters = bms_add_member(*parameters, castNode(Param, node)->paramid);
+	return expression_tree_walker(node, collect_parameters, context);
+}
+
+struct iforest_soft iforest_soft_begin(Expr *expression)
+{
+	struct iforest_soft soft = { .state = ExecInitExpr(expression, NULL),
+				     .may_catch = !iforest_calls_foreign_functions((Node *)expression) };
+
+	(void)collect_parameters((Node *)expression, &soft.parameters);
+	return soft;
+}
+
+/* A collation that is not known is an error of whoever compares, not of the query. */
+static bool is_of_data(int code)
+{
+	return ERRCODE_TO_CATEGORY(code) == ERRCODE_DATA_EXCEPTION || code == ERRCODE_FEATURE_NOT_SUPPORTED ||
+	       code == ERRCODE_INDETERMINATE_COLLATION;
+}
+
+static bool evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null, ErrorData **error)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile bool done = false;
+
+	PG_TRY();
+	{
+		*value = ExecEvalExprSwitchContext(soft->state, econtext, is_null);
+		done = true;
+	}
+	PG_CATCH();
+	{
+		if (!is_of_data(geterrcode()))
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		if (error)
+			*error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return done;
+}
+
+bool iforest_soft_evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null,
+			   ErrorData **error)
+{
+	if (soft->may_catch) {
+		ExecSetParamPlanMulti(soft->parameters, econtext);
+		return evaluate(soft, econtext, value, is_null, error);
+	}
+	*value = ExecEvalExprSwitchContext(soft->state, econtext, is_null);
+	return true;
 }

@@ -4,8 +4,8 @@
  * Only errors in data are caught (SQLSTATE class 22, "feature not supported", and collations that are not known), and only
  * those of functions of PostgreSQL and of this extension, which hold nothing but memory when they raise them. So a subquery
  * that gives a parameter is run before: what it raises is not caught. */
-#ifndef IFOREST_PG_SOFT_H
-#define IFOREST_PG_SOFT_H
+#ifndef IFP_BASE_SAFE_EVAL_H
+#define IFP_BASE_SAFE_EVAL_H
 
 #include "pg_ext/base/engine.h"
 
@@ -32,5 +32,13 @@ struct iforest_soft iforest_soft_begin(Expr *expression);
  * for ReThrowError(). error may be NULL. */
 bool iforest_soft_evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null,
 			   ErrorData **error);
+
+/* Functions of this extension, told by their OID wherever the extension has its schema. */
+
+/* The name of a function or aggregate that belongs to this extension; NULL of all others. In the current memory context. */
+const char *iforest_own_function(Oid function);
+
+/* Is it the one of that name? */
+bool iforest_is_own_function(Oid function, const char *name);
 
 #endif

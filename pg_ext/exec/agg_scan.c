@@ -1,8 +1,137 @@
-#include "pg_ext/exec/answer_internal.h"
+#include "pg_ext/exec/agg_scan.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "executor/executor.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "pgstat.h"
+#include "rewrite/rewriteManip.h"
+#include "storage/predicate.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+#include "utils/snapmgr.h"
 
 #include "core/query/sketch_scan.h"
-#include "pg_ext/types/sketch_datum.h"
+#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/base/test_points.h"
+#include "pg_ext/exec/agg_state.h"
+#include "pg_ext/exec/groups.h"
+#include "pg_ext/exec/snapshot_reader.h"
+#include "pg_ext/planner/bucket_finder.h"
+#include "pg_ext/planner/index_query.h"
+#include "pg_ext/storage/locks.h"
 #include "pg_ext/storage/sidecar.h"
+#include "pg_ext/types/sketch_datum.h"
+
+/* A question answered from the indexes of one table, or of its partitions.
+ *
+ *   for each index        copy metapage and manifest, then ask what the snapshot sees (visibility.h)
+ *     for each series     that the conditions on by columns let pass
+ *       for each range    of times, and of what the conditions on time let pass
+ *         for each bucket (buckets.h): fold runs and pending rows, find its group, add
+ *
+ * When an index has been read, its removal epoch must be what it was: else a VACUUM may have made room for other rows where the
+ * visibility map was asked, and all begins again. It also does where a run was merged away and its pages were given to others.
+ * After a few times the maintenance lock is taken, which a standby cannot do; there it goes on trying.
+ *
+ * All groups are in memory before the first is given. Tables and indexes are open from begin to end.
+ */
+
+struct iforest_answer;
+
+/* What was done, for EXPLAIN: the last attempt's, but for restarts and evaluations. */
+struct answer_counts {
+	uint64 n_series, n_buckets, n_nodes, n_pages, n_leaf_pages, n_runs, n_pending, n_heap_blocks, n_restarts;
+	struct iforest_buckets_counts buckets;
+};
+
+/* Prepares. The node gives snapshot, parameters, and the context in which the answer lives. */
+static struct iforest_answer *answer_begin(const struct iforest_question *question, PlanState *node);
+
+/* Forgets groups and parameters. */
+static void answer_rescan(struct iforest_answer *answer);
+
+/* The next group: its keys and then the aggregates, in the order of the question's lists. False after the last. values and
+ * are_null have room for both; what they point to lives until the next call. */
+static bool answer_next(struct iforest_answer *answer, Datum *values, bool *are_null);
+
+static void answer_end(struct iforest_answer *answer);
+
+static struct answer_counts answer_counts(const struct iforest_answer *answer);
+
+struct iforest_answer {
+	const struct iforest_question *question;
+	PlanState *node;
+	MemoryContext context;               /* as long as the node */
+	MemoryContext parameters;            /* what was made of parameters, until the next rescan */
+	MemoryContext attempt;               /* until the next attempt */
+	MemoryContext result;                /* until the next group is given */
+	ExprContext *econtext;               /* its scan tuple is the row */
+	TupleTableSlot *row;                 /* of the index's columns */
+	Relation *heaps, *indexes;           /* held open from begin to end, as those of a scan are */
+	int n_tables;
+	struct iforest_definition definition;/* of the first index; the others' are alike */
+	bool is_total;                       /* nothing tells rows apart: no condition, no group, no time */
+	bool is_begun, is_done;              /* groups are there */
+
+	struct iforest_key_condition *keys;  /* conditions on the index's key */
+	ExprState **comparands;
+	FmgrInfo *operators;
+	int n_keys;
+	List *gates, *late;                  /* ExprStates */
+	struct iforest_soft *series, *runs;
+	int n_series, n_runs;
+	struct iforest_value_ranges *values;
+	struct iforest_buckets *ranges, *buckets;
+	struct iforest_measures *measures;
+	struct iforest_groups *groups;
+	struct answer_counts counts;
+};
+
+/* Are all conditions true of the row? */
+static bool answer_holds(const struct iforest_answer *answer, List *conditions);
+
+/* The same of conditions that are asked before it is known whether there are visible rows. Where none is false but one raises
+ * an error, that is *error, else NULL: it is to be raised if there are. */
+static bool answer_holds_softly(const struct iforest_answer *answer, const struct iforest_soft *conditions, int n_conditions,
+				 ErrorData **error);
+
+/* Adds what one index holds to the groups. False: it changed meanwhile, all has to begin again. `locked`: under the maintenance
+ * lock, so that it does not. */
+static bool answer_index(struct iforest_answer *answer, Relation heap, Relation index, bool locked);
+
+/* One index being read. */
+struct iforest_answer_reader {
+	struct iforest_answer *answer;
+	struct iforest_reader read;
+	struct iforest_wanted wanted;
+	struct iforest_sketches *shelf;      /* of kept sketches; NULL: none was needed yet */
+	struct iforest_aggregate *fold;      /* of a bucket */
+	MemoryContext series_context;        /* by values of the series in hand */
+	ErrorData *series_error;             /* what its conditions raised; NULL: nothing */
+};
+
+/* Where the entries of a bucket lie: in runs the keys [from, to), and pending ones. */
+struct iforest_bucket_range {
+	struct iforest_key from, to;
+	uint32 pending, pending_end;
+};
+
+/* Makes the sketches that measures need of a bucket, by value column; NULL where there are no values, and of other columns. In
+ * the current memory context. Errors: those of core. */
+static enum iforest_status answer_sketches(struct iforest_answer_reader *reader, const struct iforest_bucket_range *range,
+					    bytea **sketches);
+
+/* Adds series number i of keys.series to the groups; or all entries of all series in one fold. Errors: those of core. */
+static enum iforest_status answer_series(struct iforest_answer_reader *reader, uint32 i);
+static enum iforest_status answer_total(struct iforest_answer_reader *reader);
 
 static enum iforest_status add_pending(const struct iforest_answer_reader *reader, const struct iforest_bucket_range *range,
 				       unsigned value, struct iforest_sketch *sketch)
@@ -19,7 +148,7 @@ static enum iforest_status add_pending(const struct iforest_answer_reader *reade
 	return status;
 }
 
-enum iforest_status iforest_answer_sketches(struct iforest_answer_reader *reader, const struct iforest_bucket_range *range,
+static enum iforest_status answer_sketches(struct iforest_answer_reader *reader, const struct iforest_bucket_range *range,
 					    bytea **sketches)
 {
 	uint32 wanted = iforest_measures_sketches(reader->answer->measures), kept = reader->read.definition.sketches;
@@ -47,4 +176,768 @@ enum iforest_status iforest_answer_sketches(struct iforest_answer_reader *reader
 		iforest_sketch_release(&sketch);
 	}
 	return status;
+}
+
+/* ---- a bucket ---- */
+
+static void set_time(const struct iforest_answer *answer, bool is_null, int64 time)
+{
+	int column = iforest_time_attribute(answer->question) - 1;
+
+	answer->row->tts_isnull[column] = is_null;
+	answer->row->tts_values[column] = is_null ? (Datum)0 : iforest_time_to_datum(&answer->definition, time);
+}
+
+/* Adds the fold of a bucket to the group of the row. */
+static enum iforest_status add_bucket(struct iforest_answer_reader *reader, const struct iforest_bucket_range *range,
+				      bool has_time, int64 time)
+{
+	struct iforest_answer *answer = reader->answer;
+	bytea *sketches[IFOREST_MAX_VALUES];
+	enum iforest_status status = IFOREST_OK;
+
+	if (reader->fold->n_rows == 0)
+		return IFOREST_OK;
+	set_time(answer, !has_time, time);
+	if (answer_holds(answer, answer->late)) {
+		status = answer_sketches(reader, range, sketches);
+		if (!status)
+			iforest_measures_add(answer->measures, iforest_groups_find(answer->groups), reader->fold, sketches,
+					     has_time, answer->attempt);
+		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
+			if (sketches[v])
+				pfree(sketches[v]);
+		answer->counts.n_buckets++;
+	}
+	ResetExprContext(answer->econtext);
+	return status;
+}
+
+static void clear_fold(struct iforest_answer_reader *reader)
+{
+	iforest_aggregate_clear(reader->fold, reader->read.index.manifest.fields.n_values);
+}
+
+/* ---- a range of a series ---- */
+
+static enum iforest_status earliest(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 high,
+				    int64 *time, bool *found)
+{
+	const struct iforest_pending_rows *rows = &reader->read.pending;
+	enum iforest_status status = iforest_scan_earliest(&reader->read.scan, time, found);
+	const struct iforest_key *key = *pending < rows->n ? &rows->entries[*pending].key : NULL;
+
+	if (!status && key && key->series == series && !key->time_is_null && key->time <= high &&
+	    (!*found || key->time < *time)) {
+		*time = key->time;
+		*found = true;
+	}
+	return status;
+}
+
+static struct iforest_key key_after(uint64 series, int64 time)
+{
+	return time == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, time + 1);
+}
+
+/* Passes the entries up to a time, adding them if they are wanted. */
+static enum iforest_status pass(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 through,
+				bool is_wanted)
+{
+	static const struct iforest_wanted nothing = { .values = 0 };
+	struct iforest_key after = key_after(series, through);
+	uint32 end = iforest_pending_rows_find(&reader->read.pending, &after);
+	enum iforest_status status;
+
+	status = iforest_scan_through(&reader->read.scan, through, is_wanted ? &reader->wanted : &nothing, reader->fold);
+	if (!status && is_wanted)
+		iforest_pending_rows_fold(&reader->read.pending, *pending, end, &reader->read.index.manifest.fields,
+					  reader->fold);
+	*pending = Max(*pending, end);
+	return status;
+}
+
+/* The last time of the series in the range; false if there is none. */
+static enum iforest_status find_last(struct iforest_answer_reader *reader, uint64 series,
+				     const struct iforest_time_range *range, int64 *last, bool *found)
+{
+	struct iforest_time_keys times = iforest_time_keys(&reader->answer->definition);
+	int64 high = Min(range->high, times.highest_finite);
+	struct iforest_key end = key_after(series, high);
+	uint32 at = iforest_pending_rows_find(&reader->read.pending, &end);
+	enum iforest_status status = iforest_scan_latest(&reader->read.scan, series, high, last, found);
+
+	if (!status && at > 0 && reader->read.pending.entries[at - 1].key.series == series &&
+	    !reader->read.pending.entries[at - 1].key.time_is_null &&
+	    (!*found || reader->read.pending.entries[at - 1].key.time > *last)) {
+		*last = reader->read.pending.entries[at - 1].key.time;
+		*found = true;
+	}
+	return status;
+}
+
+/* Raises what a condition raised for a time, or for the series, now that it is known whether there are rows that all others let
+ * pass. */
+static void raise_late(const struct iforest_answer_reader *reader, ErrorData *error, bool has_time, int64 time)
+{
+	if (!error)
+		error = reader->series_error;
+	if (!error)
+		error = iforest_value_ranges_error(reader->answer->values);
+	if (!error || reader->fold->n_rows == 0)
+		return;
+	set_time(reader->answer, !has_time, time);
+	if (answer_holds(reader->answer, reader->answer->late))
+		ReThrowError(error);
+}
+
+static enum iforest_status read_range(struct iforest_answer_reader *reader, uint64 series,
+				      const struct iforest_time_range *range)
+{
+	struct iforest_answer *answer = reader->answer;
+	struct iforest_key from = iforest_key_at(series, range->low);
+	uint32 pending = iforest_pending_rows_find(&reader->read.pending, &from);
+	bool is_one = iforest_buckets_is_one(answer->ranges) && iforest_buckets_is_one(answer->buckets), found = true;
+	int64 last = range->high, time, range_end = PG_INT64_MIN;
+	bool in_range = true, has_range = false;
+	ErrorData *error = NULL;
+	enum iforest_status status = IFOREST_OK;
+
+	reader->read.scan.bucketing.window = (struct iforest_window){ .has_t0 = range->low != PG_INT64_MIN, .t0 = range->low,
+								 .has_t1 = range->high != PG_INT64_MAX,
+								 .t1 = range->high == PG_INT64_MAX ? 0 : range->high + 1 };
+	if (!is_one) {
+		status = find_last(reader, series, range, &last, &found);
+		if (!found)
+			last = range->high;
+		iforest_buckets_start(answer->ranges, last);
+		iforest_buckets_start(answer->buckets, last);
+	}
+	if (!status)
+		status = iforest_scan_start(&reader->read.scan, series);
+	while (!status && !(status = earliest(reader, series, &pending, range->high, &time, &found)) && found) {
+		struct iforest_bucket_range bucket = { .from = iforest_key_at(series, time), .pending = pending };
+		int64 end;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!has_range || time > range_end) {
+			if (error)
+				FreeErrorData(error);
+			range_end = iforest_buckets_end(answer->ranges, time);
+			set_time(answer, false, time);
+			in_range = answer_holds_softly(answer, answer->runs, answer->n_runs, &error);
+			ResetExprContext(answer->econtext);
+			has_range = true;
+		}
+		end = in_range ? Min(iforest_buckets_end(answer->buckets, time), range_end) : range_end;
+		end = Min(end, range->high);
+		clear_fold(reader);
+		status = pass(reader, series, &pending, end, in_range);
+		raise_late(reader, error, true, time);
+		bucket.to = key_after(series, end);
+		bucket.pending_end = pending;
+		if (!status && in_range)
+			status = add_bucket(reader, &bucket, true, time);
+	}
+	return status;
+}
+
+static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint64 series)
+{
+	struct iforest_answer *answer = reader->answer;
+	struct iforest_bucket_range bucket = { .from = iforest_key_nulls(series),
+					       .to = iforest_key_at(series + 1, PG_INT64_MIN) };
+	struct iforest_wanted timeless = reader->wanted;
+	ErrorData *error;
+	enum iforest_status status;
+
+	timeless.times = false;
+	reader->read.scan.bucketing.window = (struct iforest_window){ .has_t0 = false };
+	status = iforest_scan_start(&reader->read.scan, series);
+	clear_fold(reader);
+	if (!status)
+		status = iforest_scan_nulls(&reader->read.scan, &timeless, reader->fold);
+	if (status)
+		return status;
+	bucket.pending = iforest_pending_rows_find(&reader->read.pending, &bucket.from);
+	bucket.pending_end = iforest_pending_rows_find(&reader->read.pending, &bucket.to);
+	iforest_pending_rows_fold(&reader->read.pending, bucket.pending, bucket.pending_end,
+				  &reader->read.index.manifest.fields, reader->fold);
+	set_time(answer, true, 0);
+	if (reader->fold->n_rows > 0 && answer_holds_softly(answer, answer->runs, answer->n_runs, &error)) {
+		raise_late(reader, error, false, 0);
+		status = add_bucket(reader, &bucket, false, 0);
+	}
+	return status;
+}
+
+/* ---- all series ---- */
+
+static enum iforest_status answer_series(struct iforest_answer_reader *reader, uint32 i)
+{
+	struct iforest_answer *answer = reader->answer;
+	uint32 id = reader->read.keys.series[i];
+	enum iforest_status status = IFOREST_OK;
+
+	if (answer->definition.n_by > 0) {
+		MemoryContext before = MemoryContextSwitchTo(reader->series_context);
+
+		MemoryContextReset(reader->series_context);
+		iforest_reader_by(&reader->read, i, answer->row->tts_values, answer->row->tts_isnull);
+		MemoryContextSwitchTo(before);
+	}
+	if (!answer_holds_softly(answer, answer->series, answer->n_series, &reader->series_error))
+		return IFOREST_OK;
+	answer->counts.n_series++;
+	for (uint32 r = 0; r < reader->read.keys.n_ranges && !status; r++)
+		status = read_range(reader, id, &reader->read.keys.ranges[r]);
+	if (!status && reader->read.keys.has_nulls)
+		status = read_nulls(reader, id);
+	return status;
+}
+
+static enum iforest_status answer_total(struct iforest_answer_reader *reader)
+{
+	struct iforest_bucket_range all = { .from = iforest_key_at(0, PG_INT64_MIN), .pending_end = reader->read.pending.n,
+					    .to = iforest_key_at((uint64)PG_UINT32_MAX + 1, PG_INT64_MIN) };
+	enum iforest_status status;
+
+	clear_fold(reader);
+	status = iforest_scan_everything(&reader->read.scan, &reader->wanted, reader->fold);
+	if (status)
+		return status;
+	iforest_pending_rows_fold(&reader->read.pending, 0, reader->read.pending.n, &reader->read.index.manifest.fields,
+				  reader->fold);
+	raise_late(reader, NULL, false, 0);
+	return add_bucket(reader, &all, false, 0);
+}
+
+/* ---- reading what the index is ---- */
+
+/* The conditions on the key, evaluated. False: one is NULL, so nothing passes. */
+static bool read_keys(struct iforest_answer_reader *reader)
+{
+	struct iforest_answer *answer = reader->answer;
+	ScanKey keys = palloc0((answer->n_keys + 1) * sizeof *keys);
+	Relation index = reader->read.index.relation;
+
+	for (int i = 0; i < answer->n_keys; i++) {
+		const struct iforest_key_condition *condition = &answer->keys[i];
+		int flags = condition->is_array ? SK_SEARCHARRAY : 0;
+		bool is_null = false;
+		Datum comparand = (Datum)0;
+
+		if (condition->is_null_test)
+			flags = SK_ISNULL | (condition->wants_null ? SK_SEARCHNULL : SK_SEARCHNOTNULL);
+		else
+			comparand = ExecEvalExpr(answer->comparands[i], answer->econtext, &is_null);
+		if (is_null)
+			return false;
+		ScanKeyEntryInitializeWithInfo(&keys[i], flags, condition->column,
+					       condition->is_null_test ?
+						       InvalidStrategy :
+						       (StrategyNumber)get_op_opfamily_strategy(
+							       condition->function, index->rd_opfamily[condition->column - 1]),
+					       condition->right_type, condition->collation, &answer->operators[i], comparand);
+	}
+	iforest_scan_keys_read(index, &answer->definition, reader->read.index.meta.index_id, keys, answer->n_keys, false,
+			       &reader->read.keys);
+	return true;
+}
+
+/* ---- the index ---- */
+
+static enum iforest_status read_index(struct iforest_answer_reader *reader)
+{
+	struct iforest_answer *answer = reader->answer;
+	enum iforest_status status = IFOREST_OK;
+
+	reader->wanted = iforest_measures_wanted(answer->measures);
+	reader->wanted.filter = &reader->read.filter;
+	reader->fold = palloc(sizeof *reader->fold);
+	if (answer->is_total)
+		return answer_total(reader);
+	for (uint32 i = 0; i < reader->read.keys.n_series && !status; i++) {
+		status = answer_series(reader, i);
+		iforest_pause("series read");
+		ResetExprContext(answer->econtext);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return status;
+}
+
+static void count(struct iforest_answer_reader *reader)
+{
+	struct answer_counts *counts = &reader->answer->counts;
+
+	counts->n_nodes += iforest_scan_nodes(&reader->read.scan);
+	counts->n_pages += iforest_scan_pages(&reader->read.scan);
+	counts->n_leaf_pages += iforest_scan_leaf_pages(&reader->read.scan);
+	counts->n_runs += reader->read.index.manifest.n_runs;
+	counts->n_pending += reader->read.pending.n_read;
+	counts->n_heap_blocks += reader->read.visibility.n_looks;
+}
+
+static bool read_consistently(struct iforest_answer_reader *reader, Relation heap, Relation index)
+{
+	struct iforest_answer *answer = reader->answer;
+	enum iforest_status status;
+
+	iforest_reader_open(&reader->read, index);
+	/* series come after the manifest: so all that its runs have are known */
+	if (!read_keys(reader))
+		return true;
+	reader->read.values = answer->values;
+	if (!iforest_reader_read(&reader->read, heap, answer->node->state->es_snapshot))
+		return false;
+	status = read_index(reader);
+	count(reader);
+	return iforest_reader_finish(&reader->read, status);
+}
+
+static bool answer_index(struct iforest_answer *answer, Relation heap, Relation index, bool locked)
+{
+	struct iforest_answer_reader *reader = palloc0(sizeof *reader);
+	bool done;
+
+	reader->answer = answer;
+	reader->series_context = AllocSetContextCreate(answer->attempt, "iforest series", ALLOCSET_SMALL_SIZES);
+	if (locked)
+		iforest_lock(index, IFOREST_LOCK_MAINTENANCE, ShareLock);
+	done = read_consistently(reader, heap, index);
+	if (locked)
+		iforest_unlock(index, IFOREST_LOCK_MAINTENANCE, ShareLock);
+	return done;
+}
+
+/* ---- beginning ---- */
+
+/* A row of the index's columns. */
+static TupleTableSlot *make_row(const struct iforest_question *question)
+{
+	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(question->columns));
+	TupleTableSlot *row;
+	AttrNumber attribute = 1;
+	ListCell *cell;
+
+	foreach(cell, question->columns) {
+		Node *column = lfirst(cell);
+
+		TupleDescInitEntry(descriptor, attribute, NULL, exprType(column), exprTypmod(column), 0);
+		TupleDescInitEntryCollation(descriptor, attribute++, exprCollation(column));
+	}
+	row = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
+	ExecStoreAllNullTuple(row);
+	return row;
+}
+
+static void begin_keys(struct iforest_answer *answer)
+{
+	int n = list_length(answer->question->keys);
+	ListCell *cell;
+
+	answer->keys = palloc((n + 1) * sizeof *answer->keys);
+	answer->comparands = palloc0((n + 1) * sizeof(ExprState *));
+	answer->operators = palloc0((n + 1) * sizeof *answer->operators);
+	foreach(cell, answer->question->keys) {
+		struct iforest_key_condition *key = &answer->keys[answer->n_keys];
+
+		iforest_key_condition_read(lfirst(cell), key);
+		if (key->comparand) {
+			answer->comparands[answer->n_keys] = ExecInitExpr(key->comparand, NULL);
+			fmgr_info(get_opcode(key->function), &answer->operators[answer->n_keys]);
+		}
+		answer->n_keys++;
+	}
+}
+
+static struct iforest_soft *begin_softly(List *conditions, int *n)
+{
+	struct iforest_soft *soft = palloc((list_length(conditions) + 1) * sizeof *soft);
+	ListCell *cell;
+
+	foreach(cell, conditions)
+		soft[(*n)++] = iforest_soft_begin(lfirst(cell));
+	return soft;
+}
+
+/* The definition of the indexes is read from the first of them. */
+static void open_tables(struct iforest_answer *answer)
+{
+	ListCell *cell;
+
+	answer->heaps = palloc(list_length(answer->question->tables) * sizeof(Relation));
+	answer->indexes = palloc(list_length(answer->question->tables) * sizeof(Relation));
+	foreach(cell, answer->question->tables) {
+		answer->heaps[answer->n_tables] = table_open(linitial_oid(lfirst(cell)), AccessShareLock);
+		answer->indexes[answer->n_tables++] = index_open(lsecond_oid(lfirst(cell)), AccessShareLock);
+	}
+	iforest_definition_read(answer->indexes[0], &answer->definition);
+}
+
+static bool has_columns(List *expressions)
+{
+	ListCell *cell;
+
+	foreach(cell, expressions)
+		if (iforest_has_columns(lfirst(cell)))
+			return true;
+	return false;
+}
+
+/* May all be folded at once? */
+static bool is_total(const struct iforest_question *question, const struct iforest_measures *measures)
+{
+	struct iforest_wanted wanted = iforest_measures_wanted(measures);
+	ListCell *cell;
+
+	foreach(cell, question->aggregates)
+		if (has_columns(iforest_aggregate_conditions(lfirst(cell), question)))
+			return false;
+	return !question->keys && !question->series && !question->runs && !question->late && !has_columns(question->groups) &&
+	       !wanted.times && !wanted.firsts && !wanted.lasts;
+}
+
+static struct iforest_answer *answer_begin(const struct iforest_question *question, PlanState *node)
+{
+	struct iforest_answer *answer = palloc0(sizeof *answer);
+	AttrNumber time = iforest_time_attribute(question);
+	struct iforest_run_keys keys;
+
+	answer->question = question;
+	answer->node = node;
+	answer->context = CurrentMemoryContext;
+	answer->parameters = AllocSetContextCreate(CurrentMemoryContext, "iforest parameters", ALLOCSET_SMALL_SIZES);
+	answer->attempt = AllocSetContextCreate(CurrentMemoryContext, "iforest answer", ALLOCSET_DEFAULT_SIZES);
+	answer->result = AllocSetContextCreate(CurrentMemoryContext, "iforest group", ALLOCSET_SMALL_SIZES);
+	answer->econtext = CreateExprContext(node->state);
+	answer->row = make_row(question);
+	answer->econtext->ecxt_scantuple = answer->row;
+	open_tables(answer);
+	begin_keys(answer);
+	answer->gates = ExecInitExprList(question->gates, NULL);
+	answer->series = begin_softly(question->series, &answer->n_series);
+	answer->runs = begin_softly(question->runs, &answer->n_runs);
+	answer->late = ExecInitExprList(question->late, NULL);
+	answer->values = iforest_value_ranges_begin(question, &answer->definition, answer->econtext);
+	iforest_question_range_keys(question, &keys);
+	answer->ranges = iforest_buckets_begin(&keys, &answer->definition, time, answer->econtext);
+	iforest_question_bucket_keys(question, &keys);
+	answer->buckets = iforest_buckets_begin(&keys, &answer->definition, time, answer->econtext);
+	answer->measures = iforest_measures_begin(question, &answer->definition, answer->econtext);
+	if (answer->n_tables == 1)
+		iforest_measures_set_table(answer->measures, answer->heaps[0], node->state->es_snapshot);
+	answer->is_total = is_total(question, answer->measures);
+	answer->groups = iforest_groups_begin(question, iforest_measures_bytes(answer->measures), node, answer->econtext);
+	return answer;
+}
+
+static void answer_rescan(struct iforest_answer *answer)
+{
+	answer->is_begun = answer->is_done = false;
+	iforest_buckets_rescan(answer->ranges);
+	iforest_buckets_rescan(answer->buckets);
+}
+
+static void answer_end(struct iforest_answer *answer)
+{
+	for (int i = 0; i < answer->n_tables; i++) {
+		index_close(answer->indexes[i], NoLock);
+		table_close(answer->heaps[i], NoLock);
+	}
+	MemoryContextDelete(answer->parameters);
+	MemoryContextDelete(answer->attempt);
+	MemoryContextDelete(answer->result);
+}
+
+/* ---- attempts ---- */
+
+static bool answer_holds(const struct iforest_answer *answer, List *conditions)
+{
+	ListCell *cell;
+
+	foreach(cell, conditions) {
+		bool is_null;
+		Datum holds = ExecEvalExprSwitchContext(lfirst(cell), answer->econtext, &is_null);
+
+		if (is_null || !DatumGetBool(holds))
+			return false;
+	}
+	return true;
+}
+
+static bool answer_holds_softly(const struct iforest_answer *answer, const struct iforest_soft *conditions, int n_conditions,
+				 ErrorData **error)
+{
+	*error = NULL;
+	for (int i = 0; i < n_conditions; i++) {
+		bool is_null;
+		Datum holds;
+
+		if (iforest_soft_evaluate(&conditions[i], answer->econtext, &holds, &is_null, *error ? NULL : error) &&
+		    (is_null || !DatumGetBool(holds))) {
+			*error = NULL;
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool attempt(void *context, bool locked)
+{
+	struct iforest_answer *answer = context;
+	bool done = true;
+
+	MemoryContextReset(answer->attempt);
+	iforest_groups_reset(answer->groups, answer->attempt);
+	answer->counts = (struct answer_counts){ .n_restarts = answer->counts.n_restarts };
+	for (int i = 0; i < answer->n_tables && done; i++) {
+		/* as a sequential scan would, and before anything is read: whatever comes later conflicts; and as an index scan
+		 * would, for a row may be in the table while its entry is not in the index yet */
+		PredicateLockRelation(answer->heaps[i], answer->node->state->es_snapshot);
+		PredicateLockRelation(answer->indexes[i], answer->node->state->es_snapshot);
+		done = answer_index(answer, answer->heaps[i], answer->indexes[i], locked);
+		iforest_pause("index read");
+	}
+	return done;
+}
+
+/* For pg_stat_user_indexes. Nodes are no entries, so idx_tup_read says nothing of this. */
+static void count_scans(const struct iforest_answer *answer)
+{
+	for (int i = 0; i < answer->n_tables; i++)
+		pgstat_count_index_scan(answer->indexes[i]);
+}
+
+static void answer_question(struct iforest_answer *answer)
+{
+	MemoryContext before = MemoryContextSwitchTo(answer->parameters);
+	Snapshot snapshot = answer->node->state->es_snapshot;
+
+	if (!IsMVCCSnapshot(snapshot))
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("an iforest index answers MVCC snapshots only"));
+	MemoryContextReset(answer->parameters);
+	iforest_measures_rescan(answer->measures, answer->parameters);
+	MemoryContextReset(answer->attempt);
+	MemoryContextSwitchTo(answer->attempt);
+	iforest_groups_reset(answer->groups, answer->attempt);
+	if (answer_holds(answer, answer->gates)) {
+		count_scans(answer);
+		iforest_attempt(attempt, answer, &answer->counts.n_restarts);
+	}
+	answer->is_begun = true;
+	MemoryContextSwitchTo(before);
+}
+
+static bool answer_next(struct iforest_answer *answer, Datum *values, bool *are_null)
+{
+	int n_groups = list_length(answer->question->groups);
+	const struct iforest_measure_state *states;
+	MemoryContext before;
+
+	if (!answer->is_begun)
+		answer_question(answer);
+	if (answer->is_done)
+		return false;
+	MemoryContextReset(answer->result);
+	states = iforest_groups_next(answer->groups, values, are_null);
+	answer->is_done = !states;
+	if (!states)
+		return false;
+	before = MemoryContextSwitchTo(answer->result);
+	for (int i = 0; i < list_length(answer->question->aggregates); i++)
+		values[n_groups + i] = iforest_measures_result(answer->measures, i, states, &are_null[n_groups + i]);
+	MemoryContextSwitchTo(before);
+	return true;
+}
+
+static struct answer_counts answer_counts(const struct iforest_answer *answer)
+{
+	struct answer_counts counts = answer->counts;
+
+	counts.buckets = iforest_buckets_counts(answer->buckets);
+	return counts;
+}
+
+struct aggregate_state {
+	CustomScanState custom;
+	struct iforest_question question;
+	struct iforest_answer *answer;      /* NULL under EXPLAIN without ANALYZE */
+};
+
+static Node *create_state(CustomScan *scan);
+static void begin(CustomScanState *node, EState *estate, int flags);
+static TupleTableSlot *execute(CustomScanState *node);
+static void end(CustomScanState *node);
+static void rescan(CustomScanState *node);
+static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+static const CustomScanMethods scan_methods = { .CustomName = "IForestAggregate", .CreateCustomScanState = create_state };
+
+static const CustomExecMethods exec_methods = { .CustomName = "IForestAggregate", .BeginCustomScan = begin,
+						.ExecCustomScan = execute, .EndCustomScan = end, .ReScanCustomScan = rescan,
+						.ExplainCustomScan = explain };
+
+/* ---- executing ---- */
+
+static Node *create_state(CustomScan *scan)
+{
+	struct aggregate_state *state = palloc0(sizeof *state);
+
+	NodeSetTag(state, T_CustomScanState);
+	state->custom.methods = &exec_methods;
+	iforest_question_read(&state->question, scan->custom_private);
+	return (Node *)state;
+}
+
+static void begin(CustomScanState *node, EState *estate, int flags)
+{
+	struct aggregate_state *state = (struct aggregate_state *)node;
+
+	(void)estate;
+	if (!(flags & EXEC_FLAG_EXPLAIN_ONLY))
+		state->answer = answer_begin(&state->question, &node->ss.ps);
+}
+
+static TupleTableSlot *next(CustomScanState *node)
+{
+	struct aggregate_state *state = (struct aggregate_state *)node;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	if (!answer_next(state->answer, slot->tts_values, slot->tts_isnull))
+		return slot;
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* Not ExecScan(): where a row that others have changed is looked at again (EvalPlanQual), that takes a node without a table
+ * of its own for a join of such rows; older servers do so even in a subquery that depends on the row. */
+static TupleTableSlot *execute(CustomScanState *node)
+{
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+
+	for (;;) {
+		TupleTableSlot *slot;
+
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(econtext);
+		slot = next(node);
+		if (TupIsNull(slot))
+			return projection ? ExecClearTuple(projection->pi_state.resultslot) : slot;
+		econtext->ecxt_scantuple = slot;
+		if (!node->ss.ps.qual || ExecQual(node->ss.ps.qual, econtext))
+			return projection ? ExecProject(projection) : slot;
+		InstrCountFiltered1(node, 1);
+	}
+}
+
+static void rescan(CustomScanState *node)
+{
+	struct aggregate_state *state = (struct aggregate_state *)node;
+
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	answer_rescan(state->answer);
+}
+
+static void end(CustomScanState *node)
+{
+	struct aggregate_state *state = (struct aggregate_state *)node;
+
+	if (state->answer)
+		answer_end(state->answer);
+}
+
+/* ---- EXPLAIN ---- */
+
+/* What subqueries and outer levels give is shown as a parameter: the plan nodes that it comes from are not known to whoever
+ * writes a condition. */
+static Node *with_parameters(Node *node, void *context)
+{
+	if (!node)
+		return NULL;
+	if (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC) {
+		Param *parameter = copyObject(castNode(Param, node));
+
+		parameter->paramkind = PARAM_EXTERN;
+		return (Node *)parameter;
+	}
+	return expression_tree_mutator(node, with_parameters, context);
+}
+
+static void explain_conditions(const struct iforest_question *question, const char *label, List *conditions,
+			       ExplainState *es)
+{
+	List *context = deparse_context_for(get_rel_name(question->table), question->table);
+	Node *all;
+
+	if (conditions == NIL)
+		return;
+	all = with_parameters(iforest_over_columns((Node *)make_ands_explicit(conditions), question->columns), NULL);
+	ExplainPropertyText(label, deparse_expression(all, context, false, false), es);
+}
+
+static const char *bucket_method(const struct iforest_question *question)
+{
+	const char *method = "galloping";
+	struct iforest_run_keys keys;
+	ListCell *cell;
+
+	iforest_question_bucket_keys(question, &keys);
+	if (keys.expressions == NIL)
+		return "none";
+	foreach(cell, keys.breaks)
+		if (iforest_break_kind(lfirst(cell)) == IFOREST_BREAK_MONTHS)
+			return "galloping within months";
+		else if (iforest_break_kind(lfirst(cell)) != IFOREST_BREAK_VALUE)
+			method = "galloping between time zone transitions";
+	return method;
+}
+
+static void explain_counts(const struct answer_counts *counts, ExplainState *es)
+{
+	ExplainPropertyUInteger("Series", NULL, counts->n_series, es);
+	ExplainPropertyUInteger("Buckets", NULL, counts->n_buckets, es);
+	ExplainPropertyUInteger("Buckets By Width", NULL, counts->buckets.n_by_width, es);
+	ExplainPropertyUInteger("Key Evaluations", NULL, counts->buckets.n_evaluations, es);
+	ExplainPropertyUInteger("Runs", NULL, counts->n_runs, es);
+	ExplainPropertyUInteger("Nodes", NULL, counts->n_nodes, es);
+	ExplainPropertyUInteger("Leaf Pages", NULL, counts->n_leaf_pages, es);
+	ExplainPropertyUInteger("Node Pages", NULL, counts->n_pages - counts->n_leaf_pages, es);
+	ExplainPropertyUInteger("Pending Entries", NULL, counts->n_pending, es);
+	ExplainPropertyUInteger("Heap Blocks Checked", NULL, counts->n_heap_blocks, es);
+	ExplainPropertyUInteger("Restarts", NULL, counts->n_restarts, es);
+}
+
+static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	struct aggregate_state *state = (struct aggregate_state *)node;
+	const struct iforest_question *question = &state->question;
+	List *indexes = NIL;
+	ListCell *cell;
+
+	(void)ancestors;
+	foreach(cell, question->tables)
+		indexes = lappend(indexes, get_rel_name(lsecond_oid(lfirst(cell))));
+	if (list_length(indexes) == 1)
+		ExplainPropertyText("Index", linitial(indexes), es);
+	else
+		ExplainPropertyList("Indexes", indexes, es);
+	explain_conditions(question, "Index Cond", question->keys, es);
+	explain_conditions(question, "Series Filter", list_concat_copy(question->series, question->late), es);
+	explain_conditions(question, "Time Filter", question->runs, es);
+	explain_conditions(question, "Value Range", question->values, es);
+	explain_conditions(question, "One-Time Filter", question->gates, es);
+	if (es->verbose || es->analyze)
+		ExplainPropertyText("Bucket Method", bucket_method(question), es);
+	if (es->analyze && state->answer) {
+		struct answer_counts counts = answer_counts(state->answer);
+
+		explain_counts(&counts, es);
+	}
+}
+
+void iforest_aggregate_node_register(void)
+{
+	RegisterCustomScanMethods(&scan_methods);
 }

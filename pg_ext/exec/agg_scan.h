@@ -1,6 +1,6 @@
 /* aggregate_node.h -- Custom Scan (IForestAggregate). */
-#ifndef IFOREST_PG_AGGREGATE_NODE_H
-#define IFOREST_PG_AGGREGATE_NODE_H
+#ifndef IFP_EXEC_AGG_SCAN_H
+#define IFP_EXEC_AGG_SCAN_H
 
 #include "pg_ext/base/engine.h"
 

@@ -1,9 +1,87 @@
-#include "pg_ext/exec/variance.h"
+#include "pg_ext/exec/agg_state.h"
 
+#include <math.h>
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/datum.h"
+#include "utils/float.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/numeric.h"
+#include "utils/syscache.h"
 
+#include "core/model/aggregate.h"
+#include "pg_ext/planner/affine.h"
+#include "pg_ext/planner/index_query.h"
+#include "pg_ext/storage/heap_visibility.h"
+#include "pg_ext/types/sketch_datum.h"
 #include "pg_ext/types/values.h"
+
+struct measure {
+	enum iforest_measure_kind kind;
+	List *conditions, *wanted;        /* ExprStates; IntList (aggregates.h) */
+	int value;                        /* of VALUE, ..._ROW and SKETCH */
+	bool has_squares;                 /* of VALUE: its sum of squares is needed */
+	bool has_min, has_max;            /* of VALUE: its extremes are */
+	/* of CONSTANT */
+	ExprState *expression;
+	enum iforest_function function;   /* whose constant it is */
+	Oid type, collation;
+	int16 type_length;
+	bool type_by_value;
+	FmgrInfo better;                  /* of extremes: better(new, old) */
+};
+
+/* An arm of an aggregate: its measure, and what is made of it. */
+struct arm {
+	int measure;
+	Node *expression;
+	ExprState *state;                 /* of VALUE and TIME: the expression over the column */
+	bool is_plain;                    /* the column as it is, or converted without error */
+	AttrNumber attribute;
+	struct iforest_affine affine;     /* of sums over a value column */
+	bool has_affine;                  /* false: a factor is NULL, and so is each value */
+	bool is_read;                     /* affine has been read since the last rescan */
+};
+
+struct result {
+	enum iforest_function function;
+	Oid type, argument_type;
+	struct arm *arms;
+	int n_arms;
+	FmgrInfo better;
+	Oid collation;
+};
+
+struct iforest_measures {
+	MemoryContext parameters;         /* affine lives here */
+	const struct iforest_question *question;
+	const struct iforest_definition *definition;
+	ExprContext *econtext;
+	struct measure *measures;
+	List *written;                    /* what each measure stands for, to find it again */
+	int n_measures;
+	struct result *results;
+	int n_results;
+	Relation heap;                    /* NULL: there are several */
+	Snapshot snapshot;
+};
+
+/* Variances of exact numbers from their sums, with the digits that the server's own aggregates give them.
+ *
+ * The server (numeric.c, as described in its comments) computes (n squares - sum^2) / (n (n - 1)), or / n^2, and takes the
+ * square root of what that division gave, to as many digits after the point. Both come out here by the server's own functions
+ * of numerics; only the root, which numeric_sqrt() gives with more digits, has to be rounded. */
+
+/* A sum of squares of integers in units of 10^-scale, as a numeric. */
+static Datum numeric_from_squares(const struct iforest_squares *squares, int scale);
+
+/* The result of a function that needs squares (aggregates.h), a numeric; sum and squares are numerics. NULL of no numbers, and
+ * of one unless that is the population. */
+static Datum iforest_variance(enum iforest_function function, uint64 n, Datum sum, Datum squares, bool *is_null);
 
 static Datum multiply(Datum a, Datum b)
 {
@@ -15,7 +93,7 @@ static bool is_greater(Datum a, Datum b)
 	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, a, b)) > 0;
 }
 
-Datum iforest_numeric_from_squares(const struct iforest_squares *squares, int scale)
+static Datum numeric_from_squares(const struct iforest_squares *squares, int scale)
 {
 	Datum number = iforest_numeric_from_int128(0, 0), word = iforest_numeric_from_int128((iforest_int128)1 << 64, 0);
 
@@ -39,7 +117,7 @@ static Datum root(Datum number)
 	return DirectFunctionCall2(numeric_trunc, low, Int32GetDatum(scale));
 }
 
-Datum iforest_variance(enum iforest_function function, uint64 n, Datum sum, Datum squares, bool *is_null)
+static Datum iforest_variance(enum iforest_function function, uint64 n, Datum sum, Datum squares, bool *is_null)
 {
 	bool is_sample = function == IFOREST_FUNCTION_VAR_SAMP || function == IFOREST_FUNCTION_STDDEV_SAMP;
 	bool is_deviation = function == IFOREST_FUNCTION_STDDEV_SAMP || function == IFOREST_FUNCTION_STDDEV_POP;
@@ -55,4 +133,774 @@ Datum iforest_variance(enum iforest_function function, uint64 n, Datum sum, Datu
 	divisor = multiply(count, iforest_numeric_from_int128((iforest_int128)(is_sample ? n - 1 : n), 0));
 	variance = DirectFunctionCall2(numeric_div, spread, divisor);
 	return is_deviation ? root(variance) : variance;
+}
+
+/* The operator by which an extreme is found: better(a, b) means that a is nearer to it. */
+static void find_better(Aggref *aggregate, FmgrInfo *better)
+{
+	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
+	Oid operator;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for aggregate %u", aggregate->aggfnoid);
+	operator = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop;
+	ReleaseSysCache(tuple);
+	fmgr_info(get_opcode(operator), better);
+}
+
+static int add_measure(struct iforest_measures *measures, Aggref *aggregate, enum iforest_function function,
+		       const struct iforest_arm *arm)
+{
+	bool is_constant = arm->kind == IFOREST_MEASURE_CONSTANT;
+	List *written = list_make4(makeInteger(arm->kind), makeInteger(arm->value), arm->conditions, arm->wanted);
+	struct measure *measure = &measures->measures[measures->n_measures];
+	int i = 0;
+	ListCell *cell;
+
+	/* constants are gathered in the way of the aggregate */
+	if (is_constant)
+		written = lappend(lappend(written, aggregate), arm->expression);
+	foreach(cell, measures->written) {
+		if (equal(lfirst(cell), written))
+			return i;
+		i++;
+	}
+	measures->written = lappend(measures->written, written);
+	*measure = (struct measure){ .kind = arm->kind, .conditions = ExecInitExprList(arm->conditions, NULL),
+				     .wanted = arm->wanted, .value = arm->value, .function = function };
+	if (is_constant) {
+		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
+		measure->type = exprType(arm->expression);
+		measure->collation = aggregate->inputcollid;
+		get_typlenbyval(measure->type, &measure->type_length, &measure->type_by_value);
+		if (function == IFOREST_FUNCTION_MIN || function == IFOREST_FUNCTION_MAX)
+			find_better(aggregate, &measure->better);
+	}
+	return measures->n_measures++;
+}
+
+/* Of expressions both extremes are needed: what they would raise has to be raised. */
+static void need(struct measure *measure, enum iforest_function function, bool is_plain)
+{
+	measure->has_squares = measure->has_squares || iforest_function_needs_squares(function);
+	measure->has_min = measure->has_min || !is_plain || function == IFOREST_FUNCTION_MIN ||
+			   measure->kind == IFOREST_MEASURE_MIN_ROW;
+	measure->has_max = measure->has_max || !is_plain || function == IFOREST_FUNCTION_MAX ||
+			   measure->kind == IFOREST_MEASURE_MAX_ROW;
+}
+
+static void begin_result(struct iforest_measures *measures, Aggref *aggregate, struct result *result)
+{
+	const struct iforest_question *question = measures->question;
+	List *arms;
+	ListCell *cell;
+
+	(void)iforest_aggregate_read(aggregate, question, &result->function, &arms);
+	result->type = aggregate->aggtype;
+	result->argument_type = aggregate->args == NIL
+					? InvalidOid
+					: exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
+	result->collation = aggregate->inputcollid;
+	result->arms = palloc0((list_length(arms) + 1) * sizeof *result->arms);
+	if (result->function == IFOREST_FUNCTION_MIN || result->function == IFOREST_FUNCTION_MAX)
+		find_better(aggregate, &result->better);
+	foreach(cell, arms) {
+		const struct iforest_arm *from = lfirst(cell);
+		struct arm *arm = &result->arms[result->n_arms++];
+
+		*arm = (struct arm){ .measure = add_measure(measures, aggregate, result->function, from),
+				     .expression = from->expression,
+				     .attribute = iforest_time_attribute(question) };
+		arm->is_plain = from->expression && IsA(from->expression, Var);
+		need(&measures->measures[arm->measure], result->function, arm->is_plain);
+		if (from->kind == IFOREST_MEASURE_VALUE)
+			arm->attribute = (AttrNumber)(question->n_by + 2 + from->value);
+		if (from->kind == IFOREST_MEASURE_VALUE || from->kind == IFOREST_MEASURE_TIME)
+			arm->state = ExecInitExpr((Expr *)from->expression, NULL);
+	}
+}
+
+struct iforest_measures *iforest_measures_begin(const struct iforest_question *question,
+						const struct iforest_definition *definition, ExprContext *econtext)
+{
+	struct iforest_measures *measures = palloc0(sizeof *measures);
+	int most = 0;
+	ListCell *cell;
+
+	measures->question = question;
+	measures->definition = definition;
+	measures->econtext = econtext;
+	foreach(cell, question->aggregates) {
+		enum iforest_function function;
+		List *arms;
+
+		(void)iforest_aggregate_read(lfirst(cell), question, &function, &arms);
+		most += list_length(arms);
+	}
+	measures->measures = palloc0((most + 1) * sizeof *measures->measures);
+	measures->results = palloc0((list_length(question->aggregates) + 1) * sizeof *measures->results);
+	foreach(cell, question->aggregates)
+		begin_result(measures, lfirst(cell), &measures->results[measures->n_results++]);
+	return measures;
+}
+
+void iforest_measures_set_table(struct iforest_measures *measures, Relation heap, Snapshot snapshot)
+{
+	measures->heap = heap;
+	measures->snapshot = snapshot;
+}
+
+void iforest_measures_rescan(struct iforest_measures *measures, MemoryContext parameters)
+{
+	measures->parameters = parameters;
+	for (int i = 0; i < measures->n_results; i++)
+		for (int a = 0; a < measures->results[i].n_arms; a++)
+			measures->results[i].arms[a].is_read = false;
+}
+
+static void want_value(const struct measure *measure, struct iforest_wanted *wanted)
+{
+	uint32 bit = 1u << measure->value;
+
+	wanted->values |= bit;
+	wanted->squares |= measure->has_squares ? bit : 0;
+	wanted->no_mins &= measure->has_min ? ~bit : UINT32_MAX;
+	wanted->no_maxs &= measure->has_max ? ~bit : UINT32_MAX;
+}
+
+struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *measures)
+{
+	struct iforest_wanted wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
+
+	for (int i = 0; i < measures->n_measures; i++) {
+		const struct measure *measure = &measures->measures[i];
+		uint32 bit = 1u << measure->value;
+
+		switch (measure->kind) {
+		case IFOREST_MEASURE_ROWS:
+		case IFOREST_MEASURE_CONSTANT:
+		case IFOREST_MEASURE_SKETCH:
+			break;
+		case IFOREST_MEASURE_VALUE:
+			want_value(measure, &wanted);
+			break;
+		case IFOREST_MEASURE_TIME:
+			wanted.times = true;
+			break;
+		case IFOREST_MEASURE_MIN_ROW:
+		case IFOREST_MEASURE_MAX_ROW:
+			want_value(measure, &wanted);
+			wanted.no_rows &= ~bit;
+			break;
+		case IFOREST_MEASURE_FIRST_ROW:
+			wanted.firsts |= bit;
+			break;
+		case IFOREST_MEASURE_LAST_ROW:
+			wanted.lasts |= bit;
+			break;
+		}
+	}
+	return wanted;
+}
+
+uint32 iforest_measures_sketches(const struct iforest_measures *measures)
+{
+	uint32 values = 0;
+
+	for (int i = 0; i < measures->n_measures; i++)
+		if (measures->measures[i].kind == IFOREST_MEASURE_SKETCH)
+			values |= 1u << measures->measures[i].value;
+	return values;
+}
+
+Size iforest_measures_bytes(const struct iforest_measures *measures)
+{
+	return (Size)Max(measures->n_measures, 1) * sizeof(struct iforest_measure_state);
+}
+
+static bool holds(ExprState *condition, ExprContext *econtext)
+{
+	bool is_null;
+	Datum datum = ExecEvalExprSwitchContext(condition, econtext, &is_null);
+
+	return !is_null && DatumGetBool(datum);
+}
+
+static bool is_asked(const struct measure *measure, ExprContext *econtext)
+{
+	ListCell *condition, *wanted;
+
+	forboth(condition, measure->conditions, wanted, measure->wanted)
+		if (holds(lfirst(condition), econtext) != lfirst_int(wanted))
+			return false;
+	return true;
+}
+
+static void add_value(const struct iforest_value_aggregate *fold, uint64 n_rows, bool is_real,
+		      struct iforest_measure_state *state)
+{
+	enum iforest_value_kind kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
+
+	state->has_null = state->has_null || fold->n < n_rows;
+	if (fold->n == 0)
+		return;
+	if (state->n == 0 || iforest_number_compare(fold->min.value, state->min, kind) < 0)
+		state->min = fold->min.value;
+	if (state->n == 0 || iforest_number_compare(fold->max.value, state->max, kind) > 0)
+		state->max = fold->max.value;
+	state->n += fold->n;
+	state->sum = iforest_add_wrapping(state->sum, fold->sum);
+	iforest_squares_combine(&state->squares, &fold->squares);
+	state->real_sum += fold->real_sum;
+	state->n_nan += fold->n_nan;
+	state->n_plus_infinity += fold->n_plus_infinity;
+	state->n_minus_infinity += fold->n_minus_infinity;
+}
+
+static void add_real(double real, uint64 n, struct iforest_measure_state *state)
+{
+	if (isnan(real))
+		state->n_nan += n;
+	else if (isinf(real))
+		*(real > 0 ? &state->n_plus_infinity : &state->n_minus_infinity) += n;
+	else
+		state->real_sum += real * (double)n;
+}
+
+static void keep_datum(const struct measure *measure, Datum datum, struct iforest_measure_state *state,
+		       MemoryContext context)
+{
+	MemoryContext before = MemoryContextSwitchTo(context);
+
+	if (state->has_datum && !measure->type_by_value)
+		pfree(DatumGetPointer(state->datum));
+	state->datum = datumCopy(datum, measure->type_by_value, measure->type_length);
+	state->has_datum = true;
+	MemoryContextSwitchTo(before);
+}
+
+static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, struct iforest_measure_state *state,
+		       MemoryContext context)
+{
+	switch (measure->type) {
+	case INT2OID:
+		state->sum += (iforest_int128)DatumGetInt16(datum) * n;
+		break;
+	case INT4OID:
+		state->sum += (iforest_int128)DatumGetInt32(datum) * n;
+		break;
+	case INT8OID:
+		state->sum += (iforest_int128)DatumGetInt64(datum) * n;
+		break;
+	case FLOAT4OID:
+		add_real(DatumGetFloat4(datum), n, state);
+		break;
+	case FLOAT8OID:
+		add_real(DatumGetFloat8(datum), n, state);
+		break;
+	default:
+		datum = DirectFunctionCall2(numeric_mul, datum, NumericGetDatum(int64_to_numeric((int64)n)));
+		if (state->has_datum)
+			datum = DirectFunctionCall2(numeric_add, state->datum, datum);
+		keep_datum(measure, datum, state, context);
+	}
+}
+
+static void add_constant(const struct measure *measure, uint64 n, ExprContext *econtext, struct iforest_measure_state *state,
+			 MemoryContext context)
+{
+	bool is_null;
+	Datum datum = ExecEvalExprSwitchContext(measure->expression, econtext, &is_null);
+	MemoryContext before;
+
+	if (is_null)
+		return;
+	state->n += n;
+	before = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	switch (measure->function) {
+	case IFOREST_FUNCTION_COUNT:
+	case IFOREST_FUNCTION_SKETCH:
+	case IFOREST_FUNCTION_MIN_ROW:
+	case IFOREST_FUNCTION_MAX_ROW:
+	case IFOREST_FUNCTION_MIN_TIME:
+	case IFOREST_FUNCTION_MAX_TIME:
+	case IFOREST_FUNCTION_FIRST:
+	case IFOREST_FUNCTION_LAST:
+	case IFOREST_FUNCTION_FIRST_TIME:
+	case IFOREST_FUNCTION_LAST_TIME:
+	case IFOREST_FUNCTION_LAST_ROW:
+	case IFOREST_FUNCTION_VAR_SAMP:
+	case IFOREST_FUNCTION_VAR_POP:
+	case IFOREST_FUNCTION_STDDEV_SAMP:
+	case IFOREST_FUNCTION_STDDEV_POP:
+		break;
+	case IFOREST_FUNCTION_SUM:
+	case IFOREST_FUNCTION_AVG:
+		add_to_sum(measure, datum, n, state, context);
+		break;
+	case IFOREST_FUNCTION_MIN:
+	case IFOREST_FUNCTION_MAX:
+		if (!state->has_datum || DatumGetBool(FunctionCall2Coll((FmgrInfo *)&measure->better, measure->collation, datum,
+									state->datum)))
+			keep_datum(measure, datum, state, context);
+		break;
+	case IFOREST_FUNCTION_AND:
+	case IFOREST_FUNCTION_OR:
+		if (!state->has_datum || DatumGetBool(datum) == (measure->function == IFOREST_FUNCTION_OR))
+			keep_datum(measure, datum, state, context);
+		break;
+	}
+	MemoryContextSwitchTo(before);
+}
+
+/* Only rows of several partitions have the same time and ctid: of these the smallest value is the first, and the greatest the
+ * last. */
+static void add_end(const struct iforest_row *from, enum iforest_value_kind kind, bool is_last, struct iforest_row *row)
+{
+	int order;
+
+	if (!from->is_set)
+		return;
+	order = row->is_set ? iforest_row_compare(from, row) : 0;
+	if (row->is_set && order == 0)
+		order = iforest_number_compare(from->value, row->value, kind);
+	if (!row->is_set || (is_last ? order > 0 : order < 0))
+		*row = *from;
+}
+
+static void add_row(const struct measure *measure, const struct iforest_value_aggregate *fold, bool is_real,
+		    struct iforest_row *row)
+{
+	enum iforest_value_kind kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
+
+	if (measure->kind == IFOREST_MEASURE_MIN_ROW)
+		iforest_row_min(row, &fold->min, kind);
+	else if (measure->kind == IFOREST_MEASURE_MAX_ROW)
+		iforest_row_max(row, &fold->max, kind);
+	else if (measure->kind == IFOREST_MEASURE_FIRST_ROW)
+		add_end(&fold->first, kind, false, row);
+	else
+		add_end(&fold->last, kind, true, row);
+}
+
+static void add_sketch(const bytea *sketch, struct iforest_measure_state *state, MemoryContext context)
+{
+	MemoryContext before = MemoryContextSwitchTo(context);
+	bytea *kept = state->has_datum ? (bytea *)DatumGetPointer(state->datum) : NULL;
+
+	if (sketch && kept) {
+		state->datum = PointerGetDatum(iforest_sketch_sum(kept, sketch));
+		pfree(kept);
+	} else if (sketch) {
+		state->datum = datumCopy(PointerGetDatum(sketch), false, -1);
+		state->has_datum = true;
+	}
+	MemoryContextSwitchTo(before);
+}
+
+void iforest_measures_add(const struct iforest_measures *measures, struct iforest_measure_state *states,
+			  const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context)
+{
+	const struct iforest_definition *definition = measures->definition;
+
+	for (int i = 0; i < measures->n_measures; i++) {
+		const struct measure *measure = &measures->measures[i];
+		struct iforest_measure_state *state = &states[i];
+
+		if (!is_asked(measure, measures->econtext))
+			continue;
+		switch (measure->kind) {
+		case IFOREST_MEASURE_ROWS:
+			state->n += fold->n_rows;
+			break;
+		case IFOREST_MEASURE_VALUE:
+			add_value(&fold->values[measure->value], fold->n_rows,
+				  iforest_value_is_real(definition, (unsigned)measure->value), state);
+			break;
+		case IFOREST_MEASURE_TIME:
+			state->has_null = state->has_null || !has_time;
+			if (!has_time)
+				break;
+			if (state->n == 0 || fold->first_time < state->min.integer)
+				state->min.integer = fold->first_time;
+			if (state->n == 0 || fold->last_time > state->max.integer)
+				state->max.integer = fold->last_time;
+			state->n += fold->n_rows;
+			break;
+		case IFOREST_MEASURE_CONSTANT:
+			add_constant(measure, fold->n_rows, measures->econtext, state, context);
+			break;
+		case IFOREST_MEASURE_MIN_ROW:
+		case IFOREST_MEASURE_MAX_ROW:
+		case IFOREST_MEASURE_FIRST_ROW:
+		case IFOREST_MEASURE_LAST_ROW:
+			add_row(measure, &fold->values[measure->value],
+				iforest_value_is_real(definition, (unsigned)measure->value), &state->row);
+			break;
+		case IFOREST_MEASURE_SKETCH:
+			add_sketch(sketches[measure->value], state, context);
+			break;
+		}
+	}
+}
+
+/* ---- an expression at one value of its column ---- */
+
+static Datum evaluate_at(const struct iforest_measures *measures, const struct arm *arm, Datum at, bool *is_null)
+{
+	TupleTableSlot *row = measures->econtext->ecxt_scantuple;
+
+	row->tts_values[arm->attribute - 1] = at;
+	row->tts_isnull[arm->attribute - 1] = false;
+	return ExecEvalExpr(arm->state, measures->econtext, is_null);
+}
+
+/* Least and greatest of the column in the state, as datums. */
+static void extremes(const struct iforest_measures *measures, const struct arm *arm,
+		     const struct iforest_measure_state *state, Datum *least, Datum *greatest)
+{
+	const struct measure *measure = &measures->measures[arm->measure];
+	const struct iforest_definition *definition = measures->definition;
+
+	if (measure->kind == IFOREST_MEASURE_TIME) {
+		*least = iforest_time_to_datum(definition, state->min.integer);
+		*greatest = iforest_time_to_datum(definition, state->max.integer);
+	} else {
+		*least = iforest_value_to_datum(definition, (unsigned)measure->value, state->min);
+		*greatest = iforest_value_to_datum(definition, (unsigned)measure->value, state->max);
+	}
+}
+
+/* Evaluates an argument where its column is NULL, for what is constant in it may fail. */
+static void try_null(const struct iforest_measures *measures, const struct arm *arm, const struct iforest_measure_state *state)
+{
+	bool is_null;
+
+	if (!arm->state || arm->is_plain || !state->has_null)
+		return;
+	measures->econtext->ecxt_scantuple->tts_isnull[arm->attribute - 1] = true;
+	(void)ExecEvalExpr(arm->state, measures->econtext, &is_null);
+}
+
+/* Evaluates an argument at both extremes as well, so that it fails where it would for a row. Returns whether it is NULL
+ * there, as a parameter that is NULL makes it. */
+static bool try_argument(const struct iforest_measures *measures, const struct arm *arm,
+			 const struct iforest_measure_state *state)
+{
+	Datum least, greatest;
+	bool is_null = false;
+
+	try_null(measures, arm, state);
+	if (arm->state && !arm->is_plain && state->n > 0) {
+		extremes(measures, arm, state, &least, &greatest);
+		(void)evaluate_at(measures, arm, least, &is_null);
+		(void)evaluate_at(measures, arm, greatest, &is_null);
+	}
+	return is_null;
+}
+
+/* ---- sums ---- */
+
+struct total {
+	uint64 n;
+	Datum number;      /* numeric, where has_number */
+	double real;
+	bool has_number;
+};
+
+static void add_number(Datum number, struct total *total)
+{
+	total->number = total->has_number ? DirectFunctionCall2(numeric_add, total->number, number) : number;
+	total->has_number = true;
+}
+
+/* The finite values' sum with NaN and infinities put back; as an addition of the values would, it does not become infinite in
+ * silence. */
+static double real_sum(const struct iforest_measure_state *state)
+{
+	double sum = state->real_sum;
+
+	if (state->n_nan || (state->n_plus_infinity && state->n_minus_infinity))
+		return get_float8_nan();
+	if (state->n_plus_infinity || state->n_minus_infinity)
+		return state->n_plus_infinity ? get_float8_infinity() : -get_float8_infinity();
+	if (isinf(sum))
+		float_overflow_error();
+	return sum;
+}
+
+static bool read_affine(const struct iforest_measures *measures, struct arm *arm)
+{
+	MemoryContext before = MemoryContextSwitchTo(measures->parameters);
+
+	if (!arm->is_read)
+		arm->has_affine = iforest_affine_read(arm->expression, arm->attribute, measures->econtext, &arm->affine);
+	arm->is_read = true;
+	MemoryContextSwitchTo(before);
+	return arm->has_affine;
+}
+
+/* Digits after the point of a value column. */
+static int16 value_scale(const struct iforest_measures *measures, int value)
+{
+	const struct iforest_definition *definition = measures->definition;
+
+	return definition->value_types[value] == NUMERICOID ? definition->value_scales[value] : 0;
+}
+
+
+/* a * sum + b * n. */
+static void add_affine(const struct iforest_measures *measures, struct arm *arm,
+		       const struct iforest_measure_state *state, struct total *total)
+{
+	const struct measure *measure = &measures->measures[arm->measure];
+	const struct iforest_definition *definition = measures->definition;
+	bool is_real = iforest_value_is_real(definition, (unsigned)measure->value);
+	int16 scale = value_scale(measures, measure->value);
+	Datum sum = (Datum)0;
+
+	(void)try_argument(measures, arm, state);
+	if (state->n == 0 || !read_affine(measures, arm))
+		return;
+	total->n += state->n;
+	if (!is_real)
+		sum = iforest_numeric_from_int128(state->sum, scale);
+	if (arm->affine.is_real) {
+		double real = is_real ? real_sum(state) : DatumGetFloat8(DirectFunctionCall1(numeric_float8, sum));
+
+		if (!arm->is_plain) {
+			double sum_of_values = real;
+
+			real = ldexp(real * arm->affine.real_a, arm->affine.real_exponent);
+			if (isinf(real) && !isinf(sum_of_values))
+				float_overflow_error();
+		}
+		total->real += real;
+		return;
+	}
+	if (!arm->is_plain)
+		sum = DirectFunctionCall2(numeric_add, DirectFunctionCall2(numeric_mul, arm->affine.a, sum),
+					  DirectFunctionCall2(numeric_mul, arm->affine.b,
+							      NumericGetDatum(int64_to_numeric((int64)state->n))));
+	add_number(sum, total);
+}
+
+static void add_constants(const struct measure *measure, const struct iforest_measure_state *state, struct total *total)
+{
+	Datum sum;
+
+	if (state->n == 0)
+		return;
+	total->n += state->n;
+	if (measure->type == FLOAT4OID || measure->type == FLOAT8OID) {
+		total->real += real_sum(state);
+		return;
+	}
+	sum = measure->type == NUMERICOID ? state->datum : iforest_numeric_from_int128(state->sum, 0);
+	add_number(sum, total);
+}
+
+static Datum sum_result(const struct result *result, const struct total *total)
+{
+	bool is_average = result->function == IFOREST_FUNCTION_AVG;
+
+	switch (result->type) {
+	case INT8OID:
+		return DirectFunctionCall1(numeric_int8, total->number);
+	case FLOAT4OID:
+		if (isinf((float4)total->real) && !isinf(total->real))
+			float_overflow_error();
+		return Float4GetDatum((float4)total->real);
+	case FLOAT8OID:
+		return Float8GetDatum(is_average ? total->real / (double)total->n : total->real);
+	default:
+		return is_average ? DirectFunctionCall2(numeric_div, total->number,
+							NumericGetDatum(int64_to_numeric((int64)total->n)))
+				  : total->number;
+	}
+}
+
+static Datum sum_or_average(const struct iforest_measures *measures, const struct result *result,
+			    const struct iforest_measure_state *states, bool *is_null)
+{
+	struct total total = { .n = 0 };
+
+	for (int a = 0; a < result->n_arms; a++) {
+		struct arm *arm = &result->arms[a];
+		const struct measure *measure = &measures->measures[arm->measure];
+
+		if (measure->kind == IFOREST_MEASURE_VALUE)
+			add_affine(measures, arm, &states[arm->measure], &total);
+		else
+			add_constants(measure, &states[arm->measure], &total);
+	}
+	*is_null = total.n == 0;
+	return *is_null ? (Datum)0 : sum_result(result, &total);
+}
+
+static Datum variance(const struct iforest_measures *measures, const struct result *result,
+		      const struct iforest_measure_state *states, bool *is_null)
+{
+	Datum sum = NumericGetDatum(int64_to_numeric(0)), squares = sum;
+	uint64 n = 0;
+
+	for (int a = 0; a < result->n_arms; a++) {
+		const struct arm *arm = &result->arms[a];
+		const struct iforest_measure_state *state = &states[arm->measure];
+		int16 scale = value_scale(measures, measures->measures[arm->measure].value);
+
+		(void)try_argument(measures, arm, state);
+		if (state->n == 0)
+			continue;
+		n += state->n;
+		sum = DirectFunctionCall2(numeric_add, sum, iforest_numeric_from_int128(state->sum, scale));
+		squares = DirectFunctionCall2(numeric_add, squares, numeric_from_squares(&state->squares, scale));
+	}
+	return iforest_variance(result->function, n, sum, squares, is_null);
+}
+
+/* ---- extremes ---- */
+
+static void offer(const struct result *result, Datum datum, Datum *best, bool *is_null)
+{
+	bool better;
+
+	if (*is_null)
+		better = true;
+	else if (result->function == IFOREST_FUNCTION_AND || result->function == IFOREST_FUNCTION_OR)
+		better = DatumGetBool(datum) == (result->function == IFOREST_FUNCTION_OR);
+	else
+		better = DatumGetBool(FunctionCall2Coll((FmgrInfo *)&result->better, result->collation, datum, *best));
+	if (better)
+		*best = datum;
+	*is_null = false;
+}
+
+/* What is monotone has its extremes at those of its column, whichever way it goes. */
+static Datum extreme(const struct iforest_measures *measures, const struct result *result,
+		     const struct iforest_measure_state *states, bool *is_null)
+{
+	Datum best = (Datum)0;
+
+	*is_null = true;
+	for (int a = 0; a < result->n_arms; a++) {
+		const struct arm *arm = &result->arms[a];
+		const struct iforest_measure_state *state = &states[arm->measure];
+		Datum ends[2];
+		/* of a column as it is, only that end was gathered */
+		int first = arm->is_plain && result->function == IFOREST_FUNCTION_MAX;
+		int last = arm->is_plain ? first : 1;
+		bool none;
+
+		if (measures->measures[arm->measure].kind == IFOREST_MEASURE_CONSTANT) {
+			if (state->has_datum)
+				offer(result, state->datum, &best, is_null);
+			continue;
+		}
+		try_null(measures, arm, state);
+		if (state->n == 0)
+			continue;
+		extremes(measures, arm, state, &ends[0], &ends[1]);
+		for (int end = first; end <= last; end++) {
+			Datum datum = evaluate_at(measures, arm, ends[end], &none);
+
+			if (!none)
+				offer(result, datum, &best, is_null);
+		}
+	}
+	return best;
+}
+
+static Datum count(const struct iforest_measures *measures, const struct result *result,
+		   const struct iforest_measure_state *states)
+{
+	uint64 n = 0;
+
+	for (int a = 0; a < result->n_arms; a++) {
+		const struct arm *arm = &result->arms[a];
+		const struct iforest_measure_state *state = &states[arm->measure];
+
+		n += try_argument(measures, arm, state) ? 0 : state->n;
+	}
+	return Int64GetDatum((int64)n);
+}
+
+/* ---- rows ---- */
+
+static Datum row_result(const struct iforest_measures *measures, const struct result *result,
+			const struct iforest_measure_state *states, bool *is_null)
+{
+	const struct measure *measure = &measures->measures[result->arms[0].measure];
+	const struct iforest_row *row = &states[result->arms[0].measure].row;
+	ItemPointer tid;
+
+	*is_null = !row->is_set;
+	if (!row->is_set)
+		return (Datum)0;
+	switch (result->function) {
+	case IFOREST_FUNCTION_MIN_ROW:
+	case IFOREST_FUNCTION_MAX_ROW:
+	case IFOREST_FUNCTION_LAST_ROW:
+		tid = palloc(sizeof *tid);
+		iforest_ref_to_tid(row->ref, tid);
+		iforest_visible_ctid(measures->heap, measures->snapshot, tid);
+		return PointerGetDatum(tid);
+	case IFOREST_FUNCTION_MIN_TIME:
+	case IFOREST_FUNCTION_MAX_TIME:
+	case IFOREST_FUNCTION_FIRST_TIME:
+	case IFOREST_FUNCTION_LAST_TIME:
+		*is_null = row->time_is_null;
+		return row->time_is_null ? (Datum)0 : iforest_time_to_datum(measures->definition, row->time);
+	default:
+		return iforest_value_to_datum(measures->definition, (unsigned)measure->value, row->value);
+	}
+}
+
+/* Of several arms, which have no row in common, the sum. */
+static Datum sketch_result(const struct result *result, const struct iforest_measure_state *states, bool *is_null)
+{
+	bytea *sum = NULL;
+
+	for (int a = 0; a < result->n_arms; a++) {
+		const struct iforest_measure_state *state = &states[result->arms[a].measure];
+		bytea *sketch = state->has_datum ? (bytea *)DatumGetPointer(state->datum) : NULL;
+
+		sum = sum && sketch ? iforest_sketch_sum(sum, sketch) : sketch ? sketch : sum;
+	}
+	*is_null = !sum;
+	return PointerGetDatum(sum);
+}
+
+Datum iforest_measures_result(const struct iforest_measures *measures, int i, const struct iforest_measure_state *states,
+			      bool *is_null)
+{
+	const struct result *result = &measures->results[i];
+
+	switch (result->function) {
+	case IFOREST_FUNCTION_COUNT:
+		*is_null = false;
+		return count(measures, result, states);
+	case IFOREST_FUNCTION_SUM:
+	case IFOREST_FUNCTION_AVG:
+		return sum_or_average(measures, result, states, is_null);
+	case IFOREST_FUNCTION_VAR_SAMP:
+	case IFOREST_FUNCTION_VAR_POP:
+	case IFOREST_FUNCTION_STDDEV_SAMP:
+	case IFOREST_FUNCTION_STDDEV_POP:
+		return variance(measures, result, states, is_null);
+	case IFOREST_FUNCTION_MIN_ROW:
+	case IFOREST_FUNCTION_MAX_ROW:
+	case IFOREST_FUNCTION_MIN_TIME:
+	case IFOREST_FUNCTION_MAX_TIME:
+	case IFOREST_FUNCTION_FIRST:
+	case IFOREST_FUNCTION_LAST:
+	case IFOREST_FUNCTION_FIRST_TIME:
+	case IFOREST_FUNCTION_LAST_TIME:
+	case IFOREST_FUNCTION_LAST_ROW:
+		return row_result(measures, result, states, is_null);
+	case IFOREST_FUNCTION_SKETCH:
+		return sketch_result(result, states, is_null);
+	default:
+		return extreme(measures, result, states, is_null);
+	}
 }

@@ -1,8 +1,8 @@
 /* measures.h -- aggregates at work: measures (aggregates.h) that gather folds, and the results made of them. */
-#ifndef IFOREST_PG_MEASURES_H
-#define IFOREST_PG_MEASURES_H
+#ifndef IFP_EXEC_AGG_STATE_H
+#define IFP_EXEC_AGG_STATE_H
 
-#include "pg_ext/planner/aggregates.h"
+#include "pg_ext/planner/index_query.h"
 
 #include "executor/tuptable.h"
 

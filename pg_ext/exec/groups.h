@@ -1,6 +1,6 @@
 /* groups.h -- the groups of an answer: their keys, and for each the states of its measures. */
-#ifndef IFOREST_PG_GROUPS_H
-#define IFOREST_PG_GROUPS_H
+#ifndef IFP_EXEC_GROUPS_H
+#define IFP_EXEC_GROUPS_H
 
 #include "pg_ext/planner/index_query.h"
 

@@ -10,11 +10,11 @@
  *
  * Nodes are used whole only where their heap blocks are clean (visibility.h).
  */
-#ifndef IFOREST_PG_READER_H
-#define IFOREST_PG_READER_H
+#ifndef IFP_EXEC_SNAPSHOT_READER_H
+#define IFP_EXEC_SNAPSHOT_READER_H
 
 #include "pg_ext/storage/index.h"
-#include "pg_ext/storage/pending_rows.h"
+#include "pg_ext/storage/pending.h"
 #include "pg_ext/am/scan_keys.h"
 #include "pg_ext/exec/value_filter.h"
 #include "pg_ext/storage/heap_visibility.h"

@@ -1,20 +1,48 @@
-#include "pg_ext/exec/top_conditions.h"
+#include "pg_ext/exec/topk_scan.h"
 
 #include "access/transam.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
-#include "pg_ext/base/compat.h"
-#include "pg_ext/storage/index.h"
 #include "pg_ext/am/index_scan.h"
+#include "pg_ext/base/compat.h"
+#include "pg_ext/planner/agg_path.h"
+#include "pg_ext/planner/query_match.h"
+#include "pg_ext/storage/index.h"
+
+/* What the conditions of a query say of the entries that a top or a reach has to look at. */
+
+/* What they leave of the values and of the ends of spans. They are all checked again: this says where nothing need be looked
+ * for. */
+struct iforest_top_limits {
+	bool has_nulls, has_values;
+	List *expressions, *kinds; /* of bounds: enum iforest_top_bound_kind */
+};
+
+/* Those that choose series and times, as IndexClauses of a plain index scan. */
+static List *top_index_clauses(PlannerInfo *root, IndexOptInfo *index);
+
+/* Those on the value column alone, which is a column of the index and has this base type. */
+static struct iforest_top_limits top_limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type);
+
+/* Adds those on the end of the span, where the index was built with a duration or an end. Returns the last one's time, as an
+ * expression, or NULL where there is none. */
+static Node *top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct iforest_top_limits *limits);
 
 /* ---- conditions on series and times ---- */
 
@@ -58,7 +86,7 @@ static List *key_of_array(PlannerInfo *root, RestrictInfo *restriction, IndexOpt
 
 /* The conditions of the table that choose series and times, as IndexClauses. All are checked again by the index scan, or are
  * exact. */
-List *iforest_top_index_clauses(PlannerInfo *root, IndexOptInfo *index)
+static List *top_index_clauses(PlannerInfo *root, IndexOptInfo *index)
 {
 	List *clauses = NIL;
 	ListCell *cell;
@@ -118,7 +146,7 @@ static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *ind
 		add_bound(limits, other, IFOREST_TOP_HIGH);
 }
 
-struct iforest_top_limits iforest_top_limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type)
+static struct iforest_top_limits top_limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type)
 {
 	struct iforest_top_limits limits = { .has_nulls = true, .has_values = true };
 	ListCell *cell;
@@ -255,7 +283,7 @@ static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 	return predicate_implied_by(list_make1(test), list_concat_copy(index->indpred, conditions), false);
 }
 
-Node *iforest_top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct iforest_top_limits *limits)
+static Node *top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct iforest_top_limits *limits)
 {
 	struct iforest_fields fields;
 	Node *reach = NULL;
@@ -278,4 +306,306 @@ Node *iforest_top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifore
 		reach = found ? found : reach;
 	}
 	return reach;
+}
+
+struct top_state {
+	CustomScanState custom;
+	struct iforest_top_order order;
+	List *bounds;              /* ExprStates of those of the order */
+	const char *order_text;
+};
+
+static Node *create_state(CustomScan *scan);
+static void begin(CustomScanState *node, EState *estate, int flags);
+static TupleTableSlot *execute(CustomScanState *node);
+static void end(CustomScanState *node);
+static void rescan(CustomScanState *node);
+static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+static const CustomScanMethods top_scan_methods = { .CustomName = "IForestTopK", .CreateCustomScanState = create_state };
+static const CustomScanMethods reach_scan_methods = { .CustomName = "IForestReach", .CreateCustomScanState = create_state };
+
+static const CustomExecMethods exec_methods = { .CustomName = "IForestTopK",
+						.BeginCustomScan = begin,
+						.ExecCustomScan = execute,
+						.EndCustomScan = end,
+						.ReScanCustomScan = rescan,
+						.ExplainCustomScan = explain };
+
+/* custom_private: value (-1 by time), descends, nulls_first, has_nulls, has_values; the kind of each bound; and the order as
+ * EXPLAIN shows it. custom_exprs: the bounds. */
+static Node *create_state(CustomScan *scan)
+{
+	struct top_state *state = palloc0(sizeof *state);
+	List *numbers = linitial(scan->custom_private);
+	ListCell *cell;
+
+	NodeSetTag(state, T_CustomScanState);
+	state->custom.methods = &exec_methods;
+	state->order = (struct iforest_top_order){
+		.is_set = true,
+		.by_value = linitial_int(numbers) >= 0,
+		.value = (uint8)Max(linitial_int(numbers), 0),
+		.descends = lsecond_int(numbers),
+		.nulls_first = lthird_int(numbers),
+		.has_nulls = lfourth_int(numbers),
+		.has_values = list_nth_int(numbers, 4),
+		.bounds = palloc0((list_length(scan->custom_exprs) + 1) * sizeof *state->order.bounds),
+	};
+	foreach(cell, lsecond(scan->custom_private))
+		state->order.bounds[state->order.n_bounds++].kind = (enum iforest_top_bound_kind)lfirst_int(cell);
+	state->order_text = strVal(lthird(scan->custom_private));
+	return (Node *)state;
+}
+
+static void begin(CustomScanState *node, EState *estate, int flags)
+{
+	struct top_state *state = (struct top_state *)node;
+	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	IndexScanState *below = castNode(IndexScanState, ExecInitNode(linitial_node(Plan, scan->custom_plans), estate, flags));
+
+	state->bounds = ExecInitExprList(scan->custom_exprs, &node->ss.ps);
+	node->custom_ps = list_make1(below);
+	/* what is returned are the slots of the index scan: of the table where it has nothing to project */
+	node->ss.ps.resultops = ExecGetResultSlotOps(&below->ss.ps, &node->ss.ps.resultopsfixed);
+	node->ss.ps.resultopsset = true;
+	/* the row that WHERE CURRENT OF a cursor means */
+	node->ss.ss_currentRelation = below->ss.ss_currentRelation;
+	node->ss.ss_ScanTupleSlot = below->ss.ss_ScanTupleSlot;
+}
+
+/* The order, with the bounds as they are now. A comparison with NULL holds for no row. */
+static struct iforest_top_order order_now(struct top_state *state)
+{
+	struct iforest_top_order order = state->order;
+	ExprContext *econtext = state->custom.ss.ps.ps_ExprContext;
+	ListCell *cell;
+	int n = 0;
+
+	ResetExprContext(econtext); /* of the last bounds */
+	foreach(cell, state->bounds) {
+		bool is_null;
+
+		order.bounds[n++].datum = ExecEvalExprSwitchContext((ExprState *)lfirst(cell), econtext, &is_null);
+		order.has_values = order.has_values && !is_null;
+		order.has_nulls = order.has_nulls && !is_null;
+	}
+	return order;
+}
+
+/* The index scan below would begin its scan of the index at its first row; it is begun for it, to be told of the order. */
+static void begin_index_scan(struct top_state *state, IndexScanState *node)
+{
+	node->iss_ScanDesc = iforest_index_beginscan(node);
+	((struct iforest_index_scan *)node->iss_ScanDesc->opaque)->order = order_now(state);
+	if (node->iss_NumRuntimeKeys == 0 || node->iss_RuntimeKeysReady)
+		index_rescan(node->iss_ScanDesc, node->iss_ScanKeys, node->iss_NumScanKeys, node->iss_OrderByKeys,
+			     node->iss_NumOrderByKeys);
+}
+
+static TupleTableSlot *execute(CustomScanState *node)
+{
+	IndexScanState *below = castNode(IndexScanState, linitial(node->custom_ps));
+
+	if (!below->iss_ScanDesc)
+		begin_index_scan((struct top_state *)node, below);
+	return ExecProcNode(&below->ss.ps);
+}
+
+static void end(CustomScanState *node)
+{
+	ExecEndNode(linitial(node->custom_ps));
+}
+
+static void rescan(CustomScanState *node)
+{
+	IndexScanState *below = castNode(IndexScanState, linitial(node->custom_ps));
+
+	if (node->ss.ps.chgParam)
+		UpdateChangedParamSet(&below->ss.ps, node->ss.ps.chgParam);
+	if (below->iss_ScanDesc)
+		((struct iforest_index_scan *)below->iss_ScanDesc->opaque)->order = order_now((struct top_state *)node);
+	if (!below->ss.ps.chgParam)
+		ExecReScan(&below->ss.ps);
+}
+
+static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	(void)ancestors;
+	if (((struct top_state *)node)->order.by_value)
+		ExplainPropertyText("Order By", ((struct top_state *)node)->order_text, es);
+}
+
+/* Measured: what it takes to find the next entry, beside the time of an operator; its row is fetched on top of that. */
+enum { OPERATORS_AN_ENTRY = 200 };
+
+static set_rel_pathlist_hook_type previous_hook;
+
+/* ---- the path ---- */
+
+/* The part of the rows that conditions on series and times leave, and spans that start before a time and end after it left
+ * apart: these are few. */
+static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *reach)
+{
+	const IndexOptInfo *index = below->indexinfo;
+	int time = index->nkeycolumns - 1;
+	Oid type = index->opcintype[time], operator= get_opfamily_member(index->opfamily[time], type, type,
+									 BTGreaterEqualStrategyNumber);
+	Expr *time_column = list_nth_node(TargetEntry, index->indextlist, time)->expr;
+	List *clauses = NIL;
+	ListCell *cell;
+
+	foreach(cell, below->indexclauses)
+		clauses = lappend(clauses, lfirst_node(IndexClause, cell)->rinfo);
+	if (OidIsValid(operator))
+		clauses = lappend(clauses,
+				  make_opclause(operator, BOOLOID, false, time_column, (Expr *)reach, InvalidOid, InvalidOid));
+	return clamp_row_est(clauselist_selectivity(root, clauses, (int)index->rel->relid, JOIN_INNER, NULL) * index->tuples);
+}
+
+/* In the order of a value each entry costs a look at its row, anywhere in the table; who takes a few pays for a few. In that of
+ * time rows lie together, as for the scan below. */
+static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below, const RelOptInfo *rel, Node *reach,
+		     bool by_value)
+{
+	double n_below = clamp_row_est(below->indexselectivity * below->indexinfo->tuples);
+	double n_entries = reach ? Min(entries_reached(root, below, reach), n_below) : n_below;
+	Cost an_entry = random_page_cost + cpu_tuple_cost + rel->baserestrictcost.per_tuple;
+
+	if (!by_value)
+		an_entry = (below->path.total_cost - below->path.startup_cost) / n_below;
+	path->path.rows = below->path.rows;
+	path->path.startup_cost = below->path.startup_cost + rel->baserestrictcost.startup + random_page_cost;
+	path->path.total_cost = path->path.startup_cost + n_entries * (an_entry + OPERATORS_AN_ENTRY * cpu_operator_cost) +
+				below->path.rows * path->path.pathtarget->cost.per_tuple;
+	iforest_copy_disabled(&path->path, &below->path);
+}
+
+static char *order_text(const char *column, const PathKey *key)
+{
+	bool descends = iforest_descends(key);
+
+	return psprintf("%s%s%s", quote_identifier(column), descends ? " DESC" : "",
+			key->pk_nulls_first == descends ? "" : descends ? " NULLS LAST" : " NULLS FIRST");
+}
+
+static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target, List *clauses, List *plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+
+	(void)root;
+	(void)rel;
+	(void)clauses; /* the index scan has them */
+	scan->scan.plan.targetlist = target;
+	scan->custom_scan_tlist = copyObject(linitial_node(Plan, plans)->targetlist);
+	scan->custom_plans = plans;
+	scan->custom_exprs = linitial(path->custom_private);
+	scan->custom_private = list_copy_tail(path->custom_private, 1);
+	scan->flags = path->flags;
+	scan->methods =
+		linitial_int(linitial(scan->custom_private)) < 0 ? &reach_scan_methods : &top_scan_methods;
+	return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = { .CustomName = "IForestTopK", .PlanCustomPath = plan_path };
+
+/* A path over one that is made for it. v: the value column by which, -1 for none; limits->expressions and so on: what its
+ * bounds are. */
+static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct iforest_top_limits *limits,
+		     Node *reach)
+{
+	IndexPath *below = create_index_path(root, index, top_index_clauses(root, index), NIL, NIL, NIL,
+					     ForwardScanDirection, false, NULL, 1.0, false);
+	const PathKey *key = v >= 0 ? linitial_node(PathKey, root->query_pathkeys) : NULL;
+	CustomPath *path = makeNode(CustomPath);
+	char *text = pstrdup("");
+
+	if (key) {
+		const Var *var = castNode(Var, list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns + v)->expr);
+
+		text = order_text(get_attname(planner_rt_fetch(rel->relid, root)->relid, var->varattno, false), key);
+		path->path.pathkeys = list_make1((void *)key);
+	}
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.parallel_safe = rel->consider_parallel;
+	path->custom_paths = list_make1(below);
+	/* the expressions apart: the planner finishes those of a plan */
+	path->custom_private = list_make4(limits->expressions,
+					  list_make5_int(v, key && iforest_descends(key), key && key->pk_nulls_first,
+							 limits->has_nulls, limits->has_values),
+					  limits->kinds, makeString(text));
+	path->methods = &path_methods;
+	estimate(root, path, below, rel, reach, v >= 0);
+	add_path(rel, &path->path);
+}
+
+/* ---- the query ---- */
+
+/* Is the query ordered by this value column of the index, in the order of its type? */
+static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const TargetEntry *value)
+{
+	TypeCacheEntry *type = lookup_type_cache(getBaseType(exprType((Node *)value->expr)), TYPECACHE_BTREE_OPFAMILY);
+
+	return IsA(value->expr, Var) && key->pk_opfamily == type->btree_opf && !key->pk_eclass->ec_has_volatile &&
+	       find_ec_member_matching_expr(key->pk_eclass, value->expr, rel->relids);
+}
+
+static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+{
+	struct iforest_top_limits by_time = { .has_values = true };
+	Node *reach = top_add_reach(root, index, &by_time);
+
+	if (reach)
+		add_scan(root, rel, index, -1, &by_time, reach);
+	for (int v = 0; root->query_pathkeys && v < index->ncolumns - index->nkeycolumns; v++) {
+		const TargetEntry *value = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns + v);
+		struct iforest_top_limits limits;
+
+		if (!is_ordered_by(linitial_node(PathKey, root->query_pathkeys), rel, value))
+			continue;
+		limits = top_limits_of(root, rel, index, index->nkeycolumns + v,
+					       getBaseType(exprType((Node *)value->expr)));
+		limits.expressions = list_concat(limits.expressions, by_time.expressions);
+		limits.kinds = list_concat(limits.kinds, by_time.kinds);
+		add_scan(root, rel, index, v, &limits, reach);
+		break;
+	}
+}
+
+/* A condition without columns is asked by a node between this one and the index scan, which then is not where it is looked
+ * for. */
+static bool has_constant_condition(const RelOptInfo *rel)
+{
+	ListCell *cell;
+
+	foreach(cell, rel->baserestrictinfo)
+		if (lfirst_node(RestrictInfo, cell)->pseudoconstant)
+			return true;
+	return false;
+}
+
+static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
+{
+	ListCell *cell;
+
+	if (previous_hook)
+		previous_hook(root, rel, number, table);
+	/* what has to be computed here from other tables' columns needs a path that waits for them */
+	if (!iforest_enable || table->rtekind != RTE_RELATION || table->inh || table->tablesample || IS_DUMMY_REL(rel) ||
+	    !bms_is_empty(rel->lateral_relids) ||
+	    (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) || has_constant_condition(rel))
+		return;
+	foreach(cell, rel->indexlist)
+		if (iforest_is_usable(lfirst(cell)))
+			consider_index(root, rel, lfirst(cell));
+}
+
+void iforest_top_register(void)
+{
+	RegisterCustomScanMethods(&top_scan_methods);
+	RegisterCustomScanMethods(&reach_scan_methods);
+	previous_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = consider_scans;
 }

@@ -11,8 +11,8 @@
  * and what else it is ordered by, are the planner's to add. A reach is offered where a condition says that spans end after
  * something.
  */
-#ifndef IFOREST_PG_TOP_H
-#define IFOREST_PG_TOP_H
+#ifndef IFP_EXEC_TOPK_SCAN_H
+#define IFP_EXEC_TOPK_SCAN_H
 
 #include "pg_ext/base/engine.h"
 

@@ -1,8 +1,8 @@
 /* value_ranges.h -- conditions on value columns, as a range of each: by it nodes are taken whole, passed, or opened. */
-#ifndef IFOREST_PG_VALUE_RANGES_H
-#define IFOREST_PG_VALUE_RANGES_H
+#ifndef IFP_EXEC_VALUE_FILTER_H
+#define IFP_EXEC_VALUE_FILTER_H
 
-#include "pg_ext/storage/pending_rows.h"
+#include "pg_ext/storage/pending.h"
 #include "pg_ext/planner/index_query.h"
 
 #include "nodes/execnodes.h"

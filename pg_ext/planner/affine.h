@@ -1,6 +1,6 @@
 /* affine.h -- a * v + b. */
-#ifndef IFOREST_PG_AFFINE_H
-#define IFOREST_PG_AFFINE_H
+#ifndef IFP_PLANNER_AFFINE_H
+#define IFP_PLANNER_AFFINE_H
 
 #include "pg_ext/base/engine.h"
 #include "nodes/execnodes.h"

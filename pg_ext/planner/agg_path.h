@@ -8,8 +8,8 @@
  *   custom_exprs       the parameters that the question mentions, so that rescans are known of
  *   custom_private     the question (question.h)
  */
-#ifndef IFOREST_PG_AGGREGATE_PLAN_H
-#define IFOREST_PG_AGGREGATE_PLAN_H
+#ifndef IFP_PLANNER_AGG_PATH_H
+#define IFP_PLANNER_AGG_PATH_H
 
 #include "pg_ext/planner/query_match.h"
 

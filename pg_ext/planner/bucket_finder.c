@@ -1,12 +1,43 @@
-#include "pg_ext/planner/zones.h"
+#include "pg_ext/planner/bucket_finder.h"
 
+#include <float.h>
+
+#include "common/int.h"
 #include "datatype/timestamp.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "parser/scansup.h"
+#include "pgtime.h"
+#include "utils/builtins.h"
 #include "utils/datetime.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "pg_ext/base/engine.h"
+#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/planner/monotone.h"
+
+/* Where the offset of a time zone changes, and where months end: conversions between local time and UTC, and what
+ * adds months to a time, are monotone only between. */
+
+/* The zone that a name stands for, as AT TIME ZONE reads it: an abbreviation or a zone. NULL where it has a fixed offset, or is
+ * none: then AT TIME ZONE says so. */
+static pg_tz *zone_find(const char *name);
+
+/* A number that is the same for two times if no transition of the zone lies between them: the next transition after a timestamp
+ * of UTC, or of local time of that zone (whose transitions have two ends, between which local times are skipped or come
+ * twice). */
+static int64 zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local);
+
+/* The same for months: what adds months to timestamps keeps those up to the 28th in order, and those of each later day, of
+ * which several may be put on the last day of a month. */
+static int64 month_piece(int64 timestamp_us);
 
 static const pg_time_t epoch_s = (pg_time_t)(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
 
-pg_tz *iforest_zone_find(const char *name)
+static pg_tz *zone_find(const char *name)
 {
 	char *word = downcase_truncate_identifier(name, (int)strlen(name), false);
 	pg_tz *zone = NULL;
@@ -44,7 +75,7 @@ static int64 local_piece(pg_tz *zone, pg_time_t local)
 	return piece;
 }
 
-int64 iforest_zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local)
+static int64 zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local)
 {
 	pg_time_t at, time = timestamp_us / USECS_PER_SEC - (timestamp_us % USECS_PER_SEC < 0) + epoch_s;
 	long before, after;
@@ -56,7 +87,7 @@ int64 iforest_zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local)
 	return next_transition(zone, time, &at, &before, &after) ? at : PG_INT64_MAX;
 }
 
-int64 iforest_month_piece(int64 timestamp_us)
+static int64 month_piece(int64 timestamp_us)
 {
 	static const int always = 28, most = 31;
 	int64 date = timestamp_us / USECS_PER_DAY - (timestamp_us % USECS_PER_DAY < 0);
@@ -66,4 +97,369 @@ int64 iforest_month_piece(int64 timestamp_us)
 		return timestamp_us;
 	j2date((int)(date + POSTGRES_EPOCH_JDATE), &year, &month, &day);
 	return ((int64)year * MONTHS_PER_YEAR + month) * (most - always + 1) + Max(day - always, 0);
+}
+
+enum { MOST_KNOWN = 1 << 20, MOST_MOVED = 1024, FIRST_STEP = 1024 };
+
+/* An expression that keeps its value in a bucket, and the value it has there. */
+struct key {
+	struct iforest_soft expression;
+	int16 length;
+	bool by_value;
+	Datum value;
+	bool is_null;
+};
+
+/* What cuts times into pieces: the transitions of a time zone, or ends of months. A bucket lies in one piece. */
+struct piece_break {
+	struct iforest_soft argument;
+	ExprState *name;              /* of a zone; NULL for the session's */
+	enum iforest_break_kind kind;
+	pg_tz *zone;                  /* NULL: of a fixed offset */
+	int64 piece;
+};
+
+struct bucket {
+	int64 from, to;               /* as far as is known; it may reach further down */
+};
+
+struct iforest_buckets {
+	const struct iforest_definition *definition;
+	struct iforest_time_keys times;
+	AttrNumber time;
+	ExprContext *econtext;
+	MemoryContext context;        /* values at the base */
+	struct key *keys;
+	int n_keys;
+	struct piece_break *breaks;
+	int n_breaks;
+	bool is_ready;                /* zones are found */
+	int64 base;                   /* the time whose values the keys have */
+	bool has_base;
+	int64 last;                   /* of start */
+	struct bucket *known;         /* ascending, apart */
+	uint32 n_known, n_reserved, next;
+	bool has_previous;            /* bucket found before in this series */
+	int64 previous_end, width;    /* width 0: not known */
+	struct iforest_buckets_counts counts;
+};
+
+static void add_key(struct iforest_buckets *buckets, Expr *expression)
+{
+	struct key *key = &buckets->keys[buckets->n_keys++];
+
+	key->expression = iforest_soft_begin(expression);
+	get_typlenbyval(exprType((Node *)expression), &key->length, &key->by_value);
+}
+
+static void add_break(struct iforest_buckets *buckets, List *parts)
+{
+	struct piece_break *one;
+
+	if (iforest_break_kind(parts) == IFOREST_BREAK_VALUE) {
+		add_key(buckets, linitial(parts));
+		return;
+	}
+	one = &buckets->breaks[buckets->n_breaks++];
+	one->argument = iforest_soft_begin(linitial(parts));
+	one->name = lsecond(parts) ? ExecInitExpr(lsecond(parts), NULL) : NULL;
+	one->kind = iforest_break_kind(parts);
+}
+
+struct iforest_buckets *iforest_buckets_begin(const struct iforest_run_keys *keys,
+					      const struct iforest_definition *definition, AttrNumber time,
+					      ExprContext *econtext)
+{
+	struct iforest_buckets *buckets = palloc0(sizeof *buckets);
+	ListCell *cell;
+
+	*buckets = (struct iforest_buckets){ .definition = definition, .times = iforest_time_keys(definition), .time = time,
+					     .econtext = econtext };
+	/* infinities and NaN of reals come out of the order of what is made of them */
+	if (definition->time_type == IFOREST_TIME_FLOAT8) {
+		buckets->times.lowest_finite = iforest_key_from_double(-DBL_MAX);
+		buckets->times.highest_finite = iforest_key_from_double(DBL_MAX);
+	}
+	buckets->context = AllocSetContextCreate(CurrentMemoryContext, "iforest bucket", ALLOCSET_SMALL_SIZES);
+	buckets->keys = palloc0((list_length(keys->expressions) + list_length(keys->breaks) + 1) * sizeof *buckets->keys);
+	buckets->breaks = palloc0((list_length(keys->breaks) + 1) * sizeof *buckets->breaks);
+	foreach(cell, keys->expressions)
+		add_key(buckets, lfirst(cell));
+	foreach(cell, keys->breaks)
+		add_break(buckets, lfirst(cell));
+	buckets->n_reserved = 64;
+	buckets->known = palloc(buckets->n_reserved * sizeof *buckets->known);
+	return buckets;
+}
+
+void iforest_buckets_rescan(struct iforest_buckets *buckets)
+{
+	buckets->is_ready = buckets->has_base = false;
+	buckets->n_known = 0;
+	buckets->width = 0;
+}
+
+void iforest_buckets_start(struct iforest_buckets *buckets, int64 last)
+{
+	buckets->last = Min(last, buckets->times.highest_finite);
+	buckets->next = 0;
+	buckets->has_previous = false;
+}
+
+bool iforest_buckets_is_one(const struct iforest_buckets *buckets)
+{
+	return buckets->n_keys == 0;
+}
+
+struct iforest_buckets_counts iforest_buckets_counts(const struct iforest_buckets *buckets)
+{
+	return buckets->counts;
+}
+
+/* ---- evaluating ---- */
+
+static void find_zones(struct iforest_buckets *buckets)
+{
+	for (int i = 0; i < buckets->n_breaks; i++) {
+		struct piece_break *one = &buckets->breaks[i];
+		bool is_null = false;
+		Datum name;
+
+		one->zone = session_timezone;
+		if (!one->name)
+			continue;
+		name = ExecEvalExprSwitchContext(one->name, buckets->econtext, &is_null);
+		one->zone = is_null ? NULL : zone_find(TextDatumGetCString(name));
+	}
+	buckets->is_ready = true;
+}
+
+static void set_time(struct iforest_buckets *buckets, int64 time)
+{
+	TupleTableSlot *row = buckets->econtext->ecxt_scantuple;
+
+	row->tts_values[buckets->time - 1] = iforest_time_to_datum(buckets->definition, time);
+	row->tts_isnull[buckets->time - 1] = false;
+	buckets->counts.n_evaluations++;
+}
+
+static bool find_piece(const struct iforest_buckets *buckets, const struct piece_break *one, int64 *piece)
+{
+	bool is_null;
+	Datum datum;
+
+	*piece = 0;
+	if (!one->zone && one->kind != IFOREST_BREAK_MONTHS)
+		return true;
+	if (!iforest_soft_evaluate(&one->argument, buckets->econtext, &datum, &is_null, NULL))
+		return false;
+	if (!is_null)
+		*piece = one->kind == IFOREST_BREAK_MONTHS ?
+				 month_piece(DatumGetInt64(datum)) :
+				 zone_piece(one->zone, DatumGetInt64(datum), one->kind == IFOREST_BREAK_LOCAL);
+	return true;
+}
+
+/* Evaluates the keys at a time, for others to be compared with. False if that raises an error: then it is for whoever needs the
+ * value to raise it. */
+static bool set_base(struct iforest_buckets *buckets, int64 time)
+{
+	bool done = true;
+
+	if (buckets->has_base && buckets->base == time)
+		return true;
+	MemoryContextReset(buckets->context);
+	buckets->has_base = false;
+	set_time(buckets, time);
+	for (int i = 0; i < buckets->n_breaks && done; i++)
+		done = find_piece(buckets, &buckets->breaks[i], &buckets->breaks[i].piece);
+	for (int i = 0; i < buckets->n_keys && done; i++) {
+		struct key *key = &buckets->keys[i];
+		MemoryContext before;
+		Datum value = (Datum)0;
+
+		done = iforest_soft_evaluate(&key->expression, buckets->econtext, &value, &key->is_null, NULL);
+		before = MemoryContextSwitchTo(buckets->context);
+		key->value = !done || key->is_null ? (Datum)0 : datumCopy(value, key->by_value, key->length);
+		MemoryContextSwitchTo(before);
+	}
+	MemoryContextReset(buckets->econtext->ecxt_per_tuple_memory);
+	buckets->base = time;
+	buckets->has_base = done;
+	return done;
+}
+
+/* Are the keys at that time as they are at the base? Where they raise an error they are not: a bucket that ends too early does
+ * no harm, its group is found again. */
+static bool is_same(struct iforest_buckets *buckets, int64 time)
+{
+	bool same = true;
+
+	if (time == buckets->base)
+		return true;
+	set_time(buckets, time);
+	for (int i = 0; i < buckets->n_breaks && same; i++) {
+		int64 piece;
+
+		same = find_piece(buckets, &buckets->breaks[i], &piece) && piece == buckets->breaks[i].piece;
+	}
+	for (int i = 0; i < buckets->n_keys && same; i++) {
+		const struct key *key = &buckets->keys[i];
+		bool is_null;
+		Datum value;
+
+		same = iforest_soft_evaluate(&key->expression, buckets->econtext, &value, &is_null, NULL) &&
+		       is_null == key->is_null &&
+		       (is_null || datum_image_eq(value, key->value, key->by_value, key->length));
+	}
+	MemoryContextReset(buckets->econtext->ecxt_per_tuple_memory);
+	return same;
+}
+
+/* ---- finding ---- */
+
+static int64 halve(struct iforest_buckets *buckets, int64 same, int64 differs)
+{
+	while ((uint64)differs - (uint64)same > 1) {
+		int64 middle = same + (int64)(((uint64)differs - (uint64)same) / 2);
+
+		if (is_same(buckets, middle))
+			same = middle;
+		else
+			differs = middle;
+	}
+	return same;
+}
+
+/* The last time up to `most` that is in the base's bucket, sought from a guess outward. */
+static int64 gallop(struct iforest_buckets *buckets, int64 guess, int64 most)
+{
+	int64 base = buckets->base;
+
+	if (guess >= most)
+		return is_same(buckets, most) ? most : halve(buckets, base, most);
+	if (is_same(buckets, guess)) {
+		for (uint64 step = 1;; step *= 2) {
+			int64 probe = step < (uint64)most - (uint64)guess ? guess + (int64)step : most;
+
+			if (!is_same(buckets, probe))
+				return halve(buckets, guess, probe);
+			if (probe == most)
+				return most;
+			guess = probe;
+		}
+	}
+	for (uint64 step = 1; step < (uint64)guess - (uint64)base; step *= 2) {
+		int64 probe = guess - (int64)step;
+
+		if (is_same(buckets, probe))
+			return halve(buckets, probe, guess);
+		guess = probe;
+	}
+	return halve(buckets, base, guess);
+}
+
+/* Where the bucket ends if it is as wide as the one before, on the same grid. */
+static int64 guess_end(const struct iforest_buckets *buckets)
+{
+	int64 time = buckets->base, width = buckets->width, n, end;
+
+	/* floor((time - previous end - 1) / width) widths and one more after the end of the one before */
+	if (width > 0 && !pg_sub_s64_overflow(time, buckets->previous_end, &n) && n > PG_INT64_MIN &&
+	    !pg_mul_s64_overflow((n - 1) / width + ((n - 1) % width >= 0), width, &end) &&
+	    !pg_add_s64_overflow(end, buckets->previous_end, &end))
+		return end;
+	return pg_add_s64_overflow(time, FIRST_STEP, &end) ? PG_INT64_MAX : end;
+}
+
+/* Notes how wide the bucket is that ends there and follows right on the one before. */
+static void learn_width(struct iforest_buckets *buckets, int64 end)
+{
+	int64 width;
+
+	if (buckets->has_previous && !pg_sub_s64_overflow(end, buckets->previous_end, &width) &&
+	    is_same(buckets, buckets->previous_end + 1))
+		buckets->width = width;
+}
+
+/* Keeps a bucket in its place among those known. */
+static void remember(struct iforest_buckets *buckets, const struct bucket *bucket)
+{
+	if (buckets->n_known == MOST_KNOWN || buckets->n_known - buckets->next > MOST_MOVED)
+		return;
+	if (buckets->n_known == buckets->n_reserved) {
+		buckets->n_reserved *= 2;
+		buckets->known = repalloc_huge(buckets->known, buckets->n_reserved * sizeof *buckets->known);
+	}
+	memmove(&buckets->known[buckets->next + 1], &buckets->known[buckets->next],
+		(buckets->n_known - buckets->next) * sizeof *buckets->known);
+	buckets->known[buckets->next] = *bucket;
+	buckets->n_known++;
+}
+
+/* Moves on to the first known bucket that ends at or after the time. */
+static void advance(struct iforest_buckets *buckets, int64 time)
+{
+	uint32 low = buckets->next, high = buckets->n_known;
+
+	if (low < high && buckets->known[low].to >= time)
+		return;
+	if (low + 1 < high && buckets->known[low + 1].to >= time)
+		high = low + 1;
+	while (low < high) {
+		uint32 middle = low + (high - low) / 2;
+
+		if (buckets->known[middle].to < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	buckets->next = low;
+}
+
+static int64 found(struct iforest_buckets *buckets, int64 end)
+{
+	buckets->previous_end = end;
+	buckets->has_previous = true;
+	return end;
+}
+
+int64 iforest_buckets_end(struct iforest_buckets *buckets, int64 time)
+{
+	struct bucket bucket = { .from = time }, *next;
+	int64 most = buckets->last, guess;
+
+	if (buckets->n_keys == 0)
+		return PG_INT64_MAX;
+	/* infinite times are alone: those beside them are none */
+	if (time < buckets->times.lowest_finite || time > buckets->times.highest_finite)
+		return time;
+	if (!buckets->is_ready)
+		find_zones(buckets);
+	advance(buckets, time);
+	next = buckets->next < buckets->n_known ? &buckets->known[buckets->next] : NULL;
+	if (next && next->from <= time) {
+		buckets->counts.n_known++;
+		return found(buckets, next->to);
+	}
+	if (!set_base(buckets, time))
+		return found(buckets, time);
+	if (next && next->from <= most) {
+		if (is_same(buckets, next->from)) {
+			next->from = time;
+			buckets->counts.n_known++;
+			return found(buckets, next->to);
+		}
+		most = next->from - 1;
+	}
+	guess = guess_end(buckets);
+	bucket.to = gallop(buckets, guess, most);
+	if (bucket.to == guess && buckets->width > 0)
+		buckets->counts.n_by_width++;
+	else
+		buckets->counts.n_galloped++;
+	if (bucket.to != guess && bucket.to != most)
+		learn_width(buckets, bucket.to);
+	remember(buckets, &bucket);
+	return found(buckets, bucket.to);
 }

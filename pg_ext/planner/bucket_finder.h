@@ -9,8 +9,8 @@
  * The keys are never evaluated at times outside the range from the first to the last entry of a series, nor at those that are
  * no times of the column's type. A bucket that ends with the last entry of its series may go on in another one.
  */
-#ifndef IFOREST_PG_BUCKETS_H
-#define IFOREST_PG_BUCKETS_H
+#ifndef IFP_PLANNER_BUCKET_FINDER_H
+#define IFP_PLANNER_BUCKET_FINDER_H
 
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/types/values.h"

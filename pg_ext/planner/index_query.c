@@ -1,12 +1,28 @@
-#include "pg_ext/planner/aggregates.h"
+#include "pg_ext/planner/index_query.h"
 
+#include <float.h>
+
+#include "access/stratnum.h"
+#include "access/sysattr.h"
 #include "access/transam.h"
+#include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "pg_ext/base/own.h"
-#include "pg_ext/planner/planner_index_query_own.h"
+#include "pg_ext/base/engine.h"
+#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/planner/affine.h"
+#include "pg_ext/planner/monotone.h"
+#include "pg_ext/types/values.h"
+
+/* Which function that is; false: none of these. */
+static bool function_find(Oid oid, enum iforest_function *function);
 
 struct named_function {
 	const char *name;
@@ -23,7 +39,7 @@ static bool find_named(const char *name, const struct named_function *known, siz
 	return false;
 }
 
-bool iforest_function_find(Oid oid, enum iforest_function *function)
+static bool function_find(Oid oid, enum iforest_function *function)
 {
 	static const struct named_function known[] = {
 		{"count", IFOREST_FUNCTION_COUNT}, {"sum", IFOREST_FUNCTION_SUM},    {"avg", IFOREST_FUNCTION_AVG},
@@ -55,14 +71,14 @@ bool iforest_aggregate_needs_squares(Aggref *aggregate)
 {
 	enum iforest_function function;
 
-	return iforest_function_find(aggregate->aggfnoid, &function) && iforest_function_needs_squares(function);
+	return function_find(aggregate->aggfnoid, &function) && iforest_function_needs_squares(function);
 }
 
 bool iforest_aggregate_is_ctid(Aggref *aggregate)
 {
 	enum iforest_function function;
 
-	return iforest_function_find(aggregate->aggfnoid, &function) &&
+	return function_find(aggregate->aggfnoid, &function) &&
 	       (function == IFOREST_FUNCTION_MIN_ROW || function == IFOREST_FUNCTION_MAX_ROW ||
 		function == IFOREST_FUNCTION_LAST_ROW);
 }
@@ -72,9 +88,730 @@ bool iforest_aggregate_is_real(Aggref *aggregate)
 	enum iforest_function function;
 	Oid type;
 
-	if (aggregate->args == NIL || !iforest_function_find(aggregate->aggfnoid, &function) ||
+	if (aggregate->args == NIL || !function_find(aggregate->aggfnoid, &function) ||
 	    function == IFOREST_FUNCTION_COUNT || function == IFOREST_FUNCTION_SKETCH)
 		return false;
 	type = exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 	return type == FLOAT4OID || type == FLOAT8OID;
+}
+
+#define EXTREME_IS_WRITTEN_DIFFERENTLY "equal values of an extreme may be written differently"
+
+/* ---- arms ---- */
+
+struct reading {
+	const struct iforest_question *question;
+	enum iforest_function function;
+	List *arms;
+	const char *reason;
+};
+
+static bool is_number(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID || type == NUMERICOID || type == FLOAT4OID ||
+	       type == FLOAT8OID;
+}
+
+/* The value column that a node mentions, -1 if none, -2 if several. */
+static int value_of(const struct iforest_question *question, Node *node)
+{
+	int found = -1;
+
+	for (int v = 0; question->n_by + 1 + v < list_length(question->columns); v++)
+		if (iforest_mentions(node, (AttrNumber)(question->n_by + 2 + v)))
+			found = found == -1 ? v : -2;
+	return found;
+}
+
+static bool mentions_by(const struct iforest_question *question, Node *node)
+{
+	for (int i = 1; i <= question->n_by; i++)
+		if (iforest_mentions(node, (AttrNumber)i))
+			return true;
+	return false;
+}
+
+static bool is_real_column(Node *expression)
+{
+	Oid type = getBaseType(linitial_node(Var, pull_var_clause(expression, 0))->vartype);
+
+	return type == FLOAT4OID || type == FLOAT8OID;
+}
+
+/* Dates and timestamps have infinities, too, of which extract() makes numbers. */
+static bool is_time_type(const struct iforest_question *question, AttrNumber attribute)
+{
+	Oid type = getBaseType(exprType(list_nth(question->columns, attribute - 1)));
+
+	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+}
+
+/* Why the variance of an expression of value column v alone is not known; NULL if it is. */
+static const char *refuse_variance(const struct iforest_question *question, Node *expression, int v)
+{
+	AttrNumber attribute = (AttrNumber)(question->n_by + 2 + v);
+	Oid type = exprType(expression);
+
+	if (type == FLOAT4OID || type == FLOAT8OID)
+		return "variances of reals are not exact";
+	if (!iforest_is_column(expression, attribute))
+		return "the argument of a variance is not a value column alone";
+	if (!(question->squares >> v & 1))
+		return "the index does not keep the squares of a value column (variance)";
+	return NULL;
+}
+
+/* Why the sketch of an expression is not known; NULL if it is. Integers count as integers, all else as reals; and the index
+ * holds numerics as integers. */
+static const char *refuse_sketch(const struct iforest_question *question, Node *expression, int v)
+{
+	Oid type = getBaseType(exprType(expression));
+	Oid column = v < 0 ? InvalidOid : getBaseType(exprType(list_nth(question->columns, question->n_by + 1 + v)));
+	bool is_integer = type == INT2OID || type == INT4OID || type == INT8OID;
+
+	if (type == NUMERICOID || column == NUMERICOID)
+		return "a sketch of numerics counts them as double precision, which the index does not hold";
+	if (v < 0 || (!is_integer && type != FLOAT4OID && type != FLOAT8OID) ||
+	    !iforest_is_column(expression, (AttrNumber)(question->n_by + 2 + v)))
+		return "the argument of a sketch is not a value column alone";
+	if (is_integer != (column == INT2OID || column == INT4OID || column == INT8OID))
+		return "the argument of a sketch is not a value column alone";
+	return NULL;
+}
+
+/* May the expression be NULL at some times, as what keeps its values between breaks may? */
+static bool has_value_break(const List *breaks)
+{
+	ListCell *cell;
+
+	foreach(cell, breaks)
+		if (iforest_break_kind(lfirst(cell)) == IFOREST_BREAK_VALUE)
+			return true;
+	return false;
+}
+
+/* Why an expression of one column alone does not do for the function; NULL if it does. */
+static const char *refuse(const struct iforest_question *question, enum iforest_function function, Node *expression,
+			  AttrNumber attribute)
+{
+	bool is_time = attribute == iforest_time_attribute(question);
+	List *breaks = NIL;
+
+	/* infinite factors make NaN of zeros, which neither sums nor extremes show */
+	if (function != IFOREST_FUNCTION_COUNT && iforest_may_be_infinite(expression))
+		return "a constant in an aggregate is infinite, or a parameter that may be";
+	if (function == IFOREST_FUNCTION_SUM || function == IFOREST_FUNCTION_AVG) {
+		if (is_time || !iforest_is_affine(expression, attribute))
+			return "a sum or average is of something over which sums do not distribute exactly";
+		return NULL;
+	}
+	if (!iforest_is_monotone(expression, attribute, &breaks))
+		return "the argument of an aggregate is not monotone in its column";
+	if (function == IFOREST_FUNCTION_COUNT)
+		return has_value_break(breaks) ? "the argument of an aggregate is not monotone in its column" : NULL;
+	if (is_time_type(question, attribute) && iforest_may_make_nan(expression))
+		return "the argument of an aggregate is not monotone in its column";
+	if (breaks != NIL)
+		return "the extreme of a time hangs on a time zone";
+	if (is_real_column(expression) && !iforest_is_ascending(expression, attribute))
+		return "the extreme of a function of a real is not that of the column, where NaN is the greatest";
+	return iforest_equal_is_identical(expression) ? NULL : EXTREME_IS_WRITTEN_DIFFERENTLY;
+}
+
+static void add_constant(struct reading *reading, struct iforest_arm *arm)
+{
+	Oid type = exprType(arm->expression);
+
+	arm->kind = IFOREST_MEASURE_CONSTANT;
+	if (IsA(arm->expression, Const) && castNode(Const, arm->expression)->constisnull)
+		return;
+	if (iforest_function_needs_squares(reading->function))
+		reading->reason = "the argument of a variance is not a value column alone";
+	if (reading->function == IFOREST_FUNCTION_COUNT && IsA(arm->expression, Const)) {
+		arm->kind = IFOREST_MEASURE_ROWS;
+		arm->expression = NULL;
+	} else if ((reading->function == IFOREST_FUNCTION_SUM || reading->function == IFOREST_FUNCTION_AVG) &&
+		   !is_number(type)) {
+		reading->reason = "a sum is of something that is no number";
+	} else if ((reading->function == IFOREST_FUNCTION_MIN || reading->function == IFOREST_FUNCTION_MAX) &&
+		   !iforest_equal_is_identical(arm->expression)) {
+		reading->reason = EXTREME_IS_WRITTEN_DIFFERENTLY;
+	}
+	reading->arms = lappend(reading->arms, arm);
+}
+
+/* An expression without value columns. Of the time alone its first and last may do; else it is looked at once a bucket. */
+static void add_valueless(struct reading *reading, struct iforest_arm *arm)
+{
+	AttrNumber time = iforest_time_attribute(reading->question);
+	bool is_extreme = reading->function == IFOREST_FUNCTION_MIN || reading->function == IFOREST_FUNCTION_MAX;
+
+	if ((reading->function == IFOREST_FUNCTION_COUNT || is_extreme) && iforest_mentions(arm->expression, time) &&
+	    !mentions_by(reading->question, arm->expression) &&
+	    !refuse(reading->question, reading->function, arm->expression, time)) {
+		arm->kind = IFOREST_MEASURE_TIME;
+		reading->arms = lappend(reading->arms, arm);
+	} else {
+		add_constant(reading, arm);
+	}
+}
+
+static void add_arm(struct reading *reading, Node *expression, List *conditions, List *wanted)
+{
+	const struct iforest_question *question = reading->question;
+	struct iforest_arm *arm = palloc0(sizeof *arm);
+
+	*arm = (struct iforest_arm){ .kind = IFOREST_MEASURE_VALUE, .conditions = conditions, .wanted = wanted,
+				     .expression = expression };
+	arm->value = value_of(question, expression);
+	if (reading->function == IFOREST_FUNCTION_SKETCH) {
+		arm->kind = IFOREST_MEASURE_SKETCH;
+		if (!IsA(expression, Const) || !castNode(Const, expression)->constisnull) {
+			reading->reason = refuse_sketch(question, expression, arm->value);
+			reading->arms = lappend(reading->arms, arm);
+		}
+		return;
+	}
+	if (arm->value == -1) {
+		add_valueless(reading, arm);
+		return;
+	}
+	if (iforest_function_needs_squares(reading->function) && arm->value >= 0)
+		reading->reason = refuse_variance(question, expression, arm->value);
+	else if (arm->value == -2 || mentions_by(question, expression) ||
+	    iforest_mentions(expression, iforest_time_attribute(question)))
+		reading->reason = "the argument of an aggregate mixes columns";
+	else
+		reading->reason =
+			refuse(question, reading->function, expression, (AttrNumber)(question->n_by + 2 + arm->value));
+	reading->arms = lappend(reading->arms, arm);
+}
+
+static bool is_condition(struct reading *reading, Node *condition)
+{
+	if (value_of(reading->question, condition) != -1)
+		reading->reason = "a condition in an aggregate is on a value column";
+	return !reading->reason;
+}
+
+/* CASE x WHEN y is CASE WHEN x = y, where the comparison has a placeholder for x. */
+static Node *fill_in(Node *node, void *tested)
+{
+	if (!node || IsA(node, CaseExpr))
+		return node;
+	if (IsA(node, CaseTestExpr))
+		return tested;
+	return expression_tree_mutator(node, fill_in, tested);
+}
+
+/* CASE WHEN c THEN x ... ELSE y END. */
+static void add_arms(struct reading *reading, Node *node, List *conditions, List *wanted)
+{
+	CaseExpr *choice = IsA(node, CaseExpr) ? castNode(CaseExpr, node) : NULL;
+	ListCell *cell;
+
+	if (!choice || value_of(reading->question, node) == -1) {
+		add_arm(reading, node, conditions, wanted);
+		return;
+	}
+	foreach(cell, choice->args) {
+		CaseWhen *when = lfirst_node(CaseWhen, cell);
+		Node *condition = choice->arg ? fill_in((Node *)when->expr, choice->arg) : (Node *)when->expr;
+
+		if (!is_condition(reading, condition))
+			return;
+		conditions = lappend(list_copy(conditions), condition);
+		add_arms(reading, (Node *)when->result, conditions, lappend_int(list_copy(wanted), 1));
+		if (reading->reason)
+			return;
+		wanted = lappend_int(list_copy(wanted), 0);
+	}
+	if (choice->defresult)
+		add_arms(reading, (Node *)choice->defresult, conditions, wanted);
+}
+
+/* Of equal extremes of several arms a plain plan shows whichever comes first. */
+static void compare_arms(struct reading *reading)
+{
+	Node *first = NULL;
+	ListCell *cell;
+
+	if (reading->function != IFOREST_FUNCTION_MIN && reading->function != IFOREST_FUNCTION_MAX)
+		return;
+	foreach(cell, reading->arms) {
+		Node *expression = ((struct iforest_arm *)lfirst(cell))->expression;
+
+		if (first && !iforest_are_written_alike(first, expression))
+			reading->reason = EXTREME_IS_WRITTEN_DIFFERENTLY;
+		first = first ? first : expression;
+	}
+}
+
+/* ---- aggregates of a row ---- */
+
+static const char not_of_columns[] = "an aggregate of a row is not of a value column, the time column and ctid";
+
+const char *iforest_aggregate_take_ctid(Aggref *aggregate, Index relid)
+{
+	TargetEntry *argument = list_length(aggregate->args) == 3 ? lthird_node(TargetEntry, aggregate->args) : NULL;
+	Var *ctid = argument && IsA(argument->expr, Var) ? castNode(Var, argument->expr) : NULL;
+	enum iforest_function function;
+
+	if (!function_find(aggregate->aggfnoid, &function) || !iforest_function_is_of_row(function))
+		return NULL;
+	if (!ctid || (Index)ctid->varno != relid || ctid->varattno != SelfItemPointerAttributeNumber || ctid->varlevelsup != 0)
+		return not_of_columns;
+	argument->expr = (Expr *)makeNullConst(TIDOID, -1, InvalidOid);
+	return NULL;
+}
+
+static enum iforest_measure_kind row_of(enum iforest_function function)
+{
+	switch (function) {
+	case IFOREST_FUNCTION_MIN_ROW:
+	case IFOREST_FUNCTION_MIN_TIME:
+		return IFOREST_MEASURE_MIN_ROW;
+	case IFOREST_FUNCTION_MAX_ROW:
+	case IFOREST_FUNCTION_MAX_TIME:
+		return IFOREST_MEASURE_MAX_ROW;
+	case IFOREST_FUNCTION_FIRST:
+	case IFOREST_FUNCTION_FIRST_TIME:
+		return IFOREST_MEASURE_FIRST_ROW;
+	default:
+		return IFOREST_MEASURE_LAST_ROW;
+	}
+}
+
+/* Only of the columns themselves is known which row it is. */
+static void add_row(struct reading *reading, const Aggref *aggregate, List *conditions, List *wanted)
+{
+	const struct iforest_question *question = reading->question;
+	struct iforest_arm *arm = palloc0(sizeof *arm);
+	Node *value = (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
+	Node *time = (Node *)lsecond_node(TargetEntry, aggregate->args)->expr;
+
+	*arm = (struct iforest_arm){ .kind = row_of(reading->function), .conditions = conditions, .wanted = wanted,
+				     .expression = value };
+	arm->value = value_of(question, value);
+	if (arm->value < 0 || !IsA(value, Var) || !IsA(time, Var) ||
+	    castNode(Var, time)->varattno != iforest_time_attribute(question))
+		reading->reason = not_of_columns;
+	reading->arms = lappend(reading->arms, arm);
+}
+
+/* ---- aggregates ---- */
+
+const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_question *question,
+				   enum iforest_function *function, List **arms)
+{
+	struct reading reading = { .question = question };
+	List *conditions = NIL, *wanted = NIL;
+
+	*arms = NIL;
+	if (!function_find(aggregate->aggfnoid, &reading.function))
+		return psprintf("the index does not keep what %s() needs", get_func_name(aggregate->aggfnoid));
+	if (aggregate->aggdistinct != NIL || aggregate->aggorder != NIL)
+		return "an aggregate has DISTINCT or ORDER BY";
+	if (aggregate->agglevelsup != 0 || aggregate->aggsplit != AGGSPLIT_SIMPLE || aggregate->aggkind != AGGKIND_NORMAL)
+		return "an aggregate is of another query level or partial";
+	if (contain_volatile_functions((Node *)aggregate->args) || contain_volatile_functions((Node *)aggregate->aggfilter))
+		return "an aggregate has a volatile function";
+	if (aggregate->aggfilter && !is_condition(&reading, (Node *)aggregate->aggfilter))
+		return reading.reason;
+	if (aggregate->aggfilter) {
+		conditions = list_make1(aggregate->aggfilter);
+		wanted = list_make1_int(1);
+	}
+	*function = reading.function;
+	if (aggregate->args == NIL) {
+		struct iforest_arm *arm = palloc0(sizeof *arm);
+
+		arm->kind = IFOREST_MEASURE_ROWS;
+		arm->conditions = conditions;
+		arm->wanted = wanted;
+		*arms = list_make1(arm);
+		return NULL;
+	}
+	if (iforest_function_is_of_row(reading.function))
+		add_row(&reading, aggregate, conditions, wanted);
+	else
+		add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, wanted);
+	if (!reading.reason)
+		compare_arms(&reading);
+	*arms = reading.arms;
+	return reading.reason;
+}
+
+List *iforest_aggregate_conditions(Aggref *aggregate, const struct iforest_question *question)
+{
+	enum iforest_function function;
+	List *arms, *conditions = NIL;
+	ListCell *cell;
+
+	if (iforest_aggregate_read(aggregate, question, &function, &arms))
+		return NIL;
+	foreach(cell, arms) {
+		struct iforest_arm *arm = lfirst(cell);
+
+		conditions = list_concat(conditions, arm->conditions);
+		if (arm->kind == IFOREST_MEASURE_CONSTANT)
+			conditions = lappend(conditions, arm->expression);
+	}
+	return conditions;
+}
+
+uint32 iforest_aggregate_sketches(Aggref *aggregate, const struct iforest_question *question)
+{
+	enum iforest_function function;
+	uint32 values = 0;
+	List *arms;
+	ListCell *cell;
+
+	if (iforest_aggregate_read(aggregate, question, &function, &arms) || function != IFOREST_FUNCTION_SKETCH)
+		return 0;
+	foreach(cell, arms)
+		values |= 1u << ((struct iforest_arm *)lfirst(cell))->value;
+	return values;
+}
+
+/* ---- keys ---- */
+
+/* The column that a key condition is about, and its other side; 0 if the condition is none. */
+static AttrNumber key_column(const struct iforest_question *question, Node *side)
+{
+	while (IsA(side, RelabelType))
+		side = (Node *)castNode(RelabelType, side)->arg;
+	if (!IsA(side, Var) || castNode(Var, side)->varattno > question->n_by + 1)
+		return 0;
+	return castNode(Var, side)->varattno;
+}
+
+/* Local time against a timestamptz: scan keys would hold more than is asked for. */
+static bool is_local_against_utc(Oid left, Oid right)
+{
+	return (left == TIMESTAMPOID || left == DATEOID) && right == TIMESTAMPTZOID;
+}
+
+/* Does an operator on a column of the index's key belong to its operator family, as one that scan keys know? */
+static bool is_key_operator(const struct iforest_question *question, const IndexOptInfo *index, AttrNumber column,
+			    Oid operator, Oid collation, Oid right_type)
+{
+	int strategy = get_op_opfamily_strategy(operator, index->opfamily[column - 1]);
+
+	if (strategy == 0 ||
+	    (OidIsValid(index->indexcollations[column - 1]) && collation != index->indexcollations[column - 1]))
+		return false;
+	if (column <= question->n_by)
+		return strategy == BTEqualStrategyNumber;
+	return !is_local_against_utc(index->opcintype[column - 1], right_type);
+}
+
+/* column operator parameters, with the column on the left; NULL if it is not that. */
+static Node *as_key(const struct iforest_question *question, const IndexOptInfo *index, Node *condition)
+{
+	Oid left_type, right_type;
+	int strategy;
+
+	if (IsA(condition, NullTest))
+		return key_column(question, (Node *)castNode(NullTest, condition)->arg) &&
+				       !castNode(NullTest, condition)->argisrow ?
+			       condition :
+			       NULL;
+	if (IsA(condition, OpExpr) && list_length(castNode(OpExpr, condition)->args) == 2) {
+		OpExpr *call = castNode(OpExpr, condition);
+
+		if (iforest_has_columns(lsecond(call->args))) {
+			if (iforest_has_columns(linitial(call->args)) || !OidIsValid(get_commutator(call->opno)))
+				return NULL;
+			call = copyObject(call);
+			CommuteOpExpr(call);
+		}
+		if (!key_column(question, linitial(call->args)) ||
+		    get_op_opfamily_strategy(call->opno, index->opfamily[key_column(question, linitial(call->args)) - 1]) == 0)
+			return NULL;
+		get_op_opfamily_properties(call->opno, index->opfamily[key_column(question, linitial(call->args)) - 1], false,
+					   &strategy, &left_type, &right_type);
+		return is_key_operator(question, index, key_column(question, linitial(call->args)), call->opno,
+				       call->inputcollid, right_type) ?
+			       (Node *)call :
+			       NULL;
+	}
+	if (IsA(condition, ScalarArrayOpExpr)) {
+		ScalarArrayOpExpr *call = castNode(ScalarArrayOpExpr, condition);
+		AttrNumber column = key_column(question, linitial(call->args));
+
+		return call->useOr && column && !iforest_has_columns(lsecond(call->args)) &&
+				       is_key_operator(question, index, column, call->opno, call->inputcollid,
+						       get_base_element_type(exprType(lsecond(call->args))))
+			       ? condition
+			       : NULL;
+	}
+	return NULL;
+}
+
+void iforest_key_condition_read(Node *condition, struct iforest_key_condition *result)
+{
+	Node *side;
+
+	*result = (struct iforest_key_condition){ .is_null_test = IsA(condition, NullTest) };
+	if (result->is_null_test) {
+		side = (Node *)castNode(NullTest, condition)->arg;
+		result->wants_null = castNode(NullTest, condition)->nulltesttype == IS_NULL;
+	} else if (IsA(condition, OpExpr)) {
+		side = linitial(castNode(OpExpr, condition)->args);
+		result->comparand = lsecond(castNode(OpExpr, condition)->args);
+		result->function = castNode(OpExpr, condition)->opno;
+		result->collation = castNode(OpExpr, condition)->inputcollid;
+		result->right_type = exprType((Node *)result->comparand);
+	} else {
+		side = linitial(castNode(ScalarArrayOpExpr, condition)->args);
+		result->comparand = lsecond(castNode(ScalarArrayOpExpr, condition)->args);
+		result->function = castNode(ScalarArrayOpExpr, condition)->opno;
+		result->collation = castNode(ScalarArrayOpExpr, condition)->inputcollid;
+		result->is_array = true;
+		result->right_type = get_base_element_type(exprType((Node *)result->comparand));
+	}
+	while (IsA(side, RelabelType))
+		side = (Node *)castNode(RelabelType, side)->arg;
+	result->column = castNode(Var, side)->varattno;
+}
+
+/* ---- sorting conditions ---- */
+
+/* Functions that raise no error, or of a pattern alone that is wrong, beside those that PostgreSQL marks as leakproof. */
+static const Oid harmless[] = {
+	F_TEXTLIKE,    F_TEXTNLIKE,   F_TEXTICLIKE,    F_TEXTICNLIKE,  F_NAMELIKE,     F_LOWER_TEXT,
+	F_UPPER_TEXT,  F_STRPOS,      F_TEXTCAT,       F_STARTS_WITH,  F_TEXT_BOOL,    F_INT8_INT4,
+	F_INT4_INT2,   F_INT8_INT2,   F_NUMERIC_INT2,  F_NUMERIC_INT4, F_NUMERIC_INT8, F_FLOAT8_INT2,
+	F_FLOAT8_INT4, F_FLOAT8_INT8, F_FLOAT8_FLOAT4, F_NUMERIC_EQ,   F_NUMERIC_NE,   F_NUMERIC_LT,
+	F_NUMERIC_LE,  F_NUMERIC_GT,  F_NUMERIC_GE,    F_BPCHAREQ,     F_BPCHARLIKE,   F_TEXT_BPCHAR,
+	F_FLOAT4_INT2, F_FLOAT4_INT4, F_FLOAT4_INT8,   F_NUMERIC_FLOAT4, F_NUMERIC_FLOAT8,
+	F_FLOOR_NUMERIC, F_CEIL_NUMERIC, F_CEILING_NUMERIC, F_ROUND_NUMERIC_INT4, F_TRUNC_NUMERIC_INT4,
+};
+
+static bool may_fail(Oid function, void *context)
+{
+	(void)context;
+	for (size_t i = 0; i < lengthof(harmless); i++)
+		if (harmless[i] == function)
+			return false;
+	return !get_func_leakproof(function);
+}
+
+static uint32 mentioned_values(const struct iforest_question *question, Node *node)
+{
+	uint32 mentioned = 0;
+
+	for (int v = 0; question->n_by + 1 + v < list_length(question->columns); v++)
+		if (iforest_mentions(node, (AttrNumber)(question->n_by + 2 + v)))
+			mentioned |= 1u << v;
+	return mentioned;
+}
+
+static bool is_real(Node *column)
+{
+	Oid type = getBaseType(exprType(column));
+
+	return type == FLOAT4OID || type == FLOAT8OID;
+}
+
+/* Is it a comparison of something that keeps the order of the column, NaN being the greatest? */
+static bool compares_ascending(Node *condition, AttrNumber attribute)
+{
+	List *arguments = IsA(condition, OpExpr) ? castNode(OpExpr, condition)->args : NIL;
+
+	return list_length(arguments) == 2 && (iforest_is_ascending(linitial(arguments), attribute) ||
+					       iforest_is_ascending(lsecond(arguments), attribute));
+}
+
+/* x / c with a constant above 0, of integers or numerics. */
+static bool is_safe_division(OpExpr *call)
+{
+	static const Oid divisions[] = { F_INT2DIV,  F_INT4DIV,	 F_INT8DIV,  F_INT24DIV,    F_INT28DIV,
+					 F_INT42DIV, F_INT48DIV, F_INT82DIV, F_INT84DIV, F_NUMERIC_DIV };
+	Const *divisor = list_length(call->args) == 2 ? lsecond(call->args) : NULL;
+
+	if (!divisor || !IsA(divisor, Const) || divisor->constisnull)
+		return false;
+	for (size_t i = 0; i < lengthof(divisions); i++)
+		if (call->opfuncid == divisions[i])
+			return iforest_number_from_datum(divisor->constvalue, divisor->consttype) > 0;
+	return false;
+}
+
+/* A cast of a numeric(p, s) that every value fits into, by its digits before the point, of which rounding adds one. A value
+ * column has no NaN. */
+static bool is_safe_cast(const FuncExpr *call)
+{
+	static const struct { Oid cast; int most_digits;
+	} casts[] = { { F_INT2_NUMERIC, 4 }, { F_INT4_NUMERIC, 9 }, { F_INT8_NUMERIC, 18 },
+		      { F_FLOAT4_NUMERIC, FLT_MAX_10_EXP }, { F_FLOAT8_NUMERIC, DBL_MAX_10_EXP } };
+	Node *argument = linitial(call->args);
+	int32 modifier = exprTypmod(argument);
+
+	for (size_t i = 0; i < lengthof(casts); i++)
+		if (casts[i].cast == call->funcid)
+			return getBaseTypeAndTypmod(exprType(argument), &modifier) == NUMERICOID && modifier >= VARHDRSZ &&
+			       iforest_numeric_precision(modifier) - iforest_numeric_scale(modifier) <= casts[i].most_digits;
+	return false;
+}
+
+/* Could the condition raise an error for some value? It is asked about values of rows that others remove. Numerics have room
+ * for whatever is made of a value; integers have not. What it has beside the value fails for all rows or none, which is told
+ * when it is asked, if it can be caught. */
+static bool may_fail_of_value(Node *node, void *context)
+{
+	static const Oid exact[] = { F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL, F_NUMERIC_UMINUS };
+	OpExpr *call = (OpExpr *)node;
+
+	if (!node)
+		return false;
+	if (!iforest_has_columns(node))
+		return iforest_calls_foreign_functions(node);
+	if (IsA(node, OpExpr)) {
+		set_opfuncid(call);
+		for (size_t i = 0; i < lengthof(exact); i++)
+			if (call->opfuncid == exact[i])
+				return may_fail_of_value((Node *)call->args, context);
+		if (is_safe_division(call))
+			return may_fail_of_value(linitial(call->args), context);
+		return may_fail(call->opfuncid, NULL) || may_fail_of_value((Node *)call->args, context);
+	}
+	if (IsA(node, FuncExpr))
+		return (may_fail(castNode(FuncExpr, node)->funcid, NULL) && !is_safe_cast(castNode(FuncExpr, node))) ||
+		       may_fail_of_value((Node *)castNode(FuncExpr, node)->args, context);
+	if (IsA(node, Var))
+		return false;
+	if (IsA(node, List) || IsA(node, RelabelType) || IsA(node, BoolExpr))
+		return expression_tree_walker(node, may_fail_of_value, context);
+	return iforest_may_call(node, may_fail);
+}
+
+static const char *add_value_condition(struct iforest_question *question, Node *condition, AttrNumber attribute)
+{
+	List *breaks = NIL, *both;
+
+	if (IsA(condition, NullTest) && IsA(castNode(NullTest, condition)->arg, Var)) {
+		question->values = lappend(question->values, condition);
+		return NULL;
+	}
+	if (may_fail_of_value(condition, NULL))
+		return "a condition on a value column might raise an error for other rows";
+	if (is_real(list_nth(question->columns, attribute - 1)) && !compares_ascending(condition, attribute))
+		return "a condition on a real value column is not a comparison of it";
+	if (iforest_is_monotone(condition, attribute, &breaks) && breaks == NIL) {
+		question->values = lappend(question->values, condition);
+		return NULL;
+	}
+	both = iforest_halves(condition, attribute, false);
+	question->values = list_concat(question->values, both);
+	if (both)
+		return NULL;
+	return "a condition on a value column is not a range of it";
+}
+
+const char *iforest_question_add(struct iforest_question *question, const IndexOptInfo *index, Node *condition)
+{
+	uint32 values = mentioned_values(question, condition);
+	Node *key = as_key(question, index, condition);
+	bool has_time = iforest_mentions(condition, iforest_time_attribute(question));
+	List *both = has_time ? iforest_halves(condition, iforest_time_attribute(question), true) : NIL;
+
+	if (contain_volatile_functions(condition))
+		return "a condition has a volatile function";
+	if (values) {
+		int v = (int)iforest_trailing_zeros(values);
+
+		for (AttrNumber column = 1; column <= question->n_by + 1; column++)
+			if (iforest_mentions(condition, column))
+				return "a condition compares a value column with another column";
+		if (values & (values - 1))
+			return "a condition compares a value column with another column";
+		return add_value_condition(question, condition, (AttrNumber)(question->n_by + 2 + v));
+	}
+	if (!iforest_has_columns(condition))
+		question->gates = lappend(question->gates, condition);
+	else if (key)
+		question->keys = lappend(question->keys, key);
+	else if (has_time ? iforest_calls_foreign_functions(condition) : iforest_may_call(condition, may_fail))
+		question->late = lappend(question->late, condition);
+	else if (has_time)
+		question->runs = list_concat(question->runs, both ? both : list_make1(condition));
+	else
+		question->series = lappend(question->series, condition);
+	return NULL;
+}
+
+/* ---- run keys ---- */
+
+static void add_list(List *expressions, AttrNumber time, struct iforest_run_keys *keys)
+{
+	ListCell *cell;
+
+	foreach(cell, expressions)
+		iforest_add_run_keys(lfirst(cell), time, keys);
+}
+
+void iforest_question_range_keys(const struct iforest_question *question, struct iforest_run_keys *keys)
+{
+	*keys = (struct iforest_run_keys){ NIL, NIL };
+	add_list(question->runs, iforest_time_attribute(question), keys);
+}
+
+void iforest_question_bucket_keys(const struct iforest_question *question, struct iforest_run_keys *keys)
+{
+	AttrNumber time = iforest_time_attribute(question);
+	ListCell *cell;
+
+	*keys = (struct iforest_run_keys){ NIL, NIL };
+	add_list(question->groups, time, keys);
+	add_list(question->late, time, keys);
+	foreach(cell, question->aggregates)
+		add_list(iforest_aggregate_conditions(lfirst(cell), question), time, keys);
+}
+
+/* ---- over the table ---- */
+
+static Node *over_columns(Node *node, void *columns)
+{
+	if (!node)
+		return NULL;
+	if (IsA(node, Var))
+		return list_nth(columns, castNode(Var, node)->varattno - 1);
+	return expression_tree_mutator(node, over_columns, columns);
+}
+
+Node *iforest_over_columns(Node *expression, List *columns)
+{
+	return over_columns(expression, columns);
+}
+
+/* ---- in a plan ---- */
+
+List *iforest_question_write(const struct iforest_question *question)
+{
+	List *tables = lcons(list_make1_oid(question->table), question->tables);
+	List *list = list_make4(tables, makeInteger(question->n_by), question->columns, question->groups);
+
+	list = list_concat(list, list_make4(question->operators, question->aggregates, question->gates, question->keys));
+	list = list_concat(list, list_make4(question->series, question->runs, question->late, question->values));
+	return lappend(list, makeInteger((int)question->squares));
+}
+
+void iforest_question_read(struct iforest_question *question, List *list)
+{
+	*question = (struct iforest_question){ .table = linitial_oid(linitial(list_nth(list, 0))),
+					       .tables = list_copy_tail(list_nth(list, 0), 1),
+					       .n_by = intVal(list_nth(list, 1)),
+					       .columns = list_nth(list, 2),
+					       .groups = list_nth(list, 3),
+					       .operators = list_nth(list, 4),
+					       .aggregates = list_nth(list, 5),
+					       .gates = list_nth(list, 6),
+					       .keys = list_nth(list, 7),
+					       .series = list_nth(list, 8),
+					       .runs = list_nth(list, 9),
+					       .late = list_nth(list, 10),
+					       .values = list_nth(list, 11),
+					       .squares = (uint32)intVal(list_nth(list, 12)) };
 }

@@ -1,12 +1,175 @@
-#include "pg_ext/planner/monotone_internal.h"
+#include "pg_ext/planner/monotone.h"
 
+#include <math.h>
+
+#include "access/nbtree.h"
+#include "access/transam.h"
 #include "catalog/pg_type.h"
+#include "datatype/timestamp.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/types/definition.h"
+#include "pg_ext/types/values.h"
+
+/* Functions of which the order of results is known. monotone.c's list, not for others. */
+
+/* Breaks that a function adds for its monotone argument. */
+enum breaks {
+	NO_BREAKS,
+	UTC_OF_SESSION,   /* the argument is turned into local time of the session's zone */
+	LOCAL_OF_SESSION, /* the argument is local time of the session's zone */
+	UTC_OF_ARGUMENT,  /* the same for the zone that another argument names */
+	LOCAL_OF_ARGUMENT
+};
+
+struct monotone_function {
+	Oid function;
+	int argument;       /* the function is monotone in it, whatever constants the others are */
+	enum breaks breaks;
+	int zone;           /* the argument that names the zone */
+};
+
+static const struct monotone_function functions[] = {
+	{ F_DATE_TRUNC_TEXT_TIMESTAMP, 1, NO_BREAKS, 0 },
+	{ F_DATE_TRUNC_TEXT_TIMESTAMPTZ, 1, UTC_OF_SESSION, 0 },
+	{ F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT, 1, UTC_OF_ARGUMENT, 2 },
+	{ F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP, 1, NO_BREAKS, 0 },
+	{ F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ, 1, NO_BREAKS, 0 },
+	{ F_TIMEZONE_TEXT_TIMESTAMPTZ, 1, UTC_OF_ARGUMENT, 0 },
+	{ F_TIMEZONE_TEXT_TIMESTAMP, 1, LOCAL_OF_ARGUMENT, 0 },
+	{ F_TIMEZONE_INTERVAL_TIMESTAMPTZ, 1, NO_BREAKS, 0 },
+	{ F_TIMEZONE_INTERVAL_TIMESTAMP, 1, NO_BREAKS, 0 },
+	{ F_TO_TIMESTAMP_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMP_MI, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMP_MI, 1, NO_BREAKS, 0 },
+	{ F_TIMESTAMPTZ_MI, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMPTZ_MI, 1, NO_BREAKS, 0 },
+	{ F_DATE_MI, 0, NO_BREAKS, 0 },
+	{ F_DATE_MI, 1, NO_BREAKS, 0 },
+	{ F_DATE_PLI, 0, NO_BREAKS, 0 },
+	{ F_DATE_PLI, 1, NO_BREAKS, 0 },
+	{ F_DATE_MII, 0, NO_BREAKS, 0 },
+	{ F_DATE_MII, 1, NO_BREAKS, 0 },
+
+	/* casts */
+	{ F_DATE_TIMESTAMPTZ, 0, UTC_OF_SESSION, 0 },
+	{ F_TIMESTAMP_TIMESTAMPTZ, 0, UTC_OF_SESSION, 0 },
+	{ F_TIMESTAMPTZ_TIMESTAMP, 0, LOCAL_OF_SESSION, 0 },
+	{ F_TIMESTAMPTZ_DATE, 0, LOCAL_OF_SESSION, 0 },
+	{ F_DATE_TIMESTAMP, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMP_DATE, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMP_TIMESTAMP_INT4, 0, NO_BREAKS, 0 },
+	{ F_TIMESTAMPTZ_TIMESTAMPTZ_INT4, 0, NO_BREAKS, 0 },
+	{ F_INT2_INT4, 0, NO_BREAKS, 0 },
+	{ F_INT2_INT8, 0, NO_BREAKS, 0 },
+	{ F_INT4_INT2, 0, NO_BREAKS, 0 },
+	{ F_INT4_INT8, 0, NO_BREAKS, 0 },
+	{ F_INT8_INT2, 0, NO_BREAKS, 0 },
+	{ F_INT8_INT4, 0, NO_BREAKS, 0 },
+	{ F_INT2_FLOAT4, 0, NO_BREAKS, 0 },
+	{ F_INT2_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_INT4_FLOAT4, 0, NO_BREAKS, 0 },
+	{ F_INT4_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_INT8_FLOAT4, 0, NO_BREAKS, 0 },
+	{ F_INT8_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_INT2_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_INT4_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_INT8_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4_INT2, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4_INT4, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4_INT8, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8_INT2, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8_INT4, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8_INT8, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8_FLOAT4, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_INT2, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_INT4, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_INT8, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_FLOAT4, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_NUMERIC_INT4, 0, NO_BREAKS, 0 },
+
+	/* rounding */
+	{ F_FLOOR_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_FLOOR_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_CEIL_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_CEIL_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_CEILING_NUMERIC, 0, NO_BREAKS, 0 },
+	{ F_CEILING_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_TRUNC_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_TRUNC_NUMERIC_INT4, 0, NO_BREAKS, 0 },
+	{ F_ROUND_FLOAT8, 0, NO_BREAKS, 0 },
+	{ F_ROUND_NUMERIC_INT4, 0, NO_BREAKS, 0 },
+	{ F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, 0, NO_BREAKS, 0 },
+	{ F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4, 0, NO_BREAKS, 0 },
+
+	/* division by a constant */
+	{ F_INT2DIV, 0, NO_BREAKS, 0 },
+	{ F_INT4DIV, 0, NO_BREAKS, 0 },
+	{ F_INT8DIV, 0, NO_BREAKS, 0 },
+	{ F_INT24DIV, 0, NO_BREAKS, 0 },
+	{ F_INT28DIV, 0, NO_BREAKS, 0 },
+	{ F_INT42DIV, 0, NO_BREAKS, 0 },
+	{ F_INT48DIV, 0, NO_BREAKS, 0 },
+	{ F_INT82DIV, 0, NO_BREAKS, 0 },
+	{ F_INT84DIV, 0, NO_BREAKS, 0 },
+	{ F_DIV, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4DIV, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8DIV, 0, NO_BREAKS, 0 },
+	{ F_FLOAT48DIV, 0, NO_BREAKS, 0 },
+	{ F_FLOAT84DIV, 0, NO_BREAKS, 0 },
+
+	{ F_INT2UM, 0, NO_BREAKS, 0 },
+	{ F_INT4UM, 0, NO_BREAKS, 0 },
+	{ F_INT8UM, 0, NO_BREAKS, 0 },
+	{ F_NUMERIC_UMINUS, 0, NO_BREAKS, 0 },
+	{ F_FLOAT4UM, 0, NO_BREAKS, 0 },
+	{ F_FLOAT8UM, 0, NO_BREAKS, 0 },
+};
+
+/* monotone in either argument */
+static const Oid sums_and_products[] = {
+	F_INT2PL,    F_INT4PL,    F_INT8PL,    F_INT24PL,   F_INT28PL,	F_INT42PL,    F_INT48PL,    F_INT82PL,	  F_INT84PL,
+	F_INT2MI,    F_INT4MI,    F_INT8MI,    F_INT24MI,   F_INT28MI,	F_INT42MI,    F_INT48MI,    F_INT82MI,	  F_INT84MI,
+	F_INT2MUL,   F_INT4MUL,	  F_INT8MUL,   F_INT24MUL,  F_INT28MUL, F_INT42MUL,   F_INT48MUL,   F_INT82MUL,	  F_INT84MUL,
+	F_FLOAT4PL,  F_FLOAT8PL,  F_FLOAT48PL, F_FLOAT84PL, F_FLOAT4MI, F_FLOAT8MI,   F_FLOAT48MI,  F_FLOAT84MI,  F_FLOAT4MUL,
+	F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL,
+};
+
+/* those of reals and numerics, where 0 times infinity, NaN, would come between -infinity and infinity */
+static const Oid real_products[] = { F_FLOAT4MUL, F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_MUL };
+
+static const Oid remainders[] = { F_INT2MOD, F_INT4MOD, F_INT8MOD, F_MOD_INT2_INT2, F_MOD_INT4_INT4, F_MOD_INT8_INT8,
+				  F_NUMERIC_MOD, F_MOD_NUMERIC_NUMERIC };
+static const Oid roundings[] = { F_FLOOR_NUMERIC, F_CEIL_NUMERIC, F_CEILING_NUMERIC };
+static const Oid differences[] = { F_INT2MI, F_INT4MI, F_INT8MI, F_NUMERIC_SUB };
+static const Oid extracts[] = { F_EXTRACT_TEXT_TIMESTAMP,   F_EXTRACT_TEXT_TIMESTAMPTZ,	  F_EXTRACT_TEXT_INTERVAL,
+				F_DATE_PART_TEXT_TIMESTAMP, F_DATE_PART_TEXT_TIMESTAMPTZ, F_DATE_PART_TEXT_INTERVAL,
+				F_EXTRACT_TEXT_DATE };
+
+/* What the parts of monotone.c share; not for others. */
+
+/* The function that a node calls, and its arguments; InvalidOid and NIL where it calls none. */
+static Oid called(Node *node, List **arguments);
+
+static void add_break(List **breaks, Node *argument, Node *zone, enum iforest_break_kind kind);
+
+/* monotone_shifts.c: a time to which an interval is added, one less another, the time of the day. Adds breaks only where it is
+ * monotone. */
+static bool is_shifted(Oid function, List *arguments, AttrNumber attribute, List **breaks);
 
 /* ---- intervals ---- */
 
@@ -22,7 +185,7 @@ static enum unit unit_of(Node *interval)
 
 		return value->month != 0 ? MONTHS : value->day != 0 ? DAYS : TIME;
 	}
-	switch (iforest_called(interval, &arguments)) {
+	switch (called(interval, &arguments)) {
 	case F_INTERVAL_MUL:
 	case F_INTERVAL_UM:
 		return unit_of(linitial(arguments));
@@ -40,7 +203,7 @@ static enum unit unit_of(Node *interval)
 static bool is_multiple(Node *interval, AttrNumber attribute, List **breaks)
 {
 	List *arguments;
-	Oid function = iforest_called(interval, &arguments);
+	Oid function = called(interval, &arguments);
 	int factor = function == F_INTERVAL_MUL ? 1 : 0;
 
 	return (function == F_INTERVAL_MUL || function == F_MUL_D_INTERVAL) && unit_of(interval) == TIME &&
@@ -59,7 +222,7 @@ static void add_values(List **breaks, Node *expression, AttrNumber attribute)
 	iforest_add_run_keys(expression, attribute, &keys);
 	*breaks = keys.breaks;
 	foreach(cell, keys.expressions)
-		iforest_add_break(breaks, lfirst(cell), NULL, IFOREST_BREAK_VALUE);
+		add_break(breaks, lfirst(cell), NULL, IFOREST_BREAK_VALUE);
 }
 
 /* Does it tell any two times of the column apart, but where clocks are put back? What does not is in few pieces as it is. */
@@ -71,7 +234,7 @@ static bool is_fine(Node *node)
 		return true;
 	if (IsA(node, RelabelType))
 		return is_fine((Node *)castNode(RelabelType, node)->arg);
-	switch (iforest_called(node, &arguments)) {
+	switch (called(node, &arguments)) {
 	case F_TIMESTAMP_TIMESTAMPTZ:
 	case F_TIMESTAMPTZ_TIMESTAMP:
 	case F_TIMESTAMP_PL_INTERVAL:
@@ -111,14 +274,14 @@ static void add_shift_breaks(List **breaks, Oid function, List *arguments, enum 
 
 	if (exprType(time) == TIMESTAMPTZOID && unit != TIME) {
 		local = call(F_TIMESTAMP_TIMESTAMPTZ, TIMESTAMPOID, list_make1(time));
-		iforest_add_break(breaks, time, NULL, IFOREST_BREAK_UTC);
-		iforest_add_break(breaks,
+		add_break(breaks, time, NULL, IFOREST_BREAK_UTC);
+		add_break(breaks,
 				  call(is_added ? F_TIMESTAMP_PL_INTERVAL : F_TIMESTAMP_MI_INTERVAL, TIMESTAMPOID,
 				       list_make2(local, whole_days(lsecond(arguments)))),
 				  NULL, IFOREST_BREAK_LOCAL);
 	}
 	if (exprType(local) == TIMESTAMPOID && unit == MONTHS)
-		iforest_add_break(breaks, local, NULL, IFOREST_BREAK_MONTHS);
+		add_break(breaks, local, NULL, IFOREST_BREAK_MONTHS);
 }
 
 /* ---- times ---- */
@@ -158,7 +321,7 @@ static bool is_time_of_day(Oid function, List *arguments, AttrNumber attribute, 
 	return true;
 }
 
-bool iforest_is_shifted(Oid function, List *arguments, AttrNumber attribute, List **breaks)
+static bool is_shifted(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
 	switch (function) {
 	case F_TIMESTAMP_PL_INTERVAL:
@@ -177,4 +340,780 @@ bool iforest_is_shifted(Oid function, List *arguments, AttrNumber attribute, Lis
 	default:
 		return false;
 	}
+}
+
+static bool is_one_of(Oid function, const Oid *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == function)
+			return true;
+	return false;
+}
+
+#define IS_ONE_OF(function, list) is_one_of(function, list, lengthof(list))
+
+/* ---- expressions ---- */
+
+static bool mentions_walker(Node *node, void *attribute)
+{
+	if (!node)
+		return false;
+	if (IsA(node, Var))
+		return !attribute || castNode(Var, node)->varattno == *(AttrNumber *)attribute;
+	return expression_tree_walker(node, mentions_walker, attribute);
+}
+
+bool iforest_mentions(Node *expression, AttrNumber attribute)
+{
+	return mentions_walker(expression, &attribute);
+}
+
+bool iforest_has_columns(Node *expression)
+{
+	return mentions_walker(expression, NULL);
+}
+
+/* ---- constants ---- */
+
+/* The remainder of an infinity is NaN. */
+static bool is_numeric_remainder(Oid function, void *context)
+{
+	(void)context;
+	return function == F_NUMERIC_MOD || function == F_MOD_NUMERIC_NUMERIC;
+}
+
+static bool is_special(Node *node, void *zero_too)
+{
+	double value;
+	Oid type;
+
+	if (!node)
+		return false;
+	if (zero_too && check_functions_in_node(node, is_numeric_remainder, NULL))
+		return true;
+	if (!IsA(node, Const) && !IsA(node, Param))
+		return expression_tree_walker(node, is_special, zero_too);
+	type = getBaseType(exprType(node));
+	if (IsA(node, Param) && zero_too && (type == INT2OID || type == INT4OID || type == INT8OID))
+		return true;
+	if (type != FLOAT4OID && type != FLOAT8OID && type != NUMERICOID)
+		return false;
+	if (IsA(node, Param) || castNode(Const, node)->constisnull)
+		return IsA(node, Param);
+	value = iforest_number_from_datum(castNode(Const, node)->constvalue, type);
+	return !isfinite(value) || (zero_too && value == 0);
+}
+
+bool iforest_may_be_infinite(Node *expression)
+{
+	return is_special(expression, NULL);
+}
+
+bool iforest_may_make_nan(Node *expression)
+{
+	bool zero_too = true;
+
+	return is_special(expression, &zero_too);
+}
+
+/* ---- functions ---- */
+
+static Oid called(Node *node, List **arguments)
+{
+	if (IsA(node, FuncExpr)) {
+		*arguments = castNode(FuncExpr, node)->args;
+		return castNode(FuncExpr, node)->funcid;
+	}
+	if (IsA(node, OpExpr)) {
+		set_opfuncid(castNode(OpExpr, node));
+		*arguments = castNode(OpExpr, node)->args;
+		return castNode(OpExpr, node)->opfuncid;
+	}
+	*arguments = NIL;
+	return InvalidOid;
+}
+
+/* Have all arguments but one no column? */
+static bool others_are_constant(const List *arguments, int argument)
+{
+	for (int i = 0; i < list_length(arguments); i++)
+		if (i != argument && iforest_has_columns(list_nth(arguments, i)))
+			return false;
+	return true;
+}
+
+static void add_break(List **breaks, Node *argument, Node *zone, enum iforest_break_kind kind)
+{
+	List *one = list_make3(argument, zone,
+			       makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(kind), false, true));
+
+	if (!list_member(*breaks, one))
+		*breaks = lappend(*breaks, one);
+}
+
+enum iforest_break_kind iforest_break_kind(const List *one)
+{
+	return (enum iforest_break_kind)DatumGetInt32(castNode(Const, lthird(one))->constvalue);
+}
+
+static Node *as_timestamp(Node *date)
+{
+	return exprType(date) != DATEOID ? date
+					 : (Node *)makeFuncExpr(F_TIMESTAMP_DATE, TIMESTAMPOID, list_make1(date), InvalidOid,
+								InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+static void add_breaks(List **breaks, const struct monotone_function *function, List *arguments)
+{
+	Node *argument = list_nth(arguments, function->argument);
+
+	switch (function->breaks) {
+	case NO_BREAKS:
+		break;
+	case UTC_OF_SESSION:
+		add_break(breaks, argument, NULL, IFOREST_BREAK_UTC);
+		break;
+	case LOCAL_OF_SESSION:
+		add_break(breaks, as_timestamp(argument), NULL, IFOREST_BREAK_LOCAL);
+		break;
+	case UTC_OF_ARGUMENT:
+		add_break(breaks, argument, list_nth(arguments, function->zone), IFOREST_BREAK_UTC);
+		break;
+	case LOCAL_OF_ARGUMENT:
+		add_break(breaks, argument, list_nth(arguments, function->zone), IFOREST_BREAK_LOCAL);
+		break;
+	}
+}
+
+/* Division of numerics keeps 16 digits and more, as many as the leading digits of both sides suggest: where that number drops,
+ * a quotient may be rounded below that of a smaller dividend. Not so for powers of ten, and where dividends have few digits;
+ * nor is it seen once the quotient is rounded to an integer. */
+static bool is_exact_division(List *arguments)
+{
+	Const *divisor = lsecond(arguments);
+	List *inner;
+	Oid dividend = called(linitial(arguments), &inner);
+	int n_ones = 0;
+
+	if (iforest_has_columns((Node *)divisor))
+		return false;
+	if (dividend == F_NUMERIC_INT2 || dividend == F_NUMERIC_INT4 || IS_ONE_OF(dividend, extracts))
+		return true;
+	if (!IsA(divisor, Const) || divisor->constisnull)
+		return false;
+	for (const char *digit = DatumGetCString(DirectFunctionCall1(numeric_out, divisor->constvalue)); *digit; digit++) {
+		if (*digit != '0' && *digit != '1' && *digit != '.')
+			return false;
+		n_ones += *digit == '1';
+	}
+	return n_ones == 1;
+}
+
+/* round(x) and trunc(x) of numerics come as round(x, 0) and trunc(x, 0). */
+static bool is_rounding(Oid function, const List *arguments)
+{
+	Const *digits = list_length(arguments) == 2 ? lsecond(arguments) : NULL;
+
+	if (function != F_ROUND_NUMERIC_INT4 && function != F_TRUNC_NUMERIC_INT4)
+		return IS_ONE_OF(function, roundings);
+	return IsA(digits, Const) && !digits->constisnull && DatumGetInt32(digits->constvalue) <= 0;
+}
+
+/* A field of extract(), in small letters; empty where it is not known when planning. */
+static void constant_word(Node *node, char *word, size_t n_bytes)
+{
+	word[0] = '\0';
+	if (IsA(node, Const) && !castNode(Const, node)->constisnull) {
+		strlcpy(word, TextDatumGetCString(castNode(Const, node)->constvalue), n_bytes);
+		for (char *letter = word; *letter; letter++)
+			*letter = (char)pg_tolower((unsigned char)*letter);
+	}
+}
+
+static bool is_among(const char *word, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcmp(word, *words) == 0)
+			return true;
+	return false;
+}
+
+/* extract(julian from ts): days, and the part of the day that has gone by. That is a quotient, so more digits of it may be kept
+ * of some than of others; rounded to an integer they are in order. */
+static bool is_julian(Node *node, AttrNumber attribute, List **breaks)
+{
+	char field[16];
+	List *arguments;
+	Oid function = called(node, &arguments);
+
+	if (function != F_EXTRACT_TEXT_TIMESTAMP && function != F_EXTRACT_TEXT_TIMESTAMPTZ)
+		return false;
+	constant_word(linitial(arguments), field, sizeof field);
+	if (strcmp(field, "julian") != 0 || !iforest_is_monotone_beside_null(lsecond(arguments), attribute, breaks))
+		return false;
+	if (function == F_EXTRACT_TEXT_TIMESTAMPTZ)
+		add_break(breaks, lsecond(arguments), NULL, IFOREST_BREAK_UTC);
+	return true;
+}
+
+static bool is_listed(Oid function, List *arguments, AttrNumber attribute, List **breaks)
+{
+	if (function == F_NUMERIC_DIV)
+		return is_exact_division(arguments) && iforest_is_monotone_beside_null(linitial(arguments), attribute, breaks);
+	if (is_rounding(function, arguments)) {
+		List *division;
+
+		if (called(linitial(arguments), &division) == F_NUMERIC_DIV && !iforest_has_columns(lsecond(division)))
+			return iforest_is_monotone_beside_null(linitial(division), attribute, breaks);
+		if (is_julian(linitial(arguments), attribute, breaks))
+			return true;
+	}
+	if (IS_ONE_OF(function, sums_and_products) && list_length(arguments) == 2) {
+		int i = iforest_has_columns(linitial(arguments)) ? 0 : 1;
+
+		if (IS_ONE_OF(function, real_products) && iforest_may_be_infinite(list_nth(arguments, 1 - i)))
+			return false;
+		return others_are_constant(arguments, i) &&
+		       iforest_is_monotone_beside_null(list_nth(arguments, i), attribute, breaks);
+	}
+	for (size_t i = 0; i < lengthof(functions); i++) {
+		const struct monotone_function *known = &functions[i];
+
+		if (known->function != function || !others_are_constant(arguments, known->argument) ||
+		    !iforest_is_monotone_beside_null(list_nth(arguments, known->argument), attribute, breaks))
+			continue;
+		add_breaks(breaks, known, arguments);
+		return true;
+	}
+	return false;
+}
+
+/* x - x % w is x / w * w. */
+static bool is_less_remainder(Oid function, List *arguments, AttrNumber attribute, List **breaks)
+{
+	List *inner;
+
+	return IS_ONE_OF(function, differences) && IS_ONE_OF(called(lsecond(arguments), &inner), remainders) &&
+	       equal(linitial(arguments), linitial(inner)) && !iforest_has_columns(lsecond(inner)) &&
+	       iforest_is_monotone_beside_null(linitial(arguments), attribute, breaks);
+}
+
+/* extract(year from ts) and the like; of an interval only its length, which a difference of times has without months. */
+static bool is_field(Oid function, List *arguments, AttrNumber attribute, List **breaks)
+{
+	static const char *const years[] = { "year", "years", "isoyear", "decade", "century", "millennium", NULL };
+	char field[16];
+	bool is_epoch;
+
+	if (!IS_ONE_OF(function, extracts) || !others_are_constant(arguments, 1))
+		return false;
+	constant_word(linitial(arguments), field, sizeof field);
+	is_epoch = strcmp(field, "epoch") == 0;
+	if (exprType(lsecond(arguments)) == INTERVALOID) {
+		List *inner;
+		Oid of = called(lsecond(arguments), &inner);
+
+		if (!is_epoch || (of != F_TIMESTAMP_MI && of != F_TIMESTAMPTZ_MI))
+			return false;
+	} else if (!is_epoch && !is_among(field, years)) {
+		return false;
+	}
+	if (!iforest_is_monotone_beside_null(lsecond(arguments), attribute, breaks))
+		return false;
+	if (!is_epoch && exprType(lsecond(arguments)) == TIMESTAMPTZOID)
+		add_break(breaks, lsecond(arguments), NULL, IFOREST_BREAK_UTC);
+	return true;
+}
+
+/* x < c and the like, of built-in types: false up to somewhere and true from there on, or the other way round. */
+static bool is_comparison(Node *node, AttrNumber attribute, List **breaks)
+{
+	List *arguments;
+	Node *side;
+	Oid type;
+	int i;
+
+	if (!IsA(node, OpExpr) || castNode(OpExpr, node)->opno >= FirstNormalObjectId)
+		return false;
+	(void)called(node, &arguments);
+	if (list_length(arguments) != 2 || !iforest_is_inequality(castNode(OpExpr, node)->opno))
+		return false;
+	i = iforest_has_columns(linitial(arguments)) ? 0 : 1;
+	side = list_nth(arguments, i);
+	type = exprType(side);
+	if (!others_are_constant(arguments, i) || !iforest_is_monotone_beside_null(side, attribute, breaks))
+		return false;
+	/* compared as timestamptz, which local time is turned into */
+	if ((type == TIMESTAMPOID || type == DATEOID) && exprType(list_nth(arguments, 1 - i)) == TIMESTAMPTZOID)
+		add_break(breaks, as_timestamp(side), NULL, IFOREST_BREAK_LOCAL);
+	return true;
+}
+
+/* x < ALL (array) and the like: as its comparisons do, it changes once. */
+static bool is_comparison_of_array(Node *node, AttrNumber attribute, List **breaks)
+{
+	ScalarArrayOpExpr *call = (ScalarArrayOpExpr *)node;
+
+	return IsA(node, ScalarArrayOpExpr) && call->opno < FirstNormalObjectId && iforest_is_inequality(call->opno) &&
+	       !iforest_has_columns(lsecond(call->args)) &&
+	       exprType(linitial(call->args)) == get_base_element_type(exprType(lsecond(call->args))) &&
+	       iforest_is_monotone_beside_null(linitial(call->args), attribute, breaks);
+}
+
+/* greatest(x, c), least(x, c), and coalesce(x, c), which is x unless that is NULL for all times or none. */
+static bool is_choice(Node *node, AttrNumber attribute, List **breaks)
+{
+	List *arguments = NIL;
+	int i = 0;
+
+	if (IsA(node, MinMaxExpr))
+		arguments = castNode(MinMaxExpr, node)->args;
+	else if (IsA(node, CoalesceExpr) && exprType(node) != BOOLOID)
+		arguments = castNode(CoalesceExpr, node)->args;
+	while (IsA(node, MinMaxExpr) && i + 1 < list_length(arguments) && !iforest_has_columns(list_nth(arguments, i)))
+		i++;
+	return arguments != NIL && others_are_constant(arguments, i) &&
+	       iforest_is_monotone_beside_null(list_nth(arguments, i), attribute, breaks);
+}
+
+/* iforest_bucket_of(), which numbers what lies beside its buckets, too. */
+static bool is_bucket_number(Oid function, List *arguments, AttrNumber attribute, List **breaks)
+{
+	return iforest_is_own_function(function, "iforest_bucket_of") && others_are_constant(arguments, 0) &&
+	       iforest_is_monotone_beside_null(linitial(arguments), attribute, breaks);
+}
+
+bool iforest_keeps_order(const RelabelType *relabel)
+{
+	return getBaseType(relabel->resulttype) == getBaseType(exprType((Node *)relabel->arg));
+}
+
+static bool is_monotone(Node *node, AttrNumber attribute, List **breaks)
+{
+	List *arguments;
+	Oid function;
+
+	if (IsA(node, Var))
+		return castNode(Var, node)->varattno == attribute;
+	if (IsA(node, RelabelType))
+		return iforest_keeps_order(castNode(RelabelType, node)) &&
+		       iforest_is_monotone_beside_null((Node *)castNode(RelabelType, node)->arg, attribute, breaks);
+	if (is_notclause(node))
+		return iforest_is_monotone_beside_null((Node *)get_notclausearg(node), attribute, breaks);
+	function = called(node, &arguments);
+	if (!OidIsValid(function))
+		return is_comparison_of_array(node, attribute, breaks) || is_choice(node, attribute, breaks);
+	return is_listed(function, arguments, attribute, breaks) ||
+	       is_less_remainder(function, arguments, attribute, breaks) ||
+	       is_field(function, arguments, attribute, breaks) || is_shifted(function, arguments, attribute, breaks) ||
+	       is_comparison(node, attribute, breaks) || is_bucket_number(function, arguments, attribute, breaks);
+}
+
+bool iforest_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **breaks)
+{
+	List *before = list_copy(*breaks);
+
+	if (is_monotone(expression, attribute, breaks))
+		return true;
+	*breaks = before;
+	return false;
+}
+
+/* May it be something else than NULL where its column is NULL? Of what is_monotone() takes. */
+static bool has_value_of_null(Node *node, void *context)
+{
+	if (!node)
+		return false;
+	return IsA(node, CoalesceExpr) || IsA(node, MinMaxExpr) || IsA(node, ScalarArrayOpExpr) ||
+	       expression_tree_walker(node, has_value_of_null, context);
+}
+
+bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks)
+{
+	return !has_value_of_null(expression, NULL) && iforest_is_monotone_beside_null(expression, attribute, breaks);
+}
+
+/* ---- fields of a time ---- */
+
+/* The unit of date_trunc in which a field of extract() keeps its value; NULL: in none of a second or longer. */
+static const char *unit_of_field(const char *field)
+{
+	static const char *const units[][2] = {
+		{ "hour", "hour" },    { "hours", "hour" },	 { "minute", "minute" },    { "minutes", "minute" },
+		{ "day", "day" },      { "days", "day" },	 { "dow", "day" },	    { "isodow", "day" },
+		{ "doy", "day" },      { "week", "week" },	 { "weeks", "week" },	    { "month", "month" },
+		{ "months", "month" }, { "quarter", "quarter" }, { "quarters", "quarter" },
+	};
+
+	for (size_t i = 0; i < lengthof(units); i++)
+		if (pg_strcasecmp(field, units[i][0]) == 0)
+			return units[i][1];
+	return NULL;
+}
+
+static bool has_letters(const char *format, const char *letters)
+{
+	size_t n = strlen(letters);
+
+	for (; *format; format++)
+		if (pg_strncasecmp(format, letters, n) == 0)
+			return true;
+	return false;
+}
+
+/* The same for a format of to_char(). Letters in quotes are taken as fields, too: then the unit is smaller than need be. */
+static const char *unit_of_format(const char *format)
+{
+	if (has_letters(format, "ms") || has_letters(format, "us") || has_letters(format, "ff"))
+		return NULL;
+	if (has_letters(format, "ss"))
+		return "second";
+	if (has_letters(format, "mi"))
+		return "minute";
+	if (has_letters(format, "h") || has_letters(format, "m."))
+		return "hour";
+	if (has_letters(format, "am") || has_letters(format, "pm"))
+		return "hour";
+	if (has_letters(format, "d") || has_letters(format, "w") || has_letters(format, "j") || has_letters(format, "i"))
+		return "day";
+	return has_letters(format, "m") || has_letters(format, "q") || has_letters(format, "r") ? "month" : "day";
+}
+
+/* Functions of one field of a time keep their value within a unit: date_trunc(unit, time). NULL where it is no such call. */
+static Node *truncated_to_unit(Node *node, AttrNumber attribute)
+{
+	FuncExpr *call = IsA(node, FuncExpr) ? castNode(FuncExpr, node) : NULL;
+	const char *unit = NULL;
+	List *breaks = NIL;
+	Node *time, *word;
+	Oid type;
+
+	if (!call || list_length(call->args) != 2)
+		return NULL;
+	switch (call->funcid) {
+	case F_EXTRACT_TEXT_TIMESTAMP:
+	case F_EXTRACT_TEXT_TIMESTAMPTZ:
+	case F_DATE_PART_TEXT_TIMESTAMP:
+	case F_DATE_PART_TEXT_TIMESTAMPTZ:
+		word = linitial(call->args);
+		time = lsecond(call->args);
+		break;
+	case F_TO_CHAR_TIMESTAMP_TEXT:
+	case F_TO_CHAR_TIMESTAMPTZ_TEXT:
+		time = linitial(call->args);
+		word = lsecond(call->args);
+		break;
+	default:
+		return NULL;
+	}
+	if (!IsA(word, Const) || castNode(Const, word)->constisnull ||
+	    !iforest_is_monotone_beside_null(time, attribute, &breaks))
+		return NULL;
+	unit = TextDatumGetCString(castNode(Const, word)->constvalue);
+	unit = time == linitial(call->args) ? unit_of_format(unit) : unit_of_field(unit);
+	if (!unit)
+		return NULL;
+	type = exprType(time);
+	word = (Node *)makeConst(TEXTOID, -1, InvalidOid, -1, CStringGetTextDatum(unit), false, false);
+	return (Node *)makeFuncExpr(type == TIMESTAMPOID ? F_DATE_TRUNC_TEXT_TIMESTAMP : F_DATE_TRUNC_TEXT_TIMESTAMPTZ, type,
+				    list_make2(word, time), InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+/* ---- iforest_bucket() ---- */
+
+/* Adds left < right. */
+static void add_comparison(Node *left, Node *right, struct iforest_run_keys *keys)
+{
+	TypeCacheEntry *type = lookup_type_cache(exprType(left), TYPECACHE_LT_OPR);
+	Expr *comparison = make_opclause(type->lt_opr, BOOLOID, false, (Expr *)left, (Expr *)right, InvalidOid, InvalidOid);
+
+	set_opfuncid(castNode(OpExpr, (Node *)comparison));
+	keys->expressions = list_append_unique(keys->expressions, comparison);
+}
+
+/* iforest_bucket(time, t0, t1, n) is NULL before t0 and from t1 on, and monotone between: adds what tells these three apart. */
+static bool add_bucket_keys(Node *node, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	List *arguments = IsA(node, FuncExpr) ? castNode(FuncExpr, node)->args : NIL;
+
+	if (!IsA(node, FuncExpr) || !iforest_is_own_function(castNode(FuncExpr, node)->funcid, "iforest_bucket"))
+		return false;
+	for (int i = 1; i < list_length(arguments); i++)
+		if (iforest_has_columns(list_nth(arguments, i)))
+			return false;
+	if (!iforest_is_monotone(linitial(arguments), attribute, &keys->breaks))
+		return false;
+	keys->expressions = list_append_unique(keys->expressions, node);
+	add_comparison(linitial(arguments), lsecond(arguments), keys);
+	add_comparison(linitial(arguments), lthird(arguments), keys);
+	return true;
+}
+
+/* ---- what depends on the order of its arguments alone ---- */
+
+/* Adds what tells whether an expression is before, at or after a bound. */
+static bool add_bound(Node *expression, Node *bound, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	if (exprType(expression) != exprType(bound) || iforest_has_columns(bound) ||
+	    !iforest_is_monotone_beside_null(expression, attribute, &keys->breaks))
+		return false;
+	add_comparison(expression, bound, keys);
+	add_comparison(bound, expression, keys);
+	return true;
+}
+
+/* time <@ range */
+static bool add_range(List *arguments, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	Node *time = linitial(arguments), *range = lsecond(arguments);
+	static const Oid bounds[] = { F_LOWER_ANYRANGE, F_UPPER_ANYRANGE };
+
+	for (size_t i = 0; i < lengthof(bounds); i++)
+		if (!add_bound(time,
+			       (Node *)makeFuncExpr(bounds[i], exprType(time), list_make1(range), InvalidOid, InvalidOid,
+						    COERCE_EXPLICIT_CALL),
+			       attribute, keys))
+			return false;
+	return true;
+}
+
+/* (time, time) OVERLAPS (a, b), either way round */
+static bool add_overlap(List *arguments, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	int i = iforest_has_columns(linitial(arguments)) ? 0 : 2;
+	Node *time = list_nth(arguments, i);
+
+	return equal(time, list_nth(arguments, i + 1)) && add_bound(time, list_nth(arguments, 2 - i), attribute, keys) &&
+	       add_bound(time, list_nth(arguments, 3 - i), attribute, keys);
+}
+
+/* (x, time) < (a, b) and the like: by columns are constants here */
+static bool add_row_order(RowCompareExpr *row, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	ListCell *left, *right;
+
+	forboth(left, row->largs, right, row->rargs)
+		if ((iforest_mentions(lfirst(left), attribute) || iforest_mentions(lfirst(right), attribute)) &&
+		    !add_bound(lfirst(left), lfirst(right), attribute, keys))
+			return false;
+	return true;
+}
+
+static bool add_order_keys(Node *node, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	struct iforest_run_keys before = { list_copy(keys->expressions), list_copy(keys->breaks) };
+	bool added = false;
+
+	if (IsA(node, RowCompareExpr)) {
+		added = add_row_order(castNode(RowCompareExpr, node), attribute, keys);
+	} else if (IsA(node, OpExpr) && get_opcode(castNode(OpExpr, node)->opno) == F_ELEM_CONTAINED_BY_RANGE) {
+		added = add_range(castNode(OpExpr, node)->args, attribute, keys);
+	} else if (IsA(node, FuncExpr) &&
+		   (castNode(FuncExpr, node)->funcid == F_OVERLAPS_TIMESTAMP_TIMESTAMP_TIMESTAMP_TIMESTAMP ||
+		    castNode(FuncExpr, node)->funcid == F_OVERLAPS_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ)) {
+		added = add_overlap(castNode(FuncExpr, node)->args, attribute, keys);
+	}
+	if (!added)
+		*keys = before;
+	return added;
+}
+
+/* ---- equality ---- */
+
+/* x = c as x >= c, or x <= c; NULL where the operator is no equality of a btree order. */
+static Node *as_inequality(Node *condition, int strategy)
+{
+	OpExpr *equality = (OpExpr *)condition;
+	Oid operator = InvalidOid;
+	ListCell *cell;
+
+	if (!IsA(condition, OpExpr) || !op_mergejoinable(equality->opno, exprType(linitial(equality->args))))
+		return NULL;
+	foreach(cell, get_mergejoin_opfamilies(equality->opno)) {
+		Oid left, right;
+		int found;
+
+		get_op_opfamily_properties(equality->opno, lfirst_oid(cell), false, &found, &left, &right);
+		operator = get_opfamily_member(lfirst_oid(cell), left, right, (int16)strategy);
+		if (OidIsValid(operator))
+			break;
+	}
+	if (!OidIsValid(operator))
+		return NULL;
+	equality = copyObject(equality);
+	equality->opno = operator;
+	equality->opfuncid = get_opcode(operator);
+	return (Node *)equality;
+}
+
+List *iforest_halves(Node *condition, AttrNumber attribute, bool may_break)
+{
+	Node *from = as_inequality(condition, BTGreaterEqualStrategyNumber);
+	Node *until = as_inequality(condition, BTLessEqualStrategyNumber);
+	List *breaks = NIL;
+	bool (*can_be_key)(Node *, AttrNumber, List **) = may_break ? iforest_is_monotone_beside_null : iforest_is_monotone;
+
+	if (!from || !until || !can_be_key(from, attribute, &breaks) || !can_be_key(until, attribute, &breaks) ||
+	    (breaks != NIL && !may_break))
+		return NIL;
+	return list_make2(from, until);
+}
+
+/* x <> c as x = c; what is neither stays as it is. */
+static Node *as_equality(Node *node)
+{
+	OpExpr *call = (OpExpr *)node;
+	Oid equality = IsA(node, OpExpr) && call->opno < FirstNormalObjectId ? get_negator(call->opno) : InvalidOid;
+
+	if (!OidIsValid(equality) || !op_mergejoinable(equality, exprType(linitial(call->args))))
+		return node;
+	call = copyObject(call);
+	call->opno = equality;
+	call->opfuncid = get_opcode(equality);
+	return (Node *)call;
+}
+
+/* ---- run keys ---- */
+
+struct collecting {
+	AttrNumber attribute;
+	struct iforest_run_keys *keys;
+};
+
+static bool collect(Node *node, void *context)
+{
+	struct collecting *collecting = context;
+	AttrNumber attribute = collecting->attribute;
+	Node *truncated;
+	List *both;
+
+	if (!node || !iforest_mentions(node, attribute))
+		return false;
+	/* the same for all times that are not NULL, and those that are have a run of their own */
+	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
+		return false;
+	if (add_bucket_keys(node, attribute, collecting->keys))
+		return false;
+	truncated = truncated_to_unit(node, attribute);
+	if (truncated)
+		node = truncated;
+	if (add_order_keys(node, attribute, collecting->keys))
+		return false;
+	if (iforest_is_monotone_beside_null(node, attribute, &collecting->keys->breaks)) {
+		collecting->keys->expressions = list_append_unique(collecting->keys->expressions, node);
+		return false;
+	}
+	/* whether two are equal changes where either half does */
+	both = iforest_halves(as_equality(node), attribute, true);
+	if (both != NIL)
+		return collect((Node *)both, context);
+	return expression_tree_walker(node, collect, context);
+}
+
+void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest_run_keys *keys)
+{
+	struct collecting collecting = { .attribute = attribute, .keys = keys };
+
+	(void)collect(expression, &collecting);
+}
+
+/* ---- equal and identical ---- */
+
+/* The base type, and what the type or its domain says of digits; -1 if nothing. */
+static Oid type_with_modifier(Node *node, int32 *modifier)
+{
+	*modifier = exprTypmod(node);
+	return getBaseTypeAndTypmod(exprType(node), modifier);
+}
+
+/* Does a numeric expression write all of its values with the same number of digits after the point? */
+static bool has_fixed_scale(Node *node)
+{
+	List *arguments;
+	ListCell *cell;
+	int32 modifier;
+
+	if (!iforest_has_columns(node) || type_with_modifier(node, &modifier) != NUMERICOID || modifier >= 0)
+		return true;
+	if (IsA(node, RelabelType))
+		return has_fixed_scale((Node *)castNode(RelabelType, node)->arg);
+	if (!IsA(node, FuncExpr) && !IsA(node, OpExpr))
+		return false;
+	if (IsA(node, OpExpr))
+		set_opfuncid(castNode(OpExpr, node));
+	arguments = IsA(node, OpExpr) ? castNode(OpExpr, node)->args : castNode(FuncExpr, node)->args;
+	switch (IsA(node, OpExpr) ? castNode(OpExpr, node)->opfuncid : castNode(FuncExpr, node)->funcid) {
+	case F_FLOOR_NUMERIC:
+	case F_CEIL_NUMERIC:
+	case F_CEILING_NUMERIC:
+	case F_DIV:
+	case F_NUMERIC_INT2:
+	case F_NUMERIC_INT4:
+	case F_NUMERIC_INT8:
+		return true;
+	case F_TRUNC_NUMERIC_INT4:
+	case F_ROUND_NUMERIC_INT4:
+		return !iforest_has_columns(lsecond(arguments));
+	case F_EXTRACT_TEXT_DATE:
+	case F_EXTRACT_TEXT_TIMESTAMP:
+	case F_EXTRACT_TEXT_TIMESTAMPTZ:
+	case F_EXTRACT_TEXT_INTERVAL:
+		/* all fields but the day of Julius Caesar, which is a quotient */
+		return IsA(linitial(arguments), Const) && !castNode(Const, linitial(arguments))->constisnull &&
+		       pg_strcasecmp(TextDatumGetCString(castNode(Const, linitial(arguments))->constvalue), "julian") != 0;
+	case F_NUMERIC_ADD:
+	case F_NUMERIC_SUB:
+	case F_NUMERIC_MUL:
+	case F_NUMERIC_UMINUS:
+	case F_NUMERIC_MOD:
+		break;
+	default:
+		return false;
+	}
+	foreach(cell, arguments)
+		if (!has_fixed_scale(lfirst(cell)))
+			return false;
+	return true;
+}
+
+bool iforest_equal_is_identical(Node *expression)
+{
+	Oid type = getBaseType(exprType(expression)), function;
+	TypeCacheEntry *entry;
+
+	if (!iforest_has_columns(expression) || type == FLOAT4OID || type == FLOAT8OID)
+		return true;
+	if (type == NUMERICOID)
+		return has_fixed_scale(expression);
+	entry = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+	if (!OidIsValid(entry->btree_opf))
+		return false;
+	function = get_opfamily_proc(entry->btree_opf, entry->btree_opintype, entry->btree_opintype, BTEQUALIMAGE_PROC);
+	return OidIsValid(function) &&
+	       DatumGetBool(OidFunctionCall1Coll(function, exprCollation(expression), ObjectIdGetDatum(entry->btree_opintype)));
+}
+
+/* The digits after the point of a numeric expression; -1 if they are not known from its type or value. */
+static int scale_of(Node *node, int32 modifier)
+{
+	if (modifier >= VARHDRSZ)
+		return iforest_numeric_scale(modifier);
+	if (IsA(node, Const) && !castNode(Const, node)->constisnull) {
+		Numeric number = DatumGetNumeric(castNode(Const, node)->constvalue);
+
+		if (!numeric_is_nan(number) && !numeric_is_inf(number))
+			return DatumGetInt32(DirectFunctionCall1(numeric_scale, NumericGetDatum(number)));
+	}
+	return -1;
+}
+
+bool iforest_are_written_alike(Node *a, Node *b)
+{
+	int32 modifier_a, modifier_b;
+	int scale;
+
+	if (equal(a, b) || type_with_modifier(a, &modifier_a) != NUMERICOID || type_with_modifier(b, &modifier_b) != NUMERICOID)
+		return true;
+	scale = scale_of(a, modifier_a);
+	return scale >= 0 && scale == scale_of(b, modifier_b);
 }

@@ -11,8 +11,8 @@
  * where its arguments keep theirs: so the run keys of an expression are the largest monotone expressions in it, whatever is
  * done to them.
  */
-#ifndef IFOREST_PG_MONOTONE_H
-#define IFOREST_PG_MONOTONE_H
+#ifndef IFP_PLANNER_MONOTONE_H
+#define IFP_PLANNER_MONOTONE_H
 
 #include "pg_ext/base/engine.h"
 

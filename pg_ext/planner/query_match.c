@@ -1,17 +1,27 @@
 #include "pg_ext/planner/query_match.h"
 
+#include "access/amapi.h"
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
-#include "pg_ext/base/engine.h"
-
-#include "access/amapi.h"
 #include "pg_ext/am/handler.h"
+#include "pg_ext/base/engine.h"
+#include "pg_ext/planner/index_query.h"
+#include "pg_ext/planner/monotone.h"
+#include "pg_ext/storage/index.h"
 
 bool iforest_enable = true, iforest_float_aggregates = true, iforest_explain_decline = false;
 
@@ -209,4 +219,328 @@ List *iforest_candidates(const struct iforest_query *query, const char **reason)
 	if (table->relkind == RELKIND_RELATION && !table->inh)
 		return of_table(rel, reason);
 	return table->relkind == RELKIND_PARTITIONED_TABLE && table->inh ? of_partitions(query, reason) : NIL;
+}
+
+/* ---- expressions over the table become expressions over the index ---- */
+
+struct rewriting {
+	const struct iforest_query *query;
+	List *columns;
+	const char *reason;
+};
+
+static const char *column_name(const struct iforest_query *query, Var *var)
+{
+	RangeTblEntry *table = planner_rt_fetch(query->rel->relid, query->root);
+
+	if ((Index)var->varno != query->rel->relid || var->varattno <= 0)
+		return "a whole row or system column is asked for";
+	return psprintf("column \"%s\" is not in the index", get_attname(table->relid, var->varattno, false));
+}
+
+static Node *rewrite(Node *node, void *context)
+{
+	struct rewriting *rewriting = context;
+	AttrNumber attribute = 1;
+	ListCell *cell;
+
+	if (!node)
+		return NULL;
+	foreach(cell, rewriting->columns) {
+		Node *column = lfirst(cell);
+
+		if (equal(node, column))
+			return (Node *)makeVar(1, attribute, exprType(column), exprTypmod(column), exprCollation(column), 0);
+		attribute++;
+	}
+	switch (nodeTag(node)) {
+	case T_Var:
+		if (!rewriting->reason)
+			rewriting->reason = column_name(rewriting->query, castNode(Var, node));
+		return node;
+	case T_SubPlan:
+	case T_AlternativeSubPlan:
+	case T_SubLink:
+		rewriting->reason = "a subquery is evaluated for each row";
+		return node;
+	case T_PlaceHolderVar:
+	case T_GroupingFunc:
+	case T_CurrentOfExpr:
+		rewriting->reason = "an expression is evaluated elsewhere";
+		return node;
+	default:
+		return expression_tree_mutator(node, rewrite, context);
+	}
+}
+
+static Node *over_index(const struct iforest_query *query, const struct iforest_candidate *candidate, Node *node,
+			const char **reason)
+{
+	struct rewriting rewriting = { .query = query, .columns = candidate->columns };
+	Node *result = rewrite(node, &rewriting);
+
+	if (rewriting.reason && !*reason)
+		*reason = rewriting.reason;
+	return result;
+}
+
+/* ---- conditions ---- */
+
+/* Conditions of row security and of security barrier views come before those that might tell what they hide. */
+static bool may_leak(List *restrictions)
+{
+	Index lowest = UINT_MAX;
+	ListCell *cell;
+
+	foreach(cell, restrictions)
+		lowest = Min(lowest, lfirst_node(RestrictInfo, cell)->security_level);
+	foreach(cell, restrictions)
+		if (lfirst_node(RestrictInfo, cell)->security_level > lowest && !lfirst_node(RestrictInfo, cell)->leakproof)
+			return true;
+	return false;
+}
+
+static Cost cost_of(PlannerInfo *root, RestrictInfo *restriction)
+{
+	QualCost cost;
+
+	cost_qual_eval_node(&cost, (Node *)restriction, root);
+	return cost.per_tuple;
+}
+
+/* The cheaper first, as plain plans ask them: so a condition that would fail is not asked where another one guards it there. */
+static List *in_order(PlannerInfo *root, List *restrictions)
+{
+	List *sorted = NIL;
+	ListCell *cell;
+
+	foreach(cell, restrictions) {
+		RestrictInfo *restriction = lfirst_node(RestrictInfo, cell);
+		int at = list_length(sorted);
+
+		while (at > 0 && cost_of(root, restriction) < cost_of(root, list_nth(sorted, at - 1)))
+			at--;
+		sorted = list_insert_nth(sorted, at, restriction);
+	}
+	return sorted;
+}
+
+static const char *add_conditions(const struct iforest_query *query, const struct iforest_candidate *candidate,
+				  struct iforest_question *question)
+{
+	ListCell *cell;
+
+	if (may_leak(candidate->restrictions))
+		return "a condition might tell what row security or a security barrier hides";
+	foreach(cell, in_order(query->root, candidate->restrictions)) {
+		const char *reason = NULL;
+		Node *condition = over_index(query, candidate, (Node *)lfirst_node(RestrictInfo, cell)->clause, &reason);
+
+		if (!reason)
+			reason = iforest_question_add(question, linitial(candidate->indexes), condition);
+		if (reason)
+			return reason;
+	}
+	return NULL;
+}
+
+/* ---- group keys ---- */
+
+static const char *add_groups(const struct iforest_query *query, const struct iforest_candidate *candidate,
+			      struct iforest_question *question)
+{
+	const char *reason = NULL;
+	ListCell *cell, *operator;
+
+	forboth(cell, query->groups, operator, query->operators) {
+		Node *group = over_index(query, candidate, lfirst(cell), &reason);
+
+		if (reason)
+			return reason;
+		if (contain_volatile_functions(group) || expression_returns_set(group))
+			return "a group key is volatile or a set";
+		for (int i = question->n_by + 2; i <= list_length(question->columns); i++)
+			if (iforest_mentions(group, (AttrNumber)i))
+				return "a group key has a value column";
+		if (!OidIsValid(lfirst_oid(operator)))
+			return "a group key cannot be hashed";
+		if (!iforest_equal_is_identical(group))
+			return "equal values of a group key may be written differently";
+		question->groups = lappend(question->groups, group);
+	}
+	question->operators = query->operators;
+	return NULL;
+}
+
+/* ---- aggregates ---- */
+
+static bool is_not_null(const struct iforest_query *query, Var *var)
+{
+	Oid table = planner_rt_fetch(query->rel->relid, query->root)->relid;
+
+	return (Index)var->varno == query->rel->relid && var->varattno > 0 && var->varlevelsup == 0 &&
+	       iforest_is_not_null(query->rel, table, var->varattno);
+}
+
+/* What count() counts need not be known where it cannot be NULL: any constant does. */
+static Node *without_not_null(Node *node, const struct iforest_query *query)
+{
+	if (!node)
+		return NULL;
+	if (IsA(node, Var) && is_not_null(query, castNode(Var, node))) {
+		Oid type = exprType(node);
+		int16 length;
+		bool by_value;
+		Datum any = (Datum)0;
+
+		get_typlenbyval(type, &length, &by_value);
+		if (!by_value)
+			any = length > 0 ? PointerGetDatum(palloc0((Size)length)) : CStringGetTextDatum("");
+		return (Node *)makeConst(type, exprTypmod(node), exprCollation(node), length, any, false, by_value);
+	}
+	/* what is tested, and conditions, look at values */
+	if (IsA(node, CaseExpr)) {
+		CaseExpr *choice = copyObject(castNode(CaseExpr, node));
+		ListCell *cell;
+
+		foreach(cell, choice->args)
+			lfirst_node(CaseWhen, cell)->result =
+				(Expr *)without_not_null((Node *)lfirst_node(CaseWhen, cell)->result, query);
+		choice->defresult = (Expr *)without_not_null((Node *)choice->defresult, query);
+		return (Node *)choice;
+	}
+	if (IsA(node, RelabelType)) {
+		RelabelType *relabel = copyObject(castNode(RelabelType, node));
+
+		relabel->arg = (Expr *)without_not_null((Node *)relabel->arg, query);
+		return (Node *)relabel;
+	}
+	return node;
+}
+
+static const char *add_aggregate(const struct iforest_query *query, const struct iforest_candidate *candidate,
+				 struct iforest_question *question, Aggref *aggregate)
+{
+	Aggref *rewritten = copyObject(aggregate);
+	const char *reason = iforest_aggregate_take_ctid(rewritten, query->rel->relid);
+	enum iforest_function function;
+	List *arms;
+	char *name = get_func_name(aggregate->aggfnoid);
+
+	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1) {
+		TargetEntry *argument = linitial_node(TargetEntry, rewritten->args);
+
+		argument->expr = (Expr *)without_not_null((Node *)argument->expr, query);
+	}
+	rewritten->args = (List *)over_index(query, candidate, (Node *)rewritten->args, &reason);
+	rewritten->aggfilter = (Expr *)over_index(query, candidate, (Node *)rewritten->aggfilter, &reason);
+	if (reason)
+		return reason;
+	if (!iforest_float_aggregates && iforest_aggregate_is_real(rewritten))
+		return "iforest.float_aggregates is off";
+	if (list_length(candidate->rels) > 1 && iforest_aggregate_is_ctid(rewritten))
+		return "a ctid does not say of which partition it is";
+	reason = iforest_aggregate_read(rewritten, question, &function, &arms);
+	question->aggregates = lappend(question->aggregates, rewritten);
+	return reason;
+}
+
+/* Which sums of squares all of the indexes keep. That is read from the indexes, for options may be newer than they. */
+static uint32 squares_kept(const struct iforest_candidate *candidate)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest squares", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(context);
+	uint32 kept = UINT32_MAX;
+	ListCell *cell;
+
+	foreach(cell, candidate->indexes) {
+		Relation relation = index_open(lfirst_node(IndexOptInfo, cell)->indexoid, NoLock);
+		struct iforest_index *index = palloc(sizeof *index);
+
+		iforest_index_open(index, relation);
+		iforest_index_refresh(index);
+		kept &= index->manifest.fields.squares;
+		index_close(relation, NoLock);
+		MemoryContextReset(context);
+		if (kept == 0)
+			break;
+	}
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(context);
+	return kept;
+}
+
+struct collecting {
+	const struct iforest_query *query;
+	List *aggregates;
+	const char *reason;
+};
+
+/* Outputs may have group keys, aggregates, and what can be made of these. */
+static bool collect(Node *node, void *context)
+{
+	struct collecting *collecting = context;
+
+	if (!node || list_member(collecting->query->groups, node))
+		return false;
+	if (IsA(node, Aggref)) {
+		collecting->aggregates = list_append_unique(collecting->aggregates, node);
+		return false;
+	}
+	if (IsA(node, Var) || IsA(node, GroupingFunc) || IsA(node, PlaceHolderVar)) {
+		collecting->reason = "a column is neither a group key nor in an aggregate";
+		return true;
+	}
+	return expression_tree_walker(node, collect, context);
+}
+
+static const char *add_outputs(const struct iforest_query *query, const struct iforest_candidate *candidate,
+			       struct iforest_question *question, List **aggregates)
+{
+	struct collecting collecting = { .query = query };
+	ListCell *cell;
+
+	(void)collect((Node *)query->outputs, &collecting);
+	*aggregates = collecting.aggregates;
+	if (collecting.reason)
+		return collecting.reason;
+	foreach(cell, collecting.aggregates)
+		if (iforest_aggregate_needs_squares(lfirst(cell))) {
+			question->squares = squares_kept(candidate);
+			break;
+		}
+	foreach(cell, collecting.aggregates) {
+		const char *reason = add_aggregate(query, candidate, question, lfirst_node(Aggref, cell));
+
+		if (reason)
+			return reason;
+	}
+	return NULL;
+}
+
+/* ---- all ---- */
+
+const char *iforest_query_match(const struct iforest_query *query, const struct iforest_candidate *candidate,
+			  struct iforest_question *question, List **aggregates)
+{
+	const IndexOptInfo *index = linitial(candidate->indexes);
+	const char *reason;
+	ListCell *rel_cell, *index_cell;
+
+	*question = (struct iforest_question){ .table = planner_rt_fetch(query->rel->relid, query->root)->relid,
+					       .n_by = index->nkeycolumns - 1, .columns = copyObject(candidate->columns) };
+	ChangeVarNodes((Node *)question->columns, (int)query->rel->relid, 1, 0);
+	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes) {
+		RelOptInfo *rel = lfirst(rel_cell);
+
+		question->tables = lappend(question->tables,
+					   list_make2_oid(planner_rt_fetch(rel->relid, query->root)->relid,
+							  ((IndexOptInfo *)lfirst(index_cell))->indexoid));
+	}
+	reason = add_conditions(query, candidate, question);
+	if (!reason)
+		reason = add_groups(query, candidate, question);
+	if (!reason)
+		reason = add_outputs(query, candidate, question, aggregates);
+	return reason;
 }

@@ -1,6 +1,6 @@
 /* match.h -- can a query level be answered from an index? The planner's side of question.h. */
-#ifndef IFOREST_PG_MATCH_H
-#define IFOREST_PG_MATCH_H
+#ifndef IFP_PLANNER_QUERY_MATCH_H
+#define IFP_PLANNER_QUERY_MATCH_H
 
 #include "pg_ext/planner/index_query.h"
 

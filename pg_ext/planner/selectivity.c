@@ -1,18 +1,23 @@
 #include "pg_ext/planner/selectivity.h"
 
+#include "access/amapi.h"
 #include "access/genam.h"
+#include "access/table.h"
+#include "catalog/pg_statistic.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/selfuncs.h"
 
+#include "pg_ext/am/handler.h"
+#include "pg_ext/am/scan_keys.h"
 #include "pg_ext/base/engine.h"
-
-#include "access/amapi.h"
+#include "pg_ext/planner/query_match.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/pending.h"
-#include "pg_ext/am/scan_keys.h"
-#include "pg_ext/am/handler.h"
+#include "pg_ext/types/values.h"
 
 /* A comparison of the time with what is known while planning, as a scan key. */
 static bool read_bound(PlannerInfo *root, Relation index, const struct iforest_key_condition *condition, ScanKey key)
@@ -105,4 +110,312 @@ bool iforest_known_rows(PlannerInfo *root, Oid oid, const struct iforest_questio
 	MemoryContextSwitchTo(before);
 	MemoryContextDelete(context);
 	return *n_rows >= 0;
+}
+
+static get_relation_stats_hook_type previous_hook;
+
+/* ---- what the index holds ---- */
+
+/* Of all rows and of those after a time: how many, about; and where they end. */
+struct newer {
+	double n_rows, n_newer;
+	int64 after, end;
+};
+
+/* Counts rows that lie evenly from one key's time to the other's, either of which may be the earlier. */
+static void add_stretch(struct newer *newer, double n_rows, const struct iforest_key *a, const struct iforest_key *b)
+{
+	int64 low = Min(a->time, b->time), high = Max(a->time, b->time);
+
+	if (a->time_is_null || b->time_is_null)
+		return;
+	newer->n_rows += n_rows;
+	if (high <= newer->after)
+		return;
+	newer->n_newer +=
+		low > newer->after ? n_rows : n_rows * (((double)high - (double)newer->after) / ((double)high - (double)low));
+	newer->end = Max(newer->end, high);
+}
+
+/* The first or the last key of a page; false where the chain has gone meanwhile. */
+static bool read_key_of(struct iforest_chain_reader *reader, const struct iforest_chain *chain, BlockNumber page, bool is_last,
+			struct iforest_key *key)
+{
+	struct iforest_chain from_page = { .clock = chain->clock, .head = page, .tail = page, .n_pages = 1 };
+
+	iforest_chain_open(reader, reader->index, &from_page);
+	if (chain->clock == 0 || !iforest_chain_next(reader) || reader->n_entries == 0)
+		return false;
+	iforest_chain_key(reader, is_last ? reader->n_entries - 1 : 0, key);
+	return true;
+}
+
+static void add_chain(struct newer *newer, struct iforest_chain_reader *reader, const struct iforest_chain *chain)
+{
+	struct iforest_key first, last;
+
+	if (read_key_of(reader, chain, chain->head, false, &first) && read_key_of(reader, chain, chain->tail, true, &last))
+		add_stretch(newer,
+			    (double)(chain->n_pages - 1) * IFOREST_CONTENT_BYTES /
+					    iforest_pending_entry_bytes(reader->index->manifest.fields.n_values) +
+				    reader->n_entries,
+			    &first, &last);
+}
+
+/* Of a run of several series the first and the last say where it begins and ends. */
+static struct newer read_newer(struct iforest_index *index, int64 after)
+{
+	struct iforest_chain_reader *reader = palloc(sizeof *reader);
+	struct newer newer = { .after = after, .end = after };
+
+	for (uint32 r = 0; r < index->manifest.n_runs; r++) {
+		struct iforest_node root;
+
+		iforest_node_read(&root, &index->manifest.fields, index->manifest.runs[r].root);
+		if (root.aggregate.n_rows > 0)
+			add_stretch(&newer, (double)root.aggregate.n_rows, &root.first, &root.last);
+	}
+	reader->index = index;
+	for (int c = 0; c < IFOREST_CHAINS; c++)
+		add_chain(&newer, reader, &index->meta.open[c]);
+	for (uint32 c = 0; c < index->meta.n_closed; c++)
+		add_chain(&newer, reader, &index->meta.closed[c]);
+	return newer;
+}
+
+/* ---- the histogram ---- */
+
+/* Where a part of all rows ends: of those of the histogram and then of the newer ones. */
+static int64 bound_at(const int64 *times, int n, const struct newer *newer, double part)
+{
+	double newer_part = newer->n_newer / newer->n_rows, place = part * (n - 1) / (1 - newer_part);
+
+	if (place < n - 1) {
+		int i = (int)place;
+
+		return times[i] + (int64)(((double)times[i + 1] - (double)times[i]) * (place - i));
+	}
+	return newer->after +
+	       (int64)(((double)newer->end - (double)newer->after) * Min((part - 1 + newer_part) / newer_part, 1));
+}
+
+/* An array of bounds in the place of the histogram's; or NULL: nothing is newer, or some time is infinite. */
+static ArrayType *new_bounds(struct iforest_index *index, const AttStatsSlot *slot)
+{
+	int64 *times = palloc(slot->nvalues * sizeof *times);
+	Datum *bounds = palloc(slot->nvalues * sizeof *bounds);
+	struct iforest_definition definition;
+	struct iforest_time_keys keys;
+	struct newer newer;
+	int n = slot->nvalues;
+	int16 length;
+	bool is_by_value;
+	char alignment;
+
+	iforest_definition_read(index->relation, &definition);
+	keys = iforest_time_keys(&definition);
+	for (int i = 0; i < n; i++)
+		times[i] = iforest_time_from_datum(&definition, slot->values[i]);
+	if (n < 2 || times[0] < keys.lowest_finite || times[n - 1] > keys.highest_finite)
+		return NULL;
+	newer = read_newer(index, times[n - 1]);
+	if (newer.n_newer == 0 || newer.end > keys.highest_finite)
+		return NULL;
+	for (int i = 0; i < n; i++)
+		bounds[i] =
+			iforest_time_to_datum(&definition, i == 0 ? times[0] : bound_at(times, n, &newer, (double)i / (n - 1)));
+	get_typlenbyvalalign(slot->valuetype, &length, &is_by_value, &alignment);
+	return construct_array(bounds, n, slot->valuetype, length, is_by_value, alignment);
+}
+
+/* A copy of the statistics with these bounds. */
+static HeapTuple with_bounds(HeapTuple tuple, ArrayType *bounds)
+{
+	const int16 *kinds = &((Form_pg_statistic)GETSTRUCT(tuple))->stakind1;
+	Relation statistics = table_open(StatisticRelationId, AccessShareLock);
+	Datum values[Natts_pg_statistic] = { 0 };
+	bool are_null[Natts_pg_statistic] = { false }, are_new[Natts_pg_statistic] = { false };
+	HeapTuple copy;
+
+	for (int i = 0; i < STATISTIC_NUM_SLOTS; i++)
+		if (kinds[i] == STATISTIC_KIND_HISTOGRAM) {
+			values[Anum_pg_statistic_stavalues1 - 1 + i] = PointerGetDatum(bounds);
+			are_new[Anum_pg_statistic_stavalues1 - 1 + i] = true;
+		}
+	copy = heap_modify_tuple(tuple, RelationGetDescr(statistics), values, are_null, are_new);
+	table_close(statistics, AccessShareLock);
+	return copy;
+}
+
+/* A copy of the statistics with what the index knows; or NULL: it knows no more. */
+static HeapTuple improved(HeapTuple tuple, Relation relation)
+{
+	struct iforest_index *index = palloc(sizeof *index);
+	HeapTuple changed = NULL;
+	AttStatsSlot slot;
+
+	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES)) {
+		ArrayType *bounds;
+
+		iforest_index_open(index, relation);
+		iforest_index_refresh(index);
+		bounds = new_bounds(index, &slot);
+		free_attstatsslot(&slot);
+		changed = bounds ? with_bounds(tuple, bounds) : NULL;
+	}
+	return changed;
+}
+
+/* ---- what is known already ---- */
+
+/* What was made of an index for as long as it has the same runs and pages: a query asks for each of its conditions. */
+struct known {
+	uint64 index_id; /* the key */
+	uint64 manifest_id;
+	uint32 n_pending_pages;
+	TransactionId xmin; /* of the statistics that it is made of */
+	ItemPointerData tid;
+	HeapTuple improved; /* in known_context; or NULL */
+};
+
+static MemoryContext known_context;
+static HTAB *all_known;
+
+/* All is forgotten at times: an id is never seen again once its index was built anew, as it is with each commit of a table ON
+ * COMMIT DELETE ROWS. */
+enum { MOST_KNOWN = 256 };
+
+static void forget_all(void)
+{
+	HASHCTL control = { .keysize = sizeof(uint64), .entrysize = sizeof(struct known) };
+
+	if (!known_context)
+		known_context = AllocSetContextCreate(CacheMemoryContext, "iforest statistics", ALLOCSET_DEFAULT_SIZES);
+	all_known = NULL;
+	MemoryContextReset(known_context);
+	control.hcxt = known_context;
+	all_known = hash_create("iforest newer rows", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static struct known *find_known(uint64 index_id)
+{
+	struct known *known;
+	bool found;
+
+	if (!all_known ||
+	    (hash_get_num_entries(all_known) >= MOST_KNOWN && !hash_search(all_known, &index_id, HASH_FIND, NULL)))
+		forget_all();
+	known = hash_search(all_known, &index_id, HASH_ENTER, &found);
+	if (!found)
+		*known = (struct known){ .index_id = index_id, .xmin = InvalidTransactionId };
+	return known;
+}
+
+static bool is_known(struct known *known, const struct iforest_meta *meta, HeapTuple tuple)
+{
+	return TransactionIdEquals(known->xmin, HeapTupleHeaderGetRawXmin(tuple->t_data)) &&
+	       ItemPointerEquals(&known->tid, &tuple->t_self) && known->manifest_id == meta->manifest_id &&
+	       known->n_pending_pages == iforest_pending_pages(meta);
+}
+
+/* The same as improved(), or that of the last time. */
+static HeapTuple improved_by(HeapTuple tuple, Relation index)
+{
+	struct iforest_meta *meta = palloc(sizeof *meta);
+	struct known *known;
+
+	iforest_meta_read(index, meta);
+	known = find_known(meta->index_id);
+	if (!is_known(known, meta, tuple)) {
+		HeapTuple made = improved(tuple, index);
+		MemoryContext before;
+
+		if (known->improved)
+			heap_freetuple(known->improved);
+		*known = (struct known){ .index_id = meta->index_id };
+		before = MemoryContextSwitchTo(known_context);
+		known->improved = made ? heap_copytuple(made) : NULL;
+		MemoryContextSwitchTo(before);
+		known->manifest_id = meta->manifest_id;
+		known->n_pending_pages = iforest_pending_pages(meta);
+		known->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
+		known->tid = tuple->t_self;
+	}
+	return known->improved;
+}
+
+/* The statistics of a column with what the index knows, in the current memory context; or NULL: as they are. */
+static HeapTuple statistics_of(Oid table, AttrNumber column, Oid oid)
+{
+	HeapTuple tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(column), BoolGetDatum(false));
+	MemoryContext context, before;
+	HeapTuple found;
+	Relation index;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	context = AllocSetContextCreate(CurrentMemoryContext, "iforest newer rows", ALLOCSET_DEFAULT_SIZES);
+	before = MemoryContextSwitchTo(context);
+	index = index_open(oid, NoLock);
+	found = improved_by(tuple, index);
+	index_close(index, NoLock);
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(context);
+	ReleaseSysCache(tuple);
+	return found ? heap_copytuple(found) : NULL;
+}
+
+/* ---- the hook ---- */
+
+static const RelOptInfo *find_rel(PlannerInfo *root, const RangeTblEntry *table)
+{
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+		if (root->simple_rte_array[i] == table)
+			return root->simple_rel_array[i];
+	return NULL;
+}
+
+/* An index of all rows whose time is that column, best the smallest. */
+static Oid find_index(const RelOptInfo *rel, AttrNumber column)
+{
+	const IndexOptInfo *found = NULL;
+	ListCell *cell;
+
+	foreach(cell, rel ? rel->indexlist : NIL) {
+		const IndexOptInfo *index = lfirst(cell);
+
+		if (iforest_is_usable(index) && index->indpred == NIL && index->indexkeys[index->nkeycolumns - 1] == column &&
+		    (!found || index->nkeycolumns < found->nkeycolumns))
+			found = index;
+	}
+	return found ? found->indexoid : InvalidOid;
+}
+
+static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, VariableStatData *variable)
+{
+	HeapTuple tuple = NULL;
+	const RelOptInfo *rel;
+	Oid index;
+
+	if (previous_hook && previous_hook(root, table, column, variable))
+		return true;
+	/* who may not read the column is not told more than PostgreSQL tells */
+	if (!iforest_enable || table->rtekind != RTE_RELATION || table->inh || column <= 0 || table->securityQuals != NIL)
+		return false;
+	rel = find_rel(root, table);
+	index = find_index(rel, column);
+	if (OidIsValid(index) && pg_class_aclcheck(table->relid, iforest_user_of(table, rel), ACL_SELECT) == ACLCHECK_OK)
+		tuple = statistics_of(table->relid, column, index);
+	if (!tuple)
+		return false;
+	variable->statsTuple = tuple;
+	variable->freefunc = heap_freetuple;
+	variable->acl_ok = true;
+	return true;
+}
+
+void iforest_newer_rows_register(void)
+{
+	previous_hook = get_relation_stats_hook;
+	get_relation_stats_hook = look;
 }

@@ -1,13 +1,15 @@
 /* known_rows.h -- what is known while planning of a question's window of time: its bounds; and how many rows it has, as the
  * index knows it. Without statistics the planner takes any window for half a percent of the table, and the costs of plain plans
  * go by that. */
-#ifndef IFOREST_PG_KNOWN_ROWS_H
-#define IFOREST_PG_KNOWN_ROWS_H
+#ifndef IFP_PLANNER_SELECTIVITY_H
+#define IFP_PLANNER_SELECTIVITY_H
 
-#include "pg_ext/planner/index_query.h"
-#include "pg_ext/am/scan_keys.h"
+#include "pg_ext/base/engine.h"
 
 #include "nodes/pathnodes.h"
+
+#include "pg_ext/am/scan_keys.h"
+#include "pg_ext/planner/index_query.h"
 
 /* The ranges of time that are asked for. False where they are not known, or not narrowed. */
 bool iforest_known_times(PlannerInfo *root, Relation relation, const struct iforest_question *question,
@@ -19,5 +21,22 @@ bool iforest_known_times(PlannerInfo *root, Relation relation, const struct ifor
  * Requires  the index is on the question's table and time.
  * Cost      metapage and manifest are read, and bounds evaluated. */
 bool iforest_known_rows(PlannerInfo *root, Oid oid, const struct iforest_question *question, double *n_rows);
+
+/* What ANALYZE has not seen yet: rows that are newer than any of its histogram of the times.
+ *
+ * A window of those, which dashboards ask for all the time, would be taken for one row, and read row by row: a table that grows
+ * by 5000 rows a second has millions of them before autovacuum analyzes it. For columns that a B-tree begins with PostgreSQL
+ * itself looks where the index ends (get_actual_variable_range()). This does the same for the time column of an iforest index,
+ * and knows besides how many rows lie behind the histogram's end:
+ *
+ *   ANALYZE's     |----|----|----|----|              each part has as many rows
+ *   runs, pending                     + + ++ +
+ *   what is said  |------|------|------|------|      as many parts of as many rows, old and new
+ *
+ * Statistics are as they were where nothing is newer, where the first or last times are infinite, for partitioned tables as a
+ * whole (each partition has its own), for who may not read the table, and with iforest.enable off. */
+
+/* Registers the hook: called once, by _PG_init. */
+void iforest_newer_rows_register(void);
 
 #endif

@@ -1,13 +1,40 @@
 #include "pg_ext/sql/bucket_functions.h"
-#include "pg_ext/sql/sql_bucket_functions_own.h"
 
 #include "catalog/pg_type.h"
 #include "common/int.h"
 #include "datatype/timestamp.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "nodes/supportnodes.h"
+#include "utils/builtins.h"
 #include "utils/date.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
 #include "utils/timestamp.h"
 
-Oid iforest_time_argument_type(FunctionCallInfo fcinfo, int argument)
+#include "core/model/aggregate.h"
+#include "core/model/bucket.h"
+#include "pg_ext/base/engine.h"
+
+/* bigint as it is, timestamps in microseconds and dates in days since 2000; -infinity and infinity are the ends of int64. */
+static int64 time_argument(FunctionCallInfo fcinfo, int argument, Oid type);
+
+/* And back; what lies beyond the type's range becomes infinite. Without infinities, bigint, it is the number. */
+static Datum time_result(int64 time, Oid type);
+
+/* The type of an argument of time. */
+static Oid time_argument_type(FunctionCallInfo fcinfo, int argument);
+
+/* A step in the unit of the times: bigint, interval without months, or days. Raises an error of others. */
+static int64 step_argument(FunctionCallInfo fcinfo, int argument, Oid type);
+
+/* The moment that steps are counted from where no other is given: 0, or the first of January 1970, UTC. */
+static int64 default_origin(Oid type);
+
+/* A number of buckets: greater than 0. */
+static int64 n_argument(FunctionCallInfo fcinfo, int argument);
+
+static Oid time_argument_type(FunctionCallInfo fcinfo, int argument)
 {
 	Oid type = get_fn_expr_argtype(fcinfo->flinfo, argument);
 
@@ -16,7 +43,7 @@ Oid iforest_time_argument_type(FunctionCallInfo fcinfo, int argument)
 	return type;
 }
 
-int64 iforest_time_argument(FunctionCallInfo fcinfo, int argument, Oid type)
+static int64 time_argument(FunctionCallInfo fcinfo, int argument, Oid type)
 {
 	DateADT date;
 
@@ -35,7 +62,7 @@ static int64 date_of(int64 day)
 	return day >= DATE_END_JULIAN - POSTGRES_EPOCH_JDATE ? DATEVAL_NOEND : day;
 }
 
-Datum iforest_time_result(int64 time, Oid type)
+static Datum time_result(int64 time, Oid type)
 {
 	if (type == DATEOID)
 		return DateADTGetDatum((DateADT)date_of(time));
@@ -59,7 +86,7 @@ static int64 interval_microseconds(const Interval *interval)
 	return microseconds;
 }
 
-int64 iforest_step_argument(FunctionCallInfo fcinfo, int argument, Oid type)
+static int64 step_argument(FunctionCallInfo fcinfo, int argument, Oid type)
 {
 	int64 step;
 
@@ -72,7 +99,7 @@ int64 iforest_step_argument(FunctionCallInfo fcinfo, int argument, Oid type)
 	return step;
 }
 
-int64 iforest_default_origin(Oid type)
+static int64 default_origin(Oid type)
 {
 	int64 epoch = UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE; /* in days */
 
@@ -92,15 +119,15 @@ static bool is_given(FunctionCallInfo fcinfo, int argument)
 
 static struct iforest_window read_window(FunctionCallInfo fcinfo, int first, Oid type)
 {
-	struct iforest_window window = { .t0 = iforest_time_argument(fcinfo, first + T0, type),
-					 .t1 = iforest_time_argument(fcinfo, first + T1, type) };
+	struct iforest_window window = { .t0 = time_argument(fcinfo, first + T0, type),
+					 .t1 = time_argument(fcinfo, first + T1, type) };
 
 	window.has_t0 = window.t0 != PG_INT64_MIN;
 	window.has_t1 = window.t1 != PG_INT64_MAX;
 	return window;
 }
 
-int64 iforest_n_argument(FunctionCallInfo fcinfo, int argument)
+static int64 n_argument(FunctionCallInfo fcinfo, int argument)
 {
 	int64 n = PG_GETARG_INT64(argument);
 
@@ -119,16 +146,16 @@ struct iforest_bucketing iforest_bucketing_argument(FunctionCallInfo fcinfo, int
 	if (!has_step && is_given(fcinfo, first + ORIGIN))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("origin needs step"));
 	if (has_n)
-		bucketing.n = iforest_n_argument(fcinfo, first + N);
+		bucketing.n = n_argument(fcinfo, first + N);
 	if (bucketing.n > 1 && (!bucketing.window.has_t0 || !bucketing.window.has_t1))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("n needs both t0 and t1"));
 	if (bucketing.n > 1)
 		bucketing.mode = IFOREST_COUNT;
 	if (has_step) {
 		bucketing.mode = IFOREST_STEP;
-		bucketing.step = iforest_step_argument(fcinfo, first + STEP, type);
-		bucketing.origin = is_given(fcinfo, first + ORIGIN) ? iforest_time_argument(fcinfo, first + ORIGIN, type)
-								    : iforest_default_origin(type);
+		bucketing.step = step_argument(fcinfo, first + STEP, type);
+		bucketing.origin = is_given(fcinfo, first + ORIGIN) ? time_argument(fcinfo, first + ORIGIN, type)
+								    : default_origin(type);
 	}
 	return bucketing;
 }
@@ -150,5 +177,321 @@ Datum iforest_bucket_bound(const struct iforest_bucketing *bucketing, int64 buck
 	if (*is_null)
 		return (Datum)0;
 	time = is_end ? iforest_bucket_end(bucketing, bucket, &after_all) : iforest_bucket_start(bucketing, bucket);
-	return iforest_time_result(time, type);
+	return time_result(time, type);
+}
+
+IFOREST_SQL_FUNCTION(iforest_bucket_number);
+IFOREST_SQL_FUNCTION(iforest_bucket_of_time);
+IFOREST_SQL_FUNCTION(iforest_bucket_starts);
+IFOREST_SQL_FUNCTION(iforest_bucket_ends);
+IFOREST_SQL_FUNCTION(iforest_window_asks);
+IFOREST_SQL_FUNCTION(iforest_overlap_asks);
+IFOREST_SQL_FUNCTION(iforest_asks_support);
+IFOREST_SQL_FUNCTION(iforest_window_last);
+
+/* t0, t1, n, step, origin, in this order; step and origin may be missing. */
+/* ---- numbers ---- */
+
+Datum iforest_bucket_number(PG_FUNCTION_ARGS)
+{
+	Oid type = time_argument_type(fcinfo, 0);
+	int64 time = time_argument(fcinfo, 0, type), bucket;
+	struct iforest_bucketing bucketing = { .mode = IFOREST_COUNT,
+					       .window = { .has_t0 = true, .t0 = time_argument(fcinfo, 1, type),
+							   .has_t1 = true, .t1 = time_argument(fcinfo, 2, type) },
+					       .n = n_argument(fcinfo, 3) };
+
+	if (!iforest_window_holds(&bucketing.window, time) || iforest_bucket_of(&bucketing, time, &bucket))
+		PG_RETURN_NULL();
+	PG_RETURN_INT64(bucket);
+}
+
+Datum iforest_bucket_of_time(PG_FUNCTION_ARGS)
+{
+	struct iforest_bucketing bucketing;
+	int64 time, bucket;
+	Oid type;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1 + T0) || PG_ARGISNULL(1 + T1))
+		PG_RETURN_NULL();
+	type = time_argument_type(fcinfo, 0);
+	time = time_argument(fcinfo, 0, type);
+	bucketing = iforest_bucketing_argument(fcinfo, 1, type);
+	if (bucketing.mode == IFOREST_COUNT && time < bucketing.window.t0)
+		PG_RETURN_INT64(-1);
+	if (bucketing.mode == IFOREST_COUNT && time >= bucketing.window.t1)
+		PG_RETURN_INT64(bucketing.n);
+	if (iforest_bucket_of(&bucketing, time, &bucket))
+		iforest_bucket_out_of_range();
+	PG_RETURN_INT64(bucket);
+}
+
+/* ---- bounds ---- */
+
+static Datum bound(FunctionCallInfo fcinfo, bool is_end)
+{
+	struct iforest_bucketing bucketing;
+	bool is_null;
+	Datum result;
+	Oid type;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1 + T0) || PG_ARGISNULL(1 + T1))
+		PG_RETURN_NULL();
+	type = time_argument_type(fcinfo, 1);
+	bucketing = iforest_bucketing_argument(fcinfo, 1, type);
+	result = iforest_bucket_bound(&bucketing, PG_GETARG_INT64(0), is_end, type, &is_null);
+	fcinfo->isnull = is_null;
+	return result;
+}
+
+Datum iforest_bucket_starts(PG_FUNCTION_ARGS)
+{
+	return bound(fcinfo, false);
+}
+
+Datum iforest_bucket_ends(PG_FUNCTION_ARGS)
+{
+	return bound(fcinfo, true);
+}
+
+/* ---- windows ---- */
+
+Datum iforest_window_last(PG_FUNCTION_ARGS)
+{
+	Oid type = time_argument_type(fcinfo, 0);
+	int64 t1 = time_argument(fcinfo, 0, type);
+
+	if (t1 == PG_INT64_MAX)
+		return time_result(t1, type);
+	if (t1 == PG_INT64_MIN)
+		PG_RETURN_NULL();
+	return time_result(t1 - 1, type);
+}
+
+/* Is fill given, and not 'none'? */
+static bool is_filled(FunctionCallInfo fcinfo, int argument, bool is_overlap)
+{
+	char *fill;
+
+	if (PG_ARGISNULL(argument))
+		return false;
+	fill = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	if (strcmp(fill, "none") == 0)
+		return false;
+	if (strcmp(fill, "null") == 0 || strcmp(fill, "zero") == 0)
+		return true;
+	if (strcmp(fill, "last") != 0 && strcmp(fill, "linear") != 0)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("fill is one of 'none', 'null', 'zero', 'last', 'linear'"));
+	if (is_overlap)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("fill of overlaps is one of 'none', 'null', 'zero'"));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), /* those that know it do not ask here */
+		errmsg("fill '%s' is not known to these functions of an index", fill),
+		errhint("They were made before it was: ALTER EXTENSION iforest UPDATE, and call "
+			"iforest_create_functions again."));
+}
+
+/* What t0, t1, n, step, origin and fill ask for. Of a window in which no time lies, nothing. */
+struct asked {
+	bool is_anything, is_open, is_filled;
+};
+
+static struct asked read_asked(FunctionCallInfo fcinfo, bool is_overlap)
+{
+	enum { FILL = N_OF_BUCKETING };
+	struct iforest_bucketing bucketing;
+	struct asked asked = { .is_anything = false };
+
+	if (PG_ARGISNULL(T0) || PG_ARGISNULL(T1))
+		return asked;
+	bucketing = iforest_bucketing_argument(fcinfo, 0, time_argument_type(fcinfo, T0));
+	asked.is_filled = is_filled(fcinfo, FILL, is_overlap);
+	if (asked.is_filled && bucketing.mode == IFOREST_STEP && (!bucketing.window.has_t0 || !bucketing.window.has_t1))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("fill with step needs both t0 and t1"));
+	asked.is_open = !bucketing.window.has_t0 && !bucketing.window.has_t1 && bucketing.mode == IFOREST_WHOLE;
+	asked.is_anything = !iforest_window_is_empty(&bucketing.window);
+	return asked;
+}
+
+/* Is that an answer without bounds (or with), and filled (or not)? */
+Datum iforest_window_asks(PG_FUNCTION_ARGS)
+{
+	enum { IS_OPEN = N_OF_BUCKETING + 1, IS_FILLED };
+	struct asked asked = read_asked(fcinfo, false);
+
+	PG_RETURN_BOOL(asked.is_anything && asked.is_open == PG_GETARG_BOOL(IS_OPEN) &&
+		       asked.is_filled == PG_GETARG_BOOL(IS_FILLED));
+}
+
+/* Of overlaps, which know no difference between what is open and what is not. */
+Datum iforest_overlap_asks(PG_FUNCTION_ARGS)
+{
+	enum { IS_FILLED = N_OF_BUCKETING + 1 };
+	struct asked asked = read_asked(fcinfo, true);
+
+	PG_RETURN_BOOL(asked.is_anything && asked.is_filled == PG_GETARG_BOOL(IS_FILLED));
+}
+
+/* ---- while planning ---- */
+
+/* Is that fill, as it is written in a query, known to be none, or to be one? */
+static bool is_known_fill(const Node *node, bool filled)
+{
+	const Const *fill = IsA(node, Const) ? (const Const *)node : NULL;
+	char *name;
+
+	if (!fill || fill->constisnull)
+		return fill && !filled;
+	name = TextDatumGetCString(fill->constvalue);
+	return filled ? strcmp(name, "null") == 0 || strcmp(name, "zero") == 0 : strcmp(name, "none") == 0;
+}
+
+static bool is_constant_value(const Node *node)
+{
+	return IsA(node, Const) && !((const Const *)node)->constisnull;
+}
+
+static bool is_true(const Node *node)
+{
+	return is_constant_value(node) && DatumGetBool(((const Const *)node)->constvalue);
+}
+
+/* Of arguments some of which are not known yet: false where those that are rule it out. Errors are raised by the one of the
+ * gates that this does not go for. */
+Datum iforest_asks_support(PG_FUNCTION_ARGS)
+{
+	enum { FILL = N_OF_BUCKETING, N_OF_OVERLAP = FILL + 2 };
+	Node *request = (Node *)PG_GETARG_POINTER(0);
+	List *arguments;
+	bool asks_open;
+
+	if (!IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(NULL);
+	arguments = castNode(SupportRequestSimplify, request)->fcall->args;
+	asks_open = list_length(arguments) > N_OF_OVERLAP && is_true(list_nth(arguments, FILL + 1));
+	if (!(is_constant_value(llast(arguments)) && is_known_fill(list_nth(arguments, FILL), !is_true(llast(arguments)))) &&
+	    !(asks_open && (is_constant_value(list_nth(arguments, N)) || is_constant_value(list_nth(arguments, STEP)))))
+		PG_RETURN_POINTER(NULL);
+	PG_RETURN_POINTER(makeBoolConst(false, false));
+}
+
+IFOREST_SQL_FUNCTION(iforest_span_ends);
+IFOREST_SQL_FUNCTION(iforest_span_earliest);
+
+/* Durations count in the unit of the times where none is given, and beside dates and integers. */
+static enum iforest_end_rule read_unit(FunctionCallInfo fcinfo, int argument, Oid type)
+{
+	static const struct {
+		const char *unit;
+		enum iforest_end_rule rule;
+	} units[] = { { "us", IFOREST_END_DURATION }, { "ns", IFOREST_END_PER_1000 }, { "ms", IFOREST_END_TIMES_1000 },
+		      { "s", IFOREST_END_TIMES_1000000 } };
+	char *unit;
+
+	if (PG_ARGISNULL(argument))
+		return IFOREST_END_DURATION;
+	unit = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	for (size_t i = 0; i < lengthof(units) && (type == TIMESTAMPOID || type == TIMESTAMPTZOID); i++)
+		if (strcmp(unit, units[i].unit) == 0)
+			return units[i].rule;
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unit \"%s\" is none of these times", unit),
+		errhint("Beside timestamps it is 'ns', 'us', 'ms', 's' or NULL, beside others NULL."));
+}
+
+Datum iforest_span_ends(PG_FUNCTION_ARGS)
+{
+	int64 time, duration;
+	Oid type;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	type = time_argument_type(fcinfo, 0);
+	time = time_argument(fcinfo, 0, type);
+	if (type != INT8OID && (time == PG_INT64_MIN || time == PG_INT64_MAX))
+		return time_result(time, type);
+	duration = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT64(1);
+	return time_result(iforest_span_end(time, duration, true, read_unit(fcinfo, 2, type)), type);
+}
+
+/* No span that lasts no longer than `longest` and reaches beyond t0 starts before. */
+Datum iforest_span_earliest(PG_FUNCTION_ARGS)
+{
+	int64 t0, length;
+	Oid type;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	type = time_argument_type(fcinfo, 0);
+	t0 = time_argument(fcinfo, 0, type);
+	if (PG_ARGISNULL(1) || t0 == PG_INT64_MIN || (type != INT8OID && t0 == PG_INT64_MAX))
+		return time_result(t0, type);
+	/* how far a span reaches from 0; saturated, as its start must be then */
+	length = iforest_span_end(0, PG_GETARG_INT64(1), true, read_unit(fcinfo, 2, type));
+	if (length == PG_INT64_MAX || t0 < PG_INT64_MIN + length)
+		return time_result(PG_INT64_MIN, type);
+	return time_result(t0 - length, type);
+}
+
+/* A line between two samples, for fill => 'linear'. Times are within their width, whose difference has 64 bits. */
+
+IFOREST_SQL_FUNCTION(iforest_line);
+
+/* (time, time of a, time of b, a, b) */
+enum { TIME, TIME_A, TIME_B, A, B };
+
+static Datum number(uint64 n)
+{
+	Datum low = NumericGetDatum(int64_to_numeric((int64)(n >> 1)));
+
+	return DirectFunctionCall2(numeric_add, DirectFunctionCall2(numeric_add, low, low),
+				   NumericGetDatum(int64_to_numeric((int64)(n & 1))));
+}
+
+static Datum numeric_line(Datum a, Datum b, uint64 part, uint64 width)
+{
+	Datum rise = DirectFunctionCall2(numeric_mul, DirectFunctionCall2(numeric_sub, b, a), number(part));
+
+	return DirectFunctionCall2(numeric_add, a, DirectFunctionCall2(numeric_div, rise, number(width)));
+}
+
+/* Of dates and timestamps: rounded down. An infinite one has no line. */
+static int64 time_line(int64 a, int64 b, uint64 part, uint64 width)
+{
+	uint64 rise = b < a ? (uint64)a - (uint64)b : (uint64)b - (uint64)a;
+	iforest_uint128 whole = (iforest_uint128)rise * part;
+
+	if (b < a)
+		return (int64)((uint64)a - (uint64)((whole + width - 1) / width));
+	return (int64)((uint64)a + (uint64)(whole / width));
+}
+
+Datum iforest_line(PG_FUNCTION_ARGS)
+{
+	Oid time_type = time_argument_type(fcinfo, TIME), type = get_fn_expr_argtype(fcinfo->flinfo, A);
+	int64 start = time_argument(fcinfo, TIME_A, time_type);
+	uint64 part = (uint64)time_argument(fcinfo, TIME, time_type) - (uint64)start;
+	uint64 width = (uint64)time_argument(fcinfo, TIME_B, time_type) - (uint64)start;
+	int64 a, b;
+
+	if (width == 0)
+		PG_RETURN_NULL();
+	switch (type) {
+	case FLOAT8OID:
+		PG_RETURN_FLOAT8(PG_GETARG_FLOAT8(A) * ((double)(width - part) / (double)width) +
+				 PG_GETARG_FLOAT8(B) * ((double)part / (double)width));
+	case NUMERICOID:
+		return numeric_line(PG_GETARG_DATUM(A), PG_GETARG_DATUM(B), part, width);
+	case DATEOID:
+	case TIMESTAMPOID:
+	case TIMESTAMPTZOID:
+		a = time_argument(fcinfo, A, type);
+		b = time_argument(fcinfo, B, type);
+		if (a == PG_INT64_MIN || a == PG_INT64_MAX || b == PG_INT64_MIN || b == PG_INT64_MAX)
+			PG_RETURN_NULL();
+		return time_result(time_line(a, b, part, width), type);
+	default:
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("a line is not drawn between values of type %s", format_type_be(type)));
+	}
 }

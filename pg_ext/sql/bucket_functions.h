@@ -1,6 +1,6 @@
 /* times.h -- times as SQL functions are given them: datums of a type that is known at the call, and 64-bit numbers. */
-#ifndef IFOREST_PG_TIMES_H
-#define IFOREST_PG_TIMES_H
+#ifndef IFP_SQL_BUCKET_FUNCTIONS_H
+#define IFP_SQL_BUCKET_FUNCTIONS_H
 
 #include "pg_ext/base/engine.h"
 

@@ -1,24 +1,50 @@
 #include "pg_ext/sql/index_info.h"
 
 #include "access/amapi.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
+#include "access/tableam.h"
+#include "access/transam.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "lib/bloomfilter.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
-#include "pg_ext/base/engine.h"
-
-#include "access/amapi.h"
-#include "pg_ext/storage/compact.h"
-#include "pg_ext/storage/sidecar.h"
+#include "core/base/bits.h"
+#include "core/page/node.h"
+#include "core/run/check.h"
+#include "core/run/cursor.h"
+#include "core/run/layout.h"
 #include "pg_ext/am/build.h"
-#include "pg_ext/sql/sql_index_info_own.h"
+#include "pg_ext/am/insert.h"
+#include "pg_ext/base/engine.h"
+#include "pg_ext/storage/compact.h"
+#include "pg_ext/storage/index.h"
+#include "pg_ext/storage/locks.h"
+#include "pg_ext/storage/pending.h"
+#include "pg_ext/storage/series_dict.h"
+#include "pg_ext/storage/sidecar.h"
+#include "pg_ext/types/values.h"
+
+static Relation open_named(Oid oid, LOCKMODE lock_mode, Relation *heap);
+
+/* Raises an error unless the user owns the index or is a member of pg_stat_scan_tables. */
+static void may_look(Relation index);
 
 static Relation open_index(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Relation *heap)
 {
@@ -63,7 +89,7 @@ Relation iforest_open_iforest(Oid oid, LOCKMODE lock_mode, Relation *heap)
 	return open_index(oid, lock_mode, true, heap);
 }
 
-Relation iforest_open_named(Oid oid, LOCKMODE lock_mode, Relation *heap)
+static Relation open_named(Oid oid, LOCKMODE lock_mode, Relation *heap)
 {
 	return open_valid(oid, lock_mode, false, heap);
 }
@@ -79,7 +105,7 @@ void iforest_close_named(Relation index, Relation heap, LOCKMODE lock_mode)
 	table_close(heap, lock_mode);
 }
 
-void iforest_may_look(Relation index)
+static void may_look(Relation index)
 {
 	if (!iforest_owns_class(RelationGetRelid(index)) && !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
@@ -98,7 +124,7 @@ Datum iforest_merge_index(PG_FUNCTION_ARGS)
 	if (RecoveryInProgress())
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("recovery is in progress"),
 			errhint("Merge on the primary; the standby follows."));
-	relation = iforest_open_named(oid, RowExclusiveLock, &heap);
+	relation = open_named(oid, RowExclusiveLock, &heap);
 	if (!iforest_owns_class(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(relation));
 	iforest_index_open(index, relation);
@@ -112,4 +138,643 @@ Datum iforest_merge_index(PG_FUNCTION_ARGS)
 	iforest_maintenance_end(index);
 	iforest_close_named(relation, heap, RowExclusiveLock);
 	PG_RETURN_INT32((int32)n_runs);
+}
+
+enum { MOST_ATTEMPTS = 100 };
+
+static TupleDesc result_type(FunctionCallInfo fcinfo)
+{
+	TupleDesc type;
+
+	if (get_call_result_type(fcinfo, NULL, &type) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return BlessTupleDesc(type);
+}
+
+/* ---- one row for the index ---- */
+
+struct totals {
+	uint64 n_leaf_pages, n_node_pages, n_entries, n_removed, n_pending, n_pending_pages, n_free;
+	unsigned n_levels;
+};
+
+static void add_runs(const struct iforest_manifest *manifest, struct totals *totals)
+{
+	for (uint32 r = 0; r < manifest->n_runs; r++) {
+		const struct iforest_run *run = &manifest->runs[r];
+
+		totals->n_leaf_pages += run->n_leaves;
+		totals->n_node_pages += iforest_run_pages(manifest, run) - run->n_leaves;
+		totals->n_entries += iforest_node_rows(run->root);
+		totals->n_removed += iforest_node_dead(run->root);
+		totals->n_levels = Max(totals->n_levels, run->n_levels);
+	}
+}
+
+static void add_chain(struct iforest_index *index, const struct iforest_chain *chain, struct totals *totals)
+{
+	struct iforest_chain_reader *reader = palloc(sizeof *reader);
+
+	iforest_chain_open(reader, index, chain);
+	while (iforest_chain_next(reader)) {
+		totals->n_pending += reader->n_entries;
+		totals->n_pending_pages++;
+	}
+	pfree(reader);
+}
+
+/* Reads the index as it is at one moment; again if a chain was sealed meanwhile. */
+static void read_totals(struct iforest_index *index, struct totals *totals)
+{
+	for (int n = 0;; n++) {
+		*totals = (struct totals){ 0 };
+		index->met_foreign_page = false;
+		iforest_index_refresh(index);
+		add_runs(&index->manifest, totals);
+		for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+			add_chain(index, &index->meta.open[c], totals);
+		for (uint32 c = 0; c < index->meta.n_closed; c++)
+			add_chain(index, &index->meta.closed[c], totals);
+		if (!index->met_foreign_page)
+			break;
+		if (n == MOST_ATTEMPTS)
+			iforest_require(IFOREST_CORRUPT, index->relation,
+					&(struct iforest_fault){ .what = "a chain of pending pages is broken" });
+	}
+}
+
+static uint64 free_pages(Relation relation)
+{
+	uint32 n_extents;
+	struct iforest_extent *extents = iforest_space_read(relation, &n_extents);
+	uint64 n = 0;
+
+	for (uint32 i = 0; i < n_extents; i++)
+		if (extents[i].owner == IFOREST_OWNER_NONE || extents[i].freed)
+			n += extents[i].n_blocks;
+	return n;
+}
+
+IFOREST_SQL_FUNCTION(iforest_stats_index);
+
+Datum iforest_stats_index(PG_FUNCTION_ARGS)
+{
+	struct iforest_index *index = palloc(sizeof *index);
+	TupleDesc type = result_type(fcinfo);
+	Relation heap, relation = open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
+	bool has_by = IndexRelationGetNumberOfKeyAttributes(relation) > 1;
+	struct totals totals;
+	BlockNumber n_blocks;
+	Datum values[15];
+	bool are_null[15] = { false };
+	int i = 0;
+
+	may_look(relation);
+	iforest_index_open(index, relation);
+	read_totals(index, &totals);
+	n_blocks = RelationGetNumberOfBlocks(relation);
+	values[i++] = Int32GetDatum((int32)index->meta.version);
+	values[i++] = Int32GetDatum(index->manifest.fields.n_values);
+	values[i++] = Int32GetDatum((int32)index->manifest.n_runs);
+	values[i++] = Int32GetDatum((int32)totals.n_levels);
+	values[i++] = Int64GetDatum((int64)totals.n_leaf_pages);
+	values[i++] = Int64GetDatum((int64)totals.n_node_pages);
+	values[i++] = Int64GetDatum((int64)totals.n_entries);
+	values[i++] = Int64GetDatum((int64)totals.n_removed);
+	values[i++] = Int64GetDatum((int64)totals.n_pending);
+	values[i++] = Int64GetDatum((int64)totals.n_pending_pages);
+	values[i++] = Int64GetDatum(
+		has_by ? iforest_series_refresh(relation, iforest_series_cache_get(relation, index->meta.index_id)) : 1);
+	values[i++] = Int64GetDatum((int64)free_pages(relation));
+	values[i++] = Int64GetDatum(n_blocks);
+	are_null[i] = totals.n_entries + totals.n_pending == 0;
+	values[i] = Float8GetDatum(are_null[i] ? 0
+					       : (double)n_blocks * BLCKSZ / (double)(totals.n_entries + totals.n_pending));
+	i++;
+	values[i++] = Int64GetDatum((int64)index->meta.removal_epoch);
+	iforest_close_named(relation, heap, AccessShareLock);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(type, values, are_null)));
+}
+
+/* ---- a row for each run ---- */
+
+IFOREST_SQL_FUNCTION(iforest_runs_index);
+
+Datum iforest_runs_index(PG_FUNCTION_ARGS)
+{
+	struct iforest_index *index = palloc(sizeof *index);
+	ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
+	Relation heap, relation;
+
+	InitMaterializedSRF(fcinfo, 0);
+	relation = open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
+	may_look(relation);
+	iforest_index_open(index, relation);
+	iforest_index_refresh(index);
+	for (uint32 r = 0; r < index->manifest.n_runs; r++) {
+		const struct iforest_run *run = &index->manifest.runs[r];
+		bool are_null[11] = { false };
+		struct iforest_node node;
+		Datum values[11];
+
+		iforest_node_read(&node, &index->manifest.fields, run->root);
+		values[0] = Int64GetDatum((int64)run->place.run_id);
+		values[1] = Int64GetDatum((int64)run->place.generation);
+		values[2] = Int64GetDatum(iforest_run_clock(run));
+		values[3] = Int64GetDatum(run->n_leaves);
+		values[4] = Int64GetDatum((int64)iforest_run_pages(&index->manifest, run) - run->n_leaves);
+		values[5] = Int32GetDatum((int32)run->n_levels);
+		values[6] = Int64GetDatum((int64)node.aggregate.n_rows);
+		values[7] = Int64GetDatum((int64)node.aggregate.n_dead);
+		values[8] = Int64GetDatum(node.aggregate.lowest_block);
+		values[9] = Int64GetDatum(node.aggregate.highest_block);
+		are_null[8] = are_null[9] = node.aggregate.n_rows == 0;
+		values[10] = BoolGetDatum(run->removal_in_progress);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
+	}
+	iforest_close_named(relation, heap, AccessShareLock);
+	PG_RETURN_VOID();
+}
+
+static const char *kind_name(uint8 kind)
+{
+	static const char *const names[] = { "unknown", "meta", "manifest", "space", "series", "pending", "run", "sketch" };
+
+	return kind < lengthof(names) ? names[kind] : names[0];
+}
+
+/* A copy of a block that was asked for by number, whatever it holds. */
+static Page copy_block(Relation relation, int64 block)
+{
+	Page copy = palloc(BLCKSZ);
+	Buffer buffer;
+
+	if (!superuser())
+		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("must be superuser to look at pages"));
+	if (block < 0 || block >= (int64)RelationGetNumberOfBlocks(relation))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("index \"%s\" has blocks 0 to %u, not %lld", RelationGetRelationName(relation),
+			       RelationGetNumberOfBlocks(relation) - 1, (long long)block));
+	buffer = ReadBuffer(relation, (BlockNumber)block);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(copy, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	return copy;
+}
+
+static bool is_ours(Page page)
+{
+	return !PageIsNew(page) && PageGetSpecialSize(page) == MAXALIGN(sizeof(struct iforest_special)) &&
+	       iforest_page_is(page, (enum iforest_page_kind)iforest_special(page)->kind, iforest_special(page)->owner);
+}
+
+/* Does the block belong to nobody any more, whatever still stands on it? */
+static bool is_free(Relation relation, BlockNumber block)
+{
+	uint32 n;
+	struct iforest_extent *extents = iforest_space_read(relation, &n);
+	bool found = false;
+
+	for (uint32 i = 0; i < n && !found; i++)
+		found = (extents[i].owner == IFOREST_OWNER_NONE || extents[i].freed) && block >= extents[i].start &&
+			block - extents[i].start < extents[i].n_blocks;
+	return found;
+}
+
+IFOREST_SQL_FUNCTION(iforest_page_info);
+
+Datum iforest_page_info(PG_FUNCTION_ARGS)
+{
+	Relation heap, relation = open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
+	Page page = copy_block(relation, PG_GETARG_INT64(1));
+	Datum values[8] = { 0 };
+	bool are_null[8] = { false, true, true, true, true, true, true, true };
+	TupleDesc type;
+
+	if (get_call_result_type(fcinfo, NULL, &type) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = CStringGetTextDatum(PageIsNew(page) ? "empty" : "unknown");
+	if (is_free(relation, (BlockNumber)PG_GETARG_INT64(1))) {
+		values[0] = CStringGetTextDatum("free");
+	} else if (is_ours(page)) {
+		const struct iforest_special *special = iforest_special(page);
+
+		values[0] = CStringGetTextDatum(kind_name(special->kind));
+		values[1] = Int64GetDatum(special->owner);
+		values[7] = Int32GetDatum((int32)iforest_content_used(page));
+		are_null[1] = are_null[7] = false;
+		if (special->kind == IFOREST_KIND_RUN && iforest_content_used(page) >= IFOREST_PAGE_HEADER) {
+			const uint8 *header = iforest_content(page);
+
+			values[2] = Int64GetDatum(iforest_load32(header + 16));
+			values[3] = Int32GetDatum(header[22]);
+			values[4] = Int32GetDatum(iforest_load16(header + 24));
+			values[5] = Int32GetDatum(iforest_load16(header + 26));
+			values[6] = Int32GetDatum(iforest_load16(header + 28));
+			memset(are_null, 0, sizeof are_null);
+		}
+	}
+	iforest_close_named(relation, heap, AccessShareLock);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(type), values, are_null)));
+}
+
+/* ---- entries ---- */
+
+static void put_entry(ReturnSetInfo *result, unsigned n_values, const struct iforest_entry *entry, bool is_removed)
+{
+	bool missing[IFOREST_MAX_VALUES], are_null[5] = { false };
+	Datum numbers[IFOREST_MAX_VALUES], values[5];
+	ItemPointer tid = palloc(sizeof *tid);
+	int n = (int)n_values, lower_bound = 1;
+
+	for (unsigned v = 0; v < n_values; v++) {
+		missing[v] = !(entry->present >> v & 1);
+		numbers[v] = Int64GetDatum(entry->values[v].integer);
+	}
+	iforest_ref_to_tid(entry->key.ref, tid);
+	values[0] = Int64GetDatum((int64)entry->key.series);
+	values[1] = Int64GetDatum(entry->key.time);
+	are_null[1] = entry->key.time_is_null;
+	values[2] = PointerGetDatum(tid);
+	values[3] = BoolGetDatum(is_removed);
+	values[4] = n == 0 ? PointerGetDatum(construct_empty_array(INT8OID))
+			   : PointerGetDatum(construct_md_array(numbers, missing, 1, &n, &lower_bound, INT8OID, 8,
+								FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
+}
+
+static void put_block(ReturnSetInfo *result, const struct iforest_fields *fields, const struct iforest_block *block)
+{
+	for (unsigned i = 0; i < block->n; i++) {
+		struct iforest_entry entry = { .key = { .series = block->series, .time_is_null = block->time_is_null,
+							.time = block->times[i], .ref = block->refs[i] } };
+
+		for (unsigned v = 0; v < fields->n_values; v++) {
+			entry.values[v].integer = block->values[v][i];
+			entry.present |= (uint32)(block->present[v] >> i & 1) << v;
+		}
+		put_entry(result, fields->n_values, &entry, block->dead >> i & 1);
+	}
+}
+
+static void put_leaf(ReturnSetInfo *result, struct iforest_index *index, Page page)
+{
+	const struct iforest_fields *fields = &index->manifest.fields;
+	const uint8 *content = iforest_content(page);
+	struct iforest_fault fault = { .run_id = iforest_load64(content + 8), .number = iforest_load32(content + 16) };
+	struct iforest_block_reader *reader = palloc(sizeof *reader);
+	struct iforest_leaf leaf;
+
+	iforest_require(iforest_leaf_open(&leaf, fields, content, iforest_content_used(page), fault.run_id,
+					  (uint32)fault.number, false, &fault.what),
+			index->relation, &fault);
+	for (unsigned b = 0; b < leaf.header.n_items; b++) {
+		iforest_block_start(reader, &leaf, b);
+		for (unsigned column = 0; column < (unsigned)IFOREST_VALUES + fields->n_values; column++)
+			iforest_require(iforest_block_need(reader, column), index->relation, &fault);
+		put_block(result, fields, &reader->block);
+	}
+}
+
+static void put_pending(ReturnSetInfo *result, struct iforest_index *index, Page page)
+{
+	struct iforest_chain_reader *reader = palloc0(sizeof *reader);
+	struct iforest_entry entry;
+
+	reader->index = index;
+	memcpy(reader->content, iforest_content(page), iforest_content_used(page));
+	reader->n_entries = iforest_content_used(page) / iforest_pending_entry_bytes(index->manifest.fields.n_values);
+	for (uint32 i = 0; i < reader->n_entries; i++) {
+		iforest_chain_entry(reader, i, &entry);
+		put_entry(result, index->manifest.fields.n_values, &entry, false);
+	}
+}
+
+IFOREST_SQL_FUNCTION(iforest_page_entries);
+
+Datum iforest_page_entries(PG_FUNCTION_ARGS)
+{
+	struct iforest_index *index = palloc(sizeof *index);
+	ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
+	Relation heap, relation;
+	Page page;
+
+	InitMaterializedSRF(fcinfo, 0);
+	relation = open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
+	page = copy_block(relation, PG_GETARG_INT64(1));
+	iforest_index_open(index, relation);
+	iforest_index_refresh(index);
+	if (is_ours(page) && iforest_special(page)->kind == IFOREST_KIND_PENDING)
+		put_pending(result, index, page);
+	else if (is_ours(page) && iforest_special(page)->kind == IFOREST_KIND_RUN && iforest_content(page)[22] == 0)
+		put_leaf(result, index, page);
+	else
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("block %lld of index \"%s\" holds no entries", (long long)PG_GETARG_INT64(1),
+			       RelationGetRelationName(relation)),
+			errhint("iforest_page() tells what it holds: entries are on pages of kind pending, and run with "
+				"level 0."));
+	iforest_close_named(relation, heap, AccessShareLock);
+	PG_RETURN_VOID();
+}
+
+/* iforest_check: what core checks of the runs, then what only PostgreSQL's side can know: series, TIDs, extents, and the
+ * table itself. */
+
+enum { MOST_CHECK_ATTEMPTS = 20, INT8_LESS = 412 }; /* the operator int8 < int8, which pg_operator.h has no name for */
+
+struct check {
+	struct iforest_index *index;
+	struct iforest_definition definition;
+	int64 highest_ref;
+	uint64 highest_series;
+	Tuplesortstate *refs;         /* of all live entries */
+	bloom_filter *entries;        /* the same as a whole; NULL unless asked for */
+};
+
+static void fail(const struct check *check, const char *what)
+{
+	iforest_require(IFOREST_CORRUPT, check->index->relation, &(struct iforest_fault){ .what = what });
+}
+
+/* ---- entries ---- */
+
+struct fingerprint {
+	uint64 numbers[5 + IFOREST_MAX_VALUES];
+};
+
+static void take_fingerprint(const struct iforest_entry *entry, unsigned n_values, struct fingerprint *print)
+{
+	memset(print, 0, sizeof *print);
+	print->numbers[0] = entry->key.series;
+	print->numbers[1] = entry->key.time_is_null;
+	print->numbers[2] = (uint64)entry->key.time;
+	print->numbers[3] = (uint64)entry->key.ref;
+	print->numbers[4] = entry->present;
+	for (unsigned v = 0; v < n_values; v++)
+		if (entry->present >> v & 1)
+			print->numbers[5 + v] = (uint64)entry->values[v].integer;
+}
+
+static void check_entry(struct check *check, const struct iforest_entry *entry)
+{
+	struct fingerprint print;
+
+	if (entry->key.ref < 1 || (entry->key.ref & 0xffff) == 0)
+		fail(check, "an entry has an impossible TID");
+	check->highest_ref = Max(check->highest_ref, entry->key.ref);
+	check->highest_series = Max(check->highest_series, entry->key.series);
+	tuplesort_putdatum(check->refs, Int64GetDatum(entry->key.ref), false);
+	if (check->entries) {
+		take_fingerprint(entry, check->definition.n_values, &print);
+		bloom_add_element(check->entries, (unsigned char *)&print, sizeof print);
+	}
+}
+
+static enum iforest_status check_run_entries(struct check *check, const struct iforest_run *run)
+{
+	struct iforest_cursor *cursor = palloc(sizeof *cursor);
+	const struct iforest_block *block;
+	enum iforest_status status;
+
+	iforest_cursor_init(cursor, &check->index->store, &check->index->manifest, run);
+	do {
+		status = iforest_cursor_block(cursor, UINT32_MAX >> (30 - check->definition.n_values), &block);
+		for (unsigned i = 0; !status && block && i < block->n; i++) {
+			struct iforest_entry entry = { .key = { .series = block->series, .time_is_null = block->time_is_null,
+								.time = block->time_is_null ? 0 : block->times[i],
+								.ref = block->refs[i] } };
+
+			if (block->dead >> i & 1)
+				continue;
+			for (unsigned v = 0; v < check->definition.n_values; v++) {
+				entry.values[v].integer = block->values[v][i];
+				entry.present |= (uint32)(block->present[v] >> i & 1) << v;
+			}
+			check_entry(check, &entry);
+		}
+		if (!status && block)
+			status = iforest_cursor_next(cursor);
+	} while (!status && block);
+	iforest_cursor_release(cursor);
+	return status;
+}
+
+static void check_chain_entries(struct check *check, const struct iforest_chain *chain)
+{
+	struct iforest_chain_reader *reader = palloc(sizeof *reader);
+	struct iforest_entry entry;
+
+	iforest_chain_open(reader, check->index, chain);
+	while (iforest_chain_next(reader))
+		for (uint32 i = 0; i < reader->n_entries; i++) {
+			iforest_chain_entry(reader, i, &entry);
+			check_entry(check, &entry);
+		}
+	pfree(reader);
+}
+
+/* Every page and entry of the index as of one moment. False if something was sealed or merged away meanwhile. */
+static bool check_entries(struct check *check)
+{
+	struct iforest_index *index = check->index;
+	struct iforest_check_result counts;
+	enum iforest_status status;
+
+	index->met_foreign_page = false;
+	iforest_index_refresh(index);
+	check->highest_ref = 0;
+	check->highest_series = 0;
+	check->refs = tuplesort_begin_datum(INT8OID, INT8_LESS, InvalidOid, false, maintenance_work_mem, NULL,
+					    TUPLESORT_NONE);
+	for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+		check_chain_entries(check, &index->meta.open[c]);
+	for (uint32 c = 0; c < index->meta.n_closed; c++)
+		check_chain_entries(check, &index->meta.closed[c]);
+	status = index->met_foreign_page ? IFOREST_CORRUPT : iforest_check(&index->store, &index->manifest, &counts);
+	for (uint32 r = 0; r < index->manifest.n_runs && !status; r++)
+		status = check_run_entries(check, &index->manifest.runs[r]);
+	if (!status) {
+		/* after the entries: what is pending may have been added to meanwhile, and with it the dictionary */
+		uint32 n_series =
+			check->definition.n_by == 0 ?
+				1 :
+				iforest_series_refresh(index->relation,
+						       iforest_series_cache_get(index->relation, index->meta.index_id));
+
+		if (check->highest_ref > 0 && check->highest_series >= n_series)
+			fail(check, "an entry is of a series that is not in the dictionary");
+		return true;
+	}
+	tuplesort_end(check->refs);
+	if (!index->met_foreign_page && !RecoveryInProgress())
+		iforest_index_require(index, status);
+	return false;
+}
+
+static void check_refs(struct check *check)
+{
+	int64 previous = 0;
+	bool is_null;
+	Datum datum;
+
+	tuplesort_performsort(check->refs);
+	while (iforest_tuplesort_getdatum(check->refs, &datum, &is_null)) {
+		if (DatumGetInt64(datum) == previous)
+			fail(check, "two entries lead to the same row");
+		previous = DatumGetInt64(datum);
+		CHECK_FOR_INTERRUPTS();
+	}
+	tuplesort_end(check->refs);
+}
+
+/* ---- extents ---- */
+
+static bool extents_overlap(Relation relation)
+{
+	uint32 n;
+	struct iforest_extent *extents = iforest_space_read(relation, &n);
+	bool overlap = iforest_extents_overlap(extents, n);
+
+	pfree(extents);
+	return overlap;
+}
+
+/* The list may change between its pages while it is read: what overlaps once need not be wrong. */
+static void check_extents(struct check *check)
+{
+	int n = 0;
+
+	while (extents_overlap(check->index->relation))
+		if (++n == MOST_CHECK_ATTEMPTS)
+			fail(check, "two extents overlap");
+}
+
+/* ---- the table ---- */
+
+static void check_row(Relation relation, ItemPointer tid, Datum *values, bool *are_null, bool is_alive, void *state)
+{
+	struct check *check = state;
+	struct iforest_series_key key = { .alloc = &iforest_pg_alloc };
+	struct iforest_entry entry;
+	struct fingerprint print;
+	bool found = true;
+	uint32 id = 0;
+
+	(void)is_alive;
+	iforest_entry_form(relation, &check->definition, values, are_null, tid, &entry);
+	for (unsigned i = 0; i < check->definition.n_by; i++)
+		iforest_by_append(relation, &check->definition, i, values[i], are_null[i], &key);
+	if (check->definition.n_by > 0)
+		found = iforest_series_find(iforest_series_cache_get(relation, check->index->meta.index_id), key.bytes,
+					    key.n_bytes, &id);
+	iforest_series_release(&key);
+	entry.key.series = id;
+	take_fingerprint(&entry, check->definition.n_values, &print);
+	if (!found || bloom_lacks_element(check->entries, (unsigned char *)&print, sizeof print))
+		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
+			errmsg("index \"%s\" is corrupt: the row at (%u,%u) of its table is not in it",
+			       RelationGetRelationName(relation), ItemPointerGetBlockNumber(tid),
+			       ItemPointerGetOffsetNumber(tid)),
+			errhint("REINDEX INDEX makes it anew from the table."));
+}
+
+/* Expressions and predicates of the index are code of its owner's, and are run with the owner's rights. */
+static void check_heap(struct check *check, Relation heap, Snapshot snapshot)
+{
+	IndexInfo *info = BuildIndexInfo(check->index->relation);
+	TableScanDesc scan = table_beginscan_strat(heap, snapshot, 0, NULL, true, true);
+	int context, level = NewGUCNestLevel();
+	Oid user;
+
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
+	iforest_restrict_search_path();
+	/* as for a concurrent build: no row is waited for */
+	info->ii_Concurrent = true;
+	(void)table_index_build_scan(heap, check->index->relation, info, true, false, check_row, check, scan);
+	AtEOXact_GUC(false, level);
+	SetUserIdAndSecContext(user, context);
+	bloom_free(check->entries);
+}
+
+/* A snapshot from before the index is read: whatever it sees must be in the index. */
+static Snapshot take_snapshot(Relation relation)
+{
+	Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
+
+	if (IsolationUsesXactSnapshot() && relation->rd_index->indcheckxmin &&
+	    !TransactionIdPrecedes(HeapTupleHeaderGetXmin(relation->rd_indextuple->t_data), snapshot->xmin))
+		ereport(ERROR, errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			errmsg("index \"%s\" cannot be checked by the snapshot of this transaction",
+			       RelationGetRelationName(relation)),
+			errhint("Check it in a transaction that began after the index was built."));
+	return snapshot;
+}
+
+/* Sees to it that the runs listed now are neither removed from nor merged away; what is sealed later may be. A run that a
+ * cut-off removal left marked is repaired first, as a VACUUM would. On a standby nobody can hold the replay: what was half
+ * done is read again. */
+static void hold_runs(struct iforest_index *index)
+{
+	for (bool is_marked = true; is_marked;) {
+		iforest_lock(index->relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
+		iforest_index_refresh(index);
+		is_marked = false;
+		for (uint32 r = 0; r < index->manifest.n_runs; r++)
+			is_marked = is_marked || index->manifest.runs[r].removal_in_progress;
+		if (is_marked) {
+			iforest_unlock(index->relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
+			(void)iforest_maintenance_begin(index, true);
+			iforest_maintenance_end(index);
+		}
+	}
+	iforest_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+	iforest_set_worklist(index->relation);
+	iforest_unlock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+}
+
+IFOREST_SQL_FUNCTION(iforest_check_index);
+
+Datum iforest_check_index(PG_FUNCTION_ARGS)
+{
+	struct check *check = palloc0(sizeof *check);
+	bool with_heap = PG_GETARG_BOOL(1), is_primary = !RecoveryInProgress();
+	Relation heap, relation = open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
+	Snapshot snapshot = with_heap ? take_snapshot(relation) : InvalidSnapshot;
+	int n_attempts = 0;
+
+	may_look(relation);
+	check->index = palloc(sizeof *check->index);
+	iforest_index_open(check->index, relation);
+	check->index->trusts_nothing = true;
+	iforest_definition_read(relation, &check->definition);
+	if (is_primary)
+		hold_runs(check->index);
+	do {
+		if (check->entries)
+			bloom_free(check->entries);
+		if (with_heap)
+			check->entries = bloom_create((int64)Max(heap->rd_rel->reltuples, 1000), maintenance_work_mem,
+						      iforest_pg_random());
+		if (++n_attempts > MOST_CHECK_ATTEMPTS)
+			ereport(ERROR, errcode(ERRCODE_OBJECT_IN_USE),
+				errmsg("index \"%s\" changes faster than it can be checked",
+				       RelationGetRelationName(relation)),
+				errhint("Try again."));
+	} while (!check_entries(check));
+	if (check->highest_ref > 0 && check->highest_ref >> 16 >= RelationGetNumberOfBlocks(heap))
+		fail(check, "an entry leads beyond the end of the table");
+	check_refs(check);
+	check_extents(check);
+	if (is_primary) {
+		iforest_shelf_check(check->index);
+		iforest_unlock(relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
+	}
+	if (with_heap) {
+		check_heap(check, heap, snapshot);
+		UnregisterSnapshot(snapshot);
+	}
+	iforest_close_named(relation, heap, AccessShareLock);
+	PG_RETURN_VOID();
 }

@@ -1,6 +1,6 @@
 /* functions.h -- what the SQL functions share. Each function is documented where it is created (sql/pg/iforest--*.sql). */
-#ifndef IFOREST_PG_FUNCTIONS_H
-#define IFOREST_PG_FUNCTIONS_H
+#ifndef IFP_SQL_INDEX_INFO_H
+#define IFP_SQL_INDEX_INFO_H
 
 #include "pg_ext/base/engine.h"
 

@@ -1,9 +1,45 @@
-#include "pg_ext/sql/function_pieces.h"
-#include "pg_ext/sql/sql_sqlgen_own.h"
+#include "pg_ext/sql/sqlgen.h"
 
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
+
+#include "pg_ext/base/engine.h"
+
+/* Is that asked: without bounds or with them, filled or not? And the same, whichever bounds there are. */
+static void add_gate(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_open,
+		      bool is_filled);
+
+/* All of them, in the order of the answer: value by value, then variances; and then, to be carried, what is hidden. */
+static List *value_columns(const struct iforest_functions *functions, enum iforest_window_fill fill);
+
+/* Names of the output, quoted, in their order. */
+static List *window_names(const struct iforest_functions *functions);
+
+/* How many columns an arm has: c1 and so on. The by columns, six of the bucket, and those of the values. */
+static int iforest_n_columns(const struct iforest_functions *functions, enum iforest_window_fill fill);
+
+/* An aggregate of a value column, after a comma. */
+static void add_value(StringInfo text, const struct iforest_functions *functions, const struct iforest_value_column *column);
+
+/* add_gate() and iforest_add_gates(), of $6. */
+static void add_window_gate(StringInfo text, const struct iforest_functions *functions, bool is_open,
+			     enum iforest_window_fill fill);
+
+static void add_window_gates(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill);
+
+/* Arms: the groups of all times or of a window; and every series with every bucket, of which nothing else is known (NULL, up
+ * to so many columns). Between them the numbers of the first and the last bucket. */
+static void add_grouped(StringInfo text, const struct iforest_functions *functions, bool is_open,
+			 enum iforest_window_fill fill);
+
+static void add_first_bucket(StringInfo text, const struct iforest_functions *functions);
+
+static void add_last_bucket(StringInfo text, const struct iforest_functions *functions);
+
+/* All of the answer with fill => 'last' or 'linear', without names. Requires functions->is_carried. */
+static void add_carried(StringInfo text, const struct iforest_functions *functions);
 
 /* ---- names ---- */
 
@@ -75,7 +111,7 @@ void iforest_add_bounds(StringInfo text, const struct iforest_functions *functio
 	iforest_add_text(text, ", $1, $2, $3, $4, $5)");
 }
 
-void iforest_add_gate(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_open,
+static void add_gate(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_open,
 		      bool is_filled)
 {
 	iforest_add_call(text, functions, "window_asks");
@@ -86,9 +122,9 @@ void iforest_add_gate(StringInfo text, const struct iforest_functions *functions
 void iforest_add_gates(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_filled)
 {
 	iforest_add_text(text, "(");
-	iforest_add_gate(text, functions, fill, false, is_filled);
+	add_gate(text, functions, fill, false, is_filled);
 	iforest_add_text(text, " OR ");
-	iforest_add_gate(text, functions, fill, true, is_filled);
+	add_gate(text, functions, fill, true, is_filled);
 	iforest_add_text(text, ")");
 }
 
@@ -128,4 +164,606 @@ void iforest_add_part(StringInfo text, const struct iforest_functions *functions
 	for (int i = 1; i <= columns->natts; i++)
 		appendStringInfo(text, "%sc%d", i > 1 ? ", " : "", i);
 	appendStringInfo(text, ") WHERE $6 IN (%s)", fills);
+}
+
+static const struct iforest_shown all_shown[] = {
+	{ .name = "count_%s", .aggregate = "count", .is_zero = true },
+	{ .name = "sum_%s", .aggregate = "sum", .is_summed = true, .is_zero = true },
+	{ .name = "min_%s", .aggregate = "min" },
+	{ .name = "max_%s", .aggregate = "max" },
+	{ .name = "avg_%s", .aggregate = "avg", .is_summed = true },
+	{ .name = "first_%s", .aggregate = "first", .is_own = true },
+	{ .name = "last_%s", .aggregate = "last", .is_own = true },
+	{ .name = "min_%s_ctid", .aggregate = "min_row", .is_own = true, .is_ctid = true },
+	{ .name = "max_%s_ctid", .aggregate = "max_row", .is_own = true, .is_ctid = true },
+	{ .name = "min_%s_ts", .aggregate = "min_time", .is_own = true },
+	{ .name = "max_%s_ts", .aggregate = "max_time", .is_own = true },
+	{ .name = "var_%s", .aggregate = "var_samp", .is_variance = true },
+	{ .name = "stddev_%s", .aggregate = "stddev_samp", .is_variance = true },
+	{ .aggregate = "first_time", .is_own = true, .is_hidden = true },
+	{ .aggregate = "last_time", .is_own = true, .is_hidden = true },
+	{ .aggregate = "last_row", .is_own = true, .is_ctid = true, .is_hidden = true },
+};
+
+static bool has_sum(Oid type)
+{
+	return type != DATEOID && type != TIMESTAMPOID && type != TIMESTAMPTZOID;
+}
+
+static bool has_squares(const struct iforest_functions *functions, int v)
+{
+	return functions->squares >> v & 1;
+}
+
+static bool is_shown(const struct iforest_functions *functions, int v, const struct iforest_shown *shown)
+{
+	return (!shown->is_summed || has_sum(functions->values[v].type)) &&
+	       (!shown->is_variance || has_squares(functions, v)) && (!shown->is_ctid || !functions->is_partitioned);
+}
+
+static void add_kind(List **columns, const struct iforest_functions *functions, bool is_variance, bool is_hidden)
+{
+	for (int v = 0; v < functions->n_values; v++)
+		for (size_t s = 0; s < lengthof(all_shown); s++) {
+			struct iforest_value_column *column;
+
+			if (all_shown[s].is_variance != is_variance || all_shown[s].is_hidden != is_hidden ||
+			    !is_shown(functions, v, &all_shown[s]))
+				continue;
+			column = palloc(sizeof *column);
+			*column = (struct iforest_value_column){ &functions->values[v], &all_shown[s] };
+			*columns = lappend(*columns, column);
+		}
+}
+
+static List *value_columns(const struct iforest_functions *functions, enum iforest_window_fill fill)
+{
+	List *columns = NIL;
+
+	add_kind(&columns, functions, false, false);
+	add_kind(&columns, functions, true, false);
+	if (fill == IFOREST_WINDOW_CARRIED)
+		add_kind(&columns, functions, false, true);
+	return columns;
+}
+
+/* %s of the pattern is the name. */
+static char *shown_name(const struct iforest_value_column *column)
+{
+	const char *pattern = column->shown->name, *at = strstr(pattern, "%s");
+
+	return psprintf("%.*s%s%s", (int)(at - pattern), pattern, column->value->name, at + 2);
+}
+
+/* By columns come first, and give way. */
+static List *window_names(const struct iforest_functions *functions)
+{
+	static const char *const fixed[] = { "t0", "t1", "n", "step", "origin", "fill", "bucket", "bucket_start", "bucket_end",
+					     "count", "first_ts", "last_ts", NULL };
+	const int n_arguments = 6;
+	struct iforest_names names = { functions, NIL };
+	List *by = NIL, *result = NIL;
+	ListCell *cell;
+
+	iforest_take_names(&names, fixed);
+	for (int i = n_arguments; fixed[i]; i++)
+		result = lappend(result, (char *)fixed[i]);
+	foreach(cell, value_columns(functions, IFOREST_WINDOW_PLAIN)) {
+		char *name = shown_name(lfirst(cell));
+
+		iforest_take_name(&names, name);
+		result = lappend(result, (char *)quote_identifier(name));
+	}
+	for (int i = 0; i < functions->n_by; i++)
+		by = lappend(by, (char *)iforest_take_column(&names, "by_", functions->by[i].name));
+	return list_concat(by, result);
+}
+
+static void add_value(StringInfo text, const struct iforest_functions *functions, const struct iforest_value_column *column)
+{
+	const struct iforest_shown *shown = column->shown;
+
+	iforest_add_text(text, ", ");
+	if (shown->is_own)
+		iforest_add_call(text, functions, shown->aggregate);
+	else
+		appendStringInfo(text, "%s(", shown->aggregate);
+	iforest_add_text(text, column->value->expression);
+	if (shown->is_own) {
+		iforest_add_text(text, ", ");
+		iforest_add_text(text, functions->time.expression);
+		iforest_add_text(text, ", ctid");
+	}
+	iforest_add_text(text, ")");
+}
+
+static int iforest_n_columns(const struct iforest_functions *functions, enum iforest_window_fill fill)
+{
+	return functions->n_by + 6 + list_length(value_columns(functions, fill));
+}
+
+void iforest_add_numbers(StringInfo text, int from, int to)
+{
+	for (int i = from; i <= to; i++)
+		appendStringInfo(text, "%sc%d", i == from ? "" : ", ", i);
+}
+
+void iforest_add_columns(StringInfo text, int from, int to)
+{
+	iforest_add_text(text, "(");
+	iforest_add_numbers(text, from, to);
+	iforest_add_text(text, ")");
+}
+
+/* ---- gates ---- */
+
+static void add_window_gate(StringInfo text, const struct iforest_functions *functions, bool is_open,
+			     enum iforest_window_fill fill)
+{
+	bool is_carried = fill == IFOREST_WINDOW_CARRIED;
+
+	if (functions->is_carried)
+		appendStringInfo(text, "CASE WHEN $6 IN ('last', 'linear') %s ", is_carried ? "THEN" : "THEN false ELSE");
+	add_gate(text, functions, is_carried ? "'null'" : "$6", is_open, fill != IFOREST_WINDOW_PLAIN);
+	if (functions->is_carried)
+		iforest_add_text(text, is_carried ? " ELSE false END" : " END");
+}
+
+static void add_window_gates(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill)
+{
+	iforest_add_text(text, "(");
+	add_window_gate(text, functions, false, fill);
+	iforest_add_text(text, " OR ");
+	add_window_gate(text, functions, true, fill);
+	iforest_add_text(text, ")");
+}
+
+/* ---- arms ---- */
+
+/* Number and bounds of the bucket. All times, those of rows without one too, are one bucket. */
+static void add_bucket(StringInfo text, const struct iforest_functions *functions, bool is_open)
+{
+	const char *type = format_type_be(functions->time_type);
+	StringInfoData bucket;
+
+	initStringInfo(&bucket);
+	iforest_add_bucket_of(&bucket, functions, functions->time.expression);
+	if (is_open) {
+		appendStringInfo(text, "0::bigint, NULL::%s, NULL::%s", type, type);
+	} else {
+		iforest_add_text(text, bucket.data);
+		iforest_add_text(text, ", ");
+		iforest_add_bounds(text, functions, bucket.data);
+	}
+}
+
+/* GROUP BY series and bucket. No row is no group, without group keys neither. */
+static void add_group_by(StringInfo text, const struct iforest_functions *functions, bool is_open)
+{
+	int n = functions->n_by + (is_open ? 0 : 1);
+
+	for (int i = 1; i <= n; i++)
+		appendStringInfo(text, "%s%d", i == 1 ? " GROUP BY " : ", ", i);
+	if (n == 0)
+		iforest_add_text(text, " HAVING count(*) > 0");
+}
+
+/* The gate stands outside of the grouping: then nothing is planned below one that is known to be shut. */
+static void add_grouped(StringInfo text, const struct iforest_functions *functions, bool is_open,
+			 enum iforest_window_fill fill)
+{
+	ListCell *cell;
+
+	iforest_add_text(text, "SELECT * FROM (SELECT ");
+	for (int i = 0; i < functions->n_by; i++) {
+		iforest_add_text(text, functions->by[i].expression);
+		iforest_add_text(text, ", ");
+	}
+	add_bucket(text, functions, is_open);
+	appendStringInfo(text, ", count(*), min(%s), max(%s)", functions->time.expression, functions->time.expression);
+	foreach(cell, value_columns(functions, fill))
+		add_value(text, functions, lfirst(cell));
+	appendStringInfo(text, " FROM %s", functions->table);
+	if (!is_open) {
+		appendStringInfo(text, " WHERE %s >= $1 AND %s <= ", functions->time.expression, functions->time.expression);
+		iforest_add_last(text, functions);
+	}
+	iforest_add_predicate(text, functions, is_open ? "WHERE" : "AND");
+	add_group_by(text, functions, is_open);
+	iforest_add_text(text, ") AS grouped");
+	iforest_add_columns(text, 1, iforest_n_columns(functions, fill));
+	iforest_add_text(text, " WHERE ");
+	add_window_gate(text, functions, is_open, fill);
+}
+
+/* Where there are more buckets than times, those before that of $1 are empty. */
+static void add_first_bucket(StringInfo text, const struct iforest_functions *functions)
+{
+	iforest_add_text(text, "CASE WHEN $3 IS NULL THEN ");
+	iforest_add_bucket_of(text, functions, "$1");
+	iforest_add_text(text, " ELSE 0 END");
+}
+
+static void add_last_bucket(StringInfo text, const struct iforest_functions *functions)
+{
+	iforest_add_call(text, functions, "bucket_of");
+	iforest_add_last(text, functions);
+	iforest_add_text(text, ", $1, $2, $3, $4, $5)");
+}
+
+void iforest_add_all_buckets(StringInfo text, const struct iforest_functions *functions, int n_columns)
+{
+	iforest_add_text(text, "SELECT ");
+	for (int i = 0; i < functions->n_by; i++)
+		appendStringInfo(text, "s.c%d, ", i + 1);
+	iforest_add_text(text, "b.b");
+	for (int i = functions->n_by + 1; i < n_columns; i++)
+		iforest_add_text(text, ", NULL");
+	iforest_add_text(text, " FROM generate_series(");
+	add_first_bucket(text, functions);
+	iforest_add_text(text, ", ");
+	add_last_bucket(text, functions);
+	iforest_add_text(text, ") AS b(b)");
+	if (functions->n_by == 0)
+		return;
+	iforest_add_text(text, " CROSS JOIN (SELECT DISTINCT ");
+	for (int i = 0; i < functions->n_by; i++)
+		appendStringInfo(text, "%s%s", i > 0 ? ", " : "", functions->by[i].expression);
+	appendStringInfo(text, " FROM %s", functions->table);
+	iforest_add_predicate(text, functions, "WHERE");
+	iforest_add_text(text, ") AS s");
+	iforest_add_columns(text, 1, functions->n_by);
+}
+
+/* Of each series and bucket what the one row that knows something has of it: that is its maximum. Not a join, so that
+ * conditions on by columns narrow all of it. */
+static void add_filled(StringInfo text, const struct iforest_functions *functions)
+{
+	int bucket = functions->n_by + 1, column = functions->n_by + 7;
+	ListCell *cell;
+
+	iforest_add_text(text, "SELECT ");
+	for (int i = 1; i <= bucket; i++)
+		appendStringInfo(text, "c%d, ", i);
+	iforest_add_bounds(text, functions, psprintf("c%d", bucket));
+	appendStringInfo(text, ", coalesce(max(c%d), 0), max(c%d), max(c%d)", bucket + 3, bucket + 4, bucket + 5);
+	foreach(cell, value_columns(functions, IFOREST_WINDOW_FILLED)) {
+		const struct iforest_value_column *shown = lfirst(cell);
+
+		/* a bucket that has rows is not filled */
+		if (shown->shown->is_zero)
+			appendStringInfo(text, ", CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN 0 ELSE max(c%d) END",
+					 bucket + 3, column);
+		else
+			appendStringInfo(text, ", max(c%d)", column);
+		column++;
+	}
+	iforest_add_text(text, " FROM (");
+	add_grouped(text, functions, false, IFOREST_WINDOW_FILLED);
+	iforest_add_text(text, " UNION ALL ");
+	add_grouped(text, functions, true, IFOREST_WINDOW_FILLED);
+	iforest_add_text(text, " UNION ALL ");
+	iforest_add_all_buckets(text, functions, iforest_n_columns(functions, IFOREST_WINDOW_FILLED));
+	iforest_add_text(text, ") AS g");
+	iforest_add_columns(text, 1, iforest_n_columns(functions, IFOREST_WINDOW_FILLED));
+	iforest_add_text(text, " GROUP BY ");
+	for (int i = 1; i <= bucket; i++)
+		appendStringInfo(text, "%s%d", i > 1 ? ", " : "", i);
+}
+
+/* One that is not asked for is cut off as a whole. */
+static void add_gated(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill)
+{
+	iforest_add_text(text, "SELECT * FROM (");
+	if (fill == IFOREST_WINDOW_CARRIED)
+		add_carried(text, functions);
+	else
+		add_filled(text, functions);
+	iforest_add_text(text, ") AS filled");
+	iforest_add_columns(text, 1, iforest_n_columns(functions, IFOREST_WINDOW_PLAIN));
+	iforest_add_text(text, " WHERE ");
+	add_window_gates(text, functions, fill);
+}
+
+static void add_answer_names(StringInfo text, const struct iforest_functions *functions)
+{
+	const char *separator = "";
+	ListCell *cell;
+
+	iforest_add_text(text, ") AS answer(");
+	foreach(cell, window_names(functions)) {
+		iforest_add_text(text, separator);
+		iforest_add_text(text, lfirst(cell));
+		separator = ", ";
+	}
+	iforest_add_text(text, ")");
+}
+
+char *iforest_window_fill_query(const struct iforest_functions *functions)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	iforest_add_text(&text, "SELECT * FROM (");
+	add_gated(&text, functions, IFOREST_WINDOW_CARRIED);
+	add_answer_names(&text, functions);
+	return text.data;
+}
+
+char *iforest_window_query(const struct iforest_functions *functions, TupleDesc columns)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	iforest_add_text(&text, "SELECT * FROM (");
+	add_grouped(&text, functions, false, IFOREST_WINDOW_PLAIN);
+	iforest_add_text(&text, " UNION ALL ");
+	add_grouped(&text, functions, true, IFOREST_WINDOW_PLAIN);
+	iforest_add_text(&text, " UNION ALL ");
+	add_gated(&text, functions, IFOREST_WINDOW_FILLED);
+	if (columns)
+		iforest_add_part(&text, functions, IFOREST_WINDOW_FILL, "'last', 'linear'", columns);
+	add_answer_names(&text, functions);
+	if (functions->n_by == 0)
+		iforest_add_text(&text, " ORDER BY bucket");
+	return text.data;
+}
+
+/* fill => 'last' and 'linear': beside each bucket, what the samples before it have, and those after.
+ *
+ * To the groups of the window and all buckets comes, for each series, what was last before the window, as if it were in the
+ * first bucket, and what was first after it, in the last one. What a bucket itself has is later, or earlier. The last value
+ * before a bucket that has none is the last of those up to it in this order, found for all buckets in one pass, and the first
+ * one after it in a pass the other way. */
+
+/* The number of the column in which an aggregate of this value stands. */
+static int column_of(const struct iforest_functions *functions, const struct iforest_sqlgen_column *value, const char *aggregate)
+{
+	int column = functions->n_by + 7;
+	ListCell *cell;
+
+	foreach(cell, value_columns(functions, IFOREST_WINDOW_CARRIED)) {
+		const struct iforest_value_column *at = lfirst(cell);
+
+		if (at->value == value && strcmp(at->shown->aggregate, aggregate) == 0)
+			return column;
+		column++;
+	}
+	elog(ERROR, "an index's functions have no column of %s", aggregate);
+}
+
+/* ---- buckets, and what is beside them ---- */
+
+static bool is_beside(const struct iforest_value_column *column, bool is_after)
+{
+	const char *prefix = is_after ? "first" : "last";
+
+	return column->shown->is_own && strncmp(column->shown->aggregate, prefix, strlen(prefix)) == 0;
+}
+
+/* For each series the last values of times before the window, or the first of those after it. */
+static void add_beside_rows(StringInfo text, const struct iforest_functions *functions, bool is_after)
+{
+	StringInfoData names;
+	int number = functions->n_by + 7;
+	ListCell *cell;
+
+	initStringInfo(&names);
+	iforest_add_text(text, "SELECT 1");
+	for (int i = 0; i < functions->n_by; i++) {
+		appendStringInfo(text, ", %s", functions->by[i].expression);
+		appendStringInfo(&names, ", c%d", i + 1);
+	}
+	foreach(cell, value_columns(functions, IFOREST_WINDOW_CARRIED)) {
+		if (is_beside(lfirst(cell), is_after)) {
+			add_value(text, functions, lfirst(cell));
+			appendStringInfo(&names, ", c%d", number);
+		}
+		number++;
+	}
+	appendStringInfo(text, " FROM %s WHERE %s", functions->table, functions->time.expression);
+	if (is_after) {
+		iforest_add_text(text, " > ");
+		iforest_add_last(text, functions);
+	} else {
+		iforest_add_text(text, " < $1");
+	}
+	iforest_add_predicate(text, functions, "AND");
+	for (int i = 1; i <= functions->n_by; i++)
+		appendStringInfo(text, "%s%d", i == 1 ? " GROUP BY " : ", ", i + 1);
+	appendStringInfo(text, ") AS beside(one%s)", names.data);
+}
+
+static void add_beside(StringInfo text, const struct iforest_functions *functions, bool is_after)
+{
+	int number = functions->n_by + 7;
+	ListCell *cell;
+
+	iforest_add_text(text, " UNION ALL SELECT ");
+	for (int i = 1; i <= functions->n_by; i++)
+		appendStringInfo(text, "c%d, ", i);
+	(is_after ? add_last_bucket : add_first_bucket)(text, functions);
+	iforest_add_text(text, ", NULL, NULL, NULL, NULL, NULL");
+	foreach(cell, value_columns(functions, IFOREST_WINDOW_CARRIED)) {
+		if (is_beside(lfirst(cell), is_after))
+			appendStringInfo(text, ", c%d", number);
+		else
+			iforest_add_text(text, ", NULL");
+		number++;
+	}
+	iforest_add_text(text, " FROM (");
+	add_beside_rows(text, functions, is_after);
+	iforest_add_text(text, " WHERE ");
+	add_window_gate(text, functions, false, IFOREST_WINDOW_CARRIED);
+	if (is_after)
+		iforest_add_text(text, " AND $6 = 'linear'");
+}
+
+/* One column of all that is known of a bucket: only the arms beside it have firsts and lasts that are not its own. */
+static void add_merged(StringInfo text, const struct iforest_functions *functions, const struct iforest_value_column *column,
+		       int number)
+{
+	const char *aggregate = column->shown->aggregate, *times;
+	bool is_first = is_beside(column, true);
+
+	if (!is_first && !is_beside(column, false)) {
+		appendStringInfo(text, ", max(c%d)", number);
+		return;
+	}
+	times = is_first ? "first_time" : "last_time";
+	if (strcmp(aggregate, times) == 0) {
+		appendStringInfo(text, ", %s(c%d)", is_first ? "min" : "max", number);
+		return;
+	}
+	iforest_add_text(text, ", ");
+	iforest_add_call(text, functions, is_first ? "first" : "last");
+	appendStringInfo(text, "c%d, c%d)", number, column_of(functions, column->value, times));
+}
+
+static void add_buckets(StringInfo text, const struct iforest_functions *functions)
+{
+	int bucket = functions->n_by + 1, number = functions->n_by + 7;
+	int n = iforest_n_columns(functions, IFOREST_WINDOW_CARRIED);
+	ListCell *cell;
+
+	iforest_add_text(text, "SELECT ");
+	iforest_add_numbers(text, 1, bucket);
+	for (int i = bucket + 1; i < number; i++)
+		appendStringInfo(text, ", max(c%d)", i);
+	foreach(cell, value_columns(functions, IFOREST_WINDOW_CARRIED))
+		add_merged(text, functions, lfirst(cell), number++);
+	iforest_add_text(text, " FROM (");
+	add_grouped(text, functions, false, IFOREST_WINDOW_CARRIED);
+	iforest_add_text(text, " UNION ALL ");
+	add_grouped(text, functions, true, IFOREST_WINDOW_CARRIED);
+	iforest_add_text(text, " UNION ALL ");
+	iforest_add_all_buckets(text, functions, n);
+	add_beside(text, functions, false);
+	add_beside(text, functions, true);
+	iforest_add_text(text, ") AS p");
+	iforest_add_columns(text, 1, n);
+	iforest_add_text(text, " GROUP BY ");
+	iforest_add_numbers(text, 1, bucket);
+}
+
+/* ---- one after the other ---- */
+
+/* before<v>, before_ts<v>, before_ctid<v>, after<v> and after_ts<v>, of value v. */
+static void add_neighbours(StringInfo text, const struct iforest_functions *functions, int v)
+{
+	const struct iforest_sqlgen_column *value = &functions->values[v];
+	int last_time = column_of(functions, value, "last_time"), first_time = column_of(functions, value, "first_time");
+
+	iforest_add_text(text, ", ");
+	iforest_add_call(text, functions, "last");
+	appendStringInfo(text, "c%d, c%d) OVER up AS before%d, max(c%d) OVER up AS before_ts%d, ",
+			 column_of(functions, value, "last"), last_time, v, last_time, v);
+	if (!functions->is_partitioned) {
+		iforest_add_call(text, functions, "last");
+		appendStringInfo(text, "c%d, c%d) OVER up AS before_ctid%d, ", column_of(functions, value, "last_row"),
+				 last_time, v);
+	}
+	iforest_add_call(text, functions, "first");
+	appendStringInfo(text, "c%d, c%d) OVER down AS after%d, min(c%d) OVER down AS after_ts%d",
+			 column_of(functions, value, "first"), first_time, v, first_time, v);
+}
+
+static void add_window(StringInfo text, const struct iforest_functions *functions, const char *name, const char *direction)
+{
+	appendStringInfo(text, "%s AS (", name);
+	if (functions->n_by > 0) {
+		iforest_add_text(text, "PARTITION BY ");
+		iforest_add_numbers(text, 1, functions->n_by);
+	}
+	appendStringInfo(text, " ORDER BY c%d %s ROWS UNBOUNDED PRECEDING)", functions->n_by + 1, direction);
+}
+
+static void add_row(StringInfo text, const struct iforest_functions *functions)
+{
+	iforest_add_text(text, "SELECT g.*");
+	for (int v = 0; v < functions->n_values; v++)
+		add_neighbours(text, functions, v);
+	iforest_add_text(text, " FROM (");
+	add_buckets(text, functions);
+	iforest_add_text(text, ") AS g");
+	iforest_add_columns(text, 1, iforest_n_columns(functions, IFOREST_WINDOW_CARRIED));
+	iforest_add_text(text, " WINDOW ");
+	add_window(text, functions, "up", "");
+	iforest_add_text(text, ", ");
+	add_window(text, functions, "down", "DESC");
+}
+
+/* ---- the answer ---- */
+
+static bool is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+/* The type in which a value is drawn, and meant: avg() has it, too. */
+static Oid line_type(Oid type)
+{
+	if (is_integer(type))
+		return NUMERICOID;
+	return type == FLOAT4OID ? FLOAT8OID : type;
+}
+
+/* As line<v>: where the bucket starts, or the window, which may cut the first one. */
+static void add_line(StringInfo text, const struct iforest_functions *functions, int v)
+{
+	const char *time = format_type_be(functions->time_type), *value = format_type_be(line_type(functions->values[v].type));
+
+	iforest_add_text(text, ", ");
+	iforest_add_call(text, functions, "line");
+	iforest_add_text(text, "greatest(");
+	iforest_add_call(text, functions, "bucket_start");
+	appendStringInfo(text, "c%d, $1, $2, $3, $4, $5), $1), before_ts%d::%s, after_ts%d::%s", functions->n_by + 1, v, time,
+			 v, time);
+	appendStringInfo(text, ", before%d::%s, after%d::%s) AS line%d", v, value, v, value, v);
+}
+
+static void add_filled_value(StringInfo text, const struct iforest_functions *functions,
+			     const struct iforest_value_column *column, int number)
+{
+	const char *aggregate = column->shown->aggregate;
+	int v = (int)(column->value - functions->values), count = column_of(functions, column->value, "count");
+	bool is_count = strcmp(aggregate, "count") == 0, is_average = strcmp(aggregate, "avg") == 0;
+	const char *type = format_type_be(is_average ? line_type(column->value->type) : column->value->type);
+
+	if (is_count) {
+		appendStringInfo(text, ", coalesce(c%d, 0)", number);
+		return;
+	}
+	if (column->shown->is_variance || (column->shown->is_summed && !is_average)) {
+		appendStringInfo(text, ", c%d", number);
+		return;
+	}
+	appendStringInfo(text, ", CASE WHEN c%d > 0 THEN c%d WHEN $6 = 'last' THEN ", count, number);
+	if (column->shown->is_ctid) {
+		appendStringInfo(text, "before_ctid%d END", v);
+	} else if (strstr(aggregate, "_time")) {
+		appendStringInfo(text, "before_ts%d END", v);
+	} else {
+		appendStringInfo(text, "before%d::%s ELSE line%d::%s END", v, type, v, type);
+	}
+}
+
+static void add_carried(StringInfo text, const struct iforest_functions *functions)
+{
+	int bucket = functions->n_by + 1, number = functions->n_by + 7;
+	ListCell *cell;
+
+	iforest_add_text(text, "SELECT ");
+	iforest_add_numbers(text, 1, bucket);
+	iforest_add_text(text, ", ");
+	iforest_add_bounds(text, functions, psprintf("c%d", bucket));
+	appendStringInfo(text, ", coalesce(c%d, 0), c%d, c%d", bucket + 3, bucket + 4, bucket + 5);
+	foreach(cell, value_columns(functions, IFOREST_WINDOW_PLAIN))
+		add_filled_value(text, functions, lfirst(cell), number++);
+	iforest_add_text(text, " FROM (SELECT n.*");
+	for (int v = 0; v < functions->n_values; v++)
+		add_line(text, functions, v);
+	iforest_add_text(text, " FROM (");
+	add_row(text, functions);
+	iforest_add_text(text, ") AS n) AS f");
 }

@@ -10,12 +10,13 @@
  * where fill is asked for, and a fourth carries values into them, also from before the window. Gates are known when planning,
  * or else asked once: the arms that are not asked for are not run. What is long and asked for seldom is a function of its own:
  * a part. */
-#ifndef IFOREST_PG_FUNCTION_TEXTS_H
-#define IFOREST_PG_FUNCTION_TEXTS_H
+#ifndef IFP_SQL_SQLGEN_H
+#define IFP_SQL_SQLGEN_H
 
 #include "pg_ext/base/engine.h"
 
 #include "access/tupdesc.h"
+#include "lib/stringinfo.h"
 #include "nodes/pg_list.h"
 
 #include "core/model/aggregate.h"
@@ -58,5 +59,71 @@ struct iforest_functions {
  * given. */
 char *iforest_window_fill_query(const struct iforest_functions *functions);
 char *iforest_window_query(const struct iforest_functions *functions, TupleDesc columns);
+
+/* What the queries of an index's functions have in common: names of columns, and pieces of text. Not for
+ * others. */
+
+/* Output columns and arguments of one function. */
+struct iforest_names {
+	const struct iforest_functions *functions;
+	List *taken;
+};
+
+/* Raise an error where a name is too long, or taken. The list ends with NULL. */
+void iforest_take_name(struct iforest_names *names, const char *name);
+void iforest_take_names(struct iforest_names *names, const char *const *list);
+
+/* The name, with a prefix where it is taken; quoted. */
+const char *iforest_take_column(struct iforest_names *names, const char *prefix, const char *name);
+
+/* As it is: names are no formats. */
+void iforest_add_text(StringInfo text, const char *piece);
+
+/* A call of this extension's function up to its first argument. */
+void iforest_add_call(StringInfo text, const struct iforest_functions *functions, const char *name);
+
+/* The number of a time's bucket; both bounds of a bucket; the last time before t1. */
+void iforest_add_bucket_of(StringInfo text, const struct iforest_functions *functions, const char *time);
+void iforest_add_bounds(StringInfo text, const struct iforest_functions *functions, const char *bucket);
+void iforest_add_last(StringInfo text, const struct iforest_functions *functions);
+
+void iforest_add_gates(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_filled);
+
+/* A part of the index's function, after UNION ALL: of that name's end, with these columns, where $6 is one of those. It is a
+ * function of its own, so that all others need not be planned with it: it is put in the place of the call only where $6 is
+ * known to be one. */
+void iforest_add_part(StringInfo text, const struct iforest_functions *functions, const char *suffix, const char *fills,
+		      TupleDesc columns);
+
+/* The condition of a partial index, after a word. */
+void iforest_add_predicate(StringInfo text, const struct iforest_functions *functions, const char *word);
+
+/* The columns and arms of the query of windows, for those that write it. Not for others. */
+
+/* What is shown of value column v: the aggregate, and the name, into which its own is put. */
+struct iforest_shown {
+	const char *name, *aggregate;
+	bool is_own;      /* of the extension, and of a row */
+	bool is_ctid;     /* not of a partitioned table */
+	bool is_summed;   /* only of numbers */
+	bool is_variance; /* only where squares are kept */
+	bool is_zero;     /* where filled with zeros */
+	bool is_hidden;   /* gathered to be carried into other buckets, and not shown */
+};
+
+/* One of the columns of value v. */
+struct iforest_value_column {
+	const struct iforest_sqlgen_column *value;
+	const struct iforest_shown *shown;
+};
+
+/* What is done with buckets without rows, or values. */
+enum iforest_window_fill { IFOREST_WINDOW_PLAIN, IFOREST_WINDOW_FILLED, IFOREST_WINDOW_CARRIED };
+
+/* c<from>, ... c<to>; and in parentheses, for an alias. */
+void iforest_add_numbers(StringInfo text, int from, int to);
+void iforest_add_columns(StringInfo text, int from, int to);
+
+void iforest_add_all_buckets(StringInfo text, const struct iforest_functions *functions, int n_columns);
 
 #endif

@@ -1,6 +1,6 @@
 /* function_overlap.h -- Not for others. */
-#ifndef IFOREST_PG_FUNCTION_OVERLAP_H
-#define IFOREST_PG_FUNCTION_OVERLAP_H
+#ifndef IFP_SQL_SQLGEN_OVERLAP_H
+#define IFP_SQL_SQLGEN_OVERLAP_H
 
 #include "pg_ext/sql/sqlgen.h"
 

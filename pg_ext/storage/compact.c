@@ -1,9 +1,57 @@
 #include "pg_ext/storage/compact.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/pg_database.h"
+#include "catalog/pg_proc.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+
+#include "core/page/node.h"
+#include "core/run/compact.h"
+#include "core/run/remove.h"
 #include "core/run/writer.h"
+#include "pg_ext/base/engine.h"
+#include "pg_ext/base/test_points.h"
+#include "pg_ext/storage/index.h"
 #include "pg_ext/storage/locks.h"
 #include "pg_ext/storage/pending.h"
-#include "pg_ext/storage/compact_private.h"
+#include "pg_ext/storage/sidecar.h"
+
+/* Makes closed chains into runs: those whose lock is free, or all of them (`wait`) up to and including those closed before
+ * the call. Sorts in memory, a chain at a time. Returns the number of chains sealed. */
+static uint32 flush_chains(struct iforest_index *index, bool wait);
+
+/* A background worker that merges one index and ends; sooner, with an error in the server's log, where somebody
+ * waits for the table, the index or the database, and at once where the table is locked: another is asked for when there are
+ * more rows. */
+
+/* Asks for a worker; does nothing if there is none to be had, or this backend has asked within the last seconds. The index
+ * must be committed. */
+static void worker_start(Relation index);
+
+/* What the worker runs. */
+extern PGDLLEXPORT void iforest_worker_main(Datum argument);
+
+/* Merges once what the policy chooses among what may be merged now, of at most most_pages source pages. Returns false if
+ * there is more to merge that nobody is at. index is refreshed. */
+static bool merge_some(struct iforest_index *index, uint64 most_pages);
+
+/* Is the manifest so long that no more runs should be sealed before some are merged? index has been refreshed. */
+static bool is_crowded(const struct iforest_index *index);
 
 struct entries {
 	struct iforest_entry *items;
@@ -78,7 +126,7 @@ static bool seal_chain(struct iforest_index *index, uint32 clock)
 	return true;
 }
 
-uint32 iforest_flush_chains(struct iforest_index *index, bool wait)
+static uint32 flush_chains(struct iforest_index *index, bool wait)
 {
 	uint32 clocks[IFOREST_MAX_CLOSED], n_clocks, n_sealed = 0;
 
@@ -97,4 +145,400 @@ uint32 iforest_flush_chains(struct iforest_index *index, bool wait)
 		iforest_unlock(index->relation, clocks[i], ExclusiveLock);
 	}
 	return n_sealed;
+}
+
+/* Runs of more than CAP_PAGES (1 GiB) that lie apart are left alone. An inserting backend merges FOREGROUND_PAGES at a time,
+ * and more only where runs have piled up because nobody else merges. */
+enum { CAP_PAGES = 131072, FOREGROUND_PAGES = 1024 };
+
+/* ---- the maintenance lock ---- */
+
+static void repair_runs(struct iforest_index *index)
+{
+	for (uint32 r = 0; r < index->manifest.n_runs; r++)
+		if (index->manifest.runs[r].removal_in_progress) {
+			iforest_index_require(index, iforest_run_repair(&index->store, &index->manifest,
+									index->manifest.runs[r].place.run_id));
+			r = UINT32_MAX; /* the list may be another now */
+		}
+}
+
+/* Says that everything numbered so far is the holder's business. The lock on younger runs makes sure that nobody is merging
+ * any of them. */
+static void renew_worklist(struct iforest_index *index)
+{
+	iforest_set_worklist(index->relation);
+	iforest_unlock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+	iforest_index_refresh(index);
+}
+
+static bool is_crowded(const struct iforest_index *index)
+{
+	return index->meta.manifest_bytes > IFOREST_SLOT_PAGES * IFOREST_CONTENT_BYTES / 4 * 3;
+}
+
+/* Everything that has been appended is to be in a run; the list of closed chains may be too full to take all at once. Where
+ * there is hardly room for another run, all that there are become one first. */
+static void seal_all(struct iforest_index *index)
+{
+	for (bool all_closed = false; !all_closed;) {
+		iforest_index_refresh(index);
+		if (is_crowded(index)) {
+			iforest_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+			renew_worklist(index);
+			iforest_merge_all(index, true);
+		}
+		all_closed = iforest_pending_close(index->relation, true);
+		iforest_pause("chains closed");
+		(void)flush_chains(index, true);
+	}
+}
+
+bool iforest_maintenance_begin(struct iforest_index *index, bool wait)
+{
+	Relation relation = index->relation;
+
+	if (!wait && !iforest_try_lock(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock))
+		return false;
+	if (wait) {
+		iforest_lock(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
+		seal_all(index);
+		iforest_lock(relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+	} else if (!iforest_try_lock(relation, IFOREST_LOCK_NEWER, ExclusiveLock)) {
+		iforest_unlock(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
+		return false;
+	}
+	renew_worklist(index);
+	if (wait)
+		repair_runs(index);
+	return true;
+}
+
+void iforest_maintenance_end(struct iforest_index *index)
+{
+	iforest_unlock(index->relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
+}
+
+/* ---- merging ---- */
+
+/* Which runs the policy would merge, among those that are older (or not older) than the worklist. run_ids has room for all. */
+static uint32 choose(struct iforest_index *index, bool older, uint64 most_pages, uint64 *run_ids)
+{
+	struct iforest_manifest *manifest = &index->manifest;
+	struct iforest_merge_candidate *candidates = palloc0((manifest->n_runs + 1) * sizeof *candidates);
+	uint64 *ids = palloc((manifest->n_runs + 1) * sizeof *ids);
+	uint32 *chosen = palloc((manifest->n_runs + 1) * sizeof *chosen);
+	struct iforest_merge_settings settings = { .fan_in = IFOREST_USUAL_FAN_IN,
+						   .most_pages = most_pages,
+						   .cap_pages = is_crowded(index) ? UINT64_MAX : CAP_PAGES };
+	uint32 n = 0, n_chosen;
+
+	for (uint32 r = 0; r < manifest->n_runs; r++) {
+		const struct iforest_run *run = &manifest->runs[r];
+		struct iforest_node node;
+
+		/* a run whose removal was cut off is left to whoever may take the time to repair it */
+		if ((iforest_run_clock(run) < index->meta.worklist_below) != older || run->removal_in_progress)
+			continue;
+		iforest_node_read(&node, &manifest->fields, run->root);
+		ids[n] = run->place.run_id;
+		candidates[n++] = (struct iforest_merge_candidate){ .n_pages = iforest_run_pages(manifest, run),
+			.n_rows = node.aggregate.n_rows, .n_dead = node.aggregate.n_dead,
+			.low = node.aggregate.lowest_block, .high = node.aggregate.highest_block };
+	}
+	n_chosen = iforest_merge_choose(candidates, n, &settings, chosen);
+	for (uint32 i = 0; i < n_chosen; i++)
+		run_ids[i] = ids[chosen[i]];
+	pfree(candidates);
+	pfree(ids);
+	pfree(chosen);
+	return n_chosen;
+}
+
+static void merge_runs(struct iforest_index *index, const uint64 *run_ids, uint32 n_runs)
+{
+	struct iforest_run merged;
+
+	iforest_index_require(index, iforest_runs_merge(&index->store, &index->manifest, run_ids, n_runs, &merged));
+}
+
+/* All runs of the worklist, unless they are one already, and whole. */
+static uint32 choose_all(const struct iforest_index *index, uint64 *run_ids)
+{
+	bool has_dead = false;
+	uint32 n = 0;
+
+	for (uint32 r = 0; r < index->manifest.n_runs; r++) {
+		const struct iforest_run *run = &index->manifest.runs[r];
+
+		if (iforest_run_clock(run) >= index->meta.worklist_below)
+			continue;
+		run_ids[n++] = run->place.run_id;
+		has_dead = has_dead || iforest_node_dead(run->root) > 0;
+	}
+	return n > 1 || has_dead ? n : 0;
+}
+
+void iforest_merge_all(struct iforest_index *index, bool complete)
+{
+	uint64 *run_ids = palloc(IFOREST_MAX_RUNS * sizeof *run_ids);
+	uint32 n = complete ? choose_all(index, run_ids) : choose(index, true, UINT64_MAX, run_ids);
+
+	while (n > 0) {
+		merge_runs(index, run_ids, n);
+		/* what was merged bears a new number */
+		iforest_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+		renew_worklist(index);
+		n = complete ? 0 : choose(index, true, UINT64_MAX, run_ids);
+	}
+	pfree(run_ids);
+}
+
+/* The lock that was got decides whose runs are merged. */
+static bool merge_under_lock(struct iforest_index *index, bool older, uint64 most_pages)
+{
+	/* others may name more runs meanwhile */
+	uint64 *run_ids = palloc(IFOREST_MAX_RUNS * sizeof *run_ids);
+	uint32 n = choose(index, older, most_pages, run_ids);
+	bool is_done;
+
+	if (n > 0)
+		merge_runs(index, run_ids, n);
+	is_done = choose(index, older, UINT64_MAX, run_ids) == 0;
+	pfree(run_ids);
+	return is_done;
+}
+
+static bool merge_some(struct iforest_index *index, uint64 most_pages)
+{
+	bool is_done = true;
+
+	if (iforest_maintenance_begin(index, false)) {
+		is_done = merge_under_lock(index, true, most_pages);
+		iforest_maintenance_end(index);
+	} else if (iforest_try_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock)) {
+		/* somebody is at work on the older runs, who will see to what is too much for us */
+		iforest_index_refresh(index);
+		(void)merge_under_lock(index, false, most_pages);
+		iforest_unlock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+	}
+	return is_done;
+}
+
+void iforest_after_append(Relation relation, bool background)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest seal", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(context);
+	struct iforest_index *index = palloc(sizeof *index);
+	bool is_unshared = iforest_is_unshared(relation);
+	uint64 most_pages;
+
+	iforest_index_open(index, relation);
+	iforest_index_refresh(index);
+	/* in a crowd of runs that nobody may merge just now, the chain grows. Where there is no room for another closed
+	 * chain, sealing the others makes some */
+	if (!is_crowded(index)) {
+		(void)iforest_pending_close(relation, false);
+		(void)flush_chains(index, false);
+		iforest_index_refresh(index);
+	}
+	/* nobody else can merge what only this transaction sees */
+	most_pages = is_unshared ? UINT64_MAX : iforest_merge_bound(FOREGROUND_PAGES, index->manifest.n_runs);
+	if (index->manifest.n_runs >= IFOREST_USUAL_FAN_IN && !merge_some(index, most_pages) && background &&
+	    !is_unshared)
+		worker_start(relation);
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(context);
+}
+
+/* ---- space ---- */
+
+void iforest_reclaim(struct iforest_index *index)
+{
+	Relation relation = index->relation;
+	Buffer buffer;
+	const struct iforest_meta *meta;
+	uint32 *owners, n = 0;
+
+	if (!iforest_try_lock(relation, IFOREST_LOCK_NEWER, ExclusiveLock))
+		return;
+	if (iforest_try_lock(relation, IFOREST_LOCK_WRITING, ExclusiveLock)) {
+		iforest_index_refresh(index);
+		owners = palloc((index->manifest.n_runs + IFOREST_CHAINS + IFOREST_MAX_CLOSED) * sizeof *owners);
+		for (uint32 r = 0; r < index->manifest.n_runs; r++)
+			owners[n++] = iforest_run_clock(&index->manifest.runs[r]);
+		/* while the metapage is locked no chain is begun */
+		buffer = iforest_meta_lock(relation, BUFFER_LOCK_SHARE);
+		meta = (const struct iforest_meta *)iforest_content(BufferGetPage(buffer));
+		for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+			owners[n++] = meta->open[c].clock;
+		for (uint32 c = 0; c < meta->n_closed; c++)
+			owners[n++] = meta->closed[c].clock;
+		(void)iforest_space_sweep(relation, owners, n);
+		UnlockReleaseBuffer(buffer);
+		iforest_unlock(relation, IFOREST_LOCK_WRITING, ExclusiveLock);
+	}
+	iforest_unlock(relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+}
+
+enum { SECONDS_BETWEEN = 10, MILLISECONDS_BETWEEN_LOOKS = 50 };
+
+/* Of so many indexes a session knows when it has asked for a worker: a table may have several. */
+enum { REMEMBERED = 16 };
+struct asked {
+	Oid index;
+	TimestampTz time;
+};
+
+/* What the worker needs to know; it goes by bgw_extra. */
+struct order {
+	Oid database, heap, index;
+};
+
+/* Where the access method's functions are loaded from: the server may have been told to look for extensions elsewhere. */
+static void find_library(Relation index, char *library, Size n_bytes)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(index->rd_amhandler));
+	bool is_null;
+	Datum name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", index->rd_amhandler);
+	name = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &is_null);
+	if (!is_null)
+		text_to_cstring_buffer(DatumGetTextPP(name), library, n_bytes);
+	ReleaseSysCache(tuple);
+}
+
+static void worker_start(Relation index)
+{
+	static struct asked all_asked[REMEMBERED];
+	struct asked *asked = &all_asked[RelationGetRelid(index) % REMEMBERED];
+	struct order order = { .database = MyDatabaseId, .heap = index->rd_index->indrelid,
+			       .index = RelationGetRelid(index) };
+	TimestampTz now = GetCurrentTimestamp();
+	BackgroundWorker worker = { .bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+				    .bgw_start_time = BgWorkerStart_RecoveryFinished,
+				    .bgw_restart_time = BGW_NEVER_RESTART };
+
+	if (asked->index == order.index && !TimestampDifferenceExceeds(asked->time, now, SECONDS_BETWEEN * 1000))
+		return;
+	asked->index = order.index;
+	asked->time = now;
+	snprintf(worker.bgw_name, BGW_MAXLEN, "iforest merge of %s", RelationGetRelationName(index));
+	strlcpy(worker.bgw_type, "iforest merge", BGW_MAXLEN);
+	find_library(index, worker.bgw_library_name, sizeof worker.bgw_library_name);
+	strlcpy(worker.bgw_function_name, "iforest_worker_main", sizeof worker.bgw_function_name);
+	memcpy(worker.bgw_extra, &order, sizeof order);
+	(void)RegisterDynamicBackgroundWorker(&worker, NULL);
+}
+
+/* Is that waiting for a lock on the table, or on the index, that ours does not go with? */
+static bool wants_table(const LockInstanceData *lock, Oid table, Oid index)
+{
+	return lock->waitLockMode != NoLock && lock->locktag.locktag_type == LOCKTAG_RELATION &&
+	       lock->locktag.locktag_field1 == MyDatabaseId &&
+	       (lock->locktag.locktag_field2 == table || lock->locktag.locktag_field2 == index) &&
+	       DoLockModesConflict(lock->waitLockMode, RowExclusiveLock);
+}
+
+/* Is that waiting for the end of our transaction, as who does something CONCURRENTLY does? */
+static bool wants_end(const LockInstanceData *lock)
+{
+	VirtualTransactionId own;
+	LOCKTAG of_own;
+
+	GET_VXID_FROM_PGPROC(own, *MyProc);
+	SET_LOCKTAG_VIRTUALTRANSACTION(of_own, own);
+	return lock->waitLockMode != NoLock && memcmp(&lock->locktag, &of_own, sizeof of_own) == 0;
+}
+
+/* Who drops, renames or copies a database has locked it, and for five seconds waits that nobody else is in it. */
+static bool wants_database(const LockInstanceData *lock)
+{
+	return lock->locktag.locktag_type == LOCKTAG_OBJECT && lock->locktag.locktag_field1 == InvalidOid &&
+	       lock->locktag.locktag_field2 == DatabaseRelationId && lock->locktag.locktag_field3 == MyDatabaseId &&
+	       lock->holdMask >= LOCKBIT_ON(ShareLock);
+}
+
+/* What others wait for; NULL: for nothing. */
+static const char *wanted_by_others(Oid table, Oid index)
+{
+	LockData *locks = GetLockStatusData();
+	const char *wanted = NULL;
+
+	for (int i = 0; i < locks->nelements && !wanted; i++) {
+		if (wants_table(&locks->locks[i], table, index) || wants_end(&locks->locks[i]))
+			wanted = "it or for its table";
+		else if (wants_database(&locks->locks[i]))
+			wanted = "its database";
+	}
+	pfree(locks->locks);
+	pfree(locks);
+	return wanted;
+}
+
+/* A merge that nobody asked for may last minutes. Whoever wants to change the table or the index would wait for it, and behind
+ * him all who only want to read; and a database could not be dropped. */
+static void give_way(struct iforest_index *index)
+{
+	static TimestampTz last_look;
+	TimestampTz now = GetCurrentTimestamp();
+	const char *wanted;
+
+	if (!TimestampDifferenceExceeds(last_look, now, MILLISECONDS_BETWEEN_LOOKS))
+		return;
+	last_look = now;
+	/* no row of any table is kept from being removed by who has only looked into catalogs */
+	InvalidateCatalogSnapshot();
+	wanted = wanted_by_others(index->relation->rd_index->indrelid, RelationGetRelid(index->relation));
+	if (wanted)
+		ereport(ERROR, errcode(ERRCODE_QUERY_CANCELED),
+			errmsg("index \"%s\" is not merged now: others wait for %s", RelationGetRelationName(index->relation),
+			       wanted));
+}
+
+/* Schema changes wait for us, but we not for them: whoever is at one, and inserts many rows besides, would have all workers of
+ * the server wait for him. */
+static Relation open_unless_locked(Oid oid)
+{
+	return ConditionalLockRelationOid(oid, RowExclusiveLock) ? try_relation_open(oid, NoLock) : NULL;
+}
+
+void iforest_worker_main(Datum argument)
+{
+	struct order order;
+	Relation heap, relation = NULL;
+
+	(void)argument;
+	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof order);
+	/* what is there otherwise raises an error where the signal comes, if need be in a critical section */
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	/* as no particular role: nothing of a user's is run, and an owner may be unable to log in */
+	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid, 0);
+	iforest_allow_any_duration();
+	StartTransactionCommand();
+	heap = open_unless_locked(order.heap);
+	if (heap)
+		relation = open_unless_locked(order.index);
+	if (relation && relation->rd_index && relation->rd_index->indisvalid && relation->rd_index->indrelid == order.heap) {
+		struct iforest_index *index = palloc(sizeof *index);
+
+		pgstat_report_activity(STATE_RUNNING, "merging runs of an iforest index");
+		iforest_index_open(index, relation);
+		index->before_page = give_way;
+		if (iforest_maintenance_begin(index, false)) {
+			/* what workers before left that gave way */
+			iforest_reclaim(index);
+			iforest_merge_all(index, false);
+			iforest_shelf_keep(index);
+			iforest_maintenance_end(index);
+		}
+	}
+	if (relation)
+		relation_close(relation, RowExclusiveLock);
+	if (heap)
+		relation_close(heap, RowExclusiveLock);
+	CommitTransactionCommand();
 }

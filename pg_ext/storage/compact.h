@@ -1,6 +1,6 @@
 /* maintenance.h -- sealing and merging: what keeps the number of runs small. locks.h says who may do what at the same time. */
-#ifndef IFOREST_PG_MAINTENANCE_H
-#define IFOREST_PG_MAINTENANCE_H
+#ifndef IFP_STORAGE_COMPACT_H
+#define IFP_STORAGE_COMPACT_H
 
 #include "pg_ext/storage/index.h"
 

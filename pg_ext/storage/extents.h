@@ -21,8 +21,8 @@
  * Locking: the first page of the list is locked exclusively for every change, other pages of the list only while that is
  * held, the metapage (if at all) before it.
  */
-#ifndef IFOREST_PG_SPACE_H
-#define IFOREST_PG_SPACE_H
+#ifndef IFP_STORAGE_EXTENTS_H
+#define IFP_STORAGE_EXTENTS_H
 
 #include "pg_ext/storage/page.h"
 

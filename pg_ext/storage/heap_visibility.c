@@ -1,11 +1,59 @@
-#include "pg_ext/storage/lasting.h"
 #include "pg_ext/storage/heap_visibility.h"
 
+#include "access/heapam.h"
+#include "access/htup_details.h"
 #include "access/transam.h"
+#include "access/visibilitymapdefs.h"
+#include "access/xlogdefs.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
+#include "storage/block.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "storage/smgr.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapshot.h"
+
+#include "core/base/bits.h"
+#include "pg_ext/base/engine.h"
+#include "pg_ext/base/test_points.h"
+#include "pg_ext/types/values.h"
+
+/* The rows of a heap page, as a snapshot sees them.
+ *
+ * The index knows of a row by its root: the first tuple of a chain of heap-only updates, or the line pointer that leads to it.
+ */
+
+enum { IFOREST_ROOT_WORDS = (MaxHeapTuplesPerPage + 64) / 64 };
+
+struct iforest_roots {
+	bool are_clean;                      /* all are visible, and no line pointer is dead */
+	OffsetNumber last;                   /* line pointer of the page */
+	uint64 visible[IFOREST_ROOT_WORDS];  /* by offset number; told up to the last, and where they are not clean */
+};
+
+/* Looks at a page; or remembers what was seen there, if it is as it was (lasting.h). */
+static void roots_see(Relation heap, Snapshot snapshot, BlockNumber block, struct iforest_roots *roots);
+
+/* What a session has seen on heap pages, remembered from question to question.
+ *
+ * Rows that were just written stand on pages that the visibility map does not vouch for until VACUUM comes, and a dashboard of
+ * the latest rows looks at all of these with each of its questions. What a look finds holds for later ones if each root was
+ * inserted by a transaction that is over, and is either as it was or gone, by deed of a transaction that is over: then it holds
+ * for any snapshot to which these transactions are over, until the page is written. And what is written on a page shows in its
+ * LSN, but for hints, where the table is logged. (It is not in a transaction that has made or emptied the table where wal_level
+ * is minimal, nor of an unlogged table: nothing is remembered then.)
+ */
+
+/* Fills in what was seen on the page when it had this LSN, if it is so for the snapshot, too. */
+static bool lasting_recall(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct iforest_roots *roots);
+
+/* Remembers what was seen on a page, where all was done by `newest` or transactions before it. Where work_mem is used up, what
+ * is known of other pages stays instead, as long as it is of use; then all of it is forgotten. */
+static void lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
+			  const struct iforest_roots *roots);
 
 /* Pages that were appended are neighbours, so what is known of them stands together; those that were updated are not. */
 enum { PAGES_A_GROUP = 8 };
@@ -141,7 +189,7 @@ static struct page_fact *fact_of(Relation heap, BlockNumber block, struct table_
 	return &group->pages[block % PAGES_A_GROUP];
 }
 
-bool iforest_lasting_recall(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct iforest_roots *roots)
+static bool lasting_recall(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct iforest_roots *roots)
 {
 	const struct group *group = find_group(heap, block);
 	const struct page_fact *fact = group ? &group->pages[block % PAGES_A_GROUP] : NULL;
@@ -174,7 +222,7 @@ static void forget(struct table_facts *table, struct page_fact *fact)
 	fact->lsn = InvalidXLogRecPtr;
 }
 
-void iforest_lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
+static void lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
 			  const struct iforest_roots *roots)
 {
 	unsigned n = roots->are_clean ? 0 : n_words(roots->last);
@@ -211,4 +259,462 @@ BlockNumber iforest_lasting_pages(Relation heap, BlockNumber most)
 		return 0;
 	}
 	return table ? table->n_clean : 0;
+}
+
+/* How far ahead tuples are fetched into the caches. */
+enum { TUPLES_AHEAD = 16 };
+
+/* A page being looked at. What is seen there will hold for good if transactions are over that did it, of which `newest` is the
+ * newest. */
+struct look {
+	Relation heap;
+	Snapshot snapshot;
+	Buffer buffer;
+	bool is_lasting;
+	TransactionId newest;
+};
+
+static inline void note_transaction(struct look *look, TransactionId xid)
+{
+	if (TransactionIdPrecedes(look->newest, xid))
+		look->newest = xid;
+}
+
+/* Of a tuple that was committed before any transaction that the snapshot may not see, and not touched since, the
+ * server's functions would say that it is visible. Most tuples are such. */
+static inline bool is_long_visible(struct look *look, HeapTupleHeader tuple)
+{
+	TransactionId xmin = HeapTupleHeaderGetRawXmin(tuple);
+
+	if (!(tuple->t_infomask & HEAP_XMAX_INVALID) || !HeapTupleHeaderXminCommitted(tuple))
+		return false;
+	if (HeapTupleHeaderXminFrozen(tuple))
+		return true;
+	if (!TransactionIdPrecedes(xmin, look->snapshot->xmin))
+		return false;
+	note_transaction(look, xmin);
+	return true;
+}
+
+/* Of one that begins no chain, and was deleted before any transaction that the snapshot may not see, or inserted by one that
+ * came to nothing, they would say that it is not. */
+static inline bool is_long_gone(struct look *look, HeapTupleHeader tuple)
+{
+	TransactionId xmax = HeapTupleHeaderGetRawXmax(tuple);
+
+	if (HeapTupleHeaderIsHotUpdated(tuple))
+		return false;
+	if (HeapTupleHeaderXminInvalid(tuple))
+		return true;
+	if (!(tuple->t_infomask & HEAP_XMAX_COMMITTED) || (tuple->t_infomask & HEAP_XMAX_IS_MULTI) ||
+	    HEAP_XMAX_IS_LOCKED_ONLY(tuple->t_infomask) || !TransactionIdPrecedes(xmax, look->snapshot->xmin))
+		return false;
+	note_transaction(look, xmax);
+	return true;
+}
+
+/* Is the row with this root visible: the tuple itself, or one of its chain of heap-only updates? */
+static bool is_visible(const struct look *look, ItemPointer tid, HeapTupleHeader header, ItemId item)
+{
+	HeapTupleData tuple = { .t_self = *tid, .t_tableOid = RelationGetRelid(look->heap) };
+	bool visible;
+
+	if (!header || HeapTupleHeaderIsHotUpdated(header))
+		return heap_hot_search_buffer(tid, look->heap, look->buffer, look->snapshot, &tuple, NULL, true);
+	tuple.t_data = header;
+	tuple.t_len = ItemIdGetLength(item);
+	visible = HeapTupleSatisfiesVisibility(&tuple, look->snapshot, look->buffer);
+	HeapCheckForSerializableConflictOut(visible, look->heap, &tuple, look->buffer, look->snapshot);
+	return visible;
+}
+
+static inline bool judge_root(struct look *look, Page page, ItemPointer tid, ItemId item)
+{
+	HeapTupleHeader tuple = ItemIdIsNormal(item) ? (HeapTupleHeader)PageGetItem(page, item) : NULL;
+
+	if (ItemIdIsDead(item))
+		return false;
+	if (tuple && IsMVCCSnapshot(look->snapshot)) {
+		if (is_long_visible(look, tuple))
+			return true;
+		if (is_long_gone(look, tuple))
+			return false;
+	}
+	look->is_lasting = false;
+	return is_visible(look, tid, tuple, item);
+}
+
+/* Tuples stand one before the other, which processors foresee less well than the other order. */
+static inline void prefetch_tuple(Page page, OffsetNumber offset, OffsetNumber last)
+{
+	if (offset <= last)
+		__builtin_prefetch((const char *)page + ItemIdGetOffset(PageGetItemId(page, offset)));
+}
+
+static void look_at_page(struct look *look, BlockNumber block, struct iforest_roots *roots)
+{
+	Page page = BufferGetPage(look->buffer);
+	OffsetNumber last = PageGetMaxOffsetNumber(page);
+
+	*roots = (struct iforest_roots){ .are_clean = true, .last = last };
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++) {
+		ItemId item = PageGetItemId(page, offset);
+		ItemPointerData tid;
+
+		prefetch_tuple(page, offset + TUPLES_AHEAD, last);
+		if (!ItemIdIsUsed(item) ||
+		    (ItemIdIsNormal(item) && HeapTupleHeaderIsHeapOnly((HeapTupleHeader)PageGetItem(page, item))))
+			continue;
+		ItemPointerSet(&tid, block, offset);
+		if (judge_root(look, page, &tid, item))
+			roots->visible[offset / 64] |= UINT64CONST(1) << (offset % 64);
+		else
+			roots->are_clean = false;
+	}
+}
+
+static void roots_see(Relation heap, Snapshot snapshot, BlockNumber block, struct iforest_roots *roots)
+{
+	struct look look = { .heap = heap, .snapshot = snapshot, .buffer = ReadBuffer(heap, block),
+			     .newest = FrozenTransactionId };
+	XLogRecPtr lsn;
+
+	LockBuffer(look.buffer, BUFFER_LOCK_SHARE);
+	iforest_test_for_old_snapshot(snapshot, heap, BufferGetPage(look.buffer));
+	lsn = BufferGetLSNAtomic(look.buffer);
+	if (!lasting_recall(heap, block, lsn, snapshot, roots)) {
+		look.is_lasting = true;
+		look_at_page(&look, block, roots);
+		lsn = BufferGetLSNAtomic(look.buffer); /* hints may have been written */
+	}
+	UnlockReleaseBuffer(look.buffer);
+	if (look.is_lasting)
+		lasting_note(heap, block, lsn, look.newest, roots);
+}
+
+/* of the visibility map: two bits a heap block, the lower one says that all is visible */
+enum { BLOCKS_A_BYTE = BITS_PER_BYTE / BITS_PER_HEAPBLOCK, BLOCKS_A_MAP_PAGE = (BLCKSZ - 24) * BLOCKS_A_BYTE };
+StaticAssertDecl(MAXALIGN(SizeOfPageHeaderData) == 24, "pages of the visibility map");
+
+/* A look at a page takes as long as judging this many entries one by one. */
+enum { ROWS_A_LOOK = 48, FEW_LOOKS = 2 };
+
+enum { MAP_WORDS = (BLOCKS_A_MAP_PAGE + 63) / 64 };
+
+/* Bit i of word w: block 64 w + i is unclean. Bit w % 64 of in_words[w / 64]: word w is not 0; for ranges of blocks are wide
+ * where a row came late. */
+struct iforest_map_page {
+	uint32 n_unclean;
+	uint64 unclean[MAP_WORDS];
+	uint64 in_words[(MAP_WORDS + 63) / 64];
+};
+
+struct iforest_looked_block {
+	BlockNumber block;
+	uint32 status;                                    /* the hash table's */
+	struct iforest_roots roots;
+};
+
+#define SH_PREFIX looked
+#define SH_ELEMENT_TYPE struct iforest_looked_block
+#define SH_KEY_TYPE BlockNumber
+#define SH_KEY block
+#define SH_HASH_KEY(table, key) murmurhash32(key)
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+void iforest_visibility_begin(struct iforest_visibility *visibility, Relation heap, Snapshot snapshot, MemoryContext context)
+{
+	*visibility = (struct iforest_visibility){ .heap = heap, .snapshot = snapshot, .context = context };
+	visibility->n_heap_blocks = RelationGetNumberOfBlocks(heap);
+	if (!iforest_is_outlived(snapshot) && smgrexists(RelationGetSmgr(heap), VISIBILITYMAP_FORKNUM))
+		visibility->n_map_blocks = RelationGetNumberOfBlocksInFork(heap, VISIBILITYMAP_FORKNUM);
+	visibility->looked = looked_create(context, 16, NULL);
+}
+
+/* ---- the map ---- */
+
+/* Bit i: the all-visible bit of block i of 32 is not set. */
+static uint32 unclean_of(uint64 map)
+{
+	uint64 bits = ~map & UINT64CONST(0x5555555555555555);
+
+	bits = (bits | bits >> 1) & UINT64CONST(0x3333333333333333);
+	bits = (bits | bits >> 2) & UINT64CONST(0x0f0f0f0f0f0f0f0f);
+	bits = (bits | bits >> 4) & UINT64CONST(0x00ff00ff00ff00ff);
+	bits = (bits | bits >> 8) & UINT64CONST(0x0000ffff0000ffff);
+	return (uint32)(bits | bits >> 16);
+}
+
+/* Of large tables most pages of the map say so. */
+static bool is_all_clean(const uint8_t *map)
+{
+	const uint64 clean = UINT64CONST(0x5555555555555555);
+	uint64 common = clean;
+
+	for (uint32 i = 0; i < BLOCKS_A_MAP_PAGE / 32; i++)
+		common &= iforest_load64(map + 8 * i);
+	return common == clean;
+}
+
+/* Fills in the unclean blocks of a page, all 0 before; where none is there is nothing to fill in, and it returns false. */
+static bool read_map(const struct iforest_visibility *visibility, uint32 number, uint64 *unclean)
+{
+	Buffer buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
+	const uint8_t *map = (const uint8_t *)PageGetContents(BufferGetPage(buffer));
+	bool has_unclean;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	has_unclean = !is_all_clean(map);
+	for (uint32 i = 0; has_unclean && i < BLOCKS_A_MAP_PAGE / 32; i++)
+		unclean[i / 2] |= (uint64)unclean_of(iforest_load64(map + 8 * i)) << (i % 2 * 32);
+	UnlockReleaseBuffer(buffer);
+	return has_unclean;
+}
+
+static void copy_map_page(const struct iforest_visibility *visibility, uint32 number, struct iforest_map_page *page)
+{
+	*page = (struct iforest_map_page){ .n_unclean = 0 };
+	if (number >= visibility->n_map_blocks)
+		for (uint32 w = 0; w < MAP_WORDS; w++)
+			page->unclean[w] = iforest_low_bits(BLOCKS_A_MAP_PAGE - 64 * w);
+	else if (!read_map(visibility, number, page->unclean))
+		return;
+	for (uint32 w = 0; w < MAP_WORDS; w++) {
+		page->n_unclean += iforest_popcount(page->unclean[w]);
+		page->in_words[w / 64] |= (uint64)(page->unclean[w] != 0) << (w % 64);
+	}
+}
+
+static void mark_clean(struct iforest_map_page *page, uint32 bit)
+{
+	uint32 w = bit / 64;
+
+	page->unclean[w] &= ~(UINT64CONST(1) << (bit % 64));
+	page->n_unclean--;
+	if (page->unclean[w] == 0)
+		page->in_words[w / 64] &= ~(UINT64CONST(1) << (w % 64));
+}
+
+/* The first unclean block of a page of the map from `bit` on; BLOCKS_A_MAP_PAGE if there is none. */
+static uint32 next_in_page(const struct iforest_map_page *page, uint32 bit)
+{
+	uint64 word = page->unclean[bit / 64] >> (bit % 64);
+
+	if (word)
+		return bit + iforest_trailing_zeros(word);
+	for (uint32 w = bit / 64 + 1; w < MAP_WORDS; w = (w / 64 + 1) * 64) {
+		word = page->in_words[w / 64] >> (w % 64);
+		if (word) {
+			w += iforest_trailing_zeros(word);
+			return 64 * w + iforest_trailing_zeros(page->unclean[w]);
+		}
+	}
+	return BLOCKS_A_MAP_PAGE;
+}
+
+static struct iforest_map_page *map_page(struct iforest_visibility *visibility, uint32 number)
+{
+	if (number >= visibility->n_pages) {
+		uint32 n = Max(number + 1, 2 * visibility->n_pages);
+		struct iforest_map_page **pages = MemoryContextAllocZero(visibility->context, n * sizeof *pages);
+
+		if (visibility->pages) {
+			memcpy(pages, visibility->pages, visibility->n_pages * sizeof *pages);
+			pfree(visibility->pages);
+		}
+		visibility->pages = pages;
+		visibility->n_pages = n;
+	}
+	if (!visibility->pages[number]) {
+		struct iforest_map_page *page = MemoryContextAlloc(visibility->context, sizeof *page);
+
+		copy_map_page(visibility, number, page);
+		visibility->pages[number] = page;
+		iforest_pause("map read");
+	}
+	return visibility->pages[number];
+}
+
+static bool is_clean(struct iforest_visibility *visibility, BlockNumber block)
+{
+	const struct iforest_map_page *page = map_page(visibility, block / BLOCKS_A_MAP_PAGE);
+
+	block %= BLOCKS_A_MAP_PAGE;
+	return page->n_unclean == 0 || !(page->unclean[block / 64] >> (block % 64) & 1);
+}
+
+/* ---- looking at a heap page ---- */
+
+/* What was seen in a block that was looked at and is not clean; NULL where it was not. */
+static const struct iforest_looked_block *find_looked(struct iforest_visibility *visibility, BlockNumber block)
+{
+	struct iforest_looked_block *found;
+
+	if (visibility->recent && visibility->recent->block == block)
+		return visibility->recent;
+	found = looked_lookup(visibility->looked, block);
+	if (found)
+		visibility->recent = found;
+	return found;
+}
+
+/* Looks at a block that has not been looked at. */
+static const struct iforest_looked_block *look(struct iforest_visibility *visibility, BlockNumber block)
+{
+	struct iforest_looked_block *kept;
+	struct iforest_roots roots;
+	bool found;
+
+	CHECK_FOR_INTERRUPTS();
+	iforest_pause("heap looked at");
+	roots_see(visibility->heap, visibility->snapshot, block, &roots);
+	visibility->n_looks++;
+	if (roots.are_clean) {
+		mark_clean(map_page(visibility, block / BLOCKS_A_MAP_PAGE), block % BLOCKS_A_MAP_PAGE);
+		return NULL;
+	}
+	kept = looked_insert(visibility->looked, block, &found);
+	kept->roots = roots;
+	visibility->recent = kept;
+	return kept;
+}
+
+/* ---- the questions ---- */
+
+/* The first unclean block from `block` to highest; highest + 1 if there is none. */
+static uint64 next_unclean(struct iforest_visibility *visibility, uint64 block, BlockNumber highest)
+{
+	while (block <= highest) {
+		uint32 first = (uint32)(block % BLOCKS_A_MAP_PAGE);
+		const struct iforest_map_page *page = map_page(visibility, (uint32)(block / BLOCKS_A_MAP_PAGE));
+		uint32 bit = page->n_unclean ? next_in_page(page, first) : BLOCKS_A_MAP_PAGE;
+
+		block += bit - first;
+		if (bit < BLOCKS_A_MAP_PAGE)
+			return Min(block, (uint64)highest + 1);
+	}
+	return (uint64)highest + 1;
+}
+
+/* Of a clean block, where the clean ones that follow on end, as far as the page of the map that it is in tells. */
+static uint64 clean_end(struct iforest_visibility *visibility, BlockNumber block)
+{
+	BlockNumber last =
+		Min(block / BLOCKS_A_MAP_PAGE * BLOCKS_A_MAP_PAGE + BLOCKS_A_MAP_PAGE, visibility->n_heap_blocks) - 1;
+
+	return next_unclean(visibility, block, last);
+}
+
+bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest,
+				  uint64 n_rows)
+{
+	uint64 most_looks = Max(n_rows / ROWS_A_LOOK, FEW_LOOKS), n_looks = 0;
+
+	if (highest < lowest || (lowest >= visibility->clean_from && highest < visibility->clean_to))
+		return true;
+	if (highest >= visibility->n_heap_blocks)
+		return false;
+	/* first whether looking could help, so that none is looked at in vain */
+	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
+	     block = next_unclean(visibility, block + 1, highest))
+		if (++n_looks > most_looks || find_looked(visibility, (BlockNumber)block))
+			return false;
+	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
+	     block = next_unclean(visibility, block + 1, highest))
+		if (look(visibility, (BlockNumber)block))
+			return false;
+	visibility->clean_from = lowest;
+	visibility->clean_to = clean_end(visibility, highest);
+	return true;
+}
+
+/* What is visible in a block; NULL: all that the index has of it. */
+static const struct iforest_looked_block *visible_in(struct iforest_visibility *visibility, BlockNumber block)
+{
+	static const struct iforest_looked_block nothing;
+	const struct iforest_looked_block *looked;
+
+	if (block >= visibility->n_heap_blocks)
+		return &nothing;
+	if (is_clean(visibility, block))
+		return NULL;
+	looked = find_looked(visibility, block);
+	return looked ? looked : look(visibility, block);
+}
+
+static inline bool has(const struct iforest_looked_block *looked, uint32 offset)
+{
+	return !looked || (offset <= looked->roots.last && looked->roots.visible[offset / 64] >> (offset % 64) & 1);
+}
+
+bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
+{
+	return has(visible_in(visibility, (BlockNumber)(ref >> 16)), (uint32)(ref & 0xffff));
+}
+
+bool iforest_visibility_refs_gone(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest, int64 *refs,
+				  unsigned most, unsigned *n_refs)
+{
+	*n_refs = 0;
+	if (highest >= visibility->n_heap_blocks)
+		return false;
+	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
+	     block = next_unclean(visibility, block + 1, highest)) {
+		const struct iforest_looked_block *looked = visible_in(visibility, (BlockNumber)block);
+
+		for (uint32 w = 0; looked && w <= looked->roots.last / 64u; w++) {
+			uint64 gone = ~looked->roots.visible[w] & iforest_low_bits(Min(looked->roots.last + 1 - 64 * w, 64));
+
+			if (w == 0)
+				gone &= ~UINT64CONST(1); /* offsets begin with 1 */
+			for (; gone; gone &= gone - 1) {
+				if (*n_refs == most)
+					return false;
+				refs[(*n_refs)++] = (int64)(block << 16 | (64 * w + iforest_trailing_zeros(gone)));
+			}
+		}
+	}
+	return true;
+}
+
+uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const int64 *refs, uint64 asked)
+{
+	const struct iforest_looked_block *looked = NULL;
+	BlockNumber last = 0;
+	uint64 visible = asked;
+	bool has_last = false;
+
+	for (; asked; asked &= asked - 1) {
+		unsigned i = iforest_trailing_zeros(asked);
+		BlockNumber block = (BlockNumber)(refs[i] >> 16);
+
+		/* neighbours are of one block, as a rule */
+		if (!has_last || block != last) {
+			looked = visible_in(visibility, block);
+			last = block;
+			has_last = true;
+		}
+		if (!has(looked, (uint32)(refs[i] & 0xffff)))
+			visible &= ~(UINT64CONST(1) << i);
+	}
+	return visible;
+}
+
+void iforest_visible_ctid(Relation heap, Snapshot snapshot, ItemPointer tid)
+{
+	ItemPointerData root = *tid;
+	Buffer buffer = ReadBuffer(heap, ItemPointerGetBlockNumber(tid));
+	HeapTupleData tuple;
+	bool found;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	found = heap_hot_search_buffer(tid, heap, buffer, snapshot, &tuple, NULL, true);
+	UnlockReleaseBuffer(buffer);
+	if (!found)
+		elog(ERROR, "row (%u,%u) of table \"%s\" is not visible", ItemPointerGetBlockNumber(&root),
+		     ItemPointerGetOffsetNumber(&root), RelationGetRelationName(heap));
 }

@@ -10,8 +10,8 @@
  * its entries. The argument: an entry that was read stood in the index before the map was. Its row's insertion had cleared the
  * bit; where it is set again the row is visible to everybody, or was dead and has been removed, which raises the epoch.
  */
-#ifndef IFOREST_PG_VISIBILITY_H
-#define IFOREST_PG_VISIBILITY_H
+#ifndef IFP_STORAGE_HEAP_VISIBILITY_H
+#define IFP_STORAGE_HEAP_VISIBILITY_H
 
 #include "pg_ext/base/engine.h"
 

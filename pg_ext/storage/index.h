@@ -1,6 +1,6 @@
 /* index.h -- an index opened for work: its metapage and manifest as of one moment, and core's pager over its blocks. */
-#ifndef IFOREST_PG_INDEX_H
-#define IFOREST_PG_INDEX_H
+#ifndef IFP_STORAGE_INDEX_H
+#define IFP_STORAGE_INDEX_H
 
 #include "core/run/manifest.h"
 #include "pg_ext/storage/meta.h"

@@ -21,8 +21,8 @@
  * else may merge. What is appended later goes into chains opened after that, which may be sealed, and merged under NEWER,
  * while the vacuum is at work.
  */
-#ifndef IFOREST_PG_LOCKS_H
-#define IFOREST_PG_LOCKS_H
+#ifndef IFP_STORAGE_LOCKS_H
+#define IFP_STORAGE_LOCKS_H
 
 #include "pg_ext/base/engine.h"
 

@@ -7,8 +7,8 @@
  * The manifest (core/run/manifest.h) may be larger than a page. It lies in one of two slots of pages; a publish writes the other
  * slot and then turns the metapage to it, together with the chains that the new manifest replaces. Readers copy the metapage
  * and then the slot, and know by the manifest's id and checksum whether the slot was overwritten meanwhile. */
-#ifndef IFOREST_PG_META_H
-#define IFOREST_PG_META_H
+#ifndef IFP_STORAGE_META_H
+#define IFP_STORAGE_META_H
 
 #include "pg_ext/storage/page.h"
 

@@ -28,8 +28,8 @@
  *   run      checksum, counts, offsets           core/page/leaf.c, core/page/node_slice.c; whose page it is: pager.c lock_page()
  *   sketch   length, number, entries             sketch_pages.c  length within the file; sketches one after the other
  */
-#ifndef IFOREST_PG_PAGE_H
-#define IFOREST_PG_PAGE_H
+#ifndef IFP_STORAGE_PAGE_H
+#define IFP_STORAGE_PAGE_H
 
 #include "pg_ext/base/engine.h"
 

@@ -6,8 +6,8 @@
  * A series is written, and its record logged, before the first entry that bears its id; it stays when that entry's
  * transaction fails. Without by columns there is one series, 0, and no page.
  */
-#ifndef IFOREST_PG_SERIES_PAGES_H
-#define IFOREST_PG_SERIES_PAGES_H
+#ifndef IFP_STORAGE_SERIES_DICT_H
+#define IFP_STORAGE_SERIES_DICT_H
 
 #include "pg_ext/storage/meta.h"
 #include "pg_ext/storage/extents.h"

@@ -1,12 +1,68 @@
-#include "pg_ext/storage/sketch_pages.h"
+#include "pg_ext/storage/sidecar.h"
 
 #include "access/xloginsert.h"
 #include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "core/base/bits.h"
-#include "core/page/page.h"
 #include "core/base/xxh64.h"
+#include "core/page/page.h"
 #include "pg_ext/base/test_points.h"
+#include "pg_ext/storage/index.h"
+
+/* The sketches kept of a run (core/query/sketch_scan.h), on pages of its own after its last one.
+ *
+ * They are a stream of bytes, cut into pages of kind IFOREST_KIND_SKETCH, which bear the run's clock number as owner and go
+ * with the run. They are written as a whole, again and again in the same place, under the maintenance lock; readers take no
+ * lock. Every writing has a stamp of its own, random, on each of its pages: a reader who meets two stamps has read what is
+ * being written, or what a crash cut off, and takes it as if nothing were kept.
+ *
+ *   page    byte  0  u64  run id
+ *                 8  u64  stamp
+ *                16  u32  length of the stream in bytes
+ *                20  u32  0
+ *                24  ...  the stream's bytes, as many as there is room for
+ *
+ *   stream  byte  0  u32  magic 0x73734649, "IFss"
+ *                 4  u32  checksum: low half of XXH64, seed 0, over bytes [8, 16 + 24 n)
+ *                 8  u32  n: number of sketches
+ *                12  u32  0
+ *                16  ...  n entries, ascending by value, level, number:
+ *                         u64 count of removed entries under the node, u32 number of the node in its level, u32 offset of
+ *                         the sketch in the stream, u32 its length, u8 value, u8 level, u16 0
+ *                    ...  the sketches (core/model/sketch.h)
+ */
+
+struct iforest_kept_sketch {
+	uint64 n_dead;           /* of its name; so are number, value and level */
+	uint32 number;
+	uint32 offset, n_bytes;
+	uint8 value, level;
+	uint8 *bytes;            /* NULL: not read */
+};
+
+/* What is kept of a run. */
+struct iforest_kept_sketches {
+	const struct iforest_run *run;
+	uint64 stamp;
+	uint32 n;
+	struct iforest_kept_sketch *sketches;
+};
+
+/* Reads the list, without the sketches themselves; n is 0 where there is none. In the current memory context. run must outlive
+ * it. */
+static void kept_sketches_read(struct iforest_index *index, const struct iforest_run *run, struct iforest_kept_sketches *kept);
+
+/* Negative, 0, or positive as a stands before b in a list. */
+static int kept_sketch_compare(const struct iforest_kept_sketch *a, const struct iforest_kept_sketch *b);
+
+/* Reads a sketch of the list into memory of the current context. False where it has been overwritten since. */
+static bool kept_sketch_load(struct iforest_index *index, const struct iforest_kept_sketches *kept,
+			      struct iforest_kept_sketch *sketch);
+
+/* Writes a list, which is in order and of which all are loaded, in the place of what was there. Offsets are filled in.
+ * Requires  the maintenance lock, or that nobody else knows the index. */
+static void kept_sketches_write(struct iforest_index *index, const struct iforest_kept_sketches *kept);
 
 enum {
 	PAGE_HEADER_BYTES = 24,
@@ -86,13 +142,13 @@ static bool read_entries(const uint8 *stream, uint32 n_bytes, struct iforest_kep
 		if (sketch->offset < end || sketch->offset > n_bytes || sketch->n_bytes > n_bytes - sketch->offset)
 			return false;
 		end = sketch->offset + sketch->n_bytes;
-		if (i > 0 && iforest_kept_sketch_compare(sketch - 1, sketch) >= 0)
+		if (i > 0 && kept_sketch_compare(sketch - 1, sketch) >= 0)
 			return false;
 	}
 	return true;
 }
 
-void iforest_kept_sketches_read(struct iforest_index *index, const struct iforest_run *run, struct iforest_kept_sketches *kept)
+static void kept_sketches_read(struct iforest_index *index, const struct iforest_run *run, struct iforest_kept_sketches *kept)
 {
 	uint8 *content = palloc(IFOREST_CONTENT_BYTES), *stream;
 	uint32 n_bytes, n;
@@ -118,7 +174,7 @@ void iforest_kept_sketches_read(struct iforest_index *index, const struct ifores
 	iforest_pause("sketch list read");
 }
 
-int iforest_kept_sketch_compare(const struct iforest_kept_sketch *a, const struct iforest_kept_sketch *b)
+static int kept_sketch_compare(const struct iforest_kept_sketch *a, const struct iforest_kept_sketch *b)
 {
 	if (a->value != b->value)
 		return a->value < b->value ? -1 : 1;
@@ -127,7 +183,7 @@ int iforest_kept_sketch_compare(const struct iforest_kept_sketch *a, const struc
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-bool iforest_kept_sketch_load(struct iforest_index *index, const struct iforest_kept_sketches *kept,
+static bool kept_sketch_load(struct iforest_index *index, const struct iforest_kept_sketches *kept,
 			      struct iforest_kept_sketch *sketch)
 {
 	uint8 *bytes = MemoryContextAllocHuge(CurrentMemoryContext, sketch->n_bytes + 1);
@@ -202,7 +258,7 @@ static void write_page(struct iforest_index *index, const struct iforest_run *ru
 	UnlockReleaseBuffer(buffer);
 }
 
-void iforest_kept_sketches_write(struct iforest_index *index, const struct iforest_kept_sketches *kept)
+static void kept_sketches_write(struct iforest_index *index, const struct iforest_kept_sketches *kept)
 {
 	const struct iforest_run *run = kept->run;
 	uint32 n_bytes, n_pages, n_present = 0;
@@ -225,4 +281,234 @@ void iforest_kept_sketches_write(struct iforest_index *index, const struct ifore
 		write_page(index, run, i, stamp, stream, n_bytes);
 	}
 	pfree(stream);
+}
+
+struct iforest_sketches {
+	struct iforest_index *index;
+	MemoryContext context;
+	struct iforest_kept_sketches *runs; /* by number of the run in the manifest; run is NULL: not read yet */
+
+	/* while it is being filled: what is new of the run in hand */
+	struct iforest_kept_sketches *filled;
+	struct iforest_kept_sketch *added;
+	uint32 n_added, n_reserved;
+};
+
+struct iforest_sketches *iforest_shelf_begin(struct iforest_index *index)
+{
+	struct iforest_sketches *shelf = palloc0(sizeof *shelf);
+
+	shelf->index = index;
+	shelf->context = CurrentMemoryContext;
+	shelf->runs = palloc0((index->manifest.n_runs + 1) * sizeof *shelf->runs);
+	return shelf;
+}
+
+/* ---- reading ---- */
+
+static struct iforest_kept_sketch named(const struct iforest_shelf_name *name)
+{
+	return (struct iforest_kept_sketch){ .value = (uint8)name->value, .level = (uint8)name->level,
+					     .number = (uint32)name->number, .n_dead = name->n_dead };
+}
+
+/* What is kept of the run, read when it is first asked for. */
+static struct iforest_kept_sketches *kept_of(struct iforest_sketches *shelf, uint64 run_id)
+{
+	uint32 r = iforest_manifest_find(&shelf->index->manifest, run_id);
+	MemoryContext before;
+
+	if (r == shelf->index->manifest.n_runs)
+		return NULL;
+	if (!shelf->runs[r].run) {
+		before = MemoryContextSwitchTo(shelf->context);
+		kept_sketches_read(shelf->index, &shelf->index->manifest.runs[r], &shelf->runs[r]);
+		MemoryContextSwitchTo(before);
+	}
+	return &shelf->runs[r];
+}
+
+static struct iforest_kept_sketch *find_kept(const struct iforest_kept_sketches *kept, const struct iforest_shelf_name *name)
+{
+	struct iforest_kept_sketch wanted = named(name);
+	uint32 low = 0, high = kept ? kept->n : 0;
+
+	while (low < high) {
+		uint32 middle = low + (high - low) / 2;
+		int order = kept_sketch_compare(&kept->sketches[middle], &wanted);
+
+		if (order == 0)
+			return kept->sketches[middle].n_dead == name->n_dead ? &kept->sketches[middle] : NULL;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static enum iforest_status get(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+			       bool *found)
+{
+	struct iforest_sketches *shelf = context;
+	const struct iforest_kept_sketches *kept = kept_of(shelf, name->run_id);
+	struct iforest_kept_sketch *place = find_kept(kept, name), loaded;
+
+	*found = false;
+	if (!place)
+		return IFOREST_OK;
+	loaded = *place;
+	if (!kept_sketch_load(shelf->index, kept, &loaded))
+		return IFOREST_OK;
+	*found = true;
+	*bytes = loaded.bytes;
+	*n_bytes = loaded.n_bytes;
+	return IFOREST_OK;
+}
+
+struct iforest_shelf iforest_shelf_of_reader(struct iforest_sketches *shelf)
+{
+	return (struct iforest_shelf){ .context = shelf, .get = get };
+}
+
+/* ---- filling ---- */
+
+/* Children are added before their parents, so what is looked for is near the end. */
+static struct iforest_kept_sketch *find_added(const struct iforest_sketches *shelf, const struct iforest_shelf_name *name)
+{
+	struct iforest_kept_sketch wanted = named(name);
+
+	for (uint32 i = shelf->n_added; i > 0; i--)
+		if (kept_sketch_compare(&shelf->added[i - 1], &wanted) == 0)
+			return &shelf->added[i - 1];
+	return NULL;
+}
+
+/* What cannot be loaded is not there: a crash left it half written. */
+static enum iforest_status has_kept(void *context, const struct iforest_shelf_name *name, bool *found)
+{
+	struct iforest_sketches *shelf = context;
+	struct iforest_kept_sketch *place = find_kept(shelf->filled, name);
+
+	*found = place && (place->bytes || kept_sketch_load(shelf->index, shelf->filled, place));
+	return IFOREST_OK;
+}
+
+static enum iforest_status get_kept(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+				    bool *found)
+{
+	struct iforest_sketches *shelf = context;
+	const struct iforest_kept_sketch *added = find_added(shelf, name);
+
+	if (!added)
+		return get(context, name, bytes, n_bytes, found);
+	*found = true;
+	*n_bytes = added->n_bytes;
+	*bytes = palloc(added->n_bytes);
+	memcpy(*bytes, added->bytes, added->n_bytes);
+	return IFOREST_OK;
+}
+
+static enum iforest_status put(void *context, const struct iforest_shelf_name *name, const uint8_t *bytes, size_t n_bytes)
+{
+	struct iforest_sketches *shelf = context;
+	struct iforest_kept_sketch *added;
+
+	if (shelf->n_added == shelf->n_reserved) {
+		shelf->n_reserved = Max(2 * shelf->n_reserved, 64);
+		shelf->added = shelf->added ? repalloc_huge(shelf->added, shelf->n_reserved * sizeof *shelf->added)
+					    : palloc(shelf->n_reserved * sizeof *shelf->added);
+	}
+	added = &shelf->added[shelf->n_added++];
+	*added = named(name);
+	added->n_bytes = (uint32)n_bytes;
+	added->bytes = palloc(n_bytes);
+	memcpy(added->bytes, bytes, n_bytes);
+	return IFOREST_OK;
+}
+
+static int compare(const void *left, const void *right)
+{
+	return kept_sketch_compare(left, right);
+}
+
+/* What was added, and what was there of other nodes and is still wanted. */
+static void write_all(struct iforest_sketches *shelf, uint32 values)
+{
+	struct iforest_kept_sketches all = *shelf->filled;
+	uint32 n = shelf->n_added;
+
+	all.sketches = MemoryContextAllocHuge(CurrentMemoryContext, (shelf->filled->n + n) * sizeof *all.sketches);
+	memcpy(all.sketches, shelf->added, n * sizeof *all.sketches);
+	qsort(shelf->added, n, sizeof *shelf->added, compare);
+	for (uint32 i = 0; i < shelf->filled->n; i++) {
+		struct iforest_kept_sketch *sketch = &shelf->filled->sketches[i];
+
+		if ((values >> sketch->value & 1) && !bsearch(sketch, shelf->added, shelf->n_added, sizeof *sketch, compare) &&
+		    (sketch->bytes || kept_sketch_load(shelf->index, shelf->filled, sketch)))
+			all.sketches[n++] = *sketch;
+	}
+	all.n = n;
+	qsort(all.sketches, n, sizeof *all.sketches, compare);
+	kept_sketches_write(shelf->index, &all);
+}
+
+static void keep_run(struct iforest_index *index, const struct iforest_run *run, uint32 values)
+{
+	struct iforest_sketches *shelf = iforest_shelf_begin(index);
+	struct iforest_shelf filling = { .context = shelf, .has = has_kept, .get = get_kept, .put = put };
+
+	shelf->filled = kept_of(shelf, run->place.run_id);
+	for (unsigned v = 0; v < IFOREST_MAX_VALUES; v++)
+		if (values >> v & 1)
+			iforest_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v,
+									       &filling));
+	if (shelf->n_added > 0)
+		write_all(shelf, values);
+}
+
+/* Calls for each run in a memory context of its own. */
+static void for_each_run(struct iforest_index *index,
+			 void (*do_run)(struct iforest_index *, const struct iforest_run *, uint32))
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest sketches", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(context);
+	struct iforest_definition definition;
+
+	iforest_definition_read(index->relation, &definition);
+	for (uint32 r = 0; definition.sketches && r < index->manifest.n_runs; r++) {
+		const struct iforest_run *run = &index->manifest.runs[r];
+
+		CHECK_FOR_INTERRUPTS();
+		if ((index->is_build || iforest_run_clock(run) < index->meta.worklist_below) && !run->removal_in_progress)
+			do_run(index, run, definition.sketches);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(context);
+}
+
+void iforest_shelf_keep(struct iforest_index *index)
+{
+	for_each_run(index, keep_run);
+}
+
+/* ---- checking ---- */
+
+static void check_run(struct iforest_index *index, const struct iforest_run *run, uint32 values)
+{
+	struct iforest_sketches *shelf = iforest_shelf_begin(index);
+	struct iforest_shelf kept = iforest_shelf_of_reader(shelf);
+	struct iforest_shelf_comparison comparison = { .kept = &kept, .store = &index->store, .what = IFOREST_SKETCH_WRONG };
+	struct iforest_shelf comparing = iforest_shelf_comparing(&comparison);
+
+	for (unsigned v = 0; v < IFOREST_MAX_VALUES && kept_of(shelf, run->place.run_id)->n > 0; v++)
+		if (values >> v & 1)
+			iforest_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v,
+									       &comparing));
+}
+
+void iforest_shelf_check(struct iforest_index *index)
+{
+	for_each_run(index, check_run);
 }

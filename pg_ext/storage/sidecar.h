@@ -1,10 +1,10 @@
 /* sketch_shelf.h -- the sketches that an index with sketch = '...' keeps of whole nodes: core/query/sketch_scan.h asks for them, and
  * sketch_pages.h has them. */
-#ifndef IFOREST_PG_SKETCH_SHELF_H
-#define IFOREST_PG_SKETCH_SHELF_H
+#ifndef IFP_STORAGE_SIDECAR_H
+#define IFP_STORAGE_SIDECAR_H
 
 #include "core/query/sketch_scan.h"
-#include "pg_ext/types/definition_slice.h"
+#include "pg_ext/types/definition.h"
 #include "pg_ext/storage/index.h"
 
 struct iforest_sketches;

@@ -1,11 +1,17 @@
 #include "pg_ext/types/definition.h"
 
+#include "access/nbtree.h"
 #include "access/reloptions.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+#include "utils/varlena.h"
 
-static relopt_kind kind;
+static relopt_kind parameters;
 
 static relopt_enum_elt_def units[] = {
 	{ "", IFOREST_UNIT_OF_TIME }, { "ns", IFOREST_UNIT_NS }, { "us", IFOREST_UNIT_US }, { "ms", IFOREST_UNIT_MS },
@@ -14,19 +20,19 @@ static relopt_enum_elt_def units[] = {
 
 void iforest_options_register(void)
 {
-	kind = add_reloption_kind();
-	add_string_reloption(kind, "duration", "INCLUDEd column that is the duration of a span", NULL, NULL,
+	parameters = add_reloption_kind();
+	add_string_reloption(parameters, "duration", "INCLUDEd column that is the duration of a span", NULL, NULL,
 			     AccessExclusiveLock);
-	add_string_reloption(kind, "end", "INCLUDEd column that is the end of a span", NULL, NULL, AccessExclusiveLock);
-	add_string_reloption(kind, "variance", "INCLUDEd columns whose sums of squares are kept", NULL, NULL,
+	add_string_reloption(parameters, "end", "INCLUDEd column that is the end of a span", NULL, NULL, AccessExclusiveLock);
+	add_string_reloption(parameters, "variance", "INCLUDEd columns whose sums of squares are kept", NULL, NULL,
 			     AccessExclusiveLock);
-	add_string_reloption(kind, "sketch", "INCLUDEd columns of which sketches are kept", NULL, NULL,
+	add_string_reloption(parameters, "sketch", "INCLUDEd columns of which sketches are kept", NULL, NULL,
 			     ShareUpdateExclusiveLock);
-	add_enum_reloption(kind, "duration_unit", "unit of the duration where the time column is a timestamp", units,
+	add_enum_reloption(parameters, "duration_unit", "unit of the duration where the time column is a timestamp", units,
 			   IFOREST_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
-	add_int_reloption(kind, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1, 4096,
+	add_int_reloption(parameters, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1, 4096,
 			  ShareUpdateExclusiveLock);
-	add_bool_reloption(kind, "background_merge", "merge in a background worker when runs pile up", true,
+	add_bool_reloption(parameters, "background_merge", "merge in a background worker when runs pile up", true,
 			   ShareUpdateExclusiveLock);
 }
 
@@ -83,5 +89,390 @@ bytea *iforest_options_parse(Datum options, bool validate)
 {
 	if (validate)
 		refuse_unknown(options);
-	return build_reloptions(options, validate, kind, sizeof(struct iforest_options), elements, lengthof(elements));
+	return build_reloptions(options, validate, parameters, sizeof(struct iforest_options), elements, lengthof(elements));
+}
+
+/* ---- columns ---- */
+
+static bool time_type_of(Oid type, enum iforest_time_type *time_type)
+{
+	static const struct { Oid oid; enum iforest_time_type type;
+	} known[] = {
+		{ INT2OID, IFOREST_TIME_INT2 },		  { INT4OID, IFOREST_TIME_INT4 },
+		{ INT8OID, IFOREST_TIME_INT8 },		  { DATEOID, IFOREST_TIME_DATE },
+		{ TIMESTAMPOID, IFOREST_TIME_TIMESTAMP }, { TIMESTAMPTZOID, IFOREST_TIME_TIMESTAMP },
+		{ FLOAT8OID, IFOREST_TIME_FLOAT8 },
+	};
+
+	for (size_t i = 0; i < lengthof(known); i++)
+		if (known[i].oid == type) {
+			*time_type = known[i].type;
+			return true;
+		}
+	return false;
+}
+
+static bool is_numeric_exact(int32 typmod, int16 *scale)
+{
+	int32 precision = iforest_numeric_precision(typmod);
+	int32 digits = iforest_numeric_scale(typmod);
+
+	*scale = (int16)digits;
+	return typmod >= VARHDRSZ && precision <= IFOREST_MOST_DIGITS && digits >= 0 && digits <= IFOREST_MOST_DIGITS;
+}
+
+/* The kind under which values of a type are kept; 0 where they are not. */
+static int value_kind(Oid type, int32 typmod, int16 *scale)
+{
+	*scale = 0;
+	switch (type) {
+	case INT2OID:
+	case INT4OID:
+	case INT8OID:
+	case DATEOID:
+	case TIMESTAMPOID:
+	case TIMESTAMPTZOID:
+		return IFOREST_INT64;
+	case FLOAT4OID:
+	case FLOAT8OID:
+		return IFOREST_FLOAT64;
+	case NUMERICOID:
+		return is_numeric_exact(typmod, scale) ? IFOREST_INT64 : 0;
+	default:
+		return 0;
+	}
+}
+
+bool iforest_is_value_type(Oid type, int32 typmod)
+{
+	Oid base = getBaseTypeAndTypmod(type, &typmod);
+	int16 scale;
+
+	return value_kind(base, typmod, &scale) != 0;
+}
+
+/* Strings that are equal may differ in blanks at their ends where no length says how many there are. */
+bool iforest_is_by_type(Oid type, int32 typmod)
+{
+	return getBaseTypeAndTypmod(type, &typmod) != BPCHAROID || typmod > VARHDRSZ;
+}
+
+static bool is_text(Oid type)
+{
+	return type == TEXTOID || type == VARCHAROID || type == BPCHAROID;
+}
+
+static Oid base_type(Relation index, int attribute, int32 *typmod)
+{
+	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(index), attribute);
+
+	*typmod = form->atttypmod;
+	return getBaseTypeAndTypmod(form->atttypid, typmod);
+}
+
+int iforest_value_named(Relation index, const char *name)
+{
+	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
+
+	for (int i = n_keys; i < n; i++) {
+		char *column = get_attname(index->rd_index->indrelid, index->rd_index->indkey.values[i], false);
+
+		if (strcmp(column, name) == 0)
+			return i - n_keys;
+	}
+	return -1;
+}
+
+static bool can_be_sketched(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID || type == FLOAT4OID || type == FLOAT8OID;
+}
+
+uint32 iforest_definition_sketches(Relation index, const struct iforest_definition *definition)
+{
+	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
+	const char *sketch = iforest_option_string(options, sketch);
+	uint32 sketches = 0;
+	List *names;
+	ListCell *cell;
+
+	if (!sketch || !SplitIdentifierString(pstrdup(sketch), ',', &names))
+		return 0;
+	foreach(cell, names) {
+		int v = iforest_value_named(index, lfirst(cell));
+
+		if (v >= 0 && can_be_sketched(definition->value_types[v]))
+			sketches |= 1u << v;
+	}
+	return sketches;
+}
+
+void iforest_definition_read(Relation index, struct iforest_definition *definition)
+{
+	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
+	int n_keys = IndexRelationGetNumberOfKeyAttributes(index);
+	int n_values = IndexRelationGetNumberOfAttributes(index) - n_keys;
+	int32 typmod;
+
+	memset(definition, 0, sizeof *definition);
+	definition->n_by = (uint16)(n_keys - 1);
+	definition->n_values = (uint16)n_values;
+	if (n_values > IFOREST_MAX_VALUES)
+		ereport(ERROR, errcode(ERRCODE_TOO_MANY_COLUMNS),
+			errmsg("an iforest index has at most %d value columns", IFOREST_MAX_VALUES),
+			errhint("Make a second index for the others."));
+	if (!time_type_of(base_type(index, n_keys - 1, &typmod), &definition->time_type))
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			errmsg("the last key column of an iforest index is its time, and type %s cannot be one",
+			       format_type_be(TupleDescAttr(RelationGetDescr(index), n_keys - 1)->atttypid)),
+			errhint("Times are smallint, integer, bigint, date, timestamp, timestamptz or double precision; by "
+				"columns stand before the time, values are INCLUDEd."));
+	for (int i = 0; i < definition->n_by; i++) {
+		Oid type = base_type(index, i, &typmod);
+
+		definition->by_text |= is_text(type) ? 1u << i : 0;
+		definition->by_blanks |= type == BPCHAROID ? 1u << i : 0;
+		definition->by_length[i] = type == BPCHAROID && typmod > VARHDRSZ ? typmod - VARHDRSZ : 0;
+	}
+	for (int v = 0; v < n_values; v++) {
+		definition->value_types[v] = base_type(index, n_keys + v, &typmod);
+		if (!value_kind(definition->value_types[v], typmod, &definition->value_scales[v]))
+			definition->value_scales[v] = -1;
+	}
+	definition->pending_pages = options ? (uint32)options->pending_pages : 64;
+	definition->background_merge = options ? options->background_merge : true;
+	definition->sketches = iforest_definition_sketches(index, definition);
+}
+
+/* ---- refusals ---- */
+
+/* The operator of a key column's class that has this strategy. */
+static Oid operator_of_class(Relation index, int attribute, int16 strategy)
+{
+	Oid type = index->rd_opcintype[attribute];
+
+	return get_opfamily_member(index->rd_opfamily[attribute], type, type, strategy);
+}
+
+/* Is what the operator class takes for equal the same in bytes? So the type's B-tree says, of the same equality. */
+static bool equal_is_identical(Relation index, int attribute)
+{
+	Oid type = index->rd_opcintype[attribute], function;
+	TypeCacheEntry *entry;
+
+	if (IsPolymorphicType(type))
+		type = getBaseType(TupleDescAttr(RelationGetDescr(index), attribute)->atttypid);
+	entry = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_BTREE_OPFAMILY);
+	if (operator_of_class(index, attribute, BTEqualStrategyNumber) != entry->eq_opr || !OidIsValid(entry->btree_opf))
+		return false;
+	function = get_opfamily_proc(entry->btree_opf, entry->btree_opintype, entry->btree_opintype, BTEQUALIMAGE_PROC);
+	return OidIsValid(function) && DatumGetBool(OidFunctionCall1Coll(function, index->rd_indcollation[attribute],
+									 ObjectIdGetDatum(entry->btree_opintype)));
+}
+
+static void check_keys(Relation index, const struct iforest_definition *definition)
+{
+	for (int i = 0; i < definition->n_by; i++) {
+		Form_pg_attribute form = TupleDescAttr(RelationGetDescr(index), i);
+
+		if (getBaseType(form->atttypid) == FLOAT8OID)
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("column \"%s\" of type double precision cannot be a by column",
+				       NameStr(form->attname)),
+				errdetail("0 and -0 are equal and yet not the same."));
+		if (!iforest_is_by_type(form->atttypid, form->atttypmod))
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("column \"%s\" of type bpchar without a length cannot be a by column",
+				       NameStr(form->attname)),
+				errdetail("Strings that are equal there may differ in blanks at their ends."),
+				errhint("Declare it text, or char(n)."));
+		if (OidIsValid(index->rd_indcollation[i]) && !get_collation_isdeterministic(index->rd_indcollation[i]))
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("column \"%s\" cannot be a by column with a nondeterministic collation",
+				       NameStr(form->attname)),
+				errdetail("Strings that are equal there may differ."),
+				errhint("Give the column another collation in the index: (%s COLLATE \"C\", ...).",
+					NameStr(form->attname)));
+		if (getBaseType(form->atttypid) != BPCHAROID && !equal_is_identical(index, i))
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("column \"%s\" of type %s cannot be a by column with this operator class",
+				       NameStr(form->attname), format_type_be(form->atttypid)),
+				errdetail("Values that are equal to it may differ."));
+	}
+	if (operator_of_class(index, definition->n_by, BTLessStrategyNumber) !=
+	    lookup_type_cache(index->rd_opcintype[definition->n_by], TYPECACHE_LT_OPR)->lt_opr)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("the time column \"%s\" needs an operator class with the order of its type",
+			       NameStr(TupleDescAttr(RelationGetDescr(index), definition->n_by)->attname)));
+	for (int i = 0; i <= definition->n_by; i++)
+		if (index->rd_indoption[i] != 0)
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("iforest indexes are ascending with NULLs last"),
+				errhint("Leave DESC and NULLS FIRST out; the index is scanned backward where a query asks "
+					"for it."));
+}
+
+static void check_values(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
+{
+	for (unsigned v = 0; v < definition->n_values; v++) {
+		int attribute = definition->n_by + 1 + (int)v;
+		const char *name = NameStr(TupleDescAttr(RelationGetDescr(index), attribute)->attname);
+		int16 scale;
+		int32 typmod;
+		Oid type = base_type(index, attribute, &typmod);
+		int kind = value_kind(type, typmod, &scale);
+
+		if (kind) {
+			fields->kinds[v] = (uint8_t)kind;
+			continue;
+		}
+		if (type == NUMERICOID)
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("column \"%s\" of type numeric is not exact within 64 bits", name),
+				errhint("Declare it numeric(p, s) with p at most %d and s from 0 to %d.",
+					IFOREST_MOST_DIGITS, IFOREST_MOST_DIGITS));
+		if (type == INTERVALOID)
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("column \"%s\" of type interval cannot be a value", name),
+				errdetail("Months, days and microseconds of an interval do not add up to one number."),
+				errhint("Keep the duration as a bigint of microseconds, for instance in a generated "
+					"column."));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("column \"%s\" of type %s cannot be a value", name, format_type_be(type)),
+			errhint("Values are integers, real, double precision, numeric(p, s) with p at most %d, date and "
+				"timestamps.",
+				IFOREST_MOST_DIGITS));
+	}
+	fields->n_values = (uint8_t)definition->n_values;
+}
+
+static unsigned find_value(Relation index, const char *option, const char *name)
+{
+	int v = iforest_value_named(index, name);
+
+	if (v < 0)
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("%s = '%s': no such column is INCLUDEd", option, name),
+			errhint("Name the column in INCLUDE (...), or set the parameter anew if the column was renamed."));
+	return (unsigned)v;
+}
+
+static void check_end(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
+{
+	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
+	const char *duration = iforest_option_string(options, duration), *end = iforest_option_string(options, end);
+	static const enum iforest_end_rule rules[] = {
+		[IFOREST_UNIT_OF_TIME] = IFOREST_END_DURATION, [IFOREST_UNIT_NS] = IFOREST_END_PER_1000,
+		[IFOREST_UNIT_US] = IFOREST_END_DURATION, [IFOREST_UNIT_MS] = IFOREST_END_TIMES_1000,
+		[IFOREST_UNIT_S] = IFOREST_END_TIMES_1000000,
+	};
+	int unit = options ? options->duration_unit : IFOREST_UNIT_OF_TIME;
+	unsigned v;
+
+	fields->duration_value = IFOREST_NO_VALUE;
+	if (duration && end)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("give duration or end, not both"));
+	if (unit != IFOREST_UNIT_OF_TIME && (!duration || definition->time_type != IFOREST_TIME_TIMESTAMP))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("duration_unit needs a duration and a time column of type timestamp or timestamptz"),
+			errdetail("Otherwise the duration is in the unit of the time column."));
+	if (!duration && !end)
+		return;
+	v = find_value(index, duration ? "duration" : "end", duration ? duration : end);
+	if (definition->time_type == IFOREST_TIME_FLOAT8)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("spans need a time column of an integer or timestamp type, not double precision"));
+	if (end) {
+		enum iforest_time_type end_type;
+		bool is_time = time_type_of(definition->value_types[v], &end_type);
+		bool both_integers = end_type <= IFOREST_TIME_INT8 && definition->time_type <= IFOREST_TIME_INT8;
+
+		if (!is_time || (end_type != definition->time_type && !both_integers))
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("end = '%s': the column is not of the time column's type", end));
+		fields->end_rule = IFOREST_END_COLUMN;
+	} else {
+		Oid type = definition->value_types[v];
+
+		if (type != INT2OID && type != INT4OID && type != INT8OID)
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("duration = '%s': the column is not an integer", duration));
+		fields->end_rule = (uint8_t)rules[unit];
+	}
+	fields->duration_value = (uint8_t)v;
+}
+
+static void check_variance(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
+{
+	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
+	const char *variance = iforest_option_string(options, variance);
+	List *names;
+	ListCell *cell;
+
+	if (!variance)
+		return;
+	if (!SplitIdentifierString(pstrdup(variance), ',', &names))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("variance = '%s': that is no list of column names", variance));
+	foreach(cell, names) {
+		unsigned v = find_value(index, "variance", lfirst(cell));
+
+		if (fields->kinds[v] != IFOREST_INT64)
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("variance = '%s': the values of column \"%s\" are reals", variance,
+				       (char *)lfirst(cell)),
+				errdetail("Sums of squares of reals hang on the order of adding; only exact ones are kept."));
+		if (definition->value_types[v] != INT2OID && definition->value_types[v] != INT4OID &&
+		    definition->value_types[v] != INT8OID && definition->value_types[v] != NUMERICOID)
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("variance = '%s': the values of column \"%s\" are no numbers", variance,
+				       (char *)lfirst(cell)));
+		fields->squares |= (uint8_t)(1u << v);
+	}
+}
+
+static void check_sketch(Relation index, const struct iforest_definition *definition)
+{
+	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
+	const char *sketch = iforest_option_string(options, sketch);
+	List *names;
+	ListCell *cell;
+
+	if (!sketch)
+		return;
+	if (!SplitIdentifierString(pstrdup(sketch), ',', &names))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("sketch = '%s': that is no list of column names", sketch));
+	foreach(cell, names)
+		if (!can_be_sketched(definition->value_types[find_value(index, "sketch", lfirst(cell))]))
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("sketch = '%s': the values of column \"%s\" are neither integers nor reals", sketch,
+				       (char *)lfirst(cell)));
+}
+
+void iforest_definition_check_columns(Relation index, const struct iforest_definition *definition,
+				      struct iforest_fields *fields)
+{
+	*fields = (struct iforest_fields){ .has_blocks = true };
+	check_keys(index, definition);
+	check_values(index, definition, fields);
+	check_end(index, definition, fields);
+	check_variance(index, definition, fields);
+	check_sketch(index, definition);
+	iforest_require(iforest_fields_finish(fields), index, NULL);
+}
+
+void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
+			      struct iforest_fields *fields)
+{
+	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID && heap->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("iforest indexes need a table of access method heap"),
+			errdetail("Answers from the index go by the heap's visibility map."));
+	iforest_definition_check_columns(index, definition, fields);
+}
+
+char *iforest_column_expression(Oid index, int number)
+{
+	return TextDatumGetCString(OidFunctionCall3(F_PG_GET_INDEXDEF_OID_INT4_BOOL, ObjectIdGetDatum(index),
+						    Int32GetDatum(number), BoolGetDatum(false)));
 }

@@ -1,7 +1,17 @@
 #include "pg_ext/types/sketch_datum.h"
-#include "pg_ext/types/types_sketch_datum_own.h"
 
-void iforest_sketch_require(enum iforest_status status, const char *name)
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+
+#include "pg_ext/base/engine.h"
+
+/* Raises what a status of core means for the SQL function of that name; returns if it is IFOREST_OK. */
+static void sketch_require(enum iforest_status status, const char *name);
+
+static void sketch_require(enum iforest_status status, const char *name)
 {
 	switch (status) {
 	case IFOREST_OK:
@@ -32,7 +42,7 @@ bytea *iforest_sketch_to_bytea(const struct iforest_sketch *sketch)
 	size_t n_bytes;
 	bytea *result;
 
-	iforest_sketch_require(iforest_sketch_write(sketch, &bytes, &n_bytes), "iforest_sketch");
+	sketch_require(iforest_sketch_write(sketch, &bytes, &n_bytes), "iforest_sketch");
 	result = palloc(VARHDRSZ + n_bytes);
 	SET_VARSIZE(result, VARHDRSZ + n_bytes);
 	memcpy(VARDATA(result), bytes, n_bytes);
@@ -48,10 +58,261 @@ bytea *iforest_sketch_sum(const bytea *one, const bytea *other)
 
 	iforest_sketch_init(&sketch, &iforest_pg_alloc);
 	for (size_t i = 0; i < lengthof(parts); i++)
-		iforest_sketch_require(iforest_sketch_merge(&sketch, (const uint8_t *)VARDATA(parts[i]),
+		sketch_require(iforest_sketch_merge(&sketch, (const uint8_t *)VARDATA(parts[i]),
 							    VARSIZE(parts[i]) - VARHDRSZ),
 				       "iforest_sketch");
 	sum = iforest_sketch_to_bytea(&sketch);
 	iforest_sketch_release(&sketch);
 	return sum;
+}
+
+/* iforest_sketch() and what reads it, over core/model/sketch.h; the bytes are those of SQLite's functions of the same names. NULL is
+ * the sketch of no numbers. */
+
+IFOREST_SQL_FUNCTION(iforest_sketch_add_number);
+IFOREST_SQL_FUNCTION(iforest_sketch_remove_number);
+IFOREST_SQL_FUNCTION(iforest_sketch_add_sketch);
+IFOREST_SQL_FUNCTION(iforest_sketch_remove_sketch);
+IFOREST_SQL_FUNCTION(iforest_sketch_combine_states);
+IFOREST_SQL_FUNCTION(iforest_sketch_serialize);
+IFOREST_SQL_FUNCTION(iforest_sketch_deserialize);
+IFOREST_SQL_FUNCTION(iforest_sketch_result);
+IFOREST_SQL_FUNCTION(iforest_sketch_numbers);
+IFOREST_SQL_FUNCTION(iforest_sketch_quantile_real);
+IFOREST_SQL_FUNCTION(iforest_sketch_quantile_integer);
+
+/* ---- states of aggregates ---- */
+
+/* The group's sketch, which is begun if need be. The caller is in the context of states afterwards, and goes back to
+ * *before. */
+static struct iforest_sketch *enter(FunctionCallInfo fcinfo, MemoryContext *before)
+{
+	struct iforest_sketch *sketch = PG_ARGISNULL(0) ? NULL : (struct iforest_sketch *)PG_GETARG_POINTER(0);
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "an aggregate's function is called outside of it");
+	*before = MemoryContextSwitchTo(context);
+	if (!sketch) {
+		sketch = palloc(sizeof *sketch);
+		iforest_sketch_init(sketch, &iforest_pg_alloc);
+	}
+	return sketch;
+}
+
+static Oid number_type(FunctionCallInfo fcinfo)
+{
+	Oid *type = fcinfo->flinfo->fn_extra;
+
+	if (!type) {
+		type = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof *type);
+		*type = getBaseType(get_fn_expr_argtype(fcinfo->flinfo, 1));
+		fcinfo->flinfo->fn_extra = type;
+	}
+	return *type;
+}
+
+static struct iforest_sketch_number read_number(Datum datum, Oid type)
+{
+	struct iforest_sketch_number number = { .kind = IFOREST_INT64 };
+
+	switch (type) {
+	case INT2OID:
+		number.value.integer = DatumGetInt16(datum);
+		return number;
+	case INT4OID:
+		number.value.integer = DatumGetInt32(datum);
+		return number;
+	case INT8OID:
+		number.value.integer = DatumGetInt64(datum);
+		return number;
+	case FLOAT4OID:
+		number.value.real = DatumGetFloat4(datum);
+		break;
+	case FLOAT8OID:
+		number.value.real = DatumGetFloat8(datum);
+		break;
+	case NUMERICOID:
+		number.value.real = DatumGetFloat8(DirectFunctionCall1(numeric_float8, datum));
+		break;
+	default:
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			errmsg("iforest_sketch: type %s is not one of numbers", format_type_be(type)),
+			errhint("It takes integers, reals and numeric; of an interval extract(epoch FROM v) is a number."));
+	}
+	number.kind = IFOREST_FLOAT64;
+	return number;
+}
+
+/* Without its number in the sketch an inverse gives up, by NULL: the frame is then read anew. */
+static Datum state_result(FunctionCallInfo fcinfo, struct iforest_sketch *sketch, enum iforest_status status, const char *name)
+{
+	if (status == IFOREST_NOT_FOUND)
+		PG_RETURN_NULL();
+	sketch_require(status, name);
+	PG_RETURN_POINTER(sketch);
+}
+
+/* (state, number) */
+static Datum change_by_number(FunctionCallInfo fcinfo, bool is_added)
+{
+	Oid type = number_type(fcinfo);
+	struct iforest_sketch_number number = { .kind = IFOREST_INT64 };
+	enum iforest_status status = IFOREST_OK;
+	MemoryContext before;
+	struct iforest_sketch *sketch;
+
+	if (!PG_ARGISNULL(1))
+		number = read_number(PG_GETARG_DATUM(1), type);
+	sketch = enter(fcinfo, &before);
+	if (!PG_ARGISNULL(1) && is_added)
+		status = iforest_sketch_add(sketch, number.value, number.kind);
+	else if (!PG_ARGISNULL(1))
+		status = iforest_sketch_remove(sketch, number.value, number.kind);
+	MemoryContextSwitchTo(before);
+	return state_result(fcinfo, sketch, status, "iforest_sketch");
+}
+
+Datum iforest_sketch_add_number(PG_FUNCTION_ARGS)
+{
+	return change_by_number(fcinfo, true);
+}
+
+Datum iforest_sketch_remove_number(PG_FUNCTION_ARGS)
+{
+	return change_by_number(fcinfo, false);
+}
+
+/* (state, bytes) */
+static Datum change_by_sketch(FunctionCallInfo fcinfo, bool is_added)
+{
+	bytea *bytes = PG_ARGISNULL(1) ? NULL : PG_GETARG_BYTEA_PP(1);
+	enum iforest_status status = IFOREST_OK;
+	MemoryContext before;
+	struct iforest_sketch *sketch = enter(fcinfo, &before);
+
+	if (bytes && is_added)
+		status = iforest_sketch_merge(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	else if (bytes)
+		status = iforest_sketch_subtract(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	MemoryContextSwitchTo(before);
+	return state_result(fcinfo, sketch, status, "iforest_sketch_merge");
+}
+
+Datum iforest_sketch_add_sketch(PG_FUNCTION_ARGS)
+{
+	return change_by_sketch(fcinfo, true);
+}
+
+Datum iforest_sketch_remove_sketch(PG_FUNCTION_ARGS)
+{
+	return change_by_sketch(fcinfo, false);
+}
+
+/* ---- states as bytes ---- */
+
+Datum iforest_sketch_combine_states(PG_FUNCTION_ARGS)
+{
+	bytea *bytes = PG_ARGISNULL(1) ? NULL : iforest_sketch_to_bytea((struct iforest_sketch *)PG_GETARG_POINTER(1));
+	enum iforest_status status = IFOREST_OK;
+	MemoryContext before;
+	struct iforest_sketch *sketch = enter(fcinfo, &before);
+
+	if (bytes)
+		status = iforest_sketch_merge(sketch, (const uint8_t *)VARDATA(bytes), VARSIZE(bytes) - VARHDRSZ);
+	MemoryContextSwitchTo(before);
+	return state_result(fcinfo, sketch, status, "iforest_sketch");
+}
+
+Datum iforest_sketch_serialize(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(iforest_sketch_to_bytea((struct iforest_sketch *)PG_GETARG_POINTER(0)));
+}
+
+Datum iforest_sketch_deserialize(PG_FUNCTION_ARGS)
+{
+	bytea *bytes = PG_GETARG_BYTEA_PP(0);
+	struct iforest_sketch *sketch = palloc(sizeof *sketch);
+
+	iforest_sketch_init(sketch, &iforest_pg_alloc);
+	sketch_require(iforest_sketch_merge(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)),
+			       "iforest_sketch");
+	PG_RETURN_POINTER(sketch);
+}
+
+Datum iforest_sketch_result(PG_FUNCTION_ARGS)
+{
+	struct iforest_sketch *sketch = PG_ARGISNULL(0) ? NULL : (struct iforest_sketch *)PG_GETARG_POINTER(0);
+
+	if (!sketch || sketch->n == 0)
+		PG_RETURN_NULL();
+	PG_RETURN_BYTEA_P(iforest_sketch_to_bytea(sketch));
+}
+
+/* ---- reading ---- */
+
+/* Opens the sketch of the first argument; of NULL one without numbers. */
+static struct iforest_sketch_view open_sketch(FunctionCallInfo fcinfo, const char *name)
+{
+	struct iforest_sketch_view view = { .n = 0 };
+	bytea *bytes;
+
+	if (PG_ARGISNULL(0))
+		return view;
+	bytes = PG_GETARG_BYTEA_PP(0);
+	sketch_require(iforest_sketch_open(&view, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)), name);
+	return view;
+}
+
+Datum iforest_sketch_numbers(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64((int64)open_sketch(fcinfo, "iforest_sketch_count").n);
+}
+
+/* (sketch, q [, min, max]), of which the last two are of that type. False: NULL. */
+static bool find_quantile(FunctionCallInfo fcinfo, Oid type, struct iforest_sketch_number *answer)
+{
+	static const char name[] = "iforest_quantile";
+	bool are_known = PG_NARGS() > 2 && !PG_ARGISNULL(2) && !PG_ARGISNULL(3);
+	struct iforest_sketch_extremes extremes;
+	struct iforest_sketch_view view;
+	double q;
+
+	if (PG_ARGISNULL(1))
+		return false;
+	view = open_sketch(fcinfo, name);
+	q = PG_GETARG_FLOAT8(1);
+	if (!(q >= 0 && q <= 1))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("%s: the second argument is no number from 0 to 1", name),
+			errhint("The 99th percentile is 0.99."));
+	if (view.n == 0)
+		return false;
+	if (are_known)
+		extremes = (struct iforest_sketch_extremes){ read_number(PG_GETARG_DATUM(2), type),
+							     read_number(PG_GETARG_DATUM(3), type) };
+	sketch_require(iforest_sketch_quantile(&view, q, are_known ? &extremes : NULL, answer), name);
+	return true;
+}
+
+Datum iforest_sketch_quantile_real(PG_FUNCTION_ARGS)
+{
+	struct iforest_sketch_number answer;
+
+	if (!find_quantile(fcinfo, FLOAT8OID, &answer))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(answer.kind == IFOREST_INT64 ? (double)answer.value.integer : answer.value.real);
+}
+
+Datum iforest_sketch_quantile_integer(PG_FUNCTION_ARGS)
+{
+	struct iforest_sketch_number answer;
+
+	if (!find_quantile(fcinfo, INT8OID, &answer))
+		PG_RETURN_NULL();
+	if (answer.kind != IFOREST_INT64)
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			errmsg("iforest_quantile: min and max are integers, and the sketch's numbers are not"),
+			errhint("Give min and max as double precision."));
+	PG_RETURN_INT64(answer.value.integer);
 }

@@ -1,6 +1,6 @@
 /* sketch.h -- sketches (core/model/sketch.h) as datums: the bytes that iforest_sketch() gives. */
-#ifndef IFOREST_PG_SKETCH_H
-#define IFOREST_PG_SKETCH_H
+#ifndef IFP_TYPES_SKETCH_DATUM_H
+#define IFP_TYPES_SKETCH_DATUM_H
 
 #include "pg_ext/base/engine.h"
 

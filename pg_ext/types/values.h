@@ -1,8 +1,8 @@
 /* values.h -- datums of an index's columns as the numbers and keys of entries, and back. */
-#ifndef IFOREST_PG_VALUES_H
-#define IFOREST_PG_VALUES_H
+#ifndef IFP_TYPES_VALUES_H
+#define IFP_TYPES_VALUES_H
 
-#include "pg_ext/types/definition_slice.h"
+#include "pg_ext/types/definition.h"
 
 #include "catalog/pg_type.h"
 #include "storage/itemptr.h"

@@ -1,6 +1,6 @@
 #include "sqlite_ext/follow/base_table.h"
 
-#include "sqlite_ext/storage/tokens.h"
+#include "sqlite_ext/storage/engine.h"
 
 /* ---- what is refused ---- */
 

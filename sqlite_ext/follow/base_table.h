@@ -1,6 +1,6 @@
-/* source.h -- the table that an index is made of: what is refused. */
-#ifndef IFOREST_SQLITE_SOURCE_H
-#define IFOREST_SQLITE_SOURCE_H
+/* follow/base_table.h -- Base table that an index is built on: its rowid, its column types, and what is refused. */
+#ifndef IFS_FOLLOW_BASE_TABLE_H
+#define IFS_FOLLOW_BASE_TABLE_H
 
 #include "sqlite_ext/storage/definition.h"
 

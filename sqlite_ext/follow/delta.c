@@ -1,5 +1,51 @@
 #include "sqlite_ext/follow/delta.h"
 
+#include <stdlib.h>
+
+#include "core/base/bits.h"
+#include "core/model/key.h"
+#include "core/page/node.h"
+#include "core/run/compact.h"
+#include "core/run/remove.h"
+#include "core/run/writer.h"
+#include "sqlite_ext/follow/row_decoder.h"
+#include "sqlite_ext/follow/triggers.h"
+#include "sqlite_ext/storage/pager.h"
+#include "sqlite_ext/storage/shadow_tables.h"
+
+/* How far what is pending goes in the database: a tail that goes as far has all of it, but for changes in the front. */
+struct iforest_tail_state {
+	sqlite3_int64 last_seq, followed, last_rowid; /* as in iforest_tail */
+};
+
+static int tail_read_state(struct iforest_index *index, const struct iforest_tail *tail, struct iforest_tail_state *state,
+			    struct iforest_error *error);
+
+struct iforest_keys {
+	struct iforest_key *keys;
+	size_t n, n_reserved;
+};
+
+/* What comes into the runs in memory, and what goes out of them; in any order. */
+struct iforest_tail_news {
+	struct iforest_entry_list rows;
+	struct iforest_keys outdated;
+};
+
+/* False without memory. */
+static bool keys_push(struct iforest_keys *list, const struct iforest_key *key);
+static bool entry_list_push(struct iforest_entry_list *list, const struct iforest_entry *entry);
+
+/* Puts the news into the runs in memory; there are none afterwards. What is outdated goes first: a row may come back under the
+ * same key. */
+static enum iforest_status tail_settle(struct iforest_tail *tail, struct iforest_tail_news *news);
+
+/* Adds the keys to those that the filter takes out of the index's runs; there are none afterwards. */
+static enum iforest_status tail_remove(struct iforest_tail *tail, struct iforest_keys *keys);
+
+/* Fills in tail->filter. */
+static void tail_filter_init(struct iforest_tail *tail);
+
 /* ---- in order ---- */
 
 /* The row of that id among those in order, or NULL. Most have no gaps between them. */
@@ -121,4 +167,758 @@ void iforest_pending_release(struct ifs_pending_rows *pending)
 	sqlite3_free(pending->ordered);
 	sqlite3_free(pending->others);
 	*pending = (struct ifs_pending_rows){ .ordered = NULL };
+}
+
+/* ---- Filter of the old keys ---- */
+
+static bool is_up_to(const struct iforest_tail *tail, uint64_t at, const struct iforest_key *last)
+{
+	return at < tail->n_removed && iforest_key_compare(&tail->removed[at], last) <= 0;
+}
+
+static enum iforest_verdict of_node(void *context, const uint8_t *node)
+{
+	const struct iforest_tail *tail = context;
+	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+
+	return is_up_to(tail, iforest_key_search(tail->removed, tail->n_removed, &first), &last) ? IFOREST_SOME : IFOREST_ALL;
+}
+
+static uint64_t n_gone(void *context, const uint8_t *node)
+{
+	const struct iforest_tail *tail = context;
+	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+	uint64_t from = iforest_key_search(tail->removed, tail->n_removed, &first);
+	uint64_t n = iforest_key_search(tail->removed + from, tail->n_removed - from, &last);
+
+	return n + is_up_to(tail, from + n, &last); /* the last key's ref may be the greatest there is */
+}
+
+/* The entry of a block with times and refs unpacked that bears the key, or n. */
+static unsigned find_entry(const struct iforest_block *block, const struct iforest_key *key)
+{
+	unsigned low = 0, high = block->n;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+		bool is_before = block->time_is_null || block->times[middle] == key->time ? block->refs[middle] < key->ref :
+											     block->times[middle] < key->time;
+
+		if (is_before)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < block->n && block->refs[low] == key->ref && (block->time_is_null || block->times[low] == key->time))
+		return low;
+	return block->n;
+}
+
+static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
+{
+	const struct iforest_tail *tail = context;
+	struct iforest_key first = iforest_leaf_block(reader->leaf, reader->number).first;
+	enum iforest_status status = IFOREST_OK;
+
+	for (uint64_t at = iforest_key_search(tail->removed, tail->n_removed, &first); at < tail->n_removed && !status; at++) {
+		const struct iforest_key *key = &tail->removed[at];
+		const struct iforest_block *block = &reader->block;
+		unsigned entry;
+
+		if (key->series != block->series || key->time_is_null != block->time_is_null)
+			break;
+		if (!block->time_is_null)
+			status = iforest_block_need(reader, IFOREST_TIMES);
+		if (status || (!block->time_is_null && key->time > block->times[block->n - 1]))
+			break;
+		status = iforest_block_need(reader, IFOREST_REFS);
+		if (status || (block->time_is_null && key->ref > block->refs[block->n - 1]))
+			break;
+		entry = find_entry(block, key);
+		if (entry < block->n)
+			*live &= ~(UINT64_C(1) << entry);
+	}
+	return status;
+}
+
+static void tail_filter_init(struct iforest_tail *tail)
+{
+	tail->filter = (struct iforest_filter){ .context = tail, .of_node = of_node, .of_entries = of_entries,
+						.remainders = &tail->remainders, .n_gone = n_gone };
+}
+
+/* ---- Runs in memory ---- */
+
+/* ---- sorting ---- */
+
+/* Keys that stand alone, or at the start of something larger. */
+struct keyed {
+	const void *first;
+	size_t n, stride;          /* bytes from one to the next */
+};
+
+static const struct iforest_key *key_at(const struct keyed *items, size_t i)
+{
+	return (const struct iforest_key *)(const void *)((const char *)items->first + i * items->stride);
+}
+
+/* The items in order of their keys, to be freed; NULL: there is no memory. There are fewer than 2^32. */
+static struct iforest_arrival *sort(const struct keyed *items)
+{
+	struct iforest_arrival *arrivals = sqlite3_malloc64(items->n * sizeof *arrivals);
+	struct iforest_arrival *room = sqlite3_malloc64(items->n * sizeof *room);
+
+	if (!arrivals || !room) {
+		sqlite3_free(arrivals);
+		arrivals = NULL;
+	}
+	for (size_t i = 0; arrivals && i < items->n; i++)
+		arrivals[i] = (struct iforest_arrival){ .key = *key_at(items, i), .entry = (uint32_t)i };
+	if (arrivals)
+		iforest_key_sort(arrivals, room, (uint32_t)items->n);
+	sqlite3_free(room);
+	return arrivals;
+}
+
+/* ---- lists ---- */
+
+static int compare_keys(const void *left, const void *right)
+{
+	return iforest_key_compare(left, right);
+}
+
+static bool keys_push(struct iforest_keys *list, const struct iforest_key *key)
+{
+	if (list->n == list->n_reserved) {
+		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 64;
+		void *grown = sqlite3_realloc64(list->keys, n_wanted * sizeof *list->keys);
+
+		if (!grown)
+			return false;
+		list->keys = grown;
+		list->n_reserved = n_wanted;
+	}
+	list->keys[list->n++] = *key;
+	return true;
+}
+
+static bool entry_list_push(struct iforest_entry_list *list, const struct iforest_entry *entry)
+{
+	if (list->n == list->n_reserved) {
+		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 64;
+		void *grown = sqlite3_realloc64(list->entries, n_wanted * sizeof *list->entries);
+
+		if (!grown)
+			return false;
+		list->entries = grown;
+		list->n_reserved = n_wanted;
+	}
+	list->entries[list->n++] = *entry;
+	return true;
+}
+
+/* Merged from the back. */
+static enum iforest_status tail_remove(struct iforest_tail *tail, struct iforest_keys *keys)
+{
+	size_t old = tail->n_removed, new = keys->n, to = old + new;
+	struct iforest_arrival *sorted;
+
+	if (new == 0)
+		return IFOREST_OK;
+	if (to > tail->n_reserved) {
+		size_t n_wanted = to > 2 * tail->n_reserved ? to : 2 * tail->n_reserved;
+		void *grown = sqlite3_realloc64(tail->removed, n_wanted * sizeof *tail->removed);
+
+		if (!grown)
+			return IFOREST_NO_MEMORY;
+		tail->removed = grown;
+		tail->n_reserved = n_wanted;
+	}
+	sorted = sort(&(struct keyed){ keys->keys, new, sizeof *keys->keys });
+	if (!sorted)
+		return IFOREST_NO_MEMORY;
+	tail->n_removed = to;
+	while (new > 0) {
+		bool is_old = old > 0 && iforest_key_compare(&tail->removed[old - 1], &sorted[new - 1].key) > 0;
+
+		tail->removed[--to] = is_old ? tail->removed[--old] : sorted[--new].key;
+	}
+	sqlite3_free(sorted);
+	keys->n = 0;
+	iforest_remainders_outdate(&tail->remainders);
+	return IFOREST_OK;
+}
+
+/* ---- runs in memory ---- */
+
+static enum iforest_status write_run(struct iforest_tail *tail, const struct iforest_tail_news *news,
+				     const struct iforest_arrival *sorted, struct iforest_run_builder *builder,
+				     struct iforest_run *run)
+{
+	enum iforest_status status = iforest_run_builder_start(builder, &tail->store, &tail->manifest);
+
+	if (status)
+		return status;
+	for (size_t i = 0; i < news->rows.n && !status; i++)
+		status = iforest_run_builder_add(builder, &news->rows.entries[sorted[i].entry]);
+	if (status)
+		iforest_run_builder_abandon(builder);
+	else
+		status = iforest_run_builder_finish(builder, run);
+	return status;
+}
+
+static enum iforest_status add_run(struct iforest_tail *tail, struct iforest_tail_news *news)
+{
+	const struct iforest_entry_list *rows = &news->rows;
+	struct iforest_arrival *sorted = sort(&(struct keyed){ &rows->entries->key, rows->n, sizeof *rows->entries });
+	struct iforest_run_builder *builder = sqlite3_malloc64(sizeof *builder);
+	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
+	struct iforest_edit edit = { .added = run };
+	enum iforest_status status = IFOREST_NO_MEMORY;
+
+	if (sorted && builder && run)
+		status = write_run(tail, news, sorted, builder, run);
+	if (!status)
+		status = iforest_manifest_commit(&tail->manifest, &tail->store, &edit);
+	news->rows.n = 0;
+	sqlite3_free(sorted);
+	sqlite3_free(builder);
+	sqlite3_free(run);
+	return status;
+}
+
+static enum iforest_status merge_from(struct iforest_tail *tail, uint32_t first)
+{
+	uint64_t run_ids[IFOREST_MAX_LEVELS * 2];
+	uint32_t n = tail->manifest.n_runs - first;
+	struct iforest_run merged;
+
+	for (uint32_t r = 0; r < n; r++)
+		run_ids[r] = tail->manifest.runs[first + r].place.run_id;
+	return iforest_runs_merge(&tail->store, &tail->manifest, run_ids, n, &merged);
+}
+
+/* The last two runs become one until each is larger than all that come after it; so there are no more than log n. */
+static enum iforest_status merge_by_doubling(struct iforest_tail *tail)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	while (!status && tail->manifest.n_runs > 1) {
+		const struct iforest_run *last = &tail->manifest.runs[tail->manifest.n_runs - 1];
+
+		if (iforest_node_rows(last[-1].root) > 2 * iforest_node_rows(last->root))
+			break;
+		status = merge_from(tail, tail->manifest.n_runs - 2);
+	}
+	return status;
+}
+
+static enum iforest_status tail_settle(struct iforest_tail *tail, struct iforest_tail_news *news)
+{
+	enum iforest_status status = IFOREST_OK;
+	uint64_t n_removed;
+
+	if (news->outdated.n > 0) {
+		qsort(news->outdated.keys, news->outdated.n, sizeof *news->outdated.keys, compare_keys);
+		status = iforest_runs_remove(&tail->store, &tail->manifest, news->outdated.keys, news->outdated.n, &n_removed);
+		if (!status && n_removed < news->outdated.n)
+			status = IFOREST_NOT_FOUND;
+		news->outdated.n = 0;
+	}
+	if (!status && news->rows.n > 0)
+		status = add_run(tail, news);
+	return status ? status : merge_by_doubling(tail);
+}
+
+/* ---- the whole ---- */
+
+enum iforest_status iforest_tail_unite(struct iforest_tail *tail)
+{
+	const struct iforest_manifest *manifest = &tail->manifest;
+	bool is_one = manifest->n_runs == 0 || (manifest->n_runs == 1 && iforest_node_dead(manifest->runs[0].root) == 0);
+
+	return is_one ? IFOREST_OK : merge_from(tail, 0);
+}
+
+enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields, sqlite3_int64 sealed)
+{
+	*tail = (struct iforest_tail){ .sealed = sealed, .followed = sealed, .last_rowid = sealed };
+	iforest_pager_sqlite_in_memory(&tail->memory);
+	tail->store = (struct iforest_store){ .pager = &tail->memory.pager, .alloc = &iforest_sqlite_alloc };
+	iforest_remainders_init(&tail->remainders, &iforest_sqlite_alloc);
+	tail_filter_init(tail);
+	return iforest_manifest_init(&tail->manifest, &iforest_sqlite_alloc, fields, IFOREST_SQLITE_PAGE_BYTES);
+}
+
+void iforest_tail_release(struct iforest_tail *tail)
+{
+	iforest_manifest_release(&tail->manifest);
+	if (tail->memory.alloc)
+		iforest_pager_memory_release(&tail->memory);
+	if (tail->remainders.alloc)
+		iforest_remainders_release(&tail->remainders);
+	iforest_pending_release(&tail->pending);
+	sqlite3_free(tail->removed);
+	sqlite3_free(tail->front.entries);
+	*tail = (struct iforest_tail){ .n_batches = 0 };
+}
+
+/* ---- Extent of the pending rows ---- */
+
+enum { LAST_SEQ, BLOCK, LAST_ROWID };
+
+/* Of several fronts, which foreign hands may have made, the triggers take the first as well. */
+static int prepare_state(struct iforest_index *index, struct iforest_error *error)
+{
+	const char *schema = index->schema, *name = index->name;
+	const struct iforest_source *source = &index->source;
+
+	if (index->read_state)
+		return SQLITE_OK;
+	if (index->definition.sync == IFOREST_SYNC_LOG)
+		return iforest_prepare(error, index->db, &index->read_state,
+				       "SELECT (SELECT max(seq) FROM \"%w\".\"%w_log\"), "
+				       "(SELECT block FROM \"%w\".\"%w_front\"), "
+				       "(SELECT max(\"%w\") FROM \"%w\".\"%w\")",
+				       schema, name, schema, name, source->rowid_column, schema, source->name);
+	return iforest_prepare(error, index->db, &index->read_state, "SELECT 0, 0, max(\"%w\") FROM \"%w\".\"%w\"",
+			       source->rowid_column, schema, source->name);
+}
+
+/* No row that the runs may hold is of the front: of its changes nobody would tell. */
+static int front_is_wrong(const struct iforest_index *index, struct iforest_error *error)
+{
+	return iforest_error_from_status(error, IFOREST_CORRUPT, index->name,
+					 &(struct iforest_fault){ .what = "the table of the front is wrong" }, 0);
+}
+
+static int tail_read_state(struct iforest_index *index, const struct iforest_tail *tail, struct iforest_tail_state *state,
+			    struct iforest_error *error)
+{
+	bool is_log = index->definition.sync == IFOREST_SYNC_LOG, has_front = true;
+	sqlite3_stmt *statement;
+	sqlite3_int64 block;
+	int failed, rc = prepare_state(index, error);
+
+	if (rc)
+		return rc;
+	statement = index->read_state;
+	if (sqlite3_step(statement) == SQLITE_ROW) {
+		state->last_seq = sqlite3_column_int64(statement, LAST_SEQ); /* 0 where there is none */
+		if (state->last_seq < 0) /* of foreign hands */
+			state->last_seq = 0;
+		state->last_rowid = sqlite3_column_type(statement, LAST_ROWID) == SQLITE_NULL ?
+					    INT64_MIN :
+					    sqlite3_column_int64(statement, LAST_ROWID);
+		state->followed = state->last_rowid;
+		block = sqlite3_column_int64(statement, BLOCK);
+		has_front = sqlite3_column_type(statement, BLOCK) == SQLITE_INTEGER &&
+			    block > INT64_MIN / IFOREST_FRONT_ROWS && block <= INT64_MAX / IFOREST_FRONT_ROWS + 1;
+		if (is_log && has_front) /* the last rowid before the block, whose first may be one too many for the type */
+			state->followed = (sqlite3_int64)((uint64_t)block * IFOREST_FRONT_ROWS - 1);
+	}
+	failed = sqlite3_reset(statement);
+	if (failed)
+		return iforest_error_from_db(error, index->db, failed);
+	return is_log && (!has_front || state->followed < tail->sealed) ? front_is_wrong(index, error) : SQLITE_OK;
+}
+
+/* ---- The delta, and the reading of new pending rows ---- */
+
+enum { MOST_ENTRIES = 1 << 17 }; /* that are sorted at once: 14 MB */
+
+/* Reading what is new. */
+struct reading {
+	struct iforest_index *index;
+	struct iforest_dictionary *dictionary;
+	struct iforest_tail *tail;
+	struct iforest_error *error;
+	struct iforest_entry_reader rows;
+	struct iforest_tail_news news;
+	struct iforest_keys removed;
+	struct iforest_tail_state state;
+	struct iforest_entry_list front;
+	size_t n_passed;             /* rows of the front as it was, below the row at hand */
+	bool is_look;                /* nothing is taken: is the front as it was? */
+	bool differs;
+	int rc;                      /* once reading was given up */
+};
+
+/* ---- series ---- */
+
+/* The series of a row of the table: a new one gets the next id, for the time being; in a look one that no row has. */
+static int series_of_row(void *context, const struct iforest_series_key *key, uint32_t *id)
+{
+	struct reading *reading = context;
+	struct iforest_dictionary *dictionary = reading->dictionary;
+	const struct iforest_series *series = iforest_dictionary_find(dictionary, key->bytes, key->n_bytes);
+	enum iforest_status status = IFOREST_OK;
+
+	if (!series && reading->is_look) {
+		*id = UINT32_MAX;
+		return SQLITE_OK;
+	}
+	if (!series && reading->dictionary->next_id == UINT32_MAX)
+		status = IFOREST_TOO_LARGE;
+	else if (!series)
+		status = iforest_dictionary_add(dictionary, reading->dictionary->next_id, key->bytes, key->n_bytes);
+	if (status)
+		return iforest_pager_sqlite_error(reading->index, status, reading->error);
+	*id = series ? series->id : reading->dictionary->next_id++;
+	return SQLITE_OK;
+}
+
+static int log_is_wrong(const struct iforest_index *index, const char *what, struct iforest_error *error)
+{
+	return iforest_error_from_status(error, IFOREST_CORRUPT, index->name, &(struct iforest_fault){ .what = what }, 0);
+}
+
+/* ---- the log ---- */
+
+/* Columns of the log in a query, before those of the table. */
+enum { ID, WAS, OLD_TIME, FIRST_OLD_BY };
+
+#define READING_POINTER "iforest-reading"
+
+/* The series of an old key; UINT64_MAX if there is none. */
+static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64_t *id)
+{
+	struct iforest_series_key bytes = { .alloc = &iforest_sqlite_alloc };
+	const struct iforest_series *series;
+	int rc;
+
+	if (iforest_entry_recall_series(&reading->rows, by, id))
+		return SQLITE_OK;
+	rc = iforest_entry_series_key(&reading->index->definition, by, &bytes, reading->error);
+	series = rc ? NULL : iforest_dictionary_find(reading->dictionary, bytes.bytes, bytes.n_bytes);
+	*id = series ? series->id : UINT64_MAX;
+	if (series)
+		iforest_entry_remember_series(&reading->rows, by, *id);
+	iforest_series_release(&bytes);
+	return rc;
+}
+
+/* The key that the runs have of a row, if they have it, from the first row that the log has of it. *is_odd: they cannot have
+ * it. */
+static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_int64 id, bool *is_odd)
+{
+	struct iforest_key key = { .ref = id };
+	int type = sqlite3_value_type(log[OLD_TIME]);
+	int rc = series_of_old_key(reading, log + FIRST_OLD_BY, &key.series);
+
+	if (rc)
+		return rc;
+	key.time_is_null = type == SQLITE_NULL;
+	if (type == SQLITE_INTEGER)
+		key.time = sqlite3_value_int64(log[OLD_TIME]);
+	else if (type != SQLITE_NULL &&
+		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(log[OLD_TIME]), &key.time)))
+		*is_odd = true;
+	*is_odd = *is_odd || key.series >= reading->dictionary->end_of_stored;
+	if (!*is_odd && !keys_push(&reading->removed, &key))
+		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
+	return SQLITE_OK;
+}
+
+/* Follows what the log says of a row before that may be in the runs. A row that was inserted, and changed by triggers of the
+ * user before ours told of it, begins with a key that the runs do not have, and perhaps cannot have; then it is told of later
+ * as one that was not there. */
+static int follow(struct reading *reading, sqlite3_value **log, struct iforest_pending_row *row, bool is_new)
+{
+	bool was_there = sqlite3_value_type(log[WAS]) != SQLITE_NULL;
+	int rc = SQLITE_OK;
+
+	if (row->id > reading->tail->sealed)
+		return SQLITE_OK;
+	if (is_new && was_there) {
+		rc = read_old_key(reading, log, row->id, &row->is_odd);
+		reading->tail->n_odd += row->is_odd;
+	} else if (row->is_odd && !was_there) {
+		row->is_odd = false;
+		reading->tail->n_odd--;
+	}
+	return rc;
+}
+
+/* ---- rows ---- */
+
+/* Puts the row in the place of what was read of it before; NULL: the table does not have it any more. */
+static int put_row(struct reading *reading, struct iforest_pending_row *row, const struct iforest_entry *entry)
+{
+	struct iforest_tail_news *news = &reading->news;
+	struct iforest_key before = {
+		.series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id
+	};
+
+	if ((row->is_present && !keys_push(&news->outdated, &before)) ||
+	    (entry && !entry_list_push(&news->rows, entry)))
+		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
+	row->batch = reading->tail->n_batches;
+	row->is_present = entry;
+	if (!entry)
+		return SQLITE_OK;
+	row->series = (uint32_t)entry->key.series;
+	row->time = entry->key.time;
+	row->time_is_null = entry->key.time_is_null;
+	if (news->rows.n < MOST_ENTRIES)
+		return SQLITE_OK;
+	return iforest_pager_sqlite_error(reading->index, tail_settle(reading->tail, news), reading->error);
+}
+
+/* A row of the log beside the row of the table, which is taken the first time that it is met in this reading. */
+static int take_logged(struct reading *reading, sqlite3_value **values)
+{
+	sqlite3_value **columns = values + FIRST_OLD_BY + reading->index->definition.n_by;
+	bool is_present = sqlite3_value_type(columns[0]) != SQLITE_NULL, is_new;
+	struct iforest_pending_row *row =
+		iforest_pending_take(&reading->tail->pending, sqlite3_value_int64(values[ID]), &is_new);
+	struct iforest_entry entry;
+	int rc = row ? SQLITE_OK : iforest_error_set(reading->error, SQLITE_NOMEM, "");
+
+	if (!rc && sqlite3_value_type(values[ID]) != SQLITE_INTEGER)
+		rc = log_is_wrong(reading->index, "the log names no rowid", reading->error);
+	if (!rc)
+		rc = follow(reading, values, row, is_new);
+	if (rc || row->batch == reading->tail->n_batches)
+		return rc;
+	if (is_present)
+		rc = iforest_entry_read(&reading->rows, columns, &entry);
+	return rc ? rc : put_row(reading, row, is_present ? &entry : NULL);
+}
+
+static bool is_same_entry(const struct iforest_entry *a, const struct iforest_entry *b, unsigned n_values)
+{
+	bool is_same = iforest_key_compare(&a->key, &b->key) == 0 && a->present == b->present;
+
+	for (unsigned v = 0; v < n_values && is_same; v++)
+		is_same = a->values[v].integer == b->values[v].integer;
+	return is_same;
+}
+
+/* Was a row of the front that is read once more as it is now? Rows come by rowid. */
+static bool is_known(struct reading *reading, const struct iforest_entry *entry)
+{
+	const struct iforest_entry_list *front = &reading->tail->front;
+	size_t at = reading->n_passed;
+
+	while (at < front->n && front->entries[at].key.ref < entry->key.ref)
+		at++;
+	reading->n_passed = at;
+	return at < front->n && is_same_entry(&front->entries[at], entry, reading->tail->manifest.fields.n_values);
+}
+
+/* A row of the table above those that the log follows. */
+static int take_row(struct reading *reading, sqlite3_value **columns)
+{
+	struct iforest_pending_row *row;
+	struct iforest_entry entry;
+	bool is_new, known;
+	int rc = iforest_entry_read(&reading->rows, columns, &entry);
+
+	if (rc)
+		return rc;
+	known = is_known(reading, &entry);
+	if (reading->is_look) {
+		reading->differs = reading->differs || !known;
+		return SQLITE_OK;
+	}
+	row = known ? NULL : iforest_pending_take(&reading->tail->pending, entry.key.ref, &is_new);
+	if ((!known && !row) ||
+	    (entry.key.ref > reading->state.followed && !entry_list_push(&reading->front, &entry)))
+		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
+	return known ? SQLITE_OK : put_row(reading, row, &entry);
+}
+
+/* ---- statements ---- */
+
+/* iforest_pending(reading, is_log, columns ...): takes the row, and is true where reading is to end. So a row is read in
+ * 0.2 us, and in 0.6 where the statement hands it out. */
+static void pending_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
+{
+	struct reading *reading = n_arguments > 1 ? sqlite3_value_pointer(arguments[0], READING_POINTER) : NULL;
+
+	if (!reading) {
+		sqlite3_result_error(context, "iforest_pending() is for the statements of an index alone", -1);
+		return;
+	}
+	if (sqlite3_value_int(arguments[1]))
+		reading->rc = take_logged(reading, arguments + 2);
+	else
+		reading->rc = take_row(reading, arguments + 2);
+	sqlite3_result_int(context, reading->rc != SQLITE_OK || (reading->is_look && reading->differs));
+}
+
+int iforest_tail_register(sqlite3 *db)
+{
+	return sqlite3_create_function_v2(db, "iforest_pending", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, pending_function,
+					  NULL, NULL, NULL);
+}
+
+static int prepare(struct reading *reading, sqlite3_stmt **statement, sqlite3_str *sql)
+{
+	char *text = sqlite3_str_finish(sql);
+	int rc = text ? iforest_prepare(reading->error, reading->index->db, statement, "%s", text) :
+			iforest_error_set(reading->error, SQLITE_NOMEM, "");
+
+	sqlite3_free(text);
+	return rc;
+}
+
+/* SELECT 1 FROM "spans" AS s WHERE s."id" > ?1 AND iforest_pending(?2, 0, s."id", s."ts", ...) ORDER BY s."id" */
+static int prepare_rows(struct reading *reading)
+{
+	struct iforest_index *index = reading->index;
+	const char *rowid = index->source.rowid_column;
+	sqlite3_str *sql;
+
+	if (index->read_rows)
+		return SQLITE_OK;
+	sql = sqlite3_str_new(index->db);
+	sqlite3_str_appendf(sql, "SELECT 1 FROM \"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1 AND iforest_pending(?2, 0, ",
+			    index->schema, index->source.name, rowid);
+	iforest_entry_append_columns(&index->definition, &index->source, "s", sql);
+	sqlite3_str_appendf(sql, ") ORDER BY s.\"%w\"", rowid);
+	return prepare(reading, &index->read_rows, sql);
+}
+
+/* SELECT 1 FROM "x_log" AS l LEFT JOIN "spans" AS s ON s."id" = l.id WHERE l.seq > ?1 AND
+ * iforest_pending(?2, 1, l.id, l.was, l.time, l.by_0, s."id", s."ts", ...) ORDER BY l.seq */
+static int prepare_log(struct reading *reading)
+{
+	struct iforest_index *index = reading->index;
+	sqlite3_str *sql;
+
+	if (index->read_log)
+		return SQLITE_OK;
+	sql = sqlite3_str_new(index->db);
+	sqlite3_str_appendf(sql,
+			    "SELECT 1 FROM \"%w\".\"%w_log\" AS l LEFT JOIN \"%w\".\"%w\" AS s ON s.\"%w\" = l.id "
+			    "WHERE l.seq > ?1 AND iforest_pending(?2, 1, l.id, l.was, l.time, ",
+			    index->schema, index->name, index->schema, index->source.name, index->source.rowid_column);
+	for (unsigned b = 0; b < index->definition.n_by; b++)
+		sqlite3_str_appendf(sql, "l.by_%u, ", b);
+	iforest_entry_append_columns(&index->definition, &index->source, "s", sql);
+	sqlite3_str_appendall(sql, ") ORDER BY l.seq");
+	return prepare(reading, &index->read_log, sql);
+}
+
+/* What comes after `after`, by rowid or seq. */
+static int read_after(struct reading *reading, sqlite3_stmt *statement, sqlite3_int64 after)
+{
+	int failed;
+
+	sqlite3_bind_int64(statement, 1, after);
+	sqlite3_bind_pointer(statement, 2, reading, READING_POINTER, NULL);
+	sqlite3_step(statement);
+	failed = sqlite3_reset(statement);
+	if (!reading->rc && failed) /* before another call makes SQLite forget why */
+		reading->rc = iforest_error_from_db(reading->error, reading->index->db, failed);
+	sqlite3_bind_null(statement, 2);
+	return reading->rc;
+}
+
+static int read_rows(struct reading *reading)
+{
+	int rc = prepare_rows(reading);
+
+	return rc ? rc : read_after(reading, reading->index->read_rows, reading->tail->followed);
+}
+
+static int read_log(struct reading *reading)
+{
+	int rc = prepare_log(reading);
+
+	return rc ? rc : read_after(reading, reading->index->read_log, reading->tail->last_seq);
+}
+
+/* ---- the whole ---- */
+
+static void start(struct reading *reading, struct iforest_index *index, struct iforest_tail *tail,
+		  struct iforest_dictionary *dictionary, bool is_look, struct iforest_error *error)
+{
+	*reading = (struct reading){
+		.index = index, .dictionary = dictionary, .tail = tail, .error = error, .is_look = is_look,
+		.rows = { .db = index->db, .schema = index->schema, .definition = &index->definition, .source = &index->source,
+			  .fields = &tail->manifest.fields, .error = error, .series_of = series_of_row,
+			  .context = reading, .key.alloc = &iforest_sqlite_alloc,
+			  .previous_key.alloc = &iforest_sqlite_alloc },
+	};
+}
+
+static void end(struct reading *reading)
+{
+	iforest_entry_reader_release(&reading->rows);
+	sqlite3_free(reading->news.rows.entries);
+	sqlite3_free(reading->news.outdated.keys);
+	sqlite3_free(reading->removed.keys);
+	sqlite3_free(reading->front.entries);
+}
+
+static int settle(struct reading *reading)
+{
+	struct iforest_tail *tail = reading->tail;
+	struct iforest_entry_list before = tail->front;
+	enum iforest_status status = tail_settle(tail, &reading->news);
+
+	if (!status)
+		status = tail_remove(tail, &reading->removed);
+	tail->front = reading->front;
+	reading->front = before;
+	tail->last_seq = reading->state.last_seq;
+	tail->followed = reading->state.followed;
+	tail->last_rowid = reading->state.last_rowid;
+	return iforest_pager_sqlite_error(reading->index, status, reading->error);
+}
+
+int iforest_tail_read(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
+		      struct iforest_error *error)
+{
+	uint32_t n_series = dictionary->n_series;
+	struct reading reading;
+	int rc;
+
+	start(&reading, index, tail, dictionary, false, error);
+	tail->n_batches++;
+	rc = tail_read_state(index, tail, &reading.state, error);
+	if (!rc) /* before the log: so they are pending in the order of their rowids, most of them */
+		rc = read_rows(&reading);
+	if (!rc && reading.state.last_seq != tail->last_seq)
+		rc = read_log(&reading);
+	if (!rc)
+		rc = settle(&reading);
+	if (!rc && dictionary->n_series != n_series)
+		iforest_dictionary_sort(dictionary);
+	end(&reading);
+	return rc;
+}
+
+int iforest_tail_look(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
+		      bool *is_current, bool *is_part, struct iforest_error *error)
+{
+	struct iforest_tail_state state;
+	struct reading reading;
+	int rc;
+
+	*is_current = *is_part = true;
+	if (index->definition.sync == IFOREST_SYNC_MANUAL)
+		return SQLITE_OK;
+	rc = tail_read_state(index, tail, &state, error);
+	if (rc)
+		return rc;
+	*is_part = state.last_seq >= tail->last_seq && state.followed >= tail->followed;
+	*is_current = state.last_seq == tail->last_seq && state.followed == tail->followed &&
+		      state.last_rowid == tail->last_rowid;
+	if (!*is_current || tail->front.n == 0)
+		return SQLITE_OK;
+	start(&reading, index, tail, dictionary, true, error);
+	rc = read_rows(&reading);
+	*is_current = !reading.differs; /* of rows that are gone the log tells */
+	end(&reading);
+	return rc;
+}
+
+int iforest_tail_check(const struct iforest_index *index, const struct iforest_tail *tail, struct iforest_error *error)
+{
+	return tail->n_odd == 0 ? SQLITE_OK : log_is_wrong(index, "the log tells of a row that the index cannot have", error);
 }

@@ -1,8 +1,27 @@
-/* pending.h -- the rows that are pending, by rowid. Most come in ascending order, as they were inserted: those are kept in an
- * array, and the others by hash. */
-#ifndef IFOREST_SQLITE_PENDING_H
-#define IFOREST_SQLITE_PENDING_H
+/* follow/delta.h -- Delta: the rows pending since the last flush, read from the base table and kept in memory as runs.
+ *
+ * A row is pending if its rowid is above the last one flushed or, with sync=log, if the log names it (triggers.h). The
+ * stored runs hold none of the pending rows except under old keys, which the log gives. So an answer is made of
+ *
+ *   the stored runs without the old keys: `filter` excludes them from leaf pages, and makes a fold descend below each node that
+ *   holds one
+ *   the pending rows as the table has them now, in runs of their own in memory (`store`, `manifest`), sorted as they came and merged
+ *   by doubling, so that few runs hold all rows, with nodes over each
+ *
+ * Series that the index does not have yet get the next ids, in the dictionary alone.
+ *
+ * Rows are new since the delta was read if they are new in the log or have a rowid above `followed`. With sync=log the
+ * latter are the few rows of the front (triggers.h), which may have been replaced or joined by others: so a copy of them is
+ * kept and compared.
+ */
+#ifndef IFS_FOLLOW_DELTA_H
+#define IFS_FOLLOW_DELTA_H
 
+#include "core/page/leaf_fold.h"
+#include "core/query/filtered_nodes.h"
+#include "core/run/manifest.h"
+#include "core/run/pager_memory.h"
+#include "sqlite_ext/storage/dictionary.h"
 #include "sqlite_ext/storage/engine.h"
 
 /* What was read of a pending row: 32 bytes. */
@@ -41,5 +60,58 @@ static inline size_t iforest_pending_count(const struct ifs_pending_rows *pendin
 const struct iforest_pending_row *iforest_pending_next(const struct ifs_pending_rows *pending, size_t *at);
 
 void iforest_pending_release(struct ifs_pending_rows *pending);
+
+/* ---- The delta, and the reading of new pending rows ---- */
+
+struct iforest_index;
+
+struct iforest_entry_list {
+	struct iforest_entry *entries;
+	size_t n, n_reserved;
+};
+
+struct iforest_tail {
+	struct iforest_pager_memory memory;
+	struct iforest_store store;
+	struct iforest_manifest manifest;
+	struct ifs_pending_rows pending;
+	struct iforest_key *removed;      /* keys that the runs still have, ascending */
+	size_t n_removed, n_reserved;
+	size_t n_odd;                     /* rows of which the log tells a key that the runs cannot have */
+	struct iforest_filter filter;     /* to be used where n_removed is not 0 */
+	struct iforest_remainders remainders; /* of the runs without those keys */
+	sqlite3_int64 sealed;             /* no rowid above it is in the runs */
+	sqlite3_int64 last_seq;           /* of the log, as last read */
+	sqlite3_int64 followed;           /* the log tells what is done to rows up to this one; sync=append: the last read */
+	sqlite3_int64 last_rowid;         /* of the table, as last read; INT64_MIN if it had none */
+	struct iforest_entry_list front;     /* the rows above `followed`, by rowid, as last read */
+	uint32_t n_batches;
+};
+
+/* An empty tail over runs with these fields, in which `sealed` is the greatest rowid there may be. It must stay in place. Ends
+ * with release, also on error. */
+enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields, sqlite3_int64 sealed);
+void iforest_tail_release(struct iforest_tail *tail);
+
+/* Is the delta up to date (*is_current)? If not, can it be extended (*is_part), or must it be read again from the start?
+ * Cost  constant, and reading the rows of the front. */
+int iforest_tail_look(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
+		      bool *is_current, bool *is_part, struct iforest_error *error);
+
+/* Registers iforest_pending(), by which statements of an index hand over rows. */
+int iforest_tail_register(sqlite3 *db);
+
+/* Extends the delta by the pending rows that it lacks, and the dictionary by their series. Requires that nobody else reads either. On
+ * error both are useless.
+ * Cost  log n comparisons for each row, besides reading it. */
+int iforest_tail_read(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
+		      struct iforest_error *error);
+
+/* An error where the log tells of rows that the index cannot have: it is damaged, unless a trigger of the user is at work that
+ * has changed a row before ours told that it was not there. */
+int iforest_tail_check(const struct iforest_index *index, const struct iforest_tail *tail, struct iforest_error *error);
+
+/* Makes one run in memory of all, or none: no entry of it is removed, and its id is as good as any in the file. */
+enum iforest_status iforest_tail_unite(struct iforest_tail *tail);
 
 #endif

@@ -1,11 +1,11 @@
-/* entries.h -- a row of the table to an entry of the index: what is refused, and which series it is of. */
-#ifndef IFOREST_SQLITE_ENTRIES_H
-#define IFOREST_SQLITE_ENTRIES_H
+/* follow/row_decoder.h -- Decoder of base-table rows into index entries: times and values checked, series looked up. */
+#ifndef IFS_FOLLOW_ROW_DECODER_H
+#define IFS_FOLLOW_ROW_DECODER_H
 
-#include "core/page/leaf.h"
 #include "core/model/series_key.h"
-#include "sqlite_ext/storage/definition.h"
+#include "core/page/leaf.h"
 #include "sqlite_ext/follow/base_table.h"
+#include "sqlite_ext/storage/definition.h"
 
 enum { IFOREST_N_RECENT = 64 };
 

@@ -1,10 +1,21 @@
-/* snapshot.h -- the snapshot of an index. */
-#ifndef IFOREST_SQLITE_SNAPSHOT_H
-#define IFOREST_SQLITE_SNAPSHOT_H
+/* follow/snapshot.h -- Snapshot of an index: manifest, series and delta as last read; validity across savepoints.
+ *
+ * A kept delta is correct as long as no row of the log that it was read from is rolled back. Committed rows are not, and
+ * the uncommitted rows of other connections are not seen. That leaves what this connection has written and not committed:
+ * ROLLBACK, ROLLBACK TO and failing statements undo it, and log numbers are then given to other rows. SQLite reports these
+ * events only to virtual tables that take part in the transaction, that is, to those written to: so before such rows are
+ * kept, SQLite is made to delete no row of the index. Where it may not, as under PRAGMA query_only, the rows are read again
+ * by the next query.
+ *
+ * What one table is told holds for all handles of the connection. Depth is the nesting at which something was read: 0 for
+ * committed data, else 1, plus 1 for each open savepoint, including those that SQLite makes for a statement.
+ */
+#ifndef IFS_FOLLOW_SNAPSHOT_H
+#define IFS_FOLLOW_SNAPSHOT_H
 
 #include "core/run/manifest.h"
+#include "sqlite_ext/follow/delta.h"
 #include "sqlite_ext/storage/shadow_tables.h"
-#include "sqlite_ext/follow/tail.h"
 
 /* What the handles of a connection share. */
 struct iforest_connection {
@@ -61,5 +72,25 @@ int iforest_index_error(struct iforest_index *index, const struct iforest_snapsh
 
 /* Forgets state and pages in memory: the next reader reads all anew. */
 void iforest_index_forget(struct iforest_index *index);
+
+/* ---- Transactions and savepoints of the connection ---- */
+
+/* A handle is told of from now on; and no more. */
+void iforest_transaction_add(struct iforest_index *index);
+void iforest_transaction_remove(struct iforest_index *index);
+
+/* Sees to it that the connection is told. *depth is where it reads now, 0 where it is not told. An error where SQLite has
+ * rolled back instead.
+ * Requires  a transaction that has begun to write, and no statement at work that writes
+ * Effects   changes() is 0 afterwards, where the connection was not told yet */
+int iforest_transaction_join(struct iforest_index *index, int *depth, struct iforest_error *error);
+
+/* What SQLite tells the table of an index; the outermost savepoint is 0, and -1 is the one that began the transaction. */
+void iforest_transaction_begin(struct iforest_index *index);
+void iforest_transaction_save(struct iforest_index *index, int savepoint);
+void iforest_transaction_release(struct iforest_index *index, int savepoint);
+void iforest_transaction_roll_back_to(struct iforest_index *index, int savepoint);
+void iforest_transaction_commit(struct iforest_index *index);
+void iforest_transaction_roll_back(struct iforest_index *index);
 
 #endif

@@ -1,54 +1,55 @@
-/* watch.h -- the triggers by which a table tells its index what changes (sync=log).
+/* follow/triggers.h -- Triggers on the base table that log its changes for the index (sync=log), and the log itself.
  *
- * They are plain SQL on the table, so writers need no extension, and write to two ordinary tables:
+ * The triggers are plain SQL, so writers do not need the extension. They write to two ordinary tables:
  *
  *   x_log(seq INTEGER PRIMARY KEY, id INTEGER, was INTEGER, time, by_0, by_1, ...)
  *
- *   seq     in the order of the changes
+ *   seq     ascends in the order of the changes
  *   id      rowid of the row that is about to change, or was inserted
- *   was     1: the row is there, and its time and by values are those given; NULL: of the row before, nothing is known
+ *   was     1: the row exists, and its time and by values are those given; NULL: nothing is known of an earlier row
  *
  *   x_front(block INTEGER)                         one row
  *
- *   block   of IFOREST_FRONT_ROWS rowids, into which rows are inserted at the end of the table: rowid >> 7
+ *   block   of IFS_FRONT_ROWS rowids, into which rows are inserted at the end of the table: rowid >> 7
  *
  *      in the runs, perhaps      not in the runs                the front
  *   ...------------------------|------------------------|--------------------|
- *                         last sealed               block << 7       + 127     rowid
+ *                         last flushed               block << 7      + 127     rowid
  *
- * The log tells of all that is done to rows before the front; of rows that are inserted in it, or replaced, it does not, for
- * the runs hold none of them: who reads what is pending reads the front each time (tail.h). So a row at the end of a table
- * costs its writer two looks into a table of one row. One that comes after the front moves it, and is logged. It moves up
- * alone, but where a seal or a rebuild puts it behind the last row.
+ * The log records every change of a row before the front. It does not record rows inserted or replaced in the front: the
+ * runs hold none of them, and each reader of pending rows reads the front from the table (delta.h). So a row appended to a
+ * table costs its writer two lookups in a table of one row. A row inserted behind the front moves the front and is logged.
+ * Writers move the front up only; a flush or a rebuild puts it behind the last row.
  *
- * A rowid that the log names, or above the last one sealed, is pending. What the runs hold of it is told by its first row of
- * the log: `was` and the key, or nothing; and nothing if it is above the last one sealed. What it is now the table tells. So
- * rows too many do no harm, which makes it right whatever comes of a statement:
+ * A rowid that the log names, or that is above the last one flushed, is pending. The entry that the runs hold for it is
+ * given by its first row in the log: `was` and the key, or none; and none if it is above the last one flushed. Its present
+ * state is read from the table. Logging a row that did not change is harmless, so the log is correct even if the statement
+ * fails afterwards.
  *
- *   BEFORE INSERT   the rows that REPLACE would delete, of which no trigger tells (recursive_triggers is off by default):
- *                   that with the new rowid, unless it is of the front, and those with its values in a UNIQUE index. REPLACE
- *                   puts the default into a NOT NULL column that is given NULL, but afterwards: then those with a literal
- *                   default, or with anything where the default is an expression
- *   AFTER INSERT    the new rowid, unless it is of the front
- *   BEFORE UPDATE   the same of the rows that it would replace, the old key, the new rowid if it is another; unless no column
- *                   matters that has changed
- *   BEFORE DELETE   the old key
+ *   BEFORE INSERT   logs the rows that REPLACE would delete, for which no trigger fires (recursive_triggers is off by default): the
+ *                   one with the new rowid, unless it is in the front, and those with its values in a UNIQUE index. REPLACE puts
+ *                   the default into a NOT NULL column that is given NULL, but only later: so also those with a literal default,
+ *                   or with any value where the default is an expression
+ *   AFTER INSERT    logs the new rowid, unless it is in the front
+ *   BEFORE UPDATE   logs the rows that it would replace, the old key, and the new rowid if it differs; nothing if no indexed column
+ *                   has changed
+ *   BEFORE DELETE   logs the old key
  *
- * A rowid that SQLite is yet to choose reads as -1 in BEFORE INSERT, and then nothing is looked up: that would cost as much as
- * the rest of an insert. So the row with rowid -1, where there is one, is in the log at all times, under the key that the runs
- * have.
+ * A rowid that SQLite is yet to choose reads as -1 in BEFORE INSERT, and then nothing is looked up: a lookup would cost as
+ * much as the rest of the insert. So a row with rowid -1, if there is one, is in the log at all times, under the key that
+ * the runs have.
  *
- * before and not after, so that triggers of the user, which may run first and end the others, hide nothing. AFTER INSERT is not
- * safe from these: SQLite runs temporary triggers first, then the one made last, and RAISE(IGNORE) and a failure under FAIL end
- * those that follow, but keep the row. So a trigger that runs before ours is refused if it says IGNORE or FAIL; a rebuild makes
- * ours the last one. Nobody sees it coming where such a trigger fails by itself under INSERT OR FAIL, or temporary ones of
- * other connections.
+ * The triggers are BEFORE triggers, because a user trigger that runs first could abort the rest. AFTER INSERT is not safe
+ * from that: SQLite runs temporary triggers first, then the newest one, and RAISE(IGNORE) or a failure under FAIL ends the
+ * triggers that follow but keeps the row. So a trigger that runs before ours is refused if it contains IGNORE or FAIL; a
+ * rebuild makes ours the newest. Not detected: a trigger that fails by itself under INSERT OR FAIL, and temporary triggers
+ * of other connections.
  */
-#ifndef IFOREST_SQLITE_WATCH_H
-#define IFOREST_SQLITE_WATCH_H
+#ifndef IFS_FOLLOW_TRIGGERS_H
+#define IFS_FOLLOW_TRIGGERS_H
 
-#include "sqlite_ext/storage/definition.h"
 #include "sqlite_ext/follow/base_table.h"
+#include "sqlite_ext/storage/definition.h"
 
 /* Of fewer rows the front moves more often, of more each reader reads more of it: both are noise at this size. */
 #define IFOREST_FRONT_SHIFT 7

@@ -1,9 +1,9 @@
-/* build.h -- making an index from its table: one pass for the series, one for the rows. */
-#ifndef IFOREST_SQLITE_BUILD_H
-#define IFOREST_SQLITE_BUILD_H
+/* maintain/build.h -- Build of an index from its base table: one pass for the series, one for the sorted rows. */
+#ifndef IFS_MAINTAIN_BUILD_H
+#define IFS_MAINTAIN_BUILD_H
 
-#include "sqlite_ext/follow/snapshot.h"
 #include "sqlite_ext/follow/base_table.h"
+#include "sqlite_ext/follow/snapshot.h"
 
 /* Reads the table, sorts its rows (run_sort.h, spill.h), writes series and one run, and publishes a manifest that names them
  * and nothing else. Until then the state before stands; on failure what was written is taken back.

@@ -1,7 +1,6 @@
 #include "sqlite_ext/maintain/compact.h"
 
 #include "core/run/compact.h"
-#include "core/run/run_merge.h"
 #include "core/run/remove.h"
 #include "sqlite_ext/maintain/export.h"
 #include "sqlite_ext/storage/pager.h"

@@ -1,11 +1,11 @@
-/* upkeep.h -- what the commands do to an index: sealing what is pending into a run, merging runs.
+/* maintain/compact.h -- Flush of the delta into a stored run, and merges of runs: the commands flush, merge and optimize.
  *
- * All of it within the statement that asks for it, never in a read. A command that fails for want of memory or disk takes the
- * whole transaction with it, as SQLite does; one that is refused has changed nothing. Afterwards the handle has forgotten its
- * state (iforest_index_forget).
+ * A command runs within the statement that asks for it, never in a read. If it fails for want of memory or disk, the whole
+ * transaction fails, as is SQLite's way; if it is refused, nothing has changed. Afterwards the handle has no cached state
+ * (ifs_index_forget).
  */
-#ifndef IFOREST_SQLITE_UPKEEP_H
-#define IFOREST_SQLITE_UPKEEP_H
+#ifndef IFS_MAINTAIN_COMPACT_H
+#define IFS_MAINTAIN_COMPACT_H
 
 #include "sqlite_ext/follow/snapshot.h"
 

@@ -1,15 +1,15 @@
-/* export.h -- the index as plain tables, for tools that cannot load extensions: rows of buckets at widths that double.
+/* maintain/export.h -- Export of an index to plain tables and a view, for tools that cannot load extensions.
  *
  *   x_rollup(bucket_level, bucket_start, by columns, count, first_ts, last_ts, eight of each value)
  *   x_levels(bucket_level, bucket_width, interval_from, interval_to)
  *   x_export   a view of both, which picks a level by the interval that a tool asks for
  *
- * x_config tells what they hold: 'export width' of the finest buckets; 'export until', the latest time there was; and 'export
- * from' and 'export to', the range of times up to that one in which rows were flushed since. Only what it names is ours;
- * without it there is no export.
+ * Bucket widths double from level to level. x_config records what the tables hold: 'export width' of the finest buckets;
+ * 'export until', the latest time there was; and 'export from' and 'export to', the range of times up to that one in which
+ * rows were flushed since. Without these records there is no export, and tables of these names are the user's.
  */
-#ifndef IFOREST_SQLITE_EXPORT_H
-#define IFOREST_SQLITE_EXPORT_H
+#ifndef IFS_MAINTAIN_EXPORT_H
+#define IFS_MAINTAIN_EXPORT_H
 
 #include "sqlite_ext/follow/snapshot.h"
 

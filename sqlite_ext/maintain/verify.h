@@ -1,6 +1,6 @@
-/* verify.h -- integrity-check: is the index sound in itself, and does it hold what the table holds? */
-#ifndef IFOREST_SQLITE_VERIFY_H
-#define IFOREST_SQLITE_VERIFY_H
+/* maintain/verify.h -- Integrity check of an index: sound in itself, and in agreement with its base table. */
+#ifndef IFS_MAINTAIN_VERIFY_H
+#define IFS_MAINTAIN_VERIFY_H
 
 #include "sqlite_ext/follow/snapshot.h"
 

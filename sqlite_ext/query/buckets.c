@@ -1,5 +1,19 @@
 #include "sqlite_ext/query/buckets.h"
 
+#include <stddef.h>
+
+#include "core/base/xxh64.h"
+#include "core/query/sketch_scan.h"
+#include "sqlite_ext/query/series_filter.h"
+#include "sqlite_ext/storage/pager.h"
+
+/* Which series a query is about, and which of them make a group. */
+
+/* Fills in the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's
+ * conditions. */
+static int query_choose(struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv,
+			 struct iforest_error *error);
+
 static size_t item_bytes(const struct iforest_fields *fields)
 {
 	return sizeof(int64_t) + iforest_aggregate_bytes(fields->n_values);
@@ -68,4 +82,764 @@ void iforest_bucket_list_release(struct iforest_bucket_list *list)
 {
 	sqlite3_free(list->items);
 	*list = (struct iforest_bucket_list){ .items = NULL };
+}
+
+/* ---- Filling of empty buckets: with the last value before, or by linear interpolation ---- */
+
+enum iforest_status iforest_carry_start(struct iforest_carry *carry, enum iforest_fill fill, uint32_t wanted,
+					const struct iforest_scan *beside, struct iforest_store *joined,
+					const struct iforest_manifest *joined_manifest)
+{
+	enum iforest_status status = iforest_scan_init(&carry->scan, beside->store, beside->manifest);
+
+	carry->has_scan = !status;
+	carry->fill = fill;
+	carry->wanted = wanted;
+	carry->scan.wanted.filter = beside->wanted.filter;
+	return status ? status : iforest_scan_join(&carry->scan, joined, joined_manifest);
+}
+
+void iforest_carry_release(struct iforest_carry *carry)
+{
+	if (carry->has_scan)
+		iforest_scan_release(&carry->scan);
+	carry->has_scan = false;
+	carry->filled = 0;
+}
+
+void iforest_carry_turn(struct iforest_carry *carry)
+{
+	carry->knows_before = carry->knows_after = 0;
+}
+
+/* The last rows before a time, or the first at or after it, that have values of `columns` (bits), into rows[v]. */
+static enum iforest_status look(struct iforest_carry *carry, const struct iforest_series *const *series, uint32_t n,
+				int64_t time, bool is_before, uint32_t columns, struct iforest_row *rows)
+{
+	const struct iforest_fields *fields = &carry->scan.manifest->fields;
+	struct iforest_scan *scan = &carry->scan;
+	struct iforest_aggregate aggregate;
+	enum iforest_status status = IFOREST_OK;
+	int64_t bucket;
+	bool found;
+
+	scan->bucketing =
+		(struct iforest_bucketing){ .mode = IFOREST_WHOLE,
+					    .window = { .has_t0 = !is_before, .has_t1 = is_before, .t0 = time, .t1 = time } };
+	scan->wanted = (struct iforest_wanted){ .lasts = is_before ? columns : 0, .firsts = is_before ? 0 : columns,
+						.filter = scan->wanted.filter };
+	for (unsigned v = 0; v < fields->n_values; v++)
+		if (columns >> v & 1)
+			rows[v] = (struct iforest_row){ .is_set = false };
+	for (uint32_t s = 0; s < n && !status; s++) {
+		status = iforest_scan_start(scan, series[s]->id);
+		if (!status)
+			status = iforest_scan_next(scan, &bucket, &aggregate, &found);
+		for (unsigned v = 0; v < fields->n_values && !status; v++)
+			if (is_before)
+				iforest_row_last(&rows[v], &aggregate.values[v].last);
+			else
+				iforest_row_first(&rows[v], &aggregate.values[v].first);
+	}
+	return status;
+}
+
+/* The line from (a.time, a) to (b.time, b) at a time between: of integers exact but for the last steps. */
+static double line(const struct iforest_row *a, const struct iforest_row *b, int64_t time, unsigned kind)
+{
+	uint64_t width = (uint64_t)b->time - (uint64_t)a->time, part = (uint64_t)time - (uint64_t)a->time;
+	iforest_uint128 product;
+	iforest_int128 whole;
+	uint64_t rise;
+	bool falls;
+
+	if (kind == IFOREST_FLOAT64)
+		return a->value.real * ((double)(width - part) / (double)width) +
+		       b->value.real * ((double)part / (double)width);
+	falls = b->value.integer < a->value.integer;
+	rise = falls ? (uint64_t)a->value.integer - (uint64_t)b->value.integer :
+		       (uint64_t)b->value.integer - (uint64_t)a->value.integer;
+	product = (iforest_uint128)rise * part;
+	whole = (iforest_int128)(product / width);
+	rise = (uint64_t)(product % width);
+	return falls ? (double)(a->value.integer - whole) - (double)rise / (double)width
+		     : (double)(a->value.integer + whole) + (double)rise / (double)width;
+}
+
+enum iforest_status iforest_carry_bucket(struct iforest_carry *carry, const struct iforest_series *const *series, uint32_t n,
+					 const struct iforest_bucketing *bucketing, int64_t bucket,
+					 const struct iforest_aggregate *aggregate)
+{
+	const struct iforest_fields *fields = &carry->scan.manifest->fields;
+	const struct iforest_window *window = &bucketing->window;
+	int64_t start = iforest_bucket_start(bucketing, bucket);
+	enum iforest_status status = IFOREST_OK;
+	uint32_t empty = 0;
+
+	if (window->has_t0 && start < window->t0)
+		start = window->t0;
+	for (unsigned v = 0; v < fields->n_values; v++)
+		empty |= (uint32_t)(aggregate->values[v].n == 0) << v;
+	carry->filled = carry->wanted & empty;
+	carry->knows_before &= empty;
+	carry->knows_after &= empty;
+	if (!window->has_t0) /* nothing is before */
+		carry->filled = 0;
+	if (carry->filled & ~carry->knows_before)
+		status = look(carry, series, n, start, true, carry->filled & ~carry->knows_before, carry->before);
+	if (!status && carry->fill == IFOREST_FILL_LINEAR && carry->filled & ~carry->knows_after)
+		status = look(carry, series, n, start, false, carry->filled & ~carry->knows_after, carry->after);
+	if (status)
+		return status;
+	carry->knows_before |= carry->filled;
+	carry->knows_after |= carry->filled;
+	for (unsigned v = 0; v < fields->n_values; v++) {
+		if (!(carry->filled >> v & 1))
+			continue;
+		if (!carry->before[v].is_set || (carry->fill == IFOREST_FILL_LINEAR && !carry->after[v].is_set))
+			carry->filled &= ~(1u << v);
+		else if (carry->fill == IFOREST_FILL_LINEAR)
+			carry->lines[v] = line(&carry->before[v], &carry->after[v], start, fields->kinds[v]);
+	}
+	return IFOREST_OK;
+}
+
+/* ---- Series and groups of a query ---- */
+
+static bool passes(const struct iforest_series *series, const struct iforest_query *query, const struct iforest_plan *plan,
+		   const struct iforest_by_value *wanted)
+{
+	for (unsigned c = 0; c < plan->n_conditions; c++) {
+		const struct iforest_condition *condition = &plan->conditions[c];
+
+		if (!condition->is_in &&
+		    !iforest_by_may_equal(&series->values[query->kept[condition->by]], &wanted[c], condition->is_is))
+			return false;
+	}
+	return true;
+}
+
+static int compare_groups(const struct iforest_query *query, const struct iforest_series *a, const struct iforest_series *b)
+{
+	int order = 0;
+
+	for (unsigned k = 0; k < query->n_kept && !order; k++)
+		order = iforest_by_compare(&a->values[query->kept[k]], &b->values[query->kept[k]]);
+	return order;
+}
+
+/* Are the by columns kept the first of the index, in its order? Then the dictionary is sorted by them already. */
+static bool is_prefix(const struct iforest_query *query)
+{
+	for (unsigned k = 0; k < query->n_kept; k++)
+		if (query->kept[k] != k)
+			return false;
+	return true;
+}
+
+/* Merge sort, for qsort() takes no context: `from` has n members, `scratch` room for as many. */
+static void sort_between(const struct iforest_query *query, const struct iforest_series **from,
+			 const struct iforest_series **scratch, uint32_t n)
+{
+	uint32_t middle = n / 2, left = 0, right = middle;
+
+	if (n < 2)
+		return;
+	sort_between(query, from, scratch, middle);
+	sort_between(query, from + middle, scratch, n - middle);
+	for (uint32_t i = 0; i < n; i++) {
+		bool take_left = right == n || (left < middle && compare_groups(query, from[left], from[right]) <= 0);
+
+		scratch[i] = take_left ? from[left++] : from[right++];
+	}
+	memcpy(from, scratch, n * sizeof(struct iforest_series *));
+}
+
+static int sort_members(struct iforest_query *query, struct iforest_error *error)
+{
+	const struct iforest_series **scratch =
+		sqlite3_malloc64((query->n_members + (size_t)1) * sizeof(struct iforest_series *));
+
+	if (!scratch)
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	sort_between(query, query->members, scratch, query->n_members);
+	sqlite3_free(scratch);
+	return SQLITE_OK;
+}
+
+/* is_chosen: those of the series that the conditions with IN leave; NULL where there are none such. */
+static int choose_among(const struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv,
+			bool **is_chosen, struct iforest_error *error)
+{
+	const struct iforest_dictionary *dictionary = &query->snapshot->dictionary;
+
+	for (unsigned c = 0; c < plan->n_conditions && !error->rc; c++) {
+		if (!plan->conditions[c].is_in)
+			continue;
+		if (!*is_chosen) {
+			*is_chosen = sqlite3_malloc64(dictionary->n_series + (size_t)1);
+			if (!*is_chosen)
+				return iforest_error_set(error, SQLITE_NOMEM, "");
+			memset(*is_chosen, true, dictionary->n_series);
+		}
+		iforest_choice_among((const struct iforest_series *const *)dictionary->series, dictionary->n_series,
+				     query->kept[plan->conditions[c].by], argv[c], *is_chosen, error);
+	}
+	if (error->rc) {
+		sqlite3_free(*is_chosen);
+		*is_chosen = NULL;
+	}
+	return error->rc;
+}
+
+static int query_choose(struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv,
+			 struct iforest_error *error)
+{
+	const struct iforest_dictionary *dictionary = &query->snapshot->dictionary;
+	struct iforest_by_value wanted[IFOREST_MAX_CONDITIONS];
+	struct iforest_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
+	bool *is_chosen = NULL;
+	size_t n_most;
+
+	if (choose_among(query, plan, argv, &is_chosen, error))
+		return error->rc;
+	for (unsigned c = 0; c < plan->n_conditions; c++) {
+		wanted[c] = iforest_by_from_sql(argv[c]);
+		if (query->kept[plan->conditions[c].by] == 0 && !plan->conditions[c].is_in)
+			iforest_dictionary_narrow(dictionary, &wanted[c], stretches);
+	}
+	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
+	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct iforest_series *));
+	query->group_starts = sqlite3_malloc64((n_most + 2) * sizeof *query->group_starts);
+	if (!query->members || !query->group_starts) {
+		sqlite3_free(is_chosen);
+		return iforest_error_set(error, SQLITE_NOMEM, "");
+	}
+	for (unsigned k = 0; k < 2; k++)
+		for (uint32_t s = stretches[k].from; s < stretches[k].to; s++)
+			if ((!is_chosen || is_chosen[s]) && passes(dictionary->series[s], query, plan, wanted))
+				query->members[query->n_members++] = dictionary->series[s];
+	sqlite3_free(is_chosen);
+	if (!is_prefix(query) && sort_members(query, error))
+		return error->rc;
+	for (uint32_t m = 0; m < query->n_members; m++)
+		if (m == 0 || compare_groups(query, query->members[m - 1], query->members[m]) != 0)
+			query->group_starts[query->n_groups++] = m;
+	/* without by columns there is one group, even over no series at all */
+	if (query->n_kept == 0 && query->n_groups == 0)
+		query->group_starts[query->n_groups++] = 0;
+	query->group_starts[query->n_groups] = query->n_members;
+	return SQLITE_OK;
+}
+
+const struct iforest_series *iforest_query_series(const struct iforest_query *query)
+{
+	return query->n_kept ? query->members[query->group_starts[query->group]] : NULL;
+}
+
+/* ---- Sketches of a row ---- */
+
+/* The keys of a series that belong to the row. Entries without a time belong to one that has no bounds at all. */
+static void range_of(const struct iforest_query *query, uint64_t series, struct iforest_key *from, struct iforest_key *to)
+{
+	const struct iforest_bucketing *bucketing = &query->scan.bucketing;
+	const struct iforest_window *window = &bucketing->window;
+	int64_t start = iforest_bucket_start(bucketing, query->bucket);
+	bool after_all;
+	int64_t end = iforest_bucket_end(bucketing, query->bucket, &after_all);
+
+	if (window->has_t0 && start < window->t0)
+		start = window->t0;
+	if (window->has_t1 && (after_all || end > window->t1)) {
+		end = window->t1;
+		after_all = false;
+	}
+	*from = iforest_key_at(series, start);
+	*to = after_all ? iforest_key_nulls(series) : iforest_key_at(series, end);
+	if (bucketing->mode == IFOREST_WHOLE && !window->has_t0 && !window->has_t1)
+		*to = iforest_key_at(series + 1, INT64_MIN);
+}
+
+static enum iforest_status add_group(struct iforest_query *query, unsigned v, struct iforest_sketch *sketch)
+{
+	struct iforest_index_shelf shelf;
+	enum iforest_status status = IFOREST_OK;
+
+	iforest_shelf_open(&shelf, query->index, IFOREST_SHELF_SKETCHES);
+	for (uint32_t m = query->group_starts[query->group]; m < query->group_starts[query->group + 1] && !status; m++) {
+		struct iforest_key from, to;
+
+		range_of(query, query->members[m]->id, &from, &to);
+		status = iforest_scan_sketch(&query->scan, &from, &to, v, &shelf.shelf, sketch);
+	}
+	return status;
+}
+
+static int make_sketch(struct iforest_query *query, unsigned v, struct iforest_error *error)
+{
+	struct iforest_query_sketch *made = &query->sketches[v];
+	struct iforest_sketch sketch;
+	enum iforest_status status;
+
+	/* it reads pages, and a command may have been run since the row was */
+	if (iforest_query_check(query, error))
+		return error->rc;
+	query->has_sketches = true;
+	iforest_sketch_init(&sketch, &iforest_sqlite_alloc);
+	status = add_group(query, v, &sketch);
+	if (!status && sketch.n > 0)
+		status = iforest_sketch_write(&sketch, &made->bytes, &made->n_bytes);
+	iforest_sketch_release(&sketch);
+	made->is_made = !status;
+	return iforest_index_error(query->index, query->snapshot, status, error);
+}
+
+int iforest_query_sketch(struct iforest_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes,
+			 struct iforest_error *error)
+{
+	int rc = SQLITE_OK;
+
+	if (!query->sketches[v].is_made && query->aggregate.n_rows > 0)
+		rc = make_sketch(query, v, error);
+	*bytes = query->sketches[v].bytes;
+	*n_bytes = query->sketches[v].n_bytes;
+	return rc;
+}
+
+void iforest_query_forget_sketches(struct iforest_query *query)
+{
+	for (unsigned v = 0; v < IFOREST_MAX_VALUES && query->has_sketches; v++) {
+		sqlite3_free(query->sketches[v].bytes);
+		query->sketches[v] = (struct iforest_query_sketch){ .bytes = NULL };
+	}
+	query->has_sketches = false;
+}
+
+/* ---- Bucket queries ---- */
+
+/* ---- what to fill ---- */
+
+/* Which buckets fill speaks of. */
+static int limit_fill(struct iforest_query *query, const struct iforest_bucketing *bucketing, struct iforest_error *error)
+{
+	const struct iforest_window *window = &bucketing->window;
+	int64_t last = bucketing->mode == IFOREST_COUNT ? bucketing->n - 1 : 0;
+	enum iforest_status status = IFOREST_OK;
+
+	if (iforest_window_is_empty(window)) {
+		query->fill = IFOREST_FILL_NONE;
+		return SQLITE_OK;
+	}
+	if (bucketing->mode == IFOREST_STEP) {
+		status = iforest_bucket_of(bucketing, window->t0, &query->first_filled);
+		if (!status)
+			status = iforest_bucket_of(bucketing, window->t1 - 1, &last);
+	}
+	if (status)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->name);
+	query->n_to_fill = (uint64_t)last - (uint64_t)query->first_filled + 1;
+	if (query->n_to_fill > IFOREST_MAX_FILLED)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: %s more than %d buckets", query->name,
+					 query->is_counter ? "the window has" : "fill would give", IFOREST_MAX_FILLED);
+	return SQLITE_OK;
+}
+
+/* ---- rows ---- */
+
+static const struct iforest_fields *fields_of(const struct iforest_query *query)
+{
+	return &query->snapshot->manifest.fields;
+}
+
+/* Old keys of pending rows do not count. */
+static const struct iforest_filter *filter_of(const struct iforest_query *query)
+{
+	return query->snapshot->tail.n_removed > 0 ? &query->snapshot->tail.filter : NULL;
+}
+
+enum { MOST_STEPS = 4096 };
+
+/* A bucket or a series was passed without a row for SQLite: the program may have interrupted it. */
+static enum iforest_status pass(struct iforest_query *query)
+{
+	if (++query->n_steps < MOST_STEPS)
+		return IFOREST_OK;
+	query->n_steps = 0;
+	return iforest_pager_sqlite_may_go_on(query->index);
+}
+
+static enum iforest_status list_of_series(struct iforest_query *query, uint32_t member, struct iforest_bucket_list *list)
+{
+	enum iforest_status status = iforest_ahead_start(&query->ahead, member);
+	bool found = true;
+
+	while (!status && found) {
+		int64_t bucket;
+
+		status = iforest_ahead_next(&query->ahead, &bucket, &query->pending, &found);
+		if (!status)
+			status = pass(query);
+		if (!status && found && query->is_overlap && list->n == IFOREST_MAX_OVERLAPPED)
+			status = IFOREST_TOO_LARGE;
+		if (!status && found)
+			status = iforest_bucket_list_append(list, fields_of(query), bucket, &query->pending);
+	}
+	return status;
+}
+
+enum { MAX_STACK = 33 };
+
+/* Adds up the series of a group: a stack of lists, each of more series than the next, merged like the digits of a counter. */
+static enum iforest_status list_of_group(struct iforest_query *query, uint32_t from, uint32_t to)
+{
+	struct iforest_bucket_list stack[MAX_STACK] = { { .items = NULL } };
+	unsigned depth = 0;
+	enum iforest_status status = IFOREST_OK;
+
+	for (uint32_t m = from; m < to && !status; m++) {
+		status = list_of_series(query, m, &stack[depth++]);
+		for (uint32_t carry = m - from; carry & 1 && !status; carry >>= 1, depth--)
+			status = iforest_bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
+	}
+	for (; depth > 1 && !status; depth--)
+		status = iforest_bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
+	iforest_bucket_list_release(&query->list);
+	query->list = stack[0];
+	for (unsigned d = 1; d < MAX_STACK; d++)
+		iforest_bucket_list_release(&stack[d]);
+	query->at = 0;
+	return status;
+}
+
+static bool is_single(const struct iforest_query *query)
+{
+	return query->group_starts[query->group + 1] - query->group_starts[query->group] == 1;
+}
+
+/* Has any series of the group a row at all, in the window or outside? All may have been deleted since the index was built. */
+static enum iforest_status has_rows(struct iforest_query *query, uint32_t from, uint32_t to, bool *found)
+{
+	struct iforest_wanted wanted = query->scan.wanted;
+	enum iforest_status status = IFOREST_OK;
+	int64_t bucket;
+
+	*found = false;
+	query->scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE };
+	query->scan.wanted = (struct iforest_wanted){ .filter = filter_of(query) };
+	query->scan.joined_filter = NULL;
+	for (uint32_t m = from; m < to && !status && !*found; m++) {
+		status = iforest_scan_start(&query->scan, query->members[m]->id);
+		if (!status)
+			status = iforest_scan_next(&query->scan, &bucket, &query->pending, found);
+	}
+	query->scan.bucketing = query->bucketing;
+	query->scan.wanted = wanted;
+	return status;
+}
+
+static enum iforest_status open_counter(struct iforest_query *query, uint32_t from, uint32_t to)
+{
+	const struct iforest_bucketing *bucketing = &query->bucketing;
+	struct iforest_counting *counting = &query->counting;
+	bool has_series = from < to; /* not so over an empty table without by columns */
+	enum iforest_status status = IFOREST_OK;
+	int64_t bucket;
+
+	if (has_series)
+		status = iforest_counting_turn(counting, query->members[from]->id, bucketing->window.t0, bucketing->window.t1);
+	if (status || (has_series && counting->has_begun))
+		return status;
+	if (!has_series || !counting->has_ahead) {
+		query->n_filled = query->n_to_fill;
+		return IFOREST_OK;
+	}
+	/* buckets before the first row are none of its */
+	status = iforest_bucket_of(bucketing, counting->ahead.key.time, &bucket);
+	if (!status)
+		query->n_filled = (uint64_t)bucket - (uint64_t)query->first_filled;
+	return status;
+}
+
+/* Opens the group; one that is to be filled, and has no rows at all, has no buckets either. Without by columns there is one
+ * series, even over an empty table. */
+static enum iforest_status open_group(struct iforest_query *query)
+{
+	uint32_t from = query->group_starts[query->group], to = query->group_starts[query->group + 1];
+	enum iforest_status status = IFOREST_OK;
+	bool found = true;
+
+	query->group_is_open = true;
+	query->has_pending = query->is_exhausted = false;
+	query->n_filled = 0;
+	if (query->is_counter)
+		return open_counter(query, from, to);
+	if (query->fill != IFOREST_FILL_NONE && query->n_kept > 0)
+		status = has_rows(query, from, to, &found);
+	if (!found)
+		query->n_filled = query->n_to_fill;
+	if (status)
+		return status;
+	iforest_carry_turn(&query->carry);
+	if (is_single(query))
+		return iforest_ahead_start(&query->ahead, from);
+	return list_of_group(query, from, to);
+}
+
+/* The next bucket of the open group that has rows. */
+static enum iforest_status next_of_group(struct iforest_query *query, int64_t *bucket, struct iforest_aggregate *aggregate,
+					 bool *found)
+{
+	if (is_single(query))
+		return iforest_ahead_next(&query->ahead, bucket, aggregate, found);
+	*found = query->at < query->list.n;
+	if (!*found)
+		return IFOREST_OK;
+	*bucket = iforest_bucket_list_bucket(&query->list, fields_of(query), query->at);
+	memcpy(aggregate, iforest_bucket_list_aggregate(&query->list, fields_of(query), query->at),
+	       iforest_aggregate_bytes(fields_of(query)->n_values));
+	query->at++;
+	return IFOREST_OK;
+}
+
+/* Values of the row where it has none. */
+static enum iforest_status carry(struct iforest_query *query)
+{
+	uint32_t from = query->group_starts[query->group], to = query->group_starts[query->group + 1];
+
+	if (!query->carry.has_scan)
+		return IFOREST_OK;
+	return iforest_carry_bucket(&query->carry, query->members + from, to - from, &query->bucketing, query->bucket,
+				    &query->aggregate);
+}
+
+/* The same, with the buckets between. */
+static enum iforest_status next_filled(struct iforest_query *query, bool *found)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	*found = query->n_filled < query->n_to_fill;
+	if (!*found)
+		return IFOREST_OK;
+	if (!query->has_pending && !query->is_exhausted) {
+		status = next_of_group(query, &query->pending_bucket, &query->pending, &query->has_pending);
+		query->is_exhausted = !query->has_pending;
+	}
+	query->bucket = query->first_filled + (int64_t)query->n_filled++;
+	iforest_aggregate_clear(&query->aggregate, fields_of(query)->n_values);
+	if (!status && query->has_pending && query->bucket == query->pending_bucket) {
+		memcpy(&query->aggregate, &query->pending, iforest_aggregate_bytes(fields_of(query)->n_values));
+		query->has_pending = false;
+	}
+	return status ? status : carry(query);
+}
+
+int iforest_query_check(struct iforest_query *query, struct iforest_error *error)
+{
+	if (query->n_changes == query->index->connection->n_changes)
+		return SQLITE_OK;
+	if (iforest_index_check_snapshot(query->index, query->snapshot, error))
+		return error->rc;
+	query->n_changes = query->index->connection->n_changes;
+	return SQLITE_OK;
+}
+
+/* The next bucket of the window that does not end before the counter begins. */
+static enum iforest_status next_counted(struct iforest_query *query, bool *found)
+{
+	const struct iforest_bucketing *bucketing = &query->bucketing;
+	enum iforest_status status = IFOREST_OK;
+
+	while (!status && !*found && query->n_filled < query->n_to_fill) {
+		int64_t start, end;
+		bool after_all;
+
+		query->bucket = query->first_filled + (int64_t)query->n_filled++;
+		start = iforest_bucket_start(bucketing, query->bucket);
+		end = iforest_bucket_end(bucketing, query->bucket, &after_all);
+		if (start < bucketing->window.t0)
+			start = bucketing->window.t0;
+		if (after_all || end > bucketing->window.t1)
+			end = bucketing->window.t1;
+		if (start < end)
+			status = iforest_counting_bucket(&query->counting, start, end, &query->aggregate, found);
+	}
+	return status;
+}
+
+int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
+{
+	enum iforest_status status = IFOREST_OK;
+	bool found = false;
+
+	iforest_query_forget_sketches(query);
+	if (iforest_query_check(query, error))
+		return error->rc;
+	while (!status && !found && query->group < query->n_groups) {
+		if (!query->group_is_open)
+			status = open_group(query);
+		if (!status && query->is_counter)
+			status = next_counted(query, &found);
+		else if (!status && query->fill != IFOREST_FILL_NONE)
+			status = next_filled(query, &found);
+		else if (!status)
+			status = next_of_group(query, &query->bucket, &query->aggregate, &found);
+		if (!status && !found) {
+			query->group++;
+			query->group_is_open = false;
+			status = pass(query);
+		}
+	}
+	query->at_end = !found;
+	if (!status)
+		return SQLITE_OK;
+	if (status == IFOREST_TOO_LARGE)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: spans of several series overlap more than %d buckets",
+					 query->name, IFOREST_MAX_OVERLAPPED);
+	if (status == IFOREST_RANGE)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->name);
+	return iforest_index_error(query->index, query->snapshot, status, error);
+}
+
+sqlite3_int64 iforest_query_rowid(const struct iforest_query *query)
+{
+	const struct iforest_bucketing *bucketing = &query->bucketing;
+	const struct iforest_window *window = &bucketing->window;
+	uint32_t from = query->group_starts[query->group];
+	uint64_t parts[] = {
+		from < query->n_members ? query->members[from]->id : UINT64_MAX, (uint64_t)query->bucket, bucketing->mode,
+		window->has_t0, window->has_t1, (uint64_t)window->t0, (uint64_t)window->t1, (uint64_t)bucketing->n,
+		(uint64_t)bucketing->step, (uint64_t)bucketing->origin, query->fill,
+	};
+
+	return (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);
+}
+
+/* Over the runs of the index and those of what is pending. */
+static int open_scan(struct iforest_query *query, struct iforest_error *error)
+{
+	struct iforest_snapshot *snapshot = query->snapshot;
+	enum iforest_status status = iforest_scan_init(&query->scan, &query->index->store, &snapshot->manifest);
+
+	query->has_scan = !status;
+	if (!status)
+		status = iforest_scan_join(&query->scan, &snapshot->tail.store, &snapshot->tail.manifest);
+	return iforest_index_error(query->index, snapshot, status, error);
+}
+
+static int start_overlap(struct iforest_query *query, const struct iforest_plan *plan, struct iforest_error *error)
+{
+	enum iforest_status status;
+
+	if (query->fill >= IFOREST_FILL_LAST)
+		return iforest_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'",
+					 query->name);
+	status = iforest_overlap_init(&query->overlap, &query->scan);
+	query->has_overlap = true;
+	query->overlap.bucketing = query->bucketing;
+	query->overlap.filter = filter_of(query);
+	query->overlap.wants_inside = plan->wanted.values != 0;
+	query->overlap.wants_longest = plan->wanted.no_maxs != UINT32_MAX;
+	query->overlap.longest_alone = plan->wanted.extremes_alone;
+	return iforest_index_error(query->index, query->snapshot, status, error);
+}
+
+/* A bucket is known to have no value by its count, of columns of which nothing but first and last may be asked. */
+static int start_carry(struct iforest_query *query, struct iforest_error *error)
+{
+	struct iforest_snapshot *snapshot = query->snapshot;
+	struct iforest_wanted *wanted = &query->scan.wanted;
+
+	wanted->values |= wanted->firsts | wanted->lasts;
+	return iforest_index_error(query->index, snapshot,
+				   iforest_carry_start(&query->carry, query->fill, wanted->values, &query->scan,
+						       &snapshot->tail.store, &snapshot->tail.manifest),
+				   error);
+}
+
+static int start_counter(struct iforest_query *query, struct iforest_error *error)
+{
+	struct iforest_snapshot *snapshot = query->snapshot;
+	const struct iforest_wanted *wanted = &query->scan.wanted;
+	enum iforest_status status =
+		iforest_counting_start(&query->counting, wanted->values, wanted->filter, &query->index->store,
+				       &snapshot->manifest, &snapshot->tail.store, &snapshot->tail.manifest);
+
+	iforest_shelf_open(&query->pieces, query->index, IFOREST_SHELF_COUNTERS);
+	if (!status)
+		status = iforest_counting_use(&query->counting, &query->pieces.shelf,
+					      iforest_shelf_values(&query->index->definition, IFOREST_SHELF_COUNTERS));
+	return iforest_index_error(query->index, snapshot, status, error);
+}
+
+int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_definition *definition,
+			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv,
+			struct iforest_error *error)
+{
+	struct iforest_arguments arguments;
+	unsigned n_arguments = iforest_popcount(plan->arguments);
+	int rc;
+
+	memset(query, 0, offsetof(struct iforest_query, aggregate));
+	query->name = plan->name;
+	query->index = index;
+	query->n_changes = index->connection->n_changes;
+	query->n_kept = definition->n_by;
+	query->is_overlap = definition->is_overlap;
+	query->is_counter = definition->is_counter;
+	memcpy(query->kept, kept, definition->n_by * sizeof *kept);
+	rc = iforest_index_open(index, &query->snapshot, error);
+	if (!rc)
+		rc = iforest_arguments_read(plan->name, plan->arguments, argv, &arguments, error);
+	if (rc || arguments.has_null)
+		return rc;
+	query->fill = arguments.fill;
+	if (query->is_counter && !(arguments.is_given[IFOREST_ARGUMENT_T0] && arguments.is_given[IFOREST_ARGUMENT_T1]))
+		return iforest_error_set(error, SQLITE_ERROR, "%s: a counter needs both t0 and t1", plan->name);
+	rc = open_scan(query, error);
+	if (rc)
+		return rc;
+	query->bucketing = query->scan.bucketing = iforest_arguments_bucketing(&arguments);
+	query->scan.wanted = plan->wanted;
+	if (query->fill >= IFOREST_FILL_LAST) /* it asks whether a bucket has values */
+		query->scan.wanted.extremes_alone = false;
+	query->scan.wanted.filter = filter_of(query);
+	if (query->is_overlap)
+		rc = start_overlap(query, plan, error);
+	if (!rc && (query->fill != IFOREST_FILL_NONE || query->is_counter))
+		rc = limit_fill(query, &query->bucketing, error);
+	if (!rc && query->is_counter)
+		rc = start_counter(query, error);
+	if (!rc && query->fill >= IFOREST_FILL_LAST)
+		rc = start_carry(query, error);
+	if (!rc)
+		rc = query_choose(query, plan, argv + n_arguments, error);
+	if (!rc && !query->is_counter)
+		iforest_ahead_open(&query->ahead, index, query->snapshot, &query->scan,
+				   query->is_overlap ? &query->overlap : NULL, query->members, query->n_members);
+	return rc;
+}
+
+void iforest_query_init(struct iforest_query *query)
+{
+	query->index = NULL;
+	query->at_end = true;
+}
+
+void iforest_query_release(struct iforest_query *query)
+{
+	if (!query->index)
+		return;
+	iforest_ahead_close(&query->ahead);
+	if (query->has_overlap)
+		iforest_overlap_release(&query->overlap);
+	if (query->has_scan)
+		iforest_scan_release(&query->scan);
+	iforest_carry_release(&query->carry);
+	iforest_counting_release(&query->counting);
+	iforest_snapshot_release(query->snapshot);
+	sqlite3_free(query->members);
+	sqlite3_free(query->group_starts);
+	iforest_bucket_list_release(&query->list);
+	iforest_query_forget_sketches(query);
+	iforest_query_init(query);
 }

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "core/base/crew.h"
+#include "core/base/platform.h"
 
 enum { MOST_THREADS = 64, MOST_PARTS = 4096 };
 

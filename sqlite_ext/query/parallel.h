@@ -1,17 +1,17 @@
-/* ahead.h -- series answered by several threads before their rows are asked for: PRAGMA threads says how many may help.
+/* query/parallel.h -- Parallel bucket queries: threads answer several series before their rows are requested.
  *
- * Nobody but the thread of the caller may call SQLite, not even for memory: theirs comes from libc. So the others read pages
- * that are in the index's cache, and what is pending, which is in memory; a series of which a page is missing is answered as
- * far as that, and by the caller from there on. While they work the caller is one of them, and nobody changes the cache: so
- * they need no locks. They end before the next row is given.
+ * PRAGMA threads says how many threads may help. Only the caller's thread may call SQLite, not even for memory: the others
+ * take memory from libc. So they read only pages that are in the index's cache, and the delta, which is in memory; a series
+ * of which a page is missing is answered up to that point, and from there on by the caller. While they work the caller is
+ * one of them, and nobody changes the cache: so no locks are needed. They end before the next row is returned.
  *
- * Answers take memory, IFOREST_AHEAD_BYTES at most, for which several series must fit; a question is answered as if there were
- * no threads until it has given IFOREST_AHEAD_AFTER buckets, and where one series is left then.
+ * Answers take memory, IFS_PARALLEL_BYTES at most, in which several series must fit. A query is answered without threads
+ * until it has returned IFS_PARALLEL_AFTER buckets, and once a single series is left.
  */
-#ifndef IFOREST_SQLITE_AHEAD_H
-#define IFOREST_SQLITE_AHEAD_H
+#ifndef IFS_QUERY_PARALLEL_H
+#define IFS_QUERY_PARALLEL_H
 
-#include "core/query/overlap_slice.h"
+#include "core/query/overlap.h"
 #include "sqlite_ext/follow/snapshot.h"
 
 #define IFOREST_AHEAD_BYTES (16u << 20)

@@ -1,4 +1,6 @@
-#include "sqlite_ext/query/arguments.h"
+#include "sqlite_ext/query/plan.h"
+
+#include <stddef.h>
 
 static int read_fill(const char *name, sqlite3_value *value, enum iforest_fill *fill, struct iforest_error *error)
 {
@@ -76,4 +78,379 @@ struct iforest_bucketing iforest_arguments_bucketing(const struct iforest_argume
 	};
 
 	return bucketing;
+}
+
+/* ---- Plans ---- */
+
+/* The columns that are answered by extremes alone, and by whether there is a row: what names the row, extremes, arguments. Only
+ * those that have a bit of their own. */
+static sqlite3_uint64 extremes(const struct iforest_definition *definition)
+{
+	unsigned first_by = definition->n_hidden, first_fixed = first_by + definition->n_by,
+		 first = first_fixed + IFOREST_N_FIXED;
+	unsigned after = first + IFOREST_N_OF_VALUE * definition->n_values;
+	sqlite3_uint64 columns = (UINT64_C(1) << first_fixed) - 1;
+
+	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
+		if (f == IFOREST_COLUMN_BUCKET || f == IFOREST_COLUMN_BUCKET_START || f == IFOREST_COLUMN_BUCKET_END)
+			columns |= UINT64_C(1) << (first_fixed + f);
+	for (unsigned column = first; column < after && column < 63; column++) {
+		unsigned c = (column - first) % IFOREST_N_OF_VALUE;
+
+		if (c == IFOREST_OF_MIN || c == IFOREST_OF_MIN_ID || c == IFOREST_OF_MIN_TS || c == IFOREST_OF_MAX ||
+		    c == IFOREST_OF_MAX_ID || c == IFOREST_OF_MAX_TS)
+			columns |= UINT64_C(1) << column;
+	}
+	return columns;
+}
+
+/* Bit 63 of colUsed stands for all columns from 63 on. */
+static bool is_used(sqlite3_uint64 used, unsigned column)
+{
+	return used >> (column < 63 ? column : 63) & 1;
+}
+
+/* Which aggregates do the columns used need? */
+static struct iforest_wanted wanted_by(const struct iforest_definition *definition, sqlite3_uint64 used)
+{
+	struct iforest_wanted wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
+	unsigned first_fixed = definition->n_hidden + definition->n_by, first = first_fixed + IFOREST_N_FIXED;
+
+	if (definition->is_overlap) {
+		if (is_used(used, first_fixed + IFOREST_OF_CLIPPED))
+			wanted.values = 1u << definition->duration_value;
+		for (unsigned c = IFOREST_OF_LONGEST; c < IFOREST_N_OVERLAP; c++)
+			if (is_used(used, first_fixed + c))
+				wanted.no_maxs = ~(1u << definition->duration_value);
+		wanted.extremes_alone =
+			wanted.no_maxs != UINT32_MAX && !wanted.values && !is_used(used, first_fixed + IFOREST_OVERLAPS);
+		return wanted;
+	}
+	if (definition->is_counter) {
+		for (unsigned c = 0; c < definition->n_values * IFOREST_N_OF_COUNTER; c++)
+			if (is_used(used, first + c))
+				wanted.values |= 1u << c / IFOREST_N_OF_COUNTER;
+		return wanted;
+	}
+	wanted.extremes_alone = !(used & ~extremes(definition));
+	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
+		if ((f == IFOREST_COLUMN_FIRST_TS || f == IFOREST_COLUMN_LAST_TS) && is_used(used, first_fixed + f))
+			wanted.times = true;
+	for (unsigned v = 0; v < definition->n_values; v++)
+		for (unsigned c = 0; c < IFOREST_N_OF_VALUE; c++) {
+			unsigned column = first + v * IFOREST_N_OF_VALUE + c;
+
+			if (!is_used(used, column))
+				continue;
+			if (c == IFOREST_OF_FIRST)
+				wanted.firsts |= 1u << v;
+			else if (c == IFOREST_OF_LAST)
+				wanted.lasts |= 1u << v;
+			else
+				wanted.values |= 1u << v;
+			if (c == IFOREST_OF_MIN || c == IFOREST_OF_MIN_ID || c == IFOREST_OF_MIN_TS)
+				wanted.no_mins &= ~(1u << v);
+			if (c == IFOREST_OF_MAX || c == IFOREST_OF_MAX_ID || c == IFOREST_OF_MAX_TS)
+				wanted.no_maxs &= ~(1u << v);
+			if (c >= IFOREST_OF_MIN_ID)
+				wanted.no_rows &= ~(1u << v);
+		}
+	for (unsigned i = 0; i < definition->n_variances; i++)
+		for (unsigned c = 0; c < IFOREST_N_OF_VARIANCE; c++)
+			if (is_used(used,
+				    definition->n_hidden + iforest_first_variance(definition) + i * IFOREST_N_OF_VARIANCE + c))
+				wanted.squares |= 1u << iforest_variance_value(definition, i);
+	wanted.values |= wanted.squares;
+	return wanted;
+}
+
+/* The first argument that is used, but of which SQLite offers no condition: so it does for the table on the right of a RIGHT or
+ * FULL JOIN, checking ON t0 = ... only after other conditions, on rows of another question. */
+static void note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of)
+{
+	for (int a = 0; a < n_arguments; a++)
+		if (constraint_of[a] < 0 && is_used(info->colUsed, (unsigned)(first_column + a))) {
+			info->idxNum |= (a + 1) << IFOREST_LOST_SHIFT;
+			return;
+		}
+}
+
+bool iforest_plan_is_in(sqlite3_index_info *info, int i)
+{
+	return sqlite3_vtab_in(info, i, -1);
+}
+
+void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost)
+{
+	info->estimatedRows = (sqlite3_int64)n_rows;
+	info->estimatedCost = info->idxNum >> IFOREST_LOST_SHIFT ? IFOREST_COST_OF_LOST : cost;
+}
+
+/* The condition that gives each argument: the first that can be used. *waits: one has none but those that need tables which
+ * come later in this join order. Beside one that can be used SQLite checks the others: as x.t0 = y.t0 beside x.t0 = 5. */
+static int find_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
+			  int n_arguments, int *constraint_of, bool *waits, struct iforest_error *error)
+{
+	unsigned late = 0;
+
+	*waits = false;
+	for (int a = 0; a < n_arguments; a++)
+		constraint_of[a] = -1;
+	for (int i = 0; i < info->nConstraint; i++) {
+		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+		int argument = constraint->iColumn - first_column;
+
+		if (argument < 0 || argument >= n_arguments || constraint->op == SQLITE_INDEX_CONSTRAINT_LIMIT ||
+		    constraint->op == SQLITE_INDEX_CONSTRAINT_OFFSET)
+			continue;
+		if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
+			return iforest_error_set(error, SQLITE_ERROR,
+						 "%s: argument %s takes = only: %s(t0, t1), or %s = ... in WHERE", name,
+						 names[argument], name, names[argument]);
+		if (!constraint->usable && !iforest_plan_is_in(info, i))
+			late |= 1u << argument;
+		if (constraint->usable && constraint_of[argument] < 0)
+			constraint_of[argument] = i;
+	}
+	for (int a = 0; a < n_arguments; a++)
+		*waits = *waits || (late >> a & 1 && constraint_of[a] < 0);
+	return SQLITE_OK;
+}
+
+int iforest_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
+				int n_arguments, int *constraint_of, int *n_argv, struct iforest_error *error)
+{
+	bool waits;
+	int rc = find_arguments(name, names, info, first_column, n_arguments, constraint_of, &waits, error);
+
+	if (rc || waits)
+		return rc ? rc : SQLITE_CONSTRAINT;
+	for (int a = 0; a < n_arguments; a++)
+		if (constraint_of[a] >= 0) {
+			info->aConstraintUsage[constraint_of[a]].argvIndex = ++*n_argv;
+			info->aConstraintUsage[constraint_of[a]].omit = 1;
+			info->idxNum |= 1 << a;
+		}
+	note_lost(info, first_column, n_arguments, constraint_of);
+	return SQLITE_OK;
+}
+
+static double estimate(unsigned arguments, unsigned n_conditions)
+{
+	double n_rows = arguments & (1u << IFOREST_ARGUMENT_N | 1u << IFOREST_ARGUMENT_STEP) ? 100000 : 100;
+
+	return n_conditions ? n_rows / 10 : n_rows;
+}
+
+/* Without by columns there is one series, whose rows come out in the order of buckets. A condition on a by column promises
+ * no such thing: by the affinity of its other side, c = CAST(3 AS REAL) holds for the series 3, '3' and '3.0'. */
+static bool is_ordered(const struct iforest_definition *definition, const sqlite3_index_info *info)
+{
+	int column =
+		info->nOrderBy == 1 && !info->aOrderBy[0].desc ? info->aOrderBy[0].iColumn - (int)definition->n_hidden : -1;
+
+	return definition->n_by == 0 && (column == IFOREST_COLUMN_BUCKET || column == IFOREST_COLUMN_BUCKET_START);
+}
+
+/* The by column of a condition, if it is less than n_by and not negative. */
+static int by_of(const struct iforest_definition *definition, const sqlite3_index_info *info, int i)
+{
+	return info->aConstraint[i].iColumn - (int)definition->n_hidden;
+}
+
+bool iforest_plan_may_choose(sqlite3_index_info *info, int i)
+{
+	return i < 32 && sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
+}
+
+/* Can the condition narrow the series? SQLite checks it again: it knows affinities. Other collations it keeps to itself. */
+static bool narrows(const struct iforest_definition *definition, sqlite3_index_info *info, int i)
+{
+	const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+	int by = by_of(definition, info, i);
+
+	return constraint->usable && by >= 0 && by < (int)definition->n_by &&
+	       (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ || constraint->op == SQLITE_INDEX_CONSTRAINT_IS) &&
+	       iforest_plan_may_choose(info, i);
+}
+
+/* All values of an IN are taken at once: one by one, SQLite checks them without the affinity of their column. */
+static const char *word_of(sqlite3_index_info *info, int i)
+{
+	if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_IS)
+		return "IS";
+	return sqlite3_vtab_in(info, i, 1) ? "IN" : "=";
+}
+
+unsigned iforest_plan_take_conditions(const struct iforest_definition *definition, sqlite3_index_info *info, int *n_argv,
+				      sqlite3_str *text)
+{
+	unsigned n_conditions = 0;
+
+	for (int i = 0; i < info->nConstraint && n_conditions < IFOREST_MAX_CONDITIONS; i++) {
+		if (!narrows(definition, info, i))
+			continue;
+		info->aConstraintUsage[i].argvIndex = ++*n_argv;
+		sqlite3_str_appendf(text, "; by \"%w\" %s", definition->by[by_of(definition, info, i)].name, word_of(info, i));
+		n_conditions++;
+	}
+	return n_conditions;
+}
+
+/* ---- words ---- */
+
+/* What is wanted of a value column: bits of struct iforest_wanted, or those that say what is not. */
+static const struct {
+	const char *word;
+	size_t field;
+	bool is_not;
+} words[] = {
+	{ " sum", offsetof(struct iforest_wanted, values), false },
+	{ " min", offsetof(struct iforest_wanted, no_mins), true },
+	{ " max", offsetof(struct iforest_wanted, no_maxs), true },
+	{ " id", offsetof(struct iforest_wanted, no_rows), true },
+	{ " first", offsetof(struct iforest_wanted, firsts), false },
+	{ " last", offsetof(struct iforest_wanted, lasts), false },
+	{ " squares", offsetof(struct iforest_wanted, squares), false },
+};
+
+enum { N_WORDS = sizeof words / sizeof *words };
+
+static uint32_t *bits_of(struct iforest_wanted *wanted, unsigned word)
+{
+	return (uint32_t *)((char *)wanted + words[word].field);
+}
+
+static void write_window(sqlite3_str *text, unsigned arguments)
+{
+	static const char *const windows[] = { "all time", "from t0", "until t1", "window [t0, t1)" };
+
+	sqlite3_str_appendall(text, windows[arguments & 3]);
+	if (arguments & 1u << IFOREST_ARGUMENT_N)
+		sqlite3_str_appendall(text, ", n buckets");
+	if (arguments & 1u << IFOREST_ARGUMENT_STEP)
+		sqlite3_str_appendall(text, ", buckets of step");
+	if (arguments & 1u << IFOREST_ARGUMENT_ORIGIN)
+		sqlite3_str_appendall(text, " from origin");
+	if (arguments & 1u << IFOREST_ARGUMENT_FILL)
+		sqlite3_str_appendall(text, ", fill");
+}
+
+static void write_wanted(sqlite3_str *text, const struct iforest_definition *definition, struct iforest_wanted *wanted)
+{
+	for (unsigned v = 0; v < definition->n_values; v++) {
+		bool is_named = false;
+
+		for (unsigned w = 0; w < N_WORDS; w++) {
+			if ((*bits_of(wanted, w) >> v & 1) == words[w].is_not)
+				continue;
+			if (!is_named)
+				sqlite3_str_appendf(text, "; of \"%w\":", definition->values[v].name);
+			sqlite3_str_appendall(text, words[w].word);
+			is_named = true;
+		}
+	}
+	if (wanted->times)
+		sqlite3_str_appendall(text, "; times");
+	if (wanted->extremes_alone)
+		sqlite3_str_appendall(text, "; extremes alone");
+}
+
+static bool skip(const char **at, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (strncmp(*at, word, n) != 0)
+		return false;
+	*at += n;
+	return true;
+}
+
+/* The name in double quotes, those in it doubled. */
+static bool skip_name(const char **at, const char *name)
+{
+	const char *in = *at;
+
+	if (*in++ != '"')
+		return false;
+	for (; *name; name++, in++) {
+		if (*in != *name || (*name == '"' && *++in != '"'))
+			return false;
+	}
+	if (*in != '"' || in[1] == '"')
+		return false;
+	*at = in + 1;
+	return true;
+}
+
+bool iforest_plan_read_conditions(struct iforest_plan *plan, const struct iforest_definition *definition, const char **at)
+{
+	while (plan->n_conditions < IFOREST_MAX_CONDITIONS && skip(at, "; by ")) {
+		struct iforest_condition *condition = &plan->conditions[plan->n_conditions++];
+
+		while (condition->by < definition->n_by && !skip_name(at, definition->by[condition->by].name))
+			condition->by++;
+		condition->is_is = skip(at, " IS");
+		condition->is_in = !condition->is_is && skip(at, " IN");
+		if (condition->by == definition->n_by || (!condition->is_is && !condition->is_in && !skip(at, " =")))
+			return false;
+	}
+	return true;
+}
+
+static bool read_wanted(struct iforest_wanted *wanted, const struct iforest_definition *definition, const char **at)
+{
+	*wanted = (struct iforest_wanted){ .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
+	for (unsigned v = 0; v < definition->n_values && skip(at, "; of "); v++) {
+		while (v < definition->n_values && !skip_name(at, definition->values[v].name))
+			v++;
+		if (v == definition->n_values || !skip(at, ":"))
+			return false;
+		for (unsigned w = 0; w < N_WORDS; w++)
+			if (skip(at, words[w].word))
+				*bits_of(wanted, w) ^= 1u << v;
+	}
+	wanted->times = skip(at, "; times");
+	wanted->extremes_alone = skip(at, "; extremes alone");
+	return true;
+}
+
+/* ---- the plan of an index ---- */
+
+int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
+		      struct iforest_error *error)
+{
+	int constraint_of[IFOREST_N_ARGUMENTS], n_arguments = iforest_n_arguments(definition), n_argv = 0;
+	struct iforest_wanted wanted = wanted_by(definition, info->colUsed);
+	sqlite3_str *text;
+	unsigned n_conditions;
+	double n_rows;
+	int rc = iforest_plan_take_arguments(name, iforest_argument_names, info, 0, n_arguments, constraint_of, &n_argv, error);
+
+	if (rc)
+		return rc;
+	/* an UPDATE, which is refused later */
+	if ((int)definition->n_hidden > n_arguments && is_used(info->colUsed, (unsigned)n_arguments))
+		info->idxNum &= (1 << IFOREST_LOST_SHIFT) - 1;
+	text = sqlite3_str_new(NULL);
+	write_window(text, (unsigned)info->idxNum);
+	n_conditions = iforest_plan_take_conditions(definition, info, &n_argv, text);
+	write_wanted(text, definition, &wanted);
+	info->idxStr = sqlite3_str_finish(text);
+	info->needToFreeIdxStr = 1;
+	info->orderByConsumed = is_ordered(definition, info);
+	n_rows = estimate((unsigned)info->idxNum, n_conditions);
+	iforest_plan_set_cost(info, n_rows, 100 + n_rows);
+	return info->idxStr ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+}
+
+bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, const char *name,
+		       int index_number, const char *index_text)
+{
+	const char *at = strchr(index_text, ';');
+
+	*plan = (struct iforest_plan){ .name = name, .arguments = (unsigned)index_number & ((1u << IFOREST_N_ARGUMENTS) - 1) };
+	if (!at)
+		at = "";
+	return iforest_plan_read_conditions(plan, definition, &at) && read_wanted(&plan->wanted, definition, &at) && !*at;
 }

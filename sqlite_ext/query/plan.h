@@ -1,22 +1,24 @@
-/* plan.h -- what a query asks of the table: constraints to a plan in xBestIndex, and back in xFilter.
+/* query/plan.h -- Query plans of bucket tables: constraints encoded in xBestIndex and decoded in xFilter.
  *
- * idxNum, a bit for each argument of the table that is given with "=":
+ * idxNum has a bit for each hidden argument of the table that is given with "=":
  *
  *   0x01 t0   0x02 t1   0x04 n   0x08 step   0x10 origin   0x20 fill
  *
- * and, from bit IFOREST_LOST_SHIFT on, 1 + the number of an argument that the query uses, but does not offer: no row may be
- * given then. The values of these come first in xFilter's argv, in this order; then those of the conditions on by columns.
+ * and, from bit IFS_LOST_SHIFT on, 1 + the number of an argument that the query uses but does not offer: then no row may be
+ * returned. The values of the arguments come first in xFilter's argv, in this order; then those of the conditions on by
+ * columns.
  *
  * idxStr says the same in words, for EXPLAIN QUERY PLAN, and what else is to be done:
  *
  *   window [t0, t1), n buckets; by "track" =; by "depth" IS; by "lane" IN; of "dur": sum max id; times
  *
- * The first part is for readers alone. A "by" for each condition on a by column, in the order of argv. An "of" for each value
- * column that is wanted, with the words of it (plan.c, core/page/leaf_fold.h).
+ * The first part is for readers alone. There is a "by" for each condition on a by column, in the order of argv, and an "of"
+ * for each value column that is requested, with the words for its parts.
  */
-#ifndef IFOREST_SQLITE_PLAN_H
-#define IFOREST_SQLITE_PLAN_H
+#ifndef IFS_QUERY_PLAN_H
+#define IFS_QUERY_PLAN_H
 
+#include "core/model/bucket.h"
 #include "core/page/leaf_fold.h"
 #include "sqlite_ext/storage/definition.h"
 
@@ -78,5 +80,30 @@ unsigned iforest_plan_take_conditions(const struct iforest_definition *definitio
 
 /* Reads these words, moving *at past them. */
 bool iforest_plan_read_conditions(struct iforest_plan *plan, const struct iforest_definition *definition, const char **at);
+
+/* ---- Values of the hidden arguments t0, t1, n, step, origin, fill ---- */
+
+enum iforest_fill {
+	IFOREST_FILL_NONE,
+	IFOREST_FILL_NULL,
+	IFOREST_FILL_ZERO,
+	IFOREST_FILL_LAST,
+	IFOREST_FILL_LINEAR,
+	IFOREST_N_FILLS
+};
+
+struct iforest_arguments {
+	bool is_given[IFOREST_N_ARGUMENTS];
+	int64_t values[IFOREST_N_ARGUMENTS];
+	enum iforest_fill fill;
+	bool has_null;            /* one is NULL: there are no rows, and the rest means nothing */
+};
+
+/* Reads the arguments whose bits are set in `given` from argv, in order; name is that of the table asked, for messages. Refuses
+ * those that do not go together. */
+int iforest_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct iforest_arguments *arguments,
+			   struct iforest_error *error);
+
+struct iforest_bucketing iforest_arguments_bucketing(const struct iforest_arguments *arguments);
 
 #endif

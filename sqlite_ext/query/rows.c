@@ -1,8 +1,41 @@
-#include "sqlite_ext/query/bound.h"
+#include "sqlite_ext/query/rows.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/base/bits.h"
+#include "core/model/key.h"
+#include "sqlite_ext/follow/row_decoder.h"
+#include "sqlite_ext/follow/snapshot.h"
+#include "sqlite_ext/query/plan.h"
+#include "sqlite_ext/query/series_filter.h"
+#include "sqlite_ext/storage/engine.h"
+
+/* What `column op value` leaves of a column of numbers, by SQLite's rules: a text that looks like a number is one,
+ * any other text and every blob is greater than all numbers, integers and reals compare exactly, and NULL is nothing. */
+
+/* Operators of conditions: '=', '<', '>', and 'l' for <=, 'g' for >=. */
+
+/* Narrows [*low, *high], which may be empty afterwards, to the integers that pass. False where none can. Without memory a text
+ * narrows nothing. */
+static bool bound_integers(char op, sqlite3_value *value, int64_t *low, int64_t *high);
+
+/* The same for reals; the interval may hold one more on either side. */
+static bool bound_reals(char op, sqlite3_value *value, double *low, double *high);
+
+/* Where in the index a row of the table stands: its series and time, looked up in the table by its rowid. */
+
+/* The key that the index has the row under. *found is false where the table has no such row, or the snapshot not its series.
+ * Requires  an index that follows its table (not sync=manual), the snapshot just opened, and !iforest_index_is_passing().
+ * Cost      two searches, in the table and in the dictionary. */
+static int row_key(struct iforest_index *index, const struct iforest_snapshot *snapshot, sqlite3_int64 id,
+		    struct iforest_key *key, bool *found, struct iforest_error *error);
+
+/* What of rows.c turns the values of conditions into series, ranges and bounds. */
+
+/* Fills in the series chosen, the match and the parts, of rows->plan, over the snapshot at hand. Without parts there are no
+ * rows. */
+static int rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct iforest_error *error);
 
 enum { UNKNOWN = 0 }; /* there is no memory to tell */
 
@@ -79,7 +112,7 @@ static bool narrow_by_real(char op, double real, int64_t *low, int64_t *high)
 			      narrow_by_integer('l', (int64_t)floor(real), low, high);
 }
 
-bool iforest_bound_integers(char op, sqlite3_value *value, int64_t *low, int64_t *high)
+static bool bound_integers(char op, sqlite3_value *value, int64_t *low, int64_t *high)
 {
 	struct number number = read_number(value);
 
@@ -97,7 +130,7 @@ bool iforest_bound_integers(char op, sqlite3_value *value, int64_t *low, int64_t
 	}
 }
 
-bool iforest_bound_reals(char op, sqlite3_value *value, double *low, double *high)
+static bool bound_reals(char op, sqlite3_value *value, double *low, double *high)
 {
 	struct number number = read_number(value);
 	double below = number.real, above = number.real;
@@ -115,4 +148,785 @@ bool iforest_bound_reals(char op, sqlite3_value *value, double *low, double *hig
 	if (is_upper(op) && above < *high)
 		*high = above;
 	return true;
+}
+
+/* ---- Key of a row, by its rowid ---- */
+
+enum { TIME, FIRST_BY };
+
+/* SELECT r."ts", r."track" FROM "main"."spans" AS r WHERE r."id" = ?1 */
+static int prepare(struct iforest_index *index, struct iforest_error *error)
+{
+	const struct iforest_source *source = &index->source;
+	const struct iforest_definition *definition = &index->definition;
+	sqlite3_str *sql;
+	char *text;
+	int rc;
+
+	if (index->find_row)
+		return SQLITE_OK;
+	sql = sqlite3_str_new(index->db);
+	sqlite3_str_appendf(sql, "SELECT r.\"%w\"", definition->time);
+	for (unsigned b = 0; b < definition->n_by; b++)
+		sqlite3_str_appendf(sql, ", r.\"%w\"", definition->by[b].source);
+	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS r WHERE r.\"%w\" = ?1", index->schema, source->name,
+			    source->rowid_column);
+	text = sqlite3_str_finish(sql);
+	rc = text ? iforest_prepare(error, index->db, &index->find_row, "%s", text) :
+		    iforest_error_set(error, SQLITE_NOMEM, "");
+	sqlite3_free(text);
+	return rc;
+}
+
+static bool read_time(sqlite3_stmt *statement, struct iforest_key *key)
+{
+	int type = sqlite3_column_type(statement, TIME);
+
+	key->time_is_null = type == SQLITE_NULL;
+	key->time = type == SQLITE_INTEGER ? sqlite3_column_int64(statement, TIME) : 0;
+	return type == SQLITE_NULL || type == SQLITE_INTEGER ||
+	       (type == SQLITE_FLOAT && iforest_integral(sqlite3_column_double(statement, TIME), &key->time));
+}
+
+static int row_key(struct iforest_index *index, const struct iforest_snapshot *snapshot, sqlite3_int64 id,
+		    struct iforest_key *key, bool *found, struct iforest_error *error)
+{
+	struct iforest_series_key bytes = { .alloc = &iforest_sqlite_alloc };
+	const struct iforest_series *series = NULL;
+	sqlite3_value *by[IFOREST_MAX_BY];
+	int failed, rc = prepare(index, error);
+
+	*found = false;
+	*key = (struct iforest_key){ .ref = id };
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(index->find_row, 1, id);
+	if (sqlite3_step(index->find_row) == SQLITE_ROW && read_time(index->find_row, key)) {
+		iforest_entry_columns(index->find_row, FIRST_BY, index->definition.n_by, by);
+		rc = iforest_entry_series_key(&index->definition, by, &bytes, error);
+		if (!rc)
+			series = iforest_dictionary_find(&snapshot->dictionary, bytes.bytes, bytes.n_bytes);
+		iforest_series_release(&bytes);
+	}
+	failed = sqlite3_reset(index->find_row);
+	if (!rc && failed)
+		rc = iforest_error_from_db(error, index->db, failed);
+	*found = !rc && series;
+	key->series = *found ? series->id : 0;
+	return rc;
+}
+
+/* ---- Plans ---- */
+
+enum { ORDER_SHIFT = 4, VALUE_SHIFT = 8, TIES_SHIFT = 12, VALUES_SHIFT = 16 };
+
+/* A plan being made. */
+struct planning {
+	const struct iforest_definition *definition;
+	sqlite3_index_info *info;
+	int n_argv;
+	unsigned n_conditions;
+	sqlite3_str *tokens, *words;
+	bool has_time;         /* rows without a time are left out */
+	double share;          /* of the rows, as a guess */
+};
+
+/* ---- t0 and t1 ---- */
+
+static int take_arguments(struct planning *planning, const char *name, struct iforest_error *error)
+{
+	int first = iforest_rows_first_argument(planning->definition), constraint_of[2];
+	int rc = iforest_plan_take_arguments(name, iforest_argument_names, planning->info, first, 2, constraint_of,
+					     &planning->n_argv, error);
+
+	for (int a = 0; a < 2 && !rc; a++)
+		if (constraint_of[a] >= 0) {
+			planning->has_time = true;
+			planning->share /= 4;
+			sqlite3_str_appendf(planning->words, "%s%s", a && constraint_of[0] >= 0 ? ", " : "",
+					    iforest_argument_names[a]);
+		}
+	return rc;
+}
+
+/* ---- conditions ---- */
+
+/* One of the names that the table has columns by. */
+static const char *name_of(const struct iforest_definition *definition, int column)
+{
+	int value = column - iforest_rows_first_value(definition);
+
+	if (column == IFOREST_ROWS_ID)
+		return "id";
+	if (column < iforest_rows_time(definition))
+		return definition->by[column - IFOREST_ROWS_FIRST_BY].name;
+	if (column == iforest_rows_time(definition))
+		return definition->time;
+	return value < (int)definition->n_values ? definition->values[value].name : "end";
+}
+
+/* By both names of it. Where the index does not follow its table, a row may stand elsewhere in it. */
+static bool is_id(const struct planning *planning, int i)
+{
+	const struct sqlite3_index_constraint *constraint = &planning->info->aConstraint[i];
+
+	return constraint->iColumn <= IFOREST_ROWS_ID && planning->definition->sync != IFOREST_SYNC_MANUAL &&
+	       (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ || constraint->op == SQLITE_INDEX_CONSTRAINT_IS);
+}
+
+/* Other collations than the one the series are told apart by SQLite keeps to itself. */
+static bool can_narrow(struct planning *planning, int i)
+{
+	const struct sqlite3_index_constraint *constraint = &planning->info->aConstraint[i];
+
+	if (constraint->usable && is_id(planning, i))
+		return true;
+	if (!constraint->usable || constraint->iColumn < IFOREST_ROWS_FIRST_BY ||
+	    constraint->iColumn >= iforest_rows_first_argument(planning->definition) ||
+	    !iforest_condition_operator(constraint->op))
+		return false;
+	return constraint->iColumn >= iforest_rows_time(planning->definition) || iforest_plan_may_choose(planning->info, i);
+}
+
+/* The condition that looks a row up by its id, where there is one; else -1. */
+static int find_id(struct planning *planning)
+{
+	for (int i = 0; i < planning->info->nConstraint; i++)
+		if (planning->info->aConstraint[i].usable && is_id(planning, i))
+			return i;
+	return -1;
+}
+
+/* SQLite gives the values of an IN one by one, and each of one beside each of another: so what is looked up by an id, or by
+ * another condition of the same column, is not looked up by this one, too. SQLite itself then asks it of the rows. */
+static bool would_repeat(const struct planning *planning, int i, int id)
+{
+	const struct sqlite3_index_constraint *constraints = planning->info->aConstraint;
+
+	if (id >= 0)
+		return i != id;
+	for (int before = 0; before < i; before++)
+		if (constraints[i].op == SQLITE_INDEX_CONSTRAINT_EQ && constraints[before].op == SQLITE_INDEX_CONSTRAINT_EQ &&
+		    constraints[before].iColumn == constraints[i].iColumn && planning->info->aConstraintUsage[before].argvIndex)
+			return true;
+	return false;
+}
+
+static double share_of(char op, double of_one)
+{
+	switch (op) {
+	case '=':
+	case 'i':
+	case 'n':
+		return of_one;
+	case 'm':
+		return 3 * of_one < 1 ? 3 * of_one : 1;
+	default:
+		return 0.25;
+	}
+}
+
+static void take_conditions(struct planning *planning, const struct iforest_rows_size *size)
+{
+	const struct iforest_definition *definition = planning->definition;
+	sqlite3_index_info *info = planning->info;
+	int time = iforest_rows_time(definition), end = iforest_rows_end(definition);
+	double of_a_by_value = definition->n_by ? pow(size->n_series, -1.0 / definition->n_by) : 1;
+	int id = find_id(planning);
+
+	for (int i = 0; i < info->nConstraint && planning->n_conditions < IFOREST_MAX_ROWS_CONDITIONS; i++) {
+		int column = info->aConstraint[i].iColumn < 0 ? IFOREST_ROWS_ID : info->aConstraint[i].iColumn;
+		bool is_by = column >= IFOREST_ROWS_FIRST_BY && column < time;
+		char op = iforest_condition_operator(info->aConstraint[i].op);
+
+		if (!can_narrow(planning, i) || would_repeat(planning, i, id))
+			continue;
+		/* series can be chosen by all values of an IN at once; times and values are looked up one by one, which SQLite
+		 * does */
+		if (op == '=' && is_by && sqlite3_vtab_in(info, i, 1))
+			op = 'm';
+		info->aConstraintUsage[i].argvIndex = ++planning->n_argv;
+		sqlite3_str_appendf(planning->tokens, "%c%d ", op, column);
+		sqlite3_str_appendf(planning->words, "%s%s%s", sqlite3_str_length(planning->words) ? ", " : "",
+				    name_of(definition, column), iforest_condition_word(op));
+		if (column == IFOREST_ROWS_ID)
+			info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
+		planning->share *= share_of(op, is_by			  ? of_a_by_value :
+						column == IFOREST_ROWS_ID ? 1 / size->n_rows :
+						column == time		  ? 1e-6 :
+									    0.05);
+		planning->has_time = planning->has_time || ((column == time || column == end) && op != 'n' && op != 'i');
+		planning->n_conditions++;
+	}
+}
+
+/* ---- order ---- */
+
+static bool is_next(const sqlite3_index_info *info, int term, int column, bool descends)
+{
+	return term < info->nOrderBy && info->aOrderBy[term].iColumn == column && (bool)info->aOrderBy[term].desc == descends;
+}
+
+/* Both names of it. */
+static bool is_id_next(const sqlite3_index_info *info, int term, bool descends)
+{
+	return is_next(info, term, IFOREST_ROWS_ID, descends) || is_next(info, term, -1, descends);
+}
+
+static void take_order(struct planning *planning)
+{
+	const struct iforest_definition *definition = planning->definition;
+	sqlite3_index_info *info = planning->info;
+	enum iforest_rows_order order = IFOREST_ROWS_IN_ANY_ORDER;
+	int time = iforest_rows_time(definition), column, value, n = 1;
+	bool descends, ties_in_order = false;
+
+	if (info->nOrderBy == 0)
+		return;
+	column = info->aOrderBy[0].iColumn;
+	descends = info->aOrderBy[0].desc;
+	value = column - iforest_rows_first_value(definition);
+	if (column == time) {
+		order = descends ? IFOREST_ROWS_BY_TIME_DESCENDING : IFOREST_ROWS_BY_TIME;
+		n += is_id_next(info, n, descends);
+	} else if (value >= 0 && value < (int)definition->n_values) {
+		order = descends ? IFOREST_ROWS_BY_VALUE_DESCENDING : IFOREST_ROWS_BY_VALUE;
+		/* SQLite has rows without a time first, and the index last */
+		ties_in_order = planning->has_time && is_next(info, n, time, false);
+		n += ties_in_order;
+		n += ties_in_order && is_id_next(info, n, false);
+		info->idxNum |= value << VALUE_SHIFT | ties_in_order << TIES_SHIFT;
+	}
+	if (order == IFOREST_ROWS_IN_ANY_ORDER || n < info->nOrderBy)
+		return;
+	info->idxNum |= (int)order << ORDER_SHIFT;
+	info->orderByConsumed = 1;
+	sqlite3_str_appendf(planning->words, "%sin order of %s%s", sqlite3_str_length(planning->words) ? ", " : "",
+			    name_of(definition, column), descends ? " descending" : "");
+}
+
+/* ---- the plan ---- */
+
+/* Bit 63 of colUsed stands for all columns from 63 on; there are fewer. The end needs its duration. */
+static void take_columns(struct planning *planning)
+{
+	const struct iforest_definition *definition = planning->definition;
+	sqlite3_uint64 used = planning->info->colUsed;
+	unsigned values = (unsigned)(used >> iforest_rows_first_value(definition)) & ((1u << definition->n_values) - 1);
+
+	if (iforest_rows_has_end(definition) && used >> iforest_rows_end(definition) & 1)
+		values |= 1u << definition->duration_value;
+	planning->info->idxNum |= (int)(values << VALUES_SHIFT);
+}
+
+/* How many rows are wanted, if that is a number in the text of the query. */
+static double limit_of(sqlite3_index_info *info)
+{
+	double limit = INFINITY;
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		sqlite3_value *value;
+
+		if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT &&
+		    sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK && sqlite3_value_type(value) == SQLITE_INTEGER &&
+		    sqlite3_value_int64(value) >= 0)
+			limit = (double)sqlite3_value_int64(value);
+	}
+	return limit;
+}
+
+static void estimate(const struct planning *planning, const struct iforest_rows_size *size)
+{
+	sqlite3_index_info *info = planning->info;
+	double n_rows = size->n_rows * planning->share,
+	       limit = info->nOrderBy == 0 || info->orderByConsumed ? limit_of(info) : INFINITY;
+
+	n_rows = n_rows < 1 ? 1 : n_rows;
+	if (n_rows > limit)
+		n_rows = limit < 1 ? 1 : limit;
+	iforest_plan_set_cost(info, n_rows, 50 + n_rows * (info->orderByConsumed ? 2 : 1));
+}
+
+int iforest_rows_plan_make(const struct iforest_definition *definition, const char *name, const struct iforest_rows_size *size,
+			   sqlite3_index_info *info, struct iforest_error *error)
+{
+	struct planning planning = { .definition = definition, .info = info, .share = 1, .tokens = sqlite3_str_new(NULL),
+				     .words = sqlite3_str_new(NULL) };
+	int rc = take_arguments(&planning, name, error);
+	char *words, *text;
+
+	if (!rc) {
+		take_conditions(&planning, size);
+		take_order(&planning);
+		take_columns(&planning);
+		estimate(&planning, size);
+	}
+	words = sqlite3_str_finish(planning.words);
+	sqlite3_str_appendf(planning.tokens, ": %s", words ? words : "all rows");
+	sqlite3_free(words);
+	text = sqlite3_str_finish(planning.tokens);
+	if (rc) {
+		sqlite3_free(text); /* which SQLite forgets where the join order is not to be */
+		return rc;
+	}
+	info->idxStr = text;
+	info->needToFreeIdxStr = 1;
+	return text ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+}
+
+void iforest_rows_plan_read(struct iforest_rows_plan *plan, const char *name, int index_number, const char *index_text)
+{
+	unsigned bits = (unsigned)index_number;
+	const char *at = index_text ? index_text : "";
+
+	*plan = (struct iforest_rows_plan){ .name = name, .has_t0 = bits & 1, .has_t1 = bits >> 1 & 1,
+		.order = (enum iforest_rows_order)(bits >> ORDER_SHIFT & 7), .value = bits >> VALUE_SHIFT & 7,
+		.ties_in_order = bits >> TIES_SHIFT & 1, .values = bits >> VALUES_SHIFT & ((1u << IFOREST_MAX_VALUES) - 1) };
+	while (*at && at[1] >= '0' && at[1] <= '9' && plan->n_conditions < IFOREST_MAX_ROWS_CONDITIONS) {
+		char *end;
+
+		plan->conditions[plan->n_conditions].op = *at;
+		plan->conditions[plan->n_conditions++].column = (int)strtol(at + 1, &end, 10);
+		at = *end ? end + 1 : end;
+	}
+}
+
+/* ---- Values of conditions to series, ranges and bounds ---- */
+
+/* What the conditions leave. */
+struct limits {
+	bool is_empty;
+	bool needs_time, lacks_time;                 /* rows with a time alone, without one alone */
+	int64_t first_time, last_time;
+	int64_t first_end, last_end;
+	int64_t first_id, last_id;
+};
+
+static int choose_series(struct ifs_row_query *rows, sqlite3_value **argv, struct iforest_error *error)
+{
+	struct iforest_by_condition conditions[IFOREST_MAX_ROWS_CONDITIONS];
+	int time = iforest_rows_time(&rows->index->definition);
+
+	for (unsigned c = 0; c < rows->plan.n_conditions; c++) {
+		conditions[c].op = rows->plan.conditions[c].op;
+		conditions[c].by =
+			rows->plan.conditions[c].column < time ? rows->plan.conditions[c].column - IFOREST_ROWS_FIRST_BY : -1;
+	}
+	return iforest_choice_make(&rows->choice, conditions, rows->plan.n_conditions, argv, error);
+}
+
+/* ---- times, ends and values ---- */
+
+static void limit_time(struct limits *limits, char op, sqlite3_value *value, int64_t *low, int64_t *high)
+{
+	if (op == 'n' || (op == 'i' && sqlite3_value_type(value) == SQLITE_NULL)) {
+		limits->lacks_time = true;
+		return;
+	}
+	limits->needs_time = true;
+	if (!bound_integers(op == 'i' ? '=' : op, value, low, high))
+		limits->is_empty = true;
+}
+
+static void limit_id(struct limits *limits, sqlite3_value *value)
+{
+	if (!bound_integers('=', value, &limits->first_id, &limits->last_id))
+		limits->is_empty = true;
+}
+
+static void limit_value(struct ifs_row_query *rows, struct limits *limits, unsigned v, char op, sqlite3_value *value)
+{
+	enum iforest_value_kind kind = (enum iforest_value_kind)rows->snapshot->manifest.fields.kinds[v];
+	union iforest_number low = { .integer = INT64_MIN }, high = { .integer = INT64_MAX };
+	bool may = true;
+
+	if (op == 'n' || (op == 'i' && sqlite3_value_type(value) == SQLITE_NULL)) {
+		rows->match.nulls |= 1u << v;
+		return;
+	}
+	if (kind == IFOREST_FLOAT64) {
+		low.real = -INFINITY;
+		high.real = INFINITY;
+	}
+	op = op == 'i' ? '=' : op;
+	if (kind == IFOREST_INT64)
+		may = bound_integers(op, value, &low.integer, &high.integer);
+	else
+		may = bound_reals(op, value, &low.real, &high.real);
+	limits->is_empty = limits->is_empty || !may || iforest_number_compare(low, high, kind) > 0;
+	iforest_match_at_least(&rows->match, v, low, kind);
+	iforest_match_at_most(&rows->match, v, high, kind);
+}
+
+static void read_conditions(struct ifs_row_query *rows, struct limits *limits, sqlite3_value **argv)
+{
+	const struct iforest_definition *definition = &rows->index->definition;
+	int time = iforest_rows_time(definition), end = iforest_rows_end(definition),
+	    first_value = iforest_rows_first_value(definition);
+
+	for (unsigned c = 0; c < rows->plan.n_conditions; c++) {
+		int column = rows->plan.conditions[c].column;
+		char op = rows->plan.conditions[c].op;
+
+		if (column == IFOREST_ROWS_ID)
+			limit_id(limits, argv[c]);
+		else if (column == time)
+			limit_time(limits, op, argv[c], &limits->first_time, &limits->last_time);
+		else if (column == end)
+			limit_time(limits, op, argv[c], &limits->first_end, &limits->last_end);
+		else if (column >= first_value)
+			limit_value(rows, limits, (unsigned)(column - first_value), op, argv[c]);
+	}
+}
+
+/* No span starts after its end. Of several that must reach somewhere, the furthest. */
+static void reach(struct ifs_row_query *rows, int64_t at)
+{
+	if (!rows->match.has_reach || at > rows->match.reach)
+		rows->match.reach = at;
+	rows->match.has_reach = true;
+}
+
+static void read_window(struct ifs_row_query *rows, struct limits *limits, const struct iforest_arguments *arguments)
+{
+	const int64_t *values = arguments->values;
+
+	if (arguments->is_given[IFOREST_ARGUMENT_T0] || arguments->is_given[IFOREST_ARGUMENT_T1])
+		limits->needs_time = true;
+	if (arguments->is_given[IFOREST_ARGUMENT_T1] && values[IFOREST_ARGUMENT_T1] == INT64_MIN)
+		limits->is_empty = true;
+	else if (arguments->is_given[IFOREST_ARGUMENT_T1] && values[IFOREST_ARGUMENT_T1] - 1 < limits->last_time)
+		limits->last_time = values[IFOREST_ARGUMENT_T1] - 1;
+	if (!arguments->is_given[IFOREST_ARGUMENT_T0])
+		return;
+	if (arguments->is_given[IFOREST_ARGUMENT_T1] && values[IFOREST_ARGUMENT_T0] >= values[IFOREST_ARGUMENT_T1])
+		limits->is_empty = true;
+	if (rows->snapshot->manifest.fields.latest_end_offset)
+		reach(rows, values[IFOREST_ARGUMENT_T0]);
+	else if (values[IFOREST_ARGUMENT_T0] > limits->first_time)
+		limits->first_time = values[IFOREST_ARGUMENT_T0];
+}
+
+/* ---- parts ---- */
+
+static void add_part(struct ifs_row_query *rows, const struct limits *limits, bool with_time, bool without,
+		     struct iforest_rows_part part)
+{
+	if ((with_time && limits->first_time > limits->last_time) || (!with_time && !without))
+		return;
+	part.from = with_time ? iforest_key_at(0, limits->first_time) : iforest_key_nulls(0);
+	part.to = limits->last_time == INT64_MAX ? iforest_key_nulls(0) : iforest_key_at(0, limits->last_time + 1);
+	if (without)
+		part.to = iforest_key_at(1, INT64_MIN);
+	rows->parts[rows->n_parts++] = part;
+}
+
+static void divide(struct ifs_row_query *rows, const struct limits *limits)
+{
+	bool timed = !limits->lacks_time, timeless = !limits->needs_time, is_null = rows->match.nulls >> rows->plan.value & 1,
+	     is_there = rows->match.values >> rows->plan.value & 1;
+	struct iforest_rows_part by_time = { .is_ordered = true, .order = IFOREST_EARLIEST_FIRST };
+	struct iforest_rows_part by_value = { .is_ordered = true, .order = IFOREST_SMALLEST_FIRST };
+	struct iforest_rows_part any = { .is_ordered = false }, lacking = { .lacks_value = true };
+
+	switch (rows->plan.order) {
+	case IFOREST_ROWS_IN_ANY_ORDER:
+		add_part(rows, limits, timed, timeless, any);
+		break;
+	case IFOREST_ROWS_BY_TIME:
+		add_part(rows, limits, false, timeless, by_time);
+		add_part(rows, limits, timed, false, by_time);
+		break;
+	case IFOREST_ROWS_BY_TIME_DESCENDING:
+		by_time.order = IFOREST_LATEST_FIRST;
+		by_time.descends = true;
+		add_part(rows, limits, timed, false, by_time);
+		add_part(rows, limits, false, timeless, by_time);
+		break;
+	case IFOREST_ROWS_BY_VALUE:
+	case IFOREST_ROWS_BY_VALUE_DESCENDING:
+		if (rows->plan.ties_in_order) {
+			lacking = by_time;
+			lacking.lacks_value = true;
+		}
+		if (rows->plan.order == IFOREST_ROWS_BY_VALUE && !is_there)
+			add_part(rows, limits, timed, timeless, lacking);
+		if (rows->plan.order == IFOREST_ROWS_BY_VALUE_DESCENDING)
+			by_value.order = IFOREST_LARGEST_FIRST;
+		if (!is_null)
+			add_part(rows, limits, timed, timeless, by_value);
+		if (rows->plan.order == IFOREST_ROWS_BY_VALUE_DESCENDING && !is_there)
+			add_part(rows, limits, timed, timeless, lacking);
+		break;
+	}
+}
+
+/* The one row of an id, which is looked up in the table; SQLite checks conditions, but not the window. */
+static int find_row(struct ifs_row_query *rows, const struct limits *limits, struct iforest_error *error)
+{
+	struct iforest_key key;
+	bool found;
+	int rc = row_key(rows->index, rows->snapshot, limits->first_id, &key, &found, error);
+	struct iforest_rows_part part = { .is_ordered = false };
+
+	if (rc || !found ||
+	    (key.time_is_null ? limits->needs_time :
+				limits->lacks_time || key.time < limits->first_time || key.time > limits->last_time))
+		return rc;
+	rows->choice.ids[0] = (uint32_t)key.series;
+	rows->choice.n = 1;
+	key.series = 0;
+	part.from = part.to = key;
+	if (key.ref < INT64_MAX)
+		part.to.ref++;
+	else if (key.time_is_null)
+		part.to = iforest_key_at(1, INT64_MIN);
+	else
+		part.to = key.time == INT64_MAX ? iforest_key_nulls(0) : iforest_key_at(0, key.time + 1);
+	rows->parts[rows->n_parts++] = part;
+	return SQLITE_OK;
+}
+
+static int rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct iforest_error *error)
+{
+	struct limits limits = { .first_time = INT64_MIN, .last_time = INT64_MAX, .first_end = INT64_MIN, .last_end = INT64_MAX,
+				 .first_id = INT64_MIN, .last_id = INT64_MAX };
+	struct iforest_arguments arguments;
+	unsigned given = (unsigned)rows->plan.has_t0 << IFOREST_ARGUMENT_T0 | (unsigned)rows->plan.has_t1
+										      << IFOREST_ARGUMENT_T1;
+	int rc = iforest_arguments_read(rows->plan.name, given, argv, &arguments, error);
+
+	if (rc || arguments.has_null)
+		return rc;
+	argv += iforest_popcount(given);
+	rows->match = (struct iforest_match){ .values = 0 };
+	read_window(rows, &limits, &arguments);
+	read_conditions(rows, &limits, argv);
+	if (limits.first_end > INT64_MIN)
+		reach(rows, limits.first_end - 1);
+	if (limits.last_end < limits.last_time)
+		limits.last_time = limits.last_end;
+	if (limits.is_empty || limits.first_end > limits.last_end || limits.first_id > limits.last_id ||
+	    (limits.needs_time && limits.lacks_time) || (rows->match.nulls & rows->match.values))
+		return SQLITE_OK;
+	if (limits.first_id == limits.last_id && !iforest_index_is_passing(rows->index))
+		return find_row(rows, &limits, error);
+	rc = choose_series(rows, argv, error);
+	if (!rc && rows->choice.n > 0)
+		divide(rows, &limits);
+	return rc;
+}
+
+/* ---- Row queries ---- */
+
+static void drop_readers(struct ifs_row_query *rows)
+{
+	if (rows->has_walk)
+		iforest_walk_release(&rows->walk);
+	if (rows->has_best)
+		iforest_best_release(&rows->best);
+	rows->has_walk = rows->has_best = false;
+}
+
+void iforest_rows_release(struct ifs_row_query *rows)
+{
+	drop_readers(rows);
+	iforest_snapshot_release(rows->snapshot);
+	iforest_choice_release(&rows->choice);
+	*rows = (struct ifs_row_query){ .at_end = true };
+}
+
+/* The state to read now: the one of the last question, if nothing has changed. */
+static int open_snapshot(struct ifs_row_query *rows, struct iforest_error *error)
+{
+	struct iforest_snapshot *snapshot;
+	int rc = iforest_index_open(rows->index, &snapshot, error);
+
+	if (rc)
+		return rc;
+	if (snapshot == rows->snapshot) {
+		iforest_snapshot_release(snapshot);
+		return SQLITE_OK;
+	}
+	drop_readers(rows);
+	iforest_snapshot_release(rows->snapshot);
+	rows->snapshot = snapshot;
+	return iforest_choice_list(&rows->choice, &snapshot->dictionary, error);
+}
+
+/* Over the runs of the index and those of what is pending. */
+static enum iforest_status need_walk(struct ifs_row_query *rows)
+{
+	struct iforest_snapshot *snapshot = rows->snapshot;
+	enum iforest_status status = IFOREST_OK;
+
+	if (!rows->has_walk) {
+		status = iforest_walk_init(&rows->walk, &rows->index->store, &snapshot->manifest);
+		rows->has_walk = !status;
+		if (!status)
+			status = iforest_walk_join(&rows->walk, &snapshot->tail.store, &snapshot->tail.manifest);
+	}
+	return status;
+}
+
+static enum iforest_status need_best(struct ifs_row_query *rows)
+{
+	struct iforest_snapshot *snapshot = rows->snapshot;
+	enum iforest_status status = IFOREST_OK;
+
+	if (!rows->has_best) {
+		status = iforest_best_init(&rows->best, &rows->index->store, &snapshot->manifest);
+		rows->has_best = !status;
+		if (!status)
+			status = iforest_best_join(&rows->best, &snapshot->tail.store, &snapshot->tail.manifest);
+	}
+	return status;
+}
+
+int iforest_rows_start(struct ifs_row_query *rows, struct iforest_index *index, const struct iforest_rows_plan *plan,
+		       sqlite3_value **argv, struct iforest_error *error)
+{
+	int rc;
+
+	rows->index = index;
+	rows->n_changes = index->connection->n_changes;
+	rows->plan = *plan;
+	rows->n_parts = rows->part = 0;
+	rows->part_is_open = false;
+	rc = open_snapshot(rows, error);
+	return rc ? rc : rows_ask(rows, argv, error);
+}
+
+/* ---- rows ---- */
+
+static const struct iforest_filter *filter_of(const struct ifs_row_query *rows)
+{
+	return rows->snapshot->tail.n_removed > 0 ? &rows->snapshot->tail.filter : NULL;
+}
+
+static struct iforest_match match_of(const struct ifs_row_query *rows, const struct iforest_rows_part *part)
+{
+	struct iforest_match match = rows->match;
+
+	if (part->lacks_value)
+		match.nulls |= 1u << rows->plan.value;
+	return match;
+}
+
+static void start_walk(struct ifs_row_query *rows, const struct iforest_rows_part *part, uint64_t from, uint64_t to)
+{
+	struct iforest_walk_question question = { .from = part->from, .to = part->to, .descends = part->descends,
+		.match = match_of(rows, part), .filter = filter_of(rows), .values = rows->plan.values };
+
+	question.from.series += from;
+	question.to.series += to;
+	iforest_walk_start(&rows->walk, &question);
+}
+
+static enum iforest_status start_best(struct ifs_row_query *rows, const struct iforest_rows_part *part)
+{
+	struct iforest_best_question question = { .order = part->order,
+						  .value = rows->plan.value,
+						  .from = part->from,
+						  .to = part->to,
+						  .series = rows->choice.n < rows->choice.n_by_id ? rows->choice.ids : NULL,
+						  .n_series = rows->choice.n,
+						  .match = match_of(rows, part),
+						  .filter = filter_of(rows),
+						  .values = rows->plan.values };
+
+	return iforest_best_start(&rows->best, &question);
+}
+
+/* By a walk, for there is but one series and its order is that of the keys. */
+static bool is_walked(const struct ifs_row_query *rows, const struct iforest_rows_part *part)
+{
+	return !part->is_ordered ||
+	       (rows->choice.n == 1 && (part->order == IFOREST_EARLIEST_FIRST || part->order == IFOREST_LATEST_FIRST));
+}
+
+static enum iforest_status open_part(struct ifs_row_query *rows, const struct iforest_rows_part *part)
+{
+	bool is_whole = rows->choice.n == rows->choice.n_by_id && part->to.series == 1 && !part->from.time_is_null &&
+			part->from.time == INT64_MIN;
+	enum iforest_status status = is_walked(rows, part) ? need_walk(rows) : need_best(rows);
+
+	rows->part_is_open = true;
+	rows->at_series = 0;
+	if (status)
+		return status;
+	if (!is_walked(rows, part))
+		return start_best(rows, part);
+	if (is_whole && rows->choice.n > 0) { /* one walk instead of one a series */
+		start_walk(rows, part, rows->choice.ids[0], rows->choice.ids[rows->choice.n - 1]);
+		rows->at_series = rows->choice.n;
+	} else if (rows->choice.n > 0) {
+		start_walk(rows, part, rows->choice.ids[0], rows->choice.ids[0]);
+		rows->at_series = 1;
+	}
+	return IFOREST_OK;
+}
+
+static enum iforest_status next_of_part(struct ifs_row_query *rows, const struct iforest_rows_part *part, bool *found)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	if (!is_walked(rows, part))
+		return iforest_best_next(&rows->best, &rows->entry, found);
+	while (rows->choice.n > 0) {
+		uint32_t id;
+
+		status = iforest_walk_next(&rows->walk, &rows->entry, found);
+		if (status || *found || rows->at_series == rows->choice.n)
+			break;
+		id = rows->choice.ids[rows->at_series++];
+		start_walk(rows, part, id, id);
+	}
+	return status;
+}
+
+int iforest_rows_next(struct ifs_row_query *rows, struct iforest_error *error)
+{
+	enum iforest_status status = IFOREST_OK;
+	bool found = false;
+
+	if (rows->n_changes != rows->index->connection->n_changes) {
+		if (iforest_index_check_snapshot(rows->index, rows->snapshot, error))
+			return error->rc;
+		rows->n_changes = rows->index->connection->n_changes;
+	}
+	while (!status && !found && rows->part < rows->n_parts) {
+		const struct iforest_rows_part *part = &rows->parts[rows->part];
+
+		if (!rows->part_is_open)
+			status = open_part(rows, part);
+		if (!status)
+			status = next_of_part(rows, part, &found);
+		if (!status && !found) {
+			rows->part++;
+			rows->part_is_open = false;
+		}
+	}
+	if (!status && found && !iforest_rows_series(rows)) {
+		rows->index->store.fault = (struct iforest_fault){ .what = "an entry is of a series that there is not" };
+		status = IFOREST_CORRUPT;
+	}
+	rows->at_end = status || !found;
+	return iforest_index_error(rows->index, rows->snapshot, status, error);
+}
+
+const struct iforest_series *iforest_rows_series(const struct ifs_row_query *rows)
+{
+	return iforest_choice_series(&rows->choice, rows->entry.key.series);
+}
+
+bool iforest_rows_end_of(const struct ifs_row_query *rows, int64_t *end)
+{
+	const struct iforest_fields *fields = &rows->snapshot->manifest.fields;
+	const struct iforest_entry *entry = &rows->entry;
+	unsigned v = fields->duration_value;
+
+	*end = iforest_span_end(entry->key.time, entry->values[v].integer, entry->present >> v & 1,
+				(enum iforest_end_rule)fields->end_rule);
+	return !entry->key.time_is_null;
 }

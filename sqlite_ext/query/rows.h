@@ -1,21 +1,30 @@
-/* rows_plan.h -- what a query asks of a table of rows: constraints to a plan in xBestIndex, and back in xFilter.
+/* query/rows.h -- Row queries: plans of iforest_rows, and the entries they ask for, one after the other in their order.
  *
  * Columns: id | by columns | the time column | value columns | end, where there is a duration | hidden t0, t1.
  *
- * Every condition narrows what is read and is checked again by SQLite, so that a bound may be taken too wide, never too narrow.
- * The exceptions are t0 and t1, which have no other meaning. Rows come in the order asked for where idxNum says so.
+ * Each condition narrows what is read and is checked again by SQLite, so that a bound may be too wide but never too narrow.
+ * The exceptions are t0 and t1, which mean nothing else. Rows come in the requested order where idxNum says so.
  *
- * idxNum: bit 0 t0, bit 1 t1 given; bits 4-6 the order (enum iforest_rows_order), bits 8-10 its value column, bit 12 set where
- * ties of a value are to be in order of time and id; bits 16-23 the value columns that are read;
- * what plan.h has from IFOREST_LOST_SHIFT on.
+ * idxNum: bit 0 t0, bit 1 t1 given; bits 4-6 the order (enum ifs_rows_order), bits 8-10 its value column, bit 12 set if
+ * ties of a value must be in order of time and id; bits 16-23 the value columns that are read; from IFS_LOST_SHIFT on as in
+ * plan.h.
  *
- * idxStr: for each condition, in the order of argv, which begins with t0 and t1, "=N", "<N", "lN" (<=), ">N", "gN" (>=), "iN"
- * (IS), "nN" (IS NULL), "mN" (IN, all values at once), N the column's number (0 for rowid, too), and a space; then ":" and, for
- * EXPLAIN QUERY PLAN alone, what that means.
+ * idxStr: for each condition, in the order of argv, which begins with t0 and t1, "=N", "<N", "lN" (<=), ">N", "gN" (>=),
+ * "iN" (IS), "nN" (IS NULL), "mN" (IN, all values at once), N the column's number (0 for rowid, too), and a space; then ":"
+ * and, for EXPLAIN QUERY PLAN alone, its meaning.
+ *
+ * The series are chosen from the dictionary; of these the entries within a range of time, bounds of values and ends.
+ * Without an order an iterator reads series after series. In an order they come from an iterator if there is one series and
+ * the order is that of time, else from a best-first descent. Entries whose ordering column is NULL, for which nodes keep no
+ * order, are a part of their own, before or after the others, as SQLite wants it.
  */
-#ifndef IFOREST_SQLITE_ROWS_PLAN_H
-#define IFOREST_SQLITE_ROWS_PLAN_H
+#ifndef IFS_QUERY_ROWS_H
+#define IFS_QUERY_ROWS_H
 
+#include "core/query/iterator.h"
+#include "core/query/top_k.h"
+#include "sqlite_ext/follow/snapshot.h"
+#include "sqlite_ext/query/series_filter.h"
 #include "sqlite_ext/storage/definition.h"
 
 #define IFOREST_MAX_ROWS_CONDITIONS 30
@@ -76,5 +85,50 @@ int iforest_rows_plan_make(const struct iforest_definition *definition, const ch
 
 /* xFilter: reads back what iforest_rows_plan_make() wrote. */
 void iforest_rows_plan_read(struct iforest_rows_plan *plan, const char *name, int index_number, const char *index_text);
+
+/* ---- Row queries ---- */
+
+/* Entries that come one after the other in the same way. */
+struct iforest_rows_part {
+	struct iforest_key from, to;            /* of series 0: of each series likewise */
+	bool lacks_value;                       /* those alone of which the value ordered by is NULL */
+	bool is_ordered, descends;
+	enum iforest_best_order order;          /* if it is ordered */
+};
+
+struct ifs_row_query {
+	struct iforest_index *index;
+	struct iforest_snapshot *snapshot;      /* of the last question; what follows up to has_best holds for that one */
+	uint64_t n_changes;                     /* of the connection, when the snapshot was last seen to be the one stored */
+	struct iforest_choice choice;
+	struct iforest_walk walk;
+	bool has_walk;
+	struct iforest_best best;
+	bool has_best;
+
+	struct iforest_rows_plan plan;
+	struct iforest_match match;
+	struct iforest_rows_part parts[2];
+	unsigned n_parts, part;                 /* the one being given; */
+	bool part_is_open;
+	uint32_t at_series;                     /* the next of the chosen, in a part without order */
+	bool at_end;
+	struct iforest_entry entry;             /* the row */
+};
+
+/* Starts on a question. argv are the values that the plan names. Ends with iforest_rows_release(), also on error; may be
+ * started again before that. */
+int iforest_rows_start(struct ifs_row_query *rows, struct iforest_index *index, const struct iforest_rows_plan *plan,
+		       sqlite3_value **argv, struct iforest_error *error);
+void iforest_rows_release(struct ifs_row_query *rows);
+
+/* Moves to the next row (also needed for the first); rows->at_end when there is none. */
+int iforest_rows_next(struct ifs_row_query *rows, struct iforest_error *error);
+
+/* The series of the row. */
+const struct iforest_series *iforest_rows_series(const struct ifs_row_query *rows);
+
+/* The end of the row's span, if its duration was read; false without a time. */
+bool iforest_rows_end_of(const struct ifs_row_query *rows, int64_t *end);
 
 #endif

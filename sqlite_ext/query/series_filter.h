@@ -1,9 +1,9 @@
-/* choice.h -- which series meet conditions on by columns; and the operators of conditions, as letters.
+/* query/series_filter.h -- Selection of the series that meet the conditions of a query on by columns.
  *
- * Letters: '=', '<', '>', 'l' <=, 'g' >=, 'i' IS, 'n' IS NULL, 'm' IN with all values at once.
+ * Operators of conditions are letters: '=', '<', '>', 'l' <=, 'g' >=, 'i' IS, 'n' IS NULL, 'm' IN with all values at once.
  */
-#ifndef IFOREST_SQLITE_CHOICE_H
-#define IFOREST_SQLITE_CHOICE_H
+#ifndef IFS_QUERY_SERIES_FILTER_H
+#define IFS_QUERY_SERIES_FILTER_H
 
 #include "sqlite_ext/storage/dictionary.h"
 

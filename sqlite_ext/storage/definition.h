@@ -1,6 +1,6 @@
-/* definition.h -- what CREATE VIRTUAL TABLE says: the arguments of an index, and the columns that follow from them. */
-#ifndef IFOREST_SQLITE_DEFINITION_H
-#define IFOREST_SQLITE_DEFINITION_H
+/* storage/definition.h -- Definition of an index: the arguments of CREATE VIRTUAL TABLE, and the SQL columns they yield. */
+#ifndef IFS_STORAGE_DEFINITION_H
+#define IFS_STORAGE_DEFINITION_H
 
 #include "core/page/node.h"
 #include "sqlite_ext/storage/engine.h"

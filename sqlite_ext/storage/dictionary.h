@@ -1,6 +1,6 @@
-/* dictionary.h -- the series of an index in memory: by values, in SQL's order, with what SQL compares them to. */
-#ifndef IFOREST_SQLITE_DICTIONARY_H
-#define IFOREST_SQLITE_DICTIONARY_H
+/* storage/dictionary.h -- Dictionary of series: their ids and by-column values in memory, sorted and compared as SQL does. */
+#ifndef IFS_STORAGE_DICTIONARY_H
+#define IFS_STORAGE_DICTIONARY_H
 
 #include "core/model/series_key.h"
 #include "sqlite_ext/storage/engine.h"

@@ -1,17 +1,20 @@
-/* host.h -- SQLite's side of what core asks for: memory, and errors. Every file of this folder includes it first. */
-#ifndef IFOREST_SQLITE_HOST_H
-#define IFOREST_SQLITE_HOST_H
+/* storage/engine.h -- Helpers over the SQLite API: allocator, errors, statements, and a tokenizer of SQL text.
+ *
+ * Every file of this folder includes this header, directly or through another one, before it calls SQLite.
+ */
+#ifndef IFS_STORAGE_ENGINE_H
+#define IFS_STORAGE_ENGINE_H
 
+#include <sqlite3ext.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <sqlite3ext.h>
-SQLITE_EXTENSION_INIT3
-
 #include "core/base/alloc.h"
-#include "core/run/pager.h"
 #include "core/base/status.h"
+#include "core/run/pager.h"
+
+SQLITE_EXTENSION_INIT3
 
 /* sqlite3_realloc64 and sqlite3_free. */
 extern const struct iforest_alloc iforest_sqlite_alloc;
@@ -53,5 +56,23 @@ sqlite3_stmt *iforest_next_writer(sqlite3 *db, sqlite3_stmt *after);
 /* Reads an argument that must be an integer, or a real with an integral value; name is that of the table, for messages. */
 int iforest_argument_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
 			     struct iforest_error *error);
+
+/* ---- Tokens of SQL text ---- */
+
+/* Does the byte belong to a name without quotes, or to a number? */
+bool iforest_is_name_byte(char c);
+
+/* The next token of SQL text at *at, past comments: its start, and its length in *n; NULL at the end. Names and strings keep
+ * their quotes. */
+const char *iforest_token_next(const char **at, int *n);
+
+/* Is the token that word, whatever the case? */
+bool iforest_token_is(const char *token, int n, const char *word);
+
+/* Is it the name, in quotes or not, whatever the case? */
+bool iforest_token_names(const char *token, int n, const char *name);
+
+/* Do the words stand one after the other anywhere in the text? Requires  the first word is none of the others. */
+bool iforest_tokens_hold(const char *sql, const char *const *words, unsigned n_words);
 
 #endif

@@ -1,10 +1,11 @@
-/* page_cache.h -- checked pages in memory, keyed by what can never change: run id, generation and index.
+/* storage/page_cache.h -- Cache of verified index pages in memory, with pins, keyed by run id, generation and page number.
  *
- * A run never gains entries, and a removal gives it a new generation, so a cached page needs no invalidation:
- * not by other processes, not by ROLLBACK. Pages that are held are never thrown out.
+ * These keys are never reused for other bytes: a run never gains entries, and a removal gives it a new generation. So a
+ * cached page needs no invalidation, neither for writes of other processes nor for ROLLBACK. A pinned page is never
+ * evicted.
  */
-#ifndef IFOREST_SQLITE_PAGE_CACHE_H
-#define IFOREST_SQLITE_PAGE_CACHE_H
+#ifndef IFS_STORAGE_PAGE_CACHE_H
+#define IFS_STORAGE_PAGE_CACHE_H
 
 #include "core/page/page.h"
 #include "sqlite_ext/storage/engine.h"

@@ -1,6 +1,11 @@
-/* pager_sqlite.h -- core's pager (core/run/pager.h) over the page table of an index. */
-#ifndef IFOREST_SQLITE_PAGER_SQLITE_H
-#define IFOREST_SQLITE_PAGER_SQLITE_H
+/* storage/pager.h -- Pager of the core over the page table of an index, and the manifest stored there under id 0.
+ *
+ * The manifest is the only commit point: one REPLACE of one row, inside SQLite's transaction, makes new runs visible. Its
+ * host bytes: the id of the first series u32, of the one after the last u32, the checksum of the series u64, and the
+ * greatest rowid that may be in the runs, i64.
+ */
+#ifndef IFS_STORAGE_PAGER_H
+#define IFS_STORAGE_PAGER_H
 
 #include "core/run/manifest.h"
 #include "core/run/pager_memory.h"

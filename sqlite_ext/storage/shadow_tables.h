@@ -1,20 +1,18 @@
-/* index.h -- an open index: its tables, the pager over them, and the state that was last read.
+/* storage/shadow_tables.h -- Shadow tables of an index in the database file, and the handle of an open index.
  *
- *   x_page(id INTEGER PRIMARY KEY, bytes BLOB)      id = location << 32 | index of the page; the manifest has id 0
- *   x_series(id INTEGER PRIMARY KEY, key BLOB)      series.h
+ *   x_page(id INTEGER PRIMARY KEY, bytes BLOB)      id = location << 32 | page number; the manifest has id 0
+ *   x_series(id INTEGER PRIMARY KEY, key BLOB)      the series of the index, each with the canonical bytes of its by values
  *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed', 'export width'..
- *                                                   (export.h), and 'automerge' where it was set
- *   x_log(...)                                      with sync=log: what changed since the last seal, written by triggers
- *   x_front(block INTEGER)                          with sync=log: the rows of which these say nothing (watch.h)
- *   x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (shelf.h)
- *   x_piece(run, value, level, number, dead, bytes)    with counter=...: what nodes add to counters
+ *                                                   (maintain/export.h), and 'automerge' if it was set
+ *   x_log(...)                                      with sync=log: changes since the last flush, written by triggers
+ *   x_front(block INTEGER)                          with sync=log: the range of rowids that the log does not cover (triggers.h)
+ *   x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (sidecar.h)
+ *   x_piece(run, value, level, number, dead, bytes)    with counter=...: counter summaries of whole nodes (sidecar.h)
  *
- * x_log and x_front are no shadow tables in SQLite's sense, because plain triggers write to them and must be let.
- * The manifest's host bytes: the id of the first series u32, of the one after the last u32, their checksum u64 (series.h), and
- * the greatest rowid that may be in the runs, i64.
+ * SQLite does not regard x_log and x_front as shadow tables, because ordinary triggers must be allowed to write to them.
  */
-#ifndef IFOREST_SQLITE_INDEX_H
-#define IFOREST_SQLITE_INDEX_H
+#ifndef IFS_STORAGE_SHADOW_TABLES_H
+#define IFS_STORAGE_SHADOW_TABLES_H
 
 #include "core/run/pager.h"
 #include "sqlite_ext/storage/definition.h"

@@ -1,16 +1,17 @@
-/* shelf.h -- where an index keeps what belongs to whole nodes (core/run/sidecar.h), a table for each kind:
+/* storage/sidecar.h -- Sidecar tables: sketches and counter summaries of whole nodes, stored beside the pages.
  *
  *   x_sketch(run INTEGER, value INTEGER, level INTEGER, number INTEGER, dead INTEGER, bytes BLOB,
- *            PRIMARY KEY(run, value, level, number))       with sketch=...: sketches (core/query/sketch_scan.h)
- *   x_piece, of the same columns                        with counter=...: what nodes add to counters (core/query/counter_scan.h)
+ *            PRIMARY KEY(run, value, level, number))       with sketch=...
+ *   x_piece, with the same columns                         with counter=...
  *
- * Commands that write runs bring it up to date; a question reads it, and the entries of what it lacks.
+ * Commands that write runs bring the tables up to date. A query reads them, and falls back to the entries for what is
+ * missing.
  */
-#ifndef IFOREST_SQLITE_SHELF_H
-#define IFOREST_SQLITE_SHELF_H
+#ifndef IFS_STORAGE_SIDECAR_H
+#define IFS_STORAGE_SIDECAR_H
 
-#include "core/run/sidecar.h"
 #include "core/run/manifest.h"
+#include "core/run/sidecar.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
 /* The value columns of which things of the kind are kept, as bits. */

@@ -1,7 +1,9 @@
-/* spill.h -- pages that live no longer than a command, as a store: in a temporary file, where SQLite puts those of its own
- * sorting, or in memory after PRAGMA temp_store = MEMORY. */
-#ifndef IFOREST_SQLITE_SPILL_H
-#define IFOREST_SQLITE_SPILL_H
+/* storage/temp_store.h -- Temporary page store of one command: a file as SQLite's own sorter uses, or memory.
+ *
+ * Memory is used after PRAGMA temp_store = MEMORY, and where the setting cannot be read.
+ */
+#ifndef IFS_STORAGE_TEMP_STORE_H
+#define IFS_STORAGE_TEMP_STORE_H
 
 #include "core/run/pager_memory.h"
 #include "sqlite_ext/storage/engine.h"

@@ -1,9 +1,12 @@
-/* vtab_buckets.h -- virtual tables that answer with buckets. */
-#ifndef IFOREST_SQLITE_VTAB_BUCKETS_H
-#define IFOREST_SQLITE_VTAB_BUCKETS_H
+/* vtab/buckets.h -- Virtual tables iforest_fold, iforest_overlap and iforest_counter: rows are buckets.
+ *
+ * The methods serve the table iforest, too.
+ */
+#ifndef IFS_VTAB_BUCKETS_H
+#define IFS_VTAB_BUCKETS_H
 
-#include "sqlite_ext/vtab/borrow.h"
-#include "sqlite_ext/vtab/vtab.h"
+#include "sqlite_ext/query/buckets.h"
+#include "sqlite_ext/vtab/common.h"
 
 /* The methods of modules over an index that answer with buckets. */
 extern const sqlite3_module iforest_bucket_methods;
@@ -27,5 +30,16 @@ extern const struct iforest_module iforest_overlap_module;
 
 /* iforest_counter: the value columns of an index as counters. */
 extern const struct iforest_module iforest_counter_module;
+
+/* ---- Columns of a row ---- */
+
+/* xColumn for every column but the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits, with the
+ * result set to say so. */
+int iforest_row_column(sqlite3_context *context, struct iforest_query *query,
+		       const struct iforest_definition *definition, int column);
+
+/* The count, sum, min or max of a value column of that kind (core/model/aggregate.h), as in such a row. */
+int iforest_row_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned kind,
+		      enum iforest_value_column column);
 
 #endif

@@ -1,7 +1,7 @@
 #include "core/base/xxh64.h"
-#include "core/query/piece.h"
-#include "sqlite_ext/query/query.h"
-#include "sqlite_ext/vtab/row.h"
+#include "core/query/scan.h"
+#include "sqlite_ext/query/buckets.h"
+#include "sqlite_ext/vtab/buckets.h"
 #include "sqlite_ext/vtab/cover.h"
 
 #define NAME "iforest_cover"

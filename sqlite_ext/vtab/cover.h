@@ -1,8 +1,8 @@
-/* vtab_cover.h -- see the plan. */
-#ifndef IFOREST_SQLITE_VTAB_COVER_H
-#define IFOREST_SQLITE_VTAB_COVER_H
+/* vtab/cover.h -- Virtual table iforest_cover: the nodes and parts of leaf pages that an answer is folded from. */
+#ifndef IFS_VTAB_COVER_H
+#define IFS_VTAB_COVER_H
 
-#include "sqlite_ext/vtab/vtab.h"
+#include "sqlite_ext/vtab/common.h"
 
 extern const struct iforest_module iforest_cover_module;
 

@@ -6,8 +6,7 @@ SQLITE_EXTENSION_INIT1
 
 #include "sqlite_ext/vtab/functions.h"
 #include "sqlite_ext/follow/snapshot.h"
-#include "sqlite_ext/vtab/sketch_functions.h"
-#include "sqlite_ext/follow/tail.h"
+#include "sqlite_ext/follow/delta.h"
 #include "sqlite_ext/vtab/buckets.h"
 #include "sqlite_ext/vtab/cover.h"
 #include "sqlite_ext/vtab/gaps.h"

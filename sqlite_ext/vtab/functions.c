@@ -1,6 +1,7 @@
 #include "sqlite_ext/vtab/functions.h"
 
-#include "sqlite_ext/query/arguments.h"
+#include "core/model/sketch.h"
+#include "sqlite_ext/query/plan.h"
 
 #define NAME "iforest_bucket"
 
@@ -46,4 +47,235 @@ int iforest_bucket_register(sqlite3 *db)
 {
 	return sqlite3_create_function_v2(db, NAME, N_ARGUMENTS, SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC, NULL,
 					  bucket_function, NULL, NULL, NULL);
+}
+
+/* ---- Sketches ---- */
+
+/* An error whose text names the function; format as of sqlite3_mprintf(). */
+static void result_error(sqlite3_context *context, const char *format, const char *name)
+{
+	char *message = sqlite3_mprintf(format, name);
+
+	if (message)
+		sqlite3_result_error(context, message, -1);
+	else
+		sqlite3_result_error_nomem(context);
+	sqlite3_free(message);
+}
+
+static void result_status(sqlite3_context *context, enum iforest_status status, const char *name)
+{
+	switch (status) {
+	case IFOREST_OK:
+		break;
+	case IFOREST_NO_MEMORY:
+		sqlite3_result_error_nomem(context);
+		break;
+	case IFOREST_FORMAT:
+		result_error(context, "%s: the sketch is of another version of iforest; make it anew", name);
+		break;
+	case IFOREST_RANGE:
+		result_error(context, "%s: more than 9223372036854775807 numbers", name);
+		break;
+	case IFOREST_ARGUMENT:
+		result_error(context, "%s: min and max are not those of the sketch's numbers", name);
+		break;
+	default:
+		result_error(context, "%s: not a sketch, or a damaged one; it takes what iforest_sketch() gives", name);
+	}
+}
+
+/* ---- aggregates ---- */
+
+/* Reads a value as sum() would, but for text that is no number. Requires that it is not NULL. */
+static bool read_number(sqlite3_value *value, struct iforest_sketch_number *number)
+{
+	int type = sqlite3_value_numeric_type(value);
+
+	if (type == SQLITE_INTEGER)
+		*number = (struct iforest_sketch_number){ IFOREST_INT64, { .integer = sqlite3_value_int64(value) } };
+	else if (type == SQLITE_FLOAT)
+		*number = (struct iforest_sketch_number){ IFOREST_FLOAT64, { .real = sqlite3_value_double(value) } };
+	return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+/* The sketch of the group; NULL without memory. It is zeros when new. */
+static struct iforest_sketch *sketch_of(sqlite3_context *context)
+{
+	struct iforest_sketch *sketch = sqlite3_aggregate_context(context, sizeof *sketch);
+
+	if (sketch && !sketch->alloc)
+		iforest_sketch_init(sketch, &iforest_sqlite_alloc);
+	if (!sketch)
+		sqlite3_result_error_nomem(context);
+	return sketch;
+}
+
+static void change_by_number(sqlite3_context *context, sqlite3_value *value, bool is_added)
+{
+	struct iforest_sketch *sketch = sketch_of(context);
+	struct iforest_sketch_number number;
+
+	if (!sketch || sqlite3_value_type(value) == SQLITE_NULL)
+		return;
+	if (!read_number(value, &number))
+		result_error(context, "%s: a value is no number; cast it, or leave it out", "iforest_sketch");
+	else if (is_added)
+		result_status(context, iforest_sketch_add(sketch, number.value, number.kind), "iforest_sketch");
+	else
+		result_status(context, iforest_sketch_remove(sketch, number.value, number.kind), "iforest_sketch");
+}
+
+static void change_by_sketch(sqlite3_context *context, sqlite3_value *value, bool is_added)
+{
+	struct iforest_sketch *sketch = sketch_of(context);
+	const uint8_t *bytes;
+	size_t n_bytes;
+
+	if (!sketch || sqlite3_value_type(value) == SQLITE_NULL)
+		return;
+	bytes = sqlite3_value_blob(value);
+	n_bytes = (size_t)sqlite3_value_bytes(value);
+	if (is_added)
+		result_status(context, iforest_sketch_merge(sketch, bytes, n_bytes), "iforest_sketch_merge");
+	else
+		result_status(context, iforest_sketch_subtract(sketch, bytes, n_bytes), "iforest_sketch_merge");
+}
+
+static void add_number(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	(void)n;
+	change_by_number(context, values[0], true);
+}
+
+static void remove_number(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	(void)n;
+	change_by_number(context, values[0], false);
+}
+
+static void add_sketch(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	(void)n;
+	change_by_sketch(context, values[0], true);
+}
+
+static void remove_sketch(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	(void)n;
+	change_by_sketch(context, values[0], false);
+}
+
+static void sketch_value(sqlite3_context *context)
+{
+	struct iforest_sketch *sketch = sqlite3_aggregate_context(context, 0);
+	uint8_t *bytes;
+	size_t n_bytes;
+
+	if (!sketch || sketch->n == 0)
+		return;
+	if (iforest_sketch_write(sketch, &bytes, &n_bytes))
+		sqlite3_result_error_nomem(context);
+	else
+		sqlite3_result_blob64(context, bytes, n_bytes, sqlite3_free);
+}
+
+/* SQLite calls it for every group that was begun, also after an error. */
+static void sketch_final(sqlite3_context *context)
+{
+	struct iforest_sketch *sketch = sqlite3_aggregate_context(context, 0);
+
+	if (!sketch)
+		return;
+	sketch_value(context);
+	if (sketch->alloc)
+		iforest_sketch_release(sketch);
+}
+
+/* ---- reading ---- */
+
+/* Opens the sketch of an argument; *is_null where it is NULL, or holds no numbers. */
+static bool open_sketch(sqlite3_context *context, sqlite3_value *value, const char *name, struct iforest_sketch_view *view,
+			bool *is_null)
+{
+	const uint8_t *bytes;
+	enum iforest_status status;
+
+	*view = (struct iforest_sketch_view){ .n = 0 };
+	*is_null = sqlite3_value_type(value) == SQLITE_NULL;
+	if (*is_null)
+		return true;
+	bytes = sqlite3_value_blob(value);
+	status = iforest_sketch_open(view, bytes, (size_t)sqlite3_value_bytes(value));
+	result_status(context, status, name);
+	*is_null = view->n == 0;
+	return !status;
+}
+
+static void count_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
+{
+	struct iforest_sketch_view view;
+	bool is_null;
+
+	(void)n_arguments;
+	if (open_sketch(context, arguments[0], "iforest_sketch_count", &view, &is_null))
+		sqlite3_result_int64(context, (sqlite3_int64)view.n);
+}
+
+/* Smallest and greatest number, where both are given. False where one is no number. */
+static bool read_extremes(int n_arguments, sqlite3_value **arguments, struct iforest_sketch_extremes *extremes, bool *are_known)
+{
+	*are_known = n_arguments == 4 && sqlite3_value_type(arguments[2]) != SQLITE_NULL &&
+		     sqlite3_value_type(arguments[3]) != SQLITE_NULL;
+	return !*are_known || (read_number(arguments[2], &extremes->min) && read_number(arguments[3], &extremes->max));
+}
+
+static void quantile_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
+{
+	struct iforest_sketch_extremes extremes;
+	struct iforest_sketch_number q, answer;
+	struct iforest_sketch_view view;
+	bool is_null, are_known;
+	double place;
+	enum iforest_status status;
+
+	if (sqlite3_value_type(arguments[1]) == SQLITE_NULL)
+		return;
+	if (!open_sketch(context, arguments[0], "iforest_quantile", &view, &is_null))
+		return;
+	place = read_number(arguments[1], &q) ? sqlite3_value_double(arguments[1]) : -1;
+	if (!(place >= 0 && place <= 1)) {
+		result_error(context, "%s: the second argument is no number from 0 to 1", "iforest_quantile");
+		return;
+	}
+	if (!read_extremes(n_arguments, arguments, &extremes, &are_known)) {
+		result_error(context, "%s: min and max must be numbers", "iforest_quantile");
+		return;
+	}
+	if (is_null)
+		return;
+	status = iforest_sketch_quantile(&view, place, are_known ? &extremes : NULL, &answer);
+	result_status(context, status, "iforest_quantile");
+	if (!status && answer.kind == IFOREST_INT64)
+		sqlite3_result_int64(context, answer.value.integer);
+	else if (!status)
+		sqlite3_result_double(context, answer.value.real);
+}
+
+int iforest_sketch_functions_register(sqlite3 *db)
+{
+	const int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC;
+	int rc = sqlite3_create_window_function(db, "iforest_sketch", 1, flags, NULL, add_number, sketch_final, sketch_value,
+						remove_number, NULL);
+
+	if (!rc)
+		rc = sqlite3_create_window_function(db, "iforest_sketch_merge", 1, flags, NULL, add_sketch, sketch_final,
+						    sketch_value, remove_sketch, NULL);
+	if (!rc)
+		rc = sqlite3_create_function_v2(db, "iforest_sketch_count", 1, flags, NULL, count_function, NULL, NULL, NULL);
+	if (!rc)
+		rc = sqlite3_create_function_v2(db, "iforest_quantile", 2, flags, NULL, quantile_function, NULL, NULL, NULL);
+	if (!rc)
+		rc = sqlite3_create_function_v2(db, "iforest_quantile", 4, flags, NULL, quantile_function, NULL, NULL, NULL);
+	return rc;
 }

@@ -1,8 +1,8 @@
-/* vtab_gaps.h -- see the plan. */
-#ifndef IFOREST_SQLITE_VTAB_GAPS_H
-#define IFOREST_SQLITE_VTAB_GAPS_H
+/* vtab/gaps.h -- Virtual table iforest_gaps: stretches of time in which no span of a series is open. */
+#ifndef IFS_VTAB_GAPS_H
+#define IFS_VTAB_GAPS_H
 
-#include "sqlite_ext/vtab/vtab.h"
+#include "sqlite_ext/vtab/common.h"
 
 extern const struct iforest_module iforest_gaps_module;
 

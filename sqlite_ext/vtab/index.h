@@ -1,8 +1,8 @@
-/* vtab_index.h -- see the plan. */
-#ifndef IFOREST_SQLITE_VTAB_INDEX_H
-#define IFOREST_SQLITE_VTAB_INDEX_H
+/* vtab/index.h -- Virtual table iforest, the index itself: creation, renaming, dropping and commands. */
+#ifndef IFS_VTAB_INDEX_H
+#define IFS_VTAB_INDEX_H
 
-#include "sqlite_ext/vtab/vtab.h"
+#include "sqlite_ext/vtab/common.h"
 
 extern const struct iforest_module iforest_index_module;
 

@@ -1,4 +1,4 @@
-#include "sqlite_ext/query/rows_slice.h"
+#include "sqlite_ext/query/rows.h"
 #include "sqlite_ext/vtab/rows.h"
 
 enum { N_ARGUMENTS = 2, MAX_COLUMNS = 1 + IFOREST_MAX_BY + 1 + IFOREST_MAX_VALUES + 1 + N_ARGUMENTS };

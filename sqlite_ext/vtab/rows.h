@@ -1,8 +1,8 @@
-/* vtab_rows.h -- see the plan. */
-#ifndef IFOREST_SQLITE_VTAB_ROWS_H
-#define IFOREST_SQLITE_VTAB_ROWS_H
+/* vtab/rows.h -- Virtual table iforest_rows: the entries of an index, one row each. */
+#ifndef IFS_VTAB_ROWS_H
+#define IFS_VTAB_ROWS_H
 
-#include "sqlite_ext/vtab/vtab.h"
+#include "sqlite_ext/vtab/common.h"
 
 extern const struct iforest_module iforest_rows_module;
 

@@ -1,6 +1,28 @@
-#include "sqlite_ext/vtab/stats_slice.h"
+#include "sqlite_ext/vtab/stats.h"
 
+#include "core/base/xxh64.h"
 #include "core/query/scan.h"
+#include "sqlite_ext/follow/snapshot.h"
+#include "sqlite_ext/query/plan.h"
+#include "sqlite_ext/vtab/common.h"
+
+/* What an index is made of, in numbers. */
+
+struct ifs_index_stats {
+	uint64_t n_rows;          /* live, those pending included */
+	uint64_t n_removed;       /* entries of the runs that were removed, and take room until a merge */
+	uint64_t n_stored;        /* live entries of the runs */
+	uint64_t n_runs, n_pending, n_series, n_pages;
+	uint64_t n_bytes;         /* of pages, manifest and series; 0 unless asked for */
+	unsigned n_levels;        /* of node pages, of the highest run */
+	bool has_flush_time;
+	int64_t flush_time;       /* Unix time of the last build, or flush that found something */
+};
+
+/* Reads the state of the index as a question would.
+ * Cost  of opening the index (its series, and what is pending), and two pages a level and run for each old key that is pending;
+ *       with_bytes looks at every page's length besides. */
+static int stats_read(struct iforest_index *index, bool with_bytes, struct ifs_index_stats *stats, struct iforest_error *error);
 
 /* Counts the rows that an answer over all would fold. A log may tell of old keys that no run has, so they are looked up. */
 static enum iforest_status count_rows(struct iforest_index *index, struct iforest_snapshot *snapshot, uint64_t *n_rows)
@@ -67,7 +89,7 @@ static int read_tables(struct iforest_index *index, bool with_bytes, struct ifs_
 	return rc;
 }
 
-int iforest_stats_read(struct iforest_index *index, bool with_bytes, struct ifs_index_stats *stats, struct iforest_error *error)
+static int stats_read(struct iforest_index *index, bool with_bytes, struct ifs_index_stats *stats, struct iforest_error *error)
 {
 	struct iforest_snapshot *snapshot = NULL;
 	int rc = iforest_index_open(index, &snapshot, error);
@@ -86,3 +108,279 @@ int iforest_stats_read(struct iforest_index *index, bool with_bytes, struct ifs_
 	iforest_snapshot_release(snapshot);
 	return rc;
 }
+
+/* ---- The virtual table ---- */
+
+#define NAME "iforest_stats"
+
+enum column {
+	ROWS, REMOVED, RUNS, PENDING, SERIES, PAGES, BYTES, BYTES_PER_ROW, LEVELS, LAST_FLUSH, SYNC, INDEX_NAME, SCHEMA_NAME
+};
+
+/* idxNum: which arguments are given, and whether bytes are asked for. */
+enum { HAS_INDEX = 1, HAS_SCHEMA = 2, WITH_BYTES = 4 };
+
+struct stats_table {
+	sqlite3_vtab base;
+	sqlite3 *db;
+	struct iforest_connection *connection;
+};
+
+struct stats_cursor {
+	sqlite3_vtab_cursor base;
+	struct ifs_index_stats stats;
+	char *index, *schema;
+	enum iforest_sync sync;
+	bool at_end;
+};
+
+static int report(sqlite3_vtab *base, struct iforest_error *error)
+{
+	if (!error->rc)
+		return SQLITE_OK;
+	sqlite3_free(base->zErrMsg);
+	base->zErrMsg = error->message;
+	return error->rc;
+}
+
+static int stats_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			 char **message)
+{
+	const struct iforest_registration *registration = context;
+	struct stats_table *table = sqlite3_malloc64(sizeof *table);
+	int rc = table ? sqlite3_declare_vtab(
+				 db,
+				 "CREATE TABLE x(rows INTEGER, removed INTEGER, runs INTEGER, pending INTEGER, series INTEGER,"
+				 " pages INTEGER, bytes INTEGER, bytes_per_row REAL, levels INTEGER, last_flush INTEGER, sync "
+				 "TEXT,"
+				 " index_name TEXT HIDDEN, schema_name TEXT HIDDEN)") :
+			 SQLITE_NOMEM;
+
+	(void)n_arguments;
+	(void)arguments;
+	(void)message;
+	if (rc) {
+		sqlite3_free(table);
+		return rc;
+	}
+	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	*table = (struct stats_table){ .db = db, .connection = registration->connection };
+	*base = &table->base;
+	return SQLITE_OK;
+}
+
+static int stats_disconnect(sqlite3_vtab *base)
+{
+	sqlite3_free(base);
+	return SQLITE_OK;
+}
+
+static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	int constraint_of[] = { -1, -1 }, n_argv = 0;
+	bool is_late[] = { false, false };
+
+	(void)base;
+	for (int i = 0; i < info->nConstraint; i++) {
+		int argument = info->aConstraint[i].iColumn - INDEX_NAME;
+
+		if (argument < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+			continue;
+		if (info->aConstraint[i].usable)
+			constraint_of[argument] = i;
+		else
+			is_late[argument] = true;
+	}
+	for (int a = 0; a < 2; a++)
+		if (constraint_of[a] < 0 && is_late[a]) {
+			return SQLITE_CONSTRAINT;
+		} else if (constraint_of[a] >= 0) {
+			info->aConstraintUsage[constraint_of[a]].argvIndex = ++n_argv;
+			info->aConstraintUsage[constraint_of[a]].omit = 1;
+			info->idxNum |= a == 0 ? HAS_INDEX : HAS_SCHEMA;
+		}
+	if (info->colUsed & ((sqlite3_uint64)1 << BYTES | (sqlite3_uint64)1 << BYTES_PER_ROW))
+		info->idxNum |= WITH_BYTES;
+	info->estimatedRows = 1;
+	/* without the name it may be the branch of an OR: see iforest_plan_set_cost() */
+	info->estimatedCost = !(info->idxNum & HAS_INDEX) ? IFOREST_COST_OF_LOST : info->idxNum & WITH_BYTES ? 10000 : 100;
+	return SQLITE_OK;
+}
+
+static int stats_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+	struct stats_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
+
+	(void)base;
+	if (!cursor)
+		return SQLITE_NOMEM;
+	*cursor = (struct stats_cursor){ .at_end = true };
+	*out = &cursor->base;
+	return SQLITE_OK;
+}
+
+static void reset_cursor(struct stats_cursor *cursor)
+{
+	sqlite3_free(cursor->index);
+	sqlite3_free(cursor->schema);
+	cursor->index = cursor->schema = NULL;
+	cursor->at_end = true;
+}
+
+static int stats_close(sqlite3_vtab_cursor *base)
+{
+	reset_cursor((struct stats_cursor *)base);
+	sqlite3_free(base);
+	return SQLITE_OK;
+}
+
+/* The first schema that has a virtual table of that name; main, which then says that there is none, where none has. */
+static char *find_schema(sqlite3 *db, const char *index, struct iforest_error *error)
+{
+	char *found = NULL;
+	sqlite3_stmt *statement;
+	int rc;
+
+	if (iforest_prepare(error, db, &statement, "PRAGMA database_list"))
+		return NULL;
+	while (!found && !error->rc && sqlite3_step(statement) == SQLITE_ROW) {
+		const char *schema = (const char *)sqlite3_column_text(statement, 1);
+		char *spelling = schema ? iforest_table_spelling(db, schema, index, error) : NULL;
+
+		if (!schema || (spelling && !(found = sqlite3_mprintf("%s", schema))))
+			iforest_error_set(error, SQLITE_NOMEM, "");
+		sqlite3_free(spelling);
+	}
+	rc = sqlite3_finalize(statement);
+	if (rc)
+		iforest_error_from_db(error, db, rc);
+	if (!error->rc && !found && !(found = sqlite3_mprintf("main")))
+		iforest_error_set(error, SQLITE_NOMEM, "");
+	return found;
+}
+
+/* Borrows the index for as long as it takes to read it. */
+static void read_stats(struct stats_cursor *cursor, const struct stats_table *vtab, bool with_bytes,
+		       struct iforest_error *error)
+{
+	char *quoted = sqlite3_mprintf("\"%w\"", cursor->index);
+	const char *arguments[] = { NAME, cursor->schema, NAME, quoted };
+	struct iforest_table *table = NULL;
+
+	if (!quoted)
+		iforest_error_set(error, SQLITE_NOMEM, "");
+	else
+		table = iforest_table_new(4, arguments, error);
+	if (!error->rc)
+		iforest_table_borrow(table, vtab->db, vtab->connection, NAME, 4, error);
+	if (!error->rc)
+		stats_read(&table->index, with_bytes, &cursor->stats, error);
+	if (!error->rc)
+		cursor->sync = table->definition.sync;
+	iforest_table_release(table);
+	sqlite3_free(quoted);
+}
+
+static int stats_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
+{
+	struct stats_cursor *cursor = (struct stats_cursor *)base;
+	const struct stats_table *table = (const struct stats_table *)base->pVtab;
+	struct iforest_error error = { .rc = SQLITE_OK };
+
+	(void)index_text;
+	reset_cursor(cursor);
+	if (!(index_number & HAS_INDEX)) {
+		iforest_error_set(&error, SQLITE_ERROR, NAME ": name an index: " NAME "('spans_if')");
+		return report(base->pVtab, &error);
+	}
+	for (int a = 0; a < n_argv; a++)
+		if (sqlite3_value_type(argv[a]) == SQLITE_NULL)
+			return SQLITE_OK;
+	cursor->index = sqlite3_mprintf("%s", sqlite3_value_text(argv[0]));
+	if (!cursor->index)
+		iforest_error_set(&error, SQLITE_NOMEM, "");
+	else if (!(index_number & HAS_SCHEMA))
+		cursor->schema = find_schema(table->db, cursor->index, &error);
+	else if (!(cursor->schema = sqlite3_mprintf("%s", sqlite3_value_text(argv[1]))))
+		iforest_error_set(&error, SQLITE_NOMEM, "");
+	else if (sqlite3_db_readonly(table->db, cursor->schema) < 0)
+		iforest_error_set(&error, SQLITE_ERROR, NAME ": no schema \"%s\"", cursor->schema);
+	if (!error.rc)
+		read_stats(cursor, table, index_number & WITH_BYTES, &error);
+	cursor->at_end = error.rc != SQLITE_OK;
+	return report(base->pVtab, &error);
+}
+
+static int stats_next(sqlite3_vtab_cursor *base)
+{
+	((struct stats_cursor *)base)->at_end = true;
+	return SQLITE_OK;
+}
+
+static int stats_eof(sqlite3_vtab_cursor *base)
+{
+	return ((struct stats_cursor *)base)->at_end;
+}
+
+static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
+	const struct ifs_index_stats *stats = &cursor->stats;
+	const uint64_t numbers[] = { stats->n_rows,   stats->n_removed, stats->n_runs, stats->n_pending,
+				     stats->n_series, stats->n_pages,	stats->n_bytes };
+
+	switch ((enum column)column) {
+	case BYTES_PER_ROW:
+		if (stats->n_stored > 0)
+			sqlite3_result_double(context, (double)stats->n_bytes / (double)stats->n_stored);
+		break;
+	case LEVELS:
+		sqlite3_result_int64(context, stats->n_levels);
+		break;
+	case LAST_FLUSH:
+		if (stats->has_flush_time)
+			sqlite3_result_int64(context, stats->flush_time);
+		break;
+	case SYNC:
+		sqlite3_result_text(context, iforest_sync_names[cursor->sync], -1, SQLITE_STATIC);
+		break;
+	case INDEX_NAME:
+		sqlite3_result_text(context, cursor->index, -1, SQLITE_TRANSIENT);
+		break;
+	case SCHEMA_NAME:
+		sqlite3_result_text(context, cursor->schema, -1, SQLITE_TRANSIENT);
+		break;
+	default:
+		sqlite3_result_int64(context, (sqlite3_int64)numbers[column]);
+	}
+	return SQLITE_OK;
+}
+
+/* Of no other index, up to chance: see iforest_query_rowid(). */
+static int stats_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+{
+	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
+	uint64_t parts[] = {
+		iforest_checksum64((const uint8_t *)cursor->index, strlen(cursor->index)),
+		iforest_checksum64((const uint8_t *)cursor->schema, strlen(cursor->schema)),
+	};
+
+	*rowid = (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);
+	return SQLITE_OK;
+}
+
+/* Without xCreate it is there without being made, and cannot be made. */
+static const sqlite3_module module = {
+	.xConnect = stats_connect,
+	.xBestIndex = stats_best_index,
+	.xDisconnect = stats_disconnect,
+	.xOpen = stats_open,
+	.xClose = stats_close,
+	.xFilter = stats_filter,
+	.xNext = stats_next,
+	.xEof = stats_eof,
+	.xColumn = stats_column,
+	.xRowid = stats_rowid,
+};
+
+const struct iforest_module iforest_stats_module = { .name = "iforest_stats", .methods = &module };

@@ -1,8 +1,8 @@
-/* vtab_stats.h -- see the plan. */
-#ifndef IFOREST_SQLITE_VTAB_STATS_H
-#define IFOREST_SQLITE_VTAB_STATS_H
+/* vtab/stats.h -- Virtual table iforest_stats('index'): size, runs and pending rows of an index, in one row. */
+#ifndef IFS_VTAB_STATS_H
+#define IFS_VTAB_STATS_H
 
-#include "sqlite_ext/vtab/vtab.h"
+#include "sqlite_ext/vtab/common.h"
 
 extern const struct iforest_module iforest_stats_module;
 

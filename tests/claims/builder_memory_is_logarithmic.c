@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "core/run/writer.h"
-#include "core/run/run_merge.h"
+#include "core/run/compact.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/query/counting.h"
+#include "core/query/counter_scan.h"
 #include "core/run/layout.h"
 #include "core/run/writer.h"
 #include "tests/support/harness.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/query/piece.h"
+#include "core/query/scan.h"
 #include "core/run/writer.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/run/writer.h"
-#include "core/query/overlap_slice.h"
+#include "core/query/overlap.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

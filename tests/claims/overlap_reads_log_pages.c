@@ -4,7 +4,7 @@
  * every tenth span is unfinished, the longest alone are found in as few. */
 #include <stdlib.h>
 
-#include "core/query/overlap_slice.h"
+#include "core/query/overlap.h"
 #include "core/run/writer.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"

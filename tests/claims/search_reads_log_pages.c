@@ -5,7 +5,7 @@
 
 #include "core/query/top_k.h"
 #include "core/run/writer.h"
-#include "core/query/walk.h"
+#include "core/query/iterator.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 

@@ -8,7 +8,7 @@
 #include "core/base/bits.h"
 #include "core/run/check.h"
 #include "core/run/writer.h"
-#include "core/run/run_merge.h"
+#include "core/run/compact.h"
 #include "core/run/remove.h"
 #include "core/model/series_key.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "core/run/check.h"
-#include "core/query/piece.h"
-#include "core/run/run_merge.h"
+#include "core/query/scan.h"
+#include "core/run/compact.h"
 #include "core/run/remove.h"
 #include "core/query/sketch_scan.h"
 #include "tests/support/harness.h"

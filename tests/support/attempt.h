@@ -3,12 +3,12 @@
 #define TESTS_ATTEMPT_H
 
 #include "core/query/top_k.h"
-#include "core/query/counting.h"
+#include "core/query/counter_scan.h"
 #include "core/query/gap.h"
-#include "core/query/overlap_slice.h"
+#include "core/query/overlap.h"
 #include "core/run/writer.h"
 #include "core/model/sketch.h"
-#include "core/query/walk.h"
+#include "core/query/iterator.h"
 #include "tests/support/sample_index.h"
 
 enum attempt_kind {

@@ -5,7 +5,7 @@
 
 #include "core/run/check.h"
 #include "core/run/writer.h"
-#include "core/run/run_merge.h"
+#include "core/run/compact.h"
 #include "core/run/remove.h"
 #include "tests/support/harness.h"
 

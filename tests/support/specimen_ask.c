@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "core/query/top_k.h"
-#include "core/query/counting.h"
+#include "core/query/counter_scan.h"
 #include "core/query/gap.h"
-#include "core/query/overlap_slice.h"
-#include "core/query/piece.h"
+#include "core/query/overlap.h"
+#include "core/query/scan.h"
 #include "core/query/sketch_scan.h"
 #include "tests/support/specimen.h"
 

@@ -1,4 +1,4 @@
-#include "core/base/crew.h"
+#include "core/base/platform.h"
 
 #include <string.h>
 

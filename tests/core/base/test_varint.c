@@ -1,9 +1,8 @@
 /* Numbers of every length, read wherever the bytes end. */
-#include "core/base/varint.h"
+#include "core/base/bits.h"
 
 #include <stdlib.h>
 
-#include "core/base/bits.h"
 #include "tests/support/harness.h"
 #include "tests/support/random.h"
 

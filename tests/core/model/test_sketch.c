@@ -10,7 +10,6 @@
 #include "core/base/bits.h"
 #include "core/base/xxh64.h"
 #include "core/model/sketch.h"
-#include "core/base/varint.h"
 #include "tests/support/alloc_fault.h"
 #include "tests/support/random.h"
 

@@ -2,7 +2,7 @@
  * ones, which Python's fractions.Fraction gave. */
 #include "tests/support/harness.h"
 
-#include "core/model/variance.h"
+#include "core/model/aggregate.h"
 #include "tests/support/random.h"
 
 static struct iforest_value_aggregate aggregate_of(const int64_t *numbers, unsigned n)

@@ -1,7 +1,6 @@
 /* Folds of every range of a block against a loop over its entries, and nodes without some entries. What is wanted decides what
  * is folded and unpacked. */
 #include "core/page/leaf_fold.h"
-#include "core/page/leaf_take_out.h"
 
 #include <math.h>
 #include <stdlib.h>

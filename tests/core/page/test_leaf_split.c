@@ -1,5 +1,5 @@
 /* Both parts of a page, at every place, against folds of its entries block by block. */
-#include "core/page/leaf_split.h"
+#include "core/page/leaf_fold.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Sums of stretches of blocks, and of what comes from any entry of a page on, against its entries one by one. */
-#include "core/page/leaf_sums.h"
+#include "core/page/leaf_fold.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "core/page/node_slice.h"
+#include "core/page/node.h"
 
 #include <math.h>
 #include <stdlib.h>

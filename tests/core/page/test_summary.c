@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/page/summary.h"
+#include "core/page/column.h"
 #include "tests/support/random.h"
 
 static int64_t random_number(struct random *dice, enum iforest_value_kind kind)

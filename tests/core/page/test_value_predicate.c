@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/run/cursor_internal.h"
+#include "core/run/cursor.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_list.h"
 

@@ -1,6 +1,6 @@
 /* test_counting.c -- counters over random runs, with and without what is kept of nodes, against the oracle's entries sample by
  * sample. */
-#include "core/query/counting.h"
+#include "core/query/counter_scan.h"
 
 #include <inttypes.h>
 #include <math.h>

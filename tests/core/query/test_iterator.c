@@ -1,4 +1,4 @@
-#include "core/query/walk.h"
+#include "core/query/iterator.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * without; from the middle on. */
 #include "core/query/longest.h"
 
-#include "core/query/overlap_slice.h"
+#include "core/query/overlap.h"
 #include "tests/support/harness.h"
 #include "tests/support/pager_maxima.h"
 #include "tests/support/sample_index.h"

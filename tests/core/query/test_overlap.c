@@ -1,6 +1,6 @@
 /* Overlaps of a series against its definition, entry by entry and bucket by bucket: several runs, some of which join, removed
  * entries, a filter, extreme times and durations. */
-#include "core/query/overlap_slice.h"
+#include "core/query/overlap.h"
 
 #include <stdio.h>
 

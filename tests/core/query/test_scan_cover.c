@@ -1,5 +1,5 @@
 /* The pieces of a window add up to its answer, each is what it says it is, and they are few. */
-#include "core/query/piece.h"
+#include "core/query/scan.h"
 
 #include <stdlib.h>
 

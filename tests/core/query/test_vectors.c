@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/query/overlap_slice.h"
-#include "core/model/variance.h"
+#include "core/query/overlap.h"
+#include "core/model/aggregate.h"
 #include "tests/support/examples.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"

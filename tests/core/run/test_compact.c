@@ -1,4 +1,4 @@
-#include "core/run/run_merge.h"
+#include "core/run/compact.h"
 
 #include "core/run/remove.h"
 
