@@ -16,12 +16,12 @@ extern PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void)
 {
-	iforest_options_register();
-	iforest_pause_register();
-	iforest_aggregate_register();
-	iforest_aggregate_node_register();
-	iforest_top_register();
-	iforest_overlap_register();
-	iforest_altered_register();
-	iforest_newer_rows_register();
+	ifp_options_register();
+	ifp_test_points_register();
+	ifp_agg_path_register();
+	ifp_agg_scan_register();
+	ifp_topk_register();
+	ifp_overlap_support_register();
+	ifp_reloptions_check_register();
+	ifp_selectivity_histogram_register();
 }

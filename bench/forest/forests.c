@@ -30,8 +30,8 @@ static bool absorbs(const void *state, const void *whole, bool from_left)
 	return from_left ? other_ns < longest_ns : other_ns <= longest_ns;
 }
 
-static const struct iforest_kind kind = { "longest", sizeof(struct longest), identity, lift, combine, absorbs };
-static const struct iforest_kind unsure_kind = { "longest", sizeof(struct longest), identity, lift, combine, NULL };
+static const struct iforest_monoid kind = { "longest", sizeof(struct longest), identity, lift, combine, absorbs };
+static const struct iforest_monoid unsure_kind = { "longest", sizeof(struct longest), identity, lift, combine, NULL };
 
 static void check(enum iforest_status status)
 {
@@ -42,7 +42,7 @@ static void check(enum iforest_status status)
 /* ---- a leaf for each block ---- */
 
 struct options {
-	const struct iforest_kind *kind;
+	const struct iforest_monoid *kind;
 	uint64_t block_entries;
 	enum iforest_growth growth;
 };

@@ -97,7 +97,7 @@ static void add_durations(void *context, uint64_t from, uint64_t to, void *state
 	*(uint64_t *)state += sum;
 }
 
-static const struct iforest_kind sum_kind = { "sum", sizeof(uint64_t), identity, NULL, combine, NULL };
+static const struct iforest_monoid sum_kind = { "sum", sizeof(uint64_t), identity, NULL, combine, NULL };
 
 static void *create_blocks(const struct event *events, uint64_t n)
 {

@@ -72,7 +72,7 @@ static void combine(void *state, const void *left, const void *right)
 	*(struct figures *)state = (struct figures){ a->n + b->n, a->sum + b->sum, a->max > b->max ? a->max : b->max };
 }
 
-static const struct iforest_kind kind = { "count, sum, max", sizeof(struct figures), identity, NULL, combine, NULL };
+static const struct iforest_monoid kind = { "count, sum, max", sizeof(struct figures), identity, NULL, combine, NULL };
 
 static void fold_spans(void *context, uint64_t from, uint64_t to, void *state)
 {

@@ -33,7 +33,7 @@ void iforest_address_space_release(void *start, size_t n_bytes)
 	(void)munmap(start, n_bytes);
 }
 
-bool iforest_commit(void *start, size_t n_bytes, bool in_huge_pages)
+bool iforest_address_space_commit(void *start, size_t n_bytes, bool in_huge_pages)
 {
 	if (mprotect(start, n_bytes, PROT_READ | PROT_WRITE))
 		return false;
@@ -92,7 +92,7 @@ void iforest_address_space_release(void *start, size_t n_bytes)
 	(void)n_bytes;
 }
 
-bool iforest_commit(void *start, size_t n_bytes, bool in_huge_pages)
+bool iforest_address_space_commit(void *start, size_t n_bytes, bool in_huge_pages)
 {
 	(void)start;
 	(void)n_bytes;
@@ -124,7 +124,7 @@ static void take_items(void *context, unsigned thread)
 		crew->work(crew->context, thread, (uint32_t)item);
 }
 
-void iforest_crew_run(unsigned n_threads, uint32_t n_items, void (*work)(void *context, unsigned thread, uint32_t item),
+void iforest_parallel_for(unsigned n_threads, uint32_t n_items, void (*work)(void *context, unsigned thread, uint32_t item),
 		      void *context)
 {
 	struct crew crew = { .work = work, .context = context, .n_items = n_items };

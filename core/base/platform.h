@@ -16,7 +16,7 @@ void iforest_address_space_release(void *start, size_t n_bytes);
 /* Memory of zeros behind [start, start + n_bytes), multiples of IFOREST_COMMIT_BYTES from the start of the space; in huge pages
  * where wanted and possible. False: there is none. */
 #define IFOREST_COMMIT_BYTES ((size_t)1 << 21)
-bool iforest_commit(void *start, size_t n_bytes, bool in_huge_pages);
+bool iforest_address_space_commit(void *start, size_t n_bytes, bool in_huge_pages);
 
 /* Calls work(context, t) for each t < n_threads, at the same time as far as threads can be had, and waits for all.
  * 1 <= n_threads <= IFOREST_MAX_THREADS. */
@@ -36,7 +36,7 @@ void iforest_run_threads(unsigned n_threads, void (*work)(void *context, unsigne
 /* Calls work(context, thread, item) once for each item < n_items; thread < n_threads tells who does it, 0 is the caller.
  * Returns when all is done and all threads have ended. Where threads cannot be had, fewer do the work. 1 <= n_threads <=
  * IFOREST_MAX_THREADS. */
-void iforest_crew_run(unsigned n_threads, uint32_t n_items, void (*work)(void *context, unsigned thread, uint32_t item),
+void iforest_parallel_for(unsigned n_threads, uint32_t n_items, void (*work)(void *context, unsigned thread, uint32_t item),
 		      void *context);
 
 #endif

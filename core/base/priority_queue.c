@@ -2,7 +2,7 @@
 
 enum { FIRST_RESERVED = 16 };
 
-enum iforest_status iforest_heap_push(struct iforest_heap *heap, const struct iforest_alloc *alloc, uint32_t item)
+enum iforest_status iforest_priority_queue_push(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc, uint32_t item)
 {
 	uint32_t at = heap->n;
 
@@ -22,7 +22,7 @@ enum iforest_status iforest_heap_push(struct iforest_heap *heap, const struct if
 	return IFOREST_OK;
 }
 
-void iforest_heap_settle(struct iforest_heap *heap)
+void iforest_priority_queue_settle(struct iforest_priority_queue *heap)
 {
 	uint32_t item = heap->items[0], at = 0;
 
@@ -39,17 +39,17 @@ void iforest_heap_settle(struct iforest_heap *heap)
 	heap->items[at] = item;
 }
 
-uint32_t iforest_heap_pop(struct iforest_heap *heap)
+uint32_t iforest_priority_queue_pop(struct iforest_priority_queue *heap)
 {
 	uint32_t first = heap->items[0];
 
 	heap->items[0] = heap->items[--heap->n];
 	if (heap->n > 0)
-		iforest_heap_settle(heap);
+		iforest_priority_queue_settle(heap);
 	return first;
 }
 
-void iforest_heap_release(struct iforest_heap *heap, const struct iforest_alloc *alloc)
+void iforest_priority_queue_release(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc)
 {
 	iforest_release(alloc, heap->items);
 	heap->items = NULL;

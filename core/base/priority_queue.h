@@ -8,7 +8,7 @@
 #include "core/base/alloc.h"
 #include "core/base/status.h"
 
-struct iforest_heap {
+struct iforest_priority_queue {
 	uint32_t *items;                /* items[0] comes first */
 	uint32_t n, n_reserved;
 	bool (*comes_before)(const void *context, uint32_t a, uint32_t b);
@@ -16,14 +16,14 @@ struct iforest_heap {
 };
 
 /* Errors  IFOREST_NO_MEMORY; then the heap is as it was. None where n_reserved suffices. Cost: log n comparisons; so below. */
-enum iforest_status iforest_heap_push(struct iforest_heap *heap, const struct iforest_alloc *alloc, uint32_t item);
+enum iforest_status iforest_priority_queue_push(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc, uint32_t item);
 
 /* Takes out the first. Requires n > 0. */
-uint32_t iforest_heap_pop(struct iforest_heap *heap);
+uint32_t iforest_priority_queue_pop(struct iforest_priority_queue *heap);
 
 /* The first one has moved back in the order. Two comparisons where it still comes first. Requires n > 0. */
-void iforest_heap_settle(struct iforest_heap *heap);
+void iforest_priority_queue_settle(struct iforest_priority_queue *heap);
 
-void iforest_heap_release(struct iforest_heap *heap, const struct iforest_alloc *alloc);
+void iforest_priority_queue_release(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc);
 
 #endif

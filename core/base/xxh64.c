@@ -20,7 +20,7 @@ static uint64_t merge(uint64_t hash, uint64_t lane)
 	return (hash ^ mix(0, lane)) * prime1 + prime4;
 }
 
-uint64_t iforest_checksum64(const uint8_t *bytes, uint64_t n_bytes)
+uint64_t iforest_xxh64(const uint8_t *bytes, uint64_t n_bytes)
 {
 	const uint8_t *end = bytes + n_bytes;
 	uint64_t a = prime1 + prime2, b = prime2, c = 0, d = 0 - prime1;

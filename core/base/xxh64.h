@@ -5,6 +5,6 @@
 #include <stdint.h>
 
 /* XXH64 with seed 0 (Yann Collet's specification, github.com/Cyan4973/xxHash). */
-uint64_t iforest_checksum64(const uint8_t *bytes, uint64_t n_bytes);
+uint64_t iforest_xxh64(const uint8_t *bytes, uint64_t n_bytes);
 
 #endif

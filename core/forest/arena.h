@@ -16,7 +16,7 @@
 
 enum iforest_growth { IFOREST_GROW_IN_PLACE, IFOREST_GROW_BY_MOVING };
 
-struct iforest_growing {
+struct iforest_arena {
 	const struct iforest_alloc *alloc;
 	enum iforest_growth growth;
 	uint8_t *bytes;
@@ -26,11 +26,11 @@ struct iforest_growing {
 };
 
 /* alloc must outlive it; holds nothing yet. */
-void iforest_growing_init(struct iforest_growing *growing, const struct iforest_alloc *alloc, enum iforest_growth growth);
-void iforest_growing_release(struct iforest_growing *growing);
+void iforest_arena_init(struct iforest_arena *growing, const struct iforest_alloc *alloc, enum iforest_growth growth);
+void iforest_arena_release(struct iforest_arena *growing);
 
 /* At least n_bytes from now on.
  * Errors  IFOREST_NO_MEMORY; then all is as it was. */
-enum iforest_status iforest_growing_reserve(struct iforest_growing *growing, size_t n_bytes);
+enum iforest_status iforest_arena_reserve(struct iforest_arena *growing, size_t n_bytes);
 
 #endif

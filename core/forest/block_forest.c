@@ -15,7 +15,7 @@ static inline void iforest_block_fold_after(const struct iforest_block_forest *b
 /* state = entries [from, to) + state, of a kind that absorbs. */
 static inline void iforest_block_fold_before(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to, void *state)
 {
-	const struct iforest_kind *kind = blocks->forest.kind;
+	const struct iforest_monoid *kind = blocks->forest.kind;
 	uint64_t left[IFOREST_ABSORBING_BYTES / sizeof(uint64_t)];
 
 	if (from >= to)
@@ -33,25 +33,25 @@ static inline uint64_t first_of(const struct iforest_block_forest *blocks, uint6
 	return block << blocks->block_level;
 }
 
-enum iforest_status iforest_block_forest_init(struct iforest_block_forest *blocks, const struct iforest_kind *kind,
+enum iforest_status iforest_block_forest_init(struct iforest_block_forest *blocks, const struct iforest_monoid *kind,
 					      const struct iforest_alloc *alloc, enum iforest_growth growth,
 					      const struct iforest_entries *entries, uint64_t block_entries)
 {
 	if (block_entries == 0)
 		block_entries = IFOREST_DEFAULT_BLOCK;
-	if (block_entries & (block_entries - 1) || !iforest_kind_fits(kind))
+	if (block_entries & (block_entries - 1) || !iforest_monoid_fits(kind))
 		return IFOREST_ARGUMENT;
 	*blocks = (struct iforest_block_forest){ .entries = *entries, .block_level = iforest_trailing_zeros(block_entries),
 						 .has_times = iforest_entries_have_times(entries) };
 	iforest_forest_init(&blocks->forest, kind, alloc, growth);
-	iforest_growing_init(&blocks->times, alloc, growth);
+	iforest_arena_init(&blocks->times, alloc, growth);
 	return IFOREST_OK;
 }
 
 void iforest_block_forest_release(struct iforest_block_forest *blocks)
 {
 	if (!blocks->forest.is_mapped)
-		iforest_growing_release(&blocks->times);
+		iforest_arena_release(&blocks->times);
 	blocks->times.bytes = NULL;
 	iforest_forest_release(&blocks->forest);
 	blocks->n_entries = 0;
@@ -89,7 +89,7 @@ enum iforest_status iforest_block_forest_extend(struct iforest_block_forest *blo
 		return IFOREST_OK;
 	}
 	if (!status && blocks->has_times)
-		status = iforest_growing_reserve(&blocks->times, n_blocks * sizeof(int64_t));
+		status = iforest_arena_reserve(&blocks->times, n_blocks * sizeof(int64_t));
 	if (!status)
 		status = iforest_forest_extend(&blocks->forest, n_blocks, &maker.maker, n_threads);
 	if (!status)
@@ -192,7 +192,7 @@ static inline void prefetch(const struct iforest_block_forest *blocks, const str
 	struct iforest_range whole = whole_blocks(blocks, range->from, range->to);
 	bool has_array = blocks->entries.array != NULL;
 
-	iforest_forest_list(&blocks->forest, whole.from, whole.to, listed);
+	iforest_forest_list_nodes(&blocks->forest, whole.from, whole.to, listed);
 	if (whole.from >= whole.to) {
 		if (has_array)
 			prefetch_entries(blocks, range->from, range->to);
@@ -309,14 +309,14 @@ static void zoom_into_entries(const struct iforest_block_forest *blocks, uint64_
 			      size_t n_buckets, uint8_t *state)
 {
 	const struct iforest_times times = blocks->entries.times;
-	const struct iforest_kind *kind = blocks->forest.kind;
+	const struct iforest_monoid *kind = blocks->forest.kind;
 	uint64_t n_most = UINT64_C(1) << blocks->block_level, last = around(blocks, end).to;
 	uint64_t at = position(blocks, start, bounds[0]);
 
 	for (size_t b = 0; b < n_buckets; b++, state += kind->state_bytes) {
 		uint64_t from = at, near = last - from < n_most ? last : from + n_most;
 
-		at = iforest_pass(&times, from, near, bounds[b + 1]);
+		at = iforest_linear_search(&times, from, near, bounds[b + 1]);
 		if (at - from < n_most) {
 			kind->identity(state);
 			iforest_block_fold_after(blocks, from, at, state);
@@ -429,7 +429,7 @@ static inline void list_whole_blocks(const struct stretch *stretch, size_t b, st
 	listed->n = 0;
 	if (!has_whole_blocks(stretch, b))
 		return;
-	iforest_forest_list(forest, stretch->starts[b], stretch->starts[b + 1] - 1, listed);
+	iforest_forest_list_nodes(forest, stretch->starts[b], stretch->starts[b + 1] - 1, listed);
 	/* the cut block at the end, as that at the start is the last bucket's */
 	__builtin_prefetch(iforest_forest_slot(forest, 0, stretch->starts[b + 1] - 1));
 }

@@ -27,7 +27,7 @@ struct iforest_entries {
 
 struct iforest_block_forest {
 	struct iforest_forest forest;
-	struct iforest_growing times;        /* int64: of each block's first entry */
+	struct iforest_arena times;        /* int64: of each block's first entry */
 	struct iforest_entries entries;
 	uint64_t n_entries;
 	unsigned block_level;                /* a block has 2^block_level entries */
@@ -43,7 +43,7 @@ static inline bool iforest_entries_have_times(const struct iforest_entries *entr
 
 /* An empty forest. block_entries is a power of two, or 0 for the default; a kind's lift is not used.
  * Errors  IFOREST_ARGUMENT: no power of two, or a state too large for a kind that absorbs (kind.h). */
-enum iforest_status iforest_block_forest_init(struct iforest_block_forest *blocks, const struct iforest_kind *kind,
+enum iforest_status iforest_block_forest_init(struct iforest_block_forest *blocks, const struct iforest_monoid *kind,
 					      const struct iforest_alloc *alloc, enum iforest_growth growth,
 					      const struct iforest_entries *entries, uint64_t block_entries);
 void iforest_block_forest_release(struct iforest_block_forest *blocks);

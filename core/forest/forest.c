@@ -81,17 +81,17 @@ bool iforest_forest_seek_last(const struct iforest_forest *forest, uint64_t to, 
 enum { AHEAD = 8, BUCKETS_AT_ONCE = 64 };
 enum { LEAST_CHUNK_LEVEL = 6, CHUNKS_OF_A_THREAD = 8 };
 
-void iforest_forest_init(struct iforest_forest *forest, const struct iforest_kind *kind, const struct iforest_alloc *alloc,
+void iforest_forest_init(struct iforest_forest *forest, const struct iforest_monoid *kind, const struct iforest_alloc *alloc,
 			 enum iforest_growth growth)
 {
 	*forest = (struct iforest_forest){ .kind = kind };
-	iforest_growing_init(&forest->slots, alloc, growth);
+	iforest_arena_init(&forest->slots, alloc, growth);
 }
 
 void iforest_forest_release(struct iforest_forest *forest)
 {
 	if (!forest->is_mapped)
-		iforest_growing_release(&forest->slots);
+		iforest_arena_release(&forest->slots);
 	iforest_forest_init(forest, forest->kind, forest->slots.alloc, forest->slots.growth);
 }
 
@@ -105,7 +105,7 @@ static enum iforest_status reserve(struct iforest_forest *forest, uint64_t n_lea
 		return IFOREST_ARGUMENT;
 	if (n_leaves > UINT64_MAX / 2 || __builtin_mul_overflow(2 * n_leaves, forest->kind->state_bytes, &n_bytes))
 		return IFOREST_NO_MEMORY;
-	return iforest_growing_reserve(&forest->slots, n_bytes);
+	return iforest_arena_reserve(&forest->slots, n_bytes);
 }
 
 /* Combines the nodes of levels (above, up to] whose last leaf this is. */
@@ -266,7 +266,7 @@ void iforest_forest_fold_many(const struct iforest_forest *forest, const struct 
 			state += forest->kind->state_bytes;
 		}
 		if (i < n)
-			iforest_forest_list(forest, ranges[i].from, ranges[i].to, covered);
+			iforest_forest_list_nodes(forest, ranges[i].from, ranges[i].to, covered);
 	}
 }
 

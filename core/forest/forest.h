@@ -7,7 +7,7 @@
  *
  *   struct iforest_forest forest;
  *
- *   iforest_forest_init(&forest, &iforest_kind_max_int64, &alloc, IFOREST_GROW_IN_PLACE);
+ *   iforest_forest_init(&forest, &iforest_monoid_max_int64, &alloc, IFOREST_GROW_IN_PLACE);
  *   for (each sample)
  *           status = iforest_forest_append(&forest, &sample);
  *   iforest_forest_fold(&forest, from, to, &state);
@@ -26,14 +26,14 @@
 #include "core/model/monoid.h"
 
 struct iforest_forest {
-	const struct iforest_kind *kind;
-	struct iforest_growing slots;
+	const struct iforest_monoid *kind;
+	struct iforest_arena slots;
 	uint64_t n_leaves;
 	bool is_mapped;          /* reads an image (forest_image.h); cannot be changed */
 };
 
 /* An empty forest; holds no memory yet. kind and alloc must outlive it. */
-void iforest_forest_init(struct iforest_forest *forest, const struct iforest_kind *kind, const struct iforest_alloc *alloc,
+void iforest_forest_init(struct iforest_forest *forest, const struct iforest_monoid *kind, const struct iforest_alloc *alloc,
 			 enum iforest_growth growth);
 
 /* Gives the memory back; the forest must be initialised again before use. */
@@ -113,7 +113,7 @@ struct iforest_cover {
 bool iforest_forest_cover_next(const struct iforest_forest *forest, struct iforest_cover *cover);
 
 /* Bytes of memory that n leaves need. */
-static inline uint64_t iforest_forest_bytes(const struct iforest_kind *kind, uint64_t n_leaves)
+static inline uint64_t iforest_forest_bytes(const struct iforest_monoid *kind, uint64_t n_leaves)
 {
 	return n_leaves ? (2 * n_leaves - 1) * kind->state_bytes : 0;
 }
@@ -138,7 +138,7 @@ static inline void iforest_forest_add(const struct iforest_forest *forest, uint6
 
 	if (from >= to)
 		return;
-	middle = iforest_forest_middle(from, to);
+	middle = iforest_cover_middle(from, to);
 	for (rest = middle - from; rest; rest &= rest - 1, from += width) {
 		width = rest & -rest;
 		combine(state, state, iforest_forest_node(forest, from, width));
@@ -164,7 +164,7 @@ static inline void iforest_forest_note(const struct iforest_forest *forest, uint
 	listed->nodes[listed->n++] = node;
 }
 
-static inline void iforest_forest_list(const struct iforest_forest *forest, uint64_t from, uint64_t to,
+static inline void iforest_forest_list_nodes(const struct iforest_forest *forest, uint64_t from, uint64_t to,
 				       struct iforest_listed *listed)
 {
 	uint64_t middle, rest, width;
@@ -172,7 +172,7 @@ static inline void iforest_forest_list(const struct iforest_forest *forest, uint
 	listed->n = 0;
 	if (from >= to)
 		return;
-	middle = iforest_forest_middle(from, to);
+	middle = iforest_cover_middle(from, to);
 	for (rest = middle - from; rest; rest &= rest - 1, from += width) {
 		width = rest & -rest;
 		iforest_forest_note(forest, from, width, listed);

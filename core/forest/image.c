@@ -15,14 +15,14 @@ struct header {
 	uint64_t checksum; /* of all that stands before it */
 };
 
-static uint64_t name_checksum(const struct iforest_kind *kind)
+static uint64_t name_checksum(const struct iforest_monoid *kind)
 {
-	return iforest_checksum64((const uint8_t *)kind->name, strlen(kind->name));
+	return iforest_xxh64((const uint8_t *)kind->name, strlen(kind->name));
 }
 
 static uint64_t header_checksum(const struct header *header)
 {
-	return iforest_checksum64((const uint8_t *)header, offsetof(struct header, checksum));
+	return iforest_xxh64((const uint8_t *)header, offsetof(struct header, checksum));
 }
 
 /* What stands between the parts. */
@@ -37,7 +37,7 @@ static bool are_zeros(const uint8_t *bytes, uint64_t n_bytes)
 /* Of no bytes it asks for none. */
 static uint64_t checksum_of(const uint8_t *bytes, uint64_t n_bytes)
 {
-	return iforest_checksum64(n_bytes ? bytes : (const uint8_t *)"", n_bytes);
+	return iforest_xxh64(n_bytes ? bytes : (const uint8_t *)"", n_bytes);
 }
 
 /* ---- writing ---- */
@@ -106,7 +106,7 @@ enum iforest_status iforest_block_forest_save(struct iforest_block_forest *block
 
 /* ---- reading ---- */
 
-static enum iforest_status check_header(const struct header *header, const struct iforest_kind *kind)
+static enum iforest_status check_header(const struct header *header, const struct iforest_monoid *kind)
 {
 	if (header->magic != MAGIC)
 		return IFOREST_CORRUPT;
@@ -118,7 +118,7 @@ static enum iforest_status check_header(const struct header *header, const struc
 }
 
 /* n_bytes: what there is after the header. */
-static enum iforest_status check_parts(const struct header *header, const struct iforest_kind *kind, const uint8_t *slots,
+static enum iforest_status check_parts(const struct header *header, const struct iforest_monoid *kind, const uint8_t *slots,
 				       uint64_t n_bytes, bool all)
 {
 	uint64_t n_slot_bytes, n_time_bytes, offset;
@@ -136,7 +136,7 @@ static enum iforest_status check_parts(const struct header *header, const struct
 	return IFOREST_OK;
 }
 
-static enum iforest_status open_image(struct iforest_forest *forest, const struct iforest_kind *kind, const void *bytes,
+static enum iforest_status open_image(struct iforest_forest *forest, const struct iforest_monoid *kind, const void *bytes,
 				uint64_t n_bytes, bool all, struct header *header)
 {
 	const uint8_t *slots = (const uint8_t *)bytes + IFOREST_IMAGE_SLOTS;
@@ -159,7 +159,7 @@ static enum iforest_status open_image(struct iforest_forest *forest, const struc
 	return status;
 }
 
-enum iforest_status iforest_forest_open(struct iforest_forest *forest, const struct iforest_kind *kind, const void *bytes,
+enum iforest_status iforest_forest_open(struct iforest_forest *forest, const struct iforest_monoid *kind, const void *bytes,
 					uint64_t n_bytes, bool all)
 {
 	struct iforest_forest opened;
@@ -173,7 +173,7 @@ enum iforest_status iforest_forest_open(struct iforest_forest *forest, const str
 	return status;
 }
 
-enum iforest_status iforest_block_forest_open(struct iforest_block_forest *blocks, const struct iforest_kind *kind,
+enum iforest_status iforest_block_forest_open(struct iforest_block_forest *blocks, const struct iforest_monoid *kind,
 					      const struct iforest_entries *entries, const void *bytes, uint64_t n_bytes,
 					      bool all)
 {
@@ -186,7 +186,7 @@ enum iforest_status iforest_block_forest_open(struct iforest_block_forest *block
 		return status;
 	if (header.block_entries == 0 || header.block_entries & (header.block_entries - 1) || header.has_times > 1)
 		return IFOREST_CORRUPT;
-	if (!iforest_kind_fits(kind))
+	if (!iforest_monoid_fits(kind))
 		return IFOREST_ARGUMENT;
 	level = iforest_trailing_zeros(header.block_entries);
 	if (header.n_entries >> level != header.n_leaves)

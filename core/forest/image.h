@@ -43,9 +43,9 @@ enum iforest_status iforest_block_forest_save(struct iforest_block_forest *block
  *         IFOREST_ARGUMENT: bytes are not aligned, or the kind is refused (block_forest.h). The forest is not touched.
  * For a forest over blocks, the caller must check that there are blocks->n_entries entries before it folds any: the checksums
  * tell damage, not whose image it is. */
-enum iforest_status iforest_forest_open(struct iforest_forest *forest, const struct iforest_kind *kind, const void *bytes,
+enum iforest_status iforest_forest_open(struct iforest_forest *forest, const struct iforest_monoid *kind, const void *bytes,
 					uint64_t n_bytes, bool all);
-enum iforest_status iforest_block_forest_open(struct iforest_block_forest *blocks, const struct iforest_kind *kind,
+enum iforest_status iforest_block_forest_open(struct iforest_block_forest *blocks, const struct iforest_monoid *kind,
 					      const struct iforest_entries *entries, const void *bytes, uint64_t n_bytes,
 					      bool all);
 

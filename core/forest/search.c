@@ -55,7 +55,7 @@ static void pass(const struct iforest_times *times, uint64_t from, uint64_t to, 
 		 uint64_t *positions)
 {
 	for (size_t i = 0; i < n; i++)
-		positions[i] = from = iforest_pass(times, from, to, bounds[i]);
+		positions[i] = from = iforest_linear_search(times, from, to, bounds[i]);
 }
 
 /* Bisects for all bounds at once, a step of each before the next step of any: so that the misses of many are waited for

@@ -25,7 +25,7 @@ static inline int64_t iforest_time_at(const struct iforest_times *times, uint64_
 }
 
 /* Position of the first of times [from, to) that is not less than the bound; `to` if there is none. One after the other. */
-static inline uint64_t iforest_pass(const struct iforest_times *times, uint64_t from, uint64_t to, int64_t bound)
+static inline uint64_t iforest_linear_search(const struct iforest_times *times, uint64_t from, uint64_t to, int64_t bound)
 {
 	while (from < to && iforest_time_at(times, from) < bound)
 		from++;

@@ -47,7 +47,7 @@ static inline unsigned iforest_cover_level(uint64_t from, uint64_t to)
 
 /* The cover of [from, to), from < to, is that of [from, middle), whose nodes grow, and that of [middle, to), whose nodes
  * shrink: their sizes are the bits of the two lengths. The slot over `width` leaves from `at` on is 2 at + width - 1. */
-static inline uint64_t iforest_forest_middle(uint64_t from, uint64_t to)
+static inline uint64_t iforest_cover_middle(uint64_t from, uint64_t to)
 {
 	return to & ~iforest_low_bits(iforest_highest_bit(from ^ to));
 }

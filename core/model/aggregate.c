@@ -14,7 +14,7 @@ void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_val
 	aggregate->lowest_block = UINT32_MAX;
 }
 
-int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_kind kind)
+int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_type kind)
 {
 	if (kind == IFOREST_INT64)
 		return (a.integer > b.integer) - (a.integer < b.integer);
@@ -23,7 +23,7 @@ int iforest_number_compare(union iforest_number a, union iforest_number b, enum 
 	return (a.real > b.real) - (a.real < b.real);
 }
 
-int iforest_row_compare(const struct iforest_row *a, const struct iforest_row *b)
+int iforest_extreme_compare(const struct iforest_extreme *a, const struct iforest_extreme *b)
 {
 	if (a->time_is_null != b->time_is_null)
 		return a->time_is_null ? 1 : -1;
@@ -33,36 +33,36 @@ int iforest_row_compare(const struct iforest_row *a, const struct iforest_row *b
 }
 
 /* Keeps the row whose value stands further in the direction of sign. */
-static void keep_extreme(struct iforest_row *into, const struct iforest_row *row, enum iforest_value_kind kind, int sign)
+static void keep_extreme(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind, int sign)
 {
 	int order;
 
 	if (!row->is_set)
 		return;
 	order = into->is_set ? sign * iforest_number_compare(row->value, into->value, kind) : 1;
-	if (order > 0 || (order == 0 && iforest_row_compare(row, into) < 0))
+	if (order > 0 || (order == 0 && iforest_extreme_compare(row, into) < 0))
 		*into = *row;
 }
 
-void iforest_row_min(struct iforest_row *into, const struct iforest_row *row, enum iforest_value_kind kind)
+void iforest_extreme_min(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind)
 {
 	keep_extreme(into, row, kind, -1);
 }
 
-void iforest_row_max(struct iforest_row *into, const struct iforest_row *row, enum iforest_value_kind kind)
+void iforest_extreme_max(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind)
 {
 	keep_extreme(into, row, kind, 1);
 }
 
-void iforest_row_first(struct iforest_row *into, const struct iforest_row *row)
+void iforest_extreme_first(struct iforest_extreme *into, const struct iforest_extreme *row)
 {
-	if (row->is_set && !row->time_is_null && (!into->is_set || iforest_row_compare(row, into) < 0))
+	if (row->is_set && !row->time_is_null && (!into->is_set || iforest_extreme_compare(row, into) < 0))
 		*into = *row;
 }
 
-void iforest_row_last(struct iforest_row *into, const struct iforest_row *row)
+void iforest_extreme_last(struct iforest_extreme *into, const struct iforest_extreme *row)
 {
-	if (row->is_set && !row->time_is_null && (!into->is_set || iforest_row_compare(row, into) > 0))
+	if (row->is_set && !row->time_is_null && (!into->is_set || iforest_extreme_compare(row, into) > 0))
 		*into = *row;
 }
 
@@ -84,7 +84,7 @@ void iforest_squares_add(struct iforest_squares *into, int64_t number)
 	iforest_squares_combine(into, &(struct iforest_squares){ .words = { (uint64_t)square, (uint64_t)(square >> 64), 0 } });
 }
 
-void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_kind kind)
+void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_type kind)
 {
 	into->n++;
 	if (kind == IFOREST_INT64)
@@ -98,7 +98,7 @@ void iforest_value_add(struct iforest_value_aggregate *into, union iforest_numbe
 }
 
 void iforest_value_combine(struct iforest_value_aggregate *into, const struct iforest_value_aggregate *from,
-			   enum iforest_value_kind kind)
+			   enum iforest_value_type kind)
 {
 	into->n += from->n;
 	if (kind == IFOREST_INT64) {
@@ -110,10 +110,10 @@ void iforest_value_combine(struct iforest_value_aggregate *into, const struct if
 		into->n_plus_infinity += from->n_plus_infinity;
 		into->n_minus_infinity += from->n_minus_infinity;
 	}
-	iforest_row_min(&into->min, &from->min, kind);
-	iforest_row_max(&into->max, &from->max, kind);
-	iforest_row_first(&into->first, &from->first);
-	iforest_row_last(&into->last, &from->last);
+	iforest_extreme_min(&into->min, &from->min, kind);
+	iforest_extreme_max(&into->max, &from->max, kind);
+	iforest_extreme_first(&into->first, &from->first);
+	iforest_extreme_last(&into->last, &from->last);
 }
 
 void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from,
@@ -132,7 +132,7 @@ void iforest_aggregate_combine(struct iforest_aggregate *into, const struct ifor
 	if (from->highest_block > into->highest_block)
 		into->highest_block = from->highest_block;
 	for (unsigned v = 0; v < n_values; v++)
-		iforest_value_combine(&into->values[v], &from->values[v], (enum iforest_value_kind)kinds[v]);
+		iforest_value_combine(&into->values[v], &from->values[v], (enum iforest_value_type)kinds[v]);
 }
 
 double iforest_real_sum(const struct iforest_value_aggregate *aggregate)
@@ -144,7 +144,7 @@ double iforest_real_sum(const struct iforest_value_aggregate *aggregate)
 	return aggregate->n_minus_infinity ? -INFINITY : aggregate->real_sum;
 }
 
-double iforest_mean(const struct iforest_value_aggregate *aggregate, enum iforest_value_kind kind)
+double iforest_mean(const struct iforest_value_aggregate *aggregate, enum iforest_value_type kind)
 {
 	double sum = kind == IFOREST_INT64 ? (double)aggregate->sum : iforest_real_sum(aggregate);
 

@@ -22,7 +22,7 @@
 
 #define IFOREST_MAX_VALUES 8 /* value columns of one index */
 
-enum iforest_value_kind { IFOREST_INT64 = 1, IFOREST_FLOAT64 = 2 };
+enum iforest_value_type { IFOREST_INT64 = 1, IFOREST_FLOAT64 = 2 };
 
 union iforest_number {
 	int64_t integer;
@@ -30,7 +30,7 @@ union iforest_number {
 };
 
 /* A value and the row it stands in. */
-struct iforest_row {
+struct iforest_extreme {
 	union iforest_number value;
 	int64_t time;        /* 0 when time_is_null */
 	int64_t ref;
@@ -51,8 +51,8 @@ struct iforest_value_aggregate {
 	struct iforest_squares squares; /* IFOREST_INT64 */
 	double real_sum;               /* IFOREST_FLOAT64: of the finite values */
 	uint64_t n_nan, n_plus_infinity, n_minus_infinity;
-	struct iforest_row min, max;   /* set if n > 0, of an aggregate that was asked for them */
-	struct iforest_row first, last;
+	struct iforest_extreme min, max;   /* set if n > 0, of an aggregate that was asked for them */
+	struct iforest_extreme first, last;
 };
 
 /* Over entries. */
@@ -78,40 +78,40 @@ void iforest_aggregate_combine(struct iforest_aggregate *into, const struct ifor
 
 /* Both, and one number more: to n and the sum; squares and rows are for the caller to add where they are wanted. */
 void iforest_value_combine(struct iforest_value_aggregate *into, const struct iforest_value_aggregate *from,
-			   enum iforest_value_kind kind);
-void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_kind kind);
+			   enum iforest_value_type kind);
+void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_type kind);
 
 /* into = into + from; into = into + number^2. */
 void iforest_squares_combine(struct iforest_squares *into, const struct iforest_squares *from);
 void iforest_squares_add(struct iforest_squares *into, int64_t number);
 
 /* Each keeps in `into` the better of the two rows; a row that is not set never wins. */
-void iforest_row_min(struct iforest_row *into, const struct iforest_row *row, enum iforest_value_kind kind);
-void iforest_row_max(struct iforest_row *into, const struct iforest_row *row, enum iforest_value_kind kind);
-void iforest_row_first(struct iforest_row *into, const struct iforest_row *row);
-void iforest_row_last(struct iforest_row *into, const struct iforest_row *row);
+void iforest_extreme_min(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind);
+void iforest_extreme_max(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind);
+void iforest_extreme_first(struct iforest_extreme *into, const struct iforest_extreme *row);
+void iforest_extreme_last(struct iforest_extreme *into, const struct iforest_extreme *row);
 
 /* Negative, 0, positive in the order of (time, ref) that decides ties: with a time before without, then earlier, then lower
  * ref. */
-int iforest_row_compare(const struct iforest_row *a, const struct iforest_row *b);
+int iforest_extreme_compare(const struct iforest_extreme *a, const struct iforest_extreme *b);
 
 /* Is an integer greater, or as great and earlier in that order? Of rows that are set. */
-static inline bool iforest_row_is_greater(const struct iforest_row *a, const struct iforest_row *b)
+static inline bool iforest_row_is_greater(const struct iforest_extreme *a, const struct iforest_extreme *b)
 {
 	if (a->value.integer != b->value.integer)
 		return a->value.integer > b->value.integer;
-	return iforest_row_compare(a, b) < 0;
+	return iforest_extreme_compare(a, b) < 0;
 }
 
 /* -1, 0, 1; NaN equals NaN and is greater than all else. */
-int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_kind kind);
+int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_type kind);
 
 /* The sum of a float64 column with its NaN and infinities put back: NaN if there was one, or if infinities of both signs
  * met. */
 double iforest_real_sum(const struct iforest_value_aggregate *aggregate);
 
 /* The mean of a value column; n > 0. The exact sum is rounded to double once, then divided. */
-double iforest_mean(const struct iforest_value_aggregate *aggregate, enum iforest_value_kind kind);
+double iforest_mean(const struct iforest_value_aggregate *aggregate, enum iforest_value_type kind);
 
 /* Notes a time of a live entry. */
 static inline void iforest_aggregate_add_time(struct iforest_aggregate *aggregate, int64_t time)

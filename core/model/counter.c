@@ -6,7 +6,7 @@ void iforest_counter_open(struct iforest_counter *counter, int64_t start)
 					     .since = start, .has_start = counter->is_known, .start = counter->value };
 }
 
-void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t end)
+void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_type kind, int64_t end)
 {
 	int64_t held = end < counter->until ? end : counter->until;
 	uint64_t width = held > counter->since ? (uint64_t)held - (uint64_t)counter->since : 0;
@@ -22,7 +22,7 @@ void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_k
 		counter->real_integral += counter->value.real * (double)width;
 }
 
-void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t time,
+void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_type kind, int64_t time,
 			 union iforest_number value, int64_t until)
 {
 	bool is_reset = counter->is_known && iforest_number_compare(value, counter->value, kind) < 0;
@@ -43,7 +43,7 @@ void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kin
 
 /* ---- pieces ---- */
 
-void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest_value_kind kind, int64_t time,
+void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest_value_type kind, int64_t time,
 			       union iforest_number value, int64_t until)
 {
 	if (piece->samples.n == 0) {
@@ -53,7 +53,7 @@ void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest
 	iforest_counter_add(&piece->samples, kind, time, value, until);
 }
 
-void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_kind kind,
+void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_type kind,
 			       const struct iforest_counter_piece *piece)
 {
 	const struct iforest_counter *samples = &piece->samples;
@@ -72,7 +72,7 @@ void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_val
 	counter->since = samples->since;
 }
 
-void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest_value_kind kind,
+void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest_value_type kind,
 				const struct iforest_counter_piece *from)
 {
 	if (into->samples.n == 0)
@@ -81,12 +81,12 @@ void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest
 		iforest_counter_add_piece(&into->samples, kind, from);
 }
 
-double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_kind kind)
+double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_type kind)
 {
 	return (kind == IFOREST_INT64 ? (double)counter->integral : counter->real_integral) / (double)counter->known;
 }
 
-double iforest_counter_increase(const struct iforest_counter *counter, enum iforest_value_kind kind)
+double iforest_counter_increase(const struct iforest_counter *counter, enum iforest_value_type kind)
 {
 	return kind == IFOREST_INT64 ? (double)counter->increase : counter->real_increase;
 }

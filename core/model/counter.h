@@ -37,9 +37,9 @@ struct iforest_counter {
 /* The counter before any sample is all zero; one carried in has is_known, value and until.
  * Requires  start <= the times of the samples < end, each at or after the one before. */
 void iforest_counter_open(struct iforest_counter *counter, int64_t start);
-void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t time,
+void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_type kind, int64_t time,
 			 union iforest_number value, int64_t until);
-void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_kind kind, int64_t end);
+void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_type kind, int64_t end);
 
 /* Samples that follow each other. All zero: none. */
 struct iforest_counter_piece {
@@ -50,20 +50,20 @@ struct iforest_counter_piece {
 };
 
 /* Adds a sample at or after the last one. */
-void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest_value_kind kind, int64_t time,
+void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest_value_type kind, int64_t time,
 			       union iforest_number value, int64_t until);
 
 /* counter + piece, into + from, whose samples are all at or after the last one. From a piece without samples nothing is added.
  * Of integers the same as the samples one by one; sums of reals are added in another order. */
-void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_kind kind,
+void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_type kind,
 			       const struct iforest_counter_piece *piece);
-void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest_value_kind kind,
+void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest_value_type kind,
 				const struct iforest_counter_piece *from);
 
 /* Requires  known > 0. The mean over the time in which it has a value: of integers the exact integral and the width, each
  *           rounded to double, divided.
  * The increase as a double. */
-double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_kind kind);
-double iforest_counter_increase(const struct iforest_counter *counter, enum iforest_value_kind kind);
+double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_type kind);
+double iforest_counter_increase(const struct iforest_counter *counter, enum iforest_value_type kind);
 
 #endif

@@ -1,8 +1,8 @@
 #include "core/model/monoid.h"
 
-static struct iforest_row row_of(const struct iforest_sample *sample)
+static struct iforest_extreme row_of(const struct iforest_sample *sample)
 {
-	return (struct iforest_row){ .value = sample->value, .time = sample->time, .ref = sample->ref,
+	return (struct iforest_extreme){ .value = sample->value, .time = sample->time, .ref = sample->ref,
 				     .is_set = sample->has_value };
 }
 
@@ -73,29 +73,29 @@ struct iforest_value_aggregate iforest_sum_float64_aggregate(const struct ifores
 						 .n_minus_infinity = state->n_minus_infinity };
 }
 
-static void row_identity(void *state) { *(struct iforest_row *)state = (struct iforest_row){ .is_set = false }; }
-static void row_lift(void *state, const void *sample) { *(struct iforest_row *)state = row_of(sample); }
+static void row_identity(void *state) { *(struct iforest_extreme *)state = (struct iforest_extreme){ .is_set = false }; }
+static void row_lift(void *state, const void *sample) { *(struct iforest_extreme *)state = row_of(sample); }
 
 #define ROW_COMBINE(name, keep)                                              \
 	static void name(void *state, const void *left, const void *right)   \
 	{                                                                    \
-		struct iforest_row row = *(const struct iforest_row *)left;  \
+		struct iforest_extreme row = *(const struct iforest_extreme *)left;  \
                                                                              \
 		keep;                                                        \
-		*(struct iforest_row *)state = row;                          \
+		*(struct iforest_extreme *)state = row;                          \
 	}
 
-ROW_COMBINE(min_combine_int64, iforest_row_min(&row, right, IFOREST_INT64))
-ROW_COMBINE(max_combine_int64, iforest_row_max(&row, right, IFOREST_INT64))
-ROW_COMBINE(min_combine_float64, iforest_row_min(&row, right, IFOREST_FLOAT64))
-ROW_COMBINE(max_combine_float64, iforest_row_max(&row, right, IFOREST_FLOAT64))
-ROW_COMBINE(first_combine, iforest_row_first(&row, right))
-ROW_COMBINE(last_combine, iforest_row_last(&row, right))
+ROW_COMBINE(min_combine_int64, iforest_extreme_min(&row, right, IFOREST_INT64))
+ROW_COMBINE(max_combine_int64, iforest_extreme_max(&row, right, IFOREST_INT64))
+ROW_COMBINE(min_combine_float64, iforest_extreme_min(&row, right, IFOREST_FLOAT64))
+ROW_COMBINE(max_combine_float64, iforest_extreme_max(&row, right, IFOREST_FLOAT64))
+ROW_COMBINE(first_combine, iforest_extreme_first(&row, right))
+ROW_COMBINE(last_combine, iforest_extreme_last(&row, right))
 
 /* Only what is worse: of equal values another row may be the better one. */
-static bool is_worse(const void *state, const void *whole, enum iforest_value_kind kind, int sign)
+static bool is_worse(const void *state, const void *whole, enum iforest_value_type kind, int sign)
 {
-	const struct iforest_row *row = state, *best = whole;
+	const struct iforest_extreme *row = state, *best = whole;
 
 	return !best->is_set || (row->is_set && sign * iforest_number_compare(best->value, row->value, kind) < 0);
 }
@@ -112,22 +112,22 @@ ROW_ABSORBS(max_absorbs_int64, IFOREST_INT64, 1)
 ROW_ABSORBS(min_absorbs_float64, IFOREST_FLOAT64, -1)
 ROW_ABSORBS(max_absorbs_float64, IFOREST_FLOAT64, 1)
 
-#define ROW_BYTES sizeof(struct iforest_row)
+#define ROW_BYTES sizeof(struct iforest_extreme)
 
-const struct iforest_kind iforest_kind_count =
+const struct iforest_monoid iforest_monoid_count =
 	{ "count", sizeof(uint64_t), count_identity, count_lift, count_combine, NULL };
-const struct iforest_kind iforest_kind_sum_int64 =
+const struct iforest_monoid iforest_monoid_sum_int64 =
 	{ "sum_int64", sizeof(struct iforest_sum_int64), sum_int64_identity, sum_int64_lift, sum_int64_combine, NULL };
-const struct iforest_kind iforest_kind_sum_float64 = { "sum_float64",	     sizeof(struct iforest_sum_float64),
+const struct iforest_monoid iforest_monoid_sum_float64 = { "sum_float64",	     sizeof(struct iforest_sum_float64),
 						       sum_float64_identity, sum_float64_lift,
 						       sum_float64_combine,  NULL };
-const struct iforest_kind iforest_kind_min_int64 =
+const struct iforest_monoid iforest_monoid_min_int64 =
 	{ "min_int64", ROW_BYTES, row_identity, row_lift, min_combine_int64, min_absorbs_int64 };
-const struct iforest_kind iforest_kind_max_int64 =
+const struct iforest_monoid iforest_monoid_max_int64 =
 	{ "max_int64", ROW_BYTES, row_identity, row_lift, max_combine_int64, max_absorbs_int64 };
-const struct iforest_kind iforest_kind_min_float64 =
+const struct iforest_monoid iforest_monoid_min_float64 =
 	{ "min_float64", ROW_BYTES, row_identity, row_lift, min_combine_float64, min_absorbs_float64 };
-const struct iforest_kind iforest_kind_max_float64 =
+const struct iforest_monoid iforest_monoid_max_float64 =
 	{ "max_float64", ROW_BYTES, row_identity, row_lift, max_combine_float64, max_absorbs_float64 };
-const struct iforest_kind iforest_kind_first = { "first", ROW_BYTES, row_identity, row_lift, first_combine, NULL };
-const struct iforest_kind iforest_kind_last = { "last", ROW_BYTES, row_identity, row_lift, last_combine, NULL };
+const struct iforest_monoid iforest_monoid_first = { "first", ROW_BYTES, row_identity, row_lift, first_combine, NULL };
+const struct iforest_monoid iforest_monoid_last = { "last", ROW_BYTES, row_identity, row_lift, last_combine, NULL };

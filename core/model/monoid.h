@@ -24,7 +24,7 @@ struct iforest_sample {
 	int64_t ref;
 };
 
-struct iforest_kind {
+struct iforest_monoid {
 	const char *name;
 	size_t state_bytes;
 	void (*identity)(void *state);
@@ -39,7 +39,7 @@ struct iforest_kind {
 
 #define IFOREST_ABSORBING_BYTES 64
 
-static inline bool iforest_kind_fits(const struct iforest_kind *kind)
+static inline bool iforest_monoid_fits(const struct iforest_monoid *kind)
 {
 	return !kind->absorbs || kind->state_bytes <= IFOREST_ABSORBING_BYTES;
 }
@@ -59,15 +59,15 @@ struct iforest_sum_float64 {
 struct iforest_value_aggregate iforest_sum_int64_aggregate(const struct iforest_sum_int64 *state);
 struct iforest_value_aggregate iforest_sum_float64_aggregate(const struct iforest_sum_float64 *state);
 
-/* States: uint64_t; the sums above; iforest_row. */
-extern const struct iforest_kind iforest_kind_count;      /* samples that have a value */
-extern const struct iforest_kind iforest_kind_sum_int64;
-extern const struct iforest_kind iforest_kind_sum_float64;
-extern const struct iforest_kind iforest_kind_min_int64;
-extern const struct iforest_kind iforest_kind_max_int64;
-extern const struct iforest_kind iforest_kind_min_float64;
-extern const struct iforest_kind iforest_kind_max_float64;
-extern const struct iforest_kind iforest_kind_first;
-extern const struct iforest_kind iforest_kind_last;
+/* States: uint64_t; the sums above; iforest_extreme. */
+extern const struct iforest_monoid iforest_monoid_count;      /* samples that have a value */
+extern const struct iforest_monoid iforest_monoid_sum_int64;
+extern const struct iforest_monoid iforest_monoid_sum_float64;
+extern const struct iforest_monoid iforest_monoid_min_int64;
+extern const struct iforest_monoid iforest_monoid_max_int64;
+extern const struct iforest_monoid iforest_monoid_min_float64;
+extern const struct iforest_monoid iforest_monoid_max_float64;
+extern const struct iforest_monoid iforest_monoid_first;
+extern const struct iforest_monoid iforest_monoid_last;
 
 #endif

@@ -69,7 +69,7 @@ static enum iforest_status reserve(struct iforest_series_key *key, uint64_t n_by
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_series_append(struct iforest_series_key *key, const struct iforest_by_value *value)
+enum iforest_status iforest_series_key_append(struct iforest_series_key *key, const struct iforest_by_value *value)
 {
 	struct iforest_by_value canonical = iforest_by_canonical(*value);
 	bool has_data = canonical.tag == IFOREST_BY_TEXT || canonical.tag == IFOREST_BY_BLOB;
@@ -94,18 +94,18 @@ enum iforest_status iforest_series_append(struct iforest_series_key *key, const 
 	return IFOREST_OK;
 }
 
-void iforest_series_release(struct iforest_series_key *key)
+void iforest_series_key_release(struct iforest_series_key *key)
 {
 	iforest_release(key->alloc, key->bytes);
 	*key = (struct iforest_series_key){ .alloc = key->alloc };
 }
 
-uint64_t iforest_series_checksum(uint32_t id, const uint8_t *key, uint32_t n_bytes)
+uint64_t iforest_series_key_checksum(uint32_t id, const uint8_t *key, uint32_t n_bytes)
 {
-	return iforest_checksum64(n_bytes ? key : (const uint8_t *)"", n_bytes) * (2 * (uint64_t)id + 1);
+	return iforest_xxh64(n_bytes ? key : (const uint8_t *)"", n_bytes) * (2 * (uint64_t)id + 1);
 }
 
-enum iforest_status iforest_series_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,
+enum iforest_status iforest_series_key_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,
 					struct iforest_by_value *value)
 {
 	struct iforest_by_value read = { .tag = IFOREST_BY_NULL };

@@ -34,7 +34,7 @@ struct iforest_by_value {
 	uint32_t n_bytes;
 };
 
-/* A series key being written; bytes are owned. Start with { .alloc = ... }, end with iforest_series_release(). */
+/* A series key being written; bytes are owned. Start with { .alloc = ... }, end with iforest_series_key_release(). */
 struct iforest_series_key {
 	const struct iforest_alloc *alloc;
 	uint8_t *bytes;
@@ -42,19 +42,19 @@ struct iforest_series_key {
 };
 
 /* Appends a value in canonical form. Errors: IFOREST_NO_MEMORY, IFOREST_TOO_LARGE over 1 GiB; the key is as it was. */
-enum iforest_status iforest_series_append(struct iforest_series_key *key, const struct iforest_by_value *value);
-void iforest_series_release(struct iforest_series_key *key);
+enum iforest_status iforest_series_key_append(struct iforest_series_key *key, const struct iforest_by_value *value);
+void iforest_series_key_release(struct iforest_series_key *key);
 
 /* Makes a value canonical: an integral real becomes an integer, NaN becomes NULL. */
 struct iforest_by_value iforest_by_canonical(struct iforest_by_value value);
 
 /* What a series adds to the checksum of a dictionary, which is the sum over its series modulo 2^64:
  * XXH64(key, seed 0) times 2 id + 1. In any order, and no series for another. */
-uint64_t iforest_series_checksum(uint32_t id, const uint8_t *key, uint32_t n_bytes);
+uint64_t iforest_series_key_checksum(uint32_t id, const uint8_t *key, uint32_t n_bytes);
 
 /* Reads the value at *offset of foreign bytes and moves on; data points into bytes.
  * Errors  IFOREST_CORRUPT: cut short or an unknown tag. */
-enum iforest_status iforest_series_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,
+enum iforest_status iforest_series_key_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,
 					struct iforest_by_value *value);
 
 #endif

@@ -24,7 +24,7 @@ enum {
 
 /* ---- numbers and buckets ---- */
 
-static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_kind kind);
+static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_type kind);
 
 /* Can an int64 lie in the bucket? */
 static bool sketch_holds_integer(uint32_t bucket);
@@ -93,7 +93,7 @@ static uint32_t bucket_of_real(double number)
 	return bucket_of_bits(fraction | UINT64_C(1) << 52, exponent - 1023, number < 0);
 }
 
-static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_kind kind)
+static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_type kind)
 {
 	return kind == IFOREST_INT64 ? bucket_of_integer(number.integer) : bucket_of_real(number.real);
 }
@@ -296,7 +296,7 @@ static enum iforest_status take_from_bucket(struct iforest_sketch *sketch, uint3
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number, enum iforest_value_kind kind)
+enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number, enum iforest_value_type kind)
 {
 	enum iforest_status status = add_to_bucket(sketch, sketch_bucket(number, kind), 1);
 
@@ -305,7 +305,7 @@ enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union ifor
 }
 
 enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number,
-					  enum iforest_value_kind kind)
+					  enum iforest_value_type kind)
 {
 	uint64_t n_reals = kind == IFOREST_FLOAT64;
 	enum iforest_status status;
@@ -384,7 +384,7 @@ enum iforest_status iforest_sketch_write(const struct iforest_sketch *sketch, ui
 	out[9] = SKETCH_BITS;
 	(void)write_buckets(sketch, iforest_varint_write(out + SKETCH_HEADER_BYTES, sketch->n_reals));
 	iforest_store32(out, SKETCH_MAGIC);
-	iforest_store32(out + 4, (uint32_t)iforest_checksum64(out + 8, n - 8));
+	iforest_store32(out + 4, (uint32_t)iforest_xxh64(out + 8, n - 8));
 	*bytes = out;
 	*n_bytes = n;
 	return IFOREST_OK;
@@ -452,7 +452,7 @@ enum iforest_status iforest_sketch_open(struct iforest_sketch_view *view, const 
 
 	if (n_bytes <= SKETCH_HEADER_BYTES || iforest_load32(bytes) != SKETCH_MAGIC)
 		return IFOREST_CORRUPT;
-	if (iforest_load32(bytes + 4) != (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8))
+	if (iforest_load32(bytes + 4) != (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8))
 		return IFOREST_CORRUPT;
 	if (bytes[8] != SKETCH_VERSION || bytes[9] != SKETCH_BITS)
 		return IFOREST_FORMAT;

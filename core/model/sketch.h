@@ -57,13 +57,13 @@ void iforest_sketch_release(struct iforest_sketch *sketch);
 /* Adds a number. Cost: log2 of the powers of two seen.
  * Errors  IFOREST_NO_MEMORY; IFOREST_RANGE: there are 2^63 - 1 numbers already. The sketch is then as it was. */
 enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number,
-				       enum iforest_value_kind kind);
+				       enum iforest_value_type kind);
 
 /* Takes out a number.
  * Requires  it was added. Where its bucket, or the count of its kind, is empty that is noticed: IFOREST_NOT_FOUND, and the
  *           sketch stays as it is. */
 enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number,
-					  enum iforest_value_kind kind);
+					  enum iforest_value_type kind);
 
 /* sketch = sketch + bytes, sketch - bytes. On an error the sketch is of no further use but to be released.
  * Errors  IFOREST_CORRUPT, IFOREST_FORMAT: the bytes are no sketch; IFOREST_NO_MEMORY, IFOREST_RANGE;
@@ -88,7 +88,7 @@ enum iforest_status iforest_sketch_open(struct iforest_sketch_view *view, const 
 
 /* A number of either kind. */
 struct iforest_sketch_number {
-	enum iforest_value_kind kind;
+	enum iforest_value_type kind;
 	union iforest_number value;
 };
 

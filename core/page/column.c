@@ -280,7 +280,7 @@ bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsi
 
 enum { MOST_TAKEN_OUT = 16 };
 
-bool iforest_column_take_out(const struct iforest_column *column, uint64_t which, iforest_int128 *sum)
+bool iforest_column_subtract(const struct iforest_column *column, uint64_t which, iforest_int128 *sum)
 {
 	bool can = which == 0 || (!column->is_delta && iforest_popcount(which) <= MOST_TAKEN_OUT);
 
@@ -434,7 +434,7 @@ static void summarize_reals(const struct gathered *gathered, struct iforest_summ
 	}
 }
 
-void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, uint64_t which, enum iforest_value_kind kind)
+void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, uint64_t which, enum iforest_value_type kind)
 {
 	struct gathered gathered;
 	unsigned low = 0, high = 0;
@@ -453,7 +453,7 @@ void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, 
 	summary->high = entry_of(&gathered, high);
 }
 
-unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_kind kind, uint8_t *bytes)
+unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_type kind, uint8_t *bytes)
 {
 	uint8_t *out = bytes;
 
@@ -475,7 +475,7 @@ unsigned iforest_summary_write(const struct iforest_summary *summary, enum ifore
 	return (unsigned)(out - bytes);
 }
 
-const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_kind kind, const uint8_t *bytes,
+const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_type kind, const uint8_t *bytes,
 				    const uint8_t *end, bool *is_there)
 {
 	uint64_t sum;
@@ -511,7 +511,7 @@ const uint8_t *iforest_summary_read_sum(const uint8_t *bytes, const uint8_t *end
 }
 
 bool iforest_summary_agrees(const struct iforest_summary *stored, const struct iforest_summary *computed,
-			    enum iforest_value_kind kind)
+			    enum iforest_value_type kind)
 {
 	uint8_t stored_bytes[IFOREST_MAX_SUMMARY_BYTES], computed_bytes[IFOREST_MAX_SUMMARY_BYTES];
 	struct iforest_summary complete = { .n = 0 };

@@ -71,7 +71,7 @@ bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsi
 /* Takes the numbers whose bit is set out of a sum, without unpacking them. False, and nothing is taken out, where unpacking them
  * all would be cheaper: they are many, or the column is DELTA.
  * Cost  O(1) each. */
-bool iforest_column_take_out(const struct iforest_column *column, uint64_t which, iforest_int128 *sum);
+bool iforest_column_subtract(const struct iforest_column *column, uint64_t which, iforest_int128 *sum);
 
 /* Bounds of all n numbers, not always tight, without unpacking them. False where the header tells none.
  * Cost  O(1), O(n) where the column is DELTA. */
@@ -106,7 +106,7 @@ struct iforest_summary {
 };
 
 /* Summarises the numbers whose bit is set in `which` (doubles as their bits). */
-void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, uint64_t which, enum iforest_value_kind kind);
+void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, uint64_t which, enum iforest_value_type kind);
 
 #define IFOREST_MAX_SUMMARY_BYTES 12
 
@@ -118,11 +118,11 @@ void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, 
  *
  * There is none without numbers, where an exact sum exceeds 64 bits, and where there are NaNs or infinities.
  * n is not written: the column knows it. Returns bytes written. */
-unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_kind kind, uint8_t *bytes);
+unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_type kind, uint8_t *bytes);
 
 /* Reads what iforest_summary_write() wrote, but for n. *is_there is false where there is no summary.
  * Returns the first byte after it, NULL where the bytes before `end` are none. */
-const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_kind kind, const uint8_t *bytes,
+const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_type kind, const uint8_t *bytes,
 				    const uint8_t *end, bool *is_there);
 
 /* Reads the sum of integers alone. Returns NULL also where there is no summary. */
@@ -130,6 +130,6 @@ const uint8_t *iforest_summary_read_sum(const uint8_t *bytes, const uint8_t *end
 
 /* Is the stored summary (NULL: none) the one that would be written for what was computed from the numbers? */
 bool iforest_summary_agrees(const struct iforest_summary *stored, const struct iforest_summary *computed,
-			    enum iforest_value_kind kind);
+			    enum iforest_value_type kind);
 
 #endif

@@ -4,7 +4,7 @@
 
 enum { DIRECTORY_ENTRY = 32, DEAD_OFFSET = 24, CACHE_LINE = 64 };
 
-void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_fields *fields, uint32_t page_bytes)
+void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_node_schema *fields, uint32_t page_bytes)
 {
 	writer->fields = fields;
 	writer->page_bytes = page_bytes;
@@ -33,7 +33,7 @@ bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct if
 	if (n_used + IFOREST_COLUMN_SLACK > writer->page_bytes)
 		return false;
 	for (unsigned v = 0; v < writer->fields->n_values; v++) {
-		enum iforest_value_kind kind = (enum iforest_value_kind)writer->fields->kinds[v];
+		enum iforest_value_type kind = (enum iforest_value_type)writer->fields->kinds[v];
 		uint64_t present = block->present[v] >> from & all;
 		struct iforest_summary summary;
 
@@ -79,7 +79,7 @@ uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t 
 	memcpy(page + IFOREST_PAGE_HEADER, writer->directory, n_directory);
 	memcpy(page + start, writer->body, writer->n_body);
 	memset(page + start + writer->n_body, 0, IFOREST_COLUMN_SLACK);
-	iforest_page_seal(page, &header);
+	iforest_page_finish(page, &header);
 	return length;
 }
 
@@ -88,7 +88,7 @@ static const uint8_t *directory_entry(const struct iforest_leaf *leaf, unsigned 
 	return leaf->page + IFOREST_PAGE_HEADER + block * DIRECTORY_ENTRY;
 }
 
-enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_fields *fields, const uint8_t *page,
+enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_node_schema *fields, const uint8_t *page,
 				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked,
 				      const char **what)
 {
@@ -171,7 +171,7 @@ bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, 
 	       iforest_column_open(column, bytes, end, *n, 0) == IFOREST_OK;
 }
 
-void iforest_leaf_expect_block(const struct iforest_leaf *leaf, unsigned block)
+void iforest_leaf_prefetch_block(const struct iforest_leaf *leaf, unsigned block)
 {
 	bool is_last = block + 1u == leaf->header.n_items;
 	unsigned end = is_last ? leaf->header.length : iforest_load16(directory_entry(leaf, block + 1) + 4);
@@ -180,7 +180,7 @@ void iforest_leaf_expect_block(const struct iforest_leaf *leaf, unsigned block)
 		__builtin_prefetch(leaf->page + at);
 }
 
-void iforest_leaf_expect(const struct iforest_leaf *leaf, unsigned from, unsigned to)
+void iforest_leaf_prefetch(const struct iforest_leaf *leaf, unsigned from, unsigned to)
 {
 	for (unsigned b = from; b <= to && b < leaf->header.n_items; b++)
 		__builtin_prefetch(leaf->page + iforest_load16(directory_entry(leaf, b) + 4));
@@ -246,7 +246,7 @@ void iforest_block_start(struct iforest_block_reader *reader, const struct ifore
 /* The next column of the page, which is `column`. */
 static enum iforest_status find_next(struct iforest_block_reader *reader, unsigned column)
 {
-	const struct iforest_fields *fields = reader->leaf->fields;
+	const struct iforest_node_schema *fields = reader->leaf->fields;
 	const uint8_t *entry = directory_entry(reader->leaf, reader->number);
 	const uint8_t *end = reader->leaf->page + reader->leaf->header.length - IFOREST_COLUMN_SLACK;
 	unsigned n = reader->block.n, v = column - IFOREST_VALUES;
@@ -259,7 +259,7 @@ static enum iforest_status find_next(struct iforest_block_reader *reader, unsign
 	} else {
 		struct iforest_summary *summary = &reader->summaries[v];
 
-		reader->next = iforest_summary_read(summary, (enum iforest_value_kind)fields->kinds[v], reader->next, end,
+		reader->next = iforest_summary_read(summary, (enum iforest_value_type)fields->kinds[v], reader->next, end,
 						    &reader->has_summary[v]);
 		if (!reader->next || (reader->has_summary[v] && (summary->low >= n || summary->high >= n)))
 			return IFOREST_CORRUPT;

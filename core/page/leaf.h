@@ -54,7 +54,7 @@ struct iforest_block {
 
 /* A leaf page under construction. */
 struct iforest_leaf_writer {
-	const struct iforest_fields *fields;
+	const struct iforest_node_schema *fields;
 	uint32_t page_bytes;
 	unsigned n_blocks, n_entries;
 	uint32_t n_body;                                /* bytes of columns so far */
@@ -64,7 +64,7 @@ struct iforest_leaf_writer {
 	uint8_t body[IFOREST_MAX_PAGE_BYTES];
 };
 
-void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_fields *fields, uint32_t page_bytes);
+void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_node_schema *fields, uint32_t page_bytes);
 
 /* Packs entries [from, to) of the block as a block of its own, if they fit the page.
  * Requires  from < to <= block->n, entries in key order and after all others of the page.
@@ -86,7 +86,7 @@ struct iforest_block_gone {
 
 /* A checked leaf page; borrows the bytes. */
 struct iforest_leaf {
-	const struct iforest_fields *fields;
+	const struct iforest_node_schema *fields;
 	const uint8_t *page;
 	const struct iforest_block_gone *gone; /* of each block, or NULL; header.n_dead has them in it */
 	struct iforest_page_header header;
@@ -94,7 +94,7 @@ struct iforest_leaf {
 
 /* Checks a page and its directory, unless is_checked. Nothing is gone.
  * Errors  IFOREST_CORRUPT or IFOREST_FORMAT with *what (page.h). */
-enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_fields *fields, const uint8_t *page,
+enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_node_schema *fields, const uint8_t *page,
 				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked,
 				      const char **what);
 
@@ -118,10 +118,10 @@ bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, 
 			       struct iforest_column *column);
 
 /* Blocks from one to another, both included as far as they are there, are going to be read: memory begins to be fetched. */
-void iforest_leaf_expect(const struct iforest_leaf *leaf, unsigned from, unsigned to);
+void iforest_leaf_prefetch(const struct iforest_leaf *leaf, unsigned from, unsigned to);
 
 /* The same of all columns of a block. */
-void iforest_leaf_expect_block(const struct iforest_leaf *leaf, unsigned block);
+void iforest_leaf_prefetch_block(const struct iforest_leaf *leaf, unsigned block);
 
 /* Bounds of the refs of a block, where the directory tells: not of the last block, and not where refs of the page do not
  * ascend. */
@@ -181,7 +181,7 @@ void iforest_block_entry(const struct iforest_block *block, unsigned i, uint32_t
 /* ---- removal ---- */
 
 /* Sets the dead bit of an entry in a writable copy of a checked leaf page and counts it in its header. After the last one
- * the page is to be sealed again: iforest_page_seal(page, header). */
+ * the page is to be sealed again: iforest_page_finish(page, header). */
 void iforest_leaf_remove(uint8_t *page, struct iforest_page_header *header, unsigned block, unsigned entry);
 
 #endif

@@ -9,7 +9,7 @@ static union iforest_number number_at(const struct iforest_block_reader *reader,
 }
 
 /* A row's value, and with it time and ref, which are read only for rows that matter. */
-static enum iforest_status load_row(struct iforest_block_reader *reader, unsigned v, unsigned i, struct iforest_row *row)
+static enum iforest_status load_row(struct iforest_block_reader *reader, unsigned v, unsigned i, struct iforest_extreme *row)
 {
 	int64_t time, ref;
 	enum iforest_status status = iforest_block_pick(reader, IFOREST_TIMES, i, &time);
@@ -17,14 +17,14 @@ static enum iforest_status load_row(struct iforest_block_reader *reader, unsigne
 	if (!status)
 		status = iforest_block_pick(reader, IFOREST_REFS, i, &ref);
 	if (!status)
-		*row = (struct iforest_row){ .value = number_at(reader, v, i), .time = time, .ref = ref,
+		*row = (struct iforest_extreme){ .value = number_at(reader, v, i), .time = time, .ref = ref,
 					     .time_is_null = reader->block.time_is_null, .is_set = true };
 	return status;
 }
 
 /* Can no number of a column be a better extreme, as its header tells? */
-static inline bool is_beaten(const struct iforest_column *column, enum iforest_value_kind kind, int sign,
-			     const struct iforest_row *extreme)
+static inline bool is_beaten(const struct iforest_column *column, enum iforest_value_type kind, int sign,
+			     const struct iforest_extreme *extreme)
 {
 	if (!extreme->is_set || kind != IFOREST_INT64)
 		return false;
@@ -34,11 +34,11 @@ static inline bool is_beaten(const struct iforest_column *column, enum iforest_v
 
 /* Offers entry i as a new minimum or maximum, unless its column or its value alone shows that it loses. */
 static inline enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned v, unsigned i, int sign,
-						bool value_alone, struct iforest_row *extreme)
+						bool value_alone, struct iforest_extreme *extreme)
 {
-	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[v];
 	union iforest_number value;
-	struct iforest_row row;
+	struct iforest_extreme row;
 	enum iforest_status status = IFOREST_OK;
 
 	if (is_beaten(&reader->columns[IFOREST_VALUES + v], kind, sign, extreme))
@@ -46,23 +46,23 @@ static inline enum iforest_status offer_extreme(struct iforest_block_reader *rea
 	value = number_at(reader, v, i);
 	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, kind) < 0)
 		return IFOREST_OK;
-	row = (struct iforest_row){ .value = value, .is_set = true };
+	row = (struct iforest_extreme){ .value = value, .is_set = true };
 	if (!value_alone)
 		status = load_row(reader, v, i, &row);
 	if (status)
 		return status;
 	if (sign < 0)
-		iforest_row_min(extreme, &row, kind);
+		iforest_extreme_min(extreme, &row, kind);
 	else
-		iforest_row_max(extreme, &row, kind);
+		iforest_extreme_max(extreme, &row, kind);
 	return IFOREST_OK;
 }
 
 /* Can no entry of the block be a better extreme? Of equal values any may be, for an earlier row wins. */
-static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, int sign, const struct iforest_row *extreme)
+static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, int sign, const struct iforest_extreme *extreme)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
-	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[v];
 	const struct iforest_summary *summary = &reader->summaries[v];
 
 	if (column->present == 0 || is_beaten(column, kind, sign, extreme))
@@ -75,9 +75,9 @@ static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, i
 
 /* An extreme over the entries whose bit is set in `which`, where nothing else is wanted of them. */
 static enum iforest_status fold_extreme(struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
-					bool value_alone, struct iforest_row *extreme)
+					bool value_alone, struct iforest_extreme *extreme)
 {
-	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[v];
 	const struct iforest_summary *summary = &reader->summaries[v];
 	unsigned i = sign < 0 ? summary->low : summary->high;
 	struct iforest_summary computed;
@@ -96,7 +96,7 @@ static enum iforest_status fold_extreme(struct iforest_block_reader *reader, uns
 }
 
 static enum iforest_status fold_extremes(struct iforest_block_reader *reader, unsigned v, uint64_t which,
-					 const struct iforest_wanted *wanted, struct iforest_value_aggregate *into)
+					 const struct iforest_request *wanted, struct iforest_value_aggregate *into)
 {
 	bool value_alone = wanted->no_rows >> v & 1;
 	enum iforest_status status = IFOREST_OK;
@@ -108,7 +108,7 @@ static enum iforest_status fold_extremes(struct iforest_block_reader *reader, un
 	return status;
 }
 
-enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_request *wanted,
 					      const struct iforest_aggregate *aggregate, bool *may)
 {
 	*may = false;
@@ -130,7 +130,7 @@ enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reade
 /* Is the extreme of some entries of a block known without a look at them? Where it cannot be better than the one there is, and
  * where the block's own is one of them. */
 static inline bool is_extreme_known(const struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
-				    const struct iforest_row *extreme)
+				    const struct iforest_extreme *extreme)
 {
 	const struct iforest_summary *summary = &reader->summaries[v];
 
@@ -140,7 +140,7 @@ static inline bool is_extreme_known(const struct iforest_block_reader *reader, u
 
 /* Is nothing but a sum of integers to be found? */
 static bool is_sum_alone(const struct iforest_block_reader *reader, unsigned v, uint64_t which,
-			 const struct iforest_wanted *wanted, const struct iforest_value_aggregate *into)
+			 const struct iforest_request *wanted, const struct iforest_value_aggregate *into)
 {
 	return reader->leaf->fields->kinds[v] == IFOREST_INT64 &&
 	       (wanted->no_mins >> v & 1 || is_extreme_known(reader, v, which, -1, &into->min)) &&
@@ -155,7 +155,7 @@ static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, ui
 	uint64_t holes = iforest_low_bits(to) & ~iforest_low_bits(from) & ~which;
 
 	return !(reader->unpacked >> (IFOREST_VALUES + v) & 1) && iforest_column_sum(column, from, to, sum) &&
-	       iforest_column_take_out(column, holes, sum);
+	       iforest_column_subtract(column, holes, sum);
 }
 
 /* The sum of entries of an unpacked column: of these, or of the block without the others, if those are fewer. */
@@ -178,9 +178,9 @@ static iforest_int128 sum_unpacked(const struct iforest_block_reader *reader, un
 /* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. A block that is folded whole, and from
  * which nothing was removed, has them written down. */
 static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which,
-				      const struct iforest_wanted *wanted, struct iforest_value_aggregate *into)
+				      const struct iforest_request *wanted, struct iforest_value_aggregate *into)
 {
-	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[v];
 	bool value_alone = wanted->no_rows >> v & 1;
 	const struct iforest_summary *summary = &reader->summaries[v];
 	struct iforest_summary computed;
@@ -229,11 +229,11 @@ static enum iforest_status fold_squares(struct iforest_block_reader *reader, uns
 }
 
 static enum iforest_status fold_one_value(struct iforest_block_reader *reader, unsigned v, uint64_t live,
-					  const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+					  const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
 {
 	struct iforest_value_aggregate *into = &aggregate->values[v];
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
-	struct iforest_row row;
+	struct iforest_extreme row;
 	uint64_t which;
 
 	if (status)
@@ -246,9 +246,9 @@ static enum iforest_status fold_one_value(struct iforest_block_reader *reader, u
 	if (!status && (wanted->squares & reader->leaf->fields->squares) >> v & 1)
 		status = fold_squares(reader, v, which, &into->squares);
 	if (!status && wanted->firsts >> v & 1 && !(status = load_row(reader, v, iforest_trailing_zeros(which), &row)))
-		iforest_row_first(&into->first, &row);
+		iforest_extreme_first(&into->first, &row);
 	if (!status && wanted->lasts >> v & 1 && !(status = load_row(reader, v, iforest_highest_bit(which), &row)))
-		iforest_row_last(&into->last, &row);
+		iforest_extreme_last(&into->last, &row);
 	return status;
 }
 
@@ -301,10 +301,10 @@ static enum iforest_status fold_blocks(struct iforest_block_reader *reader, uint
 }
 
 enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsigned from, unsigned to,
-				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+				       const struct iforest_request *wanted, struct iforest_aggregate *aggregate,
 				       uint64_t *counted)
 {
-	const struct iforest_fields *fields = reader->leaf->fields;
+	const struct iforest_node_schema *fields = reader->leaf->fields;
 	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from);
 	uint64_t live = range & ~reader->block.dead;
 	uint32_t values = wanted->values | wanted->squares | wanted->firsts | wanted->lasts;
@@ -329,7 +329,7 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 	return status;
 }
 
-bool iforest_wants_sums_alone(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
+bool iforest_wants_sums_alone(const struct iforest_request *wanted, const struct iforest_node_schema *fields)
 {
 	return wanted->values == 1 && fields->kinds[0] == IFOREST_INT64 && wanted->no_mins & wanted->no_maxs & 1 &&
 	       !(wanted->squares | wanted->firsts | wanted->lasts) && !wanted->times && !wanted->node_fields && !wanted->filter;
@@ -349,13 +349,13 @@ bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, s
 }
 
 /* Of the first value column, which has integers, n, sum and values of extremes: all that is wanted. */
-static bool wants_first_value_alone(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
+static bool wants_first_value_alone(const struct iforest_request *wanted, const struct iforest_node_schema *fields)
 {
 	return wanted->values == 1 && fields->kinds[0] == IFOREST_INT64 && wanted->no_rows & 1 && !wanted->extremes_alone &&
 	       !(wanted->squares | wanted->firsts | wanted->lasts) && !wanted->times && !wanted->node_fields && !wanted->filter;
 }
 
-static inline void offer_value(const struct iforest_column *column, unsigned i, int sign, struct iforest_row *extreme)
+static inline void offer_value(const struct iforest_column *column, unsigned i, int sign, struct iforest_extreme *extreme)
 {
 	int64_t value;
 
@@ -363,11 +363,11 @@ static inline void offer_value(const struct iforest_column *column, unsigned i, 
 		return;
 	value = iforest_column_at(column, i);
 	if (!extreme->is_set || (sign < 0 ? value < extreme->value.integer : value > extreme->value.integer))
-		*extreme = (struct iforest_row){ .value.integer = value, .is_set = true };
+		*extreme = (struct iforest_extreme){ .value.integer = value, .is_set = true };
 }
 
 /* The same as iforest_block_fold(), in a fraction of its instructions; false where it has to be that, and nothing was added. */
-static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned block, const struct iforest_wanted *wanted,
+static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned block, const struct iforest_request *wanted,
 				   struct iforest_aggregate *aggregate)
 {
 	struct iforest_value_aggregate *into = &aggregate->values[0];
@@ -388,7 +388,7 @@ static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned blo
 }
 
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
-					     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+					     const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
 {
 	bool is_sum = iforest_wants_sums_alone(wanted, leaf->fields), is_short = wants_first_value_alone(wanted, leaf->fields);
 	struct iforest_block_reader reader;
@@ -407,7 +407,7 @@ enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, un
 
 enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct iforest_node *node)
 {
-	static const struct iforest_wanted all = { .values = UINT32_MAX, .squares = UINT32_MAX, .node_fields = true };
+	static const struct iforest_request all = { .values = UINT32_MAX, .squares = UINT32_MAX, .node_fields = true };
 	struct iforest_block_reader reader;
 	uint64_t counted;
 	enum iforest_status status = IFOREST_OK;
@@ -430,7 +430,7 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 
 enum { FEW_GONE = 8 }; /* of a block; where more do not count, the others are sooner folded */
 
-bool iforest_can_take_out(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
+bool iforest_can_subtract(const struct iforest_request *wanted, const struct iforest_node_schema *fields)
 {
 	bool can = !wanted->firsts && !wanted->lasts && !wanted->squares && !wanted->times && !wanted->node_fields &&
 		   !wanted->extremes_alone;
@@ -442,7 +442,7 @@ bool iforest_can_take_out(const struct iforest_wanted *wanted, const struct ifor
 
 /* May the entry be the one that an extreme stands in? */
 static enum iforest_status is_extreme(struct iforest_block_reader *reader, int64_t number, unsigned i, bool is_wanted,
-				      const struct iforest_row *extreme, bool *done)
+				      const struct iforest_extreme *extreme, bool *done)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -456,7 +456,7 @@ static enum iforest_status is_extreme(struct iforest_block_reader *reader, int64
 
 /* Takes entries out of a column of the node. *done becomes false where one of them is an extreme. */
 static enum iforest_status take_out_value(struct iforest_block_reader *reader, unsigned v, uint64_t gone,
-					  const struct iforest_wanted *wanted, struct iforest_value_aggregate *rest, bool *done)
+					  const struct iforest_request *wanted, struct iforest_value_aggregate *rest, bool *done)
 {
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 
@@ -476,7 +476,7 @@ static enum iforest_status take_out_value(struct iforest_block_reader *reader, u
 }
 
 /* Takes the entries of the reader's block whose bit is set out of the node. */
-static enum iforest_status take_out(struct iforest_block_reader *reader, uint64_t gone, const struct iforest_wanted *wanted,
+static enum iforest_status take_out(struct iforest_block_reader *reader, uint64_t gone, const struct iforest_request *wanted,
 				    struct iforest_aggregate *rest, bool *done)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -490,7 +490,7 @@ static enum iforest_status take_out(struct iforest_block_reader *reader, uint64_
 
 /* By the refs of those that do not count. */
 static enum iforest_status take_out_refs(const struct iforest_leaf *leaf, const int64_t *refs, unsigned n_refs,
-					 struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+					 struct iforest_block_reader *reader, const struct iforest_request *wanted,
 					 struct iforest_aggregate *rest, bool *done)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -508,7 +508,7 @@ static enum iforest_status take_out_refs(const struct iforest_leaf *leaf, const 
 
 /* By asking about all of them. */
 static enum iforest_status take_out_others(const struct iforest_leaf *leaf, struct iforest_block_reader *reader,
-					   const struct iforest_wanted *wanted, struct iforest_aggregate *rest, bool *done)
+					   const struct iforest_request *wanted, struct iforest_aggregate *rest, bool *done)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -526,19 +526,19 @@ static enum iforest_status take_out_others(const struct iforest_leaf *leaf, stru
 	return status;
 }
 
-enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, const uint8_t *node,
-					   struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const uint8_t *node,
+					   struct iforest_block_reader *reader, const struct iforest_request *wanted,
 					   struct iforest_aggregate *aggregate, bool *done)
 {
-	const struct iforest_fields *fields = leaf->fields;
+	const struct iforest_node_schema *fields = leaf->fields;
 	const struct iforest_filter *filter = wanted->filter;
 	struct iforest_aggregate rest;
-	int64_t refs[IFOREST_MOST_GONE];
+	int64_t refs[IFOREST_MAX_EXCLUDED_REFS];
 	unsigned n_refs;
 	enum iforest_status status;
 
 	/* removed entries stay removed: as many of them are the same ones */
-	*done = iforest_can_take_out(wanted, fields) && iforest_node_dead(node) == leaf->header.n_dead;
+	*done = iforest_can_subtract(wanted, fields) && iforest_node_dead(node) == leaf->header.n_dead;
 	if (!*done)
 		return IFOREST_OK;
 	iforest_aggregate_clear(&rest, fields->n_values);
@@ -593,7 +593,7 @@ enum iforest_status iforest_block_add_sums(struct iforest_block_reader *reader, 
 	which &= reader->columns[IFOREST_VALUES].present;
 	sums->n += iforest_popcount(which);
 	if (sum_of_stretch(reader, from, to, &sum) &&
-	    iforest_column_take_out(&reader->columns[IFOREST_VALUES], range & ~which, &sum)) {
+	    iforest_column_subtract(&reader->columns[IFOREST_VALUES], range & ~which, &sum)) {
 		sums->sum = iforest_add_wrapping(sums->sum, sum);
 		return IFOREST_OK;
 	}
@@ -637,7 +637,7 @@ enum iforest_status iforest_leaf_sums_from(const struct iforest_leaf *leaf, cons
 	*rest = side;
 	if (is_before) {
 		*rest = *all;
-		iforest_sums_take_out(rest, &side);
+		iforest_sums_subtract(rest, &side);
 	}
 	return status;
 }
@@ -647,7 +647,7 @@ enum iforest_status iforest_leaf_sums_from(const struct iforest_leaf *leaf, cons
 /* Sides on which wanted extremes stand. */
 enum { BEFORE = 1, AFTER = 2 };
 
-static unsigned side_of(const struct iforest_row *extreme, const struct iforest_key *key)
+static unsigned side_of(const struct iforest_extreme *extreme, const struct iforest_key *key)
 {
 	struct iforest_key at = { .series = key->series, .time = extreme->time, .ref = extreme->ref };
 
@@ -656,13 +656,13 @@ static unsigned side_of(const struct iforest_row *extreme, const struct iforest_
 
 /* An extreme is the earliest of its value, so that none before it is as good; and those after it are folded if it stands
  * before. */
-static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_fields *fields, const struct iforest_key *key,
-				  const struct iforest_wanted *wanted)
+static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_node_schema *fields, const struct iforest_key *key,
+				  const struct iforest_request *wanted)
 {
 	unsigned sides = 0;
 
 	for (unsigned v = 0; v < fields->n_values; v++) {
-		struct iforest_row min, max;
+		struct iforest_extreme min, max;
 
 		if (!(wanted->values >> v & 1) || iforest_node_value_rows(node, fields, v) == 0)
 			continue;
@@ -678,10 +678,10 @@ static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_fiel
 
 /* The sides of a cut in block `block` that have to be folded: one, or both where the node is of no use. */
 static unsigned sides_to_fold(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
-			      unsigned block, const struct iforest_wanted *wanted)
+			      unsigned block, const struct iforest_request *wanted)
 {
 	/* removed entries stay removed: as many of them are the same ones */
-	bool can_take_out = iforest_can_take_out(wanted, leaf->fields) && iforest_node_dead(node) == leaf->header.n_dead;
+	bool can_take_out = iforest_can_subtract(wanted, leaf->fields) && iforest_node_dead(node) == leaf->header.n_dead;
 	unsigned taken = can_take_out ? sides_of_extremes(node, leaf->fields, key, wanted) : BEFORE | AFTER;
 
 	if (taken == (BEFORE | AFTER))
@@ -714,7 +714,7 @@ static enum iforest_status find_cut(const struct iforest_leaf *leaf, const struc
 }
 
 static enum iforest_status fold_side(const struct iforest_leaf *leaf, struct iforest_block_reader *reader, unsigned side,
-				     const struct iforest_leaf_cut *cut, const struct iforest_wanted *wanted,
+				     const struct iforest_leaf_cut *cut, const struct iforest_request *wanted,
 				     struct iforest_aggregate *aggregate)
 {
 	unsigned from = side == BEFORE ? 0 : cut->entry, to = side == BEFORE ? cut->entry : reader->block.n;
@@ -731,7 +731,7 @@ static enum iforest_status fold_side(const struct iforest_leaf *leaf, struct ifo
 }
 
 /* rest = the node without that side; it is empty before. Its extremes are the node's. */
-static void take_out_side(const uint8_t *node, const struct iforest_fields *fields, const struct iforest_wanted *wanted,
+static void take_out_side(const uint8_t *node, const struct iforest_node_schema *fields, const struct iforest_request *wanted,
 			  const struct iforest_aggregate *side, struct iforest_aggregate *rest)
 {
 	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
@@ -745,7 +745,7 @@ static void take_out_side(const uint8_t *node, const struct iforest_fields *fiel
 		}
 }
 
-bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, const struct iforest_wanted *wanted)
+bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, const struct iforest_request *wanted)
 {
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 
@@ -763,19 +763,19 @@ static void seed_extremes(const struct iforest_aggregate *from, unsigned n_value
 }
 
 enum iforest_status iforest_leaf_split(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
-				       const struct iforest_wanted *wanted, struct iforest_aggregate *into,
+				       const struct iforest_request *wanted, struct iforest_aggregate *into,
 				       struct iforest_aggregate *after, struct iforest_leaf_cut *cut)
 {
-	const struct iforest_fields *fields = leaf->fields;
+	const struct iforest_node_schema *fields = leaf->fields;
 	unsigned block = iforest_leaf_find_block(leaf, key), sides = sides_to_fold(leaf, node, key, block, wanted);
 	struct iforest_aggregate before;
 	struct iforest_block_reader reader;
-	struct iforest_wanted all = *wanted;
+	struct iforest_request all = *wanted;
 	enum iforest_status status;
 
 	all.filter = NULL;
-	iforest_leaf_expect_block(leaf, block);
-	iforest_leaf_expect(leaf, sides & BEFORE ? 0 : block + 1, sides & AFTER ? leaf->header.n_items : block);
+	iforest_leaf_prefetch_block(leaf, block);
+	iforest_leaf_prefetch(leaf, sides & BEFORE ? 0 : block + 1, sides & AFTER ? leaf->header.n_items : block);
 	status = find_cut(leaf, key, block, &reader, cut);
 	iforest_aggregate_clear(&before, fields->n_values);
 	iforest_aggregate_clear(after, fields->n_values);

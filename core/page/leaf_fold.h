@@ -6,38 +6,38 @@
 #include "core/page/leaf.h"
 #include "core/page/node.h"
 
-struct iforest_remainders;
+struct iforest_filtered_nodes;
 
-/* Which of the live entries under a node count. IFOREST_MOST: some do, and asking about them is cheap beside folding them; a
+/* Which of the live entries under a node count. IFOREST_COUNTS_MOST: some do, and asking about them is cheap beside folding them; a
  * leaf page is then its node without the others. */
-enum iforest_verdict { IFOREST_ALL, IFOREST_MOST, IFOREST_SOME, IFOREST_NONE };
+enum iforest_filter_class { IFOREST_COUNTS_ALL, IFOREST_COUNTS_MOST, IFOREST_COUNTS_SOME, IFOREST_COUNTS_NONE };
 
-enum { IFOREST_MOST_GONE = 64 };
+enum { IFOREST_MAX_EXCLUDED_REFS = 64 };
 
-/* Tells which entries count where not all do: of what a snapshot sees, of values within bounds. Where it says IFOREST_ALL or
- * IFOREST_NONE of a node, nothing below is opened. */
+/* Tells which entries count where not all do: of what a snapshot sees, of values within bounds. Where it says IFOREST_COUNTS_ALL or
+ * IFOREST_COUNTS_NONE of a node, nothing below is opened. */
 struct iforest_filter {
 	void *context;
 
 	/* Of the live entries under a node, whose bytes are given (node.h). */
-	enum iforest_verdict (*of_node)(void *context, const uint8_t *node);
+	enum iforest_filter_class (*of_node)(void *context, const uint8_t *node);
 
 	/* Clears from *live the bits of the entries that do not count. May ask iforest_block_need() for columns. */
 	enum iforest_status (*of_entries)(void *context, struct iforest_block_reader *reader, uint64_t *live);
 
-	/* May be NULL. Of a node of which it said IFOREST_MOST, the refs of the entries that do not count, of which not all
+	/* May be NULL. Of a node of which it said IFOREST_COUNTS_MOST, the refs of the entries that do not count, of which not all
 	 * need to be there; false: they are too many. */
-	bool (*refs_gone)(void *context, const uint8_t *node, int64_t refs[IFOREST_MOST_GONE], unsigned *n_refs);
+	bool (*refs_gone)(void *context, const uint8_t *node, int64_t refs[IFOREST_MAX_EXCLUDED_REFS], unsigned *n_refs);
 
 	/* Both or none may be NULL. Where what is left of pages is kept (remainder.h), and how many keys in the range of a node
 	 * do not count: while it is the same number, they are the same ones. Then of_entries() depends on nothing else. */
-	struct iforest_remainders *remainders;
+	struct iforest_filtered_nodes *remainders;
 	uint64_t (*n_gone)(void *context, const uint8_t *node);
 };
 
 /* What a fold is asked for; the rest of the aggregate is left alone. n_rows and n_dead are always counted, the latter with or
  * without those that a filter takes out. */
-struct iforest_wanted {
+struct iforest_request {
 	uint32_t values;  /* bit v: n, sum, min and max of value column v */
 	uint32_t no_mins; /* bit v: not its min, which is then left as it is or set */
 	uint32_t no_maxs; /* bit v: not its max */
@@ -57,16 +57,16 @@ struct iforest_wanted {
  * columns it needs, no others.
  * Errors  IFOREST_CORRUPT, and those of the filter. */
 enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsigned from, unsigned to,
-				       const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+				       const struct iforest_request *wanted, struct iforest_aggregate *aggregate,
 				       uint64_t *counted);
 
 /* The same of all entries of the blocks [from, to) of a page. */
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
-					     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate);
+					     const struct iforest_request *wanted, struct iforest_aggregate *aggregate);
 
 /* Are sums (and counts) of the first value column all that is wanted, so that the summary of a block says what the block
  * adds? */
-bool iforest_wants_sums_alone(const struct iforest_wanted *wanted, const struct iforest_fields *fields);
+bool iforest_wants_sums_alone(const struct iforest_request *wanted, const struct iforest_node_schema *fields);
 
 /* Adds a block by its summary alone, where that is all that is wanted. False, and nothing was added: it has none, or entries
  * were removed, or values are missing, or the bytes are wrong; iforest_block_fold() then tells.
@@ -76,7 +76,7 @@ bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, s
 /* Can an entry of the block be a better extreme than those of the aggregate, as far as the block's summary tells? For
  * wanted->extremes_alone, and an aggregate that has a row.
  * Errors  IFOREST_CORRUPT. */
-enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_request *wanted,
 					      const struct iforest_aggregate *aggregate, bool *may);
 
 /* The node of a leaf page: its key range and the aggregate of its live entries.
@@ -86,7 +86,7 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 /* ---- Subtraction of the few entries that do not count from a leaf page's node ---- */
 
 /* Can entries be taken out of a node, as far as what is wanted of it goes? Counts and sums of integers can. */
-bool iforest_can_take_out(const struct iforest_wanted *wanted, const struct iforest_fields *fields);
+bool iforest_can_subtract(const struct iforest_request *wanted, const struct iforest_node_schema *fields);
 
 /* aggregate = aggregate + the node over a leaf page, without those of its live entries that do not count. *done is false, and
  * the aggregate as it was, where a fold of the entries has to do it: first or last rows, times, squares or sums of reals are
@@ -94,8 +94,8 @@ bool iforest_can_take_out(const struct iforest_wanted *wanted, const struct ifor
  * the node and that of the page.
  * Requires  wanted->filter.
  * Errors    IFOREST_CORRUPT, and those of the filter. */
-enum iforest_status iforest_leaf_fold_most(const struct iforest_leaf *leaf, const uint8_t *node,
-					   struct iforest_block_reader *reader, const struct iforest_wanted *wanted,
+enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const uint8_t *node,
+					   struct iforest_block_reader *reader, const struct iforest_request *wanted,
 					   struct iforest_aggregate *aggregate, bool *done);
 
 /* ---- Counts and sums alone, which can be subtracted ---- */
@@ -107,7 +107,7 @@ struct iforest_sums {
 };
 
 /* Is that all that is wanted, and of all entries? Of values, none or the first, which has integers. */
-static inline bool iforest_wants_sums(const struct iforest_wanted *wanted, const struct iforest_fields *fields)
+static inline bool iforest_wants_sums(const struct iforest_request *wanted, const struct iforest_node_schema *fields)
 {
 	bool is_sum = wanted->values == 1 && fields->kinds[0] == IFOREST_INT64 && wanted->no_mins & wanted->no_maxs & 1;
 
@@ -123,7 +123,7 @@ static inline void iforest_sums_add(struct iforest_sums *into, const struct ifor
 	into->sum = iforest_add_wrapping(into->sum, from->sum);
 }
 
-static inline void iforest_sums_take_out(struct iforest_sums *from, const struct iforest_sums *part)
+static inline void iforest_sums_subtract(struct iforest_sums *from, const struct iforest_sums *part)
 {
 	from->n_rows -= part->n_rows;
 	from->n_dead -= part->n_dead;
@@ -132,7 +132,7 @@ static inline void iforest_sums_take_out(struct iforest_sums *from, const struct
 }
 
 /* of_value: of the first value column too, which has integers. The same below. */
-static inline void iforest_sums_add_node(struct iforest_sums *into, const uint8_t *node, const struct iforest_fields *fields,
+static inline void iforest_sums_add_node(struct iforest_sums *into, const uint8_t *node, const struct iforest_node_schema *fields,
 					 bool of_value)
 {
 	const uint8_t *value = node + fields->value_offset[0];
@@ -148,7 +148,7 @@ static inline void iforest_sums_add_node(struct iforest_sums *into, const uint8_
 }
 
 /* Added to the parts of an aggregate that are wanted; and these alone. The other parts are left as they are. */
-static inline void iforest_sums_add_to_aggregate(const struct iforest_sums *sums, const struct iforest_wanted *wanted,
+static inline void iforest_sums_add_to_aggregate(const struct iforest_sums *sums, const struct iforest_request *wanted,
 						 struct iforest_aggregate *aggregate)
 {
 	aggregate->n_rows += sums->n_rows;
@@ -160,7 +160,7 @@ static inline void iforest_sums_add_to_aggregate(const struct iforest_sums *sums
 }
 
 static inline struct iforest_sums iforest_sums_of_aggregate(const struct iforest_aggregate *aggregate,
-							    const struct iforest_wanted *wanted)
+							    const struct iforest_request *wanted)
 {
 	struct iforest_sums sums = { .n_rows = aggregate->n_rows, .n_dead = aggregate->n_dead };
 
@@ -189,7 +189,7 @@ enum iforest_status iforest_leaf_sums_from(const struct iforest_leaf *leaf, cons
 
 /* Can it be done? The page must have the key's series alone, and times; first and last rows, times, and what makes a node
  * beside sums and extremes cannot be wanted. */
-bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, const struct iforest_wanted *wanted);
+bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, const struct iforest_request *wanted);
 
 /* Where a key belongs in a leaf page; (blocks of the page, 0) is its end. first: the key of the entry there, without its
  * ref. */
@@ -202,10 +202,10 @@ struct iforest_leaf_cut {
  * Requires  iforest_leaf_can_split(); wanted has no filter that is to be asked.
  * Cost      log2(blocks), a block, and the entries of one side, that which does not have the extremes; of both where the
  *           extremes that are wanted stand on both, where what is wanted cannot be taken out of a node
- *           (iforest_can_take_out()), and where entries were removed between the reading of the node and that of the page.
+ *           (iforest_can_subtract()), and where entries were removed between the reading of the node and that of the page.
  * Errors    IFOREST_CORRUPT; then all three are undefined. */
 enum iforest_status iforest_leaf_split(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
-				       const struct iforest_wanted *wanted, struct iforest_aggregate *into,
+				       const struct iforest_request *wanted, struct iforest_aggregate *into,
 				       struct iforest_aggregate *after, struct iforest_leaf_cut *cut);
 
 #endif

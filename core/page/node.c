@@ -21,7 +21,7 @@ static const uint8_t end_codes[IFOREST_END_RULES] = {
 	[IFOREST_END_TIMES_1000000] = IFOREST_FIELD_LATEST_END_TIMES_1000000,
 };
 
-enum iforest_status iforest_fields_finish(struct iforest_fields *fields)
+enum iforest_status iforest_node_schema_finish(struct iforest_node_schema *fields)
 {
 	unsigned offset = RANGE_BYTES + COUNT_BYTES;
 
@@ -57,12 +57,12 @@ enum iforest_status iforest_fields_finish(struct iforest_fields *fields)
 	return IFOREST_OK;
 }
 
-unsigned iforest_fanout(const struct iforest_fields *fields, uint32_t page_bytes)
+unsigned iforest_fanout(const struct iforest_node_schema *fields, uint32_t page_bytes)
 {
 	return (page_bytes - IFOREST_PAGE_HEADER) / fields->node_bytes;
 }
 
-unsigned iforest_fields_write(const struct iforest_fields *fields, uint8_t *bytes)
+unsigned iforest_node_schema_write(const struct iforest_node_schema *fields, uint8_t *bytes)
 {
 	uint8_t *out = bytes + 1;
 
@@ -91,7 +91,7 @@ unsigned iforest_fields_write(const struct iforest_fields *fields, uint8_t *byte
 }
 
 /* Takes one (code, column) pair of the list. */
-static enum iforest_status parse_field(struct iforest_fields *fields, unsigned code, uint8_t column)
+static enum iforest_status parse_field(struct iforest_node_schema *fields, unsigned code, uint8_t column)
 {
 	switch (code) {
 	case IFOREST_FIELD_RANGE:
@@ -123,10 +123,10 @@ static enum iforest_status parse_field(struct iforest_fields *fields, unsigned c
 	return IFOREST_FORMAT;
 }
 
-enum iforest_status iforest_fields_parse(struct iforest_fields *fields, const uint8_t *bytes, uint32_t n_bytes,
+enum iforest_status iforest_node_schema_parse(struct iforest_node_schema *fields, const uint8_t *bytes, uint32_t n_bytes,
 					 uint32_t *n_read)
 {
-	struct iforest_fields parsed = { .duration_value = IFOREST_NO_VALUE };
+	struct iforest_node_schema parsed = { .duration_value = IFOREST_NO_VALUE };
 	uint8_t again[1 + 2 * IFOREST_MAX_FIELDS];
 	unsigned n_fields = n_bytes ? bytes[0] : 0;
 	enum iforest_status status;
@@ -139,7 +139,7 @@ enum iforest_status iforest_fields_parse(struct iforest_fields *fields, const ui
 			return status;
 	}
 	/* the order of fields is fixed, so a sound list is the one that we would write */
-	if (iforest_fields_finish(&parsed) || iforest_fields_write(&parsed, again) != 1 + 2 * n_fields ||
+	if (iforest_node_schema_finish(&parsed) || iforest_node_schema_write(&parsed, again) != 1 + 2 * n_fields ||
 	    memcmp(again, bytes, 1 + 2 * n_fields) != 0)
 		return IFOREST_CORRUPT;
 	*fields = parsed;
@@ -149,16 +149,16 @@ enum iforest_status iforest_fields_parse(struct iforest_fields *fields, const ui
 
 /* ---- Nodes and node pages ---- */
 
-static void write_row(uint8_t *bytes, const struct iforest_row *row)
+static void write_row(uint8_t *bytes, const struct iforest_extreme *row)
 {
 	iforest_store64(bytes, (uint64_t)row->value.integer);
 	iforest_store64(bytes + 8, (uint64_t)row->time);
 	iforest_store64(bytes + 16, (uint64_t)row->ref);
 }
 
-static struct iforest_row read_row(const uint8_t *bytes, bool time_is_null)
+static struct iforest_extreme read_row(const uint8_t *bytes, bool time_is_null)
 {
-	return (struct iforest_row){ .value.integer = iforest_load_int64(bytes), .time = iforest_load_int64(bytes + 8),
+	return (struct iforest_extreme){ .value.integer = iforest_load_int64(bytes), .time = iforest_load_int64(bytes + 8),
 				     .ref = iforest_load_int64(bytes + 16), .time_is_null = time_is_null, .is_set = true };
 }
 
@@ -197,28 +197,28 @@ static void fold_squares(struct iforest_squares *into, const uint8_t *bytes)
 }
 
 /* The extreme on the side of sign. */
-static inline struct iforest_row read_extreme(const uint8_t *bytes, unsigned kind, unsigned null_bits, int sign)
+static inline struct iforest_extreme read_extreme(const uint8_t *bytes, unsigned kind, unsigned null_bits, int sign)
 {
 	if (iforest_load64(bytes) == 0)
-		return (struct iforest_row){ .is_set = false };
+		return (struct iforest_extreme){ .is_set = false };
 	return sign < 0 ? read_row(bytes + iforest_node_rows_offset(kind), null_bits & 1) :
 			  read_row(bytes + iforest_node_rows_offset(kind) + 24, null_bits >> 1 & 1);
 }
 
 /* Offers an extreme of a node, which is read as far as it takes to see that it loses. */
 static inline void fold_extreme(struct iforest_value_aggregate *into, const uint8_t *bytes, bool time_is_null, int sign,
-				enum iforest_value_kind kind)
+				enum iforest_value_type kind)
 {
 	union iforest_number value = { .integer = iforest_load_int64(bytes) };
-	struct iforest_row row, *extreme = sign < 0 ? &into->min : &into->max;
+	struct iforest_extreme row, *extreme = sign < 0 ? &into->min : &into->max;
 
 	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, kind) < 0)
 		return;
 	row = read_row(bytes, time_is_null);
 	if (sign < 0)
-		iforest_row_min(extreme, &row, kind);
+		iforest_extreme_min(extreme, &row, kind);
 	else
-		iforest_row_max(extreme, &row, kind);
+		iforest_extreme_max(extreme, &row, kind);
 }
 
 /* All but the extremes and squares. */
@@ -237,7 +237,7 @@ static inline void fold_sums(struct iforest_value_aggregate *into, const uint8_t
 	}
 }
 
-void iforest_node_write(const struct iforest_node *node, const struct iforest_fields *fields, uint8_t *bytes)
+void iforest_node_write(const struct iforest_node *node, const struct iforest_node_schema *fields, uint8_t *bytes)
 {
 	const struct iforest_aggregate *aggregate = &node->aggregate;
 	uint32_t null_bits = (node->first.time_is_null ? IFOREST_NODE_FIRST_IS_NULL : 0) |
@@ -268,7 +268,7 @@ void iforest_node_write(const struct iforest_node *node, const struct iforest_fi
 	}
 }
 
-uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value)
+uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned value)
 {
 	return iforest_load64(bytes + fields->value_offset[value]);
 }
@@ -278,23 +278,23 @@ static unsigned null_bits_of(const uint8_t *bytes, unsigned value)
 	return iforest_load32(bytes + IFOREST_NODE_NULL_BITS) >> (2 + 2 * value);
 }
 
-struct iforest_row iforest_node_extreme(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value, int sign)
+struct iforest_extreme iforest_node_extreme(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned value, int sign)
 {
 	return read_extreme(bytes + fields->value_offset[value], fields->kinds[value], null_bits_of(bytes, value), sign);
 }
 
-int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_fields *fields)
+int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_node_schema *fields)
 {
 	return iforest_load_int64(bytes + fields->latest_end_offset);
 }
 
-void iforest_node_blocks(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t *lowest, uint32_t *highest)
+void iforest_node_blocks(const uint8_t *bytes, const struct iforest_node_schema *fields, uint32_t *lowest, uint32_t *highest)
 {
 	*lowest = iforest_load32(bytes + fields->blocks_offset);
 	*highest = iforest_load32(bytes + fields->blocks_offset + 4);
 }
 
-void iforest_node_read(struct iforest_node *node, const struct iforest_fields *fields, const uint8_t *bytes)
+void iforest_node_read(struct iforest_node *node, const struct iforest_node_schema *fields, const uint8_t *bytes)
 {
 	static const struct iforest_node_parts all = { .values = UINT32_MAX, .squares = UINT32_MAX, .node_fields = true };
 
@@ -304,10 +304,10 @@ void iforest_node_read(struct iforest_node *node, const struct iforest_fields *f
 	iforest_node_fold(bytes, fields, &all, &node->aggregate);
 }
 
-static inline void fold_value(const uint8_t *bytes, const struct iforest_fields *fields, unsigned v,
+static inline void fold_value(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned v,
 			      const struct iforest_node_parts *parts, struct iforest_value_aggregate *into)
 {
-	enum iforest_value_kind kind = (enum iforest_value_kind)fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)fields->kinds[v];
 	const uint8_t *value = bytes + fields->value_offset[v], *rows = value + iforest_node_rows_offset(kind);
 	unsigned null_bits = null_bits_of(bytes, v);
 
@@ -320,7 +320,7 @@ static inline void fold_value(const uint8_t *bytes, const struct iforest_fields 
 		fold_extreme(into, rows + 24, null_bits >> 1 & 1, 1, kind);
 }
 
-void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, const struct iforest_node_parts *parts,
+void iforest_node_fold(const uint8_t *bytes, const struct iforest_node_schema *fields, const struct iforest_node_parts *parts,
 		       struct iforest_aggregate *aggregate)
 {
 	aggregate->n_rows += iforest_node_rows(bytes);
@@ -349,13 +349,13 @@ void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields
 	}
 }
 
-void iforest_node_combine(struct iforest_node *into, const struct iforest_node *from, const struct iforest_fields *fields)
+void iforest_node_combine(struct iforest_node *into, const struct iforest_node *from, const struct iforest_node_schema *fields)
 {
 	into->last = from->last;
 	iforest_aggregate_combine(&into->aggregate, &from->aggregate, fields->kinds, fields->n_values);
 }
 
-enum iforest_status iforest_node_page_check(const uint8_t *page, uint32_t n_bytes, const struct iforest_fields *fields,
+enum iforest_status iforest_node_page_check(const uint8_t *page, uint32_t n_bytes, const struct iforest_node_schema *fields,
 					    uint64_t run_id, unsigned level, uint32_t number, bool is_checked,
 					    struct iforest_page_header *header, const char **what)
 {
@@ -371,12 +371,12 @@ enum iforest_status iforest_node_page_check(const uint8_t *page, uint32_t n_byte
 	return IFOREST_OK;
 }
 
-uint32_t iforest_node_page_finish(uint8_t *page, const struct iforest_fields *fields, uint64_t run_id, unsigned level,
+uint32_t iforest_node_page_finish(uint8_t *page, const struct iforest_node_schema *fields, uint64_t run_id, unsigned level,
 				  uint32_t number, unsigned n_nodes)
 {
 	struct iforest_page_header header = { .run_id = run_id, .number = number, .level = (uint8_t)level,
 		.length = (uint16_t)(IFOREST_PAGE_HEADER + n_nodes * fields->node_bytes), .n_items = (uint16_t)n_nodes };
 
-	iforest_page_seal(page, &header);
+	iforest_page_finish(page, &header);
 	return header.length;
 }

@@ -47,16 +47,16 @@ enum iforest_field {
 #define IFOREST_MAX_FIELDS (4 + 2 * IFOREST_MAX_VALUES)
 #define IFOREST_NO_VALUE UINT8_MAX
 
-struct iforest_fields {
+struct iforest_node_schema {
 	uint8_t n_values;
-	uint8_t kinds[IFOREST_MAX_VALUES];      /* enum iforest_value_kind of each value column */
+	uint8_t kinds[IFOREST_MAX_VALUES];      /* enum iforest_value_type of each value column */
 	uint8_t squares;                        /* bit v: the sum of squares of value column v (INT64) is kept */
 	/* value column that is the span's duration or end (INT64), or IFOREST_NO_VALUE */
 	uint8_t duration_value;
 	uint8_t end_rule;                       /* enum iforest_end_rule: how that column tells the end */
 	bool has_blocks;
 
-	/* derived by iforest_fields_finish() */
+	/* derived by iforest_node_schema_finish() */
 	uint16_t node_bytes;
 	uint16_t value_offset[IFOREST_MAX_VALUES];
 	uint16_t squares_offset[IFOREST_MAX_VALUES];   /* 0: not kept */
@@ -66,17 +66,17 @@ struct iforest_fields {
 /* Derives sizes and offsets from n_values, kinds, squares, duration_value, end_rule and has_blocks.
  * Errors  IFOREST_ARGUMENT: too many values, an unknown kind or rule, a duration or squares of what is no INT64 value
  *         column. */
-enum iforest_status iforest_fields_finish(struct iforest_fields *fields);
+enum iforest_status iforest_node_schema_finish(struct iforest_node_schema *fields);
 
 /* Nodes that fit a node page of page_bytes: the fan-out B. An index needs 2 at least (manifest.h), which 1 KiB has for four
  * value columns whatever is kept of them, and 2 KiB for all. */
-unsigned iforest_fanout(const struct iforest_fields *fields, uint32_t page_bytes);
+unsigned iforest_fanout(const struct iforest_node_schema *fields, uint32_t page_bytes);
 
 /* The list as bytes: a count, then (code, value column) pairs, the column IFOREST_NO_VALUE where there is none.
  * Returns  bytes written (at most 1 + 2 * IFOREST_MAX_FIELDS), or read.
  * Errors   of parse: IFOREST_CORRUPT cut short or contradictory; IFOREST_FORMAT unknown field. */
-unsigned iforest_fields_write(const struct iforest_fields *fields, uint8_t *bytes);
-enum iforest_status iforest_fields_parse(struct iforest_fields *fields, const uint8_t *bytes, uint32_t n_bytes,
+unsigned iforest_node_schema_write(const struct iforest_node_schema *fields, uint8_t *bytes);
+enum iforest_status iforest_node_schema_parse(struct iforest_node_schema *fields, const uint8_t *bytes, uint32_t n_bytes,
 					 uint32_t *n_read);
 
 /* ---- Nodes and node pages ---- */
@@ -87,8 +87,8 @@ struct iforest_node {
 	struct iforest_aggregate aggregate; /* of live entries; first and last times and rows are not kept */
 };
 
-void iforest_node_write(const struct iforest_node *node, const struct iforest_fields *fields, uint8_t *bytes);
-void iforest_node_read(struct iforest_node *node, const struct iforest_fields *fields, const uint8_t *bytes);
+void iforest_node_write(const struct iforest_node *node, const struct iforest_node_schema *fields, uint8_t *bytes);
+void iforest_node_read(struct iforest_node *node, const struct iforest_node_schema *fields, const uint8_t *bytes);
 
 /* Parts of a node read in place, without the rest: its bytes are in fields.h. */
 enum { IFOREST_NODE_LAST_SERIES = 4, IFOREST_NODE_FIRST_TIME = 8, IFOREST_NODE_FIRST_REF = 16, IFOREST_NODE_LAST_TIME = 24,
@@ -122,7 +122,7 @@ static inline uint64_t iforest_node_dead(const uint8_t *bytes)
 	return iforest_load64(bytes + IFOREST_NODE_N_DEAD);
 }
 
-uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value);
+uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned value);
 
 /* Bytes from the start of a value's field to its min row, of 24 bytes; the max row follows. */
 static inline unsigned iforest_node_rows_offset(unsigned kind)
@@ -131,7 +131,7 @@ static inline unsigned iforest_node_rows_offset(unsigned kind)
 }
 
 /* The value alone of iforest_node_extreme(); any, where the node has no value. */
-static inline union iforest_number iforest_node_extreme_value(const uint8_t *bytes, const struct iforest_fields *fields,
+static inline union iforest_number iforest_node_extreme_value(const uint8_t *bytes, const struct iforest_node_schema *fields,
 							      unsigned value, int sign)
 {
 	const uint8_t *rows = bytes + fields->value_offset[value] + iforest_node_rows_offset(fields->kinds[value]);
@@ -140,13 +140,13 @@ static inline union iforest_number iforest_node_extreme_value(const uint8_t *byt
 }
 
 /* The row of the smallest (sign -1) or the greatest value (1); not set where the node has no such value. */
-struct iforest_row iforest_node_extreme(const uint8_t *bytes, const struct iforest_fields *fields, unsigned value, int sign);
+struct iforest_extreme iforest_node_extreme(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned value, int sign);
 
 /* Where the fields have it; INT64_MIN where nothing live has a time. */
-int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_fields *fields);
+int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_node_schema *fields);
 
 /* Lowest and highest heap block, where the fields have them. */
-void iforest_node_blocks(const uint8_t *bytes, const struct iforest_fields *fields, uint32_t *lowest, uint32_t *highest);
+void iforest_node_blocks(const uint8_t *bytes, const struct iforest_node_schema *fields, uint32_t *lowest, uint32_t *highest);
 
 /* What of a node is added up: n, sums and extremes of the value columns whose bit is set in `values`, but for the mins of
  * no_mins and the maxs of no_maxs; the sums of squares of those in `squares` that keep it; and with node_fields the latest end
@@ -157,25 +157,25 @@ struct iforest_node_parts {
 };
 
 /* aggregate = aggregate + those parts of the node, and its counts. */
-void iforest_node_fold(const uint8_t *bytes, const struct iforest_fields *fields, const struct iforest_node_parts *parts,
+void iforest_node_fold(const uint8_t *bytes, const struct iforest_node_schema *fields, const struct iforest_node_parts *parts,
 		       struct iforest_aggregate *aggregate);
 
 /* into = into + from, as siblings in key order: the parent of a row of nodes. */
-void iforest_node_combine(struct iforest_node *into, const struct iforest_node *from, const struct iforest_fields *fields);
+void iforest_node_combine(struct iforest_node *into, const struct iforest_node *from, const struct iforest_node_schema *fields);
 
 /* Bytes of node i of a checked node page. */
-static inline const uint8_t *iforest_node_at(const uint8_t *page, const struct iforest_fields *fields, unsigned i)
+static inline const uint8_t *iforest_node_at(const uint8_t *page, const struct iforest_node_schema *fields, unsigned i)
 {
 	return page + IFOREST_PAGE_HEADER + i * fields->node_bytes;
 }
 
 /* Checks a node page, unless is_checked. Errors: as iforest_page_check(). */
-enum iforest_status iforest_node_page_check(const uint8_t *page, uint32_t n_bytes, const struct iforest_fields *fields,
+enum iforest_status iforest_node_page_check(const uint8_t *page, uint32_t n_bytes, const struct iforest_node_schema *fields,
 					    uint64_t run_id, unsigned level, uint32_t number, bool is_checked,
 					    struct iforest_page_header *header, const char **what);
 
 /* Writes the header of a page that holds n_nodes nodes. Returns its length. */
-uint32_t iforest_node_page_finish(uint8_t *page, const struct iforest_fields *fields, uint64_t run_id, unsigned level,
+uint32_t iforest_node_page_finish(uint8_t *page, const struct iforest_node_schema *fields, uint64_t run_id, unsigned level,
 				  uint32_t number, unsigned n_nodes);
 
 #endif

@@ -3,7 +3,7 @@
 #include "core/base/bits.h"
 #include "core/base/xxh64.h"
 
-void iforest_page_seal(uint8_t *page, const struct iforest_page_header *header)
+void iforest_page_finish(uint8_t *page, const struct iforest_page_header *header)
 {
 	iforest_store32(page, IFOREST_PAGE_MAGIC);
 	iforest_store64(page + 8, header->run_id);
@@ -15,7 +15,7 @@ void iforest_page_seal(uint8_t *page, const struct iforest_page_header *header)
 	iforest_store16(page + 26, header->n_entries);
 	iforest_store16(page + 28, header->n_dead);
 	iforest_store16(page + 30, header->flags);
-	iforest_store32(page + 4, (uint32_t)iforest_checksum64(page + 8, header->length - 8u));
+	iforest_store32(page + 4, (uint32_t)iforest_xxh64(page + 8, header->length - 8u));
 }
 
 static enum iforest_status check_bytes(const uint8_t *page, uint32_t n_bytes, bool is_checked,
@@ -28,7 +28,7 @@ static enum iforest_status check_bytes(const uint8_t *page, uint32_t n_bytes, bo
 	if (header->length < IFOREST_PAGE_HEADER || header->length > n_bytes)
 		return IFOREST_CORRUPT;
 	*what = "the page's checksum is wrong";
-	if (!is_checked && iforest_load32(page + 4) != (uint32_t)iforest_checksum64(page + 8, header->length - 8u))
+	if (!is_checked && iforest_load32(page + 4) != (uint32_t)iforest_xxh64(page + 8, header->length - 8u))
 		return IFOREST_CORRUPT;
 	*what = "the page's format version is unknown";
 	if (page[23] != IFOREST_PAGE_VERSION || header->flags > (header->level == 0 ? IFOREST_PAGE_REFS_ASCEND : 0))

@@ -42,7 +42,7 @@ struct iforest_page_header {
 enum { IFOREST_PAGE_REFS_ASCEND = 1 };
 
 /* Writes the header, checksum included; the rest of the page must be in place. */
-void iforest_page_seal(uint8_t *page, const struct iforest_page_header *header);
+void iforest_page_finish(uint8_t *page, const struct iforest_page_header *header);
 
 /* Checks foreign bytes: length, magic, version, checksum, and that this is the page that was asked for.
  * Requires  page has n_bytes; is_checked: these very bytes have passed before, so their checksum is

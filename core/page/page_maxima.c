@@ -2,7 +2,7 @@
 
 enum { UNKNOWN, BEING_MADE, THERE, NONE };
 
-unsigned iforest_peaks_value(const struct iforest_fields *fields)
+unsigned iforest_page_maxima_value(const struct iforest_node_schema *fields)
 {
 	if (fields->duration_value != IFOREST_NO_VALUE)
 		return fields->end_rule == IFOREST_END_DURATION ? fields->duration_value : IFOREST_NO_VALUE;
@@ -23,7 +23,7 @@ static int64_t latest_end_of(const struct iforest_block *block, unsigned v)
 }
 
 /* Of block b; the page's last time is that of its last block. */
-static bool make_peak(const struct iforest_leaf *leaf, unsigned v, unsigned b, struct iforest_page_peaks *room)
+static bool make_peak(const struct iforest_leaf *leaf, unsigned v, unsigned b, struct iforest_page_maxima *room)
 {
 	struct iforest_block_reader reader;
 	const struct iforest_block *block = &reader.block;
@@ -43,9 +43,9 @@ static bool make_peak(const struct iforest_leaf *leaf, unsigned v, unsigned b, s
 	return true;
 }
 
-static bool make_peaks(const struct iforest_leaf *leaf, struct iforest_page_peaks *room)
+static bool make_peaks(const struct iforest_leaf *leaf, struct iforest_page_maxima *room)
 {
-	unsigned v = iforest_peaks_value(leaf->fields), n = leaf->header.n_items;
+	unsigned v = iforest_page_maxima_value(leaf->fields), n = leaf->header.n_items;
 	bool made = v != IFOREST_NO_VALUE && n <= IFOREST_MOST_PEAKS && leaf->header.n_dead == 0;
 
 	for (unsigned b = 0; b < n && made; b++) {
@@ -59,16 +59,16 @@ static bool make_peaks(const struct iforest_leaf *leaf, struct iforest_page_peak
 	return made;
 }
 
-static bool make_node_peaks(const uint8_t *page, const struct iforest_page_header *header, const struct iforest_fields *fields,
-			    struct iforest_page_peaks *room)
+static bool make_node_peaks(const uint8_t *page, const struct iforest_page_header *header, const struct iforest_node_schema *fields,
+			    struct iforest_page_maxima *room)
 {
-	unsigned v = iforest_peaks_value(fields), n = header->n_items;
+	unsigned v = iforest_page_maxima_value(fields), n = header->n_items;
 	bool made = v != IFOREST_NO_VALUE && n > 0 && n <= IFOREST_MOST_NODE_PEAKS;
 
 	for (unsigned k = 0; k < n && made; k++) {
 		const uint8_t *node = iforest_node_at(page, fields, k);
 		struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
-		struct iforest_row greatest = iforest_node_extreme(node, fields, v, 1);
+		struct iforest_extreme greatest = iforest_node_extreme(node, fields, v, 1);
 
 		if (k == 0)
 			room->series = (uint32_t)first.series;
@@ -83,7 +83,7 @@ static bool make_node_peaks(const uint8_t *page, const struct iforest_page_heade
 }
 
 /* Is it for the caller to make them? */
-static bool begin(struct iforest_page_peaks *room, uint8_t state)
+static bool begin(struct iforest_page_maxima *room, uint8_t state)
 {
 	uint8_t unknown = UNKNOWN;
 
@@ -91,7 +91,7 @@ static bool begin(struct iforest_page_peaks *room, uint8_t state)
 							       __ATOMIC_RELAXED);
 }
 
-static uint8_t end(struct iforest_page_peaks *room, bool made)
+static uint8_t end(struct iforest_page_maxima *room, bool made)
 {
 	uint8_t state = made ? THERE : NONE;
 
@@ -99,7 +99,7 @@ static uint8_t end(struct iforest_page_peaks *room, bool made)
 	return state;
 }
 
-bool iforest_leaf_has_peaks(const struct iforest_leaf *leaf, struct iforest_page_peaks *room)
+bool iforest_leaf_has_maxima(const struct iforest_leaf *leaf, struct iforest_page_maxima *room)
 {
 	uint8_t state = __atomic_load_n(&room->state, __ATOMIC_ACQUIRE);
 
@@ -108,8 +108,8 @@ bool iforest_leaf_has_peaks(const struct iforest_leaf *leaf, struct iforest_page
 	return state == THERE;
 }
 
-bool iforest_node_page_has_peaks(const uint8_t *page, const struct iforest_page_header *header,
-				 const struct iforest_fields *fields, struct iforest_page_peaks *room)
+bool iforest_node_page_has_maxima(const uint8_t *page, const struct iforest_page_header *header,
+				 const struct iforest_node_schema *fields, struct iforest_page_maxima *room)
 {
 	uint8_t state = __atomic_load_n(&room->state, __ATOMIC_ACQUIRE);
 
@@ -118,7 +118,7 @@ bool iforest_node_page_has_peaks(const uint8_t *page, const struct iforest_page_
 	return state == THERE;
 }
 
-bool iforest_peaks_are_there(const struct iforest_page_peaks *room)
+bool iforest_page_maxima_are_there(const struct iforest_page_maxima *room)
 {
 	return __atomic_load_n(&room->state, __ATOMIC_ACQUIRE) == THERE;
 }

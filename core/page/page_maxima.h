@@ -24,7 +24,7 @@ struct iforest_peak {
 };
 
 /* Room for the peaks of a page, kept with it. Zeros at first. Several threads may ask at once: one makes them. */
-struct iforest_page_peaks {
+struct iforest_page_maxima {
 	uint8_t state;               /* peaks.c */
 	uint8_t n;                   /* blocks, or nodes */
 	uint32_t series;
@@ -38,20 +38,20 @@ struct iforest_page_peaks {
 };
 
 /* The value column that has peaks; IFOREST_NO_VALUE: none has. */
-unsigned iforest_peaks_value(const struct iforest_fields *fields);
+unsigned iforest_page_maxima_value(const struct iforest_node_schema *fields);
 
 /* Makes them unless they are there.
  * Requires  the room is that of the leaf's page, and its bytes were checked.
  * Returns   whether it has them. No, too, while another thread makes them.
  * Cost      the first time all entries are unpacked, then one load. */
-bool iforest_leaf_has_peaks(const struct iforest_leaf *leaf, struct iforest_page_peaks *room);
+bool iforest_leaf_has_maxima(const struct iforest_leaf *leaf, struct iforest_page_maxima *room);
 
 /* The same of a node page that was checked.
  * Cost  the first time all of its nodes are read, then one load. */
-bool iforest_node_page_has_peaks(const uint8_t *page, const struct iforest_page_header *header,
-				 const struct iforest_fields *fields, struct iforest_page_peaks *room);
+bool iforest_node_page_has_maxima(const uint8_t *page, const struct iforest_page_header *header,
+				 const struct iforest_node_schema *fields, struct iforest_page_maxima *room);
 
 /* Were they made before? */
-bool iforest_peaks_are_there(const struct iforest_page_peaks *room);
+bool iforest_page_maxima_are_there(const struct iforest_page_maxima *room);
 
 #endif

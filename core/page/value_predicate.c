@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static void open_interval(struct iforest_match *match, unsigned v, enum iforest_value_kind kind)
+static void open_interval(struct iforest_value_predicate *match, unsigned v, enum iforest_value_type kind)
 {
 	if (match->values >> v & 1)
 		return;
@@ -16,14 +16,14 @@ static void open_interval(struct iforest_match *match, unsigned v, enum iforest_
 	}
 }
 
-void iforest_match_at_least(struct iforest_match *match, unsigned v, union iforest_number low, enum iforest_value_kind kind)
+void iforest_value_predicate_at_least(struct iforest_value_predicate *match, unsigned v, union iforest_number low, enum iforest_value_type kind)
 {
 	open_interval(match, v, kind);
 	if (iforest_number_compare(low, match->low[v], kind) > 0)
 		match->low[v] = low;
 }
 
-void iforest_match_at_most(struct iforest_match *match, unsigned v, union iforest_number high, enum iforest_value_kind kind)
+void iforest_value_predicate_at_most(struct iforest_value_predicate *match, unsigned v, union iforest_number high, enum iforest_value_type kind)
 {
 	open_interval(match, v, kind);
 	if (iforest_number_compare(high, match->high[v], kind) < 0)
@@ -31,14 +31,14 @@ void iforest_match_at_most(struct iforest_match *match, unsigned v, union ifores
 }
 
 /* Has [low, high] a number of the interval? */
-static bool meets(const struct iforest_match *match, unsigned v, union iforest_number low, union iforest_number high,
-		  enum iforest_value_kind kind)
+static bool meets(const struct iforest_value_predicate *match, unsigned v, union iforest_number low, union iforest_number high,
+		  enum iforest_value_type kind)
 {
 	return iforest_number_compare(high, match->low[v], kind) >= 0 && iforest_number_compare(low, match->high[v], kind) <= 0;
 }
 
 /* A start in the window is an end there too; at an end that is the bound itself it matters which of the two it is. */
-static bool node_reaches(const struct iforest_match *match, const struct iforest_fields *fields, const uint8_t *node)
+static bool node_reaches(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields, const uint8_t *node)
 {
 	struct iforest_key first, last;
 	int64_t latest_end = iforest_node_latest_end(node, fields);
@@ -50,14 +50,14 @@ static bool node_reaches(const struct iforest_match *match, const struct iforest
 	return last.time_is_null || first.series != last.series || last.time >= match->reach;
 }
 
-bool iforest_match_node(const struct iforest_match *match, const struct iforest_fields *fields, const uint8_t *node)
+bool iforest_value_predicate_node(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields, const uint8_t *node)
 {
 	uint64_t n_rows = iforest_node_rows(node);
 
 	if (n_rows == 0 || (match->has_reach && !node_reaches(match, fields, node)))
 		return false;
 	for (unsigned v = 0; (match->values | match->nulls) >> v; v++) {
-		struct iforest_row low, high;
+		struct iforest_extreme low, high;
 
 		if (match->nulls >> v & 1 && iforest_node_value_rows(node, fields, v) == n_rows)
 			return false;
@@ -65,15 +65,15 @@ bool iforest_match_node(const struct iforest_match *match, const struct iforest_
 			continue;
 		low = iforest_node_extreme(node, fields, v, -1);
 		high = iforest_node_extreme(node, fields, v, 1);
-		if (!low.is_set || !meets(match, v, low.value, high.value, (enum iforest_value_kind)fields->kinds[v]))
+		if (!low.is_set || !meets(match, v, low.value, high.value, (enum iforest_value_type)fields->kinds[v]))
 			return false;
 	}
 	return true;
 }
 
 /* What the summary alone says; true where there is none. The column has been found. */
-static bool block_meets(const struct iforest_match *match, const struct iforest_block_reader *reader, unsigned v,
-			enum iforest_value_kind kind)
+static bool block_meets(const struct iforest_value_predicate *match, const struct iforest_block_reader *reader, unsigned v,
+			enum iforest_value_type kind)
 {
 	const struct iforest_summary *summary = &reader->summaries[v];
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
@@ -83,10 +83,10 @@ static bool block_meets(const struct iforest_match *match, const struct iforest_
 		     (union iforest_number){ .integer = iforest_column_at(column, summary->high) }, kind);
 }
 
-static enum iforest_status match_value(const struct iforest_match *match, struct iforest_block_reader *reader, unsigned v,
+static enum iforest_status match_value(const struct iforest_value_predicate *match, struct iforest_block_reader *reader, unsigned v,
 				       uint64_t *live)
 {
-	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[v];
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 	uint64_t present = status ? 0 : reader->columns[IFOREST_VALUES + v].present;
 
@@ -111,9 +111,9 @@ static enum iforest_status match_value(const struct iforest_match *match, struct
 }
 
 /* May a span of the block reach that far, as the headers of its columns tell? They are found. */
-static bool block_reaches(const struct iforest_match *match, const struct iforest_block_reader *reader)
+static bool block_reaches(const struct iforest_value_predicate *match, const struct iforest_block_reader *reader)
 {
-	const struct iforest_fields *fields = reader->leaf->fields;
+	const struct iforest_node_schema *fields = reader->leaf->fields;
 	unsigned n = reader->block.n;
 	int64_t first, last, shortest, longest;
 
@@ -123,7 +123,7 @@ static bool block_reaches(const struct iforest_match *match, const struct ifores
 	return iforest_span_end(last, longest, true, (enum iforest_end_rule)fields->end_rule) > match->reach;
 }
 
-static enum iforest_status match_reach(const struct iforest_match *match, struct iforest_block_reader *reader, uint64_t *live)
+static enum iforest_status match_reach(const struct iforest_value_predicate *match, struct iforest_block_reader *reader, uint64_t *live)
 {
 	const struct iforest_block *block = &reader->block;
 	unsigned v = reader->leaf->fields->duration_value;
@@ -149,7 +149,7 @@ static enum iforest_status match_reach(const struct iforest_match *match, struct
 	return status;
 }
 
-enum iforest_status iforest_match_entries(const struct iforest_match *match, struct iforest_block_reader *reader,
+enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *match, struct iforest_block_reader *reader,
 					  uint64_t *live)
 {
 	enum iforest_status status = IFOREST_OK;

@@ -14,7 +14,7 @@
 
 enum { FIRST_TIME = 0, LAST_TIME = 8, N = 16, FIRST = 24, LAST = 40, N_RESETS = 64, KNOWN = 72, INTEGRAL = 80, INCREASE = 96 };
 
-int64_t iforest_sample_until(const struct iforest_fields *fields, int64_t time, bool has_duration, int64_t duration)
+int64_t iforest_sample_until(const struct iforest_node_schema *fields, int64_t time, bool has_duration, int64_t duration)
 {
 	if (!has_duration || (duration < 0 && fields->end_rule != IFOREST_END_COLUMN))
 		return INT64_MAX;
@@ -30,7 +30,7 @@ bool iforest_node_is_counted(const uint8_t *node)
 
 /* ---- bytes ---- */
 
-static void write_sum(uint8_t *bytes, enum iforest_value_kind kind, iforest_int128 sum, double real)
+static void write_sum(uint8_t *bytes, enum iforest_value_type kind, iforest_int128 sum, double real)
 {
 	union iforest_number number = { .real = real };
 
@@ -43,7 +43,7 @@ static void write_sum(uint8_t *bytes, enum iforest_value_kind kind, iforest_int1
 	iforest_store64(bytes + 8, 0);
 }
 
-static void write_row(uint8_t *bytes, enum iforest_value_kind kind, const struct iforest_counter_row *row)
+static void write_row(uint8_t *bytes, enum iforest_value_type kind, const struct iforest_counter_row *row)
 {
 	const struct iforest_counter *samples = &row->piece.samples;
 
@@ -68,7 +68,7 @@ static void finish_table(uint8_t *bytes, unsigned n)
 	iforest_store32(bytes, MAGIC);
 	iforest_store32(bytes + 8, VERSION);
 	iforest_store32(bytes + 12, n);
-	iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8,
+	iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8,
 								IFOREST_COUNTER_HEADER - 8 + n * IFOREST_COUNTER_ROW));
 }
 
@@ -76,10 +76,10 @@ bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned 
 {
 	return n_bytes == IFOREST_COUNTER_HEADER + (size_t)n * IFOREST_COUNTER_ROW && iforest_load32(bytes) == MAGIC &&
 	       iforest_load32(bytes + 8) == VERSION && iforest_load32(bytes + 12) == n &&
-	       iforest_load32(bytes + 4) == (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8);
+	       iforest_load32(bytes + 4) == (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8);
 }
 
-static void read_sum(const uint8_t *bytes, enum iforest_value_kind kind, iforest_int128 *sum, double *real)
+static void read_sum(const uint8_t *bytes, enum iforest_value_type kind, iforest_int128 *sum, double *real)
 {
 	union iforest_number number = { .integer = iforest_load_int64(bytes) };
 
@@ -90,7 +90,7 @@ static void read_sum(const uint8_t *bytes, enum iforest_value_kind kind, iforest
 }
 
 /* Sums that the samples cannot have would overflow where they are added up. */
-static bool is_possible(const struct iforest_counter *samples, enum iforest_value_kind kind, int64_t first_time)
+static bool is_possible(const struct iforest_counter *samples, enum iforest_value_type kind, int64_t first_time)
 {
 	iforest_int128 most, most_increase;
 
@@ -103,11 +103,11 @@ static bool is_possible(const struct iforest_counter *samples, enum iforest_valu
 					   samples->increase <= most_increase && samples->increase >= -most_increase);
 }
 
-bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_fields *fields,
+bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_node_schema *fields,
 			      unsigned value, struct iforest_counter_row *row)
 {
 	const uint8_t *bytes = table + IFOREST_COUNTER_HEADER + i * IFOREST_COUNTER_ROW;
-	enum iforest_value_kind kind = (enum iforest_value_kind)fields->kinds[value];
+	enum iforest_value_type kind = (enum iforest_value_type)fields->kinds[value];
 	struct iforest_counter *samples = &row->piece.samples;
 
 	*row = (struct iforest_counter_row){ .first_time = iforest_load_int64(bytes + FIRST_TIME),
@@ -136,23 +136,23 @@ bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *n
 
 struct keeper {
 	struct iforest_cursor *cursor;
-	const struct iforest_shelf *shelf;
+	const struct iforest_sidecar *shelf;
 	unsigned value;
 };
 
-static enum iforest_value_kind kind_of(const struct keeper *keeper)
+static enum iforest_value_type kind_of(const struct keeper *keeper)
 {
-	return (enum iforest_value_kind)keeper->cursor->manifest->fields.kinds[keeper->value];
+	return (enum iforest_value_type)keeper->cursor->manifest->fields.kinds[keeper->value];
 }
 
 /* Unnoticed, times that fall could add up to more than there is. */
 static enum iforest_status out_of_order(const struct keeper *keeper, unsigned level, uint64_t number)
 {
-	return iforest_cursor_blame(keeper->cursor, IFOREST_CORRUPT, "entries are out of order", level, number);
+	return iforest_cursor_report_corrupt(keeper->cursor, IFOREST_CORRUPT, "entries are out of order", level, number);
 }
 
 /* into + from, the rows of nodes that follow each other; false where they do not. */
-static bool join_rows(struct iforest_counter_row *into, enum iforest_value_kind kind, const struct iforest_counter_row *from,
+static bool join_rows(struct iforest_counter_row *into, enum iforest_value_type kind, const struct iforest_counter_row *from,
 		      bool is_first)
 {
 	if (!is_first && from->first_time < into->last_time)
@@ -166,7 +166,7 @@ static bool join_rows(struct iforest_counter_row *into, enum iforest_value_kind 
 static enum iforest_status add_block(const struct keeper *keeper, unsigned b, struct iforest_counter_row *row, bool *is_first)
 {
 	struct iforest_block_reader *reader = &keeper->cursor->reader;
-	const struct iforest_fields *fields = &keeper->cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &keeper->cursor->manifest->fields;
 	const struct iforest_block *block = &reader->block;
 	unsigned d = fields->duration_value, v = keeper->value;
 	enum iforest_status status;
@@ -184,7 +184,7 @@ static enum iforest_status add_block(const struct keeper *keeper, unsigned b, st
 	if (!status && d != IFOREST_NO_VALUE)
 		status = iforest_block_need(reader, IFOREST_VALUES + d);
 	if (status)
-		return iforest_cursor_blame_leaf(keeper->cursor, status);
+		return iforest_cursor_report_leaf(keeper->cursor, status);
 	for (; live; live &= live - 1) {
 		unsigned i = iforest_trailing_zeros(live);
 		bool has_duration = d != IFOREST_NO_VALUE && block->present[d] >> i & 1;
@@ -210,9 +210,9 @@ static enum iforest_status count_leaf(const struct keeper *keeper, uint64_t numb
 	bool is_first = true;
 
 	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 					    number / cursor->manifest->fanout);
-	status = iforest_cursor_hold(cursor, 0, number);
+	status = iforest_cursor_pin(cursor, 0, number);
 	for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)
 		status = add_block(keeper, b, row, &is_first);
 	return status;
@@ -253,8 +253,8 @@ static enum iforest_status make_table(const struct keeper *keeper, unsigned leve
 static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *table, size_t n_bytes,
 		   struct iforest_counter_row *sum)
 {
-	const struct iforest_held_page *held = &keeper->cursor->path[level - 1];
-	const struct iforest_fields *fields = &keeper->cursor->manifest->fields;
+	const struct iforest_pinned_page *held = &keeper->cursor->path[level - 1];
+	const struct iforest_node_schema *fields = &keeper->cursor->manifest->fields;
 	bool is_first = true, is_sound = iforest_counter_table_check(table, n_bytes, held->header.n_items);
 
 	for (unsigned k = 0; is_sound && k < held->header.n_items; k++) {
@@ -277,10 +277,10 @@ static enum iforest_status keep_node(const struct keeper *keeper, unsigned level
 				     struct iforest_counter_row *sum)
 {
 	const struct iforest_alloc *alloc = keeper->cursor->store->alloc;
-	const struct iforest_shelf *shelf = keeper->shelf;
-	struct iforest_shelf_name name = { .run_id = keeper->cursor->run->place.run_id, .level = level, .number = i,
+	const struct iforest_sidecar *shelf = keeper->shelf;
+	struct iforest_sidecar_name name = { .run_id = keeper->cursor->run->place.run_id, .level = level, .number = i,
 					   .value = keeper->value, .n_dead = iforest_node_dead(node) };
-	enum iforest_status status = iforest_cursor_hold(keeper->cursor, level - 1, i);
+	enum iforest_status status = iforest_cursor_pin(keeper->cursor, level - 1, i);
 	unsigned n = status ? 0 : keeper->cursor->path[level - 1].header.n_items;
 	uint8_t *table = NULL;
 	size_t n_bytes;
@@ -321,7 +321,7 @@ static enum iforest_status count_node(const struct keeper *keeper, unsigned leve
 }
 
 enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const struct iforest_manifest *manifest,
-					      const struct iforest_run *run, unsigned value, const struct iforest_shelf *shelf)
+					      const struct iforest_run *run, unsigned value, const struct iforest_sidecar *shelf)
 {
 	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
 	struct keeper keeper = { .cursor = cursor, .shelf = shelf, .value = value };
@@ -341,26 +341,26 @@ enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const
 
 enum { N_TABLES = (IFOREST_MAX_LEVELS + 2) * IFOREST_MAX_VALUES };
 
-enum iforest_status iforest_counting_start(struct iforest_counting *counting, uint32_t wanted,
+enum iforest_status iforest_counter_scan_start(struct iforest_counter_scan *counting, uint32_t wanted,
 					   const struct iforest_filter *filter, struct iforest_store *store,
 					   const struct iforest_manifest *manifest,
 					   struct iforest_store *joined, const struct iforest_manifest *joined_manifest)
 {
-	enum iforest_status status = iforest_walk_init(&counting->walk, store, manifest);
+	enum iforest_status status = iforest_iterator_init(&counting->walk, store, manifest);
 
 	counting->has_walk = !status;
 	counting->store = store;
 	counting->fields = &manifest->fields;
 	counting->filter = filter;
 	counting->wanted = wanted;
-	return status ? status : iforest_walk_join(&counting->walk, joined, joined_manifest);
+	return status ? status : iforest_iterator_join(&counting->walk, joined, joined_manifest);
 }
 
-void iforest_counting_release(struct iforest_counting *counting)
+void iforest_counter_scan_release(struct iforest_counter_scan *counting)
 {
 	if (!counting->has_walk)
 		return;
-	iforest_walk_release(&counting->walk);
+	iforest_iterator_release(&counting->walk);
 	for (unsigned t = 0; counting->tables && t < N_TABLES; t++)
 		iforest_release(counting->store->alloc, counting->tables[t].bytes);
 	iforest_release(counting->store->alloc, counting->tables);
@@ -371,11 +371,11 @@ void iforest_counting_release(struct iforest_counting *counting)
 /* ---- nodes ---- */
 
 /* The table of the node above those of a page that is held; NULL where there is none. */
-static enum iforest_status find_table(struct iforest_counting *counting, struct iforest_cursor *cursor,
-				      const struct iforest_shelf_name *name, const uint8_t **bytes)
+static enum iforest_status find_table(struct iforest_counter_scan *counting, struct iforest_cursor *cursor,
+				      const struct iforest_sidecar_name *name, const uint8_t **bytes)
 {
-	struct iforest_counting_table *table = &counting->tables[name->level * IFOREST_MAX_VALUES + name->value];
-	const struct iforest_held_page *held = &cursor->path[name->level - 1];
+	struct iforest_counter_scan_table *table = &counting->tables[name->level * IFOREST_MAX_VALUES + name->value];
+	const struct iforest_pinned_page *held = &cursor->path[name->level - 1];
 	const struct iforest_alloc *alloc = counting->store->alloc;
 	enum iforest_status status;
 	size_t n_bytes;
@@ -397,7 +397,7 @@ static enum iforest_status find_table(struct iforest_counting *counting, struct 
 	if (status)
 		return status;
 	if (found && !iforest_counter_table_check(table->bytes, n_bytes, held->header.n_items))
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, name->level - 1, name->number);
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, name->level - 1, name->number);
 	table->name = *name;
 	*bytes = table->bytes;
 	return IFOREST_OK;
@@ -407,9 +407,9 @@ static enum iforest_status find_table(struct iforest_counting *counting, struct 
 static enum iforest_status take_node(void *context, struct iforest_cursor *cursor, unsigned level, uint64_t i,
 				     const uint8_t *node, bool *taken)
 {
-	struct iforest_counting *counting = context;
+	struct iforest_counter_scan *counting = context;
 	uint32_t fanout = cursor->manifest->fanout;
-	struct iforest_shelf_name name = { .run_id = cursor->run->place.run_id, .level = level + 1, .number = i / fanout };
+	struct iforest_sidecar_name name = { .run_id = cursor->run->place.run_id, .level = level + 1, .number = i / fanout };
 	const uint8_t *parent, *table;
 	enum iforest_status status = IFOREST_OK;
 
@@ -426,13 +426,13 @@ static enum iforest_status take_node(void *context, struct iforest_cursor *curso
 		*taken = !status && table;
 		if (*taken && !iforest_counter_row_read(table, (unsigned)(i % fanout), node, counting->fields, v,
 							&counting->ahead_node[v]))
-			status = iforest_cursor_blame(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, level, i / fanout);
+			status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, level, i / fanout);
 	}
 	counting->ahead_rows = iforest_node_rows(node);
 	return status;
 }
 
-enum iforest_status iforest_counting_use(struct iforest_counting *counting, const struct iforest_shelf *shelf, uint32_t kept)
+enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *counting, const struct iforest_sidecar *shelf, uint32_t kept)
 {
 	if (!kept || (counting->wanted & ~kept))
 		return IFOREST_OK;
@@ -449,18 +449,18 @@ enum iforest_status iforest_counting_use(struct iforest_counting *counting, cons
 /* ---- samples ---- */
 
 /* The last row before t0, of those with a value where the question says so. */
-static enum iforest_status find_before(struct iforest_counting *counting, uint64_t series, int64_t t0,
-				       struct iforest_walk_question *question, struct iforest_entry *entry, bool *found)
+static enum iforest_status find_before(struct iforest_counter_scan *counting, uint64_t series, int64_t t0,
+				       struct iforest_iterator_question *question, struct iforest_entry *entry, bool *found)
 {
 	question->from = iforest_key_at(series, INT64_MIN);
 	question->to = iforest_key_at(series, t0);
 	question->descends = true;
 	question->filter = counting->filter;
-	iforest_walk_start(&counting->walk, question);
-	return iforest_walk_next(&counting->walk, entry, found);
+	iforest_iterator_start(&counting->walk, question);
+	return iforest_iterator_next(&counting->walk, entry, found);
 }
 
-static int64_t until_of(const struct iforest_counting *counting, const struct iforest_entry *entry)
+static int64_t until_of(const struct iforest_counter_scan *counting, const struct iforest_entry *entry)
 {
 	unsigned d = counting->fields->duration_value;
 	bool has_duration = d != IFOREST_NO_VALUE && entry->present >> d & 1;
@@ -470,16 +470,16 @@ static int64_t until_of(const struct iforest_counting *counting, const struct if
 }
 
 /* The columns to read, durations among them. */
-static uint32_t with_durations(const struct iforest_counting *counting, uint32_t values)
+static uint32_t with_durations(const struct iforest_counter_scan *counting, uint32_t values)
 {
 	unsigned v = counting->fields->duration_value;
 
 	return values && v != IFOREST_NO_VALUE ? values | 1u << v : values;
 }
 
-static enum iforest_status carry_in(struct iforest_counting *counting, uint64_t series, int64_t t0, unsigned v)
+static enum iforest_status carry_in(struct iforest_counter_scan *counting, uint64_t series, int64_t t0, unsigned v)
 {
-	struct iforest_walk_question question = { .match = { .values = 1u << v }, .values = with_durations(counting, 1u << v) };
+	struct iforest_iterator_question question = { .match = { .values = 1u << v }, .values = with_durations(counting, 1u << v) };
 	struct iforest_counter *counter = &counting->values[v];
 	struct iforest_entry entry;
 	enum iforest_status status;
@@ -499,22 +499,22 @@ static enum iforest_status carry_in(struct iforest_counting *counting, uint64_t 
 	return status;
 }
 
-static enum iforest_status look_ahead(struct iforest_counting *counting)
+static enum iforest_status look_ahead(struct iforest_counter_scan *counting)
 {
-	enum iforest_status status = iforest_walk_next(&counting->walk, &counting->ahead, &counting->has_ahead);
+	enum iforest_status status = iforest_iterator_next(&counting->walk, &counting->ahead, &counting->has_ahead);
 	int64_t end;
 
-	counting->ahead_is_node = !status && counting->has_ahead && iforest_walk_gave_node(&counting->walk, &end);
+	counting->ahead_is_node = !status && counting->has_ahead && iforest_iterator_gave_node(&counting->walk, &end);
 	return status;
 }
 
-enum iforest_status iforest_counting_turn(struct iforest_counting *counting, uint64_t series, int64_t t0, int64_t t1)
+enum iforest_status iforest_counter_scan_turn(struct iforest_counter_scan *counting, uint64_t series, int64_t t0, int64_t t1)
 {
-	struct iforest_walk_question question = { .from = iforest_key_at(series, t0),
+	struct iforest_iterator_question question = { .from = iforest_key_at(series, t0),
 						  .to = iforest_key_at(series, t1),
 						  .filter = counting->filter,
 						  .values = with_durations(counting, counting->wanted) };
-	struct iforest_walk_question any = { .values = 0 };
+	struct iforest_iterator_question any = { .values = 0 };
 	enum iforest_status status;
 
 	question.taker = counting->shelf ? &counting->taker : NULL;
@@ -526,11 +526,11 @@ enum iforest_status iforest_counting_turn(struct iforest_counting *counting, uin
 			status = carry_in(counting, series, t0, v);
 	if (status)
 		return status;
-	iforest_walk_start(&counting->walk, &question);
+	iforest_iterator_start(&counting->walk, &question);
 	return look_ahead(counting);
 }
 
-static void add_sample(struct iforest_counting *counting, struct iforest_aggregate *aggregate)
+static void add_sample(struct iforest_counter_scan *counting, struct iforest_aggregate *aggregate)
 {
 	const struct iforest_entry *entry = &counting->ahead;
 	int64_t until = until_of(counting, entry);
@@ -540,11 +540,11 @@ static void add_sample(struct iforest_counting *counting, struct iforest_aggrega
 	iforest_aggregate_add_time(aggregate, entry->key.time);
 	for (unsigned v = 0; v < counting->fields->n_values; v++)
 		if (counting->wanted & entry->present & 1u << v)
-			iforest_counter_add(&counting->values[v], (enum iforest_value_kind)counting->fields->kinds[v],
+			iforest_counter_add(&counting->values[v], (enum iforest_value_type)counting->fields->kinds[v],
 					    entry->key.time, entry->values[v], until);
 }
 
-static void add_node(struct iforest_counting *counting, struct iforest_aggregate *aggregate)
+static void add_node(struct iforest_counter_scan *counting, struct iforest_aggregate *aggregate)
 {
 	const struct iforest_counter_row *any = &counting->ahead_node[iforest_trailing_zeros(counting->asked)];
 
@@ -554,11 +554,11 @@ static void add_node(struct iforest_counting *counting, struct iforest_aggregate
 	iforest_aggregate_add_time(aggregate, any->last_time);
 	for (unsigned v = 0; v < counting->fields->n_values; v++)
 		if (counting->wanted >> v & 1)
-			iforest_counter_add_piece(&counting->values[v], (enum iforest_value_kind)counting->fields->kinds[v],
+			iforest_counter_add_piece(&counting->values[v], (enum iforest_value_type)counting->fields->kinds[v],
 						  &counting->ahead_node[v].piece);
 }
 
-enum iforest_status iforest_counting_bucket(struct iforest_counting *counting, int64_t start, int64_t end,
+enum iforest_status iforest_counter_scan_bucket(struct iforest_counter_scan *counting, int64_t start, int64_t end,
 					    struct iforest_aggregate *aggregate, bool *found)
 {
 	unsigned n_values = counting->fields->n_values;
@@ -566,7 +566,7 @@ enum iforest_status iforest_counting_bucket(struct iforest_counting *counting, i
 	enum iforest_status status = IFOREST_OK;
 
 	iforest_aggregate_clear(aggregate, n_values);
-	iforest_walk_stretch(&counting->walk, &stretch_end);
+	iforest_iterator_stretch(&counting->walk, &stretch_end);
 	counting->width = (uint64_t)end - (uint64_t)start;
 	for (unsigned v = 0; v < n_values; v++)
 		iforest_counter_open(&counting->values[v], start);
@@ -578,7 +578,7 @@ enum iforest_status iforest_counting_bucket(struct iforest_counting *counting, i
 		status = look_ahead(counting);
 	}
 	for (unsigned v = 0; v < n_values; v++)
-		iforest_counter_close(&counting->values[v], (enum iforest_value_kind)counting->fields->kinds[v], end);
+		iforest_counter_close(&counting->values[v], (enum iforest_value_type)counting->fields->kinds[v], end);
 	counting->has_begun = counting->has_begun || aggregate->n_rows > 0;
 	*found = counting->has_begun;
 	return status;

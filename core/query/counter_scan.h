@@ -42,7 +42,7 @@ struct iforest_counter_row {
  * Cost      nothing is read under a node of which the table is there; each leaf page under any other once.
  * Errors    as iforest_cursor_seek(), those of the shelf; IFOREST_NO_MEMORY. */
 enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const struct iforest_manifest *manifest,
-					      const struct iforest_run *run, unsigned value, const struct iforest_shelf *shelf);
+					      const struct iforest_run *run, unsigned value, const struct iforest_sidecar *shelf);
 
 /* Can there be a row of the node? */
 bool iforest_node_is_counted(const uint8_t *node);
@@ -52,25 +52,25 @@ bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned 
 
 /* Row i of a table that has been checked, which is that of the node. False: it is not what such a node can have.
  * Requires  iforest_node_is_counted(). */
-bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_fields *fields,
+bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_node_schema *fields,
 			      unsigned value, struct iforest_counter_row *row);
 
 /* To when a sample holds by its own duration, or end; one without any, of an unknown one or unfinished, till the next. */
-int64_t iforest_sample_until(const struct iforest_fields *fields, int64_t time, bool has_duration, int64_t duration);
+int64_t iforest_sample_until(const struct iforest_node_schema *fields, int64_t time, bool has_duration, int64_t duration);
 
 /* ---- The scan, bucket by bucket ---- */
 
 /* A table that was looked for, kept for the nodes beside the one that was asked for. */
-struct iforest_counting_table {
-	struct iforest_shelf_name name;      /* level 0: none was looked for yet */
+struct iforest_counter_scan_table {
+	struct iforest_sidecar_name name;      /* level 0: none was looked for yet */
 	uint8_t *bytes;                      /* NULL: there is none */
 };
 
-struct iforest_counting {
-	struct iforest_walk walk;
+struct iforest_counter_scan {
+	struct iforest_iterator walk;
 	bool has_walk;
 	struct iforest_store *store;
-	const struct iforest_fields *fields;
+	const struct iforest_node_schema *fields;
 	const struct iforest_filter *filter;
 	uint32_t wanted;                     /* bit v: of value column v */
 	struct iforest_entry ahead;          /* the first sample or node that no bucket has taken yet, if has_ahead */
@@ -79,10 +79,10 @@ struct iforest_counting {
 	struct iforest_key window_end;
 
 	/* nodes by what is kept of them */
-	const struct iforest_shelf *shelf;   /* NULL: nothing is */
+	const struct iforest_sidecar *shelf;   /* NULL: nothing is */
 	uint32_t asked;                      /* value columns of which it is asked for: at least one, for times */
 	struct iforest_node_taker taker;
-	struct iforest_counting_table *tables; /* one a level and value column */
+	struct iforest_counter_scan_table *tables; /* one a level and value column */
 	bool ahead_is_node;
 	uint64_t ahead_rows;                 /* of it: live entries, and what those of `asked` add */
 	struct iforest_counter_row ahead_node[IFOREST_MAX_VALUES];
@@ -94,29 +94,29 @@ struct iforest_counting {
 };
 
 /* Counts the value columns of `wanted`, over the runs of an index and those of what is pending; the filter (NULL: none) is that
- * of the former. Ends with iforest_counting_release(), which does nothing where memory is all zero.
+ * of the former. Ends with iforest_counter_scan_release(), which does nothing where memory is all zero.
  * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status iforest_counting_start(struct iforest_counting *counting, uint32_t wanted,
+enum iforest_status iforest_counter_scan_start(struct iforest_counter_scan *counting, uint32_t wanted,
 					   const struct iforest_filter *filter, struct iforest_store *store,
 					   const struct iforest_manifest *manifest,
 					   struct iforest_store *joined, const struct iforest_manifest *joined_manifest);
-void iforest_counting_release(struct iforest_counting *counting);
+void iforest_counter_scan_release(struct iforest_counter_scan *counting);
 
 /* Has nodes of the index's runs taken from a shelf that keeps those of the value columns of `kept`; does nothing where these
  * are not all that are wanted. After the start; the counting and the shelf must stay in place.
  * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status iforest_counting_use(struct iforest_counting *counting, const struct iforest_shelf *shelf, uint32_t kept);
+enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *counting, const struct iforest_sidecar *shelf, uint32_t kept);
 
 /* Turns to the samples of a series in [t0, t1), and finds the values that are carried in.
  * Cost    O(log N) a run and value column.
- * Errors  as iforest_walk_next(). */
-enum iforest_status iforest_counting_turn(struct iforest_counting *counting, uint64_t series, int64_t t0, int64_t t1);
+ * Errors  as iforest_iterator_next(). */
+enum iforest_status iforest_counter_scan_turn(struct iforest_counter_scan *counting, uint64_t series, int64_t t0, int64_t t1);
 
 /* The next bucket [start, end) of the window, start < end, with its rows and their times in the aggregate. *found is false
  * where the series begins later.
  * Cost    as above; without a shelf linear in its samples.
- * Errors  as iforest_walk_next(), those of the shelf; IFOREST_CORRUPT also where what is kept is not that of its node. */
-enum iforest_status iforest_counting_bucket(struct iforest_counting *counting, int64_t start, int64_t end,
+ * Errors  as iforest_iterator_next(), those of the shelf; IFOREST_CORRUPT also where what is kept is not that of its node. */
+enum iforest_status iforest_counter_scan_bucket(struct iforest_counter_scan *counting, int64_t start, int64_t end,
 					    struct iforest_aggregate *aggregate, bool *found);
 
 #endif

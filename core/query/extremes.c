@@ -8,17 +8,17 @@
 static bool cursor_holds(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
 			  const struct iforest_key *to);
 
-/* iforest_cursor_extremes() of the leaf page that is held. */
+/* iforest_extremes_of_range() of the leaf page that is held. */
 static enum iforest_status cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
-						    const struct iforest_key *to, const struct iforest_wanted *wanted,
+						    const struct iforest_key *to, const struct iforest_request *wanted,
 						    struct iforest_aggregate *aggregate, bool *is_narrow);
 
 /* Is it one greatest value that is wanted, of a range of times of one series, without a filter, and the column one of which
- * pages may have peaks? Then the other is iforest_cursor_extremes() in a fraction of its instructions. */
+ * pages may have peaks? Then the other is iforest_extremes_of_range() in a fraction of its instructions. */
 static bool cursor_has_greatest(const struct iforest_cursor *cursor, const struct iforest_key *from,
-				 const struct iforest_key *to, const struct iforest_wanted *wanted);
+				 const struct iforest_key *to, const struct iforest_request *wanted);
 static enum iforest_status cursor_greatest(struct iforest_cursor *cursor, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_wanted *wanted,
+					    const struct iforest_key *to, const struct iforest_request *wanted,
 					    struct iforest_aggregate *aggregate, bool *is_narrow);
 
 /* Nodes of a page that a bound cuts, and leaf pages. There are two, except on forged pages. */
@@ -27,16 +27,16 @@ enum { IFOREST_MOST_CUT = 2 };
 /* A node whose greatest value lies outside the range, or may. */
 struct iforest_greatest_cut {
 	uint64_t number;
-	struct iforest_row greatest;
+	struct iforest_extreme greatest;
 };
 
 /* What is looked for: the greatest value v in [from, to), times of one series. */
 struct iforest_greatest_search {
 	struct iforest_cursor *cursor;
 	const struct iforest_key *from, *to;
-	const struct iforest_wanted *wanted;
+	const struct iforest_request *wanted;
 	struct iforest_aggregate *aggregate;
-	struct iforest_row *best;      /* so far, in the aggregate */
+	struct iforest_extreme *best;      /* so far, in the aggregate */
 	unsigned v;
 	struct iforest_greatest_cut leaves[IFOREST_MOST_CUT]; /* left to the end, when most is known */
 	unsigned n_leaves;
@@ -52,7 +52,7 @@ static inline bool iforest_greatest_has_time(const struct iforest_greatest_searc
 static enum iforest_status greatest_of_leaf(struct iforest_greatest_search *search, uint64_t number);
 
 /* The same of the leaf page that is held, by the peaks that it has. */
-static enum iforest_status greatest_of_peaks(struct iforest_greatest_search *search, const struct iforest_page_peaks *peaks);
+static enum iforest_status greatest_of_peaks(struct iforest_greatest_search *search, const struct iforest_page_maxima *peaks);
 
 /* A leaf page that a bound cuts, and its node. There are two, except on forged pages. */
 enum { MOST_CUT = 2 };
@@ -66,7 +66,7 @@ struct cut_leaf {
 struct hunt {
 	struct iforest_cursor *cursor;
 	const struct iforest_key *from, *to;
-	const struct iforest_wanted *wanted;
+	const struct iforest_request *wanted;
 	struct iforest_aggregate *aggregate;
 	struct cut_leaf *cut;     /* left to the end, when most is known */
 	unsigned n_cut;
@@ -74,7 +74,7 @@ struct hunt {
 	const struct iforest_filter *remaining; /* NULL, or the filter where it keeps what is left of pages */
 };
 
-static bool is_in_range(const struct hunt *hunt, uint64_t series, const struct iforest_row *row)
+static bool is_in_range(const struct hunt *hunt, uint64_t series, const struct iforest_extreme *row)
 {
 	struct iforest_key key = { .series = series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->ref };
 
@@ -90,28 +90,28 @@ struct judged {
 };
 
 /* How the node's extreme stands to the best, as its value alone shows: greater than 0 is better. */
-static inline int order_of(const struct iforest_fields *fields, const uint8_t *bytes, unsigned v, int sign,
-			   const struct iforest_row *best)
+static inline int order_of(const struct iforest_node_schema *fields, const uint8_t *bytes, unsigned v, int sign,
+			   const struct iforest_extreme *best)
 {
 	if (!best->is_set)
 		return 1;
 	return sign * iforest_number_compare(iforest_node_extreme_value(bytes, fields, v, sign), best->value,
-					     (enum iforest_value_kind)fields->kinds[v]);
+					     (enum iforest_value_type)fields->kinds[v]);
 }
 
 /* Takes the node's best, if it is better than the best so far and is known to lie in the range. *open: it is better, and is
  * not. */
-static void offer_extreme(struct hunt *hunt, const struct judged *node, unsigned v, int sign, struct iforest_row *best,
+static void offer_extreme(struct hunt *hunt, const struct judged *node, unsigned v, int sign, struct iforest_extreme *best,
 			  bool *open)
 {
-	const struct iforest_fields *fields = &hunt->cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &hunt->cursor->manifest->fields;
 	int order = order_of(fields, node->bytes, v, sign, best);
-	struct iforest_row row;
+	struct iforest_extreme row;
 
 	if (order < 0)
 		return;
 	row = iforest_node_extreme(node->bytes, fields, v, sign);
-	if (!row.is_set || (order == 0 && iforest_row_compare(&row, best) >= 0))
+	if (!row.is_set || (order == 0 && iforest_extreme_compare(&row, best) >= 0))
 		return;
 	if (!node->all_count || !(node->is_inside || (node->is_of_series && is_in_range(hunt, hunt->from->series, &row)))) {
 		*open = true;
@@ -125,15 +125,15 @@ static void offer_extreme(struct hunt *hunt, const struct judged *node, unsigned
  * be looked at. */
 static bool look_at_node(struct hunt *hunt, const uint8_t *bytes, bool is_inside, bool is_left)
 {
-	const struct iforest_wanted *wanted = hunt->wanted;
+	const struct iforest_request *wanted = hunt->wanted;
 	struct iforest_aggregate *aggregate = hunt->aggregate;
 	const struct iforest_filter *filter = wanted->filter;
-	enum iforest_verdict verdict = iforest_node_rows(bytes) == 0 ? IFOREST_NONE :
-				       filter && !is_left ? filter->of_node(filter->context, bytes) : IFOREST_ALL;
-	struct judged node = { .bytes = bytes, .is_inside = is_inside, .all_count = verdict == IFOREST_ALL };
+	enum iforest_filter_class verdict = iforest_node_rows(bytes) == 0 ? IFOREST_COUNTS_NONE :
+				       filter && !is_left ? filter->of_node(filter->context, bytes) : IFOREST_COUNTS_ALL;
+	struct judged node = { .bytes = bytes, .is_inside = is_inside, .all_count = verdict == IFOREST_COUNTS_ALL };
 	bool open = false;
 
-	if (verdict == IFOREST_NONE)
+	if (verdict == IFOREST_COUNTS_NONE)
 		return false;
 	node.is_of_series = is_inside || (iforest_node_first(bytes).series == hunt->from->series &&
 					  iforest_node_last(bytes).series == hunt->from->series);
@@ -175,7 +175,7 @@ static enum iforest_status search_block(struct hunt *hunt, unsigned block, bool 
 	hunt->is_narrow = from > 0 && to < reader->block.n;
 	if (!status && may && from < to)
 		status = iforest_block_fold(reader, from, to, hunt->wanted, hunt->aggregate, &counted);
-	return iforest_cursor_blame_leaf(cursor, status);
+	return iforest_cursor_report_leaf(cursor, status);
 }
 
 /* Whole blocks of the page that is held first, then those that are cut, the last one at the end: with it the next range
@@ -205,18 +205,18 @@ static enum iforest_status search_blocks(struct hunt *hunt)
 static enum iforest_status search_leaf(struct hunt *hunt, const uint8_t *node, uint64_t number)
 {
 	struct iforest_cursor *cursor = hunt->cursor;
-	const struct iforest_wanted *asked = hunt->wanted;
-	struct iforest_wanted without = *asked;
+	const struct iforest_request *asked = hunt->wanted;
+	struct iforest_request without = *asked;
 	bool known = false;
 	enum iforest_status status = IFOREST_OK;
 
 	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 					    number / cursor->manifest->fanout);
 	if (hunt->remaining)
-		status = iforest_cursor_leaf_remainder(cursor, number, hunt->remaining, &node, &known);
+		status = iforest_filtered_leaf(cursor, number, hunt->remaining, &node, &known);
 	if (!status)
-		status = iforest_cursor_hold(cursor, 0, number);
+		status = iforest_cursor_pin(cursor, 0, number);
 	if (known) {
 		without.filter = NULL;
 		hunt->wanted = &without;
@@ -265,7 +265,7 @@ static enum iforest_status open_or_note_leaf(struct hunt *hunt, const uint8_t *n
 static bool look_at_known(struct hunt *hunt, unsigned level, unsigned k, const uint8_t *bytes, bool is_inside)
 {
 	const uint8_t *left =
-		hunt->remaining ? iforest_cursor_known_remainder(hunt->cursor, level, k, hunt->remaining) : NULL;
+		hunt->remaining ? iforest_filtered_node_if_known(hunt->cursor, level, k, hunt->remaining) : NULL;
 
 	return look_at_node(hunt, left ? left : bytes, is_inside, left);
 }
@@ -274,7 +274,7 @@ static bool look_at_known(struct hunt *hunt, unsigned level, unsigned k, const u
 static enum iforest_status find_left(struct hunt *hunt, uint64_t number, const uint8_t **node)
 {
 	const uint8_t *left = *node;
-	enum iforest_status status = iforest_cursor_remainder(hunt->cursor, 1, number, hunt->remaining, &left);
+	enum iforest_status status = iforest_filtered_node(hunt->cursor, 1, number, hunt->remaining, &left);
 
 	if (left)
 		look_at_node(hunt, left, true, true);
@@ -286,7 +286,7 @@ static enum iforest_status find_left(struct hunt *hunt, uint64_t number, const u
 static enum iforest_status search_page(struct hunt *hunt, unsigned level, uint64_t number)
 {
 	struct iforest_cursor *cursor = hunt->cursor;
-	enum iforest_status status = iforest_cursor_hold(cursor, level, number);
+	enum iforest_status status = iforest_cursor_pin(cursor, level, number);
 	bool any_may_open = hunt->wanted->filter != NULL;
 	unsigned low, high;
 
@@ -353,7 +353,7 @@ static unsigned level_of(const struct iforest_cursor *cursor, const struct ifore
 }
 
 static enum iforest_status cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
-						    const struct iforest_key *to, const struct iforest_wanted *wanted,
+						    const struct iforest_key *to, const struct iforest_request *wanted,
 						    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .wanted = wanted, .aggregate = aggregate };
@@ -363,8 +363,8 @@ static enum iforest_status cursor_extremes_of_leaf(struct iforest_cursor *cursor
 	return status;
 }
 
-enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_wanted *wanted,
+enum iforest_status iforest_extremes_of_range(struct iforest_cursor *cursor, const struct iforest_key *from,
+					    const struct iforest_key *to, const struct iforest_request *wanted,
 					    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	struct cut_leaf cut[MOST_CUT];
@@ -428,7 +428,7 @@ static enum iforest_status search_cut_block(struct iforest_greatest_search *sear
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
 	const struct iforest_block *block = &reader->block;
-	struct iforest_row row = { .is_set = true };
+	struct iforest_extreme row = { .is_set = true };
 	enum iforest_status status;
 	unsigned at;
 
@@ -437,7 +437,7 @@ static enum iforest_status search_cut_block(struct iforest_greatest_search *sear
 	if (!status)
 		status = iforest_block_need(reader, IFOREST_VALUES + search->v);
 	if (status)
-		return iforest_cursor_blame_leaf(search->cursor, status);
+		return iforest_cursor_report_leaf(search->cursor, status);
 	at = greatest_entry(search, block);
 	if (at == block->n)
 		return IFOREST_OK;
@@ -447,12 +447,12 @@ static enum iforest_status search_cut_block(struct iforest_greatest_search *sear
 		return IFOREST_OK;
 	status = iforest_block_pick(reader, IFOREST_REFS, at, &row.ref);
 	if (!status)
-		iforest_row_max(search->best, &row, IFOREST_INT64);
-	return iforest_cursor_blame_leaf(search->cursor, status);
+		iforest_extreme_max(search->best, &row, IFOREST_INT64);
+	return iforest_cursor_report_leaf(search->cursor, status);
 }
 
 /* The block with which the range begins. */
-static unsigned first_block(const struct iforest_greatest_search *search, const struct iforest_page_peaks *peaks)
+static unsigned first_block(const struct iforest_greatest_search *search, const struct iforest_page_maxima *peaks)
 {
 	unsigned b = search->cursor->path[0].reached;
 
@@ -465,7 +465,7 @@ static unsigned first_block(const struct iforest_greatest_search *search, const 
 
 static inline void offer_peak(struct iforest_greatest_search *search, const struct iforest_peak *peak)
 {
-	struct iforest_row row = { .value.integer = peak->value, .time = peak->time, .ref = peak->ref, .is_set = true };
+	struct iforest_extreme row = { .value.integer = peak->value, .time = peak->time, .ref = peak->ref, .is_set = true };
 
 	search->aggregate->n_rows++;
 	if (!search->best->is_set || iforest_row_is_greater(&row, search->best))
@@ -486,7 +486,7 @@ static bool look_at_cut_block(struct iforest_greatest_search *search, const stru
 }
 
 /* Of blocks [from, to), which lie in the range, from < to: the greatest peak. Peaks are in the order of time. */
-static const struct iforest_peak *greatest_peak(const struct iforest_page_peaks *peaks, unsigned from, unsigned to)
+static const struct iforest_peak *greatest_peak(const struct iforest_page_maxima *peaks, unsigned from, unsigned to)
 {
 	const struct iforest_peak *greatest = &peaks->blocks[from];
 
@@ -495,7 +495,7 @@ static const struct iforest_peak *greatest_peak(const struct iforest_page_peaks 
 	return greatest;
 }
 
-static enum iforest_status open_cut_block(struct iforest_greatest_search *search, const struct iforest_page_peaks *peaks,
+static enum iforest_status open_cut_block(struct iforest_greatest_search *search, const struct iforest_page_maxima *peaks,
 					  unsigned b)
 {
 	if (search->aggregate->n_rows > 0 && search->best->is_set && peaks->blocks[b].value < search->best->value.integer)
@@ -505,7 +505,7 @@ static enum iforest_status open_cut_block(struct iforest_greatest_search *search
 
 /* By the peaks of the leaf page that is held: first those that lie in the range, then of the blocks with which it begins and
  * ends those that it cuts off from their peaks. The last one stays unpacked. */
-static enum iforest_status greatest_of_peaks(struct iforest_greatest_search *search, const struct iforest_page_peaks *peaks)
+static enum iforest_status greatest_of_peaks(struct iforest_greatest_search *search, const struct iforest_page_maxima *peaks)
 {
 	unsigned first = first_block(search, peaks), last = first;
 	bool is_first_open, is_last_open = false;
@@ -529,17 +529,17 @@ static enum iforest_status greatest_of_peaks(struct iforest_greatest_search *sea
 static enum iforest_status greatest_of_leaf(struct iforest_greatest_search *search, uint64_t number)
 {
 	struct iforest_cursor *cursor = search->cursor;
-	struct iforest_page_peaks *peaks;
+	struct iforest_page_maxima *peaks;
 	enum iforest_status status;
 
 	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 					    number / cursor->manifest->fanout);
-	status = iforest_cursor_hold(cursor, 0, number);
+	status = iforest_cursor_pin(cursor, 0, number);
 	if (status)
 		return status;
 	peaks = cursor->path[0].page.peaks;
-	if (!peaks || !iforest_leaf_has_peaks(&cursor->leaf, peaks))
+	if (!peaks || !iforest_leaf_has_maxima(&cursor->leaf, peaks))
 		return cursor_extremes_of_leaf(cursor, search->from, search->to, search->wanted, search->aggregate,
 						       &search->is_narrow);
 	return peaks->series == search->from->series ? greatest_of_peaks(search, peaks) : IFOREST_OK;
@@ -554,9 +554,9 @@ static inline bool is_of_series(const struct iforest_greatest_search *search, co
 }
 
 /* Can the row, or one that is less, be the greatest of the range? */
-static inline bool may_improve(const struct iforest_greatest_search *search, const struct iforest_row *row)
+static inline bool may_improve(const struct iforest_greatest_search *search, const struct iforest_extreme *row)
 {
-	const struct iforest_row *best = search->best;
+	const struct iforest_extreme *best = search->best;
 
 	if (search->aggregate->n_rows == 0)
 		return true;
@@ -565,8 +565,8 @@ static inline bool may_improve(const struct iforest_greatest_search *search, con
 
 static void take_whole(struct iforest_greatest_search *search, const uint8_t *node)
 {
-	const struct iforest_fields *fields = &search->cursor->manifest->fields;
-	struct iforest_row row;
+	const struct iforest_node_schema *fields = &search->cursor->manifest->fields;
+	struct iforest_extreme row;
 
 	search->cursor->n_nodes_folded++;
 	search->aggregate->n_rows += iforest_node_rows(node);
@@ -574,12 +574,12 @@ static void take_whole(struct iforest_greatest_search *search, const uint8_t *no
 	    iforest_node_extreme_value(node, fields, search->v, 1).integer < search->best->value.integer)
 		return;
 	row = iforest_node_extreme(node, fields, search->v, 1);
-	iforest_row_max(search->best, &row, IFOREST_INT64);
+	iforest_extreme_max(search->best, &row, IFOREST_INT64);
 }
 
 /* Takes the greatest value under a node that a bound cuts, if it lies in the range. Returns whether what is below has to be
  * looked at, and the value. */
-static bool look_at_cut(struct iforest_greatest_search *search, const uint8_t *node, struct iforest_row *greatest)
+static bool look_at_cut(struct iforest_greatest_search *search, const uint8_t *node, struct iforest_extreme *greatest)
 {
 	if (iforest_node_rows(node) == 0)
 		return false;
@@ -609,7 +609,7 @@ static bool is_cut(struct iforest_greatest_search *search, const uint8_t *node)
 
 /* Of the nodes [from, to) of a page, which lie in the range as wholes, takes the greatest value. They are in the order of
  * time. */
-static void take_greatest(struct iforest_greatest_search *search, const struct iforest_held_page *held, unsigned from,
+static void take_greatest(struct iforest_greatest_search *search, const struct iforest_pinned_page *held, unsigned from,
 			  unsigned to)
 {
 	const int64_t *values = held->page.peaks->nodes.values;
@@ -624,9 +624,9 @@ static void take_greatest(struct iforest_greatest_search *search, const struct i
 /* look_at_nodes() by the peaks of the page: only nodes that may have the answer are read. */
 static unsigned look_at_peaks(struct iforest_greatest_search *search, unsigned level, unsigned cut[IFOREST_MOST_CUT])
 {
-	const struct iforest_fields *fields = &search->cursor->manifest->fields;
-	struct iforest_held_page *held = &search->cursor->path[level];
-	const struct iforest_page_peaks *peaks = held->page.peaks;
+	const struct iforest_node_schema *fields = &search->cursor->manifest->fields;
+	struct iforest_pinned_page *held = &search->cursor->path[level];
+	const struct iforest_page_maxima *peaks = held->page.peaks;
 	const int64_t *first_times = peaks->nodes.first_times;
 	unsigned first = held->reached, last, ends[IFOREST_MOST_CUT], n_ends = 0, n_cut = 0;
 
@@ -656,7 +656,7 @@ static unsigned look_at_peaks(struct iforest_greatest_search *search, unsigned l
 static unsigned look_at_nodes(struct iforest_greatest_search *search, unsigned level, unsigned cut[IFOREST_MOST_CUT])
 {
 	struct iforest_cursor *cursor = search->cursor;
-	struct iforest_held_page *held = &cursor->path[level];
+	struct iforest_pinned_page *held = &cursor->path[level];
 	unsigned low = held->reached, n_cut = 0;
 
 	if (low > 0 && !iforest_cursor_begins_before(cursor, level, low, search->from, true))
@@ -679,10 +679,10 @@ static unsigned look_at_nodes(struct iforest_greatest_search *search, unsigned l
 
 static bool has_node_peaks(const struct iforest_cursor *cursor, unsigned level)
 {
-	const struct iforest_held_page *held = &cursor->path[level];
+	const struct iforest_pinned_page *held = &cursor->path[level];
 
 	return held->page.peaks &&
-	       iforest_node_page_has_peaks(held->page.bytes, &held->header, &cursor->manifest->fields, held->page.peaks);
+	       iforest_node_page_has_maxima(held->page.bytes, &held->header, &cursor->manifest->fields, held->page.peaks);
 }
 
 /* The next range begins where this one ends, as a rule: below that node. */
@@ -699,10 +699,10 @@ static void expect_below(const struct iforest_greatest_search *search, unsigned 
 static enum iforest_status search_page_maxima(struct iforest_greatest_search *search, unsigned level, uint64_t number)
 {
 	struct iforest_cursor *cursor = search->cursor;
-	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 	unsigned nodes[IFOREST_MOST_CUT], n, n_below = 0;
 	struct iforest_greatest_cut below[IFOREST_MOST_CUT];
-	enum iforest_status status = iforest_cursor_hold(cursor, level, number);
+	enum iforest_status status = iforest_cursor_pin(cursor, level, number);
 
 	if (status)
 		return status;
@@ -730,7 +730,7 @@ static enum iforest_status search_root_maximum(struct iforest_greatest_search *s
 {
 	const uint8_t *root = search->cursor->run->root;
 	struct iforest_key first = iforest_node_first(root), last = iforest_node_last(root);
-	struct iforest_row greatest;
+	struct iforest_extreme greatest;
 
 	if (iforest_key_compare(&last, search->from) < 0 || iforest_key_compare(&first, search->to) >= 0)
 		return IFOREST_OK;
@@ -747,10 +747,10 @@ static enum iforest_status search_root_maximum(struct iforest_greatest_search *s
  * with that. */
 static bool has_range(const struct iforest_greatest_search *search, unsigned level)
 {
-	const struct iforest_held_page *held = &search->cursor->path[level];
-	const struct iforest_page_peaks *peaks = held->page.peaks;
+	const struct iforest_pinned_page *held = &search->cursor->path[level];
+	const struct iforest_page_maxima *peaks = held->page.peaks;
 
-	if (!held->is_held || !peaks || !iforest_peaks_are_there(peaks))
+	if (!held->is_held || !peaks || !iforest_page_maxima_are_there(peaks))
 		return cursor_holds(search->cursor, level, search->from, search->to);
 	return peaks->series == search->from->series && peaks->nodes.first_times[0] < search->from->time &&
 	       peaks->last_time >= search->to->time;
@@ -766,9 +766,9 @@ static unsigned level_of_range(const struct iforest_greatest_search *search)
 }
 
 static bool cursor_has_greatest(const struct iforest_cursor *cursor, const struct iforest_key *from,
-				 const struct iforest_key *to, const struct iforest_wanted *wanted)
+				 const struct iforest_key *to, const struct iforest_request *wanted)
 {
-	unsigned v = iforest_peaks_value(&cursor->manifest->fields);
+	unsigned v = iforest_page_maxima_value(&cursor->manifest->fields);
 
 	return v != IFOREST_NO_VALUE && wanted->values == 1u << v && wanted->no_mins >> v & 1 && !(wanted->no_maxs >> v & 1) &&
 	       !wanted->filter && from->series == to->series && !from->time_is_null && !to->time_is_null &&
@@ -776,10 +776,10 @@ static bool cursor_has_greatest(const struct iforest_cursor *cursor, const struc
 }
 
 static enum iforest_status cursor_greatest(struct iforest_cursor *cursor, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_wanted *wanted,
+					    const struct iforest_key *to, const struct iforest_request *wanted,
 					    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
-	unsigned v = iforest_peaks_value(&cursor->manifest->fields), level;
+	unsigned v = iforest_page_maxima_value(&cursor->manifest->fields), level;
 	struct iforest_greatest_search search;
 	enum iforest_status status;
 

@@ -11,8 +11,8 @@
  * Requires  wanted->extremes_alone.
  * Cost      one page a level at each end of the range, and the lowest ones only where the best of a page that is cut lies
  *           outside. */
-enum iforest_status iforest_cursor_extremes(struct iforest_cursor *cursor, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_wanted *wanted,
+enum iforest_status iforest_extremes_of_range(struct iforest_cursor *cursor, const struct iforest_key *from,
+					    const struct iforest_key *to, const struct iforest_request *wanted,
 					    struct iforest_aggregate *aggregate, bool *is_narrow);
 
 #endif

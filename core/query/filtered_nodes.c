@@ -4,18 +4,18 @@
 
 #include "core/base/bits.h"
 
-void iforest_remainders_init(struct iforest_remainders *remainders, const struct iforest_alloc *alloc)
+void iforest_filtered_nodes_init(struct iforest_filtered_nodes *remainders, const struct iforest_alloc *alloc)
 {
-	*remainders = (struct iforest_remainders){ .alloc = alloc, .most_bytes = IFOREST_REMAINDER_BYTES };
+	*remainders = (struct iforest_filtered_nodes){ .alloc = alloc, .most_bytes = IFOREST_FILTERED_NODES_BYTES };
 }
 
-static void forget(struct iforest_remainders *remainders)
+static void forget(struct iforest_filtered_nodes *remainders)
 {
 	for (size_t b = 0; b < remainders->n_buckets; b++) {
-		struct iforest_remainder **link = &remainders->buckets[b];
+		struct iforest_filtered_page **link = &remainders->buckets[b];
 
 		while (*link) {
-			struct iforest_remainder *page = *link;
+			struct iforest_filtered_page *page = *link;
 
 			if (page->n_holds > 0) {
 				link = &page->next;
@@ -30,7 +30,7 @@ static void forget(struct iforest_remainders *remainders)
 	remainders->last = NULL;
 }
 
-void iforest_remainders_release(struct iforest_remainders *remainders)
+void iforest_filtered_nodes_release(struct iforest_filtered_nodes *remainders)
 {
 	forget(remainders);
 	iforest_release(remainders->alloc, remainders->buckets);
@@ -38,23 +38,23 @@ void iforest_remainders_release(struct iforest_remainders *remainders)
 	remainders->n_buckets = 0;
 }
 
-static struct iforest_remainder **bucket_of(const struct iforest_remainders *remainders, uint64_t run_id, unsigned level,
+static struct iforest_filtered_page **bucket_of(const struct iforest_filtered_nodes *remainders, uint64_t run_id, unsigned level,
 						 uint64_t number)
 {
 	/* run ids are random already */
 	return &remainders->buckets[(run_id + number + level * UINT64_C(0x9e3779b1)) & (remainders->n_buckets - 1)];
 }
 
-static bool is_of(const struct iforest_remainder *page, const struct iforest_place *place, unsigned level, uint64_t number)
+static bool is_of(const struct iforest_filtered_page *page, const struct iforest_place *place, unsigned level, uint64_t number)
 {
 	return page->number == number && page->level == level && page->run_id == place->run_id &&
 	       page->generation == place->generation;
 }
 
-struct iforest_remainder *iforest_remainders_find(struct iforest_remainders *remainders, const struct iforest_place *place,
+struct iforest_filtered_page *iforest_filtered_nodes_find(struct iforest_filtered_nodes *remainders, const struct iforest_place *place,
 						       unsigned level, uint64_t number)
 {
-	struct iforest_remainder *page = remainders->last;
+	struct iforest_filtered_page *page = remainders->last;
 
 	if (page && is_of(page, place, level, number))
 		return page;
@@ -69,10 +69,10 @@ struct iforest_remainder *iforest_remainders_find(struct iforest_remainders *rem
 enum { LEAST_BUCKETS = 64 };
 
 /* Twice as many buckets as before, and all pages in them. */
-static bool grow(struct iforest_remainders *remainders)
+static bool grow(struct iforest_filtered_nodes *remainders)
 {
 	size_t n_before = remainders->n_buckets, n_buckets = n_before ? 2 * n_before : LEAST_BUCKETS;
-	struct iforest_remainder **before = remainders->buckets,
+	struct iforest_filtered_page **before = remainders->buckets,
 				      **buckets = iforest_allocate(remainders->alloc, n_buckets * sizeof(void *));
 
 	if (!buckets)
@@ -83,7 +83,7 @@ static bool grow(struct iforest_remainders *remainders)
 	remainders->n_buckets = n_buckets;
 	for (size_t b = 0; b < n_before; b++)
 		while (before[b]) {
-			struct iforest_remainder *page = before[b],
+			struct iforest_filtered_page *page = before[b],
 						      **bucket = bucket_of(remainders, page->run_id, page->level, page->number);
 
 			before[b] = page->next;
@@ -94,13 +94,13 @@ static bool grow(struct iforest_remainders *remainders)
 	return true;
 }
 
-struct iforest_remainder *iforest_remainders_make(struct iforest_remainders *remainders, const struct iforest_place *place,
+struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtered_nodes *remainders, const struct iforest_place *place,
 						  unsigned level, uint64_t number, unsigned n_items,
-						  const struct iforest_fields *fields)
+						  const struct iforest_node_schema *fields)
 {
-	size_t n_head = sizeof(struct iforest_remainder) + (level > 0 ? n_items * sizeof(uint64_t) : 0);
+	size_t n_head = sizeof(struct iforest_filtered_page) + (level > 0 ? n_items * sizeof(uint64_t) : 0);
 	size_t n_bytes = n_head + n_items * (level > 0 ? fields->node_bytes : sizeof(struct iforest_block_gone));
-	struct iforest_remainder *page, **bucket;
+	struct iforest_filtered_page *page, **bucket;
 
 	if (remainders->n_bytes + n_bytes > remainders->most_bytes)
 		forget(remainders);
@@ -110,7 +110,7 @@ struct iforest_remainder *iforest_remainders_make(struct iforest_remainders *rem
 	if (!page)
 		return NULL;
 	bucket = bucket_of(remainders, place->run_id, level, number);
-	*page = (struct iforest_remainder){ .next = *bucket, .run_id = place->run_id, .generation = place->generation,
+	*page = (struct iforest_filtered_page){ .next = *bucket, .run_id = place->run_id, .generation = place->generation,
 					    .number = number, .level = level, .n_items = n_items, .n_bytes = n_bytes,
 					    .version = remainders->version, .n_keys = IFOREST_NOT_KNOWN,
 					    .blocks = level > 0 ? NULL : (struct iforest_block_gone *)(void *)(page + 1),
@@ -141,7 +141,7 @@ static void put_back(struct iforest_cursor *cursor)
 }
 
 /* Takes out of the leaf page that is held what does not count. Several threads that do so hold nothing: all stays. */
-static void take_out(struct iforest_cursor *cursor, struct iforest_remainder *remainder, bool is_fixed)
+static void take_out(struct iforest_cursor *cursor, struct iforest_filtered_page *remainder, bool is_fixed)
 {
 	if (cursor->leaf.gone == remainder->blocks)
 		return;
@@ -159,7 +159,7 @@ static void take_out(struct iforest_cursor *cursor, struct iforest_remainder *re
 /* Notes the sum of what is left of the reader's block. */
 static enum iforest_status sum_up(struct iforest_block_reader *reader, uint64_t left, struct iforest_block_gone *gone)
 {
-	const struct iforest_fields *fields = reader->leaf->fields;
+	const struct iforest_node_schema *fields = reader->leaf->fields;
 	iforest_int128 sum = 0;
 	enum iforest_status status;
 
@@ -177,7 +177,7 @@ static enum iforest_status sum_up(struct iforest_block_reader *reader, uint64_t 
 
 /* Asks about the live entries of the leaf page that is held. */
 static enum iforest_status ask_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter, uint64_t n_keys,
-				    struct iforest_remainder *remainder)
+				    struct iforest_filtered_page *remainder)
 {
 	struct iforest_block_reader reader;
 	enum iforest_status status = IFOREST_OK;
@@ -191,11 +191,11 @@ static enum iforest_status ask_leaf(struct iforest_cursor *cursor, const struct 
 		iforest_block_start(&reader, &cursor->leaf, b);
 		live = counting = iforest_low_bits(reader.block.n) & ~reader.block.dead;
 		if (live)
-			status = iforest_cursor_blame_leaf(cursor, filter->of_entries(filter->context, &reader, &counting));
+			status = iforest_cursor_report_leaf(cursor, filter->of_entries(filter->context, &reader, &counting));
 		remainder->blocks[b] = (struct iforest_block_gone){ .entries = live & ~counting };
 		remainder->n_entries = (uint16_t)(remainder->n_entries + iforest_popcount(live & ~counting));
 		if (!status && counting != live)
-			status = iforest_cursor_blame_leaf(cursor, sum_up(&reader, live & counting, &remainder->blocks[b]));
+			status = iforest_cursor_report_leaf(cursor, sum_up(&reader, live & counting, &remainder->blocks[b]));
 	}
 	if (!status)
 		remainder->n_keys = n_keys;
@@ -206,26 +206,26 @@ static enum iforest_status ask_leaf(struct iforest_cursor *cursor, const struct 
 static enum iforest_status hold_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_filter *filter,
 				     uint64_t n_keys, bool *known)
 {
-	struct iforest_remainders *remainders = filter->remainders;
+	struct iforest_filtered_nodes *remainders = filter->remainders;
 	const struct iforest_place *place = &cursor->run->place;
-	struct iforest_remainder *remainder;
+	struct iforest_filtered_page *remainder;
 	enum iforest_status status = IFOREST_OK;
 
 	*known = false;
 	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 					    number / cursor->manifest->fanout);
-	status = iforest_cursor_hold(cursor, 0, number);
+	status = iforest_cursor_pin(cursor, 0, number);
 	if (status)
 		return status;
-	remainder = iforest_remainders_find(remainders, place, 0, number);
+	remainder = iforest_filtered_nodes_find(remainders, place, 0, number);
 	if (!remainder && !remainders->is_fixed)
-		remainder = iforest_remainders_make(remainders, place, 0, number, cursor->leaf.header.n_items,
+		remainder = iforest_filtered_nodes_make(remainders, place, 0, number, cursor->leaf.header.n_items,
 						    &cursor->manifest->fields);
 	if (!remainder)
 		return IFOREST_OK;
 	if (remainder->n_items != cursor->leaf.header.n_items)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has changed", 0, number);
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has changed", 0, number);
 	if (remainder->n_keys != n_keys && !remainders->is_fixed)
 		status = ask_leaf(cursor, filter, n_keys, remainder);
 	*known = !status && remainder->n_keys == n_keys;
@@ -241,15 +241,15 @@ static enum iforest_status combine_page(struct iforest_cursor *cursor, unsigned 
 					const struct iforest_filter *filter, struct iforest_aggregate *aggregate, bool *known)
 {
 	static const struct iforest_node_parts all = { .values = UINT32_MAX, .squares = UINT32_MAX, .node_fields = true };
-	const struct iforest_fields *fields = &cursor->manifest->fields;
-	enum iforest_status status = iforest_cursor_hold(cursor, level - 1, i);
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
+	enum iforest_status status = iforest_cursor_pin(cursor, level - 1, i);
 
 	*known = true;
 	iforest_aggregate_clear(aggregate, fields->n_values);
 	for (unsigned k = 0; !status && *known && k < cursor->path[level - 1].header.n_items; k++) {
 		const uint8_t *node = iforest_node_at(cursor->path[level - 1].page.bytes, fields, k);
 
-		status = iforest_cursor_remainder(cursor, level - 1, i * cursor->manifest->fanout + k, filter, &node);
+		status = iforest_filtered_node(cursor, level - 1, i * cursor->manifest->fanout + k, filter, &node);
 		*known = !status && node;
 		if (*known)
 			iforest_node_fold(node, fields, &all, aggregate);
@@ -270,7 +270,7 @@ static enum iforest_status compute(struct iforest_cursor *cursor, unsigned level
 	} else {
 		status = hold_leaf(cursor, i, filter, n_keys, known);
 		if (!status && *known)
-			status = iforest_cursor_blame_leaf(cursor, iforest_leaf_node(&cursor->leaf, &left));
+			status = iforest_cursor_report_leaf(cursor, iforest_leaf_node(&cursor->leaf, &left));
 	}
 	left.first = first;
 	left.last = last;
@@ -280,8 +280,8 @@ static enum iforest_status compute(struct iforest_cursor *cursor, unsigned level
 }
 
 /* What is known is true as long as the filter takes out no more of it. */
-static void bring_up_to_date(struct iforest_remainder *remainder, const struct iforest_filter *filter,
-			     const struct iforest_fields *fields)
+static void bring_up_to_date(struct iforest_filtered_page *remainder, const struct iforest_filter *filter,
+			     const struct iforest_node_schema *fields)
 {
 	for (unsigned k = 0; k < remainder->n_items; k++)
 		if (remainder->n_gone[k] != IFOREST_NOT_KNOWN &&
@@ -291,13 +291,13 @@ static void bring_up_to_date(struct iforest_remainder *remainder, const struct i
 }
 
 /* That of the node page of the level that is held; NULL where there is none. */
-static struct iforest_remainder *remainder_of(struct iforest_cursor *cursor, unsigned level,
+static struct iforest_filtered_page *remainder_of(struct iforest_cursor *cursor, unsigned level,
 					      const struct iforest_filter *filter)
 {
-	struct iforest_remainders *remainders = filter->remainders;
-	const struct iforest_held_page *held = &cursor->path[level];
-	const struct iforest_fields *fields = &cursor->manifest->fields;
-	struct iforest_remainder *found = iforest_remainders_find(remainders, &cursor->run->place, level, held->number);
+	struct iforest_filtered_nodes *remainders = filter->remainders;
+	const struct iforest_pinned_page *held = &cursor->path[level];
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
+	struct iforest_filtered_page *found = iforest_filtered_nodes_find(remainders, &cursor->run->place, level, held->number);
 
 	if (found && found->n_items != held->header.n_items)
 		return NULL; /* on forged pages */
@@ -305,7 +305,7 @@ static struct iforest_remainder *remainder_of(struct iforest_cursor *cursor, uns
 		return found && found->version == remainders->version ? found : NULL;
 	if (found && found->version != remainders->version)
 		bring_up_to_date(found, filter, fields);
-	return found ? found : iforest_remainders_make(remainders, &cursor->run->place, level, held->number,
+	return found ? found : iforest_filtered_nodes_make(remainders, &cursor->run->place, level, held->number,
 						       held->header.n_items, fields);
 }
 
@@ -313,9 +313,9 @@ static struct iforest_remainder *remainder_of(struct iforest_cursor *cursor, uns
 static enum iforest_status find_remainder(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 					  const struct iforest_filter *filter, const uint8_t **node, uint64_t *n_keys)
 {
-	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 	unsigned k = (unsigned)(i % cursor->manifest->fanout);
-	struct iforest_remainder *remainder = level <= cursor->run->n_levels ? remainder_of(cursor, level, filter) : NULL;
+	struct iforest_filtered_page *remainder = level <= cursor->run->n_levels ? remainder_of(cursor, level, filter) : NULL;
 	const uint8_t *whole = *node;
 	uint8_t bytes[IFOREST_MAX_NODE_BYTES];
 	bool known = true;
@@ -341,7 +341,7 @@ static enum iforest_status find_remainder(struct iforest_cursor *cursor, unsigne
 	return status;
 }
 
-enum iforest_status iforest_cursor_remainder(struct iforest_cursor *cursor, unsigned level, uint64_t i,
+enum iforest_status iforest_filtered_node(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 					     const struct iforest_filter *filter, const uint8_t **node)
 {
 	uint64_t n_keys;
@@ -349,17 +349,17 @@ enum iforest_status iforest_cursor_remainder(struct iforest_cursor *cursor, unsi
 	return find_remainder(cursor, level, i, filter, node, &n_keys);
 }
 
-const uint8_t *iforest_cursor_known_remainder(struct iforest_cursor *cursor, unsigned level, unsigned k,
+const uint8_t *iforest_filtered_node_if_known(struct iforest_cursor *cursor, unsigned level, unsigned k,
 					      const struct iforest_filter *filter)
 {
-	struct iforest_remainder *remainder = remainder_of(cursor, level, filter);
+	struct iforest_filtered_page *remainder = remainder_of(cursor, level, filter);
 
 	if (!remainder || remainder->n_gone[k] == IFOREST_NOT_KNOWN)
 		return NULL;
 	return remainder->nodes + (size_t)k * cursor->manifest->fields.node_bytes;
 }
 
-enum iforest_status iforest_cursor_leaf_remainder(struct iforest_cursor *cursor, uint64_t number,
+enum iforest_status iforest_filtered_leaf(struct iforest_cursor *cursor, uint64_t number,
 						  const struct iforest_filter *filter, const uint8_t **node, bool *known)
 {
 	const uint8_t *whole = *node;

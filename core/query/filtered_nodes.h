@@ -19,10 +19,10 @@
 
 /* Kept at most, but for what is held: with pages of 4000 bytes and a value column, what is left of some 150 000 leaf pages and
  * of the nodes above them. */
-#define IFOREST_REMAINDER_BYTES ((size_t)64 << 20)
+#define IFOREST_FILTERED_NODES_BYTES ((size_t)64 << 20)
 
-struct iforest_remainder {
-	struct iforest_remainder *next;      /* of its bucket */
+struct iforest_filtered_page {
+	struct iforest_filtered_page *next;      /* of its bucket */
 	uint64_t run_id, generation, number; /* of the page */
 	unsigned level, n_items;             /* blocks or nodes */
 	unsigned n_holds;
@@ -37,35 +37,35 @@ struct iforest_remainder {
 
 #define IFOREST_NOT_KNOWN UINT64_MAX
 
-struct iforest_remainders {
+struct iforest_filtered_nodes {
 	const struct iforest_alloc *alloc;
-	struct iforest_remainder **buckets; /* n_buckets lists, a power of two, as many as there are pages or more */
-	struct iforest_remainder *last;     /* that was found last, or NULL */
+	struct iforest_filtered_page **buckets; /* n_buckets lists, a power of two, as many as there are pages or more */
+	struct iforest_filtered_page *last;     /* that was found last, or NULL */
 	size_t n_buckets, n_pages, n_bytes, most_bytes;
 	uint64_t version;                   /* counts the times that more was taken out */
 	bool is_fixed;                      /* several threads read: nothing is added or changed */
 };
 
 /* Keeps nothing yet. alloc must outlive it. */
-void iforest_remainders_init(struct iforest_remainders *remainders, const struct iforest_alloc *alloc);
-void iforest_remainders_release(struct iforest_remainders *remainders);
+void iforest_filtered_nodes_init(struct iforest_filtered_nodes *remainders, const struct iforest_alloc *alloc);
+void iforest_filtered_nodes_release(struct iforest_filtered_nodes *remainders);
 
 /* From now on more entries may be taken out of runs than before. */
-static inline void iforest_remainders_outdate(struct iforest_remainders *remainders)
+static inline void iforest_filtered_nodes_outdate(struct iforest_filtered_nodes *remainders)
 {
 	remainders->version++;
 }
 
-/* That of a page, if there is one, perhaps of an older version; it stays until the next iforest_remainders_make(), and as long
+/* That of a page, if there is one, perhaps of an older version; it stays until the next iforest_filtered_nodes_make(), and as long
  * as its n_holds is not 0. */
-struct iforest_remainder *iforest_remainders_find(struct iforest_remainders *remainders, const struct iforest_place *place,
+struct iforest_filtered_page *iforest_filtered_nodes_find(struct iforest_filtered_nodes *remainders, const struct iforest_place *place,
 						  unsigned level, uint64_t number);
 
 /* Makes one, which was not there, of which nothing is known. NULL without memory. Where all would take more than may be kept,
  * those that nobody holds are forgotten. */
-struct iforest_remainder *iforest_remainders_make(struct iforest_remainders *remainders, const struct iforest_place *place,
+struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtered_nodes *remainders, const struct iforest_place *place,
 						  unsigned level, uint64_t number, unsigned n_items,
-						  const struct iforest_fields *fields);
+						  const struct iforest_node_schema *fields);
 
 /* ---- Filtered nodes and leaf pages at a cursor ---- */
 
@@ -73,16 +73,16 @@ struct iforest_remainder *iforest_remainders_make(struct iforest_remainders *rem
  * where that cannot be had. Pages below it are held afterwards that were not before. The bytes stay until the next call.
  * Requires  the filter keeps remainders. The same for the next.
  * Cost      the first time, all leaf pages below of which some entries do not count; then none. */
-enum iforest_status iforest_cursor_remainder(struct iforest_cursor *cursor, unsigned level, uint64_t i,
+enum iforest_status iforest_filtered_node(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 					     const struct iforest_filter *filter, const uint8_t **node);
 
 /* That of node k of the page that is held on a level, if it is known. Cost: a search in memory. */
-const uint8_t *iforest_cursor_known_remainder(struct iforest_cursor *cursor, unsigned level, unsigned k,
+const uint8_t *iforest_filtered_node_if_known(struct iforest_cursor *cursor, unsigned level, unsigned k,
 					      const struct iforest_filter *filter);
 
-/* iforest_cursor_remainder() of the node of a leaf page, and of the page itself, which if some entries of it do not count is
+/* iforest_filtered_node() of the node of a leaf page, and of the page itself, which if some entries of it do not count is
  * held, without them. *known: that could be had, and the filter need not be asked; else *node is as it was. */
-enum iforest_status iforest_cursor_leaf_remainder(struct iforest_cursor *cursor, uint64_t number,
+enum iforest_status iforest_filtered_leaf(struct iforest_cursor *cursor, uint64_t number,
 						  const struct iforest_filter *filter, const uint8_t **node, bool *known);
 
 #endif

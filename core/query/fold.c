@@ -4,11 +4,11 @@
 #include "core/page/leaf_fold.h"
 #include "core/query/filtered_nodes.h"
 
-/* iforest_cursor_fold_until() where sums are all that is wanted (iforest_wants_sums()), in a fraction of its instructions;
+/* iforest_fold_until() where sums are all that is wanted (iforest_wants_sums()), in a fraction of its instructions;
  * *done is false where it has to go on from where the cursor then stands.
  * Requires  key->ref is INT64_MIN: then what a node says of its last entry tells on which side of the key that is. */
 static enum iforest_status cursor_sums_until(struct iforest_cursor *cursor, const struct iforest_key *key,
-					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+					      const struct iforest_request *wanted, struct iforest_aggregate *aggregate,
 					      bool *done);
 
 /* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
@@ -19,26 +19,26 @@ struct iforest_edges {
 	struct { unsigned level; uint64_t i; } last[IFOREST_MAX_VALUES], last_time;
 	bool has_nodes;                      /* a node was used: so the range is wide, and the next one too, as a rule */
 	/* of a fold by what is left of pages, what was asked: what is passed on has no filter. NULL: of others */
-	const struct iforest_wanted *asked;
+	const struct iforest_request *asked;
 };
 
 /* Passes what of the leaf page in which the cursor stands lies before the key. */
 static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
-					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					     const struct iforest_request *wanted, struct iforest_edges *edges,
 					     struct iforest_aggregate *aggregate);
 
 /* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.
  * Cost  a page a level where a first or last row is looked into. */
 static enum iforest_status cursor_fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
-					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					     const struct iforest_request *wanted, struct iforest_edges *edges,
 					     struct iforest_aggregate *aggregate);
 static enum iforest_status cursor_fold_lasts(struct iforest_cursor *cursor, const struct iforest_edges *edges,
 					      struct iforest_aggregate *aggregate);
 
-void iforest_cursor_expect(struct iforest_cursor *cursor, const struct iforest_key *key)
+void iforest_fold_prefetch(struct iforest_cursor *cursor, const struct iforest_key *key)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
-	const struct iforest_held_page *nodes = &cursor->path[1], *leaf = &cursor->path[0];
+	const struct iforest_pinned_page *nodes = &cursor->path[1], *leaf = &cursor->path[0];
 	uint64_t first = nodes->number * cursor->manifest->fanout;
 	unsigned at, next;
 
@@ -72,18 +72,18 @@ static void expect_block(const struct iforest_cursor *cursor, uint64_t number, c
 		return;
 	n_blocks = leaf.header.n_items;
 	block = iforest_leaf_find_block(&leaf, key);
-	iforest_leaf_expect_block(&leaf, block);
+	iforest_leaf_prefetch_block(&leaf, block);
 	if (block < n_blocks / 2)
-		iforest_leaf_expect(&leaf, 0, block);
+		iforest_leaf_prefetch(&leaf, 0, block);
 	else
-		iforest_leaf_expect(&leaf, block + 1, n_blocks);
+		iforest_leaf_prefetch(&leaf, block + 1, n_blocks);
 }
 
 /* The leaf page of the next row of nodes, from `last` on, in which the key belongs. UINT64_MAX: the row is not in memory. */
 static uint64_t locate_in_next_row(const struct iforest_cursor *cursor, const struct iforest_key *key, uint64_t last)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
-	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 	uint64_t number = cursor->path[1].number + 1, first = number * cursor->manifest->fanout;
 	struct iforest_page_header header;
 	const char *what;
@@ -109,7 +109,7 @@ static uint64_t locate_in_next_row(const struct iforest_cursor *cursor, const st
 /* The leaf page in which a key belongs, from `last` on, which was the one of the key before; as a rule `step` further. */
 static uint64_t locate(const struct iforest_cursor *cursor, const struct iforest_key *key, uint64_t last, uint64_t step)
 {
-	const struct iforest_held_page *nodes = &cursor->path[1];
+	const struct iforest_pinned_page *nodes = &cursor->path[1];
 	uint64_t first = nodes->number * cursor->manifest->fanout;
 	unsigned n = nodes->header.n_items, k;
 
@@ -124,10 +124,10 @@ static uint64_t locate(const struct iforest_cursor *cursor, const struct iforest
 	return locate_in_next_row(cursor, key, last);
 }
 
-void iforest_cursor_expect_cut(struct iforest_cursor *cursor, const struct iforest_key *key)
+void iforest_fold_prefetch_cut(struct iforest_cursor *cursor, const struct iforest_key *key)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
-	const struct iforest_held_page *nodes = &cursor->path[1];
+	const struct iforest_pinned_page *nodes = &cursor->path[1];
 	uint64_t before, last, number;
 
 	if (!pager->glance || !nodes->is_held)
@@ -157,14 +157,14 @@ void iforest_cursor_expect_cut(struct iforest_cursor *cursor, const struct ifore
 /* What to look for in a node: a live entry, or one that has value v (v < n_values). */
 static bool node_has(const struct iforest_cursor *cursor, const uint8_t *node, unsigned v)
 {
-	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 
 	return (v < fields->n_values ? iforest_node_value_rows(node, fields, v) : iforest_node_rows(node)) > 0;
 }
 
 /* Folds just the first or last such entry of the leaf page that is held. */
 static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsigned v, bool forward,
-					     const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+					     const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
 {
 	unsigned n_blocks = cursor->leaf.header.n_items;
 	struct iforest_block_reader *reader = &cursor->reader;
@@ -188,12 +188,12 @@ static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsi
 			status = iforest_block_fold(reader, i, i + 1, wanted, aggregate, &counted);
 			aggregate->n_rows = before.n_rows;
 			aggregate->n_dead = before.n_dead;
-			return iforest_cursor_blame_leaf(cursor, status);
+			return iforest_cursor_report_leaf(cursor, status);
 		}
 		if (status)
-			return iforest_cursor_blame_leaf(cursor, status);
+			return iforest_cursor_report_leaf(cursor, status);
 	}
-	return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", 0,
+	return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", 0,
 				    cursor->path[0].number);
 }
 
@@ -201,8 +201,8 @@ static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsi
 static enum iforest_status find_edge_node(struct iforest_cursor *cursor, unsigned level, uint64_t *i, unsigned v, bool forward,
 					  const struct iforest_filter *filter)
 {
-	const struct iforest_fields *fields = &cursor->manifest->fields;
-	enum iforest_status status = iforest_cursor_hold(cursor, level - 1, *i);
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
+	enum iforest_status status = iforest_cursor_pin(cursor, level - 1, *i);
 	unsigned n = status ? 0 : cursor->path[level - 1].header.n_items;
 
 	for (unsigned k = 0; k < n && !status; k++) {
@@ -211,7 +211,7 @@ static enum iforest_status find_edge_node(struct iforest_cursor *cursor, unsigne
 		const uint8_t *node = iforest_node_at(cursor->path[level - 1].page.bytes, fields, at);
 
 		if (filter)
-			status = iforest_cursor_remainder(cursor, level - 1, number, filter, &node);
+			status = iforest_filtered_node(cursor, level - 1, number, filter, &node);
 		if (!status && !node)
 			return IFOREST_NO_MEMORY;
 		if (!status && node_has(cursor, node, v)) {
@@ -219,7 +219,7 @@ static enum iforest_status find_edge_node(struct iforest_cursor *cursor, unsigne
 			return IFOREST_OK;
 		}
 	}
-	return status ? status : iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises",
+	return status ? status : iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises",
 						      level - 1, *i);
 }
 
@@ -231,21 +231,21 @@ static enum iforest_status hold_edge_leaf(struct iforest_cursor *cursor, uint64_
 	enum iforest_status status = IFOREST_OK;
 
 	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 					    number / cursor->manifest->fanout);
 	if (filter)
 		status = iforest_cursor_node(cursor, 1, number, &node);
 	if (filter && !status)
-		status = iforest_cursor_leaf_remainder(cursor, number, filter, &node, &known);
+		status = iforest_filtered_leaf(cursor, number, filter, &node, &known);
 	if (!status && !known)
 		status = IFOREST_NO_MEMORY;
-	return status ? status : iforest_cursor_hold(cursor, 0, number);
+	return status ? status : iforest_cursor_pin(cursor, 0, number);
 }
 
 /* Folds the first or last entry with value v (or any, v >= n_values) under a node. filter: NULL, or that by which the node is
  * what is left of it. Cost: one page a level. */
 static enum iforest_status fold_edge(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned v, bool forward,
-				     const struct iforest_filter *filter, const struct iforest_wanted *wanted,
+				     const struct iforest_filter *filter, const struct iforest_request *wanted,
 				     struct iforest_aggregate *aggregate)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -266,7 +266,7 @@ static const struct iforest_filter *filter_of(const struct iforest_edges *edges)
 static enum iforest_status fold_node_times(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
 					   struct iforest_edges *edges, struct iforest_aggregate *aggregate)
 {
-	static const struct iforest_wanted times = { .times = true };
+	static const struct iforest_request times = { .times = true };
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 
 	if (first.time_is_null || iforest_node_rows(node) == 0)
@@ -288,10 +288,10 @@ static enum iforest_status fold_node_times(struct iforest_cursor *cursor, unsign
 }
 
 static enum iforest_status cursor_fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
-				     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				     const struct iforest_request *wanted, struct iforest_edges *edges,
 				     struct iforest_aggregate *aggregate)
 {
-	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 	uint32_t rows = wanted->firsts | wanted->lasts;
 	uint8_t copy[IFOREST_MAX_NODE_BYTES];
 	enum iforest_status status = IFOREST_OK;
@@ -317,7 +317,7 @@ static enum iforest_status cursor_fold_node(struct iforest_cursor *cursor, unsig
 			edges->last[v].i = i;
 		}
 		if (wanted->firsts & bit && !(edges->seen_firsts & bit)) {
-			struct iforest_wanted first = { .firsts = bit };
+			struct iforest_request first = { .firsts = bit };
 
 			edges->seen_firsts |= bit;
 			status = fold_edge(cursor, level, i, v, true, filter_of(edges), &first, aggregate);
@@ -331,11 +331,11 @@ static enum iforest_status cursor_fold_node(struct iforest_cursor *cursor, unsig
 static enum iforest_status cursor_fold_lasts(struct iforest_cursor *cursor, const struct iforest_edges *edges,
 					   struct iforest_aggregate *aggregate)
 {
-	static const struct iforest_wanted times = { .times = true };
+	static const struct iforest_request times = { .times = true };
 	enum iforest_status status = IFOREST_OK;
 
 	for (unsigned v = 0; v < cursor->manifest->fields.n_values && !status; v++) {
-		struct iforest_wanted last = { .lasts = 1u << v };
+		struct iforest_request last = { .lasts = 1u << v };
 
 		if (edges->open_lasts >> v & 1)
 			status = fold_edge(cursor, edges->last[v].level, edges->last[v].i, v, false, filter_of(edges), &last,
@@ -352,29 +352,29 @@ static enum iforest_status cursor_fold_lasts(struct iforest_cursor *cursor, cons
 /* What of the leaf page that is held counts. Its node may say it for all of its entries, which then need not be asked about:
  * unless just a few are asked for, of this page for the first time. */
 static enum iforest_status judge_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter, bool is_few,
-				      enum iforest_verdict *verdict)
+				      enum iforest_filter_class *verdict)
 {
 	const uint8_t *node;
 	enum iforest_status status;
 
 	if (filter && is_few && cursor->judged_leaf != cursor->leaf_number && cursor->asked_leaf != cursor->leaf_number) {
 		cursor->asked_leaf = cursor->leaf_number;
-		*verdict = IFOREST_SOME;
+		*verdict = IFOREST_COUNTS_SOME;
 		return IFOREST_OK;
 	}
 	if (filter && cursor->judged_leaf != cursor->leaf_number) {
 		status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
 		if (status)
 			return status;
-		cursor->verdict = iforest_cursor_verdict(filter, node);
+		cursor->verdict = iforest_filter_class_of_node(filter, node);
 		cursor->judged_leaf = cursor->leaf_number;
 	}
-	*verdict = filter ? cursor->verdict : IFOREST_ALL;
+	*verdict = filter ? cursor->verdict : IFOREST_COUNTS_ALL;
 	return IFOREST_OK;
 }
 
 /* Adds the leaf page that is held as its node without the few entries that do not count, if that can be done. */
-static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, const struct iforest_wanted *wanted,
+static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, const struct iforest_request *wanted,
 					     struct iforest_aggregate *aggregate, bool *done)
 {
 	const uint8_t *node;
@@ -382,7 +382,7 @@ static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, cons
 
 	cursor->reader_is_open = false;
 	if (!status)
-		status = iforest_cursor_blame_leaf(cursor, iforest_leaf_fold_most(&cursor->leaf, node, &cursor->reader, wanted,
+		status = iforest_cursor_report_leaf(cursor, iforest_leaf_subtract(&cursor->leaf, node, &cursor->reader, wanted,
 										  aggregate, done));
 	cursor->n_nodes_folded += *done;
 	return status;
@@ -391,7 +391,7 @@ static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, cons
 /* Adds what of a leaf page comes before the key, and keeps the rest. Nothing is got or asked meanwhile: the page may be
  * borrowed. */
 static enum iforest_status split_leaf(struct iforest_cursor *cursor, const struct iforest_leaf *leaf, const uint8_t *node,
-				      const struct iforest_key *key, const struct iforest_wanted *wanted,
+				      const struct iforest_key *key, const struct iforest_request *wanted,
 				      struct iforest_aggregate *aggregate)
 {
 	struct iforest_leaf_cut *cut = &cursor->rest.cut;
@@ -399,7 +399,7 @@ static enum iforest_status split_leaf(struct iforest_cursor *cursor, const struc
 
 	cursor->rest.leaf_number = UINT64_MAX;
 	if (status)
-		return iforest_cursor_blame(cursor, status, "a packed column is wrong", 0, cursor->leaf_number);
+		return iforest_cursor_report_corrupt(cursor, status, "a packed column is wrong", 0, cursor->leaf_number);
 	if (cut->block == leaf->header.n_items) {
 		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
 		return IFOREST_OK;
@@ -413,25 +413,25 @@ static enum iforest_status split_leaf(struct iforest_cursor *cursor, const struc
 /* Standing at the start of a leaf page in which the key lies: passes what comes before it, if all of its entries count and it
  * can be split. */
 static enum iforest_status fold_cut(struct iforest_cursor *cursor, const struct iforest_key *key, const uint8_t *node,
-				    const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate, bool *done)
+				    const struct iforest_request *wanted, struct iforest_aggregate *aggregate, bool *done)
 {
 	struct iforest_page page;
 	struct iforest_leaf leaf;
-	enum iforest_verdict verdict;
+	enum iforest_filter_class verdict;
 	enum iforest_status status = judge_leaf(cursor, wanted->filter, false, &verdict);
 
-	*done = !status && verdict == IFOREST_ALL && iforest_leaf_can_split(node, key, wanted);
+	*done = !status && verdict == IFOREST_COUNTS_ALL && iforest_leaf_can_split(node, key, wanted);
 	if (!*done)
 		return status;
-	status = iforest_cursor_borrow(cursor, cursor->leaf_number, &page, &leaf);
+	status = iforest_cursor_pin_briefly(cursor, cursor->leaf_number, &page, &leaf);
 	if (status)
 		return status;
 	status = split_leaf(cursor, &leaf, node, key, wanted, aggregate);
-	iforest_cursor_give_back(cursor, &page);
+	iforest_cursor_unpin_brief(cursor, &page);
 	return status;
 }
 
-static bool is_same_wanted(const struct iforest_wanted *a, const struct iforest_wanted *b)
+static bool is_same_wanted(const struct iforest_request *a, const struct iforest_request *b)
 {
 	return a->values == b->values && a->no_mins == b->no_mins && a->no_maxs == b->no_maxs && a->no_rows == b->no_rows &&
 	       a->filter == b->filter && b->firsts == 0 && b->lasts == 0 && b->squares == 0 && !b->times && !b->node_fields &&
@@ -439,9 +439,9 @@ static bool is_same_wanted(const struct iforest_wanted *a, const struct iforest_
 }
 
 /* Adds what is left of a leaf page that lies below the key as a whole, if that is known. */
-static bool fold_rest(struct iforest_cursor *cursor, const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+static bool fold_rest(struct iforest_cursor *cursor, const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
 {
-	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 
 	if (!iforest_cursor_is_at_rest(cursor) || !is_same_wanted(&cursor->rest.wanted, wanted))
 		return false;
@@ -458,27 +458,27 @@ static bool fold_rest(struct iforest_cursor *cursor, const struct iforest_wanted
 
 /* Adds the entries of the leaf page from the position up to (block, entry), and stands there. */
 static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned block, unsigned entry,
-					const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					const struct iforest_request *wanted, struct iforest_edges *edges,
 					struct iforest_aggregate *aggregate)
 {
 	uint64_t leaf_number = cursor->leaf_number;
 	unsigned from = cursor->entry;
-	struct iforest_wanted asked = *wanted;
-	enum iforest_verdict verdict = IFOREST_ALL;
+	struct iforest_request asked = *wanted;
+	enum iforest_filter_class verdict = IFOREST_COUNTS_ALL;
 	enum iforest_status status = IFOREST_OK;
 	bool done = false, sums_alone;
 
 	if (block < cursor->block || (block == cursor->block && entry <= from))
 		return IFOREST_OK;
 	status = judge_leaf(cursor, wanted->filter, block - cursor->block < cursor->leaf.header.n_items / 8u, &verdict);
-	if (verdict == IFOREST_ALL)
+	if (verdict == IFOREST_COUNTS_ALL)
 		asked.filter = NULL;
-	if (!status && verdict == IFOREST_MOST && cursor->block == 0 && from == 0 && block == cursor->leaf.header.n_items)
+	if (!status && verdict == IFOREST_COUNTS_MOST && cursor->block == 0 && from == 0 && block == cursor->leaf.header.n_items)
 		status = fold_most_of_leaf(cursor, wanted, aggregate, &done);
-	done = done || verdict == IFOREST_NONE;
+	done = done || verdict == IFOREST_COUNTS_NONE;
 	sums_alone = iforest_wants_sums_alone(&asked, &cursor->manifest->fields);
 	if (!done)
-		iforest_leaf_expect(&cursor->leaf, cursor->block, block);
+		iforest_leaf_prefetch(&cursor->leaf, cursor->block, block);
 	for (unsigned b = cursor->block; !done && b <= block && b < cursor->leaf.header.n_items && !status; b++, from = 0) {
 		unsigned to;
 		uint64_t counted = 0;
@@ -489,7 +489,7 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 		to = b == block ? entry : cursor->reader.block.n;
 		if (from >= to)
 			continue;
-		status = iforest_cursor_blame_leaf(cursor, iforest_block_fold(&cursor->reader, from, to, &asked, aggregate,
+		status = iforest_cursor_report_leaf(cursor, iforest_block_fold(&cursor->reader, from, to, &asked, aggregate,
 									      &counted));
 		/* rows of this block come after those of any node folded before */
 		if (counted) {
@@ -512,10 +512,10 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 
 /* Passes the leaf page that is held from the position on, where sums are all that is wanted: as a whole without what comes
  * before it, if that is less. Its node has to have counted the same entries. */
-static enum iforest_status fold_end(struct iforest_cursor *cursor, const uint8_t *node, const struct iforest_wanted *wanted,
+static enum iforest_status fold_end(struct iforest_cursor *cursor, const uint8_t *node, const struct iforest_request *wanted,
 				    struct iforest_aggregate *aggregate, bool *done)
 {
-	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 	struct iforest_sums all = { .n_rows = 0 }, rest;
 	enum iforest_status status;
 
@@ -524,7 +524,7 @@ static enum iforest_status fold_end(struct iforest_cursor *cursor, const uint8_t
 		return IFOREST_OK;
 	iforest_sums_add_node(&all, node, fields, wanted->values);
 	iforest_cursor_read_block(cursor, cursor->block);
-	status = iforest_cursor_blame_leaf(cursor, iforest_leaf_sums_from(&cursor->leaf, &all, &cursor->reader, cursor->entry,
+	status = iforest_cursor_report_leaf(cursor, iforest_leaf_sums_from(&cursor->leaf, &all, &cursor->reader, cursor->entry,
 									  wanted->values, &rest));
 	if (!status)
 		iforest_sums_add_to_aggregate(&rest, wanted, aggregate);
@@ -533,7 +533,7 @@ static enum iforest_status fold_end(struct iforest_cursor *cursor, const uint8_t
 }
 
 static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
-					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					     const struct iforest_request *wanted, struct iforest_edges *edges,
 					     struct iforest_aggregate *aggregate)
 {
 	bool is_below, is_at_start = cursor->block == 0 && cursor->entry == 0, done = false, known = true;
@@ -549,7 +549,7 @@ static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const
 	is_below = iforest_key_compare(&last, key) < 0;
 	done = is_below ? fold_rest(cursor, wanted, aggregate) : is_at_start && iforest_key_compare(&first, key) >= 0;
 	if (!done && edges->asked)
-		status = iforest_cursor_leaf_remainder(cursor, cursor->leaf_number, edges->asked->filter, &node,
+		status = iforest_filtered_leaf(cursor, cursor->leaf_number, edges->asked->filter, &node,
 						       &known);
 	if (!known)
 		wanted = edges->asked;
@@ -557,7 +557,7 @@ static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const
 		status = fold_cut(cursor, key, node, wanted, aggregate, &done);
 	if (status || done)
 		return status;
-	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
 	block = status ? 0 : cursor->leaf.header.n_items;
 	if (!status && !is_below)
 		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
@@ -573,7 +573,7 @@ static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const
 struct passing {
 	struct iforest_cursor *cursor;
 	const struct iforest_key *key;
-	const struct iforest_wanted *wanted;
+	const struct iforest_request *wanted;
 	bool of_value;             /* of nodes: has the first value column sums, wanted or not? */
 	struct iforest_sums sums;
 	bool is_declined;          /* a leaf page is not what its node says: it has to be folded entry by entry */
@@ -680,7 +680,7 @@ static enum iforest_status stand_in_leaf(struct passing *passing, unsigned entry
 	if (entry > 0 && !cut->first.time_is_null)
 		status = iforest_block_pick(&cursor->reader, IFOREST_TIMES, entry, &cut->first.time);
 	if (status)
-		return iforest_cursor_blame_leaf(cursor, status);
+		return iforest_cursor_report_leaf(cursor, status);
 	cursor->rest.leaf_number = number;
 	cursor->rest.wanted = *passing->wanted;
 	cursor->rest.aggregate.n_rows = cursor->rest.aggregate.n_dead = cursor->rest.aggregate.values[0].n = 0;
@@ -715,8 +715,8 @@ static enum iforest_status cut_same_block(struct passing *passing, struct ifores
 	if (!status && entry > from)
 		status = iforest_block_add_sums(&cursor->reader, from, entry, passing->wanted->values, &between);
 	if (status || entry <= from)
-		return iforest_cursor_blame_leaf(cursor, status);
-	iforest_sums_take_out(rest, &between);
+		return iforest_cursor_report_leaf(cursor, status);
+	iforest_sums_subtract(rest, &between);
 	iforest_sums_add(&passing->sums, &between);
 	return stand_in_leaf(passing, entry, rest);
 }
@@ -726,7 +726,7 @@ static enum iforest_status cut_same_block(struct passing *passing, struct ifores
 static enum iforest_status cut_leaf(struct passing *passing, const struct iforest_sums *all, const struct iforest_sums *left)
 {
 	struct iforest_cursor *cursor = passing->cursor;
-	enum iforest_status status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	enum iforest_status status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
 	struct iforest_sums rest;
 	unsigned block, entry;
 
@@ -736,7 +736,7 @@ static enum iforest_status cut_leaf(struct passing *passing, const struct ifores
 	if (passing->is_declined)
 		return IFOREST_OK;
 	block = iforest_leaf_find_block(&cursor->leaf, passing->key);
-	iforest_leaf_expect_block(&cursor->leaf, block);
+	iforest_leaf_prefetch_block(&cursor->leaf, block);
 	iforest_cursor_read_block(cursor, block);
 	status = iforest_block_find(&cursor->reader, passing->key, &entry);
 	if (!status && (block < cursor->block || (block == cursor->block && entry <= cursor->entry)))
@@ -744,9 +744,9 @@ static enum iforest_status cut_leaf(struct passing *passing, const struct ifores
 	if (!status)
 		status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, entry, passing->wanted->values, &rest);
 	if (status)
-		return iforest_cursor_blame_leaf(cursor, status);
+		return iforest_cursor_report_leaf(cursor, status);
 	iforest_sums_add(&passing->sums, left);
-	iforest_sums_take_out(&passing->sums, &rest);
+	iforest_sums_subtract(&passing->sums, &rest);
 	return stand_in_leaf(passing, entry, &rest);
 }
 
@@ -761,7 +761,7 @@ static enum iforest_status find_rest(struct passing *passing, const struct ifore
 		*rest = iforest_sums_of_aggregate(&cursor->rest.aggregate, passing->wanted);
 		return IFOREST_OK;
 	}
-	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
 	if (status)
 		return status;
 	passing->is_declined = all->n_dead != cursor->leaf.header.n_dead;
@@ -769,7 +769,7 @@ static enum iforest_status find_rest(struct passing *passing, const struct ifore
 		return IFOREST_OK;
 	iforest_cursor_read_block(cursor, cursor->block);
 	status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, cursor->entry, passing->wanted->values, rest);
-	return iforest_cursor_blame_leaf(cursor, status);
+	return iforest_cursor_report_leaf(cursor, status);
 }
 
 /* Standing within a leaf page: passes the rest of it, or what of that comes before the key; *is_there: that was it. */
@@ -808,8 +808,8 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 	struct iforest_cursor *cursor = passing->cursor;
 
 	while (level > 1) {
-		struct iforest_held_page *held = &cursor->path[--level];
-		enum iforest_status status = iforest_cursor_hold(cursor, level, i);
+		struct iforest_pinned_page *held = &cursor->path[--level];
+		enum iforest_status status = iforest_cursor_pin(cursor, level, i);
 		struct iforest_sums before, own = { .n_rows = 0 };
 		unsigned k, n = held->header.n_items;
 
@@ -822,13 +822,13 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 		if (k < n / 2) {
 			before = row_of(passing, level, 0, k);
 			held->after = all;
-			iforest_sums_take_out(&held->after, &before);
-			iforest_sums_take_out(&held->after, &own);
+			iforest_sums_subtract(&held->after, &before);
+			iforest_sums_subtract(&held->after, &own);
 		} else {
 			held->after = row_of(passing, level, k + 1, n);
 			before = all;
-			iforest_sums_take_out(&before, &held->after);
-			iforest_sums_take_out(&before, &own);
+			iforest_sums_subtract(&before, &held->after);
+			iforest_sums_subtract(&before, &own);
 		}
 		held->after_node = k + 1;
 		iforest_sums_add(&passing->sums, &before);
@@ -842,7 +842,7 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 	}
 	stand_before(cursor, i, span);
 	if (i >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 					    i / cursor->manifest->fanout);
 	return cut_leaf(passing, &all, &all);
 }
@@ -851,7 +851,7 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 static enum iforest_status go_along(struct passing *passing, unsigned level, unsigned k, uint64_t span)
 {
 	struct iforest_cursor *cursor = passing->cursor;
-	struct iforest_held_page *held = &cursor->path[level];
+	struct iforest_pinned_page *held = &cursor->path[level];
 	unsigned last = last_node(passing, level, k);
 	uint64_t i = held->number * cursor->manifest->fanout + last;
 	struct iforest_sums own = { .n_rows = 0 }, before = row_of(passing, level, k, last);
@@ -859,8 +859,8 @@ static enum iforest_status go_along(struct passing *passing, unsigned level, uns
 	add_node(passing, node_at(cursor, level, last), &own);
 	iforest_sums_add(&passing->sums, &before);
 	if (held->after_node == k) {
-		iforest_sums_take_out(&held->after, &before);
-		iforest_sums_take_out(&held->after, &own);
+		iforest_sums_subtract(&held->after, &before);
+		iforest_sums_subtract(&held->after, &own);
 		held->after_node = last + 1;
 	}
 	if (!is_passed(passing, node_at(cursor, level, last)))
@@ -877,7 +877,7 @@ static enum iforest_status pass_rows(struct passing *passing)
 	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, span = 1;
 
 	for (unsigned level = 1; level <= cursor->run->n_levels && i * span < cursor->run->n_leaves; level++) {
-		const struct iforest_held_page *held;
+		const struct iforest_pinned_page *held;
 		struct iforest_sums row;
 		unsigned k;
 		enum iforest_status status;
@@ -905,10 +905,10 @@ static enum iforest_status pass_rows(struct passing *passing)
 }
 
 static enum iforest_status cursor_sums_until(struct iforest_cursor *cursor, const struct iforest_key *key,
-					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+					      const struct iforest_request *wanted, struct iforest_aggregate *aggregate,
 					      bool *done)
 {
-	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 	struct passing passing = { .cursor = cursor, .key = key, .wanted = wanted,
 				   .of_value = fields->n_values > 0 && fields->kinds[0] == IFOREST_INT64 };
 	enum iforest_status status = IFOREST_OK;
@@ -929,48 +929,48 @@ static enum iforest_status cursor_sums_until(struct iforest_cursor *cursor, cons
  * without the others can be had, and becomes *node. */
 static enum iforest_status judge_whole(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 				       const struct iforest_filter *filter, const struct iforest_edges *edges,
-				       const uint8_t **node, enum iforest_verdict *verdict)
+				       const uint8_t **node, enum iforest_filter_class *verdict)
 {
 	const uint8_t *left = edges->asked ? *node : NULL;
 	enum iforest_status status = IFOREST_OK;
 
 	if (edges->asked)
-		status = iforest_cursor_remainder(cursor, level, i, edges->asked->filter, &left);
+		status = iforest_filtered_node(cursor, level, i, edges->asked->filter, &left);
 	if (left)
 		*node = left;
-	*verdict = left ? IFOREST_ALL : iforest_cursor_verdict(edges->asked ? edges->asked->filter : filter, *node);
+	*verdict = left ? IFOREST_COUNTS_ALL : iforest_filter_class_of_node(edges->asked ? edges->asked->filter : filter, *node);
 	return status;
 }
 
 /* Whether node i of the level may be used whole: it lies below the key, and so on. */
 static enum iforest_status judge_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const struct iforest_key *key,
 				      const struct iforest_filter *filter, const struct iforest_edges *edges,
-				      const uint8_t **node, enum iforest_verdict *verdict)
+				      const uint8_t **node, enum iforest_filter_class *verdict)
 {
 	struct iforest_key last;
 	enum iforest_status status = iforest_cursor_node(cursor, level, i, node);
 
-	*verdict = IFOREST_SOME;
+	*verdict = IFOREST_COUNTS_SOME;
 	if (status)
 		return status;
 	last = iforest_node_last(*node);
 	return iforest_key_compare(&last, key) < 0 ? judge_whole(cursor, level, i, filter, edges, node, verdict) : IFOREST_OK;
 }
 
-static bool is_mixed(enum iforest_verdict verdict)
+static bool is_mixed(enum iforest_filter_class verdict)
 {
-	return verdict == IFOREST_MOST || verdict == IFOREST_SOME;
+	return verdict == IFOREST_COUNTS_MOST || verdict == IFOREST_COUNTS_SOME;
 }
 
 /* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole; *passed is its level, 0
  * for none. Tried from the highest level down, so that only pages on the way to the key are opened. */
 static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, const struct iforest_key *key,
-					     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+					     const struct iforest_request *wanted, struct iforest_edges *edges,
 					     struct iforest_aggregate *aggregate, unsigned *passed)
 {
 	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, n_leaves = 1;
 	unsigned level = 1;
-	enum iforest_verdict verdict = IFOREST_SOME;
+	enum iforest_filter_class verdict = IFOREST_COUNTS_SOME;
 	const uint8_t *node;
 	enum iforest_status status;
 
@@ -988,7 +988,7 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 	*passed = is_mixed(verdict) ? 0 : level;
 	if (status || !*passed)
 		return status;
-	if (verdict == IFOREST_ALL)
+	if (verdict == IFOREST_COUNTS_ALL)
 		status = cursor_fold_node(cursor, level, i, node, wanted, edges, aggregate);
 	if (n_leaves > cursor->run->n_leaves - cursor->leaf_number)
 		n_leaves = cursor->run->n_leaves - cursor->leaf_number;
@@ -999,7 +999,7 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 /* Passes a node that is used whole, or what of a leaf page lies before the key; *moving: into another leaf page. *level is the
  * node's, 0 for entries of a leaf page. */
 static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct iforest_key *key,
-				     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				     const struct iforest_request *wanted, struct iforest_edges *edges,
 				     struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
 {
 	uint64_t leaf_number = cursor->leaf_number;
@@ -1017,26 +1017,26 @@ static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct
 
 /* Passes a leaf page that lies below the key as a whole, since the next one begins below it. */
 static enum iforest_status pass_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
-				     const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				     const struct iforest_request *wanted, struct iforest_edges *edges,
 				     struct iforest_aggregate *aggregate)
 {
 	uint64_t leaf_number = cursor->leaf_number;
 	enum iforest_status status = cursor_fold_leaf(cursor, key, wanted, edges, aggregate);
 
 	if (!status && cursor->leaf_number == leaf_number)
-		status = iforest_cursor_blame(cursor, IFOREST_CORRUPT, "entries are out of order", 0, leaf_number);
+		status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "entries are out of order", 0, leaf_number);
 	return status;
 }
 
 /* Standing at a leaf page that is not the first of those under its node page: passes those of them that lie below the key, but
  * for the last, which the key may cut; memory of that one begins to be fetched meanwhile. */
 static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct iforest_key *key,
-				    const struct iforest_wanted *wanted, struct iforest_edges *edges,
+				    const struct iforest_request *wanted, struct iforest_edges *edges,
 				    struct iforest_aggregate *aggregate)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
 	uint64_t fanout = cursor->manifest->fanout, number = cursor->leaf_number / fanout, first = number * fanout, end;
-	enum iforest_status status = iforest_cursor_hold(cursor, 1, number);
+	enum iforest_status status = iforest_cursor_pin(cursor, 1, number);
 
 	if (status || cursor->leaf_number - first >= cursor->path[1].header.n_items)
 		return status;
@@ -1047,11 +1047,11 @@ static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct 
 	while (!status && cursor->leaf_number < end) {
 		const uint8_t *node = iforest_node_at(cursor->path[1].page.bytes, &cursor->manifest->fields,
 						      (unsigned)(cursor->leaf_number - first));
-		enum iforest_verdict verdict;
+		enum iforest_filter_class verdict;
 
 		status = judge_whole(cursor, 1, cursor->leaf_number, wanted->filter, edges, &node, &verdict);
 		edges->has_nodes = edges->has_nodes || !is_mixed(verdict);
-		if (!status && verdict == IFOREST_ALL)
+		if (!status && verdict == IFOREST_COUNTS_ALL)
 			status = cursor_fold_node(cursor, 1, cursor->leaf_number, node, wanted, edges, aggregate);
 		if (!status && is_mixed(verdict))
 			status = pass_leaf(cursor, key, wanted, edges, aggregate);
@@ -1068,18 +1068,18 @@ static bool is_within_row(const struct iforest_cursor *cursor)
 
 /* First and last rows are looked for in what is left of the pages under a node. Where that may have been forgotten, and nothing
  * can be added, they are not sought there. */
-static bool goes_by_remainders(const struct iforest_wanted *wanted)
+static bool goes_by_remainders(const struct iforest_request *wanted)
 {
-	const struct iforest_remainders *remainders = wanted->filter ? wanted->filter->remainders : NULL;
+	const struct iforest_filtered_nodes *remainders = wanted->filter ? wanted->filter->remainders : NULL;
 
 	return remainders && !(remainders->is_fixed && (wanted->firsts | wanted->lasts || wanted->times));
 }
 
-enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
-					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+enum iforest_status iforest_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
 {
 	struct iforest_edges edges = { .seen_firsts = 0 };
-	struct iforest_wanted without = *wanted;
+	struct iforest_request without = *wanted;
 	enum iforest_status status = IFOREST_OK;
 	bool moving = true, done = false;
 	unsigned level;
@@ -1102,8 +1102,8 @@ enum iforest_status iforest_cursor_fold_until(struct iforest_cursor *cursor, con
 	return status ? status : cursor_fold_lasts(cursor, &edges, aggregate);
 }
 
-enum iforest_status iforest_cursor_fold_piece(struct iforest_cursor *cursor, const struct iforest_key *key,
-					      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate,
+enum iforest_status iforest_fold_step(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_request *wanted, struct iforest_aggregate *aggregate,
 					      unsigned *level, uint64_t *number, bool *at_end)
 {
 	struct iforest_edges edges = { .seen_firsts = 0 };

@@ -9,7 +9,7 @@ enum iforest_status iforest_gap_init(struct iforest_gap_reader *reader, struct i
 		return status;
 	reader->fields = &manifest->fields;
 	reader->is_at_end = true;
-	status = iforest_walk_init(&reader->walk, store, manifest);
+	status = iforest_iterator_init(&reader->walk, store, manifest);
 	if (status)
 		iforest_scan_release(&reader->scan);
 	return status;
@@ -20,13 +20,13 @@ enum iforest_status iforest_gap_join(struct iforest_gap_reader *reader, struct i
 {
 	enum iforest_status status = iforest_scan_join(&reader->scan, store, manifest);
 
-	return status ? status : iforest_walk_join(&reader->walk, store, manifest);
+	return status ? status : iforest_iterator_join(&reader->walk, store, manifest);
 }
 
 void iforest_gap_release(struct iforest_gap_reader *reader)
 {
 	iforest_scan_release(&reader->scan);
-	iforest_walk_release(&reader->walk);
+	iforest_iterator_release(&reader->walk);
 }
 
 /* When all that started before the window is over. */
@@ -41,7 +41,7 @@ static enum iforest_status look_back(struct iforest_gap_reader *reader)
 	reader->scan.bucketing =
 		(struct iforest_bucketing){ .mode = IFOREST_WHOLE, .window = { .has_t1 = true, .t1 = question->window.t0 } };
 	reader->scan.wanted =
-		(struct iforest_wanted){ .times = !keeps_ends, .node_fields = keeps_ends, .filter = question->filter };
+		(struct iforest_request){ .times = !keeps_ends, .node_fields = keeps_ends, .filter = question->filter };
 	status = iforest_scan_start(&reader->scan, question->series);
 	if (!status)
 		status = iforest_scan_next(&reader->scan, &bucket, &before, &reader->has_before);
@@ -53,7 +53,7 @@ static enum iforest_status look_back(struct iforest_gap_reader *reader)
 enum iforest_status iforest_gap_start(struct iforest_gap_reader *reader, const struct iforest_gap_question *question)
 {
 	const struct iforest_window *window = &question->window;
-	struct iforest_walk_question all = { .from = iforest_key_at(question->series, window->has_t0 ? window->t0 : INT64_MIN),
+	struct iforest_iterator_question all = { .from = iforest_key_at(question->series, window->has_t0 ? window->t0 : INT64_MIN),
 					     .to = iforest_key_nulls(question->series),
 					     .filter = question->filter,
 					     .takes_nodes = true,
@@ -67,7 +67,7 @@ enum iforest_status iforest_gap_start(struct iforest_gap_reader *reader, const s
 		status = look_back(reader);
 	if (reader->fields->duration_value != IFOREST_NO_VALUE)
 		all.values = 1u << reader->fields->duration_value;
-	iforest_walk_start(&reader->walk, &all);
+	iforest_iterator_start(&reader->walk, &all);
 	return status;
 }
 
@@ -77,7 +77,7 @@ static int64_t end_of(const struct iforest_gap_reader *reader, const struct ifor
 	unsigned v = reader->fields->duration_value;
 	int64_t end;
 
-	if (iforest_walk_gave_node(&reader->walk, &end))
+	if (iforest_iterator_gave_node(&reader->walk, &end))
 		return end;
 	if (v == IFOREST_NO_VALUE)
 		return entry->key.time;
@@ -99,7 +99,7 @@ enum iforest_status iforest_gap_next(struct iforest_gap_reader *reader, struct i
 		/* what comes after the window ends at most the gap that reaches out of it */
 		if (reader->has_before && window->has_t1 && reader->latest_end >= window->t1)
 			break;
-		status = iforest_walk_next(&reader->walk, &entry, &more);
+		status = iforest_iterator_next(&reader->walk, &entry, &more);
 		if (status || !more)
 			break;
 		*gap = (struct iforest_gap){ .start = reader->latest_end, .end = entry.key.time };

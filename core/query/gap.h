@@ -22,20 +22,20 @@ struct iforest_gap_question {
 	uint64_t series;
 	struct iforest_window window;        /* gaps that have a part in it */
 	uint64_t longer_than;
-	const struct iforest_filter *filter; /* as iforest_walk has it */
+	const struct iforest_filter *filter; /* as iforest_iterator has it */
 };
 
 struct iforest_gap_reader {
 	struct iforest_scan scan;
-	struct iforest_walk walk;
+	struct iforest_iterator walk;
 	struct iforest_gap_question question;
-	const struct iforest_fields *fields;
+	const struct iforest_node_schema *fields;
 	bool has_before;                     /* an entry, and when all so far are over */
 	int64_t latest_end;
 	bool is_at_end;
 };
 
-/* As iforest_walk_init(), iforest_walk_join(), iforest_walk_release(). */
+/* As iforest_iterator_init(), iforest_iterator_join(), iforest_iterator_release(). */
 enum iforest_status iforest_gap_init(struct iforest_gap_reader *reader, struct iforest_store *store,
 				     const struct iforest_manifest *manifest);
 enum iforest_status iforest_gap_join(struct iforest_gap_reader *reader, struct iforest_store *store,
@@ -51,7 +51,7 @@ enum iforest_status iforest_gap_start(struct iforest_gap_reader *reader, const s
  * Cost    Nodes that are wider than the bound are opened, and no others that are whole: on a level there are at most (width of
  *         what is passed) / (longer_than) of them a run, and those at the ends. So k gaps cost O((k + width / longer_than) log
  *         N) nodes; where entries were removed, or are not judged by their nodes, the nodes above these too.
- * Errors  as iforest_walk_next(). */
+ * Errors  as iforest_iterator_next(). */
 enum iforest_status iforest_gap_next(struct iforest_gap_reader *reader, struct iforest_gap *gap, bool *found);
 
 #endif

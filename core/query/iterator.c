@@ -2,7 +2,7 @@
 
 #include "core/run/cursor.h"
 
-void iforest_run_walk_init(struct iforest_run_walk *walk, struct iforest_store *store, const struct iforest_manifest *manifest,
+void iforest_run_iterator_init(struct iforest_run_iterator *walk, struct iforest_store *store, const struct iforest_manifest *manifest,
 			   const struct iforest_run *run)
 {
 	walk->question = NULL;
@@ -10,13 +10,13 @@ void iforest_run_walk_init(struct iforest_run_walk *walk, struct iforest_store *
 	walk->is_at_end = true;
 }
 
-void iforest_run_walk_release(struct iforest_run_walk *walk)
+void iforest_run_iterator_release(struct iforest_run_iterator *walk)
 {
 	iforest_cursor_release(&walk->cursor);
 	walk->is_at_end = true;
 }
 
-void iforest_run_walk_start(struct iforest_run_walk *walk, const struct iforest_walk_question *question)
+void iforest_run_iterator_start(struct iforest_run_iterator *walk, const struct iforest_iterator_question *question)
 {
 	walk->question = question;
 	walk->is_started = walk->is_at_end = walk->has_given = walk->leaf_is_open = walk->has_node = walk->gave_node = false;
@@ -25,34 +25,34 @@ void iforest_run_walk_start(struct iforest_run_walk *walk, const struct iforest_
 	walk->stretch_end = question->from;
 }
 
-void iforest_run_walk_stretch(struct iforest_run_walk *walk, const struct iforest_key *end)
+void iforest_run_iterator_stretch(struct iforest_run_iterator *walk, const struct iforest_key *end)
 {
 	walk->stretch_end = *end;
 }
 
-bool iforest_run_walk_may_begin(const struct iforest_run_walk *walk, struct iforest_key *bound)
+bool iforest_run_iterator_may_begin(const struct iforest_run_iterator *walk, struct iforest_key *bound)
 {
-	const struct iforest_walk_question *question = walk->question;
+	const struct iforest_iterator_question *question = walk->question;
 	const uint8_t *root = walk->cursor.run->root;
 	struct iforest_key first = iforest_node_first(root), last = iforest_node_last(root);
 
 	*bound = question->descends ? last : first;
 	return iforest_key_compare(&last, &question->from) >= 0 && iforest_key_compare(&first, &question->to) < 0 &&
-	       iforest_match_node(&question->match, &walk->cursor.manifest->fields, root);
+	       iforest_value_predicate_node(&question->match, &walk->cursor.manifest->fields, root);
 }
 
 /* ---- leaf pages ---- */
 
 enum answer { MAY_HOLD, HAS_NONE, IS_BEYOND, IS_TAKEN };
 
-static bool is_inside(const struct iforest_walk_question *question, const struct iforest_key *first,
+static bool is_inside(const struct iforest_iterator_question *question, const struct iforest_key *first,
 		      const struct iforest_key *last)
 {
 	return iforest_key_compare(first, &question->from) >= 0 && iforest_key_compare(last, &question->to) < 0;
 }
 
 /* May a node be given whole by its width? */
-static bool is_narrow(const struct iforest_run_walk *walk, const uint8_t *node, const struct iforest_key *first,
+static bool is_narrow(const struct iforest_run_iterator *walk, const uint8_t *node, const struct iforest_key *first,
 		      const struct iforest_key *last)
 {
 	return walk->question->takes_nodes && iforest_node_dead(node) == 0 &&
@@ -60,10 +60,10 @@ static bool is_narrow(const struct iforest_run_walk *walk, const uint8_t *node, 
 }
 
 /* Is node i of the level given whole? Then it is noted. */
-static enum iforest_status take_node(struct iforest_run_walk *walk, unsigned level, uint64_t i, const uint8_t *node,
+static enum iforest_status take_node(struct iforest_run_iterator *walk, unsigned level, uint64_t i, const uint8_t *node,
 				     bool *taken)
 {
-	const struct iforest_fields *fields = &walk->cursor.manifest->fields;
+	const struct iforest_node_schema *fields = &walk->cursor.manifest->fields;
 	const struct iforest_node_taker *taker = walk->question->taker;
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 	enum iforest_status status = IFOREST_OK;
@@ -86,11 +86,11 @@ static enum iforest_status take_node(struct iforest_run_walk *walk, unsigned lev
 }
 
 /* What node i of the level says. Of a leaf page's node it is noted what need not be asked of its entries. */
-static enum iforest_status ask_node(struct iforest_run_walk *walk, unsigned level, uint64_t i, enum answer *answer)
+static enum iforest_status ask_node(struct iforest_run_iterator *walk, unsigned level, uint64_t i, enum answer *answer)
 {
-	const struct iforest_walk_question *question = walk->question;
+	const struct iforest_iterator_question *question = walk->question;
 	const struct iforest_filter *filter = question->filter;
-	enum iforest_verdict verdict = IFOREST_ALL;
+	enum iforest_filter_class verdict = IFOREST_COUNTS_ALL;
 	struct iforest_key first, last;
 	const uint8_t *node;
 	bool is_taken = false;
@@ -105,13 +105,13 @@ static enum iforest_status ask_node(struct iforest_run_walk *walk, unsigned leve
 		bool comes_after = iforest_key_compare(&first, &question->to) >= 0;
 
 		*answer = comes_after != question->descends ? IS_BEYOND : HAS_NONE;
-	} else if (iforest_match_node(&question->match, &walk->cursor.manifest->fields, node)) {
+	} else if (iforest_value_predicate_node(&question->match, &walk->cursor.manifest->fields, node)) {
 		if (filter)
 			verdict = filter->of_node(filter->context, node);
-		*answer = verdict == IFOREST_NONE ? HAS_NONE : MAY_HOLD;
+		*answer = verdict == IFOREST_COUNTS_NONE ? HAS_NONE : MAY_HOLD;
 	}
 	walk->leaf_is_inside = is_inside(question, &first, &last);
-	walk->leaf_is_judged = verdict == IFOREST_ALL;
+	walk->leaf_is_judged = verdict == IFOREST_COUNTS_ALL;
 	if (*answer == MAY_HOLD)
 		status = take_node(walk, level, i, node, &is_taken);
 	if (is_taken)
@@ -120,7 +120,7 @@ static enum iforest_status ask_node(struct iforest_run_walk *walk, unsigned leve
 }
 
 /* Does the node of so many leaf pages in which the leaf lies begin with it, or end with it where the walk descends? */
-static bool is_at_edge(const struct iforest_run_walk *walk, uint64_t leaf, uint64_t n_below)
+static bool is_at_edge(const struct iforest_run_iterator *walk, uint64_t leaf, uint64_t n_below)
 {
 	if (!walk->question->descends)
 		return leaf % n_below == 0;
@@ -129,7 +129,7 @@ static bool is_at_edge(const struct iforest_run_walk *walk, uint64_t leaf, uint6
 
 /* Passes leaf pages, from where the walk stands, up to one that may hold something. Of the nodes that begin there the largest
  * is asked first. */
-static enum iforest_status find_leaf(struct iforest_run_walk *walk)
+static enum iforest_status find_leaf(struct iforest_run_iterator *walk)
 {
 	const struct iforest_cursor *cursor = &walk->cursor;
 	uint64_t fanout = cursor->manifest->fanout, n_leaves = cursor->run->n_leaves;
@@ -157,7 +157,7 @@ static enum iforest_status find_leaf(struct iforest_run_walk *walk)
 }
 
 /* To the leaf page in which the first entry would stand. */
-static enum iforest_status find_start(struct iforest_run_walk *walk)
+static enum iforest_status find_start(struct iforest_run_iterator *walk)
 {
 	struct iforest_cursor *cursor = &walk->cursor;
 	bool descends = walk->question->descends;
@@ -176,7 +176,7 @@ static enum iforest_status find_start(struct iforest_run_walk *walk)
 /* ---- blocks ---- */
 
 /* The entries of the block that the reader stands on whose keys lie in [from, to). */
-static enum iforest_status find_range(struct iforest_run_walk *walk, unsigned number, uint64_t *range)
+static enum iforest_status find_range(struct iforest_run_iterator *walk, unsigned number, uint64_t *range)
 {
 	struct iforest_block_reader *reader = &walk->cursor.reader;
 	struct iforest_key first = iforest_leaf_block(&walk->cursor.leaf, number).first;
@@ -192,9 +192,9 @@ static enum iforest_status find_range(struct iforest_run_walk *walk, unsigned nu
 }
 
 /* Which entries of a block of the leaf page that is held are to be given; their times, refs and values are unpacked. */
-static enum iforest_status enter_block(struct iforest_run_walk *walk, unsigned number)
+static enum iforest_status enter_block(struct iforest_run_iterator *walk, unsigned number)
 {
-	const struct iforest_walk_question *question = walk->question;
+	const struct iforest_iterator_question *question = walk->question;
 	struct iforest_block_reader *reader = &walk->cursor.reader;
 	enum iforest_status status = IFOREST_OK;
 	uint64_t live;
@@ -205,7 +205,7 @@ static enum iforest_status enter_block(struct iforest_run_walk *walk, unsigned n
 		status = find_range(walk, number, &live);
 	live &= ~reader->block.dead;
 	if (!status && live)
-		status = iforest_match_entries(&question->match, reader, &live);
+		status = iforest_value_predicate_entries(&question->match, reader, &live);
 	if (!status && live && !walk->leaf_is_judged)
 		status = question->filter->of_entries(question->filter->context, reader, &live);
 	if (!status && live)
@@ -216,11 +216,11 @@ static enum iforest_status enter_block(struct iforest_run_walk *walk, unsigned n
 		if (question->values >> v & 1)
 			status = iforest_block_need(reader, IFOREST_VALUES + v);
 	walk->left = status ? 0 : live;
-	return iforest_cursor_blame_leaf(&walk->cursor, status);
+	return iforest_cursor_report_leaf(&walk->cursor, status);
 }
 
 /* Moves to the next block that has something to give. */
-static enum iforest_status find_block(struct iforest_run_walk *walk)
+static enum iforest_status find_block(struct iforest_run_iterator *walk)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -241,7 +241,7 @@ static enum iforest_status find_block(struct iforest_run_walk *walk)
 		status = find_leaf(walk);
 		if (status || walk->is_at_end || walk->has_node)
 			break;
-		status = iforest_cursor_hold(&walk->cursor, 0, walk->leaf_number);
+		status = iforest_cursor_pin(&walk->cursor, 0, walk->leaf_number);
 		walk->leaf_is_open = !status;
 		walk->n_blocks_left = walk->cursor.leaf.header.n_items;
 	}
@@ -251,18 +251,18 @@ static enum iforest_status find_block(struct iforest_run_walk *walk)
 /* ---- entries ---- */
 
 /* A page whose checksum is right may still be forged; what several runs are merged by must be in order. */
-static enum iforest_status check_order(struct iforest_run_walk *walk, const struct iforest_key *key)
+static enum iforest_status check_order(struct iforest_run_iterator *walk, const struct iforest_key *key)
 {
 	int order = walk->has_given ? iforest_key_compare(key, &walk->last_given) : 0;
 
 	if (walk->has_given && (walk->question->descends ? order >= 0 : order <= 0))
-		return iforest_cursor_blame(&walk->cursor, IFOREST_CORRUPT, "entries are out of order", 0, walk->leaf_number);
+		return iforest_cursor_report_corrupt(&walk->cursor, IFOREST_CORRUPT, "entries are out of order", 0, walk->leaf_number);
 	walk->last_given = *key;
 	walk->has_given = true;
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_run_walk_next(struct iforest_run_walk *walk, struct iforest_entry *entry, bool *found)
+enum iforest_status iforest_run_iterator_next(struct iforest_run_iterator *walk, struct iforest_entry *entry, bool *found)
 {
 	enum iforest_status status = walk->is_started ? IFOREST_OK : find_start(walk);
 	unsigned i;
@@ -293,8 +293,8 @@ enum iforest_status iforest_run_walk_next(struct iforest_run_walk *walk, struct 
 
 static bool comes_before(const void *context, uint32_t a, uint32_t b)
 {
-	const struct iforest_walk *walk = context;
-	const struct iforest_walk_head *x = &walk->heads[a], *y = &walk->heads[b];
+	const struct iforest_iterator *walk = context;
+	const struct iforest_iterator_head *x = &walk->heads[a], *y = &walk->heads[b];
 	int order = iforest_key_compare(&x->bound, &y->bound);
 
 	if (order)
@@ -302,12 +302,12 @@ static bool comes_before(const void *context, uint32_t a, uint32_t b)
 	return !x->is_found && y->is_found; /* what is not known yet may be the same key, and has to be looked at */
 }
 
-static enum iforest_status add_runs(struct iforest_walk *walk, struct iforest_store *store,
+static enum iforest_status add_runs(struct iforest_iterator *walk, struct iforest_store *store,
 				    const struct iforest_manifest *manifest, bool is_joined)
 {
 	const struct iforest_alloc *alloc = walk->store->alloc;
 	uint32_t n = walk->n_heads + manifest->n_runs;
-	struct iforest_walk_head *heads;
+	struct iforest_iterator_head *heads;
 	uint32_t *items;
 
 	if (manifest->n_runs == 0)
@@ -322,16 +322,16 @@ static enum iforest_status add_runs(struct iforest_walk *walk, struct iforest_st
 	walk->heap.items = items;
 	walk->heap.n_reserved = n;
 	for (uint32_t r = 0; r < manifest->n_runs; r++) {
-		struct iforest_walk_head *head = &heads[walk->n_heads + r];
+		struct iforest_iterator_head *head = &heads[walk->n_heads + r];
 
-		iforest_run_walk_init(&head->run, store, manifest, &manifest->runs[r]);
+		iforest_run_iterator_init(&head->run, store, manifest, &manifest->runs[r]);
 		head->is_joined = is_joined;
 	}
 	walk->n_heads = n;
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_walk_init(struct iforest_walk *walk, struct iforest_store *store,
+enum iforest_status iforest_iterator_init(struct iforest_iterator *walk, struct iforest_store *store,
 				      const struct iforest_manifest *manifest)
 {
 	enum iforest_status status;
@@ -339,30 +339,30 @@ enum iforest_status iforest_walk_init(struct iforest_walk *walk, struct iforest_
 	walk->store = store;
 	walk->heads = NULL;
 	walk->n_heads = 0;
-	walk->heap = (struct iforest_heap){ .comes_before = comes_before };
+	walk->heap = (struct iforest_priority_queue){ .comes_before = comes_before };
 	status = add_runs(walk, store, manifest, false);
 	if (status)
-		iforest_walk_release(walk);
+		iforest_iterator_release(walk);
 	return status;
 }
 
-enum iforest_status iforest_walk_join(struct iforest_walk *walk, struct iforest_store *store,
+enum iforest_status iforest_iterator_join(struct iforest_iterator *walk, struct iforest_store *store,
 				      const struct iforest_manifest *manifest)
 {
 	return add_runs(walk, store, manifest, true);
 }
 
-void iforest_walk_release(struct iforest_walk *walk)
+void iforest_iterator_release(struct iforest_iterator *walk)
 {
 	for (uint32_t r = 0; r < walk->n_heads; r++)
-		iforest_run_walk_release(&walk->heads[r].run);
+		iforest_run_iterator_release(&walk->heads[r].run);
 	iforest_release(walk->store->alloc, walk->heads);
-	iforest_heap_release(&walk->heap, walk->store->alloc);
+	iforest_priority_queue_release(&walk->heap, walk->store->alloc);
 	walk->heads = NULL;
 	walk->n_heads = 0;
 }
 
-void iforest_walk_start(struct iforest_walk *walk, const struct iforest_walk_question *question)
+void iforest_iterator_start(struct iforest_iterator *walk, const struct iforest_iterator_question *question)
 {
 	walk->question = walk->joined = *question;
 	walk->joined.filter = NULL;
@@ -370,22 +370,22 @@ void iforest_walk_start(struct iforest_walk *walk, const struct iforest_walk_que
 	walk->heap.context = walk;
 	walk->heap.n = 0;
 	for (uint32_t r = 0; r < walk->n_heads; r++) {
-		struct iforest_walk_head *head = &walk->heads[r];
+		struct iforest_iterator_head *head = &walk->heads[r];
 
-		iforest_run_walk_start(&head->run, head->is_joined ? &walk->joined : &walk->question);
+		iforest_run_iterator_start(&head->run, head->is_joined ? &walk->joined : &walk->question);
 		head->is_found = false;
-		if (iforest_run_walk_may_begin(&head->run, &head->bound))
-			iforest_heap_push(&walk->heap, walk->store->alloc, r); /* there is room for all */
+		if (iforest_run_iterator_may_begin(&head->run, &head->bound))
+			iforest_priority_queue_push(&walk->heap, walk->store->alloc, r); /* there is room for all */
 	}
 }
 
-void iforest_walk_stretch(struct iforest_walk *walk, const struct iforest_key *end)
+void iforest_iterator_stretch(struct iforest_iterator *walk, const struct iforest_key *end)
 {
 	walk->stretch_end = *end;
 }
 
 /* Up to where the run that comes first has no others beside it: the next two in the heap are the first of all others. */
-static struct iforest_key end_of_stretch(const struct iforest_walk *walk)
+static struct iforest_key end_of_stretch(const struct iforest_iterator *walk)
 {
 	struct iforest_key end = walk->stretch_end;
 
@@ -398,13 +398,13 @@ static struct iforest_key end_of_stretch(const struct iforest_walk *walk)
 	return end;
 }
 
-enum iforest_status iforest_walk_next(struct iforest_walk *walk, struct iforest_entry *entry, bool *found)
+enum iforest_status iforest_iterator_next(struct iforest_iterator *walk, struct iforest_entry *entry, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	*found = false;
 	while (!status && !*found && walk->heap.n > 0) {
-		struct iforest_walk_head *head = &walk->heads[walk->heap.items[0]];
+		struct iforest_iterator_head *head = &walk->heads[walk->heap.items[0]];
 
 		if (head->is_found) {
 			/* the key stays the run's bound: what comes next is looked for when it is asked for */
@@ -413,31 +413,31 @@ enum iforest_status iforest_walk_next(struct iforest_walk *walk, struct iforest_
 			head->is_found = false;
 			continue;
 		}
-		if (walk->question.taker && iforest_run_walk_looks(&head->run)) {
+		if (walk->question.taker && iforest_run_iterator_looks(&head->run)) {
 			struct iforest_key end = end_of_stretch(walk);
 
-			iforest_run_walk_stretch(&head->run, &end);
+			iforest_run_iterator_stretch(&head->run, &end);
 		}
-		status = iforest_run_walk_next(&head->run, &head->entry, &head->is_found);
+		status = iforest_run_iterator_next(&head->run, &head->entry, &head->is_found);
 		if (!head->is_found) {
-			iforest_heap_pop(&walk->heap);
+			iforest_priority_queue_pop(&walk->heap);
 			continue;
 		}
 		head->bound = head->entry.key;
-		iforest_heap_settle(&walk->heap);
+		iforest_priority_queue_settle(&walk->heap);
 	}
 	return status;
 }
 
-bool iforest_walk_gave_node(const struct iforest_walk *walk, int64_t *end)
+bool iforest_iterator_gave_node(const struct iforest_iterator *walk, int64_t *end)
 {
-	const struct iforest_run_walk *run = &walk->heads[walk->heap.items[0]].run;
+	const struct iforest_run_iterator *run = &walk->heads[walk->heap.items[0]].run;
 
 	*end = run->node_end;
 	return run->gave_node;
 }
 
-uint64_t iforest_walk_pages(const struct iforest_walk *walk)
+uint64_t iforest_iterator_pages(const struct iforest_iterator *walk)
 {
 	uint64_t n_pages = 0;
 

@@ -11,7 +11,7 @@ struct iforest_longest_search {
 	uint32_t run;
 	unsigned duration;           /* value column */
 	int64_t from, to;
-	struct iforest_row best;
+	struct iforest_extreme best;
 	bool found;                  /* a span overlaps it */
 };
 
@@ -28,7 +28,7 @@ static inline bool iforest_longest_overlaps(const struct iforest_longest_search 
 }
 
 /* Takes a span that overlaps the bucket for the best, if it is. */
-static inline void iforest_longest_offer(struct iforest_longest_search *search, const struct iforest_row *row)
+static inline void iforest_longest_offer(struct iforest_longest_search *search, const struct iforest_extreme *row)
 {
 	search->found = true;
 	if (!search->best.is_set || iforest_row_is_greater(row, &search->best))
@@ -48,7 +48,7 @@ static inline bool iforest_longest_is_pure(const uint8_t *node, uint64_t series)
 	return first.series == series && last.series == series && !last.time_is_null;
 }
 
-static inline struct iforest_row iforest_longest_of_node(const struct iforest_longest_search *search, const uint8_t *node)
+static inline struct iforest_extreme iforest_longest_of_node(const struct iforest_longest_search *search, const uint8_t *node)
 {
 	return iforest_node_extreme(node, &search->cursor->manifest->fields, search->duration, 1);
 }
@@ -56,13 +56,13 @@ static inline struct iforest_row iforest_longest_of_node(const struct iforest_lo
 /* ---- in the leaf page that the cursor holds ---- */
 
 /* Its peaks, NULL where it has none. */
-static const struct iforest_page_peaks *longest_peaks(struct iforest_cursor *cursor);
+static const struct iforest_page_maxima *longest_peaks(struct iforest_cursor *cursor);
 
 /* Unpacks a block's times and durations; *which are its live entries. */
 static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which);
 
 /* Entry i of that block, with its ref. */
-static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_row *row);
+static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_extreme *row);
 
 /* Looks in a leaf page for spans that start before the bucket's end and overlap it. */
 static enum iforest_status longest_search_leaf(struct iforest_longest_search *search, uint64_t number);
@@ -80,11 +80,11 @@ static enum iforest_status longest_look_back(struct iforest_longest_search *sear
 /* Keeps nothing any more. */
 static void longest_forget(struct iforest_longest *longest);
 
-static const struct iforest_page_peaks *longest_peaks(struct iforest_cursor *cursor)
+static const struct iforest_page_maxima *longest_peaks(struct iforest_cursor *cursor)
 {
-	struct iforest_page_peaks *peaks = cursor->path[0].page.peaks;
+	struct iforest_page_maxima *peaks = cursor->path[0].page.peaks;
 
-	return peaks && iforest_leaf_has_peaks(&cursor->leaf, peaks) ? peaks : NULL;
+	return peaks && iforest_leaf_has_maxima(&cursor->leaf, peaks) ? peaks : NULL;
 }
 
 static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which)
@@ -97,18 +97,18 @@ static enum iforest_status longest_read_block(struct iforest_longest_search *sea
 	if (!status)
 		status = iforest_block_need(reader, IFOREST_TIMES);
 	*which = iforest_low_bits(reader->block.n) & ~reader->block.dead;
-	return iforest_cursor_blame_leaf(search->cursor, status);
+	return iforest_cursor_report_leaf(search->cursor, status);
 }
 
-static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_row *row)
+static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_extreme *row)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
 	int64_t ref = 0;
 	enum iforest_status status = iforest_block_pick(reader, IFOREST_REFS, i, &ref);
 
-	*row = (struct iforest_row){ .value.integer = reader->block.values[search->duration][i],
+	*row = (struct iforest_extreme){ .value.integer = reader->block.values[search->duration][i],
 		.time = reader->block.times[i], .ref = ref, .is_set = true };
-	return iforest_cursor_blame_leaf(search->cursor, status);
+	return iforest_cursor_report_leaf(search->cursor, status);
 }
 
 static enum iforest_status search_block(struct iforest_longest_search *search, unsigned b)
@@ -121,7 +121,7 @@ static enum iforest_status search_block(struct iforest_longest_search *search, u
 		unsigned i = iforest_trailing_zeros(which);
 		bool is_present = block->present[search->duration] >> i & 1;
 		int64_t duration = is_present ? block->values[search->duration][i] : 0;
-		struct iforest_row row;
+		struct iforest_extreme row;
 
 		if (block->times[i] >= search->to)
 			break;
@@ -148,7 +148,7 @@ static enum iforest_status may_improve(struct iforest_longest_search *search, un
 	if (!search->best.is_set)
 		return IFOREST_OK;
 	iforest_cursor_read_block(search->cursor, b);
-	status = iforest_cursor_blame_leaf(search->cursor, iforest_block_find_column(reader, column));
+	status = iforest_cursor_report_leaf(search->cursor, iforest_block_find_column(reader, column));
 	if (!status && reader->has_summary[search->duration]) {
 		unsigned high = reader->summaries[search->duration].high;
 
@@ -176,7 +176,7 @@ static enum iforest_status search_blocks(struct iforest_longest_search *search)
 }
 
 /* Peaks that overlap the bucket are offered first; then the blocks of the others are opened, if they may have a better span. */
-static enum iforest_status search_peaks(struct iforest_longest_search *search, const struct iforest_page_peaks *peaks)
+static enum iforest_status search_peaks(struct iforest_longest_search *search, const struct iforest_page_maxima *peaks)
 {
 	uint32_t others = 0;
 	enum iforest_status status = IFOREST_OK;
@@ -187,7 +187,7 @@ static enum iforest_status search_peaks(struct iforest_longest_search *search, c
 		if (peak->latest_end < search->from || (search->best.is_set && peak->value < search->best.value.integer))
 			continue;
 		if (peak->time < search->to && iforest_longest_overlaps(search, peak->time, peak->value))
-			iforest_longest_offer(search, &(struct iforest_row){ .value.integer = peak->value, .time = peak->time,
+			iforest_longest_offer(search, &(struct iforest_extreme){ .value.integer = peak->value, .time = peak->time,
 									      .ref = peak->ref, .is_set = true });
 		else
 			others |= UINT32_C(1) << b;
@@ -203,8 +203,8 @@ static enum iforest_status search_peaks(struct iforest_longest_search *search, c
 
 static enum iforest_status longest_search_leaf(struct iforest_longest_search *search, uint64_t number)
 {
-	const struct iforest_page_peaks *peaks;
-	enum iforest_status status = iforest_cursor_hold(search->cursor, 0, number);
+	const struct iforest_page_maxima *peaks;
+	enum iforest_status status = iforest_cursor_pin(search->cursor, 0, number);
 
 	if (status)
 		return status;
@@ -253,7 +253,7 @@ static void give_item(struct iforest_longest *longest, uint32_t i)
 static void clear_ended(struct iforest_longest *longest, int64_t time)
 {
 	const struct iforest_alloc *alloc = longest->scan->store->alloc;
-	struct iforest_heap *heap = &longest->heap;
+	struct iforest_priority_queue *heap = &longest->heap;
 	uint32_t n = heap->n;
 
 	heap->n = 0;
@@ -261,7 +261,7 @@ static void clear_ended(struct iforest_longest *longest, int64_t time)
 		if (has_ended(&longest->items[heap->items[i]], time))
 			give_item(longest, heap->items[i]);
 		else
-			iforest_heap_push(heap, alloc, heap->items[i]);
+			iforest_priority_queue_push(heap, alloc, heap->items[i]);
 	}
 	longest->n_to_clear = 2 * heap->n + LEAST_TO_CLEAR;
 }
@@ -301,7 +301,7 @@ static enum iforest_status push(struct iforest_longest *longest, const struct if
 	if (status)
 		return status;
 	longest->items[i] = *item;
-	return iforest_heap_push(&longest->heap, longest->scan->store->alloc, i);
+	return iforest_priority_queue_push(&longest->heap, longest->scan->store->alloc, i);
 }
 
 static enum iforest_status longest_keep(struct iforest_longest_search *search, unsigned level, uint64_t number,
@@ -339,7 +339,7 @@ static enum iforest_status keep_spans(struct iforest_longest_search *search, uns
 	return status;
 }
 
-static enum iforest_status keep_peaks(struct iforest_longest_search *search, const struct iforest_page_peaks *peaks,
+static enum iforest_status keep_peaks(struct iforest_longest_search *search, const struct iforest_page_maxima *peaks,
 				      const struct iforest_longest_item *page)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -359,13 +359,13 @@ static enum iforest_status keep_peaks(struct iforest_longest_search *search, con
 static enum iforest_status open_leaf(struct iforest_longest_search *search, const struct iforest_longest_item *item)
 {
 	struct iforest_cursor *cursor = search->cursor;
-	const struct iforest_page_peaks *peaks;
+	const struct iforest_page_maxima *peaks;
 	enum iforest_status status;
 
 	if (item->number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 					    item->number / cursor->manifest->fanout);
-	status = iforest_cursor_hold(cursor, 0, item->number);
+	status = iforest_cursor_pin(cursor, 0, item->number);
 	if (status)
 		return status;
 	if (item->kind == IFOREST_LONGEST_BLOCK)
@@ -391,7 +391,7 @@ static enum iforest_status open_item(struct iforest_longest_search *search, cons
 
 	if (item->kind == IFOREST_LONGEST_BLOCK || level == 0)
 		return open_leaf(search, item);
-	status = iforest_cursor_hold(cursor, level, item->number);
+	status = iforest_cursor_pin(cursor, level, item->number);
 	for (unsigned k = 0; !status && k < cursor->path[level].header.n_items; k++) {
 		const uint8_t *node = iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
 
@@ -403,7 +403,7 @@ static enum iforest_status open_item(struct iforest_longest_search *search, cons
 static enum iforest_status longest_look_back(struct iforest_longest_search *search)
 {
 	struct iforest_longest *longest = search->longest;
-	struct iforest_heap *heap = &longest->heap;
+	struct iforest_priority_queue *heap = &longest->heap;
 	enum iforest_status status = IFOREST_OK;
 
 	while (!status && heap->n > 0) {
@@ -416,7 +416,7 @@ static enum iforest_status longest_look_back(struct iforest_longest_search *sear
 			iforest_longest_offer(search, &item.longest);
 			break;
 		}
-		give_item(longest, iforest_heap_pop(heap));
+		give_item(longest, iforest_priority_queue_pop(heap));
 		if (ended)
 			continue;
 		search->run = item.run;
@@ -445,7 +445,7 @@ static enum iforest_status look_below(struct iforest_longest_search *search, uns
 
 	if (level == 1)
 		return longest_search_leaf(search, number);
-	status = iforest_cursor_hold(cursor, level - 1, number);
+	status = iforest_cursor_pin(cursor, level - 1, number);
 	for (unsigned k = 0; !status && k < cursor->path[level - 1].header.n_items; k++) {
 		const uint8_t *node = iforest_node_at(cursor->path[level - 1].page.bytes, &cursor->manifest->fields, k);
 
@@ -460,9 +460,9 @@ static enum iforest_status look_below(struct iforest_longest_search *search, uns
 static enum iforest_status look_at_node(struct iforest_longest_search *search, unsigned level, uint64_t number,
 					const uint8_t *node)
 {
-	const struct iforest_fields *fields = &search->cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &search->cursor->manifest->fields;
 	uint64_t series = search->longest->series;
-	struct iforest_row row;
+	struct iforest_extreme row;
 	bool is_ours;
 
 	if (iforest_node_rows(node) == 0 || !iforest_longest_has_series(node, series))
@@ -553,7 +553,7 @@ void iforest_longest_init(struct iforest_longest *longest, struct iforest_scan *
 	longest_forget(longest);
 }
 
-void iforest_longest_let_go(struct iforest_longest *longest)
+void iforest_longest_unpin(struct iforest_longest *longest)
 {
 	for (uint32_t r = 0; r < longest->n_runs; r++)
 		iforest_cursor_release(&longest->behind[r]);
@@ -563,11 +563,11 @@ void iforest_longest_release(struct iforest_longest *longest)
 {
 	const struct iforest_alloc *alloc = longest->scan->store->alloc;
 
-	iforest_longest_let_go(longest);
+	iforest_longest_unpin(longest);
 	iforest_release(alloc, longest->behind);
 	iforest_release(alloc, longest->passed);
 	iforest_release(alloc, longest->items);
-	iforest_heap_release(&longest->heap, alloc);
+	iforest_priority_queue_release(&longest->heap, alloc);
 	iforest_longest_init(longest, longest->scan);
 }
 
@@ -601,7 +601,7 @@ static enum iforest_status leaf_of(struct iforest_cursor *cursor, const struct i
 	for (unsigned level = cursor->run->n_levels; level > 0 && !status; level--) {
 		unsigned n;
 
-		status = iforest_cursor_hold(cursor, level, *number);
+		status = iforest_cursor_pin(cursor, level, *number);
 		if (status)
 			return status;
 		n = iforest_cursor_last_node(cursor, level, 0, key, true);
@@ -659,7 +659,7 @@ enum iforest_status iforest_longest_start(struct iforest_longest *longest, const
 
 /* ---- buckets ---- */
 
-static enum iforest_status answer(struct iforest_longest *longest, struct iforest_row *row, bool *found)
+static enum iforest_status answer(struct iforest_longest *longest, struct iforest_extreme *row, bool *found)
 {
 	struct iforest_longest_search search = { .longest = longest,
 		.duration = longest->scan->manifest->fields.duration_value, .from = longest->start };
@@ -680,7 +680,7 @@ static enum iforest_status answer(struct iforest_longest *longest, struct ifores
 	return status;
 }
 
-enum iforest_status iforest_longest_next(struct iforest_longest *longest, int64_t *bucket, struct iforest_row *row, bool *found)
+enum iforest_status iforest_longest_next(struct iforest_longest *longest, int64_t *bucket, struct iforest_extreme *row, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
 

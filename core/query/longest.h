@@ -19,7 +19,7 @@ enum iforest_longest_kind { IFOREST_LONGEST_SPAN, IFOREST_LONGEST_BLOCK, IFOREST
 
 struct iforest_longest_item {
 	enum iforest_longest_kind kind;
-	struct iforest_row longest;  /* the span, or the longest under it */
+	struct iforest_extreme longest;  /* the span, or the longest under it */
 	int64_t latest_end;          /* of no span; INT64_MAX stands for any later one */
 	uint64_t number;             /* of a node of its level, or of a block's leaf page */
 	uint32_t run, next;          /* next: of the items that are free */
@@ -35,7 +35,7 @@ struct iforest_longest {
 	struct iforest_longest_item *items;
 	uint32_t n_items, n_reserved, free;
 	uint32_t n_to_clear;            /* items in the heap from which on it is cleared of what has ended */
-	struct iforest_heap heap;
+	struct iforest_priority_queue heap;
 	struct iforest_bucketing bucketing;
 	uint64_t series;
 	int64_t bucket, n_buckets, start; /* the next one, and its start */
@@ -46,7 +46,7 @@ void iforest_longest_init(struct iforest_longest *longest, struct iforest_scan *
 void iforest_longest_release(struct iforest_longest *longest);
 
 /* Holds no pages any more; a series has to be started before it is used again. The scan's are the caller's to let go. */
-void iforest_longest_let_go(struct iforest_longest *longest);
+void iforest_longest_unpin(struct iforest_longest *longest);
 
 /* Turns to a series, from a bucket on, 0 for all. *takes is false where this is not the way to answer: the buckets are not a
  * number of them over a window, some are empty intervals, or so many come to a leaf page that they are sooner read entry by
@@ -59,7 +59,7 @@ enum iforest_status iforest_longest_start(struct iforest_longest *longest, const
 
 /* The next bucket that a span overlaps, in ascending order, and the longest: not set where no duration is known. *found:
  * false after the last. */
-enum iforest_status iforest_longest_next(struct iforest_longest *longest, int64_t *bucket, struct iforest_row *row,
+enum iforest_status iforest_longest_next(struct iforest_longest *longest, int64_t *bucket, struct iforest_extreme *row,
 					 bool *found);
 
 #endif

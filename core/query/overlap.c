@@ -42,8 +42,8 @@ void iforest_open_spans_init(struct iforest_open_spans *open, const struct ifore
 
 void iforest_open_spans_release(struct iforest_open_spans *open)
 {
-	iforest_heap_release(&open->by_end, open->alloc);
-	iforest_heap_release(&open->by_duration, open->alloc);
+	iforest_priority_queue_release(&open->by_end, open->alloc);
+	iforest_priority_queue_release(&open->by_duration, open->alloc);
 	iforest_release(open->alloc, open->slots);
 	iforest_open_spans_init(open, open->alloc, open->wants_longest);
 }
@@ -93,9 +93,9 @@ enum iforest_status iforest_open_spans_add(struct iforest_open_spans *open, cons
 	if (status)
 		return status;
 	open->slots[slot] = (struct iforest_open_slot){ .span = *span };
-	status = iforest_heap_push(&open->by_end, open->alloc, slot);
+	status = iforest_priority_queue_push(&open->by_end, open->alloc, slot);
 	if (!status && open->wants_longest)
-		status = iforest_heap_push(&open->by_duration, open->alloc, slot);
+		status = iforest_priority_queue_push(&open->by_duration, open->alloc, slot);
 	return status;
 }
 
@@ -104,7 +104,7 @@ enum iforest_status iforest_open_spans_add(struct iforest_open_spans *open, cons
 /* The span with the earliest end is open no more; its slot is needed as long as the heap by duration has it. */
 static void end_first(struct iforest_open_spans *open)
 {
-	uint32_t slot = iforest_heap_pop(&open->by_end);
+	uint32_t slot = iforest_priority_queue_pop(&open->by_end);
 
 	open->slots[slot].has_ended = true;
 	if (!open->wants_longest)
@@ -114,11 +114,11 @@ static void end_first(struct iforest_open_spans *open)
 /* Clears the heap by duration of what has ended: at its top, and, where that is most of it, all. */
 static void drop_ended(struct iforest_open_spans *open)
 {
-	struct iforest_heap *heap = &open->by_duration;
+	struct iforest_priority_queue *heap = &open->by_duration;
 	uint32_t n;
 
 	while (heap->n > 0 && open->slots[heap->items[0]].has_ended)
-		give_slot(open, iforest_heap_pop(heap));
+		give_slot(open, iforest_priority_queue_pop(heap));
 	if (heap->n <= 2 * (uint64_t)open->by_end.n + FIRST_RESERVED)
 		return;
 	n = heap->n;
@@ -127,20 +127,20 @@ static void drop_ended(struct iforest_open_spans *open)
 		if (open->slots[heap->items[i]].has_ended)
 			give_slot(open, heap->items[i]);
 		else
-			iforest_heap_push(heap, open->alloc, heap->items[i]);
+			iforest_priority_queue_push(heap, open->alloc, heap->items[i]);
 	}
 }
 
 void iforest_open_spans_pass(struct iforest_open_spans *open, iforest_int128 from, iforest_int128 to,
 			     struct iforest_stretch *stretch)
 {
-	struct iforest_heap *by_end = &open->by_end;
+	struct iforest_priority_queue *by_end = &open->by_end;
 
 	*stretch = (struct iforest_stretch){ .n = by_end->n };
 	if (open->by_duration.n > 0) {
 		const struct iforest_open_span *longest = span_at(open, open->by_duration.items[0]);
 
-		stretch->longest = (struct iforest_row){ .value.integer = longest->duration, .time = longest->time,
+		stretch->longest = (struct iforest_extreme){ .value.integer = longest->duration, .time = longest->time,
 							 .ref = longest->ref, .is_set = true };
 	}
 	while (by_end->n > 0 && end_of(span_at(open, by_end->items[0])) <= to) {
@@ -163,8 +163,8 @@ static bool reaches_beyond(const struct iforest_overlap *overlap, const uint8_t 
 
 static bool has_negatives(const struct iforest_overlap *overlap, const uint8_t *node)
 {
-	const struct iforest_fields *fields = &overlap->scan->manifest->fields;
-	struct iforest_row least;
+	const struct iforest_node_schema *fields = &overlap->scan->manifest->fields;
+	struct iforest_extreme least;
 
 	if (!overlap->wants_inside || overlap->is_searching)
 		return false;
@@ -172,15 +172,15 @@ static bool has_negatives(const struct iforest_overlap *overlap, const uint8_t *
 	return least.is_set && least.value.integer < 0;
 }
 
-static enum iforest_verdict of_node(void *context, const uint8_t *node)
+static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
 	const struct iforest_overlap_filter *filter = context;
 
 	if (reaches_beyond(filter->overlap, node) || has_negatives(filter->overlap, node))
-		return IFOREST_SOME;
+		return IFOREST_COUNTS_SOME;
 	if (filter->overlap->is_searching)
-		return IFOREST_NONE;
-	return filter->inner ? filter->inner->of_node(filter->inner->context, node) : IFOREST_ALL;
+		return IFOREST_COUNTS_NONE;
+	return filter->inner ? filter->inner->of_node(filter->inner->context, node) : IFOREST_COUNTS_ALL;
 }
 
 /* Takes the entries with a negative duration out of *live, whose durations are unpacked, and counts them apart. */
@@ -192,7 +192,7 @@ static enum iforest_status take_negatives(struct iforest_overlap *overlap, struc
 
 	for (; which && !status; which &= which - 1) {
 		unsigned i = iforest_trailing_zeros(which);
-		struct iforest_row row = { .value.integer = block->values[overlap->duration][i], .is_set = true };
+		struct iforest_extreme row = { .value.integer = block->values[overlap->duration][i], .is_set = true };
 
 		if (row.value.integer >= 0)
 			continue;
@@ -201,7 +201,7 @@ static enum iforest_status take_negatives(struct iforest_overlap *overlap, struc
 			status = iforest_block_need(reader, IFOREST_REFS);
 		row.time = block->times[i];
 		row.ref = block->refs[i];
-		iforest_row_max(&overlap->negative.max, &row, IFOREST_INT64);
+		iforest_extreme_max(&overlap->negative.max, &row, IFOREST_INT64);
 		overlap->negative.n++;
 		*live &= ~(UINT64_C(1) << i);
 	}
@@ -304,7 +304,7 @@ static struct iforest_overlap_filter overlap_collector(struct iforest_overlap *o
 
 enum iforest_status iforest_overlap_init(struct iforest_overlap *overlap, struct iforest_scan *scan)
 {
-	const struct iforest_fields *fields = &scan->manifest->fields;
+	const struct iforest_node_schema *fields = &scan->manifest->fields;
 
 	*overlap = (struct iforest_overlap){ .scan = scan, .duration = fields->duration_value, .is_done = true };
 	iforest_open_spans_init(&overlap->open, scan->store->alloc, false);
@@ -320,10 +320,10 @@ void iforest_overlap_release(struct iforest_overlap *overlap)
 	iforest_longest_release(&overlap->longest);
 }
 
-void iforest_overlap_let_go(struct iforest_overlap *overlap)
+void iforest_overlap_unpin(struct iforest_overlap *overlap)
 {
-	iforest_longest_let_go(&overlap->longest);
-	iforest_scan_let_go(overlap->scan);
+	iforest_longest_unpin(&overlap->longest);
+	iforest_scan_unpin(overlap->scan);
 	overlap->is_done = true;
 }
 
@@ -362,7 +362,7 @@ static enum iforest_status start_carrying(struct iforest_overlap *overlap, uint6
 	overlap->own = overlap_collector(overlap, &overlap->own, overlap->filter);
 	overlap->joined = overlap_collector(overlap, &overlap->joined, NULL);
 	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE };
-	scan->wanted = (struct iforest_wanted){ .filter = &overlap->own.filter };
+	scan->wanted = (struct iforest_request){ .filter = &overlap->own.filter };
 	scan->joined_filter = &overlap->joined.filter;
 	if (window->has_t0)
 		status = find_open(overlap, series, window->t0);
@@ -495,7 +495,7 @@ static enum iforest_status fold_starts(struct iforest_overlap *overlap, const st
 	if (!overlap->wants_inside)
 		return status;
 	value->sum = iforest_add_wrapping(value->sum, -overlap->beyond);
-	iforest_row_max(&value->max, &overlap->negative.max, IFOREST_INT64);
+	iforest_extreme_max(&value->max, &overlap->negative.max, IFOREST_INT64);
 	return status;
 }
 
@@ -515,8 +515,8 @@ static enum iforest_status answer(struct iforest_overlap *overlap, int64_t bucke
 	if (overlap->wants_inside || overlap->wants_longest) {
 		value->n = aggregate->n_rows;
 		value->sum = iforest_add_wrapping(value->sum, stretch.inside);
-		iforest_row_max(&value->max, &stretch.longest, IFOREST_INT64);
-		value->min = (struct iforest_row){ .is_set = false }; /* which nodes add unasked */
+		iforest_extreme_max(&value->max, &stretch.longest, IFOREST_INT64);
+		value->min = (struct iforest_extreme){ .is_set = false }; /* which nodes add unasked */
 	}
 	overlap->is_done = bounds.is_last;
 	return status;

@@ -35,8 +35,8 @@ struct iforest_open_spans {
 	struct iforest_open_slot *slots;  /* what the heaps have numbers of */
 	uint32_t n_slots, n_reserved;
 	uint32_t free;                    /* first slot to use again, UINT32_MAX: none */
-	struct iforest_heap by_end;       /* the earliest end first; its n are the spans that are open */
-	struct iforest_heap by_duration;  /* the longest first, also some that have ended */
+	struct iforest_priority_queue by_end;       /* the earliest end first; its n are the spans that are open */
+	struct iforest_priority_queue by_duration;  /* the longest first, also some that have ended */
 };
 
 /* What the open spans are to a stretch of time. */
@@ -44,7 +44,7 @@ struct iforest_stretch {
 	uint64_t n;
 	iforest_int128 inside;      /* time units, added up over the n spans */
 	/* value: its duration. Of several the earliest, then the lowest ref. Not set where not wanted */
-	struct iforest_row longest;
+	struct iforest_extreme longest;
 };
 
 /* None is open. Without wants_longest, the longest is not kept track of. alloc must outlive it; it must stay in place. */
@@ -118,7 +118,7 @@ enum iforest_status iforest_overlap_start(struct iforest_overlap *overlap, uint6
 enum iforest_status iforest_overlap_start_after(struct iforest_overlap *overlap, uint64_t series, int64_t bucket);
 
 /* Holds no pages any more, nor does its scan; a series has to be started before it is used again. */
-void iforest_overlap_let_go(struct iforest_overlap *overlap);
+void iforest_overlap_unpin(struct iforest_overlap *overlap);
 
 /* The next bucket, in ascending order, that a span overlaps; *found is false after the last. In the aggregate
  *

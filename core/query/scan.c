@@ -15,15 +15,15 @@ static inline bool iforest_scan_may_hold(const struct iforest_run *run, const st
 }
 
 /* What a cursor is asked for: runs that were joined have a filter of their own. *joined is room for it. */
-static const struct iforest_wanted *scan_wanted(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
-						 const struct iforest_wanted *wanted, struct iforest_wanted *joined);
+static const struct iforest_request *scan_wanted(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
+						 const struct iforest_request *wanted, struct iforest_request *joined);
 
 /* Passes the entries of the active cursors up to the key, and adds them to the aggregate. */
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
-				      const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate);
+				      const struct iforest_request *wanted, struct iforest_aggregate *aggregate);
 
-static const struct iforest_wanted *scan_wanted(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
-					      const struct iforest_wanted *wanted, struct iforest_wanted *joined)
+static const struct iforest_request *scan_wanted(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
+					      const struct iforest_request *wanted, struct iforest_request *joined)
 {
 	if (wanted->filter == scan->joined_filter || cursor->store == scan->store)
 		return wanted;
@@ -33,16 +33,16 @@ static const struct iforest_wanted *scan_wanted(const struct iforest_scan *scan,
 }
 
 static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_cursor *cursor,
-				      const struct iforest_key *to, const struct iforest_wanted *wanted,
+				      const struct iforest_key *to, const struct iforest_request *wanted,
 				      struct iforest_aggregate *aggregate)
 {
-	struct iforest_wanted joined;
+	struct iforest_request joined;
 
-	return iforest_cursor_fold_until(cursor, to, scan_wanted(scan, cursor, wanted, &joined), aggregate);
+	return iforest_fold_until(cursor, to, scan_wanted(scan, cursor, wanted, &joined), aggregate);
 }
 
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
-				    const struct iforest_wanted *wanted, struct iforest_aggregate *aggregate)
+				    const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -70,7 +70,7 @@ enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *ti
 			continue;
 		/* unnoticed, a forged page could hold those here for ever who go on from bucket to bucket */
 		if (iforest_key_compare(&key, &scan->reached) < 0)
-			return iforest_cursor_blame(scan->active[a], IFOREST_CORRUPT, "entries are out of order", 0,
+			return iforest_cursor_report_corrupt(scan->active[a], IFOREST_CORRUPT, "entries are out of order", 0,
 						    scan->active[a]->leaf_number);
 		scan->active[n_left++] = scan->active[a];
 		if (!*found || key.time < *time)
@@ -81,7 +81,7 @@ enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *ti
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time, const struct iforest_wanted *wanted,
+enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time, const struct iforest_request *wanted,
 					 struct iforest_aggregate *aggregate)
 {
 	struct iforest_key to = time == INT64_MAX ? iforest_key_nulls(scan->series) : iforest_key_at(scan->series, time + 1);
@@ -91,7 +91,7 @@ enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time
 	return scan_fold(scan, &to, wanted, aggregate);
 }
 
-enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct iforest_wanted *wanted,
+enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct iforest_request *wanted,
 				       struct iforest_aggregate *aggregate)
 {
 	struct iforest_key from = iforest_key_nulls(scan->series), to = iforest_key_at(scan->series + 1, INT64_MIN);
@@ -147,7 +147,7 @@ enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t seri
 	return status;
 }
 
-enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_wanted *wanted,
+enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_request *wanted,
 					    struct iforest_aggregate *aggregate)
 {
 	struct iforest_key from = iforest_key_at(0, INT64_MIN), to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
@@ -206,7 +206,7 @@ enum iforest_status iforest_scan_init(struct iforest_scan *scan, struct iforest_
 	return IFOREST_OK;
 }
 
-void iforest_scan_let_go(struct iforest_scan *scan)
+void iforest_scan_unpin(struct iforest_scan *scan)
 {
 	for (uint32_t r = 0; r < scan->n_cursors; r++)
 		iforest_cursor_release(&scan->cursors[r]);
@@ -215,7 +215,7 @@ void iforest_scan_let_go(struct iforest_scan *scan)
 
 void iforest_scan_release(struct iforest_scan *scan)
 {
-	iforest_scan_let_go(scan);
+	iforest_scan_unpin(scan);
 	iforest_release(scan->store->alloc, scan->cursors);
 	iforest_release(scan->store->alloc, scan->active);
 	scan->cursors = NULL;
@@ -306,10 +306,10 @@ static enum iforest_status find_extremes(struct iforest_scan *scan, const struct
 
 	*is_narrow = false;
 	for (uint32_t a = 0; a < scan->n_active && !status; a++) {
-		struct iforest_wanted all;
+		struct iforest_request all;
 		bool is_narrow_here;
 
-		status = iforest_cursor_extremes(scan->active[a], &scan->reached, to,
+		status = iforest_extremes_of_range(scan->active[a], &scan->reached, to,
 						 scan_wanted(scan, scan->active[a], &scan->wanted, &all), aggregate,
 						 &is_narrow_here);
 		*is_narrow = *is_narrow || is_narrow_here;
@@ -322,7 +322,7 @@ static enum iforest_status find_extremes(struct iforest_scan *scan, const struct
 static enum iforest_status whole_window(struct iforest_scan *scan, struct iforest_aggregate *aggregate)
 {
 	struct iforest_key after = iforest_key_at(scan->series + 1, INT64_MIN);
-	struct iforest_wanted timeless = scan->wanted;
+	struct iforest_request timeless = scan->wanted;
 	enum iforest_status status;
 	bool is_narrow;
 
@@ -374,7 +374,7 @@ static void expect_next(const struct iforest_scan *scan, const struct iforest_ke
 	struct iforest_key next = iforest_key_at(scan->series, (int64_t)((uint64_t)to->time + (is_sums ? 2 * width : width)));
 
 	for (uint32_t a = 0; a < scan->n_active; a++)
-		(is_sums ? iforest_cursor_expect_cut : iforest_cursor_expect)(scan->active[a], &next);
+		(is_sums ? iforest_fold_prefetch_cut : iforest_fold_prefetch)(scan->active[a], &next);
 }
 
 /* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends,
@@ -383,7 +383,7 @@ enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_PEAKS = 3 };
 
 static bool is_many(const struct iforest_scan *scan, uint64_t n_entries)
 {
-	const struct iforest_held_page *leaf = &scan->active[0]->path[0];
+	const struct iforest_pinned_page *leaf = &scan->active[0]->path[0];
 
 	return n_entries >= MANY_ENTRIES || (n_entries >= MANY_BY_PEAKS && leaf->is_held && leaf->page.peaks);
 }
@@ -494,14 +494,14 @@ enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket
 
 /* ---- The nodes and leaf parts that cover a window ---- */
 
-void iforest_pieces_start(struct iforest_pieces *pieces, struct iforest_scan *scan)
+void iforest_scan_cover_start(struct iforest_scan_cover *pieces, struct iforest_scan *scan)
 {
-	*pieces = (struct iforest_pieces){ .scan = scan, .wanted = scan->wanted };
+	*pieces = (struct iforest_scan_cover){ .scan = scan, .wanted = scan->wanted };
 	pieces->wanted.firsts = pieces->wanted.lasts = 0;
 }
 
 /* To the entries without a time, if they belong to the answer. */
-static bool go_on_to_nulls(struct iforest_pieces *pieces)
+static bool go_on_to_nulls(struct iforest_scan_cover *pieces)
 {
 	const struct iforest_window *window = &pieces->scan->bucketing.window;
 
@@ -513,7 +513,7 @@ static bool go_on_to_nulls(struct iforest_pieces *pieces)
 	return true;
 }
 
-enum iforest_status iforest_pieces_next(struct iforest_pieces *pieces, struct iforest_piece *piece, bool *found)
+enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, struct iforest_scan_cover_part *piece, bool *found)
 {
 	const struct iforest_scan *scan = pieces->scan;
 	enum iforest_status status = IFOREST_OK;
@@ -521,7 +521,7 @@ enum iforest_status iforest_pieces_next(struct iforest_pieces *pieces, struct if
 	*found = false;
 	while (!status && !*found && (pieces->at < scan->n_active || go_on_to_nulls(pieces))) {
 		struct iforest_key to = pieces->in_nulls ? iforest_key_at(scan->series + 1, INT64_MIN) : scan->end;
-		struct iforest_wanted wanted = pieces->wanted;
+		struct iforest_request wanted = pieces->wanted;
 		struct iforest_cursor *cursor;
 		bool at_end;
 
@@ -534,7 +534,7 @@ enum iforest_status iforest_pieces_next(struct iforest_pieces *pieces, struct if
 		if (piece->is_joined)
 			wanted.filter = NULL;
 		iforest_aggregate_clear(&piece->aggregate, scan->manifest->fields.n_values);
-		status = iforest_cursor_fold_piece(cursor, &to, &wanted, &piece->aggregate, &piece->level, &piece->number,
+		status = iforest_fold_step(cursor, &to, &wanted, &piece->aggregate, &piece->level, &piece->number,
 						   &at_end);
 		*found = !status && piece->aggregate.n_rows > 0;
 		pieces->at += at_end;

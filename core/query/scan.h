@@ -14,7 +14,7 @@
  *
  * Where extremes alone are wanted and buckets are dense, cursors are not placed at the ends of buckets, which would open the
  * leaf page that each end cuts: the next bucket is taken to be the adjacent one, and what of it has to be read is read
- * (iforest_cursor_extremes()). Where that finds no entry, or few, cursors are placed again.
+ * (iforest_extremes_of_range()). Where that finds no entry, or few, cursors are placed again.
  *
  * Buckets without live entries are left out. Entries whose time is NULL count where the window has no bounds and is one
  * bucket (IFOREST_WHOLE), and only there.
@@ -29,7 +29,7 @@ struct iforest_scan {
 	struct iforest_store *store;
 	const struct iforest_manifest *manifest;
 	struct iforest_bucketing bucketing;  /* set by the caller, checked with iforest_bucketing_check() */
-	struct iforest_wanted wanted;        /* set by the caller; its filter is asked about the scan's own runs */
+	struct iforest_request wanted;        /* set by the caller; its filter is asked about the scan's own runs */
 	/* set by the caller: of runs that joined; NULL: all their live entries count */
 	const struct iforest_filter *joined_filter;
 	struct iforest_cursor *cursors;      /* one a run */
@@ -65,7 +65,7 @@ enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t serie
 enum iforest_status iforest_scan_start_after(struct iforest_scan *scan, uint64_t series, int64_t bucket);
 
 /* Holds no pages any more; a series has to be started before the scan is used again. */
-void iforest_scan_let_go(struct iforest_scan *scan);
+void iforest_scan_unpin(struct iforest_scan *scan);
 
 /* The next bucket, in ascending order, that has a live entry; *found is false after the last.
  * aggregate has the manifest's n_values; parts not wanted are those of the empty aggregate, or unfinished where extremes
@@ -82,11 +82,11 @@ enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket
 enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *time, bool *found);
 
 /* Passes the entries up to that time inclusive, within the window, and adds them to the aggregate. */
-enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time, const struct iforest_wanted *wanted,
+enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time, const struct iforest_request *wanted,
 					 struct iforest_aggregate *aggregate);
 
 /* Passes what is left, and adds the entries without a time. Requires  a window without bounds. */
-enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct iforest_wanted *wanted,
+enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct iforest_request *wanted,
 				       struct iforest_aggregate *aggregate);
 
 /* The latest time of a series up to `until`, removed entries counted. A scan of the series has to be started again afterwards.
@@ -94,7 +94,7 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t series, int64_t until, int64_t *time, bool *found);
 
 /* Adds all entries of all series, whose times must not be wanted. Needs no start. */
-enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_wanted *wanted,
+enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_request *wanted,
 					    struct iforest_aggregate *aggregate);
 
 /* Pages opened since init, over all runs; those of them that were leaf pages; and nodes used whole. */
@@ -104,7 +104,7 @@ uint64_t iforest_scan_nodes(const struct iforest_scan *scan);
 
 /* ---- The nodes and leaf parts that cover a window ---- */
 
-struct iforest_piece {
+struct iforest_scan_cover_part {
 	const struct iforest_run *run;
 	bool is_joined;      /* of a run that was joined to the scan */
 	unsigned level;      /* of a node that is used whole, 1 stands over a leaf page; 0: entries of one leaf page */
@@ -113,16 +113,16 @@ struct iforest_piece {
 	struct iforest_aggregate aggregate; /* of what is wanted; n_rows is not 0. firsts and lasts are never set */
 };
 
-struct iforest_pieces {
+struct iforest_scan_cover {
 	struct iforest_scan *scan;
-	struct iforest_wanted wanted;
+	struct iforest_request wanted;
 	uint32_t at;         /* among the scan's active cursors */
 	bool in_nulls;       /* the timed entries have been passed */
 };
 
 /* Requires  a scan that was started on a series, with bucketing.mode IFOREST_WHOLE. It must be started again for another
  *           use. */
-void iforest_pieces_start(struct iforest_pieces *pieces, struct iforest_scan *scan);
+void iforest_scan_cover_start(struct iforest_scan_cover *pieces, struct iforest_scan *scan);
 
 /* The next piece that has a live entry that counts, run by run and in the order of their entries; *found is false after the
  * last. Of a run and series with node pages of fan-out B there are at most 2 + 2 (B - 1) a level, without a filter and apart
@@ -131,6 +131,6 @@ void iforest_pieces_start(struct iforest_pieces *pieces, struct iforest_scan *sc
  * Cost    all pieces together open the pages that the answer would; where times are wanted, a node with removed entries one
  *         more a level.
  * Errors  as iforest_cursor_seek(). */
-enum iforest_status iforest_pieces_next(struct iforest_pieces *pieces, struct iforest_piece *piece, bool *found);
+enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, struct iforest_scan_cover_part *piece, bool *found);
 
 #endif

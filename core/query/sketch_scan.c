@@ -9,7 +9,7 @@ struct walk {
 	struct iforest_key from, to;
 	unsigned value;
 	const struct iforest_filter *filter;
-	const struct iforest_shelf *shelf;
+	const struct iforest_sidecar *shelf;
 	struct iforest_sketch *sketch;
 	bool takes_out;          /* what the range holds is taken out of the sketch instead */
 };
@@ -19,7 +19,7 @@ struct walk {
 static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 {
 	struct iforest_block_reader *reader = &walk->cursor->reader;
-	enum iforest_value_kind kind = (enum iforest_value_kind)reader->leaf->fields->kinds[walk->value];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[walk->value];
 	enum iforest_status status = IFOREST_OK;
 
 	if (walk->filter && live)
@@ -27,7 +27,7 @@ static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 	if (!status && live)
 		status = iforest_block_need(reader, IFOREST_VALUES + walk->value);
 	if (status || !live)
-		return iforest_cursor_blame_leaf(walk->cursor, status);
+		return iforest_cursor_report_leaf(walk->cursor, status);
 	for (live &= reader->block.present[walk->value]; live && !status; live &= live - 1) {
 		union iforest_number number = { .integer = reader->block.values[walk->value][iforest_trailing_zeros(live)] };
 
@@ -57,7 +57,7 @@ static enum iforest_status add_block(const struct walk *walk, unsigned b)
 	if (!status && iforest_key_compare(&next, &walk->to) >= 0)
 		status = iforest_block_find(&cursor->reader, &walk->to, &to);
 	if (status)
-		return iforest_cursor_blame_leaf(cursor, status);
+		return iforest_cursor_report_leaf(cursor, status);
 	return from < to ? add_values(walk, iforest_low_bits(to) & ~iforest_low_bits(from) & ~block.dead) : IFOREST_OK;
 }
 
@@ -67,9 +67,9 @@ static enum iforest_status add_leaf(const struct walk *walk, uint64_t number)
 	enum iforest_status status;
 
 	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 					    number / cursor->manifest->fanout);
-	status = iforest_cursor_hold(cursor, 0, number);
+	status = iforest_cursor_pin(cursor, 0, number);
 	for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)
 		status = add_block(walk, b);
 	return status;
@@ -82,16 +82,16 @@ static bool is_of_one_series(const uint8_t *node)
 	return iforest_node_first(node).series == iforest_node_last(node).series;
 }
 
-static struct iforest_shelf_name name_of(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node)
+static struct iforest_sidecar_name name_of(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node)
 {
-	return (struct iforest_shelf_name){ .run_id = walk->cursor->run->place.run_id, .level = level, .number = i,
+	return (struct iforest_sidecar_name){ .run_id = walk->cursor->run->place.run_id, .level = level, .number = i,
 					     .value = walk->value, .n_dead = iforest_node_dead(node) };
 }
 
 /* Adds what is kept of a node, if anything is. */
 static enum iforest_status take_kept(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node, bool *found)
 {
-	struct iforest_shelf_name name = name_of(walk, level, i, node);
+	struct iforest_sidecar_name name = name_of(walk, level, i, node);
 	uint64_t n_before = walk->sketch->n;
 	uint64_t n_wanted = iforest_node_value_rows(node, &walk->cursor->manifest->fields, walk->value);
 	uint8_t *bytes;
@@ -105,7 +105,7 @@ static enum iforest_status take_kept(const struct walk *walk, unsigned level, ui
 	if (!status && walk->sketch->n - n_before != n_wanted)
 		status = IFOREST_CORRUPT;
 	if (status == IFOREST_CORRUPT || status == IFOREST_FORMAT)
-		return iforest_cursor_blame(walk->cursor, status, IFOREST_SKETCH_WRONG, level - 1, i);
+		return iforest_cursor_report_corrupt(walk->cursor, status, IFOREST_SKETCH_WRONG, level - 1, i);
 	return status;
 }
 
@@ -119,7 +119,7 @@ static enum iforest_status add_children(const struct walk *walk, unsigned level,
 
 	if (level == 1)
 		return add_leaf(walk, i);
-	status = iforest_cursor_hold(cursor, level - 1, i);
+	status = iforest_cursor_pin(cursor, level - 1, i);
 	n = status ? 0 : cursor->path[level - 1].header.n_items;
 	for (unsigned k = 0; k < n && !status; k++)
 		status = add_node(walk, level - 1, i * cursor->manifest->fanout + k);
@@ -129,9 +129,9 @@ static enum iforest_status add_children(const struct walk *walk, unsigned level,
 /* Does the range hold most entries of a node of level 2? What lies before or after it is then less to read. */
 static enum iforest_status holds_most(const struct walk *walk, uint64_t i, const uint8_t *node, bool *most)
 {
-	const struct iforest_held_page *held = &walk->cursor->path[1];
+	const struct iforest_pinned_page *held = &walk->cursor->path[1];
 	uint64_t n_rows = iforest_node_rows(node), n_inside = 0;
-	enum iforest_status status = iforest_cursor_hold(walk->cursor, 1, i);
+	enum iforest_status status = iforest_cursor_pin(walk->cursor, 1, i);
 
 	for (unsigned k = 0; !status && k < held->header.n_items; k++) {
 		const uint8_t *child = iforest_node_at(held->page.bytes, &walk->cursor->manifest->fields, k);
@@ -160,7 +160,7 @@ static enum iforest_status take_out_others(const struct walk *walk, unsigned lev
 	if (!status)
 		status = add_children(&after, level, i);
 	if (status == IFOREST_NOT_FOUND)
-		return iforest_cursor_blame(walk->cursor, IFOREST_CORRUPT, IFOREST_SKETCH_WRONG, level - 1, i);
+		return iforest_cursor_report_corrupt(walk->cursor, IFOREST_CORRUPT, IFOREST_SKETCH_WRONG, level - 1, i);
 	return status;
 }
 
@@ -182,7 +182,7 @@ static enum iforest_status add_kept(const struct walk *walk, unsigned level, uin
 /* The part of a node that lies in the range. */
 static enum iforest_status add_node(const struct walk *walk, unsigned level, uint64_t i)
 {
-	enum iforest_verdict verdict = IFOREST_ALL;
+	enum iforest_filter_class verdict = IFOREST_COUNTS_ALL;
 	struct iforest_key first, last;
 	const uint8_t *node;
 	bool found = false;
@@ -196,16 +196,16 @@ static enum iforest_status add_node(const struct walk *walk, unsigned level, uin
 		return IFOREST_OK;
 	if (walk->filter)
 		verdict = walk->filter->of_node(walk->filter->context, node);
-	if (verdict == IFOREST_NONE)
+	if (verdict == IFOREST_COUNTS_NONE)
 		return IFOREST_OK;
-	if (walk->shelf && level > 1 && verdict == IFOREST_ALL && is_of_one_series(node) &&
+	if (walk->shelf && level > 1 && verdict == IFOREST_COUNTS_ALL && is_of_one_series(node) &&
 	    iforest_node_rows(node) >= IFOREST_SKETCH_LEAST_ROWS)
 		status = add_kept(walk, level, i, node, &found);
 	return status || found ? status : add_children(walk, level, i);
 }
 
 enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
-					unsigned value, const struct iforest_shelf *shelf, struct iforest_sketch *sketch)
+					unsigned value, const struct iforest_sidecar *shelf, struct iforest_sketch *sketch)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -223,7 +223,7 @@ enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct 
 
 /* ---- keeping ---- */
 
-static enum iforest_status put_node(const struct walk *walk, unsigned level, uint64_t i, const struct iforest_shelf_name *name)
+static enum iforest_status put_node(const struct walk *walk, unsigned level, uint64_t i, const struct iforest_sidecar_name *name)
 {
 	struct iforest_sketch sketch;
 	struct walk whole = *walk;
@@ -248,7 +248,7 @@ static enum iforest_status put_node(const struct walk *walk, unsigned level, uin
 static enum iforest_status keep_node(const struct walk *walk, unsigned level, uint64_t i)
 {
 	struct iforest_cursor *cursor = walk->cursor;
-	struct iforest_shelf_name name;
+	struct iforest_sidecar_name name;
 	const uint8_t *node;
 	bool found = false, is_kept;
 	unsigned n = 0;
@@ -263,7 +263,7 @@ static enum iforest_status keep_node(const struct walk *walk, unsigned level, ui
 	if (status || found)
 		return status;
 	if (level > 2) {
-		status = iforest_cursor_hold(cursor, level - 1, i);
+		status = iforest_cursor_pin(cursor, level - 1, i);
 		n = status ? 0 : cursor->path[level - 1].header.n_items;
 	}
 	for (unsigned k = 0; k < n && !status; k++)
@@ -273,7 +273,7 @@ static enum iforest_status keep_node(const struct walk *walk, unsigned level, ui
 
 enum iforest_status iforest_run_keep_sketches(struct iforest_store *store, const struct iforest_manifest *manifest,
 					      const struct iforest_run *run, unsigned value,
-					      const struct iforest_shelf *shelf)
+					      const struct iforest_sidecar *shelf)
 {
 	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
 	struct walk walk = { .cursor = cursor, .from = iforest_key_at(0, INT64_MIN), .value = value, .shelf = shelf,

@@ -22,13 +22,13 @@
  * Errors  as iforest_cursor_seek(); IFOREST_CORRUPT also where a kept sketch is damaged or counts other values than its node;
  *         IFOREST_NO_MEMORY. */
 enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
-					unsigned value, const struct iforest_shelf *shelf, struct iforest_sketch *sketch);
+					unsigned value, const struct iforest_sidecar *shelf, struct iforest_sketch *sketch);
 
 /* Puts on the shelf what it lacks of a run.
  * Requires  no removal of the run is in progress.
  * Cost    nothing is read under a node whose sketch is there; each leaf page under any other once. */
 enum iforest_status iforest_run_keep_sketches(struct iforest_store *store, const struct iforest_manifest *manifest,
 					      const struct iforest_run *run, unsigned value,
-					      const struct iforest_shelf *shelf);
+					      const struct iforest_sidecar *shelf);
 
 #endif

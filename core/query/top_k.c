@@ -6,26 +6,26 @@ enum { FIRST_RESERVED = 64, MOST_TAKEN = 8 };
 
 /* ---- order ---- */
 
-static bool is_by_value(const struct iforest_best *best)
+static bool is_by_value(const struct iforest_top_k *best)
 {
 	return best->question.order == IFOREST_SMALLEST_FIRST || best->question.order == IFOREST_LARGEST_FIRST;
 }
 
 /* Negative, 0, positive as a row comes before another, is the same, comes after it. */
-static int row_order(const struct iforest_best *best, const struct iforest_row *a, const struct iforest_row *b)
+static int row_order(const struct iforest_top_k *best, const struct iforest_extreme *a, const struct iforest_extreme *b)
 {
 	int order = is_by_value(best) ? iforest_number_compare(a->value, b->value, best->kind) : 0;
 
 	if (order)
 		return best->question.order == IFOREST_LARGEST_FIRST ? -order : order;
-	order = iforest_row_compare(a, b);
+	order = iforest_extreme_compare(a, b);
 	return best->question.order == IFOREST_LATEST_FIRST ? -order : order;
 }
 
 static bool comes_before(const void *context, uint32_t a, uint32_t b)
 {
-	const struct iforest_best *best = context;
-	const struct iforest_best_item *x = &best->items[a], *y = &best->items[b];
+	const struct iforest_top_k *best = context;
+	const struct iforest_top_k_item *x = &best->items[a], *y = &best->items[b];
 	int order = row_order(best, &x->row, &y->row);
 
 	return order ? order < 0 : x->level > y->level; /* the node's may be a bound alone */
@@ -33,7 +33,7 @@ static bool comes_before(const void *context, uint32_t a, uint32_t b)
 
 /* ---- memory ---- */
 
-static enum iforest_status add_runs(struct iforest_best *best, struct iforest_store *store,
+static enum iforest_status add_runs(struct iforest_top_k *best, struct iforest_store *store,
 				    const struct iforest_manifest *manifest)
 {
 	const struct iforest_alloc *alloc = best->store->alloc;
@@ -52,24 +52,24 @@ static enum iforest_status add_runs(struct iforest_best *best, struct iforest_st
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_best_init(struct iforest_best *best, struct iforest_store *store,
+enum iforest_status iforest_top_k_init(struct iforest_top_k *best, struct iforest_store *store,
 				      const struct iforest_manifest *manifest)
 {
 	enum iforest_status status;
 
-	*best = (struct iforest_best){ .store = store, .heap = { .comes_before = comes_before } };
+	*best = (struct iforest_top_k){ .store = store, .heap = { .comes_before = comes_before } };
 	status = add_runs(best, store, manifest);
 	best->n_own = best->n_cursors;
 	return status;
 }
 
-enum iforest_status iforest_best_join(struct iforest_best *best, struct iforest_store *store,
+enum iforest_status iforest_top_k_join(struct iforest_top_k *best, struct iforest_store *store,
 				      const struct iforest_manifest *manifest)
 {
 	return add_runs(best, store, manifest);
 }
 
-void iforest_best_release(struct iforest_best *best)
+void iforest_top_k_release(struct iforest_top_k *best)
 {
 	const struct iforest_alloc *alloc = best->store->alloc;
 
@@ -78,11 +78,11 @@ void iforest_best_release(struct iforest_best *best)
 	iforest_release(alloc, best->cursors);
 	iforest_release(alloc, best->items);
 	iforest_release(alloc, best->unused);
-	iforest_heap_release(&best->heap, alloc);
-	*best = (struct iforest_best){ .store = best->store, .heap = { .comes_before = comes_before } };
+	iforest_priority_queue_release(&best->heap, alloc);
+	*best = (struct iforest_top_k){ .store = best->store, .heap = { .comes_before = comes_before } };
 }
 
-static enum iforest_status reserve(struct iforest_best *best)
+static enum iforest_status reserve(struct iforest_top_k *best)
 {
 	const struct iforest_alloc *alloc = best->store->alloc;
 	uint32_t n = best->n_reserved ? 2 * best->n_reserved : FIRST_RESERVED;
@@ -102,7 +102,7 @@ static enum iforest_status reserve(struct iforest_best *best)
 	return IFOREST_OK;
 }
 
-static enum iforest_status push(struct iforest_best *best, const struct iforest_best_item *item)
+static enum iforest_status push(struct iforest_top_k *best, const struct iforest_top_k_item *item)
 {
 	enum iforest_status status = best->n_unused == 0 && best->n_items == best->n_reserved ? reserve(best) : IFOREST_OK;
 	uint32_t slot;
@@ -111,12 +111,12 @@ static enum iforest_status push(struct iforest_best *best, const struct iforest_
 		return status;
 	slot = best->n_unused ? best->unused[--best->n_unused] : best->n_items++;
 	best->items[slot] = *item;
-	return iforest_heap_push(&best->heap, best->store->alloc, slot);
+	return iforest_priority_queue_push(&best->heap, best->store->alloc, slot);
 }
 
-static struct iforest_best_item pop(struct iforest_best *best)
+static struct iforest_top_k_item pop(struct iforest_top_k *best)
 {
-	uint32_t slot = iforest_heap_pop(&best->heap);
+	uint32_t slot = iforest_priority_queue_pop(&best->heap);
 
 	best->unused[best->n_unused++] = slot;
 	return best->items[slot];
@@ -131,7 +131,7 @@ static struct iforest_key in_series(struct iforest_key key, uint64_t series)
 }
 
 /* Are some keys of the series that are asked for in [first, last]? */
-static bool series_meets(const struct iforest_best *best, uint64_t series, const struct iforest_key *first,
+static bool series_meets(const struct iforest_top_k *best, uint64_t series, const struct iforest_key *first,
 			 const struct iforest_key *last)
 {
 	struct iforest_key from = in_series(best->question.from, series), to = in_series(best->question.to, series);
@@ -140,7 +140,7 @@ static bool series_meets(const struct iforest_best *best, uint64_t series, const
 }
 
 /* The place of the first series asked for that is not less. */
-static uint32_t find_series(const struct iforest_best_question *question, uint64_t series)
+static uint32_t find_series(const struct iforest_top_k_question *question, uint64_t series)
 {
 	uint32_t low = 0, high = question->n_series;
 
@@ -156,9 +156,9 @@ static uint32_t find_series(const struct iforest_best_question *question, uint64
 }
 
 /* May a key in [first, last] be asked for? */
-static bool keys_meet(const struct iforest_best *best, const struct iforest_key *first, const struct iforest_key *last)
+static bool keys_meet(const struct iforest_top_k *best, const struct iforest_key *first, const struct iforest_key *last)
 {
-	const struct iforest_best_question *question = &best->question;
+	const struct iforest_top_k_question *question = &best->question;
 
 	if (!question->series)
 		return last->series > first->series + 1 || series_meets(best, first->series, first, last) ||
@@ -171,20 +171,20 @@ static bool keys_meet(const struct iforest_best *best, const struct iforest_key 
 	return false;
 }
 
-static const struct iforest_filter *filter_of(const struct iforest_best *best, uint32_t run)
+static const struct iforest_filter *filter_of(const struct iforest_top_k *best, uint32_t run)
 {
 	return run < best->n_own ? best->question.filter : NULL;
 }
 
 /* ---- nodes ---- */
 
-static struct iforest_row row_of_key(const struct iforest_key *key)
+static struct iforest_extreme row_of_key(const struct iforest_key *key)
 {
-	return (struct iforest_row){ .time = key->time, .ref = key->ref, .time_is_null = key->time_is_null, .is_set = true };
+	return (struct iforest_extreme){ .time = key->time, .ref = key->ref, .time_is_null = key->time_is_null, .is_set = true };
 }
 
 /* The best row by time that a node can have. The times of one that holds several series are any that are asked for. */
-static struct iforest_row bound_of_times(const struct iforest_best *best, const struct iforest_key *first,
+static struct iforest_extreme bound_of_times(const struct iforest_top_k *best, const struct iforest_key *first,
 					 const struct iforest_key *last)
 {
 	bool latest = best->question.order == IFOREST_LATEST_FIRST;
@@ -201,15 +201,15 @@ static struct iforest_row bound_of_times(const struct iforest_best *best, const 
 }
 
 /* Puts a node into the heap if anything under it may be asked for. */
-static enum iforest_status offer_node(struct iforest_best *best, uint32_t run, unsigned level, uint64_t number,
+static enum iforest_status offer_node(struct iforest_top_k *best, uint32_t run, unsigned level, uint64_t number,
 				      const uint8_t *node)
 {
-	const struct iforest_fields *fields = &best->cursors[run].manifest->fields;
+	const struct iforest_node_schema *fields = &best->cursors[run].manifest->fields;
 	const struct iforest_filter *filter = filter_of(best, run);
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
-	struct iforest_best_item item = { .run = run, .level = (uint8_t)level, .number = number };
+	struct iforest_top_k_item item = { .run = run, .level = (uint8_t)level, .number = number };
 
-	if (!keys_meet(best, &first, &last) || !iforest_match_node(&best->question.match, fields, node))
+	if (!keys_meet(best, &first, &last) || !iforest_value_predicate_node(&best->question.match, fields, node))
 		return IFOREST_OK;
 	if (is_by_value(best)) {
 		item.row = iforest_node_extreme(node, fields, best->question.value,
@@ -217,14 +217,14 @@ static enum iforest_status offer_node(struct iforest_best *best, uint32_t run, u
 	} else {
 		item.row = bound_of_times(best, &first, &last);
 	}
-	if (!item.row.is_set || (filter && filter->of_node(filter->context, node) == IFOREST_NONE))
+	if (!item.row.is_set || (filter && filter->of_node(filter->context, node) == IFOREST_COUNTS_NONE))
 		return IFOREST_OK;
 	return push(best, &item);
 }
 
 /* ---- entries ---- */
 
-static enum iforest_status find_in_block(struct iforest_best *best, struct iforest_block_reader *reader, unsigned number,
+static enum iforest_status find_in_block(struct iforest_top_k *best, struct iforest_block_reader *reader, unsigned number,
 					 uint64_t *live)
 {
 	struct iforest_key first = iforest_leaf_block(reader->leaf, number).first;
@@ -245,7 +245,7 @@ static enum iforest_status find_in_block(struct iforest_best *best, struct ifore
 		status = iforest_block_find(reader, &to, &n_within);
 	*live = status ? 0 : iforest_low_bits(n_within) & ~iforest_low_bits(n_before) & ~reader->block.dead;
 	if (!status && *live)
-		status = iforest_match_entries(&best->question.match, reader, live);
+		status = iforest_value_predicate_entries(&best->question.match, reader, live);
 	if (!status && *live && is_by_value(best)) {
 		status = iforest_block_need(reader, IFOREST_VALUES + best->question.value);
 		*live &= status ? 0 : reader->block.present[best->question.value];
@@ -255,9 +255,9 @@ static enum iforest_status find_in_block(struct iforest_best *best, struct ifore
 	return status || !*live ? status : iforest_block_need(reader, IFOREST_REFS);
 }
 
-static struct iforest_row row_at(const struct iforest_best *best, const struct iforest_block *block, unsigned i)
+static struct iforest_extreme row_at(const struct iforest_top_k *best, const struct iforest_block *block, unsigned i)
 {
-	return (struct iforest_row){ .value.integer = is_by_value(best) ? block->values[best->question.value][i] : 0,
+	return (struct iforest_extreme){ .value.integer = is_by_value(best) ? block->values[best->question.value][i] : 0,
 				     .time = block->times[i],
 				     .ref = block->refs[i],
 				     .time_is_null = block->time_is_null,
@@ -266,14 +266,14 @@ static struct iforest_row row_at(const struct iforest_best *best, const struct i
 
 /* Of the entries whose bits are set in *live the first one in the order. Those that come before `after`, or are it, are
  * cleared. */
-static unsigned find_first(const struct iforest_best *best, const struct iforest_block *block, const struct iforest_row *after,
-			   uint64_t *live, struct iforest_row *first)
+static unsigned find_first(const struct iforest_top_k *best, const struct iforest_block *block, const struct iforest_extreme *after,
+			   uint64_t *live, struct iforest_extreme *first)
 {
 	unsigned found = IFOREST_BLOCK_ENTRIES;
 
 	for (uint64_t left = *live; left; left &= left - 1) {
 		unsigned i = iforest_trailing_zeros(left);
-		struct iforest_row row = row_at(best, block, i);
+		struct iforest_extreme row = row_at(best, block, i);
 
 		if (after->is_set && row_order(best, &row, after) <= 0) {
 			*live &= ~(UINT64_C(1) << i);
@@ -287,12 +287,12 @@ static unsigned find_first(const struct iforest_best *best, const struct iforest
 
 /* Puts the first n entries of a block of the leaf page that is held into the heap, of those that come after a row. The filter
  * is asked about these alone. */
-static enum iforest_status take_entries(struct iforest_best *best, uint32_t run, unsigned block, unsigned n,
-					const struct iforest_row *after)
+static enum iforest_status take_entries(struct iforest_top_k *best, uint32_t run, unsigned block, unsigned n,
+					const struct iforest_extreme *after)
 {
 	struct iforest_cursor *cursor = &best->cursors[run];
 	const struct iforest_filter *filter = filter_of(best, run);
-	struct iforest_best_item item = { .run = run, .number = cursor->path[0].number, .block = (uint16_t)block };
+	struct iforest_top_k_item item = { .run = run, .number = cursor->path[0].number, .block = (uint16_t)block };
 	enum iforest_status status;
 	uint64_t live;
 	unsigned n_taken = 0;
@@ -313,12 +313,12 @@ static enum iforest_status take_entries(struct iforest_best *best, uint32_t run,
 		item.n_taken = n_taken == n ? (uint8_t)n : 0;
 		status = push(best, &item);
 	}
-	return status == IFOREST_NO_MEMORY ? status : iforest_cursor_blame_leaf(cursor, status);
+	return status == IFOREST_NO_MEMORY ? status : iforest_cursor_report_leaf(cursor, status);
 }
 
 /* ---- the descent ---- */
 
-static enum iforest_status open_node(struct iforest_best *best, const struct iforest_best_item *item)
+static enum iforest_status open_node(struct iforest_top_k *best, const struct iforest_top_k_item *item)
 {
 	struct iforest_cursor *cursor = &best->cursors[item->run];
 	uint64_t fanout = cursor->manifest->fanout;
@@ -326,8 +326,8 @@ static enum iforest_status open_node(struct iforest_best *best, const struct ifo
 	enum iforest_status status;
 
 	if (below == 0 && item->number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1, item->number / fanout);
-	status = iforest_cursor_hold(cursor, below, item->number);
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1, item->number / fanout);
+	status = iforest_cursor_pin(cursor, below, item->number);
 	if (below == 0)
 		for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)
 			status = take_entries(best, item->run, b, 1, &best->question.after);
@@ -338,7 +338,7 @@ static enum iforest_status open_node(struct iforest_best *best, const struct ifo
 	return status;
 }
 
-static enum iforest_status give_entry(struct iforest_best *best, const struct iforest_best_item *item,
+static enum iforest_status give_entry(struct iforest_top_k *best, const struct iforest_top_k_item *item,
 				      struct iforest_entry *entry)
 {
 	struct iforest_cursor *cursor = &best->cursors[item->run];
@@ -357,7 +357,7 @@ static enum iforest_status give_entry(struct iforest_best *best, const struct if
 	return status;
 }
 
-enum iforest_status iforest_best_start(struct iforest_best *best, const struct iforest_best_question *question)
+enum iforest_status iforest_top_k_start(struct iforest_top_k *best, const struct iforest_top_k_question *question)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -365,27 +365,27 @@ enum iforest_status iforest_best_start(struct iforest_best *best, const struct i
 	best->heap.context = best;
 	best->heap.n = best->n_items = best->n_unused = 0;
 	if (is_by_value(best) && best->n_cursors > 0) {
-		struct iforest_match *match = &best->question.match;
+		struct iforest_value_predicate *match = &best->question.match;
 
-		best->kind = (enum iforest_value_kind)best->cursors[0].manifest->fields.kinds[question->value];
+		best->kind = (enum iforest_value_type)best->cursors[0].manifest->fields.kinds[question->value];
 		/* so that nodes without anything after it are not opened */
 		if (question->after.is_set && question->order == IFOREST_LARGEST_FIRST)
-			iforest_match_at_most(match, question->value, question->after.value, best->kind);
+			iforest_value_predicate_at_most(match, question->value, question->after.value, best->kind);
 		else if (question->after.is_set)
-			iforest_match_at_least(match, question->value, question->after.value, best->kind);
+			iforest_value_predicate_at_least(match, question->value, question->after.value, best->kind);
 	}
 	for (uint32_t r = 0; r < best->n_cursors && !status; r++)
 		status = offer_node(best, r, best->cursors[r].run->n_levels + 1, 0, best->cursors[r].run->root);
 	return status;
 }
 
-enum iforest_status iforest_best_next(struct iforest_best *best, struct iforest_entry *entry, bool *found)
+enum iforest_status iforest_top_k_next(struct iforest_top_k *best, struct iforest_entry *entry, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	*found = false;
 	while (!status && !*found && best->heap.n > 0) {
-		struct iforest_best_item item = pop(best);
+		struct iforest_top_k_item item = pop(best);
 
 		*found = item.level == 0;
 		status = *found ? give_entry(best, &item, entry) : open_node(best, &item);
@@ -393,7 +393,7 @@ enum iforest_status iforest_best_next(struct iforest_best *best, struct iforest_
 	return status;
 }
 
-uint64_t iforest_best_pages(const struct iforest_best *best)
+uint64_t iforest_top_k_pages(const struct iforest_top_k *best)
 {
 	uint64_t n_pages = 0;
 

@@ -9,15 +9,15 @@
 static enum iforest_status check_summaries(struct iforest_cursor *cursor)
 {
 	const struct iforest_block_reader *reader = &cursor->reader;
-	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 
 	for (unsigned v = 0; v < fields->n_values; v++) {
-		enum iforest_value_kind kind = (enum iforest_value_kind)fields->kinds[v];
+		enum iforest_value_type kind = (enum iforest_value_type)fields->kinds[v];
 		struct iforest_summary computed;
 
 		iforest_summarize(&computed, reader->block.values[v], reader->block.present[v], kind);
 		if (!iforest_summary_agrees(reader->has_summary[v] ? &reader->summaries[v] : NULL, &computed, kind))
-			return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "a block is not what its summary says", 0,
+			return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "a block is not what its summary says", 0,
 						    cursor->path[0].number);
 	}
 	return IFOREST_OK;
@@ -35,7 +35,7 @@ static enum iforest_status check_order(struct iforest_cursor *cursor, struct ifo
 
 		iforest_cursor_read_block(cursor, b);
 		for (unsigned c = 0; c < (unsigned)IFOREST_VALUES + cursor->manifest->fields.n_values && !status; c++)
-			status = iforest_cursor_blame_leaf(cursor, iforest_block_need(&cursor->reader, c));
+			status = iforest_cursor_report_leaf(cursor, iforest_block_need(&cursor->reader, c));
 		if (!status)
 			status = check_summaries(cursor);
 		for (unsigned i = 0; i < block->n && !status; i++) {
@@ -44,10 +44,10 @@ static enum iforest_status check_order(struct iforest_cursor *cursor, struct ifo
 			struct iforest_key listed = iforest_leaf_block(&cursor->leaf, b).first;
 
 			if (*has_previous && iforest_key_compare(previous, &key) >= 0)
-				status = iforest_cursor_blame(cursor, IFOREST_CORRUPT, "entries are out of order", 0,
+				status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "entries are out of order", 0,
 							      cursor->path[0].number);
 			if (i == 0 && iforest_key_compare(&listed, &key) != 0)
-				status = iforest_cursor_blame(cursor, IFOREST_CORRUPT,
+				status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT,
 							      "the block directory has a wrong first key", 0,
 							      cursor->path[0].number);
 			refs_ascend = refs_ascend && key.ref > last_ref;
@@ -57,7 +57,7 @@ static enum iforest_status check_order(struct iforest_cursor *cursor, struct ifo
 		}
 	}
 	if (!status && cursor->leaf.header.flags & IFOREST_PAGE_REFS_ASCEND && !refs_ascend)
-		status = iforest_cursor_blame(cursor, IFOREST_CORRUPT, "refs do not ascend as the page says", 0,
+		status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "refs do not ascend as the page says", 0,
 					      cursor->path[0].number);
 	return status;
 }
@@ -67,7 +67,7 @@ static enum iforest_status check_dead(struct iforest_cursor *cursor, const struc
 {
 	if (node->aggregate.n_dead == cursor->leaf.header.n_dead)
 		return IFOREST_OK;
-	return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page's number of removed entries is wrong", 0,
+	return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page's number of removed entries is wrong", 0,
 				    cursor->path[0].number);
 }
 
@@ -75,7 +75,7 @@ static enum iforest_status check_dead(struct iforest_cursor *cursor, const struc
 static enum iforest_status check_node(struct iforest_cursor *cursor, unsigned level, uint64_t number,
 				      const struct iforest_node *computed)
 {
-	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 	uint8_t bytes[IFOREST_MAX_NODE_BYTES];
 	const uint8_t *stored;
 	enum iforest_status status = iforest_cursor_node(cursor, level, number, &stored);
@@ -85,7 +85,7 @@ static enum iforest_status check_node(struct iforest_cursor *cursor, unsigned le
 	iforest_node_write(computed, fields, bytes);
 	if (memcmp(bytes, stored, fields->node_bytes) == 0)
 		return IFOREST_OK;
-	return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "a node is not the aggregate of the page below it", level,
+	return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "a node is not the aggregate of the page below it", level,
 				    number / cursor->manifest->fanout);
 }
 
@@ -98,11 +98,11 @@ static enum iforest_status check_leaves(struct iforest_cursor *cursor, struct if
 	for (uint64_t i = 0; i < cursor->run->n_leaves && !status; i++) {
 		struct iforest_node node;
 
-		status = iforest_cursor_hold(cursor, 0, i);
+		status = iforest_cursor_pin(cursor, 0, i);
 		if (!status)
 			status = check_order(cursor, &previous, &has_previous);
 		if (!status)
-			status = iforest_cursor_blame_leaf(cursor, iforest_leaf_node(&cursor->leaf, &node));
+			status = iforest_cursor_report_leaf(cursor, iforest_leaf_node(&cursor->leaf, &node));
 		if (!status)
 			status = check_dead(cursor, &node);
 		if (!status)
@@ -118,7 +118,7 @@ static enum iforest_status check_leaves(struct iforest_cursor *cursor, struct if
 /* Every page of a level against its node one level up. */
 static enum iforest_status check_level(struct iforest_cursor *cursor, unsigned level)
 {
-	const struct iforest_fields *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 	uint64_t below = iforest_pages_at(cursor->run->n_leaves, level - 1, cursor->manifest->fanout);
 	uint64_t n_pages = iforest_pages_at(cursor->run->n_leaves, level, cursor->manifest->fanout);
 	enum iforest_status status = IFOREST_OK;
@@ -129,13 +129,13 @@ static enum iforest_status check_level(struct iforest_cursor *cursor, unsigned l
 		const uint8_t *page;
 		unsigned n;
 
-		status = iforest_cursor_hold(cursor, level, i);
+		status = iforest_cursor_pin(cursor, level, i);
 		if (status)
 			return status;
 		page = cursor->path[level].page.bytes;
 		n = cursor->path[level].header.n_items;
 		if (n != (n_left < cursor->manifest->fanout ? n_left : cursor->manifest->fanout))
-			return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page's number of nodes is wrong", level, i);
+			return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page's number of nodes is wrong", level, i);
 		iforest_node_read(&sum, fields, iforest_node_at(page, fields, 0));
 		for (unsigned k = 1; k < n; k++) {
 			iforest_node_read(&next, fields, iforest_node_at(page, fields, k));
@@ -151,7 +151,7 @@ static enum iforest_status check_run(struct iforest_cursor *cursor, struct ifore
 	enum iforest_status status;
 
 	if (cursor->run->removal_in_progress)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "a removal was cut off; the run needs repair",
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "a removal was cut off; the run needs repair",
 					    cursor->run->n_levels, 0);
 	status = check_leaves(cursor, result);
 	for (unsigned level = 1; level <= cursor->run->n_levels && !status; level++)

@@ -324,7 +324,7 @@ static unsigned end_of_stretch(const struct merge *merge)
 	return to;
 }
 
-static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_builder *builder)
+static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_writer *builder)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -332,7 +332,7 @@ static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_bu
 		struct source *least = merge->heap[0];
 		unsigned to = end_of_stretch(merge);
 
-		status = iforest_run_builder_add_block(builder, least->block, least->at, to);
+		status = iforest_run_writer_add_block(builder, least->block, least->at, to);
 		if (!status)
 			status = settle(least, to);
 		if (!status && !least->block)
@@ -342,8 +342,8 @@ static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_bu
 	return status;
 }
 
-enum iforest_status iforest_runs_add(struct iforest_store *store, const struct iforest_manifest *manifest,
-				     const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_builder *builder)
+enum iforest_status iforest_compact_into(struct iforest_store *store, const struct iforest_manifest *manifest,
+				     const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder)
 {
 	struct merge merge = { .n_sources = n_runs };
 	enum iforest_status status = IFOREST_NO_MEMORY;
@@ -383,18 +383,18 @@ static enum iforest_status copy_runs(const struct iforest_manifest *manifest, co
 }
 
 static enum iforest_status build_merged(struct iforest_store *store, const struct iforest_manifest *manifest,
-					const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_builder *builder,
+					const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder,
 					struct iforest_run *merged)
 {
-	enum iforest_status status = iforest_run_builder_start(builder, store, manifest);
+	enum iforest_status status = iforest_run_writer_start(builder, store, manifest);
 
 	if (status)
 		return status;
-	status = iforest_runs_add(store, manifest, runs, n_runs, builder);
+	status = iforest_compact_into(store, manifest, runs, n_runs, builder);
 	if (status)
-		iforest_run_builder_abandon(builder);
+		iforest_run_writer_abandon(builder);
 	else
-		status = iforest_run_builder_finish(builder, merged);
+		status = iforest_run_writer_finish(builder, merged);
 	return status;
 }
 
@@ -414,10 +414,10 @@ static enum iforest_status replace(struct iforest_store *store, struct iforest_m
 	return status;
 }
 
-enum iforest_status iforest_runs_merge(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
+enum iforest_status iforest_compact(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
 				       uint32_t n_runs, struct iforest_run *merged)
 {
-	struct iforest_run_builder *builder = iforest_allocate(store->alloc, sizeof *builder);
+	struct iforest_run_writer *builder = iforest_allocate(store->alloc, sizeof *builder);
 	struct iforest_run *runs = iforest_allocate(store->alloc, n_runs * sizeof *runs), made;
 	enum iforest_status status = IFOREST_NO_MEMORY;
 

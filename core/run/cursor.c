@@ -18,14 +18,14 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
 	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
-	iforest_cursor_expect_nothing(cursor);
+	iforest_cursor_forget_prefetched(cursor);
 	cursor->n_pages_opened = cursor->n_leaf_pages_opened = cursor->n_nodes_folded = 0;
 }
 
 static void let_go(struct iforest_cursor *cursor, unsigned level)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
-	struct iforest_held_page *held = &cursor->path[level];
+	struct iforest_pinned_page *held = &cursor->path[level];
 
 	if (!held->is_held)
 		return;
@@ -48,7 +48,7 @@ void iforest_cursor_release(struct iforest_cursor *cursor)
 	cursor->block = cursor->entry = 0;
 }
 
-enum iforest_status iforest_cursor_blame(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
+enum iforest_status iforest_cursor_report_corrupt(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
 				 unsigned level, uint64_t number)
 {
 	cursor->store->fault = (struct iforest_fault){ .what = what, .run_id = cursor->run->place.run_id, .level = level,
@@ -58,7 +58,7 @@ enum iforest_status iforest_cursor_blame(struct iforest_cursor *cursor, enum ifo
 
 uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number)
 {
-	const struct iforest_held_page *row = &cursor->path[1];
+	const struct iforest_pinned_page *row = &cursor->path[1];
 	uint64_t fanout = cursor->manifest->fanout;
 
 	if (level == 0 && row->is_held && number >= row->number * fanout && number - row->number * fanout < fanout)
@@ -82,7 +82,7 @@ static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned lev
 	status = (is_borrowed ? pager->borrow : pager->get)(pager->context, &run->place,
 							    iforest_cursor_page_index(cursor, level, number), page);
 	if (status)
-		return status == IFOREST_CORRUPT ? iforest_cursor_blame(cursor, status, what, level, number) : status;
+		return status == IFOREST_CORRUPT ? iforest_cursor_report_corrupt(cursor, status, what, level, number) : status;
 	is_checked = page->is_checked && *page->is_checked;
 	/* a page that claims to be longer than the index's pages would not fit where removal copies it */
 	n_bytes = page->n_bytes < cursor->manifest->page_bytes ? page->n_bytes : cursor->manifest->page_bytes;
@@ -94,16 +94,16 @@ static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned lev
 						 (uint32_t)number, is_checked, header, &what);
 	if (status) {
 		(is_borrowed ? pager->give_back : pager->release)(pager->context, page);
-		return iforest_cursor_blame(cursor, status, what, level, number);
+		return iforest_cursor_report_corrupt(cursor, status, what, level, number);
 	}
 	if (page->is_checked)
 		*page->is_checked = true;
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned level, uint64_t number)
+enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned level, uint64_t number)
 {
-	struct iforest_held_page *held = &cursor->path[level];
+	struct iforest_pinned_page *held = &cursor->path[level];
 	enum iforest_status status;
 
 	if (held->is_held && held->number == number)
@@ -120,20 +120,20 @@ enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned 
 	return status;
 }
 
-enum iforest_status iforest_cursor_borrow(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
+enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
 					  struct iforest_leaf *leaf)
 {
 	enum iforest_status status;
 
 	if (cursor->store->pager->borrow && !(cursor->path[0].is_held && cursor->path[0].number == number))
 		return open_page(cursor, 0, number, true, page, leaf, NULL);
-	status = iforest_cursor_hold(cursor, 0, number);
+	status = iforest_cursor_pin(cursor, 0, number);
 	page->bytes = NULL;
 	*leaf = cursor->leaf;
 	return status;
 }
 
-void iforest_cursor_give_back(struct iforest_cursor *cursor, struct iforest_page *page)
+void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_page *page)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
 
@@ -141,9 +141,9 @@ void iforest_cursor_give_back(struct iforest_cursor *cursor, struct iforest_page
 		pager->give_back(pager->context, page);
 }
 
-enum iforest_status iforest_cursor_blame_leaf(struct iforest_cursor *cursor, enum iforest_status status)
+enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, enum iforest_status status)
 {
-	return status ? iforest_cursor_blame(cursor, status, "a packed column is wrong", 0, cursor->path[0].number) : status;
+	return status ? iforest_cursor_report_corrupt(cursor, status, "a packed column is wrong", 0, cursor->path[0].number) : status;
 }
 
 enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes)
@@ -155,11 +155,11 @@ enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned 
 		*bytes = cursor->run->root;
 		return IFOREST_OK;
 	}
-	status = iforest_cursor_hold(cursor, level, i / fanout);
+	status = iforest_cursor_pin(cursor, level, i / fanout);
 	if (status)
 		return status;
 	if (i % fanout >= cursor->path[level].header.n_items)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too few nodes", level, i / fanout);
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too few nodes", level, i / fanout);
 	*bytes = iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, (unsigned)(i % fanout));
 	return IFOREST_OK;
 }
@@ -176,9 +176,9 @@ void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block)
 
 bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to)
 {
-	const struct iforest_page_peaks *peaks = cursor->path[0].is_held ? cursor->path[0].page.peaks : NULL;
+	const struct iforest_page_maxima *peaks = cursor->path[0].is_held ? cursor->path[0].page.peaks : NULL;
 
-	return peaks && iforest_peaks_are_there(peaks) && peaks->series == from->series && peaks->series == to->series &&
+	return peaks && iforest_page_maxima_are_there(peaks) && peaks->series == from->series && peaks->series == to->series &&
 	       !from->time_is_null && !to->time_is_null && from->ref == INT64_MIN && to->ref == INT64_MIN &&
 	       peaks->blocks[0].first_time < from->time && to->time <= peaks->last_time;
 }
@@ -197,7 +197,7 @@ enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, c
 
 	*block = iforest_leaf_find_block(&cursor->leaf, key);
 	iforest_cursor_read_block(cursor, *block);
-	status = iforest_cursor_blame_leaf(cursor, iforest_block_find(&cursor->reader, key, entry));
+	status = iforest_cursor_report_leaf(cursor, iforest_block_find(&cursor->reader, key, entry));
 	if (!status && *entry == cursor->reader.block.n) {
 		*entry = 0;
 		++*block;
@@ -208,7 +208,7 @@ enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, c
 /* The last node of a held page whose first key is at or before the key, 0 if there is none. */
 static unsigned find_node(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *key)
 {
-	const struct iforest_held_page *held = &cursor->path[level];
+	const struct iforest_pinned_page *held = &cursor->path[level];
 	unsigned low = 0, high = held->header.n_items;
 
 	while (high - low > 1) {
@@ -233,16 +233,16 @@ static enum iforest_status find_leaf(struct iforest_cursor *cursor, const struct
 		return IFOREST_OK;
 	}
 	for (unsigned level = cursor->run->n_levels; level > 0; level--) {
-		enum iforest_status status = iforest_cursor_hold(cursor, level, *number);
+		enum iforest_status status = iforest_cursor_pin(cursor, level, *number);
 
 		if (status)
 			return status;
 		*number = *number * cursor->manifest->fanout + find_node(cursor, level, key);
 	}
 	if (*number >= cursor->run->n_leaves)
-		return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 					    *number / cursor->manifest->fanout);
-	return iforest_cursor_hold(cursor, 0, *number);
+	return iforest_cursor_pin(cursor, 0, *number);
 }
 
 enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key)
@@ -252,7 +252,7 @@ enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const str
 	enum iforest_status status = find_leaf(cursor, key, &number);
 
 	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
-	iforest_cursor_expect_nothing(cursor);
+	iforest_cursor_forget_prefetched(cursor);
 	if (!status)
 		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
 	if (status)
@@ -281,11 +281,11 @@ enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct ifo
 		*key = cursor->rest.cut.first;
 		status = IFOREST_OK;
 	} else {
-		status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+		status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
 		if (status)
 			return status;
 		iforest_cursor_read_block(cursor, cursor->block);
-		status = iforest_cursor_blame_leaf(cursor, iforest_block_need(&cursor->reader, IFOREST_TIMES));
+		status = iforest_cursor_report_leaf(cursor, iforest_block_need(&cursor->reader, IFOREST_TIMES));
 		if (!status)
 			*key = (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null,
 						     .time = block->times[cursor->entry] };
@@ -303,13 +303,13 @@ enum iforest_status iforest_cursor_block(struct iforest_cursor *cursor, uint32_t
 	*block = NULL;
 	if (cursor->leaf_number == cursor->run->n_leaves)
 		return IFOREST_OK;
-	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
 	if (status)
 		return status;
 	iforest_cursor_read_block(cursor, cursor->block);
 	for (unsigned column = 0; columns >> column && !status; column++)
 		if (columns >> column & 1)
-			status = iforest_cursor_blame_leaf(cursor, iforest_block_need(&cursor->reader, column));
+			status = iforest_cursor_report_leaf(cursor, iforest_block_need(&cursor->reader, column));
 	if (!status)
 		*block = &cursor->reader.block;
 	return status;
@@ -321,7 +321,7 @@ enum iforest_status iforest_cursor_next(struct iforest_cursor *cursor)
 
 	if (cursor->leaf_number == cursor->run->n_leaves)
 		return IFOREST_OK;
-	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
 	if (status)
 		return status;
 	if (cursor->block + 1 < cursor->leaf.header.n_items)
@@ -342,7 +342,7 @@ enum iforest_status iforest_cursor_previous(struct iforest_cursor *cursor, bool 
 		iforest_cursor_stand_at(cursor, cursor->leaf_number, cursor->block - 1, 0);
 		return IFOREST_OK;
 	}
-	status = iforest_cursor_hold(cursor, 0, cursor->leaf_number - 1);
+	status = iforest_cursor_pin(cursor, 0, cursor->leaf_number - 1);
 	if (!status)
 		iforest_cursor_stand_at(cursor, cursor->leaf_number - 1, cursor->leaf.header.n_items - 1u, 0);
 	return status;

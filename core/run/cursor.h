@@ -12,12 +12,12 @@
 #include "core/run/manifest.h"
 
 /* A page the cursor holds. */
-struct iforest_held_page {
+struct iforest_pinned_page {
 	struct iforest_page page;
 	bool is_held;
 	uint64_t number;
 	uint64_t n_between;                /* of level 1: node pages that stand before leaf pages under it */
-	unsigned reached;                  /* the node, or block, where the last range of iforest_cursor_extremes() ended */
+	unsigned reached;                  /* the node, or block, where the last range of iforest_extremes_of_range() ended */
 	unsigned after_node;               /* `after` is what its nodes from this one on add up to; UINT_MAX: it is not known */
 	struct iforest_sums after;
 	struct iforest_page_header header;
@@ -27,7 +27,7 @@ struct iforest_cursor {
 	struct iforest_store *store;
 	const struct iforest_manifest *manifest;
 	const struct iforest_run *run;
-	struct iforest_held_page path[IFOREST_MAX_LEVELS + 1]; /* [0]: the leaf page */
+	struct iforest_pinned_page path[IFOREST_MAX_LEVELS + 1]; /* [0]: the leaf page */
 	struct iforest_leaf leaf;          /* over path[0] */
 	unsigned *n_users;                 /* NULL, or of what leaf.gone points to: one less once the leaf page is unpinned */
 	uint16_t n_gone;                   /* entries of the leaf that leaf.gone takes out */
@@ -40,12 +40,12 @@ struct iforest_cursor {
 	/* what a filter says of leaf page judged_leaf, UINT64_MAX for none yet; from one seek to the next, a cursor is folded
 	 * with one filter or without any */
 	uint64_t judged_leaf, asked_leaf; /* asked_leaf: one of which a small part was asked for, without that */
-	enum iforest_verdict verdict;
+	enum iforest_filter_class verdict;
 	/* What of a leaf page lies at and after a position, as far as `wanted` goes; leaf_number UINT64_MAX: of none. */
 	struct {
 		uint64_t leaf_number;
 		struct iforest_leaf_cut cut;
-		struct iforest_wanted wanted;
+		struct iforest_request wanted;
 		struct iforest_aggregate aggregate;
 	} rest;
 	/* Where positions will be, as far as node pages that are held tell: the next one, the one after it, and one more. */
@@ -87,19 +87,19 @@ enum iforest_status iforest_cursor_previous(struct iforest_cursor *cursor, bool 
  * greatest_leaf.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
 
 /* Notes in the store's fault what is wrong with which page; returns status. */
-enum iforest_status iforest_cursor_blame(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
+enum iforest_status iforest_cursor_report_corrupt(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
 					 unsigned level, uint64_t number);
 
 /* The same for an entry of the leaf page that is held; does nothing where status is IFOREST_OK. */
-enum iforest_status iforest_cursor_blame_leaf(struct iforest_cursor *cursor, enum iforest_status status);
+enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, enum iforest_status status);
 
 /* Sees to it that path[level] is page `number` of the level, checked. */
-enum iforest_status iforest_cursor_hold(struct iforest_cursor *cursor, unsigned level, uint64_t number);
+enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
 /* Where a page stands in the run. Leaf pages under the node page that is held follow one another. */
 uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
-static inline void iforest_cursor_expect_nothing(struct iforest_cursor *cursor)
+static inline void iforest_cursor_forget_prefetched(struct iforest_cursor *cursor)
 {
 	for (unsigned e = 0; e < 3; e++)
 		cursor->expected[e].leaf_number = UINT64_MAX;
@@ -108,9 +108,9 @@ static inline void iforest_cursor_expect_nothing(struct iforest_cursor *cursor)
 
 /* A leaf page for as long as nothing else of the run is read and nothing is asked that may wait (pager.h). Where the pager
  * lends none, or it is held already, it is held. To be given back if the status is IFOREST_OK. */
-enum iforest_status iforest_cursor_borrow(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
+enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
 					  struct iforest_leaf *leaf);
-void iforest_cursor_give_back(struct iforest_cursor *cursor, struct iforest_page *page);
+void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_page *page);
 
 /* Does it stand where cursor->rest begins? */
 static inline bool iforest_cursor_is_at_rest(const struct iforest_cursor *cursor)
@@ -127,7 +127,7 @@ enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned 
 static inline bool iforest_cursor_begins_before(const struct iforest_cursor *cursor, unsigned level, unsigned k,
 						const struct iforest_key *key, bool or_at)
 {
-	const struct iforest_held_page *held = &cursor->path[level];
+	const struct iforest_pinned_page *held = &cursor->path[level];
 	struct iforest_key first = iforest_node_first(iforest_node_at(held->page.bytes, &cursor->manifest->fields, k));
 
 	return iforest_key_compare(&first, key) < (or_at ? 1 : 0);

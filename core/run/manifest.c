@@ -15,7 +15,7 @@ static enum iforest_status check_sizes(struct iforest_manifest *manifest)
 }
 
 enum iforest_status iforest_manifest_init(struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
-					  const struct iforest_fields *fields, uint32_t page_bytes)
+					  const struct iforest_node_schema *fields, uint32_t page_bytes)
 {
 	*manifest = (struct iforest_manifest){ .alloc = alloc, .page_bytes = page_bytes, .fields = *fields };
 	return check_sizes(manifest);
@@ -77,7 +77,7 @@ static enum iforest_status write_manifest(const struct iforest_manifest *manifes
 	if (!bytes)
 		return IFOREST_NO_MEMORY;
 	out = bytes + HEADER;
-	out += iforest_fields_write(&manifest->fields, out);
+	out += iforest_node_schema_write(&manifest->fields, out);
 	iforest_store32(out, manifest->n_host_bytes);
 	out += 4;
 	if (manifest->n_host_bytes)
@@ -94,7 +94,7 @@ static enum iforest_status write_manifest(const struct iforest_manifest *manifes
 	iforest_store64(bytes + 16, manifest->id);
 	iforest_store32(bytes + 24, manifest->page_bytes);
 	iforest_store32(bytes + 28, manifest->n_runs);
-	iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8));
+	iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8));
 	*written = bytes;
 	*n_written = n_bytes;
 	return IFOREST_OK;
@@ -112,7 +112,7 @@ static enum iforest_status check_header(const uint8_t *bytes, uint32_t n_bytes, 
 	if (iforest_load32(bytes + 12) != n_bytes)
 		return IFOREST_CORRUPT;
 	*what = "the manifest's checksum is wrong";
-	if (iforest_load32(bytes + 4) != (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8))
+	if (iforest_load32(bytes + 4) != (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8))
 		return IFOREST_CORRUPT;
 	*what = "the manifest's format version is unknown";
 	return iforest_load16(bytes + 8) == VERSION && iforest_load16(bytes + 10) == 0 ? IFOREST_OK : IFOREST_FORMAT;
@@ -180,7 +180,7 @@ enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, con
 	manifest->id = iforest_load64(bytes + 16);
 	manifest->page_bytes = iforest_load32(bytes + 24);
 	*what = "the manifest's field list is wrong";
-	status = iforest_fields_parse(&manifest->fields, at, (uint32_t)(end - at), &n_read);
+	status = iforest_node_schema_parse(&manifest->fields, at, (uint32_t)(end - at), &n_read);
 	if (!status && check_sizes(manifest))
 		status = IFOREST_CORRUPT;
 	if (!status) {
@@ -199,10 +199,10 @@ enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, con
 
 /* ---- changing ---- */
 
-static bool are_same(const struct iforest_fields *a, const struct iforest_fields *b)
+static bool are_same(const struct iforest_node_schema *a, const struct iforest_node_schema *b)
 {
 	uint8_t list_a[1 + 2 * IFOREST_MAX_FIELDS], list_b[1 + 2 * IFOREST_MAX_FIELDS];
-	unsigned n_a = iforest_fields_write(a, list_a), n_b = iforest_fields_write(b, list_b);
+	unsigned n_a = iforest_node_schema_write(a, list_a), n_b = iforest_node_schema_write(b, list_b);
 
 	return n_a == n_b && memcmp(list_a, list_b, n_a) == 0;
 }

@@ -40,7 +40,7 @@ struct iforest_manifest {
 	uint64_t id;
 	uint32_t page_bytes;
 	uint32_t fanout;         /* derived */
-	struct iforest_fields fields;
+	struct iforest_node_schema fields;
 	uint8_t *host_bytes;
 	uint32_t n_host_bytes;
 	struct iforest_run *runs;
@@ -58,7 +58,7 @@ struct iforest_edit {
 /* An index without runs. fields must be finished.
  * Errors  IFOREST_ARGUMENT: page_bytes outside the format's limits, or too small for two nodes. */
 enum iforest_status iforest_manifest_init(struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
-					  const struct iforest_fields *fields, uint32_t page_bytes);
+					  const struct iforest_node_schema *fields, uint32_t page_bytes);
 void iforest_manifest_release(struct iforest_manifest *manifest);
 
 /* Reads foreign bytes into a manifest that holds nothing; on error it holds nothing.

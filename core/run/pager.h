@@ -23,7 +23,7 @@
 #include "core/base/alloc.h"
 #include "core/base/status.h"
 
-struct iforest_page_peaks;
+struct iforest_page_maxima;
 
 /* Where a run lives. */
 struct iforest_place {
@@ -37,7 +37,7 @@ struct iforest_page {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
 	bool *is_checked;     /* NULL, or a flag kept with the cached page: set by core once it has checked the bytes */
-	struct iforest_page_peaks *peaks; /* NULL, or room kept with the cached page, once checked (peaks.h) */
+	struct iforest_page_maxima *peaks; /* NULL, or room kept with the cached page, once checked (peaks.h) */
 };
 
 struct iforest_page_write {

@@ -63,7 +63,7 @@ static enum iforest_status flush(struct iforest_renewal *renewal)
 /* A writable copy of the page of a level that the cursor holds; it is written with the batch. */
 static enum iforest_status copy_page(struct iforest_renewal *renewal, unsigned level, uint32_t length, uint8_t **page)
 {
-	const struct iforest_held_page *held = &renewal->cursor.path[level];
+	const struct iforest_pinned_page *held = &renewal->cursor.path[level];
 	enum iforest_status status = renewal->n_batch == renewal->store->pager->max_batch_pages ? flush(renewal) : IFOREST_OK;
 
 	if (status)
@@ -111,14 +111,14 @@ static enum iforest_status renewal_change_leaf(struct iforest_renewal *renewal, 
 static enum iforest_status compute_node(struct iforest_cursor *cursor, unsigned level, uint64_t number,
 					struct iforest_node *node)
 {
-	const struct iforest_fields *fields = &cursor->manifest->fields;
-	const struct iforest_held_page *held = &cursor->path[level - 1];
-	enum iforest_status status = iforest_cursor_hold(cursor, level - 1, number);
+	const struct iforest_node_schema *fields = &cursor->manifest->fields;
+	const struct iforest_pinned_page *held = &cursor->path[level - 1];
+	enum iforest_status status = iforest_cursor_pin(cursor, level - 1, number);
 
 	if (status)
 		return status;
 	if (level == 1)
-		return iforest_cursor_blame_leaf(cursor, iforest_leaf_node(&cursor->leaf, node));
+		return iforest_cursor_report_leaf(cursor, iforest_leaf_node(&cursor->leaf, node));
 	iforest_node_read(node, fields, iforest_node_at(held->page.bytes, fields, 0));
 	for (unsigned i = 1; i < held->header.n_items; i++) {
 		struct iforest_node next;
@@ -138,7 +138,7 @@ static uint32_t changed_page(const struct iforest_renewal *renewal, uint64_t k)
 /* Computes the nodes over the pages of level - 1 that changed anew; afterwards those of `level` have. */
 static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned level)
 {
-	const struct iforest_fields *fields = &renewal->manifest->fields;
+	const struct iforest_node_schema *fields = &renewal->manifest->fields;
 	struct iforest_cursor *cursor = &renewal->cursor;
 	uint32_t fanout = renewal->manifest->fanout;
 	uint64_t n_changed = 0;
@@ -149,7 +149,7 @@ static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned
 		uint8_t *page;
 		unsigned n_nodes;
 
-		status = iforest_cursor_hold(cursor, level, number);
+		status = iforest_cursor_pin(cursor, level, number);
 		if (status)
 			break;
 		n_nodes = cursor->path[level].header.n_items;
@@ -159,7 +159,7 @@ static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned
 			struct iforest_node node;
 
 			if (child % fanout >= n_nodes)
-				return iforest_cursor_blame(cursor, IFOREST_CORRUPT, "the page has too few nodes", level,
+				return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too few nodes", level,
 							    number);
 			status = compute_node(cursor, level, child, &node);
 			if (!status)
@@ -370,14 +370,14 @@ static enum iforest_status remove_spots(struct iforest_renewal *renewal, const s
 		struct iforest_page_header header;
 		uint8_t *page;
 
-		status = iforest_cursor_hold(cursor, 0, number);
+		status = iforest_cursor_pin(cursor, 0, number);
 		if (!status)
 			status = renewal_change_leaf(renewal, &page);
 		header = cursor->leaf.header;
 		for (; !status && k < n_spots && spots[k].leaf == number; k++)
 			iforest_leaf_remove(page, &header, spots[k].block, spots[k].entry);
 		if (!status)
-			iforest_page_seal(page, &header);
+			iforest_page_finish(page, &header);
 	}
 	return status;
 }
@@ -537,7 +537,7 @@ static enum iforest_status ask_leaf(struct iforest_renewal *renewal, const struc
 	const struct iforest_block *block = &cursor->reader.block;
 	struct iforest_page_header header;
 	uint8_t *page = NULL;
-	enum iforest_status status = iforest_cursor_hold(cursor, 0, cursor->leaf_number);
+	enum iforest_status status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
 
 	if (status)
 		return status;
@@ -548,7 +548,7 @@ static enum iforest_status ask_leaf(struct iforest_renewal *renewal, const struc
 		iforest_cursor_read_block(cursor, b);
 		live = iforest_low_bits(block->n) & ~block->dead;
 		if (live)
-			status = iforest_cursor_blame_leaf(cursor, iforest_block_need(&cursor->reader, IFOREST_REFS));
+			status = iforest_cursor_report_leaf(cursor, iforest_block_need(&cursor->reader, IFOREST_REFS));
 		for (; live && !status; live &= live - 1) {
 			unsigned i = iforest_trailing_zeros(live);
 
@@ -565,7 +565,7 @@ static enum iforest_status ask_leaf(struct iforest_renewal *renewal, const struc
 		}
 	}
 	if (!status && page)
-		iforest_page_seal(page, &header);
+		iforest_page_finish(page, &header);
 	return status;
 }
 

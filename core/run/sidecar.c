@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static enum iforest_status has_none(void *context, const struct iforest_shelf_name *name, bool *found)
+static enum iforest_status has_none(void *context, const struct iforest_sidecar_name *name, bool *found)
 {
 	(void)context;
 	(void)name;
@@ -10,7 +10,7 @@ static enum iforest_status has_none(void *context, const struct iforest_shelf_na
 	return IFOREST_OK;
 }
 
-static enum iforest_status get_none(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+static enum iforest_status get_none(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 				    bool *found)
 {
 	*bytes = NULL;
@@ -18,10 +18,10 @@ static enum iforest_status get_none(void *context, const struct iforest_shelf_na
 	return has_none(context, name, found);
 }
 
-static enum iforest_status compare(void *context, const struct iforest_shelf_name *name, const uint8_t *bytes, size_t n_bytes)
+static enum iforest_status compare(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes)
 {
-	const struct iforest_shelf_comparison *comparison = context;
-	const struct iforest_shelf *kept = comparison->kept;
+	const struct iforest_sidecar_comparison *comparison = context;
+	const struct iforest_sidecar *kept = comparison->kept;
 	uint8_t *others;
 	size_t n_others;
 	bool found, is_same;
@@ -38,7 +38,7 @@ static enum iforest_status compare(void *context, const struct iforest_shelf_nam
 	return IFOREST_CORRUPT;
 }
 
-struct iforest_shelf iforest_shelf_comparing(struct iforest_shelf_comparison *comparison)
+struct iforest_sidecar iforest_sidecar_comparing(struct iforest_sidecar_comparison *comparison)
 {
-	return (struct iforest_shelf){ .context = comparison, .has = has_none, .get = get_none, .put = compare };
+	return (struct iforest_sidecar){ .context = comparison, .has = has_none, .get = get_none, .put = compare };
 }

@@ -11,7 +11,7 @@
 
 #include "core/run/pager.h"
 
-struct iforest_shelf_name {
+struct iforest_sidecar_name {
 	uint64_t run_id;
 	unsigned level;          /* of the node, 2 and up */
 	uint64_t number;         /* of the node in its level */
@@ -20,30 +20,30 @@ struct iforest_shelf_name {
 };
 
 /* What a host keeps, of one kind. Those that read call `get` alone. */
-struct iforest_shelf {
+struct iforest_sidecar {
 	void *context;
 
 	/* Is there one of that name? */
-	enum iforest_status (*has)(void *context, const struct iforest_shelf_name *name, bool *found);
+	enum iforest_status (*has)(void *context, const struct iforest_sidecar_name *name, bool *found);
 
 	/* The bytes of that name, if there are any: the caller's, to be given back with iforest_release(). */
-	enum iforest_status (*get)(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+	enum iforest_status (*get)(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 				   bool *found);
 
 	/* Keeps bytes, in the place of those whose name differs in n_dead alone. */
-	enum iforest_status (*put)(void *context, const struct iforest_shelf_name *name, const uint8_t *bytes, size_t n_bytes);
+	enum iforest_status (*put)(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes);
 };
 
 /* A shelf that has nothing, so that all is made anew from the entries, and instead of keeping that compares it with what
  * another one has under that name. Where they differ `put` gives IFOREST_CORRUPT, and the store's fault says `what` is
  * wrong. */
-struct iforest_shelf_comparison {
-	const struct iforest_shelf *kept;
+struct iforest_sidecar_comparison {
+	const struct iforest_sidecar *kept;
 	struct iforest_store *store;
 	const char *what;
 };
 
 /* comparison must outlive the shelf. */
-struct iforest_shelf iforest_shelf_comparing(struct iforest_shelf_comparison *comparison);
+struct iforest_sidecar iforest_sidecar_comparing(struct iforest_sidecar_comparison *comparison);
 
 #endif

@@ -15,20 +15,20 @@ static size_t entry_bytes(const struct iforest_manifest *manifest)
 	       manifest->fields.n_values * sizeof(union iforest_number);
 }
 
-void iforest_run_sort_start(struct iforest_run_sort *sort, struct iforest_store *waiting,
+void iforest_run_sorter_start(struct iforest_run_sorter *sort, struct iforest_store *waiting,
 			    const struct iforest_manifest *manifest, size_t most_bytes)
 {
 	size_t most_entries = most_bytes / entry_bytes(manifest);
 
 	if (most_entries > MOST_ENTRIES)
 		most_entries = MOST_ENTRIES;
-	*sort = (struct iforest_run_sort){ .waiting = waiting, .manifest = manifest,
+	*sort = (struct iforest_run_sorter){ .waiting = waiting, .manifest = manifest,
 		.most_entries = most_entries < FEWEST_ENTRIES ? FEWEST_ENTRIES : (uint32_t)most_entries };
 }
 
 /* ---- a batch ---- */
 
-static void release_batch(struct iforest_run_sort *sort)
+static void release_batch(struct iforest_run_sorter *sort)
 {
 	const struct iforest_alloc *alloc = sort->waiting->alloc;
 
@@ -47,7 +47,7 @@ static void *resize(const struct iforest_alloc *alloc, void *items, size_t n_byt
 	return alloc->reallocate(alloc->context, items, n_bytes);
 }
 
-static enum iforest_status reserve(struct iforest_run_sort *sort)
+static enum iforest_status reserve(struct iforest_run_sorter *sort)
 {
 	const struct iforest_alloc *alloc = sort->waiting->alloc;
 	size_t n = sort->n_reserved ? 2 * (size_t)sort->n_reserved : FIRST_RESERVED;
@@ -72,7 +72,7 @@ static enum iforest_status reserve(struct iforest_run_sort *sort)
 }
 
 /* Adds the batch to a builder, in order. */
-static enum iforest_status add_batch(struct iforest_run_sort *sort, struct iforest_run_builder *builder)
+static enum iforest_status add_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *builder)
 {
 	unsigned n_values = sort->manifest->fields.n_values;
 	enum iforest_status status = IFOREST_OK;
@@ -86,7 +86,7 @@ static enum iforest_status add_batch(struct iforest_run_sort *sort, struct ifore
 		entry.present = sort->present[at];
 		for (unsigned v = 0; v < n_values; v++)
 			entry.values[v] = sort->values[(size_t)at * n_values + v];
-		status = iforest_run_builder_add(builder, &entry);
+		status = iforest_run_writer_add(builder, &entry);
 	}
 	sort->n_entries = 0;
 	return status;
@@ -94,23 +94,23 @@ static enum iforest_status add_batch(struct iforest_run_sort *sort, struct ifore
 
 /* ---- batches that wait ---- */
 
-static enum iforest_status build_batch(struct iforest_run_sort *sort, struct iforest_run_builder *builder,
+static enum iforest_status build_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *builder,
 				       struct iforest_run *run)
 {
-	enum iforest_status status = iforest_run_builder_start(builder, sort->waiting, sort->manifest);
+	enum iforest_status status = iforest_run_writer_start(builder, sort->waiting, sort->manifest);
 
 	if (status)
 		return status;
 	status = add_batch(sort, builder);
 	if (status)
-		iforest_run_builder_abandon(builder);
+		iforest_run_writer_abandon(builder);
 	else
-		status = iforest_run_builder_finish(builder, run);
+		status = iforest_run_writer_finish(builder, run);
 	return status;
 }
 
 /* Merging shall take no more memory than sorting did: so batches become larger where there are many. */
-static void enlarge_batches(struct iforest_run_sort *sort)
+static void enlarge_batches(struct iforest_run_sorter *sort)
 {
 	uint64_t batch_bytes = (uint64_t)sort->most_entries * entry_bytes(sort->manifest);
 
@@ -119,10 +119,10 @@ static void enlarge_batches(struct iforest_run_sort *sort)
 }
 
 /* Writes the batch where it waits. */
-static enum iforest_status put_batch_off(struct iforest_run_sort *sort)
+static enum iforest_status put_batch_off(struct iforest_run_sorter *sort)
 {
 	const struct iforest_alloc *alloc = sort->waiting->alloc;
-	struct iforest_run_builder *builder;
+	struct iforest_run_writer *builder;
 	enum iforest_status status;
 
 	if (sort->n_runs == sort->n_runs_reserved) {
@@ -148,7 +148,7 @@ static enum iforest_status put_batch_off(struct iforest_run_sort *sort)
 
 /* ---- the whole ---- */
 
-enum iforest_status iforest_run_sort_add(struct iforest_run_sort *sort, const struct iforest_entry *entry)
+enum iforest_status iforest_run_sorter_add(struct iforest_run_sorter *sort, const struct iforest_entry *entry)
 {
 	unsigned n_values = sort->manifest->fields.n_values;
 	uint32_t at;
@@ -168,7 +168,7 @@ enum iforest_status iforest_run_sort_add(struct iforest_run_sort *sort, const st
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_run_sort_finish(struct iforest_run_sort *sort, struct iforest_run_builder *builder)
+enum iforest_status iforest_run_sorter_finish(struct iforest_run_sorter *sort, struct iforest_run_writer *builder)
 {
 	enum iforest_status status;
 
@@ -176,10 +176,10 @@ enum iforest_status iforest_run_sort_finish(struct iforest_run_sort *sort, struc
 		return add_batch(sort, builder);
 	status = sort->n_entries > 0 ? put_batch_off(sort) : IFOREST_OK;
 	release_batch(sort);
-	return status ? status : iforest_runs_add(sort->waiting, sort->manifest, sort->runs, sort->n_runs, builder);
+	return status ? status : iforest_compact_into(sort->waiting, sort->manifest, sort->runs, sort->n_runs, builder);
 }
 
-void iforest_run_sort_release(struct iforest_run_sort *sort)
+void iforest_run_sorter_release(struct iforest_run_sorter *sort)
 {
 	const struct iforest_pager *pager;
 
@@ -190,5 +190,5 @@ void iforest_run_sort_release(struct iforest_run_sort *sort)
 		(void)pager->drop_run(pager->context, &sort->runs[r].place, iforest_run_pages(sort->manifest, &sort->runs[r]));
 	release_batch(sort);
 	iforest_release(sort->waiting->alloc, sort->runs);
-	*sort = (struct iforest_run_sort){ .waiting = NULL };
+	*sort = (struct iforest_run_sorter){ .waiting = NULL };
 }

@@ -7,7 +7,7 @@
 #include "core/page/leaf_fold.h"
 
 /* The last node page of a level, and the node over what it holds so far. */
-struct iforest_builder_level {
+struct iforest_writer_level {
 	uint8_t *page;
 	unsigned n_nodes;
 	uint64_t n_pages;          /* written */
@@ -16,7 +16,7 @@ struct iforest_builder_level {
 
 enum { FEWEST_ENTRIES = 8 }; /* a page is not topped up with blocks smaller than this */
 
-static void release_memory(struct iforest_run_builder *builder)
+static void release_memory(struct iforest_run_writer *builder)
 {
 	const struct iforest_alloc *alloc = builder->store->alloc;
 
@@ -30,14 +30,14 @@ static void release_memory(struct iforest_run_builder *builder)
 	builder->page = NULL;
 }
 
-enum iforest_status iforest_run_builder_start(struct iforest_run_builder *builder, struct iforest_store *store,
+enum iforest_status iforest_run_writer_start(struct iforest_run_writer *builder, struct iforest_store *store,
 					      const struct iforest_manifest *manifest)
 {
 	const struct iforest_pager *pager = store->pager;
 	size_t n_level_bytes = (IFOREST_MAX_LEVELS + 1) * sizeof *builder->levels;
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	*builder = (struct iforest_run_builder){ .store = store, .manifest = manifest,
+	*builder = (struct iforest_run_writer){ .store = store, .manifest = manifest,
 		.place = { .run_id = iforest_random63(store), .generation = iforest_random63(store) } };
 	builder->writer = iforest_allocate(store->alloc, sizeof *builder->writer);
 	builder->page = iforest_allocate(store->alloc, manifest->page_bytes);
@@ -53,7 +53,7 @@ enum iforest_status iforest_run_builder_start(struct iforest_run_builder *builde
 	return status;
 }
 
-static enum iforest_status write_page(struct iforest_run_builder *builder, const uint8_t *bytes, uint32_t n_bytes)
+static enum iforest_status write_page(struct iforest_run_writer *builder, const uint8_t *bytes, uint32_t n_bytes)
 {
 	const struct iforest_pager *pager = builder->store->pager;
 	struct iforest_page_write page = { .index = builder->n_pages, .bytes = bytes, .n_bytes = n_bytes };
@@ -64,9 +64,9 @@ static enum iforest_status write_page(struct iforest_run_builder *builder, const
 	return status;
 }
 
-static enum iforest_status write_node_page(struct iforest_run_builder *builder, unsigned level)
+static enum iforest_status write_node_page(struct iforest_run_writer *builder, unsigned level)
 {
-	struct iforest_builder_level *at = &builder->levels[level];
+	struct iforest_writer_level *at = &builder->levels[level];
 	uint32_t n_bytes = iforest_node_page_finish(at->page, &builder->manifest->fields, builder->place.run_id, level,
 						    (uint32_t)at->n_pages, at->n_nodes);
 	enum iforest_status status = write_page(builder, at->page, n_bytes);
@@ -77,14 +77,14 @@ static enum iforest_status write_node_page(struct iforest_run_builder *builder, 
 }
 
 /* Appends a node to a level; a page that is full is written and becomes a node of the level above. */
-static enum iforest_status add_node(struct iforest_run_builder *builder, unsigned level, const struct iforest_node *node)
+static enum iforest_status add_node(struct iforest_run_writer *builder, unsigned level, const struct iforest_node *node)
 {
-	const struct iforest_fields *fields = &builder->manifest->fields;
+	const struct iforest_node_schema *fields = &builder->manifest->fields;
 	const struct iforest_node *child = node;
 	enum iforest_status status = IFOREST_OK;
 
 	for (; !status; level++) {
-		struct iforest_builder_level *at = &builder->levels[level];
+		struct iforest_writer_level *at = &builder->levels[level];
 
 		if (level > IFOREST_MAX_LEVELS)
 			return IFOREST_TOO_LARGE;
@@ -105,9 +105,9 @@ static enum iforest_status add_node(struct iforest_run_builder *builder, unsigne
 	return status;
 }
 
-static enum iforest_status write_leaf(struct iforest_run_builder *builder)
+static enum iforest_status write_leaf(struct iforest_run_writer *builder)
 {
-	const struct iforest_fields *fields = &builder->manifest->fields;
+	const struct iforest_node_schema *fields = &builder->manifest->fields;
 	uint32_t number = (uint32_t)builder->n_leaves;
 	struct iforest_leaf leaf;
 	struct iforest_node node;
@@ -131,7 +131,7 @@ static enum iforest_status write_leaf(struct iforest_run_builder *builder)
 }
 
 /* Packs the entries that are waiting; what does not fit the page goes to the next, in halves so that pages are well filled. */
-static enum iforest_status pack_block(struct iforest_run_builder *builder)
+static enum iforest_status pack_block(struct iforest_run_writer *builder)
 {
 	unsigned from = 0, n = builder->block.n;
 
@@ -156,7 +156,7 @@ static enum iforest_status pack_block(struct iforest_run_builder *builder)
 }
 
 /* Sees to it that one more entry of the series fits the block of those that wait. */
-static enum iforest_status make_room(struct iforest_run_builder *builder, uint64_t series, bool time_is_null)
+static enum iforest_status make_room(struct iforest_run_writer *builder, uint64_t series, bool time_is_null)
 {
 	struct iforest_block *waiting = &builder->block;
 	enum iforest_status status = IFOREST_OK;
@@ -172,7 +172,7 @@ static enum iforest_status make_room(struct iforest_run_builder *builder, uint64
 	return status;
 }
 
-enum iforest_status iforest_run_builder_add(struct iforest_run_builder *builder, const struct iforest_entry *entry)
+enum iforest_status iforest_run_writer_add(struct iforest_run_writer *builder, const struct iforest_entry *entry)
 {
 	struct iforest_block *waiting = &builder->block;
 	enum iforest_status status;
@@ -201,7 +201,7 @@ static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 }
 
 /* Do the keys ascend, from the last one added on? */
-static bool is_ordered(const struct iforest_run_builder *builder, const struct iforest_block *block, unsigned from, unsigned to)
+static bool is_ordered(const struct iforest_run_writer *builder, const struct iforest_block *block, unsigned from, unsigned to)
 {
 	struct iforest_key first = key_of(block, from);
 
@@ -214,7 +214,7 @@ static bool is_ordered(const struct iforest_run_builder *builder, const struct i
 	return true;
 }
 
-enum iforest_status iforest_run_builder_add_block(struct iforest_run_builder *builder, const struct iforest_block *block,
+enum iforest_status iforest_run_writer_add_block(struct iforest_run_writer *builder, const struct iforest_block *block,
 						  unsigned from, unsigned to)
 {
 	struct iforest_block *waiting = &builder->block;
@@ -244,12 +244,12 @@ enum iforest_status iforest_run_builder_add_block(struct iforest_run_builder *bu
 }
 
 /* Writes the partly filled node pages, lowest first, up to the level that has one page: its sum is the root. */
-static enum iforest_status finish_levels(struct iforest_run_builder *builder, struct iforest_run *run)
+static enum iforest_status finish_levels(struct iforest_run_writer *builder, struct iforest_run *run)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	for (unsigned level = 1; !status; level++) {
-		struct iforest_builder_level *at = &builder->levels[level];
+		struct iforest_writer_level *at = &builder->levels[level];
 
 		/* exactly one full page: its sum is all that the level above holds */
 		if (at->n_nodes == 0 && at->n_pages == 1) {
@@ -269,7 +269,7 @@ static enum iforest_status finish_levels(struct iforest_run_builder *builder, st
 	return status;
 }
 
-enum iforest_status iforest_run_builder_finish(struct iforest_run_builder *builder, struct iforest_run *run)
+enum iforest_status iforest_run_writer_finish(struct iforest_run_writer *builder, struct iforest_run *run)
 {
 	enum iforest_status status = pack_block(builder);
 
@@ -280,13 +280,13 @@ enum iforest_status iforest_run_builder_finish(struct iforest_run_builder *build
 	if (!status && run->n_leaves > 0)
 		status = finish_levels(builder, run);
 	if (status || run->n_leaves == 0)
-		iforest_run_builder_abandon(builder);
+		iforest_run_writer_abandon(builder);
 	else
 		release_memory(builder);
 	return status;
 }
 
-void iforest_run_builder_abandon(struct iforest_run_builder *builder)
+void iforest_run_writer_abandon(struct iforest_run_writer *builder)
 {
 	const struct iforest_pager *pager = builder->store->pager;
 

@@ -41,7 +41,7 @@ static bool is_beaten(const void *state, const void *whole, bool from_left)
 	return from_left ? other->duration < best->duration : other->duration <= best->duration;
 }
 
-static const struct iforest_kind longest_kind = { .name = "longest event",
+static const struct iforest_monoid longest_kind = { .name = "longest event",
 						  .state_bytes = sizeof(struct longest),
 						  .identity = of_none,
 						  .combine = of_both,

@@ -25,41 +25,41 @@
 #include "pg_ext/types/definition.h"
 
 /* Puts entries in order that come nearly so: spans are written when they end, and so a little out of the order in
- * which they began. The last IFOREST_REORDERED are held back, sorted; where one comes that is later than so many others, it
+ * which they began. The last IFP_INSERTION_BUFFER_ENTRIES are held back, sorted; where one comes that is later than so many others, it
  * comes too late. */
 
-#define IFOREST_REORDERED 1024 /* a power of two */
+#define IFP_INSERTION_BUFFER_ENTRIES 1024 /* a power of two */
 
-struct iforest_reorder {
-	struct iforest_entry entries[IFOREST_REORDERED + 1];
+struct ifp_insertion_buffer {
+	struct iforest_entry entries[IFP_INSERTION_BUFFER_ENTRIES + 1];
 	struct iforest_entry *free;                        /* the one that is not held */
-	struct iforest_entry *order[IFOREST_REORDERED];    /* a ring, in key order */
+	struct iforest_entry *order[IFP_INSERTION_BUFFER_ENTRIES];    /* a ring, in key order */
 	uint32 first, n;
 };
 
-static void reorder_start(struct iforest_reorder *reorder);
+static void reorder_start(struct ifp_insertion_buffer *reorder);
 
-/* Takes an entry. Returns the first of those held if there were IFOREST_REORDERED of them, which holds until the next call,
+/* Takes an entry. Returns the first of those held if there were IFP_INSERTION_BUFFER_ENTRIES of them, which holds until the next call,
  * else NULL. Cost: as many steps as entries are held that come after it. */
-static const struct iforest_entry *reorder_add(struct iforest_reorder *reorder, const struct iforest_entry *entry);
+static const struct iforest_entry *reorder_add(struct ifp_insertion_buffer *reorder, const struct iforest_entry *entry);
 
 /* At the end: gives the first of those held, NULL if there is none. */
-static const struct iforest_entry *reorder_rest(struct iforest_reorder *reorder);
+static const struct iforest_entry *reorder_rest(struct ifp_insertion_buffer *reorder);
 
-static void reorder_start(struct iforest_reorder *reorder)
+static void reorder_start(struct ifp_insertion_buffer *reorder)
 {
 	reorder->first = reorder->n = 0;
-	reorder->free = &reorder->entries[IFOREST_REORDERED];
-	for (uint32 i = 0; i < IFOREST_REORDERED; i++)
+	reorder->free = &reorder->entries[IFP_INSERTION_BUFFER_ENTRIES];
+	for (uint32 i = 0; i < IFP_INSERTION_BUFFER_ENTRIES; i++)
 		reorder->order[i] = &reorder->entries[i];
 }
 
-static struct iforest_entry **place(struct iforest_reorder *reorder, uint32 i)
+static struct iforest_entry **place(struct ifp_insertion_buffer *reorder, uint32 i)
 {
-	return &reorder->order[(reorder->first + i) % IFOREST_REORDERED];
+	return &reorder->order[(reorder->first + i) % IFP_INSERTION_BUFFER_ENTRIES];
 }
 
-static const struct iforest_entry *reorder_rest(struct iforest_reorder *reorder)
+static const struct iforest_entry *reorder_rest(struct ifp_insertion_buffer *reorder)
 {
 	struct iforest_entry **first = place(reorder, 0), *entry = *first;
 
@@ -72,14 +72,14 @@ static const struct iforest_entry *reorder_rest(struct iforest_reorder *reorder)
 	return entry;
 }
 
-static const struct iforest_entry *reorder_add(struct iforest_reorder *reorder, const struct iforest_entry *entry)
+static const struct iforest_entry *reorder_add(struct ifp_insertion_buffer *reorder, const struct iforest_entry *entry)
 {
 	struct iforest_entry *added = reorder->free;
 	const struct iforest_entry *given = NULL;
 	uint32 i;
 
 	*added = *entry;
-	if (reorder->n == IFOREST_REORDERED) {
+	if (reorder->n == IFP_INSERTION_BUFFER_ENTRIES) {
 		/* it may itself be the first */
 		if (iforest_key_compare(&added->key, &(*place(reorder, 0))->key) < 0)
 			return added;
@@ -101,10 +101,10 @@ enum { BYTEA_LESS = 1957 }; /* the operator bytea < bytea, which pg_operator.h h
 
 struct build {
 	Relation index;
-	struct iforest_index *opened;
-	struct iforest_definition definition;
-	struct iforest_run_builder in_order;   /* rows that come about in key order, where there is one series */
-	struct iforest_reorder *reorder;       /* those held back for it */
+	struct ifp_index *opened;
+	struct ifp_definition definition;
+	struct iforest_run_writer in_order;   /* rows that come about in key order, where there is one series */
+	struct ifp_insertion_buffer *reorder;       /* those held back for it */
 	Tuplesortstate *sort;                  /* all others; NULL until there is one */
 	uint64 n_sorted, n_rows;
 	int64 first_time;                      /* of the first row that is sorted */
@@ -217,7 +217,7 @@ static void sort_entry(struct build *build, const struct iforest_entry *entry)
 static void add_in_order(struct build *build, const struct iforest_entry *entry)
 {
 	if (entry)
-		iforest_index_require(build->opened, iforest_run_builder_add(&build->in_order, entry));
+		ifp_index_require(build->opened, iforest_run_writer_add(&build->in_order, entry));
 }
 
 static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_null, bool is_alive, void *state)
@@ -227,8 +227,8 @@ static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_n
 	struct iforest_entry entry;
 
 	(void)is_alive;
-	iforest_entry_form(index, &build->definition, values, are_null, tid, &entry);
-	entry.key.series = iforest_entry_series(index, &build->definition, build->opened->meta.index_id, values, are_null);
+	ifp_entry_form(index, &build->definition, values, are_null, tid, &entry);
+	entry.key.series = ifp_entry_series(index, &build->definition, build->opened->meta.index_id, values, are_null);
 	MemoryContextSwitchTo(before);
 	MemoryContextReset(build->row_context);
 	/* entries without a time come last, and would make all others come too late */
@@ -242,20 +242,20 @@ static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_n
 
 /* ---- writing ---- */
 
-static void add_run(struct build *build, struct iforest_run_builder *builder)
+static void add_run(struct build *build, struct iforest_run_writer *builder)
 {
 	struct iforest_run run;
 	struct iforest_edit edit = { .added = &run };
 
-	iforest_index_require(build->opened, iforest_run_builder_finish(builder, &run));
+	ifp_index_require(build->opened, iforest_run_writer_finish(builder, &run));
 	if (run.n_leaves > 0)
-		iforest_index_require(build->opened,
+		ifp_index_require(build->opened,
 				      iforest_manifest_commit(&build->opened->manifest, &build->opened->store, &edit));
 }
 
 static void write_sorted(struct build *build)
 {
-	struct iforest_run_builder *builder = palloc(sizeof *builder);
+	struct iforest_run_writer *builder = palloc(sizeof *builder);
 	struct iforest_entry entry;
 	bool is_null;
 	Datum datum;
@@ -265,11 +265,11 @@ static void write_sorted(struct build *build)
 	tuplesort_performsort(build->sort);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITE);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64)build->n_sorted);
-	iforest_index_require(build->opened,
-			      iforest_run_builder_start(builder, &build->opened->store, &build->opened->manifest));
-	while (iforest_tuplesort_getdatum(build->sort, &datum, &is_null)) {
+	ifp_index_require(build->opened,
+			      iforest_run_writer_start(builder, &build->opened->store, &build->opened->manifest));
+	while (ifp_tuplesort_getdatum(build->sort, &datum, &is_null)) {
 		decode((bytea *)DatumGetPointer(datum), build->definition.n_values, build->first_time, &entry);
-		iforest_index_require(build->opened, iforest_run_builder_add(builder, &entry));
+		ifp_index_require(build->opened, iforest_run_writer_add(builder, &entry));
 		pfree(DatumGetPointer(datum));
 		if ((++n_done & 0xfff) == 0)
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, (int64)n_done);
@@ -287,7 +287,7 @@ static double build_runs(struct build *build, Relation heap, IndexInfo *info)
 	if (build->definition.n_by == 0) {
 		build->reorder = palloc(sizeof *build->reorder);
 		reorder_start(build->reorder);
-		iforest_index_require(build->opened, iforest_run_builder_start(&build->in_order, &build->opened->store,
+		ifp_index_require(build->opened, iforest_run_writer_start(&build->in_order, &build->opened->store,
 									       &build->opened->manifest));
 	}
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
@@ -324,7 +324,7 @@ static char *with_value_included(Relation index)
 	initStringInfo(&text);
 	for (int i = 1; i <= n; i++)
 		appendStringInfo(&text, "%s%s", i == 1 ? "(" : i == n_keys ? ") INCLUDE (" : ", ",
-				 iforest_column_expression(RelationGetRelid(index), i));
+				 ifp_column_expression(RelationGetRelid(index), i));
 	appendStringInfoChar(&text, ')');
 	return text.data;
 }
@@ -348,7 +348,7 @@ static void notice_many_series(const struct build *build)
 
 	if (build->definition.n_by == 0 || build->n_rows <= ROWS_TO_NOTICE)
 		return;
-	n_series = iforest_series_refresh(index, iforest_series_cache_get(index, build->opened->meta.index_id));
+	n_series = ifp_series_dict_refresh(index, ifp_series_dict_get(index, build->opened->meta.index_id));
 	if (n_series <= build->n_rows / ROWS_A_SERIES)
 		return;
 	ereport(NOTICE, errmsg("index \"%s\" has %u series for " UINT64_FORMAT " rows, which makes it large and slow",
@@ -360,11 +360,11 @@ static void notice_many_series(const struct build *build)
 			errhint("Leave out by columns that differ from row to row."));
 }
 
-IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
+IndexBuildResult *ifp_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof *result);
 	struct build *build = palloc0(sizeof *build);
-	struct iforest_fields fields;
+	struct iforest_node_schema fields;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
@@ -373,21 +373,21 @@ IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
 		pfree(index->rd_amcache);
 	index->rd_amcache = NULL;
 	build->index = index;
-	iforest_definition_read(index, &build->definition);
-	iforest_definition_check(heap, index, &build->definition, &fields);
+	ifp_definition_read(index, &build->definition);
+	ifp_definition_check(heap, index, &build->definition, &fields);
 	build->row_context = AllocSetContextCreate(CurrentMemoryContext, "iforest build row", ALLOCSET_DEFAULT_SIZES);
 	build->encoded = palloc(VARHDRSZ + MOST_ENCODED);
 	build->opened = palloc(sizeof *build->opened);
 
-	iforest_index_create(index, MAIN_FORKNUM, &fields);
+	ifp_index_create(index, MAIN_FORKNUM, &fields);
 	/* as a whole, once: a build changes these pages, and a record of a change needs a page to go by */
 	if (RelationNeedsWAL(index))
-		log_newpage_range(index, MAIN_FORKNUM, 0, IFOREST_FIRST_FREE_BLOCK, true);
-	iforest_index_open(build->opened, index);
-	iforest_index_refresh(build->opened);
+		log_newpage_range(index, MAIN_FORKNUM, 0, IFP_FIRST_FREE_BLOCK, true);
+	ifp_index_open(build->opened, index);
+	ifp_index_refresh(build->opened);
 	build->opened->is_build = true;
 	result->heap_tuples = build_runs(build, heap, info);
-	iforest_shelf_keep(build->opened);
+	ifp_sidecar_keep(build->opened);
 	if (RelationNeedsWAL(index)) {
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_LOG);
 		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
@@ -397,20 +397,20 @@ IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info)
 	return result;
 }
 
-void iforest_build_empty(Relation index)
+void ifp_build_empty(Relation index)
 {
-	struct iforest_definition definition;
-	struct iforest_fields fields;
+	struct ifp_definition definition;
+	struct iforest_node_schema fields;
 	Relation heap = RelationIdGetRelation(index->rd_index->indrelid);
 
-	iforest_definition_read(index, &definition);
-	iforest_definition_check(heap, index, &definition, &fields);
+	ifp_definition_read(index, &definition);
+	ifp_definition_check(heap, index, &definition, &fields);
 	RelationClose(heap);
-	iforest_index_create(index, INIT_FORKNUM, &fields);
+	ifp_index_create(index, INIT_FORKNUM, &fields);
 	log_newpage_range(index, INIT_FORKNUM, 0, RelationGetNumberOfBlocksInFork(index, INIT_FORKNUM), true);
 }
 
-char *iforest_build_phase_name(int64 phase)
+char *ifp_build_phase_name(int64 phase)
 {
 	switch (phase) {
 	case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:

@@ -7,10 +7,10 @@
 #include "access/amapi.h"
 #include "nodes/execnodes.h"
 
-IndexBuildResult *iforest_build(Relation heap, Relation index, IndexInfo *info);
+IndexBuildResult *ifp_build(Relation heap, Relation index, IndexInfo *info);
 
-void iforest_build_empty(Relation index);
+void ifp_build_empty(Relation index);
 
-char *iforest_build_phase_name(int64 phase);
+char *ifp_build_phase_name(int64 phase);
 
 #endif

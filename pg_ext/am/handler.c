@@ -107,7 +107,7 @@ static double series_scanned(struct PlannerInfo *root, const IndexPath *path)
 	return Max(n_series, 1);
 }
 
-double iforest_estimate_runs(Relation index, const struct iforest_meta *meta)
+double ifp_estimate_runs(Relation index, const struct ifp_meta *meta)
 {
 	int n_values = IndexRelationGetNumberOfAttributes(index) - IndexRelationGetNumberOfKeyAttributes(index);
 	double n_runs = ((double)meta->manifest_bytes - MANIFEST_HEADER_BYTES) / (RUN_BYTES + VALUE_BYTES * n_values);
@@ -115,29 +115,29 @@ double iforest_estimate_runs(Relation index, const struct iforest_meta *meta)
 	return Max(n_runs, 1);
 }
 
-uint32 iforest_pending_pages(const struct iforest_meta *meta)
+uint32 ifp_pending_pages(const struct ifp_meta *meta)
 {
 	uint32 n = 0;
 
-	for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+	for (unsigned c = 0; c < IFP_CHAINS; c++)
 		n += meta->open[c].n_pages;
 	for (uint32 c = 0; c < meta->n_closed; c++)
 		n += meta->closed[c].n_pages;
 	return n;
 }
 
-void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
+void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
 			   Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
 {
 	GenericCosts costs = { 0 };
-	struct iforest_meta *meta = palloc(sizeof *meta);
+	struct ifp_meta *meta = palloc(sizeof *meta);
 	Relation index = index_open(path->indexinfo->indexoid, NoLock);
 	double n_runs, n_pending, n_probes;
 
 	genericcostestimate(root, path, loop_count, &costs);
-	iforest_meta_read(index, meta);
-	n_runs = iforest_estimate_runs(index, meta);
-	n_pending = iforest_pending_pages(meta);
+	ifp_meta_read(index, meta);
+	n_runs = ifp_estimate_runs(index, meta);
+	n_pending = ifp_pending_pages(meta);
 	index_close(index, NoLock);
 	pfree(meta);
 
@@ -262,7 +262,7 @@ static bytea *options_by_now(Oid index)
 		bool is_null;
 		Datum texts = heap_getattr(tuple, Anum_pg_class_reloptions, RelationGetDescr(classes), &is_null);
 
-		options = is_null ? NULL : iforest_options_parse(texts, false);
+		options = is_null ? NULL : ifp_options_parse(texts, false);
 	}
 	systable_endscan(scan);
 	table_close(classes, AccessShareLock);
@@ -275,27 +275,27 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* Is nothing changed that has to do with columns? What has become wrong by itself is no reason to refuse something else. */
-static bool name_the_same(const struct iforest_options *a, const struct iforest_options *b)
+static bool name_the_same(const struct ifp_options *a, const struct ifp_options *b)
 {
-	return is_same(iforest_option_string(a, duration), iforest_option_string(b, duration)) &&
-	       is_same(iforest_option_string(a, end), iforest_option_string(b, end)) &&
-	       is_same(iforest_option_string(a, variance), iforest_option_string(b, variance)) &&
-	       is_same(iforest_option_string(a, sketch), iforest_option_string(b, sketch)) &&
-	       (a ? a->duration_unit : IFOREST_UNIT_OF_TIME) == (b ? b->duration_unit : IFOREST_UNIT_OF_TIME);
+	return is_same(ifp_option_string(a, duration), ifp_option_string(b, duration)) &&
+	       is_same(ifp_option_string(a, end), ifp_option_string(b, end)) &&
+	       is_same(ifp_option_string(a, variance), ifp_option_string(b, variance)) &&
+	       is_same(ifp_option_string(a, sketch), ifp_option_string(b, sketch)) &&
+	       (a ? a->duration_unit : IFP_UNIT_OF_TIME) == (b ? b->duration_unit : IFP_UNIT_OF_TIME);
 }
 
 static void check(Relation index)
 {
 	RelationData altered = *index;
-	struct iforest_definition definition;
-	struct iforest_fields fields;
+	struct ifp_definition definition;
+	struct iforest_node_schema fields;
 
 	altered.rd_options = options_by_now(RelationGetRelid(index));
-	if (name_the_same((const struct iforest_options *)index->rd_options,
-			  (const struct iforest_options *)altered.rd_options))
+	if (name_the_same((const struct ifp_options *)index->rd_options,
+			  (const struct ifp_options *)altered.rd_options))
 		return;
-	iforest_definition_read(&altered, &definition);
-	iforest_definition_check_columns(&altered, &definition, &fields);
+	ifp_definition_read(&altered, &definition);
+	ifp_definition_check_columns(&altered, &definition, &fields);
 }
 
 static void see(ObjectAccessType access, Oid class, Oid object, int column, void *argument)
@@ -309,18 +309,18 @@ static void see(ObjectAccessType access, Oid class, Oid object, int column, void
 	index = RelationIdGetRelation(object);
 	if (!RelationIsValid(index))
 		return;
-	if (index->rd_indam && index->rd_indam->ambuild == iforest_build)
+	if (index->rd_indam && index->rd_indam->ambuild == ifp_build)
 		check(index);
 	RelationClose(index);
 }
 
-void iforest_altered_register(void)
+void ifp_reloptions_check_register(void)
 {
 	previous_hook = object_access_hook;
 	object_access_hook = see;
 }
 
-IFOREST_SQL_FUNCTION(iforest_handler);
+IFP_SQL_FUNCTION(iforest_handler);
 
 Datum iforest_handler(PG_FUNCTION_ARGS)
 {
@@ -341,22 +341,22 @@ Datum iforest_handler(PG_FUNCTION_ARGS)
 	/* no unique indexes, no CLUSTER: series are in the order of their coming. Predicate locks are on the whole index.
 	 * No index-only scans: without pins that VACUUM respects, on standbys too, an entry may be gone before the
 	 * visibility map is asked */
-	routine->ambuild = iforest_build;
-	routine->ambuildempty = iforest_build_empty;
-	routine->ambuildphasename = iforest_build_phase_name;
-	routine->aminsert = iforest_insert;
-	routine->ambulkdelete = iforest_bulk_delete;
-	routine->amvacuumcleanup = iforest_vacuum_cleanup;
-	routine->amcostestimate = iforest_cost_estimate;
-	routine->amoptions = iforest_options_parse;
+	routine->ambuild = ifp_build;
+	routine->ambuildempty = ifp_build_empty;
+	routine->ambuildphasename = ifp_build_phase_name;
+	routine->aminsert = ifp_insert;
+	routine->ambulkdelete = ifp_bulk_delete;
+	routine->amvacuumcleanup = ifp_vacuum_cleanup;
+	routine->amcostestimate = ifp_cost_estimate;
+	routine->amoptions = ifp_options_parse;
 	routine->amvalidate = validate;
-	routine->ambeginscan = iforest_begin_scan;
-	routine->amrescan = iforest_rescan;
-	routine->amgettuple = iforest_get_tuple;
-	routine->amgetbitmap = iforest_get_bitmap;
-	routine->amendscan = iforest_end_scan;
-	routine->ammarkpos = iforest_mark_position;
-	routine->amrestrpos = iforest_restore_position;
-	iforest_handler_complete(routine);
+	routine->ambeginscan = ifp_begin_scan;
+	routine->amrescan = ifp_rescan;
+	routine->amgettuple = ifp_get_tuple;
+	routine->amgetbitmap = ifp_get_bitmap;
+	routine->amendscan = ifp_end_scan;
+	routine->ammarkpos = ifp_mark_position;
+	routine->amrestrpos = ifp_restore_position;
+	ifp_handler_complete(routine);
 	PG_RETURN_POINTER(routine);
 }

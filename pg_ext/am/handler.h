@@ -9,13 +9,13 @@
 
 #include "pg_ext/storage/meta.h"
 
-void iforest_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
+void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
 			   Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages);
 
 /* The number of runs by the length of the manifest, near enough; and pages of pending entries. */
-double iforest_estimate_runs(Relation index, const struct iforest_meta *meta);
+double ifp_estimate_runs(Relation index, const struct ifp_meta *meta);
 
-uint32 iforest_pending_pages(const struct iforest_meta *meta);
+uint32 ifp_pending_pages(const struct ifp_meta *meta);
 
 /* ALTER INDEX ... SET refuses what CREATE INDEX refuses.
  *
@@ -24,6 +24,6 @@ uint32 iforest_pending_pages(const struct iforest_meta *meta);
  */
 
 /* Makes it so. Once, when the library is loaded: opening an index loads it. */
-void iforest_altered_register(void);
+void ifp_reloptions_check_register(void);
 
 #endif

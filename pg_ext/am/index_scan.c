@@ -15,25 +15,25 @@ static void scan_begin(IndexScanDesc scan_desc, bool in_order);
 
 /* Where a run was merged away under the scan, reads the index again: its entries are in another run by now, or were of dead
  * rows. False: it was not, the page is wrong. */
-static bool scan_begin_again(struct iforest_index_scan *scan);
+static bool scan_begin_again(struct ifp_index_scan *scan);
 
 /* The same without what is pending, which the caller reads. */
 static void scan_begin_keys(IndexScanDesc scan_desc, bool in_order);
 
 /* Reads the index, and with it the list of runs, again. */
-static void scan_read_index(struct iforest_index_scan *scan);
+static void scan_read_index(struct ifp_index_scan *scan);
 
 /* The next one; false after the last. */
-static bool top_next(IndexScanDesc scan_desc, struct iforest_key *key);
+static bool value_order_next(IndexScanDesc scan_desc, struct iforest_key *key);
 
 /* Back to the beginning, with other keys. */
-static void top_rescan(struct iforest_index_scan *scan);
+static void value_order_rescan(struct ifp_index_scan *scan);
 
 /* Opens the range at the place, less what has been given of it. Errors: those of core. */
-static enum iforest_status scan_open_range(struct iforest_index_scan *scan);
+static enum iforest_status scan_open_range(struct ifp_index_scan *scan);
 
 /* The next entry of the open range, whose key becomes that of the place. */
-static enum iforest_status scan_next_in_range(struct iforest_index_scan *scan, bool *found);
+static enum iforest_status scan_next_in_range(struct ifp_index_scan *scan, bool *found);
 
 /* For the heap: the next source in the scan's direction comes first. */
 static int scan_compare_sources(Datum left, Datum right, void *scan);
@@ -42,15 +42,15 @@ static int scan_compare_sources(Datum left, Datum right, void *scan);
 
 static int scan_compare_sources(Datum left, Datum right, void *context)
 {
-	const struct iforest_source *a = (const struct iforest_source *)DatumGetPointer(left),
-			    *b = (const struct iforest_source *)DatumGetPointer(right);
+	const struct ifp_scan_source *a = (const struct ifp_scan_source *)DatumGetPointer(left),
+			    *b = (const struct ifp_scan_source *)DatumGetPointer(right);
 	int order = iforest_key_compare(&a->key, &b->key);
 
-	return ((const struct iforest_index_scan *)context)->backward ? order : -order;
+	return ((const struct ifp_index_scan *)context)->backward ? order : -order;
 }
 
 /* Does the block lie after the range, or before it going backward? Wholly dead blocks would lead on and on. */
-static bool is_beyond(const struct iforest_index_scan *scan, const struct iforest_block *block)
+static bool is_beyond(const struct ifp_index_scan *scan, const struct iforest_block *block)
 {
 	unsigned at = scan->backward ? block->n - 1 : 0;
 	struct iforest_key key = { .series = block->series, .time_is_null = block->time_is_null,
@@ -60,7 +60,7 @@ static bool is_beyond(const struct iforest_index_scan *scan, const struct ifores
 }
 
 /* Moves a source on, from entry `at`, to the next live entry in the scan's direction. */
-static enum iforest_status find_live(const struct iforest_index_scan *scan, struct iforest_source *source, bool *found)
+static enum iforest_status find_live(const struct ifp_index_scan *scan, struct ifp_scan_source *source, bool *found)
 {
 	uint32 columns = 1u << IFOREST_TIMES | 1u << IFOREST_REFS;
 	enum iforest_status status = IFOREST_OK;
@@ -96,7 +96,7 @@ static enum iforest_status find_live(const struct iforest_index_scan *scan, stru
 }
 
 /* Can a run hold keys of the range? */
-static bool may_hold(const struct iforest_run *run, const struct iforest_index_scan *scan)
+static bool may_hold(const struct iforest_run *run, const struct ifp_index_scan *scan)
 {
 	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
 
@@ -104,7 +104,7 @@ static bool may_hold(const struct iforest_run *run, const struct iforest_index_s
 	       iforest_key_compare(&last, &scan->lower) >= 0;
 }
 
-static enum iforest_status open_run(struct iforest_index_scan *scan, struct iforest_source *source)
+static enum iforest_status open_run(struct ifp_index_scan *scan, struct ifp_scan_source *source)
 {
 	enum iforest_status status = iforest_cursor_seek(source->cursor, scan->backward ? &scan->upper : &scan->lower);
 	bool found;
@@ -120,7 +120,7 @@ static enum iforest_status open_run(struct iforest_index_scan *scan, struct ifor
 }
 
 /* The first matching pending entry that is not before the key. */
-static uint32 find_pending(const struct iforest_index_scan *scan, const struct iforest_key *key)
+static uint32 find_pending(const struct ifp_index_scan *scan, const struct iforest_key *key)
 {
 	uint32 low = 0, high = scan->n_matching;
 
@@ -135,7 +135,7 @@ static uint32 find_pending(const struct iforest_index_scan *scan, const struct i
 	return low;
 }
 
-static bool take_pending(const struct iforest_index_scan *scan, struct iforest_source *source)
+static bool take_pending(const struct ifp_index_scan *scan, struct ifp_scan_source *source)
 {
 	if (source->at < 0 || source->at >= (int32)scan->n_matching)
 		return false;
@@ -143,9 +143,9 @@ static bool take_pending(const struct iforest_index_scan *scan, struct iforest_s
 	return iforest_key_compare(&source->key, &scan->lower) >= 0 && iforest_key_compare(&source->key, &scan->upper) < 0;
 }
 
-static void open_pending(struct iforest_index_scan *scan)
+static void open_pending(struct ifp_index_scan *scan)
 {
-	struct iforest_source *source = &scan->sources[scan->index->manifest.n_runs];
+	struct ifp_scan_source *source = &scan->sources[scan->index->manifest.n_runs];
 
 	source->at = scan->backward ? (int32)find_pending(scan, &scan->upper) - 1 : (int32)find_pending(scan, &scan->lower);
 	if (take_pending(scan, source))
@@ -153,7 +153,7 @@ static void open_pending(struct iforest_index_scan *scan)
 }
 
 /* The entry after this one of its source. */
-static enum iforest_status advance(struct iforest_index_scan *scan, struct iforest_source *source, bool *found)
+static enum iforest_status advance(struct ifp_index_scan *scan, struct ifp_scan_source *source, bool *found)
 {
 	source->at += scan->backward ? -1 : 1;
 	if (source->cursor)
@@ -170,9 +170,9 @@ static struct iforest_key key_after(int64 series, int64 time)
 }
 
 /* The bounds of the range at the place, less what has been given of it. */
-static void set_bounds(struct iforest_index_scan *scan)
+static void set_bounds(struct ifp_index_scan *scan)
 {
-	const struct iforest_place_in_scan *place = &scan->place;
+	const struct ifp_scan_position *place = &scan->place;
 	uint32 series = scan->keys.series[place->series];
 
 	if (place->range == scan->keys.n_ranges) {
@@ -190,7 +190,7 @@ static void set_bounds(struct iforest_index_scan *scan)
 	}
 }
 
-static enum iforest_status scan_open_range(struct iforest_index_scan *scan)
+static enum iforest_status scan_open_range(struct ifp_index_scan *scan)
 {
 	const struct iforest_manifest *manifest = &scan->index->manifest;
 	enum iforest_status status = IFOREST_OK;
@@ -207,16 +207,16 @@ static enum iforest_status scan_open_range(struct iforest_index_scan *scan)
 	return status;
 }
 
-static enum iforest_status scan_next_in_range(struct iforest_index_scan *scan, bool *found)
+static enum iforest_status scan_next_in_range(struct ifp_index_scan *scan, bool *found)
 {
-	struct iforest_source *source;
+	struct ifp_scan_source *source;
 	enum iforest_status status;
 	bool has_more;
 
 	*found = false;
 	if (binaryheap_empty(scan->heap))
 		return IFOREST_OK;
-	source = (struct iforest_source *)DatumGetPointer(binaryheap_first(scan->heap));
+	source = (struct ifp_scan_source *)DatumGetPointer(binaryheap_first(scan->heap));
 	scan->place.key = source->key;
 	scan->place.has_key = true;
 	*found = true;
@@ -231,7 +231,7 @@ static enum iforest_status scan_next_in_range(struct iforest_index_scan *scan, b
 }
 
 /* A cursor for each run. */
-static void make_sources(struct iforest_index_scan *scan)
+static void make_sources(struct ifp_index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->run_context);
 	uint32 n_runs = scan->index->manifest.n_runs;
@@ -246,7 +246,7 @@ static void make_sources(struct iforest_index_scan *scan)
 	MemoryContextSwitchTo(before);
 }
 
-static void drop_sources(struct iforest_index_scan *scan)
+static void drop_sources(struct ifp_index_scan *scan)
 {
 	for (uint32 r = 0; scan->sources && r < scan->index->manifest.n_runs; r++)
 		iforest_cursor_release(scan->sources[r].cursor);
@@ -254,23 +254,23 @@ static void drop_sources(struct iforest_index_scan *scan)
 	MemoryContextReset(scan->run_context);
 }
 
-static void scan_read_index(struct iforest_index_scan *scan)
+static void scan_read_index(struct ifp_index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->context);
 
 	drop_sources(scan);
 	scan->index->met_foreign_page = false;
-	iforest_index_refresh(scan->index);
+	ifp_index_refresh(scan->index);
 	make_sources(scan);
 	MemoryContextSwitchTo(before);
 }
 
 /* Of the chain's entries, those of the series (ids ascending) and ranges that are asked for. */
-static void match_chain(struct iforest_index_scan *scan, struct iforest_chain_reader *reader,
-			const struct iforest_chain *chain, const uint32 *ids)
+static void match_chain(struct ifp_index_scan *scan, struct ifp_chain_reader *reader,
+			const struct ifp_chain *chain, const uint32 *ids)
 {
-	iforest_chain_open(reader, scan->index, chain);
-	while (iforest_chain_next(reader)) {
+	ifp_chain_open(reader, scan->index, chain);
+	while (ifp_chain_next(reader)) {
 		if (scan->n_matching + reader->n_entries > scan->n_matching_reserved) {
 			scan->n_matching_reserved = 2 * (scan->n_matching + reader->n_entries);
 			scan->matching = repalloc_huge(scan->matching, scan->n_matching_reserved * sizeof *scan->matching);
@@ -279,18 +279,18 @@ static void match_chain(struct iforest_index_scan *scan, struct iforest_chain_re
 			struct iforest_key *key = &scan->matching[scan->n_matching];
 			uint32 id;
 
-			iforest_chain_key(reader, i, key);
+			ifp_chain_key(reader, i, key);
 			id = (uint32)key->series;
-			if (iforest_scan_keys_hold(&scan->keys, key) &&
-			    bsearch(&id, ids, scan->keys.n_series, sizeof id, iforest_compare_series))
+			if (ifp_scan_keys_hold(&scan->keys, key) &&
+			    bsearch(&id, ids, scan->keys.n_series, sizeof id, ifp_compare_series))
 				scan->n_matching++;
 		}
 	}
 }
 
-static void sort_matching(struct iforest_index_scan *scan)
+static void sort_matching(struct ifp_index_scan *scan)
 {
-	struct iforest_arrival *arrivals = iforest_arrivals_sorted(scan->matching, sizeof *scan->matching, scan->n_matching);
+	struct iforest_arrival *arrivals = ifp_pending_keys_sorted(scan->matching, sizeof *scan->matching, scan->n_matching);
 
 	for (uint32 i = 0; i < scan->n_matching; i++)
 		scan->matching[i] = arrivals[i].key;
@@ -298,29 +298,29 @@ static void sort_matching(struct iforest_index_scan *scan)
 }
 
 /* Reads what is pending. Where a chain was sealed and its pages given away since the metapage was read, all is read again. */
-static void match_pending(struct iforest_index_scan *scan)
+static void match_pending(struct ifp_index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
 	uint32 n_series = scan->keys.n_series;
 	uint32 *ids = palloc((n_series + 1) * sizeof *ids);
-	struct iforest_chain_reader *reader = palloc(sizeof *reader);
+	struct ifp_chain_reader *reader = palloc(sizeof *reader);
 
 	memcpy(ids, scan->keys.series, n_series * sizeof *ids);
-	qsort(ids, n_series, sizeof *ids, iforest_compare_series);
+	qsort(ids, n_series, sizeof *ids, ifp_compare_series);
 	if (scan->matching)
 		pfree(scan->matching);
 	scan->n_matching_reserved = 1;
 	scan->matching = palloc(sizeof *scan->matching);
 	for (int n = 0;; n++) {
 		scan->n_matching = 0;
-		for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+		for (unsigned c = 0; c < IFP_CHAINS; c++)
 			match_chain(scan, reader, &scan->index->meta.open[c], ids);
 		for (uint32 c = 0; c < scan->index->meta.n_closed; c++)
 			match_chain(scan, reader, &scan->index->meta.closed[c], ids);
 		if (!scan->index->met_foreign_page)
 			break;
-		if (n == IFOREST_MOST_RESTARTS)
-			iforest_require(IFOREST_CORRUPT, scan->index->relation,
+		if (n == IFP_MOST_RESTARTS)
+			ifp_require(IFOREST_CORRUPT, scan->index->relation,
 					&(struct iforest_fault){ .what = "a chain of pending pages is broken" });
 		scan_read_index(scan);
 	}
@@ -332,24 +332,24 @@ static void match_pending(struct iforest_index_scan *scan)
 
 static void scan_begin_keys(IndexScanDesc scan_desc, bool in_order)
 {
-	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct ifp_index_scan *scan = scan_desc->opaque;
 	MemoryContext before;
 
 	if (!scan->index) {
 		before = MemoryContextSwitchTo(scan->context);
-		iforest_definition_read(scan_desc->indexRelation, &scan->definition);
+		ifp_definition_read(scan_desc->indexRelation, &scan->definition);
 		scan->index = palloc(sizeof *scan->index);
-		iforest_index_open(scan->index, scan_desc->indexRelation);
+		ifp_index_open(scan->index, scan_desc->indexRelation);
 		MemoryContextSwitchTo(before);
 		scan_read_index(scan);
 	} else if (!IsMVCCSnapshot(scan_desc->xs_snapshot)) {
 		/* of an exclusion constraint, or of a subscriber that looks for a row: it wants what has come since, too */
 		scan_read_index(scan);
 	}
-	iforest_meta_test_for_old_snapshot(scan_desc->indexRelation, scan_desc->xs_snapshot);
+	ifp_meta_test_for_old_snapshot(scan_desc->indexRelation, scan_desc->xs_snapshot);
 	before = MemoryContextSwitchTo(scan->key_context);
 	/* series come after the manifest: so all that its runs have are known */
-	iforest_scan_keys_read(scan_desc->indexRelation, &scan->definition, scan->index->meta.index_id, scan_desc->keyData,
+	ifp_scan_keys_read(scan_desc->indexRelation, &scan->definition, scan->index->meta.index_id, scan_desc->keyData,
 			       scan_desc->numberOfKeys, in_order, &scan->keys);
 	MemoryContextSwitchTo(before);
 	scan->has_keys = true;
@@ -361,7 +361,7 @@ static void scan_begin(IndexScanDesc scan_desc, bool in_order)
 	match_pending(scan_desc->opaque);
 }
 
-static bool scan_begin_again(struct iforest_index_scan *scan)
+static bool scan_begin_again(struct ifp_index_scan *scan)
 {
 	uint64 manifest_id = scan->index->manifest.id;
 
@@ -375,21 +375,21 @@ static bool scan_begin_again(struct iforest_index_scan *scan)
 
 /* ---- the order ---- */
 
-static const struct iforest_fields *fields_of(const struct iforest_index_scan *scan)
+static const struct iforest_node_schema *fields_of(const struct ifp_index_scan *scan)
 {
 	return &scan->index->manifest.fields;
 }
 
-static bool is_null(const struct iforest_index_scan *scan, const struct iforest_entry *entry)
+static bool is_null(const struct ifp_index_scan *scan, const struct iforest_entry *entry)
 {
 	return scan->order.by_value && !(entry->present >> scan->order.value & 1);
 }
 
-static struct iforest_row row_of(const struct iforest_index_scan *scan, const struct iforest_entry *entry)
+static struct iforest_extreme row_of(const struct ifp_index_scan *scan, const struct iforest_entry *entry)
 {
 	bool has_value = scan->order.by_value && !is_null(scan, entry);
 
-	return (struct iforest_row){ .value = has_value ? entry->values[scan->order.value] : (union iforest_number){ 0 },
+	return (struct iforest_extreme){ .value = has_value ? entry->values[scan->order.value] : (union iforest_number){ 0 },
 				     .time = entry->key.time, .ref = entry->key.ref, .time_is_null = entry->key.time_is_null,
 				     .is_set = true };
 }
@@ -397,9 +397,9 @@ static struct iforest_row row_of(const struct iforest_index_scan *scan, const st
 /* Equal values come by time and then by place in the table, as core/query/top_k.h has them. */
 static int compare_entries(const void *left, const void *right, void *context)
 {
-	const struct iforest_index_scan *scan = context;
+	const struct ifp_index_scan *scan = context;
 	const struct iforest_entry *a = left, *b = right;
-	struct iforest_row row_a = row_of(scan, a), row_b = row_of(scan, b);
+	struct iforest_extreme row_a = row_of(scan, a), row_b = row_of(scan, b);
 	int order = 0;
 
 	if (is_null(scan, a) != is_null(scan, b))
@@ -408,10 +408,10 @@ static int compare_entries(const void *left, const void *right, void *context)
 		order = iforest_number_compare(row_a.value, row_b.value, fields_of(scan)->kinds[scan->order.value]);
 	if (order)
 		return scan->order.descends ? -order : order;
-	return iforest_row_compare(&row_a, &row_b);
+	return iforest_extreme_compare(&row_a, &row_b);
 }
 
-static bool wants_part(const struct iforest_index_scan *scan, bool of_nulls)
+static bool wants_part(const struct ifp_index_scan *scan, bool of_nulls)
 {
 	return of_nulls ? scan->order.has_nulls : scan->order.has_values;
 }
@@ -425,24 +425,24 @@ static bool is_wanted(void *context, const struct iforest_entry *entry)
 
 static bool is_chosen(void *context, const struct iforest_key *key)
 {
-	const struct iforest_index_scan *scan = context;
+	const struct ifp_index_scan *scan = context;
 	uint32 id = (uint32)key->series;
 
-	return iforest_scan_keys_hold(&scan->keys, key) &&
-	       bsearch(&id, scan->keys.series, scan->keys.n_series, sizeof id, iforest_compare_series);
+	return ifp_scan_keys_hold(&scan->keys, key) &&
+	       bsearch(&id, scan->keys.series, scan->keys.n_series, sizeof id, ifp_compare_series);
 }
 
 /* The pending entries that come after the last one given. False: the index has to be read again. */
-static bool read_pending(struct iforest_index_scan *scan)
+static bool read_pending(struct ifp_index_scan *scan)
 {
-	struct iforest_top_scan *top = &scan->top;
+	struct ifp_value_order_scan *top = &scan->top;
 	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
 	bool is_read;
 
 	if (top->pending.entries)
 		pfree(top->pending.entries);
-	is_read = iforest_pending_rows_read(scan->index, is_chosen, scan, &top->pending);
-	iforest_pending_rows_keep(&top->pending, is_wanted, scan);
+	is_read = ifp_pending_entries_read(scan->index, is_chosen, scan, &top->pending);
+	ifp_pending_entries_keep(&top->pending, is_wanted, scan);
 	MemoryContextSwitchTo(before);
 	qsort_arg(top->pending.entries, top->pending.n, sizeof *top->pending.entries, compare_entries, scan);
 	for (top->at = 0; top->has_last && top->at < top->pending.n; top->at++)
@@ -453,37 +453,37 @@ static bool read_pending(struct iforest_index_scan *scan)
 
 /* ---- the runs ---- */
 
-static void narrow_value(const struct iforest_index_scan *scan, const struct iforest_top_bound *bound,
-			 struct iforest_match *match)
+static void narrow_value(const struct ifp_index_scan *scan, const struct ifp_scan_bound *bound,
+			 struct iforest_value_predicate *match)
 {
 	uint8 value = scan->order.value;
-	enum iforest_value_kind kind = (enum iforest_value_kind)fields_of(scan)->kinds[value];
-	union iforest_number number = iforest_value_from_datum(scan->index->relation, &scan->definition, value, bound->datum);
+	enum iforest_value_type kind = (enum iforest_value_type)fields_of(scan)->kinds[value];
+	union iforest_number number = ifp_value_from_datum(scan->index->relation, &scan->definition, value, bound->datum);
 
-	if (bound->kind == IFOREST_TOP_LOW)
-		iforest_match_at_least(match, value, number, kind);
+	if (bound->kind == IFP_BOUND_LOW)
+		iforest_value_predicate_at_least(match, value, number, kind);
 	else
-		iforest_match_at_most(match, value, number, kind);
+		iforest_value_predicate_at_most(match, value, number, kind);
 }
 
 /* Spans that start at the time itself are let through either way. */
-static void narrow_reach(const struct iforest_index_scan *scan, const struct iforest_top_bound *bound,
-			 struct iforest_match *match)
+static void narrow_reach(const struct ifp_index_scan *scan, const struct ifp_scan_bound *bound,
+			 struct iforest_value_predicate *match)
 {
-	int64 time = iforest_time_from_datum(&scan->definition, bound->datum);
+	int64 time = ifp_time_from_datum(&scan->definition, bound->datum);
 
-	if (bound->kind == IFOREST_TOP_REACHES && time > PG_INT64_MIN)
+	if (bound->kind == IFP_BOUND_REACHES && time > PG_INT64_MIN)
 		time--;
 	match->reach = match->has_reach ? Max(match->reach, time) : time;
 	match->has_reach = true;
 }
 
-static void narrow(const struct iforest_index_scan *scan, bool of_nulls, struct iforest_match *match)
+static void narrow(const struct ifp_index_scan *scan, bool of_nulls, struct iforest_value_predicate *match)
 {
 	for (int i = 0; i < scan->order.n_bounds; i++) {
-		const struct iforest_top_bound *bound = &scan->order.bounds[i];
+		const struct ifp_scan_bound *bound = &scan->order.bounds[i];
 
-		if (bound->kind == IFOREST_TOP_REACHES || bound->kind == IFOREST_TOP_REACHES_BEYOND)
+		if (bound->kind == IFP_BOUND_REACHES || bound->kind == IFP_BOUND_REACHES_BEYOND)
 			narrow_reach(scan, bound, match);
 		else if (!of_nulls)
 			narrow_value(scan, bound, match);
@@ -491,13 +491,13 @@ static void narrow(const struct iforest_index_scan *scan, bool of_nulls, struct 
 }
 
 /* Starts the part of the entries whose value is NULL, or the other one, after the last one given if that is of this part. */
-static enum iforest_status start_part(struct iforest_index_scan *scan, bool of_nulls)
+static enum iforest_status start_part(struct ifp_index_scan *scan, bool of_nulls)
 {
-	struct iforest_top_scan *top = &scan->top;
-	const struct iforest_scan_keys *keys = &scan->keys;
+	struct ifp_value_order_scan *top = &scan->top;
+	const struct ifp_scan_keys *keys = &scan->keys;
 	uint32 bit = 1u << scan->order.value;
 	int64 high = keys->n_ranges > 0 ? keys->ranges[keys->n_ranges - 1].high : INT64_MAX;
-	struct iforest_best_question question = {
+	struct iforest_top_k_question question = {
 		.value = scan->order.value, .series = keys->series, .n_series = keys->n_series,
 		.from = keys->n_ranges > 0 ? iforest_key_at(0, keys->ranges[0].low) : iforest_key_nulls(0),
 		.to = high < INT64_MAX ? iforest_key_at(0, high + 1) : iforest_key_nulls(0),
@@ -516,11 +516,11 @@ static enum iforest_status start_part(struct iforest_index_scan *scan, bool of_n
 	if (top->has_last && is_null(scan, &top->last) == of_nulls)
 		question.after = row_of(scan, &top->last);
 	top->best_is_of_nulls = of_nulls;
-	return iforest_best_start(&top->best, &question);
+	return iforest_top_k_start(&top->best, &question);
 }
 
 /* The part after the one that has come to its end, if it is wanted. */
-static enum iforest_status next_part(struct iforest_index_scan *scan)
+static enum iforest_status next_part(struct ifp_index_scan *scan)
 {
 	bool of_nulls = !scan->top.best_is_of_nulls;
 
@@ -528,10 +528,10 @@ static enum iforest_status next_part(struct iforest_index_scan *scan)
 	return scan->top.best_is_done ? IFOREST_OK : start_part(scan, of_nulls);
 }
 
-static enum iforest_status open_runs(struct iforest_index_scan *scan)
+static enum iforest_status open_runs(struct ifp_index_scan *scan)
 {
-	struct iforest_top_scan *top = &scan->top;
-	enum iforest_status status = iforest_best_init(&top->best, &scan->index->store, &scan->index->manifest);
+	struct ifp_value_order_scan *top = &scan->top;
+	enum iforest_status status = iforest_top_k_init(&top->best, &scan->index->store, &scan->index->manifest);
 	bool in_nulls = scan->order.nulls_first;
 
 	top->best_is_open = !status;
@@ -544,27 +544,27 @@ static enum iforest_status open_runs(struct iforest_index_scan *scan)
 }
 
 /* The next entry of the runs, if there is one. */
-static enum iforest_status look_ahead(struct iforest_index_scan *scan)
+static enum iforest_status look_ahead(struct ifp_index_scan *scan)
 {
-	struct iforest_top_scan *top = &scan->top;
+	struct ifp_value_order_scan *top = &scan->top;
 	enum iforest_status status = IFOREST_OK;
 
 	while (!status && !top->has_ahead && !top->best_is_done) {
 		bool found;
 
-		status = iforest_best_next(&top->best, &top->ahead, &found);
+		status = iforest_top_k_next(&top->best, &top->ahead, &found);
 		if (!status && found)
-			top->has_ahead = iforest_scan_keys_hold(&scan->keys, &top->ahead.key);
+			top->has_ahead = ifp_scan_keys_hold(&scan->keys, &top->ahead.key);
 		else if (!status)
 			status = next_part(scan);
 	}
 	return status;
 }
 
-static void close_runs(struct iforest_index_scan *scan)
+static void close_runs(struct ifp_index_scan *scan)
 {
 	if (scan->top.best_is_open)
-		iforest_best_release(&scan->top.best);
+		iforest_top_k_release(&scan->top.best);
 	scan->top.best_is_open = false;
 }
 
@@ -572,7 +572,7 @@ static void close_runs(struct iforest_index_scan *scan)
 
 /* Where a run was merged away under the scan, or a chain of pending pages sealed, all is read again: the entries are elsewhere
  * by now, or were of dead rows. */
-static enum iforest_status open_scan(struct iforest_index_scan *scan, bool again)
+static enum iforest_status open_scan(struct ifp_index_scan *scan, bool again)
 {
 	for (int n = 0;; n++) {
 		if (again || scan->index->met_foreign_page) {
@@ -581,14 +581,14 @@ static enum iforest_status open_scan(struct iforest_index_scan *scan, bool again
 		}
 		if (read_pending(scan))
 			return open_runs(scan);
-		if (n == IFOREST_MOST_RESTARTS)
+		if (n == IFP_MOST_RESTARTS)
 			return IFOREST_CORRUPT;
 	}
 }
 
 static void begin(IndexScanDesc scan_desc)
 {
-	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct ifp_index_scan *scan = scan_desc->opaque;
 	enum iforest_status status;
 	MemoryContext before;
 
@@ -597,14 +597,14 @@ static void begin(IndexScanDesc scan_desc)
 	before = MemoryContextSwitchTo(scan->run_context);
 	status = open_scan(scan, false);
 	MemoryContextSwitchTo(before);
-	iforest_index_require(scan->index, status);
+	ifp_index_require(scan->index, status);
 	scan->top.is_open = true;
 }
 
-static bool top_next(IndexScanDesc scan_desc, struct iforest_key *key)
+static bool value_order_next(IndexScanDesc scan_desc, struct iforest_key *key)
 {
-	struct iforest_index_scan *scan = scan_desc->opaque;
-	struct iforest_top_scan *top = &scan->top;
+	struct ifp_index_scan *scan = scan_desc->opaque;
+	struct ifp_value_order_scan *top = &scan->top;
 	enum iforest_status status;
 	MemoryContext before;
 
@@ -612,13 +612,13 @@ static bool top_next(IndexScanDesc scan_desc, struct iforest_key *key)
 		begin(scan_desc);
 	before = MemoryContextSwitchTo(scan->run_context);
 	status = look_ahead(scan);
-	for (int n = 0; status && scan->index->met_foreign_page && n < IFOREST_MOST_RESTARTS; n++) {
+	for (int n = 0; status && scan->index->met_foreign_page && n < IFP_MOST_RESTARTS; n++) {
 		status = open_scan(scan, true);
 		if (!status)
 			status = look_ahead(scan);
 	}
 	MemoryContextSwitchTo(before);
-	iforest_index_require(scan->index, status);
+	ifp_index_require(scan->index, status);
 	top->has_last = top->has_ahead || top->at < top->pending.n;
 	if (!top->has_last)
 		return false;
@@ -633,22 +633,22 @@ static bool top_next(IndexScanDesc scan_desc, struct iforest_key *key)
 	return true;
 }
 
-static void top_rescan(struct iforest_index_scan *scan)
+static void value_order_rescan(struct ifp_index_scan *scan)
 {
 	close_runs(scan);
-	scan->top = (struct iforest_top_scan){ .is_open = false };
+	scan->top = (struct ifp_value_order_scan){ .is_open = false };
 }
 
 /* Moves the place to the range after (or before) the one it is in. False after the last. */
-static bool next_range(struct iforest_index_scan *scan)
+static bool next_range(struct ifp_index_scan *scan)
 {
-	struct iforest_place_in_scan *place = &scan->place;
+	struct ifp_scan_position *place = &scan->place;
 	uint32 n_ranges = scan->keys.n_ranges + (scan->keys.has_nulls ? 1 : 0);
 
 	if (n_ranges == 0 || scan->keys.n_series == 0)
 		return false;
 	if (!place->is_started) {
-		*place = (struct iforest_place_in_scan){ .is_started = true,
+		*place = (struct ifp_scan_position){ .is_started = true,
 							 .series = scan->backward ? scan->keys.n_series - 1 : 0,
 							 .range = scan->backward ? n_ranges - 1 : 0 };
 		return true;
@@ -666,7 +666,7 @@ static bool next_range(struct iforest_index_scan *scan)
 }
 
 /* The next entry of all, in this direction; its key is that of the place. */
-static bool next_entry(struct iforest_index_scan *scan, bool backward)
+static bool next_entry(struct ifp_index_scan *scan, bool backward)
 {
 	bool found = false;
 
@@ -681,8 +681,8 @@ static bool next_entry(struct iforest_index_scan *scan, bool backward)
 		if (!status && scan->is_open)
 			status = scan_next_in_range(scan, &found);
 		if (status) {
-			if (n_restarts++ == IFOREST_MOST_RESTARTS || !scan_begin_again(scan))
-				iforest_index_require(scan->index, status);
+			if (n_restarts++ == IFP_MOST_RESTARTS || !scan_begin_again(scan))
+				ifp_index_require(scan->index, status);
 		} else if (!found) {
 			/* of many series and ranges, in none of which there is a page to be read */
 			CHECK_FOR_INTERRUPTS();
@@ -698,10 +698,10 @@ static bool next_entry(struct iforest_index_scan *scan, bool backward)
 
 /* ---- what PostgreSQL calls ---- */
 
-IndexScanDesc iforest_begin_scan(Relation index, int n_keys, int n_order_bys)
+IndexScanDesc ifp_begin_scan(Relation index, int n_keys, int n_order_bys)
 {
 	IndexScanDesc scan_desc = RelationGetIndexScan(index, n_keys, n_order_bys);
-	struct iforest_index_scan *scan = palloc0(sizeof *scan);
+	struct ifp_index_scan *scan = palloc0(sizeof *scan);
 
 	scan->context = AllocSetContextCreate(CurrentMemoryContext, "iforest scan", ALLOCSET_DEFAULT_SIZES);
 	scan->key_context = AllocSetContextCreate(scan->context, "iforest scan keys", ALLOCSET_DEFAULT_SIZES);
@@ -710,20 +710,20 @@ IndexScanDesc iforest_begin_scan(Relation index, int n_keys, int n_order_bys)
 	return scan_desc;
 }
 
-void iforest_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey order_bys, int n_order_bys)
+void ifp_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey order_bys, int n_order_bys)
 {
-	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct ifp_index_scan *scan = scan_desc->opaque;
 
 	(void)n_keys;
 	(void)order_bys;
 	(void)n_order_bys;
 	if (keys && scan_desc->numberOfKeys > 0)
 		memmove(scan_desc->keyData, keys, (size_t)scan_desc->numberOfKeys * sizeof *keys);
-	top_rescan(scan);
+	value_order_rescan(scan);
 	MemoryContextReset(scan->key_context);
 	scan->matching = NULL;
 	scan->has_keys = scan->is_open = false;
-	scan->place = scan->mark = (struct iforest_place_in_scan){ .is_started = false };
+	scan->place = scan->mark = (struct ifp_scan_position){ .is_started = false };
 }
 
 /* The planner takes any index for an index-only scan that needs no column, as of count(*). The executor would then trust the
@@ -731,7 +731,7 @@ void iforest_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey o
  * looked at here: what this snapshot sees stays. The tuple that is asked for has no column that anyone reads. */
 static bool is_visible(IndexScanDesc scan_desc)
 {
-	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct ifp_index_scan *scan = scan_desc->opaque;
 	bool again = false, found;
 
 	if (!scan->fetch) {
@@ -755,10 +755,10 @@ static bool is_visible(IndexScanDesc scan_desc)
 /* In the order of a value, or of time. */
 static bool next_of_scan(IndexScanDesc scan_desc, ScanDirection direction, struct iforest_key *key)
 {
-	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct ifp_index_scan *scan = scan_desc->opaque;
 
 	if (scan->order.is_set)
-		return top_next(scan_desc, key);
+		return value_order_next(scan_desc, key);
 	if (!scan->has_keys) {
 		pgstat_count_index_scan(scan_desc->indexRelation);
 		scan_begin(scan_desc, true);
@@ -769,9 +769,9 @@ static bool next_of_scan(IndexScanDesc scan_desc, ScanDirection direction, struc
 	return true;
 }
 
-bool iforest_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
+bool ifp_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
 {
-	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct ifp_index_scan *scan = scan_desc->opaque;
 	struct iforest_key key;
 
 	while (next_of_scan(scan_desc, direction, &key)) {
@@ -779,7 +779,7 @@ bool iforest_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
 
 		/* to a snapshot that sees rows newer than itself an entry may lead to another row by now */
 		scan_desc->xs_recheck = scan->keys.must_recheck || !IsMVCCSnapshot(scan_desc->xs_snapshot);
-		iforest_ref_to_tid(key.ref, &tid);
+		ifp_ref_to_tid(key.ref, &tid);
 		scan_desc->xs_heaptid = tid;
 		if (!scan_desc->xs_want_itup || is_visible(scan_desc)) {
 			scan_desc->xs_heaptid = tid;
@@ -789,9 +789,9 @@ bool iforest_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
 	return false;
 }
 
-int64 iforest_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
+int64 ifp_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
 {
-	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct ifp_index_scan *scan = scan_desc->opaque;
 	ItemPointerData tids[256];
 	int n = 0;
 	int64 n_all = 0;
@@ -799,7 +799,7 @@ int64 iforest_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
 	pgstat_count_index_scan(scan_desc->indexRelation);
 	scan_begin(scan_desc, false);
 	while (next_entry(scan, false)) {
-		iforest_ref_to_tid(scan->place.key.ref, &tids[n++]);
+		ifp_ref_to_tid(scan->place.key.ref, &tids[n++]);
 		n_all++;
 		if (n == lengthof(tids)) {
 			tbm_add_tuples(bitmap, tids, n, scan->keys.must_recheck);
@@ -810,9 +810,9 @@ int64 iforest_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
 	return n_all;
 }
 
-void iforest_end_scan(IndexScanDesc scan_desc)
+void ifp_end_scan(IndexScanDesc scan_desc)
 {
-	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct ifp_index_scan *scan = scan_desc->opaque;
 
 	if (scan->fetch) {
 		table_index_fetch_end(scan->fetch);
@@ -823,16 +823,16 @@ void iforest_end_scan(IndexScanDesc scan_desc)
 	pfree(scan);
 }
 
-void iforest_mark_position(IndexScanDesc scan_desc)
+void ifp_mark_position(IndexScanDesc scan_desc)
 {
-	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct ifp_index_scan *scan = scan_desc->opaque;
 
 	scan->mark = scan->place;
 }
 
-void iforest_restore_position(IndexScanDesc scan_desc)
+void ifp_restore_position(IndexScanDesc scan_desc)
 {
-	struct iforest_index_scan *scan = scan_desc->opaque;
+	struct ifp_index_scan *scan = scan_desc->opaque;
 
 	scan->place = scan->mark;
 	scan->is_open = false;

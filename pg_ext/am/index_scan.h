@@ -21,27 +21,27 @@
 
 /* Beyond these nothing need be looked at; all conditions are checked again. The value at least or at most; or the start or end
  * of the span after this time, or from it on. A datum of the column's type. */
-enum iforest_top_bound_kind { IFOREST_TOP_LOW, IFOREST_TOP_HIGH, IFOREST_TOP_REACHES_BEYOND, IFOREST_TOP_REACHES };
+enum ifp_scan_bound_type { IFP_BOUND_LOW, IFP_BOUND_HIGH, IFP_BOUND_REACHES_BEYOND, IFP_BOUND_REACHES };
 
-struct iforest_top_bound {
-	enum iforest_top_bound_kind kind;
+struct ifp_scan_bound {
+	enum ifp_scan_bound_type kind;
 	Datum datum;
 };
 
-struct iforest_top_order {
+struct ifp_scan_order {
 	bool is_set;
 	bool by_value;           /* else by time */
 	uint8 value;             /* by which value of the index */
 	bool descends, nulls_first;
 	bool has_nulls, has_values; /* are entries wanted whose value is NULL, and others? By time all are others */
-	struct iforest_top_bound *bounds;
+	struct ifp_scan_bound *bounds;
 	int n_bounds;
 };
 
-#define IFOREST_MOST_RESTARTS 100
+#define IFP_MOST_RESTARTS 100
 
 /* One run, or what is pending, within the range that is open. */
-struct iforest_source {
+struct ifp_scan_source {
 	struct iforest_cursor *cursor;          /* NULL: pending */
 	const struct iforest_block *block;
 	int32 at;                               /* entry of the block, or of the pending ones */
@@ -49,7 +49,7 @@ struct iforest_source {
 };
 
 /* A place between entries: everything up to the last key given, in the direction of the scan, is done. */
-struct iforest_place_in_scan {
+struct ifp_scan_position {
 	bool is_started;                        /* false: before the first entry (after the last one, backward) */
 	uint32 series, range;                   /* numbers in the lists of scan_keys; range n_ranges: the NULL times */
 	bool has_key;
@@ -57,37 +57,37 @@ struct iforest_place_in_scan {
 };
 
 /* Of a scan in the order of a value: two streams that are merged, the entries in runs and the pending ones. */
-struct iforest_top_scan {
+struct ifp_value_order_scan {
 	bool is_open, best_is_open;
-	struct iforest_best best;
+	struct iforest_top_k best;
 	/* the part of the entries it stands in: those whose value is NULL, or the others */
 	bool best_is_of_nulls, best_is_done;
 	bool has_ahead;
 	struct iforest_entry ahead;             /* its next entry */
-	struct iforest_pending_rows pending;    /* in the order of the scan */
+	struct ifp_pending_entries pending;    /* in the order of the scan */
 	uint32 at;                              /* the next of them */
 	bool has_last;
 	struct iforest_entry last;              /* given last: what a scan that begins again goes on after */
 };
 
-struct iforest_index_scan {
+struct ifp_index_scan {
 	MemoryContext context, key_context,
 		run_context; /* whole scan; until the next rescan; until the index is read again */
-	struct iforest_definition definition;
-	struct iforest_index *index; /* as of the beginning of the scan: what came later is invisible to its snapshot */
-	struct iforest_scan_keys keys;
+	struct ifp_definition definition;
+	struct ifp_index *index; /* as of the beginning of the scan: what came later is invisible to its snapshot */
+	struct ifp_scan_keys keys;
 	struct iforest_key *matching;           /* pending ones of the series and ranges asked for, sorted */
 	uint32 n_matching, n_matching_reserved;
 	bool has_keys;                          /* keys and matching are filled in */
-	struct iforest_place_in_scan place, mark;
+	struct ifp_scan_position place, mark;
 	bool is_open;                           /* a range is open, in this direction: */
 	bool backward;
 	struct iforest_key lower, upper;        /* of it, upper excluded */
-	struct iforest_source *sources;                 /* one a run, the last one what is pending */
+	struct ifp_scan_source *sources;                 /* one a run, the last one what is pending */
 	IndexFetchTableData *fetch;             /* of an index-only scan, and where it puts rows */
 	TupleTableSlot *row;
-	struct iforest_top_order order;         /* is_set: the entries come in the order of a value, */
-	struct iforest_top_scan top;            /* and not by the fields from `place` to `heap` */
+	struct ifp_scan_order order;         /* is_set: the entries come in the order of a value, */
+	struct ifp_value_order_scan top;            /* and not by the fields from `place` to `heap` */
 	binaryheap *heap;                       /* of those that have an entry in the range, the next entry's first */
 };
 
@@ -97,18 +97,18 @@ struct iforest_index_scan {
 
 /* scan_range.c: the entries of one range of one series, merged by key. */
 
-IndexScanDesc iforest_begin_scan(Relation index, int n_keys, int n_order_bys);
+IndexScanDesc ifp_begin_scan(Relation index, int n_keys, int n_order_bys);
 
-void iforest_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, int n_order_bys);
+void ifp_rescan(IndexScanDesc scan, ScanKey keys, int n_keys, ScanKey order_bys, int n_order_bys);
 
-bool iforest_get_tuple(IndexScanDesc scan, ScanDirection direction);
+bool ifp_get_tuple(IndexScanDesc scan, ScanDirection direction);
 
-int64 iforest_get_bitmap(IndexScanDesc scan, TIDBitmap *bitmap);
+int64 ifp_get_bitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 
-void iforest_end_scan(IndexScanDesc scan);
+void ifp_end_scan(IndexScanDesc scan);
 
-void iforest_mark_position(IndexScanDesc scan);
+void ifp_mark_position(IndexScanDesc scan);
 
-void iforest_restore_position(IndexScanDesc scan);
+void ifp_restore_position(IndexScanDesc scan);
 
 #endif

@@ -10,50 +10,50 @@
 #include "pg_ext/storage/series_dict.h"
 #include "pg_ext/types/definition.h"
 
-void iforest_entry_form(Relation index, const struct iforest_definition *definition, const Datum *values,
+void ifp_entry_form(Relation index, const struct ifp_definition *definition, const Datum *values,
 			const bool *are_null, ItemPointer tid, struct iforest_entry *entry)
 {
 	unsigned time = definition->n_by;
 
-	entry->key = (struct iforest_key){ .time_is_null = are_null[time], .ref = iforest_ref_from_tid(tid) };
+	entry->key = (struct iforest_key){ .time_is_null = are_null[time], .ref = ifp_ref_from_tid(tid) };
 	if (!are_null[time])
-		entry->key.time = iforest_time_from_datum(definition, values[time]);
+		entry->key.time = ifp_time_from_datum(definition, values[time]);
 	entry->present = 0;
 	for (unsigned v = 0; v < definition->n_values; v++) {
 		entry->values[v].integer = 0;
 		if (are_null[time + 1 + v])
 			continue;
-		entry->values[v] = iforest_value_from_datum(index, definition, v, values[time + 1 + v]);
+		entry->values[v] = ifp_value_from_datum(index, definition, v, values[time + 1 + v]);
 		entry->present |= 1u << v;
 	}
 }
 
-uint32 iforest_entry_series(Relation index, const struct iforest_definition *definition, uint64 index_id,
+uint32 ifp_entry_series(Relation index, const struct ifp_definition *definition, uint64 index_id,
 			    const Datum *values, const bool *are_null)
 {
-	struct iforest_series_key key = { .alloc = &iforest_pg_alloc };
+	struct iforest_series_key key = { .alloc = &ifp_palloc_allocator };
 	uint32 series;
 
 	if (definition->n_by == 0)
 		return 0;
 	for (unsigned i = 0; i < definition->n_by; i++)
-		iforest_by_append(index, definition, i, values[i], are_null[i], &key);
-	if (key.n_bytes > IFOREST_MAX_SERIES_BYTES)
+		ifp_by_append(index, definition, i, values[i], are_null[i], &key);
+	if (key.n_bytes > IFP_MAX_SERIES_BYTES)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			errmsg("the by columns of index \"%s\" hold more than %d bytes", RelationGetRelationName(index),
-			       IFOREST_MAX_SERIES_BYTES),
+			       IFP_MAX_SERIES_BYTES),
 			errhint("Index a hash or a prefix of the column instead, or a column that names the series more "
 				"briefly."));
-	series = iforest_series_obtain(index, iforest_series_cache_get(index, index_id), key.bytes, key.n_bytes);
-	iforest_series_release(&key);
+	series = ifp_series_dict_obtain(index, ifp_series_dict_get(index, index_id), key.bytes, key.n_bytes);
+	iforest_series_key_release(&key);
 	return series;
 }
 
 /* What one backend keeps of an index from insert to insert, in rd_amcache: it goes when the relation changes. */
 struct insert_state {
-	struct iforest_definition definition;
+	struct ifp_definition definition;
 	uint64 index_id;
-	struct iforest_pending_place place;
+	struct ifp_append_hint place;
 };
 
 static struct insert_state *state_of(Relation index)
@@ -61,11 +61,11 @@ static struct insert_state *state_of(Relation index)
 	struct insert_state *state = index->rd_amcache;
 
 	if (!state) {
-		struct iforest_meta *meta = palloc(sizeof *meta);
+		struct ifp_meta *meta = palloc(sizeof *meta);
 
-		iforest_meta_read(index, meta);
+		ifp_meta_read(index, meta);
 		state = MemoryContextAllocZero(index->rd_indexcxt, sizeof *state);
-		iforest_definition_read(index, &state->definition);
+		ifp_definition_read(index, &state->definition);
 		state->index_id = meta->index_id;
 		index->rd_amcache = state;
 		pfree(meta);
@@ -73,7 +73,7 @@ static struct insert_state *state_of(Relation index)
 	return state;
 }
 
-bool iforest_insert(Relation index, Datum *values, bool *are_null, ItemPointer tid, Relation heap, IndexUniqueCheck unique,
+bool ifp_insert(Relation index, Datum *values, bool *are_null, ItemPointer tid, Relation heap, IndexUniqueCheck unique,
 		    bool index_unchanged, IndexInfo *info)
 {
 	/* a copy: whatever looks into a catalog may throw the original away */
@@ -85,15 +85,15 @@ bool iforest_insert(Relation index, Datum *values, bool *are_null, ItemPointer t
 	(void)unique;
 	(void)index_unchanged;
 	(void)info;
-	iforest_entry_form(index, &state.definition, values, are_null, tid, &entry);
-	entry.key.series = iforest_entry_series(index, &state.definition, state.index_id, values, are_null);
-	iforest_pause("entry formed");
-	n_pages = iforest_pending_append(index, state.definition.n_values, &state.place, &entry);
+	ifp_entry_form(index, &state.definition, values, are_null, tid, &entry);
+	entry.key.series = ifp_entry_series(index, &state.definition, state.index_id, values, are_null);
+	ifp_test_point("entry formed");
+	n_pages = ifp_pending_append(index, state.definition.n_values, &state.place, &entry);
 	/* once more, as before the call: who has read the index in between has not seen the entry, but holds its lock */
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 	if (index->rd_amcache)
 		((struct insert_state *)index->rd_amcache)->place = state.place;
 	if (n_pages > state.definition.pending_pages)
-		iforest_after_append(index, state.definition.background_merge);
+		ifp_compact_after_append(index, state.definition.background_merge);
 	return false;
 }

@@ -17,7 +17,7 @@ static int scan_key_elements(ScanKey key, Datum **elements);
 
 /* A condition that holds up to a time and not after, or from one on. */
 struct edge {
-	const struct iforest_definition *definition;
+	const struct ifp_definition *definition;
 	FmgrInfo *function;
 	Oid collation;
 	Datum comparand;
@@ -25,7 +25,7 @@ struct edge {
 
 static bool holds(const struct edge *edge, int64 time)
 {
-	return DatumGetBool(FunctionCall2Coll(edge->function, edge->collation, iforest_time_to_datum(edge->definition, time),
+	return DatumGetBool(FunctionCall2Coll(edge->function, edge->collation, ifp_time_to_datum(edge->definition, time),
 					      edge->comparand));
 }
 
@@ -33,7 +33,7 @@ static bool holds(const struct edge *edge, int64 time)
  * False if there is none. */
 static bool find_first(const struct edge *edge, bool wanted, int64 *time)
 {
-	struct iforest_time_keys keys = iforest_time_keys(edge->definition);
+	struct ifp_time_keys keys = ifp_time_keys(edge->definition);
 	int64 low = keys.lowest_finite, high = keys.highest_finite;
 
 	*time = keys.lowest;
@@ -55,35 +55,35 @@ static bool find_first(const struct edge *edge, bool wanted, int64 *time)
 }
 
 /* Where the condition holds, which is true for all times from some on. */
-static struct iforest_time_range range_from(const struct edge *edge)
+static struct ifp_time_range range_from(const struct edge *edge)
 {
-	struct iforest_time_range range = { .low = 1, .high = 0 };
+	struct ifp_time_range range = { .low = 1, .high = 0 };
 
 	if (find_first(edge, true, &range.low))
-		range.high = iforest_time_keys(edge->definition).highest;
+		range.high = ifp_time_keys(edge->definition).highest;
 	return range;
 }
 
 /* The same for one that is true up to some time. */
-static struct iforest_time_range range_until(const struct edge *edge)
+static struct ifp_time_range range_until(const struct edge *edge)
 {
-	struct iforest_time_keys keys = iforest_time_keys(edge->definition);
+	struct ifp_time_keys keys = ifp_time_keys(edge->definition);
 	int64 end;
 
 	if (!find_first(edge, false, &end))
-		return (struct iforest_time_range){ .low = keys.lowest, .high = keys.highest };
+		return (struct ifp_time_range){ .low = keys.lowest, .high = keys.highest };
 	if (end == keys.lowest)
-		return (struct iforest_time_range){ .low = 1, .high = 0 };
-	return (struct iforest_time_range){ .low = keys.lowest, .high = end - 1 };
+		return (struct ifp_time_range){ .low = 1, .high = 0 };
+	return (struct ifp_time_range){ .low = keys.lowest, .high = end - 1 };
 }
 
 /* time = comparand is time >= comparand and time <= comparand. */
-static struct iforest_time_range range_of_equals(Relation index, ScanKey key, struct edge *edge)
+static struct ifp_time_range range_of_equals(Relation index, ScanKey key, struct edge *edge)
 {
 	int column = key->sk_attno - 1;
 	Oid family = index->rd_opfamily[column], type = index->rd_opcintype[column];
 	Oid other = OidIsValid(key->sk_subtype) ? key->sk_subtype : type;
-	struct iforest_time_range from, until;
+	struct ifp_time_range from, until;
 	FmgrInfo function;
 
 	edge->function = &function;
@@ -91,10 +91,10 @@ static struct iforest_time_range range_of_equals(Relation index, ScanKey key, st
 	from = range_from(edge);
 	fmgr_info(get_opcode(get_opfamily_member(family, type, other, BTLessEqualStrategyNumber)), &function);
 	until = range_until(edge);
-	return (struct iforest_time_range){ .low = Max(from.low, until.low), .high = Min(from.high, until.high) };
+	return (struct ifp_time_range){ .low = Max(from.low, until.low), .high = Min(from.high, until.high) };
 }
 
-static struct iforest_time_range range_of(Relation index, const struct iforest_definition *definition, ScanKey key,
+static struct ifp_time_range range_of(Relation index, const struct ifp_definition *definition, ScanKey key,
 					  Datum comparand)
 {
 	struct edge edge = {
@@ -119,7 +119,7 @@ static bool is_out_of_order(Relation index, ScanKey key)
 	return index->rd_opcintype[key->sk_attno - 1] == TIMESTAMPOID && key->sk_subtype == TIMESTAMPTZOID;
 }
 
-static struct iforest_time_range widened(struct iforest_time_range range)
+static struct ifp_time_range widened(struct ifp_time_range range)
 {
 	static const int64 margin_us = 3 * USECS_PER_DAY;
 
@@ -130,13 +130,13 @@ static struct iforest_time_range widened(struct iforest_time_range range)
 
 static int compare_ranges(const void *left, const void *right)
 {
-	const struct iforest_time_range *a = left, *b = right;
+	const struct ifp_time_range *a = left, *b = right;
 
 	return (a->low > b->low) - (a->low < b->low);
 }
 
 /* Sorts, drops empty ones, joins those that meet. */
-static uint32 tidy(struct iforest_time_range *ranges, uint32 n)
+static uint32 tidy(struct ifp_time_range *ranges, uint32 n)
 {
 	uint32 n_kept = 0;
 
@@ -152,16 +152,16 @@ static uint32 tidy(struct iforest_time_range *ranges, uint32 n)
 	return n_kept;
 }
 
-static void intersect(struct iforest_scan_keys *result, const struct iforest_time_range *ranges, uint32 n_ranges)
+static void intersect(struct ifp_scan_keys *result, const struct ifp_time_range *ranges, uint32 n_ranges)
 {
-	struct iforest_time_range *both = palloc((result->n_ranges + n_ranges + 1) * sizeof *both);
+	struct ifp_time_range *both = palloc((result->n_ranges + n_ranges + 1) * sizeof *both);
 	uint32 n = 0;
 
 	for (uint32 a = 0, b = 0; a < result->n_ranges && b < n_ranges;) {
 		int64 low = Max(result->ranges[a].low, ranges[b].low), high = Min(result->ranges[a].high, ranges[b].high);
 
 		if (low <= high)
-			both[n++] = (struct iforest_time_range){ .low = low, .high = high };
+			both[n++] = (struct ifp_time_range){ .low = low, .high = high };
 		if (result->ranges[a].high < ranges[b].high)
 			a++;
 		else
@@ -171,10 +171,10 @@ static void intersect(struct iforest_scan_keys *result, const struct iforest_tim
 	result->n_ranges = n;
 }
 
-static void read_time_key(Relation index, const struct iforest_definition *definition, ScanKey key,
-			  struct iforest_scan_keys *result)
+static void read_time_key(Relation index, const struct ifp_definition *definition, ScanKey key,
+			  struct ifp_scan_keys *result)
 {
-	struct iforest_time_range one, *ranges = &one;
+	struct ifp_time_range one, *ranges = &one;
 	uint32 n = 1;
 
 	if (key->sk_flags & SK_SEARCHNULL) {
@@ -209,7 +209,7 @@ static void read_time_key(Relation index, const struct iforest_definition *defin
 	intersect(result, ranges, n);
 }
 
-bool iforest_scan_keys_hold(const struct iforest_scan_keys *keys, const struct iforest_key *key)
+bool ifp_scan_keys_hold(const struct ifp_scan_keys *keys, const struct iforest_key *key)
 {
 	uint32 low = 0, high = keys->n_ranges;
 
@@ -226,12 +226,12 @@ bool iforest_scan_keys_hold(const struct iforest_scan_keys *keys, const struct i
 	return low < keys->n_ranges && keys->ranges[low].low <= key->time;
 }
 
-void iforest_scan_times_read(Relation index, const struct iforest_definition *definition, ScanKey keys, int n_keys,
-			     struct iforest_scan_keys *result)
+void ifp_scan_times_read(Relation index, const struct ifp_definition *definition, ScanKey keys, int n_keys,
+			     struct ifp_scan_keys *result)
 {
-	*result = (struct iforest_scan_keys){ .n_ranges = 1, .has_nulls = true };
+	*result = (struct ifp_scan_keys){ .n_ranges = 1, .has_nulls = true };
 	result->ranges = palloc(sizeof *result->ranges);
-	result->ranges[0] = (struct iforest_time_range){ .low = PG_INT64_MIN, .high = PG_INT64_MAX };
+	result->ranges[0] = (struct ifp_time_range){ .low = PG_INT64_MIN, .high = PG_INT64_MAX };
 	for (int k = 0; k < n_keys; k++)
 		if (keys[k].sk_attno == definition->n_by + 1)
 			read_time_key(index, definition, &keys[k], result);
@@ -256,7 +256,7 @@ static int scan_key_elements(ScanKey key, Datum **elements)
 	return n_kept;
 }
 
-int iforest_compare_series(const void *left, const void *right)
+int ifp_compare_series(const void *left, const void *right)
 {
 	uint32 a = *(const uint32 *)left, b = *(const uint32 *)right;
 
@@ -278,7 +278,7 @@ struct by_key {
 	bool is_listed;             /* series are looked up by these values: what is found need not be compared with them */
 };
 
-static int read_by_keys(const struct iforest_definition *definition, ScanKey keys, int n_keys, struct by_key *by_keys)
+static int read_by_keys(const struct ifp_definition *definition, ScanKey keys, int n_keys, struct by_key *by_keys)
 {
 	int n = 0;
 
@@ -343,7 +343,7 @@ static int compare_series(const void *left, const void *right, void *context)
 	return order;
 }
 
-static void sort_series(Relation index, const struct iforest_definition *definition, struct matched_series *series, uint32 n)
+static void sort_series(Relation index, const struct ifp_definition *definition, struct matched_series *series, uint32 n)
 {
 	struct ordering ordering = { .n_by = definition->n_by, .compare = palloc(definition->n_by * sizeof(FmgrInfo)),
 				     .collations = index->rd_indcollation };
@@ -355,7 +355,7 @@ static void sort_series(Relation index, const struct iforest_definition *definit
 
 /* The keys that tie each by column to values of its own type, by column; NULL if some column is not tied so, or in more ways
  * than there are series, or values. */
-static struct by_key **listed_keys(Relation index, const struct iforest_definition *definition, struct by_key *by_keys,
+static struct by_key **listed_keys(Relation index, const struct ifp_definition *definition, struct by_key *by_keys,
 				   int n_by_keys, uint32 n_known, uint32 *n_ways)
 {
 	struct by_key **listed = palloc0((definition->n_by + 1) * sizeof *listed);
@@ -383,10 +383,10 @@ static struct by_key **listed_keys(Relation index, const struct iforest_definiti
 }
 
 /* Looks each combination of listed values up. Writes ids, ascending and each once; returns their number. */
-static uint32 find_listed(Relation index, const struct iforest_definition *definition, struct by_key **listed,
-			  struct iforest_series_cache *cache, uint32 *ids)
+static uint32 find_listed(Relation index, const struct ifp_definition *definition, struct by_key **listed,
+			  struct ifp_series_dict *cache, uint32 *ids)
 {
-	struct iforest_series_key key = { .alloc = &iforest_pg_alloc };
+	struct iforest_series_key key = { .alloc = &ifp_palloc_allocator };
 	int at[INDEX_MAX_KEYS] = { 0 };
 	uint32 n = 0;
 	int column = 0;
@@ -397,21 +397,21 @@ static uint32 find_listed(Relation index, const struct iforest_definition *defin
 	while (column >= 0) {
 		key.n_bytes = 0;
 		for (unsigned i = 0; i < definition->n_by; i++)
-			iforest_by_append(index, definition, i, listed[i]->elements[at[i]], false, &key);
-		n += iforest_series_find(cache, key.bytes, key.n_bytes, &ids[n]);
+			ifp_by_append(index, definition, i, listed[i]->elements[at[i]], false, &key);
+		n += ifp_series_dict_find(cache, key.bytes, key.n_bytes, &ids[n]);
 		for (column = definition->n_by - 1; column >= 0 && ++at[column] == listed[column]->n_elements; column--)
 			at[column] = 0;
 	}
-	iforest_series_release(&key);
-	qsort(ids, n, sizeof *ids, iforest_compare_series);
-	return (uint32)qunique(ids, n, sizeof *ids, iforest_compare_series);
+	iforest_series_key_release(&key);
+	qsort(ids, n, sizeof *ids, ifp_compare_series);
+	return (uint32)qunique(ids, n, sizeof *ids, ifp_compare_series);
 }
 
-static void read_series(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
-			int n_keys, bool in_order, struct iforest_scan_keys *result)
+static void read_series(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys,
+			int n_keys, bool in_order, struct ifp_scan_keys *result)
 {
-	struct iforest_series_cache *cache = iforest_series_cache_get(index, index_id);
-	uint32 n_known = iforest_series_refresh(index, cache), n = 0, n_listed = n_known, n_ways = 0;
+	struct ifp_series_dict *cache = ifp_series_dict_get(index, index_id);
+	uint32 n_known = ifp_series_dict_refresh(index, cache), n = 0, n_listed = n_known, n_ways = 0;
 	struct by_key *by_keys = palloc((n_keys + 1) * sizeof *by_keys);
 	int n_by_keys = read_by_keys(definition, keys, n_keys, by_keys);
 	struct by_key **listed = listed_keys(index, definition, by_keys, n_by_keys, n_known, &n_ways);
@@ -424,11 +424,11 @@ static void read_series(Relation index, const struct iforest_definition *definit
 	matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_listed + 1) * sizeof *matched);
 	for (uint32 i = 0; i < n_listed; i++) {
 		uint32 id = listed ? result->series[i] : i, n_bytes;
-		const uint8 *key = iforest_series_key_of(cache, id, &n_bytes);
+		const uint8 *key = ifp_series_dict_key_of(cache, id, &n_bytes);
 
 		matched[n] = (struct matched_series){ .id = id, .values = palloc(definition->n_by * sizeof(Datum)),
 						      .are_null = palloc(definition->n_by * sizeof(bool)) };
-		iforest_by_read(index, definition, key, n_bytes, matched[n].values, matched[n].are_null);
+		ifp_by_read(index, definition, key, n_bytes, matched[n].values, matched[n].are_null);
 		n += accepts(by_keys, n_by_keys, &matched[n]);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -439,10 +439,10 @@ static void read_series(Relation index, const struct iforest_definition *definit
 	result->n_series = n;
 }
 
-void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
-			    int n_keys, bool in_order, struct iforest_scan_keys *result)
+void ifp_scan_keys_read(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys,
+			    int n_keys, bool in_order, struct ifp_scan_keys *result)
 {
-	iforest_scan_times_read(index, definition, keys, n_keys, result);
+	ifp_scan_times_read(index, definition, keys, n_keys, result);
 	if (definition->n_by > 0) {
 		read_series(index, definition, index_id, keys, n_keys, in_order, result);
 	} else {

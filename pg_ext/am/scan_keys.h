@@ -7,12 +7,12 @@
 #include "access/skey.h"
 
 /* Times from low to high, both inside. */
-struct iforest_time_range {
+struct ifp_time_range {
 	int64 low, high;
 };
 
-struct iforest_scan_keys {
-	struct iforest_time_range *ranges;  /* ascending, apart from one another */
+struct ifp_scan_keys {
+	struct ifp_time_range *ranges;  /* ascending, apart from one another */
 	uint32 n_ranges;
 	bool must_recheck;                  /* the ranges hold more than is asked for */
 	bool has_nulls;                     /* entries whose time is NULL are asked for, too */
@@ -22,18 +22,18 @@ struct iforest_scan_keys {
 
 /* Evaluates the scan keys. With `in_order` series are sorted by their values, as an ordered scan needs it; by id they are
  * found faster. Everything is in the current memory context. */
-void iforest_scan_keys_read(Relation index, const struct iforest_definition *definition, uint64 index_id, ScanKey keys,
-			    int n_keys, bool in_order, struct iforest_scan_keys *result);
+void ifp_scan_keys_read(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys,
+			    int n_keys, bool in_order, struct ifp_scan_keys *result);
 
 /* The ranges of time alone; series are left out. */
-void iforest_scan_times_read(Relation index, const struct iforest_definition *definition, ScanKey keys, int n_keys,
-			     struct iforest_scan_keys *result);
+void ifp_scan_times_read(Relation index, const struct ifp_definition *definition, ScanKey keys, int n_keys,
+			     struct ifp_scan_keys *result);
 
 /* Does an entry's time lie in the ranges? */
 struct iforest_key;
-bool iforest_scan_keys_hold(const struct iforest_scan_keys *keys, const struct iforest_key *key);
+bool ifp_scan_keys_hold(const struct ifp_scan_keys *keys, const struct iforest_key *key);
 
 /* Ids of series, for qsort. */
-int iforest_compare_series(const void *left, const void *right);
+int ifp_compare_series(const void *left, const void *right);
 
 #endif

@@ -7,9 +7,9 @@
 #include "access/amapi.h"
 #include "nodes/execnodes.h"
 
-IndexBulkDeleteResult *iforest_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+IndexBulkDeleteResult *ifp_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 					   IndexBulkDeleteCallback callback, void *state);
 
-IndexBulkDeleteResult *iforest_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
+IndexBulkDeleteResult *ifp_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 
 #endif

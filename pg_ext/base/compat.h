@@ -35,54 +35,54 @@
 
 /* Fails where old_snapshot_threshold, which 17 has no more, lets rows be removed that the snapshot should see. */
 #if PG_VERSION_NUM >= 170000
-#define iforest_test_for_old_snapshot(snapshot, relation, page) ((void)(snapshot))
+#define ifp_test_for_old_snapshot(snapshot, relation, page) ((void)(snapshot))
 #else
-#define iforest_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
+#define ifp_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
 #endif
 
 /* May VACUUM mark pages all-visible whose rows the snapshot does not see, for it is that old? */
 #if PG_VERSION_NUM >= 170000
-#define iforest_is_outlived(snapshot) ((void)(snapshot), false)
+#define ifp_is_outlived(snapshot) ((void)(snapshot), false)
 #else
-#define iforest_is_outlived(snapshot) \
+#define ifp_is_outlived(snapshot) \
 	(OldSnapshotThresholdActive() && (snapshot)->whenTaken < GetOldSnapshotThresholdTimestamp())
 #endif
 
 #if PG_VERSION_NUM >= 180000
-#define iforest_vacuum_delay_point() vacuum_delay_point(false)
+#define ifp_vacuum_delay_point() vacuum_delay_point(false)
 #else
-#define iforest_vacuum_delay_point() vacuum_delay_point()
+#define ifp_vacuum_delay_point() vacuum_delay_point()
 #endif
 
 #if PG_VERSION_NUM >= 180000
-#define iforest_conditional_lock_tuple(relation, tid, mode) ConditionalLockTuple(relation, tid, mode, false)
+#define ifp_conditional_lock_tuple(relation, tid, mode) ConditionalLockTuple(relation, tid, mode, false)
 #else
-#define iforest_conditional_lock_tuple(relation, tid, mode) ConditionalLockTuple(relation, tid, mode)
+#define ifp_conditional_lock_tuple(relation, tid, mode) ConditionalLockTuple(relation, tid, mode)
 #endif
 
 /* for what works in the background, as autovacuum does: clients' transactions may be limited in time from 17 on */
 #if PG_VERSION_NUM >= 170000
-#define iforest_allow_any_duration() SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE)
+#define ifp_allow_any_duration() SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE)
 #else
-#define iforest_allow_any_duration() ((void)0)
+#define ifp_allow_any_duration() ((void)0)
 #endif
 
 /* the next datum of a sort, palloc'd where it is passed by reference */
 #if PG_VERSION_NUM >= 160000
-#define iforest_tuplesort_getdatum(sort, datum, is_null) tuplesort_getdatum(sort, true, true, datum, is_null, NULL)
+#define ifp_tuplesort_getdatum(sort, datum, is_null) tuplesort_getdatum(sort, true, true, datum, is_null, NULL)
 #else
-#define iforest_tuplesort_getdatum(sort, datum, is_null) tuplesort_getdatum(sort, true, datum, is_null, NULL)
+#define ifp_tuplesort_getdatum(sort, datum, is_null) tuplesort_getdatum(sort, true, datum, is_null, NULL)
 #endif
 
 /* of code that is run with another's rights; before 17 the search path was left as it is */
 #if PG_VERSION_NUM >= 170000
-#define iforest_restrict_search_path() RestrictSearchPath()
+#define ifp_restrict_search_path() RestrictSearchPath()
 #else
-#define iforest_restrict_search_path() ((void)0)
+#define ifp_restrict_search_path() ((void)0)
 #endif
 
 /* do the operator's results in a btree order go by <, <=, >= or >? */
-static inline bool iforest_is_inequality(Oid operator)
+static inline bool ifp_is_inequality(Oid operator)
 {
 	ListCell *cell;
 
@@ -106,7 +106,7 @@ static inline bool iforest_is_inequality(Oid operator)
 }
 
 /* what a word is as an abbreviation of a time zone: TZ, DTZ (of a fixed offset), DYNTZ (of *zone), or something else */
-static inline int iforest_decode_zone_abbreviation(const char *word, pg_tz **zone)
+static inline int ifp_decode_zone_abbreviation(const char *word, pg_tz **zone)
 {
 	int offset, type;
 
@@ -122,7 +122,7 @@ static inline int iforest_decode_zone_abbreviation(const char *word, pg_tz **zon
 }
 
 /* Is the relation, or what it holds by now, this transaction's alone? So it is after TRUNCATE, too. */
-static inline bool iforest_is_unshared(Relation relation)
+static inline bool ifp_is_unshared(Relation relation)
 {
 #if PG_VERSION_NUM >= 160000
 	return RELATION_IS_LOCAL(relation) || relation->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
@@ -133,7 +133,7 @@ static inline bool iforest_is_unshared(Relation relation)
 
 /* Pins a block if it is in that buffer still, which does not count as use. Not for buffers of temporary tables: 15 takes them
  * for others. */
-static inline bool iforest_read_recent_buffer(Relation relation, BlockNumber block, Buffer buffer)
+static inline bool ifp_read_recent_buffer(Relation relation, BlockNumber block, Buffer buffer)
 {
 #if PG_VERSION_NUM >= 160000
 	bool found = ReadRecentBuffer(relation->rd_locator, MAIN_FORKNUM, block, buffer);
@@ -149,7 +149,7 @@ static inline bool iforest_read_recent_buffer(Relation relation, BlockNumber blo
 }
 
 /* a table of groups; and the bytes that a new group has beside its keys, zeroed */
-static inline TupleHashTable iforest_make_group_table(PlanState *node, TupleDesc keys, AttrNumber *columns, Oid *equal,
+static inline TupleHashTable ifp_make_group_table(PlanState *node, TupleDesc keys, AttrNumber *columns, Oid *equal,
 						      FmgrInfo *hash, Oid *collations, long n_expected, Size n_bytes,
 						      MemoryContext context, MemoryContext short_lived)
 {
@@ -162,7 +162,7 @@ static inline TupleHashTable iforest_make_group_table(PlanState *node, TupleDesc
 #endif
 }
 
-static inline void *iforest_group_bytes(TupleHashTable table, TupleHashEntry group, bool is_new, Size n_bytes)
+static inline void *ifp_group_bytes(TupleHashTable table, TupleHashEntry group, bool is_new, Size n_bytes)
 {
 #if PG_VERSION_NUM >= 180000
 	void *bytes = TupleHashEntryGetAdditional(table, group);
@@ -178,7 +178,7 @@ static inline void *iforest_group_bytes(TupleHashTable table, TupleHashEntry gro
 }
 
 /* who reads a table of a query */
-static inline Oid iforest_user_of(const RangeTblEntry *table, const RelOptInfo *rel)
+static inline Oid ifp_user_of(const RangeTblEntry *table, const RelOptInfo *rel)
 {
 #if PG_VERSION_NUM >= 160000
 	Oid user = rel->userid;
@@ -193,7 +193,7 @@ static inline Oid iforest_user_of(const RangeTblEntry *table, const RelOptInfo *
 }
 
 /* can a column of a table never be NULL? */
-static inline bool iforest_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber attribute)
+static inline bool ifp_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber attribute)
 {
 #if PG_VERSION_NUM >= 170000
 	(void)table;
@@ -210,7 +210,7 @@ static inline bool iforest_is_not_null(const RelOptInfo *rel, Oid table, AttrNum
 }
 
 /* does the path have nodes that enable_seqscan and its like forbid? Before 18 its cost said so */
-static inline bool iforest_is_disabled(const Path *path)
+static inline bool ifp_is_disabled(const Path *path)
 {
 #if PG_VERSION_NUM >= 180000
 	return path->disabled_nodes > 0;
@@ -221,7 +221,7 @@ static inline bool iforest_is_disabled(const Path *path)
 }
 
 /* the same of a path that is made around another */
-static inline void iforest_copy_disabled(Path *path, const Path *from)
+static inline void ifp_copy_disabled(Path *path, const Path *from)
 {
 #if PG_VERSION_NUM >= 180000
 	path->disabled_nodes = from->disabled_nodes;
@@ -232,7 +232,7 @@ static inline void iforest_copy_disabled(Path *path, const Path *from)
 }
 
 /* is this the order of ORDER BY x DESC? */
-static inline bool iforest_descends(const PathKey *key)
+static inline bool ifp_descends(const PathKey *key)
 {
 #if PG_VERSION_NUM >= 180000
 	return key->pk_cmptype == COMPARE_GT;
@@ -242,7 +242,7 @@ static inline bool iforest_descends(const PathKey *key)
 }
 
 /* what an index scan does before its first row */
-static inline IndexScanDesc iforest_index_beginscan(IndexScanState *node)
+static inline IndexScanDesc ifp_index_beginscan(IndexScanState *node)
 {
 #if PG_VERSION_NUM >= 180000
 	return index_beginscan(node->ss.ss_currentRelation, node->iss_RelationDesc, node->ss.ps.state->es_snapshot,
@@ -255,40 +255,40 @@ static inline IndexScanDesc iforest_index_beginscan(IndexScanState *node)
 
 /* may this user act as the owner of the relation? */
 #if PG_VERSION_NUM >= 160000
-#define iforest_owns_class(oid) object_ownercheck(RelationRelationId, oid, GetUserId())
+#define ifp_owns_class(oid) object_ownercheck(RelationRelationId, oid, GetUserId())
 #else
-#define iforest_owns_class(oid) pg_class_ownercheck(oid, GetUserId())
+#define ifp_owns_class(oid) pg_class_ownercheck(oid, GetUserId())
 #endif
 
 /* Strategies are those of btree: 18 asks for that in words before it believes that a scan is ordered. */
 #if PG_VERSION_NUM >= 180000
-static inline CompareType iforest_compare_type(StrategyNumber strategy, Oid family)
+static inline CompareType ifp_compare_type(StrategyNumber strategy, Oid family)
 {
 	(void)family;
 	return strategy >= COMPARE_LT && strategy <= COMPARE_GT ? (CompareType)strategy : COMPARE_INVALID;
 }
 
-static inline StrategyNumber iforest_strategy(CompareType type, Oid family)
+static inline StrategyNumber ifp_strategy(CompareType type, Oid family)
 {
 	(void)family;
 	return type >= COMPARE_LT && type <= COMPARE_GT ? (StrategyNumber)type : InvalidStrategy;
 }
 #endif
 
-static inline void iforest_handler_complete(IndexAmRoutine *routine)
+static inline void ifp_handler_complete(IndexAmRoutine *routine)
 {
 #if PG_VERSION_NUM >= 180000
 	routine->amconsistentequality = true;
 	routine->amconsistentordering = true;
-	routine->amtranslatestrategy = iforest_compare_type;
-	routine->amtranslatecmptype = iforest_strategy;
+	routine->amtranslatestrategy = ifp_compare_type;
+	routine->amtranslatecmptype = ifp_strategy;
 #else
 	(void)routine;
 #endif
 }
 
 /* Makes it infinite. Before 17 there are no such intervals, and the server's own subtraction of timestamps refuses them. */
-static inline void iforest_endless_interval(Interval *interval)
+static inline void ifp_endless_interval(Interval *interval)
 {
 #if PG_VERSION_NUM >= 170000
 	INTERVAL_NOEND(interval);

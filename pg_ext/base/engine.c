@@ -18,7 +18,7 @@ static void release(void *context, void *memory)
 		pfree(memory);
 }
 
-const struct iforest_alloc iforest_pg_alloc = { .reallocate = reallocate, .release = release };
+const struct iforest_alloc ifp_palloc_allocator = { .reallocate = reallocate, .release = release };
 
 /* The detail of an error. */
 static int tell_page(const struct iforest_fault *fault, BlockNumber block)
@@ -30,7 +30,7 @@ static int tell_page(const struct iforest_fault *fault, BlockNumber block)
 	return errdetail("Page %llu of level %u of run %llu, in block %u.", number, fault->level, run_id, block);
 }
 
-void iforest_require_at(enum iforest_status status, Relation index, const struct iforest_fault *fault, uint32 block)
+void ifp_require_at(enum iforest_status status, Relation index, const struct iforest_fault *fault, uint32 block)
 {
 	const char *name = RelationGetRelationName(index);
 	const char *what = fault && fault->what ? fault->what : iforest_status_text(status);

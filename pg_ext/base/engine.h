@@ -16,19 +16,19 @@
 #include "pg_ext/base/compat.h"
 
 /* Memory from CurrentMemoryContext at the time of the call; huge pieces are allowed. Errors jump. */
-extern const struct iforest_alloc iforest_pg_alloc;
+extern const struct iforest_alloc ifp_palloc_allocator;
 
 /* Raises what a status of core means for this index; returns if it is IFOREST_OK. `fault` tells which page is wrong, or NULL,
  * `block` in which block it is, or InvalidBlockNumber. */
-void iforest_require_at(enum iforest_status status, Relation index, const struct iforest_fault *fault, uint32 block);
+void ifp_require_at(enum iforest_status status, Relation index, const struct iforest_fault *fault, uint32 block);
 
-static inline void iforest_require(enum iforest_status status, Relation index, const struct iforest_fault *fault)
+static inline void ifp_require(enum iforest_status status, Relation index, const struct iforest_fault *fault)
 {
-	iforest_require_at(status, index, fault, UINT32_MAX);
+	ifp_require_at(status, index, fault, UINT32_MAX);
 }
 
 /* Before the definition of a function that SQL calls. PG_FUNCTION_INFO_V1 alone would leave it hidden in PostgreSQL 15. */
-#define IFOREST_SQL_FUNCTION(name) \
+#define IFP_SQL_FUNCTION(name) \
 	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
 	PG_FUNCTION_INFO_V1(name)
 

@@ -8,7 +8,7 @@
 #include "executor/nodeSubplan.h"
 #include "utils/lsyscache.h"
 
-const char *iforest_own_function(Oid function)
+const char *ifp_extension_function(Oid function)
 {
 	static const char prefix[] = "iforest_";
 	const char *name = function < FirstNormalObjectId ? NULL : get_func_name(function);
@@ -20,9 +20,9 @@ const char *iforest_own_function(Oid function)
 	return OidIsValid(extension) && getExtensionOfObject(ProcedureRelationId, function) == extension ? name : NULL;
 }
 
-bool iforest_is_own_function(Oid function, const char *name)
+bool ifp_is_extension_function(Oid function, const char *name)
 {
-	const char *own = iforest_own_function(function);
+	const char *own = ifp_extension_function(function);
 
 	return own && strcmp(own, name) == 0;
 }
@@ -30,7 +30,7 @@ bool iforest_is_own_function(Oid function, const char *name)
 static bool is_foreign(Oid function, void *context)
 {
 	(void)context;
-	return function >= FirstNormalObjectId && !iforest_own_function(function);
+	return function >= FirstNormalObjectId && !ifp_extension_function(function);
 }
 
 struct search {
@@ -74,16 +74,16 @@ static bool calls_walker(Node *node, void *context)
 	}
 }
 
-bool iforest_may_call(Node *node, check_function_callback is_meant)
+bool ifp_may_call(Node *node, check_function_callback is_meant)
 {
 	struct search search = { is_meant };
 
 	return calls_walker(node, &search);
 }
 
-bool iforest_calls_foreign_functions(Node *node)
+bool ifp_calls_foreign_functions(Node *node)
 {
-	return iforest_may_call(node, is_foreign);
+	return ifp_may_call(node, is_foreign);
 }
 
 static bool collect_parameters(Node *node, void *context)
@@ -97,10 +97,10 @@ static bool collect_parameters(Node *node, void *context)
 	return expression_tree_walker(node, collect_parameters, context);
 }
 
-struct iforest_soft iforest_soft_begin(Expr *expression)
+struct ifp_safe_expression ifp_safe_eval_prepare(Expr *expression)
 {
-	struct iforest_soft soft = { .state = ExecInitExpr(expression, NULL),
-				     .may_catch = !iforest_calls_foreign_functions((Node *)expression) };
+	struct ifp_safe_expression soft = { .state = ExecInitExpr(expression, NULL),
+				     .may_catch = !ifp_calls_foreign_functions((Node *)expression) };
 
 	(void)collect_parameters((Node *)expression, &soft.parameters);
 	return soft;
@@ -113,7 +113,7 @@ static bool is_of_data(int code)
 	       code == ERRCODE_INDETERMINATE_COLLATION;
 }
 
-static bool evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null, ErrorData **error)
+static bool evaluate(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null, ErrorData **error)
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile bool done = false;
@@ -136,7 +136,7 @@ static bool evaluate(const struct iforest_soft *soft, ExprContext *econtext, Dat
 	return done;
 }
 
-bool iforest_soft_evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null,
+bool ifp_safe_eval(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null,
 			   ErrorData **error)
 {
 	if (soft->may_catch) {

@@ -12,7 +12,7 @@
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
 
-struct iforest_soft {
+struct ifp_safe_expression {
 	ExprState *state;
 	Bitmapset *parameters;   /* that subqueries may give */
 	bool may_catch;
@@ -20,25 +20,25 @@ struct iforest_soft {
 
 /* May an expression call a function of which is_meant(function, NULL) is true? Of nodes not known here, as the conditions of a
  * domain, nothing is assumed: they may. */
-bool iforest_may_call(Node *node, check_function_callback is_meant);
+bool ifp_may_call(Node *node, check_function_callback is_meant);
 
 /* May it call others than functions of PostgreSQL and of this extension? */
-bool iforest_calls_foreign_functions(Node *node);
+bool ifp_calls_foreign_functions(Node *node);
 
 /* Prepares, in the current memory context. */
-struct iforest_soft iforest_soft_begin(Expr *expression);
+struct ifp_safe_expression ifp_safe_eval_prepare(Expr *expression);
 
 /* Evaluates in the econtext's short-lived memory. False if an error was caught: it is *error, in the current memory context,
  * for ReThrowError(). error may be NULL. */
-bool iforest_soft_evaluate(const struct iforest_soft *soft, ExprContext *econtext, Datum *value, bool *is_null,
+bool ifp_safe_eval(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null,
 			   ErrorData **error);
 
 /* Functions of this extension, told by their OID wherever the extension has its schema. */
 
 /* The name of a function or aggregate that belongs to this extension; NULL of all others. In the current memory context. */
-const char *iforest_own_function(Oid function);
+const char *ifp_extension_function(Oid function);
 
 /* Is it the one of that name? */
-bool iforest_is_own_function(Oid function, const char *name);
+bool ifp_is_extension_function(Oid function, const char *name);
 
 #endif

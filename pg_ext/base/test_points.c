@@ -24,7 +24,7 @@ static bool is_named(const char *place)
 	return false;
 }
 
-void iforest_pause(const char *place)
+void ifp_test_point(const char *place)
 {
 	LOCKTAG tag;
 
@@ -40,10 +40,10 @@ static void at_commit(XactEvent event, void *argument)
 {
 	(void)argument;
 	if (event == XACT_EVENT_COMMIT && TransactionIdIsValid(GetTopTransactionIdIfAny()))
-		iforest_pause("committed");
+		ifp_test_point("committed");
 }
 
-void iforest_pause_register(void)
+void ifp_test_points_register(void)
 {
 	RegisterXactCallback(at_commit, NULL);
 	DefineCustomStringVariable("iforest.pause_at", "Where to wait for the advisory lock iforest.pause_lock.", NULL,

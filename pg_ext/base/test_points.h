@@ -5,11 +5,11 @@
 #define IFP_BASE_TEST_POINTS_H
 
 #ifdef IFOREST_PAUSES
-void iforest_pause(const char *place);
-void iforest_pause_register(void);
+void ifp_test_point(const char *place);
+void ifp_test_points_register(void);
 #else
-#define iforest_pause(place) ((void)0)
-#define iforest_pause_register() ((void)0)
+#define ifp_test_point(place) ((void)0)
+#define ifp_test_points_register() ((void)0)
 #endif
 
 #endif

@@ -44,30 +44,30 @@
  * All groups are in memory before the first is given. Tables and indexes are open from begin to end.
  */
 
-struct iforest_answer;
+struct ifp_answer;
 
 /* What was done, for EXPLAIN: the last attempt's, but for restarts and evaluations. */
 struct answer_counts {
 	uint64 n_series, n_buckets, n_nodes, n_pages, n_leaf_pages, n_runs, n_pending, n_heap_blocks, n_restarts;
-	struct iforest_buckets_counts buckets;
+	struct ifp_bucket_finder_counts buckets;
 };
 
 /* Prepares. The node gives snapshot, parameters, and the context in which the answer lives. */
-static struct iforest_answer *answer_begin(const struct iforest_question *question, PlanState *node);
+static struct ifp_answer *answer_begin(const struct ifp_index_query *question, PlanState *node);
 
 /* Forgets groups and parameters. */
-static void answer_rescan(struct iforest_answer *answer);
+static void answer_rescan(struct ifp_answer *answer);
 
 /* The next group: its keys and then the aggregates, in the order of the question's lists. False after the last. values and
  * are_null have room for both; what they point to lives until the next call. */
-static bool answer_next(struct iforest_answer *answer, Datum *values, bool *are_null);
+static bool answer_next(struct ifp_answer *answer, Datum *values, bool *are_null);
 
-static void answer_end(struct iforest_answer *answer);
+static void answer_end(struct ifp_answer *answer);
 
-static struct answer_counts answer_counts(const struct iforest_answer *answer);
+static struct answer_counts answer_counts(const struct ifp_answer *answer);
 
-struct iforest_answer {
-	const struct iforest_question *question;
+struct ifp_answer {
+	const struct ifp_index_query *question;
 	PlanState *node;
 	MemoryContext context;               /* as long as the node */
 	MemoryContext parameters;            /* what was made of parameters, until the next rescan */
@@ -77,66 +77,66 @@ struct iforest_answer {
 	TupleTableSlot *row;                 /* of the index's columns */
 	Relation *heaps, *indexes;           /* held open from begin to end, as those of a scan are */
 	int n_tables;
-	struct iforest_definition definition;/* of the first index; the others' are alike */
+	struct ifp_definition definition;/* of the first index; the others' are alike */
 	bool is_total;                       /* nothing tells rows apart: no condition, no group, no time */
 	bool is_begun, is_done;              /* groups are there */
 
-	struct iforest_key_condition *keys;  /* conditions on the index's key */
+	struct ifp_key_condition *keys;  /* conditions on the index's key */
 	ExprState **comparands;
 	FmgrInfo *operators;
 	int n_keys;
 	List *gates, *late;                  /* ExprStates */
-	struct iforest_soft *series, *runs;
+	struct ifp_safe_expression *series, *runs;
 	int n_series, n_runs;
-	struct iforest_value_ranges *values;
-	struct iforest_buckets *ranges, *buckets;
-	struct iforest_measures *measures;
-	struct iforest_groups *groups;
+	struct ifp_value_filter *values;
+	struct ifp_bucket_finder *ranges, *buckets;
+	struct ifp_agg_states *measures;
+	struct ifp_groups *groups;
 	struct answer_counts counts;
 };
 
 /* Are all conditions true of the row? */
-static bool answer_holds(const struct iforest_answer *answer, List *conditions);
+static bool answer_holds(const struct ifp_answer *answer, List *conditions);
 
 /* The same of conditions that are asked before it is known whether there are visible rows. Where none is false but one raises
  * an error, that is *error, else NULL: it is to be raised if there are. */
-static bool answer_holds_softly(const struct iforest_answer *answer, const struct iforest_soft *conditions, int n_conditions,
+static bool answer_holds_softly(const struct ifp_answer *answer, const struct ifp_safe_expression *conditions, int n_conditions,
 				 ErrorData **error);
 
 /* Adds what one index holds to the groups. False: it changed meanwhile, all has to begin again. `locked`: under the maintenance
  * lock, so that it does not. */
-static bool answer_index(struct iforest_answer *answer, Relation heap, Relation index, bool locked);
+static bool answer_index(struct ifp_answer *answer, Relation heap, Relation index, bool locked);
 
 /* One index being read. */
-struct iforest_answer_reader {
-	struct iforest_answer *answer;
-	struct iforest_reader read;
-	struct iforest_wanted wanted;
-	struct iforest_sketches *shelf;      /* of kept sketches; NULL: none was needed yet */
+struct ifp_answer_reader {
+	struct ifp_answer *answer;
+	struct ifp_snapshot_reader read;
+	struct iforest_request wanted;
+	struct ifp_sketch_sidecar *shelf;      /* of kept sketches; NULL: none was needed yet */
 	struct iforest_aggregate *fold;      /* of a bucket */
 	MemoryContext series_context;        /* by values of the series in hand */
 	ErrorData *series_error;             /* what its conditions raised; NULL: nothing */
 };
 
 /* Where the entries of a bucket lie: in runs the keys [from, to), and pending ones. */
-struct iforest_bucket_range {
+struct ifp_bucket_range {
 	struct iforest_key from, to;
 	uint32 pending, pending_end;
 };
 
 /* Makes the sketches that measures need of a bucket, by value column; NULL where there are no values, and of other columns. In
  * the current memory context. Errors: those of core. */
-static enum iforest_status answer_sketches(struct iforest_answer_reader *reader, const struct iforest_bucket_range *range,
+static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
 					    bytea **sketches);
 
 /* Adds series number i of keys.series to the groups; or all entries of all series in one fold. Errors: those of core. */
-static enum iforest_status answer_series(struct iforest_answer_reader *reader, uint32 i);
-static enum iforest_status answer_total(struct iforest_answer_reader *reader);
+static enum iforest_status answer_series(struct ifp_answer_reader *reader, uint32 i);
+static enum iforest_status answer_total(struct ifp_answer_reader *reader);
 
-static enum iforest_status add_pending(const struct iforest_answer_reader *reader, const struct iforest_bucket_range *range,
+static enum iforest_status add_pending(const struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
 				       unsigned value, struct iforest_sketch *sketch)
 {
-	enum iforest_value_kind kind = (enum iforest_value_kind)reader->read.index.manifest.fields.kinds[value];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->read.index.manifest.fields.kinds[value];
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32 i = range->pending; i < range->pending_end && !status; i++) {
@@ -148,16 +148,16 @@ static enum iforest_status add_pending(const struct iforest_answer_reader *reade
 	return status;
 }
 
-static enum iforest_status answer_sketches(struct iforest_answer_reader *reader, const struct iforest_bucket_range *range,
+static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
 					    bytea **sketches)
 {
-	uint32 wanted = iforest_measures_sketches(reader->answer->measures), kept = reader->read.definition.sketches;
-	struct iforest_shelf shelf;
+	uint32 wanted = ifp_agg_states_sketches(reader->answer->measures), kept = reader->read.definition.sketches;
+	struct iforest_sidecar shelf;
 	enum iforest_status status = IFOREST_OK;
 
 	if ((wanted & kept) && !reader->shelf)
-		reader->shelf = iforest_shelf_begin(&reader->read.index);
-	shelf = iforest_shelf_of_reader(reader->shelf);
+		reader->shelf = ifp_sidecar_open(&reader->read.index);
+	shelf = ifp_sidecar_for_reader(reader->shelf);
 	/* the filter is what says which entries count */
 	reader->read.scan.wanted = reader->wanted;
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++) {
@@ -166,13 +166,13 @@ static enum iforest_status answer_sketches(struct iforest_answer_reader *reader,
 		sketches[v] = NULL;
 		if (!(wanted >> v & 1))
 			continue;
-		iforest_sketch_init(&sketch, &iforest_pg_alloc);
+		iforest_sketch_init(&sketch, &ifp_palloc_allocator);
 		status = iforest_scan_sketch(&reader->read.scan, &range->from, &range->to, v, kept >> v & 1 ? &shelf : NULL,
 					     &sketch);
 		if (!status)
 			status = add_pending(reader, range, v, &sketch);
 		if (!status && sketch.n > 0)
-			sketches[v] = iforest_sketch_to_bytea(&sketch);
+			sketches[v] = ifp_sketch_to_bytea(&sketch);
 		iforest_sketch_release(&sketch);
 	}
 	return status;
@@ -180,19 +180,19 @@ static enum iforest_status answer_sketches(struct iforest_answer_reader *reader,
 
 /* ---- a bucket ---- */
 
-static void set_time(const struct iforest_answer *answer, bool is_null, int64 time)
+static void set_time(const struct ifp_answer *answer, bool is_null, int64 time)
 {
-	int column = iforest_time_attribute(answer->question) - 1;
+	int column = ifp_time_attribute(answer->question) - 1;
 
 	answer->row->tts_isnull[column] = is_null;
-	answer->row->tts_values[column] = is_null ? (Datum)0 : iforest_time_to_datum(&answer->definition, time);
+	answer->row->tts_values[column] = is_null ? (Datum)0 : ifp_time_to_datum(&answer->definition, time);
 }
 
 /* Adds the fold of a bucket to the group of the row. */
-static enum iforest_status add_bucket(struct iforest_answer_reader *reader, const struct iforest_bucket_range *range,
+static enum iforest_status add_bucket(struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
 				      bool has_time, int64 time)
 {
-	struct iforest_answer *answer = reader->answer;
+	struct ifp_answer *answer = reader->answer;
 	bytea *sketches[IFOREST_MAX_VALUES];
 	enum iforest_status status = IFOREST_OK;
 
@@ -202,7 +202,7 @@ static enum iforest_status add_bucket(struct iforest_answer_reader *reader, cons
 	if (answer_holds(answer, answer->late)) {
 		status = answer_sketches(reader, range, sketches);
 		if (!status)
-			iforest_measures_add(answer->measures, iforest_groups_find(answer->groups), reader->fold, sketches,
+			ifp_agg_states_add(answer->measures, ifp_groups_find(answer->groups), reader->fold, sketches,
 					     has_time, answer->attempt);
 		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
 			if (sketches[v])
@@ -213,17 +213,17 @@ static enum iforest_status add_bucket(struct iforest_answer_reader *reader, cons
 	return status;
 }
 
-static void clear_fold(struct iforest_answer_reader *reader)
+static void clear_fold(struct ifp_answer_reader *reader)
 {
 	iforest_aggregate_clear(reader->fold, reader->read.index.manifest.fields.n_values);
 }
 
 /* ---- a range of a series ---- */
 
-static enum iforest_status earliest(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 high,
+static enum iforest_status earliest(struct ifp_answer_reader *reader, uint64 series, uint32 *pending, int64 high,
 				    int64 *time, bool *found)
 {
-	const struct iforest_pending_rows *rows = &reader->read.pending;
+	const struct ifp_pending_entries *rows = &reader->read.pending;
 	enum iforest_status status = iforest_scan_earliest(&reader->read.scan, time, found);
 	const struct iforest_key *key = *pending < rows->n ? &rows->entries[*pending].key : NULL;
 
@@ -241,30 +241,30 @@ static struct iforest_key key_after(uint64 series, int64 time)
 }
 
 /* Passes the entries up to a time, adding them if they are wanted. */
-static enum iforest_status pass(struct iforest_answer_reader *reader, uint64 series, uint32 *pending, int64 through,
+static enum iforest_status pass(struct ifp_answer_reader *reader, uint64 series, uint32 *pending, int64 through,
 				bool is_wanted)
 {
-	static const struct iforest_wanted nothing = { .values = 0 };
+	static const struct iforest_request nothing = { .values = 0 };
 	struct iforest_key after = key_after(series, through);
-	uint32 end = iforest_pending_rows_find(&reader->read.pending, &after);
+	uint32 end = ifp_pending_entries_find(&reader->read.pending, &after);
 	enum iforest_status status;
 
 	status = iforest_scan_through(&reader->read.scan, through, is_wanted ? &reader->wanted : &nothing, reader->fold);
 	if (!status && is_wanted)
-		iforest_pending_rows_fold(&reader->read.pending, *pending, end, &reader->read.index.manifest.fields,
+		ifp_pending_entries_fold(&reader->read.pending, *pending, end, &reader->read.index.manifest.fields,
 					  reader->fold);
 	*pending = Max(*pending, end);
 	return status;
 }
 
 /* The last time of the series in the range; false if there is none. */
-static enum iforest_status find_last(struct iforest_answer_reader *reader, uint64 series,
-				     const struct iforest_time_range *range, int64 *last, bool *found)
+static enum iforest_status find_last(struct ifp_answer_reader *reader, uint64 series,
+				     const struct ifp_time_range *range, int64 *last, bool *found)
 {
-	struct iforest_time_keys times = iforest_time_keys(&reader->answer->definition);
+	struct ifp_time_keys times = ifp_time_keys(&reader->answer->definition);
 	int64 high = Min(range->high, times.highest_finite);
 	struct iforest_key end = key_after(series, high);
-	uint32 at = iforest_pending_rows_find(&reader->read.pending, &end);
+	uint32 at = ifp_pending_entries_find(&reader->read.pending, &end);
 	enum iforest_status status = iforest_scan_latest(&reader->read.scan, series, high, last, found);
 
 	if (!status && at > 0 && reader->read.pending.entries[at - 1].key.series == series &&
@@ -278,12 +278,12 @@ static enum iforest_status find_last(struct iforest_answer_reader *reader, uint6
 
 /* Raises what a condition raised for a time, or for the series, now that it is known whether there are rows that all others let
  * pass. */
-static void raise_late(const struct iforest_answer_reader *reader, ErrorData *error, bool has_time, int64 time)
+static void raise_late(const struct ifp_answer_reader *reader, ErrorData *error, bool has_time, int64 time)
 {
 	if (!error)
 		error = reader->series_error;
 	if (!error)
-		error = iforest_value_ranges_error(reader->answer->values);
+		error = ifp_value_filter_error(reader->answer->values);
 	if (!error || reader->fold->n_rows == 0)
 		return;
 	set_time(reader->answer, !has_time, time);
@@ -291,13 +291,13 @@ static void raise_late(const struct iforest_answer_reader *reader, ErrorData *er
 		ReThrowError(error);
 }
 
-static enum iforest_status read_range(struct iforest_answer_reader *reader, uint64 series,
-				      const struct iforest_time_range *range)
+static enum iforest_status read_range(struct ifp_answer_reader *reader, uint64 series,
+				      const struct ifp_time_range *range)
 {
-	struct iforest_answer *answer = reader->answer;
+	struct ifp_answer *answer = reader->answer;
 	struct iforest_key from = iforest_key_at(series, range->low);
-	uint32 pending = iforest_pending_rows_find(&reader->read.pending, &from);
-	bool is_one = iforest_buckets_is_one(answer->ranges) && iforest_buckets_is_one(answer->buckets), found = true;
+	uint32 pending = ifp_pending_entries_find(&reader->read.pending, &from);
+	bool is_one = ifp_bucket_finder_has_one(answer->ranges) && ifp_bucket_finder_has_one(answer->buckets), found = true;
 	int64 last = range->high, time, range_end = PG_INT64_MIN;
 	bool in_range = true, has_range = false;
 	ErrorData *error = NULL;
@@ -310,26 +310,26 @@ static enum iforest_status read_range(struct iforest_answer_reader *reader, uint
 		status = find_last(reader, series, range, &last, &found);
 		if (!found)
 			last = range->high;
-		iforest_buckets_start(answer->ranges, last);
-		iforest_buckets_start(answer->buckets, last);
+		ifp_bucket_finder_start(answer->ranges, last);
+		ifp_bucket_finder_start(answer->buckets, last);
 	}
 	if (!status)
 		status = iforest_scan_start(&reader->read.scan, series);
 	while (!status && !(status = earliest(reader, series, &pending, range->high, &time, &found)) && found) {
-		struct iforest_bucket_range bucket = { .from = iforest_key_at(series, time), .pending = pending };
+		struct ifp_bucket_range bucket = { .from = iforest_key_at(series, time), .pending = pending };
 		int64 end;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!has_range || time > range_end) {
 			if (error)
 				FreeErrorData(error);
-			range_end = iforest_buckets_end(answer->ranges, time);
+			range_end = ifp_bucket_finder_end(answer->ranges, time);
 			set_time(answer, false, time);
 			in_range = answer_holds_softly(answer, answer->runs, answer->n_runs, &error);
 			ResetExprContext(answer->econtext);
 			has_range = true;
 		}
-		end = in_range ? Min(iforest_buckets_end(answer->buckets, time), range_end) : range_end;
+		end = in_range ? Min(ifp_bucket_finder_end(answer->buckets, time), range_end) : range_end;
 		end = Min(end, range->high);
 		clear_fold(reader);
 		status = pass(reader, series, &pending, end, in_range);
@@ -342,12 +342,12 @@ static enum iforest_status read_range(struct iforest_answer_reader *reader, uint
 	return status;
 }
 
-static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint64 series)
+static enum iforest_status read_nulls(struct ifp_answer_reader *reader, uint64 series)
 {
-	struct iforest_answer *answer = reader->answer;
-	struct iforest_bucket_range bucket = { .from = iforest_key_nulls(series),
+	struct ifp_answer *answer = reader->answer;
+	struct ifp_bucket_range bucket = { .from = iforest_key_nulls(series),
 					       .to = iforest_key_at(series + 1, PG_INT64_MIN) };
-	struct iforest_wanted timeless = reader->wanted;
+	struct iforest_request timeless = reader->wanted;
 	ErrorData *error;
 	enum iforest_status status;
 
@@ -359,9 +359,9 @@ static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint
 		status = iforest_scan_nulls(&reader->read.scan, &timeless, reader->fold);
 	if (status)
 		return status;
-	bucket.pending = iforest_pending_rows_find(&reader->read.pending, &bucket.from);
-	bucket.pending_end = iforest_pending_rows_find(&reader->read.pending, &bucket.to);
-	iforest_pending_rows_fold(&reader->read.pending, bucket.pending, bucket.pending_end,
+	bucket.pending = ifp_pending_entries_find(&reader->read.pending, &bucket.from);
+	bucket.pending_end = ifp_pending_entries_find(&reader->read.pending, &bucket.to);
+	ifp_pending_entries_fold(&reader->read.pending, bucket.pending, bucket.pending_end,
 				  &reader->read.index.manifest.fields, reader->fold);
 	set_time(answer, true, 0);
 	if (reader->fold->n_rows > 0 && answer_holds_softly(answer, answer->runs, answer->n_runs, &error)) {
@@ -373,9 +373,9 @@ static enum iforest_status read_nulls(struct iforest_answer_reader *reader, uint
 
 /* ---- all series ---- */
 
-static enum iforest_status answer_series(struct iforest_answer_reader *reader, uint32 i)
+static enum iforest_status answer_series(struct ifp_answer_reader *reader, uint32 i)
 {
-	struct iforest_answer *answer = reader->answer;
+	struct ifp_answer *answer = reader->answer;
 	uint32 id = reader->read.keys.series[i];
 	enum iforest_status status = IFOREST_OK;
 
@@ -383,7 +383,7 @@ static enum iforest_status answer_series(struct iforest_answer_reader *reader, u
 		MemoryContext before = MemoryContextSwitchTo(reader->series_context);
 
 		MemoryContextReset(reader->series_context);
-		iforest_reader_by(&reader->read, i, answer->row->tts_values, answer->row->tts_isnull);
+		ifp_snapshot_reader_by(&reader->read, i, answer->row->tts_values, answer->row->tts_isnull);
 		MemoryContextSwitchTo(before);
 	}
 	if (!answer_holds_softly(answer, answer->series, answer->n_series, &reader->series_error))
@@ -396,9 +396,9 @@ static enum iforest_status answer_series(struct iforest_answer_reader *reader, u
 	return status;
 }
 
-static enum iforest_status answer_total(struct iforest_answer_reader *reader)
+static enum iforest_status answer_total(struct ifp_answer_reader *reader)
 {
-	struct iforest_bucket_range all = { .from = iforest_key_at(0, PG_INT64_MIN), .pending_end = reader->read.pending.n,
+	struct ifp_bucket_range all = { .from = iforest_key_at(0, PG_INT64_MIN), .pending_end = reader->read.pending.n,
 					    .to = iforest_key_at((uint64)PG_UINT32_MAX + 1, PG_INT64_MIN) };
 	enum iforest_status status;
 
@@ -406,7 +406,7 @@ static enum iforest_status answer_total(struct iforest_answer_reader *reader)
 	status = iforest_scan_everything(&reader->read.scan, &reader->wanted, reader->fold);
 	if (status)
 		return status;
-	iforest_pending_rows_fold(&reader->read.pending, 0, reader->read.pending.n, &reader->read.index.manifest.fields,
+	ifp_pending_entries_fold(&reader->read.pending, 0, reader->read.pending.n, &reader->read.index.manifest.fields,
 				  reader->fold);
 	raise_late(reader, NULL, false, 0);
 	return add_bucket(reader, &all, false, 0);
@@ -415,14 +415,14 @@ static enum iforest_status answer_total(struct iforest_answer_reader *reader)
 /* ---- reading what the index is ---- */
 
 /* The conditions on the key, evaluated. False: one is NULL, so nothing passes. */
-static bool read_keys(struct iforest_answer_reader *reader)
+static bool read_keys(struct ifp_answer_reader *reader)
 {
-	struct iforest_answer *answer = reader->answer;
+	struct ifp_answer *answer = reader->answer;
 	ScanKey keys = palloc0((answer->n_keys + 1) * sizeof *keys);
 	Relation index = reader->read.index.relation;
 
 	for (int i = 0; i < answer->n_keys; i++) {
-		const struct iforest_key_condition *condition = &answer->keys[i];
+		const struct ifp_key_condition *condition = &answer->keys[i];
 		int flags = condition->is_array ? SK_SEARCHARRAY : 0;
 		bool is_null = false;
 		Datum comparand = (Datum)0;
@@ -440,33 +440,33 @@ static bool read_keys(struct iforest_answer_reader *reader)
 							       condition->function, index->rd_opfamily[condition->column - 1]),
 					       condition->right_type, condition->collation, &answer->operators[i], comparand);
 	}
-	iforest_scan_keys_read(index, &answer->definition, reader->read.index.meta.index_id, keys, answer->n_keys, false,
+	ifp_scan_keys_read(index, &answer->definition, reader->read.index.meta.index_id, keys, answer->n_keys, false,
 			       &reader->read.keys);
 	return true;
 }
 
 /* ---- the index ---- */
 
-static enum iforest_status read_index(struct iforest_answer_reader *reader)
+static enum iforest_status read_index(struct ifp_answer_reader *reader)
 {
-	struct iforest_answer *answer = reader->answer;
+	struct ifp_answer *answer = reader->answer;
 	enum iforest_status status = IFOREST_OK;
 
-	reader->wanted = iforest_measures_wanted(answer->measures);
+	reader->wanted = ifp_agg_states_wanted(answer->measures);
 	reader->wanted.filter = &reader->read.filter;
 	reader->fold = palloc(sizeof *reader->fold);
 	if (answer->is_total)
 		return answer_total(reader);
 	for (uint32 i = 0; i < reader->read.keys.n_series && !status; i++) {
 		status = answer_series(reader, i);
-		iforest_pause("series read");
+		ifp_test_point("series read");
 		ResetExprContext(answer->econtext);
 		CHECK_FOR_INTERRUPTS();
 	}
 	return status;
 }
 
-static void count(struct iforest_answer_reader *reader)
+static void count(struct ifp_answer_reader *reader)
 {
 	struct answer_counts *counts = &reader->answer->counts;
 
@@ -478,42 +478,42 @@ static void count(struct iforest_answer_reader *reader)
 	counts->n_heap_blocks += reader->read.visibility.n_looks;
 }
 
-static bool read_consistently(struct iforest_answer_reader *reader, Relation heap, Relation index)
+static bool read_consistently(struct ifp_answer_reader *reader, Relation heap, Relation index)
 {
-	struct iforest_answer *answer = reader->answer;
+	struct ifp_answer *answer = reader->answer;
 	enum iforest_status status;
 
-	iforest_reader_open(&reader->read, index);
+	ifp_snapshot_reader_open(&reader->read, index);
 	/* series come after the manifest: so all that its runs have are known */
 	if (!read_keys(reader))
 		return true;
 	reader->read.values = answer->values;
-	if (!iforest_reader_read(&reader->read, heap, answer->node->state->es_snapshot))
+	if (!ifp_snapshot_reader_read(&reader->read, heap, answer->node->state->es_snapshot))
 		return false;
 	status = read_index(reader);
 	count(reader);
-	return iforest_reader_finish(&reader->read, status);
+	return ifp_snapshot_reader_finish(&reader->read, status);
 }
 
-static bool answer_index(struct iforest_answer *answer, Relation heap, Relation index, bool locked)
+static bool answer_index(struct ifp_answer *answer, Relation heap, Relation index, bool locked)
 {
-	struct iforest_answer_reader *reader = palloc0(sizeof *reader);
+	struct ifp_answer_reader *reader = palloc0(sizeof *reader);
 	bool done;
 
 	reader->answer = answer;
 	reader->series_context = AllocSetContextCreate(answer->attempt, "iforest series", ALLOCSET_SMALL_SIZES);
 	if (locked)
-		iforest_lock(index, IFOREST_LOCK_MAINTENANCE, ShareLock);
+		ifp_lock(index, IFP_LOCK_MAINTENANCE, ShareLock);
 	done = read_consistently(reader, heap, index);
 	if (locked)
-		iforest_unlock(index, IFOREST_LOCK_MAINTENANCE, ShareLock);
+		ifp_unlock(index, IFP_LOCK_MAINTENANCE, ShareLock);
 	return done;
 }
 
 /* ---- beginning ---- */
 
 /* A row of the index's columns. */
-static TupleTableSlot *make_row(const struct iforest_question *question)
+static TupleTableSlot *make_row(const struct ifp_index_query *question)
 {
 	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(question->columns));
 	TupleTableSlot *row;
@@ -531,7 +531,7 @@ static TupleTableSlot *make_row(const struct iforest_question *question)
 	return row;
 }
 
-static void begin_keys(struct iforest_answer *answer)
+static void begin_keys(struct ifp_answer *answer)
 {
 	int n = list_length(answer->question->keys);
 	ListCell *cell;
@@ -540,9 +540,9 @@ static void begin_keys(struct iforest_answer *answer)
 	answer->comparands = palloc0((n + 1) * sizeof(ExprState *));
 	answer->operators = palloc0((n + 1) * sizeof *answer->operators);
 	foreach(cell, answer->question->keys) {
-		struct iforest_key_condition *key = &answer->keys[answer->n_keys];
+		struct ifp_key_condition *key = &answer->keys[answer->n_keys];
 
-		iforest_key_condition_read(lfirst(cell), key);
+		ifp_key_condition_read(lfirst(cell), key);
 		if (key->comparand) {
 			answer->comparands[answer->n_keys] = ExecInitExpr(key->comparand, NULL);
 			fmgr_info(get_opcode(key->function), &answer->operators[answer->n_keys]);
@@ -551,18 +551,18 @@ static void begin_keys(struct iforest_answer *answer)
 	}
 }
 
-static struct iforest_soft *begin_softly(List *conditions, int *n)
+static struct ifp_safe_expression *begin_softly(List *conditions, int *n)
 {
-	struct iforest_soft *soft = palloc((list_length(conditions) + 1) * sizeof *soft);
+	struct ifp_safe_expression *soft = palloc((list_length(conditions) + 1) * sizeof *soft);
 	ListCell *cell;
 
 	foreach(cell, conditions)
-		soft[(*n)++] = iforest_soft_begin(lfirst(cell));
+		soft[(*n)++] = ifp_safe_eval_prepare(lfirst(cell));
 	return soft;
 }
 
 /* The definition of the indexes is read from the first of them. */
-static void open_tables(struct iforest_answer *answer)
+static void open_tables(struct ifp_answer *answer)
 {
 	ListCell *cell;
 
@@ -572,7 +572,7 @@ static void open_tables(struct iforest_answer *answer)
 		answer->heaps[answer->n_tables] = table_open(linitial_oid(lfirst(cell)), AccessShareLock);
 		answer->indexes[answer->n_tables++] = index_open(lsecond_oid(lfirst(cell)), AccessShareLock);
 	}
-	iforest_definition_read(answer->indexes[0], &answer->definition);
+	ifp_definition_read(answer->indexes[0], &answer->definition);
 }
 
 static bool has_columns(List *expressions)
@@ -580,29 +580,29 @@ static bool has_columns(List *expressions)
 	ListCell *cell;
 
 	foreach(cell, expressions)
-		if (iforest_has_columns(lfirst(cell)))
+		if (ifp_has_columns(lfirst(cell)))
 			return true;
 	return false;
 }
 
 /* May all be folded at once? */
-static bool is_total(const struct iforest_question *question, const struct iforest_measures *measures)
+static bool is_total(const struct ifp_index_query *question, const struct ifp_agg_states *measures)
 {
-	struct iforest_wanted wanted = iforest_measures_wanted(measures);
+	struct iforest_request wanted = ifp_agg_states_wanted(measures);
 	ListCell *cell;
 
 	foreach(cell, question->aggregates)
-		if (has_columns(iforest_aggregate_conditions(lfirst(cell), question)))
+		if (has_columns(ifp_aggregate_conditions(lfirst(cell), question)))
 			return false;
 	return !question->keys && !question->series && !question->runs && !question->late && !has_columns(question->groups) &&
 	       !wanted.times && !wanted.firsts && !wanted.lasts;
 }
 
-static struct iforest_answer *answer_begin(const struct iforest_question *question, PlanState *node)
+static struct ifp_answer *answer_begin(const struct ifp_index_query *question, PlanState *node)
 {
-	struct iforest_answer *answer = palloc0(sizeof *answer);
-	AttrNumber time = iforest_time_attribute(question);
-	struct iforest_run_keys keys;
+	struct ifp_answer *answer = palloc0(sizeof *answer);
+	AttrNumber time = ifp_time_attribute(question);
+	struct ifp_run_keys keys;
 
 	answer->question = question;
 	answer->node = node;
@@ -619,27 +619,27 @@ static struct iforest_answer *answer_begin(const struct iforest_question *questi
 	answer->series = begin_softly(question->series, &answer->n_series);
 	answer->runs = begin_softly(question->runs, &answer->n_runs);
 	answer->late = ExecInitExprList(question->late, NULL);
-	answer->values = iforest_value_ranges_begin(question, &answer->definition, answer->econtext);
-	iforest_question_range_keys(question, &keys);
-	answer->ranges = iforest_buckets_begin(&keys, &answer->definition, time, answer->econtext);
-	iforest_question_bucket_keys(question, &keys);
-	answer->buckets = iforest_buckets_begin(&keys, &answer->definition, time, answer->econtext);
-	answer->measures = iforest_measures_begin(question, &answer->definition, answer->econtext);
+	answer->values = ifp_value_filter_begin(question, &answer->definition, answer->econtext);
+	ifp_index_query_range_keys(question, &keys);
+	answer->ranges = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
+	ifp_index_query_bucket_keys(question, &keys);
+	answer->buckets = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
+	answer->measures = ifp_agg_states_begin(question, &answer->definition, answer->econtext);
 	if (answer->n_tables == 1)
-		iforest_measures_set_table(answer->measures, answer->heaps[0], node->state->es_snapshot);
+		ifp_agg_states_set_table(answer->measures, answer->heaps[0], node->state->es_snapshot);
 	answer->is_total = is_total(question, answer->measures);
-	answer->groups = iforest_groups_begin(question, iforest_measures_bytes(answer->measures), node, answer->econtext);
+	answer->groups = ifp_groups_begin(question, ifp_agg_states_bytes(answer->measures), node, answer->econtext);
 	return answer;
 }
 
-static void answer_rescan(struct iforest_answer *answer)
+static void answer_rescan(struct ifp_answer *answer)
 {
 	answer->is_begun = answer->is_done = false;
-	iforest_buckets_rescan(answer->ranges);
-	iforest_buckets_rescan(answer->buckets);
+	ifp_bucket_finder_rescan(answer->ranges);
+	ifp_bucket_finder_rescan(answer->buckets);
 }
 
-static void answer_end(struct iforest_answer *answer)
+static void answer_end(struct ifp_answer *answer)
 {
 	for (int i = 0; i < answer->n_tables; i++) {
 		index_close(answer->indexes[i], NoLock);
@@ -652,7 +652,7 @@ static void answer_end(struct iforest_answer *answer)
 
 /* ---- attempts ---- */
 
-static bool answer_holds(const struct iforest_answer *answer, List *conditions)
+static bool answer_holds(const struct ifp_answer *answer, List *conditions)
 {
 	ListCell *cell;
 
@@ -666,7 +666,7 @@ static bool answer_holds(const struct iforest_answer *answer, List *conditions)
 	return true;
 }
 
-static bool answer_holds_softly(const struct iforest_answer *answer, const struct iforest_soft *conditions, int n_conditions,
+static bool answer_holds_softly(const struct ifp_answer *answer, const struct ifp_safe_expression *conditions, int n_conditions,
 				 ErrorData **error)
 {
 	*error = NULL;
@@ -674,7 +674,7 @@ static bool answer_holds_softly(const struct iforest_answer *answer, const struc
 		bool is_null;
 		Datum holds;
 
-		if (iforest_soft_evaluate(&conditions[i], answer->econtext, &holds, &is_null, *error ? NULL : error) &&
+		if (ifp_safe_eval(&conditions[i], answer->econtext, &holds, &is_null, *error ? NULL : error) &&
 		    (is_null || !DatumGetBool(holds))) {
 			*error = NULL;
 			return false;
@@ -685,11 +685,11 @@ static bool answer_holds_softly(const struct iforest_answer *answer, const struc
 
 static bool attempt(void *context, bool locked)
 {
-	struct iforest_answer *answer = context;
+	struct ifp_answer *answer = context;
 	bool done = true;
 
 	MemoryContextReset(answer->attempt);
-	iforest_groups_reset(answer->groups, answer->attempt);
+	ifp_groups_reset(answer->groups, answer->attempt);
 	answer->counts = (struct answer_counts){ .n_restarts = answer->counts.n_restarts };
 	for (int i = 0; i < answer->n_tables && done; i++) {
 		/* as a sequential scan would, and before anything is read: whatever comes later conflicts; and as an index scan
@@ -697,19 +697,19 @@ static bool attempt(void *context, bool locked)
 		PredicateLockRelation(answer->heaps[i], answer->node->state->es_snapshot);
 		PredicateLockRelation(answer->indexes[i], answer->node->state->es_snapshot);
 		done = answer_index(answer, answer->heaps[i], answer->indexes[i], locked);
-		iforest_pause("index read");
+		ifp_test_point("index read");
 	}
 	return done;
 }
 
 /* For pg_stat_user_indexes. Nodes are no entries, so idx_tup_read says nothing of this. */
-static void count_scans(const struct iforest_answer *answer)
+static void count_scans(const struct ifp_answer *answer)
 {
 	for (int i = 0; i < answer->n_tables; i++)
 		pgstat_count_index_scan(answer->indexes[i]);
 }
 
-static void answer_question(struct iforest_answer *answer)
+static void answer_question(struct ifp_answer *answer)
 {
 	MemoryContext before = MemoryContextSwitchTo(answer->parameters);
 	Snapshot snapshot = answer->node->state->es_snapshot;
@@ -717,22 +717,22 @@ static void answer_question(struct iforest_answer *answer)
 	if (!IsMVCCSnapshot(snapshot))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("an iforest index answers MVCC snapshots only"));
 	MemoryContextReset(answer->parameters);
-	iforest_measures_rescan(answer->measures, answer->parameters);
+	ifp_agg_states_rescan(answer->measures, answer->parameters);
 	MemoryContextReset(answer->attempt);
 	MemoryContextSwitchTo(answer->attempt);
-	iforest_groups_reset(answer->groups, answer->attempt);
+	ifp_groups_reset(answer->groups, answer->attempt);
 	if (answer_holds(answer, answer->gates)) {
 		count_scans(answer);
-		iforest_attempt(attempt, answer, &answer->counts.n_restarts);
+		ifp_snapshot_retry(attempt, answer, &answer->counts.n_restarts);
 	}
 	answer->is_begun = true;
 	MemoryContextSwitchTo(before);
 }
 
-static bool answer_next(struct iforest_answer *answer, Datum *values, bool *are_null)
+static bool answer_next(struct ifp_answer *answer, Datum *values, bool *are_null)
 {
 	int n_groups = list_length(answer->question->groups);
-	const struct iforest_measure_state *states;
+	const struct ifp_agg_state *states;
 	MemoryContext before;
 
 	if (!answer->is_begun)
@@ -740,29 +740,29 @@ static bool answer_next(struct iforest_answer *answer, Datum *values, bool *are_
 	if (answer->is_done)
 		return false;
 	MemoryContextReset(answer->result);
-	states = iforest_groups_next(answer->groups, values, are_null);
+	states = ifp_groups_next(answer->groups, values, are_null);
 	answer->is_done = !states;
 	if (!states)
 		return false;
 	before = MemoryContextSwitchTo(answer->result);
 	for (int i = 0; i < list_length(answer->question->aggregates); i++)
-		values[n_groups + i] = iforest_measures_result(answer->measures, i, states, &are_null[n_groups + i]);
+		values[n_groups + i] = ifp_agg_states_result(answer->measures, i, states, &are_null[n_groups + i]);
 	MemoryContextSwitchTo(before);
 	return true;
 }
 
-static struct answer_counts answer_counts(const struct iforest_answer *answer)
+static struct answer_counts answer_counts(const struct ifp_answer *answer)
 {
 	struct answer_counts counts = answer->counts;
 
-	counts.buckets = iforest_buckets_counts(answer->buckets);
+	counts.buckets = ifp_bucket_finder_counts(answer->buckets);
 	return counts;
 }
 
 struct aggregate_state {
 	CustomScanState custom;
-	struct iforest_question question;
-	struct iforest_answer *answer;      /* NULL under EXPLAIN without ANALYZE */
+	struct ifp_index_query question;
+	struct ifp_answer *answer;      /* NULL under EXPLAIN without ANALYZE */
 };
 
 static Node *create_state(CustomScan *scan);
@@ -786,7 +786,7 @@ static Node *create_state(CustomScan *scan)
 
 	NodeSetTag(state, T_CustomScanState);
 	state->custom.methods = &exec_methods;
-	iforest_question_read(&state->question, scan->custom_private);
+	ifp_index_query_read(&state->question, scan->custom_private);
 	return (Node *)state;
 }
 
@@ -865,7 +865,7 @@ static Node *with_parameters(Node *node, void *context)
 	return expression_tree_mutator(node, with_parameters, context);
 }
 
-static void explain_conditions(const struct iforest_question *question, const char *label, List *conditions,
+static void explain_conditions(const struct ifp_index_query *question, const char *label, List *conditions,
 			       ExplainState *es)
 {
 	List *context = deparse_context_for(get_rel_name(question->table), question->table);
@@ -873,23 +873,23 @@ static void explain_conditions(const struct iforest_question *question, const ch
 
 	if (conditions == NIL)
 		return;
-	all = with_parameters(iforest_over_columns((Node *)make_ands_explicit(conditions), question->columns), NULL);
+	all = with_parameters(ifp_over_columns((Node *)make_ands_explicit(conditions), question->columns), NULL);
 	ExplainPropertyText(label, deparse_expression(all, context, false, false), es);
 }
 
-static const char *bucket_method(const struct iforest_question *question)
+static const char *bucket_method(const struct ifp_index_query *question)
 {
 	const char *method = "galloping";
-	struct iforest_run_keys keys;
+	struct ifp_run_keys keys;
 	ListCell *cell;
 
-	iforest_question_bucket_keys(question, &keys);
+	ifp_index_query_bucket_keys(question, &keys);
 	if (keys.expressions == NIL)
 		return "none";
 	foreach(cell, keys.breaks)
-		if (iforest_break_kind(lfirst(cell)) == IFOREST_BREAK_MONTHS)
+		if (ifp_break_kind(lfirst(cell)) == IFP_BREAK_MONTHS)
 			return "galloping within months";
-		else if (iforest_break_kind(lfirst(cell)) != IFOREST_BREAK_VALUE)
+		else if (ifp_break_kind(lfirst(cell)) != IFP_BREAK_VALUE)
 			method = "galloping between time zone transitions";
 	return method;
 }
@@ -912,7 +912,7 @@ static void explain_counts(const struct answer_counts *counts, ExplainState *es)
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
-	const struct iforest_question *question = &state->question;
+	const struct ifp_index_query *question = &state->question;
 	List *indexes = NIL;
 	ListCell *cell;
 
@@ -937,7 +937,7 @@ static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 }
 
-void iforest_aggregate_node_register(void)
+void ifp_agg_scan_register(void)
 {
 	RegisterCustomScanMethods(&scan_methods);
 }

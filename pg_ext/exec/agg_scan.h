@@ -5,6 +5,6 @@
 #include "pg_ext/base/engine.h"
 
 /* Registers the node, under the name by which its path finds it; once, when the library is loaded. */
-void iforest_aggregate_node_register(void);
+void ifp_agg_scan_register(void);
 
 #endif

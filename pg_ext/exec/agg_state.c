@@ -21,14 +21,14 @@
 #include "pg_ext/types/values.h"
 
 struct measure {
-	enum iforest_measure_kind kind;
+	enum ifp_measure_type kind;
 	List *conditions, *wanted;        /* ExprStates; IntList (aggregates.h) */
 	int value;                        /* of VALUE, ..._ROW and SKETCH */
 	bool has_squares;                 /* of VALUE: its sum of squares is needed */
 	bool has_min, has_max;            /* of VALUE: its extremes are */
 	/* of CONSTANT */
 	ExprState *expression;
-	enum iforest_function function;   /* whose constant it is */
+	enum ifp_agg_function function;   /* whose constant it is */
 	Oid type, collation;
 	int16 type_length;
 	bool type_by_value;
@@ -42,13 +42,13 @@ struct arm {
 	ExprState *state;                 /* of VALUE and TIME: the expression over the column */
 	bool is_plain;                    /* the column as it is, or converted without error */
 	AttrNumber attribute;
-	struct iforest_affine affine;     /* of sums over a value column */
+	struct ifp_affine affine;     /* of sums over a value column */
 	bool has_affine;                  /* false: a factor is NULL, and so is each value */
 	bool is_read;                     /* affine has been read since the last rescan */
 };
 
 struct result {
-	enum iforest_function function;
+	enum ifp_agg_function function;
 	Oid type, argument_type;
 	struct arm *arms;
 	int n_arms;
@@ -56,10 +56,10 @@ struct result {
 	Oid collation;
 };
 
-struct iforest_measures {
+struct ifp_agg_states {
 	MemoryContext parameters;         /* affine lives here */
-	const struct iforest_question *question;
-	const struct iforest_definition *definition;
+	const struct ifp_index_query *question;
+	const struct ifp_definition *definition;
 	ExprContext *econtext;
 	struct measure *measures;
 	List *written;                    /* what each measure stands for, to find it again */
@@ -81,7 +81,7 @@ static Datum numeric_from_squares(const struct iforest_squares *squares, int sca
 
 /* The result of a function that needs squares (aggregates.h), a numeric; sum and squares are numerics. NULL of no numbers, and
  * of one unless that is the population. */
-static Datum iforest_variance(enum iforest_function function, uint64 n, Datum sum, Datum squares, bool *is_null);
+static Datum ifp_variance(enum ifp_agg_function function, uint64 n, Datum sum, Datum squares, bool *is_null);
 
 static Datum multiply(Datum a, Datum b)
 {
@@ -95,12 +95,12 @@ static bool is_greater(Datum a, Datum b)
 
 static Datum numeric_from_squares(const struct iforest_squares *squares, int scale)
 {
-	Datum number = iforest_numeric_from_int128(0, 0), word = iforest_numeric_from_int128((iforest_int128)1 << 64, 0);
+	Datum number = ifp_numeric_from_int128(0, 0), word = ifp_numeric_from_int128((iforest_int128)1 << 64, 0);
 
 	for (int i = 2; i >= 0; i--)
 		number = DirectFunctionCall2(numeric_add, multiply(number, word),
-					     iforest_numeric_from_int128(squares->words[i], 0));
-	return scale > 0 ? multiply(number, iforest_numeric_from_int128(1, 2 * scale)) : number;
+					     ifp_numeric_from_int128(squares->words[i], 0));
+	return scale > 0 ? multiply(number, ifp_numeric_from_int128(1, 2 * scale)) : number;
 }
 
 /* The root rounded to the digits that the number has after the point. What numeric_sqrt() rounded to more of them is cut off,
@@ -109,7 +109,7 @@ static Datum root(Datum number)
 {
 	int32 scale = DatumGetInt32(DirectFunctionCall1(numeric_scale, number));
 	Datum low = DirectFunctionCall2(numeric_trunc, DirectFunctionCall1(numeric_sqrt, number), Int32GetDatum(scale));
-	Datum half = iforest_numeric_from_int128(5, scale + 1);
+	Datum half = ifp_numeric_from_int128(5, scale + 1);
 	Datum middle = DirectFunctionCall2(numeric_add, low, half);
 
 	if (is_greater(number, multiply(middle, middle)))
@@ -117,11 +117,11 @@ static Datum root(Datum number)
 	return DirectFunctionCall2(numeric_trunc, low, Int32GetDatum(scale));
 }
 
-static Datum iforest_variance(enum iforest_function function, uint64 n, Datum sum, Datum squares, bool *is_null)
+static Datum ifp_variance(enum ifp_agg_function function, uint64 n, Datum sum, Datum squares, bool *is_null)
 {
-	bool is_sample = function == IFOREST_FUNCTION_VAR_SAMP || function == IFOREST_FUNCTION_STDDEV_SAMP;
-	bool is_deviation = function == IFOREST_FUNCTION_STDDEV_SAMP || function == IFOREST_FUNCTION_STDDEV_POP;
-	Datum zero = iforest_numeric_from_int128(0, 0), count = iforest_numeric_from_int128((iforest_int128)n, 0);
+	bool is_sample = function == IFP_AGG_VAR_SAMP || function == IFP_AGG_STDDEV_SAMP;
+	bool is_deviation = function == IFP_AGG_STDDEV_SAMP || function == IFP_AGG_STDDEV_POP;
+	Datum zero = ifp_numeric_from_int128(0, 0), count = ifp_numeric_from_int128((iforest_int128)n, 0);
 	Datum spread, divisor, variance;
 
 	*is_null = n == 0 || (is_sample && n == 1);
@@ -130,7 +130,7 @@ static Datum iforest_variance(enum iforest_function function, uint64 n, Datum su
 	spread = DirectFunctionCall2(numeric_sub, multiply(count, squares), multiply(sum, sum));
 	if (!is_greater(spread, zero))
 		return zero;
-	divisor = multiply(count, iforest_numeric_from_int128((iforest_int128)(is_sample ? n - 1 : n), 0));
+	divisor = multiply(count, ifp_numeric_from_int128((iforest_int128)(is_sample ? n - 1 : n), 0));
 	variance = DirectFunctionCall2(numeric_div, spread, divisor);
 	return is_deviation ? root(variance) : variance;
 }
@@ -148,10 +148,10 @@ static void find_better(Aggref *aggregate, FmgrInfo *better)
 	fmgr_info(get_opcode(operator), better);
 }
 
-static int add_measure(struct iforest_measures *measures, Aggref *aggregate, enum iforest_function function,
-		       const struct iforest_arm *arm)
+static int add_measure(struct ifp_agg_states *measures, Aggref *aggregate, enum ifp_agg_function function,
+		       const struct ifp_arm *arm)
 {
-	bool is_constant = arm->kind == IFOREST_MEASURE_CONSTANT;
+	bool is_constant = arm->kind == IFP_MEASURE_CONSTANT;
 	List *written = list_make4(makeInteger(arm->kind), makeInteger(arm->value), arm->conditions, arm->wanted);
 	struct measure *measure = &measures->measures[measures->n_measures];
 	int i = 0;
@@ -173,57 +173,57 @@ static int add_measure(struct iforest_measures *measures, Aggref *aggregate, enu
 		measure->type = exprType(arm->expression);
 		measure->collation = aggregate->inputcollid;
 		get_typlenbyval(measure->type, &measure->type_length, &measure->type_by_value);
-		if (function == IFOREST_FUNCTION_MIN || function == IFOREST_FUNCTION_MAX)
+		if (function == IFP_AGG_MIN || function == IFP_AGG_MAX)
 			find_better(aggregate, &measure->better);
 	}
 	return measures->n_measures++;
 }
 
 /* Of expressions both extremes are needed: what they would raise has to be raised. */
-static void need(struct measure *measure, enum iforest_function function, bool is_plain)
+static void need(struct measure *measure, enum ifp_agg_function function, bool is_plain)
 {
-	measure->has_squares = measure->has_squares || iforest_function_needs_squares(function);
-	measure->has_min = measure->has_min || !is_plain || function == IFOREST_FUNCTION_MIN ||
-			   measure->kind == IFOREST_MEASURE_MIN_ROW;
-	measure->has_max = measure->has_max || !is_plain || function == IFOREST_FUNCTION_MAX ||
-			   measure->kind == IFOREST_MEASURE_MAX_ROW;
+	measure->has_squares = measure->has_squares || ifp_agg_function_needs_squares(function);
+	measure->has_min = measure->has_min || !is_plain || function == IFP_AGG_MIN ||
+			   measure->kind == IFP_MEASURE_MIN_ROW;
+	measure->has_max = measure->has_max || !is_plain || function == IFP_AGG_MAX ||
+			   measure->kind == IFP_MEASURE_MAX_ROW;
 }
 
-static void begin_result(struct iforest_measures *measures, Aggref *aggregate, struct result *result)
+static void begin_result(struct ifp_agg_states *measures, Aggref *aggregate, struct result *result)
 {
-	const struct iforest_question *question = measures->question;
+	const struct ifp_index_query *question = measures->question;
 	List *arms;
 	ListCell *cell;
 
-	(void)iforest_aggregate_read(aggregate, question, &result->function, &arms);
+	(void)ifp_aggregate_read(aggregate, question, &result->function, &arms);
 	result->type = aggregate->aggtype;
 	result->argument_type = aggregate->args == NIL
 					? InvalidOid
 					: exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 	result->collation = aggregate->inputcollid;
 	result->arms = palloc0((list_length(arms) + 1) * sizeof *result->arms);
-	if (result->function == IFOREST_FUNCTION_MIN || result->function == IFOREST_FUNCTION_MAX)
+	if (result->function == IFP_AGG_MIN || result->function == IFP_AGG_MAX)
 		find_better(aggregate, &result->better);
 	foreach(cell, arms) {
-		const struct iforest_arm *from = lfirst(cell);
+		const struct ifp_arm *from = lfirst(cell);
 		struct arm *arm = &result->arms[result->n_arms++];
 
 		*arm = (struct arm){ .measure = add_measure(measures, aggregate, result->function, from),
 				     .expression = from->expression,
-				     .attribute = iforest_time_attribute(question) };
+				     .attribute = ifp_time_attribute(question) };
 		arm->is_plain = from->expression && IsA(from->expression, Var);
 		need(&measures->measures[arm->measure], result->function, arm->is_plain);
-		if (from->kind == IFOREST_MEASURE_VALUE)
+		if (from->kind == IFP_MEASURE_VALUE)
 			arm->attribute = (AttrNumber)(question->n_by + 2 + from->value);
-		if (from->kind == IFOREST_MEASURE_VALUE || from->kind == IFOREST_MEASURE_TIME)
+		if (from->kind == IFP_MEASURE_VALUE || from->kind == IFP_MEASURE_TIME)
 			arm->state = ExecInitExpr((Expr *)from->expression, NULL);
 	}
 }
 
-struct iforest_measures *iforest_measures_begin(const struct iforest_question *question,
-						const struct iforest_definition *definition, ExprContext *econtext)
+struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *question,
+						const struct ifp_definition *definition, ExprContext *econtext)
 {
-	struct iforest_measures *measures = palloc0(sizeof *measures);
+	struct ifp_agg_states *measures = palloc0(sizeof *measures);
 	int most = 0;
 	ListCell *cell;
 
@@ -231,10 +231,10 @@ struct iforest_measures *iforest_measures_begin(const struct iforest_question *q
 	measures->definition = definition;
 	measures->econtext = econtext;
 	foreach(cell, question->aggregates) {
-		enum iforest_function function;
+		enum ifp_agg_function function;
 		List *arms;
 
-		(void)iforest_aggregate_read(lfirst(cell), question, &function, &arms);
+		(void)ifp_aggregate_read(lfirst(cell), question, &function, &arms);
 		most += list_length(arms);
 	}
 	measures->measures = palloc0((most + 1) * sizeof *measures->measures);
@@ -244,13 +244,13 @@ struct iforest_measures *iforest_measures_begin(const struct iforest_question *q
 	return measures;
 }
 
-void iforest_measures_set_table(struct iforest_measures *measures, Relation heap, Snapshot snapshot)
+void ifp_agg_states_set_table(struct ifp_agg_states *measures, Relation heap, Snapshot snapshot)
 {
 	measures->heap = heap;
 	measures->snapshot = snapshot;
 }
 
-void iforest_measures_rescan(struct iforest_measures *measures, MemoryContext parameters)
+void ifp_agg_states_rescan(struct ifp_agg_states *measures, MemoryContext parameters)
 {
 	measures->parameters = parameters;
 	for (int i = 0; i < measures->n_results; i++)
@@ -258,7 +258,7 @@ void iforest_measures_rescan(struct iforest_measures *measures, MemoryContext pa
 			measures->results[i].arms[a].is_read = false;
 }
 
-static void want_value(const struct measure *measure, struct iforest_wanted *wanted)
+static void want_value(const struct measure *measure, struct iforest_request *wanted)
 {
 	uint32 bit = 1u << measure->value;
 
@@ -268,34 +268,34 @@ static void want_value(const struct measure *measure, struct iforest_wanted *wan
 	wanted->no_maxs &= measure->has_max ? ~bit : UINT32_MAX;
 }
 
-struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *measures)
+struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *measures)
 {
-	struct iforest_wanted wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
+	struct iforest_request wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 
 	for (int i = 0; i < measures->n_measures; i++) {
 		const struct measure *measure = &measures->measures[i];
 		uint32 bit = 1u << measure->value;
 
 		switch (measure->kind) {
-		case IFOREST_MEASURE_ROWS:
-		case IFOREST_MEASURE_CONSTANT:
-		case IFOREST_MEASURE_SKETCH:
+		case IFP_MEASURE_ROWS:
+		case IFP_MEASURE_CONSTANT:
+		case IFP_MEASURE_SKETCH:
 			break;
-		case IFOREST_MEASURE_VALUE:
+		case IFP_MEASURE_VALUE:
 			want_value(measure, &wanted);
 			break;
-		case IFOREST_MEASURE_TIME:
+		case IFP_MEASURE_TIME:
 			wanted.times = true;
 			break;
-		case IFOREST_MEASURE_MIN_ROW:
-		case IFOREST_MEASURE_MAX_ROW:
+		case IFP_MEASURE_MIN_ROW:
+		case IFP_MEASURE_MAX_ROW:
 			want_value(measure, &wanted);
 			wanted.no_rows &= ~bit;
 			break;
-		case IFOREST_MEASURE_FIRST_ROW:
+		case IFP_MEASURE_FIRST_ROW:
 			wanted.firsts |= bit;
 			break;
-		case IFOREST_MEASURE_LAST_ROW:
+		case IFP_MEASURE_LAST_ROW:
 			wanted.lasts |= bit;
 			break;
 		}
@@ -303,19 +303,19 @@ struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *mea
 	return wanted;
 }
 
-uint32 iforest_measures_sketches(const struct iforest_measures *measures)
+uint32 ifp_agg_states_sketches(const struct ifp_agg_states *measures)
 {
 	uint32 values = 0;
 
 	for (int i = 0; i < measures->n_measures; i++)
-		if (measures->measures[i].kind == IFOREST_MEASURE_SKETCH)
+		if (measures->measures[i].kind == IFP_MEASURE_SKETCH)
 			values |= 1u << measures->measures[i].value;
 	return values;
 }
 
-Size iforest_measures_bytes(const struct iforest_measures *measures)
+Size ifp_agg_states_bytes(const struct ifp_agg_states *measures)
 {
-	return (Size)Max(measures->n_measures, 1) * sizeof(struct iforest_measure_state);
+	return (Size)Max(measures->n_measures, 1) * sizeof(struct ifp_agg_state);
 }
 
 static bool holds(ExprState *condition, ExprContext *econtext)
@@ -337,9 +337,9 @@ static bool is_asked(const struct measure *measure, ExprContext *econtext)
 }
 
 static void add_value(const struct iforest_value_aggregate *fold, uint64 n_rows, bool is_real,
-		      struct iforest_measure_state *state)
+		      struct ifp_agg_state *state)
 {
-	enum iforest_value_kind kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
+	enum iforest_value_type kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 
 	state->has_null = state->has_null || fold->n < n_rows;
 	if (fold->n == 0)
@@ -357,7 +357,7 @@ static void add_value(const struct iforest_value_aggregate *fold, uint64 n_rows,
 	state->n_minus_infinity += fold->n_minus_infinity;
 }
 
-static void add_real(double real, uint64 n, struct iforest_measure_state *state)
+static void add_real(double real, uint64 n, struct ifp_agg_state *state)
 {
 	if (isnan(real))
 		state->n_nan += n;
@@ -367,7 +367,7 @@ static void add_real(double real, uint64 n, struct iforest_measure_state *state)
 		state->real_sum += real * (double)n;
 }
 
-static void keep_datum(const struct measure *measure, Datum datum, struct iforest_measure_state *state,
+static void keep_datum(const struct measure *measure, Datum datum, struct ifp_agg_state *state,
 		       MemoryContext context)
 {
 	MemoryContext before = MemoryContextSwitchTo(context);
@@ -379,7 +379,7 @@ static void keep_datum(const struct measure *measure, Datum datum, struct ifores
 	MemoryContextSwitchTo(before);
 }
 
-static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, struct iforest_measure_state *state,
+static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, struct ifp_agg_state *state,
 		       MemoryContext context)
 {
 	switch (measure->type) {
@@ -406,7 +406,7 @@ static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, str
 	}
 }
 
-static void add_constant(const struct measure *measure, uint64 n, ExprContext *econtext, struct iforest_measure_state *state,
+static void add_constant(const struct measure *measure, uint64 n, ExprContext *econtext, struct ifp_agg_state *state,
 			 MemoryContext context)
 {
 	bool is_null;
@@ -418,35 +418,35 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	state->n += n;
 	before = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	switch (measure->function) {
-	case IFOREST_FUNCTION_COUNT:
-	case IFOREST_FUNCTION_SKETCH:
-	case IFOREST_FUNCTION_MIN_ROW:
-	case IFOREST_FUNCTION_MAX_ROW:
-	case IFOREST_FUNCTION_MIN_TIME:
-	case IFOREST_FUNCTION_MAX_TIME:
-	case IFOREST_FUNCTION_FIRST:
-	case IFOREST_FUNCTION_LAST:
-	case IFOREST_FUNCTION_FIRST_TIME:
-	case IFOREST_FUNCTION_LAST_TIME:
-	case IFOREST_FUNCTION_LAST_ROW:
-	case IFOREST_FUNCTION_VAR_SAMP:
-	case IFOREST_FUNCTION_VAR_POP:
-	case IFOREST_FUNCTION_STDDEV_SAMP:
-	case IFOREST_FUNCTION_STDDEV_POP:
+	case IFP_AGG_COUNT:
+	case IFP_AGG_SKETCH:
+	case IFP_AGG_MIN_ROW:
+	case IFP_AGG_MAX_ROW:
+	case IFP_AGG_MIN_TIME:
+	case IFP_AGG_MAX_TIME:
+	case IFP_AGG_FIRST:
+	case IFP_AGG_LAST:
+	case IFP_AGG_FIRST_TIME:
+	case IFP_AGG_LAST_TIME:
+	case IFP_AGG_LAST_ROW:
+	case IFP_AGG_VAR_SAMP:
+	case IFP_AGG_VAR_POP:
+	case IFP_AGG_STDDEV_SAMP:
+	case IFP_AGG_STDDEV_POP:
 		break;
-	case IFOREST_FUNCTION_SUM:
-	case IFOREST_FUNCTION_AVG:
+	case IFP_AGG_SUM:
+	case IFP_AGG_AVG:
 		add_to_sum(measure, datum, n, state, context);
 		break;
-	case IFOREST_FUNCTION_MIN:
-	case IFOREST_FUNCTION_MAX:
+	case IFP_AGG_MIN:
+	case IFP_AGG_MAX:
 		if (!state->has_datum || DatumGetBool(FunctionCall2Coll((FmgrInfo *)&measure->better, measure->collation, datum,
 									state->datum)))
 			keep_datum(measure, datum, state, context);
 		break;
-	case IFOREST_FUNCTION_AND:
-	case IFOREST_FUNCTION_OR:
-		if (!state->has_datum || DatumGetBool(datum) == (measure->function == IFOREST_FUNCTION_OR))
+	case IFP_AGG_AND:
+	case IFP_AGG_OR:
+		if (!state->has_datum || DatumGetBool(datum) == (measure->function == IFP_AGG_OR))
 			keep_datum(measure, datum, state, context);
 		break;
 	}
@@ -455,13 +455,13 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 
 /* Only rows of several partitions have the same time and ctid: of these the smallest value is the first, and the greatest the
  * last. */
-static void add_end(const struct iforest_row *from, enum iforest_value_kind kind, bool is_last, struct iforest_row *row)
+static void add_end(const struct iforest_extreme *from, enum iforest_value_type kind, bool is_last, struct iforest_extreme *row)
 {
 	int order;
 
 	if (!from->is_set)
 		return;
-	order = row->is_set ? iforest_row_compare(from, row) : 0;
+	order = row->is_set ? iforest_extreme_compare(from, row) : 0;
 	if (row->is_set && order == 0)
 		order = iforest_number_compare(from->value, row->value, kind);
 	if (!row->is_set || (is_last ? order > 0 : order < 0))
@@ -469,27 +469,27 @@ static void add_end(const struct iforest_row *from, enum iforest_value_kind kind
 }
 
 static void add_row(const struct measure *measure, const struct iforest_value_aggregate *fold, bool is_real,
-		    struct iforest_row *row)
+		    struct iforest_extreme *row)
 {
-	enum iforest_value_kind kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
+	enum iforest_value_type kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 
-	if (measure->kind == IFOREST_MEASURE_MIN_ROW)
-		iforest_row_min(row, &fold->min, kind);
-	else if (measure->kind == IFOREST_MEASURE_MAX_ROW)
-		iforest_row_max(row, &fold->max, kind);
-	else if (measure->kind == IFOREST_MEASURE_FIRST_ROW)
+	if (measure->kind == IFP_MEASURE_MIN_ROW)
+		iforest_extreme_min(row, &fold->min, kind);
+	else if (measure->kind == IFP_MEASURE_MAX_ROW)
+		iforest_extreme_max(row, &fold->max, kind);
+	else if (measure->kind == IFP_MEASURE_FIRST_ROW)
 		add_end(&fold->first, kind, false, row);
 	else
 		add_end(&fold->last, kind, true, row);
 }
 
-static void add_sketch(const bytea *sketch, struct iforest_measure_state *state, MemoryContext context)
+static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryContext context)
 {
 	MemoryContext before = MemoryContextSwitchTo(context);
 	bytea *kept = state->has_datum ? (bytea *)DatumGetPointer(state->datum) : NULL;
 
 	if (sketch && kept) {
-		state->datum = PointerGetDatum(iforest_sketch_sum(kept, sketch));
+		state->datum = PointerGetDatum(ifp_sketch_sum(kept, sketch));
 		pfree(kept);
 	} else if (sketch) {
 		state->datum = datumCopy(PointerGetDatum(sketch), false, -1);
@@ -498,26 +498,26 @@ static void add_sketch(const bytea *sketch, struct iforest_measure_state *state,
 	MemoryContextSwitchTo(before);
 }
 
-void iforest_measures_add(const struct iforest_measures *measures, struct iforest_measure_state *states,
+void ifp_agg_states_add(const struct ifp_agg_states *measures, struct ifp_agg_state *states,
 			  const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context)
 {
-	const struct iforest_definition *definition = measures->definition;
+	const struct ifp_definition *definition = measures->definition;
 
 	for (int i = 0; i < measures->n_measures; i++) {
 		const struct measure *measure = &measures->measures[i];
-		struct iforest_measure_state *state = &states[i];
+		struct ifp_agg_state *state = &states[i];
 
 		if (!is_asked(measure, measures->econtext))
 			continue;
 		switch (measure->kind) {
-		case IFOREST_MEASURE_ROWS:
+		case IFP_MEASURE_ROWS:
 			state->n += fold->n_rows;
 			break;
-		case IFOREST_MEASURE_VALUE:
+		case IFP_MEASURE_VALUE:
 			add_value(&fold->values[measure->value], fold->n_rows,
-				  iforest_value_is_real(definition, (unsigned)measure->value), state);
+				  ifp_value_is_real(definition, (unsigned)measure->value), state);
 			break;
-		case IFOREST_MEASURE_TIME:
+		case IFP_MEASURE_TIME:
 			state->has_null = state->has_null || !has_time;
 			if (!has_time)
 				break;
@@ -527,17 +527,17 @@ void iforest_measures_add(const struct iforest_measures *measures, struct ifores
 				state->max.integer = fold->last_time;
 			state->n += fold->n_rows;
 			break;
-		case IFOREST_MEASURE_CONSTANT:
+		case IFP_MEASURE_CONSTANT:
 			add_constant(measure, fold->n_rows, measures->econtext, state, context);
 			break;
-		case IFOREST_MEASURE_MIN_ROW:
-		case IFOREST_MEASURE_MAX_ROW:
-		case IFOREST_MEASURE_FIRST_ROW:
-		case IFOREST_MEASURE_LAST_ROW:
+		case IFP_MEASURE_MIN_ROW:
+		case IFP_MEASURE_MAX_ROW:
+		case IFP_MEASURE_FIRST_ROW:
+		case IFP_MEASURE_LAST_ROW:
 			add_row(measure, &fold->values[measure->value],
-				iforest_value_is_real(definition, (unsigned)measure->value), &state->row);
+				ifp_value_is_real(definition, (unsigned)measure->value), &state->row);
 			break;
-		case IFOREST_MEASURE_SKETCH:
+		case IFP_MEASURE_SKETCH:
 			add_sketch(sketches[measure->value], state, context);
 			break;
 		}
@@ -546,7 +546,7 @@ void iforest_measures_add(const struct iforest_measures *measures, struct ifores
 
 /* ---- an expression at one value of its column ---- */
 
-static Datum evaluate_at(const struct iforest_measures *measures, const struct arm *arm, Datum at, bool *is_null)
+static Datum evaluate_at(const struct ifp_agg_states *measures, const struct arm *arm, Datum at, bool *is_null)
 {
 	TupleTableSlot *row = measures->econtext->ecxt_scantuple;
 
@@ -556,23 +556,23 @@ static Datum evaluate_at(const struct iforest_measures *measures, const struct a
 }
 
 /* Least and greatest of the column in the state, as datums. */
-static void extremes(const struct iforest_measures *measures, const struct arm *arm,
-		     const struct iforest_measure_state *state, Datum *least, Datum *greatest)
+static void extremes(const struct ifp_agg_states *measures, const struct arm *arm,
+		     const struct ifp_agg_state *state, Datum *least, Datum *greatest)
 {
 	const struct measure *measure = &measures->measures[arm->measure];
-	const struct iforest_definition *definition = measures->definition;
+	const struct ifp_definition *definition = measures->definition;
 
-	if (measure->kind == IFOREST_MEASURE_TIME) {
-		*least = iforest_time_to_datum(definition, state->min.integer);
-		*greatest = iforest_time_to_datum(definition, state->max.integer);
+	if (measure->kind == IFP_MEASURE_TIME) {
+		*least = ifp_time_to_datum(definition, state->min.integer);
+		*greatest = ifp_time_to_datum(definition, state->max.integer);
 	} else {
-		*least = iforest_value_to_datum(definition, (unsigned)measure->value, state->min);
-		*greatest = iforest_value_to_datum(definition, (unsigned)measure->value, state->max);
+		*least = ifp_value_to_datum(definition, (unsigned)measure->value, state->min);
+		*greatest = ifp_value_to_datum(definition, (unsigned)measure->value, state->max);
 	}
 }
 
 /* Evaluates an argument where its column is NULL, for what is constant in it may fail. */
-static void try_null(const struct iforest_measures *measures, const struct arm *arm, const struct iforest_measure_state *state)
+static void try_null(const struct ifp_agg_states *measures, const struct arm *arm, const struct ifp_agg_state *state)
 {
 	bool is_null;
 
@@ -584,8 +584,8 @@ static void try_null(const struct iforest_measures *measures, const struct arm *
 
 /* Evaluates an argument at both extremes as well, so that it fails where it would for a row. Returns whether it is NULL
  * there, as a parameter that is NULL makes it. */
-static bool try_argument(const struct iforest_measures *measures, const struct arm *arm,
-			 const struct iforest_measure_state *state)
+static bool try_argument(const struct ifp_agg_states *measures, const struct arm *arm,
+			 const struct ifp_agg_state *state)
 {
 	Datum least, greatest;
 	bool is_null = false;
@@ -616,7 +616,7 @@ static void add_number(Datum number, struct total *total)
 
 /* The finite values' sum with NaN and infinities put back; as an addition of the values would, it does not become infinite in
  * silence. */
-static double real_sum(const struct iforest_measure_state *state)
+static double real_sum(const struct ifp_agg_state *state)
 {
 	double sum = state->real_sum;
 
@@ -629,33 +629,33 @@ static double real_sum(const struct iforest_measure_state *state)
 	return sum;
 }
 
-static bool read_affine(const struct iforest_measures *measures, struct arm *arm)
+static bool read_affine(const struct ifp_agg_states *measures, struct arm *arm)
 {
 	MemoryContext before = MemoryContextSwitchTo(measures->parameters);
 
 	if (!arm->is_read)
-		arm->has_affine = iforest_affine_read(arm->expression, arm->attribute, measures->econtext, &arm->affine);
+		arm->has_affine = ifp_affine_read(arm->expression, arm->attribute, measures->econtext, &arm->affine);
 	arm->is_read = true;
 	MemoryContextSwitchTo(before);
 	return arm->has_affine;
 }
 
 /* Digits after the point of a value column. */
-static int16 value_scale(const struct iforest_measures *measures, int value)
+static int16 value_scale(const struct ifp_agg_states *measures, int value)
 {
-	const struct iforest_definition *definition = measures->definition;
+	const struct ifp_definition *definition = measures->definition;
 
 	return definition->value_types[value] == NUMERICOID ? definition->value_scales[value] : 0;
 }
 
 
 /* a * sum + b * n. */
-static void add_affine(const struct iforest_measures *measures, struct arm *arm,
-		       const struct iforest_measure_state *state, struct total *total)
+static void add_affine(const struct ifp_agg_states *measures, struct arm *arm,
+		       const struct ifp_agg_state *state, struct total *total)
 {
 	const struct measure *measure = &measures->measures[arm->measure];
-	const struct iforest_definition *definition = measures->definition;
-	bool is_real = iforest_value_is_real(definition, (unsigned)measure->value);
+	const struct ifp_definition *definition = measures->definition;
+	bool is_real = ifp_value_is_real(definition, (unsigned)measure->value);
 	int16 scale = value_scale(measures, measure->value);
 	Datum sum = (Datum)0;
 
@@ -664,7 +664,7 @@ static void add_affine(const struct iforest_measures *measures, struct arm *arm,
 		return;
 	total->n += state->n;
 	if (!is_real)
-		sum = iforest_numeric_from_int128(state->sum, scale);
+		sum = ifp_numeric_from_int128(state->sum, scale);
 	if (arm->affine.is_real) {
 		double real = is_real ? real_sum(state) : DatumGetFloat8(DirectFunctionCall1(numeric_float8, sum));
 
@@ -685,7 +685,7 @@ static void add_affine(const struct iforest_measures *measures, struct arm *arm,
 	add_number(sum, total);
 }
 
-static void add_constants(const struct measure *measure, const struct iforest_measure_state *state, struct total *total)
+static void add_constants(const struct measure *measure, const struct ifp_agg_state *state, struct total *total)
 {
 	Datum sum;
 
@@ -696,13 +696,13 @@ static void add_constants(const struct measure *measure, const struct iforest_me
 		total->real += real_sum(state);
 		return;
 	}
-	sum = measure->type == NUMERICOID ? state->datum : iforest_numeric_from_int128(state->sum, 0);
+	sum = measure->type == NUMERICOID ? state->datum : ifp_numeric_from_int128(state->sum, 0);
 	add_number(sum, total);
 }
 
 static Datum sum_result(const struct result *result, const struct total *total)
 {
-	bool is_average = result->function == IFOREST_FUNCTION_AVG;
+	bool is_average = result->function == IFP_AGG_AVG;
 
 	switch (result->type) {
 	case INT8OID:
@@ -720,8 +720,8 @@ static Datum sum_result(const struct result *result, const struct total *total)
 	}
 }
 
-static Datum sum_or_average(const struct iforest_measures *measures, const struct result *result,
-			    const struct iforest_measure_state *states, bool *is_null)
+static Datum sum_or_average(const struct ifp_agg_states *measures, const struct result *result,
+			    const struct ifp_agg_state *states, bool *is_null)
 {
 	struct total total = { .n = 0 };
 
@@ -729,7 +729,7 @@ static Datum sum_or_average(const struct iforest_measures *measures, const struc
 		struct arm *arm = &result->arms[a];
 		const struct measure *measure = &measures->measures[arm->measure];
 
-		if (measure->kind == IFOREST_MEASURE_VALUE)
+		if (measure->kind == IFP_MEASURE_VALUE)
 			add_affine(measures, arm, &states[arm->measure], &total);
 		else
 			add_constants(measure, &states[arm->measure], &total);
@@ -738,25 +738,25 @@ static Datum sum_or_average(const struct iforest_measures *measures, const struc
 	return *is_null ? (Datum)0 : sum_result(result, &total);
 }
 
-static Datum variance(const struct iforest_measures *measures, const struct result *result,
-		      const struct iforest_measure_state *states, bool *is_null)
+static Datum variance(const struct ifp_agg_states *measures, const struct result *result,
+		      const struct ifp_agg_state *states, bool *is_null)
 {
 	Datum sum = NumericGetDatum(int64_to_numeric(0)), squares = sum;
 	uint64 n = 0;
 
 	for (int a = 0; a < result->n_arms; a++) {
 		const struct arm *arm = &result->arms[a];
-		const struct iforest_measure_state *state = &states[arm->measure];
+		const struct ifp_agg_state *state = &states[arm->measure];
 		int16 scale = value_scale(measures, measures->measures[arm->measure].value);
 
 		(void)try_argument(measures, arm, state);
 		if (state->n == 0)
 			continue;
 		n += state->n;
-		sum = DirectFunctionCall2(numeric_add, sum, iforest_numeric_from_int128(state->sum, scale));
+		sum = DirectFunctionCall2(numeric_add, sum, ifp_numeric_from_int128(state->sum, scale));
 		squares = DirectFunctionCall2(numeric_add, squares, numeric_from_squares(&state->squares, scale));
 	}
-	return iforest_variance(result->function, n, sum, squares, is_null);
+	return ifp_variance(result->function, n, sum, squares, is_null);
 }
 
 /* ---- extremes ---- */
@@ -767,8 +767,8 @@ static void offer(const struct result *result, Datum datum, Datum *best, bool *i
 
 	if (*is_null)
 		better = true;
-	else if (result->function == IFOREST_FUNCTION_AND || result->function == IFOREST_FUNCTION_OR)
-		better = DatumGetBool(datum) == (result->function == IFOREST_FUNCTION_OR);
+	else if (result->function == IFP_AGG_AND || result->function == IFP_AGG_OR)
+		better = DatumGetBool(datum) == (result->function == IFP_AGG_OR);
 	else
 		better = DatumGetBool(FunctionCall2Coll((FmgrInfo *)&result->better, result->collation, datum, *best));
 	if (better)
@@ -777,22 +777,22 @@ static void offer(const struct result *result, Datum datum, Datum *best, bool *i
 }
 
 /* What is monotone has its extremes at those of its column, whichever way it goes. */
-static Datum extreme(const struct iforest_measures *measures, const struct result *result,
-		     const struct iforest_measure_state *states, bool *is_null)
+static Datum extreme(const struct ifp_agg_states *measures, const struct result *result,
+		     const struct ifp_agg_state *states, bool *is_null)
 {
 	Datum best = (Datum)0;
 
 	*is_null = true;
 	for (int a = 0; a < result->n_arms; a++) {
 		const struct arm *arm = &result->arms[a];
-		const struct iforest_measure_state *state = &states[arm->measure];
+		const struct ifp_agg_state *state = &states[arm->measure];
 		Datum ends[2];
 		/* of a column as it is, only that end was gathered */
-		int first = arm->is_plain && result->function == IFOREST_FUNCTION_MAX;
+		int first = arm->is_plain && result->function == IFP_AGG_MAX;
 		int last = arm->is_plain ? first : 1;
 		bool none;
 
-		if (measures->measures[arm->measure].kind == IFOREST_MEASURE_CONSTANT) {
+		if (measures->measures[arm->measure].kind == IFP_MEASURE_CONSTANT) {
 			if (state->has_datum)
 				offer(result, state->datum, &best, is_null);
 			continue;
@@ -811,14 +811,14 @@ static Datum extreme(const struct iforest_measures *measures, const struct resul
 	return best;
 }
 
-static Datum count(const struct iforest_measures *measures, const struct result *result,
-		   const struct iforest_measure_state *states)
+static Datum count(const struct ifp_agg_states *measures, const struct result *result,
+		   const struct ifp_agg_state *states)
 {
 	uint64 n = 0;
 
 	for (int a = 0; a < result->n_arms; a++) {
 		const struct arm *arm = &result->arms[a];
-		const struct iforest_measure_state *state = &states[arm->measure];
+		const struct ifp_agg_state *state = &states[arm->measure];
 
 		n += try_argument(measures, arm, state) ? 0 : state->n;
 	}
@@ -827,78 +827,78 @@ static Datum count(const struct iforest_measures *measures, const struct result 
 
 /* ---- rows ---- */
 
-static Datum row_result(const struct iforest_measures *measures, const struct result *result,
-			const struct iforest_measure_state *states, bool *is_null)
+static Datum row_result(const struct ifp_agg_states *measures, const struct result *result,
+			const struct ifp_agg_state *states, bool *is_null)
 {
 	const struct measure *measure = &measures->measures[result->arms[0].measure];
-	const struct iforest_row *row = &states[result->arms[0].measure].row;
+	const struct iforest_extreme *row = &states[result->arms[0].measure].row;
 	ItemPointer tid;
 
 	*is_null = !row->is_set;
 	if (!row->is_set)
 		return (Datum)0;
 	switch (result->function) {
-	case IFOREST_FUNCTION_MIN_ROW:
-	case IFOREST_FUNCTION_MAX_ROW:
-	case IFOREST_FUNCTION_LAST_ROW:
+	case IFP_AGG_MIN_ROW:
+	case IFP_AGG_MAX_ROW:
+	case IFP_AGG_LAST_ROW:
 		tid = palloc(sizeof *tid);
-		iforest_ref_to_tid(row->ref, tid);
-		iforest_visible_ctid(measures->heap, measures->snapshot, tid);
+		ifp_ref_to_tid(row->ref, tid);
+		ifp_heap_visible_ctid(measures->heap, measures->snapshot, tid);
 		return PointerGetDatum(tid);
-	case IFOREST_FUNCTION_MIN_TIME:
-	case IFOREST_FUNCTION_MAX_TIME:
-	case IFOREST_FUNCTION_FIRST_TIME:
-	case IFOREST_FUNCTION_LAST_TIME:
+	case IFP_AGG_MIN_TIME:
+	case IFP_AGG_MAX_TIME:
+	case IFP_AGG_FIRST_TIME:
+	case IFP_AGG_LAST_TIME:
 		*is_null = row->time_is_null;
-		return row->time_is_null ? (Datum)0 : iforest_time_to_datum(measures->definition, row->time);
+		return row->time_is_null ? (Datum)0 : ifp_time_to_datum(measures->definition, row->time);
 	default:
-		return iforest_value_to_datum(measures->definition, (unsigned)measure->value, row->value);
+		return ifp_value_to_datum(measures->definition, (unsigned)measure->value, row->value);
 	}
 }
 
 /* Of several arms, which have no row in common, the sum. */
-static Datum sketch_result(const struct result *result, const struct iforest_measure_state *states, bool *is_null)
+static Datum sketch_result(const struct result *result, const struct ifp_agg_state *states, bool *is_null)
 {
 	bytea *sum = NULL;
 
 	for (int a = 0; a < result->n_arms; a++) {
-		const struct iforest_measure_state *state = &states[result->arms[a].measure];
+		const struct ifp_agg_state *state = &states[result->arms[a].measure];
 		bytea *sketch = state->has_datum ? (bytea *)DatumGetPointer(state->datum) : NULL;
 
-		sum = sum && sketch ? iforest_sketch_sum(sum, sketch) : sketch ? sketch : sum;
+		sum = sum && sketch ? ifp_sketch_sum(sum, sketch) : sketch ? sketch : sum;
 	}
 	*is_null = !sum;
 	return PointerGetDatum(sum);
 }
 
-Datum iforest_measures_result(const struct iforest_measures *measures, int i, const struct iforest_measure_state *states,
+Datum ifp_agg_states_result(const struct ifp_agg_states *measures, int i, const struct ifp_agg_state *states,
 			      bool *is_null)
 {
 	const struct result *result = &measures->results[i];
 
 	switch (result->function) {
-	case IFOREST_FUNCTION_COUNT:
+	case IFP_AGG_COUNT:
 		*is_null = false;
 		return count(measures, result, states);
-	case IFOREST_FUNCTION_SUM:
-	case IFOREST_FUNCTION_AVG:
+	case IFP_AGG_SUM:
+	case IFP_AGG_AVG:
 		return sum_or_average(measures, result, states, is_null);
-	case IFOREST_FUNCTION_VAR_SAMP:
-	case IFOREST_FUNCTION_VAR_POP:
-	case IFOREST_FUNCTION_STDDEV_SAMP:
-	case IFOREST_FUNCTION_STDDEV_POP:
+	case IFP_AGG_VAR_SAMP:
+	case IFP_AGG_VAR_POP:
+	case IFP_AGG_STDDEV_SAMP:
+	case IFP_AGG_STDDEV_POP:
 		return variance(measures, result, states, is_null);
-	case IFOREST_FUNCTION_MIN_ROW:
-	case IFOREST_FUNCTION_MAX_ROW:
-	case IFOREST_FUNCTION_MIN_TIME:
-	case IFOREST_FUNCTION_MAX_TIME:
-	case IFOREST_FUNCTION_FIRST:
-	case IFOREST_FUNCTION_LAST:
-	case IFOREST_FUNCTION_FIRST_TIME:
-	case IFOREST_FUNCTION_LAST_TIME:
-	case IFOREST_FUNCTION_LAST_ROW:
+	case IFP_AGG_MIN_ROW:
+	case IFP_AGG_MAX_ROW:
+	case IFP_AGG_MIN_TIME:
+	case IFP_AGG_MAX_TIME:
+	case IFP_AGG_FIRST:
+	case IFP_AGG_LAST:
+	case IFP_AGG_FIRST_TIME:
+	case IFP_AGG_LAST_TIME:
+	case IFP_AGG_LAST_ROW:
 		return row_result(measures, result, states, is_null);
-	case IFOREST_FUNCTION_SKETCH:
+	case IFP_AGG_SKETCH:
 		return sketch_result(result, states, is_null);
 	default:
 		return extreme(measures, result, states, is_null);

@@ -7,13 +7,13 @@
 #include "executor/tuptable.h"
 
 /* A measure of one group. Zeros: of no rows. */
-struct iforest_measure_state {
+struct ifp_agg_state {
 	uint64 n;                        /* rows that are not NULL */
 	bool has_null;                   /* of VALUE and TIME: others there are, too */
 	iforest_int128 sum;              /* of integers */
 	union {
 		struct iforest_squares squares;  /* of integers, where they are asked for */
-		struct iforest_row row;          /* of ..._ROW */
+		struct iforest_extreme row;          /* of ..._ROW */
 	};
 	double real_sum;                 /* of reals that are finite; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
@@ -22,36 +22,36 @@ struct iforest_measure_state {
 	bool has_datum;
 };
 
-struct iforest_measures;
+struct ifp_agg_states;
 
 /* Prepares what a question asks for. Expressions are evaluated in econtext over a row of the index's columns, which is
  * econtext's scan tuple; the row's columns that expressions read must be filled in. Lives in the current memory context. */
-struct iforest_measures *iforest_measures_begin(const struct iforest_question *question,
-						const struct iforest_definition *definition, ExprContext *econtext);
+struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *question,
+						const struct ifp_definition *definition, ExprContext *econtext);
 
 /* Where the ctids of rows are looked up, if there is one table only. */
-void iforest_measures_set_table(struct iforest_measures *measures, Relation heap, Snapshot snapshot);
+void ifp_agg_states_set_table(struct ifp_agg_states *measures, Relation heap, Snapshot snapshot);
 
 /* Parameters may have changed: what is made of them is evaluated anew where it is needed, and lives in that context. */
-void iforest_measures_rescan(struct iforest_measures *measures, MemoryContext parameters);
+void ifp_agg_states_rescan(struct ifp_agg_states *measures, MemoryContext parameters);
 
 /* What has to be folded for them. */
-struct iforest_wanted iforest_measures_wanted(const struct iforest_measures *measures);
+struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *measures);
 
 /* The value columns of which sketches are needed: a bit each. */
-uint32 iforest_measures_sketches(const struct iforest_measures *measures);
+uint32 ifp_agg_states_sketches(const struct ifp_agg_states *measures);
 
 /* Bytes of a group's states. */
-Size iforest_measures_bytes(const struct iforest_measures *measures);
+Size ifp_agg_states_bytes(const struct ifp_agg_states *measures);
 
 /* Adds the fold of a bucket, whose by values and time are in the row. sketches: by value column, those that are needed, NULL
  * where there are no values. has_time: its rows' times are not NULL. Data that a state keeps go to the context. */
-void iforest_measures_add(const struct iforest_measures *measures, struct iforest_measure_state *states,
+void ifp_agg_states_add(const struct ifp_agg_states *measures, struct ifp_agg_state *states,
 			  const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context);
 
 /* The result of aggregate i (of the question's list), in the current memory context. The row's time and values are
  * overwritten. */
-Datum iforest_measures_result(const struct iforest_measures *measures, int i, const struct iforest_measure_state *states,
+Datum ifp_agg_states_result(const struct ifp_agg_states *measures, int i, const struct ifp_agg_state *states,
 			      bool *is_null);
 
 #endif

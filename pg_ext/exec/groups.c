@@ -12,7 +12,7 @@ struct group {
 	MinimalTuple keys;
 };
 
-struct iforest_groups {
+struct ifp_groups {
 	PlanState *node;
 	ExprContext *econtext;
 	MemoryContext context;
@@ -32,9 +32,9 @@ struct iforest_groups {
 	void *only;                  /* states of the one group without keys */
 };
 
-static bool has_infinities(const struct iforest_question *question)
+static bool has_infinities(const struct ifp_index_query *question)
 {
-	Oid type = getBaseType(exprType(list_nth(question->columns, iforest_time_attribute(question) - 1)));
+	Oid type = getBaseType(exprType(list_nth(question->columns, ifp_time_attribute(question) - 1)));
 
 	return type != INT2OID && type != INT4OID && type != INT8OID;
 }
@@ -42,9 +42,9 @@ static bool has_infinities(const struct iforest_question *question)
 /* Buckets come series by series, and in each in the order of time. So those of a group come one after the other if each series
  * has its own keys, and what the keys are made of besides is monotone in time, infinite ones too: rows without a time come
  * last. */
-static bool keys_come_together(const struct iforest_question *question)
+static bool keys_come_together(const struct ifp_index_query *question)
 {
-	AttrNumber time = iforest_time_attribute(question);
+	AttrNumber time = ifp_time_attribute(question);
 	bool may_be_infinite = has_infinities(question);
 	List *breaks = NIL;
 	Bitmapset *by = NULL;
@@ -53,24 +53,24 @@ static bool keys_come_together(const struct iforest_question *question)
 	foreach(cell, question->groups) {
 		Node *key = lfirst(cell);
 
-		if (IsA(key, Var) && castNode(Var, key)->varattno != time && iforest_equal_is_identical(key))
+		if (IsA(key, Var) && castNode(Var, key)->varattno != time && ifp_equal_is_identical(key))
 			by = bms_add_member(by, castNode(Var, key)->varattno);
-		else if (iforest_mentions(key, time) &&
-			 (!iforest_is_monotone(key, time, &breaks) || (may_be_infinite && iforest_may_make_nan(key))))
+		else if (ifp_mentions(key, time) &&
+			 (!ifp_is_monotone(key, time, &breaks) || (may_be_infinite && ifp_may_make_nan(key))))
 			return false;
 	}
 	return breaks == NIL && bms_num_members(by) == question->n_by && list_length(question->tables) == 1;
 }
 
-struct iforest_groups *iforest_groups_begin(const struct iforest_question *question, Size state_bytes, PlanState *node,
+struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *question, Size state_bytes, PlanState *node,
 					    ExprContext *econtext)
 {
-	struct iforest_groups *groups = palloc0(sizeof *groups);
+	struct ifp_groups *groups = palloc0(sizeof *groups);
 	Oid *operators;
 	ListCell *cell;
 	int n = list_length(question->groups), i = 0;
 
-	*groups = (struct iforest_groups){ .node = node, .econtext = econtext, .state_bytes = state_bytes, .n_keys = n };
+	*groups = (struct ifp_groups){ .node = node, .econtext = econtext, .state_bytes = state_bytes, .n_keys = n };
 	if (n == 0)
 		return groups;
 	groups->keys = palloc(n * sizeof(ExprState *));
@@ -87,7 +87,7 @@ struct iforest_groups *iforest_groups_begin(const struct iforest_question *quest
 		groups->keys[i] = ExecInitExpr((Expr *)key, NULL);
 		groups->columns[i] = (AttrNumber)(i + 1);
 		groups->collations[i] = exprCollation(key);
-		groups->of_time[i] = iforest_mentions(key, iforest_time_attribute(question));
+		groups->of_time[i] = ifp_mentions(key, ifp_time_attribute(question));
 		operators[i] = list_nth_oid(question->operators, i);
 		TupleDescInitEntry(groups->descriptor, (AttrNumber)(i + 1), NULL, exprType(key), exprTypmod(key), 0);
 		i++;
@@ -103,19 +103,19 @@ struct iforest_groups *iforest_groups_begin(const struct iforest_question *quest
 
 enum { FEWEST_EXPECTED = 256, MOST_EXPECTED = 4096 };
 
-static long expected_groups(const struct iforest_groups *groups)
+static long expected_groups(const struct ifp_groups *groups)
 {
 	return (long)Min(Max(groups->node->plan->plan_rows, FEWEST_EXPECTED), MOST_EXPECTED);
 }
 
-static TupleHashTable make_table(const struct iforest_groups *groups)
+static TupleHashTable make_table(const struct ifp_groups *groups)
 {
-	return iforest_make_group_table(groups->node, groups->descriptor, groups->columns, groups->equal, groups->hash,
+	return ifp_make_group_table(groups->node, groups->descriptor, groups->columns, groups->equal, groups->hash,
 					groups->collations, expected_groups(groups), sizeof(struct group *), groups->context,
 					groups->econtext->ecxt_per_tuple_memory);
 }
 
-void iforest_groups_reset(struct iforest_groups *groups, MemoryContext context)
+void ifp_groups_reset(struct ifp_groups *groups, MemoryContext context)
 {
 	groups->context = context;
 	groups->first = groups->last = NULL;
@@ -133,7 +133,7 @@ void iforest_groups_reset(struct iforest_groups *groups, MemoryContext context)
 
 /* ---- finding ---- */
 
-static struct group *add_group(struct iforest_groups *groups)
+static struct group *add_group(struct ifp_groups *groups)
 {
 	MemoryContext before = MemoryContextSwitchTo(groups->context);
 	struct group *group = palloc0(sizeof *group + groups->state_bytes);
@@ -146,16 +146,16 @@ static struct group *add_group(struct iforest_groups *groups)
 }
 
 /* The place for the group of a slot in the table. */
-static struct group **place_of(struct iforest_groups *groups, TupleTableSlot *slot)
+static struct group **place_of(struct ifp_groups *groups, TupleTableSlot *slot)
 {
 	bool is_new;
 	TupleHashEntry entry = LookupTupleHashEntry(groups->table, slot, &is_new, NULL);
 
-	return iforest_group_bytes(groups->table, entry, is_new, sizeof(struct group *));
+	return ifp_group_bytes(groups->table, entry, is_new, sizeof(struct group *));
 }
 
 /* Is it the group that was found last? Keys of time first, which differ most of the time. */
-static bool is_latest(const struct iforest_groups *groups)
+static bool is_latest(const struct ifp_groups *groups)
 {
 	const TupleTableSlot *probe = groups->probe, *latest = groups->latest;
 
@@ -175,7 +175,7 @@ static bool is_latest(const struct iforest_groups *groups)
 	return true;
 }
 
-void *iforest_groups_find(struct iforest_groups *groups)
+void *ifp_groups_find(struct ifp_groups *groups)
 {
 	struct group *group = groups->last, **place;
 
@@ -198,7 +198,7 @@ void *iforest_groups_find(struct iforest_groups *groups)
 	return group + 1;
 }
 
-void *iforest_groups_next(struct iforest_groups *groups, Datum *keys, bool *are_null)
+void *ifp_groups_next(struct ifp_groups *groups, Datum *keys, bool *are_null)
 {
 	struct group *group = groups->first;
 

@@ -6,19 +6,19 @@
 
 #include "executor/executor.h"
 
-struct iforest_groups;
+struct ifp_groups;
 
 /* Prepares. Keys are evaluated in econtext. Lives in the current memory context. */
-struct iforest_groups *iforest_groups_begin(const struct iforest_question *question, Size state_bytes, PlanState *node,
+struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *question, Size state_bytes, PlanState *node,
 					    ExprContext *econtext);
 
 /* Starts without groups (but with the one of a question without group keys), with memory of the context. */
-void iforest_groups_reset(struct iforest_groups *groups, MemoryContext context);
+void ifp_groups_reset(struct ifp_groups *groups, MemoryContext context);
 
 /* The states of the group that the row in econtext belongs to. */
-void *iforest_groups_find(struct iforest_groups *groups);
+void *ifp_groups_find(struct ifp_groups *groups);
 
 /* Groups one after the other, in no order: the states, or NULL after the last. The keys are written. */
-void *iforest_groups_next(struct iforest_groups *groups, Datum *keys, bool *are_null);
+void *ifp_groups_next(struct ifp_groups *groups, Datum *keys, bool *are_null);
 
 #endif

@@ -11,30 +11,30 @@ enum { PATIENCE = 2, MOST_ATTEMPTS = 1000 };
 
 /* ---- what counts ---- */
 
-static bool has_values(const struct iforest_reader *reader)
+static bool has_values(const struct ifp_snapshot_reader *reader)
 {
-	return reader->values && iforest_value_ranges_exist(reader->values);
+	return reader->values && ifp_value_filter_exist(reader->values);
 }
 
-static enum iforest_verdict of_node(void *context, const uint8_t *node)
+static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
-	struct iforest_reader *reader = context;
-	const struct iforest_fields *fields = &reader->index.manifest.fields;
-	enum iforest_verdict verdict = IFOREST_ALL;
+	struct ifp_snapshot_reader *reader = context;
+	const struct iforest_node_schema *fields = &reader->index.manifest.fields;
+	enum iforest_filter_class verdict = IFOREST_COUNTS_ALL;
 	uint32_t lowest, highest;
 
 	if (has_values(reader))
-		verdict = iforest_value_ranges_of_node(reader->values, node, fields);
-	if (verdict == IFOREST_ALL) {
+		verdict = ifp_value_filter_of_node(reader->values, node, fields);
+	if (verdict == IFOREST_COUNTS_ALL) {
 		iforest_node_blocks(node, fields, &lowest, &highest);
-		if (!iforest_visibility_of_blocks(&reader->visibility, lowest, highest, iforest_node_rows(node)))
-			verdict = IFOREST_MOST;
+		if (!ifp_heap_visibility_of_blocks(&reader->visibility, lowest, highest, iforest_node_rows(node)))
+			verdict = IFOREST_COUNTS_MOST;
 	}
 	return verdict;
 }
 
 /* Neighbours in time are so in the heap, as a rule: then the block's rows need not be asked about one by one. */
-static enum iforest_status is_clean(struct iforest_reader *reader, struct iforest_block_reader *block, bool *clean)
+static enum iforest_status is_clean(struct ifp_snapshot_reader *reader, struct iforest_block_reader *block, bool *clean)
 {
 	enum iforest_status status = IFOREST_OK;
 	int64 low, high;
@@ -45,72 +45,72 @@ static enum iforest_status is_clean(struct iforest_reader *reader, struct ifores
 		is_known = !status && iforest_column_bounds(&block->columns[IFOREST_REFS], block->block.n, &low, &high);
 	}
 	*clean = is_known && low >= 0 &&
-		 iforest_visibility_of_blocks(&reader->visibility, (BlockNumber)(low >> 16),
+		 ifp_heap_visibility_of_blocks(&reader->visibility, (BlockNumber)(low >> 16),
 					      (BlockNumber)Min(high >> 16, MaxBlockNumber), block->block.n);
 	return status;
 }
 
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *block, uint64_t *live)
 {
-	struct iforest_reader *reader = context;
+	struct ifp_snapshot_reader *reader = context;
 	enum iforest_status status = IFOREST_OK;
 	bool clean = false;
 
 	if (has_values(reader))
-		status = iforest_value_ranges_of_entries(reader->values, block, live);
+		status = ifp_value_filter_of_entries(reader->values, block, live);
 	if (!status && *live)
 		status = is_clean(reader, block, &clean);
 	if (status || !*live || clean)
 		return status;
 	status = iforest_block_need(block, IFOREST_REFS);
 	if (!status)
-		*live = iforest_visibility_of_rows(&reader->visibility, block->block.refs, *live);
+		*live = ifp_heap_visibility_of_rows(&reader->visibility, block->block.refs, *live);
 	return status;
 }
 
 /* Of a node of which it is only their visibility that not all entries may count for. */
-static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_MOST_GONE], unsigned *n_refs)
+static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_MAX_EXCLUDED_REFS], unsigned *n_refs)
 {
-	struct iforest_reader *reader = context;
+	struct ifp_snapshot_reader *reader = context;
 	uint32_t lowest, highest;
 
 	iforest_node_blocks(node, &reader->index.manifest.fields, &lowest, &highest);
-	return iforest_visibility_refs_gone(&reader->visibility, lowest, highest, refs, IFOREST_MOST_GONE, n_refs);
+	return ifp_heap_visibility_refs_gone(&reader->visibility, lowest, highest, refs, IFOREST_MAX_EXCLUDED_REFS, n_refs);
 }
 
 /* Is a pending entry of the series and times asked for? */
 static bool is_asked(void *context, const struct iforest_key *key)
 {
-	struct iforest_reader *reader = context;
+	struct ifp_snapshot_reader *reader = context;
 	uint32 id = (uint32)key->series;
 
-	return iforest_scan_keys_hold(&reader->keys, key) &&
-	       bsearch(&id, reader->sorted_series, reader->keys.n_series, sizeof id, iforest_compare_series);
+	return ifp_scan_keys_hold(&reader->keys, key) &&
+	       bsearch(&id, reader->sorted_series, reader->keys.n_series, sizeof id, ifp_compare_series);
 }
 
 static bool counts(void *context, const struct iforest_entry *entry)
 {
-	struct iforest_reader *reader = context;
+	struct ifp_snapshot_reader *reader = context;
 
-	return (!reader->values || iforest_value_ranges_of_entry(reader->values, entry)) &&
-	       iforest_visibility_of_row(&reader->visibility, entry->key.ref);
+	return (!reader->values || ifp_value_filter_of_entry(reader->values, entry)) &&
+	       ifp_heap_visibility_of_row(&reader->visibility, entry->key.ref);
 }
 
 /* ---- reading ---- */
 
-void iforest_reader_open(struct iforest_reader *reader, Relation index)
+void ifp_snapshot_reader_open(struct ifp_snapshot_reader *reader, Relation index)
 {
-	iforest_definition_read(index, &reader->definition);
-	iforest_index_open(&reader->index, index);
-	iforest_index_refresh(&reader->index);
-	iforest_pause("metapage read");
+	ifp_definition_read(index, &reader->definition);
+	ifp_index_open(&reader->index, index);
+	ifp_index_refresh(&reader->index);
+	ifp_test_point("metapage read");
 }
 
 /* Copies the keys of the series. The backend's dictionary of this index may go when functions of the query read other
  * indexes. */
-static void copy_series(struct iforest_reader *reader)
+static void copy_series(struct ifp_snapshot_reader *reader)
 {
-	struct iforest_series_cache *cache = iforest_series_cache_get(reader->index.relation, reader->index.meta.index_id);
+	struct ifp_series_dict *cache = ifp_series_dict_get(reader->index.relation, reader->index.meta.index_id);
 	StringInfoData keys;
 	uint32 *sorted = palloc((reader->keys.n_series + 1) * sizeof *sorted);
 
@@ -118,69 +118,69 @@ static void copy_series(struct iforest_reader *reader)
 	initStringInfo(&keys);
 	for (uint32 i = 0; i < reader->keys.n_series && reader->definition.n_by > 0; i++) {
 		uint32 n_bytes;
-		const uint8 *key = iforest_series_key_of(cache, reader->keys.series[i], &n_bytes);
+		const uint8 *key = ifp_series_dict_key_of(cache, reader->keys.series[i], &n_bytes);
 
 		appendBinaryStringInfo(&keys, (const char *)key, (int)n_bytes);
 		reader->series_ends[i] = (Size)keys.len;
 	}
 	reader->series_keys = (uint8 *)keys.data;
 	memcpy(sorted, reader->keys.series, reader->keys.n_series * sizeof *sorted);
-	qsort(sorted, reader->keys.n_series, sizeof *sorted, iforest_compare_series);
+	qsort(sorted, reader->keys.n_series, sizeof *sorted, ifp_compare_series);
 	reader->sorted_series = sorted;
 }
 
-bool iforest_reader_read(struct iforest_reader *reader, Relation heap, Snapshot snapshot)
+bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap, Snapshot snapshot)
 {
 	copy_series(reader);
-	if (!iforest_pending_rows_read(&reader->index, is_asked, reader, &reader->pending))
+	if (!ifp_pending_entries_read(&reader->index, is_asked, reader, &reader->pending))
 		return false;
-	iforest_pause("pending read");
+	ifp_test_point("pending read");
 	if (reader->values)
-		iforest_value_ranges_find(reader->values, &reader->index.manifest, &reader->pending);
+		ifp_value_filter_find(reader->values, &reader->index.manifest, &reader->pending);
 	/* only now: an entry read before the map is copied had cleared its block's bit */
-	iforest_visibility_begin(&reader->visibility, heap, snapshot, CurrentMemoryContext);
-	iforest_pending_rows_keep(&reader->pending, counts, reader);
-	iforest_pending_rows_sort(&reader->pending);
+	ifp_heap_visibility_begin(&reader->visibility, heap, snapshot, CurrentMemoryContext);
+	ifp_pending_entries_keep(&reader->pending, counts, reader);
+	ifp_pending_entries_sort(&reader->pending);
 	reader->filter = (struct iforest_filter){ .context = reader, .of_node = of_node, .of_entries = of_entries,
 						 .refs_gone = refs_gone };
-	iforest_index_require(&reader->index,
+	ifp_index_require(&reader->index,
 			      iforest_scan_init(&reader->scan, &reader->index.store, &reader->index.manifest));
 	return true;
 }
 
-void iforest_reader_by(const struct iforest_reader *reader, uint32 i, Datum *values, bool *are_null)
+void ifp_snapshot_reader_by(const struct ifp_snapshot_reader *reader, uint32 i, Datum *values, bool *are_null)
 {
 	Size start = i > 0 ? reader->series_ends[i - 1] : 0;
 
-	iforest_by_read(reader->index.relation, &reader->definition, reader->series_keys + start,
+	ifp_by_read(reader->index.relation, &reader->definition, reader->series_keys + start,
 			(uint32)(reader->series_ends[i] - start), values, are_null);
 }
 
 /* Was nothing removed since the metapage was read, and no page given to somebody else? */
-static bool is_unchanged(const struct iforest_reader *reader)
+static bool is_unchanged(const struct ifp_snapshot_reader *reader)
 {
-	struct iforest_meta *now = palloc(sizeof *now);
+	struct ifp_meta *now = palloc(sizeof *now);
 	bool unchanged;
 
-	iforest_meta_read(reader->index.relation, now);
+	ifp_meta_read(reader->index.relation, now);
 	unchanged = !reader->index.met_foreign_page && now->removal_epoch == reader->index.meta.removal_epoch &&
 		    now->index_id == reader->index.meta.index_id;
 	pfree(now);
 	return unchanged;
 }
 
-bool iforest_reader_finish(struct iforest_reader *reader, enum iforest_status status)
+bool ifp_snapshot_reader_finish(struct ifp_snapshot_reader *reader, enum iforest_status status)
 {
-	iforest_pause("runs read");
+	ifp_test_point("runs read");
 	if (status && !reader->index.met_foreign_page)
-		iforest_index_require(&reader->index, status);
-	iforest_meta_test_for_old_snapshot(reader->index.relation, reader->visibility.snapshot);
+		ifp_index_require(&reader->index, status);
+	ifp_meta_test_for_old_snapshot(reader->index.relation, reader->visibility.snapshot);
 	return is_unchanged(reader);
 }
 
 /* ---- attempts ---- */
 
-void iforest_attempt(bool (*attempt)(void *context, bool locked), void *context, uint64 *n_restarts)
+void ifp_snapshot_retry(bool (*attempt)(void *context, bool locked), void *context, uint64 *n_restarts)
 {
 	*n_restarts = 0;
 	while (!attempt(context, *n_restarts >= PATIENCE && !RecoveryInProgress())) {

@@ -1,12 +1,12 @@
 /* reader.h -- an index being read for an answer that is made of its nodes: what it holds, what of it the snapshot sees, and
  * whether that was of one moment.
  *
- *   iforest_attempt(attempt, context)          calls, until it is true:
- *     iforest_reader_open(&reader, index)        copies metapage and manifest
+ *   ifp_snapshot_retry(attempt, context)          calls, until it is true:
+ *     ifp_snapshot_reader_open(&reader, index)        copies metapage and manifest
  *     reader.keys = ...                          which series
- *     iforest_reader_read(&reader, ...)          pending entries; then, and not before, what is visible; the scan
+ *     ifp_snapshot_reader_read(&reader, ...)          pending entries; then, and not before, what is visible; the scan
  *     ... folds reader.scan with reader.filter, and reader.pending ...
- *     iforest_reader_finish(&reader, status)     the removal epoch is what it was, and no page was given to somebody else?
+ *     ifp_snapshot_reader_finish(&reader, status)     the removal epoch is what it was, and no page was given to somebody else?
  *
  * Nodes are used whole only where their heap blocks are clean (visibility.h).
  */
@@ -21,13 +21,13 @@
 
 #include "core/query/scan.h"
 
-struct iforest_reader {
-	struct iforest_index index;
-	struct iforest_definition definition;
-	struct iforest_scan_keys keys;       /* set by the caller after opening */
-	struct iforest_value_ranges *values; /* the same; NULL: no condition on values */
-	struct iforest_visibility visibility;
-	struct iforest_pending_rows pending; /* visible ones of those series and values */
+struct ifp_snapshot_reader {
+	struct ifp_index index;
+	struct ifp_definition definition;
+	struct ifp_scan_keys keys;       /* set by the caller after opening */
+	struct ifp_value_filter *values; /* the same; NULL: no condition on values */
+	struct ifp_heap_visibility visibility;
+	struct ifp_pending_entries pending; /* visible ones of those series and values */
 	struct iforest_scan scan;
 	struct iforest_filter filter;        /* of the entries that are visible, and within the values */
 	const uint32 *sorted_series;         /* ids of keys.series, ascending */
@@ -38,18 +38,18 @@ struct iforest_reader {
 /* Calls it until it returns true; *n_restarts is the number of calls less one. From the third on `locked` is true: then it is
  * to hold the maintenance lock of the indexes that it reads, so that nothing is removed meanwhile; but a standby cannot. Raises
  * an error after 1000. */
-void iforest_attempt(bool (*attempt)(void *context, bool locked), void *context, uint64 *n_restarts);
+void ifp_snapshot_retry(bool (*attempt)(void *context, bool locked), void *context, uint64 *n_restarts);
 
 /* All of a reader lives in the memory context that is current. */
-void iforest_reader_open(struct iforest_reader *reader, Relation index);
+void ifp_snapshot_reader_open(struct ifp_snapshot_reader *reader, Relation index);
 
-/* False: it changed meanwhile, and all has to begin again; as with iforest_reader_finish(). */
-bool iforest_reader_read(struct iforest_reader *reader, Relation heap, Snapshot snapshot);
+/* False: it changed meanwhile, and all has to begin again; as with ifp_snapshot_reader_finish(). */
+bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap, Snapshot snapshot);
 
 /* The by values of series number i of keys.series, in the current memory context. */
-void iforest_reader_by(const struct iforest_reader *reader, uint32 i, Datum *values, bool *are_null);
+void ifp_snapshot_reader_by(const struct ifp_snapshot_reader *reader, uint32 i, Datum *values, bool *are_null);
 
 /* Raises the error of a status, unless that is because pages were given to somebody else. */
-bool iforest_reader_finish(struct iforest_reader *reader, enum iforest_status status);
+bool ifp_snapshot_reader_finish(struct ifp_snapshot_reader *reader, enum iforest_status status);
 
 #endif

@@ -29,20 +29,20 @@
 
 /* What they leave of the values and of the ends of spans. They are all checked again: this says where nothing need be looked
  * for. */
-struct iforest_top_limits {
+struct ifp_top_limits {
 	bool has_nulls, has_values;
-	List *expressions, *kinds; /* of bounds: enum iforest_top_bound_kind */
+	List *expressions, *kinds; /* of bounds: enum ifp_scan_bound_type */
 };
 
 /* Those that choose series and times, as IndexClauses of a plain index scan. */
-static List *top_index_clauses(PlannerInfo *root, IndexOptInfo *index);
+static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index);
 
 /* Those on the value column alone, which is a column of the index and has this base type. */
-static struct iforest_top_limits top_limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type);
+static struct ifp_top_limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type);
 
 /* Adds those on the end of the span, where the index was built with a duration or an end. Returns the last one's time, as an
  * expression, or NULL where there is none. */
-static Node *top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct iforest_top_limits *limits);
+static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifp_top_limits *limits);
 
 /* ---- conditions on series and times ---- */
 
@@ -86,7 +86,7 @@ static List *key_of_array(PlannerInfo *root, RestrictInfo *restriction, IndexOpt
 
 /* The conditions of the table that choose series and times, as IndexClauses. All are checked again by the index scan, or are
  * exact. */
-static List *top_index_clauses(PlannerInfo *root, IndexOptInfo *index)
+static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index)
 {
 	List *clauses = NIL;
 	ListCell *cell;
@@ -116,7 +116,7 @@ static List *top_index_clauses(PlannerInfo *root, IndexOptInfo *index)
 
 /* ---- conditions on the value itself ---- */
 
-static void add_bound(struct iforest_top_limits *limits, Node *expression, enum iforest_top_bound_kind kind)
+static void add_bound(struct ifp_top_limits *limits, Node *expression, enum ifp_scan_bound_type kind)
 {
 	limits->expressions = lappend(limits->expressions, expression);
 	limits->kinds = lappend_int(limits->kinds, (int)kind);
@@ -124,7 +124,7 @@ static void add_bound(struct iforest_top_limits *limits, Node *expression, enum 
 
 /* A comparison in the order of the value's type is false for NULL; one with a constant of the same type is a bound. */
 static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, int column, Oid type,
-			    struct iforest_top_limits *limits)
+			    struct ifp_top_limits *limits)
 {
 	Oid family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 	bool is_left = list_length(clause->args) == 2 && match_index_to_operand(linitial(clause->args), column, index);
@@ -141,14 +141,14 @@ static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *ind
 	if (type == NUMERICOID || getBaseType(exprType(other)) != type || !is_pseudo_constant_for_index(root, other, index))
 		return;
 	if (strategy == BTEqualStrategyNumber || (strategy < BTEqualStrategyNumber) != is_left)
-		add_bound(limits, other, IFOREST_TOP_LOW);
+		add_bound(limits, other, IFP_BOUND_LOW);
 	if (strategy == BTEqualStrategyNumber || (strategy < BTEqualStrategyNumber) == is_left)
-		add_bound(limits, other, IFOREST_TOP_HIGH);
+		add_bound(limits, other, IFP_BOUND_HIGH);
 }
 
-static struct iforest_top_limits top_limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type)
+static struct ifp_top_limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type)
 {
-	struct iforest_top_limits limits = { .has_nulls = true, .has_values = true };
+	struct ifp_top_limits limits = { .has_nulls = true, .has_values = true };
 	ListCell *cell;
 
 	foreach(cell, rel->baserestrictinfo) {
@@ -174,7 +174,7 @@ static bool is_of_time(const IndexOptInfo *index, int column)
 }
 
 /* Is it the end of the span: the time and the duration added up, or the column of ends? */
-static bool is_end(Node *node, IndexOptInfo *index, const struct iforest_fields *fields)
+static bool is_end(Node *node, IndexOptInfo *index, const struct iforest_node_schema *fields)
 {
 	int time = index->nkeycolumns - 1, duration = index->nkeycolumns + fields->duration_value;
 	OpExpr *sum = (OpExpr *)node;
@@ -207,8 +207,8 @@ static Node *as_time(Node *expression, Oid time_type)
 }
 
 /* The time after which, or from which on, the condition says that spans end; NULL if it says nothing of the kind. */
-static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, const struct iforest_fields *fields,
-			enum iforest_top_bound_kind *kind)
+static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, const struct iforest_node_schema *fields,
+			enum ifp_scan_bound_type *kind)
 {
 	int time = index->nkeycolumns - 1;
 	bool is_left = is_end(linitial(clause->args), index, fields);
@@ -218,9 +218,9 @@ static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, 
 	if ((!is_left && !is_end(lsecond(clause->args), index, fields)) || !is_pseudo_constant_for_index(root, other, index))
 		return NULL;
 	if (strategy == (is_left ? BTGreaterStrategyNumber : BTLessStrategyNumber))
-		*kind = IFOREST_TOP_REACHES_BEYOND;
+		*kind = IFP_BOUND_REACHES_BEYOND;
 	else if (strategy == (is_left ? BTGreaterEqualStrategyNumber : BTLessEqualStrategyNumber))
-		*kind = IFOREST_TOP_REACHES;
+		*kind = IFP_BOUND_REACHES;
 	else
 		return NULL;
 	return as_time(other, index->opcintype[time]);
@@ -234,12 +234,12 @@ static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 
 	foreach(cell, index->indrestrictinfo) {
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
-		enum iforest_top_bound_kind kind;
+		enum ifp_scan_bound_type kind;
 
 		for (int v = 0;
 		     IsA(clause, OpExpr) && list_length(clause->args) == 2 && v < index->ncolumns - index->nkeycolumns; v++) {
-			struct iforest_fields of_duration = { .duration_value = (uint8)v, .end_rule = IFOREST_END_DURATION };
-			struct iforest_fields of_end = { .duration_value = (uint8)v, .end_rule = IFOREST_END_COLUMN };
+			struct iforest_node_schema of_duration = { .duration_value = (uint8)v, .end_rule = IFOREST_END_DURATION };
+			struct iforest_node_schema of_end = { .duration_value = (uint8)v, .end_rule = IFOREST_END_COLUMN };
 
 			if (read_reach(root, clause, index, &of_duration, &kind) ||
 			    read_reach(root, clause, index, &of_end, &kind))
@@ -250,16 +250,16 @@ static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 }
 
 /* As the index was built: options may be newer. */
-static struct iforest_fields fields_of(const IndexOptInfo *index)
+static struct iforest_node_schema fields_of(const IndexOptInfo *index)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest fields", ALLOCSET_SMALL_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
 	Relation relation = index_open(index->indexoid, NoLock);
-	struct iforest_index *opened = palloc(sizeof *opened);
-	struct iforest_fields fields;
+	struct ifp_index *opened = palloc(sizeof *opened);
+	struct iforest_node_schema fields;
 
-	iforest_index_open(opened, relation);
-	iforest_index_refresh(opened);
+	ifp_index_open(opened, relation);
+	ifp_index_refresh(opened);
 	fields = opened->manifest.fields;
 	index_close(relation, NoLock);
 	MemoryContextSwitchTo(before);
@@ -275,7 +275,7 @@ static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 	List *conditions = extract_actual_clauses(index->indrestrictinfo, false);
 	NullTest *test = makeNode(NullTest);
 
-	if (IsA(time, Var) && iforest_is_not_null(index->rel, table, ((Var *)time)->varattno))
+	if (IsA(time, Var) && ifp_is_not_null(index->rel, table, ((Var *)time)->varattno))
 		return true;
 	test->arg = time;
 	test->nulltesttype = IS_NOT_NULL;
@@ -283,9 +283,9 @@ static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 	return predicate_implied_by(list_make1(test), list_concat_copy(index->indpred, conditions), false);
 }
 
-static Node *top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct iforest_top_limits *limits)
+static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifp_top_limits *limits)
 {
-	struct iforest_fields fields;
+	struct iforest_node_schema fields;
 	Node *reach = NULL;
 	ListCell *cell;
 
@@ -296,7 +296,7 @@ static Node *top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifores
 		return NULL;
 	foreach(cell, fields.duration_value == IFOREST_NO_VALUE ? NIL : index->indrestrictinfo) {
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
-		enum iforest_top_bound_kind kind;
+		enum ifp_scan_bound_type kind;
 		Node *found = IsA(clause, OpExpr) && list_length(clause->args) == 2 ?
 				      read_reach(root, clause, index, &fields, &kind) :
 				      NULL;
@@ -310,7 +310,7 @@ static Node *top_add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifores
 
 struct top_state {
 	CustomScanState custom;
-	struct iforest_top_order order;
+	struct ifp_scan_order order;
 	List *bounds;              /* ExprStates of those of the order */
 	const char *order_text;
 };
@@ -342,7 +342,7 @@ static Node *create_state(CustomScan *scan)
 
 	NodeSetTag(state, T_CustomScanState);
 	state->custom.methods = &exec_methods;
-	state->order = (struct iforest_top_order){
+	state->order = (struct ifp_scan_order){
 		.is_set = true,
 		.by_value = linitial_int(numbers) >= 0,
 		.value = (uint8)Max(linitial_int(numbers), 0),
@@ -353,7 +353,7 @@ static Node *create_state(CustomScan *scan)
 		.bounds = palloc0((list_length(scan->custom_exprs) + 1) * sizeof *state->order.bounds),
 	};
 	foreach(cell, lsecond(scan->custom_private))
-		state->order.bounds[state->order.n_bounds++].kind = (enum iforest_top_bound_kind)lfirst_int(cell);
+		state->order.bounds[state->order.n_bounds++].kind = (enum ifp_scan_bound_type)lfirst_int(cell);
 	state->order_text = strVal(lthird(scan->custom_private));
 	return (Node *)state;
 }
@@ -375,9 +375,9 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 }
 
 /* The order, with the bounds as they are now. A comparison with NULL holds for no row. */
-static struct iforest_top_order order_now(struct top_state *state)
+static struct ifp_scan_order order_now(struct top_state *state)
 {
-	struct iforest_top_order order = state->order;
+	struct ifp_scan_order order = state->order;
 	ExprContext *econtext = state->custom.ss.ps.ps_ExprContext;
 	ListCell *cell;
 	int n = 0;
@@ -396,8 +396,8 @@ static struct iforest_top_order order_now(struct top_state *state)
 /* The index scan below would begin its scan of the index at its first row; it is begun for it, to be told of the order. */
 static void begin_index_scan(struct top_state *state, IndexScanState *node)
 {
-	node->iss_ScanDesc = iforest_index_beginscan(node);
-	((struct iforest_index_scan *)node->iss_ScanDesc->opaque)->order = order_now(state);
+	node->iss_ScanDesc = ifp_index_beginscan(node);
+	((struct ifp_index_scan *)node->iss_ScanDesc->opaque)->order = order_now(state);
 	if (node->iss_NumRuntimeKeys == 0 || node->iss_RuntimeKeysReady)
 		index_rescan(node->iss_ScanDesc, node->iss_ScanKeys, node->iss_NumScanKeys, node->iss_OrderByKeys,
 			     node->iss_NumOrderByKeys);
@@ -424,7 +424,7 @@ static void rescan(CustomScanState *node)
 	if (node->ss.ps.chgParam)
 		UpdateChangedParamSet(&below->ss.ps, node->ss.ps.chgParam);
 	if (below->iss_ScanDesc)
-		((struct iforest_index_scan *)below->iss_ScanDesc->opaque)->order = order_now((struct top_state *)node);
+		((struct ifp_index_scan *)below->iss_ScanDesc->opaque)->order = order_now((struct top_state *)node);
 	if (!below->ss.ps.chgParam)
 		ExecReScan(&below->ss.ps);
 }
@@ -478,12 +478,12 @@ static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below
 	path->path.startup_cost = below->path.startup_cost + rel->baserestrictcost.startup + random_page_cost;
 	path->path.total_cost = path->path.startup_cost + n_entries * (an_entry + OPERATORS_AN_ENTRY * cpu_operator_cost) +
 				below->path.rows * path->path.pathtarget->cost.per_tuple;
-	iforest_copy_disabled(&path->path, &below->path);
+	ifp_copy_disabled(&path->path, &below->path);
 }
 
 static char *order_text(const char *column, const PathKey *key)
 {
-	bool descends = iforest_descends(key);
+	bool descends = ifp_descends(key);
 
 	return psprintf("%s%s%s", quote_identifier(column), descends ? " DESC" : "",
 			key->pk_nulls_first == descends ? "" : descends ? " NULLS LAST" : " NULLS FIRST");
@@ -511,10 +511,10 @@ static const CustomPathMethods path_methods = { .CustomName = "IForestTopK", .Pl
 
 /* A path over one that is made for it. v: the value column by which, -1 for none; limits->expressions and so on: what its
  * bounds are. */
-static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct iforest_top_limits *limits,
+static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct ifp_top_limits *limits,
 		     Node *reach)
 {
-	IndexPath *below = create_index_path(root, index, top_index_clauses(root, index), NIL, NIL, NIL,
+	IndexPath *below = create_index_path(root, index, index_clauses_of(root, index), NIL, NIL, NIL,
 					     ForwardScanDirection, false, NULL, 1.0, false);
 	const PathKey *key = v >= 0 ? linitial_node(PathKey, root->query_pathkeys) : NULL;
 	CustomPath *path = makeNode(CustomPath);
@@ -533,7 +533,7 @@ static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, in
 	path->custom_paths = list_make1(below);
 	/* the expressions apart: the planner finishes those of a plan */
 	path->custom_private = list_make4(limits->expressions,
-					  list_make5_int(v, key && iforest_descends(key), key && key->pk_nulls_first,
+					  list_make5_int(v, key && ifp_descends(key), key && key->pk_nulls_first,
 							 limits->has_nulls, limits->has_values),
 					  limits->kinds, makeString(text));
 	path->methods = &path_methods;
@@ -554,18 +554,18 @@ static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const Targe
 
 static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
-	struct iforest_top_limits by_time = { .has_values = true };
-	Node *reach = top_add_reach(root, index, &by_time);
+	struct ifp_top_limits by_time = { .has_values = true };
+	Node *reach = add_reach(root, index, &by_time);
 
 	if (reach)
 		add_scan(root, rel, index, -1, &by_time, reach);
 	for (int v = 0; root->query_pathkeys && v < index->ncolumns - index->nkeycolumns; v++) {
 		const TargetEntry *value = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns + v);
-		struct iforest_top_limits limits;
+		struct ifp_top_limits limits;
 
 		if (!is_ordered_by(linitial_node(PathKey, root->query_pathkeys), rel, value))
 			continue;
-		limits = top_limits_of(root, rel, index, index->nkeycolumns + v,
+		limits = limits_of(root, rel, index, index->nkeycolumns + v,
 					       getBaseType(exprType((Node *)value->expr)));
 		limits.expressions = list_concat(limits.expressions, by_time.expressions);
 		limits.kinds = list_concat(limits.kinds, by_time.kinds);
@@ -593,16 +593,16 @@ static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, Ran
 	if (previous_hook)
 		previous_hook(root, rel, number, table);
 	/* what has to be computed here from other tables' columns needs a path that waits for them */
-	if (!iforest_enable || table->rtekind != RTE_RELATION || table->inh || table->tablesample || IS_DUMMY_REL(rel) ||
+	if (!ifp_enable || table->rtekind != RTE_RELATION || table->inh || table->tablesample || IS_DUMMY_REL(rel) ||
 	    !bms_is_empty(rel->lateral_relids) ||
 	    (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) || has_constant_condition(rel))
 		return;
 	foreach(cell, rel->indexlist)
-		if (iforest_is_usable(lfirst(cell)))
+		if (ifp_is_usable(lfirst(cell)))
 			consider_index(root, rel, lfirst(cell));
 }
 
-void iforest_top_register(void)
+void ifp_topk_register(void)
 {
 	RegisterCustomScanMethods(&top_scan_methods);
 	RegisterCustomScanMethods(&reach_scan_methods);

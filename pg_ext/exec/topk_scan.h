@@ -4,7 +4,7 @@
  *   Custom Scan (IForestTopK)          or IForestReach: what is promised, and its price (top_plan.c, top_conditions.c); what
  *   tells
  *     ->  Index Scan using spans_if    the scan below (top_node.c), which is PostgreSQL's own: conditions, rows, rechecks
- *           iforest_get_tuple()        the entries, best first (top_scan.c, core/query/top_k.h)
+ *           ifp_get_tuple()        the entries, best first (top_scan.c, core/query/top_k.h)
  *
  * So all that holds of an index scan holds of this one: what a snapshot sees, row locks, row security, rescans with other
  * parameters. A top is offered wherever the first thing that the query is ordered by is a column INCLUDEd in the index; LIMIT,
@@ -19,6 +19,6 @@
 #include "nodes/extensible.h"
 
 /* Makes the planner offer such scans. Once, when the library is loaded. */
-void iforest_top_register(void);
+void ifp_topk_register(void);
 
 #endif

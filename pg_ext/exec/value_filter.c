@@ -9,18 +9,18 @@
 /* A condition on one column: an expression that is monotone in it, or IS [NOT] NULL. */
 struct condition {
 	unsigned value;
-	struct iforest_soft expression;
+	struct ifp_safe_expression expression;
 	bool is_null_test, wants_null;
 };
 
-/* Values from low to high, in the order of iforest_key_from_double() where they are real; or those that are NULL. */
+/* Values from low to high, in the order of ifp_key_from_double() where they are real; or those that are NULL. */
 struct range {
 	bool is_asked, wants_null, wants_value;
 	int64 low, high;
 };
 
-struct iforest_value_ranges {
-	const struct iforest_definition *definition;
+struct ifp_value_filter {
+	const struct ifp_definition *definition;
 	ExprContext *econtext;
 	AttrNumber first;                 /* attribute of value column 0 */
 	struct condition *conditions;
@@ -29,10 +29,10 @@ struct iforest_value_ranges {
 	ErrorData *error;                 /* of the first condition that cannot be asked; NULL: none */
 };
 
-struct iforest_value_ranges *iforest_value_ranges_begin(const struct iforest_question *question,
-							const struct iforest_definition *definition, ExprContext *econtext)
+struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *question,
+							const struct ifp_definition *definition, ExprContext *econtext)
 {
-	struct iforest_value_ranges *ranges = palloc0(sizeof *ranges);
+	struct ifp_value_filter *ranges = palloc0(sizeof *ranges);
 	ListCell *cell;
 
 	ranges->definition = definition;
@@ -43,31 +43,31 @@ struct iforest_value_ranges *iforest_value_ranges_begin(const struct iforest_que
 		Node *expression = lfirst(cell);
 		struct condition *condition = &ranges->conditions[ranges->n_conditions++];
 
-		while (!iforest_mentions(expression, (AttrNumber)(ranges->first + condition->value)))
+		while (!ifp_mentions(expression, (AttrNumber)(ranges->first + condition->value)))
 			condition->value++;
 		condition->is_null_test = IsA(expression, NullTest);
 		if (condition->is_null_test)
 			condition->wants_null = castNode(NullTest, expression)->nulltesttype == IS_NULL;
 		else
-			condition->expression = iforest_soft_begin((Expr *)expression);
+			condition->expression = ifp_safe_eval_prepare((Expr *)expression);
 	}
 	return ranges;
 }
 
-bool iforest_value_ranges_exist(const struct iforest_value_ranges *ranges)
+bool ifp_value_filter_exist(const struct ifp_value_filter *ranges)
 {
 	return ranges->n_conditions > 0;
 }
 
 /* ---- finding ---- */
 
-static int64 key_of(const struct iforest_value_ranges *ranges, unsigned value, union iforest_number number)
+static int64 key_of(const struct ifp_value_filter *ranges, unsigned value, union iforest_number number)
 {
-	return iforest_value_is_real(ranges->definition, value) ? iforest_key_from_double(number.real) : number.integer;
+	return ifp_value_is_real(ranges->definition, value) ? ifp_key_from_double(number.real) : number.integer;
 }
 
 /* False where the condition cannot be asked. */
-static bool ask_at(struct iforest_value_ranges *ranges, const struct condition *condition, int64 key, bool *holds)
+static bool ask_at(struct ifp_value_filter *ranges, const struct condition *condition, int64 key, bool *holds)
 {
 	TupleTableSlot *row = ranges->econtext->ecxt_scantuple;
 	int column = ranges->first + (int)condition->value - 1;
@@ -76,12 +76,12 @@ static bool ask_at(struct iforest_value_ranges *ranges, const struct condition *
 	bool is_null = true, done;
 	Datum datum = (Datum)0;
 
-	if (iforest_value_is_real(ranges->definition, condition->value))
-		number.real = iforest_double_from_key(key);
-	row->tts_values[column] = iforest_value_to_datum(ranges->definition, condition->value, number);
+	if (ifp_value_is_real(ranges->definition, condition->value))
+		number.real = ifp_double_from_key(key);
+	row->tts_values[column] = ifp_value_to_datum(ranges->definition, condition->value, number);
 	row->tts_isnull[column] = false;
 	MemoryContextSwitchTo(before);
-	done = iforest_soft_evaluate(&condition->expression, ranges->econtext, &datum, &is_null,
+	done = ifp_safe_eval(&condition->expression, ranges->econtext, &datum, &is_null,
 				     ranges->error ? NULL : &ranges->error);
 	*holds = done && !is_null && DatumGetBool(datum);
 	ResetExprContext(ranges->econtext);
@@ -89,7 +89,7 @@ static bool ask_at(struct iforest_value_ranges *ranges, const struct condition *
 }
 
 /* Narrows the range, which is not empty, to where the condition holds; not at all where that cannot be asked. */
-static void narrow(struct iforest_value_ranges *ranges, const struct condition *condition, struct range *range)
+static void narrow(struct ifp_value_filter *ranges, const struct condition *condition, struct range *range)
 {
 	bool at_low, at_high, in_middle;
 	int64 low = range->low, high = range->high;
@@ -117,8 +117,8 @@ static void narrow(struct iforest_value_ranges *ranges, const struct condition *
 }
 
 /* Least and greatest value of a column; false where there is none. */
-static bool find_extremes(const struct iforest_value_ranges *ranges, unsigned value, const struct iforest_manifest *manifest,
-			  const struct iforest_pending_rows *pending, struct range *range)
+static bool find_extremes(const struct ifp_value_filter *ranges, unsigned value, const struct iforest_manifest *manifest,
+			  const struct ifp_pending_entries *pending, struct range *range)
 {
 	bool found = false;
 
@@ -148,8 +148,8 @@ static bool find_extremes(const struct iforest_value_ranges *ranges, unsigned va
 	return found;
 }
 
-void iforest_value_ranges_find(struct iforest_value_ranges *ranges, const struct iforest_manifest *manifest,
-			       const struct iforest_pending_rows *pending)
+void ifp_value_filter_find(struct ifp_value_filter *ranges, const struct iforest_manifest *manifest,
+			       const struct ifp_pending_entries *pending)
 {
 	memset(ranges->ranges, 0, sizeof ranges->ranges);
 	ranges->error = NULL;
@@ -170,7 +170,7 @@ void iforest_value_ranges_find(struct iforest_value_ranges *ranges, const struct
 	}
 }
 
-ErrorData *iforest_value_ranges_error(const struct iforest_value_ranges *ranges)
+ErrorData *ifp_value_filter_error(const struct ifp_value_filter *ranges)
 {
 	return ranges->error;
 }
@@ -182,8 +182,8 @@ static bool holds(const struct range *range, bool is_null, int64 key)
 	return is_null ? range->wants_null : range->wants_value && key >= range->low && key <= range->high;
 }
 
-enum iforest_verdict iforest_value_ranges_of_node(const struct iforest_value_ranges *ranges, const uint8_t *bytes,
-						  const struct iforest_fields *fields)
+enum iforest_filter_class ifp_value_filter_of_node(const struct ifp_value_filter *ranges, const uint8_t *bytes,
+						  const struct iforest_node_schema *fields)
 {
 	struct iforest_node node;
 	bool all = true;
@@ -205,12 +205,12 @@ enum iforest_verdict iforest_value_ranges_of_node(const struct iforest_value_ran
 			all = all && range->wants_value && low >= range->low && high <= range->high;
 		}
 		if (none)
-			return IFOREST_NONE;
+			return IFOREST_COUNTS_NONE;
 	}
-	return all ? IFOREST_ALL : IFOREST_SOME;
+	return all ? IFOREST_COUNTS_ALL : IFOREST_COUNTS_SOME;
 }
 
-enum iforest_status iforest_value_ranges_of_entries(const struct iforest_value_ranges *ranges,
+enum iforest_status ifp_value_filter_of_entries(const struct ifp_value_filter *ranges,
 						    struct iforest_block_reader *reader, uint64_t *live)
 {
 	for (unsigned v = 0; v < reader->leaf->fields->n_values && *live; v++) {
@@ -234,7 +234,7 @@ enum iforest_status iforest_value_ranges_of_entries(const struct iforest_value_r
 	return IFOREST_OK;
 }
 
-bool iforest_value_ranges_of_entry(const struct iforest_value_ranges *ranges, const struct iforest_entry *entry)
+bool ifp_value_filter_of_entry(const struct ifp_value_filter *ranges, const struct iforest_entry *entry)
 {
 	bool all = true;
 

@@ -98,14 +98,14 @@ static enum shape shape_of_node(Node *node)
 	return IsA(node, FuncExpr) ? shape_of(castNode(FuncExpr, node)->funcid) : UNKNOWN;
 }
 
-bool iforest_is_column(Node *expression, AttrNumber attribute)
+bool ifp_is_column(Node *expression, AttrNumber attribute)
 {
 	if (IsA(expression, Var))
 		return castNode(Var, expression)->varattno == attribute;
 	if (IsA(expression, RelabelType))
-		return iforest_keeps_order(castNode(RelabelType, expression)) &&
-		       iforest_is_column((Node *)castNode(RelabelType, expression)->arg, attribute);
-	return shape_of_node(expression) == CAST && iforest_is_column(linitial(arguments_of(expression)), attribute);
+		return ifp_keeps_order(castNode(RelabelType, expression)) &&
+		       ifp_is_column((Node *)castNode(RelabelType, expression)->arg, attribute);
+	return shape_of_node(expression) == CAST && ifp_is_column(linitial(arguments_of(expression)), attribute);
 }
 
 static bool is_real_type(Oid type)
@@ -121,7 +121,7 @@ static bool is_affine(Node *expression, AttrNumber attribute, bool may_add)
 	if (IsA(expression, Var))
 		return castNode(Var, expression)->varattno == attribute;
 	if (IsA(expression, RelabelType))
-		return iforest_keeps_order(castNode(RelabelType, expression)) &&
+		return ifp_keeps_order(castNode(RelabelType, expression)) &&
 		       is_affine((Node *)castNode(RelabelType, expression)->arg, attribute, may_add);
 	shape = shape_of_node(expression);
 	if (shape == UNKNOWN || (!may_add && (shape == SUM || shape == DIFFERENCE)))
@@ -129,15 +129,15 @@ static bool is_affine(Node *expression, AttrNumber attribute, bool may_add)
 	arguments = arguments_of(expression);
 	if (list_length(arguments) == 1)
 		return is_affine(linitial(arguments), attribute, may_add);
-	if (!iforest_has_columns(lsecond(arguments)))
+	if (!ifp_has_columns(lsecond(arguments)))
 		return is_affine(linitial(arguments), attribute, may_add);
-	return shape != QUOTIENT && !iforest_has_columns(linitial(arguments)) &&
+	return shape != QUOTIENT && !ifp_has_columns(linitial(arguments)) &&
 	       is_affine(lsecond(arguments), attribute, may_add);
 }
 
 /* What is subtracted from reals may leave little of them: then of the sum, which was rounded before, more is lost than of
  * sums of what is left. */
-bool iforest_is_affine(Node *expression, AttrNumber attribute)
+bool ifp_is_affine(Node *expression, AttrNumber attribute)
 {
 	return is_affine(expression, attribute, !is_real_type(exprType(expression)));
 }
@@ -150,11 +150,11 @@ static bool is_plain_constant(Node *node, bool is_factor)
 
 	if (!IsA(node, Const) || constant->constisnull)
 		return false;
-	value = iforest_number_from_datum(constant->constvalue, constant->consttype);
+	value = ifp_number_from_datum(constant->constvalue, constant->consttype);
 	return isfinite(value) && (!is_factor || value > 0);
 }
 
-bool iforest_is_ascending(Node *expression, AttrNumber attribute)
+bool ifp_is_ascending(Node *expression, AttrNumber attribute)
 {
 	List *arguments;
 	enum shape shape;
@@ -163,16 +163,16 @@ bool iforest_is_ascending(Node *expression, AttrNumber attribute)
 	if (IsA(expression, Var))
 		return castNode(Var, expression)->varattno == attribute;
 	if (IsA(expression, RelabelType))
-		return iforest_keeps_order(castNode(RelabelType, expression)) &&
-		       iforest_is_ascending((Node *)castNode(RelabelType, expression)->arg, attribute);
+		return ifp_keeps_order(castNode(RelabelType, expression)) &&
+		       ifp_is_ascending((Node *)castNode(RelabelType, expression)->arg, attribute);
 	shape = shape_of_node(expression);
 	if (shape == UNKNOWN || shape == NEGATION)
 		return false;
 	arguments = arguments_of(expression);
 	if (list_length(arguments) == 1)
-		return shape == CAST && iforest_is_ascending(linitial(arguments), attribute);
-	i = iforest_has_columns(linitial(arguments)) ? 0 : 1;
-	return (i == 0 || shape == SUM || shape == PRODUCT) && iforest_is_ascending(list_nth(arguments, i), attribute) &&
+		return shape == CAST && ifp_is_ascending(linitial(arguments), attribute);
+	i = ifp_has_columns(linitial(arguments)) ? 0 : 1;
+	return (i == 0 || shape == SUM || shape == PRODUCT) && ifp_is_ascending(list_nth(arguments, i), attribute) &&
 	       is_plain_constant(list_nth(arguments, 1 - i), shape == PRODUCT || shape == QUOTIENT);
 }
 
@@ -193,7 +193,7 @@ static Datum numeric_from(Datum datum, Oid type)
 }
 
 /* Evaluates a part without columns. False where it is NULL. */
-static bool evaluate(Node *part, ExprContext *econtext, bool is_real, struct iforest_affine *constant)
+static bool evaluate(Node *part, ExprContext *econtext, bool is_real, struct ifp_affine *constant)
 {
 	bool is_null;
 	Datum datum = ExecEvalExpr(ExecInitExpr((Expr *)part, NULL), econtext, &is_null);
@@ -201,7 +201,7 @@ static bool evaluate(Node *part, ExprContext *econtext, bool is_real, struct ifo
 	if (is_null)
 		return false;
 	if (is_real)
-		constant->real_a = iforest_number_from_datum(datum, exprType(part));
+		constant->real_a = ifp_number_from_datum(datum, exprType(part));
 	else
 		constant->a = numeric_from(datum, exprType(part));
 	return true;
@@ -212,7 +212,7 @@ static Datum negative(Datum number)
 	return DirectFunctionCall1(numeric_uminus, number);
 }
 
-static void apply_real(enum shape shape, double constant, struct iforest_affine *result)
+static void apply_real(enum shape shape, double constant, struct ifp_affine *result)
 {
 	int of_constant, of_result;
 	double factor = frexp(constant, &of_constant);
@@ -225,8 +225,8 @@ static void apply_real(enum shape shape, double constant, struct iforest_affine 
 	result->real_exponent += of_result + (shape == PRODUCT ? of_constant : -of_constant);
 }
 
-static void apply(enum shape shape, bool constant_first, const struct iforest_affine *constant,
-		  struct iforest_affine *result)
+static void apply(enum shape shape, bool constant_first, const struct ifp_affine *constant,
+		  struct ifp_affine *result)
 {
 	bool is_negated = shape == NEGATION || (shape == DIFFERENCE && constant_first);
 
@@ -252,9 +252,9 @@ static void apply(enum shape shape, bool constant_first, const struct iforest_af
 						constant->a);
 }
 
-static bool read_factors(Node *node, AttrNumber attribute, ExprContext *econtext, struct iforest_affine *result)
+static bool read_factors(Node *node, AttrNumber attribute, ExprContext *econtext, struct ifp_affine *result)
 {
-	struct iforest_affine constant = { .is_real = result->is_real };
+	struct ifp_affine constant = { .is_real = result->is_real };
 	List *arguments;
 	enum shape shape;
 	bool constant_first;
@@ -269,7 +269,7 @@ static bool read_factors(Node *node, AttrNumber attribute, ExprContext *econtext
 	}
 	shape = shape_of_node(node);
 	arguments = arguments_of(node);
-	constant_first = list_length(arguments) == 2 && !iforest_has_columns(linitial(arguments));
+	constant_first = list_length(arguments) == 2 && !ifp_has_columns(linitial(arguments));
 	if (!read_factors(list_nth(arguments, constant_first), attribute, econtext, result))
 		return false;
 	if (list_length(arguments) == 2 &&
@@ -280,8 +280,8 @@ static bool read_factors(Node *node, AttrNumber attribute, ExprContext *econtext
 	return true;
 }
 
-bool iforest_affine_read(Node *expression, AttrNumber attribute, ExprContext *econtext, struct iforest_affine *result)
+bool ifp_affine_read(Node *expression, AttrNumber attribute, ExprContext *econtext, struct ifp_affine *result)
 {
-	*result = (struct iforest_affine){ .is_real = is_real_type(exprType(expression)) };
+	*result = (struct ifp_affine){ .is_real = is_real_type(exprType(expression)) };
 	return read_factors(expression, attribute, econtext, result);
 }

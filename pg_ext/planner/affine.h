@@ -6,14 +6,14 @@
 #include "nodes/execnodes.h"
 
 /* Is the expression column `attribute`, or a cast of it that changes no value? */
-bool iforest_is_column(Node *expression, AttrNumber attribute);
+bool ifp_is_column(Node *expression, AttrNumber attribute);
 
 /* Is the expression that, exactly, of column `attribute`? Of a real type: within rounding, and without b. */
-bool iforest_is_affine(Node *expression, AttrNumber attribute);
+bool ifp_is_affine(Node *expression, AttrNumber attribute);
 
 /* a and b: numerics; or where the expression is of a real type, real_a * 2^real_exponent: what several factors make of one
  * another may be beyond what a double can hold, and yet not what they make of a value. */
-struct iforest_affine {
+struct ifp_affine {
 	bool is_real;
 	Datum a, b;
 	double real_a;
@@ -21,10 +21,10 @@ struct iforest_affine {
 };
 
 /* Evaluates the parts without columns, in the current memory context. False where one is NULL. */
-bool iforest_affine_read(Node *expression, AttrNumber attribute, ExprContext *econtext, struct iforest_affine *result);
+bool ifp_affine_read(Node *expression, AttrNumber attribute, ExprContext *econtext, struct ifp_affine *result);
 
 /* Is it, besides, ascending by plain steps (casts, and finite constants added or multiplied by), so that NaN and the infinities
  * of a real column stay where they are in the order? */
-bool iforest_is_ascending(Node *expression, AttrNumber attribute);
+bool ifp_is_ascending(Node *expression, AttrNumber attribute);
 
 #endif

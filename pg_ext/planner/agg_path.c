@@ -38,22 +38,22 @@
 #include "pg_ext/storage/meta.h"
 
 /* Rows and cost of answering a question. */
-struct iforest_estimate {
+struct ifp_agg_cost {
 	double n_rows;
 	Cost startup, total;
 	double n_groups_bytes;   /* memory that groups will need */
 	bool is_slower;          /* than a plain plan, whose cost is told too high for lack of statistics */
 };
 
-static void aggregate_estimate(const struct iforest_query *query, const struct iforest_candidate *candidate,
-				const struct iforest_question *question, struct iforest_estimate *estimate);
+static void aggregate_estimate(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+				const struct ifp_index_query *question, struct ifp_agg_cost *estimate);
 
 /* What any answer costs at least. */
 static Cost aggregate_least_cost(void);
 
 /* Into how many buckets and ranges a question cuts the times of a series, for what its answer costs. */
 
-struct iforest_piece_counts {
+struct ifp_piece_counts {
 	double buckets;
 	double groups;   /* of which several buckets may make one */
 	double ranges;   /* in which the conditions on the time hold or not; 0: there are none that have to be asked */
@@ -61,9 +61,9 @@ struct iforest_piece_counts {
 };
 
 /* window: the part of the rows that all conditions on the time leave; tuples: of all tables. */
-static void count_pieces(const struct iforest_query *query, const struct iforest_candidate *candidate,
-			  const struct iforest_question *question, Relation index, double window, double tuples,
-			  struct iforest_piece_counts *pieces);
+static void count_pieces(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+			  const struct ifp_index_query *question, Relation index, double window, double tuples,
+			  struct ifp_piece_counts *pieces);
 
 /* where nothing is known of the times */
 static const double default_pieces = 1000;
@@ -81,7 +81,7 @@ struct asked_times {
 };
 
 /* The times of the histogram. */
-static void find_times(const struct iforest_query *query, Node *time, const struct iforest_definition *definition,
+static void find_times(const struct ifp_query_level *query, Node *time, const struct ifp_definition *definition,
 		       struct asked_times *asked)
 {
 	VariableStatData variable;
@@ -90,11 +90,11 @@ static void find_times(const struct iforest_query *query, Node *time, const stru
 	examine_variable(query->root, time, (int)query->rel->relid, &variable);
 	if (HeapTupleIsValid(variable.statsTuple) &&
 	    get_attstatsslot(&slot, variable.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES)) {
-		struct iforest_time_keys times = iforest_time_keys(definition);
+		struct ifp_time_keys times = ifp_time_keys(definition);
 
 		asked->bounds = palloc((Size)slot.nvalues * sizeof *asked->bounds);
 		for (int i = 0; i < slot.nvalues; i++) {
-			int64 bound = iforest_time_from_datum(definition, slot.values[i]);
+			int64 bound = ifp_time_from_datum(definition, slot.values[i]);
 
 			/* some rows at infinity say nothing of the others */
 			if (bound >= times.lowest_finite && bound <= times.highest_finite)
@@ -112,12 +112,12 @@ static void find_times(const struct iforest_query *query, Node *time, const stru
 }
 
 /* Narrows them to the bounds of the conditions on the key, where these are known while planning. False where they are not. */
-static bool narrow_times(const struct iforest_query *query, const struct iforest_question *question, Relation index,
+static bool narrow_times(const struct ifp_query_level *query, const struct ifp_index_query *question, Relation index,
 			 struct asked_times *times)
 {
-	struct iforest_scan_keys asked;
+	struct ifp_scan_keys asked;
 
-	if (!iforest_known_times(query->root, index, question, &asked) || asked.n_ranges != 1)
+	if (!ifp_selectivity_window_times(query->root, index, question, &asked) || asked.n_ranges != 1)
 		return false;
 	times->low = Max(times->low, asked.ranges[0].low);
 	times->high = Max(Min(times->high, asked.ranges[0].high), times->low);
@@ -125,28 +125,28 @@ static bool narrow_times(const struct iforest_query *query, const struct iforest
 }
 
 /* The conditions on the key that are on the time. */
-static List *time_keys(const struct iforest_question *question)
+static List *time_keys(const struct ifp_index_query *question)
 {
 	List *chosen = NIL;
 	ListCell *cell;
 
 	foreach(cell, question->keys) {
-		struct iforest_key_condition key;
+		struct ifp_key_condition key;
 
-		iforest_key_condition_read(lfirst(cell), &key);
-		if (key.column == iforest_time_attribute(question))
+		ifp_key_condition_read(lfirst(cell), &key);
+		if (key.column == ifp_time_attribute(question))
 			chosen = lappend(chosen, lfirst(cell));
 	}
 	return chosen;
 }
 
-static double share_of_rows(const struct iforest_query *query, const struct iforest_candidate *candidate, List *conditions)
+static double share_of_rows(const struct ifp_query_level *query, const struct ifp_candidate *candidate, List *conditions)
 {
 	List *over_table = NIL;
 	ListCell *cell;
 
 	foreach(cell, conditions)
-		over_table = lappend(over_table, iforest_over_columns(lfirst(cell), candidate->columns));
+		over_table = lappend(over_table, ifp_over_columns(lfirst(cell), candidate->columns));
 	return clauselist_selectivity(query->root, over_table, (int)query->rel->relid, JOIN_INNER, NULL);
 }
 
@@ -173,7 +173,7 @@ static bool has_parameter(Node *node, void *context)
 
 /* Can keys be evaluated while planning? Not with parameters, by functions of others, whose errors are not caught, or where
  * finding a time zone might raise one. */
-static bool are_known(const struct iforest_run_keys *keys)
+static bool are_known(const struct ifp_run_keys *keys)
 {
 	ListCell *cell;
 
@@ -181,12 +181,12 @@ static bool are_known(const struct iforest_run_keys *keys)
 		if (lsecond(lfirst(cell)) && !IsA(lsecond(lfirst(cell)), Const))
 			return false;
 	return !has_parameter((Node *)keys->expressions, NULL) && !has_parameter((Node *)keys->breaks, NULL) &&
-	       !iforest_calls_foreign_functions((Node *)keys->expressions) &&
-	       !iforest_calls_foreign_functions((Node *)keys->breaks);
+	       !ifp_calls_foreign_functions((Node *)keys->expressions) &&
+	       !ifp_calls_foreign_functions((Node *)keys->breaks);
 }
 
 /* Expressions of the time are evaluated over a row that has nothing else. */
-static ExprContext *begin_row(const struct iforest_question *question)
+static ExprContext *begin_row(const struct ifp_index_query *question)
 {
 	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(question->columns));
 	ExprContext *econtext = CreateStandaloneExprContext();
@@ -207,25 +207,25 @@ static void end_row(ExprContext *econtext)
 }
 
 /* Does the condition hold at that time? */
-static bool holds(const struct iforest_soft *condition, const struct iforest_question *question,
-		  const struct iforest_definition *definition, ExprContext *econtext, int64 time)
+static bool holds(const struct ifp_safe_expression *condition, const struct ifp_index_query *question,
+		  const struct ifp_definition *definition, ExprContext *econtext, int64 time)
 {
 	TupleTableSlot *row = econtext->ecxt_scantuple;
-	AttrNumber attribute = iforest_time_attribute(question);
+	AttrNumber attribute = ifp_time_attribute(question);
 	bool is_null;
 	Datum value;
 
-	row->tts_values[attribute - 1] = iforest_time_to_datum(definition, time);
+	row->tts_values[attribute - 1] = ifp_time_to_datum(definition, time);
 	row->tts_isnull[attribute - 1] = false;
-	return iforest_soft_evaluate(condition, econtext, &value, &is_null, NULL) && !is_null && DatumGetBool(value);
+	return ifp_safe_eval(condition, econtext, &value, &is_null, NULL) && !is_null && DatumGetBool(value);
 }
 
 /* Narrows the times to those at which a condition holds that changes once, but where clocks do. */
-static void narrow_by_condition(const struct iforest_question *question, const struct iforest_definition *definition,
+static void narrow_by_condition(const struct ifp_index_query *question, const struct ifp_definition *definition,
 				Node *condition, struct asked_times *times)
 {
 	ExprContext *econtext = begin_row(question);
-	struct iforest_soft soft = iforest_soft_begin((Expr *)condition);
+	struct ifp_safe_expression soft = ifp_safe_eval_prepare((Expr *)condition);
 	bool at_low = holds(&soft, question, definition, econtext, times->low);
 	int64 low = times->low, high = times->high;
 
@@ -247,21 +247,21 @@ static void narrow_by_condition(const struct iforest_question *question, const s
 }
 
 /* Narrows the times by other conditions on them, where that can be done while planning. Returns those. */
-static List *narrow_by_runs(const struct iforest_query *query, const struct iforest_question *question,
-			    const struct iforest_definition *definition, struct asked_times *times)
+static List *narrow_by_runs(const struct ifp_query_level *query, const struct ifp_index_query *question,
+			    const struct ifp_definition *definition, struct asked_times *times)
 {
 	List *used = NIL;
 	ListCell *cell;
 
 	foreach(cell, question->runs) {
 		Node *condition = estimate_expression_value(query->root, lfirst(cell));
-		struct iforest_run_keys keys = { list_make1(condition), NIL };
+		struct ifp_run_keys keys = { list_make1(condition), NIL };
 		bool is_of_time = true;
 
 		for (int i = 1; i <= question->n_by; i++)
-			is_of_time = is_of_time && !iforest_mentions(condition, (AttrNumber)i);
+			is_of_time = is_of_time && !ifp_mentions(condition, (AttrNumber)i);
 		if (!is_of_time ||
-		    !iforest_is_monotone_beside_null(condition, iforest_time_attribute(question), &keys.breaks) ||
+		    !ifp_is_monotone_beside_null(condition, ifp_time_attribute(question), &keys.breaks) ||
 		    !are_known(&keys))
 			continue;
 		narrow_by_condition(question, definition, condition, times);
@@ -271,22 +271,22 @@ static List *narrow_by_runs(const struct iforest_query *query, const struct ifor
 }
 
 /* How wide pieces are, by some in the middle; 0: there is none that ends before the times do. */
-static double piece_width(const struct iforest_question *question, const struct iforest_run_keys *keys,
-			  const struct iforest_definition *definition, const struct asked_times *times)
+static double piece_width(const struct ifp_index_query *question, const struct ifp_run_keys *keys,
+			  const struct ifp_definition *definition, const struct asked_times *times)
 {
 	ExprContext *econtext = begin_row(question);
-	struct iforest_buckets *buckets =
-		iforest_buckets_begin(keys, definition, iforest_time_attribute(question), econtext);
+	struct ifp_bucket_finder *buckets =
+		ifp_bucket_finder_begin(keys, definition, ifp_time_attribute(question), econtext);
 	int64 start, end, last;
 	int n = 0;
 
 	/* the last may end later than the times do */
 	if (pg_sub_s64_overflow(times->high, times->low, &last) || pg_add_s64_overflow(times->high, last, &last))
 		last = PG_INT64_MAX;
-	iforest_buckets_start(buckets, last);
-	start = end = iforest_buckets_end(buckets, middle_of(times));
+	ifp_bucket_finder_start(buckets, last);
+	start = end = ifp_bucket_finder_end(buckets, middle_of(times));
 	while (n < MEASURED_PIECES && end < times->high) {
-		end = iforest_buckets_end(buckets, end + 1);
+		end = ifp_bucket_finder_end(buckets, end + 1);
 		n++;
 	}
 	end_row(econtext);
@@ -315,21 +315,21 @@ static double count_repeated(const struct asked_times *times, double width, doub
 }
 
 /* Do comparisons change again and again, as those of the time of the day? */
-static bool are_repeated(const struct iforest_run_keys *keys)
+static bool are_repeated(const struct ifp_run_keys *keys)
 {
 	ListCell *cell;
 
 	foreach(cell, keys->breaks)
-		if (iforest_break_kind(lfirst(cell)) == IFOREST_BREAK_VALUE)
+		if (ifp_break_kind(lfirst(cell)) == IFP_BREAK_VALUE)
 			return true;
 	return false;
 }
 
 /* Into how many pieces the keys cut the times, of which `part` counts. A comparison cuts them once, wherever that is. */
-static double count(const struct iforest_question *question, const struct iforest_run_keys *keys,
-		    const struct iforest_definition *definition, const struct asked_times *times, double tuples, double part)
+static double count(const struct ifp_index_query *question, const struct ifp_run_keys *keys,
+		    const struct ifp_definition *definition, const struct asked_times *times, double tuples, double part)
 {
-	struct iforest_run_keys repeated = { .breaks = keys->breaks };
+	struct ifp_run_keys repeated = { .breaks = keys->breaks };
 	double n = 1, n_cuts = 0, width;
 	ListCell *cell;
 
@@ -348,27 +348,27 @@ static double count(const struct iforest_question *question, const struct ifores
 	return Max(n, 1) + n_cuts;
 }
 
-static void count_pieces(const struct iforest_query *query, const struct iforest_candidate *candidate,
-			  const struct iforest_question *question, Relation index, double window, double tuples,
-			  struct iforest_piece_counts *pieces)
+static void count_pieces(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+			  const struct ifp_index_query *question, Relation index, double window, double tuples,
+			  struct ifp_piece_counts *pieces)
 {
 	struct asked_times times = { .n_bounds = 0 };
 	List *of_keys = time_keys(question), *used = NIL;
 	double passed = share_of_rows(query, candidate, of_keys), used_part, part;
-	AttrNumber time = iforest_time_attribute(question);
-	struct iforest_definition definition;
-	struct iforest_run_keys keys;
+	AttrNumber time = ifp_time_attribute(question);
+	struct ifp_definition definition;
+	struct ifp_run_keys keys;
 	ListCell *cell;
 
-	iforest_definition_read(index, &definition);
+	ifp_definition_read(index, &definition);
 	find_times(query, list_nth(candidate->columns, question->n_by), &definition, &times);
 	if (times.n_bounds > 0 && narrow_times(query, question, index, &times))
 		used = of_keys;
-	iforest_question_range_keys(question, &keys);
+	ifp_index_query_range_keys(question, &keys);
 	/* those that are asked late are asked of each bucket */
 	foreach(cell, question->late)
-		if (iforest_mentions(lfirst(cell), time))
-			iforest_add_run_keys(lfirst(cell), time, &keys);
+		if (ifp_mentions(lfirst(cell), time))
+			ifp_add_run_keys(lfirst(cell), time, &keys);
 	pieces->ranges = pieces->passed = 0;
 	if (keys.expressions != NIL) {
 		pieces->passed = passed;
@@ -378,7 +378,7 @@ static void count_pieces(const struct iforest_query *query, const struct iforest
 		used = list_concat_copy(used, narrow_by_runs(query, question, &definition, &times));
 	/* times need not be spread evenly, so the rows of a window say nothing of its buckets where its bounds are known */
 	used_part = share_of_rows(query, candidate, used);
-	iforest_question_bucket_keys(question, &keys);
+	ifp_index_query_bucket_keys(question, &keys);
 	part = used_part > 0 ? Min(window / used_part, 1) : 1;
 	pieces->buckets = pieces->groups = Min(count(question, &keys, &definition, &times, tuples, part), tuples);
 	if (keys.breaks != NIL) {
@@ -420,7 +420,7 @@ enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672 };
 /* ---- conditions ---- */
 
 /* Selectivity of the restrictions that the kept expressions need: on times alone, or on anything else. */
-static double selectivity(const struct iforest_query *query, const struct iforest_candidate *candidate, bool of_time)
+static double selectivity(const struct ifp_query_level *query, const struct ifp_candidate *candidate, bool of_time)
 {
 	Node *time = list_nth(candidate->columns, ((IndexOptInfo *)linitial(candidate->indexes))->nkeycolumns - 1);
 	List *chosen = NIL;
@@ -439,7 +439,7 @@ static double selectivity(const struct iforest_query *query, const struct ifores
 /* ---- series ---- */
 
 /* How many values these by columns can have, taken together. */
-static double n_combinations(const struct iforest_query *query, const struct iforest_candidate *candidate,
+static double n_combinations(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
 			     const List *by_columns)
 {
 	double n = 1;
@@ -458,18 +458,18 @@ static double n_combinations(const struct iforest_query *query, const struct ifo
 }
 
 /* The by columns that an expression mentions, or all of them where it is NULL. */
-static List *by_columns_of(const struct iforest_question *question, Node *expression)
+static List *by_columns_of(const struct ifp_index_query *question, Node *expression)
 {
 	List *columns = NIL;
 
 	for (int i = 1; i <= question->n_by; i++)
-		if (!expression || iforest_mentions(expression, (AttrNumber)i))
+		if (!expression || ifp_mentions(expression, (AttrNumber)i))
 			columns = lappend_int(columns, i);
 	return columns;
 }
 
 /* The most series that one of the indexes has in its runs; 0: there are no runs. */
-static double n_known_series(const struct iforest_question *question)
+static double n_known_series(const struct ifp_index_query *question)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
@@ -478,10 +478,10 @@ static double n_known_series(const struct iforest_question *question)
 
 	foreach(cell, question->tables) {
 		Relation relation = index_open(lsecond_oid(lfirst(cell)), NoLock);
-		struct iforest_index *index = palloc(sizeof *index);
+		struct ifp_index *index = palloc(sizeof *index);
 
-		iforest_index_open(index, relation);
-		iforest_index_refresh(index);
+		ifp_index_open(index, relation);
+		ifp_index_refresh(index);
 		for (uint32 r = 0; r < index->manifest.n_runs; r++) {
 			struct iforest_node root;
 
@@ -497,8 +497,8 @@ static double n_known_series(const struct iforest_question *question)
 }
 
 /* Values of several columns may go together: where that matters, the indexes say how many do. */
-static double n_series(const struct iforest_query *query, const struct iforest_candidate *candidate,
-		       const struct iforest_question *question, double n_rows)
+static double n_series(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+		       const struct ifp_index_query *question, double n_rows)
 {
 	double n = n_combinations(query, candidate, by_columns_of(question, NULL)), n_known = 0;
 
@@ -512,9 +512,9 @@ static double n_series(const struct iforest_query *query, const struct iforest_c
 struct terms {
 	double window, others;       /* selectivities */
 	double series, chosen;       /* and the part of the rows that these have */
-	struct iforest_piece_counts pieces;
+	struct ifp_piece_counts pieces;
 	double tuples;               /* of all tables */
-	const struct iforest_definition *definition;
+	const struct ifp_definition *definition;
 	uint32 sketches;             /* value columns of which sketches are needed: a bit each */
 };
 
@@ -536,7 +536,7 @@ static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembere
 		unclean = (double)most / rel->pages;
 	}
 	if (unclean > 0)
-		*remembered = Min(iforest_lasting_pages(table, most) / (rel->pages * unclean), 1);
+		*remembered = Min(ifp_heap_visibility_cached_pages(table, most) / (rel->pages * unclean), 1);
 	table_close(table, NoLock);
 	return unclean;
 }
@@ -549,7 +549,7 @@ static double pages_of_sketches(double n_pages, double n_edges, double n_unclean
 }
 
 /* Pages that an index reads from, about: what was merged leaves free ones behind, as many again after a load. */
-static double n_used_pages(const IndexOptInfo *index, const struct iforest_definition *definition, double tuples,
+static double n_used_pages(const IndexOptInfo *index, const struct ifp_definition *definition, double tuples,
 			   double n_pending)
 {
 	double entry_bytes = ENTRY_BYTES + VALUE_BYTES * definition->n_values;
@@ -561,16 +561,16 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 			  bool narrows_values)
 {
 	Relation relation = index_open(index->indexoid, NoLock);
-	struct iforest_meta *meta = palloc(sizeof *meta);
+	struct ifp_meta *meta = palloc(sizeof *meta);
 	/* a partition has its share of the buckets of all series, and of the window what its own rows say */
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
 	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, read_cost;
-	uint32 kept = terms->sketches ? iforest_definition_sketches(relation, terms->definition) : 0;
+	uint32 kept = terms->sketches ? ifp_definition_sketches(relation, terms->definition) : 0;
 
-	iforest_meta_read(relation, meta);
-	n_runs = iforest_estimate_runs(relation, meta);
-	n_pending = iforest_pending_pages(meta);
+	ifp_meta_read(relation, meta);
+	n_runs = ifp_estimate_runs(relation, meta);
+	n_pending = ifp_pending_pages(meta);
 	n_used = n_used_pages(index, terms->definition, tuples, n_pending);
 	index_close(relation, NoLock);
 	pfree(meta);
@@ -602,7 +602,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 
 /* ---- without statistics ---- */
 
-static bool has_statistics(const struct iforest_query *query, Node *time)
+static bool has_statistics(const struct ifp_query_level *query, Node *time)
 {
 	VariableStatData variable;
 	bool has;
@@ -628,7 +628,7 @@ static bool is_by_time(const Path *path, const Node *time)
 		path = ((const BitmapHeapPath *)path)->bitmapqual;
 	if (IsA(path, IndexPath))
 		by_index = (const IndexPath *)path;
-	if (!by_index || iforest_is_usable(by_index->indexinfo))
+	if (!by_index || ifp_is_usable(by_index->indexinfo))
 		return false;
 	foreach(cell, by_index->indexclauses)
 		if (equal(key_of(by_index->indexinfo, lfirst_node(IndexClause, cell)->indexcol)->expr, time))
@@ -637,14 +637,14 @@ static bool is_by_time(const Path *path, const Node *time)
 }
 
 /* The index to ask how many rows there are at some times: one that has the time alone, if there is one. */
-static Oid index_by_time(const struct iforest_query *query, const struct iforest_question *question, const Node *time)
+static Oid index_by_time(const struct ifp_query_level *query, const struct ifp_index_query *question, const Node *time)
 {
 	ListCell *cell;
 
 	foreach(cell, query->rel->indexlist) {
 		const IndexOptInfo *index = lfirst(cell);
 
-		if (iforest_is_usable(index) && index->indpred == NIL && index->nkeycolumns == 1 &&
+		if (ifp_is_usable(index) && index->indpred == NIL && index->nkeycolumns == 1 &&
 		    equal(key_of(index, 0)->expr, time))
 			return index->indexoid;
 	}
@@ -655,9 +655,9 @@ static Oid index_by_time(const struct iforest_query *query, const struct iforest
  * times, and lets the plain plan pay for these; but whatever is paid for groups, the index pays, too.
  *
  * Or if it knew how few rows the window has? They are taken to lie side by side in the table, as for our own cost. */
-static bool is_slower(const struct iforest_query *query, const struct iforest_candidate *candidate,
-		      const struct iforest_question *question, const struct terms *terms,
-		      const struct iforest_estimate *estimate)
+static bool is_slower(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+		      const struct ifp_index_query *question, const struct terms *terms,
+		      const struct ifp_agg_cost *estimate)
 {
 	Node *time = list_nth(candidate->columns, question->n_by);
 	const Path *plain = query->rel->cheapest_total_path;
@@ -667,7 +667,7 @@ static bool is_slower(const struct iforest_query *query, const struct iforest_ca
 	    plain->total_cost + query->rel->rows * A_GROUPED_ROW * cpu_operator_cost < estimate->startup)
 		return true;
 	if (list_length(candidate->rels) != 1 || !is_by_time(plain, time) || has_statistics(query, time) ||
-	    !iforest_known_rows(query->root, index_by_time(query, question, time), question, &n_rows))
+	    !ifp_selectivity_window_rows(query->root, index_by_time(query, question, time), question, &n_rows))
 		return false;
 	n_pages = query->rel->pages * Min(n_rows / terms->tuples, 1) + 1;
 	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost <
@@ -679,16 +679,16 @@ static Cost aggregate_least_cost(void)
 	return OPENING * cpu_operator_cost;
 }
 
-static void aggregate_estimate(const struct iforest_query *query, const struct iforest_candidate *candidate,
-				const struct iforest_question *question, struct iforest_estimate *estimate)
+static void aggregate_estimate(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+				const struct ifp_index_query *question, struct ifp_agg_cost *estimate)
 {
 	Relation index = index_open(lsecond_oid(linitial(question->tables)), NoLock);
-	struct iforest_definition definition;
+	struct ifp_definition definition;
 	struct terms terms = { .definition = &definition };
 	double tuples = 0, n_groups = 1, n_keys;
 	ListCell *cell, *rel_cell, *index_cell, *table_cell;
 
-	iforest_definition_read(index, &definition);
+	ifp_definition_read(index, &definition);
 	foreach(rel_cell, candidate->rels)
 		tuples += Max(((RelOptInfo *)lfirst(rel_cell))->tuples, 1);
 	terms.window = selectivity(query, candidate, true);
@@ -699,7 +699,7 @@ static void aggregate_estimate(const struct iforest_query *query, const struct i
 	count_pieces(query, candidate, question, index, terms.window, tuples, &terms.pieces);
 	index_close(index, NoLock);
 	foreach(cell, question->aggregates)
-		terms.sketches |= iforest_aggregate_sketches(lfirst(cell), question);
+		terms.sketches |= ifp_aggregate_sketches(lfirst(cell), question);
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, question->tables)
 		estimate->total += cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
@@ -765,7 +765,7 @@ static const CustomPathMethods path_methods = { .CustomName = "IForestAggregate"
 /* ---- the query level ---- */
 
 /* The expressions of GROUP BY or DISTINCT, and their operators. */
-static void read_groups(struct iforest_query *query, List *clauses)
+static void read_groups(struct ifp_query_level *query, List *clauses)
 {
 	ListCell *cell;
 
@@ -779,7 +779,7 @@ static void read_groups(struct iforest_query *query, List *clauses)
 
 /* What is asked at this stage of planning; false if it is nothing for an index. */
 static bool read_query(UpperRelationKind stage, const GroupPathExtraData *extra, PathTarget *target,
-		       struct iforest_query *query)
+		       struct ifp_query_level *query)
 {
 	const Query *parse = query->root->parse;
 
@@ -799,12 +799,12 @@ static bool read_query(UpperRelationKind stage, const GroupPathExtraData *extra,
 }
 
 /* Returns NULL, or why the path is not offered. */
-static const char *add_candidate(const struct iforest_query *query, const struct iforest_candidate *candidate,
-				 const struct iforest_question *question, List *aggregates, List *having, PathTarget *target,
+static const char *add_candidate(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+				 const struct ifp_index_query *question, List *aggregates, List *having, PathTarget *target,
 				 RelOptInfo *output_rel)
 {
 	CustomPath *path = makeNode(CustomPath);
-	struct iforest_estimate estimate;
+	struct ifp_agg_cost estimate;
 	QualCost quals;
 
 	aggregate_estimate(query, candidate, question, &estimate);
@@ -823,15 +823,15 @@ static const char *add_candidate(const struct iforest_query *query, const struct
 				estimate.n_rows * (target->cost.per_tuple + quals.per_tuple);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_private =
-		list_make3(iforest_question_write(question), list_concat(list_copy(query->groups), aggregates), having);
+		list_make3(ifp_index_query_write(question), list_concat(list_copy(query->groups), aggregates), having);
 	path->methods = &path_methods;
 	add_path(output_rel, &path->path);
 	return NULL;
 }
 
-static void decline(const struct iforest_candidate *candidate, const char *reason)
+static void decline(const struct ifp_candidate *candidate, const char *reason)
 {
-	if (!iforest_explain_decline)
+	if (!ifp_explain_decline)
 		return;
 	if (candidate)
 		ereport(NOTICE,
@@ -851,7 +851,7 @@ static const Path *cheapest_of(const RelOptInfo *rel)
 	foreach(cell, rel->pathlist) {
 		const Path *path = lfirst(cell);
 
-		if (!iforest_is_disabled(path) && (!cheapest || path->total_cost < cheapest->total_cost))
+		if (!ifp_is_disabled(path) && (!cheapest || path->total_cost < cheapest->total_cost))
 			cheapest = path;
 	}
 	return cheapest;
@@ -871,15 +871,15 @@ static bool is_answer(const Path *path)
 }
 
 static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
-		     struct iforest_query *query)
+		     struct ifp_query_level *query)
 {
 	const char *reason;
-	List *candidates = !iforest_explain_decline && has_cheap_path(output_rel) ? NIL : iforest_candidates(query, &reason);
+	List *candidates = !ifp_explain_decline && has_cheap_path(output_rel) ? NIL : ifp_candidates(query, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
-	const struct iforest_candidate *answering = NULL;
+	const struct ifp_candidate *answering = NULL;
 	ListCell *cell;
 
-	if (candidates == NIL && iforest_explain_decline && reason)
+	if (candidates == NIL && ifp_explain_decline && reason)
 		decline(NULL, reason);
 	if (candidates == NIL)
 		return;
@@ -888,11 +888,11 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		return;
 	}
 	foreach(cell, candidates) {
-		const struct iforest_candidate *candidate = lfirst(cell);
-		struct iforest_question question;
+		const struct ifp_candidate *candidate = lfirst(cell);
+		struct ifp_index_query question;
 		List *aggregates;
 
-		reason = iforest_query_match(query, candidate, &question, &aggregates);
+		reason = ifp_query_match(query, candidate, &question, &aggregates);
 		if (!reason)
 			reason = add_candidate(query, candidate, &question, aggregates, having, target, output_rel);
 		if (reason)
@@ -900,18 +900,18 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		else
 			answering = candidate;
 	}
-	if (answering && iforest_explain_decline && !is_answer(cheapest_of(output_rel)))
+	if (answering && ifp_explain_decline && !is_answer(cheapest_of(output_rel)))
 		decline(answering, "another plan is estimated to cost less");
 }
 
 static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
 				 void *extra)
 {
-	struct iforest_query query = { .root = root, .rel = input_rel };
+	struct ifp_query_level query = { .root = root, .rel = input_rel };
 
 	if (previous_hook)
 		previous_hook(root, stage, input_rel, output_rel, extra);
-	if (!iforest_enable)
+	if (!ifp_enable)
 		return;
 	if (stage == UPPERREL_GROUP_AGG)
 		consider(stage, output_rel, extra, output_rel->reltarget, &query);
@@ -921,17 +921,17 @@ static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, Rel
 
 /* ---- loading ---- */
 
-void iforest_aggregate_register(void)
+void ifp_agg_path_register(void)
 {
 	DefineCustomBoolVariable("iforest.enable",
 				 "Lets iforest indexes answer aggregate queries, and find the largest values first.", NULL,
-				 &iforest_enable, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+				 &ifp_enable, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.float_aggregates",
 				 "Lets them answer sums, averages and extremes of real and double precision.",
 				 "Such sums may differ from those of another plan in their last digits.",
-				 &iforest_float_aggregates, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+				 &ifp_float_aggregates, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.explain_decline", "Says why an index does not answer a query, as a NOTICE.", NULL,
-				 &iforest_explain_decline, false, PGC_USERSET, 0, NULL, NULL, NULL);
+				 &ifp_explain_decline, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("iforest");
 	previous_hook = create_upper_paths_hook;
 	create_upper_paths_hook = consider_upper_paths;

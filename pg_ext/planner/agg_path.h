@@ -16,6 +16,6 @@
 #include "nodes/extensible.h"
 
 /* Registers hook, node and parameters; once, when the library is loaded. */
-void iforest_aggregate_register(void);
+void ifp_agg_path_register(void);
 
 #endif

@@ -41,7 +41,7 @@ static pg_tz *zone_find(const char *name)
 {
 	char *word = downcase_truncate_identifier(name, (int)strlen(name), false);
 	pg_tz *zone = NULL;
-	int type = iforest_decode_zone_abbreviation(word, &zone);
+	int type = ifp_decode_zone_abbreviation(word, &zone);
 
 	if (type == TZ || type == DTZ)
 		return NULL;
@@ -103,7 +103,7 @@ enum { MOST_KNOWN = 1 << 20, MOST_MOVED = 1024, FIRST_STEP = 1024 };
 
 /* An expression that keeps its value in a bucket, and the value it has there. */
 struct key {
-	struct iforest_soft expression;
+	struct ifp_safe_expression expression;
 	int16 length;
 	bool by_value;
 	Datum value;
@@ -112,9 +112,9 @@ struct key {
 
 /* What cuts times into pieces: the transitions of a time zone, or ends of months. A bucket lies in one piece. */
 struct piece_break {
-	struct iforest_soft argument;
+	struct ifp_safe_expression argument;
 	ExprState *name;              /* of a zone; NULL for the session's */
-	enum iforest_break_kind kind;
+	enum ifp_break_kind kind;
 	pg_tz *zone;                  /* NULL: of a fixed offset */
 	int64 piece;
 };
@@ -123,9 +123,9 @@ struct bucket {
 	int64 from, to;               /* as far as is known; it may reach further down */
 };
 
-struct iforest_buckets {
-	const struct iforest_definition *definition;
-	struct iforest_time_keys times;
+struct ifp_bucket_finder {
+	const struct ifp_definition *definition;
+	struct ifp_time_keys times;
 	AttrNumber time;
 	ExprContext *econtext;
 	MemoryContext context;        /* values at the base */
@@ -141,44 +141,44 @@ struct iforest_buckets {
 	uint32 n_known, n_reserved, next;
 	bool has_previous;            /* bucket found before in this series */
 	int64 previous_end, width;    /* width 0: not known */
-	struct iforest_buckets_counts counts;
+	struct ifp_bucket_finder_counts counts;
 };
 
-static void add_key(struct iforest_buckets *buckets, Expr *expression)
+static void add_key(struct ifp_bucket_finder *buckets, Expr *expression)
 {
 	struct key *key = &buckets->keys[buckets->n_keys++];
 
-	key->expression = iforest_soft_begin(expression);
+	key->expression = ifp_safe_eval_prepare(expression);
 	get_typlenbyval(exprType((Node *)expression), &key->length, &key->by_value);
 }
 
-static void add_break(struct iforest_buckets *buckets, List *parts)
+static void add_break(struct ifp_bucket_finder *buckets, List *parts)
 {
 	struct piece_break *one;
 
-	if (iforest_break_kind(parts) == IFOREST_BREAK_VALUE) {
+	if (ifp_break_kind(parts) == IFP_BREAK_VALUE) {
 		add_key(buckets, linitial(parts));
 		return;
 	}
 	one = &buckets->breaks[buckets->n_breaks++];
-	one->argument = iforest_soft_begin(linitial(parts));
+	one->argument = ifp_safe_eval_prepare(linitial(parts));
 	one->name = lsecond(parts) ? ExecInitExpr(lsecond(parts), NULL) : NULL;
-	one->kind = iforest_break_kind(parts);
+	one->kind = ifp_break_kind(parts);
 }
 
-struct iforest_buckets *iforest_buckets_begin(const struct iforest_run_keys *keys,
-					      const struct iforest_definition *definition, AttrNumber time,
+struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *keys,
+					      const struct ifp_definition *definition, AttrNumber time,
 					      ExprContext *econtext)
 {
-	struct iforest_buckets *buckets = palloc0(sizeof *buckets);
+	struct ifp_bucket_finder *buckets = palloc0(sizeof *buckets);
 	ListCell *cell;
 
-	*buckets = (struct iforest_buckets){ .definition = definition, .times = iforest_time_keys(definition), .time = time,
+	*buckets = (struct ifp_bucket_finder){ .definition = definition, .times = ifp_time_keys(definition), .time = time,
 					     .econtext = econtext };
 	/* infinities and NaN of reals come out of the order of what is made of them */
-	if (definition->time_type == IFOREST_TIME_FLOAT8) {
-		buckets->times.lowest_finite = iforest_key_from_double(-DBL_MAX);
-		buckets->times.highest_finite = iforest_key_from_double(DBL_MAX);
+	if (definition->time_type == IFP_TIME_FLOAT8) {
+		buckets->times.lowest_finite = ifp_key_from_double(-DBL_MAX);
+		buckets->times.highest_finite = ifp_key_from_double(DBL_MAX);
 	}
 	buckets->context = AllocSetContextCreate(CurrentMemoryContext, "iforest bucket", ALLOCSET_SMALL_SIZES);
 	buckets->keys = palloc0((list_length(keys->expressions) + list_length(keys->breaks) + 1) * sizeof *buckets->keys);
@@ -192,33 +192,33 @@ struct iforest_buckets *iforest_buckets_begin(const struct iforest_run_keys *key
 	return buckets;
 }
 
-void iforest_buckets_rescan(struct iforest_buckets *buckets)
+void ifp_bucket_finder_rescan(struct ifp_bucket_finder *buckets)
 {
 	buckets->is_ready = buckets->has_base = false;
 	buckets->n_known = 0;
 	buckets->width = 0;
 }
 
-void iforest_buckets_start(struct iforest_buckets *buckets, int64 last)
+void ifp_bucket_finder_start(struct ifp_bucket_finder *buckets, int64 last)
 {
 	buckets->last = Min(last, buckets->times.highest_finite);
 	buckets->next = 0;
 	buckets->has_previous = false;
 }
 
-bool iforest_buckets_is_one(const struct iforest_buckets *buckets)
+bool ifp_bucket_finder_has_one(const struct ifp_bucket_finder *buckets)
 {
 	return buckets->n_keys == 0;
 }
 
-struct iforest_buckets_counts iforest_buckets_counts(const struct iforest_buckets *buckets)
+struct ifp_bucket_finder_counts ifp_bucket_finder_counts(const struct ifp_bucket_finder *buckets)
 {
 	return buckets->counts;
 }
 
 /* ---- evaluating ---- */
 
-static void find_zones(struct iforest_buckets *buckets)
+static void find_zones(struct ifp_bucket_finder *buckets)
 {
 	for (int i = 0; i < buckets->n_breaks; i++) {
 		struct piece_break *one = &buckets->breaks[i];
@@ -234,35 +234,35 @@ static void find_zones(struct iforest_buckets *buckets)
 	buckets->is_ready = true;
 }
 
-static void set_time(struct iforest_buckets *buckets, int64 time)
+static void set_time(struct ifp_bucket_finder *buckets, int64 time)
 {
 	TupleTableSlot *row = buckets->econtext->ecxt_scantuple;
 
-	row->tts_values[buckets->time - 1] = iforest_time_to_datum(buckets->definition, time);
+	row->tts_values[buckets->time - 1] = ifp_time_to_datum(buckets->definition, time);
 	row->tts_isnull[buckets->time - 1] = false;
 	buckets->counts.n_evaluations++;
 }
 
-static bool find_piece(const struct iforest_buckets *buckets, const struct piece_break *one, int64 *piece)
+static bool find_piece(const struct ifp_bucket_finder *buckets, const struct piece_break *one, int64 *piece)
 {
 	bool is_null;
 	Datum datum;
 
 	*piece = 0;
-	if (!one->zone && one->kind != IFOREST_BREAK_MONTHS)
+	if (!one->zone && one->kind != IFP_BREAK_MONTHS)
 		return true;
-	if (!iforest_soft_evaluate(&one->argument, buckets->econtext, &datum, &is_null, NULL))
+	if (!ifp_safe_eval(&one->argument, buckets->econtext, &datum, &is_null, NULL))
 		return false;
 	if (!is_null)
-		*piece = one->kind == IFOREST_BREAK_MONTHS ?
+		*piece = one->kind == IFP_BREAK_MONTHS ?
 				 month_piece(DatumGetInt64(datum)) :
-				 zone_piece(one->zone, DatumGetInt64(datum), one->kind == IFOREST_BREAK_LOCAL);
+				 zone_piece(one->zone, DatumGetInt64(datum), one->kind == IFP_BREAK_LOCAL);
 	return true;
 }
 
 /* Evaluates the keys at a time, for others to be compared with. False if that raises an error: then it is for whoever needs the
  * value to raise it. */
-static bool set_base(struct iforest_buckets *buckets, int64 time)
+static bool set_base(struct ifp_bucket_finder *buckets, int64 time)
 {
 	bool done = true;
 
@@ -278,7 +278,7 @@ static bool set_base(struct iforest_buckets *buckets, int64 time)
 		MemoryContext before;
 		Datum value = (Datum)0;
 
-		done = iforest_soft_evaluate(&key->expression, buckets->econtext, &value, &key->is_null, NULL);
+		done = ifp_safe_eval(&key->expression, buckets->econtext, &value, &key->is_null, NULL);
 		before = MemoryContextSwitchTo(buckets->context);
 		key->value = !done || key->is_null ? (Datum)0 : datumCopy(value, key->by_value, key->length);
 		MemoryContextSwitchTo(before);
@@ -291,7 +291,7 @@ static bool set_base(struct iforest_buckets *buckets, int64 time)
 
 /* Are the keys at that time as they are at the base? Where they raise an error they are not: a bucket that ends too early does
  * no harm, its group is found again. */
-static bool is_same(struct iforest_buckets *buckets, int64 time)
+static bool is_same(struct ifp_bucket_finder *buckets, int64 time)
 {
 	bool same = true;
 
@@ -308,7 +308,7 @@ static bool is_same(struct iforest_buckets *buckets, int64 time)
 		bool is_null;
 		Datum value;
 
-		same = iforest_soft_evaluate(&key->expression, buckets->econtext, &value, &is_null, NULL) &&
+		same = ifp_safe_eval(&key->expression, buckets->econtext, &value, &is_null, NULL) &&
 		       is_null == key->is_null &&
 		       (is_null || datum_image_eq(value, key->value, key->by_value, key->length));
 	}
@@ -318,7 +318,7 @@ static bool is_same(struct iforest_buckets *buckets, int64 time)
 
 /* ---- finding ---- */
 
-static int64 halve(struct iforest_buckets *buckets, int64 same, int64 differs)
+static int64 halve(struct ifp_bucket_finder *buckets, int64 same, int64 differs)
 {
 	while ((uint64)differs - (uint64)same > 1) {
 		int64 middle = same + (int64)(((uint64)differs - (uint64)same) / 2);
@@ -332,7 +332,7 @@ static int64 halve(struct iforest_buckets *buckets, int64 same, int64 differs)
 }
 
 /* The last time up to `most` that is in the base's bucket, sought from a guess outward. */
-static int64 gallop(struct iforest_buckets *buckets, int64 guess, int64 most)
+static int64 gallop(struct ifp_bucket_finder *buckets, int64 guess, int64 most)
 {
 	int64 base = buckets->base;
 
@@ -360,7 +360,7 @@ static int64 gallop(struct iforest_buckets *buckets, int64 guess, int64 most)
 }
 
 /* Where the bucket ends if it is as wide as the one before, on the same grid. */
-static int64 guess_end(const struct iforest_buckets *buckets)
+static int64 guess_end(const struct ifp_bucket_finder *buckets)
 {
 	int64 time = buckets->base, width = buckets->width, n, end;
 
@@ -373,7 +373,7 @@ static int64 guess_end(const struct iforest_buckets *buckets)
 }
 
 /* Notes how wide the bucket is that ends there and follows right on the one before. */
-static void learn_width(struct iforest_buckets *buckets, int64 end)
+static void learn_width(struct ifp_bucket_finder *buckets, int64 end)
 {
 	int64 width;
 
@@ -383,7 +383,7 @@ static void learn_width(struct iforest_buckets *buckets, int64 end)
 }
 
 /* Keeps a bucket in its place among those known. */
-static void remember(struct iforest_buckets *buckets, const struct bucket *bucket)
+static void remember(struct ifp_bucket_finder *buckets, const struct bucket *bucket)
 {
 	if (buckets->n_known == MOST_KNOWN || buckets->n_known - buckets->next > MOST_MOVED)
 		return;
@@ -398,7 +398,7 @@ static void remember(struct iforest_buckets *buckets, const struct bucket *bucke
 }
 
 /* Moves on to the first known bucket that ends at or after the time. */
-static void advance(struct iforest_buckets *buckets, int64 time)
+static void advance(struct ifp_bucket_finder *buckets, int64 time)
 {
 	uint32 low = buckets->next, high = buckets->n_known;
 
@@ -417,14 +417,14 @@ static void advance(struct iforest_buckets *buckets, int64 time)
 	buckets->next = low;
 }
 
-static int64 found(struct iforest_buckets *buckets, int64 end)
+static int64 found(struct ifp_bucket_finder *buckets, int64 end)
 {
 	buckets->previous_end = end;
 	buckets->has_previous = true;
 	return end;
 }
 
-int64 iforest_buckets_end(struct iforest_buckets *buckets, int64 time)
+int64 ifp_bucket_finder_end(struct ifp_bucket_finder *buckets, int64 time)
 {
 	struct bucket bucket = { .from = time }, *next;
 	int64 most = buckets->last, guess;

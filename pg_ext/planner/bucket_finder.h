@@ -17,32 +17,32 @@
 
 #include "nodes/execnodes.h"
 
-struct iforest_buckets;
+struct ifp_bucket_finder;
 
 /* Prepares. Keys are evaluated in econtext, whose scan tuple is a row of the index's columns; its time, column `time`, is
  * overwritten. Lives in the current memory context. */
-struct iforest_buckets *iforest_buckets_begin(const struct iforest_run_keys *keys,
-					      const struct iforest_definition *definition, AttrNumber time,
+struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *keys,
+					      const struct ifp_definition *definition, AttrNumber time,
 					      ExprContext *econtext);
 
 /* Parameters or the session's time zone may have changed: forgets what it knows. */
-void iforest_buckets_rescan(struct iforest_buckets *buckets);
+void ifp_bucket_finder_rescan(struct ifp_bucket_finder *buckets);
 
 /* Times ascend from here on, in a series whose last time is that. */
-void iforest_buckets_start(struct iforest_buckets *buckets, int64 last);
+void ifp_bucket_finder_start(struct ifp_bucket_finder *buckets, int64 last);
 
 /* The last time of the bucket that a time lies in. Requires  time <= last of start. A key that cannot be evaluated at a time
  * (its error is not raised) gives that time a bucket of its own. */
-int64 iforest_buckets_end(struct iforest_buckets *buckets, int64 time);
+int64 ifp_bucket_finder_end(struct ifp_bucket_finder *buckets, int64 time);
 
 /* Are there no keys, and so one bucket? */
-bool iforest_buckets_is_one(const struct iforest_buckets *buckets);
+bool ifp_bucket_finder_has_one(const struct ifp_bucket_finder *buckets);
 
 /* How buckets were found, for EXPLAIN; counted since begin. */
-struct iforest_buckets_counts {
+struct ifp_bucket_finder_counts {
 	uint64 n_known, n_by_width, n_galloped, n_evaluations;
 };
 
-struct iforest_buckets_counts iforest_buckets_counts(const struct iforest_buckets *buckets);
+struct ifp_bucket_finder_counts ifp_bucket_finder_counts(const struct ifp_bucket_finder *buckets);
 
 #endif

@@ -22,14 +22,14 @@
 #include "pg_ext/types/values.h"
 
 /* Which function that is; false: none of these. */
-static bool function_find(Oid oid, enum iforest_function *function);
+static bool function_find(Oid oid, enum ifp_agg_function *function);
 
 struct named_function {
 	const char *name;
-	enum iforest_function function;
+	enum ifp_agg_function function;
 };
 
-static bool find_named(const char *name, const struct named_function *known, size_t n, enum iforest_function *function)
+static bool find_named(const char *name, const struct named_function *known, size_t n, enum ifp_agg_function *function)
 {
 	for (size_t i = 0; name && i < n; i++)
 		if (strcmp(name, known[i].name) == 0) {
@@ -39,57 +39,57 @@ static bool find_named(const char *name, const struct named_function *known, siz
 	return false;
 }
 
-static bool function_find(Oid oid, enum iforest_function *function)
+static bool function_find(Oid oid, enum ifp_agg_function *function)
 {
 	static const struct named_function known[] = {
-		{"count", IFOREST_FUNCTION_COUNT}, {"sum", IFOREST_FUNCTION_SUM},    {"avg", IFOREST_FUNCTION_AVG},
-		{"min", IFOREST_FUNCTION_MIN},	   {"max", IFOREST_FUNCTION_MAX},    {"bool_and", IFOREST_FUNCTION_AND},
-		{"every", IFOREST_FUNCTION_AND},   {"bool_or", IFOREST_FUNCTION_OR},
-		{"variance", IFOREST_FUNCTION_VAR_SAMP},
-		{"var_samp", IFOREST_FUNCTION_VAR_SAMP},
-		{"var_pop", IFOREST_FUNCTION_VAR_POP},
-		{"stddev", IFOREST_FUNCTION_STDDEV_SAMP},
-		{"stddev_samp", IFOREST_FUNCTION_STDDEV_SAMP},
-		{"stddev_pop", IFOREST_FUNCTION_STDDEV_POP},
+		{"count", IFP_AGG_COUNT}, {"sum", IFP_AGG_SUM},    {"avg", IFP_AGG_AVG},
+		{"min", IFP_AGG_MIN},	   {"max", IFP_AGG_MAX},    {"bool_and", IFP_AGG_AND},
+		{"every", IFP_AGG_AND},   {"bool_or", IFP_AGG_OR},
+		{"variance", IFP_AGG_VAR_SAMP},
+		{"var_samp", IFP_AGG_VAR_SAMP},
+		{"var_pop", IFP_AGG_VAR_POP},
+		{"stddev", IFP_AGG_STDDEV_SAMP},
+		{"stddev_samp", IFP_AGG_STDDEV_SAMP},
+		{"stddev_pop", IFP_AGG_STDDEV_POP},
 	};
 	static const struct named_function own[] = {
-		{"iforest_min_row", IFOREST_FUNCTION_MIN_ROW},	 {"iforest_max_row", IFOREST_FUNCTION_MAX_ROW},
-		{"iforest_min_time", IFOREST_FUNCTION_MIN_TIME}, {"iforest_max_time", IFOREST_FUNCTION_MAX_TIME},
-		{"iforest_first", IFOREST_FUNCTION_FIRST},	 {"iforest_last", IFOREST_FUNCTION_LAST},
-		{"iforest_first_time", IFOREST_FUNCTION_FIRST_TIME},
-		{"iforest_last_time", IFOREST_FUNCTION_LAST_TIME},
-		{"iforest_last_row", IFOREST_FUNCTION_LAST_ROW},
-		{"iforest_sketch", IFOREST_FUNCTION_SKETCH},
+		{"iforest_min_row", IFP_AGG_MIN_ROW},	 {"iforest_max_row", IFP_AGG_MAX_ROW},
+		{"iforest_min_time", IFP_AGG_MIN_TIME}, {"iforest_max_time", IFP_AGG_MAX_TIME},
+		{"iforest_first", IFP_AGG_FIRST},	 {"iforest_last", IFP_AGG_LAST},
+		{"iforest_first_time", IFP_AGG_FIRST_TIME},
+		{"iforest_last_time", IFP_AGG_LAST_TIME},
+		{"iforest_last_row", IFP_AGG_LAST_ROW},
+		{"iforest_sketch", IFP_AGG_SKETCH},
 	};
 
 	if (oid < FirstNormalObjectId)
 		return find_named(get_func_name(oid), known, lengthof(known), function);
-	return find_named(iforest_own_function(oid), own, lengthof(own), function);
+	return find_named(ifp_extension_function(oid), own, lengthof(own), function);
 }
 
-bool iforest_aggregate_needs_squares(Aggref *aggregate)
+bool ifp_aggregate_needs_squares(Aggref *aggregate)
 {
-	enum iforest_function function;
+	enum ifp_agg_function function;
 
-	return function_find(aggregate->aggfnoid, &function) && iforest_function_needs_squares(function);
+	return function_find(aggregate->aggfnoid, &function) && ifp_agg_function_needs_squares(function);
 }
 
-bool iforest_aggregate_is_ctid(Aggref *aggregate)
+bool ifp_aggregate_is_ctid(Aggref *aggregate)
 {
-	enum iforest_function function;
+	enum ifp_agg_function function;
 
 	return function_find(aggregate->aggfnoid, &function) &&
-	       (function == IFOREST_FUNCTION_MIN_ROW || function == IFOREST_FUNCTION_MAX_ROW ||
-		function == IFOREST_FUNCTION_LAST_ROW);
+	       (function == IFP_AGG_MIN_ROW || function == IFP_AGG_MAX_ROW ||
+		function == IFP_AGG_LAST_ROW);
 }
 
-bool iforest_aggregate_is_real(Aggref *aggregate)
+bool ifp_aggregate_is_real(Aggref *aggregate)
 {
-	enum iforest_function function;
+	enum ifp_agg_function function;
 	Oid type;
 
 	if (aggregate->args == NIL || !function_find(aggregate->aggfnoid, &function) ||
-	    function == IFOREST_FUNCTION_COUNT || function == IFOREST_FUNCTION_SKETCH)
+	    function == IFP_AGG_COUNT || function == IFP_AGG_SKETCH)
 		return false;
 	type = exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 	return type == FLOAT4OID || type == FLOAT8OID;
@@ -100,8 +100,8 @@ bool iforest_aggregate_is_real(Aggref *aggregate)
 /* ---- arms ---- */
 
 struct reading {
-	const struct iforest_question *question;
-	enum iforest_function function;
+	const struct ifp_index_query *question;
+	enum ifp_agg_function function;
 	List *arms;
 	const char *reason;
 };
@@ -113,20 +113,20 @@ static bool is_number(Oid type)
 }
 
 /* The value column that a node mentions, -1 if none, -2 if several. */
-static int value_of(const struct iforest_question *question, Node *node)
+static int value_of(const struct ifp_index_query *question, Node *node)
 {
 	int found = -1;
 
 	for (int v = 0; question->n_by + 1 + v < list_length(question->columns); v++)
-		if (iforest_mentions(node, (AttrNumber)(question->n_by + 2 + v)))
+		if (ifp_mentions(node, (AttrNumber)(question->n_by + 2 + v)))
 			found = found == -1 ? v : -2;
 	return found;
 }
 
-static bool mentions_by(const struct iforest_question *question, Node *node)
+static bool mentions_by(const struct ifp_index_query *question, Node *node)
 {
 	for (int i = 1; i <= question->n_by; i++)
-		if (iforest_mentions(node, (AttrNumber)i))
+		if (ifp_mentions(node, (AttrNumber)i))
 			return true;
 	return false;
 }
@@ -139,7 +139,7 @@ static bool is_real_column(Node *expression)
 }
 
 /* Dates and timestamps have infinities, too, of which extract() makes numbers. */
-static bool is_time_type(const struct iforest_question *question, AttrNumber attribute)
+static bool is_time_type(const struct ifp_index_query *question, AttrNumber attribute)
 {
 	Oid type = getBaseType(exprType(list_nth(question->columns, attribute - 1)));
 
@@ -147,14 +147,14 @@ static bool is_time_type(const struct iforest_question *question, AttrNumber att
 }
 
 /* Why the variance of an expression of value column v alone is not known; NULL if it is. */
-static const char *refuse_variance(const struct iforest_question *question, Node *expression, int v)
+static const char *refuse_variance(const struct ifp_index_query *question, Node *expression, int v)
 {
 	AttrNumber attribute = (AttrNumber)(question->n_by + 2 + v);
 	Oid type = exprType(expression);
 
 	if (type == FLOAT4OID || type == FLOAT8OID)
 		return "variances of reals are not exact";
-	if (!iforest_is_column(expression, attribute))
+	if (!ifp_is_column(expression, attribute))
 		return "the argument of a variance is not a value column alone";
 	if (!(question->squares >> v & 1))
 		return "the index does not keep the squares of a value column (variance)";
@@ -163,7 +163,7 @@ static const char *refuse_variance(const struct iforest_question *question, Node
 
 /* Why the sketch of an expression is not known; NULL if it is. Integers count as integers, all else as reals; and the index
  * holds numerics as integers. */
-static const char *refuse_sketch(const struct iforest_question *question, Node *expression, int v)
+static const char *refuse_sketch(const struct ifp_index_query *question, Node *expression, int v)
 {
 	Oid type = getBaseType(exprType(expression));
 	Oid column = v < 0 ? InvalidOid : getBaseType(exprType(list_nth(question->columns, question->n_by + 1 + v)));
@@ -172,7 +172,7 @@ static const char *refuse_sketch(const struct iforest_question *question, Node *
 	if (type == NUMERICOID || column == NUMERICOID)
 		return "a sketch of numerics counts them as double precision, which the index does not hold";
 	if (v < 0 || (!is_integer && type != FLOAT4OID && type != FLOAT8OID) ||
-	    !iforest_is_column(expression, (AttrNumber)(question->n_by + 2 + v)))
+	    !ifp_is_column(expression, (AttrNumber)(question->n_by + 2 + v)))
 		return "the argument of a sketch is not a value column alone";
 	if (is_integer != (column == INT2OID || column == INT4OID || column == INT8OID))
 		return "the argument of a sketch is not a value column alone";
@@ -185,71 +185,71 @@ static bool has_value_break(const List *breaks)
 	ListCell *cell;
 
 	foreach(cell, breaks)
-		if (iforest_break_kind(lfirst(cell)) == IFOREST_BREAK_VALUE)
+		if (ifp_break_kind(lfirst(cell)) == IFP_BREAK_VALUE)
 			return true;
 	return false;
 }
 
 /* Why an expression of one column alone does not do for the function; NULL if it does. */
-static const char *refuse(const struct iforest_question *question, enum iforest_function function, Node *expression,
+static const char *refuse(const struct ifp_index_query *question, enum ifp_agg_function function, Node *expression,
 			  AttrNumber attribute)
 {
-	bool is_time = attribute == iforest_time_attribute(question);
+	bool is_time = attribute == ifp_time_attribute(question);
 	List *breaks = NIL;
 
 	/* infinite factors make NaN of zeros, which neither sums nor extremes show */
-	if (function != IFOREST_FUNCTION_COUNT && iforest_may_be_infinite(expression))
+	if (function != IFP_AGG_COUNT && ifp_may_be_infinite(expression))
 		return "a constant in an aggregate is infinite, or a parameter that may be";
-	if (function == IFOREST_FUNCTION_SUM || function == IFOREST_FUNCTION_AVG) {
-		if (is_time || !iforest_is_affine(expression, attribute))
+	if (function == IFP_AGG_SUM || function == IFP_AGG_AVG) {
+		if (is_time || !ifp_is_affine(expression, attribute))
 			return "a sum or average is of something over which sums do not distribute exactly";
 		return NULL;
 	}
-	if (!iforest_is_monotone(expression, attribute, &breaks))
+	if (!ifp_is_monotone(expression, attribute, &breaks))
 		return "the argument of an aggregate is not monotone in its column";
-	if (function == IFOREST_FUNCTION_COUNT)
+	if (function == IFP_AGG_COUNT)
 		return has_value_break(breaks) ? "the argument of an aggregate is not monotone in its column" : NULL;
-	if (is_time_type(question, attribute) && iforest_may_make_nan(expression))
+	if (is_time_type(question, attribute) && ifp_may_make_nan(expression))
 		return "the argument of an aggregate is not monotone in its column";
 	if (breaks != NIL)
 		return "the extreme of a time hangs on a time zone";
-	if (is_real_column(expression) && !iforest_is_ascending(expression, attribute))
+	if (is_real_column(expression) && !ifp_is_ascending(expression, attribute))
 		return "the extreme of a function of a real is not that of the column, where NaN is the greatest";
-	return iforest_equal_is_identical(expression) ? NULL : EXTREME_IS_WRITTEN_DIFFERENTLY;
+	return ifp_equal_is_identical(expression) ? NULL : EXTREME_IS_WRITTEN_DIFFERENTLY;
 }
 
-static void add_constant(struct reading *reading, struct iforest_arm *arm)
+static void add_constant(struct reading *reading, struct ifp_arm *arm)
 {
 	Oid type = exprType(arm->expression);
 
-	arm->kind = IFOREST_MEASURE_CONSTANT;
+	arm->kind = IFP_MEASURE_CONSTANT;
 	if (IsA(arm->expression, Const) && castNode(Const, arm->expression)->constisnull)
 		return;
-	if (iforest_function_needs_squares(reading->function))
+	if (ifp_agg_function_needs_squares(reading->function))
 		reading->reason = "the argument of a variance is not a value column alone";
-	if (reading->function == IFOREST_FUNCTION_COUNT && IsA(arm->expression, Const)) {
-		arm->kind = IFOREST_MEASURE_ROWS;
+	if (reading->function == IFP_AGG_COUNT && IsA(arm->expression, Const)) {
+		arm->kind = IFP_MEASURE_ROWS;
 		arm->expression = NULL;
-	} else if ((reading->function == IFOREST_FUNCTION_SUM || reading->function == IFOREST_FUNCTION_AVG) &&
+	} else if ((reading->function == IFP_AGG_SUM || reading->function == IFP_AGG_AVG) &&
 		   !is_number(type)) {
 		reading->reason = "a sum is of something that is no number";
-	} else if ((reading->function == IFOREST_FUNCTION_MIN || reading->function == IFOREST_FUNCTION_MAX) &&
-		   !iforest_equal_is_identical(arm->expression)) {
+	} else if ((reading->function == IFP_AGG_MIN || reading->function == IFP_AGG_MAX) &&
+		   !ifp_equal_is_identical(arm->expression)) {
 		reading->reason = EXTREME_IS_WRITTEN_DIFFERENTLY;
 	}
 	reading->arms = lappend(reading->arms, arm);
 }
 
 /* An expression without value columns. Of the time alone its first and last may do; else it is looked at once a bucket. */
-static void add_valueless(struct reading *reading, struct iforest_arm *arm)
+static void add_valueless(struct reading *reading, struct ifp_arm *arm)
 {
-	AttrNumber time = iforest_time_attribute(reading->question);
-	bool is_extreme = reading->function == IFOREST_FUNCTION_MIN || reading->function == IFOREST_FUNCTION_MAX;
+	AttrNumber time = ifp_time_attribute(reading->question);
+	bool is_extreme = reading->function == IFP_AGG_MIN || reading->function == IFP_AGG_MAX;
 
-	if ((reading->function == IFOREST_FUNCTION_COUNT || is_extreme) && iforest_mentions(arm->expression, time) &&
+	if ((reading->function == IFP_AGG_COUNT || is_extreme) && ifp_mentions(arm->expression, time) &&
 	    !mentions_by(reading->question, arm->expression) &&
 	    !refuse(reading->question, reading->function, arm->expression, time)) {
-		arm->kind = IFOREST_MEASURE_TIME;
+		arm->kind = IFP_MEASURE_TIME;
 		reading->arms = lappend(reading->arms, arm);
 	} else {
 		add_constant(reading, arm);
@@ -258,14 +258,14 @@ static void add_valueless(struct reading *reading, struct iforest_arm *arm)
 
 static void add_arm(struct reading *reading, Node *expression, List *conditions, List *wanted)
 {
-	const struct iforest_question *question = reading->question;
-	struct iforest_arm *arm = palloc0(sizeof *arm);
+	const struct ifp_index_query *question = reading->question;
+	struct ifp_arm *arm = palloc0(sizeof *arm);
 
-	*arm = (struct iforest_arm){ .kind = IFOREST_MEASURE_VALUE, .conditions = conditions, .wanted = wanted,
+	*arm = (struct ifp_arm){ .kind = IFP_MEASURE_VALUE, .conditions = conditions, .wanted = wanted,
 				     .expression = expression };
 	arm->value = value_of(question, expression);
-	if (reading->function == IFOREST_FUNCTION_SKETCH) {
-		arm->kind = IFOREST_MEASURE_SKETCH;
+	if (reading->function == IFP_AGG_SKETCH) {
+		arm->kind = IFP_MEASURE_SKETCH;
 		if (!IsA(expression, Const) || !castNode(Const, expression)->constisnull) {
 			reading->reason = refuse_sketch(question, expression, arm->value);
 			reading->arms = lappend(reading->arms, arm);
@@ -276,10 +276,10 @@ static void add_arm(struct reading *reading, Node *expression, List *conditions,
 		add_valueless(reading, arm);
 		return;
 	}
-	if (iforest_function_needs_squares(reading->function) && arm->value >= 0)
+	if (ifp_agg_function_needs_squares(reading->function) && arm->value >= 0)
 		reading->reason = refuse_variance(question, expression, arm->value);
 	else if (arm->value == -2 || mentions_by(question, expression) ||
-	    iforest_mentions(expression, iforest_time_attribute(question)))
+	    ifp_mentions(expression, ifp_time_attribute(question)))
 		reading->reason = "the argument of an aggregate mixes columns";
 	else
 		reading->reason =
@@ -336,12 +336,12 @@ static void compare_arms(struct reading *reading)
 	Node *first = NULL;
 	ListCell *cell;
 
-	if (reading->function != IFOREST_FUNCTION_MIN && reading->function != IFOREST_FUNCTION_MAX)
+	if (reading->function != IFP_AGG_MIN && reading->function != IFP_AGG_MAX)
 		return;
 	foreach(cell, reading->arms) {
-		Node *expression = ((struct iforest_arm *)lfirst(cell))->expression;
+		Node *expression = ((struct ifp_arm *)lfirst(cell))->expression;
 
-		if (first && !iforest_are_written_alike(first, expression))
+		if (first && !ifp_are_written_alike(first, expression))
 			reading->reason = EXTREME_IS_WRITTEN_DIFFERENTLY;
 		first = first ? first : expression;
 	}
@@ -351,13 +351,13 @@ static void compare_arms(struct reading *reading)
 
 static const char not_of_columns[] = "an aggregate of a row is not of a value column, the time column and ctid";
 
-const char *iforest_aggregate_take_ctid(Aggref *aggregate, Index relid)
+const char *ifp_aggregate_take_ctid(Aggref *aggregate, Index relid)
 {
 	TargetEntry *argument = list_length(aggregate->args) == 3 ? lthird_node(TargetEntry, aggregate->args) : NULL;
 	Var *ctid = argument && IsA(argument->expr, Var) ? castNode(Var, argument->expr) : NULL;
-	enum iforest_function function;
+	enum ifp_agg_function function;
 
-	if (!function_find(aggregate->aggfnoid, &function) || !iforest_function_is_of_row(function))
+	if (!function_find(aggregate->aggfnoid, &function) || !ifp_agg_function_is_of_row(function))
 		return NULL;
 	if (!ctid || (Index)ctid->varno != relid || ctid->varattno != SelfItemPointerAttributeNumber || ctid->varlevelsup != 0)
 		return not_of_columns;
@@ -365,44 +365,44 @@ const char *iforest_aggregate_take_ctid(Aggref *aggregate, Index relid)
 	return NULL;
 }
 
-static enum iforest_measure_kind row_of(enum iforest_function function)
+static enum ifp_measure_type row_of(enum ifp_agg_function function)
 {
 	switch (function) {
-	case IFOREST_FUNCTION_MIN_ROW:
-	case IFOREST_FUNCTION_MIN_TIME:
-		return IFOREST_MEASURE_MIN_ROW;
-	case IFOREST_FUNCTION_MAX_ROW:
-	case IFOREST_FUNCTION_MAX_TIME:
-		return IFOREST_MEASURE_MAX_ROW;
-	case IFOREST_FUNCTION_FIRST:
-	case IFOREST_FUNCTION_FIRST_TIME:
-		return IFOREST_MEASURE_FIRST_ROW;
+	case IFP_AGG_MIN_ROW:
+	case IFP_AGG_MIN_TIME:
+		return IFP_MEASURE_MIN_ROW;
+	case IFP_AGG_MAX_ROW:
+	case IFP_AGG_MAX_TIME:
+		return IFP_MEASURE_MAX_ROW;
+	case IFP_AGG_FIRST:
+	case IFP_AGG_FIRST_TIME:
+		return IFP_MEASURE_FIRST_ROW;
 	default:
-		return IFOREST_MEASURE_LAST_ROW;
+		return IFP_MEASURE_LAST_ROW;
 	}
 }
 
 /* Only of the columns themselves is known which row it is. */
 static void add_row(struct reading *reading, const Aggref *aggregate, List *conditions, List *wanted)
 {
-	const struct iforest_question *question = reading->question;
-	struct iforest_arm *arm = palloc0(sizeof *arm);
+	const struct ifp_index_query *question = reading->question;
+	struct ifp_arm *arm = palloc0(sizeof *arm);
 	Node *value = (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
 	Node *time = (Node *)lsecond_node(TargetEntry, aggregate->args)->expr;
 
-	*arm = (struct iforest_arm){ .kind = row_of(reading->function), .conditions = conditions, .wanted = wanted,
+	*arm = (struct ifp_arm){ .kind = row_of(reading->function), .conditions = conditions, .wanted = wanted,
 				     .expression = value };
 	arm->value = value_of(question, value);
 	if (arm->value < 0 || !IsA(value, Var) || !IsA(time, Var) ||
-	    castNode(Var, time)->varattno != iforest_time_attribute(question))
+	    castNode(Var, time)->varattno != ifp_time_attribute(question))
 		reading->reason = not_of_columns;
 	reading->arms = lappend(reading->arms, arm);
 }
 
 /* ---- aggregates ---- */
 
-const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_question *question,
-				   enum iforest_function *function, List **arms)
+const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *question,
+				   enum ifp_agg_function *function, List **arms)
 {
 	struct reading reading = { .question = question };
 	List *conditions = NIL, *wanted = NIL;
@@ -424,15 +424,15 @@ const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_quest
 	}
 	*function = reading.function;
 	if (aggregate->args == NIL) {
-		struct iforest_arm *arm = palloc0(sizeof *arm);
+		struct ifp_arm *arm = palloc0(sizeof *arm);
 
-		arm->kind = IFOREST_MEASURE_ROWS;
+		arm->kind = IFP_MEASURE_ROWS;
 		arm->conditions = conditions;
 		arm->wanted = wanted;
 		*arms = list_make1(arm);
 		return NULL;
 	}
-	if (iforest_function_is_of_row(reading.function))
+	if (ifp_agg_function_is_of_row(reading.function))
 		add_row(&reading, aggregate, conditions, wanted);
 	else
 		add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, wanted);
@@ -442,42 +442,42 @@ const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_quest
 	return reading.reason;
 }
 
-List *iforest_aggregate_conditions(Aggref *aggregate, const struct iforest_question *question)
+List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *question)
 {
-	enum iforest_function function;
+	enum ifp_agg_function function;
 	List *arms, *conditions = NIL;
 	ListCell *cell;
 
-	if (iforest_aggregate_read(aggregate, question, &function, &arms))
+	if (ifp_aggregate_read(aggregate, question, &function, &arms))
 		return NIL;
 	foreach(cell, arms) {
-		struct iforest_arm *arm = lfirst(cell);
+		struct ifp_arm *arm = lfirst(cell);
 
 		conditions = list_concat(conditions, arm->conditions);
-		if (arm->kind == IFOREST_MEASURE_CONSTANT)
+		if (arm->kind == IFP_MEASURE_CONSTANT)
 			conditions = lappend(conditions, arm->expression);
 	}
 	return conditions;
 }
 
-uint32 iforest_aggregate_sketches(Aggref *aggregate, const struct iforest_question *question)
+uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *question)
 {
-	enum iforest_function function;
+	enum ifp_agg_function function;
 	uint32 values = 0;
 	List *arms;
 	ListCell *cell;
 
-	if (iforest_aggregate_read(aggregate, question, &function, &arms) || function != IFOREST_FUNCTION_SKETCH)
+	if (ifp_aggregate_read(aggregate, question, &function, &arms) || function != IFP_AGG_SKETCH)
 		return 0;
 	foreach(cell, arms)
-		values |= 1u << ((struct iforest_arm *)lfirst(cell))->value;
+		values |= 1u << ((struct ifp_arm *)lfirst(cell))->value;
 	return values;
 }
 
 /* ---- keys ---- */
 
 /* The column that a key condition is about, and its other side; 0 if the condition is none. */
-static AttrNumber key_column(const struct iforest_question *question, Node *side)
+static AttrNumber key_column(const struct ifp_index_query *question, Node *side)
 {
 	while (IsA(side, RelabelType))
 		side = (Node *)castNode(RelabelType, side)->arg;
@@ -493,7 +493,7 @@ static bool is_local_against_utc(Oid left, Oid right)
 }
 
 /* Does an operator on a column of the index's key belong to its operator family, as one that scan keys know? */
-static bool is_key_operator(const struct iforest_question *question, const IndexOptInfo *index, AttrNumber column,
+static bool is_key_operator(const struct ifp_index_query *question, const IndexOptInfo *index, AttrNumber column,
 			    Oid operator, Oid collation, Oid right_type)
 {
 	int strategy = get_op_opfamily_strategy(operator, index->opfamily[column - 1]);
@@ -507,7 +507,7 @@ static bool is_key_operator(const struct iforest_question *question, const Index
 }
 
 /* column operator parameters, with the column on the left; NULL if it is not that. */
-static Node *as_key(const struct iforest_question *question, const IndexOptInfo *index, Node *condition)
+static Node *as_key(const struct ifp_index_query *question, const IndexOptInfo *index, Node *condition)
 {
 	Oid left_type, right_type;
 	int strategy;
@@ -520,8 +520,8 @@ static Node *as_key(const struct iforest_question *question, const IndexOptInfo 
 	if (IsA(condition, OpExpr) && list_length(castNode(OpExpr, condition)->args) == 2) {
 		OpExpr *call = castNode(OpExpr, condition);
 
-		if (iforest_has_columns(lsecond(call->args))) {
-			if (iforest_has_columns(linitial(call->args)) || !OidIsValid(get_commutator(call->opno)))
+		if (ifp_has_columns(lsecond(call->args))) {
+			if (ifp_has_columns(linitial(call->args)) || !OidIsValid(get_commutator(call->opno)))
 				return NULL;
 			call = copyObject(call);
 			CommuteOpExpr(call);
@@ -540,7 +540,7 @@ static Node *as_key(const struct iforest_question *question, const IndexOptInfo 
 		ScalarArrayOpExpr *call = castNode(ScalarArrayOpExpr, condition);
 		AttrNumber column = key_column(question, linitial(call->args));
 
-		return call->useOr && column && !iforest_has_columns(lsecond(call->args)) &&
+		return call->useOr && column && !ifp_has_columns(lsecond(call->args)) &&
 				       is_key_operator(question, index, column, call->opno, call->inputcollid,
 						       get_base_element_type(exprType(lsecond(call->args))))
 			       ? condition
@@ -549,11 +549,11 @@ static Node *as_key(const struct iforest_question *question, const IndexOptInfo 
 	return NULL;
 }
 
-void iforest_key_condition_read(Node *condition, struct iforest_key_condition *result)
+void ifp_key_condition_read(Node *condition, struct ifp_key_condition *result)
 {
 	Node *side;
 
-	*result = (struct iforest_key_condition){ .is_null_test = IsA(condition, NullTest) };
+	*result = (struct ifp_key_condition){ .is_null_test = IsA(condition, NullTest) };
 	if (result->is_null_test) {
 		side = (Node *)castNode(NullTest, condition)->arg;
 		result->wants_null = castNode(NullTest, condition)->nulltesttype == IS_NULL;
@@ -598,12 +598,12 @@ static bool may_fail(Oid function, void *context)
 	return !get_func_leakproof(function);
 }
 
-static uint32 mentioned_values(const struct iforest_question *question, Node *node)
+static uint32 mentioned_values(const struct ifp_index_query *question, Node *node)
 {
 	uint32 mentioned = 0;
 
 	for (int v = 0; question->n_by + 1 + v < list_length(question->columns); v++)
-		if (iforest_mentions(node, (AttrNumber)(question->n_by + 2 + v)))
+		if (ifp_mentions(node, (AttrNumber)(question->n_by + 2 + v)))
 			mentioned |= 1u << v;
 	return mentioned;
 }
@@ -620,8 +620,8 @@ static bool compares_ascending(Node *condition, AttrNumber attribute)
 {
 	List *arguments = IsA(condition, OpExpr) ? castNode(OpExpr, condition)->args : NIL;
 
-	return list_length(arguments) == 2 && (iforest_is_ascending(linitial(arguments), attribute) ||
-					       iforest_is_ascending(lsecond(arguments), attribute));
+	return list_length(arguments) == 2 && (ifp_is_ascending(linitial(arguments), attribute) ||
+					       ifp_is_ascending(lsecond(arguments), attribute));
 }
 
 /* x / c with a constant above 0, of integers or numerics. */
@@ -635,7 +635,7 @@ static bool is_safe_division(OpExpr *call)
 		return false;
 	for (size_t i = 0; i < lengthof(divisions); i++)
 		if (call->opfuncid == divisions[i])
-			return iforest_number_from_datum(divisor->constvalue, divisor->consttype) > 0;
+			return ifp_number_from_datum(divisor->constvalue, divisor->consttype) > 0;
 	return false;
 }
 
@@ -652,7 +652,7 @@ static bool is_safe_cast(const FuncExpr *call)
 	for (size_t i = 0; i < lengthof(casts); i++)
 		if (casts[i].cast == call->funcid)
 			return getBaseTypeAndTypmod(exprType(argument), &modifier) == NUMERICOID && modifier >= VARHDRSZ &&
-			       iforest_numeric_precision(modifier) - iforest_numeric_scale(modifier) <= casts[i].most_digits;
+			       ifp_numeric_precision(modifier) - ifp_numeric_scale(modifier) <= casts[i].most_digits;
 	return false;
 }
 
@@ -666,8 +666,8 @@ static bool may_fail_of_value(Node *node, void *context)
 
 	if (!node)
 		return false;
-	if (!iforest_has_columns(node))
-		return iforest_calls_foreign_functions(node);
+	if (!ifp_has_columns(node))
+		return ifp_calls_foreign_functions(node);
 	if (IsA(node, OpExpr)) {
 		set_opfuncid(call);
 		for (size_t i = 0; i < lengthof(exact); i++)
@@ -684,10 +684,10 @@ static bool may_fail_of_value(Node *node, void *context)
 		return false;
 	if (IsA(node, List) || IsA(node, RelabelType) || IsA(node, BoolExpr))
 		return expression_tree_walker(node, may_fail_of_value, context);
-	return iforest_may_call(node, may_fail);
+	return ifp_may_call(node, may_fail);
 }
 
-static const char *add_value_condition(struct iforest_question *question, Node *condition, AttrNumber attribute)
+static const char *add_value_condition(struct ifp_index_query *question, Node *condition, AttrNumber attribute)
 {
 	List *breaks = NIL, *both;
 
@@ -699,23 +699,23 @@ static const char *add_value_condition(struct iforest_question *question, Node *
 		return "a condition on a value column might raise an error for other rows";
 	if (is_real(list_nth(question->columns, attribute - 1)) && !compares_ascending(condition, attribute))
 		return "a condition on a real value column is not a comparison of it";
-	if (iforest_is_monotone(condition, attribute, &breaks) && breaks == NIL) {
+	if (ifp_is_monotone(condition, attribute, &breaks) && breaks == NIL) {
 		question->values = lappend(question->values, condition);
 		return NULL;
 	}
-	both = iforest_halves(condition, attribute, false);
+	both = ifp_run_key_bounds(condition, attribute, false);
 	question->values = list_concat(question->values, both);
 	if (both)
 		return NULL;
 	return "a condition on a value column is not a range of it";
 }
 
-const char *iforest_question_add(struct iforest_question *question, const IndexOptInfo *index, Node *condition)
+const char *ifp_index_query_add(struct ifp_index_query *question, const IndexOptInfo *index, Node *condition)
 {
 	uint32 values = mentioned_values(question, condition);
 	Node *key = as_key(question, index, condition);
-	bool has_time = iforest_mentions(condition, iforest_time_attribute(question));
-	List *both = has_time ? iforest_halves(condition, iforest_time_attribute(question), true) : NIL;
+	bool has_time = ifp_mentions(condition, ifp_time_attribute(question));
+	List *both = has_time ? ifp_run_key_bounds(condition, ifp_time_attribute(question), true) : NIL;
 
 	if (contain_volatile_functions(condition))
 		return "a condition has a volatile function";
@@ -723,17 +723,17 @@ const char *iforest_question_add(struct iforest_question *question, const IndexO
 		int v = (int)iforest_trailing_zeros(values);
 
 		for (AttrNumber column = 1; column <= question->n_by + 1; column++)
-			if (iforest_mentions(condition, column))
+			if (ifp_mentions(condition, column))
 				return "a condition compares a value column with another column";
 		if (values & (values - 1))
 			return "a condition compares a value column with another column";
 		return add_value_condition(question, condition, (AttrNumber)(question->n_by + 2 + v));
 	}
-	if (!iforest_has_columns(condition))
+	if (!ifp_has_columns(condition))
 		question->gates = lappend(question->gates, condition);
 	else if (key)
 		question->keys = lappend(question->keys, key);
-	else if (has_time ? iforest_calls_foreign_functions(condition) : iforest_may_call(condition, may_fail))
+	else if (has_time ? ifp_calls_foreign_functions(condition) : ifp_may_call(condition, may_fail))
 		question->late = lappend(question->late, condition);
 	else if (has_time)
 		question->runs = list_concat(question->runs, both ? both : list_make1(condition));
@@ -744,30 +744,30 @@ const char *iforest_question_add(struct iforest_question *question, const IndexO
 
 /* ---- run keys ---- */
 
-static void add_list(List *expressions, AttrNumber time, struct iforest_run_keys *keys)
+static void add_list(List *expressions, AttrNumber time, struct ifp_run_keys *keys)
 {
 	ListCell *cell;
 
 	foreach(cell, expressions)
-		iforest_add_run_keys(lfirst(cell), time, keys);
+		ifp_add_run_keys(lfirst(cell), time, keys);
 }
 
-void iforest_question_range_keys(const struct iforest_question *question, struct iforest_run_keys *keys)
+void ifp_index_query_range_keys(const struct ifp_index_query *question, struct ifp_run_keys *keys)
 {
-	*keys = (struct iforest_run_keys){ NIL, NIL };
-	add_list(question->runs, iforest_time_attribute(question), keys);
+	*keys = (struct ifp_run_keys){ NIL, NIL };
+	add_list(question->runs, ifp_time_attribute(question), keys);
 }
 
-void iforest_question_bucket_keys(const struct iforest_question *question, struct iforest_run_keys *keys)
+void ifp_index_query_bucket_keys(const struct ifp_index_query *question, struct ifp_run_keys *keys)
 {
-	AttrNumber time = iforest_time_attribute(question);
+	AttrNumber time = ifp_time_attribute(question);
 	ListCell *cell;
 
-	*keys = (struct iforest_run_keys){ NIL, NIL };
+	*keys = (struct ifp_run_keys){ NIL, NIL };
 	add_list(question->groups, time, keys);
 	add_list(question->late, time, keys);
 	foreach(cell, question->aggregates)
-		add_list(iforest_aggregate_conditions(lfirst(cell), question), time, keys);
+		add_list(ifp_aggregate_conditions(lfirst(cell), question), time, keys);
 }
 
 /* ---- over the table ---- */
@@ -781,14 +781,14 @@ static Node *over_columns(Node *node, void *columns)
 	return expression_tree_mutator(node, over_columns, columns);
 }
 
-Node *iforest_over_columns(Node *expression, List *columns)
+Node *ifp_over_columns(Node *expression, List *columns)
 {
 	return over_columns(expression, columns);
 }
 
 /* ---- in a plan ---- */
 
-List *iforest_question_write(const struct iforest_question *question)
+List *ifp_index_query_write(const struct ifp_index_query *question)
 {
 	List *tables = lcons(list_make1_oid(question->table), question->tables);
 	List *list = list_make4(tables, makeInteger(question->n_by), question->columns, question->groups);
@@ -798,9 +798,9 @@ List *iforest_question_write(const struct iforest_question *question)
 	return lappend(list, makeInteger((int)question->squares));
 }
 
-void iforest_question_read(struct iforest_question *question, List *list)
+void ifp_index_query_read(struct ifp_index_query *question, List *list)
 {
-	*question = (struct iforest_question){ .table = linitial_oid(linitial(list_nth(list, 0))),
+	*question = (struct ifp_index_query){ .table = linitial_oid(linitial(list_nth(list, 0))),
 					       .tables = list_copy_tail(list_nth(list, 0), 1),
 					       .n_by = intVal(list_nth(list, 1)),
 					       .columns = list_nth(list, 2),

@@ -28,7 +28,7 @@
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/types/definition.h"
 
-struct iforest_question {
+struct ifp_index_query {
 	Oid table;         /* that the query names: the parent of partitions */
 	List *tables;      /* of OidLists: table, index. All indexes have the same columns */
 	int n_by;
@@ -41,7 +41,7 @@ struct iforest_question {
 	List *gates, *keys, *series, *runs, *late, *values;
 };
 
-static inline AttrNumber iforest_time_attribute(const struct iforest_question *question)
+static inline AttrNumber ifp_time_attribute(const struct ifp_index_query *question)
 {
 	return (AttrNumber)(question->n_by + 1);
 }
@@ -49,29 +49,29 @@ static inline AttrNumber iforest_time_attribute(const struct iforest_question *q
 /* Sorts a condition, over the index's columns, to where it belongs. Returns NULL, or why it cannot be answered. `index`
  * gives operator families and collations of the keys. */
 struct IndexOptInfo;
-const char *iforest_question_add(struct iforest_question *question, const struct IndexOptInfo *index, Node *condition);
+const char *ifp_index_query_add(struct ifp_index_query *question, const struct IndexOptInfo *index, Node *condition);
 
 /* What decides between which times the conditions `runs` hold; and what decides where buckets end: all that depends on the
  * time in groups, aggregates and late conditions. */
-void iforest_question_range_keys(const struct iforest_question *question, struct iforest_run_keys *keys);
-void iforest_question_bucket_keys(const struct iforest_question *question, struct iforest_run_keys *keys);
+void ifp_index_query_range_keys(const struct ifp_index_query *question, struct ifp_run_keys *keys);
+void ifp_index_query_bucket_keys(const struct ifp_index_query *question, struct ifp_run_keys *keys);
 
 /* The operator of a condition "column operator parameters", as a scan key has it. The column is 1 .. n_by + 1. */
-struct iforest_key_condition {
+struct ifp_key_condition {
 	AttrNumber column;
 	Oid function, collation, right_type;
 	Expr *comparand;      /* NULL: of IS [NOT] NULL */
 	bool is_array, is_null_test, wants_null;
 };
 
-void iforest_key_condition_read(Node *condition, struct iforest_key_condition *result);
+void ifp_key_condition_read(Node *condition, struct ifp_key_condition *result);
 
 /* An expression over the index's columns, over the table again: what Var i stands for is element i - 1. */
-Node *iforest_over_columns(Node *expression, List *columns);
+Node *ifp_over_columns(Node *expression, List *columns);
 
 /* To and from what a plan carries. */
-List *iforest_question_write(const struct iforest_question *question);
-void iforest_question_read(struct iforest_question *question, List *list);
+List *ifp_index_query_write(const struct ifp_index_query *question);
+void ifp_index_query_read(struct ifp_index_query *question, List *list);
 
 /* Which aggregate functions are answered, and how: from folds of entries (core/model/aggregate.h) to their results.
  *
@@ -89,55 +89,55 @@ void iforest_question_read(struct iforest_question *question, List *list);
  * Measures are kept once for all aggregates that need them. A group's state is an array of measures.
  */
 
-enum iforest_function {
-	IFOREST_FUNCTION_COUNT,
-	IFOREST_FUNCTION_SUM,
-	IFOREST_FUNCTION_AVG,
-	IFOREST_FUNCTION_VAR_SAMP,
-	IFOREST_FUNCTION_VAR_POP,
-	IFOREST_FUNCTION_STDDEV_SAMP,
-	IFOREST_FUNCTION_STDDEV_POP,
-	IFOREST_FUNCTION_MIN,
-	IFOREST_FUNCTION_MAX,
-	IFOREST_FUNCTION_AND,
-	IFOREST_FUNCTION_OR,
-	IFOREST_FUNCTION_SKETCH,   /* this extension's own */
-	IFOREST_FUNCTION_MIN_ROW,  /* those of a row: this extension's own, of a value column, the time column and ctid */
-	IFOREST_FUNCTION_MAX_ROW,
-	IFOREST_FUNCTION_MIN_TIME,
-	IFOREST_FUNCTION_MAX_TIME,
-	IFOREST_FUNCTION_FIRST,
-	IFOREST_FUNCTION_LAST,
-	IFOREST_FUNCTION_FIRST_TIME,
-	IFOREST_FUNCTION_LAST_TIME,
-	IFOREST_FUNCTION_LAST_ROW
+enum ifp_agg_function {
+	IFP_AGG_COUNT,
+	IFP_AGG_SUM,
+	IFP_AGG_AVG,
+	IFP_AGG_VAR_SAMP,
+	IFP_AGG_VAR_POP,
+	IFP_AGG_STDDEV_SAMP,
+	IFP_AGG_STDDEV_POP,
+	IFP_AGG_MIN,
+	IFP_AGG_MAX,
+	IFP_AGG_AND,
+	IFP_AGG_OR,
+	IFP_AGG_SKETCH,   /* this extension's own */
+	IFP_AGG_MIN_ROW,  /* those of a row: this extension's own, of a value column, the time column and ctid */
+	IFP_AGG_MAX_ROW,
+	IFP_AGG_MIN_TIME,
+	IFP_AGG_MAX_TIME,
+	IFP_AGG_FIRST,
+	IFP_AGG_LAST,
+	IFP_AGG_FIRST_TIME,
+	IFP_AGG_LAST_TIME,
+	IFP_AGG_LAST_ROW
 };
 
-static inline bool iforest_function_needs_squares(enum iforest_function function)
+static inline bool ifp_agg_function_needs_squares(enum ifp_agg_function function)
 {
-	return function >= IFOREST_FUNCTION_VAR_SAMP && function <= IFOREST_FUNCTION_STDDEV_POP;
+	return function >= IFP_AGG_VAR_SAMP && function <= IFP_AGG_STDDEV_POP;
 }
 
-static inline bool iforest_function_is_of_row(enum iforest_function function)
+static inline bool ifp_agg_function_is_of_row(enum ifp_agg_function function)
 {
-	return function >= IFOREST_FUNCTION_MIN_ROW;
+	return function >= IFP_AGG_MIN_ROW;
 }
 
-enum iforest_measure_kind {
-	IFOREST_MEASURE_ROWS,
-	IFOREST_MEASURE_VALUE,
-	IFOREST_MEASURE_TIME,
-	IFOREST_MEASURE_CONSTANT,
-	IFOREST_MEASURE_MIN_ROW,
-	IFOREST_MEASURE_MAX_ROW,
-	IFOREST_MEASURE_FIRST_ROW,
-	IFOREST_MEASURE_LAST_ROW,
-	IFOREST_MEASURE_SKETCH
+enum ifp_measure_type {
+	IFP_MEASURE_ROWS,
+	IFP_MEASURE_VALUE,
+	IFP_MEASURE_TIME,
+	IFP_MEASURE_CONSTANT,
+	IFP_MEASURE_MIN_ROW,
+	IFP_MEASURE_MAX_ROW,
+	IFP_MEASURE_FIRST_ROW,
+	IFP_MEASURE_LAST_ROW,
+	IFP_MEASURE_SKETCH
 };
 
 /* An arm as it is written. */
-struct iforest_arm {
-	enum iforest_measure_kind kind;
+struct ifp_arm {
+	enum ifp_measure_type kind;
 	List *conditions;     /* asked in this order, up to the first that is not as it is wanted: */
 	List *wanted;         /* IntList: 1: true, 0: false or NULL */
 	Node *expression;     /* NULL of ROWS */
@@ -146,25 +146,25 @@ struct iforest_arm {
 
 /* Puts an aggregate of a row as the question has it: with a constant in place of the table's ctid, which is no column of the
  * index. Others are left as they are. Returns NULL, or why it cannot be answered. */
-const char *iforest_aggregate_take_ctid(Aggref *aggregate, Index relid);
+const char *ifp_aggregate_take_ctid(Aggref *aggregate, Index relid);
 
-/* Takes an aggregate apart. Returns NULL, or why it cannot be answered. *arms is a list of struct iforest_arm. */
-const char *iforest_aggregate_read(Aggref *aggregate, const struct iforest_question *question,
-				   enum iforest_function *function, List **arms);
+/* Takes an aggregate apart. Returns NULL, or why it cannot be answered. *arms is a list of struct ifp_arm. */
+const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *question,
+				   enum ifp_agg_function *function, List **arms);
 
 /* What of an aggregate has to be evaluated once a bucket: conditions and constants. */
-List *iforest_aggregate_conditions(Aggref *aggregate, const struct iforest_question *question);
+List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *question);
 
 /* Is it a variance or a standard deviation? */
-bool iforest_aggregate_needs_squares(Aggref *aggregate);
+bool ifp_aggregate_needs_squares(Aggref *aggregate);
 
 /* The value columns of which it needs sketches: a bit each. */
-uint32 iforest_aggregate_sketches(Aggref *aggregate, const struct iforest_question *question);
+uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *question);
 
 /* Is its result a ctid? */
-bool iforest_aggregate_is_ctid(Aggref *aggregate);
+bool ifp_aggregate_is_ctid(Aggref *aggregate);
 
 /* Does the result depend on the order in which reals are summed up, or is it an extreme of them? */
-bool iforest_aggregate_is_real(Aggref *aggregate);
+bool ifp_aggregate_is_real(Aggref *aggregate);
 
 #endif

@@ -165,7 +165,7 @@ static const Oid extracts[] = { F_EXTRACT_TEXT_TIMESTAMP,   F_EXTRACT_TEXT_TIMES
 /* The function that a node calls, and its arguments; InvalidOid and NIL where it calls none. */
 static Oid called(Node *node, List **arguments);
 
-static void add_break(List **breaks, Node *argument, Node *zone, enum iforest_break_kind kind);
+static void add_break(List **breaks, Node *argument, Node *zone, enum ifp_break_kind kind);
 
 /* monotone_shifts.c: a time to which an interval is added, one less another, the time of the day. Adds breaks only where it is
  * monotone. */
@@ -207,8 +207,8 @@ static bool is_multiple(Node *interval, AttrNumber attribute, List **breaks)
 	int factor = function == F_INTERVAL_MUL ? 1 : 0;
 
 	return (function == F_INTERVAL_MUL || function == F_MUL_D_INTERVAL) && unit_of(interval) == TIME &&
-	       !iforest_has_columns(list_nth(arguments, 1 - factor)) &&
-	       iforest_is_monotone_beside_null(list_nth(arguments, factor), attribute, breaks);
+	       !ifp_has_columns(list_nth(arguments, 1 - factor)) &&
+	       ifp_is_monotone_beside_null(list_nth(arguments, factor), attribute, breaks);
 }
 
 /* ---- breaks ---- */
@@ -216,13 +216,13 @@ static bool is_multiple(Node *interval, AttrNumber attribute, List **breaks)
 /* The order holds while the expression keeps its value. */
 static void add_values(List **breaks, Node *expression, AttrNumber attribute)
 {
-	struct iforest_run_keys keys = { NIL, *breaks };
+	struct ifp_run_keys keys = { NIL, *breaks };
 	ListCell *cell;
 
-	iforest_add_run_keys(expression, attribute, &keys);
+	ifp_add_run_keys(expression, attribute, &keys);
 	*breaks = keys.breaks;
 	foreach(cell, keys.expressions)
-		add_break(breaks, lfirst(cell), NULL, IFOREST_BREAK_VALUE);
+		add_break(breaks, lfirst(cell), NULL, IFP_BREAK_VALUE);
 }
 
 /* Does it tell any two times of the column apart, but where clocks are put back? What does not is in few pieces as it is. */
@@ -274,14 +274,14 @@ static void add_shift_breaks(List **breaks, Oid function, List *arguments, enum 
 
 	if (exprType(time) == TIMESTAMPTZOID && unit != TIME) {
 		local = call(F_TIMESTAMP_TIMESTAMPTZ, TIMESTAMPOID, list_make1(time));
-		add_break(breaks, time, NULL, IFOREST_BREAK_UTC);
+		add_break(breaks, time, NULL, IFP_BREAK_UTC);
 		add_break(breaks,
 				  call(is_added ? F_TIMESTAMP_PL_INTERVAL : F_TIMESTAMP_MI_INTERVAL, TIMESTAMPOID,
 				       list_make2(local, whole_days(lsecond(arguments)))),
-				  NULL, IFOREST_BREAK_LOCAL);
+				  NULL, IFP_BREAK_LOCAL);
 	}
 	if (exprType(local) == TIMESTAMPOID && unit == MONTHS)
-		add_break(breaks, local, NULL, IFOREST_BREAK_MONTHS);
+		add_break(breaks, local, NULL, IFP_BREAK_MONTHS);
 }
 
 /* ---- times ---- */
@@ -291,11 +291,11 @@ static bool is_shift(Oid function, List *arguments, AttrNumber attribute, List *
 {
 	Node *time = linitial(arguments), *interval = lsecond(arguments);
 
-	if (!iforest_has_columns(time))
+	if (!ifp_has_columns(time))
 		return is_multiple(interval, attribute, breaks);
-	if ((iforest_has_columns(interval) && !is_fine(time)) || !iforest_is_monotone_beside_null(time, attribute, breaks))
+	if ((ifp_has_columns(interval) && !is_fine(time)) || !ifp_is_monotone_beside_null(time, attribute, breaks))
 		return false;
-	if (iforest_has_columns(interval))
+	if (ifp_has_columns(interval))
 		add_values(breaks, interval, attribute);
 	add_shift_breaks(breaks, function, arguments, unit_of(interval));
 	return true;
@@ -304,8 +304,8 @@ static bool is_shift(Oid function, List *arguments, AttrNumber attribute, List *
 /* time - date_trunc('day', time), and the like */
 static bool is_difference(List *arguments, AttrNumber attribute, List **breaks)
 {
-	if (!is_fine(linitial(arguments)) || !iforest_has_columns(lsecond(arguments)) ||
-	    !iforest_is_monotone_beside_null(linitial(arguments), attribute, breaks))
+	if (!is_fine(linitial(arguments)) || !ifp_has_columns(lsecond(arguments)) ||
+	    !ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks))
 		return false;
 	add_values(breaks, lsecond(arguments), attribute);
 	return true;
@@ -315,7 +315,7 @@ static bool is_time_of_day(Oid function, List *arguments, AttrNumber attribute, 
 {
 	Oid to_day = function == F_TIME_TIMESTAMP ? F_DATE_TIMESTAMP : F_DATE_TIMESTAMPTZ;
 
-	if (!iforest_is_monotone_beside_null(linitial(arguments), attribute, breaks))
+	if (!ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks))
 		return false;
 	add_values(breaks, call(to_day, DATEOID, list_copy(arguments)), attribute);
 	return true;
@@ -363,12 +363,12 @@ static bool mentions_walker(Node *node, void *attribute)
 	return expression_tree_walker(node, mentions_walker, attribute);
 }
 
-bool iforest_mentions(Node *expression, AttrNumber attribute)
+bool ifp_mentions(Node *expression, AttrNumber attribute)
 {
 	return mentions_walker(expression, &attribute);
 }
 
-bool iforest_has_columns(Node *expression)
+bool ifp_has_columns(Node *expression)
 {
 	return mentions_walker(expression, NULL);
 }
@@ -400,16 +400,16 @@ static bool is_special(Node *node, void *zero_too)
 		return false;
 	if (IsA(node, Param) || castNode(Const, node)->constisnull)
 		return IsA(node, Param);
-	value = iforest_number_from_datum(castNode(Const, node)->constvalue, type);
+	value = ifp_number_from_datum(castNode(Const, node)->constvalue, type);
 	return !isfinite(value) || (zero_too && value == 0);
 }
 
-bool iforest_may_be_infinite(Node *expression)
+bool ifp_may_be_infinite(Node *expression)
 {
 	return is_special(expression, NULL);
 }
 
-bool iforest_may_make_nan(Node *expression)
+bool ifp_may_make_nan(Node *expression)
 {
 	bool zero_too = true;
 
@@ -437,12 +437,12 @@ static Oid called(Node *node, List **arguments)
 static bool others_are_constant(const List *arguments, int argument)
 {
 	for (int i = 0; i < list_length(arguments); i++)
-		if (i != argument && iforest_has_columns(list_nth(arguments, i)))
+		if (i != argument && ifp_has_columns(list_nth(arguments, i)))
 			return false;
 	return true;
 }
 
-static void add_break(List **breaks, Node *argument, Node *zone, enum iforest_break_kind kind)
+static void add_break(List **breaks, Node *argument, Node *zone, enum ifp_break_kind kind)
 {
 	List *one = list_make3(argument, zone,
 			       makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(kind), false, true));
@@ -451,9 +451,9 @@ static void add_break(List **breaks, Node *argument, Node *zone, enum iforest_br
 		*breaks = lappend(*breaks, one);
 }
 
-enum iforest_break_kind iforest_break_kind(const List *one)
+enum ifp_break_kind ifp_break_kind(const List *one)
 {
-	return (enum iforest_break_kind)DatumGetInt32(castNode(Const, lthird(one))->constvalue);
+	return (enum ifp_break_kind)DatumGetInt32(castNode(Const, lthird(one))->constvalue);
 }
 
 static Node *as_timestamp(Node *date)
@@ -471,16 +471,16 @@ static void add_breaks(List **breaks, const struct monotone_function *function, 
 	case NO_BREAKS:
 		break;
 	case UTC_OF_SESSION:
-		add_break(breaks, argument, NULL, IFOREST_BREAK_UTC);
+		add_break(breaks, argument, NULL, IFP_BREAK_UTC);
 		break;
 	case LOCAL_OF_SESSION:
-		add_break(breaks, as_timestamp(argument), NULL, IFOREST_BREAK_LOCAL);
+		add_break(breaks, as_timestamp(argument), NULL, IFP_BREAK_LOCAL);
 		break;
 	case UTC_OF_ARGUMENT:
-		add_break(breaks, argument, list_nth(arguments, function->zone), IFOREST_BREAK_UTC);
+		add_break(breaks, argument, list_nth(arguments, function->zone), IFP_BREAK_UTC);
 		break;
 	case LOCAL_OF_ARGUMENT:
-		add_break(breaks, argument, list_nth(arguments, function->zone), IFOREST_BREAK_LOCAL);
+		add_break(breaks, argument, list_nth(arguments, function->zone), IFP_BREAK_LOCAL);
 		break;
 	}
 }
@@ -495,7 +495,7 @@ static bool is_exact_division(List *arguments)
 	Oid dividend = called(linitial(arguments), &inner);
 	int n_ones = 0;
 
-	if (iforest_has_columns((Node *)divisor))
+	if (ifp_has_columns((Node *)divisor))
 		return false;
 	if (dividend == F_NUMERIC_INT2 || dividend == F_NUMERIC_INT4 || IS_ONE_OF(dividend, extracts))
 		return true;
@@ -549,38 +549,38 @@ static bool is_julian(Node *node, AttrNumber attribute, List **breaks)
 	if (function != F_EXTRACT_TEXT_TIMESTAMP && function != F_EXTRACT_TEXT_TIMESTAMPTZ)
 		return false;
 	constant_word(linitial(arguments), field, sizeof field);
-	if (strcmp(field, "julian") != 0 || !iforest_is_monotone_beside_null(lsecond(arguments), attribute, breaks))
+	if (strcmp(field, "julian") != 0 || !ifp_is_monotone_beside_null(lsecond(arguments), attribute, breaks))
 		return false;
 	if (function == F_EXTRACT_TEXT_TIMESTAMPTZ)
-		add_break(breaks, lsecond(arguments), NULL, IFOREST_BREAK_UTC);
+		add_break(breaks, lsecond(arguments), NULL, IFP_BREAK_UTC);
 	return true;
 }
 
 static bool is_listed(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
 	if (function == F_NUMERIC_DIV)
-		return is_exact_division(arguments) && iforest_is_monotone_beside_null(linitial(arguments), attribute, breaks);
+		return is_exact_division(arguments) && ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks);
 	if (is_rounding(function, arguments)) {
 		List *division;
 
-		if (called(linitial(arguments), &division) == F_NUMERIC_DIV && !iforest_has_columns(lsecond(division)))
-			return iforest_is_monotone_beside_null(linitial(division), attribute, breaks);
+		if (called(linitial(arguments), &division) == F_NUMERIC_DIV && !ifp_has_columns(lsecond(division)))
+			return ifp_is_monotone_beside_null(linitial(division), attribute, breaks);
 		if (is_julian(linitial(arguments), attribute, breaks))
 			return true;
 	}
 	if (IS_ONE_OF(function, sums_and_products) && list_length(arguments) == 2) {
-		int i = iforest_has_columns(linitial(arguments)) ? 0 : 1;
+		int i = ifp_has_columns(linitial(arguments)) ? 0 : 1;
 
-		if (IS_ONE_OF(function, real_products) && iforest_may_be_infinite(list_nth(arguments, 1 - i)))
+		if (IS_ONE_OF(function, real_products) && ifp_may_be_infinite(list_nth(arguments, 1 - i)))
 			return false;
 		return others_are_constant(arguments, i) &&
-		       iforest_is_monotone_beside_null(list_nth(arguments, i), attribute, breaks);
+		       ifp_is_monotone_beside_null(list_nth(arguments, i), attribute, breaks);
 	}
 	for (size_t i = 0; i < lengthof(functions); i++) {
 		const struct monotone_function *known = &functions[i];
 
 		if (known->function != function || !others_are_constant(arguments, known->argument) ||
-		    !iforest_is_monotone_beside_null(list_nth(arguments, known->argument), attribute, breaks))
+		    !ifp_is_monotone_beside_null(list_nth(arguments, known->argument), attribute, breaks))
 			continue;
 		add_breaks(breaks, known, arguments);
 		return true;
@@ -594,8 +594,8 @@ static bool is_less_remainder(Oid function, List *arguments, AttrNumber attribut
 	List *inner;
 
 	return IS_ONE_OF(function, differences) && IS_ONE_OF(called(lsecond(arguments), &inner), remainders) &&
-	       equal(linitial(arguments), linitial(inner)) && !iforest_has_columns(lsecond(inner)) &&
-	       iforest_is_monotone_beside_null(linitial(arguments), attribute, breaks);
+	       equal(linitial(arguments), linitial(inner)) && !ifp_has_columns(lsecond(inner)) &&
+	       ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks);
 }
 
 /* extract(year from ts) and the like; of an interval only its length, which a difference of times has without months. */
@@ -618,10 +618,10 @@ static bool is_field(Oid function, List *arguments, AttrNumber attribute, List *
 	} else if (!is_epoch && !is_among(field, years)) {
 		return false;
 	}
-	if (!iforest_is_monotone_beside_null(lsecond(arguments), attribute, breaks))
+	if (!ifp_is_monotone_beside_null(lsecond(arguments), attribute, breaks))
 		return false;
 	if (!is_epoch && exprType(lsecond(arguments)) == TIMESTAMPTZOID)
-		add_break(breaks, lsecond(arguments), NULL, IFOREST_BREAK_UTC);
+		add_break(breaks, lsecond(arguments), NULL, IFP_BREAK_UTC);
 	return true;
 }
 
@@ -636,16 +636,16 @@ static bool is_comparison(Node *node, AttrNumber attribute, List **breaks)
 	if (!IsA(node, OpExpr) || castNode(OpExpr, node)->opno >= FirstNormalObjectId)
 		return false;
 	(void)called(node, &arguments);
-	if (list_length(arguments) != 2 || !iforest_is_inequality(castNode(OpExpr, node)->opno))
+	if (list_length(arguments) != 2 || !ifp_is_inequality(castNode(OpExpr, node)->opno))
 		return false;
-	i = iforest_has_columns(linitial(arguments)) ? 0 : 1;
+	i = ifp_has_columns(linitial(arguments)) ? 0 : 1;
 	side = list_nth(arguments, i);
 	type = exprType(side);
-	if (!others_are_constant(arguments, i) || !iforest_is_monotone_beside_null(side, attribute, breaks))
+	if (!others_are_constant(arguments, i) || !ifp_is_monotone_beside_null(side, attribute, breaks))
 		return false;
 	/* compared as timestamptz, which local time is turned into */
 	if ((type == TIMESTAMPOID || type == DATEOID) && exprType(list_nth(arguments, 1 - i)) == TIMESTAMPTZOID)
-		add_break(breaks, as_timestamp(side), NULL, IFOREST_BREAK_LOCAL);
+		add_break(breaks, as_timestamp(side), NULL, IFP_BREAK_LOCAL);
 	return true;
 }
 
@@ -654,10 +654,10 @@ static bool is_comparison_of_array(Node *node, AttrNumber attribute, List **brea
 {
 	ScalarArrayOpExpr *call = (ScalarArrayOpExpr *)node;
 
-	return IsA(node, ScalarArrayOpExpr) && call->opno < FirstNormalObjectId && iforest_is_inequality(call->opno) &&
-	       !iforest_has_columns(lsecond(call->args)) &&
+	return IsA(node, ScalarArrayOpExpr) && call->opno < FirstNormalObjectId && ifp_is_inequality(call->opno) &&
+	       !ifp_has_columns(lsecond(call->args)) &&
 	       exprType(linitial(call->args)) == get_base_element_type(exprType(lsecond(call->args))) &&
-	       iforest_is_monotone_beside_null(linitial(call->args), attribute, breaks);
+	       ifp_is_monotone_beside_null(linitial(call->args), attribute, breaks);
 }
 
 /* greatest(x, c), least(x, c), and coalesce(x, c), which is x unless that is NULL for all times or none. */
@@ -670,20 +670,20 @@ static bool is_choice(Node *node, AttrNumber attribute, List **breaks)
 		arguments = castNode(MinMaxExpr, node)->args;
 	else if (IsA(node, CoalesceExpr) && exprType(node) != BOOLOID)
 		arguments = castNode(CoalesceExpr, node)->args;
-	while (IsA(node, MinMaxExpr) && i + 1 < list_length(arguments) && !iforest_has_columns(list_nth(arguments, i)))
+	while (IsA(node, MinMaxExpr) && i + 1 < list_length(arguments) && !ifp_has_columns(list_nth(arguments, i)))
 		i++;
 	return arguments != NIL && others_are_constant(arguments, i) &&
-	       iforest_is_monotone_beside_null(list_nth(arguments, i), attribute, breaks);
+	       ifp_is_monotone_beside_null(list_nth(arguments, i), attribute, breaks);
 }
 
 /* iforest_bucket_of(), which numbers what lies beside its buckets, too. */
 static bool is_bucket_number(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
-	return iforest_is_own_function(function, "iforest_bucket_of") && others_are_constant(arguments, 0) &&
-	       iforest_is_monotone_beside_null(linitial(arguments), attribute, breaks);
+	return ifp_is_extension_function(function, "iforest_bucket_of") && others_are_constant(arguments, 0) &&
+	       ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks);
 }
 
-bool iforest_keeps_order(const RelabelType *relabel)
+bool ifp_keeps_order(const RelabelType *relabel)
 {
 	return getBaseType(relabel->resulttype) == getBaseType(exprType((Node *)relabel->arg));
 }
@@ -696,10 +696,10 @@ static bool is_monotone(Node *node, AttrNumber attribute, List **breaks)
 	if (IsA(node, Var))
 		return castNode(Var, node)->varattno == attribute;
 	if (IsA(node, RelabelType))
-		return iforest_keeps_order(castNode(RelabelType, node)) &&
-		       iforest_is_monotone_beside_null((Node *)castNode(RelabelType, node)->arg, attribute, breaks);
+		return ifp_keeps_order(castNode(RelabelType, node)) &&
+		       ifp_is_monotone_beside_null((Node *)castNode(RelabelType, node)->arg, attribute, breaks);
 	if (is_notclause(node))
-		return iforest_is_monotone_beside_null((Node *)get_notclausearg(node), attribute, breaks);
+		return ifp_is_monotone_beside_null((Node *)get_notclausearg(node), attribute, breaks);
 	function = called(node, &arguments);
 	if (!OidIsValid(function))
 		return is_comparison_of_array(node, attribute, breaks) || is_choice(node, attribute, breaks);
@@ -709,7 +709,7 @@ static bool is_monotone(Node *node, AttrNumber attribute, List **breaks)
 	       is_comparison(node, attribute, breaks) || is_bucket_number(function, arguments, attribute, breaks);
 }
 
-bool iforest_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **breaks)
+bool ifp_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **breaks)
 {
 	List *before = list_copy(*breaks);
 
@@ -728,9 +728,9 @@ static bool has_value_of_null(Node *node, void *context)
 	       expression_tree_walker(node, has_value_of_null, context);
 }
 
-bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks)
+bool ifp_is_monotone(Node *expression, AttrNumber attribute, List **breaks)
 {
-	return !has_value_of_null(expression, NULL) && iforest_is_monotone_beside_null(expression, attribute, breaks);
+	return !has_value_of_null(expression, NULL) && ifp_is_monotone_beside_null(expression, attribute, breaks);
 }
 
 /* ---- fields of a time ---- */
@@ -807,7 +807,7 @@ static Node *truncated_to_unit(Node *node, AttrNumber attribute)
 		return NULL;
 	}
 	if (!IsA(word, Const) || castNode(Const, word)->constisnull ||
-	    !iforest_is_monotone_beside_null(time, attribute, &breaks))
+	    !ifp_is_monotone_beside_null(time, attribute, &breaks))
 		return NULL;
 	unit = TextDatumGetCString(castNode(Const, word)->constvalue);
 	unit = time == linitial(call->args) ? unit_of_format(unit) : unit_of_field(unit);
@@ -822,7 +822,7 @@ static Node *truncated_to_unit(Node *node, AttrNumber attribute)
 /* ---- iforest_bucket() ---- */
 
 /* Adds left < right. */
-static void add_comparison(Node *left, Node *right, struct iforest_run_keys *keys)
+static void add_comparison(Node *left, Node *right, struct ifp_run_keys *keys)
 {
 	TypeCacheEntry *type = lookup_type_cache(exprType(left), TYPECACHE_LT_OPR);
 	Expr *comparison = make_opclause(type->lt_opr, BOOLOID, false, (Expr *)left, (Expr *)right, InvalidOid, InvalidOid);
@@ -832,16 +832,16 @@ static void add_comparison(Node *left, Node *right, struct iforest_run_keys *key
 }
 
 /* iforest_bucket(time, t0, t1, n) is NULL before t0 and from t1 on, and monotone between: adds what tells these three apart. */
-static bool add_bucket_keys(Node *node, AttrNumber attribute, struct iforest_run_keys *keys)
+static bool add_bucket_keys(Node *node, AttrNumber attribute, struct ifp_run_keys *keys)
 {
 	List *arguments = IsA(node, FuncExpr) ? castNode(FuncExpr, node)->args : NIL;
 
-	if (!IsA(node, FuncExpr) || !iforest_is_own_function(castNode(FuncExpr, node)->funcid, "iforest_bucket"))
+	if (!IsA(node, FuncExpr) || !ifp_is_extension_function(castNode(FuncExpr, node)->funcid, "iforest_bucket"))
 		return false;
 	for (int i = 1; i < list_length(arguments); i++)
-		if (iforest_has_columns(list_nth(arguments, i)))
+		if (ifp_has_columns(list_nth(arguments, i)))
 			return false;
-	if (!iforest_is_monotone(linitial(arguments), attribute, &keys->breaks))
+	if (!ifp_is_monotone(linitial(arguments), attribute, &keys->breaks))
 		return false;
 	keys->expressions = list_append_unique(keys->expressions, node);
 	add_comparison(linitial(arguments), lsecond(arguments), keys);
@@ -852,10 +852,10 @@ static bool add_bucket_keys(Node *node, AttrNumber attribute, struct iforest_run
 /* ---- what depends on the order of its arguments alone ---- */
 
 /* Adds what tells whether an expression is before, at or after a bound. */
-static bool add_bound(Node *expression, Node *bound, AttrNumber attribute, struct iforest_run_keys *keys)
+static bool add_bound(Node *expression, Node *bound, AttrNumber attribute, struct ifp_run_keys *keys)
 {
-	if (exprType(expression) != exprType(bound) || iforest_has_columns(bound) ||
-	    !iforest_is_monotone_beside_null(expression, attribute, &keys->breaks))
+	if (exprType(expression) != exprType(bound) || ifp_has_columns(bound) ||
+	    !ifp_is_monotone_beside_null(expression, attribute, &keys->breaks))
 		return false;
 	add_comparison(expression, bound, keys);
 	add_comparison(bound, expression, keys);
@@ -863,7 +863,7 @@ static bool add_bound(Node *expression, Node *bound, AttrNumber attribute, struc
 }
 
 /* time <@ range */
-static bool add_range(List *arguments, AttrNumber attribute, struct iforest_run_keys *keys)
+static bool add_range(List *arguments, AttrNumber attribute, struct ifp_run_keys *keys)
 {
 	Node *time = linitial(arguments), *range = lsecond(arguments);
 	static const Oid bounds[] = { F_LOWER_ANYRANGE, F_UPPER_ANYRANGE };
@@ -878,9 +878,9 @@ static bool add_range(List *arguments, AttrNumber attribute, struct iforest_run_
 }
 
 /* (time, time) OVERLAPS (a, b), either way round */
-static bool add_overlap(List *arguments, AttrNumber attribute, struct iforest_run_keys *keys)
+static bool add_overlap(List *arguments, AttrNumber attribute, struct ifp_run_keys *keys)
 {
-	int i = iforest_has_columns(linitial(arguments)) ? 0 : 2;
+	int i = ifp_has_columns(linitial(arguments)) ? 0 : 2;
 	Node *time = list_nth(arguments, i);
 
 	return equal(time, list_nth(arguments, i + 1)) && add_bound(time, list_nth(arguments, 2 - i), attribute, keys) &&
@@ -888,20 +888,20 @@ static bool add_overlap(List *arguments, AttrNumber attribute, struct iforest_ru
 }
 
 /* (x, time) < (a, b) and the like: by columns are constants here */
-static bool add_row_order(RowCompareExpr *row, AttrNumber attribute, struct iforest_run_keys *keys)
+static bool add_row_order(RowCompareExpr *row, AttrNumber attribute, struct ifp_run_keys *keys)
 {
 	ListCell *left, *right;
 
 	forboth(left, row->largs, right, row->rargs)
-		if ((iforest_mentions(lfirst(left), attribute) || iforest_mentions(lfirst(right), attribute)) &&
+		if ((ifp_mentions(lfirst(left), attribute) || ifp_mentions(lfirst(right), attribute)) &&
 		    !add_bound(lfirst(left), lfirst(right), attribute, keys))
 			return false;
 	return true;
 }
 
-static bool add_order_keys(Node *node, AttrNumber attribute, struct iforest_run_keys *keys)
+static bool add_order_keys(Node *node, AttrNumber attribute, struct ifp_run_keys *keys)
 {
-	struct iforest_run_keys before = { list_copy(keys->expressions), list_copy(keys->breaks) };
+	struct ifp_run_keys before = { list_copy(keys->expressions), list_copy(keys->breaks) };
 	bool added = false;
 
 	if (IsA(node, RowCompareExpr)) {
@@ -946,12 +946,12 @@ static Node *as_inequality(Node *condition, int strategy)
 	return (Node *)equality;
 }
 
-List *iforest_halves(Node *condition, AttrNumber attribute, bool may_break)
+List *ifp_run_key_bounds(Node *condition, AttrNumber attribute, bool may_break)
 {
 	Node *from = as_inequality(condition, BTGreaterEqualStrategyNumber);
 	Node *until = as_inequality(condition, BTLessEqualStrategyNumber);
 	List *breaks = NIL;
-	bool (*can_be_key)(Node *, AttrNumber, List **) = may_break ? iforest_is_monotone_beside_null : iforest_is_monotone;
+	bool (*can_be_key)(Node *, AttrNumber, List **) = may_break ? ifp_is_monotone_beside_null : ifp_is_monotone;
 
 	if (!from || !until || !can_be_key(from, attribute, &breaks) || !can_be_key(until, attribute, &breaks) ||
 	    (breaks != NIL && !may_break))
@@ -977,7 +977,7 @@ static Node *as_equality(Node *node)
 
 struct collecting {
 	AttrNumber attribute;
-	struct iforest_run_keys *keys;
+	struct ifp_run_keys *keys;
 };
 
 static bool collect(Node *node, void *context)
@@ -987,7 +987,7 @@ static bool collect(Node *node, void *context)
 	Node *truncated;
 	List *both;
 
-	if (!node || !iforest_mentions(node, attribute))
+	if (!node || !ifp_mentions(node, attribute))
 		return false;
 	/* the same for all times that are not NULL, and those that are have a run of their own */
 	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
@@ -999,18 +999,18 @@ static bool collect(Node *node, void *context)
 		node = truncated;
 	if (add_order_keys(node, attribute, collecting->keys))
 		return false;
-	if (iforest_is_monotone_beside_null(node, attribute, &collecting->keys->breaks)) {
+	if (ifp_is_monotone_beside_null(node, attribute, &collecting->keys->breaks)) {
 		collecting->keys->expressions = list_append_unique(collecting->keys->expressions, node);
 		return false;
 	}
 	/* whether two are equal changes where either half does */
-	both = iforest_halves(as_equality(node), attribute, true);
+	both = ifp_run_key_bounds(as_equality(node), attribute, true);
 	if (both != NIL)
 		return collect((Node *)both, context);
 	return expression_tree_walker(node, collect, context);
 }
 
-void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest_run_keys *keys)
+void ifp_add_run_keys(Node *expression, AttrNumber attribute, struct ifp_run_keys *keys)
 {
 	struct collecting collecting = { .attribute = attribute, .keys = keys };
 
@@ -1033,7 +1033,7 @@ static bool has_fixed_scale(Node *node)
 	ListCell *cell;
 	int32 modifier;
 
-	if (!iforest_has_columns(node) || type_with_modifier(node, &modifier) != NUMERICOID || modifier >= 0)
+	if (!ifp_has_columns(node) || type_with_modifier(node, &modifier) != NUMERICOID || modifier >= 0)
 		return true;
 	if (IsA(node, RelabelType))
 		return has_fixed_scale((Node *)castNode(RelabelType, node)->arg);
@@ -1053,7 +1053,7 @@ static bool has_fixed_scale(Node *node)
 		return true;
 	case F_TRUNC_NUMERIC_INT4:
 	case F_ROUND_NUMERIC_INT4:
-		return !iforest_has_columns(lsecond(arguments));
+		return !ifp_has_columns(lsecond(arguments));
 	case F_EXTRACT_TEXT_DATE:
 	case F_EXTRACT_TEXT_TIMESTAMP:
 	case F_EXTRACT_TEXT_TIMESTAMPTZ:
@@ -1076,12 +1076,12 @@ static bool has_fixed_scale(Node *node)
 	return true;
 }
 
-bool iforest_equal_is_identical(Node *expression)
+bool ifp_equal_is_identical(Node *expression)
 {
 	Oid type = getBaseType(exprType(expression)), function;
 	TypeCacheEntry *entry;
 
-	if (!iforest_has_columns(expression) || type == FLOAT4OID || type == FLOAT8OID)
+	if (!ifp_has_columns(expression) || type == FLOAT4OID || type == FLOAT8OID)
 		return true;
 	if (type == NUMERICOID)
 		return has_fixed_scale(expression);
@@ -1097,7 +1097,7 @@ bool iforest_equal_is_identical(Node *expression)
 static int scale_of(Node *node, int32 modifier)
 {
 	if (modifier >= VARHDRSZ)
-		return iforest_numeric_scale(modifier);
+		return ifp_numeric_scale(modifier);
 	if (IsA(node, Const) && !castNode(Const, node)->constisnull) {
 		Numeric number = DatumGetNumeric(castNode(Const, node)->constvalue);
 
@@ -1107,7 +1107,7 @@ static int scale_of(Node *node, int32 modifier)
 	return -1;
 }
 
-bool iforest_are_written_alike(Node *a, Node *b)
+bool ifp_are_written_alike(Node *a, Node *b)
 {
 	int32 modifier_a, modifier_b;
 	int scale;

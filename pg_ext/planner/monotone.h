@@ -20,55 +20,55 @@
 #include "nodes/primnodes.h"
 
 /* What is the same for two times if nothing breaks the order between them. */
-enum iforest_break_kind {
-	IFOREST_BREAK_UTC,      /* the piece of a time zone that a timestamp of UTC lies in (zones.h) */
-	IFOREST_BREAK_LOCAL,    /* the same for local time of that zone */
-	IFOREST_BREAK_MONTHS,   /* the days of a month up to the 28th, or one of the others, in which a timestamp lies */
-	IFOREST_BREAK_VALUE     /* the value of an expression of any type */
+enum ifp_break_kind {
+	IFP_BREAK_UTC,      /* the piece of a time zone that a timestamp of UTC lies in (zones.h) */
+	IFP_BREAK_LOCAL,    /* the same for local time of that zone */
+	IFP_BREAK_MONTHS,   /* the days of a month up to the 28th, or one of the others, in which a timestamp lies */
+	IFP_BREAK_VALUE     /* the value of an expression of any type */
 };
 
 /* A break node is a list of three: the expression, the zone (text, without columns; NULL: that of the session), and the kind, a
  * Const of int4. */
-struct iforest_run_keys {
+struct ifp_run_keys {
 	List *expressions;  /* Expr, each monotone in the column between the breaks */
 	List *breaks;       /* List of three Node */
 };
 
-enum iforest_break_kind iforest_break_kind(const List *one);
+enum ifp_break_kind ifp_break_kind(const List *one);
 
 /* Is the expression monotone in column `attribute` of varno 1, between the breaks that are added to *breaks, and NULL where the
  * column is? Requires  no volatile function in it. Where it is not, *breaks stays as it was. */
-bool iforest_is_monotone(Node *expression, AttrNumber attribute, List **breaks);
+bool ifp_is_monotone(Node *expression, AttrNumber attribute, List **breaks);
 
 /* The same, whatever it is where the column is NULL. */
-bool iforest_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **breaks);
+bool ifp_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **breaks);
 
 /* Is a constant of it infinite or NaN, or a parameter that may be? */
-bool iforest_may_be_infinite(Node *expression);
+bool ifp_may_be_infinite(Node *expression);
 
 /* The same, or is one 0, or is a remainder taken: may it make NaN of an infinity? That comes after all others, so what is made
  * of the infinities at both ends of a column may be equal, and nothing between them. */
-bool iforest_may_make_nan(Node *expression);
+bool ifp_may_make_nan(Node *expression);
 
 /* Does a RelabelType leave values in their order? Not so where an int4 becomes an oid, say. */
-bool iforest_keeps_order(const RelabelType *relabel);
+bool ifp_keeps_order(const RelabelType *relabel);
 
 /* x = c, x being monotone, as x >= c and x <= c; NIL if the condition is none such, or has breaks where it may not. */
-List *iforest_halves(Node *condition, AttrNumber attribute, bool may_break);
+List *ifp_run_key_bounds(Node *condition, AttrNumber attribute, bool may_break);
 
 /* Adds what decides where the expression changes with column `attribute`. Other columns are taken as constants. */
-void iforest_add_run_keys(Node *expression, AttrNumber attribute, struct iforest_run_keys *keys);
+void ifp_add_run_keys(Node *expression, AttrNumber attribute, struct ifp_run_keys *keys);
 
 /* Are equal values of this expression also written alike? Numbers of type numeric are not where their scale varies; nor
  * are values of types without that promise, or text under a nondeterministic collation. */
-bool iforest_equal_is_identical(Node *expression);
+bool ifp_equal_is_identical(Node *expression);
 
 /* Are equal values of two such expressions of one type written alike? Known of numbers whose scale their type or value
  * tells. */
-bool iforest_are_written_alike(Node *a, Node *b);
+bool ifp_are_written_alike(Node *a, Node *b);
 
 /* Does it mention column `attribute` of varno 1; any column? */
-bool iforest_mentions(Node *expression, AttrNumber attribute);
-bool iforest_has_columns(Node *expression);
+bool ifp_mentions(Node *expression, AttrNumber attribute);
+bool ifp_has_columns(Node *expression);
 
 #endif

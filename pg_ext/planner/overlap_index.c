@@ -103,7 +103,7 @@ static Oid find_part(struct catalogs *catalogs, Relation index, Relation partiti
 	while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
 		Form_pg_index candidate = (Form_pg_index)GETSTRUCT(tuple);
 
-		iforest_pause("index of a partition read");
+		ifp_test_point("index of a partition read");
 		if (is_part_of(catalogs, candidate->indexrelid, RelationGetRelid(index)))
 			*(candidate->indisvalid ? &found : &invalid) = candidate->indexrelid;
 	}
@@ -113,7 +113,7 @@ static Oid find_part(struct catalogs *catalogs, Relation index, Relation partiti
 	return found;
 }
 
-static void add_partition(struct iforest_overlap_parts *parts, struct catalogs *catalogs, Relation index, Oid table)
+static void add_partition(struct ifp_overlap_parts *parts, struct catalogs *catalogs, Relation index, Oid table)
 {
 	Relation partition = table_open(table, NoLock);
 
@@ -126,9 +126,9 @@ static void add_partition(struct iforest_overlap_parts *parts, struct catalogs *
 	table_close(partition, NoLock);
 }
 
-struct iforest_overlap_parts iforest_overlap_parts(Relation heap, Relation index)
+struct ifp_overlap_parts ifp_overlap_parts(Relation heap, Relation index)
 {
-	struct iforest_overlap_parts parts = { .tables = NIL };
+	struct ifp_overlap_parts parts = { .tables = NIL };
 	struct catalogs catalogs;
 	List *tables;
 	ListCell *cell;
@@ -151,12 +151,12 @@ struct iforest_overlap_parts iforest_overlap_parts(Relation heap, Relation index
 	return parts;
 }
 
-IFOREST_SQL_FUNCTION(iforest_overlap_index);
-IFOREST_SQL_FUNCTION(iforest_overlap_index_support);
+IFP_SQL_FUNCTION(iforest_overlap_index);
+IFP_SQL_FUNCTION(iforest_overlap_index_support);
 
 /* ---- columns as text ---- */
 
-int iforest_neutral_settings(void)
+int ifp_neutral_settings(void)
 {
 	static const char *const settings[][2] = { { "search_path", "pg_catalog, pg_temp" }, { "TimeZone", "UTC" },
 						   { "DateStyle", "ISO, MDY" }, { "IntervalStyle", "postgres" },
@@ -199,7 +199,7 @@ static char *column_numbers(Relation index)
 	return text.data;
 }
 
-ArrayType *iforest_column_texts(Relation heap, Relation index)
+ArrayType *ifp_index_column_texts(Relation heap, Relation index)
 {
 	int n = IndexRelationGetNumberOfAttributes(index), n_keys = IndexRelationGetNumberOfKeyAttributes(index);
 	Datum *texts = palloc((n + 2) * sizeof *texts);
@@ -209,7 +209,7 @@ ArrayType *iforest_column_texts(Relation heap, Relation index)
 
 		texts[i + (i >= n_keys)] = CStringGetTextDatum(
 			attribute ? quote_identifier(get_attname(RelationGetRelid(heap), attribute, false))
-				  : iforest_column_expression(RelationGetRelid(index), i + 1));
+				  : ifp_column_expression(RelationGetRelid(index), i + 1));
 	}
 	/* no column is written so */
 	texts[n_keys] = CStringGetTextDatum("INCLUDE");
@@ -217,7 +217,7 @@ ArrayType *iforest_column_texts(Relation heap, Relation index)
 	return construct_array(texts, n + 2, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-char *iforest_predicate_text(Relation heap, Relation index)
+char *ifp_index_predicate_text(Relation heap, Relation index)
 {
 	bool is_null;
 	Datum predicate = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, Anum_pg_index_indpred, &is_null);
@@ -254,7 +254,7 @@ static bool has_row_security(Relation heap)
 	return check_enable_rls(RelationGetRelid(heap), InvalidOid, true) == RLS_ENABLED;
 }
 
-void iforest_require_readable(Relation heap, Relation index)
+void ifp_require_readable(Relation heap, Relation index)
 {
 	if (!may_select(heap, index))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(heap));
@@ -266,15 +266,15 @@ void iforest_require_readable(Relation heap, Relation index)
 				"then."));
 }
 
-bool iforest_index_is_old_enough(Relation index)
+bool ifp_index_is_old_enough(Relation index)
 {
 	return !index->rd_index->indcheckxmin ||
 	       TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin);
 }
 
-bool iforest_index_is_usable(Relation index)
+bool ifp_index_is_usable(Relation index)
 {
-	return index->rd_index->indisvalid && iforest_index_is_old_enough(index);
+	return index->rd_index->indisvalid && ifp_index_is_old_enough(index);
 }
 
 /* ---- finding it ---- */
@@ -298,13 +298,13 @@ static bool has_own_rows(Relation heap)
 static bool is_of_durations(Oid oid, int value)
 {
 	Relation relation = index_open(oid, AccessShareLock);
-	bool is_usable = iforest_index_is_old_enough(relation);
+	bool is_usable = ifp_index_is_old_enough(relation);
 
 	if (is_usable) {
-		struct iforest_index *index = palloc(sizeof *index);
+		struct ifp_index *index = palloc(sizeof *index);
 
-		iforest_index_open(index, relation);
-		iforest_index_refresh(index);
+		ifp_index_open(index, relation);
+		ifp_index_refresh(index);
 		is_usable = index->manifest.fields.duration_value == value &&
 			    index->manifest.fields.end_rule == IFOREST_END_DURATION;
 	}
@@ -315,7 +315,7 @@ static bool is_of_durations(Oid oid, int value)
 /* Can each index that it is made up of be asked? What each keeps is up to itself. */
 static bool are_of_durations(Relation heap, Relation index, int value)
 {
-	struct iforest_overlap_parts parts = iforest_overlap_parts(heap, index);
+	struct ifp_overlap_parts parts = ifp_overlap_parts(heap, index);
 	MemoryContext of_part = AllocSetContextCreate(CurrentMemoryContext, "iforest part", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(of_part);
 	bool are = !parts.has_foreign;
@@ -346,7 +346,7 @@ static bool has_foreign_partitions(Relation heap)
 static bool knows_by_values(Relation index)
 {
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index) - 1; i++)
-		if (!iforest_is_by_type(TupleDescAttr(RelationGetDescr(index), i)->atttypid,
+		if (!ifp_is_by_type(TupleDescAttr(RelationGetDescr(index), i)->atttypid,
 					TupleDescAttr(RelationGetDescr(index), i)->atttypmod))
 			return false;
 	return true;
@@ -369,14 +369,14 @@ static bool is_wanted(Relation heap, Relation index, const struct wanted *wanted
 	int level = 0;
 
 	/* who reads a cursor on need not be who has opened it, and was asked: the table is read then */
-	if (index->rd_indam->ambuild != iforest_build || !may_select(heap, index) || !knows_by_values(index) ||
-	    (!is_partitioned(index) && !iforest_index_is_usable(index)))
+	if (index->rd_indam->ambuild != ifp_build || !may_select(heap, index) || !knows_by_values(index) ||
+	    (!is_partitioned(index) && !ifp_index_is_usable(index)))
 		return false;
 	if (has_expressions)
-		level = iforest_neutral_settings();
-	own_predicate = iforest_predicate_text(heap, index);
+		level = ifp_neutral_settings();
+	own_predicate = ifp_index_predicate_text(heap, index);
 	is_same = (predicate != NULL) == (own_predicate != NULL) && (!predicate || strcmp(predicate, own_predicate) == 0) &&
-		  datumIsEqual(PointerGetDatum(iforest_column_texts(heap, index)), PointerGetDatum(wanted->columns), false, -1);
+		  datumIsEqual(PointerGetDatum(ifp_index_column_texts(heap, index)), PointerGetDatum(wanted->columns), false, -1);
 	if (has_expressions)
 		AtEOXact_GUC(true, level);
 	if (is_same && wanted->is_estimate && is_partitioned(index))
@@ -406,7 +406,7 @@ static Oid find_index(Relation heap, const struct wanted *wanted)
 
 static Oid find_index_of(Oid table, const struct wanted *wanted)
 {
-	Relation heap = iforest_enable ? try_table_open(table, AccessShareLock) : NULL;
+	Relation heap = ifp_enable ? try_table_open(table, AccessShareLock) : NULL;
 	Oid found = InvalidOid;
 
 	if (!heap)
@@ -539,7 +539,7 @@ static void narrow(RelOptInfo *rel, Index number, RangeTblEntry *table)
 		return;
 	call = linitial_node(RangeTblFunction, table->functions)->funcexpr;
 	if (!call || !IsA(call, FuncExpr) ||
-	    !iforest_is_own_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_spans"))
+	    !ifp_is_extension_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_spans"))
 		return;
 	foreach(cell, rel->baserestrictinfo) {
 		Node *condition = (Node *)lfirst_node(RestrictInfo, cell)->clause;
@@ -587,7 +587,7 @@ static const FuncExpr *index_wanted(PlannerInfo *root, Node *condition)
 	if (!IsA(plan, Result) || list_length(plan->targetlist) != 1)
 		return NULL;
 	call = (Node *)linitial_node(TargetEntry, plan->targetlist)->expr;
-	return IsA(call, FuncExpr) && iforest_is_own_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_index")
+	return IsA(call, FuncExpr) && ifp_is_extension_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_index")
 		       ? castNode(FuncExpr, call)
 		       : NULL;
 }
@@ -605,7 +605,7 @@ static bool is_gate_of_all_times(Node *condition)
 	is_open = list_nth(arguments, IS_OPEN);
 	return IsA(is_open, Const) && !castNode(Const, is_open)->constisnull &&
 	       DatumGetBool(castNode(Const, is_open)->constvalue) &&
-	       iforest_is_own_function(castNode(FuncExpr, condition)->funcid, "iforest_window_asks");
+	       ifp_is_extension_function(castNode(FuncExpr, condition)->funcid, "iforest_window_asks");
 }
 
 static bool is_left_out(PlannerInfo *root, RelOptInfo *rel)
@@ -660,7 +660,7 @@ static void consider(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblE
 		cost_nothing(root, rel);
 }
 
-void iforest_overlap_register(void)
+void ifp_overlap_support_register(void)
 {
 	previous_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = consider;

@@ -15,24 +15,24 @@
 
 /* The columns of an index as its functions name them: by columns, time, INCLUDE, values, as text[] of names of the table, or
  * expressions; and then their numbers, for a name may have gone from one column to another since, and a number by a dump.
- * And the condition of a partial index, or NULL. With settings as these are made with (iforest_neutral_settings). */
-ArrayType *iforest_column_texts(Relation heap, Relation index);
-char *iforest_predicate_text(Relation heap, Relation index);
+ * And the condition of a partial index, or NULL. With settings as these are made with (ifp_neutral_settings). */
+ArrayType *ifp_index_column_texts(Relation heap, Relation index);
+char *ifp_index_predicate_text(Relation heap, Relation index);
 
 /* Names and operators mean what they mean in pg_catalog, and constants are written alike in all sessions; until
  * AtEOXact_GUC(true, level). Returns the level. */
-int iforest_neutral_settings(void);
+int ifp_neutral_settings(void);
 
 /* Raises an error if the current user may not see all rows and columns of the table that the index has; or its ctid. */
-void iforest_require_readable(Relation heap, Relation index);
+void ifp_require_readable(Relation heap, Relation index);
 
 /* May transactions as old as this one read the index; and is it valid, too? */
-bool iforest_index_is_old_enough(Relation index);
-bool iforest_index_is_usable(Relation index);
+bool ifp_index_is_old_enough(Relation index);
+bool ifp_index_is_usable(Relation index);
 
 /* Of which indexes an index is made up: itself; of a partitioned one those of all leaf partitions. */
 
-struct iforest_overlap_parts {
+struct ifp_overlap_parts {
 	List *tables, *indexes;  /* OIDs, in pairs; locked with AccessShareLock, until the transaction ends */
 	bool has_foreign;        /* and there are partitions elsewhere, of which an index knows nothing */
 };
@@ -41,7 +41,7 @@ struct iforest_overlap_parts {
  *           detached is none any more.
  * Raises an error where a partition has no valid index that belongs to this one. The lists are in the current memory context.
  */
-struct iforest_overlap_parts iforest_overlap_parts(Relation heap, Relation index);
+struct ifp_overlap_parts ifp_overlap_parts(Relation heap, Relation index);
 
 /* What the planner is told of the functions of an index, which have arms of which one is run.
  *
@@ -56,6 +56,6 @@ struct iforest_overlap_parts iforest_overlap_parts(Relation heap, Relation index
  */
 
 /* Makes the planner do so. Once, when the library is loaded. */
-void iforest_overlap_register(void);
+void ifp_overlap_support_register(void);
 
 #endif

@@ -23,11 +23,11 @@
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/storage/index.h"
 
-bool iforest_enable = true, iforest_float_aggregates = true, iforest_explain_decline = false;
+bool ifp_enable = true, ifp_float_aggregates = true, ifp_explain_decline = false;
 
 static bool is_iforest(const IndexOptInfo *index)
 {
-	return (void *)index->amcostestimate == (void *)iforest_cost_estimate && !index->hypothetical;
+	return (void *)index->amcostestimate == (void *)ifp_cost_estimate && !index->hypothetical;
 }
 
 /* Are all columns of types that can be kept, still? */
@@ -35,7 +35,7 @@ static bool holds_columns(const IndexOptInfo *index)
 {
 	for (int i = 0; i < index->ncolumns; i++) {
 		Node *column = (Node *)list_nth_node(TargetEntry, index->indextlist, i)->expr;
-		bool (*is_held)(Oid, int32) = i < index->nkeycolumns - 1 ? iforest_is_by_type : iforest_is_value_type;
+		bool (*is_held)(Oid, int32) = i < index->nkeycolumns - 1 ? ifp_is_by_type : ifp_is_value_type;
 
 		if (i != index->nkeycolumns - 1 && !is_held(exprType(column), exprTypmod(column)))
 			return false;
@@ -43,7 +43,7 @@ static bool holds_columns(const IndexOptInfo *index)
 	return true;
 }
 
-bool iforest_is_usable(const IndexOptInfo *index)
+bool ifp_is_usable(const IndexOptInfo *index)
 {
 	return is_iforest(index) && (index->indpred == NIL || index->predOK) && holds_columns(index);
 }
@@ -67,14 +67,14 @@ static List *of_table(RelOptInfo *rel, const char **reason)
 
 	foreach(cell, rel->indexlist) {
 		IndexOptInfo *index = lfirst(cell);
-		struct iforest_candidate *candidate;
+		struct ifp_candidate *candidate;
 
 		if (is_iforest(index) && !holds_columns(index))
 			*reason = "a column has become of a type that the index cannot hold";
-		if (!iforest_is_usable(index))
+		if (!ifp_is_usable(index))
 			continue;
 		candidate = palloc(sizeof *candidate);
-		*candidate = (struct iforest_candidate){ .rels = list_make1(rel), .indexes = list_make1(index),
+		*candidate = (struct ifp_candidate){ .rels = list_make1(rel), .indexes = list_make1(index),
 							 .columns = columns_of(index),
 							 .restrictions = index->indrestrictinfo };
 		candidates = lappend(candidates, candidate);
@@ -108,7 +108,7 @@ static bool add_leaves(PlannerInfo *root, RelOptInfo *rel, List **leaves)
 
 /* The columns of a partition's index as columns of the parent, which has them under the same names; NIL where the index has
  * expressions. */
-static List *columns_of_parent(const struct iforest_query *query, const RelOptInfo *part, const IndexOptInfo *index)
+static List *columns_of_parent(const struct ifp_query_level *query, const RelOptInfo *part, const IndexOptInfo *index)
 {
 	Oid parent = planner_rt_fetch(query->rel->relid, query->root)->relid;
 	Oid child = planner_rt_fetch(part->relid, query->root)->relid;
@@ -135,7 +135,7 @@ static bool are_alike(const IndexOptInfo *a, const IndexOptInfo *b)
 }
 
 /* The index of a partition that has these columns in the way of that one; any usable one where that is NULL. */
-static IndexOptInfo *find_alike(const struct iforest_query *query, RelOptInfo *part, List *columns,
+static IndexOptInfo *find_alike(const struct ifp_query_level *query, RelOptInfo *part, List *columns,
 				const IndexOptInfo *like, int skip)
 {
 	ListCell *cell;
@@ -144,7 +144,7 @@ static IndexOptInfo *find_alike(const struct iforest_query *query, RelOptInfo *p
 		IndexOptInfo *index = lfirst(cell);
 		List *own;
 
-		if (!iforest_is_usable(index) || index->indpred != NIL)
+		if (!ifp_is_usable(index) || index->indpred != NIL)
 			continue;
 		own = columns_of_parent(query, part, index);
 		if (own == NIL || (like && (!equal(own, columns) || !are_alike(index, like))))
@@ -156,7 +156,7 @@ static IndexOptInfo *find_alike(const struct iforest_query *query, RelOptInfo *p
 }
 
 /* One candidate for each index of the first partition that all others have, too. */
-static List *of_partitions(const struct iforest_query *query, const char **reason)
+static List *of_partitions(const struct ifp_query_level *query, const char **reason)
 {
 	List *leaves = NIL, *candidates = NIL;
 	IndexOptInfo *first;
@@ -164,7 +164,7 @@ static List *of_partitions(const struct iforest_query *query, const char **reaso
 	if (!add_leaves(query->root, query->rel, &leaves) || leaves == NIL)
 		return NIL;
 	for (int n = 0; (first = find_alike(query, linitial(leaves), NIL, NULL, n)); n++) {
-		struct iforest_candidate *candidate = palloc0(sizeof *candidate);
+		struct ifp_candidate *candidate = palloc0(sizeof *candidate);
 		ListCell *cell;
 
 		candidate->columns = columns_of_parent(query, linitial(leaves), first);
@@ -191,7 +191,7 @@ static bool has_iforest_index(PlannerInfo *root, const RelOptInfo *tables)
 	int relid = -1;
 	ListCell *cell;
 
-	while (iforest_explain_decline && (relid = bms_next_member(tables->relids, relid)) >= 0) {
+	while (ifp_explain_decline && (relid = bms_next_member(tables->relids, relid)) >= 0) {
 		RelOptInfo *rel = root->simple_rel_array[relid];
 
 		foreach(cell, rel ? rel->indexlist : NIL)
@@ -201,7 +201,7 @@ static bool has_iforest_index(PlannerInfo *root, const RelOptInfo *tables)
 	return false;
 }
 
-List *iforest_candidates(const struct iforest_query *query, const char **reason)
+List *ifp_candidates(const struct ifp_query_level *query, const char **reason)
 {
 	RelOptInfo *rel = query->rel;
 	RangeTblEntry *table;
@@ -224,12 +224,12 @@ List *iforest_candidates(const struct iforest_query *query, const char **reason)
 /* ---- expressions over the table become expressions over the index ---- */
 
 struct rewriting {
-	const struct iforest_query *query;
+	const struct ifp_query_level *query;
 	List *columns;
 	const char *reason;
 };
 
-static const char *column_name(const struct iforest_query *query, Var *var)
+static const char *column_name(const struct ifp_query_level *query, Var *var)
 {
 	RangeTblEntry *table = planner_rt_fetch(query->rel->relid, query->root);
 
@@ -273,7 +273,7 @@ static Node *rewrite(Node *node, void *context)
 	}
 }
 
-static Node *over_index(const struct iforest_query *query, const struct iforest_candidate *candidate, Node *node,
+static Node *over_index(const struct ifp_query_level *query, const struct ifp_candidate *candidate, Node *node,
 			const char **reason)
 {
 	struct rewriting rewriting = { .query = query, .columns = candidate->columns };
@@ -325,8 +325,8 @@ static List *in_order(PlannerInfo *root, List *restrictions)
 	return sorted;
 }
 
-static const char *add_conditions(const struct iforest_query *query, const struct iforest_candidate *candidate,
-				  struct iforest_question *question)
+static const char *add_conditions(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+				  struct ifp_index_query *question)
 {
 	ListCell *cell;
 
@@ -337,7 +337,7 @@ static const char *add_conditions(const struct iforest_query *query, const struc
 		Node *condition = over_index(query, candidate, (Node *)lfirst_node(RestrictInfo, cell)->clause, &reason);
 
 		if (!reason)
-			reason = iforest_question_add(question, linitial(candidate->indexes), condition);
+			reason = ifp_index_query_add(question, linitial(candidate->indexes), condition);
 		if (reason)
 			return reason;
 	}
@@ -346,8 +346,8 @@ static const char *add_conditions(const struct iforest_query *query, const struc
 
 /* ---- group keys ---- */
 
-static const char *add_groups(const struct iforest_query *query, const struct iforest_candidate *candidate,
-			      struct iforest_question *question)
+static const char *add_groups(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+			      struct ifp_index_query *question)
 {
 	const char *reason = NULL;
 	ListCell *cell, *operator;
@@ -360,11 +360,11 @@ static const char *add_groups(const struct iforest_query *query, const struct if
 		if (contain_volatile_functions(group) || expression_returns_set(group))
 			return "a group key is volatile or a set";
 		for (int i = question->n_by + 2; i <= list_length(question->columns); i++)
-			if (iforest_mentions(group, (AttrNumber)i))
+			if (ifp_mentions(group, (AttrNumber)i))
 				return "a group key has a value column";
 		if (!OidIsValid(lfirst_oid(operator)))
 			return "a group key cannot be hashed";
-		if (!iforest_equal_is_identical(group))
+		if (!ifp_equal_is_identical(group))
 			return "equal values of a group key may be written differently";
 		question->groups = lappend(question->groups, group);
 	}
@@ -374,16 +374,16 @@ static const char *add_groups(const struct iforest_query *query, const struct if
 
 /* ---- aggregates ---- */
 
-static bool is_not_null(const struct iforest_query *query, Var *var)
+static bool is_not_null(const struct ifp_query_level *query, Var *var)
 {
 	Oid table = planner_rt_fetch(query->rel->relid, query->root)->relid;
 
 	return (Index)var->varno == query->rel->relid && var->varattno > 0 && var->varlevelsup == 0 &&
-	       iforest_is_not_null(query->rel, table, var->varattno);
+	       ifp_is_not_null(query->rel, table, var->varattno);
 }
 
 /* What count() counts need not be known where it cannot be NULL: any constant does. */
-static Node *without_not_null(Node *node, const struct iforest_query *query)
+static Node *without_not_null(Node *node, const struct ifp_query_level *query)
 {
 	if (!node)
 		return NULL;
@@ -418,12 +418,12 @@ static Node *without_not_null(Node *node, const struct iforest_query *query)
 	return node;
 }
 
-static const char *add_aggregate(const struct iforest_query *query, const struct iforest_candidate *candidate,
-				 struct iforest_question *question, Aggref *aggregate)
+static const char *add_aggregate(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+				 struct ifp_index_query *question, Aggref *aggregate)
 {
 	Aggref *rewritten = copyObject(aggregate);
-	const char *reason = iforest_aggregate_take_ctid(rewritten, query->rel->relid);
-	enum iforest_function function;
+	const char *reason = ifp_aggregate_take_ctid(rewritten, query->rel->relid);
+	enum ifp_agg_function function;
 	List *arms;
 	char *name = get_func_name(aggregate->aggfnoid);
 
@@ -436,17 +436,17 @@ static const char *add_aggregate(const struct iforest_query *query, const struct
 	rewritten->aggfilter = (Expr *)over_index(query, candidate, (Node *)rewritten->aggfilter, &reason);
 	if (reason)
 		return reason;
-	if (!iforest_float_aggregates && iforest_aggregate_is_real(rewritten))
+	if (!ifp_float_aggregates && ifp_aggregate_is_real(rewritten))
 		return "iforest.float_aggregates is off";
-	if (list_length(candidate->rels) > 1 && iforest_aggregate_is_ctid(rewritten))
+	if (list_length(candidate->rels) > 1 && ifp_aggregate_is_ctid(rewritten))
 		return "a ctid does not say of which partition it is";
-	reason = iforest_aggregate_read(rewritten, question, &function, &arms);
+	reason = ifp_aggregate_read(rewritten, question, &function, &arms);
 	question->aggregates = lappend(question->aggregates, rewritten);
 	return reason;
 }
 
 /* Which sums of squares all of the indexes keep. That is read from the indexes, for options may be newer than they. */
-static uint32 squares_kept(const struct iforest_candidate *candidate)
+static uint32 squares_kept(const struct ifp_candidate *candidate)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest squares", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
@@ -455,10 +455,10 @@ static uint32 squares_kept(const struct iforest_candidate *candidate)
 
 	foreach(cell, candidate->indexes) {
 		Relation relation = index_open(lfirst_node(IndexOptInfo, cell)->indexoid, NoLock);
-		struct iforest_index *index = palloc(sizeof *index);
+		struct ifp_index *index = palloc(sizeof *index);
 
-		iforest_index_open(index, relation);
-		iforest_index_refresh(index);
+		ifp_index_open(index, relation);
+		ifp_index_refresh(index);
 		kept &= index->manifest.fields.squares;
 		index_close(relation, NoLock);
 		MemoryContextReset(context);
@@ -471,7 +471,7 @@ static uint32 squares_kept(const struct iforest_candidate *candidate)
 }
 
 struct collecting {
-	const struct iforest_query *query;
+	const struct ifp_query_level *query;
 	List *aggregates;
 	const char *reason;
 };
@@ -494,8 +494,8 @@ static bool collect(Node *node, void *context)
 	return expression_tree_walker(node, collect, context);
 }
 
-static const char *add_outputs(const struct iforest_query *query, const struct iforest_candidate *candidate,
-			       struct iforest_question *question, List **aggregates)
+static const char *add_outputs(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+			       struct ifp_index_query *question, List **aggregates)
 {
 	struct collecting collecting = { .query = query };
 	ListCell *cell;
@@ -505,7 +505,7 @@ static const char *add_outputs(const struct iforest_query *query, const struct i
 	if (collecting.reason)
 		return collecting.reason;
 	foreach(cell, collecting.aggregates)
-		if (iforest_aggregate_needs_squares(lfirst(cell))) {
+		if (ifp_aggregate_needs_squares(lfirst(cell))) {
 			question->squares = squares_kept(candidate);
 			break;
 		}
@@ -520,14 +520,14 @@ static const char *add_outputs(const struct iforest_query *query, const struct i
 
 /* ---- all ---- */
 
-const char *iforest_query_match(const struct iforest_query *query, const struct iforest_candidate *candidate,
-			  struct iforest_question *question, List **aggregates)
+const char *ifp_query_match(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+			  struct ifp_index_query *question, List **aggregates)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
 	const char *reason;
 	ListCell *rel_cell, *index_cell;
 
-	*question = (struct iforest_question){ .table = planner_rt_fetch(query->rel->relid, query->root)->relid,
+	*question = (struct ifp_index_query){ .table = planner_rt_fetch(query->rel->relid, query->root)->relid,
 					       .n_by = index->nkeycolumns - 1, .columns = copyObject(candidate->columns) };
 	ChangeVarNodes((Node *)question->columns, (int)query->rel->relid, 1, 0);
 	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes) {

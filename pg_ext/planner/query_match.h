@@ -7,7 +7,7 @@
 #include "nodes/pathnodes.h"
 
 /* A grouped query level over one table, in the planner's terms. */
-struct iforest_query {
+struct ifp_query_level {
 	PlannerInfo *root;
 	RelOptInfo *rel;
 	List *groups, *operators;   /* expressions; OidList of equality operators, InvalidOid where it cannot be hashed */
@@ -15,25 +15,25 @@ struct iforest_query {
 };
 
 /* An index of the table, or one for each of its partitions, alike. */
-struct iforest_candidate {
+struct ifp_candidate {
 	List *rels, *indexes;       /* RelOptInfo and IndexOptInfo of each table */
 	List *columns;              /* of the indexes, as expressions over the query's table */
 	List *restrictions;         /* RestrictInfos that are to be answered */
 };
 
 /* Is it one of ours, does it hold all rows that the query may want, and their values as they are? */
-bool iforest_is_usable(const IndexOptInfo *index);
+bool ifp_is_usable(const IndexOptInfo *index);
 
-/* Candidates of the query's table (list of struct iforest_candidate). Where there is none for a reason that can be told, that
+/* Candidates of the query's table (list of struct ifp_candidate). Where there is none for a reason that can be told, that
  * is *reason. */
-List *iforest_candidates(const struct iforest_query *query, const char **reason);
+List *ifp_candidates(const struct ifp_query_level *query, const char **reason);
 
 /* Makes the question. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs of outputs as they stand there,
  * in the order of question->aggregates. */
-const char *iforest_query_match(const struct iforest_query *query, const struct iforest_candidate *candidate,
-			  struct iforest_question *question, List **aggregates);
+const char *ifp_query_match(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
+			  struct ifp_index_query *question, List **aggregates);
 
 /* GUCs, registered by the planner's hook */
-extern bool iforest_enable, iforest_float_aggregates, iforest_explain_decline;
+extern bool ifp_enable, ifp_float_aggregates, ifp_explain_decline;
 
 #endif

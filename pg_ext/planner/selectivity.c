@@ -20,7 +20,7 @@
 #include "pg_ext/types/values.h"
 
 /* A comparison of the time with what is known while planning, as a scan key. */
-static bool read_bound(PlannerInfo *root, Relation index, const struct iforest_key_condition *condition, ScanKey key)
+static bool read_bound(PlannerInfo *root, Relation index, const struct ifp_key_condition *condition, ScanKey key)
 {
 	Node *comparand = condition->comparand ? estimate_expression_value(root, (Node *)condition->comparand) : NULL;
 	FmgrInfo *function = palloc(sizeof *function);
@@ -36,28 +36,28 @@ static bool read_bound(PlannerInfo *root, Relation index, const struct iforest_k
 	return true;
 }
 
-bool iforest_known_times(PlannerInfo *root, Relation relation, const struct iforest_question *question,
-			 struct iforest_scan_keys *times)
+bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *question,
+			 struct ifp_scan_keys *times)
 {
 	ScanKey keys = palloc0((list_length(question->keys) + 1) * sizeof *keys);
-	struct iforest_definition definition;
+	struct ifp_definition definition;
 	ListCell *cell;
 	int n = 0;
 
 	foreach(cell, question->keys) {
-		struct iforest_key_condition condition;
+		struct ifp_key_condition condition;
 
-		iforest_key_condition_read(lfirst(cell), &condition);
+		ifp_key_condition_read(lfirst(cell), &condition);
 		if (condition.column == question->n_by + 1 && !read_bound(root, relation, &condition, &keys[n++]))
 			return false;
 	}
-	iforest_definition_read(relation, &definition);
-	iforest_scan_times_read(relation, &definition, keys, n, times);
+	ifp_definition_read(relation, &definition);
+	ifp_scan_times_read(relation, &definition, keys, n, times);
 	return n > 0;
 }
 
 /* Which part of the times from first to last lies in the ranges. */
-static double part_of(const struct iforest_scan_keys *times, int64 first, int64 last)
+static double part_of(const struct ifp_scan_keys *times, int64 first, int64 last)
 {
 	double part = 0;
 
@@ -70,9 +70,9 @@ static double part_of(const struct iforest_scan_keys *times, int64 first, int64 
 	return part;
 }
 
-static double rows_of(const struct iforest_index *index, const struct iforest_scan_keys *times)
+static double rows_of(const struct ifp_index *index, const struct ifp_scan_keys *times)
 {
-	const struct iforest_fields *fields = &index->manifest.fields;
+	const struct iforest_node_schema *fields = &index->manifest.fields;
 	int64 latest = PG_INT64_MIN;
 	double n_rows = 0;
 
@@ -87,23 +87,23 @@ static double rows_of(const struct iforest_index *index, const struct iforest_sc
 		latest = Max(latest, root.last.time);
 	}
 	if (times->n_ranges > 0 && times->ranges[times->n_ranges - 1].high > latest)
-		n_rows += (double)iforest_pending_pages(&index->meta) * IFOREST_CONTENT_BYTES /
-			  iforest_pending_entry_bytes(fields->n_values);
+		n_rows += (double)ifp_pending_pages(&index->meta) * IFP_CONTENT_BYTES /
+			  ifp_pending_entry_bytes(fields->n_values);
 	return n_rows;
 }
 
-bool iforest_known_rows(PlannerInfo *root, Oid oid, const struct iforest_question *question, double *n_rows)
+bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *question, double *n_rows)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest known rows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
 	Relation relation = index_open(oid, NoLock);
-	struct iforest_index *index = palloc(sizeof *index);
-	struct iforest_scan_keys times;
+	struct ifp_index *index = palloc(sizeof *index);
+	struct ifp_scan_keys times;
 
 	*n_rows = -1;
-	if (iforest_known_times(root, relation, question, &times)) {
-		iforest_index_open(index, relation);
-		iforest_index_refresh(index);
+	if (ifp_selectivity_window_times(root, relation, question, &times)) {
+		ifp_index_open(index, relation);
+		ifp_index_refresh(index);
 		*n_rows = rows_of(index, &times);
 	}
 	index_close(relation, NoLock);
@@ -138,34 +138,34 @@ static void add_stretch(struct newer *newer, double n_rows, const struct iforest
 }
 
 /* The first or the last key of a page; false where the chain has gone meanwhile. */
-static bool read_key_of(struct iforest_chain_reader *reader, const struct iforest_chain *chain, BlockNumber page, bool is_last,
+static bool read_key_of(struct ifp_chain_reader *reader, const struct ifp_chain *chain, BlockNumber page, bool is_last,
 			struct iforest_key *key)
 {
-	struct iforest_chain from_page = { .clock = chain->clock, .head = page, .tail = page, .n_pages = 1 };
+	struct ifp_chain from_page = { .clock = chain->clock, .head = page, .tail = page, .n_pages = 1 };
 
-	iforest_chain_open(reader, reader->index, &from_page);
-	if (chain->clock == 0 || !iforest_chain_next(reader) || reader->n_entries == 0)
+	ifp_chain_open(reader, reader->index, &from_page);
+	if (chain->clock == 0 || !ifp_chain_next(reader) || reader->n_entries == 0)
 		return false;
-	iforest_chain_key(reader, is_last ? reader->n_entries - 1 : 0, key);
+	ifp_chain_key(reader, is_last ? reader->n_entries - 1 : 0, key);
 	return true;
 }
 
-static void add_chain(struct newer *newer, struct iforest_chain_reader *reader, const struct iforest_chain *chain)
+static void add_chain(struct newer *newer, struct ifp_chain_reader *reader, const struct ifp_chain *chain)
 {
 	struct iforest_key first, last;
 
 	if (read_key_of(reader, chain, chain->head, false, &first) && read_key_of(reader, chain, chain->tail, true, &last))
 		add_stretch(newer,
-			    (double)(chain->n_pages - 1) * IFOREST_CONTENT_BYTES /
-					    iforest_pending_entry_bytes(reader->index->manifest.fields.n_values) +
+			    (double)(chain->n_pages - 1) * IFP_CONTENT_BYTES /
+					    ifp_pending_entry_bytes(reader->index->manifest.fields.n_values) +
 				    reader->n_entries,
 			    &first, &last);
 }
 
 /* Of a run of several series the first and the last say where it begins and ends. */
-static struct newer read_newer(struct iforest_index *index, int64 after)
+static struct newer read_newer(struct ifp_index *index, int64 after)
 {
-	struct iforest_chain_reader *reader = palloc(sizeof *reader);
+	struct ifp_chain_reader *reader = palloc(sizeof *reader);
 	struct newer newer = { .after = after, .end = after };
 
 	for (uint32 r = 0; r < index->manifest.n_runs; r++) {
@@ -176,7 +176,7 @@ static struct newer read_newer(struct iforest_index *index, int64 after)
 			add_stretch(&newer, (double)root.aggregate.n_rows, &root.first, &root.last);
 	}
 	reader->index = index;
-	for (int c = 0; c < IFOREST_CHAINS; c++)
+	for (int c = 0; c < IFP_CHAINS; c++)
 		add_chain(&newer, reader, &index->meta.open[c]);
 	for (uint32 c = 0; c < index->meta.n_closed; c++)
 		add_chain(&newer, reader, &index->meta.closed[c]);
@@ -200,22 +200,22 @@ static int64 bound_at(const int64 *times, int n, const struct newer *newer, doub
 }
 
 /* An array of bounds in the place of the histogram's; or NULL: nothing is newer, or some time is infinite. */
-static ArrayType *new_bounds(struct iforest_index *index, const AttStatsSlot *slot)
+static ArrayType *new_bounds(struct ifp_index *index, const AttStatsSlot *slot)
 {
 	int64 *times = palloc(slot->nvalues * sizeof *times);
 	Datum *bounds = palloc(slot->nvalues * sizeof *bounds);
-	struct iforest_definition definition;
-	struct iforest_time_keys keys;
+	struct ifp_definition definition;
+	struct ifp_time_keys keys;
 	struct newer newer;
 	int n = slot->nvalues;
 	int16 length;
 	bool is_by_value;
 	char alignment;
 
-	iforest_definition_read(index->relation, &definition);
-	keys = iforest_time_keys(&definition);
+	ifp_definition_read(index->relation, &definition);
+	keys = ifp_time_keys(&definition);
 	for (int i = 0; i < n; i++)
-		times[i] = iforest_time_from_datum(&definition, slot->values[i]);
+		times[i] = ifp_time_from_datum(&definition, slot->values[i]);
 	if (n < 2 || times[0] < keys.lowest_finite || times[n - 1] > keys.highest_finite)
 		return NULL;
 	newer = read_newer(index, times[n - 1]);
@@ -223,7 +223,7 @@ static ArrayType *new_bounds(struct iforest_index *index, const AttStatsSlot *sl
 		return NULL;
 	for (int i = 0; i < n; i++)
 		bounds[i] =
-			iforest_time_to_datum(&definition, i == 0 ? times[0] : bound_at(times, n, &newer, (double)i / (n - 1)));
+			ifp_time_to_datum(&definition, i == 0 ? times[0] : bound_at(times, n, &newer, (double)i / (n - 1)));
 	get_typlenbyvalalign(slot->valuetype, &length, &is_by_value, &alignment);
 	return construct_array(bounds, n, slot->valuetype, length, is_by_value, alignment);
 }
@@ -250,15 +250,15 @@ static HeapTuple with_bounds(HeapTuple tuple, ArrayType *bounds)
 /* A copy of the statistics with what the index knows; or NULL: it knows no more. */
 static HeapTuple improved(HeapTuple tuple, Relation relation)
 {
-	struct iforest_index *index = palloc(sizeof *index);
+	struct ifp_index *index = palloc(sizeof *index);
 	HeapTuple changed = NULL;
 	AttStatsSlot slot;
 
 	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES)) {
 		ArrayType *bounds;
 
-		iforest_index_open(index, relation);
-		iforest_index_refresh(index);
+		ifp_index_open(index, relation);
+		ifp_index_refresh(index);
 		bounds = new_bounds(index, &slot);
 		free_attstatsslot(&slot);
 		changed = bounds ? with_bounds(tuple, bounds) : NULL;
@@ -311,20 +311,20 @@ static struct known *find_known(uint64 index_id)
 	return known;
 }
 
-static bool is_known(struct known *known, const struct iforest_meta *meta, HeapTuple tuple)
+static bool is_known(struct known *known, const struct ifp_meta *meta, HeapTuple tuple)
 {
 	return TransactionIdEquals(known->xmin, HeapTupleHeaderGetRawXmin(tuple->t_data)) &&
 	       ItemPointerEquals(&known->tid, &tuple->t_self) && known->manifest_id == meta->manifest_id &&
-	       known->n_pending_pages == iforest_pending_pages(meta);
+	       known->n_pending_pages == ifp_pending_pages(meta);
 }
 
 /* The same as improved(), or that of the last time. */
 static HeapTuple improved_by(HeapTuple tuple, Relation index)
 {
-	struct iforest_meta *meta = palloc(sizeof *meta);
+	struct ifp_meta *meta = palloc(sizeof *meta);
 	struct known *known;
 
-	iforest_meta_read(index, meta);
+	ifp_meta_read(index, meta);
 	known = find_known(meta->index_id);
 	if (!is_known(known, meta, tuple)) {
 		HeapTuple made = improved(tuple, index);
@@ -337,7 +337,7 @@ static HeapTuple improved_by(HeapTuple tuple, Relation index)
 		known->improved = made ? heap_copytuple(made) : NULL;
 		MemoryContextSwitchTo(before);
 		known->manifest_id = meta->manifest_id;
-		known->n_pending_pages = iforest_pending_pages(meta);
+		known->n_pending_pages = ifp_pending_pages(meta);
 		known->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
 		known->tid = tuple->t_self;
 	}
@@ -384,7 +384,7 @@ static Oid find_index(const RelOptInfo *rel, AttrNumber column)
 	foreach(cell, rel ? rel->indexlist : NIL) {
 		const IndexOptInfo *index = lfirst(cell);
 
-		if (iforest_is_usable(index) && index->indpred == NIL && index->indexkeys[index->nkeycolumns - 1] == column &&
+		if (ifp_is_usable(index) && index->indpred == NIL && index->indexkeys[index->nkeycolumns - 1] == column &&
 		    (!found || index->nkeycolumns < found->nkeycolumns))
 			found = index;
 	}
@@ -400,11 +400,11 @@ static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, Var
 	if (previous_hook && previous_hook(root, table, column, variable))
 		return true;
 	/* who may not read the column is not told more than PostgreSQL tells */
-	if (!iforest_enable || table->rtekind != RTE_RELATION || table->inh || column <= 0 || table->securityQuals != NIL)
+	if (!ifp_enable || table->rtekind != RTE_RELATION || table->inh || column <= 0 || table->securityQuals != NIL)
 		return false;
 	rel = find_rel(root, table);
 	index = find_index(rel, column);
-	if (OidIsValid(index) && pg_class_aclcheck(table->relid, iforest_user_of(table, rel), ACL_SELECT) == ACLCHECK_OK)
+	if (OidIsValid(index) && pg_class_aclcheck(table->relid, ifp_user_of(table, rel), ACL_SELECT) == ACLCHECK_OK)
 		tuple = statistics_of(table->relid, column, index);
 	if (!tuple)
 		return false;
@@ -414,7 +414,7 @@ static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, Var
 	return true;
 }
 
-void iforest_newer_rows_register(void)
+void ifp_selectivity_histogram_register(void)
 {
 	previous_hook = get_relation_stats_hook;
 	get_relation_stats_hook = look;

@@ -12,15 +12,15 @@
 #include "pg_ext/planner/index_query.h"
 
 /* The ranges of time that are asked for. False where they are not known, or not narrowed. */
-bool iforest_known_times(PlannerInfo *root, Relation relation, const struct iforest_question *question,
-			 struct iforest_scan_keys *times);
+bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *question,
+			 struct ifp_scan_keys *times);
 
 /* Estimates the entries of an index whose times lie between the question's bounds: runs are taken to be even, and what is
  * pending to lie behind them all. False where bounds are not known while planning, or there are none, or a run has several
  * series.
  * Requires  the index is on the question's table and time.
  * Cost      metapage and manifest are read, and bounds evaluated. */
-bool iforest_known_rows(PlannerInfo *root, Oid oid, const struct iforest_question *question, double *n_rows);
+bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *question, double *n_rows);
 
 /* What ANALYZE has not seen yet: rows that are newer than any of its histogram of the times.
  *
@@ -37,6 +37,6 @@ bool iforest_known_rows(PlannerInfo *root, Oid oid, const struct iforest_questio
  * whole (each partition has its own), for who may not read the table, and with iforest.enable off. */
 
 /* Registers the hook: called once, by _PG_init. */
-void iforest_newer_rows_register(void);
+void ifp_selectivity_histogram_register(void);
 
 #endif

@@ -136,7 +136,7 @@ static int64 n_argument(FunctionCallInfo fcinfo, int argument)
 	return n;
 }
 
-struct iforest_bucketing iforest_bucketing_argument(FunctionCallInfo fcinfo, int first, Oid type)
+struct iforest_bucketing ifp_bucketing_argument(FunctionCallInfo fcinfo, int first, Oid type)
 {
 	struct iforest_bucketing bucketing = { .window = read_window(fcinfo, first, type) };
 	bool has_n = is_given(fcinfo, first + N), has_step = is_given(fcinfo, first + STEP);
@@ -160,13 +160,13 @@ struct iforest_bucketing iforest_bucketing_argument(FunctionCallInfo fcinfo, int
 	return bucketing;
 }
 
-void iforest_bucket_out_of_range(void)
+void ifp_bucket_out_of_range(void)
 {
 	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("the number of a bucket is out of range"),
 		errhint("Take a greater step, or another origin."));
 }
 
-Datum iforest_bucket_bound(const struct iforest_bucketing *bucketing, int64 bucket, bool is_end, Oid type, bool *is_null)
+Datum ifp_bucket_bound(const struct iforest_bucketing *bucketing, int64 bucket, bool is_end, Oid type, bool *is_null)
 {
 	bool after_all = false;
 	int64 time;
@@ -180,14 +180,14 @@ Datum iforest_bucket_bound(const struct iforest_bucketing *bucketing, int64 buck
 	return time_result(time, type);
 }
 
-IFOREST_SQL_FUNCTION(iforest_bucket_number);
-IFOREST_SQL_FUNCTION(iforest_bucket_of_time);
-IFOREST_SQL_FUNCTION(iforest_bucket_starts);
-IFOREST_SQL_FUNCTION(iforest_bucket_ends);
-IFOREST_SQL_FUNCTION(iforest_window_asks);
-IFOREST_SQL_FUNCTION(iforest_overlap_asks);
-IFOREST_SQL_FUNCTION(iforest_asks_support);
-IFOREST_SQL_FUNCTION(iforest_window_last);
+IFP_SQL_FUNCTION(iforest_bucket_number);
+IFP_SQL_FUNCTION(iforest_bucket_of_time);
+IFP_SQL_FUNCTION(iforest_bucket_starts);
+IFP_SQL_FUNCTION(iforest_bucket_ends);
+IFP_SQL_FUNCTION(iforest_window_asks);
+IFP_SQL_FUNCTION(iforest_overlap_asks);
+IFP_SQL_FUNCTION(iforest_asks_support);
+IFP_SQL_FUNCTION(iforest_window_last);
 
 /* t0, t1, n, step, origin, in this order; step and origin may be missing. */
 /* ---- numbers ---- */
@@ -216,13 +216,13 @@ Datum iforest_bucket_of_time(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	type = time_argument_type(fcinfo, 0);
 	time = time_argument(fcinfo, 0, type);
-	bucketing = iforest_bucketing_argument(fcinfo, 1, type);
+	bucketing = ifp_bucketing_argument(fcinfo, 1, type);
 	if (bucketing.mode == IFOREST_COUNT && time < bucketing.window.t0)
 		PG_RETURN_INT64(-1);
 	if (bucketing.mode == IFOREST_COUNT && time >= bucketing.window.t1)
 		PG_RETURN_INT64(bucketing.n);
 	if (iforest_bucket_of(&bucketing, time, &bucket))
-		iforest_bucket_out_of_range();
+		ifp_bucket_out_of_range();
 	PG_RETURN_INT64(bucket);
 }
 
@@ -238,8 +238,8 @@ static Datum bound(FunctionCallInfo fcinfo, bool is_end)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1 + T0) || PG_ARGISNULL(1 + T1))
 		PG_RETURN_NULL();
 	type = time_argument_type(fcinfo, 1);
-	bucketing = iforest_bucketing_argument(fcinfo, 1, type);
-	result = iforest_bucket_bound(&bucketing, PG_GETARG_INT64(0), is_end, type, &is_null);
+	bucketing = ifp_bucketing_argument(fcinfo, 1, type);
+	result = ifp_bucket_bound(&bucketing, PG_GETARG_INT64(0), is_end, type, &is_null);
 	fcinfo->isnull = is_null;
 	return result;
 }
@@ -305,7 +305,7 @@ static struct asked read_asked(FunctionCallInfo fcinfo, bool is_overlap)
 
 	if (PG_ARGISNULL(T0) || PG_ARGISNULL(T1))
 		return asked;
-	bucketing = iforest_bucketing_argument(fcinfo, 0, time_argument_type(fcinfo, T0));
+	bucketing = ifp_bucketing_argument(fcinfo, 0, time_argument_type(fcinfo, T0));
 	asked.is_filled = is_filled(fcinfo, FILL, is_overlap);
 	if (asked.is_filled && bucketing.mode == IFOREST_STEP && (!bucketing.window.has_t0 || !bucketing.window.has_t1))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("fill with step needs both t0 and t1"));
@@ -376,8 +376,8 @@ Datum iforest_asks_support(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(makeBoolConst(false, false));
 }
 
-IFOREST_SQL_FUNCTION(iforest_span_ends);
-IFOREST_SQL_FUNCTION(iforest_span_earliest);
+IFP_SQL_FUNCTION(iforest_span_ends);
+IFP_SQL_FUNCTION(iforest_span_earliest);
 
 /* Durations count in the unit of the times where none is given, and beside dates and integers. */
 static enum iforest_end_rule read_unit(FunctionCallInfo fcinfo, int argument, Oid type)
@@ -435,7 +435,7 @@ Datum iforest_span_earliest(PG_FUNCTION_ARGS)
 
 /* A line between two samples, for fill => 'linear'. Times are within their width, whose difference has 64 bits. */
 
-IFOREST_SQL_FUNCTION(iforest_line);
+IFP_SQL_FUNCTION(iforest_line);
 
 /* (time, time of a, time of b, a, b) */
 enum { TIME, TIME_A, TIME_B, A, B };

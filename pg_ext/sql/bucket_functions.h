@@ -11,11 +11,11 @@
 /* t0, t1, n, step and origin, the arguments from `first` on; what is beyond the last is NULL. A window to an end of time is
  * open there. Raises errors of what does not go together.
  * Requires  t0 and t1 are not NULL. */
-struct iforest_bucketing iforest_bucketing_argument(FunctionCallInfo fcinfo, int first, Oid type);
+struct iforest_bucketing ifp_bucketing_argument(FunctionCallInfo fcinfo, int first, Oid type);
 
-_Noreturn void iforest_bucket_out_of_range(void);
+_Noreturn void ifp_bucket_out_of_range(void);
 
 /* The start or end of a bucket; NULL where the window is open and not cut. */
-Datum iforest_bucket_bound(const struct iforest_bucketing *bucketing, int64 bucket, bool is_end, Oid type, bool *is_null);
+Datum ifp_bucket_bound(const struct iforest_bucketing *bucketing, int64 bucket, bool is_end, Oid type, bool *is_null);
 
 #endif

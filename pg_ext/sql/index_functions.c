@@ -47,21 +47,21 @@
 #include "pg_ext/types/definition.h"
 
 /* function_index.c: the index as it is, and what the extension in that schema has. */
-static void functions_read(Relation heap, Relation index, Oid extension_schema, struct iforest_functions *functions);
+static void functions_read(Relation heap, Relation index, Oid extension_schema, struct ifp_sqlgen_index *functions);
 
 /* A column of the table under the name that it has now. */
-static struct iforest_sqlgen_column read_column(Relation heap, Relation index, int number)
+static struct ifp_sqlgen_column read_column(Relation heap, Relation index, int number)
 {
 	AttrNumber attribute = index->rd_index->indkey.values[number - 1];
 	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), number - 1);
 
-	return (struct iforest_sqlgen_column){
+	return (struct ifp_sqlgen_column){
 		.name = attribute ? get_attname(RelationGetRelid(heap), attribute, false) : pstrdup(NameStr(column->attname)),
-		.expression = iforest_column_expression(RelationGetRelid(index), number),
+		.expression = ifp_column_expression(RelationGetRelid(index), number),
 		.type = getBaseType(column->atttypid) };
 }
 
-static void read_types(Relation index, struct iforest_functions *functions)
+static void read_types(Relation index, struct ifp_sqlgen_index *functions)
 {
 	switch (functions->time.type) {
 	case INT2OID:
@@ -87,29 +87,29 @@ static void read_types(Relation index, struct iforest_functions *functions)
 }
 
 /* What the nodes of the index keep, which need not be what its parameters say by now. A partitioned index has no nodes. */
-static struct iforest_fields fields_of(Relation heap, Relation relation)
+static struct iforest_node_schema fields_of(Relation heap, Relation relation)
 {
-	struct iforest_definition definition;
-	struct iforest_fields fields;
-	struct iforest_index *index;
+	struct ifp_definition definition;
+	struct iforest_node_schema fields;
+	struct ifp_index *index;
 
 	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_INDEX) {
-		iforest_definition_read(relation, &definition);
-		iforest_definition_check(heap, relation, &definition, &fields);
+		ifp_definition_read(relation, &definition);
+		ifp_definition_check(heap, relation, &definition, &fields);
 		return fields;
 	}
 	index = palloc(sizeof *index);
-	iforest_index_open(index, relation);
-	iforest_index_refresh(index);
+	ifp_index_open(index, relation);
+	ifp_index_refresh(index);
 	return index->manifest.fields;
 }
 
-static void read_fields(Relation heap, Relation index, struct iforest_functions *functions)
+static void read_fields(Relation heap, Relation index, struct ifp_sqlgen_index *functions)
 {
 	static const char *const units[IFOREST_END_RULES] = { [IFOREST_END_PER_1000] = "'ns'",
 							      [IFOREST_END_TIMES_1000] = "'ms'",
 							      [IFOREST_END_TIMES_1000000] = "'s'" };
-	struct iforest_fields fields = fields_of(heap, index);
+	struct iforest_node_schema fields = fields_of(heap, index);
 
 	functions->squares = fields.squares;
 	functions->length = fields.duration_value == IFOREST_NO_VALUE ? -1 : fields.duration_value;
@@ -131,23 +131,23 @@ static bool has_function(Oid extension_schema, char *name)
 }
 
 static void functions_read(Relation heap, Relation index, Oid extension_schema,
-			    struct iforest_functions *functions)
+			    struct ifp_sqlgen_index *functions)
 {
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
 
-	*functions = (struct iforest_functions){
+	*functions = (struct ifp_sqlgen_index){
 		.index_name = RelationGetRelationName(index), .extension = quoted_schema(extension_schema),
 		.schema = quoted_schema(RelationGetNamespace(index)),
 		.table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)),
 						    RelationGetRelationName(heap)),
-		.predicate = iforest_predicate_text(heap, index),
+		.predicate = ifp_index_predicate_text(heap, index),
 		.is_temporary = index->rd_rel->relpersistence == RELPERSISTENCE_TEMP,
 		.is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX,
 		.n_by = n_keys - 1, .n_values = n - n_keys };
-	functions->columns = OidOutputFunctionCall(F_ARRAY_OUT, PointerGetDatum(iforest_column_texts(heap, index)));
+	functions->columns = OidOutputFunctionCall(F_ARRAY_OUT, PointerGetDatum(ifp_index_column_texts(heap, index)));
 	functions->is_parallel_safe = !functions->predicate;
 	for (int i = 1; i <= n; i++) {
-		struct iforest_sqlgen_column column = read_column(heap, index, i);
+		struct ifp_sqlgen_column column = read_column(heap, index, i);
 
 		if (i < n_keys)
 			functions->by[i - 1] = column;
@@ -164,7 +164,7 @@ static void functions_read(Relation heap, Relation index, Oid extension_schema,
 	functions->is_overlap_read &= functions->is_overlap_filled;
 }
 
-IFOREST_SQL_FUNCTION(iforest_create_index_functions);
+IFP_SQL_FUNCTION(iforest_create_index_functions);
 
 enum { MOST_ARGUMENTS = 6, MOST_FUNCTIONS = 5 };
 
@@ -201,7 +201,7 @@ static void describe(struct created *created)
 	created->all_names = construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-static TupleDesc columns_of(const struct iforest_functions *functions, const char *query, const struct created *created)
+static TupleDesc columns_of(const struct ifp_sqlgen_index *functions, const char *query, const struct created *created)
 {
 	SPIPlanPtr plan = SPI_prepare(query, created->n_arguments, (Oid *)created->argument_types);
 	TupleDesc columns;
@@ -215,7 +215,7 @@ static TupleDesc columns_of(const struct iforest_functions *functions, const cha
 }
 
 /* The next one. Its columns are those of the query, unless they are given. */
-static struct created *new_function(const struct iforest_functions *functions, const char *suffix, int n_arguments, char *query,
+static struct created *new_function(const struct ifp_sqlgen_index *functions, const char *suffix, int n_arguments, char *query,
 				    TupleDesc columns, const char *comment, struct created *created)
 {
 	const Oid types[MOST_ARGUMENTS] = { functions->time_type, functions->time_type, INT8OID, functions->step_type,
@@ -229,48 +229,48 @@ static struct created *new_function(const struct iforest_functions *functions, c
 			errmsg("the functions of index \"%s\" would have a name that is too long", functions->index_name),
 			errdetail("\"%s\"", created->name), errhint("Give the index or the column a shorter name."));
 	created->columns = columns ? columns : columns_of(functions, query, created);
-	created->is_part = strstr(suffix, IFOREST_WINDOW_FILL) != NULL;
+	created->is_part = strstr(suffix, IFP_WINDOW_FILL) != NULL;
 	created->is_restricted = functions->is_temporary || (functions->is_overlap_read &&
-				 strncmp(suffix, IFOREST_OVERLAP, strlen(IFOREST_OVERLAP)) == 0);
+				 strncmp(suffix, IFP_OVERLAP, strlen(IFP_OVERLAP)) == 0);
 	describe(created);
 	return created;
 }
 
-static int new_window_functions(const struct iforest_functions *functions, struct created *created)
+static int new_window_functions(const struct ifp_sqlgen_index *functions, struct created *created)
 {
 	TupleDesc columns = NULL;
 	int n = 0;
 
 	if (functions->is_carried)
-		columns = new_function(functions, IFOREST_WINDOW_FILL, 6, iforest_window_fill_query(functions), NULL,
+		columns = new_function(functions, IFP_WINDOW_FILL, 6, ifp_window_fill_query(functions), NULL,
 				       "the part with fill => 'last' and 'linear'", &created[n++])->columns;
-	new_function(functions, "", 6, iforest_window_query(functions, columns), columns,
+	new_function(functions, "", 6, ifp_window_query(functions, columns), columns,
 		     "sums of the index by series, of a window or in buckets", &created[n++]);
 	return n;
 }
 
-static int new_overlap_functions(const struct iforest_functions *functions, struct created *created)
+static int new_overlap_functions(const struct ifp_sqlgen_index *functions, struct created *created)
 {
 	int n_arguments = functions->is_overlap_filled ? 6 : 5, n = 0;
 	struct created table;
 	TupleDesc columns;
 
-	columns = new_function(functions, IFOREST_OVERLAP, n_arguments, iforest_overlap_query(functions), NULL, NULL,
+	columns = new_function(functions, IFP_OVERLAP, n_arguments, ifp_overlap_query(functions), NULL, NULL,
 			       &table)->columns;
 	if (functions->is_overlap_filled)
-		new_function(functions, IFOREST_OVERLAP_FILL, n_arguments, iforest_overlap_fill_query(functions, columns),
+		new_function(functions, IFP_OVERLAP_FILL, n_arguments, ifp_overlap_fill_query(functions, columns),
 			     columns, "the part with fill => 'null' and 'zero'", &created[n++]);
-	new_function(functions, IFOREST_OVERLAP, n_arguments, iforest_overlap_by_index(functions, columns), columns,
+	new_function(functions, IFP_OVERLAP, n_arguments, ifp_overlap_by_index(functions, columns), columns,
 		     "spans that overlap a window or its buckets: how many, their time inside, the longest", &created[n++]);
 	return n;
 }
 
 /* A part stands before the function that it is of. */
-static int new_functions(const struct iforest_functions *functions, struct created *created)
+static int new_functions(const struct ifp_sqlgen_index *functions, struct created *created)
 {
 	int n = new_window_functions(functions, created);
 
-	new_function(functions, "_rows", 2, iforest_rows_query(functions), NULL, "rows that reach into a window",
+	new_function(functions, "_rows", 2, ifp_rows_query(functions), NULL, "rows that reach into a window",
 		     &created[n++]);
 	if (functions->length >= 0 && (!functions->is_partitioned || functions->is_overlap_filled))
 		n += new_overlap_functions(functions, &created[n]);
@@ -285,7 +285,7 @@ static const char *open_bound(Oid type, bool is_end)
 }
 
 /* schema.name(types). */
-static char *signature(const struct iforest_functions *functions, const struct created *created)
+static char *signature(const struct ifp_sqlgen_index *functions, const struct created *created)
 {
 	StringInfoData text;
 
@@ -316,12 +316,12 @@ static void run(const char *command)
 }
 
 /* What is said of each of them. */
-static char *comment_of(const struct iforest_functions *functions, const char *comment)
+static char *comment_of(const struct ifp_sqlgen_index *functions, const char *comment)
 {
 	return quote_literal_cstr(psprintf("iforest index %s: %s", functions->index_name, comment));
 }
 
-static void create(const struct iforest_functions *functions, const struct created *created)
+static void create(const struct ifp_sqlgen_index *functions, const struct created *created)
 {
 	StringInfoData text;
 
@@ -374,7 +374,7 @@ static void drop_unless_same(Oid oid, Oid schema, const struct created *created,
 
 /* Those that go with the index; and those that a dump has parted from it, by their names and comments. Parts, whose names are
  * longer, come after those that need them. */
-static char *old_query(const struct iforest_functions *functions, Relation index, const struct created *created, int n)
+static char *old_query(const struct ifp_sqlgen_index *functions, Relation index, const struct created *created, int n)
 {
 	StringInfoData text;
 
@@ -392,7 +392,7 @@ static char *old_query(const struct iforest_functions *functions, Relation index
 }
 
 /* Functions of the index that would not be as they are. CREATE OR REPLACE cannot give others columns to a function. */
-static void drop_old(const struct iforest_functions *functions, Relation index, const struct created *created, int n)
+static void drop_old(const struct ifp_sqlgen_index *functions, Relation index, const struct created *created, int n)
 {
 	SPITupleTable *found;
 	uint64 n_found;
@@ -411,7 +411,7 @@ static void drop_old(const struct iforest_functions *functions, Relation index, 
 
 /* A function of that name and these arguments that is not of this index is not replaced: it may be a part of another's. Nor is
  * one whose owner lacks the rights of the index's, and might change it afterwards, whatever its comment says. */
-static void refuse_to_replace(const struct iforest_functions *functions, const struct created *created, Relation index)
+static void refuse_to_replace(const struct ifp_sqlgen_index *functions, const struct created *created, Relation index)
 {
 	char *name = signature(functions, created);
 
@@ -432,7 +432,7 @@ static void refuse_to_replace(const struct iforest_functions *functions, const s
 
 /* Names are looked up when a function is made. Who may create functions in the extension's schema may make one of the same name
  * that suits the types better: it would run with the rights of whoever calls the function of the index. */
-static void refuse_overloads(const struct iforest_functions *functions, const struct created *created, Oid extension)
+static void refuse_overloads(const struct ifp_sqlgen_index *functions, const struct created *created, Oid extension)
 {
 	char *query = psprintf("WITH own AS (SELECT pg_proc.oid, proname, pronamespace FROM pg_proc, pg_depend WHERE "
 			       "classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND "
@@ -453,7 +453,7 @@ static void refuse_overloads(const struct iforest_functions *functions, const st
 }
 
 /* They go with the index. */
-static void depend(const struct iforest_functions *functions, const struct created *created, Relation index)
+static void depend(const struct ifp_sqlgen_index *functions, const struct created *created, Relation index)
 {
 	Oid oid = DatumGetObjectId(DirectFunctionCall1(to_regprocedure, CStringGetTextDatum(signature(functions, created))));
 	ObjectAddress function, on;
@@ -466,7 +466,7 @@ static void depend(const struct iforest_functions *functions, const struct creat
 /* own: a function of the extension */
 static ArrayType *create_all(Relation heap, Relation index, Oid own)
 {
-	struct iforest_functions *functions = palloc(sizeof *functions);
+	struct ifp_sqlgen_index *functions = palloc(sizeof *functions);
 	struct created created[MOST_FUNCTIONS];
 	MemoryContext caller = CurrentMemoryContext, before;
 	Datum signatures[MOST_FUNCTIONS];
@@ -500,17 +500,17 @@ Datum iforest_create_index_functions(PG_FUNCTION_ARGS)
 	ArrayType *result;
 	int level;
 
-	index = iforest_open_named_or_partitioned(oid, AccessShareLock, &heap);
-	if (!iforest_owns_class(oid))
+	index = ifp_open_valid_or_partitioned_index(oid, AccessShareLock, &heap);
+	if (!ifp_owns_class(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
-	level = iforest_neutral_settings();
+	level = ifp_neutral_settings();
 	result = create_all(heap, index, fcinfo->flinfo->fn_oid);
 	AtEOXact_GUC(true, level);
-	iforest_close_named(index, heap, AccessShareLock);
+	ifp_close_index(index, heap, AccessShareLock);
 	PG_RETURN_ARRAYTYPE_P(result);
 }
 
-IFOREST_SQL_FUNCTION(iforest_follow_rename);
+IFP_SQL_FUNCTION(iforest_follow_rename);
 
 /* Storage parameters are kept as texts, and are written into dumps as such. An event trigger it is, since whoever renames a
  * column opens no index, which is what loads the library: a hook would not be there yet. */
@@ -551,13 +551,13 @@ static void add_names(List **parameters, const char *parameter, const char *text
 /* Those that have named the column, as they are to be; as DefElem. */
 static List *parameters_by_now(Relation index, const RenameStmt *rename)
 {
-	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
+	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
 	List *parameters = NIL;
 
-	add_name(&parameters, "duration", iforest_option_string(options, duration), rename);
-	add_name(&parameters, "end", iforest_option_string(options, end), rename);
-	add_names(&parameters, "variance", iforest_option_string(options, variance), rename);
-	add_names(&parameters, "sketch", iforest_option_string(options, sketch), rename);
+	add_name(&parameters, "duration", ifp_option_string(options, duration), rename);
+	add_name(&parameters, "end", ifp_option_string(options, end), rename);
+	add_names(&parameters, "variance", ifp_option_string(options, variance), rename);
+	add_names(&parameters, "sketch", ifp_option_string(options, sketch), rename);
 	return parameters;
 }
 
@@ -585,9 +585,9 @@ static void follow_in_index(Oid oid, const RenameStmt *rename)
 	Relation index = index_open(oid, AccessShareLock);
 	List *parameters = NIL;
 
-	if (index->rd_indam->ambuild == iforest_build) {
+	if (index->rd_indam->ambuild == ifp_build) {
 		LockRelation(index, ShareUpdateExclusiveLock);
-		if (iforest_value_named(index, rename->newname) >= 0)
+		if (ifp_value_named(index, rename->newname) >= 0)
 			parameters = parameters_by_now(index, rename);
 	}
 	if (parameters)

@@ -57,7 +57,7 @@ static Relation open_index(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Rel
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("there is no relation with OID %u", oid));
 	is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
 	is_index = index->rd_rel->relkind == RELKIND_INDEX || (is_partitioned && or_partitioned);
-	if (!is_index || !table || index->rd_indam->ambuild != iforest_build)
+	if (!is_index || !table || index->rd_indam->ambuild != ifp_build)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			errmsg("\"%s\" is not an iforest index", RelationGetRelationName(index)),
 			is_partitioned && !or_partitioned
@@ -84,7 +84,7 @@ static Relation open_valid(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Rel
 	return index;
 }
 
-Relation iforest_open_iforest(Oid oid, LOCKMODE lock_mode, Relation *heap)
+Relation ifp_open_index(Oid oid, LOCKMODE lock_mode, Relation *heap)
 {
 	return open_index(oid, lock_mode, true, heap);
 }
@@ -94,12 +94,12 @@ static Relation open_named(Oid oid, LOCKMODE lock_mode, Relation *heap)
 	return open_valid(oid, lock_mode, false, heap);
 }
 
-Relation iforest_open_named_or_partitioned(Oid oid, LOCKMODE lock_mode, Relation *heap)
+Relation ifp_open_valid_or_partitioned_index(Oid oid, LOCKMODE lock_mode, Relation *heap)
 {
 	return open_valid(oid, lock_mode, true, heap);
 }
 
-void iforest_close_named(Relation index, Relation heap, LOCKMODE lock_mode)
+void ifp_close_index(Relation index, Relation heap, LOCKMODE lock_mode)
 {
 	relation_close(index, lock_mode);
 	table_close(heap, lock_mode);
@@ -107,17 +107,17 @@ void iforest_close_named(Relation index, Relation heap, LOCKMODE lock_mode)
 
 static void may_look(Relation index)
 {
-	if (!iforest_owns_class(RelationGetRelid(index)) && !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
+	if (!ifp_owns_class(RelationGetRelid(index)) && !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 }
 
-IFOREST_SQL_FUNCTION(iforest_merge_index);
+IFP_SQL_FUNCTION(iforest_merge_index);
 
 Datum iforest_merge_index(PG_FUNCTION_ARGS)
 {
 	Oid oid = PG_GETARG_OID(0);
 	bool complete = PG_GETARG_BOOL(1);
-	struct iforest_index *index = palloc(sizeof *index);
+	struct ifp_index *index = palloc(sizeof *index);
 	Relation relation, heap;
 	uint32 n_runs;
 
@@ -125,18 +125,18 @@ Datum iforest_merge_index(PG_FUNCTION_ARGS)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("recovery is in progress"),
 			errhint("Merge on the primary; the standby follows."));
 	relation = open_named(oid, RowExclusiveLock, &heap);
-	if (!iforest_owns_class(oid))
+	if (!ifp_owns_class(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(relation));
-	iforest_index_open(index, relation);
-	(void)iforest_maintenance_begin(index, true);
+	ifp_index_open(index, relation);
+	(void)ifp_maintenance_begin(index, true);
 	/* first what earlier attempts left, and then what this one does */
-	iforest_reclaim(index);
-	iforest_merge_all(index, complete);
-	iforest_reclaim(index);
-	iforest_shelf_keep(index);
+	ifp_compact_reclaim(index);
+	ifp_compact_all(index, complete);
+	ifp_compact_reclaim(index);
+	ifp_sidecar_keep(index);
 	n_runs = index->manifest.n_runs;
-	iforest_maintenance_end(index);
-	iforest_close_named(relation, heap, RowExclusiveLock);
+	ifp_maintenance_end(index);
+	ifp_close_index(relation, heap, RowExclusiveLock);
 	PG_RETURN_INT32((int32)n_runs);
 }
 
@@ -171,12 +171,12 @@ static void add_runs(const struct iforest_manifest *manifest, struct totals *tot
 	}
 }
 
-static void add_chain(struct iforest_index *index, const struct iforest_chain *chain, struct totals *totals)
+static void add_chain(struct ifp_index *index, const struct ifp_chain *chain, struct totals *totals)
 {
-	struct iforest_chain_reader *reader = palloc(sizeof *reader);
+	struct ifp_chain_reader *reader = palloc(sizeof *reader);
 
-	iforest_chain_open(reader, index, chain);
-	while (iforest_chain_next(reader)) {
+	ifp_chain_open(reader, index, chain);
+	while (ifp_chain_next(reader)) {
 		totals->n_pending += reader->n_entries;
 		totals->n_pending_pages++;
 	}
@@ -184,21 +184,21 @@ static void add_chain(struct iforest_index *index, const struct iforest_chain *c
 }
 
 /* Reads the index as it is at one moment; again if a chain was sealed meanwhile. */
-static void read_totals(struct iforest_index *index, struct totals *totals)
+static void read_totals(struct ifp_index *index, struct totals *totals)
 {
 	for (int n = 0;; n++) {
 		*totals = (struct totals){ 0 };
 		index->met_foreign_page = false;
-		iforest_index_refresh(index);
+		ifp_index_refresh(index);
 		add_runs(&index->manifest, totals);
-		for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+		for (unsigned c = 0; c < IFP_CHAINS; c++)
 			add_chain(index, &index->meta.open[c], totals);
 		for (uint32 c = 0; c < index->meta.n_closed; c++)
 			add_chain(index, &index->meta.closed[c], totals);
 		if (!index->met_foreign_page)
 			break;
 		if (n == MOST_ATTEMPTS)
-			iforest_require(IFOREST_CORRUPT, index->relation,
+			ifp_require(IFOREST_CORRUPT, index->relation,
 					&(struct iforest_fault){ .what = "a chain of pending pages is broken" });
 	}
 }
@@ -206,20 +206,20 @@ static void read_totals(struct iforest_index *index, struct totals *totals)
 static uint64 free_pages(Relation relation)
 {
 	uint32 n_extents;
-	struct iforest_extent *extents = iforest_space_read(relation, &n_extents);
+	struct ifp_extent *extents = ifp_extents_read(relation, &n_extents);
 	uint64 n = 0;
 
 	for (uint32 i = 0; i < n_extents; i++)
-		if (extents[i].owner == IFOREST_OWNER_NONE || extents[i].freed)
+		if (extents[i].owner == IFP_OWNER_NONE || extents[i].freed)
 			n += extents[i].n_blocks;
 	return n;
 }
 
-IFOREST_SQL_FUNCTION(iforest_stats_index);
+IFP_SQL_FUNCTION(iforest_stats_index);
 
 Datum iforest_stats_index(PG_FUNCTION_ARGS)
 {
-	struct iforest_index *index = palloc(sizeof *index);
+	struct ifp_index *index = palloc(sizeof *index);
 	TupleDesc type = result_type(fcinfo);
 	Relation heap, relation = open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
 	bool has_by = IndexRelationGetNumberOfKeyAttributes(relation) > 1;
@@ -230,7 +230,7 @@ Datum iforest_stats_index(PG_FUNCTION_ARGS)
 	int i = 0;
 
 	may_look(relation);
-	iforest_index_open(index, relation);
+	ifp_index_open(index, relation);
 	read_totals(index, &totals);
 	n_blocks = RelationGetNumberOfBlocks(relation);
 	values[i++] = Int32GetDatum((int32)index->meta.version);
@@ -244,7 +244,7 @@ Datum iforest_stats_index(PG_FUNCTION_ARGS)
 	values[i++] = Int64GetDatum((int64)totals.n_pending);
 	values[i++] = Int64GetDatum((int64)totals.n_pending_pages);
 	values[i++] = Int64GetDatum(
-		has_by ? iforest_series_refresh(relation, iforest_series_cache_get(relation, index->meta.index_id)) : 1);
+		has_by ? ifp_series_dict_refresh(relation, ifp_series_dict_get(relation, index->meta.index_id)) : 1);
 	values[i++] = Int64GetDatum((int64)free_pages(relation));
 	values[i++] = Int64GetDatum(n_blocks);
 	are_null[i] = totals.n_entries + totals.n_pending == 0;
@@ -252,25 +252,25 @@ Datum iforest_stats_index(PG_FUNCTION_ARGS)
 					       : (double)n_blocks * BLCKSZ / (double)(totals.n_entries + totals.n_pending));
 	i++;
 	values[i++] = Int64GetDatum((int64)index->meta.removal_epoch);
-	iforest_close_named(relation, heap, AccessShareLock);
+	ifp_close_index(relation, heap, AccessShareLock);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(type, values, are_null)));
 }
 
 /* ---- a row for each run ---- */
 
-IFOREST_SQL_FUNCTION(iforest_runs_index);
+IFP_SQL_FUNCTION(iforest_runs_index);
 
 Datum iforest_runs_index(PG_FUNCTION_ARGS)
 {
-	struct iforest_index *index = palloc(sizeof *index);
+	struct ifp_index *index = palloc(sizeof *index);
 	ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
 	Relation heap, relation;
 
 	InitMaterializedSRF(fcinfo, 0);
 	relation = open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
 	may_look(relation);
-	iforest_index_open(index, relation);
-	iforest_index_refresh(index);
+	ifp_index_open(index, relation);
+	ifp_index_refresh(index);
 	for (uint32 r = 0; r < index->manifest.n_runs; r++) {
 		const struct iforest_run *run = &index->manifest.runs[r];
 		bool are_null[11] = { false };
@@ -280,7 +280,7 @@ Datum iforest_runs_index(PG_FUNCTION_ARGS)
 		iforest_node_read(&node, &index->manifest.fields, run->root);
 		values[0] = Int64GetDatum((int64)run->place.run_id);
 		values[1] = Int64GetDatum((int64)run->place.generation);
-		values[2] = Int64GetDatum(iforest_run_clock(run));
+		values[2] = Int64GetDatum(ifp_run_clock(run));
 		values[3] = Int64GetDatum(run->n_leaves);
 		values[4] = Int64GetDatum((int64)iforest_run_pages(&index->manifest, run) - run->n_leaves);
 		values[5] = Int32GetDatum((int32)run->n_levels);
@@ -292,7 +292,7 @@ Datum iforest_runs_index(PG_FUNCTION_ARGS)
 		values[10] = BoolGetDatum(run->removal_in_progress);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
 	}
-	iforest_close_named(relation, heap, AccessShareLock);
+	ifp_close_index(relation, heap, AccessShareLock);
 	PG_RETURN_VOID();
 }
 
@@ -324,24 +324,24 @@ static Page copy_block(Relation relation, int64 block)
 
 static bool is_ours(Page page)
 {
-	return !PageIsNew(page) && PageGetSpecialSize(page) == MAXALIGN(sizeof(struct iforest_special)) &&
-	       iforest_page_is(page, (enum iforest_page_kind)iforest_special(page)->kind, iforest_special(page)->owner);
+	return !PageIsNew(page) && PageGetSpecialSize(page) == MAXALIGN(sizeof(struct ifp_special)) &&
+	       ifp_page_is(page, (enum ifp_page_type)ifp_special(page)->kind, ifp_special(page)->owner);
 }
 
 /* Does the block belong to nobody any more, whatever still stands on it? */
 static bool is_free(Relation relation, BlockNumber block)
 {
 	uint32 n;
-	struct iforest_extent *extents = iforest_space_read(relation, &n);
+	struct ifp_extent *extents = ifp_extents_read(relation, &n);
 	bool found = false;
 
 	for (uint32 i = 0; i < n && !found; i++)
-		found = (extents[i].owner == IFOREST_OWNER_NONE || extents[i].freed) && block >= extents[i].start &&
+		found = (extents[i].owner == IFP_OWNER_NONE || extents[i].freed) && block >= extents[i].start &&
 			block - extents[i].start < extents[i].n_blocks;
 	return found;
 }
 
-IFOREST_SQL_FUNCTION(iforest_page_info);
+IFP_SQL_FUNCTION(iforest_page_info);
 
 Datum iforest_page_info(PG_FUNCTION_ARGS)
 {
@@ -357,14 +357,14 @@ Datum iforest_page_info(PG_FUNCTION_ARGS)
 	if (is_free(relation, (BlockNumber)PG_GETARG_INT64(1))) {
 		values[0] = CStringGetTextDatum("free");
 	} else if (is_ours(page)) {
-		const struct iforest_special *special = iforest_special(page);
+		const struct ifp_special *special = ifp_special(page);
 
 		values[0] = CStringGetTextDatum(kind_name(special->kind));
 		values[1] = Int64GetDatum(special->owner);
-		values[7] = Int32GetDatum((int32)iforest_content_used(page));
+		values[7] = Int32GetDatum((int32)ifp_content_used(page));
 		are_null[1] = are_null[7] = false;
-		if (special->kind == IFOREST_KIND_RUN && iforest_content_used(page) >= IFOREST_PAGE_HEADER) {
-			const uint8 *header = iforest_content(page);
+		if (special->kind == IFP_PAGE_RUN && ifp_content_used(page) >= IFOREST_PAGE_HEADER) {
+			const uint8 *header = ifp_content(page);
 
 			values[2] = Int64GetDatum(iforest_load32(header + 16));
 			values[3] = Int32GetDatum(header[22]);
@@ -374,7 +374,7 @@ Datum iforest_page_info(PG_FUNCTION_ARGS)
 			memset(are_null, 0, sizeof are_null);
 		}
 	}
-	iforest_close_named(relation, heap, AccessShareLock);
+	ifp_close_index(relation, heap, AccessShareLock);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(type), values, are_null)));
 }
 
@@ -391,7 +391,7 @@ static void put_entry(ReturnSetInfo *result, unsigned n_values, const struct ifo
 		missing[v] = !(entry->present >> v & 1);
 		numbers[v] = Int64GetDatum(entry->values[v].integer);
 	}
-	iforest_ref_to_tid(entry->key.ref, tid);
+	ifp_ref_to_tid(entry->key.ref, tid);
 	values[0] = Int64GetDatum((int64)entry->key.series);
 	values[1] = Int64GetDatum(entry->key.time);
 	are_null[1] = entry->key.time_is_null;
@@ -403,7 +403,7 @@ static void put_entry(ReturnSetInfo *result, unsigned n_values, const struct ifo
 	tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
 }
 
-static void put_block(ReturnSetInfo *result, const struct iforest_fields *fields, const struct iforest_block *block)
+static void put_block(ReturnSetInfo *result, const struct iforest_node_schema *fields, const struct iforest_block *block)
 {
 	for (unsigned i = 0; i < block->n; i++) {
 		struct iforest_entry entry = { .key = { .series = block->series, .time_is_null = block->time_is_null,
@@ -417,44 +417,44 @@ static void put_block(ReturnSetInfo *result, const struct iforest_fields *fields
 	}
 }
 
-static void put_leaf(ReturnSetInfo *result, struct iforest_index *index, Page page)
+static void put_leaf(ReturnSetInfo *result, struct ifp_index *index, Page page)
 {
-	const struct iforest_fields *fields = &index->manifest.fields;
-	const uint8 *content = iforest_content(page);
+	const struct iforest_node_schema *fields = &index->manifest.fields;
+	const uint8 *content = ifp_content(page);
 	struct iforest_fault fault = { .run_id = iforest_load64(content + 8), .number = iforest_load32(content + 16) };
 	struct iforest_block_reader *reader = palloc(sizeof *reader);
 	struct iforest_leaf leaf;
 
-	iforest_require(iforest_leaf_open(&leaf, fields, content, iforest_content_used(page), fault.run_id,
+	ifp_require(iforest_leaf_open(&leaf, fields, content, ifp_content_used(page), fault.run_id,
 					  (uint32)fault.number, false, &fault.what),
 			index->relation, &fault);
 	for (unsigned b = 0; b < leaf.header.n_items; b++) {
 		iforest_block_start(reader, &leaf, b);
 		for (unsigned column = 0; column < (unsigned)IFOREST_VALUES + fields->n_values; column++)
-			iforest_require(iforest_block_need(reader, column), index->relation, &fault);
+			ifp_require(iforest_block_need(reader, column), index->relation, &fault);
 		put_block(result, fields, &reader->block);
 	}
 }
 
-static void put_pending(ReturnSetInfo *result, struct iforest_index *index, Page page)
+static void put_pending(ReturnSetInfo *result, struct ifp_index *index, Page page)
 {
-	struct iforest_chain_reader *reader = palloc0(sizeof *reader);
+	struct ifp_chain_reader *reader = palloc0(sizeof *reader);
 	struct iforest_entry entry;
 
 	reader->index = index;
-	memcpy(reader->content, iforest_content(page), iforest_content_used(page));
-	reader->n_entries = iforest_content_used(page) / iforest_pending_entry_bytes(index->manifest.fields.n_values);
+	memcpy(reader->content, ifp_content(page), ifp_content_used(page));
+	reader->n_entries = ifp_content_used(page) / ifp_pending_entry_bytes(index->manifest.fields.n_values);
 	for (uint32 i = 0; i < reader->n_entries; i++) {
-		iforest_chain_entry(reader, i, &entry);
+		ifp_chain_entry(reader, i, &entry);
 		put_entry(result, index->manifest.fields.n_values, &entry, false);
 	}
 }
 
-IFOREST_SQL_FUNCTION(iforest_page_entries);
+IFP_SQL_FUNCTION(iforest_page_entries);
 
 Datum iforest_page_entries(PG_FUNCTION_ARGS)
 {
-	struct iforest_index *index = palloc(sizeof *index);
+	struct ifp_index *index = palloc(sizeof *index);
 	ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
 	Relation heap, relation;
 	Page page;
@@ -462,11 +462,11 @@ Datum iforest_page_entries(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	relation = open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
 	page = copy_block(relation, PG_GETARG_INT64(1));
-	iforest_index_open(index, relation);
-	iforest_index_refresh(index);
-	if (is_ours(page) && iforest_special(page)->kind == IFOREST_KIND_PENDING)
+	ifp_index_open(index, relation);
+	ifp_index_refresh(index);
+	if (is_ours(page) && ifp_special(page)->kind == IFP_PAGE_PENDING)
 		put_pending(result, index, page);
-	else if (is_ours(page) && iforest_special(page)->kind == IFOREST_KIND_RUN && iforest_content(page)[22] == 0)
+	else if (is_ours(page) && ifp_special(page)->kind == IFP_PAGE_RUN && ifp_content(page)[22] == 0)
 		put_leaf(result, index, page);
 	else
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -474,7 +474,7 @@ Datum iforest_page_entries(PG_FUNCTION_ARGS)
 			       RelationGetRelationName(relation)),
 			errhint("iforest_page() tells what it holds: entries are on pages of kind pending, and run with "
 				"level 0."));
-	iforest_close_named(relation, heap, AccessShareLock);
+	ifp_close_index(relation, heap, AccessShareLock);
 	PG_RETURN_VOID();
 }
 
@@ -484,8 +484,8 @@ Datum iforest_page_entries(PG_FUNCTION_ARGS)
 enum { MOST_CHECK_ATTEMPTS = 20, INT8_LESS = 412 }; /* the operator int8 < int8, which pg_operator.h has no name for */
 
 struct check {
-	struct iforest_index *index;
-	struct iforest_definition definition;
+	struct ifp_index *index;
+	struct ifp_definition definition;
 	int64 highest_ref;
 	uint64 highest_series;
 	Tuplesortstate *refs;         /* of all live entries */
@@ -494,7 +494,7 @@ struct check {
 
 static void fail(const struct check *check, const char *what)
 {
-	iforest_require(IFOREST_CORRUPT, check->index->relation, &(struct iforest_fault){ .what = what });
+	ifp_require(IFOREST_CORRUPT, check->index->relation, &(struct iforest_fault){ .what = what });
 }
 
 /* ---- entries ---- */
@@ -560,15 +560,15 @@ static enum iforest_status check_run_entries(struct check *check, const struct i
 	return status;
 }
 
-static void check_chain_entries(struct check *check, const struct iforest_chain *chain)
+static void check_chain_entries(struct check *check, const struct ifp_chain *chain)
 {
-	struct iforest_chain_reader *reader = palloc(sizeof *reader);
+	struct ifp_chain_reader *reader = palloc(sizeof *reader);
 	struct iforest_entry entry;
 
-	iforest_chain_open(reader, check->index, chain);
-	while (iforest_chain_next(reader))
+	ifp_chain_open(reader, check->index, chain);
+	while (ifp_chain_next(reader))
 		for (uint32 i = 0; i < reader->n_entries; i++) {
-			iforest_chain_entry(reader, i, &entry);
+			ifp_chain_entry(reader, i, &entry);
 			check_entry(check, &entry);
 		}
 	pfree(reader);
@@ -577,17 +577,17 @@ static void check_chain_entries(struct check *check, const struct iforest_chain 
 /* Every page and entry of the index as of one moment. False if something was sealed or merged away meanwhile. */
 static bool check_entries(struct check *check)
 {
-	struct iforest_index *index = check->index;
+	struct ifp_index *index = check->index;
 	struct iforest_check_result counts;
 	enum iforest_status status;
 
 	index->met_foreign_page = false;
-	iforest_index_refresh(index);
+	ifp_index_refresh(index);
 	check->highest_ref = 0;
 	check->highest_series = 0;
 	check->refs = tuplesort_begin_datum(INT8OID, INT8_LESS, InvalidOid, false, maintenance_work_mem, NULL,
 					    TUPLESORT_NONE);
-	for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+	for (unsigned c = 0; c < IFP_CHAINS; c++)
 		check_chain_entries(check, &index->meta.open[c]);
 	for (uint32 c = 0; c < index->meta.n_closed; c++)
 		check_chain_entries(check, &index->meta.closed[c]);
@@ -599,8 +599,8 @@ static bool check_entries(struct check *check)
 		uint32 n_series =
 			check->definition.n_by == 0 ?
 				1 :
-				iforest_series_refresh(index->relation,
-						       iforest_series_cache_get(index->relation, index->meta.index_id));
+				ifp_series_dict_refresh(index->relation,
+						       ifp_series_dict_get(index->relation, index->meta.index_id));
 
 		if (check->highest_ref > 0 && check->highest_series >= n_series)
 			fail(check, "an entry is of a series that is not in the dictionary");
@@ -608,7 +608,7 @@ static bool check_entries(struct check *check)
 	}
 	tuplesort_end(check->refs);
 	if (!index->met_foreign_page && !RecoveryInProgress())
-		iforest_index_require(index, status);
+		ifp_index_require(index, status);
 	return false;
 }
 
@@ -619,7 +619,7 @@ static void check_refs(struct check *check)
 	Datum datum;
 
 	tuplesort_performsort(check->refs);
-	while (iforest_tuplesort_getdatum(check->refs, &datum, &is_null)) {
+	while (ifp_tuplesort_getdatum(check->refs, &datum, &is_null)) {
 		if (DatumGetInt64(datum) == previous)
 			fail(check, "two entries lead to the same row");
 		previous = DatumGetInt64(datum);
@@ -633,8 +633,8 @@ static void check_refs(struct check *check)
 static bool extents_overlap(Relation relation)
 {
 	uint32 n;
-	struct iforest_extent *extents = iforest_space_read(relation, &n);
-	bool overlap = iforest_extents_overlap(extents, n);
+	struct ifp_extent *extents = ifp_extents_read(relation, &n);
+	bool overlap = ifp_extents_overlap(extents, n);
 
 	pfree(extents);
 	return overlap;
@@ -655,20 +655,20 @@ static void check_extents(struct check *check)
 static void check_row(Relation relation, ItemPointer tid, Datum *values, bool *are_null, bool is_alive, void *state)
 {
 	struct check *check = state;
-	struct iforest_series_key key = { .alloc = &iforest_pg_alloc };
+	struct iforest_series_key key = { .alloc = &ifp_palloc_allocator };
 	struct iforest_entry entry;
 	struct fingerprint print;
 	bool found = true;
 	uint32 id = 0;
 
 	(void)is_alive;
-	iforest_entry_form(relation, &check->definition, values, are_null, tid, &entry);
+	ifp_entry_form(relation, &check->definition, values, are_null, tid, &entry);
 	for (unsigned i = 0; i < check->definition.n_by; i++)
-		iforest_by_append(relation, &check->definition, i, values[i], are_null[i], &key);
+		ifp_by_append(relation, &check->definition, i, values[i], are_null[i], &key);
 	if (check->definition.n_by > 0)
-		found = iforest_series_find(iforest_series_cache_get(relation, check->index->meta.index_id), key.bytes,
+		found = ifp_series_dict_find(ifp_series_dict_get(relation, check->index->meta.index_id), key.bytes,
 					    key.n_bytes, &id);
-	iforest_series_release(&key);
+	iforest_series_key_release(&key);
 	entry.key.series = id;
 	take_fingerprint(&entry, check->definition.n_values, &print);
 	if (!found || bloom_lacks_element(check->entries, (unsigned char *)&print, sizeof print))
@@ -689,7 +689,7 @@ static void check_heap(struct check *check, Relation heap, Snapshot snapshot)
 
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
-	iforest_restrict_search_path();
+	ifp_restrict_search_path();
 	/* as for a concurrent build: no row is waited for */
 	info->ii_Concurrent = true;
 	(void)table_index_build_scan(heap, check->index->relation, info, true, false, check_row, check, scan);
@@ -715,26 +715,26 @@ static Snapshot take_snapshot(Relation relation)
 /* Sees to it that the runs listed now are neither removed from nor merged away; what is sealed later may be. A run that a
  * cut-off removal left marked is repaired first, as a VACUUM would. On a standby nobody can hold the replay: what was half
  * done is read again. */
-static void hold_runs(struct iforest_index *index)
+static void hold_runs(struct ifp_index *index)
 {
 	for (bool is_marked = true; is_marked;) {
-		iforest_lock(index->relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
-		iforest_index_refresh(index);
+		ifp_lock(index->relation, IFP_LOCK_MAINTENANCE, ShareLock);
+		ifp_index_refresh(index);
 		is_marked = false;
 		for (uint32 r = 0; r < index->manifest.n_runs; r++)
 			is_marked = is_marked || index->manifest.runs[r].removal_in_progress;
 		if (is_marked) {
-			iforest_unlock(index->relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
-			(void)iforest_maintenance_begin(index, true);
-			iforest_maintenance_end(index);
+			ifp_unlock(index->relation, IFP_LOCK_MAINTENANCE, ShareLock);
+			(void)ifp_maintenance_begin(index, true);
+			ifp_maintenance_end(index);
 		}
 	}
-	iforest_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
-	iforest_set_worklist(index->relation);
-	iforest_unlock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+	ifp_lock(index->relation, IFP_LOCK_NEWER, ExclusiveLock);
+	ifp_set_worklist(index->relation);
+	ifp_unlock(index->relation, IFP_LOCK_NEWER, ExclusiveLock);
 }
 
-IFOREST_SQL_FUNCTION(iforest_check_index);
+IFP_SQL_FUNCTION(iforest_check_index);
 
 Datum iforest_check_index(PG_FUNCTION_ARGS)
 {
@@ -746,9 +746,9 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 
 	may_look(relation);
 	check->index = palloc(sizeof *check->index);
-	iforest_index_open(check->index, relation);
+	ifp_index_open(check->index, relation);
 	check->index->trusts_nothing = true;
-	iforest_definition_read(relation, &check->definition);
+	ifp_definition_read(relation, &check->definition);
 	if (is_primary)
 		hold_runs(check->index);
 	do {
@@ -756,7 +756,7 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 			bloom_free(check->entries);
 		if (with_heap)
 			check->entries = bloom_create((int64)Max(heap->rd_rel->reltuples, 1000), maintenance_work_mem,
-						      iforest_pg_random());
+						      ifp_random());
 		if (++n_attempts > MOST_CHECK_ATTEMPTS)
 			ereport(ERROR, errcode(ERRCODE_OBJECT_IN_USE),
 				errmsg("index \"%s\" changes faster than it can be checked",
@@ -768,13 +768,13 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 	check_refs(check);
 	check_extents(check);
 	if (is_primary) {
-		iforest_shelf_check(check->index);
-		iforest_unlock(relation, IFOREST_LOCK_MAINTENANCE, ShareLock);
+		ifp_sidecar_check(check->index);
+		ifp_unlock(relation, IFP_LOCK_MAINTENANCE, ShareLock);
 	}
 	if (with_heap) {
 		check_heap(check, heap, snapshot);
 		UnregisterSnapshot(snapshot);
 	}
-	iforest_close_named(relation, heap, AccessShareLock);
+	ifp_close_index(relation, heap, AccessShareLock);
 	PG_RETURN_VOID();
 }

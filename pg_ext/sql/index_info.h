@@ -9,9 +9,9 @@
 /* Opens an iforest index that is valid, and its table before it. Raises errors that say what it is otherwise; temporary
  * indexes of other sessions are refused. *heap may be NULL. The first one opens also those that are not valid, and partitioned
  * ones. */
-Relation iforest_open_iforest(Oid oid, LOCKMODE lock_mode, Relation *heap);
+Relation ifp_open_index(Oid oid, LOCKMODE lock_mode, Relation *heap);
 /* Also a partitioned one, which holds nothing itself. */
-Relation iforest_open_named_or_partitioned(Oid oid, LOCKMODE lock_mode, Relation *heap);
-void iforest_close_named(Relation index, Relation heap, LOCKMODE lock_mode);
+Relation ifp_open_valid_or_partitioned_index(Oid oid, LOCKMODE lock_mode, Relation *heap);
+void ifp_close_index(Relation index, Relation heap, LOCKMODE lock_mode);
 
 #endif

@@ -40,16 +40,16 @@
  */
 
 /* A bucket of a series that a span overlaps. */
-struct iforest_overlapped {
+struct ifp_overlapped {
 	uint32 series;              /* number in reader.keys.series */
 	int64 bucket;
 	uint64 n;
 	iforest_int128 inside;
-	struct iforest_row longest; /* not set: all durations are NULL */
+	struct iforest_extreme longest; /* not set: all durations are NULL */
 	bool has_no_end;            /* a span ends after all finite times, and the bucket as well */
 };
 
-struct iforest_overlaps {
+struct ifp_overlaps {
 	Relation heap, index;
 	Snapshot snapshot;
 	struct iforest_bucketing bucketing; /* checked */
@@ -57,8 +57,8 @@ struct iforest_overlaps {
 	int n_conditions;
 	MemoryContext context;              /* of what follows, reset by each attempt */
 
-	struct iforest_reader *reader;
-	struct iforest_overlapped *rows;    /* what was found last; as much as work_mem holds */
+	struct ifp_snapshot_reader *reader;
+	struct ifp_overlapped *rows;    /* what was found last; as much as work_mem holds */
 	uint64 n_rows, n_reserved;
 	BufFile *file;                      /* what was found before, if that is more */
 	uint64 n_filed, n_given;
@@ -68,19 +68,19 @@ struct iforest_overlaps {
 };
 
 /* Requires  an index of spans, whose durations are in the unit of its times. */
-static void overlaps_read(struct iforest_overlaps *overlaps);
+static void overlaps_read(struct ifp_overlaps *overlaps);
 
 /* Then, one after the other: series by series, buckets ascending. False: there are no more. */
-static bool overlaps_next(struct iforest_overlaps *overlaps, struct iforest_overlapped *row);
+static bool overlaps_next(struct ifp_overlaps *overlaps, struct ifp_overlapped *row);
 
 /* Before the context goes. */
-static void overlaps_release(struct iforest_overlaps *overlaps);
+static void overlaps_release(struct ifp_overlaps *overlaps);
 
 /* One attempt. */
 struct reading {
-	struct iforest_overlaps *overlaps;
-	struct iforest_reader *reader;
-	struct iforest_time_keys times;
+	struct ifp_overlaps *overlaps;
+	struct ifp_snapshot_reader *reader;
+	struct ifp_time_keys times;
 	struct iforest_window window;        /* asked for */
 	struct iforest_pager_memory memory;  /* of pending entries */
 	struct iforest_store store;
@@ -101,7 +101,7 @@ static bool is_infinite(const struct reading *reading, int64 time)
 	return has_infinities(reading) && (time == reading->times.lowest || time == reading->times.highest);
 }
 
-static enum iforest_verdict of_node(void *context, const uint8_t *node)
+static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
 	const struct reading *reading = context;
 
@@ -131,7 +131,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 static enum iforest_status look_at_infinity(struct reading *reading, uint32 series, int64 time)
 {
 	struct iforest_scan *scan = &reading->reader->scan;
-	struct iforest_wanted wanted = { .filter = &reading->reader->filter };
+	struct iforest_request wanted = { .filter = &reading->reader->filter };
 	struct iforest_aggregate *found = palloc(sizeof *found);
 	enum iforest_status status;
 
@@ -151,9 +151,9 @@ static enum iforest_status look_at_infinity(struct reading *reading, uint32 seri
 /* ---- pending entries ---- */
 
 /* A run of its own in memory, which joins those of the index. Those without a time overlap nothing. */
-static void add_pending(struct reading *reading, struct iforest_run_builder *builder)
+static void add_pending(struct reading *reading, struct iforest_run_writer *builder)
 {
-	const struct iforest_pending_rows *rows = &reading->reader->pending;
+	const struct ifp_pending_entries *rows = &reading->reader->pending;
 
 	for (uint32 i = 0; i < rows->n; i++) {
 		const struct iforest_key *key = &rows->entries[i].key;
@@ -163,34 +163,34 @@ static void add_pending(struct reading *reading, struct iforest_run_builder *bui
 		if (is_infinite(reading, key->time))
 			reading->overlaps->has_infinite_time |= iforest_window_holds(&reading->window, key->time);
 		else
-			iforest_index_require(&reading->reader->index, iforest_run_builder_add(builder, &rows->entries[i]));
+			ifp_index_require(&reading->reader->index, iforest_run_writer_add(builder, &rows->entries[i]));
 	}
 }
 
 static void join_pending(struct reading *reading)
 {
-	struct iforest_index *index = &reading->reader->index;
-	struct iforest_run_builder *builder = palloc(sizeof *builder);
+	struct ifp_index *index = &reading->reader->index;
+	struct iforest_run_writer *builder = palloc(sizeof *builder);
 	struct iforest_run *run = palloc(sizeof *run);
 
-	iforest_pager_memory_init(&reading->memory, &iforest_pg_alloc, IFOREST_PG_PAGE_BYTES, IFOREST_PG_BATCH_PAGES, false);
+	iforest_pager_memory_init(&reading->memory, &ifp_palloc_allocator, IFP_PAGE_BYTES, IFP_BATCH_PAGES, false);
 	reading->memory.lends_pages = true;
-	reading->store = (struct iforest_store){ .pager = &reading->memory.pager, .alloc = &iforest_pg_alloc };
-	iforest_index_require(index, iforest_manifest_init(&reading->manifest, &iforest_pg_alloc, &index->manifest.fields,
-							   IFOREST_PG_PAGE_BYTES));
-	iforest_index_require(index, iforest_run_builder_start(builder, &reading->store, &reading->manifest));
+	reading->store = (struct iforest_store){ .pager = &reading->memory.pager, .alloc = &ifp_palloc_allocator };
+	ifp_index_require(index, iforest_manifest_init(&reading->manifest, &ifp_palloc_allocator, &index->manifest.fields,
+							   IFP_PAGE_BYTES));
+	ifp_index_require(index, iforest_run_writer_start(builder, &reading->store, &reading->manifest));
 	add_pending(reading, builder);
-	iforest_index_require(index, iforest_run_builder_finish(builder, run));
+	ifp_index_require(index, iforest_run_writer_finish(builder, run));
 	if (run->n_leaves > 0)
-		iforest_index_require(index, iforest_manifest_commit(&reading->manifest, &reading->store,
+		ifp_index_require(index, iforest_manifest_commit(&reading->manifest, &reading->store,
 								     &(struct iforest_edit){ .added = run }));
-	iforest_index_require(index, iforest_scan_join(&reading->reader->scan, &reading->store, &reading->manifest));
+	ifp_index_require(index, iforest_scan_join(&reading->reader->scan, &reading->store, &reading->manifest));
 }
 
 /* ---- what is found ---- */
 
 /* Of many buckets and series there is more than may stay in memory. */
-static void put_aside(struct iforest_overlaps *overlaps)
+static void put_aside(struct ifp_overlaps *overlaps)
 {
 	if (!overlaps->file)
 		overlaps->file = BufFileCreateTemp(false);
@@ -199,7 +199,7 @@ static void put_aside(struct iforest_overlaps *overlaps)
 	overlaps->n_rows = 0;
 }
 
-static void keep_bucket(struct iforest_overlaps *overlaps, const struct iforest_overlapped *row)
+static void keep_bucket(struct ifp_overlaps *overlaps, const struct ifp_overlapped *row)
 {
 	if (overlaps->n_rows == overlaps->n_reserved && overlaps->n_rows * sizeof *row >= work_mem * (Size)1024) {
 		put_aside(overlaps);
@@ -212,7 +212,7 @@ static void keep_bucket(struct iforest_overlaps *overlaps, const struct iforest_
 	overlaps->rows[overlaps->n_rows++] = *row;
 }
 
-static bool overlaps_next(struct iforest_overlaps *overlaps, struct iforest_overlapped *row)
+static bool overlaps_next(struct ifp_overlaps *overlaps, struct ifp_overlapped *row)
 {
 	uint64 i = overlaps->n_given++;
 
@@ -226,7 +226,7 @@ static bool overlaps_next(struct iforest_overlaps *overlaps, struct iforest_over
 	return true;
 }
 
-static void overlaps_release(struct iforest_overlaps *overlaps)
+static void overlaps_release(struct ifp_overlaps *overlaps)
 {
 	if (overlaps->file)
 		BufFileClose(overlaps->file);
@@ -239,11 +239,11 @@ static void overlaps_release(struct iforest_overlaps *overlaps)
 
 static enum iforest_status read_series(struct reading *reading, uint32 i, struct iforest_aggregate *aggregate)
 {
-	struct iforest_overlaps *overlaps = reading->overlaps;
+	struct ifp_overlaps *overlaps = reading->overlaps;
 	struct iforest_overlap *overlap = &reading->overlap;
 	uint32 series = reading->reader->keys.series[i];
 	uint64 n_before = overlaps->n_filed + overlaps->n_rows;
-	struct iforest_overlapped row = { .series = i };
+	struct ifp_overlapped row = { .series = i };
 	enum iforest_status status = IFOREST_OK;
 	bool found = true;
 
@@ -270,7 +270,7 @@ static enum iforest_status read_series(struct reading *reading, uint32 i, struct
 
 static enum iforest_status read_index(struct reading *reading)
 {
-	struct iforest_overlaps *overlaps = reading->overlaps;
+	struct ifp_overlaps *overlaps = reading->overlaps;
 	struct iforest_overlap *overlap = &reading->overlap;
 	struct iforest_window *window = &overlap->bucketing.window;
 	struct iforest_aggregate *aggregate = palloc(sizeof *aggregate);
@@ -288,7 +288,7 @@ static enum iforest_status read_index(struct reading *reading)
 	overlap->wants_inside = overlap->wants_longest = true;
 	for (uint32 i = 0; i < reading->reader->keys.n_series && !status; i++) {
 		status = read_series(reading, i, aggregate);
-		iforest_pause("series read");
+		ifp_test_point("series read");
 		CHECK_FOR_INTERRUPTS();
 	}
 	if (status == IFOREST_RANGE) {
@@ -299,56 +299,56 @@ static enum iforest_status read_index(struct reading *reading)
 }
 
 /* Ended all spans before the window begins? As those of a partition whose time has passed, where a look at the roots is all. */
-static bool is_over(const struct iforest_index *index, const struct iforest_window *window)
+static bool is_over(const struct ifp_index *index, const struct iforest_window *window)
 {
 	const struct iforest_manifest *manifest = &index->manifest;
 	bool is_over = window->has_t0 && index->meta.n_closed == 0;
 
-	for (int i = 0; i < IFOREST_CHAINS && is_over; i++)
+	for (int i = 0; i < IFP_CHAINS && is_over; i++)
 		is_over = index->meta.open[i].clock == 0;
 	for (uint32 i = 0; i < manifest->n_runs && is_over; i++)
 		is_over = iforest_node_latest_end(manifest->runs[i].root, &manifest->fields) < window->t0;
 	return is_over;
 }
 
-static bool read_consistently(struct iforest_overlaps *overlaps)
+static bool read_consistently(struct ifp_overlaps *overlaps)
 {
 	struct reading *reading = palloc0(sizeof *reading);
-	struct iforest_reader *reader = overlaps->reader = palloc0(sizeof *reader);
+	struct ifp_snapshot_reader *reader = overlaps->reader = palloc0(sizeof *reader);
 
 	*reading = (struct reading){ .overlaps = overlaps, .reader = reader, .window = overlaps->bucketing.window };
-	iforest_reader_open(reader, overlaps->index);
+	ifp_snapshot_reader_open(reader, overlaps->index);
 	if (is_over(&reader->index, &reading->window)) {
-		iforest_meta_test_for_old_snapshot(overlaps->index, overlaps->snapshot);
+		ifp_meta_test_for_old_snapshot(overlaps->index, overlaps->snapshot);
 		return true;
 	}
-	reading->times = iforest_time_keys(&reader->definition);
+	reading->times = ifp_time_keys(&reader->definition);
 	/* series come after the manifest: so all that its runs have are known */
-	iforest_scan_keys_read(overlaps->index, &reader->definition, reader->index.meta.index_id, overlaps->conditions,
+	ifp_scan_keys_read(overlaps->index, &reader->definition, reader->index.meta.index_id, overlaps->conditions,
 			       overlaps->n_conditions, false, &reader->keys);
-	if (!iforest_reader_read(reader, overlaps->heap, overlaps->snapshot))
+	if (!ifp_snapshot_reader_read(reader, overlaps->heap, overlaps->snapshot))
 		return false;
 	join_pending(reading);
-	return iforest_reader_finish(reader, read_index(reading));
+	return ifp_snapshot_reader_finish(reader, read_index(reading));
 }
 
 static bool attempt(void *context, bool locked)
 {
-	struct iforest_overlaps *overlaps = context;
+	struct ifp_overlaps *overlaps = context;
 	bool done;
 
 	overlaps_release(overlaps);
 	MemoryContextReset(overlaps->context);
 	overlaps->has_infinite_time = overlaps->is_out_of_range = false;
 	if (locked)
-		iforest_lock(overlaps->index, IFOREST_LOCK_MAINTENANCE, ShareLock);
+		ifp_lock(overlaps->index, IFP_LOCK_MAINTENANCE, ShareLock);
 	done = read_consistently(overlaps);
 	if (locked)
-		iforest_unlock(overlaps->index, IFOREST_LOCK_MAINTENANCE, ShareLock);
+		ifp_unlock(overlaps->index, IFP_LOCK_MAINTENANCE, ShareLock);
 	return done;
 }
 
-static void overlaps_read(struct iforest_overlaps *overlaps)
+static void overlaps_read(struct ifp_overlaps *overlaps)
 {
 	MemoryContext before = MemoryContextSwitchTo(overlaps->context);
 
@@ -356,11 +356,11 @@ static void overlaps_read(struct iforest_overlaps *overlaps)
 	PredicateLockRelation(overlaps->heap, overlaps->snapshot);
 	PredicateLockRelation(overlaps->index, overlaps->snapshot);
 	pgstat_count_index_scan(overlaps->index);
-	iforest_attempt(attempt, overlaps, &overlaps->n_restarts);
+	ifp_snapshot_retry(attempt, overlaps, &overlaps->n_restarts);
 	MemoryContextSwitchTo(before);
 }
 
-IFOREST_SQL_FUNCTION(iforest_overlap_spans);
+IFP_SQL_FUNCTION(iforest_overlap_spans);
 
 /* The index; t0, t1, n, step, origin; then, for each condition, the number of a by column and what it is equal to. */
 enum { INDEX, BUCKETING, CONDITIONS = BUCKETING + 5 };
@@ -435,7 +435,7 @@ static Oid compared_type(Relation index, int column, Oid given)
 }
 
 /* A condition that the operators of the index know becomes a scan key; the query checks them all again. */
-static void read_conditions(FunctionCallInfo fcinfo, Relation index, struct iforest_overlaps *overlaps)
+static void read_conditions(FunctionCallInfo fcinfo, Relation index, struct ifp_overlaps *overlaps)
 {
 	int n_by = IndexRelationGetNumberOfKeyAttributes(index) - 1;
 
@@ -461,13 +461,13 @@ static void read_conditions(FunctionCallInfo fcinfo, Relation index, struct ifor
 /* ---- the answer ---- */
 
 /* What lies inside, as PostgreSQL subtracts times. */
-static Datum clipped(const struct iforest_overlapped *row, Oid type)
+static Datum clipped(const struct ifp_overlapped *row, Oid type)
 {
 	iforest_int128 inside = row->inside, n_days = inside / USECS_PER_DAY;
 	Interval *interval;
 
 	if (type == INT8OID)
-		return iforest_numeric_from_int128(inside, 0);
+		return ifp_numeric_from_int128(inside, 0);
 	if (row->has_no_end && type == DATEOID)
 		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("cannot subtract infinite dates"));
 	if (type == DATEOID && inside <= PG_INT64_MAX)
@@ -476,7 +476,7 @@ static Datum clipped(const struct iforest_overlapped *row, Oid type)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("bigint out of range"));
 	interval = palloc0(sizeof *interval);
 	if (row->has_no_end) {
-		iforest_endless_interval(interval);
+		ifp_endless_interval(interval);
 		return IntervalPGetDatum(interval);
 	}
 	if (n_days > PG_INT32_MAX)
@@ -492,17 +492,17 @@ struct shown_row {
 	ItemPointerData tid;
 };
 
-static void put_row(const struct iforest_overlaps *overlaps, const struct iforest_overlapped *row, Oid type,
+static void put_row(const struct ifp_overlaps *overlaps, const struct ifp_overlapped *row, Oid type,
 		    ReturnSetInfo *result, Datum *values, bool *are_null, struct shown_row *shown)
 {
-	const struct iforest_reader *reader = overlaps->reader;
-	const struct iforest_fields *fields = &reader->index.manifest.fields;
+	const struct ifp_snapshot_reader *reader = overlaps->reader;
+	const struct iforest_node_schema *fields = &reader->index.manifest.fields;
 	int n_by = reader->definition.n_by;
 
 	values[n_by + BUCKET] = Int64GetDatum(row->bucket);
-	values[n_by + BUCKET_START] = iforest_bucket_bound(&overlaps->bucketing, row->bucket, false, type,
+	values[n_by + BUCKET_START] = ifp_bucket_bound(&overlaps->bucketing, row->bucket, false, type,
 							   &are_null[n_by + BUCKET_START]);
-	values[n_by + BUCKET_END] = iforest_bucket_bound(&overlaps->bucketing, row->bucket, true, type,
+	values[n_by + BUCKET_END] = ifp_bucket_bound(&overlaps->bucketing, row->bucket, true, type,
 							 &are_null[n_by + BUCKET_END]);
 	values[n_by + COUNT] = Int64GetDatum((int64)row->n);
 	values[n_by + CLIPPED] = clipped(row, type);
@@ -510,19 +510,19 @@ static void put_row(const struct iforest_overlaps *overlaps, const struct ifores
 		are_null[n_by + i] = !row->longest.is_set;
 	if (row->longest.is_set) {
 		values[n_by + LONGEST] =
-			iforest_value_to_datum(&reader->definition, fields->duration_value, row->longest.value);
+			ifp_value_to_datum(&reader->definition, fields->duration_value, row->longest.value);
 		if (shown->ref != row->longest.ref) {
 			shown->ref = row->longest.ref;
-			iforest_ref_to_tid(shown->ref, &shown->tid);
-			iforest_visible_ctid(overlaps->heap, overlaps->snapshot, &shown->tid);
+			ifp_ref_to_tid(shown->ref, &shown->tid);
+			ifp_heap_visible_ctid(overlaps->heap, overlaps->snapshot, &shown->tid);
 		}
 		values[n_by + LONGEST_ROW] = PointerGetDatum(&shown->tid);
-		values[n_by + LONGEST_TIME] = iforest_time_to_datum(&reader->definition, row->longest.time);
+		values[n_by + LONGEST_TIME] = ifp_time_to_datum(&reader->definition, row->longest.time);
 	}
 	tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
 }
 
-static void put_rows(struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo *result)
+static void put_rows(struct ifp_overlaps *overlaps, Oid type, ReturnSetInfo *result)
 {
 	int n = overlaps->reader->definition.n_by + N_COLUMNS;
 	Datum *values = palloc0(n * sizeof *values);
@@ -531,7 +531,7 @@ static void put_rows(struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo 
 	MemoryContext of_row = AllocSetContextCreate(CurrentMemoryContext, "iforest row", ALLOCSET_SMALL_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(of_row);
 	struct shown_row shown = { .ref = -1 };
-	struct iforest_overlapped row;
+	struct ifp_overlapped row;
 	int64 series = -1;
 
 	while (overlaps_next(overlaps, &row)) {
@@ -539,7 +539,7 @@ static void put_rows(struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo 
 		if (overlaps->reader->definition.n_by > 0 && row.series != series) {
 			MemoryContextReset(of_series);
 			MemoryContextSwitchTo(of_series);
-			iforest_reader_by(overlaps->reader, row.series, values, are_null);
+			ifp_snapshot_reader_by(overlaps->reader, row.series, values, are_null);
 			series = row.series;
 		}
 		MemoryContextSwitchTo(of_row);
@@ -549,10 +549,10 @@ static void put_rows(struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo 
 	MemoryContextSwitchTo(before);
 }
 
-static void answer(struct iforest_overlaps *overlaps, Oid type, ReturnSetInfo *result)
+static void answer(struct ifp_overlaps *overlaps, Oid type, ReturnSetInfo *result)
 {
 	if (overlaps->is_out_of_range)
-		iforest_bucket_out_of_range();
+		ifp_bucket_out_of_range();
 	if (overlaps->has_infinite_time)
 		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 			type == DATEOID ? errmsg("cannot subtract infinite dates")
@@ -566,7 +566,7 @@ static void require_usable(Relation index, bool is_partition)
 {
 	/* that of a partition was valid when it was found: should another one have taken its place, it is kept for who holds
 	 * the lock */
-	if (!(is_partition ? iforest_index_is_old_enough(index) : iforest_index_is_usable(index)))
+	if (!(is_partition ? ifp_index_is_old_enough(index) : ifp_index_is_usable(index)))
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			errmsg("index \"%s\" cannot be read by this transaction", RelationGetRelationName(index)),
 			errhint("It is not valid, or was made while rows were changed that this transaction still sees: "
@@ -576,10 +576,10 @@ static void require_usable(Relation index, bool is_partition)
 /* The value that is the duration. */
 static unsigned require_spans(Relation relation)
 {
-	struct iforest_index *index = palloc(sizeof *index);
+	struct ifp_index *index = palloc(sizeof *index);
 
-	iforest_index_open(index, relation);
-	iforest_index_refresh(index);
+	ifp_index_open(index, relation);
+	ifp_index_refresh(index);
 	if (index->manifest.fields.duration_value == IFOREST_NO_VALUE ||
 	    index->manifest.fields.end_rule != IFOREST_END_DURATION)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -591,7 +591,7 @@ static void read_named_index(FunctionCallInfo fcinfo, Relation heap, Relation in
 {
 	ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
 	Oid type = time_argument_type(base_type(RelationGetDescr(index), IndexRelationGetNumberOfKeyAttributes(index) - 1));
-	struct iforest_overlaps *overlaps;
+	struct ifp_overlaps *overlaps;
 
 	require_columns(result->setDesc, index, require_spans(index));
 	require_arguments(fcinfo, index, type);
@@ -602,7 +602,7 @@ static void read_named_index(FunctionCallInfo fcinfo, Relation heap, Relation in
 	overlaps->index = index;
 	overlaps->snapshot = GetActiveSnapshot();
 	overlaps->context = AllocSetContextCreate(CurrentMemoryContext, "iforest overlaps", ALLOCSET_DEFAULT_SIZES);
-	overlaps->bucketing = iforest_bucketing_argument(fcinfo, BUCKETING, type);
+	overlaps->bucketing = ifp_bucketing_argument(fcinfo, BUCKETING, type);
 	read_conditions(fcinfo, index, overlaps);
 	overlaps_read(overlaps);
 	answer(overlaps, type, result);
@@ -615,21 +615,21 @@ static void read_named_index(FunctionCallInfo fcinfo, Relation heap, Relation in
 /* Those that were usable when the query began stay so, whatever is done to them: who drops one waits for the query. */
 struct known {
 	Oid index;
-	struct iforest_overlap_parts parts;
+	struct ifp_overlap_parts parts;
 };
 
-static const struct iforest_overlap_parts *known_parts(FunctionCallInfo fcinfo, Relation heap, Relation index)
+static const struct ifp_overlap_parts *known_parts(FunctionCallInfo fcinfo, Relation heap, Relation index)
 {
 	struct known *known = fcinfo->flinfo->fn_extra;
 	MemoryContext before = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	struct iforest_overlap_parts parts;
+	struct ifp_overlap_parts parts;
 	ListCell *cell;
 
 	if (known && known->index == RelationGetRelid(index)) {
 		MemoryContextSwitchTo(before);
 		return &known->parts;
 	}
-	parts = iforest_overlap_parts(heap, index);
+	parts = ifp_overlap_parts(heap, index);
 	if (parts.has_foreign)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("table \"%s\" has foreign tables as partitions, which have no index",
@@ -650,7 +650,7 @@ static const struct iforest_overlap_parts *known_parts(FunctionCallInfo fcinfo, 
 }
 
 /* One after the other: what they have of the same bucket is added up by who asks. */
-static void read_parts(FunctionCallInfo fcinfo, const struct iforest_overlap_parts *parts)
+static void read_parts(FunctionCallInfo fcinfo, const struct ifp_overlap_parts *parts)
 {
 	MemoryContext of_part = AllocSetContextCreate(CurrentMemoryContext, "iforest part", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(of_part);
@@ -663,7 +663,7 @@ static void read_parts(FunctionCallInfo fcinfo, const struct iforest_overlap_par
 		CHECK_FOR_INTERRUPTS();
 		read_named_index(fcinfo, heap, part);
 		/* locks are kept, as those of a scan are */
-		iforest_close_named(part, heap, NoLock);
+		ifp_close_index(part, heap, NoLock);
 		MemoryContextReset(of_part);
 	}
 	MemoryContextSwitchTo(before);
@@ -677,10 +677,10 @@ Datum iforest_overlap_spans(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (PG_ARGISNULL(INDEX))
 		PG_RETURN_VOID();
-	index = iforest_open_iforest(PG_GETARG_OID(INDEX), AccessShareLock, &heap);
+	index = ifp_open_index(PG_GETARG_OID(INDEX), AccessShareLock, &heap);
 	/* of the table that was named, as of a query of it: partitions are not asked */
-	iforest_require_readable(heap, index);
+	ifp_require_readable(heap, index);
 	read_parts(fcinfo, known_parts(fcinfo, heap, index));
-	iforest_close_named(index, heap, NoLock);
+	ifp_close_index(index, heap, NoLock);
 	PG_RETURN_VOID();
 }

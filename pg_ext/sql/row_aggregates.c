@@ -10,19 +10,19 @@
 /* iforest_min_row() and its like, by scanning: which row has the extreme, the first or the last value, as core/model/aggregate.h
  * defines it. Without a row's ctid ties of times are decided by the value. */
 
-IFOREST_SQL_FUNCTION(iforest_row_min_add);
-IFOREST_SQL_FUNCTION(iforest_row_max_add);
-IFOREST_SQL_FUNCTION(iforest_row_first_add);
-IFOREST_SQL_FUNCTION(iforest_row_last_add);
-IFOREST_SQL_FUNCTION(iforest_row_min_combine);
-IFOREST_SQL_FUNCTION(iforest_row_max_combine);
-IFOREST_SQL_FUNCTION(iforest_row_first_combine);
-IFOREST_SQL_FUNCTION(iforest_row_last_combine);
-IFOREST_SQL_FUNCTION(iforest_row_serialize);
-IFOREST_SQL_FUNCTION(iforest_row_deserialize);
-IFOREST_SQL_FUNCTION(iforest_row_ctid);
-IFOREST_SQL_FUNCTION(iforest_row_time);
-IFOREST_SQL_FUNCTION(iforest_row_value);
+IFP_SQL_FUNCTION(iforest_row_min_add);
+IFP_SQL_FUNCTION(iforest_row_max_add);
+IFP_SQL_FUNCTION(iforest_row_first_add);
+IFP_SQL_FUNCTION(iforest_row_last_add);
+IFP_SQL_FUNCTION(iforest_row_min_combine);
+IFP_SQL_FUNCTION(iforest_row_max_combine);
+IFP_SQL_FUNCTION(iforest_row_first_combine);
+IFP_SQL_FUNCTION(iforest_row_last_combine);
+IFP_SQL_FUNCTION(iforest_row_serialize);
+IFP_SQL_FUNCTION(iforest_row_deserialize);
+IFP_SQL_FUNCTION(iforest_row_ctid);
+IFP_SQL_FUNCTION(iforest_row_time);
+IFP_SQL_FUNCTION(iforest_row_value);
 
 enum choice { CHOOSE_MIN, CHOOSE_MAX, CHOOSE_FIRST, CHOOSE_LAST };
 

@@ -8,42 +8,42 @@
 #include "pg_ext/base/engine.h"
 
 /* Is that asked: without bounds or with them, filled or not? And the same, whichever bounds there are. */
-static void add_gate(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_open,
+static void add_gate(StringInfo text, const struct ifp_sqlgen_index *functions, const char *fill, bool is_open,
 		      bool is_filled);
 
 /* All of them, in the order of the answer: value by value, then variances; and then, to be carried, what is hidden. */
-static List *value_columns(const struct iforest_functions *functions, enum iforest_window_fill fill);
+static List *value_columns(const struct ifp_sqlgen_index *functions, enum ifp_window_fill fill);
 
 /* Names of the output, quoted, in their order. */
-static List *window_names(const struct iforest_functions *functions);
+static List *window_names(const struct ifp_sqlgen_index *functions);
 
 /* How many columns an arm has: c1 and so on. The by columns, six of the bucket, and those of the values. */
-static int iforest_n_columns(const struct iforest_functions *functions, enum iforest_window_fill fill);
+static int ifp_n_columns(const struct ifp_sqlgen_index *functions, enum ifp_window_fill fill);
 
 /* An aggregate of a value column, after a comma. */
-static void add_value(StringInfo text, const struct iforest_functions *functions, const struct iforest_value_column *column);
+static void add_value(StringInfo text, const struct ifp_sqlgen_index *functions, const struct ifp_value_column *column);
 
-/* add_gate() and iforest_add_gates(), of $6. */
-static void add_window_gate(StringInfo text, const struct iforest_functions *functions, bool is_open,
-			     enum iforest_window_fill fill);
+/* add_gate() and ifp_add_gates(), of $6. */
+static void add_window_gate(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open,
+			     enum ifp_window_fill fill);
 
-static void add_window_gates(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill);
+static void add_window_gates(StringInfo text, const struct ifp_sqlgen_index *functions, enum ifp_window_fill fill);
 
 /* Arms: the groups of all times or of a window; and every series with every bucket, of which nothing else is known (NULL, up
  * to so many columns). Between them the numbers of the first and the last bucket. */
-static void add_grouped(StringInfo text, const struct iforest_functions *functions, bool is_open,
-			 enum iforest_window_fill fill);
+static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open,
+			 enum ifp_window_fill fill);
 
-static void add_first_bucket(StringInfo text, const struct iforest_functions *functions);
+static void add_first_bucket(StringInfo text, const struct ifp_sqlgen_index *functions);
 
-static void add_last_bucket(StringInfo text, const struct iforest_functions *functions);
+static void add_last_bucket(StringInfo text, const struct ifp_sqlgen_index *functions);
 
 /* All of the answer with fill => 'last' or 'linear', without names. Requires functions->is_carried. */
-static void add_carried(StringInfo text, const struct iforest_functions *functions);
+static void add_carried(StringInfo text, const struct ifp_sqlgen_index *functions);
 
 /* ---- names ---- */
 
-static bool is_taken(const struct iforest_names *names, const char *name)
+static bool is_taken(const struct ifp_names *names, const char *name)
 {
 	ListCell *cell;
 
@@ -53,7 +53,7 @@ static bool is_taken(const struct iforest_names *names, const char *name)
 	return false;
 }
 
-void iforest_take_name(struct iforest_names *names, const char *name)
+void ifp_take_name(struct ifp_names *names, const char *name)
 {
 	if (strlen(name) >= NAMEDATALEN)
 		ereport(ERROR, errcode(ERRCODE_NAME_TOO_LONG),
@@ -68,73 +68,73 @@ void iforest_take_name(struct iforest_names *names, const char *name)
 	names->taken = lappend(names->taken, pstrdup(name));
 }
 
-void iforest_take_names(struct iforest_names *names, const char *const *list)
+void ifp_take_names(struct ifp_names *names, const char *const *list)
 {
 	for (; *list; list++)
-		iforest_take_name(names, *list);
+		ifp_take_name(names, *list);
 }
 
-const char *iforest_take_column(struct iforest_names *names, const char *prefix, const char *name)
+const char *ifp_take_column(struct ifp_names *names, const char *prefix, const char *name)
 {
 	const char *chosen = is_taken(names, name) ? psprintf("%s%s", prefix, name) : name;
 
-	iforest_take_name(names, chosen);
+	ifp_take_name(names, chosen);
 	return quote_identifier(chosen);
 }
 
 /* ---- pieces ---- */
 
-void iforest_add_text(StringInfo text, const char *piece)
+void ifp_add_text(StringInfo text, const char *piece)
 {
 	appendStringInfoString(text, piece);
 }
 
-void iforest_add_call(StringInfo text, const struct iforest_functions *functions, const char *name)
+void ifp_add_call(StringInfo text, const struct ifp_sqlgen_index *functions, const char *name)
 {
 	appendStringInfo(text, "%s.iforest_%s(", functions->extension, name);
 }
 
-void iforest_add_bucket_of(StringInfo text, const struct iforest_functions *functions, const char *time)
+void ifp_add_bucket_of(StringInfo text, const struct ifp_sqlgen_index *functions, const char *time)
 {
-	iforest_add_call(text, functions, "bucket_of");
-	iforest_add_text(text, time);
-	iforest_add_text(text, ", $1, $2, $3, $4, $5)");
+	ifp_add_call(text, functions, "bucket_of");
+	ifp_add_text(text, time);
+	ifp_add_text(text, ", $1, $2, $3, $4, $5)");
 }
 
-void iforest_add_bounds(StringInfo text, const struct iforest_functions *functions, const char *bucket)
+void ifp_add_bounds(StringInfo text, const struct ifp_sqlgen_index *functions, const char *bucket)
 {
-	iforest_add_call(text, functions, "bucket_start");
-	iforest_add_text(text, bucket);
-	iforest_add_text(text, ", $1, $2, $3, $4, $5), ");
-	iforest_add_call(text, functions, "bucket_end");
-	iforest_add_text(text, bucket);
-	iforest_add_text(text, ", $1, $2, $3, $4, $5)");
+	ifp_add_call(text, functions, "bucket_start");
+	ifp_add_text(text, bucket);
+	ifp_add_text(text, ", $1, $2, $3, $4, $5), ");
+	ifp_add_call(text, functions, "bucket_end");
+	ifp_add_text(text, bucket);
+	ifp_add_text(text, ", $1, $2, $3, $4, $5)");
 }
 
-static void add_gate(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_open,
+static void add_gate(StringInfo text, const struct ifp_sqlgen_index *functions, const char *fill, bool is_open,
 		      bool is_filled)
 {
-	iforest_add_call(text, functions, "window_asks");
+	ifp_add_call(text, functions, "window_asks");
 	appendStringInfo(text, "$1, $2, $3, $4, $5, %s, %s, %s)", fill, is_open ? "true" : "false",
 			 is_filled ? "true" : "false");
 }
 
-void iforest_add_gates(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_filled)
+void ifp_add_gates(StringInfo text, const struct ifp_sqlgen_index *functions, const char *fill, bool is_filled)
 {
-	iforest_add_text(text, "(");
+	ifp_add_text(text, "(");
 	add_gate(text, functions, fill, false, is_filled);
-	iforest_add_text(text, " OR ");
+	ifp_add_text(text, " OR ");
 	add_gate(text, functions, fill, true, is_filled);
-	iforest_add_text(text, ")");
+	ifp_add_text(text, ")");
 }
 
-void iforest_add_last(StringInfo text, const struct iforest_functions *functions)
+void ifp_add_last(StringInfo text, const struct ifp_sqlgen_index *functions)
 {
-	iforest_add_call(text, functions, "window_last");
-	iforest_add_text(text, "$2)");
+	ifp_add_call(text, functions, "window_last");
+	ifp_add_text(text, "$2)");
 }
 
-void iforest_add_predicate(StringInfo text, const struct iforest_functions *functions, const char *word)
+void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *functions, const char *word)
 {
 	if (functions->predicate)
 		appendStringInfo(text, " %s (%s)", word, functions->predicate);
@@ -152,10 +152,10 @@ static void add_collated(StringInfo text, TupleDesc columns)
 	}
 }
 
-void iforest_add_part(StringInfo text, const struct iforest_functions *functions, const char *suffix, const char *fills,
+void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *functions, const char *suffix, const char *fills,
 		      TupleDesc columns)
 {
-	iforest_add_text(text, " UNION ALL SELECT ");
+	ifp_add_text(text, " UNION ALL SELECT ");
 	add_collated(text, columns);
 	appendStringInfo(text, " FROM %s.%s($1, $2, $3, $4, $5, ", functions->schema,
 			 quote_identifier(psprintf("%s%s", functions->index_name, suffix)));
@@ -166,7 +166,7 @@ void iforest_add_part(StringInfo text, const struct iforest_functions *functions
 	appendStringInfo(text, ") WHERE $6 IN (%s)", fills);
 }
 
-static const struct iforest_shown all_shown[] = {
+static const struct ifp_shown all_shown[] = {
 	{ .name = "count_%s", .aggregate = "count", .is_zero = true },
 	{ .name = "sum_%s", .aggregate = "sum", .is_summed = true, .is_zero = true },
 	{ .name = "min_%s", .aggregate = "min" },
@@ -190,45 +190,45 @@ static bool has_sum(Oid type)
 	return type != DATEOID && type != TIMESTAMPOID && type != TIMESTAMPTZOID;
 }
 
-static bool has_squares(const struct iforest_functions *functions, int v)
+static bool has_squares(const struct ifp_sqlgen_index *functions, int v)
 {
 	return functions->squares >> v & 1;
 }
 
-static bool is_shown(const struct iforest_functions *functions, int v, const struct iforest_shown *shown)
+static bool is_shown(const struct ifp_sqlgen_index *functions, int v, const struct ifp_shown *shown)
 {
 	return (!shown->is_summed || has_sum(functions->values[v].type)) &&
 	       (!shown->is_variance || has_squares(functions, v)) && (!shown->is_ctid || !functions->is_partitioned);
 }
 
-static void add_kind(List **columns, const struct iforest_functions *functions, bool is_variance, bool is_hidden)
+static void add_kind(List **columns, const struct ifp_sqlgen_index *functions, bool is_variance, bool is_hidden)
 {
 	for (int v = 0; v < functions->n_values; v++)
 		for (size_t s = 0; s < lengthof(all_shown); s++) {
-			struct iforest_value_column *column;
+			struct ifp_value_column *column;
 
 			if (all_shown[s].is_variance != is_variance || all_shown[s].is_hidden != is_hidden ||
 			    !is_shown(functions, v, &all_shown[s]))
 				continue;
 			column = palloc(sizeof *column);
-			*column = (struct iforest_value_column){ &functions->values[v], &all_shown[s] };
+			*column = (struct ifp_value_column){ &functions->values[v], &all_shown[s] };
 			*columns = lappend(*columns, column);
 		}
 }
 
-static List *value_columns(const struct iforest_functions *functions, enum iforest_window_fill fill)
+static List *value_columns(const struct ifp_sqlgen_index *functions, enum ifp_window_fill fill)
 {
 	List *columns = NIL;
 
 	add_kind(&columns, functions, false, false);
 	add_kind(&columns, functions, true, false);
-	if (fill == IFOREST_WINDOW_CARRIED)
+	if (fill == IFP_WINDOW_CARRIED)
 		add_kind(&columns, functions, false, true);
 	return columns;
 }
 
 /* %s of the pattern is the name. */
-static char *shown_name(const struct iforest_value_column *column)
+static char *shown_name(const struct ifp_value_column *column)
 {
 	const char *pattern = column->shown->name, *at = strstr(pattern, "%s");
 
@@ -236,128 +236,128 @@ static char *shown_name(const struct iforest_value_column *column)
 }
 
 /* By columns come first, and give way. */
-static List *window_names(const struct iforest_functions *functions)
+static List *window_names(const struct ifp_sqlgen_index *functions)
 {
 	static const char *const fixed[] = { "t0", "t1", "n", "step", "origin", "fill", "bucket", "bucket_start", "bucket_end",
 					     "count", "first_ts", "last_ts", NULL };
 	const int n_arguments = 6;
-	struct iforest_names names = { functions, NIL };
+	struct ifp_names names = { functions, NIL };
 	List *by = NIL, *result = NIL;
 	ListCell *cell;
 
-	iforest_take_names(&names, fixed);
+	ifp_take_names(&names, fixed);
 	for (int i = n_arguments; fixed[i]; i++)
 		result = lappend(result, (char *)fixed[i]);
-	foreach(cell, value_columns(functions, IFOREST_WINDOW_PLAIN)) {
+	foreach(cell, value_columns(functions, IFP_WINDOW_PLAIN)) {
 		char *name = shown_name(lfirst(cell));
 
-		iforest_take_name(&names, name);
+		ifp_take_name(&names, name);
 		result = lappend(result, (char *)quote_identifier(name));
 	}
 	for (int i = 0; i < functions->n_by; i++)
-		by = lappend(by, (char *)iforest_take_column(&names, "by_", functions->by[i].name));
+		by = lappend(by, (char *)ifp_take_column(&names, "by_", functions->by[i].name));
 	return list_concat(by, result);
 }
 
-static void add_value(StringInfo text, const struct iforest_functions *functions, const struct iforest_value_column *column)
+static void add_value(StringInfo text, const struct ifp_sqlgen_index *functions, const struct ifp_value_column *column)
 {
-	const struct iforest_shown *shown = column->shown;
+	const struct ifp_shown *shown = column->shown;
 
-	iforest_add_text(text, ", ");
+	ifp_add_text(text, ", ");
 	if (shown->is_own)
-		iforest_add_call(text, functions, shown->aggregate);
+		ifp_add_call(text, functions, shown->aggregate);
 	else
 		appendStringInfo(text, "%s(", shown->aggregate);
-	iforest_add_text(text, column->value->expression);
+	ifp_add_text(text, column->value->expression);
 	if (shown->is_own) {
-		iforest_add_text(text, ", ");
-		iforest_add_text(text, functions->time.expression);
-		iforest_add_text(text, ", ctid");
+		ifp_add_text(text, ", ");
+		ifp_add_text(text, functions->time.expression);
+		ifp_add_text(text, ", ctid");
 	}
-	iforest_add_text(text, ")");
+	ifp_add_text(text, ")");
 }
 
-static int iforest_n_columns(const struct iforest_functions *functions, enum iforest_window_fill fill)
+static int ifp_n_columns(const struct ifp_sqlgen_index *functions, enum ifp_window_fill fill)
 {
 	return functions->n_by + 6 + list_length(value_columns(functions, fill));
 }
 
-void iforest_add_numbers(StringInfo text, int from, int to)
+void ifp_add_numbers(StringInfo text, int from, int to)
 {
 	for (int i = from; i <= to; i++)
 		appendStringInfo(text, "%sc%d", i == from ? "" : ", ", i);
 }
 
-void iforest_add_columns(StringInfo text, int from, int to)
+void ifp_add_columns(StringInfo text, int from, int to)
 {
-	iforest_add_text(text, "(");
-	iforest_add_numbers(text, from, to);
-	iforest_add_text(text, ")");
+	ifp_add_text(text, "(");
+	ifp_add_numbers(text, from, to);
+	ifp_add_text(text, ")");
 }
 
 /* ---- gates ---- */
 
-static void add_window_gate(StringInfo text, const struct iforest_functions *functions, bool is_open,
-			     enum iforest_window_fill fill)
+static void add_window_gate(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open,
+			     enum ifp_window_fill fill)
 {
-	bool is_carried = fill == IFOREST_WINDOW_CARRIED;
+	bool is_carried = fill == IFP_WINDOW_CARRIED;
 
 	if (functions->is_carried)
 		appendStringInfo(text, "CASE WHEN $6 IN ('last', 'linear') %s ", is_carried ? "THEN" : "THEN false ELSE");
-	add_gate(text, functions, is_carried ? "'null'" : "$6", is_open, fill != IFOREST_WINDOW_PLAIN);
+	add_gate(text, functions, is_carried ? "'null'" : "$6", is_open, fill != IFP_WINDOW_PLAIN);
 	if (functions->is_carried)
-		iforest_add_text(text, is_carried ? " ELSE false END" : " END");
+		ifp_add_text(text, is_carried ? " ELSE false END" : " END");
 }
 
-static void add_window_gates(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill)
+static void add_window_gates(StringInfo text, const struct ifp_sqlgen_index *functions, enum ifp_window_fill fill)
 {
-	iforest_add_text(text, "(");
+	ifp_add_text(text, "(");
 	add_window_gate(text, functions, false, fill);
-	iforest_add_text(text, " OR ");
+	ifp_add_text(text, " OR ");
 	add_window_gate(text, functions, true, fill);
-	iforest_add_text(text, ")");
+	ifp_add_text(text, ")");
 }
 
 /* ---- arms ---- */
 
 /* Number and bounds of the bucket. All times, those of rows without one too, are one bucket. */
-static void add_bucket(StringInfo text, const struct iforest_functions *functions, bool is_open)
+static void add_bucket(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open)
 {
 	const char *type = format_type_be(functions->time_type);
 	StringInfoData bucket;
 
 	initStringInfo(&bucket);
-	iforest_add_bucket_of(&bucket, functions, functions->time.expression);
+	ifp_add_bucket_of(&bucket, functions, functions->time.expression);
 	if (is_open) {
 		appendStringInfo(text, "0::bigint, NULL::%s, NULL::%s", type, type);
 	} else {
-		iforest_add_text(text, bucket.data);
-		iforest_add_text(text, ", ");
-		iforest_add_bounds(text, functions, bucket.data);
+		ifp_add_text(text, bucket.data);
+		ifp_add_text(text, ", ");
+		ifp_add_bounds(text, functions, bucket.data);
 	}
 }
 
 /* GROUP BY series and bucket. No row is no group, without group keys neither. */
-static void add_group_by(StringInfo text, const struct iforest_functions *functions, bool is_open)
+static void add_group_by(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open)
 {
 	int n = functions->n_by + (is_open ? 0 : 1);
 
 	for (int i = 1; i <= n; i++)
 		appendStringInfo(text, "%s%d", i == 1 ? " GROUP BY " : ", ", i);
 	if (n == 0)
-		iforest_add_text(text, " HAVING count(*) > 0");
+		ifp_add_text(text, " HAVING count(*) > 0");
 }
 
 /* The gate stands outside of the grouping: then nothing is planned below one that is known to be shut. */
-static void add_grouped(StringInfo text, const struct iforest_functions *functions, bool is_open,
-			 enum iforest_window_fill fill)
+static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open,
+			 enum ifp_window_fill fill)
 {
 	ListCell *cell;
 
-	iforest_add_text(text, "SELECT * FROM (SELECT ");
+	ifp_add_text(text, "SELECT * FROM (SELECT ");
 	for (int i = 0; i < functions->n_by; i++) {
-		iforest_add_text(text, functions->by[i].expression);
-		iforest_add_text(text, ", ");
+		ifp_add_text(text, functions->by[i].expression);
+		ifp_add_text(text, ", ");
 	}
 	add_bucket(text, functions, is_open);
 	appendStringInfo(text, ", count(*), min(%s), max(%s)", functions->time.expression, functions->time.expression);
@@ -366,69 +366,69 @@ static void add_grouped(StringInfo text, const struct iforest_functions *functio
 	appendStringInfo(text, " FROM %s", functions->table);
 	if (!is_open) {
 		appendStringInfo(text, " WHERE %s >= $1 AND %s <= ", functions->time.expression, functions->time.expression);
-		iforest_add_last(text, functions);
+		ifp_add_last(text, functions);
 	}
-	iforest_add_predicate(text, functions, is_open ? "WHERE" : "AND");
+	ifp_add_predicate(text, functions, is_open ? "WHERE" : "AND");
 	add_group_by(text, functions, is_open);
-	iforest_add_text(text, ") AS grouped");
-	iforest_add_columns(text, 1, iforest_n_columns(functions, fill));
-	iforest_add_text(text, " WHERE ");
+	ifp_add_text(text, ") AS grouped");
+	ifp_add_columns(text, 1, ifp_n_columns(functions, fill));
+	ifp_add_text(text, " WHERE ");
 	add_window_gate(text, functions, is_open, fill);
 }
 
 /* Where there are more buckets than times, those before that of $1 are empty. */
-static void add_first_bucket(StringInfo text, const struct iforest_functions *functions)
+static void add_first_bucket(StringInfo text, const struct ifp_sqlgen_index *functions)
 {
-	iforest_add_text(text, "CASE WHEN $3 IS NULL THEN ");
-	iforest_add_bucket_of(text, functions, "$1");
-	iforest_add_text(text, " ELSE 0 END");
+	ifp_add_text(text, "CASE WHEN $3 IS NULL THEN ");
+	ifp_add_bucket_of(text, functions, "$1");
+	ifp_add_text(text, " ELSE 0 END");
 }
 
-static void add_last_bucket(StringInfo text, const struct iforest_functions *functions)
+static void add_last_bucket(StringInfo text, const struct ifp_sqlgen_index *functions)
 {
-	iforest_add_call(text, functions, "bucket_of");
-	iforest_add_last(text, functions);
-	iforest_add_text(text, ", $1, $2, $3, $4, $5)");
+	ifp_add_call(text, functions, "bucket_of");
+	ifp_add_last(text, functions);
+	ifp_add_text(text, ", $1, $2, $3, $4, $5)");
 }
 
-void iforest_add_all_buckets(StringInfo text, const struct iforest_functions *functions, int n_columns)
+void ifp_add_all_buckets(StringInfo text, const struct ifp_sqlgen_index *functions, int n_columns)
 {
-	iforest_add_text(text, "SELECT ");
+	ifp_add_text(text, "SELECT ");
 	for (int i = 0; i < functions->n_by; i++)
 		appendStringInfo(text, "s.c%d, ", i + 1);
-	iforest_add_text(text, "b.b");
+	ifp_add_text(text, "b.b");
 	for (int i = functions->n_by + 1; i < n_columns; i++)
-		iforest_add_text(text, ", NULL");
-	iforest_add_text(text, " FROM generate_series(");
+		ifp_add_text(text, ", NULL");
+	ifp_add_text(text, " FROM generate_series(");
 	add_first_bucket(text, functions);
-	iforest_add_text(text, ", ");
+	ifp_add_text(text, ", ");
 	add_last_bucket(text, functions);
-	iforest_add_text(text, ") AS b(b)");
+	ifp_add_text(text, ") AS b(b)");
 	if (functions->n_by == 0)
 		return;
-	iforest_add_text(text, " CROSS JOIN (SELECT DISTINCT ");
+	ifp_add_text(text, " CROSS JOIN (SELECT DISTINCT ");
 	for (int i = 0; i < functions->n_by; i++)
 		appendStringInfo(text, "%s%s", i > 0 ? ", " : "", functions->by[i].expression);
 	appendStringInfo(text, " FROM %s", functions->table);
-	iforest_add_predicate(text, functions, "WHERE");
-	iforest_add_text(text, ") AS s");
-	iforest_add_columns(text, 1, functions->n_by);
+	ifp_add_predicate(text, functions, "WHERE");
+	ifp_add_text(text, ") AS s");
+	ifp_add_columns(text, 1, functions->n_by);
 }
 
 /* Of each series and bucket what the one row that knows something has of it: that is its maximum. Not a join, so that
  * conditions on by columns narrow all of it. */
-static void add_filled(StringInfo text, const struct iforest_functions *functions)
+static void add_filled(StringInfo text, const struct ifp_sqlgen_index *functions)
 {
 	int bucket = functions->n_by + 1, column = functions->n_by + 7;
 	ListCell *cell;
 
-	iforest_add_text(text, "SELECT ");
+	ifp_add_text(text, "SELECT ");
 	for (int i = 1; i <= bucket; i++)
 		appendStringInfo(text, "c%d, ", i);
-	iforest_add_bounds(text, functions, psprintf("c%d", bucket));
+	ifp_add_bounds(text, functions, psprintf("c%d", bucket));
 	appendStringInfo(text, ", coalesce(max(c%d), 0), max(c%d), max(c%d)", bucket + 3, bucket + 4, bucket + 5);
-	foreach(cell, value_columns(functions, IFOREST_WINDOW_FILLED)) {
-		const struct iforest_value_column *shown = lfirst(cell);
+	foreach(cell, value_columns(functions, IFP_WINDOW_FILLED)) {
+		const struct ifp_value_column *shown = lfirst(cell);
 
 		/* a bucket that has rows is not filled */
 		if (shown->shown->is_zero)
@@ -438,74 +438,74 @@ static void add_filled(StringInfo text, const struct iforest_functions *function
 			appendStringInfo(text, ", max(c%d)", column);
 		column++;
 	}
-	iforest_add_text(text, " FROM (");
-	add_grouped(text, functions, false, IFOREST_WINDOW_FILLED);
-	iforest_add_text(text, " UNION ALL ");
-	add_grouped(text, functions, true, IFOREST_WINDOW_FILLED);
-	iforest_add_text(text, " UNION ALL ");
-	iforest_add_all_buckets(text, functions, iforest_n_columns(functions, IFOREST_WINDOW_FILLED));
-	iforest_add_text(text, ") AS g");
-	iforest_add_columns(text, 1, iforest_n_columns(functions, IFOREST_WINDOW_FILLED));
-	iforest_add_text(text, " GROUP BY ");
+	ifp_add_text(text, " FROM (");
+	add_grouped(text, functions, false, IFP_WINDOW_FILLED);
+	ifp_add_text(text, " UNION ALL ");
+	add_grouped(text, functions, true, IFP_WINDOW_FILLED);
+	ifp_add_text(text, " UNION ALL ");
+	ifp_add_all_buckets(text, functions, ifp_n_columns(functions, IFP_WINDOW_FILLED));
+	ifp_add_text(text, ") AS g");
+	ifp_add_columns(text, 1, ifp_n_columns(functions, IFP_WINDOW_FILLED));
+	ifp_add_text(text, " GROUP BY ");
 	for (int i = 1; i <= bucket; i++)
 		appendStringInfo(text, "%s%d", i > 1 ? ", " : "", i);
 }
 
 /* One that is not asked for is cut off as a whole. */
-static void add_gated(StringInfo text, const struct iforest_functions *functions, enum iforest_window_fill fill)
+static void add_gated(StringInfo text, const struct ifp_sqlgen_index *functions, enum ifp_window_fill fill)
 {
-	iforest_add_text(text, "SELECT * FROM (");
-	if (fill == IFOREST_WINDOW_CARRIED)
+	ifp_add_text(text, "SELECT * FROM (");
+	if (fill == IFP_WINDOW_CARRIED)
 		add_carried(text, functions);
 	else
 		add_filled(text, functions);
-	iforest_add_text(text, ") AS filled");
-	iforest_add_columns(text, 1, iforest_n_columns(functions, IFOREST_WINDOW_PLAIN));
-	iforest_add_text(text, " WHERE ");
+	ifp_add_text(text, ") AS filled");
+	ifp_add_columns(text, 1, ifp_n_columns(functions, IFP_WINDOW_PLAIN));
+	ifp_add_text(text, " WHERE ");
 	add_window_gates(text, functions, fill);
 }
 
-static void add_answer_names(StringInfo text, const struct iforest_functions *functions)
+static void add_answer_names(StringInfo text, const struct ifp_sqlgen_index *functions)
 {
 	const char *separator = "";
 	ListCell *cell;
 
-	iforest_add_text(text, ") AS answer(");
+	ifp_add_text(text, ") AS answer(");
 	foreach(cell, window_names(functions)) {
-		iforest_add_text(text, separator);
-		iforest_add_text(text, lfirst(cell));
+		ifp_add_text(text, separator);
+		ifp_add_text(text, lfirst(cell));
 		separator = ", ";
 	}
-	iforest_add_text(text, ")");
+	ifp_add_text(text, ")");
 }
 
-char *iforest_window_fill_query(const struct iforest_functions *functions)
+char *ifp_window_fill_query(const struct ifp_sqlgen_index *functions)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	iforest_add_text(&text, "SELECT * FROM (");
-	add_gated(&text, functions, IFOREST_WINDOW_CARRIED);
+	ifp_add_text(&text, "SELECT * FROM (");
+	add_gated(&text, functions, IFP_WINDOW_CARRIED);
 	add_answer_names(&text, functions);
 	return text.data;
 }
 
-char *iforest_window_query(const struct iforest_functions *functions, TupleDesc columns)
+char *ifp_window_query(const struct ifp_sqlgen_index *functions, TupleDesc columns)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	iforest_add_text(&text, "SELECT * FROM (");
-	add_grouped(&text, functions, false, IFOREST_WINDOW_PLAIN);
-	iforest_add_text(&text, " UNION ALL ");
-	add_grouped(&text, functions, true, IFOREST_WINDOW_PLAIN);
-	iforest_add_text(&text, " UNION ALL ");
-	add_gated(&text, functions, IFOREST_WINDOW_FILLED);
+	ifp_add_text(&text, "SELECT * FROM (");
+	add_grouped(&text, functions, false, IFP_WINDOW_PLAIN);
+	ifp_add_text(&text, " UNION ALL ");
+	add_grouped(&text, functions, true, IFP_WINDOW_PLAIN);
+	ifp_add_text(&text, " UNION ALL ");
+	add_gated(&text, functions, IFP_WINDOW_FILLED);
 	if (columns)
-		iforest_add_part(&text, functions, IFOREST_WINDOW_FILL, "'last', 'linear'", columns);
+		ifp_add_part(&text, functions, IFP_WINDOW_FILL, "'last', 'linear'", columns);
 	add_answer_names(&text, functions);
 	if (functions->n_by == 0)
-		iforest_add_text(&text, " ORDER BY bucket");
+		ifp_add_text(&text, " ORDER BY bucket");
 	return text.data;
 }
 
@@ -517,13 +517,13 @@ char *iforest_window_query(const struct iforest_functions *functions, TupleDesc 
  * one after it in a pass the other way. */
 
 /* The number of the column in which an aggregate of this value stands. */
-static int column_of(const struct iforest_functions *functions, const struct iforest_sqlgen_column *value, const char *aggregate)
+static int column_of(const struct ifp_sqlgen_index *functions, const struct ifp_sqlgen_column *value, const char *aggregate)
 {
 	int column = functions->n_by + 7;
 	ListCell *cell;
 
-	foreach(cell, value_columns(functions, IFOREST_WINDOW_CARRIED)) {
-		const struct iforest_value_column *at = lfirst(cell);
+	foreach(cell, value_columns(functions, IFP_WINDOW_CARRIED)) {
+		const struct ifp_value_column *at = lfirst(cell);
 
 		if (at->value == value && strcmp(at->shown->aggregate, aggregate) == 0)
 			return column;
@@ -534,7 +534,7 @@ static int column_of(const struct iforest_functions *functions, const struct ifo
 
 /* ---- buckets, and what is beside them ---- */
 
-static bool is_beside(const struct iforest_value_column *column, bool is_after)
+static bool is_beside(const struct ifp_value_column *column, bool is_after)
 {
 	const char *prefix = is_after ? "first" : "last";
 
@@ -542,19 +542,19 @@ static bool is_beside(const struct iforest_value_column *column, bool is_after)
 }
 
 /* For each series the last values of times before the window, or the first of those after it. */
-static void add_beside_rows(StringInfo text, const struct iforest_functions *functions, bool is_after)
+static void add_beside_rows(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_after)
 {
 	StringInfoData names;
 	int number = functions->n_by + 7;
 	ListCell *cell;
 
 	initStringInfo(&names);
-	iforest_add_text(text, "SELECT 1");
+	ifp_add_text(text, "SELECT 1");
 	for (int i = 0; i < functions->n_by; i++) {
 		appendStringInfo(text, ", %s", functions->by[i].expression);
 		appendStringInfo(&names, ", c%d", i + 1);
 	}
-	foreach(cell, value_columns(functions, IFOREST_WINDOW_CARRIED)) {
+	foreach(cell, value_columns(functions, IFP_WINDOW_CARRIED)) {
 		if (is_beside(lfirst(cell), is_after)) {
 			add_value(text, functions, lfirst(cell));
 			appendStringInfo(&names, ", c%d", number);
@@ -563,44 +563,44 @@ static void add_beside_rows(StringInfo text, const struct iforest_functions *fun
 	}
 	appendStringInfo(text, " FROM %s WHERE %s", functions->table, functions->time.expression);
 	if (is_after) {
-		iforest_add_text(text, " > ");
-		iforest_add_last(text, functions);
+		ifp_add_text(text, " > ");
+		ifp_add_last(text, functions);
 	} else {
-		iforest_add_text(text, " < $1");
+		ifp_add_text(text, " < $1");
 	}
-	iforest_add_predicate(text, functions, "AND");
+	ifp_add_predicate(text, functions, "AND");
 	for (int i = 1; i <= functions->n_by; i++)
 		appendStringInfo(text, "%s%d", i == 1 ? " GROUP BY " : ", ", i + 1);
 	appendStringInfo(text, ") AS beside(one%s)", names.data);
 }
 
-static void add_beside(StringInfo text, const struct iforest_functions *functions, bool is_after)
+static void add_beside(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_after)
 {
 	int number = functions->n_by + 7;
 	ListCell *cell;
 
-	iforest_add_text(text, " UNION ALL SELECT ");
+	ifp_add_text(text, " UNION ALL SELECT ");
 	for (int i = 1; i <= functions->n_by; i++)
 		appendStringInfo(text, "c%d, ", i);
 	(is_after ? add_last_bucket : add_first_bucket)(text, functions);
-	iforest_add_text(text, ", NULL, NULL, NULL, NULL, NULL");
-	foreach(cell, value_columns(functions, IFOREST_WINDOW_CARRIED)) {
+	ifp_add_text(text, ", NULL, NULL, NULL, NULL, NULL");
+	foreach(cell, value_columns(functions, IFP_WINDOW_CARRIED)) {
 		if (is_beside(lfirst(cell), is_after))
 			appendStringInfo(text, ", c%d", number);
 		else
-			iforest_add_text(text, ", NULL");
+			ifp_add_text(text, ", NULL");
 		number++;
 	}
-	iforest_add_text(text, " FROM (");
+	ifp_add_text(text, " FROM (");
 	add_beside_rows(text, functions, is_after);
-	iforest_add_text(text, " WHERE ");
-	add_window_gate(text, functions, false, IFOREST_WINDOW_CARRIED);
+	ifp_add_text(text, " WHERE ");
+	add_window_gate(text, functions, false, IFP_WINDOW_CARRIED);
 	if (is_after)
-		iforest_add_text(text, " AND $6 = 'linear'");
+		ifp_add_text(text, " AND $6 = 'linear'");
 }
 
 /* One column of all that is known of a bucket: only the arms beside it have firsts and lasts that are not its own. */
-static void add_merged(StringInfo text, const struct iforest_functions *functions, const struct iforest_value_column *column,
+static void add_merged(StringInfo text, const struct ifp_sqlgen_index *functions, const struct ifp_value_column *column,
 		       int number)
 {
 	const char *aggregate = column->shown->aggregate, *times;
@@ -615,81 +615,81 @@ static void add_merged(StringInfo text, const struct iforest_functions *function
 		appendStringInfo(text, ", %s(c%d)", is_first ? "min" : "max", number);
 		return;
 	}
-	iforest_add_text(text, ", ");
-	iforest_add_call(text, functions, is_first ? "first" : "last");
+	ifp_add_text(text, ", ");
+	ifp_add_call(text, functions, is_first ? "first" : "last");
 	appendStringInfo(text, "c%d, c%d)", number, column_of(functions, column->value, times));
 }
 
-static void add_buckets(StringInfo text, const struct iforest_functions *functions)
+static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *functions)
 {
 	int bucket = functions->n_by + 1, number = functions->n_by + 7;
-	int n = iforest_n_columns(functions, IFOREST_WINDOW_CARRIED);
+	int n = ifp_n_columns(functions, IFP_WINDOW_CARRIED);
 	ListCell *cell;
 
-	iforest_add_text(text, "SELECT ");
-	iforest_add_numbers(text, 1, bucket);
+	ifp_add_text(text, "SELECT ");
+	ifp_add_numbers(text, 1, bucket);
 	for (int i = bucket + 1; i < number; i++)
 		appendStringInfo(text, ", max(c%d)", i);
-	foreach(cell, value_columns(functions, IFOREST_WINDOW_CARRIED))
+	foreach(cell, value_columns(functions, IFP_WINDOW_CARRIED))
 		add_merged(text, functions, lfirst(cell), number++);
-	iforest_add_text(text, " FROM (");
-	add_grouped(text, functions, false, IFOREST_WINDOW_CARRIED);
-	iforest_add_text(text, " UNION ALL ");
-	add_grouped(text, functions, true, IFOREST_WINDOW_CARRIED);
-	iforest_add_text(text, " UNION ALL ");
-	iforest_add_all_buckets(text, functions, n);
+	ifp_add_text(text, " FROM (");
+	add_grouped(text, functions, false, IFP_WINDOW_CARRIED);
+	ifp_add_text(text, " UNION ALL ");
+	add_grouped(text, functions, true, IFP_WINDOW_CARRIED);
+	ifp_add_text(text, " UNION ALL ");
+	ifp_add_all_buckets(text, functions, n);
 	add_beside(text, functions, false);
 	add_beside(text, functions, true);
-	iforest_add_text(text, ") AS p");
-	iforest_add_columns(text, 1, n);
-	iforest_add_text(text, " GROUP BY ");
-	iforest_add_numbers(text, 1, bucket);
+	ifp_add_text(text, ") AS p");
+	ifp_add_columns(text, 1, n);
+	ifp_add_text(text, " GROUP BY ");
+	ifp_add_numbers(text, 1, bucket);
 }
 
 /* ---- one after the other ---- */
 
 /* before<v>, before_ts<v>, before_ctid<v>, after<v> and after_ts<v>, of value v. */
-static void add_neighbours(StringInfo text, const struct iforest_functions *functions, int v)
+static void add_neighbours(StringInfo text, const struct ifp_sqlgen_index *functions, int v)
 {
-	const struct iforest_sqlgen_column *value = &functions->values[v];
+	const struct ifp_sqlgen_column *value = &functions->values[v];
 	int last_time = column_of(functions, value, "last_time"), first_time = column_of(functions, value, "first_time");
 
-	iforest_add_text(text, ", ");
-	iforest_add_call(text, functions, "last");
+	ifp_add_text(text, ", ");
+	ifp_add_call(text, functions, "last");
 	appendStringInfo(text, "c%d, c%d) OVER up AS before%d, max(c%d) OVER up AS before_ts%d, ",
 			 column_of(functions, value, "last"), last_time, v, last_time, v);
 	if (!functions->is_partitioned) {
-		iforest_add_call(text, functions, "last");
+		ifp_add_call(text, functions, "last");
 		appendStringInfo(text, "c%d, c%d) OVER up AS before_ctid%d, ", column_of(functions, value, "last_row"),
 				 last_time, v);
 	}
-	iforest_add_call(text, functions, "first");
+	ifp_add_call(text, functions, "first");
 	appendStringInfo(text, "c%d, c%d) OVER down AS after%d, min(c%d) OVER down AS after_ts%d",
 			 column_of(functions, value, "first"), first_time, v, first_time, v);
 }
 
-static void add_window(StringInfo text, const struct iforest_functions *functions, const char *name, const char *direction)
+static void add_window(StringInfo text, const struct ifp_sqlgen_index *functions, const char *name, const char *direction)
 {
 	appendStringInfo(text, "%s AS (", name);
 	if (functions->n_by > 0) {
-		iforest_add_text(text, "PARTITION BY ");
-		iforest_add_numbers(text, 1, functions->n_by);
+		ifp_add_text(text, "PARTITION BY ");
+		ifp_add_numbers(text, 1, functions->n_by);
 	}
 	appendStringInfo(text, " ORDER BY c%d %s ROWS UNBOUNDED PRECEDING)", functions->n_by + 1, direction);
 }
 
-static void add_row(StringInfo text, const struct iforest_functions *functions)
+static void add_row(StringInfo text, const struct ifp_sqlgen_index *functions)
 {
-	iforest_add_text(text, "SELECT g.*");
+	ifp_add_text(text, "SELECT g.*");
 	for (int v = 0; v < functions->n_values; v++)
 		add_neighbours(text, functions, v);
-	iforest_add_text(text, " FROM (");
+	ifp_add_text(text, " FROM (");
 	add_buckets(text, functions);
-	iforest_add_text(text, ") AS g");
-	iforest_add_columns(text, 1, iforest_n_columns(functions, IFOREST_WINDOW_CARRIED));
-	iforest_add_text(text, " WINDOW ");
+	ifp_add_text(text, ") AS g");
+	ifp_add_columns(text, 1, ifp_n_columns(functions, IFP_WINDOW_CARRIED));
+	ifp_add_text(text, " WINDOW ");
 	add_window(text, functions, "up", "");
-	iforest_add_text(text, ", ");
+	ifp_add_text(text, ", ");
 	add_window(text, functions, "down", "DESC");
 }
 
@@ -709,21 +709,21 @@ static Oid line_type(Oid type)
 }
 
 /* As line<v>: where the bucket starts, or the window, which may cut the first one. */
-static void add_line(StringInfo text, const struct iforest_functions *functions, int v)
+static void add_line(StringInfo text, const struct ifp_sqlgen_index *functions, int v)
 {
 	const char *time = format_type_be(functions->time_type), *value = format_type_be(line_type(functions->values[v].type));
 
-	iforest_add_text(text, ", ");
-	iforest_add_call(text, functions, "line");
-	iforest_add_text(text, "greatest(");
-	iforest_add_call(text, functions, "bucket_start");
+	ifp_add_text(text, ", ");
+	ifp_add_call(text, functions, "line");
+	ifp_add_text(text, "greatest(");
+	ifp_add_call(text, functions, "bucket_start");
 	appendStringInfo(text, "c%d, $1, $2, $3, $4, $5), $1), before_ts%d::%s, after_ts%d::%s", functions->n_by + 1, v, time,
 			 v, time);
 	appendStringInfo(text, ", before%d::%s, after%d::%s) AS line%d", v, value, v, value, v);
 }
 
-static void add_filled_value(StringInfo text, const struct iforest_functions *functions,
-			     const struct iforest_value_column *column, int number)
+static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *functions,
+			     const struct ifp_value_column *column, int number)
 {
 	const char *aggregate = column->shown->aggregate;
 	int v = (int)(column->value - functions->values), count = column_of(functions, column->value, "count");
@@ -748,22 +748,22 @@ static void add_filled_value(StringInfo text, const struct iforest_functions *fu
 	}
 }
 
-static void add_carried(StringInfo text, const struct iforest_functions *functions)
+static void add_carried(StringInfo text, const struct ifp_sqlgen_index *functions)
 {
 	int bucket = functions->n_by + 1, number = functions->n_by + 7;
 	ListCell *cell;
 
-	iforest_add_text(text, "SELECT ");
-	iforest_add_numbers(text, 1, bucket);
-	iforest_add_text(text, ", ");
-	iforest_add_bounds(text, functions, psprintf("c%d", bucket));
+	ifp_add_text(text, "SELECT ");
+	ifp_add_numbers(text, 1, bucket);
+	ifp_add_text(text, ", ");
+	ifp_add_bounds(text, functions, psprintf("c%d", bucket));
 	appendStringInfo(text, ", coalesce(c%d, 0), c%d, c%d", bucket + 3, bucket + 4, bucket + 5);
-	foreach(cell, value_columns(functions, IFOREST_WINDOW_PLAIN))
+	foreach(cell, value_columns(functions, IFP_WINDOW_PLAIN))
 		add_filled_value(text, functions, lfirst(cell), number++);
-	iforest_add_text(text, " FROM (SELECT n.*");
+	ifp_add_text(text, " FROM (SELECT n.*");
 	for (int v = 0; v < functions->n_values; v++)
 		add_line(text, functions, v);
-	iforest_add_text(text, " FROM (");
+	ifp_add_text(text, " FROM (");
 	add_row(text, functions);
-	iforest_add_text(text, ") AS n) AS f");
+	ifp_add_text(text, ") AS n) AS f");
 }

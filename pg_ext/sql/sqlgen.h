@@ -22,24 +22,24 @@
 #include "core/model/aggregate.h"
 
 /* A column of the index. */
-struct iforest_sqlgen_column {
+struct ifp_sqlgen_column {
 	const char *name;        /* in the table, or of the expression */
 	const char *expression;  /* over the table, quoted */
 	Oid type;
 };
 
 /* An index as its functions have it. */
-struct iforest_functions {
+struct ifp_sqlgen_index {
 	const char *index_name;
 	const char *extension;       /* schema of this extension's functions; quoted as are the following */
 	const char *schema, *table;  /* schema of the index; the table, qualified */
 	const char *predicate;       /* of a partial index, or NULL */
-	const char *columns;         /* iforest_column_texts(), as text[] is written */
+	const char *columns;         /* ifp_index_column_texts(), as text[] is written */
 	bool is_parallel_safe;
 	bool is_temporary;           /* no other process reads its table */
 	bool is_partitioned;         /* a ctid does not say of which partition it is */
 	int n_by, n_values;
-	struct iforest_sqlgen_column by[INDEX_MAX_KEYS], time, values[IFOREST_MAX_VALUES];
+	struct ifp_sqlgen_column by[INDEX_MAX_KEYS], time, values[IFOREST_MAX_VALUES];
 	uint32 squares;              /* bit v: the index keeps those of value v */
 	Oid time_type, step_type;    /* of arguments */
 	int length;                  /* the value that is the duration or the end, or -1 */
@@ -51,57 +51,57 @@ struct iforest_functions {
 };
 
 /* How names of functions end. */
-#define IFOREST_OVERLAP "_overlap"
-#define IFOREST_WINDOW_FILL "_fill"
-#define IFOREST_OVERLAP_FILL IFOREST_OVERLAP IFOREST_WINDOW_FILL
+#define IFP_OVERLAP "_overlap"
+#define IFP_WINDOW_FILL "_fill"
+#define IFP_OVERLAP_FILL IFP_OVERLAP IFP_WINDOW_FILL
 
 /* Of windows: the part that carries values on, which requires is_carried; and the query, with that part where its columns are
  * given. */
-char *iforest_window_fill_query(const struct iforest_functions *functions);
-char *iforest_window_query(const struct iforest_functions *functions, TupleDesc columns);
+char *ifp_window_fill_query(const struct ifp_sqlgen_index *functions);
+char *ifp_window_query(const struct ifp_sqlgen_index *functions, TupleDesc columns);
 
 /* What the queries of an index's functions have in common: names of columns, and pieces of text. Not for
  * others. */
 
 /* Output columns and arguments of one function. */
-struct iforest_names {
-	const struct iforest_functions *functions;
+struct ifp_names {
+	const struct ifp_sqlgen_index *functions;
 	List *taken;
 };
 
 /* Raise an error where a name is too long, or taken. The list ends with NULL. */
-void iforest_take_name(struct iforest_names *names, const char *name);
-void iforest_take_names(struct iforest_names *names, const char *const *list);
+void ifp_take_name(struct ifp_names *names, const char *name);
+void ifp_take_names(struct ifp_names *names, const char *const *list);
 
 /* The name, with a prefix where it is taken; quoted. */
-const char *iforest_take_column(struct iforest_names *names, const char *prefix, const char *name);
+const char *ifp_take_column(struct ifp_names *names, const char *prefix, const char *name);
 
 /* As it is: names are no formats. */
-void iforest_add_text(StringInfo text, const char *piece);
+void ifp_add_text(StringInfo text, const char *piece);
 
 /* A call of this extension's function up to its first argument. */
-void iforest_add_call(StringInfo text, const struct iforest_functions *functions, const char *name);
+void ifp_add_call(StringInfo text, const struct ifp_sqlgen_index *functions, const char *name);
 
 /* The number of a time's bucket; both bounds of a bucket; the last time before t1. */
-void iforest_add_bucket_of(StringInfo text, const struct iforest_functions *functions, const char *time);
-void iforest_add_bounds(StringInfo text, const struct iforest_functions *functions, const char *bucket);
-void iforest_add_last(StringInfo text, const struct iforest_functions *functions);
+void ifp_add_bucket_of(StringInfo text, const struct ifp_sqlgen_index *functions, const char *time);
+void ifp_add_bounds(StringInfo text, const struct ifp_sqlgen_index *functions, const char *bucket);
+void ifp_add_last(StringInfo text, const struct ifp_sqlgen_index *functions);
 
-void iforest_add_gates(StringInfo text, const struct iforest_functions *functions, const char *fill, bool is_filled);
+void ifp_add_gates(StringInfo text, const struct ifp_sqlgen_index *functions, const char *fill, bool is_filled);
 
 /* A part of the index's function, after UNION ALL: of that name's end, with these columns, where $6 is one of those. It is a
  * function of its own, so that all others need not be planned with it: it is put in the place of the call only where $6 is
  * known to be one. */
-void iforest_add_part(StringInfo text, const struct iforest_functions *functions, const char *suffix, const char *fills,
+void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *functions, const char *suffix, const char *fills,
 		      TupleDesc columns);
 
 /* The condition of a partial index, after a word. */
-void iforest_add_predicate(StringInfo text, const struct iforest_functions *functions, const char *word);
+void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *functions, const char *word);
 
 /* The columns and arms of the query of windows, for those that write it. Not for others. */
 
 /* What is shown of value column v: the aggregate, and the name, into which its own is put. */
-struct iforest_shown {
+struct ifp_shown {
 	const char *name, *aggregate;
 	bool is_own;      /* of the extension, and of a row */
 	bool is_ctid;     /* not of a partitioned table */
@@ -112,18 +112,18 @@ struct iforest_shown {
 };
 
 /* One of the columns of value v. */
-struct iforest_value_column {
-	const struct iforest_sqlgen_column *value;
-	const struct iforest_shown *shown;
+struct ifp_value_column {
+	const struct ifp_sqlgen_column *value;
+	const struct ifp_shown *shown;
 };
 
 /* What is done with buckets without rows, or values. */
-enum iforest_window_fill { IFOREST_WINDOW_PLAIN, IFOREST_WINDOW_FILLED, IFOREST_WINDOW_CARRIED };
+enum ifp_window_fill { IFP_WINDOW_PLAIN, IFP_WINDOW_FILLED, IFP_WINDOW_CARRIED };
 
 /* c<from>, ... c<to>; and in parentheses, for an alias. */
-void iforest_add_numbers(StringInfo text, int from, int to);
-void iforest_add_columns(StringInfo text, int from, int to);
+void ifp_add_numbers(StringInfo text, int from, int to);
+void ifp_add_columns(StringInfo text, int from, int to);
 
-void iforest_add_all_buckets(StringInfo text, const struct iforest_functions *functions, int n_columns);
+void ifp_add_all_buckets(StringInfo text, const struct ifp_sqlgen_index *functions, int n_columns);
 
 #endif

@@ -5,14 +5,14 @@
 #include "pg_ext/sql/sqlgen.h"
 
 /* The queries. Names of columns that are there already are given a prefix; raises an error where that is of no use. */
-char *iforest_rows_query(const struct iforest_functions *functions);
+char *ifp_rows_query(const struct ifp_sqlgen_index *functions);
 
 /* What overlaps, by reading the table, whatever is filled; requires a length. The part that fills, and the query, which ask the
  * index first: those columns again. */
-char *iforest_overlap_query(const struct iforest_functions *functions);
+char *ifp_overlap_query(const struct ifp_sqlgen_index *functions);
 
-char *iforest_overlap_fill_query(const struct iforest_functions *functions, TupleDesc columns);
+char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *functions, TupleDesc columns);
 
-char *iforest_overlap_by_index(const struct iforest_functions *functions, TupleDesc columns);
+char *ifp_overlap_by_index(const struct ifp_sqlgen_index *functions, TupleDesc columns);
 
 #endif

@@ -33,7 +33,7 @@
 
 /* Makes closed chains into runs: those whose lock is free, or all of them (`wait`) up to and including those closed before
  * the call. Sorts in memory, a chain at a time. Returns the number of chains sealed. */
-static uint32 flush_chains(struct iforest_index *index, bool wait);
+static uint32 flush_chains(struct ifp_index *index, bool wait);
 
 /* A background worker that merges one index and ends; sooner, with an error in the server's log, where somebody
  * waits for the table, the index or the database, and at once where the table is locked: another is asked for when there are
@@ -48,22 +48,22 @@ extern PGDLLEXPORT void iforest_worker_main(Datum argument);
 
 /* Merges once what the policy chooses among what may be merged now, of at most most_pages source pages. Returns false if
  * there is more to merge that nobody is at. index is refreshed. */
-static bool merge_some(struct iforest_index *index, uint64 most_pages);
+static bool merge_some(struct ifp_index *index, uint64 most_pages);
 
 /* Is the manifest so long that no more runs should be sealed before some are merged? index has been refreshed. */
-static bool is_crowded(const struct iforest_index *index);
+static bool is_crowded(const struct ifp_index *index);
 
 struct entries {
 	struct iforest_entry *items;
 	uint32 n, n_reserved;
 };
 
-static void read_chain(struct iforest_index *index, const struct iforest_chain *chain, struct entries *entries)
+static void read_chain(struct ifp_index *index, const struct ifp_chain *chain, struct entries *entries)
 {
-	struct iforest_chain_reader *reader = palloc(sizeof *reader);
+	struct ifp_chain_reader *reader = palloc(sizeof *reader);
 
-	iforest_chain_open(reader, index, chain);
-	while (iforest_chain_next(reader)) {
+	ifp_chain_open(reader, index, chain);
+	while (ifp_chain_next(reader)) {
 		if (entries->n + reader->n_entries > entries->n_reserved) {
 			entries->n_reserved = Max(2 * entries->n_reserved, entries->n + reader->n_entries);
 			entries->items = entries->items
@@ -71,30 +71,30 @@ static void read_chain(struct iforest_index *index, const struct iforest_chain *
 				: MemoryContextAllocHuge(CurrentMemoryContext, entries->n_reserved * sizeof *entries->items);
 		}
 		for (uint32 i = 0; i < reader->n_entries; i++)
-			iforest_chain_entry(reader, i, &entries->items[entries->n++]);
+			ifp_chain_entry(reader, i, &entries->items[entries->n++]);
 	}
 	if (index->met_foreign_page)
-		iforest_require(
+		ifp_require(
 			IFOREST_CORRUPT, index->relation,
 			&(struct iforest_fault){ .what = "a chain of pending pages is broken", .run_id = chain->clock });
 	pfree(reader);
 }
 
-static void write_run(struct iforest_index *index, const struct entries *entries, struct iforest_run *run)
+static void write_run(struct ifp_index *index, const struct entries *entries, struct iforest_run *run)
 {
-	struct iforest_run_builder *builder = palloc(sizeof *builder);
-	struct iforest_arrival *arrivals = iforest_arrivals_sorted(&entries->items->key, sizeof *entries->items, entries->n);
+	struct iforest_run_writer *builder = palloc(sizeof *builder);
+	struct iforest_arrival *arrivals = ifp_pending_keys_sorted(&entries->items->key, sizeof *entries->items, entries->n);
 
-	iforest_index_require(index, iforest_run_builder_start(builder, &index->store, &index->manifest));
+	ifp_index_require(index, iforest_run_writer_start(builder, &index->store, &index->manifest));
 	for (uint32 i = 0; i < entries->n; i++)
-		iforest_index_require(index, iforest_run_builder_add(builder, &entries->items[arrivals[i].entry]));
-	iforest_index_require(index, iforest_run_builder_finish(builder, run));
+		ifp_index_require(index, iforest_run_writer_add(builder, &entries->items[arrivals[i].entry]));
+	ifp_index_require(index, iforest_run_writer_finish(builder, run));
 	pfree(arrivals);
 	pfree(builder);
 }
 
 /* Is the chain still waiting? */
-static bool is_closed(struct iforest_index *index, uint32 clock, struct iforest_chain *chain)
+static bool is_closed(struct ifp_index *index, uint32 clock, struct ifp_chain *chain)
 {
 	for (uint32 i = 0; i < index->meta.n_closed; i++)
 		if (index->meta.closed[i].clock == clock) {
@@ -105,14 +105,14 @@ static bool is_closed(struct iforest_index *index, uint32 clock, struct iforest_
 }
 
 /* Requires the chain's lock. */
-static bool seal_chain(struct iforest_index *index, uint32 clock)
+static bool seal_chain(struct ifp_index *index, uint32 clock)
 {
 	struct entries entries = { 0 };
-	struct iforest_chain chain;
+	struct ifp_chain chain;
 	struct iforest_edit edit = { 0 };
 	struct iforest_run run;
 
-	iforest_index_refresh(index);
+	ifp_index_refresh(index);
 	if (!is_closed(index, clock, &chain))
 		return false;
 	read_chain(index, &chain, &entries);
@@ -122,27 +122,27 @@ static bool seal_chain(struct iforest_index *index, uint32 clock)
 		pfree(entries.items);
 	}
 	index->sealed[index->n_sealed++] = clock;
-	iforest_index_require(index, iforest_manifest_commit(&index->manifest, &index->store, &edit));
+	ifp_index_require(index, iforest_manifest_commit(&index->manifest, &index->store, &edit));
 	return true;
 }
 
-static uint32 flush_chains(struct iforest_index *index, bool wait)
+static uint32 flush_chains(struct ifp_index *index, bool wait)
 {
-	uint32 clocks[IFOREST_MAX_CLOSED], n_clocks, n_sealed = 0;
+	uint32 clocks[IFP_MAX_CLOSED], n_clocks, n_sealed = 0;
 
-	iforest_meta_read(index->relation, &index->meta);
+	ifp_meta_read(index->relation, &index->meta);
 	n_clocks = index->meta.n_closed;
 	for (uint32 i = 0; i < n_clocks; i++)
 		clocks[i] = index->meta.closed[i].clock;
 	for (uint32 i = 0; i < n_clocks; i++) {
 		if (wait)
-			iforest_lock(index->relation, clocks[i], ExclusiveLock);
-		else if (!iforest_try_lock(index->relation, clocks[i], ExclusiveLock))
+			ifp_lock(index->relation, clocks[i], ExclusiveLock);
+		else if (!ifp_try_lock(index->relation, clocks[i], ExclusiveLock))
 			continue;
-		iforest_lock(index->relation, IFOREST_LOCK_WRITING, ShareLock);
+		ifp_lock(index->relation, IFP_LOCK_WRITING, ShareLock);
 		n_sealed += seal_chain(index, clocks[i]);
-		iforest_unlock(index->relation, IFOREST_LOCK_WRITING, ShareLock);
-		iforest_unlock(index->relation, clocks[i], ExclusiveLock);
+		ifp_unlock(index->relation, IFP_LOCK_WRITING, ShareLock);
+		ifp_unlock(index->relation, clocks[i], ExclusiveLock);
 	}
 	return n_sealed;
 }
@@ -153,11 +153,11 @@ enum { CAP_PAGES = 131072, FOREGROUND_PAGES = 1024 };
 
 /* ---- the maintenance lock ---- */
 
-static void repair_runs(struct iforest_index *index)
+static void repair_runs(struct ifp_index *index)
 {
 	for (uint32 r = 0; r < index->manifest.n_runs; r++)
 		if (index->manifest.runs[r].removal_in_progress) {
-			iforest_index_require(index, iforest_run_repair(&index->store, &index->manifest,
+			ifp_index_require(index, iforest_run_repair(&index->store, &index->manifest,
 									index->manifest.runs[r].place.run_id));
 			r = UINT32_MAX; /* the list may be another now */
 		}
@@ -165,47 +165,47 @@ static void repair_runs(struct iforest_index *index)
 
 /* Says that everything numbered so far is the holder's business. The lock on younger runs makes sure that nobody is merging
  * any of them. */
-static void renew_worklist(struct iforest_index *index)
+static void renew_worklist(struct ifp_index *index)
 {
-	iforest_set_worklist(index->relation);
-	iforest_unlock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
-	iforest_index_refresh(index);
+	ifp_set_worklist(index->relation);
+	ifp_unlock(index->relation, IFP_LOCK_NEWER, ExclusiveLock);
+	ifp_index_refresh(index);
 }
 
-static bool is_crowded(const struct iforest_index *index)
+static bool is_crowded(const struct ifp_index *index)
 {
-	return index->meta.manifest_bytes > IFOREST_SLOT_PAGES * IFOREST_CONTENT_BYTES / 4 * 3;
+	return index->meta.manifest_bytes > IFP_SLOT_PAGES * IFP_CONTENT_BYTES / 4 * 3;
 }
 
 /* Everything that has been appended is to be in a run; the list of closed chains may be too full to take all at once. Where
  * there is hardly room for another run, all that there are become one first. */
-static void seal_all(struct iforest_index *index)
+static void seal_all(struct ifp_index *index)
 {
 	for (bool all_closed = false; !all_closed;) {
-		iforest_index_refresh(index);
+		ifp_index_refresh(index);
 		if (is_crowded(index)) {
-			iforest_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+			ifp_lock(index->relation, IFP_LOCK_NEWER, ExclusiveLock);
 			renew_worklist(index);
-			iforest_merge_all(index, true);
+			ifp_compact_all(index, true);
 		}
-		all_closed = iforest_pending_close(index->relation, true);
-		iforest_pause("chains closed");
+		all_closed = ifp_pending_close(index->relation, true);
+		ifp_test_point("chains closed");
 		(void)flush_chains(index, true);
 	}
 }
 
-bool iforest_maintenance_begin(struct iforest_index *index, bool wait)
+bool ifp_maintenance_begin(struct ifp_index *index, bool wait)
 {
 	Relation relation = index->relation;
 
-	if (!wait && !iforest_try_lock(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock))
+	if (!wait && !ifp_try_lock(relation, IFP_LOCK_MAINTENANCE, ExclusiveLock))
 		return false;
 	if (wait) {
-		iforest_lock(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
+		ifp_lock(relation, IFP_LOCK_MAINTENANCE, ExclusiveLock);
 		seal_all(index);
-		iforest_lock(relation, IFOREST_LOCK_NEWER, ExclusiveLock);
-	} else if (!iforest_try_lock(relation, IFOREST_LOCK_NEWER, ExclusiveLock)) {
-		iforest_unlock(relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
+		ifp_lock(relation, IFP_LOCK_NEWER, ExclusiveLock);
+	} else if (!ifp_try_lock(relation, IFP_LOCK_NEWER, ExclusiveLock)) {
+		ifp_unlock(relation, IFP_LOCK_MAINTENANCE, ExclusiveLock);
 		return false;
 	}
 	renew_worklist(index);
@@ -214,15 +214,15 @@ bool iforest_maintenance_begin(struct iforest_index *index, bool wait)
 	return true;
 }
 
-void iforest_maintenance_end(struct iforest_index *index)
+void ifp_maintenance_end(struct ifp_index *index)
 {
-	iforest_unlock(index->relation, IFOREST_LOCK_MAINTENANCE, ExclusiveLock);
+	ifp_unlock(index->relation, IFP_LOCK_MAINTENANCE, ExclusiveLock);
 }
 
 /* ---- merging ---- */
 
 /* Which runs the policy would merge, among those that are older (or not older) than the worklist. run_ids has room for all. */
-static uint32 choose(struct iforest_index *index, bool older, uint64 most_pages, uint64 *run_ids)
+static uint32 choose(struct ifp_index *index, bool older, uint64 most_pages, uint64 *run_ids)
 {
 	struct iforest_manifest *manifest = &index->manifest;
 	struct iforest_merge_candidate *candidates = palloc0((manifest->n_runs + 1) * sizeof *candidates);
@@ -238,7 +238,7 @@ static uint32 choose(struct iforest_index *index, bool older, uint64 most_pages,
 		struct iforest_node node;
 
 		/* a run whose removal was cut off is left to whoever may take the time to repair it */
-		if ((iforest_run_clock(run) < index->meta.worklist_below) != older || run->removal_in_progress)
+		if ((ifp_run_clock(run) < index->meta.worklist_below) != older || run->removal_in_progress)
 			continue;
 		iforest_node_read(&node, &manifest->fields, run->root);
 		ids[n] = run->place.run_id;
@@ -255,15 +255,15 @@ static uint32 choose(struct iforest_index *index, bool older, uint64 most_pages,
 	return n_chosen;
 }
 
-static void merge_runs(struct iforest_index *index, const uint64 *run_ids, uint32 n_runs)
+static void merge_runs(struct ifp_index *index, const uint64 *run_ids, uint32 n_runs)
 {
 	struct iforest_run merged;
 
-	iforest_index_require(index, iforest_runs_merge(&index->store, &index->manifest, run_ids, n_runs, &merged));
+	ifp_index_require(index, iforest_compact(&index->store, &index->manifest, run_ids, n_runs, &merged));
 }
 
 /* All runs of the worklist, unless they are one already, and whole. */
-static uint32 choose_all(const struct iforest_index *index, uint64 *run_ids)
+static uint32 choose_all(const struct ifp_index *index, uint64 *run_ids)
 {
 	bool has_dead = false;
 	uint32 n = 0;
@@ -271,7 +271,7 @@ static uint32 choose_all(const struct iforest_index *index, uint64 *run_ids)
 	for (uint32 r = 0; r < index->manifest.n_runs; r++) {
 		const struct iforest_run *run = &index->manifest.runs[r];
 
-		if (iforest_run_clock(run) >= index->meta.worklist_below)
+		if (ifp_run_clock(run) >= index->meta.worklist_below)
 			continue;
 		run_ids[n++] = run->place.run_id;
 		has_dead = has_dead || iforest_node_dead(run->root) > 0;
@@ -279,7 +279,7 @@ static uint32 choose_all(const struct iforest_index *index, uint64 *run_ids)
 	return n > 1 || has_dead ? n : 0;
 }
 
-void iforest_merge_all(struct iforest_index *index, bool complete)
+void ifp_compact_all(struct ifp_index *index, bool complete)
 {
 	uint64 *run_ids = palloc(IFOREST_MAX_RUNS * sizeof *run_ids);
 	uint32 n = complete ? choose_all(index, run_ids) : choose(index, true, UINT64_MAX, run_ids);
@@ -287,7 +287,7 @@ void iforest_merge_all(struct iforest_index *index, bool complete)
 	while (n > 0) {
 		merge_runs(index, run_ids, n);
 		/* what was merged bears a new number */
-		iforest_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+		ifp_lock(index->relation, IFP_LOCK_NEWER, ExclusiveLock);
 		renew_worklist(index);
 		n = complete ? 0 : choose(index, true, UINT64_MAX, run_ids);
 	}
@@ -295,7 +295,7 @@ void iforest_merge_all(struct iforest_index *index, bool complete)
 }
 
 /* The lock that was got decides whose runs are merged. */
-static bool merge_under_lock(struct iforest_index *index, bool older, uint64 most_pages)
+static bool merge_under_lock(struct ifp_index *index, bool older, uint64 most_pages)
 {
 	/* others may name more runs meanwhile */
 	uint64 *run_ids = palloc(IFOREST_MAX_RUNS * sizeof *run_ids);
@@ -309,38 +309,38 @@ static bool merge_under_lock(struct iforest_index *index, bool older, uint64 mos
 	return is_done;
 }
 
-static bool merge_some(struct iforest_index *index, uint64 most_pages)
+static bool merge_some(struct ifp_index *index, uint64 most_pages)
 {
 	bool is_done = true;
 
-	if (iforest_maintenance_begin(index, false)) {
+	if (ifp_maintenance_begin(index, false)) {
 		is_done = merge_under_lock(index, true, most_pages);
-		iforest_maintenance_end(index);
-	} else if (iforest_try_lock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock)) {
+		ifp_maintenance_end(index);
+	} else if (ifp_try_lock(index->relation, IFP_LOCK_NEWER, ExclusiveLock)) {
 		/* somebody is at work on the older runs, who will see to what is too much for us */
-		iforest_index_refresh(index);
+		ifp_index_refresh(index);
 		(void)merge_under_lock(index, false, most_pages);
-		iforest_unlock(index->relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+		ifp_unlock(index->relation, IFP_LOCK_NEWER, ExclusiveLock);
 	}
 	return is_done;
 }
 
-void iforest_after_append(Relation relation, bool background)
+void ifp_compact_after_append(Relation relation, bool background)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest seal", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
-	struct iforest_index *index = palloc(sizeof *index);
-	bool is_unshared = iforest_is_unshared(relation);
+	struct ifp_index *index = palloc(sizeof *index);
+	bool is_unshared = ifp_is_unshared(relation);
 	uint64 most_pages;
 
-	iforest_index_open(index, relation);
-	iforest_index_refresh(index);
+	ifp_index_open(index, relation);
+	ifp_index_refresh(index);
 	/* in a crowd of runs that nobody may merge just now, the chain grows. Where there is no room for another closed
 	 * chain, sealing the others makes some */
 	if (!is_crowded(index)) {
-		(void)iforest_pending_close(relation, false);
+		(void)ifp_pending_close(relation, false);
 		(void)flush_chains(index, false);
-		iforest_index_refresh(index);
+		ifp_index_refresh(index);
 	}
 	/* nobody else can merge what only this transaction sees */
 	most_pages = is_unshared ? UINT64_MAX : iforest_merge_bound(FOREGROUND_PAGES, index->manifest.n_runs);
@@ -353,32 +353,32 @@ void iforest_after_append(Relation relation, bool background)
 
 /* ---- space ---- */
 
-void iforest_reclaim(struct iforest_index *index)
+void ifp_compact_reclaim(struct ifp_index *index)
 {
 	Relation relation = index->relation;
 	Buffer buffer;
-	const struct iforest_meta *meta;
+	const struct ifp_meta *meta;
 	uint32 *owners, n = 0;
 
-	if (!iforest_try_lock(relation, IFOREST_LOCK_NEWER, ExclusiveLock))
+	if (!ifp_try_lock(relation, IFP_LOCK_NEWER, ExclusiveLock))
 		return;
-	if (iforest_try_lock(relation, IFOREST_LOCK_WRITING, ExclusiveLock)) {
-		iforest_index_refresh(index);
-		owners = palloc((index->manifest.n_runs + IFOREST_CHAINS + IFOREST_MAX_CLOSED) * sizeof *owners);
+	if (ifp_try_lock(relation, IFP_LOCK_WRITING, ExclusiveLock)) {
+		ifp_index_refresh(index);
+		owners = palloc((index->manifest.n_runs + IFP_CHAINS + IFP_MAX_CLOSED) * sizeof *owners);
 		for (uint32 r = 0; r < index->manifest.n_runs; r++)
-			owners[n++] = iforest_run_clock(&index->manifest.runs[r]);
+			owners[n++] = ifp_run_clock(&index->manifest.runs[r]);
 		/* while the metapage is locked no chain is begun */
-		buffer = iforest_meta_lock(relation, BUFFER_LOCK_SHARE);
-		meta = (const struct iforest_meta *)iforest_content(BufferGetPage(buffer));
-		for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+		buffer = ifp_meta_lock(relation, BUFFER_LOCK_SHARE);
+		meta = (const struct ifp_meta *)ifp_content(BufferGetPage(buffer));
+		for (unsigned c = 0; c < IFP_CHAINS; c++)
 			owners[n++] = meta->open[c].clock;
 		for (uint32 c = 0; c < meta->n_closed; c++)
 			owners[n++] = meta->closed[c].clock;
-		(void)iforest_space_sweep(relation, owners, n);
+		(void)ifp_extents_sweep(relation, owners, n);
 		UnlockReleaseBuffer(buffer);
-		iforest_unlock(relation, IFOREST_LOCK_WRITING, ExclusiveLock);
+		ifp_unlock(relation, IFP_LOCK_WRITING, ExclusiveLock);
 	}
-	iforest_unlock(relation, IFOREST_LOCK_NEWER, ExclusiveLock);
+	ifp_unlock(relation, IFP_LOCK_NEWER, ExclusiveLock);
 }
 
 enum { SECONDS_BETWEEN = 10, MILLISECONDS_BETWEEN_LOOKS = 50 };
@@ -480,7 +480,7 @@ static const char *wanted_by_others(Oid table, Oid index)
 
 /* A merge that nobody asked for may last minutes. Whoever wants to change the table or the index would wait for it, and behind
  * him all who only want to read; and a database could not be dropped. */
-static void give_way(struct iforest_index *index)
+static void give_way(struct ifp_index *index)
 {
 	static TimestampTz last_look;
 	TimestampTz now = GetCurrentTimestamp();
@@ -517,23 +517,23 @@ void iforest_worker_main(Datum argument)
 	BackgroundWorkerUnblockSignals();
 	/* as no particular role: nothing of a user's is run, and an owner may be unable to log in */
 	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid, 0);
-	iforest_allow_any_duration();
+	ifp_allow_any_duration();
 	StartTransactionCommand();
 	heap = open_unless_locked(order.heap);
 	if (heap)
 		relation = open_unless_locked(order.index);
 	if (relation && relation->rd_index && relation->rd_index->indisvalid && relation->rd_index->indrelid == order.heap) {
-		struct iforest_index *index = palloc(sizeof *index);
+		struct ifp_index *index = palloc(sizeof *index);
 
 		pgstat_report_activity(STATE_RUNNING, "merging runs of an iforest index");
-		iforest_index_open(index, relation);
+		ifp_index_open(index, relation);
 		index->before_page = give_way;
-		if (iforest_maintenance_begin(index, false)) {
+		if (ifp_maintenance_begin(index, false)) {
 			/* what workers before left that gave way */
-			iforest_reclaim(index);
-			iforest_merge_all(index, false);
-			iforest_shelf_keep(index);
-			iforest_maintenance_end(index);
+			ifp_compact_reclaim(index);
+			ifp_compact_all(index, false);
+			ifp_sidecar_keep(index);
+			ifp_maintenance_end(index);
 		}
 	}
 	if (relation)

@@ -7,17 +7,17 @@
 /* Takes the maintenance lock and says so in the metapage: all runs that index->manifest then names are the caller's, but for
  * those numbered worklist_below or later. With `wait` everything appended before the call is in one of these runs, and runs
  * whose removal was cut off are repaired; without, the lock may be refused, and the work is bounded. */
-bool iforest_maintenance_begin(struct iforest_index *index, bool wait);
-void iforest_maintenance_end(struct iforest_index *index);
+bool ifp_maintenance_begin(struct ifp_index *index, bool wait);
+void ifp_maintenance_end(struct ifp_index *index);
 
 /* Merges by policy until nothing is left to merge, or all runs to one. Requires the maintenance lock. */
-void iforest_merge_all(struct iforest_index *index, bool complete);
+void ifp_compact_all(struct ifp_index *index, bool complete);
 
 /* After this backend's chain has grown to its length: closes and seals it and merges a little, or asks a worker to merge
  * where there is much. Bounded: what it writes does not grow with the index. */
-void iforest_after_append(Relation relation, bool background);
+void ifp_compact_after_append(Relation relation, bool background);
 
 /* Frees what is named nowhere. Requires the maintenance lock; does nothing while others write runs. */
-void iforest_reclaim(struct iforest_index *index);
+void ifp_compact_reclaim(struct ifp_index *index);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "pg_ext/storage/meta.h"
 
-enum { SLOTS = IFOREST_CONTENT_BYTES / sizeof(struct iforest_extent), MAX_LIST_PAGES = 64 };
+enum { SLOTS = IFP_CONTENT_BYTES / sizeof(struct ifp_extent), MAX_LIST_PAGES = 64 };
 
 /* So many extents may wait for their last possible reader; the list has room for ten times as many in all. */
 enum { MOST_WAITING = 2048 };
@@ -29,14 +29,14 @@ struct list {
 static const char IMPOSSIBLE[] = "An extent that it lists is impossible.";
 static const char CIRCLE[] = "The pages of the list of extents form a circle.";
 
-static struct iforest_extent *slots_of(Page page)
+static struct ifp_extent *slots_of(Page page)
 {
-	return (struct iforest_extent *)iforest_content(page);
+	return (struct ifp_extent *)ifp_content(page);
 }
 
 static uint32 n_slots(Page page)
 {
-	return iforest_content_used(page) / sizeof(struct iforest_extent);
+	return ifp_content_used(page) / sizeof(struct ifp_extent);
 }
 
 static void close_list(struct list *list)
@@ -45,7 +45,7 @@ static void close_list(struct list *list)
 		UnlockReleaseBuffer(list->buffers[--list->n_pages]);
 }
 
-static struct iforest_extent *extent_at(const struct list *list, uint32 at)
+static struct ifp_extent *extent_at(const struct list *list, uint32 at)
 {
 	return &slots_of(BufferGetPage(list->buffers[at / SLOTS]))[at % SLOTS];
 }
@@ -63,24 +63,24 @@ static bool next_slot(const struct list *list, uint32 *at)
 
 /* ---- what a list may hold ---- */
 
-static bool is_possible(const struct iforest_extent *extent, uint64 n_blocks)
+static bool is_possible(const struct ifp_extent *extent, uint64 n_blocks)
 {
 	uint64 most = Min(2 * n_blocks + MOST_AHEAD, MaxBlockNumber);
 
 	return extent->n_blocks == 0 ||
-	       (extent->start >= IFOREST_FIRST_FREE_BLOCK && (uint64)extent->start + extent->n_blocks <= most &&
+	       (extent->start >= IFP_FIRST_FREE_BLOCK && (uint64)extent->start + extent->n_blocks <= most &&
 		(uint64)extent->first + extent->n_blocks <= most &&
-		(extent->owner <= IFOREST_OWNER_INDEX || extent->owner > IFOREST_FIRST_CLOCK));
+		(extent->owner <= IFP_OWNER_INDEX || extent->owner > IFP_FIRST_CLOCK));
 }
 
 static int compare_starts(const void *left, const void *right)
 {
-	const struct iforest_extent *a = left, *b = right;
+	const struct ifp_extent *a = left, *b = right;
 
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-bool iforest_extents_overlap(struct iforest_extent *extents, uint32 n)
+bool ifp_extents_overlap(struct ifp_extent *extents, uint32 n)
 {
 	bool overlap = false;
 
@@ -94,17 +94,17 @@ bool iforest_extents_overlap(struct iforest_extent *extents, uint32 n)
 static void check_list(const struct list *list)
 {
 	uint64 n_blocks = RelationGetNumberOfBlocks(list->index);
-	struct iforest_extent *used = palloc((Size)list->n_pages * IFOREST_CONTENT_BYTES);
+	struct ifp_extent *used = palloc((Size)list->n_pages * IFP_CONTENT_BYTES);
 	uint32 n = 0;
 
 	for (uint32 at = 0; next_slot(list, &at); at++) {
 		if (!is_possible(extent_at(list, at), n_blocks))
-			iforest_page_wrong(list->index, BufferGetBlockNumber(list->buffers[at / SLOTS]), IMPOSSIBLE);
+			ifp_page_wrong(list->index, BufferGetBlockNumber(list->buffers[at / SLOTS]), IMPOSSIBLE);
 		if (extent_at(list, at)->n_blocks > 0)
 			used[n++] = *extent_at(list, at);
 	}
-	if (iforest_extents_overlap(used, n))
-		iforest_page_wrong(list->index, IFOREST_SPACE_BLOCK, "Two extents of the list overlap.");
+	if (ifp_extents_overlap(used, n))
+		ifp_page_wrong(list->index, IFP_EXTENTS_BLOCK, "Two extents of the list overlap.");
 	pfree(used);
 }
 
@@ -119,15 +119,15 @@ static bool is_in_list(const struct list *list, BlockNumber block)
 
 static void open_list(struct list *list, Relation index)
 {
-	BlockNumber block = IFOREST_SPACE_BLOCK;
+	BlockNumber block = IFP_EXTENTS_BLOCK;
 
 	list->index = index;
 	list->n_pages = 0;
 	while (block != InvalidBlockNumber) {
 		if (list->n_pages == MAX_LIST_PAGES || is_in_list(list, block))
-			iforest_page_wrong(index, block, CIRCLE);
-		list->buffers[list->n_pages] = iforest_page_lock(index, block, IFOREST_KIND_SPACE, BUFFER_LOCK_EXCLUSIVE);
-		block = iforest_special(BufferGetPage(list->buffers[list->n_pages]))->next;
+			ifp_page_wrong(index, block, CIRCLE);
+		list->buffers[list->n_pages] = ifp_page_lock(index, block, IFP_PAGE_EXTENTS, BUFFER_LOCK_EXCLUSIVE);
+		block = ifp_special(BufferGetPage(list->buffers[list->n_pages]))->next;
 		list->n_pages++;
 	}
 	check_list(list);
@@ -135,7 +135,7 @@ static void open_list(struct list *list, Relation index)
 
 /* ---- changes: one atomic record for one or two slots ---- */
 
-static void put(struct list *list, const uint32 *at, const struct iforest_extent *extents, int n)
+static void put(struct list *list, const uint32 *at, const struct ifp_extent *extents, int n)
 {
 	GenericXLogState *state = GenericXLogStart(list->index);
 
@@ -144,7 +144,7 @@ static void put(struct list *list, const uint32 *at, const struct iforest_extent
 		uint32 slot = at[i] % SLOTS;
 
 		if (n_slots(page) <= slot)
-			iforest_content_set_used(page, (slot + 1) * sizeof(struct iforest_extent));
+			ifp_content_set_used(page, (slot + 1) * sizeof(struct ifp_extent));
 		slots_of(page)[slot] = extents[i];
 	}
 	GenericXLogFinish(state);
@@ -152,14 +152,14 @@ static void put(struct list *list, const uint32 *at, const struct iforest_extent
 
 static BlockNumber end_of_list(const struct list *list)
 {
-	BlockNumber end = IFOREST_FIRST_FREE_BLOCK;
+	BlockNumber end = IFP_FIRST_FREE_BLOCK;
 
 	for (uint32 at = 0; next_slot(list, &at); at++)
 		end = Max(end, extent_at(list, at)->start + extent_at(list, at)->n_blocks);
 	return end;
 }
 
-void iforest_space_ensure(Relation index, BlockNumber end)
+void ifp_extents_ensure_file(Relation index, BlockNumber end)
 {
 	if (RelationGetNumberOfBlocks(index) >= end)
 		return;
@@ -172,11 +172,11 @@ void iforest_space_ensure(Relation index, BlockNumber end)
 }
 
 /* n blocks beyond the end of the list. An earlier attempt may have left some there. */
-static struct iforest_extent extend(struct list *list, uint32 n)
+static struct ifp_extent extend(struct list *list, uint32 n)
 {
-	struct iforest_extent extent = { .start = end_of_list(list), .n_blocks = n };
+	struct ifp_extent extent = { .start = end_of_list(list), .n_blocks = n };
 
-	iforest_space_ensure(list->index, extent.start + n);
+	ifp_extents_ensure_file(list->index, extent.start + n);
 	return extent;
 }
 
@@ -190,7 +190,7 @@ static uint32 unused_slot(struct list *list)
 {
 	uint32 last = list->n_pages - 1;
 	GenericXLogState *state;
-	struct iforest_extent own;
+	struct ifp_extent own;
 	Buffer buffer;
 	Page page;
 
@@ -204,16 +204,16 @@ static uint32 unused_slot(struct list *list)
 			errmsg("index \"%s\" has too many extents", RelationGetRelationName(list->index)),
 			errhint("REINDEX INDEX lays it out anew."));
 	own = extend(list, 1);
-	own.owner = IFOREST_OWNER_INDEX;
+	own.owner = IFP_OWNER_INDEX;
 	buffer = ReadBuffer(list->index, own.start);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	state = GenericXLogStart(list->index);
 	page = GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE);
-	iforest_page_init(page, IFOREST_KIND_SPACE, 0);
+	ifp_page_init(page, IFP_PAGE_EXTENTS, 0);
 	slots_of(page)[0] = own;
-	iforest_content_set_used(page, sizeof own);
+	ifp_content_set_used(page, sizeof own);
 	page = GenericXLogRegisterBuffer(state, list->buffers[last], 0);
-	iforest_special(page)->next = own.start;
+	ifp_special(page)->next = own.start;
 	GenericXLogFinish(state);
 	list->buffers[list->n_pages++] = buffer;
 	return append_slot(list, last + 1);
@@ -221,9 +221,9 @@ static uint32 unused_slot(struct list *list)
 
 /* ---- free extents ---- */
 
-static bool is_free(const struct iforest_extent *extent)
+static bool is_free(const struct ifp_extent *extent)
 {
-	return extent->n_blocks > 0 && extent->owner == IFOREST_OWNER_NONE;
+	return extent->n_blocks > 0 && extent->owner == IFP_OWNER_NONE;
 }
 
 /* Joins a free extent with a free neighbour, again and again. */
@@ -234,8 +234,8 @@ static void join(struct list *list, uint32 at)
 	while (joined) {
 		joined = false;
 		for (uint32 other = 0; !joined && next_slot(list, &other); other++) {
-			struct iforest_extent a = *extent_at(list, at), b = *extent_at(list, other);
-			struct iforest_extent both[2] = { a, { 0 } };
+			struct ifp_extent a = *extent_at(list, at), b = *extent_at(list, other);
+			struct ifp_extent both[2] = { a, { 0 } };
 			uint32 places[2] = { at, other };
 
 			if (other == at || !is_free(&b) ||
@@ -251,7 +251,7 @@ static void join(struct list *list, uint32 at)
 
 static void set_free(struct list *list, uint32 at)
 {
-	struct iforest_extent extent = { .start = extent_at(list, at)->start, .n_blocks = extent_at(list, at)->n_blocks };
+	struct ifp_extent extent = { .start = extent_at(list, at)->start, .n_blocks = extent_at(list, at)->n_blocks };
 
 	put(list, &at, &extent, 1);
 	join(list, at);
@@ -287,7 +287,7 @@ static bool find_free(const struct list *list, uint32 n_wanted, uint32 *best)
 	uint32 n_best = 0;
 
 	for (uint32 at = 0; next_slot(list, &at); at++) {
-		const struct iforest_extent *extent = extent_at(list, at);
+		const struct ifp_extent *extent = extent_at(list, at);
 		uint32 n = extent->n_blocks;
 
 		if (!is_free(extent))
@@ -302,22 +302,22 @@ static bool find_free(const struct list *list, uint32 n_wanted, uint32 *best)
 }
 
 /* Is there an extent that this one goes on from, in the file and for its owner? The index's own are in no order. */
-static bool find_predecessor(const struct list *list, const struct iforest_extent *extent, uint32 *at)
+static bool find_predecessor(const struct list *list, const struct ifp_extent *extent, uint32 *at)
 {
 	for (*at = 0; next_slot(list, at); ++*at) {
-		const struct iforest_extent *other = extent_at(list, *at);
+		const struct ifp_extent *other = extent_at(list, *at);
 
 		if (other->n_blocks > 0 && other->owner == extent->owner && !other->freed &&
 		    other->start + other->n_blocks == extent->start &&
-		    (extent->owner == IFOREST_OWNER_INDEX || other->first + other->n_blocks == extent->first))
+		    (extent->owner == IFP_OWNER_INDEX || other->first + other->n_blocks == extent->first))
 			return true;
 	}
 	return false;
 }
 
-struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 first, uint32 n_wanted)
+struct ifp_extent ifp_extents_allocate(Relation index, uint32 owner, uint32 first, uint32 n_wanted)
 {
-	struct iforest_extent pieces[3], taken;
+	struct ifp_extent pieces[3], taken;
 	uint32 places[3], before;
 	struct list list;
 	int n_pieces = 1;
@@ -326,9 +326,9 @@ struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 fi
 	ripen(&list);
 	if (find_free(&list, n_wanted, &places[0])) {
 		pieces[0] = *extent_at(&list, places[0]);
-		iforest_space_ensure(index, pieces[0].start + Min(pieces[0].n_blocks, n_wanted));
+		ifp_extents_ensure_file(index, pieces[0].start + Min(pieces[0].n_blocks, n_wanted));
 		if (pieces[0].n_blocks > n_wanted) {
-			pieces[1] = (struct iforest_extent){ .start = pieces[0].start + n_wanted,
+			pieces[1] = (struct ifp_extent){ .start = pieces[0].start + n_wanted,
 							     .n_blocks = pieces[0].n_blocks - n_wanted };
 			pieces[0].n_blocks = n_wanted;
 			places[1] = unused_slot(&list);
@@ -342,13 +342,13 @@ struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 fi
 	pieces[0].first = first;
 	taken = pieces[0];
 	if (find_predecessor(&list, &taken, &before)) {
-		struct iforest_extent longer = *extent_at(&list, before);
+		struct ifp_extent longer = *extent_at(&list, before);
 
 		longer.n_blocks += taken.n_blocks;
-		pieces[0] = (struct iforest_extent){ .start = 0 };
+		pieces[0] = (struct ifp_extent){ .start = 0 };
 		places[n_pieces] = before;
 		pieces[n_pieces++] = longer;
-		if (owner != IFOREST_OWNER_INDEX)
+		if (owner != IFP_OWNER_INDEX)
 			taken = longer;
 	}
 	put(&list, places, pieces, n_pieces);
@@ -356,14 +356,14 @@ struct iforest_extent iforest_space_take(Relation index, uint32 owner, uint32 fi
 	return taken;
 }
 
-void iforest_space_trim(Relation index, uint32 owner, uint32 n_used)
+void ifp_extents_trim(Relation index, uint32 owner, uint32 n_used)
 {
 	struct list list;
 
 	open_list(&list, index);
 	for (uint32 at = 0; next_slot(&list, &at); at++) {
-		struct iforest_extent extent = *extent_at(&list, at);
-		struct iforest_extent pieces[2] = { extent, extent };
+		struct ifp_extent extent = *extent_at(&list, at);
+		struct ifp_extent pieces[2] = { extent, extent };
 		uint32 places[2] = { at };
 
 		if (extent.n_blocks == 0 || extent.owner != owner || extent.freed ||
@@ -374,7 +374,7 @@ void iforest_space_trim(Relation index, uint32 owner, uint32 n_used)
 			continue;
 		}
 		pieces[0].n_blocks = n_used - extent.first;
-		pieces[1] = (struct iforest_extent){ .start = extent.start + pieces[0].n_blocks,
+		pieces[1] = (struct ifp_extent){ .start = extent.start + pieces[0].n_blocks,
 						     .n_blocks = extent.n_blocks - pieces[0].n_blocks };
 		places[1] = unused_slot(&list);
 		put(&list, places, pieces, 2);
@@ -385,11 +385,11 @@ void iforest_space_trim(Relation index, uint32 owner, uint32 n_used)
 
 static void let_go(struct list *list, uint32 at)
 {
-	struct iforest_extent extent = *extent_at(list, at);
+	struct ifp_extent extent = *extent_at(list, at);
 
 	/* an index that nobody else can see has no reader but this backend, and that begins again when it meets a foreign
 	 * page */
-	if (iforest_is_unshared(list->index)) {
+	if (ifp_is_unshared(list->index)) {
 		set_free(list, at);
 		return;
 	}
@@ -397,7 +397,7 @@ static void let_go(struct list *list, uint32 at)
 	put(list, &at, &extent, 1);
 }
 
-void iforest_space_free(Relation index, uint32 owner, bool at_once)
+void ifp_extents_free(Relation index, uint32 owner, bool at_once)
 {
 	struct list list;
 
@@ -416,14 +416,14 @@ void iforest_space_free(Relation index, uint32 owner, bool at_once)
 
 static bool is_named(uint32 owner, const uint32 *owners, uint32 n_owners)
 {
-	bool found = owner == IFOREST_OWNER_INDEX || owner == IFOREST_OWNER_NONE;
+	bool found = owner == IFP_OWNER_INDEX || owner == IFP_OWNER_NONE;
 
 	for (uint32 i = 0; i < n_owners && !found; i++)
 		found = owners[i] == owner;
 	return found;
 }
 
-uint64 iforest_space_sweep(Relation index, const uint32 *owners, uint32 n_owners)
+uint64 ifp_extents_sweep(Relation index, const uint32 *owners, uint32 n_owners)
 {
 	BlockNumber n_present = RelationGetNumberOfBlocks(index);
 	struct list list;
@@ -433,7 +433,7 @@ uint64 iforest_space_sweep(Relation index, const uint32 *owners, uint32 n_owners
 	open_list(&list, index);
 	ripen(&list);
 	for (uint32 at = 0; next_slot(&list, &at); at++) {
-		const struct iforest_extent *extent = extent_at(&list, at);
+		const struct ifp_extent *extent = extent_at(&list, at);
 
 		if (extent->n_blocks > 0 && !extent->freed && !is_named(extent->owner, owners, n_owners)) {
 			n_found += extent->n_blocks;
@@ -442,7 +442,7 @@ uint64 iforest_space_sweep(Relation index, const uint32 *owners, uint32 n_owners
 	}
 	end = end_of_list(&list);
 	if (n_present > end) {
-		struct iforest_extent extent = { .start = end, .n_blocks = n_present - end };
+		struct ifp_extent extent = { .start = end, .n_blocks = n_present - end };
 		uint32 at = unused_slot(&list);
 
 		/* the list itself may just have grown into these */
@@ -456,26 +456,26 @@ uint64 iforest_space_sweep(Relation index, const uint32 *owners, uint32 n_owners
 	return n_found;
 }
 
-struct iforest_extent *iforest_space_read(Relation index, uint32 *n_extents)
+struct ifp_extent *ifp_extents_read(Relation index, uint32 *n_extents)
 {
-	struct iforest_extent *extents = NULL;
-	BlockNumber block = IFOREST_SPACE_BLOCK;
+	struct ifp_extent *extents = NULL;
+	BlockNumber block = IFP_EXTENTS_BLOCK;
 	uint32 n = 0, n_pages = 0;
 
 	while (block != InvalidBlockNumber) {
-		struct iforest_special special;
+		struct ifp_special special;
 		uint32 n_bytes, before = n;
 		BlockNumber n_blocks;
 
 		if (n_pages++ == MAX_LIST_PAGES)
-			iforest_page_wrong(index, block, CIRCLE);
-		extents = extents ? repalloc(extents, n * sizeof *extents + IFOREST_CONTENT_BYTES)
-				  : palloc(IFOREST_CONTENT_BYTES);
-		n_bytes = iforest_page_copy(index, block, IFOREST_KIND_SPACE, (uint8 *)(extents + n), &special);
+			ifp_page_wrong(index, block, CIRCLE);
+		extents = extents ? repalloc(extents, n * sizeof *extents + IFP_CONTENT_BYTES)
+				  : palloc(IFP_CONTENT_BYTES);
+		n_bytes = ifp_page_copy(index, block, IFP_PAGE_EXTENTS, (uint8 *)(extents + n), &special);
 		n_blocks = RelationGetNumberOfBlocks(index);
 		for (uint32 i = 0; i < n_bytes / sizeof *extents; i++) {
 			if (!is_possible(&extents[before + i], n_blocks))
-				iforest_page_wrong(index, block, IMPOSSIBLE);
+				ifp_page_wrong(index, block, IMPOSSIBLE);
 			if (extents[before + i].n_blocks > 0)
 				extents[n++] = extents[before + i];
 		}

@@ -26,16 +26,16 @@
  * The index knows of a row by its root: the first tuple of a chain of heap-only updates, or the line pointer that leads to it.
  */
 
-enum { IFOREST_ROOT_WORDS = (MaxHeapTuplesPerPage + 64) / 64 };
+enum { IFP_HEAP_PAGE_ROW_WORDS = (MaxHeapTuplesPerPage + 64) / 64 };
 
-struct iforest_roots {
+struct ifp_heap_page_rows {
 	bool are_clean;                      /* all are visible, and no line pointer is dead */
 	OffsetNumber last;                   /* line pointer of the page */
-	uint64 visible[IFOREST_ROOT_WORDS];  /* by offset number; told up to the last, and where they are not clean */
+	uint64 visible[IFP_HEAP_PAGE_ROW_WORDS];  /* by offset number; told up to the last, and where they are not clean */
 };
 
 /* Looks at a page; or remembers what was seen there, if it is as it was (lasting.h). */
-static void roots_see(Relation heap, Snapshot snapshot, BlockNumber block, struct iforest_roots *roots);
+static void see_heap_page(Relation heap, Snapshot snapshot, BlockNumber block, struct ifp_heap_page_rows *roots);
 
 /* What a session has seen on heap pages, remembered from question to question.
  *
@@ -48,12 +48,12 @@ static void roots_see(Relation heap, Snapshot snapshot, BlockNumber block, struc
  */
 
 /* Fills in what was seen on the page when it had this LSN, if it is so for the snapshot, too. */
-static bool lasting_recall(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct iforest_roots *roots);
+static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct ifp_heap_page_rows *roots);
 
 /* Remembers what was seen on a page, where all was done by `newest` or transactions before it. Where work_mem is used up, what
  * is known of other pages stays instead, as long as it is of use; then all of it is forgotten. */
-static void lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
-			  const struct iforest_roots *roots);
+static void remember_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
+			  const struct ifp_heap_page_rows *roots);
 
 /* Pages that were appended are neighbours, so what is known of them stands together; those that were updated are not. */
 enum { PAGES_A_GROUP = 8 };
@@ -189,7 +189,7 @@ static struct page_fact *fact_of(Relation heap, BlockNumber block, struct table_
 	return &group->pages[block % PAGES_A_GROUP];
 }
 
-static bool lasting_recall(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct iforest_roots *roots)
+static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct ifp_heap_page_rows *roots)
 {
 	const struct group *group = find_group(heap, block);
 	const struct page_fact *fact = group ? &group->pages[block % PAGES_A_GROUP] : NULL;
@@ -222,8 +222,8 @@ static void forget(struct table_facts *table, struct page_fact *fact)
 	fact->lsn = InvalidXLogRecPtr;
 }
 
-static void lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
-			  const struct iforest_roots *roots)
+static void remember_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
+			  const struct ifp_heap_page_rows *roots)
 {
 	unsigned n = roots->are_clean ? 0 : n_words(roots->last);
 	struct group *group = find_group(heap, block);
@@ -250,7 +250,7 @@ static void lasting_note(Relation heap, BlockNumber block, XLogRecPtr lsn, Trans
 	table->n_clean += roots->are_clean;
 }
 
-BlockNumber iforest_lasting_pages(Relation heap, BlockNumber most)
+BlockNumber ifp_heap_visibility_cached_pages(Relation heap, BlockNumber most)
 {
 	struct table_facts *table = find_table(heap);
 
@@ -351,12 +351,12 @@ static inline void prefetch_tuple(Page page, OffsetNumber offset, OffsetNumber l
 		__builtin_prefetch((const char *)page + ItemIdGetOffset(PageGetItemId(page, offset)));
 }
 
-static void look_at_page(struct look *look, BlockNumber block, struct iforest_roots *roots)
+static void look_at_page(struct look *look, BlockNumber block, struct ifp_heap_page_rows *roots)
 {
 	Page page = BufferGetPage(look->buffer);
 	OffsetNumber last = PageGetMaxOffsetNumber(page);
 
-	*roots = (struct iforest_roots){ .are_clean = true, .last = last };
+	*roots = (struct ifp_heap_page_rows){ .are_clean = true, .last = last };
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++) {
 		ItemId item = PageGetItemId(page, offset);
 		ItemPointerData tid;
@@ -373,23 +373,23 @@ static void look_at_page(struct look *look, BlockNumber block, struct iforest_ro
 	}
 }
 
-static void roots_see(Relation heap, Snapshot snapshot, BlockNumber block, struct iforest_roots *roots)
+static void see_heap_page(Relation heap, Snapshot snapshot, BlockNumber block, struct ifp_heap_page_rows *roots)
 {
 	struct look look = { .heap = heap, .snapshot = snapshot, .buffer = ReadBuffer(heap, block),
 			     .newest = FrozenTransactionId };
 	XLogRecPtr lsn;
 
 	LockBuffer(look.buffer, BUFFER_LOCK_SHARE);
-	iforest_test_for_old_snapshot(snapshot, heap, BufferGetPage(look.buffer));
+	ifp_test_for_old_snapshot(snapshot, heap, BufferGetPage(look.buffer));
 	lsn = BufferGetLSNAtomic(look.buffer);
-	if (!lasting_recall(heap, block, lsn, snapshot, roots)) {
+	if (!recall_heap_page(heap, block, lsn, snapshot, roots)) {
 		look.is_lasting = true;
 		look_at_page(&look, block, roots);
 		lsn = BufferGetLSNAtomic(look.buffer); /* hints may have been written */
 	}
 	UnlockReleaseBuffer(look.buffer);
 	if (look.is_lasting)
-		lasting_note(heap, block, lsn, look.newest, roots);
+		remember_heap_page(heap, block, lsn, look.newest, roots);
 }
 
 /* of the visibility map: two bits a heap block, the lower one says that all is visible */
@@ -403,20 +403,20 @@ enum { MAP_WORDS = (BLOCKS_A_MAP_PAGE + 63) / 64 };
 
 /* Bit i of word w: block 64 w + i is unclean. Bit w % 64 of in_words[w / 64]: word w is not 0; for ranges of blocks are wide
  * where a row came late. */
-struct iforest_map_page {
+struct ifp_map_page {
 	uint32 n_unclean;
 	uint64 unclean[MAP_WORDS];
 	uint64 in_words[(MAP_WORDS + 63) / 64];
 };
 
-struct iforest_looked_block {
+struct ifp_seen_block {
 	BlockNumber block;
 	uint32 status;                                    /* the hash table's */
-	struct iforest_roots roots;
+	struct ifp_heap_page_rows roots;
 };
 
 #define SH_PREFIX looked
-#define SH_ELEMENT_TYPE struct iforest_looked_block
+#define SH_ELEMENT_TYPE struct ifp_seen_block
 #define SH_KEY_TYPE BlockNumber
 #define SH_KEY block
 #define SH_HASH_KEY(table, key) murmurhash32(key)
@@ -426,11 +426,11 @@ struct iforest_looked_block {
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-void iforest_visibility_begin(struct iforest_visibility *visibility, Relation heap, Snapshot snapshot, MemoryContext context)
+void ifp_heap_visibility_begin(struct ifp_heap_visibility *visibility, Relation heap, Snapshot snapshot, MemoryContext context)
 {
-	*visibility = (struct iforest_visibility){ .heap = heap, .snapshot = snapshot, .context = context };
+	*visibility = (struct ifp_heap_visibility){ .heap = heap, .snapshot = snapshot, .context = context };
 	visibility->n_heap_blocks = RelationGetNumberOfBlocks(heap);
-	if (!iforest_is_outlived(snapshot) && smgrexists(RelationGetSmgr(heap), VISIBILITYMAP_FORKNUM))
+	if (!ifp_is_outlived(snapshot) && smgrexists(RelationGetSmgr(heap), VISIBILITYMAP_FORKNUM))
 		visibility->n_map_blocks = RelationGetNumberOfBlocksInFork(heap, VISIBILITYMAP_FORKNUM);
 	visibility->looked = looked_create(context, 16, NULL);
 }
@@ -461,7 +461,7 @@ static bool is_all_clean(const uint8_t *map)
 }
 
 /* Fills in the unclean blocks of a page, all 0 before; where none is there is nothing to fill in, and it returns false. */
-static bool read_map(const struct iforest_visibility *visibility, uint32 number, uint64 *unclean)
+static bool read_map(const struct ifp_heap_visibility *visibility, uint32 number, uint64 *unclean)
 {
 	Buffer buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
 	const uint8_t *map = (const uint8_t *)PageGetContents(BufferGetPage(buffer));
@@ -475,9 +475,9 @@ static bool read_map(const struct iforest_visibility *visibility, uint32 number,
 	return has_unclean;
 }
 
-static void copy_map_page(const struct iforest_visibility *visibility, uint32 number, struct iforest_map_page *page)
+static void copy_map_page(const struct ifp_heap_visibility *visibility, uint32 number, struct ifp_map_page *page)
 {
-	*page = (struct iforest_map_page){ .n_unclean = 0 };
+	*page = (struct ifp_map_page){ .n_unclean = 0 };
 	if (number >= visibility->n_map_blocks)
 		for (uint32 w = 0; w < MAP_WORDS; w++)
 			page->unclean[w] = iforest_low_bits(BLOCKS_A_MAP_PAGE - 64 * w);
@@ -489,7 +489,7 @@ static void copy_map_page(const struct iforest_visibility *visibility, uint32 nu
 	}
 }
 
-static void mark_clean(struct iforest_map_page *page, uint32 bit)
+static void mark_clean(struct ifp_map_page *page, uint32 bit)
 {
 	uint32 w = bit / 64;
 
@@ -500,7 +500,7 @@ static void mark_clean(struct iforest_map_page *page, uint32 bit)
 }
 
 /* The first unclean block of a page of the map from `bit` on; BLOCKS_A_MAP_PAGE if there is none. */
-static uint32 next_in_page(const struct iforest_map_page *page, uint32 bit)
+static uint32 next_in_page(const struct ifp_map_page *page, uint32 bit)
 {
 	uint64 word = page->unclean[bit / 64] >> (bit % 64);
 
@@ -516,11 +516,11 @@ static uint32 next_in_page(const struct iforest_map_page *page, uint32 bit)
 	return BLOCKS_A_MAP_PAGE;
 }
 
-static struct iforest_map_page *map_page(struct iforest_visibility *visibility, uint32 number)
+static struct ifp_map_page *map_page(struct ifp_heap_visibility *visibility, uint32 number)
 {
 	if (number >= visibility->n_pages) {
 		uint32 n = Max(number + 1, 2 * visibility->n_pages);
-		struct iforest_map_page **pages = MemoryContextAllocZero(visibility->context, n * sizeof *pages);
+		struct ifp_map_page **pages = MemoryContextAllocZero(visibility->context, n * sizeof *pages);
 
 		if (visibility->pages) {
 			memcpy(pages, visibility->pages, visibility->n_pages * sizeof *pages);
@@ -530,18 +530,18 @@ static struct iforest_map_page *map_page(struct iforest_visibility *visibility, 
 		visibility->n_pages = n;
 	}
 	if (!visibility->pages[number]) {
-		struct iforest_map_page *page = MemoryContextAlloc(visibility->context, sizeof *page);
+		struct ifp_map_page *page = MemoryContextAlloc(visibility->context, sizeof *page);
 
 		copy_map_page(visibility, number, page);
 		visibility->pages[number] = page;
-		iforest_pause("map read");
+		ifp_test_point("map read");
 	}
 	return visibility->pages[number];
 }
 
-static bool is_clean(struct iforest_visibility *visibility, BlockNumber block)
+static bool is_clean(struct ifp_heap_visibility *visibility, BlockNumber block)
 {
-	const struct iforest_map_page *page = map_page(visibility, block / BLOCKS_A_MAP_PAGE);
+	const struct ifp_map_page *page = map_page(visibility, block / BLOCKS_A_MAP_PAGE);
 
 	block %= BLOCKS_A_MAP_PAGE;
 	return page->n_unclean == 0 || !(page->unclean[block / 64] >> (block % 64) & 1);
@@ -550,9 +550,9 @@ static bool is_clean(struct iforest_visibility *visibility, BlockNumber block)
 /* ---- looking at a heap page ---- */
 
 /* What was seen in a block that was looked at and is not clean; NULL where it was not. */
-static const struct iforest_looked_block *find_looked(struct iforest_visibility *visibility, BlockNumber block)
+static const struct ifp_seen_block *find_looked(struct ifp_heap_visibility *visibility, BlockNumber block)
 {
-	struct iforest_looked_block *found;
+	struct ifp_seen_block *found;
 
 	if (visibility->recent && visibility->recent->block == block)
 		return visibility->recent;
@@ -563,15 +563,15 @@ static const struct iforest_looked_block *find_looked(struct iforest_visibility 
 }
 
 /* Looks at a block that has not been looked at. */
-static const struct iforest_looked_block *look(struct iforest_visibility *visibility, BlockNumber block)
+static const struct ifp_seen_block *look(struct ifp_heap_visibility *visibility, BlockNumber block)
 {
-	struct iforest_looked_block *kept;
-	struct iforest_roots roots;
+	struct ifp_seen_block *kept;
+	struct ifp_heap_page_rows roots;
 	bool found;
 
 	CHECK_FOR_INTERRUPTS();
-	iforest_pause("heap looked at");
-	roots_see(visibility->heap, visibility->snapshot, block, &roots);
+	ifp_test_point("heap looked at");
+	see_heap_page(visibility->heap, visibility->snapshot, block, &roots);
 	visibility->n_looks++;
 	if (roots.are_clean) {
 		mark_clean(map_page(visibility, block / BLOCKS_A_MAP_PAGE), block % BLOCKS_A_MAP_PAGE);
@@ -586,11 +586,11 @@ static const struct iforest_looked_block *look(struct iforest_visibility *visibi
 /* ---- the questions ---- */
 
 /* The first unclean block from `block` to highest; highest + 1 if there is none. */
-static uint64 next_unclean(struct iforest_visibility *visibility, uint64 block, BlockNumber highest)
+static uint64 next_unclean(struct ifp_heap_visibility *visibility, uint64 block, BlockNumber highest)
 {
 	while (block <= highest) {
 		uint32 first = (uint32)(block % BLOCKS_A_MAP_PAGE);
-		const struct iforest_map_page *page = map_page(visibility, (uint32)(block / BLOCKS_A_MAP_PAGE));
+		const struct ifp_map_page *page = map_page(visibility, (uint32)(block / BLOCKS_A_MAP_PAGE));
 		uint32 bit = page->n_unclean ? next_in_page(page, first) : BLOCKS_A_MAP_PAGE;
 
 		block += bit - first;
@@ -601,7 +601,7 @@ static uint64 next_unclean(struct iforest_visibility *visibility, uint64 block, 
 }
 
 /* Of a clean block, where the clean ones that follow on end, as far as the page of the map that it is in tells. */
-static uint64 clean_end(struct iforest_visibility *visibility, BlockNumber block)
+static uint64 clean_end(struct ifp_heap_visibility *visibility, BlockNumber block)
 {
 	BlockNumber last =
 		Min(block / BLOCKS_A_MAP_PAGE * BLOCKS_A_MAP_PAGE + BLOCKS_A_MAP_PAGE, visibility->n_heap_blocks) - 1;
@@ -609,7 +609,7 @@ static uint64 clean_end(struct iforest_visibility *visibility, BlockNumber block
 	return next_unclean(visibility, block, last);
 }
 
-bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest,
+bool ifp_heap_visibility_of_blocks(struct ifp_heap_visibility *visibility, BlockNumber lowest, BlockNumber highest,
 				  uint64 n_rows)
 {
 	uint64 most_looks = Max(n_rows / ROWS_A_LOOK, FEW_LOOKS), n_looks = 0;
@@ -633,10 +633,10 @@ bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNu
 }
 
 /* What is visible in a block; NULL: all that the index has of it. */
-static const struct iforest_looked_block *visible_in(struct iforest_visibility *visibility, BlockNumber block)
+static const struct ifp_seen_block *visible_in(struct ifp_heap_visibility *visibility, BlockNumber block)
 {
-	static const struct iforest_looked_block nothing;
-	const struct iforest_looked_block *looked;
+	static const struct ifp_seen_block nothing;
+	const struct ifp_seen_block *looked;
 
 	if (block >= visibility->n_heap_blocks)
 		return &nothing;
@@ -646,17 +646,17 @@ static const struct iforest_looked_block *visible_in(struct iforest_visibility *
 	return looked ? looked : look(visibility, block);
 }
 
-static inline bool has(const struct iforest_looked_block *looked, uint32 offset)
+static inline bool has(const struct ifp_seen_block *looked, uint32 offset)
 {
 	return !looked || (offset <= looked->roots.last && looked->roots.visible[offset / 64] >> (offset % 64) & 1);
 }
 
-bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref)
+bool ifp_heap_visibility_of_row(struct ifp_heap_visibility *visibility, int64 ref)
 {
 	return has(visible_in(visibility, (BlockNumber)(ref >> 16)), (uint32)(ref & 0xffff));
 }
 
-bool iforest_visibility_refs_gone(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest, int64 *refs,
+bool ifp_heap_visibility_refs_gone(struct ifp_heap_visibility *visibility, BlockNumber lowest, BlockNumber highest, int64 *refs,
 				  unsigned most, unsigned *n_refs)
 {
 	*n_refs = 0;
@@ -664,7 +664,7 @@ bool iforest_visibility_refs_gone(struct iforest_visibility *visibility, BlockNu
 		return false;
 	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
 	     block = next_unclean(visibility, block + 1, highest)) {
-		const struct iforest_looked_block *looked = visible_in(visibility, (BlockNumber)block);
+		const struct ifp_seen_block *looked = visible_in(visibility, (BlockNumber)block);
 
 		for (uint32 w = 0; looked && w <= looked->roots.last / 64u; w++) {
 			uint64 gone = ~looked->roots.visible[w] & iforest_low_bits(Min(looked->roots.last + 1 - 64 * w, 64));
@@ -681,9 +681,9 @@ bool iforest_visibility_refs_gone(struct iforest_visibility *visibility, BlockNu
 	return true;
 }
 
-uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const int64 *refs, uint64 asked)
+uint64 ifp_heap_visibility_of_rows(struct ifp_heap_visibility *visibility, const int64 *refs, uint64 asked)
 {
-	const struct iforest_looked_block *looked = NULL;
+	const struct ifp_seen_block *looked = NULL;
 	BlockNumber last = 0;
 	uint64 visible = asked;
 	bool has_last = false;
@@ -704,7 +704,7 @@ uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const i
 	return visible;
 }
 
-void iforest_visible_ctid(Relation heap, Snapshot snapshot, ItemPointer tid)
+void ifp_heap_visible_ctid(Relation heap, Snapshot snapshot, ItemPointer tid)
 {
 	ItemPointerData root = *tid;
 	Buffer buffer = ReadBuffer(heap, ItemPointerGetBlockNumber(tid));

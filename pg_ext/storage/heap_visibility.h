@@ -19,50 +19,50 @@
 #include "utils/snapshot.h"
 
 struct looked_hash;
-struct iforest_looked_block;
-struct iforest_map_page;
+struct ifp_seen_block;
+struct ifp_map_page;
 
-struct iforest_visibility {
+struct ifp_heap_visibility {
 	Relation heap;
 	Snapshot snapshot;
 	MemoryContext context;
 	BlockNumber n_heap_blocks;       /* what lies beyond is not there, and so not visible */
 	BlockNumber n_map_blocks;        /* of the visibility map's fork */
-	struct iforest_map_page **pages; /* copies, NULL where not asked for yet; n_pages of them, grown as needed */
+	struct ifp_map_page **pages; /* copies, NULL where not asked for yet; n_pages of them, grown as needed */
 	uint32 n_pages;
 	struct looked_hash *looked;      /* blocks that were looked at and are not clean: their visible roots */
-	struct iforest_looked_block *recent; /* the one asked for last; NULL: none yet */
+	struct ifp_seen_block *recent; /* the one asked for last; NULL: none yet */
 	/* blocks from one to before the other are clean: those asked for last, and what follows on */
 	uint64 clean_from, clean_to;
 	uint64 n_looks;                  /* heap pages looked at */
 };
 
 /* Starts afresh; memory is of the context, which the caller resets. */
-void iforest_visibility_begin(struct iforest_visibility *visibility, Relation heap, Snapshot snapshot,
+void ifp_heap_visibility_begin(struct ifp_heap_visibility *visibility, Relation heap, Snapshot snapshot,
 			      MemoryContext context);
 
 /* Are all blocks from lowest to highest clean? They are looked at where they are few beside the n_rows entries that the
  * answer is for; so false may also mean that it would not pay. */
-bool iforest_visibility_of_blocks(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest,
+bool ifp_heap_visibility_of_blocks(struct ifp_heap_visibility *visibility, BlockNumber lowest, BlockNumber highest,
 				  uint64 n_rows);
 
 /* Of the blocks from lowest to highest, which it said are not all clean, the refs of roots that are not visible: not more than
  * `most`. Among them may be line pointers to which no entry leads; those of none at all are left out. False: there are more. */
-bool iforest_visibility_refs_gone(struct iforest_visibility *visibility, BlockNumber lowest, BlockNumber highest, int64 *refs,
+bool ifp_heap_visibility_refs_gone(struct ifp_heap_visibility *visibility, BlockNumber lowest, BlockNumber highest, int64 *refs,
 				  unsigned most, unsigned *n_refs);
 
 /* Is the row that the entry leads to visible? */
-bool iforest_visibility_of_row(struct iforest_visibility *visibility, int64 ref);
+bool ifp_heap_visibility_of_row(struct ifp_heap_visibility *visibility, int64 ref);
 
 /* Which of those asked, a bit for each of up to 64 entries? */
-uint64 iforest_visibility_of_rows(struct iforest_visibility *visibility, const int64 *refs, uint64 asked);
+uint64 ifp_heap_visibility_of_rows(struct ifp_heap_visibility *visibility, const int64 *refs, uint64 asked);
 
 /* The index leads to the root of a row's chain of heap-only updates: makes of it the ctid of the row that the snapshot sees.
  * Requires  the snapshot sees one. */
-void iforest_visible_ctid(Relation heap, Snapshot snapshot, ItemPointer tid);
+void ifp_heap_visible_ctid(Relation heap, Snapshot snapshot, ItemPointer tid);
 
 /* How many pages of the table are remembered as clean; some may have been written since. Not more than `most` are left that are
  * not all-visible: where more are remembered VACUUM has been there, and all is forgotten. */
-BlockNumber iforest_lasting_pages(Relation heap, BlockNumber most);
+BlockNumber ifp_heap_visibility_cached_pages(Relation heap, BlockNumber most);
 
 #endif

@@ -11,21 +11,21 @@
 #include "pg_ext/storage/locks.h"
 
 /* pager.c: fills in index->pager and index->store. */
-static void pager_init(struct iforest_index *index);
+static void pager_init(struct ifp_index *index);
 
 /* slots.c: the manifest's bytes in the slot in force, palloc'd, or NULL if that was overwritten meanwhile; and their
  * replacement, with the chains in index->sealed. */
-static uint8 *slot_read(Relation relation, const struct iforest_meta *meta);
+static uint8 *slot_read(Relation relation, const struct ifp_meta *meta);
 
-static void slot_publish(struct iforest_index *index, const uint8 *bytes, uint32 n_bytes);
+static void slot_publish(struct ifp_index *index, const uint8 *bytes, uint32 n_bytes);
 
-static uint8 *slot_read(Relation relation, const struct iforest_meta *meta)
+static uint8 *slot_read(Relation relation, const struct ifp_meta *meta)
 {
-	uint8 *bytes = palloc(meta->n_slot_pages[meta->slot] * IFOREST_CONTENT_BYTES);
+	uint8 *bytes = palloc(meta->n_slot_pages[meta->slot] * IFP_CONTENT_BYTES);
 	uint32 n_bytes = 0;
 
 	for (uint32 i = 0; n_bytes < meta->manifest_bytes && i < meta->n_slot_pages[meta->slot]; i++)
-		n_bytes += iforest_page_copy(relation, meta->slots[meta->slot][i], IFOREST_KIND_MANIFEST, bytes + n_bytes,
+		n_bytes += ifp_page_copy(relation, meta->slots[meta->slot][i], IFP_PAGE_MANIFEST, bytes + n_bytes,
 					     NULL);
 	if (n_bytes >= meta->manifest_bytes && n_bytes > 0)
 		return bytes;
@@ -34,52 +34,52 @@ static uint8 *slot_read(Relation relation, const struct iforest_meta *meta)
 }
 
 /* Sees to it that a slot has n pages. Under the publish lock nobody else changes slots. */
-static void grow_slot(struct iforest_index *index, uint32 slot, uint32 n_pages)
+static void grow_slot(struct ifp_index *index, uint32 slot, uint32 n_pages)
 {
 	Relation relation = index->relation;
-	struct iforest_meta meta;
+	struct ifp_meta meta;
 
-	iforest_meta_read(relation, &meta);
+	ifp_meta_read(relation, &meta);
 	while (meta.n_slot_pages[slot] < n_pages) {
-		struct iforest_extent extent = iforest_space_take(relation, IFOREST_OWNER_INDEX, 0,
+		struct ifp_extent extent = ifp_extents_allocate(relation, IFP_OWNER_INDEX, 0,
 								  n_pages - meta.n_slot_pages[slot]);
-		struct iforest_meta_edit edit;
+		struct ifp_meta_edit edit;
 
 		for (uint32 i = 0; i < extent.n_blocks; i++) {
 			Buffer buffer = ReadBufferExtended(relation, MAIN_FORKNUM, extent.start + i, RBM_ZERO_AND_LOCK,
 							   NULL);
 			GenericXLogState *state = GenericXLogStart(relation);
 
-			iforest_page_init(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE),
-					  IFOREST_KIND_MANIFEST, 0);
+			ifp_page_init(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE),
+					  IFP_PAGE_MANIFEST, 0);
 			GenericXLogFinish(state);
 			UnlockReleaseBuffer(buffer);
 		}
-		iforest_meta_begin(relation, &edit);
+		ifp_meta_begin(relation, &edit);
 		for (uint32 i = 0; i < extent.n_blocks; i++)
 			edit.meta->slots[slot][edit.meta->n_slot_pages[slot]++] = extent.start + i;
 		meta = *edit.meta;
-		iforest_meta_finish(&edit);
+		ifp_meta_finish(&edit);
 	}
 }
 
-static void write_slot(struct iforest_index *index, const BlockNumber *blocks, const uint8 *bytes, uint32 n_bytes)
+static void write_slot(struct ifp_index *index, const BlockNumber *blocks, const uint8 *bytes, uint32 n_bytes)
 {
-	for (uint32 at = 0; at < n_bytes; at += IFOREST_CONTENT_BYTES) {
-		uint32 n = Min(n_bytes - at, IFOREST_CONTENT_BYTES);
-		Buffer buffer = iforest_page_lock(index->relation, blocks[at / IFOREST_CONTENT_BYTES], IFOREST_KIND_MANIFEST,
+	for (uint32 at = 0; at < n_bytes; at += IFP_CONTENT_BYTES) {
+		uint32 n = Min(n_bytes - at, IFP_CONTENT_BYTES);
+		Buffer buffer = ifp_page_lock(index->relation, blocks[at / IFP_CONTENT_BYTES], IFP_PAGE_MANIFEST,
 						  BUFFER_LOCK_EXCLUSIVE);
 		GenericXLogState *state = GenericXLogStart(index->relation);
 		Page page = GenericXLogRegisterBuffer(state, buffer, 0);
 
-		memcpy(iforest_content(page), bytes + at, n);
-		iforest_content_set_used(page, n);
+		memcpy(ifp_content(page), bytes + at, n);
+		ifp_content_set_used(page, n);
 		GenericXLogFinish(state);
 		UnlockReleaseBuffer(buffer);
 	}
 }
 
-static bool is_sealed(const struct iforest_index *index, uint32 clock)
+static bool is_sealed(const struct ifp_index *index, uint32 clock)
 {
 	bool found = false;
 
@@ -88,22 +88,22 @@ static bool is_sealed(const struct iforest_index *index, uint32 clock)
 	return found;
 }
 
-static void slot_publish(struct iforest_index *index, const uint8 *bytes, uint32 n_bytes)
+static void slot_publish(struct ifp_index *index, const uint8 *bytes, uint32 n_bytes)
 {
-	uint32 n_pages = (n_bytes + IFOREST_CONTENT_BYTES - 1) / IFOREST_CONTENT_BYTES;
-	struct iforest_meta_edit edit;
-	struct iforest_meta meta;
+	uint32 n_pages = (n_bytes + IFP_CONTENT_BYTES - 1) / IFP_CONTENT_BYTES;
+	struct ifp_meta_edit edit;
+	struct ifp_meta meta;
 	uint32 slot, n_left = 0;
 
-	iforest_meta_read(index->relation, &meta);
+	ifp_meta_read(index->relation, &meta);
 	slot = 1 - meta.slot;
-	if (n_pages > IFOREST_SLOT_PAGES)
-		iforest_require(IFOREST_TOO_LARGE, index->relation, NULL);
+	if (n_pages > IFP_SLOT_PAGES)
+		ifp_require(IFOREST_TOO_LARGE, index->relation, NULL);
 	grow_slot(index, slot, n_pages);
-	iforest_meta_read(index->relation, &meta);
+	ifp_meta_read(index->relation, &meta);
 	write_slot(index, meta.slots[slot], bytes, n_bytes);
 
-	iforest_meta_begin(index->relation, &edit);
+	ifp_meta_begin(index->relation, &edit);
 	edit.meta->slot = slot;
 	edit.meta->manifest_bytes = n_bytes;
 	edit.meta->manifest_id = iforest_load64(bytes + 16);
@@ -111,7 +111,7 @@ static void slot_publish(struct iforest_index *index, const uint8 *bytes, uint32
 		if (!is_sealed(index, edit.meta->closed[i].clock))
 			edit.meta->closed[n_left++] = edit.meta->closed[i];
 	edit.meta->n_closed = n_left;
-	iforest_meta_finish(&edit);
+	ifp_meta_finish(&edit);
 }
 
 /* What is fetched ahead of a leaf page: its header and directory. */
@@ -120,10 +120,10 @@ enum { CACHE_LINE = 64, EXPECTED_BYTES = 1024 };
 /* A run grows by a sixteenth of itself at a time. */
 enum { FEWEST_RESERVED = 8, MOST_RESERVED = 4096 };
 
-struct iforest_page_buffer {
-	struct iforest_page_buffer *next;
-	struct iforest_page_mark mark;
-	uint8_t bytes[IFOREST_PG_PAGE_BYTES];
+struct ifp_page_buffer {
+	struct ifp_page_buffer *next;
+	struct ifp_page_mark mark;
+	uint8_t bytes[IFP_PAGE_BYTES];
 };
 
 /* What this backend knows of pages that it has read, by block: in which of the server's buffers they lay, and that their bytes
@@ -146,14 +146,14 @@ enum { USED_MICROSECONDS = 100000 };
 
 static int compare_extents(const void *left, const void *right)
 {
-	const struct iforest_extent *a = left, *b = right;
+	const struct ifp_extent *a = left, *b = right;
 
 	if (a->owner != b->owner)
 		return a->owner < b->owner ? -1 : 1;
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-void iforest_extents_forget(struct iforest_index *index)
+void ifp_index_forget_extents(struct ifp_index *index)
 {
 	if (index->extents)
 		pfree(index->extents);
@@ -161,24 +161,24 @@ void iforest_extents_forget(struct iforest_index *index)
 	index->n_extents = 0;
 }
 
-static void load_extents(struct iforest_index *index)
+static void load_extents(struct ifp_index *index)
 {
 	MemoryContext before = MemoryContextSwitchTo(index->context);
 
-	iforest_extents_forget(index);
-	iforest_pause("extents wanted");
-	index->extents = iforest_space_read(index->relation, &index->n_extents);
+	ifp_index_forget_extents(index);
+	ifp_test_point("extents wanted");
+	index->extents = ifp_extents_read(index->relation, &index->n_extents);
 	qsort(index->extents, index->n_extents, sizeof *index->extents, compare_extents);
 	MemoryContextSwitchTo(before);
 }
 
-static BlockNumber find_block(const struct iforest_index *index, uint32 owner, uint32 page)
+static BlockNumber find_block(const struct ifp_index *index, uint32 owner, uint32 page)
 {
 	uint32 low = 0, high = index->n_extents;
 
 	while (low < high) {
 		uint32 middle = low + (high - low) / 2;
-		const struct iforest_extent *extent = &index->extents[middle];
+		const struct ifp_extent *extent = &index->extents[middle];
 
 		if (extent->owner < owner || (extent->owner == owner && extent->first + extent->n_blocks <= page))
 			low = middle + 1;
@@ -190,11 +190,11 @@ static BlockNumber find_block(const struct iforest_index *index, uint32 owner, u
 	return index->extents[low].start + (page - index->extents[low].first);
 }
 
-BlockNumber iforest_run_block(struct iforest_index *index, const struct iforest_place *place, uint64 page)
+BlockNumber ifp_index_run_block(struct ifp_index *index, const struct iforest_place *place, uint64 page)
 {
 	BlockNumber block = InvalidBlockNumber;
 
-	if (place->location > UINT32_MAX || place->location < IFOREST_FIRST_CLOCK || page > UINT32_MAX)
+	if (place->location > UINT32_MAX || place->location < IFP_FIRST_CLOCK || page > UINT32_MAX)
 		return InvalidBlockNumber;
 	if (index->extents)
 		block = find_block(index, (uint32)place->location, (uint32)page);
@@ -207,12 +207,12 @@ BlockNumber iforest_run_block(struct iforest_index *index, const struct iforest_
 
 /* ---- reading ---- */
 
-static bool may_remember(const struct iforest_index *index)
+static bool may_remember(const struct ifp_index *index)
 {
 	return DataChecksumsEnabled() && RelationNeedsWAL(index->relation) && !index->is_build && !index->trusts_nothing;
 }
 
-static bool is_known(const struct iforest_index *index, BlockNumber block)
+static bool is_known(const struct ifp_index *index, BlockNumber block)
 {
 	const struct known_page *known = &known_pages[block % KNOWN_PAGES];
 
@@ -220,7 +220,7 @@ static bool is_known(const struct iforest_index *index, BlockNumber block)
 }
 
 /* The place for what is known of a block, which may be nothing. */
-static struct known_page *known_page(const struct iforest_index *index, BlockNumber block)
+static struct known_page *known_page(const struct ifp_index *index, BlockNumber block)
 {
 	struct known_page *known = &known_pages[block % KNOWN_PAGES];
 
@@ -229,14 +229,14 @@ static struct known_page *known_page(const struct iforest_index *index, BlockNum
 	return known;
 }
 
-static Buffer pin(const struct iforest_index *index, BlockNumber block)
+static Buffer pin(const struct ifp_index *index, BlockNumber block)
 {
 	struct known_page *known = known_page(index, block);
 	TimestampTz now = GetCurrentStatementStartTimestamp();
 	Buffer buffer = known->buffer;
 
 	if (BufferIsValid(buffer) && now - known->used < USED_MICROSECONDS &&
-	    iforest_read_recent_buffer(index->relation, block, buffer))
+	    ifp_read_recent_buffer(index->relation, block, buffer))
 		return buffer;
 	buffer = ReadBuffer(index->relation, block);
 	known->buffer = BufferIsLocal(buffer) ? InvalidBuffer : buffer;
@@ -244,15 +244,15 @@ static Buffer pin(const struct iforest_index *index, BlockNumber block)
 	return buffer;
 }
 
-static void stop_if_need_be(struct iforest_index *index)
+static void stop_if_need_be(struct ifp_index *index)
 {
-	iforest_vacuum_delay_point();
+	ifp_vacuum_delay_point();
 	if (index->before_page)
 		index->before_page(index);
 }
 
 /* A file grows, and is asked for its size only where it seems too short. */
-static bool is_in_file(struct iforest_index *index, BlockNumber block)
+static bool is_in_file(struct ifp_index *index, BlockNumber block)
 {
 	if (block >= index->n_blocks)
 		index->n_blocks = RelationGetNumberOfBlocks(index->relation);
@@ -260,37 +260,37 @@ static bool is_in_file(struct iforest_index *index, BlockNumber block)
 }
 
 /* Pins and locks a page of a run. InvalidBuffer: it is somebody else's by now. */
-static Buffer lock_page(struct iforest_index *index, const struct iforest_place *place, uint64_t number,
-			struct iforest_page_mark *mark)
+static Buffer lock_page(struct ifp_index *index, const struct iforest_place *place, uint64_t number,
+			struct ifp_page_mark *mark)
 {
-	BlockNumber block = iforest_run_block(index, place, number);
+	BlockNumber block = ifp_index_run_block(index, place, number);
 	Buffer buffer;
 	Page page;
 
 	stop_if_need_be(index);
 	if (number == 0)
-		iforest_pause("first leaf page wanted");
+		ifp_test_point("first leaf page wanted");
 	if (block == InvalidBlockNumber || !is_in_file(index, block)) {
-		iforest_index_met_foreign(index, (uint32)place->location, block);
+		ifp_index_met_foreign(index, (uint32)place->location, block);
 		return InvalidBuffer;
 	}
 	buffer = pin(index, block);
-	iforest_pause(mark == &index->borrowed_mark ? "page to be borrowed" : "page to be copied");
+	ifp_test_point(mark == &index->borrowed_mark ? "page to be borrowed" : "page to be copied");
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	/* whose page it is can be told from now on, for as long as it is locked */
-	if (!iforest_page_is(page, IFOREST_KIND_RUN, (uint32)place->location) ||
-	    iforest_content_used(page) < IFOREST_PAGE_HEADER || iforest_load64(iforest_content(page) + 8) != place->run_id) {
+	if (!ifp_page_is(page, IFP_PAGE_RUN, (uint32)place->location) ||
+	    ifp_content_used(page) < IFOREST_PAGE_HEADER || iforest_load64(ifp_content(page) + 8) != place->run_id) {
 		UnlockReleaseBuffer(buffer);
-		iforest_index_met_foreign(index, (uint32)place->location, block);
+		ifp_index_met_foreign(index, (uint32)place->location, block);
 		return InvalidBuffer;
 	}
-	*mark = (struct iforest_page_mark){ .block = block, .lsn = may_remember(index) ? PageGetLSN(page) : InvalidXLogRecPtr };
+	*mark = (struct ifp_page_mark){ .block = block, .lsn = may_remember(index) ? PageGetLSN(page) : InvalidXLogRecPtr };
 	mark->is_checked = mark->lsn && is_known(index, block) && known_page(index, block)->lsn == mark->lsn;
 	return buffer;
 }
 
-static void remember(const struct iforest_index *index, const struct iforest_page_mark *mark)
+static void remember(const struct ifp_index *index, const struct ifp_page_mark *mark)
 {
 	if (mark->is_checked && mark->lsn)
 		known_page(index, mark->block)->lsn = mark->lsn;
@@ -298,9 +298,9 @@ static void remember(const struct iforest_index *index, const struct iforest_pag
 
 static enum iforest_status get(void *context, const struct iforest_place *place, uint64_t number, struct iforest_page *to)
 {
-	struct iforest_index *index = context;
-	struct iforest_page_buffer *held = index->idle_buffers;
-	struct iforest_page_mark mark;
+	struct ifp_index *index = context;
+	struct ifp_page_buffer *held = index->idle_buffers;
+	struct ifp_page_mark mark;
 	Buffer buffer;
 
 	if (!held)
@@ -314,18 +314,18 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 		return IFOREST_CORRUPT;
 	}
 	held->mark = mark;
-	*to = (struct iforest_page){ .bytes = held->bytes, .n_bytes = iforest_content_used(BufferGetPage(buffer)),
+	*to = (struct iforest_page){ .bytes = held->bytes, .n_bytes = ifp_content_used(BufferGetPage(buffer)),
 				     .is_checked = &held->mark.is_checked };
-	memcpy(held->bytes, iforest_content(BufferGetPage(buffer)), to->n_bytes);
+	memcpy(held->bytes, ifp_content(BufferGetPage(buffer)), to->n_bytes);
 	UnlockReleaseBuffer(buffer);
 	return IFOREST_OK;
 }
 
 static void release(void *context, struct iforest_page *page)
 {
-	struct iforest_index *index = context;
-	struct iforest_page_buffer *held = (struct iforest_page_buffer *)(page->bytes -
-									  offsetof(struct iforest_page_buffer, bytes));
+	struct ifp_index *index = context;
+	struct ifp_page_buffer *held = (struct ifp_page_buffer *)(page->bytes -
+									  offsetof(struct ifp_page_buffer, bytes));
 
 	remember(index, &held->mark);
 	held->next = index->idle_buffers;
@@ -334,7 +334,7 @@ static void release(void *context, struct iforest_page *page)
 
 static enum iforest_status borrow(void *context, const struct iforest_place *place, uint64_t number, struct iforest_page *to)
 {
-	struct iforest_index *index = context;
+	struct ifp_index *index = context;
 	Page page;
 
 	Assert(!BufferIsValid(index->borrowed));
@@ -342,14 +342,14 @@ static enum iforest_status borrow(void *context, const struct iforest_place *pla
 	if (!BufferIsValid(index->borrowed))
 		return IFOREST_CORRUPT;
 	page = BufferGetPage(index->borrowed);
-	*to = (struct iforest_page){ .bytes = iforest_content(page), .n_bytes = iforest_content_used(page),
+	*to = (struct iforest_page){ .bytes = ifp_content(page), .n_bytes = ifp_content_used(page),
 				     .is_checked = &index->borrowed_mark.is_checked };
 	return IFOREST_OK;
 }
 
 static void give_back(void *context, struct iforest_page *page)
 {
-	struct iforest_index *index = context;
+	struct ifp_index *index = context;
 
 	(void)page;
 	remember(index, &index->borrowed_mark);
@@ -360,7 +360,7 @@ static void give_back(void *context, struct iforest_page *page)
 /* Nothing is pinned: where other bytes stand in the buffer by now, they are fetched in vain. */
 static void expect(void *context, const struct iforest_place *place, uint64_t number, bool of_peaks)
 {
-	struct iforest_index *index = context;
+	struct ifp_index *index = context;
 	BlockNumber block = find_block(index, (uint32)place->location, (uint32)number);
 	Buffer buffer =
 		block != InvalidBlockNumber && is_known(index, block) ? known_page(index, block)->buffer : InvalidBuffer;
@@ -377,9 +377,9 @@ static void expect(void *context, const struct iforest_place *place, uint64_t nu
 
 static enum iforest_status create_run(void *context, struct iforest_place *place)
 {
-	struct iforest_index *index = context;
+	struct ifp_index *index = context;
 
-	index->new_run = iforest_meta_tick(index->relation);
+	index->new_run = ifp_meta_tick(index->relation);
 	index->n_new_pages = index->n_new_reserved = 0;
 	place->location = index->new_run;
 	return IFOREST_OK;
@@ -387,14 +387,14 @@ static enum iforest_status create_run(void *context, struct iforest_place *place
 
 static void fill_page(Page page, uint32 owner, const struct iforest_page_write *write)
 {
-	iforest_page_init(page, IFOREST_KIND_RUN, owner);
-	iforest_special(page)->next = (uint32)write->index;
-	memcpy(iforest_content(page), write->bytes, write->n_bytes);
-	iforest_content_set_used(page, write->n_bytes);
+	ifp_page_init(page, IFP_PAGE_RUN, owner);
+	ifp_special(page)->next = (uint32)write->index;
+	memcpy(ifp_content(page), write->bytes, write->n_bytes);
+	ifp_content_set_used(page, write->n_bytes);
 }
 
 /* A page that no manifest names yet: one record for it, and none in a build, which logs the whole file at its end. */
-static void write_new(struct iforest_index *index, const struct iforest_page_write *write)
+static void write_new(struct ifp_index *index, const struct iforest_page_write *write)
 {
 	Relation relation = index->relation;
 	Buffer buffer;
@@ -402,7 +402,7 @@ static void write_new(struct iforest_index *index, const struct iforest_page_wri
 	if (write->index == index->n_new_reserved) {
 		uint32 n_wanted = Min(Max(index->n_new_pages / 16, FEWEST_RESERVED), MOST_RESERVED);
 
-		index->new_extent = iforest_space_take(relation, index->new_run, index->n_new_reserved, n_wanted);
+		index->new_extent = ifp_extents_allocate(relation, index->new_run, index->n_new_reserved, n_wanted);
 		index->n_new_reserved = index->new_extent.first + index->new_extent.n_blocks;
 	}
 	buffer = ReadBufferExtended(relation, MAIN_FORKNUM,
@@ -419,24 +419,24 @@ static void write_new(struct iforest_index *index, const struct iforest_page_wri
 }
 
 /* Pages of a run that is in force, as one record. */
-static enum iforest_status rewrite(struct iforest_index *index, const struct iforest_place *place,
+static enum iforest_status rewrite(struct ifp_index *index, const struct iforest_place *place,
 				   const struct iforest_page_write *writes, uint32 n_pages)
 {
-	BlockNumber blocks[IFOREST_PG_BATCH_PAGES];
-	Buffer buffers[IFOREST_PG_BATCH_PAGES];
+	BlockNumber blocks[IFP_BATCH_PAGES];
+	Buffer buffers[IFP_BATCH_PAGES];
 	GenericXLogState *state;
 
 	for (uint32 i = 0; i < n_pages; i++) {
-		blocks[i] = iforest_run_block(index, place, writes[i].index);
+		blocks[i] = ifp_index_run_block(index, place, writes[i].index);
 		if (blocks[i] == InvalidBlockNumber)
 			return IFOREST_CORRUPT;
 		for (uint32 other = 0; other < i; other++)
 			if (blocks[other] == blocks[i])
-				iforest_page_wrong(index->relation, IFOREST_SPACE_BLOCK, "Two extents of a run overlap.");
+				ifp_page_wrong(index->relation, IFP_EXTENTS_BLOCK, "Two extents of a run overlap.");
 	}
 	state = GenericXLogStart(index->relation);
 	for (uint32 i = 0; i < n_pages; i++) {
-		buffers[i] = iforest_page_lock(index->relation, blocks[i], IFOREST_KIND_RUN, BUFFER_LOCK_EXCLUSIVE);
+		buffers[i] = ifp_page_lock(index->relation, blocks[i], IFP_PAGE_RUN, BUFFER_LOCK_EXCLUSIVE);
 		fill_page(GenericXLogRegisterBuffer(state, buffers[i], 0), (uint32)place->location, &writes[i]);
 	}
 	GenericXLogFinish(state);
@@ -448,7 +448,7 @@ static enum iforest_status rewrite(struct iforest_index *index, const struct ifo
 static enum iforest_status write_pages(void *context, const struct iforest_place *place,
 				       const struct iforest_page_write *writes, uint32_t n_pages)
 {
-	struct iforest_index *index = context;
+	struct ifp_index *index = context;
 
 	stop_if_need_be(index);
 	if (index->new_run == 0 || place->location != index->new_run)
@@ -460,14 +460,14 @@ static enum iforest_status write_pages(void *context, const struct iforest_place
 
 static enum iforest_status drop_run(void *context, const struct iforest_place *place, uint64_t n_pages)
 {
-	struct iforest_index *index = context;
+	struct ifp_index *index = context;
 
 	(void)n_pages;
 	if (place->location == index->new_run) {
-		iforest_space_trim(index->relation, index->new_run, 0);
+		ifp_extents_trim(index->relation, index->new_run, 0);
 		index->new_run = 0;
 	} else {
-		iforest_space_free(index->relation, (uint32)place->location, false);
+		ifp_extents_free(index->relation, (uint32)place->location, false);
 	}
 	return IFOREST_OK;
 }
@@ -476,11 +476,11 @@ static enum iforest_status drop_run(void *context, const struct iforest_place *p
 
 static enum iforest_status begin_publish(void *context, uint64_t manifest_id, const uint8_t **bytes, uint32_t *n_bytes)
 {
-	struct iforest_index *index = context;
-	struct iforest_meta meta;
+	struct ifp_index *index = context;
+	struct ifp_meta meta;
 
-	iforest_lock(index->relation, IFOREST_LOCK_PUBLISH, ExclusiveLock);
-	iforest_meta_read(index->relation, &meta);
+	ifp_lock(index->relation, IFP_LOCK_PUBLISH, ExclusiveLock);
+	ifp_meta_read(index->relation, &meta);
 	*bytes = NULL;
 	if (meta.manifest_id == manifest_id)
 		return IFOREST_OK;
@@ -492,17 +492,17 @@ static enum iforest_status begin_publish(void *context, uint64_t manifest_id, co
 
 static enum iforest_status publish(void *context, const uint8_t *bytes, uint32_t n_bytes)
 {
-	struct iforest_index *index = context;
+	struct ifp_index *index = context;
 
 	if (index->new_run) {
-		iforest_pause("run written");
-		iforest_space_trim(index->relation, index->new_run, index->n_new_pages);
+		ifp_test_point("run written");
+		ifp_extents_trim(index->relation, index->new_run, index->n_new_pages);
 		index->new_run = 0;
 	}
 	slot_publish(index, bytes, n_bytes);
-	iforest_unlock(index->relation, IFOREST_LOCK_PUBLISH, ExclusiveLock);
+	ifp_unlock(index->relation, IFP_LOCK_PUBLISH, ExclusiveLock);
 	for (uint32 i = 0; i < index->n_sealed; i++)
-		iforest_space_free(index->relation, index->sealed[i], true);
+		ifp_extents_free(index->relation, index->sealed[i], true);
 	index->n_sealed = 0;
 	if (index->newest_manifest)
 		pfree(index->newest_manifest);
@@ -513,14 +513,14 @@ static enum iforest_status publish(void *context, const uint8_t *bytes, uint32_t
 static uint64_t random_number(void *context)
 {
 	(void)context;
-	return iforest_pg_random();
+	return ifp_random();
 }
 
-static void pager_init(struct iforest_index *index)
+static void pager_init(struct ifp_index *index)
 {
 	index->pager = (struct iforest_pager){ .context = index,
-					       .page_bytes = IFOREST_PG_PAGE_BYTES,
-					       .max_batch_pages = IFOREST_PG_BATCH_PAGES,
+					       .page_bytes = IFP_PAGE_BYTES,
+					       .max_batch_pages = IFP_BATCH_PAGES,
 					       .get = get,
 					       .release = release,
 					       .borrow = borrow,
@@ -532,10 +532,10 @@ static void pager_init(struct iforest_index *index)
 					       .begin_publish = begin_publish,
 					       .publish = publish,
 					       .random = random_number };
-	index->store = (struct iforest_store){ .pager = &index->pager, .alloc = &iforest_pg_alloc };
+	index->store = (struct iforest_store){ .pager = &index->pager, .alloc = &ifp_palloc_allocator };
 }
 
-void iforest_index_open(struct iforest_index *index, Relation relation)
+void ifp_index_open(struct ifp_index *index, Relation relation)
 {
 	memset(index, 0, sizeof *index);
 	index->relation = relation;
@@ -544,7 +544,7 @@ void iforest_index_open(struct iforest_index *index, Relation relation)
 }
 
 /* The block of the page that core found wrong; InvalidBlockNumber: it is of no run that the index names. */
-static BlockNumber faulty_block(struct iforest_index *index)
+static BlockNumber faulty_block(struct ifp_index *index)
 {
 	const struct iforest_fault *fault = &index->store.fault;
 	uint32 r = iforest_manifest_find(&index->manifest, fault->run_id);
@@ -552,18 +552,18 @@ static BlockNumber faulty_block(struct iforest_index *index)
 
 	if (!fault->what || !run || fault->level > run->n_levels)
 		return InvalidBlockNumber;
-	return iforest_run_block(index, &run->place,
+	return ifp_index_run_block(index, &run->place,
 				 iforest_run_page_index(&index->manifest, run, fault->level, fault->number));
 }
 
-void iforest_index_require(struct iforest_index *index, enum iforest_status status)
+void ifp_index_require(struct ifp_index *index, enum iforest_status status)
 {
 	if (status)
-		iforest_require_at(status, index->relation, &index->store.fault, faulty_block(index));
+		ifp_require_at(status, index->relation, &index->store.fault, faulty_block(index));
 }
 
 /* Blocks are in the file before a manifest names the run that they are of. */
-static bool are_possible(const struct iforest_index *index)
+static bool are_possible(const struct ifp_index *index)
 {
 	BlockNumber n_blocks = RelationGetNumberOfBlocks(index->relation);
 	bool are_right = true;
@@ -571,13 +571,13 @@ static bool are_possible(const struct iforest_index *index)
 	for (uint32 r = 0; r < index->manifest.n_runs && are_right; r++) {
 		const struct iforest_run *run = &index->manifest.runs[r];
 
-		are_right = run->place.location > IFOREST_FIRST_CLOCK && run->place.location <= index->meta.clock &&
+		are_right = run->place.location > IFP_FIRST_CLOCK && run->place.location <= index->meta.clock &&
 			    iforest_run_pages(&index->manifest, run) <= n_blocks;
 	}
 	return are_right;
 }
 
-void iforest_index_refresh(struct iforest_index *index)
+void ifp_index_refresh(struct ifp_index *index)
 {
 	uint64 tried_id = 0;
 	const char *what = "the manifest is wrong";
@@ -588,7 +588,7 @@ void iforest_index_refresh(struct iforest_index *index)
 		uint8 *bytes;
 
 		CHECK_FOR_INTERRUPTS();
-		iforest_meta_read(index->relation, &index->meta);
+		ifp_meta_read(index->relation, &index->meta);
 		if (!is_first && index->meta.manifest_id == tried_id)
 			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 				errmsg("index \"%s\" is corrupt: %s", RelationGetRelationName(index->relation), what),
@@ -598,7 +598,7 @@ void iforest_index_refresh(struct iforest_index *index)
 		iforest_manifest_release(&index->manifest);
 		bytes = slot_read(index->relation, &index->meta);
 		if (bytes)
-			status = iforest_manifest_read(&index->manifest, &iforest_pg_alloc, bytes,
+			status = iforest_manifest_read(&index->manifest, &ifp_palloc_allocator, bytes,
 						       index->meta.manifest_bytes, &what);
 		if (!status && !are_possible(index)) {
 			what = "the manifest has an impossible run";
@@ -609,34 +609,34 @@ void iforest_index_refresh(struct iforest_index *index)
 			break;
 		}
 		if (status == IFOREST_FORMAT || status == IFOREST_NO_MEMORY)
-			iforest_require(status, index->relation, &(struct iforest_fault){ .what = what });
+			ifp_require(status, index->relation, &(struct iforest_fault){ .what = what });
 	}
 	MemoryContextSwitchTo(before);
 }
 
-static bool names(const struct iforest_index *index, uint32 owner)
+static bool names(const struct ifp_index *index, uint32 owner)
 {
 	bool found = false;
 
-	for (int c = 0; c < IFOREST_CHAINS && !found; c++)
+	for (int c = 0; c < IFP_CHAINS && !found; c++)
 		found = index->meta.open[c].clock == owner;
 	for (uint32 c = 0; c < index->meta.n_closed && !found; c++)
 		found = index->meta.closed[c].clock == owner;
 	for (uint32 r = 0; r < index->manifest.n_runs && !found; r++)
-		found = iforest_run_clock(&index->manifest.runs[r]) == owner;
+		found = ifp_run_clock(&index->manifest.runs[r]) == owner;
 	return found;
 }
 
-void iforest_index_met_foreign(struct iforest_index *index, uint32 owner, BlockNumber block)
+void ifp_index_met_foreign(struct ifp_index *index, uint32 owner, BlockNumber block)
 {
-	struct iforest_index *now = palloc(sizeof *now);
+	struct ifp_index *now = palloc(sizeof *now);
 
-	iforest_index_open(now, index->relation);
-	iforest_index_refresh(now);
+	ifp_index_open(now, index->relation);
+	ifp_index_refresh(now);
 	if (names(now, owner) && block == InvalidBlockNumber)
-		iforest_page_wrong(index->relation, IFOREST_SPACE_BLOCK, "The list of extents lacks pages of a run.");
+		ifp_page_wrong(index->relation, IFP_EXTENTS_BLOCK, "The list of extents lacks pages of a run.");
 	if (names(now, owner))
-		iforest_page_wrong(index->relation, block, "It does not belong to the run or chain that it is of.");
+		ifp_page_wrong(index->relation, block, "It does not belong to the run or chain that it is of.");
 	iforest_manifest_release(&now->manifest);
 	pfree(now);
 	index->met_foreign_page = true;
@@ -646,7 +646,7 @@ void iforest_index_met_foreign(struct iforest_index *index, uint32 owner, BlockN
 
 /* A pager that only takes down the manifest that is published to it. */
 struct recorder {
-	uint8 bytes[IFOREST_CONTENT_BYTES];
+	uint8 bytes[IFP_CONTENT_BYTES];
 	uint32 n_bytes;
 };
 
@@ -660,20 +660,20 @@ static enum iforest_status record(void *context, const uint8_t *bytes, uint32_t 
 	return IFOREST_OK;
 }
 
-void iforest_index_create(Relation relation, ForkNumber fork, const struct iforest_fields *fields)
+void ifp_index_create(Relation relation, ForkNumber fork, const struct iforest_node_schema *fields)
 {
 	struct recorder *recorder = palloc(sizeof *recorder);
 	struct iforest_pager pager = { .context = recorder,
-				       .page_bytes = IFOREST_PG_PAGE_BYTES,
-				       .max_batch_pages = IFOREST_PG_BATCH_PAGES,
+				       .page_bytes = IFP_PAGE_BYTES,
+				       .max_batch_pages = IFP_BATCH_PAGES,
 				       .publish = record,
 				       .random = random_number };
-	struct iforest_store store = { .pager = &pager, .alloc = &iforest_pg_alloc };
+	struct iforest_store store = { .pager = &pager, .alloc = &ifp_palloc_allocator };
 	struct iforest_manifest manifest;
 
-	iforest_require(iforest_manifest_init(&manifest, &iforest_pg_alloc, fields, IFOREST_PG_PAGE_BYTES), relation, NULL);
-	iforest_require(iforest_manifest_commit(&manifest, &store, NULL), relation, NULL);
-	iforest_meta_create(relation, fork, recorder->bytes, recorder->n_bytes);
+	ifp_require(iforest_manifest_init(&manifest, &ifp_palloc_allocator, fields, IFP_PAGE_BYTES), relation, NULL);
+	ifp_require(iforest_manifest_commit(&manifest, &store, NULL), relation, NULL);
+	ifp_meta_create(relation, fork, recorder->bytes, recorder->n_bytes);
 	iforest_manifest_release(&manifest);
 	pfree(recorder);
 }

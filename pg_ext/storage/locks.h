@@ -29,9 +29,9 @@
 #include "storage/itemptr.h"
 #include "storage/lmgr.h"
 
-enum { IFOREST_LOCK_MAINTENANCE = 0, IFOREST_LOCK_PUBLISH = 1, IFOREST_LOCK_NEWER = 2, IFOREST_LOCK_WRITING = 3 };
+enum { IFP_LOCK_MAINTENANCE = 0, IFP_LOCK_PUBLISH = 1, IFP_LOCK_NEWER = 2, IFP_LOCK_WRITING = 3 };
 
-static inline void iforest_lock(Relation index, uint32 number, LOCKMODE mode)
+static inline void ifp_lock(Relation index, uint32 number, LOCKMODE mode)
 {
 	ItemPointerData tid;
 
@@ -40,15 +40,15 @@ static inline void iforest_lock(Relation index, uint32 number, LOCKMODE mode)
 }
 
 /* False if it would have to be waited for. */
-static inline bool iforest_try_lock(Relation index, uint32 number, LOCKMODE mode)
+static inline bool ifp_try_lock(Relation index, uint32 number, LOCKMODE mode)
 {
 	ItemPointerData tid;
 
 	ItemPointerSet(&tid, number, 1);
-	return iforest_conditional_lock_tuple(index, &tid, mode);
+	return ifp_conditional_lock_tuple(index, &tid, mode);
 }
 
-static inline void iforest_unlock(Relation index, uint32 number, LOCKMODE mode)
+static inline void ifp_unlock(Relation index, uint32 number, LOCKMODE mode)
 {
 	ItemPointerData tid;
 

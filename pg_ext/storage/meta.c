@@ -6,7 +6,7 @@ enum { FIRST_SLOT_BLOCK = 1 };
 
 static const uint32 MOST_CLOCK = UINT32_MAX - 16;
 
-uint64 iforest_pg_random(void)
+uint64 ifp_random(void)
 {
 	uint64 number;
 
@@ -24,33 +24,33 @@ static Page new_page(Relation index, ForkNumber fork, BlockNumber block, Buffer 
 	return BufferGetPage(*buffer);
 }
 
-void iforest_meta_create(Relation index, ForkNumber fork, const uint8 *manifest, uint32 n_manifest_bytes)
+void ifp_meta_create(Relation index, ForkNumber fork, const uint8 *manifest, uint32 n_manifest_bytes)
 {
-	static const enum iforest_page_kind kinds[] = { IFOREST_KIND_META, IFOREST_KIND_MANIFEST, IFOREST_KIND_MANIFEST,
-							IFOREST_KIND_SPACE };
+	static const enum ifp_page_type kinds[] = { IFP_PAGE_META, IFP_PAGE_MANIFEST, IFP_PAGE_MANIFEST,
+							IFP_PAGE_EXTENTS };
 
 	for (BlockNumber block = 0; block < lengthof(kinds); block++) {
 		Buffer buffer;
 		Page page = new_page(index, fork, block, &buffer);
 
-		iforest_page_init(page, kinds[block], 0);
-		if (block == IFOREST_META_BLOCK) {
-			struct iforest_meta *meta = (struct iforest_meta *)iforest_content(page);
+		ifp_page_init(page, kinds[block], 0);
+		if (block == IFP_META_BLOCK) {
+			struct ifp_meta *meta = (struct ifp_meta *)ifp_content(page);
 
-			*meta = (struct iforest_meta){ .magic = IFOREST_META_MAGIC,
-						       .version = IFOREST_META_VERSION,
-						       .index_id = iforest_pg_random(),
+			*meta = (struct ifp_meta){ .magic = IFP_META_MAGIC,
+						       .version = IFP_META_VERSION,
+						       .index_id = ifp_random(),
 						       .manifest_id = iforest_load64(manifest + 16),
 						       .manifest_bytes = n_manifest_bytes,
 						       .n_slot_pages = { 1, 1 },
 						       .slots = { { FIRST_SLOT_BLOCK }, { FIRST_SLOT_BLOCK + 1 } },
-						       .clock = IFOREST_FIRST_CLOCK,
+						       .clock = IFP_FIRST_CLOCK,
 						       .series_head = InvalidBlockNumber,
 						       .series_tail = InvalidBlockNumber };
-			iforest_content_set_used(page, sizeof *meta);
+			ifp_content_set_used(page, sizeof *meta);
 		} else if (block == FIRST_SLOT_BLOCK) {
-			memcpy(iforest_content(page), manifest, n_manifest_bytes);
-			iforest_content_set_used(page, n_manifest_bytes);
+			memcpy(ifp_content(page), manifest, n_manifest_bytes);
+			ifp_content_set_used(page, n_manifest_bytes);
 		}
 		MarkBufferDirty(buffer);
 		UnlockReleaseBuffer(buffer);
@@ -59,31 +59,31 @@ void iforest_meta_create(Relation index, ForkNumber fork, const uint8 *manifest,
 
 static bool is_named(BlockNumber block, BlockNumber n_blocks)
 {
-	return block >= IFOREST_FIRST_FREE_BLOCK && block < n_blocks;
+	return block >= IFP_FIRST_FREE_BLOCK && block < n_blocks;
 }
 
-static bool is_chain(const struct iforest_meta *meta, const struct iforest_chain *chain, BlockNumber n_blocks)
+static bool is_chain(const struct ifp_meta *meta, const struct ifp_chain *chain, BlockNumber n_blocks)
 {
-	return chain->clock > IFOREST_FIRST_CLOCK && chain->clock <= meta->clock && is_named(chain->head, n_blocks) &&
+	return chain->clock > IFP_FIRST_CLOCK && chain->clock <= meta->clock && is_named(chain->head, n_blocks) &&
 	       is_named(chain->tail, n_blocks) && chain->n_pages >= 1 && chain->n_pages < n_blocks &&
 	       (chain->n_pages == 1) == (chain->head == chain->tail);
 }
 
-static bool are_slots(const struct iforest_meta *meta, BlockNumber n_blocks)
+static bool are_slots(const struct ifp_meta *meta, BlockNumber n_blocks)
 {
 	bool are_right = meta->slot <= 1;
 
 	for (int s = 0; s < 2 && are_right; s++) {
-		are_right = meta->n_slot_pages[s] >= 1 && meta->n_slot_pages[s] <= IFOREST_SLOT_PAGES &&
+		are_right = meta->n_slot_pages[s] >= 1 && meta->n_slot_pages[s] <= IFP_SLOT_PAGES &&
 			    meta->slots[s][0] == FIRST_SLOT_BLOCK + (BlockNumber)s;
 		for (uint32 i = 1; are_right && i < meta->n_slot_pages[s]; i++)
 			are_right = is_named(meta->slots[s][i], n_blocks);
 	}
-	return are_right && meta->manifest_bytes <= meta->n_slot_pages[meta->slot] * IFOREST_CONTENT_BYTES;
+	return are_right && meta->manifest_bytes <= meta->n_slot_pages[meta->slot] * IFP_CONTENT_BYTES;
 }
 
 /* What is wrong, as a sentence; NULL: nothing. */
-static const char *what_is_wrong(const struct iforest_meta *meta, BlockNumber n_blocks)
+static const char *what_is_wrong(const struct ifp_meta *meta, BlockNumber n_blocks)
 {
 	bool has_series = meta->series_head != InvalidBlockNumber;
 
@@ -94,10 +94,10 @@ static const char *what_is_wrong(const struct iforest_meta *meta, BlockNumber n_
 	if (has_series != (meta->series_tail != InvalidBlockNumber) ||
 	    (has_series && (!is_named(meta->series_head, n_blocks) || !is_named(meta->series_tail, n_blocks))))
 		return "Block 0 has impossible blocks of the dictionary.";
-	for (int c = 0; c < IFOREST_CHAINS; c++)
+	for (int c = 0; c < IFP_CHAINS; c++)
 		if (meta->open[c].clock ? !is_chain(meta, &meta->open[c], n_blocks) : meta->open[c].n_pages > 0)
 			return "Block 0 has an impossible open chain.";
-	if (meta->n_closed > IFOREST_MAX_CLOSED)
+	if (meta->n_closed > IFP_MAX_CLOSED)
 		return "Block 0 has an impossible number of closed chains.";
 	for (uint32 c = 0; c < meta->n_closed; c++)
 		if (!is_chain(meta, &meta->closed[c], n_blocks))
@@ -108,16 +108,16 @@ static const char *what_is_wrong(const struct iforest_meta *meta, BlockNumber n_
 /* The page is locked: what it names was in the file before it was named. */
 static void check_meta(Relation index, Page page)
 {
-	const struct iforest_meta *meta = (const struct iforest_meta *)iforest_content(page);
+	const struct ifp_meta *meta = (const struct ifp_meta *)ifp_content(page);
 	const char *wrong = NULL;
 
-	if (iforest_content_used(page) >= 2 * sizeof(uint32) && meta->magic == IFOREST_META_MAGIC &&
-	    meta->version != IFOREST_META_VERSION)
+	if (ifp_content_used(page) >= 2 * sizeof(uint32) && meta->magic == IFP_META_MAGIC &&
+	    meta->version != IFP_META_VERSION)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("index \"%s\" has format version %u, this iforest knows version %d",
-			       RelationGetRelationName(index), meta->version, IFOREST_META_VERSION),
+			       RelationGetRelationName(index), meta->version, IFP_META_VERSION),
 			errhint("REINDEX INDEX makes it anew in the format of this version."));
-	if (iforest_content_used(page) != sizeof *meta || meta->magic != IFOREST_META_MAGIC)
+	if (ifp_content_used(page) != sizeof *meta || meta->magic != IFP_META_MAGIC)
 		wrong = "Block 0 has another length or magic.";
 	else
 		wrong = what_is_wrong(meta, RelationGetNumberOfBlocks(index));
@@ -128,70 +128,70 @@ static void check_meta(Relation index, Page page)
 			errhint("REINDEX INDEX makes it anew from the table."));
 }
 
-Buffer iforest_meta_lock(Relation index, int lock_mode)
+Buffer ifp_meta_lock(Relation index, int lock_mode)
 {
-	Buffer buffer = iforest_page_lock(index, IFOREST_META_BLOCK, IFOREST_KIND_META, lock_mode);
+	Buffer buffer = ifp_page_lock(index, IFP_META_BLOCK, IFP_PAGE_META, lock_mode);
 
 	check_meta(index, BufferGetPage(buffer));
 	return buffer;
 }
 
-void iforest_meta_read(Relation index, struct iforest_meta *meta)
+void ifp_meta_read(Relation index, struct ifp_meta *meta)
 {
-	Buffer buffer = iforest_meta_lock(index, BUFFER_LOCK_SHARE);
+	Buffer buffer = ifp_meta_lock(index, BUFFER_LOCK_SHARE);
 
-	memcpy(meta, iforest_content(BufferGetPage(buffer)), sizeof *meta);
+	memcpy(meta, ifp_content(BufferGetPage(buffer)), sizeof *meta);
 	UnlockReleaseBuffer(buffer);
 }
 
-void iforest_meta_test_for_old_snapshot(Relation index, Snapshot snapshot)
+void ifp_meta_test_for_old_snapshot(Relation index, Snapshot snapshot)
 {
-	Buffer buffer = iforest_page_lock(index, IFOREST_META_BLOCK, IFOREST_KIND_META, BUFFER_LOCK_SHARE);
+	Buffer buffer = ifp_page_lock(index, IFP_META_BLOCK, IFP_PAGE_META, BUFFER_LOCK_SHARE);
 
-	iforest_test_for_old_snapshot(snapshot, index, BufferGetPage(buffer));
+	ifp_test_for_old_snapshot(snapshot, index, BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 }
 
-void iforest_meta_begin(Relation index, struct iforest_meta_edit *edit)
+void ifp_meta_begin(Relation index, struct ifp_meta_edit *edit)
 {
-	edit->buffer = iforest_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	edit->buffer = ifp_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	edit->state = GenericXLogStart(index);
-	edit->meta = (struct iforest_meta *)iforest_content(GenericXLogRegisterBuffer(edit->state, edit->buffer, 0));
+	edit->meta = (struct ifp_meta *)ifp_content(GenericXLogRegisterBuffer(edit->state, edit->buffer, 0));
 }
 
-void iforest_meta_finish(struct iforest_meta_edit *edit)
+void ifp_meta_finish(struct ifp_meta_edit *edit)
 {
 	GenericXLogFinish(edit->state);
 	UnlockReleaseBuffer(edit->buffer);
 }
 
-void iforest_meta_cancel(struct iforest_meta_edit *edit)
+void ifp_meta_cancel(struct ifp_meta_edit *edit)
 {
 	GenericXLogAbort(edit->state);
 	UnlockReleaseBuffer(edit->buffer);
 }
 
-uint32 iforest_meta_tick(Relation index)
+uint32 ifp_meta_tick(Relation index)
 {
-	struct iforest_meta_edit edit;
+	struct ifp_meta_edit edit;
 	uint32 clock;
 
-	iforest_meta_begin(index, &edit);
+	ifp_meta_begin(index, &edit);
 	if (edit.meta->clock >= MOST_CLOCK)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			errmsg("index \"%s\" has had more runs than it can number", RelationGetRelationName(index)),
 			errhint("REINDEX INDEX begins again."));
 	clock = ++edit.meta->clock;
-	iforest_meta_finish(&edit);
+	ifp_meta_finish(&edit);
 	return clock;
 }
 
-void iforest_set_worklist(Relation index)
+void ifp_set_worklist(Relation index)
 {
-	uint32 clock = iforest_meta_tick(index);
-	struct iforest_meta_edit edit;
+	uint32 clock = ifp_meta_tick(index);
+	struct ifp_meta_edit edit;
 
-	iforest_meta_begin(index, &edit);
+	ifp_meta_begin(index, &edit);
 	edit.meta->worklist_below = Max(edit.meta->worklist_below, clock);
-	iforest_meta_finish(&edit);
+	ifp_meta_finish(&edit);
 }

@@ -9,14 +9,14 @@
  *
  *   [0, 24)         PageHeaderData; what is in use ends at pd_lower. Generic WAL zeroes all between pd_lower and pd_upper
  *   [24, pd_lower)  content
- *   [8176, 8192)    struct iforest_special: whose page this is
+ *   [8176, 8192)    struct ifp_special: whose page this is
  *
  * What stands on a page may be damaged, or forged with a right checksum of PostgreSQL's. So each number is bounded where it is
  * read, before anything is looped over, allocated, written or extended by it:
  *
  *   field                                        bounded in
  *   pd_lower, pd_upper, pd_special, kind         page.c   is_ours()
- *   a block's number, wherever it stands         page.c   iforest_page_read(): must be in the file; pager.c the same
+ *   a block's number, wherever it stands         page.c   ifp_page_read(): must be in the file; pager.c the same
  *   meta     slot, lengths, clock numbers,       meta.c   what_is_wrong(): blocks within the file, no chain longer than it
  *            chains, blocks of slots and series
  *   manifest checksum; location, pages of a run  core/run/manifest.c; index.c are_possible()
@@ -36,95 +36,95 @@
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 
-enum iforest_page_kind {
-	IFOREST_KIND_META = 1,
-	IFOREST_KIND_MANIFEST = 2,
-	IFOREST_KIND_SPACE = 3,
-	IFOREST_KIND_SERIES = 4,
-	IFOREST_KIND_PENDING = 5,
-	IFOREST_KIND_RUN = 6,
-	IFOREST_KIND_SKETCH = 7 /* sketch_pages.h */
+enum ifp_page_type {
+	IFP_PAGE_META = 1,
+	IFP_PAGE_MANIFEST = 2,
+	IFP_PAGE_EXTENTS = 3,
+	IFP_PAGE_SERIES = 4,
+	IFP_PAGE_PENDING = 5,
+	IFP_PAGE_RUN = 6,
+	IFP_PAGE_SKETCH = 7 /* sketch_pages.h */
 };
 
-#define IFOREST_PAGE_ID 0x1F07 /* in the last two bytes of every page, for whoever looks at a file */
-#define IFOREST_CHAIN_CLOSED 1 /* flag of a pending page: the chain takes no more entries */
-#define IFOREST_PAGE_SUMMED 2  /* flag of a pending page: it ends with a struct iforest_sum */
+#define IFP_PAGE_ID 0x1F07 /* in the last two bytes of every page, for whoever looks at a file */
+#define IFP_CHAIN_CLOSED 1 /* flag of a pending page: the chain takes no more entries */
+#define IFP_PAGE_SUMMED 2  /* flag of a pending page: it ends with a struct ifp_sum */
 
-struct iforest_special {
+struct ifp_special {
 	uint32 owner;     /* clock number of the run or chain, 0: of the index as such */
 	uint32 next;      /* next page of a chain or list, InvalidBlockNumber at its end; of a run the page's index in it */
 	uint32 last;      /* pending: last block of the extent that this page lies in */
-	uint8 kind;       /* enum iforest_page_kind */
+	uint8 kind;       /* enum ifp_page_type */
 	uint8 flags;
 	uint16 page_id;
 };
 
 /* The last bytes before the special space of a page that has the flag, above pd_upper. pending.c says what is summed up. */
-struct iforest_sum {
+struct ifp_sum {
 	uint32 checksum;
 	uint16 n_bytes;   /* of the content, from its beginning */
 	uint16 zero;
 };
 
-#define IFOREST_CONTENT MAXALIGN(SizeOfPageHeaderData)
-#define IFOREST_CONTENT_BYTES (BLCKSZ - IFOREST_CONTENT - MAXALIGN(sizeof(struct iforest_special)))
+#define IFP_CONTENT MAXALIGN(SizeOfPageHeaderData)
+#define IFP_CONTENT_BYTES (BLCKSZ - IFP_CONTENT - MAXALIGN(sizeof(struct ifp_special)))
 
-static inline struct iforest_special *iforest_special(Page page)
+static inline struct ifp_special *ifp_special(Page page)
 {
-	return (struct iforest_special *)PageGetSpecialPointer(page);
+	return (struct ifp_special *)PageGetSpecialPointer(page);
 }
 
-static inline struct iforest_sum *iforest_sum(Page page)
+static inline struct ifp_sum *ifp_sum(Page page)
 {
-	return (struct iforest_sum *)PageGetSpecialPointer(page) - 1;
+	return (struct ifp_sum *)PageGetSpecialPointer(page) - 1;
 }
 
-static inline uint8 *iforest_content(Page page)
+static inline uint8 *ifp_content(Page page)
 {
-	return (uint8 *)page + IFOREST_CONTENT;
+	return (uint8 *)page + IFP_CONTENT;
 }
 
-static inline uint32 iforest_content_used(Page page)
+static inline uint32 ifp_content_used(Page page)
 {
-	return ((PageHeader)page)->pd_lower - IFOREST_CONTENT;
+	return ((PageHeader)page)->pd_lower - IFP_CONTENT;
 }
 
 /* Bytes that there is room for, those in use included. */
-static inline uint32 iforest_content_room(Page page)
+static inline uint32 ifp_content_room(Page page)
 {
-	return ((PageHeader)page)->pd_upper - IFOREST_CONTENT;
+	return ((PageHeader)page)->pd_upper - IFP_CONTENT;
 }
 
-static inline void iforest_content_set_used(Page page, uint32 n_bytes)
+static inline void ifp_content_set_used(Page page, uint32 n_bytes)
 {
-	((PageHeader)page)->pd_lower = (LocationIndex)(IFOREST_CONTENT + n_bytes);
+	((PageHeader)page)->pd_lower = (LocationIndex)(IFP_CONTENT + n_bytes);
 }
 
 /* Makes an empty page of a kind; next and last are InvalidBlockNumber. */
-void iforest_page_init(Page page, enum iforest_page_kind kind, uint32 owner);
+void ifp_page_init(Page page, enum ifp_page_type kind, uint32 owner);
 
 /* Raises that a block is corrupt; `why` is a sentence, or NULL. */
-_Noreturn void iforest_page_wrong(Relation index, BlockNumber block, const char *why);
+_Noreturn void ifp_page_wrong(Relation index, BlockNumber block, const char *why);
 
 /* Pins a block whose number stood on a page; raises "corrupt" where it is not in the file. */
-Buffer iforest_page_read(Relation index, BlockNumber block);
+Buffer ifp_page_read(Relation index, BlockNumber block);
 
 /* Is this a page of that kind? For pages that may have been given to someone else since their number was learnt. */
-bool iforest_page_is(Page page, enum iforest_page_kind kind, uint32 owner);
+bool ifp_page_is(Page page, enum ifp_page_type kind, uint32 owner);
 
 /* Reads and locks a page that must be of that kind; raises "corrupt" otherwise. The buffer is the caller's to unlock and
  * release. */
-Buffer iforest_page_lock(Relation index, BlockNumber block, enum iforest_page_kind kind, int lock_mode);
+Buffer ifp_page_lock(Relation index, BlockNumber block, enum ifp_page_type kind, int lock_mode);
 
-/* Copies the content of such a page under a share lock, which is let go before return. `to` has IFOREST_CONTENT_BYTES.
+/* Copies the content of such a page under a share lock, which is let go before return. `to` has IFP_CONTENT_BYTES.
  * Returns the number of bytes in use. */
-uint32 iforest_page_copy(Relation index, BlockNumber block, enum iforest_page_kind kind, uint8 *to,
-			 struct iforest_special *special);
+uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type kind, uint8 *to,
+			 struct ifp_special *special);
 
-#define IFOREST_MOST_APPENDED 1024
+#define IFP_MOST_APPENDED 1024
 
-/* Puts at most IFOREST_MOST_APPENDED bytes at the end of the content of a page that is locked exclusively and has room, and
+/* Puts at most IFP_MOST_APPENDED bytes at the end of the content of a page that is locked exclusively and has room, and
  * with them its new sum, unless that is NULL; logs just these bytes. */
-void iforest_page_append(Relation index, Buffer buffer, const uint8 *bytes, uint16 n_bytes, const struct iforest_sum *sum);
+void ifp_page_append(Relation index, Buffer buffer, const uint8 *bytes, uint16 n_bytes, const struct ifp_sum *sum);
 
 #endif

@@ -49,14 +49,14 @@ static inline uint64 mix(uint64 sum, uint64 word)
 	return sum ^ sum >> 32;
 }
 
-static struct iforest_sum first_sum(const struct iforest_special *special, BlockNumber block)
+static struct ifp_sum first_sum(const struct ifp_special *special, BlockNumber block)
 {
 	uint64 sum = mix(mix(0, special->owner | (uint64)special->last << 32), block);
 
-	return (struct iforest_sum){ .checksum = (uint32)sum };
+	return (struct ifp_sum){ .checksum = (uint32)sum };
 }
 
-static inline void sum_up(struct iforest_sum *sum, const uint8 *entry, uint16 n_bytes)
+static inline void sum_up(struct ifp_sum *sum, const uint8 *entry, uint16 n_bytes)
 {
 	uint64 mixed = sum->checksum;
 
@@ -74,11 +74,11 @@ static bool is_entry(const uint8 *bytes, unsigned n_values)
 }
 
 /* What is wrong with the content of a page, as a sentence; NULL: nothing. `sum` is the page's, NULL: it has none. */
-static const char *what_is_wrong(const uint8 *content, uint32 n_used, unsigned n_values, const struct iforest_special *special,
-				 BlockNumber block, const struct iforest_sum *sum)
+static const char *what_is_wrong(const uint8 *content, uint32 n_used, unsigned n_values, const struct ifp_special *special,
+				 BlockNumber block, const struct ifp_sum *sum)
 {
-	uint16 n_bytes = iforest_pending_entry_bytes(n_values);
-	struct iforest_sum found = first_sum(special, block);
+	uint16 n_bytes = ifp_pending_entry_bytes(n_values);
+	struct ifp_sum found = first_sum(special, block);
 
 	if (n_used % n_bytes != 0 || (sum && (sum->n_bytes > n_used || sum->n_bytes % n_bytes != 0)))
 		return "The length of its entries is wrong.";
@@ -97,20 +97,20 @@ static const char *what_is_wrong(const uint8 *content, uint32 n_used, unsigned n
 static void append_entry(Relation relation, Buffer buffer, const uint8 *entry, uint16 n_bytes)
 {
 	Page page = BufferGetPage(buffer);
-	bool is_summed = iforest_special(page)->flags & IFOREST_PAGE_SUMMED;
-	struct iforest_sum sum = { 0 };
+	bool is_summed = ifp_special(page)->flags & IFP_PAGE_SUMMED;
+	struct ifp_sum sum = { 0 };
 
 	if (is_summed) {
-		sum = *iforest_sum(page);
-		is_summed = sum.n_bytes == iforest_content_used(page);
+		sum = *ifp_sum(page);
+		is_summed = sum.n_bytes == ifp_content_used(page);
 	}
 	if (is_summed)
 		sum_up(&sum, entry, n_bytes);
-	iforest_page_append(relation, buffer, entry, n_bytes, is_summed ? &sum : NULL);
+	ifp_page_append(relation, buffer, entry, n_bytes, is_summed ? &sum : NULL);
 }
 
 /* Appends where the hint says, if that is the last page of an open chain and has room. */
-static bool append_here(Relation relation, const struct iforest_pending_place *place, const uint8 *entry, uint16 n_bytes)
+static bool append_here(Relation relation, const struct ifp_append_hint *place, const uint8 *entry, uint16 n_bytes)
 {
 	bool done = false;
 	Buffer buffer;
@@ -121,9 +121,9 @@ static bool append_here(Relation relation, const struct iforest_pending_place *p
 	buffer = ReadBuffer(relation, place->block); /* which was in the file when the metapage named it */
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	page = BufferGetPage(buffer);
-	if (iforest_page_is(page, IFOREST_KIND_PENDING, place->clock) && iforest_special(page)->next == InvalidBlockNumber &&
-	    !(iforest_special(page)->flags & IFOREST_CHAIN_CLOSED) &&
-	    iforest_content_used(page) + n_bytes <= iforest_content_room(page)) {
+	if (ifp_page_is(page, IFP_PAGE_PENDING, place->clock) && ifp_special(page)->next == InvalidBlockNumber &&
+	    !(ifp_special(page)->flags & IFP_CHAIN_CLOSED) &&
+	    ifp_content_used(page) + n_bytes <= ifp_content_room(page)) {
 		append_entry(relation, buffer, entry, n_bytes);
 		done = true;
 	}
@@ -133,109 +133,109 @@ static bool append_here(Relation relation, const struct iforest_pending_place *p
 
 static unsigned chain_of_backend(void)
 {
-	return (unsigned)MyProcPid % IFOREST_CHAINS;
+	return (unsigned)MyProcPid % IFP_CHAINS;
 }
 
 /* The last page of a chain, locked. */
-static Buffer lock_tail(Relation relation, const struct iforest_chain *chain)
+static Buffer lock_tail(Relation relation, const struct ifp_chain *chain)
 {
-	Buffer buffer = iforest_page_lock(relation, chain->tail, IFOREST_KIND_PENDING, BUFFER_LOCK_EXCLUSIVE);
-	const struct iforest_special *special = iforest_special(BufferGetPage(buffer));
+	Buffer buffer = ifp_page_lock(relation, chain->tail, IFP_PAGE_PENDING, BUFFER_LOCK_EXCLUSIVE);
+	const struct ifp_special *special = ifp_special(BufferGetPage(buffer));
 
 	if (special->owner != chain->clock || special->next != InvalidBlockNumber || special->last < chain->tail ||
 	    special->last - chain->tail >= MOST_EXTENT)
-		iforest_page_wrong(relation, chain->tail, "It is not the last page of its chain.");
+		ifp_page_wrong(relation, chain->tail, "It is not the last page of its chain.");
 	return buffer;
 }
 
 static void init_page(Page page, BlockNumber block, uint32 clock, BlockNumber last)
 {
-	struct iforest_special *special;
+	struct ifp_special *special;
 
-	iforest_page_init(page, IFOREST_KIND_PENDING, clock);
-	special = iforest_special(page);
+	ifp_page_init(page, IFP_PAGE_PENDING, clock);
+	special = ifp_special(page);
 	special->last = last;
-	special->flags = IFOREST_PAGE_SUMMED;
-	((PageHeader)page)->pd_upper -= sizeof(struct iforest_sum);
-	*iforest_sum(page) = first_sum(special, block);
+	special->flags = IFP_PAGE_SUMMED;
+	((PageHeader)page)->pd_upper -= sizeof(struct ifp_sum);
+	*ifp_sum(page) = first_sum(special, block);
 }
 
 /* A new last page for the chain, which may be without any as yet. The metapage is locked. */
-static struct iforest_chain extend_chain(Relation relation, struct iforest_meta_edit *edit, struct iforest_chain *chain,
+static struct ifp_chain extend_chain(Relation relation, struct ifp_meta_edit *edit, struct ifp_chain *chain,
 					 uint32 new_clock)
 {
-	struct iforest_chain extended;
+	struct ifp_chain extended;
 	Buffer tail = InvalidBuffer, buffer;
 	BlockNumber last = InvalidBlockNumber, block;
 	Page page;
 
 	if (chain->clock == 0)
-		*chain = (struct iforest_chain){ .clock = new_clock, .head = InvalidBlockNumber,
+		*chain = (struct ifp_chain){ .clock = new_clock, .head = InvalidBlockNumber,
 						 .tail = InvalidBlockNumber };
 	if (chain->n_pages > 0) {
 		tail = lock_tail(relation, chain);
-		last = iforest_special(BufferGetPage(tail))->last;
+		last = ifp_special(BufferGetPage(tail))->last;
 	}
 	if (chain->n_pages > 0 && chain->tail != last) {
 		block = chain->tail + 1;
-		iforest_space_ensure(relation, block + 1);
+		ifp_extents_ensure_file(relation, block + 1);
 	} else {
 		/* as many again as there are: little space for little data */
-		struct iforest_extent extent = iforest_space_take(relation, chain->clock, chain->n_pages,
+		struct ifp_extent extent = ifp_extents_allocate(relation, chain->clock, chain->n_pages,
 								  Min(Max(chain->n_pages, 1), MOST_EXTENT));
 
 		block = extent.start + (chain->n_pages - extent.first);
 		last = extent.start + extent.n_blocks - 1;
 	}
 	if (BufferIsValid(tail) && block == chain->tail)
-		iforest_page_wrong(relation, IFOREST_SPACE_BLOCK, "It lists the last page of a chain as free.");
+		ifp_page_wrong(relation, IFP_EXTENTS_BLOCK, "It lists the last page of a chain as free.");
 	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
 	page = GenericXLogRegisterBuffer(edit->state, buffer, GENERIC_XLOG_FULL_IMAGE);
 	init_page(page, block, chain->clock, last);
 	if (BufferIsValid(tail))
-		iforest_special(GenericXLogRegisterBuffer(edit->state, tail, 0))->next = block;
+		ifp_special(GenericXLogRegisterBuffer(edit->state, tail, 0))->next = block;
 	else
 		chain->head = block;
 	chain->tail = block;
 	chain->n_pages++;
 	extended = *chain;
-	iforest_meta_finish(edit);
+	ifp_meta_finish(edit);
 	UnlockReleaseBuffer(buffer);
 	if (BufferIsValid(tail))
 		UnlockReleaseBuffer(tail);
 	return extended;
 }
 
-uint32 iforest_pending_append(Relation relation, unsigned n_values, struct iforest_pending_place *place,
+uint32 ifp_pending_append(Relation relation, unsigned n_values, struct ifp_append_hint *place,
 			      const struct iforest_entry *entry)
 {
 	uint8 bytes[24 + 8 * IFOREST_MAX_VALUES];
-	uint16 n_bytes = iforest_pending_entry_bytes(n_values);
+	uint16 n_bytes = ifp_pending_entry_bytes(n_values);
 	uint32 n_pages = 0, new_clock = 0;
 
 	write_entry(entry, n_values, bytes);
 	while (!append_here(relation, place, bytes, n_bytes)) {
-		struct iforest_meta_edit edit;
-		struct iforest_chain *chain, found;
+		struct ifp_meta_edit edit;
+		struct ifp_chain *chain, found;
 
-		iforest_meta_begin(relation, &edit);
+		ifp_meta_begin(relation, &edit);
 		chain = &edit.meta->open[chain_of_backend()];
 		found = *chain;
 		if (found.clock == 0 && new_clock == 0) {
-			iforest_meta_cancel(&edit);
-			new_clock = iforest_meta_tick(relation);
+			ifp_meta_cancel(&edit);
+			new_clock = ifp_meta_tick(relation);
 			continue;
 		}
 		if (found.clock != 0 && (found.clock != place->clock || found.tail != place->block)) {
-			iforest_meta_cancel(&edit);
+			ifp_meta_cancel(&edit);
 		} else {
 			found = extend_chain(relation, &edit, chain, new_clock);
 			n_pages = found.n_pages;
 			/* given once: closed before our entry is in it, the chain may be waiting still when we begin another */
 			new_clock = 0;
-			iforest_pause("chain extended");
+			ifp_test_point("chain extended");
 		}
-		*place = (struct iforest_pending_place){ .clock = found.clock, .block = found.tail };
+		*place = (struct ifp_append_hint){ .clock = found.clock, .block = found.tail };
 	}
 	return n_pages;
 }
@@ -245,41 +245,41 @@ uint32 iforest_pending_append(Relation relation, unsigned n_values, struct ifore
 /* Moves one open chain to the closed ones; the flag on its last page tells those who have it in mind. */
 static bool close_chain(Relation relation, unsigned c)
 {
-	struct iforest_meta_edit edit;
-	struct iforest_chain *chain;
+	struct ifp_meta_edit edit;
+	struct ifp_chain *chain;
 	bool done = true;
 
-	iforest_meta_begin(relation, &edit);
+	ifp_meta_begin(relation, &edit);
 	chain = &edit.meta->open[c];
-	if (chain->clock != 0 && edit.meta->n_closed < IFOREST_MAX_CLOSED) {
+	if (chain->clock != 0 && edit.meta->n_closed < IFP_MAX_CLOSED) {
 		Buffer tail = lock_tail(relation, chain);
 
-		iforest_special(GenericXLogRegisterBuffer(edit.state, tail, 0))->flags |= IFOREST_CHAIN_CLOSED;
+		ifp_special(GenericXLogRegisterBuffer(edit.state, tail, 0))->flags |= IFP_CHAIN_CLOSED;
 		edit.meta->closed[edit.meta->n_closed++] = *chain;
-		*chain = (struct iforest_chain){ .clock = 0 };
-		iforest_meta_finish(&edit);
+		*chain = (struct ifp_chain){ .clock = 0 };
+		ifp_meta_finish(&edit);
 		UnlockReleaseBuffer(tail);
 	} else {
 		done = chain->clock == 0;
-		iforest_meta_cancel(&edit);
+		ifp_meta_cancel(&edit);
 	}
 	return done;
 }
 
-bool iforest_pending_close(Relation relation, bool all)
+bool ifp_pending_close(Relation relation, bool all)
 {
 	bool done = true;
 
 	if (!all)
 		return close_chain(relation, chain_of_backend());
-	for (unsigned c = 0; c < IFOREST_CHAINS; c++)
+	for (unsigned c = 0; c < IFP_CHAINS; c++)
 		done = close_chain(relation, c) && done;
 	return done;
 }
 
 /* ---- reading ---- */
 
-struct iforest_arrival *iforest_arrivals_sorted(const struct iforest_key *first_key, Size stride, uint32 n)
+struct iforest_arrival *ifp_pending_keys_sorted(const struct iforest_key *first_key, Size stride, uint32 n)
 {
 	struct iforest_arrival *arrivals = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n + 1) * sizeof *arrivals);
 	struct iforest_arrival *room = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n + 1) * sizeof *room);
@@ -293,7 +293,7 @@ struct iforest_arrival *iforest_arrivals_sorted(const struct iforest_key *first_
 	return arrivals;
 }
 
-void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_index *index, const struct iforest_chain *chain)
+void ifp_chain_open(struct ifp_chain_reader *reader, struct ifp_index *index, const struct ifp_chain *chain)
 {
 	reader->index = index;
 	reader->chain = *chain;
@@ -303,32 +303,32 @@ void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_inde
 }
 
 /* Copies a page under its lock. False: it belongs to somebody else. */
-static bool copy_page(struct iforest_chain_reader *reader, BlockNumber block, struct iforest_special *special,
-		      struct iforest_sum *sum, uint32 *n_used)
+static bool copy_page(struct ifp_chain_reader *reader, BlockNumber block, struct ifp_special *special,
+		      struct ifp_sum *sum, uint32 *n_used)
 {
-	Buffer buffer = iforest_page_read(reader->index->relation, block);
+	Buffer buffer = ifp_page_read(reader->index->relation, block);
 	Page page = BufferGetPage(buffer);
 	bool is_ours;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	is_ours = iforest_page_is(page, IFOREST_KIND_PENDING, reader->chain.clock);
+	is_ours = ifp_page_is(page, IFP_PAGE_PENDING, reader->chain.clock);
 	if (is_ours) {
-		*n_used = iforest_content_used(page);
-		*special = *iforest_special(page);
-		*sum = *iforest_sum(page);
-		memcpy(reader->content, iforest_content(page), *n_used);
+		*n_used = ifp_content_used(page);
+		*special = *ifp_special(page);
+		*sum = *ifp_sum(page);
+		memcpy(reader->content, ifp_content(page), *n_used);
 	}
 	UnlockReleaseBuffer(buffer);
 	return is_ours;
 }
 
-bool iforest_chain_next(struct iforest_chain_reader *reader)
+bool ifp_chain_next(struct ifp_chain_reader *reader)
 {
 	Relation relation = reader->index->relation;
 	unsigned n_values = reader->index->manifest.fields.n_values;
 	BlockNumber block = reader->next;
-	struct iforest_special special;
-	struct iforest_sum sum;
+	struct ifp_special special;
+	struct ifp_sum sum;
 	const char *wrong;
 	uint32 n_used;
 
@@ -338,38 +338,38 @@ bool iforest_chain_next(struct iforest_chain_reader *reader)
 		return false;
 	CHECK_FOR_INTERRUPTS();
 	if (!copy_page(reader, block, &special, &sum, &n_used)) {
-		iforest_index_met_foreign(reader->index, reader->chain.clock, block);
+		ifp_index_met_foreign(reader->index, reader->chain.clock, block);
 		return false;
 	}
 	wrong = what_is_wrong(reader->content, n_used, n_values, &special, block,
-			      special.flags & IFOREST_PAGE_SUMMED ? &sum : NULL);
+			      special.flags & IFP_PAGE_SUMMED ? &sum : NULL);
 	if (++reader->n_pages < reader->chain.n_pages)
 		reader->next = special.next;
 	if (!wrong && (block == reader->chain.tail) != (reader->next == InvalidBlockNumber))
 		wrong = "Its chain is of another length.";
 	if (wrong)
-		iforest_page_wrong(relation, block, wrong);
-	reader->n_entries = n_used / iforest_pending_entry_bytes(n_values);
+		ifp_page_wrong(relation, block, wrong);
+	reader->n_entries = n_used / ifp_pending_entry_bytes(n_values);
 	return true;
 }
 
-void iforest_chain_entry(const struct iforest_chain_reader *reader, uint32 i, struct iforest_entry *entry)
+void ifp_chain_entry(const struct ifp_chain_reader *reader, uint32 i, struct iforest_entry *entry)
 {
 	unsigned n_values = reader->index->manifest.fields.n_values;
 
-	read_entry(reader->content + (size_t)i * iforest_pending_entry_bytes(n_values), n_values, entry);
+	read_entry(reader->content + (size_t)i * ifp_pending_entry_bytes(n_values), n_values, entry);
 }
 
-void iforest_chain_key(const struct iforest_chain_reader *reader, uint32 i, struct iforest_key *key)
+void ifp_chain_key(const struct ifp_chain_reader *reader, uint32 i, struct iforest_key *key)
 {
-	read_key(reader->content + (size_t)i * iforest_pending_entry_bytes(reader->index->manifest.fields.n_values), key);
+	read_key(reader->content + (size_t)i * ifp_pending_entry_bytes(reader->index->manifest.fields.n_values), key);
 }
 
-static void read_chain(struct iforest_chain_reader *reader,
+static void read_chain(struct ifp_chain_reader *reader,
 		       bool (*is_chosen)(void *context, const struct iforest_key *key), void *context,
-		       struct iforest_pending_rows *rows)
+		       struct ifp_pending_entries *rows)
 {
-	while (iforest_chain_next(reader)) {
+	while (ifp_chain_next(reader)) {
 		CHECK_FOR_INTERRUPTS();
 		if (rows->n + reader->n_entries > rows->n_reserved) {
 			rows->n_reserved = 2 * (rows->n + reader->n_entries);
@@ -379,30 +379,30 @@ static void read_chain(struct iforest_chain_reader *reader,
 		for (uint32 i = 0; i < reader->n_entries; i++) {
 			struct iforest_key key;
 
-			iforest_chain_key(reader, i, &key);
+			ifp_chain_key(reader, i, &key);
 			if (is_chosen(context, &key))
-				iforest_chain_entry(reader, i, &rows->entries[rows->n++]);
+				ifp_chain_entry(reader, i, &rows->entries[rows->n++]);
 		}
 	}
 }
 
-bool iforest_pending_rows_read(struct iforest_index *index,
+bool ifp_pending_entries_read(struct ifp_index *index,
 			       bool (*is_chosen)(void *context, const struct iforest_key *key), void *context,
-			       struct iforest_pending_rows *rows)
+			       struct ifp_pending_entries *rows)
 {
-	struct iforest_chain_reader *reader = palloc(sizeof *reader);
+	struct ifp_chain_reader *reader = palloc(sizeof *reader);
 
-	*rows = (struct iforest_pending_rows){ .entries = palloc(sizeof *rows->entries), .n_reserved = 1 };
-	for (uint32 c = 0; c < IFOREST_CHAINS + index->meta.n_closed && !index->met_foreign_page; c++) {
-		iforest_chain_open(reader, index,
-				   c < IFOREST_CHAINS ? &index->meta.open[c] : &index->meta.closed[c - IFOREST_CHAINS]);
+	*rows = (struct ifp_pending_entries){ .entries = palloc(sizeof *rows->entries), .n_reserved = 1 };
+	for (uint32 c = 0; c < IFP_CHAINS + index->meta.n_closed && !index->met_foreign_page; c++) {
+		ifp_chain_open(reader, index,
+				   c < IFP_CHAINS ? &index->meta.open[c] : &index->meta.closed[c - IFP_CHAINS]);
 		read_chain(reader, is_chosen, context, rows);
 	}
 	pfree(reader);
 	return !index->met_foreign_page;
 }
 
-void iforest_pending_rows_keep(struct iforest_pending_rows *rows,
+void ifp_pending_entries_keep(struct ifp_pending_entries *rows,
 			       bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context)
 {
 	uint32 n = 0;
@@ -431,16 +431,16 @@ static void move_cycle(struct iforest_entry *entries, struct iforest_arrival *ar
 	arrivals[to].entry = to;
 }
 
-void iforest_pending_rows_sort(struct iforest_pending_rows *rows)
+void ifp_pending_entries_sort(struct ifp_pending_entries *rows)
 {
-	struct iforest_arrival *arrivals = iforest_arrivals_sorted(&rows->entries->key, sizeof *rows->entries, rows->n);
+	struct iforest_arrival *arrivals = ifp_pending_keys_sorted(&rows->entries->key, sizeof *rows->entries, rows->n);
 
 	for (uint32 i = 0; i < rows->n; i++)
 		move_cycle(rows->entries, arrivals, i);
 	pfree(arrivals);
 }
 
-uint32 iforest_pending_rows_find(const struct iforest_pending_rows *rows, const struct iforest_key *key)
+uint32 ifp_pending_entries_find(const struct ifp_pending_entries *rows, const struct iforest_key *key)
 {
 	uint32 low = 0, high = rows->n;
 
@@ -455,23 +455,23 @@ uint32 iforest_pending_rows_find(const struct iforest_pending_rows *rows, const 
 	return low;
 }
 
-static void add_value(const struct iforest_entry *entry, unsigned v, enum iforest_value_kind kind,
+static void add_value(const struct iforest_entry *entry, unsigned v, enum iforest_value_type kind,
 		      struct iforest_value_aggregate *into)
 {
-	struct iforest_row row = { .value = entry->values[v], .time = entry->key.time, .ref = entry->key.ref,
+	struct iforest_extreme row = { .value = entry->values[v], .time = entry->key.time, .ref = entry->key.ref,
 				   .time_is_null = entry->key.time_is_null, .is_set = true };
 
 	iforest_value_add(into, row.value, kind);
 	if (kind == IFOREST_INT64)
 		iforest_squares_add(&into->squares, row.value.integer);
-	iforest_row_min(&into->min, &row, kind);
-	iforest_row_max(&into->max, &row, kind);
-	iforest_row_first(&into->first, &row);
-	iforest_row_last(&into->last, &row);
+	iforest_extreme_min(&into->min, &row, kind);
+	iforest_extreme_max(&into->max, &row, kind);
+	iforest_extreme_first(&into->first, &row);
+	iforest_extreme_last(&into->last, &row);
 }
 
-void iforest_pending_rows_fold(const struct iforest_pending_rows *rows, uint32 from, uint32 to,
-			       const struct iforest_fields *fields, struct iforest_aggregate *aggregate)
+void ifp_pending_entries_fold(const struct ifp_pending_entries *rows, uint32 from, uint32 to,
+			       const struct iforest_node_schema *fields, struct iforest_aggregate *aggregate)
 {
 	for (uint32 i = from; i < to; i++) {
 		const struct iforest_entry *entry = &rows->entries[i];
@@ -481,6 +481,6 @@ void iforest_pending_rows_fold(const struct iforest_pending_rows *rows, uint32 f
 			iforest_aggregate_add_time(aggregate, entry->key.time);
 		for (unsigned v = 0; v < fields->n_values; v++)
 			if (entry->present >> v & 1)
-				add_value(entry, v, (enum iforest_value_kind)fields->kinds[v], &aggregate->values[v]);
+				add_value(entry, v, (enum iforest_value_type)fields->kinds[v], &aggregate->values[v]);
 	}
 }

@@ -10,10 +10,10 @@
  *         24   i64  value 0, 1, ...; the bits of a double for reals
  *   special space: owner is the chain's clock number, next the next page, last the end of the extent the page lies in;
  *   flags CLOSED, SUMMED
- *   before it, where SUMMED: struct iforest_sum. FORMAT.md has the checksum. An entry appended by a version that knows none
+ *   before it, where SUMMED: struct ifp_sum. FORMAT.md has the checksum. An entry appended by a version that knows none
  *   stands behind what is summed up, and so do all that follow on the page
  *
- * There are IFOREST_CHAINS open chains, so that backends seldom meet. An entry is appended under the lock of the chain's
+ * There are IFP_CHAINS open chains, so that backends seldom meet. An entry is appended under the lock of the chain's
  * last page alone, by a record of a few dozen bytes. A closed chain takes no more entries; it is sealed, that is made into a
  * run, by whoever gets its lock. Pages are never compacted or filled again.
  */
@@ -27,53 +27,53 @@
 #include "pg_ext/storage/index.h"
 
 /* Where a backend last appended; a hint that is checked under the page's lock. Start with zeros. */
-struct iforest_pending_place {
+struct ifp_append_hint {
 	uint32 clock;
 	BlockNumber block;
 };
 
-static inline uint16 iforest_pending_entry_bytes(unsigned n_values)
+static inline uint16 ifp_pending_entry_bytes(unsigned n_values)
 {
 	return (uint16)(24 + 8 * n_values);
 }
 
 /* Appends an entry to this backend's chain. Returns the chain's number of pages if the entry began a new page, else 0. */
-uint32 iforest_pending_append(Relation relation, unsigned n_values, struct iforest_pending_place *place,
+uint32 ifp_pending_append(Relation relation, unsigned n_values, struct ifp_append_hint *place,
 			      const struct iforest_entry *entry);
 
 /* Closes this backend's open chain, or all open chains. False where there is no room for another closed chain; then they
  * stay open. */
-bool iforest_pending_close(Relation relation, bool all);
+bool ifp_pending_close(Relation relation, bool all);
 
 /* The keys of n entries that stand as they were appended, sorted. The first key is at first_key, each next one `stride` bytes
  * on. palloc'd. */
-struct iforest_arrival *iforest_arrivals_sorted(const struct iforest_key *first_key, Size stride, uint32 n);
+struct iforest_arrival *ifp_pending_keys_sorted(const struct iforest_key *first_key, Size stride, uint32 n);
 
 /* Reads the entries of a chain, page by page, up to the last page that it had when it was copied from the metapage. Requires
  * that it had one, or clock 0. */
-struct iforest_chain_reader {
-	struct iforest_index *index;
-	struct iforest_chain chain;
+struct ifp_chain_reader {
+	struct ifp_index *index;
+	struct ifp_chain chain;
 	BlockNumber next;
 	uint32 n_pages;                 /* read so far */
 	uint32 n_entries;               /* of the page that was read */
-	uint8 content[IFOREST_CONTENT_BYTES];
+	uint8 content[IFP_CONTENT_BYTES];
 };
 
-void iforest_chain_open(struct iforest_chain_reader *reader, struct iforest_index *index, const struct iforest_chain *chain);
+void ifp_chain_open(struct ifp_chain_reader *reader, struct ifp_index *index, const struct ifp_chain *chain);
 
 /* Reads the next page. False at the end of the chain. Where the chain has gone meanwhile, and its page belongs to somebody
  * else, index->met_foreign_page is set, and false returned. Raises "corrupt" errors. */
-bool iforest_chain_next(struct iforest_chain_reader *reader);
+bool ifp_chain_next(struct ifp_chain_reader *reader);
 
 /* Entry i of the page, and its key alone. */
-void iforest_chain_entry(const struct iforest_chain_reader *reader, uint32 i, struct iforest_entry *entry);
-void iforest_chain_key(const struct iforest_chain_reader *reader, uint32 i, struct iforest_key *key);
+void ifp_chain_entry(const struct ifp_chain_reader *reader, uint32 i, struct iforest_entry *entry);
+void ifp_chain_key(const struct ifp_chain_reader *reader, uint32 i, struct iforest_key *key);
 
 /* The entries of an index that are not in a run yet, as one reader wants them: read and chosen, as they came;
  * then kept or not, while neighbours are rows of one heap block; then, as few as are left, sorted by key. */
 
-struct iforest_pending_rows {
+struct ifp_pending_entries {
 	struct iforest_entry *entries; /* as they came, until they are sorted */
 	uint32 n, n_reserved;
 	uint64 n_read;                 /* chosen or not */
@@ -83,22 +83,22 @@ struct iforest_pending_rows {
  * is of transactions that no snapshot from before sees. What is visible must be asked only afterwards (visibility.h): the map
  * may have been copied before the row came that an entry read now leads to. False where a page belongs to somebody else by now:
  * the index has to be read again. */
-bool iforest_pending_rows_read(struct iforest_index *index,
+bool ifp_pending_entries_read(struct ifp_index *index,
 			       bool (*is_chosen)(void *context, const struct iforest_key *key), void *context,
-			       struct iforest_pending_rows *rows);
+			       struct ifp_pending_entries *rows);
 
 /* Drops those that are not kept. */
-void iforest_pending_rows_keep(struct iforest_pending_rows *rows,
+void ifp_pending_entries_keep(struct ifp_pending_entries *rows,
 			       bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context);
 
 /* Sorts them by key. */
-void iforest_pending_rows_sort(struct iforest_pending_rows *rows);
+void ifp_pending_entries_sort(struct ifp_pending_entries *rows);
 
 /* Of sorted ones the first entry at or after the key; rows->n if there is none. */
-uint32 iforest_pending_rows_find(const struct iforest_pending_rows *rows, const struct iforest_key *key);
+uint32 ifp_pending_entries_find(const struct ifp_pending_entries *rows, const struct iforest_key *key);
 
 /* Adds entries [from, to) to the aggregate: rows, values, and times where they are not NULL. */
-void iforest_pending_rows_fold(const struct iforest_pending_rows *rows, uint32 from, uint32 to,
-			       const struct iforest_fields *fields, struct iforest_aggregate *aggregate);
+void ifp_pending_entries_fold(const struct ifp_pending_entries *rows, uint32 from, uint32 to,
+			       const struct iforest_node_schema *fields, struct iforest_aggregate *aggregate);
 
 #endif

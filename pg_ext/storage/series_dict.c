@@ -23,8 +23,8 @@ struct named_series {
 	uint32 id;
 };
 
-struct iforest_series_cache {
-	struct iforest_series_cache *next;    /* the next longer unused one */
+struct ifp_series_dict {
+	struct ifp_series_dict *next;    /* the next longer unused one */
 	MemoryContext context;
 	uint64 index_id;
 	Oid file;
@@ -36,7 +36,7 @@ struct iforest_series_cache {
 	bool is_whole; /* false while it is changed: an error in between leaves something to be thrown away */
 };
 
-static struct iforest_series_cache *caches; /* the last used one first */
+static struct ifp_series_dict *caches; /* the last used one first */
 
 /* ---- the copy in memory ---- */
 
@@ -56,10 +56,10 @@ static int compare_names(const void *left, const void *right, Size size)
 	return a->n_bytes != b->n_bytes || memcmp(a->bytes, b->bytes, a->n_bytes) != 0;
 }
 
-static struct iforest_series_cache *new_cache(uint64 index_id, Oid file)
+static struct ifp_series_dict *new_cache(uint64 index_id, Oid file)
 {
 	MemoryContext context = AllocSetContextCreate(CacheMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
-	struct iforest_series_cache *cache = MemoryContextAllocZero(context, sizeof *cache);
+	struct ifp_series_dict *cache = MemoryContextAllocZero(context, sizeof *cache);
 	HASHCTL control = { .keysize = sizeof(struct name), .entrysize = sizeof(struct named_series), .hash = hash_name,
 			    .match = compare_names, .hcxt = context };
 
@@ -74,24 +74,24 @@ static struct iforest_series_cache *new_cache(uint64 index_id, Oid file)
 }
 
 /* Takes a cache out of the list. */
-static void unlink_cache(struct iforest_series_cache *cache)
+static void unlink_cache(struct ifp_series_dict *cache)
 {
-	struct iforest_series_cache **at = &caches;
+	struct ifp_series_dict **at = &caches;
 
 	while (*at != cache)
 		at = &(*at)->next;
 	*at = cache->next;
 }
 
-static void drop_cache(struct iforest_series_cache *cache)
+static void drop_cache(struct ifp_series_dict *cache)
 {
 	unlink_cache(cache);
 	MemoryContextDelete(cache->context);
 }
 
-struct iforest_series_cache *iforest_series_cache_get(Relation index, uint64 index_id)
+struct ifp_series_dict *ifp_series_dict_get(Relation index, uint64 index_id)
 {
-	struct iforest_series_cache *cache = caches, *oldest = caches;
+	struct ifp_series_dict *cache = caches, *oldest = caches;
 	Oid file = index->rd_rel->relfilenode;
 	uint64 n_series = 0;
 	int n = 0;
@@ -118,7 +118,7 @@ struct iforest_series_cache *iforest_series_cache_get(Relation index, uint64 ind
 }
 
 /* False: there is such a series already. */
-static bool remember(struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes)
+static bool remember(struct ifp_series_dict *cache, const uint8 *key, uint32 n_bytes)
 {
 	MemoryContext before = MemoryContextSwitchTo(cache->context);
 	struct name name = { .bytes = memcpy(palloc(n_bytes + 1), key, n_bytes), .n_bytes = n_bytes };
@@ -139,7 +139,7 @@ static bool remember(struct iforest_series_cache *cache, const uint8 *key, uint3
 	return !found;
 }
 
-bool iforest_series_find(struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes, uint32 *id)
+bool ifp_series_dict_find(struct ifp_series_dict *cache, const uint8 *key, uint32 n_bytes, uint32 *id)
 {
 	struct name name = { .bytes = key, .n_bytes = n_bytes };
 	struct named_series *series = hash_search(cache->by_name, &name, HASH_FIND, NULL);
@@ -149,7 +149,7 @@ bool iforest_series_find(struct iforest_series_cache *cache, const uint8 *key, u
 	return series != NULL;
 }
 
-const uint8 *iforest_series_key_of(const struct iforest_series_cache *cache, uint32 id, uint32 *n_bytes)
+const uint8 *ifp_series_dict_key_of(const struct ifp_series_dict *cache, uint32 id, uint32 *n_bytes)
 {
 	*n_bytes = cache->names[id].n_bytes;
 	return cache->names[id].bytes;
@@ -158,52 +158,52 @@ const uint8 *iforest_series_key_of(const struct iforest_series_cache *cache, uin
 /* ---- pages ---- */
 
 /* Reads the records of a page's content from cache->used on. */
-static void read_records(Relation index, struct iforest_series_cache *cache, const uint8 *content, uint32 n_bytes)
+static void read_records(Relation index, struct ifp_series_dict *cache, const uint8 *content, uint32 n_bytes)
 {
 	cache->is_whole = false;
 	while (cache->used < n_bytes) {
 		uint32 length = n_bytes - cache->used < RECORD_HEADER ? n_bytes : iforest_load16(content + cache->used);
 
-		if (length > IFOREST_MAX_SERIES_BYTES || cache->used + RECORD_HEADER + length > n_bytes)
+		if (length > IFP_MAX_SERIES_BYTES || cache->used + RECORD_HEADER + length > n_bytes)
 			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 				errmsg("index \"%s\" is corrupt: block %u has a wrong record of a series",
 				       RelationGetRelationName(index), cache->block),
 				errhint("REINDEX INDEX makes it anew from the table."));
 		if (!remember(cache, content + cache->used + RECORD_HEADER, length))
-			iforest_page_wrong(index, cache->block, "It has a series that stands in the dictionary already.");
+			ifp_page_wrong(index, cache->block, "It has a series that stands in the dictionary already.");
 		cache->used += RECORD_HEADER + length;
 	}
 	cache->is_whole = true;
 }
 
-static void read_from(Relation index, struct iforest_series_cache *cache, BlockNumber head)
+static void read_from(Relation index, struct ifp_series_dict *cache, BlockNumber head)
 {
-	uint8 *content = palloc(IFOREST_CONTENT_BYTES);
+	uint8 *content = palloc(IFP_CONTENT_BYTES);
 	BlockNumber n_read = 0;
 
 	if (cache->block == InvalidBlockNumber)
 		cache->block = head;
 	while (cache->block != InvalidBlockNumber) {
-		struct iforest_special special;
-		uint32 n_bytes = iforest_page_copy(index, cache->block, IFOREST_KIND_SERIES, content, &special);
+		struct ifp_special special;
+		uint32 n_bytes = ifp_page_copy(index, cache->block, IFP_PAGE_SERIES, content, &special);
 
 		read_records(index, cache, content, n_bytes);
 		if (special.next == InvalidBlockNumber)
 			break;
 		if (++n_read > RelationGetNumberOfBlocks(index))
-			iforest_page_wrong(index, cache->block, "The pages of the dictionary form a circle.");
+			ifp_page_wrong(index, cache->block, "The pages of the dictionary form a circle.");
 		cache->block = special.next;
 		cache->used = 0;
 	}
 	pfree(content);
 }
 
-uint32 iforest_series_refresh(Relation index, struct iforest_series_cache *cache)
+uint32 ifp_series_dict_refresh(Relation index, struct ifp_series_dict *cache)
 {
-	struct iforest_meta meta;
+	struct ifp_meta meta;
 
 	if (cache->block == InvalidBlockNumber) {
-		iforest_meta_read(index, &meta);
+		ifp_meta_read(index, &meta);
 		read_from(index, cache, meta.series_head);
 	} else {
 		read_from(index, cache, InvalidBlockNumber);
@@ -212,22 +212,22 @@ uint32 iforest_series_refresh(Relation index, struct iforest_series_cache *cache
 }
 
 /* A page for the end of the chain, which may be empty as yet. The metapage is locked. */
-static void append_page(Relation index, struct iforest_meta_edit *edit)
+static void append_page(Relation index, struct ifp_meta_edit *edit)
 {
-	struct iforest_extent extent = iforest_space_take(index, IFOREST_OWNER_INDEX, 0, 1);
+	struct ifp_extent extent = ifp_extents_allocate(index, IFP_OWNER_INDEX, 0, 1);
 	Buffer buffer = ReadBufferExtended(index, MAIN_FORKNUM, extent.start, RBM_ZERO_AND_LOCK, NULL), tail = InvalidBuffer;
 
-	iforest_page_init(GenericXLogRegisterBuffer(edit->state, buffer, GENERIC_XLOG_FULL_IMAGE), IFOREST_KIND_SERIES, 0);
+	ifp_page_init(GenericXLogRegisterBuffer(edit->state, buffer, GENERIC_XLOG_FULL_IMAGE), IFP_PAGE_SERIES, 0);
 	if (edit->meta->series_tail == InvalidBlockNumber) {
 		edit->meta->series_head = extent.start;
 	} else {
 		if (extent.start == edit->meta->series_tail)
-			iforest_page_wrong(index, IFOREST_SPACE_BLOCK, "It lists a page of the dictionary as free.");
-		tail = iforest_page_lock(index, edit->meta->series_tail, IFOREST_KIND_SERIES, BUFFER_LOCK_EXCLUSIVE);
-		iforest_special(GenericXLogRegisterBuffer(edit->state, tail, 0))->next = extent.start;
+			ifp_page_wrong(index, IFP_EXTENTS_BLOCK, "It lists a page of the dictionary as free.");
+		tail = ifp_page_lock(index, edit->meta->series_tail, IFP_PAGE_SERIES, BUFFER_LOCK_EXCLUSIVE);
+		ifp_special(GenericXLogRegisterBuffer(edit->state, tail, 0))->next = extent.start;
 	}
 	edit->meta->series_tail = extent.start;
-	iforest_meta_finish(edit);
+	ifp_meta_finish(edit);
 	UnlockReleaseBuffer(buffer);
 	if (BufferIsValid(tail))
 		UnlockReleaseBuffer(tail);
@@ -235,10 +235,10 @@ static void append_page(Relation index, struct iforest_meta_edit *edit)
 
 /* Appends a record to the last page, if that is still the one that was read to its end, and there is room.
  * The page's lock is what makes ids unique. */
-static bool append_record(Relation index, struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes,
+static bool append_record(Relation index, struct ifp_series_dict *cache, const uint8 *key, uint32 n_bytes,
 			  bool *is_full)
 {
-	uint8 record[RECORD_HEADER + IFOREST_MAX_SERIES_BYTES];
+	uint8 record[RECORD_HEADER + IFP_MAX_SERIES_BYTES];
 	Buffer buffer;
 	bool is_last;
 	Page page;
@@ -248,46 +248,46 @@ static bool append_record(Relation index, struct iforest_series_cache *cache, co
 		*is_full = true;
 		return false;
 	}
-	buffer = iforest_page_lock(index, cache->block, IFOREST_KIND_SERIES, BUFFER_LOCK_EXCLUSIVE);
+	buffer = ifp_page_lock(index, cache->block, IFP_PAGE_SERIES, BUFFER_LOCK_EXCLUSIVE);
 	page = BufferGetPage(buffer);
-	is_last = iforest_special(page)->next == InvalidBlockNumber && iforest_content_used(page) == cache->used;
-	*is_full = is_last && cache->used + RECORD_HEADER + n_bytes > IFOREST_CONTENT_BYTES;
+	is_last = ifp_special(page)->next == InvalidBlockNumber && ifp_content_used(page) == cache->used;
+	*is_full = is_last && cache->used + RECORD_HEADER + n_bytes > IFP_CONTENT_BYTES;
 	if (!is_last || *is_full) {
 		UnlockReleaseBuffer(buffer);
 		return false;
 	}
 	iforest_store16(record, (uint16_t)n_bytes);
 	memcpy(record + RECORD_HEADER, key, n_bytes);
-	iforest_page_append(index, buffer, record, (uint16)(RECORD_HEADER + n_bytes), NULL);
+	ifp_page_append(index, buffer, record, (uint16)(RECORD_HEADER + n_bytes), NULL);
 	UnlockReleaseBuffer(buffer);
 	return true;
 }
 
-uint32 iforest_series_obtain(Relation index, struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes)
+uint32 ifp_series_dict_obtain(Relation index, struct ifp_series_dict *cache, const uint8 *key, uint32 n_bytes)
 {
 	BlockNumber full = InvalidBlockNumber; /* the last page, as read, when it was not the metapage's */
 	uint32 id;
 
-	while (!iforest_series_find(cache, key, n_bytes, &id)) {
+	while (!ifp_series_dict_find(cache, key, n_bytes, &id)) {
 		bool is_full;
 
-		if (iforest_series_refresh(index, cache) == UINT32_MAX)
-			iforest_require(IFOREST_TOO_LARGE, index, NULL);
-		if (iforest_series_find(cache, key, n_bytes, &id))
+		if (ifp_series_dict_refresh(index, cache) == UINT32_MAX)
+			ifp_require(IFOREST_TOO_LARGE, index, NULL);
+		if (ifp_series_dict_find(cache, key, n_bytes, &id))
 			break;
 		if (append_record(index, cache, key, n_bytes, &is_full) || !is_full)
 			continue;
-		struct iforest_meta_edit edit;
+		struct ifp_meta_edit edit;
 
-		iforest_meta_begin(index, &edit);
+		ifp_meta_begin(index, &edit);
 		/* somebody else may have been faster: then there is a page that we have not read */
 		if (edit.meta->series_tail == cache->block) {
 			append_page(index, &edit);
 			continue;
 		}
-		iforest_meta_cancel(&edit);
+		ifp_meta_cancel(&edit);
 		if (full != InvalidBlockNumber && full == cache->block)
-			iforest_page_wrong(index, full, "It is the dictionary's last page, and the metapage names another.");
+			ifp_page_wrong(index, full, "It is the dictionary's last page, and the metapage names another.");
 		full = cache->block;
 	}
 	return id;

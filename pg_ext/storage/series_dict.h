@@ -12,25 +12,25 @@
 #include "pg_ext/storage/meta.h"
 #include "pg_ext/storage/extents.h"
 
-#define IFOREST_MAX_SERIES_BYTES 1000 /* an eighth of a page */
+#define IFP_MAX_SERIES_BYTES 1000 /* an eighth of a page */
 
-struct iforest_series_cache;
+struct ifp_series_dict;
 
 /* This backend's copy of the dictionary of an index, empty at first. Good until the next call of this function; do not keep
  * it. It is of the file that the index is in: one that is moved to another tablespace has the same id there, and what was
  * added to the dictionary since goes when that is rolled back. */
-struct iforest_series_cache *iforest_series_cache_get(Relation index, uint64 index_id);
+struct ifp_series_dict *ifp_series_dict_get(Relation index, uint64 index_id);
 
 /* The id of a series; it is appended if it is new. */
-uint32 iforest_series_obtain(Relation index, struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes);
+uint32 ifp_series_dict_obtain(Relation index, struct ifp_series_dict *cache, const uint8 *key, uint32 n_bytes);
 
 /* Reads what was appended since. Returns the number of series. */
-uint32 iforest_series_refresh(Relation index, struct iforest_series_cache *cache);
+uint32 ifp_series_dict_refresh(Relation index, struct ifp_series_dict *cache);
 
 /* Is there such a series, as far as the copy goes? */
-bool iforest_series_find(struct iforest_series_cache *cache, const uint8 *key, uint32 n_bytes, uint32 *id);
+bool ifp_series_dict_find(struct ifp_series_dict *cache, const uint8 *key, uint32 n_bytes, uint32 *id);
 
 /* The key of a series below the number that refresh returned; good until the next call. */
-const uint8 *iforest_series_key_of(const struct iforest_series_cache *cache, uint32 id, uint32 *n_bytes);
+const uint8 *ifp_series_dict_key_of(const struct ifp_series_dict *cache, uint32 id, uint32 *n_bytes);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* The sketches kept of a run (core/query/sketch_scan.h), on pages of its own after its last one.
  *
- * They are a stream of bytes, cut into pages of kind IFOREST_KIND_SKETCH, which bear the run's clock number as owner and go
+ * They are a stream of bytes, cut into pages of kind IFP_PAGE_SKETCH, which bear the run's clock number as owner and go
  * with the run. They are written as a whole, again and again in the same place, under the maintenance lock; readers take no
  * lock. Every writing has a stamp of its own, random, on each of its pages: a reader who meets two stamps has read what is
  * being written, or what a crash cut off, and takes it as if nothing were kept.
@@ -33,7 +33,7 @@
  *                    ...  the sketches (core/model/sketch.h)
  */
 
-struct iforest_kept_sketch {
+struct ifp_kept_sketch {
 	uint64 n_dead;           /* of its name; so are number, value and level */
 	uint32 number;
 	uint32 offset, n_bytes;
@@ -42,45 +42,45 @@ struct iforest_kept_sketch {
 };
 
 /* What is kept of a run. */
-struct iforest_kept_sketches {
+struct ifp_kept_sketches {
 	const struct iforest_run *run;
 	uint64 stamp;
 	uint32 n;
-	struct iforest_kept_sketch *sketches;
+	struct ifp_kept_sketch *sketches;
 };
 
 /* Reads the list, without the sketches themselves; n is 0 where there is none. In the current memory context. run must outlive
  * it. */
-static void kept_sketches_read(struct iforest_index *index, const struct iforest_run *run, struct iforest_kept_sketches *kept);
+static void kept_sketches_read(struct ifp_index *index, const struct iforest_run *run, struct ifp_kept_sketches *kept);
 
 /* Negative, 0, or positive as a stands before b in a list. */
-static int kept_sketch_compare(const struct iforest_kept_sketch *a, const struct iforest_kept_sketch *b);
+static int kept_sketch_compare(const struct ifp_kept_sketch *a, const struct ifp_kept_sketch *b);
 
 /* Reads a sketch of the list into memory of the current context. False where it has been overwritten since. */
-static bool kept_sketch_load(struct iforest_index *index, const struct iforest_kept_sketches *kept,
-			      struct iforest_kept_sketch *sketch);
+static bool kept_sketch_load(struct ifp_index *index, const struct ifp_kept_sketches *kept,
+			      struct ifp_kept_sketch *sketch);
 
 /* Writes a list, which is in order and of which all are loaded, in the place of what was there. Offsets are filled in.
  * Requires  the maintenance lock, or that nobody else knows the index. */
-static void kept_sketches_write(struct iforest_index *index, const struct iforest_kept_sketches *kept);
+static void kept_sketches_write(struct ifp_index *index, const struct ifp_kept_sketches *kept);
 
 enum {
 	PAGE_HEADER_BYTES = 24,
-	PAGE_DATA_BYTES = IFOREST_CONTENT_BYTES - PAGE_HEADER_BYTES,
+	PAGE_DATA_BYTES = IFP_CONTENT_BYTES - PAGE_HEADER_BYTES,
 	STREAM_HEADER_BYTES = 16,
 	ENTRY_BYTES = 24,
 	STREAM_MAGIC = 0x73734649
 };
 
-static BlockNumber block_of(struct iforest_index *index, const struct iforest_run *run, uint32 page)
+static BlockNumber block_of(struct ifp_index *index, const struct iforest_run *run, uint32 page)
 {
-	return iforest_run_block(index, &run->place, iforest_run_pages(&index->manifest, run) + page);
+	return ifp_index_run_block(index, &run->place, iforest_run_pages(&index->manifest, run) + page);
 }
 
 /* ---- reading ---- */
 
 /* Copies a page's content. False where it is not of this run, or not of this stamp. */
-static bool read_page(struct iforest_index *index, const struct iforest_run *run, uint32 number, const uint64 *stamp,
+static bool read_page(struct ifp_index *index, const struct iforest_run *run, uint32 number, const uint64 *stamp,
 		      uint8 *content)
 {
 	BlockNumber block = block_of(index, run, number);
@@ -90,25 +90,25 @@ static bool read_page(struct iforest_index *index, const struct iforest_run *run
 
 	if (block == InvalidBlockNumber || block >= RelationGetNumberOfBlocks(index->relation))
 		return false;
-	iforest_vacuum_delay_point();
+	ifp_vacuum_delay_point();
 	buffer = ReadBuffer(index->relation, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
-	if (iforest_page_is(page, IFOREST_KIND_SKETCH, iforest_run_clock(run))) {
-		n_bytes = Min(iforest_content_used(page), IFOREST_CONTENT_BYTES);
-		memcpy(content, iforest_content(page), n_bytes);
+	if (ifp_page_is(page, IFP_PAGE_SKETCH, ifp_run_clock(run))) {
+		n_bytes = Min(ifp_content_used(page), IFP_CONTENT_BYTES);
+		memcpy(content, ifp_content(page), n_bytes);
 	}
 	UnlockReleaseBuffer(buffer);
 	if (n_bytes < PAGE_HEADER_BYTES)
 		return false;
-	memset(content + n_bytes, 0, IFOREST_CONTENT_BYTES - n_bytes);
+	memset(content + n_bytes, 0, IFP_CONTENT_BYTES - n_bytes);
 	return iforest_load64(content) == run->place.run_id && (!stamp || iforest_load64(content + 8) == *stamp);
 }
 
-static bool read_stream(struct iforest_index *index, const struct iforest_run *run, uint64 stamp, uint32 offset, uint32 n_bytes,
+static bool read_stream(struct ifp_index *index, const struct iforest_run *run, uint64 stamp, uint32 offset, uint32 n_bytes,
 			uint8 *to)
 {
-	uint8 *content = palloc(IFOREST_CONTENT_BYTES);
+	uint8 *content = palloc(IFP_CONTENT_BYTES);
 	bool is_whole = true;
 
 	while (n_bytes > 0 && is_whole) {
@@ -125,17 +125,17 @@ static bool read_stream(struct iforest_index *index, const struct iforest_run *r
 }
 
 /* Takes foreign bytes apart. False where they are not what was written. */
-static bool read_entries(const uint8 *stream, uint32 n_bytes, struct iforest_kept_sketches *kept)
+static bool read_entries(const uint8 *stream, uint32 n_bytes, struct ifp_kept_sketches *kept)
 {
 	uint32 list_bytes = STREAM_HEADER_BYTES + kept->n * ENTRY_BYTES, end = list_bytes;
 
-	if (iforest_load32(stream + 4) != (uint32)iforest_checksum64(stream + 8, list_bytes - 8))
+	if (iforest_load32(stream + 4) != (uint32)iforest_xxh64(stream + 8, list_bytes - 8))
 		return false;
 	for (uint32 i = 0; i < kept->n; i++) {
 		const uint8 *entry = stream + STREAM_HEADER_BYTES + i * ENTRY_BYTES;
-		struct iforest_kept_sketch *sketch = &kept->sketches[i];
+		struct ifp_kept_sketch *sketch = &kept->sketches[i];
 
-		*sketch = (struct iforest_kept_sketch){ .n_dead = iforest_load64(entry), .number = iforest_load32(entry + 8),
+		*sketch = (struct ifp_kept_sketch){ .n_dead = iforest_load64(entry), .number = iforest_load32(entry + 8),
 							.offset = iforest_load32(entry + 12),
 							.n_bytes = iforest_load32(entry + 16), .value = entry[20],
 							.level = entry[21] };
@@ -148,12 +148,12 @@ static bool read_entries(const uint8 *stream, uint32 n_bytes, struct iforest_kep
 	return true;
 }
 
-static void kept_sketches_read(struct iforest_index *index, const struct iforest_run *run, struct iforest_kept_sketches *kept)
+static void kept_sketches_read(struct ifp_index *index, const struct iforest_run *run, struct ifp_kept_sketches *kept)
 {
-	uint8 *content = palloc(IFOREST_CONTENT_BYTES), *stream;
+	uint8 *content = palloc(IFP_CONTENT_BYTES), *stream;
 	uint32 n_bytes, n;
 
-	*kept = (struct iforest_kept_sketches){ .run = run };
+	*kept = (struct ifp_kept_sketches){ .run = run };
 	if (read_page(index, run, 0, NULL, content) && iforest_load32(content + PAGE_HEADER_BYTES) == STREAM_MAGIC) {
 		kept->stamp = iforest_load64(content + 8);
 		n_bytes = iforest_load32(content + 16);
@@ -171,10 +171,10 @@ static void kept_sketches_read(struct iforest_index *index, const struct iforest
 		}
 	}
 	pfree(content);
-	iforest_pause("sketch list read");
+	ifp_test_point("sketch list read");
 }
 
-static int kept_sketch_compare(const struct iforest_kept_sketch *a, const struct iforest_kept_sketch *b)
+static int kept_sketch_compare(const struct ifp_kept_sketch *a, const struct ifp_kept_sketch *b)
 {
 	if (a->value != b->value)
 		return a->value < b->value ? -1 : 1;
@@ -183,8 +183,8 @@ static int kept_sketch_compare(const struct iforest_kept_sketch *a, const struct
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-static bool kept_sketch_load(struct iforest_index *index, const struct iforest_kept_sketches *kept,
-			      struct iforest_kept_sketch *sketch)
+static bool kept_sketch_load(struct ifp_index *index, const struct ifp_kept_sketches *kept,
+			      struct ifp_kept_sketch *sketch)
 {
 	uint8 *bytes = MemoryContextAllocHuge(CurrentMemoryContext, sketch->n_bytes + 1);
 	bool is_whole = read_stream(index, kept->run, kept->stamp, sketch->offset, sketch->n_bytes, bytes);
@@ -198,7 +198,7 @@ static bool kept_sketch_load(struct iforest_index *index, const struct iforest_k
 
 /* ---- writing ---- */
 
-static uint8 *make_stream(const struct iforest_kept_sketches *kept, uint32 *n_bytes)
+static uint8 *make_stream(const struct ifp_kept_sketches *kept, uint32 *n_bytes)
 {
 	uint32 list_bytes = STREAM_HEADER_BYTES + kept->n * ENTRY_BYTES, end = list_bytes;
 	uint8 *stream;
@@ -211,7 +211,7 @@ static uint8 *make_stream(const struct iforest_kept_sketches *kept, uint32 *n_by
 	iforest_store32(stream, STREAM_MAGIC);
 	iforest_store32(stream + 8, kept->n);
 	for (uint32 i = 0; i < kept->n; i++) {
-		const struct iforest_kept_sketch *sketch = &kept->sketches[i];
+		const struct ifp_kept_sketch *sketch = &kept->sketches[i];
 		uint8 *entry = stream + STREAM_HEADER_BYTES + i * ENTRY_BYTES;
 
 		iforest_store64(entry, sketch->n_dead);
@@ -222,13 +222,13 @@ static uint8 *make_stream(const struct iforest_kept_sketches *kept, uint32 *n_by
 		entry[21] = sketch->level;
 		memcpy(stream + sketch->offset, sketch->bytes, sketch->n_bytes);
 	}
-	iforest_store32(stream + 4, (uint32)iforest_checksum64(stream + 8, list_bytes - 8));
+	iforest_store32(stream + 4, (uint32)iforest_xxh64(stream + 8, list_bytes - 8));
 	*n_bytes = end;
 	return stream;
 }
 
 /* As pages of runs are written: a record of the whole page, and none in a build, which logs the file at its end. */
-static void write_page(struct iforest_index *index, const struct iforest_run *run, uint32 number, uint64 stamp,
+static void write_page(struct ifp_index *index, const struct iforest_run *run, uint32 number, uint64 stamp,
 		       const uint8 *stream, uint32 n_bytes)
 {
 	uint32 start = number * PAGE_DATA_BYTES, n = Min(PAGE_DATA_BYTES, n_bytes - start);
@@ -238,19 +238,19 @@ static void write_page(struct iforest_index *index, const struct iforest_run *ru
 	Page page;
 
 	if (block == InvalidBlockNumber)
-		iforest_page_wrong(index->relation, IFOREST_SPACE_BLOCK, "The list of extents lacks pages of a run.");
-	iforest_space_ensure(index->relation, block + 1);
+		ifp_page_wrong(index->relation, IFP_EXTENTS_BLOCK, "The list of extents lacks pages of a run.");
+	ifp_extents_ensure_file(index->relation, block + 1);
 	buffer = ReadBufferExtended(index->relation, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
 	page = BufferGetPage(buffer);
-	content = iforest_content(page);
+	content = ifp_content(page);
 	START_CRIT_SECTION();
-	iforest_page_init(page, IFOREST_KIND_SKETCH, iforest_run_clock(run));
+	ifp_page_init(page, IFP_PAGE_SKETCH, ifp_run_clock(run));
 	iforest_store64(content, run->place.run_id);
 	iforest_store64(content + 8, stamp);
 	iforest_store32(content + 16, n_bytes);
 	iforest_store32(content + 20, 0);
 	memcpy(content + PAGE_HEADER_BYTES, stream + start, n);
-	iforest_content_set_used(page, PAGE_HEADER_BYTES + n);
+	ifp_content_set_used(page, PAGE_HEADER_BYTES + n);
 	MarkBufferDirty(buffer);
 	if (!index->is_build && RelationNeedsWAL(index->relation))
 		log_newpage_buffer(buffer, true);
@@ -258,45 +258,45 @@ static void write_page(struct iforest_index *index, const struct iforest_run *ru
 	UnlockReleaseBuffer(buffer);
 }
 
-static void kept_sketches_write(struct iforest_index *index, const struct iforest_kept_sketches *kept)
+static void kept_sketches_write(struct ifp_index *index, const struct ifp_kept_sketches *kept)
 {
 	const struct iforest_run *run = kept->run;
 	uint32 n_bytes, n_pages, n_present = 0;
-	uint64 first = iforest_run_pages(&index->manifest, run), stamp = iforest_pg_random();
+	uint64 first = iforest_run_pages(&index->manifest, run), stamp = ifp_random();
 	uint8 *stream = make_stream(kept, &n_bytes);
 
-	iforest_extents_forget(index);
+	ifp_index_forget_extents(index);
 	n_pages = (n_bytes + PAGE_DATA_BYTES - 1) / PAGE_DATA_BYTES;
 	while (n_present < n_pages && block_of(index, run, n_present) != InvalidBlockNumber)
 		n_present++;
 	while (n_present < n_pages) {
-		struct iforest_extent extent = iforest_space_take(index->relation, iforest_run_clock(run),
+		struct ifp_extent extent = ifp_extents_allocate(index->relation, ifp_run_clock(run),
 								  (uint32)first + n_present, n_pages - n_present);
 
 		n_present = extent.first + extent.n_blocks - (uint32)first;
 	}
 	for (uint32 i = 0; i < n_pages; i++) {
 		CHECK_FOR_INTERRUPTS();
-		iforest_vacuum_delay_point();
+		ifp_vacuum_delay_point();
 		write_page(index, run, i, stamp, stream, n_bytes);
 	}
 	pfree(stream);
 }
 
-struct iforest_sketches {
-	struct iforest_index *index;
+struct ifp_sketch_sidecar {
+	struct ifp_index *index;
 	MemoryContext context;
-	struct iforest_kept_sketches *runs; /* by number of the run in the manifest; run is NULL: not read yet */
+	struct ifp_kept_sketches *runs; /* by number of the run in the manifest; run is NULL: not read yet */
 
 	/* while it is being filled: what is new of the run in hand */
-	struct iforest_kept_sketches *filled;
-	struct iforest_kept_sketch *added;
+	struct ifp_kept_sketches *filled;
+	struct ifp_kept_sketch *added;
 	uint32 n_added, n_reserved;
 };
 
-struct iforest_sketches *iforest_shelf_begin(struct iforest_index *index)
+struct ifp_sketch_sidecar *ifp_sidecar_open(struct ifp_index *index)
 {
-	struct iforest_sketches *shelf = palloc0(sizeof *shelf);
+	struct ifp_sketch_sidecar *shelf = palloc0(sizeof *shelf);
 
 	shelf->index = index;
 	shelf->context = CurrentMemoryContext;
@@ -306,14 +306,14 @@ struct iforest_sketches *iforest_shelf_begin(struct iforest_index *index)
 
 /* ---- reading ---- */
 
-static struct iforest_kept_sketch named(const struct iforest_shelf_name *name)
+static struct ifp_kept_sketch named(const struct iforest_sidecar_name *name)
 {
-	return (struct iforest_kept_sketch){ .value = (uint8)name->value, .level = (uint8)name->level,
+	return (struct ifp_kept_sketch){ .value = (uint8)name->value, .level = (uint8)name->level,
 					     .number = (uint32)name->number, .n_dead = name->n_dead };
 }
 
 /* What is kept of the run, read when it is first asked for. */
-static struct iforest_kept_sketches *kept_of(struct iforest_sketches *shelf, uint64 run_id)
+static struct ifp_kept_sketches *kept_of(struct ifp_sketch_sidecar *shelf, uint64 run_id)
 {
 	uint32 r = iforest_manifest_find(&shelf->index->manifest, run_id);
 	MemoryContext before;
@@ -328,9 +328,9 @@ static struct iforest_kept_sketches *kept_of(struct iforest_sketches *shelf, uin
 	return &shelf->runs[r];
 }
 
-static struct iforest_kept_sketch *find_kept(const struct iforest_kept_sketches *kept, const struct iforest_shelf_name *name)
+static struct ifp_kept_sketch *find_kept(const struct ifp_kept_sketches *kept, const struct iforest_sidecar_name *name)
 {
-	struct iforest_kept_sketch wanted = named(name);
+	struct ifp_kept_sketch wanted = named(name);
 	uint32 low = 0, high = kept ? kept->n : 0;
 
 	while (low < high) {
@@ -347,12 +347,12 @@ static struct iforest_kept_sketch *find_kept(const struct iforest_kept_sketches 
 	return NULL;
 }
 
-static enum iforest_status get(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+static enum iforest_status get(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 			       bool *found)
 {
-	struct iforest_sketches *shelf = context;
-	const struct iforest_kept_sketches *kept = kept_of(shelf, name->run_id);
-	struct iforest_kept_sketch *place = find_kept(kept, name), loaded;
+	struct ifp_sketch_sidecar *shelf = context;
+	const struct ifp_kept_sketches *kept = kept_of(shelf, name->run_id);
+	struct ifp_kept_sketch *place = find_kept(kept, name), loaded;
 
 	*found = false;
 	if (!place)
@@ -366,17 +366,17 @@ static enum iforest_status get(void *context, const struct iforest_shelf_name *n
 	return IFOREST_OK;
 }
 
-struct iforest_shelf iforest_shelf_of_reader(struct iforest_sketches *shelf)
+struct iforest_sidecar ifp_sidecar_for_reader(struct ifp_sketch_sidecar *shelf)
 {
-	return (struct iforest_shelf){ .context = shelf, .get = get };
+	return (struct iforest_sidecar){ .context = shelf, .get = get };
 }
 
 /* ---- filling ---- */
 
 /* Children are added before their parents, so what is looked for is near the end. */
-static struct iforest_kept_sketch *find_added(const struct iforest_sketches *shelf, const struct iforest_shelf_name *name)
+static struct ifp_kept_sketch *find_added(const struct ifp_sketch_sidecar *shelf, const struct iforest_sidecar_name *name)
 {
-	struct iforest_kept_sketch wanted = named(name);
+	struct ifp_kept_sketch wanted = named(name);
 
 	for (uint32 i = shelf->n_added; i > 0; i--)
 		if (kept_sketch_compare(&shelf->added[i - 1], &wanted) == 0)
@@ -385,20 +385,20 @@ static struct iforest_kept_sketch *find_added(const struct iforest_sketches *she
 }
 
 /* What cannot be loaded is not there: a crash left it half written. */
-static enum iforest_status has_kept(void *context, const struct iforest_shelf_name *name, bool *found)
+static enum iforest_status has_kept(void *context, const struct iforest_sidecar_name *name, bool *found)
 {
-	struct iforest_sketches *shelf = context;
-	struct iforest_kept_sketch *place = find_kept(shelf->filled, name);
+	struct ifp_sketch_sidecar *shelf = context;
+	struct ifp_kept_sketch *place = find_kept(shelf->filled, name);
 
 	*found = place && (place->bytes || kept_sketch_load(shelf->index, shelf->filled, place));
 	return IFOREST_OK;
 }
 
-static enum iforest_status get_kept(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+static enum iforest_status get_kept(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 				    bool *found)
 {
-	struct iforest_sketches *shelf = context;
-	const struct iforest_kept_sketch *added = find_added(shelf, name);
+	struct ifp_sketch_sidecar *shelf = context;
+	const struct ifp_kept_sketch *added = find_added(shelf, name);
 
 	if (!added)
 		return get(context, name, bytes, n_bytes, found);
@@ -409,10 +409,10 @@ static enum iforest_status get_kept(void *context, const struct iforest_shelf_na
 	return IFOREST_OK;
 }
 
-static enum iforest_status put(void *context, const struct iforest_shelf_name *name, const uint8_t *bytes, size_t n_bytes)
+static enum iforest_status put(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes)
 {
-	struct iforest_sketches *shelf = context;
-	struct iforest_kept_sketch *added;
+	struct ifp_sketch_sidecar *shelf = context;
+	struct ifp_kept_sketch *added;
 
 	if (shelf->n_added == shelf->n_reserved) {
 		shelf->n_reserved = Max(2 * shelf->n_reserved, 64);
@@ -433,16 +433,16 @@ static int compare(const void *left, const void *right)
 }
 
 /* What was added, and what was there of other nodes and is still wanted. */
-static void write_all(struct iforest_sketches *shelf, uint32 values)
+static void write_all(struct ifp_sketch_sidecar *shelf, uint32 values)
 {
-	struct iforest_kept_sketches all = *shelf->filled;
+	struct ifp_kept_sketches all = *shelf->filled;
 	uint32 n = shelf->n_added;
 
 	all.sketches = MemoryContextAllocHuge(CurrentMemoryContext, (shelf->filled->n + n) * sizeof *all.sketches);
 	memcpy(all.sketches, shelf->added, n * sizeof *all.sketches);
 	qsort(shelf->added, n, sizeof *shelf->added, compare);
 	for (uint32 i = 0; i < shelf->filled->n; i++) {
-		struct iforest_kept_sketch *sketch = &shelf->filled->sketches[i];
+		struct ifp_kept_sketch *sketch = &shelf->filled->sketches[i];
 
 		if ((values >> sketch->value & 1) && !bsearch(sketch, shelf->added, shelf->n_added, sizeof *sketch, compare) &&
 		    (sketch->bytes || kept_sketch_load(shelf->index, shelf->filled, sketch)))
@@ -453,34 +453,34 @@ static void write_all(struct iforest_sketches *shelf, uint32 values)
 	kept_sketches_write(shelf->index, &all);
 }
 
-static void keep_run(struct iforest_index *index, const struct iforest_run *run, uint32 values)
+static void keep_run(struct ifp_index *index, const struct iforest_run *run, uint32 values)
 {
-	struct iforest_sketches *shelf = iforest_shelf_begin(index);
-	struct iforest_shelf filling = { .context = shelf, .has = has_kept, .get = get_kept, .put = put };
+	struct ifp_sketch_sidecar *shelf = ifp_sidecar_open(index);
+	struct iforest_sidecar filling = { .context = shelf, .has = has_kept, .get = get_kept, .put = put };
 
 	shelf->filled = kept_of(shelf, run->place.run_id);
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES; v++)
 		if (values >> v & 1)
-			iforest_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v,
+			ifp_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v,
 									       &filling));
 	if (shelf->n_added > 0)
 		write_all(shelf, values);
 }
 
 /* Calls for each run in a memory context of its own. */
-static void for_each_run(struct iforest_index *index,
-			 void (*do_run)(struct iforest_index *, const struct iforest_run *, uint32))
+static void for_each_run(struct ifp_index *index,
+			 void (*do_run)(struct ifp_index *, const struct iforest_run *, uint32))
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest sketches", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
-	struct iforest_definition definition;
+	struct ifp_definition definition;
 
-	iforest_definition_read(index->relation, &definition);
+	ifp_definition_read(index->relation, &definition);
 	for (uint32 r = 0; definition.sketches && r < index->manifest.n_runs; r++) {
 		const struct iforest_run *run = &index->manifest.runs[r];
 
 		CHECK_FOR_INTERRUPTS();
-		if ((index->is_build || iforest_run_clock(run) < index->meta.worklist_below) && !run->removal_in_progress)
+		if ((index->is_build || ifp_run_clock(run) < index->meta.worklist_below) && !run->removal_in_progress)
 			do_run(index, run, definition.sketches);
 		MemoryContextReset(context);
 	}
@@ -488,27 +488,27 @@ static void for_each_run(struct iforest_index *index,
 	MemoryContextDelete(context);
 }
 
-void iforest_shelf_keep(struct iforest_index *index)
+void ifp_sidecar_keep(struct ifp_index *index)
 {
 	for_each_run(index, keep_run);
 }
 
 /* ---- checking ---- */
 
-static void check_run(struct iforest_index *index, const struct iforest_run *run, uint32 values)
+static void check_run(struct ifp_index *index, const struct iforest_run *run, uint32 values)
 {
-	struct iforest_sketches *shelf = iforest_shelf_begin(index);
-	struct iforest_shelf kept = iforest_shelf_of_reader(shelf);
-	struct iforest_shelf_comparison comparison = { .kept = &kept, .store = &index->store, .what = IFOREST_SKETCH_WRONG };
-	struct iforest_shelf comparing = iforest_shelf_comparing(&comparison);
+	struct ifp_sketch_sidecar *shelf = ifp_sidecar_open(index);
+	struct iforest_sidecar kept = ifp_sidecar_for_reader(shelf);
+	struct iforest_sidecar_comparison comparison = { .kept = &kept, .store = &index->store, .what = IFOREST_SKETCH_WRONG };
+	struct iforest_sidecar comparing = iforest_sidecar_comparing(&comparison);
 
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES && kept_of(shelf, run->place.run_id)->n > 0; v++)
 		if (values >> v & 1)
-			iforest_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v,
+			ifp_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v,
 									       &comparing));
 }
 
-void iforest_shelf_check(struct iforest_index *index)
+void ifp_sidecar_check(struct ifp_index *index)
 {
 	for_each_run(index, check_run);
 }

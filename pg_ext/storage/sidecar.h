@@ -7,21 +7,21 @@
 #include "pg_ext/types/definition.h"
 #include "pg_ext/storage/index.h"
 
-struct iforest_sketches;
+struct ifp_sketch_sidecar;
 
 /* A shelf for one reading of an index, whose manifest must stay as it is. In the current memory context. */
-struct iforest_sketches *iforest_shelf_begin(struct iforest_index *index);
+struct ifp_sketch_sidecar *ifp_sidecar_open(struct ifp_index *index);
 
 /* What iforest_scan_sketch() takes: only `get` is there. */
-struct iforest_shelf iforest_shelf_of_reader(struct iforest_sketches *shelf);
+struct iforest_sidecar ifp_sidecar_for_reader(struct ifp_sketch_sidecar *shelf);
 
 /* Keeps what is not there yet of the runs of the worklist (in a build: of all). Does nothing without sketch = '...'.
  * Requires  the maintenance lock, or a build.
  * Cost  a look at the top nodes of runs that did not change; every leaf page under nodes that did. */
-void iforest_shelf_keep(struct iforest_index *index);
+void ifp_sidecar_keep(struct ifp_index *index);
 
 /* Is each sketch that is kept the one of its node? Raises "corrupt" errors. Requires that no run is removed from meanwhile.
  * Cost  reads all leaf pages once for each level of nodes. */
-void iforest_shelf_check(struct iforest_index *index);
+void ifp_sidecar_check(struct ifp_index *index);
 
 #endif

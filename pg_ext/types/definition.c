@@ -14,11 +14,11 @@
 static relopt_kind parameters;
 
 static relopt_enum_elt_def units[] = {
-	{ "", IFOREST_UNIT_OF_TIME }, { "ns", IFOREST_UNIT_NS }, { "us", IFOREST_UNIT_US }, { "ms", IFOREST_UNIT_MS },
-	{ "s", IFOREST_UNIT_S }, { NULL, 0 }
+	{ "", IFP_UNIT_OF_TIME }, { "ns", IFP_UNIT_NS }, { "us", IFP_UNIT_US }, { "ms", IFP_UNIT_MS },
+	{ "s", IFP_UNIT_S }, { NULL, 0 }
 };
 
-void iforest_options_register(void)
+void ifp_options_register(void)
 {
 	parameters = add_reloption_kind();
 	add_string_reloption(parameters, "duration", "INCLUDEd column that is the duration of a span", NULL, NULL,
@@ -29,7 +29,7 @@ void iforest_options_register(void)
 	add_string_reloption(parameters, "sketch", "INCLUDEd columns of which sketches are kept", NULL, NULL,
 			     ShareUpdateExclusiveLock);
 	add_enum_reloption(parameters, "duration_unit", "unit of the duration where the time column is a timestamp", units,
-			   IFOREST_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
+			   IFP_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
 	add_int_reloption(parameters, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1, 4096,
 			  ShareUpdateExclusiveLock);
 	add_bool_reloption(parameters, "background_merge", "merge in a background worker when runs pile up", true,
@@ -39,21 +39,21 @@ void iforest_options_register(void)
 static const relopt_parse_elt elements[] = {
 	{ .optname = "duration",
 	  .opttype = RELOPT_TYPE_STRING,
-	  .offset = offsetof(struct iforest_options, duration) },
-	{ .optname = "end", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct iforest_options, end) },
+	  .offset = offsetof(struct ifp_options, duration) },
+	{ .optname = "end", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, end) },
 	{ .optname = "variance",
 	  .opttype = RELOPT_TYPE_STRING,
-	  .offset = offsetof(struct iforest_options, variance) },
-	{ .optname = "sketch", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct iforest_options, sketch) },
+	  .offset = offsetof(struct ifp_options, variance) },
+	{ .optname = "sketch", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, sketch) },
 	{ .optname = "duration_unit",
 	  .opttype = RELOPT_TYPE_ENUM,
-	  .offset = offsetof(struct iforest_options, duration_unit) },
+	  .offset = offsetof(struct ifp_options, duration_unit) },
 	{ .optname = "pending_pages",
 	  .opttype = RELOPT_TYPE_INT,
-	  .offset = offsetof(struct iforest_options, pending_pages) },
+	  .offset = offsetof(struct ifp_options, pending_pages) },
 	{ .optname = "background_merge",
 	  .opttype = RELOPT_TYPE_BOOL,
-	  .offset = offsetof(struct iforest_options, background_merge) },
+	  .offset = offsetof(struct ifp_options, background_merge) },
 };
 
 static bool is_known(const char *name, size_t n_bytes)
@@ -85,23 +85,23 @@ static void refuse_unknown(Datum options)
 	}
 }
 
-bytea *iforest_options_parse(Datum options, bool validate)
+bytea *ifp_options_parse(Datum options, bool validate)
 {
 	if (validate)
 		refuse_unknown(options);
-	return build_reloptions(options, validate, parameters, sizeof(struct iforest_options), elements, lengthof(elements));
+	return build_reloptions(options, validate, parameters, sizeof(struct ifp_options), elements, lengthof(elements));
 }
 
 /* ---- columns ---- */
 
-static bool time_type_of(Oid type, enum iforest_time_type *time_type)
+static bool time_type_of(Oid type, enum ifp_time_type *time_type)
 {
-	static const struct { Oid oid; enum iforest_time_type type;
+	static const struct { Oid oid; enum ifp_time_type type;
 	} known[] = {
-		{ INT2OID, IFOREST_TIME_INT2 },		  { INT4OID, IFOREST_TIME_INT4 },
-		{ INT8OID, IFOREST_TIME_INT8 },		  { DATEOID, IFOREST_TIME_DATE },
-		{ TIMESTAMPOID, IFOREST_TIME_TIMESTAMP }, { TIMESTAMPTZOID, IFOREST_TIME_TIMESTAMP },
-		{ FLOAT8OID, IFOREST_TIME_FLOAT8 },
+		{ INT2OID, IFP_TIME_INT2 },		  { INT4OID, IFP_TIME_INT4 },
+		{ INT8OID, IFP_TIME_INT8 },		  { DATEOID, IFP_TIME_DATE },
+		{ TIMESTAMPOID, IFP_TIME_TIMESTAMP }, { TIMESTAMPTZOID, IFP_TIME_TIMESTAMP },
+		{ FLOAT8OID, IFP_TIME_FLOAT8 },
 	};
 
 	for (size_t i = 0; i < lengthof(known); i++)
@@ -114,11 +114,11 @@ static bool time_type_of(Oid type, enum iforest_time_type *time_type)
 
 static bool is_numeric_exact(int32 typmod, int16 *scale)
 {
-	int32 precision = iforest_numeric_precision(typmod);
-	int32 digits = iforest_numeric_scale(typmod);
+	int32 precision = ifp_numeric_precision(typmod);
+	int32 digits = ifp_numeric_scale(typmod);
 
 	*scale = (int16)digits;
-	return typmod >= VARHDRSZ && precision <= IFOREST_MOST_DIGITS && digits >= 0 && digits <= IFOREST_MOST_DIGITS;
+	return typmod >= VARHDRSZ && precision <= IFP_MOST_DIGITS && digits >= 0 && digits <= IFP_MOST_DIGITS;
 }
 
 /* The kind under which values of a type are kept; 0 where they are not. */
@@ -143,7 +143,7 @@ static int value_kind(Oid type, int32 typmod, int16 *scale)
 	}
 }
 
-bool iforest_is_value_type(Oid type, int32 typmod)
+bool ifp_is_value_type(Oid type, int32 typmod)
 {
 	Oid base = getBaseTypeAndTypmod(type, &typmod);
 	int16 scale;
@@ -152,7 +152,7 @@ bool iforest_is_value_type(Oid type, int32 typmod)
 }
 
 /* Strings that are equal may differ in blanks at their ends where no length says how many there are. */
-bool iforest_is_by_type(Oid type, int32 typmod)
+bool ifp_is_by_type(Oid type, int32 typmod)
 {
 	return getBaseTypeAndTypmod(type, &typmod) != BPCHAROID || typmod > VARHDRSZ;
 }
@@ -170,7 +170,7 @@ static Oid base_type(Relation index, int attribute, int32 *typmod)
 	return getBaseTypeAndTypmod(form->atttypid, typmod);
 }
 
-int iforest_value_named(Relation index, const char *name)
+int ifp_value_named(Relation index, const char *name)
 {
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
 
@@ -188,10 +188,10 @@ static bool can_be_sketched(Oid type)
 	return type == INT2OID || type == INT4OID || type == INT8OID || type == FLOAT4OID || type == FLOAT8OID;
 }
 
-uint32 iforest_definition_sketches(Relation index, const struct iforest_definition *definition)
+uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *definition)
 {
-	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
-	const char *sketch = iforest_option_string(options, sketch);
+	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
+	const char *sketch = ifp_option_string(options, sketch);
 	uint32 sketches = 0;
 	List *names;
 	ListCell *cell;
@@ -199,7 +199,7 @@ uint32 iforest_definition_sketches(Relation index, const struct iforest_definiti
 	if (!sketch || !SplitIdentifierString(pstrdup(sketch), ',', &names))
 		return 0;
 	foreach(cell, names) {
-		int v = iforest_value_named(index, lfirst(cell));
+		int v = ifp_value_named(index, lfirst(cell));
 
 		if (v >= 0 && can_be_sketched(definition->value_types[v]))
 			sketches |= 1u << v;
@@ -207,9 +207,9 @@ uint32 iforest_definition_sketches(Relation index, const struct iforest_definiti
 	return sketches;
 }
 
-void iforest_definition_read(Relation index, struct iforest_definition *definition)
+void ifp_definition_read(Relation index, struct ifp_definition *definition)
 {
-	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
+	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index);
 	int n_values = IndexRelationGetNumberOfAttributes(index) - n_keys;
 	int32 typmod;
@@ -241,7 +241,7 @@ void iforest_definition_read(Relation index, struct iforest_definition *definiti
 	}
 	definition->pending_pages = options ? (uint32)options->pending_pages : 64;
 	definition->background_merge = options ? options->background_merge : true;
-	definition->sketches = iforest_definition_sketches(index, definition);
+	definition->sketches = ifp_definition_sketches(index, definition);
 }
 
 /* ---- refusals ---- */
@@ -270,7 +270,7 @@ static bool equal_is_identical(Relation index, int attribute)
 									 ObjectIdGetDatum(entry->btree_opintype)));
 }
 
-static void check_keys(Relation index, const struct iforest_definition *definition)
+static void check_keys(Relation index, const struct ifp_definition *definition)
 {
 	for (int i = 0; i < definition->n_by; i++) {
 		Form_pg_attribute form = TupleDescAttr(RelationGetDescr(index), i);
@@ -280,7 +280,7 @@ static void check_keys(Relation index, const struct iforest_definition *definiti
 				errmsg("column \"%s\" of type double precision cannot be a by column",
 				       NameStr(form->attname)),
 				errdetail("0 and -0 are equal and yet not the same."));
-		if (!iforest_is_by_type(form->atttypid, form->atttypmod))
+		if (!ifp_is_by_type(form->atttypid, form->atttypmod))
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("column \"%s\" of type bpchar without a length cannot be a by column",
 				       NameStr(form->attname)),
@@ -312,7 +312,7 @@ static void check_keys(Relation index, const struct iforest_definition *definiti
 					"for it."));
 }
 
-static void check_values(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
+static void check_values(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)
 {
 	for (unsigned v = 0; v < definition->n_values; v++) {
 		int attribute = definition->n_by + 1 + (int)v;
@@ -330,7 +330,7 @@ static void check_values(Relation index, const struct iforest_definition *defini
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("column \"%s\" of type numeric is not exact within 64 bits", name),
 				errhint("Declare it numeric(p, s) with p at most %d and s from 0 to %d.",
-					IFOREST_MOST_DIGITS, IFOREST_MOST_DIGITS));
+					IFP_MOST_DIGITS, IFP_MOST_DIGITS));
 		if (type == INTERVALOID)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("column \"%s\" of type interval cannot be a value", name),
@@ -341,14 +341,14 @@ static void check_values(Relation index, const struct iforest_definition *defini
 			errmsg("column \"%s\" of type %s cannot be a value", name, format_type_be(type)),
 			errhint("Values are integers, real, double precision, numeric(p, s) with p at most %d, date and "
 				"timestamps.",
-				IFOREST_MOST_DIGITS));
+				IFP_MOST_DIGITS));
 	}
 	fields->n_values = (uint8_t)definition->n_values;
 }
 
 static unsigned find_value(Relation index, const char *option, const char *name)
 {
-	int v = iforest_value_named(index, name);
+	int v = ifp_value_named(index, name);
 
 	if (v < 0)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("%s = '%s': no such column is INCLUDEd", option, name),
@@ -356,35 +356,35 @@ static unsigned find_value(Relation index, const char *option, const char *name)
 	return (unsigned)v;
 }
 
-static void check_end(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
+static void check_end(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)
 {
-	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
-	const char *duration = iforest_option_string(options, duration), *end = iforest_option_string(options, end);
+	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
+	const char *duration = ifp_option_string(options, duration), *end = ifp_option_string(options, end);
 	static const enum iforest_end_rule rules[] = {
-		[IFOREST_UNIT_OF_TIME] = IFOREST_END_DURATION, [IFOREST_UNIT_NS] = IFOREST_END_PER_1000,
-		[IFOREST_UNIT_US] = IFOREST_END_DURATION, [IFOREST_UNIT_MS] = IFOREST_END_TIMES_1000,
-		[IFOREST_UNIT_S] = IFOREST_END_TIMES_1000000,
+		[IFP_UNIT_OF_TIME] = IFOREST_END_DURATION, [IFP_UNIT_NS] = IFOREST_END_PER_1000,
+		[IFP_UNIT_US] = IFOREST_END_DURATION, [IFP_UNIT_MS] = IFOREST_END_TIMES_1000,
+		[IFP_UNIT_S] = IFOREST_END_TIMES_1000000,
 	};
-	int unit = options ? options->duration_unit : IFOREST_UNIT_OF_TIME;
+	int unit = options ? options->duration_unit : IFP_UNIT_OF_TIME;
 	unsigned v;
 
 	fields->duration_value = IFOREST_NO_VALUE;
 	if (duration && end)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("give duration or end, not both"));
-	if (unit != IFOREST_UNIT_OF_TIME && (!duration || definition->time_type != IFOREST_TIME_TIMESTAMP))
+	if (unit != IFP_UNIT_OF_TIME && (!duration || definition->time_type != IFP_TIME_TIMESTAMP))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("duration_unit needs a duration and a time column of type timestamp or timestamptz"),
 			errdetail("Otherwise the duration is in the unit of the time column."));
 	if (!duration && !end)
 		return;
 	v = find_value(index, duration ? "duration" : "end", duration ? duration : end);
-	if (definition->time_type == IFOREST_TIME_FLOAT8)
+	if (definition->time_type == IFP_TIME_FLOAT8)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("spans need a time column of an integer or timestamp type, not double precision"));
 	if (end) {
-		enum iforest_time_type end_type;
+		enum ifp_time_type end_type;
 		bool is_time = time_type_of(definition->value_types[v], &end_type);
-		bool both_integers = end_type <= IFOREST_TIME_INT8 && definition->time_type <= IFOREST_TIME_INT8;
+		bool both_integers = end_type <= IFP_TIME_INT8 && definition->time_type <= IFP_TIME_INT8;
 
 		if (!is_time || (end_type != definition->time_type && !both_integers))
 			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -401,10 +401,10 @@ static void check_end(Relation index, const struct iforest_definition *definitio
 	fields->duration_value = (uint8_t)v;
 }
 
-static void check_variance(Relation index, const struct iforest_definition *definition, struct iforest_fields *fields)
+static void check_variance(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)
 {
-	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
-	const char *variance = iforest_option_string(options, variance);
+	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
+	const char *variance = ifp_option_string(options, variance);
 	List *names;
 	ListCell *cell;
 
@@ -430,10 +430,10 @@ static void check_variance(Relation index, const struct iforest_definition *defi
 	}
 }
 
-static void check_sketch(Relation index, const struct iforest_definition *definition)
+static void check_sketch(Relation index, const struct ifp_definition *definition)
 {
-	const struct iforest_options *options = (const struct iforest_options *)index->rd_options;
-	const char *sketch = iforest_option_string(options, sketch);
+	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
+	const char *sketch = ifp_option_string(options, sketch);
 	List *names;
 	ListCell *cell;
 
@@ -449,29 +449,29 @@ static void check_sketch(Relation index, const struct iforest_definition *defini
 				       (char *)lfirst(cell)));
 }
 
-void iforest_definition_check_columns(Relation index, const struct iforest_definition *definition,
-				      struct iforest_fields *fields)
+void ifp_definition_check_columns(Relation index, const struct ifp_definition *definition,
+				      struct iforest_node_schema *fields)
 {
-	*fields = (struct iforest_fields){ .has_blocks = true };
+	*fields = (struct iforest_node_schema){ .has_blocks = true };
 	check_keys(index, definition);
 	check_values(index, definition, fields);
 	check_end(index, definition, fields);
 	check_variance(index, definition, fields);
 	check_sketch(index, definition);
-	iforest_require(iforest_fields_finish(fields), index, NULL);
+	ifp_require(iforest_node_schema_finish(fields), index, NULL);
 }
 
-void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
-			      struct iforest_fields *fields)
+void ifp_definition_check(Relation heap, Relation index, const struct ifp_definition *definition,
+			      struct iforest_node_schema *fields)
 {
 	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID && heap->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("iforest indexes need a table of access method heap"),
 			errdetail("Answers from the index go by the heap's visibility map."));
-	iforest_definition_check_columns(index, definition, fields);
+	ifp_definition_check_columns(index, definition, fields);
 }
 
-char *iforest_column_expression(Oid index, int number)
+char *ifp_column_expression(Oid index, int number)
 {
 	return TextDatumGetCString(OidFunctionCall3(F_PG_GET_INDEXDEF_OID_INT4_BOOL, ObjectIdGetDatum(index),
 						    Int32GetDatum(number), BoolGetDatum(false)));

@@ -21,27 +21,27 @@
 
 #include "core/page/node.h"
 
-enum iforest_duration_unit { IFOREST_UNIT_OF_TIME, IFOREST_UNIT_NS, IFOREST_UNIT_US, IFOREST_UNIT_MS, IFOREST_UNIT_S };
+enum ifp_duration_unit { IFP_UNIT_OF_TIME, IFP_UNIT_NS, IFP_UNIT_US, IFP_UNIT_MS, IFP_UNIT_S };
 
-struct iforest_options {
+struct ifp_options {
 	int32 vl_len_;           /* varlena header, not for direct use */
 	int duration;            /* offsets of strings, 0: not given */
 	int end;
 	int variance;
 	int sketch;
-	int duration_unit;       /* enum iforest_duration_unit */
+	int duration_unit;       /* enum ifp_duration_unit */
 	int pending_pages;
 	bool background_merge;
 };
 
 /* Registers the parameters; once, when the library is loaded. */
-void iforest_options_register(void);
+void ifp_options_register(void);
 
 /* amoptions */
-bytea *iforest_options_parse(Datum options, bool validate);
+bytea *ifp_options_parse(Datum options, bool validate);
 
 /* The name given for a string option, or NULL. */
-#define iforest_option_string(options, member) \
+#define ifp_option_string(options, member) \
 	((options) && (options)->member ? (const char *)(options) + (options)->member : NULL)
 
 /* What the columns of an index are.
@@ -51,23 +51,23 @@ bytea *iforest_options_parse(Datum options, bool validate);
  *                  by its bits (-0 as 0, NaN last)
  *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double */
 
-enum iforest_time_type {
-	IFOREST_TIME_INT2,
-	IFOREST_TIME_INT4,
-	IFOREST_TIME_INT8,
-	IFOREST_TIME_DATE,
-	IFOREST_TIME_TIMESTAMP,
-	IFOREST_TIME_FLOAT8
+enum ifp_time_type {
+	IFP_TIME_INT2,
+	IFP_TIME_INT4,
+	IFP_TIME_INT8,
+	IFP_TIME_DATE,
+	IFP_TIME_TIMESTAMP,
+	IFP_TIME_FLOAT8
 };
 
-#define IFOREST_MOST_DIGITS 18 /* of a numeric value: what surely fits an int64 */
+#define IFP_MOST_DIGITS 18 /* of a numeric value: what surely fits an int64 */
 
-struct iforest_definition {
+struct ifp_definition {
 	uint16 n_by, n_values;
 	uint32 by_text;                          /* bit i: by column i is text, by its bytes */
 	uint32 by_blanks;                        /* bit i: blanks at its end do not count, and are not kept */
 	int32 by_length[INDEX_MAX_KEYS];         /* of char(n): n; else 0 */
-	enum iforest_time_type time_type;
+	enum ifp_time_type time_type;
 	Oid value_types[IFOREST_MAX_VALUES];
 	int16 value_scales[IFOREST_MAX_VALUES];  /* of numeric: digits after the point; -1: of a type that cannot be kept */
 	uint32 pending_pages;                    /* a chain of this length is sealed */
@@ -76,40 +76,40 @@ struct iforest_definition {
 };
 
 /* What the type numeric(p, s) says, as a modifier that is not -1. */
-static inline int iforest_numeric_precision(int32 typmod)
+static inline int ifp_numeric_precision(int32 typmod)
 {
 	return ((typmod - VARHDRSZ) >> 16) & 0xffff;
 }
 
-static inline int iforest_numeric_scale(int32 typmod)
+static inline int ifp_numeric_scale(int32 typmod)
 {
 	return (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
 }
 
 /* Can values of that type be kept; and those of a by column of that type be told from their series? A column's type may be made
  * wider without building the index anew. */
-bool iforest_is_value_type(Oid type, int32 typmod);
-bool iforest_is_by_type(Oid type, int32 typmod);
+bool ifp_is_value_type(Oid type, int32 typmod);
+bool ifp_is_by_type(Oid type, int32 typmod);
 
 /* The definition of an index that has been built; it was checked then. */
-void iforest_definition_read(Relation index, struct iforest_definition *definition);
+void ifp_definition_read(Relation index, struct ifp_definition *definition);
 
 /* The value column that has that name in the table; -1: none. */
-int iforest_value_named(Relation index, const char *name);
+int ifp_value_named(Relation index, const char *name);
 
 /* definition->sketches, by the index's parameters as they are now; definition is that of this index, or of one alike. Names
  * that are no values count for nothing. */
-uint32 iforest_definition_sketches(Relation index, const struct iforest_definition *definition);
+uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *definition);
 
 /* Raises an error that says what is wrong and what to do if the index cannot be built. Fills in the fields of its nodes; of a
  * partitioned index those of its partitions'. */
-void iforest_definition_check(Relation heap, Relation index, const struct iforest_definition *definition,
-			      struct iforest_fields *fields);
+void ifp_definition_check(Relation heap, Relation index, const struct ifp_definition *definition,
+			      struct iforest_node_schema *fields);
 /* The same, whatever the table is. */
-void iforest_definition_check_columns(Relation index, const struct iforest_definition *definition,
-				      struct iforest_fields *fields);
+void ifp_definition_check_columns(Relation index, const struct ifp_definition *definition,
+				      struct iforest_node_schema *fields);
 
 /* Column number `number` of the index, from 1: the table's name for it, or its expression, quoted. */
-char *iforest_column_expression(Oid index, int number);
+char *ifp_column_expression(Oid index, int number);
 
 #endif

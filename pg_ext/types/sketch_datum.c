@@ -36,7 +36,7 @@ static void sketch_require(enum iforest_status status, const char *name)
 	}
 }
 
-bytea *iforest_sketch_to_bytea(const struct iforest_sketch *sketch)
+bytea *ifp_sketch_to_bytea(const struct iforest_sketch *sketch)
 {
 	uint8_t *bytes;
 	size_t n_bytes;
@@ -50,18 +50,18 @@ bytea *iforest_sketch_to_bytea(const struct iforest_sketch *sketch)
 	return result;
 }
 
-bytea *iforest_sketch_sum(const bytea *one, const bytea *other)
+bytea *ifp_sketch_sum(const bytea *one, const bytea *other)
 {
 	const bytea *const parts[] = { one, other };
 	struct iforest_sketch sketch;
 	bytea *sum;
 
-	iforest_sketch_init(&sketch, &iforest_pg_alloc);
+	iforest_sketch_init(&sketch, &ifp_palloc_allocator);
 	for (size_t i = 0; i < lengthof(parts); i++)
 		sketch_require(iforest_sketch_merge(&sketch, (const uint8_t *)VARDATA(parts[i]),
 							    VARSIZE(parts[i]) - VARHDRSZ),
 				       "iforest_sketch");
-	sum = iforest_sketch_to_bytea(&sketch);
+	sum = ifp_sketch_to_bytea(&sketch);
 	iforest_sketch_release(&sketch);
 	return sum;
 }
@@ -69,17 +69,17 @@ bytea *iforest_sketch_sum(const bytea *one, const bytea *other)
 /* iforest_sketch() and what reads it, over core/model/sketch.h; the bytes are those of SQLite's functions of the same names. NULL is
  * the sketch of no numbers. */
 
-IFOREST_SQL_FUNCTION(iforest_sketch_add_number);
-IFOREST_SQL_FUNCTION(iforest_sketch_remove_number);
-IFOREST_SQL_FUNCTION(iforest_sketch_add_sketch);
-IFOREST_SQL_FUNCTION(iforest_sketch_remove_sketch);
-IFOREST_SQL_FUNCTION(iforest_sketch_combine_states);
-IFOREST_SQL_FUNCTION(iforest_sketch_serialize);
-IFOREST_SQL_FUNCTION(iforest_sketch_deserialize);
-IFOREST_SQL_FUNCTION(iforest_sketch_result);
-IFOREST_SQL_FUNCTION(iforest_sketch_numbers);
-IFOREST_SQL_FUNCTION(iforest_sketch_quantile_real);
-IFOREST_SQL_FUNCTION(iforest_sketch_quantile_integer);
+IFP_SQL_FUNCTION(iforest_sketch_add_number);
+IFP_SQL_FUNCTION(iforest_sketch_remove_number);
+IFP_SQL_FUNCTION(iforest_sketch_add_sketch);
+IFP_SQL_FUNCTION(iforest_sketch_remove_sketch);
+IFP_SQL_FUNCTION(iforest_sketch_combine_states);
+IFP_SQL_FUNCTION(iforest_sketch_serialize);
+IFP_SQL_FUNCTION(iforest_sketch_deserialize);
+IFP_SQL_FUNCTION(iforest_sketch_result);
+IFP_SQL_FUNCTION(iforest_sketch_numbers);
+IFP_SQL_FUNCTION(iforest_sketch_quantile_real);
+IFP_SQL_FUNCTION(iforest_sketch_quantile_integer);
 
 /* ---- states of aggregates ---- */
 
@@ -95,7 +95,7 @@ static struct iforest_sketch *enter(FunctionCallInfo fcinfo, MemoryContext *befo
 	*before = MemoryContextSwitchTo(context);
 	if (!sketch) {
 		sketch = palloc(sizeof *sketch);
-		iforest_sketch_init(sketch, &iforest_pg_alloc);
+		iforest_sketch_init(sketch, &ifp_palloc_allocator);
 	}
 	return sketch;
 }
@@ -213,7 +213,7 @@ Datum iforest_sketch_remove_sketch(PG_FUNCTION_ARGS)
 
 Datum iforest_sketch_combine_states(PG_FUNCTION_ARGS)
 {
-	bytea *bytes = PG_ARGISNULL(1) ? NULL : iforest_sketch_to_bytea((struct iforest_sketch *)PG_GETARG_POINTER(1));
+	bytea *bytes = PG_ARGISNULL(1) ? NULL : ifp_sketch_to_bytea((struct iforest_sketch *)PG_GETARG_POINTER(1));
 	enum iforest_status status = IFOREST_OK;
 	MemoryContext before;
 	struct iforest_sketch *sketch = enter(fcinfo, &before);
@@ -226,7 +226,7 @@ Datum iforest_sketch_combine_states(PG_FUNCTION_ARGS)
 
 Datum iforest_sketch_serialize(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BYTEA_P(iforest_sketch_to_bytea((struct iforest_sketch *)PG_GETARG_POINTER(0)));
+	PG_RETURN_BYTEA_P(ifp_sketch_to_bytea((struct iforest_sketch *)PG_GETARG_POINTER(0)));
 }
 
 Datum iforest_sketch_deserialize(PG_FUNCTION_ARGS)
@@ -234,7 +234,7 @@ Datum iforest_sketch_deserialize(PG_FUNCTION_ARGS)
 	bytea *bytes = PG_GETARG_BYTEA_PP(0);
 	struct iforest_sketch *sketch = palloc(sizeof *sketch);
 
-	iforest_sketch_init(sketch, &iforest_pg_alloc);
+	iforest_sketch_init(sketch, &ifp_palloc_allocator);
 	sketch_require(iforest_sketch_merge(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)),
 			       "iforest_sketch");
 	PG_RETURN_POINTER(sketch);
@@ -246,7 +246,7 @@ Datum iforest_sketch_result(PG_FUNCTION_ARGS)
 
 	if (!sketch || sketch->n == 0)
 		PG_RETURN_NULL();
-	PG_RETURN_BYTEA_P(iforest_sketch_to_bytea(sketch));
+	PG_RETURN_BYTEA_P(ifp_sketch_to_bytea(sketch));
 }
 
 /* ---- reading ---- */

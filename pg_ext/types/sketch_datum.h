@@ -7,9 +7,9 @@
 #include "core/model/sketch.h"
 
 /* A sketch as bytes, in the current memory context. */
-bytea *iforest_sketch_to_bytea(const struct iforest_sketch *sketch);
+bytea *ifp_sketch_to_bytea(const struct iforest_sketch *sketch);
 
-/* The sum of two, in the current memory context. Requires  they are what iforest_sketch_to_bytea() gave. */
-bytea *iforest_sketch_sum(const bytea *one, const bytea *other);
+/* The sum of two, in the current memory context. Requires  they are what ifp_sketch_to_bytea() gave. */
+bytea *ifp_sketch_sum(const bytea *one, const bytea *other);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* ---- times and values ---- */
 
-int64 iforest_key_from_double(double real)
+int64 ifp_key_from_double(double real)
 {
 	int64 bits;
 
@@ -25,7 +25,7 @@ int64 iforest_key_from_double(double real)
 	return bits < 0 ? bits ^ PG_INT64_MAX : bits;
 }
 
-double iforest_double_from_key(int64 key)
+double ifp_double_from_key(int64 key)
 {
 	int64 bits = key < 0 ? key ^ PG_INT64_MAX : key;
 	double real;
@@ -34,63 +34,63 @@ double iforest_double_from_key(int64 key)
 	return real;
 }
 
-int64 iforest_time_from_datum(const struct iforest_definition *definition, Datum datum)
+int64 ifp_time_from_datum(const struct ifp_definition *definition, Datum datum)
 {
 	switch (definition->time_type) {
-	case IFOREST_TIME_INT2:
+	case IFP_TIME_INT2:
 		return DatumGetInt16(datum);
-	case IFOREST_TIME_INT4:
-	case IFOREST_TIME_DATE:
+	case IFP_TIME_INT4:
+	case IFP_TIME_DATE:
 		return DatumGetInt32(datum);
-	case IFOREST_TIME_FLOAT8:
-		return iforest_key_from_double(DatumGetFloat8(datum));
-	case IFOREST_TIME_INT8:
-	case IFOREST_TIME_TIMESTAMP:
+	case IFP_TIME_FLOAT8:
+		return ifp_key_from_double(DatumGetFloat8(datum));
+	case IFP_TIME_INT8:
+	case IFP_TIME_TIMESTAMP:
 		break;
 	}
 	return DatumGetInt64(datum);
 }
 
-Datum iforest_time_to_datum(const struct iforest_definition *definition, int64 time)
+Datum ifp_time_to_datum(const struct ifp_definition *definition, int64 time)
 {
 	switch (definition->time_type) {
-	case IFOREST_TIME_INT2:
+	case IFP_TIME_INT2:
 		return Int16GetDatum((int16)time);
-	case IFOREST_TIME_INT4:
-	case IFOREST_TIME_DATE:
+	case IFP_TIME_INT4:
+	case IFP_TIME_DATE:
 		return Int32GetDatum((int32)time);
-	case IFOREST_TIME_FLOAT8:
-		return Float8GetDatum(iforest_double_from_key(time));
-	case IFOREST_TIME_INT8:
-	case IFOREST_TIME_TIMESTAMP:
+	case IFP_TIME_FLOAT8:
+		return Float8GetDatum(ifp_double_from_key(time));
+	case IFP_TIME_INT8:
+	case IFP_TIME_TIMESTAMP:
 		break;
 	}
 	return Int64GetDatum(time);
 }
 
-struct iforest_time_keys iforest_time_keys(const struct iforest_definition *definition)
+struct ifp_time_keys ifp_time_keys(const struct ifp_definition *definition)
 {
-	struct iforest_time_keys keys = { PG_INT64_MIN, PG_INT64_MIN, PG_INT64_MAX, PG_INT64_MAX };
+	struct ifp_time_keys keys = { PG_INT64_MIN, PG_INT64_MIN, PG_INT64_MAX, PG_INT64_MAX };
 
 	switch (definition->time_type) {
-	case IFOREST_TIME_INT2:
-		keys = (struct iforest_time_keys){ PG_INT16_MIN, PG_INT16_MIN, PG_INT16_MAX, PG_INT16_MAX };
+	case IFP_TIME_INT2:
+		keys = (struct ifp_time_keys){ PG_INT16_MIN, PG_INT16_MIN, PG_INT16_MAX, PG_INT16_MAX };
 		break;
-	case IFOREST_TIME_INT4:
-		keys = (struct iforest_time_keys){ PG_INT32_MIN, PG_INT32_MIN, PG_INT32_MAX, PG_INT32_MAX };
+	case IFP_TIME_INT4:
+		keys = (struct ifp_time_keys){ PG_INT32_MIN, PG_INT32_MIN, PG_INT32_MAX, PG_INT32_MAX };
 		break;
-	case IFOREST_TIME_DATE:
-		keys = (struct iforest_time_keys){ DATEVAL_NOBEGIN, DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE,
+	case IFP_TIME_DATE:
+		keys = (struct ifp_time_keys){ DATEVAL_NOBEGIN, DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE,
 						   DATE_END_JULIAN - POSTGRES_EPOCH_JDATE - 1, DATEVAL_NOEND };
 		break;
-	case IFOREST_TIME_TIMESTAMP:
-		keys = (struct iforest_time_keys){ DT_NOBEGIN, MIN_TIMESTAMP, END_TIMESTAMP - 1, DT_NOEND };
+	case IFP_TIME_TIMESTAMP:
+		keys = (struct ifp_time_keys){ DT_NOBEGIN, MIN_TIMESTAMP, END_TIMESTAMP - 1, DT_NOEND };
 		break;
-	case IFOREST_TIME_FLOAT8:
-		keys.lowest = keys.lowest_finite = iforest_key_from_double(-get_float8_infinity());
-		keys.highest = keys.highest_finite = iforest_key_from_double(get_float8_nan());
+	case IFP_TIME_FLOAT8:
+		keys.lowest = keys.lowest_finite = ifp_key_from_double(-get_float8_infinity());
+		keys.highest = keys.highest_finite = ifp_key_from_double(get_float8_nan());
 		break;
-	case IFOREST_TIME_INT8:
+	case IFP_TIME_INT8:
 		break;
 	}
 	return keys;
@@ -144,7 +144,7 @@ static int64 int64_from_numeric(Relation index, unsigned value, Datum datum, int
 	return result;
 }
 
-union iforest_number iforest_value_from_datum(Relation index, const struct iforest_definition *definition, unsigned value,
+union iforest_number ifp_value_from_datum(Relation index, const struct ifp_definition *definition, unsigned value,
 					      Datum datum)
 {
 	union iforest_number number = { .integer = 0 };
@@ -156,7 +156,7 @@ union iforest_number iforest_value_from_datum(Relation index, const struct ifore
 			       column_name(index, value), RelationGetRelationName(index)),
 			errhint("Give it a type again that the index can hold, as numeric(p, s) with p at most %d, or drop the "
 				"index.",
-				IFOREST_MOST_DIGITS));
+				IFP_MOST_DIGITS));
 	switch (definition->value_types[value]) {
 	case INT2OID:
 		number.integer = DatumGetInt16(datum);
@@ -180,7 +180,7 @@ union iforest_number iforest_value_from_datum(Relation index, const struct ifore
 	return number;
 }
 
-Datum iforest_numeric_from_int128(iforest_int128 integer, int scale)
+Datum ifp_numeric_from_int128(iforest_int128 integer, int scale)
 {
 	Datum number;
 
@@ -188,7 +188,7 @@ Datum iforest_numeric_from_int128(iforest_int128 integer, int scale)
 		number = NumericGetDatum(int64_to_numeric((int64)integer));
 	} else {
 		/* high * 2^62 + low */
-		Datum high = iforest_numeric_from_int128(integer >> 62, 0);
+		Datum high = ifp_numeric_from_int128(integer >> 62, 0);
 		Datum unit = NumericGetDatum(int64_to_numeric(INT64CONST(1) << 62));
 
 		number = DirectFunctionCall2(numeric_add, DirectFunctionCall2(numeric_mul, high, unit),
@@ -199,7 +199,7 @@ Datum iforest_numeric_from_int128(iforest_int128 integer, int scale)
 	return number;
 }
 
-Datum iforest_value_to_datum(const struct iforest_definition *definition, unsigned value, union iforest_number number)
+Datum ifp_value_to_datum(const struct ifp_definition *definition, unsigned value, union iforest_number number)
 {
 	switch (definition->value_types[value]) {
 	case INT2OID:
@@ -212,7 +212,7 @@ Datum iforest_value_to_datum(const struct iforest_definition *definition, unsign
 	case FLOAT8OID:
 		return Float8GetDatum(number.real);
 	case NUMERICOID:
-		return iforest_numeric_from_int128(number.integer, definition->value_scales[value]);
+		return ifp_numeric_from_int128(number.integer, definition->value_scales[value]);
 	default:
 		return Int64GetDatum(number.integer);
 	}
@@ -248,7 +248,7 @@ static Datum fixed_from_int64(int64 number, int16 length)
 	}
 }
 
-void iforest_by_append(Relation index, const struct iforest_definition *definition, unsigned attribute, Datum datum,
+void ifp_by_append(Relation index, const struct ifp_definition *definition, unsigned attribute, Datum datum,
 		       bool is_null, struct iforest_series_key *key)
 {
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(index), attribute);
@@ -271,7 +271,7 @@ void iforest_by_append(Relation index, const struct iforest_definition *definiti
 		value.n_bytes = form->atttypid == NAMEOID ? (uint32_t)strlen(DatumGetCString(datum))
 							  : (uint32_t)form->attlen;
 	}
-	iforest_require(iforest_series_append(key, &value), index, NULL);
+	ifp_require(iforest_series_key_append(key, &value), index, NULL);
 	if (detoasted && detoasted != (struct varlena *)DatumGetPointer(datum))
 		pfree(detoasted);
 }
@@ -308,7 +308,7 @@ static Datum by_datum(Form_pg_attribute form, const struct iforest_by_value *val
 	return PointerGetDatum(bytes);
 }
 
-void iforest_by_read(Relation index, const struct iforest_definition *definition, const uint8 *key, uint32 n_bytes,
+void ifp_by_read(Relation index, const struct ifp_definition *definition, const uint8 *key, uint32 n_bytes,
 		     Datum *values, bool *are_null)
 {
 	uint32_t offset = 0;
@@ -316,7 +316,7 @@ void iforest_by_read(Relation index, const struct iforest_definition *definition
 	for (unsigned i = 0; i < definition->n_by; i++) {
 		struct iforest_by_value value;
 
-		iforest_require(iforest_series_next(key, n_bytes, &offset, &value), index,
+		ifp_require(iforest_series_key_next(key, n_bytes, &offset, &value), index,
 				&(struct iforest_fault){ .what = "the key of a series is wrong" });
 		are_null[i] = value.tag == IFOREST_BY_NULL;
 		values[i] = are_null[i]
@@ -325,7 +325,7 @@ void iforest_by_read(Relation index, const struct iforest_definition *definition
 	}
 }
 
-double iforest_number_from_datum(Datum datum, Oid type)
+double ifp_number_from_datum(Datum datum, Oid type)
 {
 	switch (type) {
 	case INT2OID:

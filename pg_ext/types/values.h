@@ -10,55 +10,55 @@
 #include "core/model/aggregate.h"
 #include "core/model/series_key.h"
 
-int64 iforest_time_from_datum(const struct iforest_definition *definition, Datum datum);
-Datum iforest_time_to_datum(const struct iforest_definition *definition, int64 time);
+int64 ifp_time_from_datum(const struct ifp_definition *definition, Datum datum);
+Datum ifp_time_to_datum(const struct ifp_definition *definition, int64 time);
 
 /* Reals as integers in the same order, -0 as 0 and NaN last; and back. */
-int64 iforest_key_from_double(double real);
-double iforest_double_from_key(int64 key);
+int64 ifp_key_from_double(double real);
+double ifp_double_from_key(int64 key);
 
 /* The keys that a time of this type can have: from lowest_finite to highest_finite, and one before and after where the type
  * has infinities. Those in between are no times, and operators must not be asked about them. */
-struct iforest_time_keys {
+struct ifp_time_keys {
 	int64 lowest, lowest_finite, highest_finite, highest;
 };
 
-struct iforest_time_keys iforest_time_keys(const struct iforest_definition *definition);
+struct ifp_time_keys ifp_time_keys(const struct ifp_definition *definition);
 
-union iforest_number iforest_value_from_datum(Relation index, const struct iforest_definition *definition, unsigned value,
+union iforest_number ifp_value_from_datum(Relation index, const struct ifp_definition *definition, unsigned value,
 					      Datum datum);
 
 /* A value of an entry as the column's type has it, in the current memory context. */
-Datum iforest_value_to_datum(const struct iforest_definition *definition, unsigned value, union iforest_number number);
+Datum ifp_value_to_datum(const struct ifp_definition *definition, unsigned value, union iforest_number number);
 
-static inline bool iforest_value_is_real(const struct iforest_definition *definition, unsigned value)
+static inline bool ifp_value_is_real(const struct ifp_definition *definition, unsigned value)
 {
 	return definition->value_types[value] == FLOAT4OID || definition->value_types[value] == FLOAT8OID;
 }
 
 /* An integer of 128 bits as a numeric, in units of 10^-scale. */
-Datum iforest_numeric_from_int128(iforest_int128 integer, int scale);
+Datum ifp_numeric_from_int128(iforest_int128 integer, int scale);
 
 /* Appends a by value in canonical form. `attribute` counts from 0. */
-void iforest_by_append(Relation index, const struct iforest_definition *definition, unsigned attribute, Datum datum,
+void ifp_by_append(Relation index, const struct ifp_definition *definition, unsigned attribute, Datum datum,
 		       bool is_null, struct iforest_series_key *key);
 
 /* By values from a key's bytes: n_by datums, in the current memory context. */
-void iforest_by_read(Relation index, const struct iforest_definition *definition, const uint8 *key, uint32 n_bytes,
+void ifp_by_read(Relation index, const struct ifp_definition *definition, const uint8 *key, uint32 n_bytes,
 		     Datum *values, bool *are_null);
 
 /* A TID as a ref, and back. */
-static inline int64 iforest_ref_from_tid(ItemPointer tid)
+static inline int64 ifp_ref_from_tid(ItemPointer tid)
 {
 	return (int64)ItemPointerGetBlockNumberNoCheck(tid) << 16 | ItemPointerGetOffsetNumberNoCheck(tid);
 }
 
-static inline void iforest_ref_to_tid(int64 ref, ItemPointer tid)
+static inline void ifp_ref_to_tid(int64 ref, ItemPointer tid)
 {
 	ItemPointerSet(tid, (BlockNumber)(ref >> 16), (OffsetNumber)(ref & 0xffff));
 }
 
 /* A number of any type that a value column can have as a double, rounded; infinite where it is too large for one. */
-double iforest_number_from_datum(Datum datum, Oid type);
+double ifp_number_from_datum(Datum datum, Oid type);
 
 #endif

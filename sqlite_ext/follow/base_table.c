@@ -10,12 +10,12 @@ struct inspection {
 	const char *schema;
 	const char *table;
 	bool is_strict;
-	struct iforest_error *error;
+	struct ifs_error *error;
 };
 
 static int refuse(struct inspection *inspection, const char *format, const char *detail)
 {
-	return iforest_error_set(inspection->error, SQLITE_ERROR, format, inspection->table, detail, inspection->table,
+	return ifs_error_set(inspection->error, SQLITE_ERROR, format, inspection->table, detail, inspection->table,
 				 inspection->table);
 }
 
@@ -25,7 +25,7 @@ static int inspect_kind(struct inspection *inspection, const char *content, char
 	static const char *const conflict_replace[] = { "on", "conflict", "replace" };
 	sqlite3_stmt *statement;
 	const char *sql, *type;
-	int step, failed, rc = iforest_prepare(
+	int step, failed, rc = ifs_prepare(
 		inspection->error, inspection->db, &statement,
 		"SELECT type, name, sql FROM \"%w\".sqlite_schema WHERE type IN ('table', 'view') AND name = %Q COLLATE NOCASE",
 		inspection->schema, content);
@@ -34,7 +34,7 @@ static int inspect_kind(struct inspection *inspection, const char *content, char
 		return rc;
 	step = sqlite3_step(statement);
 	if (step == SQLITE_DONE)
-		rc = iforest_error_set(inspection->error, SQLITE_ERROR,
+		rc = ifs_error_set(inspection->error, SQLITE_ERROR,
 				       "iforest: no table \"%s\" in schema \"%s\"; an index lives in the schema of its table",
 				       content, inspection->schema);
 	if (step != SQLITE_ROW)
@@ -44,7 +44,7 @@ static int inspect_kind(struct inspection *inspection, const char *content, char
 	sql = (const char *)sqlite3_column_text(statement, 2);
 	inspection->table = *name;
 	if (!*name || !type)
-		rc = iforest_error_set(inspection->error, SQLITE_NOMEM, "");
+		rc = ifs_error_set(inspection->error, SQLITE_NOMEM, "");
 	else if (strcmp(type, "view") == 0)
 		rc = refuse(inspection, "iforest: \"%s\" is a view%s; index the table below it", "");
 	else if (sql && sqlite3_strnicmp(sql, "CREATE VIRTUAL", 14) == 0)
@@ -53,7 +53,7 @@ static int inspect_kind(struct inspection *inspection, const char *content, char
 			"iforest: \"%s\" is a virtual table%s; copy it: CREATE TABLE \"%w_rows\"(id INTEGER PRIMARY KEY, ...); "
 			"INSERT INTO \"%w_rows\" SELECT ...",
 			"");
-	else if (sql && iforest_tokens_hold(sql, conflict_replace, 3))
+	else if (sql && ifs_tokens_contain(sql, conflict_replace, 3))
 		rc = refuse(inspection,
 			    "iforest: \"%s\" uses ON CONFLICT REPLACE%s, which deletes rows that triggers do not see; take the "
 			    "clause "
@@ -61,7 +61,7 @@ static int inspect_kind(struct inspection *inspection, const char *content, char
 			    "");
 done:
 	failed = sqlite3_finalize(statement);
-	return !rc && failed ? iforest_error_from_db(inspection->error, inspection->db, failed) : rc;
+	return !rc && failed ? ifs_error_from_db(inspection->error, inspection->db, failed) : rc;
 }
 
 /* The columns of the table as SQL text, for a remedy. */
@@ -71,7 +71,7 @@ static char *list_columns(struct inspection *inspection)
 	char *list = NULL;
 	int rc;
 
-	if (iforest_prepare(
+	if (ifs_prepare(
 		    inspection->error, inspection->db, &statement,
 		    "SELECT group_concat('\"' || replace(name, '\"', '\"\"') || '\"', ', ') FROM pragma_table_info(%Q, %Q)",
 		    inspection->table, inspection->schema))
@@ -80,7 +80,7 @@ static char *list_columns(struct inspection *inspection)
 		list = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
 	rc = sqlite3_finalize(statement);
 	if (rc)
-		iforest_error_from_db(inspection->error, inspection->db, rc);
+		ifs_error_from_db(inspection->error, inspection->db, rc);
 	return list;
 }
 
@@ -89,13 +89,13 @@ static int refuse_rowids(struct inspection *inspection, const char *why)
 	char *columns = list_columns(inspection);
 
 	if (columns)
-		iforest_error_set(inspection->error, SQLITE_ERROR,
+		ifs_error_set(inspection->error, SQLITE_ERROR,
 				  "iforest: \"%s\" %s; copy it: CREATE TABLE \"%w_rows\"(iforest_id INTEGER PRIMARY KEY, %s); "
 				  "INSERT INTO \"%w_rows\"(%s) SELECT %s FROM \"%w\"",
 				  inspection->table, why, inspection->table, columns, inspection->table, columns, columns,
 				  inspection->table);
 	else
-		iforest_error_set(inspection->error, SQLITE_NOMEM, "");
+		ifs_error_set(inspection->error, SQLITE_NOMEM, "");
 	sqlite3_free(columns);
 	return inspection->error->rc;
 }
@@ -111,21 +111,21 @@ static int inspect_rowid(struct inspection *inspection, char **rowid_column)
 		" (SELECT strict FROM pragma_table_list WHERE schema = %Q AND name = %Q)";
 	const char *table = inspection->table, *schema = inspection->schema;
 	sqlite3_stmt *statement;
-	int step, rc = iforest_prepare(inspection->error, inspection->db, &statement, sql, schema, table, table, schema, table,
+	int step, rc = ifs_prepare(inspection->error, inspection->db, &statement, sql, schema, table, table, schema, table,
 				       schema, table, schema, schema, table);
 
 	if (rc)
 		return rc;
 	step = sqlite3_step(statement);
 	if (step != SQLITE_ROW)
-		rc = iforest_error_from_db(inspection->error, inspection->db, step);
+		rc = ifs_error_from_db(inspection->error, inspection->db, step);
 	else if (sqlite3_column_int(statement, 0))
 		rc = refuse_rowids(inspection, "is WITHOUT ROWID, and the index leads back to rows by their rowid");
 	else if (sqlite3_column_type(statement, 1) == SQLITE_NULL || sqlite3_column_int(statement, 2) != 1 ||
 		 sqlite3_column_int(statement, 3) != 0)
 		rc = refuse_rowids(inspection, "has no INTEGER PRIMARY KEY, so VACUUM may renumber its rows");
 	else if (!(*rowid_column = sqlite3_mprintf("%s", sqlite3_column_text(statement, 1))))
-		rc = iforest_error_set(inspection->error, SQLITE_NOMEM, "");
+		rc = ifs_error_set(inspection->error, SQLITE_NOMEM, "");
 	inspection->is_strict = !rc && sqlite3_column_int(statement, 4);
 	sqlite3_finalize(statement);
 	return rc;
@@ -134,7 +134,7 @@ static int inspect_rowid(struct inspection *inspection, char **rowid_column)
 static int inspect_unique_indexes(struct inspection *inspection)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(
+	int rc = ifs_prepare(
 		inspection->error, inspection->db, &statement,
 		"SELECT name, partial FROM pragma_index_list(%Q, %Q) AS l WHERE \"unique\" AND (partial OR EXISTS"
 		"(SELECT 1 FROM pragma_index_xinfo(l.name, %Q) AS x WHERE cid = -2 OR EXISTS"
@@ -159,7 +159,7 @@ static int inspect_unique_indexes(struct inspection *inspection)
 	} else if (rc == SQLITE_DONE) {
 		rc = SQLITE_OK;
 	} else {
-		rc = iforest_error_from_db(inspection->error, inspection->db, rc);
+		rc = ifs_error_from_db(inspection->error, inspection->db, rc);
 	}
 	sqlite3_finalize(statement);
 	return rc;
@@ -171,7 +171,7 @@ static bool has_word(const char *type, const char *pattern)
 }
 
 /* SQLite's rule (datatype3.html, section 3.1); ANY has none in a STRICT table (stricttables.html). */
-const char *iforest_affinity_of(const char *type, bool is_strict)
+const char *ifs_affinity_of(const char *type, bool is_strict)
 {
 	if (!type || !*type || (is_strict && sqlite3_stricmp(type, "ANY") == 0))
 		return "BLOB";
@@ -191,12 +191,12 @@ static int inspect_column(struct inspection *inspection, const char *column, con
 					       NULL, NULL, NULL);
 
 	if (rc == SQLITE_NOMEM)
-		return iforest_error_set(inspection->error, rc, "");
-	return rc ? iforest_error_set(inspection->error, SQLITE_ERROR, "iforest: no column \"%s\" in \"%s\"", column,
+		return ifs_error_set(inspection->error, rc, "");
+	return rc ? ifs_error_set(inspection->error, SQLITE_ERROR, "iforest: no column \"%s\" in \"%s\"", column,
 				      inspection->table) : SQLITE_OK;
 }
 
-static int inspect_columns(struct inspection *inspection, struct iforest_definition *definition)
+static int inspect_columns(struct inspection *inspection, struct ifs_definition *definition)
 {
 	int rc = inspect_column(inspection, definition->time, NULL, NULL);
 
@@ -207,24 +207,24 @@ static int inspect_columns(struct inspection *inspection, struct iforest_definit
 
 		rc = inspect_column(inspection, column, &type, &collation);
 		if (!rc && collation && sqlite3_stricmp(collation, "BINARY") != 0)
-			rc = iforest_error_set(inspection->error, SQLITE_ERROR,
+			rc = ifs_error_set(inspection->error, SQLITE_ERROR,
 					       "iforest: column \"%s\" has collation %s, and by columns compare as BINARY; add "
 					       "one that does: ALTER TABLE "
 					       "\"%w\" ADD COLUMN \"%w_binary\" TEXT AS (\"%w\"), and name that",
 					       column, collation, inspection->table, column, column);
 		if (!rc)
-			definition->by_types[b] = iforest_affinity_of(type, inspection->is_strict);
+			definition->by_types[b] = ifs_affinity_of(type, inspection->is_strict);
 	}
 	return rc;
 }
 
-int iforest_source_inspect(struct iforest_source *source, sqlite3 *db, const char *schema,
-			   struct iforest_definition *definition, struct iforest_error *error)
+int ifs_base_table_inspect(struct ifs_base_table *source, sqlite3 *db, const char *schema,
+			   struct ifs_definition *definition, struct ifs_error *error)
 {
 	struct inspection inspection = { .db = db, .schema = schema, .table = definition->content, .error = error };
 	int rc;
 
-	*source = (struct iforest_source){ .name = NULL };
+	*source = (struct ifs_base_table){ .name = NULL };
 	rc = inspect_kind(&inspection, definition->content, &source->name);
 	if (!rc)
 		rc = inspect_rowid(&inspection, &source->rowid_column);
@@ -233,7 +233,7 @@ int iforest_source_inspect(struct iforest_source *source, sqlite3 *db, const cha
 	if (!rc)
 		rc = inspect_columns(&inspection, definition);
 	if (rc)
-		iforest_source_release(source);
+		ifs_base_table_release(source);
 	return rc;
 }
 

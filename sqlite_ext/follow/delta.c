@@ -14,44 +14,44 @@
 #include "sqlite_ext/storage/shadow_tables.h"
 
 /* How far what is pending goes in the database: a tail that goes as far has all of it, but for changes in the front. */
-struct iforest_tail_state {
-	sqlite3_int64 last_seq, followed, last_rowid; /* as in iforest_tail */
+struct ifs_delta_extent {
+	sqlite3_int64 last_seq, followed, last_rowid; /* as in ifs_delta */
 };
 
-static int tail_read_state(struct iforest_index *index, const struct iforest_tail *tail, struct iforest_tail_state *state,
-			    struct iforest_error *error);
+static int tail_read_state(struct ifs_index *index, const struct ifs_delta *tail, struct ifs_delta_extent *state,
+			    struct ifs_error *error);
 
-struct iforest_keys {
+struct ifs_keys {
 	struct iforest_key *keys;
 	size_t n, n_reserved;
 };
 
 /* What comes into the runs in memory, and what goes out of them; in any order. */
-struct iforest_tail_news {
-	struct iforest_entry_list rows;
-	struct iforest_keys outdated;
+struct ifs_delta_changes {
+	struct ifs_entry_list rows;
+	struct ifs_keys outdated;
 };
 
 /* False without memory. */
-static bool keys_push(struct iforest_keys *list, const struct iforest_key *key);
-static bool entry_list_push(struct iforest_entry_list *list, const struct iforest_entry *entry);
+static bool keys_push(struct ifs_keys *list, const struct iforest_key *key);
+static bool entry_list_push(struct ifs_entry_list *list, const struct iforest_entry *entry);
 
 /* Puts the news into the runs in memory; there are none afterwards. What is outdated goes first: a row may come back under the
  * same key. */
-static enum iforest_status tail_settle(struct iforest_tail *tail, struct iforest_tail_news *news);
+static enum iforest_status tail_settle(struct ifs_delta *tail, struct ifs_delta_changes *news);
 
 /* Adds the keys to those that the filter takes out of the index's runs; there are none afterwards. */
-static enum iforest_status tail_remove(struct iforest_tail *tail, struct iforest_keys *keys);
+static enum iforest_status tail_remove(struct ifs_delta *tail, struct ifs_keys *keys);
 
 /* Fills in tail->filter. */
-static void tail_filter_init(struct iforest_tail *tail);
+static void tail_filter_init(struct ifs_delta *tail);
 
 /* ---- in order ---- */
 
 /* The row of that id among those in order, or NULL. Most have no gaps between them. */
-static struct iforest_pending_row *find_ordered(const struct ifs_pending_rows *pending, sqlite3_int64 id)
+static struct ifs_pending_row *find_ordered(const struct ifs_pending_rows *pending, sqlite3_int64 id)
 {
-	struct iforest_pending_row *rows = pending->ordered;
+	struct ifs_pending_row *rows = pending->ordered;
 	size_t low = 0, high = pending->n_ordered;
 	uint64_t guess;
 
@@ -71,7 +71,7 @@ static struct iforest_pending_row *find_ordered(const struct ifs_pending_rows *p
 	return low < pending->n_ordered && rows[low].id == id ? &rows[low] : NULL;
 }
 
-static struct iforest_pending_row *append(struct ifs_pending_rows *pending)
+static struct ifs_pending_row *append(struct ifs_pending_rows *pending)
 {
 	if (pending->n_ordered == pending->n_reserved) {
 		size_t n_wanted = pending->n_reserved ? 2 * pending->n_reserved : 64;
@@ -89,12 +89,12 @@ static struct iforest_pending_row *append(struct ifs_pending_rows *pending)
 
 enum { NEIGHBOURS = 8 }; /* rowids beside each other, as most come, whose slots are so too: a cache miss for all of them */
 
-static struct iforest_pending_row *slot_of(struct iforest_pending_row *rows, size_t n_slots, sqlite3_int64 id)
+static struct ifs_pending_row *slot_of(struct ifs_pending_row *rows, size_t n_slots, sqlite3_int64 id)
 {
 	uint64_t at = (uint64_t)id / NEIGHBOURS * UINT64_C(0x9E3779B97F4A7C15);
 
 	for (at = (at ^ at >> 32) * NEIGHBOURS + (uint64_t)id % NEIGHBOURS;; at++) {
-		struct iforest_pending_row *row = &rows[at & (n_slots - 1)];
+		struct ifs_pending_row *row = &rows[at & (n_slots - 1)];
 
 		if (!row->is_used || row->id == id)
 			return row;
@@ -105,7 +105,7 @@ static struct iforest_pending_row *slot_of(struct iforest_pending_row *rows, siz
 static bool reserve_slot(struct ifs_pending_rows *pending)
 {
 	size_t n_slots = pending->n_slots ? 2 * pending->n_slots : 64;
-	struct iforest_pending_row *rows;
+	struct ifs_pending_row *rows;
 
 	if (2 * (pending->n_others + 1) <= pending->n_slots)
 		return true;
@@ -124,10 +124,10 @@ static bool reserve_slot(struct ifs_pending_rows *pending)
 
 /* ---- both ---- */
 
-struct iforest_pending_row *iforest_pending_take(struct ifs_pending_rows *pending, sqlite3_int64 id, bool *is_new)
+struct ifs_pending_row *ifs_pending_rows_take(struct ifs_pending_rows *pending, sqlite3_int64 id, bool *is_new)
 {
 	bool is_last = pending->n_ordered == 0 || pending->ordered[pending->n_ordered - 1].id < id;
-	struct iforest_pending_row *row = is_last ? NULL : find_ordered(pending, id);
+	struct ifs_pending_row *row = is_last ? NULL : find_ordered(pending, id);
 
 	*is_new = false;
 	if (row)
@@ -141,18 +141,18 @@ struct iforest_pending_row *iforest_pending_take(struct ifs_pending_rows *pendin
 		pending->n_others += *is_new;
 	}
 	if (*is_new)
-		*row = (struct iforest_pending_row){ .id = id, .is_used = true };
+		*row = (struct ifs_pending_row){ .id = id, .is_used = true };
 	return row;
 }
 
-bool iforest_pending_holds(const struct ifs_pending_rows *pending, sqlite3_int64 id)
+bool ifs_pending_rows_contain(const struct ifs_pending_rows *pending, sqlite3_int64 id)
 {
 	return find_ordered(pending, id) || (pending->n_slots && slot_of(pending->others, pending->n_slots, id)->is_used);
 }
 
-const struct iforest_pending_row *iforest_pending_next(const struct ifs_pending_rows *pending, size_t *at)
+const struct ifs_pending_row *ifs_pending_rows_next(const struct ifs_pending_rows *pending, size_t *at)
 {
-	const struct iforest_pending_row *row = NULL;
+	const struct ifs_pending_row *row = NULL;
 
 	for (; !row && *at < pending->n_ordered + pending->n_slots; ++*at) {
 		row = *at < pending->n_ordered ? &pending->ordered[*at] : &pending->others[*at - pending->n_ordered];
@@ -162,7 +162,7 @@ const struct iforest_pending_row *iforest_pending_next(const struct ifs_pending_
 	return row;
 }
 
-void iforest_pending_release(struct ifs_pending_rows *pending)
+void ifs_pending_rows_release(struct ifs_pending_rows *pending)
 {
 	sqlite3_free(pending->ordered);
 	sqlite3_free(pending->others);
@@ -171,22 +171,22 @@ void iforest_pending_release(struct ifs_pending_rows *pending)
 
 /* ---- Filter of the old keys ---- */
 
-static bool is_up_to(const struct iforest_tail *tail, uint64_t at, const struct iforest_key *last)
+static bool is_up_to(const struct ifs_delta *tail, uint64_t at, const struct iforest_key *last)
 {
 	return at < tail->n_removed && iforest_key_compare(&tail->removed[at], last) <= 0;
 }
 
-static enum iforest_verdict of_node(void *context, const uint8_t *node)
+static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
-	const struct iforest_tail *tail = context;
+	const struct ifs_delta *tail = context;
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 
-	return is_up_to(tail, iforest_key_search(tail->removed, tail->n_removed, &first), &last) ? IFOREST_SOME : IFOREST_ALL;
+	return is_up_to(tail, iforest_key_search(tail->removed, tail->n_removed, &first), &last) ? IFOREST_COUNTS_SOME : IFOREST_COUNTS_ALL;
 }
 
 static uint64_t n_gone(void *context, const uint8_t *node)
 {
-	const struct iforest_tail *tail = context;
+	const struct ifs_delta *tail = context;
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 	uint64_t from = iforest_key_search(tail->removed, tail->n_removed, &first);
 	uint64_t n = iforest_key_search(tail->removed + from, tail->n_removed - from, &last);
@@ -216,7 +216,7 @@ static unsigned find_entry(const struct iforest_block *block, const struct ifore
 
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
 {
-	const struct iforest_tail *tail = context;
+	const struct ifs_delta *tail = context;
 	struct iforest_key first = iforest_leaf_block(reader->leaf, reader->number).first;
 	enum iforest_status status = IFOREST_OK;
 
@@ -241,7 +241,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-static void tail_filter_init(struct iforest_tail *tail)
+static void tail_filter_init(struct ifs_delta *tail)
 {
 	tail->filter = (struct iforest_filter){ .context = tail, .of_node = of_node, .of_entries = of_entries,
 						.remainders = &tail->remainders, .n_gone = n_gone };
@@ -287,7 +287,7 @@ static int compare_keys(const void *left, const void *right)
 	return iforest_key_compare(left, right);
 }
 
-static bool keys_push(struct iforest_keys *list, const struct iforest_key *key)
+static bool keys_push(struct ifs_keys *list, const struct iforest_key *key)
 {
 	if (list->n == list->n_reserved) {
 		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 64;
@@ -302,7 +302,7 @@ static bool keys_push(struct iforest_keys *list, const struct iforest_key *key)
 	return true;
 }
 
-static bool entry_list_push(struct iforest_entry_list *list, const struct iforest_entry *entry)
+static bool entry_list_push(struct ifs_entry_list *list, const struct iforest_entry *entry)
 {
 	if (list->n == list->n_reserved) {
 		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 64;
@@ -318,7 +318,7 @@ static bool entry_list_push(struct iforest_entry_list *list, const struct ifores
 }
 
 /* Merged from the back. */
-static enum iforest_status tail_remove(struct iforest_tail *tail, struct iforest_keys *keys)
+static enum iforest_status tail_remove(struct ifs_delta *tail, struct ifs_keys *keys)
 {
 	size_t old = tail->n_removed, new = keys->n, to = old + new;
 	struct iforest_arrival *sorted;
@@ -345,34 +345,34 @@ static enum iforest_status tail_remove(struct iforest_tail *tail, struct iforest
 	}
 	sqlite3_free(sorted);
 	keys->n = 0;
-	iforest_remainders_outdate(&tail->remainders);
+	iforest_filtered_nodes_outdate(&tail->remainders);
 	return IFOREST_OK;
 }
 
 /* ---- runs in memory ---- */
 
-static enum iforest_status write_run(struct iforest_tail *tail, const struct iforest_tail_news *news,
-				     const struct iforest_arrival *sorted, struct iforest_run_builder *builder,
+static enum iforest_status write_run(struct ifs_delta *tail, const struct ifs_delta_changes *news,
+				     const struct iforest_arrival *sorted, struct iforest_run_writer *builder,
 				     struct iforest_run *run)
 {
-	enum iforest_status status = iforest_run_builder_start(builder, &tail->store, &tail->manifest);
+	enum iforest_status status = iforest_run_writer_start(builder, &tail->store, &tail->manifest);
 
 	if (status)
 		return status;
 	for (size_t i = 0; i < news->rows.n && !status; i++)
-		status = iforest_run_builder_add(builder, &news->rows.entries[sorted[i].entry]);
+		status = iforest_run_writer_add(builder, &news->rows.entries[sorted[i].entry]);
 	if (status)
-		iforest_run_builder_abandon(builder);
+		iforest_run_writer_abandon(builder);
 	else
-		status = iforest_run_builder_finish(builder, run);
+		status = iforest_run_writer_finish(builder, run);
 	return status;
 }
 
-static enum iforest_status add_run(struct iforest_tail *tail, struct iforest_tail_news *news)
+static enum iforest_status add_run(struct ifs_delta *tail, struct ifs_delta_changes *news)
 {
-	const struct iforest_entry_list *rows = &news->rows;
+	const struct ifs_entry_list *rows = &news->rows;
 	struct iforest_arrival *sorted = sort(&(struct keyed){ &rows->entries->key, rows->n, sizeof *rows->entries });
-	struct iforest_run_builder *builder = sqlite3_malloc64(sizeof *builder);
+	struct iforest_run_writer *builder = sqlite3_malloc64(sizeof *builder);
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
 	struct iforest_edit edit = { .added = run };
 	enum iforest_status status = IFOREST_NO_MEMORY;
@@ -388,7 +388,7 @@ static enum iforest_status add_run(struct iforest_tail *tail, struct iforest_tai
 	return status;
 }
 
-static enum iforest_status merge_from(struct iforest_tail *tail, uint32_t first)
+static enum iforest_status merge_from(struct ifs_delta *tail, uint32_t first)
 {
 	uint64_t run_ids[IFOREST_MAX_LEVELS * 2];
 	uint32_t n = tail->manifest.n_runs - first;
@@ -396,11 +396,11 @@ static enum iforest_status merge_from(struct iforest_tail *tail, uint32_t first)
 
 	for (uint32_t r = 0; r < n; r++)
 		run_ids[r] = tail->manifest.runs[first + r].place.run_id;
-	return iforest_runs_merge(&tail->store, &tail->manifest, run_ids, n, &merged);
+	return iforest_compact(&tail->store, &tail->manifest, run_ids, n, &merged);
 }
 
 /* The last two runs become one until each is larger than all that come after it; so there are no more than log n. */
-static enum iforest_status merge_by_doubling(struct iforest_tail *tail)
+static enum iforest_status merge_by_doubling(struct ifs_delta *tail)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -414,7 +414,7 @@ static enum iforest_status merge_by_doubling(struct iforest_tail *tail)
 	return status;
 }
 
-static enum iforest_status tail_settle(struct iforest_tail *tail, struct iforest_tail_news *news)
+static enum iforest_status tail_settle(struct ifs_delta *tail, struct ifs_delta_changes *news)
 {
 	enum iforest_status status = IFOREST_OK;
 	uint64_t n_removed;
@@ -433,7 +433,7 @@ static enum iforest_status tail_settle(struct iforest_tail *tail, struct iforest
 
 /* ---- the whole ---- */
 
-enum iforest_status iforest_tail_unite(struct iforest_tail *tail)
+enum iforest_status ifs_delta_merge(struct ifs_delta *tail)
 {
 	const struct iforest_manifest *manifest = &tail->manifest;
 	bool is_one = manifest->n_runs == 0 || (manifest->n_runs == 1 && iforest_node_dead(manifest->runs[0].root) == 0);
@@ -441,27 +441,27 @@ enum iforest_status iforest_tail_unite(struct iforest_tail *tail)
 	return is_one ? IFOREST_OK : merge_from(tail, 0);
 }
 
-enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields, sqlite3_int64 sealed)
+enum iforest_status ifs_delta_init(struct ifs_delta *tail, const struct iforest_node_schema *fields, sqlite3_int64 sealed)
 {
-	*tail = (struct iforest_tail){ .sealed = sealed, .followed = sealed, .last_rowid = sealed };
-	iforest_pager_sqlite_in_memory(&tail->memory);
-	tail->store = (struct iforest_store){ .pager = &tail->memory.pager, .alloc = &iforest_sqlite_alloc };
-	iforest_remainders_init(&tail->remainders, &iforest_sqlite_alloc);
+	*tail = (struct ifs_delta){ .sealed = sealed, .followed = sealed, .last_rowid = sealed };
+	ifs_pager_in_memory(&tail->memory);
+	tail->store = (struct iforest_store){ .pager = &tail->memory.pager, .alloc = &ifs_alloc };
+	iforest_filtered_nodes_init(&tail->remainders, &ifs_alloc);
 	tail_filter_init(tail);
-	return iforest_manifest_init(&tail->manifest, &iforest_sqlite_alloc, fields, IFOREST_SQLITE_PAGE_BYTES);
+	return iforest_manifest_init(&tail->manifest, &ifs_alloc, fields, IFS_SQLITE_PAGE_BYTES);
 }
 
-void iforest_tail_release(struct iforest_tail *tail)
+void ifs_delta_release(struct ifs_delta *tail)
 {
 	iforest_manifest_release(&tail->manifest);
 	if (tail->memory.alloc)
 		iforest_pager_memory_release(&tail->memory);
 	if (tail->remainders.alloc)
-		iforest_remainders_release(&tail->remainders);
-	iforest_pending_release(&tail->pending);
+		iforest_filtered_nodes_release(&tail->remainders);
+	ifs_pending_rows_release(&tail->pending);
 	sqlite3_free(tail->removed);
 	sqlite3_free(tail->front.entries);
-	*tail = (struct iforest_tail){ .n_batches = 0 };
+	*tail = (struct ifs_delta){ .n_batches = 0 };
 }
 
 /* ---- Extent of the pending rows ---- */
@@ -469,34 +469,34 @@ void iforest_tail_release(struct iforest_tail *tail)
 enum { LAST_SEQ, BLOCK, LAST_ROWID };
 
 /* Of several fronts, which foreign hands may have made, the triggers take the first as well. */
-static int prepare_state(struct iforest_index *index, struct iforest_error *error)
+static int prepare_state(struct ifs_index *index, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
-	const struct iforest_source *source = &index->source;
+	const struct ifs_base_table *source = &index->source;
 
 	if (index->read_state)
 		return SQLITE_OK;
-	if (index->definition.sync == IFOREST_SYNC_LOG)
-		return iforest_prepare(error, index->db, &index->read_state,
+	if (index->definition.sync == IFS_SYNC_LOG)
+		return ifs_prepare(error, index->db, &index->read_state,
 				       "SELECT (SELECT max(seq) FROM \"%w\".\"%w_log\"), "
 				       "(SELECT block FROM \"%w\".\"%w_front\"), "
 				       "(SELECT max(\"%w\") FROM \"%w\".\"%w\")",
 				       schema, name, schema, name, source->rowid_column, schema, source->name);
-	return iforest_prepare(error, index->db, &index->read_state, "SELECT 0, 0, max(\"%w\") FROM \"%w\".\"%w\"",
+	return ifs_prepare(error, index->db, &index->read_state, "SELECT 0, 0, max(\"%w\") FROM \"%w\".\"%w\"",
 			       source->rowid_column, schema, source->name);
 }
 
 /* No row that the runs may hold is of the front: of its changes nobody would tell. */
-static int front_is_wrong(const struct iforest_index *index, struct iforest_error *error)
+static int front_is_wrong(const struct ifs_index *index, struct ifs_error *error)
 {
-	return iforest_error_from_status(error, IFOREST_CORRUPT, index->name,
+	return ifs_error_from_status(error, IFOREST_CORRUPT, index->name,
 					 &(struct iforest_fault){ .what = "the table of the front is wrong" }, 0);
 }
 
-static int tail_read_state(struct iforest_index *index, const struct iforest_tail *tail, struct iforest_tail_state *state,
-			    struct iforest_error *error)
+static int tail_read_state(struct ifs_index *index, const struct ifs_delta *tail, struct ifs_delta_extent *state,
+			    struct ifs_error *error)
 {
-	bool is_log = index->definition.sync == IFOREST_SYNC_LOG, has_front = true;
+	bool is_log = index->definition.sync == IFS_SYNC_LOG, has_front = true;
 	sqlite3_stmt *statement;
 	sqlite3_int64 block;
 	int failed, rc = prepare_state(index, error);
@@ -514,13 +514,13 @@ static int tail_read_state(struct iforest_index *index, const struct iforest_tai
 		state->followed = state->last_rowid;
 		block = sqlite3_column_int64(statement, BLOCK);
 		has_front = sqlite3_column_type(statement, BLOCK) == SQLITE_INTEGER &&
-			    block > INT64_MIN / IFOREST_FRONT_ROWS && block <= INT64_MAX / IFOREST_FRONT_ROWS + 1;
+			    block > INT64_MIN / IFS_FRONT_ROWS && block <= INT64_MAX / IFS_FRONT_ROWS + 1;
 		if (is_log && has_front) /* the last rowid before the block, whose first may be one too many for the type */
-			state->followed = (sqlite3_int64)((uint64_t)block * IFOREST_FRONT_ROWS - 1);
+			state->followed = (sqlite3_int64)((uint64_t)block * IFS_FRONT_ROWS - 1);
 	}
 	failed = sqlite3_reset(statement);
 	if (failed)
-		return iforest_error_from_db(error, index->db, failed);
+		return ifs_error_from_db(error, index->db, failed);
 	return is_log && (!has_front || state->followed < tail->sealed) ? front_is_wrong(index, error) : SQLITE_OK;
 }
 
@@ -530,15 +530,15 @@ enum { MOST_ENTRIES = 1 << 17 }; /* that are sorted at once: 14 MB */
 
 /* Reading what is new. */
 struct reading {
-	struct iforest_index *index;
-	struct iforest_dictionary *dictionary;
-	struct iforest_tail *tail;
-	struct iforest_error *error;
-	struct iforest_entry_reader rows;
-	struct iforest_tail_news news;
-	struct iforest_keys removed;
-	struct iforest_tail_state state;
-	struct iforest_entry_list front;
+	struct ifs_index *index;
+	struct ifs_dictionary *dictionary;
+	struct ifs_delta *tail;
+	struct ifs_error *error;
+	struct ifs_row_decoder rows;
+	struct ifs_delta_changes news;
+	struct ifs_keys removed;
+	struct ifs_delta_extent state;
+	struct ifs_entry_list front;
 	size_t n_passed;             /* rows of the front as it was, below the row at hand */
 	bool is_look;                /* nothing is taken: is the front as it was? */
 	bool differs;
@@ -551,8 +551,8 @@ struct reading {
 static int series_of_row(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct reading *reading = context;
-	struct iforest_dictionary *dictionary = reading->dictionary;
-	const struct iforest_series *series = iforest_dictionary_find(dictionary, key->bytes, key->n_bytes);
+	struct ifs_dictionary *dictionary = reading->dictionary;
+	const struct ifs_series *series = ifs_dictionary_find(dictionary, key->bytes, key->n_bytes);
 	enum iforest_status status = IFOREST_OK;
 
 	if (!series && reading->is_look) {
@@ -562,16 +562,16 @@ static int series_of_row(void *context, const struct iforest_series_key *key, ui
 	if (!series && reading->dictionary->next_id == UINT32_MAX)
 		status = IFOREST_TOO_LARGE;
 	else if (!series)
-		status = iforest_dictionary_add(dictionary, reading->dictionary->next_id, key->bytes, key->n_bytes);
+		status = ifs_dictionary_add(dictionary, reading->dictionary->next_id, key->bytes, key->n_bytes);
 	if (status)
-		return iforest_pager_sqlite_error(reading->index, status, reading->error);
+		return ifs_pager_error(reading->index, status, reading->error);
 	*id = series ? series->id : reading->dictionary->next_id++;
 	return SQLITE_OK;
 }
 
-static int log_is_wrong(const struct iforest_index *index, const char *what, struct iforest_error *error)
+static int log_is_wrong(const struct ifs_index *index, const char *what, struct ifs_error *error)
 {
-	return iforest_error_from_status(error, IFOREST_CORRUPT, index->name, &(struct iforest_fault){ .what = what }, 0);
+	return ifs_error_from_status(error, IFOREST_CORRUPT, index->name, &(struct iforest_fault){ .what = what }, 0);
 }
 
 /* ---- the log ---- */
@@ -584,18 +584,18 @@ enum { ID, WAS, OLD_TIME, FIRST_OLD_BY };
 /* The series of an old key; UINT64_MAX if there is none. */
 static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64_t *id)
 {
-	struct iforest_series_key bytes = { .alloc = &iforest_sqlite_alloc };
-	const struct iforest_series *series;
+	struct iforest_series_key bytes = { .alloc = &ifs_alloc };
+	const struct ifs_series *series;
 	int rc;
 
-	if (iforest_entry_recall_series(&reading->rows, by, id))
+	if (ifs_row_decoder_recall_series(&reading->rows, by, id))
 		return SQLITE_OK;
-	rc = iforest_entry_series_key(&reading->index->definition, by, &bytes, reading->error);
-	series = rc ? NULL : iforest_dictionary_find(reading->dictionary, bytes.bytes, bytes.n_bytes);
+	rc = ifs_row_series_key(&reading->index->definition, by, &bytes, reading->error);
+	series = rc ? NULL : ifs_dictionary_find(reading->dictionary, bytes.bytes, bytes.n_bytes);
 	*id = series ? series->id : UINT64_MAX;
 	if (series)
-		iforest_entry_remember_series(&reading->rows, by, *id);
-	iforest_series_release(&bytes);
+		ifs_row_decoder_remember_series(&reading->rows, by, *id);
+	iforest_series_key_release(&bytes);
 	return rc;
 }
 
@@ -617,14 +617,14 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 		*is_odd = true;
 	*is_odd = *is_odd || key.series >= reading->dictionary->end_of_stored;
 	if (!*is_odd && !keys_push(&reading->removed, &key))
-		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
+		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
 	return SQLITE_OK;
 }
 
 /* Follows what the log says of a row before that may be in the runs. A row that was inserted, and changed by triggers of the
  * user before ours told of it, begins with a key that the runs do not have, and perhaps cannot have; then it is told of later
  * as one that was not there. */
-static int follow(struct reading *reading, sqlite3_value **log, struct iforest_pending_row *row, bool is_new)
+static int follow(struct reading *reading, sqlite3_value **log, struct ifs_pending_row *row, bool is_new)
 {
 	bool was_there = sqlite3_value_type(log[WAS]) != SQLITE_NULL;
 	int rc = SQLITE_OK;
@@ -644,16 +644,16 @@ static int follow(struct reading *reading, sqlite3_value **log, struct iforest_p
 /* ---- rows ---- */
 
 /* Puts the row in the place of what was read of it before; NULL: the table does not have it any more. */
-static int put_row(struct reading *reading, struct iforest_pending_row *row, const struct iforest_entry *entry)
+static int put_row(struct reading *reading, struct ifs_pending_row *row, const struct iforest_entry *entry)
 {
-	struct iforest_tail_news *news = &reading->news;
+	struct ifs_delta_changes *news = &reading->news;
 	struct iforest_key before = {
 		.series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id
 	};
 
 	if ((row->is_present && !keys_push(&news->outdated, &before)) ||
 	    (entry && !entry_list_push(&news->rows, entry)))
-		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
+		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
 	row->batch = reading->tail->n_batches;
 	row->is_present = entry;
 	if (!entry)
@@ -663,7 +663,7 @@ static int put_row(struct reading *reading, struct iforest_pending_row *row, con
 	row->time_is_null = entry->key.time_is_null;
 	if (news->rows.n < MOST_ENTRIES)
 		return SQLITE_OK;
-	return iforest_pager_sqlite_error(reading->index, tail_settle(reading->tail, news), reading->error);
+	return ifs_pager_error(reading->index, tail_settle(reading->tail, news), reading->error);
 }
 
 /* A row of the log beside the row of the table, which is taken the first time that it is met in this reading. */
@@ -671,10 +671,10 @@ static int take_logged(struct reading *reading, sqlite3_value **values)
 {
 	sqlite3_value **columns = values + FIRST_OLD_BY + reading->index->definition.n_by;
 	bool is_present = sqlite3_value_type(columns[0]) != SQLITE_NULL, is_new;
-	struct iforest_pending_row *row =
-		iforest_pending_take(&reading->tail->pending, sqlite3_value_int64(values[ID]), &is_new);
+	struct ifs_pending_row *row =
+		ifs_pending_rows_take(&reading->tail->pending, sqlite3_value_int64(values[ID]), &is_new);
 	struct iforest_entry entry;
-	int rc = row ? SQLITE_OK : iforest_error_set(reading->error, SQLITE_NOMEM, "");
+	int rc = row ? SQLITE_OK : ifs_error_set(reading->error, SQLITE_NOMEM, "");
 
 	if (!rc && sqlite3_value_type(values[ID]) != SQLITE_INTEGER)
 		rc = log_is_wrong(reading->index, "the log names no rowid", reading->error);
@@ -683,7 +683,7 @@ static int take_logged(struct reading *reading, sqlite3_value **values)
 	if (rc || row->batch == reading->tail->n_batches)
 		return rc;
 	if (is_present)
-		rc = iforest_entry_read(&reading->rows, columns, &entry);
+		rc = ifs_row_decode(&reading->rows, columns, &entry);
 	return rc ? rc : put_row(reading, row, is_present ? &entry : NULL);
 }
 
@@ -699,7 +699,7 @@ static bool is_same_entry(const struct iforest_entry *a, const struct iforest_en
 /* Was a row of the front that is read once more as it is now? Rows come by rowid. */
 static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 {
-	const struct iforest_entry_list *front = &reading->tail->front;
+	const struct ifs_entry_list *front = &reading->tail->front;
 	size_t at = reading->n_passed;
 
 	while (at < front->n && front->entries[at].key.ref < entry->key.ref)
@@ -711,10 +711,10 @@ static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 /* A row of the table above those that the log follows. */
 static int take_row(struct reading *reading, sqlite3_value **columns)
 {
-	struct iforest_pending_row *row;
+	struct ifs_pending_row *row;
 	struct iforest_entry entry;
 	bool is_new, known;
-	int rc = iforest_entry_read(&reading->rows, columns, &entry);
+	int rc = ifs_row_decode(&reading->rows, columns, &entry);
 
 	if (rc)
 		return rc;
@@ -723,10 +723,10 @@ static int take_row(struct reading *reading, sqlite3_value **columns)
 		reading->differs = reading->differs || !known;
 		return SQLITE_OK;
 	}
-	row = known ? NULL : iforest_pending_take(&reading->tail->pending, entry.key.ref, &is_new);
+	row = known ? NULL : ifs_pending_rows_take(&reading->tail->pending, entry.key.ref, &is_new);
 	if ((!known && !row) ||
 	    (entry.key.ref > reading->state.followed && !entry_list_push(&reading->front, &entry)))
-		return iforest_error_set(reading->error, SQLITE_NOMEM, "");
+		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
 	return known ? SQLITE_OK : put_row(reading, row, &entry);
 }
 
@@ -749,7 +749,7 @@ static void pending_function(sqlite3_context *context, int n_arguments, sqlite3_
 	sqlite3_result_int(context, reading->rc != SQLITE_OK || (reading->is_look && reading->differs));
 }
 
-int iforest_tail_register(sqlite3 *db)
+int ifs_delta_register(sqlite3 *db)
 {
 	return sqlite3_create_function_v2(db, "iforest_pending", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, pending_function,
 					  NULL, NULL, NULL);
@@ -758,8 +758,8 @@ int iforest_tail_register(sqlite3 *db)
 static int prepare(struct reading *reading, sqlite3_stmt **statement, sqlite3_str *sql)
 {
 	char *text = sqlite3_str_finish(sql);
-	int rc = text ? iforest_prepare(reading->error, reading->index->db, statement, "%s", text) :
-			iforest_error_set(reading->error, SQLITE_NOMEM, "");
+	int rc = text ? ifs_prepare(reading->error, reading->index->db, statement, "%s", text) :
+			ifs_error_set(reading->error, SQLITE_NOMEM, "");
 
 	sqlite3_free(text);
 	return rc;
@@ -768,7 +768,7 @@ static int prepare(struct reading *reading, sqlite3_stmt **statement, sqlite3_st
 /* SELECT 1 FROM "spans" AS s WHERE s."id" > ?1 AND iforest_pending(?2, 0, s."id", s."ts", ...) ORDER BY s."id" */
 static int prepare_rows(struct reading *reading)
 {
-	struct iforest_index *index = reading->index;
+	struct ifs_index *index = reading->index;
 	const char *rowid = index->source.rowid_column;
 	sqlite3_str *sql;
 
@@ -777,7 +777,7 @@ static int prepare_rows(struct reading *reading)
 	sql = sqlite3_str_new(index->db);
 	sqlite3_str_appendf(sql, "SELECT 1 FROM \"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1 AND iforest_pending(?2, 0, ",
 			    index->schema, index->source.name, rowid);
-	iforest_entry_append_columns(&index->definition, &index->source, "s", sql);
+	ifs_row_decoder_append_columns(&index->definition, &index->source, "s", sql);
 	sqlite3_str_appendf(sql, ") ORDER BY s.\"%w\"", rowid);
 	return prepare(reading, &index->read_rows, sql);
 }
@@ -786,7 +786,7 @@ static int prepare_rows(struct reading *reading)
  * iforest_pending(?2, 1, l.id, l.was, l.time, l.by_0, s."id", s."ts", ...) ORDER BY l.seq */
 static int prepare_log(struct reading *reading)
 {
-	struct iforest_index *index = reading->index;
+	struct ifs_index *index = reading->index;
 	sqlite3_str *sql;
 
 	if (index->read_log)
@@ -798,7 +798,7 @@ static int prepare_log(struct reading *reading)
 			    index->schema, index->name, index->schema, index->source.name, index->source.rowid_column);
 	for (unsigned b = 0; b < index->definition.n_by; b++)
 		sqlite3_str_appendf(sql, "l.by_%u, ", b);
-	iforest_entry_append_columns(&index->definition, &index->source, "s", sql);
+	ifs_row_decoder_append_columns(&index->definition, &index->source, "s", sql);
 	sqlite3_str_appendall(sql, ") ORDER BY l.seq");
 	return prepare(reading, &index->read_log, sql);
 }
@@ -813,7 +813,7 @@ static int read_after(struct reading *reading, sqlite3_stmt *statement, sqlite3_
 	sqlite3_step(statement);
 	failed = sqlite3_reset(statement);
 	if (!reading->rc && failed) /* before another call makes SQLite forget why */
-		reading->rc = iforest_error_from_db(reading->error, reading->index->db, failed);
+		reading->rc = ifs_error_from_db(reading->error, reading->index->db, failed);
 	sqlite3_bind_null(statement, 2);
 	return reading->rc;
 }
@@ -834,21 +834,21 @@ static int read_log(struct reading *reading)
 
 /* ---- the whole ---- */
 
-static void start(struct reading *reading, struct iforest_index *index, struct iforest_tail *tail,
-		  struct iforest_dictionary *dictionary, bool is_look, struct iforest_error *error)
+static void start(struct reading *reading, struct ifs_index *index, struct ifs_delta *tail,
+		  struct ifs_dictionary *dictionary, bool is_look, struct ifs_error *error)
 {
 	*reading = (struct reading){
 		.index = index, .dictionary = dictionary, .tail = tail, .error = error, .is_look = is_look,
 		.rows = { .db = index->db, .schema = index->schema, .definition = &index->definition, .source = &index->source,
 			  .fields = &tail->manifest.fields, .error = error, .series_of = series_of_row,
-			  .context = reading, .key.alloc = &iforest_sqlite_alloc,
-			  .previous_key.alloc = &iforest_sqlite_alloc },
+			  .context = reading, .key.alloc = &ifs_alloc,
+			  .previous_key.alloc = &ifs_alloc },
 	};
 }
 
 static void end(struct reading *reading)
 {
-	iforest_entry_reader_release(&reading->rows);
+	ifs_row_decoder_release(&reading->rows);
 	sqlite3_free(reading->news.rows.entries);
 	sqlite3_free(reading->news.outdated.keys);
 	sqlite3_free(reading->removed.keys);
@@ -857,8 +857,8 @@ static void end(struct reading *reading)
 
 static int settle(struct reading *reading)
 {
-	struct iforest_tail *tail = reading->tail;
-	struct iforest_entry_list before = tail->front;
+	struct ifs_delta *tail = reading->tail;
+	struct ifs_entry_list before = tail->front;
 	enum iforest_status status = tail_settle(tail, &reading->news);
 
 	if (!status)
@@ -868,11 +868,11 @@ static int settle(struct reading *reading)
 	tail->last_seq = reading->state.last_seq;
 	tail->followed = reading->state.followed;
 	tail->last_rowid = reading->state.last_rowid;
-	return iforest_pager_sqlite_error(reading->index, status, reading->error);
+	return ifs_pager_error(reading->index, status, reading->error);
 }
 
-int iforest_tail_read(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
-		      struct iforest_error *error)
+int ifs_delta_read(struct ifs_index *index, struct ifs_delta *tail, struct ifs_dictionary *dictionary,
+		      struct ifs_error *error)
 {
 	uint32_t n_series = dictionary->n_series;
 	struct reading reading;
@@ -888,20 +888,20 @@ int iforest_tail_read(struct iforest_index *index, struct iforest_tail *tail, st
 	if (!rc)
 		rc = settle(&reading);
 	if (!rc && dictionary->n_series != n_series)
-		iforest_dictionary_sort(dictionary);
+		ifs_dictionary_sort(dictionary);
 	end(&reading);
 	return rc;
 }
 
-int iforest_tail_look(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
-		      bool *is_current, bool *is_part, struct iforest_error *error)
+int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *tail, struct ifs_dictionary *dictionary,
+		      bool *is_current, bool *is_part, struct ifs_error *error)
 {
-	struct iforest_tail_state state;
+	struct ifs_delta_extent state;
 	struct reading reading;
 	int rc;
 
 	*is_current = *is_part = true;
-	if (index->definition.sync == IFOREST_SYNC_MANUAL)
+	if (index->definition.sync == IFS_SYNC_MANUAL)
 		return SQLITE_OK;
 	rc = tail_read_state(index, tail, &state, error);
 	if (rc)
@@ -918,7 +918,7 @@ int iforest_tail_look(struct iforest_index *index, struct iforest_tail *tail, st
 	return rc;
 }
 
-int iforest_tail_check(const struct iforest_index *index, const struct iforest_tail *tail, struct iforest_error *error)
+int ifs_delta_check_log(const struct ifs_index *index, const struct ifs_delta *tail, struct ifs_error *error)
 {
 	return tail->n_odd == 0 ? SQLITE_OK : log_is_wrong(index, "the log tells of a row that the index cannot have", error);
 }

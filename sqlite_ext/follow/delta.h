@@ -25,7 +25,7 @@
 #include "sqlite_ext/storage/engine.h"
 
 /* What was read of a pending row: 32 bytes. */
-struct iforest_pending_row {
+struct ifs_pending_row {
 	sqlite3_int64 id;
 	int64_t time;
 	uint32_t series;
@@ -38,39 +38,39 @@ struct iforest_pending_row {
 
 /* Starts as zeros, ends with release. */
 struct ifs_pending_rows {
-	struct iforest_pending_row *ordered; /* ids ascend */
+	struct ifs_pending_row *ordered; /* ids ascend */
 	size_t n_ordered, n_reserved;
 	/* by the hash of id, all below the last of `ordered`; n_slots is a power of two, or 0 */
-	struct iforest_pending_row *others;
+	struct ifs_pending_row *others;
 	size_t n_others, n_slots;
 };
 
 /* The row of that id, found or made, with all but id as zeros; NULL without memory. It moves with the next one made.
  * Cost  constant where it is above all others, else log n comparisons. */
-struct iforest_pending_row *iforest_pending_take(struct ifs_pending_rows *pending, sqlite3_int64 id, bool *is_new);
+struct ifs_pending_row *ifs_pending_rows_take(struct ifs_pending_rows *pending, sqlite3_int64 id, bool *is_new);
 
-bool iforest_pending_holds(const struct ifs_pending_rows *pending, sqlite3_int64 id);
+bool ifs_pending_rows_contain(const struct ifs_pending_rows *pending, sqlite3_int64 id);
 
-static inline size_t iforest_pending_count(const struct ifs_pending_rows *pending)
+static inline size_t ifs_pending_rows_count(const struct ifs_pending_rows *pending)
 {
 	return pending->n_ordered + pending->n_others;
 }
 
 /* The rows one by one, in no order: *at is 0 for the first. NULL at the end. */
-const struct iforest_pending_row *iforest_pending_next(const struct ifs_pending_rows *pending, size_t *at);
+const struct ifs_pending_row *ifs_pending_rows_next(const struct ifs_pending_rows *pending, size_t *at);
 
-void iforest_pending_release(struct ifs_pending_rows *pending);
+void ifs_pending_rows_release(struct ifs_pending_rows *pending);
 
 /* ---- The delta, and the reading of new pending rows ---- */
 
-struct iforest_index;
+struct ifs_index;
 
-struct iforest_entry_list {
+struct ifs_entry_list {
 	struct iforest_entry *entries;
 	size_t n, n_reserved;
 };
 
-struct iforest_tail {
+struct ifs_delta {
 	struct iforest_pager_memory memory;
 	struct iforest_store store;
 	struct iforest_manifest manifest;
@@ -79,39 +79,39 @@ struct iforest_tail {
 	size_t n_removed, n_reserved;
 	size_t n_odd;                     /* rows of which the log tells a key that the runs cannot have */
 	struct iforest_filter filter;     /* to be used where n_removed is not 0 */
-	struct iforest_remainders remainders; /* of the runs without those keys */
+	struct iforest_filtered_nodes remainders; /* of the runs without those keys */
 	sqlite3_int64 sealed;             /* no rowid above it is in the runs */
 	sqlite3_int64 last_seq;           /* of the log, as last read */
 	sqlite3_int64 followed;           /* the log tells what is done to rows up to this one; sync=append: the last read */
 	sqlite3_int64 last_rowid;         /* of the table, as last read; INT64_MIN if it had none */
-	struct iforest_entry_list front;     /* the rows above `followed`, by rowid, as last read */
+	struct ifs_entry_list front;     /* the rows above `followed`, by rowid, as last read */
 	uint32_t n_batches;
 };
 
 /* An empty tail over runs with these fields, in which `sealed` is the greatest rowid there may be. It must stay in place. Ends
  * with release, also on error. */
-enum iforest_status iforest_tail_init(struct iforest_tail *tail, const struct iforest_fields *fields, sqlite3_int64 sealed);
-void iforest_tail_release(struct iforest_tail *tail);
+enum iforest_status ifs_delta_init(struct ifs_delta *tail, const struct iforest_node_schema *fields, sqlite3_int64 sealed);
+void ifs_delta_release(struct ifs_delta *tail);
 
 /* Is the delta up to date (*is_current)? If not, can it be extended (*is_part), or must it be read again from the start?
  * Cost  constant, and reading the rows of the front. */
-int iforest_tail_look(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
-		      bool *is_current, bool *is_part, struct iforest_error *error);
+int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *tail, struct ifs_dictionary *dictionary,
+		      bool *is_current, bool *is_part, struct ifs_error *error);
 
 /* Registers iforest_pending(), by which statements of an index hand over rows. */
-int iforest_tail_register(sqlite3 *db);
+int ifs_delta_register(sqlite3 *db);
 
 /* Extends the delta by the pending rows that it lacks, and the dictionary by their series. Requires that nobody else reads either. On
  * error both are useless.
  * Cost  log n comparisons for each row, besides reading it. */
-int iforest_tail_read(struct iforest_index *index, struct iforest_tail *tail, struct iforest_dictionary *dictionary,
-		      struct iforest_error *error);
+int ifs_delta_read(struct ifs_index *index, struct ifs_delta *tail, struct ifs_dictionary *dictionary,
+		      struct ifs_error *error);
 
 /* An error where the log tells of rows that the index cannot have: it is damaged, unless a trigger of the user is at work that
  * has changed a row before ours told that it was not there. */
-int iforest_tail_check(const struct iforest_index *index, const struct iforest_tail *tail, struct iforest_error *error);
+int ifs_delta_check_log(const struct ifs_index *index, const struct ifs_delta *tail, struct ifs_error *error);
 
 /* Makes one run in memory of all, or none: no entry of it is removed, and its id is as good as any in the file. */
-enum iforest_status iforest_tail_unite(struct iforest_tail *tail);
+enum iforest_status ifs_delta_merge(struct ifs_delta *tail);
 
 #endif

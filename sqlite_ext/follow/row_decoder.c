@@ -7,11 +7,11 @@
 enum { ROWID, TIME, FIRST_BY };
 
 /* The row to name in a refusal: the first of the table that has the same fault. */
-static int refuse_row(struct iforest_entry_reader *reader, const char *column, const char *condition, const char *format,
+static int refuse_row(struct ifs_row_decoder *reader, const char *column, const char *condition, const char *format,
 		      const char *remedy)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(reader->error, reader->db, &statement,
+	int rc = ifs_prepare(reader->error, reader->db, &statement,
 				 "SELECT \"%w\", \"%w\" FROM \"%w\".\"%w\" WHERE %s ORDER BY \"%w\" LIMIT 1",
 				 reader->source->rowid_column, column, reader->schema, reader->source->name, condition,
 				 reader->source->rowid_column);
@@ -20,11 +20,11 @@ static int refuse_row(struct iforest_entry_reader *reader, const char *column, c
 		return rc;
 	rc = sqlite3_step(statement);
 	if (rc == SQLITE_ROW)
-		iforest_error_set(reader->error, SQLITE_ERROR, format, column, sqlite3_column_int64(statement, 0),
+		ifs_error_set(reader->error, SQLITE_ERROR, format, column, sqlite3_column_int64(statement, 0),
 				  sqlite3_column_type(statement, 1) == SQLITE_BLOB ? "a blob" :
 					(const char *)sqlite3_column_text(statement, 1), remedy);
 	else
-		iforest_error_from_db(reader->error, reader->db, rc == SQLITE_DONE ? SQLITE_ERROR : rc);
+		ifs_error_from_db(reader->error, reader->db, rc == SQLITE_DONE ? SQLITE_ERROR : rc);
 	sqlite3_finalize(statement);
 	return reader->error->rc;
 }
@@ -44,7 +44,7 @@ static int refuse_row(struct iforest_entry_reader *reader, const char *column, c
 	"CAST(round(" TEXT_FRACTION " * 1e9) AS INTEGER)"
 
 /* SQL that adds a column of integers to the table. number_type: of the time, or of the number that its text is. */
-static char *time_remedy(struct iforest_entry_reader *reader, int number_type)
+static char *time_remedy(struct ifs_row_decoder *reader, int number_type)
 {
 	const char *column = reader->definition->time, *table = reader->source->name;
 
@@ -55,7 +55,7 @@ static char *time_remedy(struct iforest_entry_reader *reader, int number_type)
 	return sqlite3_mprintf(ADD_TIMES("CAST(\"%w\" AS INTEGER)"), table, column, column);
 }
 
-static int refuse_time(struct iforest_entry_reader *reader, int type, int number_type)
+static int refuse_time(struct ifs_row_decoder *reader, int type, int number_type)
 {
 	const char *column = reader->definition->time;
 	char *condition = type == SQLITE_FLOAT ?
@@ -75,13 +75,13 @@ static int refuse_time(struct iforest_entry_reader *reader, int type, int number
 						       "and name that",
 				remedy);
 	else
-		iforest_error_set(reader->error, SQLITE_NOMEM, "");
+		ifs_error_set(reader->error, SQLITE_NOMEM, "");
 	sqlite3_free(condition);
 	sqlite3_free(remedy);
 	return rc;
 }
 
-static int refuse_value(struct iforest_entry_reader *reader, const char *column, const char *condition_format,
+static int refuse_value(struct ifs_row_decoder *reader, const char *column, const char *condition_format,
 			const char *format)
 {
 	char *condition = sqlite3_mprintf(condition_format, column, column);
@@ -89,14 +89,14 @@ static int refuse_value(struct iforest_entry_reader *reader, const char *column,
 				       "(CAST(\"%w\" AS NUMERIC)) VIRTUAL",
 				       reader->source->name, column, column);
 	int rc = condition && remedy ? refuse_row(reader, column, condition, format, remedy) :
-				       iforest_error_set(reader->error, SQLITE_NOMEM, "");
+				       ifs_error_set(reader->error, SQLITE_NOMEM, "");
 
 	sqlite3_free(condition);
 	sqlite3_free(remedy);
 	return rc;
 }
 
-static int read_time(struct iforest_entry_reader *reader, sqlite3_value *time, struct iforest_key *key)
+static int read_time(struct ifs_row_decoder *reader, sqlite3_value *time, struct iforest_key *key)
 {
 	int type = sqlite3_value_type(time);
 
@@ -109,7 +109,7 @@ static int read_time(struct iforest_entry_reader *reader, sqlite3_value *time, s
 	return SQLITE_OK;
 }
 
-static int read_value(struct iforest_entry_reader *reader, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
+static int read_value(struct ifs_row_decoder *reader, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
 {
 	const char *column = reader->definition->values[v].source;
 	int type = sqlite3_value_type(value);
@@ -161,18 +161,18 @@ static int read_value(struct iforest_entry_reader *reader, sqlite3_value *value,
 }
 
 /* Where one by value is an integer, its series stands at the value's last bits. */
-static struct iforest_recent_series *recent_of(struct iforest_entry_reader *reader, sqlite3_value **by, int64_t *value)
+static struct ifs_recent_series *recent_of(struct ifs_row_decoder *reader, sqlite3_value **by, int64_t *value)
 {
 	if (reader->definition->n_by != 1 || sqlite3_value_type(by[0]) != SQLITE_INTEGER)
 		return NULL;
 	*value = sqlite3_value_int64(by[0]);
-	return &reader->recent[(uint64_t)*value % IFOREST_N_RECENT];
+	return &reader->recent[(uint64_t)*value % IFS_N_RECENT];
 }
 
-bool iforest_entry_recall_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
+bool ifs_row_decoder_recall_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t *series)
 {
 	int64_t value;
-	const struct iforest_recent_series *recent = recent_of(reader, by, &value);
+	const struct ifs_recent_series *recent = recent_of(reader, by, &value);
 
 	if (!recent || !recent->is_known || recent->value != value)
 		return false;
@@ -180,17 +180,17 @@ bool iforest_entry_recall_series(struct iforest_entry_reader *reader, sqlite3_va
 	return true;
 }
 
-void iforest_entry_remember_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t series)
+void ifs_row_decoder_remember_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t series)
 {
 	int64_t value;
-	struct iforest_recent_series *recent = recent_of(reader, by, &value);
+	struct ifs_recent_series *recent = recent_of(reader, by, &value);
 
 	if (recent)
-		*recent = (struct iforest_recent_series){ .is_known = true, .series = (uint32_t)series, .value = value };
+		*recent = (struct ifs_recent_series){ .is_known = true, .series = (uint32_t)series, .value = value };
 }
 
 /* The series of the row: that of the row before, or the host says. */
-static int find_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
+static int find_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t *series)
 {
 	struct iforest_series_key swapped = reader->previous_key;
 	uint32_t id;
@@ -198,7 +198,7 @@ static int find_series(struct iforest_entry_reader *reader, sqlite3_value **by, 
 
 	reader->previous_key = reader->key;
 	reader->key = swapped;
-	rc = iforest_entry_series_key(reader->definition, by, &reader->key, reader->error);
+	rc = ifs_row_series_key(reader->definition, by, &reader->key, reader->error);
 	if (rc)
 		return rc;
 	if (!reader->has_series || reader->key.n_bytes != reader->previous_key.n_bytes ||
@@ -214,34 +214,34 @@ static int find_series(struct iforest_entry_reader *reader, sqlite3_value **by, 
 	return SQLITE_OK;
 }
 
-int iforest_entry_read_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series)
+int ifs_row_decode_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t *series)
 {
 	int rc;
 
-	if (iforest_entry_recall_series(reader, by, series))
+	if (ifs_row_decoder_recall_series(reader, by, series))
 		return SQLITE_OK;
 	rc = find_series(reader, by, series);
 	if (!rc)
-		iforest_entry_remember_series(reader, by, *series);
+		ifs_row_decoder_remember_series(reader, by, *series);
 	return rc;
 }
 
-int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_value **values,
-			     struct iforest_series_key *key, struct iforest_error *error)
+int ifs_row_series_key(const struct ifs_definition *definition, sqlite3_value **values,
+			     struct iforest_series_key *key, struct ifs_error *error)
 {
 	key->n_bytes = 0;
 	for (unsigned b = 0; b < definition->n_by; b++) {
-		struct iforest_by_value by = iforest_by_from_sql(values[b]);
+		struct iforest_by_value by = ifs_by_from_sql(values[b]);
 		enum iforest_status status =
-			by.tag == IFOREST_BY_TEXT && !by.data ? IFOREST_NO_MEMORY : iforest_series_append(key, &by);
+			by.tag == IFOREST_BY_TEXT && !by.data ? IFOREST_NO_MEMORY : iforest_series_key_append(key, &by);
 
 		if (status)
-			return iforest_error_from_status(error, status, "iforest", &(struct iforest_fault){ .what = NULL }, 0);
+			return ifs_error_from_status(error, status, "iforest", &(struct iforest_fault){ .what = NULL }, 0);
 	}
 	return SQLITE_OK;
 }
 
-void iforest_entry_append_columns(const struct iforest_definition *definition, const struct iforest_source *source,
+void ifs_row_decoder_append_columns(const struct ifs_definition *definition, const struct ifs_base_table *source,
 				  const char *row, sqlite3_str *sql)
 {
 	sqlite3_str_appendf(sql, "%s.\"%w\", %s.\"%w\"", row, source->rowid_column, row, definition->time);
@@ -251,7 +251,7 @@ void iforest_entry_append_columns(const struct iforest_definition *definition, c
 		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->values[v].source);
 }
 
-int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_value **row, struct iforest_entry *entry)
+int ifs_row_decode(struct ifs_row_decoder *reader, sqlite3_value **row, struct iforest_entry *entry)
 {
 	sqlite3_value **by = row + FIRST_BY, **values = by + reader->definition->n_by;
 	int rc;
@@ -260,34 +260,34 @@ int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_value **row,
 	entry->present = 0;
 	rc = read_time(reader, row[TIME], &entry->key);
 	if (!rc)
-		rc = iforest_entry_read_series(reader, by, &entry->key.series);
+		rc = ifs_row_decode_series(reader, by, &entry->key.series);
 	for (unsigned v = 0; v < reader->definition->n_values && !rc; v++)
 		rc = read_value(reader, values[v], v, entry);
 	return rc;
 }
 
-int iforest_entry_read_statement(struct iforest_entry_reader *reader, sqlite3_stmt *statement, struct iforest_entry *entry)
+int ifs_row_decode_statement(struct ifs_row_decoder *reader, sqlite3_stmt *statement, struct iforest_entry *entry)
 {
-	sqlite3_value *row[FIRST_BY + IFOREST_MAX_BY + IFOREST_MAX_VALUES];
+	sqlite3_value *row[FIRST_BY + IFS_MAX_BY + IFOREST_MAX_VALUES];
 
-	iforest_entry_columns(statement, 0, FIRST_BY + reader->definition->n_by + reader->definition->n_values, row);
-	return iforest_entry_read(reader, row, entry);
+	ifs_statement_columns(statement, 0, FIRST_BY + reader->definition->n_by + reader->definition->n_values, row);
+	return ifs_row_decode(reader, row, entry);
 }
 
-void iforest_entry_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values)
+void ifs_statement_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values)
 {
 	for (unsigned i = 0; i < n; i++)
 		values[i] = sqlite3_column_value(statement, first + (int)i);
 }
 
-void iforest_entry_reader_forget_series(struct iforest_entry_reader *reader)
+void ifs_row_decoder_forget_series(struct ifs_row_decoder *reader)
 {
 	reader->has_series = false;
 	memset(reader->recent, 0, sizeof reader->recent);
 }
 
-void iforest_entry_reader_release(struct iforest_entry_reader *reader)
+void ifs_row_decoder_release(struct ifs_row_decoder *reader)
 {
-	iforest_series_release(&reader->key);
-	iforest_series_release(&reader->previous_key);
+	iforest_series_key_release(&reader->key);
+	iforest_series_key_release(&reader->previous_key);
 }

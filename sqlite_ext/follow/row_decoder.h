@@ -7,21 +7,21 @@
 #include "sqlite_ext/follow/base_table.h"
 #include "sqlite_ext/storage/definition.h"
 
-enum { IFOREST_N_RECENT = 64 };
+enum { IFS_N_RECENT = 64 };
 
-struct iforest_recent_series {
+struct ifs_recent_series {
 	bool is_known;
 	uint32_t series;
 	int64_t value;
 };
 
-struct iforest_entry_reader {
+struct ifs_row_decoder {
 	sqlite3 *db;
 	const char *schema;
-	const struct iforest_definition *definition;
-	const struct iforest_source *source;
-	const struct iforest_fields *fields;
-	struct iforest_error *error;
+	const struct ifs_definition *definition;
+	const struct ifs_base_table *source;
+	const struct iforest_node_schema *fields;
+	struct ifs_error *error;
 	bool may_widen;                    /* a real in a column of integers is noted, else it is refused */
 	bool has_real_in_integers;         /* such a row was met; its entry is of no use */
 
@@ -33,33 +33,33 @@ struct iforest_entry_reader {
 	struct iforest_series_key key, previous_key; /* with their alloc set; released at the end */
 	bool has_series;
 	uint64_t series;                             /* of the last row that was looked for among them */
-	struct iforest_recent_series recent[IFOREST_N_RECENT]; /* by integers, where there is one by column */
+	struct ifs_recent_series recent[IFS_N_RECENT]; /* by integers, where there is one by column */
 };
 
-/* Appends the columns that iforest_entry_read() takes: r."id", r."ts", r."track", r."dur", of the row named r. */
-void iforest_entry_append_columns(const struct iforest_definition *definition, const struct iforest_source *source,
+/* Appends the columns that ifs_row_decode() takes: r."id", r."ts", r."track", r."dur", of the row named r. */
+void ifs_row_decoder_append_columns(const struct ifs_definition *definition, const struct ifs_base_table *source,
 				  const char *row, sqlite3_str *sql);
 
 /* Reads a row of those columns. Refuses what is no time or no number, naming the first such row of the table. */
-int iforest_entry_read(struct iforest_entry_reader *reader, sqlite3_value **row, struct iforest_entry *entry);
+int ifs_row_decode(struct ifs_row_decoder *reader, sqlite3_value **row, struct iforest_entry *entry);
 
 /* The same of the row that a statement of those columns stands at. */
-int iforest_entry_read_statement(struct iforest_entry_reader *reader, sqlite3_stmt *statement, struct iforest_entry *entry);
-void iforest_entry_reader_release(struct iforest_entry_reader *reader);
+int ifs_row_decode_statement(struct ifs_row_decoder *reader, sqlite3_stmt *statement, struct iforest_entry *entry);
+void ifs_row_decoder_release(struct ifs_row_decoder *reader);
 
 /* The series of a row by its by values: one of the last, or the host says. */
-int iforest_entry_read_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series);
+int ifs_row_decode_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t *series);
 
 /* The series of by values, if it is one of the last; and noting it for the next time. */
-bool iforest_entry_recall_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t *series);
-void iforest_entry_remember_series(struct iforest_entry_reader *reader, sqlite3_value **by, uint64_t series);
-void iforest_entry_reader_forget_series(struct iforest_entry_reader *reader);
+bool ifs_row_decoder_recall_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t *series);
+void ifs_row_decoder_remember_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t series);
+void ifs_row_decoder_forget_series(struct ifs_row_decoder *reader);
 
 /* Columns of the row that a statement stands at, valid until it moves. */
-void iforest_entry_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values);
+void ifs_statement_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values);
 
 /* The canonical form of by values. */
-int iforest_entry_series_key(const struct iforest_definition *definition, sqlite3_value **values,
-			     struct iforest_series_key *key, struct iforest_error *error);
+int ifs_row_series_key(const struct ifs_definition *definition, sqlite3_value **values,
+			     struct iforest_series_key *key, struct ifs_error *error);
 
 #endif

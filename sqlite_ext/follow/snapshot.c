@@ -14,14 +14,14 @@
  * Of a database that was deserialized no moment is known.
  */
 
-static struct iforest_moment moment_now(sqlite3 *db, const char *schema);
+static struct ifs_data_version moment_now(sqlite3 *db, const char *schema);
 
 /* Does what is read now stay, but for what the connection itself has not committed? Not so what others have not, which PRAGMA
  * read_uncommitted shows in a shared cache; nor anything of a database that may be replaced. */
 static bool moment_is_lasting(sqlite3 *db, const char *schema);
 
 /* Both known, and nothing between them? */
-static inline bool iforest_moment_is_same(const struct iforest_moment *a, const struct iforest_moment *b)
+static inline bool ifs_data_version_is_same(const struct ifs_data_version *a, const struct ifs_data_version *b)
 {
 	return a->is_known && b->is_known && a->version == b->version && a->temp_version == b->temp_version;
 }
@@ -35,9 +35,9 @@ static bool may_be_replaced(sqlite3 *db, const char *schema)
 	       strcmp(vfs->zName, "memdb") == 0;
 }
 
-static struct iforest_moment moment_now(sqlite3 *db, const char *schema)
+static struct ifs_data_version moment_now(sqlite3 *db, const char *schema)
 {
-	struct iforest_moment now = { .is_known = false };
+	struct ifs_data_version now = { .is_known = false };
 
 	/* there is no temporary file before there is something in it: its version stays 0 */
 	if (sqlite3_txn_state(db, schema) == SQLITE_TXN_READ && sqlite3_txn_state(db, "temp") != SQLITE_TXN_WRITE &&
@@ -67,37 +67,37 @@ static bool moment_is_lasting(sqlite3 *db, const char *schema)
 /* ---- Transactions and savepoints of the connection ---- */
 
 /* What was read deeper is not committed, or not any more: it is to be read anew. */
-static void forget_deeper(struct iforest_connection *connection, int depth)
+static void forget_deeper(struct ifs_connection *connection, int depth)
 {
-	for (struct iforest_index *index = connection->indexes; index; index = index->next)
+	for (struct ifs_index *index = connection->indexes; index; index = index->next)
 		if (index->snapshot && index->snapshot->depth > depth)
 			index->snapshot->is_passing = true;
 	connection->n_changes++;
 }
 
 /* What was read deeper stays, as what was read there does. */
-static void lift(struct iforest_connection *connection, int depth)
+static void lift(struct ifs_connection *connection, int depth)
 {
-	for (struct iforest_index *index = connection->indexes; index; index = index->next)
+	for (struct ifs_index *index = connection->indexes; index; index = index->next)
 		if (index->snapshot && index->snapshot->depth > depth)
 			index->snapshot->depth = depth;
 }
 
-static void leave(struct iforest_index *index)
+static void leave(struct ifs_index *index)
 {
 	index->connection->n_joined -= index->is_joined;
 	index->is_joined = false;
 }
 
-void iforest_transaction_add(struct iforest_index *index)
+void ifs_transaction_add(struct ifs_index *index)
 {
 	index->next = index->connection->indexes;
 	index->connection->indexes = index;
 }
 
-void iforest_transaction_remove(struct iforest_index *index)
+void ifs_transaction_remove(struct ifs_index *index)
 {
-	struct iforest_index **link = &index->connection->indexes;
+	struct ifs_index **link = &index->connection->indexes;
 
 	while (*link && *link != index)
 		link = &(*link)->next;
@@ -107,25 +107,25 @@ void iforest_transaction_remove(struct iforest_index *index)
 	leave(index);
 }
 
-int iforest_transaction_join(struct iforest_index *index, int *depth, struct iforest_error *error)
+int ifs_transaction_join(struct ifs_index *index, int *depth, struct ifs_error *error)
 {
-	const struct iforest_connection *connection = index->connection;
-	struct iforest_error refused = { .rc = SQLITE_OK };
+	const struct ifs_connection *connection = index->connection;
+	struct ifs_error refused = { .rc = SQLITE_OK };
 	int rc = SQLITE_OK;
 
 	/* made each time: a statement that is kept would keep the table from being closed */
 	if (connection->n_joined == 0)
-		rc = iforest_execute(&refused, index->db, "DELETE FROM \"%w\".\"%w\" WHERE 0", index->schema, index->name);
+		rc = ifs_execute(&refused, index->db, "DELETE FROM \"%w\".\"%w\" WHERE 0", index->schema, index->name);
 	if (rc && sqlite3_get_autocommit(index->db)) /* as it does where a statement that writes is interrupted */
-		iforest_error_set(error, rc, "%s", refused.message ? refused.message : sqlite3_errstr(rc));
-	iforest_error_clear(&refused);
+		ifs_error_set(error, rc, "%s", refused.message ? refused.message : sqlite3_errstr(rc));
+	ifs_error_clear(&refused);
 	*depth = connection->n_joined > 0 ? 1 + connection->n_savepoints : 0;
 	return error->rc;
 }
 
-void iforest_transaction_begin(struct iforest_index *index)
+void ifs_transaction_begin(struct ifs_index *index)
 {
-	struct iforest_connection *connection = index->connection;
+	struct ifs_connection *connection = index->connection;
 
 	if (index->is_joined)
 		return;
@@ -135,31 +135,31 @@ void iforest_transaction_begin(struct iforest_index *index)
 }
 
 /* A table that is made in the transaction takes part in it, and is told so by its first savepoint. */
-void iforest_transaction_save(struct iforest_index *index, int savepoint)
+void ifs_transaction_save(struct ifs_index *index, int savepoint)
 {
-	iforest_transaction_begin(index);
+	ifs_transaction_begin(index);
 	index->connection->n_savepoints = savepoint + 1;
 }
 
-void iforest_transaction_release(struct iforest_index *index, int savepoint)
+void ifs_transaction_release(struct ifs_index *index, int savepoint)
 {
 	index->connection->n_savepoints = savepoint;
 	lift(index->connection, savepoint + 1);
 }
 
-void iforest_transaction_roll_back_to(struct iforest_index *index, int savepoint)
+void ifs_transaction_roll_back_to(struct ifs_index *index, int savepoint)
 {
 	index->connection->n_savepoints = savepoint + 1;
 	forget_deeper(index->connection, savepoint + 1);
 }
 
-void iforest_transaction_commit(struct iforest_index *index)
+void ifs_transaction_commit(struct ifs_index *index)
 {
 	lift(index->connection, 0);
 	leave(index);
 }
 
-void iforest_transaction_roll_back(struct iforest_index *index)
+void ifs_transaction_roll_back(struct ifs_index *index)
 {
 	forget_deeper(index->connection, 0);
 	leave(index);
@@ -169,25 +169,25 @@ void iforest_transaction_roll_back(struct iforest_index *index)
 
 /* ---- the handle ---- */
 
-void iforest_connection_release(struct iforest_connection *connection)
+void ifs_connection_release(struct ifs_connection *connection)
 {
 	if (--connection->n_refs == 0)
 		sqlite3_free(connection);
 }
 
-int iforest_index_init(struct iforest_index *index, sqlite3 *db, struct iforest_connection *connection, const char *schema,
-		       const char *name, struct iforest_error *error)
+int ifs_index_init(struct ifs_index *index, sqlite3 *db, struct ifs_connection *connection, const char *schema,
+		       const char *name, struct ifs_error *error)
 {
-	*index = (struct iforest_index){ .db = db, .connection = connection };
+	*index = (struct ifs_index){ .db = db, .connection = connection };
 	connection->n_refs++; /* SQLite may let go of the modules before their tables */
 	index->schema = sqlite3_mprintf("%s", schema);
 	index->name = sqlite3_mprintf("%s", name);
-	iforest_pager_sqlite_init(index);
-	iforest_transaction_add(index);
-	return index->schema && index->name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+	ifs_pager_init(index);
+	ifs_transaction_add(index);
+	return index->schema && index->name ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 
-static void finalize_statements(struct iforest_index *index)
+static void finalize_statements(struct ifs_index *index)
 {
 	sqlite3_finalize(index->get_page);
 	sqlite3_finalize(index->put_page);
@@ -197,7 +197,7 @@ static void finalize_statements(struct iforest_index *index)
 	sqlite3_finalize(index->read_rows);
 	sqlite3_finalize(index->read_log);
 	sqlite3_finalize(index->find_row);
-	for (unsigned kind = 0; kind < IFOREST_N_SHELVES; kind++) {
+	for (unsigned kind = 0; kind < IFS_N_SIDECARS; kind++) {
 		sqlite3_finalize(index->has_kept[kind]);
 		sqlite3_finalize(index->get_kept[kind]);
 		index->has_kept[kind] = index->get_kept[kind] = NULL;
@@ -206,54 +206,54 @@ static void finalize_statements(struct iforest_index *index)
 	index->read_schema_version = index->read_temp_version = NULL;
 }
 
-void iforest_index_forget(struct iforest_index *index)
+void ifs_index_forget(struct ifs_index *index)
 {
 	finalize_statements(index);
-	iforest_snapshot_release(index->snapshot);
+	ifs_snapshot_release(index->snapshot);
 	index->snapshot = NULL;
 	index->is_attached = false;
-	iforest_source_release(&index->source);
+	ifs_base_table_release(&index->source);
 	if (index->cache.n_held == 0)
-		iforest_page_cache_release(&index->cache);
+		ifs_page_cache_release(&index->cache);
 }
 
-void iforest_index_release(struct iforest_index *index)
+void ifs_index_release(struct ifs_index *index)
 {
 	if (index->connection) {
-		iforest_transaction_remove(index);
-		iforest_connection_release(index->connection);
+		ifs_transaction_remove(index);
+		ifs_connection_release(index->connection);
 	}
-	iforest_index_forget(index);
+	ifs_index_forget(index);
 	sqlite3_free(index->schema);
 	sqlite3_free(index->name);
-	iforest_definition_release(&index->definition);
+	ifs_definition_release(&index->definition);
 	index->schema = index->name = NULL;
 	index->connection = NULL;
 }
 
-int iforest_index_describe(struct iforest_index *index, const struct iforest_definition *definition,
-			   struct iforest_error *error)
+int ifs_index_describe(struct ifs_index *index, const struct ifs_definition *definition,
+			   struct ifs_error *error)
 {
-	return iforest_definition_parse(&index->definition, (int)definition->n_texts, (const char *const *)definition->texts,
+	return ifs_definition_parse(&index->definition, (int)definition->n_texts, (const char *const *)definition->texts,
 					error);
 }
 
 /* ---- the manifest ---- */
 
-void iforest_snapshot_release(struct iforest_snapshot *snapshot)
+void ifs_snapshot_release(struct ifs_snapshot *snapshot)
 {
 	if (!snapshot || --snapshot->n_refs > 0)
 		return;
 	iforest_manifest_release(&snapshot->manifest);
-	iforest_dictionary_release(&snapshot->dictionary);
-	iforest_tail_release(&snapshot->tail);
+	ifs_dictionary_release(&snapshot->dictionary);
+	ifs_delta_release(&snapshot->tail);
 	sqlite3_free(snapshot);
 }
 
 /* Reads the series that the manifest names into the snapshot. */
-static int read_dictionary(struct iforest_index *index, struct iforest_snapshot *snapshot, struct iforest_error *error)
+static int read_dictionary(struct ifs_index *index, struct ifs_snapshot *snapshot, struct ifs_error *error)
 {
-	struct iforest_host_bytes host = iforest_index_get_host(&snapshot->manifest);
+	struct ifs_host_bytes host = ifs_host_bytes_get(&snapshot->manifest);
 	struct iforest_fault fault = { .what = "the table of series is wrong" };
 	uint32_t n_seen = 0;
 	uint64_t checksum = 0;
@@ -263,7 +263,7 @@ static int read_dictionary(struct iforest_index *index, struct iforest_snapshot 
 
 	snapshot->dictionary.n_by = index->definition.n_by;
 	snapshot->dictionary.end_of_stored = snapshot->dictionary.next_id = host.end_of_series;
-	rc = iforest_prepare(error, index->db, &statement,
+	rc = ifs_prepare(error, index->db, &statement,
 			     "SELECT id, key FROM \"%w\".\"%w_series\" WHERE id >= %u AND id < %u", index->schema, index->name,
 			     host.first_series, host.end_of_series);
 	while (!rc && !status && sqlite3_step(statement) == SQLITE_ROW) {
@@ -271,37 +271,37 @@ static int read_dictionary(struct iforest_index *index, struct iforest_snapshot 
 		uint32_t id = (uint32_t)sqlite3_column_int64(statement, 0),
 			 n_bytes = (uint32_t)sqlite3_column_bytes(statement, 1);
 
-		status = iforest_dictionary_add(&snapshot->dictionary, id, key ? key : "", n_bytes);
-		checksum += iforest_series_checksum(id, key ? key : "", n_bytes);
+		status = ifs_dictionary_add(&snapshot->dictionary, id, key ? key : "", n_bytes);
+		checksum += iforest_series_key_checksum(id, key ? key : "", n_bytes);
 		n_seen++;
 	}
 	if (!rc && (rc = sqlite3_reset(statement)))
-		iforest_error_from_db(error, index->db, rc);
+		ifs_error_from_db(error, index->db, rc);
 	sqlite3_finalize(statement);
 	if (!rc && !status && (host.end_of_series < host.first_series || n_seen != host.end_of_series - host.first_series ||
 			       checksum != host.series_checksum))
 		status = IFOREST_CORRUPT;
 	if (!rc && status)
-		rc = iforest_error_from_status(error, status, index->name, &fault, 0);
+		rc = ifs_error_from_status(error, status, index->name, &fault, 0);
 	if (!rc)
-		iforest_dictionary_sort(&snapshot->dictionary);
+		ifs_dictionary_sort(&snapshot->dictionary);
 	return rc;
 }
 
 /* A manifest that is sound in itself, but none of this index; NULL if all is well. */
-static const char *what_is_foreign(const struct iforest_index *index, const struct iforest_manifest *manifest)
+static const char *what_is_foreign(const struct ifs_index *index, const struct iforest_manifest *manifest)
 {
-	struct iforest_host_bytes host;
+	struct ifs_host_bytes host;
 
-	if (manifest->page_bytes > IFOREST_SQLITE_PAGE_BYTES)
+	if (manifest->page_bytes > IFS_SQLITE_PAGE_BYTES)
 		return "the manifest's page size is wrong";
 	if (manifest->fields.n_values != index->definition.n_values ||
 	    manifest->fields.duration_value != index->definition.duration_value ||
 	    manifest->fields.end_rule != IFOREST_END_DURATION || manifest->fields.squares != index->definition.squares)
 		return "the manifest's value columns are not those of the index";
-	if (manifest->n_host_bytes != IFOREST_SQLITE_HOST_BYTES)
+	if (manifest->n_host_bytes != IFS_SQLITE_HOST_BYTES)
 		return "the manifest's engine data are wrong";
-	host = iforest_index_get_host(manifest);
+	host = ifs_host_bytes_get(manifest);
 	for (uint32_t r = 0; r < manifest->n_runs; r++) {
 		const struct iforest_run *run = &manifest->runs[r];
 
@@ -321,55 +321,55 @@ static bool is_same_type(const char *a, const char *b)
 
 /* Is the index still the one that the table was connected to? SQLite connects tables anew where it reads the schema, which it
  * does not where the connection itself made the index anew. */
-static int check_borrowed(struct iforest_index *index, struct iforest_error *error)
+static int check_borrowed(struct ifs_index *index, struct ifs_error *error)
 {
-	const struct iforest_definition *known = &index->definition;
-	struct iforest_definition today;
-	int rc = iforest_index_read_definition(index, &today, error);
+	const struct ifs_definition *known = &index->definition;
+	struct ifs_definition today;
+	int rc = ifs_index_read_definition(index, &today, error);
 	bool is_same = !rc && today.n_texts == known->n_texts;
 
 	for (unsigned t = 0; t < known->n_texts && is_same; t++)
 		is_same = strcmp(today.texts[t], known->texts[t]) == 0;
 	for (unsigned b = 0; b < known->n_by && is_same; b++)
 		is_same = is_same_type(today.by_types[b], index->by_types[b]);
-	iforest_definition_release(&today);
+	ifs_definition_release(&today);
 	if (!rc && !is_same)
-		rc = iforest_error_set(
+		rc = ifs_error_set(
 			error, SQLITE_ERROR,
 			"%s: the index was made anew with other columns; drop the tables over it, and make them anew",
 			index->name);
 	return rc;
 }
 
-static int read_snapshot(struct iforest_index *index, const uint8_t *bytes, uint32_t n_bytes, struct iforest_error *error)
+static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t n_bytes, struct ifs_error *error)
 {
-	struct iforest_snapshot *snapshot = sqlite3_malloc64(sizeof *snapshot);
+	struct ifs_snapshot *snapshot = sqlite3_malloc64(sizeof *snapshot);
 	struct iforest_fault fault = { .what = NULL };
 	enum iforest_status status;
 	int rc = SQLITE_OK;
 
 	if (!snapshot)
-		return iforest_error_set(error, SQLITE_NOMEM, "");
-	*snapshot = (struct iforest_snapshot){ .n_refs = 1 };
-	status = iforest_manifest_read(&snapshot->manifest, &iforest_sqlite_alloc, bytes, n_bytes, &fault.what);
+		return ifs_error_set(error, SQLITE_NOMEM, "");
+	*snapshot = (struct ifs_snapshot){ .n_refs = 1 };
+	status = iforest_manifest_read(&snapshot->manifest, &ifs_alloc, bytes, n_bytes, &fault.what);
 	if (!status)
 		fault.what = what_is_foreign(index, &snapshot->manifest);
 	if (!status && fault.what)
 		status = IFOREST_CORRUPT;
 	if (status)
-		rc = iforest_error_from_status(error, status, index->name, &fault, 0);
+		rc = ifs_error_from_status(error, status, index->name, &fault, 0);
 	if (!rc)
 		rc = read_dictionary(index, snapshot, error);
 	if (!rc)
-		rc = iforest_error_from_status(error,
-					       iforest_tail_init(&snapshot->tail, &snapshot->manifest.fields,
-								 iforest_index_get_host(&snapshot->manifest).last_rowid),
+		rc = ifs_error_from_status(error,
+					       ifs_delta_init(&snapshot->tail, &snapshot->manifest.fields,
+								 ifs_host_bytes_get(&snapshot->manifest).last_rowid),
 					       index->name, &fault, 0);
 	if (rc) {
-		iforest_snapshot_release(snapshot);
+		ifs_snapshot_release(snapshot);
 		return rc;
 	}
-	iforest_snapshot_release(index->snapshot);
+	ifs_snapshot_release(index->snapshot);
 	index->snapshot = snapshot;
 	index->moment.is_known = false;
 	return SQLITE_OK;
@@ -377,12 +377,12 @@ static int read_snapshot(struct iforest_index *index, const uint8_t *bytes, uint
 
 /* Sees to it that index->snapshot is the manifest that is stored; with an empty tail if it is a new one. They are the same if
  * their ids are: an id is random, and new with each publish. */
-static int refresh(struct iforest_index *index, struct iforest_error *error)
+static int refresh(struct ifs_index *index, struct ifs_error *error)
 {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
 	uint64_t id;
-	int rc = iforest_pager_sqlite_find_manifest(index, &bytes, &n_bytes, &id, error);
+	int rc = ifs_pager_find_manifest(index, &bytes, &n_bytes, &id, error);
 
 	if (rc)
 		return rc;
@@ -396,7 +396,7 @@ static int refresh(struct iforest_index *index, struct iforest_error *error)
 	return rc;
 }
 
-static int hand_out(struct iforest_index *index, int rc, struct iforest_snapshot **snapshot)
+static int hand_out(struct ifs_index *index, int rc, struct ifs_snapshot **snapshot)
 {
 	if (rc)
 		return rc;
@@ -405,16 +405,16 @@ static int hand_out(struct iforest_index *index, int rc, struct iforest_snapshot
 	return SQLITE_OK;
 }
 
-int iforest_index_open_unguarded(struct iforest_index *index, struct iforest_snapshot **snapshot, struct iforest_error *error)
+int ifs_snapshot_open_unguarded(struct ifs_index *index, struct ifs_snapshot **snapshot, struct ifs_error *error)
 {
 	return hand_out(index, refresh(index, error), snapshot);
 }
 
 /* ---- the base table ---- */
 
-static int detached(struct iforest_index *index, struct iforest_error *error)
+static int detached(struct ifs_index *index, struct ifs_error *error)
 {
-	return iforest_error_set(
+	return ifs_error_set(
 		error, SQLITE_ERROR,
 		"%s: detached from its table: the table, a column, a UNIQUE index, or the log, the front or a trigger of the "
 		"index was made, dropped, renamed or replaced; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild'), or drop the "
@@ -423,53 +423,53 @@ static int detached(struct iforest_index *index, struct iforest_error *error)
 }
 
 /* *read is kept from call to call. */
-static int read_version(struct iforest_index *index, const char *schema, sqlite3_stmt **read, int *version,
-			struct iforest_error *error)
+static int read_version(struct ifs_index *index, const char *schema, sqlite3_stmt **read, int *version,
+			struct ifs_error *error)
 {
-	int rc = *read ? SQLITE_OK : iforest_prepare(error, index->db, read, "PRAGMA \"%w\".schema_version", schema);
+	int rc = *read ? SQLITE_OK : ifs_prepare(error, index->db, read, "PRAGMA \"%w\".schema_version", schema);
 
 	if (rc)
 		return rc;
 	sqlite3_step(*read);
 	*version = sqlite3_column_int(*read, 0);
 	rc = sqlite3_reset(*read);
-	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
 /* Statements that name the table are made anew. */
-static void forget_source(struct iforest_index *index)
+static void forget_source(struct ifs_index *index)
 {
 	sqlite3_finalize(index->read_state);
 	sqlite3_finalize(index->read_rows);
 	sqlite3_finalize(index->read_log);
 	sqlite3_finalize(index->find_row);
 	index->read_state = index->read_rows = index->read_log = index->find_row = NULL;
-	iforest_source_release(&index->source);
+	ifs_base_table_release(&index->source);
 	index->is_attached = false;
 }
 
-int iforest_index_find_source(struct iforest_index *index, struct iforest_error *error)
+int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error)
 {
-	struct iforest_definition *definition = &index->definition;
+	struct ifs_definition *definition = &index->definition;
 	int version = 0, temp_version = 0,
 	    rc = read_version(index, index->schema, &index->read_schema_version, &version, error);
 
-	if (!rc && definition->sync == IFOREST_SYNC_LOG) /* a temporary trigger may hide rows */
+	if (!rc && definition->sync == IFS_SYNC_LOG) /* a temporary trigger may hide rows */
 		rc = read_version(index, "temp", &index->read_temp_version, &temp_version, error);
 	if (rc || (index->is_attached && version == index->schema_version && temp_version == index->temp_version))
 		return rc;
 	forget_source(index);
 	if (index->is_borrowed && (rc = check_borrowed(index, error)))
 		return rc;
-	if (definition->sync == IFOREST_SYNC_LOG)
-		rc = iforest_watch_find(index->db, index->schema, index->name, definition, &index->source, error);
-	else if (definition->sync == IFOREST_SYNC_APPEND)
-		rc = iforest_source_inspect(&index->source, index->db, index->schema, definition, error);
+	if (definition->sync == IFS_SYNC_LOG)
+		rc = ifs_triggers_find_table(index->db, index->schema, index->name, definition, &index->source, error);
+	else if (definition->sync == IFS_SYNC_APPEND)
+		rc = ifs_base_table_inspect(&index->source, index->db, index->schema, definition, error);
 	/* a version that is rolled back is given again, but SQLite then connects its virtual tables anew, and nothing is
 	 * remembered */
 	index->schema_version = version;
 	index->temp_version = temp_version;
-	if (!rc && !index->source.name && definition->sync == IFOREST_SYNC_LOG)
+	if (!rc && !index->source.name && definition->sync == IFS_SYNC_LOG)
 		rc = detached(index, error);
 	index->is_attached = !rc;
 	return rc;
@@ -477,49 +477,49 @@ int iforest_index_find_source(struct iforest_index *index, struct iforest_error 
 
 /* ---- the delta ---- */
 
-static int rows_are_gone(struct iforest_index *index, struct iforest_error *error)
+static int rows_are_gone(struct ifs_index *index, struct ifs_error *error)
 {
-	return iforest_error_set(error, SQLITE_ERROR,
+	return ifs_error_set(error, SQLITE_ERROR,
 				 "%s: rows of \"%s\" were deleted, but sync=append takes rows that are only ever added; run "
 				 "INSERT INTO \"%w\"(\"%w\") "
 				 "VALUES('rebuild'), or make the index with sync=log",
 				 index->name, index->source.name, index->name, index->name);
 }
 
-static void forget_snapshot(struct iforest_index *index)
+static void forget_snapshot(struct ifs_index *index)
 {
-	iforest_snapshot_release(index->snapshot);
+	ifs_snapshot_release(index->snapshot);
 	index->snapshot = NULL;
 }
 
 /* What is read while a row is being written may be half of a change: our triggers log before it is made. And with sync=append
  * only what is committed stays. */
-bool iforest_index_is_passing(struct iforest_index *index)
+bool ifs_index_is_changing(struct ifs_index *index)
 {
 	if (sqlite3_txn_state(index->db, index->schema) != SQLITE_TXN_WRITE)
 		return false;
-	return index->definition.sync == IFOREST_SYNC_APPEND || iforest_next_writer(index->db, NULL) != NULL;
+	return index->definition.sync == IFS_SYNC_APPEND || ifs_next_writer(index->db, NULL) != NULL;
 }
 
 /* Reads what the tail does not have yet, and notes whether that stays. */
-static int read_tail(struct iforest_index *index, bool is_lasting, struct iforest_error *error)
+static int read_tail(struct ifs_index *index, bool is_lasting, struct ifs_error *error)
 {
-	struct iforest_snapshot *snapshot = index->snapshot;
-	bool is_passing = iforest_index_is_passing(index);
-	int rc = iforest_tail_read(index, &snapshot->tail, &snapshot->dictionary, error);
+	struct ifs_snapshot *snapshot = index->snapshot;
+	bool is_passing = ifs_index_is_changing(index);
+	int rc = ifs_delta_read(index, &snapshot->tail, &snapshot->dictionary, error);
 
 	if (!rc && !is_passing)
-		rc = iforest_tail_check(index, &snapshot->tail, error);
+		rc = ifs_delta_check_log(index, &snapshot->tail, error);
 	snapshot->is_passing = !is_lasting || is_passing;
 	if (!rc && !snapshot->is_passing && sqlite3_txn_state(index->db, index->schema) == SQLITE_TXN_WRITE) {
-		rc = iforest_transaction_join(index, &snapshot->depth, error);
+		rc = ifs_transaction_join(index, &snapshot->depth, error);
 		snapshot->is_passing = snapshot->depth == 0;
 	}
 	return rc;
 }
 
 /* Brings the tail of index->snapshot up to date, or that of a new one where somebody still reads it, or it is none any more. */
-static int refresh_tail(struct iforest_index *index, bool is_lasting, struct iforest_error *error)
+static int refresh_tail(struct ifs_index *index, bool is_lasting, struct ifs_error *error)
 {
 	bool is_current, is_part;
 	int rc = SQLITE_OK;
@@ -529,14 +529,14 @@ static int refresh_tail(struct iforest_index *index, bool is_lasting, struct ifo
 		rc = refresh(index, error);
 	}
 	if (!rc)
-		rc = iforest_tail_look(index, &index->snapshot->tail, &index->snapshot->dictionary, &is_current, &is_part, error);
+		rc = ifs_delta_is_current(index, &index->snapshot->tail, &index->snapshot->dictionary, &is_current, &is_part, error);
 	if (rc || is_current)
 		return rc;
 	if (!is_part || index->snapshot->n_refs > 1) {
 		forget_snapshot(index);
 		rc = refresh(index, error);
 		if (!rc)
-			rc = iforest_tail_look(index, &index->snapshot->tail, &index->snapshot->dictionary, &is_current, &is_part, error);
+			rc = ifs_delta_is_current(index, &index->snapshot->tail, &index->snapshot->dictionary, &is_current, &is_part, error);
 		if (!rc && !is_part)
 			rc = rows_are_gone(index, error);
 	}
@@ -547,18 +547,18 @@ static int refresh_tail(struct iforest_index *index, bool is_lasting, struct ifo
 	return rc;
 }
 
-int iforest_index_open(struct iforest_index *index, struct iforest_snapshot **snapshot, struct iforest_error *error)
+int ifs_snapshot_open(struct ifs_index *index, struct ifs_snapshot **snapshot, struct ifs_error *error)
 {
-	struct iforest_moment now = moment_now(index->db, index->schema);
+	struct ifs_data_version now = moment_now(index->db, index->schema);
 	bool is_lasting;
 	int rc;
 
 	index->knows_cache_size = false;
-	if (index->snapshot && iforest_moment_is_same(&index->moment, &now))
+	if (index->snapshot && ifs_data_version_is_same(&index->moment, &now))
 		return hand_out(index, SQLITE_OK, snapshot);
 	index->moment.is_known = false;
 	is_lasting = moment_is_lasting(index->db, index->schema);
-	rc = iforest_index_find_source(index, error);
+	rc = ifs_index_find_base_table(index, error);
 	if (!rc)
 		rc = refresh(index, error);
 	if (!rc)
@@ -570,19 +570,19 @@ int iforest_index_open(struct iforest_index *index, struct iforest_snapshot **sn
 
 /* ---- errors ---- */
 
-static int was_replaced(struct iforest_index *index, struct iforest_error *error)
+static int was_replaced(struct ifs_index *index, struct ifs_error *error)
 {
-	return iforest_error_set(error, SQLITE_ABORT,
+	return ifs_error_set(error, SQLITE_ABORT,
 				 "%s: the index was changed or rolled back while it was being read; ask again", index->name);
 }
 
-int iforest_index_check_snapshot(struct iforest_index *index, const struct iforest_snapshot *snapshot,
-				 struct iforest_error *error)
+int ifs_snapshot_check(struct ifs_index *index, const struct ifs_snapshot *snapshot,
+				 struct ifs_error *error)
 {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
 	uint64_t id;
-	int rc = iforest_pager_sqlite_find_manifest(index, &bytes, &n_bytes, &id, error);
+	int rc = ifs_pager_find_manifest(index, &bytes, &n_bytes, &id, error);
 
 	if (rc)
 		return rc;
@@ -592,12 +592,12 @@ int iforest_index_check_snapshot(struct iforest_index *index, const struct ifore
 	return rc;
 }
 
-int iforest_index_error(struct iforest_index *index, const struct iforest_snapshot *snapshot, enum iforest_status status,
-			struct iforest_error *error)
+int ifs_snapshot_error(struct ifs_index *index, const struct ifs_snapshot *snapshot, enum iforest_status status,
+			struct ifs_error *error)
 {
 	int rc;
 
-	if (status == IFOREST_CORRUPT && snapshot && (rc = iforest_index_check_snapshot(index, snapshot, error)))
+	if (status == IFOREST_CORRUPT && snapshot && (rc = ifs_snapshot_check(index, snapshot, error)))
 		return rc;
-	return iforest_pager_sqlite_error(index, status, error);
+	return ifs_pager_error(index, status, error);
 }

@@ -2,26 +2,26 @@
 
 #include "sqlite_ext/storage/engine.h"
 
-enum { IFOREST_BEFORE_INSERT, IFOREST_AFTER_INSERT, IFOREST_BEFORE_UPDATE, IFOREST_BEFORE_DELETE, IFOREST_N_TRIGGERS };
+enum { IFS_BEFORE_INSERT, IFS_AFTER_INSERT, IFS_BEFORE_UPDATE, IFS_BEFORE_DELETE, IFS_N_TRIGGERS };
 
 /* What the text of a trigger is made of. */
-struct iforest_watch {
+struct ifs_trigger_target {
 	sqlite3 *db;
 	const char *schema, *index;
-	const struct iforest_source *source;
-	const struct iforest_definition *definition;
-	struct iforest_error *error;
+	const struct ifs_base_table *source;
+	const struct ifs_definition *definition;
+	struct ifs_error *error;
 	bool is_no_trigger;          /* the SQL is to be run as it is */
 };
 
 /* The text of a trigger as the schema keeps it, or with the schema's name, as it is made; from sqlite3_mprintf(). */
-static int watch_make_text(const struct iforest_watch *watch, int trigger, bool with_schema, char **made);
+static int watch_make_text(const struct ifs_trigger_target *watch, int trigger, bool with_schema, char **made);
 
 /* Logs the row with rowid -1, if there is one. */
-static int watch_log_minus_one(const struct iforest_watch *watch);
+static int watch_log_minus_one(const struct ifs_trigger_target *watch);
 
 /* The text in a column of a row, "" for NULL. Valid as long as sqlite3_column_text()'s is. */
-static inline const char *iforest_column_string(sqlite3_stmt *statement, int column)
+static inline const char *ifs_column_string(sqlite3_stmt *statement, int column)
 {
 	const char *string = (const char *)sqlite3_column_text(statement, column);
 
@@ -29,17 +29,17 @@ static inline const char *iforest_column_string(sqlite3_stmt *statement, int col
 }
 
 /* What follows the index's name in that of a trigger. */
-static const char *const iforest_watch_suffixes[IFOREST_N_TRIGGERS] = { "before_insert", "insert", "update", "delete" };
+static const char *const ifs_triggers_suffixes[IFS_N_TRIGGERS] = { "before_insert", "insert", "update", "delete" };
 
 /* Tables are named without a schema in triggers, and with it elsewhere. */
-static void append_schema(const struct iforest_watch *watch, sqlite3_str *sql)
+static void append_schema(const struct ifs_trigger_target *watch, sqlite3_str *sql)
 {
 	if (watch->is_no_trigger)
 		sqlite3_str_appendf(sql, "\"%w\".", watch->schema);
 }
 
 /* Logs an old row: its key follows, as columns of `row`: old, or s. */
-static void append_insert(const struct iforest_watch *watch, sqlite3_str *sql)
+static void append_insert(const struct ifs_trigger_target *watch, sqlite3_str *sql)
 {
 	sqlite3_str_appendall(sql, "INSERT INTO ");
 	append_schema(watch, sql);
@@ -49,7 +49,7 @@ static void append_insert(const struct iforest_watch *watch, sqlite3_str *sql)
 	sqlite3_str_appendall(sql, ") ");
 }
 
-static void append_key(const struct iforest_watch *watch, sqlite3_str *sql, const char *row)
+static void append_key(const struct ifs_trigger_target *watch, sqlite3_str *sql, const char *row)
 {
 	sqlite3_str_appendf(sql, "%s.\"%w\", 1, %s.\"%w\"", row, watch->source->rowid_column, row, watch->definition->time);
 	for (unsigned b = 0; b < watch->definition->n_by; b++)
@@ -57,7 +57,7 @@ static void append_key(const struct iforest_watch *watch, sqlite3_str *sql, cons
 }
 
 /* Logs the rows for which the condition that follows holds. */
-static void append_rows(const struct iforest_watch *watch, sqlite3_str *sql)
+static void append_rows(const struct ifs_trigger_target *watch, sqlite3_str *sql)
 {
 	append_insert(watch, sql);
 	sqlite3_str_appendall(sql, "SELECT ");
@@ -71,7 +71,7 @@ static void append_rows(const struct iforest_watch *watch, sqlite3_str *sql)
 enum purpose { INSERT_EXISTS, INSERT_LOGS, UPDATE_LOGS };
 
 /* Before and after the condition that tells such rows: OR EXISTS(...), or a statement that logs them. */
-static void open_condition(const struct iforest_watch *watch, sqlite3_str *sql, enum purpose purpose)
+static void open_condition(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose)
 {
 	if (purpose == INSERT_EXISTS)
 		sqlite3_str_appendf(sql, " OR EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", watch->source->name);
@@ -79,7 +79,7 @@ static void open_condition(const struct iforest_watch *watch, sqlite3_str *sql, 
 		append_rows(watch, sql);
 }
 
-static void close_condition(const struct iforest_watch *watch, sqlite3_str *sql, enum purpose purpose)
+static void close_condition(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose)
 {
 	const char *rowid = watch->source->rowid_column;
 
@@ -100,40 +100,40 @@ static void close_condition(const struct iforest_watch *watch, sqlite3_str *sql,
 /* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: of its index, or of those beside a column. */
 enum { UNIQUE_NAME = 1, COLLATION, HAS_DEFAULT, IS_LAST, IS_ITSELF, DEFAULT_TEXT };
 
-static int prepare_unique(const struct iforest_watch *watch, sqlite3_stmt **statement)
+static int prepare_unique(const struct ifs_trigger_target *watch, sqlite3_stmt **statement)
 {
 	const char *table = watch->source->name, *schema = watch->schema;
 
-	return iforest_prepare(watch->error, watch->db, statement,
+	return ifs_prepare(watch->error, watch->db, statement,
 			       UNIQUE_COLUMNS "SELECT i, name, collation, has_default, is_last FROM u ORDER BY i, seqno",
 			       schema, table, schema, schema, table, schema);
 }
 
 /* For each column that has a default, the columns of its index: with IS_ITSELF, that column. */
-static int prepare_defaults(const struct iforest_watch *watch, sqlite3_stmt **statement)
+static int prepare_defaults(const struct ifs_trigger_target *watch, sqlite3_stmt **statement)
 {
 	const char *table = watch->source->name, *schema = watch->schema;
 
-	return iforest_prepare(watch->error, watch->db, statement,
+	return ifs_prepare(watch->error, watch->db, statement,
 			       UNIQUE_COLUMNS
 			       "SELECT o.i, o.name, o.collation, o.has_default, o.is_last, o.seqno = d.seqno, o.default_text "
 			       "FROM u AS d, u AS o WHERE d.has_default AND o.i = d.i ORDER BY d.i, d.seqno, o.seqno",
 			       schema, table, schema, schema, table, schema);
 }
 
-static int finish(const struct iforest_watch *watch, sqlite3_stmt *statement)
+static int finish(const struct ifs_trigger_target *watch, sqlite3_stmt *statement)
 {
 	int rc = sqlite3_finalize(statement);
 
-	return rc ? iforest_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
 }
 
 /* The row s has the new value. */
 static void append_same(sqlite3_str *sql, sqlite3_stmt *column)
 {
-	const char *name = iforest_column_string(column, UNIQUE_NAME);
+	const char *name = ifs_column_string(column, UNIQUE_NAME);
 
-	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\" COLLATE \"%w\"", name, name, iforest_column_string(column, COLLATION));
+	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\" COLLATE \"%w\"", name, name, ifs_column_string(column, COLLATION));
 }
 
 /* A decimal number or a string, and nothing else: its value is the same wherever it stands. */
@@ -144,7 +144,7 @@ static bool is_literal(const char *sql)
 	int n;
 
 	if (*at == '\'')
-		return iforest_token_next(&at, &n) && !*at;
+		return ifs_token_next(&at, &n) && !*at;
 	at += *at == '-' || *at == '+';
 	n_digits = strspn(at, "0123456789");
 	at += n_digits;
@@ -156,8 +156,8 @@ static bool is_literal(const char *sql)
 /* What holds of a column where a default is put into one of its index. */
 static void append_beside_default(sqlite3_str *sql, sqlite3_stmt *column)
 {
-	const char *name = iforest_column_string(column, UNIQUE_NAME),
-		   *default_text = iforest_column_string(column, DEFAULT_TEXT);
+	const char *name = ifs_column_string(column, UNIQUE_NAME),
+		   *default_text = ifs_column_string(column, DEFAULT_TEXT);
 
 	if (!sqlite3_column_int(column, IS_ITSELF)) {
 		if (sqlite3_column_int(column, HAS_DEFAULT))
@@ -170,11 +170,11 @@ static void append_beside_default(sqlite3_str *sql, sqlite3_stmt *column)
 	sqlite3_str_appendf(sql, "new.\"%w\" IS NULL", name);
 	if (is_literal(default_text))
 		sqlite3_str_appendf(sql, " AND s.\"%w\" = (%s) COLLATE \"%w\"", name, default_text,
-				    iforest_column_string(column, COLLATION));
+				    ifs_column_string(column, COLLATION));
 }
 
 /* A condition for each index of the statement, or each column that has a default: that of all its rows. Finalizes it. */
-static int append_each(const struct iforest_watch *watch, sqlite3_str *sql, enum purpose purpose, sqlite3_stmt *statement,
+static int append_each(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose, sqlite3_stmt *statement,
 		       void (*append)(sqlite3_str *sql, sqlite3_stmt *column))
 {
 	bool is_first = true;
@@ -193,7 +193,7 @@ static int append_each(const struct iforest_watch *watch, sqlite3_str *sql, enum
 }
 
 /* The rows that have the new values in a UNIQUE index. */
-static int append_equal(const struct iforest_watch *watch, sqlite3_str *sql, enum purpose purpose)
+static int append_equal(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
 	int rc = prepare_unique(watch, &statement);
@@ -202,7 +202,7 @@ static int append_equal(const struct iforest_watch *watch, sqlite3_str *sql, enu
 }
 
 /* Those that may have them once REPLACE has put a default into a column: what that will be is known of literals alone. */
-static int append_defaults(const struct iforest_watch *watch, sqlite3_str *sql, enum purpose purpose)
+static int append_defaults(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
 	int rc = prepare_defaults(watch, &statement);
@@ -211,14 +211,14 @@ static int append_defaults(const struct iforest_watch *watch, sqlite3_str *sql, 
 }
 
 /* The new rowid is none of the front. */
-static void append_off_front(const struct iforest_watch *watch, sqlite3_str *sql)
+static void append_off_front(const struct ifs_trigger_target *watch, sqlite3_str *sql)
 {
 	sqlite3_str_appendf(sql, "new.\"%w\" >> %d IS NOT (SELECT block FROM \"%w_front\")", watch->source->rowid_column,
-			    IFOREST_FRONT_SHIFT, watch->index);
+			    IFS_FRONT_SHIFT, watch->index);
 }
 
 /* The rows that REPLACE would delete: that with the new rowid, and those. */
-static int append_conflicts(const struct iforest_watch *watch, sqlite3_str *sql, enum purpose purpose)
+static int append_conflicts(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose)
 {
 	const char *rowid = watch->source->rowid_column;
 	int rc;
@@ -243,7 +243,7 @@ static void append_change(sqlite3_str *sql, const char *column, const char *coll
 		sqlite3_str_appendf(sql, " COLLATE \"%w\"", collation);
 }
 
-static bool is_of_index(const struct iforest_definition *definition, const char *column)
+static bool is_of_index(const struct ifs_definition *definition, const char *column)
 {
 	bool is_one = sqlite3_stricmp(definition->time, column) == 0;
 
@@ -256,24 +256,24 @@ static bool is_of_index(const struct iforest_definition *definition, const char 
 
 /* BEFORE UPDATE has generated columns right only where the trigger names what they are made of: with them in the index, any
  * update counts. UNIQUE indexes have none. */
-static int read_generated(const struct iforest_watch *watch, bool *has_generated)
+static int read_generated(const struct ifs_trigger_target *watch, bool *has_generated)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(watch->error, watch->db, &statement,
+	int rc = ifs_prepare(watch->error, watch->db, &statement,
 				 "SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)", watch->source->name,
 				 watch->schema);
 
 	*has_generated = false;
 	while (!rc && !*has_generated && sqlite3_step(statement) == SQLITE_ROW)
-		*has_generated = is_of_index(watch->definition, iforest_column_string(statement, 0));
+		*has_generated = is_of_index(watch->definition, ifs_column_string(statement, 0));
 	return rc ? rc : finish(watch, statement);
 }
 
 /* WHEN a column of the index, or one that REPLACE looks at, changes. 1 and 1.0 are no different as keys, but as values, and as
  * text. The columns named here SQLite refuses to drop, and a rename of one shows. */
-static int append_when(const struct iforest_watch *watch, sqlite3_str *sql)
+static int append_when(const struct ifs_trigger_target *watch, sqlite3_str *sql)
 {
-	const struct iforest_definition *definition = watch->definition;
+	const struct ifs_definition *definition = watch->definition;
 	sqlite3_stmt *statement;
 	bool has_generated;
 	int rc = read_generated(watch, &has_generated);
@@ -292,12 +292,12 @@ static int append_when(const struct iforest_watch *watch, sqlite3_str *sql)
 	}
 	rc = prepare_unique(watch, &statement);
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
-		append_change(sql, iforest_column_string(statement, UNIQUE_NAME), iforest_column_string(statement, COLLATION));
+		append_change(sql, ifs_column_string(statement, UNIQUE_NAME), ifs_column_string(statement, COLLATION));
 	sqlite3_str_appendall(sql, " ");
 	return rc ? rc : finish(watch, statement);
 }
 
-static int append_update(const struct iforest_watch *watch, sqlite3_str *sql)
+static int append_update(const struct ifs_trigger_target *watch, sqlite3_str *sql)
 {
 	const char *rowid = watch->source->rowid_column;
 	int rc;
@@ -318,7 +318,7 @@ static int append_update(const struct iforest_watch *watch, sqlite3_str *sql)
 
 /* The block is no key: an UPDATE of one may fail, for which SQLite would keep a journal of each statement that inserts, and
  * goes through a temporary table. Either is dearer than all the rest of this. */
-static void append_after_insert(const struct iforest_watch *watch, sqlite3_str *sql)
+static void append_after_insert(const struct ifs_trigger_target *watch, sqlite3_str *sql)
 {
 	const char *rowid = watch->source->rowid_column;
 
@@ -326,24 +326,24 @@ static void append_after_insert(const struct iforest_watch *watch, sqlite3_str *
 	append_off_front(watch, sql);
 	sqlite3_str_appendf(sql, " BEGIN INSERT INTO \"%w_log\"(id) VALUES(new.\"%w\"); ", watch->index, rowid);
 	sqlite3_str_appendf(sql, "UPDATE \"%w_front\" SET block = new.\"%w\" >> %d WHERE block < new.\"%w\" >> %d; ",
-			    watch->index, rowid, IFOREST_FRONT_SHIFT, rowid, IFOREST_FRONT_SHIFT);
+			    watch->index, rowid, IFS_FRONT_SHIFT, rowid, IFS_FRONT_SHIFT);
 }
 
-static int append_body(const struct iforest_watch *watch, sqlite3_str *sql, int trigger)
+static int append_body(const struct ifs_trigger_target *watch, sqlite3_str *sql, int trigger)
 {
 	const char *table = watch->source->name;
 	int rc;
 
 	switch (trigger) {
-	case IFOREST_BEFORE_INSERT:
+	case IFS_BEFORE_INSERT:
 		sqlite3_str_appendf(sql, "BEFORE INSERT ON \"%w\" WHEN 0", table);
 		rc = append_conflicts(watch, sql, INSERT_EXISTS);
 		sqlite3_str_appendall(sql, " BEGIN ");
 		return rc ? rc : append_conflicts(watch, sql, INSERT_LOGS);
-	case IFOREST_AFTER_INSERT:
+	case IFS_AFTER_INSERT:
 		append_after_insert(watch, sql);
 		return SQLITE_OK;
-	case IFOREST_BEFORE_UPDATE:
+	case IFS_BEFORE_UPDATE:
 		return append_update(watch, sql);
 	default:
 		sqlite3_str_appendf(sql, "BEFORE DELETE ON \"%w\" BEGIN ", table);
@@ -355,7 +355,7 @@ static int append_body(const struct iforest_watch *watch, sqlite3_str *sql, int 
 	}
 }
 
-static int watch_make_text(const struct iforest_watch *watch, int trigger, bool with_schema, char **made)
+static int watch_make_text(const struct ifs_trigger_target *watch, int trigger, bool with_schema, char **made)
 {
 	sqlite3_str *sql = sqlite3_str_new(watch->db);
 	int rc;
@@ -363,12 +363,12 @@ static int watch_make_text(const struct iforest_watch *watch, int trigger, bool 
 	sqlite3_str_appendall(sql, "CREATE TRIGGER ");
 	if (with_schema)
 		sqlite3_str_appendf(sql, "\"%w\".", watch->schema);
-	sqlite3_str_appendf(sql, "\"%w_%s\" ", watch->index, iforest_watch_suffixes[trigger]);
+	sqlite3_str_appendf(sql, "\"%w_%s\" ", watch->index, ifs_triggers_suffixes[trigger]);
 	rc = append_body(watch, sql, trigger);
 	sqlite3_str_appendall(sql, "END");
 	*made = sqlite3_str_finish(sql);
 	if (!rc && !*made)
-		rc = iforest_error_set(watch->error, SQLITE_NOMEM, "");
+		rc = ifs_error_set(watch->error, SQLITE_NOMEM, "");
 	if (rc) {
 		sqlite3_free(*made);
 		*made = NULL;
@@ -376,7 +376,7 @@ static int watch_make_text(const struct iforest_watch *watch, int trigger, bool 
 	return rc;
 }
 
-static int watch_log_minus_one(const struct iforest_watch *watch)
+static int watch_log_minus_one(const struct ifs_trigger_target *watch)
 {
 	sqlite3_str *sql = sqlite3_str_new(watch->db);
 	char *text;
@@ -385,59 +385,59 @@ static int watch_log_minus_one(const struct iforest_watch *watch)
 	append_rows(watch, sql);
 	sqlite3_str_appendf(sql, "s.\"%w\" = -1", watch->source->rowid_column);
 	text = sqlite3_str_finish(sql);
-	rc = text ? iforest_execute(watch->error, watch->db, "%s", text) : iforest_error_set(watch->error, SQLITE_NOMEM, "");
+	rc = text ? ifs_execute(watch->error, watch->db, "%s", text) : ifs_error_set(watch->error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
 	return rc;
 }
 
 /* ---- Triggers in the schema ---- */
 
-int iforest_watch_make_room(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error)
+int ifs_triggers_check_names(sqlite3 *db, const char *schema, const char *index, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
 	int failed, rc = SQLITE_OK;
 
-	for (int t = 0; t < IFOREST_N_TRIGGERS && !rc; t++) {
-		rc = iforest_prepare(
+	for (int t = 0; t < IFS_N_TRIGGERS && !rc; t++) {
+		rc = ifs_prepare(
 			error, db, &statement,
 			"SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE", schema,
-			index, iforest_watch_suffixes[t]);
+			index, ifs_triggers_suffixes[t]);
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
-			rc = iforest_error_set(
+			rc = ifs_error_set(
 				error, SQLITE_ERROR,
 				"iforest: there is already a trigger named \"%s_%s\"; give the index another name", index,
-				iforest_watch_suffixes[t]);
+				ifs_triggers_suffixes[t]);
 		failed = sqlite3_finalize(statement);
 		if (!rc && failed)
-			rc = iforest_error_from_db(error, db, failed);
+			rc = ifs_error_from_db(error, db, failed);
 	}
 	return rc;
 }
 
-int iforest_watch_stop(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error)
+int ifs_triggers_drop(sqlite3 *db, const char *schema, const char *index, struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
-	for (int t = 0; t < IFOREST_N_TRIGGERS && !rc; t++)
-		rc = iforest_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index,
-				     iforest_watch_suffixes[t]);
+	for (int t = 0; t < IFS_N_TRIGGERS && !rc; t++)
+		rc = ifs_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index,
+				     ifs_triggers_suffixes[t]);
 	return rc;
 }
 
-int iforest_watch_start(sqlite3 *db, const char *schema, const char *index, const struct iforest_source *source,
-			const struct iforest_definition *definition, struct iforest_error *error)
+int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
+			const struct ifs_definition *definition, struct ifs_error *error)
 {
-	struct iforest_watch watch = {
+	struct ifs_trigger_target watch = {
 		.db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error
 	};
-	int rc = iforest_watch_stop(db, schema, index, error);
+	int rc = ifs_triggers_drop(db, schema, index, error);
 
-	for (int t = 0; t < IFOREST_N_TRIGGERS && !rc; t++) {
+	for (int t = 0; t < IFS_N_TRIGGERS && !rc; t++) {
 		char *sql;
 
 		rc = watch_make_text(&watch, t, true, &sql);
 		if (!rc)
-			rc = iforest_execute(error, db, "%s", sql);
+			rc = ifs_execute(error, db, "%s", sql);
 		sqlite3_free(sql);
 	}
 	return rc;
@@ -450,10 +450,10 @@ static bool pass_after_insert(const char **at)
 	int n = 0;
 
 	for (int i = 0; i < 4; i++) /* CREATE TRIGGER name AFTER */
-		if (!(token = iforest_token_next(at, &n)))
+		if (!(token = ifs_token_next(at, &n)))
 			return false;
-	return iforest_token_is(token, n, "after") && (token = iforest_token_next(at, &n)) &&
-	       iforest_token_is(token, n, "insert");
+	return ifs_token_is(token, n, "after") && (token = ifs_token_next(at, &n)) &&
+	       ifs_token_is(token, n, "insert");
 }
 
 /* What an AFTER INSERT trigger says that ends the statement's triggers and yet keeps the row, or NULL. A step with OR IGNORE is
@@ -472,12 +472,12 @@ static const char *find_ending(const char *sql)
 
 	if (pass_after_insert(&sql))
 		for (size_t e = 0; e < sizeof endings / sizeof endings[0]; e++)
-			if (iforest_tokens_hold(sql, endings[e].words, endings[e].n_words))
+			if (ifs_tokens_contain(sql, endings[e].words, endings[e].n_words))
 				return endings[e].said;
 	return NULL;
 }
 
-static bool is_temporary(const struct iforest_watch *watch)
+static bool is_temporary(const struct ifs_trigger_target *watch)
 {
 	return sqlite3_stricmp(watch->schema, "temp") == 0;
 }
@@ -486,18 +486,18 @@ enum { TRIGGER_NAME, TRIGGER_TEXT, TRIGGER_ROWID, IS_TEMPORARY };
 
 /* The triggers on tables of that name that SQLite runs before ours: those made later, and all temporary ones, unless ours is
  * one. */
-static int prepare_earlier(const struct iforest_watch *watch, sqlite3_stmt **statement)
+static int prepare_earlier(const struct ifs_trigger_target *watch, sqlite3_stmt **statement)
 {
 	const char *schema = watch->schema, *table = watch->source->name;
 	bool is_temp = is_temporary(watch);
 
-	return iforest_prepare(watch->error, watch->db, statement,
+	return ifs_prepare(watch->error, watch->db, statement,
 			       "SELECT name, sql, rowid, %d FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND "
 			       "tbl_name = %Q COLLATE NOCASE AND rowid > "
 			       "(SELECT rowid FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q') UNION ALL "
 			       "SELECT name, sql, rowid, 1 FROM sqlite_temp_schema WHERE type = 'trigger' AND "
 			       "tbl_name = %Q COLLATE NOCASE AND NOT %d",
-			       is_temp, schema, table, schema, watch->index, iforest_watch_suffixes[IFOREST_AFTER_INSERT],
+			       is_temp, schema, table, schema, watch->index, ifs_triggers_suffixes[IFS_AFTER_INSERT],
 			       table, is_temp);
 }
 
@@ -507,25 +507,25 @@ static const char *find_schema(const char *sql, int *n)
 	const char *name, *dot;
 	int n_dot;
 
-	if (!pass_after_insert(&sql) || !iforest_token_next(&sql, n) || !(name = iforest_token_next(&sql, n))) /* ON name */
+	if (!pass_after_insert(&sql) || !ifs_token_next(&sql, n) || !(name = ifs_token_next(&sql, n))) /* ON name */
 		return NULL;
-	dot = iforest_token_next(&sql, &n_dot);
-	return dot && iforest_token_is(dot, n_dot, ".") ? name : NULL;
+	dot = ifs_token_next(&sql, &n_dot);
+	return dot && ifs_token_is(dot, n_dot, ".") ? name : NULL;
 }
 
 /* Is it our table that a temporary trigger names? Without a schema that is the temporary table, if it was there before the
  * trigger, or that of the first database that has one. */
-static int is_on_ours(const struct iforest_watch *watch, sqlite3_stmt *trigger, bool *ours)
+static int is_on_ours(const struct ifs_trigger_target *watch, sqlite3_stmt *trigger, bool *ours)
 {
 	const char *table = watch->source->name, *schema;
 	sqlite3_stmt *statement;
 	int n, rc;
 
-	schema = find_schema(iforest_column_string(trigger, TRIGGER_TEXT), &n);
-	*ours = schema && iforest_token_names(schema, n, watch->schema);
+	schema = find_schema(ifs_column_string(trigger, TRIGGER_TEXT), &n);
+	*ours = schema && ifs_token_names(schema, n, watch->schema);
 	if (schema)
 		return SQLITE_OK;
-	rc = iforest_prepare(
+	rc = ifs_prepare(
 		watch->error, watch->db, &statement,
 		"SELECT 1 WHERE %Q = iif(EXISTS(SELECT 1 FROM sqlite_temp_schema WHERE type = 'table' AND "
 		"name = %Q COLLATE NOCASE AND rowid < %lld), 'temp', (SELECT d.name FROM pragma_database_list AS d "
@@ -535,14 +535,14 @@ static int is_on_ours(const struct iforest_watch *watch, sqlite3_stmt *trigger, 
 		return rc;
 	*ours = sqlite3_step(statement) == SQLITE_ROW;
 	rc = sqlite3_finalize(statement);
-	return rc ? iforest_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
 }
 
-static int refuse_trigger(const struct iforest_watch *watch, const char *trigger, const char *said, bool is_always_first)
+static int refuse_trigger(const struct ifs_trigger_target *watch, const char *trigger, const char *said, bool is_always_first)
 {
 	const char *index = watch->index;
 
-	return iforest_error_set(watch->error, SQLITE_ERROR,
+	return ifs_error_set(watch->error, SQLITE_ERROR,
 				 "%s: %strigger \"%s\" on \"%s\" says %s after a row was inserted, which may hide it from the "
 				 "index: the trigger "
 				 "runs before that of the index; %srun INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')%s",
@@ -551,46 +551,46 @@ static int refuse_trigger(const struct iforest_watch *watch, const char *trigger
 				 is_always_first ? "" : ", after which that of the index runs first");
 }
 
-static int refuse_hiding(const struct iforest_watch *watch)
+static int refuse_hiding(const struct ifs_trigger_target *watch)
 {
 	sqlite3_stmt *statement;
 	int failed, rc = prepare_earlier(watch, &statement);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
-		const char *said = find_ending(iforest_column_string(statement, TRIGGER_TEXT));
+		const char *said = find_ending(ifs_column_string(statement, TRIGGER_TEXT));
 		bool is_temp = sqlite3_column_int(statement, IS_TEMPORARY), ours = said;
 
 		if (said && is_temp)
 			rc = is_on_ours(watch, statement, &ours);
 		if (!rc && ours)
-			rc = refuse_trigger(watch, iforest_column_string(statement, TRIGGER_NAME), said,
+			rc = refuse_trigger(watch, ifs_column_string(statement, TRIGGER_NAME), said,
 					    is_temp && !is_temporary(watch));
 	}
 	failed = sqlite3_finalize(statement);
-	return !rc && failed ? iforest_error_from_db(watch->error, watch->db, failed) : rc;
+	return !rc && failed ? ifs_error_from_db(watch->error, watch->db, failed) : rc;
 }
 
 /* Where the first trigger stands, and the INTEGER PRIMARY KEY of that table; no name if there is none. */
-static int find_table(const struct iforest_watch *watch, struct iforest_source *source)
+static int find_table(const struct ifs_trigger_target *watch, struct ifs_base_table *source)
 {
 	sqlite3_stmt *statement;
-	int failed, rc = iforest_prepare(watch->error, watch->db, &statement,
+	int failed, rc = ifs_prepare(watch->error, watch->db, &statement,
 					 "SELECT tbl_name, (SELECT name FROM pragma_table_info(tbl_name, %Q) WHERE pk > 0) "
 					 "FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q'",
-					 watch->schema, watch->schema, watch->index, iforest_watch_suffixes[0]);
+					 watch->schema, watch->schema, watch->index, ifs_triggers_suffixes[0]);
 
 	if (!rc && sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 1) == SQLITE_TEXT) {
-		source->name = sqlite3_mprintf("%s", iforest_column_string(statement, 0));
-		source->rowid_column = sqlite3_mprintf("%s", iforest_column_string(statement, 1));
+		source->name = sqlite3_mprintf("%s", ifs_column_string(statement, 0));
+		source->rowid_column = sqlite3_mprintf("%s", ifs_column_string(statement, 1));
 		if (!source->name || !source->rowid_column)
-			rc = iforest_error_set(watch->error, SQLITE_NOMEM, "");
+			rc = ifs_error_set(watch->error, SQLITE_NOMEM, "");
 	}
 	failed = sqlite3_finalize(statement);
-	return !rc && failed ? iforest_error_from_db(watch->error, watch->db, failed) : rc;
+	return !rc && failed ? ifs_error_from_db(watch->error, watch->db, failed) : rc;
 }
 
 /* Is the trigger there, on that table, with the text that we would write? */
-static int is_right(const struct iforest_watch *watch, int trigger, bool *right)
+static int is_right(const struct ifs_trigger_target *watch, int trigger, bool *right)
 {
 	sqlite3_stmt *statement;
 	char *expected;
@@ -598,26 +598,26 @@ static int is_right(const struct iforest_watch *watch, int trigger, bool *right)
 
 	*right = false;
 	if (!rc)
-		rc = iforest_prepare(
+		rc = ifs_prepare(
 			watch->error, watch->db, &statement,
 			"SELECT sql FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' AND tbl_name = %Q",
-			watch->schema, watch->index, iforest_watch_suffixes[trigger], watch->source->name);
+			watch->schema, watch->index, ifs_triggers_suffixes[trigger], watch->source->name);
 	if (!rc) {
 		if (sqlite3_step(statement) == SQLITE_ROW)
-			*right = strcmp(iforest_column_string(statement, 0), expected) == 0;
+			*right = strcmp(ifs_column_string(statement, 0), expected) == 0;
 		failed = sqlite3_finalize(statement);
 		if (failed)
-			rc = iforest_error_from_db(watch->error, watch->db, failed);
+			rc = ifs_error_from_db(watch->error, watch->db, failed);
 	}
 	sqlite3_free(expected);
 	return rc;
 }
 
 /* The log, and the front. */
-static int find_tables(const struct iforest_watch *watch, bool *found)
+static int find_tables(const struct ifs_trigger_target *watch, bool *found)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(watch->error, watch->db, &statement,
+	int rc = ifs_prepare(watch->error, watch->db, &statement,
 				 "SELECT 1 FROM \"%w\".sqlite_schema AS l, \"%w\".sqlite_schema AS f "
 				 "WHERE l.type = 'table' AND l.name = '%q_log' AND f.type = 'table' AND f.name = '%q_front'",
 				 watch->schema, watch->schema, watch->index, watch->index);
@@ -626,35 +626,35 @@ static int find_tables(const struct iforest_watch *watch, bool *found)
 		return rc;
 	*found = sqlite3_step(statement) == SQLITE_ROW;
 	rc = sqlite3_finalize(statement);
-	return rc ? iforest_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
 }
 
-int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const struct iforest_definition *definition,
-		       struct iforest_source *source, struct iforest_error *error)
+int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, const struct ifs_definition *definition,
+		       struct ifs_base_table *source, struct ifs_error *error)
 {
-	struct iforest_watch watch = {
+	struct ifs_trigger_target watch = {
 		.db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error
 	};
 	bool right = true;
 	int rc;
 
-	*source = (struct iforest_source){ .name = NULL };
+	*source = (struct ifs_base_table){ .name = NULL };
 	rc = find_table(&watch, source);
 	if (!rc)
 		rc = find_tables(&watch, &right);
-	for (int t = 0; t < IFOREST_N_TRIGGERS && !rc && right && source->name; t++)
+	for (int t = 0; t < IFS_N_TRIGGERS && !rc && right && source->name; t++)
 		rc = is_right(&watch, t, &right);
 	if (!rc && right && source->name)
 		rc = refuse_hiding(&watch);
 	if (rc || !right)
-		iforest_source_release(source);
+		ifs_base_table_release(source);
 	return rc;
 }
 
-int iforest_watch_table(sqlite3 *db, const char *schema, const char *index, char **table, struct iforest_error *error)
+int ifs_triggers_table(sqlite3 *db, const char *schema, const char *index, char **table, struct ifs_error *error)
 {
-	struct iforest_watch watch = { .db = db, .schema = schema, .index = index, .error = error };
-	struct iforest_source source = { .name = NULL };
+	struct ifs_trigger_target watch = { .db = db, .schema = schema, .index = index, .error = error };
+	struct ifs_base_table source = { .name = NULL };
 	int rc = find_table(&watch, &source);
 
 	*table = NULL;
@@ -662,53 +662,53 @@ int iforest_watch_table(sqlite3 *db, const char *schema, const char *index, char
 		*table = source.name;
 		source.name = NULL;
 	}
-	iforest_source_release(&source);
+	ifs_base_table_release(&source);
 	return rc;
 }
 
 static sqlite3_int64 block_after(sqlite3_int64 rowid)
 {
-	return rowid / IFOREST_FRONT_ROWS - (rowid % IFOREST_FRONT_ROWS < 0) + 1;
+	return rowid / IFS_FRONT_ROWS - (rowid % IFS_FRONT_ROWS < 0) + 1;
 }
 
-int iforest_watch_raise_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			      struct iforest_error *error)
+int ifs_triggers_raise_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
+			      struct ifs_error *error)
 {
 	sqlite3_int64 block = block_after(last_rowid);
 
-	return iforest_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block < %lld", schema, index,
+	return ifs_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block < %lld", schema, index,
 			       block, block);
 }
 
-int iforest_watch_lower_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			      struct iforest_error *error)
+int ifs_triggers_lower_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
+			      struct ifs_error *error)
 {
 	sqlite3_int64 block = block_after(last_rowid);
 
-	return iforest_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block > %lld", schema, index,
+	return ifs_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block > %lld", schema, index,
 			       block, block);
 }
 
-int iforest_watch_make_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			     struct iforest_error *error)
+int ifs_triggers_make_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
+			     struct ifs_error *error)
 {
-	return iforest_execute(error, db,
+	return ifs_execute(error, db,
 			       "DELETE FROM \"%w\".\"%w_front\"; INSERT INTO \"%w\".\"%w_front\" VALUES(%lld)", schema,
 			       index, schema, index, block_after(last_rowid));
 }
 
-int iforest_watch_prepare_empty(sqlite3 *db, const char *schema, const char *index, const struct iforest_source *source,
-				const struct iforest_definition *definition, sqlite3_stmt **statement,
-				struct iforest_error *error)
+int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
+				const struct ifs_definition *definition, sqlite3_stmt **statement,
+				struct ifs_error *error)
 {
-	struct iforest_watch watch = { .db = db, .schema = schema, .index = index, .source = source, .definition = definition,
+	struct ifs_trigger_target watch = { .db = db, .schema = schema, .index = index, .source = source, .definition = definition,
 				       .error = error, .is_no_trigger = true };
 	int rc = watch_log_minus_one(&watch);
 
 	if (rc)
 		return rc;
 	if (sqlite3_changes(db) == 0)
-		return iforest_prepare(error, db, statement, "DELETE FROM \"%w\".\"%w_log\"", schema, index);
-	return iforest_prepare(error, db, statement, "DELETE FROM \"%w\".\"%w_log\" WHERE seq <> %lld", schema, index,
+		return ifs_prepare(error, db, statement, "DELETE FROM \"%w\".\"%w_log\"", schema, index);
+	return ifs_prepare(error, db, statement, "DELETE FROM \"%w\".\"%w_log\" WHERE seq <> %lld", schema, index,
 			       sqlite3_last_insert_rowid(db));
 }

@@ -52,43 +52,43 @@
 #include "sqlite_ext/storage/definition.h"
 
 /* Of fewer rows the front moves more often, of more each reader reads more of it: both are noise at this size. */
-#define IFOREST_FRONT_SHIFT 7
-#define IFOREST_FRONT_ROWS (1 << IFOREST_FRONT_SHIFT)
+#define IFS_FRONT_SHIFT 7
+#define IFS_FRONT_ROWS (1 << IFS_FRONT_SHIFT)
 
 /* Refuses names of triggers that are taken: a new index must not replace triggers of others. */
-int iforest_watch_make_room(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error);
+int ifs_triggers_check_names(sqlite3 *db, const char *schema, const char *index, struct ifs_error *error);
 
 /* Makes the triggers of the index on the table, after dropping those of the same names. */
-int iforest_watch_start(sqlite3 *db, const char *schema, const char *index, const struct iforest_source *source,
-			const struct iforest_definition *definition, struct iforest_error *error);
-int iforest_watch_stop(sqlite3 *db, const char *schema, const char *index, struct iforest_error *error);
+int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
+			const struct ifs_definition *definition, struct ifs_error *error);
+int ifs_triggers_drop(sqlite3 *db, const char *schema, const char *index, struct ifs_error *error);
 
 /* The table that the triggers stand on, followed through renames: source->name is NULL where a trigger is missing, is not the
  * text that we would write today, they do not stand on one table, or there is no log or front. Release the source in any
  * case. */
-int iforest_watch_find(sqlite3 *db, const char *schema, const char *index, const struct iforest_definition *definition,
-		       struct iforest_source *source, struct iforest_error *error);
+int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, const struct ifs_definition *definition,
+		       struct ifs_base_table *source, struct ifs_error *error);
 
 /* Puts the front, whatever there is of it, right behind the last row of the table. */
-int iforest_watch_make_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			     struct iforest_error *error);
+int ifs_triggers_make_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
+			     struct ifs_error *error);
 
 /* Puts the front behind a rowid where it lies before: at any time, for the log then tells more. */
-int iforest_watch_raise_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			      struct iforest_error *error);
+int ifs_triggers_raise_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
+			      struct ifs_error *error);
 
 /* Puts it right behind the last row of the table, in the transaction that seals all rows. */
-int iforest_watch_lower_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			      struct iforest_error *error);
+int ifs_triggers_lower_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
+			      struct ifs_error *error);
 
 /* Prepares the statement that empties the log once all of it is in the runs, but for the row with rowid -1, which is logged
  * again at once: so nothing but that statement is left to fail. */
-int iforest_watch_prepare_empty(sqlite3 *db, const char *schema, const char *index, const struct iforest_source *source,
-				const struct iforest_definition *definition, sqlite3_stmt **statement,
-				struct iforest_error *error);
+int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
+				const struct ifs_definition *definition, sqlite3_stmt **statement,
+				struct ifs_error *error);
 
 /* The table that the first trigger stands on, from sqlite3_mprintf(), whatever its text is: so a rebuild finds a table that was
  * renamed. NULL if there is none. */
-int iforest_watch_table(sqlite3 *db, const char *schema, const char *index, char **table, struct iforest_error *error);
+int ifs_triggers_table(sqlite3 *db, const char *schema, const char *index, char **table, struct ifs_error *error);
 
 #endif

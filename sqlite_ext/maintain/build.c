@@ -16,16 +16,16 @@
 
 /* Fills in the fields of an index to be built. A column is one of integers until a real shows up, which its first number may
  * tell; one that is empty, and can hold no number but a real, is one of reals. */
-static int kinds_choose(const struct iforest_index *index, const struct iforest_definition *definition,
-			 const struct iforest_source *source, struct iforest_fields *fields, struct iforest_error *error);
+static int kinds_choose(const struct ifs_index *index, const struct ifs_definition *definition,
+			 const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error);
 
 /* After a real has shown up among integers: the columns of reals are those that hold one. */
-static int kinds_widen(const struct iforest_index *index, const struct iforest_definition *definition,
-			const struct iforest_source *source, struct iforest_fields *fields, struct iforest_error *error);
+static int kinds_widen(const struct ifs_index *index, const struct ifs_definition *definition,
+			const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error);
 
 /* A bar on the terminal while an index is made. */
 
-struct iforest_progress {
+struct ifs_progress {
 	const char *what;        /* "reading", "writing" */
 	sqlite3_int64 n_done, n_all;
 	int n_percent;           /* last shown; -1: nothing yet */
@@ -33,15 +33,15 @@ struct iforest_progress {
 };
 
 /* Turns the bar on if standard error is a terminal and there are rows enough that one waits for them. */
-static void progress_start(struct iforest_progress *progress, sqlite3_int64 n_rows);
+static void progress_start(struct ifs_progress *progress, sqlite3_int64 n_rows);
 
 /* Is standard error a terminal? If not, nobody needs to count rows for a bar. */
 static bool progress_is_possible(void);
 
 /* Begins a stage at 0 of n_all, counts one, or takes the bar off the screen. */
-static void progress_stage(struct iforest_progress *progress, const char *what, sqlite3_int64 n_all);
-static void progress_step(struct iforest_progress *progress);
-static void progress_end(struct iforest_progress *progress);
+static void progress_stage(struct ifs_progress *progress, const char *what, sqlite3_int64 n_all);
+static void progress_step(struct ifs_progress *progress);
+static void progress_end(struct ifs_progress *progress);
 
 enum { FEWEST_ROWS = 200000, WIDTH = 40 };
 
@@ -50,13 +50,13 @@ static bool progress_is_possible(void)
 	return isatty(STDERR_FILENO);
 }
 
-static void progress_start(struct iforest_progress *progress, sqlite3_int64 n_rows)
+static void progress_start(struct ifs_progress *progress, sqlite3_int64 n_rows)
 {
-	*progress = (struct iforest_progress){ .n_percent = -1,
+	*progress = (struct ifs_progress){ .n_percent = -1,
 					       .is_on = n_rows >= FEWEST_ROWS && progress_is_possible() };
 }
 
-static void progress_stage(struct iforest_progress *progress, const char *what, sqlite3_int64 n_all)
+static void progress_stage(struct ifs_progress *progress, const char *what, sqlite3_int64 n_all)
 {
 	progress->what = what;
 	progress->n_all = n_all;
@@ -64,7 +64,7 @@ static void progress_stage(struct iforest_progress *progress, const char *what, 
 	progress->n_percent = -1;
 }
 
-static void progress_step(struct iforest_progress *progress)
+static void progress_step(struct ifs_progress *progress)
 {
 	int n_percent;
 
@@ -80,7 +80,7 @@ static void progress_step(struct iforest_progress *progress)
 	fflush(stderr);
 }
 
-static void progress_end(struct iforest_progress *progress)
+static void progress_end(struct ifs_progress *progress)
 {
 	if (progress->is_on && progress->n_percent >= 0)
 		fprintf(stderr, "\r%*s\r", WIDTH + 30, "");
@@ -89,20 +89,20 @@ static void progress_end(struct iforest_progress *progress)
 
 /* ---- Value types: integers or reals ---- */
 
-static int finish(struct iforest_fields *fields, struct iforest_error *error)
+static int finish(struct iforest_node_schema *fields, struct ifs_error *error)
 {
-	enum iforest_status status = iforest_fields_finish(fields);
+	enum iforest_status status = iforest_node_schema_finish(fields);
 
-	return iforest_error_from_status(error, status, "iforest", &(struct iforest_fault){ .what = NULL }, 0);
+	return ifs_error_from_status(error, status, "iforest", &(struct iforest_fault){ .what = NULL }, 0);
 }
 
 /* By its first number, or by what is declared where there is none. */
-static int look_at_column(const struct iforest_index *index, const struct iforest_source *source, const char *column,
-			  bool *is_real, struct iforest_error *error)
+static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *source, const char *column,
+			  bool *is_real, struct ifs_error *error)
 {
 	const char *type = NULL;
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement,
+	int rc = ifs_prepare(error, index->db, &statement,
 				 "SELECT typeof(\"%w\") = 'real' FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1", column,
 				 index->schema, source->name, column);
 
@@ -113,17 +113,17 @@ static int look_at_column(const struct iforest_index *index, const struct ifores
 	else
 		*is_real = !sqlite3_table_column_metadata(index->db, index->schema, source->name, column, &type, NULL, NULL,
 							  NULL, NULL) &&
-			   strcmp(iforest_affinity_of(type, false), "REAL") == 0;
+			   strcmp(ifs_affinity_of(type, false), "REAL") == 0;
 	rc = sqlite3_finalize(statement);
-	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-static int kinds_choose(const struct iforest_index *index, const struct iforest_definition *definition,
-			 const struct iforest_source *source, struct iforest_fields *fields, struct iforest_error *error)
+static int kinds_choose(const struct ifs_index *index, const struct ifs_definition *definition,
+			 const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
-	*fields = (struct iforest_fields){ .n_values = (uint8_t)definition->n_values, .squares = definition->squares,
+	*fields = (struct iforest_node_schema){ .n_values = (uint8_t)definition->n_values, .squares = definition->squares,
 					   .duration_value = definition->duration_value };
 	for (unsigned v = 0; v < definition->n_values && !rc; v++) {
 		bool is_real = false;
@@ -135,21 +135,21 @@ static int kinds_choose(const struct iforest_index *index, const struct iforest_
 	return rc ? rc : finish(fields, error);
 }
 
-static int kinds_widen(const struct iforest_index *index, const struct iforest_definition *definition,
-			const struct iforest_source *source, struct iforest_fields *fields, struct iforest_error *error)
+static int kinds_widen(const struct ifs_index *index, const struct ifs_definition *definition,
+			const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
 	for (unsigned v = 0; v < definition->n_values && !rc; v++) {
 		sqlite3_stmt *statement;
 
-		rc = iforest_prepare(error, index->db, &statement,
+		rc = ifs_prepare(error, index->db, &statement,
 				     "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' LIMIT 1", index->schema,
 				     source->name, definition->values[v].source);
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
 			fields->kinds[v] = IFOREST_FLOAT64;
 		if (!rc && (rc = sqlite3_finalize(statement)))
-			iforest_error_from_db(error, index->db, rc);
+			ifs_error_from_db(error, index->db, rc);
 	}
 	return rc ? rc : finish(fields, error);
 }
@@ -161,18 +161,18 @@ static int kinds_widen(const struct iforest_index *index, const struct iforest_d
 enum { CACHES = 16, USUAL_PAGES = 500, PAGE_BYTES = 4096, MOST_BYTES = 64 << 20 };
 
 struct build {
-	struct iforest_index *index;
-	const struct iforest_definition *definition;
-	const struct iforest_source *source;
-	struct iforest_error *error;
-	struct iforest_fields fields;
+	struct ifs_index *index;
+	const struct ifs_definition *definition;
+	const struct ifs_base_table *source;
+	struct ifs_error *error;
+	struct iforest_node_schema fields;
 	struct iforest_manifest manifest;
-	struct iforest_dictionary series;   /* all of the table, their ids in the order of their values */
-	struct iforest_spill spill;
-	struct iforest_run_sort sort;
-	struct iforest_run_builder *builder;
-	struct iforest_entry_reader rows;
-	struct iforest_progress progress;
+	struct ifs_dictionary series;   /* all of the table, their ids in the order of their values */
+	struct ifs_temp_store spill;
+	struct iforest_run_sorter sort;
+	struct iforest_run_writer *builder;
+	struct ifs_row_decoder rows;
+	struct ifs_progress progress;
 	sqlite3_int64 n_rows;               /* for the progress */
 	uint32_t first_series, next_series;
 	uint64_t series_checksum;
@@ -185,11 +185,11 @@ static int build_error(struct build *build, enum iforest_status status)
 	const char *fault = build->spill.store.fault.what;
 
 	if (status && (build->spill.rc || fault))
-		return iforest_error_set(build->error, build->spill.rc ? build->spill.rc : SQLITE_IOERR,
+		return ifs_error_set(build->error, build->spill.rc ? build->spill.rc : SQLITE_IOERR,
 					 "%s: the temporary file in which rows are sorted: %s; name a folder with room in the "
 					 "environment variable SQLITE_TMPDIR, or sort in memory: PRAGMA temp_store = MEMORY",
 					 build->index->name, fault ? fault : sqlite3_errstr(build->spill.rc));
-	return iforest_index_error(build->index, build->index->snapshot, status, build->error);
+	return ifs_snapshot_error(build->index, build->index->snapshot, status, build->error);
 }
 
 /* Calls add() for each row of a query. */
@@ -202,7 +202,7 @@ static int for_each_row(struct build *build, sqlite3_stmt *statement, int (*add)
 		progress_step(&build->progress);
 	}
 	if (!rc && step != SQLITE_ROW && step != SQLITE_DONE)
-		rc = iforest_error_from_db(build->error, build->index->db, step);
+		rc = ifs_error_from_db(build->error, build->index->db, step);
 	sqlite3_finalize(statement);
 	return rc;
 }
@@ -219,8 +219,8 @@ static int prepare(struct build *build, sqlite3_stmt **statement, void (*append)
 	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", build->index->schema, build->source->name);
 	text = sqlite3_str_finish(sql);
 	if (!text)
-		return iforest_error_set(build->error, SQLITE_NOMEM, "");
-	rc = iforest_prepare(build->error, build->index->db, statement, "%s", text);
+		return ifs_error_set(build->error, SQLITE_NOMEM, "");
+	rc = ifs_prepare(build->error, build->index->db, statement, "%s", text);
 	sqlite3_free(text);
 	return rc;
 }
@@ -233,18 +233,18 @@ static int note_series(void *context, const struct iforest_series_key *key, uint
 	struct build *build = context;
 
 	*id = 0;
-	if (iforest_dictionary_find(&build->series, key->bytes, key->n_bytes))
+	if (ifs_dictionary_find(&build->series, key->bytes, key->n_bytes))
 		return SQLITE_OK;
-	return build_error(build, iforest_dictionary_add(&build->series, 0, key->bytes, key->n_bytes));
+	return build_error(build, ifs_dictionary_add(&build->series, 0, key->bytes, key->n_bytes));
 }
 
 static int find_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct build *build = context;
-	const struct iforest_series *series = iforest_dictionary_find(&build->series, key->bytes, key->n_bytes);
+	const struct ifs_series *series = ifs_dictionary_find(&build->series, key->bytes, key->n_bytes);
 
 	if (!series)
-		return iforest_error_set(build->error, SQLITE_ERROR,
+		return ifs_error_set(build->error, SQLITE_ERROR,
 					 "%s: \"%s\" gives other values when it is read again: its indexes are damaged "
 					 "(PRAGMA integrity_check; REINDEX), or a by column is generated at random",
 					 build->index->name, build->source->name);
@@ -260,11 +260,11 @@ static void append_by(const struct build *build, sqlite3_str *sql)
 
 static int note_series_of_row(struct build *build, sqlite3_stmt *statement)
 {
-	sqlite3_value *by[IFOREST_MAX_BY];
+	sqlite3_value *by[IFS_MAX_BY];
 	uint64_t series;
 
-	iforest_entry_columns(statement, 0, build->definition->n_by, by);
-	return iforest_entry_read_series(&build->rows, by, &series);
+	ifs_statement_columns(statement, 0, build->definition->n_by, by);
+	return ifs_row_decode_series(&build->rows, by, &series);
 }
 
 /* All series of the table; without by columns the one, whether there are rows or not. */
@@ -276,7 +276,7 @@ static int collect_series(struct build *build)
 
 	build->rows.series_of = note_series;
 	if (build->definition->n_by == 0)
-		return iforest_entry_read_series(&build->rows, NULL, &series);
+		return ifs_row_decode_series(&build->rows, NULL, &series);
 	progress_stage(&build->progress, "series", build->n_rows);
 	rc = prepare(build, &statement, append_by);
 	return rc ? rc : for_each_row(build, statement, note_series_of_row);
@@ -285,22 +285,22 @@ static int collect_series(struct build *build)
 /* Gives ids in the order of values, in which questions ask for them. */
 static int write_series(struct build *build)
 {
-	struct iforest_dictionary *dictionary = &build->series;
+	struct ifs_dictionary *dictionary = &build->series;
 	sqlite3_stmt *put = NULL;
 	int rc = SQLITE_OK;
 
-	iforest_dictionary_sort(dictionary);
+	ifs_dictionary_sort(dictionary);
 	if (dictionary->n_series > UINT32_MAX - build->first_series)
 		return build_error(build, IFOREST_TOO_LARGE);
 	for (uint32_t s = 0; s < dictionary->n_series && !rc; s++) {
-		struct iforest_series *series = dictionary->series[s];
+		struct ifs_series *series = dictionary->series[s];
 
 		series->id = build->next_series++;
-		rc = iforest_index_put_series(build->index, &put, series->id, series->key, series->n_bytes, build->error);
-		build->series_checksum += iforest_series_checksum(series->id, series->key, series->n_bytes);
+		rc = ifs_index_put_series(build->index, &put, series->id, series->key, series->n_bytes, build->error);
+		build->series_checksum += iforest_series_key_checksum(series->id, series->key, series->n_bytes);
 	}
 	sqlite3_finalize(put);
-	iforest_entry_reader_forget_series(&build->rows);
+	ifs_row_decoder_forget_series(&build->rows);
 	build->rows.series_of = find_series;
 	return rc;
 }
@@ -309,19 +309,19 @@ static int write_series(struct build *build)
 
 static void append_columns(const struct build *build, sqlite3_str *sql)
 {
-	iforest_entry_append_columns(build->definition, build->source, "s", sql);
+	ifs_row_decoder_append_columns(build->definition, build->source, "s", sql);
 }
 
 static int add_row(struct build *build, sqlite3_stmt *statement)
 {
 	struct iforest_entry entry;
-	int rc = iforest_entry_read_statement(&build->rows, statement, &entry);
+	int rc = ifs_row_decode_statement(&build->rows, statement, &entry);
 
 	if (rc || build->rows.has_real_in_integers)
 		return rc;
 	if (entry.key.ref > build->last_rowid)
 		build->last_rowid = entry.key.ref;
-	return build_error(build, iforest_run_sort_add(&build->sort, &entry));
+	return build_error(build, iforest_run_sorter_add(&build->sort, &entry));
 }
 
 static int add_rows(struct build *build)
@@ -335,14 +335,14 @@ static int add_rows(struct build *build)
 	rc = for_each_row(build, statement, add_row);
 	if (rc || build->rows.has_real_in_integers)
 		return rc;
-	return build_error(build, iforest_run_sort_finish(&build->sort, build->builder));
+	return build_error(build, iforest_run_sorter_finish(&build->sort, build->builder));
 }
 
 /* ---- the whole ---- */
 
 static size_t sort_bytes(const struct build *build)
 {
-	uint64_t n_pages = iforest_pager_sqlite_cache_size(build->index);
+	uint64_t n_pages = ifs_pager_cache_size(build->index);
 	uint64_t n_bytes = (n_pages > 0 ? n_pages : USUAL_PAGES) * PAGE_BYTES * CACHES;
 
 	return n_bytes < MOST_BYTES ? (size_t)n_bytes : MOST_BYTES;
@@ -350,17 +350,17 @@ static size_t sort_bytes(const struct build *build)
 
 static int sort_and_build(struct build *build, struct iforest_run *run)
 {
-	int rc = build_error(build, iforest_run_builder_start(build->builder, &build->index->store, &build->manifest));
+	int rc = build_error(build, iforest_run_writer_start(build->builder, &build->index->store, &build->manifest));
 
 	if (rc)
 		return rc;
-	iforest_run_sort_start(&build->sort, &build->spill.store, &build->manifest, sort_bytes(build));
+	iforest_run_sorter_start(&build->sort, &build->spill.store, &build->manifest, sort_bytes(build));
 	rc = add_rows(build);
 	if (rc || build->rows.has_real_in_integers)
-		iforest_run_builder_abandon(build->builder);
+		iforest_run_writer_abandon(build->builder);
 	else
-		rc = build_error(build, iforest_run_builder_finish(build->builder, run));
-	iforest_run_sort_release(&build->sort);
+		rc = build_error(build, iforest_run_writer_finish(build->builder, run));
+	iforest_run_sorter_release(&build->sort);
 	return rc;
 }
 
@@ -373,22 +373,22 @@ static void show_read_page(void *progress, uint64_t n_read, uint64_t n_pages)
 
 static int write_run(struct build *build, struct iforest_run *run)
 {
-	int rc = build_error(build, iforest_manifest_init(&build->manifest, &iforest_sqlite_alloc, &build->fields,
-							 IFOREST_SQLITE_PAGE_BYTES));
+	int rc = build_error(build, iforest_manifest_init(&build->manifest, &ifs_alloc, &build->fields,
+							 IFS_SQLITE_PAGE_BYTES));
 
 	if (rc)
 		return rc;
-	iforest_spill_init(&build->spill, build->index->db, show_read_page, &build->progress);
+	ifs_temp_store_init(&build->spill, build->index->db, show_read_page, &build->progress);
 	rc = sort_and_build(build, run);
-	iforest_spill_release(&build->spill);
+	ifs_temp_store_release(&build->spill);
 	return rc;
 }
 
 /* Takes back the series that were written. */
-static int forget_series(struct build *build, struct iforest_error *error)
+static int forget_series(struct build *build, struct ifs_error *error)
 {
 	build->next_series = build->first_series;
-	return iforest_execute(error, build->index->db, "DELETE FROM \"%w\".\"%w_series\" WHERE id >= %u", build->index->schema,
+	return ifs_execute(error, build->index->db, "DELETE FROM \"%w\".\"%w_series\" WHERE id >= %u", build->index->schema,
 			       build->index->name, build->first_series);
 }
 
@@ -397,64 +397,64 @@ static int publish(struct build *build, const struct iforest_run *run)
 	struct iforest_manifest *manifest = &build->manifest;
 	struct iforest_edit edit = { .added = run->n_leaves ? run : NULL };
 
-	if (iforest_index_set_host(manifest, &(struct iforest_host_bytes){ build->first_series, build->next_series,
+	if (ifs_host_bytes_set(manifest, &(struct ifs_host_bytes){ build->first_series, build->next_series,
 				   build->series_checksum, build->last_rowid }))
-		return iforest_error_set(build->error, SQLITE_NOMEM, "");
+		return ifs_error_set(build->error, SQLITE_NOMEM, "");
 	return build_error(build, iforest_manifest_commit(manifest, &build->index->store, &edit));
 }
 
 /* A build that failed leaves nothing behind, also where the transaction goes on: the manifest before still stands. */
 static void take_back(struct build *build, const struct iforest_run *run)
 {
-	struct iforest_error ignored = { .rc = SQLITE_OK };
+	struct ifs_error ignored = { .rc = SQLITE_OK };
 
 	if (run->n_leaves)
 		(void)build->index->pager.drop_run(build->index, &run->place, iforest_run_pages(&build->manifest, run));
 	if (build->next_series > build->first_series)
 		forget_series(build, &ignored);
-	iforest_error_clear(&ignored);
+	ifs_error_clear(&ignored);
 }
 
 /* What the manifest before named is of no use any more, and the table is as the index says. */
 static int clean_up(struct build *build, const struct iforest_run *run)
 {
-	struct iforest_index *index = build->index;
+	struct ifs_index *index = build->index;
 	sqlite3_int64 first_page = (sqlite3_int64)(run->place.location << 32);
 	const char *schema = index->schema, *name = index->name;
-	struct iforest_error ignored = { .rc = SQLITE_OK };
+	struct ifs_error ignored = { .rc = SQLITE_OK };
 	sqlite3_stmt *statement = NULL;
-	int rc = iforest_execute(build->error, index->db,
+	int rc = ifs_execute(build->error, index->db,
 				 "DELETE FROM \"%w\".\"%w_page\" WHERE id <> 0 AND id NOT BETWEEN %lld AND %lld;"
 				 "DELETE FROM \"%w\".\"%w_series\" WHERE id < %u OR id >= %u",
 				 schema, name, first_page, run->n_leaves ? first_page + UINT32_MAX : first_page - 1, schema,
 				 name, build->first_series, build->next_series);
 
-	if (build->definition->sync != IFOREST_SYNC_LOG)
+	if (build->definition->sync != IFS_SYNC_LOG)
 		return rc;
 	if (!rc)
-		rc = iforest_watch_start(index->db, schema, name, build->source, build->definition, build->error);
+		rc = ifs_triggers_create(index->db, schema, name, build->source, build->definition, build->error);
 	if (!rc)
-		rc = iforest_watch_make_front(index->db, schema, name, build->last_rowid, build->error);
+		rc = ifs_triggers_make_front(index->db, schema, name, build->last_rowid, build->error);
 	if (!rc)
-		rc = iforest_watch_prepare_empty(index->db, schema, name, build->source, build->definition, &statement,
+		rc = ifs_triggers_prepare_log_reset(index->db, schema, name, build->source, build->definition, &statement,
 						 build->error);
-	if (!rc && iforest_step_to_end(statement) != SQLITE_DONE)
-		rc = iforest_error_from_db(build->error, index->db, sqlite3_errcode(index->db));
+	if (!rc && ifs_step_to_end(statement) != SQLITE_DONE)
+		rc = ifs_error_from_db(build->error, index->db, sqlite3_errcode(index->db));
 	sqlite3_finalize(statement);
 	/* in a transaction SQLite undoes nothing of it: without triggers no question is answered from a log that is not
 	 * empty */
 	if (rc)
-		(void)iforest_watch_stop(index->db, schema, name, &ignored);
-	iforest_error_clear(&ignored);
+		(void)ifs_triggers_drop(index->db, schema, name, &ignored);
+	ifs_error_clear(&ignored);
 	return rc;
 }
 
 static int start(struct build *build)
 {
-	struct iforest_index *index = build->index;
+	struct ifs_index *index = build->index;
 	sqlite3_stmt *statement;
 	sqlite3_int64 last_series = -1;
-	int rc = iforest_prepare(build->error, index->db, &statement,
+	int rc = ifs_prepare(build->error, index->db, &statement,
 				 "SELECT (SELECT max(id) FROM \"%w\".\"%w_series\"), %s(SELECT count(*) FROM \"%w\".\"%w\")",
 				 index->schema, index->name, progress_is_possible() ? "" : "0 AND ", index->schema,
 				 build->source->name);
@@ -468,7 +468,7 @@ static int start(struct build *build)
 	}
 	rc = sqlite3_finalize(statement);
 	if (rc)
-		return iforest_error_from_db(build->error, index->db, rc);
+		return ifs_error_from_db(build->error, index->db, rc);
 	/* ids of series are not used again, unless foreign hands have put an id there that leaves no room */
 	build->first_series = last_series >= 0 && last_series < INT32_MAX ? (uint32_t)last_series + 1 : 0;
 	if (last_series >= INT32_MAX || last_series < -1)
@@ -478,8 +478,8 @@ static int start(struct build *build)
 	return rc;
 }
 
-int iforest_build(struct iforest_index *index, const struct iforest_definition *definition,
-		  const struct iforest_source *source, struct iforest_error *error)
+int ifs_build(struct ifs_index *index, const struct ifs_definition *definition,
+		  const struct ifs_base_table *source, struct ifs_error *error)
 {
 	struct build build = {
 		.index = index, .definition = definition, .source = source, .error = error, .last_rowid = INT64_MIN
@@ -487,13 +487,13 @@ int iforest_build(struct iforest_index *index, const struct iforest_definition *
 	struct iforest_run run = { .n_leaves = 0 };
 	int rc;
 
-	build.rows = (struct iforest_entry_reader){
+	build.rows = (struct ifs_row_decoder){
 		.db = index->db, .schema = index->schema, .definition = definition, .source = source, .fields = &build.fields,
 		.error = error, .may_widen = true, .context = &build,
-		.key.alloc = &iforest_sqlite_alloc, .previous_key.alloc = &iforest_sqlite_alloc };
+		.key.alloc = &ifs_alloc, .previous_key.alloc = &ifs_alloc };
 	build.series.n_by = definition->n_by;
 	build.builder = sqlite3_malloc64(sizeof *build.builder);
-	rc = build.builder ? start(&build) : iforest_error_set(error, SQLITE_NOMEM, "");
+	rc = build.builder ? start(&build) : ifs_error_set(error, SQLITE_NOMEM, "");
 	if (!rc)
 		rc = collect_series(&build);
 	if (!rc)
@@ -510,7 +510,7 @@ int iforest_build(struct iforest_index *index, const struct iforest_definition *
 			rc = write_run(&build, &run);
 	}
 	if (!rc)
-		rc = iforest_index_note_flush(index, error);
+		rc = ifs_index_note_flush(index, error);
 	if (!rc)
 		rc = publish(&build, &run);
 	if (rc)
@@ -519,8 +519,8 @@ int iforest_build(struct iforest_index *index, const struct iforest_definition *
 		rc = clean_up(&build, &run);
 	progress_end(&build.progress);
 	iforest_manifest_release(&build.manifest);
-	iforest_dictionary_release(&build.series);
-	iforest_entry_reader_release(&build.rows);
+	ifs_dictionary_release(&build.series);
+	ifs_row_decoder_release(&build.rows);
 	sqlite3_free(build.builder);
 	return rc;
 }

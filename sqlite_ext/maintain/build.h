@@ -9,7 +9,7 @@
  * and nothing else. Until then the state before stands; on failure what was written is taken back.
  * Afterwards the tables of the index hold what the manifest names, with sync=log the triggers are in place and the log is
  * empty. */
-int iforest_build(struct iforest_index *index, const struct iforest_definition *definition,
-		  const struct iforest_source *source, struct iforest_error *error);
+int ifs_build(struct ifs_index *index, const struct ifs_definition *definition,
+		  const struct ifs_base_table *source, struct ifs_error *error);
 
 #endif

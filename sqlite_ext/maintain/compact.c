@@ -12,9 +12,9 @@ enum { FEW_PAGES = 1024, CAP_PAGES = 262144 };
 
 /* An index that is being changed. */
 struct upkeep {
-	struct iforest_index *index;
-	struct iforest_error *error;
-	struct iforest_snapshot *snapshot;   /* what is pending, and the state before */
+	struct ifs_index *index;
+	struct ifs_error *error;
+	struct ifs_snapshot *snapshot;   /* what is pending, and the state before */
 	struct iforest_manifest manifest;    /* to be changed */
 	sqlite3_stmt *put_series;
 	uint32_t fan_in;                     /* runs of a size that are merged */
@@ -22,35 +22,35 @@ struct upkeep {
 
 static int upkeep_error(struct upkeep *upkeep, enum iforest_status status)
 {
-	return iforest_index_error(upkeep->index, NULL, status, upkeep->error);
+	return ifs_snapshot_error(upkeep->index, NULL, status, upkeep->error);
 }
 
 /* Starts on the state as it is stored. What others read is left to them. Ends with end(), also on error. */
-static int start(struct upkeep *upkeep, struct iforest_index *index, struct iforest_error *error)
+static int start(struct upkeep *upkeep, struct ifs_index *index, struct ifs_error *error)
 {
 	int rc;
 
 	*upkeep = (struct upkeep){ .index = index, .error = error };
-	iforest_index_forget(index);
-	rc = iforest_index_open(index, &upkeep->snapshot, error);
+	ifs_index_forget(index);
+	rc = ifs_snapshot_open(index, &upkeep->snapshot, error);
 	if (!rc)
-		rc = iforest_tail_check(index, &upkeep->snapshot->tail, error);
+		rc = ifs_delta_check_log(index, &upkeep->snapshot->tail, error);
 	if (!rc)
-		rc = iforest_index_get_automerge(index, &upkeep->fan_in, error);
-	return rc ? rc : iforest_index_read_manifest(index, &upkeep->manifest, error);
+		rc = ifs_index_get_automerge(index, &upkeep->fan_in, error);
+	return rc ? rc : ifs_pager_read_manifest(index, &upkeep->manifest, error);
 }
 
 static void end(struct upkeep *upkeep)
 {
 	sqlite3_finalize(upkeep->put_series);
 	iforest_manifest_release(&upkeep->manifest);
-	iforest_snapshot_release(upkeep->snapshot);
-	iforest_index_forget(upkeep->index);
+	ifs_snapshot_release(upkeep->snapshot);
+	ifs_index_forget(upkeep->index);
 }
 
 /* ---- sealing ---- */
 
-static enum iforest_status copy_page(struct iforest_tail *tail, const struct iforest_store *store,
+static enum iforest_status copy_page(struct ifs_delta *tail, const struct iforest_store *store,
 				     const struct iforest_run *run, uint64_t index)
 {
 	struct iforest_pager *memory = &tail->memory.pager;
@@ -70,9 +70,9 @@ static enum iforest_status copy_page(struct iforest_tail *tail, const struct ifo
  * of them. */
 static enum iforest_status write_run(struct upkeep *upkeep, struct iforest_run *run)
 {
-	struct iforest_tail *tail = &upkeep->snapshot->tail;
+	struct ifs_delta *tail = &upkeep->snapshot->tail;
 	struct iforest_store *store = &upkeep->index->store;
-	enum iforest_status status = iforest_tail_unite(tail);
+	enum iforest_status status = ifs_delta_merge(tail);
 	struct iforest_place place;
 	uint64_t n_pages;
 
@@ -93,30 +93,30 @@ static enum iforest_status write_run(struct upkeep *upkeep, struct iforest_run *
 /* Writes the series that only pending rows had so far. */
 static int write_series(struct upkeep *upkeep)
 {
-	const struct iforest_dictionary *dictionary = &upkeep->snapshot->dictionary;
-	struct iforest_host_bytes host = iforest_index_get_host(&upkeep->manifest);
+	const struct ifs_dictionary *dictionary = &upkeep->snapshot->dictionary;
+	struct ifs_host_bytes host = ifs_host_bytes_get(&upkeep->manifest);
 	int rc = SQLITE_OK;
 
 	for (uint32_t s = 0; s < dictionary->n_series && !rc; s++) {
-		const struct iforest_series *series = dictionary->series[s];
+		const struct ifs_series *series = dictionary->series[s];
 
 		if (series->id < host.end_of_series)
 			continue;
-		rc = iforest_index_put_series(upkeep->index, &upkeep->put_series, series->id, series->key, series->n_bytes,
+		rc = ifs_index_put_series(upkeep->index, &upkeep->put_series, series->id, series->key, series->n_bytes,
 					      upkeep->error);
-		host.series_checksum += iforest_series_checksum(series->id, series->key, series->n_bytes);
+		host.series_checksum += iforest_series_key_checksum(series->id, series->key, series->n_bytes);
 	}
 	if (rc)
 		return rc;
 	host.end_of_series = upkeep->snapshot->dictionary.next_id;
 	host.last_rowid = upkeep->snapshot->tail.last_rowid;
-	return upkeep_error(upkeep, iforest_index_set_host(&upkeep->manifest, &host));
+	return upkeep_error(upkeep, ifs_host_bytes_set(&upkeep->manifest, &host));
 }
 
 /* Old keys go after everything that may be refused has been written, so that a refusal leaves the runs as they were. */
 static int publish(struct upkeep *upkeep, const struct iforest_run *run)
 {
-	struct iforest_tail *tail = &upkeep->snapshot->tail;
+	struct ifs_delta *tail = &upkeep->snapshot->tail;
 	struct iforest_store *store = &upkeep->index->store;
 	struct iforest_edit edit = { .added = run->n_leaves > 0 ? run : NULL };
 	uint64_t n_removed;
@@ -132,28 +132,28 @@ static int publish(struct upkeep *upkeep, const struct iforest_run *run)
 
 static bool has_log(const struct upkeep *upkeep)
 {
-	return upkeep->index->definition.sync == IFOREST_SYNC_LOG;
+	return upkeep->index->definition.sync == IFS_SYNC_LOG;
 }
 
 /* What may be refused is refused before anything is published: no row that is to be sealed is of the front, and the statement
  * that empties the log is prepared. */
 static int prepare_log(struct upkeep *upkeep, sqlite3_stmt **statement)
 {
-	const struct iforest_index *index = upkeep->index;
+	const struct ifs_index *index = upkeep->index;
 	int rc;
 
 	if (!has_log(upkeep))
 		return SQLITE_OK;
-	rc = iforest_watch_raise_front(index->db, index->schema, index->name, upkeep->snapshot->tail.last_rowid, upkeep->error);
+	rc = ifs_triggers_raise_front(index->db, index->schema, index->name, upkeep->snapshot->tail.last_rowid, upkeep->error);
 	if (!rc)
-		rc = iforest_watch_prepare_empty(index->db, index->schema, index->name, &index->source, &index->definition,
+		rc = ifs_triggers_prepare_log_reset(index->db, index->schema, index->name, &index->source, &index->definition,
 						 statement, upkeep->error);
 	return rc;
 }
 
 static void drop_run(struct upkeep *upkeep, const struct iforest_run *run)
 {
-	struct iforest_index *index = upkeep->index;
+	struct ifs_index *index = upkeep->index;
 
 	if (run->n_leaves > 0)
 		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&upkeep->manifest, run));
@@ -163,11 +163,11 @@ static void drop_run(struct upkeep *upkeep, const struct iforest_run *run)
 static enum iforest_status take_back(struct upkeep *upkeep, const struct iforest_run *run)
 {
 	struct iforest_edit edit = { .removed = &run->place.run_id, .n_removed = run->n_leaves > 0 };
-	struct iforest_host_bytes host = iforest_index_get_host(&upkeep->manifest);
+	struct ifs_host_bytes host = ifs_host_bytes_get(&upkeep->manifest);
 	enum iforest_status status;
 
 	host.last_rowid = upkeep->snapshot->tail.sealed;
-	status = iforest_index_set_host(&upkeep->manifest, &host);
+	status = ifs_host_bytes_set(&upkeep->manifest, &host);
 	return status ? status : iforest_manifest_commit(&upkeep->manifest, &upkeep->index->store, &edit);
 }
 
@@ -175,13 +175,13 @@ static enum iforest_status take_back(struct upkeep *upkeep, const struct iforest
  * us: in a transaction it undoes nothing of a command that fails. */
 static int empty_log(struct upkeep *upkeep, sqlite3_stmt *statement, struct iforest_run *run)
 {
-	const struct iforest_index *index = upkeep->index;
-	int rc = iforest_step_to_end(statement);
+	const struct ifs_index *index = upkeep->index;
+	int rc = ifs_step_to_end(statement);
 
 	if (rc == SQLITE_DONE)
-		return iforest_watch_lower_front(index->db, index->schema, index->name, upkeep->snapshot->tail.last_rowid,
+		return ifs_triggers_lower_front(index->db, index->schema, index->name, upkeep->snapshot->tail.last_rowid,
 						 upkeep->error);
-	iforest_error_from_db(upkeep->error, index->db, rc);
+	ifs_error_from_db(upkeep->error, index->db, rc);
 	if (take_back(upkeep, run) == IFOREST_OK)
 		drop_run(upkeep, run);
 	return rc;
@@ -189,13 +189,13 @@ static int empty_log(struct upkeep *upkeep, sqlite3_stmt *statement, struct ifor
 
 static int seal(struct upkeep *upkeep)
 {
-	struct iforest_index *index = upkeep->index;
+	struct ifs_index *index = upkeep->index;
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
 	sqlite3_stmt *statement = NULL;
 	int rc;
 
 	if (!run)
-		return iforest_error_set(upkeep->error, SQLITE_NOMEM, "");
+		return ifs_error_set(upkeep->error, SQLITE_NOMEM, "");
 	run->n_leaves = 0;
 	rc = prepare_log(upkeep, &statement);
 	if (!rc)
@@ -203,9 +203,9 @@ static int seal(struct upkeep *upkeep)
 	if (!rc)
 		rc = write_series(upkeep);
 	if (!rc)
-		rc = iforest_index_note_flush(index, upkeep->error);
+		rc = ifs_index_note_flush(index, upkeep->error);
 	if (!rc)
-		rc = iforest_export_note(index, &upkeep->snapshot->tail, upkeep->error);
+		rc = ifs_export_note(index, &upkeep->snapshot->tail, upkeep->error);
 	if (!rc)
 		rc = publish(upkeep, run);
 	if (rc)
@@ -256,7 +256,7 @@ static enum iforest_status merge_once(struct upkeep *upkeep, uint64_t *most_page
 			run_ids[i] = manifest->runs[chosen[i]].place.run_id;
 			*most_pages -= candidates[chosen[i]].n_rows > 0 ? candidates[chosen[i]].n_pages : 0;
 		}
-		status = *n > 0 ? iforest_runs_merge(&upkeep->index->store, manifest, run_ids, *n, &merged) : IFOREST_OK;
+		status = *n > 0 ? iforest_compact(&upkeep->index->store, manifest, run_ids, *n, &merged) : IFOREST_OK;
 	}
 	sqlite3_free(candidates);
 	sqlite3_free(chosen);
@@ -280,7 +280,7 @@ static enum iforest_status merge_to_one(struct upkeep *upkeep)
 		return IFOREST_NO_MEMORY;
 	for (uint32_t r = 0; r < n_runs; r++)
 		run_ids[r] = manifest->runs[r].place.run_id;
-	status = iforest_runs_merge(&upkeep->index->store, manifest, run_ids, n_runs, &merged);
+	status = iforest_compact(&upkeep->index->store, manifest, run_ids, n_runs, &merged);
 	sqlite3_free(run_ids);
 	return status;
 }
@@ -289,10 +289,10 @@ static enum iforest_status merge_to_one(struct upkeep *upkeep)
 
 static bool is_pending(const struct upkeep *upkeep)
 {
-	return iforest_pending_count(&upkeep->snapshot->tail.pending) > 0;
+	return ifs_pending_rows_count(&upkeep->snapshot->tail.pending) > 0;
 }
 
-int iforest_flush(struct iforest_index *index, struct iforest_error *error)
+int ifs_flush(struct ifs_index *index, struct ifs_error *error)
 {
 	struct upkeep upkeep;
 	uint64_t most_pages;
@@ -309,7 +309,7 @@ int iforest_flush(struct iforest_index *index, struct iforest_error *error)
 	return rc;
 }
 
-int iforest_merge(struct iforest_index *index, uint64_t most_pages, struct iforest_error *error)
+int ifs_merge(struct ifs_index *index, uint64_t most_pages, struct ifs_error *error)
 {
 	struct upkeep upkeep;
 	uint32_t n = 1;
@@ -321,7 +321,7 @@ int iforest_merge(struct iforest_index *index, uint64_t most_pages, struct ifore
 	return rc;
 }
 
-int iforest_optimize(struct iforest_index *index, struct iforest_error *error)
+int ifs_optimize(struct ifs_index *index, struct ifs_error *error)
 {
 	struct upkeep upkeep;
 	int rc = start(&upkeep, index, error);

@@ -12,11 +12,11 @@
 /* flush: what is pending becomes a run, and nothing is pending any more: the log is consumed as a whole, so that no rowid keeps
  * a part of its rows. Then merges some runs, within a bound that grows with their number.
  * Cost  that of reading what is pending; memory of it. */
-int iforest_flush(struct iforest_index *index, struct iforest_error *error);
+int ifs_flush(struct ifs_index *index, struct ifs_error *error);
 
 /* merge: all merges that the policy sees (core/run/compact.h), as long as they read no more than most_pages
  * together. optimize: flush, then all runs become one. */
-int iforest_merge(struct iforest_index *index, uint64_t most_pages, struct iforest_error *error);
-int iforest_optimize(struct iforest_index *index, struct iforest_error *error);
+int ifs_merge(struct ifs_index *index, uint64_t most_pages, struct ifs_error *error);
+int ifs_optimize(struct ifs_index *index, struct ifs_error *error);
 
 #endif

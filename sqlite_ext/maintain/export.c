@@ -7,24 +7,24 @@
 
 /* Makes those that are not there. *is_complete: all were. Unless they are ours, one that is there is an error; so is a by
  * column that has the name of another column. */
-static int export_make_tables(struct iforest_index *index, const struct iforest_definition *definition, bool are_ours,
-			       bool *is_complete, struct iforest_error *error);
+static int export_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool are_ours,
+			       bool *is_complete, struct ifs_error *error);
 
 /* Empties x_levels, so that the view shows nothing; *n is how many levels there were. */
-static int export_take_levels(struct iforest_index *index, int *n, struct iforest_error *error);
+static int export_take_levels(struct ifs_index *index, int *n, struct ifs_error *error);
 
 /* Fills it again, with n levels of which the first has the width given, and removes rows of x_rollup above them. */
-static int export_put_levels(struct iforest_index *index, int64_t width, int n, struct iforest_error *error);
+static int export_put_levels(struct ifs_index *index, int64_t width, int n, struct ifs_error *error);
 
 /* Replaces the rows of a level whose buckets start in [start, *end), or from start on where end is NULL, by what the index
  * says. Both are bounds of buckets of that width, or the ends of int64. */
-static int export_fill(struct iforest_index *index, const struct iforest_definition *definition, int level, int64_t width,
-			int64_t start, const int64_t *end, struct iforest_error *error);
+static int export_fill(struct ifs_index *index, const struct ifs_definition *definition, int level, int64_t width,
+			int64_t start, const int64_t *end, struct ifs_error *error);
 
 /* Those that are there. */
-static int export_drop_tables(struct iforest_index *index, struct iforest_error *error);
-static int export_rename_tables(struct iforest_index *index, const struct iforest_definition *definition, const char *new_name,
-				 struct iforest_error *error);
+static int export_drop_tables(struct ifs_index *index, struct ifs_error *error);
+static int export_rename_tables(struct ifs_index *index, const struct ifs_definition *definition, const char *new_name,
+				 struct ifs_error *error);
 
 static const char *const suffixes[] = { "rollup", "levels", "export" };
 
@@ -47,7 +47,7 @@ static void append_value(sqlite3_str *text, const char *format, const char *valu
 }
 
 /* The columns of x_rollup after the first two, as in the index. */
-static void append_columns(sqlite3_str *text, const struct iforest_definition *definition)
+static void append_columns(sqlite3_str *text, const struct ifs_definition *definition)
 {
 	for (unsigned b = 0; b < definition->n_by; b++)
 		sqlite3_str_appendf(text, ", \"%w\"", definition->by[b].name);
@@ -60,10 +60,10 @@ static void append_columns(sqlite3_str *text, const struct iforest_definition *d
 }
 
 /* Runs the text, which is released. */
-static int execute_text(struct iforest_index *index, sqlite3_str *text, struct iforest_error *error)
+static int execute_text(struct ifs_index *index, sqlite3_str *text, struct ifs_error *error)
 {
 	char *sql = sqlite3_str_finish(text);
-	int rc = sql ? iforest_execute(error, index->db, "%s", sql) : iforest_error_set(error, SQLITE_NOMEM, "");
+	int rc = sql ? ifs_execute(error, index->db, "%s", sql) : ifs_error_set(error, SQLITE_NOMEM, "");
 
 	sqlite3_free(sql);
 	return rc;
@@ -76,8 +76,8 @@ static const char *type_of(const uint8_t *kinds, unsigned v)
 	return kinds[v] == IFOREST_FLOAT64 ? "REAL" : "INTEGER";
 }
 
-static int make_rollup(struct iforest_index *index, const struct iforest_definition *definition, const uint8_t *kinds,
-		       struct iforest_error *error)
+static int make_rollup(struct ifs_index *index, const struct ifs_definition *definition, const uint8_t *kinds,
+		       struct ifs_error *error)
 {
 	sqlite3_str *text = sqlite3_str_new(index->db);
 
@@ -102,16 +102,16 @@ static int make_rollup(struct iforest_index *index, const struct iforest_definit
 	return execute_text(index, text, error);
 }
 
-static int make_levels(struct iforest_index *index, struct iforest_error *error)
+static int make_levels(struct ifs_index *index, struct ifs_error *error)
 {
-	return iforest_execute(error, index->db,
+	return ifs_execute(error, index->db,
 			       "CREATE TABLE \"%w\".\"%w_levels\"(bucket_level INTEGER PRIMARY KEY, bucket_width INTEGER,"
 			       " interval_from INTEGER, interval_to INTEGER)", index->schema, index->name);
 }
 
 /* A level is chosen first, then its buckets: CROSS JOIN keeps that order. */
-static int make_view(struct iforest_index *index, const struct iforest_definition *definition, const char *name,
-		     struct iforest_error *error)
+static int make_view(struct ifs_index *index, const struct ifs_definition *definition, const char *name,
+		     struct ifs_error *error)
 {
 	sqlite3_str *text = sqlite3_str_new(index->db);
 
@@ -131,15 +131,15 @@ static int make_view(struct iforest_index *index, const struct iforest_definitio
 	return execute_text(index, text, error);
 }
 
-static int check_names(const struct iforest_index *index, const struct iforest_definition *definition,
-		       struct iforest_error *error)
+static int check_names(const struct ifs_index *index, const struct ifs_definition *definition,
+		       struct ifs_error *error)
 {
 	static const char *const names[] = { "bucket_level", "bucket_width", "interval_from", "interval_to" };
 
 	for (unsigned b = 0; b < definition->n_by; b++)
 		for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
 			if (sqlite3_stricmp(definition->by[b].name, names[i]) == 0)
-				return iforest_error_set(error, SQLITE_ERROR,
+				return ifs_error_set(error, SQLITE_ERROR,
 							 "%s: by column \"%s\" has the name of a column of the export; give it "
 							 "another one in the index: "
 							 "by=(\"%w\" AS \"%w_\")",
@@ -148,10 +148,10 @@ static int check_names(const struct iforest_index *index, const struct iforest_d
 	return SQLITE_OK;
 }
 
-static int is_there(struct iforest_index *index, const char *name, const char *suffix, bool *found, struct iforest_error *error)
+static int is_there(struct ifs_index *index, const char *name, const char *suffix, bool *found, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement,
+	int rc = ifs_prepare(error, index->db, &statement,
 				 "SELECT 1 FROM \"%w\".sqlite_schema WHERE name = '%q_%q' COLLATE NOCASE", index->schema, name,
 				 suffix);
 
@@ -159,14 +159,14 @@ static int is_there(struct iforest_index *index, const char *name, const char *s
 		return rc;
 	*found = sqlite3_step(statement) == SQLITE_ROW;
 	rc = sqlite3_finalize(statement);
-	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
 /* Has x_rollup the type for a value column that its kind wants? A rebuild may have turned integers into reals, or back. */
-static int has_type(struct iforest_index *index, const char *value, const char *type, bool *same, struct iforest_error *error)
+static int has_type(struct ifs_index *index, const char *value, const char *type, bool *same, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement,
+	int rc = ifs_prepare(error, index->db, &statement,
 				 "SELECT 1 FROM pragma_table_info('%q_rollup', %Q) WHERE name = 'sum_%q' AND type = %Q",
 				 index->name, index->schema, value, type);
 
@@ -174,11 +174,11 @@ static int has_type(struct iforest_index *index, const char *value, const char *
 		return rc;
 	*same = sqlite3_step(statement) == SQLITE_ROW;
 	rc = sqlite3_finalize(statement);
-	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
 /* Gives the value column that type in x_rollup, which is emptied. A table cannot be dropped by a command. */
-static int change_type(struct iforest_index *index, const char *value, const char *type, struct iforest_error *error)
+static int change_type(struct ifs_index *index, const char *value, const char *type, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
 	sqlite3_str *text = sqlite3_str_new(index->db);
@@ -196,12 +196,12 @@ static int change_type(struct iforest_index *index, const char *value, const cha
 }
 
 /* Makes x_rollup, or sees to it that its columns are of the types that they would be made with. */
-static int see_to_rollup(struct iforest_index *index, const struct iforest_definition *definition, bool *found,
-			 struct iforest_error *error)
+static int see_to_rollup(struct ifs_index *index, const struct ifs_definition *definition, bool *found,
+			 struct ifs_error *error)
 {
-	struct iforest_snapshot *snapshot = NULL;
+	struct ifs_snapshot *snapshot = NULL;
 	bool was_found = found[ROLLUP];
-	int rc = iforest_index_open(index, &snapshot, error);
+	int rc = ifs_snapshot_open(index, &snapshot, error);
 	const uint8_t *kinds = rc ? NULL : snapshot->manifest.fields.kinds;
 
 	if (!rc && !was_found)
@@ -216,20 +216,20 @@ static int see_to_rollup(struct iforest_index *index, const struct iforest_defin
 		rc = change_type(index, value, type_of(kinds, v), error);
 		found[VIEW] = false;
 	}
-	iforest_snapshot_release(snapshot);
+	ifs_snapshot_release(snapshot);
 	return rc;
 }
 
-static int is_taken(struct iforest_index *index, const char *name, const char *suffix, struct iforest_error *error)
+static int is_taken(struct ifs_index *index, const char *name, const char *suffix, struct ifs_error *error)
 {
-	return iforest_error_set(error, SQLITE_ERROR,
+	return ifs_error_set(error, SQLITE_ERROR,
 				 "%s: there is already something named \"%s_%s\", which the export is to be called; drop or "
 				 "rename it, or give the index another name",
 				 index->name, name, suffix);
 }
 
-static int export_make_tables(struct iforest_index *index, const struct iforest_definition *definition, bool are_ours,
-			       bool *is_complete, struct iforest_error *error)
+static int export_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool are_ours,
+			       bool *is_complete, struct ifs_error *error)
 {
 	bool found[N_TABLES] = { false };
 	int rc = check_names(index, definition, error);
@@ -249,10 +249,10 @@ static int export_make_tables(struct iforest_index *index, const struct iforest_
 
 /* ---- filling them ---- */
 
-static int export_take_levels(struct iforest_index *index, int *n, struct iforest_error *error)
+static int export_take_levels(struct ifs_index *index, int *n, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement, "SELECT count(*) FROM \"%w\".\"%w_levels\"", index->schema,
+	int rc = ifs_prepare(error, index->db, &statement, "SELECT count(*) FROM \"%w\".\"%w_levels\"", index->schema,
 				 index->name);
 
 	if (rc)
@@ -261,26 +261,26 @@ static int export_take_levels(struct iforest_index *index, int *n, struct ifores
 	*n = sqlite3_column_int(statement, 0);
 	rc = sqlite3_finalize(statement);
 	if (rc)
-		return iforest_error_from_db(error, index->db, rc);
-	return iforest_execute(error, index->db, "DELETE FROM \"%w\".\"%w_levels\"", index->schema, index->name);
+		return ifs_error_from_db(error, index->db, rc);
+	return ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_levels\"", index->schema, index->name);
 }
 
-static int export_put_levels(struct iforest_index *index, int64_t width, int n, struct iforest_error *error)
+static int export_put_levels(struct ifs_index *index, int64_t width, int n, struct ifs_error *error)
 {
-	int rc = iforest_execute(error, index->db, "DELETE FROM \"%w\".\"%w_rollup\" WHERE bucket_level >= %d", index->schema,
+	int rc = ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_rollup\" WHERE bucket_level >= %d", index->schema,
 				 index->name, n);
 
 	/* any interval has one level: the finest goes on to all below, the widest to all above */
 	for (int level = 0; level < n && !rc; level++)
-		rc = iforest_execute(error, index->db, "INSERT INTO \"%w\".\"%w_levels\" VALUES(%d, %lld, %lld, %lld)",
+		rc = ifs_execute(error, index->db, "INSERT INTO \"%w\".\"%w_levels\" VALUES(%d, %lld, %lld, %lld)",
 				     index->schema, index->name, level, (sqlite3_int64)(width << level),
 				     (sqlite3_int64)(level ? width << level : INT64_MIN),
 				     (sqlite3_int64)(level + 1 < n ? width << (level + 1) : INT64_MAX));
 	return rc;
 }
 
-static int export_fill(struct iforest_index *index, const struct iforest_definition *definition, int level, int64_t width,
-			int64_t start, const int64_t *end, struct iforest_error *error)
+static int export_fill(struct ifs_index *index, const struct ifs_definition *definition, int level, int64_t width,
+			int64_t start, const int64_t *end, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
 	sqlite3_str *text = sqlite3_str_new(index->db);
@@ -303,17 +303,17 @@ static int export_fill(struct iforest_index *index, const struct iforest_definit
 
 /* ---- with the index ---- */
 
-static int export_drop_tables(struct iforest_index *index, struct iforest_error *error)
+static int export_drop_tables(struct ifs_index *index, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
 
-	return iforest_execute(error, index->db,
+	return ifs_execute(error, index->db,
 			       "DROP VIEW IF EXISTS \"%w\".\"%w_export\";DROP TABLE IF EXISTS \"%w\".\"%w_rollup\";"
 			       "DROP TABLE IF EXISTS \"%w\".\"%w_levels\"", schema, name, schema, name, schema, name);
 }
 
-static int export_rename_tables(struct iforest_index *index, const struct iforest_definition *definition, const char *new_name,
-				 struct iforest_error *error)
+static int export_rename_tables(struct ifs_index *index, const struct ifs_definition *definition, const char *new_name,
+				 struct ifs_error *error)
 {
 	bool found[N_TABLES] = { false }, is_new_there;
 	int rc = SQLITE_OK;
@@ -326,10 +326,10 @@ static int export_rename_tables(struct iforest_index *index, const struct ifores
 			rc = is_taken(index, new_name, suffixes[t], error);
 	}
 	if (!rc && found[VIEW])
-		rc = iforest_execute(error, index->db, "DROP VIEW \"%w\".\"%w_export\"", index->schema, index->name);
+		rc = ifs_execute(error, index->db, "DROP VIEW \"%w\".\"%w_export\"", index->schema, index->name);
 	for (int t = 0; t < VIEW && !rc; t++)
 		if (found[t])
-			rc = iforest_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%w\" RENAME TO \"%w_%w\"",
+			rc = ifs_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%w\" RENAME TO \"%w_%w\"",
 					     index->schema, index->name, suffixes[t], new_name, suffixes[t]);
 	return rc || !found[VIEW] ? rc : make_view(index, definition, new_name, error);
 }
@@ -344,9 +344,9 @@ struct state {
 
 /* An export at work. */
 struct export {
-	struct iforest_index *index;
-	const struct iforest_definition *definition;
-	struct iforest_error *error;
+	struct ifs_index *index;
+	const struct ifs_definition *definition;
+	struct ifs_error *error;
 	struct state state;          /* as it was before */
 	int64_t width;
 	int n_levels, n_levels_before;
@@ -357,12 +357,12 @@ struct export {
 
 /* ---- what is known of the last one ---- */
 
-static int read_state(struct iforest_index *index, struct state *state, struct iforest_error *error)
+static int read_state(struct ifs_index *index, struct state *state, struct ifs_error *error)
 {
 	static const char *const names[] = { "export width", "export until", "export from", "export to" };
 	int64_t *values[] = { &state->width, &state->until, &state->from, &state->to };
 	sqlite3_stmt *statement;
-	int n = 0, rc = iforest_prepare(error, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = ?1",
+	int n = 0, rc = ifs_prepare(error, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = ?1",
 					index->schema, index->name);
 
 	for (int i = 0; i < 4 && !rc; i++) {
@@ -373,16 +373,16 @@ static int read_state(struct iforest_index *index, struct state *state, struct i
 		}
 		rc = sqlite3_reset(statement);
 		if (rc)
-			iforest_error_from_db(error, index->db, rc);
+			ifs_error_from_db(error, index->db, rc);
 	}
 	sqlite3_finalize(statement);
 	state->exists = n == 4 && state->width > 0;
 	return rc;
 }
 
-static int write_state(struct iforest_index *index, const struct state *state, struct iforest_error *error)
+static int write_state(struct ifs_index *index, const struct state *state, struct ifs_error *error)
 {
-	return iforest_execute(error, index->db,
+	return ifs_execute(error, index->db,
 			       "REPLACE INTO \"%w\".\"%w_config\" VALUES('export width', %lld), ('export until', %lld), "
 			       "('export from', %lld), "
 			       "('export to', %lld)",
@@ -390,9 +390,9 @@ static int write_state(struct iforest_index *index, const struct state *state, s
 			       (sqlite3_int64)state->from, (sqlite3_int64)state->to);
 }
 
-static void touch(struct state *state, const struct iforest_tail *tail)
+static void touch(struct state *state, const struct ifs_delta *tail)
 {
-	const struct iforest_pending_row *row;
+	const struct ifs_pending_row *row;
 
 	for (size_t k = 0; k < tail->n_removed; k++) {
 		const struct iforest_key *key = &tail->removed[k];
@@ -402,7 +402,7 @@ static void touch(struct state *state, const struct iforest_tail *tail)
 			state->to = key->time > state->to ? key->time : state->to;
 		}
 	}
-	for (size_t at = 0; (row = iforest_pending_next(&tail->pending, &at));) {
+	for (size_t at = 0; (row = ifs_pending_rows_next(&tail->pending, &at));) {
 		if (row->is_present && !row->time_is_null && row->time <= state->until) {
 			state->from = row->time < state->from ? row->time : state->from;
 			state->to = row->time > state->to ? row->time : state->to;
@@ -410,7 +410,7 @@ static void touch(struct state *state, const struct iforest_tail *tail)
 	}
 }
 
-int iforest_export_note(struct iforest_index *index, const struct iforest_tail *tail, struct iforest_error *error)
+int ifs_export_note(struct ifs_index *index, const struct ifs_delta *tail, struct ifs_error *error)
 {
 	struct state state = { .exists = false };
 	int rc = read_state(index, &state, error);
@@ -421,7 +421,7 @@ int iforest_export_note(struct iforest_index *index, const struct iforest_tail *
 	return write_state(index, &state, error);
 }
 
-int iforest_export_note_all(struct iforest_index *index, struct iforest_error *error)
+int ifs_export_note_all(struct ifs_index *index, struct ifs_error *error)
 {
 	struct state state = { .exists = false };
 	int rc = read_state(index, &state, error);
@@ -442,9 +442,9 @@ static bool is_all_touched(const struct state *state)
 
 static int read_extent(struct export *export)
 {
-	const struct iforest_index *index = export->index;
+	const struct ifs_index *index = export->index;
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(export->error, index->db, &statement, "SELECT min(first_ts), max(last_ts) FROM \"%w\".\"%w\"",
+	int rc = ifs_prepare(export->error, index->db, &statement, "SELECT min(first_ts), max(last_ts) FROM \"%w\".\"%w\"",
 				 index->schema, index->name);
 
 	if (rc)
@@ -455,7 +455,7 @@ static int read_extent(struct export *export)
 		export->last = sqlite3_column_int64(statement, 1);
 	}
 	rc = sqlite3_finalize(statement);
-	return rc ? iforest_error_from_db(export->error, index->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(export->error, index->db, rc) : SQLITE_OK;
 }
 
 /* Up to the first level whose buckets are wider than all times are apart. */
@@ -478,7 +478,7 @@ static int refresh_range(struct export *export, int level, int64_t from, int64_t
 
 	/* with origin 0 every time has a bucket */
 	if (iforest_bucket_of(&bucketing, from, &first) || iforest_bucket_of(&bucketing, to, &last))
-		return iforest_error_set(export->error, SQLITE_INTERNAL, "%s: no bucket", export->index->name);
+		return ifs_error_set(export->error, SQLITE_INTERNAL, "%s: no bucket", export->index->name);
 	start = iforest_bucket_start(&bucketing, first);
 	end = iforest_bucket_end(&bucketing, last, &after_all);
 	return export_fill(export->index, export->definition, level, bucketing.step, start, after_all ? NULL : &end,
@@ -504,14 +504,14 @@ static int choose_width(struct export *export, sqlite3_value *step)
 	const char *name = export->index->name;
 
 	if (sqlite3_value_type(step) != SQLITE_NULL) {
-		if (iforest_argument_integer(name, "step", step, &export->width, export->error))
+		if (ifs_value_to_integer(name, "step", step, &export->width, export->error))
 			return export->error->rc;
 		if (export->width <= 0)
-			return iforest_error_set(export->error, SQLITE_ERROR, "%s: step must be greater than 0", name);
+			return ifs_error_set(export->error, SQLITE_ERROR, "%s: step must be greater than 0", name);
 	} else if (export->state.exists) {
 		export->width = export->state.width;
 	} else {
-		return iforest_error_set(export->error, SQLITE_ERROR,
+		return ifs_error_set(export->error, SQLITE_ERROR,
 					 "%s: the first export needs the width of its finest buckets: INSERT INTO "
 					 "\"%w\"(\"%w\", step) VALUES('export', ...)",
 					 name, name, name);
@@ -546,8 +546,8 @@ static int finish(struct export *export)
 	return rc ? rc : write_state(export->index, &state, export->error);
 }
 
-int iforest_export(struct iforest_index *index, const struct iforest_definition *definition, sqlite3_value *step,
-		   struct iforest_error *error)
+int ifs_export(struct ifs_index *index, const struct ifs_definition *definition, sqlite3_value *step,
+		   struct ifs_error *error)
 {
 	struct export export = { .index = index, .definition = definition, .error = error };
 	int rc = read_state(index, &export.state, error);
@@ -567,18 +567,18 @@ int iforest_export(struct iforest_index *index, const struct iforest_definition 
 /* ---- with the index ---- */
 
 /* An index whose own tables are damaged has no export that could be told from a user's tables, but can be dropped. */
-static int find(struct iforest_index *index, struct state *state, struct iforest_error *error)
+static int find(struct ifs_index *index, struct state *state, struct ifs_error *error)
 {
 	int rc = read_state(index, state, error);
 
 	if (rc != SQLITE_ERROR)
 		return rc;
-	iforest_error_clear(error);
+	ifs_error_clear(error);
 	state->exists = false;
 	return SQLITE_OK;
 }
 
-int iforest_export_drop(struct iforest_index *index, struct iforest_error *error)
+int ifs_export_drop(struct ifs_index *index, struct ifs_error *error)
 {
 	struct state state = { .exists = false };
 	int rc = find(index, &state, error);
@@ -586,8 +586,8 @@ int iforest_export_drop(struct iforest_index *index, struct iforest_error *error
 	return rc || !state.exists ? rc : export_drop_tables(index, error);
 }
 
-int iforest_export_rename(struct iforest_index *index, const struct iforest_definition *definition, const char *new_name,
-			  struct iforest_error *error)
+int ifs_export_rename(struct ifs_index *index, const struct ifs_definition *definition, const char *new_name,
+			  struct ifs_error *error)
 {
 	struct state state = { .exists = false };
 	int rc = find(index, &state, error);

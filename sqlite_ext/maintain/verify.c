@@ -13,15 +13,15 @@ struct tally {
 };
 
 struct verification {
-	struct iforest_index *index;
-	struct iforest_snapshot *snapshot;
-	struct iforest_error *error;
+	struct ifs_index *index;
+	struct ifs_snapshot *snapshot;
+	struct ifs_error *error;
 	struct tally stored, wanted;
 	uint64_t n_surplus;            /* entries of the runs whose rows are pending, and that answers would not leave out */
 };
 
 /* 0.0 and -0.0 are equal, so that the triggers tell of no change. */
-static void add_entry(struct tally *tally, const struct iforest_entry *entry, const struct iforest_fields *fields)
+static void add_entry(struct tally *tally, const struct iforest_entry *entry, const struct iforest_node_schema *fields)
 {
 	uint64_t words[5 + IFOREST_MAX_VALUES] = { entry->key.series, entry->key.time_is_null, (uint64_t)entry->key.time,
 						   (uint64_t)entry->key.ref, entry->present };
@@ -34,12 +34,12 @@ static void add_entry(struct tally *tally, const struct iforest_entry *entry, co
 		words[5 + v] = entry->present >> v & 1 ? (uint64_t)value.integer : 0;
 	}
 	tally->n++;
-	tally->checksum += iforest_checksum64((const uint8_t *)words, sizeof words);
+	tally->checksum += iforest_xxh64((const uint8_t *)words, sizeof words);
 }
 
 /* ---- what the runs hold ---- */
 
-static bool is_left_out(const struct iforest_tail *tail, const struct iforest_key *key)
+static bool is_left_out(const struct ifs_delta *tail, const struct iforest_key *key)
 {
 	uint64_t at = iforest_key_search(tail->removed, tail->n_removed, key);
 
@@ -48,8 +48,8 @@ static bool is_left_out(const struct iforest_tail *tail, const struct iforest_ke
 
 static void add_block(struct verification *verification, const struct iforest_block *block)
 {
-	const struct iforest_tail *tail = &verification->snapshot->tail;
-	const struct iforest_fields *fields = &verification->snapshot->manifest.fields;
+	const struct ifs_delta *tail = &verification->snapshot->tail;
+	const struct iforest_node_schema *fields = &verification->snapshot->manifest.fields;
 
 	for (uint64_t live = iforest_low_bits(block->n) & ~block->dead; live; live &= live - 1) {
 		unsigned i = iforest_trailing_zeros(live);
@@ -62,7 +62,7 @@ static void add_block(struct verification *verification, const struct iforest_bl
 			entry.present |= (uint32_t)(block->present[v] >> i & 1) << v;
 			entry.values[v].integer = block->values[v][i];
 		}
-		if (!iforest_pending_holds(&tail->pending, entry.key.ref))
+		if (!ifs_pending_rows_contain(&tail->pending, entry.key.ref))
 			add_entry(&verification->stored, &entry, fields);
 		else
 			verification->n_surplus += !is_left_out(tail, &entry.key);
@@ -98,7 +98,7 @@ static int add_runs(struct verification *verification)
 	for (uint32_t r = 0; r < manifest->n_runs && !status; r++)
 		status = add_run(verification, cursor, &manifest->runs[r]);
 	sqlite3_free(cursor);
-	return iforest_index_error(verification->index, verification->snapshot, status, verification->error);
+	return ifs_snapshot_error(verification->index, verification->snapshot, status, verification->error);
 }
 
 /* ---- what the table holds ---- */
@@ -107,59 +107,59 @@ static int add_runs(struct verification *verification)
 static int find_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	const struct verification *verification = context;
-	const struct iforest_series *series =
-		iforest_dictionary_find(&verification->snapshot->dictionary, key->bytes, key->n_bytes);
+	const struct ifs_series *series =
+		ifs_dictionary_find(&verification->snapshot->dictionary, key->bytes, key->n_bytes);
 
 	*id = series ? series->id : UINT32_MAX;
 	return SQLITE_OK;
 }
 
-static int prepare_table(struct verification *verification, const struct iforest_source *source, sqlite3_stmt **statement)
+static int prepare_table(struct verification *verification, const struct ifs_base_table *source, sqlite3_stmt **statement)
 {
-	struct iforest_index *index = verification->index;
+	struct ifs_index *index = verification->index;
 	sqlite3_str *sql = sqlite3_str_new(index->db);
 	char *text;
 	int rc;
 
 	sqlite3_str_appendall(sql, "SELECT ");
-	iforest_entry_append_columns(&index->definition, source, "s", sql);
+	ifs_row_decoder_append_columns(&index->definition, source, "s", sql);
 	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", index->schema, source->name);
 	text = sqlite3_str_finish(sql);
-	rc = text ? iforest_prepare(verification->error, index->db, statement, "%s", text) :
-		    iforest_error_set(verification->error, SQLITE_NOMEM, "");
+	rc = text ? ifs_prepare(verification->error, index->db, statement, "%s", text) :
+		    ifs_error_set(verification->error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
 	return rc;
 }
 
-static int add_table(struct verification *verification, const struct iforest_source *source)
+static int add_table(struct verification *verification, const struct ifs_base_table *source)
 {
-	struct iforest_index *index = verification->index;
-	const struct iforest_fields *fields = &verification->snapshot->manifest.fields;
-	struct iforest_entry_reader rows = {
+	struct ifs_index *index = verification->index;
+	const struct iforest_node_schema *fields = &verification->snapshot->manifest.fields;
+	struct ifs_row_decoder rows = {
 		.db = index->db, .schema = index->schema, .definition = &index->definition, .source = source, .fields = fields,
 		.error = verification->error, .series_of = find_series, .context = verification,
-		.key.alloc = &iforest_sqlite_alloc, .previous_key.alloc = &iforest_sqlite_alloc };
+		.key.alloc = &ifs_alloc, .previous_key.alloc = &ifs_alloc };
 	struct iforest_entry entry;
 	sqlite3_stmt *statement = NULL;
 	int failed, rc = prepare_table(verification, source, &statement);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
-		if (iforest_pending_holds(&verification->snapshot->tail.pending, sqlite3_column_int64(statement, 0)))
+		if (ifs_pending_rows_contain(&verification->snapshot->tail.pending, sqlite3_column_int64(statement, 0)))
 			continue;
-		rc = iforest_entry_read_statement(&rows, statement, &entry);
+		rc = ifs_row_decode_statement(&rows, statement, &entry);
 		if (!rc)
 			add_entry(&verification->wanted, &entry, fields);
 	}
 	failed = sqlite3_finalize(statement);
-	iforest_entry_reader_release(&rows);
-	return !rc && failed ? iforest_error_from_db(verification->error, index->db, failed) : rc;
+	ifs_row_decoder_release(&rows);
+	return !rc && failed ? ifs_error_from_db(verification->error, index->db, failed) : rc;
 }
 
 static int differs(struct verification *verification, const char *table)
 {
-	struct iforest_index *index = verification->index;
+	struct ifs_index *index = verification->index;
 
-	return iforest_error_set(verification->error, SQLITE_CORRUPT_VTAB,
+	return ifs_error_set(verification->error, SQLITE_CORRUPT_VTAB,
 				 "%s: holds other rows than the table \"%s\" (%lld and %lld rows that are not pending, %lld "
 				 "old ones of rows that are); run "
 				 "INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
@@ -170,13 +170,13 @@ static int differs(struct verification *verification, const char *table)
 
 static int compare(struct verification *verification)
 {
-	struct iforest_index *index = verification->index;
-	struct iforest_source source = { .name = NULL };
-	const struct iforest_source *table = &index->source;
+	struct ifs_index *index = verification->index;
+	struct ifs_base_table source = { .name = NULL };
+	const struct ifs_base_table *table = &index->source;
 	int rc = SQLITE_OK;
 
-	if (index->definition.sync == IFOREST_SYNC_MANUAL) {
-		rc = iforest_source_inspect(&source, index->db, index->schema, &index->definition, verification->error);
+	if (index->definition.sync == IFS_SYNC_MANUAL) {
+		rc = ifs_base_table_inspect(&source, index->db, index->schema, &index->definition, verification->error);
 		table = &source;
 	}
 	if (!rc)
@@ -186,33 +186,33 @@ static int compare(struct verification *verification)
 	if (!rc && (verification->stored.n != verification->wanted.n ||
 		    verification->stored.checksum != verification->wanted.checksum || verification->n_surplus > 0))
 		rc = differs(verification, table->name);
-	iforest_source_release(&source);
+	ifs_base_table_release(&source);
 	return rc;
 }
 
-int iforest_verify(struct iforest_index *index, bool with_table, struct iforest_error *error)
+int ifs_verify(struct ifs_index *index, bool with_table, struct ifs_error *error)
 {
 	struct verification verification = { .index = index, .error = error };
 	struct iforest_check_result result;
 	int rc;
 
-	iforest_index_forget(index);
-	rc = iforest_index_open_unguarded(index, &verification.snapshot, error);
+	ifs_index_forget(index);
+	rc = ifs_snapshot_open_unguarded(index, &verification.snapshot, error);
 	if (!rc)
-		rc = iforest_index_error(index, verification.snapshot,
+		rc = ifs_snapshot_error(index, verification.snapshot,
 					 iforest_check(&index->store, &verification.snapshot->manifest, &result), error);
 	if (!rc)
-		rc = iforest_index_error(index, verification.snapshot,
-					 iforest_shelves_check(index, &verification.snapshot->manifest), error);
-	iforest_snapshot_release(verification.snapshot);
+		rc = ifs_snapshot_error(index, verification.snapshot,
+					 ifs_sidecars_check(index, &verification.snapshot->manifest), error);
+	ifs_snapshot_release(verification.snapshot);
 	verification.snapshot = NULL;
 	if (rc || !with_table)
 		return rc;
-	rc = iforest_index_open(index, &verification.snapshot, error);
+	rc = ifs_snapshot_open(index, &verification.snapshot, error);
 	if (!rc)
-		rc = iforest_tail_check(index, &verification.snapshot->tail, error);
+		rc = ifs_delta_check_log(index, &verification.snapshot->tail, error);
 	if (!rc)
 		rc = compare(&verification);
-	iforest_snapshot_release(verification.snapshot);
+	ifs_snapshot_release(verification.snapshot);
 	return rc;
 }

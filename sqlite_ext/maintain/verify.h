@@ -8,6 +8,6 @@
  * by number and a checksum of the rows that are not pending what the runs hold of them. Pending rows are read from the table
  * anyway.
  * Errors  SQLITE_CORRUPT_VTAB: it is not sound, or other rows. SQLITE_ERROR: it is parted from its table. */
-int iforest_verify(struct iforest_index *index, bool with_table, struct iforest_error *error);
+int ifs_verify(struct ifs_index *index, bool with_table, struct ifs_error *error);
 
 #endif

@@ -11,26 +11,26 @@
 
 /* Fills in the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's
  * conditions. */
-static int query_choose(struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv,
-			 struct iforest_error *error);
+static int query_choose(struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
+			 struct ifs_error *error);
 
-static size_t item_bytes(const struct iforest_fields *fields)
+static size_t item_bytes(const struct iforest_node_schema *fields)
 {
 	return sizeof(int64_t) + iforest_aggregate_bytes(fields->n_values);
 }
 
-int64_t iforest_bucket_list_bucket(const struct iforest_bucket_list *list, const struct iforest_fields *fields, size_t i)
+int64_t ifs_bucket_list_bucket(const struct ifs_bucket_list *list, const struct iforest_node_schema *fields, size_t i)
 {
 	return *(int64_t *)(void *)(list->items + i * item_bytes(fields));
 }
 
-struct iforest_aggregate *iforest_bucket_list_aggregate(const struct iforest_bucket_list *list,
-							const struct iforest_fields *fields, size_t i)
+struct iforest_aggregate *ifs_bucket_list_aggregate(const struct ifs_bucket_list *list,
+							const struct iforest_node_schema *fields, size_t i)
 {
 	return (struct iforest_aggregate *)(void *)(list->items + i * item_bytes(fields) + sizeof(int64_t));
 }
 
-enum iforest_status iforest_bucket_list_append(struct iforest_bucket_list *list, const struct iforest_fields *fields,
+enum iforest_status ifs_bucket_list_append(struct ifs_bucket_list *list, const struct iforest_node_schema *fields,
 					       int64_t bucket, const struct iforest_aggregate *aggregate)
 {
 	if (list->n == list->n_reserved) {
@@ -43,50 +43,50 @@ enum iforest_status iforest_bucket_list_append(struct iforest_bucket_list *list,
 		list->n_reserved = n_wanted;
 	}
 	memcpy(list->items + list->n * item_bytes(fields), &bucket, sizeof bucket);
-	memcpy(iforest_bucket_list_aggregate(list, fields, list->n), aggregate, iforest_aggregate_bytes(fields->n_values));
+	memcpy(ifs_bucket_list_aggregate(list, fields, list->n), aggregate, iforest_aggregate_bytes(fields->n_values));
 	list->n++;
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_bucket_list_merge(struct iforest_bucket_list *into, struct iforest_bucket_list *from,
-					      const struct iforest_fields *fields)
+enum iforest_status ifs_bucket_list_merge(struct ifs_bucket_list *into, struct ifs_bucket_list *from,
+					      const struct iforest_node_schema *fields)
 {
-	struct iforest_bucket_list merged = { .items = NULL };
+	struct ifs_bucket_list merged = { .items = NULL };
 	enum iforest_status status = IFOREST_OK;
 	size_t i = 0, k = 0;
 
 	while (!status && (i < into->n || k < from->n)) {
-		bool is_first = k == from->n || (i < into->n && iforest_bucket_list_bucket(into, fields, i) <=
-								iforest_bucket_list_bucket(from, fields, k));
-		const struct iforest_bucket_list *list = is_first ? into : from;
+		bool is_first = k == from->n || (i < into->n && ifs_bucket_list_bucket(into, fields, i) <=
+								ifs_bucket_list_bucket(from, fields, k));
+		const struct ifs_bucket_list *list = is_first ? into : from;
 		size_t at = is_first ? i++ : k++;
-		int64_t bucket = iforest_bucket_list_bucket(list, fields, at);
+		int64_t bucket = ifs_bucket_list_bucket(list, fields, at);
 
-		if (merged.n > 0 && iforest_bucket_list_bucket(&merged, fields, merged.n - 1) == bucket)
-			iforest_aggregate_combine(iforest_bucket_list_aggregate(&merged, fields, merged.n - 1),
-						  iforest_bucket_list_aggregate(list, fields, at), fields->kinds,
+		if (merged.n > 0 && ifs_bucket_list_bucket(&merged, fields, merged.n - 1) == bucket)
+			iforest_aggregate_combine(ifs_bucket_list_aggregate(&merged, fields, merged.n - 1),
+						  ifs_bucket_list_aggregate(list, fields, at), fields->kinds,
 						  fields->n_values);
 		else
-			status = iforest_bucket_list_append(&merged, fields, bucket,
-							    iforest_bucket_list_aggregate(list, fields, at));
+			status = ifs_bucket_list_append(&merged, fields, bucket,
+							    ifs_bucket_list_aggregate(list, fields, at));
 	}
-	iforest_bucket_list_release(into);
-	iforest_bucket_list_release(from);
+	ifs_bucket_list_release(into);
+	ifs_bucket_list_release(from);
 	if (status)
-		iforest_bucket_list_release(&merged);
+		ifs_bucket_list_release(&merged);
 	*into = merged;
 	return status;
 }
 
-void iforest_bucket_list_release(struct iforest_bucket_list *list)
+void ifs_bucket_list_release(struct ifs_bucket_list *list)
 {
 	sqlite3_free(list->items);
-	*list = (struct iforest_bucket_list){ .items = NULL };
+	*list = (struct ifs_bucket_list){ .items = NULL };
 }
 
 /* ---- Filling of empty buckets: with the last value before, or by linear interpolation ---- */
 
-enum iforest_status iforest_carry_start(struct iforest_carry *carry, enum iforest_fill fill, uint32_t wanted,
+enum iforest_status ifs_fill_start(struct ifs_fill *carry, enum ifs_fill_mode fill, uint32_t wanted,
 					const struct iforest_scan *beside, struct iforest_store *joined,
 					const struct iforest_manifest *joined_manifest)
 {
@@ -99,7 +99,7 @@ enum iforest_status iforest_carry_start(struct iforest_carry *carry, enum ifores
 	return status ? status : iforest_scan_join(&carry->scan, joined, joined_manifest);
 }
 
-void iforest_carry_release(struct iforest_carry *carry)
+void ifs_fill_release(struct ifs_fill *carry)
 {
 	if (carry->has_scan)
 		iforest_scan_release(&carry->scan);
@@ -107,16 +107,16 @@ void iforest_carry_release(struct iforest_carry *carry)
 	carry->filled = 0;
 }
 
-void iforest_carry_turn(struct iforest_carry *carry)
+void ifs_fill_next_group(struct ifs_fill *carry)
 {
 	carry->knows_before = carry->knows_after = 0;
 }
 
 /* The last rows before a time, or the first at or after it, that have values of `columns` (bits), into rows[v]. */
-static enum iforest_status look(struct iforest_carry *carry, const struct iforest_series *const *series, uint32_t n,
-				int64_t time, bool is_before, uint32_t columns, struct iforest_row *rows)
+static enum iforest_status look(struct ifs_fill *carry, const struct ifs_series *const *series, uint32_t n,
+				int64_t time, bool is_before, uint32_t columns, struct iforest_extreme *rows)
 {
-	const struct iforest_fields *fields = &carry->scan.manifest->fields;
+	const struct iforest_node_schema *fields = &carry->scan.manifest->fields;
 	struct iforest_scan *scan = &carry->scan;
 	struct iforest_aggregate aggregate;
 	enum iforest_status status = IFOREST_OK;
@@ -126,26 +126,26 @@ static enum iforest_status look(struct iforest_carry *carry, const struct ifores
 	scan->bucketing =
 		(struct iforest_bucketing){ .mode = IFOREST_WHOLE,
 					    .window = { .has_t0 = !is_before, .has_t1 = is_before, .t0 = time, .t1 = time } };
-	scan->wanted = (struct iforest_wanted){ .lasts = is_before ? columns : 0, .firsts = is_before ? 0 : columns,
+	scan->wanted = (struct iforest_request){ .lasts = is_before ? columns : 0, .firsts = is_before ? 0 : columns,
 						.filter = scan->wanted.filter };
 	for (unsigned v = 0; v < fields->n_values; v++)
 		if (columns >> v & 1)
-			rows[v] = (struct iforest_row){ .is_set = false };
+			rows[v] = (struct iforest_extreme){ .is_set = false };
 	for (uint32_t s = 0; s < n && !status; s++) {
 		status = iforest_scan_start(scan, series[s]->id);
 		if (!status)
 			status = iforest_scan_next(scan, &bucket, &aggregate, &found);
 		for (unsigned v = 0; v < fields->n_values && !status; v++)
 			if (is_before)
-				iforest_row_last(&rows[v], &aggregate.values[v].last);
+				iforest_extreme_last(&rows[v], &aggregate.values[v].last);
 			else
-				iforest_row_first(&rows[v], &aggregate.values[v].first);
+				iforest_extreme_first(&rows[v], &aggregate.values[v].first);
 	}
 	return status;
 }
 
 /* The line from (a.time, a) to (b.time, b) at a time between: of integers exact but for the last steps. */
-static double line(const struct iforest_row *a, const struct iforest_row *b, int64_t time, unsigned kind)
+static double line(const struct iforest_extreme *a, const struct iforest_extreme *b, int64_t time, unsigned kind)
 {
 	uint64_t width = (uint64_t)b->time - (uint64_t)a->time, part = (uint64_t)time - (uint64_t)a->time;
 	iforest_uint128 product;
@@ -166,11 +166,11 @@ static double line(const struct iforest_row *a, const struct iforest_row *b, int
 		     : (double)(a->value.integer + whole) + (double)rise / (double)width;
 }
 
-enum iforest_status iforest_carry_bucket(struct iforest_carry *carry, const struct iforest_series *const *series, uint32_t n,
+enum iforest_status ifs_fill_bucket(struct ifs_fill *carry, const struct ifs_series *const *series, uint32_t n,
 					 const struct iforest_bucketing *bucketing, int64_t bucket,
 					 const struct iforest_aggregate *aggregate)
 {
-	const struct iforest_fields *fields = &carry->scan.manifest->fields;
+	const struct iforest_node_schema *fields = &carry->scan.manifest->fields;
 	const struct iforest_window *window = &bucketing->window;
 	int64_t start = iforest_bucket_start(bucketing, bucket);
 	enum iforest_status status = IFOREST_OK;
@@ -187,7 +187,7 @@ enum iforest_status iforest_carry_bucket(struct iforest_carry *carry, const stru
 		carry->filled = 0;
 	if (carry->filled & ~carry->knows_before)
 		status = look(carry, series, n, start, true, carry->filled & ~carry->knows_before, carry->before);
-	if (!status && carry->fill == IFOREST_FILL_LINEAR && carry->filled & ~carry->knows_after)
+	if (!status && carry->fill == IFS_FILL_LINEAR && carry->filled & ~carry->knows_after)
 		status = look(carry, series, n, start, false, carry->filled & ~carry->knows_after, carry->after);
 	if (status)
 		return status;
@@ -196,9 +196,9 @@ enum iforest_status iforest_carry_bucket(struct iforest_carry *carry, const stru
 	for (unsigned v = 0; v < fields->n_values; v++) {
 		if (!(carry->filled >> v & 1))
 			continue;
-		if (!carry->before[v].is_set || (carry->fill == IFOREST_FILL_LINEAR && !carry->after[v].is_set))
+		if (!carry->before[v].is_set || (carry->fill == IFS_FILL_LINEAR && !carry->after[v].is_set))
 			carry->filled &= ~(1u << v);
-		else if (carry->fill == IFOREST_FILL_LINEAR)
+		else if (carry->fill == IFS_FILL_LINEAR)
 			carry->lines[v] = line(&carry->before[v], &carry->after[v], start, fields->kinds[v]);
 	}
 	return IFOREST_OK;
@@ -206,30 +206,30 @@ enum iforest_status iforest_carry_bucket(struct iforest_carry *carry, const stru
 
 /* ---- Series and groups of a query ---- */
 
-static bool passes(const struct iforest_series *series, const struct iforest_query *query, const struct iforest_plan *plan,
+static bool passes(const struct ifs_series *series, const struct ifs_bucket_query *query, const struct ifs_plan *plan,
 		   const struct iforest_by_value *wanted)
 {
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
-		const struct iforest_condition *condition = &plan->conditions[c];
+		const struct ifs_condition *condition = &plan->conditions[c];
 
 		if (!condition->is_in &&
-		    !iforest_by_may_equal(&series->values[query->kept[condition->by]], &wanted[c], condition->is_is))
+		    !ifs_by_may_equal(&series->values[query->kept[condition->by]], &wanted[c], condition->is_is))
 			return false;
 	}
 	return true;
 }
 
-static int compare_groups(const struct iforest_query *query, const struct iforest_series *a, const struct iforest_series *b)
+static int compare_groups(const struct ifs_bucket_query *query, const struct ifs_series *a, const struct ifs_series *b)
 {
 	int order = 0;
 
 	for (unsigned k = 0; k < query->n_kept && !order; k++)
-		order = iforest_by_compare(&a->values[query->kept[k]], &b->values[query->kept[k]]);
+		order = ifs_by_compare(&a->values[query->kept[k]], &b->values[query->kept[k]]);
 	return order;
 }
 
 /* Are the by columns kept the first of the index, in its order? Then the dictionary is sorted by them already. */
-static bool is_prefix(const struct iforest_query *query)
+static bool is_prefix(const struct ifs_bucket_query *query)
 {
 	for (unsigned k = 0; k < query->n_kept; k++)
 		if (query->kept[k] != k)
@@ -238,8 +238,8 @@ static bool is_prefix(const struct iforest_query *query)
 }
 
 /* Merge sort, for qsort() takes no context: `from` has n members, `scratch` room for as many. */
-static void sort_between(const struct iforest_query *query, const struct iforest_series **from,
-			 const struct iforest_series **scratch, uint32_t n)
+static void sort_between(const struct ifs_bucket_query *query, const struct ifs_series **from,
+			 const struct ifs_series **scratch, uint32_t n)
 {
 	uint32_t middle = n / 2, left = 0, right = middle;
 
@@ -252,26 +252,26 @@ static void sort_between(const struct iforest_query *query, const struct iforest
 
 		scratch[i] = take_left ? from[left++] : from[right++];
 	}
-	memcpy(from, scratch, n * sizeof(struct iforest_series *));
+	memcpy(from, scratch, n * sizeof(struct ifs_series *));
 }
 
-static int sort_members(struct iforest_query *query, struct iforest_error *error)
+static int sort_members(struct ifs_bucket_query *query, struct ifs_error *error)
 {
-	const struct iforest_series **scratch =
-		sqlite3_malloc64((query->n_members + (size_t)1) * sizeof(struct iforest_series *));
+	const struct ifs_series **scratch =
+		sqlite3_malloc64((query->n_members + (size_t)1) * sizeof(struct ifs_series *));
 
 	if (!scratch)
-		return iforest_error_set(error, SQLITE_NOMEM, "");
+		return ifs_error_set(error, SQLITE_NOMEM, "");
 	sort_between(query, query->members, scratch, query->n_members);
 	sqlite3_free(scratch);
 	return SQLITE_OK;
 }
 
 /* is_chosen: those of the series that the conditions with IN leave; NULL where there are none such. */
-static int choose_among(const struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv,
-			bool **is_chosen, struct iforest_error *error)
+static int choose_among(const struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
+			bool **is_chosen, struct ifs_error *error)
 {
-	const struct iforest_dictionary *dictionary = &query->snapshot->dictionary;
+	const struct ifs_dictionary *dictionary = &query->snapshot->dictionary;
 
 	for (unsigned c = 0; c < plan->n_conditions && !error->rc; c++) {
 		if (!plan->conditions[c].is_in)
@@ -279,10 +279,10 @@ static int choose_among(const struct iforest_query *query, const struct iforest_
 		if (!*is_chosen) {
 			*is_chosen = sqlite3_malloc64(dictionary->n_series + (size_t)1);
 			if (!*is_chosen)
-				return iforest_error_set(error, SQLITE_NOMEM, "");
+				return ifs_error_set(error, SQLITE_NOMEM, "");
 			memset(*is_chosen, true, dictionary->n_series);
 		}
-		iforest_choice_among((const struct iforest_series *const *)dictionary->series, dictionary->n_series,
+		ifs_series_filter_in_list((const struct ifs_series *const *)dictionary->series, dictionary->n_series,
 				     query->kept[plan->conditions[c].by], argv[c], *is_chosen, error);
 	}
 	if (error->rc) {
@@ -292,28 +292,28 @@ static int choose_among(const struct iforest_query *query, const struct iforest_
 	return error->rc;
 }
 
-static int query_choose(struct iforest_query *query, const struct iforest_plan *plan, sqlite3_value **argv,
-			 struct iforest_error *error)
+static int query_choose(struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
+			 struct ifs_error *error)
 {
-	const struct iforest_dictionary *dictionary = &query->snapshot->dictionary;
-	struct iforest_by_value wanted[IFOREST_MAX_CONDITIONS];
-	struct iforest_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
+	const struct ifs_dictionary *dictionary = &query->snapshot->dictionary;
+	struct iforest_by_value wanted[IFS_MAX_CONDITIONS];
+	struct ifs_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
 	bool *is_chosen = NULL;
 	size_t n_most;
 
 	if (choose_among(query, plan, argv, &is_chosen, error))
 		return error->rc;
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
-		wanted[c] = iforest_by_from_sql(argv[c]);
+		wanted[c] = ifs_by_from_sql(argv[c]);
 		if (query->kept[plan->conditions[c].by] == 0 && !plan->conditions[c].is_in)
-			iforest_dictionary_narrow(dictionary, &wanted[c], stretches);
+			ifs_dictionary_narrow(dictionary, &wanted[c], stretches);
 	}
 	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
-	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct iforest_series *));
+	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct ifs_series *));
 	query->group_starts = sqlite3_malloc64((n_most + 2) * sizeof *query->group_starts);
 	if (!query->members || !query->group_starts) {
 		sqlite3_free(is_chosen);
-		return iforest_error_set(error, SQLITE_NOMEM, "");
+		return ifs_error_set(error, SQLITE_NOMEM, "");
 	}
 	for (unsigned k = 0; k < 2; k++)
 		for (uint32_t s = stretches[k].from; s < stretches[k].to; s++)
@@ -332,7 +332,7 @@ static int query_choose(struct iforest_query *query, const struct iforest_plan *
 	return SQLITE_OK;
 }
 
-const struct iforest_series *iforest_query_series(const struct iforest_query *query)
+const struct ifs_series *ifs_bucket_query_series(const struct ifs_bucket_query *query)
 {
 	return query->n_kept ? query->members[query->group_starts[query->group]] : NULL;
 }
@@ -340,7 +340,7 @@ const struct iforest_series *iforest_query_series(const struct iforest_query *qu
 /* ---- Sketches of a row ---- */
 
 /* The keys of a series that belong to the row. Entries without a time belong to one that has no bounds at all. */
-static void range_of(const struct iforest_query *query, uint64_t series, struct iforest_key *from, struct iforest_key *to)
+static void range_of(const struct ifs_bucket_query *query, uint64_t series, struct iforest_key *from, struct iforest_key *to)
 {
 	const struct iforest_bucketing *bucketing = &query->scan.bucketing;
 	const struct iforest_window *window = &bucketing->window;
@@ -360,12 +360,12 @@ static void range_of(const struct iforest_query *query, uint64_t series, struct 
 		*to = iforest_key_at(series + 1, INT64_MIN);
 }
 
-static enum iforest_status add_group(struct iforest_query *query, unsigned v, struct iforest_sketch *sketch)
+static enum iforest_status add_group(struct ifs_bucket_query *query, unsigned v, struct iforest_sketch *sketch)
 {
-	struct iforest_index_shelf shelf;
+	struct ifs_sidecar shelf;
 	enum iforest_status status = IFOREST_OK;
 
-	iforest_shelf_open(&shelf, query->index, IFOREST_SHELF_SKETCHES);
+	ifs_sidecar_open(&shelf, query->index, IFS_SIDECAR_SKETCHES);
 	for (uint32_t m = query->group_starts[query->group]; m < query->group_starts[query->group + 1] && !status; m++) {
 		struct iforest_key from, to;
 
@@ -375,27 +375,27 @@ static enum iforest_status add_group(struct iforest_query *query, unsigned v, st
 	return status;
 }
 
-static int make_sketch(struct iforest_query *query, unsigned v, struct iforest_error *error)
+static int make_sketch(struct ifs_bucket_query *query, unsigned v, struct ifs_error *error)
 {
-	struct iforest_query_sketch *made = &query->sketches[v];
+	struct ifs_bucket_query_sketch *made = &query->sketches[v];
 	struct iforest_sketch sketch;
 	enum iforest_status status;
 
 	/* it reads pages, and a command may have been run since the row was */
-	if (iforest_query_check(query, error))
+	if (ifs_bucket_query_check(query, error))
 		return error->rc;
 	query->has_sketches = true;
-	iforest_sketch_init(&sketch, &iforest_sqlite_alloc);
+	iforest_sketch_init(&sketch, &ifs_alloc);
 	status = add_group(query, v, &sketch);
 	if (!status && sketch.n > 0)
 		status = iforest_sketch_write(&sketch, &made->bytes, &made->n_bytes);
 	iforest_sketch_release(&sketch);
 	made->is_made = !status;
-	return iforest_index_error(query->index, query->snapshot, status, error);
+	return ifs_snapshot_error(query->index, query->snapshot, status, error);
 }
 
-int iforest_query_sketch(struct iforest_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes,
-			 struct iforest_error *error)
+int ifs_bucket_query_sketch(struct ifs_bucket_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes,
+			 struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
@@ -406,11 +406,11 @@ int iforest_query_sketch(struct iforest_query *query, unsigned v, const uint8_t 
 	return rc;
 }
 
-void iforest_query_forget_sketches(struct iforest_query *query)
+void ifs_bucket_query_forget_sketches(struct ifs_bucket_query *query)
 {
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES && query->has_sketches; v++) {
 		sqlite3_free(query->sketches[v].bytes);
-		query->sketches[v] = (struct iforest_query_sketch){ .bytes = NULL };
+		query->sketches[v] = (struct ifs_bucket_query_sketch){ .bytes = NULL };
 	}
 	query->has_sketches = false;
 }
@@ -420,14 +420,14 @@ void iforest_query_forget_sketches(struct iforest_query *query)
 /* ---- what to fill ---- */
 
 /* Which buckets fill speaks of. */
-static int limit_fill(struct iforest_query *query, const struct iforest_bucketing *bucketing, struct iforest_error *error)
+static int limit_fill(struct ifs_bucket_query *query, const struct iforest_bucketing *bucketing, struct ifs_error *error)
 {
 	const struct iforest_window *window = &bucketing->window;
 	int64_t last = bucketing->mode == IFOREST_COUNT ? bucketing->n - 1 : 0;
 	enum iforest_status status = IFOREST_OK;
 
 	if (iforest_window_is_empty(window)) {
-		query->fill = IFOREST_FILL_NONE;
+		query->fill = IFS_FILL_NONE;
 		return SQLITE_OK;
 	}
 	if (bucketing->mode == IFOREST_STEP) {
@@ -436,23 +436,23 @@ static int limit_fill(struct iforest_query *query, const struct iforest_bucketin
 			status = iforest_bucket_of(bucketing, window->t1 - 1, &last);
 	}
 	if (status)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->name);
+		return ifs_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->name);
 	query->n_to_fill = (uint64_t)last - (uint64_t)query->first_filled + 1;
-	if (query->n_to_fill > IFOREST_MAX_FILLED)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: %s more than %d buckets", query->name,
-					 query->is_counter ? "the window has" : "fill would give", IFOREST_MAX_FILLED);
+	if (query->n_to_fill > IFS_MAX_FILLED)
+		return ifs_error_set(error, SQLITE_ERROR, "%s: %s more than %d buckets", query->name,
+					 query->is_counter ? "the window has" : "fill would give", IFS_MAX_FILLED);
 	return SQLITE_OK;
 }
 
 /* ---- rows ---- */
 
-static const struct iforest_fields *fields_of(const struct iforest_query *query)
+static const struct iforest_node_schema *fields_of(const struct ifs_bucket_query *query)
 {
 	return &query->snapshot->manifest.fields;
 }
 
 /* Old keys of pending rows do not count. */
-static const struct iforest_filter *filter_of(const struct iforest_query *query)
+static const struct iforest_filter *filter_of(const struct ifs_bucket_query *query)
 {
 	return query->snapshot->tail.n_removed > 0 ? &query->snapshot->tail.filter : NULL;
 }
@@ -460,29 +460,29 @@ static const struct iforest_filter *filter_of(const struct iforest_query *query)
 enum { MOST_STEPS = 4096 };
 
 /* A bucket or a series was passed without a row for SQLite: the program may have interrupted it. */
-static enum iforest_status pass(struct iforest_query *query)
+static enum iforest_status pass(struct ifs_bucket_query *query)
 {
 	if (++query->n_steps < MOST_STEPS)
 		return IFOREST_OK;
 	query->n_steps = 0;
-	return iforest_pager_sqlite_may_go_on(query->index);
+	return ifs_pager_may_go_on(query->index);
 }
 
-static enum iforest_status list_of_series(struct iforest_query *query, uint32_t member, struct iforest_bucket_list *list)
+static enum iforest_status list_of_series(struct ifs_bucket_query *query, uint32_t member, struct ifs_bucket_list *list)
 {
-	enum iforest_status status = iforest_ahead_start(&query->ahead, member);
+	enum iforest_status status = ifs_parallel_start(&query->ahead, member);
 	bool found = true;
 
 	while (!status && found) {
 		int64_t bucket;
 
-		status = iforest_ahead_next(&query->ahead, &bucket, &query->pending, &found);
+		status = ifs_parallel_next(&query->ahead, &bucket, &query->pending, &found);
 		if (!status)
 			status = pass(query);
-		if (!status && found && query->is_overlap && list->n == IFOREST_MAX_OVERLAPPED)
+		if (!status && found && query->is_overlap && list->n == IFS_MAX_OVERLAPPED)
 			status = IFOREST_TOO_LARGE;
 		if (!status && found)
-			status = iforest_bucket_list_append(list, fields_of(query), bucket, &query->pending);
+			status = ifs_bucket_list_append(list, fields_of(query), bucket, &query->pending);
 	}
 	return status;
 }
@@ -490,42 +490,42 @@ static enum iforest_status list_of_series(struct iforest_query *query, uint32_t 
 enum { MAX_STACK = 33 };
 
 /* Adds up the series of a group: a stack of lists, each of more series than the next, merged like the digits of a counter. */
-static enum iforest_status list_of_group(struct iforest_query *query, uint32_t from, uint32_t to)
+static enum iforest_status list_of_group(struct ifs_bucket_query *query, uint32_t from, uint32_t to)
 {
-	struct iforest_bucket_list stack[MAX_STACK] = { { .items = NULL } };
+	struct ifs_bucket_list stack[MAX_STACK] = { { .items = NULL } };
 	unsigned depth = 0;
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t m = from; m < to && !status; m++) {
 		status = list_of_series(query, m, &stack[depth++]);
 		for (uint32_t carry = m - from; carry & 1 && !status; carry >>= 1, depth--)
-			status = iforest_bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
+			status = ifs_bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
 	}
 	for (; depth > 1 && !status; depth--)
-		status = iforest_bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
-	iforest_bucket_list_release(&query->list);
+		status = ifs_bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
+	ifs_bucket_list_release(&query->list);
 	query->list = stack[0];
 	for (unsigned d = 1; d < MAX_STACK; d++)
-		iforest_bucket_list_release(&stack[d]);
+		ifs_bucket_list_release(&stack[d]);
 	query->at = 0;
 	return status;
 }
 
-static bool is_single(const struct iforest_query *query)
+static bool is_single(const struct ifs_bucket_query *query)
 {
 	return query->group_starts[query->group + 1] - query->group_starts[query->group] == 1;
 }
 
 /* Has any series of the group a row at all, in the window or outside? All may have been deleted since the index was built. */
-static enum iforest_status has_rows(struct iforest_query *query, uint32_t from, uint32_t to, bool *found)
+static enum iforest_status has_rows(struct ifs_bucket_query *query, uint32_t from, uint32_t to, bool *found)
 {
-	struct iforest_wanted wanted = query->scan.wanted;
+	struct iforest_request wanted = query->scan.wanted;
 	enum iforest_status status = IFOREST_OK;
 	int64_t bucket;
 
 	*found = false;
 	query->scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE };
-	query->scan.wanted = (struct iforest_wanted){ .filter = filter_of(query) };
+	query->scan.wanted = (struct iforest_request){ .filter = filter_of(query) };
 	query->scan.joined_filter = NULL;
 	for (uint32_t m = from; m < to && !status && !*found; m++) {
 		status = iforest_scan_start(&query->scan, query->members[m]->id);
@@ -537,16 +537,16 @@ static enum iforest_status has_rows(struct iforest_query *query, uint32_t from, 
 	return status;
 }
 
-static enum iforest_status open_counter(struct iforest_query *query, uint32_t from, uint32_t to)
+static enum iforest_status open_counter(struct ifs_bucket_query *query, uint32_t from, uint32_t to)
 {
 	const struct iforest_bucketing *bucketing = &query->bucketing;
-	struct iforest_counting *counting = &query->counting;
+	struct iforest_counter_scan *counting = &query->counting;
 	bool has_series = from < to; /* not so over an empty table without by columns */
 	enum iforest_status status = IFOREST_OK;
 	int64_t bucket;
 
 	if (has_series)
-		status = iforest_counting_turn(counting, query->members[from]->id, bucketing->window.t0, bucketing->window.t1);
+		status = iforest_counter_scan_turn(counting, query->members[from]->id, bucketing->window.t0, bucketing->window.t1);
 	if (status || (has_series && counting->has_begun))
 		return status;
 	if (!has_series || !counting->has_ahead) {
@@ -562,7 +562,7 @@ static enum iforest_status open_counter(struct iforest_query *query, uint32_t fr
 
 /* Opens the group; one that is to be filled, and has no rows at all, has no buckets either. Without by columns there is one
  * series, even over an empty table. */
-static enum iforest_status open_group(struct iforest_query *query)
+static enum iforest_status open_group(struct ifs_bucket_query *query)
 {
 	uint32_t from = query->group_starts[query->group], to = query->group_starts[query->group + 1];
 	enum iforest_status status = IFOREST_OK;
@@ -573,47 +573,47 @@ static enum iforest_status open_group(struct iforest_query *query)
 	query->n_filled = 0;
 	if (query->is_counter)
 		return open_counter(query, from, to);
-	if (query->fill != IFOREST_FILL_NONE && query->n_kept > 0)
+	if (query->fill != IFS_FILL_NONE && query->n_kept > 0)
 		status = has_rows(query, from, to, &found);
 	if (!found)
 		query->n_filled = query->n_to_fill;
 	if (status)
 		return status;
-	iforest_carry_turn(&query->carry);
+	ifs_fill_next_group(&query->carry);
 	if (is_single(query))
-		return iforest_ahead_start(&query->ahead, from);
+		return ifs_parallel_start(&query->ahead, from);
 	return list_of_group(query, from, to);
 }
 
 /* The next bucket of the open group that has rows. */
-static enum iforest_status next_of_group(struct iforest_query *query, int64_t *bucket, struct iforest_aggregate *aggregate,
+static enum iforest_status next_of_group(struct ifs_bucket_query *query, int64_t *bucket, struct iforest_aggregate *aggregate,
 					 bool *found)
 {
 	if (is_single(query))
-		return iforest_ahead_next(&query->ahead, bucket, aggregate, found);
+		return ifs_parallel_next(&query->ahead, bucket, aggregate, found);
 	*found = query->at < query->list.n;
 	if (!*found)
 		return IFOREST_OK;
-	*bucket = iforest_bucket_list_bucket(&query->list, fields_of(query), query->at);
-	memcpy(aggregate, iforest_bucket_list_aggregate(&query->list, fields_of(query), query->at),
+	*bucket = ifs_bucket_list_bucket(&query->list, fields_of(query), query->at);
+	memcpy(aggregate, ifs_bucket_list_aggregate(&query->list, fields_of(query), query->at),
 	       iforest_aggregate_bytes(fields_of(query)->n_values));
 	query->at++;
 	return IFOREST_OK;
 }
 
 /* Values of the row where it has none. */
-static enum iforest_status carry(struct iforest_query *query)
+static enum iforest_status carry(struct ifs_bucket_query *query)
 {
 	uint32_t from = query->group_starts[query->group], to = query->group_starts[query->group + 1];
 
 	if (!query->carry.has_scan)
 		return IFOREST_OK;
-	return iforest_carry_bucket(&query->carry, query->members + from, to - from, &query->bucketing, query->bucket,
+	return ifs_fill_bucket(&query->carry, query->members + from, to - from, &query->bucketing, query->bucket,
 				    &query->aggregate);
 }
 
 /* The same, with the buckets between. */
-static enum iforest_status next_filled(struct iforest_query *query, bool *found)
+static enum iforest_status next_filled(struct ifs_bucket_query *query, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -633,18 +633,18 @@ static enum iforest_status next_filled(struct iforest_query *query, bool *found)
 	return status ? status : carry(query);
 }
 
-int iforest_query_check(struct iforest_query *query, struct iforest_error *error)
+int ifs_bucket_query_check(struct ifs_bucket_query *query, struct ifs_error *error)
 {
 	if (query->n_changes == query->index->connection->n_changes)
 		return SQLITE_OK;
-	if (iforest_index_check_snapshot(query->index, query->snapshot, error))
+	if (ifs_snapshot_check(query->index, query->snapshot, error))
 		return error->rc;
 	query->n_changes = query->index->connection->n_changes;
 	return SQLITE_OK;
 }
 
 /* The next bucket of the window that does not end before the counter begins. */
-static enum iforest_status next_counted(struct iforest_query *query, bool *found)
+static enum iforest_status next_counted(struct ifs_bucket_query *query, bool *found)
 {
 	const struct iforest_bucketing *bucketing = &query->bucketing;
 	enum iforest_status status = IFOREST_OK;
@@ -661,25 +661,25 @@ static enum iforest_status next_counted(struct iforest_query *query, bool *found
 		if (after_all || end > bucketing->window.t1)
 			end = bucketing->window.t1;
 		if (start < end)
-			status = iforest_counting_bucket(&query->counting, start, end, &query->aggregate, found);
+			status = iforest_counter_scan_bucket(&query->counting, start, end, &query->aggregate, found);
 	}
 	return status;
 }
 
-int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
+int ifs_bucket_query_next(struct ifs_bucket_query *query, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found = false;
 
-	iforest_query_forget_sketches(query);
-	if (iforest_query_check(query, error))
+	ifs_bucket_query_forget_sketches(query);
+	if (ifs_bucket_query_check(query, error))
 		return error->rc;
 	while (!status && !found && query->group < query->n_groups) {
 		if (!query->group_is_open)
 			status = open_group(query);
 		if (!status && query->is_counter)
 			status = next_counted(query, &found);
-		else if (!status && query->fill != IFOREST_FILL_NONE)
+		else if (!status && query->fill != IFS_FILL_NONE)
 			status = next_filled(query, &found);
 		else if (!status)
 			status = next_of_group(query, &query->bucket, &query->aggregate, &found);
@@ -693,14 +693,14 @@ int iforest_query_next(struct iforest_query *query, struct iforest_error *error)
 	if (!status)
 		return SQLITE_OK;
 	if (status == IFOREST_TOO_LARGE)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: spans of several series overlap more than %d buckets",
-					 query->name, IFOREST_MAX_OVERLAPPED);
+		return ifs_error_set(error, SQLITE_ERROR, "%s: spans of several series overlap more than %d buckets",
+					 query->name, IFS_MAX_OVERLAPPED);
 	if (status == IFOREST_RANGE)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->name);
-	return iforest_index_error(query->index, query->snapshot, status, error);
+		return ifs_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->name);
+	return ifs_snapshot_error(query->index, query->snapshot, status, error);
 }
 
-sqlite3_int64 iforest_query_rowid(const struct iforest_query *query)
+sqlite3_int64 ifs_bucket_query_rowid(const struct ifs_bucket_query *query)
 {
 	const struct iforest_bucketing *bucketing = &query->bucketing;
 	const struct iforest_window *window = &bucketing->window;
@@ -711,27 +711,27 @@ sqlite3_int64 iforest_query_rowid(const struct iforest_query *query)
 		(uint64_t)bucketing->step, (uint64_t)bucketing->origin, query->fill,
 	};
 
-	return (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);
+	return (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);
 }
 
 /* Over the runs of the index and those of what is pending. */
-static int open_scan(struct iforest_query *query, struct iforest_error *error)
+static int open_scan(struct ifs_bucket_query *query, struct ifs_error *error)
 {
-	struct iforest_snapshot *snapshot = query->snapshot;
+	struct ifs_snapshot *snapshot = query->snapshot;
 	enum iforest_status status = iforest_scan_init(&query->scan, &query->index->store, &snapshot->manifest);
 
 	query->has_scan = !status;
 	if (!status)
 		status = iforest_scan_join(&query->scan, &snapshot->tail.store, &snapshot->tail.manifest);
-	return iforest_index_error(query->index, snapshot, status, error);
+	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
-static int start_overlap(struct iforest_query *query, const struct iforest_plan *plan, struct iforest_error *error)
+static int start_overlap(struct ifs_bucket_query *query, const struct ifs_plan *plan, struct ifs_error *error)
 {
 	enum iforest_status status;
 
-	if (query->fill >= IFOREST_FILL_LAST)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'",
+	if (query->fill >= IFS_FILL_LAST)
+		return ifs_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'",
 					 query->name);
 	status = iforest_overlap_init(&query->overlap, &query->scan);
 	query->has_overlap = true;
@@ -740,46 +740,46 @@ static int start_overlap(struct iforest_query *query, const struct iforest_plan 
 	query->overlap.wants_inside = plan->wanted.values != 0;
 	query->overlap.wants_longest = plan->wanted.no_maxs != UINT32_MAX;
 	query->overlap.longest_alone = plan->wanted.extremes_alone;
-	return iforest_index_error(query->index, query->snapshot, status, error);
+	return ifs_snapshot_error(query->index, query->snapshot, status, error);
 }
 
 /* A bucket is known to have no value by its count, of columns of which nothing but first and last may be asked. */
-static int start_carry(struct iforest_query *query, struct iforest_error *error)
+static int start_carry(struct ifs_bucket_query *query, struct ifs_error *error)
 {
-	struct iforest_snapshot *snapshot = query->snapshot;
-	struct iforest_wanted *wanted = &query->scan.wanted;
+	struct ifs_snapshot *snapshot = query->snapshot;
+	struct iforest_request *wanted = &query->scan.wanted;
 
 	wanted->values |= wanted->firsts | wanted->lasts;
-	return iforest_index_error(query->index, snapshot,
-				   iforest_carry_start(&query->carry, query->fill, wanted->values, &query->scan,
+	return ifs_snapshot_error(query->index, snapshot,
+				   ifs_fill_start(&query->carry, query->fill, wanted->values, &query->scan,
 						       &snapshot->tail.store, &snapshot->tail.manifest),
 				   error);
 }
 
-static int start_counter(struct iforest_query *query, struct iforest_error *error)
+static int start_counter(struct ifs_bucket_query *query, struct ifs_error *error)
 {
-	struct iforest_snapshot *snapshot = query->snapshot;
-	const struct iforest_wanted *wanted = &query->scan.wanted;
+	struct ifs_snapshot *snapshot = query->snapshot;
+	const struct iforest_request *wanted = &query->scan.wanted;
 	enum iforest_status status =
-		iforest_counting_start(&query->counting, wanted->values, wanted->filter, &query->index->store,
+		iforest_counter_scan_start(&query->counting, wanted->values, wanted->filter, &query->index->store,
 				       &snapshot->manifest, &snapshot->tail.store, &snapshot->tail.manifest);
 
-	iforest_shelf_open(&query->pieces, query->index, IFOREST_SHELF_COUNTERS);
+	ifs_sidecar_open(&query->pieces, query->index, IFS_SIDECAR_COUNTERS);
 	if (!status)
-		status = iforest_counting_use(&query->counting, &query->pieces.shelf,
-					      iforest_shelf_values(&query->index->definition, IFOREST_SHELF_COUNTERS));
-	return iforest_index_error(query->index, snapshot, status, error);
+		status = iforest_counter_scan_use(&query->counting, &query->pieces.shelf,
+					      ifs_sidecar_values(&query->index->definition, IFS_SIDECAR_COUNTERS));
+	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
-int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_definition *definition,
-			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv,
-			struct iforest_error *error)
+int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *index, const struct ifs_definition *definition,
+			const unsigned *kept, const struct ifs_plan *plan, sqlite3_value **argv,
+			struct ifs_error *error)
 {
-	struct iforest_arguments arguments;
+	struct ifs_arguments arguments;
 	unsigned n_arguments = iforest_popcount(plan->arguments);
 	int rc;
 
-	memset(query, 0, offsetof(struct iforest_query, aggregate));
+	memset(query, 0, offsetof(struct ifs_bucket_query, aggregate));
 	query->name = plan->name;
 	query->index = index;
 	query->n_changes = index->connection->n_changes;
@@ -787,59 +787,59 @@ int iforest_query_start(struct iforest_query *query, struct iforest_index *index
 	query->is_overlap = definition->is_overlap;
 	query->is_counter = definition->is_counter;
 	memcpy(query->kept, kept, definition->n_by * sizeof *kept);
-	rc = iforest_index_open(index, &query->snapshot, error);
+	rc = ifs_snapshot_open(index, &query->snapshot, error);
 	if (!rc)
-		rc = iforest_arguments_read(plan->name, plan->arguments, argv, &arguments, error);
+		rc = ifs_arguments_read(plan->name, plan->arguments, argv, &arguments, error);
 	if (rc || arguments.has_null)
 		return rc;
 	query->fill = arguments.fill;
-	if (query->is_counter && !(arguments.is_given[IFOREST_ARGUMENT_T0] && arguments.is_given[IFOREST_ARGUMENT_T1]))
-		return iforest_error_set(error, SQLITE_ERROR, "%s: a counter needs both t0 and t1", plan->name);
+	if (query->is_counter && !(arguments.is_given[IFS_ARGUMENT_T0] && arguments.is_given[IFS_ARGUMENT_T1]))
+		return ifs_error_set(error, SQLITE_ERROR, "%s: a counter needs both t0 and t1", plan->name);
 	rc = open_scan(query, error);
 	if (rc)
 		return rc;
-	query->bucketing = query->scan.bucketing = iforest_arguments_bucketing(&arguments);
+	query->bucketing = query->scan.bucketing = ifs_arguments_bucketing(&arguments);
 	query->scan.wanted = plan->wanted;
-	if (query->fill >= IFOREST_FILL_LAST) /* it asks whether a bucket has values */
+	if (query->fill >= IFS_FILL_LAST) /* it asks whether a bucket has values */
 		query->scan.wanted.extremes_alone = false;
 	query->scan.wanted.filter = filter_of(query);
 	if (query->is_overlap)
 		rc = start_overlap(query, plan, error);
-	if (!rc && (query->fill != IFOREST_FILL_NONE || query->is_counter))
+	if (!rc && (query->fill != IFS_FILL_NONE || query->is_counter))
 		rc = limit_fill(query, &query->bucketing, error);
 	if (!rc && query->is_counter)
 		rc = start_counter(query, error);
-	if (!rc && query->fill >= IFOREST_FILL_LAST)
+	if (!rc && query->fill >= IFS_FILL_LAST)
 		rc = start_carry(query, error);
 	if (!rc)
 		rc = query_choose(query, plan, argv + n_arguments, error);
 	if (!rc && !query->is_counter)
-		iforest_ahead_open(&query->ahead, index, query->snapshot, &query->scan,
+		ifs_parallel_open(&query->ahead, index, query->snapshot, &query->scan,
 				   query->is_overlap ? &query->overlap : NULL, query->members, query->n_members);
 	return rc;
 }
 
-void iforest_query_init(struct iforest_query *query)
+void ifs_bucket_query_init(struct ifs_bucket_query *query)
 {
 	query->index = NULL;
 	query->at_end = true;
 }
 
-void iforest_query_release(struct iforest_query *query)
+void ifs_bucket_query_release(struct ifs_bucket_query *query)
 {
 	if (!query->index)
 		return;
-	iforest_ahead_close(&query->ahead);
+	ifs_parallel_close(&query->ahead);
 	if (query->has_overlap)
 		iforest_overlap_release(&query->overlap);
 	if (query->has_scan)
 		iforest_scan_release(&query->scan);
-	iforest_carry_release(&query->carry);
-	iforest_counting_release(&query->counting);
-	iforest_snapshot_release(query->snapshot);
+	ifs_fill_release(&query->carry);
+	iforest_counter_scan_release(&query->counting);
+	ifs_snapshot_release(query->snapshot);
 	sqlite3_free(query->members);
 	sqlite3_free(query->group_starts);
-	iforest_bucket_list_release(&query->list);
-	iforest_query_forget_sketches(query);
-	iforest_query_init(query);
+	ifs_bucket_list_release(&query->list);
+	ifs_bucket_query_forget_sketches(query);
+	ifs_bucket_query_init(query);
 }

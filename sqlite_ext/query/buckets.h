@@ -21,109 +21,109 @@
 #include "sqlite_ext/storage/engine.h"
 #include "sqlite_ext/storage/sidecar.h"
 
-struct iforest_bucket_list {
+struct ifs_bucket_list {
 	char *items;              /* each: int64 bucket, then an aggregate of the index's width */
 	size_t n, n_reserved;
 };
 
 /* Bucket and aggregate of item i. */
-int64_t iforest_bucket_list_bucket(const struct iforest_bucket_list *list, const struct iforest_fields *fields, size_t i);
-struct iforest_aggregate *iforest_bucket_list_aggregate(const struct iforest_bucket_list *list,
-							const struct iforest_fields *fields, size_t i);
+int64_t ifs_bucket_list_bucket(const struct ifs_bucket_list *list, const struct iforest_node_schema *fields, size_t i);
+struct iforest_aggregate *ifs_bucket_list_aggregate(const struct ifs_bucket_list *list,
+							const struct iforest_node_schema *fields, size_t i);
 
 /* Appends a bucket, greater than those before. Returns IFOREST_NO_MEMORY and leaves the list as it was. */
-enum iforest_status iforest_bucket_list_append(struct iforest_bucket_list *list, const struct iforest_fields *fields,
+enum iforest_status ifs_bucket_list_append(struct ifs_bucket_list *list, const struct iforest_node_schema *fields,
 					       int64_t bucket, const struct iforest_aggregate *aggregate);
 
 /* into = into + from; from is empty afterwards. On IFOREST_NO_MEMORY both are empty. */
-enum iforest_status iforest_bucket_list_merge(struct iforest_bucket_list *into, struct iforest_bucket_list *from,
-					      const struct iforest_fields *fields);
+enum iforest_status ifs_bucket_list_merge(struct ifs_bucket_list *into, struct ifs_bucket_list *from,
+					      const struct iforest_node_schema *fields);
 
-void iforest_bucket_list_release(struct iforest_bucket_list *list);
+void ifs_bucket_list_release(struct ifs_bucket_list *list);
 
 /* ---- Filling of empty buckets: with the last value before, or by linear interpolation ---- */
 
 /* Over the series of one group, whose buckets pass in ascending order. */
-struct iforest_carry {
+struct ifs_fill {
 	struct iforest_scan scan;                       /* its own: that of the buckets stands where it stands */
 	bool has_scan;
-	enum iforest_fill fill;
+	enum ifs_fill_mode fill;
 	uint32_t wanted;                                /* bit v: of value column v */
 	/* bit v: the row nearest to the buckets without v that pass now is known */
 	uint32_t knows_before, knows_after;
-	struct iforest_row before[IFOREST_MAX_VALUES], after[IFOREST_MAX_VALUES];
+	struct iforest_extreme before[IFOREST_MAX_VALUES], after[IFOREST_MAX_VALUES];
 
 	/* of the bucket that passed last */
 	uint32_t filled;                                /* bit v: it has no v, and this one: */
-	/* IFOREST_FILL_LINEAR; IFOREST_FILL_LAST: before[v].value, of the index's kind */
+	/* IFS_FILL_LINEAR; IFS_FILL_LAST: before[v].value, of the index's kind */
 	double lines[IFOREST_MAX_VALUES];
 };
 
 /* Fills the value columns of `wanted` (bits) of the buckets of `beside`, whose runs and filter it takes; what they have and
- * have not must be asked for there. Ends with iforest_carry_release(), which does nothing where memory is all zero.
+ * have not must be asked for there. Ends with ifs_fill_release(), which does nothing where memory is all zero.
  * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status iforest_carry_start(struct iforest_carry *carry, enum iforest_fill fill, uint32_t wanted,
+enum iforest_status ifs_fill_start(struct ifs_fill *carry, enum ifs_fill_mode fill, uint32_t wanted,
 					const struct iforest_scan *beside, struct iforest_store *joined,
 					const struct iforest_manifest *joined_manifest);
-void iforest_carry_release(struct iforest_carry *carry);
+void ifs_fill_release(struct ifs_fill *carry);
 
 /* Turns to another group. */
-void iforest_carry_turn(struct iforest_carry *carry);
+void ifs_fill_next_group(struct ifs_fill *carry);
 
 /* The next bucket of the group, of n series: sets what is of the bucket above.
  * Cost    O(log N) a series, run and gap: the first bucket without a value after one that has it, or the first of all.
  * Errors  as iforest_cursor_seek(). */
-enum iforest_status iforest_carry_bucket(struct iforest_carry *carry, const struct iforest_series *const *series, uint32_t n,
+enum iforest_status ifs_fill_bucket(struct ifs_fill *carry, const struct ifs_series *const *series, uint32_t n,
 					 const struct iforest_bucketing *bucketing, int64_t bucket,
 					 const struct iforest_aggregate *aggregate);
 
 /* ---- Bucket queries ---- */
 
-#define IFOREST_MAX_FILLED 10000000
+#define IFS_MAX_FILLED 10000000
 /* buckets of a group of several series, which are kept in memory: a span may overlap any number */
-#define IFOREST_MAX_OVERLAPPED 1000000
+#define IFS_MAX_OVERLAPPED 1000000
 
 /* A sketch of the row: bytes are NULL where it has no numbers. */
-struct iforest_query_sketch {
+struct ifs_bucket_query_sketch {
 	bool is_made;
 	uint8_t *bytes;
 	size_t n_bytes;
 };
 
-struct iforest_query {
+struct ifs_bucket_query {
 	const char *name;                             /* of the table that is asked, for messages */
-	struct iforest_index *index;
-	struct iforest_snapshot *snapshot;
+	struct ifs_index *index;
+	struct ifs_snapshot *snapshot;
 	/* of the connection, when the snapshot was last seen to be the one stored */
 	uint64_t n_changes;
 	unsigned n_steps;                             /* since SQLite was last let look whether it was interrupted */
 	unsigned n_kept;                              /* by columns kept, and their numbers in the index */
-	unsigned kept[IFOREST_MAX_BY];
+	unsigned kept[IFS_MAX_BY];
 	struct iforest_bucketing bucketing;
 	struct iforest_scan scan;
 	bool has_scan;
-	struct iforest_ahead ahead;                   /* series that threads have answered, and all others; not of counters */
+	struct ifs_parallel ahead;                   /* series that threads have answered, and all others; not of counters */
 	struct iforest_overlap overlap;               /* over the scan */
 	bool is_overlap, has_overlap;
-	enum iforest_fill fill;
-	struct iforest_carry carry;                   /* of fill = 'last' and 'linear' */
+	enum ifs_fill_mode fill;
+	struct ifs_fill carry;                   /* of fill = 'last' and 'linear' */
 	bool is_counter;
-	struct iforest_counting counting;             /* is_counter */
-	struct iforest_index_shelf pieces;            /* the same: what is kept of nodes */
+	struct iforest_counter_scan counting;             /* is_counter */
+	struct ifs_sidecar pieces;            /* the same: what is kept of nodes */
 	int64_t first_filled;                         /* the buckets to give for each group, with rows or without */
 	uint64_t n_to_fill, n_filled;
 
 	/* the series chosen, in groups; group g is members[group_starts[g]] up to the next start */
-	const struct iforest_series **members;
+	const struct ifs_series **members;
 	uint32_t n_members, n_groups, group;
 	uint32_t *group_starts;
 	bool group_is_open;
-	struct iforest_bucket_list list;              /* of a group of several series */
+	struct ifs_bucket_list list;              /* of a group of several series */
 	size_t at;                                    /* next of the list */
 
 	/* the row */
 	bool has_sketches;                            /* one was made, or tried */
-	struct iforest_query_sketch sketches[IFOREST_MAX_VALUES];
+	struct ifs_bucket_query_sketch sketches[IFOREST_MAX_VALUES];
 	bool at_end;
 	int64_t bucket;
 	struct iforest_aggregate aggregate;           /* n_rows is 0 for a filled bucket */
@@ -133,35 +133,35 @@ struct iforest_query {
 };
 
 /* Without a question, and at its end: what release leaves, too. */
-void iforest_query_init(struct iforest_query *query);
+void ifs_bucket_query_init(struct ifs_bucket_query *query);
 
 /* Starts a query on the state of the index. definition is that of the table that is asked, kept lists its by columns by their
- * numbers in the index. argv are the values that the plan names. Ends with iforest_query_release() also on error.
+ * numbers in the index. argv are the values that the plan names. Ends with ifs_bucket_query_release() also on error.
  * Requires  a query without a question. */
-int iforest_query_start(struct iforest_query *query, struct iforest_index *index, const struct iforest_definition *definition,
-			const unsigned *kept, const struct iforest_plan *plan, sqlite3_value **argv,
-			struct iforest_error *error);
-void iforest_query_release(struct iforest_query *query);
+int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *index, const struct ifs_definition *definition,
+			const unsigned *kept, const struct ifs_plan *plan, sqlite3_value **argv,
+			struct ifs_error *error);
+void ifs_bucket_query_release(struct ifs_bucket_query *query);
 
 /* Is the snapshot still what is stored? To be asked before it is read on, for those that scan by themselves. */
-int iforest_query_check(struct iforest_query *query, struct iforest_error *error);
+int ifs_bucket_query_check(struct ifs_bucket_query *query, struct ifs_error *error);
 
 /* Moves to the next row (also needed for the first); query->at_end when there is none. */
-int iforest_query_next(struct iforest_query *query, struct iforest_error *error);
+int ifs_bucket_query_next(struct ifs_bucket_query *query, struct ifs_error *error);
 
 /* The sketch of value column v over the row's rows, *bytes NULL where there are no values. It stays until the next row. Made
  * when it is first asked for (query_sketch.c), or an error if a command has changed the index since the row was made.
  * Cost  without rows that changed since the last flush O(log N) node pages, and in each run the entries of one node page at
  *       most. */
-int iforest_query_sketch(struct iforest_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes,
-			 struct iforest_error *error);
-void iforest_query_forget_sketches(struct iforest_query *query);
+int ifs_bucket_query_sketch(struct ifs_bucket_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes,
+			 struct ifs_error *error);
+void ifs_bucket_query_forget_sketches(struct ifs_bucket_query *query);
 
 /* A number for the row that no other row of this or another question has, up to chance (64 bits): SQLite tells rows apart by it
  * where it joins the answers of several branches of an OR. */
-sqlite3_int64 iforest_query_rowid(const struct iforest_query *query);
+sqlite3_int64 ifs_bucket_query_rowid(const struct ifs_bucket_query *query);
 
 /* The series that stands for the group of the row: its kept by values are those of all; NULL without by columns. */
-const struct iforest_series *iforest_query_series(const struct iforest_query *query);
+const struct ifs_series *ifs_bucket_query_series(const struct ifs_bucket_query *query);
 
 #endif

@@ -7,9 +7,9 @@
 enum { MOST_THREADS = 64, MOST_PARTS = 4096 };
 
 /* A thread's own view of the index: its pagers change nothing and fetch nothing. */
-struct iforest_ahead_worker {
-	struct iforest_index *index;
-	struct iforest_snapshot *snapshot;
+struct ifs_parallel_worker {
+	struct ifs_index *index;
+	struct ifs_snapshot *snapshot;
 	struct iforest_pager pager, tail_pager;
 	struct iforest_store store, tail_store;
 	struct iforest_scan scan;
@@ -25,9 +25,9 @@ struct iforest_ahead_worker {
 static enum iforest_status cached_get(void *context, const struct iforest_place *place, uint64_t page_index,
 				      struct iforest_page *page)
 {
-	struct iforest_ahead_worker *worker = context;
+	struct ifs_parallel_worker *worker = context;
 
-	if (!iforest_page_cache_peek(&worker->index->cache, place, page_index, page))
+	if (!ifs_page_cache_peek(&worker->index->cache, place, page_index, page))
 		return IFOREST_IO;
 	if (!*page->is_checked)
 		page->peaks = NULL;
@@ -37,22 +37,22 @@ static enum iforest_status cached_get(void *context, const struct iforest_place 
 
 static void cached_expect(void *context, const struct iforest_place *place, uint64_t page_index, bool of_peaks)
 {
-	struct iforest_ahead_worker *worker = context;
+	struct ifs_parallel_worker *worker = context;
 
-	iforest_page_cache_expect(&worker->index->cache, place, page_index, of_peaks);
+	ifs_page_cache_prefetch(&worker->index->cache, place, page_index, of_peaks);
 }
 
 static const uint8_t *cached_glance(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)
 {
-	struct iforest_ahead_worker *worker = context;
+	struct ifs_parallel_worker *worker = context;
 
-	return iforest_page_cache_glance(&worker->index->cache, place, page_index, n_bytes);
+	return ifs_page_cache_peek_bytes(&worker->index->cache, place, page_index, n_bytes);
 }
 
 static enum iforest_status tail_get(void *context, const struct iforest_place *place, uint64_t page_index,
 				    struct iforest_page *page)
 {
-	struct iforest_ahead_worker *worker = context;
+	struct ifs_parallel_worker *worker = context;
 	uint32_t *n_bytes;
 	const uint8_t *bytes =
 		iforest_pager_memory_bytes(&worker->snapshot->tail.memory, place->location, page_index, &n_bytes);
@@ -101,16 +101,16 @@ static enum iforest_status next(struct iforest_scan *scan, struct iforest_overla
 
 /* ---- opening ---- */
 
-static size_t item_bytes(const struct iforest_ahead *ahead)
+static size_t item_bytes(const struct ifs_parallel *ahead)
 {
 	return sizeof(int64_t) + iforest_aggregate_bytes(ahead->snapshot->manifest.fields.n_values);
 }
 
-static bool open_worker(struct iforest_ahead *ahead, struct iforest_ahead_worker *worker)
+static bool open_worker(struct ifs_parallel *ahead, struct ifs_parallel_worker *worker)
 {
-	struct iforest_snapshot *snapshot = ahead->snapshot;
+	struct ifs_snapshot *snapshot = ahead->snapshot;
 
-	*worker = (struct iforest_ahead_worker){ .index = ahead->index, .snapshot = snapshot, .is_checked = true };
+	*worker = (struct ifs_parallel_worker){ .index = ahead->index, .snapshot = snapshot, .is_checked = true };
 	worker->items = ahead->items + (size_t)ahead->n_opened * ahead->most_items * item_bytes(ahead);
 	worker->pager = (struct iforest_pager){ .context = worker,
 						.page_bytes = ahead->index->pager.page_bytes,
@@ -143,7 +143,7 @@ static bool open_worker(struct iforest_ahead *ahead, struct iforest_ahead_worker
 
 /* The buckets that a series may have and more, 0 where they are too many: of a step two more than fit the window, which may cut
  * the first and the last. */
-static uint32_t most_buckets(const struct iforest_ahead *ahead)
+static uint32_t most_buckets(const struct ifs_parallel *ahead)
 {
 	const struct iforest_bucketing *bucketing = ahead->overlap ? &ahead->overlap->bucketing : &ahead->scan->bucketing;
 	const struct iforest_window *window = &bucketing->window;
@@ -154,14 +154,14 @@ static uint32_t most_buckets(const struct iforest_ahead *ahead)
 	else if (bucketing->mode == IFOREST_STEP)
 		most = window->has_t0 && window->has_t1 ?
 		       ((uint64_t)window->t1 - (uint64_t)window->t0) / (uint64_t)bucketing->step : UINT64_MAX;
-	return most <= IFOREST_AHEAD_BYTES / item_bytes(ahead) / 2 - 2 ? (uint32_t)most + 2 : 0;
+	return most <= IFS_PARALLEL_BYTES / item_bytes(ahead) / 2 - 2 ? (uint32_t)most + 2 : 0;
 }
 
-void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index, struct iforest_snapshot *snapshot,
-			struct iforest_scan *scan, struct iforest_overlap *overlap, const struct iforest_series *const *members,
+void ifs_parallel_open(struct ifs_parallel *ahead, struct ifs_index *index, struct ifs_snapshot *snapshot,
+			struct iforest_scan *scan, struct iforest_overlap *overlap, const struct ifs_series *const *members,
 			uint32_t n_members)
 {
-	*ahead = (struct iforest_ahead){ .index = index,
+	*ahead = (struct ifs_parallel){ .index = index,
 					 .snapshot = snapshot,
 					 .scan = scan,
 					 .overlap = overlap,
@@ -169,7 +169,7 @@ void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index
 					 .n_members = n_members };
 }
 
-void iforest_ahead_close(struct iforest_ahead *ahead)
+void ifs_parallel_close(struct ifs_parallel *ahead)
 {
 	for (uint32_t w = 0; w < ahead->n_opened; w++) {
 		iforest_overlap_release(&ahead->workers[w].overlap);
@@ -185,11 +185,11 @@ void iforest_ahead_close(struct iforest_ahead *ahead)
 }
 
 /* Makes ready for the members that are left, if threads are allowed. */
-static void begin(struct iforest_ahead *ahead, uint32_t n_left)
+static void begin(struct ifs_parallel *ahead, uint32_t n_left)
 {
 	int n_helpers = sqlite3_limit(ahead->index->db, SQLITE_LIMIT_WORKER_THREADS, -1);
 	unsigned n_threads = n_helpers >= MOST_THREADS ? MOST_THREADS : (unsigned)n_helpers + 1;
-	uint32_t fit = (uint32_t)(IFOREST_AHEAD_BYTES / item_bytes(ahead));
+	uint32_t fit = (uint32_t)(IFS_PARALLEL_BYTES / item_bytes(ahead));
 	bool is_open = true;
 
 	ahead->was_begun = true;
@@ -209,7 +209,7 @@ static void begin(struct iforest_ahead *ahead, uint32_t n_left)
 	if (is_open)
 		ahead->n_threads = n_threads;
 	else
-		iforest_ahead_close(ahead);
+		ifs_parallel_close(ahead);
 }
 
 /* ---- answering ---- */
@@ -217,9 +217,9 @@ static void begin(struct iforest_ahead *ahead, uint32_t n_left)
 /* An error is the caller's to find: a series is answered up to it. */
 static void answer(void *context, unsigned thread, uint32_t p)
 {
-	struct iforest_ahead *ahead = context;
-	struct iforest_ahead_part *part = &ahead->parts[p];
-	struct iforest_ahead_worker *worker = &ahead->workers[thread];
+	struct ifs_parallel *ahead = context;
+	struct ifs_parallel_part *part = &ahead->parts[p];
+	struct ifs_parallel_worker *worker = &ahead->workers[thread];
 	struct iforest_overlap *overlap = ahead->overlap ? &worker->overlap : NULL;
 	enum iforest_status status;
 	bool found = true;
@@ -243,7 +243,7 @@ static void answer(void *context, unsigned thread, uint32_t p)
 
 /* Pages that were read stay where they are only until the caller goes on. What comes after a series that found no room is
  * answered again by the next pass. */
-static void run_pass(struct iforest_ahead *ahead, uint32_t first)
+static void run_pass(struct ifs_parallel *ahead, uint32_t first)
 {
 	uint32_t n_left = ahead->n_members - first, n_parts = n_left < ahead->most_parts ? n_left : ahead->most_parts;
 
@@ -254,17 +254,17 @@ static void run_pass(struct iforest_ahead *ahead, uint32_t first)
 		ahead->workers[t].is_full = false;
 	}
 	ahead->snapshot->tail.remainders.is_fixed = true;
-	iforest_crew_run(ahead->n_threads, n_parts, answer, ahead);
+	iforest_parallel_for(ahead->n_threads, n_parts, answer, ahead);
 	ahead->snapshot->tail.remainders.is_fixed = false;
 	for (unsigned t = 0; t < ahead->n_threads; t++)
-		iforest_overlap_let_go(&ahead->workers[t].overlap);
+		iforest_overlap_unpin(&ahead->workers[t].overlap);
 	for (ahead->n_parts = 0; ahead->n_parts < n_parts && ahead->parts[ahead->n_parts].is_begun; ahead->n_parts++)
 		;
 }
 
-enum iforest_status iforest_ahead_start(struct iforest_ahead *ahead, uint32_t member)
+enum iforest_status ifs_parallel_start(struct ifs_parallel *ahead, uint32_t member)
 {
-	if (!ahead->was_begun && ahead->n_alone >= IFOREST_AHEAD_AFTER)
+	if (!ahead->was_begun && ahead->n_alone >= IFS_PARALLEL_AFTER)
 		begin(ahead, ahead->n_members - member);
 	if (ahead->n_threads == 0)
 		return start(ahead->scan, ahead->overlap, ahead->members[member]->id);
@@ -277,7 +277,7 @@ enum iforest_status iforest_ahead_start(struct iforest_ahead *ahead, uint32_t me
 }
 
 /* The caller goes on where a part ends. */
-static enum iforest_status go_on(struct iforest_ahead *ahead)
+static enum iforest_status go_on(struct ifs_parallel *ahead)
 {
 	uint64_t series = ahead->members[ahead->first + ahead->part]->id;
 	int64_t last;
@@ -290,10 +290,10 @@ static enum iforest_status go_on(struct iforest_ahead *ahead)
 	       iforest_scan_start_after(ahead->scan, series, last);
 }
 
-enum iforest_status iforest_ahead_next(struct iforest_ahead *ahead, int64_t *bucket, struct iforest_aggregate *aggregate,
+enum iforest_status ifs_parallel_next(struct ifs_parallel *ahead, int64_t *bucket, struct iforest_aggregate *aggregate,
 				       bool *found)
 {
-	const struct iforest_ahead_part *part = ahead->is_reading ? &ahead->parts[ahead->part] : NULL;
+	const struct ifs_parallel_part *part = ahead->is_reading ? &ahead->parts[ahead->part] : NULL;
 	enum iforest_status status = IFOREST_OK;
 
 	if (part && ahead->at < part->n_buckets) {

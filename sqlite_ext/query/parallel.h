@@ -14,32 +14,32 @@
 #include "core/query/overlap.h"
 #include "sqlite_ext/follow/snapshot.h"
 
-#define IFOREST_AHEAD_BYTES (16u << 20)
-#define IFOREST_AHEAD_AFTER 1024u /* buckets that the caller has answered before threads are started: most frames are small */
+#define IFS_PARALLEL_BYTES (16u << 20)
+#define IFS_PARALLEL_AFTER 1024u /* buckets that the caller has answered before threads are started: most frames are small */
 
 /* What of a series has been answered. */
-struct iforest_ahead_part {
+struct ifs_parallel_part {
 	/* n_buckets, in the room of the thread that answered: int64 bucket, then an aggregate */
 	const char *items;
 	uint32_t n_buckets;
 	bool is_begun, is_whole;          /* a thread took it; all of it is there */
 };
 
-struct iforest_ahead_worker;
+struct ifs_parallel_worker;
 
-struct iforest_ahead {
-	struct iforest_index *index;
-	struct iforest_snapshot *snapshot;
+struct ifs_parallel {
+	struct ifs_index *index;
+	struct ifs_snapshot *snapshot;
 	struct iforest_scan *scan;        /* what is asked for, and answers where threads do not */
 	struct iforest_overlap *overlap;  /* over the scan, of spans that overlap; NULL: of rows */
-	const struct iforest_series *const *members;
+	const struct ifs_series *const *members;
 	uint32_t n_members;
 	uint64_t n_alone;                 /* buckets that the caller has answered without threads */
 	bool was_begun;                   /* threads were tried */
 	unsigned n_threads;               /* 0: nothing is answered ahead */
-	struct iforest_ahead_worker *workers;
+	struct ifs_parallel_worker *workers;
 	uint32_t n_opened;                /* workers that have a scan */
-	struct iforest_ahead_part *parts; /* of members [first, first + n_parts) */
+	struct ifs_parallel_part *parts; /* of members [first, first + n_parts) */
 	uint32_t first, n_parts, most_parts;
 	char *items;                      /* most_items of each thread */
 	uint32_t most_items, most_buckets; /* of one series */
@@ -49,16 +49,16 @@ struct iforest_ahead {
 
 /* Threads are started once they pay, if the connection allows any; all must outlive it, and snapshot and members stay as they
  * are. Without memory there are no threads. */
-void iforest_ahead_open(struct iforest_ahead *ahead, struct iforest_index *index, struct iforest_snapshot *snapshot,
-			struct iforest_scan *scan, struct iforest_overlap *overlap, const struct iforest_series *const *members,
+void ifs_parallel_open(struct ifs_parallel *ahead, struct ifs_index *index, struct ifs_snapshot *snapshot,
+			struct iforest_scan *scan, struct iforest_overlap *overlap, const struct ifs_series *const *members,
 			uint32_t n_members);
-void iforest_ahead_close(struct iforest_ahead *ahead);
+void ifs_parallel_close(struct ifs_parallel *ahead);
 
-/* Turns to a member, whose buckets iforest_ahead_next() then gives. Members are turned to in ascending order. */
-enum iforest_status iforest_ahead_start(struct iforest_ahead *ahead, uint32_t member);
+/* Turns to a member, whose buckets ifs_parallel_next() then gives. Members are turned to in ascending order. */
+enum iforest_status ifs_parallel_start(struct ifs_parallel *ahead, uint32_t member);
 
 /* As iforest_scan_next(), or iforest_overlap_next(). */
-enum iforest_status iforest_ahead_next(struct iforest_ahead *ahead, int64_t *bucket, struct iforest_aggregate *aggregate,
+enum iforest_status ifs_parallel_next(struct ifs_parallel *ahead, int64_t *bucket, struct iforest_aggregate *aggregate,
 				       bool *found);
 
 #endif

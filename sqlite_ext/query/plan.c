@@ -2,47 +2,47 @@
 
 #include <stddef.h>
 
-static int read_fill(const char *name, sqlite3_value *value, enum iforest_fill *fill, struct iforest_error *error)
+static int read_fill(const char *name, sqlite3_value *value, enum ifs_fill_mode *fill, struct ifs_error *error)
 {
-	static const char *const words[IFOREST_N_FILLS] = { "none", "null", "zero", "last", "linear" };
+	static const char *const words[IFS_N_FILLS] = { "none", "null", "zero", "last", "linear" };
 	const char *text = (const char *)sqlite3_value_text(value);
 
-	for (int f = IFOREST_FILL_NONE; text && f < IFOREST_N_FILLS; f++)
+	for (int f = IFS_FILL_NONE; text && f < IFS_N_FILLS; f++)
 		if (sqlite3_stricmp(text, words[f]) == 0) {
-			*fill = (enum iforest_fill)f;
+			*fill = (enum ifs_fill_mode)f;
 			return SQLITE_OK;
 		}
-	return iforest_error_set(error, SQLITE_ERROR, "%s: fill is one of 'none', 'null', 'zero', 'last', 'linear'", name);
+	return ifs_error_set(error, SQLITE_ERROR, "%s: fill is one of 'none', 'null', 'zero', 'last', 'linear'", name);
 }
 
-static const char *what_is_wrong(const struct iforest_arguments *arguments)
+static const char *what_is_wrong(const struct ifs_arguments *arguments)
 {
 	const bool *given = arguments->is_given;
-	bool is_bounded = given[IFOREST_ARGUMENT_T0] && given[IFOREST_ARGUMENT_T1];
+	bool is_bounded = given[IFS_ARGUMENT_T0] && given[IFS_ARGUMENT_T1];
 
-	if (given[IFOREST_ARGUMENT_N] && given[IFOREST_ARGUMENT_STEP])
+	if (given[IFS_ARGUMENT_N] && given[IFS_ARGUMENT_STEP])
 		return "n and step exclude each other";
-	if (given[IFOREST_ARGUMENT_N] && arguments->values[IFOREST_ARGUMENT_N] <= 0)
+	if (given[IFS_ARGUMENT_N] && arguments->values[IFS_ARGUMENT_N] <= 0)
 		return "n must be greater than 0";
-	if (given[IFOREST_ARGUMENT_STEP] && arguments->values[IFOREST_ARGUMENT_STEP] <= 0)
+	if (given[IFS_ARGUMENT_STEP] && arguments->values[IFS_ARGUMENT_STEP] <= 0)
 		return "step must be greater than 0";
-	if (given[IFOREST_ARGUMENT_ORIGIN] && !given[IFOREST_ARGUMENT_STEP])
+	if (given[IFS_ARGUMENT_ORIGIN] && !given[IFS_ARGUMENT_STEP])
 		return "origin needs step";
-	if (given[IFOREST_ARGUMENT_N] && arguments->values[IFOREST_ARGUMENT_N] > 1 && !is_bounded)
+	if (given[IFS_ARGUMENT_N] && arguments->values[IFS_ARGUMENT_N] > 1 && !is_bounded)
 		return "n needs both t0 and t1";
-	if (arguments->fill != IFOREST_FILL_NONE && given[IFOREST_ARGUMENT_STEP] && !is_bounded)
+	if (arguments->fill != IFS_FILL_NONE && given[IFS_ARGUMENT_STEP] && !is_bounded)
 		return "fill with step needs both t0 and t1";
 	return NULL;
 }
 
-int iforest_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct iforest_arguments *arguments,
-			  struct iforest_error *error)
+int ifs_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct ifs_arguments *arguments,
+			  struct ifs_error *error)
 {
 	const char *wrong;
 	int rc = SQLITE_OK;
 
-	*arguments = (struct iforest_arguments){ .fill = IFOREST_FILL_NONE };
-	for (unsigned a = 0; a < IFOREST_N_ARGUMENTS && !rc; a++) {
+	*arguments = (struct ifs_arguments){ .fill = IFS_FILL_NONE };
+	for (unsigned a = 0; a < IFS_N_ARGUMENTS && !rc; a++) {
 		sqlite3_value *value = given >> a & 1 ? *argv++ : NULL;
 
 		if (!value)
@@ -50,31 +50,31 @@ int iforest_arguments_read(const char *name, unsigned given, sqlite3_value **arg
 		arguments->is_given[a] = true;
 		if (sqlite3_value_type(value) == SQLITE_NULL)
 			arguments->has_null = true;
-		else if (a == IFOREST_ARGUMENT_FILL)
+		else if (a == IFS_ARGUMENT_FILL)
 			rc = read_fill(name, value, &arguments->fill, error);
 		else
-			rc = iforest_argument_integer(name, iforest_argument_names[a], value, &arguments->values[a], error);
+			rc = ifs_value_to_integer(name, ifs_argument_names[a], value, &arguments->values[a], error);
 	}
 	if (rc || arguments->has_null)
 		return rc;
 	wrong = what_is_wrong(arguments);
-	return wrong ? iforest_error_set(error, SQLITE_ERROR, "%s: %s", name, wrong) : SQLITE_OK;
+	return wrong ? ifs_error_set(error, SQLITE_ERROR, "%s: %s", name, wrong) : SQLITE_OK;
 }
 
-struct iforest_bucketing iforest_arguments_bucketing(const struct iforest_arguments *arguments)
+struct iforest_bucketing ifs_arguments_bucketing(const struct ifs_arguments *arguments)
 {
 	const bool *given = arguments->is_given;
 	const int64_t *values = arguments->values;
 	struct iforest_bucketing bucketing = {
-		.mode = given[IFOREST_ARGUMENT_STEP] ? IFOREST_STEP :
-			given[IFOREST_ARGUMENT_N] && values[IFOREST_ARGUMENT_N] > 1 ? IFOREST_COUNT : IFOREST_WHOLE,
-		.window = { .has_t0 = given[IFOREST_ARGUMENT_T0],
-			    .has_t1 = given[IFOREST_ARGUMENT_T1],
-			    .t0 = values[IFOREST_ARGUMENT_T0],
-			    .t1 = values[IFOREST_ARGUMENT_T1] },
-		.n = values[IFOREST_ARGUMENT_N],
-		.step = values[IFOREST_ARGUMENT_STEP],
-		.origin = values[IFOREST_ARGUMENT_ORIGIN],
+		.mode = given[IFS_ARGUMENT_STEP] ? IFOREST_STEP :
+			given[IFS_ARGUMENT_N] && values[IFS_ARGUMENT_N] > 1 ? IFOREST_COUNT : IFOREST_WHOLE,
+		.window = { .has_t0 = given[IFS_ARGUMENT_T0],
+			    .has_t1 = given[IFS_ARGUMENT_T1],
+			    .t0 = values[IFS_ARGUMENT_T0],
+			    .t1 = values[IFS_ARGUMENT_T1] },
+		.n = values[IFS_ARGUMENT_N],
+		.step = values[IFS_ARGUMENT_STEP],
+		.origin = values[IFS_ARGUMENT_ORIGIN],
 	};
 
 	return bucketing;
@@ -84,21 +84,21 @@ struct iforest_bucketing iforest_arguments_bucketing(const struct iforest_argume
 
 /* The columns that are answered by extremes alone, and by whether there is a row: what names the row, extremes, arguments. Only
  * those that have a bit of their own. */
-static sqlite3_uint64 extremes(const struct iforest_definition *definition)
+static sqlite3_uint64 extremes(const struct ifs_definition *definition)
 {
 	unsigned first_by = definition->n_hidden, first_fixed = first_by + definition->n_by,
-		 first = first_fixed + IFOREST_N_FIXED;
-	unsigned after = first + IFOREST_N_OF_VALUE * definition->n_values;
+		 first = first_fixed + IFS_N_FIXED;
+	unsigned after = first + IFS_N_OF_VALUE * definition->n_values;
 	sqlite3_uint64 columns = (UINT64_C(1) << first_fixed) - 1;
 
-	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
-		if (f == IFOREST_COLUMN_BUCKET || f == IFOREST_COLUMN_BUCKET_START || f == IFOREST_COLUMN_BUCKET_END)
+	for (unsigned f = 0; f < IFS_N_FIXED; f++)
+		if (f == IFS_COLUMN_BUCKET || f == IFS_COLUMN_BUCKET_START || f == IFS_COLUMN_BUCKET_END)
 			columns |= UINT64_C(1) << (first_fixed + f);
 	for (unsigned column = first; column < after && column < 63; column++) {
-		unsigned c = (column - first) % IFOREST_N_OF_VALUE;
+		unsigned c = (column - first) % IFS_N_OF_VALUE;
 
-		if (c == IFOREST_OF_MIN || c == IFOREST_OF_MIN_ID || c == IFOREST_OF_MIN_TS || c == IFOREST_OF_MAX ||
-		    c == IFOREST_OF_MAX_ID || c == IFOREST_OF_MAX_TS)
+		if (c == IFS_OF_MIN || c == IFS_OF_MIN_ID || c == IFS_OF_MIN_TS || c == IFS_OF_MAX ||
+		    c == IFS_OF_MAX_ID || c == IFS_OF_MAX_TS)
 			columns |= UINT64_C(1) << column;
 	}
 	return columns;
@@ -111,55 +111,55 @@ static bool is_used(sqlite3_uint64 used, unsigned column)
 }
 
 /* Which aggregates do the columns used need? */
-static struct iforest_wanted wanted_by(const struct iforest_definition *definition, sqlite3_uint64 used)
+static struct iforest_request wanted_by(const struct ifs_definition *definition, sqlite3_uint64 used)
 {
-	struct iforest_wanted wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
-	unsigned first_fixed = definition->n_hidden + definition->n_by, first = first_fixed + IFOREST_N_FIXED;
+	struct iforest_request wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
+	unsigned first_fixed = definition->n_hidden + definition->n_by, first = first_fixed + IFS_N_FIXED;
 
 	if (definition->is_overlap) {
-		if (is_used(used, first_fixed + IFOREST_OF_CLIPPED))
+		if (is_used(used, first_fixed + IFS_OF_CLIPPED))
 			wanted.values = 1u << definition->duration_value;
-		for (unsigned c = IFOREST_OF_LONGEST; c < IFOREST_N_OVERLAP; c++)
+		for (unsigned c = IFS_OF_LONGEST; c < IFS_N_OVERLAP; c++)
 			if (is_used(used, first_fixed + c))
 				wanted.no_maxs = ~(1u << definition->duration_value);
 		wanted.extremes_alone =
-			wanted.no_maxs != UINT32_MAX && !wanted.values && !is_used(used, first_fixed + IFOREST_OVERLAPS);
+			wanted.no_maxs != UINT32_MAX && !wanted.values && !is_used(used, first_fixed + IFS_OVERLAPS);
 		return wanted;
 	}
 	if (definition->is_counter) {
-		for (unsigned c = 0; c < definition->n_values * IFOREST_N_OF_COUNTER; c++)
+		for (unsigned c = 0; c < definition->n_values * IFS_N_OF_COUNTER; c++)
 			if (is_used(used, first + c))
-				wanted.values |= 1u << c / IFOREST_N_OF_COUNTER;
+				wanted.values |= 1u << c / IFS_N_OF_COUNTER;
 		return wanted;
 	}
 	wanted.extremes_alone = !(used & ~extremes(definition));
-	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
-		if ((f == IFOREST_COLUMN_FIRST_TS || f == IFOREST_COLUMN_LAST_TS) && is_used(used, first_fixed + f))
+	for (unsigned f = 0; f < IFS_N_FIXED; f++)
+		if ((f == IFS_COLUMN_FIRST_TS || f == IFS_COLUMN_LAST_TS) && is_used(used, first_fixed + f))
 			wanted.times = true;
 	for (unsigned v = 0; v < definition->n_values; v++)
-		for (unsigned c = 0; c < IFOREST_N_OF_VALUE; c++) {
-			unsigned column = first + v * IFOREST_N_OF_VALUE + c;
+		for (unsigned c = 0; c < IFS_N_OF_VALUE; c++) {
+			unsigned column = first + v * IFS_N_OF_VALUE + c;
 
 			if (!is_used(used, column))
 				continue;
-			if (c == IFOREST_OF_FIRST)
+			if (c == IFS_OF_FIRST)
 				wanted.firsts |= 1u << v;
-			else if (c == IFOREST_OF_LAST)
+			else if (c == IFS_OF_LAST)
 				wanted.lasts |= 1u << v;
 			else
 				wanted.values |= 1u << v;
-			if (c == IFOREST_OF_MIN || c == IFOREST_OF_MIN_ID || c == IFOREST_OF_MIN_TS)
+			if (c == IFS_OF_MIN || c == IFS_OF_MIN_ID || c == IFS_OF_MIN_TS)
 				wanted.no_mins &= ~(1u << v);
-			if (c == IFOREST_OF_MAX || c == IFOREST_OF_MAX_ID || c == IFOREST_OF_MAX_TS)
+			if (c == IFS_OF_MAX || c == IFS_OF_MAX_ID || c == IFS_OF_MAX_TS)
 				wanted.no_maxs &= ~(1u << v);
-			if (c >= IFOREST_OF_MIN_ID)
+			if (c >= IFS_OF_MIN_ID)
 				wanted.no_rows &= ~(1u << v);
 		}
 	for (unsigned i = 0; i < definition->n_variances; i++)
-		for (unsigned c = 0; c < IFOREST_N_OF_VARIANCE; c++)
+		for (unsigned c = 0; c < IFS_N_OF_VARIANCE; c++)
 			if (is_used(used,
-				    definition->n_hidden + iforest_first_variance(definition) + i * IFOREST_N_OF_VARIANCE + c))
-				wanted.squares |= 1u << iforest_variance_value(definition, i);
+				    definition->n_hidden + ifs_first_variance(definition) + i * IFS_N_OF_VARIANCE + c))
+				wanted.squares |= 1u << ifs_variance_value(definition, i);
 	wanted.values |= wanted.squares;
 	return wanted;
 }
@@ -170,26 +170,26 @@ static void note_lost(sqlite3_index_info *info, int first_column, int n_argument
 {
 	for (int a = 0; a < n_arguments; a++)
 		if (constraint_of[a] < 0 && is_used(info->colUsed, (unsigned)(first_column + a))) {
-			info->idxNum |= (a + 1) << IFOREST_LOST_SHIFT;
+			info->idxNum |= (a + 1) << IFS_LOST_SHIFT;
 			return;
 		}
 }
 
-bool iforest_plan_is_in(sqlite3_index_info *info, int i)
+bool ifs_plan_is_in(sqlite3_index_info *info, int i)
 {
 	return sqlite3_vtab_in(info, i, -1);
 }
 
-void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost)
+void ifs_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost)
 {
 	info->estimatedRows = (sqlite3_int64)n_rows;
-	info->estimatedCost = info->idxNum >> IFOREST_LOST_SHIFT ? IFOREST_COST_OF_LOST : cost;
+	info->estimatedCost = info->idxNum >> IFS_LOST_SHIFT ? IFS_COST_OF_LOST : cost;
 }
 
 /* The condition that gives each argument: the first that can be used. *waits: one has none but those that need tables which
  * come later in this join order. Beside one that can be used SQLite checks the others: as x.t0 = y.t0 beside x.t0 = 5. */
 static int find_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
-			  int n_arguments, int *constraint_of, bool *waits, struct iforest_error *error)
+			  int n_arguments, int *constraint_of, bool *waits, struct ifs_error *error)
 {
 	unsigned late = 0;
 
@@ -204,10 +204,10 @@ static int find_arguments(const char *name, const char *const *names, sqlite3_in
 		    constraint->op == SQLITE_INDEX_CONSTRAINT_OFFSET)
 			continue;
 		if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
-			return iforest_error_set(error, SQLITE_ERROR,
+			return ifs_error_set(error, SQLITE_ERROR,
 						 "%s: argument %s takes = only: %s(t0, t1), or %s = ... in WHERE", name,
 						 names[argument], name, names[argument]);
-		if (!constraint->usable && !iforest_plan_is_in(info, i))
+		if (!constraint->usable && !ifs_plan_is_in(info, i))
 			late |= 1u << argument;
 		if (constraint->usable && constraint_of[argument] < 0)
 			constraint_of[argument] = i;
@@ -217,8 +217,8 @@ static int find_arguments(const char *name, const char *const *names, sqlite3_in
 	return SQLITE_OK;
 }
 
-int iforest_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
-				int n_arguments, int *constraint_of, int *n_argv, struct iforest_error *error)
+int ifs_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
+				int n_arguments, int *constraint_of, int *n_argv, struct ifs_error *error)
 {
 	bool waits;
 	int rc = find_arguments(name, names, info, first_column, n_arguments, constraint_of, &waits, error);
@@ -237,41 +237,41 @@ int iforest_plan_take_arguments(const char *name, const char *const *names, sqli
 
 static double estimate(unsigned arguments, unsigned n_conditions)
 {
-	double n_rows = arguments & (1u << IFOREST_ARGUMENT_N | 1u << IFOREST_ARGUMENT_STEP) ? 100000 : 100;
+	double n_rows = arguments & (1u << IFS_ARGUMENT_N | 1u << IFS_ARGUMENT_STEP) ? 100000 : 100;
 
 	return n_conditions ? n_rows / 10 : n_rows;
 }
 
 /* Without by columns there is one series, whose rows come out in the order of buckets. A condition on a by column promises
  * no such thing: by the affinity of its other side, c = CAST(3 AS REAL) holds for the series 3, '3' and '3.0'. */
-static bool is_ordered(const struct iforest_definition *definition, const sqlite3_index_info *info)
+static bool is_ordered(const struct ifs_definition *definition, const sqlite3_index_info *info)
 {
 	int column =
 		info->nOrderBy == 1 && !info->aOrderBy[0].desc ? info->aOrderBy[0].iColumn - (int)definition->n_hidden : -1;
 
-	return definition->n_by == 0 && (column == IFOREST_COLUMN_BUCKET || column == IFOREST_COLUMN_BUCKET_START);
+	return definition->n_by == 0 && (column == IFS_COLUMN_BUCKET || column == IFS_COLUMN_BUCKET_START);
 }
 
 /* The by column of a condition, if it is less than n_by and not negative. */
-static int by_of(const struct iforest_definition *definition, const sqlite3_index_info *info, int i)
+static int by_of(const struct ifs_definition *definition, const sqlite3_index_info *info, int i)
 {
 	return info->aConstraint[i].iColumn - (int)definition->n_hidden;
 }
 
-bool iforest_plan_may_choose(sqlite3_index_info *info, int i)
+bool ifs_plan_may_choose(sqlite3_index_info *info, int i)
 {
 	return i < 32 && sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
 /* Can the condition narrow the series? SQLite checks it again: it knows affinities. Other collations it keeps to itself. */
-static bool narrows(const struct iforest_definition *definition, sqlite3_index_info *info, int i)
+static bool narrows(const struct ifs_definition *definition, sqlite3_index_info *info, int i)
 {
 	const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
 	int by = by_of(definition, info, i);
 
 	return constraint->usable && by >= 0 && by < (int)definition->n_by &&
 	       (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ || constraint->op == SQLITE_INDEX_CONSTRAINT_IS) &&
-	       iforest_plan_may_choose(info, i);
+	       ifs_plan_may_choose(info, i);
 }
 
 /* All values of an IN are taken at once: one by one, SQLite checks them without the affinity of their column. */
@@ -282,12 +282,12 @@ static const char *word_of(sqlite3_index_info *info, int i)
 	return sqlite3_vtab_in(info, i, 1) ? "IN" : "=";
 }
 
-unsigned iforest_plan_take_conditions(const struct iforest_definition *definition, sqlite3_index_info *info, int *n_argv,
+unsigned ifs_plan_take_conditions(const struct ifs_definition *definition, sqlite3_index_info *info, int *n_argv,
 				      sqlite3_str *text)
 {
 	unsigned n_conditions = 0;
 
-	for (int i = 0; i < info->nConstraint && n_conditions < IFOREST_MAX_CONDITIONS; i++) {
+	for (int i = 0; i < info->nConstraint && n_conditions < IFS_MAX_CONDITIONS; i++) {
 		if (!narrows(definition, info, i))
 			continue;
 		info->aConstraintUsage[i].argvIndex = ++*n_argv;
@@ -299,24 +299,24 @@ unsigned iforest_plan_take_conditions(const struct iforest_definition *definitio
 
 /* ---- words ---- */
 
-/* What is wanted of a value column: bits of struct iforest_wanted, or those that say what is not. */
+/* What is wanted of a value column: bits of struct iforest_request, or those that say what is not. */
 static const struct {
 	const char *word;
 	size_t field;
 	bool is_not;
 } words[] = {
-	{ " sum", offsetof(struct iforest_wanted, values), false },
-	{ " min", offsetof(struct iforest_wanted, no_mins), true },
-	{ " max", offsetof(struct iforest_wanted, no_maxs), true },
-	{ " id", offsetof(struct iforest_wanted, no_rows), true },
-	{ " first", offsetof(struct iforest_wanted, firsts), false },
-	{ " last", offsetof(struct iforest_wanted, lasts), false },
-	{ " squares", offsetof(struct iforest_wanted, squares), false },
+	{ " sum", offsetof(struct iforest_request, values), false },
+	{ " min", offsetof(struct iforest_request, no_mins), true },
+	{ " max", offsetof(struct iforest_request, no_maxs), true },
+	{ " id", offsetof(struct iforest_request, no_rows), true },
+	{ " first", offsetof(struct iforest_request, firsts), false },
+	{ " last", offsetof(struct iforest_request, lasts), false },
+	{ " squares", offsetof(struct iforest_request, squares), false },
 };
 
 enum { N_WORDS = sizeof words / sizeof *words };
 
-static uint32_t *bits_of(struct iforest_wanted *wanted, unsigned word)
+static uint32_t *bits_of(struct iforest_request *wanted, unsigned word)
 {
 	return (uint32_t *)((char *)wanted + words[word].field);
 }
@@ -326,17 +326,17 @@ static void write_window(sqlite3_str *text, unsigned arguments)
 	static const char *const windows[] = { "all time", "from t0", "until t1", "window [t0, t1)" };
 
 	sqlite3_str_appendall(text, windows[arguments & 3]);
-	if (arguments & 1u << IFOREST_ARGUMENT_N)
+	if (arguments & 1u << IFS_ARGUMENT_N)
 		sqlite3_str_appendall(text, ", n buckets");
-	if (arguments & 1u << IFOREST_ARGUMENT_STEP)
+	if (arguments & 1u << IFS_ARGUMENT_STEP)
 		sqlite3_str_appendall(text, ", buckets of step");
-	if (arguments & 1u << IFOREST_ARGUMENT_ORIGIN)
+	if (arguments & 1u << IFS_ARGUMENT_ORIGIN)
 		sqlite3_str_appendall(text, " from origin");
-	if (arguments & 1u << IFOREST_ARGUMENT_FILL)
+	if (arguments & 1u << IFS_ARGUMENT_FILL)
 		sqlite3_str_appendall(text, ", fill");
 }
 
-static void write_wanted(sqlite3_str *text, const struct iforest_definition *definition, struct iforest_wanted *wanted)
+static void write_wanted(sqlite3_str *text, const struct ifs_definition *definition, struct iforest_request *wanted)
 {
 	for (unsigned v = 0; v < definition->n_values; v++) {
 		bool is_named = false;
@@ -383,10 +383,10 @@ static bool skip_name(const char **at, const char *name)
 	return true;
 }
 
-bool iforest_plan_read_conditions(struct iforest_plan *plan, const struct iforest_definition *definition, const char **at)
+bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition *definition, const char **at)
 {
-	while (plan->n_conditions < IFOREST_MAX_CONDITIONS && skip(at, "; by ")) {
-		struct iforest_condition *condition = &plan->conditions[plan->n_conditions++];
+	while (plan->n_conditions < IFS_MAX_CONDITIONS && skip(at, "; by ")) {
+		struct ifs_condition *condition = &plan->conditions[plan->n_conditions++];
 
 		while (condition->by < definition->n_by && !skip_name(at, definition->by[condition->by].name))
 			condition->by++;
@@ -398,9 +398,9 @@ bool iforest_plan_read_conditions(struct iforest_plan *plan, const struct ifores
 	return true;
 }
 
-static bool read_wanted(struct iforest_wanted *wanted, const struct iforest_definition *definition, const char **at)
+static bool read_wanted(struct iforest_request *wanted, const struct ifs_definition *definition, const char **at)
 {
-	*wanted = (struct iforest_wanted){ .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
+	*wanted = (struct iforest_request){ .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 	for (unsigned v = 0; v < definition->n_values && skip(at, "; of "); v++) {
 		while (v < definition->n_values && !skip_name(at, definition->values[v].name))
 			v++;
@@ -417,40 +417,40 @@ static bool read_wanted(struct iforest_wanted *wanted, const struct iforest_defi
 
 /* ---- the plan of an index ---- */
 
-int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
-		      struct iforest_error *error)
+int ifs_plan_make(const struct ifs_definition *definition, const char *name, sqlite3_index_info *info,
+		      struct ifs_error *error)
 {
-	int constraint_of[IFOREST_N_ARGUMENTS], n_arguments = iforest_n_arguments(definition), n_argv = 0;
-	struct iforest_wanted wanted = wanted_by(definition, info->colUsed);
+	int constraint_of[IFS_N_ARGUMENTS], n_arguments = ifs_n_arguments(definition), n_argv = 0;
+	struct iforest_request wanted = wanted_by(definition, info->colUsed);
 	sqlite3_str *text;
 	unsigned n_conditions;
 	double n_rows;
-	int rc = iforest_plan_take_arguments(name, iforest_argument_names, info, 0, n_arguments, constraint_of, &n_argv, error);
+	int rc = ifs_plan_take_arguments(name, ifs_argument_names, info, 0, n_arguments, constraint_of, &n_argv, error);
 
 	if (rc)
 		return rc;
 	/* an UPDATE, which is refused later */
 	if ((int)definition->n_hidden > n_arguments && is_used(info->colUsed, (unsigned)n_arguments))
-		info->idxNum &= (1 << IFOREST_LOST_SHIFT) - 1;
+		info->idxNum &= (1 << IFS_LOST_SHIFT) - 1;
 	text = sqlite3_str_new(NULL);
 	write_window(text, (unsigned)info->idxNum);
-	n_conditions = iforest_plan_take_conditions(definition, info, &n_argv, text);
+	n_conditions = ifs_plan_take_conditions(definition, info, &n_argv, text);
 	write_wanted(text, definition, &wanted);
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	info->orderByConsumed = is_ordered(definition, info);
 	n_rows = estimate((unsigned)info->idxNum, n_conditions);
-	iforest_plan_set_cost(info, n_rows, 100 + n_rows);
-	return info->idxStr ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+	ifs_plan_set_cost(info, n_rows, 100 + n_rows);
+	return info->idxStr ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 
-bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, const char *name,
+bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definition, const char *name,
 		       int index_number, const char *index_text)
 {
 	const char *at = strchr(index_text, ';');
 
-	*plan = (struct iforest_plan){ .name = name, .arguments = (unsigned)index_number & ((1u << IFOREST_N_ARGUMENTS) - 1) };
+	*plan = (struct ifs_plan){ .name = name, .arguments = (unsigned)index_number & ((1u << IFS_N_ARGUMENTS) - 1) };
 	if (!at)
 		at = "";
-	return iforest_plan_read_conditions(plan, definition, &at) && read_wanted(&plan->wanted, definition, &at) && !*at;
+	return ifs_plan_read_conditions(plan, definition, &at) && read_wanted(&plan->wanted, definition, &at) && !*at;
 }

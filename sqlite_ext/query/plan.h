@@ -22,31 +22,31 @@
 #include "core/page/leaf_fold.h"
 #include "sqlite_ext/storage/definition.h"
 
-#define IFOREST_MAX_CONDITIONS 32
+#define IFS_MAX_CONDITIONS 32
 
 /* A condition on a by column. */
-struct iforest_condition {
+struct ifs_condition {
 	unsigned by;
 	bool is_is;             /* IS: NULL equals NULL */
-	bool is_in;             /* IN: its value is the list of all, see iforest_choice_among() */
+	bool is_in;             /* IN: its value is the list of all, see ifs_series_filter_in_list() */
 };
 
-struct iforest_plan {
+struct ifs_plan {
 	const char *name;       /* of the table that is asked, for messages */
 	unsigned arguments;     /* bits, as in idxNum */
-	struct iforest_wanted wanted;
+	struct iforest_request wanted;
 	unsigned n_conditions;
-	struct iforest_condition conditions[IFOREST_MAX_CONDITIONS];
+	struct ifs_condition conditions[IFS_MAX_CONDITIONS];
 };
 
 /* xBestIndex: fills in the info. name is the table's, for messages.
  * Returns  SQLITE_CONSTRAINT where an argument's value, of no IN, is not known yet in this join order; SQLITE_ERROR with a
  *          message where an argument is used with anything but "=". */
-int iforest_plan_make(const struct iforest_definition *definition, const char *name, sqlite3_index_info *info,
-		      struct iforest_error *error);
+int ifs_plan_make(const struct ifs_definition *definition, const char *name, sqlite3_index_info *info,
+		      struct ifs_error *error);
 
-/* xFilter: reads back what iforest_plan_make() wrote with the same name and definition. False for any other text. */
-bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definition *definition, const char *name,
+/* xFilter: reads back what ifs_plan_make() wrote with the same name and definition. False for any other text. */
+bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definition, const char *name,
 		       int index_number, const char *index_text);
 
 /* ---- what other tables over an index share ---- */
@@ -54,56 +54,56 @@ bool iforest_plan_read(struct iforest_plan *plan, const struct iforest_definitio
 /* Takes the hidden arguments, whose columns start with first_column, as above; names are theirs. constraint_of[a] is the
  * constraint that gives argument a, -1 if none does. Counts argv, and notes in idxNum the first argument that is lost. The
  * arguments must be among the first 63 columns: of the others SQLite does not tell which are used. Results as
- * iforest_plan_make(). */
-int iforest_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
-				int n_arguments, int *constraint_of, int *n_argv, struct iforest_error *error);
-enum { IFOREST_LOST_SHIFT = 26 };
+ * ifs_plan_make(). */
+int ifs_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
+				int n_arguments, int *constraint_of, int *n_argv, struct ifs_error *error);
+enum { IFS_LOST_SHIFT = 26 };
 
 /* Is the condition an IN? One on an argument is lost where SQLite looks for a plan without IN. To refuse that would not do:
  * SQLite takes it that there is such a plan then, and does not ask for one with IN that needs no other table. */
-bool iforest_plan_is_in(sqlite3_index_info *info, int i);
+bool ifs_plan_is_in(sqlite3_index_info *info, int i);
 
 /* Tells what a plan gives and costs; after the arguments were taken. One that lacks an argument costs more than any other:
  * SQLite weighs the branches of an OR without the conditions beside it, and would put the table before those that t0 = ...
  * needs, of which nothing could be made ("no query solution"). */
-#define IFOREST_COST_OF_LOST 1e98
-void iforest_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost);
+#define IFS_COST_OF_LOST 1e98
+void ifs_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost);
 
 /* May condition i, on a by column, choose series? They are told apart as by BINARY. And SQLite says of the first 32 alone
  * whether they are an IN: the values of one it gives one by one otherwise, and checks rows without the affinity of their
  * column. */
-bool iforest_plan_may_choose(sqlite3_index_info *info, int i);
+bool ifs_plan_may_choose(sqlite3_index_info *info, int i);
 
 /* Takes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */
-unsigned iforest_plan_take_conditions(const struct iforest_definition *definition, sqlite3_index_info *info, int *n_argv,
+unsigned ifs_plan_take_conditions(const struct ifs_definition *definition, sqlite3_index_info *info, int *n_argv,
 				      sqlite3_str *text);
 
 /* Reads these words, moving *at past them. */
-bool iforest_plan_read_conditions(struct iforest_plan *plan, const struct iforest_definition *definition, const char **at);
+bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition *definition, const char **at);
 
 /* ---- Values of the hidden arguments t0, t1, n, step, origin, fill ---- */
 
-enum iforest_fill {
-	IFOREST_FILL_NONE,
-	IFOREST_FILL_NULL,
-	IFOREST_FILL_ZERO,
-	IFOREST_FILL_LAST,
-	IFOREST_FILL_LINEAR,
-	IFOREST_N_FILLS
+enum ifs_fill_mode {
+	IFS_FILL_NONE,
+	IFS_FILL_NULL,
+	IFS_FILL_ZERO,
+	IFS_FILL_LAST,
+	IFS_FILL_LINEAR,
+	IFS_N_FILLS
 };
 
-struct iforest_arguments {
-	bool is_given[IFOREST_N_ARGUMENTS];
-	int64_t values[IFOREST_N_ARGUMENTS];
-	enum iforest_fill fill;
+struct ifs_arguments {
+	bool is_given[IFS_N_ARGUMENTS];
+	int64_t values[IFS_N_ARGUMENTS];
+	enum ifs_fill_mode fill;
 	bool has_null;            /* one is NULL: there are no rows, and the rest means nothing */
 };
 
 /* Reads the arguments whose bits are set in `given` from argv, in order; name is that of the table asked, for messages. Refuses
  * those that do not go together. */
-int iforest_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct iforest_arguments *arguments,
-			   struct iforest_error *error);
+int ifs_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct ifs_arguments *arguments,
+			   struct ifs_error *error);
 
-struct iforest_bucketing iforest_arguments_bucketing(const struct iforest_arguments *arguments);
+struct iforest_bucketing ifs_arguments_bucketing(const struct ifs_arguments *arguments);
 
 #endif

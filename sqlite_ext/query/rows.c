@@ -26,16 +26,16 @@ static bool bound_reals(char op, sqlite3_value *value, double *low, double *high
 /* Where in the index a row of the table stands: its series and time, looked up in the table by its rowid. */
 
 /* The key that the index has the row under. *found is false where the table has no such row, or the snapshot not its series.
- * Requires  an index that follows its table (not sync=manual), the snapshot just opened, and !iforest_index_is_passing().
+ * Requires  an index that follows its table (not sync=manual), the snapshot just opened, and !ifs_index_is_changing().
  * Cost      two searches, in the table and in the dictionary. */
-static int row_key(struct iforest_index *index, const struct iforest_snapshot *snapshot, sqlite3_int64 id,
-		    struct iforest_key *key, bool *found, struct iforest_error *error);
+static int row_key(struct ifs_index *index, const struct ifs_snapshot *snapshot, sqlite3_int64 id,
+		    struct iforest_key *key, bool *found, struct ifs_error *error);
 
 /* What of rows.c turns the values of conditions into series, ranges and bounds. */
 
 /* Fills in the series chosen, the match and the parts, of rows->plan, over the snapshot at hand. Without parts there are no
  * rows. */
-static int rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct iforest_error *error);
+static int rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error);
 
 enum { UNKNOWN = 0 }; /* there is no memory to tell */
 
@@ -155,10 +155,10 @@ static bool bound_reals(char op, sqlite3_value *value, double *low, double *high
 enum { TIME, FIRST_BY };
 
 /* SELECT r."ts", r."track" FROM "main"."spans" AS r WHERE r."id" = ?1 */
-static int prepare(struct iforest_index *index, struct iforest_error *error)
+static int prepare(struct ifs_index *index, struct ifs_error *error)
 {
-	const struct iforest_source *source = &index->source;
-	const struct iforest_definition *definition = &index->definition;
+	const struct ifs_base_table *source = &index->source;
+	const struct ifs_definition *definition = &index->definition;
 	sqlite3_str *sql;
 	char *text;
 	int rc;
@@ -172,8 +172,8 @@ static int prepare(struct iforest_index *index, struct iforest_error *error)
 	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS r WHERE r.\"%w\" = ?1", index->schema, source->name,
 			    source->rowid_column);
 	text = sqlite3_str_finish(sql);
-	rc = text ? iforest_prepare(error, index->db, &index->find_row, "%s", text) :
-		    iforest_error_set(error, SQLITE_NOMEM, "");
+	rc = text ? ifs_prepare(error, index->db, &index->find_row, "%s", text) :
+		    ifs_error_set(error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
 	return rc;
 }
@@ -188,12 +188,12 @@ static bool read_time(sqlite3_stmt *statement, struct iforest_key *key)
 	       (type == SQLITE_FLOAT && iforest_integral(sqlite3_column_double(statement, TIME), &key->time));
 }
 
-static int row_key(struct iforest_index *index, const struct iforest_snapshot *snapshot, sqlite3_int64 id,
-		    struct iforest_key *key, bool *found, struct iforest_error *error)
+static int row_key(struct ifs_index *index, const struct ifs_snapshot *snapshot, sqlite3_int64 id,
+		    struct iforest_key *key, bool *found, struct ifs_error *error)
 {
-	struct iforest_series_key bytes = { .alloc = &iforest_sqlite_alloc };
-	const struct iforest_series *series = NULL;
-	sqlite3_value *by[IFOREST_MAX_BY];
+	struct iforest_series_key bytes = { .alloc = &ifs_alloc };
+	const struct ifs_series *series = NULL;
+	sqlite3_value *by[IFS_MAX_BY];
 	int failed, rc = prepare(index, error);
 
 	*found = false;
@@ -202,15 +202,15 @@ static int row_key(struct iforest_index *index, const struct iforest_snapshot *s
 		return rc;
 	sqlite3_bind_int64(index->find_row, 1, id);
 	if (sqlite3_step(index->find_row) == SQLITE_ROW && read_time(index->find_row, key)) {
-		iforest_entry_columns(index->find_row, FIRST_BY, index->definition.n_by, by);
-		rc = iforest_entry_series_key(&index->definition, by, &bytes, error);
+		ifs_statement_columns(index->find_row, FIRST_BY, index->definition.n_by, by);
+		rc = ifs_row_series_key(&index->definition, by, &bytes, error);
 		if (!rc)
-			series = iforest_dictionary_find(&snapshot->dictionary, bytes.bytes, bytes.n_bytes);
-		iforest_series_release(&bytes);
+			series = ifs_dictionary_find(&snapshot->dictionary, bytes.bytes, bytes.n_bytes);
+		iforest_series_key_release(&bytes);
 	}
 	failed = sqlite3_reset(index->find_row);
 	if (!rc && failed)
-		rc = iforest_error_from_db(error, index->db, failed);
+		rc = ifs_error_from_db(error, index->db, failed);
 	*found = !rc && series;
 	key->series = *found ? series->id : 0;
 	return rc;
@@ -222,7 +222,7 @@ enum { ORDER_SHIFT = 4, VALUE_SHIFT = 8, TIES_SHIFT = 12, VALUES_SHIFT = 16 };
 
 /* A plan being made. */
 struct planning {
-	const struct iforest_definition *definition;
+	const struct ifs_definition *definition;
 	sqlite3_index_info *info;
 	int n_argv;
 	unsigned n_conditions;
@@ -233,10 +233,10 @@ struct planning {
 
 /* ---- t0 and t1 ---- */
 
-static int take_arguments(struct planning *planning, const char *name, struct iforest_error *error)
+static int take_arguments(struct planning *planning, const char *name, struct ifs_error *error)
 {
-	int first = iforest_rows_first_argument(planning->definition), constraint_of[2];
-	int rc = iforest_plan_take_arguments(name, iforest_argument_names, planning->info, first, 2, constraint_of,
+	int first = ifs_rows_first_argument(planning->definition), constraint_of[2];
+	int rc = ifs_plan_take_arguments(name, ifs_argument_names, planning->info, first, 2, constraint_of,
 					     &planning->n_argv, error);
 
 	for (int a = 0; a < 2 && !rc; a++)
@@ -244,7 +244,7 @@ static int take_arguments(struct planning *planning, const char *name, struct if
 			planning->has_time = true;
 			planning->share /= 4;
 			sqlite3_str_appendf(planning->words, "%s%s", a && constraint_of[0] >= 0 ? ", " : "",
-					    iforest_argument_names[a]);
+					    ifs_argument_names[a]);
 		}
 	return rc;
 }
@@ -252,15 +252,15 @@ static int take_arguments(struct planning *planning, const char *name, struct if
 /* ---- conditions ---- */
 
 /* One of the names that the table has columns by. */
-static const char *name_of(const struct iforest_definition *definition, int column)
+static const char *name_of(const struct ifs_definition *definition, int column)
 {
-	int value = column - iforest_rows_first_value(definition);
+	int value = column - ifs_rows_first_value(definition);
 
-	if (column == IFOREST_ROWS_ID)
+	if (column == IFS_ROWS_ID)
 		return "id";
-	if (column < iforest_rows_time(definition))
-		return definition->by[column - IFOREST_ROWS_FIRST_BY].name;
-	if (column == iforest_rows_time(definition))
+	if (column < ifs_rows_time(definition))
+		return definition->by[column - IFS_ROWS_FIRST_BY].name;
+	if (column == ifs_rows_time(definition))
 		return definition->time;
 	return value < (int)definition->n_values ? definition->values[value].name : "end";
 }
@@ -270,7 +270,7 @@ static bool is_id(const struct planning *planning, int i)
 {
 	const struct sqlite3_index_constraint *constraint = &planning->info->aConstraint[i];
 
-	return constraint->iColumn <= IFOREST_ROWS_ID && planning->definition->sync != IFOREST_SYNC_MANUAL &&
+	return constraint->iColumn <= IFS_ROWS_ID && planning->definition->sync != IFS_SYNC_MANUAL &&
 	       (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ || constraint->op == SQLITE_INDEX_CONSTRAINT_IS);
 }
 
@@ -281,11 +281,11 @@ static bool can_narrow(struct planning *planning, int i)
 
 	if (constraint->usable && is_id(planning, i))
 		return true;
-	if (!constraint->usable || constraint->iColumn < IFOREST_ROWS_FIRST_BY ||
-	    constraint->iColumn >= iforest_rows_first_argument(planning->definition) ||
-	    !iforest_condition_operator(constraint->op))
+	if (!constraint->usable || constraint->iColumn < IFS_ROWS_FIRST_BY ||
+	    constraint->iColumn >= ifs_rows_first_argument(planning->definition) ||
+	    !ifs_condition_operator(constraint->op))
 		return false;
-	return constraint->iColumn >= iforest_rows_time(planning->definition) || iforest_plan_may_choose(planning->info, i);
+	return constraint->iColumn >= ifs_rows_time(planning->definition) || ifs_plan_may_choose(planning->info, i);
 }
 
 /* The condition that looks a row up by its id, where there is one; else -1. */
@@ -326,18 +326,18 @@ static double share_of(char op, double of_one)
 	}
 }
 
-static void take_conditions(struct planning *planning, const struct iforest_rows_size *size)
+static void take_conditions(struct planning *planning, const struct ifs_rows_size *size)
 {
-	const struct iforest_definition *definition = planning->definition;
+	const struct ifs_definition *definition = planning->definition;
 	sqlite3_index_info *info = planning->info;
-	int time = iforest_rows_time(definition), end = iforest_rows_end(definition);
+	int time = ifs_rows_time(definition), end = ifs_rows_end(definition);
 	double of_a_by_value = definition->n_by ? pow(size->n_series, -1.0 / definition->n_by) : 1;
 	int id = find_id(planning);
 
-	for (int i = 0; i < info->nConstraint && planning->n_conditions < IFOREST_MAX_ROWS_CONDITIONS; i++) {
-		int column = info->aConstraint[i].iColumn < 0 ? IFOREST_ROWS_ID : info->aConstraint[i].iColumn;
-		bool is_by = column >= IFOREST_ROWS_FIRST_BY && column < time;
-		char op = iforest_condition_operator(info->aConstraint[i].op);
+	for (int i = 0; i < info->nConstraint && planning->n_conditions < IFS_MAX_ROWS_CONDITIONS; i++) {
+		int column = info->aConstraint[i].iColumn < 0 ? IFS_ROWS_ID : info->aConstraint[i].iColumn;
+		bool is_by = column >= IFS_ROWS_FIRST_BY && column < time;
+		char op = ifs_condition_operator(info->aConstraint[i].op);
 
 		if (!can_narrow(planning, i) || would_repeat(planning, i, id))
 			continue;
@@ -348,11 +348,11 @@ static void take_conditions(struct planning *planning, const struct iforest_rows
 		info->aConstraintUsage[i].argvIndex = ++planning->n_argv;
 		sqlite3_str_appendf(planning->tokens, "%c%d ", op, column);
 		sqlite3_str_appendf(planning->words, "%s%s%s", sqlite3_str_length(planning->words) ? ", " : "",
-				    name_of(definition, column), iforest_condition_word(op));
-		if (column == IFOREST_ROWS_ID)
+				    name_of(definition, column), ifs_condition_word(op));
+		if (column == IFS_ROWS_ID)
 			info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
 		planning->share *= share_of(op, is_by			  ? of_a_by_value :
-						column == IFOREST_ROWS_ID ? 1 / size->n_rows :
+						column == IFS_ROWS_ID ? 1 / size->n_rows :
 						column == time		  ? 1e-6 :
 									    0.05);
 		planning->has_time = planning->has_time || ((column == time || column == end) && op != 'n' && op != 'i');
@@ -370,34 +370,34 @@ static bool is_next(const sqlite3_index_info *info, int term, int column, bool d
 /* Both names of it. */
 static bool is_id_next(const sqlite3_index_info *info, int term, bool descends)
 {
-	return is_next(info, term, IFOREST_ROWS_ID, descends) || is_next(info, term, -1, descends);
+	return is_next(info, term, IFS_ROWS_ID, descends) || is_next(info, term, -1, descends);
 }
 
 static void take_order(struct planning *planning)
 {
-	const struct iforest_definition *definition = planning->definition;
+	const struct ifs_definition *definition = planning->definition;
 	sqlite3_index_info *info = planning->info;
-	enum iforest_rows_order order = IFOREST_ROWS_IN_ANY_ORDER;
-	int time = iforest_rows_time(definition), column, value, n = 1;
+	enum ifs_rows_order order = IFS_ROWS_IN_ANY_ORDER;
+	int time = ifs_rows_time(definition), column, value, n = 1;
 	bool descends, ties_in_order = false;
 
 	if (info->nOrderBy == 0)
 		return;
 	column = info->aOrderBy[0].iColumn;
 	descends = info->aOrderBy[0].desc;
-	value = column - iforest_rows_first_value(definition);
+	value = column - ifs_rows_first_value(definition);
 	if (column == time) {
-		order = descends ? IFOREST_ROWS_BY_TIME_DESCENDING : IFOREST_ROWS_BY_TIME;
+		order = descends ? IFS_ROWS_BY_TIME_DESCENDING : IFS_ROWS_BY_TIME;
 		n += is_id_next(info, n, descends);
 	} else if (value >= 0 && value < (int)definition->n_values) {
-		order = descends ? IFOREST_ROWS_BY_VALUE_DESCENDING : IFOREST_ROWS_BY_VALUE;
+		order = descends ? IFS_ROWS_BY_VALUE_DESCENDING : IFS_ROWS_BY_VALUE;
 		/* SQLite has rows without a time first, and the index last */
 		ties_in_order = planning->has_time && is_next(info, n, time, false);
 		n += ties_in_order;
 		n += ties_in_order && is_id_next(info, n, false);
 		info->idxNum |= value << VALUE_SHIFT | ties_in_order << TIES_SHIFT;
 	}
-	if (order == IFOREST_ROWS_IN_ANY_ORDER || n < info->nOrderBy)
+	if (order == IFS_ROWS_IN_ANY_ORDER || n < info->nOrderBy)
 		return;
 	info->idxNum |= (int)order << ORDER_SHIFT;
 	info->orderByConsumed = 1;
@@ -410,11 +410,11 @@ static void take_order(struct planning *planning)
 /* Bit 63 of colUsed stands for all columns from 63 on; there are fewer. The end needs its duration. */
 static void take_columns(struct planning *planning)
 {
-	const struct iforest_definition *definition = planning->definition;
+	const struct ifs_definition *definition = planning->definition;
 	sqlite3_uint64 used = planning->info->colUsed;
-	unsigned values = (unsigned)(used >> iforest_rows_first_value(definition)) & ((1u << definition->n_values) - 1);
+	unsigned values = (unsigned)(used >> ifs_rows_first_value(definition)) & ((1u << definition->n_values) - 1);
 
-	if (iforest_rows_has_end(definition) && used >> iforest_rows_end(definition) & 1)
+	if (ifs_rows_has_end(definition) && used >> ifs_rows_end(definition) & 1)
 		values |= 1u << definition->duration_value;
 	planning->info->idxNum |= (int)(values << VALUES_SHIFT);
 }
@@ -435,7 +435,7 @@ static double limit_of(sqlite3_index_info *info)
 	return limit;
 }
 
-static void estimate(const struct planning *planning, const struct iforest_rows_size *size)
+static void estimate(const struct planning *planning, const struct ifs_rows_size *size)
 {
 	sqlite3_index_info *info = planning->info;
 	double n_rows = size->n_rows * planning->share,
@@ -444,11 +444,11 @@ static void estimate(const struct planning *planning, const struct iforest_rows_
 	n_rows = n_rows < 1 ? 1 : n_rows;
 	if (n_rows > limit)
 		n_rows = limit < 1 ? 1 : limit;
-	iforest_plan_set_cost(info, n_rows, 50 + n_rows * (info->orderByConsumed ? 2 : 1));
+	ifs_plan_set_cost(info, n_rows, 50 + n_rows * (info->orderByConsumed ? 2 : 1));
 }
 
-int iforest_rows_plan_make(const struct iforest_definition *definition, const char *name, const struct iforest_rows_size *size,
-			   sqlite3_index_info *info, struct iforest_error *error)
+int ifs_rows_plan_make(const struct ifs_definition *definition, const char *name, const struct ifs_rows_size *size,
+			   sqlite3_index_info *info, struct ifs_error *error)
 {
 	struct planning planning = { .definition = definition, .info = info, .share = 1, .tokens = sqlite3_str_new(NULL),
 				     .words = sqlite3_str_new(NULL) };
@@ -471,18 +471,18 @@ int iforest_rows_plan_make(const struct iforest_definition *definition, const ch
 	}
 	info->idxStr = text;
 	info->needToFreeIdxStr = 1;
-	return text ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+	return text ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 
-void iforest_rows_plan_read(struct iforest_rows_plan *plan, const char *name, int index_number, const char *index_text)
+void ifs_rows_plan_read(struct ifs_rows_plan *plan, const char *name, int index_number, const char *index_text)
 {
 	unsigned bits = (unsigned)index_number;
 	const char *at = index_text ? index_text : "";
 
-	*plan = (struct iforest_rows_plan){ .name = name, .has_t0 = bits & 1, .has_t1 = bits >> 1 & 1,
-		.order = (enum iforest_rows_order)(bits >> ORDER_SHIFT & 7), .value = bits >> VALUE_SHIFT & 7,
+	*plan = (struct ifs_rows_plan){ .name = name, .has_t0 = bits & 1, .has_t1 = bits >> 1 & 1,
+		.order = (enum ifs_rows_order)(bits >> ORDER_SHIFT & 7), .value = bits >> VALUE_SHIFT & 7,
 		.ties_in_order = bits >> TIES_SHIFT & 1, .values = bits >> VALUES_SHIFT & ((1u << IFOREST_MAX_VALUES) - 1) };
-	while (*at && at[1] >= '0' && at[1] <= '9' && plan->n_conditions < IFOREST_MAX_ROWS_CONDITIONS) {
+	while (*at && at[1] >= '0' && at[1] <= '9' && plan->n_conditions < IFS_MAX_ROWS_CONDITIONS) {
 		char *end;
 
 		plan->conditions[plan->n_conditions].op = *at;
@@ -502,17 +502,17 @@ struct limits {
 	int64_t first_id, last_id;
 };
 
-static int choose_series(struct ifs_row_query *rows, sqlite3_value **argv, struct iforest_error *error)
+static int choose_series(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error)
 {
-	struct iforest_by_condition conditions[IFOREST_MAX_ROWS_CONDITIONS];
-	int time = iforest_rows_time(&rows->index->definition);
+	struct ifs_by_condition conditions[IFS_MAX_ROWS_CONDITIONS];
+	int time = ifs_rows_time(&rows->index->definition);
 
 	for (unsigned c = 0; c < rows->plan.n_conditions; c++) {
 		conditions[c].op = rows->plan.conditions[c].op;
 		conditions[c].by =
-			rows->plan.conditions[c].column < time ? rows->plan.conditions[c].column - IFOREST_ROWS_FIRST_BY : -1;
+			rows->plan.conditions[c].column < time ? rows->plan.conditions[c].column - IFS_ROWS_FIRST_BY : -1;
 	}
-	return iforest_choice_make(&rows->choice, conditions, rows->plan.n_conditions, argv, error);
+	return ifs_series_filter_apply(&rows->choice, conditions, rows->plan.n_conditions, argv, error);
 }
 
 /* ---- times, ends and values ---- */
@@ -536,7 +536,7 @@ static void limit_id(struct limits *limits, sqlite3_value *value)
 
 static void limit_value(struct ifs_row_query *rows, struct limits *limits, unsigned v, char op, sqlite3_value *value)
 {
-	enum iforest_value_kind kind = (enum iforest_value_kind)rows->snapshot->manifest.fields.kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)rows->snapshot->manifest.fields.kinds[v];
 	union iforest_number low = { .integer = INT64_MIN }, high = { .integer = INT64_MAX };
 	bool may = true;
 
@@ -554,21 +554,21 @@ static void limit_value(struct ifs_row_query *rows, struct limits *limits, unsig
 	else
 		may = bound_reals(op, value, &low.real, &high.real);
 	limits->is_empty = limits->is_empty || !may || iforest_number_compare(low, high, kind) > 0;
-	iforest_match_at_least(&rows->match, v, low, kind);
-	iforest_match_at_most(&rows->match, v, high, kind);
+	iforest_value_predicate_at_least(&rows->match, v, low, kind);
+	iforest_value_predicate_at_most(&rows->match, v, high, kind);
 }
 
 static void read_conditions(struct ifs_row_query *rows, struct limits *limits, sqlite3_value **argv)
 {
-	const struct iforest_definition *definition = &rows->index->definition;
-	int time = iforest_rows_time(definition), end = iforest_rows_end(definition),
-	    first_value = iforest_rows_first_value(definition);
+	const struct ifs_definition *definition = &rows->index->definition;
+	int time = ifs_rows_time(definition), end = ifs_rows_end(definition),
+	    first_value = ifs_rows_first_value(definition);
 
 	for (unsigned c = 0; c < rows->plan.n_conditions; c++) {
 		int column = rows->plan.conditions[c].column;
 		char op = rows->plan.conditions[c].op;
 
-		if (column == IFOREST_ROWS_ID)
+		if (column == IFS_ROWS_ID)
 			limit_id(limits, argv[c]);
 		else if (column == time)
 			limit_time(limits, op, argv[c], &limits->first_time, &limits->last_time);
@@ -587,30 +587,30 @@ static void reach(struct ifs_row_query *rows, int64_t at)
 	rows->match.has_reach = true;
 }
 
-static void read_window(struct ifs_row_query *rows, struct limits *limits, const struct iforest_arguments *arguments)
+static void read_window(struct ifs_row_query *rows, struct limits *limits, const struct ifs_arguments *arguments)
 {
 	const int64_t *values = arguments->values;
 
-	if (arguments->is_given[IFOREST_ARGUMENT_T0] || arguments->is_given[IFOREST_ARGUMENT_T1])
+	if (arguments->is_given[IFS_ARGUMENT_T0] || arguments->is_given[IFS_ARGUMENT_T1])
 		limits->needs_time = true;
-	if (arguments->is_given[IFOREST_ARGUMENT_T1] && values[IFOREST_ARGUMENT_T1] == INT64_MIN)
+	if (arguments->is_given[IFS_ARGUMENT_T1] && values[IFS_ARGUMENT_T1] == INT64_MIN)
 		limits->is_empty = true;
-	else if (arguments->is_given[IFOREST_ARGUMENT_T1] && values[IFOREST_ARGUMENT_T1] - 1 < limits->last_time)
-		limits->last_time = values[IFOREST_ARGUMENT_T1] - 1;
-	if (!arguments->is_given[IFOREST_ARGUMENT_T0])
+	else if (arguments->is_given[IFS_ARGUMENT_T1] && values[IFS_ARGUMENT_T1] - 1 < limits->last_time)
+		limits->last_time = values[IFS_ARGUMENT_T1] - 1;
+	if (!arguments->is_given[IFS_ARGUMENT_T0])
 		return;
-	if (arguments->is_given[IFOREST_ARGUMENT_T1] && values[IFOREST_ARGUMENT_T0] >= values[IFOREST_ARGUMENT_T1])
+	if (arguments->is_given[IFS_ARGUMENT_T1] && values[IFS_ARGUMENT_T0] >= values[IFS_ARGUMENT_T1])
 		limits->is_empty = true;
 	if (rows->snapshot->manifest.fields.latest_end_offset)
-		reach(rows, values[IFOREST_ARGUMENT_T0]);
-	else if (values[IFOREST_ARGUMENT_T0] > limits->first_time)
-		limits->first_time = values[IFOREST_ARGUMENT_T0];
+		reach(rows, values[IFS_ARGUMENT_T0]);
+	else if (values[IFS_ARGUMENT_T0] > limits->first_time)
+		limits->first_time = values[IFS_ARGUMENT_T0];
 }
 
 /* ---- parts ---- */
 
 static void add_part(struct ifs_row_query *rows, const struct limits *limits, bool with_time, bool without,
-		     struct iforest_rows_part part)
+		     struct ifs_row_query_part part)
 {
 	if ((with_time && limits->first_time > limits->last_time) || (!with_time && !without))
 		return;
@@ -625,49 +625,49 @@ static void divide(struct ifs_row_query *rows, const struct limits *limits)
 {
 	bool timed = !limits->lacks_time, timeless = !limits->needs_time, is_null = rows->match.nulls >> rows->plan.value & 1,
 	     is_there = rows->match.values >> rows->plan.value & 1;
-	struct iforest_rows_part by_time = { .is_ordered = true, .order = IFOREST_EARLIEST_FIRST };
-	struct iforest_rows_part by_value = { .is_ordered = true, .order = IFOREST_SMALLEST_FIRST };
-	struct iforest_rows_part any = { .is_ordered = false }, lacking = { .lacks_value = true };
+	struct ifs_row_query_part by_time = { .is_ordered = true, .order = IFOREST_EARLIEST_FIRST };
+	struct ifs_row_query_part by_value = { .is_ordered = true, .order = IFOREST_SMALLEST_FIRST };
+	struct ifs_row_query_part any = { .is_ordered = false }, lacking = { .lacks_value = true };
 
 	switch (rows->plan.order) {
-	case IFOREST_ROWS_IN_ANY_ORDER:
+	case IFS_ROWS_IN_ANY_ORDER:
 		add_part(rows, limits, timed, timeless, any);
 		break;
-	case IFOREST_ROWS_BY_TIME:
+	case IFS_ROWS_BY_TIME:
 		add_part(rows, limits, false, timeless, by_time);
 		add_part(rows, limits, timed, false, by_time);
 		break;
-	case IFOREST_ROWS_BY_TIME_DESCENDING:
+	case IFS_ROWS_BY_TIME_DESCENDING:
 		by_time.order = IFOREST_LATEST_FIRST;
 		by_time.descends = true;
 		add_part(rows, limits, timed, false, by_time);
 		add_part(rows, limits, false, timeless, by_time);
 		break;
-	case IFOREST_ROWS_BY_VALUE:
-	case IFOREST_ROWS_BY_VALUE_DESCENDING:
+	case IFS_ROWS_BY_VALUE:
+	case IFS_ROWS_BY_VALUE_DESCENDING:
 		if (rows->plan.ties_in_order) {
 			lacking = by_time;
 			lacking.lacks_value = true;
 		}
-		if (rows->plan.order == IFOREST_ROWS_BY_VALUE && !is_there)
+		if (rows->plan.order == IFS_ROWS_BY_VALUE && !is_there)
 			add_part(rows, limits, timed, timeless, lacking);
-		if (rows->plan.order == IFOREST_ROWS_BY_VALUE_DESCENDING)
+		if (rows->plan.order == IFS_ROWS_BY_VALUE_DESCENDING)
 			by_value.order = IFOREST_LARGEST_FIRST;
 		if (!is_null)
 			add_part(rows, limits, timed, timeless, by_value);
-		if (rows->plan.order == IFOREST_ROWS_BY_VALUE_DESCENDING && !is_there)
+		if (rows->plan.order == IFS_ROWS_BY_VALUE_DESCENDING && !is_there)
 			add_part(rows, limits, timed, timeless, lacking);
 		break;
 	}
 }
 
 /* The one row of an id, which is looked up in the table; SQLite checks conditions, but not the window. */
-static int find_row(struct ifs_row_query *rows, const struct limits *limits, struct iforest_error *error)
+static int find_row(struct ifs_row_query *rows, const struct limits *limits, struct ifs_error *error)
 {
 	struct iforest_key key;
 	bool found;
 	int rc = row_key(rows->index, rows->snapshot, limits->first_id, &key, &found, error);
-	struct iforest_rows_part part = { .is_ordered = false };
+	struct ifs_row_query_part part = { .is_ordered = false };
 
 	if (rc || !found ||
 	    (key.time_is_null ? limits->needs_time :
@@ -687,19 +687,19 @@ static int find_row(struct ifs_row_query *rows, const struct limits *limits, str
 	return SQLITE_OK;
 }
 
-static int rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct iforest_error *error)
+static int rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error)
 {
 	struct limits limits = { .first_time = INT64_MIN, .last_time = INT64_MAX, .first_end = INT64_MIN, .last_end = INT64_MAX,
 				 .first_id = INT64_MIN, .last_id = INT64_MAX };
-	struct iforest_arguments arguments;
-	unsigned given = (unsigned)rows->plan.has_t0 << IFOREST_ARGUMENT_T0 | (unsigned)rows->plan.has_t1
-										      << IFOREST_ARGUMENT_T1;
-	int rc = iforest_arguments_read(rows->plan.name, given, argv, &arguments, error);
+	struct ifs_arguments arguments;
+	unsigned given = (unsigned)rows->plan.has_t0 << IFS_ARGUMENT_T0 | (unsigned)rows->plan.has_t1
+										      << IFS_ARGUMENT_T1;
+	int rc = ifs_arguments_read(rows->plan.name, given, argv, &arguments, error);
 
 	if (rc || arguments.has_null)
 		return rc;
 	argv += iforest_popcount(given);
-	rows->match = (struct iforest_match){ .values = 0 };
+	rows->match = (struct iforest_value_predicate){ .values = 0 };
 	read_window(rows, &limits, &arguments);
 	read_conditions(rows, &limits, argv);
 	if (limits.first_end > INT64_MIN)
@@ -709,7 +709,7 @@ static int rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct ifo
 	if (limits.is_empty || limits.first_end > limits.last_end || limits.first_id > limits.last_id ||
 	    (limits.needs_time && limits.lacks_time) || (rows->match.nulls & rows->match.values))
 		return SQLITE_OK;
-	if (limits.first_id == limits.last_id && !iforest_index_is_passing(rows->index))
+	if (limits.first_id == limits.last_id && !ifs_index_is_changing(rows->index))
 		return find_row(rows, &limits, error);
 	rc = choose_series(rows, argv, error);
 	if (!rc && rows->choice.n > 0)
@@ -722,69 +722,69 @@ static int rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct ifo
 static void drop_readers(struct ifs_row_query *rows)
 {
 	if (rows->has_walk)
-		iforest_walk_release(&rows->walk);
+		iforest_iterator_release(&rows->walk);
 	if (rows->has_best)
-		iforest_best_release(&rows->best);
+		iforest_top_k_release(&rows->best);
 	rows->has_walk = rows->has_best = false;
 }
 
-void iforest_rows_release(struct ifs_row_query *rows)
+void ifs_row_query_release(struct ifs_row_query *rows)
 {
 	drop_readers(rows);
-	iforest_snapshot_release(rows->snapshot);
-	iforest_choice_release(&rows->choice);
+	ifs_snapshot_release(rows->snapshot);
+	ifs_series_filter_release(&rows->choice);
 	*rows = (struct ifs_row_query){ .at_end = true };
 }
 
 /* The state to read now: the one of the last question, if nothing has changed. */
-static int open_snapshot(struct ifs_row_query *rows, struct iforest_error *error)
+static int open_snapshot(struct ifs_row_query *rows, struct ifs_error *error)
 {
-	struct iforest_snapshot *snapshot;
-	int rc = iforest_index_open(rows->index, &snapshot, error);
+	struct ifs_snapshot *snapshot;
+	int rc = ifs_snapshot_open(rows->index, &snapshot, error);
 
 	if (rc)
 		return rc;
 	if (snapshot == rows->snapshot) {
-		iforest_snapshot_release(snapshot);
+		ifs_snapshot_release(snapshot);
 		return SQLITE_OK;
 	}
 	drop_readers(rows);
-	iforest_snapshot_release(rows->snapshot);
+	ifs_snapshot_release(rows->snapshot);
 	rows->snapshot = snapshot;
-	return iforest_choice_list(&rows->choice, &snapshot->dictionary, error);
+	return ifs_series_filter_init(&rows->choice, &snapshot->dictionary, error);
 }
 
 /* Over the runs of the index and those of what is pending. */
 static enum iforest_status need_walk(struct ifs_row_query *rows)
 {
-	struct iforest_snapshot *snapshot = rows->snapshot;
+	struct ifs_snapshot *snapshot = rows->snapshot;
 	enum iforest_status status = IFOREST_OK;
 
 	if (!rows->has_walk) {
-		status = iforest_walk_init(&rows->walk, &rows->index->store, &snapshot->manifest);
+		status = iforest_iterator_init(&rows->walk, &rows->index->store, &snapshot->manifest);
 		rows->has_walk = !status;
 		if (!status)
-			status = iforest_walk_join(&rows->walk, &snapshot->tail.store, &snapshot->tail.manifest);
+			status = iforest_iterator_join(&rows->walk, &snapshot->tail.store, &snapshot->tail.manifest);
 	}
 	return status;
 }
 
 static enum iforest_status need_best(struct ifs_row_query *rows)
 {
-	struct iforest_snapshot *snapshot = rows->snapshot;
+	struct ifs_snapshot *snapshot = rows->snapshot;
 	enum iforest_status status = IFOREST_OK;
 
 	if (!rows->has_best) {
-		status = iforest_best_init(&rows->best, &rows->index->store, &snapshot->manifest);
+		status = iforest_top_k_init(&rows->best, &rows->index->store, &snapshot->manifest);
 		rows->has_best = !status;
 		if (!status)
-			status = iforest_best_join(&rows->best, &snapshot->tail.store, &snapshot->tail.manifest);
+			status = iforest_top_k_join(&rows->best, &snapshot->tail.store, &snapshot->tail.manifest);
 	}
 	return status;
 }
 
-int iforest_rows_start(struct ifs_row_query *rows, struct iforest_index *index, const struct iforest_rows_plan *plan,
-		       sqlite3_value **argv, struct iforest_error *error)
+int ifs_row_query_start(struct ifs_row_query *rows, struct ifs_index *index, const struct ifs_rows_plan *plan,
+		       sqlite3_value **argv, struct ifs_error *error)
 {
 	int rc;
 
@@ -804,28 +804,28 @@ static const struct iforest_filter *filter_of(const struct ifs_row_query *rows)
 	return rows->snapshot->tail.n_removed > 0 ? &rows->snapshot->tail.filter : NULL;
 }
 
-static struct iforest_match match_of(const struct ifs_row_query *rows, const struct iforest_rows_part *part)
+static struct iforest_value_predicate match_of(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
-	struct iforest_match match = rows->match;
+	struct iforest_value_predicate match = rows->match;
 
 	if (part->lacks_value)
 		match.nulls |= 1u << rows->plan.value;
 	return match;
 }
 
-static void start_walk(struct ifs_row_query *rows, const struct iforest_rows_part *part, uint64_t from, uint64_t to)
+static void start_walk(struct ifs_row_query *rows, const struct ifs_row_query_part *part, uint64_t from, uint64_t to)
 {
-	struct iforest_walk_question question = { .from = part->from, .to = part->to, .descends = part->descends,
+	struct iforest_iterator_question question = { .from = part->from, .to = part->to, .descends = part->descends,
 		.match = match_of(rows, part), .filter = filter_of(rows), .values = rows->plan.values };
 
 	question.from.series += from;
 	question.to.series += to;
-	iforest_walk_start(&rows->walk, &question);
+	iforest_iterator_start(&rows->walk, &question);
 }
 
-static enum iforest_status start_best(struct ifs_row_query *rows, const struct iforest_rows_part *part)
+static enum iforest_status start_best(struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
-	struct iforest_best_question question = { .order = part->order,
+	struct iforest_top_k_question question = { .order = part->order,
 						  .value = rows->plan.value,
 						  .from = part->from,
 						  .to = part->to,
@@ -835,17 +835,17 @@ static enum iforest_status start_best(struct ifs_row_query *rows, const struct i
 						  .filter = filter_of(rows),
 						  .values = rows->plan.values };
 
-	return iforest_best_start(&rows->best, &question);
+	return iforest_top_k_start(&rows->best, &question);
 }
 
 /* By a walk, for there is but one series and its order is that of the keys. */
-static bool is_walked(const struct ifs_row_query *rows, const struct iforest_rows_part *part)
+static bool is_walked(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
 	return !part->is_ordered ||
 	       (rows->choice.n == 1 && (part->order == IFOREST_EARLIEST_FIRST || part->order == IFOREST_LATEST_FIRST));
 }
 
-static enum iforest_status open_part(struct ifs_row_query *rows, const struct iforest_rows_part *part)
+static enum iforest_status open_part(struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
 	bool is_whole = rows->choice.n == rows->choice.n_by_id && part->to.series == 1 && !part->from.time_is_null &&
 			part->from.time == INT64_MIN;
@@ -867,16 +867,16 @@ static enum iforest_status open_part(struct ifs_row_query *rows, const struct if
 	return IFOREST_OK;
 }
 
-static enum iforest_status next_of_part(struct ifs_row_query *rows, const struct iforest_rows_part *part, bool *found)
+static enum iforest_status next_of_part(struct ifs_row_query *rows, const struct ifs_row_query_part *part, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	if (!is_walked(rows, part))
-		return iforest_best_next(&rows->best, &rows->entry, found);
+		return iforest_top_k_next(&rows->best, &rows->entry, found);
 	while (rows->choice.n > 0) {
 		uint32_t id;
 
-		status = iforest_walk_next(&rows->walk, &rows->entry, found);
+		status = iforest_iterator_next(&rows->walk, &rows->entry, found);
 		if (status || *found || rows->at_series == rows->choice.n)
 			break;
 		id = rows->choice.ids[rows->at_series++];
@@ -885,18 +885,18 @@ static enum iforest_status next_of_part(struct ifs_row_query *rows, const struct
 	return status;
 }
 
-int iforest_rows_next(struct ifs_row_query *rows, struct iforest_error *error)
+int ifs_row_query_next(struct ifs_row_query *rows, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found = false;
 
 	if (rows->n_changes != rows->index->connection->n_changes) {
-		if (iforest_index_check_snapshot(rows->index, rows->snapshot, error))
+		if (ifs_snapshot_check(rows->index, rows->snapshot, error))
 			return error->rc;
 		rows->n_changes = rows->index->connection->n_changes;
 	}
 	while (!status && !found && rows->part < rows->n_parts) {
-		const struct iforest_rows_part *part = &rows->parts[rows->part];
+		const struct ifs_row_query_part *part = &rows->parts[rows->part];
 
 		if (!rows->part_is_open)
 			status = open_part(rows, part);
@@ -907,22 +907,22 @@ int iforest_rows_next(struct ifs_row_query *rows, struct iforest_error *error)
 			rows->part_is_open = false;
 		}
 	}
-	if (!status && found && !iforest_rows_series(rows)) {
+	if (!status && found && !ifs_row_query_series(rows)) {
 		rows->index->store.fault = (struct iforest_fault){ .what = "an entry is of a series that there is not" };
 		status = IFOREST_CORRUPT;
 	}
 	rows->at_end = status || !found;
-	return iforest_index_error(rows->index, rows->snapshot, status, error);
+	return ifs_snapshot_error(rows->index, rows->snapshot, status, error);
 }
 
-const struct iforest_series *iforest_rows_series(const struct ifs_row_query *rows)
+const struct ifs_series *ifs_row_query_series(const struct ifs_row_query *rows)
 {
-	return iforest_choice_series(&rows->choice, rows->entry.key.series);
+	return ifs_series_filter_find(&rows->choice, rows->entry.key.series);
 }
 
-bool iforest_rows_end_of(const struct ifs_row_query *rows, int64_t *end)
+bool ifs_row_query_end_of(const struct ifs_row_query *rows, int64_t *end)
 {
-	const struct iforest_fields *fields = &rows->snapshot->manifest.fields;
+	const struct iforest_node_schema *fields = &rows->snapshot->manifest.fields;
 	const struct iforest_entry *entry = &rows->entry;
 	unsigned v = fields->duration_value;
 

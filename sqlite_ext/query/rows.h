@@ -27,88 +27,88 @@
 #include "sqlite_ext/query/series_filter.h"
 #include "sqlite_ext/storage/definition.h"
 
-#define IFOREST_MAX_ROWS_CONDITIONS 30
+#define IFS_MAX_ROWS_CONDITIONS 30
 
-enum iforest_rows_order {
-	IFOREST_ROWS_IN_ANY_ORDER, IFOREST_ROWS_BY_TIME, IFOREST_ROWS_BY_TIME_DESCENDING, IFOREST_ROWS_BY_VALUE,
-	IFOREST_ROWS_BY_VALUE_DESCENDING
+enum ifs_rows_order {
+	IFS_ROWS_IN_ANY_ORDER, IFS_ROWS_BY_TIME, IFS_ROWS_BY_TIME_DESCENDING, IFS_ROWS_BY_VALUE,
+	IFS_ROWS_BY_VALUE_DESCENDING
 };
 
-struct iforest_rows_plan {
+struct ifs_rows_plan {
 	const char *name;                     /* of the table that is asked, for messages */
 	bool has_t0, has_t1;
-	enum iforest_rows_order order;
+	enum ifs_rows_order order;
 	unsigned value;                       /* by which value */
 	bool ties_in_order;
 	uint32_t values;                      /* bit v: value v is read */
 	unsigned n_conditions;
-	struct { char op; int column; } conditions[IFOREST_MAX_ROWS_CONDITIONS];
+	struct { char op; int column; } conditions[IFS_MAX_ROWS_CONDITIONS];
 };
 
 /* Numbers of columns. */
-enum { IFOREST_ROWS_ID = 0, IFOREST_ROWS_FIRST_BY = 1 };
+enum { IFS_ROWS_ID = 0, IFS_ROWS_FIRST_BY = 1 };
 
-static inline int iforest_rows_time(const struct iforest_definition *definition)
+static inline int ifs_rows_time(const struct ifs_definition *definition)
 {
-	return IFOREST_ROWS_FIRST_BY + (int)definition->n_by;
+	return IFS_ROWS_FIRST_BY + (int)definition->n_by;
 }
 
-static inline int iforest_rows_first_value(const struct iforest_definition *definition)
+static inline int ifs_rows_first_value(const struct ifs_definition *definition)
 {
-	return iforest_rows_time(definition) + 1;
+	return ifs_rows_time(definition) + 1;
 }
 
-static inline bool iforest_rows_has_end(const struct iforest_definition *definition)
+static inline bool ifs_rows_has_end(const struct ifs_definition *definition)
 {
 	return definition->duration_value != IFOREST_NO_VALUE;
 }
 
 /* Without a duration there is none, and the hidden columns come at once. */
-static inline int iforest_rows_end(const struct iforest_definition *definition)
+static inline int ifs_rows_end(const struct ifs_definition *definition)
 {
-	return iforest_rows_has_end(definition) ? iforest_rows_first_value(definition) + (int)definition->n_values : -1;
+	return ifs_rows_has_end(definition) ? ifs_rows_first_value(definition) + (int)definition->n_values : -1;
 }
 
-static inline int iforest_rows_first_argument(const struct iforest_definition *definition)
+static inline int ifs_rows_first_argument(const struct ifs_definition *definition)
 {
-	return iforest_rows_first_value(definition) + (int)definition->n_values + iforest_rows_has_end(definition);
+	return ifs_rows_first_value(definition) + (int)definition->n_values + ifs_rows_has_end(definition);
 }
 
 /* What is known of the index without reading it. */
-struct iforest_rows_size {
+struct ifs_rows_size {
 	double n_rows, n_series;
 };
 
-/* xBestIndex: fills in the info. Results as iforest_plan_make(). */
-int iforest_rows_plan_make(const struct iforest_definition *definition, const char *name, const struct iforest_rows_size *size,
-			   sqlite3_index_info *info, struct iforest_error *error);
+/* xBestIndex: fills in the info. Results as ifs_plan_make(). */
+int ifs_rows_plan_make(const struct ifs_definition *definition, const char *name, const struct ifs_rows_size *size,
+			   sqlite3_index_info *info, struct ifs_error *error);
 
-/* xFilter: reads back what iforest_rows_plan_make() wrote. */
-void iforest_rows_plan_read(struct iforest_rows_plan *plan, const char *name, int index_number, const char *index_text);
+/* xFilter: reads back what ifs_rows_plan_make() wrote. */
+void ifs_rows_plan_read(struct ifs_rows_plan *plan, const char *name, int index_number, const char *index_text);
 
 /* ---- Row queries ---- */
 
 /* Entries that come one after the other in the same way. */
-struct iforest_rows_part {
+struct ifs_row_query_part {
 	struct iforest_key from, to;            /* of series 0: of each series likewise */
 	bool lacks_value;                       /* those alone of which the value ordered by is NULL */
 	bool is_ordered, descends;
-	enum iforest_best_order order;          /* if it is ordered */
+	enum iforest_top_k_order order;          /* if it is ordered */
 };
 
 struct ifs_row_query {
-	struct iforest_index *index;
-	struct iforest_snapshot *snapshot;      /* of the last question; what follows up to has_best holds for that one */
+	struct ifs_index *index;
+	struct ifs_snapshot *snapshot;      /* of the last question; what follows up to has_best holds for that one */
 	uint64_t n_changes;                     /* of the connection, when the snapshot was last seen to be the one stored */
-	struct iforest_choice choice;
-	struct iforest_walk walk;
+	struct ifs_series_filter choice;
+	struct iforest_iterator walk;
 	bool has_walk;
-	struct iforest_best best;
+	struct iforest_top_k best;
 	bool has_best;
 
-	struct iforest_rows_plan plan;
-	struct iforest_match match;
-	struct iforest_rows_part parts[2];
+	struct ifs_rows_plan plan;
+	struct iforest_value_predicate match;
+	struct ifs_row_query_part parts[2];
 	unsigned n_parts, part;                 /* the one being given; */
 	bool part_is_open;
 	uint32_t at_series;                     /* the next of the chosen, in a part without order */
@@ -116,19 +116,19 @@ struct ifs_row_query {
 	struct iforest_entry entry;             /* the row */
 };
 
-/* Starts on a question. argv are the values that the plan names. Ends with iforest_rows_release(), also on error; may be
+/* Starts on a question. argv are the values that the plan names. Ends with ifs_row_query_release(), also on error; may be
  * started again before that. */
-int iforest_rows_start(struct ifs_row_query *rows, struct iforest_index *index, const struct iforest_rows_plan *plan,
-		       sqlite3_value **argv, struct iforest_error *error);
-void iforest_rows_release(struct ifs_row_query *rows);
+int ifs_row_query_start(struct ifs_row_query *rows, struct ifs_index *index, const struct ifs_rows_plan *plan,
+		       sqlite3_value **argv, struct ifs_error *error);
+void ifs_row_query_release(struct ifs_row_query *rows);
 
 /* Moves to the next row (also needed for the first); rows->at_end when there is none. */
-int iforest_rows_next(struct ifs_row_query *rows, struct iforest_error *error);
+int ifs_row_query_next(struct ifs_row_query *rows, struct ifs_error *error);
 
 /* The series of the row. */
-const struct iforest_series *iforest_rows_series(const struct ifs_row_query *rows);
+const struct ifs_series *ifs_row_query_series(const struct ifs_row_query *rows);
 
 /* The end of the row's span, if its duration was read; false without a time. */
-bool iforest_rows_end_of(const struct ifs_row_query *rows, int64_t *end);
+bool ifs_row_query_end_of(const struct ifs_row_query *rows, int64_t *end);
 
 #endif

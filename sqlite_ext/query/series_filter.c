@@ -4,7 +4,7 @@
 
 /* ---- operators ---- */
 
-char iforest_condition_operator(unsigned char op)
+char ifs_condition_operator(unsigned char op)
 {
 	switch (op) {
 	case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
@@ -20,7 +20,7 @@ char iforest_condition_operator(unsigned char op)
 	}
 }
 
-const char *iforest_condition_word(char op)
+const char *ifs_condition_word(char op)
 {
 	switch (op) {
 	case 'l': return "<=";
@@ -37,17 +37,17 @@ const char *iforest_condition_word(char op)
 /* ---- series ---- */
 
 /* The ids of a dictionary have no gaps. */
-int iforest_choice_list(struct iforest_choice *choice, const struct iforest_dictionary *dictionary, struct iforest_error *error)
+int ifs_series_filter_init(struct ifs_series_filter *choice, const struct ifs_dictionary *dictionary, struct ifs_error *error)
 {
 	size_t n = dictionary->n_series + (size_t)1;
 
 	sqlite3_free(choice->by_id);
 	sqlite3_free(choice->ids);
 	choice->n_by_id = dictionary->n_series;
-	choice->by_id = sqlite3_malloc64(n * sizeof(struct iforest_series *));
+	choice->by_id = sqlite3_malloc64(n * sizeof(struct ifs_series *));
 	choice->ids = sqlite3_malloc64(n * sizeof *choice->ids);
 	if (!choice->by_id || !choice->ids)
-		return iforest_error_set(error, SQLITE_NOMEM, "");
+		return ifs_error_set(error, SQLITE_NOMEM, "");
 	choice->first_id = UINT32_MAX;
 	for (uint32_t s = 0; s < dictionary->n_series; s++)
 		if (dictionary->series[s]->id < choice->first_id)
@@ -118,22 +118,22 @@ static bool may_compare(const struct iforest_by_value *value, char op, const str
 	if (value->tag == IFOREST_BY_NULL || wanted->tag == IFOREST_BY_NULL)
 		return false;
 	/* a text may be taken for a number, or a number for a text, and stand elsewhere in another encoding: SQLite knows */
-	if (!iforest_by_is_same_class(value, wanted) || may_be_numbers(value, op, wanted) || !is_order_known(value, wanted))
+	if (!ifs_by_is_same_class(value, wanted) || may_be_numbers(value, op, wanted) || !is_order_known(value, wanted))
 		return true;
-	order = iforest_by_compare(value, wanted);
+	order = ifs_by_compare(value, wanted);
 	return order == 0 ? op == 'l' || op == 'g' : (order < 0) == (op == '<' || op == 'l');
 }
 
 static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_value *argument)
 {
-	struct iforest_by_value wanted = iforest_by_from_sql(argument);
+	struct iforest_by_value wanted = ifs_by_from_sql(argument);
 
 	if (wanted.tag == IFOREST_BY_TEXT && !wanted.data) /* no memory to tell */
 		return true;
 	switch (op) {
 	case '=':
 	case 'i':
-		return iforest_by_may_equal(value, &wanted, op == 'i');
+		return ifs_by_may_equal(value, &wanted, op == 'i');
 	case 'n':
 		return value->tag == IFOREST_BY_NULL;
 	default:
@@ -183,7 +183,7 @@ static int add_listed(struct list *list, sqlite3_value *value)
 	if (!item->copy)
 		return SQLITE_NOMEM;
 	list->n++;
-	item->value = iforest_by_from_sql(item->copy);
+	item->value = ifs_by_from_sql(item->copy);
 	list->has_text = list->has_text || item->value.tag == IFOREST_BY_TEXT;
 	list->has_number = list->has_number || item->value.tag == IFOREST_BY_INTEGER || item->value.tag == IFOREST_BY_REAL;
 	return item->value.tag == IFOREST_BY_TEXT && !item->value.data ? SQLITE_NOMEM : SQLITE_OK;
@@ -191,7 +191,7 @@ static int add_listed(struct list *list, sqlite3_value *value)
 
 static int compare_listed(const void *left, const void *right)
 {
-	return iforest_by_compare(&((const struct listed *)left)->value, &((const struct listed *)right)->value);
+	return ifs_by_compare(&((const struct listed *)left)->value, &((const struct listed *)right)->value);
 }
 
 static int read_list(struct list *list, sqlite3_value *values)
@@ -214,7 +214,7 @@ static void release_list(struct list *list)
 	sqlite3_free(list->items);
 }
 
-/* As iforest_by_may_equal() says of each of them. */
+/* As ifs_by_may_equal() says of each of them. */
 static bool may_be_listed(const struct list *list, const struct iforest_by_value *value)
 {
 	struct listed wanted = { .value = *value };
@@ -225,8 +225,8 @@ static bool may_be_listed(const struct list *list, const struct iforest_by_value
 	return list->n > 0 && bsearch(&wanted, list->items, list->n, sizeof *list->items, compare_listed);
 }
 
-int iforest_choice_among(const struct iforest_series *const *series, uint32_t n, unsigned by, sqlite3_value *values,
-			 bool *is_chosen, struct iforest_error *error)
+int ifs_series_filter_in_list(const struct ifs_series *const *series, uint32_t n, unsigned by, sqlite3_value *values,
+			 bool *is_chosen, struct ifs_error *error)
 {
 	struct list list = { .items = NULL };
 	int rc = read_list(&list, values);
@@ -234,20 +234,20 @@ int iforest_choice_among(const struct iforest_series *const *series, uint32_t n,
 	for (uint32_t s = 0; s < n && !rc; s++)
 		is_chosen[s] = is_chosen[s] && may_be_listed(&list, &series[s]->values[by]);
 	release_list(&list);
-	return rc ? iforest_error_set(error, rc, "the values of an IN cannot be read") : SQLITE_OK;
+	return rc ? ifs_error_set(error, rc, "the values of an IN cannot be read") : SQLITE_OK;
 }
 
 /* ---- all conditions ---- */
 
-int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_condition *conditions, unsigned n,
-			sqlite3_value **argv, struct iforest_error *error)
+int ifs_series_filter_apply(struct ifs_series_filter *choice, const struct ifs_by_condition *conditions, unsigned n,
+			sqlite3_value **argv, struct ifs_error *error)
 {
 	bool *is_chosen = sqlite3_malloc64(choice->n_by_id + (size_t)1);
 	int rc = SQLITE_OK;
 
 	choice->n = 0;
 	if (!is_chosen)
-		return iforest_error_set(error, SQLITE_NOMEM, "");
+		return ifs_error_set(error, SQLITE_NOMEM, "");
 	memset(is_chosen, true, choice->n_by_id);
 	for (unsigned c = 0; c < n && !rc; c++) {
 		char op = conditions[c].op;
@@ -255,7 +255,7 @@ int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_c
 		if (conditions[c].by < 0)
 			continue;
 		if (op == 'm')
-			rc = iforest_choice_among(choice->by_id, choice->n_by_id, (unsigned)conditions[c].by, argv[c],
+			rc = ifs_series_filter_in_list(choice->by_id, choice->n_by_id, (unsigned)conditions[c].by, argv[c],
 						  is_chosen, error);
 		for (uint32_t s = 0; s < choice->n_by_id && op != 'm'; s++)
 			is_chosen[s] = is_chosen[s] && may_hold(&choice->by_id[s]->values[conditions[c].by], op, argv[c]);
@@ -267,14 +267,14 @@ int iforest_choice_make(struct iforest_choice *choice, const struct iforest_by_c
 	return rc;
 }
 
-const struct iforest_series *iforest_choice_series(const struct iforest_choice *choice, uint64_t id)
+const struct ifs_series *ifs_series_filter_find(const struct ifs_series_filter *choice, uint64_t id)
 {
 	return id < choice->first_id || id - choice->first_id >= choice->n_by_id ? NULL : choice->by_id[id - choice->first_id];
 }
 
-void iforest_choice_release(struct iforest_choice *choice)
+void ifs_series_filter_release(struct ifs_series_filter *choice)
 {
 	sqlite3_free(choice->by_id);
 	sqlite3_free(choice->ids);
-	*choice = (struct iforest_choice){ .by_id = NULL };
+	*choice = (struct ifs_series_filter){ .by_id = NULL };
 }

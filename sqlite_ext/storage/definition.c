@@ -4,10 +4,10 @@
 
 #include "sqlite_ext/storage/engine.h"
 
-const char *const iforest_argument_names[IFOREST_N_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
-const char *const iforest_sync_names[IFOREST_N_SYNCS] = { "log", "append", "manual" };
+const char *const ifs_argument_names[IFS_N_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
+const char *const ifs_sync_names[IFS_N_SYNCS] = { "log", "append", "manual" };
 
-unsigned iforest_variance_value(const struct iforest_definition *definition, unsigned i)
+unsigned ifs_variance_value(const struct ifs_definition *definition, unsigned i)
 {
 	unsigned squares = definition->squares;
 
@@ -47,7 +47,7 @@ static char *read_quoted(const char **at)
 
 /* A name at *at, moving past it and the space after it; NULL if there is none, or no memory: then that error is set, and
  * what callers say of the text does not replace it. */
-static char *read_name(const char **at, struct iforest_error *error)
+static char *read_name(const char **at, struct ifs_error *error)
 {
 	const char *start = *at;
 	char *name = NULL;
@@ -55,44 +55,44 @@ static char *read_name(const char **at, struct iforest_error *error)
 	if (*start && strchr("\"'`[", *start)) {
 		name = read_quoted(at);
 	} else {
-		while (iforest_is_name_byte(**at))
+		while (ifs_is_name_byte(**at))
 			++*at;
 		if (*at != start)
 			name = sqlite3_mprintf("%.*s", (int)(*at - start), start);
 	}
 	if (!name && *at != start)
-		iforest_error_set(error, SQLITE_NOMEM, "");
+		ifs_error_set(error, SQLITE_NOMEM, "");
 	*at = skip_space(*at);
 	return name;
 }
 
 /* `column` or `column AS name`. */
-static bool read_column(const char **at, struct iforest_column_name *column, struct iforest_error *error)
+static bool read_column(const char **at, struct ifs_column_name *column, struct ifs_error *error)
 {
 	column->source = read_name(at, error);
 	if (!column->source)
 		return false;
-	if (sqlite3_strnicmp(*at, "as", 2) == 0 && !iforest_is_name_byte((*at)[2])) {
+	if (sqlite3_strnicmp(*at, "as", 2) == 0 && !ifs_is_name_byte((*at)[2])) {
 		*at = skip_space(*at + 2);
 		column->name = read_name(at, error);
 	} else {
 		column->name = sqlite3_mprintf("%s", column->source);
 		if (!column->name)
-			iforest_error_set(error, SQLITE_NOMEM, "");
+			ifs_error_set(error, SQLITE_NOMEM, "");
 	}
 	return column->name != NULL;
 }
 
 /* One column, or several in parentheses. Returns false where the text is none of this. */
-static bool read_columns(const char *at, struct iforest_column_name *columns, unsigned n_most, unsigned *n, bool *too_many,
-			 struct iforest_error *error)
+static bool read_columns(const char *at, struct ifs_column_name *columns, unsigned n_most, unsigned *n, bool *too_many,
+			 struct ifs_error *error)
 {
 	bool in_parentheses = *at == '(';
 
 	if (in_parentheses)
 		at = skip_space(at + 1);
 	for (;;) {
-		struct iforest_column_name column = { NULL, NULL };
+		struct ifs_column_name column = { NULL, NULL };
 		bool is_read = read_column(&at, &column, error);
 
 		*too_many = *n == n_most;
@@ -116,58 +116,58 @@ static bool read_columns(const char *at, struct iforest_column_name *columns, un
 
 /* ---- arguments ---- */
 
-static int read_one_name(const char *text, const char *key, char **name, struct iforest_error *error)
+static int read_one_name(const char *text, const char *key, char **name, struct ifs_error *error)
 {
 	const char *at = text;
 
 	if (*name)
-		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
 	*name = read_name(&at, error);
 	if (!*name || *at)
-		return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s=%s\": it takes one name", key,
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s=%s\": it takes one name", key,
 					 text);
 	return SQLITE_OK;
 }
 
-static int read_list(const char *text, const char *key, struct iforest_column_name *columns, unsigned n_most, unsigned *n,
-		     struct iforest_error *error)
+static int read_list(const char *text, const char *key, struct ifs_column_name *columns, unsigned n_most, unsigned *n,
+		     struct ifs_error *error)
 {
 	bool too_many = false;
 
 	if (*n > 0)
-		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
 	if (read_columns(text, columns, n_most, n, &too_many, error))
 		return SQLITE_OK;
 	if (too_many)
-		return iforest_error_set(error, SQLITE_ERROR, "iforest: at most %u %s columns; make a second index", n_most,
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: at most %u %s columns; make a second index", n_most,
 					 key);
-	return iforest_error_set(error, SQLITE_ERROR,
+	return ifs_error_set(error, SQLITE_ERROR,
 				 "iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other)", key,
 				 text);
 }
 
-static int read_sync(const char *text, bool is_given, enum iforest_sync *sync, struct iforest_error *error)
+static int read_sync(const char *text, bool is_given, enum ifs_sync *sync, struct ifs_error *error)
 {
 	if (is_given)
-		return iforest_error_set(error, SQLITE_ERROR, "iforest: argument \"sync\" is given twice");
-	for (int s = 0; s < IFOREST_N_SYNCS; s++)
-		if (sqlite3_stricmp(text, iforest_sync_names[s]) == 0) {
-			*sync = (enum iforest_sync)s;
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"sync\" is given twice");
+	for (int s = 0; s < IFS_N_SYNCS; s++)
+		if (sqlite3_stricmp(text, ifs_sync_names[s]) == 0) {
+			*sync = (enum ifs_sync)s;
 			return SQLITE_OK;
 		}
-	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"sync=%s\": it is log, append or manual",
+	return ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"sync=%s\": it is log, append or manual",
 				 text);
 }
 
-static int read_argument(struct iforest_definition *definition, const char *argument, bool *has_sync,
-			 struct iforest_error *error)
+static int read_argument(struct ifs_definition *definition, const char *argument, bool *has_sync,
+			 struct ifs_error *error)
 {
 	const char *at = skip_space(argument);
 	char *key = read_name(&at, error);
 	int rc = SQLITE_OK;
 
 	if (!key || *at != '=') {
-		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s\": write key=value", argument);
+		rc = ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s\": write key=value", argument);
 	} else {
 		at = skip_space(at + 1);
 		if (sqlite3_stricmp(key, "content") == 0)
@@ -179,7 +179,7 @@ static int read_argument(struct iforest_definition *definition, const char *argu
 		else if (sqlite3_stricmp(key, "value") == 0)
 			rc = read_list(at, "value", definition->values, IFOREST_MAX_VALUES, &definition->n_values, error);
 		else if (sqlite3_stricmp(key, "by") == 0)
-			rc = read_list(at, "by", definition->by, IFOREST_MAX_BY, &definition->n_by, error);
+			rc = read_list(at, "by", definition->by, IFS_MAX_BY, &definition->n_by, error);
 		else if (sqlite3_stricmp(key, "variance") == 0)
 			rc = read_list(at, "variance", definition->variances, IFOREST_MAX_VALUES, &definition->n_variances,
 				       error);
@@ -190,7 +190,7 @@ static int read_argument(struct iforest_definition *definition, const char *argu
 		else if (sqlite3_stricmp(key, "sync") == 0)
 			rc = read_sync(at, *has_sync, &definition->sync, error);
 		else
-			rc = iforest_error_set(error, SQLITE_ERROR,
+			rc = ifs_error_set(error, SQLITE_ERROR,
 					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, "
 					       "variance, by, sketch, counter and sync",
 					       key);
@@ -201,9 +201,9 @@ static int read_argument(struct iforest_definition *definition, const char *argu
 }
 
 /* The duration is always one of the values: spans that reach into a window are found by it. */
-static int add_duration(struct iforest_definition *definition, struct iforest_error *error)
+static int add_duration(struct ifs_definition *definition, struct ifs_error *error)
 {
-	struct iforest_column_name *column;
+	struct ifs_column_name *column;
 
 	definition->duration_value = IFOREST_NO_VALUE;
 	if (!definition->duration)
@@ -214,41 +214,41 @@ static int add_duration(struct iforest_definition *definition, struct iforest_er
 			return SQLITE_OK;
 		}
 	if (definition->n_values == IFOREST_MAX_VALUES)
-		return iforest_error_set(error, SQLITE_ERROR,
+		return ifs_error_set(error, SQLITE_ERROR,
 					 "iforest: at most %d value columns, the duration among them; make a second index",
 					 IFOREST_MAX_VALUES);
 	definition->duration_value = (uint8_t)definition->n_values;
 	column = &definition->values[definition->n_values++];
 	column->source = sqlite3_mprintf("%s", definition->duration);
 	column->name = sqlite3_mprintf("%s", definition->duration);
-	return column->source && column->name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+	return column->source && column->name ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 
 /* Variances are kept of value columns, each once, by the names they have in the index. */
-static int find_variances(struct iforest_definition *definition, struct iforest_error *error)
+static int find_variances(struct ifs_definition *definition, struct ifs_error *error)
 {
 	for (unsigned i = 0; i < definition->n_variances; i++) {
-		const struct iforest_column_name *column = &definition->variances[i];
+		const struct ifs_column_name *column = &definition->variances[i];
 		unsigned v = 0;
 
 		while (v < definition->n_values && sqlite3_stricmp(definition->values[v].name, column->source) != 0)
 			v++;
 		if (v == definition->n_values || sqlite3_stricmp(column->source, column->name) != 0)
-			return iforest_error_set(
+			return ifs_error_set(
 				error, SQLITE_ERROR,
 				"iforest: variance=... takes names of value columns of the index, and \"%s\" is none",
 				v == definition->n_values ? column->source : column->name);
 		if (definition->squares >> v & 1)
-			return iforest_error_set(error, SQLITE_ERROR, "iforest: variance=... names \"%s\" twice", column->name);
+			return ifs_error_set(error, SQLITE_ERROR, "iforest: variance=... names \"%s\" twice", column->name);
 		definition->squares |= (uint8_t)(1u << v);
 	}
 	return SQLITE_OK;
 }
 
 /* Numbers of the value columns of which something is kept, each named once, by the name that it has in the index. */
-static int find_values(const struct iforest_definition *definition, const char *argument,
-		       const struct iforest_column_name *columns, unsigned n_columns, uint8_t *values,
-		       struct iforest_error *error)
+static int find_values(const struct ifs_definition *definition, const char *argument,
+		       const struct ifs_column_name *columns, unsigned n_columns, uint8_t *values,
+		       struct ifs_error *error)
 {
 	for (unsigned c = 0; c < n_columns; c++) {
 		const char *name = columns[c].source;
@@ -257,19 +257,19 @@ static int find_values(const struct iforest_definition *definition, const char *
 		while (v < definition->n_values && sqlite3_stricmp(definition->values[v].name, name) != 0)
 			v++;
 		if (v == definition->n_values)
-			return iforest_error_set(error, SQLITE_ERROR,
+			return ifs_error_set(error, SQLITE_ERROR,
 						 "iforest: %s=(%s): no value column has that name; list it in value=(...)",
 						 argument, name);
 		for (unsigned k = 0; k < c; k++)
 			if (values[k] == v)
-				return iforest_error_set(error, SQLITE_ERROR, "iforest: %s=(...) names \"%s\" twice", argument,
+				return ifs_error_set(error, SQLITE_ERROR, "iforest: %s=(...) names \"%s\" twice", argument,
 							 name);
 		values[c] = (uint8_t)v;
 	}
 	return SQLITE_OK;
 }
 
-int iforest_definition_parse_name(const char *text, char **name, struct iforest_error *error)
+int ifs_definition_parse_name(const char *text, char **name, struct ifs_error *error)
 {
 	const char *at = skip_space(text);
 
@@ -278,36 +278,36 @@ int iforest_definition_parse_name(const char *text, char **name, struct iforest_
 		return SQLITE_OK;
 	sqlite3_free(*name);
 	*name = NULL;
-	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read the name %s", text);
+	return ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read the name %s", text);
 }
 
-int iforest_definition_parse_column(const char *text, struct iforest_column_name *column, struct iforest_error *error)
+int ifs_definition_parse_column(const char *text, struct ifs_column_name *column, struct ifs_error *error)
 {
 	const char *at = skip_space(text);
 
-	*column = (struct iforest_column_name){ .source = NULL };
+	*column = (struct ifs_column_name){ .source = NULL };
 	if (read_column(&at, column, error) && !*at)
 		return SQLITE_OK;
-	return iforest_error_set(error, SQLITE_ERROR, "iforest: cannot read \"%s\": write column AS name", text);
+	return ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read \"%s\": write column AS name", text);
 }
 
-int iforest_definition_parse(struct iforest_definition *definition, int n_arguments, const char *const *arguments,
-			     struct iforest_error *error)
+int ifs_definition_parse(struct ifs_definition *definition, int n_arguments, const char *const *arguments,
+			     struct ifs_error *error)
 {
 	bool has_sync = false;
 	int rc = SQLITE_OK;
 
-	*definition = (struct iforest_definition){ .duration_value = IFOREST_NO_VALUE };
+	*definition = (struct ifs_definition){ .duration_value = IFOREST_NO_VALUE };
 	for (int i = 0; i < n_arguments && !rc; i++) {
 		rc = read_argument(definition, arguments[i], &has_sync, error);
 		/* each argument is taken once, so there are no more texts than kinds of them */
 		if (!rc && !(definition->texts[definition->n_texts++] = sqlite3_mprintf("%s", arguments[i])))
-			rc = iforest_error_set(error, SQLITE_NOMEM, "");
+			rc = ifs_error_set(error, SQLITE_NOMEM, "");
 	}
 	if (!rc && !definition->content)
-		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: content=... is missing: the table to index");
+		rc = ifs_error_set(error, SQLITE_ERROR, "iforest: content=... is missing: the table to index");
 	if (!rc && !definition->time)
-		rc = iforest_error_set(error, SQLITE_ERROR, "iforest: time=... is missing: the time column");
+		rc = ifs_error_set(error, SQLITE_ERROR, "iforest: time=... is missing: the time column");
 	if (!rc)
 		rc = add_duration(definition, error);
 	if (!rc)
@@ -320,13 +320,13 @@ int iforest_definition_parse(struct iforest_definition *definition, int n_argume
 				error);
 }
 
-static void release_column(struct iforest_column_name *column)
+static void release_column(struct ifs_column_name *column)
 {
 	sqlite3_free(column->source);
 	sqlite3_free(column->name);
 }
 
-void iforest_definition_release(struct iforest_definition *definition)
+void ifs_definition_release(struct ifs_definition *definition)
 {
 	sqlite3_free(definition->content);
 	sqlite3_free(definition->time);
@@ -343,15 +343,15 @@ void iforest_definition_release(struct iforest_definition *definition)
 		release_column(&definition->counters[c]);
 	for (unsigned t = 0; t < definition->n_texts; t++)
 		sqlite3_free(definition->texts[t]);
-	*definition = (struct iforest_definition){ .content = NULL };
+	*definition = (struct ifs_definition){ .content = NULL };
 }
 
-int iforest_definition_keep_by(struct iforest_definition *definition, const char *module, int n_names, const char *const *names,
-			       unsigned *kept, struct iforest_error *error)
+int ifs_definition_keep_by(struct ifs_definition *definition, const char *module, int n_names, const char *const *names,
+			       unsigned *kept, struct ifs_error *error)
 {
-	struct iforest_column_name by[IFOREST_MAX_BY];
-	const char *types[IFOREST_MAX_BY];
-	bool is_kept[IFOREST_MAX_BY] = { false };
+	struct ifs_column_name by[IFS_MAX_BY];
+	const char *types[IFS_MAX_BY];
+	bool is_kept[IFS_MAX_BY] = { false };
 	unsigned n_kept = 0;
 
 	for (int i = 0; i < n_names; i++) {
@@ -363,10 +363,10 @@ int iforest_definition_keep_by(struct iforest_definition *definition, const char
 			b++;
 		sqlite3_free(name);
 		if (!name || *at || b == definition->n_by)
-			return iforest_error_set(error, SQLITE_ERROR, "%s: \"%s\" is no by column of the index", module,
+			return ifs_error_set(error, SQLITE_ERROR, "%s: \"%s\" is no by column of the index", module,
 						 names[i]);
 		if (is_kept[b])
-			return iforest_error_set(error, SQLITE_ERROR, "%s: by column \"%s\" is named twice", module, names[i]);
+			return ifs_error_set(error, SQLITE_ERROR, "%s: by column \"%s\" is named twice", module, names[i]);
 		is_kept[b] = true;
 		kept[n_kept++] = b;
 	}
@@ -383,82 +383,82 @@ int iforest_definition_keep_by(struct iforest_definition *definition, const char
 	return SQLITE_OK;
 }
 
-void iforest_source_release(struct iforest_source *source)
+void ifs_base_table_release(struct ifs_base_table *source)
 {
 	sqlite3_free(source->name);
 	sqlite3_free(source->rowid_column);
-	*source = (struct iforest_source){ .name = NULL };
+	*source = (struct ifs_base_table){ .name = NULL };
 }
 
 /* ---- Columns of the virtual table ---- */
 
-static const char *const fixed_names[IFOREST_N_FIXED] = {
+static const char *const fixed_names[IFS_N_FIXED] = {
 	"bucket", "bucket_start", "bucket_end", "count", "first_ts", "last_ts"
 };
 
-static const char *const value_formats[IFOREST_N_OF_VALUE] = {
+static const char *const value_formats[IFS_N_OF_VALUE] = {
 	"count_%s", "sum_%s", "min_%s", "max_%s", "avg_%s", "first_%s", "last_%s", "min_%s_id", "max_%s_id", "min_%s_ts",
 	"max_%s_ts"
 };
 
 static const char *const overlap_formats[] = { "clipped_%s", "longest_%s", "longest_%s_id", "longest_%s_ts" };
 
-static const char *const counter_formats[IFOREST_N_OF_COUNTER] = {
+static const char *const counter_formats[IFS_N_OF_COUNTER] = {
 	"count_%s", "start_%s", "end_%s", "twa_%s", "increase_%s", "rate_%s", "resets_%s"
 };
 
-static const char *const variance_formats[IFOREST_N_OF_VARIANCE] = { "var_%s", "stddev_%s" };
+static const char *const variance_formats[IFS_N_OF_VARIANCE] = { "var_%s", "stddev_%s" };
 
 enum {
-	MAX_COLUMNS = IFOREST_MAX_BY + IFOREST_N_FIXED + (IFOREST_N_OF_VALUE + IFOREST_N_OF_VARIANCE + 1) * IFOREST_MAX_VALUES +
-		      IFOREST_N_ARGUMENTS + 1
+	MAX_COLUMNS = IFS_MAX_BY + IFS_N_FIXED + (IFS_N_OF_VALUE + IFS_N_OF_VARIANCE + 1) * IFOREST_MAX_VALUES +
+		      IFS_N_ARGUMENTS + 1
 };
 
 /* What an index tells, or a fold of one. */
-static unsigned list_aggregates(const struct iforest_definition *definition, char **names)
+static unsigned list_aggregates(const struct ifs_definition *definition, char **names)
 {
 	unsigned n = 0;
 
-	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
+	for (unsigned f = 0; f < IFS_N_FIXED; f++)
 		names[n++] = sqlite3_mprintf("%s", fixed_names[f]);
 	for (unsigned v = 0; v < definition->n_values; v++)
-		for (unsigned c = 0; c < IFOREST_N_OF_VALUE; c++)
+		for (unsigned c = 0; c < IFS_N_OF_VALUE; c++)
 			names[n++] = sqlite3_mprintf(value_formats[c], definition->values[v].name);
 	for (unsigned i = 0; i < definition->n_variances; i++)
-		for (unsigned c = 0; c < IFOREST_N_OF_VARIANCE; c++)
+		for (unsigned c = 0; c < IFS_N_OF_VARIANCE; c++)
 			names[n++] = sqlite3_mprintf(variance_formats[c],
-						     definition->values[iforest_variance_value(definition, i)].name);
+						     definition->values[ifs_variance_value(definition, i)].name);
 	for (unsigned s = 0; s < definition->n_sketches; s++)
 		names[n++] = sqlite3_mprintf("sketch_%s", definition->sketches[s].name);
 	return n;
 }
 
-static unsigned list_overlaps(const struct iforest_definition *definition, char **names)
+static unsigned list_overlaps(const struct ifs_definition *definition, char **names)
 {
 	unsigned n = 0;
 
-	for (unsigned f = 0; f < IFOREST_OVERLAPS; f++)
+	for (unsigned f = 0; f < IFS_OVERLAPS; f++)
 		names[n++] = sqlite3_mprintf("%s", fixed_names[f]);
 	names[n++] = sqlite3_mprintf("overlaps");
-	for (unsigned c = 0; c < IFOREST_N_OVERLAP - IFOREST_OF_CLIPPED; c++)
+	for (unsigned c = 0; c < IFS_N_OVERLAP - IFS_OF_CLIPPED; c++)
 		names[n++] = sqlite3_mprintf(overlap_formats[c], definition->values[definition->duration_value].name);
 	return n;
 }
 
-static unsigned list_counters(const struct iforest_definition *definition, char **names)
+static unsigned list_counters(const struct ifs_definition *definition, char **names)
 {
 	unsigned n = 0;
 
-	for (unsigned f = 0; f < IFOREST_N_FIXED; f++)
+	for (unsigned f = 0; f < IFS_N_FIXED; f++)
 		names[n++] = sqlite3_mprintf("%s", fixed_names[f]);
 	for (unsigned v = 0; v < definition->n_values; v++)
-		for (unsigned c = 0; c < IFOREST_N_OF_COUNTER; c++)
+		for (unsigned c = 0; c < IFS_N_OF_COUNTER; c++)
 			names[n++] = sqlite3_mprintf(counter_formats[c], definition->values[v].name);
 	return n;
 }
 
 /* Every name of the virtual table, the hidden ones last; each from sqlite3_mprintf(). */
-static unsigned list_names(struct iforest_definition *definition, const char *command, char **names)
+static unsigned list_names(struct ifs_definition *definition, const char *command, char **names)
 {
 	unsigned n = 0, n_shown;
 
@@ -467,8 +467,8 @@ static unsigned list_names(struct iforest_definition *definition, const char *co
 	n += definition->is_overlap ? list_overlaps(definition, names + n) :
 	     definition->is_counter ? list_counters(definition, names + n) : list_aggregates(definition, names + n);
 	n_shown = n;
-	for (int a = 0; a < iforest_n_arguments(definition); a++)
-		names[n++] = sqlite3_mprintf("%s", iforest_argument_names[a]);
+	for (int a = 0; a < ifs_n_arguments(definition); a++)
+		names[n++] = sqlite3_mprintf("%s", ifs_argument_names[a]);
 	if (command)
 		names[n++] = sqlite3_mprintf("%s", command);
 	definition->n_hidden = n - n_shown;
@@ -476,26 +476,26 @@ static unsigned list_names(struct iforest_definition *definition, const char *co
 }
 
 /* The last name is that of the command column, if there is one. */
-static int check_names(const struct iforest_definition *definition, char **names, unsigned n, bool has_command,
-		       struct iforest_error *error)
+static int check_names(const struct ifs_definition *definition, char **names, unsigned n, bool has_command,
+		       struct ifs_error *error)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (!names[i])
-			return iforest_error_set(error, SQLITE_NOMEM, "");
+			return ifs_error_set(error, SQLITE_NOMEM, "");
 		for (unsigned k = 0; k < i; k++) {
 			if (sqlite3_stricmp(names[i], names[k]) != 0)
 				continue;
 			if (has_command && i == n - 1)
-				return iforest_error_set(error, SQLITE_ERROR,
+				return ifs_error_set(error, SQLITE_ERROR,
 							 "iforest: two columns named \"%s\", for the index has one of its own "
 							 "name; give the index another name",
 							 names[k]);
 			if (k < definition->n_by)
-				return iforest_error_set(error, SQLITE_ERROR,
+				return ifs_error_set(error, SQLITE_ERROR,
 							 "iforest: two columns named \"%s\"; give the by column another name: "
 							 "by=(\"%w\" AS \"%w_\")",
 							 names[i], definition->by[k].source, definition->by[k].name);
-			return iforest_error_set(error, SQLITE_ERROR,
+			return ifs_error_set(error, SQLITE_ERROR,
 						 "iforest: two columns named \"%s\"; give a value column another name: "
 						 "value=(\"column\" AS \"other\")",
 						 names[i]);
@@ -504,12 +504,12 @@ static int check_names(const struct iforest_definition *definition, char **names
 	return SQLITE_OK;
 }
 
-static const char *type_of(const struct iforest_definition *definition, unsigned column)
+static const char *type_of(const struct ifs_definition *definition, unsigned column)
 {
 	return column < definition->n_by && definition->by_types[column] ? definition->by_types[column] : "";
 }
 
-char *iforest_definition_declare(struct iforest_definition *definition, const char *command, struct iforest_error *error)
+char *ifs_definition_declare(struct ifs_definition *definition, const char *command, struct ifs_error *error)
 {
 	char *names[MAX_COLUMNS];
 	unsigned n = list_names(definition, command, names), n_shown = n - definition->n_hidden;
@@ -527,7 +527,7 @@ char *iforest_definition_declare(struct iforest_definition *definition, const ch
 		sqlite3_free(names[i]);
 	text = sqlite3_str_finish(sql);
 	if (!text)
-		iforest_error_set(error, SQLITE_NOMEM, "");
+		ifs_error_set(error, SQLITE_NOMEM, "");
 	if (error->rc) {
 		sqlite3_free(text);
 		text = NULL;

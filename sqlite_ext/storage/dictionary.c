@@ -6,12 +6,12 @@
 #include "core/base/xxh64.h"
 
 /* The slot of the key: that of its series, or the free one where it belongs. */
-static struct iforest_series **slot_of(struct iforest_series **slots, uint32_t n_slots, const uint8_t *key, uint32_t n_bytes)
+static struct ifs_series **slot_of(struct ifs_series **slots, uint32_t n_slots, const uint8_t *key, uint32_t n_bytes)
 {
-	uint64_t at = iforest_checksum64(n_bytes ? key : (const uint8_t *)"", n_bytes);
+	uint64_t at = iforest_xxh64(n_bytes ? key : (const uint8_t *)"", n_bytes);
 
 	for (;; at++) {
-		struct iforest_series **slot = &slots[at & (n_slots - 1)];
+		struct ifs_series **slot = &slots[at & (n_slots - 1)];
 
 		if (!*slot || ((*slot)->n_bytes == n_bytes && (n_bytes == 0 || memcmp((*slot)->key, key, n_bytes) == 0)))
 			return slot;
@@ -19,19 +19,19 @@ static struct iforest_series **slot_of(struct iforest_series **slots, uint32_t n
 }
 
 /* Half of the slots are free at least. */
-static enum iforest_status reserve_slot(struct iforest_dictionary *dictionary)
+static enum iforest_status reserve_slot(struct ifs_dictionary *dictionary)
 {
 	uint32_t n_wanted = dictionary->n_slots ? 2 * dictionary->n_slots : 64;
-	struct iforest_series **slots;
+	struct ifs_series **slots;
 
 	if (2 * ((uint64_t)dictionary->n_series + 1) <= dictionary->n_slots)
 		return IFOREST_OK;
-	slots = sqlite3_malloc64(n_wanted * sizeof(struct iforest_series *));
+	slots = sqlite3_malloc64(n_wanted * sizeof(struct ifs_series *));
 	if (!slots)
 		return IFOREST_NO_MEMORY;
-	memset(slots, 0, n_wanted * sizeof(struct iforest_series *));
+	memset(slots, 0, n_wanted * sizeof(struct ifs_series *));
 	for (uint32_t s = 0; s < dictionary->n_series; s++) {
-		struct iforest_series *series = dictionary->series[s];
+		struct ifs_series *series = dictionary->series[s];
 
 		*slot_of(slots, n_wanted, series->key, series->n_bytes) = series;
 	}
@@ -41,22 +41,22 @@ static enum iforest_status reserve_slot(struct iforest_dictionary *dictionary)
 	return IFOREST_OK;
 }
 
-const struct iforest_series *iforest_dictionary_find(const struct iforest_dictionary *dictionary, const uint8_t *key,
+const struct ifs_series *ifs_dictionary_find(const struct ifs_dictionary *dictionary, const uint8_t *key,
 						     uint32_t n_bytes)
 {
 	return dictionary->n_slots ? *slot_of(dictionary->slots, dictionary->n_slots, key, n_bytes) : NULL;
 }
 
-enum iforest_status iforest_dictionary_add(struct iforest_dictionary *dictionary, uint32_t id, const uint8_t *key,
+enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32_t id, const uint8_t *key,
 					   uint32_t n_bytes)
 {
 	size_t n_value_bytes = dictionary->n_by * sizeof(struct iforest_by_value);
-	struct iforest_series *series;
+	struct ifs_series *series;
 	uint32_t offset = 0;
 
 	if (dictionary->n_series == dictionary->n_reserved) {
 		uint32_t n_wanted = dictionary->n_reserved ? 2 * dictionary->n_reserved : 64;
-		void *grown = sqlite3_realloc64(dictionary->series, n_wanted * sizeof(struct iforest_series *));
+		void *grown = sqlite3_realloc64(dictionary->series, n_wanted * sizeof(struct ifs_series *));
 
 		if (!grown)
 			return IFOREST_NO_MEMORY;
@@ -74,7 +74,7 @@ enum iforest_status iforest_dictionary_add(struct iforest_dictionary *dictionary
 	if (n_bytes)
 		memcpy(series->key, key, n_bytes);
 	for (unsigned b = 0; b < dictionary->n_by; b++)
-		if (iforest_series_next(series->key, n_bytes, &offset, &series->values[b]))
+		if (iforest_series_key_next(series->key, n_bytes, &offset, &series->values[b]))
 			offset = UINT32_MAX;
 	if (offset != n_bytes) {
 		sqlite3_free(series);
@@ -100,12 +100,12 @@ static int class_of(enum iforest_series_tag tag)
 	return tag == IFOREST_BY_REAL ? IFOREST_BY_INTEGER : (int)tag;
 }
 
-bool iforest_by_is_same_class(const struct iforest_by_value *a, const struct iforest_by_value *b)
+bool ifs_by_is_same_class(const struct iforest_by_value *a, const struct iforest_by_value *b)
 {
 	return class_of(a->tag) == class_of(b->tag);
 }
 
-int iforest_by_compare(const struct iforest_by_value *a, const struct iforest_by_value *b)
+int ifs_by_compare(const struct iforest_by_value *a, const struct iforest_by_value *b)
 {
 	uint32_t n_common = a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes;
 	int order;
@@ -127,23 +127,23 @@ int iforest_by_compare(const struct iforest_by_value *a, const struct iforest_by
 /* qsort() passes no context, so the number of by columns is found in the series: values end where the key begins. */
 static int compare_series(const void *left, const void *right)
 {
-	const struct iforest_series *a = *(struct iforest_series *const *)left, *b = *(struct iforest_series *const *)right;
+	const struct ifs_series *a = *(struct ifs_series *const *)left, *b = *(struct ifs_series *const *)right;
 	unsigned n_by = (unsigned)((const struct iforest_by_value *)(const void *)a->key - a->values);
 	int order = 0;
 
 	for (unsigned k = 0; k < n_by && !order; k++)
-		order = iforest_by_compare(&a->values[k], &b->values[k]);
+		order = ifs_by_compare(&a->values[k], &b->values[k]);
 	return order ? order : (a->id > b->id) - (a->id < b->id);
 }
 
-void iforest_dictionary_sort(struct iforest_dictionary *dictionary)
+void ifs_dictionary_sort(struct ifs_dictionary *dictionary)
 {
 	if (dictionary->n_series > 1)
-		qsort(dictionary->series, dictionary->n_series, sizeof(struct iforest_series *), compare_series);
+		qsort(dictionary->series, dictionary->n_series, sizeof(struct ifs_series *), compare_series);
 }
 
 /* The first series whose first by value stands at a value (or at the beginning of its class), or after those that do. */
-static uint32_t stand(const struct iforest_dictionary *dictionary, int class, const struct iforest_by_value *value, bool after)
+static uint32_t stand(const struct ifs_dictionary *dictionary, int class, const struct iforest_by_value *value, bool after)
 {
 	uint32_t low = 0, high = dictionary->n_series;
 
@@ -153,7 +153,7 @@ static uint32_t stand(const struct iforest_dictionary *dictionary, int class, co
 		int order = class_of(at->tag) - class;
 
 		if (order == 0 && value)
-			order = iforest_by_compare(at, value);
+			order = ifs_by_compare(at, value);
 		if (order < 0 || (order == 0 && after))
 			low = middle + 1;
 		else
@@ -162,34 +162,34 @@ static uint32_t stand(const struct iforest_dictionary *dictionary, int class, co
 	return low;
 }
 
-void iforest_dictionary_narrow(const struct iforest_dictionary *dictionary, const struct iforest_by_value *wanted,
-			       struct iforest_series_stretch stretches[2])
+void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *wanted,
+			       struct ifs_series_stretch stretches[2])
 {
 	int class = class_of(wanted->tag), text = class_of(IFOREST_BY_TEXT), number = class_of(IFOREST_BY_INTEGER);
-	struct iforest_series_stretch of_value = { stand(dictionary, class, wanted, false),
+	struct ifs_series_stretch of_value = { stand(dictionary, class, wanted, false),
 						   stand(dictionary, class, wanted, true) };
-	struct iforest_series_stretch others = { of_value.to, of_value.to };
+	struct ifs_series_stretch others = { of_value.to, of_value.to };
 
 	if (class == text || class == number) {
 		int other = class == text ? number : text;
 
-		others = (struct iforest_series_stretch){ stand(dictionary, other, NULL, false),
+		others = (struct ifs_series_stretch){ stand(dictionary, other, NULL, false),
 							  stand(dictionary, other, NULL, true) };
 	}
 	stretches[0] = class == text ? others : of_value;
 	stretches[1] = class == text ? of_value : others;
 }
 
-void iforest_dictionary_release(struct iforest_dictionary *dictionary)
+void ifs_dictionary_release(struct ifs_dictionary *dictionary)
 {
 	for (uint32_t s = 0; s < dictionary->n_series; s++)
 		sqlite3_free(dictionary->series[s]);
 	sqlite3_free(dictionary->series);
 	sqlite3_free(dictionary->slots);
-	*dictionary = (struct iforest_dictionary){ .n_by = 0 };
+	*dictionary = (struct ifs_dictionary){ .n_by = 0 };
 }
 
-struct iforest_by_value iforest_by_from_sql(sqlite3_value *value)
+struct iforest_by_value ifs_by_from_sql(sqlite3_value *value)
 {
 	struct iforest_by_value by = { .tag = IFOREST_BY_NULL };
 
@@ -218,7 +218,7 @@ struct iforest_by_value iforest_by_from_sql(sqlite3_value *value)
 	return iforest_by_canonical(by);
 }
 
-void iforest_by_result(sqlite3_context *context, const struct iforest_by_value *value)
+void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *value)
 {
 	switch (value->tag) {
 	case IFOREST_BY_NULL:
@@ -239,13 +239,13 @@ void iforest_by_result(sqlite3_context *context, const struct iforest_by_value *
 	}
 }
 
-bool iforest_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *wanted, bool is_null_equal)
+bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *wanted, bool is_null_equal)
 {
 	int class = class_of(value->tag), wanted_class = class_of(wanted->tag);
 
 	if (class == IFOREST_BY_NULL || wanted_class == IFOREST_BY_NULL)
 		return is_null_equal && class == wanted_class;
 	if (class == wanted_class)
-		return iforest_by_compare(value, wanted) == 0;
+		return ifs_by_compare(value, wanted) == 0;
 	return class != IFOREST_BY_BLOB && wanted_class != IFOREST_BY_BLOB;
 }

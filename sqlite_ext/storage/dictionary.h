@@ -5,57 +5,57 @@
 #include "core/model/series_key.h"
 #include "sqlite_ext/storage/engine.h"
 
-struct iforest_series {
+struct ifs_series {
 	uint32_t id;
 	uint32_t n_bytes;
 	uint8_t *key;                       /* canonical form, n_bytes, owned */
 	struct iforest_by_value values[];   /* n_by, pointing into key */
 };
 
-struct iforest_dictionary {
+struct ifs_dictionary {
 	unsigned n_by;
-	struct iforest_series **series;     /* sorted by their values */
+	struct ifs_series **series;     /* sorted by their values */
 	uint32_t n_series, n_reserved;
-	struct iforest_series **slots;      /* by the hash of their keys; n_slots is a power of two, or 0 */
+	struct ifs_series **slots;      /* by the hash of their keys; n_slots is a power of two, or 0 */
 	uint32_t n_slots;
 	uint32_t end_of_stored, next_id;    /* ids of series that the index stores end there; of the next new one */
 };
 
 /* Adds a series from foreign bytes. Returns IFOREST_NO_MEMORY, or IFOREST_CORRUPT where they are not n_by values. */
-enum iforest_status iforest_dictionary_add(struct iforest_dictionary *dictionary, uint32_t id, const uint8_t *key,
+enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32_t id, const uint8_t *key,
 					   uint32_t n_bytes);
 
 /* The series with that key, NULL if there is none. O(1) on average. */
-const struct iforest_series *iforest_dictionary_find(const struct iforest_dictionary *dictionary, const uint8_t *key,
+const struct ifs_series *ifs_dictionary_find(const struct ifs_dictionary *dictionary, const uint8_t *key,
 						     uint32_t n_bytes);
 
 /* Sorts by value: NULL, numbers, text, blobs; text and blobs by bytes. After series were added. */
-void iforest_dictionary_sort(struct iforest_dictionary *dictionary);
+void ifs_dictionary_sort(struct ifs_dictionary *dictionary);
 
-/* Stretches of the sorted series, ascending, outside of which no first by value may equal `wanted` (iforest_by_may_equal()):
+/* Stretches of the sorted series, ascending, outside of which no first by value may equal `wanted` (ifs_by_may_equal()):
  * those of the value itself, and all texts for a number and numbers for a text. Requires n_by > 0. Cost: O(log n). */
-struct iforest_series_stretch {
+struct ifs_series_stretch {
 	uint32_t from, to;
 };
-void iforest_dictionary_narrow(const struct iforest_dictionary *dictionary, const struct iforest_by_value *wanted,
-			       struct iforest_series_stretch stretches[2]);
+void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *wanted,
+			       struct ifs_series_stretch stretches[2]);
 
-void iforest_dictionary_release(struct iforest_dictionary *dictionary);
+void ifs_dictionary_release(struct ifs_dictionary *dictionary);
 
 /* Negative, 0 or positive, in the same order. */
-int iforest_by_compare(const struct iforest_by_value *a, const struct iforest_by_value *b);
+int ifs_by_compare(const struct iforest_by_value *a, const struct iforest_by_value *b);
 
 /* Are both numbers, both texts, both blobs, or both NULL? */
-bool iforest_by_is_same_class(const struct iforest_by_value *a, const struct iforest_by_value *b);
+bool ifs_by_is_same_class(const struct iforest_by_value *a, const struct iforest_by_value *b);
 
 /* The canonical form of an SQL value; text and blobs are borrowed. */
-struct iforest_by_value iforest_by_from_sql(sqlite3_value *value);
+struct iforest_by_value ifs_by_from_sql(sqlite3_value *value);
 
 /* Gives a by value back to SQL. */
-void iforest_by_result(sqlite3_context *context, const struct iforest_by_value *value);
+void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *value);
 
 /* Can `value = wanted` (or `IS`, where is_null_equal) hold in SQL? Where affinities could make a number equal a text,
  * the answer is yes, and SQLite decides: it checks the condition again on the rows. */
-bool iforest_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *wanted, bool is_null_equal);
+bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *wanted, bool is_null_equal);
 
 #endif

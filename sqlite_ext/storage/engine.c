@@ -17,9 +17,9 @@ static void sqlite_release(void *context, void *memory)
 	sqlite3_free(memory);
 }
 
-const struct iforest_alloc iforest_sqlite_alloc = { .reallocate = sqlite_reallocate, .release = sqlite_release };
+const struct iforest_alloc ifs_alloc = { .reallocate = sqlite_reallocate, .release = sqlite_release };
 
-int iforest_error_set(struct iforest_error *error, int rc, const char *format, ...)
+int ifs_error_set(struct ifs_error *error, int rc, const char *format, ...)
 {
 	va_list arguments;
 
@@ -32,57 +32,57 @@ int iforest_error_set(struct iforest_error *error, int rc, const char *format, .
 	return rc;
 }
 
-int iforest_error_from_db(struct iforest_error *error, sqlite3 *db, int rc)
+int ifs_error_from_db(struct ifs_error *error, sqlite3 *db, int rc)
 {
-	return iforest_error_set(error, rc, "%s", sqlite3_errmsg(db));
+	return ifs_error_set(error, rc, "%s", sqlite3_errmsg(db));
 }
 
-void iforest_error_clear(struct iforest_error *error)
+void ifs_error_clear(struct ifs_error *error)
 {
 	sqlite3_free(error->message);
-	*error = (struct iforest_error){ .rc = SQLITE_OK };
+	*error = (struct ifs_error){ .rc = SQLITE_OK };
 }
 
-bool iforest_is_lasting(int rc)
+bool ifs_error_is_lasting(int rc)
 {
 	return (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_CORRUPT;
 }
 
-static int corrupt(struct iforest_error *error, enum iforest_status status, const char *index,
+static int corrupt(struct ifs_error *error, enum iforest_status status, const char *index,
 		   const struct iforest_fault *fault)
 {
 	const char *kind = status == IFOREST_FORMAT ? "format version" : "corrupt";
 	const char *what = fault->what ? fault->what : iforest_status_text(status);
 
 	if (fault->run_id)
-		return iforest_error_set(
+		return ifs_error_set(
 			error, SQLITE_CORRUPT_VTAB,
 			"%s: %s: %s (run %lld, level %u, page %lld); run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')", index,
 			kind, what, (sqlite3_int64)fault->run_id, fault->level, (sqlite3_int64)fault->number, index, index);
-	return iforest_error_set(error, SQLITE_CORRUPT_VTAB, "%s: %s: %s; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
+	return ifs_error_set(error, SQLITE_CORRUPT_VTAB, "%s: %s: %s; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
 				 index, kind, what, index, index);
 }
 
-int iforest_error_from_status(struct iforest_error *error, enum iforest_status status, const char *index,
+int ifs_error_from_status(struct ifs_error *error, enum iforest_status status, const char *index,
 			      const struct iforest_fault *fault, int io_rc)
 {
 	switch (status) {
 	case IFOREST_OK:
 		return SQLITE_OK;
 	case IFOREST_NO_MEMORY:
-		return iforest_error_set(error, SQLITE_NOMEM, "");
+		return ifs_error_set(error, SQLITE_NOMEM, "");
 	case IFOREST_IO:
-		return iforest_error_set(error, io_rc ? io_rc : SQLITE_IOERR, "%s: %s", index,
+		return ifs_error_set(error, io_rc ? io_rc : SQLITE_IOERR, "%s: %s", index,
 					 sqlite3_errstr(io_rc ? io_rc : SQLITE_IOERR));
 	case IFOREST_CORRUPT:
 	case IFOREST_FORMAT:
 		return corrupt(error, status, index, fault);
 	default:
-		return iforest_error_set(error, SQLITE_ERROR, "%s: %s", index, iforest_status_text(status));
+		return ifs_error_set(error, SQLITE_ERROR, "%s: %s", index, iforest_status_text(status));
 	}
 }
 
-int iforest_execute(struct iforest_error *error, sqlite3 *db, const char *format, ...)
+int ifs_execute(struct ifs_error *error, sqlite3 *db, const char *format, ...)
 {
 	va_list arguments;
 	char *sql, *message = NULL;
@@ -92,16 +92,16 @@ int iforest_execute(struct iforest_error *error, sqlite3 *db, const char *format
 	sql = sqlite3_vmprintf(format, arguments);
 	va_end(arguments);
 	if (!sql)
-		return iforest_error_set(error, SQLITE_NOMEM, "");
+		return ifs_error_set(error, SQLITE_NOMEM, "");
 	rc = sqlite3_exec(db, sql, NULL, NULL, &message);
 	if (rc)
-		iforest_error_set(error, rc, "%s", message ? message : sqlite3_errstr(rc));
+		ifs_error_set(error, rc, "%s", message ? message : sqlite3_errstr(rc));
 	sqlite3_free(message);
 	sqlite3_free(sql);
 	return rc;
 }
 
-int iforest_prepare(struct iforest_error *error, sqlite3 *db, sqlite3_stmt **statement, const char *format, ...)
+int ifs_prepare(struct ifs_error *error, sqlite3 *db, sqlite3_stmt **statement, const char *format, ...)
 {
 	va_list arguments;
 	char *sql;
@@ -112,15 +112,15 @@ int iforest_prepare(struct iforest_error *error, sqlite3 *db, sqlite3_stmt **sta
 	sql = sqlite3_vmprintf(format, arguments);
 	va_end(arguments);
 	if (!sql)
-		return iforest_error_set(error, SQLITE_NOMEM, "");
+		return ifs_error_set(error, SQLITE_NOMEM, "");
 	rc = sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
 	if (rc)
-		iforest_error_from_db(error, db, rc);
+		ifs_error_from_db(error, db, rc);
 	sqlite3_free(sql);
 	return rc;
 }
 
-int iforest_step_to_end(sqlite3_stmt *statement)
+int ifs_step_to_end(sqlite3_stmt *statement)
 {
 	int rc = SQLITE_ROW;
 
@@ -129,7 +129,7 @@ int iforest_step_to_end(sqlite3_stmt *statement)
 	return rc;
 }
 
-sqlite3_stmt *iforest_next_writer(sqlite3 *db, sqlite3_stmt *after)
+sqlite3_stmt *ifs_next_writer(sqlite3 *db, sqlite3_stmt *after)
 {
 	sqlite3_stmt *statement = sqlite3_next_stmt(db, after);
 
@@ -138,8 +138,8 @@ sqlite3_stmt *iforest_next_writer(sqlite3 *db, sqlite3_stmt *after)
 	return statement;
 }
 
-int iforest_argument_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
-			     struct iforest_error *error)
+int ifs_value_to_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
+			     struct ifs_error *error)
 {
 	int type = sqlite3_value_type(value);
 
@@ -149,18 +149,18 @@ int iforest_argument_integer(const char *name, const char *argument, sqlite3_val
 	}
 	if (type == SQLITE_FLOAT && iforest_integral(sqlite3_value_double(value), integer))
 		return SQLITE_OK;
-	return iforest_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
+	return ifs_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
 				 type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
 }
 
 /* ---- Tokens of SQL text ---- */
 
-bool iforest_is_name_byte(char c)
+bool ifs_is_name_byte(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-const char *iforest_token_next(const char **at, int *n)
+const char *ifs_token_next(const char **at, int *n)
 {
 	const char *start;
 
@@ -186,7 +186,7 @@ const char *iforest_token_next(const char **at, int *n)
 			*at = end ? end + 1 : start + strlen(start);
 		} while (close != ']' && **at == close);
 	} else {
-		while (iforest_is_name_byte(**at))
+		while (ifs_is_name_byte(**at))
 			++*at;
 		*at += *at == start;
 	}
@@ -194,34 +194,34 @@ const char *iforest_token_next(const char **at, int *n)
 	return start;
 }
 
-bool iforest_token_is(const char *token, int n, const char *word)
+bool ifs_token_is(const char *token, int n, const char *word)
 {
 	return n == (int)strlen(word) && sqlite3_strnicmp(token, word, n) == 0;
 }
 
-bool iforest_token_names(const char *token, int n, const char *name)
+bool ifs_token_names(const char *token, int n, const char *name)
 {
 	char close = *token == '[' ? ']' : *token;
 	const char *end = token + n - 1;
 
 	if (!strchr("\"'`[", *token))
-		return iforest_token_is(token, n, name);
+		return ifs_token_is(token, n, name);
 	for (token++; token < end && *name && sqlite3_strnicmp(token, name, 1) == 0; token++, name++)
 		token += *token == close && close != ']';
 	return token == end && !*name;
 }
 
-bool iforest_tokens_hold(const char *sql, const char *const *words, unsigned n_words)
+bool ifs_tokens_contain(const char *sql, const char *const *words, unsigned n_words)
 {
 	unsigned n_matched = 0;
 	const char *token;
 	int n;
 
-	while ((token = iforest_token_next(&sql, &n))) {
-		if (iforest_token_is(token, n, words[n_matched]))
+	while ((token = ifs_token_next(&sql, &n))) {
+		if (ifs_token_is(token, n, words[n_matched]))
 			n_matched++;
 		else
-			n_matched = iforest_token_is(token, n, words[0]);
+			n_matched = ifs_token_is(token, n, words[0]);
 		if (n_matched == n_words)
 			return true;
 	}

@@ -4,58 +4,58 @@
 
 #include "core/page/page_maxima.h"
 
-struct iforest_frame {
+struct ifs_frame {
 	uint64_t run_id, generation, index;
-	struct iforest_frame *next;             /* of its bucket */
+	struct ifs_frame *next;             /* of its bucket */
 	unsigned n_holds;
 	bool is_checked;
 	uint32_t n_bytes;
-	struct iforest_page_peaks peaks;
+	struct iforest_page_maxima peaks;
 	uint8_t bytes[];
 };
 
-static struct iforest_frame **bucket_of(const struct iforest_page_cache *cache, uint64_t run_id, uint64_t index)
+static struct ifs_frame **bucket_of(const struct ifs_page_cache *cache, uint64_t run_id, uint64_t index)
 {
 	/* run ids are random already */
 	return &cache->buckets[(run_id + index) & (cache->n_buckets - 1)];
 }
 
-static struct iforest_frame *find(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index)
+static struct ifs_frame *find(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index)
 {
-	struct iforest_frame *frame = cache->buckets ? *bucket_of(cache, place->run_id, index) : NULL;
+	struct ifs_frame *frame = cache->buckets ? *bucket_of(cache, place->run_id, index) : NULL;
 
 	while (frame && (frame->run_id != place->run_id || frame->generation != place->generation || frame->index != index))
 		frame = frame->next;
 	return frame;
 }
 
-static struct iforest_page page_of(struct iforest_frame *frame)
+static struct iforest_page page_of(struct ifs_frame *frame)
 {
 	return (struct iforest_page){ .bytes = frame->bytes, .n_bytes = frame->n_bytes, .is_checked = &frame->is_checked,
 				      .peaks = &frame->peaks };
 }
 
-static void hand_out(struct iforest_page_cache *cache, struct iforest_frame *frame, struct iforest_page *page)
+static void hand_out(struct ifs_page_cache *cache, struct ifs_frame *frame, struct iforest_page *page)
 {
 	frame->n_holds++;
 	cache->n_held++;
 	*page = page_of(frame);
 }
 
-bool iforest_page_cache_get(struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
+bool ifs_page_cache_get(struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			    struct iforest_page *page)
 {
-	struct iforest_frame *frame = find(cache, place, index);
+	struct ifs_frame *frame = find(cache, place, index);
 
 	if (frame)
 		hand_out(cache, frame, page);
 	return frame != NULL;
 }
 
-bool iforest_page_cache_peek(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
+bool ifs_page_cache_peek(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			     struct iforest_page *page)
 {
-	struct iforest_frame *frame = find(cache, place, index);
+	struct ifs_frame *frame = find(cache, place, index);
 
 	if (frame)
 		*page = page_of(frame);
@@ -65,11 +65,11 @@ bool iforest_page_cache_peek(const struct iforest_page_cache *cache, const struc
 /* Peaks and header; or, of a leaf page, header and directory. */
 enum { PEAKS_BYTES = 768, EXPECTED_BYTES = 384, LINE_BYTES = 64 };
 
-void iforest_page_cache_expect(const struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
+void ifs_page_cache_prefetch(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			       bool of_peaks)
 {
 	const char *frame = cache->buckets ? (const char *)*bucket_of(cache, place->run_id, index) : NULL;
-	size_t from = of_peaks ? 0 : offsetof(struct iforest_frame, bytes), n_bytes = of_peaks ? PEAKS_BYTES : EXPECTED_BYTES;
+	size_t from = of_peaks ? 0 : offsetof(struct ifs_frame, bytes), n_bytes = of_peaks ? PEAKS_BYTES : EXPECTED_BYTES;
 
 	if (!frame)
 		return;
@@ -79,10 +79,10 @@ void iforest_page_cache_expect(const struct iforest_page_cache *cache, const str
 		__builtin_prefetch(frame + at);
 }
 
-const uint8_t *iforest_page_cache_glance(const struct iforest_page_cache *cache, const struct iforest_place *place,
+const uint8_t *ifs_page_cache_peek_bytes(const struct ifs_page_cache *cache, const struct iforest_place *place,
 					 uint64_t index, uint32_t *n_bytes)
 {
-	const struct iforest_frame *frame = find(cache, place, index);
+	const struct ifs_frame *frame = find(cache, place, index);
 
 	if (!frame || !frame->is_checked)
 		return NULL;
@@ -90,15 +90,15 @@ const uint8_t *iforest_page_cache_glance(const struct iforest_page_cache *cache,
 	return frame->bytes;
 }
 
-bool iforest_page_cache_is_full(const struct iforest_page_cache *cache)
+bool ifs_page_cache_is_full(const struct ifs_page_cache *cache)
 {
-	return cache->n_frames >= IFOREST_CACHE_FRAMES && cache->n_frames >= cache->most_frames;
+	return cache->n_frames >= IFS_CACHE_FRAMES && cache->n_frames >= cache->most_frames;
 }
 
 /* Drops the first frame of the list that nobody holds. */
-static bool drop_one(struct iforest_page_cache *cache, struct iforest_frame **link)
+static bool drop_one(struct ifs_page_cache *cache, struct ifs_frame **link)
 {
-	struct iforest_frame *frame;
+	struct ifs_frame *frame;
 
 	while (*link && (*link)->n_holds > 0)
 		link = &(*link)->next;
@@ -113,35 +113,35 @@ static bool drop_one(struct iforest_page_cache *cache, struct iforest_frame **li
 
 /* Any page: of frames that walk again and again through more pages than there is room for, the oldest or the least recently
  * used would always be the one that comes next. */
-static void make_room(struct iforest_page_cache *cache)
+static void make_room(struct ifs_page_cache *cache)
 {
 	unsigned first;
 
-	if (!iforest_page_cache_is_full(cache))
+	if (!ifs_page_cache_is_full(cache))
 		return;
 	cache->dice = cache->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	first = (unsigned)(cache->dice >> 33);
-	for (unsigned b = 0; b < cache->n_buckets && iforest_page_cache_is_full(cache); b++)
+	for (unsigned b = 0; b < cache->n_buckets && ifs_page_cache_is_full(cache); b++)
 		drop_one(cache, &cache->buckets[(first + b) & (cache->n_buckets - 1)]);
 }
 
 enum { LEAST_BUCKETS = 256 };
 
 /* Twice as many buckets as before, and all frames in them. */
-static bool grow(struct iforest_page_cache *cache)
+static bool grow(struct ifs_page_cache *cache)
 {
 	unsigned n_before = cache->n_buckets, n_buckets = n_before ? 2 * n_before : LEAST_BUCKETS;
-	struct iforest_frame **before = cache->buckets,
-			     **buckets = sqlite3_malloc64(n_buckets * sizeof(struct iforest_frame *));
+	struct ifs_frame **before = cache->buckets,
+			     **buckets = sqlite3_malloc64(n_buckets * sizeof(struct ifs_frame *));
 
 	if (!buckets)
 		return false;
-	memset(buckets, 0, n_buckets * sizeof(struct iforest_frame *));
+	memset(buckets, 0, n_buckets * sizeof(struct ifs_frame *));
 	cache->buckets = buckets;
 	cache->n_buckets = n_buckets;
 	for (unsigned b = 0; b < n_before; b++)
 		while (before[b]) {
-			struct iforest_frame *frame = before[b], **bucket = bucket_of(cache, frame->run_id, frame->index);
+			struct ifs_frame *frame = before[b], **bucket = bucket_of(cache, frame->run_id, frame->index);
 
 			before[b] = frame->next;
 			frame->next = *bucket;
@@ -151,19 +151,19 @@ static bool grow(struct iforest_page_cache *cache)
 	return true;
 }
 
-bool iforest_page_cache_put(struct iforest_page_cache *cache, const struct iforest_place *place, uint64_t index,
+bool ifs_page_cache_put(struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			    const void *bytes, uint32_t n_bytes, struct iforest_page *page)
 {
-	struct iforest_frame *frame, **bucket;
+	struct ifs_frame *frame, **bucket;
 
 	if (cache->n_frames >= cache->n_buckets / 2 && !grow(cache))
 		return false;
 	make_room(cache);
-	frame = sqlite3_malloc64(offsetof(struct iforest_frame, bytes) + n_bytes);
+	frame = sqlite3_malloc64(offsetof(struct ifs_frame, bytes) + n_bytes);
 	if (!frame)
 		return false;
 	bucket = bucket_of(cache, place->run_id, index);
-	*frame = (struct iforest_frame){ .run_id = place->run_id, .generation = place->generation, .index = index,
+	*frame = (struct ifs_frame){ .run_id = place->run_id, .generation = place->generation, .index = index,
 					 .next = *bucket, .n_bytes = n_bytes };
 	memcpy(frame->bytes, bytes, n_bytes);
 	*bucket = frame;
@@ -172,19 +172,19 @@ bool iforest_page_cache_put(struct iforest_page_cache *cache, const struct ifore
 	return true;
 }
 
-void iforest_page_cache_let_go(struct iforest_page_cache *cache, struct iforest_page *page)
+void ifs_page_cache_unpin(struct ifs_page_cache *cache, struct iforest_page *page)
 {
-	struct iforest_frame *frame = (struct iforest_frame *)((uintptr_t)page->bytes - offsetof(struct iforest_frame, bytes));
+	struct ifs_frame *frame = (struct ifs_frame *)((uintptr_t)page->bytes - offsetof(struct ifs_frame, bytes));
 
 	frame->n_holds--;
 	cache->n_held--;
 }
 
-void iforest_page_cache_release(struct iforest_page_cache *cache)
+void ifs_page_cache_release(struct ifs_page_cache *cache)
 {
 	for (unsigned b = 0; b < cache->n_buckets; b++)
 		while (drop_one(cache, &cache->buckets[b]))
 			;
 	sqlite3_free(cache->buckets);
-	*cache = (struct iforest_page_cache){ .buckets = NULL };
+	*cache = (struct ifs_page_cache){ .buckets = NULL };
 }

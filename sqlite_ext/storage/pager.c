@@ -16,67 +16,67 @@ static bool is_addressable(const struct iforest_place *place, uint64_t index)
 	return place->location > 0 && place->location < UINT64_C(1) << 31 && index < UINT64_C(1) << 32;
 }
 
-enum iforest_status iforest_pager_sqlite_failed(struct iforest_index *index, int rc)
+enum iforest_status ifs_pager_failed(struct ifs_index *index, int rc)
 {
 	index->io_rc = rc;
 	return rc == SQLITE_NOMEM ? IFOREST_NO_MEMORY : IFOREST_IO;
 }
 
-int iforest_pager_sqlite_error(struct iforest_index *index, enum iforest_status status, struct iforest_error *error)
+int ifs_pager_error(struct ifs_index *index, enum iforest_status status, struct ifs_error *error)
 {
-	int rc = iforest_error_from_status(error, status, index->name, &index->store.fault, index->io_rc);
+	int rc = ifs_error_from_status(error, status, index->name, &index->store.fault, index->io_rc);
 
 	index->store.fault = (struct iforest_fault){ .what = NULL };
 	index->io_rc = 0;
 	return rc;
 }
 
-int iforest_pager_sqlite_prepare(struct iforest_index *index, sqlite3_stmt **statement, const char *format)
+int ifs_pager_prepare(struct ifs_index *index, sqlite3_stmt **statement, const char *format)
 {
-	struct iforest_error error = { .rc = SQLITE_OK };
-	int rc = *statement ? SQLITE_OK : iforest_prepare(&error, index->db, statement, format, index->schema, index->name);
+	struct ifs_error error = { .rc = SQLITE_OK };
+	int rc = *statement ? SQLITE_OK : ifs_prepare(&error, index->db, statement, format, index->schema, index->name);
 
-	iforest_error_clear(&error);
+	ifs_error_clear(&error);
 	return rc;
 }
 
-unsigned iforest_pager_sqlite_cache_size(const struct iforest_index *index)
+unsigned ifs_pager_cache_size(const struct ifs_index *index)
 {
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_error error = { .rc = SQLITE_OK };
 	sqlite3_stmt *statement;
 	sqlite3_int64 size = 0;
 
-	if (!iforest_prepare(&error, index->db, &statement, "PRAGMA \"%w\".cache_size", index->schema) &&
+	if (!ifs_prepare(&error, index->db, &statement, "PRAGMA \"%w\".cache_size", index->schema) &&
 	    sqlite3_step(statement) == SQLITE_ROW)
 		size = sqlite3_column_int64(statement, 0);
 	sqlite3_finalize(statement);
-	iforest_error_clear(&error);
+	ifs_error_clear(&error);
 	return (unsigned)(size < 0 ? -size / 4 : size);
 }
 
 /* Who allows SQLite more memory than the cache takes by itself allows the cache as much. */
-static void ask_cache_size(struct iforest_index *index)
+static void ask_cache_size(struct ifs_index *index)
 {
 	index->knows_cache_size = true;
-	index->cache.most_frames = iforest_pager_sqlite_cache_size(index);
+	index->cache.most_frames = ifs_pager_cache_size(index);
 }
 
 /* ---- the manifest ---- */
 
-struct iforest_host_bytes iforest_index_get_host(const struct iforest_manifest *manifest)
+struct ifs_host_bytes ifs_host_bytes_get(const struct iforest_manifest *manifest)
 {
 	const uint8_t *bytes = manifest->host_bytes;
 
-	return (struct iforest_host_bytes){ .first_series = iforest_load32(bytes),
+	return (struct ifs_host_bytes){ .first_series = iforest_load32(bytes),
 					    .end_of_series = iforest_load32(bytes + 4),
 					    .series_checksum = iforest_load64(bytes + 8),
 					    .last_rowid = (int64_t)iforest_load64(bytes + 16) };
 }
 
-enum iforest_status iforest_index_set_host(struct iforest_manifest *manifest, const struct iforest_host_bytes *host)
+enum iforest_status ifs_host_bytes_set(struct iforest_manifest *manifest, const struct ifs_host_bytes *host)
 {
-	bool has_room = manifest->n_host_bytes == IFOREST_SQLITE_HOST_BYTES;
-	uint8_t *bytes = has_room ? manifest->host_bytes : iforest_allocate(&iforest_sqlite_alloc, IFOREST_SQLITE_HOST_BYTES);
+	bool has_room = manifest->n_host_bytes == IFS_SQLITE_HOST_BYTES;
+	uint8_t *bytes = has_room ? manifest->host_bytes : iforest_allocate(&ifs_alloc, IFS_SQLITE_HOST_BYTES);
 
 	if (!bytes)
 		return IFOREST_NO_MEMORY;
@@ -85,19 +85,19 @@ enum iforest_status iforest_index_set_host(struct iforest_manifest *manifest, co
 	iforest_store64(bytes + 8, host->series_checksum);
 	iforest_store64(bytes + 16, (uint64_t)host->last_rowid);
 	if (!has_room)
-		iforest_release(&iforest_sqlite_alloc, manifest->host_bytes);
+		iforest_release(&ifs_alloc, manifest->host_bytes);
 	manifest->host_bytes = bytes;
-	manifest->n_host_bytes = IFOREST_SQLITE_HOST_BYTES;
+	manifest->n_host_bytes = IFS_SQLITE_HOST_BYTES;
 	return IFOREST_OK;
 }
 
-int iforest_pager_sqlite_find_manifest(struct iforest_index *index, const uint8_t **bytes, uint32_t *n_bytes, uint64_t *id,
-				       struct iforest_error *error)
+int ifs_pager_find_manifest(struct ifs_index *index, const uint8_t **bytes, uint32_t *n_bytes, uint64_t *id,
+				       struct ifs_error *error)
 {
 	int step, failed, rc = SQLITE_OK;
 
 	if (!index->get_page)
-		rc = iforest_prepare(error, index->db, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?",
+		rc = ifs_prepare(error, index->db, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?",
 				     index->schema, index->name);
 	if (rc)
 		return rc;
@@ -110,25 +110,25 @@ int iforest_pager_sqlite_find_manifest(struct iforest_index *index, const uint8_
 		return SQLITE_OK;
 	}
 	failed = sqlite3_reset(index->get_page);
-	return failed ? iforest_error_from_db(error, index->db, failed) :
-			iforest_error_from_status(error, IFOREST_CORRUPT, index->name,
+	return failed ? ifs_error_from_db(error, index->db, failed) :
+			ifs_error_from_status(error, IFOREST_CORRUPT, index->name,
 						  &(struct iforest_fault){ .what = "the manifest is missing" }, 0);
 }
 
-int iforest_index_read_manifest(struct iforest_index *index, struct iforest_manifest *manifest, struct iforest_error *error)
+int ifs_pager_read_manifest(struct ifs_index *index, struct iforest_manifest *manifest, struct ifs_error *error)
 {
 	struct iforest_fault fault = { .what = NULL };
 	const uint8_t *bytes;
 	uint32_t n_bytes;
 	uint64_t id;
 	enum iforest_status status;
-	int rc = iforest_pager_sqlite_find_manifest(index, &bytes, &n_bytes, &id, error);
+	int rc = ifs_pager_find_manifest(index, &bytes, &n_bytes, &id, error);
 
 	if (rc)
 		return rc;
-	status = iforest_manifest_read(manifest, &iforest_sqlite_alloc, bytes, n_bytes, &fault.what);
+	status = iforest_manifest_read(manifest, &ifs_alloc, bytes, n_bytes, &fault.what);
 	sqlite3_reset(index->get_page);
-	return iforest_error_from_status(error, status, index->name, &fault, 0);
+	return ifs_error_from_status(error, status, index->name, &fault, 0);
 }
 
 /* ---- pages ---- */
@@ -144,18 +144,18 @@ static bool shares_cache(sqlite3 *db)
 /* Is the run stored as it is being read? In a shared cache a question that has found all in memory so far holds no lock yet, so
  * that another connection may have changed pages in their place, and their generation. What the connection itself writes it
  * knows of. */
-static enum iforest_status check_place(struct iforest_index *index, const struct iforest_place *place)
+static enum iforest_status check_place(struct ifs_index *index, const struct iforest_place *place)
 {
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_error error = { .rc = SQLITE_OK };
 	struct iforest_manifest manifest;
 	enum iforest_status status;
 	uint32_t r;
 
 	if (!shares_cache(index->db) || sqlite3_txn_state(index->db, index->schema) == SQLITE_TXN_WRITE)
 		return IFOREST_OK;
-	if (iforest_index_read_manifest(index, &manifest, &error)) {
-		status = iforest_pager_sqlite_failed(index, error.rc);
-		iforest_error_clear(&error);
+	if (ifs_pager_read_manifest(index, &manifest, &error)) {
+		status = ifs_pager_failed(index, error.rc);
+		ifs_error_clear(&error);
 		return status;
 	}
 	r = iforest_manifest_find(&manifest, place->run_id);
@@ -164,105 +164,105 @@ static enum iforest_status check_place(struct iforest_index *index, const struct
 	return status;
 }
 
-static int prepare_get(struct iforest_index *index)
+static int prepare_get(struct ifs_index *index)
 {
-	return iforest_pager_sqlite_prepare(index, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?");
+	return ifs_pager_prepare(index, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?");
 }
 
 static enum iforest_status sqlite_get(void *context, const struct iforest_place *place, uint64_t page_index,
 				      struct iforest_page *page)
 {
-	struct iforest_index *index = context;
+	struct ifs_index *index = context;
 	enum iforest_status status;
 	int rc;
 
 	if (!is_addressable(place, page_index))
 		return IFOREST_CORRUPT;
-	if (iforest_page_cache_get(&index->cache, place, page_index, page))
+	if (ifs_page_cache_get(&index->cache, place, page_index, page))
 		return IFOREST_OK;
 	status = check_place(index, place);
 	if (status)
 		return status;
-	if (!index->knows_cache_size && iforest_page_cache_is_full(&index->cache))
+	if (!index->knows_cache_size && ifs_page_cache_is_full(&index->cache))
 		ask_cache_size(index);
 	rc = prepare_get(index);
 	if (rc)
-		return iforest_pager_sqlite_failed(index, rc);
+		return ifs_pager_failed(index, rc);
 	sqlite3_bind_int64(index->get_page, 1, row_of(place, page_index));
 	rc = sqlite3_step(index->get_page);
 	status = IFOREST_CORRUPT;
 	if (rc == SQLITE_ROW && sqlite3_column_type(index->get_page, 0) == SQLITE_BLOB &&
-	    sqlite3_column_bytes(index->get_page, 0) <= IFOREST_SQLITE_PAGE_BYTES) {
+	    sqlite3_column_bytes(index->get_page, 0) <= IFS_SQLITE_PAGE_BYTES) {
 		const void *bytes = sqlite3_column_blob(index->get_page, 0);
 		uint32_t n_bytes = (uint32_t)sqlite3_column_bytes(index->get_page, 0);
 
 		status = n_bytes == 0 ? IFOREST_CORRUPT : !bytes ? IFOREST_NO_MEMORY : IFOREST_OK;
-		if (!status && !iforest_page_cache_put(&index->cache, place, page_index, bytes, n_bytes, page))
+		if (!status && !ifs_page_cache_put(&index->cache, place, page_index, bytes, n_bytes, page))
 			status = IFOREST_NO_MEMORY;
 	}
 	rc = sqlite3_reset(index->get_page);
 	if (rc && !status)
-		iforest_page_cache_let_go(&index->cache, page);
-	return rc ? iforest_pager_sqlite_failed(index, rc) : status;
+		ifs_page_cache_unpin(&index->cache, page);
+	return rc ? ifs_pager_failed(index, rc) : status;
 }
 
-enum iforest_status iforest_pager_sqlite_may_go_on(struct iforest_index *index)
+enum iforest_status ifs_pager_may_go_on(struct ifs_index *index)
 {
 	int rc = prepare_get(index);
 
 	if (rc)
-		return iforest_pager_sqlite_failed(index, rc);
+		return ifs_pager_failed(index, rc);
 	sqlite3_bind_int64(index->get_page, 1, 0);
 	sqlite3_step(index->get_page);
 	rc = sqlite3_reset(index->get_page);
-	return rc ? iforest_pager_sqlite_failed(index, rc) : IFOREST_OK;
+	return rc ? ifs_pager_failed(index, rc) : IFOREST_OK;
 }
 
 static void sqlite_release(void *context, struct iforest_page *page)
 {
-	struct iforest_index *index = context;
+	struct ifs_index *index = context;
 
-	iforest_page_cache_let_go(&index->cache, page);
+	ifs_page_cache_unpin(&index->cache, page);
 }
 
 static void sqlite_expect(void *context, const struct iforest_place *place, uint64_t page_index, bool of_peaks)
 {
-	struct iforest_index *index = context;
+	struct ifs_index *index = context;
 
-	iforest_page_cache_expect(&index->cache, place, page_index, of_peaks);
+	ifs_page_cache_prefetch(&index->cache, place, page_index, of_peaks);
 }
 
 static const uint8_t *sqlite_glance(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)
 {
-	struct iforest_index *index = context;
+	struct ifs_index *index = context;
 
-	return iforest_page_cache_glance(&index->cache, place, page_index, n_bytes);
+	return ifs_page_cache_peek_bytes(&index->cache, place, page_index, n_bytes);
 }
 
 /* Puts a blob under an id. */
-static enum iforest_status put(struct iforest_index *index, sqlite3_int64 id, const uint8_t *bytes, uint32_t n_bytes)
+static enum iforest_status put(struct ifs_index *index, sqlite3_int64 id, const uint8_t *bytes, uint32_t n_bytes)
 {
-	int rc = iforest_pager_sqlite_prepare(index, &index->put_page,
+	int rc = ifs_pager_prepare(index, &index->put_page,
 					      "REPLACE INTO \"%w\".\"%w_page\"(id, bytes) VALUES(?, ?)");
 
 	if (rc)
-		return iforest_pager_sqlite_failed(index, rc);
+		return ifs_pager_failed(index, rc);
 	sqlite3_bind_int64(index->put_page, 1, id);
 	sqlite3_bind_blob(index->put_page, 2, bytes, (int)n_bytes, SQLITE_STATIC);
 	sqlite3_step(index->put_page);
 	rc = sqlite3_reset(index->put_page);
 	sqlite3_bind_null(index->put_page, 2);
-	return rc ? iforest_pager_sqlite_failed(index, rc) : IFOREST_OK;
+	return rc ? ifs_pager_failed(index, rc) : IFOREST_OK;
 }
 
 /* Foreign hands may have put rows at the far end of the ids: those are no pages, and the next rebuild removes them. */
 static enum iforest_status sqlite_create_run(void *context, struct iforest_place *place)
 {
-	struct iforest_index *index = context;
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_index *index = context;
+	struct ifs_error error = { .rc = SQLITE_OK };
 	uint64_t last = index->last_location;
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(&error, index->db, &statement,
+	int rc = ifs_prepare(&error, index->db, &statement,
 				 "SELECT max(id) >> 32 FROM \"%w\".\"%w_page\" WHERE id < 4611686018427387904", index->schema,
 				 index->name);
 
@@ -271,9 +271,9 @@ static enum iforest_status sqlite_create_run(void *context, struct iforest_place
 			last = (uint64_t)sqlite3_column_int64(statement, 0);
 		rc = sqlite3_finalize(statement);
 	}
-	iforest_error_clear(&error);
+	ifs_error_clear(&error);
 	if (rc)
-		return iforest_pager_sqlite_failed(index, rc);
+		return ifs_pager_failed(index, rc);
 	place->location = last + 1;
 	if (!is_addressable(place, 0))
 		return IFOREST_TOO_LARGE;
@@ -284,7 +284,7 @@ static enum iforest_status sqlite_create_run(void *context, struct iforest_place
 static enum iforest_status sqlite_write(void *context, const struct iforest_place *place,
 					const struct iforest_page_write *pages, uint32_t n_pages)
 {
-	struct iforest_index *index = context;
+	struct ifs_index *index = context;
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t i = 0; i < n_pages && !status; i++)
@@ -295,15 +295,15 @@ static enum iforest_status sqlite_write(void *context, const struct iforest_plac
 
 static enum iforest_status sqlite_drop_run(void *context, const struct iforest_place *place, uint64_t n_pages)
 {
-	struct iforest_index *index = context;
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_index *index = context;
+	struct ifs_error error = { .rc = SQLITE_OK };
 	int rc = SQLITE_OK;
 
 	if (n_pages > 0 && is_addressable(place, n_pages - 1))
-		rc = iforest_execute(&error, index->db, "DELETE FROM \"%w\".\"%w_page\" WHERE id BETWEEN %lld AND %lld",
+		rc = ifs_execute(&error, index->db, "DELETE FROM \"%w\".\"%w_page\" WHERE id BETWEEN %lld AND %lld",
 				     index->schema, index->name, row_of(place, 0), row_of(place, n_pages - 1));
-	iforest_error_clear(&error);
-	return rc ? iforest_pager_sqlite_failed(index, rc) : IFOREST_OK;
+	ifs_error_clear(&error);
+	return rc ? ifs_pager_failed(index, rc) : IFOREST_OK;
 }
 
 static enum iforest_status sqlite_publish(void *context, const uint8_t *bytes, uint32_t n_bytes)
@@ -311,7 +311,7 @@ static enum iforest_status sqlite_publish(void *context, const uint8_t *bytes, u
 	return put(context, 0, bytes, n_bytes);
 }
 
-uint64_t iforest_pager_sqlite_random(void *context)
+uint64_t ifs_pager_random(void *context)
 {
 	uint64_t x;
 
@@ -320,11 +320,11 @@ uint64_t iforest_pager_sqlite_random(void *context)
 	return x;
 }
 
-void iforest_pager_sqlite_init(struct iforest_index *index)
+void ifs_pager_init(struct ifs_index *index)
 {
 	index->pager = (struct iforest_pager){
 		.context = index,
-		.page_bytes = IFOREST_SQLITE_PAGE_BYTES,
+		.page_bytes = IFS_SQLITE_PAGE_BYTES,
 		.max_batch_pages = MOST_BATCH_PAGES,
 		.get = sqlite_get,
 		.release = sqlite_release,
@@ -334,14 +334,14 @@ void iforest_pager_sqlite_init(struct iforest_index *index)
 		.write = sqlite_write,
 		.drop_run = sqlite_drop_run,
 		.publish = sqlite_publish,
-		.random = iforest_pager_sqlite_random,
+		.random = ifs_pager_random,
 	};
-	index->store = (struct iforest_store){ .pager = &index->pager, .alloc = &iforest_sqlite_alloc };
+	index->store = (struct iforest_store){ .pager = &index->pager, .alloc = &ifs_alloc };
 }
 
-void iforest_pager_sqlite_in_memory(struct iforest_pager_memory *memory)
+void ifs_pager_in_memory(struct iforest_pager_memory *memory)
 {
-	iforest_pager_memory_init(memory, &iforest_sqlite_alloc, IFOREST_SQLITE_PAGE_BYTES, MOST_BATCH_PAGES, false);
+	iforest_pager_memory_init(memory, &ifs_alloc, IFS_SQLITE_PAGE_BYTES, MOST_BATCH_PAGES, false);
 	memory->lends_pages = true;
-	memory->pager.random = iforest_pager_sqlite_random;
+	memory->pager.random = ifs_pager_random;
 }

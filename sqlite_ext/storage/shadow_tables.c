@@ -8,17 +8,17 @@ enum { LOG = 3, FRONT = 4, SKETCH = 5, PIECE = 6, N_TABLES = 7 };
 
 /* Without sync=log there are no x_log and no x_front of ours, without sketch=... no x_sketch, without counter=... no x_piece:
  * one of that name is the user's. */
-static bool has_table(const struct iforest_index *index, unsigned t)
+static bool has_table(const struct ifs_index *index, unsigned t)
 {
 	if (t == LOG || t == FRONT)
-		return index->definition.sync == IFOREST_SYNC_LOG;
+		return index->definition.sync == IFS_SYNC_LOG;
 	if (t == SKETCH)
 		return index->definition.n_sketches > 0;
 	return t != PIECE || index->definition.n_counters > 0;
 }
 
 /* x_front, and x_log, without types, so that every old value is kept as it is (watch.h). */
-static int make_log(struct iforest_index *index, unsigned n_by, const char *if_not, struct iforest_error *error)
+static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, struct ifs_error *error)
 {
 	sqlite3_str *sql = sqlite3_str_new(index->db);
 	char *text;
@@ -32,32 +32,32 @@ static int make_log(struct iforest_index *index, unsigned n_by, const char *if_n
 		sqlite3_str_appendf(sql, ", by_%u", b);
 	sqlite3_str_appendall(sql, ")");
 	text = sqlite3_str_finish(sql);
-	rc = text ? iforest_execute(error, index->db, "%s", text) : iforest_error_set(error, SQLITE_NOMEM, "");
+	rc = text ? ifs_execute(error, index->db, "%s", text) : ifs_error_set(error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
 	return rc;
 }
 
 /* What is kept of whole nodes (shelf.h). */
-static int make_shelf(struct iforest_index *index, const char *suffix, const char *if_not, struct iforest_error *error)
+static int make_shelf(struct ifs_index *index, const char *suffix, const char *if_not, struct ifs_error *error)
 {
-	return iforest_execute(error, index->db,
+	return ifs_execute(error, index->db,
 			       "CREATE TABLE %s\"%w\".\"%w_%s\"(run INTEGER, value INTEGER, level INTEGER, number INTEGER, "
 			       "dead INTEGER, bytes BLOB, PRIMARY KEY(run, value, level, number))",
 			       if_not, index->schema, index->name, suffix);
 }
 
-static int put_config(struct iforest_index *index, const char *name, int number, const char *value,
-		      struct iforest_error *error)
+static int put_config(struct ifs_index *index, const char *name, int number, const char *value,
+		      struct ifs_error *error)
 {
-	return iforest_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('%q %d', %Q)", index->schema,
+	return ifs_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('%q %d', %Q)", index->schema,
 			       index->name, name, number, value);
 }
 
-int iforest_index_make_tables(struct iforest_index *index, const struct iforest_definition *definition, bool may_exist,
-			      struct iforest_error *error)
+int ifs_index_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool may_exist,
+			      struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name, *if_not = may_exist ? "IF NOT EXISTS " : "";
-	int rc = iforest_execute(
+	int rc = ifs_execute(
 		error, index->db,
 		"CREATE TABLE %s\"%w\".\"%w_page\"(id INTEGER PRIMARY KEY, bytes BLOB);"
 		"CREATE TABLE %s\"%w\".\"%w_series\"(id INTEGER PRIMARY KEY, key BLOB);"
@@ -65,9 +65,9 @@ int iforest_index_make_tables(struct iforest_index *index, const struct iforest_
 		"DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *' AND name NOT IN ('automerge', 'flushed');"
 		"INSERT INTO \"%w\".\"%w_config\" VALUES('format', %d)",
 		if_not, schema, name, if_not, schema, name, if_not, schema, name, schema, name, schema, name,
-		IFOREST_SQLITE_FORMAT);
+		IFS_SQLITE_FORMAT);
 
-	if (!rc && definition->sync == IFOREST_SYNC_LOG)
+	if (!rc && definition->sync == IFS_SYNC_LOG)
 		rc = make_log(index, definition->n_by, if_not, error);
 	if (!rc && definition->n_sketches > 0)
 		rc = make_shelf(index, table_suffixes[SKETCH], if_not, error);
@@ -80,31 +80,31 @@ int iforest_index_make_tables(struct iforest_index *index, const struct iforest_
 	return rc;
 }
 
-int iforest_index_note_flush(struct iforest_index *index, struct iforest_error *error)
+int ifs_index_note_flush(struct ifs_index *index, struct ifs_error *error)
 {
-	return iforest_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('flushed', unixepoch())",
+	return ifs_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('flushed', unixepoch())",
 			       index->schema, index->name);
 }
 
-int iforest_index_drop_tables(struct iforest_index *index, struct iforest_error *error)
+int ifs_index_drop_tables(struct ifs_index *index, struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
 	for (unsigned t = 0; t < N_TABLES && !rc; t++)
 		if (has_table(index, t))
-			rc = iforest_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", index->schema,
+			rc = ifs_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", index->schema,
 					     index->name, table_suffixes[t]);
 	return rc;
 }
 
-int iforest_index_rename_tables(struct iforest_index *index, const char *new_name, struct iforest_error *error)
+int ifs_index_rename_tables(struct ifs_index *index, const char *new_name, struct ifs_error *error)
 {
 	char *name = sqlite3_mprintf("%s", new_name);
-	int rc = name ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+	int rc = name ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 
 	for (unsigned t = 0; t < N_TABLES && !rc; t++)
 		if (has_table(index, t))
-			rc = iforest_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"",
+			rc = ifs_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"",
 					     index->schema, index->name, table_suffixes[t], new_name, table_suffixes[t]);
 	if (rc) {
 		sqlite3_free(name);
@@ -115,12 +115,12 @@ int iforest_index_rename_tables(struct iforest_index *index, const char *new_nam
 	return SQLITE_OK;
 }
 
-int iforest_index_read_by_types(struct iforest_index *index, struct iforest_definition *definition,
-				struct iforest_error *error)
+int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *definition,
+				struct ifs_error *error)
 {
 	static const char *const known[] = { "TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB" };
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement,
+	int rc = ifs_prepare(error, index->db, &statement,
 				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'by type ' || ?", index->schema,
 				 index->name);
 
@@ -132,49 +132,49 @@ int iforest_index_read_by_types(struct iforest_index *index, struct iforest_defi
 					definition->by_types[b] = known[k];
 		rc = sqlite3_reset(statement);
 		if (rc)
-			iforest_error_from_db(error, index->db, rc);
+			ifs_error_from_db(error, index->db, rc);
 	}
 	sqlite3_finalize(statement);
-	if (iforest_is_lasting(rc))
-		iforest_error_clear(error);
+	if (ifs_error_is_lasting(rc))
+		ifs_error_clear(error);
 	return error->rc;
 }
 
-int iforest_index_read_definition(struct iforest_index *index, struct iforest_definition *definition,
-				  struct iforest_error *error)
+int ifs_index_read_definition(struct ifs_index *index, struct ifs_definition *definition,
+				  struct ifs_error *error)
 {
-	char *arguments[IFOREST_MAX_TEXTS] = { NULL };
+	char *arguments[IFS_MAX_TEXTS] = { NULL };
 	int n = 0, failed;
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement,
+	int rc = ifs_prepare(error, index->db, &statement,
 				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name GLOB 'argument [0-9]' ORDER BY name",
 				 index->schema, index->name);
 
-	*definition = (struct iforest_definition){ .content = NULL };
-	while (!rc && n < IFOREST_MAX_TEXTS && sqlite3_step(statement) == SQLITE_ROW) {
+	*definition = (struct ifs_definition){ .content = NULL };
+	while (!rc && n < IFS_MAX_TEXTS && sqlite3_step(statement) == SQLITE_ROW) {
 		arguments[n] = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
 		if (!arguments[n++])
-			rc = iforest_error_set(error, SQLITE_NOMEM, "");
+			rc = ifs_error_set(error, SQLITE_NOMEM, "");
 	}
 	failed = sqlite3_finalize(statement);
 	if (failed && !rc)
-		rc = iforest_error_from_db(error, index->db, failed);
+		rc = ifs_error_from_db(error, index->db, failed);
 	if (!rc)
-		rc = iforest_definition_parse(definition, n, (const char *const *)arguments, error);
+		rc = ifs_definition_parse(definition, n, (const char *const *)arguments, error);
 	if (!rc)
-		rc = iforest_index_read_by_types(index, definition, error);
+		rc = ifs_index_read_by_types(index, definition, error);
 	while (n-- > 0)
 		sqlite3_free(arguments[n]);
 	return rc;
 }
 
-int iforest_index_get_automerge(struct iforest_index *index, uint32_t *fan_in, struct iforest_error *error)
+int ifs_index_get_automerge(struct ifs_index *index, uint32_t *fan_in, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement,
+	int rc = ifs_prepare(error, index->db, &statement,
 				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'automerge'"
 				 " AND value BETWEEN %d AND %d",
-				 index->schema, index->name, IFOREST_LEAST_AUTOMERGE, IFOREST_MOST_AUTOMERGE);
+				 index->schema, index->name, IFS_LEAST_AUTOMERGE, IFS_MOST_AUTOMERGE);
 
 	*fan_in = IFOREST_USUAL_FAN_IN;
 	if (rc)
@@ -182,20 +182,20 @@ int iforest_index_get_automerge(struct iforest_index *index, uint32_t *fan_in, s
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		*fan_in = (uint32_t)sqlite3_column_int(statement, 0);
 	rc = sqlite3_finalize(statement);
-	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-int iforest_index_set_automerge(struct iforest_index *index, uint32_t fan_in, struct iforest_error *error)
+int ifs_index_set_automerge(struct ifs_index *index, uint32_t fan_in, struct ifs_error *error)
 {
-	return iforest_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('automerge', %u)", index->schema,
+	return ifs_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('automerge', %u)", index->schema,
 			       index->name, fan_in);
 }
 
-int iforest_index_put_series(struct iforest_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,
-			     struct iforest_error *error)
+int ifs_index_put_series(struct ifs_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,
+			     struct ifs_error *error)
 {
 	int rc = *put ? SQLITE_OK :
-			iforest_prepare(error, index->db, put, "REPLACE INTO \"%w\".\"%w_series\"(id, key) VALUES(?, ?)",
+			ifs_prepare(error, index->db, put, "REPLACE INTO \"%w\".\"%w_series\"(id, key) VALUES(?, ?)",
 					index->schema, index->name);
 
 	if (rc)
@@ -204,5 +204,5 @@ int iforest_index_put_series(struct iforest_index *index, sqlite3_stmt **put, ui
 	sqlite3_bind_blob(*put, 2, key ? key : (const void *)"", (int)n_bytes, SQLITE_STATIC);
 	sqlite3_step(*put);
 	rc = sqlite3_reset(*put);
-	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }

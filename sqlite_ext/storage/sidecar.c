@@ -11,21 +11,21 @@ struct kind {
 	const char *suffix, *get, *has; /* SQL takes schema and name */
 	const char *wrong;
 	enum iforest_status (*keep)(struct iforest_store *store, const struct iforest_manifest *manifest,
-				    const struct iforest_run *run, unsigned value, const struct iforest_shelf *shelf);
+				    const struct iforest_run *run, unsigned value, const struct iforest_sidecar *shelf);
 };
 
 #define KIND(table)                                                              \
 	.suffix = table, .get = "SELECT bytes FROM \"%w\".\"%w_" table "\" WHERE " IS_NAME, \
 	.has = "SELECT 1 FROM \"%w\".\"%w_" table "\" WHERE " IS_NAME
 
-static const struct kind kinds[IFOREST_N_SHELVES] = {
-	[IFOREST_SHELF_SKETCHES] = { KIND("sketch"), .wrong = IFOREST_SKETCH_WRONG, .keep = iforest_run_keep_sketches },
-	[IFOREST_SHELF_COUNTERS] = { KIND("piece"), .wrong = IFOREST_COUNTER_WRONG, .keep = iforest_run_keep_counters },
+static const struct kind kinds[IFS_N_SIDECARS] = {
+	[IFS_SIDECAR_SKETCHES] = { KIND("sketch"), .wrong = IFOREST_SKETCH_WRONG, .keep = iforest_run_keep_sketches },
+	[IFS_SIDECAR_COUNTERS] = { KIND("piece"), .wrong = IFOREST_COUNTER_WRONG, .keep = iforest_run_keep_counters },
 };
 
-uint32_t iforest_shelf_values(const struct iforest_definition *definition, enum iforest_shelf_kind kind)
+uint32_t ifs_sidecar_values(const struct ifs_definition *definition, enum ifs_sidecar_table kind)
 {
-	bool is_sketch = kind == IFOREST_SHELF_SKETCHES;
+	bool is_sketch = kind == IFS_SIDECAR_SKETCHES;
 	unsigned n = is_sketch ? definition->n_sketches : definition->n_counters;
 	uint32_t values = 0;
 
@@ -36,7 +36,7 @@ uint32_t iforest_shelf_values(const struct iforest_definition *definition, enum 
 
 /* ---- reading ---- */
 
-static void bind_name(sqlite3_stmt *statement, const struct iforest_shelf_name *name)
+static void bind_name(sqlite3_stmt *statement, const struct iforest_sidecar_name *name)
 {
 	sqlite3_bind_int64(statement, 1, (sqlite3_int64)name->run_id);
 	sqlite3_bind_int(statement, 2, (int)name->value);
@@ -46,17 +46,17 @@ static void bind_name(sqlite3_stmt *statement, const struct iforest_shelf_name *
 }
 
 /* The statement stands at the row, and is to be reset. */
-static enum iforest_status find(struct iforest_index *index, sqlite3_stmt **statement, const char *sql,
-				const struct iforest_shelf_name *name, bool *found)
+static enum iforest_status find(struct ifs_index *index, sqlite3_stmt **statement, const char *sql,
+				const struct iforest_sidecar_name *name, bool *found)
 {
-	int rc = iforest_pager_sqlite_prepare(index, statement, sql);
+	int rc = ifs_pager_prepare(index, statement, sql);
 
 	if (rc)
-		return iforest_pager_sqlite_failed(index, rc);
+		return ifs_pager_failed(index, rc);
 	bind_name(*statement, name);
 	rc = sqlite3_step(*statement);
 	*found = rc == SQLITE_ROW;
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? IFOREST_OK : iforest_pager_sqlite_failed(index, rc);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? IFOREST_OK : ifs_pager_failed(index, rc);
 }
 
 /* What a row holds may be anything, NULL too. */
@@ -75,10 +75,10 @@ static enum iforest_status copy_bytes(sqlite3_stmt *statement, uint8_t **bytes, 
 	return IFOREST_OK;
 }
 
-static enum iforest_status get_bytes(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+static enum iforest_status get_bytes(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 				     bool *found)
 {
-	const struct iforest_index_shelf *shelf = context;
+	const struct ifs_sidecar *shelf = context;
 	sqlite3_stmt **statement = &shelf->index->get_kept[shelf->kind];
 	enum iforest_status status = find(shelf->index, statement, kinds[shelf->kind].get, name, found);
 
@@ -88,16 +88,16 @@ static enum iforest_status get_bytes(void *context, const struct iforest_shelf_n
 	return status;
 }
 
-void iforest_shelf_open(struct iforest_index_shelf *shelf, struct iforest_index *index, enum iforest_shelf_kind kind)
+void ifs_sidecar_open(struct ifs_sidecar *shelf, struct ifs_index *index, enum ifs_sidecar_table kind)
 {
-	*shelf = (struct iforest_index_shelf){ .shelf = { .context = shelf, .get = get_bytes }, .index = index, .kind = kind };
+	*shelf = (struct ifs_sidecar){ .shelf = { .context = shelf, .get = get_bytes }, .index = index, .kind = kind };
 }
 
 /* ---- keeping ---- */
 
-static enum iforest_status has_bytes(void *context, const struct iforest_shelf_name *name, bool *found)
+static enum iforest_status has_bytes(void *context, const struct iforest_sidecar_name *name, bool *found)
 {
-	const struct iforest_index_shelf *shelf = context;
+	const struct ifs_sidecar *shelf = context;
 	sqlite3_stmt **statement = &shelf->index->has_kept[shelf->kind];
 	enum iforest_status status = find(shelf->index, statement, kinds[shelf->kind].has, name, found);
 
@@ -105,9 +105,9 @@ static enum iforest_status has_bytes(void *context, const struct iforest_shelf_n
 	return status;
 }
 
-static enum iforest_status put_bytes(void *context, const struct iforest_shelf_name *name, const uint8_t *bytes, size_t n_bytes)
+static enum iforest_status put_bytes(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes)
 {
-	const struct iforest_index_shelf *shelf = context;
+	const struct ifs_sidecar *shelf = context;
 	int rc;
 
 	bind_name(shelf->put, name);
@@ -115,26 +115,26 @@ static enum iforest_status put_bytes(void *context, const struct iforest_shelf_n
 	sqlite3_step(shelf->put);
 	rc = sqlite3_reset(shelf->put);
 	sqlite3_bind_null(shelf->put, 6);
-	return rc ? iforest_pager_sqlite_failed(shelf->index, rc) : IFOREST_OK;
+	return rc ? ifs_pager_failed(shelf->index, rc) : IFOREST_OK;
 }
 
-static int forget_run(const struct iforest_index_shelf *shelf, sqlite3_int64 run_id, struct iforest_error *error)
+static int forget_run(const struct ifs_sidecar *shelf, sqlite3_int64 run_id, struct ifs_error *error)
 {
-	const struct iforest_index *index = shelf->index;
+	const struct ifs_index *index = shelf->index;
 
-	return iforest_execute(error, index->db, "DELETE FROM \"%w\".\"%w_%s\" WHERE run = %lld", index->schema, index->name,
+	return ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_%s\" WHERE run = %lld", index->schema, index->name,
 			       kinds[shelf->kind].suffix, run_id);
 }
 
 /* Goes from run to run, not from row to row. */
-static int forget_old_runs(const struct iforest_index_shelf *shelf, const struct iforest_manifest *manifest,
-			   struct iforest_error *error)
+static int forget_old_runs(const struct ifs_sidecar *shelf, const struct iforest_manifest *manifest,
+			   struct ifs_error *error)
 {
-	const struct iforest_index *index = shelf->index;
+	const struct ifs_index *index = shelf->index;
 	sqlite3_int64 run_id = INT64_MIN;
 	sqlite3_stmt *statement;
 	bool found = true;
-	int failed, rc = iforest_prepare(error, index->db, &statement, "SELECT min(run) FROM \"%w\".\"%w_%s\" WHERE run > ?",
+	int failed, rc = ifs_prepare(error, index->db, &statement, "SELECT min(run) FROM \"%w\".\"%w_%s\" WHERE run > ?",
 					 index->schema, index->name, kinds[shelf->kind].suffix);
 
 	while (!rc && found) {
@@ -143,7 +143,7 @@ static int forget_old_runs(const struct iforest_index_shelf *shelf, const struct
 		run_id = found ? sqlite3_column_int64(statement, 0) : run_id;
 		failed = sqlite3_reset(statement);
 		if (failed)
-			rc = iforest_error_from_db(error, index->db, failed);
+			rc = ifs_error_from_db(error, index->db, failed);
 		else if (found && iforest_manifest_find(manifest, (uint64_t)run_id) == manifest->n_runs)
 			rc = forget_run(shelf, run_id, error);
 	}
@@ -152,10 +152,10 @@ static int forget_old_runs(const struct iforest_index_shelf *shelf, const struct
 }
 
 /* Has every run, and every column, gone through. */
-static enum iforest_status go_through(struct iforest_index *index, const struct iforest_manifest *manifest,
-				      enum iforest_shelf_kind kind, const struct iforest_shelf *shelf)
+static enum iforest_status go_through(struct ifs_index *index, const struct iforest_manifest *manifest,
+				      enum ifs_sidecar_table kind, const struct iforest_sidecar *shelf)
 {
-	uint32_t values = iforest_shelf_values(&index->definition, kind);
+	uint32_t values = ifs_sidecar_values(&index->definition, kind);
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t r = 0; r < manifest->n_runs; r++)
@@ -165,40 +165,40 @@ static enum iforest_status go_through(struct iforest_index *index, const struct 
 	return status;
 }
 
-static int keep_kind(struct iforest_index *index, const struct iforest_manifest *manifest, enum iforest_shelf_kind kind,
-		     struct iforest_error *error)
+static int keep_kind(struct ifs_index *index, const struct iforest_manifest *manifest, enum ifs_sidecar_table kind,
+		     struct ifs_error *error)
 {
-	struct iforest_index_shelf shelf;
+	struct ifs_sidecar shelf;
 	int rc;
 
-	iforest_shelf_open(&shelf, index, kind);
+	ifs_sidecar_open(&shelf, index, kind);
 	shelf.shelf.has = has_bytes;
 	shelf.shelf.put = put_bytes;
 	rc = forget_old_runs(&shelf, manifest, error);
 	if (!rc)
-		rc = iforest_prepare(error, index->db, &shelf.put,
+		rc = ifs_prepare(error, index->db, &shelf.put,
 				     "REPLACE INTO \"%w\".\"%w_%s\"(run, value, level, number, dead, bytes) "
 				     "VALUES(?, ?, ?, ?, ?, ?)",
 				     index->schema, index->name, kinds[kind].suffix);
 	if (!rc)
-		rc = iforest_pager_sqlite_error(index, go_through(index, manifest, kind, &shelf.shelf), error);
+		rc = ifs_pager_error(index, go_through(index, manifest, kind, &shelf.shelf), error);
 	sqlite3_finalize(shelf.put);
 	return rc;
 }
 
-int iforest_shelves_keep(struct iforest_index *index, struct iforest_error *error)
+int ifs_sidecars_update(struct ifs_index *index, struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
-	for (unsigned kind = 0; kind < IFOREST_N_SHELVES && !rc; kind++) {
+	for (unsigned kind = 0; kind < IFS_N_SIDECARS && !rc; kind++) {
 		struct iforest_manifest manifest;
 
-		if (!iforest_shelf_values(&index->definition, (enum iforest_shelf_kind)kind))
+		if (!ifs_sidecar_values(&index->definition, (enum ifs_sidecar_table)kind))
 			continue;
-		rc = iforest_index_read_manifest(index, &manifest, error);
+		rc = ifs_pager_read_manifest(index, &manifest, error);
 		if (rc)
 			return rc;
-		rc = keep_kind(index, &manifest, (enum iforest_shelf_kind)kind, error);
+		rc = keep_kind(index, &manifest, (enum ifs_sidecar_table)kind, error);
 		iforest_manifest_release(&manifest);
 	}
 	return rc;
@@ -206,18 +206,18 @@ int iforest_shelves_keep(struct iforest_index *index, struct iforest_error *erro
 
 /* ---- checking ---- */
 
-enum iforest_status iforest_shelves_check(struct iforest_index *index, const struct iforest_manifest *manifest)
+enum iforest_status ifs_sidecars_check(struct ifs_index *index, const struct iforest_manifest *manifest)
 {
 	enum iforest_status status = IFOREST_OK;
 
-	for (unsigned kind = 0; kind < IFOREST_N_SHELVES && !status; kind++) {
-		struct iforest_index_shelf kept;
-		struct iforest_shelf_comparison comparison = { .kept = &kept.shelf, .store = &index->store,
+	for (unsigned kind = 0; kind < IFS_N_SIDECARS && !status; kind++) {
+		struct ifs_sidecar kept;
+		struct iforest_sidecar_comparison comparison = { .kept = &kept.shelf, .store = &index->store,
 							       .what = kinds[kind].wrong };
-		struct iforest_shelf comparing = iforest_shelf_comparing(&comparison);
+		struct iforest_sidecar comparing = iforest_sidecar_comparing(&comparison);
 
-		iforest_shelf_open(&kept, index, (enum iforest_shelf_kind)kind);
-		status = go_through(index, manifest, (enum iforest_shelf_kind)kind, &comparing);
+		ifs_sidecar_open(&kept, index, (enum ifs_sidecar_table)kind);
+		status = go_through(index, manifest, (enum ifs_sidecar_table)kind, &comparing);
 	}
 	return status;
 }

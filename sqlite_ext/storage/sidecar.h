@@ -15,24 +15,24 @@
 #include "sqlite_ext/storage/shadow_tables.h"
 
 /* The value columns of which things of the kind are kept, as bits. */
-uint32_t iforest_shelf_values(const struct iforest_definition *definition, enum iforest_shelf_kind kind);
+uint32_t ifs_sidecar_values(const struct ifs_definition *definition, enum ifs_sidecar_table kind);
 
-struct iforest_index_shelf {
-	struct iforest_shelf shelf;
-	struct iforest_index *index;
-	enum iforest_shelf_kind kind;
+struct ifs_sidecar {
+	struct iforest_sidecar shelf;
+	struct ifs_index *index;
+	enum ifs_sidecar_table kind;
 	sqlite3_stmt *put;       /* while it is being filled */
 };
 
 /* A shelf to read from, which holds nothing. index must outlive it, and it must stay in place. */
-void iforest_shelf_open(struct iforest_index_shelf *shelf, struct iforest_index *index, enum iforest_shelf_kind kind);
+void ifs_sidecar_open(struct ifs_sidecar *shelf, struct ifs_index *index, enum ifs_sidecar_table kind);
 
 /* Keeps what is not there yet of the runs of the stored manifest, and forgets runs that are gone. Does nothing for kinds of
  * which the index keeps none.
  * Cost  a look at the top nodes of runs that did not change; every leaf page under nodes that did. */
-int iforest_shelves_keep(struct iforest_index *index, struct iforest_error *error);
+int ifs_sidecars_update(struct ifs_index *index, struct ifs_error *error);
 
 /* Is all that is there that of its node? Cost: reads all leaf pages once for each kind, value column and level of nodes. */
-enum iforest_status iforest_shelves_check(struct iforest_index *index, const struct iforest_manifest *manifest);
+enum iforest_status ifs_sidecars_check(struct ifs_index *index, const struct iforest_manifest *manifest);
 
 #endif

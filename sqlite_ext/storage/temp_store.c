@@ -17,19 +17,19 @@ static bool is_built_with(const char *option)
 static bool is_wanted_in_memory(sqlite3 *db)
 {
 	enum { IN_FILE = 1, IN_MEMORY = 2 } setting = IN_MEMORY;
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_error error = { .rc = SQLITE_OK };
 	sqlite3_stmt *statement;
 
-	if (!iforest_prepare(&error, db, &statement, "PRAGMA temp_store") && sqlite3_step(statement) == SQLITE_ROW)
+	if (!ifs_prepare(&error, db, &statement, "PRAGMA temp_store") && sqlite3_step(statement) == SQLITE_ROW)
 		setting = sqlite3_column_int(statement, 0);
 	sqlite3_finalize(statement);
-	iforest_error_clear(&error);
+	ifs_error_clear(&error);
 	return setting == IN_MEMORY || is_built_with("TEMP_STORE=3") || (is_built_with("TEMP_STORE=2") && setting != IN_FILE);
 }
 
 /* ---- the file ---- */
 
-static enum iforest_status spill_failed(struct iforest_spill *spill, int rc)
+static enum iforest_status spill_failed(struct ifs_temp_store *spill, int rc)
 {
 	if (rc == SQLITE_NOMEM || rc == SQLITE_IOERR_NOMEM)
 		return IFOREST_NO_MEMORY;
@@ -48,7 +48,7 @@ static sqlite3_vfs *file_system_of(sqlite3 *db)
 	return vfs;
 }
 
-static int open_file(struct iforest_spill *spill)
+static int open_file(struct ifs_temp_store *spill)
 {
 	sqlite3_vfs *vfs = file_system_of(spill->db);
 	int flags = SQLITE_OPEN_TEMP_JOURNAL | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE |
@@ -72,7 +72,7 @@ static int open_file(struct iforest_spill *spill)
 
 static enum iforest_status spill_create_run(void *context, struct iforest_place *place)
 {
-	struct iforest_spill *spill = context;
+	struct ifs_temp_store *spill = context;
 	int rc = spill->file ? SQLITE_OK : open_file(spill);
 
 	place->location = spill->n_pages;
@@ -82,7 +82,7 @@ static enum iforest_status spill_create_run(void *context, struct iforest_place 
 static enum iforest_status spill_write(void *context, const struct iforest_place *place,
 				       const struct iforest_page_write *pages, uint32_t n_pages)
 {
-	struct iforest_spill *spill = context;
+	struct ifs_temp_store *spill = context;
 	int rc = SQLITE_OK;
 
 	for (uint32_t i = 0; i < n_pages && !rc; i++) {
@@ -99,7 +99,7 @@ static enum iforest_status spill_write(void *context, const struct iforest_place
 static enum iforest_status spill_get(void *context, const struct iforest_place *place, uint64_t index,
 				     struct iforest_page *page)
 {
-	struct iforest_spill *spill = context;
+	struct ifs_temp_store *spill = context;
 	uint8_t *bytes = sqlite3_malloc64(spill->pager.page_bytes);
 	int rc = SQLITE_NOMEM;
 
@@ -132,21 +132,21 @@ static enum iforest_status spill_drop_run(void *context, const struct iforest_pl
 
 /* ---- the store ---- */
 
-void iforest_spill_init(struct iforest_spill *spill, sqlite3 *db, void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
+void ifs_temp_store_init(struct ifs_temp_store *spill, sqlite3 *db, void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
 			void *context)
 {
-	*spill = (struct iforest_spill){ .db = db, .note_read = note_read, .context = context,
-		.store.alloc = &iforest_sqlite_alloc, .store.pager = &spill->pager,
-		.pager = { .context = spill, .page_bytes = IFOREST_SQLITE_PAGE_BYTES, .max_batch_pages = 1,
+	*spill = (struct ifs_temp_store){ .db = db, .note_read = note_read, .context = context,
+		.store.alloc = &ifs_alloc, .store.pager = &spill->pager,
+		.pager = { .context = spill, .page_bytes = IFS_SQLITE_PAGE_BYTES, .max_batch_pages = 1,
 			   .get = spill_get, .release = spill_release, .create_run = spill_create_run, .write = spill_write,
-			   .drop_run = spill_drop_run, .random = iforest_pager_sqlite_random } };
+			   .drop_run = spill_drop_run, .random = ifs_pager_random } };
 	if (is_wanted_in_memory(db)) {
-		iforest_pager_sqlite_in_memory(&spill->memory);
+		ifs_pager_in_memory(&spill->memory);
 		spill->store.pager = &spill->memory.pager;
 	}
 }
 
-void iforest_spill_release(struct iforest_spill *spill)
+void ifs_temp_store_release(struct ifs_temp_store *spill)
 {
 	if (spill->memory.alloc)
 		iforest_pager_memory_release(&spill->memory);
@@ -154,5 +154,5 @@ void iforest_spill_release(struct iforest_spill *spill)
 		spill->file->pMethods->xClose(spill->file);
 		sqlite3_free(spill->file);
 	}
-	*spill = (struct iforest_spill){ .db = NULL };
+	*spill = (struct ifs_temp_store){ .db = NULL };
 }

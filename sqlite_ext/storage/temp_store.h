@@ -8,7 +8,7 @@
 #include "core/run/pager_memory.h"
 #include "sqlite_ext/storage/engine.h"
 
-struct iforest_spill {
+struct ifs_temp_store {
 	struct iforest_store store;
 	sqlite3 *db;
 	/* Called for each page that is read back from the file: how many have been before, and how many the file has. */
@@ -22,8 +22,8 @@ struct iforest_spill {
 };
 
 /* Must stay in place. One run is written at a time, and none is written again. */
-void iforest_spill_init(struct iforest_spill *spill, sqlite3 *db, void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
+void ifs_temp_store_init(struct ifs_temp_store *spill, sqlite3 *db, void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
 			void *context);
-void iforest_spill_release(struct iforest_spill *spill);
+void ifs_temp_store_release(struct ifs_temp_store *spill);
 
 #endif

@@ -7,9 +7,9 @@ static bool begins_with(const char *text, const char *start)
 	return start && strncmp(text, start, strlen(start)) == 0;
 }
 
-int iforest_table_report(sqlite3_vtab *base, struct iforest_error *error)
+int ifs_table_report(sqlite3_vtab *base, struct ifs_error *error)
 {
-	const struct iforest_table *table = (const struct iforest_table *)base;
+	const struct ifs_table *table = (const struct ifs_table *)base;
 	int rc = error->rc;
 
 	if (!rc)
@@ -27,12 +27,12 @@ int iforest_table_report(sqlite3_vtab *base, struct iforest_error *error)
 
 /* ---- making one ---- */
 
-void iforest_table_release(struct iforest_table *table)
+void ifs_table_release(struct ifs_table *table)
 {
 	if (!table)
 		return;
-	iforest_index_release(&table->index);
-	iforest_definition_release(&table->definition);
+	ifs_index_release(&table->index);
+	ifs_definition_release(&table->definition);
 	sqlite3_free(table->name);
 	sqlite3_free(table->broken);
 	sqlite3_free((void *)table->arguments);
@@ -40,13 +40,13 @@ void iforest_table_release(struct iforest_table *table)
 	sqlite3_free(table);
 }
 
-int iforest_table_declare(struct iforest_table *table, sqlite3 *db, const char *command, struct iforest_error *error)
+int ifs_table_declare(struct ifs_table *table, sqlite3 *db, const char *command, struct ifs_error *error)
 {
-	char *sql = iforest_definition_declare(&table->definition, command, error);
+	char *sql = ifs_definition_declare(&table->definition, command, error);
 	int rc = sql ? sqlite3_declare_vtab(db, sql) : error->rc;
 
 	if (rc)
-		iforest_error_from_db(error, db, rc);
+		ifs_error_from_db(error, db, rc);
 	else
 		sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	sqlite3_free(sql);
@@ -75,35 +75,35 @@ static const char *const *copy_arguments(int n_arguments, const char *const *arg
 	return copies;
 }
 
-struct iforest_table *iforest_table_new(int n_arguments, const char *const *arguments, struct iforest_error *error)
+struct ifs_table *ifs_table_new(int n_arguments, const char *const *arguments, struct ifs_error *error)
 {
-	struct iforest_table *table = sqlite3_malloc64(sizeof *table);
+	struct ifs_table *table = sqlite3_malloc64(sizeof *table);
 
 	if (table) {
-		*table = (struct iforest_table){ .name = sqlite3_mprintf("%s", arguments[2]),
+		*table = (struct ifs_table){ .name = sqlite3_mprintf("%s", arguments[2]),
 						 .arguments = copy_arguments(n_arguments, arguments) };
-		for (unsigned b = 0; b < IFOREST_MAX_BY; b++)
+		for (unsigned b = 0; b < IFS_MAX_BY; b++)
 			table->kept[b] = b;
 	}
 	if (!table || !table->name || !table->arguments)
-		iforest_error_set(error, SQLITE_NOMEM, "");
+		ifs_error_set(error, SQLITE_NOMEM, "");
 	return table;
 }
 
-int iforest_table_finish(struct iforest_table *table, sqlite3_vtab **base, char **message, struct iforest_error *error)
+int ifs_table_finish(struct ifs_table *table, sqlite3_vtab **base, char **message, struct ifs_error *error)
 {
 	if (error->rc) {
 		*message = error->message;
-		iforest_table_release(table);
+		ifs_table_release(table);
 	} else {
 		*base = &table->base;
 	}
 	return error->rc;
 }
 
-int iforest_table_disconnect(sqlite3_vtab *base)
+int ifs_table_disconnect(sqlite3_vtab *base)
 {
-	iforest_table_release((struct iforest_table *)base);
+	ifs_table_release((struct ifs_table *)base);
 	return SQLITE_OK;
 }
 
@@ -111,18 +111,18 @@ static const char argument_is_lost[] =
 	"%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
 	"a row value or the far side of an outer join";
 
-int iforest_table_check_arguments(sqlite3_vtab *base, int index_number, const char *const *names)
+int ifs_table_check_arguments(sqlite3_vtab *base, int index_number, const char *const *names)
 {
-	const char *name = ((struct iforest_table *)base)->name;
-	struct iforest_error error = { .rc = SQLITE_OK };
-	int lost = index_number >> IFOREST_LOST_SHIFT;
+	const char *name = ((struct ifs_table *)base)->name;
+	struct ifs_error error = { .rc = SQLITE_OK };
+	int lost = index_number >> IFS_LOST_SHIFT;
 
 	if (lost > 0)
-		iforest_error_set(&error, SQLITE_ERROR, argument_is_lost, name, names[lost - 1], name);
-	return iforest_table_report(base, &error);
+		ifs_error_set(&error, SQLITE_ERROR, argument_is_lost, name, names[lost - 1], name);
+	return ifs_table_report(base, &error);
 }
 
-int iforest_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument)
+int ifs_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument)
 {
 	char *message = sqlite3_mprintf(argument_is_lost, name, argument, name);
 
@@ -137,51 +137,51 @@ int iforest_table_refuse_argument(sqlite3_context *context, const char *name, co
 
 /* ---- Tables over the index of another table, found by its name in the same schema ---- */
 
-char *iforest_table_spelling(sqlite3 *db, const char *schema, const char *name, struct iforest_error *error)
+char *ifs_table_spelling(sqlite3 *db, const char *schema, const char *name, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
 	char *spelling = NULL;
 	int rc;
 
-	if (iforest_prepare(error, db, &statement,
+	if (ifs_prepare(error, db, &statement,
 			    "SELECT name FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE AND sql LIKE 'CREATE VIRTUAL "
 			    "TABLE%%'",
 			    schema, name))
 		return NULL;
 	if (sqlite3_step(statement) == SQLITE_ROW && !(spelling = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0))))
-		iforest_error_set(error, SQLITE_NOMEM, "");
+		ifs_error_set(error, SQLITE_NOMEM, "");
 	rc = sqlite3_finalize(statement);
 	if (rc)
-		iforest_error_from_db(error, db, rc);
+		ifs_error_from_db(error, db, rc);
 	return spelling;
 }
 
-int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, const char *module,
-			 int n_arguments, struct iforest_error *error)
+int ifs_table_borrow(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, const char *module,
+			 int n_arguments, struct ifs_error *error)
 {
 	const char *const *arguments = table->arguments;
 	char *name = NULL, *spelling = NULL;
 	int rc;
 
 	if (n_arguments < 4)
-		return iforest_error_set(error, SQLITE_ERROR, "%s: name an index: %s(index)", module, module);
-	rc = iforest_definition_parse_name(arguments[3], &name, error);
+		return ifs_error_set(error, SQLITE_ERROR, "%s: name an index: %s(index)", module, module);
+	rc = ifs_definition_parse_name(arguments[3], &name, error);
 	/* which may have set an error of its own: the first one stands */
-	if (!rc && !(spelling = iforest_table_spelling(db, arguments[1], name, error)))
-		rc = iforest_error_set(error, SQLITE_ERROR, "%s: no index \"%s\" in schema \"%s\"", module, name, arguments[1]);
+	if (!rc && !(spelling = ifs_table_spelling(db, arguments[1], name, error)))
+		rc = ifs_error_set(error, SQLITE_ERROR, "%s: no index \"%s\" in schema \"%s\"", module, name, arguments[1]);
 	if (!rc) /* names of triggers are compared byte by byte */
-		rc = iforest_index_init(&table->index, db, connection, arguments[1], spelling, error);
+		rc = ifs_index_init(&table->index, db, connection, arguments[1], spelling, error);
 	if (!rc)
-		rc = iforest_index_read_definition(&table->index, &table->definition, error);
+		rc = ifs_index_read_definition(&table->index, &table->definition, error);
 	if (rc == SQLITE_ERROR && error->message && strncmp(error->message, "iforest", 7) != 0) {
 		char *why = error->message;
 
-		*error = (struct iforest_error){ .rc = SQLITE_OK };
-		iforest_error_set(error, rc, "%s: \"%s\" is no index of iforest: %s", module, name, why);
+		*error = (struct ifs_error){ .rc = SQLITE_OK };
+		ifs_error_set(error, rc, "%s: \"%s\" is no index of iforest: %s", module, name, why);
 		sqlite3_free(why);
 	}
 	if (!rc)
-		rc = iforest_index_describe(&table->index, &table->definition, error);
+		rc = ifs_index_describe(&table->index, &table->definition, error);
 	table->index.is_borrowed = true;
 	memcpy(table->index.by_types, table->definition.by_types, sizeof table->index.by_types);
 	sqlite3_free(spelling);
@@ -189,41 +189,41 @@ int iforest_table_borrow(struct iforest_table *table, sqlite3 *db, struct ifores
 	return rc;
 }
 
-int iforest_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+int ifs_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			    char **message)
 {
-	const struct iforest_registration *registration = context;
-	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
+	const struct ifs_registration *registration = context;
+	struct ifs_error error = { .rc = SQLITE_OK };
+	struct ifs_table *table = ifs_table_new(n_arguments, arguments, &error);
 
 	if (!error.rc)
 		registration->open(table, db, registration->connection, n_arguments, &error);
-	return iforest_table_finish(table, base, message, &error);
+	return ifs_table_finish(table, base, message, &error);
 }
 
-int iforest_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+int ifs_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			     char **message)
 {
-	const struct iforest_registration *registration = context;
-	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_table *table = iforest_table_new(n_arguments, arguments, &error);
+	const struct ifs_registration *registration = context;
+	struct ifs_error error = { .rc = SQLITE_OK };
+	struct ifs_table *table = ifs_table_new(n_arguments, arguments, &error);
 
 	if (!error.rc)
 		registration->open(table, db, registration->connection, n_arguments, &error);
-	if (table && error.rc && iforest_is_lasting(error.rc)) {
+	if (table && error.rc && ifs_error_is_lasting(error.rc)) {
 		/* SQLite connects it again where it reads the schema again, not where this connection makes the index */
 		table->broken = sqlite3_mprintf("%s; once that is put right, drop this table and create it again, or open the "
 						"database again", error.message);
-		iforest_error_clear(&error);
+		ifs_error_clear(&error);
 		if (!table->broken)
-			iforest_error_set(&error, SQLITE_NOMEM, "");
+			ifs_error_set(&error, SQLITE_NOMEM, "");
 	}
 	if (table && table->broken) {
 		/* with room for the arguments of any module, so that what is told is what is wrong */
 		if (sqlite3_declare_vtab(
 			    db,
 			    "CREATE TABLE x(broken, t0 HIDDEN, t1 HIDDEN, n HIDDEN, step HIDDEN, origin HIDDEN, fill HIDDEN)"))
-			iforest_error_from_db(&error, db, SQLITE_ERROR);
+			ifs_error_from_db(&error, db, SQLITE_ERROR);
 	}
-	return iforest_table_finish(table, base, message, &error);
+	return ifs_table_finish(table, base, message, &error);
 }

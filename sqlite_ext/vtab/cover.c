@@ -9,30 +9,30 @@
 /* Columns after the by columns; then four of each value, then t0 and t1. */
 enum { RUN_ID, NODE_LEVEL, NODE_NUMBER, FIRST_TS, LAST_TS, COUNT, N_FIXED };
 
-static const enum iforest_value_column of_value[] = { IFOREST_OF_COUNT, IFOREST_OF_SUM, IFOREST_OF_MIN, IFOREST_OF_MAX };
+static const enum ifs_value_column of_value[] = { IFS_OF_COUNT, IFS_OF_SUM, IFS_OF_MIN, IFS_OF_MAX };
 
 enum { N_OF_VALUE = sizeof of_value / sizeof *of_value, N_ARGUMENTS = 2 };
 
 struct cover_cursor {
 	sqlite3_vtab_cursor base;
-	struct iforest_query query;             /* which series, and the scan */
-	struct iforest_pieces pieces;
-	struct iforest_piece piece;             /* the row */
+	struct ifs_bucket_query query;             /* which series, and the scan */
+	struct iforest_scan_cover pieces;
+	struct iforest_scan_cover_part piece;             /* the row */
 	uint32_t member;                        /* its series among the query's */
 	bool is_started, at_end;
 	sqlite3_value *arguments[N_ARGUMENTS];
 };
 
-static unsigned first_argument(const struct iforest_definition *definition)
+static unsigned first_argument(const struct ifs_definition *definition)
 {
 	return definition->n_by + N_FIXED + N_OF_VALUE * definition->n_values;
 }
 
 /* ---- making one ---- */
 
-static int declare(const struct iforest_table *table, sqlite3 *db, struct iforest_error *error)
+static int declare(const struct ifs_table *table, sqlite3 *db, struct ifs_error *error)
 {
-	const struct iforest_definition *definition = &table->definition;
+	const struct ifs_definition *definition = &table->definition;
 	sqlite3_str *text = sqlite3_str_new(NULL);
 	char *sql;
 	int rc;
@@ -50,23 +50,23 @@ static int declare(const struct iforest_table *table, sqlite3 *db, struct ifores
 	sqlite3_str_appendall(text, ", t0 HIDDEN, t1 HIDDEN)");
 	sql = sqlite3_str_finish(text);
 	if (!sql)
-		return iforest_error_set(error, SQLITE_NOMEM, "");
+		return ifs_error_set(error, SQLITE_NOMEM, "");
 	rc = sqlite3_declare_vtab(db, sql);
 	sqlite3_free(sql);
 	if (rc)
-		return iforest_error_set(error, rc, NAME ": %s; give the by column another name in the index: by=(c AS c_)",
+		return ifs_error_set(error, rc, NAME ": %s; give the by column another name in the index: by=(c AS c_)",
 					 sqlite3_errmsg(db));
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	return SQLITE_OK;
 }
 
-static int open_cover(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments,
-		      struct iforest_error *error)
+static int open_cover(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
+		      struct ifs_error *error)
 {
-	int rc = iforest_table_borrow(table, db, connection, NAME, n_arguments, error);
+	int rc = ifs_table_borrow(table, db, connection, NAME, n_arguments, error);
 
 	if (!rc && n_arguments > 4)
-		rc = iforest_error_set(error, SQLITE_ERROR, NAME ": takes an index and nothing else: " NAME "(index)");
+		rc = ifs_error_set(error, SQLITE_ERROR, NAME ": takes an index and nothing else: " NAME "(index)");
 	return rc ? rc : declare(table, db, error);
 }
 
@@ -74,39 +74,39 @@ static int open_cover(struct iforest_table *table, sqlite3 *db, struct iforest_c
 
 static int cover_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-	struct iforest_table *table = (struct iforest_table *)base;
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_table *table = (struct ifs_table *)base;
+	struct ifs_error error = { .rc = SQLITE_OK };
 	int constraint_of[N_ARGUMENTS], n_argv = 0, rc;
 	sqlite3_str *text;
 	double n_rows;
 
 	if (table->broken) {
-		iforest_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-		return iforest_table_report(base, &error);
+		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
+		return ifs_table_report(base, &error);
 	}
-	rc = iforest_plan_take_arguments(table->name, iforest_argument_names, info, (int)first_argument(&table->definition),
+	rc = ifs_plan_take_arguments(table->name, ifs_argument_names, info, (int)first_argument(&table->definition),
 					 N_ARGUMENTS, constraint_of, &n_argv, &error);
 	if (rc)
-		return rc == SQLITE_CONSTRAINT ? rc : iforest_table_report(base, &error);
+		return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
 	text = sqlite3_str_new(NULL);
 	sqlite3_str_appendall(text, "cover");
-	n_rows = iforest_plan_take_conditions(&table->definition, info, &n_argv, text) ? 50 : 500;
-	iforest_plan_set_cost(info, n_rows, n_rows);
+	n_rows = ifs_plan_take_conditions(&table->definition, info, &n_argv, text) ? 50 : 500;
+	ifs_plan_set_cost(info, n_rows, n_rows);
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static bool read_plan(struct iforest_plan *plan, const struct iforest_table *table, int index_number, const char *index_text)
+static bool read_plan(struct ifs_plan *plan, const struct ifs_table *table, int index_number, const char *index_text)
 {
-	const struct iforest_definition *definition = &table->definition;
+	const struct ifs_definition *definition = &table->definition;
 	const char *at = index_text + strlen("cover");
 
-	*plan = (struct iforest_plan){ .name = table->name,
-				       .arguments = (unsigned)index_number & ((1u << IFOREST_N_ARGUMENTS) - 1) };
+	*plan = (struct ifs_plan){ .name = table->name,
+				       .arguments = (unsigned)index_number & ((1u << IFS_N_ARGUMENTS) - 1) };
 	plan->wanted =
-		(struct iforest_wanted){ .values = (1u << definition->n_values) - 1, .no_rows = UINT32_MAX, .times = true };
-	return iforest_plan_read_conditions(plan, definition, &at) && !*at;
+		(struct iforest_request){ .values = (1u << definition->n_values) - 1, .no_rows = UINT32_MAX, .times = true };
+	return ifs_plan_read_conditions(plan, definition, &at) && !*at;
 }
 
 /* ---- reading ---- */
@@ -125,7 +125,7 @@ static int cover_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 
 static void reset_cursor(struct cover_cursor *cursor)
 {
-	iforest_query_release(&cursor->query);
+	ifs_bucket_query_release(&cursor->query);
 	for (unsigned a = 0; a < N_ARGUMENTS; a++) {
 		sqlite3_value_free(cursor->arguments[a]);
 		cursor->arguments[a] = NULL;
@@ -142,60 +142,60 @@ static int cover_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int next_piece(struct cover_cursor *cursor, struct iforest_error *error)
+static int next_piece(struct cover_cursor *cursor, struct ifs_error *error)
 {
-	struct iforest_query *query = &cursor->query;
+	struct ifs_bucket_query *query = &cursor->query;
 	enum iforest_status status = IFOREST_OK;
 	bool found = false;
 
-	if (iforest_query_check(query, error))
+	if (ifs_bucket_query_check(query, error))
 		return error->rc;
 	while (!status && !found && cursor->member < query->n_members) {
 		if (!cursor->is_started) {
 			status = iforest_scan_start(&query->scan, query->members[cursor->member]->id);
-			iforest_pieces_start(&cursor->pieces, &query->scan);
+			iforest_scan_cover_start(&cursor->pieces, &query->scan);
 			cursor->is_started = true;
 		}
 		if (!status)
-			status = iforest_pieces_next(&cursor->pieces, &cursor->piece, &found);
+			status = iforest_scan_cover_next(&cursor->pieces, &cursor->piece, &found);
 		if (!found) {
 			cursor->member++;
 			cursor->is_started = false;
 		}
 	}
 	cursor->at_end = !found;
-	return iforest_index_error(query->index, query->snapshot, status, error);
+	return ifs_snapshot_error(query->index, query->snapshot, status, error);
 }
 
 static int cover_next(sqlite3_vtab_cursor *base)
 {
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_error error = { .rc = SQLITE_OK };
 
 	next_piece((struct cover_cursor *)base, &error);
-	return iforest_table_report(base->pVtab, &error);
+	return ifs_table_report(base->pVtab, &error);
 }
 
 static int cover_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
 {
 	struct cover_cursor *cursor = (struct cover_cursor *)base;
-	struct iforest_table *table = (struct iforest_table *)base->pVtab;
-	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_plan plan;
+	struct ifs_table *table = (struct ifs_table *)base->pVtab;
+	struct ifs_error error = { .rc = SQLITE_OK };
+	struct ifs_plan plan;
 	int at = 0, rc;
 
 	reset_cursor(cursor);
-	if ((rc = iforest_table_check_arguments(base->pVtab, index_number, iforest_argument_names)))
+	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, ifs_argument_names)))
 		return rc;
 	if (!read_plan(&plan, table, index_number, index_text))
 		return SQLITE_INTERNAL;
 	for (unsigned a = 0; a < N_ARGUMENTS && at < n_argv; a++)
 		if (plan.arguments >> a & 1 && !(cursor->arguments[a] = sqlite3_value_dup(argv[at++])))
 			return SQLITE_NOMEM;
-	if (!iforest_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, &error))
+	if (!ifs_bucket_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, &error))
 		next_piece(cursor, &error);
 	if (error.rc)
 		cursor->at_end = true;
-	return iforest_table_report(base->pVtab, &error);
+	return ifs_table_report(base->pVtab, &error);
 }
 
 static int cover_eof(sqlite3_vtab_cursor *base)
@@ -203,7 +203,7 @@ static int cover_eof(sqlite3_vtab_cursor *base)
 	return ((struct cover_cursor *)base)->at_end;
 }
 
-static void fixed_column(sqlite3_context *context, const struct iforest_piece *piece, unsigned column)
+static void fixed_column(sqlite3_context *context, const struct iforest_scan_cover_part *piece, unsigned column)
 {
 	switch (column) {
 	case RUN_ID:
@@ -230,32 +230,32 @@ static void fixed_column(sqlite3_context *context, const struct iforest_piece *p
 static int cover_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	const struct cover_cursor *cursor = (const struct cover_cursor *)base;
-	const struct iforest_table *table = (const struct iforest_table *)base->pVtab;
-	const struct iforest_query *query = &cursor->query;
+	const struct ifs_table *table = (const struct ifs_table *)base->pVtab;
+	const struct ifs_bucket_query *query = &cursor->query;
 	unsigned n_by = table->definition.n_by, c = (unsigned)column, argument = c - first_argument(&table->definition);
 
 	if (c < n_by) {
-		iforest_by_result(context, &query->members[cursor->member]->values[c]);
+		ifs_by_result(context, &query->members[cursor->member]->values[c]);
 	} else if (c < n_by + N_FIXED) {
 		fixed_column(context, &cursor->piece, c - n_by);
 	} else if (c < first_argument(&table->definition)) {
 		c -= n_by + N_FIXED;
-		return iforest_row_value(context, &cursor->piece.aggregate.values[c / N_OF_VALUE],
+		return ifs_bucket_value(context, &cursor->piece.aggregate.values[c / N_OF_VALUE],
 					 query->snapshot->manifest.fields.kinds[c / N_OF_VALUE], of_value[c % N_OF_VALUE]);
 	} else if (!cursor->arguments[argument]) {
-		return iforest_table_refuse_argument(context, table->name, iforest_argument_names[argument]);
+		return ifs_table_refuse_argument(context, table->name, ifs_argument_names[argument]);
 	} else {
 		sqlite3_result_value(context, cursor->arguments[argument]);
 	}
 	return SQLITE_OK;
 }
 
-/* As iforest_query_rowid(): of no other row, of this or another question. */
+/* As ifs_bucket_query_rowid(): of no other row, of this or another question. */
 static int cover_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
 	const struct cover_cursor *cursor = (const struct cover_cursor *)base;
 	const struct iforest_window *window = &cursor->query.scan.bucketing.window;
-	const struct iforest_piece *piece = &cursor->piece;
+	const struct iforest_scan_cover_part *piece = &cursor->piece;
 	uint64_t parts[] = {
 		cursor->query.members[cursor->member]->id,
 		piece->run->place.run_id,
@@ -269,17 +269,17 @@ static int cover_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 		(uint64_t)window->t1,
 	};
 
-	*rowid = (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);
+	*rowid = (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);
 	return SQLITE_OK;
 }
 
 static const sqlite3_module module = {
 	.iVersion = 3,
-	.xCreate = iforest_borrowed_create,
-	.xConnect = iforest_borrowed_connect,
+	.xCreate = ifs_borrowed_create,
+	.xConnect = ifs_borrowed_connect,
 	.xBestIndex = cover_best_index,
-	.xDisconnect = iforest_table_disconnect,
-	.xDestroy = iforest_table_disconnect,
+	.xDisconnect = ifs_table_disconnect,
+	.xDestroy = ifs_table_disconnect,
 	.xOpen = cover_open,
 	.xClose = cover_close,
 	.xFilter = cover_filter,
@@ -289,4 +289,4 @@ static const sqlite3_module module = {
 	.xRowid = cover_rowid,
 };
 
-const struct iforest_module iforest_cover_module = { .name = NAME, .methods = &module, .open = open_cover };
+const struct ifs_module ifs_cover_module = { .name = NAME, .methods = &module, .open = open_cover };

@@ -14,38 +14,38 @@ SQLITE_EXTENSION_INIT1
 #include "sqlite_ext/vtab/rows.h"
 #include "sqlite_ext/vtab/stats.h"
 
-#define IFOREST_VERSION "1.1"   /* as in sql/pg/iforest.control */
+#define IFS_VERSION "1.1"   /* as in sql/pg/iforest.control */
 #define OLDEST_SQLITE 3038000
 
 static void version_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
 {
 	(void)n_arguments;
 	(void)arguments;
-	sqlite3_result_text(context, IFOREST_VERSION, -1, SQLITE_STATIC);
+	sqlite3_result_text(context, IFS_VERSION, -1, SQLITE_STATIC);
 }
 
 static void release_registration(void *context)
 {
-	struct iforest_registration *registration = context;
+	struct ifs_registration *registration = context;
 
-	iforest_connection_release(registration->connection);
+	ifs_connection_release(registration->connection);
 	sqlite3_free(registration);
 }
 
-static const struct iforest_module *const modules[] = {
-	&iforest_index_module, &iforest_fold_module, &iforest_rows_module, &iforest_overlap_module, &iforest_cover_module,
-	&iforest_stats_module, &iforest_gaps_module, &iforest_counter_module,
+static const struct ifs_module *const modules[] = {
+	&ifs_index_module, &ifs_fold_module, &ifs_rows_module, &ifs_overlap_module, &ifs_cover_module,
+	&ifs_stats_module, &ifs_gaps_module, &ifs_counter_module,
 };
 
 enum { N_MODULES = sizeof modules / sizeof *modules };
 
-static int register_module(sqlite3 *db, const struct iforest_module *module, struct iforest_connection *connection)
+static int register_module(sqlite3 *db, const struct ifs_module *module, struct ifs_connection *connection)
 {
-	struct iforest_registration *registration = sqlite3_malloc64(sizeof *registration);
+	struct ifs_registration *registration = sqlite3_malloc64(sizeof *registration);
 
 	if (!registration)
 		return SQLITE_NOMEM;
-	*registration = (struct iforest_registration){ .connection = connection, .open = module->open };
+	*registration = (struct ifs_registration){ .connection = connection, .open = module->open };
 	connection->n_refs++;
 	/* SQLite releases what it was given with a module, also one that it does not take */
 	return sqlite3_create_module_v2(db, module->name, module->methods, registration, release_registration);
@@ -53,26 +53,26 @@ static int register_module(sqlite3 *db, const struct iforest_module *module, str
 
 static int register_functions(sqlite3 *db)
 {
-	int rc = iforest_bucket_register(db);
+	int rc = ifs_bucket_function_register(db);
 
 	if (!rc)
-		rc = iforest_tail_register(db);
+		rc = ifs_delta_register(db);
 	if (!rc)
-		rc = iforest_sketch_functions_register(db);
+		rc = ifs_sketch_functions_register(db);
 	return rc;
 }
 
 static int register_modules(sqlite3 *db)
 {
-	struct iforest_connection *connection = sqlite3_malloc64(sizeof *connection);
+	struct ifs_connection *connection = sqlite3_malloc64(sizeof *connection);
 	int rc = SQLITE_OK;
 
 	if (!connection)
 		return SQLITE_NOMEM;
-	*connection = (struct iforest_connection){ .n_refs = 1 };
+	*connection = (struct ifs_connection){ .n_refs = 1 };
 	for (unsigned m = 0; m < N_MODULES && !rc; m++)
 		rc = register_module(db, modules[m], connection);
-	iforest_connection_release(connection);
+	ifs_connection_release(connection);
 	return rc;
 }
 
@@ -88,7 +88,7 @@ static bool is_loaded(sqlite3 *db)
 {
 	sqlite3_stmt *statement = NULL;
 	bool loaded =
-		sqlite3_prepare_v2(db, "SELECT iforest_version() = '" IFOREST_VERSION "'", -1, &statement, NULL) == SQLITE_OK &&
+		sqlite3_prepare_v2(db, "SELECT iforest_version() = '" IFS_VERSION "'", -1, &statement, NULL) == SQLITE_OK &&
 		sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == 1;
 
 	sqlite3_finalize(statement);

@@ -7,19 +7,19 @@
 
 enum { TS, T0, T1, N, N_ARGUMENTS };
 
-static void report(sqlite3_context *context, struct iforest_error *error)
+static void report(sqlite3_context *context, struct ifs_error *error)
 {
 	if (error->message)
 		sqlite3_result_error(context, error->message, -1);
 	else
 		sqlite3_result_error_nomem(context);
-	iforest_error_clear(error);
+	ifs_error_clear(error);
 }
 
 static void bucket_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
 {
 	static const char *const names[N_ARGUMENTS] = { "ts", "t0", "t1", "n" };
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_error error = { .rc = SQLITE_OK };
 	struct iforest_bucketing bucketing = { .mode = IFOREST_COUNT, .window = { .has_t0 = true, .has_t1 = true } };
 	int64_t values[N_ARGUMENTS] = { 0 }, bucket;
 	bool has_null = false;
@@ -28,9 +28,9 @@ static void bucket_function(sqlite3_context *context, int n_arguments, sqlite3_v
 		if (sqlite3_value_type(arguments[a]) == SQLITE_NULL)
 			has_null = true;
 		else
-			iforest_argument_integer(NAME, names[a], arguments[a], &values[a], &error);
+			ifs_value_to_integer(NAME, names[a], arguments[a], &values[a], &error);
 	if (!error.rc && !has_null && values[N] <= 0)
-		iforest_error_set(&error, SQLITE_ERROR, NAME ": n must be greater than 0");
+		ifs_error_set(&error, SQLITE_ERROR, NAME ": n must be greater than 0");
 	if (error.rc) {
 		report(context, &error);
 		return;
@@ -43,7 +43,7 @@ static void bucket_function(sqlite3_context *context, int n_arguments, sqlite3_v
 		sqlite3_result_int64(context, bucket);
 }
 
-int iforest_bucket_register(sqlite3 *db)
+int ifs_bucket_function_register(sqlite3 *db)
 {
 	return sqlite3_create_function_v2(db, NAME, N_ARGUMENTS, SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC, NULL,
 					  bucket_function, NULL, NULL, NULL);
@@ -105,7 +105,7 @@ static struct iforest_sketch *sketch_of(sqlite3_context *context)
 	struct iforest_sketch *sketch = sqlite3_aggregate_context(context, sizeof *sketch);
 
 	if (sketch && !sketch->alloc)
-		iforest_sketch_init(sketch, &iforest_sqlite_alloc);
+		iforest_sketch_init(sketch, &ifs_alloc);
 	if (!sketch)
 		sqlite3_result_error_nomem(context);
 	return sketch;
@@ -262,7 +262,7 @@ static void quantile_function(sqlite3_context *context, int n_arguments, sqlite3
 		sqlite3_result_double(context, answer.value.real);
 }
 
-int iforest_sketch_functions_register(sqlite3 *db)
+int ifs_sketch_functions_register(sqlite3 *db)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC;
 	int rc = sqlite3_create_window_function(db, "iforest_sketch", 1, flags, NULL, add_number, sketch_final, sketch_value,

@@ -15,11 +15,11 @@
 
 /* Registers the function: the bucket of ts among n buckets of the window [t0, t1) (core/model/bucket.h). NULL where ts lies outside
  * or an argument is NULL; an error where one is no integer, or n is not greater than 0. Deterministic and innocuous. */
-int iforest_bucket_register(sqlite3 *db);
+int ifs_bucket_function_register(sqlite3 *db);
 
 /* ---- Sketches ---- */
 
 /* Returns SQLite's code. */
-int iforest_sketch_functions_register(sqlite3 *db);
+int ifs_sketch_functions_register(sqlite3 *db);
 
 #endif

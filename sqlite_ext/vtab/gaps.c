@@ -15,55 +15,55 @@
  * there are a text and a number that are written alike, are gathered and sorted first.
  */
 
-struct iforest_gap_row {
+struct ifs_gap_row {
 	struct iforest_gap gap;
 	uint32_t series;
 };
 
 struct ifs_gap_query {
-	struct iforest_index *index;
-	struct iforest_snapshot *snapshot;
+	struct ifs_index *index;
+	struct ifs_snapshot *snapshot;
 	uint64_t n_changes;                     /* as in rows.h */
-	struct iforest_choice choice;
+	struct ifs_series_filter choice;
 	struct iforest_gap_reader reader;
 	bool has_reader;
 	struct iforest_gap_question question;
 	uint32_t n_started;                     /* of the series chosen */
-	struct iforest_gap_row *sorted;         /* gathered, or NULL */
+	struct ifs_gap_row *sorted;         /* gathered, or NULL */
 	size_t n_sorted, n_reserved, at;
 	bool at_end;
-	struct iforest_gap_row row;
+	struct ifs_gap_row row;
 };
 
 /* What is asked for, beside the window and the bound: conditions on by columns and whether all come in order of time. */
-struct iforest_gaps_plan {
+struct ifs_gap_plan {
 	bool in_order;
 	unsigned n_conditions;
-	struct iforest_by_condition conditions[32];
+	struct ifs_by_condition conditions[32];
 };
 
 /* Starts on a question. Ends with gaps_release(), also on error; may be started again after that. */
-static int gaps_start(struct ifs_gap_query *gaps, struct iforest_index *index, const struct iforest_gaps_plan *plan,
+static int gaps_start(struct ifs_gap_query *gaps, struct ifs_index *index, const struct ifs_gap_plan *plan,
 		       const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
-		       struct iforest_error *error);
+		       struct ifs_error *error);
 static void gaps_release(struct ifs_gap_query *gaps);
 
 /* Moves to the next row (also needed for the first); gaps->at_end when there is none. */
-static int iforest_gaps_next(struct ifs_gap_query *gaps, struct iforest_error *error);
+static int ifs_gap_query_next(struct ifs_gap_query *gaps, struct ifs_error *error);
 
 static void gaps_release(struct ifs_gap_query *gaps)
 {
 	if (gaps->has_reader)
 		iforest_gap_release(&gaps->reader);
-	iforest_snapshot_release(gaps->snapshot);
-	iforest_choice_release(&gaps->choice);
+	ifs_snapshot_release(gaps->snapshot);
+	ifs_series_filter_release(&gaps->choice);
 	sqlite3_free(gaps->sorted);
 	*gaps = (struct ifs_gap_query){ .at_end = true };
 }
 
 static enum iforest_status open_reader(struct ifs_gap_query *gaps)
 {
-	struct iforest_snapshot *snapshot = gaps->snapshot;
+	struct ifs_snapshot *snapshot = gaps->snapshot;
 	enum iforest_status status = iforest_gap_init(&gaps->reader, &gaps->index->store, &snapshot->manifest);
 
 	gaps->has_reader = !status;
@@ -90,7 +90,7 @@ static enum iforest_status find_next(struct ifs_gap_query *gaps, bool *found)
 
 static int compare_rows(const void *left, const void *right)
 {
-	const struct iforest_gap_row *a = left, *b = right;
+	const struct ifs_gap_row *a = left, *b = right;
 
 	if (a->gap.start != b->gap.start)
 		return a->gap.start < b->gap.start ? -1 : 1;
@@ -121,20 +121,20 @@ static enum iforest_status gather(struct ifs_gap_query *gaps)
 	return status;
 }
 
-static int gaps_start(struct ifs_gap_query *gaps, struct iforest_index *index, const struct iforest_gaps_plan *plan,
+static int gaps_start(struct ifs_gap_query *gaps, struct ifs_index *index, const struct ifs_gap_plan *plan,
 		       const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
-		       struct iforest_error *error)
+		       struct ifs_error *error)
 {
 	enum iforest_status status;
 	int rc;
 
 	gaps->index = index;
 	gaps->n_changes = index->connection->n_changes;
-	rc = iforest_index_open(index, &gaps->snapshot, error);
+	rc = ifs_snapshot_open(index, &gaps->snapshot, error);
 	if (!rc)
-		rc = iforest_choice_list(&gaps->choice, &gaps->snapshot->dictionary, error);
+		rc = ifs_series_filter_init(&gaps->choice, &gaps->snapshot->dictionary, error);
 	if (!rc)
-		rc = iforest_choice_make(&gaps->choice, plan->conditions, plan->n_conditions, argv, error);
+		rc = ifs_series_filter_apply(&gaps->choice, plan->conditions, plan->n_conditions, argv, error);
 	if (rc)
 		return rc;
 	gaps->question = (struct iforest_gap_question){ .window = *window, .longer_than = longer_than,
@@ -142,16 +142,16 @@ static int gaps_start(struct ifs_gap_query *gaps, struct iforest_index *index, c
 	status = open_reader(gaps);
 	if (!status && plan->in_order && gaps->choice.n > 1)
 		status = gather(gaps);
-	return iforest_index_error(index, gaps->snapshot, status, error);
+	return ifs_snapshot_error(index, gaps->snapshot, status, error);
 }
 
-static int iforest_gaps_next(struct ifs_gap_query *gaps, struct iforest_error *error)
+static int ifs_gap_query_next(struct ifs_gap_query *gaps, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found;
 
 	if (gaps->n_changes != gaps->index->connection->n_changes) {
-		if (iforest_index_check_snapshot(gaps->index, gaps->snapshot, error))
+		if (ifs_snapshot_check(gaps->index, gaps->snapshot, error))
 			return error->rc;
 		gaps->n_changes = gaps->index->connection->n_changes;
 	}
@@ -163,7 +163,7 @@ static int iforest_gaps_next(struct ifs_gap_query *gaps, struct iforest_error *e
 		status = find_next(gaps, &found);
 	}
 	gaps->at_end = status || !found;
-	return iforest_index_error(gaps->index, gaps->snapshot, status, error);
+	return ifs_snapshot_error(gaps->index, gaps->snapshot, status, error);
 }
 
 /* ---- The virtual table ---- */
@@ -183,20 +183,20 @@ struct cursor {
 
 /* ---- making one ---- */
 
-static int check_name(const struct iforest_definition *definition, const char *name, struct iforest_error *error)
+static int check_name(const struct ifs_definition *definition, const char *name, struct ifs_error *error)
 {
 	for (unsigned b = 0; b < definition->n_by; b++)
 		if (sqlite3_stricmp(definition->by[b].name, name) == 0)
-			return iforest_error_set(error, SQLITE_ERROR,
+			return ifs_error_set(error, SQLITE_ERROR,
 						 "iforest_gaps: two columns named \"%s\"; make the index with by=(\"%w\" AS "
 						 "\"%w_\")",
 						 name, definition->by[b].source, definition->by[b].name);
 	return SQLITE_OK;
 }
 
-static int declare(struct iforest_table *table, sqlite3 *db, struct iforest_error *error)
+static int declare(struct ifs_table *table, sqlite3 *db, struct ifs_error *error)
 {
-	const struct iforest_definition *definition = &table->definition;
+	const struct ifs_definition *definition = &table->definition;
 	sqlite3_str *sql = sqlite3_str_new(db);
 	char *text;
 	int rc = SQLITE_OK;
@@ -215,22 +215,22 @@ static int declare(struct iforest_table *table, sqlite3 *db, struct iforest_erro
 	}
 	text = sqlite3_str_finish(sql);
 	if (!text)
-		rc = iforest_error_set(error, SQLITE_NOMEM, "");
+		rc = ifs_error_set(error, SQLITE_NOMEM, "");
 	if (!rc && (rc = sqlite3_declare_vtab(db, text)))
-		iforest_error_from_db(error, db, rc);
+		ifs_error_from_db(error, db, rc);
 	if (!rc)
 		sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	sqlite3_free(text);
 	return rc;
 }
 
-static int open_gaps(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments,
-		     struct iforest_error *error)
+static int open_gaps(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
+		     struct ifs_error *error)
 {
-	int rc = iforest_table_borrow(table, db, connection, "iforest_gaps", n_arguments, error);
+	int rc = ifs_table_borrow(table, db, connection, "iforest_gaps", n_arguments, error);
 
 	if (!rc && n_arguments > 4)
-		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_gaps: takes one argument, the index, and not \"%s\"",
+		rc = ifs_error_set(error, SQLITE_ERROR, "iforest_gaps: takes one argument, the index, and not \"%s\"",
 				       table->arguments[4]);
 	return rc ? rc : declare(table, db, error);
 }
@@ -241,16 +241,16 @@ static int open_gaps(struct iforest_table *table, sqlite3 *db, struct iforest_co
 enum { IN_ORDER = 1 << 4, MAX_CONDITIONS = 32 - N_ARGUMENTS };
 
 /* Returns the by columns that are bound to one value, as bits. */
-static unsigned take_conditions(const struct iforest_table *table, sqlite3_index_info *info, int *n_argv, sqlite3_str *text)
+static unsigned take_conditions(const struct ifs_table *table, sqlite3_index_info *info, int *n_argv, sqlite3_str *text)
 {
 	unsigned bound = 0;
 
 	for (int i = 0, n = 0; i < info->nConstraint && n < MAX_CONDITIONS; i++) {
 		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-		char op = iforest_condition_operator(constraint->op);
+		char op = ifs_condition_operator(constraint->op);
 
 		if (!constraint->usable || !op || constraint->iColumn < 0 ||
-		    constraint->iColumn >= (int)table->definition.n_by || !iforest_plan_may_choose(info, i))
+		    constraint->iColumn >= (int)table->definition.n_by || !ifs_plan_may_choose(info, i))
 			continue;
 		if (op == '=' && sqlite3_vtab_in(info, i, 1))
 			op = 'm';
@@ -265,21 +265,21 @@ static unsigned take_conditions(const struct iforest_table *table, sqlite3_index
 
 static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-	struct iforest_table *table = (struct iforest_table *)base;
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_table *table = (struct ifs_table *)base;
+	struct ifs_error error = { .rc = SQLITE_OK };
 	int constraint_of[N_ARGUMENTS], n_argv = 0, rc, n_by = (int)table->definition.n_by;
 	sqlite3_str *text;
 	unsigned bound;
 	double n_rows;
 
 	if (table->broken) {
-		iforest_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-		return iforest_table_report(base, &error);
+		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
+		return ifs_table_report(base, &error);
 	}
-	rc = iforest_plan_take_arguments(table->name, argument_names, info, n_by + N_FIXED, N_ARGUMENTS, constraint_of, &n_argv,
+	rc = ifs_plan_take_arguments(table->name, argument_names, info, n_by + N_FIXED, N_ARGUMENTS, constraint_of, &n_argv,
 					 &error);
 	if (rc)
-		return rc == SQLITE_CONSTRAINT ? rc : iforest_table_report(base, &error);
+		return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
 	text = sqlite3_str_new(NULL);
 	bound = take_conditions(table, info, &n_argv, text);
 	if (info->nOrderBy == 1 && info->aOrderBy[0].iColumn == n_by + GAP_START && !info->aOrderBy[0].desc &&
@@ -291,15 +291,15 @@ static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	n_rows = bound ? 100 : 10000;
-	iforest_plan_set_cost(info, n_rows, 100 + n_rows);
+	ifs_plan_set_cost(info, n_rows, 100 + n_rows);
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static void read_plan(struct iforest_gaps_plan *plan, int index_number, const char *index_text)
+static void read_plan(struct ifs_gap_plan *plan, int index_number, const char *index_text)
 {
 	char *at = (char *)index_text;
 
-	*plan = (struct iforest_gaps_plan){ .in_order = index_number & IN_ORDER };
+	*plan = (struct ifs_gap_plan){ .in_order = index_number & IN_ORDER };
 	while (*at != ':' && plan->n_conditions < MAX_CONDITIONS) {
 		plan->conditions[plan->n_conditions].op = *at;
 		plan->conditions[plan->n_conditions++].by = (int)strtol(at + 1, &at, 10);
@@ -340,15 +340,15 @@ static int gaps_close(sqlite3_vtab_cursor *base)
 
 static int gaps_next(sqlite3_vtab_cursor *base)
 {
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_error error = { .rc = SQLITE_OK };
 
-	iforest_gaps_next(&((struct cursor *)base)->gaps, &error);
-	return iforest_table_report(base->pVtab, &error);
+	ifs_gap_query_next(&((struct cursor *)base)->gaps, &error);
+	return ifs_table_report(base->pVtab, &error);
 }
 
 /* Reads the arguments kept in the cursor. */
 static int read_arguments(const struct cursor *cursor, const char *name, struct iforest_window *window, int64_t *longer_than,
-			  bool *has_null, struct iforest_error *error)
+			  bool *has_null, struct ifs_error *error)
 {
 	int64_t numbers[N_ARGUMENTS] = { 0 };
 	int rc = SQLITE_OK;
@@ -358,9 +358,9 @@ static int read_arguments(const struct cursor *cursor, const char *name, struct 
 		if (cursor->arguments[a] && sqlite3_value_type(cursor->arguments[a]) == SQLITE_NULL)
 			*has_null = true;
 		else if (cursor->arguments[a])
-			rc = iforest_argument_integer(name, argument_names[a], cursor->arguments[a], &numbers[a], error);
+			rc = ifs_value_to_integer(name, argument_names[a], cursor->arguments[a], &numbers[a], error);
 	if (!rc && numbers[LONGER_THAN] < 0)
-		rc = iforest_error_set(error, SQLITE_ERROR, "%s: longer_than must not be negative", name);
+		rc = ifs_error_set(error, SQLITE_ERROR, "%s: longer_than must not be negative", name);
 	*window = (struct iforest_window){
 		.has_t0 = cursor->arguments[T0], .has_t1 = cursor->arguments[T1], .t0 = numbers[T0], .t1 = numbers[T1]
 	};
@@ -371,9 +371,9 @@ static int read_arguments(const struct cursor *cursor, const char *name, struct 
 static int gaps_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
 {
 	struct cursor *cursor = (struct cursor *)base;
-	struct iforest_table *table = (struct iforest_table *)base->pVtab;
-	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_gaps_plan plan;
+	struct ifs_table *table = (struct ifs_table *)base->pVtab;
+	struct ifs_error error = { .rc = SQLITE_OK };
+	struct ifs_gap_plan plan;
 	struct iforest_window window;
 	int64_t longer_than;
 	bool has_null;
@@ -381,19 +381,19 @@ static int gaps_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 
 	(void)n_argv;
 	reset_cursor(cursor);
-	if ((rc = iforest_table_check_arguments(base->pVtab, index_number, argument_names)))
+	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, argument_names)))
 		return rc;
 	read_plan(&plan, index_number, index_text);
 	for (unsigned a = 0; a < N_ARGUMENTS; a++)
 		if (index_number >> a & 1 && !(cursor->arguments[a] = sqlite3_value_dup(*argv++)))
 			return SQLITE_NOMEM;
 	if (read_arguments(cursor, table->name, &window, &longer_than, &has_null, &error) || has_null)
-		return iforest_table_report(base->pVtab, &error);
+		return ifs_table_report(base->pVtab, &error);
 	if (!gaps_start(&cursor->gaps, &table->index, &plan, &window, (uint64_t)longer_than, argv, &error))
-		iforest_gaps_next(&cursor->gaps, &error);
+		ifs_gap_query_next(&cursor->gaps, &error);
 	if (error.rc)
 		cursor->gaps.at_end = true;
-	return iforest_table_report(base->pVtab, &error);
+	return ifs_table_report(base->pVtab, &error);
 }
 
 static int gaps_eof(sqlite3_vtab_cursor *base)
@@ -404,23 +404,23 @@ static int gaps_eof(sqlite3_vtab_cursor *base)
 static int gaps_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	struct cursor *cursor = (struct cursor *)base;
-	const struct iforest_table *table = (const struct iforest_table *)base->pVtab;
-	const struct iforest_gap_row *row = &cursor->gaps.row;
+	const struct ifs_table *table = (const struct ifs_table *)base->pVtab;
+	const struct ifs_gap_row *row = &cursor->gaps.row;
 	int fixed = column - (int)table->definition.n_by, argument = fixed - N_FIXED;
 
 	if (fixed < 0) {
-		iforest_by_result(context, &iforest_choice_series(&cursor->gaps.choice, row->series)->values[column]);
+		ifs_by_result(context, &ifs_series_filter_find(&cursor->gaps.choice, row->series)->values[column]);
 	} else if (argument < 0) {
 		sqlite3_result_int64(context, fixed == GAP_START ? row->gap.start : row->gap.end);
 	} else {
 		if (!cursor->arguments[argument])
-			return iforest_table_refuse_argument(context, table->name, argument_names[argument]);
+			return ifs_table_refuse_argument(context, table->name, argument_names[argument]);
 		sqlite3_result_value(context, cursor->arguments[argument]);
 	}
 	return SQLITE_OK;
 }
 
-/* As iforest_query_rowid(): of no other gap, of this or another question; no two gaps of a series start at once. */
+/* As ifs_bucket_query_rowid(): of no other gap, of this or another question; no two gaps of a series start at once. */
 static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
 	const struct ifs_gap_query *gaps = &((struct cursor *)base)->gaps;
@@ -430,17 +430,17 @@ static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 		(uint64_t)window->t0, (uint64_t)window->t1,
 	};
 
-	*rowid = (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);
+	*rowid = (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);
 	return SQLITE_OK;
 }
 
 static const sqlite3_module module = {
 	.iVersion = 3,
-	.xCreate = iforest_borrowed_create,
-	.xConnect = iforest_borrowed_connect,
+	.xCreate = ifs_borrowed_create,
+	.xConnect = ifs_borrowed_connect,
 	.xBestIndex = gaps_best_index,
-	.xDisconnect = iforest_table_disconnect,
-	.xDestroy = iforest_table_disconnect,
+	.xDisconnect = ifs_table_disconnect,
+	.xDestroy = ifs_table_disconnect,
 	.xOpen = gaps_open,
 	.xClose = gaps_close,
 	.xFilter = gaps_filter,
@@ -450,4 +450,4 @@ static const sqlite3_module module = {
 	.xRowid = gaps_rowid,
 };
 
-const struct iforest_module iforest_gaps_module = { .name = "iforest_gaps", .methods = &module, .open = open_gaps };
+const struct ifs_module ifs_gaps_module = { .name = "iforest_gaps", .methods = &module, .open = open_gaps };

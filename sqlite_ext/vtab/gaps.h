@@ -4,6 +4,6 @@
 
 #include "sqlite_ext/vtab/common.h"
 
-extern const struct iforest_module iforest_gaps_module;
+extern const struct ifs_module ifs_gaps_module;
 
 #endif

@@ -1,7 +1,7 @@
 #include "sqlite_ext/query/rows.h"
 #include "sqlite_ext/vtab/rows.h"
 
-enum { N_ARGUMENTS = 2, MAX_COLUMNS = 1 + IFOREST_MAX_BY + 1 + IFOREST_MAX_VALUES + 1 + N_ARGUMENTS };
+enum { N_ARGUMENTS = 2, MAX_COLUMNS = 1 + IFS_MAX_BY + 1 + IFOREST_MAX_VALUES + 1 + N_ARGUMENTS };
 
 struct cursor {
 	sqlite3_vtab_cursor base;
@@ -12,7 +12,7 @@ struct cursor {
 /* ---- columns ---- */
 
 /* Names and declared types, each name from sqlite3_mprintf(). */
-static unsigned list_columns(const struct iforest_definition *definition, char **names, const char **types)
+static unsigned list_columns(const struct ifs_definition *definition, char **names, const char **types)
 {
 	unsigned n = 0;
 
@@ -28,26 +28,26 @@ static unsigned list_columns(const struct iforest_definition *definition, char *
 		types[n] = "NUMERIC";
 		names[n++] = sqlite3_mprintf("%s", definition->values[v].name);
 	}
-	if (iforest_rows_has_end(definition))
+	if (ifs_rows_has_end(definition))
 		names[n++] = sqlite3_mprintf("end");
 	for (unsigned a = 0; a < N_ARGUMENTS; a++) {
 		types[n] = "HIDDEN";
-		names[n++] = sqlite3_mprintf("%s", iforest_argument_names[a]);
+		names[n++] = sqlite3_mprintf("%s", ifs_argument_names[a]);
 	}
 	return n;
 }
 
 /* `column AS name`: the first column of that name that was not renamed yet. The hidden ones stay. */
-static int rename_column(const char *text, char **names, bool *is_renamed, unsigned n, struct iforest_error *error)
+static int rename_column(const char *text, char **names, bool *is_renamed, unsigned n, struct ifs_error *error)
 {
-	struct iforest_column_name column;
+	struct ifs_column_name column;
 	unsigned c = 0;
-	int rc = iforest_definition_parse_column(text, &column, error);
+	int rc = ifs_definition_parse_column(text, &column, error);
 
 	while (!rc && c < n && (is_renamed[c] || sqlite3_stricmp(names[c], column.source) != 0))
 		c++;
 	if (!rc && c == n)
-		rc = iforest_error_set(error, SQLITE_ERROR, "iforest_rows: there is no column \"%s\" to be called \"%s\"",
+		rc = ifs_error_set(error, SQLITE_ERROR, "iforest_rows: there is no column \"%s\" to be called \"%s\"",
 				       column.source, column.name);
 	if (!rc) {
 		sqlite3_free(names[c]);
@@ -60,12 +60,12 @@ static int rename_column(const char *text, char **names, bool *is_renamed, unsig
 	return rc;
 }
 
-static int check_names(char **names, unsigned n, struct iforest_error *error)
+static int check_names(char **names, unsigned n, struct ifs_error *error)
 {
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < i; k++)
 			if (sqlite3_stricmp(names[i], names[k]) == 0)
-				return iforest_error_set(
+				return ifs_error_set(
 					error, SQLITE_ERROR,
 					"iforest_rows: two columns named \"%s\"; give the first of them another "
 					"name: iforest_rows(index, \"%w\" AS \"%w_\")",
@@ -73,7 +73,7 @@ static int check_names(char **names, unsigned n, struct iforest_error *error)
 	return SQLITE_OK;
 }
 
-static int declare(struct iforest_table *table, sqlite3 *db, int n_arguments, struct iforest_error *error)
+static int declare(struct ifs_table *table, sqlite3 *db, int n_arguments, struct ifs_error *error)
 {
 	char *names[MAX_COLUMNS], *text;
 	const char *types[MAX_COLUMNS];
@@ -84,7 +84,7 @@ static int declare(struct iforest_table *table, sqlite3 *db, int n_arguments, st
 
 	for (unsigned c = 0; c < n; c++)
 		if (!names[c])
-			rc = iforest_error_set(error, SQLITE_NOMEM, "");
+			rc = ifs_error_set(error, SQLITE_NOMEM, "");
 	for (int a = 4; a < n_arguments && !rc; a++)
 		rc = rename_column(table->arguments[a], names, is_renamed, n - N_ARGUMENTS, error);
 	if (!rc)
@@ -97,19 +97,19 @@ static int declare(struct iforest_table *table, sqlite3 *db, int n_arguments, st
 	for (unsigned c = 0; c < n; c++)
 		sqlite3_free(names[c]);
 	if (!text)
-		rc = iforest_error_set(error, SQLITE_NOMEM, "");
+		rc = ifs_error_set(error, SQLITE_NOMEM, "");
 	if (!rc && (rc = sqlite3_declare_vtab(db, text)))
-		iforest_error_from_db(error, db, rc);
+		ifs_error_from_db(error, db, rc);
 	if (!rc)
 		sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	sqlite3_free(text);
 	return rc;
 }
 
-static int open_rows(struct iforest_table *table, sqlite3 *db, struct iforest_connection *connection, int n_arguments,
-		     struct iforest_error *error)
+static int open_rows(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
+		     struct ifs_error *error)
 {
-	int rc = iforest_table_borrow(table, db, connection, "iforest_rows", n_arguments, error);
+	int rc = ifs_table_borrow(table, db, connection, "iforest_rows", n_arguments, error);
 
 	return rc ? rc : declare(table, db, n_arguments, error);
 }
@@ -117,10 +117,10 @@ static int open_rows(struct iforest_table *table, sqlite3 *db, struct iforest_co
 /* ---- reading ---- */
 
 /* By the state that was read last; where none was, a guess. */
-static struct iforest_rows_size size_of(const struct iforest_index *index)
+static struct ifs_rows_size size_of(const struct ifs_index *index)
 {
-	struct iforest_rows_size size = { .n_rows = 0, .n_series = 0 };
-	const struct iforest_snapshot *snapshot = index->snapshot;
+	struct ifs_rows_size size = { .n_rows = 0, .n_series = 0 };
+	const struct ifs_snapshot *snapshot = index->snapshot;
 
 	for (uint32_t r = 0; snapshot && r < snapshot->manifest.n_runs; r++)
 		size.n_rows += (double)iforest_node_rows(snapshot->manifest.runs[r].root);
@@ -135,17 +135,17 @@ static struct iforest_rows_size size_of(const struct iforest_index *index)
 
 static int rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-	struct iforest_table *table = (struct iforest_table *)base;
-	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_rows_size size = size_of(&table->index);
+	struct ifs_table *table = (struct ifs_table *)base;
+	struct ifs_error error = { .rc = SQLITE_OK };
+	struct ifs_rows_size size = size_of(&table->index);
 	int rc;
 
 	if (table->broken) {
-		iforest_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-		return iforest_table_report(base, &error);
+		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
+		return ifs_table_report(base, &error);
 	}
-	rc = iforest_rows_plan_make(&table->definition, table->name, &size, info, &error);
-	return rc == SQLITE_CONSTRAINT ? rc : iforest_table_report(base, &error);
+	rc = ifs_rows_plan_make(&table->definition, table->name, &size, info, &error);
+	return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
 }
 
 static int rows_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
@@ -174,7 +174,7 @@ static int rows_close(sqlite3_vtab_cursor *base)
 	struct cursor *cursor = (struct cursor *)base;
 
 	forget_arguments(cursor);
-	iforest_rows_release(&cursor->rows);
+	ifs_row_query_release(&cursor->rows);
 	sqlite3_free(cursor);
 	return SQLITE_OK;
 }
@@ -182,34 +182,34 @@ static int rows_close(sqlite3_vtab_cursor *base)
 static int rows_next(sqlite3_vtab_cursor *base)
 {
 	struct cursor *cursor = (struct cursor *)base;
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_error error = { .rc = SQLITE_OK };
 
-	iforest_rows_next(&cursor->rows, &error);
-	return iforest_table_report(base->pVtab, &error);
+	ifs_row_query_next(&cursor->rows, &error);
+	return ifs_table_report(base->pVtab, &error);
 }
 
 static int rows_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
 {
 	struct cursor *cursor = (struct cursor *)base;
-	struct iforest_table *table = (struct iforest_table *)base->pVtab;
-	struct iforest_error error = { .rc = SQLITE_OK };
-	struct iforest_rows_plan plan;
+	struct ifs_table *table = (struct ifs_table *)base->pVtab;
+	struct ifs_error error = { .rc = SQLITE_OK };
+	struct ifs_rows_plan plan;
 	int rc;
 
 	(void)n_argv;
 	forget_arguments(cursor);
 	cursor->rows.at_end = true;
-	if ((rc = iforest_table_check_arguments(base->pVtab, index_number, iforest_argument_names)))
+	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, ifs_argument_names)))
 		return rc;
-	iforest_rows_plan_read(&plan, table->name, index_number, index_text);
+	ifs_rows_plan_read(&plan, table->name, index_number, index_text);
 	for (unsigned a = 0, at = 0; a < N_ARGUMENTS; a++)
 		if ((a == 0 ? plan.has_t0 : plan.has_t1) && !(cursor->arguments[a] = sqlite3_value_dup(argv[at++])))
 			return SQLITE_NOMEM;
-	if (!iforest_rows_start(&cursor->rows, &table->index, &plan, argv, &error))
-		iforest_rows_next(&cursor->rows, &error);
+	if (!ifs_row_query_start(&cursor->rows, &table->index, &plan, argv, &error))
+		ifs_row_query_next(&cursor->rows, &error);
 	if (error.rc)
 		cursor->rows.at_end = true;
-	return iforest_table_report(base->pVtab, &error);
+	return ifs_table_report(base->pVtab, &error);
 }
 
 static int rows_eof(sqlite3_vtab_cursor *base)
@@ -234,28 +234,28 @@ static int value_column(sqlite3_context *context, const struct ifs_row_query *ro
 static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	struct cursor *cursor = (struct cursor *)base;
-	const struct iforest_table *table = (const struct iforest_table *)base->pVtab;
-	const struct iforest_definition *definition = &table->definition;
+	const struct ifs_table *table = (const struct ifs_table *)base->pVtab;
+	const struct ifs_definition *definition = &table->definition;
 	const struct ifs_row_query *rows = &cursor->rows;
-	int argument = column - iforest_rows_first_argument(definition);
+	int argument = column - ifs_rows_first_argument(definition);
 	int64_t end;
 
 	if (argument >= 0) {
 		if (!cursor->arguments[argument])
-			return iforest_table_refuse_argument(context, table->name, iforest_argument_names[argument]);
+			return ifs_table_refuse_argument(context, table->name, ifs_argument_names[argument]);
 		sqlite3_result_value(context, cursor->arguments[argument]);
-	} else if (column == IFOREST_ROWS_ID) {
+	} else if (column == IFS_ROWS_ID) {
 		sqlite3_result_int64(context, rows->entry.key.ref);
-	} else if (column < iforest_rows_time(definition)) {
-		iforest_by_result(context, &iforest_rows_series(rows)->values[column - IFOREST_ROWS_FIRST_BY]);
-	} else if (column == iforest_rows_time(definition)) {
+	} else if (column < ifs_rows_time(definition)) {
+		ifs_by_result(context, &ifs_row_query_series(rows)->values[column - IFS_ROWS_FIRST_BY]);
+	} else if (column == ifs_rows_time(definition)) {
 		if (!rows->entry.key.time_is_null)
 			sqlite3_result_int64(context, rows->entry.key.time);
-	} else if (column == iforest_rows_end(definition)) {
-		if (iforest_rows_end_of(rows, &end))
+	} else if (column == ifs_rows_end(definition)) {
+		if (ifs_row_query_end_of(rows, &end))
 			sqlite3_result_int64(context, end);
 	} else {
-		return value_column(context, rows, (unsigned)(column - iforest_rows_first_value(definition)));
+		return value_column(context, rows, (unsigned)(column - ifs_rows_first_value(definition)));
 	}
 	return SQLITE_OK;
 }
@@ -268,11 +268,11 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 static const sqlite3_module module = {
 	.iVersion = 3,
-	.xCreate = iforest_borrowed_create,
-	.xConnect = iforest_borrowed_connect,
+	.xCreate = ifs_borrowed_create,
+	.xConnect = ifs_borrowed_connect,
 	.xBestIndex = rows_best_index,
-	.xDisconnect = iforest_table_disconnect,
-	.xDestroy = iforest_table_disconnect,
+	.xDisconnect = ifs_table_disconnect,
+	.xDestroy = ifs_table_disconnect,
 	.xOpen = rows_open,
 	.xClose = rows_close,
 	.xFilter = rows_filter,
@@ -282,4 +282,4 @@ static const sqlite3_module module = {
 	.xRowid = rows_rowid,
 };
 
-const struct iforest_module iforest_rows_module = { .name = "iforest_rows", .methods = &module, .open = open_rows };
+const struct ifs_module ifs_rows_module = { .name = "iforest_rows", .methods = &module, .open = open_rows };

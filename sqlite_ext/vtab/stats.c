@@ -22,12 +22,12 @@ struct ifs_index_stats {
 /* Reads the state of the index as a question would.
  * Cost  of opening the index (its series, and what is pending), and two pages a level and run for each old key that is pending;
  *       with_bytes looks at every page's length besides. */
-static int stats_read(struct iforest_index *index, bool with_bytes, struct ifs_index_stats *stats, struct iforest_error *error);
+static int stats_read(struct ifs_index *index, bool with_bytes, struct ifs_index_stats *stats, struct ifs_error *error);
 
 /* Counts the rows that an answer over all would fold. A log may tell of old keys that no run has, so they are looked up. */
-static enum iforest_status count_rows(struct iforest_index *index, struct iforest_snapshot *snapshot, uint64_t *n_rows)
+static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapshot *snapshot, uint64_t *n_rows)
 {
-	struct iforest_wanted wanted = { .filter = snapshot->tail.n_removed > 0 ? &snapshot->tail.filter : NULL };
+	struct iforest_request wanted = { .filter = snapshot->tail.n_removed > 0 ? &snapshot->tail.filter : NULL };
 	struct iforest_aggregate aggregate;
 	struct iforest_scan scan;
 	enum iforest_status status = iforest_scan_init(&scan, &index->store, &snapshot->manifest);
@@ -53,11 +53,11 @@ static void add_run(const struct iforest_manifest *manifest, const struct ifores
 }
 
 /* Runs a query of one row and one integer; *is_there is false where that is none. */
-static int read_integer(struct iforest_index *index, const char *sql, bool *is_there, int64_t *integer,
-			struct iforest_error *error)
+static int read_integer(struct ifs_index *index, const char *sql, bool *is_there, int64_t *integer,
+			struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = iforest_prepare(error, index->db, &statement, "%s", sql);
+	int rc = ifs_prepare(error, index->db, &statement, "%s", sql);
 
 	if (rc)
 		return rc;
@@ -65,17 +65,17 @@ static int read_integer(struct iforest_index *index, const char *sql, bool *is_t
 	if (*is_there)
 		*integer = sqlite3_column_int64(statement, 0);
 	rc = sqlite3_finalize(statement);
-	return rc ? iforest_error_from_db(error, index->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-static int read_tables(struct iforest_index *index, bool with_bytes, struct ifs_index_stats *stats, struct iforest_error *error)
+static int read_tables(struct ifs_index *index, bool with_bytes, struct ifs_index_stats *stats, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
 	char *flushed = sqlite3_mprintf("SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'flushed'", schema, name);
 	char *bytes = sqlite3_mprintf("SELECT (SELECT sum(length(bytes)) FROM \"%w\".\"%w_page\") + "
 				      "(SELECT ifnull(sum(length(key)), 0) FROM \"%w\".\"%w_series\")",
 				      schema, name, schema, name);
-	int rc = flushed && bytes ? SQLITE_OK : iforest_error_set(error, SQLITE_NOMEM, "");
+	int rc = flushed && bytes ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 	bool has_bytes;
 	int64_t n_bytes = 0;
 
@@ -89,10 +89,10 @@ static int read_tables(struct iforest_index *index, bool with_bytes, struct ifs_
 	return rc;
 }
 
-static int stats_read(struct iforest_index *index, bool with_bytes, struct ifs_index_stats *stats, struct iforest_error *error)
+static int stats_read(struct ifs_index *index, bool with_bytes, struct ifs_index_stats *stats, struct ifs_error *error)
 {
-	struct iforest_snapshot *snapshot = NULL;
-	int rc = iforest_index_open(index, &snapshot, error);
+	struct ifs_snapshot *snapshot = NULL;
+	int rc = ifs_snapshot_open(index, &snapshot, error);
 
 	*stats = (struct ifs_index_stats){ .n_rows = 0 };
 	if (rc)
@@ -100,12 +100,12 @@ static int stats_read(struct iforest_index *index, bool with_bytes, struct ifs_i
 	for (uint32_t r = 0; r < snapshot->manifest.n_runs; r++)
 		add_run(&snapshot->manifest, &snapshot->manifest.runs[r], stats);
 	stats->n_runs = snapshot->manifest.n_runs;
-	stats->n_pending = iforest_pending_count(&snapshot->tail.pending);
+	stats->n_pending = ifs_pending_rows_count(&snapshot->tail.pending);
 	stats->n_series = snapshot->dictionary.n_series;
-	rc = iforest_index_error(index, snapshot, count_rows(index, snapshot, &stats->n_rows), error);
+	rc = ifs_snapshot_error(index, snapshot, count_rows(index, snapshot, &stats->n_rows), error);
 	if (!rc)
 		rc = read_tables(index, with_bytes, stats, error);
-	iforest_snapshot_release(snapshot);
+	ifs_snapshot_release(snapshot);
 	return rc;
 }
 
@@ -123,18 +123,18 @@ enum { HAS_INDEX = 1, HAS_SCHEMA = 2, WITH_BYTES = 4 };
 struct stats_table {
 	sqlite3_vtab base;
 	sqlite3 *db;
-	struct iforest_connection *connection;
+	struct ifs_connection *connection;
 };
 
 struct stats_cursor {
 	sqlite3_vtab_cursor base;
 	struct ifs_index_stats stats;
 	char *index, *schema;
-	enum iforest_sync sync;
+	enum ifs_sync sync;
 	bool at_end;
 };
 
-static int report(sqlite3_vtab *base, struct iforest_error *error)
+static int report(sqlite3_vtab *base, struct ifs_error *error)
 {
 	if (!error->rc)
 		return SQLITE_OK;
@@ -146,7 +146,7 @@ static int report(sqlite3_vtab *base, struct iforest_error *error)
 static int stats_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			 char **message)
 {
-	const struct iforest_registration *registration = context;
+	const struct ifs_registration *registration = context;
 	struct stats_table *table = sqlite3_malloc64(sizeof *table);
 	int rc = table ? sqlite3_declare_vtab(
 				 db,
@@ -202,8 +202,8 @@ static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	if (info->colUsed & ((sqlite3_uint64)1 << BYTES | (sqlite3_uint64)1 << BYTES_PER_ROW))
 		info->idxNum |= WITH_BYTES;
 	info->estimatedRows = 1;
-	/* without the name it may be the branch of an OR: see iforest_plan_set_cost() */
-	info->estimatedCost = !(info->idxNum & HAS_INDEX) ? IFOREST_COST_OF_LOST : info->idxNum & WITH_BYTES ? 10000 : 100;
+	/* without the name it may be the branch of an OR: see ifs_plan_set_cost() */
+	info->estimatedCost = !(info->idxNum & HAS_INDEX) ? IFS_COST_OF_LOST : info->idxNum & WITH_BYTES ? 10000 : 100;
 	return SQLITE_OK;
 }
 
@@ -235,49 +235,49 @@ static int stats_close(sqlite3_vtab_cursor *base)
 }
 
 /* The first schema that has a virtual table of that name; main, which then says that there is none, where none has. */
-static char *find_schema(sqlite3 *db, const char *index, struct iforest_error *error)
+static char *find_schema(sqlite3 *db, const char *index, struct ifs_error *error)
 {
 	char *found = NULL;
 	sqlite3_stmt *statement;
 	int rc;
 
-	if (iforest_prepare(error, db, &statement, "PRAGMA database_list"))
+	if (ifs_prepare(error, db, &statement, "PRAGMA database_list"))
 		return NULL;
 	while (!found && !error->rc && sqlite3_step(statement) == SQLITE_ROW) {
 		const char *schema = (const char *)sqlite3_column_text(statement, 1);
-		char *spelling = schema ? iforest_table_spelling(db, schema, index, error) : NULL;
+		char *spelling = schema ? ifs_table_spelling(db, schema, index, error) : NULL;
 
 		if (!schema || (spelling && !(found = sqlite3_mprintf("%s", schema))))
-			iforest_error_set(error, SQLITE_NOMEM, "");
+			ifs_error_set(error, SQLITE_NOMEM, "");
 		sqlite3_free(spelling);
 	}
 	rc = sqlite3_finalize(statement);
 	if (rc)
-		iforest_error_from_db(error, db, rc);
+		ifs_error_from_db(error, db, rc);
 	if (!error->rc && !found && !(found = sqlite3_mprintf("main")))
-		iforest_error_set(error, SQLITE_NOMEM, "");
+		ifs_error_set(error, SQLITE_NOMEM, "");
 	return found;
 }
 
 /* Borrows the index for as long as it takes to read it. */
 static void read_stats(struct stats_cursor *cursor, const struct stats_table *vtab, bool with_bytes,
-		       struct iforest_error *error)
+		       struct ifs_error *error)
 {
 	char *quoted = sqlite3_mprintf("\"%w\"", cursor->index);
 	const char *arguments[] = { NAME, cursor->schema, NAME, quoted };
-	struct iforest_table *table = NULL;
+	struct ifs_table *table = NULL;
 
 	if (!quoted)
-		iforest_error_set(error, SQLITE_NOMEM, "");
+		ifs_error_set(error, SQLITE_NOMEM, "");
 	else
-		table = iforest_table_new(4, arguments, error);
+		table = ifs_table_new(4, arguments, error);
 	if (!error->rc)
-		iforest_table_borrow(table, vtab->db, vtab->connection, NAME, 4, error);
+		ifs_table_borrow(table, vtab->db, vtab->connection, NAME, 4, error);
 	if (!error->rc)
 		stats_read(&table->index, with_bytes, &cursor->stats, error);
 	if (!error->rc)
 		cursor->sync = table->definition.sync;
-	iforest_table_release(table);
+	ifs_table_release(table);
 	sqlite3_free(quoted);
 }
 
@@ -285,12 +285,12 @@ static int stats_filter(sqlite3_vtab_cursor *base, int index_number, const char 
 {
 	struct stats_cursor *cursor = (struct stats_cursor *)base;
 	const struct stats_table *table = (const struct stats_table *)base->pVtab;
-	struct iforest_error error = { .rc = SQLITE_OK };
+	struct ifs_error error = { .rc = SQLITE_OK };
 
 	(void)index_text;
 	reset_cursor(cursor);
 	if (!(index_number & HAS_INDEX)) {
-		iforest_error_set(&error, SQLITE_ERROR, NAME ": name an index: " NAME "('spans_if')");
+		ifs_error_set(&error, SQLITE_ERROR, NAME ": name an index: " NAME "('spans_if')");
 		return report(base->pVtab, &error);
 	}
 	for (int a = 0; a < n_argv; a++)
@@ -298,13 +298,13 @@ static int stats_filter(sqlite3_vtab_cursor *base, int index_number, const char 
 			return SQLITE_OK;
 	cursor->index = sqlite3_mprintf("%s", sqlite3_value_text(argv[0]));
 	if (!cursor->index)
-		iforest_error_set(&error, SQLITE_NOMEM, "");
+		ifs_error_set(&error, SQLITE_NOMEM, "");
 	else if (!(index_number & HAS_SCHEMA))
 		cursor->schema = find_schema(table->db, cursor->index, &error);
 	else if (!(cursor->schema = sqlite3_mprintf("%s", sqlite3_value_text(argv[1]))))
-		iforest_error_set(&error, SQLITE_NOMEM, "");
+		ifs_error_set(&error, SQLITE_NOMEM, "");
 	else if (sqlite3_db_readonly(table->db, cursor->schema) < 0)
-		iforest_error_set(&error, SQLITE_ERROR, NAME ": no schema \"%s\"", cursor->schema);
+		ifs_error_set(&error, SQLITE_ERROR, NAME ": no schema \"%s\"", cursor->schema);
 	if (!error.rc)
 		read_stats(cursor, table, index_number & WITH_BYTES, &error);
 	cursor->at_end = error.rc != SQLITE_OK;
@@ -342,7 +342,7 @@ static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 			sqlite3_result_int64(context, stats->flush_time);
 		break;
 	case SYNC:
-		sqlite3_result_text(context, iforest_sync_names[cursor->sync], -1, SQLITE_STATIC);
+		sqlite3_result_text(context, ifs_sync_names[cursor->sync], -1, SQLITE_STATIC);
 		break;
 	case INDEX_NAME:
 		sqlite3_result_text(context, cursor->index, -1, SQLITE_TRANSIENT);
@@ -356,16 +356,16 @@ static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 	return SQLITE_OK;
 }
 
-/* Of no other index, up to chance: see iforest_query_rowid(). */
+/* Of no other index, up to chance: see ifs_bucket_query_rowid(). */
 static int stats_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
 	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
 	uint64_t parts[] = {
-		iforest_checksum64((const uint8_t *)cursor->index, strlen(cursor->index)),
-		iforest_checksum64((const uint8_t *)cursor->schema, strlen(cursor->schema)),
+		iforest_xxh64((const uint8_t *)cursor->index, strlen(cursor->index)),
+		iforest_xxh64((const uint8_t *)cursor->schema, strlen(cursor->schema)),
 	};
 
-	*rowid = (sqlite3_int64)iforest_checksum64((const uint8_t *)parts, sizeof parts);
+	*rowid = (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);
 	return SQLITE_OK;
 }
 
@@ -383,4 +383,4 @@ static const sqlite3_module module = {
 	.xRowid = stats_rowid,
 };
 
-const struct iforest_module iforest_stats_module = { .name = "iforest_stats", .methods = &module };
+const struct ifs_module ifs_stats_module = { .name = "iforest_stats", .methods = &module };

@@ -21,7 +21,7 @@ static void combine(void *state, const void *left, const void *right)
 	*(uint64_t *)state = *(const uint64_t *)left + *(const uint64_t *)right;
 }
 
-static const struct iforest_kind counting = { "counting", sizeof(uint64_t), identity, lift, combine, NULL };
+static const struct iforest_monoid counting = { "counting", sizeof(uint64_t), identity, lift, combine, NULL };
 
 static void *reallocate(void *context, void *memory, size_t n_bytes)
 {

@@ -9,7 +9,7 @@ enum { N_ENTRIES = 10000000, ENTRY_BYTES = 32 };
 /* All entries are alike, so that none need be kept. */
 static void fold(void *context, uint64_t from, uint64_t to, void *state)
 {
-	const struct iforest_kind *kind = context;
+	const struct iforest_monoid *kind = context;
 	struct iforest_sample sample = { .has_value = true, .time = 5, .ref = (int64_t)from };
 	uint64_t lifted[8];
 
@@ -20,11 +20,11 @@ static void fold(void *context, uint64_t from, uint64_t to, void *state)
 
 static void of_each_kind(void **state)
 {
-	static const struct iforest_kind *const kinds[] = { &iforest_kind_count,       &iforest_kind_sum_int64,
-							    &iforest_kind_sum_float64, &iforest_kind_min_int64,
-							    &iforest_kind_max_int64,   &iforest_kind_min_float64,
-							    &iforest_kind_max_float64, &iforest_kind_first,
-							    &iforest_kind_last };
+	static const struct iforest_monoid *const kinds[] = { &iforest_monoid_count,       &iforest_monoid_sum_int64,
+							    &iforest_monoid_sum_float64, &iforest_monoid_min_int64,
+							    &iforest_monoid_max_int64,   &iforest_monoid_min_float64,
+							    &iforest_monoid_max_float64, &iforest_monoid_first,
+							    &iforest_monoid_last };
 	static const int64_t time = 5;
 
 	(void)state;

@@ -18,7 +18,7 @@ static struct sample_index index_of_steps;
 
 static int build(void **state)
 {
-	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct random dice = random_from(random_seed());
 	struct iforest_run run;
 
@@ -26,14 +26,14 @@ static int build(void **state)
 	assert_non_null(builder);
 	sample_start(&index_of_steps, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 8, .kinds = "i",
 							      .duration = ORACLE_NONE });
-	assert_ok(iforest_run_builder_start(builder, &index_of_steps.store, &index_of_steps.manifest));
+	assert_ok(iforest_run_writer_start(builder, &index_of_steps.store, &index_of_steps.manifest));
 	for (int64_t i = 0; i < N_ENTRIES; i++) {
 		struct iforest_entry entry = { .key = { .time = i, .ref = i },
 					       .values[0].integer = random_between(&dice, 0, 1 << 20), .present = 1 };
 
-		assert_ok(iforest_run_builder_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(builder, &entry));
 	}
-	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_ok(sample_add_run(&index_of_steps, &run));
 	free(builder);
 	return 0;
@@ -46,10 +46,10 @@ static int drop(void **state)
 	return 0;
 }
 
-static const struct iforest_wanted all_of_values = { .values = 1 }, sums = { .values = 1, .no_mins = 1, .no_maxs = 1 };
+static const struct iforest_request all_of_values = { .values = 1 }, sums = { .values = 1, .no_mins = 1, .no_maxs = 1 };
 
 /* Pages opened for n buckets over [t0, t1); every bucket has rows. */
-static uint64_t pages_of_buckets(const struct iforest_wanted *wanted, int64_t t0, int64_t t1, int64_t n)
+static uint64_t pages_of_buckets(const struct iforest_request *wanted, int64_t t0, int64_t t1, int64_t n)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate answer;

@@ -13,19 +13,19 @@ static const struct sample_shape shape = { .page_bytes = PAGE_BYTES, .max_batch_
 /* Every `stride`-th of n entries. */
 static void build(struct sample_index *index, int64_t n, int64_t from, int64_t stride)
 {
-	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct iforest_run run;
 
 	assert_non_null(builder);
-	assert_ok(iforest_run_builder_start(builder, &index->store, &index->manifest));
+	assert_ok(iforest_run_writer_start(builder, &index->store, &index->manifest));
 	for (int64_t i = from; i < n; i += stride) {
 		struct iforest_entry entry = { .key = { .time = i * 1000, .ref = i },
 					       .values[0].integer = i * i % 1000,
 					       .present = 1 };
 
-		assert_ok(iforest_run_builder_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(builder, &entry));
 	}
-	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_ok(sample_add_run(index, &run));
 	free(builder);
 }
@@ -57,7 +57,7 @@ static size_t peak_of_merge(int64_t n, unsigned *n_levels)
 	before = index.core_alloc.n_peak_bytes = index.core_alloc.n_live_bytes;
 	for (unsigned r = 0; r < 2; r++)
 		run_ids[r] = index.manifest.runs[r].place.run_id;
-	assert_ok(iforest_runs_merge(&index.store, &index.manifest, run_ids, 2, &merged));
+	assert_ok(iforest_compact(&index.store, &index.manifest, run_ids, 2, &merged));
 	peak = index.core_alloc.n_peak_bytes - before;
 	assert_int_equal(index.manifest.n_runs, 1);
 	*n_levels = index.manifest.runs[0].n_levels;

@@ -19,21 +19,21 @@ static struct iforest_manifest nothing;
 
 static void add_samples(int64_t from, int64_t to)
 {
-	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct random dice = random_from((uint64_t)from);
 	struct iforest_run run;
 
 	assert_non_null(builder);
-	assert_ok(iforest_run_builder_start(builder, &samples.store, &samples.manifest));
+	assert_ok(iforest_run_writer_start(builder, &samples.store, &samples.manifest));
 	for (int64_t i = from; i < to; i++) {
 		struct iforest_entry entry = {
 			.key = { .series = 1, .time = i * NS + random_between(&dice, 0, NS - 1), .ref = i }, .present = 1
 		};
 
 		entry.values[0].integer = i % 5000 * 100 + random_between(&dice, 0, 99);
-		assert_ok(iforest_run_builder_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(builder, &entry));
 	}
-	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_ok(sample_add_run(&samples, &run));
 	assert_ok(iforest_run_keep_counters(&samples.store, &samples.manifest, &run, 0, &shelf.base));
 	free(builder);
@@ -60,20 +60,20 @@ struct cost {
 /* What the buckets of a window cost, with the sums of all of them. */
 static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_shelf, struct iforest_counter *sum)
 {
-	static struct iforest_counting counting;
+	static struct iforest_counter_scan counting;
 	struct cost cost = { .n_tables = shelf.n_got };
 
 	memset(&counting, 0, sizeof counting);
 	*sum = (struct iforest_counter){ .n = 0 };
-	assert_ok(iforest_counting_start(&counting, 1, NULL, &samples.store, &samples.manifest, &samples.store, &nothing));
+	assert_ok(iforest_counter_scan_start(&counting, 1, NULL, &samples.store, &samples.manifest, &samples.store, &nothing));
 	if (with_shelf)
-		assert_ok(iforest_counting_use(&counting, &shelf.base, 1));
-	assert_ok(iforest_counting_turn(&counting, 1, t0, t1));
+		assert_ok(iforest_counter_scan_use(&counting, &shelf.base, 1));
+	assert_ok(iforest_counter_scan_turn(&counting, 1, t0, t1));
 	for (int64_t b = 0; b < n; b++) {
 		struct iforest_aggregate aggregate;
 		bool found;
 
-		assert_ok(iforest_counting_bucket(&counting, t0 + (t1 - t0) / n * b,
+		assert_ok(iforest_counter_scan_bucket(&counting, t0 + (t1 - t0) / n * b,
 						  b == n - 1 ? t1 : t0 + (t1 - t0) / n * (b + 1), &aggregate, &found));
 		sum->n += counting.values[0].n;
 		sum->n_resets += counting.values[0].n_resets;
@@ -81,12 +81,12 @@ static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_shelf, struc
 		sum->increase += counting.values[0].increase;
 	}
 	cost.n_tables = shelf.n_got - cost.n_tables;
-	cost.n_pages = iforest_walk_pages(&counting.walk);
+	cost.n_pages = iforest_iterator_pages(&counting.walk);
 	for (uint32_t h = 0; h < counting.walk.n_heads; h++)
 		cost.n_leaf_pages += counting.walk.heads[h].run.cursor.n_leaf_pages_opened;
 	cost.n_entries = counting.n_entries;
 	cost.n_nodes = counting.n_nodes;
-	iforest_counting_release(&counting);
+	iforest_counter_scan_release(&counting);
 	return cost;
 }
 

@@ -14,13 +14,13 @@ static struct sample_index spans;
 
 static int build(void **state)
 {
-	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct iforest_run run;
 
 	(void)state;
 	assert_non_null(builder);
 	sample_start(&spans, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
-	assert_ok(iforest_run_builder_start(builder, &spans.store, &spans.manifest));
+	assert_ok(iforest_run_writer_start(builder, &spans.store, &spans.manifest));
 	for (int64_t i = 0; i < N_SPANS; i++) {
 		struct iforest_entry entry = { .key = { .series = (uint32_t)(i / (N_SPANS / N_TRACKS)),
 							.time = i % (N_SPANS / N_TRACKS) * 10,
@@ -28,9 +28,9 @@ static int build(void **state)
 					       .present = 1 };
 
 		entry.values[0].integer = i % 1000;
-		assert_ok(iforest_run_builder_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(builder, &entry));
 	}
-	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_ok(sample_add_run(&spans, &run));
 	free(builder);
 	return 0;
@@ -55,8 +55,8 @@ static void the_cover_of_any_window_is_logarithmic(void **state)
 		uint32_t series = (uint32_t)random_below(&dice, N_TRACKS);
 		uint64_t n = 0, n_parts = 0, n_rows = 0, n_pages;
 		struct iforest_scan scan;
-		struct iforest_pieces pieces;
-		struct iforest_piece piece;
+		struct iforest_scan_cover pieces;
+		struct iforest_scan_cover_part piece;
 		struct iforest_aggregate answer;
 		int64_t bucket;
 		bool found;
@@ -64,10 +64,10 @@ static void the_cover_of_any_window_is_logarithmic(void **state)
 		assert_ok(iforest_scan_init(&scan, &spans.store, &spans.manifest));
 		scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE,
 			.window = { .has_t0 = true, .has_t1 = true, .t0 = t0, .t1 = t0 + width } };
-		scan.wanted = (struct iforest_wanted){ .values = 1, .times = true };
+		scan.wanted = (struct iforest_request){ .values = 1, .times = true };
 		assert_ok(iforest_scan_start(&scan, series));
-		iforest_pieces_start(&pieces, &scan);
-		while (!iforest_pieces_next(&pieces, &piece, &found) && found) {
+		iforest_scan_cover_start(&pieces, &scan);
+		while (!iforest_scan_cover_next(&pieces, &piece, &found) && found) {
 			n++;
 			n_parts += piece.level == 0;
 			n_rows += piece.aggregate.n_rows;

@@ -228,7 +228,7 @@ static void a_forged_sum(void **state)
 {
 	uint32_t *n_bytes;
 	uint8_t *page;
-	struct iforest_fields *fields = &specimen.manifest.fields;
+	struct iforest_node_schema *fields = &specimen.manifest.fields;
 
 	(void)state;
 	for (unsigned sign = 0; sign < 2; sign++)

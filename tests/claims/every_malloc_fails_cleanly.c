@@ -73,7 +73,7 @@ static void in_the_forest(void **state)
 
 	(void)state;
 	alloc_fault_init(&fault);
-	iforest_forest_init(&forest, &iforest_kind_count, &fault.alloc, IFOREST_GROW_BY_MOVING);
+	iforest_forest_init(&forest, &iforest_monoid_count, &fault.alloc, IFOREST_GROW_BY_MOVING);
 	while (n < 1000) { /* every second call fails, and is made again */
 		enum iforest_status status;
 
@@ -112,7 +112,7 @@ static void in_the_block_forest(void **state)
 			alloc_fault_init(&fault);
 			fault.fail_at = nth;
 			fault.fail_after = way;
-			assert_ok(iforest_block_forest_init(&blocks, &iforest_kind_count, &fault.alloc, IFOREST_GROW_BY_MOVING,
+			assert_ok(iforest_block_forest_init(&blocks, &iforest_monoid_count, &fault.alloc, IFOREST_GROW_BY_MOVING,
 							    &entries, 2));
 			for (uint64_t n = 0; n < 5000; n += 35) {
 				uint64_t n_before = blocks.n_entries;
@@ -147,20 +147,20 @@ static void in_a_series_key(void **state)
 	(void)state;
 	alloc_fault_init(&fault);
 	fault.fail_at = 1;
-	assert_status(iforest_series_append(&key, &number), IFOREST_NO_MEMORY);
+	assert_status(iforest_series_key_append(&key, &number), IFOREST_NO_MEMORY);
 	assert_int_equal(key.n_bytes, 0);
-	assert_ok(iforest_series_append(&key, &number));
+	assert_ok(iforest_series_key_append(&key, &number));
 	assert_int_equal(key.n_bytes, 9);
 	memcpy(before, key.bytes, key.n_bytes);
 	fault.fail_at = fault.n_calls + 1;
 	while (fault.n_calls < fault.fail_at) {
 		uint32_t n_bytes = key.n_bytes;
-		enum iforest_status status = iforest_series_append(&key, &number);
+		enum iforest_status status = iforest_series_key_append(&key, &number);
 
 		assert_true(status == IFOREST_OK || (status == IFOREST_NO_MEMORY && key.n_bytes == n_bytes));
 	}
 	assert_memory_equal(key.bytes, before, 9);
-	iforest_series_release(&key);
+	iforest_series_key_release(&key);
 	assert_int_equal(fault.n_live, 0);
 }
 

@@ -15,22 +15,22 @@ static struct sample_index spans;
 /* Durations of up to 23 bits, short ones as likely as long ones. */
 static int build(void **state)
 {
-	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct random dice = random_from(random_seed());
 	struct iforest_run run;
 
 	(void)state;
 	assert_non_null(builder);
 	sample_start(&spans, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
-	assert_ok(iforest_run_builder_start(builder, &spans.store, &spans.manifest));
+	assert_ok(iforest_run_writer_start(builder, &spans.store, &spans.manifest));
 	for (int64_t i = 0; i < N_SPANS; i++) {
 		uint64_t x = random_next(&dice);
 		struct iforest_entry entry = { .key = { .time = i * 1000 + (int64_t)(x % 1000), .ref = i }, .present = 1 };
 
 		entry.values[0].integer = (int64_t)((x >> 16) % (UINT64_C(1) << (x >> 40) % 24));
-		assert_ok(iforest_run_builder_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(builder, &entry));
 	}
-	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_ok(sample_add_run(&spans, &run));
 	free(builder);
 	return 0;
@@ -48,7 +48,7 @@ struct cost {
 	uint64_t check;      /* of the answers */
 };
 
-static struct cost cost_of_frame(struct iforest_wanted wanted, int64_t t0, int64_t t1)
+static struct cost cost_of_frame(struct iforest_request wanted, int64_t t0, int64_t t1)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate answer;
@@ -62,7 +62,7 @@ static struct cost cost_of_frame(struct iforest_wanted wanted, int64_t t0, int64
 	assert_ok(iforest_scan_start(&scan, 0));
 	while (found) {
 		int64_t bucket;
-		const struct iforest_row *max = &answer.values[0].max;
+		const struct iforest_extreme *max = &answer.values[0].max;
 
 		assert_ok(iforest_scan_next(&scan, &bucket, &answer, &found));
 		if (found)
@@ -130,7 +130,7 @@ static void a_frame_of_extremes_opens_few_leaf_pages(void **state)
 	for (unsigned zoom = 1; zoom <= 16; zoom *= 2) {
 		int64_t t0 = (end - end / zoom) / 3, t1 = t0 + end / zoom;
 		double pages_a_pixel = (double)n_leaves / zoom / N_PIXELS;
-		struct iforest_wanted all = { .values = 1, .no_mins = 1 },
+		struct iforest_request all = { .values = 1, .no_mins = 1 },
 				      extremes = { .values = 1, .no_mins = 1, .extremes_alone = true };
 		struct cost sums = cost_of_frame(all, t0, t1), longest = cost_of_frame(extremes, t0, t1);
 

@@ -41,9 +41,9 @@ static bool max_absorbs(const void *state, const void *whole, bool from_left)
 	return *(const uint64_t *)state >= *(const uint64_t *)whole;
 }
 
-static const struct iforest_kind sum_kind = { "sum", sizeof(uint64_t), sum_identity, lift, sum_combine, NULL };
-static const struct iforest_kind max_kind = { "max", sizeof(uint64_t), max_identity, lift, max_combine, NULL };
-static const struct iforest_kind absorbing_kind = { "absorbing", sizeof(uint64_t), max_identity, lift, max_combine, max_absorbs };
+static const struct iforest_monoid sum_kind = { "sum", sizeof(uint64_t), sum_identity, lift, sum_combine, NULL };
+static const struct iforest_monoid max_kind = { "max", sizeof(uint64_t), max_identity, lift, max_combine, NULL };
+static const struct iforest_monoid absorbing_kind = { "absorbing", sizeof(uint64_t), max_identity, lift, max_combine, max_absorbs };
 
 /* Values at times of their own, and sums of all before each, to compare with. */
 static struct {
@@ -160,7 +160,7 @@ static void of_a_forest(void **state)
 	iforest_forest_release(&forest);
 }
 
-static void start(struct iforest_block_forest *blocks, struct alloc_fault *fault, const struct iforest_kind *kind)
+static void start(struct iforest_block_forest *blocks, struct alloc_fault *fault, const struct iforest_monoid *kind)
 {
 	struct iforest_entries of = { .fold = kind == &sum_kind ? fold_sums : fold_greatest,
 				      .times = { entries->time, sizeof entries->time[0] } };
@@ -202,7 +202,7 @@ static void over_blocks(void **state)
 }
 
 /* Zooms over all; the entries and combines that it takes. */
-static void zoom_of(const struct iforest_kind *kind, uint64_t *states)
+static void zoom_of(const struct iforest_monoid *kind, uint64_t *states)
 {
 	int64_t bounds[N_BUCKETS + 1];
 	struct alloc_fault fault;

@@ -36,21 +36,21 @@ static struct iforest_entry span(uint64_t i)
 
 static int build(void **state)
 {
-	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct iforest_run run;
 
 	(void)state;
 	assert_non_null(builder);
 	sample_start(&spans, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
-	assert_ok(iforest_run_builder_start(builder, &spans.store, &spans.manifest));
+	assert_ok(iforest_run_writer_start(builder, &spans.store, &spans.manifest));
 	for (unsigned track = 0; track < N_TRACKS; track++)
 		for (uint64_t i = 0; i < N_SPANS; i++) {
 			struct iforest_entry entry = span(i);
 
 			if (entry.key.series == track)
-				assert_ok(iforest_run_builder_add(builder, &entry));
+				assert_ok(iforest_run_writer_add(builder, &entry));
 		}
-	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_ok(sample_add_run(&spans, &run));
 	n_levels = spans.manifest.runs[0].n_levels;
 	free(builder);
@@ -85,7 +85,7 @@ static struct cost cost_of(struct iforest_bucketing bucketing, uint32_t track, e
 	assert_ok(iforest_scan_init(&scan, &spans.store, &spans.manifest));
 	assert_ok(iforest_overlap_init(&overlap, &scan));
 	scan.bucketing = overlap.bucketing = bucketing;
-	scan.wanted = (struct iforest_wanted){ .values = 1 };
+	scan.wanted = (struct iforest_request){ .values = 1 };
 	overlap.wants_inside = what == INSIDE;
 	overlap.wants_longest = true;
 	overlap.longest_alone = what == LONGEST_ALONE;

@@ -39,21 +39,21 @@ static struct iforest_entry span(uint64_t i, unsigned track)
 
 static int build(void **state)
 {
-	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct iforest_run run;
 
 	(void)state;
 	assert_non_null(builder);
 	sample_start(&spans, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
-	assert_ok(iforest_run_builder_start(builder, &spans.store, &spans.manifest));
+	assert_ok(iforest_run_writer_start(builder, &spans.store, &spans.manifest));
 	for (unsigned track = 0; track < N_TRACKS; track++)
 		for (uint64_t i = 0; i < N_SPANS; i++)
 			if (is_on_track(i, track)) {
 				struct iforest_entry entry = span(i, track);
 
-				assert_ok(iforest_run_builder_add(builder, &entry));
+				assert_ok(iforest_run_writer_add(builder, &entry));
 			}
-	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_ok(sample_add_run(&spans, &run));
 	free(builder);
 	return 0;
@@ -67,7 +67,7 @@ static int drop(void **state)
 }
 
 /* Pages read to answer a window over one series. */
-static uint64_t pages_of_window(int64_t t0, int64_t t1, uint32_t series, struct iforest_wanted wanted)
+static uint64_t pages_of_window(int64_t t0, int64_t t1, uint32_t series, struct iforest_request wanted)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate answer;
@@ -87,7 +87,7 @@ static uint64_t pages_of_window(int64_t t0, int64_t t1, uint32_t series, struct 
 }
 
 /* The most and the mean of many windows of all widths. */
-static uint64_t most_pages(struct iforest_wanted wanted, double *mean)
+static uint64_t most_pages(struct iforest_request wanted, double *mean)
 {
 	struct random dice = random_from(random_seed());
 	uint64_t most = 0, total = 0, n_windows = 4000;
@@ -108,7 +108,7 @@ static uint64_t most_pages(struct iforest_wanted wanted, double *mean)
 static void any_window_reads_log_pages(void **state)
 {
 	unsigned n_levels = spans.manifest.runs[0].n_levels;
-	struct iforest_wanted sums = { .values = 1 }, rows = { .values = 1, .firsts = 1, .lasts = 1, .times = true };
+	struct iforest_request sums = { .values = 1 }, rows = { .values = 1, .firsts = 1, .lasts = 1, .times = true };
 	double mean, mean_of_sums;
 	uint64_t most = most_pages(sums, &mean_of_sums);
 

@@ -140,12 +140,12 @@ static uint64_t series_of(sqlite3 *db, const char *track)
 	sqlite3_stmt *statement = prepare(db, "SELECT id FROM spans_if_series WHERE key = ?");
 	uint64_t id;
 
-	assert_int_equal(iforest_series_append(&key, &value), IFOREST_OK);
+	assert_int_equal(iforest_series_key_append(&key, &value), IFOREST_OK);
 	sqlite3_bind_blob(statement, 1, key.bytes, (int)key.n_bytes, SQLITE_STATIC);
 	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
 	id = (uint64_t)sqlite3_column_int64(statement, 0);
 	sqlite3_finalize(statement);
-	iforest_series_release(&key);
+	iforest_series_key_release(&key);
 	return id;
 }
 
@@ -160,20 +160,20 @@ static struct iforest_key key_of(sqlite3 *db, sqlite3_stmt *row)
 static void add_run(sqlite3 *db, struct iforest_store *store, struct iforest_manifest *manifest, int number)
 {
 	sqlite3_stmt *rows = prepare(db, "SELECT track, ts, id, dur FROM spans WHERE id % 3 = ? ORDER BY track, ts NULLS LAST, id");
-	struct iforest_run_builder builder;
+	struct iforest_run_writer builder;
 	struct iforest_run added;
 
 	sqlite3_bind_int(rows, 1, number);
-	assert_int_equal(iforest_run_builder_start(&builder, store, manifest), IFOREST_OK);
+	assert_int_equal(iforest_run_writer_start(&builder, store, manifest), IFOREST_OK);
 	while (sqlite3_step(rows) == SQLITE_ROW) {
 		struct iforest_entry entry = { .key = key_of(db, rows),
 					       .present = sqlite3_column_type(rows, 3) != SQLITE_NULL };
 
 		entry.values[0].integer = sqlite3_column_int64(rows, 3);
-		assert_int_equal(iforest_run_builder_add(&builder, &entry), IFOREST_OK);
+		assert_int_equal(iforest_run_writer_add(&builder, &entry), IFOREST_OK);
 	}
 	sqlite3_finalize(rows);
-	assert_int_equal(iforest_run_builder_finish(&builder, &added), IFOREST_OK);
+	assert_int_equal(iforest_run_writer_finish(&builder, &added), IFOREST_OK);
 	assert_int_equal(iforest_manifest_commit(manifest, store, &(struct iforest_edit){ .added = &added }), IFOREST_OK);
 }
 
@@ -279,7 +279,7 @@ static void three_overlapping_runs_with_removals(void **state)
 	compare_all(db, &random);
 	run_ids[0] = manifest.runs[0].place.run_id;
 	run_ids[1] = manifest.runs[2].place.run_id;
-	assert_int_equal(iforest_runs_merge(&store, &manifest, run_ids, 2, &merged), IFOREST_OK);
+	assert_int_equal(iforest_compact(&store, &manifest, run_ids, 2, &merged), IFOREST_OK);
 	assert_int_equal(manifest.n_runs, 2);
 	compare_all(db, &random);
 	iforest_manifest_release(&manifest);

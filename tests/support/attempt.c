@@ -44,9 +44,9 @@ void attempt_stop(struct attempt *attempt)
 static enum iforest_status build(struct attempt *attempt)
 {
 	struct sample_index *index = attempt->index;
-	struct iforest_run_builder *builder = &attempt->builder;
+	struct iforest_run_writer *builder = &attempt->builder;
 	struct iforest_run run;
-	enum iforest_status status = iforest_run_builder_start(builder, &index->store, &index->manifest);
+	enum iforest_status status = iforest_run_writer_start(builder, &index->store, &index->manifest);
 
 	if (status)
 		return status;
@@ -54,12 +54,12 @@ static enum iforest_status build(struct attempt *attempt)
 	for (size_t i = 0; i < attempt->n_waiting && !status; i++) {
 		struct iforest_entry entry = sample_entry(&index->oracle.entries[attempt->waiting[i]]);
 
-		status = iforest_run_builder_add(builder, &entry);
+		status = iforest_run_writer_add(builder, &entry);
 	}
 	if (status)
-		iforest_run_builder_abandon(builder);
+		iforest_run_writer_abandon(builder);
 	else
-		status = iforest_run_builder_finish(builder, &run);
+		status = iforest_run_writer_finish(builder, &run);
 	return status ? status : sample_add_run(index, &run);
 }
 
@@ -113,11 +113,11 @@ static enum iforest_status scan(struct attempt *attempt, bool extremes_alone)
 	if (status)
 		return status;
 	s->bucketing = (struct iforest_bucketing){ .mode = IFOREST_STEP, .step = 1000 };
-	s->wanted = (struct iforest_wanted){
+	s->wanted = (struct iforest_request){
 		.values = all, .squares = all, .firsts = all, .lasts = all, .times = true, .node_fields = true
 	};
 	if (extremes_alone)
-		s->wanted = (struct iforest_wanted){ .values = all, .extremes_alone = true };
+		s->wanted = (struct iforest_request){ .values = all, .extremes_alone = true };
 	status = iforest_scan_start(s, 1);
 	while (!status && found)
 		status = iforest_scan_next(s, &bucket, &attempt->aggregate, &found);
@@ -128,18 +128,18 @@ static enum iforest_status scan(struct attempt *attempt, bool extremes_alone)
 static enum iforest_status show_pieces(struct attempt *attempt)
 {
 	struct iforest_scan *s = &attempt->scan;
-	struct iforest_pieces pieces;
-	struct iforest_piece piece;
+	struct iforest_scan_cover pieces;
+	struct iforest_scan_cover_part piece;
 	bool found = true;
 	enum iforest_status status = iforest_scan_init(s, &attempt->index->store, &attempt->index->manifest);
 
 	if (status)
 		return status;
-	s->wanted = (struct iforest_wanted){ .values = 1, .times = true };
+	s->wanted = (struct iforest_request){ .values = 1, .times = true };
 	status = iforest_scan_start(s, 1);
-	iforest_pieces_start(&pieces, s);
+	iforest_scan_cover_start(&pieces, s);
 	while (!status && found)
-		status = iforest_pieces_next(&pieces, &piece, &found);
+		status = iforest_scan_cover_next(&pieces, &piece, &found);
 	iforest_scan_release(s);
 	return status;
 }
@@ -168,14 +168,14 @@ static enum iforest_status overlap(struct attempt *attempt, bool longest_alone)
 
 static enum iforest_status walk(struct attempt *attempt)
 {
-	struct iforest_walk *w = &attempt->walk;
+	struct iforest_iterator *w = &attempt->walk;
 	struct iforest_entry entry;
 	bool found = true;
-	enum iforest_status status = iforest_walk_init(w, &attempt->index->store, &attempt->index->manifest);
+	enum iforest_status status = iforest_iterator_init(w, &attempt->index->store, &attempt->index->manifest);
 
 	if (status)
 		return status;
-	iforest_walk_start(w, &(struct iforest_walk_question){ .from = iforest_key_at(0, INT64_MIN),
+	iforest_iterator_start(w, &(struct iforest_iterator_question){ .from = iforest_key_at(0, INT64_MIN),
 							       .to = iforest_key_nulls(1),
 							       .match = { .values = 1,
 									  .low[0].integer = 10,
@@ -183,26 +183,26 @@ static enum iforest_status walk(struct attempt *attempt)
 									  .has_reach = true,
 									  .reach = 20000 } });
 	while (!status && found)
-		status = iforest_walk_next(w, &entry, &found);
-	iforest_walk_release(w);
+		status = iforest_iterator_next(w, &entry, &found);
+	iforest_iterator_release(w);
 	return status;
 }
 
 static enum iforest_status best(struct attempt *attempt)
 {
-	struct iforest_best *b = &attempt->best;
+	struct iforest_top_k *b = &attempt->best;
 	struct iforest_entry entry;
 	bool found = true;
-	enum iforest_status status = iforest_best_init(b, &attempt->index->store, &attempt->index->manifest);
+	enum iforest_status status = iforest_top_k_init(b, &attempt->index->store, &attempt->index->manifest);
 
 	if (status)
 		return status;
-	status = iforest_best_start(b, &(struct iforest_best_question){ .order = IFOREST_LARGEST_FIRST,
+	status = iforest_top_k_start(b, &(struct iforest_top_k_question){ .order = IFOREST_LARGEST_FIRST,
 									.from = iforest_key_at(0, INT64_MIN),
 									.to = iforest_key_at(1, INT64_MIN) });
 	while (!status && found)
-		status = iforest_best_next(b, &entry, &found);
-	iforest_best_release(b);
+		status = iforest_top_k_next(b, &entry, &found);
+	iforest_top_k_release(b);
 	return status;
 }
 
@@ -226,19 +226,19 @@ static enum iforest_status find_gaps(struct attempt *attempt)
 static enum iforest_status count(struct attempt *attempt)
 {
 	static const struct iforest_manifest nothing;
-	struct iforest_counting *c = &attempt->counting;
+	struct iforest_counter_scan *c = &attempt->counting;
 	struct sample_index *index = attempt->index;
 	enum iforest_status status =
-		iforest_counting_start(c, 1, NULL, &index->store, &index->manifest, &index->store, &nothing);
+		iforest_counter_scan_start(c, 1, NULL, &index->store, &index->manifest, &index->store, &nothing);
 
 	if (!status)
-		status = iforest_counting_turn(c, 1, 5000, 100000);
+		status = iforest_counter_scan_turn(c, 1, 5000, 100000);
 	for (int64_t start = 5000; start < 100000 && !status; start += 5000) {
 		bool found;
 
-		status = iforest_counting_bucket(c, start, start + 5000, &attempt->aggregate, &found);
+		status = iforest_counter_scan_bucket(c, start, start + 5000, &attempt->aggregate, &found);
 	}
-	iforest_counting_release(c);
+	iforest_counter_scan_release(c);
 	return status;
 }
 

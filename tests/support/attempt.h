@@ -40,14 +40,14 @@ struct attempt {
 	struct iforest_key *keys;         /* what a removal removes, of group 0 */
 	size_t *picked, n_picked, n_passed;
 	size_t *waiting, n_waiting;       /* entries of group 2, which is to be built */
-	struct iforest_run_builder builder;
+	struct iforest_run_writer builder;
 	struct iforest_scan scan;
 	struct iforest_overlap overlap;
 	struct iforest_aggregate aggregate;
-	struct iforest_walk walk;
-	struct iforest_best best;
+	struct iforest_iterator walk;
+	struct iforest_top_k best;
 	struct iforest_gap_reader gaps;
-	struct iforest_counting counting;
+	struct iforest_counter_scan counting;
 	struct iforest_sketch sketch;
 	void (*on_ask)(void *context);    /* NULL, or called whenever remove_where asks */
 	void *on_ask_context;

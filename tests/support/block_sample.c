@@ -38,9 +38,9 @@ static bool halt_absorbs(const void *state, const void *whole, bool from_left)
 	return !from_left && ((const struct affine *)state)->a == 0;
 }
 
-const struct iforest_kind reset_kind =
+const struct iforest_monoid reset_kind =
 	{ "reset", sizeof(struct affine), linear_identity, linear_lift, reset_combine, reset_absorbs };
-const struct iforest_kind halt_kind = { "halt", sizeof(struct affine), linear_identity, linear_lift, halt_combine, halt_absorbs };
+const struct iforest_monoid halt_kind = { "halt", sizeof(struct affine), linear_identity, linear_lift, halt_combine, halt_absorbs };
 
 enum { A, B, WEIGHT, BYTE_STATE };
 
@@ -66,40 +66,40 @@ static void byte_combine(void *state, const void *left, const void *right)
 	memcpy(state, both, sizeof both);
 }
 
-const struct iforest_kind byte_kind = { "byte", BYTE_STATE, byte_identity, byte_lift, byte_combine, NULL };
+const struct iforest_monoid byte_kind = { "byte", BYTE_STATE, byte_identity, byte_lift, byte_combine, NULL };
 
-const struct iforest_kind *const block_kinds[BLOCK_KINDS] = { &affine_kind,
+const struct iforest_monoid *const block_kinds[BLOCK_KINDS] = { &affine_kind,
 							      &reset_kind,
 							      &halt_kind,
 							      &byte_kind,
-							      &iforest_kind_count,
-							      &iforest_kind_sum_int64,
-							      &iforest_kind_sum_float64,
-							      &iforest_kind_min_int64,
-							      &iforest_kind_max_int64,
-							      &iforest_kind_min_float64,
-							      &iforest_kind_max_float64,
-							      &iforest_kind_first,
-							      &iforest_kind_last };
+							      &iforest_monoid_count,
+							      &iforest_monoid_sum_int64,
+							      &iforest_monoid_sum_float64,
+							      &iforest_monoid_min_int64,
+							      &iforest_monoid_max_int64,
+							      &iforest_monoid_min_float64,
+							      &iforest_monoid_max_float64,
+							      &iforest_monoid_first,
+							      &iforest_monoid_last };
 
-static bool is_function(const struct iforest_kind *kind)
+static bool is_function(const struct iforest_monoid *kind)
 {
 	return kind == &affine_kind || kind == &reset_kind || kind == &halt_kind || kind == &byte_kind;
 }
 
-static bool is_real(const struct iforest_kind *kind)
+static bool is_real(const struct iforest_monoid *kind)
 {
-	return kind == &iforest_kind_sum_float64 || kind == &iforest_kind_min_float64 || kind == &iforest_kind_max_float64;
+	return kind == &iforest_monoid_sum_float64 || kind == &iforest_monoid_min_float64 || kind == &iforest_monoid_max_float64;
 }
 
-static bool is_row(const struct iforest_kind *kind)
+static bool is_row(const struct iforest_monoid *kind)
 {
-	return !is_function(kind) && kind->state_bytes == sizeof(struct iforest_row);
+	return !is_function(kind) && kind->state_bytes == sizeof(struct iforest_extreme);
 }
 
-bool block_states_equal(const struct iforest_kind *kind, const void *a, const void *b)
+bool block_states_equal(const struct iforest_monoid *kind, const void *a, const void *b)
 {
-	const struct iforest_row *row = a, *other = b;
+	const struct iforest_extreme *row = a, *other = b;
 
 	if (!is_row(kind))
 		return memcmp(a, b, kind->state_bytes) == 0;
@@ -179,7 +179,7 @@ static void point(struct block_sample *sample, bool has_array, bool has_times)
 		sample->of.times = (struct iforest_times){ &sample->entries[0].time, sizeof sample->entries[0] };
 }
 
-void block_sample_start(struct block_sample *sample, const struct iforest_kind *kind, uint64_t n_most, bool has_array,
+void block_sample_start(struct block_sample *sample, const struct iforest_monoid *kind, uint64_t n_most, bool has_array,
 			bool has_times)
 {
 	*sample = (struct block_sample){ .kind = kind, .n_most = n_most };

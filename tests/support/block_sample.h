@@ -17,23 +17,23 @@ union block_state {
 	uint64_t count;
 	struct iforest_sum_int64 sum;
 	struct iforest_sum_float64 real_sum;
-	struct iforest_row row;
+	struct iforest_extreme row;
 	struct affine affine;
 };
 
 /* Functions again, without weight. One that is constant ends what stood before it (reset), or, composed the other way round,
  * what comes after it (halt): they absorb from one side and never from the other. */
-extern const struct iforest_kind reset_kind, halt_kind;
+extern const struct iforest_monoid reset_kind, halt_kind;
 
 /* Functions modulo 256: a state of three bytes, which stands anywhere. */
-extern const struct iforest_kind byte_kind;
+extern const struct iforest_monoid byte_kind;
 
 /* affine, reset, halt, byte and the built-in ones. */
 enum { BLOCK_KINDS = 13 };
-extern const struct iforest_kind *const block_kinds[BLOCK_KINDS];
+extern const struct iforest_monoid *const block_kinds[BLOCK_KINDS];
 
 struct block_sample {
-	const struct iforest_kind *kind;
+	const struct iforest_monoid *kind;
 	struct block_entry *entries;
 	uint64_t n, n_most;
 	struct iforest_entries of;        /* for iforest_block_forest_init() */
@@ -42,7 +42,7 @@ struct block_sample {
 };
 
 /* Room for so many entries; none yet. Must stay in place. */
-void block_sample_start(struct block_sample *sample, const struct iforest_kind *kind, uint64_t n_most, bool has_array,
+void block_sample_start(struct block_sample *sample, const struct iforest_monoid *kind, uint64_t n_most, bool has_array,
 			bool has_times);
 void block_sample_stop(struct block_sample *sample);
 
@@ -62,6 +62,6 @@ void block_sample_next(const struct block_sample *sample, uint64_t i, union bloc
 /* Looks at all of them. */
 uint64_t block_sample_before(const struct block_sample *sample, int64_t time);
 
-bool block_states_equal(const struct iforest_kind *kind, const void *a, const void *b);
+bool block_states_equal(const struct iforest_monoid *kind, const void *a, const void *b);
 
 #endif

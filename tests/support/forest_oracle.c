@@ -14,7 +14,7 @@ static void combine(void *state, const void *left, const void *right)
 	*(struct affine *)state = affine_compose(*(const struct affine *)left, *(const struct affine *)right);
 }
 
-const struct iforest_kind affine_kind = { "affine", sizeof(struct affine), identity, lift, combine, NULL };
+const struct iforest_monoid affine_kind = { "affine", sizeof(struct affine), identity, lift, combine, NULL };
 
 struct affine affine_compose(struct affine first, struct affine then)
 {

@@ -13,7 +13,7 @@ struct affine {
 	uint64_t a, b, weight;
 };
 
-extern const struct iforest_kind affine_kind; /* lifts a struct affine */
+extern const struct iforest_monoid affine_kind; /* lifts a struct affine */
 extern const struct affine affine_nothing;
 
 /* Leaves of weight 0 to 3. */

@@ -5,12 +5,12 @@
 #include "tests/support/harness.h"
 
 /* Its number, or shelf->n, whatever n_dead is. */
-static unsigned find(const struct memory_shelf *shelf, const struct iforest_shelf_name *name)
+static unsigned find(const struct memory_shelf *shelf, const struct iforest_sidecar_name *name)
 {
 	unsigned k = 0;
 
 	for (; k < shelf->n; k++) {
-		const struct iforest_shelf_name *other = &shelf->kept[k].name;
+		const struct iforest_sidecar_name *other = &shelf->kept[k].name;
 
 		if (other->run_id == name->run_id && other->level == name->level && other->number == name->number &&
 		    other->value == name->value)
@@ -19,7 +19,7 @@ static unsigned find(const struct memory_shelf *shelf, const struct iforest_shel
 	return k;
 }
 
-static enum iforest_status has(void *context, const struct iforest_shelf_name *name, bool *found)
+static enum iforest_status has(void *context, const struct iforest_sidecar_name *name, bool *found)
 {
 	const struct memory_shelf *shelf = context;
 	unsigned k = find(shelf, name);
@@ -28,7 +28,7 @@ static enum iforest_status has(void *context, const struct iforest_shelf_name *n
 	return IFOREST_OK;
 }
 
-static enum iforest_status get(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+static enum iforest_status get(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 			       bool *found)
 {
 	struct memory_shelf *shelf = context;
@@ -47,7 +47,7 @@ static enum iforest_status get(void *context, const struct iforest_shelf_name *n
 	return IFOREST_OK;
 }
 
-static enum iforest_status put(void *context, const struct iforest_shelf_name *name, const uint8_t *bytes, size_t n_bytes)
+static enum iforest_status put(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes)
 {
 	struct memory_shelf *shelf = context;
 	unsigned k = find(shelf, name);
@@ -70,7 +70,7 @@ static enum iforest_status put(void *context, const struct iforest_shelf_name *n
 
 void memory_shelf_start(struct memory_shelf *shelf, const struct iforest_alloc *alloc)
 {
-	shelf->base = (struct iforest_shelf){ .context = shelf, .has = has, .get = get, .put = put };
+	shelf->base = (struct iforest_sidecar){ .context = shelf, .has = has, .get = get, .put = put };
 	shelf->alloc = alloc;
 	shelf->n = shelf->n_asked = shelf->n_got = shelf->n_put = 0;
 }

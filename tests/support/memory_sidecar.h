@@ -8,10 +8,10 @@
 enum { MEMORY_SHELF_MOST = 2000 };
 
 struct memory_shelf {
-	struct iforest_shelf base;
+	struct iforest_sidecar base;
 	const struct iforest_alloc *alloc;
 	struct {
-		struct iforest_shelf_name name;
+		struct iforest_sidecar_name name;
 		uint8_t *bytes;
 		size_t n_bytes;
 	} kept[MEMORY_SHELF_MOST];

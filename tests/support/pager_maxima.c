@@ -6,7 +6,7 @@
 struct kept_peaks {
 	struct iforest_place place;
 	uint64_t index;
-	struct iforest_page_peaks room;
+	struct iforest_page_maxima room;
 	bool is_checked;
 	struct kept_peaks *next;
 };
@@ -99,6 +99,6 @@ unsigned pager_peaks_made(const struct pager_peaks *peaks)
 	unsigned n = 0;
 
 	for (const struct kept_peaks *kept = peaks->kept; kept; kept = kept->next)
-		n += iforest_peaks_are_there(&kept->room);
+		n += iforest_page_maxima_are_there(&kept->room);
 	return n;
 }

@@ -14,7 +14,7 @@
 struct comparison {
 	const struct sample_index *index;
 	const struct oracle_question *question;
-	const struct iforest_wanted *wanted;
+	const struct iforest_request *wanted;
 	const struct oracle_answer *expected;
 	const struct iforest_aggregate *got;
 };
@@ -30,7 +30,7 @@ static void differ(const struct comparison *c, const char *what, unsigned v)
 		 c->wanted->lasts, c->wanted->times, c->wanted->node_fields);
 }
 
-static void compare_row(const struct comparison *c, const struct iforest_row *got, long expected, unsigned v, const char *what)
+static void compare_row(const struct comparison *c, const struct iforest_extreme *got, long expected, unsigned v, const char *what)
 {
 	const struct oracle_entry *entry = &c->index->oracle.entries[expected];
 
@@ -44,7 +44,7 @@ static void compare_row(const struct comparison *c, const struct iforest_row *go
 }
 
 /* A minimum or maximum that was asked for without its row: the number counts. */
-static void compare_number(const struct comparison *c, const struct iforest_row *got, long expected, unsigned v,
+static void compare_number(const struct comparison *c, const struct iforest_extreme *got, long expected, unsigned v,
 			   const char *what)
 {
 	const union oracle_number *number = &c->index->oracle.entries[expected].value[v];
@@ -94,7 +94,7 @@ static void compare_extremes(const struct comparison *c, unsigned v)
 {
 	const struct iforest_value_aggregate *got = &c->got->values[v];
 	const struct oracle_value *expected = &c->expected->values[v];
-	void (*compare_extreme)(const struct comparison *, const struct iforest_row *, long, unsigned, const char *) =
+	void (*compare_extreme)(const struct comparison *, const struct iforest_extreme *, long, unsigned, const char *) =
 		c->wanted->no_rows >> v & 1 ? compare_number : compare_row;
 
 	if (!(c->wanted->values >> v & 1))
@@ -111,7 +111,7 @@ static void compare_value(const struct comparison *c, unsigned v)
 	const struct iforest_value_aggregate *got = &c->got->values[v];
 	const struct oracle_value *expected = &c->expected->values[v];
 	bool is_wanted = c->wanted->values >> v & 1;
-	void (*compare_extreme)(const struct comparison *, const struct iforest_row *, long, unsigned, const char *) =
+	void (*compare_extreme)(const struct comparison *, const struct iforest_extreme *, long, unsigned, const char *) =
 		c->wanted->no_rows >> v & 1 ? compare_number : compare_row;
 
 	if (is_wanted)
@@ -130,7 +130,7 @@ static void compare_value(const struct comparison *c, unsigned v)
 
 static void compare_aggregate(const struct comparison *c)
 {
-	const struct iforest_fields *fields = &c->index->manifest.fields;
+	const struct iforest_node_schema *fields = &c->index->manifest.fields;
 	const struct oracle_answer *expected = c->expected;
 	bool wants_end = c->wanted->node_fields && fields->latest_end_offset;
 	bool wants_blocks = c->wanted->node_fields && fields->blocks_offset;
@@ -165,7 +165,7 @@ static struct iforest_bucketing bucketing_of(const struct oracle_question *quest
 							.t0 = question->t0, .t1 = question->t1 } };
 }
 
-void sample_compare(struct sample_index *index, const struct oracle_question *question, const struct iforest_wanted *wanted)
+void sample_compare(struct sample_index *index, const struct oracle_question *question, const struct iforest_request *wanted)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate got;
@@ -201,7 +201,7 @@ void sample_compare_many(struct sample_index *index, struct random *dice, unsign
 {
 	for (unsigned i = 0; i < n_questions; i++) {
 		struct oracle_question question = sample_question(index, dice);
-		struct iforest_wanted wanted = sample_wanted(dice, index);
+		struct iforest_request wanted = sample_wanted(dice, index);
 
 		sample_compare(index, &question, &wanted);
 	}

@@ -156,26 +156,26 @@ struct oracle_question sample_question(const struct sample_index *index, struct 
 	return question;
 }
 
-struct iforest_wanted sample_wanted(struct random *dice, const struct sample_index *index)
+struct iforest_request sample_wanted(struct random *dice, const struct sample_index *index)
 {
 	uint32_t all = (1u << index->oracle.n_values) - 1;
 
 	if (random_chance(dice, 30))
-		return (struct iforest_wanted){ .values = all, .squares = all, .firsts = all, .lasts = all, .times = true,
+		return (struct iforest_request){ .values = all, .squares = all, .firsts = all, .lasts = all, .times = true,
 						.node_fields = true };
 	if (random_chance(dice, 40))
-		return (struct iforest_wanted){ .values = (uint32_t)random_next(dice) & all, .extremes_alone = true,
+		return (struct iforest_request){ .values = (uint32_t)random_next(dice) & all, .extremes_alone = true,
 						.no_mins = (uint32_t)random_next(dice), .no_maxs = (uint32_t)random_next(dice),
 						.no_rows = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0 };
 	if (random_chance(dice, 40)) /* what is read by summaries and split pages */
-		return (struct iforest_wanted){ .values = random_chance(dice, 50) ? all & 1 : (uint32_t)random_next(dice) & all,
+		return (struct iforest_request){ .values = random_chance(dice, 50) ? all & 1 : (uint32_t)random_next(dice) & all,
 						.no_mins = random_chance(dice, 70) ? UINT32_MAX : (uint32_t)random_next(dice),
 						.no_maxs = random_chance(dice, 50) ? UINT32_MAX : (uint32_t)random_next(dice),
 						.no_rows = random_chance(dice, 50) ? all : (uint32_t)random_next(dice) & all };
 	if (random_chance(dice, 30)) /* sums alone, of the first value column or of any */
-		return (struct iforest_wanted){ .values = (uint32_t)random_next(dice) & (random_chance(dice, 70) ? 1 : all),
+		return (struct iforest_request){ .values = (uint32_t)random_next(dice) & (random_chance(dice, 70) ? 1 : all),
 						.no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
-	return (struct iforest_wanted){
+	return (struct iforest_request){
 		.values = (uint32_t)random_next(dice) & all,
 		.no_rows = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0,
 		.squares = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0,

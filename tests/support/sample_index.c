@@ -9,9 +9,9 @@
 #include "core/run/remove.h"
 #include "tests/support/harness.h"
 
-struct iforest_fields sample_fields(const struct sample_shape *shape)
+struct iforest_node_schema sample_fields(const struct sample_shape *shape)
 {
-	struct iforest_fields fields = { .n_values = (uint8_t)strlen(shape->kinds), .has_blocks = shape->has_blocks,
+	struct iforest_node_schema fields = { .n_values = (uint8_t)strlen(shape->kinds), .has_blocks = shape->has_blocks,
 		.duration_value = shape->duration == ORACLE_NONE ? IFOREST_NO_VALUE : (uint8_t)shape->duration,
 		.end_rule = shape->end_rule };
 
@@ -19,13 +19,13 @@ struct iforest_fields sample_fields(const struct sample_shape *shape)
 		fields.kinds[v] = shape->kinds[v] == 'f' ? IFOREST_FLOAT64 : IFOREST_INT64;
 	for (unsigned v = 0; v < fields.n_values; v++)
 		fields.squares |= (uint8_t)((shape->kinds[v] == 's') << v);
-	assert_ok(iforest_fields_finish(&fields));
+	assert_ok(iforest_node_schema_finish(&fields));
 	return fields;
 }
 
 void sample_start(struct sample_index *index, const struct sample_shape *shape)
 {
-	struct iforest_fields fields = sample_fields(shape);
+	struct iforest_node_schema fields = sample_fields(shape);
 
 	memset(index, 0, sizeof *index);
 	alloc_fault_init(&index->core_alloc);
@@ -99,24 +99,24 @@ enum iforest_status sample_add_run(struct sample_index *index, const struct ifor
 
 enum iforest_status sample_build(struct sample_index *index, unsigned group)
 {
-	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct iforest_run run;
 	size_t n;
 	struct oracle_entry **sorted = sorted_group(index, group, &n);
 	enum iforest_status status;
 
 	assert_non_null(builder);
-	status = iforest_run_builder_start(builder, &index->store, &index->manifest);
+	status = iforest_run_writer_start(builder, &index->store, &index->manifest);
 	if (!status) {
 		for (size_t i = 0; i < n && !status; i++) {
 			struct iforest_entry entry = sample_entry(sorted[i]);
 
-			status = iforest_run_builder_add(builder, &entry);
+			status = iforest_run_writer_add(builder, &entry);
 		}
 		if (status)
-			iforest_run_builder_abandon(builder);
+			iforest_run_writer_abandon(builder);
 		else
-			status = iforest_run_builder_finish(builder, &run);
+			status = iforest_run_writer_finish(builder, &run);
 	}
 	if (!status) {
 		index->run_ids[group] = run.place.run_id;
@@ -252,7 +252,7 @@ enum iforest_status sample_try_merge(struct sample_index *index, const unsigned 
 	for (unsigned g = 0; g < n_groups; g++)
 		if (sample_run(index, groups[g]) < index->manifest.n_runs)
 			chosen[n_chosen++] = index->run_ids[groups[g]];
-	return n_chosen ? iforest_runs_merge(&index->store, &index->manifest, chosen, n_chosen, &merged) : IFOREST_OK;
+	return n_chosen ? iforest_compact(&index->store, &index->manifest, chosen, n_chosen, &merged) : IFOREST_OK;
 }
 
 /* The id of the run that belongs to no group yet, 0 if there is none (nothing live was left to merge). */

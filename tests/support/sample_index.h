@@ -38,7 +38,7 @@ struct sample_index {
 	uint64_t seed;                   /* printed where something differs */
 };
 
-struct iforest_fields sample_fields(const struct sample_shape *shape);
+struct iforest_node_schema sample_fields(const struct sample_shape *shape);
 
 void sample_start(struct sample_index *index, const struct sample_shape *shape);
 void sample_stop(struct sample_index *index); /* asserts that nothing is held or leaked */
@@ -100,10 +100,10 @@ void sample_note_merge(struct sample_index *index, const unsigned *groups, unsig
 void sample_check(struct sample_index *index);
 
 struct oracle_question sample_question(const struct sample_index *index, struct random *dice);
-struct iforest_wanted sample_wanted(struct random *dice, const struct sample_index *index);
+struct iforest_request sample_wanted(struct random *dice, const struct sample_index *index);
 
 /* Asks the index, and fails unless it answers as the oracle does. */
-void sample_compare(struct sample_index *index, const struct oracle_question *question, const struct iforest_wanted *wanted);
+void sample_compare(struct sample_index *index, const struct oracle_question *question, const struct iforest_request *wanted);
 /* A number of random questions. */
 void sample_compare_many(struct sample_index *index, struct random *dice, unsigned n_questions);
 

@@ -8,16 +8,16 @@
 
 /* ---- conditions ---- */
 
-static enum iforest_verdict of_node(void *context, const uint8_t *node)
+static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
 	struct sample_hidden *hidden = context;
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
-	enum iforest_verdict verdict = IFOREST_SOME;
+	enum iforest_filter_class verdict = IFOREST_COUNTS_SOME;
 
 	if (iforest_key_compare(&first, &hidden->to) >= 0 || iforest_key_compare(&last, &hidden->from) < 0)
-		verdict = IFOREST_ALL;
+		verdict = IFOREST_COUNTS_ALL;
 	else if (iforest_key_compare(&first, &hidden->from) >= 0 && iforest_key_compare(&last, &hidden->to) < 0)
-		verdict = IFOREST_NONE;
+		verdict = IFOREST_COUNTS_NONE;
 	hidden->n_verdicts[verdict]++;
 	return verdict;
 }
@@ -77,19 +77,19 @@ static union iforest_number some_number(const struct sample_index *index, struct
 	return number;
 }
 
-struct iforest_match sample_match(const struct sample_index *index, struct random *dice)
+struct iforest_value_predicate sample_match(const struct sample_index *index, struct random *dice)
 {
-	struct iforest_match match = { .values = 0 };
+	struct iforest_value_predicate match = { .values = 0 };
 
 	for (unsigned v = 0; index->oracle.n_entries > 0 && random_chance(dice, 50) && v < index->oracle.n_values; v++) {
-		enum iforest_value_kind kind = index->oracle.is_real[v] ? IFOREST_FLOAT64 : IFOREST_INT64;
+		enum iforest_value_type kind = index->oracle.is_real[v] ? IFOREST_FLOAT64 : IFOREST_INT64;
 
 		if (random_chance(dice, 10))
 			match.nulls |= 1u << v;
 		if (random_chance(dice, 50))
-			iforest_match_at_least(&match, v, some_number(index, dice, v), kind);
+			iforest_value_predicate_at_least(&match, v, some_number(index, dice, v), kind);
 		if (random_chance(dice, 50))
-			iforest_match_at_most(&match, v, some_number(index, dice, v), kind);
+			iforest_value_predicate_at_most(&match, v, some_number(index, dice, v), kind);
 	}
 	if (index->oracle.n_entries > 0 && index->oracle.duration != ORACLE_NONE && random_chance(dice, 40)) {
 		match.has_reach = true;
@@ -118,7 +118,7 @@ static oracle_int128 end_of(const struct oracle *oracle, const struct oracle_ent
 	return end > INT64_MAX ? INT64_MAX : end;
 }
 
-static bool passes(const struct oracle *oracle, const struct iforest_match *match, const struct oracle_entry *entry)
+static bool passes(const struct oracle *oracle, const struct iforest_value_predicate *match, const struct oracle_entry *entry)
 {
 	bool passes = true;
 

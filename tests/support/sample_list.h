@@ -19,11 +19,11 @@ struct sample_hidden {
 void sample_hide(struct sample_hidden *hidden, const struct sample_index *index, struct random *dice);
 
 /* A random condition on the values and on how far spans reach; half of them none at all. */
-struct iforest_match sample_match(const struct sample_index *index, struct random *dice);
+struct iforest_value_predicate sample_match(const struct sample_index *index, struct random *dice);
 
 /* What a question asks for, beside the match. */
 struct sample_list_question {
-	struct iforest_match match;
+	struct iforest_value_predicate match;
 	const struct sample_hidden *hidden;  /* of the first index, or NULL */
 	struct iforest_key from, to;
 	bool is_of_each_series;              /* from and to are those of series 0, and these series are asked for, NULL: all */

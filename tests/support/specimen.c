@@ -44,18 +44,18 @@ static struct iforest_entry entry_of(unsigned run, unsigned i)
 
 static void build_run(struct specimen *specimen, unsigned r)
 {
-	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct iforest_key removed[N_REMOVED];
 	struct iforest_run run;
 	struct iforest_edit edit = { .added = &run };
 
-	specimen_promise(builder && !iforest_run_builder_start(builder, &specimen->store, &specimen->manifest), "start");
+	specimen_promise(builder && !iforest_run_writer_start(builder, &specimen->store, &specimen->manifest), "start");
 	for (unsigned i = 0; i < N_ENTRIES; i++) {
 		struct iforest_entry entry = entry_of(r, i);
 
-		specimen_promise(!iforest_run_builder_add(builder, &entry), "add");
+		specimen_promise(!iforest_run_writer_add(builder, &entry), "add");
 	}
-	specimen_promise(!iforest_run_builder_finish(builder, &run), "finish");
+	specimen_promise(!iforest_run_writer_finish(builder, &run), "finish");
 	specimen_promise(!iforest_manifest_commit(&specimen->manifest, &specimen->store, &edit), "commit");
 	for (unsigned k = 0; k < N_REMOVED; k++)
 		removed[k] = entry_of(r, k * 14 + 1).key;
@@ -79,7 +79,7 @@ static uint8_t *copy_of(const uint8_t *bytes, uint32_t n_bytes)
 
 void specimen_start(struct specimen *specimen)
 {
-	struct iforest_fields fields = { .n_values = 5, .squares = 1 << 2, .duration_value = 0, .has_blocks = true,
+	struct iforest_node_schema fields = { .n_values = 5, .squares = 1 << 2, .duration_value = 0, .has_blocks = true,
 		.kinds = { IFOREST_INT64, IFOREST_FLOAT64, IFOREST_INT64, IFOREST_INT64, IFOREST_INT64 } };
 
 	memset(specimen, 0, sizeof *specimen);
@@ -87,7 +87,7 @@ void specimen_start(struct specimen *specimen)
 	specimen->alloc.n_most_bytes = LARGEST_BLOCK;
 	start_pager(specimen);
 	specimen->store = (struct iforest_store){ .pager = &specimen->memory.pager, .alloc = &specimen->alloc.alloc };
-	specimen_promise(!iforest_fields_finish(&fields), "fields");
+	specimen_promise(!iforest_node_schema_finish(&fields), "fields");
 	specimen_promise(!iforest_manifest_init(&specimen->manifest, &specimen->alloc.alloc, &fields, SPECIMEN_PAGE_BYTES), "manifest");
 	for (unsigned r = 0; r < SPECIMEN_RUNS; r++) {
 		build_run(specimen, r);
@@ -157,13 +157,13 @@ void specimen_seal_page(uint8_t *bytes, uint32_t n_bytes)
 		return;
 	length = iforest_load16(bytes + 20);
 	if (length >= 8 && length <= n_bytes)
-		iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8, length - 8));
+		iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, length - 8));
 }
 
 void specimen_seal_manifest(uint8_t *bytes, uint32_t n_bytes)
 {
 	if (n_bytes >= 16)
-		iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8));
+		iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8));
 }
 
 /* ---- using ---- */
@@ -259,6 +259,6 @@ void specimen_exercise(struct specimen *specimen, unsigned how)
 	for (; n_chosen < specimen->manifest.n_runs && n_chosen < SPECIMEN_RUNS; n_chosen++)
 		chosen[n_chosen] = specimen->manifest.runs[n_chosen].place.run_id;
 	if (how & SPECIMEN_MERGES && n_chosen > 0)
-		specimen_judge(specimen, iforest_runs_merge(&specimen->store, &specimen->manifest, chosen, n_chosen, &merged));
+		specimen_judge(specimen, iforest_compact(&specimen->store, &specimen->manifest, chosen, n_chosen, &merged));
 	specimen_forget(specimen);
 }

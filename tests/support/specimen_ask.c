@@ -21,9 +21,9 @@ static void judge(struct specimen *specimen, enum iforest_status status)
 
 /* ---- a filter of which nodes say all that a node can ---- */
 
-static enum iforest_verdict of_node(void *context, const uint8_t *node)
+static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
-	static const enum iforest_verdict verdicts[] = { IFOREST_ALL, IFOREST_MOST, IFOREST_MOST, IFOREST_SOME };
+	static const enum iforest_filter_class verdicts[] = { IFOREST_COUNTS_ALL, IFOREST_COUNTS_MOST, IFOREST_COUNTS_MOST, IFOREST_COUNTS_SOME };
 
 	(void)context;
 	return verdicts[iforest_node_first(node).ref & 3];
@@ -41,7 +41,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 }
 
 /* Some that the page may have, and one that it has not. */
-static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_MOST_GONE], unsigned *n_refs)
+static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_MAX_EXCLUDED_REFS], unsigned *n_refs)
 {
 	int64_t first = iforest_node_first(node).ref;
 
@@ -53,7 +53,7 @@ static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_M
 
 static const struct iforest_filter filter = { .of_node = of_node, .of_entries = of_entries, .refs_gone = refs_gone };
 
-static void scan(struct specimen *specimen, const struct iforest_bucketing *bucketing, const struct iforest_wanted *wanted)
+static void scan(struct specimen *specimen, const struct iforest_bucketing *bucketing, const struct iforest_request *wanted)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate aggregate;
@@ -133,7 +133,7 @@ static void overlap(struct specimen *specimen, const struct iforest_bucketing *b
 /* In buckets of any width, as a host does that knows better where they end. */
 static void pass_by_hand(struct specimen *specimen)
 {
-	static const struct iforest_wanted wanted = { .values = UINT32_MAX, .firsts = UINT32_MAX, .times = true };
+	static const struct iforest_request wanted = { .values = UINT32_MAX, .firsts = UINT32_MAX, .times = true };
 	struct iforest_scan scan;
 	struct iforest_aggregate aggregate;
 	int64_t time, latest;
@@ -154,10 +154,10 @@ static void pass_by_hand(struct specimen *specimen)
 							      &wanted, &aggregate);
 		}
 		if (!status)
-			status = iforest_scan_nulls(&scan, &(struct iforest_wanted){ .values = UINT32_MAX }, &aggregate);
+			status = iforest_scan_nulls(&scan, &(struct iforest_request){ .values = UINT32_MAX }, &aggregate);
 	}
 	if (!status)
-		status = iforest_scan_everything(&scan, &(struct iforest_wanted){ .values = UINT32_MAX }, &aggregate);
+		status = iforest_scan_everything(&scan, &(struct iforest_request){ .values = UINT32_MAX }, &aggregate);
 	iforest_scan_release(&scan);
 	judge(specimen, status);
 }
@@ -165,21 +165,21 @@ static void pass_by_hand(struct specimen *specimen)
 static void show_pieces(struct specimen *specimen, const struct iforest_filter *with)
 {
 	struct iforest_scan scan;
-	struct iforest_pieces pieces;
-	struct iforest_piece piece;
+	struct iforest_scan_cover pieces;
+	struct iforest_scan_cover_part piece;
 	unsigned n = 0;
 	enum iforest_status status = iforest_scan_init(&scan, &specimen->store, &specimen->manifest);
 
 	if (status)
 		return;
-	scan.wanted = (struct iforest_wanted){ .values = UINT32_MAX, .times = true, .filter = with };
+	scan.wanted = (struct iforest_request){ .values = UINT32_MAX, .times = true, .filter = with };
 	for (unsigned s = 0; s < SPECIMEN_SERIES && !status; s++) {
 		bool found = true;
 
 		status = iforest_scan_start(&scan, s);
-		iforest_pieces_start(&pieces, &scan);
+		iforest_scan_cover_start(&pieces, &scan);
 		for (; !status && found; n++)
-			status = iforest_pieces_next(&pieces, &piece, &found);
+			status = iforest_scan_cover_next(&pieces, &piece, &found);
 	}
 	promise(n < 1000000, "more pieces than pages can make");
 	iforest_scan_release(&scan);
@@ -216,11 +216,11 @@ enum { MOST_KEPT = 64 };
 
 struct kept {
 	struct specimen *specimen;
-	struct { struct iforest_shelf_name name; uint8_t *bytes; size_t n_bytes; } tables[MOST_KEPT];
+	struct { struct iforest_sidecar_name name; uint8_t *bytes; size_t n_bytes; } tables[MOST_KEPT];
 	unsigned n;
 };
 
-static enum iforest_status get_table(void *context, const struct iforest_shelf_name *name, uint8_t **bytes, size_t *n_bytes,
+static enum iforest_status get_table(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 				     bool *found)
 {
 	const struct kept *kept = context;
@@ -228,7 +228,7 @@ static enum iforest_status get_table(void *context, const struct iforest_shelf_n
 
 	*found = false;
 	for (unsigned t = 0; t < kept->n && !*found; t++) {
-		const struct iforest_shelf_name *other = &kept->tables[t].name;
+		const struct iforest_sidecar_name *other = &kept->tables[t].name;
 
 		if (other->run_id != name->run_id || other->level != name->level || other->number != name->number ||
 		    other->value != name->value || other->n_dead != name->n_dead)
@@ -242,7 +242,7 @@ static enum iforest_status get_table(void *context, const struct iforest_shelf_n
 	return IFOREST_OK;
 }
 
-static enum iforest_status put_table(void *context, const struct iforest_shelf_name *name, const uint8_t *bytes, size_t n_bytes)
+static enum iforest_status put_table(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes)
 {
 	struct kept *kept = context;
 
@@ -256,27 +256,27 @@ static enum iforest_status put_table(void *context, const struct iforest_shelf_n
 	return IFOREST_OK;
 }
 
-static void count(struct specimen *specimen, const struct iforest_shelf *shelf)
+static void count(struct specimen *specimen, const struct iforest_sidecar *shelf)
 {
 	static const struct iforest_manifest none;
-	struct iforest_counting *counting = calloc(1, sizeof *counting);
+	struct iforest_counter_scan *counting = calloc(1, sizeof *counting);
 	struct iforest_aggregate aggregate;
 	uint32_t all = (1u << specimen->manifest.fields.n_values) - 1;
 	enum iforest_status status;
 
 	promise(counting != NULL, "memory");
-	status = iforest_counting_start(counting, all, NULL, &specimen->store, &specimen->manifest, &specimen->store, &none);
+	status = iforest_counter_scan_start(counting, all, NULL, &specimen->store, &specimen->manifest, &specimen->store, &none);
 	if (!status)
-		status = iforest_counting_use(counting, shelf, all);
+		status = iforest_counter_scan_use(counting, shelf, all);
 	for (unsigned s = 0; s < SPECIMEN_SERIES && !status; s++) {
-		status = iforest_counting_turn(counting, s, 50, INT64_MAX);
+		status = iforest_counter_scan_turn(counting, s, 50, INT64_MAX);
 		for (int64_t start = 50, width = 1; start < INT64_MAX / 16 && !status; start += width, width *= 4) {
 			bool found;
 
-			status = iforest_counting_bucket(counting, start, start + width, &aggregate, &found);
+			status = iforest_counter_scan_bucket(counting, start, start + width, &aggregate, &found);
 		}
 	}
-	iforest_counting_release(counting);
+	iforest_counter_scan_release(counting);
 	free(counting);
 	judge(specimen, status);
 }
@@ -284,7 +284,7 @@ static void count(struct specimen *specimen, const struct iforest_shelf *shelf)
 static void count_and_keep(struct specimen *specimen)
 {
 	struct kept kept = { .specimen = specimen };
-	const struct iforest_shelf shelf = { .context = &kept, .get = get_table, .put = put_table };
+	const struct iforest_sidecar shelf = { .context = &kept, .get = get_table, .put = put_table };
 	const struct iforest_manifest *manifest = &specimen->manifest;
 	enum iforest_status status = IFOREST_OK;
 
@@ -306,7 +306,7 @@ static void scan_all(struct specimen *specimen)
 		steps = { .mode = IFOREST_STEP, .step = 3, .origin = 1 },
 		without_numbers = { .mode = IFOREST_STEP, .step = 1, .origin = INT64_MIN };
 	const struct iforest_bucketing *const bucketings[] = { &half, &seven, &whole, &many, &steps, &without_numbers };
-	static const struct iforest_wanted wanted[] = {
+	static const struct iforest_request wanted[] = {
 		{ .values = UINT32_MAX,
 		  .squares = UINT32_MAX,
 		  .firsts = UINT32_MAX,
@@ -341,52 +341,52 @@ static void scan_all(struct specimen *specimen)
 /* Both ways, and only what reaches far and is large. */
 static void walk(struct specimen *specimen, unsigned way)
 {
-	const struct iforest_fields *fields = &specimen->manifest.fields;
-	struct iforest_walk_question question = { .from = iforest_key_at(0, way < 2 ? INT64_MIN : 500),
+	const struct iforest_node_schema *fields = &specimen->manifest.fields;
+	struct iforest_iterator_question question = { .from = iforest_key_at(0, way < 2 ? INT64_MIN : 500),
 						  .to = iforest_key_at(2, 700),
 						  .descends = way & 1,
 						  .values = (1u << fields->n_values) - 1 };
-	struct iforest_walk walk;
+	struct iforest_iterator walk;
 	struct iforest_key before = { .series = 0 };
 	struct iforest_entry entry;
 	bool found = true, is_first = true;
-	enum iforest_status status = iforest_walk_init(&walk, &specimen->store, &specimen->manifest);
+	enum iforest_status status = iforest_iterator_init(&walk, &specimen->store, &specimen->manifest);
 
 	if (status)
 		return;
 	if (way >= 2 && fields->n_values > 0)
-		iforest_match_at_least(&question.match, 0, (union iforest_number){ .integer = 30000 },
-				       (enum iforest_value_kind)fields->kinds[0]);
+		iforest_value_predicate_at_least(&question.match, 0, (union iforest_number){ .integer = 30000 },
+				       (enum iforest_value_type)fields->kinds[0]);
 	question.match.has_reach = way >= 2 && fields->latest_end_offset;
 	question.match.reach = 600;
-	iforest_walk_start(&walk, &question);
+	iforest_iterator_start(&walk, &question);
 	for (; !status && found; is_first = false) {
-		status = iforest_walk_next(&walk, &entry, &found);
+		status = iforest_iterator_next(&walk, &entry, &found);
 		promise(status || !found || is_first || specimen->manifest.n_runs > 1 ||
 			(iforest_key_compare(&before, &entry.key) < 0) != question.descends, "entries do not ascend");
 		before = entry.key;
 	}
-	iforest_walk_release(&walk);
+	iforest_iterator_release(&walk);
 	judge(specimen, status);
 }
 
-static void order(struct specimen *specimen, enum iforest_best_order order)
+static void order(struct specimen *specimen, enum iforest_top_k_order order)
 {
-	struct iforest_best best;
+	struct iforest_top_k best;
 	struct iforest_entry entry;
 	bool found = true;
 	unsigned n = 0;
-	enum iforest_status status = iforest_best_init(&best, &specimen->store, &specimen->manifest);
+	enum iforest_status status = iforest_top_k_init(&best, &specimen->store, &specimen->manifest);
 
 	if (status)
 		return;
-	status = iforest_best_start(&best, &(struct iforest_best_question){ .order = order,
+	status = iforest_top_k_start(&best, &(struct iforest_top_k_question){ .order = order,
 		.value = specimen->manifest.fields.n_values > 1 && order == IFOREST_SMALLEST_FIRST,
 		.from = iforest_key_at(0, 100), .to = iforest_key_at(1, INT64_MIN) });
 	for (; !status && found; n++)
-		status = iforest_best_next(&best, &entry, &found);
+		status = iforest_top_k_next(&best, &entry, &found);
 	promise(n < 1000000, "more entries than pages can hold");
-	iforest_best_release(&best);
+	iforest_top_k_release(&best);
 	judge(specimen, status);
 }
 
@@ -397,5 +397,5 @@ void specimen_ask(struct specimen *specimen)
 		walk(specimen, way);
 	for (int o = specimen->manifest.fields.n_values ? IFOREST_SMALLEST_FIRST : IFOREST_EARLIEST_FIRST;
 	     o <= IFOREST_LATEST_FIRST; o++)
-		order(specimen, (enum iforest_best_order)o);
+		order(specimen, (enum iforest_top_k_order)o);
 }

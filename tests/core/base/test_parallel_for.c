@@ -37,7 +37,7 @@ static void each_item_is_taken_once(void **state)
 
 			memset(&tally, 0, sizeof tally);
 			tally.n_threads = threads[t];
-			iforest_crew_run(threads[t], items[i], take, &tally);
+			iforest_parallel_for(threads[t], items[i], take, &tally);
 			for (unsigned k = 0; k < IFOREST_MAX_THREADS; k++)
 				sum += tally.sums[k];
 			assert_int_equal(sum, items[i] ? (uint64_t)items[i] * (items[i] - 1) / 2 : 0);
@@ -53,7 +53,7 @@ enum { MOST_PAGES = 400, MOST_READERS = 4, N_QUESTIONS = 60, N_BUCKETS = 50 };
 /* Pages in memory, and the peaks of each, which all share. */
 static struct {
 	struct sample_index index;
-	struct iforest_page_peaks peaks[MOST_PAGES];
+	struct iforest_page_maxima peaks[MOST_PAGES];
 } shared;
 
 /* What a thread has for itself. */
@@ -66,7 +66,7 @@ struct reader {
 
 struct reading {
 	struct reader readers[MOST_READERS];
-	struct iforest_row longest[N_QUESTIONS][N_BUCKETS];
+	struct iforest_extreme longest[N_QUESTIONS][N_BUCKETS];
 };
 
 static enum iforest_status shared_get(void *context, const struct iforest_place *place, uint64_t index,
@@ -100,7 +100,7 @@ static void ask(void *context, unsigned thread, uint32_t item)
 	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT,
 						      .n = N_BUCKETS,
 						      .window = { true, true, item * 1000, item * 300000 + 500 } };
-	scan->wanted = (struct iforest_wanted){ .values = 1, .no_mins = 1, .extremes_alone = true };
+	scan->wanted = (struct iforest_request){ .values = 1, .no_mins = 1, .extremes_alone = true };
 	assert_ok(iforest_scan_start(scan, item % 3));
 	while (found) {
 		assert_ok(iforest_scan_next(scan, &bucket, &aggregate, &found));
@@ -121,7 +121,7 @@ static void read_by(struct reading *reading, unsigned n_threads)
 		reader->store = (struct iforest_store){ .pager = &reader->pager, .alloc = &shared.index.core_alloc.alloc };
 		assert_ok(iforest_scan_init(&reader->scan, &reader->store, &shared.index.manifest));
 	}
-	iforest_crew_run(n_threads, N_QUESTIONS, ask, reading);
+	iforest_parallel_for(n_threads, N_QUESTIONS, ask, reading);
 	for (unsigned t = 0; t < n_threads; t++)
 		iforest_scan_release(&reading->readers[t].scan);
 }

@@ -103,7 +103,7 @@ static void committed_memory_is_zeros(void **state)
 
 		if (n_bytes > (N_PIECES - piece) * IFOREST_COMMIT_BYTES)
 			n_bytes = (N_PIECES - piece) * IFOREST_COMMIT_BYTES;
-		assert_true(iforest_commit(at, n_bytes, piece > 0));
+		assert_true(iforest_address_space_commit(at, n_bytes, piece > 0));
 		assert_true(at[0] == 0 && memcmp(at, at + 1, n_bytes - 1) == 0);
 		memset(at, 0xA5, n_bytes);
 	}
@@ -135,7 +135,7 @@ static void there_is_no_memory_before_it_is_committed(void **state)
 
 	(void)state;
 	assert_non_null(start);
-	assert_true(iforest_commit(start, IFOREST_COMMIT_BYTES, false));
+	assert_true(iforest_address_space_commit(start, IFOREST_COMMIT_BYTES, false));
 	assert_false(reading_is_deadly(start + IFOREST_COMMIT_BYTES - 1));
 	assert_true(reading_is_deadly(start + IFOREST_COMMIT_BYTES));
 	iforest_address_space_release(start, 4 * IFOREST_COMMIT_BYTES);
@@ -150,7 +150,7 @@ static void what_cannot_be_had_is_refused(void **state)
 	assert_null(iforest_address_space(SIZE_MAX / 2 + 1));
 	assert_non_null(start);
 	iforest_address_space_release(start, 2 * IFOREST_COMMIT_BYTES);
-	assert_false(iforest_commit(start, IFOREST_COMMIT_BYTES, false)); /* it is gone */
+	assert_false(iforest_address_space_commit(start, IFOREST_COMMIT_BYTES, false)); /* it is gone */
 }
 
 int main(void)

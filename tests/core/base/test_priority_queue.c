@@ -19,7 +19,7 @@ static void one_round(struct random *dice)
 	int64_t keys[MOST];
 	bool is_in[MOST] = { false };
 	struct alloc_fault fault;
-	struct iforest_heap heap = { .comes_before = is_less, .context = keys };
+	struct iforest_priority_queue heap = { .comes_before = is_less, .context = keys };
 
 	alloc_fault_init(&fault);
 	for (unsigned step = 0; step < 1000; step++) {
@@ -28,12 +28,12 @@ static void one_round(struct random *dice)
 		if (!is_in[item]) {
 			keys[item] = random_between(dice, 0, 50);
 			is_in[item] = true;
-			assert_ok(iforest_heap_push(&heap, &fault.alloc, item));
+			assert_ok(iforest_priority_queue_push(&heap, &fault.alloc, item));
 		} else if (random_chance(dice, 50)) {
 			keys[heap.items[0]] += random_between(dice, 0, 30);
-			iforest_heap_settle(&heap);
+			iforest_priority_queue_settle(&heap);
 		} else {
-			is_in[iforest_heap_pop(&heap)] = false;
+			is_in[iforest_priority_queue_pop(&heap)] = false;
 		}
 		for (uint32_t i = 0; i < MOST; i++) {
 			n += is_in[i];
@@ -41,7 +41,7 @@ static void one_round(struct random *dice)
 		}
 		assert_int_equal(n, heap.n);
 	}
-	iforest_heap_release(&heap, &fault.alloc);
+	iforest_priority_queue_release(&heap, &fault.alloc);
 	assert_int_equal(fault.n_live, 0);
 }
 
@@ -58,7 +58,7 @@ static void without_memory_it_stays_as_it_was(void **state)
 {
 	static const int64_t keys[MOST];
 	struct alloc_fault fault;
-	struct iforest_heap heap = { .comes_before = is_less, .context = keys };
+	struct iforest_priority_queue heap = { .comes_before = is_less, .context = keys };
 	uint32_t n_refused = 0;
 
 	(void)state;
@@ -67,17 +67,17 @@ static void without_memory_it_stays_as_it_was(void **state)
 		enum iforest_status status;
 
 		fault.fail_at = fault.n_calls + 1;
-		status = iforest_heap_push(&heap, &fault.alloc, i);
+		status = iforest_priority_queue_push(&heap, &fault.alloc, i);
 		fault.fail_at = 0;
 		if (status) {
 			assert_status(status, IFOREST_NO_MEMORY);
 			assert_int_equal(heap.n, i);
 			n_refused++;
-			assert_ok(iforest_heap_push(&heap, &fault.alloc, i));
+			assert_ok(iforest_priority_queue_push(&heap, &fault.alloc, i));
 		}
 	}
 	assert_int_equal(n_refused, 5); /* at 0, 16, 32, 64, 128 */
-	iforest_heap_release(&heap, &fault.alloc);
+	iforest_priority_queue_release(&heap, &fault.alloc);
 	assert_int_equal(fault.n_live, 0);
 }
 

@@ -154,7 +154,7 @@ static void threads_give_the_same_bytes(void **state)
 	(void)state;
 	for (unsigned round = 0; round < random_rounds(60); round++) {
 		struct random dice = random_from(random_seed() + round);
-		const struct iforest_kind *kind = block_kinds[round % 3];
+		const struct iforest_monoid *kind = block_kinds[round % 3];
 		uint64_t n = random_below(&dice, N_LARGE), block = block_sizes[random_below(&dice, 3)];
 		struct block_sample sample;
 		struct iforest_block_forest one, many;
@@ -255,7 +255,7 @@ static void sums_of_reals_are_reached(void **state)
 	for (unsigned i = 0; i < COUNT_OF(reals.numbers); i++)
 		reals.numbers[i] = 1.0 + (double)random_below(&dice, 1000000) / 999983.0;
 	alloc_fault_init(&fault);
-	assert_ok(iforest_block_forest_init(&blocks, &iforest_kind_sum_float64, &fault.alloc, IFOREST_GROW_BY_MOVING, &entries,
+	assert_ok(iforest_block_forest_init(&blocks, &iforest_monoid_sum_float64, &fault.alloc, IFOREST_GROW_BY_MOVING, &entries,
 					    32));
 	assert_ok(iforest_block_forest_extend(&blocks, COUNT_OF(reals.numbers), 1));
 	for (uint64_t from = 0; from < 64; from++)
@@ -357,7 +357,7 @@ static bool never_absorbs(const void *state, const void *whole, bool from_left)
 
 static void what_cannot_be_is_refused(void **state)
 {
-	struct iforest_kind large = affine_kind;
+	struct iforest_monoid large = affine_kind;
 	struct block_sample sample;
 	struct iforest_block_forest blocks;
 	struct alloc_fault fault;

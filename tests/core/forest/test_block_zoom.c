@@ -12,7 +12,7 @@ static const uint64_t block_sizes[] = { 1, 2, 16, 128, 4096 };
 
 /* A forest over n entries with times, of any kind and block size; sometimes first more of them, and then truncated. */
 static void start(struct iforest_block_forest *blocks, struct block_sample *sample, struct alloc_fault *fault,
-		  const struct iforest_kind *kind, uint64_t n, struct random *dice)
+		  const struct iforest_monoid *kind, uint64_t n, struct random *dice)
 {
 	uint64_t n_more = random_chance(dice, 20) ? random_below(dice, 300) : 0;
 
@@ -82,7 +82,7 @@ static void assert_zooms(const struct iforest_block_forest *blocks, const struct
 			 size_t n_buckets)
 {
 	static uint8_t states[(MOST_BUCKETS + 1) * sizeof(union block_state)];
-	const struct iforest_kind *kind = sample->kind;
+	const struct iforest_monoid *kind = sample->kind;
 
 	uint64_t from, to = block_sample_before(sample, bounds[0]);
 

@@ -37,7 +37,7 @@ static void text_combine(void *state, const void *left, const void *right)
 	*(struct text *)state = joined;
 }
 
-static const struct iforest_kind text_kind = { "text", sizeof(struct text), text_identity, text_lift, text_combine, NULL };
+static const struct iforest_monoid text_kind = { "text", sizeof(struct text), text_identity, text_lift, text_combine, NULL };
 
 static void assert_text_of_every_range(const struct iforest_forest *forest, const char *letters)
 {
@@ -326,11 +326,11 @@ static void covers_adjoin_and_are_few(void **state)
 /* The built-in kinds keep unused bytes in their states; forests are the same bytes nevertheless. */
 static void built_in_kinds_give_the_same_bytes(void **state)
 {
-	static const struct iforest_kind *const kinds[] = { &iforest_kind_count,       &iforest_kind_sum_int64,
-							    &iforest_kind_sum_float64, &iforest_kind_min_int64,
-							    &iforest_kind_max_int64,   &iforest_kind_min_float64,
-							    &iforest_kind_max_float64, &iforest_kind_first,
-							    &iforest_kind_last };
+	static const struct iforest_monoid *const kinds[] = { &iforest_monoid_count,       &iforest_monoid_sum_int64,
+							    &iforest_monoid_sum_float64, &iforest_monoid_min_int64,
+							    &iforest_monoid_max_int64,   &iforest_monoid_min_float64,
+							    &iforest_monoid_max_float64, &iforest_monoid_first,
+							    &iforest_monoid_last };
 	enum { N_SAMPLES = 700 };
 	static struct iforest_sample samples[N_SAMPLES];
 	struct alloc_fault fault;
@@ -363,7 +363,7 @@ static void built_in_kinds_give_the_same_bytes(void **state)
 /* The first and last sample by time, though leaves stand in another order. */
 static void first_and_last(void **state)
 {
-	static const struct iforest_kind *const kinds[] = { &iforest_kind_first, &iforest_kind_last };
+	static const struct iforest_monoid *const kinds[] = { &iforest_monoid_first, &iforest_monoid_last };
 	struct alloc_fault fault;
 	struct iforest_forest forest;
 	struct iforest_sample samples[100];
@@ -380,7 +380,7 @@ static void first_and_last(void **state)
 			assert_ok(iforest_forest_append(&forest, &samples[i]));
 		for (unsigned i = 0; i < COUNT_OF(samples); i++) {
 			const struct iforest_sample *best = NULL;
-			struct iforest_row row;
+			struct iforest_extreme row;
 
 			for (unsigned j = i; j < COUNT_OF(samples); j++) {
 				const struct iforest_sample *s = &samples[j];

@@ -154,7 +154,7 @@ static void sums_of_reals_are_reached(void **state)
 
 	(void)state;
 	alloc_fault_init(&fault);
-	iforest_forest_init(&forest, &iforest_kind_sum_float64, &fault.alloc, IFOREST_GROW_BY_MOVING);
+	iforest_forest_init(&forest, &iforest_monoid_sum_float64, &fault.alloc, IFOREST_GROW_BY_MOVING);
 	for (unsigned k = 0; k < N; k++)
 		assert_ok(iforest_forest_append(&forest, &(struct iforest_sample){
 			.value.real = 1.0 + (double)random_below(&dice, 1000000) / 999983.0, .has_value = true }));

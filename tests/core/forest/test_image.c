@@ -43,7 +43,7 @@ struct original {
 	struct alloc_fault fault;
 };
 
-static void start(struct original *original, const struct iforest_kind *kind, uint64_t n, uint64_t block, bool has_times,
+static void start(struct original *original, const struct iforest_monoid *kind, uint64_t n, uint64_t block, bool has_times,
 		  struct random *dice)
 {
 	alloc_fault_init(&original->fault);
@@ -206,7 +206,7 @@ static void a_file_can_be_mapped(void **state)
 	void *mapped;
 
 	(void)state;
-	start(&original, &iforest_kind_max_int64, MOST_ENTRIES, 16, true, &dice);
+	start(&original, &iforest_monoid_max_int64, MOST_ENTRIES, 16, true, &dice);
 	clear(&image);
 	assert_ok(iforest_block_forest_save(&original.blocks, take, &image));
 	assert_non_null(file);
@@ -297,10 +297,10 @@ static void every_byte_after_it_counts(void **state)
 	struct iforest_block_forest opened;
 
 	(void)state;
-	start(&original, &iforest_kind_max_int64, 300, 16, true, &dice);
+	start(&original, &iforest_monoid_max_int64, 300, 16, true, &dice);
 	clear(&image);
 	assert_ok(iforest_block_forest_save(&original.blocks, take, &image));
-	assert_int_equal(image.n_bytes, IFOREST_IMAGE_SLOTS + 35 * sizeof(struct iforest_row) + 18 * sizeof(int64_t));
+	assert_int_equal(image.n_bytes, IFOREST_IMAGE_SLOTS + 35 * sizeof(struct iforest_extreme) + 18 * sizeof(int64_t));
 	for (uint64_t i = IFOREST_IMAGE_SLOTS; i < image.n_bytes; i++) {
 		image.bytes[i] ^= (uint8_t)(1u << random_below(&dice, 8));
 		assert_status(open_blocks(&opened, &original, &image, true), IFOREST_CORRUPT);
@@ -323,7 +323,7 @@ static void every_length_that_is_too_short(void **state)
 		struct iforest_block_forest opened;
 		uint64_t n_bytes;
 
-		start(&original, way & 1 ? &byte_kind : &iforest_kind_sum_int64, 100, 4, way & 2, &dice);
+		start(&original, way & 1 ? &byte_kind : &iforest_monoid_sum_int64, 100, 4, way & 2, &dice);
 		clear(&image);
 		assert_ok(iforest_block_forest_save(&original.blocks, take, &image));
 		n_bytes = image.n_bytes;
@@ -348,7 +348,7 @@ static void images_of_something_else(void **state)
 {
 	static struct image image;
 	struct random dice = random_from(random_seed());
-	struct iforest_kind other_name = affine_kind, other_size = affine_kind;
+	struct iforest_monoid other_name = affine_kind, other_size = affine_kind;
 	struct original original, timeless;
 	struct iforest_block_forest blocks;
 	struct iforest_forest forest;

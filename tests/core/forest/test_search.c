@@ -95,7 +95,7 @@ static void one_bound_at_random(void **state)
 
 			assert_int_equal(iforest_gallop(&row->apart, from, to, guess, bound), by_hand(row, from, to, bound));
 			assert_int_equal(iforest_search(&row->apart, from, to, bound), by_hand(row, from, to, bound));
-			assert_int_equal(iforest_pass(&row->apart, from, to, bound), by_hand(row, from, to, bound));
+			assert_int_equal(iforest_linear_search(&row->apart, from, to, bound), by_hand(row, from, to, bound));
 		}
 	}
 }

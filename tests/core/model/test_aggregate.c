@@ -9,14 +9,14 @@
 static union iforest_number integer(int64_t x) { return (union iforest_number){ .integer = x }; }
 static union iforest_number real(double x) { return (union iforest_number){ .real = x }; }
 
-static struct iforest_row row(union iforest_number value, int64_t time, int64_t ref)
+static struct iforest_extreme row(union iforest_number value, int64_t time, int64_t ref)
 {
-	return (struct iforest_row){ .value = value, .time = time, .ref = ref, .is_set = true };
+	return (struct iforest_extreme){ .value = value, .time = time, .ref = ref, .is_set = true };
 }
 
-static struct iforest_row timeless(union iforest_number value, int64_t ref)
+static struct iforest_extreme timeless(union iforest_number value, int64_t ref)
 {
-	return (struct iforest_row){ .value = value, .ref = ref, .time_is_null = true, .is_set = true };
+	return (struct iforest_extreme){ .value = value, .ref = ref, .time_is_null = true, .is_set = true };
 }
 
 static void order_of_numbers(void **state)
@@ -40,16 +40,16 @@ static void order_of_numbers(void **state)
 /* Rows of one value from best to worst, as a tie is decided. */
 static void ties_go_to_the_earliest_then_the_lowest_ref(void **state)
 {
-	const struct iforest_row rows[] = { row(integer(4), INT64_MIN, 9), row(integer(4), 0, -3), row(integer(4), 0, 5),
+	const struct iforest_extreme rows[] = { row(integer(4), INT64_MIN, 9), row(integer(4), 0, -3), row(integer(4), 0, 5),
 					    row(integer(4), 7, INT64_MIN), timeless(integer(4), -8), timeless(integer(4), 2) };
 
 	(void)state;
 	for (unsigned a = 0; a < COUNT_OF(rows); a++)
 		for (unsigned b = 0; b < COUNT_OF(rows); b++) {
-			struct iforest_row low = rows[a], high = rows[a];
+			struct iforest_extreme low = rows[a], high = rows[a];
 
-			iforest_row_min(&low, &rows[b], IFOREST_INT64);
-			iforest_row_max(&high, &rows[b], IFOREST_INT64);
+			iforest_extreme_min(&low, &rows[b], IFOREST_INT64);
+			iforest_extreme_max(&high, &rows[b], IFOREST_INT64);
 			assert_true(low.ref == rows[a < b ? a : b].ref);
 			assert_true(high.ref == rows[a < b ? a : b].ref);
 		}
@@ -57,41 +57,41 @@ static void ties_go_to_the_earliest_then_the_lowest_ref(void **state)
 
 static void values_decide_before_ties(void **state)
 {
-	struct iforest_row low = row(integer(5), 0, 0), high = row(real(2), 0, 0), one = row(integer(4), 9, 9),
+	struct iforest_extreme low = row(integer(5), 0, 0), high = row(real(2), 0, 0), one = row(integer(4), 9, 9),
 			   nan = row(real(NAN), 9, 9);
-	struct iforest_row none = { .is_set = false }, taken = none;
+	struct iforest_extreme none = { .is_set = false }, taken = none;
 
 	(void)state;
-	iforest_row_min(&low, &one, IFOREST_INT64);
+	iforest_extreme_min(&low, &one, IFOREST_INT64);
 	assert_int_equal(low.ref, 9);
-	iforest_row_max(&high, &nan, IFOREST_FLOAT64);
+	iforest_extreme_max(&high, &nan, IFOREST_FLOAT64);
 	assert_int_equal(high.ref, 9);
-	iforest_row_min(&low, &none, IFOREST_INT64);
-	iforest_row_first(&low, &none);
-	iforest_row_last(&low, &none);
+	iforest_extreme_min(&low, &none, IFOREST_INT64);
+	iforest_extreme_first(&low, &none);
+	iforest_extreme_last(&low, &none);
 	assert_int_equal(low.ref, 9);
-	iforest_row_max(&taken, &one, IFOREST_INT64);
+	iforest_extreme_max(&taken, &one, IFOREST_INT64);
 	assert_true(taken.is_set && taken.ref == 9);
 }
 
 static void first_and_last_are_by_time_then_ref(void **state)
 {
-	const struct iforest_row rows[] = { row(integer(1), -5, 100), row(integer(2), -5, 101), row(integer(3), 0, -4),
+	const struct iforest_extreme rows[] = { row(integer(1), -5, 100), row(integer(2), -5, 101), row(integer(3), 0, -4),
 					    row(integer(4), 1, -9) };
-	struct iforest_row null = timeless(integer(7), 7), none = { .is_set = false };
+	struct iforest_extreme null = timeless(integer(7), 7), none = { .is_set = false };
 
 	(void)state;
 	for (unsigned a = 0; a < COUNT_OF(rows); a++)
 		for (unsigned b = 0; b < COUNT_OF(rows); b++) {
-			struct iforest_row first = rows[a], last = rows[a];
+			struct iforest_extreme first = rows[a], last = rows[a];
 
-			iforest_row_first(&first, &rows[b]);
-			iforest_row_last(&last, &rows[b]);
+			iforest_extreme_first(&first, &rows[b]);
+			iforest_extreme_last(&last, &rows[b]);
 			assert_true(first.ref == rows[a < b ? a : b].ref);
 			assert_true(last.ref == rows[a > b ? a : b].ref);
 		}
-	iforest_row_first(&none, &null);
-	iforest_row_last(&none, &null);
+	iforest_extreme_first(&none, &null);
+	iforest_extreme_last(&none, &null);
 	assert_false(none.is_set);
 }
 
@@ -162,10 +162,10 @@ static struct iforest_aggregate random_aggregate(struct random *dice, const uint
 	made.highest_block = made.lowest_block + 2;
 	for (unsigned v = 0; v < n_values; v++) {
 		int64_t x = random_between(dice, -3, 3);
-		struct iforest_row r = row(kinds[v] == IFOREST_INT64 ? integer(x) : real((double)x), made.last_time,
+		struct iforest_extreme r = row(kinds[v] == IFOREST_INT64 ? integer(x) : real((double)x), made.last_time,
 					   random_between(dice, 0, 1000));
 
-		iforest_value_add(&made.values[v], r.value, (enum iforest_value_kind)kinds[v]);
+		iforest_value_add(&made.values[v], r.value, (enum iforest_value_type)kinds[v]);
 		made.values[v].min = made.values[v].max = made.values[v].first = made.values[v].last = r;
 	}
 	return made;

@@ -11,7 +11,7 @@ struct samples {
 	int64_t times[MOST], values[MOST], untils[MOST]; /* times ascend, and may be equal */
 };
 
-static union iforest_number number(int64_t value, enum iforest_value_kind kind)
+static union iforest_number number(int64_t value, enum iforest_value_type kind)
 {
 	return kind == IFOREST_INT64 ? (union iforest_number){ .integer = value } :
 				       (union iforest_number){ .real = (double)value / 4 };
@@ -43,7 +43,7 @@ static int last_before(const struct samples *samples, int64_t time)
 	return last;
 }
 
-static void check_bucket(const struct iforest_counter *counter, const struct samples *samples, enum iforest_value_kind kind,
+static void check_bucket(const struct iforest_counter *counter, const struct samples *samples, enum iforest_value_type kind,
 			 int64_t start, int64_t end)
 {
 	int before = last_before(samples, start), last = last_before(samples, end), n = 0, n_resets = 0;
@@ -83,7 +83,7 @@ static void check_bucket(const struct iforest_counter *counter, const struct sam
 }
 
 /* Samples [from, to), put together in any way. */
-static struct iforest_counter_piece piece_of(struct random *dice, const struct samples *samples, enum iforest_value_kind kind,
+static struct iforest_counter_piece piece_of(struct random *dice, const struct samples *samples, enum iforest_value_type kind,
 					     unsigned from, unsigned to)
 {
 	struct iforest_counter_piece piece = { .first_time = 0 };
@@ -103,7 +103,7 @@ static struct iforest_counter_piece piece_of(struct random *dice, const struct s
 }
 
 static void add_samples(struct iforest_counter *counter, struct random *dice, const struct samples *samples,
-			enum iforest_value_kind kind, unsigned from, unsigned to)
+			enum iforest_value_type kind, unsigned from, unsigned to)
 {
 	while (from < to) {
 		unsigned n = random_chance(dice, 50) ? 1 : 1 + (unsigned)random_below(dice, to - from);
@@ -124,7 +124,7 @@ static void buckets_are_what_the_definition_says(void **state)
 	for (unsigned round = 0; round < random_rounds(2000); round++) {
 		struct random dice = random_from(random_seed() + round);
 		struct samples samples = random_samples(&dice);
-		enum iforest_value_kind kind = random_chance(&dice, 50) ? IFOREST_INT64 : IFOREST_FLOAT64;
+		enum iforest_value_type kind = random_chance(&dice, 50) ? IFOREST_INT64 : IFOREST_FLOAT64;
 		struct iforest_counter counter = { .is_known = false };
 		int64_t start = random_between(&dice, 0, 30);
 		int carried = last_before(&samples, start);

@@ -12,7 +12,7 @@ union state {
 	uint64_t count;
 	struct iforest_sum_int64 sum;
 	struct iforest_sum_float64 real_sum;
-	struct iforest_row row;
+	struct iforest_extreme row;
 };
 
 static struct iforest_sample random_sample(struct random *dice, bool is_real)
@@ -28,7 +28,7 @@ static struct iforest_sample random_sample(struct random *dice, bool is_real)
 }
 
 /* Folds samples one by one onto the identity. */
-static union state fold(const struct iforest_kind *kind, const struct iforest_sample *samples, unsigned n)
+static union state fold(const struct iforest_monoid *kind, const struct iforest_sample *samples, unsigned n)
 {
 	union state sum, lifted;
 
@@ -85,13 +85,13 @@ static bool greater_real(const struct iforest_sample *a, const struct iforest_sa
 static void rows_are_the_best_samples(void **state)
 {
 	static const struct {
-		const struct iforest_kind *kind;
+		const struct iforest_monoid *kind;
 		bool is_real;
 		bool (*better)(const struct iforest_sample *, const struct iforest_sample *);
 	} cases[] = {
-		{ &iforest_kind_min_int64, false, less }, { &iforest_kind_max_int64, false, greater },
-		{ &iforest_kind_min_float64, true, less_real }, { &iforest_kind_max_float64, true, greater_real },
-		{ &iforest_kind_first, false, earlier }, { &iforest_kind_last, false, later },
+		{ &iforest_monoid_min_int64, false, less }, { &iforest_monoid_max_int64, false, greater },
+		{ &iforest_monoid_min_float64, true, less_real }, { &iforest_monoid_max_float64, true, greater_real },
+		{ &iforest_monoid_first, false, earlier }, { &iforest_monoid_last, false, later },
 	};
 	struct random dice = random_from(random_seed());
 
@@ -128,9 +128,9 @@ static void sums_and_counts_skip_missing_values(void **state)
 			count += samples[i].has_value;
 			sum += samples[i].has_value ? samples[i].value.integer : 0;
 		}
-		assert_int_equal(fold(&iforest_kind_count, samples, n).count, count);
-		assert_true(fold(&iforest_kind_sum_int64, samples, n).sum.sum == sum);
-		assert_int_equal(fold(&iforest_kind_sum_int64, samples, n).sum.n, count);
+		assert_int_equal(fold(&iforest_monoid_count, samples, n).count, count);
+		assert_true(fold(&iforest_monoid_sum_int64, samples, n).sum.sum == sum);
+		assert_int_equal(fold(&iforest_monoid_sum_int64, samples, n).sum.n, count);
 	}
 }
 
@@ -140,7 +140,7 @@ static void real_sums_keep_nan_apart(void **state)
 						  { .value.real = NAN, .has_value = true },
 						  { .value.real = 9, .has_value = false },
 						  { .value.real = 2, .has_value = true } };
-	union state got = fold(&iforest_kind_sum_float64, samples, COUNT_OF(samples));
+	union state got = fold(&iforest_monoid_sum_float64, samples, COUNT_OF(samples));
 	struct iforest_value_aggregate sum = iforest_sum_float64_aggregate(&got.real_sum);
 
 	(void)state;
@@ -171,7 +171,7 @@ static void real_sums_are_those_of_aggregates(void **state)
 			n_values += samples[i].has_value;
 			finite += samples[i].has_value && which < 3 ? values[which] : 0;
 		}
-		got = fold(&iforest_kind_sum_float64, samples, n);
+		got = fold(&iforest_monoid_sum_float64, samples, n);
 		sum = iforest_sum_float64_aggregate(&got.real_sum);
 		assert_true(sum.n == n_values && sum.n_nan == counts[3] && sum.n_plus_infinity == counts[4] &&
 			    sum.n_minus_infinity == counts[5]);
@@ -184,7 +184,7 @@ static void real_sums_are_those_of_aggregates(void **state)
 static void whole_sums_are_exact(void **state)
 {
 	struct iforest_sample most = { .value.integer = INT64_MAX, .has_value = true };
-	const struct iforest_kind *kind = &iforest_kind_sum_int64;
+	const struct iforest_monoid *kind = &iforest_monoid_sum_int64;
 	struct iforest_sum_int64 sum, two;
 	struct iforest_value_aggregate aggregate;
 
@@ -203,11 +203,11 @@ static void whole_sums_are_exact(void **state)
 /* lift and identity write a whole state: nothing of the memory's past is left. */
 static void states_are_written_whole(void **state)
 {
-	static const struct iforest_kind *const kinds[] = { &iforest_kind_count,       &iforest_kind_sum_int64,
-							    &iforest_kind_sum_float64, &iforest_kind_min_int64,
-							    &iforest_kind_max_int64,   &iforest_kind_min_float64,
-							    &iforest_kind_max_float64, &iforest_kind_first,
-							    &iforest_kind_last };
+	static const struct iforest_monoid *const kinds[] = { &iforest_monoid_count,       &iforest_monoid_sum_int64,
+							    &iforest_monoid_sum_float64, &iforest_monoid_min_int64,
+							    &iforest_monoid_max_int64,   &iforest_monoid_min_float64,
+							    &iforest_monoid_max_float64, &iforest_monoid_first,
+							    &iforest_monoid_last };
 	struct iforest_sample sample = { .value.integer = 3, .has_value = true, .time = 1, .ref = 2 };
 
 	(void)state;
@@ -225,7 +225,7 @@ static void states_are_written_whole(void **state)
 		b = sum;
 		if (kinds[k]->state_bytes == sizeof(uint64_t))
 			assert_int_equal(a.count, b.count);
-		else if (kinds[k]->state_bytes == sizeof(struct iforest_row))
+		else if (kinds[k]->state_bytes == sizeof(struct iforest_extreme))
 			assert_true(a.row.is_set && b.row.is_set && a.row.ref == b.row.ref);
 		else if (kinds[k]->state_bytes == sizeof(struct iforest_sum_int64))
 			assert_true(a.sum.n == b.sum.n && a.sum.sum == b.sum.sum && a.sum.n == 1);
@@ -235,7 +235,7 @@ static void states_are_written_whole(void **state)
 	}
 }
 
-static bool same_row(const struct iforest_row *a, const struct iforest_row *b)
+static bool same_row(const struct iforest_extreme *a, const struct iforest_extreme *b)
 {
 	return a->is_set == b->is_set && (!a->is_set || (a->ref == b->ref && a->time == b->time));
 }
@@ -243,8 +243,8 @@ static bool same_row(const struct iforest_row *a, const struct iforest_row *b)
 /* What a kind says to absorb changes nothing, whatever part of it is added from either side; and what is worse it absorbs. */
 static void what_is_absorbed_changes_nothing(void **state)
 {
-	static const struct iforest_kind *const kinds[] = { &iforest_kind_min_int64, &iforest_kind_max_int64,
-							    &iforest_kind_min_float64, &iforest_kind_max_float64 };
+	static const struct iforest_monoid *const kinds[] = { &iforest_monoid_min_int64, &iforest_monoid_max_int64,
+							    &iforest_monoid_min_float64, &iforest_monoid_max_float64 };
 	struct random dice = random_from(random_seed());
 
 	(void)state;
@@ -284,16 +284,16 @@ static void what_is_worse_is_absorbed(void **state)
 	union state three, four, nothing;
 
 	(void)state;
-	iforest_kind_max_int64.lift(&three, &low);
-	iforest_kind_max_int64.lift(&four, &high);
-	iforest_kind_max_int64.lift(&nothing, &none);
-	assert_true(iforest_kind_max_int64.absorbs(&four, &three, true) &&
-		    iforest_kind_min_int64.absorbs(&three, &four, false));
-	assert_false(iforest_kind_max_int64.absorbs(&three, &four, true) ||
-		     iforest_kind_min_int64.absorbs(&four, &three, false));
-	assert_true(iforest_kind_max_int64.absorbs(&nothing, &nothing, true) &&
-		    iforest_kind_max_int64.absorbs(&three, &nothing, false));
-	assert_false(iforest_kind_max_int64.absorbs(&nothing, &three, true));
+	iforest_monoid_max_int64.lift(&three, &low);
+	iforest_monoid_max_int64.lift(&four, &high);
+	iforest_monoid_max_int64.lift(&nothing, &none);
+	assert_true(iforest_monoid_max_int64.absorbs(&four, &three, true) &&
+		    iforest_monoid_min_int64.absorbs(&three, &four, false));
+	assert_false(iforest_monoid_max_int64.absorbs(&three, &four, true) ||
+		     iforest_monoid_min_int64.absorbs(&four, &three, false));
+	assert_true(iforest_monoid_max_int64.absorbs(&nothing, &nothing, true) &&
+		    iforest_monoid_max_int64.absorbs(&three, &nothing, false));
+	assert_false(iforest_monoid_max_int64.absorbs(&nothing, &three, true));
 }
 
 int main(void)

@@ -47,8 +47,8 @@ static struct iforest_series_key key_of(struct iforest_by_value a, struct ifores
 {
 	struct iforest_series_key key = { .alloc = &fault.alloc };
 
-	assert_ok(iforest_series_append(&key, &a));
-	assert_ok(iforest_series_append(&key, &b));
+	assert_ok(iforest_series_key_append(&key, &a));
+	assert_ok(iforest_series_key_append(&key, &b));
 	return key;
 }
 
@@ -57,8 +57,8 @@ static bool are_one_series(struct iforest_by_value a, struct iforest_by_value b)
 	struct iforest_series_key x = key_of(a, null()), y = key_of(b, null());
 	bool same = x.n_bytes == y.n_bytes && memcmp(x.bytes, y.bytes, x.n_bytes) == 0;
 
-	iforest_series_release(&x);
-	iforest_series_release(&y);
+	iforest_series_key_release(&x);
+	iforest_series_key_release(&y);
 	return same;
 }
 
@@ -93,8 +93,8 @@ static void columns_do_not_run_together(void **state)
 
 	(void)state;
 	assert_true(x.n_bytes == y.n_bytes && memcmp(x.bytes, y.bytes, x.n_bytes) != 0);
-	iforest_series_release(&x);
-	iforest_series_release(&y);
+	iforest_series_key_release(&x);
+	iforest_series_key_release(&y);
 }
 
 static void bytes_of_numbers_are_in_their_order(void **state)
@@ -107,13 +107,13 @@ static void bytes_of_numbers_are_in_their_order(void **state)
 		struct iforest_series_key x = key_of(real(reals[i]), null()), y = key_of(real(reals[i + 1]), null());
 
 		assert_true(memcmp(x.bytes, y.bytes, 9) < 0);
-		iforest_series_release(&x);
-		iforest_series_release(&y);
+		iforest_series_key_release(&x);
+		iforest_series_key_release(&y);
 		x = key_of(integer(integers[i]), null());
 		y = key_of(integer(integers[i + 1]), null());
 		assert_true(memcmp(x.bytes, y.bytes, 9) < 0);
-		iforest_series_release(&x);
-		iforest_series_release(&y);
+		iforest_series_key_release(&x);
+		iforest_series_key_release(&y);
 	}
 }
 
@@ -124,7 +124,7 @@ static void bytes_are_as_documented(void **state)
 	(void)state;
 	assert_int_equal(key.n_bytes, 16);
 	assert_memory_equal(key.bytes, "\x02\x80\0\0\0\0\0\x01\x02\x04\x02\0\0\0hi", 16);
-	iforest_series_release(&key);
+	iforest_series_key_release(&key);
 }
 
 static void values_are_read_back(void **state)
@@ -135,11 +135,11 @@ static void values_are_read_back(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(values); i++)
-		assert_ok(iforest_series_append(&key, &values[i]));
+		assert_ok(iforest_series_key_append(&key, &values[i]));
 	for (unsigned i = 0; i < COUNT_OF(values); i++) {
 		struct iforest_by_value read;
 
-		assert_ok(iforest_series_next(key.bytes, key.n_bytes, &offset, &read));
+		assert_ok(iforest_series_key_next(key.bytes, key.n_bytes, &offset, &read));
 		assert_int_equal(read.tag, values[i].tag);
 		assert_true(read.tag != IFOREST_BY_INTEGER || read.integer == values[i].integer);
 		assert_true(read.tag != IFOREST_BY_REAL || read.real == values[i].real);
@@ -148,7 +148,7 @@ static void values_are_read_back(void **state)
 			assert_memory_equal(read.data, values[i].data, read.n_bytes);
 	}
 	assert_int_equal(offset, key.n_bytes);
-	iforest_series_release(&key);
+	iforest_series_key_release(&key);
 }
 
 static void foreign_bytes_are_checked(void **state)
@@ -161,13 +161,13 @@ static void foreign_bytes_are_checked(void **state)
 	for (uint32_t cut = 0; cut < 10; cut++) {
 		uint32_t offset = 0;
 
-		assert_status(iforest_series_next(key.bytes, cut, &offset, &value), IFOREST_CORRUPT);
+		assert_status(iforest_series_key_next(key.bytes, cut, &offset, &value), IFOREST_CORRUPT);
 		assert_int_equal(offset, 0);
 	}
 	for (uint32_t cut = 10; cut < key.n_bytes; cut++) {
 		uint32_t offset = 10;
 
-		assert_status(iforest_series_next(key.bytes, cut, &offset, &value), IFOREST_CORRUPT);
+		assert_status(iforest_series_key_next(key.bytes, cut, &offset, &value), IFOREST_CORRUPT);
 		assert_int_equal(offset, 10);
 	}
 	for (unsigned tag = 0; tag < 256; tag++) {
@@ -175,11 +175,11 @@ static void foreign_bytes_are_checked(void **state)
 		uint32_t offset = 0;
 
 		if (tag < IFOREST_BY_NULL || tag > IFOREST_BY_BLOB)
-			assert_status(iforest_series_next(bytes, sizeof bytes, &offset, &value), IFOREST_CORRUPT);
+			assert_status(iforest_series_key_next(bytes, sizeof bytes, &offset, &value), IFOREST_CORRUPT);
 	}
-	assert_status(iforest_series_next(long_text, sizeof long_text, &(uint32_t){ 0 }, &value), IFOREST_CORRUPT);
+	assert_status(iforest_series_key_next(long_text, sizeof long_text, &(uint32_t){ 0 }, &value), IFOREST_CORRUPT);
 	assert_true(value.tag == IFOREST_BY_BLOB && value.n_bytes == 77); /* a failed call leaves it alone */
-	iforest_series_release(&key);
+	iforest_series_key_release(&key);
 }
 
 /* Lengths that no memory has, and that wrap around when a header is added. The data are never looked at. */
@@ -194,10 +194,10 @@ static void oversized_values_are_refused(void **state)
 	for (unsigned i = 0; i < COUNT_OF(lengths); i++) {
 		struct iforest_by_value value = { .tag = IFOREST_BY_BLOB, .data = (const uint8_t *)"", .n_bytes = lengths[i] };
 
-		assert_status(iforest_series_append(&key, &value), IFOREST_TOO_LARGE);
+		assert_status(iforest_series_key_append(&key, &value), IFOREST_TOO_LARGE);
 		assert_int_equal(key.n_bytes, 10);
 	}
-	iforest_series_release(&key);
+	iforest_series_key_release(&key);
 }
 
 int main(void)

@@ -18,7 +18,7 @@ enum { MOST = 4000 };
 /* Numbers of one kind. */
 struct numbers {
 	const char *name;
-	enum iforest_value_kind kind;
+	enum iforest_value_type kind;
 	unsigned n;
 	union iforest_number all[MOST];
 };
@@ -136,7 +136,7 @@ static void edges_of_real_buckets(struct random *dice)
 
 static const struct {
 	const char *name;
-	enum iforest_value_kind kind;
+	enum iforest_value_type kind;
 	void (*fill)(struct random *dice);
 } distributions[] = {
 	{ "all equal", IFOREST_INT64, all_equal },
@@ -485,7 +485,7 @@ static void extremes_may_be_of_either_kind(void **state)
 
 static void seal(uint8_t *bytes, size_t n_bytes)
 {
-	iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8));
+	iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8));
 }
 
 static void sketches_of_nothing_are_bytes_too(void **state)

@@ -13,7 +13,7 @@ enum { PAGE_BYTES = 2048, RUN_ID = 99, NUMBER = 7 };
 
 /* A leaf page and the blocks it was made of. */
 struct leaf_page {
-	struct iforest_fields fields;
+	struct iforest_node_schema fields;
 	struct iforest_block blocks[IFOREST_MAX_BLOCKS];
 	unsigned n_blocks;
 	uint8_t bytes[PAGE_BYTES];
@@ -198,7 +198,7 @@ static void forged_refs_bound_nothing(void **state)
 		int64_t low = 17, high = 18;
 
 		iforest_store64(page->bytes + IFOREST_PAGE_HEADER + 32 + 16, (uint64_t)lies[i]);
-		iforest_store32(page->bytes + 4, (uint32_t)iforest_checksum64(page->bytes + 8, page->n_bytes - 8));
+		iforest_store32(page->bytes + 4, (uint32_t)iforest_xxh64(page->bytes + 8, page->n_bytes - 8));
 		open_page(page, &leaf);
 		assert_false(iforest_leaf_refs(&leaf, 0, &low, &high));
 		assert_true(low == 17 && high == 18);
@@ -306,7 +306,7 @@ static void removal_sets_a_bit_and_nothing_else(void **state)
 	memcpy(before, page->bytes, page->n_bytes);
 	open_page(page, &leaf);
 	iforest_leaf_remove(page->bytes, &leaf.header, block, entry);
-	iforest_page_seal(page->bytes, &leaf.header);
+	iforest_page_finish(page->bytes, &leaf.header);
 	for (uint32_t i = 0; i < page->n_bytes; i++)
 		if (i != dead_byte && i != 28 && (i < 4 || i > 7)) /* but for the number of removed entries and the checksum */
 			assert_int_equal(page->bytes[i], before[i]);
@@ -318,7 +318,7 @@ static void removal_sets_a_bit_and_nothing_else(void **state)
 
 static void one_entry_fits_every_empty_page(void **state)
 {
-	struct iforest_fields fields = sample_fields(&(struct sample_shape){ .kinds = "iiiiiiii", .duration = ORACLE_NONE });
+	struct iforest_node_schema fields = sample_fields(&(struct sample_shape){ .kinds = "iiiiiiii", .duration = ORACLE_NONE });
 	struct iforest_leaf_writer *writer = malloc(sizeof *writer);
 	struct iforest_block *block = calloc(1, sizeof *block);
 	uint8_t page[IFOREST_MIN_PAGE_BYTES];
@@ -365,7 +365,7 @@ static void forged_directories_are_refused(void **state)
 		if (kept == lies[i].value) /* which is then no lie */
 			continue;
 		page->bytes[lies[i].at] = lies[i].value;
-		iforest_store32(page->bytes + 4, (uint32_t)iforest_checksum64(page->bytes + 8, page->n_bytes - 8));
+		iforest_store32(page->bytes + 4, (uint32_t)iforest_xxh64(page->bytes + 8, page->n_bytes - 8));
 		assert_status(iforest_leaf_open(&leaf, &page->fields, page->bytes, page->n_bytes, RUN_ID, NUMBER, false, &what),
 			      IFOREST_CORRUPT);
 		assert_string_equal(what, "the page's block directory is wrong");
@@ -389,7 +389,7 @@ static void blocks_of_more_than_64_are_refused(void **state)
 
 		*n_entries = (uint8_t)n;
 		iforest_store16(page->bytes + 26, (uint16_t)(n_others + n));
-		iforest_store32(page->bytes + 4, (uint32_t)iforest_checksum64(page->bytes + 8, page->n_bytes - 8));
+		iforest_store32(page->bytes + 4, (uint32_t)iforest_xxh64(page->bytes + 8, page->n_bytes - 8));
 		assert_status(iforest_leaf_open(&leaf, &page->fields, page->bytes, page->n_bytes, RUN_ID, NUMBER, false, &what),
 			      n >= 1 && n <= IFOREST_BLOCK_ENTRIES ? IFOREST_OK : IFOREST_CORRUPT);
 	}

@@ -17,7 +17,7 @@ static const struct sample_shape shape = { .kinds = "sf", .duration = 0, .has_bl
 
 /* A page of one block, and its entries as the oracle knows them. */
 struct folded {
-	struct iforest_fields fields;
+	struct iforest_node_schema fields;
 	struct iforest_leaf leaf;
 	uint8_t page[PAGE_BYTES];
 	struct oracle_entry entries[N];
@@ -69,21 +69,21 @@ static void make(struct random *dice, struct folded *folded)
 		folded->entries[i].is_dead = random_chance(dice, 20);
 		if (folded->entries[i].is_dead)
 			iforest_leaf_remove(folded->page, &folded->leaf.header, 0, i);
-		iforest_page_seal(folded->page, &folded->leaf.header);
+		iforest_page_finish(folded->page, &folded->leaf.header);
 	}
 	assert_ok(iforest_leaf_open(&folded->leaf, &folded->fields, folded->page, n_bytes, 1, 0, false, &what));
 	free(writer);
 	free(block);
 }
 
-static void assert_row(const struct iforest_row *row, const struct folded *folded, unsigned from, long expected)
+static void assert_row(const struct iforest_extreme *row, const struct folded *folded, unsigned from, long expected)
 {
 	assert_int_equal(row->is_set, expected != ORACLE_NONE);
 	if (row->is_set)
 		assert_true(row->ref == folded->entries[from + (unsigned long)expected].ref);
 }
 
-static void compare(const struct folded *folded, unsigned from, unsigned to, const struct iforest_wanted *wanted,
+static void compare(const struct folded *folded, unsigned from, unsigned to, const struct iforest_request *wanted,
 		    const struct iforest_aggregate *got)
 {
 	struct oracle oracle = { .entries = (struct oracle_entry *)folded->entries + from,
@@ -140,7 +140,7 @@ static void every_range_of_a_block(void **state)
 		make(&dice, folded);
 		for (unsigned from = 0; from <= folded->n; from++)
 			for (unsigned to = from; to <= folded->n; to++) {
-				struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 4),
+				struct iforest_request wanted = { .values = (uint32_t)random_below(&dice, 4),
 								 .no_rows = (uint32_t)random_below(&dice, 4),
 								 .squares = (uint32_t)random_below(&dice, 4),
 								 .firsts = (uint32_t)random_below(&dice, 4),
@@ -164,7 +164,7 @@ static void every_range_of_a_block(void **state)
 /* What the summary says is what the fold says, and nothing is said where a value is missing or an entry removed. */
 static void a_summary_is_the_block(void **state)
 {
-	static const struct iforest_wanted sums = { .values = 1, .no_mins = 1, .no_maxs = 1 };
+	static const struct iforest_request sums = { .values = 1, .no_mins = 1, .no_maxs = 1 };
 	struct random dice = random_from(random_seed());
 	struct folded *folded = malloc(sizeof *folded);
 	unsigned n_said = 0;
@@ -200,7 +200,7 @@ static void a_summary_is_the_block(void **state)
 static void more_than_sums_is_no_summary(void **state)
 {
 	static const struct iforest_filter filter = { .of_node = NULL };
-	static const struct iforest_wanted others[] = {
+	static const struct iforest_request others[] = {
 		{ .values = 1, .no_maxs = 1 },
 		{ .values = 1, .no_mins = 1 },
 		{ .values = 3, .no_mins = 3, .no_maxs = 3 },
@@ -211,7 +211,7 @@ static void more_than_sums_is_no_summary(void **state)
 		{ .values = 1, .no_mins = 1, .no_maxs = 1, .node_fields = true },
 		{ .values = 1, .no_mins = 1, .no_maxs = 1, .filter = &filter },
 	};
-	struct iforest_fields fields = sample_fields(&shape);
+	struct iforest_node_schema fields = sample_fields(&shape);
 
 	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(others); i++)
@@ -220,7 +220,7 @@ static void more_than_sums_is_no_summary(void **state)
 
 static void only_columns_that_are_needed_are_unpacked(void **state)
 {
-	static const struct iforest_wanted count = { .values = 0 }, sum = { .values = 2, .no_rows = 2 };
+	static const struct iforest_request count = { .values = 0 }, sum = { .values = 2, .no_rows = 2 };
 	struct random dice = random_from(random_seed());
 	struct folded *folded = malloc(sizeof *folded);
 	struct iforest_block_reader reader;
@@ -243,7 +243,7 @@ static void only_columns_that_are_needed_are_unpacked(void **state)
 
 static void the_node_of_a_page(void **state)
 {
-	static const struct iforest_wanted all = { .values = 3, .squares = 1, .node_fields = true };
+	static const struct iforest_request all = { .values = 3, .squares = 1, .node_fields = true };
 	struct random dice = random_from(random_seed());
 	struct folded *folded = malloc(sizeof *folded);
 
@@ -281,7 +281,7 @@ static void assert_same_value(const struct iforest_value_aggregate *a, const str
 }
 
 /* The same by refs, among them some that no entry has. */
-static bool hide_refs(void *context, const uint8_t *node, int64_t refs[IFOREST_MOST_GONE], unsigned *n_refs)
+static bool hide_refs(void *context, const uint8_t *node, int64_t refs[IFOREST_MAX_EXCLUDED_REFS], unsigned *n_refs)
 {
 	uint64_t hidden = *(const uint64_t *)context;
 
@@ -289,9 +289,9 @@ static bool hide_refs(void *context, const uint8_t *node, int64_t refs[IFOREST_M
 	*n_refs = 0;
 	for (unsigned i = 0; i < N; i++)
 		if (hidden >> i & 1) {
-			if (i % 4 == 0 && *n_refs + 1 < IFOREST_MOST_GONE)
+			if (i % 4 == 0 && *n_refs + 1 < IFOREST_MAX_EXCLUDED_REFS)
 				refs[(*n_refs)++] = ((int64_t)i << 14) - 1;
-			if (*n_refs == IFOREST_MOST_GONE)
+			if (*n_refs == IFOREST_MAX_EXCLUDED_REFS)
 				return false;
 			refs[(*n_refs)++] = (int64_t)i << 14;
 		}
@@ -312,7 +312,7 @@ static void a_node_without_some_entries(void **state)
 		struct iforest_filter filter = { .context = &hidden,
 						 .of_entries = hide,
 						 .refs_gone = round % 2 ? hide_refs : NULL };
-		struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 2), .filter = &filter };
+		struct iforest_request wanted = { .values = (uint32_t)random_below(&dice, 2), .filter = &filter };
 		uint8_t bytes[IFOREST_MAX_NODE_BYTES];
 		struct iforest_block_reader reader;
 		struct iforest_aggregate got, expected;
@@ -324,7 +324,7 @@ static void a_node_without_some_entries(void **state)
 		iforest_node_write(&node, &folded->fields, bytes);
 		iforest_aggregate_clear(&got, 2);
 		iforest_aggregate_clear(&expected, 2);
-		assert_ok(iforest_leaf_fold_most(&folded->leaf, bytes, &reader, &wanted, &got, &done));
+		assert_ok(iforest_leaf_subtract(&folded->leaf, bytes, &reader, &wanted, &got, &done));
 		n_done += done;
 		if (done) {
 			iforest_block_start(&reader, &folded->leaf, 0);
@@ -335,11 +335,11 @@ static void a_node_without_some_entries(void **state)
 
 		/* the node is of before a removal, the page of after it */
 		folded->leaf.header.n_dead++;
-		assert_ok(iforest_leaf_fold_most(&folded->leaf, bytes, &reader, &wanted, &got, &done));
+		assert_ok(iforest_leaf_subtract(&folded->leaf, bytes, &reader, &wanted, &got, &done));
 		assert_false(done);
 		wanted.values = 2;
 		folded->leaf.header.n_dead--;
-		assert_ok(iforest_leaf_fold_most(&folded->leaf, bytes, &reader, &wanted, &got, &done));
+		assert_ok(iforest_leaf_subtract(&folded->leaf, bytes, &reader, &wanted, &got, &done));
 		assert_false(done); /* sums of reals are not taken apart */
 	}
 	assert_in_range(n_done, 50, 350); /* of 400 */

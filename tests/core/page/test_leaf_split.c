@@ -13,7 +13,7 @@ enum { PAGE_BYTES = 8152, MOST_BLOCKS = 6 };
 static const struct sample_shape shape = { .kinds = "if", .duration = ORACLE_NONE, .has_blocks = true };
 
 struct split {
-	struct iforest_fields fields;
+	struct iforest_node_schema fields;
 	struct iforest_leaf leaf;
 	uint8_t page[PAGE_BYTES], node[IFOREST_MAX_NODE_BYTES];
 };
@@ -60,7 +60,7 @@ static void make(struct random *dice, struct split *split, enum kind_of_page kin
 		for (unsigned i = 0; i < iforest_leaf_block(&split->leaf, b).n; i++)
 			if (random_chance(dice, 5))
 				iforest_leaf_remove(split->page, &split->leaf.header, b, i);
-	iforest_page_seal(split->page, &split->leaf.header);
+	iforest_page_finish(split->page, &split->leaf.header);
 	assert_ok(iforest_leaf_node(&split->leaf, &node));
 	iforest_node_write(&node, &split->fields, split->node);
 	free(writer);
@@ -68,7 +68,7 @@ static void make(struct random *dice, struct split *split, enum kind_of_page kin
 }
 
 /* The entries [from, to) of block b. */
-static void fold(const struct split *split, unsigned b, unsigned from, unsigned to, const struct iforest_wanted *wanted,
+static void fold(const struct split *split, unsigned b, unsigned from, unsigned to, const struct iforest_request *wanted,
 		 struct iforest_aggregate *aggregate)
 {
 	struct iforest_block_reader reader;
@@ -78,13 +78,13 @@ static void fold(const struct split *split, unsigned b, unsigned from, unsigned 
 	assert_ok(iforest_block_fold(&reader, from, to < reader.block.n ? to : reader.block.n, wanted, aggregate, &counted));
 }
 
-static void assert_same_row(const struct iforest_row *a, const struct iforest_row *b, bool value_alone)
+static void assert_same_row(const struct iforest_extreme *a, const struct iforest_extreme *b, bool value_alone)
 {
 	assert_true(a->value.integer == b->value.integer && (value_alone || (a->time == b->time && a->ref == b->ref)));
 }
 
 static void assert_same(const struct iforest_aggregate *a, const struct iforest_aggregate *b,
-			const struct iforest_wanted *wanted)
+			const struct iforest_request *wanted)
 {
 	const struct iforest_value_aggregate *x = &a->values[0], *y = &b->values[0];
 
@@ -98,7 +98,7 @@ static void assert_same(const struct iforest_aggregate *a, const struct iforest_
 }
 
 /* Splits at the first entry of block b that is at or after the time; false where that cannot be done. */
-static bool split_at(const struct split *split, unsigned b, int64_t time, const struct iforest_wanted *wanted)
+static bool split_at(const struct split *split, unsigned b, int64_t time, const struct iforest_request *wanted)
 {
 	struct iforest_key key = iforest_key_at(iforest_leaf_block(&split->leaf, b).first.series, time);
 	struct iforest_aggregate into, after, expected_into, expected_after;
@@ -134,7 +134,7 @@ static bool split_at(const struct split *split, unsigned b, int64_t time, const 
 }
 
 /* Splits at every time of the page; how many were done. */
-static unsigned split_everywhere(const struct split *split, const struct iforest_wanted *wanted)
+static unsigned split_everywhere(const struct split *split, const struct iforest_request *wanted)
 {
 	unsigned n_done = 0;
 
@@ -157,7 +157,7 @@ static void both_parts_are_folds_of_their_entries(void **state)
 	(void)state;
 	assert_non_null(split);
 	for (unsigned round = 0; round < 100; round++) {
-		struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 4),
+		struct iforest_request wanted = { .values = (uint32_t)random_below(&dice, 4),
 						 .no_mins = (uint32_t)random_below(&dice, 4),
 						 .no_maxs = (uint32_t)random_below(&dice, 4),
 						 .no_rows = (uint32_t)random_below(&dice, 4) };
@@ -174,11 +174,11 @@ static void both_parts_are_folds_of_their_entries(void **state)
 
 static void what_cannot_be_split_is_declined(void **state)
 {
-	static const struct iforest_wanted wanted[] = {
+	static const struct iforest_request wanted[] = {
 		{ .values = 1, .firsts = 1 }, { .values = 1, .lasts = 1 }, { .values = 1, .times = true },
 		{ .values = 1, .node_fields = true }, { .values = 1, .extremes_alone = true },
 	};
-	static const struct iforest_wanted sum = { .values = 1, .no_mins = 1, .no_maxs = 1 };
+	static const struct iforest_request sum = { .values = 1, .no_mins = 1, .no_maxs = 1 };
 	struct random dice = random_from(random_seed());
 	struct split *split = malloc(sizeof *split);
 

@@ -13,7 +13,7 @@ enum { PAGE_BYTES = 8152, MOST_BLOCKS = 7 };
 static const struct sample_shape shape = { .kinds = "if", .duration = ORACLE_NONE };
 
 struct sample {
-	struct iforest_fields fields;
+	struct iforest_node_schema fields;
 	struct iforest_leaf leaf;
 	uint8_t page[PAGE_BYTES], node[IFOREST_MAX_NODE_BYTES];
 };
@@ -64,7 +64,7 @@ static void make(struct random *dice, struct sample *sample)
 		for (unsigned i = 0; i < iforest_leaf_block(&sample->leaf, b).n; i++)
 			if (random_chance(dice, percent_dead))
 				iforest_leaf_remove(sample->page, &sample->leaf.header, b, i);
-	iforest_page_seal(sample->page, &sample->leaf.header);
+	iforest_page_finish(sample->page, &sample->leaf.header);
 	assert_ok(iforest_leaf_node(&sample->leaf, &node));
 	iforest_node_write(&node, &sample->fields, sample->node);
 	free(writer);
@@ -159,8 +159,8 @@ static void what_comes_from_an_entry_on_is_its_entries(void **state)
 static void only_sums_are_wanted(void **state)
 {
 	static const struct iforest_filter filter = { .context = NULL };
-	static const struct iforest_wanted sums[] = { { .values = 0 }, { .values = 1, .no_mins = 1, .no_maxs = 3 } };
-	static const struct iforest_wanted others[] = {
+	static const struct iforest_request sums[] = { { .values = 0 }, { .values = 1, .no_mins = 1, .no_maxs = 3 } };
+	static const struct iforest_request others[] = {
 		{ .values = 1, .no_mins = 1 },
 		{ .values = 1, .no_maxs = 1 },
 		{ .values = 2, .no_mins = 2, .no_maxs = 2 },
@@ -173,8 +173,8 @@ static void only_sums_are_wanted(void **state)
 		{ .filter = &filter },
 		{ .values = 1, .no_mins = 1, .no_maxs = 1, .filter = &filter },
 	};
-	struct iforest_fields fields = sample_fields(&shape);
-	struct iforest_fields reals = sample_fields(&(struct sample_shape){ .kinds = "f", .duration = ORACLE_NONE });
+	struct iforest_node_schema fields = sample_fields(&shape);
+	struct iforest_node_schema reals = sample_fields(&(struct sample_shape){ .kinds = "f", .duration = ORACLE_NONE });
 
 	(void)state;
 	for (unsigned w = 0; w < COUNT_OF(sums); w++)

@@ -13,9 +13,9 @@
 
 static const struct sample_shape shape = { .kinds = "ifs", .duration = 2, .has_blocks = true };
 
-static struct iforest_row random_row(struct random *dice, bool is_real)
+static struct iforest_extreme random_row(struct random *dice, bool is_real)
 {
-	struct iforest_row row = { .ref = (int64_t)random_next(dice), .time_is_null = random_chance(dice, 30), .is_set = true };
+	struct iforest_extreme row = { .ref = (int64_t)random_next(dice), .time_is_null = random_chance(dice, 30), .is_set = true };
 
 	row.time = row.time_is_null ? 0 : (int64_t)random_next(dice);
 	row.value.integer = (int64_t)random_next(dice);
@@ -24,7 +24,7 @@ static struct iforest_row random_row(struct random *dice, bool is_real)
 	return row;
 }
 
-static void random_node(struct random *dice, const struct iforest_fields *fields, struct iforest_node *node)
+static void random_node(struct random *dice, const struct iforest_node_schema *fields, struct iforest_node *node)
 {
 	memset(node, 0, sizeof *node);
 	iforest_aggregate_clear(&node->aggregate, fields->n_values);
@@ -60,7 +60,7 @@ static void random_node(struct random *dice, const struct iforest_fields *fields
 static void nodes_are_read_as_written(void **state)
 {
 	struct random dice = random_from(random_seed());
-	struct iforest_fields fields = sample_fields(&shape);
+	struct iforest_node_schema fields = sample_fields(&shape);
 	uint8_t bytes[IFOREST_MAX_NODE_BYTES], again[IFOREST_MAX_NODE_BYTES];
 
 	(void)state;
@@ -98,7 +98,7 @@ static void nodes_are_read_as_written(void **state)
 
 static void bytes_stand_where_fields_say(void **state)
 {
-	struct iforest_fields fields = sample_fields(&shape);
+	struct iforest_node_schema fields = sample_fields(&shape);
 	struct iforest_node node;
 	uint8_t bytes[IFOREST_MAX_NODE_BYTES];
 
@@ -112,7 +112,7 @@ static void bytes_stand_where_fields_say(void **state)
 	node.aggregate.values[0].n = 7;
 	node.aggregate.values[0].sum = -8;
 	node.aggregate.values[0].max =
-		(struct iforest_row){ .value.integer = 9, .time = 0, .ref = 11, .time_is_null = true, .is_set = true };
+		(struct iforest_extreme){ .value.integer = 9, .time = 0, .ref = 11, .time_is_null = true, .is_set = true };
 	node.aggregate.values[2].squares = (struct iforest_squares){ .words = { 14, 15, 16 } };
 	node.aggregate.latest_end = 12;
 	node.aggregate.highest_block = 13;
@@ -134,7 +134,7 @@ static void bytes_stand_where_fields_say(void **state)
 static void folding_takes_what_is_wanted(void **state)
 {
 	struct random dice = random_from(random_seed());
-	struct iforest_fields fields = sample_fields(&shape);
+	struct iforest_node_schema fields = sample_fields(&shape);
 	struct iforest_node node;
 	uint8_t bytes[IFOREST_MAX_NODE_BYTES];
 
@@ -167,7 +167,7 @@ static void folding_takes_what_is_wanted(void **state)
 static void a_parent_spans_its_children(void **state)
 {
 	struct random dice = random_from(random_seed());
-	struct iforest_fields fields = sample_fields(&shape);
+	struct iforest_node_schema fields = sample_fields(&shape);
 	struct iforest_node left, right, parent;
 
 	(void)state;
@@ -186,7 +186,7 @@ static void node_pages(void **state)
 {
 	enum { PAGE_BYTES = 4000, RUN_ID = 5, NUMBER = 6, N_NODES = 3 };
 	struct random dice = random_from(random_seed());
-	struct iforest_fields fields = sample_fields(&shape);
+	struct iforest_node_schema fields = sample_fields(&shape);
 	struct iforest_node nodes[N_NODES];
 	struct iforest_page_header header;
 	uint8_t page[PAGE_BYTES], bytes[IFOREST_MAX_NODE_BYTES];
@@ -206,7 +206,7 @@ static void node_pages(void **state)
 	assert_memory_equal(iforest_node_at(page, &fields, 1), bytes, fields.node_bytes);
 	for (unsigned n = 0; n < 6; n++) { /* a sealed lie about their number */
 		iforest_store16(page + 24, (uint16_t)n);
-		iforest_store32(page + 4, (uint32_t)iforest_checksum64(page + 8, length - 8));
+		iforest_store32(page + 4, (uint32_t)iforest_xxh64(page + 8, length - 8));
 		assert_status(iforest_node_page_check(page, length, &fields, RUN_ID, 2, NUMBER, false, &header, &what),
 			      n == N_NODES ? IFOREST_OK : IFOREST_CORRUPT);
 	}

@@ -4,9 +4,9 @@
 
 #include "tests/support/harness.h"
 
-static struct iforest_fields made(unsigned n_values, uint8_t duration, bool has_blocks)
+static struct iforest_node_schema made(unsigned n_values, uint8_t duration, bool has_blocks)
 {
-	struct iforest_fields fields = { .n_values = (uint8_t)n_values, .duration_value = duration, .has_blocks = has_blocks };
+	struct iforest_node_schema fields = { .n_values = (uint8_t)n_values, .duration_value = duration, .has_blocks = has_blocks };
 
 	for (unsigned v = 0; v < n_values && v < IFOREST_MAX_VALUES; v++)
 		fields.kinds[v] = v % 2 ? IFOREST_FLOAT64 : IFOREST_INT64;
@@ -15,10 +15,10 @@ static struct iforest_fields made(unsigned n_values, uint8_t duration, bool has_
 
 static void offsets_follow_each_other(void **state)
 {
-	struct iforest_fields fields = made(3, 2, true);
+	struct iforest_node_schema fields = made(3, 2, true);
 
 	(void)state;
-	assert_ok(iforest_fields_finish(&fields));
+	assert_ok(iforest_node_schema_finish(&fields));
 	assert_int_equal(fields.value_offset[0], 36 + 16);
 	assert_int_equal(fields.value_offset[1], 52 + 72);
 	assert_int_equal(fields.value_offset[2], 124 + 88);
@@ -27,37 +27,37 @@ static void offsets_follow_each_other(void **state)
 	assert_int_equal(fields.node_bytes, 300);
 	assert_int_equal(iforest_fanout(&fields, 1024), (1024 - 32) / 300);
 	fields.squares = 5;
-	assert_ok(iforest_fields_finish(&fields));
+	assert_ok(iforest_node_schema_finish(&fields));
 	assert_int_equal(fields.squares_offset[0], 52 + 72);
 	assert_int_equal(fields.squares_offset[1], 0);
 	assert_int_equal(fields.value_offset[1], 52 + 72 + 24);
 	assert_int_equal(fields.node_bytes, 300 + 48);
 	fields = made(0, IFOREST_NO_VALUE, false);
-	assert_ok(iforest_fields_finish(&fields));
+	assert_ok(iforest_node_schema_finish(&fields));
 	assert_true(fields.node_bytes == 52 && fields.latest_end_offset == 0 && fields.blocks_offset == 0);
 }
 
 static void contradictions_are_refused(void **state)
 {
-	struct iforest_fields fields = made(9, IFOREST_NO_VALUE, false);
+	struct iforest_node_schema fields = made(9, IFOREST_NO_VALUE, false);
 
 	(void)state;
-	assert_status(iforest_fields_finish(&fields), IFOREST_ARGUMENT);
+	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 	fields = made(2, 1, false); /* a float duration */
-	assert_status(iforest_fields_finish(&fields), IFOREST_ARGUMENT);
+	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 	fields = made(2, 2, false);
-	assert_status(iforest_fields_finish(&fields), IFOREST_ARGUMENT);
+	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 	fields = made(2, 0, false);
 	fields.end_rule = IFOREST_END_RULES;
-	assert_status(iforest_fields_finish(&fields), IFOREST_ARGUMENT);
+	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 	fields = made(2, 0, false);
 	fields.squares = 2; /* of floats */
-	assert_status(iforest_fields_finish(&fields), IFOREST_ARGUMENT);
+	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 	fields.squares = 4; /* of no column */
-	assert_status(iforest_fields_finish(&fields), IFOREST_ARGUMENT);
+	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 	fields = made(2, 0, false);
 	fields.kinds[1] = 3;
-	assert_status(iforest_fields_finish(&fields), IFOREST_ARGUMENT);
+	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 }
 
 static void every_list_survives_its_bytes(void **state)
@@ -66,7 +66,7 @@ static void every_list_survives_its_bytes(void **state)
 	for (unsigned n = 0; n <= IFOREST_MAX_VALUES; n++)
 		for (unsigned way = 0; way < 4 * IFOREST_END_RULES; way++) {
 			static const uint8_t squares[] = { 0, 1, 0x55, 0x10 };
-			struct iforest_fields fields = made(n, way & 1 && n ? (uint8_t)(n - 1) / 2 * 2 : IFOREST_NO_VALUE,
+			struct iforest_node_schema fields = made(n, way & 1 && n ? (uint8_t)(n - 1) / 2 * 2 : IFOREST_NO_VALUE,
 							    way & 2),
 					      read;
 			uint8_t bytes[1 + 2 * IFOREST_MAX_FIELDS + 1];
@@ -75,26 +75,26 @@ static void every_list_survives_its_bytes(void **state)
 
 			fields.squares = (uint8_t)(squares[way % 4] & ((1u << n) - 1));
 			fields.end_rule = fields.duration_value == IFOREST_NO_VALUE ? 0 : (uint8_t)(way / 4);
-			assert_ok(iforest_fields_finish(&fields));
-			n_bytes = iforest_fields_write(&fields, bytes);
+			assert_ok(iforest_node_schema_finish(&fields));
+			n_bytes = iforest_node_schema_write(&fields, bytes);
 			assert_true(n_bytes <= 1 + 2 * IFOREST_MAX_FIELDS);
-			assert_ok(iforest_fields_parse(&read, bytes, n_bytes + 1, &n_read));
+			assert_ok(iforest_node_schema_parse(&read, bytes, n_bytes + 1, &n_read));
 			assert_int_equal(n_read, n_bytes);
 			assert_memory_equal(&read.kinds, &fields.kinds, n);
 			assert_true(read.n_values == n && read.duration_value == fields.duration_value &&
 				    read.end_rule == fields.end_rule && read.has_blocks == fields.has_blocks &&
 				    read.squares == fields.squares && read.node_bytes == fields.node_bytes);
 			for (unsigned cut = 0; cut < n_bytes; cut++)
-				assert_status(iforest_fields_parse(&read, bytes, cut, &n_read), IFOREST_CORRUPT);
+				assert_status(iforest_node_schema_parse(&read, bytes, cut, &n_read), IFOREST_CORRUPT);
 		}
 }
 
 static void assert_parses_as(const uint8_t *bytes, uint32_t n_bytes, enum iforest_status expected)
 {
-	struct iforest_fields fields = { .n_values = 77 };
+	struct iforest_node_schema fields = { .n_values = 77 };
 	uint32_t n_read = 88;
 
-	assert_status(iforest_fields_parse(&fields, bytes, n_bytes, &n_read), expected);
+	assert_status(iforest_node_schema_parse(&fields, bytes, n_bytes, &n_read), expected);
 	assert_true(expected == IFOREST_OK || (fields.n_values == 77 && n_read == 88));
 }
 

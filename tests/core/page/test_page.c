@@ -12,18 +12,18 @@ static void the_checksum_is_xxh64(void **state)
 	uint8_t bytes[101];
 
 	(void)state;
-	assert_true(iforest_checksum64((const uint8_t *)"", 0) == UINT64_C(0xEF46DB3751D8E999));
-	assert_true(iforest_checksum64((const uint8_t *)"a", 1) == UINT64_C(0xD24EC4F1A98C6E5B));
-	assert_true(iforest_checksum64((const uint8_t *)"abc", 3) == UINT64_C(0x44BC2CF5AD770999));
-	assert_true(iforest_checksum64((const uint8_t *)"Nobody inspects the spammish repetition", 39) == UINT64_C(0xFBCEA83C8A378BF1));
+	assert_true(iforest_xxh64((const uint8_t *)"", 0) == UINT64_C(0xEF46DB3751D8E999));
+	assert_true(iforest_xxh64((const uint8_t *)"a", 1) == UINT64_C(0xD24EC4F1A98C6E5B));
+	assert_true(iforest_xxh64((const uint8_t *)"abc", 3) == UINT64_C(0x44BC2CF5AD770999));
+	assert_true(iforest_xxh64((const uint8_t *)"Nobody inspects the spammish repetition", 39) == UINT64_C(0xFBCEA83C8A378BF1));
 	for (unsigned i = 0; i < sizeof bytes; i++)
 		bytes[i] = (uint8_t)i;
 	for (unsigned n = 1; n < sizeof bytes; n++)
 		for (unsigned i = 0; i < n; i++) {
-			uint64_t sum = iforest_checksum64(bytes, n);
+			uint64_t sum = iforest_xxh64(bytes, n);
 
 			bytes[i] ^= 0x10;
-			assert_true(iforest_checksum64(bytes, n) != sum);
+			assert_true(iforest_xxh64(bytes, n) != sum);
 			bytes[i] ^= 0x10;
 		}
 }
@@ -41,7 +41,7 @@ static const struct iforest_page_header header = { .run_id = UINT64_C(0x12345678
 static void make(uint8_t *page)
 {
 	memset(page, 0x33, LENGTH);
-	iforest_page_seal(page, &header);
+	iforest_page_finish(page, &header);
 }
 
 static enum iforest_status check(const uint8_t *page, uint32_t n_bytes, const char **what)
@@ -68,7 +68,7 @@ static void bytes_stand_where_the_header_says(void **state)
 	assert_int_equal(iforest_load16(page + 26), 500);
 	assert_int_equal(iforest_load16(page + 28), 20);
 	assert_int_equal(iforest_load16(page + 30), 0);
-	assert_int_equal(iforest_load32(page + 4), (uint32_t)iforest_checksum64(page + 8, LENGTH - 8));
+	assert_int_equal(iforest_load32(page + 4), (uint32_t)iforest_xxh64(page + 8, LENGTH - 8));
 	assert_ok(iforest_page_check(page, LENGTH, header.run_id, 3, 77, false, &read, &what));
 	assert_true(read.run_id == header.run_id && read.number == 77 && read.length == LENGTH && read.level == 3 &&
 		    read.n_items == 5 && read.n_entries == 500 && read.n_dead == 20);
@@ -109,7 +109,7 @@ static void each_damage_has_its_name(void **state)
 		make(page);
 		page[cases[c].at] ^= 0x40;
 		if (cases[c].sealed)
-			iforest_store32(page + 4, (uint32_t)iforest_checksum64(page + 8, LENGTH - 8));
+			iforest_store32(page + 4, (uint32_t)iforest_xxh64(page + 8, LENGTH - 8));
 		assert_status(check(page, LENGTH, &what), cases[c].status);
 		assert_string_equal(what, cases[c].what);
 	}

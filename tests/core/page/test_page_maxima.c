@@ -8,15 +8,15 @@
 #include "tests/support/sample_index.h"
 
 /* The greatest value of a block, the earliest of several; not set where it has none. */
-static struct iforest_row best_of(const struct iforest_block *block, unsigned v)
+static struct iforest_extreme best_of(const struct iforest_block *block, unsigned v)
 {
-	struct iforest_row best = { .is_set = false };
+	struct iforest_extreme best = { .is_set = false };
 
 	for (unsigned i = 0; i < block->n; i++) {
-		struct iforest_row row = { .value.integer = block->values[v][i], .time = block->times[i], .ref = block->refs[i],
+		struct iforest_extreme row = { .value.integer = block->values[v][i], .time = block->times[i], .ref = block->refs[i],
 					   .is_set = block->present[v] >> i & 1 };
 
-		iforest_row_max(&best, &row, IFOREST_INT64);
+		iforest_extreme_max(&best, &row, IFOREST_INT64);
 	}
 	return best;
 }
@@ -37,15 +37,15 @@ static int64_t latest_end(const struct iforest_block *block, unsigned v)
 /* Compares the page of which the cursor's block is one, block by block. Counts pages with peaks and without. */
 static void compare_page(struct iforest_cursor *cursor, unsigned *n_with, unsigned *n_without)
 {
-	struct iforest_page_peaks *room = cursor->path[0].page.peaks;
-	unsigned v = iforest_peaks_value(cursor->leaf.fields), n = cursor->leaf.header.n_items;
+	struct iforest_page_maxima *room = cursor->path[0].page.peaks;
+	unsigned v = iforest_page_maxima_value(cursor->leaf.fields), n = cursor->leaf.header.n_items;
 	bool may = v != IFOREST_NO_VALUE && n <= IFOREST_MOST_PEAKS && cursor->leaf.header.n_dead == 0;
-	bool has = iforest_leaf_has_peaks(&cursor->leaf, room);
+	bool has = iforest_leaf_has_maxima(&cursor->leaf, room);
 
-	assert_int_equal(has, iforest_leaf_has_peaks(&cursor->leaf, room));
+	assert_int_equal(has, iforest_leaf_has_maxima(&cursor->leaf, room));
 	for (unsigned b = 0; b < n; b++) {
 		struct iforest_block_reader reader;
-		struct iforest_row best;
+		struct iforest_extreme best;
 		bool is_first_series;
 
 		iforest_block_start(&reader, &cursor->leaf, b);
@@ -78,9 +78,9 @@ static void compare_node_page(const struct sample_index *index, unsigned level, 
 			      unsigned *n_without)
 {
 	const struct iforest_pager *pager = index->store.pager;
-	const struct iforest_fields *fields = &index->manifest.fields;
+	const struct iforest_node_schema *fields = &index->manifest.fields;
 	const struct iforest_run *run = &index->manifest.runs[0];
-	unsigned v = iforest_peaks_value(fields), n;
+	unsigned v = iforest_page_maxima_value(fields), n;
 	struct iforest_page_header header;
 	struct iforest_page page;
 	struct iforest_node node;
@@ -92,9 +92,9 @@ static void compare_node_page(const struct sample_index *index, unsigned level, 
 	assert_ok(iforest_node_page_check(page.bytes, page.n_bytes, fields, run->place.run_id, level, (uint32_t)number, false,
 					  &header, &what));
 	n = header.n_items;
-	has = iforest_node_page_has_peaks(page.bytes, &header, fields, page.peaks);
+	has = iforest_node_page_has_maxima(page.bytes, &header, fields, page.peaks);
 	may = v != IFOREST_NO_VALUE && n <= IFOREST_MOST_NODE_PEAKS;
-	assert_int_equal(has, iforest_node_page_has_peaks(page.bytes, &header, fields, page.peaks));
+	assert_int_equal(has, iforest_node_page_has_maxima(page.bytes, &header, fields, page.peaks));
 	for (unsigned k = 0; k < n && v != IFOREST_NO_VALUE; k++) {
 		iforest_node_read(&node, fields, iforest_node_at(page.bytes, fields, k));
 		series = k == 0 ? node.first.series : series;

@@ -7,7 +7,7 @@
 #include "core/page/column.h"
 #include "tests/support/random.h"
 
-static int64_t random_number(struct random *dice, enum iforest_value_kind kind)
+static int64_t random_number(struct random *dice, enum iforest_value_type kind)
 {
 	static const double specials[] = { 0.0, -0.0, 1.5, -1e300, INFINITY, -INFINITY, NAN };
 	union iforest_number number = { .integer = random_between(dice, -50, 50) };
@@ -22,7 +22,7 @@ static int64_t random_number(struct random *dice, enum iforest_value_kind kind)
 
 /* The definition, one number after the other. */
 static void assert_summary(const struct iforest_summary *summary, const int64_t *numbers, uint64_t which,
-			   enum iforest_value_kind kind)
+			   enum iforest_value_type kind)
 {
 	iforest_int128 sum = 0;
 	double real_sum = 0;
@@ -51,7 +51,7 @@ static void assert_summary(const struct iforest_summary *summary, const int64_t 
 	}
 }
 
-static void assert_survives_bytes(const struct iforest_summary *summary, enum iforest_value_kind kind)
+static void assert_survives_bytes(const struct iforest_summary *summary, enum iforest_value_type kind)
 {
 	uint8_t bytes[IFOREST_MAX_SUMMARY_BYTES];
 	unsigned n_bytes = iforest_summary_write(summary, kind, bytes);
@@ -87,7 +87,7 @@ static void random_numbers_are_summarised(void **state)
 
 	(void)state;
 	for (unsigned round = 0; round < random_rounds(20000); round++) {
-		enum iforest_value_kind kind = random_chance(&dice, 50) ? IFOREST_INT64 : IFOREST_FLOAT64;
+		enum iforest_value_type kind = random_chance(&dice, 50) ? IFOREST_INT64 : IFOREST_FLOAT64;
 		uint64_t which = random_next(&dice);
 		struct iforest_summary summary;
 		int64_t numbers[64];

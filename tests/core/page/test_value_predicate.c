@@ -19,25 +19,25 @@ static union iforest_number real(double x)
 
 static void intervals_narrow(void **state)
 {
-	struct iforest_match match = { .values = 0 };
+	struct iforest_value_predicate match = { .values = 0 };
 
 	(void)state;
-	iforest_match_at_least(&match, 0, integer(5), IFOREST_INT64);
+	iforest_value_predicate_at_least(&match, 0, integer(5), IFOREST_INT64);
 	assert_int_equal(match.values, 1);
 	assert_true(match.low[0].integer == 5 && match.high[0].integer == INT64_MAX);
-	iforest_match_at_least(&match, 0, integer(3), IFOREST_INT64);
-	iforest_match_at_most(&match, 0, integer(9), IFOREST_INT64);
-	iforest_match_at_most(&match, 0, integer(20), IFOREST_INT64);
+	iforest_value_predicate_at_least(&match, 0, integer(3), IFOREST_INT64);
+	iforest_value_predicate_at_most(&match, 0, integer(9), IFOREST_INT64);
+	iforest_value_predicate_at_most(&match, 0, integer(20), IFOREST_INT64);
 	assert_true(match.low[0].integer == 5 && match.high[0].integer == 9);
-	iforest_match_at_most(&match, 1, real(2), IFOREST_FLOAT64);
+	iforest_value_predicate_at_most(&match, 1, real(2), IFOREST_FLOAT64);
 	assert_true(isinf(match.low[1].real) && match.low[1].real < 0 && match.high[1].real == 2);
-	iforest_match_at_least(&match, 2, real(NAN), IFOREST_FLOAT64);
+	iforest_value_predicate_at_least(&match, 2, real(NAN), IFOREST_FLOAT64);
 	assert_true(isnan(match.low[2].real) && isnan(match.high[2].real));
 	assert_int_equal(match.values, 7);
 }
 
 /* Of every page: no node says no where an entry under it matches, and each entry is told rightly. */
-static void check_leaves(struct sample_index *index, const struct iforest_match *match, uint64_t *n_turned_down)
+static void check_leaves(struct sample_index *index, const struct iforest_value_predicate *match, uint64_t *n_turned_down)
 {
 	const struct iforest_run *run = &index->manifest.runs[0];
 	struct sample_list_question asked = { .match = *match, .from = iforest_key_at(0, INT64_MIN),
@@ -53,14 +53,14 @@ static void check_leaves(struct sample_index *index, const struct iforest_match 
 		size_t n_before = n_met;
 
 		assert_ok(iforest_cursor_node(&cursor, 1, leaf, &node));
-		may = iforest_match_node(match, &index->manifest.fields, node);
-		assert_ok(iforest_cursor_hold(&cursor, 0, leaf));
+		may = iforest_value_predicate_node(match, &index->manifest.fields, node);
+		assert_ok(iforest_cursor_pin(&cursor, 0, leaf));
 		for (unsigned b = 0; b < cursor.leaf.header.n_items; b++) {
 			uint64_t live;
 
 			iforest_cursor_read_block(&cursor, b);
 			live = iforest_low_bits(cursor.reader.block.n) & ~cursor.reader.block.dead;
-			assert_ok(iforest_match_entries(match, &cursor.reader, &live));
+			assert_ok(iforest_value_predicate_entries(match, &cursor.reader, &live));
 			assert_ok(iforest_block_need(&cursor.reader, IFOREST_TIMES));
 			assert_ok(iforest_block_need(&cursor.reader, IFOREST_REFS));
 			for (; live; live &= live - 1, n_met++) {
@@ -96,7 +96,7 @@ static void nodes_and_entries_agree(void **state)
 		assert_ok(sample_build(&index, 0));
 		sample_remove(&index, &dice, 0, (unsigned)random_below(&dice, 60));
 		for (unsigned q = 0; q < 20; q++) {
-			struct iforest_match match = sample_match(&index, &dice);
+			struct iforest_value_predicate match = sample_match(&index, &dice);
 
 			check_leaves(&index, &match, &n_turned_down);
 		}

@@ -151,7 +151,7 @@ static void check_counter(const struct iforest_counter *counter, const struct ex
 }
 
 /* The bucket as a whole: rows with a value or without. */
-static void check_bucket(const struct iforest_counting *counting, const struct iforest_aggregate *aggregate,
+static void check_bucket(const struct iforest_counter_scan *counting, const struct iforest_aggregate *aggregate,
 			 const struct series *series, int64_t start, int64_t end, bool found)
 {
 	const struct oracle_entry *first = NULL, *last = NULL;
@@ -180,11 +180,11 @@ static void check_bucket(const struct iforest_counting *counting, const struct i
 	}
 }
 
-static enum iforest_verdict of_node(void *context, const uint8_t *node)
+static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
 	(void)context;
 	(void)node;
-	return IFOREST_SOME;
+	return IFOREST_COUNTS_SOME;
 }
 
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
@@ -235,26 +235,26 @@ static unsigned random_bounds(struct random *dice, const struct series *series, 
 }
 
 static void ask(uint32_t number, const struct series *series, uint32_t wanted, bool is_filtered, const int64_t *bounds,
-		unsigned n_bounds, const struct iforest_shelf *used, struct taken *taken)
+		unsigned n_bounds, const struct iforest_sidecar *used, struct taken *taken)
 {
-	struct iforest_counting *counting = calloc(1, sizeof *counting);
+	struct iforest_counter_scan *counting = calloc(1, sizeof *counting);
 	struct iforest_aggregate aggregate;
 
 	assert_non_null(counting);
-	assert_ok(iforest_counting_start(counting, wanted, is_filtered ? &odd_refs : NULL, &index_.store, &index_.manifest,
+	assert_ok(iforest_counter_scan_start(counting, wanted, is_filtered ? &odd_refs : NULL, &index_.store, &index_.manifest,
 					 &pending.store, &pending.manifest));
 	if (used)
-		assert_ok(iforest_counting_use(counting, used, (1u << index_.oracle.n_values) - 1));
-	assert_ok(iforest_counting_turn(counting, number, bounds[0], bounds[n_bounds - 1]));
+		assert_ok(iforest_counter_scan_use(counting, used, (1u << index_.oracle.n_values) - 1));
+	assert_ok(iforest_counter_scan_turn(counting, number, bounds[0], bounds[n_bounds - 1]));
 	for (unsigned b = 0; b + 1 < n_bounds; b++) {
 		bool found;
 
-		assert_ok(iforest_counting_bucket(counting, bounds[b], bounds[b + 1], &aggregate, &found));
+		assert_ok(iforest_counter_scan_bucket(counting, bounds[b], bounds[b + 1], &aggregate, &found));
 		check_bucket(counting, &aggregate, series, bounds[b], bounds[b + 1], found);
 	}
 	taken->n_nodes += used ? counting->n_nodes : 0;
 	*(used ? &taken->n_entries : &taken->n_entries_without) += counting->n_entries;
-	iforest_counting_release(counting);
+	iforest_counter_scan_release(counting);
 	free(counting);
 }
 
@@ -367,20 +367,20 @@ static void any_bucket_is_the_oracles(void **state)
 
 static enum iforest_status whole(void)
 {
-	static struct iforest_counting counting;
+	static struct iforest_counter_scan counting;
 	struct iforest_aggregate aggregate;
 	bool found;
 	enum iforest_status status;
 
 	memset(&counting, 0, sizeof counting);
-	status = iforest_counting_start(&counting, 1, NULL, &index_.store, &index_.manifest, &pending.store, &pending.manifest);
+	status = iforest_counter_scan_start(&counting, 1, NULL, &index_.store, &index_.manifest, &pending.store, &pending.manifest);
 	if (!status)
-		status = iforest_counting_use(&counting, &shelf.base, 1);
+		status = iforest_counter_scan_use(&counting, &shelf.base, 1);
 	if (!status)
-		status = iforest_counting_turn(&counting, 0, INT64_MIN, INT64_MAX);
+		status = iforest_counter_scan_turn(&counting, 0, INT64_MIN, INT64_MAX);
 	if (!status)
-		status = iforest_counting_bucket(&counting, INT64_MIN, INT64_MAX, &aggregate, &found);
-	iforest_counting_release(&counting);
+		status = iforest_counter_scan_bucket(&counting, INT64_MIN, INT64_MAX, &aggregate, &found);
+	iforest_counter_scan_release(&counting);
 	return status;
 }
 

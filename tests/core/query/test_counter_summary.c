@@ -31,7 +31,7 @@ static void stop(void)
 	sample_stop(&index_);
 }
 
-static enum iforest_status keep(const struct iforest_shelf *on)
+static enum iforest_status keep(const struct iforest_sidecar *on)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -88,10 +88,10 @@ static void few_removals_make_few_tables_old(void **state)
 static void what_is_kept_may_be_checked(void **state)
 {
 	struct random dice = random_from(random_seed());
-	struct iforest_shelf_comparison comparison = { .kept = &shelf.base,
+	struct iforest_sidecar_comparison comparison = { .kept = &shelf.base,
 						       .store = &index_.store,
 						       .what = IFOREST_COUNTER_WRONG };
-	struct iforest_shelf comparing = iforest_shelf_comparing(&comparison);
+	struct iforest_sidecar comparing = iforest_sidecar_comparing(&comparison);
 	unsigned n_put;
 
 	(void)state;
@@ -106,7 +106,7 @@ static void what_is_kept_may_be_checked(void **state)
 
 		bytes[IFOREST_COUNTER_HEADER + random_below(&dice, n_bytes - IFOREST_COUNTER_HEADER)] ^= 1;
 		if (k % 2)
-			iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8));
+			iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8));
 		assert_status(keep(&comparing), IFOREST_CORRUPT);
 		assert_string_equal(index_.store.fault.what, IFOREST_COUNTER_WRONG);
 		bytes[0] ^= 1; /* found, but of no use; above it those that are whole say that it is there */
@@ -220,7 +220,7 @@ static void sums_of_several_series_are_not_made(void **state)
 /* A duration below 0 is one of a sample that has not ended; an end may lie before the time 0. */
 static void samples_hold_to_their_ends(void **state)
 {
-	struct iforest_fields lasts = { .end_rule = IFOREST_END_DURATION }, ends = { .end_rule = IFOREST_END_COLUMN };
+	struct iforest_node_schema lasts = { .end_rule = IFOREST_END_DURATION }, ends = { .end_rule = IFOREST_END_COLUMN };
 
 	(void)state;
 	assert_int_equal(iforest_sample_until(&lasts, -50, true, 10), -40);

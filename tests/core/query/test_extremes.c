@@ -9,25 +9,25 @@
 
 /* Entries count unless value 0 lies between low and high. */
 struct hole {
-	const struct iforest_fields *fields;
+	const struct iforest_node_schema *fields;
 	int64_t low, high;
-	enum iforest_verdict mixed;
+	enum iforest_filter_class mixed;
 	uint64_t n_nodes[4];
 };
 
-static enum iforest_verdict of_node(void *context, const uint8_t *bytes)
+static enum iforest_filter_class of_node(void *context, const uint8_t *bytes)
 {
 	struct hole *hole = context;
 	struct iforest_node node;
 	const struct iforest_value_aggregate *values = &node.aggregate.values[0];
-	enum iforest_verdict verdict = hole->mixed;
+	enum iforest_filter_class verdict = hole->mixed;
 
 	iforest_node_read(&node, hole->fields, bytes);
 	if (values->n == 0 || values->max.value.integer < hole->low || values->min.value.integer > hole->high)
-		verdict = IFOREST_ALL;
+		verdict = IFOREST_COUNTS_ALL;
 	else if (values->n == node.aggregate.n_rows && values->min.value.integer >= hole->low &&
 		 values->max.value.integer <= hole->high)
-		verdict = IFOREST_NONE;
+		verdict = IFOREST_COUNTS_NONE;
 	hole->n_nodes[verdict]++;
 	return verdict;
 }
@@ -67,7 +67,7 @@ static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
 	struct random dice = random_from(seed);
 	unsigned n_series = 1 + (unsigned)random_below(&dice, 3), n_runs = 1 + (unsigned)random_below(&dice, 3);
 	struct hole hole = { .low = random_between(&dice, -50, 400),
-			     .mixed = random_chance(&dice, 50) ? IFOREST_SOME : IFOREST_MOST };
+			     .mixed = random_chance(&dice, 50) ? IFOREST_COUNTS_SOME : IFOREST_COUNTS_MOST };
 	struct iforest_filter filter = { .context = &hole, .of_node = of_node, .of_entries = of_entries };
 	struct sample_index index;
 	struct pager_peaks peaks;
@@ -100,7 +100,7 @@ static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
 		index.store.pager = &peaks.pager;
 	for (unsigned i = 0; i < 20; i++) {
 		struct oracle_question question = sample_question(&index, &dice);
-		struct iforest_wanted wanted = { .values = (uint32_t)random_below(&dice, 4), .extremes_alone = true,
+		struct iforest_request wanted = { .values = (uint32_t)random_below(&dice, 4), .extremes_alone = true,
 						 .no_mins = random_chance(&dice, 50) ? UINT32_MAX : 0,
 						 .no_rows = random_chance(&dice, 30) ? UINT32_MAX : 0,
 						 .filter = filtered ? &filter : NULL };
@@ -149,7 +149,7 @@ static void build_with_peak(struct sample_index *index, int64_t n, int64_t peak)
 static uint64_t leaf_pages_of(struct sample_index *index, int64_t t0, int64_t t1)
 {
 	struct iforest_key from = iforest_key_at(0, t0), to = iforest_key_at(0, t1);
-	struct iforest_wanted wanted = { .values = 1, .no_mins = 1, .extremes_alone = true };
+	struct iforest_request wanted = { .values = 1, .no_mins = 1, .extremes_alone = true };
 	struct iforest_cursor cursor;
 	struct iforest_aggregate aggregate;
 	int64_t expected = 0;
@@ -161,7 +161,7 @@ static uint64_t leaf_pages_of(struct sample_index *index, int64_t t0, int64_t t1
 			expected = index->oracle.entries[i].value[0].integer;
 	iforest_cursor_init(&cursor, &index->store, &index->manifest, &index->manifest.runs[0]);
 	iforest_aggregate_clear(&aggregate, 1);
-	assert_ok(iforest_cursor_extremes(&cursor, &from, &to, &wanted, &aggregate, &is_narrow));
+	assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &wanted, &aggregate, &is_narrow));
 	assert_true(aggregate.n_rows > 0);
 	assert_int_equal(aggregate.values[0].max.value.integer, expected);
 	n = cursor.n_leaf_pages_opened;
@@ -189,16 +189,16 @@ static void a_page_is_opened_only_if_its_best_lies_outside(void **state)
 enum { AT_A_TIME = 50, N_TIMES = 1000 };
 
 /* The greatest value of [t0, t1), of entries that stand in the order of time, so many of each. */
-static struct iforest_row greatest_of(const struct sample_index *index, int64_t t0, int64_t t1)
+static struct iforest_extreme greatest_of(const struct sample_index *index, int64_t t0, int64_t t1)
 {
-	struct iforest_row best = { .is_set = false };
+	struct iforest_extreme best = { .is_set = false };
 
 	for (int64_t i = t0 * AT_A_TIME; i < t1 * AT_A_TIME; i++) {
 		const struct oracle_entry *entry = &index->oracle.entries[i];
-		struct iforest_row row = { .value.integer = entry->value[0].integer, .time = entry->time, .ref = entry->ref,
+		struct iforest_extreme row = { .value.integer = entry->value[0].integer, .time = entry->time, .ref = entry->ref,
 					   .is_set = true };
 
-		iforest_row_max(&best, &row, IFOREST_INT64);
+		iforest_extreme_max(&best, &row, IFOREST_INT64);
 	}
 	return best;
 }
@@ -206,7 +206,7 @@ static struct iforest_row greatest_of(const struct sample_index *index, int64_t 
 /* Ranges of one cursor that go back. Pages that are held begin with times that the pages before them end with. */
 static void ranges_may_go_back(void **state)
 {
-	struct iforest_wanted wanted = { .values = 1, .no_mins = 1, .extremes_alone = true };
+	struct iforest_request wanted = { .values = 1, .no_mins = 1, .extremes_alone = true };
 	struct sample_index index;
 	struct pager_peaks peaks;
 	struct iforest_cursor cursor;
@@ -229,12 +229,12 @@ static void ranges_may_go_back(void **state)
 		for (int64_t width = 1; width <= 64; width *= 4)
 			for (int64_t t0 = N_TIMES - width; t0 >= 0; t0--) {
 				struct iforest_key from = iforest_key_at(0, t0), to = iforest_key_at(0, t0 + width);
-				struct iforest_row expected = greatest_of(&index, t0, t0 + width);
+				struct iforest_extreme expected = greatest_of(&index, t0, t0 + width);
 				struct iforest_aggregate aggregate;
 				bool is_narrow;
 
 				iforest_aggregate_clear(&aggregate, 1);
-				assert_ok(iforest_cursor_extremes(&cursor, &from, &to, &wanted, &aggregate, &is_narrow));
+				assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &wanted, &aggregate, &is_narrow));
 				assert_true(aggregate.n_rows > 0);
 				assert_memory_equal(&aggregate.values[0].max, &expected, sizeof expected);
 			}

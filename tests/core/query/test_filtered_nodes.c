@@ -15,7 +15,7 @@ struct gone {
 	struct iforest_key *keys;
 	size_t n;
 	uint64_t n_blocks;         /* of which entries were asked about */
-	struct iforest_remainders remainders;
+	struct iforest_filtered_nodes remainders;
 	struct iforest_filter filter;
 	struct alloc_fault alloc;
 };
@@ -31,9 +31,9 @@ static uint64_t n_gone(void *context, const uint8_t *node)
 	return n;
 }
 
-static enum iforest_verdict of_node(void *context, const uint8_t *node)
+static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
-	return n_gone(context, node) > 0 ? IFOREST_SOME : IFOREST_ALL;
+	return n_gone(context, node) > 0 ? IFOREST_COUNTS_SOME : IFOREST_COUNTS_ALL;
 }
 
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
@@ -60,14 +60,14 @@ static void gone_start(struct gone *gone)
 {
 	*gone = (struct gone){ .n = 0 };
 	alloc_fault_init(&gone->alloc);
-	iforest_remainders_init(&gone->remainders, &gone->alloc.alloc);
+	iforest_filtered_nodes_init(&gone->remainders, &gone->alloc.alloc);
 	gone->filter = (struct iforest_filter){ .context = gone, .of_node = of_node, .of_entries = of_entries,
 						.remainders = &gone->remainders, .n_gone = n_gone };
 }
 
 static void gone_stop(struct gone *gone)
 {
-	iforest_remainders_release(&gone->remainders);
+	iforest_filtered_nodes_release(&gone->remainders);
 	assert_int_equal(gone->alloc.n_live, 0);
 	free(gone->keys);
 }
@@ -95,7 +95,7 @@ static void take_out(struct gone *gone, struct sample_index *index, struct rando
 		entry->is_dead = !is_odd;
 	}
 	qsort(gone->keys, gone->n, sizeof *gone->keys, compare_keys);
-	iforest_remainders_outdate(&gone->remainders);
+	iforest_filtered_nodes_outdate(&gone->remainders);
 }
 
 static void take_out_one(struct gone *gone, struct sample_index *index, size_t i)
@@ -103,7 +103,7 @@ static void take_out_one(struct gone *gone, struct sample_index *index, size_t i
 	gone->keys[gone->n++] = sample_key(&index->oracle.entries[i]);
 	index->oracle.entries[i].is_dead = true;
 	qsort(gone->keys, gone->n, sizeof *gone->keys, compare_keys);
-	iforest_remainders_outdate(&gone->remainders);
+	iforest_filtered_nodes_outdate(&gone->remainders);
 }
 
 static void fill(struct sample_index *index, struct random *dice)
@@ -131,14 +131,14 @@ static void fill(struct sample_index *index, struct random *dice)
 static void ask(struct sample_index *index, struct random *dice, const struct gone *gone)
 {
 	struct oracle_question question = sample_question(index, dice);
-	struct iforest_wanted wanted = sample_wanted(dice, index);
+	struct iforest_request wanted = sample_wanted(dice, index);
 
 	if (random_chance(dice, 30))
-		wanted = (struct iforest_wanted){ .values = iforest_low_bits(index->oracle.n_values), .extremes_alone = true };
+		wanted = (struct iforest_request){ .values = iforest_low_bits(index->oracle.n_values), .extremes_alone = true };
 	else if (random_chance(dice, 50) || gone->alloc.fail_at > 0) /* rows need memory: the others do without */
 		wanted.firsts = wanted.lasts = 0, wanted.times = false;
 	if (random_chance(dice, 20)) /* sums of integers alone */
-		wanted = (struct iforest_wanted){ .values = index->oracle.n_values > 0, .no_mins = 1, .no_maxs = 1 };
+		wanted = (struct iforest_request){ .values = index->oracle.n_values > 0, .no_mins = 1, .no_maxs = 1 };
 	wanted.filter = gone->n > 0 ? &gone->filter : NULL;
 	if (question.mode == ORACLE_COUNT && random_chance(dice, 80))
 		question.n = 1 + (int64_t)random_below(dice, 40);
@@ -153,10 +153,10 @@ struct halves {
 
 static void fold_to(struct halves *halves, const struct gone *gone, uint64_t series)
 {
-	struct iforest_wanted wanted = { .values = 0, .filter = gone->n > 0 ? &gone->filter : NULL };
+	struct iforest_request wanted = { .values = 0, .filter = gone->n > 0 ? &gone->filter : NULL };
 	struct iforest_key to = iforest_key_at(series, 700);
 
-	assert_ok(iforest_cursor_fold_until(&halves->cursor, &to, &wanted, &halves->aggregate));
+	assert_ok(iforest_fold_until(&halves->cursor, &to, &wanted, &halves->aggregate));
 }
 
 static void begin_halves(struct halves *halves, struct sample_index *index, const struct gone *gone)
@@ -180,7 +180,7 @@ static void end_halves(struct halves *halves, const struct sample_index *index, 
 
 static void one_round(uint64_t seed, uint64_t *n_blocks)
 {
-	static const size_t most[] = { 0, 3000, 30000, IFOREST_REMAINDER_BYTES };
+	static const size_t most[] = { 0, 3000, 30000, IFOREST_FILTERED_NODES_BYTES };
 	struct random dice = random_from(seed);
 	struct sample_index index;
 	struct gone gone;
@@ -241,7 +241,7 @@ static void read_for(struct sample_index *index, struct gone *gone, int64_t t0, 
 		     uint64_t *n_leaf_pages)
 {
 	struct iforest_key from = iforest_key_at(0, t0), to = iforest_key_at(0, t1);
-	struct iforest_wanted wanted = { .values = 1, .extremes_alone = extremes, .filter = &gone->filter };
+	struct iforest_request wanted = { .values = 1, .extremes_alone = extremes, .filter = &gone->filter };
 	struct iforest_cursor cursor;
 	struct iforest_aggregate aggregate;
 	uint64_t before = gone->n_blocks, n_rows = 0;
@@ -252,10 +252,10 @@ static void read_for(struct sample_index *index, struct gone *gone, int64_t t0, 
 	iforest_cursor_init(&cursor, &index->store, &index->manifest, &index->manifest.runs[0]);
 	iforest_aggregate_clear(&aggregate, 1);
 	if (extremes) {
-		assert_ok(iforest_cursor_extremes(&cursor, &from, &to, &wanted, &aggregate, &is_narrow));
+		assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &wanted, &aggregate, &is_narrow));
 	} else {
 		assert_ok(iforest_cursor_seek(&cursor, &from));
-		assert_ok(iforest_cursor_fold_until(&cursor, &to, &wanted, &aggregate));
+		assert_ok(iforest_fold_until(&cursor, &to, &wanted, &aggregate));
 		assert_int_equal(aggregate.n_rows, n_rows);
 	}
 	*n_blocks = gone->n_blocks - before;

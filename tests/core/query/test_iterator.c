@@ -42,12 +42,12 @@ static void random_range(struct sample_list_question *asked, const struct sample
 }
 
 /* One question, asked in one go, or anew after every few entries. */
-static void one_question(struct sample_index *two, struct random *dice, struct iforest_walk *walk, struct sample_hidden *hidden,
+static void one_question(struct sample_index *two, struct random *dice, struct iforest_iterator *walk, struct sample_hidden *hidden,
 			 uint64_t *n_given)
 {
 	struct sample_list_question asked = { .match = sample_match(&two[0], dice),
 					      .hidden = random_chance(dice, 50) ? hidden : NULL };
-	struct iforest_walk_question question = { .descends = random_chance(dice, 50), .match = asked.match,
+	struct iforest_iterator_question question = { .descends = random_chance(dice, 50), .match = asked.match,
 		.filter = asked.hidden ? &hidden->filter : NULL, .values = (uint32_t)random_below(dice, 4) };
 	bool is_resumed = random_chance(dice, 30), found;
 	const struct oracle_entry **expected;
@@ -59,18 +59,18 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 	question.from = asked.from;
 	question.to = asked.to;
 	expected = sample_list(two, 2, &asked, &n);
-	iforest_walk_start(walk, &question);
+	iforest_iterator_start(walk, &question);
 	for (size_t i = 0; i < n; i++) {
-		assert_ok(iforest_walk_next(walk, &entry, &found));
+		assert_ok(iforest_iterator_next(walk, &entry, &found));
 		assert_true(found);
 		sample_compare_entry(&two[0], expected[i], &entry, question.values);
 		if (is_resumed && entry.key.ref < INT64_MAX && random_chance(dice, 5)) {
 			*(question.descends ? &question.to : &question.from) = entry.key;
 			question.from.ref += !question.descends;
-			iforest_walk_start(walk, &question);
+			iforest_iterator_start(walk, &question);
 		}
 	}
-	assert_ok(iforest_walk_next(walk, &entry, &found));
+	assert_ok(iforest_iterator_next(walk, &entry, &found));
 	assert_false(found);
 	*n_given += n;
 	free(expected);
@@ -87,16 +87,16 @@ static void one_round(uint64_t seed, uint64_t *n_verdicts, uint64_t *n_given)
 	};
 	struct sample_index two[2];
 	struct sample_hidden hidden;
-	struct iforest_walk walk;
+	struct iforest_iterator walk;
 
 	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5),
 			 (enum sample_times)random_below(&dice, SAMPLE_STYLES));
 	sample_hide(&hidden, &two[0], &dice);
-	assert_ok(iforest_walk_init(&walk, &two[0].store, &two[0].manifest));
-	assert_ok(iforest_walk_join(&walk, &two[1].store, &two[1].manifest));
+	assert_ok(iforest_iterator_init(&walk, &two[0].store, &two[0].manifest));
+	assert_ok(iforest_iterator_join(&walk, &two[1].store, &two[1].manifest));
 	for (unsigned q = 0; q < 40; q++)
 		one_question(two, &dice, &walk, &hidden, n_given);
-	iforest_walk_release(&walk);
+	iforest_iterator_release(&walk);
 	for (unsigned verdict = 0; verdict < 4; verdict++)
 		n_verdicts[verdict] += hidden.n_verdicts[verdict];
 	sample_stop(&two[0]);
@@ -112,14 +112,14 @@ static void any_walk_gives_what_brute_force_lists(void **state)
 	for (unsigned r = 0; r < n_rounds; r++)
 		one_round(random_seed() + r, n_verdicts, &n_given);
 	assert_true(n_given > 1000 * n_rounds);
-	assert_true(n_verdicts[IFOREST_ALL] > 0 && n_verdicts[IFOREST_SOME] > 0 && n_verdicts[IFOREST_NONE] > 0);
+	assert_true(n_verdicts[IFOREST_COUNTS_ALL] > 0 && n_verdicts[IFOREST_COUNTS_SOME] > 0 && n_verdicts[IFOREST_COUNTS_NONE] > 0);
 }
 
 /* Runs one after the other in time: a walk opens the one it begins in and no other. */
 static void runs_that_come_later_are_not_opened(void **state)
 {
 	struct sample_index index;
-	struct iforest_walk walk;
+	struct iforest_iterator walk;
 	struct iforest_entry entry;
 	bool found;
 
@@ -130,19 +130,19 @@ static void runs_that_come_later_are_not_opened(void **state)
 			sample_append(&index, r, 0, r * 1000 + i, r * 1000 + i);
 		assert_ok(sample_build(&index, r));
 	}
-	assert_ok(iforest_walk_init(&walk, &index.store, &index.manifest));
+	assert_ok(iforest_iterator_init(&walk, &index.store, &index.manifest));
 	for (unsigned descends = 0; descends < 2; descends++) {
-		uint64_t n_pages = iforest_walk_pages(&walk);
+		uint64_t n_pages = iforest_iterator_pages(&walk);
 
-		iforest_walk_start(&walk, &(struct iforest_walk_question){ .from = iforest_key_at(0, 0),
+		iforest_iterator_start(&walk, &(struct iforest_iterator_question){ .from = iforest_key_at(0, 0),
 									   .to = iforest_key_nulls(0),
 									   .descends = descends });
-		assert_int_equal(iforest_walk_pages(&walk), n_pages);
-		assert_ok(iforest_walk_next(&walk, &entry, &found));
+		assert_int_equal(iforest_iterator_pages(&walk), n_pages);
+		assert_ok(iforest_iterator_next(&walk, &entry, &found));
 		assert_true(found && entry.key.time == (descends ? 4999 : 0));
-		assert_in_range(iforest_walk_pages(&walk) - n_pages, 1, 1 + index.manifest.runs[0].n_levels);
+		assert_in_range(iforest_iterator_pages(&walk) - n_pages, 1, 1 + index.manifest.runs[0].n_levels);
 	}
-	iforest_walk_release(&walk);
+	iforest_iterator_release(&walk);
 	sample_stop(&index);
 }
 

@@ -38,14 +38,14 @@ static void append_spans(struct sample_index *index, struct random *dice, unsign
 	}
 }
 
-static struct iforest_row expected_row(const struct question *q, int64_t from, int64_t to, bool overlaps, bool *found)
+static struct iforest_extreme expected_row(const struct question *q, int64_t from, int64_t to, bool overlaps, bool *found)
 {
-	struct iforest_row best = { .is_set = false };
+	struct iforest_extreme best = { .is_set = false };
 
 	*found = false;
 	for (size_t i = 0; i < q->index->oracle.n_entries; i++) {
 		const struct oracle_entry *entry = &q->index->oracle.entries[i];
-		struct iforest_row row = { .value.integer = entry->value[0].integer, .time = entry->time, .ref = entry->ref,
+		struct iforest_extreme row = { .value.integer = entry->value[0].integer, .time = entry->time, .ref = entry->ref,
 			.is_set = entry->has[0] };
 
 		if (entry->is_dead || entry->time_is_null || entry->series != q->series || entry->time >= to)
@@ -53,17 +53,17 @@ static struct iforest_row expected_row(const struct question *q, int64_t from, i
 		if (entry->time < from && !(overlaps && entry->has[0] && entry->value[0].integer > from - entry->time))
 			continue;
 		*found = true;
-		iforest_row_max(&best, &row, IFOREST_INT64);
+		iforest_extreme_max(&best, &row, IFOREST_INT64);
 	}
 	return best;
 }
 
-static void check(const struct question *q, int64_t expected, int64_t bucket, bool found, const struct iforest_row *row,
+static void check(const struct question *q, int64_t expected, int64_t bucket, bool found, const struct iforest_extreme *row,
 		  bool overlaps)
 {
 	int64_t from, to, at = expected;
 	bool after_all, is_there = false;
-	struct iforest_row best = { .is_set = false };
+	struct iforest_extreme best = { .is_set = false };
 
 	for (; at < q->bucketing.n && !is_there; at++) {
 		from = iforest_bucket_start(&q->bucketing, at);
@@ -113,7 +113,7 @@ static void compare_starts(const struct question *q, struct iforest_scan *scan)
 
 	scan->bucketing = q->bucketing;
 	scan->joined_filter = NULL;
-	scan->wanted = (struct iforest_wanted){ .values = 1, .no_mins = 1, .extremes_alone = true };
+	scan->wanted = (struct iforest_request){ .values = 1, .no_mins = 1, .extremes_alone = true };
 	assert_ok(iforest_scan_start(scan, q->series));
 	while (found) {
 		assert_ok(iforest_scan_next(scan, &bucket, &aggregate, &found));

@@ -25,7 +25,7 @@ static void check_stretch(const struct list *list, iforest_int128 from, iforest_
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct iforest_open_span *span = &list->spans[i];
-		struct iforest_row row = {
+		struct iforest_extreme row = {
 			.value.integer = span->duration, .time = span->time, .ref = span->ref, .is_set = wants_longest
 		};
 
@@ -33,7 +33,7 @@ static void check_stretch(const struct list *list, iforest_int128 from, iforest_
 			continue;
 		expected.n++;
 		expected.inside += (end_of(span) < to ? end_of(span) : to) - from;
-		iforest_row_max(&expected.longest, &row, IFOREST_INT64);
+		iforest_extreme_max(&expected.longest, &row, IFOREST_INT64);
 	}
 	assert_int_equal(got->n, expected.n);
 	assert_true(got->inside == expected.inside);

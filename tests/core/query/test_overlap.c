@@ -156,7 +156,7 @@ static void check_bucket(const struct question *q, iforest_int128 bucket, const 
 	for (size_t i = 0; i < q->index->oracle.n_entries; i++) {
 		const struct oracle_entry *entry = &q->index->oracle.entries[i];
 		iforest_int128 end = (iforest_int128)entry->time + length_of(q, entry);
-		struct iforest_row row = { .value.integer = entry->value[q->duration].integer,
+		struct iforest_extreme row = { .value.integer = entry->value[q->duration].integer,
 					   .time = entry->time,
 					   .ref = entry->ref,
 					   .is_set = entry->has[q->duration] };
@@ -166,7 +166,7 @@ static void check_bucket(const struct question *q, iforest_int128 bucket, const 
 		expected.n++;
 		if (end > entry->time)
 			expected.sum += (end < to ? end : to) - (entry->time > from ? entry->time : from);
-		iforest_row_max(&expected.max, &row, IFOREST_INT64);
+		iforest_extreme_max(&expected.max, &row, IFOREST_INT64);
 	}
 	if ((q->longest_alone ? !got->n_rows != !expected.n : got->n_rows != expected.n) ||
 	    (q->wants_inside && (value->sum != expected.sum || value->n != expected.n)) ||
@@ -180,11 +180,11 @@ static void check_bucket(const struct question *q, iforest_int128 bucket, const 
 
 /* ---- asking ---- */
 
-static enum iforest_verdict of_node(void *context, const uint8_t *node)
+static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
 	(void)context;
 	(void)node;
-	return IFOREST_SOME;
+	return IFOREST_COUNTS_SOME;
 }
 
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
@@ -402,7 +402,7 @@ static void pages_out_of_order_hold_nobody(void **state)
 	assert_ok(iforest_page_check(page, *n_bytes, index.run_ids[0], 0, 0, false, &header, &what));
 	assert_true(header.n_items > 1);
 	iforest_store64(page + IFOREST_PAGE_HEADER + 8, 1000);
-	iforest_page_seal(page, &header);
+	iforest_page_finish(page, &header);
 	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
 	assert_ok(iforest_overlap_init(&overlap, &scan));
 	overlap.wants_inside = true;

@@ -22,9 +22,9 @@ static void build(struct sample_index *index)
 	assert_ok(sample_build(index, 0));
 }
 
-static struct iforest_walk_question whole_series(uint64_t series, bool descends)
+static struct iforest_iterator_question whole_series(uint64_t series, bool descends)
 {
-	return (struct iforest_walk_question){ .from = iforest_key_at(series, INT64_MIN), .to = iforest_key_nulls(series),
+	return (struct iforest_iterator_question){ .from = iforest_key_at(series, INT64_MIN), .to = iforest_key_nulls(series),
 					       .descends = descends, .values = 1 };
 }
 
@@ -32,30 +32,30 @@ static struct iforest_walk_question whole_series(uint64_t series, bool descends)
 static void pages_are_opened_once(void **state)
 {
 	struct sample_index index;
-	struct iforest_run_walk walk;
+	struct iforest_run_iterator walk;
 	struct iforest_entry entry;
 	bool found = true;
 
 	(void)state;
 	build(&index);
-	iforest_run_walk_init(&walk, &index.store, &index.manifest, &index.manifest.runs[0]);
+	iforest_run_iterator_init(&walk, &index.store, &index.manifest, &index.manifest.runs[0]);
 	for (unsigned way = 0; way < 4; way++) {
-		struct iforest_walk_question question = whole_series(way / 2, way % 2);
+		struct iforest_iterator_question question = whole_series(way / 2, way % 2);
 		struct iforest_key bound;
 		unsigned n = 0;
 
 		walk.cursor.n_pages_opened = 0;
-		iforest_run_walk_start(&walk, &question);
-		assert_true(iforest_run_walk_may_begin(&walk, &bound));
+		iforest_run_iterator_start(&walk, &question);
+		assert_true(iforest_run_iterator_may_begin(&walk, &bound));
 		for (found = true; found; n += found) {
-			assert_ok(iforest_run_walk_next(&walk, &entry, &found));
+			assert_ok(iforest_run_iterator_next(&walk, &entry, &found));
 			assert_true(!found || entry.key.time == (way % 2 ? 1999 - n : n) * 10);
 		}
 		assert_int_equal(n, 2000);
 		/* the two series have about as many pages; and where it begins a path is opened beforehand */
 		assert_in_range(walk.cursor.n_pages_opened, 1,
 				iforest_run_pages(&index.manifest, walk.cursor.run) / 2 + 2 * walk.cursor.run->n_levels + 2);
-		iforest_run_walk_release(&walk);
+		iforest_run_iterator_release(&walk);
 	}
 	sample_stop(&index);
 }
@@ -63,20 +63,20 @@ static void pages_are_opened_once(void **state)
 static void what_cannot_match_is_not_begun(void **state)
 {
 	struct sample_index index;
-	struct iforest_run_walk walk;
-	struct iforest_walk_question question = whole_series(2, false);
+	struct iforest_run_iterator walk;
+	struct iforest_iterator_question question = whole_series(2, false);
 	struct iforest_key bound;
 
 	(void)state;
 	build(&index);
-	iforest_run_walk_init(&walk, &index.store, &index.manifest, &index.manifest.runs[0]);
-	iforest_run_walk_start(&walk, &question);
-	assert_false(iforest_run_walk_may_begin(&walk, &bound));
+	iforest_run_iterator_init(&walk, &index.store, &index.manifest, &index.manifest.runs[0]);
+	iforest_run_iterator_start(&walk, &question);
+	assert_false(iforest_run_iterator_may_begin(&walk, &bound));
 	question = whole_series(0, false);
-	iforest_match_at_least(&question.match, 0, (union iforest_number){ .integer = 6000 }, IFOREST_INT64);
-	iforest_run_walk_start(&walk, &question);
-	assert_false(iforest_run_walk_may_begin(&walk, &bound));
-	iforest_run_walk_release(&walk);
+	iforest_value_predicate_at_least(&question.match, 0, (union iforest_number){ .integer = 6000 }, IFOREST_INT64);
+	iforest_run_iterator_start(&walk, &question);
+	assert_false(iforest_run_iterator_may_begin(&walk, &bound));
+	iforest_run_iterator_release(&walk);
 	sample_stop(&index);
 }
 
@@ -96,32 +96,32 @@ static void forge(struct sample_index *index, uint64_t leaf)
 	assert_true(header.n_items > 1);
 	block = page + IFOREST_PAGE_HEADER + 32 * (header.n_items - 1);
 	iforest_store64(block + 8, iforest_load64(block + 8) - 1000);
-	iforest_page_seal(page, &header);
+	iforest_page_finish(page, &header);
 }
 
 static void entries_out_of_order_are_reported(void **state)
 {
 	struct sample_index index;
-	struct iforest_run_walk walk;
+	struct iforest_run_iterator walk;
 	struct iforest_entry entry;
 
 	(void)state;
 	build(&index);
 	forge(&index, 2);
-	iforest_run_walk_init(&walk, &index.store, &index.manifest, &index.manifest.runs[0]);
+	iforest_run_iterator_init(&walk, &index.store, &index.manifest, &index.manifest.runs[0]);
 	for (unsigned descends = 0; descends < 2; descends++) {
-		struct iforest_walk_question question = whole_series(0, descends);
+		struct iforest_iterator_question question = whole_series(0, descends);
 		enum iforest_status status = IFOREST_OK;
 		bool found = true;
 
-		iforest_run_walk_start(&walk, &question);
+		iforest_run_iterator_start(&walk, &question);
 		while (!status && found)
-			status = iforest_run_walk_next(&walk, &entry, &found);
+			status = iforest_run_iterator_next(&walk, &entry, &found);
 		assert_status(status, IFOREST_CORRUPT);
 		assert_string_equal(index.store.fault.what, "entries are out of order");
 		assert_int_equal(index.store.fault.number, 2);
 	}
-	iforest_run_walk_release(&walk);
+	iforest_run_iterator_release(&walk);
 	sample_stop(&index);
 }
 

@@ -79,7 +79,7 @@ static void random_indexes_answer_as_the_oracle_does(void **state)
 static void all_windows_of_a_small_index(void **state)
 {
 	struct sample_index index;
-	struct iforest_wanted all = { .values = 3, .firsts = 3, .lasts = 3, .times = true, .node_fields = true };
+	struct iforest_request all = { .values = 3, .firsts = 3, .lasts = 3, .times = true, .node_fields = true };
 	struct oracle_question q = { .series = 1 };
 
 	(void)state;
@@ -130,7 +130,7 @@ static void an_index_without_runs_has_no_rows(void **state)
 static void step_buckets_beyond_int64_are_an_error(void **state)
 {
 	struct sample_index index;
-	struct iforest_wanted count = { .values = 0 };
+	struct iforest_request count = { .values = 0 };
 	struct oracle_question q = { .series = 0, .mode = ORACLE_STEP, .step = 1, .origin = INT64_MIN };
 
 	(void)state;
@@ -148,7 +148,7 @@ static void step_buckets_beyond_int64_are_an_error(void **state)
 /* The last bucket that has a number, and has many entries, so that the next one is taken to be adjacent. */
 static void the_last_step_bucket_has_no_neighbour(void **state)
 {
-	static const struct iforest_wanted extremes = { .values = 1, .extremes_alone = true };
+	static const struct iforest_request extremes = { .values = 1, .extremes_alone = true };
 	struct sample_index index;
 	struct oracle_question q = { .series = 0, .mode = ORACLE_STEP, .step = 1, .origin = -INT64_MAX };
 
@@ -178,7 +178,7 @@ static void forge_order(struct sample_index *index)
 	assert_ok(iforest_page_check(page, *n_bytes, run->place.run_id, 0, 0, false, &header, &what));
 	assert_true(header.n_items > 1);
 	iforest_store64(page + IFOREST_PAGE_HEADER + 8, 1000);
-	iforest_page_seal(page, &header);
+	iforest_page_finish(page, &header);
 }
 
 /* Whoever goes on from time to time is not held where he stands, be it by hand, in steps or in steps without numbers. */
@@ -189,7 +189,7 @@ static void pages_out_of_order_hold_nobody(void **state)
 		{ .mode = IFOREST_STEP, .step = 1, .origin = INT64_MIN },
 		{ .mode = IFOREST_COUNT, .n = 100, .window = { true, true, 0, 128 } },
 	};
-	static const struct iforest_wanted count = { .values = 0 };
+	static const struct iforest_request count = { .values = 0 };
 	struct sample_index index;
 	struct iforest_scan scan;
 	struct iforest_aggregate aggregate;
@@ -230,7 +230,7 @@ static void pages_out_of_order_hold_nobody(void **state)
 static void removed_entries_exceed_nothing(void **state)
 {
 	struct sample_index index;
-	struct iforest_wanted count = { .values = 0 };
+	struct iforest_request count = { .values = 0 };
 	struct oracle_question q = { .series = 0, .mode = ORACLE_STEP, .step = 1, .origin = 5 };
 	struct random dice = random_from(random_seed());
 
@@ -247,11 +247,11 @@ static void removed_entries_exceed_nothing(void **state)
 	sample_stop(&index);
 }
 
-static enum iforest_verdict no_node(void *context, const uint8_t *node)
+static enum iforest_filter_class no_node(void *context, const uint8_t *node)
 {
 	(void)context;
 	(void)node;
-	return IFOREST_NONE;
+	return IFOREST_COUNTS_NONE;
 }
 
 static enum iforest_status no_entry(void *context, struct iforest_block_reader *reader, uint64_t *live)
@@ -308,7 +308,7 @@ static void runs_of_another_store_join(void **state)
 				joined.bucketing = (struct iforest_bucketing){ .mode = buckets ? IFOREST_STEP : IFOREST_WHOLE,
 									       .step = 1000 };
 				scan.bucketing = joined.bucketing;
-				joined.wanted = (struct iforest_wanted){ .filter = filtered ? &nothing : NULL };
+				joined.wanted = (struct iforest_request){ .filter = filtered ? &nothing : NULL };
 				if (!filtered) {
 					assert_int_equal(rows_of_series(&joined, series), rows_of_series(&scan, series));
 				} else {
@@ -326,7 +326,7 @@ static void runs_of_another_store_join(void **state)
 /* A series gone on with from any of its buckets gives what follows it. */
 static void a_series_is_gone_on_with(void **state)
 {
-	static const struct iforest_wanted all = { .values = 1 },
+	static const struct iforest_request all = { .values = 1 },
 					   extremes = { .values = 1, .no_mins = 1, .extremes_alone = true };
 	struct sample_index index;
 	struct iforest_scan scan, other;
@@ -361,7 +361,7 @@ static void a_series_is_gone_on_with(void **state)
 				assert_true(found_too == found && (!found || same == bucket));
 				assert_true(!found || memcmp(&a.values[0].max, &b.values[0].max, sizeof a.values[0].max) == 0);
 			} else if (n == after && found) {
-				iforest_scan_let_go(&other);
+				iforest_scan_unpin(&other);
 				assert_ok(iforest_scan_start_after(&other, series, bucket));
 			}
 			n++;

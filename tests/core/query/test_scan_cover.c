@@ -17,11 +17,11 @@ static void start_scan(struct sample_index *index, struct iforest_scan *scan, co
 	assert_ok(iforest_scan_init(scan, &index->store, &index->manifest));
 	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE,
 		.window = { .has_t0 = question->has_t0, .has_t1 = question->has_t1, .t0 = question->t0, .t1 = question->t1 } };
-	scan->wanted = (struct iforest_wanted){ .values = (1u << index->manifest.fields.n_values) - 1, .times = true };
+	scan->wanted = (struct iforest_request){ .values = (1u << index->manifest.fields.n_values) - 1, .times = true };
 	assert_ok(iforest_scan_start(scan, question->series));
 }
 
-static void check_piece(const struct sample_index *index, const struct iforest_piece *piece)
+static void check_piece(const struct sample_index *index, const struct iforest_scan_cover_part *piece)
 {
 	uint64_t n_of_level = piece->run->n_leaves;
 
@@ -36,10 +36,10 @@ static void check_piece(const struct sample_index *index, const struct iforest_p
 
 static void compare(struct sample_index *index, const struct oracle_question *question)
 {
-	struct iforest_fields *fields = &index->manifest.fields;
+	struct iforest_node_schema *fields = &index->manifest.fields;
 	struct iforest_scan scan;
-	struct iforest_pieces pieces;
-	struct iforest_piece piece;
+	struct iforest_scan_cover pieces;
+	struct iforest_scan_cover_part piece;
 	struct iforest_aggregate sum, answer;
 	size_t n_answers;
 	bool found, out_of_range;
@@ -51,15 +51,15 @@ static void compare(struct sample_index *index, const struct oracle_question *qu
 	iforest_aggregate_clear(&sum, fields->n_values);
 	iforest_aggregate_clear(&answer, fields->n_values);
 	start_scan(index, &scan, question);
-	iforest_pieces_start(&pieces, &scan);
-	assert_ok(iforest_pieces_next(&pieces, &piece, &found));
+	iforest_scan_cover_start(&pieces, &scan);
+	assert_ok(iforest_scan_cover_next(&pieces, &piece, &found));
 	while (found) {
 		check_piece(index, &piece);
 		iforest_aggregate_combine(&sum, &piece.aggregate, fields->kinds, fields->n_values);
 		n_of_run = piece.run == run ? n_of_run + 1 : 1;
 		run = piece.run;
 		assert_in_range(n_of_run, 1, 2 * (2 + 2 * (index->manifest.fanout - 1) * (uint64_t)run->n_levels));
-		assert_ok(iforest_pieces_next(&pieces, &piece, &found));
+		assert_ok(iforest_scan_cover_next(&pieces, &piece, &found));
 	}
 	assert_ok(iforest_scan_start(&scan, question->series));
 	assert_ok(iforest_scan_next(&scan, &bucket, &answer, &found));

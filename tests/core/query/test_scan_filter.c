@@ -7,10 +7,10 @@
 
 /* Entries count if value 0 lies between low and high. */
 struct range {
-	const struct iforest_fields *fields;
+	const struct iforest_node_schema *fields;
 	int64_t low, high;
 	const struct pager_fault *pager; /* has lent no page while anything is asked */
-	bool asks_for_most; /* IFOREST_MOST instead of IFOREST_SOME */
+	bool asks_for_most; /* IFOREST_COUNTS_MOST instead of IFOREST_COUNTS_SOME */
 	uint64_t n_nodes[4];
 };
 
@@ -19,20 +19,20 @@ static bool is_inside(const struct range *range, int64_t value)
 	return value >= range->low && value <= range->high;
 }
 
-static enum iforest_verdict of_node(void *context, const uint8_t *bytes)
+static enum iforest_filter_class of_node(void *context, const uint8_t *bytes)
 {
 	struct range *range = context;
 	struct iforest_node node;
 	const struct iforest_value_aggregate *values = &node.aggregate.values[0];
-	enum iforest_verdict verdict = range->asks_for_most ? IFOREST_MOST : IFOREST_SOME;
+	enum iforest_filter_class verdict = range->asks_for_most ? IFOREST_COUNTS_MOST : IFOREST_COUNTS_SOME;
 
 	assert_false(range->pager->is_lent);
 	iforest_node_read(&node, range->fields, bytes);
 	if (values->n == 0 || values->min.value.integer > range->high || values->max.value.integer < range->low)
-		verdict = IFOREST_NONE;
+		verdict = IFOREST_COUNTS_NONE;
 	else if (values->n == node.aggregate.n_rows && is_inside(range, values->min.value.integer) &&
 		 is_inside(range, values->max.value.integer))
-		verdict = IFOREST_ALL;
+		verdict = IFOREST_COUNTS_ALL;
 	range->n_nodes[verdict]++;
 	return verdict;
 }
@@ -80,7 +80,7 @@ static struct expected brute_force(const struct sample_index *index, const struc
 	return expected;
 }
 
-static void compare(const struct expected *expected, const struct iforest_aggregate *got, const struct iforest_wanted *wanted,
+static void compare(const struct expected *expected, const struct iforest_aggregate *got, const struct iforest_request *wanted,
 		    bool nulls)
 {
 	assert_int_equal(got->n_rows, expected->n_rows);
@@ -125,9 +125,9 @@ static int64_t random_end(const struct sample_index *index, struct random *dice,
 
 /* Passes a series in buckets of random width, and then its entries without a time. */
 static void one_series(struct sample_index *index, struct random *dice, struct iforest_scan *scan,
-		       const struct iforest_wanted *wanted, const struct range *range, uint32_t series)
+		       const struct iforest_request *wanted, const struct range *range, uint32_t series)
 {
-	struct iforest_wanted timeless = { .values = 1, .no_mins = wanted->no_mins, .filter = wanted->filter };
+	struct iforest_request timeless = { .values = 1, .no_mins = wanted->no_mins, .filter = wanted->filter };
 	struct iforest_aggregate got;
 	int64_t from = INT64_MIN, time, latest, until = random_chance(dice, 50) ? INT64_MAX : random_between(dice, -200, 2000);
 	bool found, expected_found, at_end = false;
@@ -159,7 +159,7 @@ static void one_series(struct sample_index *index, struct random *dice, struct i
 	compare(&expected, &got, &timeless, true);
 }
 
-static void everything(struct sample_index *index, struct iforest_scan *scan, const struct iforest_wanted *wanted,
+static void everything(struct sample_index *index, struct iforest_scan *scan, const struct iforest_request *wanted,
 		       const struct range *range)
 {
 	struct iforest_aggregate got;
@@ -175,7 +175,7 @@ static void everything(struct sample_index *index, struct iforest_scan *scan, co
 		sum += entry->value[0].integer;
 	}
 	iforest_aggregate_clear(&got, index->manifest.fields.n_values);
-	assert_ok(iforest_scan_everything(scan, &(struct iforest_wanted){ .values = 1, .filter = wanted->filter }, &got));
+	assert_ok(iforest_scan_everything(scan, &(struct iforest_request){ .values = 1, .filter = wanted->filter }, &got));
 	assert_int_equal(got.n_rows, n_rows);
 	assert_true(got.values[0].sum == sum);
 }
@@ -188,7 +188,7 @@ static void one_round(uint64_t seed, uint64_t *n_nodes)
 	struct iforest_scan scan;
 	struct range range = { .low = random_between(&dice, -50, 400) };
 	struct iforest_filter filter = { .context = &range, .of_node = of_node, .of_entries = of_entries };
-	struct iforest_wanted wanted = { .values = 1, .times = random_chance(&dice, 50), .no_mins = random_chance(&dice, 30),
+	struct iforest_request wanted = { .values = 1, .times = random_chance(&dice, 50), .no_mins = random_chance(&dice, 30),
 					 .no_maxs = random_chance(&dice, 30), .no_rows = random_chance(&dice, 50),
 					 .filter = &filter };
 

@@ -23,10 +23,10 @@ static void keep(struct sample_index *index)
 
 /* ---- entries that count: those with an odd ref ---- */
 
-static enum iforest_verdict of_node(void *context, const uint8_t *node)
+static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
 	(void)context;
-	return iforest_node_first(node).series == 0 && iforest_node_last(node).series == 0 ? IFOREST_ALL : IFOREST_SOME;
+	return iforest_node_first(node).series == 0 && iforest_node_last(node).series == 0 ? IFOREST_COUNTS_ALL : IFOREST_COUNTS_SOME;
 }
 
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
@@ -204,7 +204,7 @@ static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
 	enum { N = 400000, A_SERIES = N / 4 };
 	struct sample_index index;
 	struct random dice = random_from(random_seed());
-	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct iforest_run run;
 	struct iforest_scan scan;
 	uint64_t n_bytes, most = 0;
@@ -212,16 +212,16 @@ static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
 	(void)state;
 	assert_non_null(builder);
 	sample_start(&index, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
-	assert_ok(iforest_run_builder_start(builder, &index.store, &index.manifest));
+	assert_ok(iforest_run_writer_start(builder, &index.store, &index.manifest));
 	for (int64_t i = 0; i < N; i++) {
 		struct iforest_entry entry = {
 			.key = { .series = (uint64_t)(i / A_SERIES), .time = i % A_SERIES * 1000, .ref = i }, .present = 1
 		};
 
 		entry.values[0].integer = (int64_t)(random_next(&dice) >> (40 + random_below(&dice, 24)));
-		assert_ok(iforest_run_builder_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(builder, &entry));
 	}
-	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_ok(sample_add_run(&index, &run));
 	free(builder);
 	memory_shelf_start(&shelf, &index.core_alloc.alloc);

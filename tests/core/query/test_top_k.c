@@ -86,7 +86,7 @@ static void random_series(struct sample_list_question *asked, struct random *dic
 			series[asked->n_series++] = all[s];
 }
 
-static void one_question(struct sample_index *two, struct random *dice, struct iforest_best *best, struct sample_hidden *hidden,
+static void one_question(struct sample_index *two, struct random *dice, struct iforest_top_k *best, struct sample_hidden *hidden,
 			 uint64_t *n_given)
 {
 	static int (*const orders[])(const struct sample_list_question *, const struct oracle_entry *,
@@ -97,7 +97,7 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 	uint32_t series[8];
 	struct sample_list_question asked = { .match = sample_match(&two[0], dice),
 					      .hidden = random_chance(dice, 50) ? hidden : NULL };
-	struct iforest_best_question question = { .order = (enum iforest_best_order)random_below(dice, 4),
+	struct iforest_top_k_question question = { .order = (enum iforest_top_k_order)random_below(dice, 4),
 						  .match = asked.match,
 						  .filter = asked.hidden ? &hidden->filter : NULL,
 						  .values = (uint32_t)random_below(dice, 4),
@@ -117,21 +117,21 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 	question.series = asked.series;
 	question.n_series = asked.n_series;
 	expected = sample_list(two, 2, &asked, &n);
-	assert_ok(iforest_best_start(best, &question));
+	assert_ok(iforest_top_k_start(best, &question));
 	for (size_t i = 0; i < n; i++) {
-		assert_ok(iforest_best_next(best, &entry, &found));
+		assert_ok(iforest_top_k_next(best, &entry, &found));
 		assert_true(found);
 		sample_compare_entry(&two[0], expected[i], &entry, question.values);
 		if (is_resumed && random_chance(dice, 5)) {
-			question.after = (struct iforest_row){ .value.integer = expected[i]->value[question.value].integer,
+			question.after = (struct iforest_extreme){ .value.integer = expected[i]->value[question.value].integer,
 							       .time = entry.key.time,
 							       .ref = entry.key.ref,
 							       .time_is_null = entry.key.time_is_null,
 							       .is_set = true };
-			assert_ok(iforest_best_start(best, &question));
+			assert_ok(iforest_top_k_start(best, &question));
 		}
 	}
-	assert_ok(iforest_best_next(best, &entry, &found));
+	assert_ok(iforest_top_k_next(best, &entry, &found));
 	assert_false(found);
 	*n_given += n;
 	free(expected);
@@ -146,18 +146,18 @@ static void one_round(uint64_t seed, uint64_t *n_verdicts, uint64_t *n_given)
 	struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = kinds[k], .duration = durations[k] };
 	struct sample_index two[2];
 	struct sample_hidden hidden;
-	struct iforest_best best;
+	struct iforest_top_k best;
 
 	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5),
 			 (enum sample_times)random_below(&dice, SAMPLE_STYLES));
 	for (unsigned v = 0; v < 2; v++)
 		is_real[v] = kinds[k][v] == 'f';
 	sample_hide(&hidden, &two[0], &dice);
-	assert_ok(iforest_best_init(&best, &two[0].store, &two[0].manifest));
-	assert_ok(iforest_best_join(&best, &two[1].store, &two[1].manifest));
+	assert_ok(iforest_top_k_init(&best, &two[0].store, &two[0].manifest));
+	assert_ok(iforest_top_k_join(&best, &two[1].store, &two[1].manifest));
 	for (unsigned q = 0; q < 40; q++)
 		one_question(two, &dice, &best, &hidden, n_given);
-	iforest_best_release(&best);
+	iforest_top_k_release(&best);
 	for (unsigned verdict = 0; verdict < 4; verdict++)
 		n_verdicts[verdict] += hidden.n_verdicts[verdict];
 	sample_stop(&two[0]);
@@ -173,7 +173,7 @@ static void any_order_is_that_of_brute_force(void **state)
 	for (unsigned r = 0; r < n_rounds; r++)
 		one_round(random_seed() + r, n_verdicts, &n_given);
 	assert_true(n_given > 1000 * n_rounds);
-	assert_true(n_verdicts[IFOREST_ALL] > 0 && n_verdicts[IFOREST_SOME] > 0 && n_verdicts[IFOREST_NONE] > 0);
+	assert_true(n_verdicts[IFOREST_COUNTS_ALL] > 0 && n_verdicts[IFOREST_COUNTS_SOME] > 0 && n_verdicts[IFOREST_COUNTS_NONE] > 0);
 }
 
 /* A page a level for each, of an index of which they are a few. */
@@ -182,7 +182,7 @@ static void the_first_few_open_few_pages(void **state)
 	enum { N_FIRST = 10 };
 	struct sample_index index;
 	struct random dice = random_from(random_seed());
-	struct iforest_best best;
+	struct iforest_top_k best;
 	struct iforest_entry entry;
 	bool found;
 
@@ -190,23 +190,23 @@ static void the_first_few_open_few_pages(void **state)
 	sample_start(&index, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0 });
 	sample_entries(&index, &dice, 30000, 3, SAMPLE_STEADY);
 	assert_ok(sample_build(&index, 0));
-	assert_ok(iforest_best_init(&best, &index.store, &index.manifest));
+	assert_ok(iforest_top_k_init(&best, &index.store, &index.manifest));
 	for (int order = IFOREST_SMALLEST_FIRST; order <= IFOREST_LARGEST_FIRST; order++) {
-		uint64_t n_before = iforest_best_pages(&best);
+		uint64_t n_before = iforest_top_k_pages(&best);
 
-		assert_ok(iforest_best_start(&best, &(struct iforest_best_question){ .order = (enum iforest_best_order)order,
+		assert_ok(iforest_top_k_start(&best, &(struct iforest_top_k_question){ .order = (enum iforest_top_k_order)order,
 			.from = iforest_key_at(0, INT64_MIN), .to = iforest_key_at(1, INT64_MIN), .values = 1 }));
-		assert_int_equal(iforest_best_pages(&best), n_before);
+		assert_int_equal(iforest_top_k_pages(&best), n_before);
 		for (unsigned k = 0; k < N_FIRST; k++) {
-			assert_ok(iforest_best_next(&best, &entry, &found));
+			assert_ok(iforest_top_k_next(&best, &entry, &found));
 			assert_true(found);
 		}
 		/* the page of an entry may have to be opened again to give it */
-		assert_in_range(iforest_best_pages(&best) - n_before, 1, N_FIRST * (2 + index.manifest.runs[0].n_levels));
+		assert_in_range(iforest_top_k_pages(&best) - n_before, 1, N_FIRST * (2 + index.manifest.runs[0].n_levels));
 	}
 	assert_true(iforest_run_pages(&index.manifest, &index.manifest.runs[0]) >
 		    5 * N_FIRST * (2 + index.manifest.runs[0].n_levels));
-	iforest_best_release(&best);
+	iforest_top_k_release(&best);
 	sample_stop(&index);
 }
 

@@ -103,7 +103,7 @@ static const char *real_text(bool is_set, double number)
 }
 
 /* Of an extreme: "", "_id" or "_ts". */
-static const char *row_text(const struct iforest_row *row, const char *part)
+static const char *row_text(const struct iforest_extreme *row, const char *part)
 {
 	if (strcmp(part, "_id") == 0)
 		return integer_text(row->is_set, row->ref);
@@ -192,7 +192,7 @@ static void ask_windows(const struct asked *asked)
 
 	assert_ok(iforest_scan_init(&scan, &index->store, &index->manifest));
 	scan.bucketing = asked->bucketing;
-	scan.wanted = (struct iforest_wanted){ .values = 3, .squares = 3, .firsts = 3, .lasts = 3, .times = true };
+	scan.wanted = (struct iforest_request){ .values = 3, .squares = 3, .firsts = 3, .lasts = 3, .times = true };
 	for (uint32_t series = 0; series < asked->indexed->n_series; series++) {
 		assert_ok(iforest_scan_start(&scan, series));
 		for (;;) {

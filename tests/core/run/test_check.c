@@ -46,7 +46,7 @@ static uint8_t *page_at(unsigned level, uint64_t number, uint32_t **n_bytes)
 
 static void seal(uint8_t *page)
 {
-	iforest_store32(page + 4, (uint32_t)iforest_checksum64(page + 8, iforest_load16(page + 20) - 8u));
+	iforest_store32(page + 4, (uint32_t)iforest_xxh64(page + 8, iforest_load16(page + 20) - 8u));
 }
 
 static void assert_finds(const char *what, unsigned level, uint64_t number)

@@ -136,18 +136,18 @@ static void what_was_merged_is_told(void **state)
 	for (unsigned g = 0; g < 3; g++)
 		assert_ok(sample_build(&index, sample_entries(&index, &dice, 300, 2, SAMPLE_STEADY)));
 	n_bytes = iforest_pager_memory_total(&index.memory);
-	assert_status(iforest_runs_merge(&index.store, &index.manifest, (const uint64_t[]){ index.run_ids[0], 5 }, 2, &merged),
+	assert_status(iforest_compact(&index.store, &index.manifest, (const uint64_t[]){ index.run_ids[0], 5 }, 2, &merged),
 		      IFOREST_NOT_FOUND);
 	assert_true(merged.n_leaves == 77 && index.manifest.n_runs == 3 &&
 		    iforest_pager_memory_total(&index.memory) == n_bytes);
 	/* in any order */
-	assert_ok(iforest_runs_merge(&index.store, &index.manifest, (const uint64_t[]){ index.run_ids[2], index.run_ids[0] }, 2,
+	assert_ok(iforest_compact(&index.store, &index.manifest, (const uint64_t[]){ index.run_ids[2], index.run_ids[0] }, 2,
 				     &merged));
 	assert_int_equal(index.manifest.n_runs, 2);
 	assert_true(index.manifest.runs[1].place.run_id == merged.place.run_id && iforest_node_rows(merged.root) == 600);
 	sample_note_merge(&index, (const unsigned[]){ 0, 2 }, 2);
 	sample_remove(&index, &dice, 1, 100);
-	assert_ok(iforest_runs_merge(&index.store, &index.manifest, (const uint64_t[]){ index.run_ids[1] }, 1, &merged));
+	assert_ok(iforest_compact(&index.store, &index.manifest, (const uint64_t[]){ index.run_ids[1] }, 1, &merged));
 	assert_int_equal(merged.n_leaves, 0);
 	sample_note_merge(&index, (const unsigned[]){ 1 }, 1);
 	sample_compare_many(&index, &dice, 10);

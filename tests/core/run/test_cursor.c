@@ -155,7 +155,7 @@ static void assert_folded(const struct fixture *f, size_t from, size_t to, bool 
 /* Folds go on from where the last one ended, across series where no times are asked for, whatever that one was asked for. */
 static void folds_until_a_row_of_keys(void **state)
 {
-	static const struct iforest_wanted wanted[] = {
+	static const struct iforest_request wanted[] = {
 		{ .values = 1 }, { .values = 1, .no_mins = 1, .no_maxs = 1 }, { .values = 0 },
 	};
 
@@ -183,9 +183,9 @@ static void folds_until_a_row_of_keys(void **state)
 			}
 			iforest_aggregate_clear(&got, 1);
 			if (random_chance(&f->dice, 30))
-				(random_chance(&f->dice, 30) ? iforest_cursor_expect : iforest_cursor_expect_cut)(&f->cursor,
+				(random_chance(&f->dice, 30) ? iforest_fold_prefetch : iforest_fold_prefetch_cut)(&f->cursor,
 														  &key);
-			assert_ok(iforest_cursor_fold_until(&f->cursor, &key, &wanted[w], &got));
+			assert_ok(iforest_fold_until(&f->cursor, &key, &wanted[w], &got));
 			/* a key that lies behind: nothing, and it stays */
 			assert_folded(f, at, to > at ? to : at, wanted[w].values, &got);
 			at = to > at ? to : at;
@@ -199,7 +199,7 @@ static void folds_until_a_row_of_keys(void **state)
 /* Removed on the page and not yet in its node, as while others remove. */
 static void a_page_with_fewer_entries_than_its_node_is_folded(void **state)
 {
-	static const struct iforest_wanted wanted = { .values = 1, .no_mins = 1, .no_maxs = 1 };
+	static const struct iforest_request wanted = { .values = 1, .no_mins = 1, .no_maxs = 1 };
 	struct sample_index index;
 	const struct iforest_run *run;
 	struct iforest_cursor cursor;
@@ -222,7 +222,7 @@ static void a_page_with_fewer_entries_than_its_node_is_folded(void **state)
 	assert_ok(iforest_cursor_seek(&cursor, &from));
 	memcpy(copy, cursor.path[0].page.bytes, cursor.leaf.header.length);
 	iforest_leaf_remove(copy, &cursor.leaf.header, 0, 7);
-	iforest_page_seal(copy, &cursor.leaf.header);
+	iforest_page_finish(copy, &cursor.leaf.header);
 	write.n_bytes = cursor.leaf.header.length;
 	write.bytes = copy;
 	iforest_cursor_release(&cursor);
@@ -231,7 +231,7 @@ static void a_page_with_fewer_entries_than_its_node_is_folded(void **state)
 		from.time = is_placed ? 5 : 0;
 		assert_ok(iforest_cursor_seek(&cursor, &from));
 		iforest_aggregate_clear(&got, 1);
-		assert_ok(iforest_cursor_fold_until(&cursor, &to, &wanted, &got));
+		assert_ok(iforest_fold_until(&cursor, &to, &wanted, &got));
 		assert_true(got.n_rows == (uint64_t)(20 - from.time - 1) && got.n_dead == 1 && got.values[0].n == got.n_rows &&
 			    got.values[0].sum == (from.time + 19) * (20 - from.time) / 2 - 7);
 	}
@@ -437,14 +437,14 @@ static void forge_bounds(struct fixture *f, uint64_t leaf)
 	node = page + IFOREST_PAGE_HEADER + leaf % manifest->fanout * manifest->fields.node_bytes;
 	iforest_store32(node, UINT32_MAX);
 	iforest_store32(node + IFOREST_NODE_LAST_SERIES, UINT32_MAX);
-	iforest_page_seal(page, &header);
+	iforest_page_finish(page, &header);
 }
 
-static enum iforest_verdict some_of_node(void *context, const uint8_t *node)
+static enum iforest_filter_class some_of_node(void *context, const uint8_t *node)
 {
 	(void)context;
 	(void)node;
-	return IFOREST_SOME;
+	return IFOREST_COUNTS_SOME;
 }
 
 static enum iforest_status all_of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
@@ -459,7 +459,7 @@ static enum iforest_status all_of_entries(void *context, struct iforest_block_re
 static void nodes_out_of_order_are_reported(void **state)
 {
 	static const struct iforest_filter filter = { .of_node = some_of_node, .of_entries = all_of_entries };
-	static const struct iforest_wanted wanted = { .values = 1, .filter = &filter };
+	static const struct iforest_request wanted = { .values = 1, .filter = &filter };
 	struct fixture *f = malloc(sizeof *f);
 	unsigned n_reported = 0;
 
@@ -474,7 +474,7 @@ static void nodes_out_of_order_are_reported(void **state)
 		iforest_cursor_release(&f->cursor);
 		forge_bounds(f, leaf);
 		iforest_aggregate_clear(&got, 1);
-		status = iforest_cursor_fold_until(&f->cursor, &key, &wanted, &got);
+		status = iforest_fold_until(&f->cursor, &key, &wanted, &got);
 		if (status) {
 			assert_status(status, IFOREST_CORRUPT);
 			assert_string_equal(f->index.store.fault.what, "entries are out of order");

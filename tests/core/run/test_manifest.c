@@ -93,7 +93,7 @@ static void runs_are_found_by_id_and_keep_their_order(void **state)
 
 static void page_sizes_outside_the_format_are_refused(void **state)
 {
-	struct iforest_fields narrow = sample_fields(&shape), wide = sample_fields(&(struct sample_shape){ .kinds = "ffffffff", .duration = ORACLE_NONE });
+	struct iforest_node_schema narrow = sample_fields(&shape), wide = sample_fields(&(struct sample_shape){ .kinds = "ffffffff", .duration = ORACLE_NONE });
 	struct iforest_manifest manifest;
 	struct alloc_fault fault;
 
@@ -364,7 +364,7 @@ static void forged_manifests_are_refused(void **state)
 		long n_live = index.core_alloc.n_live;
 
 		bytes[lies[i].at] = lies[i].value;
-		iforest_store32(bytes + 4, (uint32_t)iforest_checksum64(bytes + 8, n_bytes - 8));
+		iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8));
 		assert_status(iforest_manifest_read(&read, &index.core_alloc.alloc, bytes, n_bytes, &what), lies[i].status);
 		assert_string_equal(what, lies[i].what);
 		assert_int_equal(index.core_alloc.n_live, n_live); /* it holds nothing */

@@ -10,9 +10,9 @@ static void what_differs_is_reported(void **state)
 	static struct memory_shelf kept;
 	struct alloc_fault alloc;
 	struct iforest_store store = { .alloc = &alloc.alloc };
-	struct iforest_shelf_comparison comparison = { .kept = &kept.base, .store = &store, .what = "it is wrong" };
-	struct iforest_shelf comparing = iforest_shelf_comparing(&comparison);
-	struct iforest_shelf_name name = { .run_id = 7, .level = 3, .number = 5, .value = 1, .n_dead = 2 }, other = name;
+	struct iforest_sidecar_comparison comparison = { .kept = &kept.base, .store = &store, .what = "it is wrong" };
+	struct iforest_sidecar comparing = iforest_sidecar_comparing(&comparison);
+	struct iforest_sidecar_name name = { .run_id = 7, .level = 3, .number = 5, .value = 1, .n_dead = 2 }, other = name;
 	uint8_t bytes[] = { 1, 2, 3 }, *got;
 	size_t n_got;
 	bool found = true;

@@ -11,8 +11,8 @@ static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages 
 /* An index whose runs are made by sorting, and where batches wait. */
 struct sorting {
 	struct sample_index index, waiting;
-	struct iforest_run_sort *sort;
-	struct iforest_run_builder *builder;
+	struct iforest_run_sorter *sort;
+	struct iforest_run_writer *builder;
 };
 
 static void start(struct sorting *sorting)
@@ -50,7 +50,7 @@ static enum iforest_status add_group(struct sorting *sorting, struct random *dic
 		struct iforest_entry entry = sample_entry(&oracle->entries[taken]);
 
 		order[j] = order[i];
-		status = iforest_run_sort_add(sorting->sort, &entry);
+		status = iforest_run_sorter_add(sorting->sort, &entry);
 	}
 	free(order);
 	return status;
@@ -62,20 +62,20 @@ static enum iforest_status build_sorted(struct sorting *sorting, struct random *
 {
 	struct sample_index *index = &sorting->index;
 	struct iforest_run run = { .n_leaves = 0 };
-	enum iforest_status status = iforest_run_builder_start(sorting->builder, &index->store, &index->manifest);
+	enum iforest_status status = iforest_run_writer_start(sorting->builder, &index->store, &index->manifest);
 
 	if (status)
 		return status;
-	iforest_run_sort_start(sorting->sort, &sorting->waiting.store, &index->manifest, most_bytes);
+	iforest_run_sorter_start(sorting->sort, &sorting->waiting.store, &index->manifest, most_bytes);
 	status = add_group(sorting, dice, group, any_order);
 	if (!status)
-		status = iforest_run_sort_finish(sorting->sort, sorting->builder);
+		status = iforest_run_sorter_finish(sorting->sort, sorting->builder);
 	*n_batches = sorting->sort->n_runs;
 	if (status)
-		iforest_run_builder_abandon(sorting->builder);
+		iforest_run_writer_abandon(sorting->builder);
 	else
-		status = iforest_run_builder_finish(sorting->builder, &run);
-	iforest_run_sort_release(sorting->sort);
+		status = iforest_run_writer_finish(sorting->builder, &run);
+	iforest_run_sorter_release(sorting->sort);
 	if (!status && run.n_leaves > 0) {
 		index->run_ids[group] = run.place.run_id;
 		status = sample_add_run(index, &run);

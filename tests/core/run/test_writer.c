@@ -11,12 +11,12 @@
 
 static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "if", .duration = 0 };
 
-static struct iforest_run_builder *started(struct sample_index *index)
+static struct iforest_run_writer *started(struct sample_index *index)
 {
-	struct iforest_run_builder *builder = malloc(sizeof *builder);
+	struct iforest_run_writer *builder = malloc(sizeof *builder);
 
 	assert_non_null(builder);
-	assert_ok(iforest_run_builder_start(builder, &index->store, &index->manifest));
+	assert_ok(iforest_run_writer_start(builder, &index->store, &index->manifest));
 	return builder;
 }
 
@@ -30,15 +30,15 @@ static struct iforest_entry entry_at(uint32_t series, int64_t time, int64_t ref)
 /* Builds n simple entries; gives the run. */
 static struct iforest_run build(struct sample_index *index, int64_t n)
 {
-	struct iforest_run_builder *builder = started(index);
+	struct iforest_run_writer *builder = started(index);
 	struct iforest_run run;
 
 	for (int64_t i = 0; i < n; i++) {
 		struct iforest_entry entry = entry_at((uint32_t)(i / 1000), i * i, i * 31 % 1009);
 
-		assert_ok(iforest_run_builder_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(builder, &entry));
 	}
-	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	free(builder);
 	return run;
 }
@@ -114,7 +114,7 @@ static void entries_come_back_in_order(void **state)
 static void disorder_is_refused_and_adds_nothing(void **state)
 {
 	struct sample_index index;
-	struct iforest_run_builder *builder;
+	struct iforest_run_writer *builder;
 	struct iforest_run run;
 	struct iforest_entry bad[] = { entry_at(1, 5, 5), entry_at(1, 5, 4), entry_at(1, 4, 9), entry_at(0, 9, 9) };
 	struct iforest_entry good = entry_at(1, 5, 5), null = { .key = { .series = 1, .time_is_null = true, .ref = 1 } };
@@ -122,12 +122,12 @@ static void disorder_is_refused_and_adds_nothing(void **state)
 	(void)state;
 	sample_start(&index, &shape);
 	builder = started(&index);
-	assert_ok(iforest_run_builder_add(builder, &good));
+	assert_ok(iforest_run_writer_add(builder, &good));
 	for (unsigned i = 0; i < COUNT_OF(bad); i++)
-		assert_status(iforest_run_builder_add(builder, &bad[i]), IFOREST_UNORDERED);
-	assert_ok(iforest_run_builder_add(builder, &null));
-	assert_status(iforest_run_builder_add(builder, &good), IFOREST_UNORDERED); /* a time after NULL */
-	assert_ok(iforest_run_builder_finish(builder, &run));
+		assert_status(iforest_run_writer_add(builder, &bad[i]), IFOREST_UNORDERED);
+	assert_ok(iforest_run_writer_add(builder, &null));
+	assert_status(iforest_run_writer_add(builder, &good), IFOREST_UNORDERED); /* a time after NULL */
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_int_equal(iforest_node_rows(run.root), 2);
 	free(builder);
 	sample_stop(&index);
@@ -136,13 +136,13 @@ static void disorder_is_refused_and_adds_nothing(void **state)
 static void without_entries_there_is_no_run(void **state)
 {
 	struct sample_index index;
-	struct iforest_run_builder *builder;
+	struct iforest_run_writer *builder;
 	struct iforest_run run;
 
 	(void)state;
 	sample_start(&index, &shape);
 	builder = started(&index);
-	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_int_equal(run.n_leaves, 0);
 	assert_true(index.memory.n_writes == 0 && iforest_pager_memory_total(&index.memory) == 0);
 	free(builder);
@@ -152,7 +152,7 @@ static void without_entries_there_is_no_run(void **state)
 static void abandoning_gives_everything_back(void **state)
 {
 	struct sample_index index;
-	struct iforest_run_builder *builder;
+	struct iforest_run_writer *builder;
 
 	(void)state;
 	sample_start(&index, &shape);
@@ -160,10 +160,10 @@ static void abandoning_gives_everything_back(void **state)
 	for (int64_t i = 0; i < 3000; i++) {
 		struct iforest_entry entry = entry_at(0, i * i * 77, i);
 
-		assert_ok(iforest_run_builder_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(builder, &entry));
 	}
 	assert_true(iforest_pager_memory_total(&index.memory) > 0);
-	iforest_run_builder_abandon(builder);
+	iforest_run_writer_abandon(builder);
 	assert_true(iforest_pager_memory_total(&index.memory) == 0 && index.core_alloc.n_live == 0);
 	free(builder);
 	sample_stop(&index);
@@ -188,7 +188,7 @@ static void run_ids_differ(void **state)
 static void pages_are_well_filled(void **state)
 {
 	struct sample_index index;
-	struct iforest_run_builder *builder;
+	struct iforest_run_writer *builder;
 	struct random dice = random_from(random_seed());
 	struct iforest_run run;
 
@@ -199,9 +199,9 @@ static void pages_are_well_filled(void **state)
 		struct iforest_entry entry = entry_at(0, i * 1000 + random_between(&dice, 0, 999), i);
 
 		entry.values[0].integer = random_between(&dice, 0, INT64_MAX);
-		assert_ok(iforest_run_builder_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(builder, &entry));
 	}
-	assert_ok(iforest_run_builder_finish(builder, &run));
+	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_true(iforest_pager_memory_total(&index.memory) > (uint64_t)run.n_leaves * 1024 * 80 / 100);
 	free(builder);
 	sample_stop(&index);
