@@ -32,14 +32,14 @@ JOBS    := $(shell nproc 2>/dev/null || echo 2)
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 programs = $(patsubst %.c,$(BUILD)/%,$(1))
 
-CORE       := $(call objects,$(wildcard core/*.c))
+CORE       := $(call objects,$(wildcard core/*/*.c))
 READERS    := $(call objects,$(wildcard trace/*.c))
-READER     := $(call objects,$(wildcard sqlite_ext/chrometrace*.c))
-EXTENSION  := $(filter-out $(READER),$(call objects,$(wildcard sqlite_ext/*.c)))
+READER     := $(call objects,$(wildcard sqlite_ext/trace/*.c))
+EXTENSION  := $(filter-out $(READER),$(call objects,$(wildcard sqlite_ext/*/*.c)))
 SUPPORT    := $(call objects,$(wildcard tests/support/*.c))
 HARNESS    := $(call objects,$(filter-out $(wildcard tests/sqlite/test_*.c),$(wildcard tests/sqlite/*.c)))
 VECTORS    := $(call objects,$(wildcard tests/support/vectors*.c))
-UNIT       := $(call programs,$(wildcard tests/unit/test_*.c))
+UNIT       := $(call programs,$(wildcard tests/core/*/test_*.c tests/trace/test_*.c))
 CLAIMS     := $(call programs,$(wildcard tests/claims/*.c))
 SQLITE     := $(call programs,$(wildcard tests/sqlite/test_*.c))
 HAS_PG     := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
@@ -121,11 +121,15 @@ $(BUILD)/obj/pg_ext/%.o: pg_ext/%.c $(BUILD)/pg/server
 	@$(CC) -std=gnu11 -fPIC -fvisibility=hidden -fno-strict-aliasing -fwrapv $(WARN) -MMD -MP -I. -D_GNU_SOURCE \
 		-isystem $(shell $(PG_CONFIG) --includedir-server) $(CFLAGS) $(EXTRA) -c -o $@ $<
 
-$(BUILD)/pg/iforest.so: $(call objects,$(wildcard pg_ext/*.c)) $(BUILD)/libiforest.a
+$(BUILD)/pg/iforest.so: $(call objects,$(wildcard pg_ext/*.c pg_ext/*/*.c)) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
 	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lm
 
-$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT) $(LIBRARIES)
+$(BUILD)/tests/core/%: $(BUILD)/obj/tests/core/%.o $(SUPPORT) $(BUILD)/libiforest.a
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lm
+
+$(BUILD)/tests/trace/%: $(BUILD)/obj/tests/trace/%.o $(SUPPORT) $(LIBRARIES)
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lyajl -lz -lm
 
@@ -156,13 +160,13 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuz
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK) -lcmocka -lm
 
-$(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard core/*.c) $(wildcard tests/support/*.c)
+$(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard core/*/*.c) $(wildcard tests/support/*.c)
 	@mkdir -p $(@D)
 	clang -std=c11 -I. -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LINK) -lcmocka -lm
 
 # the one over SQLite has the extension within
 $(BUILD)/tests/fuzz/replay_fuzz_shadow: $(EXTENSION)
-$(BUILD)/tests/fuzz/fuzz_shadow: $(filter-out $(wildcard sqlite_ext/chrometrace*.c),$(wildcard sqlite_ext/*.c))
+$(BUILD)/tests/fuzz/fuzz_shadow: $(filter-out $(wildcard sqlite_ext/trace/*.c),$(wildcard sqlite_ext/*/*.c))
 $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -lsqlite3
 
 # ---- testing ----
@@ -314,22 +318,24 @@ uninstall:
 # ---- the forest as a C library (docs/forest.md) ----
 
 VERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" sql/pg/iforest.control)
-HEADERS = $(filter-out %_internal.h,$(wildcard core/*.h))
+HEADERS = $(wildcard core/forest/*.h) $(addprefix core/base/,alloc.h bits.h platform.h status.h) $(addprefix core/model/,aggregate.h monoid.h)
 
 install-core: $(BUILD)/libiforest.a
-	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include/iforest/core'
+	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include/iforest'
 	install -m 644 $(BUILD)/libiforest.a '$(DESTDIR)$(PREFIX)/lib'
-	install -m 644 $(HEADERS) '$(DESTDIR)$(PREFIX)/include/iforest/core'
+	for header in $(HEADERS); do \
+		sed 's|#include "core/[a-z]*/\(.*\)"|#include <iforest/\1>|' $$header >'$(DESTDIR)$(PREFIX)/include/iforest/'$${header##*/} && \
+		chmod 644 '$(DESTDIR)$(PREFIX)/include/iforest/'$${header##*/} || exit 1; done
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: iforest' \
 		'Description: Range aggregates over arrays: any window in logarithmic time' 'Version: $(VERSION)' \
-		'Cflags: -I$${includedir}/iforest' 'Libs: -L$${libdir} -liforest -pthread -lm' \
+		'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -liforest -pthread -lm' \
 		>'$(DESTDIR)$(PREFIX)/lib/pkgconfig/iforest.pc'
 	chmod 644 '$(DESTDIR)$(PREFIX)/lib/pkgconfig/iforest.pc'
 
 uninstall-core:
 	rm -f '$(DESTDIR)$(PREFIX)/lib/libiforest.a' '$(DESTDIR)$(PREFIX)/lib/pkgconfig/iforest.pc' \
-		$(call files,$(DESTDIR)$(PREFIX)/include/iforest/core,$(HEADERS))
-	@$(call remove_empty,'$(DESTDIR)$(PREFIX)/include/iforest/core' '$(DESTDIR)$(PREFIX)/include/iforest')
+		$(call files,$(DESTDIR)$(PREFIX)/include/iforest,$(HEADERS))
+	@$(call remove_empty,'$(DESTDIR)$(PREFIX)/include/iforest')
 
 clean:
 	rm -rf $(BUILD)

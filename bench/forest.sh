@@ -25,7 +25,7 @@ compile_core() {
 	name=$1
 	shift
 	# shellcheck disable=SC2086
-	${CC:-cc} $flags -D_POSIX_C_SOURCE=200809L "$@" -o "$build/bench/$name" bench/forest/*.c core/*.c -lm
+	${CC:-cc} $flags -D_POSIX_C_SOURCE=200809L "$@" -o "$build/bench/$name" bench/forest/*.c core/*/*.c -lm
 }
 
 [ -e "$build/libiforest.a" ] || { echo "forest: no $build/libiforest.a (make all)" >&2; exit 1; }

@@ -1,4 +1,4 @@
-/* extension.c -- Entry point of the library. */
+/* pg_ext/extension.c -- Entry point of the library: registration of settings, hooks and custom scans. */
 #include "pg_ext/exec/agg_scan.h"
 #include "pg_ext/planner/agg_path.h"
 #include "pg_ext/am/handler.h"

@@ -15,7 +15,7 @@ fail() {
 
 # includes FOLDER ALLOWED: every include of the folder's files matches the pattern
 includes() {
-	bad=$(grep -nE '^#[[:space:]]*include' "$1"/*.[ch] | grep -vE "$2")
+	bad=$(grep -rnE --include='*.[ch]' '^#[[:space:]]*include' "$1" | grep -vE "$2")
 	[ -z "$bad" ] || fail "$1 includes what it may not know:
 $bad"
 }
@@ -23,22 +23,22 @@ $bad"
 libc='<(assert|ctype|errno|inttypes|limits|locale|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|strings|unistd|time|fcntl|sys/[a-z]+)\.h>'
 pure='<(assert|inttypes|limits|math|stdbool|stddef|stdint|string)\.h>'
 
-includes core "\"core/[a-z_0-9]+\\.h\"|$pure|^core/platform\\.c:.*<(pthread|sys/mman)\\.h>|^core/crew\\.c:.*<stdatomic\\.h>"
+includes core "\"core/[a-z]+/[a-z_0-9]+\\.h\"|$pure|^core/base/platform\\.c:.*<(pthread|stdatomic|sys/mman)\\.h>"
 includes trace "\"trace/[a-z_0-9]+\\.h\"|<yajl/yajl_[a-z]+\\.h>|<zlib\\.h>|<setjmp\\.h>|$libc"
-includes sqlite_ext "\"(core|sqlite_ext|trace)/[a-z_0-9]+\\.h\"|<sqlite3ext\\.h>|$libc"
-includes pg_ext "\"(core|pg_ext)/[a-z_0-9]+\\.h\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
+includes sqlite_ext "\"(core|sqlite_ext|trace)/([a-z]+/)?[a-z_0-9]+\\.h\"|<sqlite3ext\\.h>|$libc"
+includes pg_ext "\"(core|pg_ext)/([a-z]+/)?[a-z_0-9]+\\.h\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
 includes tools "\"(tools|trace)/[a-z_0-9]+\\.h\"|<(libpq-fe|getopt|signal)\\.h>|$libc"
 
-versions=$(grep -l PG_VERSION_NUM pg_ext/*.[ch] | grep -v '^pg_ext/compat\.h$')
+versions=$(grep -rl --include='*.[ch]' PG_VERSION_NUM pg_ext | grep -vE '^pg_ext/([a-z]+/)?compat\.h$')
 [ -z "$versions" ] || fail "only pg_ext/base/compat.h knows PostgreSQL's versions, not $versions"
-engines=$(grep -lE 'include.*(sqlite3(ext)?|postgres|fmgr)\.h' core/*.[ch] trace/*.[ch] 2>/dev/null)
+engines=$(grep -rlE --include='*.[ch]' 'include.*(sqlite3(ext)?|postgres|fmgr)\.h' core trace)
 [ -z "$engines" ] || fail "an engine's header outside its folder: $engines"
-readers=$(grep -lE '"trace/' sqlite_ext/*.[ch] | grep -v '^sqlite_ext/chrometrace')
+readers=$(grep -rlE --include='*.[ch]' '"trace/' sqlite_ext | grep -vE '^sqlite_ext/(chrometrace|trace/)')
 [ -z "$readers" ] || fail "iforest.so must not know the trace reader: $readers"
 
 # core calls nothing but memory functions (and the 128-bit arithmetic of the compiler), and in one file for address space and threads:
 # no malloc, no files, no engine
-foreign=$(nm -u "$build"/obj/core/platform.o | awk '$1 == "U" { print $2 }' |
+foreign=$(nm -u "$build"/obj/core/base/platform.o | awk '$1 == "U" { print $2 }' |
 	grep -vE '^(m(map|unmap|protect)|munmap|madvise|pthread_(create|join)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$')
 [ -z "$foreign" ] || fail "core/base/platform.c calls $(echo "$foreign" | tr '\n' ' ')"
 foreign=$(find "$build/obj/core" -name '*.o' ! -name platform.o -exec nm -u {} + | awk '$1 == "U" { print $2 }' | sort -u |

@@ -1,4 +1,7 @@
-/* A connection to a server, and what went wrong with it. Only connection.c and interrupt.c know libpq. */
+/* tools/connection.h -- Connection to a PostgreSQL server, its error messages, and cancellation by Ctrl-C and SIGTERM.
+ *
+ * Only connection.c and interrupt.c know libpq.
+ */
 #ifndef IFOREST_CONNECTION_H
 #define IFOREST_CONNECTION_H
 

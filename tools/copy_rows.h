@@ -1,4 +1,4 @@
-/* Rows in the format of PostgreSQL's COPY ... (FORMAT binary): one COPY is the start, rows, the end.
+/* tools/copy_rows.h -- Trace events as rows of COPY ... (FORMAT binary).
  *
  *     struct copy_binary copy = {0};
  *     copy_binary_start(&copy);
@@ -9,7 +9,8 @@
  *     copy_binary_end(&copy);
  *     if (copy.out_of_memory) ...
  *
- * The bytes gather in copy.bytes; the caller sends and clears them whenever it likes. */
+ * The bytes gather in copy.bytes; the caller sends and clears them whenever it likes.
+ */
 #ifndef IFOREST_COPY_ROWS_H
 #define IFOREST_COPY_ROWS_H
 

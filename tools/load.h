@@ -1,10 +1,11 @@
-/* From a trace to the two tables, in one pass and bounded memory.
+/* tools/load.h -- Load of a trace into the two tables, in one pass, bounded memory and resumable transactions.
  *
  * Rows are numbered from 1 on in each table, in the order of the file. A transaction holds what lies between two places of
  * the file: the spans go to COPY as they come, the counter samples gather in memory (COUNTER_BYTES at most, or one sample)
  * and follow in a COPY of their own. The first transaction also makes the tables. What is committed is therefore at any
  * time the rows of a beginning of the file, in both tables; to resume is to read that many rows again without sending
- * them, after which their sums must be those of the tables. */
+ * them, after which their sums must be those of the tables.
+ */
 #ifndef IFOREST_LOAD_H
 #define IFOREST_LOAD_H
 

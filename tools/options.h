@@ -1,4 +1,4 @@
-/* The command line. */
+/* tools/options.h -- Command line of trace2pg. */
 #ifndef IFOREST_OPTIONS_H
 #define IFOREST_OPTIONS_H
 

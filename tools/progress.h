@@ -1,4 +1,7 @@
-/* A bar on the terminal while a file is loaded, and a line while the server works. Nothing where standard error is none. */
+/* tools/progress.h -- Progress bar on a terminal.
+ *
+ * Nothing where standard error is none.
+ */
 #ifndef IFOREST_PROGRESS_H
 #define IFOREST_PROGRESS_H
 

@@ -1,4 +1,7 @@
-/* The two tables: all SQL of trace2pg. Names are quoted; functions answer false with the connection's problem set. */
+/* tools/tables.h -- SQL of trace2pg: its two tables, their indexes, counts and sums.
+ *
+ * Names are quoted; functions answer false with the connection's problem set.
+ */
 #ifndef IFOREST_TABLES_H
 #define IFOREST_TABLES_H
 

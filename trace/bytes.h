@@ -1,4 +1,4 @@
-/* A growable byte buffer, and pieces of text inside it that survive its growth. */
+/* trace/bytes.h -- Growable byte buffer, and references to text in it that survive its growth. */
 #ifndef IFOREST_BYTES_H
 #define IFOREST_BYTES_H
 

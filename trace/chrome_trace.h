@@ -1,4 +1,4 @@
-/* Reader for Chrome's trace event format: spans and counter samples, in one pass over the file.
+/* trace/chrome_trace.h -- Reader of Chrome's trace event format: spans and counter samples in one pass over the file.
  *
  *     struct trace_reader *reader;
  *     struct trace_event event;
@@ -21,7 +21,8 @@
  * Order:   that in which the events become complete in the file: a B/E pair stands at its E.
  *
  * Memory: one piece of the file (64 KiB), the events complete in it, a few copies of the longest event that must be
- * kept, and the B events that are open. It does not grow with the file. */
+ * kept, and the B events that are open. It does not grow with the file.
+ */
 #ifndef IFOREST_CHROME_TRACE_H
 #define IFOREST_CHROME_TRACE_H
 

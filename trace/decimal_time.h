@@ -1,8 +1,9 @@
-/* Decimal text to integers, exactly.
+/* trace/decimal_time.h -- Exact conversion of decimal microseconds to integer nanoseconds.
  *
  * Trace times are microseconds written in decimal, with up to 19 significant digits. A double holds
  * 53 bits, so a detour through it is wrong by up to hundreds of nanoseconds; here the digits
- * themselves are moved by three places and rounded half to even. */
+ * themselves are moved by three places and rounded half to even.
+ */
 #ifndef IFOREST_DECIMAL_TIME_H
 #define IFOREST_DECIMAL_TIME_H
 

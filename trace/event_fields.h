@@ -1,4 +1,7 @@
-/* What is known of the event that is being parsed. Keys come in any order and may come twice: the last one counts. */
+/* trace/event_fields.h -- Fields of the trace event that is being parsed.
+ *
+ * Keys come in any order and may come twice: the last one counts.
+ */
 #ifndef IFOREST_EVENT_FIELDS_H
 #define IFOREST_EVENT_FIELDS_H
 

@@ -1,4 +1,4 @@
-/* The bytes of a file, unpacked if it is gzip. */
+/* trace/input.h -- Bytes of a trace file, decompressed if it is gzip. */
 #ifndef IFOREST_INPUT_H
 #define IFOREST_INPUT_H
 

@@ -1,4 +1,4 @@
-/* Escape sequences in JSON text, and halves of surrogate pairs that stand alone among them.
+/* trace/json_escape.h -- Repair of JSON escape sequences with lone surrogate halves or cut ends.
  *
  * YAJL must not be shown such a half (\ud83d without \ude00, as names have it that were cut): it takes any \uXXXX behind it
  * for the other half. Releases without the distributions' patches swallow one byte, and end the process if an escape

@@ -1,5 +1,7 @@
-/* From JSON text to event objects: finds the array of events, and calls back with each object in it. The text comes
- * in pieces of any size. The only file that knows YAJL is json_events.c. */
+/* trace/json_events.h -- Parser from JSON text, in pieces of any size, to trace events.
+ *
+ * The text comes in pieces of any size. The only file that knows YAJL is json_events.c.
+ */
 #ifndef IFOREST_JSON_EVENTS_H
 #define IFOREST_JSON_EVENTS_H
 

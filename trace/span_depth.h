@@ -1,4 +1,4 @@
-/* How deep a span lies among the spans of its track.
+/* trace/span_depth.h -- Nesting depth of each span of a track.
  *
  * The depth of a span is the number of spans of the same track that are still open when it starts. Tracks of real
  * traces are not always properly nested, so this is a rule and not a fact of the file: spans are taken in the order

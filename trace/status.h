@@ -1,4 +1,4 @@
-/* What the functions of this folder answer, one sentence each, and the limits behind TRACE_ERROR_LIMIT. */
+/* trace/status.h -- Status codes of the trace readers, and the limits behind TRACE_ERROR_LIMIT. */
 #ifndef IFOREST_STATUS_H
 #define IFOREST_STATUS_H
 

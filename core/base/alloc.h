@@ -1,4 +1,4 @@
-/* alloc.h -- memory comes from the host, never from libc behind its back.
+/* base/alloc.h -- Allocator interface that the engine provides.
  *
  * Requires  reallocate(context, NULL, n) allocates, reallocate(context, p, n) resizes, both return NULL on failure
  *           and then leave p as it was; n is never 0. release(context, NULL) does nothing.

@@ -1,4 +1,7 @@
-/* bits.h -- small facts about words, and little-endian bytes. Domains are stated; outside them the result is undefined. */
+/* base/bits.h -- Bit operations, 128-bit arithmetic, little-endian loads and stores, and varints.
+ *
+ * Domains are stated; outside them the result is undefined.
+ */
 #ifndef IFOREST_BASE_BITS_H
 #define IFOREST_BASE_BITS_H
 

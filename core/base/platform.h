@@ -1,4 +1,6 @@
-/* platform.h -- all that core asks of an operating system: address space and threads. The only file that knows one.
+/* base/platform.h -- Operating system services: reserved address space, threads, and a parallel for loop.
+ *
+ * The only file that knows an operating system.
  *
  * Where there is neither, address space is refused and the work of threads is done by the caller, one after the other.
  */
@@ -27,8 +29,8 @@ void iforest_run_threads(unsigned n_threads, void (*work)(void *context, unsigne
  *
  * What is called at the same time may read what all share as long as nobody writes it. So a read of an index by several threads
  * wants, for each of them: a scan of its own (scan.h), opened before; a store of its own, for faults are noted there; and a
- * pager whose get(), release(), expect() and glance() change nothing that others read: one that gives pages that are in memory,
- * and none that would have to be fetched. Manifests, filters without a state and checked pages with their peaks (peaks.h)
+ * pager whose get(), release(), prefetch() and peek() change nothing that others read: one that gives pages that are in memory,
+ * and none that would have to be fetched. Manifests, filters without a state and checked pages with their maxima (maxima.h)
  * may be shared. Where an engine must not be called by other threads than its own, neither may its allocator be: scans need
  * none once they are opened, overlaps do.
  */

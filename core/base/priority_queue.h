@@ -1,4 +1,4 @@
-/* heap.h -- numbers of things in a binary heap: which of them comes first is at hand, the rest is in no order. */
+/* base/priority_queue.h -- Priority queue: a binary heap of item numbers ordered by a callback. */
 #ifndef IFOREST_BASE_PRIORITY_QUEUE_H
 #define IFOREST_BASE_PRIORITY_QUEUE_H
 

@@ -1,4 +1,4 @@
-/* status.h -- the one error enum of core.
+/* base/status.h -- Status codes of every core function, and the sentence for each.
  *
  * Every function that can fail returns one of these; 0 is success, so `if (status)` reads as "if it failed".
  * A failed call leaves its out-parameters untouched unless its header says otherwise.

@@ -1,4 +1,4 @@
-/* growing.h -- bytes that grow at their end.
+/* forest/arena.h -- Growable byte array, in place in reserved address space or by reallocation.
  *
  *   in place    address space is reserved at first use, far more than there is memory, and memory put behind it as it is
  *               needed, 2 MiB at a time, in huge pages but for the first. Nothing is ever copied

@@ -1,11 +1,11 @@
-/* block_forest.h -- a forest over entries that the caller keeps: each leaf stands for a block of them.
+/* forest/block_forest.h -- In-memory forest over blocks of entries that the caller keeps.
  *
  *      entries    |................|................|................|....       the caller's, in one array or wherever
  *      forest      leaf 0           leaf 1           leaf 2           none yet: the block is not full
  *      times       of its first     of its first     of its first                entry, where entries have times
  *
  * A fold takes whole blocks from the forest, and asks the caller for the entries at both ends, or not even for these if the
- * kind can tell that they do not matter (kind.h, absorbs). So a forest costs two states and a time for each block: with 128
+ * kind can tell that they do not matter (monoid.h, absorbs). So a forest costs two states and a time for each block: with 128
  * entries of 32 bytes and a state of 32 bytes, 1.8 % of the entries.
  */
 #ifndef IFOREST_FOREST_BLOCK_FOREST_H
@@ -42,7 +42,7 @@ static inline bool iforest_entries_have_times(const struct iforest_entries *entr
 #define IFOREST_DEFAULT_BLOCK 128
 
 /* An empty forest. block_entries is a power of two, or 0 for the default; a kind's lift is not used.
- * Errors  IFOREST_ARGUMENT: no power of two, or a state too large for a kind that absorbs (kind.h). */
+ * Errors  IFOREST_ARGUMENT: no power of two, or a state too large for a kind that absorbs (monoid.h). */
 enum iforest_status iforest_block_forest_init(struct iforest_block_forest *blocks, const struct iforest_monoid *kind,
 					      const struct iforest_alloc *alloc, enum iforest_growth growth,
 					      const struct iforest_entries *entries, uint64_t block_entries);

@@ -1,4 +1,4 @@
-/* forest.h -- the in-memory forest: append in amortised O(1), fold any range in O(log n), in one array.
+/* forest/forest.h -- In-memory forest: append in amortised O(1), fold any range in O(log n), in one array without pointers.
  *
  * The layout is drawn in layout.h: the array of 2n slots is all there is, without pointers. Order is kept, so a kind's combine
  * needs to be associative and nothing more. For forests over blocks of entries that the caller keeps, see block_forest.h.
@@ -29,7 +29,7 @@ struct iforest_forest {
 	const struct iforest_monoid *kind;
 	struct iforest_arena slots;
 	uint64_t n_leaves;
-	bool is_mapped;          /* reads an image (forest_image.h); cannot be changed */
+	bool is_mapped;          /* reads an image (image.h); cannot be changed */
 };
 
 /* An empty forest; holds no memory yet. kind and alloc must outlive it. */

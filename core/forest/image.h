@@ -1,4 +1,4 @@
-/* forest_image.h -- a forest as bytes: written to a file, and read where they lie, in memory or in a mapping, without parsing.
+/* forest/image.h -- Byte image of a forest: written to a file, and opened in memory or in a mapping without parsing.
  *
  *   byte  type
  *   0     u64  magic "IFforest"

@@ -1,4 +1,4 @@
-/* gallop.h -- where many ascending bounds stand among times that do not descend.
+/* forest/search.h -- Search for bounds among sorted times: linear, binary and galloping, one or many at once.
  *
  * One bound is searched for from where it is expected, in steps that double (Bentley and Yao, "An almost optimal algorithm for
  * unbounded searching", 1976). Many are bisected together, so that the steps of one do not wait for those of another. One that

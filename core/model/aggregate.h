@@ -1,4 +1,4 @@
-/* aggregate.h -- what a set of entries sums up to: the one definition of count, sum, min, max, first and last.
+/* model/aggregate.h -- Aggregate of entries: the one definition of count, sum, squares, min, max, first, last, variance.
  *
  * Every aggregate here is commutative and associative (floats within rounding), because the answer of a window is folded
  * from several runs in any order. Extremes therefore carry their row, and ties are decided by it: the earliest

@@ -1,4 +1,4 @@
-/* bucket.h -- windows and the row of adjacent buckets that they are cut into.
+/* model/bucket.h -- Time windows and their division into adjacent buckets.
  *
  * A window is [t0, t1), either end may be open. It is one bucket, or n buckets of equal width, or buckets of a step:
  *

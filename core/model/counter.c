@@ -8,8 +8,8 @@ void iforest_counter_open(struct iforest_counter *counter, int64_t start)
 
 void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_type kind, int64_t end)
 {
-	int64_t held = end < counter->until ? end : counter->until;
-	uint64_t width = held > counter->since ? (uint64_t)held - (uint64_t)counter->since : 0;
+	int64_t pinned = end < counter->until ? end : counter->until;
+	uint64_t width = pinned > counter->since ? (uint64_t)pinned - (uint64_t)counter->since : 0;
 
 	counter->since = end;
 	if (!counter->is_known)

@@ -1,5 +1,4 @@
-/* counter.h -- a counter, which keeps its value from one sample to the next, or until the sample's end, over a row of buckets:
- * its mean over time, its increase.
+/* model/counter.h -- Time-weighted mean and increase of a sampled counter, bucket by bucket.
  *
  *   for (each bucket, ascending) {
  *           iforest_counter_open(&counter, start);

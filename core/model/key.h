@@ -1,4 +1,4 @@
-/* key.h -- where an entry stands: (series, time, ref), NULL times after all others of their series.
+/* model/key.h -- Sort key of an entry: (series, time, ref), with NULL times last in their series; comparison and sorting.
  *
  * A key is also a position: "the first entry at or after this key". Windows are half-open, so their ends are
  * positions with the lowest ref.

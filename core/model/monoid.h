@@ -1,4 +1,4 @@
-/* kind.h -- aggregate kinds for the in-memory forest: monoids over a caller-chosen state.
+/* model/monoid.h -- Aggregate kinds of the in-memory forest: monoids over a caller-chosen state.
  *
  * A kind is an identity, lift (which turns one sample into a state) and combine, which must be associative and nothing more:
  * the forest keeps order, so "first", "last" or string concatenation are kinds just as a sum is. Callers may bring their own.

@@ -1,4 +1,4 @@
-/* series.h -- the canonical form of by values: equal series have equal bytes, different ones differ.
+/* model/series_key.h -- Canonical byte encoding of a series' by-column values: equal series have equal bytes.
  *
  * One value after the other:
  *   1           NULL

@@ -1,4 +1,4 @@
-/* sketch.h -- percentiles of any multiset of numbers, within a stated relative error, from something small that adds up.
+/* model/sketch.h -- Quantile sketch: a mergeable, subtractable histogram of numbers with a fixed relative error.
  *
  * A sketch counts numbers in fixed buckets: one for zero, one for each infinity, one for NaN, and for every power of two and
  * sign 64 of equal width. The bucket of a number depends on the number alone, none is ever split or joined, so a sketch is

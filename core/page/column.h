@@ -1,4 +1,4 @@
-/* column.h -- up to 64 numbers in a few bytes: the packing inside a block of a leaf page.
+/* page/column.h -- Packed column: up to 64 integers of a block in few bits each, and their stored summary.
  *
  *   u8       width of a packed number in bits, 0..64
  *   u8       flags: 1 DELTA, 2 FACTOR, 4 NULLS
@@ -14,7 +14,7 @@
  * All arithmetic is modulo 2^64, so every int64 survives. The factor is the greatest common divisor: traces in whole
  * microseconds kept as nanoseconds, and doubles with few significant bits, lose their constant tail. A missing number repeats
  * the one before it. `reference` is a number that both sides know (the block's first time), so that base costs a byte.
- * varint: varint.h.
+ * varint: bits.h.
  */
 #ifndef IFOREST_PAGE_COLUMN_H
 #define IFOREST_PAGE_COLUMN_H

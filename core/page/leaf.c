@@ -33,7 +33,7 @@ bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct if
 	if (n_used + IFOREST_COLUMN_SLACK > writer->page_bytes)
 		return false;
 	for (unsigned v = 0; v < writer->fields->n_values; v++) {
-		enum iforest_value_type kind = (enum iforest_value_type)writer->fields->kinds[v];
+		enum iforest_value_type kind = (enum iforest_value_type)writer->fields->value_types[v];
 		uint64_t present = block->present[v] >> from & all;
 		struct iforest_summary summary;
 
@@ -259,7 +259,7 @@ static enum iforest_status find_next(struct iforest_block_reader *reader, unsign
 	} else {
 		struct iforest_summary *summary = &reader->summaries[v];
 
-		reader->next = iforest_summary_read(summary, (enum iforest_value_type)fields->kinds[v], reader->next, end,
+		reader->next = iforest_summary_read(summary, (enum iforest_value_type)fields->value_types[v], reader->next, end,
 						    &reader->has_summary[v]);
 		if (!reader->next || (reader->has_summary[v] && (summary->low >= n || summary->high >= n)))
 			return IFOREST_CORRUPT;

@@ -1,4 +1,4 @@
-/* leaf.h -- leaf pages: packed entries in key order, in blocks of at most 64 that share series and NULL-ness of time.
+/* page/leaf.h -- Leaf page format: packed entries in key order, in blocks of at most 64; writer and block reader.
  *
  *   [0, 32)            page header (page.h): items = blocks
  *   [32, 32 + 32 n)    directory, 32 bytes a block:
@@ -9,7 +9,7 @@
  *                              8  i64  time of the first entry, 0 where NULL
  *                             16  i64  ref of the first entry
  *                             24  u64  dead map: bit i is set once entry i is removed
- *   then, block after block: for each value column its summary (summary.h) and the column (column.h); the column of times,
+ *   then, block after block: for each value column its summary (column.h) and the column (column.h); the column of times,
  *   left out where NULL; the column of refs. The reference of times and refs is the directory's, of values 0
  *   then 8 zero bytes
  *

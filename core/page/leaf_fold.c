@@ -36,7 +36,7 @@ static inline bool is_beaten(const struct iforest_column *column, enum iforest_v
 static inline enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned v, unsigned i, int sign,
 						bool value_alone, struct iforest_extreme *extreme)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	union iforest_number value;
 	struct iforest_extreme row;
 	enum iforest_status status = IFOREST_OK;
@@ -62,7 +62,7 @@ static inline enum iforest_status offer_extreme(struct iforest_block_reader *rea
 static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, int sign, const struct iforest_extreme *extreme)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	const struct iforest_summary *summary = &reader->summaries[v];
 
 	if (column->present == 0 || is_beaten(column, kind, sign, extreme))
@@ -77,7 +77,7 @@ static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, i
 static enum iforest_status fold_extreme(struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
 					bool value_alone, struct iforest_extreme *extreme)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	const struct iforest_summary *summary = &reader->summaries[v];
 	unsigned i = sign < 0 ? summary->low : summary->high;
 	struct iforest_summary computed;
@@ -96,19 +96,19 @@ static enum iforest_status fold_extreme(struct iforest_block_reader *reader, uns
 }
 
 static enum iforest_status fold_extremes(struct iforest_block_reader *reader, unsigned v, uint64_t which,
-					 const struct iforest_request *wanted, struct iforest_value_aggregate *into)
+					 const struct iforest_request *request, struct iforest_value_aggregate *into)
 {
-	bool value_alone = wanted->no_rows >> v & 1;
+	bool value_alone = request->no_rows >> v & 1;
 	enum iforest_status status = IFOREST_OK;
 
-	if (!(wanted->no_mins >> v & 1))
+	if (!(request->no_mins >> v & 1))
 		status = fold_extreme(reader, v, which, -1, value_alone, &into->min);
-	if (!status && !(wanted->no_maxs >> v & 1))
+	if (!status && !(request->no_maxs >> v & 1))
 		status = fold_extreme(reader, v, which, 1, value_alone, &into->max);
 	return status;
 }
 
-enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_request *wanted,
+enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_request *request,
 					      const struct iforest_aggregate *aggregate, bool *may)
 {
 	*may = false;
@@ -116,13 +116,13 @@ enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reade
 		const struct iforest_value_aggregate *value = &aggregate->values[v];
 		enum iforest_status status;
 
-		if (!(wanted->values >> v & 1))
+		if (!(request->values >> v & 1))
 			continue;
 		status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 		if (status)
 			return status;
-		*may = (!(wanted->no_mins >> v & 1) && !is_hopeless(reader, v, -1, &value->min)) ||
-		       (!(wanted->no_maxs >> v & 1) && !is_hopeless(reader, v, 1, &value->max));
+		*may = (!(request->no_mins >> v & 1) && !is_hopeless(reader, v, -1, &value->min)) ||
+		       (!(request->no_maxs >> v & 1) && !is_hopeless(reader, v, 1, &value->max));
 	}
 	return IFOREST_OK;
 }
@@ -140,11 +140,11 @@ static inline bool is_extreme_known(const struct iforest_block_reader *reader, u
 
 /* Is nothing but a sum of integers to be found? */
 static bool is_sum_alone(const struct iforest_block_reader *reader, unsigned v, uint64_t which,
-			 const struct iforest_request *wanted, const struct iforest_value_aggregate *into)
+			 const struct iforest_request *request, const struct iforest_value_aggregate *into)
 {
-	return reader->leaf->fields->kinds[v] == IFOREST_INT64 &&
-	       (wanted->no_mins >> v & 1 || is_extreme_known(reader, v, which, -1, &into->min)) &&
-	       (wanted->no_maxs >> v & 1 || is_extreme_known(reader, v, which, 1, &into->max));
+	return reader->leaf->fields->value_types[v] == IFOREST_INT64 &&
+	       (request->no_mins >> v & 1 || is_extreme_known(reader, v, which, -1, &into->min)) &&
+	       (request->no_maxs >> v & 1 || is_extreme_known(reader, v, which, 1, &into->max));
 }
 
 /* The sum of a stretch of entries with few holes, where it can be taken from where they are packed. */
@@ -178,16 +178,16 @@ static iforest_int128 sum_unpacked(const struct iforest_block_reader *reader, un
 /* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. A block that is folded whole, and from
  * which nothing was removed, has them written down. */
 static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which,
-				      const struct iforest_request *wanted, struct iforest_value_aggregate *into)
+				      const struct iforest_request *request, struct iforest_value_aggregate *into)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[v];
-	bool value_alone = wanted->no_rows >> v & 1;
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
+	bool value_alone = request->no_rows >> v & 1;
 	const struct iforest_summary *summary = &reader->summaries[v];
 	struct iforest_summary computed;
 	enum iforest_status status = IFOREST_OK;
 
 	if (which != reader->columns[IFOREST_VALUES + v].present || !reader->has_summary[v]) {
-		bool is_alone = is_sum_alone(reader, v, which, wanted, into);
+		bool is_alone = is_sum_alone(reader, v, which, request, into);
 
 		computed = reader->has_summary[v] ? *summary : (struct iforest_summary){ .n = 0 };
 		if (!is_alone || !sum_packed(reader, v, which, &computed.sum)) {
@@ -210,9 +210,9 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 		into->n_plus_infinity += summary->n_plus_infinity;
 		into->n_minus_infinity += summary->n_minus_infinity;
 	}
-	if (!(wanted->no_mins >> v & 1))
+	if (!(request->no_mins >> v & 1))
 		status = offer_extreme(reader, v, summary->low, -1, value_alone, &into->min);
-	if (!status && !(wanted->no_maxs >> v & 1))
+	if (!status && !(request->no_maxs >> v & 1))
 		status = offer_extreme(reader, v, summary->high, 1, value_alone, &into->max);
 	return status;
 }
@@ -229,7 +229,7 @@ static enum iforest_status fold_squares(struct iforest_block_reader *reader, uns
 }
 
 static enum iforest_status fold_one_value(struct iforest_block_reader *reader, unsigned v, uint64_t live,
-					  const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
+					  const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
 	struct iforest_value_aggregate *into = &aggregate->values[v];
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
@@ -241,13 +241,13 @@ static enum iforest_status fold_one_value(struct iforest_block_reader *reader, u
 	which = live & reader->columns[IFOREST_VALUES + v].present;
 	if (!which)
 		return IFOREST_OK;
-	if (wanted->values >> v & 1)
-		status = (wanted->extremes_alone ? fold_extremes : fold_value)(reader, v, which, wanted, into);
-	if (!status && (wanted->squares & reader->leaf->fields->squares) >> v & 1)
+	if (request->values >> v & 1)
+		status = (request->extremes_alone ? fold_extremes : fold_value)(reader, v, which, request, into);
+	if (!status && (request->squares & reader->leaf->fields->squares) >> v & 1)
 		status = fold_squares(reader, v, which, &into->squares);
-	if (!status && wanted->firsts >> v & 1 && !(status = load_row(reader, v, iforest_trailing_zeros(which), &row)))
+	if (!status && request->firsts >> v & 1 && !(status = load_row(reader, v, iforest_trailing_zeros(which), &row)))
 		iforest_extreme_first(&into->first, &row);
-	if (!status && wanted->lasts >> v & 1 && !(status = load_row(reader, v, iforest_highest_bit(which), &row)))
+	if (!status && request->lasts >> v & 1 && !(status = load_row(reader, v, iforest_highest_bit(which), &row)))
 		iforest_extreme_last(&into->last, &row);
 	return status;
 }
@@ -301,38 +301,38 @@ static enum iforest_status fold_blocks(struct iforest_block_reader *reader, uint
 }
 
 enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsigned from, unsigned to,
-				       const struct iforest_request *wanted, struct iforest_aggregate *aggregate,
+				       const struct iforest_request *request, struct iforest_aggregate *aggregate,
 				       uint64_t *counted)
 {
 	const struct iforest_node_schema *fields = reader->leaf->fields;
 	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from);
 	uint64_t live = range & ~reader->block.dead;
-	uint32_t values = wanted->values | wanted->squares | wanted->firsts | wanted->lasts;
+	uint32_t values = request->values | request->squares | request->firsts | request->lasts;
 	enum iforest_status status = IFOREST_OK;
 
 	aggregate->n_dead += iforest_popcount(range) - iforest_popcount(live);
-	if (wanted->filter && live)
-		status = wanted->filter->of_entries(wanted->filter->context, reader, &live);
+	if (request->filter && live)
+		status = request->filter->of_entries(request->filter->context, reader, &live);
 	*counted = live;
 	if (status || !live)
 		return status;
 	aggregate->n_rows += iforest_popcount(live);
 	for (unsigned v = 0; v < fields->n_values && !status; v++)
 		if (values >> v & 1)
-			status = fold_one_value(reader, v, live, wanted, aggregate);
-	if (!status && wanted->times)
+			status = fold_one_value(reader, v, live, request, aggregate);
+	if (!status && request->times)
 		status = fold_times(reader, live, aggregate);
-	if (!status && wanted->node_fields && fields->latest_end_offset)
+	if (!status && request->node_fields && fields->latest_end_offset)
 		status = fold_latest_end(reader, live, aggregate);
-	if (!status && wanted->node_fields && fields->has_blocks)
+	if (!status && request->node_fields && fields->has_blocks)
 		status = fold_blocks(reader, live, aggregate);
 	return status;
 }
 
-bool iforest_wants_sums_alone(const struct iforest_request *wanted, const struct iforest_node_schema *fields)
+bool iforest_wants_sums_alone(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
-	return wanted->values == 1 && fields->kinds[0] == IFOREST_INT64 && wanted->no_mins & wanted->no_maxs & 1 &&
-	       !(wanted->squares | wanted->firsts | wanted->lasts) && !wanted->times && !wanted->node_fields && !wanted->filter;
+	return request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_mins & request->no_maxs & 1 &&
+	       !(request->squares | request->firsts | request->lasts) && !request->times && !request->node_fields && !request->filter;
 }
 
 bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate)
@@ -349,10 +349,10 @@ bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, s
 }
 
 /* Of the first value column, which has integers, n, sum and values of extremes: all that is wanted. */
-static bool wants_first_value_alone(const struct iforest_request *wanted, const struct iforest_node_schema *fields)
+static bool wants_first_value_alone(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
-	return wanted->values == 1 && fields->kinds[0] == IFOREST_INT64 && wanted->no_rows & 1 && !wanted->extremes_alone &&
-	       !(wanted->squares | wanted->firsts | wanted->lasts) && !wanted->times && !wanted->node_fields && !wanted->filter;
+	return request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_rows & 1 && !request->extremes_alone &&
+	       !(request->squares | request->firsts | request->lasts) && !request->times && !request->node_fields && !request->filter;
 }
 
 static inline void offer_value(const struct iforest_column *column, unsigned i, int sign, struct iforest_extreme *extreme)
@@ -367,7 +367,7 @@ static inline void offer_value(const struct iforest_column *column, unsigned i, 
 }
 
 /* The same as iforest_block_fold(), in a fraction of its instructions; false where it has to be that, and nothing was added. */
-static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned block, const struct iforest_request *wanted,
+static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned block, const struct iforest_request *request,
 				   struct iforest_aggregate *aggregate)
 {
 	struct iforest_value_aggregate *into = &aggregate->values[0];
@@ -380,27 +380,27 @@ static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned blo
 	aggregate->n_rows += n;
 	into->n += iforest_popcount(column.present);
 	into->sum = iforest_add_wrapping(into->sum, summary.sum);
-	if (!(wanted->no_mins & 1))
+	if (!(request->no_mins & 1))
 		offer_value(&column, summary.low, -1, &into->min);
-	if (!(wanted->no_maxs & 1))
+	if (!(request->no_maxs & 1))
 		offer_value(&column, summary.high, 1, &into->max);
 	return true;
 }
 
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
-					     const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
+					     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	bool is_sum = iforest_wants_sums_alone(wanted, leaf->fields), is_short = wants_first_value_alone(wanted, leaf->fields);
+	bool is_sum = iforest_wants_sums_alone(request, leaf->fields), is_short = wants_first_value_alone(request, leaf->fields);
 	struct iforest_block_reader reader;
 	enum iforest_status status = IFOREST_OK;
 	uint64_t counted;
 
 	for (unsigned b = from; b < to && !status; b++) {
 		if ((is_sum && iforest_leaf_add_summary(leaf, b, aggregate)) ||
-		    (is_short && add_first_value(leaf, b, wanted, aggregate)))
+		    (is_short && add_first_value(leaf, b, request, aggregate)))
 			continue;
 		iforest_block_start(&reader, leaf, b);
-		status = iforest_block_fold(&reader, 0, reader.block.n, wanted, aggregate, &counted);
+		status = iforest_block_fold(&reader, 0, reader.block.n, request, aggregate, &counted);
 	}
 	return status;
 }
@@ -430,13 +430,13 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 
 enum { FEW_GONE = 8 }; /* of a block; where more do not count, the others are sooner folded */
 
-bool iforest_can_subtract(const struct iforest_request *wanted, const struct iforest_node_schema *fields)
+bool iforest_can_subtract(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
-	bool can = !wanted->firsts && !wanted->lasts && !wanted->squares && !wanted->times && !wanted->node_fields &&
-		   !wanted->extremes_alone;
+	bool can = !request->firsts && !request->lasts && !request->squares && !request->times && !request->node_fields &&
+		   !request->extremes_alone;
 
 	for (unsigned v = 0; v < fields->n_values && can; v++)
-		can = !(wanted->values >> v & 1) || fields->kinds[v] == IFOREST_INT64;
+		can = !(request->values >> v & 1) || fields->value_types[v] == IFOREST_INT64;
 	return can;
 }
 
@@ -455,8 +455,8 @@ static enum iforest_status is_extreme(struct iforest_block_reader *reader, int64
 }
 
 /* Takes entries out of a column of the node. *done becomes false where one of them is an extreme. */
-static enum iforest_status take_out_value(struct iforest_block_reader *reader, unsigned v, uint64_t gone,
-					  const struct iforest_request *wanted, struct iforest_value_aggregate *rest, bool *done)
+static enum iforest_status subtract_value(struct iforest_block_reader *reader, unsigned v, uint64_t gone,
+					  const struct iforest_request *request, struct iforest_value_aggregate *rest, bool *done)
 {
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 
@@ -468,29 +468,29 @@ static enum iforest_status take_out_value(struct iforest_block_reader *reader, u
 
 		rest->n--;
 		rest->sum = iforest_add_wrapping(rest->sum, -(iforest_int128)number);
-		status = is_extreme(reader, number, i, !(wanted->no_mins >> v & 1), &rest->min, done);
+		status = is_extreme(reader, number, i, !(request->no_mins >> v & 1), &rest->min, done);
 		if (!status)
-			status = is_extreme(reader, number, i, !(wanted->no_maxs >> v & 1), &rest->max, done);
+			status = is_extreme(reader, number, i, !(request->no_maxs >> v & 1), &rest->max, done);
 	}
 	return status;
 }
 
 /* Takes the entries of the reader's block whose bit is set out of the node. */
-static enum iforest_status take_out(struct iforest_block_reader *reader, uint64_t gone, const struct iforest_request *wanted,
+static enum iforest_status exclude(struct iforest_block_reader *reader, uint64_t gone, const struct iforest_request *request,
 				    struct iforest_aggregate *rest, bool *done)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	rest->n_rows -= iforest_popcount(gone);
 	for (unsigned v = 0; v < reader->leaf->fields->n_values && gone && !status && *done; v++)
-		if (wanted->values >> v & 1)
-			status = take_out_value(reader, v, gone, wanted, &rest->values[v], done);
+		if (request->values >> v & 1)
+			status = subtract_value(reader, v, gone, request, &rest->values[v], done);
 	return status;
 }
 
 /* By the refs of those that do not count. */
-static enum iforest_status take_out_refs(const struct iforest_leaf *leaf, const int64_t *refs, unsigned n_refs,
-					 struct iforest_block_reader *reader, const struct iforest_request *wanted,
+static enum iforest_status subtract_refs(const struct iforest_leaf *leaf, const int64_t *refs, unsigned n_refs,
+					 struct iforest_block_reader *reader, const struct iforest_request *request,
 					 struct iforest_aggregate *rest, bool *done)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -501,14 +501,14 @@ static enum iforest_status take_out_refs(const struct iforest_leaf *leaf, const 
 
 		status = iforest_leaf_find_ref(leaf, refs[r], reader, &i, &found);
 		if (!status && found && !(reader->block.dead >> i & 1))
-			status = take_out(reader, UINT64_C(1) << i, wanted, rest, done);
+			status = exclude(reader, UINT64_C(1) << i, request, rest, done);
 	}
 	return status;
 }
 
 /* By asking about all of them. */
-static enum iforest_status take_out_others(const struct iforest_leaf *leaf, struct iforest_block_reader *reader,
-					   const struct iforest_request *wanted, struct iforest_aggregate *rest, bool *done)
+static enum iforest_status subtract_others(const struct iforest_leaf *leaf, struct iforest_block_reader *reader,
+					   const struct iforest_request *request, struct iforest_aggregate *rest, bool *done)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -518,39 +518,39 @@ static enum iforest_status take_out_others(const struct iforest_leaf *leaf, stru
 		iforest_block_start(reader, leaf, b);
 		live = kept = iforest_low_bits(reader->block.n) & ~reader->block.dead;
 		if (live)
-			status = wanted->filter->of_entries(wanted->filter->context, reader, &kept);
+			status = request->filter->of_entries(request->filter->context, reader, &kept);
 		*done = iforest_popcount(live & ~kept) <= FEW_GONE;
 		if (!status && *done)
-			status = take_out(reader, live & ~kept, wanted, rest, done);
+			status = exclude(reader, live & ~kept, request, rest, done);
 	}
 	return status;
 }
 
 enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const uint8_t *node,
-					   struct iforest_block_reader *reader, const struct iforest_request *wanted,
+					   struct iforest_block_reader *reader, const struct iforest_request *request,
 					   struct iforest_aggregate *aggregate, bool *done)
 {
 	const struct iforest_node_schema *fields = leaf->fields;
-	const struct iforest_filter *filter = wanted->filter;
+	const struct iforest_filter *filter = request->filter;
 	struct iforest_aggregate rest;
 	int64_t refs[IFOREST_MAX_EXCLUDED_REFS];
 	unsigned n_refs;
 	enum iforest_status status;
 
 	/* removed entries stay removed: as many of them are the same ones */
-	*done = iforest_can_subtract(wanted, fields) && iforest_node_dead(node) == leaf->header.n_dead;
+	*done = iforest_can_subtract(request, fields) && iforest_node_dead(node) == leaf->header.n_dead;
 	if (!*done)
 		return IFOREST_OK;
 	iforest_aggregate_clear(&rest, fields->n_values);
-	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
-								      .no_maxs = wanted->no_maxs }, &rest);
+	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = request->values, .no_mins = request->no_mins,
+								      .no_maxs = request->no_maxs }, &rest);
 	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->refs_gone &&
 	    filter->refs_gone(filter->context, node, refs, &n_refs))
-		status = take_out_refs(leaf, refs, n_refs, reader, wanted, &rest, done);
+		status = subtract_refs(leaf, refs, n_refs, reader, request, &rest, done);
 	else
-		status = take_out_others(leaf, reader, wanted, &rest, done);
+		status = subtract_others(leaf, reader, request, &rest, done);
 	if (!status && *done)
-		iforest_aggregate_combine(aggregate, &rest, fields->kinds, fields->n_values);
+		iforest_aggregate_combine(aggregate, &rest, fields->value_types, fields->n_values);
 	return status;
 }
 
@@ -657,20 +657,20 @@ static unsigned side_of(const struct iforest_extreme *extreme, const struct ifor
 /* An extreme is the earliest of its value, so that none before it is as good; and those after it are folded if it stands
  * before. */
 static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_node_schema *fields, const struct iforest_key *key,
-				  const struct iforest_request *wanted)
+				  const struct iforest_request *request)
 {
 	unsigned sides = 0;
 
 	for (unsigned v = 0; v < fields->n_values; v++) {
 		struct iforest_extreme min, max;
 
-		if (!(wanted->values >> v & 1) || iforest_node_value_rows(node, fields, v) == 0)
+		if (!(request->values >> v & 1) || iforest_node_value_rows(node, fields, v) == 0)
 			continue;
 		min = iforest_node_extreme(node, fields, v, -1);
 		max = iforest_node_extreme(node, fields, v, 1);
-		if (!(wanted->no_mins >> v & 1))
+		if (!(request->no_mins >> v & 1))
 			sides |= side_of(&min, key);
-		if (!(wanted->no_maxs >> v & 1))
+		if (!(request->no_maxs >> v & 1))
 			sides |= side_of(&max, key);
 	}
 	return sides;
@@ -678,11 +678,11 @@ static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_node
 
 /* The sides of a cut in block `block` that have to be folded: one, or both where the node is of no use. */
 static unsigned sides_to_fold(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
-			      unsigned block, const struct iforest_request *wanted)
+			      unsigned block, const struct iforest_request *request)
 {
 	/* removed entries stay removed: as many of them are the same ones */
-	bool can_take_out = iforest_can_subtract(wanted, leaf->fields) && iforest_node_dead(node) == leaf->header.n_dead;
-	unsigned taken = can_take_out ? sides_of_extremes(node, leaf->fields, key, wanted) : BEFORE | AFTER;
+	bool can_subtract = iforest_can_subtract(request, leaf->fields) && iforest_node_dead(node) == leaf->header.n_dead;
+	unsigned taken = can_subtract ? sides_of_extremes(node, leaf->fields, key, request) : BEFORE | AFTER;
 
 	if (taken == (BEFORE | AFTER))
 		return BEFORE | AFTER;
@@ -714,7 +714,7 @@ static enum iforest_status find_cut(const struct iforest_leaf *leaf, const struc
 }
 
 static enum iforest_status fold_side(const struct iforest_leaf *leaf, struct iforest_block_reader *reader, unsigned side,
-				     const struct iforest_leaf_cut *cut, const struct iforest_request *wanted,
+				     const struct iforest_leaf_cut *cut, const struct iforest_request *request,
 				     struct iforest_aggregate *aggregate)
 {
 	unsigned from = side == BEFORE ? 0 : cut->entry, to = side == BEFORE ? cut->entry : reader->block.n;
@@ -722,35 +722,35 @@ static enum iforest_status fold_side(const struct iforest_leaf *leaf, struct ifo
 	uint64_t counted;
 
 	if (cut->entry > 0)
-		status = iforest_block_fold(reader, from, to, wanted, aggregate, &counted);
+		status = iforest_block_fold(reader, from, to, request, aggregate, &counted);
 	if (status)
 		return status;
 	from = side == BEFORE ? 0 : cut->block + (cut->entry > 0);
 	to = side == BEFORE ? cut->block : leaf->header.n_items;
-	return iforest_leaf_fold_blocks(leaf, from, to, wanted, aggregate);
+	return iforest_leaf_fold_blocks(leaf, from, to, request, aggregate);
 }
 
 /* rest = the node without that side; it is empty before. Its extremes are the node's. */
-static void take_out_side(const uint8_t *node, const struct iforest_node_schema *fields, const struct iforest_request *wanted,
+static void subtract_side(const uint8_t *node, const struct iforest_node_schema *fields, const struct iforest_request *request,
 			  const struct iforest_aggregate *side, struct iforest_aggregate *rest)
 {
-	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = wanted->values, .no_mins = wanted->no_mins,
-								      .no_maxs = wanted->no_maxs }, rest);
+	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = request->values, .no_mins = request->no_mins,
+								      .no_maxs = request->no_maxs }, rest);
 	rest->n_rows -= side->n_rows;
 	rest->n_dead -= side->n_dead;
 	for (unsigned v = 0; v < fields->n_values; v++)
-		if (wanted->values >> v & 1) {
+		if (request->values >> v & 1) {
 			rest->values[v].n -= side->values[v].n;
 			rest->values[v].sum = iforest_add_wrapping(rest->values[v].sum, -side->values[v].sum);
 		}
 }
 
-bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, const struct iforest_request *wanted)
+bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, const struct iforest_request *request)
 {
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 
 	return first.series == key->series && last.series == key->series && !first.time_is_null && !last.time_is_null &&
-	       !wanted->firsts && !wanted->lasts && !wanted->times && !wanted->node_fields && !wanted->extremes_alone;
+	       !request->firsts && !request->lasts && !request->times && !request->node_fields && !request->extremes_alone;
 }
 
 /* What is better than these is looked for, no others. */
@@ -763,14 +763,14 @@ static void seed_extremes(const struct iforest_aggregate *from, unsigned n_value
 }
 
 enum iforest_status iforest_leaf_split(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
-				       const struct iforest_request *wanted, struct iforest_aggregate *into,
+				       const struct iforest_request *request, struct iforest_aggregate *into,
 				       struct iforest_aggregate *after, struct iforest_leaf_cut *cut)
 {
 	const struct iforest_node_schema *fields = leaf->fields;
-	unsigned block = iforest_leaf_find_block(leaf, key), sides = sides_to_fold(leaf, node, key, block, wanted);
+	unsigned block = iforest_leaf_find_block(leaf, key), sides = sides_to_fold(leaf, node, key, block, request);
 	struct iforest_aggregate before;
 	struct iforest_block_reader reader;
-	struct iforest_request all = *wanted;
+	struct iforest_request all = *request;
 	enum iforest_status status;
 
 	all.filter = NULL;
@@ -786,9 +786,9 @@ enum iforest_status iforest_leaf_split(const struct iforest_leaf *leaf, const ui
 	if (!status && sides & AFTER)
 		status = fold_side(leaf, &reader, AFTER, cut, &all, after);
 	if (sides == BEFORE)
-		take_out_side(node, fields, wanted, &before, after);
+		subtract_side(node, fields, request, &before, after);
 	else if (sides == AFTER)
-		take_out_side(node, fields, wanted, after, &before);
-	iforest_aggregate_combine(into, &before, fields->kinds, fields->n_values);
+		subtract_side(node, fields, request, after, &before);
+	iforest_aggregate_combine(into, &before, fields->value_types, fields->n_values);
 	return status;
 }

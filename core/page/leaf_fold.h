@@ -1,5 +1,8 @@
-/* leaf_fold.h -- the aggregate of entries on leaf pages. The only place where entries become aggregates: builder, reader,
- * removal and check all call it, so a node is by definition what this says of its page. */
+/* page/leaf_fold.h -- Aggregation of the entries of leaf pages, and the filter that says which of them count.
+ *
+ * The only place where entries become aggregates: builder, reader, removal and check all call it, so a node is by
+ * definition what this says of its page.
+ */
 #ifndef IFOREST_PAGE_LEAF_FOLD_H
 #define IFOREST_PAGE_LEAF_FOLD_H
 
@@ -29,9 +32,9 @@ struct iforest_filter {
 	 * need to be there; false: they are too many. */
 	bool (*refs_gone)(void *context, const uint8_t *node, int64_t refs[IFOREST_MAX_EXCLUDED_REFS], unsigned *n_refs);
 
-	/* Both or none may be NULL. Where what is left of pages is kept (remainder.h), and how many keys in the range of a node
+	/* Both or none may be NULL. Where what is left of pages is kept (filtered_nodes.h), and how many keys in the range of a node
 	 * do not count: while it is the same number, they are the same ones. Then of_entries() depends on nothing else. */
-	struct iforest_filtered_nodes *remainders;
+	struct iforest_filtered_nodes *filtered_nodes;
 	uint64_t (*n_gone)(void *context, const uint8_t *node);
 };
 
@@ -42,7 +45,7 @@ struct iforest_request {
 	uint32_t no_mins; /* bit v: not its min, which is then left as it is or set */
 	uint32_t no_maxs; /* bit v: not its max */
 	uint32_t no_rows; /* bit v: of its min and max the value alone, so that times and refs need not be unpacked */
-	uint32_t squares; /* bit v: its sum of squares, of columns that keep it (fields.h) */
+	uint32_t squares; /* bit v: its sum of squares, of columns that keep it (node.h) */
 	uint32_t firsts;  /* bit v: its first row */
 	uint32_t lasts;   /* bit v: its last row */
 	bool times;       /* first and last time */
@@ -57,16 +60,16 @@ struct iforest_request {
  * columns it needs, no others.
  * Errors  IFOREST_CORRUPT, and those of the filter. */
 enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsigned from, unsigned to,
-				       const struct iforest_request *wanted, struct iforest_aggregate *aggregate,
+				       const struct iforest_request *request, struct iforest_aggregate *aggregate,
 				       uint64_t *counted);
 
 /* The same of all entries of the blocks [from, to) of a page. */
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
-					     const struct iforest_request *wanted, struct iforest_aggregate *aggregate);
+					     const struct iforest_request *request, struct iforest_aggregate *aggregate);
 
 /* Are sums (and counts) of the first value column all that is wanted, so that the summary of a block says what the block
  * adds? */
-bool iforest_wants_sums_alone(const struct iforest_request *wanted, const struct iforest_node_schema *fields);
+bool iforest_wants_sums_alone(const struct iforest_request *request, const struct iforest_node_schema *fields);
 
 /* Adds a block by its summary alone, where that is all that is wanted. False, and nothing was added: it has none, or entries
  * were removed, or values are missing, or the bytes are wrong; iforest_block_fold() then tells.
@@ -74,9 +77,9 @@ bool iforest_wants_sums_alone(const struct iforest_request *wanted, const struct
 bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate);
 
 /* Can an entry of the block be a better extreme than those of the aggregate, as far as the block's summary tells? For
- * wanted->extremes_alone, and an aggregate that has a row.
+ * request->extremes_alone, and an aggregate that has a row.
  * Errors  IFOREST_CORRUPT. */
-enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_request *wanted,
+enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_request *request,
 					      const struct iforest_aggregate *aggregate, bool *may);
 
 /* The node of a leaf page: its key range and the aggregate of its live entries.
@@ -86,16 +89,16 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 /* ---- Subtraction of the few entries that do not count from a leaf page's node ---- */
 
 /* Can entries be taken out of a node, as far as what is wanted of it goes? Counts and sums of integers can. */
-bool iforest_can_subtract(const struct iforest_request *wanted, const struct iforest_node_schema *fields);
+bool iforest_can_subtract(const struct iforest_request *request, const struct iforest_node_schema *fields);
 
 /* aggregate = aggregate + the node over a leaf page, without those of its live entries that do not count. *done is false, and
  * the aggregate as it was, where a fold of the entries has to do it: first or last rows, times, squares or sums of reals are
  * wanted; an extreme of the node does not count; many entries of a block do not; or entries were removed between the reading of
  * the node and that of the page.
- * Requires  wanted->filter.
+ * Requires  request->filter.
  * Errors    IFOREST_CORRUPT, and those of the filter. */
 enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const uint8_t *node,
-					   struct iforest_block_reader *reader, const struct iforest_request *wanted,
+					   struct iforest_block_reader *reader, const struct iforest_request *request,
 					   struct iforest_aggregate *aggregate, bool *done);
 
 /* ---- Counts and sums alone, which can be subtracted ---- */
@@ -107,12 +110,12 @@ struct iforest_sums {
 };
 
 /* Is that all that is wanted, and of all entries? Of values, none or the first, which has integers. */
-static inline bool iforest_wants_sums(const struct iforest_request *wanted, const struct iforest_node_schema *fields)
+static inline bool iforest_wants_sums(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
-	bool is_sum = wanted->values == 1 && fields->kinds[0] == IFOREST_INT64 && wanted->no_mins & wanted->no_maxs & 1;
+	bool is_sum = request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_mins & request->no_maxs & 1;
 
-	return (is_sum || wanted->values == 0) && !(wanted->squares | wanted->firsts | wanted->lasts) && !wanted->times &&
-	       !wanted->node_fields && !wanted->extremes_alone && !wanted->filter;
+	return (is_sum || request->values == 0) && !(request->squares | request->firsts | request->lasts) && !request->times &&
+	       !request->node_fields && !request->extremes_alone && !request->filter;
 }
 
 static inline void iforest_sums_add(struct iforest_sums *into, const struct iforest_sums *from)
@@ -148,23 +151,23 @@ static inline void iforest_sums_add_node(struct iforest_sums *into, const uint8_
 }
 
 /* Added to the parts of an aggregate that are wanted; and these alone. The other parts are left as they are. */
-static inline void iforest_sums_add_to_aggregate(const struct iforest_sums *sums, const struct iforest_request *wanted,
+static inline void iforest_sums_add_to_aggregate(const struct iforest_sums *sums, const struct iforest_request *request,
 						 struct iforest_aggregate *aggregate)
 {
 	aggregate->n_rows += sums->n_rows;
 	aggregate->n_dead += sums->n_dead;
-	if (!wanted->values)
+	if (!request->values)
 		return;
 	aggregate->values[0].n += sums->n;
 	aggregate->values[0].sum = iforest_add_wrapping(aggregate->values[0].sum, sums->sum);
 }
 
 static inline struct iforest_sums iforest_sums_of_aggregate(const struct iforest_aggregate *aggregate,
-							    const struct iforest_request *wanted)
+							    const struct iforest_request *request)
 {
 	struct iforest_sums sums = { .n_rows = aggregate->n_rows, .n_dead = aggregate->n_dead };
 
-	if (wanted->values) {
+	if (request->values) {
 		sums.n = aggregate->values[0].n;
 		sums.sum = aggregate->values[0].sum;
 	}
@@ -189,7 +192,7 @@ enum iforest_status iforest_leaf_sums_from(const struct iforest_leaf *leaf, cons
 
 /* Can it be done? The page must have the key's series alone, and times; first and last rows, times, and what makes a node
  * beside sums and extremes cannot be wanted. */
-bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, const struct iforest_request *wanted);
+bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, const struct iforest_request *request);
 
 /* Where a key belongs in a leaf page; (blocks of the page, 0) is its end. first: the key of the entry there, without its
  * ref. */
@@ -205,7 +208,7 @@ struct iforest_leaf_cut {
  *           (iforest_can_subtract()), and where entries were removed between the reading of the node and that of the page.
  * Errors    IFOREST_CORRUPT; then all three are undefined. */
 enum iforest_status iforest_leaf_split(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
-				       const struct iforest_request *wanted, struct iforest_aggregate *into,
+				       const struct iforest_request *request, struct iforest_aggregate *into,
 				       struct iforest_aggregate *after, struct iforest_leaf_cut *cut);
 
 #endif

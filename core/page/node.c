@@ -28,21 +28,21 @@ enum iforest_status iforest_node_schema_finish(struct iforest_node_schema *field
 	if (fields->n_values > IFOREST_MAX_VALUES || fields->squares >> fields->n_values)
 		return IFOREST_ARGUMENT;
 	for (unsigned v = 0; v < fields->n_values; v++) {
-		if (fields->kinds[v] != IFOREST_INT64 && fields->kinds[v] != IFOREST_FLOAT64)
+		if (fields->value_types[v] != IFOREST_INT64 && fields->value_types[v] != IFOREST_FLOAT64)
 			return IFOREST_ARGUMENT;
 		fields->value_offset[v] = (uint16_t)offset;
-		offset += fields->kinds[v] == IFOREST_INT64 ? INT64_BYTES : FLOAT64_BYTES;
+		offset += fields->value_types[v] == IFOREST_INT64 ? INT64_BYTES : FLOAT64_BYTES;
 		fields->squares_offset[v] = 0;
 		if (!(fields->squares >> v & 1))
 			continue;
-		if (fields->kinds[v] != IFOREST_INT64)
+		if (fields->value_types[v] != IFOREST_INT64)
 			return IFOREST_ARGUMENT;
 		fields->squares_offset[v] = (uint16_t)offset;
 		offset += SQUARES_BYTES;
 	}
 	fields->latest_end_offset = 0;
 	if (fields->duration_value != IFOREST_NO_VALUE) {
-		if (fields->duration_value >= fields->n_values || fields->kinds[fields->duration_value] != IFOREST_INT64 ||
+		if (fields->duration_value >= fields->n_values || fields->value_types[fields->duration_value] != IFOREST_INT64 ||
 		    fields->end_rule >= IFOREST_END_RULES)
 			return IFOREST_ARGUMENT;
 		fields->latest_end_offset = (uint16_t)offset;
@@ -71,7 +71,7 @@ unsigned iforest_node_schema_write(const struct iforest_node_schema *fields, uin
 	*out++ = IFOREST_FIELD_COUNT;
 	*out++ = IFOREST_NO_VALUE;
 	for (uint8_t v = 0; v < fields->n_values; v++) {
-		*out++ = fields->kinds[v] == IFOREST_INT64 ? IFOREST_FIELD_INT64 : IFOREST_FIELD_FLOAT64;
+		*out++ = fields->value_types[v] == IFOREST_INT64 ? IFOREST_FIELD_INT64 : IFOREST_FIELD_FLOAT64;
 		*out++ = v;
 		if (fields->squares >> v & 1) {
 			*out++ = IFOREST_FIELD_SQUARES;
@@ -101,7 +101,7 @@ static enum iforest_status parse_field(struct iforest_node_schema *fields, unsig
 	case IFOREST_FIELD_FLOAT64:
 		if (column != fields->n_values || fields->n_values == IFOREST_MAX_VALUES)
 			return IFOREST_CORRUPT;
-		fields->kinds[fields->n_values++] = code == IFOREST_FIELD_INT64 ? IFOREST_INT64 : IFOREST_FLOAT64;
+		fields->value_types[fields->n_values++] = code == IFOREST_FIELD_INT64 ? IFOREST_INT64 : IFOREST_FLOAT64;
 		return IFOREST_OK;
 	case IFOREST_FIELD_SQUARES:
 		if (column >= fields->n_values)
@@ -253,7 +253,7 @@ void iforest_node_write(const struct iforest_node *node, const struct iforest_no
 	for (unsigned v = 0; v < fields->n_values; v++) {
 		const struct iforest_value_aggregate *value = &aggregate->values[v];
 
-		write_value(bytes + fields->value_offset[v], value, fields->kinds[v]);
+		write_value(bytes + fields->value_offset[v], value, fields->value_types[v]);
 		if (fields->squares_offset[v])
 			write_squares(bytes + fields->squares_offset[v], &value->squares);
 		null_bits |= (uint32_t)value->min.time_is_null << (2 + 2 * v) | (uint32_t)value->max.time_is_null
@@ -280,7 +280,7 @@ static unsigned null_bits_of(const uint8_t *bytes, unsigned value)
 
 struct iforest_extreme iforest_node_extreme(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned value, int sign)
 {
-	return read_extreme(bytes + fields->value_offset[value], fields->kinds[value], null_bits_of(bytes, value), sign);
+	return read_extreme(bytes + fields->value_offset[value], fields->value_types[value], null_bits_of(bytes, value), sign);
 }
 
 int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_node_schema *fields)
@@ -307,7 +307,7 @@ void iforest_node_read(struct iforest_node *node, const struct iforest_node_sche
 static inline void fold_value(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned v,
 			      const struct iforest_node_parts *parts, struct iforest_value_aggregate *into)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)fields->value_types[v];
 	const uint8_t *value = bytes + fields->value_offset[v], *rows = value + iforest_node_rows_offset(kind);
 	unsigned null_bits = null_bits_of(bytes, v);
 
@@ -352,7 +352,7 @@ void iforest_node_fold(const uint8_t *bytes, const struct iforest_node_schema *f
 void iforest_node_combine(struct iforest_node *into, const struct iforest_node *from, const struct iforest_node_schema *fields)
 {
 	into->last = from->last;
-	iforest_aggregate_combine(&into->aggregate, &from->aggregate, fields->kinds, fields->n_values);
+	iforest_aggregate_combine(&into->aggregate, &from->aggregate, fields->value_types, fields->n_values);
 }
 
 enum iforest_status iforest_node_page_check(const uint8_t *page, uint32_t n_bytes, const struct iforest_node_schema *fields,

@@ -1,4 +1,4 @@
-/* fields.h -- which fields the nodes of an index carry, and at which byte.
+/* page/node.h -- Node page format: the schema of nodes, chosen per index, and the aggregates they hold.
  *
  * The list is chosen when an index is made, is written in its manifest and decides the size of a node and so the
  * fan-out B. A node is the fields of the list one after the other, without gaps:
@@ -49,7 +49,7 @@ enum iforest_field {
 
 struct iforest_node_schema {
 	uint8_t n_values;
-	uint8_t kinds[IFOREST_MAX_VALUES];      /* enum iforest_value_type of each value column */
+	uint8_t value_types[IFOREST_MAX_VALUES]; /* enum iforest_value_type of each value column */
 	uint8_t squares;                        /* bit v: the sum of squares of value column v (INT64) is kept */
 	/* value column that is the span's duration or end (INT64), or IFOREST_NO_VALUE */
 	uint8_t duration_value;
@@ -90,7 +90,7 @@ struct iforest_node {
 void iforest_node_write(const struct iforest_node *node, const struct iforest_node_schema *fields, uint8_t *bytes);
 void iforest_node_read(struct iforest_node *node, const struct iforest_node_schema *fields, const uint8_t *bytes);
 
-/* Parts of a node read in place, without the rest: its bytes are in fields.h. */
+/* Parts of a node read in place, without the rest: its bytes are in node.h. */
 enum { IFOREST_NODE_LAST_SERIES = 4, IFOREST_NODE_FIRST_TIME = 8, IFOREST_NODE_FIRST_REF = 16, IFOREST_NODE_LAST_TIME = 24,
        IFOREST_NODE_NULL_BITS = 32, IFOREST_NODE_N_ROWS = 36, IFOREST_NODE_N_DEAD = 44 };
 enum { IFOREST_NODE_FIRST_IS_NULL = 1, IFOREST_NODE_LAST_IS_NULL = 2 };
@@ -134,7 +134,7 @@ static inline unsigned iforest_node_rows_offset(unsigned kind)
 static inline union iforest_number iforest_node_extreme_value(const uint8_t *bytes, const struct iforest_node_schema *fields,
 							      unsigned value, int sign)
 {
-	const uint8_t *rows = bytes + fields->value_offset[value] + iforest_node_rows_offset(fields->kinds[value]);
+	const uint8_t *rows = bytes + fields->value_offset[value] + iforest_node_rows_offset(fields->value_types[value]);
 
 	return (union iforest_number){ .integer = iforest_load_int64(rows + (sign < 0 ? 0 : 24)) };
 }

@@ -1,4 +1,4 @@
-/* page.h -- the header that every page of a run begins with, its checksum and its checks.
+/* page/page.h -- Page header shared by all pages of a run: bytes, checksum and validation.
  *
  *   byte  0  u32  magic "IFpg"
  *         4  u32  checksum: low half of XXH64, seed 0, over bytes [8, length)

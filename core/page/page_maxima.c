@@ -6,7 +6,7 @@ unsigned iforest_page_maxima_value(const struct iforest_node_schema *fields)
 {
 	if (fields->duration_value != IFOREST_NO_VALUE)
 		return fields->end_rule == IFOREST_END_DURATION ? fields->duration_value : IFOREST_NO_VALUE;
-	return fields->n_values > 0 && fields->kinds[0] == IFOREST_INT64 ? 0 : IFOREST_NO_VALUE;
+	return fields->n_values > 0 && fields->value_types[0] == IFOREST_INT64 ? 0 : IFOREST_NO_VALUE;
 }
 
 static int64_t latest_end_of(const struct iforest_block *block, unsigned v)
@@ -43,7 +43,7 @@ static bool make_peak(const struct iforest_leaf *leaf, unsigned v, unsigned b, s
 	return true;
 }
 
-static bool make_peaks(const struct iforest_leaf *leaf, struct iforest_page_maxima *room)
+static bool make_maxima(const struct iforest_leaf *leaf, struct iforest_page_maxima *room)
 {
 	unsigned v = iforest_page_maxima_value(leaf->fields), n = leaf->header.n_items;
 	bool made = v != IFOREST_NO_VALUE && n <= IFOREST_MOST_PEAKS && leaf->header.n_dead == 0;
@@ -59,7 +59,7 @@ static bool make_peaks(const struct iforest_leaf *leaf, struct iforest_page_maxi
 	return made;
 }
 
-static bool make_node_peaks(const uint8_t *page, const struct iforest_page_header *header, const struct iforest_node_schema *fields,
+static bool make_node_maxima(const uint8_t *page, const struct iforest_page_header *header, const struct iforest_node_schema *fields,
 			    struct iforest_page_maxima *room)
 {
 	unsigned v = iforest_page_maxima_value(fields), n = header->n_items;
@@ -104,7 +104,7 @@ bool iforest_leaf_has_maxima(const struct iforest_leaf *leaf, struct iforest_pag
 	uint8_t state = __atomic_load_n(&room->state, __ATOMIC_ACQUIRE);
 
 	if (begin(room, state))
-		state = end(room, make_peaks(leaf, room));
+		state = end(room, make_maxima(leaf, room));
 	return state == THERE;
 }
 
@@ -114,7 +114,7 @@ bool iforest_node_page_has_maxima(const uint8_t *page, const struct iforest_page
 	uint8_t state = __atomic_load_n(&room->state, __ATOMIC_ACQUIRE);
 
 	if (begin(room, state))
-		state = end(room, make_node_peaks(page, header, fields, room));
+		state = end(room, make_node_maxima(page, header, fields, room));
 	return state == THERE;
 }
 

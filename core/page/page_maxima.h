@@ -1,9 +1,10 @@
-/* peaks.h -- the peaks of a page: what of it tells where a range's greatest value lies, unpacked, in a few lines of memory that
- * lie beside each other. They are no part of the page: whoever keeps pages in memory may keep room for them.
+/* page/page_maxima.h -- Cached maxima of a page, one per block or child node, so that a range maximum needs no decoding.
+ *
+ * They are no part of the page: whoever keeps pages in memory may keep room for them.
  *
  *   of a leaf page   of each block its first time, its greatest value and the row in which that stands. What nodes are to pages
  *                    they are to blocks: a range's longest span is found among them, and a block is opened only where a bound
- *                    cuts it and its peak lies on the other side
+ *                    cuts it and its maximum lies on the other side
  *   of a node page   of each node its first time and its greatest value: a node is read only where it may have the answer
  *
  * Of the duration, or of the first value column without one. A page has them that holds one series, times that are not NULL,
@@ -15,7 +16,7 @@
 #include "core/page/leaf.h"
 #include "core/page/node.h"
 
-enum { IFOREST_MOST_PEAKS = 16, IFOREST_MOST_NODE_PEAKS = 40 };  /* blocks, and nodes, of a page that has peaks */
+enum { IFOREST_MOST_PEAKS = 16, IFOREST_MOST_NODE_PEAKS = 40 };  /* blocks, and nodes, of a page that has maxima */
 
 struct iforest_peak {
 	int64_t first_time;          /* of the block */
@@ -23,9 +24,9 @@ struct iforest_peak {
 	int64_t latest_end;          /* of its spans, at INT64_MAX saturated, as in a node; where values are durations */
 };
 
-/* Room for the peaks of a page, kept with it. Zeros at first. Several threads may ask at once: one makes them. */
+/* Room for the maxima of a page, kept with it. Zeros at first. Several threads may ask at once: one makes them. */
 struct iforest_page_maxima {
-	uint8_t state;               /* peaks.c */
+	uint8_t state;               /* maxima.c */
 	uint8_t n;                   /* blocks, or nodes */
 	uint32_t series;
 	int64_t last_time;           /* of the page */
@@ -37,7 +38,7 @@ struct iforest_page_maxima {
 	};
 };
 
-/* The value column that has peaks; IFOREST_NO_VALUE: none has. */
+/* The value column that has maxima; IFOREST_NO_VALUE: none has. */
 unsigned iforest_page_maxima_value(const struct iforest_node_schema *fields);
 
 /* Makes them unless they are there.

@@ -65,7 +65,7 @@ bool iforest_value_predicate_node(const struct iforest_value_predicate *match, c
 			continue;
 		low = iforest_node_extreme(node, fields, v, -1);
 		high = iforest_node_extreme(node, fields, v, 1);
-		if (!low.is_set || !meets(match, v, low.value, high.value, (enum iforest_value_type)fields->kinds[v]))
+		if (!low.is_set || !meets(match, v, low.value, high.value, (enum iforest_value_type)fields->value_types[v]))
 			return false;
 	}
 	return true;
@@ -86,7 +86,7 @@ static bool block_meets(const struct iforest_value_predicate *match, const struc
 static enum iforest_status match_value(const struct iforest_value_predicate *match, struct iforest_block_reader *reader, unsigned v,
 				       uint64_t *live)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 	uint64_t present = status ? 0 : reader->columns[IFOREST_VALUES + v].present;
 

@@ -1,4 +1,4 @@
-/* match.h -- conditions on the values of entries, as a node, a block and an entry answer them.
+/* page/value_predicate.h -- Predicate on values (intervals, NULL, span end), evaluated on nodes, blocks and entries.
  *
  * A node says whether any of its entries may meet them, by what it keeps of each value column (count, minimum, maximum) and of
  * the ends of spans; a block by its summaries and the headers of its columns; an entry for certain.
@@ -15,7 +15,7 @@ struct iforest_value_predicate {
 	union iforest_number low[IFOREST_MAX_VALUES], high[IFOREST_MAX_VALUES];
 	/* the span starts at or after `reach` or ends after it: it reaches into [reach, ...). Never so */
 	bool has_reach;
-	int64_t reach;                  /* without a time. Requires an index that keeps latest ends (fields.h); ends saturate */
+	int64_t reach;                  /* without a time. Requires an index that keeps latest ends (node.h); ends saturate */
 };
 
 /* Narrows the interval of value v, which was open or narrowed before. */

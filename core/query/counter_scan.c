@@ -107,7 +107,7 @@ bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *n
 			      unsigned value, struct iforest_counter_row *row)
 {
 	const uint8_t *bytes = table + IFOREST_COUNTER_HEADER + i * IFOREST_COUNTER_ROW;
-	enum iforest_value_type kind = (enum iforest_value_type)fields->kinds[value];
+	enum iforest_value_type kind = (enum iforest_value_type)fields->value_types[value];
 	struct iforest_counter *samples = &row->piece.samples;
 
 	*row = (struct iforest_counter_row){ .first_time = iforest_load_int64(bytes + FIRST_TIME),
@@ -136,13 +136,13 @@ bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *n
 
 struct keeper {
 	struct iforest_cursor *cursor;
-	const struct iforest_sidecar *shelf;
+	const struct iforest_sidecar *sidecar;
 	unsigned value;
 };
 
 static enum iforest_value_type kind_of(const struct keeper *keeper)
 {
-	return (enum iforest_value_type)keeper->cursor->manifest->fields.kinds[keeper->value];
+	return (enum iforest_value_type)keeper->cursor->manifest->fields.value_types[keeper->value];
 }
 
 /* Unnoticed, times that fall could add up to more than there is. */
@@ -220,7 +220,7 @@ static enum iforest_status count_leaf(const struct keeper *keeper, uint64_t numb
 
 static enum iforest_status count_node(const struct keeper *keeper, unsigned level, uint64_t i, struct iforest_counter_row *row);
 
-/* The table of a node, made anew, with its own row unless sum is NULL. The page of its children is held. */
+/* The table of a node, made anew, with its own row unless sum is NULL. The page of its children is pinned. */
 static enum iforest_status make_table(const struct keeper *keeper, unsigned level, uint64_t i, uint8_t *table,
 				      struct iforest_counter_row *sum)
 {
@@ -253,12 +253,12 @@ static enum iforest_status make_table(const struct keeper *keeper, unsigned leve
 static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *table, size_t n_bytes,
 		   struct iforest_counter_row *sum)
 {
-	const struct iforest_pinned_page *held = &keeper->cursor->path[level - 1];
+	const struct iforest_pinned_page *pinned = &keeper->cursor->path[level - 1];
 	const struct iforest_node_schema *fields = &keeper->cursor->manifest->fields;
-	bool is_first = true, is_sound = iforest_counter_table_check(table, n_bytes, held->header.n_items);
+	bool is_first = true, is_sound = iforest_counter_table_check(table, n_bytes, pinned->header.n_items);
 
-	for (unsigned k = 0; is_sound && k < held->header.n_items; k++) {
-		const uint8_t *child = iforest_node_at(held->page.bytes, fields, k);
+	for (unsigned k = 0; is_sound && k < pinned->header.n_items; k++) {
+		const uint8_t *child = iforest_node_at(pinned->page.bytes, fields, k);
 		struct iforest_counter_row row;
 
 		if (!iforest_node_is_counted(child))
@@ -277,7 +277,7 @@ static enum iforest_status keep_node(const struct keeper *keeper, unsigned level
 				     struct iforest_counter_row *sum)
 {
 	const struct iforest_alloc *alloc = keeper->cursor->store->alloc;
-	const struct iforest_sidecar *shelf = keeper->shelf;
+	const struct iforest_sidecar *sidecar = keeper->sidecar;
 	struct iforest_sidecar_name name = { .run_id = keeper->cursor->run->place.run_id, .level = level, .number = i,
 					   .value = keeper->value, .n_dead = iforest_node_dead(node) };
 	enum iforest_status status = iforest_cursor_pin(keeper->cursor, level - 1, i);
@@ -287,7 +287,7 @@ static enum iforest_status keep_node(const struct keeper *keeper, unsigned level
 	bool found = false;
 
 	if (!status && n > 1)
-		status = shelf->get(shelf->context, &name, &table, &n_bytes, &found);
+		status = sidecar->get(sidecar->context, &name, &table, &n_bytes, &found);
 	if (!status && found) {
 		found = add_up(keeper, level, table, n_bytes, sum);
 		iforest_release(alloc, table);
@@ -302,7 +302,7 @@ static enum iforest_status keep_node(const struct keeper *keeper, unsigned level
 		return IFOREST_NO_MEMORY;
 	status = make_table(keeper, level, i, table, sum);
 	if (!status && n > 1)
-		status = shelf->put(shelf->context, &name, table, n_bytes);
+		status = sidecar->put(sidecar->context, &name, table, n_bytes);
 	iforest_release(alloc, table);
 	return status;
 }
@@ -321,10 +321,10 @@ static enum iforest_status count_node(const struct keeper *keeper, unsigned leve
 }
 
 enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const struct iforest_manifest *manifest,
-					      const struct iforest_run *run, unsigned value, const struct iforest_sidecar *shelf)
+					      const struct iforest_run *run, unsigned value, const struct iforest_sidecar *sidecar)
 {
 	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
-	struct keeper keeper = { .cursor = cursor, .shelf = shelf, .value = value };
+	struct keeper keeper = { .cursor = cursor, .sidecar = sidecar, .value = value };
 	struct iforest_counter_row row = { .first_time = 0 };
 	enum iforest_status status;
 
@@ -341,7 +341,7 @@ enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const
 
 enum { N_TABLES = (IFOREST_MAX_LEVELS + 2) * IFOREST_MAX_VALUES };
 
-enum iforest_status iforest_counter_scan_start(struct iforest_counter_scan *counting, uint32_t wanted,
+enum iforest_status iforest_counter_scan_start(struct iforest_counter_scan *counting, uint32_t request,
 					   const struct iforest_filter *filter, struct iforest_store *store,
 					   const struct iforest_manifest *manifest,
 					   struct iforest_store *joined, const struct iforest_manifest *joined_manifest)
@@ -352,7 +352,7 @@ enum iforest_status iforest_counter_scan_start(struct iforest_counter_scan *coun
 	counting->store = store;
 	counting->fields = &manifest->fields;
 	counting->filter = filter;
-	counting->wanted = wanted;
+	counting->request = request;
 	return status ? status : iforest_iterator_join(&counting->walk, joined, joined_manifest);
 }
 
@@ -370,19 +370,19 @@ void iforest_counter_scan_release(struct iforest_counter_scan *counting)
 
 /* ---- nodes ---- */
 
-/* The table of the node above those of a page that is held; NULL where there is none. */
+/* The table of the node above those of a page that is pinned; NULL where there is none. */
 static enum iforest_status find_table(struct iforest_counter_scan *counting, struct iforest_cursor *cursor,
 				      const struct iforest_sidecar_name *name, const uint8_t **bytes)
 {
 	struct iforest_counter_scan_table *table = &counting->tables[name->level * IFOREST_MAX_VALUES + name->value];
-	const struct iforest_pinned_page *held = &cursor->path[name->level - 1];
+	const struct iforest_pinned_page *pinned = &cursor->path[name->level - 1];
 	const struct iforest_alloc *alloc = counting->store->alloc;
 	enum iforest_status status;
 	size_t n_bytes;
 	bool found;
 
 	*bytes = table->bytes;
-	if (held->header.n_items < 2) {
+	if (pinned->header.n_items < 2) {
 		*bytes = NULL; /* none is kept of an only child */
 		return IFOREST_OK;
 	}
@@ -392,11 +392,11 @@ static enum iforest_status find_table(struct iforest_counter_scan *counting, str
 	iforest_release(alloc, table->bytes);
 	table->name.level = 0;
 	table->bytes = NULL;
-	status = counting->shelf->get(counting->shelf->context, name, &table->bytes, &n_bytes, &found);
+	status = counting->sidecar->get(counting->sidecar->context, name, &table->bytes, &n_bytes, &found);
 	table->bytes = !status && found ? table->bytes : NULL;
 	if (status)
 		return status;
-	if (found && !iforest_counter_table_check(table->bytes, n_bytes, held->header.n_items))
+	if (found && !iforest_counter_table_check(table->bytes, n_bytes, pinned->header.n_items))
 		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, name->level - 1, name->number);
 	table->name = *name;
 	*bytes = table->bytes;
@@ -432,16 +432,16 @@ static enum iforest_status take_node(void *context, struct iforest_cursor *curso
 	return status;
 }
 
-enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *counting, const struct iforest_sidecar *shelf, uint32_t kept)
+enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *counting, const struct iforest_sidecar *sidecar, uint32_t kept)
 {
-	if (!kept || (counting->wanted & ~kept))
+	if (!kept || (counting->request & ~kept))
 		return IFOREST_OK;
 	counting->tables = iforest_allocate(counting->store->alloc, N_TABLES * sizeof *counting->tables);
 	if (!counting->tables)
 		return IFOREST_NO_MEMORY;
 	memset(counting->tables, 0, N_TABLES * sizeof *counting->tables);
-	counting->shelf = shelf;
-	counting->asked = counting->wanted ? counting->wanted : kept & -kept;
+	counting->sidecar = sidecar;
+	counting->asked = counting->request ? counting->request : kept & -kept;
 	counting->taker = (struct iforest_node_taker){ .context = counting, .take = take_node };
 	return IFOREST_OK;
 }
@@ -484,7 +484,7 @@ static enum iforest_status carry_in(struct iforest_counter_scan *counting, uint6
 	struct iforest_entry entry;
 	enum iforest_status status;
 
-	if (counting->fields->kinds[v] == IFOREST_INT64) {
+	if (counting->fields->value_types[v] == IFOREST_INT64) {
 		question.match.low[v].integer = INT64_MIN;
 		question.match.high[v].integer = INT64_MAX;
 	} else {
@@ -513,16 +513,16 @@ enum iforest_status iforest_counter_scan_turn(struct iforest_counter_scan *count
 	struct iforest_iterator_question question = { .from = iforest_key_at(series, t0),
 						  .to = iforest_key_at(series, t1),
 						  .filter = counting->filter,
-						  .values = with_durations(counting, counting->wanted) };
+						  .values = with_durations(counting, counting->request) };
 	struct iforest_iterator_question any = { .values = 0 };
 	enum iforest_status status;
 
-	question.taker = counting->shelf ? &counting->taker : NULL;
+	question.taker = counting->sidecar ? &counting->taker : NULL;
 	counting->window_end = question.to;
 	memset(counting->values, 0, sizeof counting->values);
 	status = find_before(counting, series, t0, &any, &counting->ahead, &counting->has_begun);
 	for (unsigned v = 0; v < counting->fields->n_values && !status && counting->has_begun; v++)
-		if (counting->wanted >> v & 1)
+		if (counting->request >> v & 1)
 			status = carry_in(counting, series, t0, v);
 	if (status)
 		return status;
@@ -539,8 +539,8 @@ static void add_sample(struct iforest_counter_scan *counting, struct iforest_agg
 	aggregate->n_rows++;
 	iforest_aggregate_add_time(aggregate, entry->key.time);
 	for (unsigned v = 0; v < counting->fields->n_values; v++)
-		if (counting->wanted & entry->present & 1u << v)
-			iforest_counter_add(&counting->values[v], (enum iforest_value_type)counting->fields->kinds[v],
+		if (counting->request & entry->present & 1u << v)
+			iforest_counter_add(&counting->values[v], (enum iforest_value_type)counting->fields->value_types[v],
 					    entry->key.time, entry->values[v], until);
 }
 
@@ -553,8 +553,8 @@ static void add_node(struct iforest_counter_scan *counting, struct iforest_aggre
 	iforest_aggregate_add_time(aggregate, any->first_time);
 	iforest_aggregate_add_time(aggregate, any->last_time);
 	for (unsigned v = 0; v < counting->fields->n_values; v++)
-		if (counting->wanted >> v & 1)
-			iforest_counter_add_piece(&counting->values[v], (enum iforest_value_type)counting->fields->kinds[v],
+		if (counting->request >> v & 1)
+			iforest_counter_add_piece(&counting->values[v], (enum iforest_value_type)counting->fields->value_types[v],
 						  &counting->ahead_node[v].piece);
 }
 
@@ -578,7 +578,7 @@ enum iforest_status iforest_counter_scan_bucket(struct iforest_counter_scan *cou
 		status = look_ahead(counting);
 	}
 	for (unsigned v = 0; v < n_values; v++)
-		iforest_counter_close(&counting->values[v], (enum iforest_value_type)counting->fields->kinds[v], end);
+		iforest_counter_close(&counting->values[v], (enum iforest_value_type)counting->fields->value_types[v], end);
 	counting->has_begun = counting->has_begun || aggregate->n_rows > 0;
 	*found = counting->has_begun;
 	return status;

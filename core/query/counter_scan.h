@@ -1,4 +1,4 @@
-/* run_counter.h -- what whole nodes of a run add to a counter (counter.h), kept on a shelf (shelf.h). counting.h reads it.
+/* query/counter_scan.h -- Counter values per bucket, from samples and from node summaries kept in the sidecar store.
  *
  * What is kept under the name of a node of level 2 and up is a table with a row for each of its children, so that a question
  * finds beside a page of nodes what all of them add. It is there where the node has more than one child. A child of several
@@ -37,12 +37,12 @@ struct iforest_counter_row {
 	struct iforest_counter_piece piece;
 };
 
-/* Puts on the shelf what it lacks of a run.
+/* Puts on the sidecar store what it lacks of a run.
  * Requires  no removal of the run is in progress.
  * Cost      nothing is read under a node of which the table is there; each leaf page under any other once.
- * Errors    as iforest_cursor_seek(), those of the shelf; IFOREST_NO_MEMORY. */
+ * Errors    as iforest_cursor_seek(), those of the sidecar store; IFOREST_NO_MEMORY. */
 enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const struct iforest_manifest *manifest,
-					      const struct iforest_run *run, unsigned value, const struct iforest_sidecar *shelf);
+					      const struct iforest_run *run, unsigned value, const struct iforest_sidecar *sidecar);
 
 /* Can there be a row of the node? */
 bool iforest_node_is_counted(const uint8_t *node);
@@ -72,14 +72,14 @@ struct iforest_counter_scan {
 	struct iforest_store *store;
 	const struct iforest_node_schema *fields;
 	const struct iforest_filter *filter;
-	uint32_t wanted;                     /* bit v: of value column v */
+	uint32_t request;                     /* bit v: of value column v */
 	struct iforest_entry ahead;          /* the first sample or node that no bucket has taken yet, if has_ahead */
 	bool has_ahead;
 	bool has_begun;                      /* the series has a row before the next bucket */
 	struct iforest_key window_end;
 
 	/* nodes by what is kept of them */
-	const struct iforest_sidecar *shelf;   /* NULL: nothing is */
+	const struct iforest_sidecar *sidecar;   /* NULL: nothing is */
 	uint32_t asked;                      /* value columns of which it is asked for: at least one, for times */
 	struct iforest_node_taker taker;
 	struct iforest_counter_scan_table *tables; /* one a level and value column */
@@ -93,19 +93,19 @@ struct iforest_counter_scan {
 	struct iforest_counter values[IFOREST_MAX_VALUES];
 };
 
-/* Counts the value columns of `wanted`, over the runs of an index and those of what is pending; the filter (NULL: none) is that
+/* Counts the value columns of `request`, over the runs of an index and those of what is pending; the filter (NULL: none) is that
  * of the former. Ends with iforest_counter_scan_release(), which does nothing where memory is all zero.
  * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status iforest_counter_scan_start(struct iforest_counter_scan *counting, uint32_t wanted,
+enum iforest_status iforest_counter_scan_start(struct iforest_counter_scan *counting, uint32_t request,
 					   const struct iforest_filter *filter, struct iforest_store *store,
 					   const struct iforest_manifest *manifest,
 					   struct iforest_store *joined, const struct iforest_manifest *joined_manifest);
 void iforest_counter_scan_release(struct iforest_counter_scan *counting);
 
-/* Has nodes of the index's runs taken from a shelf that keeps those of the value columns of `kept`; does nothing where these
- * are not all that are wanted. After the start; the counting and the shelf must stay in place.
+/* Has nodes of the index's runs taken from a sidecar store that keeps those of the value columns of `kept`; does nothing where these
+ * are not all that are wanted. After the start; the counting and the sidecar store must stay in place.
  * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *counting, const struct iforest_sidecar *shelf, uint32_t kept);
+enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *counting, const struct iforest_sidecar *sidecar, uint32_t kept);
 
 /* Turns to the samples of a series in [t0, t1), and finds the values that are carried in.
  * Cost    O(log N) a run and value column.
@@ -114,8 +114,8 @@ enum iforest_status iforest_counter_scan_turn(struct iforest_counter_scan *count
 
 /* The next bucket [start, end) of the window, start < end, with its rows and their times in the aggregate. *found is false
  * where the series begins later.
- * Cost    as above; without a shelf linear in its samples.
- * Errors  as iforest_iterator_next(), those of the shelf; IFOREST_CORRUPT also where what is kept is not that of its node. */
+ * Cost    as above; without a sidecar store linear in its samples.
+ * Errors  as iforest_iterator_next(), those of the sidecar store; IFOREST_CORRUPT also where what is kept is not that of its node. */
 enum iforest_status iforest_counter_scan_bucket(struct iforest_counter_scan *counting, int64_t start, int64_t end,
 					    struct iforest_aggregate *aggregate, bool *found);
 

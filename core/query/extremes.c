@@ -4,21 +4,21 @@
 #include "core/query/filtered_nodes.h"
 #include "core/query/fold.h"
 
-/* Does the page of nodes that is held on a level, if one is, have all of [from, to)? */
-static bool cursor_holds(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
+/* Does the page of nodes that is pinned on a level, if one is, have all of [from, to)? */
+static bool has_pinned(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
 			  const struct iforest_key *to);
 
-/* iforest_extremes_of_range() of the leaf page that is held. */
-static enum iforest_status cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
-						    const struct iforest_key *to, const struct iforest_request *wanted,
+/* iforest_extremes_of_range() of the leaf page that is pinned. */
+static enum iforest_status extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
+						    const struct iforest_key *to, const struct iforest_request *request,
 						    struct iforest_aggregate *aggregate, bool *is_narrow);
 
 /* Is it one greatest value that is wanted, of a range of times of one series, without a filter, and the column one of which
- * pages may have peaks? Then the other is iforest_extremes_of_range() in a fraction of its instructions. */
-static bool cursor_has_greatest(const struct iforest_cursor *cursor, const struct iforest_key *from,
-				 const struct iforest_key *to, const struct iforest_request *wanted);
-static enum iforest_status cursor_greatest(struct iforest_cursor *cursor, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_request *wanted,
+ * pages may have maxima? Then the other is iforest_extremes_of_range() in a fraction of its instructions. */
+static bool is_single_maximum(const struct iforest_cursor *cursor, const struct iforest_key *from,
+				 const struct iforest_key *to, const struct iforest_request *request);
+static enum iforest_status find_single_maximum(struct iforest_cursor *cursor, const struct iforest_key *from,
+					    const struct iforest_key *to, const struct iforest_request *request,
 					    struct iforest_aggregate *aggregate, bool *is_narrow);
 
 /* Nodes of a page that a bound cuts, and leaf pages. There are two, except on forged pages. */
@@ -34,7 +34,7 @@ struct iforest_greatest_cut {
 struct iforest_greatest_search {
 	struct iforest_cursor *cursor;
 	const struct iforest_key *from, *to;
-	const struct iforest_request *wanted;
+	const struct iforest_request *request;
 	struct iforest_aggregate *aggregate;
 	struct iforest_extreme *best;      /* so far, in the aggregate */
 	unsigned v;
@@ -51,8 +51,8 @@ static inline bool iforest_greatest_has_time(const struct iforest_greatest_searc
 /* Looks for it in a leaf page. */
 static enum iforest_status greatest_of_leaf(struct iforest_greatest_search *search, uint64_t number);
 
-/* The same of the leaf page that is held, by the peaks that it has. */
-static enum iforest_status greatest_of_peaks(struct iforest_greatest_search *search, const struct iforest_page_maxima *peaks);
+/* The same of the leaf page that is pinned, by the maxima that it has. */
+static enum iforest_status greatest_of_maxima(struct iforest_greatest_search *search, const struct iforest_page_maxima *maxima);
 
 /* A leaf page that a bound cuts, and its node. There are two, except on forged pages. */
 enum { MOST_CUT = 2 };
@@ -66,7 +66,7 @@ struct cut_leaf {
 struct hunt {
 	struct iforest_cursor *cursor;
 	const struct iforest_key *from, *to;
-	const struct iforest_request *wanted;
+	const struct iforest_request *request;
 	struct iforest_aggregate *aggregate;
 	struct cut_leaf *cut;     /* left to the end, when most is known */
 	unsigned n_cut;
@@ -96,7 +96,7 @@ static inline int order_of(const struct iforest_node_schema *fields, const uint8
 	if (!best->is_set)
 		return 1;
 	return sign * iforest_number_compare(iforest_node_extreme_value(bytes, fields, v, sign), best->value,
-					     (enum iforest_value_type)fields->kinds[v]);
+					     (enum iforest_value_type)fields->value_types[v]);
 }
 
 /* Takes the node's best, if it is better than the best so far and is known to lie in the range. *open: it is better, and is
@@ -125,15 +125,15 @@ static void offer_extreme(struct hunt *hunt, const struct judged *node, unsigned
  * be looked at. */
 static bool look_at_node(struct hunt *hunt, const uint8_t *bytes, bool is_inside, bool is_left)
 {
-	const struct iforest_request *wanted = hunt->wanted;
+	const struct iforest_request *request = hunt->request;
 	struct iforest_aggregate *aggregate = hunt->aggregate;
-	const struct iforest_filter *filter = wanted->filter;
-	enum iforest_filter_class verdict = iforest_node_rows(bytes) == 0 ? IFOREST_COUNTS_NONE :
+	const struct iforest_filter *filter = request->filter;
+	enum iforest_filter_class filter_class = iforest_node_rows(bytes) == 0 ? IFOREST_COUNTS_NONE :
 				       filter && !is_left ? filter->of_node(filter->context, bytes) : IFOREST_COUNTS_ALL;
-	struct judged node = { .bytes = bytes, .is_inside = is_inside, .all_count = verdict == IFOREST_COUNTS_ALL };
+	struct judged node = { .bytes = bytes, .is_inside = is_inside, .all_count = filter_class == IFOREST_COUNTS_ALL };
 	bool open = false;
 
-	if (verdict == IFOREST_COUNTS_NONE)
+	if (filter_class == IFOREST_COUNTS_NONE)
 		return false;
 	node.is_of_series = is_inside || (iforest_node_first(bytes).series == hunt->from->series &&
 					  iforest_node_last(bytes).series == hunt->from->series);
@@ -142,11 +142,11 @@ static bool look_at_node(struct hunt *hunt, const uint8_t *bytes, bool is_inside
 		hunt->cursor->n_nodes_folded++;
 	}
 	for (unsigned v = 0; v < hunt->cursor->manifest->fields.n_values; v++) {
-		if (!(wanted->values >> v & 1))
+		if (!(request->values >> v & 1))
 			continue;
-		if (!(wanted->no_mins >> v & 1))
+		if (!(request->no_mins >> v & 1))
 			offer_extreme(hunt, &node, v, -1, &aggregate->values[v].min, &open);
-		if (!(wanted->no_maxs >> v & 1))
+		if (!(request->no_maxs >> v & 1))
 			offer_extreme(hunt, &node, v, 1, &aggregate->values[v].max, &open);
 	}
 	return open || aggregate->n_rows == 0;
@@ -167,18 +167,18 @@ static enum iforest_status search_block(struct hunt *hunt, unsigned block, bool 
 	iforest_cursor_read_block(cursor, block);
 	to = reader->block.n;
 	if (hunt->aggregate->n_rows > 0)
-		status = iforest_block_may_improve(reader, hunt->wanted, hunt->aggregate, &may);
+		status = iforest_block_may_improve(reader, hunt->request, hunt->aggregate, &may);
 	if (!status && may && cut_before)
 		status = iforest_block_find(reader, hunt->from, &from);
 	if (!status && may && cut_after)
 		status = iforest_block_find(reader, hunt->to, &to);
 	hunt->is_narrow = from > 0 && to < reader->block.n;
 	if (!status && may && from < to)
-		status = iforest_block_fold(reader, from, to, hunt->wanted, hunt->aggregate, &counted);
+		status = iforest_block_fold(reader, from, to, hunt->request, hunt->aggregate, &counted);
 	return iforest_cursor_report_leaf(cursor, status);
 }
 
-/* Whole blocks of the page that is held first, then those that are cut, the last one at the end: with it the next range
+/* Whole blocks of the page that is pinned first, then those that are cut, the last one at the end: with it the next range
  * begins. */
 static enum iforest_status search_blocks(struct hunt *hunt)
 {
@@ -201,11 +201,11 @@ static enum iforest_status search_blocks(struct hunt *hunt)
 	return status ? status : search_block(hunt, high, false, true);
 }
 
-/* Of a leaf page whose node is of one that is held. */
+/* Of a leaf page whose node is of one that is pinned. */
 static enum iforest_status search_leaf(struct hunt *hunt, const uint8_t *node, uint64_t number)
 {
 	struct iforest_cursor *cursor = hunt->cursor;
-	const struct iforest_request *asked = hunt->wanted;
+	const struct iforest_request *asked = hunt->request;
 	struct iforest_request without = *asked;
 	bool known = false;
 	enum iforest_status status = IFOREST_OK;
@@ -219,11 +219,11 @@ static enum iforest_status search_leaf(struct hunt *hunt, const uint8_t *node, u
 		status = iforest_cursor_pin(cursor, 0, number);
 	if (known) {
 		without.filter = NULL;
-		hunt->wanted = &without;
+		hunt->request = &without;
 	}
 	if (!status)
 		status = search_blocks(hunt);
-	hunt->wanted = asked;
+	hunt->request = asked;
 	return status;
 }
 
@@ -253,7 +253,7 @@ static enum iforest_status open_or_note_leaf(struct hunt *hunt, const uint8_t *n
 {
 	struct cut_leaf *cut = hunt->cut + hunt->n_cut;
 
-	if (hunt->wanted->filter || hunt->n_cut == MOST_CUT)
+	if (hunt->request->filter || hunt->n_cut == MOST_CUT)
 		return search_leaf(hunt, node, number);
 	cut->number = number;
 	memcpy(cut->node, node, hunt->cursor->manifest->fields.node_bytes);
@@ -261,7 +261,7 @@ static enum iforest_status open_or_note_leaf(struct hunt *hunt, const uint8_t *n
 	return IFOREST_OK;
 }
 
-/* Looks at node k of the page that is held, or at what is left of it if that is known. */
+/* Looks at node k of the page that is pinned, or at what is left of it if that is known. */
 static bool look_at_known(struct hunt *hunt, unsigned level, unsigned k, const uint8_t *bytes, bool is_inside)
 {
 	const uint8_t *left =
@@ -287,7 +287,7 @@ static enum iforest_status search_page(struct hunt *hunt, unsigned level, uint64
 {
 	struct iforest_cursor *cursor = hunt->cursor;
 	enum iforest_status status = iforest_cursor_pin(cursor, level, number);
-	bool any_may_open = hunt->wanted->filter != NULL;
+	bool any_may_open = hunt->request->filter != NULL;
 	unsigned low, high;
 
 	if (status)
@@ -331,32 +331,32 @@ static enum iforest_status search_root(struct hunt *hunt)
 	return search_page(hunt, hunt->cursor->run->n_levels, 0);
 }
 
-static bool cursor_holds(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
+static bool has_pinned(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
 			  const struct iforest_key *to)
 {
 	struct iforest_key last;
 
-	if (!cursor->path[level].is_held || !iforest_cursor_begins_before(cursor, level, 0, from, true))
+	if (!cursor->path[level].is_pinned || !iforest_cursor_begins_before(cursor, level, 0, from, true))
 		return false;
 	last = iforest_node_last(node_of_page(cursor, level, cursor->path[level].header.n_items - 1u));
 	return iforest_key_compare(&last, to) >= 0;
 }
 
-/* The lowest level on which a page that is held has all of [from, to); above the highest, the root. */
+/* The lowest level on which a page that is pinned has all of [from, to); above the highest, the root. */
 static unsigned level_of(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to)
 {
 	unsigned level = 1;
 
-	while (level <= cursor->run->n_levels && !cursor_holds(cursor, level, from, to))
+	while (level <= cursor->run->n_levels && !has_pinned(cursor, level, from, to))
 		level++;
 	return level;
 }
 
-static enum iforest_status cursor_extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
-						    const struct iforest_key *to, const struct iforest_request *wanted,
+static enum iforest_status extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
+						    const struct iforest_key *to, const struct iforest_request *request,
 						    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
-	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .wanted = wanted, .aggregate = aggregate };
+	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .request = request, .aggregate = aggregate };
 	enum iforest_status status = search_blocks(&hunt);
 
 	*is_narrow = hunt.is_narrow;
@@ -364,17 +364,17 @@ static enum iforest_status cursor_extremes_of_leaf(struct iforest_cursor *cursor
 }
 
 enum iforest_status iforest_extremes_of_range(struct iforest_cursor *cursor, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_request *wanted,
+					    const struct iforest_key *to, const struct iforest_request *request,
 					    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	struct cut_leaf cut[MOST_CUT];
-	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .wanted = wanted, .aggregate = aggregate, .cut = cut,
-			     .remaining = wanted->filter && wanted->filter->remainders ? wanted->filter : NULL };
+	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .request = request, .aggregate = aggregate, .cut = cut,
+			     .remaining = request->filter && request->filter->filtered_nodes ? request->filter : NULL };
 	enum iforest_status status = IFOREST_OK;
 	unsigned level;
 
-	if (cursor_has_greatest(cursor, from, to, wanted))
-		return cursor_greatest(cursor, from, to, wanted, aggregate, is_narrow);
+	if (is_single_maximum(cursor, from, to, request))
+		return find_single_maximum(cursor, from, to, request, aggregate, is_narrow);
 	level = level_of(cursor, from, to);
 	status = level > cursor->run->n_levels ? search_root(&hunt) : search_page(&hunt, level, cursor->path[level].number);
 	for (unsigned i = 0; i < hunt.n_cut && !status; i++)
@@ -452,13 +452,13 @@ static enum iforest_status search_cut_block(struct iforest_greatest_search *sear
 }
 
 /* The block with which the range begins. */
-static unsigned first_block(const struct iforest_greatest_search *search, const struct iforest_page_maxima *peaks)
+static unsigned first_block(const struct iforest_greatest_search *search, const struct iforest_page_maxima *maxima)
 {
 	unsigned b = search->cursor->path[0].reached;
 
-	if (peaks->blocks[b].first_time >= search->from->time)
+	if (maxima->blocks[b].first_time >= search->from->time)
 		b = 0;
-	while (b + 1u < peaks->n && peaks->blocks[b + 1].first_time < search->from->time)
+	while (b + 1u < maxima->n && maxima->blocks[b + 1].first_time < search->from->time)
 		b++;
 	return b;
 }
@@ -472,7 +472,7 @@ static inline void offer_peak(struct iforest_greatest_search *search, const stru
 		*search->best = row;
 }
 
-/* Offers the peak of a block that a bound cuts, if it lies in the range. Returns whether the block may have to be opened: it
+/* Offers the maximum of a block that a bound cuts, if it lies in the range. Returns whether the block may have to be opened: it
  * begins before the range ends. */
 static bool look_at_cut_block(struct iforest_greatest_search *search, const struct iforest_peak *peak)
 {
@@ -485,51 +485,51 @@ static bool look_at_cut_block(struct iforest_greatest_search *search, const stru
 	return false;
 }
 
-/* Of blocks [from, to), which lie in the range, from < to: the greatest peak. Peaks are in the order of time. */
-static const struct iforest_peak *greatest_peak(const struct iforest_page_maxima *peaks, unsigned from, unsigned to)
+/* Of blocks [from, to), which lie in the range, from < to: the greatest maximum. Peaks are in the order of time. */
+static const struct iforest_peak *greatest_peak(const struct iforest_page_maxima *maxima, unsigned from, unsigned to)
 {
-	const struct iforest_peak *greatest = &peaks->blocks[from];
+	const struct iforest_peak *greatest = &maxima->blocks[from];
 
 	for (unsigned b = from + 1; b < to; b++)
-		greatest = peaks->blocks[b].value > greatest->value ? &peaks->blocks[b] : greatest;
+		greatest = maxima->blocks[b].value > greatest->value ? &maxima->blocks[b] : greatest;
 	return greatest;
 }
 
-static enum iforest_status open_cut_block(struct iforest_greatest_search *search, const struct iforest_page_maxima *peaks,
+static enum iforest_status open_cut_block(struct iforest_greatest_search *search, const struct iforest_page_maxima *maxima,
 					  unsigned b)
 {
-	if (search->aggregate->n_rows > 0 && search->best->is_set && peaks->blocks[b].value < search->best->value.integer)
+	if (search->aggregate->n_rows > 0 && search->best->is_set && maxima->blocks[b].value < search->best->value.integer)
 		return IFOREST_OK;
 	return search_cut_block(search, b);
 }
 
-/* By the peaks of the leaf page that is held: first those that lie in the range, then of the blocks with which it begins and
- * ends those that it cuts off from their peaks. The last one stays unpacked. */
-static enum iforest_status greatest_of_peaks(struct iforest_greatest_search *search, const struct iforest_page_maxima *peaks)
+/* By the maxima of the leaf page that is pinned: first those that lie in the range, then of the blocks with which it begins and
+ * ends those that it cuts off from their maxima. The last one stays unpacked. */
+static enum iforest_status greatest_of_maxima(struct iforest_greatest_search *search, const struct iforest_page_maxima *maxima)
 {
-	unsigned first = first_block(search, peaks), last = first;
+	unsigned first = first_block(search, maxima), last = first;
 	bool is_first_open, is_last_open = false;
 	enum iforest_status status = IFOREST_OK;
 
-	while (last + 1u < peaks->n && peaks->blocks[last + 1].first_time < search->to->time)
+	while (last + 1u < maxima->n && maxima->blocks[last + 1].first_time < search->to->time)
 		last++;
 	search->cursor->path[0].reached = last;
 	if (first + 1 < last)
-		offer_peak(search, greatest_peak(peaks, first + 1, last));
-	is_first_open = look_at_cut_block(search, &peaks->blocks[first]);
+		offer_peak(search, greatest_peak(maxima, first + 1, last));
+	is_first_open = look_at_cut_block(search, &maxima->blocks[first]);
 	if (first < last)
-		is_last_open = look_at_cut_block(search, &peaks->blocks[last]);
+		is_last_open = look_at_cut_block(search, &maxima->blocks[last]);
 	if (is_first_open)
-		status = open_cut_block(search, peaks, first);
+		status = open_cut_block(search, maxima, first);
 	if (!status && is_last_open)
-		status = open_cut_block(search, peaks, last);
+		status = open_cut_block(search, maxima, last);
 	return status;
 }
 
 static enum iforest_status greatest_of_leaf(struct iforest_greatest_search *search, uint64_t number)
 {
 	struct iforest_cursor *cursor = search->cursor;
-	struct iforest_page_maxima *peaks;
+	struct iforest_page_maxima *maxima;
 	enum iforest_status status;
 
 	if (number >= cursor->run->n_leaves)
@@ -538,11 +538,11 @@ static enum iforest_status greatest_of_leaf(struct iforest_greatest_search *sear
 	status = iforest_cursor_pin(cursor, 0, number);
 	if (status)
 		return status;
-	peaks = cursor->path[0].page.peaks;
-	if (!peaks || !iforest_leaf_has_maxima(&cursor->leaf, peaks))
-		return cursor_extremes_of_leaf(cursor, search->from, search->to, search->wanted, search->aggregate,
+	maxima = cursor->path[0].page.maxima;
+	if (!maxima || !iforest_leaf_has_maxima(&cursor->leaf, maxima))
+		return extremes_of_leaf(cursor, search->from, search->to, search->request, search->aggregate,
 						       &search->is_narrow);
-	return peaks->series == search->from->series ? greatest_of_peaks(search, peaks) : IFOREST_OK;
+	return maxima->series == search->from->series ? greatest_of_maxima(search, maxima) : IFOREST_OK;
 }
 
 /* ---- A single maximum: node pages ---- */
@@ -609,45 +609,45 @@ static bool is_cut(struct iforest_greatest_search *search, const uint8_t *node)
 
 /* Of the nodes [from, to) of a page, which lie in the range as wholes, takes the greatest value. They are in the order of
  * time. */
-static void take_greatest(struct iforest_greatest_search *search, const struct iforest_pinned_page *held, unsigned from,
+static void take_greatest(struct iforest_greatest_search *search, const struct iforest_pinned_page *pinned, unsigned from,
 			  unsigned to)
 {
-	const int64_t *values = held->page.peaks->nodes.values;
+	const int64_t *values = pinned->page.maxima->nodes.values;
 	unsigned greatest = from;
 
 	for (unsigned k = from + 1; k < to; k++)
 		greatest = values[k] > values[greatest] ? k : greatest;
 	search->cursor->n_nodes_folded += to - from - 1;
-	take_whole(search, iforest_node_at(held->page.bytes, &search->cursor->manifest->fields, greatest));
+	take_whole(search, iforest_node_at(pinned->page.bytes, &search->cursor->manifest->fields, greatest));
 }
 
-/* look_at_nodes() by the peaks of the page: only nodes that may have the answer are read. */
-static unsigned look_at_peaks(struct iforest_greatest_search *search, unsigned level, unsigned cut[IFOREST_MOST_CUT])
+/* look_at_nodes() by the maxima of the page: only nodes that may have the answer are read. */
+static unsigned look_at_maxima(struct iforest_greatest_search *search, unsigned level, unsigned cut[IFOREST_MOST_CUT])
 {
 	const struct iforest_node_schema *fields = &search->cursor->manifest->fields;
-	struct iforest_pinned_page *held = &search->cursor->path[level];
-	const struct iforest_page_maxima *peaks = held->page.peaks;
-	const int64_t *first_times = peaks->nodes.first_times;
-	unsigned first = held->reached, last, ends[IFOREST_MOST_CUT], n_ends = 0, n_cut = 0;
+	struct iforest_pinned_page *pinned = &search->cursor->path[level];
+	const struct iforest_page_maxima *maxima = pinned->page.maxima;
+	const int64_t *first_times = maxima->nodes.first_times;
+	unsigned first = pinned->reached, last, ends[IFOREST_MOST_CUT], n_ends = 0, n_cut = 0;
 
-	if (peaks->series != search->from->series || first_times[0] >= search->to->time)
+	if (maxima->series != search->from->series || first_times[0] >= search->to->time)
 		return 0;
 	if (first_times[first] >= search->from->time)
 		first = 0;
-	while (first + 1u < peaks->n && first_times[first + 1] < search->from->time)
+	while (first + 1u < maxima->n && first_times[first + 1] < search->from->time)
 		first++;
-	for (last = first; last + 1u < peaks->n && first_times[last + 1] < search->to->time;)
+	for (last = first; last + 1u < maxima->n && first_times[last + 1] < search->to->time;)
 		last++;
-	held->reached = last;
+	pinned->reached = last;
 	if (first_times[first] < search->from->time)
 		ends[n_ends++] = first++;
 	if (first < last)
-		take_greatest(search, held, first, last);
+		take_greatest(search, pinned, first, last);
 	if (first <= last)
 		ends[n_ends++] = last;
 	for (unsigned e = 0; e < n_ends; e++)
-		if ((!search->best->is_set || peaks->nodes.values[ends[e]] >= search->best->value.integer) &&
-		    is_cut(search, iforest_node_at(held->page.bytes, fields, ends[e])))
+		if ((!search->best->is_set || maxima->nodes.values[ends[e]] >= search->best->value.integer) &&
+		    is_cut(search, iforest_node_at(pinned->page.bytes, fields, ends[e])))
 			cut[n_cut++] = ends[e];
 	return n_cut;
 }
@@ -656,19 +656,19 @@ static unsigned look_at_peaks(struct iforest_greatest_search *search, unsigned l
 static unsigned look_at_nodes(struct iforest_greatest_search *search, unsigned level, unsigned cut[IFOREST_MOST_CUT])
 {
 	struct iforest_cursor *cursor = search->cursor;
-	struct iforest_pinned_page *held = &cursor->path[level];
-	unsigned low = held->reached, n_cut = 0;
+	struct iforest_pinned_page *pinned = &cursor->path[level];
+	unsigned low = pinned->reached, n_cut = 0;
 
 	if (low > 0 && !iforest_cursor_begins_before(cursor, level, low, search->from, true))
 		low = 0;
 	low = iforest_cursor_last_node(cursor, level, low, search->from, true);
-	for (unsigned k = low; k < held->header.n_items; k++) {
-		const uint8_t *node = iforest_node_at(held->page.bytes, &cursor->manifest->fields, k);
+	for (unsigned k = low; k < pinned->header.n_items; k++) {
+		const uint8_t *node = iforest_node_at(pinned->page.bytes, &cursor->manifest->fields, k);
 		struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 
 		if (iforest_key_compare(&first, search->to) >= 0)
 			break;
-		held->reached = k;
+		pinned->reached = k;
 		if (iforest_key_compare(&last, search->to) < 0 && (k > low || iforest_key_compare(&first, search->from) >= 0))
 			take_whole(search, node);
 		else if (iforest_key_compare(&last, search->from) >= 0 && n_cut < IFOREST_MOST_CUT)
@@ -677,22 +677,22 @@ static unsigned look_at_nodes(struct iforest_greatest_search *search, unsigned l
 	return n_cut;
 }
 
-static bool has_node_peaks(const struct iforest_cursor *cursor, unsigned level)
+static bool has_node_maxima(const struct iforest_cursor *cursor, unsigned level)
 {
-	const struct iforest_pinned_page *held = &cursor->path[level];
+	const struct iforest_pinned_page *pinned = &cursor->path[level];
 
-	return held->page.peaks &&
-	       iforest_node_page_has_maxima(held->page.bytes, &held->header, &cursor->manifest->fields, held->page.peaks);
+	return pinned->page.maxima &&
+	       iforest_node_page_has_maxima(pinned->page.bytes, &pinned->header, &cursor->manifest->fields, pinned->page.maxima);
 }
 
 /* The next range begins where this one ends, as a rule: below that node. */
-static void expect_below(const struct iforest_greatest_search *search, unsigned level, uint64_t number)
+static void prefetch_below(const struct iforest_greatest_search *search, unsigned level, uint64_t number)
 {
 	const struct iforest_cursor *cursor = search->cursor;
 	const struct iforest_pager *pager = cursor->store->pager;
 
-	if (level > 1 && pager->expect && !(cursor->path[level - 1].is_held && cursor->path[level - 1].number == number))
-		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, level - 1, number), true);
+	if (level > 1 && pager->prefetch && !(cursor->path[level - 1].is_pinned && cursor->path[level - 1].number == number))
+		pager->prefetch(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, level - 1, number), true);
 }
 
 /* All nodes of a page are looked at before any is opened. */
@@ -706,8 +706,8 @@ static enum iforest_status search_page_maxima(struct iforest_greatest_search *se
 
 	if (status)
 		return status;
-	n = has_node_peaks(cursor, level) ? look_at_peaks(search, level, nodes) : look_at_nodes(search, level, nodes);
-	expect_below(search, level, number * cursor->manifest->fanout + cursor->path[level].reached);
+	n = has_node_maxima(cursor, level) ? look_at_maxima(search, level, nodes) : look_at_nodes(search, level, nodes);
+	prefetch_below(search, level, number * cursor->manifest->fanout + cursor->path[level].reached);
 	for (unsigned i = 0; i < n; i++) {
 		below[n_below].number = number * cursor->manifest->fanout + nodes[i];
 		n_below += look_at_cut(search, iforest_node_at(cursor->path[level].page.bytes, fields, nodes[i]),
@@ -743,17 +743,17 @@ static enum iforest_status search_root_maximum(struct iforest_greatest_search *s
 
 /* ---- */
 
-/* Does the page of nodes that is held have all of the range? Not where both begin at the same time: the page before it may end
+/* Does the page of nodes that is pinned have all of the range? Not where both begin at the same time: the page before it may end
  * with that. */
 static bool has_range(const struct iforest_greatest_search *search, unsigned level)
 {
-	const struct iforest_pinned_page *held = &search->cursor->path[level];
-	const struct iforest_page_maxima *peaks = held->page.peaks;
+	const struct iforest_pinned_page *pinned = &search->cursor->path[level];
+	const struct iforest_page_maxima *maxima = pinned->page.maxima;
 
-	if (!held->is_held || !peaks || !iforest_page_maxima_are_there(peaks))
-		return cursor_holds(search->cursor, level, search->from, search->to);
-	return peaks->series == search->from->series && peaks->nodes.first_times[0] < search->from->time &&
-	       peaks->last_time >= search->to->time;
+	if (!pinned->is_pinned || !maxima || !iforest_page_maxima_are_there(maxima))
+		return has_pinned(search->cursor, level, search->from, search->to);
+	return maxima->series == search->from->series && maxima->nodes.first_times[0] < search->from->time &&
+	       maxima->last_time >= search->to->time;
 }
 
 static unsigned level_of_range(const struct iforest_greatest_search *search)
@@ -765,18 +765,18 @@ static unsigned level_of_range(const struct iforest_greatest_search *search)
 	return level;
 }
 
-static bool cursor_has_greatest(const struct iforest_cursor *cursor, const struct iforest_key *from,
-				 const struct iforest_key *to, const struct iforest_request *wanted)
+static bool is_single_maximum(const struct iforest_cursor *cursor, const struct iforest_key *from,
+				 const struct iforest_key *to, const struct iforest_request *request)
 {
 	unsigned v = iforest_page_maxima_value(&cursor->manifest->fields);
 
-	return v != IFOREST_NO_VALUE && wanted->values == 1u << v && wanted->no_mins >> v & 1 && !(wanted->no_maxs >> v & 1) &&
-	       !wanted->filter && from->series == to->series && !from->time_is_null && !to->time_is_null &&
+	return v != IFOREST_NO_VALUE && request->values == 1u << v && request->no_mins >> v & 1 && !(request->no_maxs >> v & 1) &&
+	       !request->filter && from->series == to->series && !from->time_is_null && !to->time_is_null &&
 	       from->ref == INT64_MIN && to->ref == INT64_MIN;
 }
 
-static enum iforest_status cursor_greatest(struct iforest_cursor *cursor, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_request *wanted,
+static enum iforest_status find_single_maximum(struct iforest_cursor *cursor, const struct iforest_key *from,
+					    const struct iforest_key *to, const struct iforest_request *request,
 					    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	unsigned v = iforest_page_maxima_value(&cursor->manifest->fields), level;
@@ -786,14 +786,14 @@ static enum iforest_status cursor_greatest(struct iforest_cursor *cursor, const 
 	search.cursor = cursor;
 	search.from = from;
 	search.to = to;
-	search.wanted = wanted;
+	search.request = request;
 	search.aggregate = aggregate;
 	search.best = &aggregate->values[v].max;
 	search.v = v;
 	search.n_leaves = 0;
 	search.is_narrow = *is_narrow = false;
 	if (iforest_cursor_leaf_has(cursor, from, to))
-		return greatest_of_peaks(&search, cursor->path[0].page.peaks);
+		return greatest_of_maxima(&search, cursor->path[0].page.maxima);
 	level = level_of_range(&search);
 	status = level > cursor->run->n_levels ? search_root_maximum(&search) : search_page_maxima(&search, level, cursor->path[level].number);
 	for (unsigned i = 0; i < search.n_leaves && !status; i++)

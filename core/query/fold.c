@@ -7,8 +7,8 @@
 /* iforest_fold_until() where sums are all that is wanted (iforest_wants_sums()), in a fraction of its instructions;
  * *done is false where it has to go on from where the cursor then stands.
  * Requires  key->ref is INT64_MIN: then what a node says of its last entry tells on which side of the key that is. */
-static enum iforest_status cursor_sums_until(struct iforest_cursor *cursor, const struct iforest_key *key,
-					      const struct iforest_request *wanted, struct iforest_aggregate *aggregate,
+static enum iforest_status sums_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_request *request, struct iforest_aggregate *aggregate,
 					      bool *done);
 
 /* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
@@ -23,16 +23,16 @@ struct iforest_edges {
 };
 
 /* Passes what of the leaf page in which the cursor stands lies before the key. */
-static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
-					     const struct iforest_request *wanted, struct iforest_edges *edges,
+static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
+					     const struct iforest_request *request, struct iforest_edges *edges,
 					     struct iforest_aggregate *aggregate);
 
 /* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.
  * Cost  a page a level where a first or last row is looked into. */
-static enum iforest_status cursor_fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
-					     const struct iforest_request *wanted, struct iforest_edges *edges,
+static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
+					     const struct iforest_request *request, struct iforest_edges *edges,
 					     struct iforest_aggregate *aggregate);
-static enum iforest_status cursor_fold_lasts(struct iforest_cursor *cursor, const struct iforest_edges *edges,
+static enum iforest_status fold_lasts(struct iforest_cursor *cursor, const struct iforest_edges *edges,
 					      struct iforest_aggregate *aggregate);
 
 void iforest_fold_prefetch(struct iforest_cursor *cursor, const struct iforest_key *key)
@@ -45,18 +45,18 @@ void iforest_fold_prefetch(struct iforest_cursor *cursor, const struct iforest_k
 	if (iforest_cursor_leaf_has(cursor, key, key))
 		return;
 	/* where the page of the last position was not opened, that of the next one may not be either */
-	if (!pager->expect || !nodes->is_held || !leaf->is_held || leaf->number < first ||
+	if (!pager->prefetch || !nodes->is_pinned || !leaf->is_pinned || leaf->number < first ||
 	    leaf->number - first >= nodes->header.n_items)
 		return;
 	at = (unsigned)(leaf->number - first);
 	next = iforest_cursor_last_node(cursor, 1, at, key, true);
 	if (next != at)
-		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, first + next), true);
+		pager->prefetch(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, first + next), true);
 }
 
 /* Begins to fetch what will be needed of a leaf page that is in memory: the block in which the key belongs, and the summaries
  * of the shorter side of it. */
-static void expect_block(const struct iforest_cursor *cursor, uint64_t number, const struct iforest_key *key)
+static void prefetch_block(const struct iforest_cursor *cursor, uint64_t number, const struct iforest_key *key)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
 	const struct iforest_run *run = cursor->run;
@@ -64,7 +64,7 @@ static void expect_block(const struct iforest_cursor *cursor, uint64_t number, c
 	const char *what;
 	uint32_t n_bytes;
 	const uint8_t *bytes =
-		pager->glance(pager->context, &run->place, iforest_cursor_page_index(cursor, 0, number), &n_bytes);
+		pager->peek(pager->context, &run->place, iforest_cursor_page_index(cursor, 0, number), &n_bytes);
 	unsigned block, n_blocks;
 
 	if (!bytes || iforest_leaf_open(&leaf, &cursor->manifest->fields, bytes, n_bytes, run->place.run_id, (uint32_t)number,
@@ -93,7 +93,7 @@ static uint64_t locate_in_next_row(const struct iforest_cursor *cursor, const st
 
 	if (last >= first + cursor->manifest->fanout || first >= cursor->run->n_leaves)
 		return UINT64_MAX;
-	page = pager->glance(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 1, number), &n_bytes);
+	page = pager->peek(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 1, number), &n_bytes);
 	if (!page || iforest_node_page_check(page, n_bytes, fields, cursor->run->place.run_id, 1, (uint32_t)number, true,
 					     &header, &what))
 		return UINT64_MAX;
@@ -130,11 +130,11 @@ void iforest_fold_prefetch_cut(struct iforest_cursor *cursor, const struct ifore
 	const struct iforest_pinned_page *nodes = &cursor->path[1];
 	uint64_t before, last, number;
 
-	if (!pager->glance || !nodes->is_held)
+	if (!pager->peek || !nodes->is_pinned)
 		return;
-	if (cursor->expected_row != nodes->number + 1 && nodes->number + 1 < cursor->run->n_leaves / cursor->manifest->fanout) {
-		cursor->expected_row = nodes->number + 1;
-		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 1, nodes->number + 1),
+	if (cursor->prefetched_siblings != nodes->number + 1 && nodes->number + 1 < cursor->run->n_leaves / cursor->manifest->fanout) {
+		cursor->prefetched_siblings = nodes->number + 1;
+		pager->prefetch(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 1, nodes->number + 1),
 			      false);
 	}
 	cursor->expected[0] = cursor->expected[1];
@@ -142,14 +142,14 @@ void iforest_fold_prefetch_cut(struct iforest_cursor *cursor, const struct ifore
 	before = cursor->expected[0].leaf_number;
 	last = cursor->expected[1].leaf_number;
 	if (last != UINT64_MAX && last != cursor->leaf_number)
-		expect_block(cursor, last, &cursor->expected[1].key);
+		prefetch_block(cursor, last, &cursor->expected[1].key);
 	if (last == UINT64_MAX)
 		last = cursor->leaf_number;
 	number = locate(cursor, key, last, before < last ? last - before : 0);
 	cursor->expected[2].key = *key;
 	cursor->expected[2].leaf_number = number;
 	if (number != UINT64_MAX && number != last)
-		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, number), false);
+		pager->prefetch(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, number), false);
 }
 
 /* ---- Whole nodes, and the first and last rows under them ---- */
@@ -162,9 +162,9 @@ static bool node_has(const struct iforest_cursor *cursor, const uint8_t *node, u
 	return (v < fields->n_values ? iforest_node_value_rows(node, fields, v) : iforest_node_rows(node)) > 0;
 }
 
-/* Folds just the first or last such entry of the leaf page that is held. */
+/* Folds just the first or last such entry of the leaf page that is pinned. */
 static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsigned v, bool forward,
-					     const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
+					     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
 	unsigned n_blocks = cursor->leaf.header.n_items;
 	struct iforest_block_reader *reader = &cursor->reader;
@@ -185,7 +185,7 @@ static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsi
 			uint64_t counted;
 
 			i = forward ? iforest_trailing_zeros(which) : iforest_highest_bit(which);
-			status = iforest_block_fold(reader, i, i + 1, wanted, aggregate, &counted);
+			status = iforest_block_fold(reader, i, i + 1, request, aggregate, &counted);
 			aggregate->n_rows = before.n_rows;
 			aggregate->n_dead = before.n_dead;
 			return iforest_cursor_report_leaf(cursor, status);
@@ -224,7 +224,7 @@ static enum iforest_status find_edge_node(struct iforest_cursor *cursor, unsigne
 }
 
 /* Holds a leaf page, without what does not count of it. */
-static enum iforest_status hold_edge_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_filter *filter)
+static enum iforest_status pin_edge_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_filter *filter)
 {
 	const uint8_t *node;
 	bool known = true;
@@ -245,7 +245,7 @@ static enum iforest_status hold_edge_leaf(struct iforest_cursor *cursor, uint64_
 /* Folds the first or last entry with value v (or any, v >= n_values) under a node. filter: NULL, or that by which the node is
  * what is left of it. Cost: one page a level. */
 static enum iforest_status fold_edge(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned v, bool forward,
-				     const struct iforest_filter *filter, const struct iforest_request *wanted,
+				     const struct iforest_filter *filter, const struct iforest_request *request,
 				     struct iforest_aggregate *aggregate)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -253,8 +253,8 @@ static enum iforest_status fold_edge(struct iforest_cursor *cursor, unsigned lev
 	for (; level > 1 && !status; level--)
 		status = find_edge_node(cursor, level, &i, v, forward, filter);
 	if (!status)
-		status = hold_edge_leaf(cursor, i, filter);
-	return status ? status : fold_edge_of_leaf(cursor, v, forward, wanted, aggregate);
+		status = pin_edge_leaf(cursor, i, filter);
+	return status ? status : fold_edge_of_leaf(cursor, v, forward, request, aggregate);
 }
 
 static const struct iforest_filter *filter_of(const struct iforest_edges *edges)
@@ -287,48 +287,48 @@ static enum iforest_status fold_node_times(struct iforest_cursor *cursor, unsign
 	return fold_edge(cursor, level, i, IFOREST_MAX_VALUES, true, filter_of(edges), &times, aggregate);
 }
 
-static enum iforest_status cursor_fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
-				     const struct iforest_request *wanted, struct iforest_edges *edges,
+static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
+				     const struct iforest_request *request, struct iforest_edges *edges,
 				     struct iforest_aggregate *aggregate)
 {
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;
-	uint32_t rows = wanted->firsts | wanted->lasts;
+	uint32_t rows = request->firsts | request->lasts;
 	uint8_t copy[IFOREST_MAX_NODE_BYTES];
 	enum iforest_status status = IFOREST_OK;
 
 	cursor->n_nodes_folded++;
-	if (edges->asked && (rows || wanted->times)) /* what is left of it may be forgotten when pages below it are opened */
+	if (edges->asked && (rows || request->times)) /* what is left of it may be forgotten when pages below it are opened */
 		node = memcpy(copy, node, fields->node_bytes);
 	iforest_node_fold(node, fields,
-			  &(struct iforest_node_parts){ .values = wanted->values,
-							.no_mins = wanted->no_mins,
-							.no_maxs = wanted->no_maxs,
-							.squares = wanted->squares,
-							.node_fields = wanted->node_fields },
+			  &(struct iforest_node_parts){ .values = request->values,
+							.no_mins = request->no_mins,
+							.no_maxs = request->no_maxs,
+							.squares = request->squares,
+							.node_fields = request->node_fields },
 			  aggregate);
 	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++) {
 		uint32_t bit = 1u << v;
 
 		if (!(rows & bit) || iforest_node_value_rows(node, fields, v) == 0)
 			continue;
-		if (wanted->lasts & bit) {
+		if (request->lasts & bit) {
 			edges->open_lasts |= bit;
 			edges->last[v].level = level;
 			edges->last[v].i = i;
 		}
-		if (wanted->firsts & bit && !(edges->seen_firsts & bit)) {
+		if (request->firsts & bit && !(edges->seen_firsts & bit)) {
 			struct iforest_request first = { .firsts = bit };
 
 			edges->seen_firsts |= bit;
 			status = fold_edge(cursor, level, i, v, true, filter_of(edges), &first, aggregate);
 		}
 	}
-	if (!status && wanted->times)
+	if (!status && request->times)
 		status = fold_node_times(cursor, level, i, node, edges, aggregate);
 	return status;
 }
 
-static enum iforest_status cursor_fold_lasts(struct iforest_cursor *cursor, const struct iforest_edges *edges,
+static enum iforest_status fold_lasts(struct iforest_cursor *cursor, const struct iforest_edges *edges,
 					   struct iforest_aggregate *aggregate)
 {
 	static const struct iforest_request times = { .times = true };
@@ -349,32 +349,32 @@ static enum iforest_status cursor_fold_lasts(struct iforest_cursor *cursor, cons
 
 /* ---- Leaf pages that are cut ---- */
 
-/* What of the leaf page that is held counts. Its node may say it for all of its entries, which then need not be asked about:
+/* What of the leaf page that is pinned counts. Its node may say it for all of its entries, which then need not be asked about:
  * unless just a few are asked for, of this page for the first time. */
-static enum iforest_status judge_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter, bool is_few,
-				      enum iforest_filter_class *verdict)
+static enum iforest_status classify_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter, bool is_few,
+				      enum iforest_filter_class *filter_class)
 {
 	const uint8_t *node;
 	enum iforest_status status;
 
-	if (filter && is_few && cursor->judged_leaf != cursor->leaf_number && cursor->asked_leaf != cursor->leaf_number) {
+	if (filter && is_few && cursor->classified_leaf != cursor->leaf_number && cursor->asked_leaf != cursor->leaf_number) {
 		cursor->asked_leaf = cursor->leaf_number;
-		*verdict = IFOREST_COUNTS_SOME;
+		*filter_class = IFOREST_COUNTS_SOME;
 		return IFOREST_OK;
 	}
-	if (filter && cursor->judged_leaf != cursor->leaf_number) {
+	if (filter && cursor->classified_leaf != cursor->leaf_number) {
 		status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
 		if (status)
 			return status;
-		cursor->verdict = iforest_filter_class_of_node(filter, node);
-		cursor->judged_leaf = cursor->leaf_number;
+		cursor->filter_class = iforest_filter_class_of_node(filter, node);
+		cursor->classified_leaf = cursor->leaf_number;
 	}
-	*verdict = filter ? cursor->verdict : IFOREST_COUNTS_ALL;
+	*filter_class = filter ? cursor->filter_class : IFOREST_COUNTS_ALL;
 	return IFOREST_OK;
 }
 
-/* Adds the leaf page that is held as its node without the few entries that do not count, if that can be done. */
-static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, const struct iforest_request *wanted,
+/* Adds the leaf page that is pinned as its node without the few entries that do not count, if that can be done. */
+static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, const struct iforest_request *request,
 					     struct iforest_aggregate *aggregate, bool *done)
 {
 	const uint8_t *node;
@@ -382,7 +382,7 @@ static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, cons
 
 	cursor->reader_is_open = false;
 	if (!status)
-		status = iforest_cursor_report_leaf(cursor, iforest_leaf_subtract(&cursor->leaf, node, &cursor->reader, wanted,
+		status = iforest_cursor_report_leaf(cursor, iforest_leaf_subtract(&cursor->leaf, node, &cursor->reader, request,
 										  aggregate, done));
 	cursor->n_nodes_folded += *done;
 	return status;
@@ -391,11 +391,11 @@ static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, cons
 /* Adds what of a leaf page comes before the key, and keeps the rest. Nothing is got or asked meanwhile: the page may be
  * borrowed. */
 static enum iforest_status split_leaf(struct iforest_cursor *cursor, const struct iforest_leaf *leaf, const uint8_t *node,
-				      const struct iforest_key *key, const struct iforest_request *wanted,
+				      const struct iforest_key *key, const struct iforest_request *request,
 				      struct iforest_aggregate *aggregate)
 {
 	struct iforest_leaf_cut *cut = &cursor->rest.cut;
-	enum iforest_status status = iforest_leaf_split(leaf, node, key, wanted, aggregate, &cursor->rest.aggregate, cut);
+	enum iforest_status status = iforest_leaf_split(leaf, node, key, request, aggregate, &cursor->rest.aggregate, cut);
 
 	cursor->rest.leaf_number = UINT64_MAX;
 	if (status)
@@ -405,7 +405,7 @@ static enum iforest_status split_leaf(struct iforest_cursor *cursor, const struc
 		return IFOREST_OK;
 	}
 	cursor->rest.leaf_number = cursor->leaf_number;
-	cursor->rest.wanted = *wanted;
+	cursor->rest.request = *request;
 	iforest_cursor_stand_at(cursor, cursor->leaf_number, cut->block, cut->entry);
 	return IFOREST_OK;
 }
@@ -413,25 +413,25 @@ static enum iforest_status split_leaf(struct iforest_cursor *cursor, const struc
 /* Standing at the start of a leaf page in which the key lies: passes what comes before it, if all of its entries count and it
  * can be split. */
 static enum iforest_status fold_cut(struct iforest_cursor *cursor, const struct iforest_key *key, const uint8_t *node,
-				    const struct iforest_request *wanted, struct iforest_aggregate *aggregate, bool *done)
+				    const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done)
 {
 	struct iforest_page page;
 	struct iforest_leaf leaf;
-	enum iforest_filter_class verdict;
-	enum iforest_status status = judge_leaf(cursor, wanted->filter, false, &verdict);
+	enum iforest_filter_class filter_class;
+	enum iforest_status status = classify_leaf(cursor, request->filter, false, &filter_class);
 
-	*done = !status && verdict == IFOREST_COUNTS_ALL && iforest_leaf_can_split(node, key, wanted);
+	*done = !status && filter_class == IFOREST_COUNTS_ALL && iforest_leaf_can_split(node, key, request);
 	if (!*done)
 		return status;
 	status = iforest_cursor_pin_briefly(cursor, cursor->leaf_number, &page, &leaf);
 	if (status)
 		return status;
-	status = split_leaf(cursor, &leaf, node, key, wanted, aggregate);
+	status = split_leaf(cursor, &leaf, node, key, request, aggregate);
 	iforest_cursor_unpin_brief(cursor, &page);
 	return status;
 }
 
-static bool is_same_wanted(const struct iforest_request *a, const struct iforest_request *b)
+static bool is_same_request(const struct iforest_request *a, const struct iforest_request *b)
 {
 	return a->values == b->values && a->no_mins == b->no_mins && a->no_maxs == b->no_maxs && a->no_rows == b->no_rows &&
 	       a->filter == b->filter && b->firsts == 0 && b->lasts == 0 && b->squares == 0 && !b->times && !b->node_fields &&
@@ -439,18 +439,18 @@ static bool is_same_wanted(const struct iforest_request *a, const struct iforest
 }
 
 /* Adds what is left of a leaf page that lies below the key as a whole, if that is known. */
-static bool fold_rest(struct iforest_cursor *cursor, const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
+static bool fold_rest(struct iforest_cursor *cursor, const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 
-	if (!iforest_cursor_is_at_rest(cursor) || !is_same_wanted(&cursor->rest.wanted, wanted))
+	if (!iforest_cursor_is_at_rest(cursor) || !is_same_request(&cursor->rest.request, request))
 		return false;
-	if (iforest_wants_sums(wanted, fields)) {
-		struct iforest_sums sums = iforest_sums_of_aggregate(&cursor->rest.aggregate, wanted);
+	if (iforest_wants_sums(request, fields)) {
+		struct iforest_sums sums = iforest_sums_of_aggregate(&cursor->rest.aggregate, request);
 
-		iforest_sums_add_to_aggregate(&sums, wanted, aggregate);
+		iforest_sums_add_to_aggregate(&sums, request, aggregate);
 	} else {
-		iforest_aggregate_combine(aggregate, &cursor->rest.aggregate, fields->kinds, fields->n_values);
+		iforest_aggregate_combine(aggregate, &cursor->rest.aggregate, fields->value_types, fields->n_values);
 	}
 	iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
 	return true;
@@ -458,24 +458,24 @@ static bool fold_rest(struct iforest_cursor *cursor, const struct iforest_reques
 
 /* Adds the entries of the leaf page from the position up to (block, entry), and stands there. */
 static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned block, unsigned entry,
-					const struct iforest_request *wanted, struct iforest_edges *edges,
+					const struct iforest_request *request, struct iforest_edges *edges,
 					struct iforest_aggregate *aggregate)
 {
 	uint64_t leaf_number = cursor->leaf_number;
 	unsigned from = cursor->entry;
-	struct iforest_request asked = *wanted;
-	enum iforest_filter_class verdict = IFOREST_COUNTS_ALL;
+	struct iforest_request asked = *request;
+	enum iforest_filter_class filter_class = IFOREST_COUNTS_ALL;
 	enum iforest_status status = IFOREST_OK;
 	bool done = false, sums_alone;
 
 	if (block < cursor->block || (block == cursor->block && entry <= from))
 		return IFOREST_OK;
-	status = judge_leaf(cursor, wanted->filter, block - cursor->block < cursor->leaf.header.n_items / 8u, &verdict);
-	if (verdict == IFOREST_COUNTS_ALL)
+	status = classify_leaf(cursor, request->filter, block - cursor->block < cursor->leaf.header.n_items / 8u, &filter_class);
+	if (filter_class == IFOREST_COUNTS_ALL)
 		asked.filter = NULL;
-	if (!status && verdict == IFOREST_COUNTS_MOST && cursor->block == 0 && from == 0 && block == cursor->leaf.header.n_items)
-		status = fold_most_of_leaf(cursor, wanted, aggregate, &done);
-	done = done || verdict == IFOREST_COUNTS_NONE;
+	if (!status && filter_class == IFOREST_COUNTS_MOST && cursor->block == 0 && from == 0 && block == cursor->leaf.header.n_items)
+		status = fold_most_of_leaf(cursor, request, aggregate, &done);
+	done = done || filter_class == IFOREST_COUNTS_NONE;
 	sums_alone = iforest_wants_sums_alone(&asked, &cursor->manifest->fields);
 	if (!done)
 		iforest_leaf_prefetch(&cursor->leaf, cursor->block, block);
@@ -497,7 +497,7 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 			edges->open_last_time = 0;
 		}
 		for (unsigned v = 0; v < cursor->manifest->fields.n_values && counted && !status; v++)
-			if ((wanted->firsts | wanted->lasts) >> v & 1 &&
+			if ((request->firsts | request->lasts) >> v & 1 &&
 			    counted & cursor->reader.columns[IFOREST_VALUES + v].present) {
 				edges->seen_firsts |= 1u << v;
 				edges->open_lasts &= ~(1u << v);
@@ -510,30 +510,30 @@ static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned 
 	return status;
 }
 
-/* Passes the leaf page that is held from the position on, where sums are all that is wanted: as a whole without what comes
+/* Passes the leaf page that is pinned from the position on, where sums are all that is wanted: as a whole without what comes
  * before it, if that is less. Its node has to have counted the same entries. */
-static enum iforest_status fold_end(struct iforest_cursor *cursor, const uint8_t *node, const struct iforest_request *wanted,
+static enum iforest_status fold_end(struct iforest_cursor *cursor, const uint8_t *node, const struct iforest_request *request,
 				    struct iforest_aggregate *aggregate, bool *done)
 {
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 	struct iforest_sums all = { .n_rows = 0 }, rest;
 	enum iforest_status status;
 
-	*done = iforest_wants_sums(wanted, fields) && iforest_node_dead(node) == cursor->leaf.header.n_dead;
+	*done = iforest_wants_sums(request, fields) && iforest_node_dead(node) == cursor->leaf.header.n_dead;
 	if (!*done)
 		return IFOREST_OK;
-	iforest_sums_add_node(&all, node, fields, wanted->values);
+	iforest_sums_add_node(&all, node, fields, request->values);
 	iforest_cursor_read_block(cursor, cursor->block);
 	status = iforest_cursor_report_leaf(cursor, iforest_leaf_sums_from(&cursor->leaf, &all, &cursor->reader, cursor->entry,
-									  wanted->values, &rest));
+									  request->values, &rest));
 	if (!status)
-		iforest_sums_add_to_aggregate(&rest, wanted, aggregate);
+		iforest_sums_add_to_aggregate(&rest, request, aggregate);
 	iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
 	return status;
 }
 
-static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
-					     const struct iforest_request *wanted, struct iforest_edges *edges,
+static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
+					     const struct iforest_request *request, struct iforest_edges *edges,
 					     struct iforest_aggregate *aggregate)
 {
 	bool is_below, is_at_start = cursor->block == 0 && cursor->entry == 0, done = false, known = true;
@@ -547,14 +547,14 @@ static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const
 	first = iforest_node_first(node);
 	last = iforest_node_last(node);
 	is_below = iforest_key_compare(&last, key) < 0;
-	done = is_below ? fold_rest(cursor, wanted, aggregate) : is_at_start && iforest_key_compare(&first, key) >= 0;
+	done = is_below ? fold_rest(cursor, request, aggregate) : is_at_start && iforest_key_compare(&first, key) >= 0;
 	if (!done && edges->asked)
 		status = iforest_filtered_leaf(cursor, cursor->leaf_number, edges->asked->filter, &node,
 						       &known);
 	if (!known)
-		wanted = edges->asked;
+		request = edges->asked;
 	if (!status && !done && !is_below && edges->has_nodes && is_at_start)
-		status = fold_cut(cursor, key, node, wanted, aggregate, &done);
+		status = fold_cut(cursor, key, node, request, aggregate, &done);
 	if (status || done)
 		return status;
 	status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
@@ -562,8 +562,8 @@ static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const
 	if (!status && !is_below)
 		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
 	else if (!status && !is_at_start)
-		status = fold_end(cursor, node, wanted, aggregate, &done);
-	return status || done ? status : fold_in_leaf(cursor, block, entry, wanted, edges, aggregate);
+		status = fold_end(cursor, node, request, aggregate, &done);
+	return status || done ? status : fold_in_leaf(cursor, block, entry, request, edges, aggregate);
 }
 
 /* ---- Counts and sums alone ---- */
@@ -573,7 +573,7 @@ static enum iforest_status cursor_fold_leaf(struct iforest_cursor *cursor, const
 struct passing {
 	struct iforest_cursor *cursor;
 	const struct iforest_key *key;
-	const struct iforest_request *wanted;
+	const struct iforest_request *request;
 	bool of_value;             /* of nodes: has the first value column sums, wanted or not? */
 	struct iforest_sums sums;
 	bool is_declined;          /* a leaf page is not what its node says: it has to be folded entry by entry */
@@ -590,7 +590,7 @@ static void add_node(const struct passing *passing, const uint8_t *node, struct 
 	iforest_sums_add_node(sums, node, &passing->cursor->manifest->fields, passing->of_value);
 }
 
-/* Nodes [from, to) of the page that is held. */
+/* Nodes [from, to) of the page that is pinned. */
 static struct iforest_sums row_of(const struct passing *passing, unsigned level, unsigned from, unsigned to)
 {
 	struct iforest_sums sums = { .n_rows = 0 };
@@ -615,7 +615,7 @@ static bool is_passed(const struct passing *passing, const uint8_t *node)
 	return iforest_key_compare(&last, passing->key) < 0;
 }
 
-/* The last node of the page that is held, from `low` on, that begins before the key. As a rule the one that was expected. */
+/* The last node of the page that is pinned, from `low` on, that begins before the key. As a rule the one that was expected. */
 static unsigned last_node(const struct passing *passing, unsigned level, unsigned low)
 {
 	const struct iforest_cursor *cursor = passing->cursor;
@@ -626,14 +626,14 @@ static unsigned last_node(const struct passing *passing, unsigned level, unsigne
 					     false);
 }
 
-/* Sees to it that the page with node i of a level is held; *k: the node's number in it. */
-static enum iforest_status hold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned *k)
+/* Sees to it that the page with node i of a level is pinned; *k: the node's number in it. */
+static enum iforest_status pin_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned *k)
 {
 	uint64_t fanout = cursor->manifest->fanout, first = cursor->path[level].number * fanout;
 	const uint8_t *node;
 
 	*k = (unsigned)(i - first);
-	if (cursor->path[level].is_held && i >= first && i - first < cursor->path[level].header.n_items)
+	if (cursor->path[level].is_pinned && i >= first && i - first < cursor->path[level].header.n_items)
 		return IFOREST_OK;
 	*k = (unsigned)(i % fanout);
 	return iforest_cursor_node(cursor, level, i, &node);
@@ -647,7 +647,7 @@ static bool is_in_same_block(const struct passing *passing)
 	const struct iforest_cursor *cursor = passing->cursor;
 	struct iforest_key next;
 
-	if (!iforest_cursor_is_at_rest(cursor) || !cursor->path[0].is_held || cursor->path[0].number != cursor->leaf_number ||
+	if (!iforest_cursor_is_at_rest(cursor) || !cursor->path[0].is_pinned || cursor->path[0].number != cursor->leaf_number ||
 	    !cursor->reader_is_open || cursor->reader.number != cursor->block)
 		return false;
 	if (cursor->block + 1u == cursor->leaf.header.n_items)
@@ -682,10 +682,10 @@ static enum iforest_status stand_in_leaf(struct passing *passing, unsigned entry
 	if (status)
 		return iforest_cursor_report_leaf(cursor, status);
 	cursor->rest.leaf_number = number;
-	cursor->rest.wanted = *passing->wanted;
+	cursor->rest.request = *passing->request;
 	cursor->rest.aggregate.n_rows = cursor->rest.aggregate.n_dead = cursor->rest.aggregate.values[0].n = 0;
 	cursor->rest.aggregate.values[0].sum = 0;
-	iforest_sums_add_to_aggregate(rest, passing->wanted, &cursor->rest.aggregate);
+	iforest_sums_add_to_aggregate(rest, passing->request, &cursor->rest.aggregate);
 	iforest_cursor_stand_at(cursor, number, block, entry);
 	return IFOREST_OK;
 }
@@ -713,7 +713,7 @@ static enum iforest_status cut_same_block(struct passing *passing, struct ifores
 	enum iforest_status status = find_near(&cursor->reader, passing->key, from, &entry);
 
 	if (!status && entry > from)
-		status = iforest_block_add_sums(&cursor->reader, from, entry, passing->wanted->values, &between);
+		status = iforest_block_add_sums(&cursor->reader, from, entry, passing->request->values, &between);
 	if (status || entry <= from)
 		return iforest_cursor_report_leaf(cursor, status);
 	iforest_sums_subtract(rest, &between);
@@ -742,7 +742,7 @@ static enum iforest_status cut_leaf(struct passing *passing, const struct ifores
 	if (!status && (block < cursor->block || (block == cursor->block && entry <= cursor->entry)))
 		return IFOREST_OK; /* the key lies behind */
 	if (!status)
-		status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, entry, passing->wanted->values, &rest);
+		status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, entry, passing->request->values, &rest);
 	if (status)
 		return iforest_cursor_report_leaf(cursor, status);
 	iforest_sums_add(&passing->sums, left);
@@ -756,9 +756,9 @@ static enum iforest_status find_rest(struct passing *passing, const struct ifore
 	struct iforest_cursor *cursor = passing->cursor;
 	enum iforest_status status;
 
-	if (iforest_cursor_is_at_rest(cursor) && cursor->rest.wanted.values == passing->wanted->values &&
-	    iforest_wants_sums(&cursor->rest.wanted, &cursor->manifest->fields)) {
-		*rest = iforest_sums_of_aggregate(&cursor->rest.aggregate, passing->wanted);
+	if (iforest_cursor_is_at_rest(cursor) && cursor->rest.request.values == passing->request->values &&
+	    iforest_wants_sums(&cursor->rest.request, &cursor->manifest->fields)) {
+		*rest = iforest_sums_of_aggregate(&cursor->rest.aggregate, passing->request);
 		return IFOREST_OK;
 	}
 	status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
@@ -768,7 +768,7 @@ static enum iforest_status find_rest(struct passing *passing, const struct ifore
 	if (passing->is_declined)
 		return IFOREST_OK;
 	iforest_cursor_read_block(cursor, cursor->block);
-	status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, cursor->entry, passing->wanted->values, rest);
+	status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, cursor->entry, passing->request->values, rest);
 	return iforest_cursor_report_leaf(cursor, status);
 }
 
@@ -779,7 +779,7 @@ static enum iforest_status leave_leaf(struct passing *passing, bool *is_there)
 	struct iforest_sums all = { .n_rows = 0 }, rest;
 	unsigned k;
 	const uint8_t *node;
-	enum iforest_status status = hold_node(cursor, 1, cursor->leaf_number, &k);
+	enum iforest_status status = pin_node(cursor, 1, cursor->leaf_number, &k);
 
 	*is_there = true;
 	if (status)
@@ -808,10 +808,10 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 	struct iforest_cursor *cursor = passing->cursor;
 
 	while (level > 1) {
-		struct iforest_pinned_page *held = &cursor->path[--level];
+		struct iforest_pinned_page *pinned = &cursor->path[--level];
 		enum iforest_status status = iforest_cursor_pin(cursor, level, i);
 		struct iforest_sums before, own = { .n_rows = 0 };
-		unsigned k, n = held->header.n_items;
+		unsigned k, n = pinned->header.n_items;
 
 		if (status)
 			return status;
@@ -821,16 +821,16 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 		add_node(passing, node_at(cursor, level, k), &own);
 		if (k < n / 2) {
 			before = row_of(passing, level, 0, k);
-			held->after = all;
-			iforest_sums_subtract(&held->after, &before);
-			iforest_sums_subtract(&held->after, &own);
+			pinned->after = all;
+			iforest_sums_subtract(&pinned->after, &before);
+			iforest_sums_subtract(&pinned->after, &own);
 		} else {
-			held->after = row_of(passing, level, k + 1, n);
+			pinned->after = row_of(passing, level, k + 1, n);
 			before = all;
-			iforest_sums_subtract(&before, &held->after);
+			iforest_sums_subtract(&before, &pinned->after);
 			iforest_sums_subtract(&before, &own);
 		}
-		held->after_node = k + 1;
+		pinned->after_node = k + 1;
 		iforest_sums_add(&passing->sums, &before);
 		i += k;
 		if (is_passed(passing, node_at(cursor, level, k))) {
@@ -847,21 +847,21 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 	return cut_leaf(passing, &all, &all);
 }
 
-/* Along the row of the page that is held, from node k on, which begins before the key. */
+/* Along the row of the page that is pinned, from node k on, which begins before the key. */
 static enum iforest_status go_along(struct passing *passing, unsigned level, unsigned k, uint64_t span)
 {
 	struct iforest_cursor *cursor = passing->cursor;
-	struct iforest_pinned_page *held = &cursor->path[level];
+	struct iforest_pinned_page *pinned = &cursor->path[level];
 	unsigned last = last_node(passing, level, k);
-	uint64_t i = held->number * cursor->manifest->fanout + last;
+	uint64_t i = pinned->number * cursor->manifest->fanout + last;
 	struct iforest_sums own = { .n_rows = 0 }, before = row_of(passing, level, k, last);
 
 	add_node(passing, node_at(cursor, level, last), &own);
 	iforest_sums_add(&passing->sums, &before);
-	if (held->after_node == k) {
-		iforest_sums_subtract(&held->after, &before);
-		iforest_sums_subtract(&held->after, &own);
-		held->after_node = last + 1;
+	if (pinned->after_node == k) {
+		iforest_sums_subtract(&pinned->after, &before);
+		iforest_sums_subtract(&pinned->after, &own);
+		pinned->after_node = last + 1;
 	}
 	if (!is_passed(passing, node_at(cursor, level, last)))
 		return descend(passing, level, i, span, own);
@@ -877,7 +877,7 @@ static enum iforest_status pass_rows(struct passing *passing)
 	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, span = 1;
 
 	for (unsigned level = 1; level <= cursor->run->n_levels && i * span < cursor->run->n_leaves; level++) {
-		const struct iforest_pinned_page *held;
+		const struct iforest_pinned_page *pinned;
 		struct iforest_sums row;
 		unsigned k;
 		enum iforest_status status;
@@ -885,32 +885,32 @@ static enum iforest_status pass_rows(struct passing *passing)
 		/* from its first node on a row is a node of the level above */
 		for (; level < cursor->run->n_levels && i % fanout == 0; level++, span *= fanout)
 			i /= fanout;
-		held = &cursor->path[level];
-		status = hold_node(cursor, level, i, &k);
+		pinned = &cursor->path[level];
+		status = pin_node(cursor, level, i, &k);
 		if (status)
 			return status;
-		if (!is_passed(passing, node_at(cursor, level, held->header.n_items - 1u))) {
+		if (!is_passed(passing, node_at(cursor, level, pinned->header.n_items - 1u))) {
 			stand_before(cursor, i, span);
 			return iforest_cursor_begins_before(cursor, level, k, passing->key, false) ?
 				       go_along(passing, level, k, span) :
 				       IFOREST_OK;
 		}
-		row = held->after_node == k ? held->after : row_of(passing, level, k, held->header.n_items);
+		row = pinned->after_node == k ? pinned->after : row_of(passing, level, k, pinned->header.n_items);
 		iforest_sums_add(&passing->sums, &row);
-		i = held->number + 1;
+		i = pinned->number + 1;
 		span *= fanout;
 	}
 	iforest_cursor_stand_at(cursor, cursor->run->n_leaves, 0, 0);
 	return IFOREST_OK;
 }
 
-static enum iforest_status cursor_sums_until(struct iforest_cursor *cursor, const struct iforest_key *key,
-					      const struct iforest_request *wanted, struct iforest_aggregate *aggregate,
+static enum iforest_status sums_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+					      const struct iforest_request *request, struct iforest_aggregate *aggregate,
 					      bool *done)
 {
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;
-	struct passing passing = { .cursor = cursor, .key = key, .wanted = wanted,
-				   .of_value = fields->n_values > 0 && fields->kinds[0] == IFOREST_INT64 };
+	struct passing passing = { .cursor = cursor, .key = key, .request = request,
+				   .of_value = fields->n_values > 0 && fields->value_types[0] == IFOREST_INT64 };
 	enum iforest_status status = IFOREST_OK;
 	bool is_there = false;
 
@@ -918,7 +918,7 @@ static enum iforest_status cursor_sums_until(struct iforest_cursor *cursor, cons
 		status = leave_leaf(&passing, &is_there);
 	if (!status && !is_there)
 		status = pass_rows(&passing);
-	iforest_sums_add_to_aggregate(&passing.sums, wanted, aggregate);
+	iforest_sums_add_to_aggregate(&passing.sums, request, aggregate);
 	*done = !passing.is_declined;
 	return status;
 }
@@ -927,9 +927,9 @@ static enum iforest_status cursor_sums_until(struct iforest_cursor *cursor, cons
 
 /* Whether a node that lies below the key as a whole may be used: all of its entries count, or none, or what is left of it
  * without the others can be had, and becomes *node. */
-static enum iforest_status judge_whole(struct iforest_cursor *cursor, unsigned level, uint64_t i,
+static enum iforest_status classify_whole(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 				       const struct iforest_filter *filter, const struct iforest_edges *edges,
-				       const uint8_t **node, enum iforest_filter_class *verdict)
+				       const uint8_t **node, enum iforest_filter_class *filter_class)
 {
 	const uint8_t *left = edges->asked ? *node : NULL;
 	enum iforest_status status = IFOREST_OK;
@@ -938,39 +938,39 @@ static enum iforest_status judge_whole(struct iforest_cursor *cursor, unsigned l
 		status = iforest_filtered_node(cursor, level, i, edges->asked->filter, &left);
 	if (left)
 		*node = left;
-	*verdict = left ? IFOREST_COUNTS_ALL : iforest_filter_class_of_node(edges->asked ? edges->asked->filter : filter, *node);
+	*filter_class = left ? IFOREST_COUNTS_ALL : iforest_filter_class_of_node(edges->asked ? edges->asked->filter : filter, *node);
 	return status;
 }
 
 /* Whether node i of the level may be used whole: it lies below the key, and so on. */
-static enum iforest_status judge_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const struct iforest_key *key,
+static enum iforest_status classify_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const struct iforest_key *key,
 				      const struct iforest_filter *filter, const struct iforest_edges *edges,
-				      const uint8_t **node, enum iforest_filter_class *verdict)
+				      const uint8_t **node, enum iforest_filter_class *filter_class)
 {
 	struct iforest_key last;
 	enum iforest_status status = iforest_cursor_node(cursor, level, i, node);
 
-	*verdict = IFOREST_COUNTS_SOME;
+	*filter_class = IFOREST_COUNTS_SOME;
 	if (status)
 		return status;
 	last = iforest_node_last(*node);
-	return iforest_key_compare(&last, key) < 0 ? judge_whole(cursor, level, i, filter, edges, node, verdict) : IFOREST_OK;
+	return iforest_key_compare(&last, key) < 0 ? classify_whole(cursor, level, i, filter, edges, node, filter_class) : IFOREST_OK;
 }
 
-static bool is_mixed(enum iforest_filter_class verdict)
+static bool is_mixed(enum iforest_filter_class filter_class)
 {
-	return verdict == IFOREST_COUNTS_MOST || verdict == IFOREST_COUNTS_SOME;
+	return filter_class == IFOREST_COUNTS_MOST || filter_class == IFOREST_COUNTS_SOME;
 }
 
 /* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole; *passed is its level, 0
  * for none. Tried from the highest level down, so that only pages on the way to the key are opened. */
 static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, const struct iforest_key *key,
-					     const struct iforest_request *wanted, struct iforest_edges *edges,
+					     const struct iforest_request *request, struct iforest_edges *edges,
 					     struct iforest_aggregate *aggregate, unsigned *passed)
 {
 	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, n_leaves = 1;
 	unsigned level = 1;
-	enum iforest_filter_class verdict = IFOREST_COUNTS_SOME;
+	enum iforest_filter_class filter_class = IFOREST_COUNTS_SOME;
 	const uint8_t *node;
 	enum iforest_status status;
 
@@ -978,18 +978,18 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 		i /= fanout;
 		n_leaves *= fanout;
 	}
-	status = judge_node(cursor, level, i, key, wanted->filter, edges, &node, &verdict);
-	while (!status && is_mixed(verdict) && level > 1) {
+	status = classify_node(cursor, level, i, key, request->filter, edges, &node, &filter_class);
+	while (!status && is_mixed(filter_class) && level > 1) {
 		level--;
 		i *= fanout;
 		n_leaves /= fanout;
-		status = judge_node(cursor, level, i, key, wanted->filter, edges, &node, &verdict);
+		status = classify_node(cursor, level, i, key, request->filter, edges, &node, &filter_class);
 	}
-	*passed = is_mixed(verdict) ? 0 : level;
+	*passed = is_mixed(filter_class) ? 0 : level;
 	if (status || !*passed)
 		return status;
-	if (verdict == IFOREST_COUNTS_ALL)
-		status = cursor_fold_node(cursor, level, i, node, wanted, edges, aggregate);
+	if (filter_class == IFOREST_COUNTS_ALL)
+		status = fold_node(cursor, level, i, node, request, edges, aggregate);
 	if (n_leaves > cursor->run->n_leaves - cursor->leaf_number)
 		n_leaves = cursor->run->n_leaves - cursor->leaf_number;
 	iforest_cursor_stand_at(cursor, cursor->leaf_number + n_leaves, 0, 0);
@@ -999,7 +999,7 @@ static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, cons
 /* Passes a node that is used whole, or what of a leaf page lies before the key; *moving: into another leaf page. *level is the
  * node's, 0 for entries of a leaf page. */
 static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct iforest_key *key,
-				     const struct iforest_request *wanted, struct iforest_edges *edges,
+				     const struct iforest_request *request, struct iforest_edges *edges,
 				     struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
 {
 	uint64_t leaf_number = cursor->leaf_number;
@@ -1007,21 +1007,21 @@ static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct
 
 	*level = 0;
 	if (cursor->block == 0 && cursor->entry == 0)
-		status = fold_largest_node(cursor, key, wanted, edges, aggregate, level);
+		status = fold_largest_node(cursor, key, request, edges, aggregate, level);
 	edges->has_nodes = edges->has_nodes || *level;
 	if (!status && !*level)
-		status = cursor_fold_leaf(cursor, key, wanted, edges, aggregate);
+		status = fold_leaf(cursor, key, request, edges, aggregate);
 	*moving = cursor->leaf_number != leaf_number;
 	return status;
 }
 
 /* Passes a leaf page that lies below the key as a whole, since the next one begins below it. */
 static enum iforest_status pass_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
-				     const struct iforest_request *wanted, struct iforest_edges *edges,
+				     const struct iforest_request *request, struct iforest_edges *edges,
 				     struct iforest_aggregate *aggregate)
 {
 	uint64_t leaf_number = cursor->leaf_number;
-	enum iforest_status status = cursor_fold_leaf(cursor, key, wanted, edges, aggregate);
+	enum iforest_status status = fold_leaf(cursor, key, request, edges, aggregate);
 
 	if (!status && cursor->leaf_number == leaf_number)
 		status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "entries are out of order", 0, leaf_number);
@@ -1031,7 +1031,7 @@ static enum iforest_status pass_leaf(struct iforest_cursor *cursor, const struct
 /* Standing at a leaf page that is not the first of those under its node page: passes those of them that lie below the key, but
  * for the last, which the key may cut; memory of that one begins to be fetched meanwhile. */
 static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct iforest_key *key,
-				    const struct iforest_request *wanted, struct iforest_edges *edges,
+				    const struct iforest_request *request, struct iforest_edges *edges,
 				    struct iforest_aggregate *aggregate)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
@@ -1042,19 +1042,19 @@ static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct 
 		return status;
 	end = first + iforest_cursor_last_node(cursor, 1, (unsigned)(cursor->leaf_number - first), key, false);
 	end = end < cursor->run->n_leaves ? end : cursor->run->n_leaves - 1; /* a forged page may claim more */
-	if (pager->borrow && pager->expect)
-		pager->expect(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, end), false);
+	if (pager->borrow && pager->prefetch)
+		pager->prefetch(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, end), false);
 	while (!status && cursor->leaf_number < end) {
 		const uint8_t *node = iforest_node_at(cursor->path[1].page.bytes, &cursor->manifest->fields,
 						      (unsigned)(cursor->leaf_number - first));
-		enum iforest_filter_class verdict;
+		enum iforest_filter_class filter_class;
 
-		status = judge_whole(cursor, 1, cursor->leaf_number, wanted->filter, edges, &node, &verdict);
-		edges->has_nodes = edges->has_nodes || !is_mixed(verdict);
-		if (!status && verdict == IFOREST_COUNTS_ALL)
-			status = cursor_fold_node(cursor, 1, cursor->leaf_number, node, wanted, edges, aggregate);
-		if (!status && is_mixed(verdict))
-			status = pass_leaf(cursor, key, wanted, edges, aggregate);
+		status = classify_whole(cursor, 1, cursor->leaf_number, request->filter, edges, &node, &filter_class);
+		edges->has_nodes = edges->has_nodes || !is_mixed(filter_class);
+		if (!status && filter_class == IFOREST_COUNTS_ALL)
+			status = fold_node(cursor, 1, cursor->leaf_number, node, request, edges, aggregate);
+		if (!status && is_mixed(filter_class))
+			status = pass_leaf(cursor, key, request, edges, aggregate);
 		else
 			iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
 	}
@@ -1068,42 +1068,42 @@ static bool is_within_row(const struct iforest_cursor *cursor)
 
 /* First and last rows are looked for in what is left of the pages under a node. Where that may have been forgotten, and nothing
  * can be added, they are not sought there. */
-static bool goes_by_remainders(const struct iforest_request *wanted)
+static bool goes_by_filtered_nodes(const struct iforest_request *request)
 {
-	const struct iforest_filtered_nodes *remainders = wanted->filter ? wanted->filter->remainders : NULL;
+	const struct iforest_filtered_nodes *filtered_nodes = request->filter ? request->filter->filtered_nodes : NULL;
 
-	return remainders && !(remainders->is_fixed && (wanted->firsts | wanted->lasts || wanted->times));
+	return filtered_nodes && !(filtered_nodes->is_fixed && (request->firsts | request->lasts || request->times));
 }
 
 enum iforest_status iforest_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
-					      const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
+					      const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
 	struct iforest_edges edges = { .seen_firsts = 0 };
-	struct iforest_request without = *wanted;
+	struct iforest_request without = *request;
 	enum iforest_status status = IFOREST_OK;
 	bool moving = true, done = false;
 	unsigned level;
 
-	if (key->ref == INT64_MIN && iforest_wants_sums(wanted, &cursor->manifest->fields))
-		status = cursor_sums_until(cursor, key, wanted, aggregate, &done);
+	if (key->ref == INT64_MIN && iforest_wants_sums(request, &cursor->manifest->fields))
+		status = sums_until(cursor, key, request, aggregate, &done);
 	if (status || done)
 		return status;
-	if (goes_by_remainders(wanted)) {
-		edges.asked = wanted;
+	if (goes_by_filtered_nodes(request)) {
+		edges.asked = request;
 		without.filter = NULL;
-		wanted = &without;
+		request = &without;
 	}
 	while (!status && moving && cursor->leaf_number < cursor->run->n_leaves) {
 		if (is_within_row(cursor))
-			status = fold_row(cursor, key, wanted, &edges, aggregate);
+			status = fold_row(cursor, key, request, &edges, aggregate);
 		if (!status)
-			status = fold_step(cursor, key, wanted, &edges, aggregate, &level, &moving);
+			status = fold_step(cursor, key, request, &edges, aggregate, &level, &moving);
 	}
-	return status ? status : cursor_fold_lasts(cursor, &edges, aggregate);
+	return status ? status : fold_lasts(cursor, &edges, aggregate);
 }
 
 enum iforest_status iforest_fold_step(struct iforest_cursor *cursor, const struct iforest_key *key,
-					      const struct iforest_request *wanted, struct iforest_aggregate *aggregate,
+					      const struct iforest_request *request, struct iforest_aggregate *aggregate,
 					      unsigned *level, uint64_t *number, bool *at_end)
 {
 	struct iforest_edges edges = { .seen_firsts = 0 };
@@ -1113,9 +1113,9 @@ enum iforest_status iforest_fold_step(struct iforest_cursor *cursor, const struc
 	*level = 0;
 	*number = cursor->leaf_number;
 	if (moving)
-		status = fold_step(cursor, key, wanted, &edges, aggregate, level, &moving);
+		status = fold_step(cursor, key, request, &edges, aggregate, level, &moving);
 	for (unsigned k = 1; k < *level; k++)
 		*number /= cursor->manifest->fanout;
 	*at_end = !moving;
-	return status ? status : cursor_fold_lasts(cursor, &edges, aggregate);
+	return status ? status : fold_lasts(cursor, &edges, aggregate);
 }

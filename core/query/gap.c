@@ -40,7 +40,7 @@ static enum iforest_status look_back(struct iforest_gap_reader *reader)
 
 	reader->scan.bucketing =
 		(struct iforest_bucketing){ .mode = IFOREST_WHOLE, .window = { .has_t1 = true, .t1 = question->window.t0 } };
-	reader->scan.wanted =
+	reader->scan.request =
 		(struct iforest_request){ .times = !keeps_ends, .node_fields = keeps_ends, .filter = question->filter };
 	status = iforest_scan_start(&reader->scan, question->series);
 	if (!status)

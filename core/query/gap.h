@@ -1,4 +1,4 @@
-/* gap.h -- stretches of a series in which no span is open.
+/* query/gap.h -- Gaps: stretches of a series in which no span is open, or no sample was taken.
  *
  * A gap lies between the latest end of all spans that start before it and the next start; where the index keeps no ends,
  * between two successive times. It is told as it is, whatever part of it lies in the window. Before the first entry and after

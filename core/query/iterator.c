@@ -90,7 +90,7 @@ static enum iforest_status ask_node(struct iforest_run_iterator *walk, unsigned 
 {
 	const struct iforest_iterator_question *question = walk->question;
 	const struct iforest_filter *filter = question->filter;
-	enum iforest_filter_class verdict = IFOREST_COUNTS_ALL;
+	enum iforest_filter_class filter_class = IFOREST_COUNTS_ALL;
 	struct iforest_key first, last;
 	const uint8_t *node;
 	bool is_taken = false;
@@ -107,11 +107,11 @@ static enum iforest_status ask_node(struct iforest_run_iterator *walk, unsigned 
 		*answer = comes_after != question->descends ? IS_BEYOND : HAS_NONE;
 	} else if (iforest_value_predicate_node(&question->match, &walk->cursor.manifest->fields, node)) {
 		if (filter)
-			verdict = filter->of_node(filter->context, node);
-		*answer = verdict == IFOREST_COUNTS_NONE ? HAS_NONE : MAY_HOLD;
+			filter_class = filter->of_node(filter->context, node);
+		*answer = filter_class == IFOREST_COUNTS_NONE ? HAS_NONE : MAY_HOLD;
 	}
 	walk->leaf_is_inside = is_inside(question, &first, &last);
-	walk->leaf_is_judged = verdict == IFOREST_COUNTS_ALL;
+	walk->leaf_is_judged = filter_class == IFOREST_COUNTS_ALL;
 	if (*answer == MAY_HOLD)
 		status = take_node(walk, level, i, node, &is_taken);
 	if (is_taken)
@@ -191,7 +191,7 @@ static enum iforest_status find_range(struct iforest_run_iterator *walk, unsigne
 	return status;
 }
 
-/* Which entries of a block of the leaf page that is held are to be given; their times, refs and values are unpacked. */
+/* Which entries of a block of the leaf page that is pinned are to be given; their times, refs and values are unpacked. */
 static enum iforest_status enter_block(struct iforest_run_iterator *walk, unsigned number)
 {
 	const struct iforest_iterator_question *question = walk->question;

@@ -1,5 +1,4 @@
-/* run_walk.h -- the live entries of one run in key order, forward or backward, without what lies under nodes that have none of
- * those asked for. walk.h puts several runs together. */
+/* query/iterator.h -- Iterator over live entries in key order, forward or backward: of one run, and merged over all runs. */
 #ifndef IFOREST_QUERY_ITERATOR_H
 #define IFOREST_QUERY_ITERATOR_H
 

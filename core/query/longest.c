@@ -55,8 +55,8 @@ static inline struct iforest_extreme iforest_longest_of_node(const struct ifores
 
 /* ---- in the leaf page that the cursor holds ---- */
 
-/* Its peaks, NULL where it has none. */
-static const struct iforest_page_maxima *longest_peaks(struct iforest_cursor *cursor);
+/* Its maxima, NULL where it has none. */
+static const struct iforest_page_maxima *longest_of_maxima(struct iforest_cursor *cursor);
 
 /* Unpacks a block's times and durations; *which are its live entries. */
 static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which);
@@ -80,11 +80,11 @@ static enum iforest_status longest_look_back(struct iforest_longest_search *sear
 /* Keeps nothing any more. */
 static void longest_forget(struct iforest_longest *longest);
 
-static const struct iforest_page_maxima *longest_peaks(struct iforest_cursor *cursor)
+static const struct iforest_page_maxima *longest_of_maxima(struct iforest_cursor *cursor)
 {
-	struct iforest_page_maxima *peaks = cursor->path[0].page.peaks;
+	struct iforest_page_maxima *maxima = cursor->path[0].page.maxima;
 
-	return peaks && iforest_leaf_has_maxima(&cursor->leaf, peaks) ? peaks : NULL;
+	return maxima && iforest_leaf_has_maxima(&cursor->leaf, maxima) ? maxima : NULL;
 }
 
 static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which)
@@ -137,7 +137,7 @@ static enum iforest_status search_block(struct iforest_longest_search *search, u
 	return status;
 }
 
-/* Can a block of which there is no peak have a better span? */
+/* Can a block of which there is no maximum have a better span? */
 static enum iforest_status may_improve(struct iforest_longest_search *search, unsigned b, bool *may)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
@@ -176,13 +176,13 @@ static enum iforest_status search_blocks(struct iforest_longest_search *search)
 }
 
 /* Peaks that overlap the bucket are offered first; then the blocks of the others are opened, if they may have a better span. */
-static enum iforest_status search_peaks(struct iforest_longest_search *search, const struct iforest_page_maxima *peaks)
+static enum iforest_status search_maxima(struct iforest_longest_search *search, const struct iforest_page_maxima *maxima)
 {
 	uint32_t others = 0;
 	enum iforest_status status = IFOREST_OK;
 
-	for (unsigned b = 0; b < peaks->n && peaks->blocks[b].first_time < search->to; b++) {
-		const struct iforest_peak *peak = &peaks->blocks[b];
+	for (unsigned b = 0; b < maxima->n && maxima->blocks[b].first_time < search->to; b++) {
+		const struct iforest_peak *peak = &maxima->blocks[b];
 
 		if (peak->latest_end < search->from || (search->best.is_set && peak->value < search->best.value.integer))
 			continue;
@@ -195,7 +195,7 @@ static enum iforest_status search_peaks(struct iforest_longest_search *search, c
 	for (; others && !status; others &= others - 1) {
 		unsigned b = iforest_trailing_zeros(others);
 
-		if (!search->best.is_set || peaks->blocks[b].value >= search->best.value.integer)
+		if (!search->best.is_set || maxima->blocks[b].value >= search->best.value.integer)
 			status = search_block(search, b);
 	}
 	return status;
@@ -203,15 +203,15 @@ static enum iforest_status search_peaks(struct iforest_longest_search *search, c
 
 static enum iforest_status longest_search_leaf(struct iforest_longest_search *search, uint64_t number)
 {
-	const struct iforest_page_maxima *peaks;
+	const struct iforest_page_maxima *maxima;
 	enum iforest_status status = iforest_cursor_pin(search->cursor, 0, number);
 
 	if (status)
 		return status;
-	peaks = longest_peaks(search->cursor);
-	if (!peaks)
+	maxima = longest_of_maxima(search->cursor);
+	if (!maxima)
 		return search_blocks(search);
-	return peaks->series == search->longest->series ? search_peaks(search, peaks) : IFOREST_OK;
+	return maxima->series == search->longest->series ? search_maxima(search, maxima) : IFOREST_OK;
 }
 
 /* ---- Spans that started before the bucket ---- */
@@ -339,13 +339,13 @@ static enum iforest_status keep_spans(struct iforest_longest_search *search, uns
 	return status;
 }
 
-static enum iforest_status keep_peaks(struct iforest_longest_search *search, const struct iforest_page_maxima *peaks,
+static enum iforest_status keep_maxima(struct iforest_longest_search *search, const struct iforest_page_maxima *maxima,
 				      const struct iforest_longest_item *page)
 {
 	enum iforest_status status = IFOREST_OK;
 
-	for (unsigned b = 0; b < peaks->n && !status; b++) {
-		const struct iforest_peak *peak = &peaks->blocks[b];
+	for (unsigned b = 0; b < maxima->n && !status; b++) {
+		const struct iforest_peak *peak = &maxima->blocks[b];
 		struct iforest_longest_item item = { .kind = IFOREST_LONGEST_BLOCK, .run = page->run, .number = page->number,
 			.block = b, .is_ours = true, .latest_end = peak->latest_end,
 			.longest = { .value.integer = peak->value, .time = peak->time, .ref = peak->ref, .is_set = true } };
@@ -359,7 +359,7 @@ static enum iforest_status keep_peaks(struct iforest_longest_search *search, con
 static enum iforest_status open_leaf(struct iforest_longest_search *search, const struct iforest_longest_item *item)
 {
 	struct iforest_cursor *cursor = search->cursor;
-	const struct iforest_page_maxima *peaks;
+	const struct iforest_page_maxima *maxima;
 	enum iforest_status status;
 
 	if (item->number >= cursor->run->n_leaves)
@@ -370,9 +370,9 @@ static enum iforest_status open_leaf(struct iforest_longest_search *search, cons
 		return status;
 	if (item->kind == IFOREST_LONGEST_BLOCK)
 		return keep_spans(search, item->block);
-	peaks = longest_peaks(cursor);
-	if (peaks)
-		return peaks->series == search->longest->series ? keep_peaks(search, peaks, item) : IFOREST_OK;
+	maxima = longest_of_maxima(cursor);
+	if (maxima)
+		return maxima->series == search->longest->series ? keep_maxima(search, maxima, item) : IFOREST_OK;
 	for (unsigned b = 0; b < cursor->leaf.header.n_items && !status; b++) {
 		struct iforest_key first = iforest_leaf_block(&cursor->leaf, b).first;
 

@@ -1,10 +1,9 @@
-/* overlap_longest.h -- the longest span of one series that overlaps each of a row of buckets, and nothing else of them
- * (overlap.h).
+/* query/longest.h -- Longest span that overlaps each bucket, found from the nodes' maxima alone.
  *
  * As nodes say how long the longest span under them is, when it starts, and when the last one ends, most buckets are
  * answered by nodes: a node all of whose spans start before the bucket's end is asked for its longest one, and what is below
  * it is looked at only if that one is longer than the best known and has ended before the bucket. What may reach into the
- * next bucket is carried along in a heap, the longest first: a node, or a block of a leaf page by its peak, as long as it
+ * next bucket is carried along in a heap, the longest first: a node, or a block of a leaf page by its maximum, as long as it
  * will do, opened when its longest span has ended and it still comes first. So what is open is never
  * looked for twice, and spans that a longer one outlives are not looked at.
  */

@@ -350,7 +350,7 @@ static enum iforest_status find_open(struct iforest_overlap *overlap, uint64_t s
 	look_for(overlap, true, true, t0);
 	scan->bucketing.window = (struct iforest_window){ .has_t1 = true, .t1 = t0 };
 	status = iforest_scan_start(scan, series);
-	return status ? status : iforest_scan_through(scan, t0 - 1, &scan->wanted, &unused);
+	return status ? status : iforest_scan_through(scan, t0 - 1, &scan->request, &unused);
 }
 
 /* Carries spans along, from that window's start on, which begins where a bucket does. */
@@ -362,13 +362,13 @@ static enum iforest_status start_carrying(struct iforest_overlap *overlap, uint6
 	overlap->own = overlap_collector(overlap, &overlap->own, overlap->filter);
 	overlap->joined = overlap_collector(overlap, &overlap->joined, NULL);
 	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE };
-	scan->wanted = (struct iforest_request){ .filter = &overlap->own.filter };
+	scan->request = (struct iforest_request){ .filter = &overlap->own.filter };
 	scan->joined_filter = &overlap->joined.filter;
 	if (window->has_t0)
 		status = find_open(overlap, series, window->t0);
 	scan->bucketing.window = *window;
-	scan->wanted.values = overlap->wants_inside || overlap->wants_longest ? 1u << overlap->duration : 0;
-	scan->wanted.no_mins = UINT32_MAX;
+	scan->request.values = overlap->wants_inside || overlap->wants_longest ? 1u << overlap->duration : 0;
+	scan->request.no_mins = UINT32_MAX;
 	if (!status)
 		status = iforest_scan_start(scan, series);
 	return status ? status : iforest_scan_earliest(scan, &overlap->next_start, &overlap->has_next);
@@ -415,7 +415,7 @@ enum iforest_status iforest_overlap_start_after(struct iforest_overlap *overlap,
 /* Passes the entries that start up to `time`, inclusive. */
 static enum iforest_status pass_starts(struct iforest_overlap *overlap, int64_t time, struct iforest_aggregate *aggregate)
 {
-	enum iforest_status status = iforest_scan_through(overlap->scan, time, &overlap->scan->wanted, aggregate);
+	enum iforest_status status = iforest_scan_through(overlap->scan, time, &overlap->scan->request, aggregate);
 
 	return status ? status : iforest_scan_earliest(overlap->scan, &overlap->next_start, &overlap->has_next);
 }

@@ -1,5 +1,4 @@
-/* open_spans.h -- the spans that are open at a time that moves on: how many reach into a stretch, what of them lies inside, and
- * the longest.
+/* query/overlap.h -- Overlap of spans with buckets: number, time inside, longest; the set of open spans.
  *
  *   iforest_open_spans_add(&open, &span) ...                  those that start before 100
  *   iforest_open_spans_pass(&open, 100, 110, &stretch)        what is open at 100, in [100, 110)
@@ -106,7 +105,7 @@ struct iforest_overlap {
 
 /* The scan must outlive the overlap and stay in place, as must the overlap; its bucketing and filters are the overlap's from
  * the next start on.
- * Errors  IFOREST_ARGUMENT: the index keeps no durations (fields.h), or ends in their place. */
+ * Errors  IFOREST_ARGUMENT: the index keeps no durations (node.h), or ends in their place. */
 enum iforest_status iforest_overlap_init(struct iforest_overlap *overlap, struct iforest_scan *scan);
 void iforest_overlap_release(struct iforest_overlap *overlap);
 

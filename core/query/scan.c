@@ -15,39 +15,39 @@ static inline bool iforest_scan_may_hold(const struct iforest_run *run, const st
 }
 
 /* What a cursor is asked for: runs that were joined have a filter of their own. *joined is room for it. */
-static const struct iforest_request *scan_wanted(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
-						 const struct iforest_request *wanted, struct iforest_request *joined);
+static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
+						 const struct iforest_request *request, struct iforest_request *joined);
 
 /* Passes the entries of the active cursors up to the key, and adds them to the aggregate. */
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
-				      const struct iforest_request *wanted, struct iforest_aggregate *aggregate);
+				      const struct iforest_request *request, struct iforest_aggregate *aggregate);
 
-static const struct iforest_request *scan_wanted(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
-					      const struct iforest_request *wanted, struct iforest_request *joined)
+static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
+					      const struct iforest_request *request, struct iforest_request *joined)
 {
-	if (wanted->filter == scan->joined_filter || cursor->store == scan->store)
-		return wanted;
-	*joined = *wanted;
+	if (request->filter == scan->joined_filter || cursor->store == scan->store)
+		return request;
+	*joined = *request;
 	joined->filter = scan->joined_filter;
 	return joined;
 }
 
 static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_cursor *cursor,
-				      const struct iforest_key *to, const struct iforest_request *wanted,
+				      const struct iforest_key *to, const struct iforest_request *request,
 				      struct iforest_aggregate *aggregate)
 {
 	struct iforest_request joined;
 
-	return iforest_fold_until(cursor, to, scan_wanted(scan, cursor, wanted, &joined), aggregate);
+	return iforest_fold_until(cursor, to, request_of(scan, cursor, request, &joined), aggregate);
 }
 
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
-				    const struct iforest_request *wanted, struct iforest_aggregate *aggregate)
+				    const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t a = 0; a < scan->n_active && !status; a++)
-		status = fold_until(scan, scan->active[a], to, wanted, aggregate);
+		status = fold_until(scan, scan->active[a], to, request, aggregate);
 	if (iforest_key_compare(&scan->reached, to) < 0)
 		scan->reached = *to;
 	return status;
@@ -81,17 +81,17 @@ enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *ti
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time, const struct iforest_request *wanted,
+enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time, const struct iforest_request *request,
 					 struct iforest_aggregate *aggregate)
 {
 	struct iforest_key to = time == INT64_MAX ? iforest_key_nulls(scan->series) : iforest_key_at(scan->series, time + 1);
 
 	if (iforest_key_compare(&scan->end, &to) < 0)
 		to = scan->end;
-	return scan_fold(scan, &to, wanted, aggregate);
+	return scan_fold(scan, &to, request, aggregate);
 }
 
-enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct iforest_request *wanted,
+enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct iforest_request *request,
 				       struct iforest_aggregate *aggregate)
 {
 	struct iforest_key from = iforest_key_nulls(scan->series), to = iforest_key_at(scan->series + 1, INT64_MIN);
@@ -104,7 +104,7 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 			continue;
 		status = iforest_cursor_seek(cursor, &from);
 		if (!status)
-			status = fold_until(scan, cursor, &to, wanted, aggregate);
+			status = fold_until(scan, cursor, &to, request, aggregate);
 	}
 	scan->is_done = true;
 	return status;
@@ -147,7 +147,7 @@ enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t seri
 	return status;
 }
 
-enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_request *wanted,
+enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_request *request,
 					    struct iforest_aggregate *aggregate)
 {
 	struct iforest_key from = iforest_key_at(0, INT64_MIN), to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
@@ -156,7 +156,7 @@ enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const str
 	for (uint32_t r = 0; r < scan->n_cursors && !status; r++) {
 		status = iforest_cursor_seek(&scan->cursors[r], &from);
 		if (!status)
-			status = fold_until(scan, &scan->cursors[r], &to, wanted, aggregate);
+			status = fold_until(scan, &scan->cursors[r], &to, request, aggregate);
 	}
 	return status;
 }
@@ -279,7 +279,7 @@ static enum iforest_status start_from(struct iforest_scan *scan, const struct if
 
 	scan->n_active = 0;
 	scan->reached = *from;
-	scan->is_placed = !(scan->wanted.extremes_alone && scan->bucketing.mode == IFOREST_WHOLE);
+	scan->is_placed = !(scan->request.extremes_alone && scan->bucketing.mode == IFOREST_WHOLE);
 	for (uint32_t r = 0; r < scan->n_cursors && !scan->is_done; r++) {
 		struct iforest_cursor *cursor = &scan->cursors[r];
 
@@ -310,7 +310,7 @@ static enum iforest_status find_extremes(struct iforest_scan *scan, const struct
 		bool is_narrow_here;
 
 		status = iforest_extremes_of_range(scan->active[a], &scan->reached, to,
-						 scan_wanted(scan, scan->active[a], &scan->wanted, &all), aggregate,
+						 request_of(scan, scan->active[a], &scan->request, &all), aggregate,
 						 &is_narrow_here);
 		*is_narrow = *is_narrow || is_narrow_here;
 	}
@@ -322,14 +322,14 @@ static enum iforest_status find_extremes(struct iforest_scan *scan, const struct
 static enum iforest_status whole_window(struct iforest_scan *scan, struct iforest_aggregate *aggregate)
 {
 	struct iforest_key after = iforest_key_at(scan->series + 1, INT64_MIN);
-	struct iforest_request timeless = scan->wanted;
+	struct iforest_request timeless = scan->request;
 	enum iforest_status status;
 	bool is_narrow;
 
 	scan->is_done = true;
-	if (scan->wanted.extremes_alone)
+	if (scan->request.extremes_alone)
 		return find_extremes(scan, is_unbounded(scan) ? &after : &scan->end, aggregate, &is_narrow);
-	status = scan_fold(scan, &scan->end, &scan->wanted, aggregate);
+	status = scan_fold(scan, &scan->end, &scan->request, aggregate);
 	timeless.firsts = timeless.lasts = 0;
 	timeless.times = false;
 	if (!status && is_unbounded(scan))
@@ -340,7 +340,7 @@ static enum iforest_status whole_window(struct iforest_scan *scan, struct ifores
 /* A bucket number that exceeds int64 is an error only if there is a live entry to bear it. */
 static enum iforest_status pass_beyond(struct iforest_scan *scan, int64_t time, struct iforest_aggregate *aggregate)
 {
-	enum iforest_status status = iforest_scan_through(scan, time, &scan->wanted, aggregate);
+	enum iforest_status status = iforest_scan_through(scan, time, &scan->request, aggregate);
 
 	return !status && aggregate->n_rows > 0 ? IFOREST_RANGE : status;
 }
@@ -367,10 +367,10 @@ enum iforest_status iforest_scan_start_after(struct iforest_scan *scan, uint64_t
 }
 
 /* A bucket ahead, or two: ends are about as far from one another as this one is from what was reached. */
-static void expect_next(const struct iforest_scan *scan, const struct iforest_key *to)
+static void prefetch_next(const struct iforest_scan *scan, const struct iforest_key *to)
 {
 	uint64_t width = (uint64_t)to->time - (uint64_t)scan->reached.time;
-	bool is_sums = iforest_wants_sums(&scan->wanted, &scan->manifest->fields);
+	bool is_sums = iforest_wants_sums(&scan->request, &scan->manifest->fields);
 	struct iforest_key next = iforest_key_at(scan->series, (int64_t)((uint64_t)to->time + (is_sums ? 2 * width : width)));
 
 	for (uint32_t a = 0; a < scan->n_active; a++)
@@ -378,14 +378,14 @@ static void expect_next(const struct iforest_scan *scan, const struct iforest_ke
 }
 
 /* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends,
- * and fewer where most blocks that are cut need not be, as their peaks are kept. */
+ * and fewer where most blocks that are cut need not be, as their maxima are kept. */
 enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_PEAKS = 3 };
 
 static bool is_many(const struct iforest_scan *scan, uint64_t n_entries)
 {
 	const struct iforest_pinned_page *leaf = &scan->active[0]->path[0];
 
-	return n_entries >= MANY_ENTRIES || (n_entries >= MANY_BY_PEAKS && leaf->is_held && leaf->page.peaks);
+	return n_entries >= MANY_ENTRIES || (n_entries >= MANY_BY_PEAKS && leaf->is_pinned && leaf->page.maxima);
 }
 
 /* The bucket in which a time lies where the one after the last begins. */
@@ -412,7 +412,7 @@ static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *b
 	if (status)
 		return status == IFOREST_RANGE ? IFOREST_OK : status;
 	to = end_of(scan, *bucket);
-	expect_next(scan, &to);
+	prefetch_next(scan, &to);
 	status = find_extremes(scan, &to, aggregate, &is_narrow);
 	if (aggregate->n_rows == 0)
 		return status;
@@ -465,10 +465,10 @@ static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucke
 		return status;
 	scan->has_bucket = true;
 	scan->last_bucket = *bucket;
-	expect_next(scan, &to);
-	status = scan_fold(scan, &to, &scan->wanted, aggregate);
+	prefetch_next(scan, &to);
+	status = scan_fold(scan, &to, &scan->request, aggregate);
 	scan->is_dense =
-		scan->wanted.extremes_alone && is_many(scan, aggregate->n_rows) && iforest_key_compare(&to, &scan->end) < 0;
+		scan->request.extremes_alone && is_many(scan, aggregate->n_rows) && iforest_key_compare(&to, &scan->end) < 0;
 	return status;
 }
 
@@ -496,8 +496,8 @@ enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket
 
 void iforest_scan_cover_start(struct iforest_scan_cover *pieces, struct iforest_scan *scan)
 {
-	*pieces = (struct iforest_scan_cover){ .scan = scan, .wanted = scan->wanted };
-	pieces->wanted.firsts = pieces->wanted.lasts = 0;
+	*pieces = (struct iforest_scan_cover){ .scan = scan, .request = scan->request };
+	pieces->request.firsts = pieces->request.lasts = 0;
 }
 
 /* To the entries without a time, if they belong to the answer. */
@@ -508,7 +508,7 @@ static bool go_on_to_nulls(struct iforest_scan_cover *pieces)
 	if (pieces->in_nulls || window->has_t0 || window->has_t1)
 		return false;
 	pieces->in_nulls = true;
-	pieces->wanted.times = false;
+	pieces->request.times = false;
 	pieces->at = 0;
 	return true;
 }
@@ -521,7 +521,7 @@ enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, s
 	*found = false;
 	while (!status && !*found && (pieces->at < scan->n_active || go_on_to_nulls(pieces))) {
 		struct iforest_key to = pieces->in_nulls ? iforest_key_at(scan->series + 1, INT64_MIN) : scan->end;
-		struct iforest_request wanted = pieces->wanted;
+		struct iforest_request request = pieces->request;
 		struct iforest_cursor *cursor;
 		bool at_end;
 
@@ -532,9 +532,9 @@ enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, s
 		piece->is_joined = cursor->store != scan->store;
 		piece->time_is_null = pieces->in_nulls;
 		if (piece->is_joined)
-			wanted.filter = NULL;
+			request.filter = NULL;
 		iforest_aggregate_clear(&piece->aggregate, scan->manifest->fields.n_values);
-		status = iforest_fold_step(cursor, &to, &wanted, &piece->aggregate, &piece->level, &piece->number,
+		status = iforest_fold_step(cursor, &to, &request, &piece->aggregate, &piece->level, &piece->number,
 						   &at_end);
 		*found = !status && piece->aggregate.n_rows > 0;
 		pieces->at += at_end;

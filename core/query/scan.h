@@ -1,7 +1,7 @@
-/* scan.h -- one series over a window: one answer, or one a bucket, over all runs of the index.
+/* query/scan.h -- Scan of one series over a window: one aggregate per bucket, over all runs of an index.
  *
  *   iforest_scan_init(&scan, &store, &manifest);
- *   scan.bucketing = ...; scan.wanted = ...;
+ *   scan.bucketing = ...; scan.request = ...;
  *   for (each series) {
  *           iforest_scan_start(&scan, series);
  *           while (!iforest_scan_next(&scan, &bucket, &aggregate, &found) && found) ...
@@ -29,7 +29,7 @@ struct iforest_scan {
 	struct iforest_store *store;
 	const struct iforest_manifest *manifest;
 	struct iforest_bucketing bucketing;  /* set by the caller, checked with iforest_bucketing_check() */
-	struct iforest_request wanted;        /* set by the caller; its filter is asked about the scan's own runs */
+	struct iforest_request request;        /* set by the caller; its filter is asked about the scan's own runs */
 	/* set by the caller: of runs that joined; NULL: all their live entries count */
 	const struct iforest_filter *joined_filter;
 	struct iforest_cursor *cursors;      /* one a run */
@@ -52,7 +52,7 @@ enum iforest_status iforest_scan_init(struct iforest_scan *scan, struct iforest_
 void iforest_scan_release(struct iforest_scan *scan);
 
 /* Adds the runs of another store, which holds the same series under the same ids and the same fields: what is not in the first
- * one yet. wanted.filter is asked about the scan's own runs alone, joined_filter about these. Before the first start; both
+ * one yet. request.filter is asked about the scan's own runs alone, joined_filter about these. Before the first start; both
  * must outlive the scan.
  * Errors  IFOREST_NO_MEMORY; then the scan is as it was. */
 enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_store *store,
@@ -82,11 +82,11 @@ enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket
 enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *time, bool *found);
 
 /* Passes the entries up to that time inclusive, within the window, and adds them to the aggregate. */
-enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time, const struct iforest_request *wanted,
+enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time, const struct iforest_request *request,
 					 struct iforest_aggregate *aggregate);
 
 /* Passes what is left, and adds the entries without a time. Requires  a window without bounds. */
-enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct iforest_request *wanted,
+enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct iforest_request *request,
 				       struct iforest_aggregate *aggregate);
 
 /* The latest time of a series up to `until`, removed entries counted. A scan of the series has to be started again afterwards.
@@ -94,7 +94,7 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t series, int64_t until, int64_t *time, bool *found);
 
 /* Adds all entries of all series, whose times must not be wanted. Needs no start. */
-enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_request *wanted,
+enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_request *request,
 					    struct iforest_aggregate *aggregate);
 
 /* Pages opened since init, over all runs; those of them that were leaf pages; and nodes used whole. */
@@ -115,7 +115,7 @@ struct iforest_scan_cover_part {
 
 struct iforest_scan_cover {
 	struct iforest_scan *scan;
-	struct iforest_request wanted;
+	struct iforest_request request;
 	uint32_t at;         /* among the scan's active cursors */
 	bool in_nulls;       /* the timed entries have been passed */
 };

@@ -9,7 +9,7 @@ struct walk {
 	struct iforest_key from, to;
 	unsigned value;
 	const struct iforest_filter *filter;
-	const struct iforest_sidecar *shelf;
+	const struct iforest_sidecar *sidecar;
 	struct iforest_sketch *sketch;
 	bool takes_out;          /* what the range holds is taken out of the sketch instead */
 };
@@ -19,7 +19,7 @@ struct walk {
 static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 {
 	struct iforest_block_reader *reader = &walk->cursor->reader;
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->kinds[walk->value];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[walk->value];
 	enum iforest_status status = IFOREST_OK;
 
 	if (walk->filter && live)
@@ -96,7 +96,7 @@ static enum iforest_status take_kept(const struct walk *walk, unsigned level, ui
 	uint64_t n_wanted = iforest_node_value_rows(node, &walk->cursor->manifest->fields, walk->value);
 	uint8_t *bytes;
 	size_t n_bytes;
-	enum iforest_status status = walk->shelf->get(walk->shelf->context, &name, &bytes, &n_bytes, found);
+	enum iforest_status status = walk->sidecar->get(walk->sidecar->context, &name, &bytes, &n_bytes, found);
 
 	if (status || !*found)
 		return status;
@@ -129,12 +129,12 @@ static enum iforest_status add_children(const struct walk *walk, unsigned level,
 /* Does the range hold most entries of a node of level 2? What lies before or after it is then less to read. */
 static enum iforest_status holds_most(const struct walk *walk, uint64_t i, const uint8_t *node, bool *most)
 {
-	const struct iforest_pinned_page *held = &walk->cursor->path[1];
+	const struct iforest_pinned_page *pinned = &walk->cursor->path[1];
 	uint64_t n_rows = iforest_node_rows(node), n_inside = 0;
 	enum iforest_status status = iforest_cursor_pin(walk->cursor, 1, i);
 
-	for (unsigned k = 0; !status && k < held->header.n_items; k++) {
-		const uint8_t *child = iforest_node_at(held->page.bytes, &walk->cursor->manifest->fields, k);
+	for (unsigned k = 0; !status && k < pinned->header.n_items; k++) {
+		const uint8_t *child = iforest_node_at(pinned->page.bytes, &walk->cursor->manifest->fields, k);
 		struct iforest_key first = iforest_node_first(child);
 
 		if (iforest_key_compare(&first, &walk->from) >= 0 && iforest_key_compare(&first, &walk->to) < 0)
@@ -145,7 +145,7 @@ static enum iforest_status holds_most(const struct walk *walk, uint64_t i, const
 }
 
 /* Takes out what a node holds beside the range. */
-static enum iforest_status take_out_others(const struct walk *walk, unsigned level, uint64_t i)
+static enum iforest_status subtract_others(const struct walk *walk, unsigned level, uint64_t i)
 {
 	struct walk before = *walk, after = *walk;
 	enum iforest_status status;
@@ -176,13 +176,13 @@ static enum iforest_status add_kept(const struct walk *walk, unsigned level, uin
 		status = holds_most(walk, i, node, &is_wanted);
 	if (!status && is_wanted)
 		status = take_kept(walk, level, i, node, found);
-	return status || !*found || is_inside ? status : take_out_others(walk, level, i);
+	return status || !*found || is_inside ? status : subtract_others(walk, level, i);
 }
 
 /* The part of a node that lies in the range. */
 static enum iforest_status add_node(const struct walk *walk, unsigned level, uint64_t i)
 {
-	enum iforest_filter_class verdict = IFOREST_COUNTS_ALL;
+	enum iforest_filter_class filter_class = IFOREST_COUNTS_ALL;
 	struct iforest_key first, last;
 	const uint8_t *node;
 	bool found = false;
@@ -195,17 +195,17 @@ static enum iforest_status add_node(const struct walk *walk, unsigned level, uin
 	if (iforest_key_compare(&last, &walk->from) < 0 || iforest_key_compare(&first, &walk->to) >= 0)
 		return IFOREST_OK;
 	if (walk->filter)
-		verdict = walk->filter->of_node(walk->filter->context, node);
-	if (verdict == IFOREST_COUNTS_NONE)
+		filter_class = walk->filter->of_node(walk->filter->context, node);
+	if (filter_class == IFOREST_COUNTS_NONE)
 		return IFOREST_OK;
-	if (walk->shelf && level > 1 && verdict == IFOREST_COUNTS_ALL && is_of_one_series(node) &&
+	if (walk->sidecar && level > 1 && filter_class == IFOREST_COUNTS_ALL && is_of_one_series(node) &&
 	    iforest_node_rows(node) >= IFOREST_SKETCH_LEAST_ROWS)
 		status = add_kept(walk, level, i, node, &found);
 	return status || found ? status : add_children(walk, level, i);
 }
 
 enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
-					unsigned value, const struct iforest_sidecar *shelf, struct iforest_sketch *sketch)
+					unsigned value, const struct iforest_sidecar *sidecar, struct iforest_sketch *sketch)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -213,7 +213,7 @@ enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct 
 		struct iforest_cursor *cursor = &scan->cursors[r];
 		bool is_own = cursor->store == scan->store;
 		struct walk walk = { .cursor = cursor, .from = *from, .to = *to, .value = value,
-				     .filter = is_own ? scan->wanted.filter : NULL, .shelf = is_own ? shelf : NULL,
+				     .filter = is_own ? scan->request.filter : NULL, .sidecar = is_own ? sidecar : NULL,
 				     .sketch = sketch };
 
 		status = add_node(&walk, cursor->run->n_levels + 1, 0);
@@ -239,7 +239,7 @@ static enum iforest_status put_node(const struct walk *walk, unsigned level, uin
 	iforest_sketch_release(&sketch);
 	if (status)
 		return status;
-	status = walk->shelf->put(walk->shelf->context, name, bytes, n_bytes);
+	status = walk->sidecar->put(walk->sidecar->context, name, bytes, n_bytes);
 	iforest_release(walk->cursor->store->alloc, bytes);
 	return status;
 }
@@ -259,7 +259,7 @@ static enum iforest_status keep_node(const struct walk *walk, unsigned level, ui
 	name = name_of(walk, level, i, node);
 	is_kept = is_of_one_series(node);
 	if (is_kept)
-		status = walk->shelf->has(walk->shelf->context, &name, &found);
+		status = walk->sidecar->has(walk->sidecar->context, &name, &found);
 	if (status || found)
 		return status;
 	if (level > 2) {
@@ -273,10 +273,10 @@ static enum iforest_status keep_node(const struct walk *walk, unsigned level, ui
 
 enum iforest_status iforest_run_keep_sketches(struct iforest_store *store, const struct iforest_manifest *manifest,
 					      const struct iforest_run *run, unsigned value,
-					      const struct iforest_sidecar *shelf)
+					      const struct iforest_sidecar *sidecar)
 {
 	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
-	struct walk walk = { .cursor = cursor, .from = iforest_key_at(0, INT64_MIN), .value = value, .shelf = shelf,
+	struct walk walk = { .cursor = cursor, .from = iforest_key_at(0, INT64_MIN), .value = value, .sidecar = sidecar,
 			     .to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN) };
 	enum iforest_status status;
 

@@ -285,7 +285,7 @@ static unsigned find_first(const struct iforest_top_k *best, const struct ifores
 	return found;
 }
 
-/* Puts the first n entries of a block of the leaf page that is held into the heap, of those that come after a row. The filter
+/* Puts the first n entries of a block of the leaf page that is pinned into the heap, of those that come after a row. The filter
  * is asked about these alone. */
 static enum iforest_status take_entries(struct iforest_top_k *best, uint32_t run, unsigned block, unsigned n,
 					const struct iforest_extreme *after)
@@ -367,7 +367,7 @@ enum iforest_status iforest_top_k_start(struct iforest_top_k *best, const struct
 	if (is_by_value(best) && best->n_cursors > 0) {
 		struct iforest_value_predicate *match = &best->question.match;
 
-		best->kind = (enum iforest_value_type)best->cursors[0].manifest->fields.kinds[question->value];
+		best->kind = (enum iforest_value_type)best->cursors[0].manifest->fields.value_types[question->value];
 		/* so that nodes without anything after it are not opened */
 		if (question->after.is_set && question->order == IFOREST_LARGEST_FIRST)
 			iforest_value_predicate_at_most(match, question->value, question->after.value, best->kind);

@@ -1,5 +1,4 @@
-/* best.h -- entries in the order of a value, or of time over any number of series: the first k of them without looking at the
- * others.
+/* query/top_k.h -- First k entries by value or by time, over any number of series, by best-first search.
  *
  * A best-first descent over nodes (branch and bound: A. H. Land and A. G. Doig, "An automatic method of solving discrete
  * programming problems", 1960). A heap holds nodes of all runs, each with the best row that can stand under it, and entries.

@@ -12,7 +12,7 @@ static enum iforest_status check_summaries(struct iforest_cursor *cursor)
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 
 	for (unsigned v = 0; v < fields->n_values; v++) {
-		enum iforest_value_type kind = (enum iforest_value_type)fields->kinds[v];
+		enum iforest_value_type kind = (enum iforest_value_type)fields->value_types[v];
 		struct iforest_summary computed;
 
 		iforest_summarize(&computed, reader->block.values[v], reader->block.present[v], kind);

@@ -1,4 +1,4 @@
-/* check.h -- the integrity check: reads every page of every run and recomputes every aggregate.
+/* run/check.h -- Integrity check of an index: reads every page and recomputes every aggregate.
  *
  * What is checked: magic, version, checksum and place of each page; block directories and packed columns; the summary of every
  * block; order of all keys; every node, byte for byte, against the page below it; the root in the manifest; that no run is left

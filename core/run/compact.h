@@ -1,4 +1,6 @@
-/* merge_policy.h -- which runs to merge next. Pure: no page is read, nothing is kept from call to call.
+/* run/compact.h -- Compaction: the choice of runs to merge, and the merge of runs into one without removed entries.
+ *
+ * Pure: no page is read, nothing is kept from call to call.
  *
  * A run's tier is floor(log(n_pages) to base fan_in). The lowest tier that has fan_in runs is merged to a run of the next
  * tier, so that each entry is written about once a tier, and there are fewer than fan_in runs in each: O(fan_in log N).

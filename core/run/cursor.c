@@ -11,26 +11,26 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 	cursor->manifest = manifest;
 	cursor->run = run;
 	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
-		cursor->path[level].is_held = false;
+		cursor->path[level].is_pinned = false;
 	cursor->reader_is_open = false;
 	cursor->n_users = NULL;
 	cursor->reached_entry = 0;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
-	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
+	cursor->classified_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
 	iforest_cursor_forget_prefetched(cursor);
 	cursor->n_pages_opened = cursor->n_leaf_pages_opened = cursor->n_nodes_folded = 0;
 }
 
-static void let_go(struct iforest_cursor *cursor, unsigned level)
+static void unpin(struct iforest_cursor *cursor, unsigned level)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
-	struct iforest_pinned_page *held = &cursor->path[level];
+	struct iforest_pinned_page *pinned = &cursor->path[level];
 
-	if (!held->is_held)
+	if (!pinned->is_pinned)
 		return;
-	held->is_held = false;
-	pager->release(pager->context, &held->page);
+	pinned->is_pinned = false;
+	pager->release(pager->context, &pinned->page);
 	if (level == 0)
 		cursor->reader_is_open = false;
 	if (level == 0 && cursor->n_users) {
@@ -42,7 +42,7 @@ static void let_go(struct iforest_cursor *cursor, unsigned level)
 void iforest_cursor_release(struct iforest_cursor *cursor)
 {
 	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
-		let_go(cursor, level);
+		unpin(cursor, level);
 	cursor->rest.leaf_number = UINT64_MAX;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
@@ -61,7 +61,7 @@ uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned
 	const struct iforest_pinned_page *row = &cursor->path[1];
 	uint64_t fanout = cursor->manifest->fanout;
 
-	if (level == 0 && row->is_held && number >= row->number * fanout && number - row->number * fanout < fanout)
+	if (level == 0 && row->is_pinned && number >= row->number * fanout && number - row->number * fanout < fanout)
 		return number + row->n_between;
 	return iforest_run_page_index(cursor->manifest, cursor->run, level, number);
 }
@@ -103,19 +103,19 @@ static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned lev
 
 enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned level, uint64_t number)
 {
-	struct iforest_pinned_page *held = &cursor->path[level];
+	struct iforest_pinned_page *pinned = &cursor->path[level];
 	enum iforest_status status;
 
-	if (held->is_held && held->number == number)
+	if (pinned->is_pinned && pinned->number == number)
 		return IFOREST_OK;
-	let_go(cursor, level);
-	status = open_page(cursor, level, number, false, &held->page, &cursor->leaf, &held->header);
-	held->is_held = !status;
-	held->number = number;
-	held->reached = 0;
-	held->after_node = UINT_MAX;
+	unpin(cursor, level);
+	status = open_page(cursor, level, number, false, &pinned->page, &cursor->leaf, &pinned->header);
+	pinned->is_pinned = !status;
+	pinned->number = number;
+	pinned->reached = 0;
+	pinned->after_node = UINT_MAX;
 	if (level == 1)
-		held->n_between = iforest_run_page_index(cursor->manifest, cursor->run, 0, number * cursor->manifest->fanout) -
+		pinned->n_between = iforest_run_page_index(cursor->manifest, cursor->run, 0, number * cursor->manifest->fanout) -
 				  number * cursor->manifest->fanout;
 	return status;
 }
@@ -125,7 +125,7 @@ enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, ui
 {
 	enum iforest_status status;
 
-	if (cursor->store->pager->borrow && !(cursor->path[0].is_held && cursor->path[0].number == number))
+	if (cursor->store->pager->borrow && !(cursor->path[0].is_pinned && cursor->path[0].number == number))
 		return open_page(cursor, 0, number, true, page, leaf, NULL);
 	status = iforest_cursor_pin(cursor, 0, number);
 	page->bytes = NULL;
@@ -176,11 +176,11 @@ void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block)
 
 bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to)
 {
-	const struct iforest_page_maxima *peaks = cursor->path[0].is_held ? cursor->path[0].page.peaks : NULL;
+	const struct iforest_page_maxima *maxima = cursor->path[0].is_pinned ? cursor->path[0].page.maxima : NULL;
 
-	return peaks && iforest_page_maxima_are_there(peaks) && peaks->series == from->series && peaks->series == to->series &&
+	return maxima && iforest_page_maxima_are_there(maxima) && maxima->series == from->series && maxima->series == to->series &&
 	       !from->time_is_null && !to->time_is_null && from->ref == INT64_MIN && to->ref == INT64_MIN &&
-	       peaks->blocks[0].first_time < from->time && to->time <= peaks->last_time;
+	       maxima->blocks[0].first_time < from->time && to->time <= maxima->last_time;
 }
 
 void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry)
@@ -208,13 +208,13 @@ enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, c
 /* The last node of a held page whose first key is at or before the key, 0 if there is none. */
 static unsigned find_node(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *key)
 {
-	const struct iforest_pinned_page *held = &cursor->path[level];
-	unsigned low = 0, high = held->header.n_items;
+	const struct iforest_pinned_page *pinned = &cursor->path[level];
+	unsigned low = 0, high = pinned->header.n_items;
 
 	while (high - low > 1) {
 		unsigned middle = low + (high - low) / 2;
 		struct iforest_key first = iforest_node_first(
-			iforest_node_at(held->page.bytes, &cursor->manifest->fields, middle));
+			iforest_node_at(pinned->page.bytes, &cursor->manifest->fields, middle));
 
 		if (iforest_key_compare(&first, key) <= 0)
 			low = middle;
@@ -251,7 +251,7 @@ enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const str
 	unsigned block, entry;
 	enum iforest_status status = find_leaf(cursor, key, &number);
 
-	cursor->judged_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
+	cursor->classified_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
 	iforest_cursor_forget_prefetched(cursor);
 	if (!status)
 		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);

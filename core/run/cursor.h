@@ -1,4 +1,4 @@
-/* cursor.h -- a position in one run, and folding from it: seek, look, fold up to a key.
+/* run/cursor.h -- Position in one run and the pages pinned along the path to it.
  *
  * A window is a seek to its start and a fold until its end. Adjacent buckets go on from where the last one ended: the fold
  * climbs from the leaf page through nodes as far as they lie below the target and descends again, so w buckets cost
@@ -14,7 +14,7 @@
 /* A page the cursor holds. */
 struct iforest_pinned_page {
 	struct iforest_page page;
-	bool is_held;
+	bool is_pinned;
 	uint64_t number;
 	uint64_t n_between;                /* of level 1: node pages that stand before leaf pages under it */
 	unsigned reached;                  /* the node, or block, where the last range of iforest_extremes_of_range() ended */
@@ -39,18 +39,18 @@ struct iforest_cursor {
 	unsigned block, entry;
 	/* what a filter says of leaf page judged_leaf, UINT64_MAX for none yet; from one seek to the next, a cursor is folded
 	 * with one filter or without any */
-	uint64_t judged_leaf, asked_leaf; /* asked_leaf: one of which a small part was asked for, without that */
-	enum iforest_filter_class verdict;
-	/* What of a leaf page lies at and after a position, as far as `wanted` goes; leaf_number UINT64_MAX: of none. */
+	uint64_t classified_leaf, asked_leaf; /* asked_leaf: one of which a small part was asked for, without that */
+	enum iforest_filter_class filter_class;
+	/* What of a leaf page lies at and after a position, as far as `request` goes; leaf_number UINT64_MAX: of none. */
 	struct {
 		uint64_t leaf_number;
 		struct iforest_leaf_cut cut;
-		struct iforest_request wanted;
+		struct iforest_request request;
 		struct iforest_aggregate aggregate;
 	} rest;
-	/* Where positions will be, as far as node pages that are held tell: the next one, the one after it, and one more. */
+	/* Where positions will be, as far as node pages that are pinned tell: the next one, the one after it, and one more. */
 	struct { struct iforest_key key; uint64_t leaf_number; } expected[3]; /* UINT64_MAX: not known */
-	uint64_t expected_row;             /* the row of nodes that was told to the pager last */
+	uint64_t prefetched_siblings;             /* the row of nodes that was told to the pager last */
 	uint64_t n_pages_opened, n_leaf_pages_opened, n_nodes_folded; /* since init, for tests and EXPLAIN */
 };
 
@@ -81,33 +81,33 @@ enum iforest_status iforest_cursor_next(struct iforest_cursor *cursor);
  * none, and the cursor stays. */
 enum iforest_status iforest_cursor_previous(struct iforest_cursor *cursor, bool *at_start);
 
-/* What cursor.c (position), cursor_fold.c (folding), cursor_leaf.c (of it the leaf pages that are cut),
- * cursor_edges.c (its whole nodes), cursor_remainder.c (pages without what does not count), cursor_sums.c (counts and sums
- * alone), cursor_expect.c (what will be read next), cursor_extremes.c (extremes alone), and cursor_greatest.c and
- * greatest_leaf.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
+/* What cursor.c (position), fold.c (folding), fold.c (of it the leaf pages that are cut),
+ * fold.c (its whole nodes), filtered_nodes.c (pages without what does not count), fold.c (counts and sums
+ * alone), fold.c (what will be read next), extremes.c (extremes alone), and find_single_maximum.c and
+ * extremes.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
 
 /* Notes in the store's fault what is wrong with which page; returns status. */
 enum iforest_status iforest_cursor_report_corrupt(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
 					 unsigned level, uint64_t number);
 
-/* The same for an entry of the leaf page that is held; does nothing where status is IFOREST_OK. */
+/* The same for an entry of the leaf page that is pinned; does nothing where status is IFOREST_OK. */
 enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, enum iforest_status status);
 
 /* Sees to it that path[level] is page `number` of the level, checked. */
 enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
-/* Where a page stands in the run. Leaf pages under the node page that is held follow one another. */
+/* Where a page stands in the run. Leaf pages under the node page that is pinned follow one another. */
 uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
 static inline void iforest_cursor_forget_prefetched(struct iforest_cursor *cursor)
 {
 	for (unsigned e = 0; e < 3; e++)
 		cursor->expected[e].leaf_number = UINT64_MAX;
-	cursor->expected_row = UINT64_MAX;
+	cursor->prefetched_siblings = UINT64_MAX;
 }
 
 /* A leaf page for as long as nothing else of the run is read and nothing is asked that may wait (pager.h). Where the pager
- * lends none, or it is held already, it is held. To be given back if the status is IFOREST_OK. */
+ * lends none, or it is pinned already, it is pinned. To be given back if the status is IFOREST_OK. */
 enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
 					  struct iforest_leaf *leaf);
 void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_page *page);
@@ -120,15 +120,15 @@ static inline bool iforest_cursor_is_at_rest(const struct iforest_cursor *cursor
 }
 
 /* Bytes of node i of a level: 1 .. n_levels on pages, n_levels + 1 is the root in the manifest. They stay while the page
- * is held. */
+ * is pinned. */
 enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);
 
 /* Does node k of a held page begin before the key, or at it? */
 static inline bool iforest_cursor_begins_before(const struct iforest_cursor *cursor, unsigned level, unsigned k,
 						const struct iforest_key *key, bool or_at)
 {
-	const struct iforest_pinned_page *held = &cursor->path[level];
-	struct iforest_key first = iforest_node_first(iforest_node_at(held->page.bytes, &cursor->manifest->fields, k));
+	const struct iforest_pinned_page *pinned = &cursor->path[level];
+	struct iforest_key first = iforest_node_first(iforest_node_at(pinned->page.bytes, &cursor->manifest->fields, k));
 
 	return iforest_key_compare(&first, key) < (or_at ? 1 : 0);
 }
@@ -177,7 +177,7 @@ static inline unsigned iforest_cursor_last_node_near(const struct iforest_cursor
 	return iforest_cursor_bisect_nodes(cursor, level, low, high, key, or_at);
 }
 
-/* Puts the reader on a block of the leaf page that is held. */
+/* Puts the reader on a block of the leaf page that is pinned. */
 void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
 
 void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry);
@@ -187,11 +187,11 @@ void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number
  * Cost  no leaf page is read; each node page once, and none below a node without live entries. */
 enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor);
 
-/* Where in the leaf page that is held the key belongs; (blocks of the page, 0) is its end. */
+/* Where in the leaf page that is pinned the key belongs; (blocks of the page, 0) is its end. */
 enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
 						unsigned *entry);
 
-/* Is the leaf page that is held known by its peaks to have all entries from one position up to another, and one at or after
+/* Is the leaf page that is pinned known by its maxima to have all entries from one position up to another, and one at or after
  * that? Both are of times of a series (iforest_key_at()). */
 bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to);
 

@@ -1,10 +1,10 @@
-/* layout.h -- Where a run's pages stand, by arithmetic alone.
+/* run/layout.h -- Page numbers of a run: position of each page of each tree level, computed.
  *
  * The pages of a run. Level 0 are leaf pages; level-k page j holds the nodes of level-(k-1) pages [jB, (j+1)B), B the
  *    fan-out. A streaming builder writes a node page as soon as it is full, and the partly filled ones last, lowest level
  *    first. B = 3, seven leaf pages:
  *
- *      index   0  1  2  3   4  5  6  7   8  9  10  
+ *      index   0  1  2  3   4  5  6  7   8  9  10
  *      page   L0 L1 L2 N0  L3 L4 L5 N1  L6 N2 M0         N: level 1, M: level 2 (the top: one page)
  *
  *    So high nodes lie together on few pages, and the index of any page follows from the number of leaf pages.

@@ -1,4 +1,6 @@
-/* manifest.h -- the list of live runs: what an index is, in one record. Replacing it is the only commit point.
+/* run/manifest.h -- Manifest: the record that lists an index's live runs; replacing it is the only commit point.
+ *
+ * Replacing it is the only commit point.
  *
  *   byte  0  u32  magic "IFmf"
  *         4  u32  checksum: low half of XXH64, seed 0, over bytes [8, end)
@@ -8,7 +10,7 @@
  *        16  u64  manifest id: random, new with every publish
  *        24  u32  page bytes
  *        28  u32  number of runs
- *        32  ...  field list (fields.h)
+ *        32  ...  field list (node.h)
  *            u32  length of the host's bytes, and these: what the engine keeps with the commit point (pending data)
  *            then for each run: run id u64, generation u64, location u64, leaf pages u32, flags u32 (1: removal in progress),
  *            root node

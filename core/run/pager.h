@@ -1,4 +1,4 @@
-/* pager.h -- what a storage engine must provide, and nothing more.
+/* run/pager.h -- Storage interface that an engine provides: pages of runs, batches, and an atomically published manifest.
  *
  * Core sees runs of numbered pages and one manifest. pager_memory.c is the reference implementation.
  *
@@ -37,7 +37,7 @@ struct iforest_page {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
 	bool *is_checked;     /* NULL, or a flag kept with the cached page: set by core once it has checked the bytes */
-	struct iforest_page_maxima *peaks; /* NULL, or room kept with the cached page, once checked (peaks.h) */
+	struct iforest_page_maxima *maxima; /* NULL, or room kept with the cached page, once checked (maxima.h) */
 };
 
 struct iforest_page_write {
@@ -62,14 +62,14 @@ struct iforest_pager {
 				      struct iforest_page *page);
 	void (*give_back)(void *context, struct iforest_page *page);
 
-	/* A hint that the page will probably be got soon, so that memory can be fetched ahead: its beginning, or its peaks if
+	/* A hint that the page will probably be got soon, so that memory can be fetched ahead: its beginning, or its maxima if
 	 * they will be asked first. Never fails. NULL: it would not pay. */
-	void (*expect)(void *context, const struct iforest_place *place, uint64_t index, bool of_peaks);
+	void (*prefetch)(void *context, const struct iforest_place *place, uint64_t index, bool of_maxima);
 
 	/* The bytes of a page that is in memory and was checked, which stay until another function is called; NULL: it is not.
-	 * So what will be needed of it can be fetched ahead, once expect() has fetched its beginning. NULL: it would not
+	 * So what will be needed of it can be fetched ahead, once prefetch() has fetched its beginning. NULL: it would not
 	 * pay. */
-	const uint8_t *(*glance)(void *context, const struct iforest_place *place, uint64_t index, uint32_t *n_bytes);
+	const uint8_t *(*peek)(void *context, const struct iforest_place *place, uint64_t index, uint32_t *n_bytes);
 
 	/* Makes room for a new run and fills in place->location. */
 	enum iforest_status (*create_run)(void *context, struct iforest_place *place);

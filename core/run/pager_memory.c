@@ -50,7 +50,7 @@ static enum iforest_status memory_get(void *context, const struct iforest_place 
 	memset(copy, 0, n_bytes);
 	memcpy(copy, run->pages[index], run->n_bytes[index]);
 	*page = (struct iforest_page){ .bytes = copy, .n_bytes = n_bytes };
-	memory->n_pages_held++;
+	memory->n_pages_pinned++;
 	return IFOREST_OK;
 }
 
@@ -61,7 +61,7 @@ static void memory_release(void *context, struct iforest_page *page)
 	if (memory->lends_pages)
 		return;
 	iforest_release(memory->alloc, (uint8_t *)page->bytes);
-	memory->n_pages_held--;
+	memory->n_pages_pinned--;
 }
 
 static enum iforest_status memory_create_run(void *context, struct iforest_place *place)

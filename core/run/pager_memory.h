@@ -1,5 +1,4 @@
-/* pager_memory.h -- the reference pager: runs in memory, for what is not stored yet, for tests, fuzzers, and as an example to
- * imitate.
+/* run/pager_memory.h -- Reference pager that keeps runs in memory.
  *
  * With lends_pages get() hands out the pages themselves, which core wrote and need no check: nobody may read a run while it
  * is changed. Otherwise it is strict where engines are: a batch over max_batch_pages and a page over page_bytes are refused,
@@ -24,7 +23,7 @@ struct iforest_pager_memory {
 	uint8_t *manifest;               /* as last published, NULL before */
 	uint32_t n_manifest_bytes;
 	uint64_t random_state;
-	uint64_t n_gets, n_writes, n_pages_held; /* for tests: calls so far, pages not yet released */
+	uint64_t n_gets, n_writes, n_pages_pinned; /* for tests: calls so far, pages not yet released */
 };
 
 /* Requires  alloc outlives the pager. Then give &memory->pager to a store. */

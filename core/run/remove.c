@@ -63,15 +63,15 @@ static enum iforest_status flush(struct iforest_renewal *renewal)
 /* A writable copy of the page of a level that the cursor holds; it is written with the batch. */
 static enum iforest_status copy_page(struct iforest_renewal *renewal, unsigned level, uint32_t length, uint8_t **page)
 {
-	const struct iforest_pinned_page *held = &renewal->cursor.path[level];
+	const struct iforest_pinned_page *pinned = &renewal->cursor.path[level];
 	enum iforest_status status = renewal->n_batch == renewal->store->pager->max_batch_pages ? flush(renewal) : IFOREST_OK;
 
 	if (status)
 		return status;
 	*page = renewal->batch_bytes + (size_t)renewal->n_batch * renewal->manifest->page_bytes;
-	memcpy(*page, held->page.bytes, length);
+	memcpy(*page, pinned->page.bytes, length);
 	renewal->batch[renewal->n_batch++] = (struct iforest_page_write){
-		.index = iforest_run_page_index(renewal->manifest, &renewal->run, level, held->number),
+		.index = iforest_run_page_index(renewal->manifest, &renewal->run, level, pinned->number),
 		.bytes = *page,
 		.n_bytes = length,
 	};
@@ -112,18 +112,18 @@ static enum iforest_status compute_node(struct iforest_cursor *cursor, unsigned 
 					struct iforest_node *node)
 {
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;
-	const struct iforest_pinned_page *held = &cursor->path[level - 1];
+	const struct iforest_pinned_page *pinned = &cursor->path[level - 1];
 	enum iforest_status status = iforest_cursor_pin(cursor, level - 1, number);
 
 	if (status)
 		return status;
 	if (level == 1)
 		return iforest_cursor_report_leaf(cursor, iforest_leaf_node(&cursor->leaf, node));
-	iforest_node_read(node, fields, iforest_node_at(held->page.bytes, fields, 0));
-	for (unsigned i = 1; i < held->header.n_items; i++) {
+	iforest_node_read(node, fields, iforest_node_at(pinned->page.bytes, fields, 0));
+	for (unsigned i = 1; i < pinned->header.n_items; i++) {
 		struct iforest_node next;
 
-		iforest_node_read(&next, fields, iforest_node_at(held->page.bytes, fields, i));
+		iforest_node_read(&next, fields, iforest_node_at(pinned->page.bytes, fields, i));
 		iforest_node_combine(node, &next, fields);
 	}
 	return IFOREST_OK;
@@ -425,7 +425,7 @@ static uint64_t pass_keys(const struct iforest_key *keys, uint64_t from, uint64_
 }
 
 /* Notes where run r holds keys. Between two of its entries it holds none, and those are passed over. */
-static enum iforest_status find_held(struct iforest_store *store, const struct iforest_manifest *manifest, uint32_t r,
+static enum iforest_status find_pinned(struct iforest_store *store, const struct iforest_manifest *manifest, uint32_t r,
 				     struct iforest_cursor *cursor, const struct iforest_key *keys, uint64_t n_keys,
 				     struct whereabouts *whereabouts)
 {
@@ -466,12 +466,12 @@ static enum iforest_status find_everywhere(struct iforest_store *store, const st
 	for (uint64_t k = 0; k < n_keys; k++)
 		whereabouts[k].run = NOWHERE;
 	for (uint32_t r = 0; r < manifest->n_runs && !status; r++)
-		status = find_held(store, manifest, r, cursor, keys, n_keys, whereabouts);
+		status = find_pinned(store, manifest, r, cursor, keys, n_keys, whereabouts);
 	iforest_release(store->alloc, cursor);
 	return status;
 }
 
-static enum iforest_status remove_held(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id,
+static enum iforest_status remove_pinned(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id,
 				       const struct spot *spots, uint64_t n_spots)
 {
 	struct iforest_renewal *renewal;
@@ -492,14 +492,14 @@ static enum iforest_status remove_everywhere(struct iforest_store *store, struct
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t r = 0; r < n_runs && !status; r++) {
-		uint64_t n_held = 0;
+		uint64_t n_pinned = 0;
 
 		for (uint64_t k = 0; k < n_keys; k++)
 			if (whereabouts[k].run == r)
-				spots[n_held++] = whereabouts[k].spot;
-		if (n_held > 0)
-			status = remove_held(store, manifest, run_ids[r], spots, n_held);
-		*n_removed += status ? 0 : n_held;
+				spots[n_pinned++] = whereabouts[k].spot;
+		if (n_pinned > 0)
+			status = remove_pinned(store, manifest, run_ids[r], spots, n_pinned);
+		*n_removed += status ? 0 : n_pinned;
 	}
 	return status;
 }

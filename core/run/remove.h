@@ -1,4 +1,4 @@
-/* run_remove.h -- taking entries out of a run, in place: dead bits on leaf pages, then the nodes above, then a new generation.
+/* run/remove.h -- Removal of entries from a run in place, and repair of a run whose removal was interrupted.
  *
  * Order of writing, so that a crash at any point leaves an index that is right or says that it needs repair:
  *   1. publish the manifest with the run marked "removal in progress"
@@ -24,7 +24,7 @@ enum iforest_status iforest_run_remove(struct iforest_store *store, struct ifore
 				       const struct iforest_key *keys, uint64_t n_keys);
 
 /* The same for keys whose runs are not known: each is removed from the run that holds it, if one does, and a manifest published
- * for each run touched. *n_removed is how many were held.
+ * for each run touched. *n_removed is how many were pinned.
  * Cost      a search for each key that a run holds, and for each stretch of keys that lie between two of its entries; memory 20
  *           bytes for each key.
  * Errors    IFOREST_UNORDERED: nothing was removed. */

@@ -1,9 +1,11 @@
-/* shelf.h -- what a host keeps of whole nodes beside the runs: bytes under names. Nodes have a fixed size and stand on pages
- * of a run; what has none (run_sketch.h), or is not of every index (run_counter.h), stands on a shelf.
+/* run/sidecar.h -- Sidecar store interface: variable-size summaries of nodes kept beside the runs, under names.
+ *
+ * Nodes have a fixed size and stand on pages of a run; what has none (sketch_scan.h), or is not of every index
+ * (counter_scan.h), stands on a sidecar store.
  *
  * A thing is named by run, level, number, value column, and the count of removed entries under the node. A run never gains
  * entries, and one that was removed stays removed, so equal names are equal live entries: what a removal has made old is
- * not found any more, and its entries are read until the host has had it made anew. So a shelf may lack anything; it must not
+ * not found any more, and its entries are read until the host has had it made anew. So a sidecar store may lack anything; it must not
  * outlive a rollback of the runs.
  */
 #ifndef IFOREST_RUN_SIDECAR_H
@@ -34,7 +36,7 @@ struct iforest_sidecar {
 	enum iforest_status (*put)(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes);
 };
 
-/* A shelf that has nothing, so that all is made anew from the entries, and instead of keeping that compares it with what
+/* A sidecar store that has nothing, so that all is made anew from the entries, and instead of keeping that compares it with what
  * another one has under that name. Where they differ `put` gives IFOREST_CORRUPT, and the store's fault says `what` is
  * wrong. */
 struct iforest_sidecar_comparison {
@@ -43,7 +45,7 @@ struct iforest_sidecar_comparison {
 	const char *what;
 };
 
-/* comparison must outlive the shelf. */
+/* comparison must outlive the sidecar store. */
 struct iforest_sidecar iforest_sidecar_comparing(struct iforest_sidecar_comparison *comparison);
 
 #endif

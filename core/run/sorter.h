@@ -1,6 +1,6 @@
-/* run_sort.h -- entries in any order to a builder in the order of their keys.
+/* run/sorter.h -- External merge sort: entries in any order to a run writer in key order.
  *
- * As many as a given amount of memory has room for are sorted there (key_sort.h). Where there are more, each such batch waits
+ * As many as a given amount of memory has room for are sorted there (key.h). Where there are more, each such batch waits
  * as a run of another store, and in the end all of these are merged: an external merge sort (Knuth, The Art of Computer
  * Programming, volume 3, 5.4), whose runs are packed as those of an index are.
  *
@@ -27,7 +27,7 @@ struct iforest_run_sorter {
 };
 
 /* Begins with nothing. waiting and manifest must outlive the sort. Batches take most_bytes of memory, or what a few entries
- * need; more once so many of them wait that merging them (run_merge.h) takes as much: then memory grows with the square root of
+ * need; more once so many of them wait that merging them (compact.h) takes as much: then memory grows with the square root of
  * the number of entries. */
 void iforest_run_sorter_start(struct iforest_run_sorter *sort, struct iforest_store *waiting,
 			    const struct iforest_manifest *manifest, size_t most_bytes);

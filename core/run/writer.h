@@ -1,4 +1,4 @@
-/* run_build.h -- sorted entries to a run, in one pass.
+/* run/writer.h -- Writer of a new run from sorted entries, in one pass.
  *
  * Memory: one page a level and one leaf page in the making, O(log N). Each page is written once, in index order. Nothing is
  * published: the run exists once a manifest that names it is.

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <core/forest/image.h>
+#include <iforest/image.h>
 
 enum { N_EVENTS = 100000, N_MORE = 5000, N_PIXELS = 8 };
 

@@ -99,7 +99,7 @@ enum { PHASE_SCAN = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PHASE_SORT, PHAS
 enum { ROWS_TO_NOTICE = 10000, ROWS_A_SERIES = 4 };
 enum { BYTEA_LESS = 1957 }; /* the operator bytea < bytea, which pg_operator.h has no name for */
 
-struct build {
+struct build_state {
 	Relation index;
 	struct ifp_index *opened;
 	struct ifp_definition definition;
@@ -202,7 +202,7 @@ static void decode(bytea *encoded, unsigned n_values, int64 first_time, struct i
 
 /* ---- reading the table ---- */
 
-static void sort_entry(struct build *build, const struct iforest_entry *entry)
+static void sort_entry(struct build_state *build, const struct iforest_entry *entry)
 {
 	if (!build->sort) {
 		build->sort = tuplesort_begin_datum(BYTEAOID, BYTEA_LESS, InvalidOid, false, maintenance_work_mem, NULL,
@@ -214,7 +214,7 @@ static void sort_entry(struct build *build, const struct iforest_entry *entry)
 	build->n_sorted++;
 }
 
-static void add_in_order(struct build *build, const struct iforest_entry *entry)
+static void add_in_order(struct build_state *build, const struct iforest_entry *entry)
 {
 	if (entry)
 		ifp_index_require(build->opened, iforest_run_writer_add(&build->in_order, entry));
@@ -222,7 +222,7 @@ static void add_in_order(struct build *build, const struct iforest_entry *entry)
 
 static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_null, bool is_alive, void *state)
 {
-	struct build *build = state;
+	struct build_state *build = state;
 	MemoryContext before = MemoryContextSwitchTo(build->row_context);
 	struct iforest_entry entry;
 
@@ -242,7 +242,7 @@ static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_n
 
 /* ---- writing ---- */
 
-static void add_run(struct build *build, struct iforest_run_writer *builder)
+static void add_run(struct build_state *build, struct iforest_run_writer *builder)
 {
 	struct iforest_run run;
 	struct iforest_edit edit = { .added = &run };
@@ -253,7 +253,7 @@ static void add_run(struct build *build, struct iforest_run_writer *builder)
 				      iforest_manifest_commit(&build->opened->manifest, &build->opened->store, &edit));
 }
 
-static void write_sorted(struct build *build)
+static void write_sorted(struct build_state *build)
 {
 	struct iforest_run_writer *builder = palloc(sizeof *builder);
 	struct iforest_entry entry;
@@ -279,7 +279,7 @@ static void write_sorted(struct build *build)
 }
 
 /* Returns the number of rows of the table, of which a partial index has fewer. */
-static double build_runs(struct build *build, Relation heap, IndexInfo *info)
+static double build_runs(struct build_state *build, Relation heap, IndexInfo *info)
 {
 	const struct iforest_entry *entry;
 	double n_heap_rows;
@@ -341,7 +341,7 @@ static bool is_value_among_keys(Relation index)
 	       (is_date_or_timestamp(before) || (is_integer(before) && !is_date_or_timestamp(last)));
 }
 
-static void notice_many_series(const struct build *build)
+static void notice_many_series(const struct build_state *build)
 {
 	Relation index = build->index;
 	uint32 n_series;
@@ -363,7 +363,7 @@ static void notice_many_series(const struct build *build)
 IndexBuildResult *ifp_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof *result);
-	struct build *build = palloc0(sizeof *build);
+	struct build_state *build = palloc0(sizeof *build);
 	struct iforest_node_schema fields;
 
 	if (RelationGetNumberOfBlocks(index) != 0)

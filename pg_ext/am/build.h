@@ -1,4 +1,4 @@
-/* build.h -- An index built from the rows of its table. */
+/* am/build.h -- CREATE INDEX: a run from the sorted rows of the table. */
 #ifndef IFP_AM_BUILD_H
 #define IFP_AM_BUILD_H
 

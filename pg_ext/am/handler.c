@@ -53,7 +53,7 @@ enum { OPERATORS_A_PROBE = 400, OPERATORS_A_PENDING_PAGE = 40 };
 /* of a manifest (core/run/manifest.h), near enough to tell the number of runs from its length */
 enum { MANIFEST_HEADER_BYTES = 48, RUN_BYTES = 92, VALUE_BYTES = 72 };
 
-/* of an index-only scan, which has to look at every row all the same (amscan.c): the planner thinks it has not */
+/* of an index-only scan, which has to look at every row all the same (am/index_scan.c): the planner thinks it has not */
 static const Cost index_only_penalty = 1e8;
 
 /* How the order of the time column goes with the order of the table: what a fetch of a range of times costs hangs on it. */

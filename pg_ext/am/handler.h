@@ -1,4 +1,4 @@
-/* cost.h -- Costs of index scans. */
+/* am/handler.h -- The access method's routines, cost estimate, and checks of operator classes and parameters. */
 #ifndef IFP_AM_HANDLER_H
 #define IFP_AM_HANDLER_H
 

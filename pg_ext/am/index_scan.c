@@ -405,7 +405,7 @@ static int compare_entries(const void *left, const void *right, void *context)
 	if (is_null(scan, a) != is_null(scan, b))
 		return is_null(scan, a) == scan->order.nulls_first ? -1 : 1;
 	if (scan->order.by_value && !is_null(scan, a))
-		order = iforest_number_compare(row_a.value, row_b.value, fields_of(scan)->kinds[scan->order.value]);
+		order = iforest_number_compare(row_a.value, row_b.value, fields_of(scan)->value_types[scan->order.value]);
 	if (order)
 		return scan->order.descends ? -order : order;
 	return iforest_extreme_compare(&row_a, &row_b);
@@ -457,7 +457,7 @@ static void narrow_value(const struct ifp_index_scan *scan, const struct ifp_sca
 			 struct iforest_value_predicate *match)
 {
 	uint8 value = scan->order.value;
-	enum iforest_value_type kind = (enum iforest_value_type)fields_of(scan)->kinds[value];
+	enum iforest_value_type kind = (enum iforest_value_type)fields_of(scan)->value_types[value];
 	union iforest_number number = ifp_value_from_datum(scan->index->relation, &scan->definition, value, bound->datum);
 
 	if (bound->kind == IFP_BOUND_LOW)

@@ -1,9 +1,10 @@
-/* scan.h -- the state of an index scan, and its parts.
+/* am/index_scan.h -- Index scans: entries of chosen series and times in key order, or best value first.
  *
  * An index scan goes through the series it is asked for, in the order of their by values, through the ranges of time of
  * each, and through the entries of a range in all runs and what is pending, merged by key. It knows the last key it gave, so
  * that it can turn round, go back to a mark, or begin again where runs have been merged away under it, by opening the range
- * anew at that key. */
+ * anew at that key.
+ */
 #ifndef IFP_AM_INDEX_SCAN_H
 #define IFP_AM_INDEX_SCAN_H
 
@@ -91,11 +92,11 @@ struct ifp_index_scan {
 	binaryheap *heap;                       /* of those that have an entry in the range, the next entry's first */
 };
 
-/* scan_begin.c: what the index held when the scan began. */
+/* am/index_scan.c: what the index held when the scan began. */
 
-/* top_scan.c: the entries in the order of a value. */
+/* am/index_scan.c: the entries in the order of a value. */
 
-/* scan_range.c: the entries of one range of one series, merged by key. */
+/* am/index_scan.c: the entries of one range of one series, merged by key. */
 
 IndexScanDesc ifp_begin_scan(Relation index, int n_keys, int n_order_bys);
 

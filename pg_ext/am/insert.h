@@ -1,4 +1,4 @@
-/* entry.h -- a row of the table as an entry of the index. */
+/* am/insert.h -- A row of the table as an entry of the index, appended to a pending chain. */
 #ifndef IFP_AM_INSERT_H
 #define IFP_AM_INSERT_H
 

@@ -29,23 +29,23 @@ static bool holds(const struct edge *edge, int64 time)
 					      edge->comparand));
 }
 
-/* The first time at which the condition is `wanted`, by asking the operator itself: so types of comparands need no rules here.
+/* The first time at which the condition is `request`, by asking the operator itself: so types of comparands need no rules here.
  * False if there is none. */
-static bool find_first(const struct edge *edge, bool wanted, int64 *time)
+static bool find_first(const struct edge *edge, bool request, int64 *time)
 {
 	struct ifp_time_keys keys = ifp_time_keys(edge->definition);
 	int64 low = keys.lowest_finite, high = keys.highest_finite;
 
 	*time = keys.lowest;
-	if (keys.lowest < low && holds(edge, keys.lowest) == wanted)
+	if (keys.lowest < low && holds(edge, keys.lowest) == request)
 		return true;
 	*time = keys.highest;
-	if (holds(edge, high) != wanted)
-		return keys.highest > high && holds(edge, keys.highest) == wanted;
+	if (holds(edge, high) != request)
+		return keys.highest > high && holds(edge, keys.highest) == request;
 	while (low < high) {
 		int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2);
 
-		if (holds(edge, middle) == wanted)
+		if (holds(edge, middle) == request)
 			high = middle;
 		else
 			low = middle + 1;

@@ -1,4 +1,4 @@
-/* scan_keys.h -- the conditions of an index scan as what core understands: a list of series, and ranges of time within each. */
+/* am/scan_keys.h -- Conditions of an index scan as a list of series and ranges of time. */
 #ifndef IFP_AM_SCAN_KEYS_H
 #define IFP_AM_SCAN_KEYS_H
 

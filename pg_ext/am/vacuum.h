@@ -1,4 +1,4 @@
-/* vacuum.h -- Removal of the entries of dead rows. */
+/* am/vacuum.h -- VACUUM: removal of the entries of dead rows. */
 #ifndef IFP_AM_VACUUM_H
 #define IFP_AM_VACUUM_H
 

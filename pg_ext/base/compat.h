@@ -1,4 +1,7 @@
-/* compat.h -- the only place that knows how PostgreSQL's versions differ (15 to 18). Nothing else looks at PG_VERSION_NUM. */
+/* base/compat.h -- Differences between PostgreSQL 15 to 18, behind one name each.
+ *
+ * Nothing else looks at PG_VERSION_NUM.
+ */
 #ifndef IFP_BASE_COMPAT_H
 #define IFP_BASE_COMPAT_H
 

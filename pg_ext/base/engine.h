@@ -1,5 +1,7 @@
-/* host.h -- PostgreSQL's side of what core asks for: memory, errors, interrupts. Every file of this folder includes it
- * first. */
+/* base/engine.h -- Memory, errors and interrupts, as core asks its host engine for them.
+ *
+ * Every file of this folder includes it first.
+ */
 #ifndef IFP_BASE_ENGINE_H
 #define IFP_BASE_ENGINE_H
 

@@ -1,9 +1,11 @@
-/* soft.h -- expressions that are evaluated where a plain plan might not: at times between rows, for rows that another condition
- * removes. What they raise there must not end the query.
+/* base/safe_eval.h -- Evaluation of expressions where a plain plan would not; errors in data are caught and returned.
+ *
+ * What they raise there must not end the query.
  *
  * Only errors in data are caught (SQLSTATE class 22, "feature not supported", and collations that are not known), and only
  * those of functions of PostgreSQL and of this extension, which hold nothing but memory when they raise them. So a subquery
- * that gives a parameter is run before: what it raises is not caught. */
+ * that gives a parameter is run before: what it raises is not caught.
+ */
 #ifndef IFP_BASE_SAFE_EVAL_H
 #define IFP_BASE_SAFE_EVAL_H
 

@@ -1,6 +1,9 @@
-/* pause.h -- places at which a session can be stopped, so that tests may do what must not matter to it. Only in builds for
- * tests, with IFOREST_PAUSES defined: where iforest.pause_at names the place, alone or among others between commas, the session
- * takes and releases the advisory lock of the number iforest.pause_lock (1), which another session may hold. */
+/* base/test_points.h -- Named points at which a test can stop a session.
+ *
+ * Only in builds for tests, with IFOREST_PAUSES defined: where iforest.pause_at names the place, alone or among others
+ * between commas, the session takes and releases the advisory lock of the number iforest.pause_lock (1), which another
+ * session may hold.
+ */
 #ifndef IFP_BASE_TEST_POINTS_H
 #define IFP_BASE_TEST_POINTS_H
 

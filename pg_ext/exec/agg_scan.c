@@ -32,10 +32,10 @@
 
 /* A question answered from the indexes of one table, or of its partitions.
  *
- *   for each index        copy metapage and manifest, then ask what the snapshot sees (visibility.h)
+ *   for each index        copy metapage and manifest, then ask what the snapshot sees (storage/heap_visibility.h)
  *     for each series     that the conditions on by columns let pass
  *       for each range    of times, and of what the conditions on time let pass
- *         for each bucket (buckets.h): fold runs and pending rows, find its group, add
+ *         for each bucket (planner/bucket_finder.h): fold runs and pending rows, find its group, add
  *
  * When an index has been read, its removal epoch must be what it was: else a VACUUM may have made room for other rows where the
  * visibility map was asked, and all begins again. It also does where a run was merged away and its pages were given to others.
@@ -111,7 +111,7 @@ static bool answer_index(struct ifp_answer *answer, Relation heap, Relation inde
 struct ifp_answer_reader {
 	struct ifp_answer *answer;
 	struct ifp_snapshot_reader read;
-	struct iforest_request wanted;
+	struct iforest_request request;
 	struct ifp_sketch_sidecar *shelf;      /* of kept sketches; NULL: none was needed yet */
 	struct iforest_aggregate *fold;      /* of a bucket */
 	MemoryContext series_context;        /* by values of the series in hand */
@@ -136,7 +136,7 @@ static enum iforest_status answer_total(struct ifp_answer_reader *reader);
 static enum iforest_status add_pending(const struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
 				       unsigned value, struct iforest_sketch *sketch)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->read.index.manifest.fields.kinds[value];
+	enum iforest_value_type kind = (enum iforest_value_type)reader->read.index.manifest.fields.value_types[value];
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32 i = range->pending; i < range->pending_end && !status; i++) {
@@ -151,20 +151,20 @@ static enum iforest_status add_pending(const struct ifp_answer_reader *reader, c
 static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
 					    bytea **sketches)
 {
-	uint32 wanted = ifp_agg_states_sketches(reader->answer->measures), kept = reader->read.definition.sketches;
+	uint32 request = ifp_agg_states_sketches(reader->answer->measures), kept = reader->read.definition.sketches;
 	struct iforest_sidecar shelf;
 	enum iforest_status status = IFOREST_OK;
 
-	if ((wanted & kept) && !reader->shelf)
+	if ((request & kept) && !reader->shelf)
 		reader->shelf = ifp_sidecar_open(&reader->read.index);
 	shelf = ifp_sidecar_for_reader(reader->shelf);
 	/* the filter is what says which entries count */
-	reader->read.scan.wanted = reader->wanted;
+	reader->read.scan.request = reader->request;
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++) {
 		struct iforest_sketch sketch;
 
 		sketches[v] = NULL;
-		if (!(wanted >> v & 1))
+		if (!(request >> v & 1))
 			continue;
 		iforest_sketch_init(&sketch, &ifp_palloc_allocator);
 		status = iforest_scan_sketch(&reader->read.scan, &range->from, &range->to, v, kept >> v & 1 ? &shelf : NULL,
@@ -249,7 +249,7 @@ static enum iforest_status pass(struct ifp_answer_reader *reader, uint64 series,
 	uint32 end = ifp_pending_entries_find(&reader->read.pending, &after);
 	enum iforest_status status;
 
-	status = iforest_scan_through(&reader->read.scan, through, is_wanted ? &reader->wanted : &nothing, reader->fold);
+	status = iforest_scan_through(&reader->read.scan, through, is_wanted ? &reader->request : &nothing, reader->fold);
 	if (!status && is_wanted)
 		ifp_pending_entries_fold(&reader->read.pending, *pending, end, &reader->read.index.manifest.fields,
 					  reader->fold);
@@ -347,7 +347,7 @@ static enum iforest_status read_nulls(struct ifp_answer_reader *reader, uint64 s
 	struct ifp_answer *answer = reader->answer;
 	struct ifp_bucket_range bucket = { .from = iforest_key_nulls(series),
 					       .to = iforest_key_at(series + 1, PG_INT64_MIN) };
-	struct iforest_request timeless = reader->wanted;
+	struct iforest_request timeless = reader->request;
 	ErrorData *error;
 	enum iforest_status status;
 
@@ -403,7 +403,7 @@ static enum iforest_status answer_total(struct ifp_answer_reader *reader)
 	enum iforest_status status;
 
 	clear_fold(reader);
-	status = iforest_scan_everything(&reader->read.scan, &reader->wanted, reader->fold);
+	status = iforest_scan_everything(&reader->read.scan, &reader->request, reader->fold);
 	if (status)
 		return status;
 	ifp_pending_entries_fold(&reader->read.pending, 0, reader->read.pending.n, &reader->read.index.manifest.fields,
@@ -452,8 +452,8 @@ static enum iforest_status read_index(struct ifp_answer_reader *reader)
 	struct ifp_answer *answer = reader->answer;
 	enum iforest_status status = IFOREST_OK;
 
-	reader->wanted = ifp_agg_states_wanted(answer->measures);
-	reader->wanted.filter = &reader->read.filter;
+	reader->request = ifp_agg_states_wanted(answer->measures);
+	reader->request.filter = &reader->read.filter;
 	reader->fold = palloc(sizeof *reader->fold);
 	if (answer->is_total)
 		return answer_total(reader);
@@ -588,14 +588,14 @@ static bool has_columns(List *expressions)
 /* May all be folded at once? */
 static bool is_total(const struct ifp_index_query *question, const struct ifp_agg_states *measures)
 {
-	struct iforest_request wanted = ifp_agg_states_wanted(measures);
+	struct iforest_request request = ifp_agg_states_wanted(measures);
 	ListCell *cell;
 
 	foreach(cell, question->aggregates)
 		if (has_columns(ifp_aggregate_conditions(lfirst(cell), question)))
 			return false;
 	return !question->keys && !question->series && !question->runs && !question->late && !has_columns(question->groups) &&
-	       !wanted.times && !wanted.firsts && !wanted.lasts;
+	       !request.times && !request.firsts && !request.lasts;
 }
 
 static struct ifp_answer *answer_begin(const struct ifp_index_query *question, PlanState *node)

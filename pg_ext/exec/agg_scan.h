@@ -1,4 +1,4 @@
-/* aggregate_node.h -- Custom Scan (IForestAggregate). */
+/* exec/agg_scan.h -- Executor node of Custom Scan (IForestAggregate), bucket by bucket over indexes and series. */
 #ifndef IFP_EXEC_AGG_SCAN_H
 #define IFP_EXEC_AGG_SCAN_H
 

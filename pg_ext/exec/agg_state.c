@@ -22,7 +22,7 @@
 
 struct measure {
 	enum ifp_measure_type kind;
-	List *conditions, *wanted;        /* ExprStates; IntList (aggregates.h) */
+	List *conditions, *request;        /* ExprStates; IntList (planner/index_query.h) */
 	int value;                        /* of VALUE, ..._ROW and SKETCH */
 	bool has_squares;                 /* of VALUE: its sum of squares is needed */
 	bool has_min, has_max;            /* of VALUE: its extremes are */
@@ -79,7 +79,7 @@ struct ifp_agg_states {
 /* A sum of squares of integers in units of 10^-scale, as a numeric. */
 static Datum numeric_from_squares(const struct iforest_squares *squares, int scale);
 
-/* The result of a function that needs squares (aggregates.h), a numeric; sum and squares are numerics. NULL of no numbers, and
+/* The result of a function that needs squares (planner/index_query.h), a numeric; sum and squares are numerics. NULL of no numbers, and
  * of one unless that is the population. */
 static Datum ifp_variance(enum ifp_agg_function function, uint64 n, Datum sum, Datum squares, bool *is_null);
 
@@ -152,7 +152,7 @@ static int add_measure(struct ifp_agg_states *measures, Aggref *aggregate, enum 
 		       const struct ifp_arm *arm)
 {
 	bool is_constant = arm->kind == IFP_MEASURE_CONSTANT;
-	List *written = list_make4(makeInteger(arm->kind), makeInteger(arm->value), arm->conditions, arm->wanted);
+	List *written = list_make4(makeInteger(arm->kind), makeInteger(arm->value), arm->conditions, arm->request);
 	struct measure *measure = &measures->measures[measures->n_measures];
 	int i = 0;
 	ListCell *cell;
@@ -167,7 +167,7 @@ static int add_measure(struct ifp_agg_states *measures, Aggref *aggregate, enum 
 	}
 	measures->written = lappend(measures->written, written);
 	*measure = (struct measure){ .kind = arm->kind, .conditions = ExecInitExprList(arm->conditions, NULL),
-				     .wanted = arm->wanted, .value = arm->value, .function = function };
+				     .request = arm->request, .value = arm->value, .function = function };
 	if (is_constant) {
 		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
 		measure->type = exprType(arm->expression);
@@ -258,19 +258,19 @@ void ifp_agg_states_rescan(struct ifp_agg_states *measures, MemoryContext parame
 			measures->results[i].arms[a].is_read = false;
 }
 
-static void want_value(const struct measure *measure, struct iforest_request *wanted)
+static void want_value(const struct measure *measure, struct iforest_request *request)
 {
 	uint32 bit = 1u << measure->value;
 
-	wanted->values |= bit;
-	wanted->squares |= measure->has_squares ? bit : 0;
-	wanted->no_mins &= measure->has_min ? ~bit : UINT32_MAX;
-	wanted->no_maxs &= measure->has_max ? ~bit : UINT32_MAX;
+	request->values |= bit;
+	request->squares |= measure->has_squares ? bit : 0;
+	request->no_mins &= measure->has_min ? ~bit : UINT32_MAX;
+	request->no_maxs &= measure->has_max ? ~bit : UINT32_MAX;
 }
 
 struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *measures)
 {
-	struct iforest_request wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
+	struct iforest_request request = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 
 	for (int i = 0; i < measures->n_measures; i++) {
 		const struct measure *measure = &measures->measures[i];
@@ -282,25 +282,25 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *measur
 		case IFP_MEASURE_SKETCH:
 			break;
 		case IFP_MEASURE_VALUE:
-			want_value(measure, &wanted);
+			want_value(measure, &request);
 			break;
 		case IFP_MEASURE_TIME:
-			wanted.times = true;
+			request.times = true;
 			break;
 		case IFP_MEASURE_MIN_ROW:
 		case IFP_MEASURE_MAX_ROW:
-			want_value(measure, &wanted);
-			wanted.no_rows &= ~bit;
+			want_value(measure, &request);
+			request.no_rows &= ~bit;
 			break;
 		case IFP_MEASURE_FIRST_ROW:
-			wanted.firsts |= bit;
+			request.firsts |= bit;
 			break;
 		case IFP_MEASURE_LAST_ROW:
-			wanted.lasts |= bit;
+			request.lasts |= bit;
 			break;
 		}
 	}
-	return wanted;
+	return request;
 }
 
 uint32 ifp_agg_states_sketches(const struct ifp_agg_states *measures)
@@ -328,10 +328,10 @@ static bool holds(ExprState *condition, ExprContext *econtext)
 
 static bool is_asked(const struct measure *measure, ExprContext *econtext)
 {
-	ListCell *condition, *wanted;
+	ListCell *condition, *request;
 
-	forboth(condition, measure->conditions, wanted, measure->wanted)
-		if (holds(lfirst(condition), econtext) != lfirst_int(wanted))
+	forboth(condition, measure->conditions, request, measure->request)
+		if (holds(lfirst(condition), econtext) != lfirst_int(request))
 			return false;
 	return true;
 }

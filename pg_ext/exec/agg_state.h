@@ -1,4 +1,4 @@
-/* measures.h -- aggregates at work: measures (aggregates.h) that gather folds, and the results made of them. */
+/* exec/agg_state.h -- Aggregate states of a group: gathered from folds of entries, and turned into results. */
 #ifndef IFP_EXEC_AGG_STATE_H
 #define IFP_EXEC_AGG_STATE_H
 

@@ -1,4 +1,4 @@
-/* groups.h -- the groups of an answer: their keys, and for each the states of its measures. */
+/* exec/groups.h -- Groups of an aggregate query: their keys, and the aggregate states of each. */
 #ifndef IFP_EXEC_GROUPS_H
 #define IFP_EXEC_GROUPS_H
 

@@ -1,5 +1,4 @@
-/* reader.h -- an index being read for an answer that is made of its nodes: what it holds, what of it the snapshot sees, and
- * whether that was of one moment.
+/* exec/snapshot_reader.h -- Consistent read of an index under a snapshot, with restarts when a removal interferes.
  *
  *   ifp_snapshot_retry(attempt, context)          calls, until it is true:
  *     ifp_snapshot_reader_open(&reader, index)        copies metapage and manifest
@@ -8,7 +7,7 @@
  *     ... folds reader.scan with reader.filter, and reader.pending ...
  *     ifp_snapshot_reader_finish(&reader, status)     the removal epoch is what it was, and no page was given to somebody else?
  *
- * Nodes are used whole only where their heap blocks are clean (visibility.h).
+ * Nodes are used whole only where their heap blocks are clean (storage/heap_visibility.h).
  */
 #ifndef IFP_EXEC_SNAPSHOT_READER_H
 #define IFP_EXEC_SNAPSHOT_READER_H

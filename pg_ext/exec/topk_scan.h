@@ -1,10 +1,9 @@
-/* top.h -- ORDER BY value LIMIT k, and spans that reach into a window: a custom scan that tells the index scan below it to go
- * by a value instead of by time, or to pass what ends too early.
+/* exec/topk_scan.h -- Custom scans for ORDER BY value LIMIT k and for spans that reach into a window.
  *
- *   Custom Scan (IForestTopK)          or IForestReach: what is promised, and its price (top_plan.c, top_conditions.c); what
+ *   Custom Scan (IForestTopK)          or IForestReach: what is promised, and its price (exec/topk_scan.c, exec/topk_scan.c); what
  *   tells
- *     ->  Index Scan using spans_if    the scan below (top_node.c), which is PostgreSQL's own: conditions, rows, rechecks
- *           ifp_get_tuple()        the entries, best first (top_scan.c, core/query/top_k.h)
+ *     ->  Index Scan using spans_if    the scan below (exec/topk_scan.c), which is PostgreSQL's own: conditions, rows, rechecks
+ *           ifp_get_tuple()        the entries, best first (am/index_scan.c, core/query/top_k.h)
  *
  * So all that holds of an index scan holds of this one: what a snapshot sees, row locks, row security, rescans with other
  * parameters. A top is offered wherever the first thing that the query is ordered by is a column INCLUDEd in the index; LIMIT,

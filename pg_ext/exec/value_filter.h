@@ -1,4 +1,4 @@
-/* value_ranges.h -- conditions on value columns, as a range of each: by it nodes are taken whole, passed, or opened. */
+/* exec/value_filter.h -- Conditions on value columns as ranges, which classify whole nodes. */
 #ifndef IFP_EXEC_VALUE_FILTER_H
 #define IFP_EXEC_VALUE_FILTER_H
 

@@ -1,4 +1,4 @@
-/* affine.h -- a * v + b. */
+/* planner/affine.h -- Expressions of the form a * v + b over one column, over which sums distribute. */
 #ifndef IFP_PLANNER_AFFINE_H
 #define IFP_PLANNER_AFFINE_H
 

@@ -1,6 +1,7 @@
-/* buckets.h -- where the expressions of a question change: buckets by evaluation.
+/* planner/bucket_finder.h -- Search for the times at which the query's expressions change, that is, the ends of its
+ * buckets.
  *
- * A bucket is a longest range of times in which all run keys (monotone.h) keep their values. It is found from a time in it:
+ * A bucket is a longest range of times in which all run keys (planner/monotone.h) keep their values. It is found from a time in it:
  *
  *   known     the bucket was found before, for another series
  *   width     as far from the end of the one before as one was wide: two evaluations show that it is so

@@ -99,7 +99,7 @@ bool ifp_aggregate_is_real(Aggref *aggregate)
 
 /* ---- arms ---- */
 
-struct reading {
+struct aggregate_reading {
 	const struct ifp_index_query *question;
 	enum ifp_agg_function function;
 	List *arms;
@@ -218,7 +218,7 @@ static const char *refuse(const struct ifp_index_query *question, enum ifp_agg_f
 	return ifp_equal_is_identical(expression) ? NULL : EXTREME_IS_WRITTEN_DIFFERENTLY;
 }
 
-static void add_constant(struct reading *reading, struct ifp_arm *arm)
+static void add_constant(struct aggregate_reading *reading, struct ifp_arm *arm)
 {
 	Oid type = exprType(arm->expression);
 
@@ -241,7 +241,7 @@ static void add_constant(struct reading *reading, struct ifp_arm *arm)
 }
 
 /* An expression without value columns. Of the time alone its first and last may do; else it is looked at once a bucket. */
-static void add_valueless(struct reading *reading, struct ifp_arm *arm)
+static void add_valueless(struct aggregate_reading *reading, struct ifp_arm *arm)
 {
 	AttrNumber time = ifp_time_attribute(reading->question);
 	bool is_extreme = reading->function == IFP_AGG_MIN || reading->function == IFP_AGG_MAX;
@@ -256,12 +256,12 @@ static void add_valueless(struct reading *reading, struct ifp_arm *arm)
 	}
 }
 
-static void add_arm(struct reading *reading, Node *expression, List *conditions, List *wanted)
+static void add_arm(struct aggregate_reading *reading, Node *expression, List *conditions, List *request)
 {
 	const struct ifp_index_query *question = reading->question;
 	struct ifp_arm *arm = palloc0(sizeof *arm);
 
-	*arm = (struct ifp_arm){ .kind = IFP_MEASURE_VALUE, .conditions = conditions, .wanted = wanted,
+	*arm = (struct ifp_arm){ .kind = IFP_MEASURE_VALUE, .conditions = conditions, .request = request,
 				     .expression = expression };
 	arm->value = value_of(question, expression);
 	if (reading->function == IFP_AGG_SKETCH) {
@@ -287,7 +287,7 @@ static void add_arm(struct reading *reading, Node *expression, List *conditions,
 	reading->arms = lappend(reading->arms, arm);
 }
 
-static bool is_condition(struct reading *reading, Node *condition)
+static bool is_condition(struct aggregate_reading *reading, Node *condition)
 {
 	if (value_of(reading->question, condition) != -1)
 		reading->reason = "a condition in an aggregate is on a value column";
@@ -305,13 +305,13 @@ static Node *fill_in(Node *node, void *tested)
 }
 
 /* CASE WHEN c THEN x ... ELSE y END. */
-static void add_arms(struct reading *reading, Node *node, List *conditions, List *wanted)
+static void add_arms(struct aggregate_reading *reading, Node *node, List *conditions, List *request)
 {
 	CaseExpr *choice = IsA(node, CaseExpr) ? castNode(CaseExpr, node) : NULL;
 	ListCell *cell;
 
 	if (!choice || value_of(reading->question, node) == -1) {
-		add_arm(reading, node, conditions, wanted);
+		add_arm(reading, node, conditions, request);
 		return;
 	}
 	foreach(cell, choice->args) {
@@ -321,17 +321,17 @@ static void add_arms(struct reading *reading, Node *node, List *conditions, List
 		if (!is_condition(reading, condition))
 			return;
 		conditions = lappend(list_copy(conditions), condition);
-		add_arms(reading, (Node *)when->result, conditions, lappend_int(list_copy(wanted), 1));
+		add_arms(reading, (Node *)when->result, conditions, lappend_int(list_copy(request), 1));
 		if (reading->reason)
 			return;
-		wanted = lappend_int(list_copy(wanted), 0);
+		request = lappend_int(list_copy(request), 0);
 	}
 	if (choice->defresult)
-		add_arms(reading, (Node *)choice->defresult, conditions, wanted);
+		add_arms(reading, (Node *)choice->defresult, conditions, request);
 }
 
 /* Of equal extremes of several arms a plain plan shows whichever comes first. */
-static void compare_arms(struct reading *reading)
+static void compare_arms(struct aggregate_reading *reading)
 {
 	Node *first = NULL;
 	ListCell *cell;
@@ -383,14 +383,14 @@ static enum ifp_measure_type row_of(enum ifp_agg_function function)
 }
 
 /* Only of the columns themselves is known which row it is. */
-static void add_row(struct reading *reading, const Aggref *aggregate, List *conditions, List *wanted)
+static void add_row(struct aggregate_reading *reading, const Aggref *aggregate, List *conditions, List *request)
 {
 	const struct ifp_index_query *question = reading->question;
 	struct ifp_arm *arm = palloc0(sizeof *arm);
 	Node *value = (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
 	Node *time = (Node *)lsecond_node(TargetEntry, aggregate->args)->expr;
 
-	*arm = (struct ifp_arm){ .kind = row_of(reading->function), .conditions = conditions, .wanted = wanted,
+	*arm = (struct ifp_arm){ .kind = row_of(reading->function), .conditions = conditions, .request = request,
 				     .expression = value };
 	arm->value = value_of(question, value);
 	if (arm->value < 0 || !IsA(value, Var) || !IsA(time, Var) ||
@@ -404,8 +404,8 @@ static void add_row(struct reading *reading, const Aggref *aggregate, List *cond
 const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *question,
 				   enum ifp_agg_function *function, List **arms)
 {
-	struct reading reading = { .question = question };
-	List *conditions = NIL, *wanted = NIL;
+	struct aggregate_reading reading = { .question = question };
+	List *conditions = NIL, *request = NIL;
 
 	*arms = NIL;
 	if (!function_find(aggregate->aggfnoid, &reading.function))
@@ -420,7 +420,7 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 		return reading.reason;
 	if (aggregate->aggfilter) {
 		conditions = list_make1(aggregate->aggfilter);
-		wanted = list_make1_int(1);
+		request = list_make1_int(1);
 	}
 	*function = reading.function;
 	if (aggregate->args == NIL) {
@@ -428,14 +428,14 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 
 		arm->kind = IFP_MEASURE_ROWS;
 		arm->conditions = conditions;
-		arm->wanted = wanted;
+		arm->request = request;
 		*arms = list_make1(arm);
 		return NULL;
 	}
 	if (ifp_agg_function_is_of_row(reading.function))
-		add_row(&reading, aggregate, conditions, wanted);
+		add_row(&reading, aggregate, conditions, request);
 	else
-		add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, wanted);
+		add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, request);
 	if (!reading.reason)
 		compare_arms(&reading);
 	*arms = reading.arms;

@@ -1,15 +1,15 @@
-/* question.h -- one query level over one table, as it is asked of an index.
+/* planner/index_query.h -- A query level as asked of an index: group keys, sorted conditions, aggregates as measures.
  *
- * The planner makes it (match.h), and the executor answers it (answer.h). All expressions are over a row of the index's
+ * The planner makes it (planner/query_match.h), and the executor answers it (exec/agg_scan.c). All expressions are over a row of the index's
  * columns: Vars of varno 1, numbered from 1: by columns, the time column, value columns. A plan carries it as a list that can
  * be copied and sent to workers.
  *
  * Conditions are sorted by what they need to be known:
  *
  *   gates    nothing but parameters: asked once
- *   keys     a column of the index's key against parameters: a list of series and ranges of time (scan_keys.h)
+ *   keys     a column of the index's key against parameters: a list of series and ranges of time (am/scan_keys.h)
  *   series   by columns, and will hardly raise an error: asked once a series, before anything of it is read
- *   runs     also the time, by expressions that change seldom (monotone.h): asked once for each range of times in which they
+ *   runs     also the time, by expressions that change seldom (planner/monotone.h): asked once for each range of times in which they
  *            do not change, and series
  *   late     as series, but may raise errors, or as runs, but calls functions of others: asked for buckets in which there are
  *            visible rows
@@ -139,7 +139,7 @@ enum ifp_measure_type {
 struct ifp_arm {
 	enum ifp_measure_type kind;
 	List *conditions;     /* asked in this order, up to the first that is not as it is wanted: */
-	List *wanted;         /* IntList: 1: true, 0: false or NULL */
+	List *request;         /* IntList: 1: true, 0: false or NULL */
 	Node *expression;     /* NULL of ROWS */
 	int value;            /* of VALUE, ..._ROW and SKETCH */
 };

@@ -21,7 +21,7 @@
 #include "pg_ext/types/definition.h"
 #include "pg_ext/types/values.h"
 
-/* Functions of which the order of results is known. monotone.c's list, not for others. */
+/* Functions of which the order of results is known. planner/monotone.c's list, not for others. */
 
 /* Breaks that a function adds for its monotone argument. */
 enum breaks {
@@ -152,7 +152,7 @@ static const Oid sums_and_products[] = {
 /* those of reals and numerics, where 0 times infinity, NaN, would come between -infinity and infinity */
 static const Oid real_products[] = { F_FLOAT4MUL, F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_MUL };
 
-static const Oid remainders[] = { F_INT2MOD, F_INT4MOD, F_INT8MOD, F_MOD_INT2_INT2, F_MOD_INT4_INT4, F_MOD_INT8_INT8,
+static const Oid filtered_nodes[] = { F_INT2MOD, F_INT4MOD, F_INT8MOD, F_MOD_INT2_INT2, F_MOD_INT4_INT4, F_MOD_INT8_INT8,
 				  F_NUMERIC_MOD, F_MOD_NUMERIC_NUMERIC };
 static const Oid roundings[] = { F_FLOOR_NUMERIC, F_CEIL_NUMERIC, F_CEILING_NUMERIC };
 static const Oid differences[] = { F_INT2MI, F_INT4MI, F_INT8MI, F_NUMERIC_SUB };
@@ -160,14 +160,14 @@ static const Oid extracts[] = { F_EXTRACT_TEXT_TIMESTAMP,   F_EXTRACT_TEXT_TIMES
 				F_DATE_PART_TEXT_TIMESTAMP, F_DATE_PART_TEXT_TIMESTAMPTZ, F_DATE_PART_TEXT_INTERVAL,
 				F_EXTRACT_TEXT_DATE };
 
-/* What the parts of monotone.c share; not for others. */
+/* What the parts of planner/monotone.c share; not for others. */
 
 /* The function that a node calls, and its arguments; InvalidOid and NIL where it calls none. */
 static Oid called(Node *node, List **arguments);
 
 static void add_break(List **breaks, Node *argument, Node *zone, enum ifp_break_kind kind);
 
-/* monotone_shifts.c: a time to which an interval is added, one less another, the time of the day. Adds breaks only where it is
+/* planner/monotone.c: a time to which an interval is added, one less another, the time of the day. Adds breaks only where it is
  * monotone. */
 static bool is_shifted(Oid function, List *arguments, AttrNumber attribute, List **breaks);
 
@@ -593,7 +593,7 @@ static bool is_less_remainder(Oid function, List *arguments, AttrNumber attribut
 {
 	List *inner;
 
-	return IS_ONE_OF(function, differences) && IS_ONE_OF(called(lsecond(arguments), &inner), remainders) &&
+	return IS_ONE_OF(function, differences) && IS_ONE_OF(called(lsecond(arguments), &inner), filtered_nodes) &&
 	       equal(linitial(arguments), linitial(inner)) && !ifp_has_columns(lsecond(inner)) &&
 	       ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks);
 }

@@ -1,9 +1,10 @@
-/* monotone.h -- what is known of an expression of one column: where it can change.
+/* planner/monotone.h -- Monotone expressions of one column: proof, breaks, and the run keys at whose changes alone a value
+ * can change.
  *
  * Expressions are proven, not recognised: an expression is monotone in a column if the column itself is all it has, or if it is
- * a function from the list in monotone.c, or this extension's own (iforest_bucket_of), of one monotone argument, its other
+ * a function from the list in planner/monotone.c, or this extension's own (iforest_bucket_of), of one monotone argument, its other
  * arguments having no column. Where f is monotone and f(a) = f(b), it is the same everywhere between: so the ends of a bucket
- * are found by evaluating the very expression, by galloping (buckets.h).
+ * are found by evaluating the very expression, by galloping (planner/bucket_finder.h).
  *
  * Conversions between local time and UTC are monotone only between the transitions of the time zone: they add breaks, and an
  * expression is monotone between its breaks. So are times to which months are added, between the last days of months, and a
@@ -21,7 +22,7 @@
 
 /* What is the same for two times if nothing breaks the order between them. */
 enum ifp_break_kind {
-	IFP_BREAK_UTC,      /* the piece of a time zone that a timestamp of UTC lies in (zones.h) */
+	IFP_BREAK_UTC,      /* the piece of a time zone that a timestamp of UTC lies in (planner/bucket_finder.c) */
 	IFP_BREAK_LOCAL,    /* the same for local time of that zone */
 	IFP_BREAK_MONTHS,   /* the days of a month up to the 28th, or one of the others, in which a timestamp lies */
 	IFP_BREAK_VALUE     /* the value of an expression of any type */

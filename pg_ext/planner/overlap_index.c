@@ -353,16 +353,16 @@ static bool knows_by_values(Relation index)
 }
 
 /* The index that a call of iforest_overlap_index() asks for. */
-struct wanted {
+struct request {
 	ArrayType *columns;
 	const char *predicate;
 	int duration;
 	bool is_estimate; /* of partitions' indexes it is thought that they are as they should be */
 };
 
-static bool is_wanted(Relation heap, Relation index, const struct wanted *wanted)
+static bool is_wanted(Relation heap, Relation index, const struct request *request)
 {
-	const char *predicate = wanted->predicate;
+	const char *predicate = request->predicate;
 	bool has_expressions = predicate || RelationGetIndexExpressions(index) != NIL;
 	char *own_predicate;
 	bool is_same;
@@ -376,16 +376,16 @@ static bool is_wanted(Relation heap, Relation index, const struct wanted *wanted
 		level = ifp_neutral_settings();
 	own_predicate = ifp_index_predicate_text(heap, index);
 	is_same = (predicate != NULL) == (own_predicate != NULL) && (!predicate || strcmp(predicate, own_predicate) == 0) &&
-		  datumIsEqual(PointerGetDatum(ifp_index_column_texts(heap, index)), PointerGetDatum(wanted->columns), false, -1);
+		  datumIsEqual(PointerGetDatum(ifp_index_column_texts(heap, index)), PointerGetDatum(request->columns), false, -1);
 	if (has_expressions)
 		AtEOXact_GUC(true, level);
-	if (is_same && wanted->is_estimate && is_partitioned(index))
+	if (is_same && request->is_estimate && is_partitioned(index))
 		return !has_foreign_partitions(heap);
-	return is_same && are_of_durations(heap, index, wanted->duration);
+	return is_same && are_of_durations(heap, index, request->duration);
 }
 
 /* The lock is kept: nobody drops an index while the statement goes on that has been told of it. */
-static Oid find_index(Relation heap, const struct wanted *wanted)
+static Oid find_index(Relation heap, const struct request *request)
 {
 	List *oids = RelationGetIndexList(heap);
 	Oid found = InvalidOid;
@@ -394,7 +394,7 @@ static Oid find_index(Relation heap, const struct wanted *wanted)
 	foreach(cell, oids) {
 		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
 
-		if (is_wanted(heap, index, wanted))
+		if (is_wanted(heap, index, request))
 			found = RelationGetRelid(index);
 		index_close(index, OidIsValid(found) ? NoLock : AccessShareLock);
 		if (OidIsValid(found))
@@ -404,7 +404,7 @@ static Oid find_index(Relation heap, const struct wanted *wanted)
 	return found;
 }
 
-static Oid find_index_of(Oid table, const struct wanted *wanted)
+static Oid find_index_of(Oid table, const struct request *request)
 {
 	Relation heap = ifp_enable ? try_table_open(table, AccessShareLock) : NULL;
 	Oid found = InvalidOid;
@@ -412,7 +412,7 @@ static Oid find_index_of(Oid table, const struct wanted *wanted)
 	if (!heap)
 		return InvalidOid;
 	if (has_own_rows(heap))
-		found = find_index(heap, wanted);
+		found = find_index(heap, request);
 	table_close(heap, NoLock);
 	return found;
 }
@@ -420,15 +420,15 @@ static Oid find_index_of(Oid table, const struct wanted *wanted)
 /* Of a table: the index with these columns and condition, whose durations are the given value; NULL if none may be read. */
 Datum iforest_overlap_index(PG_FUNCTION_ARGS)
 {
-	struct wanted wanted = { .columns = NULL };
+	struct request request = { .columns = NULL };
 	Oid found;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
-	wanted.columns = PG_GETARG_ARRAYTYPE_P(1);
-	wanted.predicate = PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2));
-	wanted.duration = PG_GETARG_INT32(3);
-	found = find_index_of(PG_GETARG_OID(0), &wanted);
+	request.columns = PG_GETARG_ARRAYTYPE_P(1);
+	request.predicate = PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2));
+	request.duration = PG_GETARG_INT32(3);
+	found = find_index_of(PG_GETARG_OID(0), &request);
 	if (!OidIsValid(found))
 		PG_RETURN_NULL();
 	PG_RETURN_OID(found);
@@ -436,7 +436,7 @@ Datum iforest_overlap_index(PG_FUNCTION_ARGS)
 
 static bool overlap_index_is_likely(const FuncExpr *call)
 {
-	struct wanted wanted = { .is_estimate = true };
+	struct request request = { .is_estimate = true };
 	Const *arguments[4];
 	ListCell *cell;
 	int n = 0;
@@ -448,10 +448,10 @@ static bool overlap_index_is_likely(const FuncExpr *call)
 	}
 	if (n < (int)lengthof(arguments) || arguments[0]->constisnull || arguments[1]->constisnull || arguments[3]->constisnull)
 		return false;
-	wanted.columns = DatumGetArrayTypeP(arguments[1]->constvalue);
-	wanted.predicate = arguments[2]->constisnull ? NULL : TextDatumGetCString(arguments[2]->constvalue);
-	wanted.duration = DatumGetInt32(arguments[3]->constvalue);
-	return OidIsValid(find_index_of(DatumGetObjectId(arguments[0]->constvalue), &wanted));
+	request.columns = DatumGetArrayTypeP(arguments[1]->constvalue);
+	request.predicate = arguments[2]->constisnull ? NULL : TextDatumGetCString(arguments[2]->constvalue);
+	request.duration = DatumGetInt32(arguments[3]->constvalue);
+	return OidIsValid(find_index_of(DatumGetObjectId(arguments[0]->constvalue), &request));
 }
 
 /* While planning: a plan that obeys policies reads the table, whoever runs it. A cursor may be read on by a user to whom they

@@ -1,4 +1,5 @@
-/* overlap_index.h -- which index the overlap function of an index reads, and who may read it.
+/* planner/overlap_index.h -- Choice of the index that an overlap function reads, its permission checks, and planner
+ * support.
  *
  * What is read past the planner and the executor is checked as they would: privileges on the table's columns, row security,
  * whether the index may be used by this snapshot. The function of an index asks iforest_overlap_index() first, which index has

@@ -1,4 +1,4 @@
-/* match.h -- can a query level be answered from an index? The planner's side of question.h. */
+/* planner/query_match.h -- Match of a query level with an index that can answer it, or the reason why none can. */
 #ifndef IFP_PLANNER_QUERY_MATCH_H
 #define IFP_PLANNER_QUERY_MATCH_H
 

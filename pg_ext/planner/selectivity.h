@@ -1,6 +1,7 @@
-/* known_rows.h -- what is known while planning of a question's window of time: its bounds; and how many rows it has, as the
- * index knows it. Without statistics the planner takes any window for half a percent of the table, and the costs of plain plans
- * go by that. */
+/* planner/selectivity.h -- Row estimates for a window of time, from the index and beyond the end of ANALYZE's histogram.
+ *
+ * Without statistics the planner takes any window for half a percent of the table, and the costs of plain plans go by that.
+ */
 #ifndef IFP_PLANNER_SELECTIVITY_H
 #define IFP_PLANNER_SELECTIVITY_H
 

@@ -1,4 +1,4 @@
-/* times.h -- times as SQL functions are given them: datums of a type that is known at the call, and 64-bit numbers. */
+/* sql/bucket_functions.h -- SQL functions of buckets, windows and span ends; times and steps as arguments and results. */
 #ifndef IFP_SQL_BUCKET_FUNCTIONS_H
 #define IFP_SQL_BUCKET_FUNCTIONS_H
 

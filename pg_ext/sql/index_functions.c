@@ -1,3 +1,4 @@
+/* sql/index_functions.c -- Creation and renaming of the SQL functions that belong to an index. */
 #include "pg_ext/base/engine.h"
 
 #include "access/amapi.h"
@@ -46,7 +47,7 @@
 #include "pg_ext/storage/index.h"
 #include "pg_ext/types/definition.h"
 
-/* function_index.c: the index as it is, and what the extension in that schema has. */
+/* sql/index_functions.c: the index as it is, and what the extension in that schema has. */
 static void functions_read(Relation heap, Relation index, Oid extension_schema, struct ifp_sqlgen_index *functions);
 
 /* A column of the table under the name that it has now. */

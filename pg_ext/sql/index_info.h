@@ -1,4 +1,7 @@
-/* functions.h -- what the SQL functions share. Each function is documented where it is created (sql/pg/iforest--*.sql). */
+/* sql/index_info.h -- SQL functions about one index: merge, check, statistics and pages; opening the index they name.
+ *
+ * Each function is documented where it is created (sql/pg/iforest--*.sql).
+ */
 #ifndef IFP_SQL_INDEX_INFO_H
 #define IFP_SQL_INDEX_INFO_H
 

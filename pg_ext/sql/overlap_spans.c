@@ -1,3 +1,4 @@
+/* sql/overlap_spans.c -- SQL function that reads the spans overlapping each bucket from an index. */
 #include "pg_ext/base/engine.h"
 
 #include "access/genam.h"
@@ -33,7 +34,7 @@
 #include "pg_ext/storage/locks.h"
 
 /* The spans of an index that overlap a window, or each of its buckets, as the snapshot sees them: core/query/overlap.h
- * over runs and pending entries, read consistently (reader.h).
+ * over runs and pending entries, read consistently (exec/snapshot_reader.h).
  *
  * In types that have infinite times a window that is open ends where the finite times do: a span that goes on beyond has no
  * end, and one that starts at infinity no length. What is to be said of those is the caller's part.
@@ -77,7 +78,7 @@ static bool overlaps_next(struct ifp_overlaps *overlaps, struct ifp_overlapped *
 static void overlaps_release(struct ifp_overlaps *overlaps);
 
 /* One attempt. */
-struct reading {
+struct overlap_reading {
 	struct ifp_overlaps *overlaps;
 	struct ifp_snapshot_reader *reader;
 	struct ifp_time_keys times;
@@ -91,19 +92,19 @@ struct reading {
 
 /* ---- infinite times ---- */
 
-static bool has_infinities(const struct reading *reading)
+static bool has_infinities(const struct overlap_reading *reading)
 {
 	return reading->times.lowest < reading->times.lowest_finite;
 }
 
-static bool is_infinite(const struct reading *reading, int64 time)
+static bool is_infinite(const struct overlap_reading *reading, int64 time)
 {
 	return has_infinities(reading) && (time == reading->times.lowest || time == reading->times.highest);
 }
 
 static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
-	const struct reading *reading = context;
+	const struct overlap_reading *reading = context;
 
 	return reading->reader->filter.of_node(reading->reader->filter.context, node);
 }
@@ -111,7 +112,7 @@ static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 /* A span that starts at -infinity reaches nowhere, whatever its duration. */
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *block, uint64_t *live)
 {
-	const struct reading *reading = context;
+	const struct overlap_reading *reading = context;
 	enum iforest_status status = reading->reader->filter.of_entries(reading->reader->filter.context, block, live);
 
 	if (status || !has_infinities(reading) || block->block.time_is_null ||
@@ -128,10 +129,10 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 }
 
 /* Notes whether visible spans of the runs start at that infinite time. */
-static enum iforest_status look_at_infinity(struct reading *reading, uint32 series, int64 time)
+static enum iforest_status look_at_infinity(struct overlap_reading *reading, uint32 series, int64 time)
 {
 	struct iforest_scan *scan = &reading->reader->scan;
-	struct iforest_request wanted = { .filter = &reading->reader->filter };
+	struct iforest_request request = { .filter = &reading->reader->filter };
 	struct iforest_aggregate *found = palloc(sizeof *found);
 	enum iforest_status status;
 
@@ -142,7 +143,7 @@ static enum iforest_status look_at_infinity(struct reading *reading, uint32 seri
 	scan->joined_filter = NULL;
 	status = iforest_scan_start(scan, series);
 	if (!status)
-		status = iforest_scan_through(scan, time, &wanted, found);
+		status = iforest_scan_through(scan, time, &request, found);
 	reading->overlaps->has_infinite_time |= found->n_rows > 0;
 	pfree(found);
 	return status;
@@ -151,7 +152,7 @@ static enum iforest_status look_at_infinity(struct reading *reading, uint32 seri
 /* ---- pending entries ---- */
 
 /* A run of its own in memory, which joins those of the index. Those without a time overlap nothing. */
-static void add_pending(struct reading *reading, struct iforest_run_writer *builder)
+static void add_pending(struct overlap_reading *reading, struct iforest_run_writer *builder)
 {
 	const struct ifp_pending_entries *rows = &reading->reader->pending;
 
@@ -167,7 +168,7 @@ static void add_pending(struct reading *reading, struct iforest_run_writer *buil
 	}
 }
 
-static void join_pending(struct reading *reading)
+static void join_pending(struct overlap_reading *reading)
 {
 	struct ifp_index *index = &reading->reader->index;
 	struct iforest_run_writer *builder = palloc(sizeof *builder);
@@ -237,7 +238,7 @@ static void overlaps_release(struct ifp_overlaps *overlaps)
 
 /* ---- an attempt ---- */
 
-static enum iforest_status read_series(struct reading *reading, uint32 i, struct iforest_aggregate *aggregate)
+static enum iforest_status read_series(struct overlap_reading *reading, uint32 i, struct iforest_aggregate *aggregate)
 {
 	struct ifp_overlaps *overlaps = reading->overlaps;
 	struct iforest_overlap *overlap = &reading->overlap;
@@ -268,7 +269,7 @@ static enum iforest_status read_series(struct reading *reading, uint32 i, struct
 	return status;
 }
 
-static enum iforest_status read_index(struct reading *reading)
+static enum iforest_status read_index(struct overlap_reading *reading)
 {
 	struct ifp_overlaps *overlaps = reading->overlaps;
 	struct iforest_overlap *overlap = &reading->overlap;
@@ -313,10 +314,10 @@ static bool is_over(const struct ifp_index *index, const struct iforest_window *
 
 static bool read_consistently(struct ifp_overlaps *overlaps)
 {
-	struct reading *reading = palloc0(sizeof *reading);
+	struct overlap_reading *reading = palloc0(sizeof *reading);
 	struct ifp_snapshot_reader *reader = overlaps->reader = palloc0(sizeof *reader);
 
-	*reading = (struct reading){ .overlaps = overlaps, .reader = reader, .window = overlaps->bucketing.window };
+	*reading = (struct overlap_reading){ .overlaps = overlaps, .reader = reader, .window = overlaps->bucketing.window };
 	ifp_snapshot_reader_open(reader, overlaps->index);
 	if (is_over(&reader->index, &reading->window)) {
 		ifp_meta_test_for_old_snapshot(overlaps->index, overlaps->snapshot);
@@ -352,7 +353,7 @@ static void overlaps_read(struct ifp_overlaps *overlaps)
 {
 	MemoryContext before = MemoryContextSwitchTo(overlaps->context);
 
-	/* as scans of the table and of the index would, before anything is read: see answer.c */
+	/* as scans of the table and of the index would, before anything is read: see exec/agg_scan.c */
 	PredicateLockRelation(overlaps->heap, overlaps->snapshot);
 	PredicateLockRelation(overlaps->index, overlaps->snapshot);
 	pgstat_count_index_scan(overlaps->index);
@@ -381,15 +382,15 @@ static Oid base_type(TupleDesc descriptor, int column)
 }
 
 /* The type itself, or what it is made of; but no domain that is made of it, whose conditions nobody has checked. */
-static bool is_of_type(TupleDesc wanted, int column, Oid type)
+static bool is_of_type(TupleDesc request, int column, Oid type)
 {
-	Oid given = TupleDescAttr(wanted, column)->atttypid;
+	Oid given = TupleDescAttr(request, column)->atttypid;
 
 	return given == type || given == getBaseType(type);
 }
 
 /* As the columns stand in the index; by times and numbers the types that SQL gives them. */
-static void require_columns(TupleDesc wanted, Relation index, unsigned duration)
+static void require_columns(TupleDesc request, Relation index, unsigned duration)
 {
 	TupleDesc own = RelationGetDescr(index);
 	int n_by = IndexRelationGetNumberOfKeyAttributes(index) - 1;
@@ -400,12 +401,12 @@ static void require_columns(TupleDesc wanted, Relation index, unsigned duration)
 								   : INTERVALOID,
 				 [LONGEST] = TupleDescAttr(own, n_by + 1 + (int)duration)->atttypid,
 				 [LONGEST_ROW] = TIDOID, [LONGEST_TIME] = TupleDescAttr(own, n_by)->atttypid };
-	bool is_right = wanted->natts == n_by + N_COLUMNS;
+	bool is_right = request->natts == n_by + N_COLUMNS;
 
 	for (int i = 0; is_right && i < n_by; i++)
-		is_right = is_of_type(wanted, i, TupleDescAttr(own, i)->atttypid);
+		is_right = is_of_type(request, i, TupleDescAttr(own, i)->atttypid);
 	for (int i = 0; is_right && i < N_COLUMNS; i++)
-		is_right = is_of_type(wanted, n_by + i, types[i]);
+		is_right = is_of_type(request, n_by + i, types[i]);
 	if (!is_right)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("the columns asked for are not those of index \"%s\"", RelationGetRelationName(index)),

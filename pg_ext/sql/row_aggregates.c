@@ -1,3 +1,4 @@
+/* sql/row_aggregates.c -- SQL aggregates for the row that has an extreme value, by scanning. */
 #include "pg_ext/base/engine.h"
 
 #include "fmgr.h"

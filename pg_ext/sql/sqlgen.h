@@ -1,4 +1,4 @@
-/* function_texts.h -- the SQL of an index's functions, as text.
+/* sql/sqlgen.h -- SQL text of an index's functions: names, pieces of text, and the query of a window with its fills.
  *
  * Names are quoted, tables and functions qualified; it is parsed once, when the function is created, and kept parsed.
  * Arguments are $1 to $6 and never named, so no column of a table can stand in their way.
@@ -9,7 +9,8 @@
  * rows without a time are in no window, so for all times there is a second one; a third puts the groups beside all buckets,
  * where fill is asked for, and a fourth carries values into them, also from before the window. Gates are known when planning,
  * or else asked once: the arms that are not asked for are not run. What is long and asked for seldom is a function of its own:
- * a part. */
+ * a part.
+ */
 #ifndef IFP_SQL_SQLGEN_H
 #define IFP_SQL_SQLGEN_H
 

@@ -1,4 +1,4 @@
-/* function_overlap.h -- Not for others. */
+/* sql/sqlgen_overlap.h -- SQL text of an index's functions on rows and on the spans that overlap buckets. */
 #ifndef IFP_SQL_SQLGEN_OVERLAP_H
 #define IFP_SQL_SQLGEN_OVERLAP_H
 

@@ -465,17 +465,17 @@ static bool wants_database(const LockInstanceData *lock)
 static const char *wanted_by_others(Oid table, Oid index)
 {
 	LockData *locks = GetLockStatusData();
-	const char *wanted = NULL;
+	const char *request = NULL;
 
-	for (int i = 0; i < locks->nelements && !wanted; i++) {
+	for (int i = 0; i < locks->nelements && !request; i++) {
 		if (wants_table(&locks->locks[i], table, index) || wants_end(&locks->locks[i]))
-			wanted = "it or for its table";
+			request = "it or for its table";
 		else if (wants_database(&locks->locks[i]))
-			wanted = "its database";
+			request = "its database";
 	}
 	pfree(locks->locks);
 	pfree(locks);
-	return wanted;
+	return request;
 }
 
 /* A merge that nobody asked for may last minutes. Whoever wants to change the table or the index would wait for it, and behind
@@ -484,18 +484,18 @@ static void give_way(struct ifp_index *index)
 {
 	static TimestampTz last_look;
 	TimestampTz now = GetCurrentTimestamp();
-	const char *wanted;
+	const char *request;
 
 	if (!TimestampDifferenceExceeds(last_look, now, MILLISECONDS_BETWEEN_LOOKS))
 		return;
 	last_look = now;
 	/* no row of any table is kept from being removed by who has only looked into catalogs */
 	InvalidateCatalogSnapshot();
-	wanted = wanted_by_others(index->relation->rd_index->indrelid, RelationGetRelid(index->relation));
-	if (wanted)
+	request = wanted_by_others(index->relation->rd_index->indrelid, RelationGetRelid(index->relation));
+	if (request)
 		ereport(ERROR, errcode(ERRCODE_QUERY_CANCELED),
 			errmsg("index \"%s\" is not merged now: others wait for %s", RelationGetRelationName(index->relation),
-			       wanted));
+			       request));
 }
 
 /* Schema changes wait for us, but we not for them: whoever is at one, and inserts many rows besides, would have all workers of

@@ -1,4 +1,4 @@
-/* maintenance.h -- sealing and merging: what keeps the number of runs small. locks.h says who may do what at the same time. */
+/* storage/compact.h -- Flush of pending chains to runs, and merges of many runs to few, also by a background worker. */
 #ifndef IFP_STORAGE_COMPACT_H
 #define IFP_STORAGE_COMPACT_H
 

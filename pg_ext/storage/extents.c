@@ -20,7 +20,7 @@ enum { MOST_WAITING = 2048 };
 enum { MOST_AHEAD = 2048 };
 
 /* All pages of the list, the first one locked exclusively, the others pinned and locked as well. */
-struct list {
+struct extent_list {
 	Relation index;
 	uint32 n_pages;
 	Buffer buffers[MAX_LIST_PAGES];
@@ -39,19 +39,19 @@ static uint32 n_slots(Page page)
 	return ifp_content_used(page) / sizeof(struct ifp_extent);
 }
 
-static void close_list(struct list *list)
+static void close_list(struct extent_list *list)
 {
 	while (list->n_pages > 0)
 		UnlockReleaseBuffer(list->buffers[--list->n_pages]);
 }
 
-static struct ifp_extent *extent_at(const struct list *list, uint32 at)
+static struct ifp_extent *extent_at(const struct extent_list *list, uint32 at)
 {
 	return &slots_of(BufferGetPage(list->buffers[at / SLOTS]))[at % SLOTS];
 }
 
 /* Calls for every slot of the list: for (uint32 at = 0; next_slot(list, &at); at++) */
-static bool next_slot(const struct list *list, uint32 *at)
+static bool next_slot(const struct extent_list *list, uint32 *at)
 {
 	while (*at / SLOTS < list->n_pages) {
 		if (*at % SLOTS < n_slots(BufferGetPage(list->buffers[*at / SLOTS])))
@@ -91,7 +91,7 @@ bool ifp_extents_overlap(struct ifp_extent *extents, uint32 n)
 }
 
 /* What is given out must be nobody's. */
-static void check_list(const struct list *list)
+static void check_list(const struct extent_list *list)
 {
 	uint64 n_blocks = RelationGetNumberOfBlocks(list->index);
 	struct ifp_extent *used = palloc((Size)list->n_pages * IFP_CONTENT_BYTES);
@@ -108,7 +108,7 @@ static void check_list(const struct list *list)
 	pfree(used);
 }
 
-static bool is_in_list(const struct list *list, BlockNumber block)
+static bool is_in_list(const struct extent_list *list, BlockNumber block)
 {
 	bool found = false;
 
@@ -117,7 +117,7 @@ static bool is_in_list(const struct list *list, BlockNumber block)
 	return found;
 }
 
-static void open_list(struct list *list, Relation index)
+static void open_list(struct extent_list *list, Relation index)
 {
 	BlockNumber block = IFP_EXTENTS_BLOCK;
 
@@ -135,7 +135,7 @@ static void open_list(struct list *list, Relation index)
 
 /* ---- changes: one atomic record for one or two slots ---- */
 
-static void put(struct list *list, const uint32 *at, const struct ifp_extent *extents, int n)
+static void put(struct extent_list *list, const uint32 *at, const struct ifp_extent *extents, int n)
 {
 	GenericXLogState *state = GenericXLogStart(list->index);
 
@@ -150,7 +150,7 @@ static void put(struct list *list, const uint32 *at, const struct ifp_extent *ex
 	GenericXLogFinish(state);
 }
 
-static BlockNumber end_of_list(const struct list *list)
+static BlockNumber end_of_list(const struct extent_list *list)
 {
 	BlockNumber end = IFP_FIRST_FREE_BLOCK;
 
@@ -172,7 +172,7 @@ void ifp_extents_ensure_file(Relation index, BlockNumber end)
 }
 
 /* n blocks beyond the end of the list. An earlier attempt may have left some there. */
-static struct ifp_extent extend(struct list *list, uint32 n)
+static struct ifp_extent extend(struct extent_list *list, uint32 n)
 {
 	struct ifp_extent extent = { .start = end_of_list(list), .n_blocks = n };
 
@@ -180,13 +180,13 @@ static struct ifp_extent extend(struct list *list, uint32 n)
 	return extent;
 }
 
-static uint32 append_slot(struct list *list, uint32 page)
+static uint32 append_slot(struct extent_list *list, uint32 page)
 {
 	return page * SLOTS + n_slots(BufferGetPage(list->buffers[page]));
 }
 
 /* An unused slot. A list that is full grows by a page, whose own extent is its first slot. */
-static uint32 unused_slot(struct list *list)
+static uint32 unused_slot(struct extent_list *list)
 {
 	uint32 last = list->n_pages - 1;
 	GenericXLogState *state;
@@ -227,7 +227,7 @@ static bool is_free(const struct ifp_extent *extent)
 }
 
 /* Joins a free extent with a free neighbour, again and again. */
-static void join(struct list *list, uint32 at)
+static void join(struct extent_list *list, uint32 at)
 {
 	bool joined = true;
 
@@ -249,7 +249,7 @@ static void join(struct list *list, uint32 at)
 	}
 }
 
-static void set_free(struct list *list, uint32 at)
+static void set_free(struct extent_list *list, uint32 at)
 {
 	struct ifp_extent extent = { .start = extent_at(list, at)->start, .n_blocks = extent_at(list, at)->n_blocks };
 
@@ -259,7 +259,7 @@ static void set_free(struct list *list, uint32 at)
 
 /* Extents whose last possible reader is gone become free. While an old snapshot holds back very many, the one that has waited
  * longest becomes free all the same, each time: who still reads it begins again. */
-static void ripen(struct list *list)
+static void ripen(struct extent_list *list)
 {
 	uint32 n_waiting = 0, oldest = 0;
 	uint64 oldest_freed = 0;
@@ -282,7 +282,7 @@ static void ripen(struct list *list)
 }
 
 /* The smallest free extent with n_wanted blocks, or the largest of all. */
-static bool find_free(const struct list *list, uint32 n_wanted, uint32 *best)
+static bool find_free(const struct extent_list *list, uint32 n_wanted, uint32 *best)
 {
 	uint32 n_best = 0;
 
@@ -302,7 +302,7 @@ static bool find_free(const struct list *list, uint32 n_wanted, uint32 *best)
 }
 
 /* Is there an extent that this one goes on from, in the file and for its owner? The index's own are in no order. */
-static bool find_predecessor(const struct list *list, const struct ifp_extent *extent, uint32 *at)
+static bool find_predecessor(const struct extent_list *list, const struct ifp_extent *extent, uint32 *at)
 {
 	for (*at = 0; next_slot(list, at); ++*at) {
 		const struct ifp_extent *other = extent_at(list, *at);
@@ -319,7 +319,7 @@ struct ifp_extent ifp_extents_allocate(Relation index, uint32 owner, uint32 firs
 {
 	struct ifp_extent pieces[3], taken;
 	uint32 places[3], before;
-	struct list list;
+	struct extent_list list;
 	int n_pieces = 1;
 
 	open_list(&list, index);
@@ -358,7 +358,7 @@ struct ifp_extent ifp_extents_allocate(Relation index, uint32 owner, uint32 firs
 
 void ifp_extents_trim(Relation index, uint32 owner, uint32 n_used)
 {
-	struct list list;
+	struct extent_list list;
 
 	open_list(&list, index);
 	for (uint32 at = 0; next_slot(&list, &at); at++) {
@@ -383,7 +383,7 @@ void ifp_extents_trim(Relation index, uint32 owner, uint32 n_used)
 	close_list(&list);
 }
 
-static void let_go(struct list *list, uint32 at)
+static void let_go(struct extent_list *list, uint32 at)
 {
 	struct ifp_extent extent = *extent_at(list, at);
 
@@ -399,7 +399,7 @@ static void let_go(struct list *list, uint32 at)
 
 void ifp_extents_free(Relation index, uint32 owner, bool at_once)
 {
-	struct list list;
+	struct extent_list list;
 
 	open_list(&list, index);
 	for (uint32 at = 0; next_slot(&list, &at); at++) {
@@ -426,7 +426,7 @@ static bool is_named(uint32 owner, const uint32 *owners, uint32 n_owners)
 uint64 ifp_extents_sweep(Relation index, const uint32 *owners, uint32 n_owners)
 {
 	BlockNumber n_present = RelationGetNumberOfBlocks(index);
-	struct list list;
+	struct extent_list list;
 	uint64 n_found = 0;
 	BlockNumber end;
 

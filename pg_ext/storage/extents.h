@@ -1,4 +1,4 @@
-/* space.h -- which block belongs to whom: the list of extents.
+/* storage/extents.h -- List of extents: which run or chain owns which blocks, and which are free.
  *
  * Every block from IFP_FIRST_FREE_BLOCK on stands in exactly one extent of the list, but for those that a crash left
  * behind at the end of the file. An extent is a stretch of blocks with one owner: the clock number of a run or a chain,
@@ -54,7 +54,7 @@ void ifp_extents_trim(Relation index, uint32 owner, uint32 n_used);
 void ifp_extents_free(Relation index, uint32 owner, bool at_once);
 
 /* Frees the extents of owners that are neither in the list nor IFP_OWNER_INDEX, and adopts blocks at the end of the file
- * that are in none. Requires that nobody has extents that are not named yet (locks.h). Returns the number of blocks found. */
+ * that are in none. Requires that nobody has extents that are not named yet (storage/locks.h). Returns the number of blocks found. */
 uint64 ifp_extents_sweep(Relation index, const uint32 *owners, uint32 n_owners);
 
 /* Do some share a block? Sorts them. */

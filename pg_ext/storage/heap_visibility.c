@@ -34,7 +34,7 @@ struct ifp_heap_page_rows {
 	uint64 visible[IFP_HEAP_PAGE_ROW_WORDS];  /* by offset number; told up to the last, and where they are not clean */
 };
 
-/* Looks at a page; or remembers what was seen there, if it is as it was (lasting.h). */
+/* Looks at a page; or remembers what was seen there, if it is as it was (storage/heap_visibility.c). */
 static void see_heap_page(Relation heap, Snapshot snapshot, BlockNumber block, struct ifp_heap_page_rows *roots);
 
 /* What a session has seen on heap pages, remembered from question to question.

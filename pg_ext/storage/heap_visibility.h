@@ -1,9 +1,9 @@
-/* visibility.h -- which heap blocks a snapshot sees whole, and which rows of the others.
+/* storage/heap_visibility.h -- Heap blocks that a snapshot sees whole, and the visible rows of the others.
  *
  * A block is clean if all that the index may know of it is visible: its bit in the visibility map is set, or one look at the
  * page has shown that every root of a row is visible to the snapshot and none is dead. The map is copied a page at a time
  * (32 672 blocks) as ranges are asked for, and pages are looked at once: what a snapshot sees stays. What later questions may
- * believe as well is remembered (lasting.h).
+ * believe as well is remembered (storage/heap_visibility.c).
  *
  * It must be asked after the index was copied (metapage, manifest), and what it said holds if no entry was removed from the
  * index since: the removal epoch in the metapage is as it was. For a TID is given to another row only after VACUUM has removed

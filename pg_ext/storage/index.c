@@ -10,10 +10,10 @@
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/storage/locks.h"
 
-/* pager.c: fills in index->pager and index->store. */
+/* storage/index.c: fills in index->pager and index->store. */
 static void pager_init(struct ifp_index *index);
 
-/* slots.c: the manifest's bytes in the slot in force, palloc'd, or NULL if that was overwritten meanwhile; and their
+/* storage/index.c: the manifest's bytes in the slot in force, palloc'd, or NULL if that was overwritten meanwhile; and their
  * replacement, with the chains in index->sealed. */
 static uint8 *slot_read(Relation relation, const struct ifp_meta *meta);
 
@@ -358,14 +358,14 @@ static void give_back(void *context, struct iforest_page *page)
 }
 
 /* Nothing is pinned: where other bytes stand in the buffer by now, they are fetched in vain. */
-static void expect(void *context, const struct iforest_place *place, uint64_t number, bool of_peaks)
+static void expect(void *context, const struct iforest_place *place, uint64_t number, bool of_maxima)
 {
 	struct ifp_index *index = context;
 	BlockNumber block = find_block(index, (uint32)place->location, (uint32)number);
 	Buffer buffer =
 		block != InvalidBlockNumber && is_known(index, block) ? known_page(index, block)->buffer : InvalidBuffer;
 
-	(void)of_peaks;
+	(void)of_maxima;
 	if (!BufferIsValid(buffer))
 		return;
 	for (uint32 at = 0; at < EXPECTED_BYTES; at += CACHE_LINE)
@@ -525,7 +525,7 @@ static void pager_init(struct ifp_index *index)
 					       .release = release,
 					       .borrow = borrow,
 					       .give_back = give_back,
-					       .expect = expect,
+					       .prefetch = expect,
 					       .create_run = create_run,
 					       .write = write_pages,
 					       .drop_run = drop_run,

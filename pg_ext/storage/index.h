@@ -1,4 +1,4 @@
-/* index.h -- an index opened for work: its metapage and manifest as of one moment, and core's pager over its blocks. */
+/* storage/index.h -- An index opened for work: metapage and manifest as of one moment, and core's pager over its blocks. */
 #ifndef IFP_STORAGE_INDEX_H
 #define IFP_STORAGE_INDEX_H
 
@@ -71,11 +71,11 @@ static inline uint32 ifp_run_clock(const struct iforest_run *run)
 	return (uint32)run->place.location;
 }
 
-/* pager.c: the block of a page of a run, or of one that the run's owner has after its last; InvalidBlockNumber if there is
+/* storage/index.c: the block of a page of a run, or of one that the run's owner has after its last; InvalidBlockNumber if there is
  * none. */
 BlockNumber ifp_index_run_block(struct ifp_index *index, const struct iforest_place *place, uint64 page);
 
-/* pager.c: the next ifp_index_run_block() reads the list of extents anew. What is remembered of it may be of when the run was
+/* storage/index.c: the next ifp_index_run_block() reads the list of extents anew. What is remembered of it may be of when the run was
  * being written, with blocks after its last page that it has given back since: readers see whose a page is, but a writer has to
  * know. */
 void ifp_index_forget_extents(struct ifp_index *index);

@@ -1,4 +1,4 @@
-/* locks.h -- who may do what to an index at the same time.
+/* storage/locks.h -- Heavyweight locks of an index: their order, and why VACUUM misses no entry.
  *
  * Heavyweight locks of the index, told apart by numbers, in the order in which they may be waited for. They end with the
  * transaction, and with an error. (They are locks of tuples to PostgreSQL: several page locks at once it does not allow, nor

@@ -1,12 +1,15 @@
-/* meta.h -- the metapage: block 0, the root of everything. It is small, and every change of it is one atomic record.
+/* storage/meta.h -- The metapage: block 0, the root of everything and the only commit point.
+ *
+ * It is small, and every change of it is one atomic record.
  *
  * A clock number is given to every chain of pending entries and every run when it is begun. It is the owner that stands on
  * its pages and in the list of extents, and its age: what is numbered below `worklist_below` is the business of whoever
- * holds the maintenance lock (locks.h).
+ * holds the maintenance lock (storage/locks.h).
  *
  * The manifest (core/run/manifest.h) may be larger than a page. It lies in one of two slots of pages; a publish writes the other
  * slot and then turns the metapage to it, together with the chains that the new manifest replaces. Readers copy the metapage
- * and then the slot, and know by the manifest's id and checksum whether the slot was overwritten meanwhile. */
+ * and then the slot, and know by the manifest's id and checksum whether the slot was overwritten meanwhile.
+ */
 #ifndef IFP_STORAGE_META_H
 #define IFP_STORAGE_META_H
 
@@ -23,7 +26,7 @@
 
 enum { IFP_CHAINS = 8, IFP_MAX_CLOSED = 64, IFP_SLOT_PAGES = 32, IFP_FIRST_CLOCK = 16 };
 
-/* A chain of pending pages (pending.h). clock 0: there is none. */
+/* A chain of pending pages (storage/pending.h). clock 0: there is none. */
 struct ifp_chain {
 	uint32 clock;
 	BlockNumber head, tail;

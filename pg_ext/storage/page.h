@@ -1,8 +1,8 @@
-/* page.h -- the blocks of an index, and what stands in which byte of them.
+/* storage/page.h -- Layout of the index's blocks: types of pages, page header and special space.
  *
- *   block 0      metapage (meta.h)
+ *   block 0      metapage (storage/meta.h)
  *   block 1, 2   the two slots of the manifest: the one that is not in force is overwritten, then the metapage turns
- *   block 3      first page of the list of extents (space.h)
+ *   block 3      first page of the list of extents (storage/extents.h)
  *   others       as the list of extents says: runs, chains of pending entries, series, more pages of the kinds above
  *
  * Every block is laid out as PostgreSQL's pages are, so that its checksums, full-page images and generic WAL work:
@@ -15,18 +15,18 @@
  * read, before anything is looped over, allocated, written or extended by it:
  *
  *   field                                        bounded in
- *   pd_lower, pd_upper, pd_special, kind         page.c   is_ours()
- *   a block's number, wherever it stands         page.c   ifp_page_read(): must be in the file; pager.c the same
- *   meta     slot, lengths, clock numbers,       meta.c   what_is_wrong(): blocks within the file, no chain longer than it
+ *   pd_lower, pd_upper, pd_special, kind         storage/page.c   is_ours()
+ *   a block's number, wherever it stands         storage/page.c   ifp_page_read(): must be in the file; storage/index.c the same
+ *   meta     slot, lengths, clock numbers,       storage/meta.c   what_is_wrong(): blocks within the file, no chain longer than it
  *            chains, blocks of slots and series
- *   manifest checksum; location, pages of a run  core/run/manifest.c; index.c are_possible()
- *   space    extents                             space.c  is_possible(): within twice the file; overlaps() before a change
- *            next                                space.c  at most 64 pages, none twice
- *   series   record lengths; next                series_pages.c  read_records(); no more pages than the file has
- *   pending  entries                             pending.c  the checksum; the length, and what all entries have in common
- *            next, last                          pending.c  as many pages as the metapage says; last: 15 blocks ahead at most
- *   run      checksum, counts, offsets           core/page/leaf.c, core/page/node_slice.c; whose page it is: pager.c lock_page()
- *   sketch   length, number, entries             sketch_pages.c  length within the file; sketches one after the other
+ *   manifest checksum; location, pages of a run  core/run/manifest.c; storage/index.c are_possible()
+ *   space    extents                             storage/extents.c  is_possible(): within twice the file; overlaps() before a change
+ *            next                                storage/extents.c  at most 64 pages, none twice
+ *   series   record lengths; next                storage/series_dict.c  read_records(); no more pages than the file has
+ *   pending  entries                             storage/pending.c  the checksum; the length, and what all entries have in common
+ *            next, last                          storage/pending.c  as many pages as the metapage says; last: 15 blocks ahead at most
+ *   run      checksum, counts, offsets           core/page/leaf.c, core/page/node_slice.c; whose page it is: storage/index.c lock_page()
+ *   sketch   length, number, entries             storage/sidecar.c  length within the file; sketches one after the other
  */
 #ifndef IFP_STORAGE_PAGE_H
 #define IFP_STORAGE_PAGE_H
@@ -43,7 +43,7 @@ enum ifp_page_type {
 	IFP_PAGE_SERIES = 4,
 	IFP_PAGE_PENDING = 5,
 	IFP_PAGE_RUN = 6,
-	IFP_PAGE_SKETCH = 7 /* sketch_pages.h */
+	IFP_PAGE_SKETCH = 7 /* storage/sidecar.c */
 };
 
 #define IFP_PAGE_ID 0x1F07 /* in the last two bytes of every page, for whoever looks at a file */
@@ -59,7 +59,7 @@ struct ifp_special {
 	uint16 page_id;
 };
 
-/* The last bytes before the special space of a page that has the flag, above pd_upper. pending.c says what is summed up. */
+/* The last bytes before the special space of a page that has the flag, above pd_upper. storage/pending.c says what is summed up. */
 struct ifp_sum {
 	uint32 checksum;
 	uint16 n_bytes;   /* of the content, from its beginning */

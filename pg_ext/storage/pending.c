@@ -481,6 +481,6 @@ void ifp_pending_entries_fold(const struct ifp_pending_entries *rows, uint32 fro
 			iforest_aggregate_add_time(aggregate, entry->key.time);
 		for (unsigned v = 0; v < fields->n_values; v++)
 			if (entry->present >> v & 1)
-				add_value(entry, v, (enum iforest_value_type)fields->kinds[v], &aggregate->values[v]);
+				add_value(entry, v, (enum iforest_value_type)fields->value_types[v], &aggregate->values[v]);
 	}
 }

@@ -1,4 +1,4 @@
-/* pending.h -- what was inserted since the last seal: chains of pages to which entries are appended as they come.
+/* storage/pending.h -- Chains of pages with the entries inserted since the last flush, and their reader.
  *
  *   content of a page: entries of one size
  *     byte 0   u32  series
@@ -80,7 +80,7 @@ struct ifp_pending_entries {
 };
 
 /* Reads the chains that the index's copy of the metapage names, up to what was their last page then: what was appended since
- * is of transactions that no snapshot from before sees. What is visible must be asked only afterwards (visibility.h): the map
+ * is of transactions that no snapshot from before sees. What is visible must be asked only afterwards (storage/heap_visibility.h): the map
  * may have been copied before the row came that an entry read now leads to. False where a page belongs to somebody else by now:
  * the index has to be read again. */
 bool ifp_pending_entries_read(struct ifp_index *index,

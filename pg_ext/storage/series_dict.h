@@ -1,4 +1,4 @@
-/* series_pages.h -- the dictionary of series: a chain of pages that is only ever appended to, and each backend's copy.
+/* storage/series_dict.h -- Dictionary of series ids: an append-only chain of pages, and each backend's copy.
  *
  *   content of a page: records  u16 n_bytes, then the key (core/model/series_key.h) of the next series; ids count from 0 through
  *   the chain

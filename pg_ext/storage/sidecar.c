@@ -330,12 +330,12 @@ static struct ifp_kept_sketches *kept_of(struct ifp_sketch_sidecar *shelf, uint6
 
 static struct ifp_kept_sketch *find_kept(const struct ifp_kept_sketches *kept, const struct iforest_sidecar_name *name)
 {
-	struct ifp_kept_sketch wanted = named(name);
+	struct ifp_kept_sketch request = named(name);
 	uint32 low = 0, high = kept ? kept->n : 0;
 
 	while (low < high) {
 		uint32 middle = low + (high - low) / 2;
-		int order = kept_sketch_compare(&kept->sketches[middle], &wanted);
+		int order = kept_sketch_compare(&kept->sketches[middle], &request);
 
 		if (order == 0)
 			return kept->sketches[middle].n_dead == name->n_dead ? &kept->sketches[middle] : NULL;
@@ -376,10 +376,10 @@ struct iforest_sidecar ifp_sidecar_for_reader(struct ifp_sketch_sidecar *shelf)
 /* Children are added before their parents, so what is looked for is near the end. */
 static struct ifp_kept_sketch *find_added(const struct ifp_sketch_sidecar *shelf, const struct iforest_sidecar_name *name)
 {
-	struct ifp_kept_sketch wanted = named(name);
+	struct ifp_kept_sketch request = named(name);
 
 	for (uint32 i = shelf->n_added; i > 0; i--)
-		if (kept_sketch_compare(&shelf->added[i - 1], &wanted) == 0)
+		if (kept_sketch_compare(&shelf->added[i - 1], &request) == 0)
 			return &shelf->added[i - 1];
 	return NULL;
 }

@@ -1,5 +1,4 @@
-/* sketch_shelf.h -- the sketches that an index with sketch = '...' keeps of whole nodes: core/query/sketch_scan.h asks for them, and
- * sketch_pages.h has them. */
+/* storage/sidecar.h -- Sketches kept of whole nodes, on pages behind their run. */
 #ifndef IFP_STORAGE_SIDECAR_H
 #define IFP_STORAGE_SIDECAR_H
 

@@ -323,7 +323,7 @@ static void check_values(Relation index, const struct ifp_definition *definition
 		int kind = value_kind(type, typmod, &scale);
 
 		if (kind) {
-			fields->kinds[v] = (uint8_t)kind;
+			fields->value_types[v] = (uint8_t)kind;
 			continue;
 		}
 		if (type == NUMERICOID)
@@ -416,7 +416,7 @@ static void check_variance(Relation index, const struct ifp_definition *definiti
 	foreach(cell, names) {
 		unsigned v = find_value(index, "variance", lfirst(cell));
 
-		if (fields->kinds[v] != IFOREST_INT64)
+		if (fields->value_types[v] != IFOREST_INT64)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("variance = '%s': the values of column \"%s\" are reals", variance,
 				       (char *)lfirst(cell)),

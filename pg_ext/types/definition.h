@@ -1,4 +1,4 @@
-/* options.h -- the storage parameters of an index: WITH (...).
+/* types/definition.h -- Columns and storage parameters of an index.
  *
  *   duration        name of the INCLUDEd column that is the span's duration
  *   end             or of the one that is its end, of the time column's type
@@ -10,10 +10,11 @@
  *   pending_pages   1 to 4096, default 64: a chain of pending pages is made into a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
- * Names of columns are checked by definition.h, when an index is built and by ALTER INDEX (altered.h).
+ * Names of columns are checked by types/definition.h, when an index is built and by ALTER INDEX (am/handler.h).
  *
  * duration, end, duration_unit and variance are read when the index is built; a change takes effect with REINDEX. One of sketch
- * does with the next VACUUM or merge. */
+ * does with the next VACUUM or merge.
+ */
 #ifndef IFP_TYPES_DEFINITION_H
 #define IFP_TYPES_DEFINITION_H
 

@@ -1,4 +1,4 @@
-/* sketch.h -- sketches (core/model/sketch.h) as datums: the bytes that iforest_sketch() gives. */
+/* types/sketch_datum.h -- Sketches (quantile summaries) as bytea datums, and the SQL functions on them. */
 #ifndef IFP_TYPES_SKETCH_DATUM_H
 #define IFP_TYPES_SKETCH_DATUM_H
 

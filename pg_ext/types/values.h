@@ -1,4 +1,4 @@
-/* values.h -- datums of an index's columns as the numbers and keys of entries, and back. */
+/* types/values.h -- Conversion between datums of an index's columns and the numbers and keys of its entries. */
 #ifndef IFP_TYPES_VALUES_H
 #define IFP_TYPES_VALUES_H
 

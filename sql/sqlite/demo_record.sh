@@ -21,7 +21,7 @@ list() {
     if [ "$1" -eq 1 ]; then
         echo "$out/ten_headers.cpp"
     else
-        printf '%s\n' core/*.c trace/*.c sqlite_ext/*.c | awk -v job="$1" -v jobs=$jobs '2 + NR % (jobs - 1) == job'
+        printf '%s\n' core/*/*.c trace/*.c sqlite_ext/*/*.c | awk -v job="$1" -v jobs=$jobs '2 + NR % (jobs - 1) == job'
     fi
 }
 

@@ -13,13 +13,10 @@
 #include "sqlite_ext/storage/pager.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
-/* How far what is pending goes in the database: a tail that goes as far has all of it, but for changes in the front. */
+/* How far what is pending goes in the database: a delta that goes as far has all of it, but for changes in the front. */
 struct ifs_delta_extent {
 	sqlite3_int64 last_seq, followed, last_rowid; /* as in ifs_delta */
 };
-
-static int tail_read_state(struct ifs_index *index, const struct ifs_delta *tail, struct ifs_delta_extent *state,
-			    struct ifs_error *error);
 
 struct ifs_keys {
 	struct iforest_key *keys;
@@ -31,20 +28,6 @@ struct ifs_delta_changes {
 	struct ifs_entry_list rows;
 	struct ifs_keys outdated;
 };
-
-/* False without memory. */
-static bool keys_push(struct ifs_keys *list, const struct iforest_key *key);
-static bool entry_list_push(struct ifs_entry_list *list, const struct iforest_entry *entry);
-
-/* Puts the news into the runs in memory; there are none afterwards. What is outdated goes first: a row may come back under the
- * same key. */
-static enum iforest_status tail_settle(struct ifs_delta *tail, struct ifs_delta_changes *news);
-
-/* Adds the keys to those that the filter takes out of the index's runs; there are none afterwards. */
-static enum iforest_status tail_remove(struct ifs_delta *tail, struct ifs_keys *keys);
-
-/* Fills in tail->filter. */
-static void tail_filter_init(struct ifs_delta *tail);
 
 /* ---- in order ---- */
 
@@ -124,7 +107,9 @@ static bool reserve_slot(struct ifs_pending_rows *pending)
 
 /* ---- both ---- */
 
-struct ifs_pending_row *ifs_pending_rows_take(struct ifs_pending_rows *pending, sqlite3_int64 id, bool *is_new)
+/* The row of that id, found or made, with all but id as zeros; NULL without memory. It moves with the next one made.
+ * Cost  constant where it is above all others, else log n comparisons. */
+static struct ifs_pending_row *pending_rows_take(struct ifs_pending_rows *pending, sqlite3_int64 id, bool *is_new)
 {
 	bool is_last = pending->n_ordered == 0 || pending->ordered[pending->n_ordered - 1].id < id;
 	struct ifs_pending_row *row = is_last ? NULL : find_ordered(pending, id);
@@ -162,7 +147,7 @@ const struct ifs_pending_row *ifs_pending_rows_next(const struct ifs_pending_row
 	return row;
 }
 
-void ifs_pending_rows_release(struct ifs_pending_rows *pending)
+static void pending_rows_release(struct ifs_pending_rows *pending)
 {
 	sqlite3_free(pending->ordered);
 	sqlite3_free(pending->others);
@@ -171,27 +156,28 @@ void ifs_pending_rows_release(struct ifs_pending_rows *pending)
 
 /* ---- Filter of the old keys ---- */
 
-static bool is_up_to(const struct ifs_delta *tail, uint64_t at, const struct iforest_key *last)
+static bool is_up_to(const struct ifs_delta *delta, uint64_t at, const struct iforest_key *last)
 {
-	return at < tail->n_removed && iforest_key_compare(&tail->removed[at], last) <= 0;
+	return at < delta->n_removed && iforest_key_compare(&delta->removed[at], last) <= 0;
 }
 
 static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
-	const struct ifs_delta *tail = context;
+	const struct ifs_delta *delta = context;
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 
-	return is_up_to(tail, iforest_key_search(tail->removed, tail->n_removed, &first), &last) ? IFOREST_COUNTS_SOME : IFOREST_COUNTS_ALL;
+	return is_up_to(delta, iforest_key_search(delta->removed, delta->n_removed, &first),
+			&last) ? IFOREST_COUNTS_SOME : IFOREST_COUNTS_ALL;
 }
 
 static uint64_t n_gone(void *context, const uint8_t *node)
 {
-	const struct ifs_delta *tail = context;
+	const struct ifs_delta *delta = context;
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
-	uint64_t from = iforest_key_search(tail->removed, tail->n_removed, &first);
-	uint64_t n = iforest_key_search(tail->removed + from, tail->n_removed - from, &last);
+	uint64_t from = iforest_key_search(delta->removed, delta->n_removed, &first);
+	uint64_t n = iforest_key_search(delta->removed + from, delta->n_removed - from, &last);
 
-	return n + is_up_to(tail, from + n, &last); /* the last key's ref may be the greatest there is */
+	return n + is_up_to(delta, from + n, &last); /* the last key's ref may be the greatest there is */
 }
 
 /* The entry of a block with times and refs unpacked that bears the key, or n. */
@@ -216,12 +202,13 @@ static unsigned find_entry(const struct iforest_block *block, const struct ifore
 
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
 {
-	const struct ifs_delta *tail = context;
+	const struct ifs_delta *delta = context;
 	struct iforest_key first = iforest_leaf_block(reader->leaf, reader->number).first;
 	enum iforest_status status = IFOREST_OK;
 
-	for (uint64_t at = iforest_key_search(tail->removed, tail->n_removed, &first); at < tail->n_removed && !status; at++) {
-		const struct iforest_key *key = &tail->removed[at];
+	for (uint64_t at = iforest_key_search(delta->removed, delta->n_removed,
+					      &first); at < delta->n_removed && !status; at++) {
+		const struct iforest_key *key = &delta->removed[at];
 		const struct iforest_block *block = &reader->block;
 		unsigned entry;
 
@@ -241,10 +228,11 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-static void tail_filter_init(struct ifs_delta *tail)
+/* Fills in delta->filter. */
+static void init_filter(struct ifs_delta *delta)
 {
-	tail->filter = (struct iforest_filter){ .context = tail, .of_node = of_node, .of_entries = of_entries,
-						.remainders = &tail->remainders, .n_gone = n_gone };
+	delta->filter = (struct iforest_filter){ .context = delta, .of_node = of_node, .of_entries = of_entries,
+						.filtered_nodes = &delta->filtered_nodes, .n_gone = n_gone };
 }
 
 /* ---- Runs in memory ---- */
@@ -287,6 +275,7 @@ static int compare_keys(const void *left, const void *right)
 	return iforest_key_compare(left, right);
 }
 
+/* False without memory. */
 static bool keys_push(struct ifs_keys *list, const struct iforest_key *key)
 {
 	if (list->n == list->n_reserved) {
@@ -318,49 +307,49 @@ static bool entry_list_push(struct ifs_entry_list *list, const struct iforest_en
 }
 
 /* Merged from the back. */
-static enum iforest_status tail_remove(struct ifs_delta *tail, struct ifs_keys *keys)
+static enum iforest_status remove_keys(struct ifs_delta *delta, struct ifs_keys *keys)
 {
-	size_t old = tail->n_removed, new = keys->n, to = old + new;
+	size_t old = delta->n_removed, new = keys->n, to = old + new;
 	struct iforest_arrival *sorted;
 
 	if (new == 0)
 		return IFOREST_OK;
-	if (to > tail->n_reserved) {
-		size_t n_wanted = to > 2 * tail->n_reserved ? to : 2 * tail->n_reserved;
-		void *grown = sqlite3_realloc64(tail->removed, n_wanted * sizeof *tail->removed);
+	if (to > delta->n_reserved) {
+		size_t n_wanted = to > 2 * delta->n_reserved ? to : 2 * delta->n_reserved;
+		void *grown = sqlite3_realloc64(delta->removed, n_wanted * sizeof *delta->removed);
 
 		if (!grown)
 			return IFOREST_NO_MEMORY;
-		tail->removed = grown;
-		tail->n_reserved = n_wanted;
+		delta->removed = grown;
+		delta->n_reserved = n_wanted;
 	}
 	sorted = sort(&(struct keyed){ keys->keys, new, sizeof *keys->keys });
 	if (!sorted)
 		return IFOREST_NO_MEMORY;
-	tail->n_removed = to;
+	delta->n_removed = to;
 	while (new > 0) {
-		bool is_old = old > 0 && iforest_key_compare(&tail->removed[old - 1], &sorted[new - 1].key) > 0;
+		bool is_old = old > 0 && iforest_key_compare(&delta->removed[old - 1], &sorted[new - 1].key) > 0;
 
-		tail->removed[--to] = is_old ? tail->removed[--old] : sorted[--new].key;
+		delta->removed[--to] = is_old ? delta->removed[--old] : sorted[--new].key;
 	}
 	sqlite3_free(sorted);
 	keys->n = 0;
-	iforest_filtered_nodes_outdate(&tail->remainders);
+	iforest_filtered_nodes_outdate(&delta->filtered_nodes);
 	return IFOREST_OK;
 }
 
 /* ---- runs in memory ---- */
 
-static enum iforest_status write_run(struct ifs_delta *tail, const struct ifs_delta_changes *news,
+static enum iforest_status write_run(struct ifs_delta *delta, const struct ifs_delta_changes *changes,
 				     const struct iforest_arrival *sorted, struct iforest_run_writer *builder,
 				     struct iforest_run *run)
 {
-	enum iforest_status status = iforest_run_writer_start(builder, &tail->store, &tail->manifest);
+	enum iforest_status status = iforest_run_writer_start(builder, &delta->store, &delta->manifest);
 
 	if (status)
 		return status;
-	for (size_t i = 0; i < news->rows.n && !status; i++)
-		status = iforest_run_writer_add(builder, &news->rows.entries[sorted[i].entry]);
+	for (size_t i = 0; i < changes->rows.n && !status; i++)
+		status = iforest_run_writer_add(builder, &changes->rows.entries[sorted[i].entry]);
 	if (status)
 		iforest_run_writer_abandon(builder);
 	else
@@ -368,9 +357,9 @@ static enum iforest_status write_run(struct ifs_delta *tail, const struct ifs_de
 	return status;
 }
 
-static enum iforest_status add_run(struct ifs_delta *tail, struct ifs_delta_changes *news)
+static enum iforest_status add_run(struct ifs_delta *delta, struct ifs_delta_changes *changes)
 {
-	const struct ifs_entry_list *rows = &news->rows;
+	const struct ifs_entry_list *rows = &changes->rows;
 	struct iforest_arrival *sorted = sort(&(struct keyed){ &rows->entries->key, rows->n, sizeof *rows->entries });
 	struct iforest_run_writer *builder = sqlite3_malloc64(sizeof *builder);
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
@@ -378,90 +367,94 @@ static enum iforest_status add_run(struct ifs_delta *tail, struct ifs_delta_chan
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
 	if (sorted && builder && run)
-		status = write_run(tail, news, sorted, builder, run);
+		status = write_run(delta, changes, sorted, builder, run);
 	if (!status)
-		status = iforest_manifest_commit(&tail->manifest, &tail->store, &edit);
-	news->rows.n = 0;
+		status = iforest_manifest_commit(&delta->manifest, &delta->store, &edit);
+	changes->rows.n = 0;
 	sqlite3_free(sorted);
 	sqlite3_free(builder);
 	sqlite3_free(run);
 	return status;
 }
 
-static enum iforest_status merge_from(struct ifs_delta *tail, uint32_t first)
+static enum iforest_status merge_from(struct ifs_delta *delta, uint32_t first)
 {
 	uint64_t run_ids[IFOREST_MAX_LEVELS * 2];
-	uint32_t n = tail->manifest.n_runs - first;
+	uint32_t n = delta->manifest.n_runs - first;
 	struct iforest_run merged;
 
 	for (uint32_t r = 0; r < n; r++)
-		run_ids[r] = tail->manifest.runs[first + r].place.run_id;
-	return iforest_compact(&tail->store, &tail->manifest, run_ids, n, &merged);
+		run_ids[r] = delta->manifest.runs[first + r].place.run_id;
+	return iforest_compact(&delta->store, &delta->manifest, run_ids, n, &merged);
 }
 
 /* The last two runs become one until each is larger than all that come after it; so there are no more than log n. */
-static enum iforest_status merge_by_doubling(struct ifs_delta *tail)
+static enum iforest_status merge_by_doubling(struct ifs_delta *delta)
 {
 	enum iforest_status status = IFOREST_OK;
 
-	while (!status && tail->manifest.n_runs > 1) {
-		const struct iforest_run *last = &tail->manifest.runs[tail->manifest.n_runs - 1];
+	while (!status && delta->manifest.n_runs > 1) {
+		const struct iforest_run *last = &delta->manifest.runs[delta->manifest.n_runs - 1];
 
 		if (iforest_node_rows(last[-1].root) > 2 * iforest_node_rows(last->root))
 			break;
-		status = merge_from(tail, tail->manifest.n_runs - 2);
+		status = merge_from(delta, delta->manifest.n_runs - 2);
 	}
 	return status;
 }
 
-static enum iforest_status tail_settle(struct ifs_delta *tail, struct ifs_delta_changes *news)
+/* Puts the changes into the runs in memory; there are none afterwards. What is outdated goes first: a row may come back
+ * under the
+ * same key. */
+static enum iforest_status apply_changes(struct ifs_delta *delta, struct ifs_delta_changes *changes)
 {
 	enum iforest_status status = IFOREST_OK;
 	uint64_t n_removed;
 
-	if (news->outdated.n > 0) {
-		qsort(news->outdated.keys, news->outdated.n, sizeof *news->outdated.keys, compare_keys);
-		status = iforest_runs_remove(&tail->store, &tail->manifest, news->outdated.keys, news->outdated.n, &n_removed);
-		if (!status && n_removed < news->outdated.n)
+	if (changes->outdated.n > 0) {
+		qsort(changes->outdated.keys, changes->outdated.n, sizeof *changes->outdated.keys, compare_keys);
+		status = iforest_runs_remove(&delta->store, &delta->manifest, changes->outdated.keys,
+					     changes->outdated.n, &n_removed);
+		if (!status && n_removed < changes->outdated.n)
 			status = IFOREST_NOT_FOUND;
-		news->outdated.n = 0;
+		changes->outdated.n = 0;
 	}
-	if (!status && news->rows.n > 0)
-		status = add_run(tail, news);
-	return status ? status : merge_by_doubling(tail);
+	if (!status && changes->rows.n > 0)
+		status = add_run(delta, changes);
+	return status ? status : merge_by_doubling(delta);
 }
 
 /* ---- the whole ---- */
 
-enum iforest_status ifs_delta_merge(struct ifs_delta *tail)
+enum iforest_status ifs_delta_merge(struct ifs_delta *delta)
 {
-	const struct iforest_manifest *manifest = &tail->manifest;
+	const struct iforest_manifest *manifest = &delta->manifest;
 	bool is_one = manifest->n_runs == 0 || (manifest->n_runs == 1 && iforest_node_dead(manifest->runs[0].root) == 0);
 
-	return is_one ? IFOREST_OK : merge_from(tail, 0);
+	return is_one ? IFOREST_OK : merge_from(delta, 0);
 }
 
-enum iforest_status ifs_delta_init(struct ifs_delta *tail, const struct iforest_node_schema *fields, sqlite3_int64 sealed)
+enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields, sqlite3_int64 sealed)
 {
-	*tail = (struct ifs_delta){ .sealed = sealed, .followed = sealed, .last_rowid = sealed };
-	ifs_pager_in_memory(&tail->memory);
-	tail->store = (struct iforest_store){ .pager = &tail->memory.pager, .alloc = &ifs_alloc };
-	iforest_filtered_nodes_init(&tail->remainders, &ifs_alloc);
-	tail_filter_init(tail);
-	return iforest_manifest_init(&tail->manifest, &ifs_alloc, fields, IFS_SQLITE_PAGE_BYTES);
+	*delta = (struct ifs_delta){ .sealed = sealed, .followed = sealed, .last_rowid = sealed };
+	ifs_pager_in_memory(&delta->memory);
+	delta->store = (struct iforest_store){ .pager = &delta->memory.pager, .alloc = &ifs_alloc };
+	iforest_filtered_nodes_init(&delta->filtered_nodes, &ifs_alloc);
+	init_filter(delta);
+	return iforest_manifest_init(&delta->manifest, &ifs_alloc, fields, IFS_SQLITE_PAGE_BYTES);
 }
 
-void ifs_delta_release(struct ifs_delta *tail)
+void ifs_delta_release(struct ifs_delta *delta)
 {
-	iforest_manifest_release(&tail->manifest);
-	if (tail->memory.alloc)
-		iforest_pager_memory_release(&tail->memory);
-	if (tail->remainders.alloc)
-		iforest_filtered_nodes_release(&tail->remainders);
-	ifs_pending_rows_release(&tail->pending);
-	sqlite3_free(tail->removed);
-	sqlite3_free(tail->front.entries);
-	*tail = (struct ifs_delta){ .n_batches = 0 };
+	iforest_manifest_release(&delta->manifest);
+	if (delta->memory.alloc)
+		iforest_pager_memory_release(&delta->memory);
+	if (delta->filtered_nodes.alloc)
+		iforest_filtered_nodes_release(&delta->filtered_nodes);
+	pending_rows_release(&delta->pending);
+	sqlite3_free(delta->removed);
+	sqlite3_free(delta->front.entries);
+	*delta = (struct ifs_delta){ .n_batches = 0 };
 }
 
 /* ---- Extent of the pending rows ---- */
@@ -493,7 +486,7 @@ static int front_is_wrong(const struct ifs_index *index, struct ifs_error *error
 					 &(struct iforest_fault){ .what = "the table of the front is wrong" }, 0);
 }
 
-static int tail_read_state(struct ifs_index *index, const struct ifs_delta *tail, struct ifs_delta_extent *state,
+static int read_extent(struct ifs_index *index, const struct ifs_delta *delta, struct ifs_delta_extent *state,
 			    struct ifs_error *error)
 {
 	bool is_log = index->definition.sync == IFS_SYNC_LOG, has_front = true;
@@ -521,7 +514,7 @@ static int tail_read_state(struct ifs_index *index, const struct ifs_delta *tail
 	failed = sqlite3_reset(statement);
 	if (failed)
 		return ifs_error_from_db(error, index->db, failed);
-	return is_log && (!has_front || state->followed < tail->sealed) ? front_is_wrong(index, error) : SQLITE_OK;
+	return is_log && (!has_front || state->followed < delta->sealed) ? front_is_wrong(index, error) : SQLITE_OK;
 }
 
 /* ---- The delta, and the reading of new pending rows ---- */
@@ -532,10 +525,10 @@ enum { MOST_ENTRIES = 1 << 17 }; /* that are sorted at once: 14 MB */
 struct reading {
 	struct ifs_index *index;
 	struct ifs_dictionary *dictionary;
-	struct ifs_delta *tail;
+	struct ifs_delta *delta;
 	struct ifs_error *error;
 	struct ifs_row_decoder rows;
-	struct ifs_delta_changes news;
+	struct ifs_delta_changes changes;
 	struct ifs_keys removed;
 	struct ifs_delta_extent state;
 	struct ifs_entry_list front;
@@ -629,14 +622,14 @@ static int follow(struct reading *reading, sqlite3_value **log, struct ifs_pendi
 	bool was_there = sqlite3_value_type(log[WAS]) != SQLITE_NULL;
 	int rc = SQLITE_OK;
 
-	if (row->id > reading->tail->sealed)
+	if (row->id > reading->delta->sealed)
 		return SQLITE_OK;
 	if (is_new && was_there) {
 		rc = read_old_key(reading, log, row->id, &row->is_odd);
-		reading->tail->n_odd += row->is_odd;
+		reading->delta->n_odd += row->is_odd;
 	} else if (row->is_odd && !was_there) {
 		row->is_odd = false;
-		reading->tail->n_odd--;
+		reading->delta->n_odd--;
 	}
 	return rc;
 }
@@ -646,24 +639,24 @@ static int follow(struct reading *reading, sqlite3_value **log, struct ifs_pendi
 /* Puts the row in the place of what was read of it before; NULL: the table does not have it any more. */
 static int put_row(struct reading *reading, struct ifs_pending_row *row, const struct iforest_entry *entry)
 {
-	struct ifs_delta_changes *news = &reading->news;
+	struct ifs_delta_changes *changes = &reading->changes;
 	struct iforest_key before = {
 		.series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id
 	};
 
-	if ((row->is_present && !keys_push(&news->outdated, &before)) ||
-	    (entry && !entry_list_push(&news->rows, entry)))
+	if ((row->is_present && !keys_push(&changes->outdated, &before)) ||
+	    (entry && !entry_list_push(&changes->rows, entry)))
 		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
-	row->batch = reading->tail->n_batches;
+	row->batch = reading->delta->n_batches;
 	row->is_present = entry;
 	if (!entry)
 		return SQLITE_OK;
 	row->series = (uint32_t)entry->key.series;
 	row->time = entry->key.time;
 	row->time_is_null = entry->key.time_is_null;
-	if (news->rows.n < MOST_ENTRIES)
+	if (changes->rows.n < MOST_ENTRIES)
 		return SQLITE_OK;
-	return ifs_pager_error(reading->index, tail_settle(reading->tail, news), reading->error);
+	return ifs_pager_error(reading->index, apply_changes(reading->delta, changes), reading->error);
 }
 
 /* A row of the log beside the row of the table, which is taken the first time that it is met in this reading. */
@@ -672,7 +665,7 @@ static int take_logged(struct reading *reading, sqlite3_value **values)
 	sqlite3_value **columns = values + FIRST_OLD_BY + reading->index->definition.n_by;
 	bool is_present = sqlite3_value_type(columns[0]) != SQLITE_NULL, is_new;
 	struct ifs_pending_row *row =
-		ifs_pending_rows_take(&reading->tail->pending, sqlite3_value_int64(values[ID]), &is_new);
+		pending_rows_take(&reading->delta->pending, sqlite3_value_int64(values[ID]), &is_new);
 	struct iforest_entry entry;
 	int rc = row ? SQLITE_OK : ifs_error_set(reading->error, SQLITE_NOMEM, "");
 
@@ -680,7 +673,7 @@ static int take_logged(struct reading *reading, sqlite3_value **values)
 		rc = log_is_wrong(reading->index, "the log names no rowid", reading->error);
 	if (!rc)
 		rc = follow(reading, values, row, is_new);
-	if (rc || row->batch == reading->tail->n_batches)
+	if (rc || row->batch == reading->delta->n_batches)
 		return rc;
 	if (is_present)
 		rc = ifs_row_decode(&reading->rows, columns, &entry);
@@ -699,13 +692,13 @@ static bool is_same_entry(const struct iforest_entry *a, const struct iforest_en
 /* Was a row of the front that is read once more as it is now? Rows come by rowid. */
 static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 {
-	const struct ifs_entry_list *front = &reading->tail->front;
+	const struct ifs_entry_list *front = &reading->delta->front;
 	size_t at = reading->n_passed;
 
 	while (at < front->n && front->entries[at].key.ref < entry->key.ref)
 		at++;
 	reading->n_passed = at;
-	return at < front->n && is_same_entry(&front->entries[at], entry, reading->tail->manifest.fields.n_values);
+	return at < front->n && is_same_entry(&front->entries[at], entry, reading->delta->manifest.fields.n_values);
 }
 
 /* A row of the table above those that the log follows. */
@@ -723,7 +716,7 @@ static int take_row(struct reading *reading, sqlite3_value **columns)
 		reading->differs = reading->differs || !known;
 		return SQLITE_OK;
 	}
-	row = known ? NULL : ifs_pending_rows_take(&reading->tail->pending, entry.key.ref, &is_new);
+	row = known ? NULL : pending_rows_take(&reading->delta->pending, entry.key.ref, &is_new);
 	if ((!known && !row) ||
 	    (entry.key.ref > reading->state.followed && !entry_list_push(&reading->front, &entry)))
 		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
@@ -822,25 +815,25 @@ static int read_rows(struct reading *reading)
 {
 	int rc = prepare_rows(reading);
 
-	return rc ? rc : read_after(reading, reading->index->read_rows, reading->tail->followed);
+	return rc ? rc : read_after(reading, reading->index->read_rows, reading->delta->followed);
 }
 
 static int read_log(struct reading *reading)
 {
 	int rc = prepare_log(reading);
 
-	return rc ? rc : read_after(reading, reading->index->read_log, reading->tail->last_seq);
+	return rc ? rc : read_after(reading, reading->index->read_log, reading->delta->last_seq);
 }
 
 /* ---- the whole ---- */
 
-static void start(struct reading *reading, struct ifs_index *index, struct ifs_delta *tail,
+static void start(struct reading *reading, struct ifs_index *index, struct ifs_delta *delta,
 		  struct ifs_dictionary *dictionary, bool is_look, struct ifs_error *error)
 {
 	*reading = (struct reading){
-		.index = index, .dictionary = dictionary, .tail = tail, .error = error, .is_look = is_look,
+		.index = index, .dictionary = dictionary, .delta = delta, .error = error, .is_look = is_look,
 		.rows = { .db = index->db, .schema = index->schema, .definition = &index->definition, .source = &index->source,
-			  .fields = &tail->manifest.fields, .error = error, .series_of = series_of_row,
+			  .fields = &delta->manifest.fields, .error = error, .series_of = series_of_row,
 			  .context = reading, .key.alloc = &ifs_alloc,
 			  .previous_key.alloc = &ifs_alloc },
 	};
@@ -849,41 +842,41 @@ static void start(struct reading *reading, struct ifs_index *index, struct ifs_d
 static void end(struct reading *reading)
 {
 	ifs_row_decoder_release(&reading->rows);
-	sqlite3_free(reading->news.rows.entries);
-	sqlite3_free(reading->news.outdated.keys);
+	sqlite3_free(reading->changes.rows.entries);
+	sqlite3_free(reading->changes.outdated.keys);
 	sqlite3_free(reading->removed.keys);
 	sqlite3_free(reading->front.entries);
 }
 
 static int settle(struct reading *reading)
 {
-	struct ifs_delta *tail = reading->tail;
-	struct ifs_entry_list before = tail->front;
-	enum iforest_status status = tail_settle(tail, &reading->news);
+	struct ifs_delta *delta = reading->delta;
+	struct ifs_entry_list before = delta->front;
+	enum iforest_status status = apply_changes(delta, &reading->changes);
 
 	if (!status)
-		status = tail_remove(tail, &reading->removed);
-	tail->front = reading->front;
+		status = remove_keys(delta, &reading->removed);
+	delta->front = reading->front;
 	reading->front = before;
-	tail->last_seq = reading->state.last_seq;
-	tail->followed = reading->state.followed;
-	tail->last_rowid = reading->state.last_rowid;
+	delta->last_seq = reading->state.last_seq;
+	delta->followed = reading->state.followed;
+	delta->last_rowid = reading->state.last_rowid;
 	return ifs_pager_error(reading->index, status, reading->error);
 }
 
-int ifs_delta_read(struct ifs_index *index, struct ifs_delta *tail, struct ifs_dictionary *dictionary,
+int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
 		      struct ifs_error *error)
 {
 	uint32_t n_series = dictionary->n_series;
 	struct reading reading;
 	int rc;
 
-	start(&reading, index, tail, dictionary, false, error);
-	tail->n_batches++;
-	rc = tail_read_state(index, tail, &reading.state, error);
+	start(&reading, index, delta, dictionary, false, error);
+	delta->n_batches++;
+	rc = read_extent(index, delta, &reading.state, error);
 	if (!rc) /* before the log: so they are pending in the order of their rowids, most of them */
 		rc = read_rows(&reading);
-	if (!rc && reading.state.last_seq != tail->last_seq)
+	if (!rc && reading.state.last_seq != delta->last_seq)
 		rc = read_log(&reading);
 	if (!rc)
 		rc = settle(&reading);
@@ -893,7 +886,7 @@ int ifs_delta_read(struct ifs_index *index, struct ifs_delta *tail, struct ifs_d
 	return rc;
 }
 
-int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *tail, struct ifs_dictionary *dictionary,
+int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
 		      bool *is_current, bool *is_part, struct ifs_error *error)
 {
 	struct ifs_delta_extent state;
@@ -903,22 +896,22 @@ int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *tail, struct
 	*is_current = *is_part = true;
 	if (index->definition.sync == IFS_SYNC_MANUAL)
 		return SQLITE_OK;
-	rc = tail_read_state(index, tail, &state, error);
+	rc = read_extent(index, delta, &state, error);
 	if (rc)
 		return rc;
-	*is_part = state.last_seq >= tail->last_seq && state.followed >= tail->followed;
-	*is_current = state.last_seq == tail->last_seq && state.followed == tail->followed &&
-		      state.last_rowid == tail->last_rowid;
-	if (!*is_current || tail->front.n == 0)
+	*is_part = state.last_seq >= delta->last_seq && state.followed >= delta->followed;
+	*is_current = state.last_seq == delta->last_seq && state.followed == delta->followed &&
+		      state.last_rowid == delta->last_rowid;
+	if (!*is_current || delta->front.n == 0)
 		return SQLITE_OK;
-	start(&reading, index, tail, dictionary, true, error);
+	start(&reading, index, delta, dictionary, true, error);
 	rc = read_rows(&reading);
 	*is_current = !reading.differs; /* of rows that are gone the log tells */
 	end(&reading);
 	return rc;
 }
 
-int ifs_delta_check_log(const struct ifs_index *index, const struct ifs_delta *tail, struct ifs_error *error)
+int ifs_delta_check_log(const struct ifs_index *index, const struct ifs_delta *delta, struct ifs_error *error)
 {
-	return tail->n_odd == 0 ? SQLITE_OK : log_is_wrong(index, "the log tells of a row that the index cannot have", error);
+	return delta->n_odd == 0 ? SQLITE_OK : log_is_wrong(index, "the log tells of a row that the index cannot have", error);
 }

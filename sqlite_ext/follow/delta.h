@@ -5,7 +5,8 @@
  *
  *   the stored runs without the old keys: `filter` excludes them from leaf pages, and makes a fold descend below each node that
  *   holds one
- *   the pending rows as the table has them now, in runs of their own in memory (`store`, `manifest`), sorted as they came and merged
+ *   the pending rows as the table has them now, in runs of their own in memory (`store`, `manifest`), sorted as they came
+ *   and merged
  *   by doubling, so that few runs hold all rows, with nodes over each
  *
  * Series that the index does not have yet get the next ids, in the dictionary alone.
@@ -45,10 +46,6 @@ struct ifs_pending_rows {
 	size_t n_others, n_slots;
 };
 
-/* The row of that id, found or made, with all but id as zeros; NULL without memory. It moves with the next one made.
- * Cost  constant where it is above all others, else log n comparisons. */
-struct ifs_pending_row *ifs_pending_rows_take(struct ifs_pending_rows *pending, sqlite3_int64 id, bool *is_new);
-
 bool ifs_pending_rows_contain(const struct ifs_pending_rows *pending, sqlite3_int64 id);
 
 static inline size_t ifs_pending_rows_count(const struct ifs_pending_rows *pending)
@@ -58,8 +55,6 @@ static inline size_t ifs_pending_rows_count(const struct ifs_pending_rows *pendi
 
 /* The rows one by one, in no order: *at is 0 for the first. NULL at the end. */
 const struct ifs_pending_row *ifs_pending_rows_next(const struct ifs_pending_rows *pending, size_t *at);
-
-void ifs_pending_rows_release(struct ifs_pending_rows *pending);
 
 /* ---- The delta, and the reading of new pending rows ---- */
 
@@ -79,7 +74,7 @@ struct ifs_delta {
 	size_t n_removed, n_reserved;
 	size_t n_odd;                     /* rows of which the log tells a key that the runs cannot have */
 	struct iforest_filter filter;     /* to be used where n_removed is not 0 */
-	struct iforest_filtered_nodes remainders; /* of the runs without those keys */
+	struct iforest_filtered_nodes filtered_nodes; /* of the runs without those keys */
 	sqlite3_int64 sealed;             /* no rowid above it is in the runs */
 	sqlite3_int64 last_seq;           /* of the log, as last read */
 	sqlite3_int64 followed;           /* the log tells what is done to rows up to this one; sync=append: the last read */
@@ -88,30 +83,31 @@ struct ifs_delta {
 	uint32_t n_batches;
 };
 
-/* An empty tail over runs with these fields, in which `sealed` is the greatest rowid there may be. It must stay in place. Ends
+/* An empty delta over runs with these fields, in which `sealed` is the greatest rowid there may be. It must stay in place. Ends
  * with release, also on error. */
-enum iforest_status ifs_delta_init(struct ifs_delta *tail, const struct iforest_node_schema *fields, sqlite3_int64 sealed);
-void ifs_delta_release(struct ifs_delta *tail);
+enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields, sqlite3_int64 sealed);
+void ifs_delta_release(struct ifs_delta *delta);
 
 /* Is the delta up to date (*is_current)? If not, can it be extended (*is_part), or must it be read again from the start?
  * Cost  constant, and reading the rows of the front. */
-int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *tail, struct ifs_dictionary *dictionary,
+int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
 		      bool *is_current, bool *is_part, struct ifs_error *error);
 
 /* Registers iforest_pending(), by which statements of an index hand over rows. */
 int ifs_delta_register(sqlite3 *db);
 
-/* Extends the delta by the pending rows that it lacks, and the dictionary by their series. Requires that nobody else reads either. On
+/* Extends the delta by the pending rows that it lacks, and the dictionary by their series. Requires that nobody else reads
+ * either. On
  * error both are useless.
  * Cost  log n comparisons for each row, besides reading it. */
-int ifs_delta_read(struct ifs_index *index, struct ifs_delta *tail, struct ifs_dictionary *dictionary,
+int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
 		      struct ifs_error *error);
 
 /* An error where the log tells of rows that the index cannot have: it is damaged, unless a trigger of the user is at work that
  * has changed a row before ours told that it was not there. */
-int ifs_delta_check_log(const struct ifs_index *index, const struct ifs_delta *tail, struct ifs_error *error);
+int ifs_delta_check_log(const struct ifs_index *index, const struct ifs_delta *delta, struct ifs_error *error);
 
 /* Makes one run in memory of all, or none: no entry of it is removed, and its id is as good as any in the file. */
-enum iforest_status ifs_delta_merge(struct ifs_delta *tail);
+enum iforest_status ifs_delta_merge(struct ifs_delta *delta);
 
 #endif

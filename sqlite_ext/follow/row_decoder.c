@@ -113,7 +113,7 @@ static int read_value(struct ifs_row_decoder *reader, sqlite3_value *value, unsi
 {
 	const char *column = reader->definition->values[v].source;
 	int type = sqlite3_value_type(value);
-	bool is_real_column = reader->fields->kinds[v] == IFOREST_FLOAT64;
+	bool is_real_column = reader->fields->value_types[v] == IFOREST_FLOAT64;
 
 	entry->values[v].integer = 0;
 	if (type == SQLITE_NULL)

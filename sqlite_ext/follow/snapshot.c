@@ -14,12 +14,6 @@
  * Of a database that was deserialized no moment is known.
  */
 
-static struct ifs_data_version moment_now(sqlite3 *db, const char *schema);
-
-/* Does what is read now stay, but for what the connection itself has not committed? Not so what others have not, which PRAGMA
- * read_uncommitted shows in a shared cache; nor anything of a database that may be replaced. */
-static bool moment_is_lasting(sqlite3 *db, const char *schema);
-
 /* Both known, and nothing between them? */
 static inline bool ifs_data_version_is_same(const struct ifs_data_version *a, const struct ifs_data_version *b)
 {
@@ -35,7 +29,7 @@ static bool may_be_replaced(sqlite3 *db, const char *schema)
 	       strcmp(vfs->zName, "memdb") == 0;
 }
 
-static struct ifs_data_version moment_now(sqlite3 *db, const char *schema)
+static struct ifs_data_version data_version_now(sqlite3 *db, const char *schema)
 {
 	struct ifs_data_version now = { .is_known = false };
 
@@ -49,7 +43,9 @@ static struct ifs_data_version moment_now(sqlite3 *db, const char *schema)
 	return now;
 }
 
-static bool moment_is_lasting(sqlite3 *db, const char *schema)
+/* Does what is read now stay, but for what the connection itself has not committed? Not so what others have not, which PRAGMA
+ * read_uncommitted shows in a shared cache; nor anything of a database that may be replaced. */
+static bool data_version_is_stable(sqlite3 *db, const char *schema)
 {
 	sqlite3_stmt *statement; /* made each time, for it knows its answer from then on */
 	bool is_lasting;
@@ -71,7 +67,7 @@ static void forget_deeper(struct ifs_connection *connection, int depth)
 {
 	for (struct ifs_index *index = connection->indexes; index; index = index->next)
 		if (index->snapshot && index->snapshot->depth > depth)
-			index->snapshot->is_passing = true;
+			index->snapshot->is_transient = true;
 	connection->n_changes++;
 }
 
@@ -89,13 +85,14 @@ static void leave(struct ifs_index *index)
 	index->is_joined = false;
 }
 
-void ifs_transaction_add(struct ifs_index *index)
+/* A handle is told of from now on; and no more. */
+static void transaction_add(struct ifs_index *index)
 {
 	index->next = index->connection->indexes;
 	index->connection->indexes = index;
 }
 
-void ifs_transaction_remove(struct ifs_index *index)
+static void transaction_remove(struct ifs_index *index)
 {
 	struct ifs_index **link = &index->connection->indexes;
 
@@ -107,7 +104,11 @@ void ifs_transaction_remove(struct ifs_index *index)
 	leave(index);
 }
 
-int ifs_transaction_join(struct ifs_index *index, int *depth, struct ifs_error *error)
+/* Sees to it that the connection is told. *depth is where it reads now, 0 where it is not told. An error where SQLite has
+ * rolled back instead.
+ * Requires  a transaction that has begun to write, and no statement at work that writes
+ * Effects   changes() is 0 afterwards, where the connection was not told yet */
+static int transaction_join(struct ifs_index *index, int *depth, struct ifs_error *error)
 {
 	const struct ifs_connection *connection = index->connection;
 	struct ifs_error refused = { .rc = SQLITE_OK };
@@ -183,7 +184,7 @@ int ifs_index_init(struct ifs_index *index, sqlite3 *db, struct ifs_connection *
 	index->schema = sqlite3_mprintf("%s", schema);
 	index->name = sqlite3_mprintf("%s", name);
 	ifs_pager_init(index);
-	ifs_transaction_add(index);
+	transaction_add(index);
 	return index->schema && index->name ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 
@@ -198,9 +199,9 @@ static void finalize_statements(struct ifs_index *index)
 	sqlite3_finalize(index->read_log);
 	sqlite3_finalize(index->find_row);
 	for (unsigned kind = 0; kind < IFS_N_SIDECARS; kind++) {
-		sqlite3_finalize(index->has_kept[kind]);
-		sqlite3_finalize(index->get_kept[kind]);
-		index->has_kept[kind] = index->get_kept[kind] = NULL;
+		sqlite3_finalize(index->has_summary[kind]);
+		sqlite3_finalize(index->get_summary[kind]);
+		index->has_summary[kind] = index->get_summary[kind] = NULL;
 	}
 	index->get_page = index->put_page = index->read_state = index->read_rows = index->read_log = index->find_row = NULL;
 	index->read_schema_version = index->read_temp_version = NULL;
@@ -213,14 +214,14 @@ void ifs_index_forget(struct ifs_index *index)
 	index->snapshot = NULL;
 	index->is_attached = false;
 	ifs_base_table_release(&index->source);
-	if (index->cache.n_held == 0)
+	if (index->cache.n_pinned == 0)
 		ifs_page_cache_release(&index->cache);
 }
 
 void ifs_index_release(struct ifs_index *index)
 {
 	if (index->connection) {
-		ifs_transaction_remove(index);
+		transaction_remove(index);
 		ifs_connection_release(index->connection);
 	}
 	ifs_index_forget(index);
@@ -246,7 +247,7 @@ void ifs_snapshot_release(struct ifs_snapshot *snapshot)
 		return;
 	iforest_manifest_release(&snapshot->manifest);
 	ifs_dictionary_release(&snapshot->dictionary);
-	ifs_delta_release(&snapshot->tail);
+	ifs_delta_release(&snapshot->delta);
 	sqlite3_free(snapshot);
 }
 
@@ -362,7 +363,7 @@ static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t
 		rc = read_dictionary(index, snapshot, error);
 	if (!rc)
 		rc = ifs_error_from_status(error,
-					       ifs_delta_init(&snapshot->tail, &snapshot->manifest.fields,
+					       ifs_delta_init(&snapshot->delta, &snapshot->manifest.fields,
 								 ifs_host_bytes_get(&snapshot->manifest).last_rowid),
 					       index->name, &fault, 0);
 	if (rc) {
@@ -371,11 +372,11 @@ static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t
 	}
 	ifs_snapshot_release(index->snapshot);
 	index->snapshot = snapshot;
-	index->moment.is_known = false;
+	index->data_version.is_known = false;
 	return SQLITE_OK;
 }
 
-/* Sees to it that index->snapshot is the manifest that is stored; with an empty tail if it is a new one. They are the same if
+/* Sees to it that index->snapshot is the manifest that is stored; with an empty delta if it is a new one. They are the same if
  * their ids are: an id is random, and new with each publish. */
 static int refresh(struct ifs_index *index, struct ifs_error *error)
 {
@@ -501,42 +502,45 @@ bool ifs_index_is_changing(struct ifs_index *index)
 	return index->definition.sync == IFS_SYNC_APPEND || ifs_next_writer(index->db, NULL) != NULL;
 }
 
-/* Reads what the tail does not have yet, and notes whether that stays. */
+/* Reads what the delta does not have yet, and notes whether that stays. */
 static int read_tail(struct ifs_index *index, bool is_lasting, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = index->snapshot;
-	bool is_passing = ifs_index_is_changing(index);
-	int rc = ifs_delta_read(index, &snapshot->tail, &snapshot->dictionary, error);
+	bool is_transient = ifs_index_is_changing(index);
+	int rc = ifs_delta_read(index, &snapshot->delta, &snapshot->dictionary, error);
 
-	if (!rc && !is_passing)
-		rc = ifs_delta_check_log(index, &snapshot->tail, error);
-	snapshot->is_passing = !is_lasting || is_passing;
-	if (!rc && !snapshot->is_passing && sqlite3_txn_state(index->db, index->schema) == SQLITE_TXN_WRITE) {
-		rc = ifs_transaction_join(index, &snapshot->depth, error);
-		snapshot->is_passing = snapshot->depth == 0;
+	if (!rc && !is_transient)
+		rc = ifs_delta_check_log(index, &snapshot->delta, error);
+	snapshot->is_transient = !is_lasting || is_transient;
+	if (!rc && !snapshot->is_transient && sqlite3_txn_state(index->db, index->schema) == SQLITE_TXN_WRITE) {
+		rc = transaction_join(index, &snapshot->depth, error);
+		snapshot->is_transient = snapshot->depth == 0;
 	}
 	return rc;
 }
 
-/* Brings the tail of index->snapshot up to date, or that of a new one where somebody still reads it, or it is none any more. */
+/* Brings the delta of index->snapshot up to date, or that of a new one where somebody still reads it, or it is none any
+ * more. */
 static int refresh_tail(struct ifs_index *index, bool is_lasting, struct ifs_error *error)
 {
 	bool is_current, is_part;
 	int rc = SQLITE_OK;
 
-	if (index->snapshot->is_passing) {
+	if (index->snapshot->is_transient) {
 		forget_snapshot(index);
 		rc = refresh(index, error);
 	}
 	if (!rc)
-		rc = ifs_delta_is_current(index, &index->snapshot->tail, &index->snapshot->dictionary, &is_current, &is_part, error);
+		rc = ifs_delta_is_current(index, &index->snapshot->delta, &index->snapshot->dictionary,
+					  &is_current, &is_part, error);
 	if (rc || is_current)
 		return rc;
 	if (!is_part || index->snapshot->n_refs > 1) {
 		forget_snapshot(index);
 		rc = refresh(index, error);
 		if (!rc)
-			rc = ifs_delta_is_current(index, &index->snapshot->tail, &index->snapshot->dictionary, &is_current, &is_part, error);
+			rc = ifs_delta_is_current(index, &index->snapshot->delta, &index->snapshot->dictionary,
+						  &is_current, &is_part, error);
 		if (!rc && !is_part)
 			rc = rows_are_gone(index, error);
 	}
@@ -549,22 +553,22 @@ static int refresh_tail(struct ifs_index *index, bool is_lasting, struct ifs_err
 
 int ifs_snapshot_open(struct ifs_index *index, struct ifs_snapshot **snapshot, struct ifs_error *error)
 {
-	struct ifs_data_version now = moment_now(index->db, index->schema);
+	struct ifs_data_version now = data_version_now(index->db, index->schema);
 	bool is_lasting;
 	int rc;
 
 	index->knows_cache_size = false;
-	if (index->snapshot && ifs_data_version_is_same(&index->moment, &now))
+	if (index->snapshot && ifs_data_version_is_same(&index->data_version, &now))
 		return hand_out(index, SQLITE_OK, snapshot);
-	index->moment.is_known = false;
-	is_lasting = moment_is_lasting(index->db, index->schema);
+	index->data_version.is_known = false;
+	is_lasting = data_version_is_stable(index->db, index->schema);
 	rc = ifs_index_find_base_table(index, error);
 	if (!rc)
 		rc = refresh(index, error);
 	if (!rc)
 		rc = refresh_tail(index, is_lasting, error);
 	if (!rc && now.is_known && is_lasting)
-		index->moment = now;
+		index->data_version = now;
 	return hand_out(index, rc, snapshot);
 }
 

@@ -21,7 +21,7 @@
 struct ifs_connection {
 	unsigned n_refs;                    /* modules and handles */
 	uint64_t n_changes;                 /* commands and rollbacks so far: indexes may be others than before */
-	struct ifs_index *indexes;      /* all handles (transaction.h) */
+	struct ifs_index *indexes;      /* all handles (snapshot.h) */
 	unsigned n_joined;                  /* tables that take part in the transaction */
 	int n_savepoints;                   /* open in it, where there are such tables */
 };
@@ -31,9 +31,9 @@ struct ifs_snapshot {
 	unsigned n_refs;
 	struct iforest_manifest manifest;
 	struct ifs_dictionary dictionary; /* series of the index, and those of pending rows alone */
-	struct ifs_delta tail;
-	int depth;                            /* of what was read last in the connection's transaction (transaction.h) */
-	bool is_passing;                      /* read of what does not stay: to be read anew */
+	struct ifs_delta delta;
+	int depth;                            /* of what was read last in the connection's transaction (snapshot.h) */
+	bool is_transient;                      /* read of what does not stay: to be read anew */
 };
 
 void ifs_connection_release(struct ifs_connection *connection);
@@ -74,16 +74,6 @@ int ifs_snapshot_error(struct ifs_index *index, const struct ifs_snapshot *snaps
 void ifs_index_forget(struct ifs_index *index);
 
 /* ---- Transactions and savepoints of the connection ---- */
-
-/* A handle is told of from now on; and no more. */
-void ifs_transaction_add(struct ifs_index *index);
-void ifs_transaction_remove(struct ifs_index *index);
-
-/* Sees to it that the connection is told. *depth is where it reads now, 0 where it is not told. An error where SQLite has
- * rolled back instead.
- * Requires  a transaction that has begun to write, and no statement at work that writes
- * Effects   changes() is 0 afterwards, where the connection was not told yet */
-int ifs_transaction_join(struct ifs_index *index, int *depth, struct ifs_error *error);
 
 /* What SQLite tells the table of an index; the outermost savepoint is 0, and -1 is the one that began the transaction. */
 void ifs_transaction_begin(struct ifs_index *index);

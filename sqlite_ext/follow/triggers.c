@@ -14,12 +14,6 @@ struct ifs_trigger_target {
 	bool is_no_trigger;          /* the SQL is to be run as it is */
 };
 
-/* The text of a trigger as the schema keeps it, or with the schema's name, as it is made; from sqlite3_mprintf(). */
-static int watch_make_text(const struct ifs_trigger_target *watch, int trigger, bool with_schema, char **made);
-
-/* Logs the row with rowid -1, if there is one. */
-static int watch_log_minus_one(const struct ifs_trigger_target *watch);
-
 /* The text in a column of a row, "" for NULL. Valid as long as sqlite3_column_text()'s is. */
 static inline const char *ifs_column_string(sqlite3_stmt *statement, int column)
 {
@@ -29,59 +23,59 @@ static inline const char *ifs_column_string(sqlite3_stmt *statement, int column)
 }
 
 /* What follows the index's name in that of a trigger. */
-static const char *const ifs_triggers_suffixes[IFS_N_TRIGGERS] = { "before_insert", "insert", "update", "delete" };
+static const char *const trigger_suffixes[IFS_N_TRIGGERS] = { "before_insert", "insert", "update", "delete" };
 
 /* Tables are named without a schema in triggers, and with it elsewhere. */
-static void append_schema(const struct ifs_trigger_target *watch, sqlite3_str *sql)
+static void append_schema(const struct ifs_trigger_target *target, sqlite3_str *sql)
 {
-	if (watch->is_no_trigger)
-		sqlite3_str_appendf(sql, "\"%w\".", watch->schema);
+	if (target->is_no_trigger)
+		sqlite3_str_appendf(sql, "\"%w\".", target->schema);
 }
 
 /* Logs an old row: its key follows, as columns of `row`: old, or s. */
-static void append_insert(const struct ifs_trigger_target *watch, sqlite3_str *sql)
+static void append_insert(const struct ifs_trigger_target *target, sqlite3_str *sql)
 {
 	sqlite3_str_appendall(sql, "INSERT INTO ");
-	append_schema(watch, sql);
-	sqlite3_str_appendf(sql, "\"%w_log\"(id, was, time", watch->index);
-	for (unsigned b = 0; b < watch->definition->n_by; b++)
+	append_schema(target, sql);
+	sqlite3_str_appendf(sql, "\"%w_log\"(id, was, time", target->index);
+	for (unsigned b = 0; b < target->definition->n_by; b++)
 		sqlite3_str_appendf(sql, ", by_%u", b);
 	sqlite3_str_appendall(sql, ") ");
 }
 
-static void append_key(const struct ifs_trigger_target *watch, sqlite3_str *sql, const char *row)
+static void append_key(const struct ifs_trigger_target *target, sqlite3_str *sql, const char *row)
 {
-	sqlite3_str_appendf(sql, "%s.\"%w\", 1, %s.\"%w\"", row, watch->source->rowid_column, row, watch->definition->time);
-	for (unsigned b = 0; b < watch->definition->n_by; b++)
-		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, watch->definition->by[b].source);
+	sqlite3_str_appendf(sql, "%s.\"%w\", 1, %s.\"%w\"", row, target->source->rowid_column, row, target->definition->time);
+	for (unsigned b = 0; b < target->definition->n_by; b++)
+		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, target->definition->by[b].source);
 }
 
 /* Logs the rows for which the condition that follows holds. */
-static void append_rows(const struct ifs_trigger_target *watch, sqlite3_str *sql)
+static void append_rows(const struct ifs_trigger_target *target, sqlite3_str *sql)
 {
-	append_insert(watch, sql);
+	append_insert(target, sql);
 	sqlite3_str_appendall(sql, "SELECT ");
-	append_key(watch, sql, "s");
+	append_key(target, sql, "s");
 	sqlite3_str_appendall(sql, " FROM ");
-	append_schema(watch, sql);
-	sqlite3_str_appendf(sql, "\"%w\" AS s WHERE ", watch->source->name);
+	append_schema(target, sql);
+	sqlite3_str_appendf(sql, "\"%w\" AS s WHERE ", target->source->name);
 }
 
 /* What is said of the rows that REPLACE would delete. */
 enum purpose { INSERT_EXISTS, INSERT_LOGS, UPDATE_LOGS };
 
 /* Before and after the condition that tells such rows: OR EXISTS(...), or a statement that logs them. */
-static void open_condition(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose)
+static void open_condition(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	if (purpose == INSERT_EXISTS)
-		sqlite3_str_appendf(sql, " OR EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", watch->source->name);
+		sqlite3_str_appendf(sql, " OR EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", target->source->name);
 	else
-		append_rows(watch, sql);
+		append_rows(target, sql);
 }
 
-static void close_condition(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose)
+static void close_condition(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
-	const char *rowid = watch->source->rowid_column;
+	const char *rowid = target->source->rowid_column;
 
 	if (purpose == UPDATE_LOGS)
 		sqlite3_str_appendf(sql, " AND s.\"%w\" IS NOT old.\"%w\"", rowid, rowid);
@@ -100,32 +94,32 @@ static void close_condition(const struct ifs_trigger_target *watch, sqlite3_str 
 /* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: of its index, or of those beside a column. */
 enum { UNIQUE_NAME = 1, COLLATION, HAS_DEFAULT, IS_LAST, IS_ITSELF, DEFAULT_TEXT };
 
-static int prepare_unique(const struct ifs_trigger_target *watch, sqlite3_stmt **statement)
+static int prepare_unique(const struct ifs_trigger_target *target, sqlite3_stmt **statement)
 {
-	const char *table = watch->source->name, *schema = watch->schema;
+	const char *table = target->source->name, *schema = target->schema;
 
-	return ifs_prepare(watch->error, watch->db, statement,
+	return ifs_prepare(target->error, target->db, statement,
 			       UNIQUE_COLUMNS "SELECT i, name, collation, has_default, is_last FROM u ORDER BY i, seqno",
 			       schema, table, schema, schema, table, schema);
 }
 
 /* For each column that has a default, the columns of its index: with IS_ITSELF, that column. */
-static int prepare_defaults(const struct ifs_trigger_target *watch, sqlite3_stmt **statement)
+static int prepare_defaults(const struct ifs_trigger_target *target, sqlite3_stmt **statement)
 {
-	const char *table = watch->source->name, *schema = watch->schema;
+	const char *table = target->source->name, *schema = target->schema;
 
-	return ifs_prepare(watch->error, watch->db, statement,
+	return ifs_prepare(target->error, target->db, statement,
 			       UNIQUE_COLUMNS
 			       "SELECT o.i, o.name, o.collation, o.has_default, o.is_last, o.seqno = d.seqno, o.default_text "
 			       "FROM u AS d, u AS o WHERE d.has_default AND o.i = d.i ORDER BY d.i, d.seqno, o.seqno",
 			       schema, table, schema, schema, table, schema);
 }
 
-static int finish(const struct ifs_trigger_target *watch, sqlite3_stmt *statement)
+static int finish(const struct ifs_trigger_target *target, sqlite3_stmt *statement)
 {
 	int rc = sqlite3_finalize(statement);
 
-	return rc ? ifs_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
 }
 
 /* The row s has the new value. */
@@ -174,66 +168,66 @@ static void append_beside_default(sqlite3_str *sql, sqlite3_stmt *column)
 }
 
 /* A condition for each index of the statement, or each column that has a default: that of all its rows. Finalizes it. */
-static int append_each(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose, sqlite3_stmt *statement,
+static int append_each(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose, sqlite3_stmt *statement,
 		       void (*append)(sqlite3_str *sql, sqlite3_stmt *column))
 {
 	bool is_first = true;
 
 	while (sqlite3_step(statement) == SQLITE_ROW) {
 		if (is_first)
-			open_condition(watch, sql, purpose);
+			open_condition(target, sql, purpose);
 		else
 			sqlite3_str_appendall(sql, " AND ");
 		append(sql, statement);
 		is_first = sqlite3_column_int(statement, IS_LAST);
 		if (is_first)
-			close_condition(watch, sql, purpose);
+			close_condition(target, sql, purpose);
 	}
-	return finish(watch, statement);
+	return finish(target, statement);
 }
 
 /* The rows that have the new values in a UNIQUE index. */
-static int append_equal(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose)
+static int append_equal(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
-	int rc = prepare_unique(watch, &statement);
+	int rc = prepare_unique(target, &statement);
 
-	return rc ? rc : append_each(watch, sql, purpose, statement, append_same);
+	return rc ? rc : append_each(target, sql, purpose, statement, append_same);
 }
 
 /* Those that may have them once REPLACE has put a default into a column: what that will be is known of literals alone. */
-static int append_defaults(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose)
+static int append_defaults(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
-	int rc = prepare_defaults(watch, &statement);
+	int rc = prepare_defaults(target, &statement);
 
-	return rc ? rc : append_each(watch, sql, purpose, statement, append_beside_default);
+	return rc ? rc : append_each(target, sql, purpose, statement, append_beside_default);
 }
 
 /* The new rowid is none of the front. */
-static void append_off_front(const struct ifs_trigger_target *watch, sqlite3_str *sql)
+static void append_off_front(const struct ifs_trigger_target *target, sqlite3_str *sql)
 {
-	sqlite3_str_appendf(sql, "new.\"%w\" >> %d IS NOT (SELECT block FROM \"%w_front\")", watch->source->rowid_column,
-			    IFS_FRONT_SHIFT, watch->index);
+	sqlite3_str_appendf(sql, "new.\"%w\" >> %d IS NOT (SELECT block FROM \"%w_front\")", target->source->rowid_column,
+			    IFS_FRONT_SHIFT, target->index);
 }
 
 /* The rows that REPLACE would delete: that with the new rowid, and those. */
-static int append_conflicts(const struct ifs_trigger_target *watch, sqlite3_str *sql, enum purpose purpose)
+static int append_conflicts(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
-	const char *rowid = watch->source->rowid_column;
+	const char *rowid = target->source->rowid_column;
 	int rc;
 
 	if (purpose == INSERT_EXISTS) { /* a rowid that SQLite is yet to choose reads as -1: nothing need be looked up */
 		sqlite3_str_appendf(sql, " OR new.\"%w\" <> -1 AND ", rowid);
-		append_off_front(watch, sql);
-		sqlite3_str_appendf(sql, " AND EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", watch->source->name);
+		append_off_front(target, sql);
+		sqlite3_str_appendf(sql, " AND EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", target->source->name);
 	} else {
-		append_rows(watch, sql);
+		append_rows(target, sql);
 	}
 	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\"", rowid, rowid);
-	close_condition(watch, sql, purpose);
-	rc = append_equal(watch, sql, purpose);
-	return rc ? rc : append_defaults(watch, sql, purpose);
+	close_condition(target, sql, purpose);
+	rc = append_equal(target, sql, purpose);
+	return rc ? rc : append_defaults(target, sql, purpose);
 }
 
 static void append_change(sqlite3_str *sql, const char *column, const char *collation)
@@ -256,32 +250,32 @@ static bool is_of_index(const struct ifs_definition *definition, const char *col
 
 /* BEFORE UPDATE has generated columns right only where the trigger names what they are made of: with them in the index, any
  * update counts. UNIQUE indexes have none. */
-static int read_generated(const struct ifs_trigger_target *watch, bool *has_generated)
+static int read_generated(const struct ifs_trigger_target *target, bool *has_generated)
 {
 	sqlite3_stmt *statement;
-	int rc = ifs_prepare(watch->error, watch->db, &statement,
-				 "SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)", watch->source->name,
-				 watch->schema);
+	int rc = ifs_prepare(target->error, target->db, &statement,
+				 "SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)", target->source->name,
+				 target->schema);
 
 	*has_generated = false;
 	while (!rc && !*has_generated && sqlite3_step(statement) == SQLITE_ROW)
-		*has_generated = is_of_index(watch->definition, ifs_column_string(statement, 0));
-	return rc ? rc : finish(watch, statement);
+		*has_generated = is_of_index(target->definition, ifs_column_string(statement, 0));
+	return rc ? rc : finish(target, statement);
 }
 
 /* WHEN a column of the index, or one that REPLACE looks at, changes. 1 and 1.0 are no different as keys, but as values, and as
  * text. The columns named here SQLite refuses to drop, and a rename of one shows. */
-static int append_when(const struct ifs_trigger_target *watch, sqlite3_str *sql)
+static int append_when(const struct ifs_trigger_target *target, sqlite3_str *sql)
 {
-	const struct ifs_definition *definition = watch->definition;
+	const struct ifs_definition *definition = target->definition;
 	sqlite3_stmt *statement;
 	bool has_generated;
-	int rc = read_generated(watch, &has_generated);
+	int rc = read_generated(target, &has_generated);
 
 	if (rc)
 		return rc;
 	sqlite3_str_appendf(sql, "WHEN %sold.\"%w\" IS NOT new.\"%w\"", has_generated ? "1 OR " : "",
-			    watch->source->rowid_column, watch->source->rowid_column);
+			    target->source->rowid_column, target->source->rowid_column);
 	append_change(sql, definition->time, NULL);
 	for (unsigned b = 0; b < definition->n_by; b++)
 		append_change(sql, definition->by[b].source, NULL);
@@ -290,85 +284,86 @@ static int append_when(const struct ifs_trigger_target *watch, sqlite3_str *sql)
 		sqlite3_str_appendf(sql, " OR CAST(old.\"%w\" AS TEXT) <> CAST(new.\"%w\" AS TEXT)",
 				    definition->values[v].source, definition->values[v].source);
 	}
-	rc = prepare_unique(watch, &statement);
+	rc = prepare_unique(target, &statement);
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
 		append_change(sql, ifs_column_string(statement, UNIQUE_NAME), ifs_column_string(statement, COLLATION));
 	sqlite3_str_appendall(sql, " ");
-	return rc ? rc : finish(watch, statement);
+	return rc ? rc : finish(target, statement);
 }
 
-static int append_update(const struct ifs_trigger_target *watch, sqlite3_str *sql)
+static int append_update(const struct ifs_trigger_target *target, sqlite3_str *sql)
 {
-	const char *rowid = watch->source->rowid_column;
+	const char *rowid = target->source->rowid_column;
 	int rc;
 
-	sqlite3_str_appendf(sql, "BEFORE UPDATE ON \"%w\" ", watch->source->name);
-	rc = append_when(watch, sql);
+	sqlite3_str_appendf(sql, "BEFORE UPDATE ON \"%w\" ", target->source->name);
+	rc = append_when(target, sql);
 	sqlite3_str_appendall(sql, "BEGIN ");
-	append_insert(watch, sql);
+	append_insert(target, sql);
 	sqlite3_str_appendall(sql, "VALUES(");
-	append_key(watch, sql, "old");
+	append_key(target, sql, "old");
 	sqlite3_str_appendall(sql, "); ");
 	if (!rc)
-		rc = append_conflicts(watch, sql, UPDATE_LOGS);
+		rc = append_conflicts(target, sql, UPDATE_LOGS);
 	sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(id) SELECT new.\"%w\" WHERE new.\"%w\" IS NOT old.\"%w\"; ",
-			    watch->index, rowid, rowid, rowid);
+			    target->index, rowid, rowid, rowid);
 	return rc;
 }
 
 /* The block is no key: an UPDATE of one may fail, for which SQLite would keep a journal of each statement that inserts, and
  * goes through a temporary table. Either is dearer than all the rest of this. */
-static void append_after_insert(const struct ifs_trigger_target *watch, sqlite3_str *sql)
+static void append_after_insert(const struct ifs_trigger_target *target, sqlite3_str *sql)
 {
-	const char *rowid = watch->source->rowid_column;
+	const char *rowid = target->source->rowid_column;
 
-	sqlite3_str_appendf(sql, "AFTER INSERT ON \"%w\" WHEN ", watch->source->name);
-	append_off_front(watch, sql);
-	sqlite3_str_appendf(sql, " BEGIN INSERT INTO \"%w_log\"(id) VALUES(new.\"%w\"); ", watch->index, rowid);
+	sqlite3_str_appendf(sql, "AFTER INSERT ON \"%w\" WHEN ", target->source->name);
+	append_off_front(target, sql);
+	sqlite3_str_appendf(sql, " BEGIN INSERT INTO \"%w_log\"(id) VALUES(new.\"%w\"); ", target->index, rowid);
 	sqlite3_str_appendf(sql, "UPDATE \"%w_front\" SET block = new.\"%w\" >> %d WHERE block < new.\"%w\" >> %d; ",
-			    watch->index, rowid, IFS_FRONT_SHIFT, rowid, IFS_FRONT_SHIFT);
+			    target->index, rowid, IFS_FRONT_SHIFT, rowid, IFS_FRONT_SHIFT);
 }
 
-static int append_body(const struct ifs_trigger_target *watch, sqlite3_str *sql, int trigger)
+static int append_body(const struct ifs_trigger_target *target, sqlite3_str *sql, int trigger)
 {
-	const char *table = watch->source->name;
+	const char *table = target->source->name;
 	int rc;
 
 	switch (trigger) {
 	case IFS_BEFORE_INSERT:
 		sqlite3_str_appendf(sql, "BEFORE INSERT ON \"%w\" WHEN 0", table);
-		rc = append_conflicts(watch, sql, INSERT_EXISTS);
+		rc = append_conflicts(target, sql, INSERT_EXISTS);
 		sqlite3_str_appendall(sql, " BEGIN ");
-		return rc ? rc : append_conflicts(watch, sql, INSERT_LOGS);
+		return rc ? rc : append_conflicts(target, sql, INSERT_LOGS);
 	case IFS_AFTER_INSERT:
-		append_after_insert(watch, sql);
+		append_after_insert(target, sql);
 		return SQLITE_OK;
 	case IFS_BEFORE_UPDATE:
-		return append_update(watch, sql);
+		return append_update(target, sql);
 	default:
 		sqlite3_str_appendf(sql, "BEFORE DELETE ON \"%w\" BEGIN ", table);
-		append_insert(watch, sql);
+		append_insert(target, sql);
 		sqlite3_str_appendall(sql, "VALUES(");
-		append_key(watch, sql, "old");
+		append_key(target, sql, "old");
 		sqlite3_str_appendall(sql, "); ");
 		return SQLITE_OK;
 	}
 }
 
-static int watch_make_text(const struct ifs_trigger_target *watch, int trigger, bool with_schema, char **made)
+/* The text of a trigger as the schema keeps it, or with the schema's name, as it is made; from sqlite3_mprintf(). */
+static int make_trigger_text(const struct ifs_trigger_target *target, int trigger, bool with_schema, char **made)
 {
-	sqlite3_str *sql = sqlite3_str_new(watch->db);
+	sqlite3_str *sql = sqlite3_str_new(target->db);
 	int rc;
 
 	sqlite3_str_appendall(sql, "CREATE TRIGGER ");
 	if (with_schema)
-		sqlite3_str_appendf(sql, "\"%w\".", watch->schema);
-	sqlite3_str_appendf(sql, "\"%w_%s\" ", watch->index, ifs_triggers_suffixes[trigger]);
-	rc = append_body(watch, sql, trigger);
+		sqlite3_str_appendf(sql, "\"%w\".", target->schema);
+	sqlite3_str_appendf(sql, "\"%w_%s\" ", target->index, trigger_suffixes[trigger]);
+	rc = append_body(target, sql, trigger);
 	sqlite3_str_appendall(sql, "END");
 	*made = sqlite3_str_finish(sql);
 	if (!rc && !*made)
-		rc = ifs_error_set(watch->error, SQLITE_NOMEM, "");
+		rc = ifs_error_set(target->error, SQLITE_NOMEM, "");
 	if (rc) {
 		sqlite3_free(*made);
 		*made = NULL;
@@ -376,16 +371,17 @@ static int watch_make_text(const struct ifs_trigger_target *watch, int trigger, 
 	return rc;
 }
 
-static int watch_log_minus_one(const struct ifs_trigger_target *watch)
+/* Logs the row with rowid -1, if there is one. */
+static int log_minus_one(const struct ifs_trigger_target *target)
 {
-	sqlite3_str *sql = sqlite3_str_new(watch->db);
+	sqlite3_str *sql = sqlite3_str_new(target->db);
 	char *text;
 	int rc;
 
-	append_rows(watch, sql);
-	sqlite3_str_appendf(sql, "s.\"%w\" = -1", watch->source->rowid_column);
+	append_rows(target, sql);
+	sqlite3_str_appendf(sql, "s.\"%w\" = -1", target->source->rowid_column);
 	text = sqlite3_str_finish(sql);
-	rc = text ? ifs_execute(watch->error, watch->db, "%s", text) : ifs_error_set(watch->error, SQLITE_NOMEM, "");
+	rc = text ? ifs_execute(target->error, target->db, "%s", text) : ifs_error_set(target->error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
 	return rc;
 }
@@ -401,12 +397,12 @@ int ifs_triggers_check_names(sqlite3 *db, const char *schema, const char *index,
 		rc = ifs_prepare(
 			error, db, &statement,
 			"SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE", schema,
-			index, ifs_triggers_suffixes[t]);
+			index, trigger_suffixes[t]);
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
 			rc = ifs_error_set(
 				error, SQLITE_ERROR,
 				"iforest: there is already a trigger named \"%s_%s\"; give the index another name", index,
-				ifs_triggers_suffixes[t]);
+				trigger_suffixes[t]);
 		failed = sqlite3_finalize(statement);
 		if (!rc && failed)
 			rc = ifs_error_from_db(error, db, failed);
@@ -420,14 +416,14 @@ int ifs_triggers_drop(sqlite3 *db, const char *schema, const char *index, struct
 
 	for (int t = 0; t < IFS_N_TRIGGERS && !rc; t++)
 		rc = ifs_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index,
-				     ifs_triggers_suffixes[t]);
+				     trigger_suffixes[t]);
 	return rc;
 }
 
 int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
 			const struct ifs_definition *definition, struct ifs_error *error)
 {
-	struct ifs_trigger_target watch = {
+	struct ifs_trigger_target target = {
 		.db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error
 	};
 	int rc = ifs_triggers_drop(db, schema, index, error);
@@ -435,7 +431,7 @@ int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, cons
 	for (int t = 0; t < IFS_N_TRIGGERS && !rc; t++) {
 		char *sql;
 
-		rc = watch_make_text(&watch, t, true, &sql);
+		rc = make_trigger_text(&target, t, true, &sql);
 		if (!rc)
 			rc = ifs_execute(error, db, "%s", sql);
 		sqlite3_free(sql);
@@ -477,27 +473,27 @@ static const char *find_ending(const char *sql)
 	return NULL;
 }
 
-static bool is_temporary(const struct ifs_trigger_target *watch)
+static bool is_temporary(const struct ifs_trigger_target *target)
 {
-	return sqlite3_stricmp(watch->schema, "temp") == 0;
+	return sqlite3_stricmp(target->schema, "temp") == 0;
 }
 
 enum { TRIGGER_NAME, TRIGGER_TEXT, TRIGGER_ROWID, IS_TEMPORARY };
 
 /* The triggers on tables of that name that SQLite runs before ours: those made later, and all temporary ones, unless ours is
  * one. */
-static int prepare_earlier(const struct ifs_trigger_target *watch, sqlite3_stmt **statement)
+static int prepare_earlier(const struct ifs_trigger_target *target, sqlite3_stmt **statement)
 {
-	const char *schema = watch->schema, *table = watch->source->name;
-	bool is_temp = is_temporary(watch);
+	const char *schema = target->schema, *table = target->source->name;
+	bool is_temp = is_temporary(target);
 
-	return ifs_prepare(watch->error, watch->db, statement,
+	return ifs_prepare(target->error, target->db, statement,
 			       "SELECT name, sql, rowid, %d FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND "
 			       "tbl_name = %Q COLLATE NOCASE AND rowid > "
 			       "(SELECT rowid FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q') UNION ALL "
 			       "SELECT name, sql, rowid, 1 FROM sqlite_temp_schema WHERE type = 'trigger' AND "
 			       "tbl_name = %Q COLLATE NOCASE AND NOT %d",
-			       is_temp, schema, table, schema, watch->index, ifs_triggers_suffixes[IFS_AFTER_INSERT],
+			       is_temp, schema, table, schema, target->index, trigger_suffixes[IFS_AFTER_INSERT],
 			       table, is_temp);
 }
 
@@ -515,137 +511,137 @@ static const char *find_schema(const char *sql, int *n)
 
 /* Is it our table that a temporary trigger names? Without a schema that is the temporary table, if it was there before the
  * trigger, or that of the first database that has one. */
-static int is_on_ours(const struct ifs_trigger_target *watch, sqlite3_stmt *trigger, bool *ours)
+static int is_on_ours(const struct ifs_trigger_target *target, sqlite3_stmt *trigger, bool *ours)
 {
-	const char *table = watch->source->name, *schema;
+	const char *table = target->source->name, *schema;
 	sqlite3_stmt *statement;
 	int n, rc;
 
 	schema = find_schema(ifs_column_string(trigger, TRIGGER_TEXT), &n);
-	*ours = schema && ifs_token_names(schema, n, watch->schema);
+	*ours = schema && ifs_token_names(schema, n, target->schema);
 	if (schema)
 		return SQLITE_OK;
 	rc = ifs_prepare(
-		watch->error, watch->db, &statement,
+		target->error, target->db, &statement,
 		"SELECT 1 WHERE %Q = iif(EXISTS(SELECT 1 FROM sqlite_temp_schema WHERE type = 'table' AND "
 		"name = %Q COLLATE NOCASE AND rowid < %lld), 'temp', (SELECT d.name FROM pragma_database_list AS d "
 		"JOIN pragma_table_list(%Q) AS t ON t.schema = d.name WHERE d.seq <> 1 ORDER BY d.seq LIMIT 1))",
-		watch->schema, table, sqlite3_column_int64(trigger, TRIGGER_ROWID), table);
+		target->schema, table, sqlite3_column_int64(trigger, TRIGGER_ROWID), table);
 	if (rc)
 		return rc;
 	*ours = sqlite3_step(statement) == SQLITE_ROW;
 	rc = sqlite3_finalize(statement);
-	return rc ? ifs_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
 }
 
-static int refuse_trigger(const struct ifs_trigger_target *watch, const char *trigger, const char *said, bool is_always_first)
+static int refuse_trigger(const struct ifs_trigger_target *target, const char *trigger, const char *said, bool is_always_first)
 {
-	const char *index = watch->index;
+	const char *index = target->index;
 
-	return ifs_error_set(watch->error, SQLITE_ERROR,
+	return ifs_error_set(target->error, SQLITE_ERROR,
 				 "%s: %strigger \"%s\" on \"%s\" says %s after a row was inserted, which may hide it from the "
 				 "index: the trigger "
 				 "runs before that of the index; %srun INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')%s",
-				 index, is_always_first ? "temporary " : "", trigger, watch->source->name, said,
+				 index, is_always_first ? "temporary " : "", trigger, target->source->name, said,
 				 is_always_first ? "drop it, or make it a BEFORE trigger, then " : "", index, index,
 				 is_always_first ? "" : ", after which that of the index runs first");
 }
 
-static int refuse_hiding(const struct ifs_trigger_target *watch)
+static int refuse_hiding(const struct ifs_trigger_target *target)
 {
 	sqlite3_stmt *statement;
-	int failed, rc = prepare_earlier(watch, &statement);
+	int failed, rc = prepare_earlier(target, &statement);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
 		const char *said = find_ending(ifs_column_string(statement, TRIGGER_TEXT));
 		bool is_temp = sqlite3_column_int(statement, IS_TEMPORARY), ours = said;
 
 		if (said && is_temp)
-			rc = is_on_ours(watch, statement, &ours);
+			rc = is_on_ours(target, statement, &ours);
 		if (!rc && ours)
-			rc = refuse_trigger(watch, ifs_column_string(statement, TRIGGER_NAME), said,
-					    is_temp && !is_temporary(watch));
+			rc = refuse_trigger(target, ifs_column_string(statement, TRIGGER_NAME), said,
+					    is_temp && !is_temporary(target));
 	}
 	failed = sqlite3_finalize(statement);
-	return !rc && failed ? ifs_error_from_db(watch->error, watch->db, failed) : rc;
+	return !rc && failed ? ifs_error_from_db(target->error, target->db, failed) : rc;
 }
 
 /* Where the first trigger stands, and the INTEGER PRIMARY KEY of that table; no name if there is none. */
-static int find_table(const struct ifs_trigger_target *watch, struct ifs_base_table *source)
+static int find_table(const struct ifs_trigger_target *target, struct ifs_base_table *source)
 {
 	sqlite3_stmt *statement;
-	int failed, rc = ifs_prepare(watch->error, watch->db, &statement,
+	int failed, rc = ifs_prepare(target->error, target->db, &statement,
 					 "SELECT tbl_name, (SELECT name FROM pragma_table_info(tbl_name, %Q) WHERE pk > 0) "
 					 "FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q'",
-					 watch->schema, watch->schema, watch->index, ifs_triggers_suffixes[0]);
+					 target->schema, target->schema, target->index, trigger_suffixes[0]);
 
 	if (!rc && sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 1) == SQLITE_TEXT) {
 		source->name = sqlite3_mprintf("%s", ifs_column_string(statement, 0));
 		source->rowid_column = sqlite3_mprintf("%s", ifs_column_string(statement, 1));
 		if (!source->name || !source->rowid_column)
-			rc = ifs_error_set(watch->error, SQLITE_NOMEM, "");
+			rc = ifs_error_set(target->error, SQLITE_NOMEM, "");
 	}
 	failed = sqlite3_finalize(statement);
-	return !rc && failed ? ifs_error_from_db(watch->error, watch->db, failed) : rc;
+	return !rc && failed ? ifs_error_from_db(target->error, target->db, failed) : rc;
 }
 
 /* Is the trigger there, on that table, with the text that we would write? */
-static int is_right(const struct ifs_trigger_target *watch, int trigger, bool *right)
+static int is_right(const struct ifs_trigger_target *target, int trigger, bool *right)
 {
 	sqlite3_stmt *statement;
 	char *expected;
-	int failed, rc = watch_make_text(watch, trigger, false, &expected);
+	int failed, rc = make_trigger_text(target, trigger, false, &expected);
 
 	*right = false;
 	if (!rc)
 		rc = ifs_prepare(
-			watch->error, watch->db, &statement,
+			target->error, target->db, &statement,
 			"SELECT sql FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' AND tbl_name = %Q",
-			watch->schema, watch->index, ifs_triggers_suffixes[trigger], watch->source->name);
+			target->schema, target->index, trigger_suffixes[trigger], target->source->name);
 	if (!rc) {
 		if (sqlite3_step(statement) == SQLITE_ROW)
 			*right = strcmp(ifs_column_string(statement, 0), expected) == 0;
 		failed = sqlite3_finalize(statement);
 		if (failed)
-			rc = ifs_error_from_db(watch->error, watch->db, failed);
+			rc = ifs_error_from_db(target->error, target->db, failed);
 	}
 	sqlite3_free(expected);
 	return rc;
 }
 
 /* The log, and the front. */
-static int find_tables(const struct ifs_trigger_target *watch, bool *found)
+static int find_tables(const struct ifs_trigger_target *target, bool *found)
 {
 	sqlite3_stmt *statement;
-	int rc = ifs_prepare(watch->error, watch->db, &statement,
+	int rc = ifs_prepare(target->error, target->db, &statement,
 				 "SELECT 1 FROM \"%w\".sqlite_schema AS l, \"%w\".sqlite_schema AS f "
 				 "WHERE l.type = 'table' AND l.name = '%q_log' AND f.type = 'table' AND f.name = '%q_front'",
-				 watch->schema, watch->schema, watch->index, watch->index);
+				 target->schema, target->schema, target->index, target->index);
 
 	if (rc)
 		return rc;
 	*found = sqlite3_step(statement) == SQLITE_ROW;
 	rc = sqlite3_finalize(statement);
-	return rc ? ifs_error_from_db(watch->error, watch->db, rc) : SQLITE_OK;
+	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
 }
 
 int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, const struct ifs_definition *definition,
 		       struct ifs_base_table *source, struct ifs_error *error)
 {
-	struct ifs_trigger_target watch = {
+	struct ifs_trigger_target target = {
 		.db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error
 	};
 	bool right = true;
 	int rc;
 
 	*source = (struct ifs_base_table){ .name = NULL };
-	rc = find_table(&watch, source);
+	rc = find_table(&target, source);
 	if (!rc)
-		rc = find_tables(&watch, &right);
+		rc = find_tables(&target, &right);
 	for (int t = 0; t < IFS_N_TRIGGERS && !rc && right && source->name; t++)
-		rc = is_right(&watch, t, &right);
+		rc = is_right(&target, t, &right);
 	if (!rc && right && source->name)
-		rc = refuse_hiding(&watch);
+		rc = refuse_hiding(&target);
 	if (rc || !right)
 		ifs_base_table_release(source);
 	return rc;
@@ -653,9 +649,9 @@ int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, 
 
 int ifs_triggers_table(sqlite3 *db, const char *schema, const char *index, char **table, struct ifs_error *error)
 {
-	struct ifs_trigger_target watch = { .db = db, .schema = schema, .index = index, .error = error };
+	struct ifs_trigger_target target = { .db = db, .schema = schema, .index = index, .error = error };
 	struct ifs_base_table source = { .name = NULL };
-	int rc = find_table(&watch, &source);
+	int rc = find_table(&target, &source);
 
 	*table = NULL;
 	if (!rc) {
@@ -701,9 +697,10 @@ int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *
 				const struct ifs_definition *definition, sqlite3_stmt **statement,
 				struct ifs_error *error)
 {
-	struct ifs_trigger_target watch = { .db = db, .schema = schema, .index = index, .source = source, .definition = definition,
+	struct ifs_trigger_target target = { .db = db, .schema = schema, .index = index, .source = source,
+		.definition = definition,
 				       .error = error, .is_no_trigger = true };
-	int rc = watch_log_minus_one(&watch);
+	int rc = log_minus_one(&target);
 
 	if (rc)
 		return rc;

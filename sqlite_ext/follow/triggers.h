@@ -26,12 +26,16 @@
  * state is read from the table. Logging a row that did not change is harmless, so the log is correct even if the statement
  * fails afterwards.
  *
- *   BEFORE INSERT   logs the rows that REPLACE would delete, for which no trigger fires (recursive_triggers is off by default): the
- *                   one with the new rowid, unless it is in the front, and those with its values in a UNIQUE index. REPLACE puts
- *                   the default into a NOT NULL column that is given NULL, but only later: so also those with a literal default,
+ *   BEFORE INSERT   logs the rows that REPLACE would delete, for which no trigger fires (recursive_triggers is off by
+ *   default): the
+ *                   one with the new rowid, unless it is in the front, and those with its values in a UNIQUE index.
+ *                   REPLACE puts
+ *                   the default into a NOT NULL column that is given NULL, but only later: so also those with a literal
+ *                   default,
  *                   or with any value where the default is an expression
  *   AFTER INSERT    logs the new rowid, unless it is in the front
- *   BEFORE UPDATE   logs the rows that it would replace, the old key, and the new rowid if it differs; nothing if no indexed column
+ *   BEFORE UPDATE   logs the rows that it would replace, the old key, and the new rowid if it differs; nothing if no
+ *   indexed column
  *                   has changed
  *   BEFORE DELETE   logs the old key
  *

@@ -14,15 +14,6 @@
 
 /* Which value columns of a table are of integers, and which of reals. */
 
-/* Fills in the fields of an index to be built. A column is one of integers until a real shows up, which its first number may
- * tell; one that is empty, and can hold no number but a real, is one of reals. */
-static int kinds_choose(const struct ifs_index *index, const struct ifs_definition *definition,
-			 const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error);
-
-/* After a real has shown up among integers: the columns of reals are those that hold one. */
-static int kinds_widen(const struct ifs_index *index, const struct ifs_definition *definition,
-			const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error);
-
 /* A bar on the terminal while an index is made. */
 
 struct ifs_progress {
@@ -32,30 +23,22 @@ struct ifs_progress {
 	bool is_on;              /* standard error is a terminal, and the work is worth a bar */
 };
 
-/* Turns the bar on if standard error is a terminal and there are rows enough that one waits for them. */
-static void progress_start(struct ifs_progress *progress, sqlite3_int64 n_rows);
-
-/* Is standard error a terminal? If not, nobody needs to count rows for a bar. */
-static bool progress_is_possible(void);
-
-/* Begins a stage at 0 of n_all, counts one, or takes the bar off the screen. */
-static void progress_stage(struct ifs_progress *progress, const char *what, sqlite3_int64 n_all);
-static void progress_step(struct ifs_progress *progress);
-static void progress_end(struct ifs_progress *progress);
-
 enum { FEWEST_ROWS = 200000, WIDTH = 40 };
 
+/* Is standard error a terminal? If not, nobody needs to count rows for a bar. */
 static bool progress_is_possible(void)
 {
 	return isatty(STDERR_FILENO);
 }
 
+/* Turns the bar on if standard error is a terminal and there are rows enough that one waits for them. */
 static void progress_start(struct ifs_progress *progress, sqlite3_int64 n_rows)
 {
 	*progress = (struct ifs_progress){ .n_percent = -1,
 					       .is_on = n_rows >= FEWEST_ROWS && progress_is_possible() };
 }
 
+/* Begins a stage at 0 of n_all, counts one, or takes the bar off the screen. */
 static void progress_stage(struct ifs_progress *progress, const char *what, sqlite3_int64 n_all)
 {
 	progress->what = what;
@@ -118,7 +101,9 @@ static int look_at_column(const struct ifs_index *index, const struct ifs_base_t
 	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-static int kinds_choose(const struct ifs_index *index, const struct ifs_definition *definition,
+/* Fills in the fields of an index to be built. A column is one of integers until a real shows up, which its first number may
+ * tell; one that is empty, and can hold no number but a real, is one of reals. */
+static int value_types_choose(const struct ifs_index *index, const struct ifs_definition *definition,
 			 const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
@@ -130,12 +115,13 @@ static int kinds_choose(const struct ifs_index *index, const struct ifs_definiti
 
 		if (v != definition->duration_value && !(definition->squares >> v & 1))
 			rc = look_at_column(index, source, definition->values[v].source, &is_real, error);
-		fields->kinds[v] = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
+		fields->value_types[v] = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 	}
 	return rc ? rc : finish(fields, error);
 }
 
-static int kinds_widen(const struct ifs_index *index, const struct ifs_definition *definition,
+/* After a real has shown up among integers: the columns of reals are those that hold one. */
+static int value_types_widen(const struct ifs_index *index, const struct ifs_definition *definition,
 			const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
@@ -147,7 +133,7 @@ static int kinds_widen(const struct ifs_index *index, const struct ifs_definitio
 				     "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' LIMIT 1", index->schema,
 				     source->name, definition->values[v].source);
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
-			fields->kinds[v] = IFOREST_FLOAT64;
+			fields->value_types[v] = IFOREST_FLOAT64;
 		if (!rc && (rc = sqlite3_finalize(statement)))
 			ifs_error_from_db(error, index->db, rc);
 	}
@@ -168,7 +154,7 @@ struct build {
 	struct iforest_node_schema fields;
 	struct iforest_manifest manifest;
 	struct ifs_dictionary series;   /* all of the table, their ids in the order of their values */
-	struct ifs_temp_store spill;
+	struct ifs_temp_store temp_store;
 	struct iforest_run_sorter sort;
 	struct iforest_run_writer *builder;
 	struct ifs_row_decoder rows;
@@ -182,13 +168,13 @@ struct build {
 /* Turns a status of core into the build's error. */
 static int build_error(struct build *build, enum iforest_status status)
 {
-	const char *fault = build->spill.store.fault.what;
+	const char *fault = build->temp_store.store.fault.what;
 
-	if (status && (build->spill.rc || fault))
-		return ifs_error_set(build->error, build->spill.rc ? build->spill.rc : SQLITE_IOERR,
+	if (status && (build->temp_store.rc || fault))
+		return ifs_error_set(build->error, build->temp_store.rc ? build->temp_store.rc : SQLITE_IOERR,
 					 "%s: the temporary file in which rows are sorted: %s; name a folder with room in the "
 					 "environment variable SQLITE_TMPDIR, or sort in memory: PRAGMA temp_store = MEMORY",
-					 build->index->name, fault ? fault : sqlite3_errstr(build->spill.rc));
+					 build->index->name, fault ? fault : sqlite3_errstr(build->temp_store.rc));
 	return ifs_snapshot_error(build->index, build->index->snapshot, status, build->error);
 }
 
@@ -354,7 +340,7 @@ static int sort_and_build(struct build *build, struct iforest_run *run)
 
 	if (rc)
 		return rc;
-	iforest_run_sorter_start(&build->sort, &build->spill.store, &build->manifest, sort_bytes(build));
+	iforest_run_sorter_start(&build->sort, &build->temp_store.store, &build->manifest, sort_bytes(build));
 	rc = add_rows(build);
 	if (rc || build->rows.has_real_in_integers)
 		iforest_run_writer_abandon(build->builder);
@@ -378,9 +364,9 @@ static int write_run(struct build *build, struct iforest_run *run)
 
 	if (rc)
 		return rc;
-	ifs_temp_store_init(&build->spill, build->index->db, show_read_page, &build->progress);
+	ifs_temp_store_init(&build->temp_store, build->index->db, show_read_page, &build->progress);
 	rc = sort_and_build(build, run);
-	ifs_temp_store_release(&build->spill);
+	ifs_temp_store_release(&build->temp_store);
 	return rc;
 }
 
@@ -499,13 +485,13 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition,
 	if (!rc)
 		rc = write_series(&build);
 	if (!rc)
-		rc = kinds_choose(index, definition, source, &build.fields, error);
+		rc = value_types_choose(index, definition, source, &build.fields, error);
 	if (!rc)
 		rc = write_run(&build, &run);
 	if (!rc && build.rows.has_real_in_integers) {
 		build.rows.has_real_in_integers = build.rows.may_widen = false;
 		iforest_manifest_release(&build.manifest);
-		rc = kinds_widen(index, definition, source, &build.fields, error);
+		rc = value_types_widen(index, definition, source, &build.fields, error);
 		if (!rc)
 			rc = write_run(&build, &run);
 	}

@@ -5,7 +5,8 @@
 #include "sqlite_ext/follow/base_table.h"
 #include "sqlite_ext/follow/snapshot.h"
 
-/* Reads the table, sorts its rows (run_sort.h, spill.h), writes series and one run, and publishes a manifest that names them
+/* Reads the table, sorts its rows (run_sort.h, temp_store.h), writes series and one run, and publishes a manifest that
+ * names them
  * and nothing else. Until then the state before stands; on failure what was written is taken back.
  * Afterwards the tables of the index hold what the manifest names, with sync=log the triggers are in place and the log is
  * empty. */

@@ -11,7 +11,7 @@
 enum { FEW_PAGES = 1024, CAP_PAGES = 262144 };
 
 /* An index that is being changed. */
-struct upkeep {
+struct compaction {
 	struct ifs_index *index;
 	struct ifs_error *error;
 	struct ifs_snapshot *snapshot;   /* what is pending, and the state before */
@@ -20,42 +20,42 @@ struct upkeep {
 	uint32_t fan_in;                     /* runs of a size that are merged */
 };
 
-static int upkeep_error(struct upkeep *upkeep, enum iforest_status status)
+static int upkeep_error(struct compaction *compaction, enum iforest_status status)
 {
-	return ifs_snapshot_error(upkeep->index, NULL, status, upkeep->error);
+	return ifs_snapshot_error(compaction->index, NULL, status, compaction->error);
 }
 
 /* Starts on the state as it is stored. What others read is left to them. Ends with end(), also on error. */
-static int start(struct upkeep *upkeep, struct ifs_index *index, struct ifs_error *error)
+static int start(struct compaction *compaction, struct ifs_index *index, struct ifs_error *error)
 {
 	int rc;
 
-	*upkeep = (struct upkeep){ .index = index, .error = error };
+	*compaction = (struct compaction){ .index = index, .error = error };
 	ifs_index_forget(index);
-	rc = ifs_snapshot_open(index, &upkeep->snapshot, error);
+	rc = ifs_snapshot_open(index, &compaction->snapshot, error);
 	if (!rc)
-		rc = ifs_delta_check_log(index, &upkeep->snapshot->tail, error);
+		rc = ifs_delta_check_log(index, &compaction->snapshot->delta, error);
 	if (!rc)
-		rc = ifs_index_get_automerge(index, &upkeep->fan_in, error);
-	return rc ? rc : ifs_pager_read_manifest(index, &upkeep->manifest, error);
+		rc = ifs_index_get_automerge(index, &compaction->fan_in, error);
+	return rc ? rc : ifs_pager_read_manifest(index, &compaction->manifest, error);
 }
 
-static void end(struct upkeep *upkeep)
+static void end(struct compaction *compaction)
 {
-	sqlite3_finalize(upkeep->put_series);
-	iforest_manifest_release(&upkeep->manifest);
-	ifs_snapshot_release(upkeep->snapshot);
-	ifs_index_forget(upkeep->index);
+	sqlite3_finalize(compaction->put_series);
+	iforest_manifest_release(&compaction->manifest);
+	ifs_snapshot_release(compaction->snapshot);
+	ifs_index_forget(compaction->index);
 }
 
 /* ---- sealing ---- */
 
-static enum iforest_status copy_page(struct ifs_delta *tail, const struct iforest_store *store,
+static enum iforest_status copy_page(struct ifs_delta *delta, const struct iforest_store *store,
 				     const struct iforest_run *run, uint64_t index)
 {
-	struct iforest_pager *memory = &tail->memory.pager;
+	struct iforest_pager *memory = &delta->memory.pager;
 	struct iforest_page page;
-	enum iforest_status status = memory->get(memory->context, &tail->manifest.runs[0].place, index, &page);
+	enum iforest_status status = memory->get(memory->context, &delta->manifest.runs[0].place, index, &page);
 
 	if (status)
 		return status;
@@ -68,33 +68,33 @@ static enum iforest_status copy_page(struct ifs_delta *tail, const struct ifores
 
 /* Writes the pending rows as a run: the one that they are in memory, page by page. run->n_leaves is 0 where the table has none
  * of them. */
-static enum iforest_status write_run(struct upkeep *upkeep, struct iforest_run *run)
+static enum iforest_status write_run(struct compaction *compaction, struct iforest_run *run)
 {
-	struct ifs_delta *tail = &upkeep->snapshot->tail;
-	struct iforest_store *store = &upkeep->index->store;
-	enum iforest_status status = ifs_delta_merge(tail);
+	struct ifs_delta *delta = &compaction->snapshot->delta;
+	struct iforest_store *store = &compaction->index->store;
+	enum iforest_status status = ifs_delta_merge(delta);
 	struct iforest_place place;
 	uint64_t n_pages;
 
-	if (status || tail->manifest.n_runs == 0)
+	if (status || delta->manifest.n_runs == 0)
 		return status;
-	place = tail->manifest.runs[0].place;
+	place = delta->manifest.runs[0].place;
 	status = store->pager->create_run(store->pager->context, &place);
 	if (status)
 		return status;
-	*run = tail->manifest.runs[0];
+	*run = delta->manifest.runs[0];
 	run->place = place;
-	n_pages = iforest_run_pages(&upkeep->manifest, run);
+	n_pages = iforest_run_pages(&compaction->manifest, run);
 	for (uint64_t i = 0; i < n_pages && !status; i++)
-		status = copy_page(tail, store, run, i);
+		status = copy_page(delta, store, run, i);
 	return status;
 }
 
 /* Writes the series that only pending rows had so far. */
-static int write_series(struct upkeep *upkeep)
+static int write_series(struct compaction *compaction)
 {
-	const struct ifs_dictionary *dictionary = &upkeep->snapshot->dictionary;
-	struct ifs_host_bytes host = ifs_host_bytes_get(&upkeep->manifest);
+	const struct ifs_dictionary *dictionary = &compaction->snapshot->dictionary;
+	struct ifs_host_bytes host = ifs_host_bytes_get(&compaction->manifest);
 	int rc = SQLITE_OK;
 
 	for (uint32_t s = 0; s < dictionary->n_series && !rc; s++) {
@@ -102,116 +102,117 @@ static int write_series(struct upkeep *upkeep)
 
 		if (series->id < host.end_of_series)
 			continue;
-		rc = ifs_index_put_series(upkeep->index, &upkeep->put_series, series->id, series->key, series->n_bytes,
-					      upkeep->error);
+		rc = ifs_index_put_series(compaction->index, &compaction->put_series, series->id, series->key, series->n_bytes,
+					      compaction->error);
 		host.series_checksum += iforest_series_key_checksum(series->id, series->key, series->n_bytes);
 	}
 	if (rc)
 		return rc;
-	host.end_of_series = upkeep->snapshot->dictionary.next_id;
-	host.last_rowid = upkeep->snapshot->tail.last_rowid;
-	return upkeep_error(upkeep, ifs_host_bytes_set(&upkeep->manifest, &host));
+	host.end_of_series = compaction->snapshot->dictionary.next_id;
+	host.last_rowid = compaction->snapshot->delta.last_rowid;
+	return upkeep_error(compaction, ifs_host_bytes_set(&compaction->manifest, &host));
 }
 
 /* Old keys go after everything that may be refused has been written, so that a refusal leaves the runs as they were. */
-static int publish(struct upkeep *upkeep, const struct iforest_run *run)
+static int publish(struct compaction *compaction, const struct iforest_run *run)
 {
-	struct ifs_delta *tail = &upkeep->snapshot->tail;
-	struct iforest_store *store = &upkeep->index->store;
+	struct ifs_delta *delta = &compaction->snapshot->delta;
+	struct iforest_store *store = &compaction->index->store;
 	struct iforest_edit edit = { .added = run->n_leaves > 0 ? run : NULL };
 	uint64_t n_removed;
 	enum iforest_status status = IFOREST_OK;
 
 	/* a row that was inserted and changed by triggers before ours ran has an old key in the log that no run has */
-	if (tail->n_removed > 0)
-		status = iforest_runs_remove(store, &upkeep->manifest, tail->removed, tail->n_removed, &n_removed);
+	if (delta->n_removed > 0)
+		status = iforest_runs_remove(store, &compaction->manifest, delta->removed, delta->n_removed, &n_removed);
 	if (!status)
-		status = iforest_manifest_commit(&upkeep->manifest, store, &edit);
-	return upkeep_error(upkeep, status);
+		status = iforest_manifest_commit(&compaction->manifest, store, &edit);
+	return upkeep_error(compaction, status);
 }
 
-static bool has_log(const struct upkeep *upkeep)
+static bool has_log(const struct compaction *compaction)
 {
-	return upkeep->index->definition.sync == IFS_SYNC_LOG;
+	return compaction->index->definition.sync == IFS_SYNC_LOG;
 }
 
 /* What may be refused is refused before anything is published: no row that is to be sealed is of the front, and the statement
  * that empties the log is prepared. */
-static int prepare_log(struct upkeep *upkeep, sqlite3_stmt **statement)
+static int prepare_log(struct compaction *compaction, sqlite3_stmt **statement)
 {
-	const struct ifs_index *index = upkeep->index;
+	const struct ifs_index *index = compaction->index;
 	int rc;
 
-	if (!has_log(upkeep))
+	if (!has_log(compaction))
 		return SQLITE_OK;
-	rc = ifs_triggers_raise_front(index->db, index->schema, index->name, upkeep->snapshot->tail.last_rowid, upkeep->error);
+	rc = ifs_triggers_raise_front(index->db, index->schema, index->name,
+				      compaction->snapshot->delta.last_rowid, compaction->error);
 	if (!rc)
 		rc = ifs_triggers_prepare_log_reset(index->db, index->schema, index->name, &index->source, &index->definition,
-						 statement, upkeep->error);
+						 statement, compaction->error);
 	return rc;
 }
 
-static void drop_run(struct upkeep *upkeep, const struct iforest_run *run)
+static void drop_run(struct compaction *compaction, const struct iforest_run *run)
 {
-	struct ifs_index *index = upkeep->index;
+	struct ifs_index *index = compaction->index;
 
 	if (run->n_leaves > 0)
-		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&upkeep->manifest, run));
+		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&compaction->manifest, run));
 }
 
 /* Takes the run out of the index again. Old keys that have gone from the others do no harm. */
-static enum iforest_status take_back(struct upkeep *upkeep, const struct iforest_run *run)
+static enum iforest_status take_back(struct compaction *compaction, const struct iforest_run *run)
 {
 	struct iforest_edit edit = { .removed = &run->place.run_id, .n_removed = run->n_leaves > 0 };
-	struct ifs_host_bytes host = ifs_host_bytes_get(&upkeep->manifest);
+	struct ifs_host_bytes host = ifs_host_bytes_get(&compaction->manifest);
 	enum iforest_status status;
 
-	host.last_rowid = upkeep->snapshot->tail.sealed;
-	status = ifs_host_bytes_set(&upkeep->manifest, &host);
-	return status ? status : iforest_manifest_commit(&upkeep->manifest, &upkeep->index->store, &edit);
+	host.last_rowid = compaction->snapshot->delta.sealed;
+	status = ifs_host_bytes_set(&compaction->manifest, &host);
+	return status ? status : iforest_manifest_commit(&compaction->manifest, &compaction->index->store, &edit);
 }
 
 /* Where the log cannot be emptied, as a trigger of the user's may have it, the rows stay pending. SQLite does not do that for
  * us: in a transaction it undoes nothing of a command that fails. */
-static int empty_log(struct upkeep *upkeep, sqlite3_stmt *statement, struct iforest_run *run)
+static int empty_log(struct compaction *compaction, sqlite3_stmt *statement, struct iforest_run *run)
 {
-	const struct ifs_index *index = upkeep->index;
+	const struct ifs_index *index = compaction->index;
 	int rc = ifs_step_to_end(statement);
 
 	if (rc == SQLITE_DONE)
-		return ifs_triggers_lower_front(index->db, index->schema, index->name, upkeep->snapshot->tail.last_rowid,
-						 upkeep->error);
-	ifs_error_from_db(upkeep->error, index->db, rc);
-	if (take_back(upkeep, run) == IFOREST_OK)
-		drop_run(upkeep, run);
+		return ifs_triggers_lower_front(index->db, index->schema, index->name, compaction->snapshot->delta.last_rowid,
+						 compaction->error);
+	ifs_error_from_db(compaction->error, index->db, rc);
+	if (take_back(compaction, run) == IFOREST_OK)
+		drop_run(compaction, run);
 	return rc;
 }
 
-static int seal(struct upkeep *upkeep)
+static int seal(struct compaction *compaction)
 {
-	struct ifs_index *index = upkeep->index;
+	struct ifs_index *index = compaction->index;
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
 	sqlite3_stmt *statement = NULL;
 	int rc;
 
 	if (!run)
-		return ifs_error_set(upkeep->error, SQLITE_NOMEM, "");
+		return ifs_error_set(compaction->error, SQLITE_NOMEM, "");
 	run->n_leaves = 0;
-	rc = prepare_log(upkeep, &statement);
+	rc = prepare_log(compaction, &statement);
 	if (!rc)
-		rc = upkeep_error(upkeep, write_run(upkeep, run));
+		rc = upkeep_error(compaction, write_run(compaction, run));
 	if (!rc)
-		rc = write_series(upkeep);
+		rc = write_series(compaction);
 	if (!rc)
-		rc = ifs_index_note_flush(index, upkeep->error);
+		rc = ifs_index_note_flush(index, compaction->error);
 	if (!rc)
-		rc = ifs_export_note(index, &upkeep->snapshot->tail, upkeep->error);
+		rc = ifs_export_note(index, &compaction->snapshot->delta, compaction->error);
 	if (!rc)
-		rc = publish(upkeep, run);
+		rc = publish(compaction, run);
 	if (rc)
-		drop_run(upkeep, run);
-	else if (has_log(upkeep))
-		rc = empty_log(upkeep, statement, run);
+		drop_run(compaction, run);
+	else if (has_log(compaction))
+		rc = empty_log(compaction, statement, run);
 	sqlite3_finalize(statement);
 	sqlite3_free(run);
 	return rc;
@@ -221,14 +222,14 @@ static int seal(struct upkeep *upkeep)
 
 /* Fills in what the policy knows of each run. Where it lies in time is known of an index without by columns alone: others take
  * all runs to lie together. */
-static void describe_runs(const struct upkeep *upkeep, struct iforest_merge_candidate *candidates)
+static void describe_runs(const struct compaction *compaction, struct iforest_merge_candidate *candidates)
 {
-	const struct iforest_manifest *manifest = &upkeep->manifest;
+	const struct iforest_manifest *manifest = &compaction->manifest;
 
 	for (uint32_t r = 0; r < manifest->n_runs; r++) {
 		const struct iforest_run *run = &manifest->runs[r];
 		struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
-		bool is_known = upkeep->index->definition.n_by == 0 && !first.time_is_null && !last.time_is_null;
+		bool is_known = compaction->index->definition.n_by == 0 && !first.time_is_null && !last.time_is_null;
 
 		candidates[r] = (struct iforest_merge_candidate){ .n_pages = iforest_run_pages(manifest, run),
 			.n_rows = iforest_node_rows(run->root), .n_dead = iforest_node_dead(run->root),
@@ -237,10 +238,10 @@ static void describe_runs(const struct upkeep *upkeep, struct iforest_merge_cand
 }
 
 /* Merges the runs that the policy chooses; *n is how many. *most_pages is what may be read, and then what is left of it. */
-static enum iforest_status merge_once(struct upkeep *upkeep, uint64_t *most_pages, uint32_t *n)
+static enum iforest_status merge_once(struct compaction *compaction, uint64_t *most_pages, uint32_t *n)
 {
-	struct iforest_manifest *manifest = &upkeep->manifest;
-	struct iforest_merge_settings settings = { .fan_in = upkeep->fan_in,
+	struct iforest_manifest *manifest = &compaction->manifest;
+	struct iforest_merge_settings settings = { .fan_in = compaction->fan_in,
 						   .most_pages = *most_pages,
 						   .cap_pages = CAP_PAGES };
 	struct iforest_merge_candidate *candidates = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *candidates);
@@ -250,13 +251,13 @@ static enum iforest_status merge_once(struct upkeep *upkeep, uint64_t *most_page
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
 	if (candidates && chosen && run_ids) {
-		describe_runs(upkeep, candidates);
+		describe_runs(compaction, candidates);
 		*n = iforest_merge_choose(candidates, manifest->n_runs, &settings, chosen);
 		for (uint32_t i = 0; i < *n; i++) {
 			run_ids[i] = manifest->runs[chosen[i]].place.run_id;
 			*most_pages -= candidates[chosen[i]].n_rows > 0 ? candidates[chosen[i]].n_pages : 0;
 		}
-		status = *n > 0 ? iforest_compact(&upkeep->index->store, manifest, run_ids, *n, &merged) : IFOREST_OK;
+		status = *n > 0 ? iforest_compact(&compaction->index->store, manifest, run_ids, *n, &merged) : IFOREST_OK;
 	}
 	sqlite3_free(candidates);
 	sqlite3_free(chosen);
@@ -265,9 +266,9 @@ static enum iforest_status merge_once(struct upkeep *upkeep, uint64_t *most_page
 }
 
 /* All runs to one, unless they are one already, of which nothing was removed. */
-static enum iforest_status merge_to_one(struct upkeep *upkeep)
+static enum iforest_status merge_to_one(struct compaction *compaction)
 {
-	struct iforest_manifest *manifest = &upkeep->manifest;
+	struct iforest_manifest *manifest = &compaction->manifest;
 	uint32_t n_runs = manifest->n_runs;
 	uint64_t *run_ids;
 	struct iforest_run merged;
@@ -280,56 +281,56 @@ static enum iforest_status merge_to_one(struct upkeep *upkeep)
 		return IFOREST_NO_MEMORY;
 	for (uint32_t r = 0; r < n_runs; r++)
 		run_ids[r] = manifest->runs[r].place.run_id;
-	status = iforest_compact(&upkeep->index->store, manifest, run_ids, n_runs, &merged);
+	status = iforest_compact(&compaction->index->store, manifest, run_ids, n_runs, &merged);
 	sqlite3_free(run_ids);
 	return status;
 }
 
 /* ---- commands ---- */
 
-static bool is_pending(const struct upkeep *upkeep)
+static bool is_pending(const struct compaction *compaction)
 {
-	return ifs_pending_rows_count(&upkeep->snapshot->tail.pending) > 0;
+	return ifs_pending_rows_count(&compaction->snapshot->delta.pending) > 0;
 }
 
 int ifs_flush(struct ifs_index *index, struct ifs_error *error)
 {
-	struct upkeep upkeep;
+	struct compaction compaction;
 	uint64_t most_pages;
 	uint32_t n;
-	int rc = start(&upkeep, index, error);
+	int rc = start(&compaction, index, error);
 
-	if (!rc && is_pending(&upkeep)) {
-		rc = seal(&upkeep);
-		most_pages = iforest_merge_bound(FEW_PAGES, upkeep.manifest.n_runs);
+	if (!rc && is_pending(&compaction)) {
+		rc = seal(&compaction);
+		most_pages = iforest_merge_bound(FEW_PAGES, compaction.manifest.n_runs);
 		if (!rc)
-			rc = upkeep_error(&upkeep, merge_once(&upkeep, &most_pages, &n));
+			rc = upkeep_error(&compaction, merge_once(&compaction, &most_pages, &n));
 	}
-	end(&upkeep);
+	end(&compaction);
 	return rc;
 }
 
 int ifs_merge(struct ifs_index *index, uint64_t most_pages, struct ifs_error *error)
 {
-	struct upkeep upkeep;
+	struct compaction compaction;
 	uint32_t n = 1;
-	int rc = start(&upkeep, index, error);
+	int rc = start(&compaction, index, error);
 
 	while (!rc && n > 0)
-		rc = upkeep_error(&upkeep, merge_once(&upkeep, &most_pages, &n));
-	end(&upkeep);
+		rc = upkeep_error(&compaction, merge_once(&compaction, &most_pages, &n));
+	end(&compaction);
 	return rc;
 }
 
 int ifs_optimize(struct ifs_index *index, struct ifs_error *error)
 {
-	struct upkeep upkeep;
-	int rc = start(&upkeep, index, error);
+	struct compaction compaction;
+	int rc = start(&compaction, index, error);
 
-	if (!rc && is_pending(&upkeep))
-		rc = seal(&upkeep);
+	if (!rc && is_pending(&compaction))
+		rc = seal(&compaction);
 	if (!rc)
-		rc = upkeep_error(&upkeep, merge_to_one(&upkeep));
-	end(&upkeep);
+		rc = upkeep_error(&compaction, merge_to_one(&compaction));
+	end(&compaction);
 	return rc;
 }

@@ -5,27 +5,6 @@
 
 /* The tables and the view of an export (export.h), and the SQL that fills them. */
 
-/* Makes those that are not there. *is_complete: all were. Unless they are ours, one that is there is an error; so is a by
- * column that has the name of another column. */
-static int export_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool are_ours,
-			       bool *is_complete, struct ifs_error *error);
-
-/* Empties x_levels, so that the view shows nothing; *n is how many levels there were. */
-static int export_take_levels(struct ifs_index *index, int *n, struct ifs_error *error);
-
-/* Fills it again, with n levels of which the first has the width given, and removes rows of x_rollup above them. */
-static int export_put_levels(struct ifs_index *index, int64_t width, int n, struct ifs_error *error);
-
-/* Replaces the rows of a level whose buckets start in [start, *end), or from start on where end is NULL, by what the index
- * says. Both are bounds of buckets of that width, or the ends of int64. */
-static int export_fill(struct ifs_index *index, const struct ifs_definition *definition, int level, int64_t width,
-			int64_t start, const int64_t *end, struct ifs_error *error);
-
-/* Those that are there. */
-static int export_drop_tables(struct ifs_index *index, struct ifs_error *error);
-static int export_rename_tables(struct ifs_index *index, const struct ifs_definition *definition, const char *new_name,
-				 struct ifs_error *error);
-
 static const char *const suffixes[] = { "rollup", "levels", "export" };
 
 enum { ROLLUP, LEVELS, VIEW, N_TABLES };
@@ -202,7 +181,7 @@ static int see_to_rollup(struct ifs_index *index, const struct ifs_definition *d
 	struct ifs_snapshot *snapshot = NULL;
 	bool was_found = found[ROLLUP];
 	int rc = ifs_snapshot_open(index, &snapshot, error);
-	const uint8_t *kinds = rc ? NULL : snapshot->manifest.fields.kinds;
+	const uint8_t *kinds = rc ? NULL : snapshot->manifest.fields.value_types;
 
 	if (!rc && !was_found)
 		rc = make_rollup(index, definition, kinds, error);
@@ -228,6 +207,8 @@ static int is_taken(struct ifs_index *index, const char *name, const char *suffi
 				 index->name, name, suffix);
 }
 
+/* Makes those that are not there. *is_complete: all were. Unless they are ours, one that is there is an error; so is a by
+ * column that has the name of another column. */
 static int export_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool are_ours,
 			       bool *is_complete, struct ifs_error *error)
 {
@@ -249,6 +230,7 @@ static int export_make_tables(struct ifs_index *index, const struct ifs_definiti
 
 /* ---- filling them ---- */
 
+/* Empties x_levels, so that the view shows nothing; *n is how many levels there were. */
 static int export_take_levels(struct ifs_index *index, int *n, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
@@ -265,6 +247,7 @@ static int export_take_levels(struct ifs_index *index, int *n, struct ifs_error 
 	return ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_levels\"", index->schema, index->name);
 }
 
+/* Fills it again, with n levels of which the first has the width given, and removes rows of x_rollup above them. */
 static int export_put_levels(struct ifs_index *index, int64_t width, int n, struct ifs_error *error)
 {
 	int rc = ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_rollup\" WHERE bucket_level >= %d", index->schema,
@@ -279,6 +262,8 @@ static int export_put_levels(struct ifs_index *index, int64_t width, int n, stru
 	return rc;
 }
 
+/* Replaces the rows of a level whose buckets start in [start, *end), or from start on where end is NULL, by what the index
+ * says. Both are bounds of buckets of that width, or the ends of int64. */
 static int export_fill(struct ifs_index *index, const struct ifs_definition *definition, int level, int64_t width,
 			int64_t start, const int64_t *end, struct ifs_error *error)
 {
@@ -303,6 +288,7 @@ static int export_fill(struct ifs_index *index, const struct ifs_definition *def
 
 /* ---- with the index ---- */
 
+/* Those that are there. */
 static int export_drop_tables(struct ifs_index *index, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
@@ -390,19 +376,19 @@ static int write_state(struct ifs_index *index, const struct state *state, struc
 			       (sqlite3_int64)state->from, (sqlite3_int64)state->to);
 }
 
-static void touch(struct state *state, const struct ifs_delta *tail)
+static void touch(struct state *state, const struct ifs_delta *delta)
 {
 	const struct ifs_pending_row *row;
 
-	for (size_t k = 0; k < tail->n_removed; k++) {
-		const struct iforest_key *key = &tail->removed[k];
+	for (size_t k = 0; k < delta->n_removed; k++) {
+		const struct iforest_key *key = &delta->removed[k];
 
 		if (!key->time_is_null && key->time <= state->until) {
 			state->from = key->time < state->from ? key->time : state->from;
 			state->to = key->time > state->to ? key->time : state->to;
 		}
 	}
-	for (size_t at = 0; (row = ifs_pending_rows_next(&tail->pending, &at));) {
+	for (size_t at = 0; (row = ifs_pending_rows_next(&delta->pending, &at));) {
 		if (row->is_present && !row->time_is_null && row->time <= state->until) {
 			state->from = row->time < state->from ? row->time : state->from;
 			state->to = row->time > state->to ? row->time : state->to;
@@ -410,14 +396,14 @@ static void touch(struct state *state, const struct ifs_delta *tail)
 	}
 }
 
-int ifs_export_note(struct ifs_index *index, const struct ifs_delta *tail, struct ifs_error *error)
+int ifs_export_note(struct ifs_index *index, const struct ifs_delta *delta, struct ifs_error *error)
 {
 	struct state state = { .exists = false };
 	int rc = read_state(index, &state, error);
 
 	if (rc || !state.exists)
 		return rc;
-	touch(&state, tail);
+	touch(&state, delta);
 	return write_state(index, &state, error);
 }
 

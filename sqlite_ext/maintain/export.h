@@ -13,7 +13,8 @@
 
 #include "sqlite_ext/follow/snapshot.h"
 
-/* Makes the tables say what the index says; they are made if they are not there yet. Requires an index just flushed. step is the width of the
+/* Makes the tables say what the index says; they are made if they are not there yet. Requires an index just flushed. step
+ * is the width of the
  * finest buckets, NULL for the one they have. Where that is another one, or the index was rebuilt, all is made anew; otherwise
  * the buckets in which something changed, and those from the latest one on.
  * On error within a transaction the view is empty, or as it was, and the next export makes all anew. */
@@ -21,7 +22,7 @@ int ifs_export(struct ifs_index *index, const struct ifs_definition *definition,
 		   struct ifs_error *error);
 
 /* To be called before what is pending is published: notes which times it touches. */
-int ifs_export_note(struct ifs_index *index, const struct ifs_delta *tail, struct ifs_error *error);
+int ifs_export_note(struct ifs_index *index, const struct ifs_delta *delta, struct ifs_error *error);
 
 /* All may have changed. */
 int ifs_export_note_all(struct ifs_index *index, struct ifs_error *error);

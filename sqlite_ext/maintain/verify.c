@@ -16,7 +16,7 @@ struct verification {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
 	struct ifs_error *error;
-	struct tally stored, wanted;
+	struct tally stored, request;
 	uint64_t n_surplus;            /* entries of the runs whose rows are pending, and that answers would not leave out */
 };
 
@@ -29,7 +29,7 @@ static void add_entry(struct tally *tally, const struct iforest_entry *entry, co
 	for (unsigned v = 0; v < fields->n_values; v++) {
 		union iforest_number value = entry->values[v];
 
-		if (fields->kinds[v] == IFOREST_FLOAT64 && value.real == 0)
+		if (fields->value_types[v] == IFOREST_FLOAT64 && value.real == 0)
 			value.real = 0;
 		words[5 + v] = entry->present >> v & 1 ? (uint64_t)value.integer : 0;
 	}
@@ -39,16 +39,16 @@ static void add_entry(struct tally *tally, const struct iforest_entry *entry, co
 
 /* ---- what the runs hold ---- */
 
-static bool is_left_out(const struct ifs_delta *tail, const struct iforest_key *key)
+static bool is_left_out(const struct ifs_delta *delta, const struct iforest_key *key)
 {
-	uint64_t at = iforest_key_search(tail->removed, tail->n_removed, key);
+	uint64_t at = iforest_key_search(delta->removed, delta->n_removed, key);
 
-	return at < tail->n_removed && iforest_key_compare(&tail->removed[at], key) == 0;
+	return at < delta->n_removed && iforest_key_compare(&delta->removed[at], key) == 0;
 }
 
 static void add_block(struct verification *verification, const struct iforest_block *block)
 {
-	const struct ifs_delta *tail = &verification->snapshot->tail;
+	const struct ifs_delta *delta = &verification->snapshot->delta;
 	const struct iforest_node_schema *fields = &verification->snapshot->manifest.fields;
 
 	for (uint64_t live = iforest_low_bits(block->n) & ~block->dead; live; live &= live - 1) {
@@ -62,10 +62,10 @@ static void add_block(struct verification *verification, const struct iforest_bl
 			entry.present |= (uint32_t)(block->present[v] >> i & 1) << v;
 			entry.values[v].integer = block->values[v][i];
 		}
-		if (!ifs_pending_rows_contain(&tail->pending, entry.key.ref))
+		if (!ifs_pending_rows_contain(&delta->pending, entry.key.ref))
 			add_entry(&verification->stored, &entry, fields);
 		else
-			verification->n_surplus += !is_left_out(tail, &entry.key);
+			verification->n_surplus += !is_left_out(delta, &entry.key);
 	}
 }
 
@@ -144,11 +144,11 @@ static int add_table(struct verification *verification, const struct ifs_base_ta
 	int failed, rc = prepare_table(verification, source, &statement);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
-		if (ifs_pending_rows_contain(&verification->snapshot->tail.pending, sqlite3_column_int64(statement, 0)))
+		if (ifs_pending_rows_contain(&verification->snapshot->delta.pending, sqlite3_column_int64(statement, 0)))
 			continue;
 		rc = ifs_row_decode_statement(&rows, statement, &entry);
 		if (!rc)
-			add_entry(&verification->wanted, &entry, fields);
+			add_entry(&verification->request, &entry, fields);
 	}
 	failed = sqlite3_finalize(statement);
 	ifs_row_decoder_release(&rows);
@@ -164,7 +164,7 @@ static int differs(struct verification *verification, const char *table)
 				 "old ones of rows that are); run "
 				 "INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
 				 index->name, table, (sqlite3_int64)verification->stored.n,
-				 (sqlite3_int64)verification->wanted.n, (sqlite3_int64)verification->n_surplus, index->name,
+				 (sqlite3_int64)verification->request.n, (sqlite3_int64)verification->n_surplus, index->name,
 				 index->name);
 }
 
@@ -183,8 +183,8 @@ static int compare(struct verification *verification)
 		rc = add_runs(verification);
 	if (!rc)
 		rc = add_table(verification, table);
-	if (!rc && (verification->stored.n != verification->wanted.n ||
-		    verification->stored.checksum != verification->wanted.checksum || verification->n_surplus > 0))
+	if (!rc && (verification->stored.n != verification->request.n ||
+		    verification->stored.checksum != verification->request.checksum || verification->n_surplus > 0))
 		rc = differs(verification, table->name);
 	ifs_base_table_release(&source);
 	return rc;
@@ -210,7 +210,7 @@ int ifs_verify(struct ifs_index *index, bool with_table, struct ifs_error *error
 		return rc;
 	rc = ifs_snapshot_open(index, &verification.snapshot, error);
 	if (!rc)
-		rc = ifs_delta_check_log(index, &verification.snapshot->tail, error);
+		rc = ifs_delta_check_log(index, &verification.snapshot->delta, error);
 	if (!rc)
 		rc = compare(&verification);
 	ifs_snapshot_release(verification.snapshot);

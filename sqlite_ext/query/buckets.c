@@ -9,28 +9,25 @@
 
 /* Which series a query is about, and which of them make a group. */
 
-/* Fills in the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's
- * conditions. */
-static int query_choose(struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
-			 struct ifs_error *error);
-
 static size_t item_bytes(const struct iforest_node_schema *fields)
 {
 	return sizeof(int64_t) + iforest_aggregate_bytes(fields->n_values);
 }
 
-int64_t ifs_bucket_list_bucket(const struct ifs_bucket_list *list, const struct iforest_node_schema *fields, size_t i)
+/* Bucket and aggregate of item i. */
+static int64_t bucket_list_bucket(const struct ifs_bucket_list *list, const struct iforest_node_schema *fields, size_t i)
 {
 	return *(int64_t *)(void *)(list->items + i * item_bytes(fields));
 }
 
-struct iforest_aggregate *ifs_bucket_list_aggregate(const struct ifs_bucket_list *list,
+static struct iforest_aggregate *bucket_list_aggregate(const struct ifs_bucket_list *list,
 							const struct iforest_node_schema *fields, size_t i)
 {
 	return (struct iforest_aggregate *)(void *)(list->items + i * item_bytes(fields) + sizeof(int64_t));
 }
 
-enum iforest_status ifs_bucket_list_append(struct ifs_bucket_list *list, const struct iforest_node_schema *fields,
+/* Appends a bucket, greater than those before. Returns IFOREST_NO_MEMORY and leaves the list as it was. */
+static enum iforest_status bucket_list_append(struct ifs_bucket_list *list, const struct iforest_node_schema *fields,
 					       int64_t bucket, const struct iforest_aggregate *aggregate)
 {
 	if (list->n == list->n_reserved) {
@@ -43,12 +40,15 @@ enum iforest_status ifs_bucket_list_append(struct ifs_bucket_list *list, const s
 		list->n_reserved = n_wanted;
 	}
 	memcpy(list->items + list->n * item_bytes(fields), &bucket, sizeof bucket);
-	memcpy(ifs_bucket_list_aggregate(list, fields, list->n), aggregate, iforest_aggregate_bytes(fields->n_values));
+	memcpy(bucket_list_aggregate(list, fields, list->n), aggregate, iforest_aggregate_bytes(fields->n_values));
 	list->n++;
 	return IFOREST_OK;
 }
 
-enum iforest_status ifs_bucket_list_merge(struct ifs_bucket_list *into, struct ifs_bucket_list *from,
+static void bucket_list_release(struct ifs_bucket_list *list);
+
+/* into = into + from; from is empty afterwards. On IFOREST_NO_MEMORY both are empty. */
+static enum iforest_status bucket_list_merge(struct ifs_bucket_list *into, struct ifs_bucket_list *from,
 					      const struct iforest_node_schema *fields)
 {
 	struct ifs_bucket_list merged = { .items = NULL };
@@ -56,29 +56,29 @@ enum iforest_status ifs_bucket_list_merge(struct ifs_bucket_list *into, struct i
 	size_t i = 0, k = 0;
 
 	while (!status && (i < into->n || k < from->n)) {
-		bool is_first = k == from->n || (i < into->n && ifs_bucket_list_bucket(into, fields, i) <=
-								ifs_bucket_list_bucket(from, fields, k));
+		bool is_first = k == from->n || (i < into->n && bucket_list_bucket(into, fields, i) <=
+								bucket_list_bucket(from, fields, k));
 		const struct ifs_bucket_list *list = is_first ? into : from;
 		size_t at = is_first ? i++ : k++;
-		int64_t bucket = ifs_bucket_list_bucket(list, fields, at);
+		int64_t bucket = bucket_list_bucket(list, fields, at);
 
-		if (merged.n > 0 && ifs_bucket_list_bucket(&merged, fields, merged.n - 1) == bucket)
-			iforest_aggregate_combine(ifs_bucket_list_aggregate(&merged, fields, merged.n - 1),
-						  ifs_bucket_list_aggregate(list, fields, at), fields->kinds,
+		if (merged.n > 0 && bucket_list_bucket(&merged, fields, merged.n - 1) == bucket)
+			iforest_aggregate_combine(bucket_list_aggregate(&merged, fields, merged.n - 1),
+						  bucket_list_aggregate(list, fields, at), fields->value_types,
 						  fields->n_values);
 		else
-			status = ifs_bucket_list_append(&merged, fields, bucket,
-							    ifs_bucket_list_aggregate(list, fields, at));
+			status = bucket_list_append(&merged, fields, bucket,
+							    bucket_list_aggregate(list, fields, at));
 	}
-	ifs_bucket_list_release(into);
-	ifs_bucket_list_release(from);
+	bucket_list_release(into);
+	bucket_list_release(from);
 	if (status)
-		ifs_bucket_list_release(&merged);
+		bucket_list_release(&merged);
 	*into = merged;
 	return status;
 }
 
-void ifs_bucket_list_release(struct ifs_bucket_list *list)
+static void bucket_list_release(struct ifs_bucket_list *list)
 {
 	sqlite3_free(list->items);
 	*list = (struct ifs_bucket_list){ .items = NULL };
@@ -86,7 +86,10 @@ void ifs_bucket_list_release(struct ifs_bucket_list *list)
 
 /* ---- Filling of empty buckets: with the last value before, or by linear interpolation ---- */
 
-enum iforest_status ifs_fill_start(struct ifs_fill *carry, enum ifs_fill_mode fill, uint32_t wanted,
+/* Fills the value columns of `request` (bits) of the buckets of `beside`, whose runs and filter it takes; what they have and
+ * have not must be asked for there. Ends with fill_release(), which does nothing where memory is all zero.
+ * Errors  IFOREST_NO_MEMORY. */
+static enum iforest_status fill_start(struct ifs_fill *carry, enum ifs_fill_mode fill, uint32_t request,
 					const struct iforest_scan *beside, struct iforest_store *joined,
 					const struct iforest_manifest *joined_manifest)
 {
@@ -94,12 +97,12 @@ enum iforest_status ifs_fill_start(struct ifs_fill *carry, enum ifs_fill_mode fi
 
 	carry->has_scan = !status;
 	carry->fill = fill;
-	carry->wanted = wanted;
-	carry->scan.wanted.filter = beside->wanted.filter;
+	carry->request = request;
+	carry->scan.request.filter = beside->request.filter;
 	return status ? status : iforest_scan_join(&carry->scan, joined, joined_manifest);
 }
 
-void ifs_fill_release(struct ifs_fill *carry)
+static void fill_release(struct ifs_fill *carry)
 {
 	if (carry->has_scan)
 		iforest_scan_release(&carry->scan);
@@ -107,7 +110,8 @@ void ifs_fill_release(struct ifs_fill *carry)
 	carry->filled = 0;
 }
 
-void ifs_fill_next_group(struct ifs_fill *carry)
+/* Turns to another group. */
+static void fill_next_group(struct ifs_fill *carry)
 {
 	carry->knows_before = carry->knows_after = 0;
 }
@@ -126,8 +130,8 @@ static enum iforest_status look(struct ifs_fill *carry, const struct ifs_series 
 	scan->bucketing =
 		(struct iforest_bucketing){ .mode = IFOREST_WHOLE,
 					    .window = { .has_t0 = !is_before, .has_t1 = is_before, .t0 = time, .t1 = time } };
-	scan->wanted = (struct iforest_request){ .lasts = is_before ? columns : 0, .firsts = is_before ? 0 : columns,
-						.filter = scan->wanted.filter };
+	scan->request = (struct iforest_request){ .lasts = is_before ? columns : 0, .firsts = is_before ? 0 : columns,
+						.filter = scan->request.filter };
 	for (unsigned v = 0; v < fields->n_values; v++)
 		if (columns >> v & 1)
 			rows[v] = (struct iforest_extreme){ .is_set = false };
@@ -166,7 +170,10 @@ static double line(const struct iforest_extreme *a, const struct iforest_extreme
 		     : (double)(a->value.integer + whole) + (double)rise / (double)width;
 }
 
-enum iforest_status ifs_fill_bucket(struct ifs_fill *carry, const struct ifs_series *const *series, uint32_t n,
+/* The next bucket of the group, of n series: sets what is of the bucket above.
+ * Cost    O(log N) a series, run and gap: the first bucket without a value after one that has it, or the first of all.
+ * Errors  as iforest_cursor_seek(). */
+static enum iforest_status fill_bucket(struct ifs_fill *carry, const struct ifs_series *const *series, uint32_t n,
 					 const struct iforest_bucketing *bucketing, int64_t bucket,
 					 const struct iforest_aggregate *aggregate)
 {
@@ -180,7 +187,7 @@ enum iforest_status ifs_fill_bucket(struct ifs_fill *carry, const struct ifs_ser
 		start = window->t0;
 	for (unsigned v = 0; v < fields->n_values; v++)
 		empty |= (uint32_t)(aggregate->values[v].n == 0) << v;
-	carry->filled = carry->wanted & empty;
+	carry->filled = carry->request & empty;
 	carry->knows_before &= empty;
 	carry->knows_after &= empty;
 	if (!window->has_t0) /* nothing is before */
@@ -199,7 +206,7 @@ enum iforest_status ifs_fill_bucket(struct ifs_fill *carry, const struct ifs_ser
 		if (!carry->before[v].is_set || (carry->fill == IFS_FILL_LINEAR && !carry->after[v].is_set))
 			carry->filled &= ~(1u << v);
 		else if (carry->fill == IFS_FILL_LINEAR)
-			carry->lines[v] = line(&carry->before[v], &carry->after[v], start, fields->kinds[v]);
+			carry->lines[v] = line(&carry->before[v], &carry->after[v], start, fields->value_types[v]);
 	}
 	return IFOREST_OK;
 }
@@ -207,13 +214,13 @@ enum iforest_status ifs_fill_bucket(struct ifs_fill *carry, const struct ifs_ser
 /* ---- Series and groups of a query ---- */
 
 static bool passes(const struct ifs_series *series, const struct ifs_bucket_query *query, const struct ifs_plan *plan,
-		   const struct iforest_by_value *wanted)
+		   const struct iforest_by_value *request)
 {
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
 		const struct ifs_condition *condition = &plan->conditions[c];
 
 		if (!condition->is_in &&
-		    !ifs_by_may_equal(&series->values[query->kept[condition->by]], &wanted[c], condition->is_is))
+		    !ifs_by_may_equal(&series->values[query->kept[condition->by]], &request[c], condition->is_is))
 			return false;
 	}
 	return true;
@@ -292,11 +299,13 @@ static int choose_among(const struct ifs_bucket_query *query, const struct ifs_p
 	return error->rc;
 }
 
-static int query_choose(struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
+/* Fills in the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's
+ * conditions. */
+static int choose_series(struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
 			 struct ifs_error *error)
 {
 	const struct ifs_dictionary *dictionary = &query->snapshot->dictionary;
-	struct iforest_by_value wanted[IFS_MAX_CONDITIONS];
+	struct iforest_by_value request[IFS_MAX_CONDITIONS];
 	struct ifs_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
 	bool *is_chosen = NULL;
 	size_t n_most;
@@ -304,9 +313,9 @@ static int query_choose(struct ifs_bucket_query *query, const struct ifs_plan *p
 	if (choose_among(query, plan, argv, &is_chosen, error))
 		return error->rc;
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
-		wanted[c] = ifs_by_from_sql(argv[c]);
+		request[c] = ifs_by_from_sql(argv[c]);
 		if (query->kept[plan->conditions[c].by] == 0 && !plan->conditions[c].is_in)
-			ifs_dictionary_narrow(dictionary, &wanted[c], stretches);
+			ifs_dictionary_narrow(dictionary, &request[c], stretches);
 	}
 	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
 	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct ifs_series *));
@@ -317,7 +326,7 @@ static int query_choose(struct ifs_bucket_query *query, const struct ifs_plan *p
 	}
 	for (unsigned k = 0; k < 2; k++)
 		for (uint32_t s = stretches[k].from; s < stretches[k].to; s++)
-			if ((!is_chosen || is_chosen[s]) && passes(dictionary->series[s], query, plan, wanted))
+			if ((!is_chosen || is_chosen[s]) && passes(dictionary->series[s], query, plan, request))
 				query->members[query->n_members++] = dictionary->series[s];
 	sqlite3_free(is_chosen);
 	if (!is_prefix(query) && sort_members(query, error))
@@ -362,15 +371,15 @@ static void range_of(const struct ifs_bucket_query *query, uint64_t series, stru
 
 static enum iforest_status add_group(struct ifs_bucket_query *query, unsigned v, struct iforest_sketch *sketch)
 {
-	struct ifs_sidecar shelf;
+	struct ifs_sidecar sidecar;
 	enum iforest_status status = IFOREST_OK;
 
-	ifs_sidecar_open(&shelf, query->index, IFS_SIDECAR_SKETCHES);
+	ifs_sidecar_open(&sidecar, query->index, IFS_SIDECAR_SKETCHES);
 	for (uint32_t m = query->group_starts[query->group]; m < query->group_starts[query->group + 1] && !status; m++) {
 		struct iforest_key from, to;
 
 		range_of(query, query->members[m]->id, &from, &to);
-		status = iforest_scan_sketch(&query->scan, &from, &to, v, &shelf.shelf, sketch);
+		status = iforest_scan_sketch(&query->scan, &from, &to, v, &sidecar.sidecar, sketch);
 	}
 	return status;
 }
@@ -406,7 +415,7 @@ int ifs_bucket_query_sketch(struct ifs_bucket_query *query, unsigned v, const ui
 	return rc;
 }
 
-void ifs_bucket_query_forget_sketches(struct ifs_bucket_query *query)
+static void bucket_query_forget_sketches(struct ifs_bucket_query *query)
 {
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES && query->has_sketches; v++) {
 		sqlite3_free(query->sketches[v].bytes);
@@ -454,7 +463,7 @@ static const struct iforest_node_schema *fields_of(const struct ifs_bucket_query
 /* Old keys of pending rows do not count. */
 static const struct iforest_filter *filter_of(const struct ifs_bucket_query *query)
 {
-	return query->snapshot->tail.n_removed > 0 ? &query->snapshot->tail.filter : NULL;
+	return query->snapshot->delta.n_removed > 0 ? &query->snapshot->delta.filter : NULL;
 }
 
 enum { MOST_STEPS = 4096 };
@@ -482,7 +491,7 @@ static enum iforest_status list_of_series(struct ifs_bucket_query *query, uint32
 		if (!status && found && query->is_overlap && list->n == IFS_MAX_OVERLAPPED)
 			status = IFOREST_TOO_LARGE;
 		if (!status && found)
-			status = ifs_bucket_list_append(list, fields_of(query), bucket, &query->pending);
+			status = bucket_list_append(list, fields_of(query), bucket, &query->pending);
 	}
 	return status;
 }
@@ -499,14 +508,14 @@ static enum iforest_status list_of_group(struct ifs_bucket_query *query, uint32_
 	for (uint32_t m = from; m < to && !status; m++) {
 		status = list_of_series(query, m, &stack[depth++]);
 		for (uint32_t carry = m - from; carry & 1 && !status; carry >>= 1, depth--)
-			status = ifs_bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
+			status = bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
 	}
 	for (; depth > 1 && !status; depth--)
-		status = ifs_bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
-	ifs_bucket_list_release(&query->list);
+		status = bucket_list_merge(&stack[depth - 2], &stack[depth - 1], fields_of(query));
+	bucket_list_release(&query->list);
 	query->list = stack[0];
 	for (unsigned d = 1; d < MAX_STACK; d++)
-		ifs_bucket_list_release(&stack[d]);
+		bucket_list_release(&stack[d]);
 	query->at = 0;
 	return status;
 }
@@ -519,13 +528,13 @@ static bool is_single(const struct ifs_bucket_query *query)
 /* Has any series of the group a row at all, in the window or outside? All may have been deleted since the index was built. */
 static enum iforest_status has_rows(struct ifs_bucket_query *query, uint32_t from, uint32_t to, bool *found)
 {
-	struct iforest_request wanted = query->scan.wanted;
+	struct iforest_request request = query->scan.request;
 	enum iforest_status status = IFOREST_OK;
 	int64_t bucket;
 
 	*found = false;
 	query->scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE };
-	query->scan.wanted = (struct iforest_request){ .filter = filter_of(query) };
+	query->scan.request = (struct iforest_request){ .filter = filter_of(query) };
 	query->scan.joined_filter = NULL;
 	for (uint32_t m = from; m < to && !status && !*found; m++) {
 		status = iforest_scan_start(&query->scan, query->members[m]->id);
@@ -533,7 +542,7 @@ static enum iforest_status has_rows(struct ifs_bucket_query *query, uint32_t fro
 			status = iforest_scan_next(&query->scan, &bucket, &query->pending, found);
 	}
 	query->scan.bucketing = query->bucketing;
-	query->scan.wanted = wanted;
+	query->scan.request = request;
 	return status;
 }
 
@@ -546,7 +555,8 @@ static enum iforest_status open_counter(struct ifs_bucket_query *query, uint32_t
 	int64_t bucket;
 
 	if (has_series)
-		status = iforest_counter_scan_turn(counting, query->members[from]->id, bucketing->window.t0, bucketing->window.t1);
+		status = iforest_counter_scan_turn(counting, query->members[from]->id, bucketing->window.t0,
+						   bucketing->window.t1);
 	if (status || (has_series && counting->has_begun))
 		return status;
 	if (!has_series || !counting->has_ahead) {
@@ -579,7 +589,7 @@ static enum iforest_status open_group(struct ifs_bucket_query *query)
 		query->n_filled = query->n_to_fill;
 	if (status)
 		return status;
-	ifs_fill_next_group(&query->carry);
+	fill_next_group(&query->carry);
 	if (is_single(query))
 		return ifs_parallel_start(&query->ahead, from);
 	return list_of_group(query, from, to);
@@ -594,8 +604,8 @@ static enum iforest_status next_of_group(struct ifs_bucket_query *query, int64_t
 	*found = query->at < query->list.n;
 	if (!*found)
 		return IFOREST_OK;
-	*bucket = ifs_bucket_list_bucket(&query->list, fields_of(query), query->at);
-	memcpy(aggregate, ifs_bucket_list_aggregate(&query->list, fields_of(query), query->at),
+	*bucket = bucket_list_bucket(&query->list, fields_of(query), query->at);
+	memcpy(aggregate, bucket_list_aggregate(&query->list, fields_of(query), query->at),
 	       iforest_aggregate_bytes(fields_of(query)->n_values));
 	query->at++;
 	return IFOREST_OK;
@@ -608,7 +618,7 @@ static enum iforest_status carry(struct ifs_bucket_query *query)
 
 	if (!query->carry.has_scan)
 		return IFOREST_OK;
-	return ifs_fill_bucket(&query->carry, query->members + from, to - from, &query->bucketing, query->bucket,
+	return fill_bucket(&query->carry, query->members + from, to - from, &query->bucketing, query->bucket,
 				    &query->aggregate);
 }
 
@@ -671,7 +681,7 @@ int ifs_bucket_query_next(struct ifs_bucket_query *query, struct ifs_error *erro
 	enum iforest_status status = IFOREST_OK;
 	bool found = false;
 
-	ifs_bucket_query_forget_sketches(query);
+	bucket_query_forget_sketches(query);
 	if (ifs_bucket_query_check(query, error))
 		return error->rc;
 	while (!status && !found && query->group < query->n_groups) {
@@ -722,7 +732,7 @@ static int open_scan(struct ifs_bucket_query *query, struct ifs_error *error)
 
 	query->has_scan = !status;
 	if (!status)
-		status = iforest_scan_join(&query->scan, &snapshot->tail.store, &snapshot->tail.manifest);
+		status = iforest_scan_join(&query->scan, &snapshot->delta.store, &snapshot->delta.manifest);
 	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
@@ -737,9 +747,9 @@ static int start_overlap(struct ifs_bucket_query *query, const struct ifs_plan *
 	query->has_overlap = true;
 	query->overlap.bucketing = query->bucketing;
 	query->overlap.filter = filter_of(query);
-	query->overlap.wants_inside = plan->wanted.values != 0;
-	query->overlap.wants_longest = plan->wanted.no_maxs != UINT32_MAX;
-	query->overlap.longest_alone = plan->wanted.extremes_alone;
+	query->overlap.wants_inside = plan->request.values != 0;
+	query->overlap.wants_longest = plan->request.no_maxs != UINT32_MAX;
+	query->overlap.longest_alone = plan->request.extremes_alone;
 	return ifs_snapshot_error(query->index, query->snapshot, status, error);
 }
 
@@ -747,26 +757,26 @@ static int start_overlap(struct ifs_bucket_query *query, const struct ifs_plan *
 static int start_carry(struct ifs_bucket_query *query, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = query->snapshot;
-	struct iforest_request *wanted = &query->scan.wanted;
+	struct iforest_request *request = &query->scan.request;
 
-	wanted->values |= wanted->firsts | wanted->lasts;
+	request->values |= request->firsts | request->lasts;
 	return ifs_snapshot_error(query->index, snapshot,
-				   ifs_fill_start(&query->carry, query->fill, wanted->values, &query->scan,
-						       &snapshot->tail.store, &snapshot->tail.manifest),
+				   fill_start(&query->carry, query->fill, request->values, &query->scan,
+						       &snapshot->delta.store, &snapshot->delta.manifest),
 				   error);
 }
 
 static int start_counter(struct ifs_bucket_query *query, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = query->snapshot;
-	const struct iforest_request *wanted = &query->scan.wanted;
+	const struct iforest_request *request = &query->scan.request;
 	enum iforest_status status =
-		iforest_counter_scan_start(&query->counting, wanted->values, wanted->filter, &query->index->store,
-				       &snapshot->manifest, &snapshot->tail.store, &snapshot->tail.manifest);
+		iforest_counter_scan_start(&query->counting, request->values, request->filter, &query->index->store,
+				       &snapshot->manifest, &snapshot->delta.store, &snapshot->delta.manifest);
 
 	ifs_sidecar_open(&query->pieces, query->index, IFS_SIDECAR_COUNTERS);
 	if (!status)
-		status = iforest_counter_scan_use(&query->counting, &query->pieces.shelf,
+		status = iforest_counter_scan_use(&query->counting, &query->pieces.sidecar,
 					      ifs_sidecar_values(&query->index->definition, IFS_SIDECAR_COUNTERS));
 	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
@@ -799,10 +809,10 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 	if (rc)
 		return rc;
 	query->bucketing = query->scan.bucketing = ifs_arguments_bucketing(&arguments);
-	query->scan.wanted = plan->wanted;
+	query->scan.request = plan->request;
 	if (query->fill >= IFS_FILL_LAST) /* it asks whether a bucket has values */
-		query->scan.wanted.extremes_alone = false;
-	query->scan.wanted.filter = filter_of(query);
+		query->scan.request.extremes_alone = false;
+	query->scan.request.filter = filter_of(query);
 	if (query->is_overlap)
 		rc = start_overlap(query, plan, error);
 	if (!rc && (query->fill != IFS_FILL_NONE || query->is_counter))
@@ -812,7 +822,7 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 	if (!rc && query->fill >= IFS_FILL_LAST)
 		rc = start_carry(query, error);
 	if (!rc)
-		rc = query_choose(query, plan, argv + n_arguments, error);
+		rc = choose_series(query, plan, argv + n_arguments, error);
 	if (!rc && !query->is_counter)
 		ifs_parallel_open(&query->ahead, index, query->snapshot, &query->scan,
 				   query->is_overlap ? &query->overlap : NULL, query->members, query->n_members);
@@ -834,12 +844,12 @@ void ifs_bucket_query_release(struct ifs_bucket_query *query)
 		iforest_overlap_release(&query->overlap);
 	if (query->has_scan)
 		iforest_scan_release(&query->scan);
-	ifs_fill_release(&query->carry);
+	fill_release(&query->carry);
 	iforest_counter_scan_release(&query->counting);
 	ifs_snapshot_release(query->snapshot);
 	sqlite3_free(query->members);
 	sqlite3_free(query->group_starts);
-	ifs_bucket_list_release(&query->list);
-	ifs_bucket_query_forget_sketches(query);
+	bucket_list_release(&query->list);
+	bucket_query_forget_sketches(query);
 	ifs_bucket_query_init(query);
 }

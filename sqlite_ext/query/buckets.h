@@ -26,21 +26,6 @@ struct ifs_bucket_list {
 	size_t n, n_reserved;
 };
 
-/* Bucket and aggregate of item i. */
-int64_t ifs_bucket_list_bucket(const struct ifs_bucket_list *list, const struct iforest_node_schema *fields, size_t i);
-struct iforest_aggregate *ifs_bucket_list_aggregate(const struct ifs_bucket_list *list,
-							const struct iforest_node_schema *fields, size_t i);
-
-/* Appends a bucket, greater than those before. Returns IFOREST_NO_MEMORY and leaves the list as it was. */
-enum iforest_status ifs_bucket_list_append(struct ifs_bucket_list *list, const struct iforest_node_schema *fields,
-					       int64_t bucket, const struct iforest_aggregate *aggregate);
-
-/* into = into + from; from is empty afterwards. On IFOREST_NO_MEMORY both are empty. */
-enum iforest_status ifs_bucket_list_merge(struct ifs_bucket_list *into, struct ifs_bucket_list *from,
-					      const struct iforest_node_schema *fields);
-
-void ifs_bucket_list_release(struct ifs_bucket_list *list);
-
 /* ---- Filling of empty buckets: with the last value before, or by linear interpolation ---- */
 
 /* Over the series of one group, whose buckets pass in ascending order. */
@@ -48,7 +33,7 @@ struct ifs_fill {
 	struct iforest_scan scan;                       /* its own: that of the buckets stands where it stands */
 	bool has_scan;
 	enum ifs_fill_mode fill;
-	uint32_t wanted;                                /* bit v: of value column v */
+	uint32_t request;                                /* bit v: of value column v */
 	/* bit v: the row nearest to the buckets without v that pass now is known */
 	uint32_t knows_before, knows_after;
 	struct iforest_extreme before[IFOREST_MAX_VALUES], after[IFOREST_MAX_VALUES];
@@ -58,24 +43,6 @@ struct ifs_fill {
 	/* IFS_FILL_LINEAR; IFS_FILL_LAST: before[v].value, of the index's kind */
 	double lines[IFOREST_MAX_VALUES];
 };
-
-/* Fills the value columns of `wanted` (bits) of the buckets of `beside`, whose runs and filter it takes; what they have and
- * have not must be asked for there. Ends with ifs_fill_release(), which does nothing where memory is all zero.
- * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status ifs_fill_start(struct ifs_fill *carry, enum ifs_fill_mode fill, uint32_t wanted,
-					const struct iforest_scan *beside, struct iforest_store *joined,
-					const struct iforest_manifest *joined_manifest);
-void ifs_fill_release(struct ifs_fill *carry);
-
-/* Turns to another group. */
-void ifs_fill_next_group(struct ifs_fill *carry);
-
-/* The next bucket of the group, of n series: sets what is of the bucket above.
- * Cost    O(log N) a series, run and gap: the first bucket without a value after one that has it, or the first of all.
- * Errors  as iforest_cursor_seek(). */
-enum iforest_status ifs_fill_bucket(struct ifs_fill *carry, const struct ifs_series *const *series, uint32_t n,
-					 const struct iforest_bucketing *bucketing, int64_t bucket,
-					 const struct iforest_aggregate *aggregate);
 
 /* ---- Bucket queries ---- */
 
@@ -150,12 +117,11 @@ int ifs_bucket_query_check(struct ifs_bucket_query *query, struct ifs_error *err
 int ifs_bucket_query_next(struct ifs_bucket_query *query, struct ifs_error *error);
 
 /* The sketch of value column v over the row's rows, *bytes NULL where there are no values. It stays until the next row. Made
- * when it is first asked for (query_sketch.c), or an error if a command has changed the index since the row was made.
+ * when it is first asked for (buckets.c), or an error if a command has changed the index since the row was made.
  * Cost  without rows that changed since the last flush O(log N) node pages, and in each run the entries of one node page at
  *       most. */
 int ifs_bucket_query_sketch(struct ifs_bucket_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes,
 			 struct ifs_error *error);
-void ifs_bucket_query_forget_sketches(struct ifs_bucket_query *query);
 
 /* A number for the row that no other row of this or another question has, up to chance (64 bits): SQLite tells rows apart by it
  * where it joins the answers of several branches of an OR. */

@@ -10,8 +10,8 @@ enum { MOST_THREADS = 64, MOST_PARTS = 4096 };
 struct ifs_parallel_worker {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
-	struct iforest_pager pager, tail_pager;
-	struct iforest_store store, tail_store;
+	struct iforest_pager pager, delta_pager;
+	struct iforest_store store, delta_store;
 	struct iforest_scan scan;
 	struct iforest_overlap overlap;   /* over the scan, if such is asked for */
 	bool is_checked;                  /* true: of pages in memory */
@@ -30,19 +30,19 @@ static enum iforest_status cached_get(void *context, const struct iforest_place 
 	if (!ifs_page_cache_peek(&worker->index->cache, place, page_index, page))
 		return IFOREST_IO;
 	if (!*page->is_checked)
-		page->peaks = NULL;
+		page->maxima = NULL;
 	page->is_checked = *page->is_checked ? &worker->is_checked : NULL;
 	return IFOREST_OK;
 }
 
-static void cached_expect(void *context, const struct iforest_place *place, uint64_t page_index, bool of_peaks)
+static void cached_expect(void *context, const struct iforest_place *place, uint64_t page_index, bool of_maxima)
 {
 	struct ifs_parallel_worker *worker = context;
 
-	ifs_page_cache_prefetch(&worker->index->cache, place, page_index, of_peaks);
+	ifs_page_cache_prefetch(&worker->index->cache, place, page_index, of_maxima);
 }
 
-static const uint8_t *cached_glance(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)
+static const uint8_t *cached_peek(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)
 {
 	struct ifs_parallel_worker *worker = context;
 
@@ -55,7 +55,7 @@ static enum iforest_status tail_get(void *context, const struct iforest_place *p
 	struct ifs_parallel_worker *worker = context;
 	uint32_t *n_bytes;
 	const uint8_t *bytes =
-		iforest_pager_memory_bytes(&worker->snapshot->tail.memory, place->location, page_index, &n_bytes);
+		iforest_pager_memory_bytes(&worker->snapshot->delta.memory, place->location, page_index, &n_bytes);
 
 	if (!bytes)
 		return IFOREST_IO;
@@ -63,7 +63,7 @@ static enum iforest_status tail_get(void *context, const struct iforest_place *p
 	return IFOREST_OK;
 }
 
-static void let_go(void *context, struct iforest_page *page)
+static void unpin(void *context, struct iforest_page *page)
 {
 	(void)context;
 	(void)page;
@@ -115,19 +115,19 @@ static bool open_worker(struct ifs_parallel *ahead, struct ifs_parallel_worker *
 	worker->pager = (struct iforest_pager){ .context = worker,
 						.page_bytes = ahead->index->pager.page_bytes,
 						.get = cached_get,
-						.release = let_go,
-						.expect = cached_expect,
-						.glance = cached_glance };
-	worker->tail_pager = worker->pager;
-	worker->tail_pager.get = tail_get;
-	worker->tail_pager.expect = NULL;
-	worker->tail_pager.glance = NULL;
+						.release = unpin,
+						.prefetch = cached_expect,
+						.peek = cached_peek };
+	worker->delta_pager = worker->pager;
+	worker->delta_pager.get = tail_get;
+	worker->delta_pager.prefetch = NULL;
+	worker->delta_pager.peek = NULL;
 	worker->store = (struct iforest_store){ .pager = &worker->pager, .alloc = &any_alloc };
-	worker->tail_store = (struct iforest_store){ .pager = &worker->tail_pager, .alloc = &any_alloc };
+	worker->delta_store = (struct iforest_store){ .pager = &worker->delta_pager, .alloc = &any_alloc };
 	if (iforest_scan_init(&worker->scan, &worker->store, &snapshot->manifest))
 		return false;
 	worker->scan.bucketing = ahead->scan->bucketing;
-	worker->scan.wanted = ahead->scan->wanted;
+	worker->scan.request = ahead->scan->request;
 	worker->scan.joined_filter = ahead->scan->joined_filter;
 	ahead->n_opened++;
 	iforest_overlap_init(&worker->overlap, &worker->scan);
@@ -138,7 +138,7 @@ static bool open_worker(struct ifs_parallel *ahead, struct ifs_parallel_worker *
 		worker->overlap.wants_longest = ahead->overlap->wants_longest;
 		worker->overlap.longest_alone = ahead->overlap->longest_alone;
 	}
-	return !iforest_scan_join(&worker->scan, &worker->tail_store, &snapshot->tail.manifest);
+	return !iforest_scan_join(&worker->scan, &worker->delta_store, &snapshot->delta.manifest);
 }
 
 /* The buckets that a series may have and more, 0 where they are too many: of a step two more than fit the window, which may cut
@@ -253,9 +253,9 @@ static void run_pass(struct ifs_parallel *ahead, uint32_t first)
 		ahead->workers[t].n_items = 0;
 		ahead->workers[t].is_full = false;
 	}
-	ahead->snapshot->tail.remainders.is_fixed = true;
+	ahead->snapshot->delta.filtered_nodes.is_fixed = true;
 	iforest_parallel_for(ahead->n_threads, n_parts, answer, ahead);
-	ahead->snapshot->tail.remainders.is_fixed = false;
+	ahead->snapshot->delta.filtered_nodes.is_fixed = false;
 	for (unsigned t = 0; t < ahead->n_threads; t++)
 		iforest_overlap_unpin(&ahead->workers[t].overlap);
 	for (ahead->n_parts = 0; ahead->n_parts < n_parts && ahead->parts[ahead->n_parts].is_begun; ahead->n_parts++)

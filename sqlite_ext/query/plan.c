@@ -113,29 +113,29 @@ static bool is_used(sqlite3_uint64 used, unsigned column)
 /* Which aggregates do the columns used need? */
 static struct iforest_request wanted_by(const struct ifs_definition *definition, sqlite3_uint64 used)
 {
-	struct iforest_request wanted = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
+	struct iforest_request request = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 	unsigned first_fixed = definition->n_hidden + definition->n_by, first = first_fixed + IFS_N_FIXED;
 
 	if (definition->is_overlap) {
 		if (is_used(used, first_fixed + IFS_OF_CLIPPED))
-			wanted.values = 1u << definition->duration_value;
+			request.values = 1u << definition->duration_value;
 		for (unsigned c = IFS_OF_LONGEST; c < IFS_N_OVERLAP; c++)
 			if (is_used(used, first_fixed + c))
-				wanted.no_maxs = ~(1u << definition->duration_value);
-		wanted.extremes_alone =
-			wanted.no_maxs != UINT32_MAX && !wanted.values && !is_used(used, first_fixed + IFS_OVERLAPS);
-		return wanted;
+				request.no_maxs = ~(1u << definition->duration_value);
+		request.extremes_alone =
+			request.no_maxs != UINT32_MAX && !request.values && !is_used(used, first_fixed + IFS_OVERLAPS);
+		return request;
 	}
 	if (definition->is_counter) {
 		for (unsigned c = 0; c < definition->n_values * IFS_N_OF_COUNTER; c++)
 			if (is_used(used, first + c))
-				wanted.values |= 1u << c / IFS_N_OF_COUNTER;
-		return wanted;
+				request.values |= 1u << c / IFS_N_OF_COUNTER;
+		return request;
 	}
-	wanted.extremes_alone = !(used & ~extremes(definition));
+	request.extremes_alone = !(used & ~extremes(definition));
 	for (unsigned f = 0; f < IFS_N_FIXED; f++)
 		if ((f == IFS_COLUMN_FIRST_TS || f == IFS_COLUMN_LAST_TS) && is_used(used, first_fixed + f))
-			wanted.times = true;
+			request.times = true;
 	for (unsigned v = 0; v < definition->n_values; v++)
 		for (unsigned c = 0; c < IFS_N_OF_VALUE; c++) {
 			unsigned column = first + v * IFS_N_OF_VALUE + c;
@@ -143,25 +143,25 @@ static struct iforest_request wanted_by(const struct ifs_definition *definition,
 			if (!is_used(used, column))
 				continue;
 			if (c == IFS_OF_FIRST)
-				wanted.firsts |= 1u << v;
+				request.firsts |= 1u << v;
 			else if (c == IFS_OF_LAST)
-				wanted.lasts |= 1u << v;
+				request.lasts |= 1u << v;
 			else
-				wanted.values |= 1u << v;
+				request.values |= 1u << v;
 			if (c == IFS_OF_MIN || c == IFS_OF_MIN_ID || c == IFS_OF_MIN_TS)
-				wanted.no_mins &= ~(1u << v);
+				request.no_mins &= ~(1u << v);
 			if (c == IFS_OF_MAX || c == IFS_OF_MAX_ID || c == IFS_OF_MAX_TS)
-				wanted.no_maxs &= ~(1u << v);
+				request.no_maxs &= ~(1u << v);
 			if (c >= IFS_OF_MIN_ID)
-				wanted.no_rows &= ~(1u << v);
+				request.no_rows &= ~(1u << v);
 		}
 	for (unsigned i = 0; i < definition->n_variances; i++)
 		for (unsigned c = 0; c < IFS_N_OF_VARIANCE; c++)
 			if (is_used(used,
 				    definition->n_hidden + ifs_first_variance(definition) + i * IFS_N_OF_VARIANCE + c))
-				wanted.squares |= 1u << ifs_variance_value(definition, i);
-	wanted.values |= wanted.squares;
-	return wanted;
+				request.squares |= 1u << ifs_variance_value(definition, i);
+	request.values |= request.squares;
+	return request;
 }
 
 /* The first argument that is used, but of which SQLite offers no condition: so it does for the table on the right of a RIGHT or
@@ -175,7 +175,9 @@ static void note_lost(sqlite3_index_info *info, int first_column, int n_argument
 		}
 }
 
-bool ifs_plan_is_in(sqlite3_index_info *info, int i)
+/* Is the condition an IN? One on an argument is lost where SQLite looks for a plan without IN. To refuse that would not do:
+ * SQLite takes it that there is such a plan then, and does not ask for one with IN that needs no other table. */
+static bool plan_is_in(sqlite3_index_info *info, int i)
 {
 	return sqlite3_vtab_in(info, i, -1);
 }
@@ -207,7 +209,7 @@ static int find_arguments(const char *name, const char *const *names, sqlite3_in
 			return ifs_error_set(error, SQLITE_ERROR,
 						 "%s: argument %s takes = only: %s(t0, t1), or %s = ... in WHERE", name,
 						 names[argument], name, names[argument]);
-		if (!constraint->usable && !ifs_plan_is_in(info, i))
+		if (!constraint->usable && !plan_is_in(info, i))
 			late |= 1u << argument;
 		if (constraint->usable && constraint_of[argument] < 0)
 			constraint_of[argument] = i;
@@ -316,9 +318,9 @@ static const struct {
 
 enum { N_WORDS = sizeof words / sizeof *words };
 
-static uint32_t *bits_of(struct iforest_request *wanted, unsigned word)
+static uint32_t *bits_of(struct iforest_request *request, unsigned word)
 {
-	return (uint32_t *)((char *)wanted + words[word].field);
+	return (uint32_t *)((char *)request + words[word].field);
 }
 
 static void write_window(sqlite3_str *text, unsigned arguments)
@@ -336,13 +338,13 @@ static void write_window(sqlite3_str *text, unsigned arguments)
 		sqlite3_str_appendall(text, ", fill");
 }
 
-static void write_wanted(sqlite3_str *text, const struct ifs_definition *definition, struct iforest_request *wanted)
+static void write_wanted(sqlite3_str *text, const struct ifs_definition *definition, struct iforest_request *request)
 {
 	for (unsigned v = 0; v < definition->n_values; v++) {
 		bool is_named = false;
 
 		for (unsigned w = 0; w < N_WORDS; w++) {
-			if ((*bits_of(wanted, w) >> v & 1) == words[w].is_not)
+			if ((*bits_of(request, w) >> v & 1) == words[w].is_not)
 				continue;
 			if (!is_named)
 				sqlite3_str_appendf(text, "; of \"%w\":", definition->values[v].name);
@@ -350,9 +352,9 @@ static void write_wanted(sqlite3_str *text, const struct ifs_definition *definit
 			is_named = true;
 		}
 	}
-	if (wanted->times)
+	if (request->times)
 		sqlite3_str_appendall(text, "; times");
-	if (wanted->extremes_alone)
+	if (request->extremes_alone)
 		sqlite3_str_appendall(text, "; extremes alone");
 }
 
@@ -398,9 +400,9 @@ bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition
 	return true;
 }
 
-static bool read_wanted(struct iforest_request *wanted, const struct ifs_definition *definition, const char **at)
+static bool read_wanted(struct iforest_request *request, const struct ifs_definition *definition, const char **at)
 {
-	*wanted = (struct iforest_request){ .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
+	*request = (struct iforest_request){ .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 	for (unsigned v = 0; v < definition->n_values && skip(at, "; of "); v++) {
 		while (v < definition->n_values && !skip_name(at, definition->values[v].name))
 			v++;
@@ -408,10 +410,10 @@ static bool read_wanted(struct iforest_request *wanted, const struct ifs_definit
 			return false;
 		for (unsigned w = 0; w < N_WORDS; w++)
 			if (skip(at, words[w].word))
-				*bits_of(wanted, w) ^= 1u << v;
+				*bits_of(request, w) ^= 1u << v;
 	}
-	wanted->times = skip(at, "; times");
-	wanted->extremes_alone = skip(at, "; extremes alone");
+	request->times = skip(at, "; times");
+	request->extremes_alone = skip(at, "; extremes alone");
 	return true;
 }
 
@@ -421,7 +423,7 @@ int ifs_plan_make(const struct ifs_definition *definition, const char *name, sql
 		      struct ifs_error *error)
 {
 	int constraint_of[IFS_N_ARGUMENTS], n_arguments = ifs_n_arguments(definition), n_argv = 0;
-	struct iforest_request wanted = wanted_by(definition, info->colUsed);
+	struct iforest_request request = wanted_by(definition, info->colUsed);
 	sqlite3_str *text;
 	unsigned n_conditions;
 	double n_rows;
@@ -435,7 +437,7 @@ int ifs_plan_make(const struct ifs_definition *definition, const char *name, sql
 	text = sqlite3_str_new(NULL);
 	write_window(text, (unsigned)info->idxNum);
 	n_conditions = ifs_plan_take_conditions(definition, info, &n_argv, text);
-	write_wanted(text, definition, &wanted);
+	write_wanted(text, definition, &request);
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	info->orderByConsumed = is_ordered(definition, info);
@@ -452,5 +454,5 @@ bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definitio
 	*plan = (struct ifs_plan){ .name = name, .arguments = (unsigned)index_number & ((1u << IFS_N_ARGUMENTS) - 1) };
 	if (!at)
 		at = "";
-	return ifs_plan_read_conditions(plan, definition, &at) && read_wanted(&plan->wanted, definition, &at) && !*at;
+	return ifs_plan_read_conditions(plan, definition, &at) && read_wanted(&plan->request, definition, &at) && !*at;
 }

@@ -34,7 +34,7 @@ struct ifs_condition {
 struct ifs_plan {
 	const char *name;       /* of the table that is asked, for messages */
 	unsigned arguments;     /* bits, as in idxNum */
-	struct iforest_request wanted;
+	struct iforest_request request;
 	unsigned n_conditions;
 	struct ifs_condition conditions[IFS_MAX_CONDITIONS];
 };
@@ -58,10 +58,6 @@ bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definitio
 int ifs_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
 				int n_arguments, int *constraint_of, int *n_argv, struct ifs_error *error);
 enum { IFS_LOST_SHIFT = 26 };
-
-/* Is the condition an IN? One on an argument is lost where SQLite looks for a plan without IN. To refuse that would not do:
- * SQLite takes it that there is such a plan then, and does not ask for one with IN that needs no other table. */
-bool ifs_plan_is_in(sqlite3_index_info *info, int i);
 
 /* Tells what a plan gives and costs; after the arguments were taken. One that lacks an argument costs more than any other:
  * SQLite weighs the branches of an OR without the conditions beside it, and would put the table before those that t0 = ...

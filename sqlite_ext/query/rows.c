@@ -16,26 +16,9 @@
 
 /* Operators of conditions: '=', '<', '>', and 'l' for <=, 'g' for >=. */
 
-/* Narrows [*low, *high], which may be empty afterwards, to the integers that pass. False where none can. Without memory a text
- * narrows nothing. */
-static bool bound_integers(char op, sqlite3_value *value, int64_t *low, int64_t *high);
-
-/* The same for reals; the interval may hold one more on either side. */
-static bool bound_reals(char op, sqlite3_value *value, double *low, double *high);
-
 /* Where in the index a row of the table stands: its series and time, looked up in the table by its rowid. */
 
-/* The key that the index has the row under. *found is false where the table has no such row, or the snapshot not its series.
- * Requires  an index that follows its table (not sync=manual), the snapshot just opened, and !ifs_index_is_changing().
- * Cost      two searches, in the table and in the dictionary. */
-static int row_key(struct ifs_index *index, const struct ifs_snapshot *snapshot, sqlite3_int64 id,
-		    struct iforest_key *key, bool *found, struct ifs_error *error);
-
 /* What of rows.c turns the values of conditions into series, ranges and bounds. */
-
-/* Fills in the series chosen, the match and the parts, of rows->plan, over the snapshot at hand. Without parts there are no
- * rows. */
-static int rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error);
 
 enum { UNKNOWN = 0 }; /* there is no memory to tell */
 
@@ -112,6 +95,8 @@ static bool narrow_by_real(char op, double real, int64_t *low, int64_t *high)
 			      narrow_by_integer('l', (int64_t)floor(real), low, high);
 }
 
+/* Narrows [*low, *high], which may be empty afterwards, to the integers that pass. False where none can. Without memory a text
+ * narrows nothing. */
 static bool bound_integers(char op, sqlite3_value *value, int64_t *low, int64_t *high)
 {
 	struct number number = read_number(value);
@@ -130,6 +115,7 @@ static bool bound_integers(char op, sqlite3_value *value, int64_t *low, int64_t 
 	}
 }
 
+/* The same for reals; the interval may hold one more on either side. */
 static bool bound_reals(char op, sqlite3_value *value, double *low, double *high)
 {
 	struct number number = read_number(value);
@@ -188,7 +174,10 @@ static bool read_time(sqlite3_stmt *statement, struct iforest_key *key)
 	       (type == SQLITE_FLOAT && iforest_integral(sqlite3_column_double(statement, TIME), &key->time));
 }
 
-static int row_key(struct ifs_index *index, const struct ifs_snapshot *snapshot, sqlite3_int64 id,
+/* The key that the index has the row under. *found is false where the table has no such row, or the snapshot not its series.
+ * Requires  an index that follows its table (not sync=manual), the snapshot just opened, and !ifs_index_is_changing().
+ * Cost      two searches, in the table and in the dictionary. */
+static int key_of_row(struct ifs_index *index, const struct ifs_snapshot *snapshot, sqlite3_int64 id,
 		    struct iforest_key *key, bool *found, struct ifs_error *error)
 {
 	struct iforest_series_key bytes = { .alloc = &ifs_alloc };
@@ -512,7 +501,7 @@ static int choose_series(struct ifs_row_query *rows, sqlite3_value **argv, struc
 		conditions[c].by =
 			rows->plan.conditions[c].column < time ? rows->plan.conditions[c].column - IFS_ROWS_FIRST_BY : -1;
 	}
-	return ifs_series_filter_apply(&rows->choice, conditions, rows->plan.n_conditions, argv, error);
+	return ifs_series_filter_apply(&rows->filter, conditions, rows->plan.n_conditions, argv, error);
 }
 
 /* ---- times, ends and values ---- */
@@ -536,7 +525,7 @@ static void limit_id(struct limits *limits, sqlite3_value *value)
 
 static void limit_value(struct ifs_row_query *rows, struct limits *limits, unsigned v, char op, sqlite3_value *value)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)rows->snapshot->manifest.fields.kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)rows->snapshot->manifest.fields.value_types[v];
 	union iforest_number low = { .integer = INT64_MIN }, high = { .integer = INT64_MAX };
 	bool may = true;
 
@@ -666,15 +655,15 @@ static int find_row(struct ifs_row_query *rows, const struct limits *limits, str
 {
 	struct iforest_key key;
 	bool found;
-	int rc = row_key(rows->index, rows->snapshot, limits->first_id, &key, &found, error);
+	int rc = key_of_row(rows->index, rows->snapshot, limits->first_id, &key, &found, error);
 	struct ifs_row_query_part part = { .is_ordered = false };
 
 	if (rc || !found ||
 	    (key.time_is_null ? limits->needs_time :
 				limits->lacks_time || key.time < limits->first_time || key.time > limits->last_time))
 		return rc;
-	rows->choice.ids[0] = (uint32_t)key.series;
-	rows->choice.n = 1;
+	rows->filter.ids[0] = (uint32_t)key.series;
+	rows->filter.n = 1;
 	key.series = 0;
 	part.from = part.to = key;
 	if (key.ref < INT64_MAX)
@@ -687,7 +676,9 @@ static int find_row(struct ifs_row_query *rows, const struct limits *limits, str
 	return SQLITE_OK;
 }
 
-static int rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error)
+/* Fills in the series chosen, the match and the parts, of rows->plan, over the snapshot at hand. Without parts there are no
+ * rows. */
+static int row_query_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error)
 {
 	struct limits limits = { .first_time = INT64_MIN, .last_time = INT64_MAX, .first_end = INT64_MIN, .last_end = INT64_MAX,
 				 .first_id = INT64_MIN, .last_id = INT64_MAX };
@@ -712,7 +703,7 @@ static int rows_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs
 	if (limits.first_id == limits.last_id && !ifs_index_is_changing(rows->index))
 		return find_row(rows, &limits, error);
 	rc = choose_series(rows, argv, error);
-	if (!rc && rows->choice.n > 0)
+	if (!rc && rows->filter.n > 0)
 		divide(rows, &limits);
 	return rc;
 }
@@ -732,7 +723,7 @@ void ifs_row_query_release(struct ifs_row_query *rows)
 {
 	drop_readers(rows);
 	ifs_snapshot_release(rows->snapshot);
-	ifs_series_filter_release(&rows->choice);
+	ifs_series_filter_release(&rows->filter);
 	*rows = (struct ifs_row_query){ .at_end = true };
 }
 
@@ -751,7 +742,7 @@ static int open_snapshot(struct ifs_row_query *rows, struct ifs_error *error)
 	drop_readers(rows);
 	ifs_snapshot_release(rows->snapshot);
 	rows->snapshot = snapshot;
-	return ifs_series_filter_init(&rows->choice, &snapshot->dictionary, error);
+	return ifs_series_filter_init(&rows->filter, &snapshot->dictionary, error);
 }
 
 /* Over the runs of the index and those of what is pending. */
@@ -764,7 +755,7 @@ static enum iforest_status need_walk(struct ifs_row_query *rows)
 		status = iforest_iterator_init(&rows->walk, &rows->index->store, &snapshot->manifest);
 		rows->has_walk = !status;
 		if (!status)
-			status = iforest_iterator_join(&rows->walk, &snapshot->tail.store, &snapshot->tail.manifest);
+			status = iforest_iterator_join(&rows->walk, &snapshot->delta.store, &snapshot->delta.manifest);
 	}
 	return status;
 }
@@ -778,7 +769,7 @@ static enum iforest_status need_best(struct ifs_row_query *rows)
 		status = iforest_top_k_init(&rows->best, &rows->index->store, &snapshot->manifest);
 		rows->has_best = !status;
 		if (!status)
-			status = iforest_top_k_join(&rows->best, &snapshot->tail.store, &snapshot->tail.manifest);
+			status = iforest_top_k_join(&rows->best, &snapshot->delta.store, &snapshot->delta.manifest);
 	}
 	return status;
 }
@@ -794,14 +785,14 @@ int ifs_row_query_start(struct ifs_row_query *rows, struct ifs_index *index, con
 	rows->n_parts = rows->part = 0;
 	rows->part_is_open = false;
 	rc = open_snapshot(rows, error);
-	return rc ? rc : rows_ask(rows, argv, error);
+	return rc ? rc : row_query_ask(rows, argv, error);
 }
 
 /* ---- rows ---- */
 
 static const struct iforest_filter *filter_of(const struct ifs_row_query *rows)
 {
-	return rows->snapshot->tail.n_removed > 0 ? &rows->snapshot->tail.filter : NULL;
+	return rows->snapshot->delta.n_removed > 0 ? &rows->snapshot->delta.filter : NULL;
 }
 
 static struct iforest_value_predicate match_of(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
@@ -829,8 +820,8 @@ static enum iforest_status start_best(struct ifs_row_query *rows, const struct i
 						  .value = rows->plan.value,
 						  .from = part->from,
 						  .to = part->to,
-						  .series = rows->choice.n < rows->choice.n_by_id ? rows->choice.ids : NULL,
-						  .n_series = rows->choice.n,
+						  .series = rows->filter.n < rows->filter.n_by_id ? rows->filter.ids : NULL,
+						  .n_series = rows->filter.n,
 						  .match = match_of(rows, part),
 						  .filter = filter_of(rows),
 						  .values = rows->plan.values };
@@ -842,12 +833,12 @@ static enum iforest_status start_best(struct ifs_row_query *rows, const struct i
 static bool is_walked(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
 	return !part->is_ordered ||
-	       (rows->choice.n == 1 && (part->order == IFOREST_EARLIEST_FIRST || part->order == IFOREST_LATEST_FIRST));
+	       (rows->filter.n == 1 && (part->order == IFOREST_EARLIEST_FIRST || part->order == IFOREST_LATEST_FIRST));
 }
 
 static enum iforest_status open_part(struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
-	bool is_whole = rows->choice.n == rows->choice.n_by_id && part->to.series == 1 && !part->from.time_is_null &&
+	bool is_whole = rows->filter.n == rows->filter.n_by_id && part->to.series == 1 && !part->from.time_is_null &&
 			part->from.time == INT64_MIN;
 	enum iforest_status status = is_walked(rows, part) ? need_walk(rows) : need_best(rows);
 
@@ -857,11 +848,11 @@ static enum iforest_status open_part(struct ifs_row_query *rows, const struct if
 		return status;
 	if (!is_walked(rows, part))
 		return start_best(rows, part);
-	if (is_whole && rows->choice.n > 0) { /* one walk instead of one a series */
-		start_walk(rows, part, rows->choice.ids[0], rows->choice.ids[rows->choice.n - 1]);
-		rows->at_series = rows->choice.n;
-	} else if (rows->choice.n > 0) {
-		start_walk(rows, part, rows->choice.ids[0], rows->choice.ids[0]);
+	if (is_whole && rows->filter.n > 0) { /* one walk instead of one a series */
+		start_walk(rows, part, rows->filter.ids[0], rows->filter.ids[rows->filter.n - 1]);
+		rows->at_series = rows->filter.n;
+	} else if (rows->filter.n > 0) {
+		start_walk(rows, part, rows->filter.ids[0], rows->filter.ids[0]);
 		rows->at_series = 1;
 	}
 	return IFOREST_OK;
@@ -873,13 +864,13 @@ static enum iforest_status next_of_part(struct ifs_row_query *rows, const struct
 
 	if (!is_walked(rows, part))
 		return iforest_top_k_next(&rows->best, &rows->entry, found);
-	while (rows->choice.n > 0) {
+	while (rows->filter.n > 0) {
 		uint32_t id;
 
 		status = iforest_iterator_next(&rows->walk, &rows->entry, found);
-		if (status || *found || rows->at_series == rows->choice.n)
+		if (status || *found || rows->at_series == rows->filter.n)
 			break;
-		id = rows->choice.ids[rows->at_series++];
+		id = rows->filter.ids[rows->at_series++];
 		start_walk(rows, part, id, id);
 	}
 	return status;
@@ -917,7 +908,7 @@ int ifs_row_query_next(struct ifs_row_query *rows, struct ifs_error *error)
 
 const struct ifs_series *ifs_row_query_series(const struct ifs_row_query *rows)
 {
-	return ifs_series_filter_find(&rows->choice, rows->entry.key.series);
+	return ifs_series_filter_find(&rows->filter, rows->entry.key.series);
 }
 
 bool ifs_row_query_end_of(const struct ifs_row_query *rows, int64_t *end)

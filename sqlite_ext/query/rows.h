@@ -100,7 +100,7 @@ struct ifs_row_query {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;      /* of the last question; what follows up to has_best holds for that one */
 	uint64_t n_changes;                     /* of the connection, when the snapshot was last seen to be the one stored */
-	struct ifs_series_filter choice;
+	struct ifs_series_filter filter;
 	struct iforest_iterator walk;
 	bool has_walk;
 	struct iforest_top_k best;

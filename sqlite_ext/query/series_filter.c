@@ -37,23 +37,23 @@ const char *ifs_condition_word(char op)
 /* ---- series ---- */
 
 /* The ids of a dictionary have no gaps. */
-int ifs_series_filter_init(struct ifs_series_filter *choice, const struct ifs_dictionary *dictionary, struct ifs_error *error)
+int ifs_series_filter_init(struct ifs_series_filter *filter, const struct ifs_dictionary *dictionary, struct ifs_error *error)
 {
 	size_t n = dictionary->n_series + (size_t)1;
 
-	sqlite3_free(choice->by_id);
-	sqlite3_free(choice->ids);
-	choice->n_by_id = dictionary->n_series;
-	choice->by_id = sqlite3_malloc64(n * sizeof(struct ifs_series *));
-	choice->ids = sqlite3_malloc64(n * sizeof *choice->ids);
-	if (!choice->by_id || !choice->ids)
+	sqlite3_free(filter->by_id);
+	sqlite3_free(filter->ids);
+	filter->n_by_id = dictionary->n_series;
+	filter->by_id = sqlite3_malloc64(n * sizeof(struct ifs_series *));
+	filter->ids = sqlite3_malloc64(n * sizeof *filter->ids);
+	if (!filter->by_id || !filter->ids)
 		return ifs_error_set(error, SQLITE_NOMEM, "");
-	choice->first_id = UINT32_MAX;
+	filter->first_id = UINT32_MAX;
 	for (uint32_t s = 0; s < dictionary->n_series; s++)
-		if (dictionary->series[s]->id < choice->first_id)
-			choice->first_id = dictionary->series[s]->id;
+		if (dictionary->series[s]->id < filter->first_id)
+			filter->first_id = dictionary->series[s]->id;
 	for (uint32_t s = 0; s < dictionary->n_series; s++)
-		choice->by_id[dictionary->series[s]->id - choice->first_id] = dictionary->series[s];
+		filter->by_id[dictionary->series[s]->id - filter->first_id] = dictionary->series[s];
 	return SQLITE_OK;
 }
 
@@ -89,13 +89,13 @@ static bool is_number(const struct iforest_by_value *text)
 }
 
 /* Of two texts the one that is a number becomes one where the other side has the affinity of numbers, and then it is less. */
-static bool may_be_numbers(const struct iforest_by_value *value, char op, const struct iforest_by_value *wanted)
+static bool may_be_numbers(const struct iforest_by_value *value, char op, const struct iforest_by_value *request)
 {
 	bool is_less = op == '<' || op == 'l';
 
-	if (value->tag != IFOREST_BY_TEXT || wanted->tag != IFOREST_BY_TEXT)
+	if (value->tag != IFOREST_BY_TEXT || request->tag != IFOREST_BY_TEXT)
 		return false;
-	return is_number(is_less ? value : wanted) && !is_number(is_less ? wanted : value);
+	return is_number(is_less ? value : request) && !is_number(is_less ? request : value);
 }
 
 /* SQLite orders texts by their bytes in the encoding of the database. Those of UTF-8 and UTF-16 stand in the same order where
@@ -111,33 +111,33 @@ static bool is_order_known(const struct iforest_by_value *a, const struct ifores
 	return at == a->n_bytes || at == b->n_bytes || (a->data[at] | b->data[at]) < 0x80;
 }
 
-static bool may_compare(const struct iforest_by_value *value, char op, const struct iforest_by_value *wanted)
+static bool may_compare(const struct iforest_by_value *value, char op, const struct iforest_by_value *request)
 {
 	int order;
 
-	if (value->tag == IFOREST_BY_NULL || wanted->tag == IFOREST_BY_NULL)
+	if (value->tag == IFOREST_BY_NULL || request->tag == IFOREST_BY_NULL)
 		return false;
 	/* a text may be taken for a number, or a number for a text, and stand elsewhere in another encoding: SQLite knows */
-	if (!ifs_by_is_same_class(value, wanted) || may_be_numbers(value, op, wanted) || !is_order_known(value, wanted))
+	if (!ifs_by_is_same_class(value, request) || may_be_numbers(value, op, request) || !is_order_known(value, request))
 		return true;
-	order = ifs_by_compare(value, wanted);
+	order = ifs_by_compare(value, request);
 	return order == 0 ? op == 'l' || op == 'g' : (order < 0) == (op == '<' || op == 'l');
 }
 
 static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_value *argument)
 {
-	struct iforest_by_value wanted = ifs_by_from_sql(argument);
+	struct iforest_by_value request = ifs_by_from_sql(argument);
 
-	if (wanted.tag == IFOREST_BY_TEXT && !wanted.data) /* no memory to tell */
+	if (request.tag == IFOREST_BY_TEXT && !request.data) /* no memory to tell */
 		return true;
 	switch (op) {
 	case '=':
 	case 'i':
-		return ifs_by_may_equal(value, &wanted, op == 'i');
+		return ifs_by_may_equal(value, &request, op == 'i');
 	case 'n':
 		return value->tag == IFOREST_BY_NULL;
 	default:
-		return may_compare(value, op, &wanted);
+		return may_compare(value, op, &request);
 	}
 }
 
@@ -217,12 +217,12 @@ static void release_list(struct list *list)
 /* As ifs_by_may_equal() says of each of them. */
 static bool may_be_listed(const struct list *list, const struct iforest_by_value *value)
 {
-	struct listed wanted = { .value = *value };
+	struct listed request = { .value = *value };
 	bool is_number = value->tag == IFOREST_BY_INTEGER || value->tag == IFOREST_BY_REAL;
 
 	if ((is_number && list->has_text) || (value->tag == IFOREST_BY_TEXT && list->has_number))
 		return true;
-	return list->n > 0 && bsearch(&wanted, list->items, list->n, sizeof *list->items, compare_listed);
+	return list->n > 0 && bsearch(&request, list->items, list->n, sizeof *list->items, compare_listed);
 }
 
 int ifs_series_filter_in_list(const struct ifs_series *const *series, uint32_t n, unsigned by, sqlite3_value *values,
@@ -239,42 +239,42 @@ int ifs_series_filter_in_list(const struct ifs_series *const *series, uint32_t n
 
 /* ---- all conditions ---- */
 
-int ifs_series_filter_apply(struct ifs_series_filter *choice, const struct ifs_by_condition *conditions, unsigned n,
+int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_by_condition *conditions, unsigned n,
 			sqlite3_value **argv, struct ifs_error *error)
 {
-	bool *is_chosen = sqlite3_malloc64(choice->n_by_id + (size_t)1);
+	bool *is_chosen = sqlite3_malloc64(filter->n_by_id + (size_t)1);
 	int rc = SQLITE_OK;
 
-	choice->n = 0;
+	filter->n = 0;
 	if (!is_chosen)
 		return ifs_error_set(error, SQLITE_NOMEM, "");
-	memset(is_chosen, true, choice->n_by_id);
+	memset(is_chosen, true, filter->n_by_id);
 	for (unsigned c = 0; c < n && !rc; c++) {
 		char op = conditions[c].op;
 
 		if (conditions[c].by < 0)
 			continue;
 		if (op == 'm')
-			rc = ifs_series_filter_in_list(choice->by_id, choice->n_by_id, (unsigned)conditions[c].by, argv[c],
+			rc = ifs_series_filter_in_list(filter->by_id, filter->n_by_id, (unsigned)conditions[c].by, argv[c],
 						  is_chosen, error);
-		for (uint32_t s = 0; s < choice->n_by_id && op != 'm'; s++)
-			is_chosen[s] = is_chosen[s] && may_hold(&choice->by_id[s]->values[conditions[c].by], op, argv[c]);
+		for (uint32_t s = 0; s < filter->n_by_id && op != 'm'; s++)
+			is_chosen[s] = is_chosen[s] && may_hold(&filter->by_id[s]->values[conditions[c].by], op, argv[c]);
 	}
-	for (uint32_t s = 0; s < choice->n_by_id && !rc; s++)
+	for (uint32_t s = 0; s < filter->n_by_id && !rc; s++)
 		if (is_chosen[s])
-			choice->ids[choice->n++] = choice->first_id + s;
+			filter->ids[filter->n++] = filter->first_id + s;
 	sqlite3_free(is_chosen);
 	return rc;
 }
 
-const struct ifs_series *ifs_series_filter_find(const struct ifs_series_filter *choice, uint64_t id)
+const struct ifs_series *ifs_series_filter_find(const struct ifs_series_filter *filter, uint64_t id)
 {
-	return id < choice->first_id || id - choice->first_id >= choice->n_by_id ? NULL : choice->by_id[id - choice->first_id];
+	return id < filter->first_id || id - filter->first_id >= filter->n_by_id ? NULL : filter->by_id[id - filter->first_id];
 }
 
-void ifs_series_filter_release(struct ifs_series_filter *choice)
+void ifs_series_filter_release(struct ifs_series_filter *filter)
 {
-	sqlite3_free(choice->by_id);
-	sqlite3_free(choice->ids);
-	*choice = (struct ifs_series_filter){ .by_id = NULL };
+	sqlite3_free(filter->by_id);
+	sqlite3_free(filter->ids);
+	*filter = (struct ifs_series_filter){ .by_id = NULL };
 }

@@ -23,13 +23,13 @@ struct ifs_series_filter {
 };
 
 /* Takes the series of a dictionary, which must stay; none are chosen yet. */
-int ifs_series_filter_init(struct ifs_series_filter *choice, const struct ifs_dictionary *dictionary,
+int ifs_series_filter_init(struct ifs_series_filter *filter, const struct ifs_dictionary *dictionary,
 			struct ifs_error *error);
-void ifs_series_filter_release(struct ifs_series_filter *choice);
+void ifs_series_filter_release(struct ifs_series_filter *filter);
 
 /* Chooses the series that may meet all conditions; argv has a value for each. Where affinities could make a number equal a text
  * they may: SQLite checks. Cost: series times conditions, times the logarithm of how many values an IN has. */
-int ifs_series_filter_apply(struct ifs_series_filter *choice, const struct ifs_by_condition *conditions, unsigned n,
+int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_by_condition *conditions, unsigned n,
 			sqlite3_value **argv, struct ifs_error *error);
 
 /* Clears is_chosen of those of n series of which a by column can have none of the values of an IN, which come all at once. */
@@ -37,6 +37,6 @@ int ifs_series_filter_in_list(const struct ifs_series *const *series, uint32_t n
 			 bool *is_chosen, struct ifs_error *error);
 
 /* The series of an id, NULL if there is none. */
-const struct ifs_series *ifs_series_filter_find(const struct ifs_series_filter *choice, uint64_t id);
+const struct ifs_series *ifs_series_filter_find(const struct ifs_series_filter *filter, uint64_t id);
 
 #endif

@@ -162,12 +162,12 @@ static uint32_t stand(const struct ifs_dictionary *dictionary, int class, const 
 	return low;
 }
 
-void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *wanted,
+void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *request,
 			       struct ifs_series_stretch stretches[2])
 {
-	int class = class_of(wanted->tag), text = class_of(IFOREST_BY_TEXT), number = class_of(IFOREST_BY_INTEGER);
-	struct ifs_series_stretch of_value = { stand(dictionary, class, wanted, false),
-						   stand(dictionary, class, wanted, true) };
+	int class = class_of(request->tag), text = class_of(IFOREST_BY_TEXT), number = class_of(IFOREST_BY_INTEGER);
+	struct ifs_series_stretch of_value = { stand(dictionary, class, request, false),
+						   stand(dictionary, class, request, true) };
 	struct ifs_series_stretch others = { of_value.to, of_value.to };
 
 	if (class == text || class == number) {
@@ -239,13 +239,13 @@ void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *valu
 	}
 }
 
-bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *wanted, bool is_null_equal)
+bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *request, bool is_null_equal)
 {
-	int class = class_of(value->tag), wanted_class = class_of(wanted->tag);
+	int class = class_of(value->tag), wanted_class = class_of(request->tag);
 
 	if (class == IFOREST_BY_NULL || wanted_class == IFOREST_BY_NULL)
 		return is_null_equal && class == wanted_class;
 	if (class == wanted_class)
-		return ifs_by_compare(value, wanted) == 0;
+		return ifs_by_compare(value, request) == 0;
 	return class != IFOREST_BY_BLOB && wanted_class != IFOREST_BY_BLOB;
 }

@@ -32,12 +32,12 @@ const struct ifs_series *ifs_dictionary_find(const struct ifs_dictionary *dictio
 /* Sorts by value: NULL, numbers, text, blobs; text and blobs by bytes. After series were added. */
 void ifs_dictionary_sort(struct ifs_dictionary *dictionary);
 
-/* Stretches of the sorted series, ascending, outside of which no first by value may equal `wanted` (ifs_by_may_equal()):
+/* Stretches of the sorted series, ascending, outside of which no first by value may equal `request` (ifs_by_may_equal()):
  * those of the value itself, and all texts for a number and numbers for a text. Requires n_by > 0. Cost: O(log n). */
 struct ifs_series_stretch {
 	uint32_t from, to;
 };
-void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *wanted,
+void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *request,
 			       struct ifs_series_stretch stretches[2]);
 
 void ifs_dictionary_release(struct ifs_dictionary *dictionary);
@@ -56,6 +56,6 @@ void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *valu
 
 /* Can `value = wanted` (or `IS`, where is_null_equal) hold in SQL? Where affinities could make a number equal a text,
  * the answer is yes, and SQLite decides: it checks the condition again on the rows. */
-bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *wanted, bool is_null_equal);
+bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *request, bool is_null_equal);
 
 #endif

@@ -7,10 +7,10 @@
 struct ifs_frame {
 	uint64_t run_id, generation, index;
 	struct ifs_frame *next;             /* of its bucket */
-	unsigned n_holds;
+	unsigned n_pins;
 	bool is_checked;
 	uint32_t n_bytes;
-	struct iforest_page_maxima peaks;
+	struct iforest_page_maxima maxima;
 	uint8_t bytes[];
 };
 
@@ -32,13 +32,13 @@ static struct ifs_frame *find(const struct ifs_page_cache *cache, const struct i
 static struct iforest_page page_of(struct ifs_frame *frame)
 {
 	return (struct iforest_page){ .bytes = frame->bytes, .n_bytes = frame->n_bytes, .is_checked = &frame->is_checked,
-				      .peaks = &frame->peaks };
+				      .maxima = &frame->maxima };
 }
 
 static void hand_out(struct ifs_page_cache *cache, struct ifs_frame *frame, struct iforest_page *page)
 {
-	frame->n_holds++;
-	cache->n_held++;
+	frame->n_pins++;
+	cache->n_pinned++;
 	*page = page_of(frame);
 }
 
@@ -66,10 +66,10 @@ bool ifs_page_cache_peek(const struct ifs_page_cache *cache, const struct ifores
 enum { PEAKS_BYTES = 768, EXPECTED_BYTES = 384, LINE_BYTES = 64 };
 
 void ifs_page_cache_prefetch(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
-			       bool of_peaks)
+			       bool of_maxima)
 {
 	const char *frame = cache->buckets ? (const char *)*bucket_of(cache, place->run_id, index) : NULL;
-	size_t from = of_peaks ? 0 : offsetof(struct ifs_frame, bytes), n_bytes = of_peaks ? PEAKS_BYTES : EXPECTED_BYTES;
+	size_t from = of_maxima ? 0 : offsetof(struct ifs_frame, bytes), n_bytes = of_maxima ? PEAKS_BYTES : EXPECTED_BYTES;
 
 	if (!frame)
 		return;
@@ -100,7 +100,7 @@ static bool drop_one(struct ifs_page_cache *cache, struct ifs_frame **link)
 {
 	struct ifs_frame *frame;
 
-	while (*link && (*link)->n_holds > 0)
+	while (*link && (*link)->n_pins > 0)
 		link = &(*link)->next;
 	frame = *link;
 	if (!frame)
@@ -176,8 +176,8 @@ void ifs_page_cache_unpin(struct ifs_page_cache *cache, struct iforest_page *pag
 {
 	struct ifs_frame *frame = (struct ifs_frame *)((uintptr_t)page->bytes - offsetof(struct ifs_frame, bytes));
 
-	frame->n_holds--;
-	cache->n_held--;
+	frame->n_pins--;
+	cache->n_pinned--;
 }
 
 void ifs_page_cache_release(struct ifs_page_cache *cache)

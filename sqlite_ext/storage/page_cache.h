@@ -15,7 +15,7 @@ struct ifs_frame;
 struct ifs_page_cache {
 	struct ifs_frame **buckets;   /* n_buckets lists, twice as many as there are frames or more */
 	unsigned n_buckets;               /* a power of two, or 0 */
-	unsigned n_frames, n_held;
+	unsigned n_frames, n_pinned;
 	unsigned most_frames;             /* as the host allows; fewer than IFS_CACHE_FRAMES mean these */
 	uint64_t dice;                    /* says which page goes */
 };
@@ -43,7 +43,7 @@ bool ifs_page_cache_put(struct ifs_page_cache *cache, const struct iforest_place
 
 /* Fetches the beginning of a page, or its peaks, into the processor's caches, if it is there. */
 void ifs_page_cache_prefetch(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
-			       bool of_peaks);
+			       bool of_maxima);
 
 /* The bytes of a page that is there and was checked, until the next put(); else NULL. */
 const uint8_t *ifs_page_cache_peek_bytes(const struct ifs_page_cache *cache, const struct iforest_place *place,

@@ -225,14 +225,14 @@ static void sqlite_release(void *context, struct iforest_page *page)
 	ifs_page_cache_unpin(&index->cache, page);
 }
 
-static void sqlite_expect(void *context, const struct iforest_place *place, uint64_t page_index, bool of_peaks)
+static void sqlite_expect(void *context, const struct iforest_place *place, uint64_t page_index, bool of_maxima)
 {
 	struct ifs_index *index = context;
 
-	ifs_page_cache_prefetch(&index->cache, place, page_index, of_peaks);
+	ifs_page_cache_prefetch(&index->cache, place, page_index, of_maxima);
 }
 
-static const uint8_t *sqlite_glance(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)
+static const uint8_t *sqlite_peek(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)
 {
 	struct ifs_index *index = context;
 
@@ -328,8 +328,8 @@ void ifs_pager_init(struct ifs_index *index)
 		.max_batch_pages = MOST_BATCH_PAGES,
 		.get = sqlite_get,
 		.release = sqlite_release,
-		.expect = sqlite_expect,
-		.glance = sqlite_glance,
+		.prefetch = sqlite_expect,
+		.peek = sqlite_peek,
 		.create_run = sqlite_create_run,
 		.write = sqlite_write,
 		.drop_run = sqlite_drop_run,

@@ -17,7 +17,7 @@ static bool has_table(const struct ifs_index *index, unsigned t)
 	return t != PIECE || index->definition.n_counters > 0;
 }
 
-/* x_front, and x_log, without types, so that every old value is kept as it is (watch.h). */
+/* x_front, and x_log, without types, so that every old value is kept as it is (target.h). */
 static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, struct ifs_error *error)
 {
 	sqlite3_str *sql = sqlite3_str_new(index->db);
@@ -37,8 +37,8 @@ static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, 
 	return rc;
 }
 
-/* What is kept of whole nodes (shelf.h). */
-static int make_shelf(struct ifs_index *index, const char *suffix, const char *if_not, struct ifs_error *error)
+/* What is kept of whole nodes (sidecar.h). */
+static int make_sidecar(struct ifs_index *index, const char *suffix, const char *if_not, struct ifs_error *error)
 {
 	return ifs_execute(error, index->db,
 			       "CREATE TABLE %s\"%w\".\"%w_%s\"(run INTEGER, value INTEGER, level INTEGER, number INTEGER, "
@@ -70,9 +70,9 @@ int ifs_index_make_tables(struct ifs_index *index, const struct ifs_definition *
 	if (!rc && definition->sync == IFS_SYNC_LOG)
 		rc = make_log(index, definition->n_by, if_not, error);
 	if (!rc && definition->n_sketches > 0)
-		rc = make_shelf(index, table_suffixes[SKETCH], if_not, error);
+		rc = make_sidecar(index, table_suffixes[SKETCH], if_not, error);
 	if (!rc && definition->n_counters > 0)
-		rc = make_shelf(index, table_suffixes[PIECE], if_not, error);
+		rc = make_sidecar(index, table_suffixes[PIECE], if_not, error);
 	for (unsigned t = 0; t < definition->n_texts && !rc; t++)
 		rc = put_config(index, "argument", (int)t, definition->texts[t], error);
 	for (unsigned b = 0; b < definition->n_by && !rc; b++)

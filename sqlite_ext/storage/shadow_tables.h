@@ -26,7 +26,7 @@
 struct ifs_connection;
 struct ifs_snapshot;
 
-/* Types of summaries of whole nodes (shelf.h). */
+/* Types of summaries of whole nodes (sidecar.h). */
 enum ifs_sidecar_table { IFS_SIDECAR_SKETCHES, IFS_SIDECAR_COUNTERS, IFS_N_SIDECARS };
 
 /* What shows that the database has changed: the data versions of the schema's file and of the temporary one, which may hold
@@ -50,9 +50,9 @@ struct ifs_index {
 	bool knows_cache_size;              /* PRAGMA cache_size was asked since the state was last opened */
 	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *find_row;
 	sqlite3_stmt *read_state, *read_rows, *read_log;
-	sqlite3_stmt *has_kept[IFS_N_SIDECARS], *get_kept[IFS_N_SIDECARS];
+	sqlite3_stmt *has_summary[IFS_N_SIDECARS], *get_summary[IFS_N_SIDECARS];
 	struct ifs_snapshot *snapshot;  /* last read, or NULL */
-	struct ifs_data_version moment;       /* at which the snapshot was complete */
+	struct ifs_data_version data_version;       /* at which the snapshot was complete */
 	bool is_borrowed;                   /* of another table's: it may be made anew with other columns */
 	const char *by_types[IFS_MAX_BY]; /* of one that is borrowed: with which that table was declared (definition.h) */
 	bool is_attached;                   /* the source was found at these versions, of its schema and of the temporary one */

@@ -11,7 +11,7 @@ struct kind {
 	const char *suffix, *get, *has; /* SQL takes schema and name */
 	const char *wrong;
 	enum iforest_status (*keep)(struct iforest_store *store, const struct iforest_manifest *manifest,
-				    const struct iforest_run *run, unsigned value, const struct iforest_sidecar *shelf);
+				    const struct iforest_run *run, unsigned value, const struct iforest_sidecar *sidecar);
 };
 
 #define KIND(table)                                                              \
@@ -78,9 +78,9 @@ static enum iforest_status copy_bytes(sqlite3_stmt *statement, uint8_t **bytes, 
 static enum iforest_status get_bytes(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 				     bool *found)
 {
-	const struct ifs_sidecar *shelf = context;
-	sqlite3_stmt **statement = &shelf->index->get_kept[shelf->kind];
-	enum iforest_status status = find(shelf->index, statement, kinds[shelf->kind].get, name, found);
+	const struct ifs_sidecar *sidecar = context;
+	sqlite3_stmt **statement = &sidecar->index->get_summary[sidecar->kind];
+	enum iforest_status status = find(sidecar->index, statement, kinds[sidecar->kind].get, name, found);
 
 	if (!status && *found)
 		status = copy_bytes(*statement, bytes, n_bytes);
@@ -88,54 +88,55 @@ static enum iforest_status get_bytes(void *context, const struct iforest_sidecar
 	return status;
 }
 
-void ifs_sidecar_open(struct ifs_sidecar *shelf, struct ifs_index *index, enum ifs_sidecar_table kind)
+void ifs_sidecar_open(struct ifs_sidecar *sidecar, struct ifs_index *index, enum ifs_sidecar_table kind)
 {
-	*shelf = (struct ifs_sidecar){ .shelf = { .context = shelf, .get = get_bytes }, .index = index, .kind = kind };
+	*sidecar = (struct ifs_sidecar){ .sidecar = { .context = sidecar, .get = get_bytes }, .index = index, .kind = kind };
 }
 
 /* ---- keeping ---- */
 
 static enum iforest_status has_bytes(void *context, const struct iforest_sidecar_name *name, bool *found)
 {
-	const struct ifs_sidecar *shelf = context;
-	sqlite3_stmt **statement = &shelf->index->has_kept[shelf->kind];
-	enum iforest_status status = find(shelf->index, statement, kinds[shelf->kind].has, name, found);
+	const struct ifs_sidecar *sidecar = context;
+	sqlite3_stmt **statement = &sidecar->index->has_summary[sidecar->kind];
+	enum iforest_status status = find(sidecar->index, statement, kinds[sidecar->kind].has, name, found);
 
 	sqlite3_reset(*statement);
 	return status;
 }
 
-static enum iforest_status put_bytes(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes)
+static enum iforest_status put_bytes(void *context, const struct iforest_sidecar_name *name,
+				     const uint8_t *bytes, size_t n_bytes)
 {
-	const struct ifs_sidecar *shelf = context;
+	const struct ifs_sidecar *sidecar = context;
 	int rc;
 
-	bind_name(shelf->put, name);
-	sqlite3_bind_blob64(shelf->put, 6, bytes, n_bytes, SQLITE_STATIC);
-	sqlite3_step(shelf->put);
-	rc = sqlite3_reset(shelf->put);
-	sqlite3_bind_null(shelf->put, 6);
-	return rc ? ifs_pager_failed(shelf->index, rc) : IFOREST_OK;
+	bind_name(sidecar->put, name);
+	sqlite3_bind_blob64(sidecar->put, 6, bytes, n_bytes, SQLITE_STATIC);
+	sqlite3_step(sidecar->put);
+	rc = sqlite3_reset(sidecar->put);
+	sqlite3_bind_null(sidecar->put, 6);
+	return rc ? ifs_pager_failed(sidecar->index, rc) : IFOREST_OK;
 }
 
-static int forget_run(const struct ifs_sidecar *shelf, sqlite3_int64 run_id, struct ifs_error *error)
+static int forget_run(const struct ifs_sidecar *sidecar, sqlite3_int64 run_id, struct ifs_error *error)
 {
-	const struct ifs_index *index = shelf->index;
+	const struct ifs_index *index = sidecar->index;
 
 	return ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_%s\" WHERE run = %lld", index->schema, index->name,
-			       kinds[shelf->kind].suffix, run_id);
+			       kinds[sidecar->kind].suffix, run_id);
 }
 
 /* Goes from run to run, not from row to row. */
-static int forget_old_runs(const struct ifs_sidecar *shelf, const struct iforest_manifest *manifest,
+static int forget_old_runs(const struct ifs_sidecar *sidecar, const struct iforest_manifest *manifest,
 			   struct ifs_error *error)
 {
-	const struct ifs_index *index = shelf->index;
+	const struct ifs_index *index = sidecar->index;
 	sqlite3_int64 run_id = INT64_MIN;
 	sqlite3_stmt *statement;
 	bool found = true;
 	int failed, rc = ifs_prepare(error, index->db, &statement, "SELECT min(run) FROM \"%w\".\"%w_%s\" WHERE run > ?",
-					 index->schema, index->name, kinds[shelf->kind].suffix);
+					 index->schema, index->name, kinds[sidecar->kind].suffix);
 
 	while (!rc && found) {
 		sqlite3_bind_int64(statement, 1, run_id);
@@ -145,7 +146,7 @@ static int forget_old_runs(const struct ifs_sidecar *shelf, const struct iforest
 		if (failed)
 			rc = ifs_error_from_db(error, index->db, failed);
 		else if (found && iforest_manifest_find(manifest, (uint64_t)run_id) == manifest->n_runs)
-			rc = forget_run(shelf, run_id, error);
+			rc = forget_run(sidecar, run_id, error);
 	}
 	sqlite3_finalize(statement);
 	return rc;
@@ -153,7 +154,7 @@ static int forget_old_runs(const struct ifs_sidecar *shelf, const struct iforest
 
 /* Has every run, and every column, gone through. */
 static enum iforest_status go_through(struct ifs_index *index, const struct iforest_manifest *manifest,
-				      enum ifs_sidecar_table kind, const struct iforest_sidecar *shelf)
+				      enum ifs_sidecar_table kind, const struct iforest_sidecar *sidecar)
 {
 	uint32_t values = ifs_sidecar_values(&index->definition, kind);
 	enum iforest_status status = IFOREST_OK;
@@ -161,28 +162,28 @@ static enum iforest_status go_through(struct ifs_index *index, const struct ifor
 	for (uint32_t r = 0; r < manifest->n_runs; r++)
 		for (unsigned v = 0; values >> v && !status && !manifest->runs[r].removal_in_progress; v++)
 			if (values >> v & 1)
-				status = kinds[kind].keep(&index->store, manifest, &manifest->runs[r], v, shelf);
+				status = kinds[kind].keep(&index->store, manifest, &manifest->runs[r], v, sidecar);
 	return status;
 }
 
 static int keep_kind(struct ifs_index *index, const struct iforest_manifest *manifest, enum ifs_sidecar_table kind,
 		     struct ifs_error *error)
 {
-	struct ifs_sidecar shelf;
+	struct ifs_sidecar sidecar;
 	int rc;
 
-	ifs_sidecar_open(&shelf, index, kind);
-	shelf.shelf.has = has_bytes;
-	shelf.shelf.put = put_bytes;
-	rc = forget_old_runs(&shelf, manifest, error);
+	ifs_sidecar_open(&sidecar, index, kind);
+	sidecar.sidecar.has = has_bytes;
+	sidecar.sidecar.put = put_bytes;
+	rc = forget_old_runs(&sidecar, manifest, error);
 	if (!rc)
-		rc = ifs_prepare(error, index->db, &shelf.put,
+		rc = ifs_prepare(error, index->db, &sidecar.put,
 				     "REPLACE INTO \"%w\".\"%w_%s\"(run, value, level, number, dead, bytes) "
 				     "VALUES(?, ?, ?, ?, ?, ?)",
 				     index->schema, index->name, kinds[kind].suffix);
 	if (!rc)
-		rc = ifs_pager_error(index, go_through(index, manifest, kind, &shelf.shelf), error);
-	sqlite3_finalize(shelf.put);
+		rc = ifs_pager_error(index, go_through(index, manifest, kind, &sidecar.sidecar), error);
+	sqlite3_finalize(sidecar.put);
 	return rc;
 }
 
@@ -212,7 +213,7 @@ enum iforest_status ifs_sidecars_check(struct ifs_index *index, const struct ifo
 
 	for (unsigned kind = 0; kind < IFS_N_SIDECARS && !status; kind++) {
 		struct ifs_sidecar kept;
-		struct iforest_sidecar_comparison comparison = { .kept = &kept.shelf, .store = &index->store,
+		struct iforest_sidecar_comparison comparison = { .kept = &kept.sidecar, .store = &index->store,
 							       .what = kinds[kind].wrong };
 		struct iforest_sidecar comparing = iforest_sidecar_comparing(&comparison);
 

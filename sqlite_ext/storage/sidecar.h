@@ -18,14 +18,14 @@
 uint32_t ifs_sidecar_values(const struct ifs_definition *definition, enum ifs_sidecar_table kind);
 
 struct ifs_sidecar {
-	struct iforest_sidecar shelf;
+	struct iforest_sidecar sidecar;
 	struct ifs_index *index;
 	enum ifs_sidecar_table kind;
 	sqlite3_stmt *put;       /* while it is being filled */
 };
 
-/* A shelf to read from, which holds nothing. index must outlive it, and it must stay in place. */
-void ifs_sidecar_open(struct ifs_sidecar *shelf, struct ifs_index *index, enum ifs_sidecar_table kind);
+/* A sidecar to read from, which holds nothing. index must outlive it, and it must stay in place. */
+void ifs_sidecar_open(struct ifs_sidecar *sidecar, struct ifs_index *index, enum ifs_sidecar_table kind);
 
 /* Keeps what is not there yet of the runs of the stored manifest, and forgets runs that are gone. Does nothing for kinds of
  * which the index keeps none.

@@ -29,11 +29,11 @@ static bool is_wanted_in_memory(sqlite3 *db)
 
 /* ---- the file ---- */
 
-static enum iforest_status spill_failed(struct ifs_temp_store *spill, int rc)
+static enum iforest_status store_failed(struct ifs_temp_store *temp_store, int rc)
 {
 	if (rc == SQLITE_NOMEM || rc == SQLITE_IOERR_NOMEM)
 		return IFOREST_NO_MEMORY;
-	spill->rc = rc;
+	temp_store->rc = rc;
 	return IFOREST_IO;
 }
 
@@ -48,9 +48,9 @@ static sqlite3_vfs *file_system_of(sqlite3 *db)
 	return vfs;
 }
 
-static int open_file(struct ifs_temp_store *spill)
+static int open_file(struct ifs_temp_store *temp_store)
 {
-	sqlite3_vfs *vfs = file_system_of(spill->db);
+	sqlite3_vfs *vfs = file_system_of(temp_store->db);
 	int flags = SQLITE_OPEN_TEMP_JOURNAL | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE |
 		    SQLITE_OPEN_DELETEONCLOSE;
 	sqlite3_file *file = sqlite3_malloc64((sqlite3_uint64)vfs->szOsFile);
@@ -61,7 +61,7 @@ static int open_file(struct ifs_temp_store *spill)
 	memset(file, 0, (size_t)vfs->szOsFile);
 	rc = vfs->xOpen(vfs, NULL, file, flags, &flags);
 	if (!rc) {
-		spill->file = file;
+		temp_store->file = file;
 		return SQLITE_OK;
 	}
 	if (file->pMethods)
@@ -70,59 +70,59 @@ static int open_file(struct ifs_temp_store *spill)
 	return rc;
 }
 
-static enum iforest_status spill_create_run(void *context, struct iforest_place *place)
+static enum iforest_status file_create_run(void *context, struct iforest_place *place)
 {
-	struct ifs_temp_store *spill = context;
-	int rc = spill->file ? SQLITE_OK : open_file(spill);
+	struct ifs_temp_store *temp_store = context;
+	int rc = temp_store->file ? SQLITE_OK : open_file(temp_store);
 
-	place->location = spill->n_pages;
-	return rc ? spill_failed(spill, rc) : IFOREST_OK;
+	place->location = temp_store->n_pages;
+	return rc ? store_failed(temp_store, rc) : IFOREST_OK;
 }
 
-static enum iforest_status spill_write(void *context, const struct iforest_place *place,
+static enum iforest_status file_write(void *context, const struct iforest_place *place,
 				       const struct iforest_page_write *pages, uint32_t n_pages)
 {
-	struct ifs_temp_store *spill = context;
+	struct ifs_temp_store *temp_store = context;
 	int rc = SQLITE_OK;
 
 	for (uint32_t i = 0; i < n_pages && !rc; i++) {
 		uint64_t at = place->location + pages[i].index;
 
-		rc = spill->file->pMethods->xWrite(spill->file, pages[i].bytes, (int)pages[i].n_bytes,
+		rc = temp_store->file->pMethods->xWrite(temp_store->file, pages[i].bytes, (int)pages[i].n_bytes,
 						   (sqlite3_int64)(at * ROOM));
-		spill->n_pages = at + 1;
+		temp_store->n_pages = at + 1;
 	}
-	return rc ? spill_failed(spill, rc) : IFOREST_OK;
+	return rc ? store_failed(temp_store, rc) : IFOREST_OK;
 }
 
 /* The last page of the file is as long as its bytes. */
-static enum iforest_status spill_get(void *context, const struct iforest_place *place, uint64_t index,
+static enum iforest_status file_get(void *context, const struct iforest_place *place, uint64_t index,
 				     struct iforest_page *page)
 {
-	struct ifs_temp_store *spill = context;
-	uint8_t *bytes = sqlite3_malloc64(spill->pager.page_bytes);
+	struct ifs_temp_store *temp_store = context;
+	uint8_t *bytes = sqlite3_malloc64(temp_store->pager.page_bytes);
 	int rc = SQLITE_NOMEM;
 
 	if (bytes)
-		rc = spill->file->pMethods->xRead(spill->file, bytes, (int)spill->pager.page_bytes,
+		rc = temp_store->file->pMethods->xRead(temp_store->file, bytes, (int)temp_store->pager.page_bytes,
 						  (sqlite3_int64)((place->location + index) * ROOM));
 	if (rc && rc != SQLITE_IOERR_SHORT_READ) {
 		sqlite3_free(bytes);
-		return spill_failed(spill, rc);
+		return store_failed(temp_store, rc);
 	}
-	*page = (struct iforest_page){ .bytes = bytes, .n_bytes = spill->pager.page_bytes };
-	spill->note_read(spill->context, spill->n_read++, spill->n_pages);
+	*page = (struct iforest_page){ .bytes = bytes, .n_bytes = temp_store->pager.page_bytes };
+	temp_store->note_read(temp_store->context, temp_store->n_read++, temp_store->n_pages);
 	return IFOREST_OK;
 }
 
-static void spill_release(void *context, struct iforest_page *page)
+static void file_release(void *context, struct iforest_page *page)
 {
 	(void)context;
 	sqlite3_free((uint8_t *)page->bytes);
 }
 
 /* The file goes as a whole. */
-static enum iforest_status spill_drop_run(void *context, const struct iforest_place *place, uint64_t n_pages)
+static enum iforest_status file_drop_run(void *context, const struct iforest_place *place, uint64_t n_pages)
 {
 	(void)context;
 	(void)place;
@@ -132,27 +132,28 @@ static enum iforest_status spill_drop_run(void *context, const struct iforest_pl
 
 /* ---- the store ---- */
 
-void ifs_temp_store_init(struct ifs_temp_store *spill, sqlite3 *db, void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
+void ifs_temp_store_init(struct ifs_temp_store *temp_store, sqlite3 *db,
+			 void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
 			void *context)
 {
-	*spill = (struct ifs_temp_store){ .db = db, .note_read = note_read, .context = context,
-		.store.alloc = &ifs_alloc, .store.pager = &spill->pager,
-		.pager = { .context = spill, .page_bytes = IFS_SQLITE_PAGE_BYTES, .max_batch_pages = 1,
-			   .get = spill_get, .release = spill_release, .create_run = spill_create_run, .write = spill_write,
-			   .drop_run = spill_drop_run, .random = ifs_pager_random } };
+	*temp_store = (struct ifs_temp_store){ .db = db, .note_read = note_read, .context = context,
+		.store.alloc = &ifs_alloc, .store.pager = &temp_store->pager,
+		.pager = { .context = temp_store, .page_bytes = IFS_SQLITE_PAGE_BYTES, .max_batch_pages = 1,
+			   .get = file_get, .release = file_release, .create_run = file_create_run, .write = file_write,
+			   .drop_run = file_drop_run, .random = ifs_pager_random } };
 	if (is_wanted_in_memory(db)) {
-		ifs_pager_in_memory(&spill->memory);
-		spill->store.pager = &spill->memory.pager;
+		ifs_pager_in_memory(&temp_store->memory);
+		temp_store->store.pager = &temp_store->memory.pager;
 	}
 }
 
-void ifs_temp_store_release(struct ifs_temp_store *spill)
+void ifs_temp_store_release(struct ifs_temp_store *temp_store)
 {
-	if (spill->memory.alloc)
-		iforest_pager_memory_release(&spill->memory);
-	if (spill->file) {
-		spill->file->pMethods->xClose(spill->file);
-		sqlite3_free(spill->file);
+	if (temp_store->memory.alloc)
+		iforest_pager_memory_release(&temp_store->memory);
+	if (temp_store->file) {
+		temp_store->file->pMethods->xClose(temp_store->file);
+		sqlite3_free(temp_store->file);
 	}
-	*spill = (struct ifs_temp_store){ .db = NULL };
+	*temp_store = (struct ifs_temp_store){ .db = NULL };
 }

@@ -22,8 +22,9 @@ struct ifs_temp_store {
 };
 
 /* Must stay in place. One run is written at a time, and none is written again. */
-void ifs_temp_store_init(struct ifs_temp_store *spill, sqlite3 *db, void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
+void ifs_temp_store_init(struct ifs_temp_store *temp_store, sqlite3 *db,
+			 void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
 			void *context);
-void ifs_temp_store_release(struct ifs_temp_store *spill);
+void ifs_temp_store_release(struct ifs_temp_store *temp_store);
 
 #endif

@@ -24,16 +24,6 @@ SQLITE_EXTENSION_INIT1
 
 struct chrometrace_depths;
 
-/* Computes the depths of the spans of a trace.
- * Returns SQLITE_OK, or an error with *message (to be freed with sqlite3_free; NULL if out of memory) and
- * *depths = NULL.
- * O(n log n) for n spans. */
-static int chrometrace_depths_open(const char *path, struct chrometrace_depths **depths, char **message);
-
-/* The depth of the next span.
- * Returns SQLITE_ROW, SQLITE_DONE if there were no more spans, or an error as above. */
-static int chrometrace_depths_next(struct chrometrace_depths *depths, sqlite3_int64 *depth, char **message);
-
 /* NULL is allowed. */
 static void chrometrace_depths_close(struct chrometrace_depths *depths);
 
@@ -175,6 +165,10 @@ static int open_database(struct chrometrace_depths *depths, char **message)
 	return rc == SQLITE_OK ? SQLITE_OK : database_failed(depths, rc, message);
 }
 
+/* Computes the depths of the spans of a trace.
+ * Returns SQLITE_OK, or an error with *message (to be freed with sqlite3_free; NULL if out of memory) and
+ * *depths = NULL.
+ * O(n log n) for n spans. */
 static int chrometrace_depths_open(const char *path, struct chrometrace_depths **depths, char **message)
 {
 	struct chrometrace_depths *opened;
@@ -203,6 +197,8 @@ static int chrometrace_depths_open(const char *path, struct chrometrace_depths *
 	return rc;
 }
 
+/* The depth of the next span.
+ * Returns SQLITE_ROW, SQLITE_DONE if there were no more spans, or an error as above. */
 static int chrometrace_depths_next(struct chrometrace_depths *depths, sqlite3_int64 *depth, char **message)
 {
 	int rc = sqlite3_step(depths->in_order);

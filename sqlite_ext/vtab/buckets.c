@@ -10,10 +10,6 @@
 
 /* What core/query/counter_scan.h tells of a bucket, as the columns of iforest_counter. */
 
-/* xColumn of a column of value v. Returns SQLITE_ERROR for an increase beyond 64 bits, with the result set to say so. */
-static int counter_column_result(sqlite3_context *context, const struct iforest_counter_scan *counting, unsigned v,
-				  enum ifs_counter_column column);
-
 static void result_counter(sqlite3_context *context, union iforest_number number, enum iforest_value_type kind)
 {
 	if (kind == IFOREST_INT64)
@@ -35,11 +31,12 @@ static int result_increase(sqlite3_context *context, const struct iforest_counte
 	return SQLITE_OK;
 }
 
+/* xColumn of a column of value v. Returns SQLITE_ERROR for an increase beyond 64 bits, with the result set to say so. */
 static int counter_column_result(sqlite3_context *context, const struct iforest_counter_scan *counting, unsigned v,
 			    enum ifs_counter_column column)
 {
 	const struct iforest_counter *counter = &counting->values[v];
-	enum iforest_value_type kind = (enum iforest_value_type)counting->fields->kinds[v];
+	enum iforest_value_type kind = (enum iforest_value_type)counting->fields->value_types[v];
 
 	if (column == IFS_COUNTER_COUNT)
 		sqlite3_result_int64(context, (sqlite3_int64)counter->n);
@@ -151,7 +148,7 @@ static int value_column(sqlite3_context *context, const struct ifs_bucket_query 
 			enum ifs_value_column column)
 {
 	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
-	unsigned kind = query->snapshot->manifest.fields.kinds[v];
+	unsigned kind = query->snapshot->manifest.fields.value_types[v];
 	bool is_null_fill = query->fill == IFS_FILL_NULL && query->aggregate.n_rows == 0;
 
 	if (query->carry.filled >> v & 1) {
@@ -271,7 +268,9 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 	return SQLITE_OK;
 }
 
-int ifs_bucket_column(sqlite3_context *context, struct ifs_bucket_query *query,
+/* xColumn for every column but the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits, with the
+ * result set to say so. */
+static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *query,
 		       const struct ifs_definition *definition, int column)
 {
 	unsigned n_by = definition->n_by, c = (unsigned)column;
@@ -401,7 +400,7 @@ int ifs_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 	int n_hidden = (int)table->definition.n_hidden;
 
 	if (column >= n_hidden)
-		return ifs_bucket_column(context, &cursor->query, &table->definition, column - n_hidden);
+		return bucket_column(context, &cursor->query, &table->definition, column - n_hidden);
 	/* an UPDATE, which is refused later */
 	if (column >= ifs_n_arguments(&table->definition) || sqlite3_vtab_nochange(context))
 		return SQLITE_OK;

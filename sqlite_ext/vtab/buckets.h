@@ -33,11 +33,6 @@ extern const struct ifs_module ifs_counter_module;
 
 /* ---- Columns of a row ---- */
 
-/* xColumn for every column but the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits, with the
- * result set to say so. */
-int ifs_bucket_column(sqlite3_context *context, struct ifs_bucket_query *query,
-		       const struct ifs_definition *definition, int column);
-
 /* The count, sum, min or max of a value column of that kind (core/model/aggregate.h), as in such a row. */
 int ifs_bucket_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned kind,
 		      enum ifs_value_column column);

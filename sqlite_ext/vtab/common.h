@@ -31,7 +31,8 @@ int ifs_table_finish(struct ifs_table *table, sqlite3_vtab **base, char **messag
 /* Hands an error to SQLite, which frees the message. One of SQLite's own, which knows nothing of the index, gets its name. */
 int ifs_table_report(sqlite3_vtab *base, struct ifs_error *error);
 
-/* Refuses, in xColumn, an argument that is read and was not given with "=". SQLite reads it to check a condition that it did not
+/* Refuses, in xColumn, an argument that is read and was not given with "=". SQLite reads it to check a condition that it
+ * did not
  * offer to the table: the rows it checks are those of another query, so whatever came out would be wrong. name is the table's.
  * Returns SQLITE_ERROR or SQLITE_NOMEM. */
 int ifs_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument);

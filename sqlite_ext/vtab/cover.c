@@ -70,7 +70,7 @@ static int open_cover(struct ifs_table *table, sqlite3 *db, struct ifs_connectio
 	return rc ? rc : declare(table, db, error);
 }
 
-/* ---- planning: idxNum as in plan.h, idxStr the conditions on by columns alone ---- */
+/* ---- planning: idxNum as in query/plan.h, idxStr the conditions on by columns alone ---- */
 
 static int cover_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
@@ -104,7 +104,7 @@ static bool read_plan(struct ifs_plan *plan, const struct ifs_table *table, int 
 
 	*plan = (struct ifs_plan){ .name = table->name,
 				       .arguments = (unsigned)index_number & ((1u << IFS_N_ARGUMENTS) - 1) };
-	plan->wanted =
+	plan->request =
 		(struct iforest_request){ .values = (1u << definition->n_values) - 1, .no_rows = UINT32_MAX, .times = true };
 	return ifs_plan_read_conditions(plan, definition, &at) && !*at;
 }
@@ -241,7 +241,8 @@ static int cover_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 	} else if (c < first_argument(&table->definition)) {
 		c -= n_by + N_FIXED;
 		return ifs_bucket_value(context, &cursor->piece.aggregate.values[c / N_OF_VALUE],
-					 query->snapshot->manifest.fields.kinds[c / N_OF_VALUE], of_value[c % N_OF_VALUE]);
+					 query->snapshot->manifest.fields.value_types[c / N_OF_VALUE],
+						 of_value[c % N_OF_VALUE]);
 	} else if (!cursor->arguments[argument]) {
 		return ifs_table_refuse_argument(context, table->name, ifs_argument_names[argument]);
 	} else {

@@ -13,7 +13,8 @@
 
 #include "sqlite_ext/storage/engine.h"
 
-/* Registers the function: the bucket of ts among n buckets of the window [t0, t1) (core/model/bucket.h). NULL where ts lies outside
+/* Registers the function: the bucket of ts among n buckets of the window [t0, t1) (core/model/bucket.h). NULL where ts
+ * lies outside
  * or an argument is NULL; an error where one is no integer, or n is not greater than 0. Deterministic and innocuous. */
 int ifs_bucket_function_register(sqlite3 *db);
 

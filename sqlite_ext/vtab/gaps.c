@@ -23,8 +23,8 @@ struct ifs_gap_row {
 struct ifs_gap_query {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
-	uint64_t n_changes;                     /* as in rows.h */
-	struct ifs_series_filter choice;
+	uint64_t n_changes;                     /* as in query/rows.h */
+	struct ifs_series_filter filter;
 	struct iforest_gap_reader reader;
 	bool has_reader;
 	struct iforest_gap_question question;
@@ -42,21 +42,12 @@ struct ifs_gap_plan {
 	struct ifs_by_condition conditions[32];
 };
 
-/* Starts on a question. Ends with gaps_release(), also on error; may be started again after that. */
-static int gaps_start(struct ifs_gap_query *gaps, struct ifs_index *index, const struct ifs_gap_plan *plan,
-		       const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
-		       struct ifs_error *error);
-static void gaps_release(struct ifs_gap_query *gaps);
-
-/* Moves to the next row (also needed for the first); gaps->at_end when there is none. */
-static int ifs_gap_query_next(struct ifs_gap_query *gaps, struct ifs_error *error);
-
-static void gaps_release(struct ifs_gap_query *gaps)
+static void gap_query_release(struct ifs_gap_query *gaps)
 {
 	if (gaps->has_reader)
 		iforest_gap_release(&gaps->reader);
 	ifs_snapshot_release(gaps->snapshot);
-	ifs_series_filter_release(&gaps->choice);
+	ifs_series_filter_release(&gaps->filter);
 	sqlite3_free(gaps->sorted);
 	*gaps = (struct ifs_gap_query){ .at_end = true };
 }
@@ -67,7 +58,7 @@ static enum iforest_status open_reader(struct ifs_gap_query *gaps)
 	enum iforest_status status = iforest_gap_init(&gaps->reader, &gaps->index->store, &snapshot->manifest);
 
 	gaps->has_reader = !status;
-	return status ? status : iforest_gap_join(&gaps->reader, &snapshot->tail.store, &snapshot->tail.manifest);
+	return status ? status : iforest_gap_join(&gaps->reader, &snapshot->delta.store, &snapshot->delta.manifest);
 }
 
 /* The next gap, series after series. */
@@ -79,9 +70,9 @@ static enum iforest_status find_next(struct ifs_gap_query *gaps, bool *found)
 	while (!status) {
 		if (gaps->n_started > 0)
 			status = iforest_gap_next(&gaps->reader, &gaps->row.gap, found);
-		if (status || *found || gaps->n_started == gaps->choice.n)
+		if (status || *found || gaps->n_started == gaps->filter.n)
 			break;
-		gaps->row.series = gaps->choice.ids[gaps->n_started++];
+		gaps->row.series = gaps->filter.ids[gaps->n_started++];
 		gaps->question.series = gaps->row.series;
 		status = iforest_gap_start(&gaps->reader, &gaps->question);
 	}
@@ -121,7 +112,8 @@ static enum iforest_status gather(struct ifs_gap_query *gaps)
 	return status;
 }
 
-static int gaps_start(struct ifs_gap_query *gaps, struct ifs_index *index, const struct ifs_gap_plan *plan,
+/* Starts on a question. Ends with gap_query_release(), also on error; may be started again after that. */
+static int gap_query_start(struct ifs_gap_query *gaps, struct ifs_index *index, const struct ifs_gap_plan *plan,
 		       const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
 		       struct ifs_error *error)
 {
@@ -132,19 +124,20 @@ static int gaps_start(struct ifs_gap_query *gaps, struct ifs_index *index, const
 	gaps->n_changes = index->connection->n_changes;
 	rc = ifs_snapshot_open(index, &gaps->snapshot, error);
 	if (!rc)
-		rc = ifs_series_filter_init(&gaps->choice, &gaps->snapshot->dictionary, error);
+		rc = ifs_series_filter_init(&gaps->filter, &gaps->snapshot->dictionary, error);
 	if (!rc)
-		rc = ifs_series_filter_apply(&gaps->choice, plan->conditions, plan->n_conditions, argv, error);
+		rc = ifs_series_filter_apply(&gaps->filter, plan->conditions, plan->n_conditions, argv, error);
 	if (rc)
 		return rc;
 	gaps->question = (struct iforest_gap_question){ .window = *window, .longer_than = longer_than,
-		.filter = gaps->snapshot->tail.n_removed > 0 ? &gaps->snapshot->tail.filter : NULL };
+		.filter = gaps->snapshot->delta.n_removed > 0 ? &gaps->snapshot->delta.filter : NULL };
 	status = open_reader(gaps);
-	if (!status && plan->in_order && gaps->choice.n > 1)
+	if (!status && plan->in_order && gaps->filter.n > 1)
 		status = gather(gaps);
 	return ifs_snapshot_error(index, gaps->snapshot, status, error);
 }
 
+/* Moves to the next row (also needed for the first); gaps->at_end when there is none. */
 static int ifs_gap_query_next(struct ifs_gap_query *gaps, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -236,7 +229,7 @@ static int open_gaps(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 }
 
 /* ---- the plan: idxNum has a bit for each argument given, and bit 4 where rows come in order of time; idxStr is as in
- * rows_plan.h ---- */
+ * query/rows.h ---- */
 
 enum { IN_ORDER = 1 << 4, MAX_CONDITIONS = 32 - N_ARGUMENTS };
 
@@ -324,7 +317,7 @@ static int gaps_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 
 static void reset_cursor(struct cursor *cursor)
 {
-	gaps_release(&cursor->gaps);
+	gap_query_release(&cursor->gaps);
 	for (unsigned a = 0; a < N_ARGUMENTS; a++) {
 		sqlite3_value_free(cursor->arguments[a]);
 		cursor->arguments[a] = NULL;
@@ -338,7 +331,7 @@ static int gaps_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int gaps_next(sqlite3_vtab_cursor *base)
+static int gap_query_next(sqlite3_vtab_cursor *base)
 {
 	struct ifs_error error = { .rc = SQLITE_OK };
 
@@ -389,7 +382,7 @@ static int gaps_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 			return SQLITE_NOMEM;
 	if (read_arguments(cursor, table->name, &window, &longer_than, &has_null, &error) || has_null)
 		return ifs_table_report(base->pVtab, &error);
-	if (!gaps_start(&cursor->gaps, &table->index, &plan, &window, (uint64_t)longer_than, argv, &error))
+	if (!gap_query_start(&cursor->gaps, &table->index, &plan, &window, (uint64_t)longer_than, argv, &error))
 		ifs_gap_query_next(&cursor->gaps, &error);
 	if (error.rc)
 		cursor->gaps.at_end = true;
@@ -409,7 +402,7 @@ static int gaps_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 	int fixed = column - (int)table->definition.n_by, argument = fixed - N_FIXED;
 
 	if (fixed < 0) {
-		ifs_by_result(context, &ifs_series_filter_find(&cursor->gaps.choice, row->series)->values[column]);
+		ifs_by_result(context, &ifs_series_filter_find(&cursor->gaps.filter, row->series)->values[column]);
 	} else if (argument < 0) {
 		sqlite3_result_int64(context, fixed == GAP_START ? row->gap.start : row->gap.end);
 	} else {
@@ -444,7 +437,7 @@ static const sqlite3_module module = {
 	.xOpen = gaps_open,
 	.xClose = gaps_close,
 	.xFilter = gaps_filter,
-	.xNext = gaps_next,
+	.xNext = gap_query_next,
 	.xEof = gaps_eof,
 	.xColumn = gaps_column,
 	.xRowid = gaps_rowid,

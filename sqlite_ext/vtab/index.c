@@ -14,12 +14,6 @@
 
 /* INSERT INTO spans_if(spans_if) VALUES('...'). */
 
-/* Runs a command on the index: flush, merge, optimize, rebuild, integrity-check, automerge, export. arguments are what stands
- * beside it in the columns of the arguments (enum ifs_argument): n goes with merge and automerge, step with export.
- * Refused inside a trigger and within another statement that writes: a row that is half changed would be taken for whole. */
-static int command_run(struct ifs_table *table, const char *command, sqlite3_value **arguments,
-			struct ifs_error *error);
-
 /* The table as it is today. SQLite compares by columns as they were declared when the table was connected, of which no command
  * can tell it anew. */
 static int inspect(struct ifs_table *table, struct ifs_base_table *source, struct ifs_error *error)
@@ -162,7 +156,10 @@ static int run_command(struct ifs_table *table, const struct command *command, s
 	return rc || !command->writes_runs ? rc : ifs_sidecars_update(&table->index, error);
 }
 
-static int command_run(struct ifs_table *table, const char *command, sqlite3_value **arguments,
+/* Runs a command on the index: flush, merge, optimize, rebuild, integrity-check, automerge, export. arguments are what stands
+ * beside it in the columns of the arguments (enum ifs_argument): n goes with merge and automerge, step with export.
+ * Refused inside a trigger and within another statement that writes: a row that is half changed would be taken for whole. */
+static int execute_command(struct ifs_table *table, const char *command, sqlite3_value **arguments,
 			struct ifs_error *error)
 {
 	sqlite3_value *number = arguments[IFS_ARGUMENT_N], *step = arguments[IFS_ARGUMENT_STEP];
@@ -328,7 +325,7 @@ static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sq
 		ifs_error_set(&error, SQLITE_CONSTRAINT_VTAB, "%s may not be modified; write to \"%s\"", table->name,
 				  table->definition.content);
 	else
-		command_run(table, command, argv + 2, &error);
+		execute_command(table, command, argv + 2, &error);
 	/* a command inserts no row of the user's: what it wrote into our tables does not count, be it done or not */
 	sqlite3_set_last_insert_rowid(table->index.db, last_inserted);
 	*rowid = last_inserted;

@@ -223,7 +223,7 @@ static int value_column(sqlite3_context *context, const struct ifs_row_query *ro
 
 	if (!(entry->present >> v & 1))
 		return SQLITE_OK;
-	if (rows->snapshot->manifest.fields.kinds[v] == IFOREST_INT64)
+	if (rows->snapshot->manifest.fields.value_types[v] == IFOREST_INT64)
 		sqlite3_result_int64(context, entry->values[v].integer);
 	else
 		sqlite3_result_double(context, entry->values[v].real);

@@ -19,15 +19,10 @@ struct ifs_index_stats {
 	int64_t flush_time;       /* Unix time of the last build, or flush that found something */
 };
 
-/* Reads the state of the index as a question would.
- * Cost  of opening the index (its series, and what is pending), and two pages a level and run for each old key that is pending;
- *       with_bytes looks at every page's length besides. */
-static int stats_read(struct ifs_index *index, bool with_bytes, struct ifs_index_stats *stats, struct ifs_error *error);
-
 /* Counts the rows that an answer over all would fold. A log may tell of old keys that no run has, so they are looked up. */
 static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapshot *snapshot, uint64_t *n_rows)
 {
-	struct iforest_request wanted = { .filter = snapshot->tail.n_removed > 0 ? &snapshot->tail.filter : NULL };
+	struct iforest_request request = { .filter = snapshot->delta.n_removed > 0 ? &snapshot->delta.filter : NULL };
 	struct iforest_aggregate aggregate;
 	struct iforest_scan scan;
 	enum iforest_status status = iforest_scan_init(&scan, &index->store, &snapshot->manifest);
@@ -35,9 +30,9 @@ static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapsh
 	if (status)
 		return status;
 	iforest_aggregate_clear(&aggregate, snapshot->manifest.fields.n_values);
-	status = iforest_scan_join(&scan, &snapshot->tail.store, &snapshot->tail.manifest);
+	status = iforest_scan_join(&scan, &snapshot->delta.store, &snapshot->delta.manifest);
 	if (!status)
-		status = iforest_scan_everything(&scan, &wanted, &aggregate);
+		status = iforest_scan_everything(&scan, &request, &aggregate);
 	iforest_scan_release(&scan);
 	*n_rows = aggregate.n_rows;
 	return status;
@@ -89,7 +84,10 @@ static int read_tables(struct ifs_index *index, bool with_bytes, struct ifs_inde
 	return rc;
 }
 
-static int stats_read(struct ifs_index *index, bool with_bytes, struct ifs_index_stats *stats, struct ifs_error *error)
+/* Reads the state of the index as a question would.
+ * Cost  of opening the index (its series, and what is pending), and two pages a level and run for each old key that is pending;
+ *       with_bytes looks at every page's length besides. */
+static int index_stats_read(struct ifs_index *index, bool with_bytes, struct ifs_index_stats *stats, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = NULL;
 	int rc = ifs_snapshot_open(index, &snapshot, error);
@@ -100,7 +98,7 @@ static int stats_read(struct ifs_index *index, bool with_bytes, struct ifs_index
 	for (uint32_t r = 0; r < snapshot->manifest.n_runs; r++)
 		add_run(&snapshot->manifest, &snapshot->manifest.runs[r], stats);
 	stats->n_runs = snapshot->manifest.n_runs;
-	stats->n_pending = ifs_pending_rows_count(&snapshot->tail.pending);
+	stats->n_pending = ifs_pending_rows_count(&snapshot->delta.pending);
 	stats->n_series = snapshot->dictionary.n_series;
 	rc = ifs_snapshot_error(index, snapshot, count_rows(index, snapshot, &stats->n_rows), error);
 	if (!rc)
@@ -274,7 +272,7 @@ static void read_stats(struct stats_cursor *cursor, const struct stats_table *vt
 	if (!error->rc)
 		ifs_table_borrow(table, vtab->db, vtab->connection, NAME, 4, error);
 	if (!error->rc)
-		stats_read(&table->index, with_bytes, &cursor->stats, error);
+		index_stats_read(&table->index, with_bytes, &cursor->stats, error);
 	if (!error->rc)
 		cursor->sync = table->definition.sync;
 	ifs_table_release(table);

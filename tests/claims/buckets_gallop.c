@@ -49,7 +49,7 @@ static int drop(void **state)
 static const struct iforest_request all_of_values = { .values = 1 }, sums = { .values = 1, .no_mins = 1, .no_maxs = 1 };
 
 /* Pages opened for n buckets over [t0, t1); every bucket has rows. */
-static uint64_t pages_of_buckets(const struct iforest_request *wanted, int64_t t0, int64_t t1, int64_t n)
+static uint64_t pages_of_buckets(const struct iforest_request *request, int64_t t0, int64_t t1, int64_t n)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate answer;
@@ -60,7 +60,7 @@ static uint64_t pages_of_buckets(const struct iforest_request *wanted, int64_t t
 	assert_ok(iforest_scan_init(&scan, &index_of_steps.store, &index_of_steps.manifest));
 	scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT, .n = n,
 		.window = { .has_t0 = true, .has_t1 = true, .t0 = t0, .t1 = t1 } };
-	scan.wanted = *wanted;
+	scan.request = *request;
 	assert_ok(iforest_scan_start(&scan, 0));
 	for (;;) {
 		assert_ok(iforest_scan_next(&scan, &bucket, &answer, &found));

@@ -57,7 +57,7 @@ static bool jump_once(enum attempt_kind kind, bool after, uint64_t nth)
 		memset(&sample.manifest, 0, sizeof sample.manifest);
 	}
 	assert_int_equal(sample.core_alloc.n_live, 0);
-	assert_int_equal(sample.memory.n_pages_held, 0);
+	assert_int_equal(sample.memory.n_pages_pinned, 0);
 	assert_ok(sample_reread(&sample));
 	assert_ok(attempt_recover(&attempt));
 	sample_compare_many(&sample, &dice, 2);

@@ -14,7 +14,7 @@
 enum { N = 1000000, NS = 1000, MOST_A_LEAF = 1300 };
 
 static struct sample_index samples;
-static struct memory_shelf shelf;
+static struct memory_shelf sidecar;
 static struct iforest_manifest nothing;
 
 static void add_samples(int64_t from, int64_t to)
@@ -35,21 +35,21 @@ static void add_samples(int64_t from, int64_t to)
 	}
 	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_ok(sample_add_run(&samples, &run));
-	assert_ok(iforest_run_keep_counters(&samples.store, &samples.manifest, &run, 0, &shelf.base));
+	assert_ok(iforest_run_keep_counters(&samples.store, &samples.manifest, &run, 0, &sidecar.base));
 	free(builder);
 }
 
 static void start(void)
 {
 	sample_start(&samples, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = ORACLE_NONE });
-	memory_shelf_start(&shelf, &samples.core_alloc.alloc);
+	memory_shelf_start(&sidecar, &samples.core_alloc.alloc);
 	assert_ok(iforest_manifest_init(&nothing, &samples.core_alloc.alloc, &samples.manifest.fields, 4000));
 }
 
 static void stop(void)
 {
 	iforest_manifest_release(&nothing);
-	memory_shelf_clear(&shelf);
+	memory_shelf_clear(&sidecar);
 	sample_stop(&samples);
 }
 
@@ -61,13 +61,13 @@ struct cost {
 static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_shelf, struct iforest_counter *sum)
 {
 	static struct iforest_counter_scan counting;
-	struct cost cost = { .n_tables = shelf.n_got };
+	struct cost cost = { .n_tables = sidecar.n_got };
 
 	memset(&counting, 0, sizeof counting);
 	*sum = (struct iforest_counter){ .n = 0 };
 	assert_ok(iforest_counter_scan_start(&counting, 1, NULL, &samples.store, &samples.manifest, &samples.store, &nothing));
 	if (with_shelf)
-		assert_ok(iforest_counter_scan_use(&counting, &shelf.base, 1));
+		assert_ok(iforest_counter_scan_use(&counting, &sidecar.base, 1));
 	assert_ok(iforest_counter_scan_turn(&counting, 1, t0, t1));
 	for (int64_t b = 0; b < n; b++) {
 		struct iforest_aggregate aggregate;
@@ -80,7 +80,7 @@ static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_shelf, struc
 		sum->integral += counting.values[0].integral;
 		sum->increase += counting.values[0].increase;
 	}
-	cost.n_tables = shelf.n_got - cost.n_tables;
+	cost.n_tables = sidecar.n_got - cost.n_tables;
 	cost.n_pages = iforest_iterator_pages(&counting.walk);
 	for (uint32_t h = 0; h < counting.walk.n_heads; h++)
 		cost.n_leaf_pages += counting.walk.heads[h].run.cursor.n_leaf_pages_opened;
@@ -140,7 +140,7 @@ static void windows_and_buckets(void)
 			      (unsigned)plain.n_pages);
 		assert_true(cost.n_pages <= (uint64_t)n * most.n_pages && cost.n_pages <= plain.n_pages);
 		assert_true(cost.n_entries <= (uint64_t)n * most.n_entries && cost.n_entries <= plain.n_entries);
-		assert_true(cost.n_tables <= shelf.n);
+		assert_true(cost.n_tables <= sidecar.n);
 	}
 }
 
@@ -149,8 +149,8 @@ static void a_window_of_a_counter_reads_log_pages(void **state)
 	(void)state;
 	start();
 	add_samples(0, N);
-	print_message("%.3f bytes a sample are kept\n", (double)memory_shelf_bytes(&shelf) / N);
-	assert_true(memory_shelf_bytes(&shelf) * 4 < N);
+	print_message("%.3f bytes a sample are kept\n", (double)memory_shelf_bytes(&sidecar) / N);
+	assert_true(memory_shelf_bytes(&sidecar) * 4 < N);
 	windows_and_buckets();
 	stop();
 }

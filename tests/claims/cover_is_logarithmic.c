@@ -64,7 +64,7 @@ static void the_cover_of_any_window_is_logarithmic(void **state)
 		assert_ok(iforest_scan_init(&scan, &spans.store, &spans.manifest));
 		scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE,
 			.window = { .has_t0 = true, .has_t1 = true, .t0 = t0, .t1 = t0 + width } };
-		scan.wanted = (struct iforest_request){ .values = 1, .times = true };
+		scan.request = (struct iforest_request){ .values = 1, .times = true };
 		assert_ok(iforest_scan_start(&scan, series));
 		iforest_scan_cover_start(&pieces, &scan);
 		while (!iforest_scan_cover_next(&pieces, &piece, &found) && found) {
@@ -81,7 +81,7 @@ static void the_cover_of_any_window_is_logarithmic(void **state)
 		assert_ok(iforest_scan_init(&scan, &spans.store, &spans.manifest));
 		scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE,
 			.window = { .has_t0 = true, .has_t1 = true, .t0 = t0, .t1 = t0 + width } };
-		scan.wanted = pieces.wanted;
+		scan.request = pieces.request;
 		assert_ok(iforest_scan_start(&scan, series));
 		assert_ok(iforest_scan_next(&scan, &bucket, &answer, &found));
 		assert_int_equal(n_rows, answer.n_rows);

@@ -63,7 +63,7 @@ static enum outcome crash(const struct sample_shape *shape, enum attempt_kind ki
 	index.pager.fail_write_at = index.pager.n_writes + nth;
 	outcome = attempt_run(&attempt) ? FAILED : COMPLETED;
 	assert_int_equal(outcome == FAILED, index.pager.n_writes >= index.pager.fail_write_at);
-	assert_int_equal(index.memory.n_pages_held, 0);
+	assert_int_equal(index.memory.n_pages_pinned, 0);
 	index.pager.is_down = false;
 	index.pager.fail_write_at = 0;
 	recover(&attempt, &dice);

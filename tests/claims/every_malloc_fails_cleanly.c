@@ -24,7 +24,7 @@ static bool fail_once(enum attempt_kind kind, bool of_pager, bool fail_after, un
 	status = attempt_run(&attempt);
 	assert_int_equal(status != IFOREST_OK, fault->n_calls >= fault->fail_at);
 	assert_true(status == IFOREST_OK || status == IFOREST_NO_MEMORY);
-	assert_int_equal(index.memory.n_pages_held, 0);
+	assert_int_equal(index.memory.n_pages_pinned, 0);
 	fault->fail_at = 0;
 	if (status) {
 		assert_ok(sample_reread(&index));

@@ -25,7 +25,7 @@ static bool fail_once(enum attempt_kind kind, unsigned way, uint64_t nth)
 	status = attempt_run(&attempt);
 	assert_status(status, index.pager.n_gets < index.pager.fail_get_at ? IFOREST_OK : IFOREST_IO);
 	assert_false(index.pager.is_lent);
-	assert_int_equal(index.memory.n_pages_held, 0);
+	assert_int_equal(index.memory.n_pages_pinned, 0);
 	index.pager.fail_get_at = 0;
 	index.pager.is_down = false;
 	assert_ok(sample_reread(&index));

@@ -48,7 +48,7 @@ struct cost {
 	uint64_t check;      /* of the answers */
 };
 
-static struct cost cost_of_frame(struct iforest_request wanted, int64_t t0, int64_t t1)
+static struct cost cost_of_frame(struct iforest_request request, int64_t t0, int64_t t1)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate answer;
@@ -58,7 +58,7 @@ static struct cost cost_of_frame(struct iforest_request wanted, int64_t t0, int6
 	assert_ok(iforest_scan_init(&scan, &spans.store, &spans.manifest));
 	scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT, .n = N_PIXELS,
 		.window = { .has_t0 = true, .has_t1 = true, .t0 = t0, .t1 = t1 } };
-	scan.wanted = wanted;
+	scan.request = request;
 	assert_ok(iforest_scan_start(&scan, 0));
 	while (found) {
 		int64_t bucket;

@@ -85,7 +85,7 @@ static struct cost cost_of(struct iforest_bucketing bucketing, uint32_t track, e
 	assert_ok(iforest_scan_init(&scan, &spans.store, &spans.manifest));
 	assert_ok(iforest_overlap_init(&overlap, &scan));
 	scan.bucketing = overlap.bucketing = bucketing;
-	scan.wanted = (struct iforest_request){ .values = 1 };
+	scan.request = (struct iforest_request){ .values = 1 };
 	overlap.wants_inside = what == INSIDE;
 	overlap.wants_longest = true;
 	overlap.longest_alone = what == LONGEST_ALONE;

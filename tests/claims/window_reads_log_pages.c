@@ -67,7 +67,7 @@ static int drop(void **state)
 }
 
 /* Pages read to answer a window over one series. */
-static uint64_t pages_of_window(int64_t t0, int64_t t1, uint32_t series, struct iforest_request wanted)
+static uint64_t pages_of_window(int64_t t0, int64_t t1, uint32_t series, struct iforest_request request)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate answer;
@@ -78,7 +78,7 @@ static uint64_t pages_of_window(int64_t t0, int64_t t1, uint32_t series, struct 
 	assert_ok(iforest_scan_init(&scan, &spans.store, &spans.manifest));
 	scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE,
 		.window = { .has_t0 = true, .has_t1 = true, .t0 = t0, .t1 = t1 } };
-	scan.wanted = wanted;
+	scan.request = request;
 	assert_ok(iforest_scan_start(&scan, series));
 	assert_ok(iforest_scan_next(&scan, &bucket, &answer, &found));
 	assert_int_equal(iforest_scan_pages(&scan), spans.memory.n_gets - n_gets);
@@ -87,7 +87,7 @@ static uint64_t pages_of_window(int64_t t0, int64_t t1, uint32_t series, struct 
 }
 
 /* The most and the mean of many windows of all widths. */
-static uint64_t most_pages(struct iforest_request wanted, double *mean)
+static uint64_t most_pages(struct iforest_request request, double *mean)
 {
 	struct random dice = random_from(random_seed());
 	uint64_t most = 0, total = 0, n_windows = 4000;
@@ -96,7 +96,7 @@ static uint64_t most_pages(struct iforest_request wanted, double *mean)
 		int64_t end = (int64_t)N_SPANS * NS_A_SPAN;
 		int64_t width = random_between(&dice, 0, end >> random_below(&dice, 24));
 		int64_t t0 = random_between(&dice, -1000, end - width);
-		uint64_t n = pages_of_window(t0, t0 + width, (uint32_t)random_below(&dice, N_TRACKS), wanted);
+		uint64_t n = pages_of_window(t0, t0 + width, (uint32_t)random_below(&dice, N_TRACKS), request);
 
 		most = n > most ? n : most;
 		total += n;

@@ -41,8 +41,11 @@ install_into() {
 
 files_are_where_they_belong() {
 	{
-		for header in core/*.h; do
-			case $header in *_internal.h) ;; *) echo ".$prefix/include/iforest/$header" ;; esac
+		for header in core/forest/*.h; do
+			echo ".$prefix/include/iforest/${header##*/}"
+		done
+		for header in alloc bits platform status aggregate monoid; do # what those include
+			echo ".$prefix/include/iforest/$header.h"
 		done
 		echo ".$prefix/lib/libiforest.a"
 		echo ".$prefix/lib/pkgconfig/iforest.pc"
@@ -51,20 +54,20 @@ files_are_where_they_belong() {
 }
 
 headers_stand_alone() {
-	for header in "$root$prefix"/include/iforest/core/*.h; do
-		printf '#include <core/%s>\n' "$(basename "$header")" >"$temporary/alone.c"
-		$compiler $strict -fsyntax-only "-I$root$prefix/include/iforest" "$temporary/alone.c" || return 1
+	for header in "$root$prefix"/include/iforest/*.h; do
+		printf '#include <iforest/%s>\n' "$(basename "$header")" >"$temporary/alone.c"
+		$compiler $strict -fsyntax-only "-I$root$prefix/include" "$temporary/alone.c" || return 1
 	done
 }
 
 # as C++ has them, by each compiler that is there
 headers_are_for_cpp_too() {
-	for header in "$root$prefix"/include/iforest/core/*.h; do
-		printf 'extern "C" {\n#include <core/%s>\n}\n' "$(basename "$header")"
+	for header in "$root$prefix"/include/iforest/*.h; do
+		printf 'extern "C" {\n#include <iforest/%s>\n}\n' "$(basename "$header")"
 	done >"$temporary/all.cpp"
 	for compiler_of_cpp in g++ clang++; do
 		command -v $compiler_of_cpp >/dev/null || continue
-		$compiler_of_cpp -std=c++17 -fsyntax-only "-I$root$prefix/include/iforest" "$temporary/all.cpp" || return 1
+		$compiler_of_cpp -std=c++17 -fsyntax-only "-I$root$prefix/include" "$temporary/all.cpp" || return 1
 	done
 }
 

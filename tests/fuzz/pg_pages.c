@@ -535,11 +535,11 @@ static uint64_t from_environment(const char *name, uint64_t usual)
 
 static void damage_often(const char *name, bool has_checksums)
 {
-	const char *wanted = getenv("IFOREST_CHECKSUMS");
+	const char *request = getenv("IFOREST_CHECKSUMS");
 	uint64_t until = now_microseconds() + 1000000 * from_environment("IFOREST_SECONDS", 0);
 	unsigned n_rounds = random_rounds(8);
 
-	if (wanted && *wanted && strcmp(wanted, has_checksums ? "on" : "off") != 0)
+	if (request && *request && strcmp(request, has_checksums ? "on" : "off") != 0)
 		skip();
 	n_found = n_statements = n_answers = n_errors = n_indexes = 0;
 	statement_microseconds = 1000000 * from_environment("IFOREST_STATEMENT_SECONDS", 2);

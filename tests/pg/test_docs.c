@@ -226,7 +226,7 @@ static void every_error_is_documented(void **state)
 	int n_errors = 0;
 
 	(void)state;
-	assert_int_equal(glob("pg_ext/*.c", 0, NULL, &sources), 0);
+	assert_int_equal(glob("pg_ext/*/*.c", 0, NULL, &sources), 0);
 	for (size_t i = 0; i < sources.gl_pathc; i++) {
 		char *source = read_whole_file(sources.gl_pathv[i]);
 
@@ -286,13 +286,13 @@ static int check_literals(const char *path, bool (*is_asked_for)(const char *lit
 
 static void every_reason_not_to_answer_is_documented(void **state)
 {
-	static const char *const sources[] = { "match", "question", "aggregates", "candidates", "aggregate_plan" };
+	static const char *const sources[] = { "query_match", "index_query", "agg_path" };
 	char *docs = read_docs(), path[60];
 	int n = 0;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sources); i++) {
-		snprintf(path, sizeof path, "pg_ext/%s.c", sources[i]);
+		snprintf(path, sizeof path, "pg_ext/planner/%s.c", sources[i]);
 		n += check_literals(path, is_reason, docs);
 	}
 	assert_true(n >= 25);
@@ -304,7 +304,7 @@ static void every_property_of_explain_is_documented(void **state)
 	char *docs = read_docs();
 
 	(void)state;
-	assert_true(check_literals("pg_ext/exec/aggregate_node.c", is_property, docs) >= 15);
+	assert_true(check_literals("pg_ext/exec/agg_scan.c", is_property, docs) >= 15);
 	free(docs);
 }
 

@@ -295,9 +295,9 @@ static void make_table(struct query_table *table, struct random *dice)
 /* So many differences are told, each with its query. */
 static unsigned most_failures(void)
 {
-	const char *wanted = getenv("IFOREST_FAILURES");
+	const char *request = getenv("IFOREST_FAILURES");
 
-	return wanted ? (unsigned)strtoul(wanted, NULL, 10) : MOST_FAILURES;
+	return request ? (unsigned)strtoul(request, NULL, 10) : MOST_FAILURES;
 }
 
 static void play_round(uint64_t seed, unsigned n_queries)
@@ -363,8 +363,8 @@ static bool takes_queries(void)
 
 static void index_answers_as_table(void **state)
 {
-	const char *wanted = getenv("IFOREST_QUERIES");
-	unsigned long n = wanted ? strtoul(wanted, NULL, 10) : 10000, n_round = PHASES * QUERIES_OF_PHASE;
+	const char *request = getenv("IFOREST_QUERIES");
+	unsigned long n = request ? strtoul(request, NULL, 10) : 10000, n_round = PHASES * QUERIES_OF_PHASE;
 	bool may_take = takes_queries();
 
 	(void)state;

@@ -33,11 +33,11 @@ static void make_plain(sqlite3 *db)
 static void same_columns(sqlite3 *db, const char *columns, sqlite3_int64 t0, sqlite3_int64 t1, const char *where)
 {
 	char *asked = sqlite3_mprintf("SELECT %s FROM c(%lld, %lld) WHERE %s ORDER BY track, bucket", columns, t0, t1, where);
-	char *wanted = sqlite3_mprintf("SELECT %s FROM p(%lld, %lld) WHERE %s ORDER BY track, bucket", columns, t0, t1, where);
+	char *request = sqlite3_mprintf("SELECT %s FROM p(%lld, %lld) WHERE %s ORDER BY track, bucket", columns, t0, t1, where);
 
-	same_rows(db, asked, wanted);
+	same_rows(db, asked, request);
 	sqlite3_free(asked);
-	sqlite3_free(wanted);
+	sqlite3_free(request);
 }
 
 #define OF(v) "count_" v ", start_" v ", end_" v ", twa_" v ", increase_" v ", rate_" v ", resets_" v

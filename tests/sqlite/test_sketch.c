@@ -127,12 +127,12 @@ static void expect_windows(sqlite3 *db, struct random *random, int n)
 		sqlite3_int64 width = random_below(random, (LAST >> random_below(random, 12)) + 1);
 		sqlite3_int64 t0 = random_below(random, LAST) - LAST / 4, t1 = t0 + width;
 		char *asked = sqlite3_mprintf("SELECT track, count, hex(sketch_dur), hex(sketch_real) FROM d_if(%lld, %lld) ORDER BY track", t0, t1);
-		char *wanted = sqlite3_mprintf("SELECT track, count(*), hex(iforest_sketch(dur)), hex(iforest_sketch(r)) FROM d WHERE ts >= %lld AND ts < %lld "
+		char *request = sqlite3_mprintf("SELECT track, count(*), hex(iforest_sketch(dur)), hex(iforest_sketch(r)) FROM d WHERE ts >= %lld AND ts < %lld "
 					       "GROUP BY track ORDER BY track", t0, t1);
 
-		same_rows(db, asked, wanted);
+		same_rows(db, asked, request);
 		sqlite3_free(asked);
-		sqlite3_free(wanted);
+		sqlite3_free(request);
 		run_gives(db, "0\n", "SELECT count(*) FROM d_if(%lld, %lld, %d) AS b WHERE sketch_dur IS NOT (SELECT iforest_sketch(dur) FROM d WHERE "
 			"track = b.track AND ts >= bucket_start AND ts < bucket_end)", t0, t1 + 1, 1 + (int)random_below(random, 4));
 		run_gives(db, "0\n", "SELECT count(*) FROM d_if(%lld, %lld) AS b WHERE step = %d AND origin = 17 AND sketch_real IS NOT (SELECT iforest_sketch(r) "

@@ -113,11 +113,11 @@ static enum iforest_status scan(struct attempt *attempt, bool extremes_alone)
 	if (status)
 		return status;
 	s->bucketing = (struct iforest_bucketing){ .mode = IFOREST_STEP, .step = 1000 };
-	s->wanted = (struct iforest_request){
+	s->request = (struct iforest_request){
 		.values = all, .squares = all, .firsts = all, .lasts = all, .times = true, .node_fields = true
 	};
 	if (extremes_alone)
-		s->wanted = (struct iforest_request){ .values = all, .extremes_alone = true };
+		s->request = (struct iforest_request){ .values = all, .extremes_alone = true };
 	status = iforest_scan_start(s, 1);
 	while (!status && found)
 		status = iforest_scan_next(s, &bucket, &attempt->aggregate, &found);
@@ -135,7 +135,7 @@ static enum iforest_status show_pieces(struct attempt *attempt)
 
 	if (status)
 		return status;
-	s->wanted = (struct iforest_request){ .values = 1, .times = true };
+	s->request = (struct iforest_request){ .values = 1, .times = true };
 	status = iforest_scan_start(s, 1);
 	iforest_scan_cover_start(&pieces, s);
 	while (!status && found)

@@ -4,13 +4,13 @@
 
 #include "tests/support/harness.h"
 
-/* Its number, or shelf->n, whatever n_dead is. */
-static unsigned find(const struct memory_shelf *shelf, const struct iforest_sidecar_name *name)
+/* Its number, or sidecar->n, whatever n_dead is. */
+static unsigned find(const struct memory_shelf *sidecar, const struct iforest_sidecar_name *name)
 {
 	unsigned k = 0;
 
-	for (; k < shelf->n; k++) {
-		const struct iforest_sidecar_name *other = &shelf->kept[k].name;
+	for (; k < sidecar->n; k++) {
+		const struct iforest_sidecar_name *other = &sidecar->kept[k].name;
 
 		if (other->run_id == name->run_id && other->level == name->level && other->number == name->number &&
 		    other->value == name->value)
@@ -21,72 +21,72 @@ static unsigned find(const struct memory_shelf *shelf, const struct iforest_side
 
 static enum iforest_status has(void *context, const struct iforest_sidecar_name *name, bool *found)
 {
-	const struct memory_shelf *shelf = context;
-	unsigned k = find(shelf, name);
+	const struct memory_shelf *sidecar = context;
+	unsigned k = find(sidecar, name);
 
-	*found = k < shelf->n && shelf->kept[k].name.n_dead == name->n_dead;
+	*found = k < sidecar->n && sidecar->kept[k].name.n_dead == name->n_dead;
 	return IFOREST_OK;
 }
 
 static enum iforest_status get(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 			       bool *found)
 {
-	struct memory_shelf *shelf = context;
-	unsigned k = find(shelf, name);
+	struct memory_shelf *sidecar = context;
+	unsigned k = find(sidecar, name);
 
 	has(context, name, found);
-	shelf->n_asked++;
+	sidecar->n_asked++;
 	if (!*found)
 		return IFOREST_OK;
-	*n_bytes = shelf->kept[k].n_bytes;
-	*bytes = iforest_allocate(shelf->alloc, *n_bytes);
+	*n_bytes = sidecar->kept[k].n_bytes;
+	*bytes = iforest_allocate(sidecar->alloc, *n_bytes);
 	if (!*bytes)
 		return IFOREST_NO_MEMORY;
-	memcpy(*bytes, shelf->kept[k].bytes, *n_bytes);
-	shelf->n_got++;
+	memcpy(*bytes, sidecar->kept[k].bytes, *n_bytes);
+	sidecar->n_got++;
 	return IFOREST_OK;
 }
 
 static enum iforest_status put(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes)
 {
-	struct memory_shelf *shelf = context;
-	unsigned k = find(shelf, name);
-	uint8_t *copy = iforest_allocate(shelf->alloc, n_bytes);
+	struct memory_shelf *sidecar = context;
+	unsigned k = find(sidecar, name);
+	uint8_t *copy = iforest_allocate(sidecar->alloc, n_bytes);
 
 	assert_true(name->level >= 2);
 	if (!copy)
 		return IFOREST_NO_MEMORY;
 	memcpy(copy, bytes, n_bytes);
-	if (k == shelf->n)
-		assert_true(shelf->n++ < MEMORY_SHELF_MOST);
+	if (k == sidecar->n)
+		assert_true(sidecar->n++ < MEMORY_SHELF_MOST);
 	else
-		iforest_release(shelf->alloc, shelf->kept[k].bytes);
-	shelf->kept[k].name = *name;
-	shelf->kept[k].bytes = copy;
-	shelf->kept[k].n_bytes = n_bytes;
-	shelf->n_put++;
+		iforest_release(sidecar->alloc, sidecar->kept[k].bytes);
+	sidecar->kept[k].name = *name;
+	sidecar->kept[k].bytes = copy;
+	sidecar->kept[k].n_bytes = n_bytes;
+	sidecar->n_put++;
 	return IFOREST_OK;
 }
 
-void memory_shelf_start(struct memory_shelf *shelf, const struct iforest_alloc *alloc)
+void memory_shelf_start(struct memory_shelf *sidecar, const struct iforest_alloc *alloc)
 {
-	shelf->base = (struct iforest_sidecar){ .context = shelf, .has = has, .get = get, .put = put };
-	shelf->alloc = alloc;
-	shelf->n = shelf->n_asked = shelf->n_got = shelf->n_put = 0;
+	sidecar->base = (struct iforest_sidecar){ .context = sidecar, .has = has, .get = get, .put = put };
+	sidecar->alloc = alloc;
+	sidecar->n = sidecar->n_asked = sidecar->n_got = sidecar->n_put = 0;
 }
 
-void memory_shelf_clear(struct memory_shelf *shelf)
+void memory_shelf_clear(struct memory_shelf *sidecar)
 {
-	for (unsigned k = 0; k < shelf->n; k++)
-		iforest_release(shelf->alloc, shelf->kept[k].bytes);
-	shelf->n = shelf->n_asked = shelf->n_got = shelf->n_put = 0;
+	for (unsigned k = 0; k < sidecar->n; k++)
+		iforest_release(sidecar->alloc, sidecar->kept[k].bytes);
+	sidecar->n = sidecar->n_asked = sidecar->n_got = sidecar->n_put = 0;
 }
 
-size_t memory_shelf_bytes(const struct memory_shelf *shelf)
+size_t memory_shelf_bytes(const struct memory_shelf *sidecar)
 {
 	size_t n_bytes = 0;
 
-	for (unsigned k = 0; k < shelf->n; k++)
-		n_bytes += shelf->kept[k].n_bytes;
+	for (unsigned k = 0; k < sidecar->n; k++)
+		n_bytes += sidecar->kept[k].n_bytes;
 	return n_bytes;
 }

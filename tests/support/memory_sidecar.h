@@ -18,8 +18,8 @@ struct memory_shelf {
 	unsigned n, n_asked, n_got, n_put; /* asked: by get, of which those that were there */
 };
 
-void memory_shelf_start(struct memory_shelf *shelf, const struct iforest_alloc *alloc);
-void memory_shelf_clear(struct memory_shelf *shelf);
-size_t memory_shelf_bytes(const struct memory_shelf *shelf);
+void memory_shelf_start(struct memory_shelf *sidecar, const struct iforest_alloc *alloc);
+void memory_shelf_clear(struct memory_shelf *sidecar);
+size_t memory_shelf_bytes(const struct memory_shelf *sidecar);
 
 #endif

@@ -11,9 +11,9 @@ struct kept_peaks {
 	struct kept_peaks *next;
 };
 
-static struct kept_peaks *find(const struct pager_peaks *peaks, const struct iforest_place *place, uint64_t index)
+static struct kept_peaks *find(const struct pager_peaks *maxima, const struct iforest_place *place, uint64_t index)
 {
-	struct kept_peaks *kept = peaks->kept;
+	struct kept_peaks *kept = maxima->kept;
 
 	while (kept && !(kept->place.run_id == place->run_id && kept->place.generation == place->generation &&
 			 kept->index == index))
@@ -23,9 +23,9 @@ static struct kept_peaks *find(const struct pager_peaks *peaks, const struct ifo
 
 static enum iforest_status get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
 {
-	struct pager_peaks *peaks = context;
-	struct kept_peaks *kept = find(peaks, place, index);
-	enum iforest_status status = peaks->inner->get(peaks->inner->context, place, index, page);
+	struct pager_peaks *maxima = context;
+	struct kept_peaks *kept = find(maxima, place, index);
+	enum iforest_status status = maxima->inner->get(maxima->inner->context, place, index, page);
 
 	if (status)
 		return status;
@@ -35,70 +35,70 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 			abort();
 		kept->place = *place;
 		kept->index = index;
-		kept->next = peaks->kept;
-		peaks->kept = kept;
+		kept->next = maxima->kept;
+		maxima->kept = kept;
 	}
-	page->peaks = &kept->room;
+	page->maxima = &kept->room;
 	page->is_checked = &kept->is_checked;
 	return IFOREST_OK;
 }
 
 static void release(void *context, struct iforest_page *page)
 {
-	const struct pager_peaks *peaks = context;
+	const struct pager_peaks *maxima = context;
 
-	peaks->inner->release(peaks->inner->context, page);
+	maxima->inner->release(maxima->inner->context, page);
 }
 
-static void expect(void *context, const struct iforest_place *place, uint64_t index, bool of_peaks)
+static void expect(void *context, const struct iforest_place *place, uint64_t index, bool of_maxima)
 {
-	(void)of_peaks;
+	(void)of_maxima;
 	(void)context;
 	(void)place;
 	(void)index;
 }
 
-static const uint8_t *glance(void *context, const struct iforest_place *place, uint64_t index, uint32_t *n_bytes)
+static const uint8_t *peek(void *context, const struct iforest_place *place, uint64_t index, uint32_t *n_bytes)
 {
-	struct pager_peaks *peaks = context;
-	const struct kept_peaks *kept = find(peaks, place, index);
+	struct pager_peaks *maxima = context;
+	const struct kept_peaks *kept = find(maxima, place, index);
 	struct iforest_page page;
 
-	if (!kept || !kept->is_checked || peaks->inner->get(peaks->inner->context, place, index, &page))
+	if (!kept || !kept->is_checked || maxima->inner->get(maxima->inner->context, place, index, &page))
 		return NULL;
 	*n_bytes = page.n_bytes;
-	memcpy(peaks->glanced, page.bytes, page.n_bytes);
-	peaks->inner->release(peaks->inner->context, &page);
-	return peaks->glanced;
+	memcpy(maxima->glanced, page.bytes, page.n_bytes);
+	maxima->inner->release(maxima->inner->context, &page);
+	return maxima->glanced;
 }
 
-void pager_peaks_start(struct pager_peaks *peaks, const struct iforest_pager *inner)
+void pager_peaks_start(struct pager_peaks *maxima, const struct iforest_pager *inner)
 {
-	*peaks = (struct pager_peaks){ .pager = *inner, .inner = inner };
-	peaks->pager.context = peaks;
-	peaks->pager.get = get;
-	peaks->pager.release = release;
-	peaks->pager.expect = expect;
-	peaks->pager.glance = glance;
-	peaks->pager.borrow = NULL;
-	peaks->pager.give_back = NULL;
+	*maxima = (struct pager_peaks){ .pager = *inner, .inner = inner };
+	maxima->pager.context = maxima;
+	maxima->pager.get = get;
+	maxima->pager.release = release;
+	maxima->pager.prefetch = expect;
+	maxima->pager.peek = peek;
+	maxima->pager.borrow = NULL;
+	maxima->pager.give_back = NULL;
 }
 
-void pager_peaks_stop(struct pager_peaks *peaks)
+void pager_peaks_stop(struct pager_peaks *maxima)
 {
-	while (peaks->kept) {
-		struct kept_peaks *next = peaks->kept->next;
+	while (maxima->kept) {
+		struct kept_peaks *next = maxima->kept->next;
 
-		free(peaks->kept);
-		peaks->kept = next;
+		free(maxima->kept);
+		maxima->kept = next;
 	}
 }
 
-unsigned pager_peaks_made(const struct pager_peaks *peaks)
+unsigned pager_peaks_made(const struct pager_peaks *maxima)
 {
 	unsigned n = 0;
 
-	for (const struct kept_peaks *kept = peaks->kept; kept; kept = kept->next)
+	for (const struct kept_peaks *kept = maxima->kept; kept; kept = kept->next)
 		n += iforest_page_maxima_are_there(&kept->room);
 	return n;
 }

@@ -16,10 +16,10 @@ struct pager_peaks {
 	uint8_t glanced[IFOREST_MAX_PAGE_BYTES]; /* the page that was looked at last */
 };
 
-void pager_peaks_start(struct pager_peaks *peaks, const struct iforest_pager *inner);
-void pager_peaks_stop(struct pager_peaks *peaks);
+void pager_peaks_start(struct pager_peaks *maxima, const struct iforest_pager *inner);
+void pager_peaks_stop(struct pager_peaks *maxima);
 
 /* Pages of which peaks were made. */
-unsigned pager_peaks_made(const struct pager_peaks *peaks);
+unsigned pager_peaks_made(const struct pager_peaks *maxima);
 
 #endif

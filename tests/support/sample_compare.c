@@ -14,7 +14,7 @@
 struct comparison {
 	const struct sample_index *index;
 	const struct oracle_question *question;
-	const struct iforest_request *wanted;
+	const struct iforest_request *request;
 	const struct oracle_answer *expected;
 	const struct iforest_aggregate *got;
 };
@@ -26,8 +26,8 @@ static void differ(const struct comparison *c, const char *what, unsigned v)
 	fail_msg("seed %" PRIu64 ": %s (value %u) differs in bucket %" PRId64 " of series %u, t0 %s %" PRId64 ", t1 %s %" PRId64
 		 ", mode %d, n %" PRId64 ", step %" PRId64 ", origin %" PRId64 "; wanted values %x squares %x firsts %x lasts %x times %d node %d",
 		 c->index->seed, what, v, c->expected ? c->expected->bucket : -1, q->series, q->has_t0 ? "" : "open", q->t0,
-		 q->has_t1 ? "" : "open", q->t1, q->mode, q->n, q->step, q->origin, c->wanted->values, c->wanted->squares, c->wanted->firsts,
-		 c->wanted->lasts, c->wanted->times, c->wanted->node_fields);
+		 q->has_t1 ? "" : "open", q->t1, q->mode, q->n, q->step, q->origin, c->request->values, c->request->squares, c->request->firsts,
+		 c->request->lasts, c->request->times, c->request->node_fields);
 }
 
 static void compare_row(const struct comparison *c, const struct iforest_extreme *got, long expected, unsigned v, const char *what)
@@ -79,7 +79,7 @@ static void compare_sums(const struct comparison *c, unsigned v)
 
 static void compare_squares(const struct comparison *c, unsigned v)
 {
-	bool is_wanted = (c->wanted->squares & c->index->manifest.fields.squares) >> v & 1;
+	bool is_wanted = (c->request->squares & c->index->manifest.fields.squares) >> v & 1;
 
 	for (unsigned i = 0; i < 6; i++) {
 		uint64_t word = c->got->values[v].squares.words[i / 2];
@@ -95,13 +95,13 @@ static void compare_extremes(const struct comparison *c, unsigned v)
 	const struct iforest_value_aggregate *got = &c->got->values[v];
 	const struct oracle_value *expected = &c->expected->values[v];
 	void (*compare_extreme)(const struct comparison *, const struct iforest_extreme *, long, unsigned, const char *) =
-		c->wanted->no_rows >> v & 1 ? compare_number : compare_row;
+		c->request->no_rows >> v & 1 ? compare_number : compare_row;
 
-	if (!(c->wanted->values >> v & 1))
+	if (!(c->request->values >> v & 1))
 		return;
-	if (!(c->wanted->no_mins >> v & 1))
+	if (!(c->request->no_mins >> v & 1))
 		compare_extreme(c, &got->min, expected->min, v, "min alone");
-	if (!(c->wanted->no_maxs >> v & 1))
+	if (!(c->request->no_maxs >> v & 1))
 		compare_extreme(c, &got->max, expected->max, v, "max alone");
 }
 
@@ -110,9 +110,9 @@ static void compare_value(const struct comparison *c, unsigned v)
 	static const struct iforest_value_aggregate nothing;
 	const struct iforest_value_aggregate *got = &c->got->values[v];
 	const struct oracle_value *expected = &c->expected->values[v];
-	bool is_wanted = c->wanted->values >> v & 1;
+	bool is_wanted = c->request->values >> v & 1;
 	void (*compare_extreme)(const struct comparison *, const struct iforest_extreme *, long, unsigned, const char *) =
-		c->wanted->no_rows >> v & 1 ? compare_number : compare_row;
+		c->request->no_rows >> v & 1 ? compare_number : compare_row;
 
 	if (is_wanted)
 		compare_sums(c, v);
@@ -120,30 +120,30 @@ static void compare_value(const struct comparison *c, unsigned v)
 		 got->n_minus_infinity)
 		differ(c, "a sum that was not asked for", v);
 	compare_squares(c, v);
-	if (!(is_wanted && c->wanted->no_mins >> v & 1))
+	if (!(is_wanted && c->request->no_mins >> v & 1))
 		compare_extreme(c, &got->min, is_wanted ? expected->min : ORACLE_NONE, v, "min");
-	if (!(is_wanted && c->wanted->no_maxs >> v & 1))
+	if (!(is_wanted && c->request->no_maxs >> v & 1))
 		compare_extreme(c, &got->max, is_wanted ? expected->max : ORACLE_NONE, v, "max");
-	compare_row(c, &got->first, c->wanted->firsts >> v & 1 ? expected->first : ORACLE_NONE, v, "first");
-	compare_row(c, &got->last, c->wanted->lasts >> v & 1 ? expected->last : ORACLE_NONE, v, "last");
+	compare_row(c, &got->first, c->request->firsts >> v & 1 ? expected->first : ORACLE_NONE, v, "first");
+	compare_row(c, &got->last, c->request->lasts >> v & 1 ? expected->last : ORACLE_NONE, v, "last");
 }
 
 static void compare_aggregate(const struct comparison *c)
 {
 	const struct iforest_node_schema *fields = &c->index->manifest.fields;
 	const struct oracle_answer *expected = c->expected;
-	bool wants_end = c->wanted->node_fields && fields->latest_end_offset;
-	bool wants_blocks = c->wanted->node_fields && fields->blocks_offset;
+	bool wants_end = c->request->node_fields && fields->latest_end_offset;
+	bool wants_blocks = c->request->node_fields && fields->blocks_offset;
 
-	for (unsigned v = 0; v < c->index->oracle.n_values && c->wanted->extremes_alone; v++)
+	for (unsigned v = 0; v < c->index->oracle.n_values && c->request->extremes_alone; v++)
 		compare_extremes(c, v);
-	if (c->wanted->extremes_alone)
+	if (c->request->extremes_alone)
 		return;
 	if (c->got->n_rows != expected->n_rows)
 		differ(c, "n_rows", 0);
-	if (c->got->n_dead != expected->n_dead && !c->wanted->filter)
+	if (c->got->n_dead != expected->n_dead && !c->request->filter)
 		differ(c, "n_dead", 0);
-	if (c->got->has_times != (c->wanted->times && expected->has_times))
+	if (c->got->has_times != (c->request->times && expected->has_times))
 		differ(c, "has_times", 0);
 	if (c->got->has_times && (c->got->first_time != expected->first_time || c->got->last_time != expected->last_time))
 		differ(c, "first or last time", 0);
@@ -165,11 +165,11 @@ static struct iforest_bucketing bucketing_of(const struct oracle_question *quest
 							.t0 = question->t0, .t1 = question->t1 } };
 }
 
-void sample_compare(struct sample_index *index, const struct oracle_question *question, const struct iforest_request *wanted)
+void sample_compare(struct sample_index *index, const struct oracle_question *question, const struct iforest_request *request)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate got;
-	struct comparison c = { .index = index, .question = question, .wanted = wanted, .got = &got };
+	struct comparison c = { .index = index, .question = question, .request = request, .got = &got };
 	size_t n_answers;
 	bool out_of_range, found = true;
 	struct oracle_answer *answers = oracle_scan(&index->oracle, question, &n_answers, &out_of_range);
@@ -178,7 +178,7 @@ void sample_compare(struct sample_index *index, const struct oracle_question *qu
 
 	assert_ok(iforest_scan_init(&scan, &index->store, &index->manifest));
 	scan.bucketing = bucketing_of(question);
-	scan.wanted = *wanted;
+	scan.request = *request;
 	assert_ok(iforest_bucketing_check(&scan.bucketing));
 	assert_ok(iforest_scan_start(&scan, question->series));
 	for (size_t a = 0; a < n_answers; a++) {
@@ -201,8 +201,8 @@ void sample_compare_many(struct sample_index *index, struct random *dice, unsign
 {
 	for (unsigned i = 0; i < n_questions; i++) {
 		struct oracle_question question = sample_question(index, dice);
-		struct iforest_request wanted = sample_wanted(dice, index);
+		struct iforest_request request = sample_wanted(dice, index);
 
-		sample_compare(index, &question, &wanted);
+		sample_compare(index, &question, &request);
 	}
 }

@@ -16,7 +16,7 @@ struct iforest_node_schema sample_fields(const struct sample_shape *shape)
 		.end_rule = shape->end_rule };
 
 	for (unsigned v = 0; v < fields.n_values; v++)
-		fields.kinds[v] = shape->kinds[v] == 'f' ? IFOREST_FLOAT64 : IFOREST_INT64;
+		fields.value_types[v] = shape->kinds[v] == 'f' ? IFOREST_FLOAT64 : IFOREST_INT64;
 	for (unsigned v = 0; v < fields.n_values; v++)
 		fields.squares |= (uint8_t)((shape->kinds[v] == 's') << v);
 	assert_ok(iforest_node_schema_finish(&fields));
@@ -45,7 +45,7 @@ void sample_start(struct sample_index *index, const struct sample_shape *shape)
 void sample_stop(struct sample_index *index)
 {
 	iforest_manifest_release(&index->manifest);
-	assert_int_equal(index->memory.n_pages_held, 0);
+	assert_int_equal(index->memory.n_pages_pinned, 0);
 	assert_int_equal(index->core_alloc.n_live, 0);
 	iforest_pager_memory_release(&index->memory);
 	assert_int_equal(index->pager_alloc.n_live, 0);

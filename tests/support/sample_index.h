@@ -103,7 +103,7 @@ struct oracle_question sample_question(const struct sample_index *index, struct 
 struct iforest_request sample_wanted(struct random *dice, const struct sample_index *index);
 
 /* Asks the index, and fails unless it answers as the oracle does. */
-void sample_compare(struct sample_index *index, const struct oracle_question *question, const struct iforest_request *wanted);
+void sample_compare(struct sample_index *index, const struct oracle_question *question, const struct iforest_request *request);
 /* A number of random questions. */
 void sample_compare_many(struct sample_index *index, struct random *dice, unsigned n_questions);
 

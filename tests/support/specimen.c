@@ -80,7 +80,7 @@ static uint8_t *copy_of(const uint8_t *bytes, uint32_t n_bytes)
 void specimen_start(struct specimen *specimen)
 {
 	struct iforest_node_schema fields = { .n_values = 5, .squares = 1 << 2, .duration_value = 0, .has_blocks = true,
-		.kinds = { IFOREST_INT64, IFOREST_FLOAT64, IFOREST_INT64, IFOREST_INT64, IFOREST_INT64 } };
+		.value_types = { IFOREST_INT64, IFOREST_FLOAT64, IFOREST_INT64, IFOREST_INT64, IFOREST_INT64 } };
 
 	memset(specimen, 0, sizeof *specimen);
 	alloc_fault_init(&specimen->alloc);
@@ -188,7 +188,7 @@ void specimen_forget(struct specimen *specimen)
 
 enum iforest_status specimen_judge(struct specimen *specimen, enum iforest_status status)
 {
-	specimen_promise(specimen->memory.n_pages_held == 0, "a page is still held");
+	specimen_promise(specimen->memory.n_pages_pinned == 0, "a page is still held");
 	if (status == IFOREST_CORRUPT || status == IFOREST_FORMAT)
 		specimen_promise(specimen->store.fault.what != NULL, "it is corrupt, but the fault says not where");
 	specimen->store.fault = (struct iforest_fault){ .what = NULL };
@@ -227,17 +227,17 @@ static void remove_some(struct specimen *specimen, uint32_t r)
 static void ask(struct specimen *specimen, unsigned how)
 {
 	const struct iforest_pager *pager = specimen->store.pager;
-	struct pager_peaks peaks;
+	struct pager_peaks maxima;
 	struct pager_fault lender;
 
-	pager_peaks_start(&peaks, pager);
+	pager_peaks_start(&maxima, pager);
 	pager_fault_init(&lender, pager);
 	pager_fault_lend(&lender);
 	if (how & (SPECIMEN_PEAKS | SPECIMEN_LENDS))
-		specimen->store.pager = how & SPECIMEN_PEAKS ? &peaks.pager : &lender.pager;
+		specimen->store.pager = how & SPECIMEN_PEAKS ? &maxima.pager : &lender.pager;
 	specimen_ask(specimen);
 	specimen->store.pager = pager;
-	pager_peaks_stop(&peaks);
+	pager_peaks_stop(&maxima);
 }
 
 void specimen_exercise(struct specimen *specimen, unsigned how)

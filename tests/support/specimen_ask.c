@@ -53,7 +53,7 @@ static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_M
 
 static const struct iforest_filter filter = { .of_node = of_node, .of_entries = of_entries, .refs_gone = refs_gone };
 
-static void scan(struct specimen *specimen, const struct iforest_bucketing *bucketing, const struct iforest_request *wanted)
+static void scan(struct specimen *specimen, const struct iforest_bucketing *bucketing, const struct iforest_request *request)
 {
 	struct iforest_scan scan;
 	struct iforest_aggregate aggregate;
@@ -62,7 +62,7 @@ static void scan(struct specimen *specimen, const struct iforest_bucketing *buck
 	if (status)
 		return;
 	scan.bucketing = *bucketing;
-	scan.wanted = *wanted;
+	scan.request = *request;
 	for (unsigned s = 0; s < SPECIMEN_SERIES && !status; s++) {
 		bool found = true;
 		int64_t bucket, before = INT64_MIN;
@@ -133,7 +133,7 @@ static void overlap(struct specimen *specimen, const struct iforest_bucketing *b
 /* In buckets of any width, as a host does that knows better where they end. */
 static void pass_by_hand(struct specimen *specimen)
 {
-	static const struct iforest_request wanted = { .values = UINT32_MAX, .firsts = UINT32_MAX, .times = true };
+	static const struct iforest_request request = { .values = UINT32_MAX, .firsts = UINT32_MAX, .times = true };
 	struct iforest_scan scan;
 	struct iforest_aggregate aggregate;
 	int64_t time, latest;
@@ -151,7 +151,7 @@ static void pass_by_hand(struct specimen *specimen)
 			status = iforest_scan_earliest(&scan, &time, &found);
 			if (!status && found)
 				status = iforest_scan_through(&scan, time > INT64_MAX - 60 ? INT64_MAX : time + (time & 31),
-							      &wanted, &aggregate);
+							      &request, &aggregate);
 		}
 		if (!status)
 			status = iforest_scan_nulls(&scan, &(struct iforest_request){ .values = UINT32_MAX }, &aggregate);
@@ -172,7 +172,7 @@ static void show_pieces(struct specimen *specimen, const struct iforest_filter *
 
 	if (status)
 		return;
-	scan.wanted = (struct iforest_request){ .values = UINT32_MAX, .times = true, .filter = with };
+	scan.request = (struct iforest_request){ .values = UINT32_MAX, .times = true, .filter = with };
 	for (unsigned s = 0; s < SPECIMEN_SERIES && !status; s++) {
 		bool found = true;
 
@@ -256,7 +256,7 @@ static enum iforest_status put_table(void *context, const struct iforest_sidecar
 	return IFOREST_OK;
 }
 
-static void count(struct specimen *specimen, const struct iforest_sidecar *shelf)
+static void count(struct specimen *specimen, const struct iforest_sidecar *sidecar)
 {
 	static const struct iforest_manifest none;
 	struct iforest_counter_scan *counting = calloc(1, sizeof *counting);
@@ -267,7 +267,7 @@ static void count(struct specimen *specimen, const struct iforest_sidecar *shelf
 	promise(counting != NULL, "memory");
 	status = iforest_counter_scan_start(counting, all, NULL, &specimen->store, &specimen->manifest, &specimen->store, &none);
 	if (!status)
-		status = iforest_counter_scan_use(counting, shelf, all);
+		status = iforest_counter_scan_use(counting, sidecar, all);
 	for (unsigned s = 0; s < SPECIMEN_SERIES && !status; s++) {
 		status = iforest_counter_scan_turn(counting, s, 50, INT64_MAX);
 		for (int64_t start = 50, width = 1; start < INT64_MAX / 16 && !status; start += width, width *= 4) {
@@ -284,15 +284,15 @@ static void count(struct specimen *specimen, const struct iforest_sidecar *shelf
 static void count_and_keep(struct specimen *specimen)
 {
 	struct kept kept = { .specimen = specimen };
-	const struct iforest_sidecar shelf = { .context = &kept, .get = get_table, .put = put_table };
+	const struct iforest_sidecar sidecar = { .context = &kept, .get = get_table, .put = put_table };
 	const struct iforest_manifest *manifest = &specimen->manifest;
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t r = 0; r < manifest->n_runs && !status; r++)
 		for (unsigned v = 0; v < manifest->fields.n_values && !status; v++)
-			status = iforest_run_keep_counters(&specimen->store, manifest, &manifest->runs[r], v, &shelf);
+			status = iforest_run_keep_counters(&specimen->store, manifest, &manifest->runs[r], v, &sidecar);
 	judge(specimen, status);
-	count(specimen, &shelf);
+	count(specimen, &sidecar);
 	for (unsigned t = 0; t < kept.n; t++)
 		free(kept.tables[t].bytes);
 }
@@ -306,7 +306,7 @@ static void scan_all(struct specimen *specimen)
 		steps = { .mode = IFOREST_STEP, .step = 3, .origin = 1 },
 		without_numbers = { .mode = IFOREST_STEP, .step = 1, .origin = INT64_MIN };
 	const struct iforest_bucketing *const bucketings[] = { &half, &seven, &whole, &many, &steps, &without_numbers };
-	static const struct iforest_request wanted[] = {
+	static const struct iforest_request request[] = {
 		{ .values = UINT32_MAX,
 		  .squares = UINT32_MAX,
 		  .firsts = UINT32_MAX,
@@ -323,8 +323,8 @@ static void scan_all(struct specimen *specimen)
 	};
 
 	for (unsigned b = 0; b < sizeof bucketings / sizeof *bucketings; b++)
-		for (unsigned w = 0; w < (b < 2 ? sizeof wanted / sizeof *wanted : 2); w++)
-			scan(specimen, bucketings[b], &wanted[w]);
+		for (unsigned w = 0; w < (b < 2 ? sizeof request / sizeof *request : 2); w++)
+			scan(specimen, bucketings[b], &request[w]);
 	for (unsigned alone = 0; alone < 2; alone++) {
 		overlap(specimen, &half, alone);
 		overlap(specimen, &seven, alone);
@@ -356,7 +356,7 @@ static void walk(struct specimen *specimen, unsigned way)
 		return;
 	if (way >= 2 && fields->n_values > 0)
 		iforest_value_predicate_at_least(&question.match, 0, (union iforest_number){ .integer = 30000 },
-				       (enum iforest_value_type)fields->kinds[0]);
+				       (enum iforest_value_type)fields->value_types[0]);
 	question.match.has_reach = way >= 2 && fields->latest_end_offset;
 	question.match.reach = 600;
 	iforest_iterator_start(&walk, &question);

@@ -53,7 +53,7 @@ enum { MOST_PAGES = 400, MOST_READERS = 4, N_QUESTIONS = 60, N_BUCKETS = 50 };
 /* Pages in memory, and the peaks of each, which all share. */
 static struct {
 	struct sample_index index;
-	struct iforest_page_maxima peaks[MOST_PAGES];
+	struct iforest_page_maxima maxima[MOST_PAGES];
 } shared;
 
 /* What a thread has for itself. */
@@ -78,7 +78,7 @@ static enum iforest_status shared_get(void *context, const struct iforest_place 
 
 	reader->is_checked = true;
 	*page = (struct iforest_page){
-		.bytes = bytes, .n_bytes = *n_bytes, .is_checked = &reader->is_checked, .peaks = &shared.peaks[index]
+		.bytes = bytes, .n_bytes = *n_bytes, .is_checked = &reader->is_checked, .maxima = &shared.maxima[index]
 	};
 	return IFOREST_OK;
 }
@@ -100,7 +100,7 @@ static void ask(void *context, unsigned thread, uint32_t item)
 	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT,
 						      .n = N_BUCKETS,
 						      .window = { true, true, item * 1000, item * 300000 + 500 } };
-	scan->wanted = (struct iforest_request){ .values = 1, .no_mins = 1, .extremes_alone = true };
+	scan->request = (struct iforest_request){ .values = 1, .no_mins = 1, .extremes_alone = true };
 	assert_ok(iforest_scan_start(scan, item % 3));
 	while (found) {
 		assert_ok(iforest_scan_next(scan, &bucket, &aggregate, &found));
@@ -112,7 +112,7 @@ static void ask(void *context, unsigned thread, uint32_t item)
 static void read_by(struct reading *reading, unsigned n_threads)
 {
 	memset(reading, 0, sizeof *reading);
-	memset(shared.peaks, 0, sizeof shared.peaks);
+	memset(shared.maxima, 0, sizeof shared.maxima);
 	for (unsigned t = 0; t < n_threads; t++) {
 		struct reader *reader = &reading->readers[t];
 

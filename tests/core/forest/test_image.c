@@ -230,7 +230,7 @@ static uint64_t word(const struct image *image, uint64_t offset)
 	return x;
 }
 
-/* The table in forest_image.h, and what it says of slots and times. */
+/* The table in image.h, and what it says of slots and times. */
 static void bytes_are_where_they_are_said_to_be(void **state)
 {
 	static struct image image;

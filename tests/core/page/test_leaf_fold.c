@@ -83,7 +83,7 @@ static void assert_row(const struct iforest_extreme *row, const struct folded *f
 		assert_true(row->ref == folded->entries[from + (unsigned long)expected].ref);
 }
 
-static void compare(const struct folded *folded, unsigned from, unsigned to, const struct iforest_request *wanted,
+static void compare(const struct folded *folded, unsigned from, unsigned to, const struct iforest_request *request,
 		    const struct iforest_aggregate *got)
 {
 	struct oracle oracle = { .entries = (struct oracle_entry *)folded->entries + from,
@@ -103,28 +103,28 @@ static void compare(const struct folded *folded, unsigned from, unsigned to, con
 	assert_int_equal(got->n_rows, to - from - n_dead);
 	for (unsigned v = 0; v < 2 && n_answers; v++) {
 		const struct oracle_value *expected = &answers[0].values[v];
-		bool is_wanted = wanted->values >> v & 1;
+		bool is_wanted = request->values >> v & 1;
 
 		assert_int_equal(got->values[v].n, is_wanted ? expected->n : 0);
 		assert_true(got->values[v].sum == (is_wanted ? expected->sum : 0));
 		/* small integers */
-		assert_true(got->values[v].squares.words[0] == (wanted->squares >> v & 1 ? expected->squares[0] : 0));
+		assert_true(got->values[v].squares.words[0] == (request->squares >> v & 1 ? expected->squares[0] : 0));
 		assert_true(got->values[v].real_sum == (is_wanted ? expected->real_sum : 0)); /* small integers: exact */
 		assert_int_equal(got->values[v].n_nan, is_wanted ? expected->n_nan : 0);
-		if (!(wanted->no_rows >> v & 1)) {
+		if (!(request->no_rows >> v & 1)) {
 			assert_row(&got->values[v].min, folded, from, is_wanted ? expected->min : ORACLE_NONE);
 			assert_row(&got->values[v].max, folded, from, is_wanted ? expected->max : ORACLE_NONE);
 		}
-		assert_row(&got->values[v].first, folded, from, wanted->firsts >> v & 1 ? expected->first : ORACLE_NONE);
-		assert_row(&got->values[v].last, folded, from, wanted->lasts >> v & 1 ? expected->last : ORACLE_NONE);
+		assert_row(&got->values[v].first, folded, from, request->firsts >> v & 1 ? expected->first : ORACLE_NONE);
+		assert_row(&got->values[v].last, folded, from, request->lasts >> v & 1 ? expected->last : ORACLE_NONE);
 	}
 	if (n_answers) {
-		assert_int_equal(got->has_times, wanted->times && answers[0].has_times);
+		assert_int_equal(got->has_times, request->times && answers[0].has_times);
 		if (got->has_times)
 			assert_true(got->first_time == answers[0].first_time && got->last_time == answers[0].last_time);
-		assert_true(got->latest_end == (wanted->node_fields ? answers[0].latest_end : INT64_MIN));
-		assert_true(got->highest_block == (wanted->node_fields ? answers[0].highest_block : 0));
-		assert_true(got->lowest_block == (wanted->node_fields ? answers[0].lowest_block : UINT32_MAX));
+		assert_true(got->latest_end == (request->node_fields ? answers[0].latest_end : INT64_MIN));
+		assert_true(got->highest_block == (request->node_fields ? answers[0].highest_block : 0));
+		assert_true(got->lowest_block == (request->node_fields ? answers[0].lowest_block : UINT32_MAX));
 	}
 	free(answers);
 }
@@ -140,7 +140,7 @@ static void every_range_of_a_block(void **state)
 		make(&dice, folded);
 		for (unsigned from = 0; from <= folded->n; from++)
 			for (unsigned to = from; to <= folded->n; to++) {
-				struct iforest_request wanted = { .values = (uint32_t)random_below(&dice, 4),
+				struct iforest_request request = { .values = (uint32_t)random_below(&dice, 4),
 								 .no_rows = (uint32_t)random_below(&dice, 4),
 								 .squares = (uint32_t)random_below(&dice, 4),
 								 .firsts = (uint32_t)random_below(&dice, 4),
@@ -153,8 +153,8 @@ static void every_range_of_a_block(void **state)
 
 				iforest_block_start(&reader, &folded->leaf, 0);
 				iforest_aggregate_clear(&got, 2);
-				assert_ok(iforest_block_fold(&reader, from, to, &wanted, &got, &counted));
-				compare(folded, from, to, &wanted, &got);
+				assert_ok(iforest_block_fold(&reader, from, to, &request, &got, &counted));
+				compare(folded, from, to, &request, &got);
 			}
 	}
 	free(folded);
@@ -312,7 +312,7 @@ static void a_node_without_some_entries(void **state)
 		struct iforest_filter filter = { .context = &hidden,
 						 .of_entries = hide,
 						 .refs_gone = round % 2 ? hide_refs : NULL };
-		struct iforest_request wanted = { .values = (uint32_t)random_below(&dice, 2), .filter = &filter };
+		struct iforest_request request = { .values = (uint32_t)random_below(&dice, 2), .filter = &filter };
 		uint8_t bytes[IFOREST_MAX_NODE_BYTES];
 		struct iforest_block_reader reader;
 		struct iforest_aggregate got, expected;
@@ -324,22 +324,22 @@ static void a_node_without_some_entries(void **state)
 		iforest_node_write(&node, &folded->fields, bytes);
 		iforest_aggregate_clear(&got, 2);
 		iforest_aggregate_clear(&expected, 2);
-		assert_ok(iforest_leaf_subtract(&folded->leaf, bytes, &reader, &wanted, &got, &done));
+		assert_ok(iforest_leaf_subtract(&folded->leaf, bytes, &reader, &request, &got, &done));
 		n_done += done;
 		if (done) {
 			iforest_block_start(&reader, &folded->leaf, 0);
-			assert_ok(iforest_block_fold(&reader, 0, folded->n, &wanted, &expected, &counted));
+			assert_ok(iforest_block_fold(&reader, 0, folded->n, &request, &expected, &counted));
 		}
 		assert_true(got.n_rows == expected.n_rows && got.n_dead == expected.n_dead);
 		assert_same_value(&got.values[0], &expected.values[0]);
 
 		/* the node is of before a removal, the page of after it */
 		folded->leaf.header.n_dead++;
-		assert_ok(iforest_leaf_subtract(&folded->leaf, bytes, &reader, &wanted, &got, &done));
+		assert_ok(iforest_leaf_subtract(&folded->leaf, bytes, &reader, &request, &got, &done));
 		assert_false(done);
-		wanted.values = 2;
+		request.values = 2;
 		folded->leaf.header.n_dead--;
-		assert_ok(iforest_leaf_subtract(&folded->leaf, bytes, &reader, &wanted, &got, &done));
+		assert_ok(iforest_leaf_subtract(&folded->leaf, bytes, &reader, &request, &got, &done));
 		assert_false(done); /* sums of reals are not taken apart */
 	}
 	assert_in_range(n_done, 50, 350); /* of 400 */

@@ -68,14 +68,14 @@ static void make(struct random *dice, struct split *split, enum kind_of_page kin
 }
 
 /* The entries [from, to) of block b. */
-static void fold(const struct split *split, unsigned b, unsigned from, unsigned to, const struct iforest_request *wanted,
+static void fold(const struct split *split, unsigned b, unsigned from, unsigned to, const struct iforest_request *request,
 		 struct iforest_aggregate *aggregate)
 {
 	struct iforest_block_reader reader;
 	uint64_t counted;
 
 	iforest_block_start(&reader, &split->leaf, b);
-	assert_ok(iforest_block_fold(&reader, from, to < reader.block.n ? to : reader.block.n, wanted, aggregate, &counted));
+	assert_ok(iforest_block_fold(&reader, from, to < reader.block.n ? to : reader.block.n, request, aggregate, &counted));
 }
 
 static void assert_same_row(const struct iforest_extreme *a, const struct iforest_extreme *b, bool value_alone)
@@ -84,21 +84,21 @@ static void assert_same_row(const struct iforest_extreme *a, const struct ifores
 }
 
 static void assert_same(const struct iforest_aggregate *a, const struct iforest_aggregate *b,
-			const struct iforest_request *wanted)
+			const struct iforest_request *request)
 {
 	const struct iforest_value_aggregate *x = &a->values[0], *y = &b->values[0];
 
 	assert_true(a->n_rows == b->n_rows && a->n_dead == b->n_dead && x->n == y->n && x->sum == y->sum);
-	if (x->n == 0 || !(wanted->values & 1))
+	if (x->n == 0 || !(request->values & 1))
 		return;
-	if (!(wanted->no_mins & 1))
-		assert_same_row(&x->min, &y->min, wanted->no_rows & 1);
-	if (!(wanted->no_maxs & 1))
-		assert_same_row(&x->max, &y->max, wanted->no_rows & 1);
+	if (!(request->no_mins & 1))
+		assert_same_row(&x->min, &y->min, request->no_rows & 1);
+	if (!(request->no_maxs & 1))
+		assert_same_row(&x->max, &y->max, request->no_rows & 1);
 }
 
 /* Splits at the first entry of block b that is at or after the time; false where that cannot be done. */
-static bool split_at(const struct split *split, unsigned b, int64_t time, const struct iforest_request *wanted)
+static bool split_at(const struct split *split, unsigned b, int64_t time, const struct iforest_request *request)
 {
 	struct iforest_key key = iforest_key_at(iforest_leaf_block(&split->leaf, b).first.series, time);
 	struct iforest_aggregate into, after, expected_into, expected_after;
@@ -106,23 +106,23 @@ static bool split_at(const struct split *split, unsigned b, int64_t time, const 
 	struct iforest_block_reader reader;
 	unsigned n_blocks = split->leaf.header.n_items;
 
-	if (!iforest_leaf_can_split(split->node, &key, wanted))
+	if (!iforest_leaf_can_split(split->node, &key, request))
 		return false;
 	iforest_aggregate_clear(&into, split->fields.n_values);
 	iforest_aggregate_clear(&expected_into, split->fields.n_values);
 	iforest_aggregate_clear(&expected_after, split->fields.n_values);
 	/* something is there already */
-	fold(split, 0, 0, 3, wanted, &into);
-	fold(split, 0, 0, 3, wanted, &expected_into);
-	assert_ok(iforest_leaf_split(&split->leaf, split->node, &key, wanted, &into, &after, &cut));
+	fold(split, 0, 0, 3, request, &into);
+	fold(split, 0, 0, 3, request, &expected_into);
+	assert_ok(iforest_leaf_split(&split->leaf, split->node, &key, request, &into, &after, &cut));
 	for (unsigned k = 0; k < n_blocks; k++) {
 		unsigned at = k < cut.block ? IFOREST_BLOCK_ENTRIES : k == cut.block ? cut.entry : 0;
 
-		fold(split, k, 0, at, wanted, &expected_into);
-		fold(split, k, at, IFOREST_BLOCK_ENTRIES, wanted, &expected_after);
+		fold(split, k, 0, at, request, &expected_into);
+		fold(split, k, at, IFOREST_BLOCK_ENTRIES, request, &expected_after);
 	}
-	assert_same(&into, &expected_into, wanted);
-	assert_same(&after, &expected_after, wanted);
+	assert_same(&into, &expected_into, request);
+	assert_same(&after, &expected_after, request);
 	assert_true(cut.block < n_blocks);
 	iforest_block_start(&reader, &split->leaf, cut.block);
 	assert_ok(iforest_block_need(&reader, IFOREST_TIMES));
@@ -134,7 +134,7 @@ static bool split_at(const struct split *split, unsigned b, int64_t time, const 
 }
 
 /* Splits at every time of the page; how many were done. */
-static unsigned split_everywhere(const struct split *split, const struct iforest_request *wanted)
+static unsigned split_everywhere(const struct split *split, const struct iforest_request *request)
 {
 	unsigned n_done = 0;
 
@@ -144,7 +144,7 @@ static unsigned split_everywhere(const struct split *split, const struct iforest
 		iforest_block_start(&reader, &split->leaf, b);
 		assert_ok(iforest_block_need(&reader, IFOREST_TIMES));
 		for (unsigned i = 0; i < reader.block.n; i++)
-			n_done += split_at(split, b, reader.block.times[i], wanted);
+			n_done += split_at(split, b, reader.block.times[i], request);
 	}
 	return n_done;
 }
@@ -157,7 +157,7 @@ static void both_parts_are_folds_of_their_entries(void **state)
 	(void)state;
 	assert_non_null(split);
 	for (unsigned round = 0; round < 100; round++) {
-		struct iforest_request wanted = { .values = (uint32_t)random_below(&dice, 4),
+		struct iforest_request request = { .values = (uint32_t)random_below(&dice, 4),
 						 .no_mins = (uint32_t)random_below(&dice, 4),
 						 .no_maxs = (uint32_t)random_below(&dice, 4),
 						 .no_rows = (uint32_t)random_below(&dice, 4) };
@@ -167,14 +167,14 @@ static void both_parts_are_folds_of_their_entries(void **state)
 		if (random_chance(&dice, 20))
 			iforest_leaf_remove(split->page, &split->leaf.header, 0,
 					    iforest_trailing_zeros(~iforest_leaf_block(&split->leaf, 0).dead));
-		assert_int_equal(split_everywhere(split, &wanted), split->leaf.header.n_entries);
+		assert_int_equal(split_everywhere(split, &request), split->leaf.header.n_entries);
 	}
 	free(split);
 }
 
 static void what_cannot_be_split_is_declined(void **state)
 {
-	static const struct iforest_request wanted[] = {
+	static const struct iforest_request request[] = {
 		{ .values = 1, .firsts = 1 }, { .values = 1, .lasts = 1 }, { .values = 1, .times = true },
 		{ .values = 1, .node_fields = true }, { .values = 1, .extremes_alone = true },
 	};
@@ -185,8 +185,8 @@ static void what_cannot_be_split_is_declined(void **state)
 	(void)state;
 	assert_non_null(split);
 	make(&dice, split, SIMPLE);
-	for (unsigned w = 0; w < sizeof wanted / sizeof *wanted; w++)
-		assert_int_equal(split_everywhere(split, &wanted[w]), 0);
+	for (unsigned w = 0; w < sizeof request / sizeof *request; w++)
+		assert_int_equal(split_everywhere(split, &request[w]), 0);
 	for (enum kind_of_page kind = TWO_SERIES; kind < KINDS_OF_PAGE; kind++) {
 		do
 			make(&dice, split, kind);

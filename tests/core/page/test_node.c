@@ -42,9 +42,9 @@ static void random_node(struct random *dice, const struct iforest_node_schema *f
 		if (random_chance(dice, 20))
 			continue;
 		value->n = 1 + random_below(dice, 1000);
-		value->min = random_row(dice, fields->kinds[v] == IFOREST_FLOAT64);
-		value->max = random_row(dice, fields->kinds[v] == IFOREST_FLOAT64);
-		if (fields->kinds[v] == IFOREST_INT64) {
+		value->min = random_row(dice, fields->value_types[v] == IFOREST_FLOAT64);
+		value->max = random_row(dice, fields->value_types[v] == IFOREST_FLOAT64);
+		if (fields->value_types[v] == IFOREST_INT64) {
 			value->sum = (iforest_int128)((iforest_uint128)random_next(dice) << 64 | random_next(dice));
 			for (unsigned i = 0; i < 3; i++)
 				value->squares.words[i] = fields->squares >> v & 1 ? random_next(dice) : 0;

@@ -9,7 +9,7 @@ static struct iforest_node_schema made(unsigned n_values, uint8_t duration, bool
 	struct iforest_node_schema fields = { .n_values = (uint8_t)n_values, .duration_value = duration, .has_blocks = has_blocks };
 
 	for (unsigned v = 0; v < n_values && v < IFOREST_MAX_VALUES; v++)
-		fields.kinds[v] = v % 2 ? IFOREST_FLOAT64 : IFOREST_INT64;
+		fields.value_types[v] = v % 2 ? IFOREST_FLOAT64 : IFOREST_INT64;
 	return fields;
 }
 
@@ -56,7 +56,7 @@ static void contradictions_are_refused(void **state)
 	fields.squares = 4; /* of no column */
 	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 	fields = made(2, 0, false);
-	fields.kinds[1] = 3;
+	fields.value_types[1] = 3;
 	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 }
 
@@ -80,7 +80,7 @@ static void every_list_survives_its_bytes(void **state)
 			assert_true(n_bytes <= 1 + 2 * IFOREST_MAX_FIELDS);
 			assert_ok(iforest_node_schema_parse(&read, bytes, n_bytes + 1, &n_read));
 			assert_int_equal(n_read, n_bytes);
-			assert_memory_equal(&read.kinds, &fields.kinds, n);
+			assert_memory_equal(&read.value_types, &fields.value_types, n);
 			assert_true(read.n_values == n && read.duration_value == fields.duration_value &&
 				    read.end_rule == fields.end_rule && read.has_blocks == fields.has_blocks &&
 				    read.squares == fields.squares && read.node_bytes == fields.node_bytes);

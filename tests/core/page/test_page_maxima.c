@@ -37,7 +37,7 @@ static int64_t latest_end(const struct iforest_block *block, unsigned v)
 /* Compares the page of which the cursor's block is one, block by block. Counts pages with peaks and without. */
 static void compare_page(struct iforest_cursor *cursor, unsigned *n_with, unsigned *n_without)
 {
-	struct iforest_page_maxima *room = cursor->path[0].page.peaks;
+	struct iforest_page_maxima *room = cursor->path[0].page.maxima;
 	unsigned v = iforest_page_maxima_value(cursor->leaf.fields), n = cursor->leaf.header.n_items;
 	bool may = v != IFOREST_NO_VALUE && n <= IFOREST_MOST_PEAKS && cursor->leaf.header.n_dead == 0;
 	bool has = iforest_leaf_has_maxima(&cursor->leaf, room);
@@ -92,19 +92,19 @@ static void compare_node_page(const struct sample_index *index, unsigned level, 
 	assert_ok(iforest_node_page_check(page.bytes, page.n_bytes, fields, run->place.run_id, level, (uint32_t)number, false,
 					  &header, &what));
 	n = header.n_items;
-	has = iforest_node_page_has_maxima(page.bytes, &header, fields, page.peaks);
+	has = iforest_node_page_has_maxima(page.bytes, &header, fields, page.maxima);
 	may = v != IFOREST_NO_VALUE && n <= IFOREST_MOST_NODE_PEAKS;
-	assert_int_equal(has, iforest_node_page_has_maxima(page.bytes, &header, fields, page.peaks));
+	assert_int_equal(has, iforest_node_page_has_maxima(page.bytes, &header, fields, page.maxima));
 	for (unsigned k = 0; k < n && v != IFOREST_NO_VALUE; k++) {
 		iforest_node_read(&node, fields, iforest_node_at(page.bytes, fields, k));
 		series = k == 0 ? node.first.series : series;
 		may = may && node.first.series == series && node.last.series == series && !node.first.time_is_null &&
 		      !node.last.time_is_null && node.aggregate.values[v].max.is_set;
-		assert_true(!has || (page.peaks->nodes.first_times[k] == node.first.time &&
-				     page.peaks->nodes.values[k] == node.aggregate.values[v].max.value.integer));
+		assert_true(!has || (page.maxima->nodes.first_times[k] == node.first.time &&
+				     page.maxima->nodes.values[k] == node.aggregate.values[v].max.value.integer));
 	}
 	assert_int_equal(has, may);
-	assert_true(!has || (page.peaks->n == n && page.peaks->series == series && page.peaks->last_time == node.last.time));
+	assert_true(!has || (page.maxima->n == n && page.maxima->series == series && page.maxima->last_time == node.last.time));
 	*n_with += has;
 	*n_without += !has;
 	pager->release(pager->context, &page);
@@ -136,7 +136,7 @@ static void one_round(uint64_t seed, struct counts *leaves, struct counts *nodes
 	};
 	struct random dice = random_from(seed);
 	struct sample_index index;
-	struct pager_peaks peaks;
+	struct pager_peaks maxima;
 	struct iforest_cursor cursor;
 	const struct iforest_block *block;
 	uint64_t last = UINT64_MAX;
@@ -148,8 +148,8 @@ static void one_round(uint64_t seed, struct counts *leaves, struct counts *nodes
 						      (enum sample_times)random_below(&dice, SAMPLE_STYLES))));
 	if (random_chance(&dice, 30))
 		sample_remove(&index, &dice, 0, (unsigned)random_below(&dice, 5));
-	pager_peaks_start(&peaks, index.store.pager);
-	index.store.pager = &peaks.pager;
+	pager_peaks_start(&maxima, index.store.pager);
+	index.store.pager = &maxima.pager;
 	if (index.manifest.n_runs > 0) {
 		iforest_cursor_init(&cursor, &index.store, &index.manifest, &index.manifest.runs[0]);
 		while (!iforest_cursor_block(&cursor, 0, &block) && block) {
@@ -161,8 +161,8 @@ static void one_round(uint64_t seed, struct counts *leaves, struct counts *nodes
 		iforest_cursor_release(&cursor);
 		compare_node_pages(&index, &nodes->n_with, &nodes->n_without);
 	}
-	index.store.pager = peaks.inner;
-	pager_peaks_stop(&peaks);
+	index.store.pager = maxima.inner;
+	pager_peaks_stop(&maxima);
 	sample_stop(&index);
 }
 

@@ -13,7 +13,7 @@
 
 /* The index, and what is pending beside it. */
 static struct sample_index index_, pending;
-static struct memory_shelf shelf;
+static struct memory_shelf sidecar;
 
 /* ---- the oracle ---- */
 
@@ -175,7 +175,7 @@ static void check_bucket(const struct iforest_counter_scan *counting, const stru
 	for (unsigned v = 0; v < index_.oracle.n_values; v++) {
 		struct expected expected = expect_bucket(series, v, start, end);
 
-		if (counting->wanted >> v & 1)
+		if (counting->request >> v & 1)
 			check_counter(&counting->values[v], &expected, v);
 	}
 }
@@ -234,14 +234,14 @@ static unsigned random_bounds(struct random *dice, const struct series *series, 
 	return n_left;
 }
 
-static void ask(uint32_t number, const struct series *series, uint32_t wanted, bool is_filtered, const int64_t *bounds,
+static void ask(uint32_t number, const struct series *series, uint32_t request, bool is_filtered, const int64_t *bounds,
 		unsigned n_bounds, const struct iforest_sidecar *used, struct taken *taken)
 {
 	struct iforest_counter_scan *counting = calloc(1, sizeof *counting);
 	struct iforest_aggregate aggregate;
 
 	assert_non_null(counting);
-	assert_ok(iforest_counter_scan_start(counting, wanted, is_filtered ? &odd_refs : NULL, &index_.store, &index_.manifest,
+	assert_ok(iforest_counter_scan_start(counting, request, is_filtered ? &odd_refs : NULL, &index_.store, &index_.manifest,
 					 &pending.store, &pending.manifest));
 	if (used)
 		assert_ok(iforest_counter_scan_use(counting, used, (1u << index_.oracle.n_values) - 1));
@@ -265,15 +265,15 @@ static struct taken compare_many(struct random *dice, unsigned n)
 
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t number = series[random_below(dice, COUNT_OF(series))];
-		uint32_t wanted = (uint32_t)random_below(dice, UINT64_C(1) << index_.oracle.n_values);
+		uint32_t request = (uint32_t)random_below(dice, UINT64_C(1) << index_.oracle.n_values);
 		bool is_filtered = random_chance(dice, 10);
 		struct series all = gather(number, is_filtered);
 		int64_t bounds[MOST_BUCKETS + 2];
 		unsigned n_bounds = random_bounds(dice, &all, bounds);
 
 		if (n_bounds > 1) {
-			ask(number, &all, wanted, is_filtered, bounds, n_bounds, &shelf.base, &taken);
-			ask(number, &all, wanted, is_filtered, bounds, n_bounds, NULL, &taken);
+			ask(number, &all, request, is_filtered, bounds, n_bounds, &sidecar.base, &taken);
+			ask(number, &all, request, is_filtered, bounds, n_bounds, NULL, &taken);
 		}
 		free(all.entries);
 	}
@@ -287,7 +287,7 @@ static void keep(void)
 	for (uint32_t r = 0; r < index_.manifest.n_runs; r++)
 		for (unsigned v = 0; v < index_.manifest.fields.n_values; v++)
 			assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[r], v,
-							    &shelf.base));
+							    &sidecar.base));
 }
 
 /* A group more; times of a steady one begin at `start`. Reals are not so large that sums say nothing of their terms. */
@@ -326,12 +326,12 @@ static void start_index(struct random *dice, unsigned round)
 	add_run(&index_, dice, 3000, n_series, round % 2 ? SAMPLE_STEADY : (enum sample_times)random_below(dice, SAMPLE_STYLES),
 		INT64_C(29000000));
 	pending.n_refs = 400000;
-	memory_shelf_start(&shelf, &index_.core_alloc.alloc);
+	memory_shelf_start(&sidecar, &index_.core_alloc.alloc);
 }
 
 static void stop_index(void)
 {
-	memory_shelf_clear(&shelf);
+	memory_shelf_clear(&sidecar);
 	sample_stop(&pending);
 	sample_stop(&index_);
 }
@@ -375,7 +375,7 @@ static enum iforest_status whole(void)
 	memset(&counting, 0, sizeof counting);
 	status = iforest_counter_scan_start(&counting, 1, NULL, &index_.store, &index_.manifest, &pending.store, &pending.manifest);
 	if (!status)
-		status = iforest_counter_scan_use(&counting, &shelf.base, 1);
+		status = iforest_counter_scan_use(&counting, &sidecar.base, 1);
 	if (!status)
 		status = iforest_counter_scan_turn(&counting, 0, INT64_MIN, INT64_MAX);
 	if (!status)
@@ -393,8 +393,8 @@ static void damaged_tables_are_reported(void **state)
 	start_index(&dice, 0);
 	keep();
 	assert_ok(whole());
-	for (unsigned k = 0; k < shelf.n; k++) {
-		uint8_t *byte = &shelf.kept[k].bytes[random_below(&dice, shelf.kept[k].n_bytes)];
+	for (unsigned k = 0; k < sidecar.n; k++) {
+		uint8_t *byte = &sidecar.kept[k].bytes[random_below(&dice, sidecar.kept[k].n_bytes)];
 
 		*byte ^= 4;
 		n_wrong += whole() == IFOREST_CORRUPT;
@@ -402,11 +402,11 @@ static void damaged_tables_are_reported(void **state)
 	}
 	assert_true(n_wrong > 0);
 	assert_string_equal(index_.store.fault.what, IFOREST_COUNTER_WRONG);
-	for (unsigned k = 0; k < shelf.n; k++) /* sound ones, of other nodes */
-		if (k + 1 < shelf.n && shelf.kept[k].name.level == shelf.kept[k + 1].name.level &&
-		    shelf.kept[k].name.value == shelf.kept[k + 1].name.value)
-			assert_ok(shelf.base.put(&shelf, &shelf.kept[k].name, shelf.kept[k + 1].bytes,
-						 shelf.kept[k + 1].n_bytes));
+	for (unsigned k = 0; k < sidecar.n; k++) /* sound ones, of other nodes */
+		if (k + 1 < sidecar.n && sidecar.kept[k].name.level == sidecar.kept[k + 1].name.level &&
+		    sidecar.kept[k].name.value == sidecar.kept[k + 1].name.value)
+			assert_ok(sidecar.base.put(&sidecar, &sidecar.kept[k].name, sidecar.kept[k + 1].bytes,
+						 sidecar.kept[k + 1].n_bytes));
 	assert_status(whole(), IFOREST_CORRUPT);
 	stop_index();
 }

@@ -13,7 +13,7 @@
 #include "tests/support/sample_index.h"
 
 static struct sample_index index_;
-static struct memory_shelf shelf;
+static struct memory_shelf sidecar;
 
 static void start(struct random *dice)
 {
@@ -22,12 +22,12 @@ static void start(struct random *dice)
 	assert_ok(sample_build(&index_, 0));
 	sample_entries(&index_, dice, 20, 1, SAMPLE_CROWDED);
 	assert_ok(sample_build(&index_, 1));
-	memory_shelf_start(&shelf, &index_.core_alloc.alloc);
+	memory_shelf_start(&sidecar, &index_.core_alloc.alloc);
 }
 
 static void stop(void)
 {
-	memory_shelf_clear(&shelf);
+	memory_shelf_clear(&sidecar);
 	sample_stop(&index_);
 }
 
@@ -49,7 +49,7 @@ static void each_page_of_nodes_has_a_table(void **state)
 
 	(void)state;
 	start(&dice);
-	assert_ok(keep(&shelf.base));
+	assert_ok(keep(&sidecar.base));
 	for (unsigned level = 1; level <= index_.manifest.runs[0].n_levels; level++) {
 		uint64_t n_below = iforest_pages_at(index_.manifest.runs[0].n_leaves, level - 1, index_.manifest.fanout);
 
@@ -57,9 +57,9 @@ static void each_page_of_nodes_has_a_table(void **state)
 			   (n_below % index_.manifest.fanout == 1);
 	}
 	assert_int_equal(index_.manifest.runs[1].n_leaves, 1);
-	assert_int_equal(shelf.n_put, 2 * n_pages);
-	assert_ok(keep(&shelf.base));
-	assert_int_equal(shelf.n_put, 2 * n_pages);
+	assert_int_equal(sidecar.n_put, 2 * n_pages);
+	assert_ok(keep(&sidecar.base));
+	assert_int_equal(sidecar.n_put, 2 * n_pages);
 	stop();
 }
 
@@ -72,13 +72,13 @@ static void few_removals_make_few_tables_old(void **state)
 
 	(void)state;
 	start(&dice);
-	assert_ok(keep(&shelf.base));
-	n_put = shelf.n_put;
+	assert_ok(keep(&sidecar.base));
+	n_put = sidecar.n_put;
 	n = sample_pick(&index_, &dice, 0, 100, &keys, &picked);
 	assert_ok(iforest_run_remove(&index_.store, &index_.manifest, index_.run_ids[0], keys + n / 2, 1));
 	index_.oracle.entries[picked[n / 2]].is_dead = true;
-	assert_ok(keep(&shelf.base));
-	assert_in_range(shelf.n_put - n_put, 2, 2 * index_.manifest.runs[0].n_levels);
+	assert_ok(keep(&sidecar.base));
+	assert_in_range(sidecar.n_put - n_put, 2, 2 * index_.manifest.runs[0].n_levels);
 	free(keys);
 	free(picked);
 	stop();
@@ -88,7 +88,7 @@ static void few_removals_make_few_tables_old(void **state)
 static void what_is_kept_may_be_checked(void **state)
 {
 	struct random dice = random_from(random_seed());
-	struct iforest_sidecar_comparison comparison = { .kept = &shelf.base,
+	struct iforest_sidecar_comparison comparison = { .kept = &sidecar.base,
 						       .store = &index_.store,
 						       .what = IFOREST_COUNTER_WRONG };
 	struct iforest_sidecar comparing = iforest_sidecar_comparing(&comparison);
@@ -96,13 +96,13 @@ static void what_is_kept_may_be_checked(void **state)
 
 	(void)state;
 	start(&dice);
-	assert_ok(keep(&shelf.base));
+	assert_ok(keep(&sidecar.base));
 	assert_ok(keep(&comparing));
-	n_put = shelf.n_put;
+	n_put = sidecar.n_put;
 	for (unsigned k = 0; k < 5; k++) {
-		unsigned which = (unsigned)random_below(&dice, shelf.n);
-		uint8_t *bytes = shelf.kept[which].bytes;
-		size_t n_bytes = shelf.kept[which].n_bytes;
+		unsigned which = (unsigned)random_below(&dice, sidecar.n);
+		uint8_t *bytes = sidecar.kept[which].bytes;
+		size_t n_bytes = sidecar.kept[which].n_bytes;
 
 		bytes[IFOREST_COUNTER_HEADER + random_below(&dice, n_bytes - IFOREST_COUNTER_HEADER)] ^= 1;
 		if (k % 2)
@@ -110,11 +110,11 @@ static void what_is_kept_may_be_checked(void **state)
 		assert_status(keep(&comparing), IFOREST_CORRUPT);
 		assert_string_equal(index_.store.fault.what, IFOREST_COUNTER_WRONG);
 		bytes[0] ^= 1; /* found, but of no use; above it those that are whole say that it is there */
-		for (unsigned above = which; above < shelf.n; above++)
-			if (shelf.kept[above].name.value == shelf.kept[which].name.value)
-				shelf.kept[above].bytes[0] ^= above > which;
-		assert_ok(keep(&shelf.base));
-		assert_true(shelf.n_put > n_put);
+		for (unsigned above = which; above < sidecar.n; above++)
+			if (sidecar.kept[above].name.value == sidecar.kept[which].name.value)
+				sidecar.kept[above].bytes[0] ^= above > which;
+		assert_ok(keep(&sidecar.base));
+		assert_true(sidecar.n_put > n_put);
 		assert_ok(keep(&comparing));
 	}
 	stop();
@@ -148,12 +148,12 @@ static void impossible_rows_are_refused(void **state)
 
 	(void)state;
 	start(&dice);
-	assert_ok(keep(&shelf.base));
+	assert_ok(keep(&sidecar.base));
 	run = &index_.manifest.runs[0];
-	assert_int_equal(shelf.kept[0].name.level, 2);
-	table = shelf.kept[0].bytes;
+	assert_int_equal(sidecar.kept[0].name.level, 2);
+	table = sidecar.kept[0].bytes;
 	assert_ok(index_.store.pager->get(index_.store.pager->context, &run->place,
-					  iforest_run_page_index(&index_.manifest, run, 1, shelf.kept[0].name.number), &page));
+					  iforest_run_page_index(&index_.manifest, run, 1, sidecar.kept[0].name.number), &page));
 	node = iforest_node_at(page.bytes, &index_.manifest.fields, 0);
 	assert_true(iforest_node_is_counted(node));
 	assert_true(iforest_counter_row_read(table, 0, node, &index_.manifest.fields, 0, &row));
@@ -183,11 +183,11 @@ static void impossible_nodes_have_no_rows(void **state)
 
 	(void)state;
 	start(&dice);
-	assert_ok(keep(&shelf.base));
+	assert_ok(keep(&sidecar.base));
 	run = &index_.manifest.runs[0];
-	table = shelf.kept[0].bytes;
+	table = sidecar.kept[0].bytes;
 	assert_ok(index_.store.pager->get(index_.store.pager->context, &run->place,
-					  iforest_run_page_index(&index_.manifest, run, 1, shelf.kept[0].name.number), &page));
+					  iforest_run_page_index(&index_.manifest, run, 1, sidecar.kept[0].name.number), &page));
 	memcpy(node, iforest_node_at(page.bytes, &index_.manifest.fields, 0), index_.manifest.fields.node_bytes);
 	index_.store.pager->release(index_.store.pager->context, &page);
 	assert_true(iforest_counter_row_read(table, 0, node, &index_.manifest.fields, 0, &row));
@@ -210,10 +210,10 @@ static void sums_of_several_series_are_not_made(void **state)
 	for (size_t i = 0; i < index_.oracle.n_entries; i++)
 		index_.oracle.entries[i].value[0].integer = i % 9 ? INT64_MIN : INT64_MIN + 1;
 	assert_ok(sample_build(&index_, 0));
-	memory_shelf_start(&shelf, &index_.core_alloc.alloc);
+	memory_shelf_start(&sidecar, &index_.core_alloc.alloc);
 	assert_true(index_.manifest.runs[0].n_leaves > 3);
-	assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[0], 0, &shelf.base));
-	assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[0], 0, &shelf.base));
+	assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[0], 0, &sidecar.base));
+	assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[0], 0, &sidecar.base));
 	stop();
 }
 
@@ -244,7 +244,7 @@ static void every_allocation_may_fail(void **state)
 	start(&dice);
 	while (status) {
 		index_.core_alloc.fail_at = index_.core_alloc.n_calls + ++n;
-		status = keep(&shelf.base);
+		status = keep(&sidecar.base);
 		assert_true(!status || status == IFOREST_NO_MEMORY);
 	}
 	index_.core_alloc.fail_at = 0;

@@ -70,7 +70,7 @@ static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
 			     .mixed = random_chance(&dice, 50) ? IFOREST_COUNTS_SOME : IFOREST_COUNTS_MOST };
 	struct iforest_filter filter = { .context = &hole, .of_node = of_node, .of_entries = of_entries };
 	struct sample_index index;
-	struct pager_peaks peaks;
+	struct pager_peaks maxima;
 	bool filtered = random_chance(&dice, 40), tied = random_chance(&dice, 50);
 
 	hole.high = hole.low + random_between(&dice, 0, 1000);
@@ -95,26 +95,26 @@ static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
 	}
 	if (filtered)
 		fill_hole(&index, &hole);
-	pager_peaks_start(&peaks, index.store.pager);
+	pager_peaks_start(&maxima, index.store.pager);
 	if (random_chance(&dice, 60))
-		index.store.pager = &peaks.pager;
+		index.store.pager = &maxima.pager;
 	for (unsigned i = 0; i < 20; i++) {
 		struct oracle_question question = sample_question(&index, &dice);
-		struct iforest_request wanted = { .values = (uint32_t)random_below(&dice, 4), .extremes_alone = true,
+		struct iforest_request request = { .values = (uint32_t)random_below(&dice, 4), .extremes_alone = true,
 						 .no_mins = random_chance(&dice, 50) ? UINT32_MAX : 0,
 						 .no_rows = random_chance(&dice, 30) ? UINT32_MAX : 0,
 						 .filter = filtered ? &filter : NULL };
 
-		wanted.values &= iforest_low_bits(index.oracle.n_values);
+		request.values &= iforest_low_bits(index.oracle.n_values);
 		if (question.mode == ORACLE_COUNT && random_chance(&dice, 80))
 			question.n = 1 + (int64_t)random_below(&dice, random_chance(&dice, 50) ? 40 : 400);
-		sample_compare(&index, &question, &wanted);
+		sample_compare(&index, &question, &request);
 	}
 	for (unsigned verdict = 0; verdict < 4; verdict++)
 		n_nodes[verdict] += hole.n_nodes[verdict];
-	*n_peaks += pager_peaks_made(&peaks);
-	index.store.pager = peaks.inner;
-	pager_peaks_stop(&peaks);
+	*n_peaks += pager_peaks_made(&maxima);
+	index.store.pager = maxima.inner;
+	pager_peaks_stop(&maxima);
 	sample_stop(&index);
 }
 
@@ -149,7 +149,7 @@ static void build_with_peak(struct sample_index *index, int64_t n, int64_t peak)
 static uint64_t leaf_pages_of(struct sample_index *index, int64_t t0, int64_t t1)
 {
 	struct iforest_key from = iforest_key_at(0, t0), to = iforest_key_at(0, t1);
-	struct iforest_request wanted = { .values = 1, .no_mins = 1, .extremes_alone = true };
+	struct iforest_request request = { .values = 1, .no_mins = 1, .extremes_alone = true };
 	struct iforest_cursor cursor;
 	struct iforest_aggregate aggregate;
 	int64_t expected = 0;
@@ -161,7 +161,7 @@ static uint64_t leaf_pages_of(struct sample_index *index, int64_t t0, int64_t t1
 			expected = index->oracle.entries[i].value[0].integer;
 	iforest_cursor_init(&cursor, &index->store, &index->manifest, &index->manifest.runs[0]);
 	iforest_aggregate_clear(&aggregate, 1);
-	assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &wanted, &aggregate, &is_narrow));
+	assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &request, &aggregate, &is_narrow));
 	assert_true(aggregate.n_rows > 0);
 	assert_int_equal(aggregate.values[0].max.value.integer, expected);
 	n = cursor.n_leaf_pages_opened;
@@ -206,9 +206,9 @@ static struct iforest_extreme greatest_of(const struct sample_index *index, int6
 /* Ranges of one cursor that go back. Pages that are held begin with times that the pages before them end with. */
 static void ranges_may_go_back(void **state)
 {
-	struct iforest_request wanted = { .values = 1, .no_mins = 1, .extremes_alone = true };
+	struct iforest_request request = { .values = 1, .no_mins = 1, .extremes_alone = true };
 	struct sample_index index;
-	struct pager_peaks peaks;
+	struct pager_peaks maxima;
 	struct iforest_cursor cursor;
 
 	(void)state;
@@ -222,9 +222,9 @@ static void ranges_may_go_back(void **state)
 	}
 	assert_ok(sample_build(&index, 0));
 	assert_true(index.manifest.runs[0].n_leaves > 10 * index.manifest.fanout);
-	pager_peaks_start(&peaks, index.store.pager);
-	for (unsigned has_peaks = 0; has_peaks < 2; has_peaks++) {
-		index.store.pager = has_peaks ? &peaks.pager : peaks.inner;
+	pager_peaks_start(&maxima, index.store.pager);
+	for (unsigned has_maxima = 0; has_maxima < 2; has_maxima++) {
+		index.store.pager = has_maxima ? &maxima.pager : maxima.inner;
 		iforest_cursor_init(&cursor, &index.store, &index.manifest, &index.manifest.runs[0]);
 		for (int64_t width = 1; width <= 64; width *= 4)
 			for (int64_t t0 = N_TIMES - width; t0 >= 0; t0--) {
@@ -234,15 +234,15 @@ static void ranges_may_go_back(void **state)
 				bool is_narrow;
 
 				iforest_aggregate_clear(&aggregate, 1);
-				assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &wanted, &aggregate, &is_narrow));
+				assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &request, &aggregate, &is_narrow));
 				assert_true(aggregate.n_rows > 0);
 				assert_memory_equal(&aggregate.values[0].max, &expected, sizeof expected);
 			}
 		iforest_cursor_release(&cursor);
 	}
-	assert_true(pager_peaks_made(&peaks) > 0);
-	index.store.pager = peaks.inner;
-	pager_peaks_stop(&peaks);
+	assert_true(pager_peaks_made(&maxima) > 0);
+	index.store.pager = maxima.inner;
+	pager_peaks_stop(&maxima);
 	sample_stop(&index);
 }
 

@@ -15,7 +15,7 @@ struct gone {
 	struct iforest_key *keys;
 	size_t n;
 	uint64_t n_blocks;         /* of which entries were asked about */
-	struct iforest_filtered_nodes remainders;
+	struct iforest_filtered_nodes filtered_nodes;
 	struct iforest_filter filter;
 	struct alloc_fault alloc;
 };
@@ -60,14 +60,14 @@ static void gone_start(struct gone *gone)
 {
 	*gone = (struct gone){ .n = 0 };
 	alloc_fault_init(&gone->alloc);
-	iforest_filtered_nodes_init(&gone->remainders, &gone->alloc.alloc);
+	iforest_filtered_nodes_init(&gone->filtered_nodes, &gone->alloc.alloc);
 	gone->filter = (struct iforest_filter){ .context = gone, .of_node = of_node, .of_entries = of_entries,
-						.remainders = &gone->remainders, .n_gone = n_gone };
+						.filtered_nodes = &gone->filtered_nodes, .n_gone = n_gone };
 }
 
 static void gone_stop(struct gone *gone)
 {
-	iforest_filtered_nodes_release(&gone->remainders);
+	iforest_filtered_nodes_release(&gone->filtered_nodes);
 	assert_int_equal(gone->alloc.n_live, 0);
 	free(gone->keys);
 }
@@ -95,7 +95,7 @@ static void take_out(struct gone *gone, struct sample_index *index, struct rando
 		entry->is_dead = !is_odd;
 	}
 	qsort(gone->keys, gone->n, sizeof *gone->keys, compare_keys);
-	iforest_filtered_nodes_outdate(&gone->remainders);
+	iforest_filtered_nodes_outdate(&gone->filtered_nodes);
 }
 
 static void take_out_one(struct gone *gone, struct sample_index *index, size_t i)
@@ -103,7 +103,7 @@ static void take_out_one(struct gone *gone, struct sample_index *index, size_t i
 	gone->keys[gone->n++] = sample_key(&index->oracle.entries[i]);
 	index->oracle.entries[i].is_dead = true;
 	qsort(gone->keys, gone->n, sizeof *gone->keys, compare_keys);
-	iforest_filtered_nodes_outdate(&gone->remainders);
+	iforest_filtered_nodes_outdate(&gone->filtered_nodes);
 }
 
 static void fill(struct sample_index *index, struct random *dice)
@@ -131,18 +131,18 @@ static void fill(struct sample_index *index, struct random *dice)
 static void ask(struct sample_index *index, struct random *dice, const struct gone *gone)
 {
 	struct oracle_question question = sample_question(index, dice);
-	struct iforest_request wanted = sample_wanted(dice, index);
+	struct iforest_request request = sample_wanted(dice, index);
 
 	if (random_chance(dice, 30))
-		wanted = (struct iforest_request){ .values = iforest_low_bits(index->oracle.n_values), .extremes_alone = true };
+		request = (struct iforest_request){ .values = iforest_low_bits(index->oracle.n_values), .extremes_alone = true };
 	else if (random_chance(dice, 50) || gone->alloc.fail_at > 0) /* rows need memory: the others do without */
-		wanted.firsts = wanted.lasts = 0, wanted.times = false;
+		request.firsts = request.lasts = 0, request.times = false;
 	if (random_chance(dice, 20)) /* sums of integers alone */
-		wanted = (struct iforest_request){ .values = index->oracle.n_values > 0, .no_mins = 1, .no_maxs = 1 };
-	wanted.filter = gone->n > 0 ? &gone->filter : NULL;
+		request = (struct iforest_request){ .values = index->oracle.n_values > 0, .no_mins = 1, .no_maxs = 1 };
+	request.filter = gone->n > 0 ? &gone->filter : NULL;
 	if (question.mode == ORACLE_COUNT && random_chance(dice, 80))
 		question.n = 1 + (int64_t)random_below(dice, 40);
-	sample_compare(index, &question, &wanted);
+	sample_compare(index, &question, &request);
 }
 
 /* A fold that stands still while others ask, and perhaps forget. */
@@ -153,10 +153,10 @@ struct halves {
 
 static void fold_to(struct halves *halves, const struct gone *gone, uint64_t series)
 {
-	struct iforest_request wanted = { .values = 0, .filter = gone->n > 0 ? &gone->filter : NULL };
+	struct iforest_request request = { .values = 0, .filter = gone->n > 0 ? &gone->filter : NULL };
 	struct iforest_key to = iforest_key_at(series, 700);
 
-	assert_ok(iforest_fold_until(&halves->cursor, &to, &wanted, &halves->aggregate));
+	assert_ok(iforest_fold_until(&halves->cursor, &to, &request, &halves->aggregate));
 }
 
 static void begin_halves(struct halves *halves, struct sample_index *index, const struct gone *gone)
@@ -189,17 +189,17 @@ static void one_round(uint64_t seed, uint64_t *n_blocks)
 	fill(&index, &dice);
 	index.seed = seed;
 	gone_start(&gone);
-	gone.remainders.most_bytes = most[random_below(&dice, COUNT_OF(most))];
+	gone.filtered_nodes.most_bytes = most[random_below(&dice, COUNT_OF(most))];
 	for (unsigned step = 0; step < 6 && index.manifest.n_runs > 0; step++) {
 		if (random_chance(&dice, 70))
 			take_out(&gone, &index, &dice, (unsigned)random_below(&dice, 3) * 5);
 		gone.alloc.fail_at = random_chance(&dice, 20) ? gone.alloc.n_calls + random_below(&dice, 20) : 0;
 		begin_halves(&halves, &index, &gone);
 		for (unsigned q = 0; q < 12; q++) {
-			gone.remainders.is_fixed = random_chance(&dice, 15);
+			gone.filtered_nodes.is_fixed = random_chance(&dice, 15);
 			ask(&index, &dice, &gone);
 		}
-		gone.remainders.is_fixed = false;
+		gone.filtered_nodes.is_fixed = false;
 		end_halves(&halves, &index, &gone);
 	}
 	*n_blocks += gone.n_blocks;
@@ -241,7 +241,7 @@ static void read_for(struct sample_index *index, struct gone *gone, int64_t t0, 
 		     uint64_t *n_leaf_pages)
 {
 	struct iforest_key from = iforest_key_at(0, t0), to = iforest_key_at(0, t1);
-	struct iforest_request wanted = { .values = 1, .extremes_alone = extremes, .filter = &gone->filter };
+	struct iforest_request request = { .values = 1, .extremes_alone = extremes, .filter = &gone->filter };
 	struct iforest_cursor cursor;
 	struct iforest_aggregate aggregate;
 	uint64_t before = gone->n_blocks, n_rows = 0;
@@ -252,10 +252,10 @@ static void read_for(struct sample_index *index, struct gone *gone, int64_t t0, 
 	iforest_cursor_init(&cursor, &index->store, &index->manifest, &index->manifest.runs[0]);
 	iforest_aggregate_clear(&aggregate, 1);
 	if (extremes) {
-		assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &wanted, &aggregate, &is_narrow));
+		assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &request, &aggregate, &is_narrow));
 	} else {
 		assert_ok(iforest_cursor_seek(&cursor, &from));
-		assert_ok(iforest_fold_until(&cursor, &to, &wanted, &aggregate));
+		assert_ok(iforest_fold_until(&cursor, &to, &request, &aggregate));
 		assert_int_equal(aggregate.n_rows, n_rows);
 	}
 	*n_blocks = gone->n_blocks - before;

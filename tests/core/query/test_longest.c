@@ -113,7 +113,7 @@ static void compare_starts(const struct question *q, struct iforest_scan *scan)
 
 	scan->bucketing = q->bucketing;
 	scan->joined_filter = NULL;
-	scan->wanted = (struct iforest_request){ .values = 1, .no_mins = 1, .extremes_alone = true };
+	scan->request = (struct iforest_request){ .values = 1, .no_mins = 1, .extremes_alone = true };
 	assert_ok(iforest_scan_start(scan, q->series));
 	while (found) {
 		assert_ok(iforest_scan_next(scan, &bucket, &aggregate, &found));
@@ -128,7 +128,7 @@ static unsigned one_round(uint64_t seed)
 	struct random dice = random_from(seed);
 	unsigned n_runs = 1 + (unsigned)random_below(&dice, 3), n_series = 1 + (unsigned)random_below(&dice, 3), n_longest = 0;
 	struct sample_index index;
-	struct pager_peaks peaks;
+	struct pager_peaks maxima;
 	struct iforest_scan scan;
 	struct iforest_overlap overlap;
 	struct question q = { .index = &index, .bucketing = { .mode = IFOREST_COUNT, .window = { .has_t0 = true,
@@ -142,9 +142,9 @@ static unsigned one_round(uint64_t seed)
 		if (random_chance(&dice, 15))
 			sample_remove(&index, &dice, r, (unsigned)random_below(&dice, 30));
 	}
-	pager_peaks_start(&peaks, index.store.pager);
+	pager_peaks_start(&maxima, index.store.pager);
 	if (random_chance(&dice, 75))
-		index.store.pager = &peaks.pager;
+		index.store.pager = &maxima.pager;
 	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
 	assert_ok(iforest_overlap_init(&overlap, &scan));
 	for (unsigned i = 0; i < 12; i++) {
@@ -160,8 +160,8 @@ static unsigned one_round(uint64_t seed)
 	}
 	iforest_overlap_release(&overlap);
 	iforest_scan_release(&scan);
-	index.store.pager = peaks.inner;
-	pager_peaks_stop(&peaks);
+	index.store.pager = maxima.inner;
+	pager_peaks_stop(&maxima);
 	sample_stop(&index);
 	return n_longest;
 }

@@ -198,7 +198,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-static unsigned n_longest; /* series answered from above (overlap_longest.h) */
+static unsigned n_longest; /* series answered from above (longest.h) */
 
 static void compare(const struct question *q, struct iforest_overlap *overlap)
 {
@@ -258,7 +258,7 @@ static struct question random_question(const struct sample_index *index, struct 
 static void compare_many(struct sample_index *index, struct random *dice, unsigned n_questions)
 {
 	const struct iforest_pager *pager = index->store.pager;
-	struct pager_peaks peaks;
+	struct pager_peaks maxima;
 	struct iforest_scan scan;
 	struct iforest_overlap overlap;
 	struct iforest_manifest first = index->manifest, others = index->manifest;
@@ -273,9 +273,9 @@ static void compare_many(struct sample_index *index, struct random *dice, unsign
 	} else {
 		others.n_runs = 0;
 	}
-	pager_peaks_start(&peaks, pager);
+	pager_peaks_start(&maxima, pager);
 	if (random_chance(dice, 50))
-		index->store.pager = &peaks.pager;
+		index->store.pager = &maxima.pager;
 	store = index->store;
 	assert_ok(iforest_scan_init(&scan, &index->store, &first));
 	assert_ok(iforest_scan_join(&scan, &store, &others));
@@ -289,7 +289,7 @@ static void compare_many(struct sample_index *index, struct random *dice, unsign
 	iforest_overlap_release(&overlap);
 	iforest_scan_release(&scan);
 	index->store.pager = pager;
-	pager_peaks_stop(&peaks);
+	pager_peaks_stop(&maxima);
 }
 
 static void one_round(uint64_t seed)

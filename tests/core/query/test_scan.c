@@ -308,7 +308,7 @@ static void runs_of_another_store_join(void **state)
 				joined.bucketing = (struct iforest_bucketing){ .mode = buckets ? IFOREST_STEP : IFOREST_WHOLE,
 									       .step = 1000 };
 				scan.bucketing = joined.bucketing;
-				joined.wanted = (struct iforest_request){ .filter = filtered ? &nothing : NULL };
+				joined.request = (struct iforest_request){ .filter = filtered ? &nothing : NULL };
 				if (!filtered) {
 					assert_int_equal(rows_of_series(&joined, series), rows_of_series(&scan, series));
 				} else {
@@ -350,9 +350,9 @@ static void a_series_is_gone_on_with(void **state)
 		scan.bucketing = (struct iforest_bucketing){ .mode = round % 3 ? IFOREST_STEP : IFOREST_WHOLE,
 							     .step = random_between(&dice, 1, 100000),
 							     .window = { .has_t0 = round & 1, .t0 = 500 } };
-		scan.wanted = round & 1 ? all : extremes;
+		scan.request = round & 1 ? all : extremes;
 		other.bucketing = scan.bucketing;
-		other.wanted = scan.wanted;
+		other.request = scan.request;
 		assert_ok(iforest_scan_start(&scan, series));
 		while (found) {
 			assert_ok(iforest_scan_next(&scan, &bucket, &a, &found));

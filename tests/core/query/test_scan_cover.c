@@ -17,7 +17,7 @@ static void start_scan(struct sample_index *index, struct iforest_scan *scan, co
 	assert_ok(iforest_scan_init(scan, &index->store, &index->manifest));
 	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE,
 		.window = { .has_t0 = question->has_t0, .has_t1 = question->has_t1, .t0 = question->t0, .t1 = question->t1 } };
-	scan->wanted = (struct iforest_request){ .values = (1u << index->manifest.fields.n_values) - 1, .times = true };
+	scan->request = (struct iforest_request){ .values = (1u << index->manifest.fields.n_values) - 1, .times = true };
 	assert_ok(iforest_scan_start(scan, question->series));
 }
 
@@ -55,7 +55,7 @@ static void compare(struct sample_index *index, const struct oracle_question *qu
 	assert_ok(iforest_scan_cover_next(&pieces, &piece, &found));
 	while (found) {
 		check_piece(index, &piece);
-		iforest_aggregate_combine(&sum, &piece.aggregate, fields->kinds, fields->n_values);
+		iforest_aggregate_combine(&sum, &piece.aggregate, fields->value_types, fields->n_values);
 		n_of_run = piece.run == run ? n_of_run + 1 : 1;
 		run = piece.run;
 		assert_in_range(n_of_run, 1, 2 * (2 + 2 * (index->manifest.fanout - 1) * (uint64_t)run->n_levels));

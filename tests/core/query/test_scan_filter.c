@@ -80,7 +80,7 @@ static struct expected brute_force(const struct sample_index *index, const struc
 	return expected;
 }
 
-static void compare(const struct expected *expected, const struct iforest_aggregate *got, const struct iforest_request *wanted,
+static void compare(const struct expected *expected, const struct iforest_aggregate *got, const struct iforest_request *request,
 		    bool nulls)
 {
 	assert_int_equal(got->n_rows, expected->n_rows);
@@ -88,11 +88,11 @@ static void compare(const struct expected *expected, const struct iforest_aggreg
 		return;
 	assert_int_equal(got->values[0].n, expected->n_rows);
 	assert_true(got->values[0].sum == expected->sum);
-	if (!wanted->no_mins)
+	if (!request->no_mins)
 		assert_true(got->values[0].min.value.integer == expected->min);
-	if (!wanted->no_maxs)
+	if (!request->no_maxs)
 		assert_true(got->values[0].max.value.integer == expected->max);
-	assert_true(got->has_times == (wanted->times && !nulls));
+	assert_true(got->has_times == (request->times && !nulls));
 	if (got->has_times)
 		assert_true(got->first_time == expected->first && got->last_time == expected->last);
 }
@@ -125,9 +125,9 @@ static int64_t random_end(const struct sample_index *index, struct random *dice,
 
 /* Passes a series in buckets of random width, and then its entries without a time. */
 static void one_series(struct sample_index *index, struct random *dice, struct iforest_scan *scan,
-		       const struct iforest_request *wanted, const struct range *range, uint32_t series)
+		       const struct iforest_request *request, const struct range *range, uint32_t series)
 {
-	struct iforest_request timeless = { .values = 1, .no_mins = wanted->no_mins, .filter = wanted->filter };
+	struct iforest_request timeless = { .values = 1, .no_mins = request->no_mins, .filter = request->filter };
 	struct iforest_aggregate got;
 	int64_t from = INT64_MIN, time, latest, until = random_chance(dice, 50) ? INT64_MAX : random_between(dice, -200, 2000);
 	bool found, expected_found, at_end = false;
@@ -147,9 +147,9 @@ static void one_series(struct sample_index *index, struct random *dice, struct i
 		through = found ? random_end(index, dice, time) : INT64_MAX;
 		iforest_aggregate_clear(&got, index->manifest.fields.n_values);
 		if (found)
-			assert_ok(iforest_scan_through(scan, through, wanted, &got));
+			assert_ok(iforest_scan_through(scan, through, request, &got));
 		expected = brute_force(index, range, series, false, from, through);
-		compare(&expected, &got, wanted, false);
+		compare(&expected, &got, request, false);
 		at_end = through == INT64_MAX;
 		from = at_end ? from : through + 1;
 	}
@@ -159,7 +159,7 @@ static void one_series(struct sample_index *index, struct random *dice, struct i
 	compare(&expected, &got, &timeless, true);
 }
 
-static void everything(struct sample_index *index, struct iforest_scan *scan, const struct iforest_request *wanted,
+static void everything(struct sample_index *index, struct iforest_scan *scan, const struct iforest_request *request,
 		       const struct range *range)
 {
 	struct iforest_aggregate got;
@@ -175,7 +175,7 @@ static void everything(struct sample_index *index, struct iforest_scan *scan, co
 		sum += entry->value[0].integer;
 	}
 	iforest_aggregate_clear(&got, index->manifest.fields.n_values);
-	assert_ok(iforest_scan_everything(scan, &(struct iforest_request){ .values = 1, .filter = wanted->filter }, &got));
+	assert_ok(iforest_scan_everything(scan, &(struct iforest_request){ .values = 1, .filter = request->filter }, &got));
 	assert_int_equal(got.n_rows, n_rows);
 	assert_true(got.values[0].sum == sum);
 }
@@ -188,7 +188,7 @@ static void one_round(uint64_t seed, uint64_t *n_nodes)
 	struct iforest_scan scan;
 	struct range range = { .low = random_between(&dice, -50, 400) };
 	struct iforest_filter filter = { .context = &range, .of_node = of_node, .of_entries = of_entries };
-	struct iforest_request wanted = { .values = 1, .times = random_chance(&dice, 50), .no_mins = random_chance(&dice, 30),
+	struct iforest_request request = { .values = 1, .times = random_chance(&dice, 50), .no_mins = random_chance(&dice, 30),
 					 .no_maxs = random_chance(&dice, 30), .no_rows = random_chance(&dice, 50),
 					 .filter = &filter };
 
@@ -216,8 +216,8 @@ static void one_round(uint64_t seed, uint64_t *n_nodes)
 	}
 	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
 	for (uint32_t series = 0; series < n_series; series++)
-		one_series(&index, &dice, &scan, &wanted, &range, series);
-	everything(&index, &scan, &wanted, &range);
+		one_series(&index, &dice, &scan, &request, &range, series);
+	everything(&index, &scan, &request, &range);
 	assert_true(iforest_scan_leaf_pages(&scan) <= iforest_scan_pages(&scan));
 	iforest_scan_release(&scan);
 	for (unsigned verdict = 0; verdict < 4; verdict++)

@@ -11,14 +11,14 @@
 #include "tests/support/memory_sidecar.h"
 #include "tests/support/sample_index.h"
 
-static struct memory_shelf shelf;
+static struct memory_shelf sidecar;
 
 static void keep(struct sample_index *index)
 {
 	for (uint32_t r = 0; r < index->manifest.n_runs; r++)
 		for (unsigned v = 0; v < index->manifest.fields.n_values; v++)
 			assert_ok(iforest_run_keep_sketches(&index->store, &index->manifest, &index->manifest.runs[r], v,
-							    &shelf.base));
+							    &sidecar.base));
 }
 
 /* ---- entries that count: those with an odd ref ---- */
@@ -69,8 +69,8 @@ static void compare(struct sample_index *index, struct iforest_scan *scan, const
 
 	iforest_sketch_init(&expected, &index->core_alloc.alloc);
 	iforest_sketch_init(&actual, &index->core_alloc.alloc);
-	oracle_sketch(index, from, to, v, scan->wanted.filter, &expected);
-	assert_ok(iforest_scan_sketch(scan, from, to, v, &shelf.base, &actual));
+	oracle_sketch(index, from, to, v, scan->request.filter, &expected);
+	assert_ok(iforest_scan_sketch(scan, from, to, v, &sidecar.base, &actual));
 	assert_ok(iforest_sketch_write(&expected, &expected_bytes, &n_expected));
 	assert_ok(iforest_sketch_write(&actual, &bytes, &n_bytes));
 	if (n_bytes != n_expected || memcmp(bytes, expected_bytes, n_bytes) != 0)
@@ -98,7 +98,7 @@ static void compare_many(struct sample_index *index, struct random *dice, unsign
 		}
 		if (random_chance(dice, 10))
 			to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
-		scan.wanted.filter = random_chance(dice, 30) ? &odd_refs : NULL;
+		scan.request.filter = random_chance(dice, 30) ? &odd_refs : NULL;
 		compare(index, &scan, &from, &to, (unsigned)random_below(dice, index->manifest.fields.n_values));
 	}
 	iforest_scan_release(&scan);
@@ -114,7 +114,7 @@ static void start(struct sample_index *index, struct random *dice, unsigned n_se
 	assert_ok(sample_build(index, 0));
 	sample_entries(index, dice, 6000, n_series, SAMPLE_CROWDED);
 	assert_ok(sample_build(index, 1));
-	memory_shelf_start(&shelf, &index->core_alloc.alloc);
+	memory_shelf_start(&sidecar, &index->core_alloc.alloc);
 }
 
 static void any_range_is_the_oracles(void **state)
@@ -127,22 +127,22 @@ static void any_range_is_the_oracles(void **state)
 
 		start(&index, &dice, 1 + round % 3);
 		compare_many(&index, &dice, 20);
-		assert_int_equal(shelf.n_got, 0);
+		assert_int_equal(sidecar.n_got, 0);
 		keep(&index);
-		n_put = shelf.n_put;
+		n_put = sidecar.n_put;
 		assert_true(n_put > 0);
 		keep(&index);
-		assert_int_equal(shelf.n_put, n_put);
+		assert_int_equal(sidecar.n_put, n_put);
 		compare_many(&index, &dice, 60);
-		assert_true(shelf.n_got > 0);
+		assert_true(sidecar.n_got > 0);
 		for (unsigned k = 0; k < 4; k++) { /* old sketches are not found, whether new ones are there or not */
 			sample_remove(&index, &dice, k % 2, 1 + 20 * (k / 2));
 			compare_many(&index, &dice, 20);
 			keep(&index);
 			compare_many(&index, &dice, 20);
 		}
-		assert_true(shelf.n_put > n_put);
-		memory_shelf_clear(&shelf);
+		assert_true(sidecar.n_put > n_put);
+		memory_shelf_clear(&sidecar);
 		sample_stop(&index);
 	}
 }
@@ -158,18 +158,18 @@ static void few_removals_make_few_sketches_old(void **state)
 	(void)state;
 	start(&index, &dice, 1);
 	keep(&index);
-	n_put = shelf.n_put;
+	n_put = sidecar.n_put;
 	n = sample_pick(&index, &dice, 0, 100, &keys, &picked);
 	assert_true(n > 20000);
 	assert_ok(iforest_run_remove(&index.store, &index.manifest, index.run_ids[0], keys + n / 2, 1));
 	index.oracle.entries[picked[n / 2]].is_dead = true;
 	keep(&index);
-	assert_true(shelf.n_put - n_put <= 2 * index.manifest.runs[0].n_levels);
-	assert_true(shelf.n_put - n_put < n_put);
+	assert_true(sidecar.n_put - n_put <= 2 * index.manifest.runs[0].n_levels);
+	assert_true(sidecar.n_put - n_put < n_put);
 	compare_many(&index, &dice, 20);
 	free(keys);
 	free(picked);
-	memory_shelf_clear(&shelf);
+	memory_shelf_clear(&sidecar);
 	sample_stop(&index);
 }
 
@@ -187,7 +187,7 @@ static uint64_t leaf_pages_of(struct sample_index *index, struct iforest_scan *s
 		struct iforest_sketch sketch;
 
 		iforest_sketch_init(&sketch, &index->core_alloc.alloc);
-		assert_ok(iforest_scan_sketch(scan, from, to, 0, k ? NULL : &shelf.base, &sketch));
+		assert_ok(iforest_scan_sketch(scan, from, to, 0, k ? NULL : &sidecar.base, &sketch));
 		n_pages = k ? n_pages : iforest_scan_leaf_pages(scan) - n_before;
 		assert_ok(iforest_sketch_write(&sketch, &bytes[k], &n_bytes[k]));
 		iforest_sketch_release(&sketch);
@@ -224,10 +224,10 @@ static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
 	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_ok(sample_add_run(&index, &run));
 	free(builder);
-	memory_shelf_start(&shelf, &index.core_alloc.alloc);
+	memory_shelf_start(&sidecar, &index.core_alloc.alloc);
 	keep(&index);
-	n_bytes = memory_shelf_bytes(&shelf);
-	print_message("%u leaf pages, %u sketches of %.3f bytes an entry\n", run.n_leaves, shelf.n, (double)n_bytes / N);
+	n_bytes = memory_shelf_bytes(&sidecar);
+	print_message("%u leaf pages, %u sketches of %.3f bytes an entry\n", run.n_leaves, sidecar.n, (double)n_bytes / N);
 	assert_true(n_bytes * 10 < N); /* a tenth of a byte an entry */
 	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
 	for (unsigned i = 0; i < 300; i++) {
@@ -241,7 +241,7 @@ static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
 	print_message("at most %u leaf pages a window\n", (unsigned)most);
 	assert_in_range(most, 1, index.manifest.fanout + 4);
 	iforest_scan_release(&scan);
-	memory_shelf_clear(&shelf);
+	memory_shelf_clear(&sidecar);
 	sample_stop(&index);
 }
 
@@ -257,7 +257,7 @@ static enum iforest_status whole(struct sample_index *index)
 	if (status)
 		return status;
 	iforest_sketch_init(&sketch, &index->core_alloc.alloc);
-	status = iforest_scan_sketch(&scan, &from, &to, 0, &shelf.base, &sketch);
+	status = iforest_scan_sketch(&scan, &from, &to, 0, &sidecar.base, &sketch);
 	iforest_sketch_release(&sketch);
 	iforest_scan_release(&scan);
 	return status;
@@ -275,19 +275,19 @@ static void damaged_sketches_are_reported(void **state)
 	start(&index, &dice, 1);
 	keep(&index);
 	assert_ok(whole(&index));
-	for (unsigned k = 0; k < shelf.n; k++)
-		shelf.kept[k].bytes[random_below(&dice, shelf.kept[k].n_bytes)] ^= 4;
+	for (unsigned k = 0; k < sidecar.n; k++)
+		sidecar.kept[k].bytes[random_below(&dice, sidecar.kept[k].n_bytes)] ^= 4;
 	assert_status(whole(&index), IFOREST_CORRUPT);
 	assert_string_equal(index.store.fault.what, "the sketch kept of the page is wrong");
 	assert_int_equal(index.store.fault.run_id, index.manifest.runs[0].place.run_id);
 	assert_in_range(index.store.fault.level, 1, index.manifest.runs[0].n_levels);
 	iforest_sketch_init(&other, &index.core_alloc.alloc); /* a sound one, of other numbers */
 	assert_ok(iforest_sketch_write(&other, &bytes, &n_bytes));
-	for (unsigned k = 0; k < shelf.n; k++)
-		assert_ok(shelf.base.put(&shelf, &shelf.kept[k].name, bytes, n_bytes));
+	for (unsigned k = 0; k < sidecar.n; k++)
+		assert_ok(sidecar.base.put(&sidecar, &sidecar.kept[k].name, bytes, n_bytes));
 	iforest_release(&index.core_alloc.alloc, bytes);
 	assert_status(whole(&index), IFOREST_CORRUPT);
-	memory_shelf_clear(&shelf);
+	memory_shelf_clear(&sidecar);
 	sample_stop(&index);
 }
 
@@ -302,7 +302,7 @@ static void every_allocation_may_fail(void **state)
 	start(&index, &dice, 1);
 	while (status) {
 		index.core_alloc.fail_at = index.core_alloc.n_calls + ++n;
-		status = iforest_run_keep_sketches(&index.store, &index.manifest, &index.manifest.runs[0], 0, &shelf.base);
+		status = iforest_run_keep_sketches(&index.store, &index.manifest, &index.manifest.runs[0], 0, &sidecar.base);
 		if (!status)
 			status = whole(&index);
 		assert_true(!status || status == IFOREST_NO_MEMORY);
@@ -310,7 +310,7 @@ static void every_allocation_may_fail(void **state)
 	index.core_alloc.fail_at = 0;
 	assert_true(n > 20);
 	compare_many(&index, &dice, 10);
-	memory_shelf_clear(&shelf);
+	memory_shelf_clear(&sidecar);
 	sample_stop(&index);
 }
 

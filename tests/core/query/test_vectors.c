@@ -192,7 +192,7 @@ static void ask_windows(const struct asked *asked)
 
 	assert_ok(iforest_scan_init(&scan, &index->store, &index->manifest));
 	scan.bucketing = asked->bucketing;
-	scan.wanted = (struct iforest_request){ .values = 3, .squares = 3, .firsts = 3, .lasts = 3, .times = true };
+	scan.request = (struct iforest_request){ .values = 3, .squares = 3, .firsts = 3, .lasts = 3, .times = true };
 	for (uint32_t series = 0; series < asked->indexed->n_series; series++) {
 		assert_ok(iforest_scan_start(&scan, series));
 		for (;;) {

@@ -58,7 +58,7 @@ static void assert_finds(const char *what, unsigned level, uint64_t number)
 	assert_int_equal(x->store.fault.level, level);
 	assert_int_equal(x->store.fault.number, number);
 	assert_true(x->store.fault.run_id == x->manifest.runs[0].place.run_id);
-	assert_int_equal(x->memory.n_pages_held, 0);
+	assert_int_equal(x->memory.n_pages_pinned, 0);
 }
 
 static void what_was_read_is_counted(void **state)

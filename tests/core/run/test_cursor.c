@@ -20,7 +20,7 @@ struct fixture {
 	struct iforest_key *keys;   /* of all entries, sorted */
 	size_t *entries;            /* and the oracle's number of each */
 	size_t n;
-	struct pager_peaks peaks;   /* which lets pages be looked at ahead, by chance in between */
+	struct pager_peaks maxima;   /* which lets pages be looked at ahead, by chance in between */
 	struct iforest_cursor cursor;
 };
 
@@ -36,9 +36,9 @@ static void start_with(struct fixture *f, uint64_t seed, enum sample_times style
 	assert_ok(sample_build(&f->index, 0));
 	f->n = sample_pick(&f->index, &f->dice, 0, 100, &f->keys, &f->entries);
 	sample_remove(&f->index, &f->dice, 0, 20);
-	pager_peaks_start(&f->peaks, f->index.store.pager);
+	pager_peaks_start(&f->maxima, f->index.store.pager);
 	if (random_chance(&f->dice, 30)) {
-		f->index.store.pager = &f->peaks.pager;
+		f->index.store.pager = &f->maxima.pager;
 		if (random_chance(&f->dice, 70)) /* only pages that were checked can be looked at ahead */
 			assert_ok(iforest_check(&f->index.store, &f->index.manifest, &(struct iforest_check_result){ 0 }));
 	}
@@ -55,8 +55,8 @@ static void stop(struct fixture *f)
 	iforest_cursor_release(&f->cursor);
 	free(f->keys);
 	free(f->entries);
-	f->index.store.pager = f->peaks.inner;
-	pager_peaks_stop(&f->peaks);
+	f->index.store.pager = f->maxima.inner;
+	pager_peaks_stop(&f->maxima);
 	sample_stop(&f->index);
 }
 
@@ -155,7 +155,7 @@ static void assert_folded(const struct fixture *f, size_t from, size_t to, bool 
 /* Folds go on from where the last one ended, across series where no times are asked for, whatever that one was asked for. */
 static void folds_until_a_row_of_keys(void **state)
 {
-	static const struct iforest_request wanted[] = {
+	static const struct iforest_request request[] = {
 		{ .values = 1 }, { .values = 1, .no_mins = 1, .no_maxs = 1 }, { .values = 0 },
 	};
 
@@ -173,7 +173,7 @@ static void folds_until_a_row_of_keys(void **state)
 			size_t to = lower_bound(f, &key);
 
 			if (random_chance(&f->dice, 20))
-				w = (unsigned)random_below(&f->dice, COUNT_OF(wanted));
+				w = (unsigned)random_below(&f->dice, COUNT_OF(request));
 
 			if (random_chance(&f->dice, at < f->n ? 5 : 50)) {
 				struct iforest_key from = random_key(f);
@@ -185,9 +185,9 @@ static void folds_until_a_row_of_keys(void **state)
 			if (random_chance(&f->dice, 30))
 				(random_chance(&f->dice, 30) ? iforest_fold_prefetch : iforest_fold_prefetch_cut)(&f->cursor,
 														  &key);
-			assert_ok(iforest_fold_until(&f->cursor, &key, &wanted[w], &got));
+			assert_ok(iforest_fold_until(&f->cursor, &key, &request[w], &got));
 			/* a key that lies behind: nothing, and it stays */
-			assert_folded(f, at, to > at ? to : at, wanted[w].values, &got);
+			assert_folded(f, at, to > at ? to : at, request[w].values, &got);
 			at = to > at ? to : at;
 			assert_stands_at(f, at);
 		}
@@ -199,7 +199,7 @@ static void folds_until_a_row_of_keys(void **state)
 /* Removed on the page and not yet in its node, as while others remove. */
 static void a_page_with_fewer_entries_than_its_node_is_folded(void **state)
 {
-	static const struct iforest_request wanted = { .values = 1, .no_mins = 1, .no_maxs = 1 };
+	static const struct iforest_request request = { .values = 1, .no_mins = 1, .no_maxs = 1 };
 	struct sample_index index;
 	const struct iforest_run *run;
 	struct iforest_cursor cursor;
@@ -231,7 +231,7 @@ static void a_page_with_fewer_entries_than_its_node_is_folded(void **state)
 		from.time = is_placed ? 5 : 0;
 		assert_ok(iforest_cursor_seek(&cursor, &from));
 		iforest_aggregate_clear(&got, 1);
-		assert_ok(iforest_fold_until(&cursor, &to, &wanted, &got));
+		assert_ok(iforest_fold_until(&cursor, &to, &request, &got));
 		assert_true(got.n_rows == (uint64_t)(20 - from.time - 1) && got.n_dead == 1 && got.values[0].n == got.n_rows &&
 			    got.values[0].sum == (from.time + 19) * (20 - from.time) / 2 - 7);
 	}
@@ -388,10 +388,10 @@ static void at_most_a_page_a_level_is_held(void **state)
 		struct iforest_key key = random_key(f);
 
 		assert_ok(iforest_cursor_seek(&f->cursor, &key));
-		assert_in_range(f->index.memory.n_pages_held, 1, f->index.manifest.runs[0].n_levels + 1);
+		assert_in_range(f->index.memory.n_pages_pinned, 1, f->index.manifest.runs[0].n_levels + 1);
 	}
 	iforest_cursor_release(&f->cursor);
-	assert_int_equal(f->index.memory.n_pages_held, 0);
+	assert_int_equal(f->index.memory.n_pages_pinned, 0);
 	assert_stands_at(f, 0); /* and it can be used again */
 	stop(f);
 	free(f);
@@ -459,7 +459,7 @@ static enum iforest_status all_of_entries(void *context, struct iforest_block_re
 static void nodes_out_of_order_are_reported(void **state)
 {
 	static const struct iforest_filter filter = { .of_node = some_of_node, .of_entries = all_of_entries };
-	static const struct iforest_request wanted = { .values = 1, .filter = &filter };
+	static const struct iforest_request request = { .values = 1, .filter = &filter };
 	struct fixture *f = malloc(sizeof *f);
 	unsigned n_reported = 0;
 
@@ -474,7 +474,7 @@ static void nodes_out_of_order_are_reported(void **state)
 		iforest_cursor_release(&f->cursor);
 		forge_bounds(f, leaf);
 		iforest_aggregate_clear(&got, 1);
-		status = iforest_fold_until(&f->cursor, &key, &wanted, &got);
+		status = iforest_fold_until(&f->cursor, &key, &request, &got);
 		if (status) {
 			assert_status(status, IFOREST_CORRUPT);
 			assert_string_equal(f->index.store.fault.what, "entries are out of order");

@@ -26,7 +26,7 @@ static int start_fixed(void **state) { (void)state; return start_with(true); }
 static int stop(void **state)
 {
 	(void)state;
-	assert_int_equal(memory.n_pages_held, 0);
+	assert_int_equal(memory.n_pages_pinned, 0);
 	iforest_pager_memory_release(&memory);
 	assert_int_equal(fault.n_live, 0);
 	return 0;
@@ -105,7 +105,7 @@ static void held_pages_are_stable(void **state)
 	assert_ok(pager->get(pager->context, &place, 0, &page));
 	assert_ok(write_one(0, "new"));
 	assert_memory_equal(page.bytes, "old", 3);
-	assert_int_equal(memory.n_pages_held, 1);
+	assert_int_equal(memory.n_pages_pinned, 1);
 	pager->release(pager->context, &page);
 	assert_reads(0, "new", 3);
 }
