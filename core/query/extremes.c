@@ -5,19 +5,19 @@
 #include "core/query/fold.h"
 
 /* Does the page of nodes that is pinned on a level, if one is, have all of [from, to)? */
-static bool has_pinned(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
+static bool has_pinned(const struct iforest_fold *fold, unsigned level, const struct iforest_key *from,
 			  const struct iforest_key *to);
 
 /* iforest_extremes_of_range() of the leaf page that is pinned. */
-static enum iforest_status extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
+static enum iforest_status extremes_of_leaf(struct iforest_fold *fold, const struct iforest_key *from,
 						    const struct iforest_key *to, const struct iforest_request *request,
 						    struct iforest_aggregate *aggregate, bool *is_narrow);
 
 /* Is it one greatest value that is wanted, of a range of times of one series, without a filter, and the column one of which
  * pages may have maxima? Then the other is iforest_extremes_of_range() in a fraction of its instructions. */
-static bool is_single_maximum(const struct iforest_cursor *cursor, const struct iforest_key *from,
+static bool is_single_maximum(const struct iforest_fold *fold, const struct iforest_key *from,
 				 const struct iforest_key *to, const struct iforest_request *request);
-static enum iforest_status find_single_maximum(struct iforest_cursor *cursor, const struct iforest_key *from,
+static enum iforest_status find_single_maximum(struct iforest_fold *fold, const struct iforest_key *from,
 					    const struct iforest_key *to, const struct iforest_request *request,
 					    struct iforest_aggregate *aggregate, bool *is_narrow);
 
@@ -32,7 +32,7 @@ struct iforest_greatest_cut {
 
 /* What is looked for: the greatest value v in [from, to), times of one series. */
 struct iforest_greatest_search {
-	struct iforest_cursor *cursor;
+	struct iforest_fold *fold;
 	const struct iforest_key *from, *to;
 	const struct iforest_request *request;
 	struct iforest_aggregate *aggregate;
@@ -64,7 +64,7 @@ struct cut_leaf {
 
 /* What is looked for, and the best so far in the aggregate. */
 struct hunt {
-	struct iforest_cursor *cursor;
+	struct iforest_fold *fold;
 	const struct iforest_key *from, *to;
 	const struct iforest_request *request;
 	struct iforest_aggregate *aggregate;
@@ -104,7 +104,7 @@ static inline int order_of(const struct iforest_node_schema *fields, const uint8
 static void offer_extreme(struct hunt *hunt, const struct judged *node, unsigned v, int sign, struct iforest_extreme *best,
 			  bool *open)
 {
-	const struct iforest_node_schema *fields = &hunt->cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &hunt->fold->cursor.manifest->fields;
 	int order = order_of(fields, node->bytes, v, sign, best);
 	struct iforest_extreme row;
 
@@ -139,9 +139,9 @@ static bool look_at_node(struct hunt *hunt, const uint8_t *bytes, bool is_inside
 					  iforest_node_last(bytes).series == hunt->from->series);
 	if (is_inside && node.all_count) {
 		aggregate->n_rows += iforest_node_rows(bytes);
-		hunt->cursor->n_nodes_folded++;
+		hunt->fold->n_nodes_folded++;
 	}
-	for (unsigned v = 0; v < hunt->cursor->manifest->fields.n_values; v++) {
+	for (unsigned v = 0; v < hunt->fold->cursor.manifest->fields.n_values; v++) {
 		if (!(request->values >> v & 1))
 			continue;
 		if (!(request->no_mins >> v & 1))
@@ -157,14 +157,14 @@ static bool look_at_node(struct hunt *hunt, const uint8_t *bytes, bool is_inside
 /* Folds what of a block lies in the range. */
 static enum iforest_status search_block(struct hunt *hunt, unsigned block, bool cut_before, bool cut_after)
 {
-	struct iforest_cursor *cursor = hunt->cursor;
-	struct iforest_block_reader *reader = &cursor->reader;
+	struct iforest_fold *fold = hunt->fold;
+	struct iforest_block_reader *reader = &fold->cursor.reader;
 	unsigned from = 0, to;
 	uint64_t counted;
 	bool may = true;
 	enum iforest_status status = IFOREST_OK;
 
-	iforest_cursor_read_block(cursor, block);
+	iforest_cursor_read_block(&fold->cursor, block);
 	to = reader->block.n;
 	if (hunt->aggregate->n_rows > 0)
 		status = iforest_block_may_improve(reader, hunt->request, hunt->aggregate, &may);
@@ -175,22 +175,22 @@ static enum iforest_status search_block(struct hunt *hunt, unsigned block, bool 
 	hunt->is_narrow = from > 0 && to < reader->block.n;
 	if (!status && may && from < to)
 		status = iforest_block_fold(reader, from, to, hunt->request, hunt->aggregate, &counted);
-	return iforest_cursor_report_leaf(cursor, status);
+	return iforest_cursor_report_leaf(&fold->cursor, status);
 }
 
 /* Whole blocks of the page that is pinned first, then those that are cut, the last one at the end: with it the next range
  * begins. */
 static enum iforest_status search_blocks(struct hunt *hunt)
 {
-	struct iforest_cursor *cursor = hunt->cursor;
+	struct iforest_fold *fold = hunt->fold;
 	enum iforest_status status = IFOREST_OK;
 	struct iforest_key first;
 	unsigned low, high;
 	bool cut_before;
 
-	low = iforest_leaf_find_block(&cursor->leaf, hunt->from);
-	high = iforest_leaf_find_block(&cursor->leaf, hunt->to);
-	first = iforest_leaf_block(&cursor->leaf, low).first;
+	low = iforest_leaf_find_block(&fold->cursor.leaf, hunt->from);
+	high = iforest_leaf_find_block(&fold->cursor.leaf, hunt->to);
+	first = iforest_leaf_block(&fold->cursor.leaf, low).first;
 	cut_before = iforest_key_compare(&first, hunt->from) < 0;
 	if (low == high)
 		return search_block(hunt, low, cut_before, true);
@@ -204,19 +204,19 @@ static enum iforest_status search_blocks(struct hunt *hunt)
 /* Of a leaf page whose node is of one that is pinned. */
 static enum iforest_status search_leaf(struct hunt *hunt, const uint8_t *node, uint64_t number)
 {
-	struct iforest_cursor *cursor = hunt->cursor;
+	struct iforest_fold *fold = hunt->fold;
 	const struct iforest_request *asked = hunt->request;
 	struct iforest_request without = *asked;
 	bool known = false;
 	enum iforest_status status = IFOREST_OK;
 
-	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    number / cursor->manifest->fanout);
+	if (number >= fold->cursor.run->n_leaves)
+		return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    number / fold->cursor.manifest->fanout);
 	if (hunt->remaining)
-		status = iforest_filtered_leaf(cursor, number, hunt->remaining, &node, &known);
+		status = iforest_filtered_leaf(&fold->cursor, number, hunt->remaining, &node, &known);
 	if (!status)
-		status = iforest_cursor_pin(cursor, 0, number);
+		status = iforest_cursor_pin(&fold->cursor, 0, number);
 	if (known) {
 		without.filter = NULL;
 		hunt->request = &without;
@@ -243,9 +243,9 @@ static enum place place_of(const struct hunt *hunt, const uint8_t *bytes)
 	return iforest_key_compare(&first, hunt->from) >= 0 && iforest_key_compare(&last, hunt->to) < 0 ? INSIDE : CUT;
 }
 
-static const uint8_t *node_of_page(const struct iforest_cursor *cursor, unsigned level, unsigned k)
+static const uint8_t *node_of_page(const struct iforest_fold *fold, unsigned level, unsigned k)
 {
-	return iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
+	return iforest_node_at(fold->cursor.path[level].page.bytes, &fold->cursor.manifest->fields, k);
 }
 
 /* With a filter, pages within the range may have to be opened too, and are at once. */
@@ -256,7 +256,7 @@ static enum iforest_status open_or_note_leaf(struct hunt *hunt, const uint8_t *n
 	if (hunt->request->filter || hunt->n_cut == MOST_CUT)
 		return search_leaf(hunt, node, number);
 	cut->number = number;
-	memcpy(cut->node, node, hunt->cursor->manifest->fields.node_bytes);
+	memcpy(cut->node, node, hunt->fold->cursor.manifest->fields.node_bytes);
 	hunt->n_cut++;
 	return IFOREST_OK;
 }
@@ -265,7 +265,7 @@ static enum iforest_status open_or_note_leaf(struct hunt *hunt, const uint8_t *n
 static bool look_at_known(struct hunt *hunt, unsigned level, unsigned k, const uint8_t *bytes, bool is_inside)
 {
 	const uint8_t *left =
-		hunt->remaining ? iforest_filtered_node_if_known(hunt->cursor, level, k, hunt->remaining) : NULL;
+		hunt->remaining ? iforest_filtered_node_if_known(&hunt->fold->cursor, level, k, hunt->remaining) : NULL;
 
 	return look_at_node(hunt, left ? left : bytes, is_inside, left);
 }
@@ -274,7 +274,7 @@ static bool look_at_known(struct hunt *hunt, unsigned level, unsigned k, const u
 static enum iforest_status find_left(struct hunt *hunt, uint64_t number, const uint8_t **node)
 {
 	const uint8_t *left = *node;
-	enum iforest_status status = iforest_filtered_node(hunt->cursor, 1, number, hunt->remaining, &left);
+	enum iforest_status status = iforest_filtered_node(&hunt->fold->cursor, 1, number, hunt->remaining, &left);
 
 	if (left)
 		look_at_node(hunt, left, true, true);
@@ -285,31 +285,31 @@ static enum iforest_status find_left(struct hunt *hunt, uint64_t number, const u
 /* All nodes of a page are looked at before any is opened. Without a filter only the outer two can be cut. */
 static enum iforest_status search_page(struct hunt *hunt, unsigned level, uint64_t number)
 {
-	struct iforest_cursor *cursor = hunt->cursor;
-	enum iforest_status status = iforest_cursor_pin(cursor, level, number);
+	struct iforest_fold *fold = hunt->fold;
+	enum iforest_status status = iforest_cursor_pin(&fold->cursor, level, number);
 	bool any_may_open = hunt->request->filter != NULL;
 	unsigned low, high;
 
 	if (status)
 		return status;
-	low = cursor->path[level].reached;
-	if (low > 0 && !iforest_cursor_begins_before(cursor, level, low, hunt->from, true))
+	low = iforest_fold_page(fold, level)->reached;
+	if (low > 0 && !iforest_cursor_begins_before(&fold->cursor, level, low, hunt->from, true))
 		low = 0;
-	low = iforest_cursor_last_node(cursor, level, low, hunt->from, true);
-	high = iforest_cursor_last_node(cursor, level, low, hunt->to, false);
-	cursor->path[level].reached = high;
+	low = iforest_cursor_last_node(&fold->cursor, level, low, hunt->from, true);
+	high = iforest_cursor_last_node(&fold->cursor, level, low, hunt->to, false);
+	iforest_fold_page(fold, level)->reached = high;
 	for (unsigned k = low; k <= high; k++) {
 		bool is_outer = k == low || k == high;
-		const uint8_t *bytes = node_of_page(cursor, level, k);
+		const uint8_t *bytes = node_of_page(fold, level, k);
 		enum place place = is_outer ? place_of(hunt, bytes) : INSIDE;
 
 		if (place == INSIDE || place == CUT)
 			look_at_known(hunt, level, k, bytes, place == INSIDE);
 	}
 	for (unsigned k = low; k <= high && !status; k = any_may_open || k + 1 >= high ? k + 1 : high) {
-		const uint8_t *bytes = node_of_page(cursor, level, k);
+		const uint8_t *bytes = node_of_page(fold, level, k);
 		enum place place = place_of(hunt, bytes);
-		uint64_t below = number * cursor->manifest->fanout + k;
+		uint64_t below = number * fold->cursor.manifest->fanout + k;
 
 		if ((place != CUT && !(place == INSIDE && any_may_open)) ||
 		    !look_at_known(hunt, level, k, bytes, place == INSIDE))
@@ -323,60 +323,60 @@ static enum iforest_status search_page(struct hunt *hunt, unsigned level, uint64
 
 static enum iforest_status search_root(struct hunt *hunt)
 {
-	const uint8_t *root = hunt->cursor->run->root;
+	const uint8_t *root = hunt->fold->cursor.run->root;
 	enum place place = place_of(hunt, root);
 
 	if ((place != INSIDE && place != CUT) || !look_at_node(hunt, root, place == INSIDE, false))
 		return IFOREST_OK;
-	return search_page(hunt, hunt->cursor->run->n_levels, 0);
+	return search_page(hunt, hunt->fold->cursor.run->n_levels, 0);
 }
 
-static bool has_pinned(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *from,
+static bool has_pinned(const struct iforest_fold *fold, unsigned level, const struct iforest_key *from,
 			  const struct iforest_key *to)
 {
 	struct iforest_key last;
 
-	if (!cursor->path[level].is_pinned || !iforest_cursor_begins_before(cursor, level, 0, from, true))
+	if (!fold->cursor.path[level].is_pinned || !iforest_cursor_begins_before(&fold->cursor, level, 0, from, true))
 		return false;
-	last = iforest_node_last(node_of_page(cursor, level, cursor->path[level].header.n_items - 1u));
+	last = iforest_node_last(node_of_page(fold, level, fold->cursor.path[level].header.n_items - 1u));
 	return iforest_key_compare(&last, to) >= 0;
 }
 
 /* The lowest level on which a page that is pinned has all of [from, to); above the highest, the root. */
-static unsigned level_of(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to)
+static unsigned level_of(const struct iforest_fold *fold, const struct iforest_key *from, const struct iforest_key *to)
 {
 	unsigned level = 1;
 
-	while (level <= cursor->run->n_levels && !has_pinned(cursor, level, from, to))
+	while (level <= fold->cursor.run->n_levels && !has_pinned(fold, level, from, to))
 		level++;
 	return level;
 }
 
-static enum iforest_status extremes_of_leaf(struct iforest_cursor *cursor, const struct iforest_key *from,
+static enum iforest_status extremes_of_leaf(struct iforest_fold *fold, const struct iforest_key *from,
 						    const struct iforest_key *to, const struct iforest_request *request,
 						    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
-	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .request = request, .aggregate = aggregate };
+	struct hunt hunt = { .fold = fold, .from = from, .to = to, .request = request, .aggregate = aggregate };
 	enum iforest_status status = search_blocks(&hunt);
 
 	*is_narrow = hunt.is_narrow;
 	return status;
 }
 
-enum iforest_status iforest_extremes_of_range(struct iforest_cursor *cursor, const struct iforest_key *from,
+enum iforest_status iforest_extremes_of_range(struct iforest_fold *fold, const struct iforest_key *from,
 					    const struct iforest_key *to, const struct iforest_request *request,
 					    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	struct cut_leaf cut[MOST_CUT];
-	struct hunt hunt = { .cursor = cursor, .from = from, .to = to, .request = request, .aggregate = aggregate, .cut = cut,
+	struct hunt hunt = { .fold = fold, .from = from, .to = to, .request = request, .aggregate = aggregate, .cut = cut,
 			     .remaining = request->filter && request->filter->filtered_nodes ? request->filter : NULL };
 	enum iforest_status status = IFOREST_OK;
 	unsigned level;
 
-	if (is_single_maximum(cursor, from, to, request))
-		return find_single_maximum(cursor, from, to, request, aggregate, is_narrow);
-	level = level_of(cursor, from, to);
-	status = level > cursor->run->n_levels ? search_root(&hunt) : search_page(&hunt, level, cursor->path[level].number);
+	if (is_single_maximum(fold, from, to, request))
+		return find_single_maximum(fold, from, to, request, aggregate, is_narrow);
+	level = level_of(fold, from, to);
+	status = level > fold->cursor.run->n_levels ? search_root(&hunt) : search_page(&hunt, level, fold->cursor.path[level].number);
 	for (unsigned i = 0; i < hunt.n_cut && !status; i++)
 		if (look_at_node(&hunt, cut[i].node, false, false))
 			status = search_leaf(&hunt, cut[i].node, cut[i].number);
@@ -410,7 +410,7 @@ static unsigned greatest_entry(struct iforest_greatest_search *search, const str
 	const int64_t *values = block->values[search->v], *times = block->times;
 	uint64_t present = block->present[search->v];
 	int64_t greatest = INT64_MIN, end = search->to->time;
-	unsigned n = block->n, from = first_at(block, search->from->time, search->cursor->reached_entry), i = from, at = n;
+	unsigned n = block->n, from = first_at(block, search->from->time, search->fold->reached_entry), i = from, at = n;
 
 	for (; i < n && times[i] < end; i++) {
 		bool is_greater = (present >> i & 1) & ((values[i] > greatest) | (at == n));
@@ -418,7 +418,7 @@ static unsigned greatest_entry(struct iforest_greatest_search *search, const str
 		at = is_greater ? i : at;
 		greatest = is_greater ? values[i] : greatest;
 	}
-	search->cursor->reached_entry = i;
+	search->fold->reached_entry = i;
 	search->aggregate->n_rows += i - from;
 	return at;
 }
@@ -426,18 +426,18 @@ static unsigned greatest_entry(struct iforest_greatest_search *search, const str
 /* What of a block lies in the range. It stays unpacked: the next range begins with it. */
 static enum iforest_status search_cut_block(struct iforest_greatest_search *search, unsigned b)
 {
-	struct iforest_block_reader *reader = &search->cursor->reader;
+	struct iforest_block_reader *reader = &search->fold->cursor.reader;
 	const struct iforest_block *block = &reader->block;
 	struct iforest_extreme row = { .is_set = true };
 	enum iforest_status status;
 	unsigned at;
 
-	iforest_cursor_read_block(search->cursor, b);
+	iforest_cursor_read_block(&search->fold->cursor, b);
 	status = iforest_block_need(reader, IFOREST_TIMES);
 	if (!status)
 		status = iforest_block_need(reader, IFOREST_VALUES + search->v);
 	if (status)
-		return iforest_cursor_report_leaf(search->cursor, status);
+		return iforest_cursor_report_leaf(&search->fold->cursor, status);
 	at = greatest_entry(search, block);
 	if (at == block->n)
 		return IFOREST_OK;
@@ -448,13 +448,13 @@ static enum iforest_status search_cut_block(struct iforest_greatest_search *sear
 	status = iforest_block_pick(reader, IFOREST_REFS, at, &row.ref);
 	if (!status)
 		iforest_extreme_max(search->best, &row, IFOREST_INT64);
-	return iforest_cursor_report_leaf(search->cursor, status);
+	return iforest_cursor_report_leaf(&search->fold->cursor, status);
 }
 
 /* The block with which the range begins. */
 static unsigned first_block(const struct iforest_greatest_search *search, const struct iforest_page_maxima *maxima)
 {
-	unsigned b = search->cursor->path[0].reached;
+	unsigned b = iforest_fold_page(search->fold, 0)->reached;
 
 	if (maxima->blocks[b].first_time >= search->from->time)
 		b = 0;
@@ -513,7 +513,7 @@ static enum iforest_status greatest_of_maxima(struct iforest_greatest_search *se
 
 	while (last + 1u < maxima->n && maxima->blocks[last + 1].first_time < search->to->time)
 		last++;
-	search->cursor->path[0].reached = last;
+	iforest_fold_page(search->fold, 0)->reached = last;
 	if (first + 1 < last)
 		offer_peak(search, greatest_peak(maxima, first + 1, last));
 	is_first_open = look_at_cut_block(search, &maxima->blocks[first]);
@@ -528,19 +528,19 @@ static enum iforest_status greatest_of_maxima(struct iforest_greatest_search *se
 
 static enum iforest_status greatest_of_leaf(struct iforest_greatest_search *search, uint64_t number)
 {
-	struct iforest_cursor *cursor = search->cursor;
+	struct iforest_fold *fold = search->fold;
 	struct iforest_page_maxima *maxima;
 	enum iforest_status status;
 
-	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    number / cursor->manifest->fanout);
-	status = iforest_cursor_pin(cursor, 0, number);
+	if (number >= fold->cursor.run->n_leaves)
+		return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    number / fold->cursor.manifest->fanout);
+	status = iforest_cursor_pin(&fold->cursor, 0, number);
 	if (status)
 		return status;
-	maxima = cursor->path[0].page.maxima;
-	if (!maxima || !iforest_leaf_has_maxima(&cursor->leaf, maxima))
-		return extremes_of_leaf(cursor, search->from, search->to, search->request, search->aggregate,
+	maxima = fold->cursor.path[0].page.maxima;
+	if (!maxima || !iforest_leaf_has_maxima(&fold->cursor.leaf, maxima))
+		return extremes_of_leaf(fold, search->from, search->to, search->request, search->aggregate,
 						       &search->is_narrow);
 	return maxima->series == search->from->series ? greatest_of_maxima(search, maxima) : IFOREST_OK;
 }
@@ -565,10 +565,10 @@ static inline bool may_improve(const struct iforest_greatest_search *search, con
 
 static void take_whole(struct iforest_greatest_search *search, const uint8_t *node)
 {
-	const struct iforest_node_schema *fields = &search->cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &search->fold->cursor.manifest->fields;
 	struct iforest_extreme row;
 
-	search->cursor->n_nodes_folded++;
+	search->fold->n_nodes_folded++;
 	search->aggregate->n_rows += iforest_node_rows(node);
 	if (search->best->is_set &&
 	    iforest_node_extreme_value(node, fields, search->v, 1).integer < search->best->value.integer)
@@ -583,7 +583,7 @@ static bool look_at_cut(struct iforest_greatest_search *search, const uint8_t *n
 {
 	if (iforest_node_rows(node) == 0)
 		return false;
-	*greatest = iforest_node_extreme(node, &search->cursor->manifest->fields, search->v, 1);
+	*greatest = iforest_node_extreme(node, &search->fold->cursor.manifest->fields, search->v, 1);
 	if (!may_improve(search, greatest))
 		return false;
 	if (!greatest->is_set || greatest->time_is_null || !is_of_series(search, node) ||
@@ -617,18 +617,18 @@ static void take_greatest(struct iforest_greatest_search *search, const struct i
 
 	for (unsigned k = from + 1; k < to; k++)
 		greatest = values[k] > values[greatest] ? k : greatest;
-	search->cursor->n_nodes_folded += to - from - 1;
-	take_whole(search, iforest_node_at(pinned->page.bytes, &search->cursor->manifest->fields, greatest));
+	search->fold->n_nodes_folded += to - from - 1;
+	take_whole(search, iforest_node_at(pinned->page.bytes, &search->fold->cursor.manifest->fields, greatest));
 }
 
 /* look_at_nodes() by the maxima of the page: only nodes that may have the answer are read. */
 static unsigned look_at_maxima(struct iforest_greatest_search *search, unsigned level, unsigned cut[IFOREST_MOST_CUT])
 {
-	const struct iforest_node_schema *fields = &search->cursor->manifest->fields;
-	struct iforest_pinned_page *pinned = &search->cursor->path[level];
+	const struct iforest_node_schema *fields = &search->fold->cursor.manifest->fields;
+	struct iforest_pinned_page *pinned = &search->fold->cursor.path[level];
 	const struct iforest_page_maxima *maxima = pinned->page.maxima;
 	const int64_t *first_times = maxima->nodes.first_times;
-	unsigned first = pinned->reached, last, ends[IFOREST_MOST_CUT], n_ends = 0, n_cut = 0;
+	unsigned first = iforest_fold_page(search->fold, level)->reached, last, ends[IFOREST_MOST_CUT], n_ends = 0, n_cut = 0;
 
 	if (maxima->series != search->from->series || first_times[0] >= search->to->time)
 		return 0;
@@ -638,7 +638,7 @@ static unsigned look_at_maxima(struct iforest_greatest_search *search, unsigned 
 		first++;
 	for (last = first; last + 1u < maxima->n && first_times[last + 1] < search->to->time;)
 		last++;
-	pinned->reached = last;
+	iforest_fold_page(search->fold, level)->reached = last;
 	if (first_times[first] < search->from->time)
 		ends[n_ends++] = first++;
 	if (first < last)
@@ -655,20 +655,20 @@ static unsigned look_at_maxima(struct iforest_greatest_search *search, unsigned 
 /* Takes the nodes of a page that lie in the range as wholes. Returns how many are cut, and which. */
 static unsigned look_at_nodes(struct iforest_greatest_search *search, unsigned level, unsigned cut[IFOREST_MOST_CUT])
 {
-	struct iforest_cursor *cursor = search->cursor;
-	struct iforest_pinned_page *pinned = &cursor->path[level];
-	unsigned low = pinned->reached, n_cut = 0;
+	struct iforest_fold *fold = search->fold;
+	struct iforest_pinned_page *pinned = &fold->cursor.path[level];
+	unsigned low = iforest_fold_page(search->fold, level)->reached, n_cut = 0;
 
-	if (low > 0 && !iforest_cursor_begins_before(cursor, level, low, search->from, true))
+	if (low > 0 && !iforest_cursor_begins_before(&fold->cursor, level, low, search->from, true))
 		low = 0;
-	low = iforest_cursor_last_node(cursor, level, low, search->from, true);
+	low = iforest_cursor_last_node(&fold->cursor, level, low, search->from, true);
 	for (unsigned k = low; k < pinned->header.n_items; k++) {
-		const uint8_t *node = iforest_node_at(pinned->page.bytes, &cursor->manifest->fields, k);
+		const uint8_t *node = iforest_node_at(pinned->page.bytes, &fold->cursor.manifest->fields, k);
 		struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 
 		if (iforest_key_compare(&first, search->to) >= 0)
 			break;
-		pinned->reached = k;
+		iforest_fold_page(search->fold, level)->reached = k;
 		if (iforest_key_compare(&last, search->to) < 0 && (k > low || iforest_key_compare(&first, search->from) >= 0))
 			take_whole(search, node);
 		else if (iforest_key_compare(&last, search->from) >= 0 && n_cut < IFOREST_MOST_CUT)
@@ -677,40 +677,40 @@ static unsigned look_at_nodes(struct iforest_greatest_search *search, unsigned l
 	return n_cut;
 }
 
-static bool has_node_maxima(const struct iforest_cursor *cursor, unsigned level)
+static bool has_node_maxima(const struct iforest_fold *fold, unsigned level)
 {
-	const struct iforest_pinned_page *pinned = &cursor->path[level];
+	const struct iforest_pinned_page *pinned = &fold->cursor.path[level];
 
 	return pinned->page.maxima &&
-	       iforest_node_page_has_maxima(pinned->page.bytes, &pinned->header, &cursor->manifest->fields, pinned->page.maxima);
+	       iforest_node_page_has_maxima(pinned->page.bytes, &pinned->header, &fold->cursor.manifest->fields, pinned->page.maxima);
 }
 
 /* The next range begins where this one ends, as a rule: below that node. */
 static void prefetch_below(const struct iforest_greatest_search *search, unsigned level, uint64_t number)
 {
-	const struct iforest_cursor *cursor = search->cursor;
-	const struct iforest_pager *pager = cursor->store->pager;
+	const struct iforest_fold *fold = search->fold;
+	const struct iforest_pager *pager = fold->cursor.store->pager;
 
-	if (level > 1 && pager->prefetch && !(cursor->path[level - 1].is_pinned && cursor->path[level - 1].number == number))
-		pager->prefetch(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, level - 1, number), true);
+	if (level > 1 && pager->prefetch && !(fold->cursor.path[level - 1].is_pinned && fold->cursor.path[level - 1].number == number))
+		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, level - 1, number), true);
 }
 
 /* All nodes of a page are looked at before any is opened. */
 static enum iforest_status search_page_maxima(struct iforest_greatest_search *search, unsigned level, uint64_t number)
 {
-	struct iforest_cursor *cursor = search->cursor;
-	const struct iforest_node_schema *fields = &cursor->manifest->fields;
+	struct iforest_fold *fold = search->fold;
+	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
 	unsigned nodes[IFOREST_MOST_CUT], n, n_below = 0;
 	struct iforest_greatest_cut below[IFOREST_MOST_CUT];
-	enum iforest_status status = iforest_cursor_pin(cursor, level, number);
+	enum iforest_status status = iforest_cursor_pin(&fold->cursor, level, number);
 
 	if (status)
 		return status;
-	n = has_node_maxima(cursor, level) ? look_at_maxima(search, level, nodes) : look_at_nodes(search, level, nodes);
-	prefetch_below(search, level, number * cursor->manifest->fanout + cursor->path[level].reached);
+	n = has_node_maxima(fold, level) ? look_at_maxima(search, level, nodes) : look_at_nodes(search, level, nodes);
+	prefetch_below(search, level, number * fold->cursor.manifest->fanout + iforest_fold_page(fold, level)->reached);
 	for (unsigned i = 0; i < n; i++) {
-		below[n_below].number = number * cursor->manifest->fanout + nodes[i];
-		n_below += look_at_cut(search, iforest_node_at(cursor->path[level].page.bytes, fields, nodes[i]),
+		below[n_below].number = number * fold->cursor.manifest->fanout + nodes[i];
+		n_below += look_at_cut(search, iforest_node_at(fold->cursor.path[level].page.bytes, fields, nodes[i]),
 				       &below[n_below].greatest);
 	}
 	for (unsigned i = 0; i < n_below && !status; i++) {
@@ -728,7 +728,7 @@ static enum iforest_status search_page_maxima(struct iforest_greatest_search *se
 
 static enum iforest_status search_root_maximum(struct iforest_greatest_search *search)
 {
-	const uint8_t *root = search->cursor->run->root;
+	const uint8_t *root = search->fold->cursor.run->root;
 	struct iforest_key first = iforest_node_first(root), last = iforest_node_last(root);
 	struct iforest_extreme greatest;
 
@@ -737,7 +737,7 @@ static enum iforest_status search_root_maximum(struct iforest_greatest_search *s
 	if (iforest_key_compare(&first, search->from) >= 0 && iforest_key_compare(&last, search->to) < 0)
 		take_whole(search, root);
 	else if (look_at_cut(search, root, &greatest))
-		return search_page_maxima(search, search->cursor->run->n_levels, 0);
+		return search_page_maxima(search, search->fold->cursor.run->n_levels, 0);
 	return IFOREST_OK;
 }
 
@@ -747,11 +747,11 @@ static enum iforest_status search_root_maximum(struct iforest_greatest_search *s
  * with that. */
 static bool has_range(const struct iforest_greatest_search *search, unsigned level)
 {
-	const struct iforest_pinned_page *pinned = &search->cursor->path[level];
+	const struct iforest_pinned_page *pinned = &search->fold->cursor.path[level];
 	const struct iforest_page_maxima *maxima = pinned->page.maxima;
 
 	if (!pinned->is_pinned || !maxima || !iforest_page_maxima_are_there(maxima))
-		return has_pinned(search->cursor, level, search->from, search->to);
+		return has_pinned(search->fold, level, search->from, search->to);
 	return maxima->series == search->from->series && maxima->nodes.first_times[0] < search->from->time &&
 	       maxima->last_time >= search->to->time;
 }
@@ -760,30 +760,30 @@ static unsigned level_of_range(const struct iforest_greatest_search *search)
 {
 	unsigned level = 1;
 
-	while (level <= search->cursor->run->n_levels && !has_range(search, level))
+	while (level <= search->fold->cursor.run->n_levels && !has_range(search, level))
 		level++;
 	return level;
 }
 
-static bool is_single_maximum(const struct iforest_cursor *cursor, const struct iforest_key *from,
+static bool is_single_maximum(const struct iforest_fold *fold, const struct iforest_key *from,
 				 const struct iforest_key *to, const struct iforest_request *request)
 {
-	unsigned v = iforest_page_maxima_value(&cursor->manifest->fields);
+	unsigned v = iforest_page_maxima_value(&fold->cursor.manifest->fields);
 
 	return v != IFOREST_NO_VALUE && request->values == 1u << v && request->no_mins >> v & 1 && !(request->no_maxs >> v & 1) &&
 	       !request->filter && from->series == to->series && !from->time_is_null && !to->time_is_null &&
 	       from->ref == INT64_MIN && to->ref == INT64_MIN;
 }
 
-static enum iforest_status find_single_maximum(struct iforest_cursor *cursor, const struct iforest_key *from,
+static enum iforest_status find_single_maximum(struct iforest_fold *fold, const struct iforest_key *from,
 					    const struct iforest_key *to, const struct iforest_request *request,
 					    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
-	unsigned v = iforest_page_maxima_value(&cursor->manifest->fields), level;
+	unsigned v = iforest_page_maxima_value(&fold->cursor.manifest->fields), level;
 	struct iforest_greatest_search search;
 	enum iforest_status status;
 
-	search.cursor = cursor;
+	search.fold = fold;
 	search.from = from;
 	search.to = to;
 	search.request = request;
@@ -792,10 +792,10 @@ static enum iforest_status find_single_maximum(struct iforest_cursor *cursor, co
 	search.v = v;
 	search.n_leaves = 0;
 	search.is_narrow = *is_narrow = false;
-	if (iforest_cursor_leaf_has(cursor, from, to))
-		return greatest_of_maxima(&search, cursor->path[0].page.maxima);
+	if (iforest_cursor_leaf_has(&fold->cursor, from, to))
+		return greatest_of_maxima(&search, fold->cursor.path[0].page.maxima);
 	level = level_of_range(&search);
-	status = level > cursor->run->n_levels ? search_root_maximum(&search) : search_page_maxima(&search, level, cursor->path[level].number);
+	status = level > fold->cursor.run->n_levels ? search_root_maximum(&search) : search_page_maxima(&search, level, fold->cursor.path[level].number);
 	for (unsigned i = 0; i < search.n_leaves && !status; i++)
 		if (may_improve(&search, &search.leaves[i].greatest))
 			status = greatest_of_leaf(&search, search.leaves[i].number);

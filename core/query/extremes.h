@@ -2,7 +2,7 @@
 #ifndef IFOREST_QUERY_EXTREMES_H
 #define IFOREST_QUERY_EXTREMES_H
 
-#include "core/run/cursor.h"
+#include "core/query/fold.h"
 
 /* Adds what of the entries in [from, to), all of one series, may be an extreme that is wanted, and opens no page without need:
  * what by its node holds no better one is left closed, and so is what by its node has its best in the range. Where the range
@@ -11,7 +11,7 @@
  * Requires  request->extremes_alone.
  * Cost      one page a level at each end of the range, and the lowest ones only where the best of a page that is cut lies
  *           outside. */
-enum iforest_status iforest_extremes_of_range(struct iforest_cursor *cursor, const struct iforest_key *from,
+enum iforest_status iforest_extremes_of_range(struct iforest_fold *fold, const struct iforest_key *from,
 					    const struct iforest_key *to, const struct iforest_request *request,
 					    struct iforest_aggregate *aggregate, bool *is_narrow);
 

@@ -13,6 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/page/leaf.h"
+#include "core/page/leaf_fold.h"
 #include "core/run/cursor.h"
 #include "core/run/pager.h"
 

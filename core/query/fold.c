@@ -7,13 +7,13 @@
 /* iforest_fold_until() where sums are all that is wanted (iforest_wants_sums()), in a fraction of its instructions;
  * *done is false where it has to go on from where the cursor then stands.
  * Requires  key->ref is INT64_MIN: then what a node says of its last entry tells on which side of the key that is. */
-static enum iforest_status sums_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+static enum iforest_status sums_until(struct iforest_fold *fold, const struct iforest_key *key,
 					      const struct iforest_request *request, struct iforest_aggregate *aggregate,
 					      bool *done);
 
 /* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
  * can matter: the first is looked into at once, the last is noted here and looked into at the end. */
-struct iforest_edges {
+struct edges {
 	uint32_t seen_firsts, seen_time;     /* a first row of column v, a time: later ones do not matter */
 	uint32_t open_lasts, open_last_time; /* the last one so far lies in the node noted */
 	struct { unsigned level; uint64_t i; } last[IFOREST_MAX_VALUES], last_time;
@@ -23,51 +23,103 @@ struct iforest_edges {
 };
 
 /* Passes what of the leaf page in which the cursor stands lies before the key. */
-static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
-					     const struct iforest_request *request, struct iforest_edges *edges,
+static enum iforest_status fold_leaf(struct iforest_fold *fold, const struct iforest_key *key,
+					     const struct iforest_request *request, struct edges *edges,
 					     struct iforest_aggregate *aggregate);
 
 /* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.
  * Cost  a page a level where a first or last row is looked into. */
-static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
-					     const struct iforest_request *request, struct iforest_edges *edges,
+static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, uint64_t i, const uint8_t *node,
+					     const struct iforest_request *request, struct edges *edges,
 					     struct iforest_aggregate *aggregate);
-static enum iforest_status fold_lasts(struct iforest_cursor *cursor, const struct iforest_edges *edges,
+static enum iforest_status fold_lasts(struct iforest_fold *fold, const struct edges *edges,
 					      struct iforest_aggregate *aggregate);
 
-void iforest_fold_prefetch(struct iforest_cursor *cursor, const struct iforest_key *key)
+static void forget(struct iforest_fold *fold)
 {
-	const struct iforest_pager *pager = cursor->store->pager;
-	const struct iforest_pinned_page *nodes = &cursor->path[1], *leaf = &cursor->path[0];
-	uint64_t first = nodes->number * cursor->manifest->fanout;
+	fold->classified_leaf = fold->asked_leaf = fold->rest.leaf_number = UINT64_MAX;
+	for (unsigned e = 0; e < 3; e++)
+		fold->expected[e].leaf_number = UINT64_MAX;
+	fold->prefetched_siblings = UINT64_MAX;
+}
+
+void iforest_fold_init(struct iforest_fold *fold, struct iforest_store *store, const struct iforest_manifest *manifest,
+		       const struct iforest_run *run)
+{
+	iforest_cursor_init(&fold->cursor, store, manifest, run);
+	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
+		fold->pages[level].opening = 0;
+	fold->reached_entry = 0;
+	fold->n_nodes_folded = 0;
+	forget(fold);
+}
+
+void iforest_fold_release(struct iforest_fold *fold)
+{
+	iforest_cursor_release(&fold->cursor);
+	fold->rest.leaf_number = UINT64_MAX;
+}
+
+enum iforest_status iforest_fold_seek(struct iforest_fold *fold, const struct iforest_key *key)
+{
+	forget(fold);
+	return iforest_cursor_seek(&fold->cursor, key);
+}
+
+/* Is the cursor where fold->rest begins? */
+static bool is_at_rest(const struct iforest_fold *fold)
+{
+	const struct iforest_cursor *cursor = &fold->cursor;
+
+	return fold->rest.leaf_number == cursor->leaf_number && fold->rest.cut.block == cursor->block &&
+	       fold->rest.cut.entry == cursor->entry;
+}
+
+enum iforest_status iforest_fold_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end)
+{
+	bool is_at_start = fold->cursor.block == 0 && fold->cursor.entry == 0;
+
+	if (is_at_start || !is_at_rest(fold))
+		return iforest_cursor_key(&fold->cursor, key, at_end);
+	*at_end = false;
+	*key = fold->rest.cut.first;
+	key->ref = INT64_MIN;
+	return IFOREST_OK;
+}
+
+void iforest_fold_prefetch(struct iforest_fold *fold, const struct iforest_key *key)
+{
+	const struct iforest_pager *pager = fold->cursor.store->pager;
+	const struct iforest_pinned_page *nodes = &fold->cursor.path[1], *leaf = &fold->cursor.path[0];
+	uint64_t first = nodes->number * fold->cursor.manifest->fanout;
 	unsigned at, next;
 
-	if (iforest_cursor_leaf_has(cursor, key, key))
+	if (iforest_cursor_leaf_has(&fold->cursor, key, key))
 		return;
 	/* where the page of the last position was not opened, that of the next one may not be either */
 	if (!pager->prefetch || !nodes->is_pinned || !leaf->is_pinned || leaf->number < first ||
 	    leaf->number - first >= nodes->header.n_items)
 		return;
 	at = (unsigned)(leaf->number - first);
-	next = iforest_cursor_last_node(cursor, 1, at, key, true);
+	next = iforest_cursor_last_node(&fold->cursor, 1, at, key, true);
 	if (next != at)
-		pager->prefetch(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, first + next), true);
+		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, first + next), true);
 }
 
 /* Begins to fetch what will be needed of a leaf page that is in memory: the block in which the key belongs, and the summaries
  * of the shorter side of it. */
-static void prefetch_block(const struct iforest_cursor *cursor, uint64_t number, const struct iforest_key *key)
+static void prefetch_block(const struct iforest_fold *fold, uint64_t number, const struct iforest_key *key)
 {
-	const struct iforest_pager *pager = cursor->store->pager;
-	const struct iforest_run *run = cursor->run;
+	const struct iforest_pager *pager = fold->cursor.store->pager;
+	const struct iforest_run *run = fold->cursor.run;
 	struct iforest_leaf leaf;
 	const char *what;
 	uint32_t n_bytes;
 	const uint8_t *bytes =
-		pager->peek(pager->context, &run->place, iforest_cursor_page_index(cursor, 0, number), &n_bytes);
+		pager->peek(pager->context, &run->place, iforest_cursor_page_index(&fold->cursor, 0, number), &n_bytes);
 	unsigned block, n_blocks;
 
-	if (!bytes || iforest_leaf_open(&leaf, &cursor->manifest->fields, bytes, n_bytes, run->place.run_id, (uint32_t)number,
+	if (!bytes || iforest_leaf_open(&leaf, &fold->cursor.manifest->fields, bytes, n_bytes, run->place.run_id, (uint32_t)number,
 					true, &what))
 		return;
 	n_blocks = leaf.header.n_items;
@@ -80,21 +132,21 @@ static void prefetch_block(const struct iforest_cursor *cursor, uint64_t number,
 }
 
 /* The leaf page of the next row of nodes, from `last` on, in which the key belongs. UINT64_MAX: the row is not in memory. */
-static uint64_t locate_in_next_row(const struct iforest_cursor *cursor, const struct iforest_key *key, uint64_t last)
+static uint64_t locate_in_next_row(const struct iforest_fold *fold, const struct iforest_key *key, uint64_t last)
 {
-	const struct iforest_pager *pager = cursor->store->pager;
-	const struct iforest_node_schema *fields = &cursor->manifest->fields;
-	uint64_t number = cursor->path[1].number + 1, first = number * cursor->manifest->fanout;
+	const struct iforest_pager *pager = fold->cursor.store->pager;
+	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
+	uint64_t number = fold->cursor.path[1].number + 1, first = number * fold->cursor.manifest->fanout;
 	struct iforest_page_header header;
 	const char *what;
 	uint32_t n_bytes;
 	const uint8_t *page;
 	unsigned k;
 
-	if (last >= first + cursor->manifest->fanout || first >= cursor->run->n_leaves)
+	if (last >= first + fold->cursor.manifest->fanout || first >= fold->cursor.run->n_leaves)
 		return UINT64_MAX;
-	page = pager->peek(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 1, number), &n_bytes);
-	if (!page || iforest_node_page_check(page, n_bytes, fields, cursor->run->place.run_id, 1, (uint32_t)number, true,
+	page = pager->peek(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 1, number), &n_bytes);
+	if (!page || iforest_node_page_check(page, n_bytes, fields, fold->cursor.run->place.run_id, 1, (uint32_t)number, true,
 					     &header, &what))
 		return UINT64_MAX;
 	for (k = last > first ? (unsigned)(last - first) : 0; k < header.n_items; k++) {
@@ -107,76 +159,76 @@ static uint64_t locate_in_next_row(const struct iforest_cursor *cursor, const st
 }
 
 /* The leaf page in which a key belongs, from `last` on, which was the one of the key before; as a rule `step` further. */
-static uint64_t locate(const struct iforest_cursor *cursor, const struct iforest_key *key, uint64_t last, uint64_t step)
+static uint64_t locate(const struct iforest_fold *fold, const struct iforest_key *key, uint64_t last, uint64_t step)
 {
-	const struct iforest_pinned_page *nodes = &cursor->path[1];
-	uint64_t first = nodes->number * cursor->manifest->fanout;
+	const struct iforest_pinned_page *nodes = &fold->cursor.path[1];
+	uint64_t first = nodes->number * fold->cursor.manifest->fanout;
 	unsigned n = nodes->header.n_items, k;
 
 	if (last < first)
 		return UINT64_MAX;
 	if (last - first < n) {
 		k = (unsigned)(last - first);
-		k = iforest_cursor_last_node_near(cursor, 1, k, k + (unsigned)step, key, true);
+		k = iforest_cursor_last_node_near(&fold->cursor, 1, k, k + (unsigned)step, key, true);
 		if (k + 1 < n)
 			return first + k;
 	}
-	return locate_in_next_row(cursor, key, last);
+	return locate_in_next_row(fold, key, last);
 }
 
-void iforest_fold_prefetch_cut(struct iforest_cursor *cursor, const struct iforest_key *key)
+void iforest_fold_prefetch_cut(struct iforest_fold *fold, const struct iforest_key *key)
 {
-	const struct iforest_pager *pager = cursor->store->pager;
-	const struct iforest_pinned_page *nodes = &cursor->path[1];
+	const struct iforest_pager *pager = fold->cursor.store->pager;
+	const struct iforest_pinned_page *nodes = &fold->cursor.path[1];
 	uint64_t before, last, number;
 
 	if (!pager->peek || !nodes->is_pinned)
 		return;
-	if (cursor->prefetched_siblings != nodes->number + 1 && nodes->number + 1 < cursor->run->n_leaves / cursor->manifest->fanout) {
-		cursor->prefetched_siblings = nodes->number + 1;
-		pager->prefetch(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 1, nodes->number + 1),
+	if (fold->prefetched_siblings != nodes->number + 1 && nodes->number + 1 < fold->cursor.run->n_leaves / fold->cursor.manifest->fanout) {
+		fold->prefetched_siblings = nodes->number + 1;
+		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 1, nodes->number + 1),
 			      false);
 	}
-	cursor->expected[0] = cursor->expected[1];
-	cursor->expected[1] = cursor->expected[2];
-	before = cursor->expected[0].leaf_number;
-	last = cursor->expected[1].leaf_number;
-	if (last != UINT64_MAX && last != cursor->leaf_number)
-		prefetch_block(cursor, last, &cursor->expected[1].key);
+	fold->expected[0] = fold->expected[1];
+	fold->expected[1] = fold->expected[2];
+	before = fold->expected[0].leaf_number;
+	last = fold->expected[1].leaf_number;
+	if (last != UINT64_MAX && last != fold->cursor.leaf_number)
+		prefetch_block(fold, last, &fold->expected[1].key);
 	if (last == UINT64_MAX)
-		last = cursor->leaf_number;
-	number = locate(cursor, key, last, before < last ? last - before : 0);
-	cursor->expected[2].key = *key;
-	cursor->expected[2].leaf_number = number;
+		last = fold->cursor.leaf_number;
+	number = locate(fold, key, last, before < last ? last - before : 0);
+	fold->expected[2].key = *key;
+	fold->expected[2].leaf_number = number;
 	if (number != UINT64_MAX && number != last)
-		pager->prefetch(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, number), false);
+		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, number), false);
 }
 
 /* ---- Whole nodes, and the first and last rows under them ---- */
 
 /* What to look for in a node: a live entry, or one that has value v (v < n_values). */
-static bool node_has(const struct iforest_cursor *cursor, const uint8_t *node, unsigned v)
+static bool node_has(const struct iforest_fold *fold, const uint8_t *node, unsigned v)
 {
-	const struct iforest_node_schema *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
 
 	return (v < fields->n_values ? iforest_node_value_rows(node, fields, v) : iforest_node_rows(node)) > 0;
 }
 
 /* Folds just the first or last such entry of the leaf page that is pinned. */
-static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsigned v, bool forward,
+static enum iforest_status fold_edge_of_leaf(struct iforest_fold *fold, unsigned v, bool forward,
 					     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	unsigned n_blocks = cursor->leaf.header.n_items;
-	struct iforest_block_reader *reader = &cursor->reader;
+	unsigned n_blocks = fold->cursor.leaf.header.n_items;
+	struct iforest_block_reader *reader = &fold->cursor.reader;
 
 	for (unsigned k = 0; k < n_blocks; k++) {
 		enum iforest_status status = IFOREST_OK;
 		uint64_t which;
 		unsigned i;
 
-		iforest_cursor_read_block(cursor, forward ? k : n_blocks - 1 - k);
+		iforest_cursor_read_block(&fold->cursor, forward ? k : n_blocks - 1 - k);
 		which = iforest_low_bits(reader->block.n) & ~reader->block.dead;
-		if (which && v < cursor->manifest->fields.n_values) {
+		if (which && v < fold->cursor.manifest->fields.n_values) {
 			status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 			which &= status ? 0 : reader->columns[IFOREST_VALUES + v].present;
 		}
@@ -188,83 +240,83 @@ static enum iforest_status fold_edge_of_leaf(struct iforest_cursor *cursor, unsi
 			status = iforest_block_fold(reader, i, i + 1, request, aggregate, &counted);
 			aggregate->n_rows = before.n_rows;
 			aggregate->n_dead = before.n_dead;
-			return iforest_cursor_report_leaf(cursor, status);
+			return iforest_cursor_report_leaf(&fold->cursor, status);
 		}
 		if (status)
-			return iforest_cursor_report_leaf(cursor, status);
+			return iforest_cursor_report_leaf(&fold->cursor, status);
 	}
-	return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", 0,
-				    cursor->path[0].number);
+	return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", 0,
+				    fold->cursor.path[0].number);
 }
 
 /* Finds the first or last node of the page under node i of a level that has such an entry; *i becomes its number. */
-static enum iforest_status find_edge_node(struct iforest_cursor *cursor, unsigned level, uint64_t *i, unsigned v, bool forward,
+static enum iforest_status find_edge_node(struct iforest_fold *fold, unsigned level, uint64_t *i, unsigned v, bool forward,
 					  const struct iforest_filter *filter)
 {
-	const struct iforest_node_schema *fields = &cursor->manifest->fields;
-	enum iforest_status status = iforest_cursor_pin(cursor, level - 1, *i);
-	unsigned n = status ? 0 : cursor->path[level - 1].header.n_items;
+	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
+	enum iforest_status status = iforest_cursor_pin(&fold->cursor, level - 1, *i);
+	unsigned n = status ? 0 : fold->cursor.path[level - 1].header.n_items;
 
 	for (unsigned k = 0; k < n && !status; k++) {
 		unsigned at = forward ? k : n - 1 - k;
-		uint64_t number = *i * cursor->manifest->fanout + at;
-		const uint8_t *node = iforest_node_at(cursor->path[level - 1].page.bytes, fields, at);
+		uint64_t number = *i * fold->cursor.manifest->fanout + at;
+		const uint8_t *node = iforest_node_at(fold->cursor.path[level - 1].page.bytes, fields, at);
 
 		if (filter)
-			status = iforest_filtered_node(cursor, level - 1, number, filter, &node);
+			status = iforest_filtered_node(&fold->cursor, level - 1, number, filter, &node);
 		if (!status && !node)
 			return IFOREST_NO_MEMORY;
-		if (!status && node_has(cursor, node, v)) {
+		if (!status && node_has(fold, node, v)) {
 			*i = number;
 			return IFOREST_OK;
 		}
 	}
-	return status ? status : iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises",
+	return status ? status : iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises",
 						      level - 1, *i);
 }
 
 /* Holds a leaf page, without what does not count of it. */
-static enum iforest_status pin_edge_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_filter *filter)
+static enum iforest_status pin_edge_leaf(struct iforest_fold *fold, uint64_t number, const struct iforest_filter *filter)
 {
 	const uint8_t *node;
 	bool known = true;
 	enum iforest_status status = IFOREST_OK;
 
-	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    number / cursor->manifest->fanout);
+	if (number >= fold->cursor.run->n_leaves)
+		return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    number / fold->cursor.manifest->fanout);
 	if (filter)
-		status = iforest_cursor_node(cursor, 1, number, &node);
+		status = iforest_cursor_node(&fold->cursor, 1, number, &node);
 	if (filter && !status)
-		status = iforest_filtered_leaf(cursor, number, filter, &node, &known);
+		status = iforest_filtered_leaf(&fold->cursor, number, filter, &node, &known);
 	if (!status && !known)
 		status = IFOREST_NO_MEMORY;
-	return status ? status : iforest_cursor_pin(cursor, 0, number);
+	return status ? status : iforest_cursor_pin(&fold->cursor, 0, number);
 }
 
 /* Folds the first or last entry with value v (or any, v >= n_values) under a node. filter: NULL, or that by which the node is
  * what is left of it. Cost: one page a level. */
-static enum iforest_status fold_edge(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned v, bool forward,
+static enum iforest_status fold_edge(struct iforest_fold *fold, unsigned level, uint64_t i, unsigned v, bool forward,
 				     const struct iforest_filter *filter, const struct iforest_request *request,
 				     struct iforest_aggregate *aggregate)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	for (; level > 1 && !status; level--)
-		status = find_edge_node(cursor, level, &i, v, forward, filter);
+		status = find_edge_node(fold, level, &i, v, forward, filter);
 	if (!status)
-		status = pin_edge_leaf(cursor, i, filter);
-	return status ? status : fold_edge_of_leaf(cursor, v, forward, request, aggregate);
+		status = pin_edge_leaf(fold, i, filter);
+	return status ? status : fold_edge_of_leaf(fold, v, forward, request, aggregate);
 }
 
-static const struct iforest_filter *filter_of(const struct iforest_edges *edges)
+static const struct iforest_filter *filter_of(const struct edges *edges)
 {
 	return edges->asked ? edges->asked->filter : NULL;
 }
 
 /* Times of a node in which nothing was removed stand in its key range. */
-static enum iforest_status fold_node_times(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
-					   struct iforest_edges *edges, struct iforest_aggregate *aggregate)
+static enum iforest_status fold_node_times(struct iforest_fold *fold, unsigned level, uint64_t i, const uint8_t *node,
+					   struct edges *edges, struct iforest_aggregate *aggregate)
 {
 	static const struct iforest_request times = { .times = true };
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
@@ -284,19 +336,19 @@ static enum iforest_status fold_node_times(struct iforest_cursor *cursor, unsign
 	if (edges->seen_time)
 		return IFOREST_OK;
 	edges->seen_time = 1;
-	return fold_edge(cursor, level, i, IFOREST_MAX_VALUES, true, filter_of(edges), &times, aggregate);
+	return fold_edge(fold, level, i, IFOREST_MAX_VALUES, true, filter_of(edges), &times, aggregate);
 }
 
-static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t *node,
-				     const struct iforest_request *request, struct iforest_edges *edges,
+static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, uint64_t i, const uint8_t *node,
+				     const struct iforest_request *request, struct edges *edges,
 				     struct iforest_aggregate *aggregate)
 {
-	const struct iforest_node_schema *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
 	uint32_t rows = request->firsts | request->lasts;
 	uint8_t copy[IFOREST_MAX_NODE_BYTES];
 	enum iforest_status status = IFOREST_OK;
 
-	cursor->n_nodes_folded++;
+	fold->n_nodes_folded++;
 	if (edges->asked && (rows || request->times)) /* what is left of it may be forgotten when pages below it are opened */
 		node = memcpy(copy, node, fields->node_bytes);
 	iforest_node_fold(node, fields,
@@ -320,29 +372,29 @@ static enum iforest_status fold_node(struct iforest_cursor *cursor, unsigned lev
 			struct iforest_request first = { .firsts = bit };
 
 			edges->seen_firsts |= bit;
-			status = fold_edge(cursor, level, i, v, true, filter_of(edges), &first, aggregate);
+			status = fold_edge(fold, level, i, v, true, filter_of(edges), &first, aggregate);
 		}
 	}
 	if (!status && request->times)
-		status = fold_node_times(cursor, level, i, node, edges, aggregate);
+		status = fold_node_times(fold, level, i, node, edges, aggregate);
 	return status;
 }
 
-static enum iforest_status fold_lasts(struct iforest_cursor *cursor, const struct iforest_edges *edges,
+static enum iforest_status fold_lasts(struct iforest_fold *fold, const struct edges *edges,
 					   struct iforest_aggregate *aggregate)
 {
 	static const struct iforest_request times = { .times = true };
 	enum iforest_status status = IFOREST_OK;
 
-	for (unsigned v = 0; v < cursor->manifest->fields.n_values && !status; v++) {
+	for (unsigned v = 0; v < fold->cursor.manifest->fields.n_values && !status; v++) {
 		struct iforest_request last = { .lasts = 1u << v };
 
 		if (edges->open_lasts >> v & 1)
-			status = fold_edge(cursor, edges->last[v].level, edges->last[v].i, v, false, filter_of(edges), &last,
+			status = fold_edge(fold, edges->last[v].level, edges->last[v].i, v, false, filter_of(edges), &last,
 					   aggregate);
 	}
 	if (!status && edges->open_last_time)
-		status = fold_edge(cursor, edges->last_time.level, edges->last_time.i, IFOREST_MAX_VALUES, false,
+		status = fold_edge(fold, edges->last_time.level, edges->last_time.i, IFOREST_MAX_VALUES, false,
 				   filter_of(edges), &times, aggregate);
 	return status;
 }
@@ -351,83 +403,83 @@ static enum iforest_status fold_lasts(struct iforest_cursor *cursor, const struc
 
 /* What of the leaf page that is pinned counts. Its node may say it for all of its entries, which then need not be asked about:
  * unless just a few are asked for, of this page for the first time. */
-static enum iforest_status classify_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter, bool is_few,
+static enum iforest_status classify_leaf(struct iforest_fold *fold, const struct iforest_filter *filter, bool is_few,
 				      enum iforest_filter_class *filter_class)
 {
 	const uint8_t *node;
 	enum iforest_status status;
 
-	if (filter && is_few && cursor->classified_leaf != cursor->leaf_number && cursor->asked_leaf != cursor->leaf_number) {
-		cursor->asked_leaf = cursor->leaf_number;
+	if (filter && is_few && fold->classified_leaf != fold->cursor.leaf_number && fold->asked_leaf != fold->cursor.leaf_number) {
+		fold->asked_leaf = fold->cursor.leaf_number;
 		*filter_class = IFOREST_COUNTS_SOME;
 		return IFOREST_OK;
 	}
-	if (filter && cursor->classified_leaf != cursor->leaf_number) {
-		status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+	if (filter && fold->classified_leaf != fold->cursor.leaf_number) {
+		status = iforest_cursor_node(&fold->cursor, 1, fold->cursor.leaf_number, &node);
 		if (status)
 			return status;
-		cursor->filter_class = iforest_filter_class_of_node(filter, node);
-		cursor->classified_leaf = cursor->leaf_number;
+		fold->filter_class = iforest_filter_class_of_node(filter, node);
+		fold->classified_leaf = fold->cursor.leaf_number;
 	}
-	*filter_class = filter ? cursor->filter_class : IFOREST_COUNTS_ALL;
+	*filter_class = filter ? fold->filter_class : IFOREST_COUNTS_ALL;
 	return IFOREST_OK;
 }
 
 /* Adds the leaf page that is pinned as its node without the few entries that do not count, if that can be done. */
-static enum iforest_status fold_most_of_leaf(struct iforest_cursor *cursor, const struct iforest_request *request,
+static enum iforest_status fold_most_of_leaf(struct iforest_fold *fold, const struct iforest_request *request,
 					     struct iforest_aggregate *aggregate, bool *done)
 {
 	const uint8_t *node;
-	enum iforest_status status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+	enum iforest_status status = iforest_cursor_node(&fold->cursor, 1, fold->cursor.leaf_number, &node);
 
-	cursor->reader_is_open = false;
+	fold->cursor.reader_is_open = false;
 	if (!status)
-		status = iforest_cursor_report_leaf(cursor, iforest_leaf_subtract(&cursor->leaf, node, &cursor->reader, request,
+		status = iforest_cursor_report_leaf(&fold->cursor, iforest_leaf_subtract(&fold->cursor.leaf, node, &fold->cursor.reader, request,
 										  aggregate, done));
-	cursor->n_nodes_folded += *done;
+	fold->n_nodes_folded += *done;
 	return status;
 }
 
 /* Adds what of a leaf page comes before the key, and keeps the rest. Nothing is got or asked meanwhile: the page may be
  * borrowed. */
-static enum iforest_status split_leaf(struct iforest_cursor *cursor, const struct iforest_leaf *leaf, const uint8_t *node,
+static enum iforest_status split_leaf(struct iforest_fold *fold, const struct iforest_leaf *leaf, const uint8_t *node,
 				      const struct iforest_key *key, const struct iforest_request *request,
 				      struct iforest_aggregate *aggregate)
 {
-	struct iforest_leaf_cut *cut = &cursor->rest.cut;
-	enum iforest_status status = iforest_leaf_split(leaf, node, key, request, aggregate, &cursor->rest.aggregate, cut);
+	struct iforest_leaf_cut *cut = &fold->rest.cut;
+	enum iforest_status status = iforest_leaf_split(leaf, node, key, request, aggregate, &fold->rest.aggregate, cut);
 
-	cursor->rest.leaf_number = UINT64_MAX;
+	fold->rest.leaf_number = UINT64_MAX;
 	if (status)
-		return iforest_cursor_report_corrupt(cursor, status, "a packed column is wrong", 0, cursor->leaf_number);
+		return iforest_cursor_report_corrupt(&fold->cursor, status, "a packed column is wrong", 0, fold->cursor.leaf_number);
 	if (cut->block == leaf->header.n_items) {
-		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+		iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
 		return IFOREST_OK;
 	}
-	cursor->rest.leaf_number = cursor->leaf_number;
-	cursor->rest.request = *request;
-	iforest_cursor_stand_at(cursor, cursor->leaf_number, cut->block, cut->entry);
+	fold->rest.leaf_number = fold->cursor.leaf_number;
+	fold->rest.request = *request;
+	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number, cut->block, cut->entry);
 	return IFOREST_OK;
 }
 
 /* Standing at the start of a leaf page in which the key lies: passes what comes before it, if all of its entries count and it
  * can be split. */
-static enum iforest_status fold_cut(struct iforest_cursor *cursor, const struct iforest_key *key, const uint8_t *node,
+static enum iforest_status fold_cut(struct iforest_fold *fold, const struct iforest_key *key, const uint8_t *node,
 				    const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done)
 {
 	struct iforest_page page;
 	struct iforest_leaf leaf;
 	enum iforest_filter_class filter_class;
-	enum iforest_status status = classify_leaf(cursor, request->filter, false, &filter_class);
+	enum iforest_status status = classify_leaf(fold, request->filter, false, &filter_class);
 
 	*done = !status && filter_class == IFOREST_COUNTS_ALL && iforest_leaf_can_split(node, key, request);
 	if (!*done)
 		return status;
-	status = iforest_cursor_pin_briefly(cursor, cursor->leaf_number, &page, &leaf);
+	status = iforest_cursor_pin_briefly(&fold->cursor, fold->cursor.leaf_number, &page, &leaf);
 	if (status)
 		return status;
-	status = split_leaf(cursor, &leaf, node, key, request, aggregate);
-	iforest_cursor_unpin_brief(cursor, &page);
+	status = split_leaf(fold, &leaf, node, key, request, aggregate);
+	iforest_cursor_unpin_brief(&fold->cursor, &page);
 	return status;
 }
 
@@ -439,131 +491,131 @@ static bool is_same_request(const struct iforest_request *a, const struct ifores
 }
 
 /* Adds what is left of a leaf page that lies below the key as a whole, if that is known. */
-static bool fold_rest(struct iforest_cursor *cursor, const struct iforest_request *request, struct iforest_aggregate *aggregate)
+static bool fold_rest(struct iforest_fold *fold, const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	const struct iforest_node_schema *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
 
-	if (!iforest_cursor_is_at_rest(cursor) || !is_same_request(&cursor->rest.request, request))
+	if (!is_at_rest(fold) || !is_same_request(&fold->rest.request, request))
 		return false;
 	if (iforest_wants_sums(request, fields)) {
-		struct iforest_sums sums = iforest_sums_of_aggregate(&cursor->rest.aggregate, request);
+		struct iforest_sums sums = iforest_sums_of_aggregate(&fold->rest.aggregate, request);
 
 		iforest_sums_add_to_aggregate(&sums, request, aggregate);
 	} else {
-		iforest_aggregate_combine(aggregate, &cursor->rest.aggregate, fields->value_types, fields->n_values);
+		iforest_aggregate_combine(aggregate, &fold->rest.aggregate, fields->value_types, fields->n_values);
 	}
-	iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
 	return true;
 }
 
 /* Adds the entries of the leaf page from the position up to (block, entry), and stands there. */
-static enum iforest_status fold_in_leaf(struct iforest_cursor *cursor, unsigned block, unsigned entry,
-					const struct iforest_request *request, struct iforest_edges *edges,
+static enum iforest_status fold_in_leaf(struct iforest_fold *fold, unsigned block, unsigned entry,
+					const struct iforest_request *request, struct edges *edges,
 					struct iforest_aggregate *aggregate)
 {
-	uint64_t leaf_number = cursor->leaf_number;
-	unsigned from = cursor->entry;
+	uint64_t leaf_number = fold->cursor.leaf_number;
+	unsigned from = fold->cursor.entry;
 	struct iforest_request asked = *request;
 	enum iforest_filter_class filter_class = IFOREST_COUNTS_ALL;
 	enum iforest_status status = IFOREST_OK;
 	bool done = false, sums_alone;
 
-	if (block < cursor->block || (block == cursor->block && entry <= from))
+	if (block < fold->cursor.block || (block == fold->cursor.block && entry <= from))
 		return IFOREST_OK;
-	status = classify_leaf(cursor, request->filter, block - cursor->block < cursor->leaf.header.n_items / 8u, &filter_class);
+	status = classify_leaf(fold, request->filter, block - fold->cursor.block < fold->cursor.leaf.header.n_items / 8u, &filter_class);
 	if (filter_class == IFOREST_COUNTS_ALL)
 		asked.filter = NULL;
-	if (!status && filter_class == IFOREST_COUNTS_MOST && cursor->block == 0 && from == 0 && block == cursor->leaf.header.n_items)
-		status = fold_most_of_leaf(cursor, request, aggregate, &done);
+	if (!status && filter_class == IFOREST_COUNTS_MOST && fold->cursor.block == 0 && from == 0 && block == fold->cursor.leaf.header.n_items)
+		status = fold_most_of_leaf(fold, request, aggregate, &done);
 	done = done || filter_class == IFOREST_COUNTS_NONE;
-	sums_alone = iforest_wants_sums_alone(&asked, &cursor->manifest->fields);
+	sums_alone = iforest_wants_sums_alone(&asked, &fold->cursor.manifest->fields);
 	if (!done)
-		iforest_leaf_prefetch(&cursor->leaf, cursor->block, block);
-	for (unsigned b = cursor->block; !done && b <= block && b < cursor->leaf.header.n_items && !status; b++, from = 0) {
+		iforest_leaf_prefetch(&fold->cursor.leaf, fold->cursor.block, block);
+	for (unsigned b = fold->cursor.block; !done && b <= block && b < fold->cursor.leaf.header.n_items && !status; b++, from = 0) {
 		unsigned to;
 		uint64_t counted = 0;
 
-		if (sums_alone && b < block && from == 0 && iforest_leaf_add_summary(&cursor->leaf, b, aggregate))
+		if (sums_alone && b < block && from == 0 && iforest_leaf_add_summary(&fold->cursor.leaf, b, aggregate))
 			continue;
-		iforest_cursor_read_block(cursor, b);
-		to = b == block ? entry : cursor->reader.block.n;
+		iforest_cursor_read_block(&fold->cursor, b);
+		to = b == block ? entry : fold->cursor.reader.block.n;
 		if (from >= to)
 			continue;
-		status = iforest_cursor_report_leaf(cursor, iforest_block_fold(&cursor->reader, from, to, &asked, aggregate,
+		status = iforest_cursor_report_leaf(&fold->cursor, iforest_block_fold(&fold->cursor.reader, from, to, &asked, aggregate,
 									      &counted));
 		/* rows of this block come after those of any node folded before */
 		if (counted) {
 			edges->seen_time = 1;
 			edges->open_last_time = 0;
 		}
-		for (unsigned v = 0; v < cursor->manifest->fields.n_values && counted && !status; v++)
+		for (unsigned v = 0; v < fold->cursor.manifest->fields.n_values && counted && !status; v++)
 			if ((request->firsts | request->lasts) >> v & 1 &&
-			    counted & cursor->reader.columns[IFOREST_VALUES + v].present) {
+			    counted & fold->cursor.reader.columns[IFOREST_VALUES + v].present) {
 				edges->seen_firsts |= 1u << v;
 				edges->open_lasts &= ~(1u << v);
 			}
 	}
-	if (block == cursor->leaf.header.n_items)
-		iforest_cursor_stand_at(cursor, leaf_number + 1, 0, 0);
+	if (block == fold->cursor.leaf.header.n_items)
+		iforest_cursor_stand_at(&fold->cursor, leaf_number + 1, 0, 0);
 	else
-		iforest_cursor_stand_at(cursor, leaf_number, block, entry);
+		iforest_cursor_stand_at(&fold->cursor, leaf_number, block, entry);
 	return status;
 }
 
 /* Passes the leaf page that is pinned from the position on, where sums are all that is wanted: as a whole without what comes
  * before it, if that is less. Its node has to have counted the same entries. */
-static enum iforest_status fold_end(struct iforest_cursor *cursor, const uint8_t *node, const struct iforest_request *request,
+static enum iforest_status fold_end(struct iforest_fold *fold, const uint8_t *node, const struct iforest_request *request,
 				    struct iforest_aggregate *aggregate, bool *done)
 {
-	const struct iforest_node_schema *fields = &cursor->manifest->fields;
+	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
 	struct iforest_sums all = { .n_rows = 0 }, rest;
 	enum iforest_status status;
 
-	*done = iforest_wants_sums(request, fields) && iforest_node_dead(node) == cursor->leaf.header.n_dead;
+	*done = iforest_wants_sums(request, fields) && iforest_node_dead(node) == fold->cursor.leaf.header.n_dead;
 	if (!*done)
 		return IFOREST_OK;
 	iforest_sums_add_node(&all, node, fields, request->values);
-	iforest_cursor_read_block(cursor, cursor->block);
-	status = iforest_cursor_report_leaf(cursor, iforest_leaf_sums_from(&cursor->leaf, &all, &cursor->reader, cursor->entry,
+	iforest_cursor_read_block(&fold->cursor, fold->cursor.block);
+	status = iforest_cursor_report_leaf(&fold->cursor, iforest_leaf_sums_from(&fold->cursor.leaf, &all, &fold->cursor.reader, fold->cursor.entry,
 									  request->values, &rest));
 	if (!status)
 		iforest_sums_add_to_aggregate(&rest, request, aggregate);
-	iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
 	return status;
 }
 
-static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
-					     const struct iforest_request *request, struct iforest_edges *edges,
+static enum iforest_status fold_leaf(struct iforest_fold *fold, const struct iforest_key *key,
+					     const struct iforest_request *request, struct edges *edges,
 					     struct iforest_aggregate *aggregate)
 {
-	bool is_below, is_at_start = cursor->block == 0 && cursor->entry == 0, done = false, known = true;
+	bool is_below, is_at_start = fold->cursor.block == 0 && fold->cursor.entry == 0, done = false, known = true;
 	struct iforest_key first, last;
 	unsigned block, entry = 0;
 	const uint8_t *node;
-	enum iforest_status status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
+	enum iforest_status status = iforest_cursor_node(&fold->cursor, 1, fold->cursor.leaf_number, &node);
 
 	if (status)
 		return status;
 	first = iforest_node_first(node);
 	last = iforest_node_last(node);
 	is_below = iforest_key_compare(&last, key) < 0;
-	done = is_below ? fold_rest(cursor, request, aggregate) : is_at_start && iforest_key_compare(&first, key) >= 0;
+	done = is_below ? fold_rest(fold, request, aggregate) : is_at_start && iforest_key_compare(&first, key) >= 0;
 	if (!done && edges->asked)
-		status = iforest_filtered_leaf(cursor, cursor->leaf_number, edges->asked->filter, &node,
+		status = iforest_filtered_leaf(&fold->cursor, fold->cursor.leaf_number, edges->asked->filter, &node,
 						       &known);
 	if (!known)
 		request = edges->asked;
 	if (!status && !done && !is_below && edges->has_nodes && is_at_start)
-		status = fold_cut(cursor, key, node, request, aggregate, &done);
+		status = fold_cut(fold, key, node, request, aggregate, &done);
 	if (status || done)
 		return status;
-	status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
-	block = status ? 0 : cursor->leaf.header.n_items;
+	status = iforest_cursor_pin(&fold->cursor, 0, fold->cursor.leaf_number);
+	block = status ? 0 : fold->cursor.leaf.header.n_items;
 	if (!status && !is_below)
-		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
+		status = iforest_cursor_find_in_leaf(&fold->cursor, key, &block, &entry);
 	else if (!status && !is_at_start)
-		status = fold_end(cursor, node, request, aggregate, &done);
-	return status || done ? status : fold_in_leaf(cursor, block, entry, request, edges, aggregate);
+		status = fold_end(fold, node, request, aggregate, &done);
+	return status || done ? status : fold_in_leaf(fold, block, entry, request, edges, aggregate);
 }
 
 /* ---- Counts and sums alone ---- */
@@ -571,7 +623,7 @@ static enum iforest_status fold_leaf(struct iforest_cursor *cursor, const struct
 /* What is passed on the way to a key. Every place that is reached cuts a leaf page and the rows of nodes above it; of each the
  * shorter part is added up once, and what comes after the place is kept for when it is passed. */
 struct passing {
-	struct iforest_cursor *cursor;
+	struct iforest_fold *fold;
 	const struct iforest_key *key;
 	const struct iforest_request *request;
 	bool of_value;             /* of nodes: has the first value column sums, wanted or not? */
@@ -579,15 +631,15 @@ struct passing {
 	bool is_declined;          /* a leaf page is not what its node says: it has to be folded entry by entry */
 };
 
-static const uint8_t *node_at(const struct iforest_cursor *cursor, unsigned level, unsigned k)
+static const uint8_t *node_at(const struct iforest_fold *fold, unsigned level, unsigned k)
 {
-	return iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
+	return iforest_node_at(fold->cursor.path[level].page.bytes, &fold->cursor.manifest->fields, k);
 }
 
 static void add_node(const struct passing *passing, const uint8_t *node, struct iforest_sums *sums)
 {
-	passing->cursor->n_nodes_folded++;
-	iforest_sums_add_node(sums, node, &passing->cursor->manifest->fields, passing->of_value);
+	passing->fold->n_nodes_folded++;
+	iforest_sums_add_node(sums, node, &passing->fold->cursor.manifest->fields, passing->of_value);
 }
 
 /* Nodes [from, to) of the page that is pinned. */
@@ -596,16 +648,16 @@ static struct iforest_sums row_of(const struct passing *passing, unsigned level,
 	struct iforest_sums sums = { .n_rows = 0 };
 
 	for (unsigned k = from; k < to; k++)
-		add_node(passing, node_at(passing->cursor, level, k), &sums);
+		add_node(passing, node_at(passing->fold, level, k), &sums);
 	return sums;
 }
 
 /* At the first leaf page under node i of a level, of which each has `span`. */
-static void stand_before(struct iforest_cursor *cursor, uint64_t i, uint64_t span)
+static void stand_before(struct iforest_fold *fold, uint64_t i, uint64_t span)
 {
-	uint64_t n_leaves = cursor->run->n_leaves;
+	uint64_t n_leaves = fold->cursor.run->n_leaves;
 
-	iforest_cursor_stand_at(cursor, i * span < n_leaves ? i * span : n_leaves, 0, 0);
+	iforest_cursor_stand_at(&fold->cursor, i * span < n_leaves ? i * span : n_leaves, 0, 0);
 }
 
 static bool is_passed(const struct passing *passing, const uint8_t *node)
@@ -618,25 +670,25 @@ static bool is_passed(const struct passing *passing, const uint8_t *node)
 /* The last node of the page that is pinned, from `low` on, that begins before the key. As a rule the one that was expected. */
 static unsigned last_node(const struct passing *passing, unsigned level, unsigned low)
 {
-	const struct iforest_cursor *cursor = passing->cursor;
-	uint64_t expected = cursor->expected[0].leaf_number, first = cursor->path[level].number * cursor->manifest->fanout;
+	const struct iforest_fold *fold = passing->fold;
+	uint64_t expected = fold->expected[0].leaf_number, first = fold->cursor.path[level].number * fold->cursor.manifest->fanout;
 	bool is_expected = level == 1 && expected != UINT64_MAX && expected > first;
 
-	return iforest_cursor_last_node_near(cursor, level, low, is_expected ? (unsigned)(expected - first) : 0, passing->key,
+	return iforest_cursor_last_node_near(&fold->cursor, level, low, is_expected ? (unsigned)(expected - first) : 0, passing->key,
 					     false);
 }
 
 /* Sees to it that the page with node i of a level is pinned; *k: the node's number in it. */
-static enum iforest_status pin_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, unsigned *k)
+static enum iforest_status pin_node(struct iforest_fold *fold, unsigned level, uint64_t i, unsigned *k)
 {
-	uint64_t fanout = cursor->manifest->fanout, first = cursor->path[level].number * fanout;
+	uint64_t fanout = fold->cursor.manifest->fanout, first = fold->cursor.path[level].number * fanout;
 	const uint8_t *node;
 
 	*k = (unsigned)(i - first);
-	if (cursor->path[level].is_pinned && i >= first && i - first < cursor->path[level].header.n_items)
+	if (fold->cursor.path[level].is_pinned && i >= first && i - first < fold->cursor.path[level].header.n_items)
 		return IFOREST_OK;
 	*k = (unsigned)(i % fanout);
-	return iforest_cursor_node(cursor, level, i, &node);
+	return iforest_cursor_node(&fold->cursor, level, i, &node);
 }
 
 /* ---- the leaf page that the key cuts ---- */
@@ -644,49 +696,49 @@ static enum iforest_status pin_node(struct iforest_cursor *cursor, unsigned leve
 /* Does the key belong in the block in which the cursor stands, at or after its entry? */
 static bool is_in_same_block(const struct passing *passing)
 {
-	const struct iforest_cursor *cursor = passing->cursor;
+	const struct iforest_fold *fold = passing->fold;
 	struct iforest_key next;
 
-	if (!iforest_cursor_is_at_rest(cursor) || !cursor->path[0].is_pinned || cursor->path[0].number != cursor->leaf_number ||
-	    !cursor->reader_is_open || cursor->reader.number != cursor->block)
+	if (!is_at_rest(fold) || !fold->cursor.path[0].is_pinned || fold->cursor.path[0].number != fold->cursor.leaf_number ||
+	    !fold->cursor.reader_is_open || fold->cursor.reader.number != fold->cursor.block)
 		return false;
-	if (cursor->block + 1u == cursor->leaf.header.n_items)
+	if (fold->cursor.block + 1u == fold->cursor.leaf.header.n_items)
 		return true;
-	next = iforest_leaf_block(&cursor->leaf, cursor->block + 1).first;
+	next = iforest_leaf_block(&fold->cursor.leaf, fold->cursor.block + 1).first;
 	return iforest_key_compare(&next, passing->key) > 0;
 }
 
 /* Notes that the cursor stands in the block of its reader and what comes after, or at the end of the page. */
 static enum iforest_status stand_in_leaf(struct passing *passing, unsigned entry, const struct iforest_sums *rest)
 {
-	struct iforest_cursor *cursor = passing->cursor;
-	struct iforest_leaf_cut *cut = &cursor->rest.cut;
-	uint64_t number = cursor->leaf_number;
-	unsigned block = cursor->reader.number;
+	struct iforest_fold *fold = passing->fold;
+	struct iforest_leaf_cut *cut = &fold->rest.cut;
+	uint64_t number = fold->cursor.leaf_number;
+	unsigned block = fold->cursor.reader.number;
 	enum iforest_status status = IFOREST_OK;
 
-	cursor->rest.leaf_number = UINT64_MAX;
-	if (entry == cursor->reader.block.n) {
+	fold->rest.leaf_number = UINT64_MAX;
+	if (entry == fold->cursor.reader.block.n) {
 		entry = 0;
 		block++;
 	}
-	if (block == cursor->leaf.header.n_items) {
-		iforest_cursor_stand_at(cursor, number + 1, 0, 0);
+	if (block == fold->cursor.leaf.header.n_items) {
+		iforest_cursor_stand_at(&fold->cursor, number + 1, 0, 0);
 		return IFOREST_OK;
 	}
 	*cut = (struct iforest_leaf_cut){ .block = block, .entry = entry };
-	cut->first = iforest_leaf_block(&cursor->leaf, block).first;
+	cut->first = iforest_leaf_block(&fold->cursor.leaf, block).first;
 	cut->first.ref = INT64_MIN;
 	if (entry > 0 && !cut->first.time_is_null)
-		status = iforest_block_pick(&cursor->reader, IFOREST_TIMES, entry, &cut->first.time);
+		status = iforest_block_pick(&fold->cursor.reader, IFOREST_TIMES, entry, &cut->first.time);
 	if (status)
-		return iforest_cursor_report_leaf(cursor, status);
-	cursor->rest.leaf_number = number;
-	cursor->rest.request = *passing->request;
-	cursor->rest.aggregate.n_rows = cursor->rest.aggregate.n_dead = cursor->rest.aggregate.values[0].n = 0;
-	cursor->rest.aggregate.values[0].sum = 0;
-	iforest_sums_add_to_aggregate(rest, passing->request, &cursor->rest.aggregate);
-	iforest_cursor_stand_at(cursor, number, block, entry);
+		return iforest_cursor_report_leaf(&fold->cursor, status);
+	fold->rest.leaf_number = number;
+	fold->rest.request = *passing->request;
+	fold->rest.aggregate.n_rows = fold->rest.aggregate.n_dead = fold->rest.aggregate.values[0].n = 0;
+	fold->rest.aggregate.values[0].sum = 0;
+	iforest_sums_add_to_aggregate(rest, passing->request, &fold->rest.aggregate);
+	iforest_cursor_stand_at(&fold->cursor, number, block, entry);
 	return IFOREST_OK;
 }
 
@@ -707,15 +759,15 @@ static enum iforest_status find_near(struct iforest_block_reader *reader, const 
 /* Goes on within a block: windows may be narrower than blocks. */
 static enum iforest_status cut_same_block(struct passing *passing, struct iforest_sums *rest)
 {
-	struct iforest_cursor *cursor = passing->cursor;
+	struct iforest_fold *fold = passing->fold;
 	struct iforest_sums between = { .n_rows = 0 };
-	unsigned from = cursor->entry, entry;
-	enum iforest_status status = find_near(&cursor->reader, passing->key, from, &entry);
+	unsigned from = fold->cursor.entry, entry;
+	enum iforest_status status = find_near(&fold->cursor.reader, passing->key, from, &entry);
 
 	if (!status && entry > from)
-		status = iforest_block_add_sums(&cursor->reader, from, entry, passing->request->values, &between);
+		status = iforest_block_add_sums(&fold->cursor.reader, from, entry, passing->request->values, &between);
 	if (status || entry <= from)
-		return iforest_cursor_report_leaf(cursor, status);
+		return iforest_cursor_report_leaf(&fold->cursor, status);
 	iforest_sums_subtract(rest, &between);
 	iforest_sums_add(&passing->sums, &between);
 	return stand_in_leaf(passing, entry, rest);
@@ -725,26 +777,26 @@ static enum iforest_status cut_same_block(struct passing *passing, struct ifores
  * that has not been passed. */
 static enum iforest_status cut_leaf(struct passing *passing, const struct iforest_sums *all, const struct iforest_sums *left)
 {
-	struct iforest_cursor *cursor = passing->cursor;
-	enum iforest_status status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
+	struct iforest_fold *fold = passing->fold;
+	enum iforest_status status = iforest_cursor_pin(&fold->cursor, 0, fold->cursor.leaf_number);
 	struct iforest_sums rest;
 	unsigned block, entry;
 
 	if (status)
 		return status;
-	passing->is_declined = all->n_dead != cursor->leaf.header.n_dead;
+	passing->is_declined = all->n_dead != fold->cursor.leaf.header.n_dead;
 	if (passing->is_declined)
 		return IFOREST_OK;
-	block = iforest_leaf_find_block(&cursor->leaf, passing->key);
-	iforest_leaf_prefetch_block(&cursor->leaf, block);
-	iforest_cursor_read_block(cursor, block);
-	status = iforest_block_find(&cursor->reader, passing->key, &entry);
-	if (!status && (block < cursor->block || (block == cursor->block && entry <= cursor->entry)))
+	block = iforest_leaf_find_block(&fold->cursor.leaf, passing->key);
+	iforest_leaf_prefetch_block(&fold->cursor.leaf, block);
+	iforest_cursor_read_block(&fold->cursor, block);
+	status = iforest_block_find(&fold->cursor.reader, passing->key, &entry);
+	if (!status && (block < fold->cursor.block || (block == fold->cursor.block && entry <= fold->cursor.entry)))
 		return IFOREST_OK; /* the key lies behind */
 	if (!status)
-		status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, entry, passing->request->values, &rest);
+		status = iforest_leaf_sums_from(&fold->cursor.leaf, all, &fold->cursor.reader, entry, passing->request->values, &rest);
 	if (status)
-		return iforest_cursor_report_leaf(cursor, status);
+		return iforest_cursor_report_leaf(&fold->cursor, status);
 	iforest_sums_add(&passing->sums, left);
 	iforest_sums_subtract(&passing->sums, &rest);
 	return stand_in_leaf(passing, entry, &rest);
@@ -753,49 +805,49 @@ static enum iforest_status cut_leaf(struct passing *passing, const struct ifores
 /* What comes from the position within a leaf page on, if it is not known. */
 static enum iforest_status find_rest(struct passing *passing, const struct iforest_sums *all, struct iforest_sums *rest)
 {
-	struct iforest_cursor *cursor = passing->cursor;
+	struct iforest_fold *fold = passing->fold;
 	enum iforest_status status;
 
-	if (iforest_cursor_is_at_rest(cursor) && cursor->rest.request.values == passing->request->values &&
-	    iforest_wants_sums(&cursor->rest.request, &cursor->manifest->fields)) {
-		*rest = iforest_sums_of_aggregate(&cursor->rest.aggregate, passing->request);
+	if (is_at_rest(fold) && fold->rest.request.values == passing->request->values &&
+	    iforest_wants_sums(&fold->rest.request, &fold->cursor.manifest->fields)) {
+		*rest = iforest_sums_of_aggregate(&fold->rest.aggregate, passing->request);
 		return IFOREST_OK;
 	}
-	status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
+	status = iforest_cursor_pin(&fold->cursor, 0, fold->cursor.leaf_number);
 	if (status)
 		return status;
-	passing->is_declined = all->n_dead != cursor->leaf.header.n_dead;
+	passing->is_declined = all->n_dead != fold->cursor.leaf.header.n_dead;
 	if (passing->is_declined)
 		return IFOREST_OK;
-	iforest_cursor_read_block(cursor, cursor->block);
-	status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, cursor->entry, passing->request->values, rest);
-	return iforest_cursor_report_leaf(cursor, status);
+	iforest_cursor_read_block(&fold->cursor, fold->cursor.block);
+	status = iforest_leaf_sums_from(&fold->cursor.leaf, all, &fold->cursor.reader, fold->cursor.entry, passing->request->values, rest);
+	return iforest_cursor_report_leaf(&fold->cursor, status);
 }
 
 /* Standing within a leaf page: passes the rest of it, or what of that comes before the key; *is_there: that was it. */
 static enum iforest_status leave_leaf(struct passing *passing, bool *is_there)
 {
-	struct iforest_cursor *cursor = passing->cursor;
+	struct iforest_fold *fold = passing->fold;
 	struct iforest_sums all = { .n_rows = 0 }, rest;
 	unsigned k;
 	const uint8_t *node;
-	enum iforest_status status = pin_node(cursor, 1, cursor->leaf_number, &k);
+	enum iforest_status status = pin_node(fold, 1, fold->cursor.leaf_number, &k);
 
 	*is_there = true;
 	if (status)
 		return status;
-	node = node_at(cursor, 1, k);
-	iforest_sums_add_node(&all, node, &cursor->manifest->fields, passing->of_value);
+	node = node_at(fold, 1, k);
+	iforest_sums_add_node(&all, node, &fold->cursor.manifest->fields, passing->of_value);
 	status = find_rest(passing, &all, &rest);
 	if (status || passing->is_declined)
 		return status;
 	*is_there = !is_passed(passing, node);
 	if (!*is_there) {
 		iforest_sums_add(&passing->sums, &rest);
-		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+		iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
 		return IFOREST_OK;
 	}
-	if (iforest_cursor_is_at_rest(cursor) && iforest_key_compare(&cursor->rest.cut.first, passing->key) >= 0)
+	if (is_at_rest(fold) && iforest_key_compare(&fold->rest.cut.first, passing->key) >= 0)
 		return IFOREST_OK;
 	return is_in_same_block(passing) ? cut_same_block(passing, &rest) : cut_leaf(passing, &all, &rest);
 }
@@ -805,116 +857,116 @@ static enum iforest_status leave_leaf(struct passing *passing, bool *is_there)
 /* Down to the key, which lies under node i of a level: passes what comes before it. */
 static enum iforest_status descend(struct passing *passing, unsigned level, uint64_t i, uint64_t span, struct iforest_sums all)
 {
-	struct iforest_cursor *cursor = passing->cursor;
+	struct iforest_fold *fold = passing->fold;
 
 	while (level > 1) {
-		struct iforest_pinned_page *pinned = &cursor->path[--level];
-		enum iforest_status status = iforest_cursor_pin(cursor, level, i);
+		struct iforest_pinned_page *pinned = &fold->cursor.path[--level];
+		enum iforest_status status = iforest_cursor_pin(&fold->cursor, level, i);
 		struct iforest_sums before, own = { .n_rows = 0 };
 		unsigned k, n = pinned->header.n_items;
 
 		if (status)
 			return status;
-		span /= cursor->manifest->fanout;
-		i *= cursor->manifest->fanout;
+		span /= fold->cursor.manifest->fanout;
+		i *= fold->cursor.manifest->fanout;
 		k = last_node(passing, level, 0);
-		add_node(passing, node_at(cursor, level, k), &own);
+		add_node(passing, node_at(fold, level, k), &own);
 		if (k < n / 2) {
 			before = row_of(passing, level, 0, k);
-			pinned->after = all;
-			iforest_sums_subtract(&pinned->after, &before);
-			iforest_sums_subtract(&pinned->after, &own);
+			iforest_fold_page(fold, level)->after = all;
+			iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &before);
+			iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &own);
 		} else {
-			pinned->after = row_of(passing, level, k + 1, n);
+			iforest_fold_page(fold, level)->after = row_of(passing, level, k + 1, n);
 			before = all;
-			iforest_sums_subtract(&before, &pinned->after);
+			iforest_sums_subtract(&before, &iforest_fold_page(fold, level)->after);
 			iforest_sums_subtract(&before, &own);
 		}
-		pinned->after_node = k + 1;
+		iforest_fold_page(fold, level)->after_node = k + 1;
 		iforest_sums_add(&passing->sums, &before);
 		i += k;
-		if (is_passed(passing, node_at(cursor, level, k))) {
+		if (is_passed(passing, node_at(fold, level, k))) {
 			iforest_sums_add(&passing->sums, &own);
-			stand_before(cursor, i + 1, span);
+			stand_before(fold, i + 1, span);
 			return IFOREST_OK;
 		}
 		all = own;
 	}
-	stand_before(cursor, i, span);
-	if (i >= cursor->run->n_leaves)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    i / cursor->manifest->fanout);
+	stand_before(fold, i, span);
+	if (i >= fold->cursor.run->n_leaves)
+		return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+					    i / fold->cursor.manifest->fanout);
 	return cut_leaf(passing, &all, &all);
 }
 
 /* Along the row of the page that is pinned, from node k on, which begins before the key. */
 static enum iforest_status go_along(struct passing *passing, unsigned level, unsigned k, uint64_t span)
 {
-	struct iforest_cursor *cursor = passing->cursor;
-	struct iforest_pinned_page *pinned = &cursor->path[level];
+	struct iforest_fold *fold = passing->fold;
+	struct iforest_pinned_page *pinned = &fold->cursor.path[level];
 	unsigned last = last_node(passing, level, k);
-	uint64_t i = pinned->number * cursor->manifest->fanout + last;
+	uint64_t i = pinned->number * fold->cursor.manifest->fanout + last;
 	struct iforest_sums own = { .n_rows = 0 }, before = row_of(passing, level, k, last);
 
-	add_node(passing, node_at(cursor, level, last), &own);
+	add_node(passing, node_at(fold, level, last), &own);
 	iforest_sums_add(&passing->sums, &before);
-	if (pinned->after_node == k) {
-		iforest_sums_subtract(&pinned->after, &before);
-		iforest_sums_subtract(&pinned->after, &own);
-		pinned->after_node = last + 1;
+	if (iforest_fold_page(fold, level)->after_node == k) {
+		iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &before);
+		iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &own);
+		iforest_fold_page(fold, level)->after_node = last + 1;
 	}
-	if (!is_passed(passing, node_at(cursor, level, last)))
+	if (!is_passed(passing, node_at(fold, level, last)))
 		return descend(passing, level, i, span, own);
 	iforest_sums_add(&passing->sums, &own);
-	stand_before(cursor, i + 1, span);
+	stand_before(fold, i + 1, span);
 	return IFOREST_OK;
 }
 
 /* Standing at the start of a leaf page: climbs while rows lie before the key, then goes along one and down. */
 static enum iforest_status pass_rows(struct passing *passing)
 {
-	struct iforest_cursor *cursor = passing->cursor;
-	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, span = 1;
+	struct iforest_fold *fold = passing->fold;
+	uint64_t fanout = fold->cursor.manifest->fanout, i = fold->cursor.leaf_number, span = 1;
 
-	for (unsigned level = 1; level <= cursor->run->n_levels && i * span < cursor->run->n_leaves; level++) {
+	for (unsigned level = 1; level <= fold->cursor.run->n_levels && i * span < fold->cursor.run->n_leaves; level++) {
 		const struct iforest_pinned_page *pinned;
 		struct iforest_sums row;
 		unsigned k;
 		enum iforest_status status;
 
 		/* from its first node on a row is a node of the level above */
-		for (; level < cursor->run->n_levels && i % fanout == 0; level++, span *= fanout)
+		for (; level < fold->cursor.run->n_levels && i % fanout == 0; level++, span *= fanout)
 			i /= fanout;
-		pinned = &cursor->path[level];
-		status = pin_node(cursor, level, i, &k);
+		pinned = &fold->cursor.path[level];
+		status = pin_node(fold, level, i, &k);
 		if (status)
 			return status;
-		if (!is_passed(passing, node_at(cursor, level, pinned->header.n_items - 1u))) {
-			stand_before(cursor, i, span);
-			return iforest_cursor_begins_before(cursor, level, k, passing->key, false) ?
+		if (!is_passed(passing, node_at(fold, level, pinned->header.n_items - 1u))) {
+			stand_before(fold, i, span);
+			return iforest_cursor_begins_before(&fold->cursor, level, k, passing->key, false) ?
 				       go_along(passing, level, k, span) :
 				       IFOREST_OK;
 		}
-		row = pinned->after_node == k ? pinned->after : row_of(passing, level, k, pinned->header.n_items);
+		row = iforest_fold_page(fold, level)->after_node == k ? iforest_fold_page(fold, level)->after : row_of(passing, level, k, pinned->header.n_items);
 		iforest_sums_add(&passing->sums, &row);
 		i = pinned->number + 1;
 		span *= fanout;
 	}
-	iforest_cursor_stand_at(cursor, cursor->run->n_leaves, 0, 0);
+	iforest_cursor_stand_at(&fold->cursor, fold->cursor.run->n_leaves, 0, 0);
 	return IFOREST_OK;
 }
 
-static enum iforest_status sums_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+static enum iforest_status sums_until(struct iforest_fold *fold, const struct iforest_key *key,
 					      const struct iforest_request *request, struct iforest_aggregate *aggregate,
 					      bool *done)
 {
-	const struct iforest_node_schema *fields = &cursor->manifest->fields;
-	struct passing passing = { .cursor = cursor, .key = key, .request = request,
+	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
+	struct passing passing = { .fold = fold, .key = key, .request = request,
 				   .of_value = fields->n_values > 0 && fields->value_types[0] == IFOREST_INT64 };
 	enum iforest_status status = IFOREST_OK;
 	bool is_there = false;
 
-	if (cursor->block > 0 || cursor->entry > 0)
+	if (fold->cursor.block > 0 || fold->cursor.entry > 0)
 		status = leave_leaf(&passing, &is_there);
 	if (!status && !is_there)
 		status = pass_rows(&passing);
@@ -927,15 +979,15 @@ static enum iforest_status sums_until(struct iforest_cursor *cursor, const struc
 
 /* Whether a node that lies below the key as a whole may be used: all of its entries count, or none, or what is left of it
  * without the others can be had, and becomes *node. */
-static enum iforest_status classify_whole(struct iforest_cursor *cursor, unsigned level, uint64_t i,
-				       const struct iforest_filter *filter, const struct iforest_edges *edges,
+static enum iforest_status classify_whole(struct iforest_fold *fold, unsigned level, uint64_t i,
+				       const struct iforest_filter *filter, const struct edges *edges,
 				       const uint8_t **node, enum iforest_filter_class *filter_class)
 {
 	const uint8_t *left = edges->asked ? *node : NULL;
 	enum iforest_status status = IFOREST_OK;
 
 	if (edges->asked)
-		status = iforest_filtered_node(cursor, level, i, edges->asked->filter, &left);
+		status = iforest_filtered_node(&fold->cursor, level, i, edges->asked->filter, &left);
 	if (left)
 		*node = left;
 	*filter_class = left ? IFOREST_COUNTS_ALL : iforest_filter_class_of_node(edges->asked ? edges->asked->filter : filter, *node);
@@ -943,18 +995,18 @@ static enum iforest_status classify_whole(struct iforest_cursor *cursor, unsigne
 }
 
 /* Whether node i of the level may be used whole: it lies below the key, and so on. */
-static enum iforest_status classify_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const struct iforest_key *key,
-				      const struct iforest_filter *filter, const struct iforest_edges *edges,
+static enum iforest_status classify_node(struct iforest_fold *fold, unsigned level, uint64_t i, const struct iforest_key *key,
+				      const struct iforest_filter *filter, const struct edges *edges,
 				      const uint8_t **node, enum iforest_filter_class *filter_class)
 {
 	struct iforest_key last;
-	enum iforest_status status = iforest_cursor_node(cursor, level, i, node);
+	enum iforest_status status = iforest_cursor_node(&fold->cursor, level, i, node);
 
 	*filter_class = IFOREST_COUNTS_SOME;
 	if (status)
 		return status;
 	last = iforest_node_last(*node);
-	return iforest_key_compare(&last, key) < 0 ? classify_whole(cursor, level, i, filter, edges, node, filter_class) : IFOREST_OK;
+	return iforest_key_compare(&last, key) < 0 ? classify_whole(fold, level, i, filter, edges, node, filter_class) : IFOREST_OK;
 }
 
 static bool is_mixed(enum iforest_filter_class filter_class)
@@ -964,106 +1016,106 @@ static bool is_mixed(enum iforest_filter_class filter_class)
 
 /* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole; *passed is its level, 0
  * for none. Tried from the highest level down, so that only pages on the way to the key are opened. */
-static enum iforest_status fold_largest_node(struct iforest_cursor *cursor, const struct iforest_key *key,
-					     const struct iforest_request *request, struct iforest_edges *edges,
+static enum iforest_status fold_largest_node(struct iforest_fold *fold, const struct iforest_key *key,
+					     const struct iforest_request *request, struct edges *edges,
 					     struct iforest_aggregate *aggregate, unsigned *passed)
 {
-	uint64_t fanout = cursor->manifest->fanout, i = cursor->leaf_number, n_leaves = 1;
+	uint64_t fanout = fold->cursor.manifest->fanout, i = fold->cursor.leaf_number, n_leaves = 1;
 	unsigned level = 1;
 	enum iforest_filter_class filter_class = IFOREST_COUNTS_SOME;
 	const uint8_t *node;
 	enum iforest_status status;
 
-	for (; level <= cursor->run->n_levels && i % fanout == 0; level++) {
+	for (; level <= fold->cursor.run->n_levels && i % fanout == 0; level++) {
 		i /= fanout;
 		n_leaves *= fanout;
 	}
-	status = classify_node(cursor, level, i, key, request->filter, edges, &node, &filter_class);
+	status = classify_node(fold, level, i, key, request->filter, edges, &node, &filter_class);
 	while (!status && is_mixed(filter_class) && level > 1) {
 		level--;
 		i *= fanout;
 		n_leaves /= fanout;
-		status = classify_node(cursor, level, i, key, request->filter, edges, &node, &filter_class);
+		status = classify_node(fold, level, i, key, request->filter, edges, &node, &filter_class);
 	}
 	*passed = is_mixed(filter_class) ? 0 : level;
 	if (status || !*passed)
 		return status;
 	if (filter_class == IFOREST_COUNTS_ALL)
-		status = fold_node(cursor, level, i, node, request, edges, aggregate);
-	if (n_leaves > cursor->run->n_leaves - cursor->leaf_number)
-		n_leaves = cursor->run->n_leaves - cursor->leaf_number;
-	iforest_cursor_stand_at(cursor, cursor->leaf_number + n_leaves, 0, 0);
+		status = fold_node(fold, level, i, node, request, edges, aggregate);
+	if (n_leaves > fold->cursor.run->n_leaves - fold->cursor.leaf_number)
+		n_leaves = fold->cursor.run->n_leaves - fold->cursor.leaf_number;
+	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + n_leaves, 0, 0);
 	return status;
 }
 
 /* Passes a node that is used whole, or what of a leaf page lies before the key; *moving: into another leaf page. *level is the
  * node's, 0 for entries of a leaf page. */
-static enum iforest_status fold_step(struct iforest_cursor *cursor, const struct iforest_key *key,
-				     const struct iforest_request *request, struct iforest_edges *edges,
+static enum iforest_status fold_step(struct iforest_fold *fold, const struct iforest_key *key,
+				     const struct iforest_request *request, struct edges *edges,
 				     struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
 {
-	uint64_t leaf_number = cursor->leaf_number;
+	uint64_t leaf_number = fold->cursor.leaf_number;
 	enum iforest_status status = IFOREST_OK;
 
 	*level = 0;
-	if (cursor->block == 0 && cursor->entry == 0)
-		status = fold_largest_node(cursor, key, request, edges, aggregate, level);
+	if (fold->cursor.block == 0 && fold->cursor.entry == 0)
+		status = fold_largest_node(fold, key, request, edges, aggregate, level);
 	edges->has_nodes = edges->has_nodes || *level;
 	if (!status && !*level)
-		status = fold_leaf(cursor, key, request, edges, aggregate);
-	*moving = cursor->leaf_number != leaf_number;
+		status = fold_leaf(fold, key, request, edges, aggregate);
+	*moving = fold->cursor.leaf_number != leaf_number;
 	return status;
 }
 
 /* Passes a leaf page that lies below the key as a whole, since the next one begins below it. */
-static enum iforest_status pass_leaf(struct iforest_cursor *cursor, const struct iforest_key *key,
-				     const struct iforest_request *request, struct iforest_edges *edges,
+static enum iforest_status pass_leaf(struct iforest_fold *fold, const struct iforest_key *key,
+				     const struct iforest_request *request, struct edges *edges,
 				     struct iforest_aggregate *aggregate)
 {
-	uint64_t leaf_number = cursor->leaf_number;
-	enum iforest_status status = fold_leaf(cursor, key, request, edges, aggregate);
+	uint64_t leaf_number = fold->cursor.leaf_number;
+	enum iforest_status status = fold_leaf(fold, key, request, edges, aggregate);
 
-	if (!status && cursor->leaf_number == leaf_number)
-		status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "entries are out of order", 0, leaf_number);
+	if (!status && fold->cursor.leaf_number == leaf_number)
+		status = iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "entries are out of order", 0, leaf_number);
 	return status;
 }
 
 /* Standing at a leaf page that is not the first of those under its node page: passes those of them that lie below the key, but
  * for the last, which the key may cut; memory of that one begins to be fetched meanwhile. */
-static enum iforest_status fold_row(struct iforest_cursor *cursor, const struct iforest_key *key,
-				    const struct iforest_request *request, struct iforest_edges *edges,
+static enum iforest_status fold_row(struct iforest_fold *fold, const struct iforest_key *key,
+				    const struct iforest_request *request, struct edges *edges,
 				    struct iforest_aggregate *aggregate)
 {
-	const struct iforest_pager *pager = cursor->store->pager;
-	uint64_t fanout = cursor->manifest->fanout, number = cursor->leaf_number / fanout, first = number * fanout, end;
-	enum iforest_status status = iforest_cursor_pin(cursor, 1, number);
+	const struct iforest_pager *pager = fold->cursor.store->pager;
+	uint64_t fanout = fold->cursor.manifest->fanout, number = fold->cursor.leaf_number / fanout, first = number * fanout, end;
+	enum iforest_status status = iforest_cursor_pin(&fold->cursor, 1, number);
 
-	if (status || cursor->leaf_number - first >= cursor->path[1].header.n_items)
+	if (status || fold->cursor.leaf_number - first >= fold->cursor.path[1].header.n_items)
 		return status;
-	end = first + iforest_cursor_last_node(cursor, 1, (unsigned)(cursor->leaf_number - first), key, false);
-	end = end < cursor->run->n_leaves ? end : cursor->run->n_leaves - 1; /* a forged page may claim more */
+	end = first + iforest_cursor_last_node(&fold->cursor, 1, (unsigned)(fold->cursor.leaf_number - first), key, false);
+	end = end < fold->cursor.run->n_leaves ? end : fold->cursor.run->n_leaves - 1; /* a forged page may claim more */
 	if (pager->borrow && pager->prefetch)
-		pager->prefetch(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, 0, end), false);
-	while (!status && cursor->leaf_number < end) {
-		const uint8_t *node = iforest_node_at(cursor->path[1].page.bytes, &cursor->manifest->fields,
-						      (unsigned)(cursor->leaf_number - first));
+		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, end), false);
+	while (!status && fold->cursor.leaf_number < end) {
+		const uint8_t *node = iforest_node_at(fold->cursor.path[1].page.bytes, &fold->cursor.manifest->fields,
+						      (unsigned)(fold->cursor.leaf_number - first));
 		enum iforest_filter_class filter_class;
 
-		status = classify_whole(cursor, 1, cursor->leaf_number, request->filter, edges, &node, &filter_class);
+		status = classify_whole(fold, 1, fold->cursor.leaf_number, request->filter, edges, &node, &filter_class);
 		edges->has_nodes = edges->has_nodes || !is_mixed(filter_class);
 		if (!status && filter_class == IFOREST_COUNTS_ALL)
-			status = fold_node(cursor, 1, cursor->leaf_number, node, request, edges, aggregate);
+			status = fold_node(fold, 1, fold->cursor.leaf_number, node, request, edges, aggregate);
 		if (!status && is_mixed(filter_class))
-			status = pass_leaf(cursor, key, request, edges, aggregate);
+			status = pass_leaf(fold, key, request, edges, aggregate);
 		else
-			iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+			iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
 	}
 	return status;
 }
 
-static bool is_within_row(const struct iforest_cursor *cursor)
+static bool is_within_row(const struct iforest_fold *fold)
 {
-	return cursor->block == 0 && cursor->entry == 0 && cursor->leaf_number % cursor->manifest->fanout != 0;
+	return fold->cursor.block == 0 && fold->cursor.entry == 0 && fold->cursor.leaf_number % fold->cursor.manifest->fanout != 0;
 }
 
 /* First and last rows are looked for in what is left of the pages under a node. Where that may have been forgotten, and nothing
@@ -1075,17 +1127,17 @@ static bool goes_by_filtered_nodes(const struct iforest_request *request)
 	return filtered_nodes && !(filtered_nodes->is_fixed && (request->firsts | request->lasts || request->times));
 }
 
-enum iforest_status iforest_fold_until(struct iforest_cursor *cursor, const struct iforest_key *key,
+enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct iforest_key *key,
 					      const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	struct iforest_edges edges = { .seen_firsts = 0 };
+	struct edges edges = { .seen_firsts = 0 };
 	struct iforest_request without = *request;
 	enum iforest_status status = IFOREST_OK;
 	bool moving = true, done = false;
 	unsigned level;
 
-	if (key->ref == INT64_MIN && iforest_wants_sums(request, &cursor->manifest->fields))
-		status = sums_until(cursor, key, request, aggregate, &done);
+	if (key->ref == INT64_MIN && iforest_wants_sums(request, &fold->cursor.manifest->fields))
+		status = sums_until(fold, key, request, aggregate, &done);
 	if (status || done)
 		return status;
 	if (goes_by_filtered_nodes(request)) {
@@ -1093,29 +1145,29 @@ enum iforest_status iforest_fold_until(struct iforest_cursor *cursor, const stru
 		without.filter = NULL;
 		request = &without;
 	}
-	while (!status && moving && cursor->leaf_number < cursor->run->n_leaves) {
-		if (is_within_row(cursor))
-			status = fold_row(cursor, key, request, &edges, aggregate);
+	while (!status && moving && fold->cursor.leaf_number < fold->cursor.run->n_leaves) {
+		if (is_within_row(fold))
+			status = fold_row(fold, key, request, &edges, aggregate);
 		if (!status)
-			status = fold_step(cursor, key, request, &edges, aggregate, &level, &moving);
+			status = fold_step(fold, key, request, &edges, aggregate, &level, &moving);
 	}
-	return status ? status : fold_lasts(cursor, &edges, aggregate);
+	return status ? status : fold_lasts(fold, &edges, aggregate);
 }
 
-enum iforest_status iforest_fold_step(struct iforest_cursor *cursor, const struct iforest_key *key,
+enum iforest_status iforest_fold_step(struct iforest_fold *fold, const struct iforest_key *key,
 					      const struct iforest_request *request, struct iforest_aggregate *aggregate,
 					      unsigned *level, uint64_t *number, bool *at_end)
 {
-	struct iforest_edges edges = { .seen_firsts = 0 };
+	struct edges edges = { .seen_firsts = 0 };
 	enum iforest_status status = IFOREST_OK;
-	bool moving = cursor->leaf_number < cursor->run->n_leaves;
+	bool moving = fold->cursor.leaf_number < fold->cursor.run->n_leaves;
 
 	*level = 0;
-	*number = cursor->leaf_number;
+	*number = fold->cursor.leaf_number;
 	if (moving)
-		status = fold_step(cursor, key, request, &edges, aggregate, level, &moving);
+		status = fold_step(fold, key, request, &edges, aggregate, level, &moving);
 	for (unsigned k = 1; k < *level; k++)
-		*number /= cursor->manifest->fanout;
+		*number /= fold->cursor.manifest->fanout;
 	*at_end = !moving;
-	return status ? status : fold_lasts(cursor, &edges, aggregate);
+	return status ? status : fold_lasts(fold, &edges, aggregate);
 }

@@ -3,6 +3,7 @@
 #define IFOREST_QUERY_ITERATOR_H
 
 #include "core/base/priority_queue.h"
+#include "core/page/leaf_fold.h"
 #include "core/page/value_predicate.h"
 #include "core/run/cursor.h"
 

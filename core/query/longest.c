@@ -576,18 +576,18 @@ static enum iforest_status make_room(struct iforest_longest *longest)
 	const struct iforest_scan *scan = longest->scan;
 	const struct iforest_alloc *alloc = scan->store->alloc;
 
-	if (longest->behind || scan->n_cursors == 0)
+	if (longest->behind || scan->n_folds == 0)
 		return IFOREST_OK;
-	longest->behind = iforest_allocate(alloc, scan->n_cursors * sizeof *longest->behind);
-	longest->passed = iforest_allocate(alloc, scan->n_cursors * sizeof *longest->passed);
+	longest->behind = iforest_allocate(alloc, scan->n_folds * sizeof *longest->behind);
+	longest->passed = iforest_allocate(alloc, scan->n_folds * sizeof *longest->passed);
 	if (!longest->behind || !longest->passed) {
 		iforest_longest_release(longest);
 		return IFOREST_NO_MEMORY;
 	}
-	longest->n_runs = scan->n_cursors;
+	longest->n_runs = scan->n_folds;
 	for (uint32_t r = 0; r < longest->n_runs; r++)
-		iforest_cursor_init(&longest->behind[r], scan->cursors[r].store, scan->cursors[r].manifest,
-				    scan->cursors[r].run);
+		iforest_cursor_init(&longest->behind[r], scan->folds[r].cursor.store, scan->folds[r].cursor.manifest,
+				    scan->folds[r].cursor.run);
 	return IFOREST_OK;
 }
 
@@ -643,7 +643,7 @@ enum iforest_status iforest_longest_start(struct iforest_longest *longest, const
 	longest_forget(longest);
 	to = iforest_key_at(series, bucketing->window.t1);
 	for (uint32_t r = 0; r < longest->n_runs && !status; r++) {
-		struct iforest_longest_search search = { .longest = longest, .cursor = &longest->scan->cursors[r], .run = r,
+		struct iforest_longest_search search = { .longest = longest, .cursor = &longest->scan->folds[r].cursor, .run = r,
 					 .duration = longest->scan->manifest->fields.duration_value };
 		struct iforest_key from = iforest_key_at(series, longest->start);
 		uint64_t end = 0;
@@ -670,7 +670,7 @@ static enum iforest_status answer(struct iforest_longest *longest, struct ifores
 	status = longest_look_back(&search);
 	for (uint32_t r = 0; r < longest->n_runs && !status; r++) {
 		search.run = r;
-		search.cursor = &longest->scan->cursors[r];
+		search.cursor = &longest->scan->folds[r].cursor;
 		status = go_on(&search);
 	}
 	longest->start = search.to;

@@ -15,30 +15,30 @@ static inline bool iforest_scan_may_hold(const struct iforest_run *run, const st
 }
 
 /* What a cursor is asked for: runs that were joined have a filter of their own. *joined is room for it. */
-static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
+static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
 						 const struct iforest_request *request, struct iforest_request *joined);
 
 /* Passes the entries of the active cursors up to the key, and adds them to the aggregate. */
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
 				      const struct iforest_request *request, struct iforest_aggregate *aggregate);
 
-static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_cursor *cursor,
+static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
 					      const struct iforest_request *request, struct iforest_request *joined)
 {
-	if (request->filter == scan->joined_filter || cursor->store == scan->store)
+	if (request->filter == scan->joined_filter || fold->cursor.store == scan->store)
 		return request;
 	*joined = *request;
 	joined->filter = scan->joined_filter;
 	return joined;
 }
 
-static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_cursor *cursor,
+static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_fold *fold,
 				      const struct iforest_key *to, const struct iforest_request *request,
 				      struct iforest_aggregate *aggregate)
 {
 	struct iforest_request joined;
 
-	return iforest_fold_until(cursor, to, request_of(scan, cursor, request, &joined), aggregate);
+	return iforest_fold_until(fold, to, request_of(scan, fold, request, &joined), aggregate);
 }
 
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
@@ -62,7 +62,7 @@ enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *ti
 	for (uint32_t a = 0; a < scan->n_active; a++) {
 		struct iforest_key key;
 		bool at_end;
-		enum iforest_status status = iforest_cursor_key(scan->active[a], &key, &at_end);
+		enum iforest_status status = iforest_fold_key(scan->active[a], &key, &at_end);
 
 		if (status)
 			return status;
@@ -70,8 +70,8 @@ enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *ti
 			continue;
 		/* unnoticed, a forged page could hold those here for ever who go on from bucket to bucket */
 		if (iforest_key_compare(&key, &scan->reached) < 0)
-			return iforest_cursor_report_corrupt(scan->active[a], IFOREST_CORRUPT, "entries are out of order", 0,
-						    scan->active[a]->leaf_number);
+			return iforest_cursor_report_corrupt(&scan->active[a]->cursor, IFOREST_CORRUPT, "entries are out of order", 0,
+						    scan->active[a]->cursor.leaf_number);
 		scan->active[n_left++] = scan->active[a];
 		if (!*found || key.time < *time)
 			*time = key.time;
@@ -97,34 +97,34 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 	struct iforest_key from = iforest_key_nulls(scan->series), to = iforest_key_at(scan->series + 1, INT64_MIN);
 	enum iforest_status status = IFOREST_OK;
 
-	for (uint32_t r = 0; r < scan->n_cursors && !status; r++) {
-		struct iforest_cursor *cursor = &scan->cursors[r];
+	for (uint32_t r = 0; r < scan->n_folds && !status; r++) {
+		struct iforest_fold *fold = &scan->folds[r];
 
-		if (!iforest_scan_may_hold(cursor->run, &from, &to))
+		if (!iforest_scan_may_hold(fold->cursor.run, &from, &to))
 			continue;
-		status = iforest_cursor_seek(cursor, &from);
+		status = iforest_fold_seek(fold, &from);
 		if (!status)
-			status = fold_until(scan, cursor, &to, request, aggregate);
+			status = fold_until(scan, fold, &to, request, aggregate);
 	}
 	scan->is_done = true;
 	return status;
 }
 
 /* Of the run's entries before `end`, the last one's time, if it is of that series. */
-static enum iforest_status latest_of_run(struct iforest_cursor *cursor, const struct iforest_key *end, int64_t *time,
+static enum iforest_status latest_of_run(struct iforest_fold *fold, const struct iforest_key *end, int64_t *time,
 					 bool *found)
 {
 	const struct iforest_block *block = NULL;
 	bool at_start = false;
 	unsigned n = 0;
-	enum iforest_status status = iforest_cursor_seek(cursor, end);
+	enum iforest_status status = iforest_fold_seek(fold, end);
 
-	if (!status && cursor->entry > 0)
-		n = cursor->entry;
+	if (!status && fold->cursor.entry > 0)
+		n = fold->cursor.entry;
 	else if (!status)
-		status = iforest_cursor_previous(cursor, &at_start);
+		status = iforest_cursor_previous(&fold->cursor, &at_start);
 	if (!status && !at_start)
-		status = iforest_cursor_block(cursor, 1u << IFOREST_TIMES, &block);
+		status = iforest_cursor_block(&fold->cursor, 1u << IFOREST_TIMES, &block);
 	if (status || at_start || block->series != end->series || block->time_is_null)
 		return status;
 	n = n ? n : block->n;
@@ -141,9 +141,9 @@ enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t seri
 	enum iforest_status status = IFOREST_OK;
 
 	*found = false;
-	for (uint32_t r = 0; r < scan->n_cursors && !status; r++)
-		if (iforest_scan_may_hold(scan->cursors[r].run, &from, &end))
-			status = latest_of_run(&scan->cursors[r], &end, time, found);
+	for (uint32_t r = 0; r < scan->n_folds && !status; r++)
+		if (iforest_scan_may_hold(scan->folds[r].cursor.run, &from, &end))
+			status = latest_of_run(&scan->folds[r], &end, time, found);
 	return status;
 }
 
@@ -153,10 +153,10 @@ enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const str
 	struct iforest_key from = iforest_key_at(0, INT64_MIN), to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
 	enum iforest_status status = IFOREST_OK;
 
-	for (uint32_t r = 0; r < scan->n_cursors && !status; r++) {
-		status = iforest_cursor_seek(&scan->cursors[r], &from);
+	for (uint32_t r = 0; r < scan->n_folds && !status; r++) {
+		status = iforest_fold_seek(&scan->folds[r], &from);
 		if (!status)
-			status = fold_until(scan, &scan->cursors[r], &to, request, aggregate);
+			status = fold_until(scan, &scan->folds[r], &to, request, aggregate);
 	}
 	return status;
 }
@@ -165,8 +165,8 @@ uint64_t iforest_scan_pages(const struct iforest_scan *scan)
 {
 	uint64_t n_pages = 0;
 
-	for (uint32_t r = 0; r < scan->n_cursors; r++)
-		n_pages += scan->cursors[r].n_pages_opened;
+	for (uint32_t r = 0; r < scan->n_folds; r++)
+		n_pages += scan->folds[r].cursor.n_pages_opened;
 	return n_pages;
 }
 
@@ -174,8 +174,8 @@ uint64_t iforest_scan_leaf_pages(const struct iforest_scan *scan)
 {
 	uint64_t n_pages = 0;
 
-	for (uint32_t r = 0; r < scan->n_cursors; r++)
-		n_pages += scan->cursors[r].n_leaf_pages_opened;
+	for (uint32_t r = 0; r < scan->n_folds; r++)
+		n_pages += scan->folds[r].cursor.n_leaf_pages_opened;
 	return n_pages;
 }
 
@@ -183,8 +183,8 @@ uint64_t iforest_scan_nodes(const struct iforest_scan *scan)
 {
 	uint64_t n_nodes = 0;
 
-	for (uint32_t r = 0; r < scan->n_cursors; r++)
-		n_nodes += scan->cursors[r].n_nodes_folded;
+	for (uint32_t r = 0; r < scan->n_folds; r++)
+		n_nodes += scan->folds[r].n_nodes_folded;
 	return n_nodes;
 }
 
@@ -193,56 +193,56 @@ uint64_t iforest_scan_nodes(const struct iforest_scan *scan)
 enum iforest_status iforest_scan_init(struct iforest_scan *scan, struct iforest_store *store,
 				      const struct iforest_manifest *manifest)
 {
-	*scan = (struct iforest_scan){ .store = store, .manifest = manifest, .n_cursors = manifest->n_runs, .is_done = true };
-	scan->cursors = iforest_allocate(store->alloc, scan->n_cursors * sizeof *scan->cursors);
-	scan->active = iforest_allocate(store->alloc, scan->n_cursors * sizeof(struct iforest_cursor *));
-	if (!scan->cursors || !scan->active) {
-		scan->n_cursors = 0;
+	*scan = (struct iforest_scan){ .store = store, .manifest = manifest, .n_folds = manifest->n_runs, .is_done = true };
+	scan->folds = iforest_allocate(store->alloc, scan->n_folds * sizeof *scan->folds);
+	scan->active = iforest_allocate(store->alloc, scan->n_folds * sizeof(struct iforest_fold *));
+	if (!scan->folds || !scan->active) {
+		scan->n_folds = 0;
 		iforest_scan_release(scan);
 		return IFOREST_NO_MEMORY;
 	}
-	for (uint32_t r = 0; r < scan->n_cursors; r++)
-		iforest_cursor_init(&scan->cursors[r], store, manifest, &manifest->runs[r]);
+	for (uint32_t r = 0; r < scan->n_folds; r++)
+		iforest_fold_init(&scan->folds[r], store, manifest, &manifest->runs[r]);
 	return IFOREST_OK;
 }
 
 void iforest_scan_unpin(struct iforest_scan *scan)
 {
-	for (uint32_t r = 0; r < scan->n_cursors; r++)
-		iforest_cursor_release(&scan->cursors[r]);
+	for (uint32_t r = 0; r < scan->n_folds; r++)
+		iforest_fold_release(&scan->folds[r]);
 	scan->is_done = true;
 }
 
 void iforest_scan_release(struct iforest_scan *scan)
 {
 	iforest_scan_unpin(scan);
-	iforest_release(scan->store->alloc, scan->cursors);
+	iforest_release(scan->store->alloc, scan->folds);
 	iforest_release(scan->store->alloc, scan->active);
-	scan->cursors = NULL;
+	scan->folds = NULL;
 	scan->active = NULL;
-	scan->n_cursors = scan->n_active = 0;
+	scan->n_folds = scan->n_active = 0;
 }
 
 enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_store *store,
 				      const struct iforest_manifest *manifest)
 {
 	const struct iforest_alloc *alloc = scan->store->alloc;
-	uint32_t n = scan->n_cursors + manifest->n_runs;
+	uint32_t n = scan->n_folds + manifest->n_runs;
 	void *grown;
 
 	if (manifest->n_runs == 0)
 		return IFOREST_OK;
-	grown = alloc->reallocate(alloc->context, scan->cursors, n * sizeof *scan->cursors);
+	grown = alloc->reallocate(alloc->context, scan->folds, n * sizeof *scan->folds);
 	if (!grown)
 		return IFOREST_NO_MEMORY;
-	scan->cursors = grown;
-	grown = alloc->reallocate(alloc->context, scan->active, n * sizeof(struct iforest_cursor *));
+	scan->folds = grown;
+	grown = alloc->reallocate(alloc->context, scan->active, n * sizeof(struct iforest_fold *));
 	if (!grown)
 		return IFOREST_NO_MEMORY;
 	scan->active = grown;
 	for (uint32_t r = 0; r < manifest->n_runs; r++)
-		iforest_cursor_init(&scan->cursors[scan->n_cursors + r], store, manifest, &manifest->runs[r]);
-	scan->n_cursors = n;
+		iforest_fold_init(&scan->folds[scan->n_folds + r], store, manifest, &manifest->runs[r]);
+	scan->n_folds = n;
 	return IFOREST_OK;
 }
 
@@ -258,7 +258,7 @@ static enum iforest_status place_cursors(struct iforest_scan *scan)
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t a = 0; a < scan->n_active && !status; a++)
-		status = iforest_cursor_seek(scan->active[a], &scan->reached);
+		status = iforest_fold_seek(scan->active[a], &scan->reached);
 	scan->is_placed = true;
 	return status;
 }
@@ -280,11 +280,11 @@ static enum iforest_status start_from(struct iforest_scan *scan, const struct if
 	scan->n_active = 0;
 	scan->reached = *from;
 	scan->is_placed = !(scan->request.extremes_alone && scan->bucketing.mode == IFOREST_WHOLE);
-	for (uint32_t r = 0; r < scan->n_cursors && !scan->is_done; r++) {
-		struct iforest_cursor *cursor = &scan->cursors[r];
+	for (uint32_t r = 0; r < scan->n_folds && !scan->is_done; r++) {
+		struct iforest_fold *fold = &scan->folds[r];
 
-		if (iforest_scan_may_hold(cursor->run, from, is_unbounded(scan) ? &after : &scan->end))
-			scan->active[scan->n_active++] = cursor;
+		if (iforest_scan_may_hold(fold->cursor.run, from, is_unbounded(scan) ? &after : &scan->end))
+			scan->active[scan->n_active++] = fold;
 	}
 	return scan->is_placed ? place_cursors(scan) : IFOREST_OK;
 }
@@ -383,7 +383,7 @@ enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_PEAKS = 3 };
 
 static bool is_many(const struct iforest_scan *scan, uint64_t n_entries)
 {
-	const struct iforest_pinned_page *leaf = &scan->active[0]->path[0];
+	const struct iforest_pinned_page *leaf = &scan->active[0]->cursor.path[0];
 
 	return n_entries >= MANY_ENTRIES || (n_entries >= MANY_BY_PEAKS && leaf->is_pinned && leaf->page.maxima);
 }
@@ -522,19 +522,19 @@ enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, s
 	while (!status && !*found && (pieces->at < scan->n_active || go_on_to_nulls(pieces))) {
 		struct iforest_key to = pieces->in_nulls ? iforest_key_at(scan->series + 1, INT64_MIN) : scan->end;
 		struct iforest_request request = pieces->request;
-		struct iforest_cursor *cursor;
+		struct iforest_fold *fold;
 		bool at_end;
 
 		if (pieces->at == scan->n_active)
 			break;
-		cursor = scan->active[pieces->at];
-		piece->run = cursor->run;
-		piece->is_joined = cursor->store != scan->store;
+		fold = scan->active[pieces->at];
+		piece->run = fold->cursor.run;
+		piece->is_joined = fold->cursor.store != scan->store;
 		piece->time_is_null = pieces->in_nulls;
 		if (piece->is_joined)
 			request.filter = NULL;
 		iforest_aggregate_clear(&piece->aggregate, scan->manifest->fields.n_values);
-		status = iforest_fold_step(cursor, &to, &request, &piece->aggregate, &piece->level, &piece->number,
+		status = iforest_fold_step(fold, &to, &request, &piece->aggregate, &piece->level, &piece->number,
 						   &at_end);
 		*found = !status && piece->aggregate.n_rows > 0;
 		pieces->at += at_end;

@@ -23,7 +23,7 @@
 #define IFOREST_QUERY_SCAN_H
 
 #include "core/model/bucket.h"
-#include "core/run/cursor.h"
+#include "core/query/fold.h"
 
 struct iforest_scan {
 	struct iforest_store *store;
@@ -32,9 +32,9 @@ struct iforest_scan {
 	struct iforest_request request;        /* set by the caller; its filter is asked about the scan's own runs */
 	/* set by the caller: of runs that joined; NULL: all their live entries count */
 	const struct iforest_filter *joined_filter;
-	struct iforest_cursor *cursors;      /* one a run */
-	struct iforest_cursor **active;      /* those that have entries of the series in the window */
-	uint32_t n_cursors, n_active;
+	struct iforest_fold *folds;          /* one a run */
+	struct iforest_fold **active;        /* those that have entries of the series in the window */
+	uint32_t n_folds, n_active;
 	struct iforest_key end;              /* of the window, or of the series' timed entries */
 	uint64_t series;
 	struct iforest_key reached;          /* all before it has been passed */

@@ -209,8 +209,8 @@ enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct 
 {
 	enum iforest_status status = IFOREST_OK;
 
-	for (uint32_t r = 0; r < scan->n_cursors && !status; r++) {
-		struct iforest_cursor *cursor = &scan->cursors[r];
+	for (uint32_t r = 0; r < scan->n_folds && !status; r++) {
+		struct iforest_cursor *cursor = &scan->folds[r].cursor;
 		bool is_own = cursor->store == scan->store;
 		struct walk walk = { .cursor = cursor, .from = *from, .to = *to, .value = value,
 				     .filter = is_own ? scan->request.filter : NULL, .sidecar = is_own ? sidecar : NULL,

@@ -10,6 +10,7 @@
 #define IFOREST_QUERY_TOP_K_H
 
 #include "core/base/priority_queue.h"
+#include "core/page/leaf_fold.h"
 #include "core/page/value_predicate.h"
 #include "core/run/cursor.h"
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/page/leaf_fold.h"
 #include "core/run/cursor.h"
 #include "core/run/layout.h"
 

@@ -1,7 +1,5 @@
 #include "core/run/cursor.h"
 
-#include <limits.h>
-
 #include "core/page/page_maxima.h"
 
 void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store,
@@ -14,12 +12,9 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 		cursor->path[level].is_pinned = false;
 	cursor->reader_is_open = false;
 	cursor->n_users = NULL;
-	cursor->reached_entry = 0;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
-	cursor->classified_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
-	iforest_cursor_forget_prefetched(cursor);
-	cursor->n_pages_opened = cursor->n_leaf_pages_opened = cursor->n_nodes_folded = 0;
+	cursor->n_pages_opened = cursor->n_leaf_pages_opened = 0;
 }
 
 static void unpin(struct iforest_cursor *cursor, unsigned level)
@@ -43,7 +38,6 @@ void iforest_cursor_release(struct iforest_cursor *cursor)
 {
 	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
 		unpin(cursor, level);
-	cursor->rest.leaf_number = UINT64_MAX;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
 }
@@ -112,8 +106,7 @@ enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned l
 	status = open_page(cursor, level, number, false, &pinned->page, &cursor->leaf, &pinned->header);
 	pinned->is_pinned = !status;
 	pinned->number = number;
-	pinned->reached = 0;
-	pinned->after_node = UINT_MAX;
+	pinned->opening = cursor->n_pages_opened;
 	if (level == 1)
 		pinned->n_between = iforest_run_page_index(cursor->manifest, cursor->run, 0, number * cursor->manifest->fanout) -
 				  number * cursor->manifest->fanout;
@@ -251,8 +244,6 @@ enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const str
 	unsigned block, entry;
 	enum iforest_status status = find_leaf(cursor, key, &number);
 
-	cursor->classified_leaf = cursor->asked_leaf = cursor->rest.leaf_number = UINT64_MAX;
-	iforest_cursor_forget_prefetched(cursor);
 	if (!status)
 		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
 	if (status)
@@ -277,9 +268,6 @@ enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct ifo
 		status = iforest_cursor_node(cursor, 1, cursor->leaf_number, &node);
 		if (!status)
 			*key = iforest_node_first(node);
-	} else if (iforest_cursor_is_at_rest(cursor)) {
-		*key = cursor->rest.cut.first;
-		status = IFOREST_OK;
 	} else {
 		status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
 		if (status)

@@ -1,14 +1,12 @@
 /* run/cursor.h -- Position in one run and the pages pinned along the path to it.
  *
- * A window is a seek to its start and a fold until its end. Adjacent buckets go on from where the last one ended: the fold
- * climbs from the leaf page through nodes as far as they lie below the target and descends again, so w buckets cost
- * O(w + log N) node reads and never w searches (a finger search; a window opens at most two leaf pages and two node
- * pages a level). The cursor holds one page a level. Entries are walked block by block, in either direction.
+ * The cursor pins one page of each level. A seek descends from the root; a step to the next page goes on from the pinned path.
+ * Entries are read block by block, in either direction.
  */
 #ifndef IFOREST_RUN_CURSOR_H
 #define IFOREST_RUN_CURSOR_H
 
-#include "core/page/leaf_fold.h"
+#include "core/page/leaf.h"
 #include "core/run/manifest.h"
 
 /* A page the cursor holds. */
@@ -17,9 +15,7 @@ struct iforest_pinned_page {
 	bool is_pinned;
 	uint64_t number;
 	uint64_t n_between;                /* of level 1: node pages that stand before leaf pages under it */
-	unsigned reached;                  /* the node, or block, where the last range of iforest_extremes_of_range() ended */
-	unsigned after_node;               /* `after` is what its nodes from this one on add up to; UINT_MAX: it is not known */
-	struct iforest_sums after;
+	uint64_t opening;                  /* differs from that of every other page that the cursor has pinned; 1 or more */
 	struct iforest_page_header header;
 };
 
@@ -33,25 +29,10 @@ struct iforest_cursor {
 	uint16_t n_gone;                   /* entries of the leaf that leaf.gone takes out */
 	struct iforest_block_reader reader;/* over a block of leaf; its number is block if reader_is_open */
 	bool reader_is_open;
-	unsigned reached_entry;            /* of it, a guess: where that range ended */
 	/* the position: entry `entry` of block `block` of leaf page `leaf_number`; n_leaves: the end of the run */
 	uint64_t leaf_number;
 	unsigned block, entry;
-	/* what a filter says of leaf page judged_leaf, UINT64_MAX for none yet; from one seek to the next, a cursor is folded
-	 * with one filter or without any */
-	uint64_t classified_leaf, asked_leaf; /* asked_leaf: one of which a small part was asked for, without that */
-	enum iforest_filter_class filter_class;
-	/* What of a leaf page lies at and after a position, as far as `request` goes; leaf_number UINT64_MAX: of none. */
-	struct {
-		uint64_t leaf_number;
-		struct iforest_leaf_cut cut;
-		struct iforest_request request;
-		struct iforest_aggregate aggregate;
-	} rest;
-	/* Where positions will be, as far as node pages that are pinned tell: the next one, the one after it, and one more. */
-	struct { struct iforest_key key; uint64_t leaf_number; } expected[3]; /* UINT64_MAX: not known */
-	uint64_t prefetched_siblings;             /* the row of nodes that was told to the pager last */
-	uint64_t n_pages_opened, n_leaf_pages_opened, n_nodes_folded; /* since init, for tests and EXPLAIN */
+	uint64_t n_pages_opened, n_leaf_pages_opened; /* since init, for tests and EXPLAIN */
 };
 
 /* Stands at the start of the run, holds nothing yet. store, manifest and run must outlive the cursor and stay in place. */
@@ -99,25 +80,11 @@ enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned l
 /* Where a page stands in the run. Leaf pages under the node page that is pinned follow one another. */
 uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
-static inline void iforest_cursor_forget_prefetched(struct iforest_cursor *cursor)
-{
-	for (unsigned e = 0; e < 3; e++)
-		cursor->expected[e].leaf_number = UINT64_MAX;
-	cursor->prefetched_siblings = UINT64_MAX;
-}
-
 /* A leaf page for as long as nothing else of the run is read and nothing is asked that may wait (pager.h). Where the pager
  * lends none, or it is pinned already, it is pinned. To be given back if the status is IFOREST_OK. */
 enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
 					  struct iforest_leaf *leaf);
 void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_page *page);
-
-/* Does it stand where cursor->rest begins? */
-static inline bool iforest_cursor_is_at_rest(const struct iforest_cursor *cursor)
-{
-	return cursor->rest.leaf_number == cursor->leaf_number && cursor->rest.cut.block == cursor->block &&
-	       cursor->rest.cut.entry == cursor->entry;
-}
 
 /* Bytes of node i of a level: 1 .. n_levels on pages, n_levels + 1 is the root in the manifest. They stay while the page
  * is pinned. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/bits.h"
+#include "core/page/leaf_fold.h"
 #include "core/run/cursor.h"
 
 /* A run whose leaf pages change. */

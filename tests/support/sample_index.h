@@ -6,6 +6,7 @@
 #ifndef TESTS_SAMPLE_INDEX_H
 #define TESTS_SAMPLE_INDEX_H
 
+#include "core/page/leaf_fold.h"
 #include "core/run/cursor.h"
 #include "core/run/pager_memory.h"
 #include "core/run/remove.h"

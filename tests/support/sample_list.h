@@ -5,6 +5,7 @@
 #ifndef TESTS_SAMPLE_LIST_H
 #define TESTS_SAMPLE_LIST_H
 
+#include "core/page/leaf_fold.h"
 #include "core/page/value_predicate.h"
 #include "tests/support/sample_index.h"
 

@@ -150,7 +150,7 @@ static uint64_t leaf_pages_of(struct sample_index *index, int64_t t0, int64_t t1
 {
 	struct iforest_key from = iforest_key_at(0, t0), to = iforest_key_at(0, t1);
 	struct iforest_request request = { .values = 1, .no_mins = 1, .extremes_alone = true };
-	struct iforest_cursor cursor;
+	struct iforest_fold fold;
 	struct iforest_aggregate aggregate;
 	int64_t expected = 0;
 	uint64_t n;
@@ -159,13 +159,13 @@ static uint64_t leaf_pages_of(struct sample_index *index, int64_t t0, int64_t t1
 	for (int64_t i = t0; i < t1; i++)
 		if (index->oracle.entries[i].value[0].integer > expected)
 			expected = index->oracle.entries[i].value[0].integer;
-	iforest_cursor_init(&cursor, &index->store, &index->manifest, &index->manifest.runs[0]);
+	iforest_fold_init(&fold, &index->store, &index->manifest, &index->manifest.runs[0]);
 	iforest_aggregate_clear(&aggregate, 1);
-	assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &request, &aggregate, &is_narrow));
+	assert_ok(iforest_extremes_of_range(&fold, &from, &to, &request, &aggregate, &is_narrow));
 	assert_true(aggregate.n_rows > 0);
 	assert_int_equal(aggregate.values[0].max.value.integer, expected);
-	n = cursor.n_leaf_pages_opened;
-	iforest_cursor_release(&cursor);
+	n = fold.cursor.n_leaf_pages_opened;
+	iforest_fold_release(&fold);
 	return n;
 }
 
@@ -209,7 +209,7 @@ static void ranges_may_go_back(void **state)
 	struct iforest_request request = { .values = 1, .no_mins = 1, .extremes_alone = true };
 	struct sample_index index;
 	struct pager_peaks maxima;
-	struct iforest_cursor cursor;
+	struct iforest_fold fold;
 
 	(void)state;
 	sample_start(&index, &(struct sample_shape){
@@ -225,7 +225,7 @@ static void ranges_may_go_back(void **state)
 	pager_peaks_start(&maxima, index.store.pager);
 	for (unsigned has_maxima = 0; has_maxima < 2; has_maxima++) {
 		index.store.pager = has_maxima ? &maxima.pager : maxima.inner;
-		iforest_cursor_init(&cursor, &index.store, &index.manifest, &index.manifest.runs[0]);
+		iforest_fold_init(&fold, &index.store, &index.manifest, &index.manifest.runs[0]);
 		for (int64_t width = 1; width <= 64; width *= 4)
 			for (int64_t t0 = N_TIMES - width; t0 >= 0; t0--) {
 				struct iforest_key from = iforest_key_at(0, t0), to = iforest_key_at(0, t0 + width);
@@ -234,11 +234,11 @@ static void ranges_may_go_back(void **state)
 				bool is_narrow;
 
 				iforest_aggregate_clear(&aggregate, 1);
-				assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &request, &aggregate, &is_narrow));
+				assert_ok(iforest_extremes_of_range(&fold, &from, &to, &request, &aggregate, &is_narrow));
 				assert_true(aggregate.n_rows > 0);
 				assert_memory_equal(&aggregate.values[0].max, &expected, sizeof expected);
 			}
-		iforest_cursor_release(&cursor);
+		iforest_fold_release(&fold);
 	}
 	assert_true(pager_peaks_made(&maxima) > 0);
 	index.store.pager = maxima.inner;

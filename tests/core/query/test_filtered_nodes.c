@@ -147,7 +147,7 @@ static void ask(struct sample_index *index, struct random *dice, const struct go
 
 /* A fold that stands still while others ask, and perhaps forget. */
 struct halves {
-	struct iforest_cursor cursor;
+	struct iforest_fold fold;
 	struct iforest_aggregate aggregate;
 };
 
@@ -156,12 +156,12 @@ static void fold_to(struct halves *halves, const struct gone *gone, uint64_t ser
 	struct iforest_request request = { .values = 0, .filter = gone->n > 0 ? &gone->filter : NULL };
 	struct iforest_key to = iforest_key_at(series, 700);
 
-	assert_ok(iforest_fold_until(&halves->cursor, &to, &request, &halves->aggregate));
+	assert_ok(iforest_fold_until(&halves->fold, &to, &request, &halves->aggregate));
 }
 
 static void begin_halves(struct halves *halves, struct sample_index *index, const struct gone *gone)
 {
-	iforest_cursor_init(&halves->cursor, &index->store, &index->manifest, &index->manifest.runs[0]);
+	iforest_fold_init(&halves->fold, &index->store, &index->manifest, &index->manifest.runs[0]);
 	iforest_aggregate_clear(&halves->aggregate, index->manifest.fields.n_values);
 	fold_to(halves, gone, 0);
 }
@@ -175,7 +175,7 @@ static void end_halves(struct halves *halves, const struct sample_index *index, 
 		n_rows += !index->oracle.entries[i].is_dead &&
 			  sample_run(index, index->oracle.entries[i].run) == 0;
 	assert_int_equal(halves->aggregate.n_rows, n_rows);
-	iforest_cursor_release(&halves->cursor);
+	iforest_fold_release(&halves->fold);
 }
 
 static void one_round(uint64_t seed, uint64_t *n_blocks)
@@ -242,25 +242,25 @@ static void read_for(struct sample_index *index, struct gone *gone, int64_t t0, 
 {
 	struct iforest_key from = iforest_key_at(0, t0), to = iforest_key_at(0, t1);
 	struct iforest_request request = { .values = 1, .extremes_alone = extremes, .filter = &gone->filter };
-	struct iforest_cursor cursor;
+	struct iforest_fold fold;
 	struct iforest_aggregate aggregate;
 	uint64_t before = gone->n_blocks, n_rows = 0;
 	bool is_narrow;
 
 	for (int64_t i = t0; i < t1; i++)
 		n_rows += !index->oracle.entries[i].is_dead;
-	iforest_cursor_init(&cursor, &index->store, &index->manifest, &index->manifest.runs[0]);
+	iforest_fold_init(&fold, &index->store, &index->manifest, &index->manifest.runs[0]);
 	iforest_aggregate_clear(&aggregate, 1);
 	if (extremes) {
-		assert_ok(iforest_extremes_of_range(&cursor, &from, &to, &request, &aggregate, &is_narrow));
+		assert_ok(iforest_extremes_of_range(&fold, &from, &to, &request, &aggregate, &is_narrow));
 	} else {
-		assert_ok(iforest_cursor_seek(&cursor, &from));
-		assert_ok(iforest_fold_until(&cursor, &to, &request, &aggregate));
+		assert_ok(iforest_fold_seek(&fold, &from));
+		assert_ok(iforest_fold_until(&fold, &to, &request, &aggregate));
 		assert_int_equal(aggregate.n_rows, n_rows);
 	}
 	*n_blocks = gone->n_blocks - before;
-	*n_leaf_pages = cursor.n_leaf_pages_opened;
-	iforest_cursor_release(&cursor);
+	*n_leaf_pages = fold.cursor.n_leaf_pages_opened;
+	iforest_fold_release(&fold);
 }
 
 static void what_is_left_is_found_out_once(void **state)

@@ -21,7 +21,7 @@ struct fixture {
 	size_t *entries;            /* and the oracle's number of each */
 	size_t n;
 	struct pager_peaks maxima;   /* which lets pages be looked at ahead, by chance in between */
-	struct iforest_cursor cursor;
+	struct iforest_fold fold;
 };
 
 /* A run of n_fewest entries or up to 3000 more. */
@@ -42,7 +42,7 @@ static void start_with(struct fixture *f, uint64_t seed, enum sample_times style
 		if (random_chance(&f->dice, 70)) /* only pages that were checked can be looked at ahead */
 			assert_ok(iforest_check(&f->index.store, &f->index.manifest, &(struct iforest_check_result){ 0 }));
 	}
-	iforest_cursor_init(&f->cursor, &f->index.store, &f->index.manifest, &f->index.manifest.runs[0]);
+	iforest_fold_init(&f->fold, &f->index.store, &f->index.manifest, &f->index.manifest.runs[0]);
 }
 
 static void start(struct fixture *f, uint64_t seed, enum sample_times style)
@@ -52,7 +52,7 @@ static void start(struct fixture *f, uint64_t seed, enum sample_times style)
 
 static void stop(struct fixture *f)
 {
-	iforest_cursor_release(&f->cursor);
+	iforest_fold_release(&f->fold);
 	free(f->keys);
 	free(f->entries);
 	f->index.store.pager = f->maxima.inner;
@@ -106,7 +106,7 @@ static void assert_stands_at(struct fixture *f, size_t i)
 	struct iforest_key key;
 	bool at_end;
 
-	assert_ok(iforest_cursor_key(&f->cursor, &key, &at_end));
+	assert_ok(iforest_fold_key(&f->fold, &key, &at_end));
 	assert_int_equal(at_end, i == f->n);
 	if (!at_end)
 		assert_true(key.series == f->keys[i].series && key.time_is_null == f->keys[i].time_is_null &&
@@ -124,10 +124,10 @@ static void seeking_finds_the_first_entry_at_or_after(void **state)
 		assert_stands_at(f, 0);
 		for (unsigned i = 0; i < 200; i++) {
 			struct iforest_key key = random_key(f);
-			uint64_t n_opened = f->cursor.n_pages_opened;
+			uint64_t n_opened = f->fold.cursor.n_pages_opened;
 
-			assert_ok(iforest_cursor_seek(&f->cursor, &key));
-			assert_in_range(f->cursor.n_pages_opened - n_opened, 0, f->index.manifest.runs[0].n_levels + 1);
+			assert_ok(iforest_fold_seek(&f->fold, &key));
+			assert_in_range(f->fold.cursor.n_pages_opened - n_opened, 0, f->index.manifest.runs[0].n_levels + 1);
 			assert_stands_at(f, lower_bound(f, &key));
 		}
 		stop(f);
@@ -178,14 +178,14 @@ static void folds_until_a_row_of_keys(void **state)
 			if (random_chance(&f->dice, at < f->n ? 5 : 50)) {
 				struct iforest_key from = random_key(f);
 
-				assert_ok(iforest_cursor_seek(&f->cursor, &from));
+				assert_ok(iforest_fold_seek(&f->fold, &from));
 				at = lower_bound(f, &from);
 			}
 			iforest_aggregate_clear(&got, 1);
 			if (random_chance(&f->dice, 30))
-				(random_chance(&f->dice, 30) ? iforest_fold_prefetch : iforest_fold_prefetch_cut)(&f->cursor,
+				(random_chance(&f->dice, 30) ? iforest_fold_prefetch : iforest_fold_prefetch_cut)(&f->fold,
 														  &key);
-			assert_ok(iforest_fold_until(&f->cursor, &key, &request[w], &got));
+			assert_ok(iforest_fold_until(&f->fold, &key, &request[w], &got));
 			/* a key that lies behind: nothing, and it stays */
 			assert_folded(f, at, to > at ? to : at, request[w].values, &got);
 			at = to > at ? to : at;
@@ -202,7 +202,7 @@ static void a_page_with_fewer_entries_than_its_node_is_folded(void **state)
 	static const struct iforest_request request = { .values = 1, .no_mins = 1, .no_maxs = 1 };
 	struct sample_index index;
 	const struct iforest_run *run;
-	struct iforest_cursor cursor;
+	struct iforest_fold fold;
 	struct iforest_aggregate got;
 	struct iforest_page_write write = { .index = 0 };
 	struct iforest_key from = iforest_key_at(0, 5), to = iforest_key_at(0, 20);
@@ -218,24 +218,24 @@ static void a_page_with_fewer_entries_than_its_node_is_folded(void **state)
 	}
 	assert_ok(sample_build(&index, 0));
 	run = index.manifest.runs;
-	iforest_cursor_init(&cursor, &index.store, &index.manifest, run);
-	assert_ok(iforest_cursor_seek(&cursor, &from));
-	memcpy(copy, cursor.path[0].page.bytes, cursor.leaf.header.length);
-	iforest_leaf_remove(copy, &cursor.leaf.header, 0, 7);
-	iforest_page_finish(copy, &cursor.leaf.header);
-	write.n_bytes = cursor.leaf.header.length;
+	iforest_fold_init(&fold, &index.store, &index.manifest, run);
+	assert_ok(iforest_fold_seek(&fold, &from));
+	memcpy(copy, fold.cursor.path[0].page.bytes, fold.cursor.leaf.header.length);
+	iforest_leaf_remove(copy, &fold.cursor.leaf.header, 0, 7);
+	iforest_page_finish(copy, &fold.cursor.leaf.header);
+	write.n_bytes = fold.cursor.leaf.header.length;
 	write.bytes = copy;
-	iforest_cursor_release(&cursor);
+	iforest_fold_release(&fold);
 	assert_ok(index.store.pager->write(index.store.pager->context, &run->place, &write, 1));
 	for (unsigned is_placed = 0; is_placed < 2; is_placed++) {
 		from.time = is_placed ? 5 : 0;
-		assert_ok(iforest_cursor_seek(&cursor, &from));
+		assert_ok(iforest_fold_seek(&fold, &from));
 		iforest_aggregate_clear(&got, 1);
-		assert_ok(iforest_fold_until(&cursor, &to, &request, &got));
+		assert_ok(iforest_fold_until(&fold, &to, &request, &got));
 		assert_true(got.n_rows == (uint64_t)(20 - from.time - 1) && got.n_dead == 1 && got.values[0].n == got.n_rows &&
 			    got.values[0].sum == (from.time + 19) * (20 - from.time) / 2 - 7);
 	}
-	iforest_cursor_release(&cursor);
+	iforest_fold_release(&fold);
 	sample_stop(&index);
 }
 
@@ -246,15 +246,15 @@ static unsigned assert_block_at(struct fixture *f, size_t i)
 {
 	const struct iforest_block *block;
 
-	assert_ok(iforest_cursor_block(&f->cursor, ALL_COLUMNS, &block));
+	assert_ok(iforest_cursor_block(&f->fold.cursor, ALL_COLUMNS, &block));
 	if (i == f->n) {
 		assert_null(block);
 		return 0;
 	}
 	assert_non_null(block);
-	assert_true(f->cursor.entry < block->n && i >= f->cursor.entry && i - f->cursor.entry + block->n <= f->n);
+	assert_true(f->fold.cursor.entry < block->n && i >= f->fold.cursor.entry && i - f->fold.cursor.entry + block->n <= f->n);
 	for (unsigned k = 0; k < block->n; k++) {
-		size_t at = i - f->cursor.entry + k;
+		size_t at = i - f->fold.cursor.entry + k;
 		const struct iforest_key *key = &f->keys[at];
 		const struct oracle_entry *entry = &f->index.oracle.entries[f->entries[at]];
 
@@ -278,11 +278,11 @@ static void blocks_come_one_after_the_other(void **state)
 	start(f, random_seed(), SAMPLE_STEADY);
 	while (n < f->n) {
 		n += assert_block_at(f, n);
-		assert_ok(iforest_cursor_next(&f->cursor));
+		assert_ok(iforest_cursor_next(&f->fold.cursor));
 	}
 	for (unsigned again = 0; again < 2; again++) { /* the end is the end */
 		assert_block_at(f, n);
-		assert_ok(iforest_cursor_next(&f->cursor));
+		assert_ok(iforest_cursor_next(&f->fold.cursor));
 	}
 	stop(f);
 	free(f);
@@ -299,15 +299,15 @@ static void blocks_come_backward_from_the_end(void **state)
 	assert_non_null(f);
 	start_with(f, random_seed() + 1, SAMPLE_STEADY, 2000);
 	assert_in_range(f->index.manifest.runs[0].n_leaves, 10, UINT32_MAX);
-	assert_ok(iforest_cursor_seek(&f->cursor, &after));
+	assert_ok(iforest_fold_seek(&f->fold, &after));
 	for (at = f->n;;) {
 		const struct iforest_block *block;
 
-		assert_ok(iforest_cursor_previous(&f->cursor, &at_start));
+		assert_ok(iforest_cursor_previous(&f->fold.cursor, &at_start));
 		if (at_start)
 			break;
-		assert_int_equal(f->cursor.entry, 0);
-		assert_ok(iforest_cursor_block(&f->cursor, 0, &block));
+		assert_int_equal(f->fold.cursor.entry, 0);
+		assert_ok(iforest_cursor_block(&f->fold.cursor, 0, &block));
 		at -= block->n;
 		assert_block_at(f, at);
 	}
@@ -330,24 +330,24 @@ static void walks_in_both_directions(void **state)
 			struct iforest_key key = random_key(f);
 			size_t at = lower_bound(f, &key);
 
-			assert_ok(iforest_cursor_seek(&f->cursor, &key));
+			assert_ok(iforest_fold_seek(&f->fold, &key));
 			for (unsigned step = 0; step < 12; step++) {
-				unsigned n = assert_block_at(f, at), entry = f->cursor.entry;
-				bool is_first = f->cursor.block == 0 && f->cursor.leaf_number == 0, at_start;
+				unsigned n = assert_block_at(f, at), entry = f->fold.cursor.entry;
+				bool is_first = f->fold.cursor.block == 0 && f->fold.cursor.leaf_number == 0, at_start;
 
 				if (random_chance(&f->dice, 50)) {
-					assert_ok(iforest_cursor_next(&f->cursor));
+					assert_ok(iforest_cursor_next(&f->fold.cursor));
 					at += n - (n ? entry : 0);
 				} else {
-					assert_ok(iforest_cursor_previous(&f->cursor, &at_start));
+					assert_ok(iforest_cursor_previous(&f->fold.cursor, &at_start));
 					assert_int_equal(at_start, is_first);
 					if (at_start)
 						continue;
 					at -= n ? entry : 0;
-					assert_ok(iforest_cursor_block(&f->cursor, 0, &(const struct iforest_block *){ NULL }));
-					at -= f->cursor.reader.block.n;
+					assert_ok(iforest_cursor_block(&f->fold.cursor, 0, &(const struct iforest_block *){ NULL }));
+					at -= f->fold.cursor.reader.block.n;
 				}
-				assert_int_equal(f->cursor.entry, 0);
+				assert_int_equal(f->fold.cursor.entry, 0);
 			}
 		}
 		stop(f);
@@ -367,12 +367,12 @@ static void a_walk_reads_each_page_once(void **state)
 	start_with(f, random_seed() + 1, SAMPLE_STEADY, 2000);
 	while (n < f->n) {
 		n += assert_block_at(f, n);
-		assert_ok(iforest_cursor_next(&f->cursor));
+		assert_ok(iforest_cursor_next(&f->fold.cursor));
 	}
-	assert_int_equal(f->cursor.n_pages_opened, f->index.manifest.runs[0].n_leaves);
+	assert_int_equal(f->fold.cursor.n_pages_opened, f->index.manifest.runs[0].n_leaves);
 	while (!at_start)
-		assert_ok(iforest_cursor_previous(&f->cursor, &at_start));
-	assert_int_equal(f->cursor.n_pages_opened, 2 * f->index.manifest.runs[0].n_leaves - 1); /* the last was still held */
+		assert_ok(iforest_cursor_previous(&f->fold.cursor, &at_start));
+	assert_int_equal(f->fold.cursor.n_pages_opened, 2 * f->index.manifest.runs[0].n_leaves - 1); /* the last was still held */
 	stop(f);
 	free(f);
 }
@@ -387,10 +387,10 @@ static void at_most_a_page_a_level_is_held(void **state)
 	for (unsigned i = 0; i < 100; i++) {
 		struct iforest_key key = random_key(f);
 
-		assert_ok(iforest_cursor_seek(&f->cursor, &key));
+		assert_ok(iforest_fold_seek(&f->fold, &key));
 		assert_in_range(f->index.memory.n_pages_pinned, 1, f->index.manifest.runs[0].n_levels + 1);
 	}
-	iforest_cursor_release(&f->cursor);
+	iforest_fold_release(&f->fold);
 	assert_int_equal(f->index.memory.n_pages_pinned, 0);
 	assert_stands_at(f, 0); /* and it can be used again */
 	stop(f);
@@ -408,11 +408,11 @@ static void a_get_that_fails_is_reported(void **state)
 	for (unsigned nth = 1; nth <= f->index.manifest.runs[0].n_levels + 1; nth++) {
 		struct iforest_key key = f->keys[f->n / 2];
 
-		iforest_cursor_release(&f->cursor);
+		iforest_fold_release(&f->fold);
 		f->index.pager.fail_get_at = f->index.pager.n_gets + nth;
-		assert_status(iforest_cursor_seek(&f->cursor, &key), IFOREST_IO);
+		assert_status(iforest_fold_seek(&f->fold, &key), IFOREST_IO);
 		f->index.pager.fail_get_at = 0;
-		assert_ok(iforest_cursor_seek(&f->cursor, &key));
+		assert_ok(iforest_fold_seek(&f->fold, &key));
 		assert_stands_at(f, lower_bound(f, &key));
 	}
 	stop(f);
@@ -471,10 +471,10 @@ static void nodes_out_of_order_are_reported(void **state)
 		struct iforest_aggregate got;
 		enum iforest_status status;
 
-		iforest_cursor_release(&f->cursor);
+		iforest_fold_release(&f->fold);
 		forge_bounds(f, leaf);
 		iforest_aggregate_clear(&got, 1);
-		status = iforest_fold_until(&f->cursor, &key, &request, &got);
+		status = iforest_fold_until(&f->fold, &key, &request, &got);
 		if (status) {
 			assert_status(status, IFOREST_CORRUPT);
 			assert_string_equal(f->index.store.fault.what, "entries are out of order");
